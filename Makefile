@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+# pmcagent: make help
+
+VERSION := 0.1.0
+
+# ---- knobs ---------------------------------------------------------------------------------
+O       ?= build
+CC      ?= cc
+AR      ?= ar
+PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+BINDIR  ?= $(PREFIX)/bin
+INCDIR  ?= $(PREFIX)/include
+MANDIR  ?= $(PREFIX)/share/man
+DESTDIR ?=
+CFLAGS  ?= -O2 -g
+WERROR  ?=
+V       ?= 0
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+
+Q := $(if $(filter 1,$(V)),,@)
+
+# ---- flags ---------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
+        -Wpointer-arith -Wwrite-strings $(if $(WERROR),-Werror)
+BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclude \
+        $(WARN) -fno-strict-aliasing -MMD -MP
+# The agent lives in other people's processes: hidden symbols, TLS that needs no allocation,
+# no stack growth behind a small thread's back.
+AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt
+AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
+               -Wl,-O1 -Wl,--as-needed -Wl,--version-script=agent/preload.map
+ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
+
+# ---- what is made of what ------------------------------------------------------------------
+CORE_SRC  := $(wildcard agent/core/*.c agent/core/linux/*.c)
+AGENT_SRC := $(wildcard agent/*.c)
+TOOL_SRC  := $(wildcard tools/*.c)
+UNIT_SRC  := $(wildcard tests/unit/test_*.c)
+PROG_SRC  := $(wildcard tests/prog/*.c)
+BENCH_SRC := $(wildcard tests/bench/*.c)
+
+obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
+CORE_OBJ  := $(call obj,$(CORE_SRC))
+AGENT_OBJ := $(call obj,$(AGENT_SRC))
+TOOL_OBJ  := $(call obj,$(TOOL_SRC))
+# Unit tests link the tools too, all but main().
+TOOL_LIB  := $(filter-out $(O)/obj/tools/pmctl.o,$(TOOL_OBJ))
+UNIT_BIN  := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
+PROG_BIN  := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC))
+BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
+             $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
+
+TOOL_LIBS := -ljansson -ldw -lelf
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+all: $(O)/libpmcagent.so $(O)/pmctl $(O)/libpmc.a ## build the agent, pmctl and libpmc.a
+.DEFAULT_GOAL := all
+
+# Changed flags rebuild.
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CFLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(LDFLAGS)' > $@
+FORCE:
+
+$(O)/obj/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  CC    $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(O)/libpmc.a: $(CORE_OBJ)
+	$(if $(filter 0,$(V)),@echo "  AR    $@")
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/libpmcagent.so: $(AGENT_OBJ) $(O)/libpmc.a agent/preload.map
+	$(if $(filter 0,$(V)),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(AGENT_LINK) $(LDFLAGS) -o $@ $(AGENT_OBJ) $(O)/libpmc.a -ldl -pthread
+
+$(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
+	$(if $(filter 0,$(V)),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(O)/libpmc.a $(TOOL_LIBS) -ldl -pthread
+
+$(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  TEST  $@")
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) -ldl -pthread
+
+# Programs that get measured: as a user would build them, knowing nothing of us. A line
+# "prog-flags: ..." in the source adds to the command.
+$(O)/prog/%: tests/prog/%.c
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  PROG  $@")
+	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -o $@ $< -pthread -ldl $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
+
+$(O)/bench/%.so: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -shared -fPIC -ftls-model=initial-exec -o $@ $< -ldl -pthread
+$(O)/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< -ldl -pthread
+
+-include $(CORE_OBJ:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
+
+# ---- rules for people ----------------------------------------------------------------------
+deps: ## install the build and test packages (Debian; needs root)
+	sh tests/deps.sh build
+
+demo: ## install what is missing, build, and measure xz -T4 and a python3 program
+	sh tests/deps.sh demo
+	$(MAKE) -j$(JOBS) all
+	O=$(O) sh tests/demo.sh
+
+check: ## install what is missing, build, run every test this machine can run
+	sh tests/deps.sh check
+	$(MAKE) -j$(JOBS) all progs units
+	O=$(O) sh tests/check.sh
+
+check-unit: units ## the unit tests alone
+	O=$(O) sh tests/check.sh unit
+check-e2e: all progs ## the end-to-end tests alone
+	O=$(O) sh tests/check.sh e2e
+
+units: $(UNIT_BIN)
+progs: $(PROG_BIN)
+benches: $(BENCH_BIN)
+
+bench: all progs benches ## print the table of costs as ratios against bare
+	O=$(O) sh tests/bench/bench.sh
+
+asan: ## build and run the unit tests under AddressSanitizer and UBSan
+	$(MAKE) -j$(JOBS) O=$(O)-asan CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined' units $(O)-asan/pmctl
+	O=$(O)-asan sh tests/check.sh unit
+
+tsan: ## build and run the unit tests under ThreadSanitizer
+	$(MAKE) -j$(JOBS) O=$(O)-tsan CFLAGS='-O1 -g -fsanitize=thread' units
+	O=$(O)-tsan sh tests/check.sh unit
+
+INSTALL_MAN := $(wildcard docs/man/*.[1-9])
+install: all ## install under DESTDIR/PREFIX
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc
+	install -m755 $(O)/pmctl $(DESTDIR)$(BINDIR)/
+	install -m755 $(O)/libpmcagent.so $(DESTDIR)$(LIBDIR)/pmc/
+	install -m644 $(O)/libpmc.a $(DESTDIR)$(LIBDIR)/
+	install -m644 include/pmc/*.h $(DESTDIR)$(INCDIR)/pmc/
+	for m in $(INSTALL_MAN); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -d $$d; install -m644 $$m $$d/; done
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(LIBDIR)/libpmc.a $(DESTDIR)$(LIBDIR)/pmc/libpmcagent.so
+	for h in include/pmc/*.h; do rm -f $(DESTDIR)$(INCDIR)/pmc/$${h##*/}; done
+	for m in $(INSTALL_MAN); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done
+	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc
+
+clean: ## remove what was built
+	rm -rf $(O) $(O)-*
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
+
+.PHONY: all deps demo check check-unit check-e2e units progs benches bench asan tsan install uninstall clean help FORCE

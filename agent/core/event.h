@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.h - event strings (PMC_EVENTS, -e) to what perf_event_open needs.
+ *
+ * Grammar:  list  = item *( "," item )
+ *           item  = "@" set | "{" event *( "," event ) "}" [ ":" modifiers ] | event
+ *           event = name [ ":" modifiers ]          modifiers = one or more of u k
+ * A comma inside pmu/.../ belongs to the event. Names are tried in the order: built-in table,
+ * rNNN, pmu/field=value,.../, sys:name if tracefs has it, libpfm4 (loaded on demand).
+ */
+#ifndef PMC_CORE_EVENT_H
+#define PMC_CORE_EVENT_H
+
+#include "agent/core/arena.h"
+
+#include <pmc/dump.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PMC_NO_BRACE (-1)
+
+struct pmc_event {
+	const char *name; /* as it was asked for, modifiers included */
+	const char *unit; /* "" if none; "ns" for clocks; from the PMU's .unit */
+	const char *pmu;  /* sysfs name of the PMU, "" for generic types */
+	uint32_t type;    /* perf_event_attr */
+	uint64_t config, config1, config2, config3;
+	double scale;
+	bool exclude_user, exclude_kernel;
+	bool asked_scope; /* :u or :k was given: never fall back to another scope */
+	int brace;        /* number of its {...}, PMC_NO_BRACE outside */
+	unsigned position;
+	unsigned sets;    /* bit n: it is in the n-th row of sets.def and came (also) from there */
+};
+
+struct pmc_events {
+	struct pmc_event *list;
+	unsigned count;
+	unsigned sets; /* bit n: the n-th row of sets.def was named */
+};
+
+enum pmc_parse_code {
+	PMC_PARSE_OK = 0,
+	PMC_PARSE_EMPTY,
+	PMC_PARSE_SYNTAX,
+	PMC_PARSE_UNKNOWN_EVENT,
+	PMC_PARSE_UNKNOWN_SET,
+	PMC_PARSE_UNKNOWN_PMU,
+	PMC_PARSE_UNKNOWN_FIELD,
+	PMC_PARSE_BAD_VALUE,
+	PMC_PARSE_BAD_MODIFIER,
+	PMC_PARSE_TOO_MANY,
+	PMC_PARSE_NO_MEMORY,
+};
+
+struct pmc_parse_error {
+	enum pmc_parse_code code;
+	size_t offset; /* of the offending text in the string */
+	char text[256]; /* one clause, no newline: what is wrong, and the nearest name if any */
+};
+
+/* Where to look things up; tests point it at trees of their own. NULL members: the default. */
+struct pmc_event_roots {
+	const char *sysfs;   /* "/sys/bus/event_source/devices" */
+	const char *tracefs; /* "/sys/kernel/tracing", then "/sys/kernel/debug/tracing" */
+	bool no_pfm;         /* do not load libpfm4 */
+};
+
+/* Parses `text` into `events`, memory from the arena. Returns 0, or -EINVAL with *error filled
+ * (-ENOMEM likewise). Reads sysfs and tracefs, may dlopen libpfm4: not for signal handlers. */
+int pmc_events_parse(const char *text, const struct pmc_event_roots *roots,
+		     struct pmc_arena *arena, struct pmc_events *events,
+		     struct pmc_parse_error *error);
+
+/* The default list, PMC_EVENTS unset. */
+extern const char pmc_events_default[];
+
+#endif

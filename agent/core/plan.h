@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h - which events each thread opens, in which groups: decided once per job.
+ *
+ * The plan keeps the user's events in plan order (grouped), those that can't be opened last with
+ * their reason. It is what EVENTSET frames and PMC_JOB carry.
+ */
+#ifndef PMC_CORE_PLAN_H
+#define PMC_CORE_PLAN_H
+
+#include "agent/core/event.h"
+#include "agent/core/out.h"
+
+#include <linux/perf_event.h>
+
+struct pmc_planned {
+	struct pmc_event event;
+	uint16_t group; /* PMC_NO_GROUP: not opened, see state and error */
+	uint8_t scope;  /* enum pmc_scope, after any fallback */
+	uint8_t state;  /* PMC_COUNTED or why not */
+	uint16_t flags; /* PMC_EVENT_* */
+	int error;      /* errno of the refused open */
+};
+
+struct pmc_plan {
+	struct pmc_planned *events;
+	unsigned count;         /* all, opened or not */
+	unsigned opened;        /* of these have a group; they come first */
+	unsigned groups;
+	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
+	bool hardware;          /* some opened event needs a PMU counter */
+	uint64_t hash;          /* of its EVENTSET frame; 0 if count is 0 */
+};
+
+/* How to try an open; the default asks the kernel for a group on the calling thread. */
+typedef int (*pmc_probe_open)(struct perf_event_attr *attr, int leader);
+
+/* Opens each event on the calling thread to learn what this kernel gives (all, user only,
+ * nothing) and packs those that open into groups. Returns 0 or -ENOMEM. Leaves no fd open. */
+int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct pmc_arena *arena,
+		  struct pmc_plan *plan);
+
+/* The plan as text for PMC_JOB, and back. Decode returns 0, -EINVAL or -ENOMEM. */
+void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);
+int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan);
+
+#endif
