@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ALIGN           16u
-#define FIRST_BLOCK     ((size_t)64 << 10)
-#define BIGGEST_BLOCK   ((size_t)4 << 20)
+#define ALIGN	      16u
+#define FIRST_BLOCK   ((size_t)64 << 10)
+#define BIGGEST_BLOCK ((size_t)4 << 20)
 
 struct pmc_arena_block {
 	struct pmc_arena_block *next;

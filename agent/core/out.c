@@ -201,7 +201,7 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 		case 'd':
 		case 'i': {
 			long long v = longs > 1 ? va_arg(args, long long) :
-				      longs     ? va_arg(args, long) :
+				      longs	? va_arg(args, long) :
 						  va_arg(args, int);
 
 			negative = v < 0;
@@ -211,7 +211,7 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 		case 'u':
 		case 'x': {
 			unsigned long long v = longs > 1 ? va_arg(args, unsigned long long) :
-					       longs     ? va_arg(args, unsigned long) :
+					       longs	 ? va_arg(args, unsigned long) :
 							   va_arg(args, unsigned int);
 
 			s = digits(text, v, *p == 'x' ? 16 : 10);

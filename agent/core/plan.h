@@ -9,6 +9,7 @@
 #define PMC_CORE_PLAN_H
 
 #include "agent/core/event.h"
+#include "agent/core/frame.h"
 #include "agent/core/out.h"
 
 #include <linux/perf_event.h>
@@ -32,16 +33,31 @@ struct pmc_plan {
 	uint64_t hash;          /* of its EVENTSET frame; 0 if count is 0 */
 };
 
-/* How to try an open; the default asks the kernel for a group on the calling thread. */
-typedef int (*pmc_probe_open)(struct perf_event_attr *attr, int leader);
+/* perf_event_attr up to config3, which older headers lack (PERF_ATTR_SIZE_VER8). */
+struct pmc_attr {
+	struct perf_event_attr base;
+	uint64_t config3;
+};
 
-/* Opens each event on the calling thread to learn what this kernel gives (all, user only,
- * nothing) and packs those that open into groups. Returns 0 or -ENOMEM. Leaves no fd open. */
+/* How to try an open on the calling thread, any CPU: a descriptor or -errno. */
+typedef int (*pmc_probe_open)(struct pmc_attr *attr, int leader);
+
+/* Opens each event to learn what this kernel gives (all, user only, nothing) and packs those
+ * that open into groups. Returns 0 or -ENOMEM. Leaves no descriptor open. */
 int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct pmc_arena *arena,
 		  struct pmc_plan *plan);
 
 /* The plan as text for PMC_JOB, and back. Decode returns 0, -EINVAL or -ENOMEM. */
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);
 int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan);
+
+/* Appends the plan's EVENTSET frame; returns its hash (0: it did not fit). Async-signal-safe. */
+uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);
+/* Sets the plan's hash; the last step of making one. 0, -ENOMEM or -E2BIG. */
+int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
+/* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
+bool pmc_event_needs_pmu(const struct pmc_event *event);
+/* A plan of one event that opens without a PMU: task-clock of the whole thread. */
+int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan);
 
 #endif
