@@ -33,5 +33,7 @@ void pmc_json_i64(struct pmc_json *json, const char *key, int64_t value);
 void pmc_json_double(struct pmc_json *json, const char *key, double value);
 void pmc_json_bool(struct pmc_json *json, const char *key, bool value);
 void pmc_json_null(struct pmc_json *json, const char *key);
+/* The next value starts a line of its own, if the form is not pretty anyway. */
+void pmc_json_line(struct pmc_json *json);
 
 #endif

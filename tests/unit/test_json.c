@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* test_json.c - the JSON emitter: structure, escapes, numbers that read back as themselves. */
+#include "agent/core/json.h"
+#include "agent/core/utf8.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char text[1 << 16];
+static struct pmc_out out;
+static struct pmc_json json;
+
+static void start(bool pretty)
+{
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_json_init(&json, &out, pretty);
+}
+
+static void check_double(double value)
+{
+	char *end;
+
+	start(false);
+	pmc_json_double(&json, NULL, value);
+	if (strtod(text, &end) != value || *end)
+		fail_msg("%.17g came out as %s", value, text);
+}
+
+static void doubles(void **state)
+{
+	(void)state;
+	static const struct {
+		double value;
+		const char *text;
+	} table[] = {
+		{ 0, "0" },
+		{ 1, "1" },
+		{ -1, "-1" },
+		{ 0.1, "0.1" },
+		{ 0.5, "0.5" },
+		{ 1.71, "1.71" },
+		{ 100, "100" },
+		{ 1e15, "1000000000000000" },
+		{ 123456789.125, "123456789.125" },
+		{ 0.0001, "0.0001" },
+		{ 1e-5, "0.00001" },
+		{ 1e-7, "1e-7" },
+		{ 1e18, "1000000000000000000" },
+		{ 1.5e30, "1.5e30" },
+		{ 9.5, "9.5" },
+		{ 0.999, "0.999" },
+		{ 1.0 / 3, "0.33333333333333331" },
+		{ 2.0 / 3, "0.66666666666666663" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		start(false);
+		pmc_json_double(&json, NULL, table[i].value);
+		assert_string_equal(text, table[i].text);
+	}
+	srand(7);
+	for (int i = 0; i < 200000; i++) {
+		double v = (double)rand() / (1 + rand() % 100000);
+
+		for (int tens = rand() % 20; tens > 0; tens--)
+			v = tens & 1 ? v / 7 : v * 11;
+
+		check_double(i & 1 ? v : -v);
+	}
+	check_double(1 - 0x1p-53);
+	check_double(1 + 0x1p-52);
+	check_double(9007199254740993.0);
+	check_double(18446744073709549568.0);
+	check_double(999999999999999.9);
+	start(false);
+	pmc_json_array(&json, NULL);
+	pmc_json_double(&json, NULL, NAN);
+	pmc_json_double(&json, NULL, INFINITY);
+	pmc_json_double(&json, NULL, -INFINITY);
+	pmc_json_array_end(&json);
+	assert_string_equal(text, "[null,null,null]");
+}
+
+static void structure(void **state)
+{
+	(void)state;
+	for (int pretty = 0; pretty < 2; pretty++) {
+		start(pretty);
+		pmc_json_object(&json, NULL);
+		pmc_json_u64(&json, "big", UINT64_MAX);
+		pmc_json_i64(&json, "small", INT64_MIN);
+		pmc_json_array(&json, "empty");
+		pmc_json_array_end(&json);
+		pmc_json_array(&json, "list");
+		pmc_json_line(&json);
+		pmc_json_bool(&json, NULL, true);
+		pmc_json_line(&json);
+		pmc_json_null(&json, NULL);
+		pmc_json_object(&json, NULL);
+		pmc_json_object_end(&json);
+		pmc_json_array_end(&json);
+		pmc_json_str(&json, "none", NULL);
+		pmc_json_strn(&json, "part", "abcdef", 3);
+		pmc_json_object_end(&json);
+		assert_int_equal(out.error, 0);
+		assert_int_equal(json.depth, 0);
+		if (!pretty)
+			assert_string_equal(
+				text,
+				"{\"big\":18446744073709551615,\"small\":-9223372036854775808,"
+				"\"empty\":[],\"list\":[\ntrue,\nnull,{}],\"none\":null,"
+				"\"part\":\"abc\"}");
+		else
+			assert_non_null(strstr(text, "{\n  \"big\": 18446744073709551615,\n"));
+		/* jansson keeps 63 bits of an integer: let it read as a real here */
+		json_t *back = json_loads(text, JSON_DECODE_INT_AS_REAL, NULL);
+
+		assert_non_null(back);
+		assert_int_equal(json_array_size(json_object_get(back, "list")), 3);
+		json_decref(back);
+	}
+}
+
+static void every_byte(void **state)
+{
+	char raw[4];
+
+	(void)state;
+	for (unsigned lead = 0; lead < 256; lead++) {
+		for (unsigned next = 0; next < 256; next++) {
+			raw[0] = (char)lead;
+			raw[1] = (char)next;
+			start(false);
+			pmc_json_array(&json, NULL);
+			pmc_json_strn(&json, NULL, raw, 2);
+			pmc_json_array_end(&json);
+			json_t *back = json_loads(text, JSON_ALLOW_NUL, NULL);
+
+			if (!back)
+				fail_msg("bytes %02x %02x: %s", lead, next, text);
+			json_decref(back);
+			for (const char *p = text; *p; p++) {
+				uint32_t code;
+				size_t n = pmc_utf8_decode(p, strlen(p), &code);
+
+				assert_true(n > 0);
+				assert_false(code < 0x20 || (code >= 0x7f && code < 0xa0));
+				p += n - 1;
+			}
+		}
+	}
+	start(false);
+	pmc_json_str(&json, NULL, "a\x1b[31m\"\\\n\xc2\x9b\xff日本\xed\xa0\x80\xf4\x90\x80\x80");
+	assert_string_equal(text, "\"a\\u001b[31m\\\"\\\\\\n\\u009b\xef\xbf\xbd日本"
+				  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+				  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+static void safe(const char *in, int columns, const char *want, int width)
+{
+	pmc_out_to_mem(&out, text, sizeof(text));
+	assert_int_equal(pmc_utf8_safe(&out, in, strlen(in), columns), width);
+	assert_string_equal(text, want);
+	assert_int_equal(pmc_utf8_columns(text, strlen(text)), width);
+}
+
+static void harmless(void **state)
+{
+	(void)state;
+	safe("worker", 0, "worker", 6);
+	safe("worker", 6, "worker", 6);
+	safe("worker", 5, "work…", 5);
+	safe("\x1b[2J", 0, "\\x1b[2J", 7);
+	safe("\x1b[2J", 4, "…", 1);
+	safe("\xff\xfe", 0, "\\xff\\xfe", 8);
+	safe("\xc2\x9b", 0, "\\u{9b}", 6);
+	safe("\xe2\x80\xae"
+	     "x",
+	     0, "\\u{202e}x", 9);
+	safe("日本", 0, "日本", 4);
+	safe("日本", 3, "日…", 3);
+	safe("日本x", 4, "日…", 3);
+	safe("e\xcc\x81t", 0, "e\xcc\x81t", 2);
+	safe("", 3, "", 0);
+	safe("a\nb\tc", 0, "a\\x0ab\\x09c", 11);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(doubles),
+		cmocka_unit_test(structure),
+		cmocka_unit_test(every_byte),
+		cmocka_unit_test(harmless),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
