@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# check.sh [unit|e2e|all] - runs the tests by prove and lists what was skipped and why.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export O=${O:-build}
+what=${1:-all}
+tap=$(mktemp -d)
+trap 'rm -rf "$tap"' EXIT
+
+unit=()
+e2e=()
+for t in "$O"/unit/test_*; do
+	case $t in *.d | *'*') ;; *) [ -x "$t" ] && unit+=("$t") ;; esac
+done
+for t in tests/*.t tests/e2e/*.t; do
+	[ -e "$t" ] && e2e+=("$t")
+done
+
+case $what in
+unit) tests=("${unit[@]}") ;;
+e2e) tests=("${e2e[@]}") ;;
+all) tests=("${unit[@]}" "${e2e[@]}") ;;
+*)
+	echo "usage: check.sh [unit|e2e|all]" >&2
+	exit 2
+	;;
+esac
+if [ ${#tests[@]} -eq 0 ]; then
+	echo "check: no tests found for '$what' in $O" >&2
+	exit 1
+fi
+
+# prove runs each test through this: a copy of its TAP stays behind for the list of skips.
+cat >"$tap/exec" <<'END'
+#!/bin/bash
+export CMOCKA_MESSAGE_OUTPUT=TAP
+case $1 in *.t) cmd=(bash "$1") ;; *) cmd=("$1") ;; esac
+"${cmd[@]}" | tee "$TAP_DIR/$(basename "$1").tap"
+exit "${PIPESTATUS[0]}"
+END
+chmod +x "$tap/exec"
+export TAP_DIR=$tap
+
+prove -j"${CHECK_JOBS:-2}" --timer --exec "$tap/exec" "${tests[@]}" 2>&1 | tee "$tap/prove.log"
+rc=${PIPESTATUS[0]}
+
+skips=$(grep -Hi '# *skip' "$tap"/*.tap 2>/dev/null |
+	sed -e 's|^.*/\([^/]*\)\.tap:|\1: |' -e 's/ok [0-9]* - //')
+if [ -n "$skips" ]; then
+	echo "Skipped:"
+	printf '%s\n' "$skips" | sed 's/^/  /'
+	tail -n 2 "$tap/prove.log"
+fi
+exit "$rc"

@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# deps.sh build|demo|check|bench [ARCH] - installs what is missing, and only that.
+#
+# Debian's names. With nothing missing it is a few look-ups. Without root it names the packages
+# and fails. A program that is on the PATH and runs counts as there, whoever installed it.
+set -u
+stage=${1:-build}
+cross=${2:-${CROSS:-}}
+
+missing=
+
+# package: is it installed?
+has_package() {
+	[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+need() {
+	missing="$missing $1"
+}
+
+# header NAME PACKAGE: enough that a compiler would find it.
+header() {
+	[ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ] || need "$2"
+}
+
+# program NAME PACKAGE [TEST...]: on the PATH, and TEST works.
+program() {
+	name=$1
+	package=$2
+	shift 2
+	if ! command -v "$name" >/dev/null 2>&1; then
+		need "$package"
+	elif [ $# -gt 0 ] && ! "$@" >/dev/null 2>&1; then
+		need "$package"
+	fi
+}
+
+build() {
+	program "${CC:-cc}" gcc
+	program make make
+	header stdlib.h libc6-dev
+	header linux/perf_event.h linux-libc-dev
+	header xxhash.h libxxhash-dev
+	header uthash.h uthash-dev
+	header libelf.h libelf-dev
+	header elfutils/libdw.h libdw-dev
+	header jansson.h libjansson-dev
+	header perfmon/pfmlib.h libpfm4-dev
+	ldconfig -p 2>/dev/null | grep -q 'libpfm\.so\.4' || need libpfm4
+}
+
+demo() {
+	build
+	program xz xz-utils
+	program python3 python3-minimal python3 -c 'import threading, hashlib'
+}
+
+check() {
+	demo
+	header cmocka.h libcmocka-dev
+	program clang clang
+	program prove perl
+	program jq jq
+	program g++ g++
+	program java default-jdk-headless java -version
+	program javac default-jdk-headless
+	program node nodejs node --version
+	program rustc rustc rustc --version
+	program perf linux-perf perf --version
+	program musl-gcc musl-tools
+	program setpriv util-linux
+	[ -e /usr/lib/x86_64-linux-gnu/libgomp.so.1 ] || ldconfig -p | grep -q libgomp || need libgomp1
+}
+
+cross() {
+	case $1 in
+	arm64 | aarch64)
+		has_package gcc-aarch64-linux-gnu || need gcc-aarch64-linux-gnu
+		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
+		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
+		for p in libelf-dev libdw-dev libjansson-dev libpfm4-dev libxxhash-dev; do
+			has_package "$p:arm64" || need "$p:arm64"
+		done
+		;;
+	*)
+		echo "deps: no packages are known for CROSS=$1 (arm64 is)" >&2
+		exit 2
+		;;
+	esac
+}
+
+foreign=
+case $stage in
+build | demo | check) $stage ;;
+bench) check ;;
+*)
+	echo "usage: deps.sh build|demo|check|bench [arm64]" >&2
+	exit 2
+	;;
+esac
+[ -z "$cross" ] || cross "$cross"
+
+missing=$(printf '%s\n' $missing | sort -u | tr '\n' ' ')
+missing=${missing# }
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "deps: missing, and this is no Debian system: install what these packages hold: $missing" >&2
+	exit 1
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo "deps: missing; as root: ${foreign:+dpkg --add-architecture $foreign; }apt-get install $missing" >&2
+	exit 1
+fi
+echo "deps: installing $missing"
+export DEBIAN_FRONTEND=noninteractive
+[ -z "$foreign" ] || dpkg --add-architecture "$foreign"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Package lists may be missing (containers) or stale: fetch them, then install.
+if ! { apt-get update -q && apt-get install -q -y --no-install-recommends $missing; } >"$log" 2>&1; then
+	tail -n 15 "$log" >&2
+	echo "deps: apt-get could not install: $missing" >&2
+	exit 1
+fi

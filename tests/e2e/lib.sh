@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+# lib.sh - what every end-to-end test shares: paths, TAP output, running things, reading reports.
+#
+# A test is a bash script tests/e2e/NAME.t that starts with
+#	. "$(dirname "$0")/lib.sh"
+# and ends with done_testing. $O is the build directory.
+#
+#	run CMD...                  runs CMD; sets $status, files $T/out and $T/err
+#	agent CMD...                CMD with the agent preloaded (use: run agent CMD, VAR=x agent CMD)
+#	json FILE FILTER            jq -r FILTER on a report
+#	ok NAME CMD...              passes if CMD succeeds; prints its output if not
+#	is GOT WANT NAME            equal as text
+#	like TEXT REGEX NAME        TEXT matches the extended regular expression; unlike: does not
+#	between VALUE LOW HIGH NAME numbers, low <= value <= high
+#	within VALUE WANT PCT NAME  numbers, |value - want| <= pct % of want
+#	same FILE_A FILE_B NAME     equal bytes, else the diff is shown
+#	skip REASON NAME            a test this machine cannot run: absent hardware only
+#	skip_all REASON             the same for the whole file
+#	diag TEXT                   evidence, on stderr with a #
+set -u
+export LC_ALL=C.UTF-8
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+O=${O:-build}
+case $O in /*) ;; *) O=$ROOT/$O ;; esac
+AGENT=$O/libpmcagent.so
+PMCTL=$O/pmctl
+PROG=$O/prog
+SRC=$ROOT/tests/prog
+T=$(mktemp -d "${TMPDIR:-/tmp}/pmc-e2e.XXXXXX")
+chmod 755 "$T"
+# The job of whoever runs the tests is not ours.
+for v in $(compgen -e | grep '^PMC_'); do unset "$v"; done
+unset LD_PRELOAD
+trap 'rm -rf "$T"' EXIT
+
+n_tests=0
+n_failed=0
+status=0
+
+diag() {
+	printf '%s\n' "$*" | sed 's/^/# /' >&2
+}
+
+# What a failing test knows, from a file, cut to a screen.
+diag_file() {
+	[ -s "$1" ] || return 0
+	diag "--- $2"
+	head -c 6000 "$1" | head -n 40 | cat -v | sed 's/^/# /' >&2
+}
+
+pass() {
+	n_tests=$((n_tests + 1))
+	echo "ok $n_tests - $1"
+}
+
+fail() {
+	n_tests=$((n_tests + 1))
+	n_failed=$((n_failed + 1))
+	echo "not ok $n_tests - $1"
+	diag "failed: $1 (${BASH_SOURCE[2]##*/}:${BASH_LINENO[1]})"
+}
+
+ok() {
+	local name=$1
+	shift
+	if "$@" >"$T/.ok" 2>&1; then
+		pass "$name"
+	else
+		fail "$name"
+		diag "exit $? of: $*"
+		diag_file "$T/.ok" output
+		return 1
+	fi
+}
+
+is() {
+	if [ "$1" = "$2" ]; then
+		pass "$3"
+	else
+		fail "$3"
+		diag "got:  $1"
+		diag "want: $2"
+		return 1
+	fi
+}
+
+like() {
+	if [[ $1 =~ $2 ]]; then
+		pass "$3"
+	else
+		fail "$3"
+		diag "got:   $1"
+		diag "wants: $2"
+		return 1
+	fi
+}
+
+unlike() {
+	if [[ $1 =~ $2 ]]; then
+		fail "$3"
+		diag "got:        $1"
+		diag "must lack:  $2"
+		return 1
+	else
+		pass "$3"
+	fi
+}
+
+between() {
+	if awk -v v="$1" -v lo="$2" -v hi="$3" \
+		'BEGIN { exit !(v ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ && v + 0 >= lo + 0 && v + 0 <= hi + 0) }'; then
+		pass "$4"
+	else
+		fail "$4"
+		diag "got:  $1"
+		diag "want: $2 to $3"
+		return 1
+	fi
+}
+
+within() {
+	local lo hi
+	lo=$(awk -v w="$2" -v p="$3" 'BEGIN { printf "%.3f", w * (1 - p / 100) }')
+	hi=$(awk -v w="$2" -v p="$3" 'BEGIN { printf "%.3f", w * (1 + p / 100) }')
+	between "$1" "$lo" "$hi" "$4" || {
+		diag "that is $2 within $3 %"
+		return 1
+	}
+}
+
+same() {
+	if cmp -s "$1" "$2"; then
+		pass "$3"
+	else
+		fail "$3"
+		diff -a -u "$1" "$2" 2>&1 | head -n 30 | cat -v | sed 's/^/# /' >&2
+		return 1
+	fi
+}
+
+skip() {
+	n_tests=$((n_tests + 1))
+	echo "ok $n_tests - $2 # SKIP $1"
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+done_testing() {
+	echo "1..$n_tests"
+	[ "$n_failed" -eq 0 ] || exit 1
+	exit 0
+}
+
+run() {
+	"$@" >"$T/out" 2>"$T/err"
+	status=$?
+	return 0
+}
+
+agent() {
+	LD_PRELOAD=$AGENT "$@"
+}
+
+json() {
+	jq -r "$2" "$1"
+}
+
+# A JSON report of CMD's threads in $T/report.json; CMD's own output in $T/out and $T/err.
+report() {
+	rm -f "$T/report.json"
+	PMC_REPORT="json=$T/report.json" run agent "$@"
+	if ! jq -e . "$T/report.json" >/dev/null 2>&1; then
+		diag "no report of: $* (exit $status)"
+		diag_file "$T/err" stderr
+		diag_file "$T/report.json" report
+		echo '{"processes":[],"threads":[]}' >"$T/report.json"
+	fi
+}
+
+# Names of the rows, sorted, one a line.
+names() {
+	jq -r '.threads[].name' "${1:-$T/report.json}" | sort
+}
+
+# Waits for CMD to succeed, at most 20 s.
+await() {
+	local i
+	for i in $(seq 400); do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.05
+	done
+	return 1
+}
