@@ -6,6 +6,7 @@ VERSION := 0.1.0
 # ---- knobs ---------------------------------------------------------------------------------
 O       ?= build
 CC      ?= cc
+CXX     ?= g++
 AR      ?= ar
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
@@ -47,7 +48,8 @@ TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 # Unit tests link the tools too, all but main().
 TOOL_LIB  := $(filter-out $(O)/obj/tools/pmctl.o,$(TOOL_OBJ))
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
-PROG_BIN  := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC))
+PROG_BIN  := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC)) \
+             $(O)/prog/cxx_threads $(O)/prog/rust_threads
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
              $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
 
@@ -94,6 +96,13 @@ $(O)/prog/%: tests/prog/%.c
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -o $@ $< -pthread -ldl $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
+
+$(O)/prog/%: tests/prog/%.cc
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -o $@ $< -pthread
+$(O)/prog/%: tests/prog/%.rs
+	@mkdir -p $(@D)
+	$(Q)MAKEFLAGS= rustc -O -o $@ $<
 
 $(O)/bench/%.so: tests/bench/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# layers.t - the rules of docs/ARCHITECTURE.md that a compiler does not check: who may include
+# whom, what may stand at the top level, what agent code may never call.
+. "$(dirname "$0")/e2e/lib.sh"
+# Tests that break the rules on purpose point this at a tree of their own.
+cd "${LAYERS_ROOT:-$ROOT}" || exit 1
+
+sources() {
+	find "$@" \( -name '*.[ch]' -o -name '*.def' -o -name '*.cc' \) 2>/dev/null | sort
+}
+
+# layer_of PATH
+layer_of() {
+	case $1 in
+	include/*) echo include ;;
+	agent/core/*) echo core ;;
+	agent/*) echo agent ;;
+	tools/*) echo tools ;;
+	*) echo other ;;
+	esac
+}
+
+# Every quoted include is written from the root and stays within what its layer may see;
+# <pmc/...> is the public headers, any other <...> a library's.
+bad=
+while IFS=: read -r file line text; do
+	[ -n "$file" ] || continue
+	inc=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]*[>"]).*/\1/' <<<"$text")
+	from=$(layer_of "$file")
+	case $inc in
+	\"*)
+		target=${inc//\"/}
+		[ -e "$target" ] || bad+="$file:$line: \"$target\" is not written from the root"$'\n'
+		to=$(layer_of "$target")
+		;;
+	\<pmc/*) to=include ;;
+	*) continue ;;
+	esac
+	case "$from>$to" in
+	include\>include | core\>include | core\>core) ;;
+	agent\>include | agent\>core | agent\>agent) ;;
+	tools\>include | tools\>core | tools\>tools) ;;
+	*) bad+="$file:$line: $from may not include $to ($inc)"$'\n' ;;
+	esac
+	# What is behind the OS folders is reached through headers outside them.
+	case $inc in
+	*/linux/*.h\" | */darwin/*.h\")
+		case $file in
+		agent/core/linux/* | agent/core/darwin/*) ;;
+		*) bad+="$file:$line: OS folders are reached through agent/core headers ($inc)"$'\n' ;;
+		esac
+		;;
+	esac
+done < <(sources include agent tools | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null)
+is "$bad" "" "each layer includes only what it may"
+
+# The public headers are for everybody: libc and themselves.
+bad=$(sources include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
+	grep -vE '<(pmc/[a-z_]+|std[a-z]+|errno|string|pthread|unistd|fcntl|time|signal|dlfcn|math|sys/[a-z]+|linux/[a-z_]+)\.h>')
+is "$bad" "" "public headers include libc and themselves only"
+
+# The core is libc, xxhash (header only), uthash (through one header) and nothing else.
+bad=$(sources agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
+	grep -E '<(jansson|libelf|gelf|elfutils/|cmocka|perfmon/|libunwind)' |
+	grep -vE '^agent/core/(linux/)?event_pfm[a-z_]*\.c:')
+is "$bad" "" "agent and core include no library's header but libpfm4's, in its own file"
+bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include agent tools --include='*.[ch]' |
+	grep -v '^agent/core/hash.h:')
+is "$bad" "" "uthash is included through agent/core/hash.h only"
+
+# ---- the tree ------------------------------------------------------------------------------
+bad=$(git ls-files -co --exclude-standard 2>/dev/null | cut -d/ -f1 | sort -u |
+	grep -vxE 'agent|tools|include|tests|docs|data|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
+is "$bad" "" "nothing else stands at the top level"
+
+bad=
+for f in $(sources include agent tools tests); do
+	head -n 1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || bad+="$f: no SPDX line"$'\n'
+	# Line 2, or line 3 of a block comment, says what the file is for.
+	sed -n '2,3p' "$f" | grep -qE '^(/\*|//| \*) ?[^ /]' || bad+="$f: no sentence of purpose"$'\n'
+done
+is "$bad" "" "every source starts with its licence and its purpose"
+
+bad=$(sources include agent tools tests | grep -v '\.def$' |
+	xargs -r awk '{ l = $0; n = 0
+		while (match(l, /\t/)) { n += RSTART - 1; n += 8 - n % 8; l = substr(l, RSTART + 1) }
+		if (n + length(l) > 100) print FILENAME ":" FNR }')
+is "$bad" "" "no line is longer than 100 columns"
+
+bad=$(sources include agent tools tests/unit tests/prog | while read -r f; do
+	n=$(wc -l <"$f")
+	[ "$n" -le 500 ] || echo "$f: $n lines"
+done)
+is "$bad" "" "no file is longer than 500 lines"
+
+bad=$(git ls-files -co --exclude-standard include agent tools tests docs README.md 2>/dev/null |
+	grep -v '^tests/layers.t$' | xargs -r grep -nE 'TODO|FIXME|XXX[^0-9_.X"'"'"']' /dev/null | grep -vF 'XXXX')
+is "$bad" "" "nothing is left to be done"
+
+# ---- what agent code may call --------------------------------------------------------------
+# The source without comments and strings, each line with its file and number.
+code() {
+	perl -0777 -e '
+		for my $file (@ARGV) {
+			open(my $f, "<", $file) or next;
+			local $/; my $s = <$f>;
+			$s =~ s{(/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*")}{ my $t = $1;
+				my $k = ($t =~ tr/\n//); ($t =~ /^"/ ? "\"\"" : "") . "\n" x $k }gse;
+			my $n = 0;
+			print "$file:", ++$n, ":$_\n" for split /\n/, $s, -1;
+		}' "$@"
+}
+
+banned() {
+	local pattern=$1
+	shift
+	code "$@" | grep -E "(^|[^A-Za-z0-9_.>])($pattern)[[:space:]]*\("
+}
+
+mapfile -t agent_c < <(sources agent)
+bad=$(banned 'malloc|calloc|realloc|free|strdup|strndup|asprintf|vasprintf|posix_memalign' \
+	"${agent_c[@]}")
+is "$bad" "" "agent and core never use the host's malloc"
+
+bad=$(banned '(f|v|s|sn|d|vsn|vf|vd)?printf|puts|fputs|putchar|fopen|fclose|fwrite|fread|perror|fgets|getline|popen|opendir|readdir' \
+	"${agent_c[@]}")
+is "$bad" "" "agent and core never use stdio"
+
+# Interposers of exit and its kin forward to the real ones by pointer, under other names.
+bad=$(banned 'exit|_exit|_Exit|quick_exit|abort|raise|assert|err|errx' "${agent_c[@]}" |
+	grep -vE '^agent/[a-z_]*\.(c|h|def):[0-9]+:[^;{=]*(void|int|X|HOOK|REAL|INTERPOSE)[^;]*\b(exit|_exit|_Exit|quick_exit|abort|raise)[[:space:]]*\(')
+is "$bad" "" "agent and core never end the host"
+
+bad=$(banned '(secure_)?getenv|setenv|putenv|unsetenv' "${agent_c[@]}" |
+	grep -vE '^agent/core/config\.[ch]:')
+is "$bad" "" "the environment is read by the configuration alone"
+
+bad=$(banned 'setlocale|strtod|strtof|atof|chdir|umask|srand|rand' "${agent_c[@]}")
+is "$bad" "" "agent and core leave locale, cwd and umask alone"
+
+# ---- what tools may call -------------------------------------------------------------------
+mapfile -t all_c < <(sources agent tools)
+bad=$(banned 'strcpy|strcat|sprintf|gets|tmpnam|mktemp' "${all_c[@]}")
+is "$bad" "" "no unbounded string function anywhere"
+
+bad=$(grep -rnE '(/work/|\.\./shared)' agent include tools tests docs README.md CHANGELOG.md Makefile .ci 2>/dev/null |
+	grep -v '^tests/layers.t:')
+is "$bad" "" "no path of the machine it was written on"
+
+done_testing

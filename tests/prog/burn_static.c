@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* burn_static MS: a static program, which no preload reaches, burns MS of CPU. */
+/* prog-flags: -static */
+#include "burn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+	burn_thread_ms(argc > 1 ? strtol(argv[1], NULL, 10) : 300);
+	puts("burnt");
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* crowd N: N threads alive at once; each works a little, waits for all, works again. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_barrier_t all_here;
+
+static void burn(void)
+{
+	volatile unsigned long x = 0;
+
+	for (unsigned long i = 0; i < 20000; i++)
+		x += i;
+}
+
+static void *work(void *arg)
+{
+	burn();
+	pthread_barrier_wait(&all_here);
+	burn();
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned n = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 100;
+	pthread_t *threads = calloc(n, sizeof(*threads));
+	pthread_attr_t attr;
+
+	if (!threads || pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 128 * 1024) ||
+	    pthread_barrier_init(&all_here, NULL, n + 1))
+		return 1;
+	for (unsigned i = 0; i < n; i++)
+		if (pthread_create(&threads[i], &attr, work, NULL)) {
+			fprintf(stderr, "crowd: thread %u refused\n", i);
+			return 1;
+		}
+	pthread_barrier_wait(&all_here);
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	printf("crowd of %u\n", n);
+	free(threads);
+	return 0;
+}

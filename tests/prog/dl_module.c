@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* dl_module: a module that starts a thread when told, and is unloaded once it ended. */
+/* prog-flags: -shared -fPIC */
+#include "burn.h"
+
+#include <pthread.h>
+
+int dl_module_run(void);
+
+static void *work_in_module(void *arg)
+{
+	pthread_setname_np(pthread_self(), "in-module");
+	burn_thread_ms(10);
+	return arg;
+}
+
+int dl_module_run(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, work_in_module, NULL) || pthread_join(thread, NULL);
+}

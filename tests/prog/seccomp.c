@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* seccomp errno|kill|killthread CMD...: CMD under a filter that refuses perf_event_open. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	unsigned action = SECCOMP_RET_ERRNO | EPERM;
+
+	if (argc < 3)
+		return 2;
+	if (!strcmp(argv[1], "kill"))
+		action = SECCOMP_RET_KILL_PROCESS;
+	else if (!strcmp(argv[1], "killthread"))
+		action = SECCOMP_RET_KILL_THREAD;
+	else if (strcmp(argv[1], "errno"))
+		return 2;
+
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = 4, .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
+		perror("seccomp");
+		return 125;
+	}
+	execvp(argv[2], argv + 2);
+	return 127;
+}
