@@ -44,10 +44,14 @@ struct pmc_scan {
 	size_t len, at;
 	uint64_t damaged; /* damaged frames passed over so far */
 	bool partial;     /* more data may follow: stop before an incomplete frame at the end */
+	bool lost;        /* private: `at` is inside a damaged region that is counted already */
 };
 
 /* The next good frame. False at the end; `at` is then len, or where an incomplete tail starts
- * (partial). A torn tail of a complete buffer counts as damaged. */
+ * (partial: never more than PMC_FRAME_MAX_BYTES of it). A torn tail of a complete buffer counts as
+ * damaged. A damaged region counts as the frame heads visible in it, one more if it does not begin
+ * with a head. To read a stream in pieces, keep the struct, move [at, len) to the front, set data,
+ * len and at = 0 anew, and clear `partial` with the last piece. */
 bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame);
 
 /* The fixed part into `to`, bytes the writer did not know zero. */
