@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# badinput.t - what bad input gets: one clear line, the right exit code, and a host that runs on.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+churn="$PROG/churn 3 1000"
+
+# host NAME REGEX: $churn runs as ever under the given environment; stderr is one line like this.
+# shellcheck disable=SC2086
+host() {
+	local name=$1 regex=$2
+	shift 2
+	run env LD_PRELOAD="$AGENT" "$@" $churn
+	is "$status $(cat out)" "0 joined 3" "$name: the host runs on"
+	is "$(wc -l <err)" 1 "$name: one line" || diag_file err stderr
+	like "$(cat err)" "$regex" "$name: which says what, why and what to do"
+}
+
+# ---- malformed variables: one line, uncounted ----------------------------------------------
+host "unknown event" "PMC_EVENTS.*cylces.*cycles" PMC_EVENTS=cylces
+host "malformed list" "PMC_EVENTS" PMC_EVENTS='{cycles,instructions'
+host "empty event" "PMC_EVENTS" PMC_EVENTS='task-clock,,cycles'
+host "unknown set" "PMC_EVENTS.*@cahce.*@cache" PMC_EVENTS=@cahce
+host "PMC_INHERIT" "PMC_INHERIT.*sometimes.*auto, full, clock or off" PMC_INHERIT=sometimes
+host "PMC_REPORT" "PMC_REPORT.*nicely.*auto, off, summary, threads or json" PMC_REPORT=nicely
+host "PMC_LOG" "PMC_LOG.*loud.*error, warn, info or debug" PMC_LOG=loud
+
+# ---- PMC_OUT ------------------------------------------------------------------------------
+export PMC_EVENTS=task-clock PMC_REPORT=off
+echo "my thesis" >thesis.txt
+cp thesis.txt thesis.was
+host "PMC_OUT is somebody's file" "thesis.txt.*dump" PMC_OUT=thesis.txt
+same thesis.was thesis.txt "and it is untouched"
+mkdir dir
+host "PMC_OUT is a directory" "dir" PMC_OUT=dir
+host "PMC_OUT in no directory" "nowhere/x.pmc" PMC_OUT=nowhere/x.pmc
+ln -s target link.pmc
+host "PMC_OUT is a symbolic link" "link.pmc" PMC_OUT=link.pmc
+ok "and its target is not made" test ! -e target
+host "PMC_OUT with an unknown %" "PMC_OUT" PMC_OUT=x%Qy
+: >empty.pmc
+run env LD_PRELOAD="$AGENT" PMC_OUT=empty.pmc $churn
+is "$status $(cat err)" "0 " "an empty file may become a dump"
+ok "and does" test -s empty.pmc
+run env LD_PRELOAD="$AGENT" PMC_OUT=empty.pmc $churn
+is "$("$PMCTL" report --format json empty.pmc | jq '.threads | length')" 8 \
+	"a second run is appended to it"
+
+# ---- no room, no permission: the host is untouched ------------------------------------------
+if [ "$(id -u)" -eq 0 ]; then
+	drop="setpriv --reuid=65534 --regid=65534 --clear-groups"
+else
+	drop=
+fi
+mkdir -m 777 pub
+cp "$AGENT" "$PROG/churn" pub/
+mkdir -m 755 readonly
+[ -n "$drop" ] || chmod 555 readonly
+run $drop env LD_PRELOAD="$T/pub/libpmcagent.so" PMC_OUT="$T/readonly/x.pmc" pub/churn 3 1000
+is "$status $(cat out)" "0 joined 3" "read-only directory: the host runs on"
+like "$(cat err)" 'readonly/x.pmc' "read-only directory: one line names it"
+is "$(wc -l <err)" 1 "read-only directory: one line only" || diag_file err stderr
+
+run sh -c "ulimit -f 8; LD_PRELOAD=$AGENT PMC_OUT=small.pmc exec $PROG/churn 2000 100"
+is "$status $(cat out)" "0 joined 2000" "file size limit: the host is not killed by our write"
+"$PMCTL" report --format json small.pmc >small.json 2>/dev/null
+is "$(jq '.threads | length > 10' small.json)" true "and what fitted can be read"
+
+for target in /dev/full; do
+	run env LD_PRELOAD="$AGENT" PMC_REPORT="threads=$target" $churn
+	is "$status $(cat out)" "0 joined 3" "report to a full device: the host ends well"
+done
+# stderr closed, or a pipe nobody reads.
+run sh -c "LD_PRELOAD=$AGENT PMC_REPORT=auto exec $PROG/churn 3 1000 2>&-"
+is "$status $(cat out)" "0 joined 3" "stderr closed: the host ends well"
+run bash -c "set -o pipefail; { LD_PRELOAD=$AGENT PMC_REPORT=auto $PROG/churn 3 1000 >out.own; echo \$? >rc; } 2>&1 | true"
+is "$(cat rc) $(cat out.own)" "0 joined 3" "report into a closed pipe: the host ends well"
+unset PMC_REPORT PMC_EVENTS
+
+# ---- pmctl -----------------------------------------------------------------------------------
+# refuses NAME CODE REGEX CMD...: exit code, nothing on stdout, one line on stderr.
+refuses() {
+	local name=$1 code=$2 regex=$3
+	shift 3
+	run "$@"
+	is "$status" "$code" "$name: exit $code"
+	is "$(wc -c <out)" 0 "$name: nothing on stdout"
+	is "$(wc -l <err)" 1 "$name: one line" || diag_file err stderr
+	like "$(cat err)" "$regex" "$name: which says it"
+}
+refuses "run: unknown event" 2 'cylces.*cycles' "$PMCTL" run -e cylces -- $churn
+refuses "run: bad value" 2 'inherit.*sometimes' "$PMCTL" run --inherit sometimes -- $churn
+refuses "run: bad PMC_ value" 2 'PMC_INHERIT.*sometimes' env PMC_INHERIT=sometimes "$PMCTL" run -- $churn
+refuses "run: no such command" 127 'no-such-command' "$PMCTL" run -- no-such-command
+touch plain.txt
+refuses "run: not executable" 126 'plain.txt' "$PMCTL" run -- ./plain.txt
+refuses "run: no agent" 1 'nowhere.so' "$PMCTL" run --agent ./nowhere.so -- $churn
+refuses "report: missing" 1 'missing.pmc' "$PMCTL" report missing.pmc
+: >nil.pmc
+refuses "report: empty" 1 'nil.pmc.*empty' "$PMCTL" report nil.pmc
+refuses "report: foreign" 1 'thesis.txt' "$PMCTL" report thesis.txt
+refuses "report: directory" 1 'dir.*directory' "$PMCTL" report dir
+head -c 4000 /dev/urandom >noise.pmc
+refuses "report: noise" 1 'noise.pmc' "$PMCTL" report noise.pmc
+refuses "merge: missing" 1 'missing.pmc' "$PMCTL" merge missing.pmc -o m.pmc
+refuses "merge: foreign" 1 'thesis.txt' "$PMCTL" merge thesis.txt -o m.pmc
+refuses "merge: onto a foreign file" 1 'thesis.txt' "$PMCTL" merge empty.pmc -o thesis.txt
+same thesis.was thesis.txt "merge leaves it untouched"
+refuses "merge: no output" 2 '' "$PMCTL" merge empty.pmc
+refuses "mistyped command" 2 'report' "$PMCTL" reprot empty.pmc
+refuses "report: unknown column" 2 'cpu' "$PMCTL" report --sort cpuu empty.pmc
+refuses "report: unknown format" 2 'json' "$PMCTL" report --format jsn empty.pmc
+refuses "report: no file" 2 '' "$PMCTL" report
+
+run bash -c "'$PMCTL' report --format json empty.pmc >/dev/full"
+is "$status" 1 "report to a full disk is an error"
+like "$(cat err)" 'pmctl' "and says so"
+
+# A truncated dump is a dump.
+head -c $(($(wc -c <empty.pmc) - 20)) empty.pmc >torn.pmc
+run "$PMCTL" report --format json torn.pmc
+is "$status $(jq .damaged_frames out)" "0 1" "torn tail: exit 0, one damaged frame"
+like "$(cat err)" 'damaged' "torn tail: a warning"
+
+done_testing

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# merge.t - merging dumps of real runs: order, grouping and repetition do not matter, damage costs
+# the damaged frames only, and their number is told.
+. "$(dirname "$0")/lib.sh"
+export PMC_EVENTS=task-clock,page-faults PMC_REPORT=off
+
+i=0
+for cmd in "churn 30 1000" "ends 3" "tree 3 5" "named" "cxx_threads"; do
+	i=$((i + 1))
+	# shellcheck disable=SC2086
+	PMC_OUT=$T/$i.pmc run agent "$PROG"/$cmd
+	ok "dump of $cmd" test -s "$T/$i.pmc"
+done
+
+m() { # m OUT FILE...
+	local out=$1
+	shift
+	"$PMCTL" merge "$@" -o "$out" 2>"$T/merge.err" || {
+		diag "merge $* failed: $(cat "$T/merge.err")"
+		return 1
+	}
+}
+
+cd "$T" || exit 1
+m ab 1.pmc 2.pmc
+m ba 2.pmc 1.pmc
+same ab ba "commutative"
+m bc 2.pmc 3.pmc
+m ab_c ab 3.pmc
+m a_bc 1.pmc bc
+same ab_c a_bc "associative"
+m aa ab ab
+same aa ab "idempotent"
+m again ab
+same again ab "a merged dump merges to itself"
+cat 1.pmc 2.pmc >cat.pmc
+m catm cat.pmc
+same catm ab "a concatenation is a dump equal to its merge"
+"$PMCTL" report --format json cat.pmc >cat.json
+"$PMCTL" report --format json ab >ab.json
+same cat.json ab.json "and reports the same"
+"$PMCTL" merge - -o - <cat.pmc >piped 2>/dev/null
+same piped ab "through pipes as well"
+
+m all 1.pmc 2.pmc 3.pmc 4.pmc 5.pmc
+m all_rev 5.pmc 3.pmc 1.pmc 4.pmc 2.pmc 1.pmc 5.pmc
+same all all_rev "five dumps in another order, some twice"
+rows=$("$PMCTL" report --format json all | jq '.threads | length')
+sum=0
+for i in 1 2 3 4 5; do
+	sum=$((sum + $("$PMCTL" report --format json $i.pmc | jq '.threads | length')))
+done
+is "$rows" "$sum" "no row is lost or doubled"
+
+# 100 damaged copies: truncated, bit-flipped, with garbage in front and between, doubled.
+cat >damage.py <<'END'
+import random, sys
+src, seed = open(sys.argv[1], "rb").read(), int(sys.argv[2])
+r = random.Random(seed)
+b = bytearray(src)
+kind = seed % 5
+if kind == 0:
+    b = b[: r.randrange(1, len(b))]
+elif kind == 1:
+    for _ in range(r.randrange(1, 6)):
+        b[r.randrange(len(b))] ^= 1 << r.randrange(8)
+elif kind == 2:
+    b = bytearray(r.randbytes(r.randrange(1, 100))) + b
+elif kind == 3:
+    at = r.randrange(len(b))
+    b = b[:at] + b[at + r.randrange(1, 300):] + b
+else:
+    at = r.randrange(len(b))
+    b[at:at] = r.randbytes(r.randrange(1, 200))
+open(sys.argv[3], "wb").write(b)
+END
+mkdir bad
+for s in $(seq 100); do
+	python3 damage.py $((s % 5 + 1)).pmc "$s" "bad/$s"
+done
+crashed=0
+lied=0
+for s in $(seq 100); do
+	orig=$((s % 5 + 1)).pmc
+	"$PMCTL" merge "bad/$s" -o one 2>one.err
+	rc=$?
+	[ $rc -le 1 ] || {
+		crashed=$((crashed + 1))
+		diag "damage $s: exit $rc: $(cat one.err)"
+	}
+	if [ $rc -eq 0 ]; then
+		# Nothing that was not in the original comes out of a damaged copy.
+		"$PMCTL" merge one "$orig" -o both 2>/dev/null
+		"$PMCTL" merge "$orig" -o clean 2>/dev/null
+		cmp -s both clean || {
+			lied=$((lied + 1))
+			diag "damage $s: the merge holds frames that were never written"
+		}
+	fi
+	rm -f one
+done
+is $crashed 0 "merging 100 damaged dumps one by one never crashes"
+is $lied 0 "and never makes frames up"
+# shellcheck disable=SC2046
+"$PMCTL" merge $(for s in $(shuf -i 1-100 --random-source=damage.py); do echo "bad/$s"; done) \
+	*.pmc -o rescued 2>rescued.err
+is $? 0 "100 shuffled, damaged dumps and the good ones merge"
+m all_cat 1.pmc 2.pmc 3.pmc 4.pmc 5.pmc cat.pmc
+same rescued all_cat "to exactly the good frames"
+like "$(cat rescued.err)" '[0-9]+ damaged' "the number of damaged frames is told"
+
+python3 - 1.pmc flip.pmc <<'END'
+import sys
+b = bytearray(open(sys.argv[1], "rb").read())
+b[len(b) // 2] ^= 4
+open(sys.argv[2], "wb").write(b)
+END
+"$PMCTL" report --format json flip.pmc >flip.json 2>flip.err
+is "$? $(jq .damaged_frames flip.json)" "0 1" "one flipped bit: exit 0, one damaged frame told"
+like "$(cat flip.err)" 'damaged' "and a warning"
+
+done_testing

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# permission.t - where counting is limited or forbidden, the host lives and the report says why.
+. "$(dirname "$0")/lib.sh"
+
+# nobody needs to reach the files.
+cp "$AGENT" "$PMCTL" "$PROG/churn" "$PROG/crowd" "$PROG/seccomp" "$T/"
+AGENT=$T/libpmcagent.so
+paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null)
+
+as_nobody() {
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+if [ "$paranoid" = 2 ]; then
+	mkdir -m 777 "$T/nobody"
+	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \
+		PMC_REPORT="json=$T/nobody/r.json" "$T/churn" 20 20000
+	is "$status $(cat "$T/out")" "0 joined 20" "nobody: the host runs"
+	is "$(json "$T/nobody/r.json" '[.threads[] | select(all(.events[]; .scope == "user" and
+		.state == "counted" and .value != null))] | length')" 21 \
+		"nobody at paranoid 2: user only, marked so" ||
+		diag "$(json "$T/nobody/r.json" '.threads[0]')"
+	is "$(json "$T/nobody/r.json" '.threads[0].events[0].name')" task-clock \
+		"nobody: the event keeps its name"
+	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults "$T/churn" 20 20000
+	like "$(cat "$T/err")" '[Uu]ser' "nobody: the table says that it is user mode only"
+	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults:k \
+		PMC_REPORT="json=$T/nobody/k.json" "$T/churn" 3 20000
+	is "$(json "$T/nobody/k.json" '[.threads[].events[] | select(.state == "not-permitted" and
+		.value == null)] | length')" 4 "nobody: a kernel-only event is not permitted, not 0"
+else
+	skip "perf_event_paranoid is $paranoid, not 2" "nobody: user only"
+fi
+
+for how in errno kill; do
+	for events in default task-clock,page-faults; do
+		r=$T/$how.json
+		rm -f "$r"
+		set --
+		[ $events = default ] || set -- "PMC_EVENTS=$events"
+		run "$T/seccomp" $how env LD_PRELOAD="$AGENT" PMC_REPORT="json=$r" "$@" "$T/churn" 10 20000
+		is "$status $(cat "$T/out") $(cat "$T/err")" "0 joined 10 " \
+			"seccomp $how, $events events: the host lives"
+		is "$(json "$r" '[.threads[] | select(.cpu_ns > 0)] | length')" 11 \
+			"seccomp $how, $events events: OS accounting of every thread"
+		is "$(json "$r" '[.threads[].events[] | select(.value != null)] | length')" 0 \
+			"seccomp $how, $events events: no event has a value"
+		is "$(json "$r" '[.processes[].notes[]] | length')" 1 \
+			"seccomp $how, $events events: one note" || diag "$(json "$r" '.processes[].notes')"
+	done
+	run "$T/seccomp" $how env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock "$T/churn" 10 20000
+	like "$(cat "$T/err")" 'pmcagent: ' "seccomp $how: the table is there" ||
+		diag_file "$T/err" stderr
+done
+
+# No hardware PMU: the default events leave no column, one line says why, the rest is there.
+report "$T/churn" 10 20000
+if [ "$(json "$T/report.json" '[.threads[].events[] | select(.name == "cycles" and
+	.value != null)] | length')" != 0 ]; then
+	skip "this machine has a hardware PMU" "no hardware columns without a PMU"
+else
+	is "$(json "$T/report.json" '[.threads[].events[] | select(.state == "counted")] | length')" 0 \
+		"no PMU: nothing claims to be counted"
+	is "$(json "$T/report.json" '[.threads[].events[].name] | unique | length')" 6 \
+		"no PMU: the six default events are there, each with its reason"
+	run agent "$T/churn" 10 20000
+	table=$(cat "$T/err")
+	unlike "$(grep -m1 'tid' "$T/err")" 'cycles|instr|IPC' "no PMU: no hardware columns"
+	is "$(grep -c 'pmctl doctor' "$T/err")" 1 "no PMU: one line says why and names pmctl doctor" ||
+		diag_file "$T/err" report
+	like "$table" 'churn .*[0-9]' "no PMU: the rows are there"
+	like "$table" 'coverage' "no PMU: the ledger is there"
+	like "$(grep -m1 'tid' "$T/err")" 'cpu.*faults' "no PMU: CPU time, switches and faults are there"
+fi
+
+done_testing

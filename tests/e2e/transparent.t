@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# transparent.t - real programs do the same with and without the agent, and all their threads
+# appear, by name. Which threads there were is asked of the kernel: perf's record of every fork.
+. "$(dirname "$0")/lib.sh"
+
+# What differs between two runs of the same program, agent or not: process and thread numbers.
+norm() {
+	sed -E -e "s/(thread '[^']*' )\([0-9]+\)/\1(TID)/" "$1"
+}
+
+# alike NAME CMD...: bare, with a JSON report to a file, and with the report on stderr.
+alike() {
+	local name=$1 rc sig n
+	shift
+	run "$PROG/rusage" "$T/ru0" "$@"
+	rc=$(json "$T/ru0" .exit) sig=$(json "$T/ru0" .signal)
+	mv "$T/out" "$T/out0"
+	norm "$T/err" >"$T/err0"
+
+	rm -f "$T/report.json"
+	run perf record -q -e dummy -o "$T/perf.data" -- "$PROG/rusage" "$T/ru1" \
+		env LD_PRELOAD="$AGENT" PMC_REPORT="json=$T/report.json" "$@"
+	norm "$T/err" >"$T/err1"
+	same "$T/out0" "$T/out" "$name: same stdout"
+	same "$T/err0" "$T/err1" "$name: same stderr"
+	is "$(json "$T/ru1" '"\(.exit) \(.signal)"')" "$rc $sig" "$name: same status"
+
+	# Threads the kernel saw born, in processes that ran under the agent, against the rows.
+	perf script -i "$T/perf.data" --show-task-events 2>/dev/null |
+		sed -nE 's/.*PERF_RECORD_FORK\(([0-9]+):([0-9]+)\):.*/\1 \2/p' | sort -u >"$T/born"
+	jq -r '.threads[] | "\(.pid) \(.tid)"' "$T/report.json" 2>/dev/null | sort -u >"$T/rows"
+	cut -d' ' -f1 "$T/rows" | sort -u >"$T/pids"
+	{
+		awk 'NR == FNR { ours[$1]; next } $1 in ours' "$T/pids" "$T/born"
+		sed 's/.*/& &/' "$T/pids"
+	} | sort -u >"$T/born.ours"
+	same "$T/born.ours" "$T/rows" "$name: every thread has a row ($(wc -l <"$T/rows"))"
+	is "$(json "$T/report.json" '[.threads[] | select(.cpu_ns <= 0 or .name == "" or .name == null)] | length')" \
+		0 "$name: every row has a name and CPU time"
+
+	# And with the report where people read it: after what the program itself wrote.
+	run "$PROG/rusage" "$T/ru2" env LD_PRELOAD="$AGENT" \
+		PMC_EVENTS=task-clock,page-faults "$@"
+	same "$T/out0" "$T/out" "$name: same stdout under the report on stderr"
+	is "$(json "$T/ru2" '"\(.exit) \(.signal)"')" "$rc $sig" "$name: same status again"
+	n=$(wc -c <"$T/err0")
+	norm "$T/err" >"$T/err2"
+	head -c "$n" "$T/err2" >"$T/err2.own"
+	same "$T/err0" "$T/err2.own" "$name: own stderr comes first, whole"
+	like "$(tail -c +$((n + 1)) "$T/err2")" '^.?.? pmcagent: ' "$name: then the report" ||
+		diag_file "$T/err2" "stderr under the agent"
+}
+
+# rows PATTERN COUNT NAME: that many threads are called like this.
+rows() {
+	local n
+	n=$(names | grep -cE "^$1\$")
+	is "$n" "$2" "$3" || diag "names: $(names | tr '\n' ' ')"
+}
+
+seq 400000 | sed 's/.*/& the quick brown fox &/' >"$T/big"
+
+alike "xz -T2" xz -T2 --block-size=1MiB -1 -c "$T/big"
+rows xz 3 "xz -T2: two workers and main, by name"
+
+shuf --random-source=<(yes) "$T/big" >"$T/shuffled" 2>/dev/null
+alike "sort --parallel=2" sort --parallel=2 -S 64M "$T/shuffled"
+rows sort 2 "sort --parallel=2: both threads, by name"
+
+javac -d "$T" "$SRC/Threads.java" || diag "javac failed"
+alike Java java -Xint -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$T" Threads
+for i in 0 1 2 3; do
+	rows "java-$i" 1 "Java: thread java-$i, by name"
+done
+rows 'VM Thread' 1 "Java: the VM's own thread, by name"
+
+alike Node node "$SRC/node_workers.js"
+between "$(names | grep -c .)" 9 40 "Node: main, platform and worker threads"
+
+alike python3 python3 "$SRC/py_threads.py"
+for i in 0 1 2 3; do
+	rows "py-$i" 1 "python3: thread py-$i, by name"
+done
+
+# shellcheck disable=SC2016
+alike "shell pipeline" sh -c 'seq 20000 | sort -rn | head -n 3; (exit 3) | cat; exit 11'
+rows seq 1 "pipeline: seq is there"
+rows head 1 "pipeline: head is there"
+
+alike std::thread "$PROG/cxx_threads"
+for i in 0 1 2 3; do
+	rows "cxx-$i" 1 "std::thread: cxx-$i, by name"
+done
+
+alike OpenMP "$PROG/omp"
+for i in 1 2 3; do
+	rows "omp-$i" 1 "OpenMP: omp-$i, by name"
+done
+
+alike Rust "$PROG/rust_threads"
+for i in 0 1 2 3; do
+	rows "rust-$i" 1 "Rust: rust-$i, by name"
+done
+
+# How a program ends is its own affair.
+for how in "exit 0" "exit 77" "_exit 5" "signal 15" "signal 9" abort segv; do
+	run "$PROG/rusage" "$T/ru0" sh -c "ulimit -c 0; exec $PROG/how $how"
+	mv "$T/out" "$T/out0"
+	mv "$T/err" "$T/err0"
+	run "$PROG/rusage" "$T/ru1" env LD_PRELOAD="$AGENT" PMC_REPORT=off \
+		sh -c "ulimit -c 0; exec $PROG/how $how"
+	is "$(json "$T/ru1" '"\(.exit) \(.signal)"')" "$(json "$T/ru0" '"\(.exit) \(.signal)"')" \
+		"same status: $how"
+	same "$T/out0" "$T/out" "same stdout: $how"
+	same "$T/err0" "$T/err" "same stderr: $how"
+done
+
+done_testing
