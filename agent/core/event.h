@@ -3,8 +3,9 @@
  * event.h - event strings (PMC_EVENTS, -e) to what perf_event_open needs.
  *
  * Grammar:  list  = item *( "," item )
- *           item  = "@" set | "{" event *( "," event ) "}" [ ":" modifiers ] | event
- *           event = name [ ":" modifiers ]          modifiers = one or more of u k
+ *           item  = "@" set [ ":" modifiers ] | event
+ *                 | "{" event *( "," event ) "}" [ ":" modifiers ]
+ *           event = name [ ":" modifiers ]          modifiers = u, k, uk or ku
  * A comma inside pmu/.../ belongs to the event. Names are tried in the order: built-in table,
  * rNNN, pmu/field=value,.../, sys:name if tracefs has it, libpfm4 (loaded on demand).
  */
@@ -75,5 +76,32 @@ int pmc_events_parse(const char *text, const struct pmc_event_roots *roots,
 
 /* The default list, PMC_EVENTS unset. */
 extern const char pmc_events_default[];
+
+/* One row of sets.def. */
+struct pmc_event_set {
+	const char *name;    /* without the '@' */
+	const char *events;  /* event lists, the first that resolves is taken, separated by '|' */
+	const char *metrics; /* names of metrics.def that the set is for, comma separated */
+	const char *doc;
+};
+
+extern const struct pmc_event_set pmc_event_sets[];
+extern const unsigned pmc_n_event_sets;
+
+/* The row of "default", "cache", ...; -1: no such set. */
+int pmc_event_set_find(const char *name, size_t len);
+
+/* A name that needs no library. Aliases come as rows of their own. */
+struct pmc_builtin {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+	const char *alias_of; /* NULL: this is the canonical name */
+	const char *doc;
+};
+
+/* Calls visit for every built-in name; of the cache names' many spellings only perf's canonical
+ * one. The row is valid during the call only. */
+void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg);
 
 #endif
