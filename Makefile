@@ -125,27 +125,29 @@ demo: ## install what is missing, build, and measure xz -T4 and a python3 progra
 check: ## install what is missing, build, run every test this machine can run
 	sh tests/deps.sh check
 	$(MAKE) -j$(JOBS) all progs units
-	O=$(O) sh tests/check.sh
+	O=$(O) bash tests/check.sh
 
 check-unit: units ## the unit tests alone
-	O=$(O) sh tests/check.sh unit
+	O=$(O) bash tests/check.sh unit
 check-e2e: all progs ## the end-to-end tests alone
-	O=$(O) sh tests/check.sh e2e
+	O=$(O) bash tests/check.sh e2e
 
 units: $(UNIT_BIN)
 progs: $(PROG_BIN)
 benches: $(BENCH_BIN)
 
-bench: all progs benches ## print the table of costs as ratios against bare
-	O=$(O) sh tests/bench/bench.sh
+bench: ## print the table of costs as ratios against bare
+	sh tests/deps.sh bench
+	$(MAKE) -j$(JOBS) all progs benches
+	O=$(O) bash tests/bench/bench.sh
 
 asan: ## build and run the unit tests under AddressSanitizer and UBSan
 	$(MAKE) -j$(JOBS) O=$(O)-asan CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined' units $(O)-asan/pmctl
-	O=$(O)-asan sh tests/check.sh unit
+	O=$(O)-asan bash tests/check.sh unit
 
 tsan: ## build and run the unit tests under ThreadSanitizer
 	$(MAKE) -j$(JOBS) O=$(O)-tsan CFLAGS='-O1 -g -fsanitize=thread' units
-	O=$(O)-tsan sh tests/check.sh unit
+	O=$(O)-tsan bash tests/check.sh unit
 
 INSTALL_MAN := $(wildcard docs/man/*.[1-9])
 install: all ## install under DESTDIR/PREFIX

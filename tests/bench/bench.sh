@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# bench.sh - the table of costs: what the agent charges, against bare, against an empty preload
+# and against the least a preload can do that holds the same groups.
+#
+# Variants take turns within each round, ratios are taken round by round, medians are printed.
+# BENCH_ROUNDS (default 15) and BENCH_ROWS (default 3,000,000) make it shorter or longer.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+O=${O:-build}
+case $O in /*) ;; *) O=$PWD/$O ;; esac
+rounds=${BENCH_ROUNDS:-15}
+rows=${BENCH_ROWS:-3000000}
+export LC_ALL=C.UTF-8
+for v in $(compgen -e | grep '^PMC_'); do unset "$v"; done
+unset LD_PRELOAD
+T=$(mktemp -d "${TMPDIR:-/tmp}/pmc-bench.XXXXXX")
+trap 'rm -rf "$T"' EXIT
+
+B=$O/bench
+agent=$O/libpmcagent.so
+events4=task-clock,page-faults,context-switches,cpu-migrations
+
+line() { # WHAT REACHED TARGET
+	local pad=$((46 - ${#1}))
+	[ $pad -gt 0 ] || pad=1
+	printf ' %s%*s%-34s %s\n' "$1" "$pad" '' "$2" "${3:-}"
+}
+calc() { awk "BEGIN { printf \"$1\", $2 }"; }
+
+# paired OUT PROGRAM-AND-ARGS VARIANT...: a row of numbers per round, one column a variant. A
+# variant is the words given to env(1).
+paired() {
+	local out=$1 program=$2 r v
+	shift 2
+	: >"$out"
+	for r in $(seq 0 "$rounds"); do
+		local row=
+		for v in "$@"; do
+			rm -f "$T"/dump*
+			# shellcheck disable=SC2086
+			row+="$(env $v $program 2>>"$T/err") "
+		done
+		[ "$r" -eq 0 ] || echo "$row" >>"$out"
+	done
+}
+
+# med FILE COLUMN [OVER]: the median of a column, or of its ratio to another.
+med() {
+	awk -v c="$2" -v o="${3:-0}" '{ print o ? $c / $o : $c }' "$1" | sort -g |
+		awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+echo " $(uname -srm), $(nproc) CPUs, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+echo " medians of $rounds rounds"
+echo
+line WHAT REACHED TARGET
+
+# ---- process start ------------------------------------------------------------------------
+quiet="PMC_REPORT=off"
+env $quiet "$B/process_cost" $((rounds * 20)) 0 "$B/preload_empty.so" - "$agent" >"$T/start"
+read -r empty _ <"$T/start"
+read -r bare _ < <(sed -n 2p "$T/start")
+read -r ours delta < <(sed -n 3p "$T/start")
+line "process start, bare" "$(calc '%.3f ms' "$bare / 1000")"
+line "process start, empty preload" "$(calc '%.3f ms' "$empty / 1000")"
+line "process start, agent, default events" \
+	"$(calc '%.3f ms' "$ours / 1000") ($(calc '%+.3f ms' "$delta / 1000"))" "≤ +0.300 ms to empty"
+env $quiet PMC_EVENTS=$events4 "$B/process_cost" $((rounds * 20)) 0 "$B/preload_empty.so" "$agent" >"$T/start"
+read -r ours delta < <(sed -n 2p "$T/start")
+line "process start, agent, 4 software events" \
+	"$(calc '%.3f ms' "$ours / 1000") ($(calc '%+.3f ms' "$delta / 1000"))"
+env $quiet PMC_EVENTS=$events4 "$B/process_cost" 3 2500 "$B/preload_empty.so" "$B/preload_minimal.so" \
+	"$agent" >"$T/start"
+read -r _ minimal < <(sed -n 2p "$T/start")
+read -r _ delta < <(sed -n 3p "$T/start")
+line "  the same, cold (system without events)" \
+	"$(calc '%+.3f ms' "$delta / 1000"), minimal $(calc '%+.3f ms' "$minimal / 1000")"
+
+# ---- threads ------------------------------------------------------------------------------
+off="PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_EVENTS="
+min="MINIMAL_OUT=$T/dump.min LD_PRELOAD=$B/preload_minimal.so"
+paired "$T/threads" "$B/thread_cost 5000 2000" \
+	"A=a" \
+	"LD_PRELOAD=$B/preload_empty.so" \
+	"$min MINIMAL_EVENTS=0" \
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_INHERIT=off LD_PRELOAD=$agent" \
+	"$min MINIMAL_EVENTS=4" \
+	"$off$events4 PMC_INHERIT=full LD_PRELOAD=$agent" \
+	"$off$events4 PMC_INHERIT=off LD_PRELOAD=$agent"
+us() { calc '%.1f µs' "$(med "$T/threads" "$1") / 1000"; }
+ratio() { calc '%.2f ×' "$(med "$T/threads" "$1" "$2")"; }
+line "thread create + join, bare" "$(us 1)"
+line "  empty preload" "$(us 2)  $(ratio 2 1) bare"
+line "  one write per thread, nothing else" "$(us 3)  $(ratio 3 1) bare"
+line "  agent, OS accounting only" "$(us 4)  $(ratio 4 1) bare" "≤ 1.15 × bare"
+line "  minimal preload, 3 groups of 4 events" "$(us 5)  $(ratio 5 1) bare"
+line "  agent, 3 groups of 4 events" "$(us 6)  $(ratio 6 1) bare, $(ratio 6 5) minimal" "≤ 1.10 × minimal"
+line "  agent, own group of 4 events only" "$(us 7)  $(ratio 7 1) bare"
+
+# ---- context switches -----------------------------------------------------------------------
+paired "$T/switch" "$B/switch_cost 50000" \
+	"A=a" \
+	"PMC_REPORT=off PMC_EVENTS=$events4 PMC_INHERIT=off LD_PRELOAD=$agent" \
+	"PMC_REPORT=off PMC_EVENTS=$events4 PMC_INHERIT=full LD_PRELOAD=$agent"
+sw() { calc '%.2f µs' "$(med "$T/switch" "$1") / 1000"; }
+line "context switch, bare" "$(sw 1)"
+line "  own group of 4" "$(sw 2)" "printed next to bare"
+line "  own and inherit groups" "$(sw 3)"
+
+# ---- memory -------------------------------------------------------------------------------
+rss() { # ENVIRONMENT...
+	"$O/prog/rusage" "$T/ru" env "$@" "$O/prog/crowd" "$threads" >/dev/null 2>&1
+	jq .max_rss_kib "$T/ru"
+}
+for threads in 1 1000; do
+	without=$(rss LD_PRELOAD="$B/preload_empty.so")
+	with=$(rss LD_PRELOAD="$agent" PMC_REPORT=off PMC_OUT="$T/dump.mem" PMC_EVENTS=$events4)
+	rm -f "$T/dump.mem"
+	line "agent memory, $threads threads alive" "$((with - without)) KiB" \
+		"≤ $((1024 + threads / 4)) KiB"
+done
+
+# ---- merge and report -----------------------------------------------------------------------
+if [ -x "$B/gen_dump" ]; then
+	. tests/bench/bench_merge.sh
+fi
+
+[ ! -s "$T/err" ] || {
+	echo "bench: programs wrote to stderr:" >&2
+	head -n 5 "$T/err" >&2
+}
