@@ -120,7 +120,7 @@ deps: ## install the build and test packages (Debian; needs root)
 demo: ## install what is missing, build, and measure xz -T4 and a python3 program
 	sh tests/deps.sh demo
 	$(MAKE) -j$(JOBS) all
-	O=$(O) sh tests/demo.sh
+	O=$(O) bash tests/demo.sh
 
 check: ## install what is missing, build, run every test this machine can run
 	sh tests/deps.sh check
