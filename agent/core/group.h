@@ -15,6 +15,7 @@
 enum pmc_group_kind {
 	PMC_GROUP_OWN,     /* inherit=0: the thread's row */
 	PMC_GROUP_THREADS, /* inherit=1, inherit_thread=1: all threads of the process */
+	PMC_GROUP_PLAIN,   /* inherit=1: threads and forked children; kernels before 5.13 */
 	PMC_GROUP_EXEC,    /* inherit=1, disabled, enable_on_exec: exec'd descendants */
 };
 

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adopt.c - finds threads whose start was not seen (raw clone, RTLD_DEEPBIND callers, before us).
+ *
+ * They get a row with what the kernel accounts for any thread. Their counts cannot be had after
+ * the fact and stay in unattributed.
+ */
+#include "agent/adopt.h"
+#include "agent/agent.h"
+#include "agent/core/clock.h"
+#include "agent/core/out.h"
+#include "agent/note.h"
+#include "agent/thread.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A thread that has not yet said who it is has hardly run. */
+#define STARTING_NS 1000000u
+
+static bool known(uint32_t tid)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (atomic_load(&slot->word) != SLOT_FREE && slot->tid == tid)
+			return true;
+	}
+	return registry_ended_lately(&agent_registry, tid);
+}
+
+static bool starting(void)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	for (uint32_t i = 0; i < high; i++)
+		if ((atomic_load(&registry_slot(&agent_registry, i)->word) & ~0xffffu) ==
+		    SLOT_RESERVED)
+			return true;
+	return false;
+}
+
+static uint32_t tid_of(const char *name)
+{
+	uint32_t tid = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		tid = tid * 10 + (uint32_t)(*name - '0');
+	return *name ? 0 : tid;
+}
+
+static void read_name(uint32_t tid, char name[16])
+{
+	struct pmc_out out;
+	char path[64];
+	long n = 0;
+	int fd;
+
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/self/task/%u/comm", tid);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = syscall(SYS_read, fd, name, 15);
+		syscall(SYS_close, fd);
+	}
+	if (n > 0 && name[n - 1] == '\n')
+		name[n - 1] = '\0';
+}
+
+static void consider(const char *task)
+{
+	uint32_t tid = tid_of(task);
+	struct slot *slot;
+	uint64_t cpu_ns;
+
+	if (tid == 0 || known(tid) || !pmc_thread_cpu_ns((int)tid, &cpu_ns))
+		return;
+	if (cpu_ns < STARTING_NS && starting())
+		return;
+	slot = agent_thread_reserve();
+	if (!slot)
+		return;
+	slot->tid = tid;
+	slot->flags = PMC_THREAD_ADOPTED;
+	slot->reason = PMC_REASON_ADOPTED;
+	slot->created_by = PMC_NO_SEQ;
+	slot->start_ns = 0;
+	read_name(tid, slot->name);
+	atomic_fetch_add_explicit(&agent.seen, 1, memory_order_relaxed);
+	agent_note(NOTE_ADOPTED);
+	registry_live(slot);
+}
+
+void agent_adopt(void)
+{
+	_Alignas(8) char room[2048];
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long n;
+
+	if (fd < 0)
+		return;
+	while ((n = syscall(SYS_getdents64, fd, room, sizeof(room))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(room + at);
+
+			consider(entry->d_name);
+			at += entry->d_reclen;
+		}
+	}
+	syscall(SYS_close, fd);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* adopt.h - rows for threads whose start was not seen. */
+#ifndef PMC_AGENT_ADOPT_H
+#define PMC_AGENT_ADOPT_H
+
+/* Gives a slot to every task of this process that has none, and ends those of adopted threads
+ * that are gone. Async-signal-safe. */
+void agent_adopt(void);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent.h - what the agent's files share: the state of this process, and who does what.
+ *
+ * main.c      constructor, the last exit handler, PMC_JOB into the environment
+ * start.c     environment to configuration to plan; what kind of process we are in
+ * job.c       PMC_JOB: text to struct and back
+ * registry.c  slots of the live threads, walked without a lock
+ * thread.c    a thread's begin and end
+ * row.c       a thread's row: read and framed
+ * fork.c      what became of us: forked child, vfork child, same process
+ * fdspace.c   where our descriptors lie and how many we may have
+ * file.c      the dump file: path, opening, appending
+ * snapshot.c  everything that is known now, into the dump
+ * adopt.c     threads whose start was not seen, from /proc/self/task
+ * site.c      start routines to SITE frames
+ * note.c      the ledger
+ * report_exit.c  the report of the first process
+ * process.c   the process's own frames
+ * totals.c    the inherit groups of the job's first process
+ * exec_env.c  environments with PMC_JOB in them
+ * probe.c     whether perf_event_open may be tried
+ * hook_*.c    the interposed functions, one concern each
+ *
+ * Rules in host threads: raw system calls or calls that are no cancellation point; no malloc, no
+ * stdio; errno is kept at every edge; any failure becomes a note, never the host's problem.
+ */
+#ifndef PMC_AGENT_H
+#define PMC_AGENT_H
+
+#include "agent/core/arena.h"
+#include "agent/core/config.h"
+#include "agent/core/plan.h"
+#include "agent/process.h"
+
+#include <pmc/dump.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define AGENT_API __attribute__((visibility("default")))
+
+enum agent_state {
+	AGENT_OFF = 0, /* dormant: hooks only forward */
+	AGENT_ON,      /* measuring */
+	AGENT_DONE,    /* the final rows are written */
+};
+
+enum {
+	AGENT_MAX_FDS = PMC_EVENTS_MAX,
+	/* The header frames of a process image come first, whenever they are written. */
+	AGENT_HEADER_SNAPSHOT = 1,
+};
+
+struct agent_totals {
+	const struct pmc_plan *plan; /* NULL: no such groups */
+	uint32_t flags;		     /* PMC_TOTAL_* */
+	int fds[AGENT_MAX_FDS];
+	uint64_t ids[AGENT_MAX_FDS];
+};
+
+struct agent {
+	_Atomic int state;
+	bool first;   /* the job's first process */
+	bool covered; /* counted by the first process's exec group */
+	bool forked;
+	bool measured; /* PMC_ONLY, PMC_SKIP let it be counted */
+	pid_t pid;
+	int32_t rank;
+	uint8_t identity[16], parent[16], job[16];
+	uint64_t start_ns;
+	uint64_t pre_cpu_ns;		/* process CPU spent before the agent was there */
+	struct agent_reported reported; /* by the image before: not ours to report */
+	struct pmc_config config;
+	enum pmc_inherit inherit;
+	struct pmc_plan plan;	    /* of every thread */
+	struct pmc_plan clock_plan; /* of the inherit groups with PMC_INHERIT=clock */
+	struct agent_totals threads, execs;
+	const char *exe, *cmdline;
+	const char *out; /* absolute pattern; NULL: the job's private dump */
+	const char *private_dump;
+	char *job_text; /* "PMC_JOB=..." for the environment; NULL: leave it as it is */
+	pid_t owner;	/* the job's first process */
+	uint64_t owner_ns, events_hash; /* see struct agent_job */
+	const void *eventset_frame;
+	size_t eventset_bytes;
+	int exit_status;
+	_Atomic uint64_t next_seq, snapshot, seen, counted, self_ns;
+	struct pmc_arena arena; /* filled while single-threaded */
+};
+
+extern struct agent agent;
+
+/* ---- start.c ---- */
+void agent_start(int argc, char **argv, char **envp);
+/* Fills a fresh identity. */
+void agent_identity(uint8_t identity[16]);
+
+/* ---- fork.c ---- */
+enum agent_where { AGENT_ELSEWHERE, AGENT_HERE };
+/* Whether hooks may act: AGENT_ON and not in a vfork child. A forked child found here (_Fork, raw
+ * clone) is made a process of its own first. */
+enum agent_where agent_where(void);
+int agent_fork_init(void);
+
+/* ---- totals.c ---- */
+void agent_totals_open(void);
+void agent_totals_forget(void); /* in a forked child: close the copies */
+
+/* ---- fdspace.c ---- */
+void agent_fds_init(void);
+/* Takes n from the agent's share. False: the share is used up. */
+bool agent_fds_take(unsigned n);
+void agent_fds_give(unsigned n);
+/* Around opens: returns where the descriptors go. */
+int agent_fds_window_open(void);
+void agent_fds_window_close(void);
+/* Grows the descriptor table while there is one thread: later it stalls them all. */
+void agent_fds_reserve(void);
+void agent_fds_forked(void);
+
+/* ---- snapshot.c ---- */
+/* Final rows of all threads, totals, ledger, process. `how`: enum pmc_ended. */
+void agent_final(enum pmc_ended how, int code);
+/* The same before an exec, undone by agent_exec_failed. */
+void agent_before_exec(void);
+void agent_exec_failed(void);
+
+/* ---- report_exit.c ---- */
+void agent_report_init(char *const *envp);
+void agent_report(void);
+
+/* Time in agent code, added to the process's self cost: CPU time of the thread, since wall time
+ * would charge us for being preempted. */
+static inline uint64_t agent_self_clock(void)
+{
+	uint64_t ns;
+
+	pmc_thread_cpu_ns(0, &ns);
+	return ns;
+}
+
+static inline void agent_self_add(uint64_t ns)
+{
+	atomic_fetch_add_explicit(&agent.self_ns, ns, memory_order_relaxed);
+}
+
+#endif

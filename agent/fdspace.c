@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fdspace.c - where our descriptors lie, and how many of the host's limit they may take.
+ *
+ * If the hard limit is above the soft one (while that is at most 8,192), ours lie at or above
+ * the host's soft limit: the host keeps all of its numbers and its own EMFILE. For that the soft
+ * limit is raised for the moment of an open (a window). Otherwise ours start at min(soft/2, 4096)
+ * and take at most a quarter of the limit, or all but 8,192 of a large one. Never higher: the
+ * kernel copies the descriptor table at every fork.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HIGHEST_BASE 8192u
+#define LEAVE_HOST   8192u
+
+static struct {
+	struct rlimit host;
+	bool windowed;
+	unsigned base, share;
+	_Atomic unsigned used;
+	_Atomic uint32_t lock; /* 0 free, 1 held, 2 held and waited for */
+	unsigned windows;      /* open now; under the lock */
+} fds;
+
+static void lock(void)
+{
+	uint32_t expected = 0;
+
+	if (atomic_compare_exchange_strong(&fds.lock, &expected, 1))
+		return;
+	while (atomic_exchange(&fds.lock, 2) != 0)
+		syscall(SYS_futex, &fds.lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+static void unlock(void)
+{
+	if (atomic_exchange(&fds.lock, 0) == 2)
+		syscall(SYS_futex, &fds.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void agent_fds_init(void)
+{
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host) != 0)
+		fds.host = (struct rlimit){ 1024, 1024 };
+	rlim_t soft = fds.host.rlim_cur, hard = fds.host.rlim_max;
+
+	if (soft > 1u << 30)
+		soft = 1u << 30;
+	if (hard > 1u << 30)
+		hard = 1u << 30;
+	fds.windowed = hard > soft && soft <= HIGHEST_BASE;
+	if (fds.windowed) {
+		fds.base = (unsigned)soft;
+		fds.share = (unsigned)(hard - soft);
+		return;
+	}
+	fds.base = (unsigned)(soft / 2 < 4096 ? soft / 2 : 4096);
+	fds.share = (unsigned)(soft / 4);
+	if (soft > LEAVE_HOST && soft - LEAVE_HOST > fds.share)
+		fds.share = (unsigned)(soft - LEAVE_HOST);
+}
+
+bool agent_fds_take(unsigned n)
+{
+	unsigned used = atomic_load_explicit(&fds.used, memory_order_relaxed);
+
+	do {
+		if (used + n > fds.share)
+			return false;
+	} while (!atomic_compare_exchange_weak(&fds.used, &used, used + n));
+	return true;
+}
+
+void agent_fds_give(unsigned n)
+{
+	atomic_fetch_sub(&fds.used, n);
+}
+
+static void set_soft(rlim_t soft)
+{
+	struct rlimit limit = { soft, fds.host.rlim_max };
+
+	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+}
+
+int agent_fds_window_open(void)
+{
+	if (fds.windowed) {
+		lock();
+		if (fds.windows++ == 0) {
+			/* The host may have changed its limit since. */
+			syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
+			set_soft(fds.host.rlim_max);
+		}
+		unlock();
+	}
+	return (int)fds.base;
+}
+
+void agent_fds_window_close(void)
+{
+	if (!fds.windowed)
+		return;
+	lock();
+	if (--fds.windows == 0)
+		set_soft(fds.host.rlim_cur);
+	unlock();
+}
+
+void agent_fds_reserve(void)
+{
+	static _Atomic bool done;
+	int fd;
+
+	if (agent.plan.opened == 0 || atomic_exchange(&done, true))
+		return;
+	/* The table grows in powers of two; one that holds base + 4,096 is 64 KiB. */
+	agent_fds_window_open();
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
+	if (fd >= 0) {
+		int high =
+			(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC,
+				     (int)(fds.base + (fds.share < 4096 ? fds.share / 2 : 2048)));
+
+		if (high >= 0)
+			syscall(SYS_close, high);
+		syscall(SYS_close, fd);
+	}
+	agent_fds_window_close();
+}
+
+void agent_fds_forked(void)
+{
+	atomic_store(&fds.used, 0);
+	atomic_store(&fds.lock, 0);
+	/* A window of another thread may have been open at the fork: nobody will close it here. */
+	if (fds.windows) {
+		set_soft(fds.host.rlim_cur);
+		fds.windows = 0;
+	}
+}

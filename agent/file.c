@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.c - opens the dump and appends whole frames to it, one write each.
+ *
+ * Safe in a signal handler and in any thread: raw system calls, no lock. Two threads that open at
+ * once both open; the loser closes his.
+ */
+#include "agent/file.h"
+#include "agent/agent.h"
+#include "agent/core/frame.h"
+#include "agent/core/log.h"
+#include "agent/core/out.h"
+#include "agent/note.h"
+#include "agent/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	char path[PATH_MAX];
+	_Atomic int fd; /* -1: not open; -2: cannot be */
+	_Atomic bool headed;
+	bool check; /* opened already, by agent_file_check */
+	dev_t dev;
+	ino_t ino;
+	uint64_t start;
+} file = { .fd = -1 };
+
+static int sys_open(const char *path, int flags)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void agent_file_path(void)
+{
+	struct pmc_out out;
+	struct utsname host = { .nodename = "" };
+	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
+
+	pmc_out_to_mem(&out, file.path, sizeof(file.path));
+	if (!agent.out) {
+		pmc_out_str(&out, agent.private_dump ? agent.private_dump : "");
+		return;
+	}
+	for (const char *p = agent.out; *p; p++) {
+		if (*p != '%') {
+			pmc_out_char(&out, *p);
+			continue;
+		}
+		switch (*++p) {
+		case 'p':
+			pmc_out_u64(&out, (uint64_t)agent.pid);
+			break;
+		case 'h':
+			uname(&host);
+			pmc_out_str(&out, host.nodename);
+			break;
+		case 'e':
+			pmc_out_str(&out, base ? base + 1 : "unknown");
+			break;
+		case 'r':
+			pmc_out_i64(&out, agent.rank < 0 ? 0 : agent.rank);
+			break;
+		case '%':
+			pmc_out_char(&out, '%');
+			break;
+		case '\0':
+			p--;
+			break;
+		}
+	}
+}
+
+/* Whether what is there already may be appended to. */
+static int look(int fd, struct stat *st)
+{
+	uint8_t head[4];
+	ssize_t n;
+
+	if (fstat(fd, st) != 0)
+		return -errno;
+	if (S_ISDIR(st->st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st->st_mode) || st->st_size == 0)
+		return 0;
+	n = syscall(SYS_pread64, fd, head, sizeof(head), 0L);
+	if (n != sizeof(head) || head[0] != PMC_FRAME_MAGIC_0 || head[1] != PMC_FRAME_MAGIC_1 ||
+	    head[2] != PMC_FRAME_MAGIC_2 || head[3] != PMC_FRAME_MAGIC_3)
+		return -ENOTSUP;
+	return 0;
+}
+
+static int open_file(void)
+{
+	int fd = -ENOENT, moved, flags = O_RDWR | O_APPEND;
+	struct stat st;
+
+	if (!file.path[0])
+		return -ENOENT;
+	/* A private dump that its owner removed is not made again: nobody would read it. */
+	if (agent.out || agent.first || agent_job_owner_alive())
+		flags |= O_CREAT;
+	fd = sys_open(file.path, flags);
+	if (fd == -EACCES || fd == -ENXIO)
+		fd = sys_open(file.path, (flags & ~O_RDWR) | O_WRONLY);
+	if (fd < 0)
+		return fd;
+	int error = look(fd, &st);
+
+	if (error) {
+		syscall(SYS_close, fd);
+		return error;
+	}
+	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, agent_fds_window_open());
+	agent_fds_window_close();
+	if (moved >= 0) {
+		syscall(SYS_close, fd);
+		fd = moved;
+	}
+	file.dev = st.st_dev;
+	file.ino = st.st_ino;
+	file.start = (uint64_t)st.st_size;
+	return fd;
+}
+
+static const char *remedy(int error)
+{
+	switch (-error) {
+	case ENOTSUP:
+		return "exists and is no dump; it was left alone: name another file or remove it";
+	case ENOENT:
+		return "its directory does not exist: create it first";
+	case EACCES:
+	case EPERM:
+		return "no permission to write there: name another place";
+	case EROFS:
+		return "the file system is read-only: name another place";
+	case EISDIR:
+		return "is a directory: name a file in it";
+	case ELOOP:
+		return "is a symbolic link, and those are not followed: name the file itself";
+	case ENAMETOOLONG:
+		return "the name is too long";
+	case ENOSPC:
+	case EDQUOT:
+		return "the disk is full";
+	default:
+		return "it cannot be opened for writing";
+	}
+}
+
+int agent_file_check(void)
+{
+	int fd = open_file();
+
+	if (fd < 0) {
+		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (the program runs on, this run is not kept)",
+			file.path, remedy(fd));
+		agent_note(NOTE_OUT_REFUSED);
+		return fd;
+	}
+	file.fd = fd;
+	return 0;
+}
+
+static int ready(void)
+{
+	int fd = atomic_load(&file.fd), expected = -1;
+
+	if (fd != -1)
+		return fd;
+	fd = open_file();
+	if (fd < 0) {
+		agent_note(NOTE_FILE_OPEN);
+		fd = -2;
+	}
+	if (!atomic_compare_exchange_strong(&file.fd, &expected, fd)) {
+		if (fd >= 0)
+			syscall(SYS_close, fd);
+		return expected;
+	}
+	return fd;
+}
+
+void agent_file_begin(void)
+{
+	if (!atomic_load_explicit(&file.headed, memory_order_relaxed) &&
+	    !atomic_exchange(&file.headed, true))
+		agent_process_header();
+}
+
+void agent_file_whole(void)
+{
+	atomic_store_explicit(&file.headed, true, memory_order_relaxed);
+}
+
+/* Our own write must not kill the host: SIGXFSZ and SIGPIPE it raises are taken back. */
+static ssize_t guarded_write(int fd, const void *data, size_t len, int *error)
+{
+	const uint64_t set = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
+	uint64_t old = 0, before = 0;
+	const struct timespec zero = { 0, 0 };
+	ssize_t n;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
+	if (old & set)
+		syscall(SYS_rt_sigpending, &before, sizeof(before));
+	n = syscall(SYS_write, fd, data, len);
+	*error = n < 0 ? errno : 0;
+	if (*error == EFBIG || *error == EPIPE) {
+		uint64_t mine =
+			(*error == EFBIG ? 1ull << (SIGXFSZ - 1) : 1ull << (SIGPIPE - 1)) & ~before;
+
+		if (mine)
+			syscall(SYS_rt_sigtimedwait, &mine, NULL, &zero, sizeof(mine));
+	}
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	return n;
+}
+
+/* The host may have closed our number, and something else may have it now. */
+static bool still_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
+}
+
+void agent_file_append(const void *frames, size_t len)
+{
+	const uint8_t *at = frames;
+	int fd = ready();
+
+	if (fd >= 0 && !still_ours(fd)) {
+		agent_note(NOTE_FILE_REPLACED);
+		atomic_compare_exchange_strong(&file.fd, &fd, -1);
+		fd = ready();
+	}
+	while (fd >= 0 && len > 0) {
+		int error;
+		ssize_t n = guarded_write(fd, at, len, &error);
+
+		if (n < 0 && (error == EINTR || error == EAGAIN))
+			continue;
+		if (n <= 0) {
+			agent_note(NOTE_FILE_WRITE);
+			return;
+		}
+		at += n;
+		len -= (size_t)n;
+	}
+}
+
+bool agent_file_used(void)
+{
+	return atomic_load(&file.headed);
+}
+
+uint64_t agent_file_start(void)
+{
+	return file.start;
+}
+
+const char *agent_file_name(void)
+{
+	return file.path;
+}
+
+void agent_file_forked(void)
+{
+	int fd = atomic_load(&file.fd);
+
+	atomic_store(&file.headed, false);
+	if (!agent.out || !strchr(agent.out, '%')) {
+		if (fd == -2)
+			atomic_store(&file.fd, -1);
+		return;
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	atomic_store(&file.fd, -1);
+	agent_file_path();
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* file.h - the dump file of this process: where it is, and appending to it. */
+#ifndef PMC_AGENT_FILE_H
+#define PMC_AGENT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Expands agent.out (or takes the private dump's path). While single-threaded. */
+void agent_file_path(void);
+/* PMC_OUT of a first process: opens it now, so that what is wrong with it is said at once.
+ * 0, or -errno after one line on stderr (the file is untouched). */
+int agent_file_check(void);
+/* Before the first frames of this process image: opens the file, and writes the frames that rows
+ * refer to. Async-signal-safe, as append. */
+void agent_file_begin(void);
+/* What follows has everything that rows refer to: no frames before it. */
+void agent_file_whole(void);
+void agent_file_append(const void *frames, size_t len);
+/* Whether anything was written by this process, and where what this job wrote starts. */
+bool agent_file_used(void);
+uint64_t agent_file_start(void);
+const char *agent_file_name(void);
+/* In a forked child: a file of its own if the pattern says so, and new header frames. */
+void agent_file_forked(void);
+
+#endif

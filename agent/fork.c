@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork.c - tells a forked child from a vfork child from ourselves, and makes a process of it.
+ *
+ * One page is marked MADV_WIPEONFORK: it reads zero in a child with memory of its own (fork,
+ * _Fork, raw clone) and stays in one that borrows ours (vfork). In a vfork child hooks only
+ * forward: the memory is the parent's.
+ */
+#include "agent/agent.h"
+#include "agent/core/clock.h"
+#include "agent/core/group.h"
+#include "agent/file.h"
+#include "agent/note.h"
+#include "agent/site.h"
+#include "agent/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static _Atomic uint32_t *alive; /* in the page that a fork wipes */
+
+static void close_parents_fds(void)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	if (high > agent_registry.capacity)
+		high = agent_registry.capacity;
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (atomic_load(&slot->word) != SLOT_FREE)
+			pmc_group_close(slot_fds(&agent_registry, slot), slot->n_fds);
+	}
+}
+
+/* Async-signal-safe: the child of a multi-threaded process may call nothing else. */
+static void become_process(void)
+{
+	uint64_t start = pmc_now_ns();
+	uint32_t capacity = agent_registry.capacity;
+	int saved = errno;
+
+	atomic_store(alive, 1);
+	agent.pid = (pid_t)syscall(SYS_getpid);
+	memcpy(agent.parent, agent.identity, 16);
+	agent_identity(agent.identity);
+	agent.first = false;
+	agent.forked = true;
+	agent.start_ns = start;
+	agent.pre_cpu_ns = 0;
+	memset(&agent.reported, 0, sizeof(agent.reported));
+	atomic_store(&agent.next_seq, 0);
+	atomic_store(&agent.snapshot, AGENT_HEADER_SNAPSHOT);
+	atomic_store(&agent.seen, 0);
+	atomic_store(&agent.counted, 0);
+	atomic_store(&agent.self_ns, 0);
+	agent_notes_forget();
+	agent_fds_forked();
+	agent_totals_forget();
+	close_parents_fds();
+	registry_fini(&agent_registry);
+	agent_self = NULL;
+	agent_file_forked();
+	agent_sites_forked();
+	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
+		atomic_store(&agent.state, AGENT_OFF);
+	else if (agent.measured)
+		agent_thread_main();
+	errno = saved;
+}
+
+static void at_fork_child(void)
+{
+	agent_where();
+}
+
+int agent_fork_init(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	void *map = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	if (madvise(map, (size_t)page, MADV_WIPEONFORK) != 0) {
+		/* Before Linux 4.14: the atfork handler still sees fork(). */
+		int error = -errno;
+
+		munmap(map, (size_t)page);
+		return error;
+	}
+	alive = map;
+	atomic_store(alive, 1);
+	return -pthread_atfork(NULL, NULL, at_fork_child);
+}
+
+enum agent_where agent_where(void)
+{
+	if (atomic_load_explicit(&agent.state, memory_order_acquire) != AGENT_ON)
+		return AGENT_ELSEWHERE;
+	if (atomic_load_explicit(alive, memory_order_relaxed) == 0)
+		become_process();
+	else if ((pid_t)syscall(SYS_getpid) != agent.pid)
+		return AGENT_ELSEWHERE;
+	return atomic_load(&agent.state) == AGENT_ON ? AGENT_HERE : AGENT_ELSEWHERE;
+}

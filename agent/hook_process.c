@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_process.c - a process image's other ends. Overrides: execve execv execvp execvpe execl
+ * execle execlp fexecve execveat _exit _Exit.
+ *
+ * Rows are flushed before; a failed exec leaves them live. In a vfork child everything only
+ * forwards. posix_spawn, system and popen need no hook: they replace a child, not us.
+ */
+#include "agent/exec_env.h"
+#include "agent/hooks.h"
+#include "agent/thread.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum how { BY_PATH, BY_SEARCH, BY_FD };
+
+struct image {
+	enum how how;
+	const char *path;
+	int fd, flags;
+};
+
+static int replace(const struct image *image, char *const *argv, char *const *envp)
+{
+	switch (image->how) {
+	case BY_PATH:
+		return (int)syscall(SYS_execve, image->path, argv, envp);
+	case BY_SEARCH:
+		return REAL(execvpe)(image->path, argv, envp);
+	case BY_FD:
+		return (int)syscall(SYS_execveat, image->fd, image->path, argv, envp, image->flags);
+	}
+	return -1;
+}
+
+static int flush_and_replace(const struct image *image, char *const *argv, char *const *envp)
+{
+	struct exec_env env;
+	int result, saved;
+
+	saved = errno;
+	if (agent_where() != AGENT_HERE) {
+		errno = saved;
+		return replace(image, argv, envp);
+	}
+	agent_before_exec();
+	envp = exec_env_make(&env, envp);
+	errno = saved;
+	result = replace(image, argv, envp);
+	saved = errno;
+	exec_env_free(&env);
+	agent_exec_failed();
+	errno = saved;
+	return result;
+}
+
+AGENT_API int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return flush_and_replace(&(struct image){ BY_PATH, path, -1, 0 }, argv, envp);
+}
+
+AGENT_API int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+AGENT_API int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return flush_and_replace(&(struct image){ BY_SEARCH, file, -1, 0 }, argv, envp);
+}
+
+AGENT_API int execvp(const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
+}
+
+AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	return flush_and_replace(&(struct image){ BY_FD, path, dir, flags }, argv, envp);
+}
+
+AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	return flush_and_replace(&(struct image){ BY_FD, "", fd, AT_EMPTY_PATH }, argv, envp);
+}
+
+/* The list forms, as arrays on the stack: as many as the caller passed. */
+#define COLLECT(first, args, argv)                                                                 \
+	size_t argc = 1;                                                                           \
+	va_start(args, first);                                                                     \
+	while (va_arg(args, char *))                                                               \
+		argc++;                                                                            \
+	va_end(args);                                                                              \
+	char **argv = __builtin_alloca((argc + 1) * sizeof(char *));                               \
+	va_start(args, first);                                                                     \
+	argv[0] = (char *)(uintptr_t)first;                                                        \
+	for (size_t i = 1; i <= argc; i++)                                                         \
+	argv[i] = va_arg(args, char *)
+
+AGENT_API int execl(const char *path, const char *arg, ...)
+{
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	va_end(args);
+	return execve(path, argv, environ);
+}
+
+AGENT_API int execlp(const char *file, const char *arg, ...)
+{
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	va_end(args);
+	return execvpe(file, argv, environ);
+}
+
+AGENT_API int execle(const char *path, const char *arg, ...)
+{
+	char *const *envp;
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	envp = va_arg(args, char *const *);
+	va_end(args);
+	return execve(path, argv, envp);
+}
+
+AGENT_API void _exit(int status)
+{
+	if (agent_where() == AGENT_HERE)
+		agent_final(PMC_ENDED_EXIT, status & 0xff);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+AGENT_API void _Exit(int status)
+{
+	_exit(status);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.h - for the files that interpose libc functions.
+ *
+ * interposed.def lists every one. The real functions are looked up in the constructor, while it
+ * is safe to; a hook that runs before that (a loader that ignores initfirst) looks up its own.
+ */
+#ifndef PMC_AGENT_HOOKS_H
+#define PMC_AGENT_HOOKS_H
+
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+
+#define X(ret, name, params) extern ret(*real_##name) params;
+#include "agent/interposed.def"
+#undef X
+
+void agent_hooks_init(void);
+/* The real function behind a pointer that may not have been looked up yet. */
+#define REAL(name) (real_##name ? real_##name : (agent_hooks_init(), real_##name))
+
+#endif

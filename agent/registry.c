@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* registry.c - slots in one sparse mapping, a tagged stack of free ones; see registry.h. */
+#include "agent/registry.h"
+#include "agent/core/group.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CACHE_LINE 64u
+
+void (*registry_on_close)(unsigned n_fds);
+
+int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity)
+{
+	size_t bytes = sizeof(struct slot) + n_groups * sizeof(uint64_t) + n_fds * sizeof(int);
+	void *map;
+
+	memset(registry, 0, sizeof(*registry));
+	registry->n_groups = n_groups;
+	registry->n_fds = n_fds;
+	registry->capacity = capacity;
+	registry->slot_bytes = (bytes + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+	registry->map_bytes = registry->slot_bytes * capacity;
+	/* Private, not shared: a forked child gets its own copy, so it can never write into its
+	 * parent's slots before it knows that it is one. Untouched pages cost nothing. */
+	map = mmap(NULL, registry->map_bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	registry->slots = map;
+	return 0;
+}
+
+void registry_fini(struct registry *registry)
+{
+	if (registry->slots)
+		munmap(registry->slots, registry->map_bytes);
+	registry->slots = NULL;
+	registry->capacity = 0;
+	atomic_store(&registry->high, 0);
+}
+
+uint64_t *slot_ids(struct slot *slot)
+{
+	return slot->data;
+}
+
+int *slot_fds(const struct registry *registry, struct slot *slot)
+{
+	return (int *)(void *)(slot->data + registry->n_groups);
+}
+
+static struct slot *pop(struct registry *registry)
+{
+	uint64_t top = atomic_load_explicit(&registry->free, memory_order_acquire);
+
+	while ((uint32_t)top) {
+		struct slot *slot = registry_slot(registry, (uint32_t)top - 1);
+		/* The slot may be taken and given back meanwhile: the tag then differs. */
+		uint64_t next = atomic_load_explicit(&slot->next_free, memory_order_relaxed) |
+				((top >> 32) + 1) << 32;
+
+		if (atomic_compare_exchange_weak_explicit(&registry->free, &top, next,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			return slot;
+	}
+	return NULL;
+}
+
+static void push(struct registry *registry, struct slot *slot)
+{
+	uint32_t index =
+		(uint32_t)((size_t)((char *)slot - registry->slots) / registry->slot_bytes);
+	uint64_t top = atomic_load_explicit(&registry->free, memory_order_relaxed), next;
+
+	do {
+		atomic_store_explicit(&slot->next_free, (uint32_t)top, memory_order_relaxed);
+		next = (index + 1) | ((top >> 32) + 1) << 32;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&registry->free, &top, next, memory_order_release, memory_order_relaxed));
+}
+
+static struct slot *fresh(struct registry *registry)
+{
+	uint32_t high = atomic_load_explicit(&registry->high, memory_order_relaxed);
+
+	while (high < registry->capacity)
+		if (atomic_compare_exchange_weak_explicit(&registry->high, &high, high + 1,
+							  memory_order_acq_rel,
+							  memory_order_relaxed))
+			return registry_slot(registry, high);
+	return NULL;
+}
+
+struct slot *registry_alloc(struct registry *registry)
+{
+	struct slot *slot = pop(registry);
+
+	if (!slot)
+		slot = fresh(registry);
+	if (!slot)
+		return NULL;
+	/* All but the first two words, which others may be looking at. */
+	memset(&slot->tid, 0, registry->slot_bytes - offsetof(struct slot, tid));
+	for (unsigned i = 0; i < registry->n_fds; i++)
+		slot_fds(registry, slot)[i] = -1;
+	atomic_fetch_add_explicit(&registry->live, 1, memory_order_relaxed);
+	atomic_store_explicit(&slot->word, SLOT_RESERVED, memory_order_release);
+	return slot;
+}
+
+void registry_live(struct slot *slot)
+{
+	atomic_store_explicit(&slot->word, SLOT_LIVE, memory_order_release);
+}
+
+void registry_close(struct slot *slot)
+{
+	atomic_fetch_add_explicit(&slot->word, SLOT_CLOSING - SLOT_LIVE, memory_order_acq_rel);
+}
+
+void registry_close_fds(struct registry *registry, struct slot *slot)
+{
+	/* CLOSING without readers: nobody can come to read any more. */
+	if (atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING)
+		pmc_group_close(slot_fds(registry, slot), registry->n_fds);
+}
+
+static void recycle(struct registry *registry, struct slot *slot)
+{
+	unsigned n = slot->n_fds;
+
+	pmc_group_close(slot_fds(registry, slot), registry->n_fds);
+	if (n && registry_on_close)
+		registry_on_close(n);
+	atomic_fetch_sub_explicit(&registry->live, 1, memory_order_relaxed);
+	push(registry, slot);
+}
+
+bool registry_release(struct registry *registry, struct slot *slot)
+{
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+
+	/* With readers left the phase stays CLOSING, and 0x8000 marks it as handed over. */
+	do {
+		uint32_t next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
+
+		if (atomic_compare_exchange_weak_explicit(
+			    &slot->word, &word, next, memory_order_acq_rel, memory_order_acquire))
+			break;
+	} while (true);
+	if (word & 0xffff)
+		return false;
+	recycle(registry, slot);
+	return true;
+}
+
+bool registry_pin(struct slot *slot)
+{
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+
+	while ((word & ~0xffffu) == SLOT_LIVE)
+		if (atomic_compare_exchange_weak_explicit(&slot->word, &word, word + 1,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			return true;
+	return false;
+}
+
+void registry_unpin(struct registry *registry, struct slot *slot)
+{
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire), next;
+
+	do {
+		next = word - 1;
+		if ((next & 0xffff) == 0x8000) /* handed over and nobody else reads */
+			next = SLOT_FREE;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&slot->word, &word, next, memory_order_acq_rel, memory_order_acquire));
+	if (next == SLOT_FREE)
+		recycle(registry, slot);
+}
+
+void registry_ended(struct registry *registry, uint32_t tid)
+{
+	uint32_t at = atomic_fetch_add_explicit(&registry->recent_at, 1, memory_order_relaxed);
+
+	atomic_store_explicit(&registry->recent[at % 256], tid, memory_order_relaxed);
+}
+
+bool registry_ended_lately(const struct registry *registry, uint32_t tid)
+{
+	for (unsigned i = 0; i < 256; i++)
+		if (atomic_load_explicit(&registry->recent[i], memory_order_relaxed) == tid)
+			return true;
+	return false;
+}

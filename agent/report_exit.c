@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_exit.c - what the job's first process prints at its end.
+ *
+ * The dump is read back through the same reader and printed by the same code as pmctl report.
+ * Stderr is used only if it is still the file it was at the start, and never duplicated.
+ */
+#include "agent/agent.h"
+#include "agent/core/log.h"
+#include "agent/core/report.h"
+#include "agent/file.h"
+#include "agent/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	struct stat err;
+	bool has_err;
+	const char *file; /* absolute; NULL: stderr */
+} where;
+
+void agent_report_init(char *const *envp)
+{
+	const char *file = agent.config.report.file;
+	char text[PATH_MAX];
+	struct pmc_out out;
+
+	(void)envp;
+	where.has_err = fstat(2, &where.err) == 0;
+	if (!file)
+		return;
+	where.file = file;
+	if (*file != '/' && getcwd(text, sizeof(text))) {
+		pmc_out_to_mem(&out, text, sizeof(text));
+		out.len = strlen(text);
+		pmc_outf(&out, "/%s", file);
+		where.file = pmc_arena_strdup(&agent.arena, text);
+	}
+}
+
+static int open_target(void)
+{
+	struct stat st;
+	int fd;
+
+	if (where.file) {
+		fd = (int)syscall(SYS_openat, AT_FDCWD, where.file,
+				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0)
+			pmc_log(PMC_LOG_ERROR,
+				"PMC_REPORT=...=%s: it cannot be opened for writing (errno %d): "
+				"the report is lost",
+				where.file, errno);
+		return fd;
+	}
+	if (!where.has_err || fstat(2, &st) != 0 || st.st_dev != where.err.st_dev ||
+	    st.st_ino != where.err.st_ino || st.st_rdev != where.err.st_rdev)
+		return -1;
+	return 2;
+}
+
+static int read_profile(struct pmc_profile *profile)
+{
+	size_t len;
+	const void *frames = agent_final_frames(&len);
+	int error, fd;
+
+	fd = (int)syscall(SYS_openat, AT_FDCWD, agent_file_name(),
+			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0) {
+		if (agent.out)
+			syscall(SYS_lseek, fd, (off_t)agent_file_start(), SEEK_SET);
+		error = pmc_profile_add_fd(profile, fd);
+		syscall(SYS_close, fd);
+		if (error)
+			return error;
+	}
+	if (len) {
+		error = pmc_profile_add_buffer(profile, frames, len);
+		if (error)
+			return error;
+	}
+	return pmc_profile_finish(profile);
+}
+
+static void print(int fd)
+{
+	const struct pmc_profile_options only = { .only_job = agent.job };
+	struct pmc_report_options options = {
+		.format = agent.config.report.kind == PMC_REPORT_JSON ? PMC_FORMAT_JSON :
+									PMC_FORMAT_TABLE,
+		.summary = agent.config.report.kind == PMC_REPORT_SUMMARY,
+		.top = -1,
+		.only_first = agent.config.report.kind != PMC_REPORT_JSON,
+		.keep_hint = agent.out ? NULL : "PMC_OUT=run.pmc, then pmctl report run.pmc",
+	};
+	struct pmc_profile profile;
+	const char *problem = NULL;
+	struct pmc_out out;
+	char *text;
+	int error;
+
+	error = pmc_profile_init(&profile, &only);
+	if (!error)
+		error = read_profile(&profile);
+	text = error ? NULL : pmc_arena_alloc(&profile.arena, 1 << 16);
+	if (text) {
+		pmc_out_to_fd(&out, fd, text, 1 << 16);
+		pmc_report(&profile, &options, &out, &problem);
+	}
+	pmc_profile_free(&profile);
+}
+
+/* A report to a pipe nobody reads must not kill the host. */
+static void with_sigpipe_blocked(void (*print_to)(int), int fd)
+{
+	const uint64_t set = 1ull << (SIGPIPE - 1) | 1ull << (SIGXFSZ - 1);
+	const struct timespec zero = { 0, 0 };
+	uint64_t old, before = 0, after = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
+	syscall(SYS_rt_sigpending, &before, sizeof(before));
+	print_to(fd);
+	syscall(SYS_rt_sigpending, &after, sizeof(after));
+	after &= set & ~before;
+	if (after)
+		syscall(SYS_rt_sigtimedwait, &after, NULL, &zero, sizeof(after));
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+}
+
+void agent_report(void)
+{
+	int fd;
+
+	if (agent.config.report.kind != PMC_REPORT_OFF) {
+		fd = open_target();
+		if (fd >= 0)
+			with_sigpipe_blocked(print, fd);
+		if (fd > 2)
+			syscall(SYS_close, fd);
+	}
+	if (!agent.out && agent.private_dump)
+		syscall(SYS_unlinkat, AT_FDCWD, agent.private_dump, 0);
+}

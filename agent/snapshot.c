@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* snapshot.c - everything known now, appended to the dump: rows, totals, ledger, process. */
+#include "agent/snapshot.h"
+#include "agent/adopt.h"
+#include "agent/agent.h"
+#include "agent/core/clock.h"
+#include "agent/file.h"
+#include "agent/note.h"
+#include "agent/thread.h"
+#include "agent/totals.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CHUNK ((size_t)256 << 10)
+/* Room for the frames of the process itself: totals, notes, event sets. */
+#define TAIL ((size_t)128 << 10)
+
+/* What agent_final could keep in memory, for the report of a process that needs no file. */
+static struct pmc_frame_buf kept;
+
+/* Frames go to memory first: a process that never needed its private dump never makes one. */
+struct sink {
+	struct pmc_frame_buf buf;
+};
+
+static void drain(struct sink *sink)
+{
+	if (sink->buf.len == 0)
+		return;
+	agent_file_begin();
+	agent_file_append(sink->buf.data, sink->buf.len);
+	sink->buf.len = 0;
+}
+
+static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+	uint32_t me = (uint32_t)syscall(SYS_gettid);
+
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (!registry_pin(slot))
+			continue;
+		if (sink->buf.cap - sink->buf.len < AGENT_ROW_BYTES)
+			drain(sink);
+		agent_row(&sink->buf, slot, snapshot, slot->tid == me, state);
+		registry_unpin(&agent_registry, slot);
+	}
+}
+
+static bool sink_open(struct sink *sink)
+{
+	void *map = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		return false;
+	pmc_frame_buf_init(&sink->buf, map, CHUNK);
+	return true;
+}
+
+static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended how, int code)
+{
+	uint64_t start = agent_self_clock(), snapshot = atomic_fetch_add(&agent.snapshot, 1) + 1;
+
+	if (agent.measured) {
+		agent_adopt();
+		rows(sink, snapshot, state);
+	}
+	if (sink->buf.cap - sink->buf.len < TAIL)
+		drain(sink);
+	/* The totals after the rows: what is subtracted is never newer than what it is from. */
+	agent_totals_frames(&sink->buf, snapshot);
+	agent_notes_frames(&sink->buf, snapshot);
+	agent_self_add(agent_self_clock() - start);
+	agent_process_frame(&sink->buf, snapshot, how, code);
+	agent_eventset_frame(&sink->buf);
+}
+
+void agent_final(enum pmc_ended how, int code)
+{
+	struct sink sink;
+	int on = AGENT_ON;
+
+	if (!atomic_compare_exchange_strong(&agent.state, &on, AGENT_DONE) || !sink_open(&sink))
+		return;
+	if (agent_self) {
+		struct slot *self = agent_self;
+
+		/* The thread that ends the process ends with it; the others are cut short. */
+		registry_close(self);
+		agent_row(&sink.buf, self, atomic_fetch_add(&agent.snapshot, 1) + 1, true,
+			  PMC_THREAD_EXITED);
+		registry_ended(&agent_registry, self->tid);
+		registry_release(&agent_registry, self);
+		agent_self = NULL;
+	}
+	all(&sink, PMC_THREAD_LIVE, how, code);
+	if (agent.out || agent_file_used() || !agent.first) {
+		/* A short process says it all in one write. */
+		agent_file_whole();
+		drain(&sink);
+		munmap(sink.buf.data, sink.buf.cap);
+	} else {
+		kept = sink.buf;
+	}
+}
+
+const void *agent_final_frames(size_t *len)
+{
+	*len = kept.len;
+	return kept.data;
+}
+
+void agent_before_exec(void)
+{
+	struct sink sink;
+
+	if (!sink_open(&sink))
+		return;
+	all(&sink, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
+	agent_file_whole();
+	drain(&sink);
+	munmap(sink.buf.data, sink.buf.cap);
+}
+
+void agent_exec_failed(void)
+{
+	_Alignas(8) uint8_t room[6144];
+	struct pmc_frame_buf buf;
+
+	/* Newer than the frames that said "exec"; the rows follow when the threads really end. */
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	agent_process_frame(&buf, atomic_fetch_add(&agent.snapshot, 1) + 1, PMC_RUNNING, 0);
+	agent_file_append(buf.data, buf.len);
+}

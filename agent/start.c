@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - what kind of process this is, what it counts, and where it writes.
+ *
+ * Runs in the constructor, before every other library's: one thread, libc usable, getenv not.
+ */
+#include "agent/agent.h"
+#include "agent/core/clock.h"
+#include "agent/core/group.h"
+#include "agent/core/log.h"
+#include "agent/file.h"
+#include "agent/hooks.h"
+#include "agent/note.h"
+#include "agent/probe.h"
+#include "agent/process.h"
+#include "agent/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+struct agent agent;
+
+void agent_identity(uint8_t identity[16])
+{
+	const unsigned nonblock = 1; /* GRND_NONBLOCK */
+
+	if (syscall(SYS_getrandom, identity, 16UL, nonblock) == 16)
+		return;
+	/* Early at boot: time and pid are the best there is. */
+	uint64_t seed[2] = { pmc_now_ns(), (uint64_t)agent.pid * 0x9e3779b97f4a7c15u };
+
+	memcpy(identity, seed, 16);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void read_program(int argc, char **argv)
+{
+	char exe[PATH_MAX];
+	long n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	size_t room = 4096;
+	char *to;
+
+	agent.exe = n > 0 ? pmc_arena_strndup(&agent.arena, exe, (size_t)n) : NULL;
+	if (!agent.exe)
+		agent.exe = argc > 0 ? argv[0] : "";
+	agent.cmdline = "";
+	to = pmc_arena_alloc(&agent.arena, room);
+	if (!to)
+		return;
+	agent.cmdline = to;
+	for (int i = 0; i < argc && argv[i] && room > 2; i++) {
+		size_t len = strnlen(argv[i], room - 2);
+
+		if (i) {
+			*to++ = ' ';
+			room--;
+		}
+		memcpy(to, argv[i], len);
+		to += len;
+		room -= len;
+	}
+}
+
+static bool selected(int argc, char **argv)
+{
+	const char *names[2] = { base_name(agent.exe), argc > 0 ? base_name(argv[0]) : "" };
+	const char *only = agent.config.only, *skip = agent.config.skip;
+
+	if (skip && (pmc_glob_list(skip, names[0]) || pmc_glob_list(skip, names[1])))
+		return false;
+	return !only || pmc_glob_list(only, names[0]) || pmc_glob_list(only, names[1]);
+}
+
+static int32_t find_rank(char *const *envp)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+					     "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *text = pmc_env(envp, names[i]);
+		int32_t rank = 0;
+
+		if (!text || !*text)
+			continue;
+		for (; *text >= '0' && *text <= '9' && rank < 100000000; text++)
+			rank = rank * 10 + (*text - '0');
+		if (!*text)
+			return rank;
+	}
+	return -1;
+}
+
+/* PMC_OUT for the whole job: absolute, %j and %t filled in, the rest left to each process. */
+static const char *absolute_out(const char *pattern)
+{
+	char text[PATH_MAX], cwd[PATH_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	if (*pattern != '/' && getcwd(cwd, sizeof(cwd))) {
+		for (const char *p = cwd; *p; p++)
+			pmc_outf(&out, *p == '%' ? "%%%%" : "%c", *p);
+		pmc_out_char(&out, '/');
+	}
+	for (const char *p = pattern; *p; p++) {
+		if (p[0] == '%' && p[1] == 'j') {
+			for (unsigned i = 0; i < 8; i++)
+				pmc_outf(&out, "%02x", agent.job[i]);
+			p++;
+		} else if (p[0] == '%' && p[1] == 't') {
+			struct timespec now;
+
+			clock_gettime(CLOCK_REALTIME, &now);
+			pmc_out_u64(&out, (uint64_t)now.tv_sec);
+			p++;
+		} else if (p[0] == '%' && p[1]) {
+			pmc_out_bytes(&out, p++, 2);
+		} else {
+			pmc_out_char(&out, *p);
+		}
+	}
+	return pmc_arena_strdup(&agent.arena, text);
+}
+
+static bool out_understood(const char *pattern)
+{
+	for (; pattern && *pattern; pattern++)
+		if (*pattern == '%' && (!*++pattern || !strchr("phrejt%", *pattern)))
+			return false;
+	return true;
+}
+
+static const char *private_path(char *const *envp)
+{
+	const char *dir = pmc_env(envp, "TMPDIR");
+	char text[PATH_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s/pmc-", dir && *dir == '/' ? dir : "/tmp");
+	for (unsigned i = 0; i < 16; i++)
+		pmc_outf(&out, "%02x", agent.job[i]);
+	pmc_out_str(&out, ".job");
+	return pmc_arena_strdup(&agent.arena, text);
+}
+
+/* Says what is wrong, once; descendants stay quiet and dormant. */
+static void refuse(const char *variable, const char *value, const char *why)
+{
+	static char off[] = "PMC_JOB=off";
+
+	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs on, uncounted)", variable, value, why);
+	agent.job_text = off;
+}
+
+static bool configure(char *const *envp)
+{
+	struct pmc_config_error error;
+
+	if (pmc_config_from_env(envp, &agent.config, &error) != 0) {
+		struct pmc_out out;
+		char why[160];
+
+		pmc_out_to_mem(&out, why, sizeof(why));
+		pmc_outf(&out, "not understood; accepted: %s", error.accepted);
+		refuse(error.variable, error.value, why);
+		return false;
+	}
+	if (!out_understood(agent.config.out)) {
+		refuse("PMC_OUT", agent.config.out,
+		       "accepted after %: p h e r j t %, as in pmc-%h-%p.pmc");
+		return false;
+	}
+	pmc_log_level = agent.config.log;
+	return true;
+}
+
+/* Takes the job of the environment, or starts one. */
+static bool join_job(char *const *envp, struct agent_job *job)
+{
+	const char *text = pmc_env(envp, "PMC_JOB");
+
+	if (text && strcmp(text, "off") == 0)
+		return false;
+	if (text && agent_job_parse(text, job) == 0) {
+		memcpy(agent.job, job->id, 16);
+		agent.owner = job->owner;
+		agent.owner_ns = job->owner_ns;
+		agent.first = job->owner == agent.pid && job->owner_ns == agent_pid_namespace();
+		agent.covered = !agent.first;
+		if (job->reported.pid == (uint64_t)agent.pid)
+			agent.reported = job->reported;
+		if (job->private_dump)
+			agent.private_dump = job->path;
+		else
+			agent.out = job->path;
+		if (agent.first)
+			agent_note(NOTE_OWN_EXEC);
+		return true;
+	}
+	memset(job, 0, sizeof(*job));
+	agent_identity(agent.job);
+	agent.first = true;
+	agent.owner = agent.pid;
+	agent.owner_ns = agent_pid_namespace();
+	if (agent.config.out)
+		agent.out = absolute_out(agent.config.out);
+	else
+		agent.private_dump = private_path(envp);
+	return true;
+}
+
+static bool plan_events(const struct agent_job *job)
+{
+	const char *text = agent.config.events ? agent.config.events : pmc_events_default;
+	struct pmc_parse_error error;
+	struct pmc_events events;
+
+	agent.events_hash = agent_text_hash(text);
+	if (job->path && job->events == agent.events_hash &&
+	    pmc_plan_decode(job->plan, job->plan_len, &agent.arena, &agent.plan) == 0)
+		return true;
+	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
+		refuse("PMC_EVENTS", text, error.text);
+		return false;
+	}
+	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
+}
+
+static bool frame_events(void)
+{
+	const size_t room = (size_t)96 << 10;
+	struct pmc_frame_buf buf;
+	void *data;
+
+	if (!agent.plan.hash)
+		return true;
+	data = pmc_arena_alloc(&agent.arena, room);
+	if (!data)
+		return false;
+	pmc_frame_buf_init(&buf, data, room);
+	pmc_plan_frame(&agent.plan, &buf);
+	agent.eventset_frame = data;
+	agent.eventset_bytes = buf.len;
+	return true;
+}
+
+static bool prepare(int argc, char **argv, char **envp)
+{
+	struct agent_job job;
+
+	if (!configure(envp) || !join_job(envp, &job))
+		return false;
+	read_program(argc, argv);
+	agent.rank = find_rank(envp);
+	agent.measured = selected(argc, argv);
+	if (!agent.measured && !agent.first)
+		return false;
+	if (!plan_events(&job) || !frame_events())
+		return false;
+	agent_fds_init();
+	if (agent_fork_init() != 0 || agent_threads_init() != 0)
+		return false;
+	agent_identity(agent.identity);
+	agent_file_path();
+	if (!agent.first)
+		return true;
+	if (agent.out && agent_file_check() != 0) {
+		/* The report is still worth having. */
+		agent.out = NULL;
+		agent.private_dump = private_path(envp);
+		agent_file_path();
+	}
+	agent_report_init(envp);
+	agent.job_text = agent_job_text(false);
+	return true;
+}
+
+void agent_start(int argc, char **argv, char **envp)
+{
+	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
+	int saved = errno;
+
+	/* The loader gives no preload to setuid programs; if one has it all the same, hands off. */
+	if (getauxval(AT_SECURE))
+		goto out;
+	agent_hooks_init();
+	agent.pid = (pid_t)syscall(SYS_getpid);
+	agent.start_ns = start;
+	atomic_store(&agent.snapshot, AGENT_HEADER_SNAPSHOT);
+	if (!prepare(argc, argv, envp))
+		goto out;
+	agent.pre_cpu_ns =
+		cpu_ns > agent.reported.process_cpu_ns ? cpu_ns - agent.reported.process_cpu_ns : 0;
+	if (agent.measured && agent.first)
+		agent_totals_open();
+	atomic_store(&agent.state, AGENT_ON);
+	/* CPU time: the first perf event of an idle system waits for milliseconds. */
+	agent_self_add(pmc_process_cpu_ns() - cpu_ns);
+	if (agent.measured)
+		agent_thread_main();
+out:
+	errno = saved;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* thread.h - a thread's begin and end, and its row. */
+#ifndef PMC_AGENT_THREAD_H
+#define PMC_AGENT_THREAD_H
+
+#include "agent/core/frame.h"
+#include "agent/registry.h"
+
+extern struct registry agent_registry;
+/* The calling thread's slot; NULL: it has none, or it has ended. */
+extern __thread struct slot *agent_self;
+
+/* Room on the stack for one row at its largest. */
+enum {
+	AGENT_ROW_BYTES = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
+			  PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)),
+};
+
+int agent_threads_init(void);
+/* A slot for a thread about to be created by the caller. NULL: registry full (noted). */
+struct slot *agent_thread_reserve(void);
+/* First thing in a new thread: its groups, its tid, LIVE. */
+void agent_thread_begin(struct slot *slot);
+/* Last thing: its final row. */
+void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
+/* The main thread of a process image, or the one that called fork. */
+void agent_thread_main(void);
+
+/* Appends a row to buf. The caller owns the slot or has it pinned. own: the calling thread. */
+void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
+	       enum pmc_thread_state state);
+
+#endif
