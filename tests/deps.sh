@@ -53,7 +53,7 @@ build() {
 demo() {
 	build
 	program xz xz-utils
-	program python3 python3-minimal python3 -c 'import threading, hashlib'
+	program python3 python3 python3 -c 'import ctypes, hashlib, threading, zlib'
 }
 
 check() {
