@@ -23,7 +23,8 @@
 /* Codes from 1000 are pmctl's; the agent's are below. */
 #define NOTE_NO_AGENT 1000
 
-static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child)
+/* `alone`: the process had no other image before, so that its clock speaks for this one. */
+static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child, bool alone)
 {
 	fixed->end_ns = child->end_ns;
 	fixed->time_ns = child->end_ns;
@@ -34,9 +35,7 @@ static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *
 		fixed->how_ended = PMC_ENDED_EXIT;
 		fixed->how_code = (uint8_t)WEXITSTATUS(child->status);
 	}
-	/* The clock of the zombie covers all images of the process: it speaks for this one alone
-	 * only if there was no other, which cpu_ns without pre-history tells. */
-	if (child->cpu_ns > fixed->cpu_ns && fixed->cpu_ns == fixed->pre_cpu_ns)
+	if (alone && child->cpu_ns > fixed->cpu_ns)
 		fixed->cpu_ns = child->cpu_ns;
 }
 
@@ -46,11 +45,11 @@ static void put_str(struct pmc_frame_buf *buf, const char *text)
 }
 
 static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
-			   const struct pmc_p_process *known)
+			   const struct pmc_p_process *known, bool alone)
 {
 	struct pmc_process_fixed fixed = known->fixed;
 
-	put_ending(&fixed, &run->child);
+	put_ending(&fixed, &run->child, alone);
 	pmc_frame_begin(buf, PMC_FRAME_PROCESS, known->identity, known->snapshot + 1, &fixed,
 			sizeof(fixed));
 	put_str(buf, known->host);
@@ -113,7 +112,7 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run)
 	    getrandom(fixed.job, sizeof(fixed.job), 0) != sizeof(fixed.job))
 		return;
 	gethostname(host, sizeof(host) - 1);
-	put_ending(&fixed, child);
+	put_ending(&fixed, child, true);
 	pmc_frame_begin(buf, PMC_FRAME_PROCESS, identity, 1, &fixed, sizeof(fixed));
 	put_str(buf, host);
 	put_boot_id(buf);
@@ -127,7 +126,8 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run)
 	pmc_frame_end(buf);
 }
 
-bool run_dump_complete(struct run *run, const struct pmc_p_process *known, const char *file)
+bool run_dump_complete(struct run *run, const struct pmc_p_process *known, bool alone,
+		       const char *file)
 {
 	struct pmc_frame_buf buf;
 	void *room = aligned_alloc(8, FRAME_BYTES);
@@ -138,7 +138,7 @@ bool run_dump_complete(struct run *run, const struct pmc_p_process *known, const
 		return false;
 	pmc_frame_buf_init(&buf, room, FRAME_BYTES);
 	if (known)
-		complete_known(&buf, run, known);
+		complete_known(&buf, run, known, alone);
 	else
 		describe_unseen(&buf, run);
 	fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

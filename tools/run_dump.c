@@ -221,7 +221,7 @@ out:
 	return result;
 }
 
-/* Everything this run's agents may have written; `last` gets the path of some file of it. */
+/* Everything this run's agents may have written; of one job alone if `job` is given. */
 static int read_files(const struct run *run, const uint8_t *job, struct pmc_profile *profile)
 {
 	const struct pmc_profile_options options = { .only_job = job };
@@ -265,6 +265,17 @@ static const struct pmc_p_process *first_process(const struct run *run,
 	return first;
 }
 
+/* Whether it was the only image that ran in its process. */
+static bool is_alone(const struct pmc_profile *profile, const struct pmc_p_process *process)
+{
+	unsigned images = 0;
+
+	for (uint64_t i = 0; process && i < profile->n_processes; i++)
+		images += profile->processes[i]->fixed.pid == process->fixed.pid &&
+			  memcmp(profile->processes[i]->fixed.job, process->fixed.job, 16) == 0;
+	return images == 1;
+}
+
 static bool has_other_jobs(const struct pmc_profile *profile, const uint8_t job[16])
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++)
@@ -295,7 +306,7 @@ int run_dump_read(struct run *run, struct pmc_profile *profile)
 		memcpy(job, first->fixed.job, sizeof(job));
 	again = known && has_other_jobs(profile, job);
 	if ((!known || first->fixed.how_ended == PMC_RUNNING) && path[0])
-		again |= run_dump_complete(run, first, path);
+		again |= run_dump_complete(run, first, is_alone(profile, first), path);
 	if (!again)
 		return 0;
 	pmc_profile_free(profile);
