@@ -190,6 +190,8 @@ enum pmc_reason {
 	PMC_REASON_RECYCLED,       /* its descriptor no longer was ours */
 	PMC_REASON_NEVER_RAN,      /* enabled and never scheduled */
 	PMC_REASON_REGISTRY_FULL,
+	PMC_REASON_SCALED,   /* only in reports: a difference of which a side is scaled */
+	PMC_REASON_SET_LOST, /* only in reports: its EVENTSET frame is not in the dump */
 };
 
 #define PMC_NO_SEQ UINT64_MAX

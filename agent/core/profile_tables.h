@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_tables.h - what the files of the profile share and nobody else sees. */
+#ifndef PMC_CORE_PROFILE_TABLES_H
+#define PMC_CORE_PROFILE_TABLES_H
+
+#include "agent/core/hash.h"
+#include "agent/core/profile.h"
+
+/* An EVENTSET frame. The view is in the user's order; where each of its events stands in a
+ * reading is in `at`. */
+struct pmc_p_eventset {
+	struct pmc_p_set_view view;
+	unsigned n_groups;
+	uint16_t group_size[PMC_EVENTS_MAX];
+	struct {
+		uint16_t group, index; /* PMC_NO_GROUP: never opened */
+	} at[PMC_EVENTS_MAX];
+	UT_hash_handle hh; /* by view.hash */
+};
+
+struct pmc_p_site {
+	uint64_t hash, offset;
+	const char *module, *symbol;
+	UT_hash_handle hh; /* by hash */
+};
+
+/* The newest TOTAL frame of a kind. Its readings stay as they came until the set is known. */
+struct table_total {
+	bool known;
+	uint64_t snapshot, hash;
+	struct pmc_total_fixed fixed;
+	uint8_t *var;
+	size_t var_len, var_room;
+};
+
+/* A row as kept: the counts are filled in when its set is known, at once or at the end. */
+struct table_row {
+	struct pmc_p_thread pub;
+	uint64_t hash;
+	uint8_t *pending; /* readings whose set has not come yet, NULL: none */
+	uint32_t pending_len;
+	uint32_t n_counts; /* that fit behind this struct */
+};
+
+/* What rows are sorted by lies beside the pointer: a sort that follows pointers is mostly waiting.
+ */
+struct row_entry {
+	uint64_t seq;
+	struct table_row *row;
+};
+
+enum { TOTAL_KINDS = PMC_TOTAL_EXEC + 1 };
+
+struct table_process {
+	struct pmc_p_process pub;
+	uint64_t hash;		/* of the PROCESS frame */
+	struct row_entry *rows; /* twice `room` of them: the upper half is for sorting */
+	uint64_t n_rows, room;
+	struct table_total totals[TOTAL_KINDS];
+	struct table_process *root;    /* the first process whose tree it is in */
+	struct table_process *earlier; /* the job's first process that began last before it */
+	struct rests *rests;	       /* its totals, being subtracted from */
+	bool walked, rooted;
+	UT_hash_handle hh; /* by pub.identity */
+};
+
+struct table_note {
+	struct pmc_p_note pub;
+	struct table_process *process;
+	uint64_t hash;
+	const void *key; /* process, code, text */
+	UT_hash_handle hh;
+};
+
+/* Rows that gave way to newer ones, kept for the next of the same size. */
+struct free_row {
+	struct free_row *next;
+};
+
+struct pmc_profile_tables {
+	struct pmc_profile_options options;
+	uint8_t job[16];
+	struct pmc_p_eventset *sets, *last_set;
+	struct pmc_p_site *sites, *last_site;
+	struct table_process *processes, *last_process;
+	struct table_note *notes;
+	struct free_row *free_rows[PMC_EVENTS_MAX + 1];
+};
+
+/* profile_set.c: all return 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
+int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
+struct pmc_p_eventset *profile_find_set(struct pmc_profile *profile, uint64_t hash);
+/* Readings (n_groups of them, `len` bytes) as counts of the set's events, in view order. */
+int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, const uint8_t *var,
+			size_t len, struct pmc_count *counts);
+/* Whether the bytes are n_groups readings. */
+bool profile_check_readings(unsigned n_groups, const uint8_t *var, size_t len);
+
+/* profile_row.c */
+int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* Sorts a process's rows by seq and newest first, drops what is superseded. */
+void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
+/* What a row lacked while frames were still coming in: its set, its site. */
+int profile_complete_row(struct pmc_profile *profile, struct table_row *row);
+
+/* profile.c */
+struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
+
+/* profile_rest.c: after rows, parents and counts are in place. */
+int profile_remainders(struct pmc_profile *profile);
+
+#endif
