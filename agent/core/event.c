@@ -282,8 +282,16 @@ static int parse_brace(struct event_parse *parse, struct event_span *rest,
 	rest->at += body.len + 1;
 	rest->len -= body.len + 1;
 	modifiers = take_modifiers(rest);
-	if (!modifiers.at)
+	if (modifiers.at) {
+		/* Refused here, not at the first member: the text is to name the group. */
+		struct event_span whole = { open, (size_t)(modifiers.at + modifiers.len - open) };
+
+		rc = event_modify(parse, modifiers, whole, &(struct pmc_event){ 0 });
+		if (rc)
+			return rc;
+	} else {
 		modifiers = set_modifiers;
+	}
 	body = event_trim(body);
 	if (!body.len)
 		return event_fail(parse, PMC_PARSE_SYNTAX, open, "a group is empty");
@@ -359,10 +367,8 @@ static int parse_set(struct event_parse *parse, struct event_span item)
 				  event_nearest_text(&nearest, hint, sizeof(hint)));
 	}
 	if (name.len < item.len) {
-		struct pmc_event probe = { 0 };
-
 		modifiers = rest;
-		rc = event_modify(parse, modifiers, item, &probe);
+		rc = event_modify(parse, modifiers, item, &(struct pmc_event){ 0 });
 		if (rc)
 			return rc;
 	}
