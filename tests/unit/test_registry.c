@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* test_registry.c - slots under churn: never two owners, never a read of a slot that is gone. */
+#include "agent/registry.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { OWNERS = 4, READERS = 2, ROUNDS = 20000 };
+
+static struct registry registry;
+static _Atomic unsigned double_owned, foreign_reads, reads, given_back, owners_left;
+
+static void count_given(unsigned n)
+{
+	given_back += n;
+}
+
+static void slots_are_reused(void **state)
+{
+	struct registry r;
+	struct slot *a, *b;
+
+	(void)state;
+	assert_int_equal(registry_init(&r, 1, 4, 2), 0);
+	a = registry_alloc(&r);
+	b = registry_alloc(&r);
+	assert_non_null(a);
+	assert_non_null(b);
+	assert_ptr_not_equal(a, b);
+	assert_null(registry_alloc(&r));
+	assert_int_equal(slot_fds(&r, a)[3], -1);
+	assert_true(registry_release(&r, a));
+	assert_ptr_equal(registry_alloc(&r), a);
+	assert_int_equal(r.high, 2);
+	registry_fini(&r);
+	registry_fini(&r);
+}
+
+static void only_live_slots_are_pinned(void **state)
+{
+	struct registry r;
+	struct slot *slot;
+
+	(void)state;
+	assert_int_equal(registry_init(&r, 0, 0, 8), 0);
+	slot = registry_alloc(&r);
+	assert_false(registry_pin(slot));
+	registry_live(slot);
+	assert_true(registry_pin(slot));
+	registry_unpin(&r, slot);
+	registry_close(slot);
+	assert_false(registry_pin(slot));
+	assert_true(registry_release(&r, slot));
+	assert_false(registry_pin(slot));
+	registry_fini(&r);
+}
+
+static void a_reader_closes_in_the_owners_place(void **state)
+{
+	struct registry r;
+	struct slot *slot;
+	int pipefd[2];
+
+	(void)state;
+	registry_on_close = count_given;
+	given_back = 0;
+	assert_int_equal(pipe(pipefd), 0);
+	assert_int_equal(registry_init(&r, 1, 1, 8), 0);
+	slot = registry_alloc(&r);
+	slot_fds(&r, slot)[0] = pipefd[0];
+	slot->n_fds = 1;
+	registry_live(slot);
+	assert_true(registry_pin(slot));
+	assert_true(registry_pin(slot));
+	registry_close(slot);
+	registry_close_fds(&r, slot);
+	assert_false(registry_release(&r, slot));
+	/* Still readable: its descriptor is open until the last reader leaves. */
+	assert_int_equal(slot_fds(&r, slot)[0], pipefd[0]);
+	registry_unpin(&r, slot);
+	assert_int_equal(given_back, 0);
+	registry_unpin(&r, slot);
+	assert_int_equal(given_back, 1);
+	assert_int_equal(close(pipefd[0]), -1);
+	assert_int_equal(errno, EBADF);
+	close(pipefd[1]);
+	assert_ptr_equal(registry_alloc(&r), slot);
+	registry_on_close = NULL;
+	registry_fini(&r);
+}
+
+static void *own(void *arg)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct slot *slot = registry_alloc(&registry);
+
+		if (!slot)
+			continue;
+		/* The creator's mark: nobody else may have it at the same time. */
+		if (slot->arg)
+			double_owned++;
+		slot->arg = arg;
+		slot->seq = i;
+		slot->tid = (uint32_t)i ^ 0x5a5a5a5a;
+		registry_live(slot);
+		registry_close(slot);
+		if (slot->arg != arg)
+			double_owned++;
+		registry_ended(&registry, slot->tid);
+		registry_release(&registry, slot);
+	}
+	owners_left--;
+	return NULL;
+}
+
+static void *look(void *arg)
+{
+	(void)arg;
+	while (owners_left) {
+		for (uint32_t i = 0; i < registry.high && i < registry.capacity; i++) {
+			struct slot *slot = registry_slot(&registry, i);
+
+			if (!registry_pin(slot))
+				continue;
+			/* Pinned: seq and tid are of one and the same owner. */
+			if (slot->tid != ((uint32_t)slot->seq ^ 0x5a5a5a5a))
+				foreign_reads++;
+			reads++;
+			registry_unpin(&registry, slot);
+		}
+	}
+	return NULL;
+}
+
+static void churn_with_readers(void **state)
+{
+	pthread_t threads[OWNERS + READERS];
+	static char marks[OWNERS];
+
+	(void)state;
+	assert_int_equal(registry_init(&registry, 1, 2, 64), 0);
+	owners_left = OWNERS;
+	for (unsigned i = 0; i < OWNERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, own, &marks[i]), 0);
+	for (unsigned i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&threads[OWNERS + i], NULL, look, NULL), 0);
+	for (unsigned i = 0; i < OWNERS + READERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(double_owned, 0);
+	assert_int_equal(foreign_reads, 0);
+	assert_int_equal(registry.live, 0);
+	/* All slots can be had again: none was lost on the way. */
+	for (unsigned i = 0; i < 64; i++)
+		assert_non_null(registry_alloc(&registry));
+	assert_null(registry_alloc(&registry));
+	registry_fini(&registry);
+}
+
+static void lately_ended_tids_are_known(void **state)
+{
+	struct registry r;
+
+	(void)state;
+	assert_int_equal(registry_init(&r, 0, 0, 2), 0);
+	assert_false(registry_ended_lately(&r, 77));
+	registry_ended(&r, 77);
+	assert_true(registry_ended_lately(&r, 77));
+	for (uint32_t i = 0; i < 256; i++)
+		registry_ended(&r, 1000 + i);
+	assert_false(registry_ended_lately(&r, 77));
+	registry_fini(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slots_are_reused),
+		cmocka_unit_test(only_live_slots_are_pinned),
+		cmocka_unit_test(a_reader_closes_in_the_owners_place),
+		cmocka_unit_test(churn_with_readers),
+		cmocka_unit_test(lately_ended_tids_are_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
