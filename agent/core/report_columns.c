@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* report_columns.c - which columns a table has, how wide they are, and which do not fit. */
+#include "agent/core/report_view.h"
+#include "agent/core/utf8.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* Order in which columns give way. */
+enum { STAYS, DROP_SPREAD, DROP_INPUT, DROP_METRIC, DROP_EVENT, DROP_USAGE, DROP_WHERE };
+
+static struct pmc_table_column *column_add(struct pmc_table *table, enum pmc_table_kind kind,
+					   const char *head, unsigned char drop)
+{
+	struct pmc_table_column *column = &table->columns[table->n++];
+	struct pmc_out out;
+
+	*column = (struct pmc_table_column){ .kind = kind, .drop = drop };
+	pmc_out_to_mem(&out, column->head, sizeof(column->head));
+	column->width = pmc_utf8_safe(&out, head, strlen(head), sizeof(column->head) / 4);
+	return column;
+}
+
+/* Whether some metric that the table shows is made from this event. */
+static bool is_folded(struct pmc_view *view, unsigned event)
+{
+	struct pmc_p_event *events = view->events.events;
+	struct pmc_event_def def = events[event].def;
+	bool folded = false;
+
+	/* Cycles and instructions are worth seeing for themselves. */
+	if (def.type == PERF_TYPE_HARDWARE && def.config <= PERF_COUNT_HW_INSTRUCTIONS)
+		return false;
+	events[event].def.type = UINT32_MAX;
+	for (unsigned i = 0; i < pmc_n_metrics && !folded; i++)
+		folded = pmc_metrics[i].table && view->metric_applies[i] &&
+			 !pmc_metric_applies(i, &view->events.set);
+	events[event].def = def;
+	return folded;
+}
+
+static void spread_columns(struct pmc_table *table, enum pmc_table_kind kind, unsigned index)
+{
+	static const struct {
+		const char *head;
+		enum pmc_part part;
+	} parts[] = { { "min", PMC_PART_MIN },
+		      { "mean", PMC_PART_MEAN },
+		      { "max", PMC_PART_MAX },
+		      { "σ", PMC_PART_STDDEV } };
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		struct pmc_table_column *column =
+			column_add(table, kind, parts[i].head, DROP_SPREAD);
+
+		column->index = index;
+		column->part = parts[i].part;
+	}
+}
+
+static void event_columns(struct pmc_table *table)
+{
+	struct pmc_view *view = table->view;
+	bool groups = view->options->by != PMC_BY_NONE && !view->options->timeline;
+	struct pmc_table_column *column;
+	double value;
+
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		const char *label = view->events.columns[i]->label;
+		bool folded;
+
+		if (!table->all->events[i].rows)
+			continue;
+		folded = is_folded(view, i);
+		column = column_add(table, PMC_COL_EVENT,
+				    strcmp(label, "instructions") ? label : "instr",
+				    folded ? DROP_INPUT : DROP_EVENT);
+		column->index = i;
+		if (groups)
+			spread_columns(table, PMC_COL_EVENT, i);
+	}
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		if (!view->metric_applies[i] || !(pmc_metrics[i].table || view->options->wide))
+			continue;
+		/* A sum may have no value where its rows have; an event none of them has. */
+		if (pmc_metrics[i].table && !pmc_view_metric(view, i, table->all, 0, &value) &&
+		    table->all->threads == 1)
+			continue;
+		column_add(table, PMC_COL_METRIC, pmc_metrics[i].column, DROP_METRIC)->index = i;
+	}
+}
+
+static bool any_below_all(const struct pmc_table *table)
+{
+	for (unsigned i = 0; i < table->view->events.set.count; i++)
+		if (table->all->events[i].scaled)
+			return true;
+	return false;
+}
+
+int pmc_table_columns(struct pmc_table *table, const struct pmc_fold_row *all, uint64_t cpu_ns)
+{
+	struct pmc_view *view = table->view;
+	const struct pmc_profile *profile = view->profile;
+	bool groups = view->options->by != PMC_BY_NONE && !view->options->timeline;
+	bool many = profile->n_processes > 1 && !view->options->only_first;
+	unsigned room = view->events.set.count * 5 + pmc_n_metrics + 32;
+	const char *host = profile->n_processes ? profile->processes[0]->host : "";
+	bool hosts = false;
+
+	table->all = all;
+	table->cpu_ns = cpu_ns;
+	table->columns = pmc_arena_alloc(view->arena, room * sizeof(*table->columns));
+	if (!table->columns)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		hosts |= strcmp(host, profile->processes[i]->host) != 0;
+	table->label_width = view->options->wide ? 0 : groups ? 40 : 28;
+	column_add(table, PMC_COL_LABEL, groups ? pmc_by_name(view->options->by) : "thread", STAYS);
+	if (groups) {
+		column_add(table, PMC_COL_THREADS, "threads", STAYS);
+	} else {
+		if (many && hosts)
+			column_add(table, PMC_COL_HOST, "host", DROP_WHERE);
+		if (many)
+			column_add(table, PMC_COL_PID, "pid", STAYS);
+		column_add(table, PMC_COL_TID, "tid", STAYS);
+	}
+	if (view->options->timeline) {
+		column_add(table, PMC_COL_AT, "at", STAYS);
+		column_add(table, PMC_COL_DT, "for", STAYS);
+	}
+	column_add(table, PMC_COL_CPU, "cpu", STAYS);
+	column_add(table, PMC_COL_SHARE, "%", STAYS);
+	if (groups)
+		spread_columns(table, PMC_COL_CPU, 0);
+	event_columns(table);
+	if (all->usage_rows) {
+		column_add(table, PMC_COL_SWITCHES, "switches", DROP_USAGE);
+		column_add(table, PMC_COL_FAULTS, "faults", DROP_USAGE);
+	}
+	if (any_below_all(table))
+		column_add(table, PMC_COL_RAN, "ran", STAYS);
+	return 0;
+}
+
+static int table_width(const struct pmc_table *table)
+{
+	int width = 0;
+
+	for (unsigned i = 0; i < table->n; i++)
+		width += table->columns[i].hidden ? 0 : table->columns[i].width + 2;
+	return width;
+}
+
+void pmc_table_fit(struct pmc_table *table)
+{
+	int width = table_width(table);
+
+	if (table->view->options->wide)
+		return;
+	for (unsigned drop = DROP_SPREAD; drop <= DROP_WHERE; drop++) {
+		for (unsigned i = table->n; i-- > 0 && width > PMC_TABLE_COLUMNS;) {
+			struct pmc_table_column *column = &table->columns[i];
+
+			if (column->drop != drop)
+				continue;
+			column->hidden = true;
+			width -= column->width + 2;
+		}
+	}
+}

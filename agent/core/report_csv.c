@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* report_csv.c - rows as CSV after RFC 4180 (lines end in LF), empty where nothing is known. */
+#include "agent/core/report_view.h"
+#include "agent/core/utf8.h"
+
+#include <string.h>
+
+static const struct {
+	const char *suffix;
+	enum pmc_part part;
+} thread_parts[] = { { "", PMC_PART_VALUE },
+		     { ".raw", PMC_PART_RAW },
+		     { ".enabled_ns", PMC_PART_ENABLED },
+		     { ".running_ns", PMC_PART_RUNNING },
+		     { ".state", PMC_PART_STATE } },
+  group_parts[] = { { ".sum", PMC_PART_VALUE },	    { ".min", PMC_PART_MIN },
+		    { ".mean", PMC_PART_MEAN },	    { ".max", PMC_PART_MAX },
+		    { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE } };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+void pmc_view_csv_text(struct pmc_out *out, const char *text, size_t len)
+{
+	bool quote = memchr(text, ',', len) || memchr(text, '"', len) ||
+		     (len && (text[0] == ' ' || text[len - 1] == ' '));
+	size_t from = 0;
+
+	if (!quote) {
+		pmc_utf8_safe(out, text, len, 0);
+		return;
+	}
+	/* Line breaks come out escaped, so the quotes are all that is left to double. */
+	pmc_out_char(out, '"');
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] != '"')
+			continue;
+		pmc_utf8_safe(out, text + from, i + 1 - from, 0);
+		pmc_out_char(out, '"');
+		from = i + 1;
+	}
+	pmc_utf8_safe(out, text + from, len - from, 0);
+	pmc_out_char(out, '"');
+}
+
+void pmc_view_csv_cell(struct pmc_out *out, const struct pmc_cell *cell)
+{
+	struct pmc_json number;
+
+	switch (cell->kind) {
+	case PMC_CELL_NULL:
+		break;
+	case PMC_CELL_NUMBER:
+		pmc_out_u64(out, cell->number);
+		break;
+	case PMC_CELL_REAL:
+		if (cell->real - cell->real == 0) {
+			pmc_json_init(&number, out, false);
+			pmc_json_double(&number, NULL, cell->real);
+		}
+		break;
+	case PMC_CELL_TEXT:
+		pmc_view_csv_text(out, cell->text, cell->len);
+		break;
+	}
+}
+
+static void head_name(struct pmc_out *out, const char *label, const char *suffix)
+{
+	char buf[512];
+	struct pmc_out name;
+
+	pmc_out_to_mem(&name, buf, sizeof(buf));
+	pmc_out_str(&name, label);
+	pmc_out_str(&name, suffix);
+	pmc_out_char(out, ',');
+	pmc_view_csv_text(out, buf, name.len);
+}
+
+static void metric_heads(struct pmc_view *view)
+{
+	for (unsigned i = 0; i < pmc_n_metrics; i++)
+		if (view->metric_applies[i])
+			head_name(view->out, pmc_metrics[i].name, "");
+	pmc_out_char(view->out, '\n');
+}
+
+static void metric_cells(struct pmc_view *view, const struct pmc_fold_row *row)
+{
+	struct pmc_cell cell;
+	double value;
+
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		if (!view->metric_applies[i])
+			continue;
+		pmc_out_char(view->out, ',');
+		cell = (struct pmc_cell){ .kind = PMC_CELL_NULL };
+		if (pmc_view_metric(view, i, row, 0, &value))
+			cell = (struct pmc_cell){ .kind = PMC_CELL_REAL, .real = value };
+		pmc_view_csv_cell(view->out, &cell);
+	}
+	pmc_out_char(view->out, '\n');
+}
+
+static void csv_head(struct pmc_view *view)
+{
+	bool first = true;
+
+	for (unsigned i = 0; i < pmc_n_thread_fields; i++) {
+		if (!pmc_field_in_csv(i))
+			continue;
+		if (!first)
+			pmc_out_char(view->out, ',');
+		first = false;
+		pmc_out_str(view->out, pmc_thread_fields[i]);
+	}
+	if (view->options->timeline)
+		pmc_out_str(view->out, ",t_ns,dt_ns");
+	for (unsigned i = 0; i < view->events.set.count; i++)
+		for (unsigned p = 0; p < COUNT(thread_parts); p++)
+			head_name(view->out, view->events.columns[i]->label,
+				  thread_parts[p].suffix);
+	metric_heads(view);
+}
+
+static void csv_thread(struct pmc_view *view, const struct pmc_p_thread *thread,
+		       const struct pmc_steps *step)
+{
+	const struct pmc_fold_row *row = pmc_view_row(view, thread);
+	bool first = true;
+	struct pmc_cell cell;
+
+	if (step)
+		view->scratch.wall_ns = step->dt_ns;
+	for (unsigned i = 0; i < pmc_n_thread_fields; i++) {
+		if (!pmc_field_in_csv(i))
+			continue;
+		if (!first)
+			pmc_out_char(view->out, ',');
+		first = false;
+		cell = pmc_cell_field(view, i, thread);
+		pmc_view_csv_cell(view->out, &cell);
+	}
+	if (step)
+		pmc_outf(view->out, ",%llu,%llu", (unsigned long long)step->t_ns,
+			 (unsigned long long)step->dt_ns);
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		for (unsigned p = 0; p < COUNT(thread_parts); p++) {
+			struct pmc_ref ref = { .kind = PMC_REF_EVENT,
+					       .index = i,
+					       .part = thread_parts[p].part };
+
+			cell = pmc_cell_row(view, &ref, row);
+			pmc_out_char(view->out, ',');
+			pmc_view_csv_cell(view->out, &cell);
+		}
+	}
+	metric_cells(view, row);
+}
+
+static void csv_groups_head(struct pmc_view *view)
+{
+	pmc_out_str(view->out, "key,threads");
+	for (unsigned p = 0; p < COUNT(group_parts) - 1; p++)
+		head_name(view->out, "cpu_ns", p ? group_parts[p].suffix : "");
+	for (unsigned i = 0; i < view->events.set.count; i++)
+		for (unsigned p = 0; p < COUNT(group_parts); p++)
+			head_name(view->out, view->events.columns[i]->label, group_parts[p].suffix);
+	metric_heads(view);
+}
+
+static void csv_group(struct pmc_view *view, const struct pmc_fold_row *row)
+{
+	struct pmc_cell cell;
+
+	pmc_view_csv_text(view->out, row->label, strlen(row->label));
+	pmc_outf(view->out, ",%llu", (unsigned long long)row->threads);
+	for (unsigned p = 0; p < COUNT(group_parts) - 1; p++) {
+		cell = pmc_cell_stat(&row->cpu, 1, group_parts[p].part, row->rows);
+		pmc_out_char(view->out, ',');
+		pmc_view_csv_cell(view->out, &cell);
+	}
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		for (unsigned p = 0; p < COUNT(group_parts); p++) {
+			struct pmc_ref ref = { .kind = PMC_REF_EVENT,
+					       .index = i,
+					       .part = group_parts[p].part };
+
+			cell = pmc_cell_row(view, &ref, row);
+			pmc_out_char(view->out, ',');
+			pmc_view_csv_cell(view->out, &cell);
+		}
+	}
+	metric_cells(view, row);
+}
+
+static int csv_timeline(struct pmc_view *view)
+{
+	struct pmc_steps steps = { 0 };
+
+	csv_head(view);
+	while (pmc_steps_next(view, &steps))
+		csv_thread(view, &steps.thread, &steps);
+	return 0;
+}
+
+int pmc_view_csv(struct pmc_view *view)
+{
+	const struct pmc_p_thread **threads = (const struct pmc_p_thread **)view->threads;
+	const struct pmc_fold_row **groups = NULL;
+	uint64_t n = view->n_threads, top = pmc_view_top(view);
+	int err = 0;
+
+	if (view->options->timeline)
+		return csv_timeline(view);
+	if (view->options->by != PMC_BY_NONE) {
+		err = pmc_view_groups(view, &view->groups, top, &groups, &n);
+		if (err)
+			return err;
+		csv_groups_head(view);
+		for (uint64_t i = 0; i < n; i++)
+			csv_group(view, groups[i]);
+		return 0;
+	}
+	if (view->options->sort || top)
+		err = pmc_view_threads(view, top, &threads, &n);
+	if (err)
+		return err;
+	csv_head(view);
+	for (uint64_t i = 0; i < n && !view->options->summary; i++)
+		csv_thread(view, threads[i], NULL);
+	return 0;
+}

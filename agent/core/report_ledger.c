@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* report_ledger.c - what is known beside the rows, summed over the processes in scope. */
+#include "agent/core/report_view.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* CPU time as an inherit group counted it. */
+static const struct pmc_count *clock_of(const struct pmc_p_remainder *remainder)
+{
+	for (unsigned i = 0; i < remainder->set->count; i++) {
+		const struct pmc_event_def *def = &remainder->set->events[i].def;
+
+		if (def->type == PERF_TYPE_SOFTWARE && def->config == PERF_COUNT_SW_TASK_CLOCK &&
+		    pmc_count_has_value(&remainder->counts[i]))
+			return &remainder->counts[i];
+	}
+	return NULL;
+}
+
+/* Adds what the rows of a process do not explain. `fallback_ns`: its CPU time by other means. */
+static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
+			  const uint64_t *fallback_ns, struct pmc_fold_row *row)
+{
+	const uint16_t *map = pmc_union_map(&view->events, remainder->set);
+	const struct pmc_count *clock = NULL;
+
+	if (remainder->set && remainder->counts) {
+		row->rows++;
+		clock = clock_of(remainder);
+		for (unsigned i = 0; map && i < remainder->set->count; i++) {
+			const struct pmc_count *count = &remainder->counts[i];
+			struct pmc_fold_stat *stat;
+
+			if (map[i] == PMC_NO_COLUMN || !pmc_count_has_value(count))
+				continue;
+			stat = &row->events[map[i]];
+			pmc_fold_add_value(stat, pmc_count_value(count), false);
+			stat->raw += count->raw;
+			stat->enabled_ns += count->enabled_ns;
+			stat->running_ns += count->running_ns;
+			stat->scaled += count->state == PMC_SCALED;
+		}
+	}
+	if (clock)
+		pmc_fold_add_value(&row->cpu, pmc_count_value(clock), false);
+	else if (fallback_ns)
+		pmc_fold_add_value(&row->cpu, *fallback_ns, false);
+}
+
+static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
+			struct pmc_ledger *ledger)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+	uint64_t rest;
+
+	ledger->threads_counted += process->threads_counted;
+	ledger->attributed_cpu_ns += process->attributed_cpu_ns;
+	for (unsigned i = 0; i < process->n_uncounted; i++)
+		ledger->threads_uncounted += process->uncounted[i].count;
+	if (!process->known) {
+		ledger->threads_seen += process->n_threads;
+		ledger->cpu_ns += process->attributed_cpu_ns;
+		return;
+	}
+	ledger->threads_seen += fixed->threads_seen;
+	ledger->cpu_ns += fixed->cpu_ns;
+	ledger->self_ns += fixed->self_ns;
+	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
+		       fixed->cpu_ns - process->attributed_cpu_ns :
+		       0;
+	ledger->has_unattributed = true;
+	remainder_add(view, &process->unattributed, &rest, &ledger->unattributed);
+	if (process->descendants.set) {
+		ledger->has_descendants = true;
+		remainder_add(view, &process->descendants, NULL, &ledger->descendants);
+	}
+}
+
+/* From the first start to the last end, host by host: their clocks have nothing in common. */
+static void wall_add(struct pmc_view *view, struct pmc_ledger *ledger)
+{
+	struct pmc_profile *profile = view->profile;
+	const char *host = NULL;
+	uint64_t from = 0, to = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		uint64_t end =
+			process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
+
+		if (!process->known || !pmc_view_in_scope(view, process))
+			continue;
+		if (!host || strcmp(host, process->host)) {
+			host = process->host;
+			ledger->hosts++;
+			from = process->fixed.start_ns;
+			to = end;
+		}
+		from = process->fixed.start_ns < from ? process->fixed.start_ns : from;
+		to = end > to ? end : to;
+		if (to > from && to - from > ledger->wall_ns)
+			ledger->wall_ns = to - from;
+	}
+}
+
+int pmc_view_ledger(struct pmc_view *view, struct pmc_ledger *ledger)
+{
+	struct pmc_profile *profile = view->profile;
+
+	memset(ledger, 0, sizeof(*ledger));
+	if (pmc_fold_init(&ledger->unattributed, &view->events) ||
+	    pmc_fold_init(&ledger->descendants, &view->events))
+		return -ENOMEM;
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (pmc_view_in_scope(view, process)) {
+			ledger->processes++;
+			process_add(view, process, ledger);
+		} else {
+			ledger->others++;
+			ledger->others_cpu_ns +=
+				process->known ? process->fixed.cpu_ns : process->attributed_cpu_ns;
+		}
+	}
+	wall_add(view, ledger);
+	return 0;
+}
