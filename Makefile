@@ -90,7 +90,7 @@ $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(UNIT_AGENT) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
-	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(UNIT_AGENT) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) -ldl -pthread
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(UNIT_AGENT) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) -lm -ldl -pthread
 
 # Programs that get measured: as a user would build them, knowing nothing of us. A line
 # "prog-flags: ..." in the source adds to the command.

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* test_config.c - every knob from an environment: defaults, good values, refusals. */
+#include "agent/core/config.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void empty_environment_is_the_defaults(void **state)
+{
+	char *none[] = { NULL }, *empty[] = { "PMC_LOG=", "PMC_EVENTS=", NULL };
+	char *const *envs[] = { none, empty };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct pmc_config_error error;
+		struct pmc_config config;
+
+		assert_int_equal(pmc_config_from_env(envs[i], &config, &error), 0);
+		assert_null(config.events);
+		assert_int_equal(config.inherit, PMC_INHERIT_AUTO);
+		assert_int_equal(config.report.kind, PMC_REPORT_AUTO);
+		assert_null(config.report.file);
+		assert_int_equal(config.log, PMC_LOG_WARN);
+	}
+}
+
+static void values_are_understood(void **state)
+{
+	char *env[] = {
+		"X=1",		 "PMC_INHERIT=clock", "PMC_REPORT=json=/tmp/a=b", "PMC_EVENTS=a,b",
+		"PMC_LOG=debug", "PMC_ONLYX=no",      "PMC_ONLY=cc1*,ld",	  NULL
+	};
+	struct pmc_config_error error;
+	struct pmc_config config;
+
+	(void)state;
+	assert_int_equal(pmc_config_from_env(env, &config, &error), 0);
+	assert_int_equal(config.inherit, PMC_INHERIT_CLOCK);
+	assert_int_equal(config.report.kind, PMC_REPORT_JSON);
+	assert_string_equal(config.report.file, "/tmp/a=b");
+	assert_string_equal(config.events, "a,b");
+	assert_int_equal(config.log, PMC_LOG_DEBUG);
+	assert_string_equal(config.only, "cc1*,ld");
+}
+
+static void what_is_not_understood_is_named(void **state)
+{
+	static char *bad[] = { "PMC_INHERIT=yes",  "PMC_INHERIT=FULL", "PMC_REPORT=xml",
+			       "PMC_REPORT=json=", "PMC_REPORT=jso",   "PMC_REPORT=threads,json",
+			       "PMC_LOG=verbose",  "PMC_LOG=4",	       "PMC_INHERIT=full " };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char *env[] = { bad[i], "PMC_EVENTS=still-read", NULL };
+		struct pmc_config_error error;
+		struct pmc_config config;
+
+		assert_int_equal(pmc_config_from_env(env, &config, &error), -EINVAL);
+		assert_memory_equal(error.variable, bad[i], strlen(error.variable));
+		assert_string_equal(error.value, strchr(bad[i], '=') + 1);
+		assert_true(strlen(error.accepted) > 3);
+		assert_string_equal(config.events, "still-read");
+	}
+}
+
+static void every_row_is_complete(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < pmc_n_knobs; i++) {
+		struct pmc_config config;
+
+		assert_memory_equal(pmc_knobs[i].env, "PMC_", 4);
+		assert_memory_equal(pmc_knobs[i].flag, "--", 2);
+		assert_true(strlen(pmc_knobs[i].help) > 10);
+		if (pmc_knobs[i].def)
+			assert_int_equal(pmc_config_set(&config, i, pmc_knobs[i].def), 0);
+		for (unsigned k = 0; k < i; k++) {
+			assert_string_not_equal(pmc_knobs[i].env, pmc_knobs[k].env);
+			assert_string_not_equal(pmc_knobs[i].flag, pmc_knobs[k].flag);
+		}
+	}
+}
+
+static void globs(void **state)
+{
+	(void)state;
+	assert_true(pmc_glob_list("cc1*,ld", "cc1plus"));
+	assert_true(pmc_glob_list("cc1*,ld", "ld"));
+	assert_false(pmc_glob_list("cc1*,ld", "ld.bfd"));
+	assert_false(pmc_glob_list(",,", ""));
+	assert_true(pmc_glob_list(",,[ab]", "b"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(empty_environment_is_the_defaults),
+		cmocka_unit_test(values_are_understood),
+		cmocka_unit_test(what_is_not_understood_is_named),
+		cmocka_unit_test(every_row_is_complete),
+		cmocka_unit_test(globs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

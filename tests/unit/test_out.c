@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* test_out.c - text output against the C library's, and its behaviour at full buffers. */
+#include "agent/core/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SAME(format, ...)                                                                          \
+	do {                                                                                       \
+		char want[256], got[256];                                                          \
+		struct pmc_out o;                                                                  \
+		snprintf(want, sizeof(want), format, __VA_ARGS__);                                 \
+		pmc_out_to_mem(&o, got, sizeof(got));                                              \
+		pmc_outf(&o, format, __VA_ARGS__);                                                 \
+		assert_string_equal(got, want);                                                    \
+	} while (0)
+
+static void formats_like_printf(void **state)
+{
+	(void)state;
+	SAME("%s|%5s|%-5s|%.2s|%.*s", "abc", "abc", "abc", "abc", 1, "abc");
+	SAME("%d %d %d %5d|%-5d|%05d", 0, -1, 2147483647, -42, -42, -42);
+	SAME("%u %x %08x %lu %lx", 7u, 255u, 48879u, 1ul << 40, ~0ul);
+	SAME("%lld %llu %llx %zu", -9223372036854775807ll - 1, ~0ull, ~0ull, (size_t)9);
+	SAME("100%% %c%c %*d", 'a', 'b', 6, 12);
+}
+
+static void fixed_agrees_with_printf(void **state)
+{
+	(void)state;
+	srand(7);
+	for (unsigned i = 0; i < 20000; i++) {
+		/* Exact in binary, so that both round the same number, and never at a tie. */
+		double value = (rand() - RAND_MAX / 2) / 1024.0 * (i % 7 ? 1 : 1e6);
+		char want[64], got[64];
+		struct pmc_out o;
+		int decimals = (int)(i % 4);
+
+		if (fabs(value * pow(10, decimals) - trunc(value * pow(10, decimals))) == 0.5)
+			continue;
+		snprintf(want, sizeof(want), "%.*f", decimals, value);
+		if (strspn(want, "-0.") == strlen(want))
+			memmove(want, want + (want[0] == '-'), strlen(want));
+		pmc_out_to_mem(&o, got, sizeof(got));
+		pmc_out_fixed(&o, value, decimals);
+		assert_string_equal(got, want);
+	}
+}
+
+static void what_is_no_number_is_a_dash(void **state)
+{
+	char got[64];
+	struct pmc_out o;
+
+	(void)state;
+	pmc_out_to_mem(&o, got, sizeof(got));
+	pmc_out_fixed(&o, NAN, 2);
+	pmc_out_fixed(&o, INFINITY, 2);
+	pmc_out_fixed(&o, 0.999, 2);
+	pmc_out_char(&o, ' ');
+	pmc_out_fixed(&o, -0.001, 2);
+	assert_string_equal(got, "--1.00 0.00");
+}
+
+static void full_memory_is_an_error_and_terminated(void **state)
+{
+	struct pmc_out o;
+	char got[8];
+
+	(void)state;
+	pmc_out_to_mem(&o, got, sizeof(got));
+	pmc_out_str(&o, "0123456789");
+	assert_string_equal(got, "0123456");
+	assert_int_equal(o.error, -ENOSPC);
+}
+
+static void descriptor_output_is_whole_and_its_errors_stick(void **state)
+{
+	char small[16], back[128] = "";
+	struct pmc_out o;
+	int pipefd[2], full;
+
+	(void)state;
+	assert_int_equal(pipe(pipefd), 0);
+	pmc_out_to_fd(&o, pipefd[1], small, sizeof(small));
+	for (unsigned i = 0; i < 10; i++)
+		pmc_outf(&o, "line %u\n", i);
+	pmc_out_str(&o, "longer than the whole buffer is");
+	assert_int_equal(pmc_out_flush(&o), 0);
+	assert_int_equal(read(pipefd[0], back, sizeof(back) - 1), 10 * 7 + 31);
+	assert_non_null(strstr(back, "line 0\nline 1\n"));
+	assert_non_null(strstr(back, "line 9\nlonger than the whole buffer is"));
+	close(pipefd[0]);
+	close(pipefd[1]);
+	full = open("/dev/full", O_WRONLY);
+	pmc_out_to_fd(&o, full, small, sizeof(small));
+	pmc_out_str(&o, "x");
+	assert_int_equal(pmc_out_flush(&o), -ENOSPC);
+	pmc_out_str(&o, "y");
+	assert_int_equal(pmc_out_flush(&o), -ENOSPC);
+	close(full);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(formats_like_printf),
+		cmocka_unit_test(fixed_agrees_with_printf),
+		cmocka_unit_test(what_is_no_number_is_a_dash),
+		cmocka_unit_test(full_memory_is_an_error_and_terminated),
+		cmocka_unit_test(descriptor_output_is_whole_and_its_errors_stick),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
