@@ -173,12 +173,19 @@ json() {
 report() {
 	rm -f "$T/report.json"
 	PMC_REPORT="json=$T/report.json" run agent "$@"
-	if ! jq -e . "$T/report.json" >/dev/null 2>&1; then
-		diag "no report of: $* (exit $status)"
-		diag_file "$T/err" stderr
-		diag_file "$T/report.json" report
-		echo '{"processes":[],"threads":[]}' >"$T/report.json"
-	fi
+	check_report "$@"
+}
+
+# A report that is missing or broken is a failure by itself; the tests after it get an empty one.
+check_report() {
+	jq -e '.threads | length > 0' "$T/report.json" >/dev/null 2>&1 && return
+	n_tests=$((n_tests + 1))
+	n_failed=$((n_failed + 1))
+	echo "not ok $n_tests - a report of: $*"
+	diag "no report of: $* (exit $status)"
+	diag_file "$T/err" stderr
+	diag_file "$T/report.json" report
+	echo '{"processes":[],"threads":[]}' >"$T/report.json"
 }
 
 # Names of the rows, sorted, one a line.

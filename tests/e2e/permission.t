@@ -56,6 +56,12 @@ for how in errno kill; do
 	run "$T/seccomp" $how env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock "$T/churn" 10 20000
 	like "$(cat "$T/err")" 'pmcagent: ' "seccomp $how: the table is there" ||
 		diag_file "$T/err" stderr
+
+	# A sandbox that puts the filter up itself: the plan it was started with holds no longer.
+	PMC_EVENTS=task-clock report "$T/seccomp" $how "$T/churn" 10 20000
+	is "$status $(cat "$T/out")" "0 joined 10" "seccomp $how after the agent began: the host lives"
+	is "$(json "$T/report.json" '[.threads[] | select(.cpu_ns > 0 and .name == "churn")] | length')" 11 \
+		"seccomp $how after the agent began: every thread has OS accounting"
 done
 
 # No hardware PMU: the default events leave no column, one line says why, the rest is there.

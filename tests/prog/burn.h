@@ -24,14 +24,18 @@ static inline long long raw_clock_ns(clockid_t clock)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Until the calling thread has used ms milliseconds of CPU time from now. */
-static inline void burn_thread_ms(long ms)
+/* Until the calling thread's CPU clock shows `end`. */
+static inline void burn_until_ns(long long end)
 {
-	long long end = raw_clock_ns(CLOCK_THREAD_CPUTIME_ID) + ms * 1000000LL;
-
 	while (raw_clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 		for (volatile int i = 0; i < 20000; i++)
 			;
+}
+
+/* Until the calling thread has used ms milliseconds of CPU time from now. */
+static inline void burn_thread_ms(long ms)
+{
+	burn_until_ns(raw_clock_ns(CLOCK_THREAD_CPUTIME_ID) + ms * 1000000LL);
 }
 
 #endif

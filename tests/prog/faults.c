@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * faults [THREADS]: threads whose counts are known: number i (from 1) touches 1,000 + 500 i fresh
- * pages and burns 50 + 20 i ms, one after another.
+ * pages and uses 60 + 20 i ms of CPU in all, one after another.
  */
 #include "burn.h"
 
@@ -27,7 +27,7 @@ static void *work(void *arg)
 	for (size_t at = 0; at < bytes; at += 4096)
 		((volatile char *)p)[at] = 1;
 	munmap(p, bytes);
-	burn_thread_ms(50 + 20 * i);
+	burn_until_ns((60 + 20 * i) * 1000000LL);
 	return NULL;
 }
 

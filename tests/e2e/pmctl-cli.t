@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# pmctl: what is mistyped is refused with one line that helps, before anything is started.
+. "$(dirname "$0")/lib.sh"
+
+# refused CODE REGEX NAME ARGS...: pmctl ARGS exits with CODE and says one line like REGEX.
+refused() {
+	local code=$1 regex=$2 name=$3
+	shift 3
+	run "$PMCTL" "$@"
+	is "$status" "$code" "$name: exit $code"
+	like "$(cat "$T/err")" "^pmctl[ a-z]*: .*$regex" "$name: says why"
+	is "$(wc -l <"$T/err")" 1 "$name: in one line"
+}
+
+refused 2 "did you mean 'report'" "mistyped command" reprot
+refused 2 "pmctl help lists" "unknown command" frobnicate
+refused 2 "" "no abbreviations" rep
+refused 2 "did you mean 'merge'" "help of a mistyped command" help megre
+refused 2 "which command" "run without a command" run
+refused 2 "which command" "run with flags alone" run -e cycles --
+refused 2 "did you mean '--inherit'" "mistyped flag" run --inhert off -- touch "$T/ran"
+refused 2 "needs a value" "flag without its value" run -o
+refused 2 "did you mean '--json'" "mistyped flag of doctor" doctor --jsno
+
+touch_ran=(-- touch "$T/ran")
+refused 2 "-e 'cycels': .*cycles" "unknown event" run -e cycels "${touch_ran[@]}"
+refused 2 "--events 'cycels': .*cycles" "unknown event, long flag" run --events=cycels "${touch_ran[@]}"
+refused 2 "-e does not take ''" "empty event list" run -e '' "${touch_ran[@]}"
+refused 2 "--inherit does not take 'all'; it takes auto, full, clock or off" "bad value" \
+	run --inherit all "${touch_ran[@]}"
+refused 2 "--report does not take 'html'" "bad report" run --report html "${touch_ran[@]}"
+export PMC_EVENTS=cycels
+refused 2 "PMC_EVENTS 'cycels': .*cycles" "bad PMC_EVENTS" run "${touch_ran[@]}"
+unset PMC_EVENTS
+export PMC_LOG=loud
+refused 2 "PMC_LOG does not take 'loud'; it takes error, warn, info or debug" "bad PMC_LOG" \
+	run "${touch_ran[@]}"
+unset PMC_LOG
+
+refused 1 "cannot use the agent $T/none.so: No such file" "--agent that is not there" \
+	run --agent "$T/none.so" "${touch_ran[@]}"
+echo text >"$T/text.so"
+refused 1 "it is no library" "--agent that is no library" run --agent "$T/text.so" "${touch_ran[@]}"
+mkdir -p "$T/inst/bin" "$T/a b"
+cp "$PMCTL" "$T/inst/bin/"
+real=$PMCTL
+PMCTL=$T/inst/bin/pmctl
+refused 1 "looked for $T/inst/bin/libpmcagent.so and $T/inst/bin/../lib/pmc/libpmcagent.so; .*--agent" \
+	"no agent anywhere" run "${touch_ran[@]}"
+ok "nothing was started in any of them" test ! -e "$T/ran"
+mkdir -p "$T/inst/lib/pmc"
+cp "$AGENT" "$T/inst/lib/pmc/"
+run "$PMCTL" run --report "json=$T/json" -- true
+ok "an installed agent is found" jq -e '.threads | length > 0' "$T/json"
+PMCTL=$real
+cp "$AGENT" "$T/a b/"
+refused 1 "space or colon" "an agent that LD_PRELOAD cannot name" run --agent "$T/a b/libpmcagent.so" -- true
+
+for args in "" help --help; do
+	run "$PMCTL" $args
+	is "$status" 0 "pmctl $args: exit 0"
+	for command in run report merge doctor help; do
+		like "$(cat "$T/out")" "
+  $command  " "pmctl $args lists $command"
+	done
+done
+for command in run report merge doctor help; do
+	run "$PMCTL" help "$command"
+	cp "$T/out" "$T/help"
+	is "$status" 0 "pmctl help $command: exit 0"
+	run "$PMCTL" "$command" --help
+	same "$T/help" "$T/out" "pmctl $command --help says the same"
+	is "$(sed '1,/^Examples:/d' "$T/help" | grep -c '^  [^#]*pmctl ')" 2 "$command: two examples"
+done
+like "$("$PMCTL" --version)" '^pmctl [0-9]+\.[0-9]+\.[0-9]+$' "--version"
+
+for args in help doctor "doctor --json" --version "help run" "run -n -e task-clock"; do
+	run bash -c "'$PMCTL' $args >/dev/full"
+	is "$status" 1 "pmctl $args to a full disk: exit 1"
+	like "$(cat "$T/err")" "cannot write to standard output: No space left" "and it is told"
+	run bash -c "'$PMCTL' $args >&-"
+	is "$status" 1 "pmctl $args to a closed stdout: exit 1"
+done
+{ "$PMCTL" help 2>"$T/err"; echo $? >"$T/code"; } | true
+is "$(cat "$T/code")" 1 "to a closed pipe: exit 1"
+
+run "$PMCTL" run -n -e task-clock,page-faults,cycles -- true
+is "$status" 0 "-n: exit 0"
+like "$(cat "$T/out")" "task-clock" "-n: the plan names the events"
+like "$(cat "$T/out")" "per thread: descriptors [0-9]+, groups [0-9]+" "-n: and the price per thread"
+run "$PMCTL" run -n -- touch "$T/ran"
+ok "-n: nothing is started" test ! -e "$T/ran"
+
+run "$PMCTL" doctor
+table_status=$status
+run "$PMCTL" doctor --json
+is "$status" "$table_status" "doctor: same exit with and without --json"
+ok "doctor --json: its shape" jq -e '
+	(.ok | type == "boolean") and (.checks | length > 5) and
+	(.checks | all((.name | type == "string") and (.detail | length > 0) and
+	               (.status | IN("ok", "limits", "blocks")) and
+	               (.remedy == null or (.remedy | length > 0))))' "$T/out"
+is "$status" "$(jq 'if .ok then 0 else 1 end' "$T/out")" "doctor: exit 0 only if hardware counts"
+is "$(jq -r '.checks[] | select(.name == "software-events").status' "$T/out")" ok \
+	"doctor: software events open here"
+for mode in errno kill killthread; do
+	run "$PROG/seccomp" "$mode" "$PMCTL" doctor --json
+	is "$status" 1 "doctor under a seccomp filter ($mode): exit 1"
+	is "$(jq -r '.checks[] | select(.name == "seccomp").status' "$T/out")" blocks \
+		"doctor under a seccomp filter ($mode): the filter is named"
+	run "$PROG/seccomp" "$mode" "$PMCTL" run -n -e task-clock
+	is "$status" 0 "run -n under a seccomp filter ($mode) survives"
+	unlike "$(cat "$T/out")" "group 1" "and plans nothing"
+done
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$T"
+	level=$(cat /proc/sys/kernel/perf_event_paranoid)
+	run setpriv --reuid=65534 --clear-groups --no-new-privs -- "$PMCTL" doctor --json
+	if [ "$level" -ge 2 ]; then
+		is "$(jq -r '.checks[] | select(.name == "perf_event_paranoid").status' "$T/out")" \
+			"$([ "$level" = 2 ] && echo limits || echo blocks)" "doctor as nobody: the level binds"
+	else
+		is "$(jq -r '.checks[] | select(.name == "perf_event_paranoid").status' "$T/out")" ok \
+			"doctor as nobody: the level does not bind"
+	fi
+fi
+
+done_testing

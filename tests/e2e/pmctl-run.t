@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# pmctl run: the command's status and output are its own, the report and the dump are ours.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$T/tmp" && export TMPDIR=$T/tmp
+
+# ---- exit status -------------------------------------------------------------------------
+run "$PMCTL" run -- sh -c 'exit 7'
+is "$status" 7 "exit status passes through"
+run "$PMCTL" run -- true
+is "$status" 0 "success passes through"
+run "$PMCTL" run true
+is "$status" 0 "-- may be left out"
+run "$PMCTL" run --report off -- sh -c 'kill -TERM $$'
+is "$status" 143 "death by SIGTERM passes through"
+run "$PMCTL" run --report off -- sh -c 'kill -SEGV $$'
+is "$status" 139 "death by SIGSEGV passes through"
+run "$PMCTL" run --report off -- sh -c 'kill -KILL $$'
+is "$status" 137 "death by SIGKILL passes through"
+is "$(python3 -c '
+import subprocess, sys
+print(subprocess.run([sys.argv[1], "run", "--report", "off", "--", "sh", "-c",
+                      "kill -USR1 $$"]).returncode)' "$PMCTL")" -10 \
+	"pmctl dies of the signal itself, it does not exit with 128 + n"
+
+run "$PMCTL" run -- "$T/there-is-no-such-thing"
+is "$status" 127 "a command that is not there: 127"
+is "$(cat "$T/err")" \
+	"pmctl run: cannot run '$T/there-is-no-such-thing': No such file or directory" "one line says so"
+run "$PMCTL" run -- no-such-command-in-path
+is "$status" 127 "a command that is not in PATH: 127"
+echo data >"$T/data"
+run "$PMCTL" run -- "$T/data"
+is "$status" 126 "a file that may not be executed: 126"
+is "$(wc -l <"$T/err")" 1 "one line says so"
+run "$PMCTL" run -- "$T"
+is "$status" 126 "a directory as command: 126"
+printf '#!/no/such/interpreter\n' >"$T/script" && chmod 755 "$T/script"
+run "$PMCTL" run -- "$T/script"
+is "$status" 127 "a script whose interpreter is missing: 127"
+like "$(cat "$T/err")" "its interpreter is missing" "and the line says which it is"
+
+# ---- transparency ------------------------------------------------------------------------
+head -c 300000 /dev/urandom >"$T/bytes"
+"$PMCTL" run -- cat "$T/bytes" >"$T/copy" 2>"$T/err"
+same "$T/bytes" "$T/copy" "stdout is untouched, byte for byte"
+like "$(cat "$T/err")" "pmcagent" "the report goes to stderr"
+"$PMCTL" run -- cat <"$T/bytes" >"$T/copy" 2>/dev/null
+same "$T/bytes" "$T/copy" "stdin is the command's"
+run "$PMCTL" run --report off -- sh -c 'echo out; echo err >&2'
+is "$(cat "$T/out")" out "report off: stdout as it was"
+is "$(cat "$T/err")" err "report off: stderr as it was"
+run "$PMCTL" run --report off -- ls --help
+like "$(cat "$T/out")" "Usage: ls" "flags after the command are the command's"
+is "$("$PMCTL" run --report off -- sh -c 'ls /proc/self/fd | wc -l')" \
+	"$(sh -c 'ls /proc/self/fd | wc -l')" "no descriptor of ours in the command"
+for how in '' 'trap "" INT PIPE CHLD;' 'trap "" HUP TERM;'; do
+	plain=$(bash -c "$how exec grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status")
+	under=$(bash -c "$how exec '$PMCTL' run --report off -- grep -E '^Sig(Blk|Ign)' /proc/self/status")
+	is "$under" "$(grep -v SigCgt <<<"$plain")" "signal mask and ignored signals as they were: ${how:-none}"
+done
+
+# ---- dump --------------------------------------------------------------------------------
+cd "$T" || exit 1
+run "$PMCTL" run -o kept.pmc -- sh -c 'cd /; exit 3'
+is "$status" 3 "-o: status is the command's"
+ok "-o: the dump is kept, relative to where pmctl was started" test -s kept.pmc
+is "$(stat -c %a kept.pmc)" 600 "mode 0600"
+size=$(stat -c %s kept.pmc)
+run "$PMCTL" run --report "json=$T/second.json" -o kept.pmc -- sh -c 'exit 4'
+ok "-o: a dump is appended to" test "$(stat -c %s kept.pmc)" -gt "$size"
+is "$(json second.json '[.processes[].how_ended] | join(" ")')" exit:4 \
+	"the report speaks of this run alone"
+is "$(ls "$TMPDIR")" "" "the private dumps are gone"
+run "$PMCTL" run -o "d-%p-%%-%e.pmc" --report "json=$T/pattern.json" -- sh -c 'sleep 0; true'
+is "$(json pattern.json '[.processes[] | .exe | sub(".*/"; "")] | sort | join(" ")')" \
+	"$(basename "$(readlink -f "$(command -v sh)")") sleep" "a pattern's files are all read"
+is "$(ls d-*-%-*.pmc | wc -l)" 2 "a file per process"
+
+echo "not a dump" >foreign
+run "$PMCTL" run -o foreign -- touch "$T/ran"
+is "$status" 1 "-o naming something else: 1"
+is "$(cat foreign)" "not a dump" "and it is untouched"
+like "$(cat "$T/err")" "^pmctl run: cannot keep the dump in .*foreign: it exists and is no dump" "one line says why"
+run "$PMCTL" run -o "$T" -- touch "$T/ran"
+is "$status" 1 "-o naming a directory: 1"
+run "$PMCTL" run -o "$T/none/x.pmc" -- touch "$T/ran"
+is "$status" 1 "-o in a directory that is not there: 1"
+like "$(cat "$T/err")" "its directory does not exist" "one line says why"
+ln -s kept.pmc link.pmc
+run "$PMCTL" run -o link.pmc -- touch "$T/ran"
+is "$status" 1 "-o naming a symbolic link: 1"
+TMPDIR=$T/none run "$PMCTL" run -- touch "$T/ran"
+is "$status" 125 "no place for the private dump: 125"
+ok "and the command was not started in any of them" test ! -e "$T/ran"
+
+# ---- what wait4 knows and the program cannot say -----------------------------------------
+run "$PMCTL" run --report "json=$T/killed.json" -o killed.pmc -- sh -c 'kill -KILL $$'
+is "$(json killed.json '.processes[0].how_ended')" signal:9 "SIGKILL is in the report"
+run "$PMCTL" report --format json killed.pmc
+is "$(json "$T/out" '.processes[0].how_ended')" signal:9 "and in the dump"
+
+# ---- report ------------------------------------------------------------------------------
+run "$PMCTL" run --report json -- true
+ok "--report json: JSON on stderr" jq -e '.pmc == 1' "$T/err"
+run "$PMCTL" run --report "summary=$T/summary" -- true
+is "$status" 0 "--report summary=FILE"
+ok "writes the file" test -s "$T/summary"
+is "$(cat "$T/err")" "" "and nothing else"
+run "$PMCTL" run --report "json=$T/none/x" -- touch "$T/ran"
+is "$status" 1 "a report that cannot be written: 1"
+ok "before the command starts" test ! -e "$T/ran"
+PMC_REPORT=off run "$PMCTL" run -- true
+is "$(cat "$T/err")" "" "PMC_REPORT is obeyed"
+PMC_REPORT=off run "$PMCTL" run --report "json=$T/flag.json" -- true
+ok "a flag overrules it" jq -e . "$T/flag.json"
+run "$PMCTL" run --report "json=/dev/full" -- sh -c 'exit 5'
+is "$status" 5 "a full disk under the report leaves the status alone"
+like "$(cat "$T/err")" "cannot write the report to /dev/full: No space left" "and is told"
+
+# ---- nested ------------------------------------------------------------------------------
+run "$PMCTL" run --report "json=$T/outer.json" -- \
+	"$PMCTL" run --report "json=$T/inner.json" -- sh -c 'exit 6'
+is "$status" 6 "nested: the status comes through"
+is "$(json "$T/inner.json" '[.processes[].how_ended] | join(" ")')" exit:6 \
+	"the inner report has the inner program alone"
+ok "the outer report is there" jq -e '.processes | length > 0' "$T/outer.json"
+is "$(json "$T/outer.json" '[.processes[].exe | select(test("/pmctl$"))] | length > 0')" true \
+	"and has pmctl, which ran in it"
+"$PMCTL" run -- "$PMCTL" run -- true 2>"$T/err"
+is "$(grep -c '^ pmcagent:' "$T/err")" 2 "nested: each reports once"
+is "$(ls "$TMPDIR")" "" "the private dumps are gone"
+
+# ---- programs that the agent cannot be in ------------------------------------------------
+printf 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 9; }\n' >burn.c
+gcc -O1 -static -o static burn.c
+run "$PMCTL" run -- ./static
+is "$status" 9 "a static program runs, and its status comes through"
+like "$(cat "$T/err")" "static is statically linked" "one line says why there are no rows"
+like "$(cat "$T/err")" "no thread rows of ./static; in all: [0-9.]+ s CPU .* page faults .* MiB max RSS" \
+	"and one what is known"
+is "$(wc -l <"$T/err")" 2 "two lines in all"
+run "$PMCTL" run --report "json=$T/static.json" -o static.pmc -- ./static
+ok "its CPU time is in the JSON" \
+	jq -e '.processes[0] | .how_ended == "exit:9" and .coverage.cpu_ns > 10000000' static.json
+like "$(json static.json '.processes[0].notes | tostring')" "statically linked" "with the reason in the ledger"
+printf '#!%s/static\n' "$T" >static.sh && chmod 755 static.sh
+run "$PMCTL" run -- ./static.sh
+like "$(cat "$T/err")" "/static is statically linked" "a script is looked through"
+
+gcc -O1 -fsanitize=address -o asan burn.c
+run "$PMCTL" run -- ./asan
+is "$status" 9 "a gcc AddressSanitizer program runs"
+unlike "$(cat "$T/err")" "ASan runtime does not come first" "its runtime does not object"
+run "$PMCTL" run --report off -- sh -c 'echo "$ASAN_OPTIONS"'
+is "$(cat "$T/out")" "" "others get no ASAN_OPTIONS"
+
+done_testing

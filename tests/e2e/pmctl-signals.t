@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# pmctl run: each signal reaches the command exactly once, whoever it was sent to.
+. "$(dirname "$0")/lib.sh"
+
+cat >"$T/count.c" <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* Writes the name of each signal it gets, a line each; SIGTERM ends it with 42. */
+int main(int argc, char **argv)
+{
+	const int sigs[] = { SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTERM };
+	sigset_t set;
+
+	(void)argc, (void)argv;
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(sigs) / sizeof(*sigs); i++)
+		sigaddset(&set, sigs[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	puts("ready");
+	for (int sig;;) {
+		fflush(stdout);
+		if (sigwait(&set, &sig) != 0)
+			return 1;
+		puts(sigabbrev_np(sig));
+		if (sig == SIGTERM)
+			return 42;
+	}
+}
+END
+gcc -D_GNU_SOURCE -o "$T/count" "$T/count.c" || exit 1
+
+set -m # each job is a process group of its own, led by pmctl
+
+# start CMD...: in the background under pmctl; its output in $T/log, pmctl's pid in $pid.
+start() {
+	: >"$T/log"
+	"$PMCTL" run --report off -- "$@" >"$T/log" 2>"$T/err" &
+	pid=$!
+	await grep -q ready "$T/log"
+}
+
+# got: the signals so far, in a line.
+got() {
+	grep -v ready "$T/log" | tr '\n' ' '
+}
+
+# What comes after it on the same way tells that a signal came once: USR2 is the last to arrive.
+fence() {
+	local before
+	before=$(grep -c USR2 "$T/log")
+	kill -USR2 "$pid"
+	await test_count USR2 $((before + 1))
+}
+
+test_count() {
+	[ "$(grep -c "$1" "$T/log")" -ge "$2" ]
+}
+
+start "$T/count"
+for sig in INT QUIT HUP USR1 WINCH CONT; do
+	kill -$sig "$pid"
+	await test_count "$sig" 1
+done
+fence
+is "$(got)" "INT QUIT HUP USR1 WINCH CONT USR2 " "sent to pmctl alone: passed on, once"
+
+start_log=$(got)
+kill -INT -- "-$pid"
+await test_count INT 2
+fence
+is "$(got)" "${start_log}INT USR2 " "SIGINT sent to the group: the command has it once"
+for i in 1 2 3 4 5; do
+	kill -USR1 -- "-$pid"
+	await test_count USR1 $((i + 1))
+	fence
+done
+is "$(grep -c USR1 "$T/log")" 6 "five more to the group: five more"
+kill -STOP -- "-$pid"
+kill -CONT -- "-$pid"
+await test_count CONT 2
+fence
+is "$(grep -c CONT "$T/log")" 2 "stop and continue of the group: one SIGCONT"
+kill -STOP -- "-$pid"
+kill -CONT "$pid"
+await test_count CONT 3
+fence
+is "$(grep -c CONT "$T/log")" 3 "the group stopped, pmctl alone continued: it continues the command"
+kill -INT "$pid"
+await test_count INT 3
+fence
+is "$(grep -c INT "$T/log")" 3 "and passes on as before"
+kill -TERM "$pid"
+wait "$pid"
+is "$?" 42 "SIGTERM to pmctl alone: the command ends as it likes, and that is our status"
+
+start sh -c 'echo ready; exec sleep 1000'
+kill -TERM "$pid"
+wait "$pid" 2>/dev/null
+is "$?" 143 "a command that dies of the signal: so do we"
+start sh -c 'echo ready; exec sleep 1000'
+kill -INT -- "-$pid"
+wait "$pid" 2>/dev/null
+is "$?" 130 "Ctrl-C for the whole group: the command dies of it, then we"
+start sh -c 'trap "" INT; echo ready; while :; do sleep 0.05; done'
+kill -INT -- "-$pid"
+kill -INT "$pid"
+fence_alive() { kill -0 "$pid"; }
+ok "a command that ignores SIGINT keeps us running" fence_alive
+kill -TERM "$pid"
+wait "$pid" 2>/dev/null
+
+# The report after Ctrl-C.
+"$PMCTL" run -- sh -c 'echo ready; exec sleep 1000' >"$T/log" 2>"$T/err" &
+pid=$!
+await grep -q ready "$T/log"
+kill -INT -- "-$pid"
+wait "$pid" 2>/dev/null
+like "$(cat "$T/err")" "pmcagent" "Ctrl-C: the report is printed all the same"
+set +m
+
+# A terminal: ^C and ^Z as a shell's job sees them.
+cat >"$T/terminal.py" <<'END'
+import os, pty, signal, sys, time
+
+pmctl, count, log = sys.argv[1:]
+
+def lines():
+    with open(log) as f:
+        return f.read().split()
+
+def until(what):
+    for _ in range(400):
+        if what():
+            return
+        time.sleep(0.05)
+    sys.exit("gave up on " + repr(lines()))
+
+master, slave = pty.openpty()
+shell = os.fork()
+if shell == 0:
+    os.setsid()
+    os.close(master)
+    import fcntl, termios
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(slave, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.dup2(slave, 0)
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+        os.execv(pmctl, [pmctl, "run", "--report", "off", "--", count])
+    try:
+        os.setpgid(job, job)
+    except OSError:
+        pass
+    until(lambda: os.path.exists(log) and "ready" in lines())
+    os.tcsetpgrp(slave, job)
+    os.write(slave, b"")
+    os.kill(os.getppid(), signal.SIGUSR1)
+    _, status = os.waitpid(job, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        os._exit(10)
+    os.killpg(job, signal.SIGCONT)
+    until(lambda: lines().count("CONT") >= 1)
+    os.kill(job, signal.SIGTERM)
+    _, status = os.waitpid(job, 0)
+    os._exit(0 if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 42 else 11)
+
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+os.close(slave)
+signal.sigwait({signal.SIGUSR1})
+os.write(master, b"\x03")
+until(lambda: lines().count("INT") >= 1)
+os.write(master, b"\x1a")
+_, status = os.waitpid(shell, 0)
+print(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1, *lines())
+END
+is "$(timeout 60 python3 -c "
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+import sys
+sys.argv = sys.argv[1:]
+exec(open(sys.argv[0]).read())" "$T/terminal.py" "$PMCTL" "$T/count" "$T/tty.log" 2>&1)" \
+	"0 ready INT CONT TERM" "on a terminal: ^C once, ^Z stops the job, fg continues it"
+
+done_testing
