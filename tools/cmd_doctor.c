@@ -42,6 +42,19 @@ static int print_json(const struct doctor_facts *facts)
 	return EXIT_OK;
 }
 
+/* The first check that had this remedy too: what is missing once shows in several checks. */
+static unsigned same_remedy(const struct doctor_facts *facts, unsigned check, const char *remedy)
+{
+	for (unsigned i = 0; i < check; i++) {
+		struct doctor_finding finding = { .status = DOCTOR_OK };
+
+		doctor_checks[i].judge(facts, &finding);
+		if (strcmp(finding.remedy, remedy) == 0)
+			return i;
+	}
+	return check;
+}
+
 static void print_table(const struct doctor_facts *facts)
 {
 	for (unsigned i = 0; i < doctor_n_checks; i++) {
@@ -50,7 +63,13 @@ static void print_table(const struct doctor_facts *facts)
 		doctor_checks[i].judge(facts, &finding);
 		printf("%-20s  %-6s  %s\n", doctor_checks[i].name,
 		       doctor_status_name(finding.status), finding.detail);
-		if (finding.remedy[0])
+		unsigned first = same_remedy(facts, i, finding.remedy);
+
+		if (!finding.remedy[0])
+			continue;
+		if (first < i)
+			printf("%30sremedy: as for %s\n", "", doctor_checks[first].name);
+		else
 			printf("%30sremedy: %s\n", "", finding.remedy);
 	}
 	if (facts->cycles == 0)

@@ -33,7 +33,7 @@ static void print_groups(const struct pmc_plan *plan)
 
 		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
 			counters += pmc_event_needs_pmu(&plan->events[i].event);
-		printf("group %u: %u descriptors, %u PMU counters\n", g + 1,
+		printf("group %u: descriptors %u, PMU counters %u\n", g + 1,
 		       plan->first[g + 1] - plan->first[g], counters);
 		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
 			printf("  %s%s\n", plan->events[i].event.name,
@@ -86,8 +86,8 @@ int run_print_plan(struct run *run)
 	if (tool_perf_killed())
 		puts("a seccomp filter kills on perf_event_open: only OS accounting is left");
 	print_groups(&plan);
-	printf("per thread: %u descriptors in %u groups, CPU time besides\n", plan.opened,
-	       plan.groups);
+	printf("per thread: descriptors %u, groups %u; CPU time, faults and switches besides\n",
+	       plan.opened, plan.groups);
 	printf("inherit %s\n", inherit_mode(run->config.inherit, &plan));
 out:
 	pmc_arena_free(&arena);

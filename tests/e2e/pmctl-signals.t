@@ -138,6 +138,7 @@ def until(what):
         time.sleep(0.05)
     sys.exit("gave up on " + repr(lines()))
 
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 master, slave = pty.openpty()
 shell = os.fork()
 if shell == 0:
@@ -160,7 +161,6 @@ if shell == 0:
         pass
     until(lambda: os.path.exists(log) and "ready" in lines())
     os.tcsetpgrp(slave, job)
-    os.write(slave, b"")
     os.kill(os.getppid(), signal.SIGUSR1)
     _, status = os.waitpid(job, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
@@ -171,7 +171,6 @@ if shell == 0:
     _, status = os.waitpid(job, 0)
     os._exit(0 if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 42 else 11)
 
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 os.close(slave)
 signal.sigwait({signal.SIGUSR1})
 os.write(master, b"\x03")
@@ -180,12 +179,7 @@ os.write(master, b"\x1a")
 _, status = os.waitpid(shell, 0)
 print(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1, *lines())
 END
-is "$(timeout 60 python3 -c "
-import signal
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
-import sys
-sys.argv = sys.argv[1:]
-exec(open(sys.argv[0]).read())" "$T/terminal.py" "$PMCTL" "$T/count" "$T/tty.log" 2>&1)" \
+is "$(timeout 60 python3 "$T/terminal.py" "$PMCTL" "$T/count" "$T/tty.log" 2>&1)" \
 	"0 ready INT CONT TERM" "on a terminal: ^C once, ^Z stops the job, fg continues it"
 
 done_testing
