@@ -42,36 +42,29 @@ static const struct part results[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The longest name of any part that starts *rest and ends at a '-' or at its end; *rest then
- * starts behind it and its '-'. */
+/* The part one of whose names starts *rest and ends at a '-' or at its end; *rest then starts
+ * behind that. */
 static const struct part *part_take(const struct part *parts, size_t n, struct event_span *rest)
 {
-	const struct part *found = NULL;
-	size_t longest = 0;
-
 	for (size_t i = 0; i < n; i++) {
 		struct event_span names = { parts[i].names, strlen(parts[i].names) };
 
 		while (names.len) {
 			struct event_span name = event_split(&names, ',');
+			size_t len = name.len;
 
-			if (name.len <= longest || name.len > rest->len ||
-			    memcmp(name.at, rest->at, name.len))
+			if (len > rest->len || memcmp(name.at, rest->at, len) ||
+			    (len < rest->len && rest->at[len] != '-'))
 				continue;
-			if (name.len < rest->len && rest->at[name.len] != '-')
-				continue;
-			found = &parts[i];
-			longest = name.len;
+			/* "LLC-" keeps its '-': that is no name. */
+			if (len + 1 < rest->len)
+				len++;
+			rest->at += len;
+			rest->len -= len;
+			return &parts[i];
 		}
 	}
-	if (found) {
-		/* "LLC-" keeps its '-': that is no name. */
-		if (longest + 1 < rest->len)
-			longest++;
-		rest->at += longest;
-		rest->len -= longest;
-	}
-	return found;
+	return NULL;
 }
 
 static bool cache_event(struct event_span name, struct pmc_event *event)

@@ -45,9 +45,7 @@ unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, 
 			if (row[j] < least)
 				least = row[j];
 		}
-		/* A later row can undercut the one before it only by way of a transposition, and
-		 * that costs one as well: nothing below `least - 1` is ahead. */
-		if (least > limit + 1)
+		if (least > limit)
 			return limit + 1;
 		before = above;
 		above = row;

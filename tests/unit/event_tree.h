@@ -32,6 +32,7 @@ static const char *const tree_files[][2] = {
 	{ "sys/cpu/format/wide", "config3:0-63\n" },
 	{ "sys/cpu/format/broken", "config9:0-3\n" },
 	{ "sys/cpu/format/backwards", "config:7-0\n" },
+	{ "sys/cpu/format/beyond", "config:60-64\n" },
 	{ "sys/cpu/events/cpu-cycles", "event=0x3c\n" },
 	{ "sys/cpu/events/instructions", "event=0xc0\n" },
 	{ "sys/cpu/events/cache-misses", "event=0x2e,umask=0x41\n" },

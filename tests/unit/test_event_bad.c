@@ -140,6 +140,8 @@ static const struct bad {
 	  "the kernel's format of field 'broken', 'config9:0-3', is not understood" },
 	{ "cpu/backwards=1/", PMC_PARSE_UNKNOWN_FIELD, 4,
 	  "the kernel's format of field 'backwards', 'config:7-0', is not understood" },
+	{ "cpu/beyond=1/", PMC_PARSE_UNKNOWN_FIELD, 4,
+	  "the kernel's format of field 'beyond', 'config:60-64', is not understood" },
 	{ "cpu/umask=0x100/", PMC_PARSE_BAD_VALUE, 4,
 	  "value '0x100' of field 'umask' does not fit its 8 bits" },
 	{ "cpu/event=1,edge=2/", PMC_PARSE_BAD_VALUE, 12,

@@ -78,6 +78,8 @@ static void sets_add_what_is_missing(void **state)
 	/* Other scopes are other events. */
 	assert_list("cycles:u,@branch", "cycles:u,cycles*,instructions*,branches*,branch-misses*");
 	assert_list("@branch:u", "cycles:u*,instructions:u*,branches:u*,branch-misses:u*");
+	assert_list("cycles:uk,@branch",
+		    "cycles:uk,cycles*,instructions*,branches*,branch-misses*");
 	/* A group keeps its members. */
 	assert_list("{cycles,cs},@branch", "cycles#0*,cs#0,instructions*,branches*,branch-misses*");
 	assert_list("@branch,{cycles,cs}", "instructions*,branches*,branch-misses*,cycles#0*,cs#0");
@@ -116,6 +118,11 @@ static void topdown_takes_slots_where_there_are_any(void **state)
 			    "cs#0,cpu/slots/:u#1*,cpu/topdown-retiring/:u#1*,"
 			    "cpu/topdown-bad-spec/:u#1*,cpu/topdown-fe-bound/:u#1*,"
 			    "cpu/topdown-be-bound/:u#1*");
+	/* A group is not taken apart because one of its events is there already. */
+	assert_string_equal(listed("cpu/slots/,@topdown", &slots),
+			    "cpu/slots/,cpu/slots/#0*,cpu/topdown-retiring/#0*,"
+			    "cpu/topdown-bad-spec/#0*,cpu/topdown-fe-bound/#0*,"
+			    "cpu/topdown-be-bound/#0*");
 }
 
 static void the_default_is_the_default_set(void **state)
