@@ -127,10 +127,6 @@ void agent_final(enum pmc_ended how, int code);
 void agent_before_exec(void);
 void agent_exec_failed(void);
 
-/* ---- report_exit.c ---- */
-void agent_report_init(char *const *envp);
-void agent_report(void);
-
 /* Time in agent code, added to the process's self cost: CPU time of the thread, since wall time
  * would charge us for being preempted. */
 static inline uint64_t agent_self_clock(void)

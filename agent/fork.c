@@ -11,6 +11,7 @@
 #include "agent/core/group.h"
 #include "agent/file.h"
 #include "agent/note.h"
+#include "agent/report_exit.h"
 #include "agent/site.h"
 #include "agent/thread.h"
 
@@ -66,6 +67,7 @@ static void become_process(void)
 	agent_self = NULL;
 	agent_file_forked();
 	agent_sites_forked();
+	agent_report_forked();
 	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
 		atomic_store(&agent.state, AGENT_OFF);
 	else if (agent.measured)

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <threads.h>
 
 #define X(ret, name, params) extern ret(*real_##name) params;

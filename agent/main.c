@@ -9,6 +9,7 @@
  */
 #include "agent/agent.h"
 #include "agent/exec_env.h"
+#include "agent/report_exit.h"
 #include "agent/thread.h"
 
 #include <dlfcn.h>
@@ -48,6 +49,10 @@ static void at_exit(int status, void *unused)
 
 __attribute__((constructor)) static void begin(int argc, char **argv, char **envp)
 {
+	/* libc is not initialised yet. If libpfm4 has to be loaded, that happens on the way, with
+	 * whatever environ says: NULL would be the host's environment for good. */
+	if (!environ)
+		environ = envp;
 	agent_start(argc, argv, envp);
 	if (atomic_load(&agent.state) == AGENT_ON)
 		on_exit(at_exit, NULL);

@@ -3,8 +3,10 @@
  * report_exit.c - what the job's first process prints at its end.
  *
  * The dump is read back through the same reader and printed by the same code as pmctl report.
- * Stderr is used only if it is still the file it was at the start, and never duplicated.
+ * Stderr is used only if it is still the file it was at the start; it is never duplicated but for
+ * a program that closes the stream on its way out (hook_stderr.c).
  */
+#include "agent/report_exit.h"
 #include "agent/agent.h"
 #include "agent/core/log.h"
 #include "agent/core/report.h"
@@ -25,15 +27,15 @@ static struct {
 	struct stat err;
 	bool has_err;
 	const char *file; /* absolute; NULL: stderr */
-} where;
+	int kept;	  /* a copy of stderr, -1: none */
+} where = { .kept = -1 };
 
-void agent_report_init(char *const *envp)
+void agent_report_init(void)
 {
 	const char *file = agent.config.report.file;
 	char text[PATH_MAX];
 	struct pmc_out out;
 
-	(void)envp;
 	where.has_err = fstat(2, &where.err) == 0;
 	if (!file)
 		return;
@@ -46,9 +48,32 @@ void agent_report_init(char *const *envp)
 	}
 }
 
-static int open_target(void)
+static bool is_our_stderr(int fd)
 {
 	struct stat st;
+
+	return where.has_err && fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == where.err.st_dev &&
+	       st.st_ino == where.err.st_ino && st.st_rdev == where.err.st_rdev;
+}
+
+void agent_report_keep_stderr(void)
+{
+	if (!agent.first || agent.config.report.kind == PMC_REPORT_OFF || where.file ||
+	    where.kept >= 0 || !is_our_stderr(2))
+		return;
+	where.kept = (int)syscall(SYS_fcntl, 2, F_DUPFD_CLOEXEC, agent_fds_window_open());
+	agent_fds_window_close();
+}
+
+void agent_report_forked(void)
+{
+	if (where.kept >= 0)
+		syscall(SYS_close, where.kept);
+	where.kept = -1;
+}
+
+static int open_target(void)
+{
 	int fd;
 
 	if (where.file) {
@@ -61,10 +86,7 @@ static int open_target(void)
 				where.file, errno);
 		return fd;
 	}
-	if (!where.has_err || fstat(2, &st) != 0 || st.st_dev != where.err.st_dev ||
-	    st.st_ino != where.err.st_ino || st.st_rdev != where.err.st_rdev)
-		return -1;
-	return 2;
+	return is_our_stderr(2) ? 2 : is_our_stderr(where.kept) ? where.kept : -1;
 }
 
 static int read_profile(struct pmc_profile *profile)

@@ -13,6 +13,7 @@
 #include "agent/note.h"
 #include "agent/probe.h"
 #include "agent/process.h"
+#include "agent/report_exit.h"
 #include "agent/thread.h"
 
 #include <errno.h>
@@ -200,14 +201,13 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		agent.owner_ns = job->owner_ns;
 		agent.first = job->owner == agent.pid && job->owner_ns == agent_pid_namespace();
 		agent.covered = !agent.first;
+		agent.again = agent.first;
 		if (job->reported.pid == (uint64_t)agent.pid)
 			agent.reported = job->reported;
 		if (job->private_dump)
 			agent.private_dump = job->path;
 		else
 			agent.out = job->path;
-		if (agent.first)
-			agent_note(NOTE_OWN_EXEC);
 		return true;
 	}
 	memset(job, 0, sizeof(*job));
@@ -283,8 +283,9 @@ static bool prepare(int argc, char **argv, char **envp)
 		agent.private_dump = private_path(envp);
 		agent_file_path();
 	}
-	agent_report_init(envp);
-	agent.job_text = agent_job_text(false);
+	agent_report_init();
+	if (!agent.again)
+		agent.job_text = agent_job_text(false);
 	return true;
 }
 
@@ -306,6 +307,8 @@ void agent_start(int argc, char **argv, char **envp)
 		cpu_ns > agent.reported.process_cpu_ns ? cpu_ns - agent.reported.process_cpu_ns : 0;
 	if (agent.measured && agent.first)
 		agent_totals_open();
+	if (agent.again && agent.inherit != PMC_INHERIT_OFF)
+		agent_note(NOTE_OWN_EXEC);
 	atomic_store(&agent.state, AGENT_ON);
 	/* CPU time: the first perf event of an idle system waits for milliseconds. */
 	agent_self_add(pmc_process_cpu_ns() - cpu_ns);

@@ -18,7 +18,7 @@ static struct pmc_table_column *column_add(struct pmc_table *table, enum pmc_tab
 
 	*column = (struct pmc_table_column){ .kind = kind, .drop = drop };
 	pmc_out_to_mem(&out, column->head, sizeof(column->head));
-	column->width = pmc_utf8_safe(&out, head, strlen(head), sizeof(column->head) / 4);
+	column->width = pmc_utf8_safe(&out, head, strlen(head), 24);
 	return column;
 }
 
@@ -59,13 +59,36 @@ static void spread_columns(struct pmc_table *table, enum pmc_table_kind kind, un
 	}
 }
 
+/* Whether any row could have a value: the events it is made of were counted somewhere. */
+static bool metric_can_be(struct pmc_table *table, unsigned metric)
+{
+	struct pmc_view *view = table->view;
+	struct pmc_metric_input input = {
+		.set = &view->events.set,
+		.counts = view->counts,
+		.has_cpu = table->all->cpu.rows,
+		.has_switches = table->all->usage_rows,
+		.cpu_ns = 1,
+		.wall_ns = 1,
+	};
+	double value;
+
+	view->counts_of = NULL;
+	for (unsigned i = 0; i < view->events.set.count; i++)
+		view->counts[i] = (struct pmc_count){
+			.raw = 1,
+			.enabled_ns = 1,
+			.running_ns = 1,
+			.state = table->all->events[i].rows ? PMC_COUNTED : PMC_NOT_COUNTED,
+		};
+	return pmc_metric_compute(metric, &input, &value);
+}
+
 static void event_columns(struct pmc_table *table)
 {
 	struct pmc_view *view = table->view;
 	bool groups = view->options->by != PMC_BY_NONE && !view->options->timeline;
 	struct pmc_table_column *column;
-	double value;
-
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		const char *label = view->events.columns[i]->label;
 		bool folded;
@@ -83,9 +106,7 @@ static void event_columns(struct pmc_table *table)
 	for (unsigned i = 0; i < pmc_n_metrics; i++) {
 		if (!view->metric_applies[i] || !(pmc_metrics[i].table || view->options->wide))
 			continue;
-		/* A sum may have no value where its rows have; an event none of them has. */
-		if (pmc_metrics[i].table && !pmc_view_metric(view, i, table->all, 0, &value) &&
-		    table->all->threads == 1)
+		if (!metric_can_be(table, i))
 			continue;
 		column_add(table, PMC_COL_METRIC, pmc_metrics[i].column, DROP_METRIC)->index = i;
 	}

@@ -164,7 +164,7 @@ struct pmc_table_column {
 	} kind;
 	unsigned index;
 	enum pmc_part part;
-	char head[48];
+	char head[112];
 	int width;
 	/* Who goes first when the table is too wide: 1 before 2; 0 stays. */
 	unsigned char drop;
