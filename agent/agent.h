@@ -63,6 +63,7 @@ struct agent_totals {
 struct agent {
 	_Atomic int state;
 	bool first;   /* the job's first process */
+	bool again;   /* the first process, after an exec of its own */
 	bool covered; /* counted by the first process's exec group */
 	bool forked;
 	bool measured; /* PMC_ONLY, PMC_SKIP let it be counted */
