@@ -112,7 +112,7 @@ refuses "report: no file" 2 '' "$PMCTL" report
 
 run bash -c "'$PMCTL' report --format json empty.pmc >/dev/full"
 is "$status" 1 "report to a full disk is an error"
-like "$(cat err)" 'pmctl' "and says so"
+like "$(jq -r .error.message err)" 'No space left' "and says so, as JSON under --format json"
 
 # A truncated dump is a dump.
 head -c $(($(wc -c <empty.pmc) - 20)) empty.pmc >torn.pmc

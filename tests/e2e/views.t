@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 
-PMC_EVENTS=task-clock,page-faults PMC_OUT=x.pmc PMC_REPORT="json=exit.json" run agent "$PROG/tree" 1 20
+PMC_EVENTS=task-clock,page-faults PMC_OUT=x.pmc PMC_REPORT="json=$T/exit.json" run agent "$PROG/tree" 1 20
 "$PMCTL" report --format json x.pmc >later.json
 # Symbols may be better known later, and notes of the exit report itself.
 norm() { jq -S 'del(.threads[].start_routine)' "$1"; }
@@ -12,7 +12,7 @@ norm exit.json >a
 norm later.json >b
 same a b "JSON at exit equals pmctl report's"
 
-PMC_EVENTS=task-clock,page-faults PMC_OUT=y.pmc PMC_REPORT="threads=exit.txt" run agent "$PROG/churn" 50 3000
+PMC_EVENTS=task-clock,page-faults PMC_OUT=y.pmc PMC_REPORT="threads=$T/exit.txt" run agent "$PROG/churn" 50 3000
 "$PMCTL" report y.pmc >later.txt
 sed 's/ · keep it:.*//' exit.txt >a
 sed 's/ · keep it:.*//' later.txt >b
@@ -50,18 +50,22 @@ for kind in off summary threads json; do
 	esac
 done
 
+mkdir deep
+PMC_REPORT=json=rel.json run agent sh -c 'cd deep && exec "$0" 3 1000' "$PROG/churn"
+ok "PMC_REPORT=json=FILE: a relative FILE lies where the program started" test -s rel.json
+
 # PMC_ONLY and PMC_SKIP go by the program's base name.
-PMC_SKIP='churn' PMC_REPORT="json=skip.json" run agent "$PROG/churn" 3 1000
+PMC_SKIP='churn' PMC_REPORT="json=$T/skip.json" run agent "$PROG/churn" 3 1000
 is "$(cat out)" "joined 3" "PMC_SKIP: the program runs"
 ok "PMC_SKIP: and is not measured" test ! -s skip.json
-PMC_ONLY='spawn,bur*' PMC_REPORT="json=only.json" run agent "$PROG/spawn" "$PROG/churn" 3 1000
+PMC_ONLY='spawn,bur*' PMC_REPORT="json=$T/only.json" run agent "$PROG/spawn" "$PROG/churn" 3 1000
 is "$(jq -r '[.threads[].name] | unique | join(" ")' only.json)" spawn "PMC_ONLY: spawn alone"
 
 # Children: one report, from the first process; the rest in its footer.
 PMC_EVENTS=task-clock run agent "$PROG/tree" 3 20
 is "$(grep -c 'pmcagent: ' err)" 1 "a tree prints one report" || diag_file err stderr
 like "$(cat err)" 'child process' "with a footer of its children" || diag_file err stderr
-is "$(ls -A "$T" | grep -c 'pmc-')" 0 "and leaves no dump behind"
+is "$(find "$T" -mindepth 1 -name 'pmc-*' | wc -l)" 0 "and leaves no dump behind"
 
 # Names in PMC_OUT.
 PMC_REPORT=off PMC_OUT='d-%e-%p-%%.pmc' run agent "$PROG/churn" 3 1000
@@ -70,7 +74,7 @@ is "$(stat -c %a d-churn-*)" 600 "a dump is private"
 
 # The private dump of a job without PMC_OUT lives in TMPDIR and goes.
 mkdir priv
-TMPDIR=$T/priv PMC_REPORT="json=tree.json" run agent "$PROG/tree" 3 10
+TMPDIR=$T/priv PMC_REPORT="json=$T/tree.json" run agent "$PROG/tree" 3 10
 is "$(jq '.processes | length' tree.json)" 3 "without PMC_OUT the report knows the descendants"
 is "$(ls -A priv | wc -l)" 0 "and the private dump is gone"
 
@@ -81,7 +85,9 @@ env | sort >env.bare
 PMC_REPORT=off LD_PRELOAD=$AGENT env | sort | grep -vE '^(PMC_|LD_PRELOAD|_=)' >env.agent
 grep -vE '^(PMC_|LD_PRELOAD|_=)' env.bare >env.want
 same env.want env.agent "and nothing else is new"
-PMC_EVENTS=task-clock PMC_REPORT=off run agent sh -c 'ls -l /proc/self/fd | awk "NR > 1 { print \$9 }" | head -n 4 | tr "\n" " "'
-is "$(cat out)" "0 1 2 3 " "a child's lowest descriptors are its own"
+low='for f in /proc/self/fd/*; do echo "${f##*/}"; done | sort -n | awk "\$1 < 1024"'
+sh -c "$low" >fd.want
+PMC_EVENTS=task-clock PMC_REPORT=off agent sh -c "$low" >fd.agent
+same fd.want fd.agent "a child's low descriptors are its own"
 
 done_testing
