@@ -212,7 +212,7 @@ static void lines_beside(struct pmc_view *view, struct pmc_ledger *ledger,
 	if (ledger->has_descendants && says_something(view, &ledger->descendants)) {
 		sum_beside(view, total, &ledger->descendants);
 		lines->list[lines->n++] = (struct pmc_line){
-			.label = "─ children without agent",
+			.label = "─ descendants without agent",
 			.row = &ledger->descendants,
 			.dim = true,
 		};
