@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* test_pmctl.c - dispatch, errors and suggestions of pmctl, and that every row is documented. */
+#include "agent/core/config.h"
+#include "tests/unit/tool_run.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct tool_run run;
+
+static void expect_in(const char *text, const char *part, const char *where)
+{
+	if (!strstr(text, part))
+		fail_msg("%s lacks '%s'; it says:\n%s", where, part, text);
+}
+
+static void commands_are_found(void **state)
+{
+	(void)state;
+	PMCTL(&run, "--version");
+	assert_int_equal(run.code, 0);
+	assert_string_equal(run.out, "pmctl " PMC_VERSION "\n");
+	PMCTL(&run, "help");
+	assert_int_equal(run.code, 0);
+	for (unsigned i = 0; i < tool_n_commands; i++) {
+		expect_in(run.out, tool_commands[i].name, "pmctl help");
+		expect_in(run.out, tool_commands[i].summary, "pmctl help");
+		expect_in(run.out, tool_commands[i].group, "pmctl help");
+	}
+	tool_run(&run, (const char *const[]){ NULL });
+	assert_int_equal(run.code, 0);
+	expect_in(run.out, "Usage: pmctl", "pmctl alone");
+}
+
+static void mistakes_are_refused(void **state)
+{
+	(void)state;
+	PMCTL(&run, "repotr");
+	assert_int_equal(run.code, EXIT_USAGE);
+	assert_string_equal(run.err,
+			    "pmctl: there is no command 'repotr'; did you mean 'report'?\n");
+	PMCTL(&run, "doc");
+	assert_int_equal(run.code, EXIT_USAGE);
+	PMCTL(&run, "help", "rnu");
+	assert_int_equal(run.code, EXIT_USAGE);
+	expect_in(run.err, "did you mean 'run'", "pmctl help rnu");
+	PMCTL(&run, "run", "--repotr", "off", "true");
+	assert_int_equal(run.code, EXIT_USAGE);
+	assert_string_equal(run.err,
+			    "pmctl run: there is no flag '--repotr'; did you mean '--report'?\n");
+	assert_string_equal(run.out, "");
+}
+
+static void errors_are_one_harmless_line(void **state)
+{
+	(void)state;
+	PMCTL(&run, "\033[31mred\nline\177");
+	assert_int_equal(run.code, EXIT_USAGE);
+	expect_in(run.err, "'?[31mred?line?'", "the refusal");
+	assert_ptr_equal(strchr(run.err, '\n'), run.err + strlen(run.err) - 1);
+}
+
+static void json_errors_are_json(void **state)
+{
+	json_error_t problem;
+	json_t *root, *error;
+
+	(void)state;
+	PMCTL(&run, "doctor", "--json", "--no\"such\"flag");
+	assert_int_equal(run.code, EXIT_USAGE);
+	root = json_loads(run.err, 0, &problem);
+	assert_non_null(root);
+	error = json_object_get(root, "error");
+	assert_string_equal(json_string_value(json_object_get(error, "command")), "doctor");
+	assert_int_equal(json_integer_value(json_object_get(error, "code")), EXIT_USAGE);
+	expect_in(json_string_value(json_object_get(error, "message")), "--no\"such\"flag",
+		  "the message");
+	json_decref(root);
+}
+
+static void nearest(void **state)
+{
+	static const char *const names[] = { "cycles", "instructions", "branches", "bus-cycles" };
+
+	(void)state;
+	assert_string_equal(tool_nearest("cycels", names, 4), "cycles");
+	assert_string_equal(tool_nearest("cycles", names, 4), "cycles");
+	assert_string_equal(tool_nearest("INSTRUCTION", names, 4), "instructions");
+	assert_string_equal(tool_nearest("bus_cycles", names, 4), "bus-cycles");
+	assert_null(tool_nearest("x", names, 4));
+	assert_null(tool_nearest("", names, 4));
+	assert_null(tool_nearest("page-faults", names, 4));
+	assert_null(tool_nearest("cycles", names, 0));
+	assert_string_equal(tool_nearest_flag("run", "--agnet"), "--agent");
+	assert_null(tool_nearest_flag("merge", "--agent"));
+}
+
+/* A man page as plain words: escapes, macros and fonts are taken out. */
+static const char *man_page(const char *path)
+{
+	static char text[65536];
+	FILE *file = fopen(path, "r");
+	size_t n = 0;
+
+	if (!file)
+		fail_msg("cannot open %s: run the unit tests from the top folder", path);
+	for (int c; n + 1 < sizeof(text) && (c = fgetc(file)) != EOF;) {
+		if (c == '\\') {
+			c = fgetc(file);
+			if (c == 'f') {
+				fgetc(file);
+				continue;
+			}
+			if (c == 'c' || c == '&')
+				continue;
+		}
+		if (c != '"')
+			text[n++] = (char)c;
+	}
+	text[n] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* Whether word stands in text with nothing of a name on either side. */
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+		char before = at == text ? ' ' : at[-1], after = at[len];
+
+		if (!isalnum((unsigned char)before) && before != '-' && before != '_' &&
+		    !isalnum((unsigned char)after) && after != '-' && after != '_')
+			return true;
+	}
+	return false;
+}
+
+static void expect_word(const char *text, const char *word, const char *where)
+{
+	if (!has_word(text, word))
+		fail_msg("%s does not document %s", where, word);
+}
+
+static void commands_are_documented(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < tool_n_commands; i++) {
+		const char *man = man_page("docs/man/pmctl.1");
+		char heading[64] = ".SH ";
+		const char *at;
+		unsigned examples = 0;
+
+		for (const char *c = tool_commands[i].name; *c; c++)
+			heading[strlen(heading)] = (char)toupper((unsigned char)*c);
+		expect_word(man, heading, "pmctl(1)");
+		PMCTL(&run, "help", tool_commands[i].name);
+		assert_int_equal(run.code, 0);
+		expect_in(run.out, tool_commands[i].synopsis, "its help");
+		at = strstr(run.out, "\nExamples:\n");
+		assert_non_null(at);
+		while ((at = strstr(at + 1, "\n  # ")))
+			examples++;
+		if (examples != 2)
+			fail_msg("help of %s has %u examples", tool_commands[i].name, examples);
+	}
+}
+
+static void flags_are_documented(void **state)
+{
+	static const struct {
+		const char *command;
+		char letter;
+		const char *flag, *argument, *help;
+	} flags[] = {
+#define X(command, letter, flag, argument, help) { #command, letter, flag, argument, help },
+#include "tools/flags.def"
+#undef X
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		const char *man = man_page("docs/man/pmctl.1");
+		char letter[3] = { '-', flags[i].letter };
+
+		PMCTL(&run, "help", flags[i].command);
+		expect_in(run.out, flags[i].help, "help");
+		if (flags[i].flag) {
+			expect_word(man, flags[i].flag, "pmctl(1)");
+			expect_word(run.out, flags[i].flag, "help");
+		}
+		if (flags[i].letter) {
+			expect_word(man, letter, "pmctl(1)");
+			expect_word(run.out, letter, "help");
+		}
+	}
+}
+
+static void knobs_are_documented(void **state)
+{
+	(void)state;
+	PMCTL(&run, "help", "run");
+	for (unsigned i = 0; i < pmc_n_knobs; i++) {
+		const struct pmc_knob *knob = &pmc_knobs[i];
+		char letter[3] = { '-', knob->letter };
+		const char *man = man_page("docs/man/pmctl.1");
+
+		expect_word(man, knob->flag, "pmctl(1)");
+		expect_word(man, knob->env, "pmctl(1)");
+		expect_word(run.out, knob->flag, "pmctl help run");
+		expect_in(run.out, knob->help, "pmctl help run");
+		man = man_page("docs/man/libpmcagent.7");
+		expect_word(man, knob->flag, "libpmcagent(7)");
+		expect_word(man, knob->env, "libpmcagent(7)");
+		if (knob->def)
+			expect_word(man, knob->def, "libpmcagent(7)");
+		if (knob->letter) {
+			expect_word(man, letter, "libpmcagent(7)");
+			expect_word(run.out, letter, "pmctl help run");
+		}
+	}
+}
+
+static void help_is_the_same_both_ways(void **state)
+{
+	static struct tool_run other;
+
+	(void)state;
+	for (unsigned i = 0; i < tool_n_commands; i++) {
+		PMCTL(&run, "help", tool_commands[i].name);
+		PMCTL(&other, tool_commands[i].name, "--help");
+		assert_string_equal(run.out, other.out);
+		PMCTL(&other, tool_commands[i].name, "-h");
+		assert_string_equal(run.out, other.out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(commands_are_found),
+		cmocka_unit_test(mistakes_are_refused),
+		cmocka_unit_test(errors_are_one_harmless_line),
+		cmocka_unit_test(json_errors_are_json),
+		cmocka_unit_test(nearest),
+		cmocka_unit_test(commands_are_documented),
+		cmocka_unit_test(flags_are_documented),
+		cmocka_unit_test(knobs_are_documented),
+		cmocka_unit_test(help_is_the_same_both_ways),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
