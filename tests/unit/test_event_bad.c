@@ -51,6 +51,8 @@ static const struct bad {
 	  "unknown event 'L1-icache-stores', nearest is 'L1-dcache-stores': not built in" },
 	{ "iTLB-prefetches", PMC_PARSE_UNKNOWN_EVENT, 0,
 	  "unknown event 'iTLB-prefetches', nearest is 'dTLB-prefetches': not built in" },
+	{ "branches-loads", PMC_PARSE_UNKNOWN_EVENT, 0,
+	  "unknown event 'branches-loads', nearest is 'branch-loads': not built in" },
 	{ "LLC-", PMC_PARSE_UNKNOWN_EVENT, 0, "unknown event 'LLC-': not built in" },
 	{ "L1-dcache-loads-loads", PMC_PARSE_UNKNOWN_EVENT, 0,
 	  "unknown event 'L1-dcache-loads-loads': not built in" },
