@@ -6,6 +6,7 @@
  * name. glibc names the calling thread by a system call of its own, so both are here.
  */
 #include "agent/hooks.h"
+#include "agent/probe.h"
 #include "agent/thread.h"
 
 #include <linux/prctl.h>
@@ -46,5 +47,8 @@ AGENT_API int prctl(int option, ...)
 	result = syscall(SYS_prctl, option, arg[0], arg[1], arg[2], arg[3]);
 	if (result == 0 && option == PR_SET_NAME && agent_self)
 		rename_slot(agent_self, (const char *)arg[0]);
+	/* A second filter does not show in the mode: what was allowed is asked again. */
+	if (result == 0 && option == PR_SET_SECCOMP)
+		agent_perf_filtered();
 	return (int)result;
 }

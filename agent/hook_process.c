@@ -8,6 +8,7 @@
  */
 #include "agent/exec_env.h"
 #include "agent/hooks.h"
+#include "agent/report_exit.h"
 #include "agent/thread.h"
 
 #include <fcntl.h>
@@ -15,6 +16,10 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* musl has none: those who call it there bring their own. */
+AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[],
+		       int flags);
 
 enum how { BY_PATH, BY_SEARCH, BY_FD };
 
@@ -132,8 +137,11 @@ AGENT_API int execle(const char *path, const char *arg, ...)
 
 AGENT_API void _exit(int status)
 {
-	if (agent_where() == AGENT_HERE)
+	if (agent_where() == AGENT_HERE) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
+		if (agent.first)
+			agent_report();
+	}
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

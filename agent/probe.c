@@ -13,6 +13,7 @@
 #include <linux/prctl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -45,7 +46,7 @@ static int try_once(void *arg)
 
 static bool survives(void)
 {
-	_Alignas(16) char stack[8192];
+	_Alignas(16) char stack[4096];
 	uint64_t all = ~0ull, old;
 	int status = -1;
 	pid_t child;
@@ -60,11 +61,29 @@ static bool survives(void)
 	return child > 0 && WIFEXITED(status);
 }
 
+/* The mode that was looked at last, and what came of it. */
+static _Atomic int mode_seen, allowed = 1;
+
+bool agent_perf_allowed(void)
+{
+	int mode = (int)syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
+
+	if (mode > 0 && atomic_exchange(&mode_seen, mode) != mode) {
+		bool good = survives();
+
+		atomic_store(&allowed, good);
+		if (!good)
+			agent_note(NOTE_SECCOMP_KILL);
+	}
+	return atomic_load(&allowed);
+}
+
+void agent_perf_filtered(void)
+{
+	atomic_store(&mode_seen, 0);
+}
+
 pmc_probe_open agent_probe(void)
 {
-	if (syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0 && !survives()) {
-		agent_note(NOTE_SECCOMP_KILL);
-		return refuse;
-	}
-	return pmc_group_probe;
+	return agent_perf_allowed() ? pmc_group_probe : refuse;
 }

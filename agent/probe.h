@@ -5,8 +5,12 @@
 
 #include "agent/core/plan.h"
 
-/* The probe for pmc_plan_make: perf_event_open, or a refusal if a seccomp filter would kill us
- * for it (then noted). */
+/* Whether perf_event_open may be called without a seccomp filter killing us for it. Asked at the
+ * start and again where a filter may have come since; async-signal-safe. */
+bool agent_perf_allowed(void);
+/* The host has put a filter on itself. */
+void agent_perf_filtered(void);
+/* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */
 pmc_probe_open agent_probe(void);
 
 #endif

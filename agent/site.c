@@ -32,25 +32,42 @@ static struct {
 	uint8_t owner[16]; /* the process image whose dump has the frames */
 } sites = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+#ifdef __GLIBC__
+/* Whether info is about this address, and its symbol really covers it. */
+static bool look_up(const void *address, Dl_info *info)
+{
+	uintptr_t at = (uintptr_t)address;
+	const ElfW(Sym) *sym = NULL;
+
+	if (!dladdr1(address, info, (void **)(void *)&sym, RTLD_DL_SYMENT) || !info->dli_fname)
+		return false;
+	if (!sym || at < (uintptr_t)info->dli_saddr ||
+	    at >= (uintptr_t)info->dli_saddr + (sym->st_size ? sym->st_size : 1))
+		info->dli_sname = NULL;
+	return true;
+}
+#else
+static bool look_up(const void *address, Dl_info *info)
+{
+	/* musl names a symbol only if it covers the address. */
+	return dladdr(address, info) && info->dli_fname;
+}
+#endif
+
 static uint64_t write_site(const void *address)
 {
 	_Alignas(8) uint8_t room[4096];
 	struct pmc_frame_buf buf;
 	struct pmc_site_fixed fixed = { .offset = (uint64_t)(uintptr_t)address };
 	const char *module = "", *symbol = "";
-	const ElfW(Sym) *sym = NULL;
 	uint64_t hash;
 	Dl_info info;
 
-	if (dladdr1(address, &info, (void **)(void *)&sym, RTLD_DL_SYMENT) && info.dli_fname) {
-		uintptr_t at = (uintptr_t)address;
-
+	if (look_up(address, &info)) {
 		/* The loader calls the program itself "" or by argv[0]. */
 		module = strchr(info.dli_fname, '/') ? info.dli_fname : agent.exe;
-		fixed.offset = at - (uintptr_t)info.dli_fbase;
-		if (sym && info.dli_sname && at >= (uintptr_t)info.dli_saddr &&
-		    at < (uintptr_t)info.dli_saddr + (sym->st_size ? sym->st_size : 1))
-			symbol = info.dli_sname;
+		fixed.offset = (uint64_t)((uintptr_t)address - (uintptr_t)info.dli_fbase);
+		symbol = info.dli_sname ? info.dli_sname : "";
 	}
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	pmc_frame_begin(&buf, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));

@@ -229,7 +229,7 @@ static bool plan_events(const struct agent_job *job)
 	struct pmc_events events;
 
 	agent.events_hash = agent_text_hash(text);
-	if (job->path && job->events == agent.events_hash &&
+	if (job->path && job->events == agent.events_hash && agent_perf_allowed() &&
 	    pmc_plan_decode(job->plan, job->plan_len, &agent.arena, &agent.plan) == 0)
 		return true;
 	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
@@ -237,6 +237,17 @@ static bool plan_events(const struct agent_job *job)
 		return false;
 	}
 	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
+}
+
+static void note_refusals(void)
+{
+	for (unsigned i = 0; i < agent.plan.count; i++) {
+		if (agent.plan.events[i].state != PMC_NOT_PERMITTED)
+			continue;
+		if (agent_perf_allowed()) /* else it is noted already */
+			agent_note(NOTE_REFUSED);
+		return;
+	}
 }
 
 static bool frame_events(void)
@@ -270,6 +281,7 @@ static bool prepare(int argc, char **argv, char **envp)
 		return false;
 	if (!plan_events(&job) || !frame_events())
 		return false;
+	note_refusals();
 	agent_fds_init();
 	if (agent_fork_init() != 0 || agent_threads_init() != 0)
 		return false;

@@ -11,6 +11,7 @@
 #include "agent/core/group.h"
 #include "agent/file.h"
 #include "agent/note.h"
+#include "agent/probe.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -80,6 +81,10 @@ static void open_groups(struct slot *slot)
 
 	if (plan->opened == 0)
 		return;
+	if (!agent_perf_allowed()) {
+		slot->reason = EPERM;
+		return;
+	}
 	if (!agent_fds_take(plan->opened)) {
 		slot->reason = PMC_REASON_FD_BUDGET;
 		agent_note(NOTE_FD_BUDGET);
@@ -113,6 +118,7 @@ static void enable_groups(struct slot *slot)
 void agent_thread_begin(struct slot *slot)
 {
 	uint64_t start = pmc_now_ns(), cpu_ns = agent_self_clock();
+	int saved = errno;
 
 	agent_self = slot;
 	rounds = 0;
@@ -126,6 +132,7 @@ void agent_thread_begin(struct slot *slot)
 		atomic_fetch_add_explicit(&agent.counted, 1, memory_order_relaxed);
 	registry_live(slot);
 	agent_self_add(agent_self_clock() - cpu_ns);
+	errno = saved;
 	enable_groups(slot);
 }
 

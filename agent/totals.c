@@ -11,6 +11,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/group.h"
 #include "agent/note.h"
+#include "agent/probe.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,6 +58,8 @@ void agent_totals_open(void)
 	agent.inherit = resolve(agent.config.inherit);
 	if (agent.inherit == PMC_INHERIT_FULL && plan->opened == 0)
 		agent.inherit = PMC_INHERIT_CLOCK;
+	if (!agent_perf_allowed())
+		agent.inherit = PMC_INHERIT_OFF;
 	if (agent.inherit == PMC_INHERIT_OFF)
 		return;
 	if (agent.inherit == PMC_INHERIT_CLOCK) {

@@ -229,7 +229,7 @@ bool pmc_view_metric(struct pmc_view *view, unsigned metric, const struct pmc_fo
 	struct pmc_metric_input input = {
 		.set = &view->events.set,
 		.counts = view->counts,
-		.has_cpu = row->cpu.rows && row->cpu.rows == row->rows,
+		.has_cpu = row->cpu.rows && row->cpu.rows == row->rows + row->cpu.extra,
 		.has_switches = row->usage_rows && row->usage_rows == row->rows,
 		.cpu_ns = row->cpu.sum,
 		.wall_ns = wall_ns ? wall_ns : row->wall_ns,

@@ -22,7 +22,7 @@ static struct pmc_table_column *column_add(struct pmc_table *table, enum pmc_tab
 	return column;
 }
 
-/* Whether some metric that the table shows is made from this event. */
+/* Whether some metric is made from this event: it says the same in fewer columns. */
 static bool is_folded(struct pmc_view *view, unsigned event)
 {
 	struct pmc_p_event *events = view->events.events;
@@ -34,8 +34,7 @@ static bool is_folded(struct pmc_view *view, unsigned event)
 		return false;
 	events[event].def.type = UINT32_MAX;
 	for (unsigned i = 0; i < pmc_n_metrics && !folded; i++)
-		folded = pmc_metrics[i].table && view->metric_applies[i] &&
-			 !pmc_metric_applies(i, &view->events.set);
+		folded = view->metric_applies[i] && !pmc_metric_applies(i, &view->events.set);
 	events[event].def = def;
 	return folded;
 }
@@ -168,27 +167,24 @@ int pmc_table_columns(struct pmc_table *table, const struct pmc_fold_row *all, u
 
 static int table_width(const struct pmc_table *table)
 {
-	int width = 0;
+	int width = 2 - table->gap;
 
 	for (unsigned i = 0; i < table->n; i++)
-		width += table->columns[i].hidden ? 0 : table->columns[i].width + 2;
+		width += table->columns[i].hidden ? 0 : table->columns[i].width + table->gap;
 	return width;
 }
 
 void pmc_table_fit(struct pmc_table *table)
 {
-	int width = table_width(table);
-
+	table->gap = 2;
 	if (table->view->options->wide)
 		return;
 	for (unsigned drop = DROP_SPREAD; drop <= DROP_WHERE; drop++) {
-		for (unsigned i = table->n; i-- > 0 && width > PMC_TABLE_COLUMNS;) {
-			struct pmc_table_column *column = &table->columns[i];
-
-			if (column->drop != drop)
-				continue;
-			column->hidden = true;
-			width -= column->width + 2;
-		}
+		/* Before a figure goes that nothing else tells, columns move closer. */
+		if (drop == DROP_METRIC && table_width(table) > PMC_TABLE_COLUMNS)
+			table->gap = 1;
+		for (unsigned i = table->n; i-- > 0 && table_width(table) > PMC_TABLE_COLUMNS;)
+			if (table->columns[i].drop == drop)
+				table->columns[i].hidden = true;
 	}
 }

@@ -64,7 +64,8 @@ static void share_cell(const struct pmc_table *table, const struct pmc_fold_row 
 	pmc_show_percent(out, 100.0 * (double)row->cpu.sum / (double)table->cpu_ns);
 }
 
-static void usage_cell(const struct pmc_fold_row *row, uint64_t value, struct pmc_out *out)
+static void usage_cell(struct pmc_table *table, const struct pmc_fold_row *row, uint64_t value,
+		       struct pmc_out *out)
 {
 	if (!row->usage_rows) {
 		pmc_out_char(out, '-');
@@ -74,8 +75,10 @@ static void usage_cell(const struct pmc_fold_row *row, uint64_t value, struct pm
 		pmc_show_integer(out, value);
 	else
 		pmc_show_number(out, (double)value);
-	if (row->usage_rows < row->rows)
+	if (row->usage_rows < row->rows) {
 		pmc_out_char(out, '+');
+		table->partial = true;
+	}
 }
 
 /* The least of any event: a row is as good as its worst figure. Never rounded up to 100. */
@@ -162,10 +165,10 @@ void pmc_table_cell(struct pmc_table *table, const struct pmc_table_column *colu
 		metric_cell(table, column->index, row, out);
 		break;
 	case PMC_COL_SWITCHES:
-		usage_cell(row, row->voluntary_switches + row->involuntary_switches, out);
+		usage_cell(table, row, row->voluntary_switches + row->involuntary_switches, out);
 		break;
 	case PMC_COL_FAULTS:
-		usage_cell(row, row->minor_faults + row->major_faults, out);
+		usage_cell(table, row, row->minor_faults + row->major_faults, out);
 		break;
 	case PMC_COL_RAN:
 		ran_cell(table, row, out);
@@ -207,7 +210,7 @@ static void put(struct pmc_table *table, const struct pmc_table_column *column, 
 	int pad = column->width - pmc_utf8_columns(text, len);
 	bool left = column->kind == PMC_COL_LABEL || column->kind == PMC_COL_HOST;
 
-	pmc_out_str(out, "  ");
+	pmc_out_pad(out, ' ', column->kind == PMC_COL_LABEL ? 2 : table->gap);
 	pmc_out_pad(out, ' ', left ? 0 : pad);
 	pmc_out_bytes(out, text, len);
 	pmc_out_pad(out, ' ', left && !last ? pad : 0);

@@ -50,8 +50,10 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 {
 	bool matters = beside->cpu.sum > total->cpu.sum / 200 && beside->cpu.sum > 1000000;
 
-	if (beside->cpu.rows)
+	if (beside->cpu.rows) {
+		total->cpu.extra++;
 		pmc_fold_add_value(&total->cpu, beside->cpu.sum, false);
+	}
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		struct pmc_fold_stat *stat = &total->events[i];
 		const struct pmc_fold_stat *more = &beside->events[i];

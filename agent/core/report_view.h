@@ -179,6 +179,7 @@ struct pmc_table {
 	unsigned n;
 	const struct pmc_fold_row *all; /* sum of all rows, to tell what is empty */
 	uint64_t cpu_ns;                /* 100 % */
+	int gap;                        /* spaces between columns */
 	int label_width;                /* labels are cut to it; 0: not */
 	bool scaled, partial;           /* such cells were made */
 };
