@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* test_report_table.c - the table a person sees, against golden files and rule by rule. */
+#include "agent/core/utf8.h"
+#include "tests/unit/report_profile.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const struct made_event hardware[] = {
+	{ "cycles", 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0 },
+	{ "instructions", 0, 1, 0, 0, 0, NULL, NULL, 0, 0, 0 },
+	{ "cache-references", 0, 2, 0, 0, 0, NULL, NULL, 0, 0, 0 },
+	{ "cache-misses", 0, 3, 0, 0, 0, NULL, NULL, 0, 0, 0 },
+	{ "branches", 0, 4, 0, 0, 0, NULL, NULL, 0, 0, 0 },
+	{ "branch-misses", 0, 5, 0, 0, 0, NULL, NULL, 0, 0, 0 },
+};
+
+#define MS 1000000ull
+
+static const struct pmc_process_fixed process_like = {
+	.pid = 12037,
+	.ppid = 1,
+	.start_ns = 1000 * MS,
+	.end_ns = 1620 * MS,
+	.time_ns = 1620 * MS,
+	.cpu_ns = 2310 * MS,
+	.self_ns = 7 * MS,
+	.flags = PMC_PROCESS_FIRST,
+	.how_ended = PMC_ENDED_EXIT,
+	.rank = -1,
+};
+
+static struct pmc_thread_fixed thread_like(uint64_t seq, uint64_t cpu_ns, uint64_t set)
+{
+	return (struct pmc_thread_fixed){
+		.seq = seq,
+		.tid = (uint32_t)(12037 + seq),
+		.state = PMC_THREAD_EXITED,
+		.flags = seq ? 0 : PMC_THREAD_MAIN,
+		.start_ns = 1000 * MS,
+		.end_ns = 1600 * MS,
+		.time_ns = 1600 * MS,
+		.cpu_ns = cpu_ns,
+		.minor_faults = 300 + seq,
+		.major_faults = seq == 1,
+		.voluntary_switches = 10,
+		.involuntary_switches = 8,
+		.created_by = seq ? 0 : PMC_NO_SEQ,
+		.eventset = set,
+	};
+}
+
+static struct made_value six(uint64_t unit, uint64_t running)
+{
+	return (struct made_value){ 600 * MS,
+				    running,
+				    0,
+				    6,
+				    { unit, unit * 2, unit / 50, unit / 100, unit / 4,
+				      unit / 500 } };
+}
+
+static char *table_of(struct pmc_profile *profile, struct pmc_report_options options)
+{
+	char *text;
+	int result;
+
+	options.top = options.top ? options.top : -1;
+	text = made_report(profile, &options, &result, NULL);
+	assert_int_equal(result, 0);
+	return text;
+}
+
+/* No table line may be wider than the screen it was made for. */
+static void assert_fits(const char *text)
+{
+	const char *end;
+	bool head = true;
+
+	for (const char *line = text; *line; line = end + 1) {
+		end = strchr(line, '\n');
+		assert_non_null(end);
+		head &= strncmp(line, " coverage", 9) != 0;
+		if (head)
+			assert_true(pmc_utf8_columns(line, (size_t)(end - line)) <= 100);
+	}
+}
+
+static void full(void **state)
+{
+	struct pmc_profile profile;
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed fixed;
+	struct made_value value;
+	uint64_t set;
+	char *text;
+
+	(void)state;
+	made_begin();
+	set = made_set(hardware, 6);
+	process.threads_seen = process.threads_counted = 45;
+	process.eventset = set;
+	made_process(1, &process, "node", "/usr/bin/xz", "xz -T4 big.tar");
+	value = six(58100000, 600 * MS);
+	made_thread(1, thread_like(0, 20 * MS, set), "xz", &value, 1);
+	for (unsigned i = 1; i <= 4; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "worker-%u", i);
+		value = six(1710000000 - 100 * i, 600 * MS);
+		made_thread(1, thread_like(i, 560 * MS - i, set), name, &value, 1);
+	}
+	for (unsigned i = 5; i < 45; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%s%u", i & 1 ? "pool-" : "io", i);
+		value = six(1000000 + i, 600 * MS);
+		fixed = thread_like(i, MS + 1000 * i, set);
+		fixed.end_ns = i == 44 ? 0 : fixed.end_ns;
+		made_thread(1, fixed, name, &value, 1);
+	}
+	made_profile(&profile, false);
+	text = table_of(&profile,
+			(struct pmc_report_options){
+				.keep_hint = "PMC_OUT=run.pmc, then pmctl report run.pmc" });
+	assert_fits(text);
+	assert_true(made_golden(text, "report-full"));
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .wide = true, .top = 3 });
+	assert_true(made_golden(text, "report-wide"));
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .summary = true });
+	assert_true(made_golden(text, "report-summary"));
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_NAME, .top = 5 });
+	assert_fits(text);
+	assert_true(made_golden(text, "report-by-name"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
+/* Multiplexed, partial, remainders, adopted threads: every mark the table knows. */
+static void marks(void **state)
+{
+	static const struct made_event events[] = {
+		{ "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0, 0 },
+		{ "cycles", 0, 0, 1, 0, 0, NULL, NULL, PMC_SCOPE_USER, PMC_EVENT_FELL_BACK, 0 },
+		{ "energy", 9, 2, 1, 0, 0, "Joules", NULL, 0, 0, 0.25 },
+		{ "mem-loads", 4, 0xcd, PMC_NO_GROUP, PMC_NOT_SUPPORTED, ENOENT, NULL, NULL, 0, 0,
+		  0 },
+		{ "cycles:k", 0, 0, PMC_NO_GROUP, PMC_NOT_PERMITTED, EACCES, NULL, NULL,
+		  PMC_SCOPE_KERNEL, 0, 0 },
+	};
+	static const struct made_event clock[] = {
+		{ "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0, 0 },
+	};
+	struct made_value values[2] = { { 600 * MS, 600 * MS, 0, 1, { 560 * MS } },
+					{ 600 * MS, 300 * MS, 0, 2, { 1000000, 400 } } };
+	struct made_value total = { 700 * MS, 700 * MS, 0, 1, { 900 * MS } };
+	struct made_value exec = { 700 * MS, 700 * MS, 0, 1, { 300 * MS } };
+	struct pmc_process_fixed process = process_like, child = process_like;
+	struct pmc_thread_fixed adopted;
+	struct pmc_profile profile;
+	uint64_t set, clock_set;
+	char *text;
+
+	(void)state;
+	made_begin();
+	set = made_set(events, 5);
+	clock_set = made_set(clock, 1);
+	process.threads_seen = 3;
+	process.threads_counted = 2;
+	process.cpu_ns = 1000 * MS;
+	process.eventset = set;
+	process.inherit_mode = PMC_INHERIT_CLOCK;
+	made_process(1, &process, "node", "/bin/app", "./app --flag");
+	made_thread(1, thread_like(0, 560 * MS, set), "app", values, 2);
+	values[1] = (struct made_value){ 600 * MS, 600 * MS, 0, 2, { 3000000, 8 } };
+	values[0].values[0] = 240 * MS;
+	made_thread(1, thread_like(1, 240 * MS, set), "steady", values, 2);
+	adopted = thread_like(2, 90 * MS, set);
+	adopted.flags = PMC_THREAD_ADOPTED | PMC_THREAD_NO_RUSAGE;
+	adopted.reason = PMC_REASON_ADOPTED;
+	values[0] = values[1] = (struct made_value){ .error = PMC_REASON_ADOPTED };
+	made_thread(1, adopted, "adopted", values, 2);
+	made_total(1, PMC_TOTAL_THREADS, clock_set, &total, 1);
+	made_total(1, PMC_TOTAL_EXEC, clock_set, &exec, 1);
+	made_note(1, 3, 2, "the agent met something \x1b[31mred");
+	child.flags = PMC_PROCESS_COVERED;
+	child.pid = 13000;
+	child.ppid = 12037;
+	child.cpu_ns = 40 * MS;
+	child.threads_seen = child.threads_counted = 1;
+	child.start_ns += MS;
+	child.eventset = 0;
+	made_process(2, &child, "node", "/bin/kid", "kid");
+	made_thread(2, thread_like(0, 40 * MS, 0), "kid", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ .only_first = true });
+	assert_fits(text);
+	assert_true(made_golden(text, "report-marks"));
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_fits(text);
+	assert_true(made_golden(text, "report-tree"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
+static void no_pmu(void **state)
+{
+	struct made_event events[6];
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	uint64_t set;
+	char *text;
+
+	(void)state;
+	made_begin();
+	for (unsigned i = 0; i < 6; i++) {
+		events[i] = hardware[i];
+		events[i].group = PMC_NO_GROUP;
+		events[i].state = PMC_NOT_SUPPORTED;
+		events[i].error = ENOENT;
+	}
+	set = made_set(events, 6);
+	process.eventset = set;
+	process.threads_seen = process.threads_counted = 1;
+	made_process(1, &process, "node", "/usr/bin/xz", "xz -T4 big.tar");
+	made_thread(1, thread_like(0, 2305 * MS, set), "xz", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_true(made_golden(text, "report-no-pmu"));
+	assert_null(strstr(text, "IPC"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
+static void one_screen(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	unsigned lines = 0;
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process, "node", "/bin/app", "app");
+	for (unsigned i = 1; i < 9000; i++) {
+		char name[16];
+
+		/* half of them have names that no pattern joins */
+		snprintf(name, sizeof(name), i & 1 ? "t%ux" : "pool-%u", i);
+		made_thread(1, thread_like(i, i, 0), name, NULL, 0);
+	}
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	assert_in_range(lines, 25, 45);
+	assert_non_null(strstr(text, "pool-* ×4,489"));
+	assert_non_null(strstr(text, "(other names) ×"));
+	assert_fits(text);
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .top = 8990 });
+	assert_non_null(strstr(text, "t9x"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
+static void hostile(void **state)
+{
+	static const char *const names[] = { "\x1b]0;pwned\x07",
+					     "\xff\xfe\xc2\x9b"
+					     "31m",
+					     "a\nb\rc",
+					     "\xe2\x80\xae"
+					     "gnp.exe",
+					     "日本語スレ",
+					     "",
+					     "0123456789abcdef" };
+	const struct made_event event = { "cyc\x1b[31mles\n",
+					  0,
+					  0,
+					  0,
+					  0,
+					  0,
+					  "\x1b"
+					  "u",
+					  "\x1b"
+					  "c",
+					  0,
+					  0,
+					  0 };
+	struct pmc_process_fixed process = process_like;
+	struct made_value value = { 1, 1, 0, 1, { 5 } };
+	struct pmc_profile profile;
+	uint64_t set, site;
+
+	(void)state;
+	made_begin();
+	set = made_set(&event, 1);
+	site = made_site("/lib/\x1b[2J.so", "sym\x1b[2Jbol", 5);
+	process.eventset = set;
+	made_process(1, &process, "no\x1b[2Jde", "/bin/\x1b[2Japp", "app \x1b[2J \xff");
+	process.pid++;
+	made_process(2, &process,
+		     "no\x9b"
+		     "de",
+		     "\x1b[2J", "");
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct pmc_thread_fixed fixed = thread_like(i, i, set);
+
+		fixed.start_site = site;
+		made_thread(1 + i % 2, fixed, names[i], &value, 1);
+	}
+	made_note(1, 1, 1, "note \x1b[2J\n");
+	made_profile(&profile, true);
+	for (int by = PMC_BY_NONE; by <= PMC_BY_RANK; by++) {
+		for (int format = PMC_FORMAT_TABLE; format <= PMC_FORMAT_CSV; format++) {
+			for (int timeline = 0; timeline < 2; timeline++) {
+				char *text = table_of(
+					&profile,
+					(struct pmc_report_options){
+						.by = (enum pmc_report_by)by,
+						.format = (enum pmc_report_format)format,
+						.wide = timeline,
+						.timeline = timeline && by == PMC_BY_NONE });
+
+				for (const char *p = text; *p; p++) {
+					uint32_t code;
+					size_t n = pmc_utf8_decode(p, strlen(p), &code);
+
+					assert_true(n > 0);
+					assert_true(code == '\n' || pmc_utf8_width(code) >= 0 ||
+						    (format == PMC_FORMAT_JSON && code >= 0xa0));
+					p += n - 1;
+				}
+				free(text);
+			}
+		}
+	}
+	pmc_profile_free(&profile);
+}
+
+static void empty(void **state)
+{
+	struct pmc_profile profile;
+
+	(void)state;
+	made_begin();
+	made_profile(&profile, false);
+	for (int format = PMC_FORMAT_TABLE; format <= PMC_FORMAT_CSV; format++)
+		free(table_of(&profile, (struct pmc_report_options){
+						.format = (enum pmc_report_format)format }));
+	/* rows whose process never said who it is */
+	made_begin();
+	made_thread(1, thread_like(1, 5 * MS, 77), "orphan", NULL, 0);
+	pmc_profile_free(&profile);
+	made_profile(&profile, false);
+	for (int by = PMC_BY_NONE; by <= PMC_BY_RANK; by++) {
+		char *text = table_of(&profile,
+				      (struct pmc_report_options){ .by = (enum pmc_report_by)by });
+
+		assert_non_null(strstr(text, "5.00 ms"));
+		free(text);
+	}
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(full),	      cmocka_unit_test(marks),	 cmocka_unit_test(no_pmu),
+		cmocka_unit_test(one_screen), cmocka_unit_test(hostile), cmocka_unit_test(empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
