@@ -33,17 +33,16 @@ static struct {
 void agent_report_init(void)
 {
 	const char *file = agent.config.report.file;
-	char text[PATH_MAX];
+	char text[PATH_MAX], cwd[PATH_MAX];
 	struct pmc_out out;
 
 	where.has_err = fstat(2, &where.err) == 0;
 	if (!file)
 		return;
 	where.file = file;
-	if (*file != '/' && getcwd(text, sizeof(text))) {
+	if (*file != '/' && getcwd(cwd, sizeof(cwd))) {
 		pmc_out_to_mem(&out, text, sizeof(text));
-		out.len = strlen(text);
-		pmc_outf(&out, "/%s", file);
+		pmc_outf(&out, "%s/%s", cwd, file);
 		where.file = pmc_arena_strdup(&agent.arena, text);
 	}
 }

@@ -64,11 +64,13 @@ fail() {
 ok() {
 	local name=$1
 	shift
-	if "$@" >"$T/.ok" 2>&1; then
+	local rc=0
+	"$@" >"$T/.ok" 2>&1 || rc=$?
+	if [ $rc -eq 0 ]; then
 		pass "$name"
 	else
 		fail "$name"
-		diag "exit $? of: $*"
+		diag "exit $rc of: $*"
 		diag_file "$T/.ok" output
 		return 1
 	fi

@@ -5,21 +5,27 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+static int read_env(const char **env, struct pmc_config *config, struct pmc_config_error *error)
+{
+	return pmc_config_from_env((char *const *)(uintptr_t)env, config, error);
+}
+
 static void empty_environment_is_the_defaults(void **state)
 {
-	char *none[] = { NULL }, *empty[] = { "PMC_LOG=", "PMC_EVENTS=", NULL };
-	char *const *envs[] = { none, empty };
+	const char *none[] = { NULL }, *empty[] = { "PMC_LOG=", "PMC_EVENTS=", NULL };
+	const char **envs[] = { none, empty };
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct pmc_config_error error;
 		struct pmc_config config;
 
-		assert_int_equal(pmc_config_from_env(envs[i], &config, &error), 0);
+		assert_int_equal(read_env(envs[i], &config, &error), 0);
 		assert_null(config.events);
 		assert_int_equal(config.inherit, PMC_INHERIT_AUTO);
 		assert_int_equal(config.report.kind, PMC_REPORT_AUTO);
@@ -30,7 +36,7 @@ static void empty_environment_is_the_defaults(void **state)
 
 static void values_are_understood(void **state)
 {
-	char *env[] = {
+	const char *env[] = {
 		"X=1",		 "PMC_INHERIT=clock", "PMC_REPORT=json=/tmp/a=b", "PMC_EVENTS=a,b",
 		"PMC_LOG=debug", "PMC_ONLYX=no",      "PMC_ONLY=cc1*,ld",	  NULL
 	};
@@ -38,7 +44,7 @@ static void values_are_understood(void **state)
 	struct pmc_config config;
 
 	(void)state;
-	assert_int_equal(pmc_config_from_env(env, &config, &error), 0);
+	assert_int_equal(read_env(env, &config, &error), 0);
 	assert_int_equal(config.inherit, PMC_INHERIT_CLOCK);
 	assert_int_equal(config.report.kind, PMC_REPORT_JSON);
 	assert_string_equal(config.report.file, "/tmp/a=b");
@@ -49,17 +55,19 @@ static void values_are_understood(void **state)
 
 static void what_is_not_understood_is_named(void **state)
 {
-	static char *bad[] = { "PMC_INHERIT=yes",  "PMC_INHERIT=FULL", "PMC_REPORT=xml",
-			       "PMC_REPORT=json=", "PMC_REPORT=jso",   "PMC_REPORT=threads,json",
-			       "PMC_LOG=verbose",  "PMC_LOG=4",	       "PMC_INHERIT=full " };
+	static const char *const bad[] = {
+		"PMC_INHERIT=yes",  "PMC_INHERIT=FULL", "PMC_REPORT=xml",
+		"PMC_REPORT=json=", "PMC_REPORT=jso",	"PMC_REPORT=threads,json",
+		"PMC_LOG=verbose",  "PMC_LOG=4",	"PMC_INHERIT=full "
+	};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		char *env[] = { bad[i], "PMC_EVENTS=still-read", NULL };
+		const char *env[] = { bad[i], "PMC_EVENTS=still-read", NULL };
 		struct pmc_config_error error;
 		struct pmc_config config;
 
-		assert_int_equal(pmc_config_from_env(env, &config, &error), -EINVAL);
+		assert_int_equal(read_env(env, &config, &error), -EINVAL);
 		assert_memory_equal(error.variable, bad[i], strlen(error.variable));
 		assert_string_equal(error.value, strchr(bad[i], '=') + 1);
 		assert_true(strlen(error.accepted) > 3);
