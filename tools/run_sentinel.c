@@ -9,6 +9,7 @@
 #include "tools/run.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -66,36 +67,54 @@ void run_sentinel_start(struct run_sentinel *sentinel)
 		run_sentinel_stop(sentinel);
 }
 
-static bool ask(struct run_sentinel *sentinel, int sig)
+/* Stopped with the group by a SIGSTOP that no SIGCONT to the group has followed. */
+static bool is_stopped(const struct run_sentinel *sentinel)
 {
+	siginfo_t state = { 0 };
+
+	return waitid(P_PID, (id_t)sentinel->pid, &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       state.si_pid == sentinel->pid;
+}
+
+/* The stop may take effect only while we wait for the answer: look again until it comes.
+ * *woken: it was us who continued it, so a SIGCONT it has is ours. */
+static bool ask(struct run_sentinel *sentinel, int sig, bool *woken)
+{
+	struct pollfd answer = { .fd = sentinel->fd, .events = POLLIN };
 	int got = 0;
 
-	if (send(sentinel->fd, &sig, sizeof(sig), MSG_NOSIGNAL) != sizeof(sig) ||
-	    recv(sentinel->fd, &got, sizeof(got), 0) != sizeof(got)) {
-		run_sentinel_stop(sentinel);
-		return false;
-	}
+	if (send(sentinel->fd, &sig, sizeof(sig), MSG_NOSIGNAL) != sizeof(sig))
+		goto fail;
+	do {
+		if (is_stopped(sentinel)) {
+			*woken = true;
+			kill(sentinel->pid, SIGCONT);
+		}
+	} while (poll(&answer, 1, 5) == 0);
+	if (recv(sentinel->fd, &got, sizeof(got), 0) != sizeof(got))
+		goto fail;
 	return got;
+fail:
+	run_sentinel_stop(sentinel);
+	return false;
 }
 
 bool run_sentinel_saw(struct run_sentinel *sentinel, int sig)
 {
-	siginfo_t state = { 0 };
+	bool woken = false, got;
 
 	if (sentinel->pid < 0)
 		return false;
 	/* kill() to a group holds the kernel's task list for reading until each member has the
 	 * signal, and this takes it for writing: whatever brought us here is through. */
 	setpgid(0, getpgrp());
-	/* A stop of the group that was not followed by a SIGCONT to the group. */
-	if (waitid(P_PID, (id_t)sentinel->pid, &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
-	    state.si_pid == sentinel->pid) {
-		kill(sentinel->pid, SIGCONT);
-		ask(sentinel, SIGCONT);
-		if (sig == SIGCONT || sentinel->pid < 0)
-			return false;
-	}
-	return ask(sentinel, sig);
+	got = ask(sentinel, sig, &woken);
+	if (!woken)
+		return got;
+	/* Our own SIGCONT is not to be taken for the group's later. */
+	if (sentinel->pid > 0)
+		ask(sentinel, SIGCONT, &woken);
+	return sig != SIGCONT && got;
 }
 
 void run_sentinel_stop(struct run_sentinel *sentinel)
