@@ -159,14 +159,19 @@ static void resolve_rows(struct pmc_profile *profile, struct pmc_p_thread **rows
 			 const char *host, struct known **table)
 {
 	struct pmc_arena *arena = &profile->arena;
+	const struct pmc_p_process *process = NULL;
 	struct known *known = NULL;
+	bool here = false;
 
 	for (uint64_t i = 0; i < n; i++) {
 		struct pmc_p_thread *thread = rows[i];
 		uint64_t site = thread->fixed.start_site;
 
-		if (!site || !thread->module || !thread->module[0] || thread->symbol[0] ||
-		    strcmp(thread->process->host, host))
+		if (thread->process != process) {
+			process = thread->process;
+			here = !strcmp(process->host, host);
+		}
+		if (!here || !site || thread->symbol[0] || !thread->module[0])
 			continue;
 		if (!known || known->site != site)
 			HASH_FIND(hh, *table, &site, sizeof(site), known);

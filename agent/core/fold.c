@@ -34,7 +34,7 @@ void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
 		stat_clear(&events[i]);
 }
 
-void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
+static inline void value_add(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 {
 	stat->rows++;
 	if (__builtin_add_overflow(stat->sum, value, &stat->sum))
@@ -49,6 +49,11 @@ void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 		stat->mean += off / (double)stat->rows;
 		stat->m2 += off * ((double)value - stat->mean);
 	}
+}
+
+void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
+{
+	value_add(stat, value, spread);
 }
 
 static void stat_why(struct pmc_fold_stat *stat, enum pmc_state state, uint32_t error)
@@ -78,11 +83,12 @@ static void add_counts(struct pmc_fold_row *row, struct pmc_union *u,
 		if (map[i] == PMC_NO_COLUMN)
 			continue;
 		stat = &row->events[map[i]];
-		if (!pmc_count_has_value(count)) {
+		if (count->state > PMC_SCALED) {
 			stat_why(stat, count->state, count->error);
 			continue;
 		}
-		pmc_fold_add_value(stat, pmc_count_value(count), spread);
+		value_add(stat, count->state == PMC_COUNTED ? count->raw : pmc_count_value(count),
+			  spread);
 		stat->scaled += count->state == PMC_SCALED;
 		stat->raw += count->raw;
 		stat->enabled_ns += count->enabled_ns;
@@ -102,7 +108,7 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	row->rows++;
 	row->wall_ns = row->threads == 1 && until > fixed->start_ns ? until - fixed->start_ns : 0;
 	if (!(fixed->flags & PMC_THREAD_NO_CPU))
-		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
+		value_add(&row->cpu, fixed->cpu_ns, spread);
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
 		row->usage_rows++;
 		row->minor_faults += fixed->minor_faults;

@@ -53,20 +53,27 @@ void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out)
 	}
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_separator(char c)
+{
+	return c == '-' || c == '_' || c == '.' || c == '/' || c == ':' || c == '#' || c == ',' ||
+	       c == ' ';
+}
+
 size_t pmc_name_stem(const char *name, size_t len)
 {
-	static const char separators[] = "-_./:#, ";
 	size_t stem = len;
 	bool digits = false;
 
-	while (stem && ((name[stem - 1] >= '0' && name[stem - 1] <= '9') ||
-			(name[stem - 1] && strchr(separators, name[stem - 1])))) {
-		stem--;
-		digits |= name[stem] >= '0' && name[stem] <= '9';
-	}
+	while (stem && (is_digit(name[stem - 1]) || is_separator(name[stem - 1])))
+		digits |= is_digit(name[--stem]);
 	if (!digits)
 		return len;
-	return stem < len && strchr(separators, name[stem]) ? stem + 1 : stem;
+	return is_separator(name[stem]) ? stem + 1 : stem;
 }
 
 /* The text rows are grouped by: a pointer into the profile, or made in buf. */
@@ -86,7 +93,8 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 			size_t stem = pmc_name_stem(text, *len);
 
 			if (stem < *len) {
-				pmc_outf(&out, "%.*s*", (int)stem, text);
+				pmc_out_bytes(&out, text, stem);
+				pmc_out_char(&out, '*');
 				break;
 			}
 		}

@@ -64,19 +64,36 @@ static void quoted(struct pmc_out *out, const char *text, size_t len)
 	pmc_out_char(out, '"');
 }
 
+/* Comma, key and colon; in one piece if the key is as short and plain as ours are. */
 static void begin(struct pmc_json *json, const char *key)
 {
+	char head[64];
+	size_t n = 0, i = 0;
+
 	if (json->need_comma)
-		pmc_out_char(json->out, ',');
-	if (json->pretty && json->depth)
-		indent(json);
-	if (key) {
-		quoted(json->out, key, strlen(key));
-		pmc_out_char(json->out, ':');
-		if (json->pretty)
-			pmc_out_char(json->out, ' ');
-	}
+		head[n++] = ',';
 	json->need_comma = true;
+	if (json->pretty && json->depth) {
+		pmc_out_bytes(json->out, head, n);
+		n = 0;
+		indent(json);
+	}
+	if (key) {
+		head[n++] = '"';
+		while (n < sizeof(head) - 3 && plain((unsigned char)key[i]))
+			head[n++] = key[i++];
+		if (key[i]) {
+			pmc_out_bytes(json->out, head, n - i - 1);
+			n = 0;
+			quoted(json->out, key, strlen(key));
+		} else {
+			head[n++] = '"';
+		}
+		head[n++] = ':';
+		if (json->pretty)
+			head[n++] = ' ';
+	}
+	pmc_out_bytes(json->out, head, n);
 }
 
 static void open_with(struct pmc_json *json, const char *key, char bracket)
@@ -166,27 +183,29 @@ void pmc_json_null(struct pmc_json *json, const char *key)
 
 /* ---- doubles --------------------------------------------------------------------------- */
 
+#define DIGITS 17 /* enough for every double; most need no more than 15 */
+
 /* 0.d1 d2 d3 ... * 10^exponent */
 struct decimal {
 	char digits[20];
 	int n, exponent;
 };
 
-/* The first n digits of whole + fraction / 2^shift, rounded half up, exactly: shift <= 120. */
+/* The first DIGITS digits of whole + fraction / 2^shift, rounded half up, exactly: shift <= 120. */
 static void decimal_make(struct decimal *d, uint64_t whole, unsigned __int128 fraction,
-			 unsigned shift, int n)
+			 unsigned shift)
 {
 	char text[24];
-	int len = 0, i;
+	int len = 0;
 
 	for (uint64_t w = whole; w; w /= 10)
 		text[len++] = (char)(w % 10);
 	d->exponent = len;
 	d->n = 0;
-	while (len && d->n <= n)
+	while (len && d->n <= DIGITS)
 		d->digits[d->n++] = text[--len];
 	/* One digit more than wanted, to round by. */
-	while (d->n <= n) {
+	while (d->n <= DIGITS && fraction) {
 		fraction *= 10;
 		char digit = (char)(fraction >> shift);
 
@@ -196,6 +215,15 @@ static void decimal_make(struct decimal *d, uint64_t whole, unsigned __int128 fr
 		else
 			d->digits[d->n++] = digit;
 	}
+	while (d->n <= DIGITS)
+		d->digits[d->n++] = 0;
+}
+
+/* Rounds to n digits, fewer than there are, and drops zeros at the end. */
+static void decimal_round(struct decimal *d, int n)
+{
+	int i;
+
 	d->n = n;
 	if (d->digits[n] >= 5) {
 		for (i = n - 1; i >= 0 && d->digits[i] == 9; i--)
@@ -249,11 +277,9 @@ static void decimal_out(struct pmc_out *out, const struct decimal *d, int tens)
 
 void pmc_json_double(struct pmc_json *json, const char *key, double value)
 {
-	struct decimal d;
-	unsigned __int128 fraction = 0;
-	unsigned shift = 0;
-	uint64_t whole;
-	int tens = 0;
+	struct decimal d, shorter;
+	uint64_t bits, mantissa;
+	int tens = 0, shift;
 
 	if (!(value - value == 0)) {
 		pmc_json_null(json, key);
@@ -273,14 +299,20 @@ void pmc_json_double(struct pmc_json *json, const char *key, double value)
 		value /= 1e10;
 	for (; value < 1e-15; tens -= 10)
 		value *= 1e10;
-	whole = (uint64_t)value;
-	for (double rest = value - (double)whole; rest != 0; shift++) {
-		rest *= 2;
-		fraction = fraction << 1 | (rest >= 1);
-		rest -= rest >= 1;
+	memcpy(&bits, &value, sizeof(bits));
+	mantissa = (bits & ((1ull << 52) - 1)) | 1ull << 52;
+	shift = 1075 - (int)(bits >> 52);
+	if (shift <= 0)
+		decimal_make(&d, mantissa << -shift, 0, 0);
+	else
+		decimal_make(&d, shift < 64 ? mantissa >> shift : 0,
+			     shift < 64 ? mantissa & ((1ull << shift) - 1) : mantissa,
+			     (unsigned)shift);
+	shorter = d;
+	decimal_round(&shorter, 15);
+	if (!decimal_exact(&shorter, value)) {
+		shorter = d;
+		decimal_round(&shorter, DIGITS);
 	}
-	decimal_make(&d, whole, fraction, shift, 15);
-	if (!decimal_exact(&d, value))
-		decimal_make(&d, whole, fraction, shift, 17);
-	decimal_out(json->out, &d, tens);
+	decimal_out(json->out, &shorter, tens);
 }

@@ -110,7 +110,7 @@ static int fold_rest(struct pmc_view *view, const struct lines *lines, struct pm
 	return 0;
 }
 
-static int lines_of_rest(struct pmc_view *view, struct lines *lines)
+static int lines_of_rest(struct pmc_view *view, struct pmc_fold_row *total, struct lines *lines)
 {
 	const struct pmc_fold_row **groups;
 	struct pmc_fold_row *others;
@@ -126,6 +126,7 @@ static int lines_of_rest(struct pmc_view *view, struct lines *lines)
 	for (uint64_t i = 0; i < n; i++) {
 		bool single = groups[i]->threads == 1;
 
+		pmc_fold_merge(total, groups[i], &view->events);
 		if (i >= MAX_PATTERNS) {
 			pmc_fold_merge(others, groups[i], &view->events);
 			continue;
@@ -144,7 +145,8 @@ static int lines_of_rest(struct pmc_view *view, struct lines *lines)
 	return 0;
 }
 
-static int lines_of_threads(struct pmc_view *view, struct lines *lines)
+/* Each row is read once: the total is that of the lines. */
+static int lines_of_threads(struct pmc_view *view, struct pmc_fold_row *total, struct lines *lines)
 {
 	const struct pmc_p_thread **threads;
 	uint64_t n, top = pmc_view_top(view);
@@ -155,12 +157,14 @@ static int lines_of_threads(struct pmc_view *view, struct lines *lines)
 	lines->list = pmc_arena_alloc(view->arena, (n + MAX_PATTERNS + 4) * sizeof(*lines->list));
 	if (!lines->list)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++)
+	for (uint64_t i = 0; i < n; i++) {
 		lines->list[lines->n++] = (struct pmc_line){ .thread = threads[i] };
-	return n < view->n_threads ? lines_of_rest(view, lines) : 0;
+		pmc_fold_add(total, &view->events, threads[i], false);
+	}
+	return n < view->n_threads ? lines_of_rest(view, total, lines) : 0;
 }
 
-static int lines_of_groups(struct pmc_view *view, struct lines *lines)
+static int lines_of_groups(struct pmc_view *view, struct pmc_fold_row *total, struct lines *lines)
 {
 	const struct pmc_fold_row **groups;
 	struct pmc_fold_row *others;
@@ -175,6 +179,7 @@ static int lines_of_groups(struct pmc_view *view, struct lines *lines)
 	if (!lines->list || !others || pmc_fold_init(others, &view->events))
 		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++) {
+		pmc_fold_merge(total, groups[i], &view->events);
 		if (i < shown)
 			lines->list[lines->n++] =
 				(struct pmc_line){ .label = groups[i]->label, .row = groups[i] };
@@ -229,10 +234,16 @@ static int table_print(struct pmc_view *view, struct pmc_ledger *ledger, struct 
 	struct lines lines = { 0 };
 	int err = 0;
 
-	if (view->options->summary)
-		lines.list = pmc_arena_alloc(view->arena, 4 * sizeof(*lines.list));
+	if (groups && !view->options->summary)
+		err = lines_of_groups(view, total, &lines);
+	else if (!view->options->summary)
+		err = lines_of_threads(view, total, &lines);
 	else
-		err = groups ? lines_of_groups(view, &lines) : lines_of_threads(view, &lines);
+		lines.list = pmc_arena_alloc(view->arena, 4 * sizeof(*lines.list));
+	for (uint64_t i = 0; view->options->summary && i < view->n_threads; i++)
+		pmc_fold_add(total, &view->events, view->threads[i], false);
+	/* What a metric takes for the time that passed is the run's, not one thread's. */
+	total->wall_ns = ledger->wall_ns;
 	if (err || !lines.list)
 		return err ? err : -ENOMEM;
 	lines_beside(view, ledger, total, &lines);
@@ -300,9 +311,5 @@ int pmc_view_table(struct pmc_view *view)
 			pmc_fold_add(&total, &view->events, &steps.thread, false);
 		return timeline_print(view, &ledger, &total);
 	}
-	for (uint64_t i = 0; i < view->n_threads; i++)
-		pmc_fold_add(&total, &view->events, view->threads[i], false);
-	/* What a metric takes for the time that passed is the run's, not one thread's. */
-	total.wall_ns = ledger.wall_ns;
 	return table_print(view, &ledger, &total);
 }

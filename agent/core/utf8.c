@@ -97,6 +97,16 @@ static size_t piece(const char *text, size_t len, struct pmc_out *shown, int *wi
 	return n ? n : 1;
 }
 
+/* The bytes at the start that are one column each and need no thought. */
+static size_t ascii_run(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && text[n] >= 0x20 && text[n] < 0x7f)
+		n++;
+	return n;
+}
+
 int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns)
 {
 	char buf[24];
@@ -105,6 +115,10 @@ int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns
 	size_t cut = 0;
 	bool fits = true;
 
+	if ((columns <= 0 || len <= (size_t)columns) && ascii_run(text, len) == len) {
+		pmc_out_bytes(out, text, len);
+		return (int)len;
+	}
 	/* Where to cut, if at all: the last place that leaves room for the ellipsis. */
 	if (columns > 0) {
 		for (size_t at = 0; at < len && fits;) {
