@@ -47,8 +47,6 @@ AGENT_OBJ := $(call obj,$(AGENT_SRC))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 # Unit tests link the tools too, all but main().
 TOOL_LIB  := $(filter-out $(O)/obj/tools/pmctl.o,$(TOOL_OBJ))
-# The agent's own data structures are tested without the rest of it.
-UNIT_AGENT := $(O)/obj/agent/registry.o
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 PROG_BIN  := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC)) \
              $(O)/prog/cxx_threads $(O)/prog/rust_threads
@@ -87,10 +85,10 @@ $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(O)/libpmc.a $(TOOL_LIBS) -ldl -pthread
 
-$(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(UNIT_AGENT) $(O)/libpmc.a $(O)/flags
+$(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
-	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(UNIT_AGENT) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) -lm -ldl -pthread
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) -lm -ldl -pthread
 
 # Programs that get measured: as a user would build them, knowing nothing of us. A line
 # "prog-flags: ..." in the source adds to the command.

@@ -5,7 +5,6 @@
  * main.c      constructor, the last exit handler, PMC_JOB into the environment
  * start.c     environment to configuration to plan; what kind of process we are in
  * job.c       PMC_JOB: text to struct and back
- * registry.c  slots of the live threads, walked without a lock
  * thread.c    a thread's begin and end
  * row.c       a thread's row: read and framed
  * fork.c      what became of us: forked child, vfork child, same process

@@ -5,6 +5,7 @@
 #include "agent/core/group.h"
 #include "agent/thread.h"
 
+#include <errno.h>
 #include <string.h>
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -36,12 +37,36 @@ static void fill_accounting(struct pmc_thread_fixed *row, const struct slot *slo
 		less(usage.involuntary_switches, before->thread.involuntary_switches);
 }
 
+/* The reading of one group into the frame; the words behind the frames are scratch. */
+static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, unsigned n,
+			  uint32_t reason)
+{
+	uint64_t *words = (uint64_t *)(void *)(buf->data + buf->cap) - PMC_GROUP_WORDS(n);
+	struct pmc_reading reading = { .error = reason ? reason : EBADF };
+
+	if (leader >= 0)
+		pmc_group_read(leader, id, n, &reading, words);
+	pmc_frame_bytes(buf, &reading, sizeof(reading));
+	pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
+	return reading.error;
+}
+
+void agent_groups_frame(struct pmc_frame_buf *buf, const struct pmc_plan *plan, const int *fds,
+			const uint64_t *ids, uint32_t *reason)
+{
+	for (unsigned g = 0; g < plan->groups; g++) {
+		unsigned first = plan->first[g];
+		uint32_t error =
+			put_group(buf, fds[first], ids[g], plan->first[g + 1] - first, *reason);
+
+		*reason = *reason ? *reason : error;
+	}
+}
+
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       enum pmc_thread_state state)
 {
 	const struct pmc_plan *plan = &agent.plan;
-	const int *fds = slot_fds(&agent_registry, slot);
-	const uint64_t *ids = slot_ids(slot);
 	struct pmc_thread_fixed row = {
 		.seq = slot->seq,
 		.tid = slot->tid,
@@ -54,21 +79,12 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
-	struct pmc_reading readings[PMC_EVENTS_MAX];
-	uint64_t values[PMC_EVENTS_MAX];
+	struct pmc_thread_fixed *placed;
 
-	/* The groups first: what follows is our own work. */
-	for (unsigned g = 0; g < plan->groups; g++) {
-		unsigned first = plan->first[g], n = plan->first[g + 1] - first;
-
-		if (fds[first] >= 0) {
-			pmc_group_read(fds[first], ids[g], n, &readings[g], values + first);
-			if (readings[g].error && !row.reason)
-				row.reason = readings[g].error;
-		} else {
-			readings[g] = (struct pmc_reading){ .error = slot->reason };
-		}
-	}
+	/* The groups first, what follows is our own work; the rest is filled in behind them. */
+	placed = pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &row,
+				 sizeof(row));
+	agent_groups_frame(buf, plan, slot_fds(&agent_registry, slot), slot_ids(slot), &row.reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (own && state != PMC_THREAD_LIVE)
 		registry_close_fds(&agent_registry, slot);
@@ -76,11 +92,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	row.time_ns = pmc_now_ns();
 	row.end_ns = state == PMC_THREAD_LIVE ? 0 : row.time_ns;
 	memcpy(row.name, slot->name, sizeof(row.name));
-
-	pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &row, sizeof(row));
-	for (unsigned g = 0; g < plan->groups; g++) {
-		pmc_frame_bytes(buf, &readings[g], sizeof(readings[g]));
-		pmc_frame_bytes(buf, values + plan->first[g], readings[g].n * sizeof(*values));
-	}
+	if (placed)
+		memcpy(placed, &row, sizeof(row));
 	pmc_frame_end(buf);
 }

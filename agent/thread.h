@@ -4,16 +4,18 @@
 #define PMC_AGENT_THREAD_H
 
 #include "agent/core/frame.h"
-#include "agent/registry.h"
+#include "agent/core/group.h"
+#include "agent/core/registry.h"
 
 extern struct registry agent_registry;
 /* The calling thread's slot; NULL: it has none, or it has ended. */
 extern __thread struct slot *agent_self;
 
-/* Room on the stack for one row at its largest. */
+/* Room for one row at its largest, and for reading its groups. */
 enum {
 	AGENT_ROW_BYTES = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
-			  PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)),
+			  PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)) +
+			  PMC_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t),
 };
 
 int agent_threads_init(void);
@@ -26,6 +28,10 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
 /* The main thread of a process image, or the one that called fork. */
 void agent_thread_main(void);
 
+/* The readings of all groups of a plan into the frame being built, which needs the room of a row
+ * behind it. *reason: why descriptors are -1; set to the first error if it was 0. */
+void agent_groups_frame(struct pmc_frame_buf *buf, const struct pmc_plan *plan, const int *fds,
+			const uint64_t *ids, uint32_t *reason);
 /* Appends a row to buf. The caller owns the slot or has it pinned. own: the calling thread. */
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       enum pmc_thread_state state);

@@ -12,6 +12,7 @@
 #include "agent/core/group.h"
 #include "agent/note.h"
 #include "agent/probe.h"
+#include "agent/thread.h"
 
 #include <errno.h>
 #include <string.h>
@@ -86,8 +87,7 @@ static void one_frame(struct pmc_frame_buf *buf, const struct agent_totals *tota
 {
 	const struct pmc_plan *plan = totals->plan;
 	struct pmc_total_fixed fixed = { .kind = (uint8_t)kind };
-	struct pmc_reading readings[PMC_EVENTS_MAX];
-	uint64_t values[PMC_EVENTS_MAX];
+	uint32_t reason = 0;
 
 	if (!plan)
 		return;
@@ -95,15 +95,8 @@ static void one_frame(struct pmc_frame_buf *buf, const struct agent_totals *tota
 	fixed.n_groups = (uint16_t)plan->groups;
 	fixed.time_ns = pmc_now_ns();
 	fixed.eventset = plan->hash;
-	for (unsigned g = 0; g < plan->groups; g++)
-		pmc_group_read(totals->fds[plan->first[g]], totals->ids[g],
-			       plan->first[g + 1] - plan->first[g], &readings[g],
-			       values + plan->first[g]);
 	pmc_frame_begin(buf, PMC_FRAME_TOTAL, agent.identity, snapshot, &fixed, sizeof(fixed));
-	for (unsigned g = 0; g < plan->groups; g++) {
-		pmc_frame_bytes(buf, &readings[g], sizeof(readings[g]));
-		pmc_frame_bytes(buf, values + plan->first[g], readings[g].n * sizeof(*values));
-	}
+	agent_groups_frame(buf, plan, totals->fds, totals->ids, &reason);
 	pmc_frame_end(buf);
 }
 

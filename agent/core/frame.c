@@ -57,9 +57,9 @@ static uint8_t *take(struct pmc_frame_buf *buf, size_t len)
 	return at;
 }
 
-void pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
-		     const uint8_t identity[16], uint64_t snapshot, const void *fixed,
-		     size_t fixed_bytes)
+void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
+		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
+		      size_t fixed_bytes)
 {
 	struct pmc_frame_head head = {
 		.version = PMC_DUMP_VERSION,
@@ -73,13 +73,14 @@ void pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 	buf->overflow = fixed_bytes % 8 || fixed_bytes > UINT16_MAX;
 	at = take(buf, HEAD + fixed_bytes);
 	if (!at)
-		return;
+		return NULL;
 	memcpy(head.magic, magic, sizeof(magic));
 	if (identity)
 		memcpy(head.identity, identity, sizeof(head.identity));
 	memcpy(at, &head, HEAD);
 	if (fixed_bytes)
 		memcpy(at + HEAD, fixed, fixed_bytes);
+	return at + HEAD;
 }
 
 void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len)

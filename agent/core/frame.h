@@ -21,10 +21,11 @@ struct pmc_frame_buf {
 };
 
 void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap);
-/* identity NULL: shared frame (identity 0). fixed_bytes must be a multiple of 8. */
-void pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
-		     const uint8_t identity[16], uint64_t snapshot, const void *fixed,
-		     size_t fixed_bytes);
+/* identity NULL: shared frame (identity 0). fixed_bytes must be a multiple of 8. Returns where
+ * the fixed part lies (NULL: it did not fit): it may be changed until the frame's end. */
+void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
+		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
+		      size_t fixed_bytes);
 void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len); /* len % 8 == 0 */
 void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
 /* Fills size and hash in. Returns the hash, or 0 when the frame did not fit and was taken back. */

@@ -33,10 +33,13 @@ int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind 
 int pmc_group_enable(int leader);
 int pmc_group_disable(int leader);
 
-/* A reading of the group and its values. If the descriptor is not the group any more (id),
- * or was never scheduled, reading->error says so and n is 0. */
+/* Words that reading a group of n takes: what the kernel writes. */
+#define PMC_GROUP_WORDS(n) (3 + 2 * (n))
+
+/* A reading of the group, and its values in words[0..n). If the descriptor is not the group any
+ * more (id), or was never scheduled, reading->error says so and n is 0. */
 void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *reading,
-		    uint64_t *values);
+		    uint64_t *words);
 void pmc_group_close(int *fds, unsigned n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_registry.c - slots under churn: never two owners, never a read of a slot that is gone. */
-#include "agent/registry.h"
+#include "agent/core/registry.h"
 
 #include <errno.h>
 #include <pthread.h>

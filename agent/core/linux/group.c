@@ -128,19 +128,13 @@ int pmc_group_disable(int leader)
 }
 
 void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *reading,
-		    uint64_t *values)
+		    uint64_t *words)
 {
-	struct {
-		uint64_t nr, enabled, running;
-		struct {
-			uint64_t value, id;
-		} entry[PMC_EVENTS_MAX];
-	} data;
-	long want = (long)(3 * sizeof(uint64_t) + n * sizeof(data.entry[0]));
-	long got;
+	/* nr, time enabled, time running, then { value, id } of each: PERF_FORMAT_GROUP | ID */
+	long want = (long)(PMC_GROUP_WORDS(n) * sizeof(*words)), got;
 
 	*reading = (struct pmc_reading){ .n = 0 };
-	got = syscall(SYS_read, leader, &data, (size_t)want);
+	got = syscall(SYS_read, leader, words, (size_t)want);
 	if (got < 0) {
 		reading->error = (uint32_t)errno;
 		return;
@@ -151,15 +145,15 @@ void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *rea
 		reading->error = PMC_REASON_NEVER_RAN;
 		return;
 	}
-	if (got != want || data.nr != n || data.entry[0].id != id) {
+	if (got != want || words[0] != n || words[4] != id) {
 		reading->error = PMC_REASON_RECYCLED;
 		return;
 	}
-	reading->enabled_ns = data.enabled;
-	reading->running_ns = data.running;
+	reading->enabled_ns = words[1];
+	reading->running_ns = words[2];
 	reading->n = n;
 	for (unsigned i = 0; i < n; i++)
-		values[i] = data.entry[i].value;
+		words[i] = words[3 + 2 * i];
 }
 
 void pmc_group_close(int *fds, unsigned n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* registry.c - slots in one sparse mapping, a tagged stack of free ones; see registry.h. */
-#include "agent/registry.h"
+#include "agent/core/registry.h"
 #include "agent/core/group.h"
 
 #include <errno.h>

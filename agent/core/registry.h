@@ -6,8 +6,8 @@
  * one still reads when the thread ends, it closes the descriptors and frees the slot in the
  * owner's place. All functions are async-signal-safe and lock-free.
  */
-#ifndef PMC_AGENT_REGISTRY_H
-#define PMC_AGENT_REGISTRY_H
+#ifndef PMC_CORE_REGISTRY_H
+#define PMC_CORE_REGISTRY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
