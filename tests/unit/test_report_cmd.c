@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* test_report_cmd.c - pmctl report: arguments, inputs good and bad, exit codes; symbols. */
+#include "tests/unit/report_profile.h"
+#include "tools/pmctl.h"
+#include "tools/symbols.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[] = "/tmp/pmc-report-XXXXXX";
+static char dump[64], empty[64], foreign[64], damaged[64], missing[64], output[64], torn[64];
+static char said[1 << 16], printed[1 << 20];
+
+static void put_file(char path[64], const char *name, const void *data, size_t len)
+{
+	int fd;
+
+	snprintf(path, 64, "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0 && write(fd, data, len) == (ssize_t)len && close(fd) == 0);
+}
+
+static int setup(void **state)
+{
+	struct pmc_process_fixed process = {
+		.pid = 5, .start_ns = 1, .time_ns = 9, .rank = -1, .cpu_ns = 1000
+	};
+	struct pmc_thread_fixed fixed = { .tid = 5, .cpu_ns = 900, .flags = PMC_THREAD_MAIN };
+	uint8_t *bytes;
+
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	made_begin();
+	made_process(1, &process, "h", "/bin/x", "x");
+	made_thread(1, fixed, "solo", NULL, 0);
+	put_file(dump, "good.pmc", made.data, made.len);
+	put_file(torn, "torn.pmc", made.data, made.len - 8);
+	bytes = (uint8_t *)made_buffer;
+	bytes[60] ^= 1;
+	put_file(damaged, "damaged.pmc", made.data, made.len);
+	put_file(empty, "empty.pmc", "", 0);
+	put_file(foreign, "foreign.txt", "hello, world, this is no dump at all\n", 37);
+	snprintf(missing, sizeof(missing), "%s/missing.pmc", dir);
+	snprintf(output, sizeof(output), "%s/out", dir);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	const char *const files[] = { dump, torn, damaged, empty, foreign, output };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlink(files[i]);
+	return rmdir(dir);
+}
+
+static int redirect(int fd, const char *name, int flags)
+{
+	char path[64];
+	int kept = dup(fd), to;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	to = open(name[0] == '/' ? name : path, flags | O_CREAT, 0600);
+	assert_true(to >= 0);
+	dup2(to, fd);
+	close(to);
+	return kept;
+}
+
+static void restore(int fd, int kept, const char *name, char *text, size_t cap)
+{
+	char path[64];
+	ssize_t n;
+	int from;
+
+	dup2(kept, fd);
+	close(kept);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	from = open(path, O_RDONLY);
+	n = from < 0 ? 0 : read(from, text, cap - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(from);
+	unlink(path);
+}
+
+/* Runs the command; NULL ends the arguments. */
+static int run(const char *first, ...)
+{
+	char *argv[16] = { (char *)"report" };
+	int argc = 1, code, out, err;
+	va_list args;
+
+	va_start(args, first);
+	for (const char *a = first; a; a = va_arg(args, const char *))
+		argv[argc++] = (char *)a;
+	va_end(args);
+	tool_json_errors = false;
+	tool_command_name = "report";
+	fflush(NULL);
+	out = redirect(1, "stdout", O_RDWR | O_TRUNC);
+	err = redirect(2, "stderr", O_RDWR | O_TRUNC);
+	code = cmd_report(argc, argv);
+	fflush(NULL);
+	restore(2, err, "stderr", said, sizeof(said));
+	restore(1, out, "stdout", printed, sizeof(printed));
+	return code;
+}
+
+static void one_line_with(const char *part)
+{
+	const char *newline = strchr(said, '\n');
+
+	if (!newline || newline[1] || !strstr(said, part))
+		fail_msg("expected one line with \"%s\", got: %s", part, said);
+}
+
+static void good(void **state)
+{
+	(void)state;
+	assert_int_equal(run(dump, NULL), 0);
+	assert_string_equal(said, "");
+	assert_non_null(strstr(printed, "solo"));
+	/* a dump given twice is one */
+	assert_int_equal(run("--format", "json", dump, dump, NULL), 0);
+	json_t *root = json_loads(printed, 0, NULL);
+
+	assert_non_null(root);
+	assert_int_equal(json_array_size(json_object_get(root, "threads")), 1);
+	json_decref(root);
+	assert_int_equal(run("--format=csv", "-o", output, dump, NULL), 0);
+	assert_string_equal(printed, "");
+	assert_int_equal(run("--by=name", "--top", "0", "--wide", "--sort", "cpu", "--where",
+			     "pid=5", dump, NULL),
+			 0);
+	assert_int_equal(run("--timeline", dump, NULL), 0);
+	assert_int_equal(run("--help", NULL), 0);
+}
+
+static void usage(void **state)
+{
+	(void)state;
+	assert_int_equal(run(NULL), 2);
+	one_line_with("which dump");
+	assert_int_equal(run("--formt", "json", dump, NULL), 2);
+	one_line_with("--format");
+	assert_int_equal(run("--format", "jsn", dump, NULL), 2);
+	one_line_with("did you mean 'json'");
+	assert_int_equal(run("--by", "nam", dump, NULL), 2);
+	one_line_with("did you mean 'name'");
+	assert_int_equal(run("--by", "region", dump, NULL), 2);
+	assert_int_equal(run("--top", "-3", dump, NULL), 2);
+	one_line_with("--top");
+	assert_int_equal(run("--top", "99999999999", dump, NULL), 2);
+	assert_int_equal(run(dump, "--sort", NULL), 2);
+	one_line_with("needs a value");
+	assert_int_equal(run("--sort", "cpu_s", dump, NULL), 2);
+	one_line_with("the nearest is \"cpu_ns\"");
+	assert_int_equal(run("--where", "hots=x", dump, NULL), 2);
+	one_line_with("host");
+	assert_int_equal(run("--timeline", "--by", "name", dump, NULL), 2);
+	one_line_with("--timeline");
+	assert_int_equal(run("-o", dump, dump, NULL), 2);
+	one_line_with("overwrite");
+}
+
+static void inputs(void **state)
+{
+	(void)state;
+	assert_int_equal(run(missing, NULL), 1);
+	one_line_with("No such file");
+	assert_int_equal(run(empty, NULL), 1);
+	one_line_with("is empty");
+	assert_int_equal(run(foreign, NULL), 1);
+	one_line_with("is not a dump");
+	assert_int_equal(run(dir, NULL), 1);
+	one_line_with("is a directory");
+	assert_int_equal(run(damaged, NULL), 0);
+	one_line_with("warning: ");
+	assert_non_null(strstr(said, "1 damaged frame "));
+	assert_int_equal(run(torn, NULL), 0);
+	one_line_with("damaged");
+	/* each bad one is named, and none of the report appears */
+	assert_int_equal(run(missing, dump, empty, NULL), 1);
+	assert_string_equal(printed, "");
+	assert_non_null(strstr(said, "missing.pmc"));
+	assert_non_null(strstr(said, "empty.pmc"));
+	assert_int_equal(run("--format", "json", foreign, NULL), 1);
+	json_t *root = json_loads(said, 0, NULL);
+
+	assert_non_null(json_object_get(root, "error"));
+	json_decref(root);
+}
+
+static void full_disk(void **state)
+{
+	int kept;
+	char *argv[] = { (char *)"report", dump };
+
+	(void)state;
+	fflush(NULL);
+	kept = redirect(1, "/dev/full", O_WRONLY);
+	assert_int_equal(run("-o", "/dev/full", dump, NULL), 1);
+	int err = redirect(2, "stderr", O_RDWR | O_TRUNC);
+
+	assert_int_equal(cmd_report(2, argv), 1);
+	restore(2, err, "stderr", said, sizeof(said));
+	dup2(kept, 1);
+	close(kept);
+	one_line_with("No space left");
+}
+
+int symbols_target(int value);
+__attribute__((noinline, used)) int symbols_target(int value)
+{
+	return value + 1;
+}
+
+static void symbols(void **state)
+{
+	char name[64], host[256] = "";
+	struct pmc_process_fixed process = { .pid = 5, .rank = -1 };
+	struct pmc_thread_fixed fixed = { .seq = 1, .tid = 5 };
+	struct pmc_profile profile;
+	char self[256] = "";
+	Dl_info info;
+	uint64_t offset;
+
+	(void)state;
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_true(dladdr((void *)symbols_target, &info) != 0);
+	offset = (uint64_t)((char *)symbols_target - (char *)info.dli_fbase);
+	assert_int_equal(symbols_lookup(self, offset, name, sizeof(name)), 14);
+	assert_string_equal(name, "symbols_target");
+	assert_int_equal(symbols_lookup(self, offset + 1, name, sizeof(name)), 0);
+	assert_int_equal(symbols_lookup(self, offset, name, 5), 4);
+	assert_int_equal(symbols_lookup(missing, offset, name, sizeof(name)), 0);
+	assert_int_equal(symbols_lookup(foreign, offset, name, sizeof(name)), 0);
+	assert_int_equal(symbols_lookup("/dev/zero", offset, name, sizeof(name)), 0);
+	gethostname(host, sizeof(host) - 1);
+	made_begin();
+	fixed.start_site = made_site(self, "", offset);
+	made_process(1, &process, host, "/bin/x", "x");
+	made_process(2, &process, "another-host", "/bin/x", "x");
+	made_thread(1, fixed, "a", NULL, 0);
+	fixed.seq = 2;
+	made_thread(1, fixed, "b", NULL, 0);
+	made_thread(2, fixed, "c", NULL, 0);
+	made_profile(&profile, false);
+	symbols_resolve(&profile, NULL);
+	for (uint64_t i = 0; i < profile.n_threads; i++)
+		assert_string_equal(
+			profile.threads[i]->symbol,
+			strcmp(profile.threads[i]->process->host, host) ? "" : "symbols_target");
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good),	     cmocka_unit_test(usage),	cmocka_unit_test(inputs),
+		cmocka_unit_test(full_disk), cmocka_unit_test(symbols),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
