@@ -250,13 +250,13 @@ const char *elf_obstacle(enum elf_kind kind)
 {
 	switch (kind) {
 	case ELF_STATIC:
-		return "is statically linked: it has no loader that could take the agent in";
+		return "is statically linked, so there is no loader to take the agent in";
 	case ELF_FOREIGN:
 		return "is built for another architecture than the agent";
 	case ELF_LIBC:
 		return "uses another C library than the agent";
 	case ELF_SECURE:
-		return "is setuid, setgid or has file capabilities: the loader drops LD_PRELOAD";
+		return "is setuid, setgid or has file capabilities, so the loader drops LD_PRELOAD";
 	case ELF_OK:
 	case ELF_NOT_FOUND:
 	case ELF_UNREADABLE:

@@ -57,8 +57,8 @@ int run_dump_read(struct run *run, struct pmc_profile *profile);
 void run_dump_close(struct run *run);
 /* A PROCESS frame for `known` (NULL: the child, which had no agent) as it ended, added to the
  * job's file. `alone`: no other image of that process is known. False if it could not be. */
-bool run_dump_complete(struct run *run, const struct pmc_p_process *known, bool alone,
-		       const char *file);
+bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
+		       const struct pmc_p_process *known, bool alone, const char *file);
 
 /* Tells whether a signal was meant for the whole process group, so that the child has it too. */
 struct run_sentinel {

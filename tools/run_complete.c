@@ -87,7 +87,29 @@ static void put_cmdline(struct pmc_frame_buf *buf, char **cmd)
 	pmc_frame_str(buf, text, len ? len - 1 : 0);
 }
 
-static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run)
+/* Who the child is to those of its descendants that have an agent; else somebody new. */
+static bool find_identity(const struct run *run, const struct pmc_profile *profile,
+			  uint8_t identity[16], uint8_t job[16])
+{
+	static const uint8_t nobody[16];
+
+	if (getrandom(identity, 16, 0) != 16 || getrandom(job, 16, 0) != 16)
+		return false;
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (!process->known || (process->fixed.flags & PMC_PROCESS_FIRST))
+			continue;
+		memcpy(job, process->fixed.job, 16);
+		if (process->fixed.ppid == (uint32_t)run->child.pid &&
+		    memcmp(process->fixed.parent_identity, nobody, 16) != 0)
+			memcpy(identity, process->fixed.parent_identity, 16);
+	}
+	return true;
+}
+
+static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
+			    const struct pmc_profile *profile)
 {
 	const struct run_child *child = &run->child;
 	const char *why = elf_obstacle(run->program.kind);
@@ -108,9 +130,11 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run)
 	uint8_t identity[16];
 	char host[256] = "", text[PATH_MAX + 256];
 
-	if (getrandom(identity, sizeof(identity), 0) != sizeof(identity) ||
-	    getrandom(fixed.job, sizeof(fixed.job), 0) != sizeof(fixed.job))
+	if (!find_identity(run, profile, identity, fixed.job))
 		return;
+	if (!why)
+		why = WIFSIGNALED(child->status) ? "was killed before anything of it was written" :
+						   "did not load the agent";
 	gethostname(host, sizeof(host) - 1);
 	put_ending(&fixed, child, true);
 	pmc_frame_begin(buf, PMC_FRAME_PROCESS, identity, 1, &fixed, sizeof(fixed));
@@ -119,15 +143,17 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run)
 	put_str(buf, run->program.path);
 	put_cmdline(buf, run->cmd);
 	pmc_frame_end(buf);
-	snprintf(text, sizeof(text), "%s %s: totals only, no thread rows", run->program.image,
-		 why ? why : "did not load the agent");
+	snprintf(text, sizeof(text),
+		 "%s %s; no thread rows, and its faults and switches include those of the "
+		 "children it waited for",
+		 run->program.image, why);
 	pmc_frame_begin(buf, PMC_FRAME_NOTE, identity, 1, &note, sizeof(note));
 	put_str(buf, text);
 	pmc_frame_end(buf);
 }
 
-bool run_dump_complete(struct run *run, const struct pmc_p_process *known, bool alone,
-		       const char *file)
+bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
+		       const struct pmc_p_process *known, bool alone, const char *file)
 {
 	struct pmc_frame_buf buf;
 	void *room = aligned_alloc(8, FRAME_BYTES);
@@ -140,7 +166,7 @@ bool run_dump_complete(struct run *run, const struct pmc_p_process *known, bool 
 	if (known)
 		complete_known(&buf, run, known, alone);
 	else
-		describe_unseen(&buf, run);
+		describe_unseen(&buf, run, profile);
 	fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0 && buf.len)
 		n = write(fd, buf.data, buf.len);

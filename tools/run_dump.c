@@ -306,7 +306,7 @@ int run_dump_read(struct run *run, struct pmc_profile *profile)
 		memcpy(job, first->fixed.job, sizeof(job));
 	again = known && has_other_jobs(profile, job);
 	if ((!known || first->fixed.how_ended == PMC_RUNNING) && path[0])
-		again |= run_dump_complete(run, first, is_alone(profile, first), path);
+		again |= run_dump_complete(run, profile, first, is_alone(profile, first), path);
 	if (!again)
 		return 0;
 	pmc_profile_free(profile);

@@ -4,6 +4,7 @@
 #include "agent/core/report.h"
 #include "tools/pmctl.h"
 #include "tools/run.h"
+#include "tools/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ void run_print_report(struct run *run)
 	}
 	if (run->config.report.kind == PMC_REPORT_OFF)
 		goto out;
+	symbols_resolve(&profile, NULL);
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])

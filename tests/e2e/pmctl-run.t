@@ -100,6 +100,11 @@ run "$PMCTL" run --report "json=$T/killed.json" -o killed.pmc -- sh -c 'kill -KI
 is "$(json killed.json '.processes[0].how_ended')" signal:9 "SIGKILL is in the report"
 run "$PMCTL" report --format json killed.pmc
 is "$(json "$T/out" '.processes[0].how_ended')" signal:9 "and in the dump"
+run "$PMCTL" run --report "json=$T/killed.json" -- sh -c '/bin/true; kill -KILL $$'
+is "$(json killed.json '[.processes[].how_ended] | sort | join(" ")')" "exit:0 signal:9" \
+	"also beside a child that could say how it ended"
+ok "all in one job's tree, with its CPU time" \
+	jq -e '[.processes[].coverage.cpu_ns] | all(. > 0)' killed.json
 
 # ---- report ------------------------------------------------------------------------------
 run "$PMCTL" run --report json -- true
