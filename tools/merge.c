@@ -64,22 +64,58 @@ static bool holds_magic(const uint8_t *data, size_t len)
 	return memmem(data, len, magic, sizeof(magic)) != NULL;
 }
 
-int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
+/* How often the pages that were scanned are given back. */
+#define DROP_BYTES ((size_t)16 << 20)
+
+struct mapped_scan {
+	struct merge_sorter *sorter;
+	struct merge_map map;
+	struct merge_input *seen;
+};
+
+static int scan_map(void *arg)
 {
-	struct merge_sorter *sorter = &merge->sorter;
+	struct mapped_scan *mapped = arg;
+	struct merge_sorter *sorter = mapped->sorter;
+	struct pmc_scan scan = { .data = mapped->map.data, .len = mapped->map.len };
+	struct pmc_frame frame;
+	size_t drop_at = DROP_BYTES;
+	int error = 0;
+
+	mapped->seen->bytes = scan.len;
+	while (!error && pmc_scan_next(&scan, &frame)) {
+		const struct merge_frame found = { .head = frame.head, .bytes = frame.bytes };
+
+		if (merge_sorter_full(sorter))
+			error = merge_sorter_spill(sorter, sorter->len);
+		if (!error)
+			error = merge_sorter_note(sorter, &found, true);
+		mapped->seen->good++;
+		if (scan.at >= drop_at) {
+			merge_maps_drop_pages(&sorter->maps);
+			drop_at = scan.at + DROP_BYTES;
+		}
+	}
+	mapped->seen->damaged = scan.damaged;
+	mapped->seen->magic = mapped->seen->good || holds_magic(scan.data, scan.len);
+	return error;
+}
+
+static int read_all(struct merge_sorter *sorter, int fd, struct merge_input *seen)
+{
 	struct pmc_scan scan = { .data = sorter->data, .at = sorter->len, .partial = true };
+	size_t piece = sorter->budget < READ_BYTES ? sorter->budget : READ_BYTES;
 	struct pmc_frame frame;
 	ssize_t got;
 	int error = 0;
 
-	memset(seen, 0, sizeof(*seen));
 	while (!error && scan.partial) {
 		if (merge_sorter_full(sorter)) {
 			error = merge_sorter_spill(sorter, scan.at);
 			scan.at = 0;
 			continue;
 		}
-		got = read(fd, sorter->data + sorter->len, READ_BYTES);
+		got = read(fd, sorter->data + sorter->len, piece);
 		if (got < 0) {
 			if (errno != EINTR)
 				error = -errno;
@@ -92,13 +128,25 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 		if (!seen->magic)
 			seen->magic = holds_magic(sorter->data + scan.at, scan.len - scan.at);
 		while (!error && pmc_scan_next(&scan, &frame)) {
+			const struct merge_frame found = { .head = frame.head,
+							   .bytes = frame.bytes };
+
 			seen->good++;
-			error = merge_sorter_note(sorter, &frame.head,
-						  (size_t)(frame.bytes - sorter->data));
+			error = merge_sorter_note(sorter, &found, false);
 		}
 	}
 	seen->damaged = scan.damaged;
 	return error;
+}
+
+int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
+{
+	struct mapped_scan mapped = { .sorter = &merge->sorter, .seen = seen };
+
+	memset(seen, 0, sizeof(*seen));
+	if (merge_maps_add(&merge->sorter.maps, fd, &mapped.map))
+		return merge_maps_guard(scan_map, &mapped);
+	return read_all(&merge->sorter, fd, seen);
 }
 
 /* ---- compaction: the last of each key goes on, into a second sort in canonical order ------- */
@@ -153,19 +201,30 @@ static int write_compact(struct merge *merge, struct merge_writer *writer)
 	return error;
 }
 
+struct writing {
+	struct merge *merge;
+	struct merge_writer writer;
+};
+
+static int write_out(void *arg)
+{
+	struct writing *writing = arg;
+
+	if (writing->merge->options.compact)
+		return write_compact(writing->merge, &writing->writer);
+	return merge_sorter_drain(&writing->merge->sorter, put_writer, &writing->writer);
+}
+
 int merge_write(struct merge *merge, int fd)
 {
-	struct merge_writer writer;
+	struct writing writing = { .merge = merge };
 	int error, closing;
 
-	error = merge_writer_init(&writer, fd);
+	error = merge_writer_init(&writing.writer, fd);
 	if (error)
 		return error;
-	if (merge->options.compact)
-		error = write_compact(merge, &writer);
-	else
-		error = merge_sorter_drain(&merge->sorter, put_writer, &writer);
-	merge->written = writer.frames;
-	closing = merge_writer_close(&writer);
+	error = merge_maps_guard(write_out, &writing);
+	merge->written = writing.writer.frames;
+	closing = merge_writer_close(&writing.writer);
 	return error ? error : closing;
 }

@@ -18,6 +18,9 @@
 #define ENTRY_COST  (2 * sizeof(struct merge_entry))
 #define STREAM_COST 256
 
+/* After how many frames the pages of mapped inputs are given back. */
+#define DROP_EVERY ((size_t)1 << 16)
+
 struct merge_stream {
 	uint8_t identity[16];
 	uint32_t number;
@@ -32,8 +35,8 @@ int merge_sorter_init(struct merge_sorter *sorter, enum merge_order order, size_
 	memset(sorter, 0, sizeof(*sorter));
 	sorter->order = order;
 	sorter->source.advance = memory_advance;
-	/* Offsets have 32 bits; what is read ahead of the budget needs room too. */
-	sorter->budget = budget < ((size_t)1 << 31) ? budget : (size_t)1 << 31;
+	sorter->budget = budget;
+	/* What is read ahead of the budget needs room too. */
 	sorter->cap = sorter->budget + 4 * (size_t)PMC_FRAME_MAX_BYTES;
 	/* Untouched pages cost nothing. */
 	sorter->data = mmap(NULL, sorter->cap, PROT_READ | PROT_WRITE,
@@ -53,6 +56,8 @@ void merge_sorter_fini(struct merge_sorter *sorter)
 		munmap(sorter->data, sorter->cap);
 	free(sorter->entries);
 	free(sorter->sorted);
+	merge_maps_close(&sorter->maps, 0);
+	free(sorter->maps.list);
 	pmc_arena_free(&sorter->arena);
 	memset(sorter, 0, sizeof(*sorter));
 }
@@ -80,9 +85,9 @@ static struct merge_stream *stream_of(struct merge_sorter *sorter, const uint8_t
 	return stream;
 }
 
-int merge_sorter_note(struct merge_sorter *sorter, const struct pmc_frame_head *head, size_t offset)
+int merge_sorter_note(struct merge_sorter *sorter, const struct merge_frame *frame, bool mapped)
 {
-	struct merge_stream *stream = stream_of(sorter, head->identity);
+	struct merge_stream *stream = stream_of(sorter, frame->head.identity);
 
 	if (!stream)
 		return -ENOMEM;
@@ -96,13 +101,13 @@ int merge_sorter_note(struct merge_sorter *sorter, const struct pmc_frame_head *
 		sorter->room = room;
 	}
 	sorter->entries[sorter->n++] = (struct merge_entry){
-		.snapshot = head->snapshot,
-		.hash = head->hash,
-		.offset = (uint32_t)offset,
+		.snapshot = frame->head.snapshot,
+		.bytes = frame->bytes,
+		.hash = (uint32_t)(frame->head.hash >> 32),
 		.stream = stream->number,
 	};
 	stream->count++;
-	sorter->used += head->size + ENTRY_COST;
+	sorter->used += ENTRY_COST + (mapped ? 0 : frame->head.size);
 	return 0;
 }
 
@@ -114,25 +119,33 @@ bool merge_sorter_full(const struct merge_sorter *sorter)
 
 int merge_sorter_put(struct merge_sorter *sorter, const struct merge_frame *frame)
 {
-	size_t at;
+	struct merge_frame copy = *frame;
 	int error = 0;
 
 	if (merge_sorter_full(sorter))
 		error = merge_sorter_spill(sorter, sorter->len);
 	if (error)
 		return error;
-	at = sorter->len;
-	memcpy(sorter->data + at, frame->bytes, frame->head.size);
+	copy.bytes = sorter->data + sorter->len;
+	memcpy(sorter->data + sorter->len, frame->bytes, frame->head.size);
 	sorter->len += frame->head.size;
-	return merge_sorter_note(sorter, &frame->head, at);
+	return merge_sorter_note(sorter, &copy, false);
 }
 
 /* ---- sorting ------------------------------------------------------------------------------*/
-static void load(const struct merge_sorter *sorter, const struct merge_entry *entry,
-		 struct merge_frame *frame)
+/* A mapped file may be written to after its frames were proved: a length is not believed twice. */
+static bool load(const struct merge_entry *entry, struct merge_frame *frame)
 {
-	frame->bytes = sorter->data + entry->offset;
-	memcpy(&frame->head, frame->bytes, sizeof(frame->head));
+	struct pmc_frame_head *head = &frame->head;
+
+	frame->bytes = entry->bytes;
+	memcpy(head, frame->bytes, sizeof(*head));
+	if (head->size >= sizeof(*head) && head->size <= PMC_FRAME_MAX_BYTES &&
+	    head->fixed <= head->size - sizeof(*head))
+		return true;
+	head->size = sizeof(*head);
+	head->fixed = 0;
+	return false;
 }
 
 /* Of one stream: the identity is equal. */
@@ -147,8 +160,8 @@ static int entry_order(const struct merge_sorter *sorter, const struct merge_ent
 		if (a->hash != b->hash)
 			return a->hash < b->hash ? -1 : 1;
 	}
-	load(sorter, a, &frame_a);
-	load(sorter, b, &frame_b);
+	load(a, &frame_a);
+	load(b, &frame_b);
 	return merge_compare(&frame_a, &frame_b, sorter->order);
 }
 
@@ -203,11 +216,9 @@ static int sort_memory(struct merge_sorter *sorter)
 
 	free(sorter->sorted);
 	sorter->sorted = malloc((sorter->n + 1) * sizeof(*sorter->sorted));
-	starts = malloc((sorter->n_streams + 1) * sizeof(*starts));
-	if (!sorter->sorted || !starts) {
-		free(starts);
+	starts = pmc_arena_alloc(&sorter->arena, (sorter->n_streams + 1) * sizeof(*starts));
+	if (!sorter->sorted || !starts)
 		return -ENOMEM;
-	}
 	HASH_SORT(sorter->streams, stream_order);
 	for (stream = sorter->streams; stream; stream = stream->hh.next) {
 		stream->start = starts[stream->number] = at;
@@ -218,7 +229,6 @@ static int sort_memory(struct merge_sorter *sorter)
 	for (stream = sorter->streams; stream; stream = stream->hh.next)
 		sort_stream(sorter, sorter->sorted + stream->start, sorter->entries + stream->start,
 			    stream->count);
-	free(starts);
 	sorter->at = 0;
 	sorter->source.live = true;
 	return memory_advance(&sorter->source);
@@ -236,8 +246,10 @@ static int memory_advance(struct merge_source *source)
 	       entry_order(sorter, last, &sorter->sorted[sorter->at]) == 0)
 		sorter->at++;
 	source->live = sorter->at < sorter->n;
-	if (source->live)
-		load(sorter, &sorter->sorted[sorter->at++], &source->frame);
+	if (sorter->at % DROP_EVERY == 0)
+		merge_maps_drop_pages(&sorter->maps);
+	if (source->live && !load(&sorter->sorted[sorter->at++], &source->frame))
+		return -EIO;
 	return 0;
 }
 
@@ -326,6 +338,7 @@ int merge_sorter_spill(struct merge_sorter *sorter, size_t keep)
 			error = add_run(sorter, fd);
 	}
 	forget_memory(sorter);
+	merge_maps_close(&sorter->maps, 1);
 	memmove(sorter->data, sorter->data + keep, sorter->len - keep);
 	sorter->len -= keep;
 	return error;
@@ -347,6 +360,7 @@ int merge_sorter_drain(struct merge_sorter *sorter,
 		merge_run_close(&sorter->runs[i]);
 	sorter->n_runs = 0;
 	forget_memory(sorter);
+	merge_maps_close(&sorter->maps, 0);
 	sorter->len = 0;
 	return error;
 }

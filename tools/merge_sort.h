@@ -62,12 +62,34 @@ int merge_spill_open(void);
 int merge_run_open(struct merge_run *run, int fd);
 void merge_run_close(struct merge_run *run);
 
+/* ---- mapped inputs ------------------------------------------------------------------------*/
+struct merge_map {
+	uint8_t *data;
+	size_t len;
+};
+
+struct merge_maps {
+	struct merge_map *list;
+	size_t n, room;
+};
+
+/* Maps a regular file from its position on. False: read it instead. */
+bool merge_maps_add(struct merge_maps *maps, int fd, struct merge_map *map);
+/* Gives the pages back; they come again when touched. */
+void merge_maps_drop_pages(const struct merge_maps *maps);
+/* Unmaps all but the last `keep`. */
+void merge_maps_close(struct merge_maps *maps, size_t keep);
+/* Runs what touches maps: -EIO if a file was cut short under it or cannot be read. */
+int merge_maps_guard(int (*run)(void *arg), void *arg);
+
 /* ---- the sorter ---------------------------------------------------------------------------*/
 #define MERGE_FAN 32 /* runs merged at a time; each needs a buffer of two frames */
 
 struct merge_entry {
-	uint64_t snapshot, hash;
-	uint32_t offset, stream;
+	uint64_t snapshot;
+	const uint8_t *bytes;
+	uint32_t hash; /* its upper half: enough to tell most frames apart without looking */
+	uint32_t stream;
 };
 
 struct merge_stream;
@@ -81,6 +103,7 @@ struct merge_sorter {
 	/* Entries as they came, and grouped by stream (then the first serves as scratch). */
 	struct merge_entry *entries, *sorted;
 	size_t n, room, at;
+	struct merge_maps maps; /* of inputs that frames lie in */
 	struct pmc_arena arena; /* of the streams */
 	struct merge_stream *streams, *last;
 	uint32_t n_streams;
@@ -90,13 +113,13 @@ struct merge_sorter {
 };
 
 int merge_sorter_init(struct merge_sorter *sorter, enum merge_order order, size_t budget);
-/* The frame lies in sorter->data at offset. 0 or -ENOMEM. */
-int merge_sorter_note(struct merge_sorter *sorter, const struct pmc_frame_head *head,
-		      size_t offset);
+/* The frame lies in sorter->data, or in one of sorter->maps. 0 or -ENOMEM. */
+int merge_sorter_note(struct merge_sorter *sorter, const struct merge_frame *frame, bool mapped);
 /* Copies a frame in, spilling first where that is due. */
 int merge_sorter_put(struct merge_sorter *sorter, const struct merge_frame *frame);
 bool merge_sorter_full(const struct merge_sorter *sorter);
-/* Writes what is noted as a run. data[keep..len) is moved to the front. */
+/* Writes what is noted as a run. data[keep..len) is moved to the front; of the maps only the
+ * last one is kept. */
 int merge_sorter_spill(struct merge_sorter *sorter, size_t keep);
 /* Every frame once, in order. The sorter is then empty. */
 int merge_sorter_drain(struct merge_sorter *sorter,

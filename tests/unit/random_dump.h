@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* random_dump.h - dumps for property tests: random frames of every kind, from a printed seed. */
+#ifndef PMC_TESTS_RANDOM_DUMP_H
+#define PMC_TESTS_RANDOM_DUMP_H
+
+#include "agent/core/frame.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static uint64_t seed;
+
+static inline uint64_t rnd(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed * 0x2545f4914f6cdd1dull;
+}
+
+static inline unsigned below(unsigned n)
+{
+	return (unsigned)((rnd() >> 20) % n);
+}
+
+static inline void seed_from_environment(void)
+{
+	const char *given = getenv("PMC_TEST_SEED");
+
+	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 20 | 1;
+	print_message("PMC_TEST_SEED=%#llx\n", (unsigned long long)seed);
+}
+
+struct dump {
+	uint8_t *data;
+	size_t len;
+};
+
+static inline void dump_append(struct dump *dump, const void *bytes, size_t len)
+{
+	dump->data = realloc(dump->data, dump->len + len + 1);
+	assert_non_null(dump->data);
+	if (len)
+		memcpy(dump->data + dump->len, bytes, len);
+	dump->len += len;
+}
+
+static inline void dump_free(struct dump *dump)
+{
+	free(dump->data);
+	*dump = (struct dump){ NULL, 0 };
+}
+
+/* A frame as a later version of the format might write it: known framing, other inside. */
+static inline void reseal(uint8_t *frame, uint8_t version, uint8_t type)
+{
+	struct pmc_frame_head head;
+
+	memcpy(&head, frame, sizeof(head));
+	head.version = version;
+	head.type = type;
+	memcpy(frame, &head, sizeof(head));
+	head.hash = XXH3_64bits(frame + 16, head.size - 16);
+	memcpy(frame, &head, sizeof(head));
+}
+
+static inline void random_identity(uint8_t identity[16])
+{
+	static const uint8_t some[5] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
+
+	memset(identity, 0, 16);
+	identity[0] = some[below(5)];
+	identity[15] = 1;
+}
+
+static inline void random_readings(struct pmc_frame_buf *buf, unsigned groups)
+{
+	for (unsigned g = 0; g < groups; g++) {
+		struct pmc_reading reading = { .enabled_ns = 100,
+					       .running_ns = 50 + below(51),
+					       .n = 1 + below(3) };
+		uint64_t values[3] = { rnd(), rnd(), rnd() };
+
+		if (below(8) == 0)
+			reading = (struct pmc_reading){ .error = 1 + below(4) };
+		pmc_frame_bytes(buf, &reading, sizeof(reading));
+		pmc_frame_bytes(buf, values, reading.n * sizeof(*values));
+	}
+}
+
+/* One random frame of few possible keys, so that snapshots of one thing meet. */
+static inline void random_frame(struct dump *dump)
+{
+	static uint64_t memory[512];
+	static const char *const texts[] = { "", "a", "b", "a note of some length" };
+	struct pmc_frame_buf buf;
+	uint8_t identity[16];
+	uint64_t snapshot = 1 + below(6);
+
+	pmc_frame_buf_init(&buf, memory, sizeof(memory));
+	random_identity(identity);
+	switch (below(8)) {
+	case 0: {
+		struct pmc_process_fixed fixed = { .pid = below(3),
+						   .rank = -1,
+						   .time_ns = below(4) };
+
+		pmc_frame_begin(&buf, PMC_FRAME_PROCESS, identity, snapshot, &fixed, sizeof(fixed));
+		for (unsigned i = 0; i < 4; i++)
+			pmc_frame_str(&buf, texts[below(4)], 1);
+		break;
+	}
+	case 1: {
+		struct pmc_total_fixed fixed = { .kind = (uint8_t)(1 + below(2)), .n_groups = 1 };
+
+		pmc_frame_begin(&buf, PMC_FRAME_TOTAL, identity, snapshot, &fixed, sizeof(fixed));
+		random_readings(&buf, 1);
+		break;
+	}
+	case 2: {
+		struct pmc_note_fixed fixed = { .code = below(2), .count = below(5) };
+		const char *text = texts[below(4)];
+
+		pmc_frame_begin(&buf, PMC_FRAME_NOTE, identity, snapshot, &fixed, sizeof(fixed));
+		pmc_frame_str(&buf, text, strlen(text));
+		break;
+	}
+	case 3: {
+		struct pmc_site_fixed fixed = { .offset = below(4) };
+
+		pmc_frame_begin(&buf, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));
+		pmc_frame_str(&buf, "module", 6);
+		pmc_frame_str(&buf, "symbol", 6);
+		break;
+	}
+	default: {
+		struct pmc_thread_fixed fixed = { .seq = below(5),
+						  .cpu_ns = below(20),
+						  .n_groups = (uint16_t)below(3) };
+
+		pmc_frame_begin(&buf, PMC_FRAME_THREAD, identity, snapshot, &fixed, sizeof(fixed));
+		random_readings(&buf, fixed.n_groups);
+		break;
+	}
+	}
+	assert_true(pmc_frame_end(&buf) != 0);
+	if (below(30) == 0)
+		reseal((uint8_t *)memory, below(2) ? 1 : 2, (uint8_t)(4 + below(200)));
+	dump_append(dump, memory, buf.len);
+}
+
+static inline struct dump random_dump(unsigned frames)
+{
+	struct dump dump = { NULL, 0 };
+
+	for (unsigned i = 0; i < frames; i++)
+		random_frame(&dump);
+	return dump;
+}
+
+#endif

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/* test_merge.c - the merge is a union of frames: laws, damage, spilling, compaction. */
+#include "tests/unit/random_dump.h"
+#include "tools/merge.h"
+#include "tools/merge_sort.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct merge_options plain, compact = { .compact = true };
+
+static int memory_file(const struct dump *dump)
+{
+	int fd = memfd_create("dump", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, dump->data, dump->len), dump->len);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static struct dump read_back(int fd)
+{
+	struct dump dump = { NULL, 0 };
+	off_t len = lseek(fd, 0, SEEK_END);
+
+	assert_true(len >= 0);
+	dump.data = malloc((size_t)len + 1);
+	assert_non_null(dump.data);
+	assert_int_equal(pread(fd, dump.data, (size_t)len, 0), len);
+	dump.len = (size_t)len;
+	close(fd);
+	return dump;
+}
+
+/* The merge of n dumps; *damaged gets the number of damaged frames if given. */
+static struct dump merged(const struct merge_options *options, const struct dump *dumps, unsigned n,
+			  uint64_t *damaged)
+{
+	int out = memfd_create("out", MFD_CLOEXEC);
+	struct merge *merge;
+
+	assert_int_equal(merge_new(&merge, options), 0);
+	if (damaged)
+		*damaged = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct merge_input seen;
+		int fd = memory_file(&dumps[i]);
+
+		assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
+		assert_int_equal(seen.bytes, dumps[i].len);
+		if (damaged)
+			*damaged += seen.damaged;
+		close(fd);
+	}
+	assert_int_equal(merge_write(merge, out), 0);
+	merge_free(merge);
+	return read_back(out);
+}
+
+static struct dump merged2(const struct merge_options *options, const struct dump *a,
+			   const struct dump *b)
+{
+	const struct dump both[2] = { *a, *b };
+
+	return merged(options, both, 2, NULL);
+}
+
+static void check_same(const struct dump *a, const struct dump *b)
+{
+	assert_int_equal(a->len, b->len);
+	if (a->len)
+		assert_memory_equal(a->data, b->data, a->len);
+}
+
+/* ---- a reference: all frames in an array, qsort, neighbours compared -------------------- */
+static int by_order(const void *a, const void *b)
+{
+	const struct merge_frame *frame_a = a, *frame_b = b;
+	int order = pmc_frame_order(&frame_a->head, &frame_b->head);
+
+	if (order)
+		return order;
+	if (frame_a->head.size != frame_b->head.size)
+		return frame_a->head.size < frame_b->head.size ? -1 : 1;
+	return memcmp(frame_a->bytes, frame_b->bytes, frame_a->head.size);
+}
+
+static struct merge_frame *frames_of(const struct dump *dumps, unsigned n, size_t *count)
+{
+	struct merge_frame *frames = NULL;
+	struct pmc_frame frame;
+
+	*count = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct pmc_scan scan = { .data = dumps[i].data, .len = dumps[i].len };
+
+		while (pmc_scan_next(&scan, &frame)) {
+			frames = realloc(frames, (*count + 1) * sizeof(*frames));
+			assert_non_null(frames);
+			frames[*count].head = frame.head;
+			frames[(*count)++].bytes = frame.bytes;
+		}
+	}
+	if (*count)
+		qsort(frames, *count, sizeof(*frames), by_order);
+	return frames;
+}
+
+static struct dump reference(const struct merge_options *options, const struct dump *dumps,
+			     unsigned n)
+{
+	struct dump out = { NULL, 0 };
+	size_t count;
+	struct merge_frame *frames = frames_of(dumps, n, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		bool keep = i + 1 == count || by_order(&frames[i], &frames[i + 1]) != 0;
+
+		for (size_t j = i + 1; keep && options->compact && j < count; j++)
+			keep = !merge_same_key(&frames[i], &frames[j]);
+		if (keep)
+			dump_append(&out, frames[i].bytes, frames[i].head.size);
+	}
+	free(frames);
+	return out;
+}
+
+/* ---- laws --------------------------------------------------------------------------------*/
+static void laws(const struct merge_options *options, unsigned rounds)
+{
+	for (unsigned round = 0; round < rounds; round++) {
+		struct dump a = random_dump(below(60)), b = random_dump(below(60));
+		struct dump c = random_dump(below(60)), cat = { NULL, 0 };
+		struct dump ab, ba, bc, ab_c, a_bc, aa, again, of_cat, want;
+
+		/* They overlap. */
+		dump_append(&b, a.data, a.len);
+		dump_append(&c, b.data, b.len / 2);
+		ab = merged2(options, &a, &b);
+		ba = merged2(options, &b, &a);
+		check_same(&ab, &ba);
+		bc = merged2(options, &b, &c);
+		ab_c = merged2(options, &ab, &c);
+		a_bc = merged2(options, &a, &bc);
+		check_same(&ab_c, &a_bc);
+		aa = merged2(options, &ab, &ab);
+		check_same(&aa, &ab);
+		again = merged(options, &ab, 1, NULL);
+		check_same(&again, &ab);
+		dump_append(&cat, a.data, a.len);
+		dump_append(&cat, b.data, b.len);
+		of_cat = merged(options, &cat, 1, NULL);
+		check_same(&of_cat, &ab);
+		const struct dump both[2] = { a, b };
+
+		want = reference(options, both, 2);
+		check_same(&ab, &want);
+		struct dump *const all[] = { &a,    &b,	   &c,	&cat,	&ab,	 &ba,  &bc,
+					     &ab_c, &a_bc, &aa, &again, &of_cat, &want };
+
+		for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+			dump_free(all[i]);
+	}
+}
+
+static void union_laws(void **state)
+{
+	(void)state;
+	laws(&plain, 150);
+}
+
+static void compact_laws(void **state)
+{
+	(void)state;
+	laws(&compact, 150);
+}
+
+static void compact_keeps_the_newest(void **state)
+{
+	(void)state;
+	static uint64_t memory[512];
+	const uint8_t identity[16] = { 9 };
+	struct pmc_frame_buf buf;
+	struct pmc_frame frame;
+	struct dump in = { NULL, 0 }, out;
+	unsigned threads = 0, notes = 0;
+
+	pmc_frame_buf_init(&buf, memory, sizeof(memory));
+	for (uint64_t snapshot = 1; snapshot <= 4; snapshot++) {
+		const struct pmc_thread_fixed row = { .seq = snapshot % 2, .cpu_ns = snapshot };
+		const struct pmc_note_fixed note = { .code = 5, .count = snapshot };
+
+		pmc_frame_begin(&buf, PMC_FRAME_THREAD, identity, snapshot, &row, sizeof(row));
+		pmc_frame_end(&buf);
+		pmc_frame_begin(&buf, PMC_FRAME_NOTE, identity, snapshot, &note, sizeof(note));
+		pmc_frame_str(&buf, snapshot % 2 ? "odd" : "even", snapshot % 2 ? 3 : 4);
+		pmc_frame_end(&buf);
+		const struct pmc_note_fixed other = { .code = 6 + (uint32_t)snapshot % 2 };
+
+		pmc_frame_begin(&buf, PMC_FRAME_NOTE, identity, snapshot, &other, sizeof(other));
+		pmc_frame_str(&buf, "same", 4);
+		pmc_frame_end(&buf);
+	}
+	dump_append(&in, memory, buf.len);
+	out = merged(&compact, &in, 1, NULL);
+	struct pmc_scan scan = { .data = out.data, .len = out.len };
+
+	while (pmc_scan_next(&scan, &frame)) {
+		assert_true(frame.head.snapshot >= 3);
+		threads += frame.head.type == PMC_FRAME_THREAD;
+		notes += frame.head.type == PMC_FRAME_NOTE;
+	}
+	assert_int_equal(threads, 2);
+	assert_int_equal(notes, 4);
+	dump_free(&in);
+	dump_free(&out);
+}
+
+/* ---- damage ------------------------------------------------------------------------------*/
+static void shuffle(struct dump *dump)
+{
+	struct dump out = { NULL, 0 };
+	size_t count;
+	struct merge_frame *frames = frames_of(dump, 1, &count);
+
+	for (size_t i = count; i > 1; i--) {
+		size_t j = below((unsigned)i);
+		struct merge_frame swap = frames[i - 1];
+
+		frames[i - 1] = frames[j];
+		frames[j] = swap;
+	}
+	for (size_t i = 0; i < count; i++)
+		dump_append(&out, frames[i].bytes, frames[i].head.size);
+	free(frames);
+	dump_free(dump);
+	*dump = out;
+}
+
+/* A copy of the dump, hurt in one of several ways. *expected is what a reader must count, and
+ * *survivors what must come out. */
+static struct dump hurt(const struct dump *good, unsigned way, uint64_t *expected,
+			struct dump *survivors)
+{
+	struct dump bad = { NULL, 0 };
+	size_t count, at = 0, hit;
+	struct merge_frame *frames;
+
+	dump_append(&bad, good->data, good->len);
+	shuffle(&bad);
+	frames = frames_of(good, 1, &count); /* for the number alone */
+	free(frames);
+	*expected = 0;
+	hit = below((unsigned)count);
+	struct pmc_scan scan = { .data = bad.data, .len = bad.len };
+	struct pmc_frame frame;
+
+	for (size_t i = 0; pmc_scan_next(&scan, &frame); i++) {
+		size_t size = frame.head.size;
+
+		if (i != hit || way == 0) {
+			if (way != 1 || i < hit)
+				dump_append(survivors, frame.bytes, size);
+		}
+		if (i == hit)
+			at = (size_t)(frame.bytes - bad.data);
+	}
+	switch (way) {
+	case 0: /* doubled */
+		dump_append(survivors, bad.data, bad.len);
+		bad.data = realloc(bad.data, 2 * bad.len);
+		assert_non_null(bad.data);
+		memcpy(bad.data + bad.len, bad.data, bad.len);
+		bad.len *= 2;
+		break;
+	case 1: /* cut within a frame */
+		bad.len = at + 1 + below(47);
+		*expected = 1;
+		break;
+	default: /* a flipped bit */
+		bad.data[at + below(48)] ^= (uint8_t)(1 << below(8));
+		*expected = 1;
+	}
+	return bad;
+}
+
+static void damage_costs_the_damaged_frames(void **state)
+{
+	(void)state;
+	struct dump bad[100], survivors = { NULL, 0 }, out, want;
+	uint64_t expected = 0, damaged;
+
+	for (unsigned i = 0; i < 100; i++) {
+		struct dump good = random_dump(1 + below(40));
+		uint64_t lost;
+
+		bad[i] = hurt(&good, i % 3, &lost, &survivors);
+		expected += lost;
+		dump_free(&good);
+	}
+	out = merged(&plain, bad, 100, &damaged);
+	assert_int_equal(damaged, expected);
+	want = reference(&plain, &survivors, 1);
+	check_same(&out, &want);
+	for (unsigned i = 0; i < 100; i++)
+		dump_free(&bad[i]);
+	dump_free(&out);
+	dump_free(&want);
+	dump_free(&survivors);
+}
+
+/* Anything at all: no crash, and what comes out is what a scan finds. */
+static void noise_is_survived(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct dump bad = random_dump(20), out, want;
+
+		for (unsigned hits = below(30); hits; hits--) {
+			size_t at = below((unsigned)bad.len);
+
+			switch (below(3)) {
+			case 0:
+				bad.data[at] = (uint8_t)rnd();
+				break;
+			case 1:
+				memmove(bad.data + at, bad.data + at / 2, bad.len - at);
+				break;
+			default:
+				bad.len = at + 1;
+			}
+		}
+		out = merged(&plain, &bad, 1, NULL);
+		want = reference(&plain, &bad, 1);
+		check_same(&out, &want);
+		dump_free(&bad);
+		dump_free(&out);
+		dump_free(&want);
+	}
+}
+
+/* ---- spilling and mapping ------------------------------------------------------------------*/
+static void spilling_changes_nothing(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 6; round++) {
+		const bool compacting = round % 2;
+		/* 40 runs and more: beyond what is merged at a time. */
+		struct merge_options tiny = { .compact = compacting, .budget_bytes = 500 };
+		struct merge_options large = { .compact = compacting };
+		struct dump dumps[3] = { random_dump(100), random_dump(100), random_dump(1) };
+		struct dump a = merged(&large, dumps, 3, NULL), b = merged(&tiny, dumps, 3, NULL);
+
+		check_same(&a, &b);
+		for (unsigned i = 0; i < 3; i++)
+			dump_free(&dumps[i]);
+		dump_free(&a);
+		dump_free(&b);
+	}
+}
+
+/* Big files are mapped, pipes are read: one result, also when the index alone is spilled. */
+static void mapped_as_read(void **state)
+{
+	(void)state;
+	struct merge_options small = { .budget_bytes = 40000 };
+	struct dump big = random_dump(6000), first = { NULL, 0 }, second = { NULL, 0 };
+	size_t half = big.len / 2;
+
+	assert_true(half > 300000);
+	dump_append(&first, big.data, half);
+	dump_append(&second, big.data + half, big.len - half);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct dump parts[] = { first, second, first };
+		struct dump mapped = merged(i ? &small : &plain, parts, 3, NULL);
+		struct dump want = reference(&plain, parts, 3), split;
+		struct merge_input seen;
+		struct merge *merge;
+		int out = memfd_create("out", MFD_CLOEXEC);
+
+		check_same(&mapped, &want);
+		/* Not from its beginning: that is read. */
+		assert_int_equal(merge_new(&merge, i ? &small : &plain), 0);
+		for (unsigned part = 0; part < 2; part++) {
+			int fd = memory_file(&parts[part]);
+			uint8_t one;
+
+			assert_int_equal(read(fd, &one, 1), 1);
+			assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
+			assert_true(seen.damaged >= 1);
+			close(fd);
+		}
+		assert_int_equal(merge_write(merge, out), 0);
+		merge_free(merge);
+		split = read_back(out);
+		assert_true(split.len <= want.len && split.len + 2048 > want.len);
+		dump_free(&split);
+		dump_free(&mapped);
+		dump_free(&want);
+	}
+	dump_free(&big);
+	dump_free(&first);
+	dump_free(&second);
+}
+
+static void a_file_cut_short_is_an_error(void **state)
+{
+	(void)state;
+	struct dump big = random_dump(6000);
+	int fd = memory_file(&big), out = memfd_create("out", MFD_CLOEXEC);
+	struct merge_input seen;
+	struct merge *merge;
+
+	assert_int_equal(merge_new(&merge, &plain), 0);
+	assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(merge_write(merge, out), -EIO);
+	merge_free(merge);
+	close(fd);
+	close(out);
+	dump_free(&big);
+}
+
+static void errors_are_told(void **state)
+{
+	(void)state;
+	struct merge_options tiny = { .budget_bytes = 500 };
+	struct merge_options small = { .budget_bytes = 40000 };
+	struct dump dump = random_dump(100), big = random_dump(6000);
+	struct merge_input seen;
+	struct merge *merge;
+	int fd, full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	assert_true(full >= 0);
+	assert_int_equal(merge_new(&merge, &plain), 0);
+	fd = memory_file(&dump);
+	assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
+	assert_int_equal(merge_write(merge, full), -ENOSPC);
+	assert_null(merge_spill_trouble(merge));
+	merge_free(merge);
+
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(merge_new(&merge, &tiny), 0);
+	assert_int_equal(merge_add_fd(merge, fd, &seen), -ENOENT);
+	assert_string_equal(merge_spill_trouble(merge), "/nonexistent");
+	merge_free(merge);
+	close(fd);
+	/* A mapped file: its index alone is over the budget. */
+	fd = memory_file(&big);
+	assert_int_equal(merge_new(&merge, &small), 0);
+	assert_int_equal(merge_add_fd(merge, fd, &seen), -ENOENT);
+	merge_free(merge);
+	unsetenv("TMPDIR");
+
+	close(fd);
+	fd = open("/", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(merge_new(&merge, &plain), 0);
+	assert_int_equal(merge_add_fd(merge, fd, &seen), -EISDIR);
+	merge_free(merge);
+	close(fd);
+	close(full);
+	dump_free(&dump);
+	dump_free(&big);
+}
+
+/* Nobody can make XXH3 collide on purpose for a test, so: the comparison itself. */
+static void equal_hash_is_not_equal_bytes(void **state)
+{
+	(void)state;
+	uint8_t bytes_a[64] = { 1 }, bytes_b[64] = { 2 };
+	struct merge_frame a = { .head = { .size = 64, .hash = 7 }, .bytes = bytes_a }, b = a;
+
+	assert_int_equal(merge_compare(&a, &b, MERGE_CANONICAL), 0);
+	b.bytes = bytes_b;
+	assert_true(merge_compare(&a, &b, MERGE_CANONICAL) < 0);
+	assert_true(merge_compare(&b, &a, MERGE_CANONICAL) > 0);
+	b.bytes = bytes_a;
+	b.head.size = 56;
+	assert_true(merge_compare(&a, &b, MERGE_CANONICAL) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(union_laws),
+		cmocka_unit_test(compact_laws),
+		cmocka_unit_test(compact_keeps_the_newest),
+		cmocka_unit_test(damage_costs_the_damaged_frames),
+		cmocka_unit_test(noise_is_survived),
+		cmocka_unit_test(spilling_changes_nothing),
+		cmocka_unit_test(mapped_as_read),
+		cmocka_unit_test(a_file_cut_short_is_an_error),
+		cmocka_unit_test(errors_are_told),
+		cmocka_unit_test(equal_hash_is_not_equal_bytes),
+	};
+
+	seed_from_environment();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
