@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* dump_build.h - small dumps for tests, written out by hand. */
+#ifndef PMC_TESTS_DUMP_BUILD_H
+#define PMC_TESTS_DUMP_BUILD_H
+
+#include "agent/core/frame.h"
+
+#include <string.h>
+
+static uint64_t build_memory[1 << 16];
+static struct pmc_frame_buf build;
+
+static inline void build_start(void)
+{
+	pmc_frame_buf_init(&build, build_memory, sizeof(build_memory));
+}
+
+static inline void build_str(const char *text)
+{
+	pmc_frame_str(&build, text, strlen(text));
+}
+
+/* Identities and jobs are one byte here. */
+static inline const uint8_t *id(uint8_t byte)
+{
+	static uint8_t ids[8][16];
+	static unsigned at;
+	uint8_t *bytes = ids[at++ % 8];
+
+	memset(bytes, 0, 16);
+	bytes[0] = byte;
+	return bytes;
+}
+
+struct ev {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+	uint16_t group, position;
+	uint8_t scope, state;
+	uint32_t error;
+};
+
+static inline uint64_t build_set(const struct ev *events, uint16_t n, uint16_t groups)
+{
+	const struct pmc_eventset_fixed fixed = { .n_events = n, .n_groups = groups };
+
+	pmc_frame_begin(&build, PMC_FRAME_EVENTSET, NULL, 0, &fixed, sizeof(fixed));
+	for (uint16_t i = 0; i < n; i++) {
+		const struct pmc_event_def def = {
+			.type = events[i].type,
+			.config = events[i].config,
+			.group = events[i].group,
+			.scope = events[i].scope,
+			.state = events[i].state,
+			.scale = 1.0,
+			.position = events[i].position,
+			.error = events[i].error,
+		};
+
+		pmc_frame_bytes(&build, &def, sizeof(def));
+		build_str(events[i].name);
+		build_str("");
+		build_str("");
+	}
+	return pmc_frame_end(&build);
+}
+
+/* One group of n values that ran all of the time; ran < 100: that many of 100 ns. */
+static inline void build_reading(unsigned ran, uint32_t error, unsigned n, const uint64_t *values)
+{
+	const struct pmc_reading reading = {
+		.enabled_ns = error ? 0 : 100,
+		.running_ns = error ? 0 : ran,
+		.error = error,
+		.n = error ? 0 : n,
+	};
+
+	pmc_frame_bytes(&build, &reading, sizeof(reading));
+	pmc_frame_bytes(&build, values, reading.n * sizeof(*values));
+}
+
+static inline void build_process(uint8_t identity, uint64_t snapshot,
+				 const struct pmc_process_fixed *fixed, const char *exe)
+{
+	pmc_frame_begin(&build, PMC_FRAME_PROCESS, id(identity), snapshot, fixed, sizeof(*fixed));
+	build_str("host");
+	build_str("boot");
+	build_str(exe);
+	build_str(exe);
+	pmc_frame_end(&build);
+}
+
+static inline void build_note(uint8_t identity, uint64_t snapshot, uint32_t code, uint64_t count,
+			      const char *text)
+{
+	const struct pmc_note_fixed fixed = { .code = code, .count = count };
+
+	pmc_frame_begin(&build, PMC_FRAME_NOTE, id(identity), snapshot, &fixed, sizeof(fixed));
+	build_str(text);
+	pmc_frame_end(&build);
+}
+
+struct thread_row {
+	uint8_t identity;
+	uint64_t snapshot, seq, cpu_ns, set;
+	uint8_t flags;
+	unsigned ran;	/* of 100; 0: 100 */
+	uint32_t error; /* of the reading, and the row's reason */
+	unsigned n;
+	uint64_t values[4];
+};
+
+static inline void build_row(struct thread_row row)
+{
+	const struct pmc_thread_fixed fixed = {
+		.seq = row.seq,
+		.tid = (uint32_t)row.seq + 100,
+		.flags = row.flags,
+		.n_groups = row.set != 0,
+		.cpu_ns = row.cpu_ns,
+		.eventset = row.set,
+		.reason = row.error,
+	};
+
+	pmc_frame_begin(&build, PMC_FRAME_THREAD, id(row.identity), row.snapshot, &fixed,
+			sizeof(fixed));
+	if (row.set)
+		build_reading(row.ran ? row.ran : 100, row.error, row.n, row.values);
+	pmc_frame_end(&build);
+}
+
+static inline void build_total(uint8_t identity, uint64_t snapshot, uint8_t kind, uint8_t flags,
+			       uint64_t set, unsigned ran, uint64_t value)
+{
+	const struct pmc_total_fixed fixed = {
+		.kind = kind,
+		.flags = flags,
+		.n_groups = 1,
+		.eventset = set,
+	};
+
+	pmc_frame_begin(&build, PMC_FRAME_TOTAL, id(identity), snapshot, &fixed, sizeof(fixed));
+	build_reading(ran, 0, 1, &value);
+	pmc_frame_end(&build);
+}
+
+#endif

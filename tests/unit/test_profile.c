@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+/* test_profile.c - the profile: the newest holds, counts are judged honestly, in any order. */
+#include "agent/core/profile.h"
+#include "tests/unit/dump_build.h"
+#include "tests/unit/random_dump.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct pmc_profile profile;
+
+static void load_with(const struct pmc_profile_options *options)
+{
+	assert_int_equal(pmc_profile_init(&profile, options), 0);
+	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
+	assert_int_equal(pmc_profile_finish(&profile), 0);
+}
+
+static void load(void)
+{
+	load_with(NULL);
+}
+
+static uint64_t one_event(void)
+{
+	static const struct ev event = { .name = "cycles" };
+
+	return build_set(&event, 1, 1);
+}
+
+static void the_newest_holds(void **state)
+{
+	(void)state;
+	const struct pmc_process_fixed old = { .pid = 1 }, new = { .pid = 2 };
+
+	build_start();
+	build_process(1, 7, &new, "/bin/new");
+	build_process(1, 3, &old, "/bin/old");
+	build_row((struct thread_row){ .identity = 1, .snapshot = 5, .seq = 0, .cpu_ns = 50 });
+	build_row((struct thread_row){ .identity = 1, .snapshot = 6, .seq = 0, .cpu_ns = 60 });
+	build_row((struct thread_row){ .identity = 1, .snapshot = 4, .seq = 0, .cpu_ns = 40 });
+	build_row((struct thread_row){ .identity = 1, .snapshot = 2, .seq = 9, .cpu_ns = 9 });
+	build_note(1, 3, 8, 30, "text");
+	build_note(1, 5, 8, 50, "text");
+	build_note(1, 4, 8, 40, "text");
+	build_note(1, 1, 8, 10, "another text");
+	load();
+	assert_int_equal(profile.n_processes, 1);
+	assert_true(profile.processes[0]->known);
+	assert_int_equal(profile.processes[0]->fixed.pid, 2);
+	assert_string_equal(profile.processes[0]->exe, "/bin/new");
+	assert_string_equal(profile.processes[0]->host, "host");
+	assert_int_equal(profile.n_threads, 2);
+	assert_int_equal(profile.threads[0]->fixed.cpu_ns, 60);
+	assert_int_equal(profile.threads[1]->fixed.seq, 9);
+	assert_int_equal(profile.processes[0]->n_threads, 2);
+	assert_ptr_equal(profile.processes[0]->threads[1], profile.threads[1]);
+	assert_int_equal(profile.processes[0]->attributed_cpu_ns, 69);
+	assert_int_equal(profile.processes[0]->n_notes, 2);
+	assert_string_equal(profile.processes[0]->notes[0]->text, "another text");
+	assert_int_equal(profile.processes[0]->notes[1]->fixed.count, 50);
+	assert_int_equal(profile.frames, 10);
+	assert_int_equal(profile.damaged_frames, 0);
+	pmc_profile_free(&profile);
+}
+
+static void timeline_keeps_all(void **state)
+{
+	(void)state;
+	const struct pmc_profile_options options = { .timeline = true };
+
+	build_start();
+	for (uint64_t snapshot = 40; snapshot > 0; snapshot--) {
+		for (uint64_t seq = 0; seq < 3; seq++)
+			build_row((struct thread_row){ .identity = 1,
+						       .snapshot = snapshot,
+						       .seq = seq,
+						       .cpu_ns = snapshot * 10 + seq });
+		/* Said twice, counted once. */
+		build_row((struct thread_row){ .identity = 1,
+					       .snapshot = snapshot,
+					       .seq = 2,
+					       .cpu_ns = snapshot * 10 + 2 });
+	}
+	load_with(&options);
+	assert_int_equal(profile.n_threads, 3);
+	assert_int_equal(profile.n_timeline, 120);
+	for (uint64_t i = 0; i < 120; i++) {
+		assert_int_equal(profile.timeline[i]->fixed.seq, i / 40);
+		assert_int_equal(profile.timeline[i]->snapshot, i % 40 + 1);
+	}
+	assert_int_equal(profile.threads[2]->fixed.cpu_ns, 402);
+	pmc_profile_free(&profile);
+}
+
+static void orphans_are_kept(void **state)
+{
+	(void)state;
+	build_start();
+	build_row((struct thread_row){ .identity = 3,
+				       .snapshot = 1,
+				       .cpu_ns = 5,
+				       .set = 0x1234,
+				       .n = 1,
+				       .values = { 7 } });
+	load();
+	assert_int_equal(profile.n_processes, 1);
+	assert_false(profile.processes[0]->known);
+	assert_string_equal(profile.processes[0]->exe, "");
+	assert_int_equal(profile.n_threads, 1);
+	assert_null(profile.threads[0]->set);
+	assert_null(profile.threads[0]->counts);
+	assert_int_equal(profile.processes[0]->threads_counted, 0);
+	assert_int_equal(profile.processes[0]->n_uncounted, 1);
+	assert_int_equal(profile.processes[0]->uncounted[0].reason, PMC_REASON_SET_LOST);
+	pmc_profile_free(&profile);
+}
+
+static const struct pmc_count *count_of(unsigned event)
+{
+	return &profile.threads[0]->counts[event];
+}
+
+static void each_answer_is_its_own(void **state)
+{
+	(void)state;
+	const struct ev events[] = {
+		{ .name = "second", .group = 0, .position = 1 },
+		{ .name = "fourth", .group = 0, .position = 3 },
+		{ .name = "first", .group = 1, .position = 0 },
+		{ .name = "failed", .group = 2, .position = 4 },
+		{ .name = "denied", .group = 3, .position = 5 },
+		{ .name = "never", .group = 4, .position = 6 },
+		{ .name = "nothing", .group = 5, .position = 7 },
+		{ .name = "third",
+		  .group = PMC_NO_GROUP,
+		  .position = 2,
+		  .state = PMC_NOT_SUPPORTED,
+		  .error = ENOENT },
+		{ .name = "refused",
+		  .group = PMC_NO_GROUP,
+		  .position = 8,
+		  .state = PMC_NOT_PERMITTED,
+		  .error = EACCES },
+	};
+	const uint64_t two[2] = { 20, 40 }, ten = 10;
+	const struct pmc_reading never = { .enabled_ns = 100, .n = 1 }, nothing = { .n = 1 };
+
+	build_start();
+	uint64_t set = build_set(events, 9, 6);
+	const struct pmc_thread_fixed row = { .n_groups = 6, .eventset = set };
+
+	pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 1, &row, sizeof(row));
+	build_reading(100, 0, 2, two);
+	build_reading(40, 0, 1, &ten);
+	build_reading(0, EMFILE, 0, NULL);
+	build_reading(0, EACCES, 0, NULL);
+	pmc_frame_bytes(&build, &never, sizeof(never));
+	pmc_frame_bytes(&build, &ten, sizeof(ten));
+	pmc_frame_bytes(&build, &nothing, sizeof(nothing));
+	pmc_frame_bytes(&build, &ten, sizeof(ten));
+	pmc_frame_end(&build);
+	load();
+
+	static const struct {
+		const char *name;
+		enum pmc_state state;
+		uint32_t error;
+		uint64_t value;
+	} want[] = {
+		{ "first", PMC_SCALED, 0, 25 },
+		{ "second", PMC_COUNTED, 0, 20 },
+		{ "third", PMC_NOT_SUPPORTED, ENOENT, 0 },
+		{ "fourth", PMC_COUNTED, 0, 40 },
+		{ "failed", PMC_NOT_COUNTED, EMFILE, 0 },
+		{ "denied", PMC_NOT_PERMITTED, EACCES, 0 },
+		{ "never", PMC_NOT_COUNTED, PMC_REASON_NEVER_RAN, 0 },
+		{ "nothing", PMC_NOT_COUNTED, 0, 0 },
+		{ "refused", PMC_NOT_PERMITTED, EACCES, 0 },
+	};
+
+	assert_int_equal(profile.threads[0]->set->count, 9);
+	for (unsigned i = 0; i < 9; i++) {
+		const struct pmc_count *count = count_of(i);
+		const bool has = want[i].state == PMC_COUNTED || want[i].state == PMC_SCALED;
+
+		assert_string_equal(profile.threads[0]->set->events[i].name, want[i].name);
+		assert_int_equal(count->state, want[i].state);
+		assert_int_equal(count->error, want[i].error);
+		assert_int_equal(pmc_count_has_value(count), has);
+		if (has)
+			assert_int_equal(pmc_count_value(count), want[i].value);
+	}
+	assert_int_equal(profile.processes[0]->threads_counted, 1);
+	pmc_profile_free(&profile);
+}
+
+static void scaling_is_exact(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t raw, enabled, running, value;
+	} table[] = {
+		{ 10, 100, 40, 25 },
+		{ 1, 3, 2, 2 }, /* 1.5 */
+		{ 1, 4, 3, 1 }, /* 1.33 */
+		{ 0, 100, 1, 0 },
+		{ UINT64_MAX, 2, 1, UINT64_MAX },
+		{ UINT64_MAX / 2, UINT64_MAX, UINT64_MAX - 1, 1ull << 63 }, /* a half more */
+		{ 1ull << 62, 3ull << 61, 3ull << 60, 1ull << 63 },
+		{ 12345678901234567, 10000000000, 9999999999, 12345678902469135 },
+	};
+
+	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct pmc_count count = { .raw = table[i].raw,
+						 .enabled_ns = table[i].enabled,
+						 .running_ns = table[i].running,
+						 .state = PMC_SCALED };
+
+		assert_true(pmc_count_value(&count) == table[i].value);
+	}
+}
+
+static void coverage_names_its_reasons(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = one_event();
+
+	build_row((struct thread_row){ .identity = 1, .seq = 0, .cpu_ns = 1, .set = set, .n = 1 });
+	build_row((struct thread_row){
+		.identity = 1, .seq = 1, .cpu_ns = 2, .set = set, .error = EMFILE });
+	build_row((struct thread_row){
+		.identity = 1, .seq = 2, .cpu_ns = 4, .set = set, .error = EMFILE });
+	build_row((struct thread_row){ .identity = 1,
+				       .seq = 3,
+				       .cpu_ns = 8,
+				       .set = set,
+				       .flags = PMC_THREAD_ADOPTED,
+				       .error = PMC_REASON_ADOPTED });
+	build_row((struct thread_row){
+		.identity = 1, .seq = 4, .cpu_ns = 16, .flags = PMC_THREAD_NO_CPU });
+	load();
+	struct pmc_p_process *process = profile.processes[0];
+
+	assert_int_equal(process->attributed_cpu_ns, 15);
+	assert_int_equal(process->threads_counted, 2);
+	assert_int_equal(process->n_uncounted, 2);
+	assert_int_equal(process->uncounted[0].reason, EMFILE);
+	assert_int_equal(process->uncounted[0].count, 2);
+	assert_int_equal(process->uncounted[1].reason, PMC_REASON_ADOPTED);
+	assert_int_equal(process->uncounted[1].count, 1);
+	pmc_profile_free(&profile);
+}
+
+static void processes_are_ordered_and_linked(void **state)
+{
+	(void)state;
+	struct pmc_process_fixed a = { .pid = 1, .start_ns = 30 };
+	struct pmc_process_fixed b = { .pid = 2, .start_ns = 20 };
+	struct pmc_process_fixed c = { .pid = 3, .start_ns = 10 };
+
+	/* A cycle, which only a forger makes: walking up must end. */
+	memcpy(a.parent_identity, id(2), 16);
+	memcpy(b.parent_identity, id(3), 16);
+	memcpy(c.parent_identity, id(1), 16);
+	build_start();
+	build_process(1, 1, &a, "a");
+	build_process(2, 1, &b, "b");
+	build_process(3, 1, &c, "c");
+	load();
+	assert_int_equal(profile.n_processes, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned depth = 0;
+
+		assert_int_equal(profile.processes[i]->fixed.pid, 3 - i);
+		for (const struct pmc_p_process *p = profile.processes[i]; p; p = p->parent)
+			assert_true(++depth < 4);
+	}
+	pmc_profile_free(&profile);
+
+	build_start();
+	memset(c.parent_identity, 0, 16);
+	build_process(1, 1, &a, "a");
+	build_process(2, 1, &b, "b");
+	build_process(3, 1, &c, "c");
+	load();
+	assert_null(profile.processes[0]->parent);
+	assert_ptr_equal(profile.processes[1]->parent, profile.processes[0]);
+	assert_ptr_equal(profile.processes[2]->parent, profile.processes[1]);
+	pmc_profile_free(&profile);
+}
+
+static void one_job_alone(void **state)
+{
+	(void)state;
+	struct pmc_process_fixed mine = { .pid = 1 }, other = { .pid = 2 };
+	struct pmc_profile_options options = { .only_job = NULL };
+	uint8_t job[16] = { 5 };
+
+	memcpy(mine.job, job, 16);
+	options.only_job = job;
+	build_start();
+	build_process(1, 1, &mine, "mine");
+	build_process(2, 1, &other, "other");
+	build_row((struct thread_row){ .identity = 1, .cpu_ns = 1 });
+	build_row((struct thread_row){ .identity = 2, .cpu_ns = 2 });
+	build_note(2, 1, 1, 1, "of the other");
+	load_with(&options);
+	assert_int_equal(profile.n_processes, 1);
+	assert_int_equal(profile.n_threads, 1);
+	assert_int_equal(profile.threads[0]->fixed.cpu_ns, 1);
+	pmc_profile_free(&profile);
+}
+
+static void sites_are_resolved(void **state)
+{
+	(void)state;
+	const struct pmc_site_fixed site = { .offset = 0x40 };
+	struct pmc_thread_fixed row = { .seq = 1 };
+
+	build_start();
+	size_t before = build.len;
+
+	/* The row first: frames may come in any order. */
+	pmc_frame_begin(&build, PMC_FRAME_SITE, NULL, 0, &site, sizeof(site));
+	build_str("/lib/x.so");
+	build_str("start");
+	row.start_site = pmc_frame_end(&build);
+	build.len = before;
+	pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 1, &row, sizeof(row));
+	pmc_frame_end(&build);
+	pmc_frame_begin(&build, PMC_FRAME_SITE, NULL, 0, &site, sizeof(site));
+	build_str("/lib/x.so");
+	build_str("start");
+	pmc_frame_end(&build);
+	load();
+	assert_string_equal(profile.threads[0]->module, "/lib/x.so");
+	assert_string_equal(profile.threads[0]->symbol, "start");
+	assert_int_equal(profile.threads[0]->offset, 0x40);
+	pmc_profile_free(&profile);
+}
+
+static void what_does_not_parse_is_damage(void **state)
+{
+	(void)state;
+	const struct pmc_eventset_fixed many = { .n_events = 65 };
+	const struct pmc_thread_fixed row = { .n_groups = 2 };
+	const struct pmc_reading lies = { .n = UINT32_MAX };
+
+	build_start();
+	pmc_frame_begin(&build, PMC_FRAME_EVENTSET, NULL, 0, &many, sizeof(many));
+	pmc_frame_end(&build);
+	pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 1, &row, sizeof(row));
+	pmc_frame_bytes(&build, &lies, sizeof(lies));
+	pmc_frame_end(&build);
+	pmc_frame_begin(&build, PMC_FRAME_PROCESS, id(1), 1, NULL, 0);
+	pmc_frame_end(&build);
+	load();
+	assert_int_equal(profile.damaged_frames, 3);
+	assert_int_equal(profile.frames, 0);
+	assert_int_equal(profile.n_processes, 0);
+	pmc_profile_free(&profile);
+}
+
+/* ---- in any order, any number of times ---------------------------------------------------*/
+static uint64_t digest_u64(uint64_t digest, uint64_t value)
+{
+	return (digest ^ value) * 0x100000001b3ull + (digest >> 29);
+}
+
+static uint64_t digest_of(const struct pmc_profile *p)
+{
+	uint64_t digest = digest_u64(p->n_processes, p->n_threads);
+
+	for (uint64_t i = 0; i < p->n_processes; i++) {
+		const struct pmc_p_process *process = p->processes[i];
+
+		digest = digest_u64(digest, process->identity[0] << 8 | process->snapshot);
+		digest = digest_u64(digest, process->fixed.time_ns);
+		digest = digest_u64(digest, process->attributed_cpu_ns);
+		for (unsigned n = 0; n < process->n_notes; n++)
+			digest = digest_u64(digest, process->notes[n]->fixed.count);
+	}
+	for (uint64_t i = 0; i < p->n_threads; i++) {
+		digest = digest_u64(digest, p->threads[i]->fixed.seq);
+		digest = digest_u64(digest, p->threads[i]->snapshot);
+		digest = digest_u64(digest, p->threads[i]->fixed.cpu_ns);
+	}
+	return digest;
+}
+
+static void order_does_not_matter(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct dump dump = random_dump(1 + below(80));
+		struct pmc_frame frames[80], frame;
+		unsigned n = 0;
+		struct pmc_scan scan = { .data = dump.data, .len = dump.len };
+		uint64_t want, good;
+
+		while (pmc_scan_next(&scan, &frame))
+			frames[n++] = frame;
+		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+		assert_int_equal(pmc_profile_add_buffer(&profile, dump.data, dump.len), 0);
+		good = profile.frames;
+		assert_int_equal(pmc_profile_finish(&profile), 0);
+		want = digest_of(&profile);
+		assert_true(good <= n);
+		pmc_profile_free(&profile);
+
+		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+		for (unsigned i = 0; i < 3 * n; i++) /* some come twice, some later */
+			assert_int_equal(pmc_profile_add(&profile, &frames[below(n)]), 0);
+		for (unsigned i = n; i > 0; i--)
+			assert_int_equal(pmc_profile_add(&profile, &frames[i - 1]), 0);
+		assert_int_equal(pmc_profile_finish(&profile), 0);
+		assert_true(digest_of(&profile) == want);
+		pmc_profile_free(&profile);
+
+		int fd = memfd_create("dump", MFD_CLOEXEC);
+
+		assert_int_equal(write(fd, dump.data, dump.len), dump.len);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+		assert_int_equal(pmc_profile_add_fd(&profile, fd), 0);
+		assert_int_equal(pmc_profile_finish(&profile), 0);
+		assert_true(digest_of(&profile) == want);
+		pmc_profile_free(&profile);
+		close(fd);
+		dump_free(&dump);
+	}
+}
+
+static void sets_may_come_last(void **state)
+{
+	(void)state;
+	struct thread_row row = { .identity = 1, .n = 1, .values = { 77 }, .cpu_ns = 1 };
+	size_t start;
+
+	build_start();
+	row.set = one_event();
+	start = build.len;
+	build_row(row);
+	one_event();
+	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+	assert_int_equal(pmc_profile_add_buffer(&profile, build.data + start, build.len - start),
+			 0);
+	assert_int_equal(pmc_profile_finish(&profile), 0);
+	assert_non_null(profile.threads[0]->counts);
+	assert_int_equal(pmc_count_value(count_of(0)), 77);
+	pmc_profile_free(&profile);
+}
+
+/* Memory follows the number of threads, not of snapshots. */
+static void snapshots_do_not_pile_up(void **state)
+{
+	(void)state;
+	size_t used = 0;
+	static const struct ev event = { .name = "cycles" };
+
+	build_start();
+	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+	uint64_t set = build_set(&event, 1, 1);
+
+	for (uint64_t snapshot = 1; snapshot <= 3000; snapshot++) {
+		for (uint64_t seq = 0; seq < 50; seq++)
+			build_row((struct thread_row){ .identity = 1,
+						       .snapshot = snapshot,
+						       .seq = seq,
+						       .set = set,
+						       .n = 1,
+						       .values = { snapshot } });
+		assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
+		build_start();
+		if (snapshot == 10) {
+			/* What is mapped now shall do for the rest. */
+			used = profile.arena.used;
+			assert_true(used > 0);
+		}
+	}
+	assert_int_equal(profile.arena.used, used);
+	assert_int_equal(pmc_profile_finish(&profile), 0);
+	assert_int_equal(profile.n_threads, 50);
+	assert_int_equal(pmc_count_value(count_of(0)), 3000);
+	pmc_profile_free(&profile);
+}
+
+static void noise_is_survived(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		struct dump dump = random_dump(30);
+		struct pmc_scan scan = { .data = dump.data, .len = dump.len };
+		struct pmc_frame frame;
+
+		/* Frames whose hash is right and whose inside is not. */
+		while (pmc_scan_next(&scan, &frame)) {
+			uint8_t *bytes = dump.data + (frame.bytes - dump.data);
+			struct pmc_frame_head head = frame.head;
+
+			for (unsigned hits = below(4); hits && head.size > 48; hits--)
+				bytes[48 + below(head.size - 48)] = (uint8_t)(rnd() >> below(8));
+			if (below(4) == 0)
+				memcpy(bytes + 18, &(uint16_t){ (uint16_t)(8 * below(12)) }, 2);
+			memcpy(&head, bytes, sizeof(head));
+			if (head.fixed <= head.size - 48)
+				reseal(bytes, 1, (uint8_t)(1 + below(6)));
+		}
+		assert_int_equal(
+			pmc_profile_init(&profile,
+					 &(struct pmc_profile_options){ .timeline = round % 2 }),
+			0);
+		assert_int_equal(pmc_profile_add_buffer(&profile, dump.data, dump.len), 0);
+		assert_int_equal(pmc_profile_finish(&profile), 0);
+		pmc_profile_free(&profile);
+		dump_free(&dump);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_newest_holds),
+		cmocka_unit_test(timeline_keeps_all),
+		cmocka_unit_test(orphans_are_kept),
+		cmocka_unit_test(each_answer_is_its_own),
+		cmocka_unit_test(scaling_is_exact),
+		cmocka_unit_test(coverage_names_its_reasons),
+		cmocka_unit_test(processes_are_ordered_and_linked),
+		cmocka_unit_test(one_job_alone),
+		cmocka_unit_test(sites_are_resolved),
+		cmocka_unit_test(what_does_not_parse_is_damage),
+		cmocka_unit_test(order_does_not_matter),
+		cmocka_unit_test(sets_may_come_last),
+		cmocka_unit_test(snapshots_do_not_pile_up),
+		cmocka_unit_test(noise_is_survived),
+	};
+
+	seed_from_environment();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+/* test_rest.c - what no row explains: totals minus rows, each count taken off exactly once. */
+#include "agent/core/profile.h"
+#include "tests/unit/dump_build.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define FIRST	PMC_PROCESS_FIRST
+#define COVERED PMC_PROCESS_COVERED
+#define FORKED	PMC_PROCESS_FORKED
+
+static struct pmc_profile profile;
+
+static const struct ev cycles = { .name = "cycles" };
+static const struct ev clock_event = { .name = "task-clock", .type = 1, .config = 1 };
+static const struct ev user_clock = {
+	.name = "task-clock:u", .type = 1, .config = 1, .scope = PMC_SCOPE_USER
+};
+
+static uint64_t set_of(struct ev event)
+{
+	return build_set(&event, 1, 1);
+}
+
+/* A process of job 7. */
+static void process(uint8_t identity, uint8_t parent, uint8_t flags, uint64_t start_ns,
+		    uint64_t pre_cpu_ns)
+{
+	struct pmc_process_fixed fixed = {
+		.pid = identity,
+		.start_ns = start_ns,
+		.pre_cpu_ns = pre_cpu_ns,
+		.flags = flags,
+	};
+
+	memcpy(fixed.job, id(7), 16);
+	memcpy(fixed.parent_identity, id(parent), 16);
+	build_process(identity, 1, &fixed, "exe");
+}
+
+static void row(uint8_t identity, uint64_t seq, uint64_t set, uint64_t value)
+{
+	build_row((struct thread_row){ .identity = identity,
+				       .seq = seq,
+				       .flags = seq ? 0 : PMC_THREAD_MAIN,
+				       .cpu_ns = value,
+				       .set = set,
+				       .n = 1,
+				       .values = { value } });
+}
+
+static void threads_total(uint8_t identity, uint64_t set, uint64_t value)
+{
+	build_total(identity, 1, PMC_TOTAL_THREADS, 0, set, 100, value);
+}
+
+static void execs_total(uint8_t identity, uint64_t set, uint64_t value)
+{
+	build_total(identity, 1, PMC_TOTAL_EXEC, 0, set, 100, value);
+}
+
+static void load(void)
+{
+	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
+	assert_int_equal(profile.damaged_frames, 0);
+	assert_int_equal(pmc_profile_finish(&profile), 0);
+}
+
+static const struct pmc_p_process *find(uint8_t identity)
+{
+	for (uint64_t i = 0; i < profile.n_processes; i++)
+		if (profile.processes[i]->identity[0] == identity)
+			return profile.processes[i];
+	fail_msg("process %u is not there", identity);
+	return NULL;
+}
+
+static void check_value(const struct pmc_p_remainder *rest, uint64_t value)
+{
+	assert_non_null(rest->set);
+	assert_int_equal(rest->counts[0].state, PMC_COUNTED);
+	assert_int_equal(pmc_count_value(&rest->counts[0]), value);
+}
+
+static void check_none(const struct pmc_p_remainder *rest, uint32_t error)
+{
+	assert_non_null(rest->set);
+	assert_int_equal(rest->counts[0].state, PMC_NOT_COUNTED);
+	assert_int_equal(rest->counts[0].error, error);
+}
+
+static void rows_come_off(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	row(1, 0, set, 100);
+	row(1, 1, set, 20);
+	/* Rows without counts: their work stays. */
+	build_row((struct thread_row){ .identity = 1,
+				       .seq = 2,
+				       .cpu_ns = 900,
+				       .set = set,
+				       .flags = PMC_THREAD_ADOPTED,
+				       .error = PMC_REASON_ADOPTED });
+	build_row((struct thread_row){
+		.identity = 1, .seq = 3, .cpu_ns = 900, .set = set, .error = EMFILE });
+	threads_total(1, set, 150);
+	load();
+	check_value(&find(1)->unattributed, 30);
+	assert_null(find(1)->descendants.set);
+	pmc_profile_free(&profile);
+}
+
+static void the_newest_total_holds(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	build_total(1, 9, PMC_TOTAL_THREADS, 0, set, 100, 500);
+	build_total(1, 3, PMC_TOTAL_THREADS, 0, set, 100, 200);
+	load();
+	check_value(&find(1)->unattributed, 500);
+	pmc_profile_free(&profile);
+}
+
+static void a_little_below_is_none(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	row(1, 0, set, 101);
+	threads_total(1, set, 100);
+	load();
+	check_value(&find(1)->unattributed, 0);
+	pmc_profile_free(&profile);
+}
+
+static void scaled_is_unknown(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	row(1, 0, set, 10);
+	build_total(1, 1, PMC_TOTAL_THREADS, 0, set, 50, 100);
+	load();
+	check_none(&find(1)->unattributed, PMC_REASON_SCALED);
+	pmc_profile_free(&profile);
+
+	build_start();
+	set = set_of(cycles);
+	process(1, 0, FIRST, 1, 0);
+	build_row((struct thread_row){
+		.identity = 1, .set = set, .n = 1, .ran = 50, .values = { 10 } });
+	threads_total(1, set, 100);
+	load();
+	check_none(&find(1)->unattributed, PMC_REASON_SCALED);
+	pmc_profile_free(&profile);
+}
+
+static void a_lost_set_is_unknown(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	row(1, 0, 0x5151, 10);
+	threads_total(1, set, 100);
+	load();
+	check_none(&find(1)->unattributed, PMC_REASON_SET_LOST);
+	pmc_profile_free(&profile);
+
+	/* The total's own: there is nothing to subtract from. */
+	build_start();
+	process(1, 0, FIRST, 1, 0);
+	threads_total(1, 0x5151, 100);
+	load();
+	assert_null(find(1)->unattributed.set);
+	pmc_profile_free(&profile);
+}
+
+/* inherit=clock: the totals count task-clock only, the rows something else. */
+static void the_clock_stands_in(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t clock = set_of(clock_event), set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 30);
+	build_row((struct thread_row){ .identity = 1,
+				       .seq = 0,
+				       .cpu_ns = 130,
+				       .set = set,
+				       .flags = PMC_THREAD_MAIN,
+				       .n = 1,
+				       .values = { 7777 } });
+	row(1, 1, set, 50);
+	build_row((struct thread_row){ .identity = 1,
+				       .seq = 2,
+				       .cpu_ns = 200,
+				       .set = set,
+				       .flags = PMC_THREAD_ADOPTED,
+				       .error = PMC_REASON_ADOPTED });
+	threads_total(1, clock, 400);
+	load();
+	check_value(&find(1)->unattributed, 400 - 100 - 50);
+	pmc_profile_free(&profile);
+}
+
+static void a_task_clock_of_equal_scope_is_used(void **state)
+{
+	(void)state;
+	const struct ev both[] = {
+		{ .name = "cycles", .position = 0 },
+		{ .name = "task-clock", .type = 1, .config = 1, .position = 1 },
+	};
+
+	build_start();
+	uint64_t clock = set_of(clock_event), set = build_set(both, 2, 1);
+
+	process(1, 0, FIRST, 1, 0);
+	build_row((struct thread_row){
+		.identity = 1, .cpu_ns = 999, .set = set, .n = 2, .values = { 5, 60 } });
+	threads_total(1, clock, 100);
+	load();
+	check_value(&find(1)->unattributed, 40);
+	pmc_profile_free(&profile);
+
+	build_start();
+	clock = set_of(clock_event);
+	set = set_of(user_clock);
+	process(1, 0, FIRST, 1, 0);
+	build_row((struct thread_row){
+		.identity = 1, .cpu_ns = 70, .set = set, .n = 1, .values = { 60 } });
+	threads_total(1, clock, 100);
+	load();
+	check_value(&find(1)->unattributed, 30);
+	pmc_profile_free(&profile);
+}
+
+static void events_are_matched_by_what_they_count(void **state)
+{
+	(void)state;
+	const struct ev total_events[] = {
+		{ .name = "a", .config = 1, .position = 0 },
+		{ .name = "b", .config = 2, .position = 1 },
+		{ .name = "a again", .config = 1, .position = 2 },
+	};
+	const struct ev row_events[] = {
+		{ .name = "a", .config = 1, .position = 0 },
+		{ .name = "a", .config = 1, .position = 1 },
+	};
+	const uint64_t totals[3] = { 100, 200, 300 };
+
+	build_start();
+	uint64_t total_set = build_set(total_events, 3, 1), set = build_set(row_events, 2, 1);
+	const struct pmc_total_fixed fixed = { .kind = PMC_TOTAL_THREADS,
+					       .n_groups = 1,
+					       .eventset = total_set };
+
+	process(1, 0, FIRST, 1, 0);
+	build_row((struct thread_row){ .identity = 1, .set = set, .n = 2, .values = { 10, 20 } });
+	pmc_frame_begin(&build, PMC_FRAME_TOTAL, id(1), 1, &fixed, sizeof(fixed));
+	build_reading(100, 0, 3, totals);
+	pmc_frame_end(&build);
+	load();
+	const struct pmc_p_remainder *rest = &find(1)->unattributed;
+
+	assert_int_equal(pmc_count_value(&rest->counts[0]), 90);
+	assert_int_equal(pmc_count_value(&rest->counts[1]), 200);
+	assert_int_equal(pmc_count_value(&rest->counts[2]), 280);
+	pmc_profile_free(&profile);
+}
+
+/*
+ * first(1) -> exec'd 2 -> exec'd 3, and 1 forks 4, which stays 1's program, and execs 5 from it;
+ * 2 forks 6. The exec group sees 2, 3, 5, 6 and a static program of 40, the thread group only 1.
+ */
+static void a_tree_three_deep(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	process(2, 1, COVERED, 2, 0);
+	process(3, 2, COVERED, 3, 0);
+	process(4, 1, FORKED, 4, 0);
+	process(5, 4, COVERED, 5, 0);
+	process(6, 2, COVERED | FORKED, 6, 0);
+	for (uint8_t i = 1; i <= 6; i++) {
+		row(i, 0, set, 1000u * i);
+		row(i, 1, set, 1);
+	}
+	threads_total(1, set, 1001 + 5);
+	execs_total(1, set, 2001 + 3001 + 5001 + 6001 + 40);
+	load();
+	check_value(&find(1)->unattributed, 5);
+	check_value(&find(1)->descendants, 40);
+	for (uint8_t i = 2; i <= 6; i++) {
+		assert_null(find(i)->unattributed.set);
+		assert_null(find(i)->descendants.set);
+	}
+	pmc_profile_free(&profile);
+}
+
+/* The same, where frames of a process in the middle were lost. */
+static void a_broken_chain_is_mended_by_time(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	process(3, 2, COVERED, 3, 0); /* no 2 */
+	row(1, 0, set, 10);
+	row(3, 0, set, 30);
+	execs_total(1, set, 50);
+	load();
+	check_value(&find(1)->descendants, 20);
+	pmc_profile_free(&profile);
+}
+
+/* The first process replaced itself: its next image is first too, and starts new totals. */
+static void an_exec_of_the_first_process_splits_the_tree(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	process(1, 0, FIRST, 1, 0);
+	process(2, 1, COVERED, 2, 0);
+	process(3, 1, FIRST, 10, 0);
+	process(4, 3, COVERED, 11, 0);
+	process(5, 99, COVERED, 12, 0); /* by time: of the second image */
+	for (uint8_t i = 1; i <= 5; i++)
+		row(i, 0, set, 100u * i);
+	threads_total(1, set, 101);
+	execs_total(1, set, 202);
+	threads_total(3, set, 303);
+	execs_total(3, set, 404 + 500);
+	load();
+	check_value(&find(1)->unattributed, 1);
+	check_value(&find(1)->descendants, 2);
+	check_value(&find(3)->unattributed, 3);
+	check_value(&find(3)->descendants, 4);
+	pmc_profile_free(&profile);
+}
+
+static void other_jobs_are_not_taken_off(void **state)
+{
+	(void)state;
+	struct pmc_process_fixed other = { .pid = 2, .flags = COVERED, .start_ns = 2 };
+
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	memcpy(other.job, id(8), 16);
+	memcpy(other.parent_identity, id(1), 16);
+	process(1, 0, FIRST, 1, 0);
+	build_process(2, 1, &other, "other");
+	row(2, 0, set, 10);
+	execs_total(1, set, 50);
+	load();
+	check_value(&find(1)->descendants, 50);
+	pmc_profile_free(&profile);
+}
+
+/* Before 5.13 the thread group takes in forked children and all that they exec. */
+static void an_old_kernels_thread_group(void **state)
+{
+	(void)state;
+	for (unsigned with_exec = 0; with_exec < 2; with_exec++) {
+		build_start();
+		uint64_t set = set_of(cycles);
+
+		process(1, 0, FIRST, 1, 0);
+		process(2, 1, COVERED, 2, 0);
+		process(4, 1, FORKED, 4, 0);
+		for (uint8_t i = 1; i <= 4; i++)
+			if (i != 3)
+				row(i, 0, set, 100u * i);
+		/* 3 of a raw thread, 40 of an exec'd static program. */
+		build_total(1, 1, PMC_TOTAL_THREADS, PMC_TOTAL_WITH_FORKS, set, 100,
+			    100 + 200 + 400 + 3 + 40);
+		if (with_exec)
+			execs_total(1, set, 200 + 40);
+		load();
+		check_value(&find(1)->unattributed, with_exec ? 3 : 43);
+		if (with_exec)
+			check_value(&find(1)->descendants, 40);
+		pmc_profile_free(&profile);
+	}
+}
+
+/* enable_on_exec and no exec: enabled for no time, and all there was to count. */
+static void nobody_execd(void **state)
+{
+	(void)state;
+	const struct pmc_reading never = { .n = 1 };
+	const uint64_t zero = 0;
+
+	build_start();
+	uint64_t set = set_of(cycles);
+	const struct pmc_total_fixed fixed = { .kind = PMC_TOTAL_EXEC,
+					       .n_groups = 1,
+					       .eventset = set };
+
+	process(1, 0, FIRST, 1, 0);
+	pmc_frame_begin(&build, PMC_FRAME_TOTAL, id(1), 1, &fixed, sizeof(fixed));
+	pmc_frame_bytes(&build, &never, sizeof(never));
+	pmc_frame_bytes(&build, &zero, sizeof(zero));
+	pmc_frame_end(&build);
+	load();
+	check_value(&find(1)->descendants, 0);
+	pmc_profile_free(&profile);
+}
+
+/* Without its PROCESS frame nobody knows whose rows to take off: no answer, not a wrong one. */
+static void an_orphaned_total(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t set = set_of(cycles);
+
+	row(1, 0, set, 10);
+	threads_total(1, set, 15);
+	execs_total(1, set, 50);
+	load();
+	check_value(&find(1)->unattributed, 5);
+	assert_null(find(1)->descendants.set);
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_come_off),
+		cmocka_unit_test(the_newest_total_holds),
+		cmocka_unit_test(a_little_below_is_none),
+		cmocka_unit_test(scaled_is_unknown),
+		cmocka_unit_test(a_lost_set_is_unknown),
+		cmocka_unit_test(the_clock_stands_in),
+		cmocka_unit_test(a_task_clock_of_equal_scope_is_used),
+		cmocka_unit_test(events_are_matched_by_what_they_count),
+		cmocka_unit_test(a_tree_three_deep),
+		cmocka_unit_test(a_broken_chain_is_mended_by_time),
+		cmocka_unit_test(an_exec_of_the_first_process_splits_the_tree),
+		cmocka_unit_test(other_jobs_are_not_taken_off),
+		cmocka_unit_test(an_old_kernels_thread_group),
+		cmocka_unit_test(nobody_execd),
+		cmocka_unit_test(an_orphaned_total),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
