@@ -82,6 +82,9 @@ for args in help doctor "doctor --json" --version "help run" "run -n -e task-clo
 	run bash -c "'$PMCTL' $args >&-"
 	is "$status" 1 "pmctl $args to a closed stdout: exit 1"
 done
+"$PMCTL" run --report "json=$T/closed.json" -- no-such-command 2>&-
+is "$?" 127 "stderr closed: the exit code is the same"
+is "$(cat "$T/closed.json")" "" "and no message lands in a file that took its number"
 { "$PMCTL" help 2>"$T/err"; echo $? >"$T/code"; } | true
 is "$(cat "$T/code")" 1 "to a closed pipe: exit 1"
 
