@@ -36,7 +36,8 @@ cat >"$tap/exec" <<'END'
 #!/bin/bash
 export CMOCKA_MESSAGE_OUTPUT=TAP
 case $1 in *.t) cmd=(bash "$1") ;; *) cmd=("$1") ;; esac
-"${cmd[@]}" | tee "$TAP_DIR/$(basename "$1").tap"
+# Nothing takes minutes: a test that hangs fails, and so do not all after it.
+timeout -k 5 "${CHECK_LIMIT:-300}" "${cmd[@]}" | tee "$TAP_DIR/$(basename "$1").tap"
 exit "${PIPESTATUS[0]}"
 END
 chmod +x "$tap/exec"

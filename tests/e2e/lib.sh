@@ -27,6 +27,10 @@ AGENT=$O/libpmcagent.so
 PMCTL=$O/pmctl
 PROG=$O/prog
 SRC=$ROOT/tests/prog
+if [ -z "${NOTHING_BUILT:-}" ] && { [ ! -e "$AGENT" ] || [ ! -x "$PMCTL" ] || [ ! -d "$PROG" ]; }; then
+	echo "Bail out!  no libpmcagent.so, pmctl and prog/ in $O: make all progs first"
+	exit 1
+fi
 T=$(mktemp -d "${TMPDIR:-/tmp}/pmc-e2e.XXXXXX")
 chmod 755 "$T"
 # The job of whoever runs the tests is not ours.

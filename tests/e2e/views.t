@@ -51,7 +51,7 @@ for kind in off summary threads json; do
 done
 
 mkdir deep
-PMC_REPORT=json=rel.json run agent sh -c 'cd deep && exec "$0" 3 1000' "$PROG/churn"
+PMC_REPORT=json=rel.json run agent sh -c 'cd deep && "$0" 3 1000; true' "$PROG/churn"
 ok "PMC_REPORT=json=FILE: a relative FILE lies where the program started" test -s rel.json
 
 # PMC_ONLY and PMC_SKIP go by the program's base name.
