@@ -37,7 +37,7 @@ static inline void seed_from_environment(void)
 	const char *given = getenv("PMC_TEST_SEED");
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 20 | 1;
-	print_message("PMC_TEST_SEED=%#llx\n", (unsigned long long)seed);
+	print_message("# PMC_TEST_SEED=%#llx\n", (unsigned long long)seed);
 }
 
 struct dump {

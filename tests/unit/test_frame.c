@@ -360,6 +360,6 @@ int main(void)
 	};
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 20 | 1;
-	print_message("PMC_TEST_SEED=%#llx\n", (unsigned long long)seed);
+	print_message("# PMC_TEST_SEED=%#llx\n", (unsigned long long)seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
