@@ -172,8 +172,8 @@ static void put(const char *dir, const char *name, const char *text)
 	char command[1024];
 
 	snprintf(command, sizeof(command),
-		 "mkdir -p \"$(dirname %s/%s)\" && printf -- '%s' > %s/%s",
-		 dir, name, text, dir, name);
+		 "mkdir -p \"$(dirname %s/%s)\" && printf -- '%s' > %s/%s", dir, name, text, dir,
+		 name);
 	assert_int_equal(system(command), 0);
 }
 
