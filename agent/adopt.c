@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/core/clock.h"
 #include "agent/core/out.h"
+#include "agent/helper.h"
 #include "agent/note.h"
 #include "agent/thread.h"
 
@@ -77,7 +78,8 @@ static void consider(const char *task)
 	struct slot *slot;
 	uint64_t cpu_ns;
 
-	if (tid == 0 || known(tid) || !pmc_thread_cpu_ns((int)tid, &cpu_ns))
+	if (tid == 0 || tid == agent_helper_tid() || known(tid) ||
+	    !pmc_thread_cpu_ns((int)tid, &cpu_ns))
 		return;
 	if (cpu_ns < STARTING_NS && starting())
 		return;
@@ -90,7 +92,7 @@ static void consider(const char *task)
 	slot->created_by = PMC_NO_SEQ;
 	slot->start_ns = 0;
 	read_name(tid, slot->name);
-	atomic_fetch_add_explicit(&agent.seen, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	agent_note(NOTE_ADOPTED);
 	registry_live(slot);
 }

@@ -17,6 +17,9 @@
  * report_exit.c  the report of the first process
  * process.c   the process's own frames
  * totals.c    the inherit groups of the job's first process
+ * signals.c   fatal signals and the dump signal
+ * helper.c    the thread for intervals
+ * apart.c     work in a throwaway clone
  * exec_env.c  environments with PMC_JOB in them
  * probe.c     whether perf_event_open may be tried
  * hook_*.c    the interposed functions, one concern each
@@ -29,6 +32,7 @@
 
 #include "agent/core/arena.h"
 #include "agent/core/config.h"
+#include "agent/core/control.h"
 #include "agent/core/plan.h"
 #include "agent/process.h"
 
@@ -40,27 +44,12 @@
 
 #define AGENT_API __attribute__((visibility("default")))
 
-enum agent_state {
-	AGENT_OFF = 0, /* dormant: hooks only forward */
-	AGENT_ON,      /* measuring */
-	AGENT_DONE,    /* the final rows are written */
-};
-
 enum {
-	AGENT_MAX_FDS = PMC_EVENTS_MAX,
 	/* The header frames of a process image come first, whenever they are written. */
 	AGENT_HEADER_SNAPSHOT = 1,
 };
 
-struct agent_totals {
-	const struct pmc_plan *plan; /* NULL: no such groups */
-	uint32_t flags;		     /* PMC_TOTAL_* */
-	int fds[AGENT_MAX_FDS];
-	uint64_t ids[AGENT_MAX_FDS];
-};
-
 struct agent {
-	_Atomic int state;
 	bool first;   /* the job's first process */
 	bool again;   /* the first process, after an exec of its own */
 	bool covered; /* counted by the first process's exec group */
@@ -76,8 +65,7 @@ struct agent {
 	enum pmc_inherit inherit;
 	struct pmc_plan plan;	    /* of every thread */
 	struct pmc_plan clock_plan; /* of the inherit groups with PMC_INHERIT=clock */
-	struct agent_totals threads, execs;
-	const char *exe, *cmdline;
+	const char *exe, *cmdline, *host;
 	const char *out; /* absolute pattern; NULL: the job's private dump */
 	const char *private_dump;
 	char *job_text; /* "PMC_JOB=..." for the environment; NULL: leave it as it is */
@@ -86,11 +74,13 @@ struct agent {
 	const void *eventset_frame;
 	size_t eventset_bytes;
 	int exit_status;
-	_Atomic uint64_t next_seq, snapshot, seen, counted, self_ns;
+	_Atomic uint64_t next_seq;
 	struct pmc_arena arena; /* filled while single-threaded */
 };
 
 extern struct agent agent;
+/* State and counters, where pmctl can read them from outside. */
+extern struct pmc_control pmc_agent_control;
 
 /* ---- start.c ---- */
 void agent_start(int argc, char **argv, char **envp);
@@ -99,8 +89,8 @@ void agent_identity(uint8_t identity[16]);
 
 /* ---- fork.c ---- */
 enum agent_where { AGENT_ELSEWHERE, AGENT_HERE };
-/* Whether hooks may act: AGENT_ON and not in a vfork child. A forked child found here (_Fork, raw
- * clone) is made a process of its own first. */
+/* Whether hooks may act: PMC_CONTROL_ON and not in a vfork child. A forked child found here (_Fork,
+ * raw clone) is made a process of its own first. */
 enum agent_where agent_where(void);
 int agent_fork_init(void);
 
@@ -115,17 +105,20 @@ bool agent_fds_take(unsigned n);
 void agent_fds_give(unsigned n);
 /* Around opens: returns where the descriptors go. */
 int agent_fds_window_open(void);
+/* For signal handlers: -1 instead of waiting for the lock that the interrupted code may hold. */
+int agent_fds_window_try(void);
 void agent_fds_window_close(void);
+/* Runs a host's call on its limit while no window is open. 0 if call returned true, else -1. */
+int agent_fds_limit(bool (*call)(void *), void *arg);
+/* In a vfork child about to exec. */
+void agent_fds_exec_child(void);
+/* Which numbers are the agent's. Lock-free. */
+void agent_fds_mark(const int *list, unsigned n, bool mine);
+bool agent_fds_ours(int fd);
+int agent_fds_highest(void); /* no number above it is ours; -1: none at all */
 /* Grows the descriptor table while there is one thread: later it stalls them all. */
 void agent_fds_reserve(void);
 void agent_fds_forked(void);
-
-/* ---- snapshot.c ---- */
-/* Final rows of all threads, totals, ledger, process. `how`: enum pmc_ended. */
-void agent_final(enum pmc_ended how, int code);
-/* The same before an exec, undone by agent_exec_failed. */
-void agent_before_exec(void);
-void agent_exec_failed(void);
 
 /* Time in agent code, added to the process's self cost: CPU time of the thread, since wall time
  * would charge us for being preempted. */
@@ -139,7 +132,7 @@ static inline uint64_t agent_self_clock(void)
 
 static inline void agent_self_add(uint64_t ns)
 {
-	atomic_fetch_add_explicit(&agent.self_ns, ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.self_ns, ns, memory_order_relaxed);
 }
 
 #endif

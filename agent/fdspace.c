@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +29,11 @@ static struct {
 	_Atomic uint32_t lock; /* 0 free, 1 held, 2 held and waited for */
 	unsigned windows;      /* open now; under the lock */
 } fds;
+
+/* Which numbers are ours: one bit each, from 0. Pages of it exist where ours lie. */
+#define MOST_FDS (1u << 21)
+static _Atomic uint64_t ours[MOST_FDS / 64];
+static _Atomic int highest = -1;
 
 static void lock(void)
 {
@@ -90,17 +96,34 @@ static void set_soft(rlim_t soft)
 	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
 }
 
+static void enter(void)
+{
+	if (fds.windows++ == 0) {
+		/* The host may have changed its limit since. */
+		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
+		set_soft(fds.host.rlim_max);
+	}
+	unlock();
+}
+
 int agent_fds_window_open(void)
 {
 	if (fds.windowed) {
 		lock();
-		if (fds.windows++ == 0) {
-			/* The host may have changed its limit since. */
-			syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
-			set_soft(fds.host.rlim_max);
-		}
-		unlock();
+		enter();
 	}
+	return (int)fds.base;
+}
+
+int agent_fds_window_try(void)
+{
+	uint32_t expected = 0;
+
+	if (!fds.windowed)
+		return (int)fds.base;
+	if (!atomic_compare_exchange_strong(&fds.lock, &expected, 1))
+		return -1;
+	enter();
 	return (int)fds.base;
 }
 
@@ -112,6 +135,65 @@ void agent_fds_window_close(void)
 	if (--fds.windows == 0)
 		set_soft(fds.host.rlim_cur);
 	unlock();
+}
+
+int agent_fds_limit(bool (*call)(void *), void *arg)
+{
+	bool done = false;
+
+	if (!fds.windowed)
+		return call(arg) ? 0 : -1;
+	/* With the lock and no window open, the limit is the host's. */
+	while (!done) {
+		lock();
+		if (fds.windows == 0) {
+			int result = call(arg) ? 0 : -1;
+
+			unlock();
+			return result;
+		}
+		unlock();
+		sched_yield();
+	}
+	return -1;
+}
+
+void agent_fds_exec_child(void)
+{
+	/* A vfork child has a limit of its own and our memory to read: what a window of another
+	 * thread raised for a moment must not be its for good. */
+	if (fds.windowed && fds.windows)
+		set_soft(fds.host.rlim_cur);
+}
+
+void agent_fds_mark(const int *list, unsigned n, bool mine)
+{
+	for (unsigned i = 0; i < n; i++) {
+		int top = atomic_load_explicit(&highest, memory_order_relaxed);
+
+		if (list[i] < 0 || (unsigned)list[i] >= MOST_FDS)
+			continue;
+		uint64_t bit = 1ull << (list[i] % 64);
+
+		if (!mine) {
+			atomic_fetch_and(&ours[list[i] / 64], ~bit);
+			continue;
+		}
+		atomic_fetch_or(&ours[list[i] / 64], bit);
+		while (top < list[i] && !atomic_compare_exchange_weak(&highest, &top, list[i]))
+			;
+	}
+}
+
+bool agent_fds_ours(int fd)
+{
+	return fd >= 0 && (unsigned)fd < MOST_FDS && fd <= atomic_load(&highest) &&
+	       (atomic_load(&ours[fd / 64]) >> (fd % 64) & 1);
+}
+
+int agent_fds_highest(void)
+{
+	return atomic_load(&highest);
 }
 
 void agent_fds_reserve(void)
@@ -140,6 +222,9 @@ void agent_fds_forked(void)
 {
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
+	for (int i = atomic_load(&highest) / 64; i >= (int)fds.base / 64; i--)
+		atomic_store_explicit(&ours[i], 0, memory_order_relaxed);
+	atomic_store(&highest, -1);
 	/* A window of another thread may have been open at the fork: nobody will close it here. */
 	if (fds.windows) {
 		set_soft(fds.host.rlim_cur);

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,10 +43,10 @@ static int sys_open(const char *path, int flags)
 void agent_file_path(void)
 {
 	struct pmc_out out;
-	struct utsname host = { .nodename = "" };
 	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
 
 	pmc_out_to_mem(&out, file.path, sizeof(file.path));
+	pmc_agent_control.out[0] = '\0';
 	if (!agent.out) {
 		pmc_out_str(&out, agent.private_dump ? agent.private_dump : "");
 		return;
@@ -62,8 +61,7 @@ void agent_file_path(void)
 			pmc_out_u64(&out, (uint64_t)agent.pid);
 			break;
 		case 'h':
-			uname(&host);
-			pmc_out_str(&out, host.nodename);
+			pmc_out_str(&out, agent.host);
 			break;
 		case 'e':
 			pmc_out_str(&out, base ? base + 1 : "unknown");
@@ -79,6 +77,7 @@ void agent_file_path(void)
 			break;
 		}
 	}
+	memcpy(pmc_agent_control.out, file.path, out.len + 1);
 }
 
 /* Whether what is there already may be appended to. */
@@ -121,12 +120,17 @@ static int open_file(void)
 		syscall(SYS_close, fd);
 		return error;
 	}
-	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, agent_fds_window_open());
-	agent_fds_window_close();
+	/* A dump signal may have interrupted whoever holds the lock. */
+	moved = agent_fds_window_try();
+	if (moved >= 0) {
+		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
+		agent_fds_window_close();
+	}
 	if (moved >= 0) {
 		syscall(SYS_close, fd);
 		fd = moved;
 	}
+	agent_fds_mark(&fd, 1, true);
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
 	file.start = (uint64_t)st.st_size;
@@ -185,8 +189,10 @@ static int ready(void)
 		fd = -2;
 	}
 	if (!atomic_compare_exchange_strong(&file.fd, &expected, fd)) {
-		if (fd >= 0)
+		if (fd >= 0) {
+			agent_fds_mark(&fd, 1, false);
 			syscall(SYS_close, fd);
+		}
 		return expected;
 	}
 	return fd;
@@ -243,6 +249,7 @@ void agent_file_append(const void *frames, size_t len)
 
 	if (fd >= 0 && !still_ours(fd)) {
 		agent_note(NOTE_FILE_REPLACED);
+		agent_fds_mark(&fd, 1, false);
 		atomic_compare_exchange_strong(&file.fd, &fd, -1);
 		fd = ready();
 	}
@@ -276,10 +283,27 @@ const char *agent_file_name(void)
 	return file.path;
 }
 
+bool agent_file_move(int fd)
+{
+	int moved, old = fd;
+
+	if (fd < 0 || atomic_load(&file.fd) != fd)
+		return false;
+	moved = agent_fds_window_open();
+	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
+	agent_fds_window_close();
+	agent_fds_mark(&moved, 1, true);
+	agent_fds_mark(&fd, 1, false);
+	/* -1: it is opened again by the next append. */
+	atomic_compare_exchange_strong(&file.fd, &old, moved >= 0 ? moved : -1);
+	return true;
+}
+
 void agent_file_forked(void)
 {
 	int fd = atomic_load(&file.fd);
 
+	agent_fds_mark(&fd, 1, true);
 	atomic_store(&file.headed, false);
 	if (!agent.out || !strchr(agent.out, '%')) {
 		if (fd == -2)

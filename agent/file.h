@@ -22,6 +22,8 @@ void agent_file_append(const void *frames, size_t len);
 bool agent_file_used(void);
 uint64_t agent_file_start(void);
 const char *agent_file_name(void);
+/* The host is about to take this number: the dump gets another. False: it is not the dump's. */
+bool agent_file_move(int fd);
 /* In a forked child: a file of its own if the pattern says so, and new header frames. */
 void agent_file_forked(void);
 

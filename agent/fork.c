@@ -10,6 +10,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/group.h"
 #include "agent/file.h"
+#include "agent/helper.h"
 #include "agent/note.h"
 #include "agent/report_exit.h"
 #include "agent/site.h"
@@ -33,7 +34,7 @@ static void close_parents_fds(void)
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
 
-		if (atomic_load(&slot->word) != SLOT_FREE)
+		if (atomic_load(&slot->word) != SLOT_FREE && slot->n_fds)
 			pmc_group_close(slot_fds(&agent_registry, slot), slot->n_fds);
 	}
 }
@@ -52,24 +53,27 @@ static void become_process(void)
 	agent.first = false;
 	agent.forked = true;
 	agent.start_ns = start;
+	memcpy(pmc_agent_control.identity, agent.identity, 16);
+	pmc_agent_control.pid = agent.pid;
 	agent.pre_cpu_ns = 0;
 	memset(&agent.reported, 0, sizeof(agent.reported));
 	atomic_store(&agent.next_seq, 0);
-	atomic_store(&agent.snapshot, AGENT_HEADER_SNAPSHOT);
-	atomic_store(&agent.seen, 0);
-	atomic_store(&agent.counted, 0);
-	atomic_store(&agent.self_ns, 0);
+	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
+	atomic_store(&pmc_agent_control.seen, 0);
+	atomic_store(&pmc_agent_control.counted, 0);
+	atomic_store(&pmc_agent_control.self_ns, 0);
 	agent_notes_forget();
-	agent_fds_forked();
 	agent_totals_forget();
 	close_parents_fds();
+	agent_fds_forked();
 	registry_fini(&agent_registry);
 	agent_self = NULL;
+	agent_publish_process();
 	agent_file_forked();
 	agent_sites_forked();
 	agent_report_forked();
 	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
-		atomic_store(&agent.state, AGENT_OFF);
+		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	else if (agent.measured)
 		agent_thread_main();
 	errno = saved;
@@ -77,7 +81,8 @@ static void become_process(void)
 
 static void at_fork_child(void)
 {
-	agent_where();
+	if (agent_where() == AGENT_HERE)
+		agent_helper_forked();
 }
 
 int agent_fork_init(void)
@@ -102,11 +107,12 @@ int agent_fork_init(void)
 
 enum agent_where agent_where(void)
 {
-	if (atomic_load_explicit(&agent.state, memory_order_acquire) != AGENT_ON)
+	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) != PMC_CONTROL_ON)
 		return AGENT_ELSEWHERE;
 	if (atomic_load_explicit(alive, memory_order_relaxed) == 0)
 		become_process();
 	else if ((pid_t)syscall(SYS_getpid) != agent.pid)
 		return AGENT_ELSEWHERE;
-	return atomic_load(&agent.state) == AGENT_ON ? AGENT_HERE : AGENT_ELSEWHERE;
+	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON ? AGENT_HERE :
+									 AGENT_ELSEWHERE;
 }

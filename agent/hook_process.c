@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hook_process.c - a process image's other ends. Overrides: execve execv execvp execvpe execl
- * execle execlp fexecve execveat _exit _Exit.
+ * execle execlp fexecve execveat _exit _Exit quick_exit.
  *
  * Rows are flushed before; a failed exec leaves them live. In a vfork child everything only
  * forwards. posix_spawn, system and popen need no hook: they replace a child, not us.
@@ -9,6 +9,7 @@
 #include "agent/exec_env.h"
 #include "agent/hooks.h"
 #include "agent/report_exit.h"
+#include "agent/snapshot.h"
 #include "agent/thread.h"
 
 #include <fcntl.h>
@@ -49,6 +50,8 @@ static int flush_and_replace(const struct image *image, char *const *argv, char 
 
 	saved = errno;
 	if (agent_where() != AGENT_HERE) {
+		if (pmc_agent_control.state == PMC_CONTROL_ON)
+			agent_fds_exec_child();
 		errno = saved;
 		return replace(image, argv, envp);
 	}
@@ -149,4 +152,14 @@ AGENT_API void _exit(int status)
 AGENT_API void _Exit(int status)
 {
 	_exit(status);
+}
+
+AGENT_API void quick_exit(int status)
+{
+	/* The handler that flushes runs last, and is not told the status. */
+	if (agent_where() == AGENT_HERE)
+		agent.exit_status = status;
+	REAL(quick_exit)(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
 }

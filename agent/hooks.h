@@ -12,8 +12,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <threads.h>
+
+typedef void agent_handler(int);
 
 #define X(ret, name, params) extern ret(*real_##name) params;
 #include "agent/interposed.def"

@@ -9,7 +9,9 @@
  */
 #include "agent/agent.h"
 #include "agent/exec_env.h"
+#include "agent/helper.h"
 #include "agent/report_exit.h"
+#include "agent/snapshot.h"
 #include "agent/thread.h"
 
 #include <dlfcn.h>
@@ -40,6 +42,12 @@ static void end(int status)
 	errno = saved;
 }
 
+/* quick_exit (hook_process.c) leaves its status here: these handlers are not told. */
+static void at_quick(void)
+{
+	end(agent.exit_status);
+}
+
 #ifdef __GLIBC__
 static void at_exit(int status, void *unused)
 {
@@ -54,8 +62,10 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	if (!environ)
 		environ = envp;
 	agent_start(argc, argv, envp);
-	if (atomic_load(&agent.state) == AGENT_ON)
-		on_exit(at_exit, NULL);
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+		return;
+	on_exit(at_exit, NULL);
+	at_quick_exit(at_quick);
 }
 #else
 /* musl has no on_exit and gives constructors no arguments. */
@@ -64,13 +74,24 @@ static void at_exit(void)
 	end(agent.exit_status);
 }
 
+AGENT_API void exit(int status)
+{
+	void (*real)(int) __attribute__((noreturn));
+
+	agent.exit_status = status;
+	*(void **)(void *)&real = dlsym(RTLD_NEXT, "exit");
+	real(status);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	static char *none[] = { NULL };
 
 	agent_start(0, none, environ);
-	if (atomic_load(&agent.state) == AGENT_ON)
-		atexit(at_exit);
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+		return;
+	atexit(at_exit);
+	at_quick_exit(at_quick);
 }
 #endif
 
@@ -86,6 +107,7 @@ static int main_with_job(int argc, char **argv, char **envp)
 			environ = with;
 		}
 	}
+	agent_helper_start();
 	errno = saved;
 	agent.exit_status = host_main(argc, argv, envp);
 	return agent.exit_status;

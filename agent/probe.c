@@ -6,18 +6,15 @@
  * made by a throwaway clone that shares nothing but memory: its death is not ours.
  */
 #include "agent/probe.h"
+#include "agent/apart.h"
 #include "agent/core/group.h"
 #include "agent/note.h"
 
 #include <errno.h>
 #include <linux/prctl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static int refuse(struct pmc_attr *attr, int leader)
@@ -26,39 +23,25 @@ static int refuse(struct pmc_attr *attr, int leader)
 	return -EPERM;
 }
 
-static int try_once(void *arg)
+static void try_once(void *arg)
 {
-	const struct rlimit no_core = { 0, 0 };
 	struct pmc_attr attr;
 	struct pmc_planned clock = { .event = { .type = PERF_TYPE_SOFTWARE,
 						.config = PERF_COUNT_SW_TASK_CLOCK } };
 
 	(void)arg;
-	syscall(SYS_prlimit64, 0, RLIMIT_CORE, &no_core, NULL);
 	pmc_group_attr(&clock, PMC_GROUP_OWN, true, &attr);
 	int fd = pmc_group_probe(&attr, -1);
 
 	if (fd >= 0)
 		syscall(SYS_close, fd);
-	syscall(SYS_exit, 0);
-	return 0;
 }
 
 static bool survives(void)
 {
 	_Alignas(16) char stack[4096];
-	uint64_t all = ~0ull, old;
-	int status = -1;
-	pid_t child;
 
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, sizeof(all));
-	/* No exit signal: the host's SIGCHLD handler and wait() never see it. */
-	child = clone(try_once, stack + sizeof(stack), CLONE_VM | CLONE_VFORK, NULL);
-	if (child > 0)
-		while (waitpid(child, &status, __WCLONE) < 0 && errno == EINTR)
-			;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
-	return child > 0 && WIFEXITED(status);
+	return agent_apart(try_once, NULL, stack, sizeof(stack));
 }
 
 /* The mode that was looked at last, and what came of it. */

@@ -47,6 +47,10 @@ uint64_t agent_text_hash(const char *text);
 void agent_process_header(void);
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how,
 			 int code);
+/* Into pmc_agent_control: what PROCESS frames say all the time. Anew in a forked child. */
+void agent_publish_process(void);
+/* Appends a PROCESS frame to the dump. */
+void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code);
 void agent_eventset_frame(struct pmc_frame_buf *buf);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "agent/report_exit.h"
 #include "agent/agent.h"
+#include "agent/apart.h"
 #include "agent/core/log.h"
 #include "agent/core/report.h"
 #include "agent/file.h"
@@ -18,6 +19,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -170,4 +172,24 @@ void agent_report(void)
 	}
 	if (!agent.out && agent.private_dump)
 		syscall(SYS_unlinkat, AT_FDCWD, agent.private_dump, 0);
+}
+
+static void report_there(void *arg)
+{
+	(void)arg;
+	agent_report();
+}
+
+void agent_report_apart(void)
+{
+	const size_t bytes = (size_t)256 << 10;
+	void *stack;
+
+	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack == MAP_FAILED)
+		return;
+	/* Reading everything back takes more stack than a handler has; and if the program's end
+	 * is a wild pointer, what it hit may be ours. */
+	agent_apart(report_there, NULL, stack, bytes);
+	munmap(stack, bytes);
 }

@@ -37,27 +37,33 @@ static void fill_accounting(struct pmc_thread_fixed *row, const struct slot *slo
 		less(usage.involuntary_switches, before->thread.involuntary_switches);
 }
 
-/* The reading of one group into the frame; the words behind the frames are scratch. */
+/* The reading of one group into the frame; the words behind the frames are scratch. base: time
+ * enabled and running, then the values, that a reset left behind. */
 static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, unsigned n,
-			  uint32_t reason)
+			  const uint64_t *base_times, const uint64_t *base, uint32_t reason)
 {
 	uint64_t *words = (uint64_t *)(void *)(buf->data + buf->cap) - PMC_GROUP_WORDS(n);
 	struct pmc_reading reading = { .error = reason ? reason : EBADF };
 
 	if (leader >= 0)
 		pmc_group_read(leader, id, n, &reading, words);
+	if (reading.n) {
+		reading.enabled_ns = less(reading.enabled_ns, base_times[0]);
+		reading.running_ns = less(reading.running_ns, base_times[1]);
+	}
+	for (unsigned i = 0; i < reading.n; i++)
+		words[i] -= base[i];
 	pmc_frame_bytes(buf, &reading, sizeof(reading));
 	pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
 	return reading.error;
 }
 
-void agent_groups_frame(struct pmc_frame_buf *buf, const struct pmc_plan *plan, const int *fds,
-			const uint64_t *ids, uint32_t *reason)
+void agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups, const uint16_t *first,
+			const int *fds, const uint64_t *ids, const uint64_t *base, uint32_t *reason)
 {
-	for (unsigned g = 0; g < plan->groups; g++) {
-		unsigned first = plan->first[g];
-		uint32_t error =
-			put_group(buf, fds[first], ids[g], plan->first[g + 1] - first, *reason);
+	for (unsigned g = 0; g < groups; g++) {
+		uint32_t error = put_group(buf, fds[first[g]], ids[g], first[g + 1] - first[g],
+					   base + 2 * g, base + 2 * groups + first[g], *reason);
 
 		*reason = *reason ? *reason : error;
 	}
@@ -82,9 +88,11 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	struct pmc_thread_fixed *placed;
 
 	/* The groups first, what follows is our own work; the rest is filled in behind them. */
-	placed = pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &row,
-				 sizeof(row));
-	agent_groups_frame(buf, plan, slot_fds(&agent_registry, slot), slot_ids(slot), &row.reason);
+	placed =
+		pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &row, sizeof(row));
+	agent_groups_frame(buf, plan->groups, pmc_agent_control.first,
+			   slot_fds(&agent_registry, slot), slot_ids(slot),
+			   slot_base(&agent_registry, slot), &row.reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (own && state != PMC_THREAD_LIVE)
 		registry_close_fds(&agent_registry, slot);

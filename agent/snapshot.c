@@ -9,11 +9,12 @@
 #include "agent/thread.h"
 #include "agent/totals.h"
 
-#include <errno.h>
-#include <string.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "agent/poison.h"
 
 #define CHUNK ((size_t)256 << 10)
 /* Room for the frames of the process itself: totals, notes, event sets. */
@@ -21,6 +22,7 @@
 
 /* What agent_final could keep in memory, for the report of a process that needs no file. */
 static struct pmc_frame_buf kept;
+static _Atomic bool written;
 
 /* Frames go to memory first: a process that never needed its private dump never makes one. */
 struct sink {
@@ -65,7 +67,8 @@ static bool sink_open(struct sink *sink)
 
 static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended how, int code)
 {
-	uint64_t start = agent_self_clock(), snapshot = atomic_fetch_add(&agent.snapshot, 1) + 1;
+	uint64_t start = agent_self_clock(),
+		 snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
 	if (agent.measured) {
 		agent_adopt();
@@ -84,17 +87,21 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 void agent_final(enum pmc_ended how, int code)
 {
 	struct sink sink;
-	int on = AGENT_ON;
+	uint32_t on = PMC_CONTROL_ON;
 
-	if (!atomic_compare_exchange_strong(&agent.state, &on, AGENT_DONE) || !sink_open(&sink))
+	if (!atomic_compare_exchange_strong(&pmc_agent_control.state, &on, PMC_CONTROL_DONE))
 		return;
+	if (!sink_open(&sink)) {
+		atomic_store(&written, true);
+		return;
+	}
 	if (agent_self) {
 		struct slot *self = agent_self;
 
 		/* The thread that ends the process ends with it; the others are cut short. */
 		registry_close(self);
-		agent_row(&sink.buf, self, atomic_fetch_add(&agent.snapshot, 1) + 1, true,
-			  PMC_THREAD_EXITED);
+		agent_row(&sink.buf, self, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
+			  true, PMC_THREAD_EXITED);
 		registry_ended(&agent_registry, self->tid);
 		registry_release(&agent_registry, self);
 		agent_self = NULL;
@@ -107,6 +114,44 @@ void agent_final(enum pmc_ended how, int code)
 		munmap(sink.buf.data, sink.buf.cap);
 	} else {
 		kept = sink.buf;
+	}
+	atomic_store(&written, true);
+}
+
+void agent_final_wait(void)
+{
+	uint64_t start = pmc_now_ns();
+
+	while (pmc_agent_control.state == PMC_CONTROL_DONE && !atomic_load(&written) &&
+	       pmc_now_ns() - start < 2000000000u)
+		sched_yield();
+}
+
+void agent_snapshot(void)
+{
+	struct sink sink;
+
+	if (!sink_open(&sink))
+		return;
+	agent_file_begin();
+	all(&sink, PMC_THREAD_LIVE, PMC_RUNNING, 0);
+	drain(&sink);
+	munmap(sink.buf.data, sink.buf.cap);
+}
+
+void agent_counting_start(void)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	atomic_store(&pmc_agent_control.counting, 1);
+	agent_totals_enable();
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (!registry_pin(slot))
+			continue;
+		agent_thread_enable(slot);
+		registry_unpin(&agent_registry, slot);
 	}
 }
 
@@ -130,11 +175,6 @@ void agent_before_exec(void)
 
 void agent_exec_failed(void)
 {
-	_Alignas(8) uint8_t room[6144];
-	struct pmc_frame_buf buf;
-
 	/* Newer than the frames that said "exec"; the rows follow when the threads really end. */
-	pmc_frame_buf_init(&buf, room, sizeof(room));
-	agent_process_frame(&buf, atomic_fetch_add(&agent.snapshot, 1) + 1, PMC_RUNNING, 0);
-	agent_file_append(buf.data, buf.len);
+	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);
 }

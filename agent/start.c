@@ -14,6 +14,7 @@
 #include "agent/probe.h"
 #include "agent/process.h"
 #include "agent/report_exit.h"
+#include "agent/signals.h"
 #include "agent/thread.h"
 
 #include <errno.h>
@@ -26,6 +27,11 @@
 #include <unistd.h>
 
 struct agent agent;
+AGENT_API struct pmc_control pmc_agent_control = {
+	.magic = PMC_CONTROL_MAGIC,
+	.version = PMC_CONTROL_VERSION,
+	.bytes = sizeof(pmc_agent_control),
+};
 
 void agent_identity(uint8_t identity[16])
 {
@@ -72,6 +78,14 @@ static void read_program(int argc, char **argv)
 		to += len;
 		room -= len;
 	}
+}
+
+static const char *host_name(void)
+{
+	struct utsname host;
+	const char *name = uname(&host) == 0 ? pmc_arena_strdup(&agent.arena, host.nodename) : NULL;
+
+	return name ? name : "";
 }
 
 static bool selected(int argc, char **argv)
@@ -162,7 +176,11 @@ static void refuse(const char *variable, const char *value, const char *why)
 {
 	static char off[] = "PMC_JOB=off";
 
+	struct pmc_out out;
+
 	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs on, uncounted)", variable, value, why);
+	pmc_out_to_mem(&out, pmc_agent_control.why, sizeof(pmc_agent_control.why));
+	pmc_outf(&out, "%s=%s: %s", variable, value, why);
 	agent.job_text = off;
 }
 
@@ -215,6 +233,9 @@ static bool join_job(char *const *envp, struct agent_job *job)
 	agent.first = true;
 	agent.owner = agent.pid;
 	agent.owner_ns = agent_pid_namespace();
+	/* A dump that is asked for has a name. */
+	if (!agent.config.out && (agent.config.dump || agent.config.interval))
+		agent.config.out = "pmc-%h-%p.pmc";
 	if (agent.config.out)
 		agent.out = absolute_out(agent.config.out);
 	else
@@ -276,8 +297,9 @@ static bool prepare(int argc, char **argv, char **envp)
 		return false;
 	read_program(argc, argv);
 	agent.rank = find_rank(envp);
+	agent.host = host_name();
 	agent.measured = selected(argc, argv);
-	if (!agent.measured && !agent.first)
+	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
 	if (!plan_events(&job) || !frame_events())
 		return false;
@@ -301,6 +323,26 @@ static bool prepare(int argc, char **argv, char **envp)
 	return true;
 }
 
+/* What pmctl reads from outside. */
+static void publish(void)
+{
+	struct pmc_control *c = &pmc_agent_control;
+
+	c->pid = agent.pid;
+	memcpy(c->identity, agent.identity, 16);
+	c->registry = (uint64_t)(uintptr_t)&agent_registry;
+	for (unsigned g = 0; g <= agent.plan.groups; g++)
+		c->first[g] = (uint16_t)agent.plan.first[g];
+	c->eventset = agent.plan.hash;
+	c->eventset_frame = (uint64_t)(uintptr_t)agent.eventset_frame;
+	c->eventset_bytes = agent.eventset_bytes;
+	c->exe = (uint64_t)(uintptr_t)agent.exe;
+	c->cmdline = (uint64_t)(uintptr_t)agent.cmdline;
+	c->counting = agent.config.start && !agent.config.delay;
+	if (!c->counting)
+		agent_note(NOTE_NO_COUNTING);
+}
+
 void agent_start(int argc, char **argv, char **envp)
 {
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
@@ -312,16 +354,19 @@ void agent_start(int argc, char **argv, char **envp)
 	agent_hooks_init();
 	agent.pid = (pid_t)syscall(SYS_getpid);
 	agent.start_ns = start;
-	atomic_store(&agent.snapshot, AGENT_HEADER_SNAPSHOT);
+	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
 	if (!prepare(argc, argv, envp))
 		goto out;
+	publish();
 	agent.pre_cpu_ns =
 		cpu_ns > agent.reported.process_cpu_ns ? cpu_ns - agent.reported.process_cpu_ns : 0;
 	if (agent.measured && agent.first)
 		agent_totals_open();
 	if (agent.again && agent.inherit != PMC_INHERIT_OFF)
 		agent_note(NOTE_OWN_EXEC);
-	atomic_store(&agent.state, AGENT_ON);
+	agent_publish_process();
+	agent_signals_init();
+	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
 	/* CPU time: the first perf event of an idle system waits for milliseconds. */
 	agent_self_add(pmc_process_cpu_ns() - cpu_ns);
 	if (agent.measured)

@@ -12,8 +12,10 @@
 #include "agent/file.h"
 #include "agent/note.h"
 #include "agent/probe.h"
+#include "agent/totals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/prctl.h>
 #include <pthread.h>
@@ -36,10 +38,42 @@ static void at_thread_end(void *arg)
 		errno = saved;
 		return;
 	}
-	if (agent_self && atomic_load(&agent.state) == AGENT_ON)
+	if (agent_self && atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
 		agent_thread_end(agent_self, PMC_THREAD_EXITED);
 	agent_self = NULL;
 	errno = saved;
+}
+
+static void fds_gone(const int *fds, unsigned n)
+{
+	agent_fds_mark(fds, n, false);
+	agent_fds_give(n);
+}
+
+bool agent_thread_move_fd(int fd)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+	int moved, *place = NULL;
+
+	for (uint32_t i = 0; i < high && !place; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+		int *fds = slot_fds(&agent_registry, slot);
+
+		for (unsigned k = 0; k < slot->n_fds && !place; k++)
+			place = fds[k] == fd ? &fds[k] : NULL;
+	}
+	if (!place)
+		place = agent_totals_find(fd);
+	if (!place)
+		return false;
+	moved = agent_fds_window_open();
+	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
+	agent_fds_window_close();
+	/* Without a number to spare the count is lost, not the host's call. */
+	agent_fds_mark(&moved, 1, true);
+	agent_fds_mark(&fd, 1, false);
+	*place = moved >= 0 ? moved : -1;
+	return true;
 }
 
 int agent_threads_init(void)
@@ -48,7 +82,7 @@ int agent_threads_init(void)
 
 	if (error)
 		return error;
-	registry_on_close = agent_fds_give;
+	registry_on_close = fds_gone;
 	return registry_init(&agent_registry, agent.plan.groups, agent.plan.opened,
 			     REGISTRY_CAPACITY);
 }
@@ -99,6 +133,7 @@ static void open_groups(struct slot *slot)
 		error = error ? error : failed;
 	}
 	agent_fds_window_close();
+	agent_fds_mark(fds, plan->opened, true);
 	if (error) {
 		slot->reason = (uint32_t)-error;
 		agent_note(NOTE_THREAD_OPEN);
@@ -106,7 +141,7 @@ static void open_groups(struct slot *slot)
 }
 
 /* All at once and last: our own work stays out of the counts. */
-static void enable_groups(struct slot *slot)
+void agent_thread_enable(struct slot *slot)
 {
 	const int *fds = slot_fds(&agent_registry, slot);
 
@@ -126,14 +161,16 @@ void agent_thread_begin(struct slot *slot)
 	slot->start_ns = start;
 	name_now(slot->name);
 	pthread_setspecific(key, slot);
-	atomic_fetch_add_explicit(&agent.seen, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	open_groups(slot);
 	if (!slot->reason)
-		atomic_fetch_add_explicit(&agent.counted, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&pmc_agent_control.counted, 1, memory_order_relaxed);
 	registry_live(slot);
 	agent_self_add(agent_self_clock() - cpu_ns);
 	errno = saved;
-	enable_groups(slot);
+	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
+	if (atomic_load_explicit(&pmc_agent_control.counting, memory_order_relaxed))
+		agent_thread_enable(slot);
 }
 
 void agent_thread_main(void)
@@ -157,7 +194,7 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 	name_now(slot->name);
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	agent_file_begin();
-	agent_row(&buf, slot, atomic_fetch_add(&agent.snapshot, 1) + 1, true, state);
+	agent_row(&buf, slot, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, true, state);
 	agent_file_append(buf.data, buf.len);
 	registry_ended(&agent_registry, slot->tid);
 	registry_release(&agent_registry, slot);

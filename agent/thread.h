@@ -23,15 +23,20 @@ int agent_threads_init(void);
 struct slot *agent_thread_reserve(void);
 /* First thing in a new thread: its groups, its tid, LIVE. */
 void agent_thread_begin(struct slot *slot);
+void agent_thread_enable(struct slot *slot);
+/* The host is about to take this number: the group descriptor there gets another. False: it is
+ * none of ours. */
+bool agent_thread_move_fd(int fd);
 /* Last thing: its final row. */
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
 /* The main thread of a process image, or the one that called fork. */
 void agent_thread_main(void);
 
-/* The readings of all groups of a plan into the frame being built, which needs the room of a row
- * behind it. *reason: why descriptors are -1; set to the first error if it was 0. */
-void agent_groups_frame(struct pmc_frame_buf *buf, const struct pmc_plan *plan, const int *fds,
-			const uint64_t *ids, uint32_t *reason);
+/* The readings of groups into the frame being built, which needs the room of a row behind it.
+ * base: as slot_base. *reason: why descriptors are -1; set to the first error if it was 0. */
+void agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups, const uint16_t *first,
+			const int *fds, const uint64_t *ids, const uint64_t *base,
+			uint32_t *reason);
 /* Appends a row to buf. The caller owns the slot or has it pinned. own: the calling thread. */
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       enum pmc_thread_state state);

@@ -17,27 +17,34 @@
 #include <errno.h>
 #include <string.h>
 
-static int open_all(struct agent_totals *totals, const struct pmc_plan *plan,
-		    enum pmc_group_kind kind, bool plain)
+/* What the groups count; NULL: there are none. */
+static const struct pmc_plan *plan;
+
+static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
+		    enum pmc_group_kind kind)
 {
 	int move_to, error = 0;
 
-	for (unsigned i = 0; i < AGENT_MAX_FDS; i++)
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		totals->fds[i] = -1;
-	if (!agent_fds_take(plan->opened))
+	if (!agent_fds_take(what->opened))
 		return -EMFILE;
 	move_to = agent_fds_window_open();
-	for (unsigned g = 0; g < plan->groups && !error; g++)
-		error = pmc_group_open(plan, g, kind, 0, -1, move_to, totals->fds + plan->first[g],
+	for (unsigned g = 0; g < what->groups && !error; g++)
+		error = pmc_group_open(what, g, kind, 0, -1, move_to, totals->fds + what->first[g],
 				       &totals->ids[g]);
 	agent_fds_window_close();
 	if (error) {
-		pmc_group_close(totals->fds, plan->opened);
-		agent_fds_give(plan->opened);
+		pmc_group_close(totals->fds, what->opened);
+		agent_fds_give(what->opened);
 		return error;
 	}
-	totals->plan = plan;
-	totals->flags = plain ? PMC_TOTAL_WITH_FORKS : 0;
+	totals->groups = what->groups;
+	totals->flags = kind == PMC_GROUP_PLAIN ? PMC_TOTAL_WITH_FORKS : 0;
+	totals->eventset = what->hash;
+	for (unsigned g = 0; g <= what->groups; g++)
+		totals->first[g] = (uint16_t)what->first[g];
+	agent_fds_mark(totals->fds, what->opened, true);
 	return 0;
 }
 
@@ -51,74 +58,104 @@ static enum pmc_inherit resolve(enum pmc_inherit asked)
 	return agent.plan.hardware ? PMC_INHERIT_CLOCK : PMC_INHERIT_FULL;
 }
 
+static const struct pmc_plan *choose(void)
+{
+	agent.inherit = agent_perf_allowed() ? resolve(agent.config.inherit) : PMC_INHERIT_OFF;
+	if (agent.inherit == PMC_INHERIT_FULL && agent.plan.opened == 0)
+		agent.inherit = PMC_INHERIT_CLOCK;
+	if (agent.inherit == PMC_INHERIT_FULL)
+		return &agent.plan;
+	if (agent.inherit == PMC_INHERIT_CLOCK &&
+	    pmc_plan_clock(&agent.arena, &agent.clock_plan) == 0)
+		return &agent.clock_plan;
+	return NULL;
+}
+
 void agent_totals_open(void)
 {
-	const struct pmc_plan *plan = &agent.plan;
+	struct pmc_control_totals *threads = &pmc_agent_control.threads;
+	struct pmc_control_totals *execs = &pmc_agent_control.execs;
+	const struct pmc_plan *exec_plan;
 	int error;
 
-	agent.inherit = resolve(agent.config.inherit);
-	if (agent.inherit == PMC_INHERIT_FULL && plan->opened == 0)
-		agent.inherit = PMC_INHERIT_CLOCK;
-	if (!agent_perf_allowed())
-		agent.inherit = PMC_INHERIT_OFF;
-	if (agent.inherit == PMC_INHERIT_OFF)
+	plan = choose();
+	if (!plan)
 		return;
-	if (agent.inherit == PMC_INHERIT_CLOCK) {
-		if (pmc_plan_clock(&agent.arena, &agent.clock_plan) != 0)
-			return;
-		plan = &agent.clock_plan;
-	}
-	error = open_all(&agent.threads, plan, PMC_GROUP_THREADS, false);
+	/* Without agents in descendants no counter of theirs is taken twice. */
+	exec_plan = !agent.config.follow && agent.plan.opened ? &agent.plan : plan;
+	error = open_all(threads, plan, PMC_GROUP_THREADS);
 	if (error == -EINVAL) {
-		error = open_all(&agent.threads, plan, PMC_GROUP_PLAIN, true);
+		error = open_all(threads, plan, PMC_GROUP_PLAIN);
 		if (!error)
 			agent_note(NOTE_INHERIT_FORKS);
 	}
 	if (!error)
-		error = open_all(&agent.execs, plan, PMC_GROUP_EXEC, false);
+		error = open_all(execs, exec_plan, PMC_GROUP_EXEC);
 	if (error)
 		agent_note(NOTE_INHERIT_OPEN);
-	for (unsigned g = 0; agent.threads.plan && g < plan->groups; g++)
-		pmc_group_enable(agent.threads.fds[plan->first[g]]);
+	if (pmc_agent_control.counting)
+		agent_totals_enable();
 }
 
-static void one_frame(struct pmc_frame_buf *buf, const struct agent_totals *totals,
+void agent_totals_enable(void)
+{
+	const struct pmc_control_totals *threads = &pmc_agent_control.threads;
+
+	for (unsigned g = 0; g < threads->groups; g++)
+		pmc_group_enable(threads->fds[threads->first[g]]);
+}
+
+int *agent_totals_find(int fd)
+{
+	struct pmc_control_totals *both[] = { &pmc_agent_control.threads,
+					      &pmc_agent_control.execs };
+
+	for (unsigned t = 0; t < 2; t++)
+		for (unsigned i = 0; i < both[t]->first[both[t]->groups]; i++)
+			if (both[t]->fds[i] == fd)
+				return &both[t]->fds[i];
+	return NULL;
+}
+
+static void one_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
 		      enum pmc_total_kind kind, uint64_t snapshot)
 {
-	const struct pmc_plan *plan = totals->plan;
-	struct pmc_total_fixed fixed = { .kind = (uint8_t)kind };
+	struct pmc_total_fixed fixed = {
+		.kind = (uint8_t)kind,
+		.flags = (uint8_t)totals->flags,
+		.n_groups = (uint16_t)totals->groups,
+		.time_ns = pmc_now_ns(),
+		.eventset = totals->eventset,
+	};
 	uint32_t reason = 0;
 
-	if (!plan)
+	if (totals->groups == 0)
 		return;
-	fixed.flags = (uint8_t)totals->flags;
-	fixed.n_groups = (uint16_t)plan->groups;
-	fixed.time_ns = pmc_now_ns();
-	fixed.eventset = plan->hash;
 	pmc_frame_begin(buf, PMC_FRAME_TOTAL, agent.identity, snapshot, &fixed, sizeof(fixed));
-	agent_groups_frame(buf, plan, totals->fds, totals->ids, &reason);
+	agent_groups_frame(buf, totals->groups, totals->first, totals->fds, totals->ids,
+			   totals->base, &reason);
 	pmc_frame_end(buf);
 }
 
 void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
-	one_frame(buf, &agent.threads, PMC_TOTAL_THREADS, snapshot);
-	one_frame(buf, &agent.execs, PMC_TOTAL_EXEC, snapshot);
+	one_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
+	one_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
 	if (agent.clock_plan.hash)
 		pmc_plan_frame(&agent.clock_plan, buf);
 }
 
-static void forget(struct agent_totals *totals)
+static void forget(struct pmc_control_totals *totals)
 {
-	if (totals->plan)
-		pmc_group_close(totals->fds, totals->plan->opened);
-	totals->plan = NULL;
+	if (totals->groups)
+		pmc_group_close(totals->fds, totals->first[totals->groups]);
+	totals->groups = 0;
 }
 
 void agent_totals_forget(void)
 {
-	forget(&agent.threads);
-	forget(&agent.execs);
+	forget(&pmc_agent_control.threads);
+	forget(&pmc_agent_control.execs);
 	agent.clock_plan.hash = 0;
 	agent.inherit = PMC_INHERIT_OFF;
 }

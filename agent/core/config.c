@@ -4,8 +4,59 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <string.h>
 #include <strings.h>
+
+static const struct {
+	const char *name;
+	int number;
+} signals[] = {
+	{ "HUP", SIGHUP },   { "INT", SIGINT },	      { "QUIT", SIGQUIT },     { "ILL", SIGILL },
+	{ "TRAP", SIGTRAP }, { "ABRT", SIGABRT },     { "BUS", SIGBUS },       { "FPE", SIGFPE },
+	{ "KILL", SIGKILL }, { "USR1", SIGUSR1 },     { "SEGV", SIGSEGV },     { "USR2", SIGUSR2 },
+	{ "PIPE", SIGPIPE }, { "ALRM", SIGALRM },     { "TERM", SIGTERM },     { "CHLD", SIGCHLD },
+	{ "CONT", SIGCONT }, { "STOP", SIGSTOP },     { "TSTP", SIGTSTP },     { "TTIN", SIGTTIN },
+	{ "TTOU", SIGTTOU }, { "URG", SIGURG },	      { "XCPU", SIGXCPU },     { "XFSZ", SIGXFSZ },
+	{ "PROF", SIGPROF }, { "VTALRM", SIGVTALRM }, { "WINCH", SIGWINCH },   { "IO", SIGIO },
+	{ "PWR", SIGPWR },   { "SYS", SIGSYS },	      { "STKFLT", SIGSTKFLT },
+};
+
+/* A small number at the end of a string; -1 if it is anything else. */
+static int number(const char *text)
+{
+	int value = 0;
+
+	if (!*text)
+		return -1;
+	for (; *text >= '0' && *text <= '9' && value < 1000; text++)
+		value = value * 10 + (*text - '0');
+	return *text ? -1 : value;
+}
+
+int pmc_signal_number(const char *text)
+{
+	int value = number(text);
+
+	if (value < 0) {
+		if (strncmp(text, "SIG", 3) == 0)
+			text += 3;
+		for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+			if (strcmp(text, signals[i].name) == 0)
+				return signals[i].number;
+		if (strncmp(text, "RTMIN", 5) == 0)
+			value = text[5] == '+' ? number(text + 6) : text[5] == '\0' ? 0 : -1;
+		else if (strncmp(text, "RTMAX", 5) == 0)
+			value = text[5] == '-' ? number(text + 6) : text[5] == '\0' ? 0 : -1;
+		if (value < 0)
+			return -EINVAL;
+		value = strncmp(text, "RTMIN", 5) == 0 ? SIGRTMIN + value : SIGRTMAX - value;
+		return value >= SIGRTMIN && value <= SIGRTMAX ? value : -EINVAL;
+	}
+	/* 32 and 33 are the C library's own. */
+	return value >= 1 && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN) ? value :
+										      -EINVAL;
+}
 
 const struct pmc_knob pmc_knobs[] = {
 #define X(field, type, env, flag, letter, def, values, help)                                       \
@@ -66,6 +117,85 @@ static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+static int parse_SWITCH(const char *value, pmc_config_SWITCH *to)
+{
+	static const char *const names[] = { "off", "on" };
+	int which = choice(value, names, 2);
+
+	if (which < 0)
+		return which;
+	*to = which == 1;
+	return 0;
+}
+
+/* Digits, perhaps with a fraction, and a unit: 250ms, 1.5s, 2m. A bare 0 needs none. */
+static int parse_TIME(const char *value, pmc_config_TIME *to)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "ns", 1 },
+		      { "us", 1000 },
+		      { "ms", 1000000 },
+		      { "s", 1000000000 },
+		      { "m", 60000000000u } };
+	uint64_t whole = 0, part = 0, scale = 1;
+	const char *p = value;
+
+	for (; *p >= '0' && *p <= '9' && whole < 1000000000; p++)
+		whole = whole * 10 + (uint64_t)(*p - '0');
+	if (p == value)
+		return -EINVAL;
+	if (*p == '.')
+		for (p++; *p >= '0' && *p <= '9' && scale < 1000000000; p++, scale *= 10)
+			part = part * 10 + (uint64_t)(*p - '0');
+	if (!*p && whole == 0 && part == 0) {
+		*to = 0;
+		return 0;
+	}
+	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(p, units[i].name) != 0)
+			continue;
+		if (whole > UINT64_MAX / 2 / units[i].ns)
+			return -EINVAL;
+		*to = whole * units[i].ns + part * units[i].ns / scale;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_INTERVAL(const char *value, pmc_config_INTERVAL *to)
+{
+	uint64_t ns;
+
+	if (parse_TIME(value, &ns) != 0 || ns < 1000000)
+		return -EINVAL;
+	*to = ns;
+	return 0;
+}
+
+static int parse_SIGNAL(const char *value, pmc_config_SIGNAL *to)
+{
+	int signo = pmc_signal_number(value);
+
+	switch (signo) {
+	case SIGKILL:
+	case SIGSTOP:
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGSYS:
+	case SIGABRT:
+		return -EINVAL;
+	}
+	if (signo < 0)
+		return signo;
+	*to = signo;
+	return 0;
 }
 
 int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value)

@@ -12,6 +12,7 @@
 #include <pmc/dump.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum pmc_report_kind {
 	PMC_REPORT_AUTO,
@@ -30,6 +31,10 @@ typedef const char *pmc_config_TEXT;
 typedef enum pmc_inherit pmc_config_INHERIT;
 typedef struct pmc_config_report pmc_config_REPORT;
 typedef enum pmc_log_level pmc_config_LOG;
+typedef bool pmc_config_SWITCH;
+typedef uint64_t pmc_config_TIME;     /* ns */
+typedef uint64_t pmc_config_INTERVAL; /* ns; 0: none */
+typedef int pmc_config_SIGNAL;        /* 0: none */
 
 struct pmc_config {
 #define X(field, type, env, flag, letter, def, values, help) pmc_config_##type field;
@@ -58,6 +63,8 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value);
 /* The value of a variable in envp, NULL if unset. */
 const char *pmc_env(char *const *envp, const char *name);
+/* USR2, SIGUSR2, RTMIN+3, RTMAX-1 or 12 to a number; -EINVAL. */
+int pmc_signal_number(const char *text);
 /* fnmatch of name against any of the comma-separated globs. */
 bool pmc_glob_list(const char *globs, const char *name);
 

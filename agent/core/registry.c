@@ -9,11 +9,12 @@
 
 #define CACHE_LINE 64u
 
-void (*registry_on_close)(unsigned n_fds);
+void (*registry_on_close)(const int *fds, unsigned n_fds);
 
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity)
 {
-	size_t bytes = sizeof(struct slot) + n_groups * sizeof(uint64_t) + n_fds * sizeof(int);
+	size_t bytes = sizeof(struct slot) + (3 * n_groups + n_fds) * sizeof(uint64_t) +
+		       n_fds * sizeof(int);
 	void *map;
 
 	memset(registry, 0, sizeof(*registry));
@@ -46,14 +47,19 @@ uint64_t *slot_ids(struct slot *slot)
 	return slot->data;
 }
 
+uint64_t *slot_base(const struct registry *registry, struct slot *slot)
+{
+	return slot->data + registry->n_groups;
+}
+
 int *slot_fds(const struct registry *registry, struct slot *slot)
 {
-	return (int *)(void *)(slot->data + registry->n_groups);
+	return (int *)(void *)(slot->data + 3 * registry->n_groups + registry->n_fds);
 }
 
 static struct slot *pop(struct registry *registry)
 {
-	uint64_t top = atomic_load_explicit(&registry->free, memory_order_acquire);
+	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_acquire);
 
 	while ((uint32_t)top) {
 		struct slot *slot = registry_slot(registry, (uint32_t)top - 1);
@@ -61,7 +67,7 @@ static struct slot *pop(struct registry *registry)
 		uint64_t next = atomic_load_explicit(&slot->next_free, memory_order_relaxed) |
 				((top >> 32) + 1) << 32;
 
-		if (atomic_compare_exchange_weak_explicit(&registry->free, &top, next,
+		if (atomic_compare_exchange_weak_explicit(&registry->vacant, &top, next,
 							  memory_order_acq_rel,
 							  memory_order_acquire))
 			return slot;
@@ -73,13 +79,13 @@ static void push(struct registry *registry, struct slot *slot)
 {
 	uint32_t index =
 		(uint32_t)((size_t)((char *)slot - registry->slots) / registry->slot_bytes);
-	uint64_t top = atomic_load_explicit(&registry->free, memory_order_relaxed), next;
+	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_relaxed), next;
 
 	do {
 		atomic_store_explicit(&slot->next_free, (uint32_t)top, memory_order_relaxed);
 		next = (index + 1) | ((top >> 32) + 1) << 32;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&registry->free, &top, next, memory_order_release, memory_order_relaxed));
+		&registry->vacant, &top, next, memory_order_release, memory_order_relaxed));
 }
 
 static struct slot *fresh(struct registry *registry)
@@ -121,20 +127,28 @@ void registry_close(struct slot *slot)
 	atomic_fetch_add_explicit(&slot->word, SLOT_CLOSING - SLOT_LIVE, memory_order_acq_rel);
 }
 
+static void close_all(struct registry *registry, struct slot *slot)
+{
+	int *fds = slot_fds(registry, slot);
+
+	if (!slot->n_fds)
+		return;
+	if (registry_on_close)
+		registry_on_close(fds, slot->n_fds);
+	pmc_group_close(fds, slot->n_fds);
+	slot->n_fds = 0;
+}
+
 void registry_close_fds(struct registry *registry, struct slot *slot)
 {
 	/* CLOSING without readers: nobody can come to read any more. */
 	if (atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING)
-		pmc_group_close(slot_fds(registry, slot), registry->n_fds);
+		close_all(registry, slot);
 }
 
 static void recycle(struct registry *registry, struct slot *slot)
 {
-	unsigned n = slot->n_fds;
-
-	pmc_group_close(slot_fds(registry, slot), registry->n_fds);
-	if (n && registry_on_close)
-		registry_on_close(n);
+	close_all(registry, slot);
 	atomic_fetch_sub_explicit(&registry->live, 1, memory_order_relaxed);
 	push(registry, slot);
 }

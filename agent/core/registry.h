@@ -39,7 +39,8 @@ struct slot {
 	} start;
 	void *arg;
 	char name[16];
-	uint64_t data[]; /* ids of the groups' leaders, then the descriptors as int */
+	/* Ids of the groups' leaders; what to subtract (see slot_base); the descriptors as int. */
+	uint64_t data[];
 };
 
 struct registry {
@@ -48,7 +49,7 @@ struct registry {
 	unsigned n_groups, n_fds;
 	uint32_t capacity;
 	_Atomic uint32_t high; /* slots ever used */
-	_Atomic uint64_t free; /* tag << 32 | index + 1 */
+	_Atomic uint64_t vacant; /* tag << 32 | index + 1 */
 	_Atomic uint32_t live; /* RESERVED and LIVE slots */
 	_Atomic uint32_t recent_at;
 	_Atomic uint32_t recent[256]; /* tids that ended last: still in /proc for a moment */
@@ -75,6 +76,9 @@ bool registry_pin(struct slot *slot);
 void registry_unpin(struct registry *registry, struct slot *slot);
 
 uint64_t *slot_ids(struct slot *slot);
+/* A reset sets no counter to 0 (the kernel would keep the times): it notes what they say, and
+ * rows are the difference. Time enabled and time running of each group, then each value. */
+uint64_t *slot_base(const struct registry *registry, struct slot *slot);
 int *slot_fds(const struct registry *registry, struct slot *slot);
 
 static inline struct slot *registry_slot(const struct registry *registry, uint32_t index)
@@ -85,7 +89,8 @@ static inline struct slot *registry_slot(const struct registry *registry, uint32
 void registry_ended(struct registry *registry, uint32_t tid);
 bool registry_ended_lately(const struct registry *registry, uint32_t tid);
 
-/* Called with the number of descriptors a freed slot gave back. */
-extern void (*registry_on_close)(unsigned n_fds);
+/* Called with the descriptors of a slot just before they are closed (some may be -1), and with
+ * how many of its share the slot had taken. */
+extern void (*registry_on_close)(const int *fds, unsigned n_fds);
 
 #endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_limit.c - the host's own descriptor limit. Overrides: getrlimit getrlimit64 setrlimit
+ * setrlimit64 prlimit prlimit64.
+ *
+ * While a thread of ours opens its groups the soft limit is raised for a moment: no call of the
+ * host sees or changes it then. Other limits pass.
+ */
+#include "agent/hooks.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* On 64-bit systems struct rlimit is struct rlimit64, and the calls are one. */
+_Static_assert(sizeof(rlim_t) == 8, "rlim_t has 64 bits");
+
+struct call {
+	int pid;
+	unsigned resource;
+	const struct rlimit *new;
+	struct rlimit *old;
+};
+
+static bool run(void *arg)
+{
+	const struct call *c = arg;
+
+	return syscall(SYS_prlimit64, c->pid, c->resource, c->new, c->old) == 0;
+}
+
+static int limit(int pid, unsigned resource, const struct rlimit *new, struct rlimit *old)
+{
+	struct call c = { pid, resource, new, old };
+
+	if (resource != RLIMIT_NOFILE || (pid != 0 && pid != agent.pid) ||
+	    agent_where() != AGENT_HERE)
+		return run(&c) ? 0 : -1;
+	return agent_fds_limit(run, &c);
+}
+
+#ifdef __GLIBC__
+#define RESOURCE __rlimit_resource_t
+#else
+#define RESOURCE int
+#endif
+
+AGENT_API int getrlimit(RESOURCE resource, struct rlimit *rlimit)
+{
+	return limit(0, (unsigned)resource, NULL, rlimit);
+}
+
+AGENT_API int setrlimit(RESOURCE resource, const struct rlimit *rlimit)
+{
+	return limit(0, (unsigned)resource, rlimit, NULL);
+}
+
+AGENT_API int prlimit(pid_t pid, RESOURCE resource, const struct rlimit *new, struct rlimit *old)
+{
+	return limit(pid, (unsigned)resource, new, old);
+}
+
+#ifdef __GLIBC__
+AGENT_API int getrlimit64(RESOURCE resource, struct rlimit64 *rlimit)
+{
+	return limit(0, (unsigned)resource, NULL, (struct rlimit *)(void *)rlimit);
+}
+
+AGENT_API int setrlimit64(RESOURCE resource, const struct rlimit64 *rlimit)
+{
+	return limit(0, (unsigned)resource, (const struct rlimit *)(const void *)rlimit, NULL);
+}
+
+AGENT_API int prlimit64(pid_t pid, RESOURCE resource, const struct rlimit64 *new,
+			struct rlimit64 *old)
+{
+	return limit(pid, (unsigned)resource, (const struct rlimit *)(const void *)new,
+		     (struct rlimit *)(void *)old);
+}
+#endif
