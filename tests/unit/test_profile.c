@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* test_profile.c - the profile: the newest holds, counts are judged honestly, in any order. */
+/* test_profile.c - the profile: the newest holds, counts are judged honestly. */
 #include "agent/core/profile.h"
 #include "tests/unit/dump_build.h"
-#include "tests/unit/random_dump.h"
 
 #include <errno.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
 
 static struct pmc_profile profile;
 
@@ -364,162 +366,6 @@ static void what_does_not_parse_is_damage(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* ---- in any order, any number of times ---------------------------------------------------*/
-static uint64_t digest_u64(uint64_t digest, uint64_t value)
-{
-	return (digest ^ value) * 0x100000001b3ull + (digest >> 29);
-}
-
-static uint64_t digest_of(const struct pmc_profile *p)
-{
-	uint64_t digest = digest_u64(p->n_processes, p->n_threads);
-
-	for (uint64_t i = 0; i < p->n_processes; i++) {
-		const struct pmc_p_process *process = p->processes[i];
-
-		digest = digest_u64(digest, process->identity[0] << 8 | process->snapshot);
-		digest = digest_u64(digest, process->fixed.time_ns);
-		digest = digest_u64(digest, process->attributed_cpu_ns);
-		for (unsigned n = 0; n < process->n_notes; n++)
-			digest = digest_u64(digest, process->notes[n]->fixed.count);
-	}
-	for (uint64_t i = 0; i < p->n_threads; i++) {
-		digest = digest_u64(digest, p->threads[i]->fixed.seq);
-		digest = digest_u64(digest, p->threads[i]->snapshot);
-		digest = digest_u64(digest, p->threads[i]->fixed.cpu_ns);
-	}
-	return digest;
-}
-
-static void order_does_not_matter(void **state)
-{
-	(void)state;
-	for (unsigned round = 0; round < 200; round++) {
-		struct dump dump = random_dump(1 + below(80));
-		struct pmc_frame frames[80], frame;
-		unsigned n = 0;
-		struct pmc_scan scan = { .data = dump.data, .len = dump.len };
-		uint64_t want, good;
-
-		while (pmc_scan_next(&scan, &frame))
-			frames[n++] = frame;
-		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-		assert_int_equal(pmc_profile_add_buffer(&profile, dump.data, dump.len), 0);
-		good = profile.frames;
-		assert_int_equal(pmc_profile_finish(&profile), 0);
-		want = digest_of(&profile);
-		assert_true(good <= n);
-		pmc_profile_free(&profile);
-
-		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-		for (unsigned i = 0; i < 3 * n; i++) /* some come twice, some later */
-			assert_int_equal(pmc_profile_add(&profile, &frames[below(n)]), 0);
-		for (unsigned i = n; i > 0; i--)
-			assert_int_equal(pmc_profile_add(&profile, &frames[i - 1]), 0);
-		assert_int_equal(pmc_profile_finish(&profile), 0);
-		assert_true(digest_of(&profile) == want);
-		pmc_profile_free(&profile);
-
-		int fd = memfd_create("dump", MFD_CLOEXEC);
-
-		assert_int_equal(write(fd, dump.data, dump.len), dump.len);
-		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-		assert_int_equal(pmc_profile_add_fd(&profile, fd), 0);
-		assert_int_equal(pmc_profile_finish(&profile), 0);
-		assert_true(digest_of(&profile) == want);
-		pmc_profile_free(&profile);
-		close(fd);
-		dump_free(&dump);
-	}
-}
-
-static void sets_may_come_last(void **state)
-{
-	(void)state;
-	struct thread_row row = { .identity = 1, .n = 1, .values = { 77 }, .cpu_ns = 1 };
-	size_t start;
-
-	build_start();
-	row.set = one_event();
-	start = build.len;
-	build_row(row);
-	one_event();
-	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-	assert_int_equal(pmc_profile_add_buffer(&profile, build.data + start, build.len - start),
-			 0);
-	assert_int_equal(pmc_profile_finish(&profile), 0);
-	assert_non_null(profile.threads[0]->counts);
-	assert_int_equal(pmc_count_value(count_of(0)), 77);
-	pmc_profile_free(&profile);
-}
-
-/* Memory follows the number of threads, not of snapshots. */
-static void snapshots_do_not_pile_up(void **state)
-{
-	(void)state;
-	size_t used = 0;
-	static const struct ev event = { .name = "cycles" };
-
-	build_start();
-	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-	uint64_t set = build_set(&event, 1, 1);
-
-	for (uint64_t snapshot = 1; snapshot <= 3000; snapshot++) {
-		for (uint64_t seq = 0; seq < 50; seq++)
-			build_row((struct thread_row){ .identity = 1,
-						       .snapshot = snapshot,
-						       .seq = seq,
-						       .set = set,
-						       .n = 1,
-						       .values = { snapshot } });
-		assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
-		build_start();
-		if (snapshot == 10) {
-			/* What is mapped now shall do for the rest. */
-			used = profile.arena.used;
-			assert_true(used > 0);
-		}
-	}
-	assert_int_equal(profile.arena.used, used);
-	assert_int_equal(pmc_profile_finish(&profile), 0);
-	assert_int_equal(profile.n_threads, 50);
-	assert_int_equal(pmc_count_value(count_of(0)), 3000);
-	pmc_profile_free(&profile);
-}
-
-static void noise_is_survived(void **state)
-{
-	(void)state;
-	for (unsigned round = 0; round < 300; round++) {
-		struct dump dump = random_dump(30);
-		struct pmc_scan scan = { .data = dump.data, .len = dump.len };
-		struct pmc_frame frame;
-
-		/* Frames whose hash is right and whose inside is not. */
-		while (pmc_scan_next(&scan, &frame)) {
-			uint8_t *bytes = dump.data + (frame.bytes - dump.data);
-			struct pmc_frame_head head = frame.head;
-
-			for (unsigned hits = below(4); hits && head.size > 48; hits--)
-				bytes[48 + below(head.size - 48)] = (uint8_t)(rnd() >> below(8));
-			if (below(4) == 0)
-				memcpy(bytes + 18, &(uint16_t){ (uint16_t)(8 * below(12)) }, 2);
-			memcpy(&head, bytes, sizeof(head));
-			if (head.fixed <= head.size - 48)
-				reseal(bytes, 1, (uint8_t)(1 + below(6)));
-		}
-		assert_int_equal(
-			pmc_profile_init(&profile,
-					 &(struct pmc_profile_options){ .timeline = round % 2 }),
-			0);
-		assert_int_equal(pmc_profile_add_buffer(&profile, dump.data, dump.len), 0);
-		assert_int_equal(pmc_profile_finish(&profile), 0);
-		pmc_profile_free(&profile);
-		dump_free(&dump);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,12 +379,7 @@ int main(void)
 		cmocka_unit_test(one_job_alone),
 		cmocka_unit_test(sites_are_resolved),
 		cmocka_unit_test(what_does_not_parse_is_damage),
-		cmocka_unit_test(order_does_not_matter),
-		cmocka_unit_test(sets_may_come_last),
-		cmocka_unit_test(snapshots_do_not_pile_up),
-		cmocka_unit_test(noise_is_survived),
 	};
 
-	seed_from_environment();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_try.h - merges of dumps in memory, and a naive one to compare them with. */
+#ifndef PMC_TESTS_MERGE_TRY_H
+#define PMC_TESTS_MERGE_TRY_H
+
+#include "tests/unit/random_dump.h"
+#include "tools/merge.h"
+#include "tools/merge_sort.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const struct merge_options plain;
+
+static inline int memory_file(const struct dump *dump)
+{
+	int fd = memfd_create("dump", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, dump->data, dump->len), dump->len);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static inline struct dump read_back(int fd)
+{
+	struct dump dump = { NULL, 0 };
+	off_t len = lseek(fd, 0, SEEK_END);
+
+	assert_true(len >= 0);
+	dump.data = malloc((size_t)len + 1);
+	assert_non_null(dump.data);
+	assert_int_equal(pread(fd, dump.data, (size_t)len, 0), len);
+	dump.len = (size_t)len;
+	close(fd);
+	return dump;
+}
+
+/* The merge of n dumps; *damaged gets the number of damaged frames if given. */
+static inline struct dump merged(const struct merge_options *options, const struct dump *dumps,
+				 unsigned n, uint64_t *damaged)
+{
+	int out = memfd_create("out", MFD_CLOEXEC);
+	struct merge *merge;
+
+	assert_int_equal(merge_new(&merge, options), 0);
+	if (damaged)
+		*damaged = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct merge_input seen;
+		int fd = memory_file(&dumps[i]);
+
+		assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
+		assert_int_equal(seen.bytes, dumps[i].len);
+		if (damaged)
+			*damaged += seen.damaged;
+		close(fd);
+	}
+	assert_int_equal(merge_write(merge, out), 0);
+	merge_free(merge);
+	return read_back(out);
+}
+
+static inline struct dump merged2(const struct merge_options *options, const struct dump *a,
+				  const struct dump *b)
+{
+	const struct dump both[2] = { *a, *b };
+
+	return merged(options, both, 2, NULL);
+}
+
+static inline void check_same(const struct dump *a, const struct dump *b)
+{
+	assert_int_equal(a->len, b->len);
+	if (a->len)
+		assert_memory_equal(a->data, b->data, a->len);
+}
+
+/* ---- a reference: all frames in an array, qsort, neighbours compared -------------------- */
+static inline int by_order(const void *a, const void *b)
+{
+	const struct merge_frame *frame_a = a, *frame_b = b;
+	int order = pmc_frame_order(&frame_a->head, &frame_b->head);
+
+	if (order)
+		return order;
+	if (frame_a->head.size != frame_b->head.size)
+		return frame_a->head.size < frame_b->head.size ? -1 : 1;
+	return memcmp(frame_a->bytes, frame_b->bytes, frame_a->head.size);
+}
+
+static inline struct merge_frame *frames_of(const struct dump *dumps, unsigned n, size_t *count)
+{
+	struct merge_frame *frames = NULL;
+	struct pmc_frame frame;
+
+	*count = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct pmc_scan scan = { .data = dumps[i].data, .len = dumps[i].len };
+
+		while (pmc_scan_next(&scan, &frame)) {
+			frames = realloc(frames, (*count + 1) * sizeof(*frames));
+			assert_non_null(frames);
+			frames[*count].head = frame.head;
+			frames[(*count)++].bytes = frame.bytes;
+		}
+	}
+	if (*count)
+		qsort(frames, *count, sizeof(*frames), by_order);
+	return frames;
+}
+
+static inline struct dump reference(const struct merge_options *options, const struct dump *dumps,
+				    unsigned n)
+{
+	struct dump out = { NULL, 0 };
+	size_t count;
+	struct merge_frame *frames = frames_of(dumps, n, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		bool keep = i + 1 == count || by_order(&frames[i], &frames[i + 1]) != 0;
+
+		for (size_t j = i + 1; keep && options->compact && j < count; j++)
+			keep = !merge_same_key(&frames[i], &frames[j]);
+		if (keep)
+			dump_append(&out, frames[i].bytes, frames[i].head.size);
+	}
+	free(frames);
+	return out;
+}
+
+#endif
