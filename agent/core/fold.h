@@ -123,7 +123,7 @@ void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_report_
 /* 0 or -ENOMEM. */
 int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
 
-/* The thread's name as people see it: "(main)" for a main thread that nobody named. Up to 16
+/* The thread's name as people see it: "(main)" for a job's main thread that nobody named. Up to 16
  * bytes, not NUL-terminated; the text is the thread's or static. */
 const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len);
 /* Symbol, or module+offset; empty if unknown. */

@@ -35,6 +35,11 @@ const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len)
 	*len = strnlen(name, sizeof(thread->fixed.name));
 	if (!(thread->fixed.flags & PMC_THREAD_MAIN))
 		return name;
+	/* Among many processes the name tells more; so it does for an image that exec replaced. */
+	if (*len && process && process->known &&
+	    (!(process->fixed.flags & PMC_PROCESS_FIRST) ||
+	     process->fixed.how_ended == PMC_ENDED_EXEC))
+		return name;
 	if (*len && process && !named_after(name, *len, process->exe, strlen(process->exe)) &&
 	    !named_after(name, *len, process->cmdline, strcspn(process->cmdline, " ")))
 		return name;

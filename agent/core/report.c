@@ -41,14 +41,24 @@ static int view_events(struct pmc_view *view)
 	return err;
 }
 
-/* The job's first process; the first in order if nobody says so. */
+/* The job's first process, and of that the image it ended as: a shell or a launcher in front of
+ * the program is not what was asked about. The first in order if nobody says so. */
 static const struct pmc_p_process *first_process(const struct pmc_profile *profile)
 {
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		if (profile->processes[i]->known &&
-		    profile->processes[i]->fixed.flags & PMC_PROCESS_FIRST)
-			return profile->processes[i];
-	return profile->n_processes ? profile->processes[0] : NULL;
+	const struct pmc_p_process *first = NULL;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (!process->known || !(process->fixed.flags & PMC_PROCESS_FIRST))
+			continue;
+		if (!first || (first->fixed.how_ended == PMC_ENDED_EXEC &&
+			       process->fixed.pid == first->fixed.pid &&
+			       !memcmp(process->fixed.job, first->fixed.job, 16) &&
+			       process->fixed.start_ns > first->fixed.start_ns))
+			first = process;
+	}
+	return first || !profile->n_processes ? first : profile->processes[0];
 }
 
 static int view_groups(struct pmc_view *view)

@@ -34,6 +34,13 @@ static void title(struct pmc_view *view, const struct pmc_ledger *ledger, uint64
 	if (view->options->color)
 		pmc_out_str(out, "\x1b[1m");
 	pmc_out_str(out, " pmcagent: ");
+	/* The program's path says little and takes the room of its arguments. */
+	for (size_t i = strcspn(command, " "); i > 0; i--) {
+		if (command[i - 1] == '/') {
+			command += i;
+			break;
+		}
+	}
 	width = pmc_utf8_safe(out, command[0] ? command : "(unknown command)",
 			      command[0] ? strlen(command) : 17, room > 20 ? room : 20);
 	if (view->options->color)

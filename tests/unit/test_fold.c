@@ -301,10 +301,19 @@ static void stems(void **state)
 				 strlen(table[i].stem));
 }
 
+static bool in_child, replaced;
+
 static void label_is(const char *name, const char *exe, const char *cmdline, uint8_t flags,
 		     const char *want)
 {
-	struct pmc_p_process p = { .known = true, .exe = exe, .cmdline = cmdline, .host = "" };
+	struct pmc_p_process p = {
+		.known = true,
+		.exe = exe,
+		.cmdline = cmdline,
+		.host = "",
+		.fixed.flags = in_child ? 0 : PMC_PROCESS_FIRST,
+		.fixed.how_ended = (uint8_t)(replaced ? PMC_ENDED_EXEC : PMC_ENDED_EXIT),
+	};
 	struct pmc_p_thread t = { .process = &p, .fixed.flags = flags };
 	const char *label;
 	size_t len;
@@ -326,6 +335,13 @@ static void labels(void **state)
 	label_is("", "", "", PMC_THREAD_MAIN, "(main)");
 	label_is("", "", "", 0, "");
 	label_is("0123456789abcdef", "", "", 0, "0123456789abcdef");
+	in_child = true;
+	label_is("cc1", "/usr/libexec/cc1", "cc1 x.c", PMC_THREAD_MAIN, "cc1");
+	label_is("", "/usr/libexec/cc1", "cc1 x.c", PMC_THREAD_MAIN, "(main)");
+	in_child = false;
+	replaced = true;
+	label_is("bash", "/bin/bash", "bash x", PMC_THREAD_MAIN, "bash");
+	replaced = false;
 }
 
 int main(void)
