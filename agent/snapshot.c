@@ -106,7 +106,7 @@ void agent_final(enum pmc_ended how, int code)
 		registry_release(&agent_registry, self);
 		agent_self = NULL;
 	}
-	all(&sink, PMC_THREAD_LIVE, how, code);
+	all(&sink, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
 	if (agent.out || agent_file_used() || !agent.first) {
 		/* A short process says it all in one write. */
 		agent_file_whole();
