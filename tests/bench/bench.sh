@@ -122,9 +122,7 @@ for threads in 1 1000; do
 done
 
 # ---- merge and report -----------------------------------------------------------------------
-if [ -x "$B/gen_dump" ]; then
-	. tests/bench/bench_merge.sh
-fi
+. tests/bench/bench_merge.sh
 
 [ ! -s "$T/err" ] || {
 	echo "bench: programs wrote to stderr:" >&2

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# bench_merge.sh - merging and reporting in rows/s and MB/s; a part of bench.sh.
+#
+# Eight dumps as agents write them. The work is timed as CPU time of one process: what a core does.
+
+files=()
+for seed in 1 2 3 4 5 6 7 8; do
+	"$B/gen_dump" $((rows / 8)) $seed >"$T/in$seed.pmc"
+	files+=("$T/in$seed.pmc")
+done
+bytes=$(cat "${files[@]}" | wc -c)
+
+# cost NAME TARGET CMD...: best of three, in CPU time and in wall time.
+cost() {
+	local name=$1 target=$2 i cpu wall best_cpu= best_wall=
+	shift 2
+	for i in 1 2 3; do
+		local from=$EPOCHREALTIME to
+		"$O/prog/rusage" "$T/ru" "$@" >/dev/null 2>>"$T/err" || echo "$name failed" >>"$T/err"
+		to=$EPOCHREALTIME
+		cpu=$(jq .cpu_ns "$T/ru")
+		wall=$(awk "BEGIN { printf \"%.0f\", ($to - $from) * 1e9 }")
+		[ -n "$best_cpu" ] && [ "$best_cpu" -le "$cpu" ] || best_cpu=$cpu
+		[ -n "$best_wall" ] && [ "$best_wall" -le "$wall" ] || best_wall=$wall
+	done
+	line "$name" "$(awk -v n="$rows" -v b="$bytes" -v c="$best_cpu" -v w="$best_wall" 'BEGIN {
+		printf "%.2f M rows/s, %.0f MB/s (wall %.2f s)", n / c * 1e3, b / c * 1e3, w / 1e9 }')" \
+		"$target"
+	peak=$(jq .max_rss_kib "$T/ru")
+}
+
+cost "cat of $rows rows, $((bytes / 1000000)) MB" "" cat "${files[@]}"
+cost "merge of 8 dumps" "≥ 3 M rows/s, ≥ 500 MB/s per core" \
+	"$O/pmctl" merge "${files[@]}" -o "$T/merged.pmc"
+line "  its memory" "$((peak / 1024)) MiB" "bounded"
+cost "merge of the merged" "" "$O/pmctl" merge "$T/merged.pmc" -o "$T/again.pmc"
+rm -f "$T/again.pmc"
+cost "report, table" "" "$O/pmctl" report "$T/merged.pmc"
+line "  its memory" "$((peak / 1024)) MiB"
+cost "report, CSV of every row" "" "$O/pmctl" report --format csv "$T/merged.pmc"
+cost "report, JSON of every row" "" "$O/pmctl" report --format json "$T/merged.pmc"
