@@ -64,9 +64,6 @@ static bool holds_magic(const uint8_t *data, size_t len)
 	return memmem(data, len, magic, sizeof(magic)) != NULL;
 }
 
-/* How often the pages that were scanned are given back. */
-#define DROP_BYTES ((size_t)16 << 20)
-
 struct mapped_scan {
 	struct merge_sorter *sorter;
 	struct merge_map map;
@@ -79,7 +76,6 @@ static int scan_map(void *arg)
 	struct merge_sorter *sorter = mapped->sorter;
 	struct pmc_scan scan = { .data = mapped->map.data, .len = mapped->map.len };
 	struct pmc_frame frame;
-	size_t drop_at = DROP_BYTES;
 	int error = 0;
 
 	mapped->seen->bytes = scan.len;
@@ -91,10 +87,6 @@ static int scan_map(void *arg)
 		if (!error)
 			error = merge_sorter_note(sorter, &found, true);
 		mapped->seen->good++;
-		if (scan.at >= drop_at) {
-			merge_maps_drop_pages(&sorter->maps);
-			drop_at = scan.at + DROP_BYTES;
-		}
 	}
 	mapped->seen->damaged = scan.damaged;
 	mapped->seen->magic = mapped->seen->good || holds_magic(scan.data, scan.len);

@@ -18,14 +18,22 @@
 
 /* Below this a copy is cheaper than a map. */
 #define MAP_MIN ((off_t)256 << 10)
+/* Beyond this all is read and spilled: frames of one process lie all over its file, and pages
+ * that come and go cost more than writing and reading once in order. */
+#define MAP_TOTAL ((size_t)768 << 20)
 
 bool merge_maps_add(struct merge_maps *maps, int fd, struct merge_map *map)
 {
 	struct stat st;
 	off_t at = lseek(fd, 0, SEEK_CUR);
+	size_t total = 0;
 	void *data;
 
+	for (size_t i = 0; i < maps->n; i++)
+		total += maps->list[i].len;
 	if (at != 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < MAP_MIN)
+		return false;
+	if ((size_t)st.st_size > MAP_TOTAL - total)
 		return false;
 	if (maps->n == maps->room) {
 		size_t room = maps->room ? maps->room * 2 : 16;
@@ -42,12 +50,6 @@ bool merge_maps_add(struct merge_maps *maps, int fd, struct merge_map *map)
 	*map = (struct merge_map){ .data = data, .len = (size_t)st.st_size };
 	maps->list[maps->n++] = *map;
 	return true;
-}
-
-void merge_maps_drop_pages(const struct merge_maps *maps)
-{
-	for (size_t i = 0; i < maps->n; i++)
-		madvise(maps->list[i].data, maps->list[i].len, MADV_DONTNEED);
 }
 
 void merge_maps_close(struct merge_maps *maps, size_t keep)

@@ -18,9 +18,6 @@
 #define ENTRY_COST  (2 * sizeof(struct merge_entry))
 #define STREAM_COST 256
 
-/* After how many frames the pages of mapped inputs are given back. */
-#define DROP_EVERY ((size_t)1 << 16)
-
 struct merge_stream {
 	uint8_t identity[16];
 	uint32_t number;
@@ -246,8 +243,6 @@ static int memory_advance(struct merge_source *source)
 	       entry_order(sorter, last, &sorter->sorted[sorter->at]) == 0)
 		sorter->at++;
 	source->live = sorter->at < sorter->n;
-	if (sorter->at % DROP_EVERY == 0)
-		merge_maps_drop_pages(&sorter->maps);
 	if (source->live && !load(&sorter->sorted[sorter->at++], &source->frame))
 		return -EIO;
 	return 0;

@@ -73,10 +73,8 @@ struct merge_maps {
 	size_t n, room;
 };
 
-/* Maps a regular file from its position on. False: read it instead. */
+/* Maps a regular file that is at its beginning. False: read it instead. */
 bool merge_maps_add(struct merge_maps *maps, int fd, struct merge_map *map);
-/* Gives the pages back; they come again when touched. */
-void merge_maps_drop_pages(const struct merge_maps *maps);
 /* Unmaps all but the last `keep`. */
 void merge_maps_close(struct merge_maps *maps, size_t keep);
 /* Runs what touches maps: -EIO if a file was cut short under it or cannot be read. */
