@@ -7,6 +7,7 @@
  */
 #include "agent/file.h"
 #include "agent/agent.h"
+#include "agent/backlog.h"
 #include "agent/core/frame.h"
 #include "agent/core/log.h"
 #include "agent/core/out.h"
@@ -242,7 +243,7 @@ static bool still_ours(int fd)
 	return fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
 }
 
-void agent_file_append(const void *frames, size_t len)
+static void write_out(const void *frames, size_t len)
 {
 	const uint8_t *at = frames;
 	int fd = ready();
@@ -268,9 +269,43 @@ void agent_file_append(const void *frames, size_t len)
 	}
 }
 
+/* Frames of a first process without PMC_OUT are for its own report: killed, it makes none. */
+static bool may_wait(void)
+{
+	return agent.first && !agent.out;
+}
+
+void agent_file_flush(void)
+{
+	size_t len;
+	const void *frames = backlog_take_all(&len);
+
+	if (!len)
+		return;
+	write_out(frames, len);
+	backlog_done();
+}
+
+void agent_file_append(const void *frames, size_t len)
+{
+	if (may_wait()) {
+		if (backlog_put(frames, len))
+			return;
+		agent_file_flush();
+		if (backlog_put(frames, len))
+			return;
+	}
+	write_out(frames, len);
+}
+
+const void *agent_file_waiting(size_t *len)
+{
+	return backlog_take_all(len);
+}
+
 bool agent_file_used(void)
 {
-	return atomic_load(&file.headed);
+	return atomic_load(&file.fd) >= 0;
 }
 
 uint64_t agent_file_start(void)
@@ -305,6 +340,7 @@ void agent_file_forked(void)
 
 	agent_fds_mark(&fd, 1, true);
 	atomic_store(&file.headed, false);
+	backlog_forget();
 	if (!agent.out || !strchr(agent.out, '%')) {
 		if (fd == -2)
 			atomic_store(&file.fd, -1);

@@ -18,6 +18,11 @@ void agent_file_begin(void);
 /* What follows has everything that rows refer to: no frames before it. */
 void agent_file_whole(void);
 void agent_file_append(const void *frames, size_t len);
+/* Frames that wait in memory: only the first process of a job without PMC_OUT keeps any, since
+ * nobody would read its dump if it were killed. Takes them out; call once nobody appends. */
+const void *agent_file_waiting(size_t *len);
+/* Writes what waits. */
+void agent_file_flush(void);
 /* Whether anything was written by this process, and where what this job wrote starts. */
 bool agent_file_used(void);
 uint64_t agent_file_start(void);

@@ -92,8 +92,8 @@ static int open_target(void)
 
 static int read_profile(struct pmc_profile *profile)
 {
-	size_t len;
-	const void *frames = agent_final_frames(&len);
+	size_t len, waiting;
+	const void *frames = agent_final_frames(&len), *more = agent_file_waiting(&waiting);
 	int error, fd;
 
 	fd = (int)syscall(SYS_openat, AT_FDCWD, agent_file_name(),
@@ -106,11 +106,11 @@ static int read_profile(struct pmc_profile *profile)
 		if (error)
 			return error;
 	}
-	if (len) {
+	error = waiting ? pmc_profile_add_buffer(profile, more, waiting) : 0;
+	if (!error && len)
 		error = pmc_profile_add_buffer(profile, frames, len);
-		if (error)
-			return error;
-	}
+	if (error)
+		return error;
 	return pmc_profile_finish(profile);
 }
 

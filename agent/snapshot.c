@@ -101,7 +101,7 @@ void agent_final(enum pmc_ended how, int code)
 		/* The thread that ends the process ends with it; the others are cut short. */
 		registry_close(self);
 		agent_row(&sink.buf, self, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
-			  true, PMC_THREAD_EXITED);
+			  true, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
 		registry_ended(&agent_registry, self->tid);
 		registry_release(&agent_registry, self);
 		agent_self = NULL;
@@ -170,6 +170,7 @@ void agent_before_exec(void)
 	all(&sink, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
 	agent_file_whole();
 	drain(&sink);
+	agent_file_flush();
 	munmap(sink.buf.data, sink.buf.cap);
 }
 

@@ -103,6 +103,9 @@ struct slot *agent_thread_reserve(void)
 	}
 	slot->seq = atomic_fetch_add(&agent.next_seq, 1);
 	slot->created_by = agent_self ? agent_self->seq : PMC_NO_SEQ;
+	/* A thread begins with its creator's name. */
+	if (agent_self)
+		memcpy(slot->name, agent_self->name, sizeof(slot->name));
 	return slot;
 }
 
@@ -152,21 +155,24 @@ void agent_thread_enable(struct slot *slot)
 
 void agent_thread_begin(struct slot *slot)
 {
-	uint64_t start = pmc_now_ns(), cpu_ns = agent_self_clock();
+	/* Two more system calls would be a good part of what a thread without events costs. */
+	uint64_t start = pmc_now_ns(), cpu_ns = agent.plan.opened ? agent_self_clock() : 0;
 	int saved = errno;
 
 	agent_self = slot;
 	rounds = 0;
 	slot->tid = (uint32_t)syscall(SYS_gettid);
 	slot->start_ns = start;
-	name_now(slot->name);
+	if (!slot->name[0])
+		name_now(slot->name);
 	pthread_setspecific(key, slot);
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	open_groups(slot);
 	if (!slot->reason)
 		atomic_fetch_add_explicit(&pmc_agent_control.counted, 1, memory_order_relaxed);
 	registry_live(slot);
-	agent_self_add(agent_self_clock() - cpu_ns);
+	if (agent.plan.opened)
+		agent_self_add(agent_self_clock() - cpu_ns);
 	errno = saved;
 	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
 	if (atomic_load_explicit(&pmc_agent_control.counting, memory_order_relaxed))
