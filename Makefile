@@ -7,7 +7,6 @@ VERSION := 0.1.0
 O       ?= build
 CC      ?= cc
 CXX     ?= g++
-AR      ?= ar
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 BINDIR  ?= $(PREFIX)/bin
@@ -18,6 +17,11 @@ CFLAGS  ?= -O2 -g
 WERROR  ?=
 V       ?= 0
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+
+# A cross compiler's own archiver knows its objects: make CC=aarch64-linux-gnu-gcc O=build/aarch64
+ifeq ($(origin AR),default)
+AR := $(if $(filter %-gcc,$(CC)),$(patsubst %-gcc,%-ar,$(CC)),ar)
+endif
 
 Q := $(if $(filter 1,$(V)),,@)
 
@@ -48,8 +52,9 @@ TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 # Unit tests link the tools too, all but main().
 TOOL_LIB  := $(filter-out $(O)/obj/tools/pmctl.o,$(TOOL_OBJ))
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
-PROG_BIN  := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC)) \
-             $(O)/prog/cxx_threads $(O)/prog/rust_threads
+PROG_C    := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC))
+PROG_BIN  := $(PROG_C) $(O)/prog/cxx_threads $(O)/prog/rust_threads
+VM_BIN    := $(patsubst tests/vm/%.c,$(O)/vm/%,$(wildcard tests/vm/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
              $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
 
@@ -104,6 +109,13 @@ $(O)/prog/%: tests/prog/%.rs
 	@mkdir -p $(@D)
 	$(Q)MAKEFLAGS= rustc -O -o $@ $<
 
+# And those that only the emulated machine runs.
+$(VM_BIN): tests/vm/loop.h
+$(O)/vm/%: tests/vm/%.c
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  PROG  $@")
+	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -o $@ $< -pthread $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
+
 $(O)/bench/%.so: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -shared -fPIC -ftls-model=initial-exec -o $@ $< -ldl -pthread
@@ -115,7 +127,7 @@ $(O)/bench/%: tests/bench/%.c
 
 # ---- rules for people ----------------------------------------------------------------------
 deps: ## install the build and test packages (Debian; needs root)
-	sh tests/deps.sh build
+	sh tests/deps.sh build $(CROSS)
 
 demo: ## install what is missing, build, and measure xz -T4 and a python3 program
 	sh tests/deps.sh demo
@@ -132,7 +144,15 @@ check-unit: units ## the unit tests alone
 check-e2e: all progs ## the end-to-end tests alone
 	O=$(O) bash tests/check.sh e2e
 
+# The machine is arm64: agent, tool and programs once more, by the cross compiler.
+GUEST = $(MAKE) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar CFLAGS='-O2 -g' O=$(O)/aarch64
+check-vm: all progs ## the tests that need a hardware PMU, in an emulated machine
+	sh tests/deps.sh vm
+	$(GUEST) -j$(JOBS) all guests
+	O=$(O) bash tests/check.sh vm
+
 units: $(UNIT_BIN)
+guests: $(PROG_C) $(VM_BIN)
 progs: $(PROG_BIN)
 benches: $(BENCH_BIN)
 
@@ -170,4 +190,4 @@ clean: ## remove what was built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-.PHONY: all deps demo check check-unit check-e2e units progs benches bench asan tsan install uninstall clean help FORCE
+.PHONY: all deps demo check check-unit check-e2e check-vm units guests progs benches bench asan tsan install uninstall clean help FORCE

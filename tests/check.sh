@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# check.sh [unit|e2e|all] - runs the tests by prove and lists what was skipped and why.
+# check.sh [unit|e2e|vm|all] - runs the tests by prove and lists what was skipped and why.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
@@ -16,13 +16,18 @@ done
 for t in tests/*.t tests/e2e/*.t; do
 	[ -e "$t" ] && e2e+=("$t")
 done
+vm=()
+for t in tests/vm/*.t; do
+	[ -e "$t" ] && vm+=("$t")
+done
 
 case $what in
 unit) tests=("${unit[@]}") ;;
 e2e) tests=("${e2e[@]}") ;;
+vm) tests=("${vm[@]}") ;;
 all) tests=("${unit[@]}" "${e2e[@]}") ;;
 *)
-	echo "usage: check.sh [unit|e2e|all]" >&2
+	echo "usage: check.sh [unit|e2e|vm|all]" >&2
 	exit 2
 	;;
 esac

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deps.sh build|demo|check|bench [ARCH] - installs what is missing, and only that.
+# deps.sh build|demo|check|bench|vm [ARCH] - installs what is missing, and only that.
 #
 # Debian's names. With nothing missing it is a few look-ups. Without root it names the packages
 # and fails. A program that is on the PATH and runs counts as there, whoever installed it.
@@ -90,12 +90,22 @@ cross() {
 	esac
 }
 
+# The emulated machine, and what its programs are built with; its kernel is fetched by its tests.
+vm() {
+	build
+	program qemu-system-aarch64 qemu-system-arm
+	program cpio cpio
+	program jq jq
+	program prove perl
+	[ -n "$cross" ] || cross=arm64
+}
+
 foreign=
 case $stage in
-build | demo | check) $stage ;;
+build | demo | check | vm) $stage ;;
 bench) check ;;
 *)
-	echo "usage: deps.sh build|demo|check|bench [arm64]" >&2
+	echo "usage: deps.sh build|demo|check|bench|vm [arm64]" >&2
 	exit 2
 	;;
 esac

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# boot.sh OUTDIR KERNEL INITRD [QEMU-ARG...] - boots the machine and unpacks the guest's /out.
+#
+# CPU, ICOUNT, SECONDS_MAX from the environment. The exit status is the guest script's; 254 if the
+# machine ended without its last word (a panic) and 253 if it had to be stopped.
+set -u
+out=$1 kernel=$2 initrd=$3
+shift 3
+rm -rf "$out"
+mkdir -p "$out" || exit 1
+timeout -k 5 "${SECONDS_MAX:-200}" qemu-system-aarch64 -M virt,dtb-randomness=off \
+	-cpu "${CPU:-neoverse-n1}" -smp 1 -m 512 -icount "${ICOUNT:-shift=0,sleep=off}" \
+	-rtc base=2024-01-01,clock=vm -display none -monitor none -serial "file:$out/serial" \
+	-no-reboot -nic none "$@" -kernel "$kernel" -initrd "$initrd" \
+	-append "console=ttyAMA0 panic=-1 quiet loglevel=1 nokaslr norandmaps" </dev/null >"$out/qemu" 2>&1
+rc=$?
+end=$(tr -d '\r' <"$out/serial" | sed -n 's/^VM-END \([0-9]*\) .*/\1/p')
+if [ -z "$end" ]; then
+	echo "vm: the machine did not end by itself (qemu: $rc)" >&2
+	cat "$out/qemu" >&2
+	sed '/^VM-BEGIN/,$d' "$out/serial" | tail -n 40 >&2
+	[ "$rc" -eq 124 ] && exit 253
+	exit 254
+fi
+tr -d '\r' <"$out/serial" | sed -n '/^VM-BEGIN/,/^VM-END/p' | sed '1d;$d' | base64 -d |
+	tar -xzf - -C "$out" || exit 254
+exit "$end"

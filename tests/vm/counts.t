@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# counts.t - every row is exact: threads that ran a known number of instructions, one or thousands.
+. "$(dirname "$0")/lib.sh"
+machine
+
+# What start and stop cost inside the row: the same for every thread.
+around=$(($(value powers 1 instructions:u) - 1000))
+diag "a thread's row has $around instructions beside the loop's"
+between "$around" 10 2500 "start and stop of a thread are a few instructions"
+seq=1
+for n in 1000 10000 100000 1000000 10000000 100000000 1000 5000000000; do
+	is "$(value powers $seq instructions:u)" $((n + around)) "$n instructions, exactly"
+	is "$(values powers $seq | cut -d' ' -f3 | sort -u)" counted "$n instructions: counted"
+	seq=$((seq + 1))
+done
+
+# all_exact REPORT THREADS EVENTS: every event of every thread is the loop and the same bit more.
+all_exact() {
+	is "$(jq '[.threads[] | select(.seq > 0)] | length' "$M/$1.json")" "$2" "$1: $2 rows"
+	is "$(jq '[.threads[] | select(.seq > 0) | .events[] | select(.state == "counted")] | length' \
+		"$M/$1.json")" $(($2 * $3)) "$1: each of the $3 events of each row is counted"
+	is "$(jq '[.threads[] | select(.seq > 0) | [.events[] | select(.name | startswith("cycles") | not)
+		| .value] | unique | length] | unique | tostring' "$M/$1.json")" '"[1]"' \
+		"$1: the same event under several names gives one number in a row"
+	jq -r '.threads[] | select(.seq > 0) | .events[0].value - 100000' "$M/$1.json" |
+		sort -n | uniq -c | sort -rn >"$T/spread"
+	diag "$1: rows with so many instructions beside the loop: $(head -n 8 "$T/spread" | tr -s ' ' | tr '\n' ';')"
+}
+all_exact six 1000 6
+all_exact three 1000 3
+
+# Against a counter that is not ours.
+for n in 250 500; do
+	jq '[.threads[].events[0].value] | add' "$M/rows-$n.json" >"$T/rows"
+	echo $(($(cat "$M/outside-$n") - $(cat "$T/rows"))) >"$T/beyond-$n"
+	diag "$n threads: outside $(cat "$M/outside-$n"), rows $(cat "$T/rows"), bare $(cat "$M/bare-$n")"
+done
+each=$((($(cat "$T/beyond-500") - $(cat "$T/beyond-250")) / 250))
+cost=$((($(cat "$M/outside-500") - $(cat "$M/bare-500") - $(cat "$M/outside-250") + $(cat "$M/bare-250")) / 250))
+diag "beyond its row a thread has $each instructions; against a bare thread it has $cost more"
+between "$each" 0 2000 "what a thread does outside its row is at most 2,000 instructions"
+
+is "$(values names 1 | cut -d' ' -f2- | sort -u)" "$((1000000 + around)) counted" \
+	"generic, raw, sysfs and libpfm4 names give the same number" || diag "$(values names 1)"
+is "$(values cycles 1 | cut -d' ' -f2- | sort -u)" "$((1000000 + around)) counted" \
+	"cycles by all their names too: IPC is 1.000" || diag "$(values cycles 1)"
+
+done_testing
