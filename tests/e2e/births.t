@@ -72,6 +72,11 @@ report "$PROG/rawclone" 30
 is "$(cat "$T/out")" "raw clone done" "raw clone: ran"
 is "$(json "$T/report.json" '.threads | length >= 1')" true "raw clone: main has its row"
 
+report "$PROG/tsd"
+is "$(cat "$T/out")" "2 rounds" "destructors of thread-specific data run as ever"
+between "$(json "$T/report.json" '.threads[] | select(.name == "with-tsd") | .events[0].value')" \
+	60000000 75000000 "and what they do is counted"
+
 # Who made whom.
 report "$PROG/tree" 1 10
 is "$(json "$T/report.json" '.threads[] | select(.name == "leaf") | .created_by')" 0 \
