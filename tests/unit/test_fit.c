@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* test_fit.c - events on counters: what fits, who clashes, how few passes, in whatever order. */
+#include "agent/core/fit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define BIT(i) (UINT64_C(1) << (i))
+
+static unsigned assign(const uint64_t *masks, unsigned n)
+{
+	int8_t counters[PMC_FIT_MAX];
+	unsigned placed = pmc_fit_assign(masks, n, counters), counted = 0;
+	uint64_t taken = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (counters[i] < 0)
+			continue;
+		assert_true(masks[i] & BIT(counters[i]));
+		assert_false(taken & BIT(counters[i]));
+		taken |= BIT(counters[i]);
+		counted++;
+	}
+	assert_int_equal(counted, placed);
+	return placed;
+}
+
+static void first_fit_would_refuse(void **state)
+{
+	static const uint64_t ring[] = { 3, 5, 6 };
+	static const uint64_t family_15h[] = { 9, 7, 7, 7 };
+	uint64_t chain[PMC_FIT_MAX];
+
+	(void)state;
+	assert_int_equal(assign(ring, 3), 3);
+	assert_int_equal(assign(family_15h, 4), 4);
+	assert_int_equal(pmc_fit_clash(ring, 3), 0);
+	/* The last event moves every other one. */
+	for (unsigned n = 3; n <= PMC_FIT_MAX; n++) {
+		for (unsigned i = 0; i + 2 < n; i++)
+			chain[i] = BIT(i) | BIT(i + 1);
+		chain[n - 2] = BIT(n - 1);
+		chain[n - 1] = BIT(0) | BIT(n - 1);
+		assert_int_equal(assign(chain, n), n);
+		assert_int_equal(pmc_fit_clash(chain, n), 0);
+	}
+}
+
+static void ends_of_the_range(void **state)
+{
+	struct pmc_fit_passes split;
+	uint64_t masks[PMC_FIT_MAX] = { 0 };
+
+	(void)state;
+	assert_int_equal(assign(masks, 0), 0);
+	assert_int_equal(pmc_fit_clash(masks, 0), 0);
+	pmc_fit_split(masks, 0, &split);
+	assert_int_equal(split.passes, 0);
+	for (unsigned i = 0; i < PMC_FIT_MAX; i++)
+		masks[i] = UINT64_MAX;
+	assert_int_equal(assign(masks, PMC_FIT_MAX), PMC_FIT_MAX);
+	pmc_fit_split(masks, PMC_FIT_MAX, &split);
+	assert_int_equal(split.passes, 1);
+	assert_int_equal(split.proof_events, 0);
+	for (unsigned i = 0; i < PMC_FIT_MAX; i++)
+		masks[i] = BIT(63);
+	assert_int_equal(assign(masks, PMC_FIT_MAX), 1);
+	assert_int_equal(__builtin_popcountll(pmc_fit_clash(masks, PMC_FIT_MAX)), 2);
+	pmc_fit_split(masks, PMC_FIT_MAX, &split);
+	assert_int_equal(split.passes, PMC_FIT_MAX);
+	assert_int_equal(split.proof_events, UINT64_MAX);
+	assert_int_equal(split.proof_counters, BIT(63));
+}
+
+static void events_without_a_counter(void **state)
+{
+	static const uint64_t masks[] = { 1, 0, 3, 0 };
+	struct pmc_fit_passes split;
+
+	(void)state;
+	assert_int_equal(assign(masks, 4), 2);
+	assert_int_equal(__builtin_popcountll(pmc_fit_clash(masks, 4)), 1);
+	assert_true(pmc_fit_clash(masks, 4) & (BIT(1) | BIT(3)));
+	pmc_fit_split(masks, 4, &split);
+	assert_int_equal(split.impossible, BIT(1) | BIT(3));
+	assert_int_equal(split.passes, 1);
+	assert_int_equal(split.counter[1], -1);
+	assert_int_equal(split.counter[0], 0);
+	assert_int_equal(split.counter[2], 1);
+}
+
+static void a_clash_names_nobody_innocent(void **state)
+{
+	/* Events 1, 3 and 5 share two counters; 0 and 4 are on others, 2 has a way out. */
+	static const uint64_t masks[] = { 0x10, 3, 0x2a, 3, 0x0c, 3 };
+
+	(void)state;
+	assert_int_equal(pmc_fit_clash(masks, 6), BIT(1) | BIT(3) | BIT(5));
+}
+
+static void passes_are_fewest_and_proved(void **state)
+{
+	/* Seven events on three counters, and two that are anywhere. */
+	static const uint64_t masks[] = { 7, 0xff, 7, 7, 3, 0xff, 1, 7, 7 };
+	struct pmc_fit_passes split;
+	uint64_t taken[3] = { 0 };
+
+	(void)state;
+	pmc_fit_split(masks, 9, &split);
+	assert_int_equal(split.passes, 3);
+	assert_int_equal(split.proof_events, 0x1dd);
+	assert_int_equal(split.proof_counters, 7);
+	for (unsigned i = 0; i < 9; i++) {
+		assert_true(split.pass[i] < 3);
+		assert_true(masks[i] & BIT(split.counter[i]));
+		assert_false(taken[split.pass[i]] & BIT(split.counter[i]));
+		taken[split.pass[i]] |= BIT(split.counter[i]);
+	}
+}
+
+struct seen {
+	uint64_t mask;
+	int place;
+};
+
+static int seen_order(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	return x->mask != y->mask ? (x->mask > y->mask) - (x->mask < y->mask) : x->place - y->place;
+}
+
+/* What every event got, as a list that no order of the events can change. */
+static void outcome(const uint64_t *masks, unsigned n, struct seen *seen)
+{
+	uint64_t clash = pmc_fit_clash(masks, n);
+	struct pmc_fit_passes split;
+	int8_t counters[PMC_FIT_MAX];
+
+	pmc_fit_assign(masks, n, counters);
+	pmc_fit_split(masks, n, &split);
+	for (unsigned i = 0; i < n; i++) {
+		int place = counters[i] + 1;
+
+		place = place * 100 + split.counter[i] + 1;
+		place = place * 100 + split.pass[i];
+		seen[i] = (struct seen){ masks[i], place * 2 + !!(clash & BIT(i)) };
+	}
+	qsort(seen, n, sizeof(*seen), seen_order);
+}
+
+static void order_does_not_matter(void **state)
+{
+	unsigned seed = 3;
+
+	(void)state;
+	for (unsigned round = 0; round < 500; round++) {
+		uint64_t masks[12];
+		struct seen first[12], again[12];
+
+		memset(first, 0, sizeof(first));
+		memset(again, 0, sizeof(again));
+		for (unsigned i = 0; i < 12; i++) {
+			seed = seed * 1103515245 + 12345;
+			masks[i] = (seed >> 16 & 0x1f) & (round % 2 ? 0x1f : seed >> 21);
+		}
+		outcome(masks, 12, first);
+		for (unsigned shuffle = 0; shuffle < 10; shuffle++) {
+			for (unsigned i = 11; i > 0; i--) {
+				seed = seed * 1103515245 + 12345;
+				unsigned j = (seed >> 16) % (i + 1);
+				uint64_t keep = masks[i];
+
+				masks[i] = masks[j];
+				masks[j] = keep;
+			}
+			outcome(masks, 12, again);
+			assert_memory_equal(first, again, sizeof(first));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_fit_would_refuse),
+		cmocka_unit_test(ends_of_the_range),
+		cmocka_unit_test(events_without_a_counter),
+		cmocka_unit_test(a_clash_names_nobody_innocent),
+		cmocka_unit_test(passes_are_fewest_and_proved),
+		cmocka_unit_test(order_does_not_matter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
