@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cases NAME [ARG]: one way a program may behave, with a known number of threads and processes.
+ *
+ * What it prints and how it ends are the same every time, so that runs can be compared.
+ */
+#include "burn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static pthread_barrier_t started;
+static char **args;
+static volatile int *volatile nowhere = (volatile int *)8;
+
+#define FAIL(what)                                                                                 \
+	do {                                                                                       \
+		perror(what);                                                                      \
+		exit(99);                                                                          \
+	} while (0)
+
+static void *work(void *arg)
+{
+	burn_thread_ms(2);
+	return arg;
+}
+
+static void *forever(void *arg)
+{
+	pthread_barrier_wait(&started);
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void __attribute__((noreturn)) never_ends(void)
+{
+	for (;;)
+		pause();
+}
+
+static pthread_t begin(void *(*start)(void *), void *arg)
+{
+	pthread_t thread;
+
+	errno = pthread_create(&thread, NULL, start, arg);
+	if (errno)
+		FAIL("pthread_create");
+	return thread;
+}
+
+/* n threads, one after another. */
+static void threads(int n)
+{
+	for (int i = 0; i < n; i++)
+		pthread_join(begin(work, NULL), NULL);
+}
+
+/* n threads that wait for the end of the process. */
+static void live(unsigned n)
+{
+	pthread_barrier_init(&started, NULL, n + 1);
+	for (unsigned i = 0; i < n; i++)
+		begin(forever, NULL);
+	pthread_barrier_wait(&started);
+}
+
+static void say(const char *what)
+{
+	puts(what);
+	fflush(stdout);
+}
+
+static void reap(pid_t pid)
+{
+	int status;
+
+	if (pid < 0)
+		FAIL("fork");
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			FAIL("waitpid");
+	printf("child %s %d\n", WIFSIGNALED(status) ? "signal" : "exit",
+	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	fflush(stdout);
+}
+
+/* ---- fork ---------------------------------------------------------------------------------- */
+static int fork_threads(void)
+{
+	live(4);
+	pid_t pid = fork();
+
+	if (!pid) {
+		/* A child of a multi-threaded program: only what is async-signal-safe, then 2
+		 * threads, which glibc allows. */
+		threads(2);
+		exit(3);
+	}
+	reap(pid);
+	return 0;
+}
+
+static int fork_only(void)
+{
+	pid_t pid = fork();
+
+	work(NULL);
+	if (!pid)
+		return 5;
+	reap(pid);
+	return 0;
+}
+
+static int fork_low(void)
+{
+	pid_t pid = _Fork();
+
+	work(NULL);
+	if (!pid)
+		_exit(5);
+	reap(pid);
+	return 0;
+}
+
+static int fork_raw(void)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	work(NULL);
+	if (!pid)
+		_exit(5);
+	reap(pid);
+	return 0;
+}
+
+static int fork_killed(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		threads(1);
+		kill(getpid(), SIGTERM);
+		pause();
+	}
+	reap(pid);
+	return 0;
+}
+
+/* ARG: the file that the daemon makes when it is about to end. */
+static int daemonise(void)
+{
+	struct rlimit limit;
+	pid_t pid = fork();
+
+	if (pid) {
+		reap(pid);
+		return 0;
+	}
+	setsid();
+	if (fork())
+		_exit(0);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (int fd = 0; fd < (int)limit.rlim_cur; fd++)
+		close(fd);
+	/* The lowest numbers are the daemon's again. */
+	int null = open("/dev/null", O_RDWR);
+	int out = null == 0 ? dup(null) : -1, err = dup(null);
+
+	threads(2);
+	int done = open(args[0], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	dprintf(done, "%d %d %d %d\n", null, out, err, done);
+	close(done);
+	return 0;
+}
+
+/* ---- exec ---------------------------------------------------------------------------------- */
+static int leaf(void)
+{
+	threads(1);
+	say("leaf");
+	return 4;
+}
+
+static int exec_threads(void)
+{
+	live(3);
+	execl("/proc/self/exe", "cases", "leaf", (char *)NULL);
+	FAIL("execl");
+}
+
+static int exec_fails(void)
+{
+	static char *argv[] = { (char *)"x", NULL };
+
+	threads(1);
+	errno = 0;
+	execve("/nonexistent/program", argv, argv + 1);
+	printf("execve: %d\n", errno == ENOENT);
+	errno = 0;
+	execvp("no-such-program-at-all", argv);
+	printf("execvp: %d\n", errno == ENOENT);
+	errno = 0;
+	execl("/etc/passwd", "passwd", (char *)NULL);
+	printf("execl: %d\n", errno == EACCES);
+	threads(1);
+	return 0;
+}
+
+static void exec_way(const char *way)
+{
+	char *const argv[] = { (char *)"cases", (char *)"leaf", NULL };
+	char *const envp[] = { (char *)"ONLY=this", NULL };
+	const char *self = args[0];
+	int fd = open(self, O_RDONLY | O_CLOEXEC);
+
+	if (!strcmp(way, "execve"))
+		execve(self, argv, environ);
+	if (!strcmp(way, "execv"))
+		execv(self, argv);
+	if (!strcmp(way, "execvp"))
+		execvp(self, argv);
+	if (!strcmp(way, "execvpe"))
+		execvpe(self, argv, environ);
+	if (!strcmp(way, "execl"))
+		execl(self, "cases", "leaf", (char *)NULL);
+	if (!strcmp(way, "execle"))
+		execle(self, "cases", "leaf", (char *)NULL, environ);
+	if (!strcmp(way, "execlp"))
+		execlp(self, "cases", "leaf", (char *)NULL);
+	if (!strcmp(way, "fexecve"))
+		fexecve(fd, argv, environ);
+	if (!strcmp(way, "execveat"))
+		execveat(fd, "", argv, environ, AT_EMPTY_PATH);
+	if (!strcmp(way, "empty-env"))
+		execve(self, argv, envp);
+	_exit(127);
+}
+
+static int exec_all(void)
+{
+	static const char *const ways[] = {
+		"execve", "execv",  "execvp",  "execvpe",  "execl",
+		"execle", "execlp", "fexecve", "execveat", "empty-env"
+	};
+
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			exec_way(ways[i]);
+		reap(pid);
+	}
+	return 0;
+}
+
+static int vfork_exec(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = vfork();
+
+		if (!pid) {
+			/* The second one fails, with the parent's memory. */
+			execl(i ? "/nonexistent" : args[0], "cases", "leaf", (char *)NULL);
+			_exit(7);
+		}
+		reap(pid);
+		threads(1);
+	}
+	return 0;
+}
+
+static int by_system(void)
+{
+	int status = system("exit 6");
+
+	printf("system: %d\n", WEXITSTATUS(status));
+	return 0;
+}
+
+static int by_popen(void)
+{
+	char line[32] = "";
+	FILE *f = popen("echo from the child; exit 2", "r");
+
+	if (!f || !fgets(line, sizeof(line), f))
+		FAIL("popen");
+	printf("popen: %s", line);
+	printf("pclose: %d\n", WEXITSTATUS(pclose(f)));
+	return 0;
+}
+
+static int by_spawn(void)
+{
+	char *const argv[] = { (char *)"cases", (char *)"leaf", NULL };
+	pid_t pid;
+
+	errno = posix_spawn(&pid, args[0], NULL, NULL, argv, environ);
+	if (errno)
+		FAIL("posix_spawn");
+	reap(pid);
+	return 0;
+}
+
+/* ---- ends ---------------------------------------------------------------------------------- */
+static void *exits(void *arg)
+{
+	burn_thread_ms(2);
+	_exit(9);
+	return arg;
+}
+
+static int exit_thread(void)
+{
+	live(2);
+	say("main waits");
+	begin(exits, NULL);
+	never_ends();
+}
+
+static int exit_running(void)
+{
+	live(4);
+	say("exit while 4 run");
+	exit(6);
+}
+
+static int quick(void)
+{
+	threads(1);
+	quick_exit(8);
+}
+
+static int aborts(void)
+{
+	live(2);
+	say("abort");
+	abort();
+}
+
+static int faults(void)
+{
+	live(2);
+	say("fault");
+	*nowhere = 1;
+	return 0;
+}
+
+static void *faulting(void *arg)
+{
+	burn_thread_ms(2);
+	*nowhere = 1;
+	return arg;
+}
+
+static int faults_thread(void)
+{
+	live(2);
+	say("fault in a thread");
+	begin(faulting, NULL);
+	never_ends();
+}
+
+static int term_default(void)
+{
+	live(2);
+	say("TERM");
+	kill(getpid(), SIGTERM);
+	never_ends();
+}
+
+static volatile sig_atomic_t got;
+
+static void on_signal(int signo)
+{
+	got = signo;
+}
+
+static int term_handled(void)
+{
+	struct sigaction action = { .sa_handler = on_signal }, old;
+
+	sigaction(SIGTERM, &action, &old);
+	printf("old %s\n", old.sa_handler == SIG_DFL && !old.sa_flags ? "default" : "not default");
+	live(2);
+	kill(getpid(), SIGTERM);
+	while (!got)
+		sched_yield();
+	printf("got %d\n", got);
+	printf("signal %s\n", signal(SIGTERM, SIG_DFL) == on_signal ? "mine" : "not mine");
+	printf("signal %s\n", signal(SIGHUP, SIG_IGN) == SIG_DFL ? "default" : "not default");
+	printf("signal %s\n", signal(SIGHUP, SIG_DFL) == SIG_IGN ? "ignored" : "not ignored");
+	/* Every disposition that may be asked for is the default. */
+	for (int signo = 1; signo < 32; signo++)
+		if (sigaction(signo, NULL, &old) == 0 && old.sa_handler != SIG_DFL)
+			printf("%d is not default\n", signo);
+	fflush(stdout);
+	return 3;
+}
+
+static int term_ignored(void)
+{
+	signal(SIGTERM, SIG_IGN);
+	kill(getpid(), SIGTERM);
+	say("alive");
+	return 0;
+}
+
+/* ---- threads and limits -------------------------------------------------------------------- */
+static int unshares(void)
+{
+	printf("unshare: %d\n", unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+	threads(1);
+	return 0;
+}
+
+static int limits(void)
+{
+	struct rlimit limit, old;
+
+	threads(1);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	printf("limit %ld %ld\n", (long)limit.rlim_cur, (long)limit.rlim_max);
+	live(8);
+	limit.rlim_cur = 100;
+	printf("set %d\n", setrlimit(RLIMIT_NOFILE, &limit));
+	threads(8);
+	limit.rlim_cur = 90;
+	printf("prlimit %d", prlimit(0, RLIMIT_NOFILE, &limit, &old));
+	printf(" old %ld\n", (long)old.rlim_cur);
+	fflush(stdout);
+	int fd, last = -1;
+
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
+		last = fd;
+	printf("last %d, then EMFILE %d\n", last, errno == EMFILE);
+	for (fd = 3; fd <= last; fd++)
+		close(fd);
+	fflush(stdout);
+	return system("ulimit -n");
+}
+
+static int cancelled(void)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < 200; i++) {
+		pthread_t thread = begin(work, NULL);
+		void *result;
+
+		pthread_cancel(thread);
+		pthread_join(thread, &result);
+		/* No cancellation point in work(): the thread is never cut short. */
+		n += result == NULL;
+	}
+	printf("%u ended as they began\n", n);
+	return 0;
+}
+
+static int fifo(void)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	pthread_attr_t attr;
+	unsigned n = 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+	pthread_attr_setschedparam(&attr, &param);
+	for (int i = 0; i < 50; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, &attr, work, NULL))
+			continue;
+		/* With PMC_DUMP=USR2: snapshots while it ends. */
+		for (int k = 0; args[0] && k < 3; k++)
+			kill(getpid(), SIGUSR2);
+		pthread_join(thread, NULL);
+		n++;
+	}
+	printf("%u real-time threads\n", n);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} cases[] = {
+	{ "fork-threads", fork_threads },
+	{ "fork-only", fork_only },
+	{ "fork-low", fork_low },
+	{ "fork-raw", fork_raw },
+	{ "fork-killed", fork_killed },
+	{ "daemon", daemonise },
+	{ "leaf", leaf },
+	{ "exec-threads", exec_threads },
+	{ "exec-fails", exec_fails },
+	{ "exec-all", exec_all },
+	{ "vfork-exec", vfork_exec },
+	{ "system", by_system },
+	{ "popen", by_popen },
+	{ "spawn", by_spawn },
+	{ "exit-thread", exit_thread },
+	{ "exit-running", exit_running },
+	{ "quick", quick },
+	{ "abort", aborts },
+	{ "fault", faults },
+	{ "fault-thread", faults_thread },
+	{ "term-default", term_default },
+	{ "term-handled", term_handled },
+	{ "term-ignored", term_ignored },
+	{ "unshare", unshares },
+	{ "limits", limits },
+	{ "cancelled", cancelled },
+	{ "fifo", fifo },
+};
+
+int main(int argc, char **argv)
+{
+	args = argv + 2;
+	for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(cases[i].name, argv[1]))
+			return cases[i].run();
+	fprintf(stderr, "cases: no case %s\n", argc > 1 ? argv[1] : "");
+	return 2;
+}

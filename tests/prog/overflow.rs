@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// overflow: a thread overflows its stack; Rust's own handler tells so and aborts.
+use std::thread;
+
+fn deeper(n: u64) -> u64 {
+    let room = [n; 512];
+    if n == u64::MAX {
+        return 0;
+    }
+    deeper(n + 1) + std::hint::black_box(&room)[(n % 512) as usize]
+}
+
+fn main() {
+    println!("going down");
+    let t = thread::Builder::new().name("diver".into()).spawn(|| deeper(0));
+    println!("{}", t.unwrap().join().unwrap());
+}
