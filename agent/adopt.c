@@ -97,16 +97,15 @@ static void consider(const char *task)
 	registry_live(slot);
 }
 
-void agent_adopt(void)
+void agent_adopt(char *room, size_t bytes)
 {
-	_Alignas(8) char room[2048];
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
 			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long n;
 
 	if (fd < 0)
 		return;
-	while ((n = syscall(SYS_getdents64, fd, room, sizeof(room))) > 0) {
+	while ((n = syscall(SYS_getdents64, fd, room, bytes)) > 0) {
 		for (long at = 0; at < n;) {
 			const struct dirent64 *entry = (const void *)(room + at);
 

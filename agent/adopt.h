@@ -3,8 +3,10 @@
 #ifndef PMC_AGENT_ADOPT_H
 #define PMC_AGENT_ADOPT_H
 
+#include <stddef.h>
+
 /* Gives a slot to every task of this process that has none, and ends those of adopted threads
- * that are gone. Async-signal-safe. */
-void agent_adopt(void);
+ * that are gone. Async-signal-safe; room (8-aligned) is for directory entries. */
+void agent_adopt(char *room, size_t bytes);
 
 #endif

@@ -71,7 +71,8 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 		 snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
 	if (agent.measured) {
-		agent_adopt();
+		/* The end of the buffer is free: rows come from its start. */
+		agent_adopt((char *)sink->buf.data + sink->buf.cap - 4096, 4096);
 		rows(sink, snapshot, state);
 	}
 	if (sink->buf.cap - sink->buf.len < TAIL)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define REGISTRY_CAPACITY (1u << 17)
+#define SMALL_ROW	  640u
 
 struct registry agent_registry;
 __thread struct slot *agent_self;
@@ -189,20 +190,46 @@ void agent_thread_main(void)
 	agent_thread_begin(slot);
 }
 
-void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
+static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, size_t bytes)
 {
-	_Alignas(8) uint8_t room[AGENT_ROW_BYTES];
 	uint64_t cpu_ns = agent_self_clock();
 	struct pmc_frame_buf buf;
 
 	registry_close(slot);
 	agent_self = NULL;
 	name_now(slot->name);
-	pmc_frame_buf_init(&buf, room, sizeof(room));
+	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	agent_row(&buf, slot, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, true, state);
 	agent_file_append(buf.data, buf.len);
 	registry_ended(&agent_registry, slot->tid);
 	registry_release(&agent_registry, slot);
 	agent_self_add(agent_self_clock() - cpu_ns);
+}
+
+/* Each in a frame of its own: a row of many events must not cost every thread a page of stack. */
+__attribute__((noinline)) static void end_small(struct slot *slot, enum pmc_thread_state state)
+{
+	_Alignas(8) uint8_t room[SMALL_ROW];
+
+	end_in(slot, state, room, sizeof(room));
+}
+
+__attribute__((noinline)) static void end_large(struct slot *slot, enum pmc_thread_state state)
+{
+	_Alignas(8) uint8_t room[AGENT_ROW_BYTES];
+
+	end_in(slot, state, room, sizeof(room));
+}
+
+void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
+{
+	size_t need = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
+		      agent.plan.groups * sizeof(struct pmc_reading) +
+		      (agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
+
+	if (need <= SMALL_ROW)
+		end_small(slot, state);
+	else
+		end_large(slot, state);
 }

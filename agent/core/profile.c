@@ -58,12 +58,16 @@ struct table_process *profile_process(struct pmc_profile *profile, const uint8_t
 	return process;
 }
 
-/* Whether a frame supersedes what is held; the larger hash breaks a tie, so that the order in
- * which frames come does not matter. */
-static bool newer(const struct pmc_frame_head *head, uint64_t snapshot, uint64_t hash)
+/* Whether a frame supersedes what is held. A look from outside repeats the process's newest
+ * number: the time tells then. The larger hash breaks a tie, so that the order in which frames
+ * come does not matter. */
+static bool newer(const struct pmc_frame_head *head, uint64_t time_ns, uint64_t snapshot,
+		  uint64_t held_ns, uint64_t hash)
 {
 	if (head->snapshot != snapshot)
 		return head->snapshot > snapshot;
+	if (time_ns != held_ns)
+		return time_ns > held_ns;
 	return head->hash > hash;
 }
 
@@ -82,6 +86,7 @@ static void hold_text(struct pmc_arena *arena, const char **held, const char *te
 static int add_process(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	struct table_process *process;
+	struct pmc_process_fixed fixed;
 	struct pmc_cursor cursor;
 	const char *text[4];
 	size_t len[4];
@@ -94,12 +99,14 @@ static int add_process(struct pmc_profile *profile, const struct pmc_frame *fram
 	process = profile_process(profile, frame->head.identity);
 	if (!process)
 		return -ENOMEM;
-	if (process->pub.known && !newer(&frame->head, process->pub.snapshot, process->hash))
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	if (process->pub.known && !newer(&frame->head, fixed.time_ns, process->pub.snapshot,
+					 process->pub.fixed.time_ns, process->hash))
 		return 0;
 	process->pub.known = true;
 	process->pub.snapshot = frame->head.snapshot;
 	process->hash = frame->head.hash;
-	pmc_frame_fixed(frame, &process->pub.fixed, sizeof(process->pub.fixed));
+	process->pub.fixed = fixed;
 	hold_text(&profile->arena, &process->pub.host, text[0], len[0]);
 	hold_text(&profile->arena, &process->pub.boot_id, text[1], len[1]);
 	hold_text(&profile->arena, &process->pub.exe, text[2], len[2]);
@@ -123,7 +130,8 @@ static int add_total(struct pmc_profile *profile, const struct pmc_frame *frame)
 	if (!process)
 		return -ENOMEM;
 	total = &process->totals[fixed.kind];
-	if (total->known && !newer(&frame->head, total->snapshot, total->hash))
+	if (total->known &&
+	    !newer(&frame->head, fixed.time_ns, total->snapshot, total->fixed.time_ns, total->hash))
 		return 0;
 	copy = total->var;
 	if (frame->var_len > total->var_room || !copy) {
@@ -213,7 +221,7 @@ static int add_note(struct pmc_profile *profile, const struct pmc_frame *frame)
 		HASH_ADD_KEYPTR(hh, tables->notes, note->key, key_len, note);
 		if (arena->failed)
 			return -ENOMEM;
-	} else if (!newer(&frame->head, note->pub.snapshot, note->hash)) {
+	} else if (!newer(&frame->head, 0, note->pub.snapshot, 0, note->hash)) {
 		return 0;
 	}
 	note->pub.fixed = fixed;

@@ -12,13 +12,15 @@
 
 #define FIRST_ROOM 16
 
-/* seq upwards, then the newest first; of one snapshot the larger hash. */
+/* seq upwards, then the newest first; of one snapshot number the later, then the larger hash. */
 static int row_order(const struct row_entry *a, const struct row_entry *b)
 {
 	if (a->seq != b->seq)
 		return a->seq < b->seq ? -1 : 1;
 	if (a->row->pub.snapshot != b->row->pub.snapshot)
 		return a->row->pub.snapshot > b->row->pub.snapshot ? -1 : 1;
+	if (a->row->pub.fixed.time_ns != b->row->pub.fixed.time_ns)
+		return a->row->pub.fixed.time_ns > b->row->pub.fixed.time_ns ? -1 : 1;
 	if (a->row->hash != b->row->hash)
 		return a->row->hash > b->row->hash ? -1 : 1;
 	return 0;
