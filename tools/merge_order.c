@@ -8,6 +8,7 @@
 struct key {
 	unsigned kind; /* frame type; 0: nothing that a later frame could replace */
 	uint64_t number;
+	uint64_t time_ns; /* not what it speaks of, but when */
 	const char *text;
 	size_t len;
 };
@@ -21,6 +22,7 @@ static void key_of(const struct merge_frame *frame, struct key *key)
 		.var = frame->bytes + sizeof(frame->head) + frame->head.fixed,
 		.var_len = frame->head.size - sizeof(frame->head) - frame->head.fixed,
 	};
+	struct pmc_process_fixed process;
 	struct pmc_thread_fixed thread;
 	struct pmc_total_fixed total;
 	struct pmc_note_fixed note;
@@ -31,14 +33,18 @@ static void key_of(const struct merge_frame *frame, struct key *key)
 		return;
 	switch (frame->head.type) {
 	case PMC_FRAME_PROCESS:
+		pmc_frame_fixed(&in, &process, sizeof(process));
+		key->time_ns = process.time_ns;
 		break;
 	case PMC_FRAME_THREAD:
 		pmc_frame_fixed(&in, &thread, sizeof(thread));
 		key->number = thread.seq;
+		key->time_ns = thread.time_ns;
 		break;
 	case PMC_FRAME_TOTAL:
 		pmc_frame_fixed(&in, &total, sizeof(total));
 		key->number = total.kind;
+		key->time_ns = total.time_ns;
 		break;
 	case PMC_FRAME_NOTE:
 		pmc_frame_fixed(&in, &note, sizeof(note));
@@ -81,6 +87,11 @@ int merge_compare(const struct merge_frame *a, const struct merge_frame *b, enum
 		key_of(a, &key_a);
 		key_of(b, &key_b);
 		result = key_compare(&key_a, &key_b);
+		if (!result)
+			result = order_u64(a->head.snapshot, b->head.snapshot);
+		/* A look from outside repeats the process's newest number. */
+		if (!result)
+			result = order_u64(key_a.time_ns, key_b.time_ns);
 		if (result)
 			return result;
 	}

@@ -14,7 +14,7 @@ struct merge_frame {
 
 enum merge_order {
 	MERGE_CANONICAL, /* identity, snapshot, hash, bytes */
-	MERGE_BY_KEY,	 /* identity, what the frame speaks of, then as above: newest last */
+	MERGE_BY_KEY,	 /* identity, what it speaks of, snapshot, time, hash: newest last */
 };
 
 /* 0 only for equal bytes. Frames of equal hash and different bytes are two facts. */

@@ -110,6 +110,33 @@ static inline struct merge_frame *frames_of(const struct dump *dumps, unsigned n
 	return frames;
 }
 
+/* Where the fixed part says when the frame was made; 0: nowhere. */
+static inline uint64_t time_of(const struct merge_frame *frame)
+{
+	const size_t at =
+		frame->head.type == PMC_FRAME_PROCESS ?
+			offsetof(struct pmc_process_fixed, time_ns) :
+		frame->head.type == PMC_FRAME_THREAD ? offsetof(struct pmc_thread_fixed, time_ns) :
+		frame->head.type == PMC_FRAME_TOTAL  ? offsetof(struct pmc_total_fixed, time_ns) :
+						       SIZE_MAX / 2;
+	uint64_t time_ns = 0;
+
+	if (at + sizeof(time_ns) <= frame->head.fixed)
+		memcpy(&time_ns, frame->bytes + sizeof(frame->head) + at, sizeof(time_ns));
+	return time_ns;
+}
+
+static inline bool outdated(const struct merge_frame *frame, const struct merge_frame *other)
+{
+	if (!merge_same_key(frame, other))
+		return false;
+	if (frame->head.snapshot != other->head.snapshot)
+		return frame->head.snapshot < other->head.snapshot;
+	if (time_of(frame) != time_of(other))
+		return time_of(frame) < time_of(other);
+	return by_order(frame, other) < 0;
+}
+
 static inline struct dump reference(const struct merge_options *options, const struct dump *dumps,
 				    unsigned n)
 {
@@ -120,8 +147,8 @@ static inline struct dump reference(const struct merge_options *options, const s
 	for (size_t i = 0; i < count; i++) {
 		bool keep = i + 1 == count || by_order(&frames[i], &frames[i + 1]) != 0;
 
-		for (size_t j = i + 1; keep && options->compact && j < count; j++)
-			keep = !merge_same_key(&frames[i], &frames[j]);
+		for (size_t j = 0; keep && options->compact && j < count; j++)
+			keep = !outdated(&frames[i], &frames[j]);
 		if (keep)
 			dump_append(&out, frames[i].bytes, frames[i].head.size);
 	}

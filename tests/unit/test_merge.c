@@ -95,6 +95,38 @@ static void compact_keeps_the_newest(void **state)
 	dump_free(&out);
 }
 
+/* Of one snapshot number the later look is the newest, whatever its hash. */
+static void compact_knows_the_later_look(void **state)
+{
+	(void)state;
+	static uint64_t memory[64];
+	const uint8_t identity[16] = { 9 };
+	struct pmc_frame_buf buf;
+	struct pmc_frame frame;
+
+	for (uint64_t round = 0; round < 16; round++) {
+		struct dump in = { NULL, 0 }, out;
+		struct pmc_thread_fixed row = { .cpu_ns = round };
+
+		pmc_frame_buf_init(&buf, memory, sizeof(memory));
+		for (unsigned i = 0; i < 2; i++) {
+			row.time_ns = (round + i) % 2 ? 50 : 10;
+			pmc_frame_begin(&buf, PMC_FRAME_THREAD, identity, 3, &row, sizeof(row));
+			pmc_frame_end(&buf);
+		}
+		dump_append(&in, memory, buf.len);
+		out = merged(&compact, &in, 1, NULL);
+		struct pmc_scan scan = { .data = out.data, .len = out.len };
+
+		assert_true(pmc_scan_next(&scan, &frame));
+		pmc_frame_fixed(&frame, &row, sizeof(row));
+		assert_int_equal(row.time_ns, 50);
+		assert_false(pmc_scan_next(&scan, &frame));
+		dump_free(&in);
+		dump_free(&out);
+	}
+}
+
 /* ---- damage ------------------------------------------------------------------------------*/
 static void shuffle(struct dump *dump)
 {
@@ -240,6 +272,7 @@ int main(void)
 		cmocka_unit_test(union_laws),
 		cmocka_unit_test(compact_laws),
 		cmocka_unit_test(compact_keeps_the_newest),
+		cmocka_unit_test(compact_knows_the_later_look),
 		cmocka_unit_test(damage_costs_the_damaged_frames),
 		cmocka_unit_test(noise_is_survived),
 		cmocka_unit_test(equal_hash_is_not_equal_bytes),

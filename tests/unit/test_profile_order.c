@@ -111,6 +111,40 @@ static void sets_may_come_last(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Of one snapshot number the later look holds, whichever comes first and whatever its hash. */
+static void time_tells_equal_numbers_apart(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 16; round++) {
+		uint64_t early = round, late = 100 + round, times[2] = { early, late };
+
+		if (round % 2) {
+			times[0] = late;
+			times[1] = early;
+		}
+		build_start();
+		for (unsigned i = 0; i < 2; i++) {
+			const struct pmc_process_fixed process = { .time_ns = times[i] };
+			const struct pmc_thread_fixed row = { .time_ns = times[i] };
+			const struct pmc_total_fixed total = { .kind = PMC_TOTAL_THREADS,
+							       .time_ns = times[i] };
+
+			build_process(1, 7, &process, "app");
+			pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 7, &row, sizeof(row));
+			pmc_frame_end(&build);
+			pmc_frame_begin(&build, PMC_FRAME_TOTAL, id(1), 7, &total, sizeof(total));
+			pmc_frame_end(&build);
+		}
+		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+		assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
+		assert_int_equal(pmc_profile_finish(&profile), 0);
+		assert_int_equal(profile.n_threads, 1);
+		assert_int_equal(profile.threads[0]->fixed.time_ns, late);
+		assert_int_equal(profile.processes[0]->fixed.time_ns, late);
+		pmc_profile_free(&profile);
+	}
+}
+
 /* Memory follows the number of threads, not of snapshots. */
 static void snapshots_do_not_pile_up(void **state)
 {
@@ -182,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(sets_may_come_last),
+		cmocka_unit_test(time_tells_equal_numbers_apart),
 		cmocka_unit_test(snapshots_do_not_pile_up),
 		cmocka_unit_test(noise_is_survived),
 	};
