@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hook_process.c - a process image's other ends. Overrides: execve execv execvp execvpe execl
- * execle execlp fexecve execveat _exit _Exit quick_exit.
+ * execle execlp fexecve execveat _exit _Exit quick_exit
+ * abort.
  *
  * Rows are flushed before; a failed exec leaves them live. In a vfork child everything only
  * forwards. posix_spawn, system and popen need no hook: they replace a child, not us.
@@ -9,6 +10,7 @@
 #include "agent/exec_env.h"
 #include "agent/hooks.h"
 #include "agent/report_exit.h"
+#include "agent/signals.h"
 #include "agent/snapshot.h"
 #include "agent/thread.h"
 
@@ -162,4 +164,18 @@ AGENT_API void quick_exit(int status)
 	REAL(quick_exit)(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
+}
+
+AGENT_API void abort(void)
+{
+	/* On the stack that is there: abort is often called by a handler on a small one, which has
+	 * no room for the frame of ours as well. A handler of the host's comes first, as ever. */
+	if (agent_where() == AGENT_HERE && agent_signal_forget(SIGABRT)) {
+		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
+		if (agent.first)
+			agent_report_apart();
+	}
+	REAL(abort)();
+	for (;;)
+		syscall(SYS_exit_group, 127);
 }

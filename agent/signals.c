@@ -126,6 +126,16 @@ void agent_signal_original(int signo, struct sigaction *action)
 	*action = table[signo].original;
 }
 
+bool agent_signal_forget(int signo)
+{
+	struct sigaction now;
+
+	if (agent_real_sigaction(signo, NULL, &now) != 0 || !agent_signal_is_ours(&now))
+		return false;
+	to_default(signo);
+	return true;
+}
+
 void agent_signal_restore(int signo)
 {
 	if (signo <= 0 || signo >= _NSIG || !table[signo].ours)

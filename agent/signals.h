@@ -17,6 +17,8 @@ void agent_signals_init(void);
 bool agent_signal_is_ours(const struct sigaction *action);
 /* What the host is to see in its place. */
 void agent_signal_original(int signo, struct sigaction *action);
+/* If ours stands for the signal: puts SIG_DFL there and returns true. */
+bool agent_signal_forget(int signo);
 /* The host set the signal to SIG_DFL: ours takes the place again if it had one. */
 void agent_signal_restore(int signo);
 /* The host has installed a handler of its own for the signal. */

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c - asks the kernel which events open, and packs those into groups. */
+/*
+ * plan.c - asks the kernel which events open, and packs those into the fewest groups that run.
+ *
+ * First fit in the user's order. Where one group is not enough, events of a ratio are kept
+ * together if that takes no more groups. A braced group is all or nothing.
+ */
 #include "agent/core/plan.h"
 #include "agent/core/group.h"
+#include "agent/core/plan_fit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -71,37 +77,94 @@ static int try_alone(pmc_probe_open probe, struct pmc_planned *planned)
 }
 
 struct packing {
-	int leader[PMC_EVENTS_MAX]; /* an open descriptor of each group's leader */
-	int brace[PMC_EVENTS_MAX];
+	pmc_probe_open probe;
+	struct pmc_planned *events; /* in the user's order */
+	unsigned count;
+	uint16_t group[PMC_EVENTS_MAX];
 	unsigned groups;
-	int fds[PMC_EVENTS_MAX]; /* all that is open, closed at the end */
-	unsigned n_fds;
 };
 
-static void keep(struct packing *packing, int fd)
+/* WAITING: opens, and has no group yet. */
+enum { WAITING = PMC_NO_GROUP - 1 };
+
+static unsigned partner_of(const struct packing *packing, unsigned i)
 {
-	packing->fds[packing->n_fds++] = fd;
+	for (unsigned k = 0; k < packing->count; k++)
+		if (k != i && packing->group[k] == WAITING &&
+		    packing->events[k].event.brace == packing->events[i].event.brace &&
+		    pmc_fit_ratio(&packing->events[i].event, &packing->events[k].event))
+			return k;
+	return i;
 }
 
-/* The first group that takes the event as a sibling, else a new one. `alone` is its own open. */
-static unsigned place(struct packing *packing, pmc_probe_open probe, struct pmc_planned *planned,
-		      int alone)
+/* The event, and if together its partner; both or none, but for a group's first event. */
+static void add(struct packing *packing, struct pmc_fit *fit, unsigned i, bool together)
 {
-	for (unsigned g = 0; g < packing->groups; g++) {
-		if (packing->brace[g] != planned->event.brace)
-			continue;
-		int fd = probe_one(probe, planned, packing->leader[g]);
+	unsigned other = together ? partner_of(packing, i) : i;
+	bool first = fit->n == 0;
 
-		if (fd < 0)
-			continue;
-		close(alone);
-		keep(packing, fd);
-		return g;
+	if (!pmc_fit_add(fit, &packing->events[i]) && !first)
+		return;
+	if (other != i && pmc_fit_add(fit, &packing->events[other])) {
+		packing->group[other] = (uint16_t)packing->groups;
+	} else if (other != i && !first) {
+		pmc_fit_drop(fit);
+		return;
 	}
-	packing->leader[packing->groups] = alone;
-	packing->brace[packing->groups] = planned->event.brace;
-	keep(packing, alone);
-	return packing->groups++;
+	packing->group[i] = (uint16_t)packing->groups;
+}
+
+/* One more group: the first waiting event, and those of the rest that run with it. */
+static void fill(struct packing *packing, unsigned first, bool together)
+{
+	int brace = packing->events[first].event.brace;
+	struct pmc_fit fit = { .probe = packing->probe };
+	bool whole = true;
+
+	for (unsigned i = first; i < packing->count; i++) {
+		if (packing->group[i] != WAITING || packing->events[i].event.brace != brace)
+			continue;
+		add(packing, &fit, i, together && brace == PMC_NO_BRACE);
+		whole = whole && packing->group[i] != WAITING;
+	}
+	pmc_fit_end(&fit);
+	if (brace == PMC_NO_BRACE || whole) {
+		packing->groups++;
+		return;
+	}
+	/* What was asked for as one group is not taken apart: the numbers would look exact. */
+	for (unsigned i = first; i < packing->count; i++) {
+		struct pmc_planned *event = &packing->events[i];
+
+		if (packing->group[i] == PMC_NO_GROUP || event->event.brace != brace)
+			continue;
+		packing->group[i] = PMC_NO_GROUP;
+		event->state = PMC_NOT_COUNTED;
+		event->error = EINVAL;
+	}
+}
+
+static void pack(struct packing *packing, bool together)
+{
+	packing->groups = 0;
+	for (unsigned i = 0; i < packing->count; i++)
+		packing->group[i] = packing->events[i].state == PMC_COUNTED ? WAITING :
+									       PMC_NO_GROUP;
+	for (unsigned i = 0; i < packing->count; i++)
+		if (packing->group[i] == WAITING)
+			fill(packing, i, together);
+}
+
+static void pack_best(struct packing *packing)
+{
+	struct packing alike = *packing;
+
+	pack(packing, false);
+	if (packing->groups < 2)
+		return;
+	pack(&alike, true);
+	if (alike.groups <= packing->groups)
+		*packing = alike;
 }
 
 bool pmc_event_needs_pmu(const struct pmc_event *event)
@@ -113,7 +176,8 @@ bool pmc_event_needs_pmu(const struct pmc_event *event)
 int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct pmc_arena *arena,
 		  struct pmc_plan *plan)
 {
-	struct packing packing = { .groups = 0 };
+	struct packing packing = { .probe = probe, .count = events->count };
+	int alone[PMC_EVENTS_MAX];
 	struct pmc_planned *tried;
 	unsigned at = 0;
 
@@ -124,17 +188,20 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 	plan->events = pmc_arena_alloc(arena, sizeof(*tried) * (events->count + 1));
 	if (!tried || !plan->events)
 		return -ENOMEM;
+	/* Open until the end: software events are dear to open when no other is there. */
 	for (unsigned i = 0; i < events->count; i++) {
 		tried[i].event = events->list[i];
-		int alone = try_alone(probe, &tried[i]);
-
-		if (alone < 0)
-			continue;
-		tried[i].group = (uint16_t)place(&packing, probe, &tried[i], alone);
-		plan->hardware |= pmc_event_needs_pmu(&tried[i].event);
+		alone[i] = try_alone(probe, &tried[i]);
 	}
-	for (unsigned i = 0; i < packing.n_fds; i++)
-		close(packing.fds[i]);
+	packing.events = tried;
+	pack_best(&packing);
+	for (unsigned i = 0; i < events->count; i++) {
+		tried[i].group = packing.group[i];
+		if (tried[i].group != PMC_NO_GROUP)
+			plan->hardware |= pmc_event_needs_pmu(&tried[i].event);
+		if (alone[i] >= 0)
+			close(alone[i]);
+	}
 
 	plan->count = events->count;
 	plan->groups = packing.groups;
@@ -149,6 +216,28 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 		if (tried[i].group == PMC_NO_GROUP)
 			plan->events[at++] = tried[i];
 	return pmc_plan_seal(plan, arena);
+}
+
+bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
+{
+	struct pmc_fit fits[2][PMC_EVENTS_MAX];
+	bool all = true;
+
+	memset(fits, 0, sizeof(fits));
+	for (unsigned g = 0; g < 2 * plan->groups; g++) {
+		struct pmc_fit *fit = &fits[g % 2][g / 2];
+
+		fit->probe = probe;
+		for (unsigned i = plan->first[g / 2]; i < plan->first[g / 2 + 1]; i++)
+			all = all && pmc_fit_add(fit, &plan->events[i]);
+	}
+	for (unsigned g = 0; g < 2 * plan->groups; g++) {
+		struct pmc_fit *fit = &fits[g % 2][g / 2];
+
+		all = all && pmc_fit_runs(fit);
+		pmc_fit_end(fit);
+	}
+	return all;
 }
 
 int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan)

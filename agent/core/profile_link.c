@@ -142,7 +142,7 @@ static bool row_counted(const struct pmc_p_thread *row, uint32_t *reason)
 			return true;
 		/* What could be opened by no thread is no failure of this one. */
 		if (row->set->events[i].def.state == PMC_COUNTED && !*reason)
-			*reason = count->error ? count->error : PMC_REASON_NEVER_RAN;
+			*reason = count->error ? count->error : PMC_REASON_NOT_STARTED;
 	}
 	return !*reason;
 }

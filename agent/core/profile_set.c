@@ -132,6 +132,7 @@ static void judge(struct pmc_count *count)
 	if (count->enabled_ns == 0) {
 		/* It got no time at all: that is no count of 0. */
 		count->state = PMC_NOT_COUNTED;
+		count->error = PMC_REASON_NOT_STARTED;
 	} else if (count->running_ns == 0) {
 		count->state = PMC_NOT_COUNTED;
 		count->error = PMC_REASON_NEVER_RAN;

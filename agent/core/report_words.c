@@ -48,6 +48,8 @@ const char *pmc_reason_text(uint32_t reason)
 		return "its file descriptor was taken over by the program";
 	case PMC_REASON_NEVER_RAN:
 		return "enabled, but never scheduled on the PMU";
+	case PMC_REASON_NOT_STARTED:
+		return "counting was never started (PMC_START, PMC_DELAY, pmctl ctl)";
 	case PMC_REASON_REGISTRY_FULL:
 		return "the agent's table of threads is full";
 	case EMFILE:

@@ -44,24 +44,24 @@ extern "C" {
 
 enum pmc_frame_type {
 	PMC_FRAME_EVENTSET = 1, /* the events that values of other frames stand for */
-	PMC_FRAME_SITE = 2,     /* a code address: module, offset, symbol */
-	PMC_FRAME_PROCESS = 3,  /* a process image: attributes and totals; the newest holds */
-	PMC_FRAME_THREAD = 4,   /* a thread's row; the newest is the row, others the timeline */
-	PMC_FRAME_TOTAL = 5,    /* what an inherit group counted; the newest holds */
-	PMC_FRAME_NOTE = 6,     /* a line of the ledger */
+	PMC_FRAME_SITE = 2,	/* a code address: module, offset, symbol */
+	PMC_FRAME_PROCESS = 3,	/* a process image: attributes and totals; the newest holds */
+	PMC_FRAME_THREAD = 4,	/* a thread's row; the newest is the row, others the timeline */
+	PMC_FRAME_TOTAL = 5,	/* what an inherit group counted; the newest holds */
+	PMC_FRAME_NOTE = 6,	/* a line of the ledger */
 };
 
-struct pmc_frame_head {       /* offset */
+struct pmc_frame_head {	      /* offset */
 	uint8_t magic[4];     /*  0 */
-	uint32_t size;        /*  4  whole frame in bytes, head included, multiple of 8 */
-	uint64_t hash;        /*  8  XXH3_64bits of the bytes [16, size) */
+	uint32_t size;	      /*  4  whole frame in bytes, head included, multiple of 8 */
+	uint64_t hash;	      /*  8  XXH3_64bits of the bytes [16, size) */
 	uint8_t version;      /* 16  PMC_DUMP_VERSION */
-	uint8_t type;         /* 17  enum pmc_frame_type */
-	uint16_t fixed;       /* 18  bytes of the payload's fixed part, multiple of 8 */
+	uint8_t type;	      /* 17  enum pmc_frame_type */
+	uint16_t fixed;	      /* 18  bytes of the payload's fixed part, multiple of 8 */
 	uint32_t reserved;    /* 20  0 */
 	uint8_t identity[16]; /* 24  the process image; all zero for shared frames */
 	uint64_t snapshot;    /* 40  rises with every write of that process image; from 1 */
-};                            /* 48 */
+};			      /* 48 */
 
 /* A string in the variable part: `len` bytes follow, no NUL, padded with zeros to a multiple
  * of 8 counted from the start of this struct. */
@@ -72,7 +72,7 @@ struct pmc_str {
 /* What may be said of a count. In rows it comes from pmc_reading and pmc_event_def. */
 enum pmc_state {
 	PMC_COUNTED = 0,       /* ran the whole time it was enabled */
-	PMC_SCALED = 1,        /* ran part of the time; value = raw * enabled / running */
+	PMC_SCALED = 1,	       /* ran part of the time; value = raw * enabled / running */
 	PMC_PARTIAL = 2,       /* only in sums: some of the rows could not be counted */
 	PMC_NOT_COUNTED = 3,   /* was meant to be, and never ran or could not be read */
 	PMC_NOT_SUPPORTED = 4, /* this machine's PMU or kernel does not have it */
@@ -103,10 +103,10 @@ struct pmc_event_def {
 	uint8_t scope; /* enum pmc_scope: what is really counted, after any fallback */
 	uint8_t state; /* PMC_COUNTED, or why it never opened: NOT_SUPPORTED, NOT_PERMITTED, ... */
 	uint64_t config, config1, config2, config3;
-	double scale;      /* the PMU's .scale; 1.0 if none */
+	double scale;	   /* the PMU's .scale; 1.0 if none */
 	uint16_t position; /* place in the user's list, from 0 */
-	uint16_t flags;    /* PMC_EVENT_* */
-	uint32_t error;    /* errno of the refused open, else 0 */
+	uint16_t flags;	   /* PMC_EVENT_* */
+	uint32_t error;	   /* errno of the refused open, else 0 */
 };
 #define PMC_EVENT_FELL_BACK 1 /* asked for all, counted user only */
 
@@ -150,22 +150,22 @@ struct pmc_process_fixed {
 	uint8_t parent_identity[16]; /* 0: none known */
 	uint8_t job[16];
 	uint32_t pid, ppid;
-	uint64_t start_ns; /* CLOCK_MONOTONIC of that host, as all times here */
-	uint64_t end_ns;   /* 0 while running */
-	uint64_t time_ns;  /* when this frame was made */
-	uint64_t cpu_ns;   /* process CPU clock since this image took over the process */
+	uint64_t start_ns;   /* CLOCK_MONOTONIC of that host, as all times here */
+	uint64_t end_ns;     /* 0 while running */
+	uint64_t time_ns;    /* when this frame was made */
+	uint64_t cpu_ns;     /* process CPU clock since this image took over the process */
 	uint64_t pre_cpu_ns; /* of cpu_ns: what was spent before the agent was there */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	uint64_t max_rss_bytes;
-	uint64_t threads_seen;    /* rows begun, adopted ones included */
+	uint64_t threads_seen;	  /* rows begun, adopted ones included */
 	uint64_t threads_counted; /* rows whose every group was open */
-	uint64_t self_ns;         /* time spent in agent code */
-	uint64_t eventset;        /* hash of the EVENTSET frame its rows use; 0: none */
-	uint8_t how_ended;        /* enum pmc_ended */
+	uint64_t self_ns;	  /* time spent in agent code */
+	uint64_t eventset;	  /* hash of the EVENTSET frame its rows use; 0: none */
+	uint8_t how_ended;	  /* enum pmc_ended */
 	uint8_t how_code;
 	uint8_t inherit_mode; /* enum pmc_inherit */
-	uint8_t flags;        /* PMC_PROCESS_* */
-	int32_t rank;         /* of an MPI-like launcher; -1: none */
+	uint8_t flags;	      /* PMC_PROCESS_* */
+	int32_t rank;	      /* of an MPI-like launcher; -1: none */
 };
 
 /* ---- PMC_FRAME_THREAD --------------------------------------------------------------------
@@ -177,7 +177,7 @@ enum pmc_thread_state {
 	PMC_THREAD_KILLED = 3, /* ended by a signal that killed the process */
 };
 
-#define PMC_THREAD_MAIN      1
+#define PMC_THREAD_MAIN	     1
 #define PMC_THREAD_ADOPTED   2 /* start not seen: OS accounting only */
 #define PMC_THREAD_NO_RUSAGE 4 /* faults and switches could not be read: null, not 0 */
 #define PMC_THREAD_NO_CPU    8 /* CPU clock could not be read */
@@ -186,12 +186,13 @@ enum pmc_thread_state {
 enum pmc_reason {
 	PMC_REASON_NONE = 0,
 	PMC_REASON_ADOPTED = 4096, /* its start was not seen */
-	PMC_REASON_FD_BUDGET,      /* the agent's share of file descriptors is used up */
-	PMC_REASON_RECYCLED,       /* its descriptor no longer was ours */
-	PMC_REASON_NEVER_RAN,      /* enabled and never scheduled */
+	PMC_REASON_FD_BUDGET,	   /* the agent's share of file descriptors is used up */
+	PMC_REASON_RECYCLED,	   /* its descriptor no longer was ours */
+	PMC_REASON_NEVER_RAN,	   /* enabled and never scheduled */
 	PMC_REASON_REGISTRY_FULL,
-	PMC_REASON_SCALED,   /* only in reports: a difference of which a side is scaled */
-	PMC_REASON_SET_LOST, /* only in reports: its EVENTSET frame is not in the dump */
+	PMC_REASON_SCALED,	/* only in reports: a difference of which a side is scaled */
+	PMC_REASON_SET_LOST,	/* only in reports: its EVENTSET frame is not in the dump */
+	PMC_REASON_NOT_STARTED, /* only in reports: it was never enabled */
 };
 
 #define PMC_NO_SEQ UINT64_MAX
@@ -210,7 +211,7 @@ struct pmc_thread_fixed {
 	uint64_t created_by; /* seq of the creating thread; PMC_NO_SEQ: unknown */
 	uint64_t eventset;   /* hash of the EVENTSET frame; 0: no events */
 	uint64_t start_site; /* hash of the SITE frame of its start routine; 0: unknown */
-	char name[16];       /* NUL-padded */
+	char name[16];	     /* NUL-padded */
 	uint32_t reason;     /* 0: counted; else errno or enum pmc_reason */
 	uint32_t reserved;
 };
@@ -237,7 +238,7 @@ struct pmc_total_fixed {
  * Variable part: str text. The same code may come again with a higher count; the newest
  * frame of a code and text holds. */
 struct pmc_note_fixed {
-	uint32_t code; /* stable number of the kind of note */
+	uint32_t code;	/* stable number of the kind of note */
 	uint32_t level; /* 0 information, 1 something could not be counted */
 	uint64_t count;
 };

@@ -178,7 +178,7 @@ static void each_answer_is_its_own(void **state)
 		{ "failed", PMC_NOT_COUNTED, EMFILE, 0 },
 		{ "denied", PMC_NOT_PERMITTED, EACCES, 0 },
 		{ "never", PMC_NOT_COUNTED, PMC_REASON_NEVER_RAN, 0 },
-		{ "nothing", PMC_NOT_COUNTED, 0, 0 },
+		{ "nothing", PMC_NOT_COUNTED, PMC_REASON_NOT_STARTED, 0 },
 		{ "refused", PMC_NOT_PERMITTED, EACCES, 0 },
 	};
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* plan_fit.c - probe groups that run, and events that should run together; see plan_fit.h. */
+#include "agent/core/plan_fit.h"
+#include "agent/core/group.h"
+
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool pmc_fit_runs(const struct pmc_fit *fit)
+{
+	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+
+	/* Not a failed read either: what cannot be read tells nothing against the group. */
+	return syscall(SYS_read, fit->fds[0], words, sizeof(words)) != 0;
+}
+
+bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
+{
+	bool leader = fit->n == 0;
+	struct pmc_attr attr;
+	int fd;
+
+	if (fit->n == PMC_EVENTS_MAX)
+		return false;
+	pmc_group_attr(event, PMC_GROUP_OWN, leader, &attr);
+	attr.base.disabled = 0;
+	attr.base.pinned = leader;
+	fd = fit->probe(&attr, leader ? -1 : fit->fds[0]);
+	if (fd < 0)
+		return false;
+	fit->fds[fit->n++] = fd;
+	if (leader || pmc_fit_runs(fit))
+		return true;
+	pmc_fit_drop(fit);
+	return false;
+}
+
+void pmc_fit_drop(struct pmc_fit *fit)
+{
+	if (fit->n == 0)
+		return;
+	close(fit->fds[--fit->n]);
+	/* A pinned group that did not fit is in error until it is enabled again. */
+	if (fit->n > 0)
+		ioctl(fit->fds[0], PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void pmc_fit_end(struct pmc_fit *fit)
+{
+	while (fit->n > 0)
+		close(fit->fds[--fit->n]);
+}
+
+enum input_id {
+#define INPUT(id, type, config, name) INPUT_##id,
+#include "agent/core/metrics.def"
+};
+
+static enum input_id input_of(const struct pmc_event *event)
+{
+	static const struct {
+		uint32_t type;
+		uint64_t config;
+	} inputs[] = {
+#define INPUT(id, type, config, name) { type, config },
+#include "agent/core/metrics.def"
+	};
+
+	/* Raw numbers mean something only together with their PMU, and those come in braces. */
+	if (event->type != PERF_TYPE_HARDWARE && event->type != PERF_TYPE_HW_CACHE)
+		return INPUT_NONE;
+	for (unsigned i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
+		if (inputs[i].type == event->type && inputs[i].config == event->config)
+			return (enum input_id)i;
+	return INPUT_NONE;
+}
+
+bool pmc_fit_ratio(const struct pmc_event *a, const struct pmc_event *b)
+{
+	enum { PER, PCT, KI, EXCESS_PCT, CPU_PCT, SWITCHES_PER_S };
+	static const struct {
+		int formula;
+		enum input_id a, b;
+	} ratios[] = {
+#define X(name, column, unit, decimals, table, formula, a, b, doc)                                 \
+	{ formula, INPUT_##a, INPUT_##b },
+#include "agent/core/metrics.def"
+	};
+	enum input_id x = input_of(a), y = input_of(b);
+
+	if (x == INPUT_NONE || y == INPUT_NONE)
+		return false;
+	for (unsigned i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++)
+		/* Per 1,000 instructions: everything, so it binds nothing. */
+		if ((ratios[i].formula == PER || ratios[i].formula == PCT) &&
+		    ((ratios[i].a == x && ratios[i].b == y) ||
+		     (ratios[i].a == y && ratios[i].b == x)))
+			return true;
+	return false;
+}

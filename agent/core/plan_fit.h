@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan_fit.h - which events the PMU runs at once: not what open() accepts, but what runs.
+ *
+ * The kernel takes groups that it never schedules: it does not know of counters that others hold
+ * (pinned per-CPU events, the NMI watchdog), and arm64 leaves a disabled leader out when it
+ * validates. A pinned group that cannot run reads 0 bytes; so one is opened running, and read.
+ */
+#ifndef PMC_CORE_PLAN_FIT_H
+#define PMC_CORE_PLAN_FIT_H
+
+#include "agent/core/plan.h"
+
+/* A pinned, running group that grows as long as it fits. */
+struct pmc_fit {
+	pmc_probe_open probe;
+	int fds[PMC_EVENTS_MAX]; /* the leader first */
+	unsigned n;
+};
+
+/* Adds the event. False: with it the group would not run, and it is left as it was. A group's
+ * first event stays in any case: alone it is what it is. */
+bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event);
+/* Takes the last event out again. */
+void pmc_fit_drop(struct pmc_fit *fit);
+bool pmc_fit_runs(const struct pmc_fit *fit);
+void pmc_fit_end(struct pmc_fit *fit);
+
+/* Whether two events of metrics.def form a ratio, which is exact only if they run together. */
+bool pmc_fit_ratio(const struct pmc_event *a, const struct pmc_event *b);
+
+#endif
