@@ -11,7 +11,7 @@ for h in /usr/include/linux /usr/include/asm-generic /usr/include/*-linux-gnu/as
 done
 make -s -C "$ROOT" O="$T/musl" CC=musl-gcc CFLAGS="-O2 -g -isystem $T/inc" \
 	"$T/musl/libpmcagent.so" >"$T/log" 2>&1
-is "$?" 0 "the agent builds with musl-gcc" || diag_file "$T/log" make
+is "$?" 0 "the agent builds with musl-gcc" || { grep -E -A3 "error|warning|undefined" "$T/log" >"$T/log.bad"; diag_file "$T/log.bad" make; }
 is "$(grep -c 'warning:' "$T/log")" 0 "without a warning" || diag_file "$T/log" make
 unlike "$(readelf -d "$T/musl/libpmcagent.so" 2>/dev/null)" 'libc\.so\.6' "it does not need glibc"
 
