@@ -20,7 +20,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 
 # A cross compiler's own archiver knows its objects: make CC=aarch64-linux-gnu-gcc O=build/aarch64
 ifeq ($(origin AR),default)
-AR := $(if $(filter %-gcc,$(CC)),$(patsubst %-gcc,%-ar,$(CC)),ar)
+AR := $(or $(if $(filter %-gcc,$(CC)),$(shell command -v $(patsubst %-gcc,%-ar,$(CC)) 2>/dev/null)),ar)
 endif
 
 Q := $(if $(filter 1,$(V)),,@)
