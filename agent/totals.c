@@ -55,7 +55,9 @@ static enum pmc_inherit resolve(enum pmc_inherit asked)
 	if (agent.plan.opened == 0)
 		return PMC_INHERIT_OFF;
 	/* Inherited copies take PMU counters beside the own groups. */
-	return agent.plan.hardware ? PMC_INHERIT_CLOCK : PMC_INHERIT_FULL;
+	if (!agent.plan.hardware || pmc_plan_fits_twice(&agent.plan, agent_probe()))
+		return PMC_INHERIT_FULL;
+	return PMC_INHERIT_CLOCK;
 }
 
 static const struct pmc_plan *choose(void)

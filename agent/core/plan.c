@@ -148,8 +148,8 @@ static void pack(struct packing *packing, bool together)
 {
 	packing->groups = 0;
 	for (unsigned i = 0; i < packing->count; i++)
-		packing->group[i] = packing->events[i].state == PMC_COUNTED ? WAITING :
-									       PMC_NO_GROUP;
+		packing->group[i] =
+			packing->events[i].state == PMC_COUNTED ? WAITING : PMC_NO_GROUP;
 	for (unsigned i = 0; i < packing->count; i++)
 		if (packing->group[i] == WAITING)
 			fill(packing, i, together);
@@ -220,23 +220,25 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
 {
-	struct pmc_fit fits[2][PMC_EVENTS_MAX];
+	struct pmc_fit fit = { .probe = probe };
+	int fds[2 * PMC_EVENTS_MAX], leaders[2 * PMC_EVENTS_MAX];
+	unsigned n = 0, n_leaders = 0;
 	bool all = true;
 
-	memset(fits, 0, sizeof(fits));
-	for (unsigned g = 0; g < 2 * plan->groups; g++) {
-		struct pmc_fit *fit = &fits[g % 2][g / 2];
-
-		fit->probe = probe;
+	/* All are open at once; each was probed while it grew, and the early ones once more. */
+	for (unsigned g = 0; g < 2 * plan->groups && all; g++) {
 		for (unsigned i = plan->first[g / 2]; i < plan->first[g / 2 + 1]; i++)
-			all = all && pmc_fit_add(fit, &plan->events[i]);
+			all = all && pmc_fit_add(&fit, &plan->events[i]);
+		if (fit.n > 0)
+			leaders[n_leaders++] = fit.fds[0];
+		memcpy(fds + n, fit.fds, fit.n * sizeof(*fds));
+		n += fit.n;
+		fit.n = 0;
 	}
-	for (unsigned g = 0; g < 2 * plan->groups; g++) {
-		struct pmc_fit *fit = &fits[g % 2][g / 2];
-
-		all = all && pmc_fit_runs(fit);
-		pmc_fit_end(fit);
-	}
+	for (unsigned i = 0; i < n_leaders && all; i++)
+		all = pmc_fit_runs(leaders[i]);
+	while (n > 0)
+		close(fds[--n]);
 	return all;
 }
 

@@ -7,12 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool pmc_fit_runs(const struct pmc_fit *fit)
+bool pmc_fit_runs(int leader)
 {
 	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 
 	/* Not a failed read either: what cannot be read tells nothing against the group. */
-	return syscall(SYS_read, fit->fds[0], words, sizeof(words)) != 0;
+	return syscall(SYS_read, leader, words, sizeof(words)) != 0;
 }
 
 bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
@@ -30,7 +30,7 @@ bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 	if (fd < 0)
 		return false;
 	fit->fds[fit->n++] = fd;
-	if (leader || pmc_fit_runs(fit))
+	if (leader || pmc_fit_runs(fit->fds[0]))
 		return true;
 	pmc_fit_drop(fit);
 	return false;

@@ -23,7 +23,8 @@ struct pmc_fit {
 bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event);
 /* Takes the last event out again. */
 void pmc_fit_drop(struct pmc_fit *fit);
-bool pmc_fit_runs(const struct pmc_fit *fit);
+/* Whether the pinned group of this leader runs. */
+bool pmc_fit_runs(int leader);
 void pmc_fit_end(struct pmc_fit *fit);
 
 /* Whether two events of metrics.def form a ratio, which is exact only if they run together. */
