@@ -19,7 +19,8 @@ int main(int argc, char **argv)
 	memset(&attr, 0, sizeof(attr));
 	attr.size = sizeof(attr);
 	attr.type = PERF_TYPE_RAW;
-	attr.config = 0x08; /* INST_RETIRED: takes a programmable counter, never the cycle counter */
+	attr.config =
+		0x08; /* INST_RETIRED: takes a programmable counter, never the cycle counter */
 	attr.pinned = 1;
 	for (int n = atoi(argv[1]); n > 0; n--)
 		/* Not close-on-exec: CMD keeps it open. */

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# groups.t - more events than counters: groups that share, values that are scaled and said to be.
+. "$(dirname "$0")/lib.sh"
+machine
+loop=400000000
+
+# row NAME FILTER: of the events of the one thread that loops, each with .share of the time it ran.
+row() {
+	jq -r "[.threads[] | select(.seq == 1) | .events[] | . + { share: ((.running_ns // 0) / ((.enabled_ns // 0) + 1)) }] | $2" \
+		"$M/$1.json"
+}
+planned() {
+	grep '^group' "$M/plan-$1" | sed 's/.*counters //' | paste -sd+ -
+}
+
+# scaled NAME EVENTS: all scaled, a strict part of the time, within 1 % of the loop.
+scaled() {
+	is "$(row $1 length)" "$2" "$1: $2 columns"
+	is "$(row $1 'map(.state) | unique | join(" ")')" scaled "$1: every event is scaled" ||
+		diag "$(row $1 'map([.state, .value, .share]) | tostring')"
+	is "$(row $1 'all(.share > 0.2 and .share < 0.95)')" true "$1: each ran a part of the time"
+	is "$(row $1 "all(.value > $loop * 0.99 and .value < $loop * 1.01)")" true \
+		"$1: each value is within 1 %" || diag "$(row $1 'map(.value) | tostring')"
+	is "$(row $1 'all(.raw < .value)')" true "$1: raw is less than value"
+	diag "$1: $(row $1 'map([(.share * 100 | round), .value]) | tostring')"
+}
+
+is "$(row same-6 'map(.state) | unique | join(" ")')" counted "6 events on 6 counters are counted"
+is "$(row same-6 'map(.value) | unique | length')" 1 "the same event six times: six equal columns"
+is "$(planned 6)" 6 "the plan says one group of 6"
+scaled same-7 7
+is "$(planned 7)" 6+1 "the plan of 7, which the kernel accepts as one group, says 6 and 1"
+scaled same-14 14
+is "$(planned 14)" 6+6+2 "the plan of 14 says 6, 6 and 2"
+
+# The case of the NMI watchdog.
+scaled held 6
+is "$(planned held)" 5+1 "one counter held: the plan says 5 and 1"
+
+is "$(row braced 'map(.state) | join(" ")')" \
+	"not-counted not-counted not-counted not-counted not-counted not-counted not-counted counted" \
+	"a braced group of 7 is not taken apart, and the event beside it is counted"
+is "$(row braced '[.[] | .value] | map(select(. == null)) | length')" 7 "its values are null, not 0"
+is "$(row brace-held 'map(.state) | unique | join(" ")')" not-counted \
+	"a braced group of 6 with a counter held is not counted"
+scaled brace-fits 7
+is "$(row taken 'map([.name, .state] | join(" ")) | join(", ")')" \
+	"instructions:u not-counted, cycles:u scaled" \
+	"every counter held: instructions are not counted, the cycle counter is nobody's"
+is "$(row taken ".[0].value == null and .[1].value > $loop * 0.99 and .[1].value < $loop * 1.01")" true \
+	"and the cycles are right" || diag "$(row taken tostring)"
+is "$(row cycles 'map(.state) | unique | join(" ")')" counted \
+	"the cycle counter makes it seven that fit"
+
+mode() {
+	jq -r '.processes[0].inherit_mode' "$M/$1.json"
+}
+is "$(mode auto-3) $(mode auto-4) $(mode auto-held)" "full clock clock" \
+	"PMC_INHERIT=auto: full only if twice the events fit at once"
+is "$(row auto-3 'map(.state) | unique | join(" ")')" counted "and then no row pays for it"
+is "$(jq -r '.processes[0].unattributed | map(.state) | unique | join(" ")' "$M/auto-3.json")" counted \
+	"nor does the total"
+scaled full-6 6
+is "$(jq '[.processes[0].unattributed[].value] | unique | tostring' "$M/full-6.json")" '"[null]"' \
+	"unattributed is not known if either side is scaled"
+
+done_testing
