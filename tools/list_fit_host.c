@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list_fit_host.c - pmctl list --fit for this machine: the PMU itself is asked.
+ *
+ * Opening proves nothing: kernels take groups that never run. A pinned group is on the PMU as
+ * soon as it is enabled, or reads 0 bytes.
+ */
+#include "agent/core/group.h"
+#include "tools/list.h"
+#include "tools/pmctl.h"
+#include "tools/tool_probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct candidate {
+	const struct pmc_planned *planned;
+	uint64_t bit; /* of the fit's event */
+};
+
+static int probe(struct pmc_attr *attr, int leader)
+{
+	return tool_perf_killed() ? -EPERM : pmc_group_probe(attr, leader);
+}
+
+/* Whether the events count at the same time: 1, 0, or -errno if that cannot be told. */
+static int together(const struct candidate *list, unsigned n, uint64_t events)
+{
+	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	int fds[PMC_EVENTS_MAX], result = 0;
+	unsigned open = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct pmc_attr attr;
+		int fd;
+
+		if (!(events & list[i].bit))
+			continue;
+		pmc_group_attr(list[i].planned, PMC_GROUP_OWN, open == 0, &attr);
+		attr.base.pinned = open == 0;
+		fd = pmc_group_probe(&attr, open ? fds[0] : -1);
+		if (fd < 0) {
+			/* What opened alone and is refused here does not go with the others. */
+			if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM || fd == -EINTR)
+				result = fd;
+			goto out;
+		}
+		fds[open++] = fd;
+	}
+	result = pmc_group_enable(fds[0]);
+	if (!result)
+		result = read(fds[0], words, sizeof(words)) > 0;
+out:
+	pmc_group_close(fds, open);
+	return result;
+}
+
+/* The first pass that still has room, as the PMU says; what fits in no pass opens one. */
+static int pack(struct list_fit *fit, const struct candidate *list, unsigned n)
+{
+	uint64_t passes[PMC_EVENTS_MAX];
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned pass = 0;
+
+		for (; pass < fit->passes; pass++) {
+			int rc = together(list, n, passes[pass] | list[i].bit);
+
+			if (rc < 0)
+				return rc;
+			if (rc)
+				break;
+		}
+		if (pass == fit->passes) {
+			int rc = together(list, n, list[i].bit);
+
+			if (rc < 0)
+				return rc;
+			if (!rc) {
+				fit->events[__builtin_ctzll(list[i].bit)].reason =
+					"it opens but gets no counter: others hold them";
+				fit->clash |= fit->clash ? 0 : list[i].bit;
+				continue;
+			}
+			passes[fit->passes++] = 0;
+		}
+		passes[pass] |= list[i].bit;
+		fit->events[__builtin_ctzll(list[i].bit)].pass = pass;
+	}
+	/* Without masks nobody can rule out another split, but one pass was tried. */
+	fit->lower_bound = fit->passes < 2 ? fit->passes : 2;
+	return 0;
+}
+
+/* Leaves out whom the clash does not need. */
+static int find_clash(struct list_fit *fit, const struct candidate *list, unsigned n)
+{
+	uint64_t clash = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		clash |= list[i].bit;
+	for (unsigned i = n; i-- > 0;) {
+		uint64_t fewer = clash & ~list[i].bit;
+		int rc = fewer ? together(list, n, fewer) : 1;
+
+		if (rc < 0)
+			return rc;
+		if (!rc)
+			clash = fewer;
+	}
+	fit->clash = clash;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct pmc_planned *const *x = a, *const *y = b;
+	int order = strcmp((*x)->event.name, (*y)->event.name);
+
+	return order ? order : (int)(*x)->event.position - (int)(*y)->event.position;
+}
+
+static void name_events(struct list_fit *fit, struct list *about, const struct pmc_planned **order)
+{
+	for (unsigned i = 0; i < fit->n; i++) {
+		const char *name = order[i]->event.name;
+		unsigned nth = 1;
+
+		while (nth <= i && strcmp(order[i - nth]->event.name, name) == 0)
+			nth++;
+		fit->events[i].name = nth == 1 ? name : list_text(about, "%s#%u", name, nth);
+		fit->events[i].counter = -1;
+		if (order[i]->group != PMC_NO_GROUP)
+			continue;
+		if (!fit->clash)
+			fit->clash = UINT64_C(1) << i;
+		fit->events[i].reason =
+			tool_perf_killed() ?
+				"a seccomp filter kills whoever opens perf events" :
+				list_refusal(about, order[i]->event.type, order[i]->error);
+		if (pmc_event_needs_pmu(&order[i]->event) && !about->core_pmu)
+			fit->remark = "This machine shows no hardware PMU; pmctl doctor tells why.";
+	}
+}
+
+static int solve(struct list_fit *fit, struct list *about, const struct pmc_plan *plan)
+{
+	const struct pmc_planned *order[PMC_EVENTS_MAX];
+	struct candidate candidates[PMC_EVENTS_MAX];
+	unsigned n = 0;
+	int rc;
+
+	fit->n = plan->count;
+	for (unsigned i = 0; i < fit->n; i++)
+		order[i] = &plan->events[i];
+	qsort(order, fit->n, sizeof(*order), by_name);
+	name_events(fit, about, order);
+	for (unsigned i = 0; i < fit->n; i++)
+		if (!fit->events[i].reason)
+			candidates[n++] = (struct candidate){ order[i], UINT64_C(1) << i };
+	rc = pack(fit, candidates, n);
+	if (!rc && !fit->clash && fit->passes > 1)
+		rc = find_clash(fit, candidates, n);
+	return rc;
+}
+
+int list_fit_host(struct list_fit *fit, const char *text)
+{
+	struct list about = { 0 };
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	struct pmc_plan plan;
+	int code = EXIT_OK, rc;
+
+	list_init(&about);
+	if (pmc_events_parse(text, NULL, &fit->arena, &events, &error))
+		code = tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+				 "'%s': %s", text, error.text);
+	for (unsigned i = 0; !code && i < events.count; i++)
+		if (events.list[i].brace != PMC_NO_BRACE && !events.list[i].sets)
+			code = tool_fail(EXIT_USAGE,
+					 "'%s': --fit groups the events itself; leave out the "
+					 "braces",
+					 text);
+	if (!code && pmc_plan_make(&events, probe, &fit->arena, &plan))
+		code = tool_fail(EXIT_FAIL, "out of memory");
+	if (!code) {
+		rc = solve(fit, &about, &plan);
+		if (rc)
+			code = tool_fail(EXIT_FAIL, "cannot try the events: %s", strerror(-rc));
+	}
+	/* Reasons live with the answer. */
+	for (unsigned i = 0; i < fit->n; i++) {
+		if (fit->events[i].name)
+			fit->events[i].name = pmc_arena_strdup(&fit->arena, fit->events[i].name);
+		if (fit->events[i].reason)
+			fit->events[i].reason =
+				pmc_arena_strdup(&fit->arena, fit->events[i].reason);
+	}
+	list_free(&about);
+	if (!code && fit->arena.failed)
+		code = tool_fail(EXIT_FAIL, "out of memory");
+	return code;
+}
