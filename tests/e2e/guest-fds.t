@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# guest-fds.t - the host keeps its descriptor numbers, its limit and its EMFILE.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+export PMC_EVENTS=task-clock,page-faults PMC_REPORT=off
+hard=$(ulimit -Hn)
+[ "$hard" = unlimited ] && hard=1048576
+
+# limited SOFT HARD CMD...: under these limits, stdin from nowhere.
+limited() {
+	local soft=$1 hard=$2
+	shift 2
+	# shellcheck disable=SC2016
+	bash -c 'ulimit -Sn "$1" && ulimit -Hn "$2" && shift 2 && exec "$@"' limited "$soft" "$hard" "$@" </dev/null
+}
+summary() {
+	"$PMCTL" report --format json "$1" >r.json 2>r.err
+	jq -r '"\(.threads | length) rows, \([.threads[] | select(all(.events[]; .state == "counted" and
+		.value != null))] | length) counted"' r.json
+}
+
+# ---- soft 64 below a high hard limit -------------------------------------------------------------
+run limited 64 "$hard" "$PROG/fds" 200
+cp out out0
+is "$(head -n 1 out)" "200 threads" "soft 64: the program as it is"
+run limited 64 "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/a.pmc" "$PROG/fds" 200
+is "$status" 0 "soft 64, hard $hard: the host ends well"
+same out0 out "soft 64: numbers, EMFILE, dup2, close and the limit of children as without the agent"
+summary a.pmc >/dev/null
+pid=$(jq '[.processes[] | select(.exe | endswith("fds"))][0].pid' r.json)
+is "$(jq --argjson p "$pid" '[.threads[] | select(.pid == $p and all(.events[]; .state == "counted"))] |
+	length' r.json)" 201 "soft 64: every thread is counted"
+
+# ---- soft = hard = 64 ----------------------------------------------------------------------------
+run limited 64 64 "$PROG/fds" 200
+bare=$(tail -n 1 err)
+run limited 64 64 env LD_PRELOAD="$AGENT" PMC_OUT="$T/b.pmc" "$PROG/fds" 200
+is "$status" 0 "soft = hard = 64: the host ends well"
+between "$(tail -n 1 err)" $((bare - 17)) "$bare" \
+	"soft = hard = 64: at most a quarter, and one for the dump, is ours" || diag "bare: $bare"
+like "$(cat out)" "EMFILE" "soft = hard = 64: EMFILE comes"
+summary b.pmc >/dev/null
+jq --argjson p "$(jq '[.processes[] | select(.exe | endswith("fds"))][0].pid' r.json)" \
+	'{ threads: [.threads[] | select(.pid == $p)],
+	   process: [.processes[] | select(.pid == $p)][0] }' r.json >f.json
+is "$(jq '.threads | length' f.json)" 201 "soft = hard = 64: every thread has a row"
+is "$(jq '[.threads[] | select(.cpu_ns > 500000)] | length' f.json)" 201 "each with its CPU time"
+counted=$(jq '[.threads[] | select(all(.events[]; .state == "counted"))] | length' f.json)
+between "$counted" 1 8 "some are counted"
+is "$(jq '[.threads[].events[] | select(.state != "counted" and .value != null)] | length' f.json)" 0 \
+	"the others have no value, not 0"
+is "$(jq -c '[.process.coverage.threads_seen, .process.coverage.threads_counted,
+	([.process.coverage.threads_uncounted[].count] | add)]' f.json)" \
+	"[201,$counted,$((201 - counted))]" "the ledger adds up" ||
+	diag "$(jq -c .process.coverage f.json)"
+like "$(jq -r '.process.coverage.threads_uncounted[].reason' f.json)" "descriptor|file" \
+	"and gives the reason"
+like "$(jq -r '.process.notes[]' f.json)" "ulimit -n" "a note has the remedy"
+within "$(jq .process.coverage.attributed_cpu_ns f.json)" "$(jq .process.coverage.cpu_ns f.json)" 15 \
+	"the CPU time is explained all the same"
+
+# ---- 5,000 threads, six events each ------------------------------------------------------------------
+export PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults
+# Who may raise the hard limit does; others have what there is.
+many() {
+	bash -c '{ [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 65536 ] || ulimit -Hn 65536; } 2>/dev/null
+		ulimit -Sn 1024 && exec "$@"' many "$@"
+}
+room=$(many bash -c 'h=$(ulimit -Hn); [ "$h" = unlimited ] && h=1048576; echo $((h - 1024))')
+run many env LD_PRELOAD="$AGENT" PMC_OUT="$T/c.pmc" "$PROG/crowd" 5000
+is "$status $(cat out)" "0 crowd of 5000" "5,000 threads x 6 events: the host ends well"
+if [ "$room" -ge 30100 ]; then
+	is "$(summary c.pmc)" "5001 rows, 5001 counted" "5,000 threads x 6 events: all are counted"
+else
+	diag "hard limit leaves $room descriptors"
+	between "$(summary c.pmc | sed 's/.*rows, //; s/ .*//')" $((room / 6 - 20)) $((room / 6)) \
+		"5,000 threads x 6 events: all that the limit allows are counted"
+fi
+run limited "$hard" "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/d.pmc" "$PROG/crowd" 5000
+is "$status $(cat out)" "0 crowd of 5000" "5,000 threads, soft = hard = $hard: the host ends well"
+is "$(summary d.pmc | cut -d' ' -f1,2)" "5001 rows," "5,000 threads, soft = hard: every thread has a row"
+between "$(summary d.pmc | sed 's/.*rows, //; s/ .*//')" $((hard / 4 / 6 - 2)) 5001 \
+	"and the agent's share is used"
+
+done_testing

@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# guest-signals.t - dumps in mid-run, by signal and by interval; what a killed program leaves.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+export PMC_EVENTS=task-clock PMC_REPORT=off
+
+readable() {
+	"$PMCTL" report --format json "$1" >r.json 2>r.err && [ ! -s r.err ]
+}
+now_ns() {
+	python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))'
+}
+
+# start VARIABLES... -- ARGUMENTS: waiters in the background, once all its threads are there.
+# Ends when descriptor 9 is closed. $pid is its number.
+start() {
+	local vars=()
+	while [ "$1" != -- ]; do
+		vars+=("$1")
+		shift
+	done
+	shift
+	rm -f hold out err x.pmc
+	mkfifo hold
+	env "${vars[@]}" LD_PRELOAD="$AGENT" PMC_OUT="$T/x.pmc" "$PROG/waiters" "$@" <hold >out 2>err 9>&- &
+	pid=$!
+	exec 9>hold
+	await grep -q ready out
+}
+finish() {
+	exec 9>&-
+	wait "$pid"
+	status=$?
+}
+
+# ---- a dump signal, 200 threads ----------------------------------------------------------------
+# Threads that a snapshot of after a time has as live.
+live_after() {
+	"$PMCTL" report --timeline --format json x.pmc |
+		jq -s --argjson t "$1" '[.[] | select(.t_ns >= $t) | .tid] | unique | length'
+}
+live_since() {
+	[ "$(live_after "$1")" = "$2" ]
+}
+start PMC_DUMP=USR2 -- 200 30
+since=$(now_ns)
+kill -USR2 "$pid"
+ok "kill -USR2: a snapshot of every live thread" await live_since "$since" 201
+readable x.pmc
+is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 30 \
+	"and of those that had ended before"
+is "$(jq '[.threads[] | select(.events[0].state != "counted" or .events[0].value <= 0)] | length' \
+	r.json)" 0 "every row of it is counted"
+is "$(jq -r '.processes[].how_ended' r.json)" running "the process is running"
+since=$(now_ns)
+kill -USR2 "$pid"
+ok "a second one is newer" await live_since "$since" 201
+finish
+is "$status $(tail -n 1 out) $(cat err)" "0 200 threads, 0 disturbed, 0 handled " "the host goes on"
+readable x.pmc
+is "$(jq -r '[.threads[].state] | group_by(.) | map("\(.[0]):\(length)") | join(" ")' r.json)" \
+	exited:231 "in the end each thread has one row"
+
+# ---- what the host does with the signal itself comes first -----------------------------------------
+start PMC_DUMP=USR2 -- 5 0 handler
+for i in 1 2 3; do
+	kill -USR2 "$pid"
+done
+finish
+like "$(tail -n 1 out)" "5 threads, 0 disturbed, [1-3] handled" "a host with its own handler keeps it"
+readable x.pmc
+like "$(jq -r '.processes[].notes[]' r.json)" "PMC_DUMP" "and the ledger says so"
+run bash -c "trap '' USR2; LD_PRELOAD=$AGENT PMC_DUMP=USR2 PMC_OUT=$T/ign.pmc exec $PROG/churn 5 100"
+is "$status $(cat out)" "0 joined 5" "a signal that is ignored stays ignored"
+readable ign.pmc
+like "$(jq -r '.processes[].notes[]' r.json)" "PMC_DUMP" "and the ledger says that too"
+for name in SIGUSR1 10 RTMIN+3 SIGRTMIN+3; do
+	start PMC_DUMP=$name -- 3
+	since=$(now_ns)
+	case $name in 10) kill -10 "$pid" ;; *) kill -"${name#SIG}" "$pid" ;; esac
+	ok "PMC_DUMP=$name: a snapshot" await live_since "$since" 4
+	finish
+done
+
+# ---- a thousand, while threads come and go, in fork and exec -----------------------------------------
+run "$PROG/storm" 2000
+cp out out0
+for seed in 1 2; do
+	rm -f x.pmc
+	PMC_DUMP=USR2 PMC_OUT=$T/x.pmc run timeout -s KILL 60 env LD_PRELOAD="$AGENT" \
+		"$PROG/storm" 2000 1000 $seed
+	same out0 out "1,000 dump signals, seed $seed: nothing crashed, hung, or read the host's descriptors"
+	is "$status $(cat err)" "0 " "seed $seed: status and stderr"
+	readable x.pmc
+	is "$(cat r.err)" "" "seed $seed: no frame is damaged"
+	main=$(jq '[.processes[] | select(.exe | endswith("storm"))][0].pid' r.json)
+	is "$(jq --argjson p "$main" '[.threads[] | select(.pid == $p and .state == "exited")] | length' r.json)" \
+		2002 "seed $seed: no row is lost"
+	is "$(jq -r '[.processes[].how_ended] | unique | join(" ")' r.json)" "exec exit:0 exit:3" \
+		"seed $seed: the children have theirs"
+	between "$("$PMCTL" report --timeline --format json x.pmc |
+		jq -c "select(.seq == 0 and .tid == $main)" | wc -l)" 100 1100 \
+		"seed $seed: there were that many snapshots" ||
+		diag "$("$PMCTL" report --timeline --format json x.pmc | head -n 3)"
+done
+
+# ---- SIGKILL in mid-run ---------------------------------------------------------------------------------
+start PMC_INTERVAL=100ms -- 50 30
+since=$(now_ns)
+ok "PMC_INTERVAL: snapshots come by themselves" await live_since "$since" 51
+kill -KILL "$pid"
+finish
+is "$status" 137 "it is killed"
+readable x.pmc
+is "$(cat r.err)" "" "SIGKILL: the dump is valid"
+is "$(jq '[.threads[] | select(.state == "live")] | length' r.json) $(live_after "$since")" "51 51" \
+	"SIGKILL: every live thread, from after the last interval"
+is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 30 \
+	"SIGKILL: every thread that had ended"
+is "$(jq '[.threads[] | select(.name == "pmcagent")] | length' r.json)" 0 "the agent's helper is no row"
+is "$(jq '[.processes[].notes[]] | length' r.json)" 0 "nor a note" ||
+	diag "$(jq -c '.processes[].notes' r.json)"
+start PMC_INTERVAL=20ms -- 5
+finish
+is "$status $(tail -n 1 out)" "0 5 threads, 0 disturbed, 0 handled" "PMC_INTERVAL: the host is not disturbed"
+
+# ---- counting that begins later ------------------------------------------------------------------------------
+start PMC_START=off -- 5
+finish
+readable x.pmc
+is "$(jq '[.threads[].events[] | select(.value != null and .value != 0)] | length' r.json)" 0 \
+	"PMC_START=off: nothing is counted"
+is "$(jq '[.threads[].events[] | select(.value == 0 and .state == "counted")] | length' r.json)" 0 \
+	"PMC_START=off: and that is not a count of 0"
+is "$(jq '[.threads[] | select(.cpu_ns > 0)] | length' r.json)" 6 \
+	"PMC_START=off: OS accounting is there"
+like "$(jq -r '.processes[].notes[]' r.json)" "counting was off" "PMC_START=off: a note"
+PMC_DELAY=60s PMC_OUT=$T/d.pmc run agent "$PROG/churn" 3 1000
+is "$status $(cat out)" "0 joined 3" "PMC_DELAY that never comes: the host does not wait"
+readable d.pmc
+is "$(jq '[.threads[].events[] | select(.value != null and .value != 0)] | length' r.json)" 0 \
+	"PMC_DELAY that never comes: nothing is counted"
+
+# ---- values that cannot be used ------------------------------------------------------------------------------------
+refused() {
+	run env "$1" LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
+	is "$status $(cat out)" "0 joined 3" "$1: the host runs on"
+	is "$(wc -l <err)" 1 "$1: one line" || diag_file err stderr
+	is "$(grep -cF -e "$1" err)" 1 "$1: which names variable and value"
+	run env "$1" "$PMCTL" run -- touch ran
+	is "$status $(wc -l <err) $(ls ran 2>/dev/null)" "2 1 " "pmctl run, $1: exit 2 and one line"
+}
+for bad in KILL STOP SIGKILL 9 19 0 65 -1 NOSUCH RTMIN+99; do
+	refused "PMC_DUMP=$bad"
+done
+for bad in 0 999us 1us 5 -1s 1fortnight 0.0001ms; do
+	refused "PMC_INTERVAL=$bad"
+done
+refused PMC_START=maybe
+refused PMC_DELAY=soon
+refused PMC_FOLLOW=them
+
+done_testing
