@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,12 +98,26 @@ static void consider(const char *task)
 	registry_live(slot);
 }
 
+/* Usually there is nothing to adopt, and one stat tells: /proc gives a directory of tasks two
+ * links more than it has tasks (fs/proc/base.c, proc_task_getattr). */
+static bool all_have_slots(void)
+{
+	struct stat st;
+
+	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 &&
+	       st.st_nlink - 2 == (nlink_t)atomic_load(&agent_registry.live) +
+					  (agent_helper_tid() != 0);
+}
+
 void agent_adopt(char *room, size_t bytes)
 {
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
-			      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd;
 	long n;
 
+	if (all_have_slots())
+		return;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+			  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	while ((n = syscall(SYS_getdents64, fd, room, bytes)) > 0) {

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Gives a slot to every task of this process that has none, and ends those of adopted threads
- * that are gone. Async-signal-safe; room (8-aligned) is for directory entries. */
+/* Gives a slot to every task of this process that has none. Async-signal-safe; room (8-aligned) is
+ * for directory entries. */
 void agent_adopt(char *room, size_t bytes);
 
 #endif

@@ -16,9 +16,9 @@
 
 #include "agent/poison.h"
 
-#define CHUNK ((size_t)256 << 10)
+#define CHUNK ((size_t)64 << 10)
 /* Room for the frames of the process itself: totals, notes, event sets. */
-#define TAIL ((size_t)128 << 10)
+#define TAIL ((size_t)40 << 10)
 
 /* What agent_final could keep in memory, for the report of a process that needs no file. */
 static struct pmc_frame_buf kept;
@@ -38,6 +38,14 @@ static void drain(struct sink *sink)
 	sink->buf.len = 0;
 }
 
+/* Nobody tells when an adopted thread ends. Its last snapshot stays its row. */
+static bool adopted_is_gone(const struct slot *slot)
+{
+	uint64_t ns;
+
+	return (slot->flags & PMC_THREAD_ADOPTED) && !pmc_thread_cpu_ns((int)slot->tid, &ns);
+}
+
 static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
@@ -50,7 +58,10 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 			continue;
 		if (sink->buf.cap - sink->buf.len < AGENT_ROW_BYTES)
 			drain(sink);
-		agent_row(&sink->buf, slot, snapshot, slot->tid == me, state);
+		if (adopted_is_gone(slot))
+			registry_retire(slot);
+		else
+			agent_row(&sink->buf, slot, snapshot, slot->tid == me, state);
 		registry_unpin(&agent_registry, slot);
 	}
 }

@@ -62,6 +62,9 @@ struct pmc_control {
 	char out[4096];
 	/* Why the agent is dormant, as it said on stderr. */
 	char why[256];
+	/* What the image before an exec reported of this process: not to be reported again. */
+	uint64_t carried_thread_ns; /* of the main thread */
+	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
 };
 
 #endif

@@ -197,6 +197,13 @@ void registry_unpin(struct registry *registry, struct slot *slot)
 		recycle(registry, slot);
 }
 
+void registry_retire(struct slot *slot)
+{
+	uint32_t word = SLOT_LIVE + 1;
+
+	atomic_compare_exchange_strong(&slot->word, &word, SLOT_CLOSING + 0x8000 + 1);
+}
+
 void registry_ended(struct registry *registry, uint32_t tid)
 {
 	uint32_t at = atomic_fetch_add_explicit(&registry->recent_at, 1, memory_order_relaxed);

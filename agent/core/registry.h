@@ -75,6 +75,10 @@ bool registry_release(struct registry *registry, struct slot *slot);
 bool registry_pin(struct slot *slot);
 void registry_unpin(struct registry *registry, struct slot *slot);
 
+/* For a slot whose thread is gone without a word (an adopted one): its only reader, who has it
+ * pinned, ends it; unpin then frees it. With other readers nothing happens. */
+void registry_retire(struct slot *slot);
+
 uint64_t *slot_ids(struct slot *slot);
 /* A reset sets no counter to 0 (the kernel would keep the times): it notes what they say, and
  * rows are the difference. Time enabled and time running of each group, then each value. */

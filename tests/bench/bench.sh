@@ -108,6 +108,19 @@ line "context switch, bare" "$(sw 1)"
 line "  own group of 4" "$(sw 2)" "printed next to bare"
 line "  own and inherit groups" "$(sw 3)"
 
+# ---- snapshot -------------------------------------------------------------------------------
+# Both in one process, in turn: the medians of the rounds.
+for r in 1 2 3; do
+	rm -f "$T/dump.snap"
+	env PMC_REPORT=off PMC_INHERIT=off PMC_DUMP=USR2 PMC_OUT="$T/dump.snap" PMC_EVENTS=$events4 \
+		LD_PRELOAD="$agent" "$B/snapshot" 1000 41
+done >"$T/snap" 2>>"$T/err"
+rm -f "$T/dump.snap"
+line "1,000 bare group reads" "$(calc '%.2f ms' "$(med "$T/snap" 1) / 1e6")"
+line "  snapshot of 1,000 live threads" \
+	"$(calc '%.2f ms' "$(med "$T/snap" 2) / 1e6")  $(calc '%.2f' "$(med "$T/snap" 2 1)") × bare" \
+	"≤ 1.80 × bare"
+
 # ---- memory -------------------------------------------------------------------------------
 rss() { # ENVIRONMENT...
 	"$O/prog/rusage" "$T/ru" env "$@" "$O/prog/crowd" "$threads" >/dev/null 2>&1

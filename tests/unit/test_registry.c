@@ -96,6 +96,28 @@ static void a_reader_closes_in_the_owners_place(void **state)
 	registry_fini(&r);
 }
 
+static void a_reader_retires_what_is_gone(void **state)
+{
+	struct registry r;
+	struct slot *slot;
+
+	(void)state;
+	assert_int_equal(registry_init(&r, 0, 0, 8), 0);
+	slot = registry_alloc(&r);
+	registry_live(slot);
+	assert_true(registry_pin(slot));
+	assert_true(registry_pin(slot));
+	registry_retire(slot); /* somebody else still reads */
+	registry_unpin(&r, slot);
+	registry_retire(slot);
+	assert_false(registry_pin(slot));
+	assert_int_equal(r.live, 1);
+	registry_unpin(&r, slot);
+	assert_int_equal(r.live, 0);
+	assert_ptr_equal(registry_alloc(&r), slot);
+	registry_fini(&r);
+}
+
 static void *own(void *arg)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -184,6 +206,7 @@ int main(void)
 		cmocka_unit_test(slots_are_reused),
 		cmocka_unit_test(only_live_slots_are_pinned),
 		cmocka_unit_test(a_reader_closes_in_the_owners_place),
+		cmocka_unit_test(a_reader_retires_what_is_gone),
 		cmocka_unit_test(churn_with_readers),
 		cmocka_unit_test(lately_ended_tids_are_known),
 	};

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot THREADS ROUNDS - what a snapshot costs next to bare reads of as many groups.
+ *
+ * Run under the agent with PMC_DUMP=USR2 and four software events. Each round reads one group of
+ * the same four events per thread, opened by this program, and then raises SIGUSR2. Prints the
+ * medians in ns: bare reads, snapshot.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t events[4] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
+				    PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS };
+static sem_t ready;
+static int tids[4096];
+
+static void *wait_for_ever(void *arg)
+{
+	*(int *)arg = (int)syscall(SYS_gettid);
+	sem_post(&ready);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static int open_group(int tid)
+{
+	int leader = -1;
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+						.size = sizeof(attr),
+						.config = events[i],
+						.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+							       PERF_FORMAT_TOTAL_TIME_ENABLED |
+							       PERF_FORMAT_TOTAL_TIME_RUNNING };
+		int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, leader, 0);
+
+		if (fd < 0) {
+			perror("perf_event_open");
+			exit(1);
+		}
+		leader = leader < 0 ? fd : leader;
+	}
+	return leader;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 1000, rounds = argc > 2 ? atoi(argv[2]) : 21;
+	static int leaders[4096];
+	static uint64_t bare[256], snapshot[256];
+	pthread_attr_t attr;
+
+	if (n > 4096 || rounds > 256)
+		return 2;
+	sem_init(&ready, 0, 0);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10);
+	for (int i = 0; i < n; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, &attr, wait_for_ever, &tids[i]) != 0)
+			return 1;
+		while (sem_wait(&ready) != 0 && errno == EINTR)
+			;
+	}
+	for (int i = 0; i < n; i++)
+		leaders[i] = open_group(tids[i]);
+	for (int r = 0; r < rounds; r++) {
+		uint64_t data[3 + 2 * 4], start = now();
+
+		for (int i = 0; i < n; i++)
+			if (read(leaders[i], data, sizeof(data)) != sizeof(data))
+				return 1;
+		bare[r] = now() - start;
+		start = now();
+		raise(SIGUSR2);
+		snapshot[r] = now() - start;
+	}
+	qsort(bare, (size_t)rounds, sizeof(*bare), ascending);
+	qsort(snapshot, (size_t)rounds, sizeof(*snapshot), ascending);
+	printf("%llu %llu\n", (unsigned long long)bare[rounds / 2],
+	       (unsigned long long)snapshot[rounds / 2]);
+	fflush(stdout);
+	_exit(0);
+}
