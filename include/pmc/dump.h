@@ -145,6 +145,7 @@ enum pmc_inherit {
 #define PMC_PROCESS_FIRST   1 /* the job's first process: the one that has TOTAL frames */
 #define PMC_PROCESS_COVERED 2 /* counted by the first process's exec group too */
 #define PMC_PROCESS_FORKED  4 /* began by fork; else by exec */
+#define PMC_PROCESS_NO_SWITCHES 8 /* switches could not be read: null, not 0 */
 
 struct pmc_process_fixed {
 	uint8_t parent_identity[16]; /* 0: none known */
@@ -196,6 +197,8 @@ enum pmc_reason {
 };
 
 #define PMC_NO_SEQ UINT64_MAX
+/* An adopted thread that only a look from outside saw has no start order: this plus its tid. */
+#define PMC_SEQ_OUTSIDE 281474976710656
 
 struct pmc_thread_fixed {
 	uint64_t seq; /* start order in the process image, main = 0 */
