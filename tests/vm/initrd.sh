@@ -11,6 +11,7 @@ dirs="/lib/$triplet /usr/lib/$triplet /usr/$triplet/lib"
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
+chmod 755 "$root"
 mkdir -p "$root"/{bin,dev,lib/$triplet,out,proc,sys,t,tmp}
 install -m755 "$busybox" "$root/bin/busybox"
 ln -s busybox "$root/bin/sh"
