@@ -12,6 +12,7 @@ LIBDIR  ?= $(PREFIX)/lib
 BINDIR  ?= $(PREFIX)/bin
 INCDIR  ?= $(PREFIX)/include
 MANDIR  ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/pmc
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
 WERROR  ?=
@@ -41,6 +42,7 @@ ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 CORE_SRC  := $(wildcard agent/core/*.c agent/core/linux/*.c)
 AGENT_SRC := $(wildcard agent/*.c)
 TOOL_SRC  := $(wildcard tools/*.c)
+PLAN_SRC  := $(wildcard tests/planner/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -95,6 +97,11 @@ $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
 	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) -lm -ldl -pthread
 
+$(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS) -ldl -pthread
+
 # Programs that get measured: as a user would build them, knowing nothing of us. A line
 # "prog-flags: ..." in the source adds to the command.
 $(O)/prog/%: tests/prog/%.c
@@ -124,6 +131,7 @@ $(O)/bench/%: tests/bench/%.c
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< -ldl -pthread
 
 -include $(CORE_OBJ:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC))
 
 # ---- rules for people ----------------------------------------------------------------------
 deps: ## install the build and test packages (Debian; needs root)
@@ -151,7 +159,12 @@ check-vm: all progs ## the tests that need a hardware PMU, in an emulated machin
 	$(GUEST) -j$(JOBS) all guests
 	O=$(O) bash tests/check.sh vm
 
-units: $(UNIT_BIN)
+check-planner: ## the counter planner against brute force, with its numbers
+	sh tests/deps.sh build
+	$(MAKE) -j$(JOBS) $(O)/planner/planner
+	O=$(O) bash tests/planner.t
+
+units: $(UNIT_BIN) $(O)/planner/planner
 guests: $(PROG_C) $(VM_BIN)
 progs: $(PROG_BIN)
 benches: $(BENCH_BIN)
@@ -176,13 +189,16 @@ install: all ## install under DESTDIR/PREFIX
 	install -m755 $(O)/libpmcagent.so $(DESTDIR)$(LIBDIR)/pmc/
 	install -m644 $(O)/libpmc.a $(DESTDIR)$(LIBDIR)/
 	install -m644 include/pmc/*.h $(DESTDIR)$(INCDIR)/pmc/
+	install -d $(DESTDIR)$(DATADIR)
+	install -m644 data/*.tsv $(DESTDIR)$(DATADIR)/
 	for m in $(INSTALL_MAN); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -d $$d; install -m644 $$m $$d/; done
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(LIBDIR)/libpmc.a $(DESTDIR)$(LIBDIR)/pmc/libpmcagent.so
 	for h in include/pmc/*.h; do rm -f $(DESTDIR)$(INCDIR)/pmc/$${h##*/}; done
 	for m in $(INSTALL_MAN); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done
-	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc
+	for d in data/*.tsv; do rm -f $(DESTDIR)$(DATADIR)/$${d##*/}; done
+	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(DATADIR)
 
 clean: ## remove what was built
 	rm -rf $(O) $(O)-*
@@ -190,4 +206,4 @@ clean: ## remove what was built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-.PHONY: all deps demo check check-unit check-e2e check-vm units guests progs benches bench asan tsan install uninstall clean help FORCE
+.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs benches bench asan tsan install uninstall clean help FORCE

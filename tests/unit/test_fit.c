@@ -31,7 +31,7 @@ static unsigned assign(const uint64_t *masks, unsigned n)
 
 static void first_fit_would_refuse(void **state)
 {
-	static const uint64_t ring[] = { 3, 5, 6 };
+	static const uint64_t ring[] = { 3, 4, 5 };
 	static const uint64_t family_15h[] = { 9, 7, 7, 7 };
 	uint64_t chain[PMC_FIT_MAX];
 
