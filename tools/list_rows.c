@@ -68,7 +68,11 @@ void list_free(struct list *list)
 
 bool list_wants(const struct list *list, const char *name)
 {
-	return !list->glob || fnmatch(list->glob, name, FNM_CASEFOLD) == 0;
+	/* libpfm4's names are also understood without their PMU. */
+	const char *bare = strstr(name, "::");
+
+	return !list->glob || fnmatch(list->glob, name, FNM_CASEFOLD) == 0 ||
+	       (bare && fnmatch(list->glob, bare + 2, FNM_CASEFOLD) == 0);
 }
 
 void list_add(struct list *list, const struct list_row *row)

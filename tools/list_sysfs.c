@@ -195,7 +195,7 @@ void list_tracepoints(struct list *list)
 	errno = 0;
 	if (names && slurp(path, names, ROOM)) {
 		add_tracepoints(list, names, strlen(names));
-	} else if (!list->glob || strchr(list->glob, ':')) {
+	} else if (!list->glob || (strchr(list->glob, ':') && !strstr(list->glob, "::"))) {
 		row.reason =
 			errno == EACCES || errno == EPERM ?
 				list_text(list, "%s is closed to this user", list->roots.tracefs) :
