@@ -54,6 +54,10 @@ void agent_publish_process(void)
 	};
 	memcpy(fixed->parent_identity, agent.parent, 16);
 	memcpy(fixed->job, agent.job, 16);
+	pmc_agent_control.carried_thread_ns = agent.reported.thread_cpu_ns;
+	pmc_agent_control.carried_process_ns = agent.reported.process_cpu_ns;
+	pmc_agent_control.carried_minor_faults = agent.reported.process.minor_faults;
+	pmc_agent_control.carried_major_faults = agent.reported.process.major_faults;
 }
 
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)

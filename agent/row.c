@@ -52,7 +52,7 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 		reading.running_ns = less(reading.running_ns, base_times[1]);
 	}
 	for (unsigned i = 0; i < reading.n; i++)
-		words[i] -= base[i];
+		words[i] = less(words[i], base[i]);
 	pmc_frame_bytes(buf, &reading, sizeof(reading));
 	pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
 	return reading.error;

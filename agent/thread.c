@@ -154,6 +154,15 @@ void agent_thread_enable(struct slot *slot)
 			pmc_group_enable(fds[agent.plan.first[g]]);
 }
 
+static void disable_groups(struct slot *slot)
+{
+	const int *fds = slot_fds(&agent_registry, slot);
+
+	for (unsigned g = 0; g < agent.plan.groups; g++)
+		if (fds[agent.plan.first[g]] >= 0)
+			pmc_group_disable(fds[agent.plan.first[g]]);
+}
+
 void agent_thread_begin(struct slot *slot)
 {
 	/* Two more system calls would be a good part of what a thread without events costs. */
@@ -176,8 +185,12 @@ void agent_thread_begin(struct slot *slot)
 		agent_self_add(agent_self_clock() - cpu_ns);
 	errno = saved;
 	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
-	if (atomic_load_explicit(&pmc_agent_control.counting, memory_order_relaxed))
-		agent_thread_enable(slot);
+	if (!atomic_load(&pmc_agent_control.counting))
+		return;
+	agent_thread_enable(slot);
+	/* A stop from outside may have passed between the two. */
+	if (!atomic_load(&pmc_agent_control.counting))
+		disable_groups(slot);
 }
 
 void agent_thread_main(void)

@@ -91,7 +91,8 @@ void agent_totals_open(void)
 		if (!error)
 			agent_note(NOTE_INHERIT_FORKS);
 	}
-	if (!error)
+	/* It starts by itself at an exec: where counting waits to be started there is none. */
+	if (!error && pmc_agent_control.counting)
 		error = open_all(execs, exec_plan, PMC_GROUP_EXEC);
 	if (error)
 		agent_note(NOTE_INHERIT_OPEN);

@@ -75,9 +75,7 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct pmc_control_totals *totals = both[i];
 
-		if (!totals->groups || totals->eventset == control->eventset ||
-		    copy_set(target, totals->eventset_frame, totals->eventset_bytes,
-			     totals->eventset, buf))
+		if (!totals->groups || totals->eventset == control->eventset)
 			continue;
 		/* PMC_INHERIT=clock: the set is always the same. */
 		if (pmc_plan_clock(&arena, &clock) == 0 && clock.hash == totals->eventset)

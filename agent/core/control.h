@@ -29,8 +29,6 @@ struct pmc_control_totals {
 	uint32_t groups;	 /* 0: there is none */
 	uint32_t flags;		 /* PMC_TOTAL_* */
 	uint64_t eventset;	 /* hash */
-	uint64_t eventset_frame; /* address */
-	uint64_t eventset_bytes;
 	uint16_t first[PMC_EVENTS_MAX + 1]; /* group g is fds[first[g] .. first[g+1]) */
 	uint16_t reserved[3];
 	int32_t fds[PMC_EVENTS_MAX];

@@ -43,7 +43,8 @@ struct pmc_attr {
 typedef int (*pmc_probe_open)(struct pmc_attr *attr, int leader);
 
 /* Opens each event to learn what this kernel gives (all, user only, nothing) and packs those
- * that open into groups which the PMU runs now (see plan_fit.h). Returns 0 or -ENOMEM. Leaves no descriptor open. */
+ * that open into groups which the PMU runs now (see plan_fit.h). Returns 0 or -ENOMEM. Leaves no
+ * descriptor open. */
 int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct pmc_arena *arena,
 		  struct pmc_plan *plan);
 

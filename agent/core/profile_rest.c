@@ -162,9 +162,11 @@ static void nobody_execd(struct rest *rest)
 		const struct pmc_event_def *def = &rest->set->events[i].def;
 		struct pmc_count *count = &rest->counts[i];
 
-		if (def->state == PMC_COUNTED && def->group != PMC_NO_GROUP && !count->error &&
-		    count->state == PMC_NOT_COUNTED && !count->enabled_ns)
+		if (def->state == PMC_COUNTED && def->group != PMC_NO_GROUP &&
+		    count->state == PMC_NOT_COUNTED && count->error == PMC_REASON_NOT_STARTED) {
 			count->state = PMC_COUNTED;
+			count->error = 0;
+		}
 	}
 }
 
