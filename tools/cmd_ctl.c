@@ -147,9 +147,13 @@ static void reset_total(struct switching *s)
 
 static void switch_total(const struct switching *s)
 {
+	const struct pmc_control *control = &s->target->control;
 	struct attach_groups groups;
 
-	attach_groups_of_total(&s->target->control.threads, &groups);
+	/* PMC_INHERIT=clock: rows are taken off it by their CPU time, which goes on. */
+	if (s->action == STOP && control->threads.eventset != control->eventset)
+		return;
+	attach_groups_of_total(&control->threads, &groups);
 	switch_groups(s, &groups);
 }
 

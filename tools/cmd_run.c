@@ -50,7 +50,9 @@ static int look_at_program(struct run *run)
 	elf_look(run->cmd[0], &agent, &run->program);
 	obstacle = elf_obstacle(run->program.kind);
 	if (obstacle)
-		tool_warn("%s %s: totals only, no thread rows", run->program.image, obstacle);
+		tool_warn("%s %s: totals only, no thread rows%s", run->program.image, obstacle,
+			  run_is_hidden(run) ? "; the kernel lets no unprivileged counter see it" :
+					       "");
 	return 0;
 }
 
@@ -112,6 +114,8 @@ int cmd_run(int argc, char **argv)
 	if (code == 0)
 		code = run_dump_open(run);
 	if (code == 0)
+		code = run_totals_prepare(run);
+	if (code == 0)
 		code = run_set_environment(run);
 	if (code == 0)
 		code = run_child(run);
@@ -120,6 +124,7 @@ int cmd_run(int argc, char **argv)
 	else if (code == 0)
 		run_print_report(run);
 	run_dump_close(run);
+	run_totals_close(run);
 	if (code == 0)
 		code = end_as(run->child.status);
 out:

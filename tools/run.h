@@ -39,6 +39,7 @@ struct run {
 	int report_fd;
 	struct run_dump dump;
 	struct run_child child;
+	struct run_totals *totals; /* NULL: none are wanted, or to be had */
 };
 
 /* Each returns 0, or the exit code after having told why. */
@@ -50,6 +51,19 @@ int run_dump_open(struct run *run);
 int run_child(struct run *run);
 int run_print_plan(struct run *run);
 void run_print_report(struct run *run);
+
+/* ---- run_totals.c: counts of a program that no agent can enter ---- */
+/* Whether the kernel lets no counter of ours see what the program does. */
+bool run_is_hidden(const struct run *run);
+/* Decides what to count, if anything. */
+int run_totals_prepare(struct run *run);
+/* On the child, before its exec. */
+void run_totals_open(struct run *run);
+bool run_has_totals(const struct run *run);
+/* EVENTSET and TOTAL, less what rows in the profile tell. */
+void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
+		       const uint8_t identity[16], struct pmc_frame_buf *buf);
+void run_totals_close(struct run *run);
 
 /* What the job's agents wrote, finished. A first process that never said how it ended, or that
  * had no agent at all, is completed from what wait4 told. 0 or -errno. */

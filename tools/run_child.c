@@ -39,9 +39,14 @@ static void prepare(struct waiting *waiting)
 	sigprocmask(SIG_BLOCK, &waiting->set, &waiting->mask_was);
 }
 
-static void exec_child(const struct waiting *waiting, char **cmd, int tell)
+/* go: a byte comes when the counters are open; -1: there are none. */
+static void exec_child(const struct waiting *waiting, char **cmd, int tell, int go)
 {
+	char byte;
 	int error;
+
+	if (go >= 0 && read(go, &byte, 1) != 1)
+		_exit(EXIT_OURS);
 
 	sigaction(SIGCHLD, &waiting->chld_was, NULL);
 	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
@@ -56,24 +61,42 @@ static void exec_child(const struct waiting *waiting, char **cmd, int tell)
 /* fork and exec; exec_errno is known on return. */
 static int start(const struct waiting *waiting, struct run *run)
 {
-	int tell[2];
+	int tell[2], go[2] = { -1, -1 }, error = 0;
 
 	if (pipe2(tell, O_CLOEXEC) != 0)
 		return -errno;
+	if (run->totals && pipe2(go, O_CLOEXEC) != 0) {
+		error = -errno;
+		goto out;
+	}
 	run->child.start_ns = pmc_now_ns();
 	run->child.pid = fork();
-	if (run->child.pid == 0)
-		exec_child(waiting, run->cmd, tell[1]);
+	if (run->child.pid == 0) {
+		if (run->totals)
+			close(go[1]);
+		exec_child(waiting, run->cmd, tell[1], go[0]);
+	}
+	error = run->child.pid < 0 ? -errno : 0;
 	close(tell[1]);
-	if (run->child.pid < 0) {
-		close(tell[0]);
-		return -errno;
+	tell[1] = -1;
+	if (error)
+		goto out;
+	if (run->totals) {
+		run_totals_open(run);
+		/* It waits; if it was killed, that is told by wait4. */
+		(void)!write(go[1], "", 1);
 	}
 	if (read(tell[0], &run->child.exec_errno, sizeof(run->child.exec_errno)) !=
 	    sizeof(run->child.exec_errno))
 		run->child.exec_errno = 0;
-	close(tell[0]);
-	return 0;
+out:
+	for (unsigned i = 0; i < 2; i++) {
+		if (tell[i] >= 0)
+			close(tell[i]);
+		if (go[i] >= 0)
+			close(go[i]);
+	}
+	return error;
 }
 
 /* While it is a zombie its own CPU clock can still be read; wait4 would mix in its children. */

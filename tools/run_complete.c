@@ -123,7 +123,7 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
 		.voluntary_switches = (uint64_t)child->usage.ru_nvcsw,
 		.involuntary_switches = (uint64_t)child->usage.ru_nivcsw,
 		.max_rss_bytes = (uint64_t)child->usage.ru_maxrss * 1024,
-		.inherit_mode = PMC_INHERIT_OFF,
+		.inherit_mode = run_has_totals(run) ? PMC_INHERIT_FULL : PMC_INHERIT_OFF,
 		.flags = PMC_PROCESS_FIRST,
 		.rank = -1,
 	};
@@ -143,10 +143,15 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
 	put_str(buf, run->program.path);
 	put_cmdline(buf, run->cmd);
 	pmc_frame_end(buf);
+	run_totals_frames(run, profile, identity, buf);
 	snprintf(text, sizeof(text),
-		 "%s %s; no thread rows, and its faults and switches include those of the "
+		 "%s %s; no thread rows%s, and its faults and switches include those of the "
 		 "children it waited for",
-		 run->program.image, why);
+		 run->program.image, why,
+		 run_has_totals(run) ?
+			 ", its counts include those of programs it started that have no rows" :
+		 run_is_hidden(run) ? ", and the kernel lets no counter of another user see it" :
+				      "");
 	pmc_frame_begin(buf, PMC_FRAME_NOTE, identity, 1, &note, sizeof(note));
 	put_str(buf, text);
 	pmc_frame_end(buf);

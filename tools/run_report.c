@@ -20,8 +20,33 @@ static uint64_t in_us(struct timeval tv)
 	return (uint64_t)tv.tv_sec * 1000000u + (uint64_t)tv.tv_usec;
 }
 
+/* What a group on the program counted, its children included. */
+static void put_counts(const struct pmc_profile *profile, struct pmc_out *out)
+{
+	const struct pmc_p_remainder *all = NULL;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		if (profile->processes[i]->unattributed.set)
+			all = &profile->processes[i]->unattributed;
+	if (!all)
+		return;
+	pmc_out_str(out, "pmctl run: counted in all: ");
+	for (unsigned i = 0; i < all->set->count; i++) {
+		const struct pmc_count *count = &all->counts[i];
+
+		pmc_outf(out, "%s%s%s ", i ? ", " : "", all->set->events[i].name,
+			 all->set->events[i].def.scope == PMC_SCOPE_USER ? " (user mode)" : "");
+		if (pmc_count_has_value(count))
+			pmc_outf(out, "%llu%s%s", (unsigned long long)pmc_count_value(count),
+				 *all->set->events[i].unit ? " " : "", all->set->events[i].unit);
+		else
+			pmc_out_str(out, pmc_state_name(count->state));
+	}
+	pmc_out_char(out, '\n');
+}
+
 /* What is known of a program in which no agent ran, in one line. */
-static void put_totals(const struct run *run, struct pmc_out *out)
+static void put_accounting(const struct run *run, struct pmc_out *out)
 {
 	const struct rusage *usage = &run->child.usage;
 
@@ -80,7 +105,8 @@ void run_print_report(struct run *run)
 		(void)!ftruncate(run->report_fd, 0);
 	pmc_out_to_fd(&out, run->report_fd, room, sizeof(room));
 	if (options.format == PMC_FORMAT_TABLE && profile.n_threads == 0) {
-		put_totals(run, &out);
+		put_accounting(run, &out);
+		put_counts(&profile, &out);
 		result = pmc_out_flush(&out);
 	} else {
 		result = pmc_report(&profile, &options, &out, &problem);

@@ -145,7 +145,37 @@ is "$status" 9 "a static program runs, and its status comes through"
 like "$(cat "$T/err")" "static is statically linked" "one line says why there are no rows"
 like "$(cat "$T/err")" "no thread rows of ./static; in all: [0-9.]+ s CPU .* page faults .* MiB max RSS" \
 	"and one what is known"
-is "$(wc -l <"$T/err")" 2 "two lines in all"
+like "$(cat "$T/err")" "counted in all: cycles" "and one what was counted"
+is "$(wc -l <"$T/err")" 3 "three lines in all"
+run "$PMCTL" run -e task-clock,page-faults --report "json=$T/counted.json" -- ./static
+ok "a static program's events are counted by a group of pmctl's" jq -e '.processes[0] |
+	(.unattributed | map(.state) == ["counted", "counted"]) and
+	([.unattributed[].value] | all(. > 0)) and
+	(.unattributed[0].value / .coverage.cpu_ns | . > 0.9 and . < 1.1)' "$T/counted.json" ||
+	diag "$(json "$T/counted.json" .processes[0])"
+printf '#include <unistd.h>\n#include <sys/wait.h>\nint main(int n, char **v) {
+	(void)n; if (!fork()) { execv(v[1], v + 1); _exit(1); } wait(0); return 0; }\n' >start.c
+gcc -O1 -static -o start start.c && gcc -O1 -o dynamic burn.c
+run "$PMCTL" run -e task-clock --report "json=$T/started.json" -- ./start ./static
+ok "so are those of the static programs it starts" \
+	jq -e '.processes[0].unattributed[0].value > 10000000' "$T/started.json"
+run "$PMCTL" run -e task-clock --report "json=$T/started.json" -o started.pmc -- ./start ./dynamic
+ok "one that has rows is not counted twice" jq -e '(.threads | length == 1) and
+	([.processes[] | select(.exe | endswith("/start")) | .unattributed[0].value] |
+	.[0] > 0 and .[0] < 10000000)' "$T/started.json" || diag "$(cat "$T/started.json")"
+run "$PMCTL" report --format json started.pmc
+is "$(json "$T/out" '[.processes[].unattributed[0].value] | tostring')" \
+	"$(json "$T/started.json" '[.processes[].unattributed[0].value] | tostring')" "the dump has it too"
+if [ "$(id -u)" = 0 ]; then
+	cp dynamic setuid && chown nobody setuid && chmod 4755 setuid
+	run "$PMCTL" run -e task-clock -- ./setuid
+	is "$status" 9 "a setuid program runs, and its status comes through"
+	like "$(cat "$T/err")" "is setuid.*the kernel lets no unprivileged counter see it" \
+		"and one line says that nobody can count it"
+	unlike "$(cat "$T/err")" "counted in all" "no count is made up"
+else
+	skip "takes root to make one" "setuid programs"
+fi
 run "$PMCTL" run --report "json=$T/static.json" -o static.pmc -- ./static
 ok "its CPU time is in the JSON" \
 	jq -e '.processes[0] | .how_ended == "exit:9" and .coverage.cpu_ns > 10000000' static.json
