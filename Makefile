@@ -145,6 +145,7 @@ demo: ## install what is missing, build, and measure xz -T4 and a python3 progra
 check: ## install what is missing, build, run every test this machine can run
 	sh tests/deps.sh check
 	$(MAKE) -j$(JOBS) all progs units
+	$(GUEST) -j$(JOBS) all guests
 	O=$(O) bash tests/check.sh
 
 check-unit: units ## the unit tests alone

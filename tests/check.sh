@@ -25,7 +25,8 @@ case $what in
 unit) tests=("${unit[@]}") ;;
 e2e) tests=("${e2e[@]}") ;;
 vm) tests=("${vm[@]}") ;;
-all) tests=("${unit[@]}" "${e2e[@]}") ;;
+# The emulated machines last: they need a core each and no quiet one.
+all) tests=("${unit[@]}" "${e2e[@]}" "${vm[@]}") ;;
 *)
 	echo "usage: check.sh [unit|e2e|vm|all]" >&2
 	exit 2

@@ -102,7 +102,11 @@ vm() {
 
 foreign=
 case $stage in
-build | demo | check | vm) $stage ;;
+build | demo | vm) $stage ;;
+check)
+	check
+	vm
+	;;
 bench) check ;;
 *)
 	echo "usage: deps.sh build|demo|check|bench|vm [arm64]" >&2

@@ -134,6 +134,21 @@ for threads in 1 1000; do
 		"≤ $((1024 + threads / 4)) KiB"
 done
 
+# ---- in the emulated machine, left there by its tests ------------------------------------------
+if [ -s "$O/vm/costs" ]; then
+	cost() { awk -v k="$1" '$1 == k { print $2 }' "$O/vm/costs"; }
+	echo
+	line "instructions, user and kernel, six events" "" "(make check-vm, arm64)"
+	line "process start, bare" "$(cost start_bare_instructions)"
+	line "  agent adds" "$(cost start_instructions)"
+	line "thread create + join, bare" "$(cost thread_bare_instructions)"
+	line "  agent adds" "$(cost thread_instructions)"
+	line "  with OS accounting only" "$(cost thread_accounting_instructions)"
+	line "steady state, one thread" "$(cost steady_pct) %" "≤ 0.5 %"
+	line "  four threads, one processor" "$(cost shared_pct) %" "≤ 0.5 %"
+	echo
+fi
+
 # ---- merge and report -----------------------------------------------------------------------
 . tests/bench/bench_merge.sh
 

@@ -44,7 +44,7 @@ machine() {
 	diag "machine: $((SECONDS - at)) s"
 	[ ! -s "$M/log" ] || diag_file "$M/log" "log of the guest"
 	local r
-	for r in "$M"/*.rc; do
+	for r in $(find "$M" -name "*.rc" | sort); do
 		[ "$(cat "$r")" = 0 ] && continue
 		fail "${r##*/}: the program ended well"
 		diag_file "${r%.rc}.err" stderr

@@ -36,6 +36,9 @@ for mode in full clock; do
 	is "$(jq '[.processes[].pid] | unique | length' "$M/deep-$mode-$many.json")" 4 "deep-$mode: four processes" ||
 		diag "$(jq -c '.processes[].exe' "$M/deep-$mode-$many.json")"
 done
+# What the loader did before the agent was there is all that no row has.
+between "$(jq '[.processes[0].unattributed[].value] | max' "$M/fork-full-$many.json")" 0 20000 \
+	"fork-full: nothing of a forked child is unattributed"
 differ raw-full '.processes[0].unattributed' "a raw clone is unattributed" $sleep
 differ static-full '.processes[0].descendants' "a static child is under descendants"
 # Between them and the root the loader starts three programs, with environments of their own.
