@@ -89,9 +89,60 @@ static int pack(struct list_fit *fit, const struct candidate *list, unsigned n)
 		passes[pass] |= list[i].bit;
 		fit->events[__builtin_ctzll(list[i].bit)].pass = pass;
 	}
-	/* Without masks nobody can rule out another split, but one pass was tried. */
-	fit->lower_bound = fit->passes < 2 ? fit->passes : 2;
 	return 0;
+}
+
+#define BOUND_TRIES 4000
+
+/* Whether no k of the n events fit together: tries all of them. 1, 0, or -errno; 0 also where
+ * that would be too many. */
+static int none_of_size(const struct candidate *list, unsigned n, unsigned k)
+{
+	unsigned pick[PMC_EVENTS_MAX], at = k;
+	double tries = 1;
+
+	for (unsigned i = 0; i < k; i++) {
+		tries = tries * (n - i) / (i + 1);
+		pick[i] = i;
+	}
+	if (tries > BOUND_TRIES)
+		return 0;
+	while (at) {
+		uint64_t events = 0;
+		int rc;
+
+		for (unsigned i = 0; i < k; i++)
+			events |= list[pick[i]].bit;
+		rc = together(list, n, events);
+		if (rc)
+			return rc < 0 ? rc : 0;
+		for (at = k; at > 0 && pick[at - 1] == n - k + at - 1;)
+			at--;
+		if (!at)
+			break;
+		pick[at - 1]++;
+		for (unsigned i = at; i < k; i++)
+			pick[i] = pick[i - 1] + 1;
+	}
+	return 1;
+}
+
+/* Without masks another split cannot be ruled out by thought. But if no pass can hold more events
+ * than the fullest one does, there must be enough passes for all. */
+static int find_bound(struct list_fit *fit, const struct candidate *list, unsigned n)
+{
+	unsigned size[PMC_EVENTS_MAX] = { 0 }, most = 0;
+	int rc = 0;
+
+	fit->lower_bound = fit->passes < 2 ? fit->passes : 2;
+	for (unsigned i = 0; i < fit->n; i++)
+		if (!fit->events[i].reason && ++size[fit->events[i].pass] > most)
+			most = size[fit->events[i].pass];
+	if (fit->passes > 2 && !fit->clash)
+		rc = none_of_size(list, n, most + 1);
+	if (rc > 0)
+		fit->lower_bound = (n + most - 1) / most;
+	return rc < 0 ? rc : 0;
 }
 
 /* Leaves out whom the clash does not need. */
@@ -161,6 +212,8 @@ static int solve(struct list_fit *fit, struct list *about, const struct pmc_plan
 		if (!fit->events[i].reason)
 			candidates[n++] = (struct candidate){ order[i], UINT64_C(1) << i };
 	rc = pack(fit, candidates, n);
+	if (!rc)
+		rc = find_bound(fit, candidates, n);
 	if (!rc && !fit->clash && fit->passes > 1)
 		rc = find_clash(fit, candidates, n);
 	return rc;
