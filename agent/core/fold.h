@@ -78,7 +78,8 @@ struct pmc_fold_row {
 	const struct pmc_p_thread *sample; /* the first that came in */
 	uint64_t threads;
 	uint64_t rows;
-	uint64_t wall_ns; /* of a single thread; else 0 */
+	uint64_t wall_ns;  /* of a single thread, from its start_ns; else 0 */
+	uint64_t early_ns; /* CPU time of that thread from before its start_ns */
 	struct pmc_fold_stat cpu;
 	uint64_t usage_rows; /* whose faults and switches are known */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;

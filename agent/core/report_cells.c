@@ -231,7 +231,8 @@ bool pmc_view_metric(struct pmc_view *view, unsigned metric, const struct pmc_fo
 		.counts = view->counts,
 		.has_cpu = row->cpu.rows && row->cpu.rows == row->rows + row->cpu.extra,
 		.has_switches = row->usage_rows && row->usage_rows == row->rows,
-		.cpu_ns = row->cpu.sum,
+		.cpu_ns = row->cpu.sum -
+			  (wall_ns || row->cpu.sum < row->early_ns ? 0 : row->early_ns),
 		.wall_ns = wall_ns ? wall_ns : row->wall_ns,
 		.switches = row->voluntary_switches + row->involuntary_switches,
 	};

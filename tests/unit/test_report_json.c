@@ -341,7 +341,7 @@ static void choice(void **state)
 	is_number(root, "threads.1.cpu_ns", 2000);
 	json_decref(root);
 	root = json_of((struct pmc_report_options){ .where = main_only, .n_where = 1 });
-	assert_int_equal(json_array_size(at(root, "threads")), 2);
+	assert_int_equal(json_array_size(at(root, "threads")), 1);
 	json_decref(root);
 	root = json_of((struct pmc_report_options){ .where = state_is, .n_where = 1 });
 	assert_int_equal(json_array_size(at(root, "threads")), 1);
