@@ -172,7 +172,8 @@ void agent_thread_begin(struct slot *slot)
 	agent_self = slot;
 	rounds = 0;
 	slot->tid = (uint32_t)syscall(SYS_gettid);
-	slot->start_ns = start;
+	/* Our own start-up is the main thread's time too. */
+	slot->start_ns = (slot->flags & PMC_THREAD_MAIN) ? agent.start_ns : start;
 	if (!slot->name[0])
 		name_now(slot->name);
 	pthread_setspecific(key, slot);
