@@ -6,7 +6,7 @@
  * fork  in a forked child, and in a thread of that child
  * exec  here, then CMD in place of this program
  * kill  in three threads that end, then SIGKILL
- * wait  in three threads that stay; SIGUSR2 to ourselves meanwhile, then CMD as a child
+ * wait  in three threads that stay; meanwhile CMD as a child, or SIGUSR2 to ourselves
  */
 /* prog-flags: -Wl,-z,now */
 #include "loop.h"
@@ -122,8 +122,7 @@ int main(int argc, char **argv)
 	if (threads(loop_and_stay, list))
 		return 1;
 	pthread_barrier_wait(&barrier);
-	raise(SIGUSR2);
-	int failed = argc > 3 ? child_of(argv + 3) : 0;
+	int failed = argc > 3 ? child_of(argv + 3) : raise(SIGUSR2);
 
 	pthread_barrier_wait(&barrier);
 	join(list);

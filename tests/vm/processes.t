@@ -53,19 +53,27 @@ done
 
 # Dumps of processes that made no report.
 for n in $few $many; do
-	for case in kill signal interval; do
+	for case in kill signal dumped interval; do
 		"$PMCTL" report --format json "$M/$case-$n.pmc" >"$M/$case-$n.json" 2>"$T/err" ||
 			diag_file "$T/err" "$case-$n"
 	done
-	"$PMCTL" report --timeline --format json "$M/signal-$n.pmc" >"$T/lines-$n"
+	for case in signal dumped; do
+		"$PMCTL" report --timeline --format json "$M/$case-$n.pmc" >"$T/$case-$n"
+		is "$(jq -s '[.[] | select(.seq > 0) | .seq] | group_by(.) | map(length > 1) | all' \
+			"$T/$case-$n")" true "$case: each thread has a snapshot before its last"
+	done
 done
 for seq in 1 2 3; do
 	differ kill "[.threads[] | select(.seq == $seq)] | .[0].events" "thread $seq, ended before SIGKILL"
 	differ signal "[.threads[] | select(.seq == $seq)] | .[0].events" "thread $seq" $sleep
-	for n in $few $many; do
-		jq -s "{ threads: [.[] | select(.seq == $seq)][0:1] }" "$T/lines-$n" >"$M/mid-$n.json"
+	for case in signal dumped; do
+		for n in $few $many; do
+			jq -s "{ threads: [.[] | select(.seq == $seq)][0:1] }" "$T/$case-$n" \
+				>"$M/mid-$case-$n.json"
+		done
 	done
-	differ mid ".threads[0].events" "thread $seq at the dump signal, alive" $sleep
+	differ mid-signal ".threads[0].events" "thread $seq at the dump signal, alive" $sleep
+	differ mid-dumped ".threads[0].events" "thread $seq at pmctl dump, alive" $sleep
 done
 for seq in 1 3; do
 	differ interval "[.threads[] | select(.seq == $seq)] | .[0].events" "thread $seq between snapshots"
