@@ -107,6 +107,7 @@ int cmd_doctor(int argc, char **argv)
 	}
 	doctor_read(&roots, &facts);
 	doctor_try(&facts);
+	doctor_counters(roots.proc, &facts);
 	if (json)
 		code = print_json(&facts);
 	else

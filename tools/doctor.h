@@ -4,6 +4,7 @@
 #define PMC_TOOLS_DOCTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct doctor_facts {
@@ -19,6 +20,9 @@ struct doctor_facts {
 	uint64_t nofile_soft, nofile_hard;
 	bool tracefs_mounted, tracefs_readable;
 	bool nmi_watchdog;
+	/* For instructions: what one group may hold, and what of that runs; 0: not known. */
+	unsigned counters, counters_free;
+	char holders[128]; /* processes with perf events: "PID (NAME), ...", as far as visible */
 };
 
 /* Where /proc and /sys are; tests point it at trees of their own. */
@@ -46,6 +50,10 @@ extern const unsigned doctor_n_checks;
 void doctor_read(const struct doctor_roots *roots, struct doctor_facts *facts);
 /* The attempts. */
 void doctor_try(struct doctor_facts *facts);
+/* Counters and who holds them; after the attempts. */
+void doctor_counters(const char *proc, struct doctor_facts *facts);
+/* Processes but `self` that have a perf event open. */
+void doctor_holders(const char *proc, unsigned self, char *list, size_t cap);
 /* Whether any hardware event can be counted. */
 bool doctor_hardware(const struct doctor_facts *facts);
 const char *doctor_status_name(enum doctor_status status);

@@ -218,6 +218,33 @@ static void judge_nmi(const struct doctor_facts *facts, struct doctor_finding *f
 	remedy(finding, "sudo sysctl kernel.nmi_watchdog=0");
 }
 
+static void judge_counters(const struct doctor_facts *facts, struct doctor_finding *finding)
+{
+	unsigned held = facts->counters - facts->counters_free;
+
+	if (facts->counters == 0) {
+		say(finding, DOCTOR_OK, "none that could be tried");
+		return;
+	}
+	if (facts->counters_free >= facts->counters) {
+		say(finding, DOCTOR_OK, "%u events such as instructions run at once",
+		    facts->counters);
+		return;
+	}
+	if (facts->nmi_watchdog && held == 1) {
+		say(finding, DOCTOR_LIMITS, "1 of %u is held by the NMI watchdog", facts->counters);
+		remedy(finding, "sudo sysctl kernel.nmi_watchdog=0");
+		return;
+	}
+	say(finding, DOCTOR_LIMITS, "%u of %u are held by %s%s", held, facts->counters,
+	    facts->holders[0] ? "others; perf events are open in " :
+				"somebody whom this user cannot see",
+	    facts->holders);
+	remedy(finding, facts->holders[0] ?
+				"end the program that counts the whole machine (perf, a profiler)" :
+				"sudo pmctl doctor, which sees every process");
+}
+
 static void judge_fds(const struct doctor_facts *facts, struct doctor_finding *finding)
 {
 	if (facts->nofile_hard >= FEW_FDS) {

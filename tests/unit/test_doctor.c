@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -220,6 +221,55 @@ static void reading(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+static void counters_and_who_has_them(void **state)
+{
+	char dir[] = "/tmp/doctor-XXXXXX", list[128], small[16], command[64];
+	struct doctor_facts facts = good;
+	static const struct {
+		const char *pid, *name, *target;
+	} processes[] = {
+		{ "17", "perf", "anon_inode:[perf_event]" },
+		{ "18", "cat", "/dev/null" },
+		{ "19", "self", "anon_inode:[perf_event]" },
+	};
+
+	(void)state;
+	facts.counters = facts.counters_free = 6;
+	expect(&facts, "counters", DOCTOR_OK, NULL);
+	facts.counters_free = 5;
+	expect(&facts, "counters", DOCTOR_LIMITS, "sudo pmctl doctor");
+	facts.nmi_watchdog = true;
+	expect(&facts, "counters", DOCTOR_LIMITS, "nmi_watchdog=0");
+	/* Two are gone: the watchdog has but one. */
+	facts.counters_free = 4;
+	strcpy(facts.holders, "17 (perf)");
+	expect(&facts, "counters", DOCTOR_LIMITS, "end the program");
+	assert_non_null(strstr(judge(&facts, "counters").detail, "2 of 6"));
+	assert_non_null(strstr(judge(&facts, "counters").detail, "17 (perf)"));
+
+	assert_non_null(mkdtemp(dir));
+	put(dir, "self/comm", "no number\n");
+	for (unsigned i = 0; i < 3; i++) {
+		char path[96];
+
+		snprintf(path, sizeof(path), "%s/comm", processes[i].pid);
+		put(dir, path, processes[i].name);
+		snprintf(path, sizeof(path), "%s/fd/x", processes[i].pid);
+		put(dir, path, "");
+		snprintf(path, sizeof(path), "%s/%s/fd/3", dir, processes[i].pid);
+		assert_int_equal(symlink(processes[i].target, path), 0);
+	}
+	doctor_holders(dir, 19, list, sizeof(list));
+	assert_string_equal(list, "17 (perf)");
+	doctor_holders(dir, 0, small, sizeof(small));
+	/* Cut to whole names. */
+	assert_true(strcmp(small, "17 (perf)") == 0 || strcmp(small, "19 (self)") == 0);
+	doctor_holders("/nonexistent", 0, list, sizeof(list));
+	assert_string_equal(list, "");
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 static void probing(void **state)
 {
 	struct doctor_facts facts = good;
@@ -243,6 +293,7 @@ int main(void)
 		cmocka_unit_test(small_things),
 		cmocka_unit_test(limits_have_remedies),
 		cmocka_unit_test(reading),
+		cmocka_unit_test(counters_and_who_has_them),
 		cmocka_unit_test(probing),
 	};
 

@@ -38,6 +38,8 @@ is "$(planned 14)" 6+6+2 "the plan of 14 says 6, 6 and 2"
 scaled held 6
 is "$(planned held)" 5+1 "one counter held: the plan says 5 and 1"
 
+is "$(planned held-cycles)" 6+1 "and what does not fit keeps nothing else out: cycles run beside the 5"
+
 is "$(row braced 'map(.state) | join(" ")')" \
 	"not-counted not-counted not-counted not-counted not-counted not-counted not-counted counted" \
 	"a braced group of 7 is not taken apart, and the event beside it is counted"
@@ -64,5 +66,14 @@ is "$(jq -r '.processes[0].unattributed | map(.state) | unique | join(" ")' "$M/
 scaled full-6 6
 is "$(jq '[.processes[0].unattributed[].value] | unique | tostring' "$M/full-6.json")" '"[null]"' \
 	"unattributed is not known if either side is scaled"
+
+counters() {
+	jq -r '.checks[] | select(.name == "counters") | .status + ": " + .detail' "$M/doctor-$1"
+}
+is "$(counters free)" "ok: 6 events such as instructions run at once" "doctor counts the counters"
+like "$(counters held)" '^limits: 2 of 6 are held by others; perf events are open in [0-9]+ \(sleep\)$' \
+	"doctor names the thief"
+like "$(counters nobody)" '^limits: 2 of 6 are held by' "nobody's doctor knows at least how many" ||
+	diag_file "$M/doctor-nobody" doctor
 
 done_testing
