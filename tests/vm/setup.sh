@@ -10,6 +10,12 @@ fail() {
 	exit 1
 }
 
+# The meta package names it.
+newest() {
+	apt-cache depends linux-image-cloud-arm64:arm64 2>/dev/null |
+		awk '/Depends: linux-image/ { print $2; exit }'
+}
+
 fetch() {
 	local kernel
 	work=$(mktemp -d "$cache/fetch.XXXXXX") || fail "no directory in $cache"
@@ -17,8 +23,9 @@ fetch() {
 	# apt's own sandbox user must be able to write here.
 	chmod 755 "$work"
 	cd "$work" || exit 1
-	# The meta package names the newest one.
-	kernel=$(apt-cache depends linux-image-cloud-arm64:arm64 | awk '/Depends: linux-image/ { print $2; exit }')
+	kernel=$(newest)
+	# Package lists may be missing, as in a container.
+	[ -n "$kernel" ] || { apt-get update -q >/dev/null 2>&1 && kernel=$(newest); }
 	[ -n "$kernel" ] || fail "apt knows no linux-image-cloud-arm64:arm64 (sh tests/deps.sh vm)"
 	apt-get download -q "$kernel" busybox-static:arm64 >"$work/log" 2>&1 ||
 		fail "apt-get download $kernel busybox-static:arm64: $(tail -n 3 "$work/log")"
