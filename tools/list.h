@@ -53,6 +53,10 @@ struct list_answer list_try(struct list *list, const struct pmc_event *event, in
 /* One clause for what a refused open of such an event means. */
 const char *list_refusal(struct list *list, uint32_t type, int error);
 
+/* The first CPU on which events of this PMU of sysfs are opened; -1: they are opened on any
+ * thread. "" is no such PMU. */
+int list_pmu_cpu(struct list *list, const char *pmu);
+
 /* The sources of rows. */
 void list_builtins(struct list *list);
 void list_sysfs(struct list *list);

@@ -25,8 +25,19 @@ static int probe(struct pmc_attr *attr, int leader)
 	return tool_perf_killed() ? -EPERM : pmc_group_probe(attr, leader);
 }
 
-/* Whether the events count at the same time: 1, 0, or -errno if that cannot be told. */
-static int together(const struct candidate *list, unsigned n, uint64_t events)
+/* Events of different PMUs do not compete, and cannot be in one group either. */
+static uint32_t home_of(const struct pmc_event *event)
+{
+	if (!pmc_event_needs_pmu(event))
+		return PERF_TYPE_SOFTWARE;
+	return event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_HW_CACHE ?
+		       PERF_TYPE_RAW :
+		       event->type;
+}
+
+/* Whether these events of one PMU count at the same time: 1, 0, or -errno if that cannot be
+ * told. */
+static int group_fits(const struct candidate *list, unsigned n, uint64_t events)
 {
 	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 	int fds[PMC_EVENTS_MAX], result = 0;
@@ -55,6 +66,28 @@ static int together(const struct candidate *list, unsigned n, uint64_t events)
 out:
 	pmc_group_close(fds, open);
 	return result;
+}
+
+static int together(const struct candidate *list, unsigned n, uint64_t events)
+{
+	int rc = 1;
+
+	while (events && rc > 0) {
+		uint32_t home = 0;
+		uint64_t group = 0;
+
+		for (unsigned i = 0; i < n; i++) {
+			if (!(events & list[i].bit))
+				continue;
+			if (!group)
+				home = home_of(&list[i].planned->event);
+			if (home_of(&list[i].planned->event) == home)
+				group |= list[i].bit;
+		}
+		rc = group_fits(list, n, group);
+		events &= ~group;
+	}
+	return rc;
 }
 
 /* The first pass that still has room, as the PMU says; what fits in no pass opens one. */
@@ -187,11 +220,14 @@ static void name_events(struct list_fit *fit, struct list *about, const struct p
 			continue;
 		if (!fit->clash)
 			fit->clash = UINT64_C(1) << i;
-		fit->events[i].reason =
-			tool_perf_killed() ?
-				"a seccomp filter kills whoever opens perf events" :
+		if (tool_perf_killed())
+			fit->events[i].reason = "a seccomp filter kills whoever opens perf events";
+		else if (list_pmu_cpu(about, order[i]->event.pmu) >= 0)
+			fit->events[i].reason = "it is machine-wide, not a thread's";
+		else
+			fit->events[i].reason =
 				list_refusal(about, order[i]->event.type, order[i]->error);
-		if (pmc_event_needs_pmu(&order[i]->event) && !about->core_pmu)
+		if (home_of(&order[i]->event) == PERF_TYPE_RAW && !about->core_pmu)
 			fit->remark = "This machine shows no hardware PMU; pmctl doctor tells why.";
 	}
 }

@@ -39,11 +39,12 @@ static int no_dots(const struct dirent *entry)
 	return !strchr(entry->d_name, '.');
 }
 
-/* The first CPU on which the PMU's events are opened; -1: on any thread. */
-static int pmu_cpu(struct list *list, const char *pmu)
+int list_pmu_cpu(struct list *list, const char *pmu)
 {
 	char text[256];
 
+	if (!*pmu)
+		return -1;
 	if (!slurp(list_text(list, "%s/%s/cpumask", list->roots.sysfs, pmu), text, sizeof(text)) ||
 	    text[0] < '0' || text[0] > '9')
 		return -1;
@@ -86,7 +87,7 @@ void list_sysfs(struct list *list)
 
 	for (int i = 0; i < n; i++) {
 		const char *pmu = pmus[i]->d_name;
-		int cpu = pmu_cpu(list, pmu);
+		int cpu = list_pmu_cpu(list, pmu);
 
 		m = scandir(list_text(list, "%s/%s/events", list->roots.sysfs, pmu), &events,
 			    no_dots, alphasort);

@@ -196,6 +196,14 @@ if [ "$("$PMCTL" list --json cycles | jq '.[0].available')" = false ]; then
 else
 	ok "with a PMU: cycles fit" jq -e '.fits' "$T/out"
 fi
+wide=$("$PMCTL" list --json | jq -r 'first(.[] | select(.reason == "machine-wide only, not for each thread").name) // ""')
+if [ -n "$wide" ]; then
+	list --json --fit "$wide,task-clock"
+	is "$(json "$T/out" '"\(.impossible[0].name) \(.impossible[0].reason), \(.passes | tostring), \(.remark)"')" \
+		"$wide it is machine-wide, not a thread's, [[\"task-clock\"]], null" "a machine-wide event is told apart"
+else
+	skip "no PMU here counts machine-wide" "a machine-wide event is told apart"
+fi
 refused 2 "nearest is 'cycles'" "--fit of an unknown event" --fit cycels
 refused 2 "leave out the braces" "--fit of a group" --fit '{cycles,instructions}'
 
