@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# guest-files.t - no room, no permission, nobody listening, the file gone: the host is unharmed, one
+# note says so, and what was written stays readable.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+export PMC_EVENTS=task-clock PMC_REPORT=off
+trap 'umount "$T/small" 2>/dev/null; rm -rf "$T"' EXIT
+
+# unharmed NAME: the last run was churn 2000 100 as it always is.
+unharmed() {
+	is "$status $(cat out)" "0 joined 2000" "$1: the host ends well"
+	[ "$(wc -l <err)" -le 1 ] || fail "$1: at most one line on stderr"
+}
+readable() {
+	"$PMCTL" report --format json "$1" >r.json 2>r.err
+	is "$?" 0 "$2: what was written is readable"
+	between "$(jq '.threads | length' r.json)" "$3" 2001 "$2: and has rows"
+}
+
+# ---- no room --------------------------------------------------------------------------------
+mkdir small
+if mount -t tmpfs -o size=64k,mode=777 none small 2>err; then
+	PMC_OUT=$T/small/x.pmc run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+	unharmed "disk full"
+	readable small/x.pmc "disk full" 100
+	PMC_REPORT=json=$T/full.json PMC_OUT=$T/small/y.pmc run agent "$PROG/churn" 3 100
+	is "$status $(cat out)" "0 joined 3" "disk full from the start: the host ends well"
+	: >small/x.pmc
+	PMC_REPORT=json=$T/full.json PMC_OUT=$T/small/z.pmc run agent "$PROG/churn" 2000 100
+	is "$(jq '[.processes[].notes[] | select(test("could not be written"))] | length' full.json)" 1 \
+		"disk full: one note says that rows are lost" || diag "$(jq -c '.processes' full.json)"
+	umount small
+else
+	skip "no tmpfs can be mounted here: $(head -n 1 err)" "disk full"
+fi
+
+# A quota: writes come back short, then fail.
+for blocks in 1 7 64; do
+	rm -f q.pmc
+	run bash -c "ulimit -f $blocks; LD_PRELOAD=$AGENT PMC_OUT=$T/q.pmc exec timeout -s KILL 10 $PROG/churn 2000 100"
+	unharmed "file size limit of $blocks KiB"
+	[ $blocks = 1 ] || readable q.pmc "file size limit of $blocks KiB" 5
+	between "$(stat -c %s q.pmc)" 1 $((blocks * 1024)) "file size limit of $blocks KiB: it is kept"
+done
+run bash -c "ulimit -f 4; LD_PRELOAD=$AGENT PMC_OUT=$T/f.pmc exec timeout -s KILL 10 $PROG/cases fork-only"
+is "$status $(cat out)" "0 child exit 5" "file size limit and fork: same status"
+
+# ---- no place ---------------------------------------------------------------------------------
+mkfifo pipe
+timeout 20 cat pipe >piped 2>/dev/null &
+reader=$!
+PMC_OUT=$T/pipe run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+unharmed "PMC_OUT on a pipe"
+wait $reader
+[ -s piped ] && readable piped "PMC_OUT on a pipe" 1
+# Nobody reads: opening must not wait, the host least of all.
+PMC_OUT=$T/pipe run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+unharmed "PMC_OUT on a pipe without reader"
+# A reader that leaves at once.
+timeout 20 head -c 100 pipe >/dev/null 2>&1 &
+reader=$!
+PMC_OUT=$T/pipe run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+unharmed "PMC_OUT on a pipe whose reader leaves"
+kill $reader 2>/dev/null
+wait $reader
+PMC_OUT=/dev/full run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+unharmed "PMC_OUT=/dev/full"
+PMC_OUT=/dev/null run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+unharmed "PMC_OUT=/dev/null"
+
+# ---- the file goes in mid-run ----------------------------------------------------------------------
+mkfifo hold
+env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_OUT="$T/gone.pmc" "$PROG/waiters" 20 20 <hold >out 2>err &
+pid=$!
+exec 9>hold
+await grep -q ready out
+ln gone.pmc kept.pmc
+rm gone.pmc
+kill -USR2 "$pid"
+exec 9>&-
+wait $pid
+is "$? $(tail -n 1 out)$(cat err)" "0 20 threads, 0 disturbed, 0 handled" \
+	"dump deleted in mid-run: the host ends well"
+"$PMCTL" report --format json kept.pmc >r.json 2>r.err
+is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 41 \
+	"dump deleted in mid-run: who still has it has all of it"
+
+# ---- stderr ---------------------------------------------------------------------------------------------
+unset PMC_REPORT
+run bash -c "LD_PRELOAD=$AGENT exec $PROG/churn 2000 100 2>&-"
+unharmed "stderr closed"
+run bash -c "LD_PRELOAD=$AGENT $PROG/churn 2000 100 2> >(true)"
+unharmed "stderr is a closed pipe"
+run bash -c "LD_PRELOAD=$AGENT exec $PROG/churn 2000 100 2>/dev/full"
+unharmed "stderr is full"
+
+# ---- a daemon that outlives $(cmd 2>&1) ---------------------------------------------------------------------
+mkfifo go
+got=$(PMC_OUT=$T/daemon.pmc timeout 30 env LD_PRELOAD="$AGENT" "$PROG/detach" "$T/go" "$T/done" 2>&1)
+# That it came back is the test: the daemon still waits.
+ok "\$(cmd 2>&1) does not wait for the daemon" test ! -e done
+is "$(head -n 1 <<<"$got")" starting "\$(cmd 2>&1) has what it printed"
+timeout 20 bash -c 'echo >go'
+ok "the daemon lives on and ends" await grep -q done "$T/done"
+both() {
+	"$PMCTL" report --format json daemon.pmc >r.json &&
+		[ "$(jq '[.processes[] | select(.how_ended == "exit:0")] | length' r.json)" = 2 ]
+}
+ok "and is in the dump" await both
+is "$(jq '[.threads[] | select(.name == "detach")] | length' r.json)" 3 "with its thread, and so is the parent that left by daemon()"
+is "$(stat -c %a daemon.pmc)" 600 "a dump is its owner's alone"
+
+done_testing
