@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@
 static struct {
 	char path[PATH_MAX];
 	_Atomic int fd; /* -1: not open; -2: cannot be */
-	_Atomic bool headed;
+	_Atomic bool headed, failed;
 	bool check; /* opened already, by agent_file_check */
 	dev_t dev;
 	ino_t ino;
@@ -81,19 +82,23 @@ void agent_file_path(void)
 	memcpy(pmc_agent_control.out, file.path, out.len + 1);
 }
 
-/* Whether what is there already may be appended to. */
+/* Whether what is there already may be appended to: nothing, or a dump. */
 static int look(int fd, struct stat *st)
 {
+	struct stat again;
 	uint8_t head[4];
-	ssize_t n;
+	long n = 0;
 
 	if (fstat(fd, st) != 0)
 		return -errno;
-	if (S_ISDIR(st->st_mode))
-		return -EISDIR;
 	if (!S_ISREG(st->st_mode) || st->st_size == 0)
 		return 0;
-	n = syscall(SYS_pread64, fd, head, sizeof(head), 0L);
+	fd = sys_open(file.path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &again) == 0 && again.st_dev == st->st_dev && again.st_ino == st->st_ino)
+		n = syscall(SYS_pread64, fd, head, sizeof(head), 0L);
+	syscall(SYS_close, fd);
 	if (n != sizeof(head) || head[0] != PMC_FRAME_MAGIC_0 || head[1] != PMC_FRAME_MAGIC_1 ||
 	    head[2] != PMC_FRAME_MAGIC_2 || head[3] != PMC_FRAME_MAGIC_3)
 		return -ENOTSUP;
@@ -102,7 +107,8 @@ static int look(int fd, struct stat *st)
 
 static int open_file(void)
 {
-	int fd = -ENOENT, moved, flags = O_RDWR | O_APPEND;
+	/* Never a reader of our own pipe, and never one who waits: a host must not hang in us. */
+	int fd = -ENOENT, moved, flags = O_WRONLY | O_APPEND | O_NONBLOCK;
 	struct stat st;
 
 	if (!file.path[0])
@@ -111,8 +117,6 @@ static int open_file(void)
 	if (agent.out || agent.first || agent_job_owner_alive())
 		flags |= O_CREAT;
 	fd = sys_open(file.path, flags);
-	if (fd == -EACCES || fd == -ENXIO)
-		fd = sys_open(file.path, (flags & ~O_RDWR) | O_WRONLY);
 	if (fd < 0)
 		return fd;
 	int error = look(fd, &st);
@@ -156,6 +160,8 @@ static const char *remedy(int error)
 		return "is a symbolic link, and those are not followed: name the file itself";
 	case ENAMETOOLONG:
 		return "the name is too long";
+	case ENXIO:
+		return "is a pipe that nobody reads: start its reader first";
 	case ENOSPC:
 	case EDQUOT:
 		return "the disk is full";
@@ -243,6 +249,28 @@ static bool still_ours(int fd)
 	return fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
 }
 
+/* A full pipe: its reader may be slow, but it is not the host that waits for it. */
+static bool has_room(int fd)
+{
+	struct pollfd poll = { .fd = fd, .events = POLLOUT };
+	const struct timespec moment = { 0, 100000000 };
+
+	return syscall(SYS_ppoll, &poll, 1, &moment, NULL, 0) == 1 && poll.revents == POLLOUT;
+}
+
+static void give_up(int fd, int error)
+{
+	agent_note(NOTE_FILE_WRITE);
+	atomic_store(&file.failed, true);
+	/* A stream cannot be taken up in the middle of a frame. A file can: the frame is torn. */
+	if (error != EAGAIN && error != EPIPE)
+		return;
+	if (!atomic_compare_exchange_strong(&file.fd, &fd, -2))
+		return;
+	agent_fds_mark(&fd, 1, false);
+	syscall(SYS_close, fd);
+}
+
 static void write_out(const void *frames, size_t len)
 {
 	const uint8_t *at = frames;
@@ -254,19 +282,26 @@ static void write_out(const void *frames, size_t len)
 		atomic_compare_exchange_strong(&file.fd, &fd, -1);
 		fd = ready();
 	}
+	if (fd < 0)
+		atomic_store(&file.failed, true);
 	while (fd >= 0 && len > 0) {
 		int error;
 		ssize_t n = guarded_write(fd, at, len, &error);
 
-		if (n < 0 && (error == EINTR || error == EAGAIN))
+		if (n < 0 && (error == EINTR || (error == EAGAIN && has_room(fd))))
 			continue;
 		if (n <= 0) {
-			agent_note(NOTE_FILE_WRITE);
+			give_up(fd, error);
 			return;
 		}
 		at += n;
 		len -= (size_t)n;
 	}
+}
+
+bool agent_file_failed(void)
+{
+	return atomic_load(&file.failed);
 }
 
 /* Frames of a first process without PMC_OUT are for its own report: killed, it makes none. */
@@ -340,6 +375,7 @@ void agent_file_forked(void)
 
 	agent_fds_mark(&fd, 1, true);
 	atomic_store(&file.headed, false);
+	atomic_store(&file.failed, false);
 	backlog_forget();
 	if (!agent.out || !strchr(agent.out, '%')) {
 		if (fd == -2)

@@ -2,7 +2,7 @@
 /*
  * hook_process.c - a process image's other ends. Overrides: execve execv execvp execvpe execl
  * execle execlp fexecve execveat _exit _Exit quick_exit
- * abort.
+ * abort daemon.
  *
  * Rows are flushed before; a failed exec leaves them live. In a vfork child everything only
  * forwards. posix_spawn, system and popen need no hook: they replace a child, not us.
@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -178,4 +179,41 @@ AGENT_API void abort(void)
 	REAL(abort)();
 	for (;;)
 		syscall(SYS_exit_group, 127);
+}
+
+/* glibc's forks and leaves inside libc, past all hooks: the same steps with hooks. */
+AGENT_API int daemon(int nochdir, int noclose)
+{
+	struct stat st;
+	int fd;
+
+	if (agent_where() != AGENT_HERE)
+		return REAL(daemon)(nochdir, noclose);
+	switch (fork()) {
+	case -1:
+		return -1;
+	case 0:
+		break;
+	default:
+		_exit(0);
+	}
+	if (setsid() < 0)
+		return -1;
+	if (!nochdir)
+		(void)syscall(SYS_chdir, "/");
+	if (noclose)
+		return 0;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) != 0 || !S_ISCHR(st.st_mode)) {
+		syscall(SYS_close, fd);
+		errno = ENODEV;
+		return -1;
+	}
+	for (int i = 0; i < 3; i++)
+		dup2(fd, i);
+	if (fd > 2)
+		syscall(SYS_close, fd);
+	return 0;
 }

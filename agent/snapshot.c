@@ -121,9 +121,17 @@ void agent_final(enum pmc_ended how, int code)
 	all(&sink, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
 	if (agent.out || agent_file_used() || !agent.first) {
 		/* A short process says it all in one write. */
+		size_t len = sink.buf.len;
+
 		agent_file_whole();
 		drain(&sink);
-		munmap(sink.buf.data, sink.buf.cap);
+		/* What did not arrive is still good for the report, which then says so. */
+		if (agent.first && agent_file_failed()) {
+			kept = sink.buf;
+			kept.len = len;
+		} else {
+			munmap(sink.buf.data, sink.buf.cap);
+		}
 	} else {
 		kept = sink.buf;
 	}

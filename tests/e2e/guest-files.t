@@ -28,7 +28,7 @@ if mount -t tmpfs -o size=64k,mode=777 none small 2>err; then
 	is "$status $(cat out)" "0 joined 3" "disk full from the start: the host ends well"
 	: >small/x.pmc
 	PMC_REPORT=json=$T/full.json PMC_OUT=$T/small/z.pmc run agent "$PROG/churn" 2000 100
-	is "$(jq '[.processes[].notes[] | select(test("could not be written"))] | length' full.json)" 1 \
+	is "$(jq '[.processes[].notes[] | select(.text | test("could not be written"))] | length' full.json)" 1 \
 		"disk full: one note says that rows are lost" || diag "$(jq -c '.processes' full.json)"
 	umount small
 else
