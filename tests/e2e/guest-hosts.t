@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# guest-hosts.t - hosts with machinery of their own: it works, or is declined with one line.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+export PMC_EVENTS=task-clock PMC_REPORT=off
+
+# alike NAME ROWS CMD...: same stdout, stderr and status; at least that many counted rows.
+alike() {
+	local name=$1 rows=$2
+	shift 2
+	rm -f x.pmc
+	run timeout -k 1 30 "$@"
+	status0=$status
+	mv out out0
+	mv err err0
+	PMC_OUT=$T/x.pmc run timeout -k 1 30 env "LD_PRELOAD=${PRE:-$AGENT}" "$@"
+	is "$status" "$status0" "$name: same status ($status0)"
+	same out0 out "$name: same stdout"
+	same err0 err "$name: same stderr"
+	"$PMCTL" report --format json x.pmc >r.json 2>r.err
+	is "$? $(cat r.err)" "0 " "$name: the dump is whole"
+	between "$(jq '[.threads[] | select(.cpu_ns > 0 and .events[0].state == "counted")] | length' r.json)" \
+		"$rows" 999 "$name: its threads are counted" ||
+		diag "$(jq -c '.threads[] | [.name, .state, .cpu_ns, .events[0].state]' r.json)"
+}
+
+# ---- run times -----------------------------------------------------------------------------------
+javac -nowarn -d "$T" "$SRC/Threads.java" 2>err || diag_file err javac
+alike "JVM, C2 and G1" 10 java -XX:+UseG1GC -cp "$T" Threads
+if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 \
+	go build -o cgo "$SRC/cgo.go" 2>err; then
+	alike "Go with cgo" 1 ./cgo
+	# Go ends by a system call of its own, which no hook sees: its rows come with the interval.
+	rm -f x.pmc
+	mkfifo hold
+	PMC_INTERVAL=20ms PMC_OUT=$T/x.pmc LD_PRELOAD=$AGENT ./cgo wait <hold >out 2>err 9>&- &
+	pid=$!
+	exec 9>hold
+	go_rows() {
+		"$PMCTL" report --format json x.pmc >r.json 2>r.err &&
+			jq -e '[.threads[] | select(.name == "cgo" and .cpu_ns > 0 and
+				.events[0].state == "counted")] | length >= 3' r.json
+	}
+	ok "Go with cgo: its threads are counted, with PMC_INTERVAL" await go_rows ||
+		diag "$(jq -c '.threads[] | [.name, .state, .cpu_ns, .events[0].state]' r.json)"
+	exec 9>&-
+	wait $pid
+	is "$? $(tail -n 1 out)" "0 recovered: true" "Go with cgo: and it goes on and ends well"
+else
+	skip "no Go toolchain with cgo" "Go with cgo"
+fi
+for lib in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
+	path=$(ldconfig -p | awk -v l=$lib '$1 == l { print $NF; exit }')
+	if [ -z "$path" ]; then
+		skip "no $lib" "$lib preloaded too"
+		continue
+	fi
+	PRE="$path:$AGENT" alike "$lib first" 21 "$PROG/churn" 20 1000
+	PRE="$AGENT:$path" alike "$lib after" 21 "$PROG/churn" 20 1000
+	PRE="$AGENT:$path" alike "$lib, fork and exec" 20 "$PROG/cases" exec-all "$PROG/cases"
+done
+
+# ---- sanitizers -------------------------------------------------------------------------------------
+for kind in address thread; do
+	if ! gcc -O1 -g -D_GNU_SOURCE -fsanitize=$kind -o "churn-$kind" "$SRC/churn.c" -pthread 2>err; then
+		skip "gcc has no -fsanitize=$kind here" "-fsanitize=$kind"
+		continue
+	fi
+	run "./churn-$kind" 20 1000
+	is "$status $(cat out)" "0 joined 20" "-fsanitize=$kind: the program as it is"
+	run "$PMCTL" run -o "$kind.pmc" -- "./churn-$kind" 20 1000
+	is "$status $(cat out)" "0 joined 20" "-fsanitize=$kind under pmctl run: as ever" ||
+		diag_file err stderr
+	unlike "$(cat err)" 'ERROR|WARNING' "-fsanitize=$kind under pmctl run: nothing to report"
+	"$PMCTL" report --format json "$kind.pmc" >r.json 2>/dev/null
+	between "$(jq '[.threads[] | select(.name | test("churn"))] | length' r.json)" 21 22 \
+		"-fsanitize=$kind under pmctl run: every thread has a row"
+	PMC_OUT=$T/$kind-plain.pmc run env LD_PRELOAD="$AGENT" ASAN_OPTIONS=verify_asan_link_order=0 \
+		"./churn-$kind" 20 1000
+	is "$status $(cat out) $(cat err)" "0 joined 20 " "-fsanitize=$kind under plain LD_PRELOAD: as ever"
+	# What the sanitizer finds, it still finds.
+	gcc -O0 -g -fsanitize=$kind -o "bad-$kind" "$SRC/bad.c" -pthread
+	PMC_OUT=$T/bad.pmc run env LD_PRELOAD="$AGENT" \
+		ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 "./bad-$kind"
+	like "$(cat err)" 'heap-use-after-free|data race' "-fsanitize=$kind finds what it is there for" ||
+		diag_file err stderr
+done
+
+# ---- threads that nobody told us of, small stacks ---------------------------------------------------------
+alike "RTLD_DEEPBIND plug-in" 1 "$PROG/dl_main" "$PROG/dl_module" deepbind
+alike "stacks of 16 KiB" 21 "$PROG/smallstack"
+PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults \
+	PMC_INTERVAL=1ms alike "stacks of 16 KiB, 6 events, snapshots" 21 "$PROG/smallstack"
+
+# ---- setuid ---------------------------------------------------------------------------------------------------
+if [ "$(id -u)" -eq 0 ] && ! findmnt -no OPTIONS -T "$T" | grep -q nosuid; then
+	cp "$PROG/churn" suid
+	chmod 4755 suid
+	cp "$AGENT" agent.so
+	mkdir -m 777 nobody
+	run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$T/agent.so" \
+		PMC_OUT="$T/nobody/x.pmc" ./suid 20 1000
+	is "$status $(cat out)" "0 joined 20" "setuid: as ever"
+	is "$(cat nobody/x.pmc 2>/dev/null)" "" "setuid: no agent, no file of root's"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups "$PMCTL" run --agent "$T/agent.so" \
+		-o "$T/nobody/y.pmc" -- ./suid 20 1000
+	is "$status $(cat out)" "0 joined 20" "setuid under pmctl run: as ever"
+	is "$(grep -c 'setuid' err)" 1 "setuid under pmctl run: one line says why there are no rows" ||
+		diag_file err stderr
+else
+	skip "not root, or nosuid" "setuid"
+fi
+run "$PMCTL" run -e task-clock -- "$PROG/burn_static"
+is "$status" 0 "a static program under pmctl run: its status"
+like "$(cat err)" 'static' "a static program under pmctl run: one line says why there are no rows" ||
+	diag_file err stderr
+
+done_testing
