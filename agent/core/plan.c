@@ -173,11 +173,44 @@ bool pmc_event_needs_pmu(const struct pmc_event *event)
 	       event->type != PERF_TYPE_BREAKPOINT;
 }
 
+/* The common case at half the price: all events in one group, and nothing was refused. */
+static bool pack_at_once(struct packing *packing)
+{
+	struct pmc_fit fit = { .probe = packing->probe };
+	bool all = packing->count > 0;
+
+	for (unsigned i = 0; i < packing->count && all; i++) {
+		struct pmc_planned *event = &packing->events[i];
+
+		event->scope = (uint8_t)scope_of(&event->event);
+		all = event->event.brace == packing->events[0].event.brace &&
+		      pmc_fit_add(&fit, event);
+		packing->group[i] = 0;
+	}
+	all = all && pmc_fit_runs(fit.fds[0]);
+	pmc_fit_end(&fit);
+	packing->groups = 1;
+	return all;
+}
+
+/* Opens each event alone first, to tell what is refused from what does not fit. */
+static void pack_with_care(struct packing *packing)
+{
+	int alone[PMC_EVENTS_MAX];
+
+	for (unsigned i = 0; i < packing->count; i++)
+		alone[i] = try_alone(packing->probe, &packing->events[i]);
+	pack_best(packing);
+	/* Open until now: software events are dear to open when no other is there. */
+	for (unsigned i = 0; i < packing->count; i++)
+		if (alone[i] >= 0)
+			close(alone[i]);
+}
+
 int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct pmc_arena *arena,
 		  struct pmc_plan *plan)
 {
 	struct packing packing = { .probe = probe, .count = events->count };
-	int alone[PMC_EVENTS_MAX];
 	struct pmc_planned *tried;
 	unsigned at = 0;
 
@@ -188,19 +221,15 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 	plan->events = pmc_arena_alloc(arena, sizeof(*tried) * (events->count + 1));
 	if (!tried || !plan->events)
 		return -ENOMEM;
-	/* Open until the end: software events are dear to open when no other is there. */
-	for (unsigned i = 0; i < events->count; i++) {
+	for (unsigned i = 0; i < events->count; i++)
 		tried[i].event = events->list[i];
-		alone[i] = try_alone(probe, &tried[i]);
-	}
 	packing.events = tried;
-	pack_best(&packing);
+	if (!pack_at_once(&packing))
+		pack_with_care(&packing);
 	for (unsigned i = 0; i < events->count; i++) {
 		tried[i].group = packing.group[i];
 		if (tried[i].group != PMC_NO_GROUP)
 			plan->hardware |= pmc_event_needs_pmu(&tried[i].event);
-		if (alone[i] >= 0)
-			close(alone[i]);
 	}
 
 	plan->count = events->count;
@@ -228,7 +257,8 @@ bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
 	/* All are open at once; each was probed while it grew, and the early ones once more. */
 	for (unsigned g = 0; g < 2 * plan->groups && all; g++) {
 		for (unsigned i = plan->first[g / 2]; i < plan->first[g / 2 + 1]; i++)
-			all = all && pmc_fit_add(&fit, &plan->events[i]);
+			all = all && pmc_fit_add(&fit, &plan->events[i]) &&
+			      (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
 		if (fit.n > 0)
 			leaders[n_leaders++] = fit.fds[0];
 		memcpy(fds + n, fit.fds, fit.n * sizeof(*fds));

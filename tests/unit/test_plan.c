@@ -143,6 +143,23 @@ static void fills_groups_and_leaks_nothing(void **state)
 	pmc_arena_free(&arena);
 }
 
+static void what_fits_is_opened_once(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 6);
+	struct pmc_plan plan;
+
+	(void)state;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 1);
+	assert_int_equal(plan.opened, 6);
+	assert_int_equal(kernel.opens, 6);
+	/* It is known at once that there is no room for it twice. */
+	assert_false(pmc_plan_fits_twice(&plan, fake_open));
+	assert_int_equal(kernel.opens, 6 + 7);
+	pmc_arena_free(&arena);
+}
+
 /* arm64 accepts seven where six run; a PC's watchdog holds a counter that open() knows not of. */
 static void packs_what_runs_not_what_opens(void **state)
 {
@@ -383,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(fills_groups_and_leaks_nothing, reset),
+		cmocka_unit_test_setup(what_fits_is_opened_once, reset),
 		cmocka_unit_test_setup(packs_what_runs_not_what_opens, reset),
 		cmocka_unit_test_setup(knows_whether_it_fits_twice, reset),
 		cmocka_unit_test_setup(ratios_stay_together, reset),
