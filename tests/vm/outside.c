@@ -20,6 +20,8 @@ static int counter(int user_only)
 	attr.type = PERF_TYPE_HARDWARE;
 	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
 	attr.disabled = attr.inherit = attr.enable_on_exec = 1;
+	/* It counts all the time or says that it could not. */
+	attr.pinned = 1;
 	attr.exclude_kernel = attr.exclude_hv = user_only != 0;
 	/* On ourselves before the fork: the child's inherited copy starts at its exec. */
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

@@ -19,15 +19,17 @@ differ() {
 		"[true]" "$1: $3: to the instruction" ||
 		diag "$(jq -nc --argjson a "$a" --argjson b "$b" '[$a, $b | map(.value)]')"
 }
-# Who waits at a barrier or a futex may find it passed already, or sleep.
+# Who waits at a barrier or a futex may find it passed already, or sleep; and what loader, libc and
+# agent do for a process depends a little on its pid and its environment.
 sleep=64
+start=2000
 
 for mode in full clock; do
 	differ fork-$mode '[.threads[] | select(.state == "exited")] | sort_by(.pid, .seq) | .[-1].events' \
 		"a thread of a forked child"
 	differ fork-$mode '.processes[0].pid as $p | [.threads[] | select(.pid != $p)] | sort_by(.seq) |
-		.[0].events' "a forked child"
-	differ exec-$mode '[.threads[] | select(.state == "exec")] | .[0].events' "before its exec"
+		.[0].events' "a forked child" $start
+	differ exec-$mode '[.threads[] | select(.state == "exec")] | .[0].events' "before its exec" $start
 	differ exec-$mode '[.threads[] | select(.state != "exec")] | sort_by(.seq) | .[1].events' \
 		"a thread after the exec"
 	differ deep-$mode '[.threads[] | select(.seq == 1)] | .[0].events' "a thread four deep"
@@ -39,12 +41,20 @@ done
 # What the loader did before the agent was there is all that no row has.
 between "$(jq '[.processes[0].unattributed[].value] | max' "$M/fork-full-$many.json")" 0 20000 \
 	"fork-full: nothing of a forked child is unattributed"
-differ raw-full '.processes[0].unattributed' "a raw clone is unattributed" $sleep
-differ static-full '.processes[0].descendants' "a static child is under descendants"
+differ raw-full '.processes[0].unattributed' "a raw clone is unattributed" $start
+# To the instruction: a counter that is not ours, on the very same child, says the same.
+for n in $few $many; do
+	for case in static-full off; do
+		is "$(jq -r '.processes[0].descendants | map(.value, .state) | unique | tostring' \
+			"$M/$case-$n.json")" "[$(cat "$M/$case-$n"),\"counted\"]" \
+			"$case: a static child of $n is under descendants, to the instruction"
+	done
+done
 # Between them and the root the loader starts three programs, with environments of their own.
-differ deep-static-full '.processes[0].descendants' "a static great-grandchild too" 500
-differ off '.processes[0].descendants' "PMC_FOLLOW=off: descendants"
-is "$(jq -r '[.threads[].events[].state] | unique | join(" ")' "$M/off-$many.json")" counted \
+differ deep-static-full '.processes[0].descendants' "a static great-grandchild too" $start
+differ run '.processes[0].unattributed' "pmctl run of a static program: in all" $start
+differ off-six '.processes[0].descendants' "PMC_FOLLOW=off, six events: descendants" $start
+is "$(jq -r '[.threads[].events[].state] | unique | join(" ")' "$M/off-six-$many.json")" counted \
 	"PMC_FOLLOW=off: six events of the process's own threads stay counted"
 for mode in raw static deep-static; do
 	is "$(jq -c '[.processes[0] | .unattributed, .descendants | .[] | .name] | unique' \
