@@ -59,8 +59,10 @@ static bool read_all(const struct attach *target, const struct attach_groups *gr
 		close(fd);
 		if (!reading.n)
 			return false;
-		base[2 * g] = reading.enabled_ns;
-		base[2 * g + 1] = reading.running_ns;
+		/* 1 ns stays: a thread that does not run from here on has counted 0, which is not
+		 * the same as a group that never was on. */
+		base[2 * g] = reading.enabled_ns - (reading.enabled_ns > 0);
+		base[2 * g + 1] = reading.running_ns - (reading.running_ns > 0);
 		memcpy(base + 2 * groups->groups + first, words, n * sizeof(*words));
 	}
 	return true;

@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# pmctl ctl: start, stop and reset act on every thread, those to come too, and on nothing else.
+. "$(dirname "$0")/lib.sh"
+
+cd "$T" || exit 1
+mkfifo in
+
+# A thread per line of stdin works a while and waits; main answers each line when that is done.
+cat >step.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_barrier_t worked;
+static void burn(void)
+{
+	struct timespec t;
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (t.tv_sec == 0 && t.tv_nsec < 30000000);
+}
+static void *work(void *arg) { burn(); pthread_barrier_wait(&worked); pause(); return arg; }
+int main(void)
+{
+	char line[64];
+	pthread_barrier_init(&worked, NULL, 2);
+	puts("ready");
+	for (fflush(stdout); fgets(line, sizeof(line), stdin); fflush(stdout)) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, work, NULL);
+		pthread_barrier_wait(&worked);
+		puts("done");
+	}
+	return 0;
+}
+END
+gcc -O1 -pthread -o step step.c || exit 1
+
+start() {
+	LD_PRELOAD=$AGENT exec "$@"
+}
+
+target() {
+	: >log
+	start ./step <in >log 2>target.err &
+	pid=$!
+	exec 9>in
+	await grep -q ready log
+}
+
+finish() {
+	exec 9>&-
+	wait "$pid"
+	status=$?
+}
+
+# step: one more thread, until it waits.
+n_steps=0
+answered() { [ "$(grep -c done log)" -ge "$1" ]; }
+step() {
+	local before
+	before=$(grep -c done log)
+	echo go >&9
+	await answered $((before + 1))
+}
+
+ctl() {
+	run "$PMCTL" ctl "$pid" "$1"
+}
+
+# clocks: the task-clock of each thread in start order, in ms; - where it was not counted.
+look() {
+	rm -f now.pmc
+	"$PMCTL" dump "$pid" -o now.pmc >/dev/null && "$PMCTL" report --format json now.pmc >now.json
+}
+clocks() {
+	look
+	jq -r '[.threads | sort_by(.seq)[] | .events[0] | if .value == null then "-"
+		elif .value > 20000000 then "much" elif .value < 10000000 then "little" else "some" end] |
+		join(" ")' now.json
+}
+
+export PMC_EVENTS=task-clock PMC_REPORT=off PMC_INHERIT=full
+
+# ---- PMC_START=off -----------------------------------------------------------------------
+PMC_OUT=$T/off.pmc PMC_START=off target
+step
+is "$(clocks)" "- -" "PMC_START=off: nothing is counted, and that is not 0"
+is "$(json now.json '[.threads[1].cpu_ns > 20000000]|tostring')" "[true]" "CPU time is, all the same"
+ctl start
+is "$status $(cat "$T/out")" "0 process $pid: counters started in 2 threads" "start says what it did"
+step
+like "$(clocks)" "^(little|-) (little|-) much$" "from then on threads count, those to come too"
+ctl stop
+is "$status $(cat "$T/out")" "0 process $pid: counters stopped in 3 threads" "stop says what it did"
+step
+like "$(clocks)" "^(little|-) (little|-) much -$" "a thread that starts now does not count; what was counted stays"
+ctl start
+step
+like "$(clocks)" "^(little|-) (little|-) much (little|-) much$" "started again"
+finish
+is "$status" 0 "the program ends as it would have"
+"$PMCTL" report --format json off.pmc >off.json
+like "$(json off.json '[.threads | sort_by(.seq)[] | .events[0].value // 0 | . > 20000000] | tostring')" \
+	"false,false,true,false,true" "the exit rows say the same"
+is "$(json off.json '.processes[0].unattributed[0] | "\(.state) \(.value < 10000000)"')" "counted true" \
+	"the thread group was switched with them: nothing is unattributed"
+
+# ---- reset -------------------------------------------------------------------------------
+PMC_OUT=$T/reset.pmc target
+step
+step
+is "$(clocks | cut -d' ' -f2-)" "much much" "before the reset"
+ctl reset
+is "$status $(cat "$T/out")" "0 process $pid: counters reset to 0 in 3 threads" "reset says what it did"
+is "$(clocks | cut -d' ' -f2-)" "little little" "after it"
+is "$(json now.json '[.threads[].events[0] | .enabled_ns <= .value + 1 and .running_ns == .enabled_ns and .state == "counted"] | all')" true \
+	"the times begin at 0 too"
+ok "CPU time goes on" jq -e '[.threads[] | select(.seq > 0) | .cpu_ns] | all(. > 20000000)' now.json
+step
+is "$(clocks | cut -d' ' -f2-)" "little little much" "it goes on counting"
+ctl reset
+ctl reset
+is "$(clocks | cut -d' ' -f2-)" "little little little" "twice is as good as once"
+is "$(json now.json '.processes[0].unattributed[0] | "\(.state) \(.value < 10000000)"')" "counted true" \
+	"nothing of it becomes unattributed"
+finish
+"$PMCTL" report --format json reset.pmc >reset.json
+is "$(json reset.json '[.threads[].events[0].value < 20000000] | all')" true "the exit rows begin there"
+ok "no value wrapped" jq -e '[.threads[].events[0].value] | all(. < 1000000000000)' reset.json
+
+# ---- threads come and go while it is switched ---------------------------------------------
+PMC_OUT=$T/churn.pmc start "$PROG/churn" 3000 8 >/dev/null 2>&1 &
+pid=$!
+has_agent() { "$PMCTL" ctl "$pid" start; }
+await has_agent
+n=0
+while kill -0 "$pid" 2>/dev/null && [ $n -lt 60 ]; do
+	for what in stop reset start; do "$PMCTL" ctl "$pid" $what >/dev/null 2>&1; done
+	"$PMCTL" dump "$pid" >/dev/null 2>&1
+	n=$((n + 1))
+done
+wait "$pid"
+is "$?" 0 "switching under thread churn: the program ends well"
+"$PMCTL" report --format json churn.pmc >churn.json 2>"$T/err"
+is "$(json churn.json '[.threads[] | select(.seq < 10000000)] | length')" 3001 "every thread has its row" ||
+	diag "$(cat "$T/err")"
+ok "no value is out of this world" jq -e '[.threads[].events[0].value // 0] | all(. < 60000000000)' churn.json
+
+# ---- refusals ----------------------------------------------------------------------------
+refused() { # STATUS PATTERN NAME ARGS...
+	local want=$1 pattern=$2 name=$3
+	shift 3
+	run "$PMCTL" ctl "$@"
+	is "$status" "$want" "$name: $want"
+	like "$(cat "$T/err")" "$pattern" "$name: why"
+	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: in one line"
+}
+refused 2 "it takes a process and what to do" "nothing"
+refused 2 "it takes a process and what to do" "a pid alone" 1
+refused 2 "'x' is no process id" "a pid that is none" x start
+refused 2 "did you mean 'start'" "a mistyped action" $$ strat
+refused 2 "there is no flag '--now'" "a flag" $$ --now
+refused 1 "there is no agent in process $$" "a program without agent" $$ stop
+refused 1 "there is no process 4194300" "a pid that is not there" 4194300 stop
+refused 1 "there is no process $pid" "a program that has ended" "$pid" stop
+PMC_EVENTS=cycles:k,instructions:k target
+if "$PMCTL" run -e cycles:k,instructions:k -n | grep -q 'per thread: descriptors 0'; then
+	refused 1 "no perf event is counted in process $pid" "nothing to switch" "$pid" stop
+else
+	skip "this machine counts them" "nothing to switch"
+fi
+finish
+
+done_testing

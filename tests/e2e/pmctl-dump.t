@@ -1,0 +1,303 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# pmctl dump: a snapshot from outside is true, disturbs nobody, and every refusal says what to do.
+. "$(dirname "$0")/lib.sh"
+
+cd "$T" || exit 1
+mkfifo in
+
+# start CMD...: becomes it, with the agent; for the background, so that $! is its pid.
+start() {
+	LD_PRELOAD=$AGENT exec "$@"
+}
+
+# target CMD...: in the background with the agent, reading the fifo; its output in $T/log.
+target() {
+	: >log
+	start "$@" <in >log 2>"$T/target.err" &
+	pid=$!
+	exec 9>in
+	await grep -q ready log
+}
+
+# finish: ends it and waits.
+finish() {
+	exec 9>&-
+	wait "$pid"
+	status=$?
+}
+
+gone() {
+	kill -KILL "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+}
+
+# ---- true counts -------------------------------------------------------------------------
+PMC_EVENTS=task-clock,page-faults PMC_REPORT=off PMC_OUT="$T/own.pmc" target "$PROG/waiters" 50 5
+before=$(stat -c %s own.pmc)
+run "$PMCTL" dump "$pid"
+is "$status" 0 "a snapshot of 51 threads"
+is "$(cat "$T/out")" "$T/own.pmc" "prints where it went: the process's own dump"
+is "$(cat "$T/err")" "" "and nothing else"
+ok "appended there" test "$(stat -c %s own.pmc)" -gt "$before"
+"$PMCTL" report --format json own.pmc >live.json
+is "$(json live.json '[.threads[] | select(.state == "live")] | length')" 51 "every live thread"
+is "$(json live.json '[.threads[] | select(.state == "exited")] | length')" 5 "and those that had ended"
+is "$(json live.json '[.threads[] | select(.state == "live" and all(.events[]; .state == "counted"))] | length')" \
+	51 "all counted"
+is "$(json live.json '[.threads[] | select(.state == "live" and .cpu_ns > 0
+	and .voluntary_switches == null and .minor_faults == null)] | length')" 51 \
+	"CPU time of each, null for what cannot be known"
+is "$(json live.json '.processes[0] | "\(.how_ended) \(.coverage.threads_seen)"')" "running 56" \
+	"the process runs"
+is "$(json live.json '[.processes[0].unattributed[].state] | unique | join(" ")')" counted \
+	"the totals are in it"
+run "$PMCTL" dump "$pid"
+is "$status" 0 "a second one"
+"$PMCTL" report --timeline --format json own.pmc >timeline 2>/dev/null
+ok "both are in the timeline" test "$(jq -s '[.[] | select(.seq == 10)] | length' timeline)" -ge 2
+"$PMCTL" dump "$pid" -o - >piped.pmc
+cmp_rows='[.threads[] | select(.state == "live" and .seq > 0) | [.seq, .name, (.events | map(.value))]] | sort'
+"$PMCTL" report --format json piped.pmc | jq -c "$cmp_rows" >piped.rows
+is "$(jq length piped.rows)" 50 "-o -: to standard output"
+"$PMCTL" report --format json own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.own
+"$PMCTL" report --format json piped.pmc own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.piped
+same site.own site.piped "the start routines are the same"
+run "$PMCTL" dump "$pid" -o elsewhere.pmc
+is "$(cat "$T/out")" elsewhere.pmc "-o FILE"
+is "$(stat -c %a elsewhere.pmc)" 600 "mode 0600"
+is "$("$PMCTL" report --format json elsewhere.pmc | jq -r '[.threads[].start_routine] | unique | sort | join(" ")')" \
+	" wait_for_end" "a dump of its own has the start routines too"
+finish
+is "$status" 0 "the program ends as it would have"
+is "$(tail -n 1 log)" "50 threads, 0 disturbed, 0 handled" "and nobody was disturbed"
+"$PMCTL" report --format json own.pmc >final.json
+is "$(json final.json '.threads | length')" 56 "the exit rows are newer: no thread twice"
+is "$(json final.json '[.threads[] | select(.state == "live")] | length')" 0 "none is live any more"
+jq -c '[.threads[] | {seq, v: .events[0].value}] | sort_by(.seq)' final.json >final.v
+jq -c '[.threads[] | {seq, v: .events[0].value}] | sort_by(.seq)' live.json >live.v
+ok "no count shrank, and what waited counted little more" jq -e -n --slurpfile a live.v --slurpfile b final.v \
+	'[$a[0], $b[0]] | transpose | all(.[1].v >= .[0].v and (.[0].seq == 0 or .[1].v - .[0].v < 20000000))'
+
+# ---- without a dump, stopped, from elsewhere ----------------------------------------------
+mkdir cwd
+PMC_EVENTS=task-clock,page-faults PMC_REPORT=off target "$PROG/waiters" 20
+kill -STOP "$pid"
+run env -C cwd "$PMCTL" dump "$pid"
+is "$status" 0 "of a stopped process"
+is "$(cat "$T/out")" "pmc-$(uname -n)-$pid.pmc" "no dump of its own: a new one in the current directory"
+is "$(ls cwd)" "pmc-$(uname -n)-$pid.pmc" "which is there"
+"$PMCTL" report --format json cwd/*.pmc >stopped.json
+is "$(json stopped.json '[.threads[] | select(all(.events[]; .state == "counted"))] | length')" 21 \
+	"every thread of it, counted"
+like "$(cat "/proc/$pid/status")" "State:.T" "it is still stopped"
+ok "the report from the merge is the same" bash -c \
+	"'$PMCTL' merge --compact cwd/*.pmc cwd/*.pmc -o - | '$PMCTL' report --format json - | cmp - stopped.json"
+kill -CONT "$pid"
+finish
+is "$(tail -n 1 log)" "20 threads, 0 disturbed, 0 handled" "it goes on as if nothing had been"
+
+# ---- a thread that the agent never saw start ------------------------------------------------
+PMC_EVENTS=task-clock PMC_REPORT=off start "$PROG/rawclone" 300 3000 >/dev/null 2>&1 &
+pid=$!
+# It has to have burnt something first.
+adopted() {
+	rm -f raw.pmc
+	"$PMCTL" dump "$pid" -o raw.pmc &&
+		"$PMCTL" report --format json raw.pmc >raw.json &&
+		jq -e '[.threads[] | select(.events[0].state == "not-counted" and .cpu_ns > 0)] | length == 1' raw.json
+}
+ok "a raw clone thread is a row with CPU time, its events not counted" await adopted
+gone "$pid"
+
+# ---- nobody is disturbed: proved by strace ---------------------------------------------------
+if command -v strace >/dev/null; then
+	cat >sleeper.c <<'END'
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static int fds[2];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *polls(void *arg) { poll(NULL, 0, -1); return arg; }
+static void *sleeps(void *arg) { nanosleep(&(struct timespec){ 1000, 0 }, NULL); return arg; }
+static void *reads(void *arg) { char c; (void)!read(fds[0], &c, 1); return arg; }
+static void *locks(void *arg) { pthread_mutex_lock(&mutex); return arg; }
+int main(void)
+{
+	void *(*all[])(void *) = { polls, sleeps, reads, locks };
+	pthread_t thread;
+	(void)!pipe(fds);
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread, NULL, all[i], NULL);
+	puts("ready");
+	fflush(stdout);
+	return pthread_join(thread, NULL);
+}
+END
+	gcc -O1 -pthread -o sleeper sleeper.c
+	PMC_EVENTS=task-clock PMC_REPORT=off start ./sleeper >log &
+	pid=$!
+	blocked() { [ "$(grep -l '^State:.S' "/proc/$pid/task/"*/status 2>/dev/null | wc -l)" = 5 ]; }
+	await grep -q ready log
+	await blocked
+	strace -f -p "$pid" -o calls 2>strace.err &
+	tracer=$!
+	await grep -q attached strace.err
+	# Each of the five calls is seen as it goes on.
+	all_seen() { [ "$(grep -c '' calls)" = 5 ]; }
+	await all_seen
+	cp calls calls.before
+	for i in 1 2 3; do ok "dump $i under strace" "$PMCTL" dump "$pid" -o strace.pmc; done
+	"$PMCTL" ctl "$pid" stop >/dev/null
+	"$PMCTL" ctl "$pid" reset >/dev/null
+	"$PMCTL" ctl "$pid" start >/dev/null
+	is "$("$PMCTL" report --format json strace.pmc | jq '.threads | length')" 5 "five threads under strace"
+	same calls.before calls "none of poll, nanosleep, read and futex was interrupted, no call was made"
+	is "$(grep -c '' calls)" 5 "(strace saw each of them wait)"
+	kill "$tracer"
+	wait "$tracer" 2>/dev/null
+	unlike "$(cat calls)" "EINTR" "no EINTR"
+	gone "$pid"
+else
+	skip "no strace" "nobody is disturbed"
+fi
+
+# ---- as an ordinary user ---------------------------------------------------------------------
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+	cp "$AGENT" "$PMCTL" "$PROG/waiters" . && chmod 755 libpmcagent.so pmctl waiters
+	mkdir -m 777 open
+	mkfifo -m 666 in2
+	: >log
+	nobody env LD_PRELOAD="$T/libpmcagent.so" PMC_EVENTS=task-clock:u PMC_REPORT=off \
+		PMC_OUT="$T/open/nobody.pmc" ./waiters 3 <in2 >log 2>/dev/null &
+	exec 8>in2
+	await grep -q ready log
+	pid=$(pgrep -u nobody -n waiters)
+	run nobody ./pmctl dump "$pid"
+	is "$status $(cat "$T/out")" "0 $T/open/nobody.pmc" "nobody's own process: needs no privilege"
+	is "$("$PMCTL" report --format json open/nobody.pmc | jq '[.threads[] | select(.state == "live" and
+		.events[0].state == "counted")] | length')" 4 "with all its threads"
+	rm open/nobody.pmc
+	run "$PMCTL" dump "$pid"
+	is "$(stat -c %U open/nobody.pmc)" nobody "root writes to a user's dump as that user"
+	sleep 1000 &
+	other=$!
+	run nobody ./pmctl dump "$other"
+	is "$status" 1 "another user's process: 1"
+	is "$(cat "$T/err")" \
+		"pmctl dump: process $other belongs to user root, uid 0: run pmctl as that user or with sudo" \
+		"one line with the remedy"
+	gone "$other"
+	exec 8>&-
+	wait
+else
+	skip "takes root" "as an ordinary user"
+fi
+
+# ---- the kernel forbids it; the signal helps ---------------------------------------------------
+cat >forbid.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+/* Runs a command that may not look into other processes, as with kernel.yama.ptrace_scope. */
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, filter };
+	(void)argc;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program))
+		return 3;
+	return execv(argv[1], argv + 1);
+}
+END
+gcc -O1 -o forbid forbid.c
+PMC_DUMP=USR2 PMC_OUT="$T/signal.pmc" PMC_EVENTS=task-clock PMC_REPORT=off target "$PROG/waiters" 6
+run ./forbid "$PMCTL" dump "$pid"
+is "$status" 1 "not permitted to look: 1"
+like "$(cat "$T/err")" "^pmctl dump: the kernel does not let us look into process $pid .*sudo.*--signal" \
+	"one line that offers sudo and the signal"
+is "$(wc -l <"$T/err")" 1 "(one line)"
+run ./forbid "$PMCTL" ctl "$pid" stop
+is "$status" 1 "so for ctl"
+unlike "$(cat "$T/err")" "--signal" "which no signal can replace"
+run "$PMCTL" dump --signal "$pid"
+is "$status $(cat "$T/out")" "0 $T/signal.pmc" "--signal: the program writes it"
+is "$("$PMCTL" report --format json signal.pmc | jq '[.threads[] | select(.state == "live")] | length')" 7 \
+	"every live thread"
+run ./forbid "$PMCTL" dump --signal "$pid"
+is "$status $(cat "$T/out")" "0 $T/signal.pmc" "also where we may not look"
+finish
+PMC_EVENTS=task-clock PMC_REPORT=off target "$PROG/waiters" 1
+run "$PMCTL" dump --signal "$pid"
+is "$status" 1 "--signal and no PMC_DUMP: 1"
+like "$(cat "$T/err")" "takes no dump signal: start the program with PMC_DUMP=USR2" "one line with the remedy"
+finish
+is "$status" 0 "and nothing was sent"
+
+# ---- refusals ----------------------------------------------------------------------------------
+refused() { # STATUS PATTERN NAME ARGS...
+	local want=$1 pattern=$2 name=$3
+	shift 3
+	run "$PMCTL" dump "$@"
+	is "$status" "$want" "$name: $want"
+	like "$(cat "$T/err")" "$pattern" "$name: why"
+	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: in one line"
+}
+refused 2 "which process" "no pid"
+refused 2 "'abc' is no process id" "a pid that is none" abc
+refused 2 "'0' is no process id" "pid 0" 0
+refused 2 "there is no flag '--singal'; did you mean '--signal'" "a mistyped flag" --singal 1
+refused 2 "one process at a time" "two pids" 1 2
+refused 2 "leave out -o" "--signal and -o" --signal -o x 1
+refused 1 "there is no process 4194300" "a pid that is not there" 4194300
+sleep 1000 &
+plain=$!
+is_sleep() { [ "$(cat "/proc/$plain/comm")" = sleep ]; }
+await is_sleep
+refused 1 "there is no agent in process $plain \(.*sleep\): start the program with pmctl run" "no agent" "$plain"
+gone "$plain"
+[ "$(id -u)" = 0 ] && refused 1 "there is no agent in process 2 \(a kernel thread\)" "a kernel thread" 2
+sh -c 'exit 0 & exec sleep 1000' &
+parent=$!
+zombie() { dead=$(pgrep -P "$parent" 2>/dev/null) && grep -q '^State:.Z' "/proc/$dead/status"; }
+if await zombie; then
+	refused 1 "process $dead has ended" "a zombie" "$dead"
+else
+	ok "a zombie" false
+fi
+gone "$parent"
+PMC_EVENTS=no-such-event start sleep 1000 2>/dev/null &
+dormant=$!
+is_up() { grep -q libpmcagent "/proc/$dormant/maps" && [ "$(cat "/proc/$dormant/comm")" = sleep ] &&
+	grep -q '^State:.S' "/proc/$dormant/status"; }
+await is_up
+refused 1 "the agent in process $dormant is dormant: PMC_EVENTS=no-such-event" "a dormant agent" "$dormant"
+gone "$dormant"
+PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/foreign.pmc" target "$PROG/waiters" 1
+thread=$(ls "/proc/$pid/task" | grep -v "^$pid$" | head -n 1)
+refused 1 "$thread is a thread: give the id of its process" "a thread's id" "$thread"
+echo "not a dump" >foreign
+refused 1 "foreign: it exists and is no dump" "-o something else" -o foreign "$pid"
+is "$(cat foreign)" "not a dump" "it is untouched"
+refused 1 "it is a directory" "-o a directory" -o cwd "$pid"
+ln -s own.pmc link
+refused 1 "it is a symbolic link" "-o a symbolic link" -o link "$pid"
+refused 1 "its directory does not exist" "-o in no directory" -o none/x "$pid"
+refused 1 "no regular file" "-o a device" -o /dev/null "$pid"
+finish
+refused 1 "there is no process $pid" "one that has ended" "$pid"
+
+done_testing
