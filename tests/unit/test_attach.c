@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* test_attach.c - another process's memory is input: ours plays that process, sound and hostile. */
+#include "agent/core/clock.h"
+#include "agent/core/group.h"
+#include "tools/attach.h"
+#include "tools/pmctl.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PAGE 4096u
+
+/* What a refusal says, in one line. */
+static char said[4096];
+
+static int saved_stderr;
+
+static void listen(void)
+{
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	saved_stderr = dup(STDERR_FILENO);
+	dup2(fileno(file), STDERR_FILENO);
+	fclose(file);
+}
+
+static int heard(int code)
+{
+	off_t len = lseek(STDERR_FILENO, 0, SEEK_END);
+	ssize_t n = pread(STDERR_FILENO, said, sizeof(said) - 1, 0);
+
+	assert_true(len < (off_t)sizeof(said));
+	said[n > 0 ? n : 0] = '\0';
+	dup2(saved_stderr, STDERR_FILENO);
+	close(saved_stderr);
+	return code;
+}
+
+#define SAYS(call, code, text)                                                                     \
+	do {                                                                                       \
+		listen();                                                                          \
+		int code_ = heard(call);                                                           \
+		if (code_ != (code) || !strstr(said, text))                                        \
+			fail_msg("%s: %d, '%s'; wanted %d, '%s'", #call, code_, said, code, text); \
+	} while (0)
+
+/* ---- memory -------------------------------------------------------------------------------*/
+static void text_ends_where_memory_does(void **state)
+{
+	char *pages =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t end = (uint64_t)(uintptr_t)pages + PAGE;
+	char text[64];
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	memset(pages, 'a', PAGE);
+	memcpy(pages + PAGE - 6, "hello", 6);
+	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	assert_int_equal(attach_read_text(getpid(), end - 6, text, sizeof(text)), 0);
+	assert_string_equal(text, "hello");
+	assert_int_equal(attach_read_text(getpid(), end - 6, text, 4), 0);
+	assert_string_equal(text, "hel");
+	pages[PAGE - 1] = '!';
+	assert_int_equal(attach_read_text(getpid(), end - 6, text, sizeof(text)), -EFAULT);
+	assert_string_equal(text, "hello!");
+	assert_int_equal(attach_read_text(getpid(), end, text, sizeof(text)), -EFAULT);
+	assert_string_equal(text, "");
+	munmap(pages, 2 * PAGE);
+}
+
+static void symbols_are_found_in_memory(void **state)
+{
+	struct attach target = { .pid = getpid(), .pidfd = -1 };
+	uint64_t address = 0;
+	Dl_info info;
+	bool mapped = false;
+	void *symbol = dlsym(RTLD_DEFAULT, "getppid");
+
+	(void)state;
+	assert_non_null(symbol);
+	assert_int_not_equal(dladdr(symbol, &info), 0);
+	assert_int_equal(attach_maps(&target), 0);
+	for (size_t i = 0; i < target.n_images; i++) {
+		assert_true(target.images[i].start < target.images[i].end);
+		if (target.images[i].start == (uint64_t)(uintptr_t)info.dli_fbase)
+			mapped = target.images[i].end > (uint64_t)(uintptr_t)symbol;
+	}
+	assert_true(mapped);
+	attach_close(&target);
+	uint64_t base = (uint64_t)(uintptr_t)info.dli_fbase;
+
+	assert_int_equal(attach_symbol(getpid(), base, "getppid", &address), 0);
+	assert_int_equal(address, (uint64_t)(uintptr_t)symbol);
+	assert_int_equal(attach_symbol(getpid(), base, PMC_CONTROL_SYMBOL, &address), -ENOENT);
+	assert_int_equal(attach_symbol(getpid(), base, "", &address), -ENOENT);
+	assert_int_equal(attach_symbol(getpid(), (uint64_t)(uintptr_t)said, "x", &address),
+			 -ENOENT);
+	assert_int_equal(attach_symbol(getpid(), 16, "x", &address), -EFAULT);
+}
+
+/* Headers that lie: every byte of a library's first page, one at a time. */
+static void headers_that_lie_are_survived(void **state)
+{
+	uint8_t *copy;
+	uint64_t address;
+	Dl_info info;
+
+	(void)state;
+	assert_int_not_equal(dladdr(dlsym(RTLD_DEFAULT, "getppid"), &info), 0);
+	copy = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(copy, MAP_FAILED);
+	memcpy(copy, info.dli_fbase, PAGE);
+	for (unsigned i = 0; i < 1024; i++) {
+		uint8_t was = copy[i];
+
+		for (unsigned bit = 0; bit < 8; bit++) {
+			copy[i] = was ^ (uint8_t)(1u << bit);
+			assert_int_not_equal(attach_symbol(getpid(), (uint64_t)(uintptr_t)copy,
+							   "no_such_symbol", &address),
+					     0);
+		}
+		copy[i] = was;
+	}
+	munmap(copy, 64 * PAGE);
+}
+
+static void pids(void **state)
+{
+	static const char *const bad[] = { "", "0", "-1", "1x", "x", "99999999999", "1 " };
+	pid_t pid;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		SAYS(attach_pid(bad[i], &pid), EXIT_USAGE, "is no process id");
+	assert_int_equal(attach_pid("17", &pid), 0);
+	assert_int_equal(pid, 17);
+}
+
+/* ---- a process: ourselves -------------------------------------------------------------------*/
+static struct pmc_control control;
+static struct registry registry;
+static struct slot *slot;
+static struct attach target;
+static int group[PMC_EVENTS_MAX];
+static struct pmc_arena arena;
+
+static int set_up(void **state)
+{
+	struct pmc_plan plan;
+
+	(void)state;
+	memset(&control, 0, sizeof(control));
+	control.magic = PMC_CONTROL_MAGIC;
+	control.version = PMC_CONTROL_VERSION;
+	control.bytes = sizeof(control);
+	control.state = PMC_CONTROL_ON;
+	control.identity[0] = 7;
+	control.snapshot = 5;
+	control.first[1] = 1;
+	control.registry = (uint64_t)(uintptr_t)&registry;
+	if (registry_init(&registry, 1, 1, 16) != 0)
+		return -1;
+	slot = registry_alloc(&registry);
+	slot->tid = (uint32_t)getpid();
+	slot->seq = 3;
+	slot->n_fds = 1;
+	group[0] = -1;
+	if (pmc_plan_clock(&arena, &plan) != 0)
+		return -1;
+	if (pmc_group_open(&plan, 0, PMC_GROUP_OWN, 0, -1, 0, group, slot_ids(slot)) == 0)
+		pmc_group_enable(group[0]);
+	slot_fds(&registry, slot)[0] = group[0];
+	registry_live(slot);
+	memset(&target, 0, sizeof(target));
+	target.pid = getpid();
+	target.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	target.address = (uint64_t)(uintptr_t)&control;
+	return target.pidfd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	attach_close(&target);
+	pmc_group_close(group, 1);
+	registry_fini(&registry);
+	pmc_arena_free(&arena);
+	return 0;
+}
+
+/* The row of our slot, as a look from outside has it. */
+static void look(struct pmc_thread_fixed *row, struct pmc_reading *reading, uint64_t *value)
+{
+	static uint64_t memory[8192];
+	struct attach_tasks tasks;
+	struct pmc_frame_buf buf;
+	struct pmc_frame frame;
+	struct pmc_cursor cursor;
+
+	assert_int_equal(attach_look(&target), 0);
+	assert_int_equal(target.n_slots, 1);
+	assert_int_equal(attach_tasks_open(&target, &tasks), 0);
+	pmc_frame_buf_init(&buf, memory, sizeof(memory));
+	attach_row(&target, &tasks, &buf, registry_slot(&target.registry, 0), false);
+	attach_tasks_close(&tasks);
+	struct pmc_scan scan = { .data = buf.data, .len = buf.len };
+
+	assert_true(pmc_scan_next(&scan, &frame));
+	assert_int_equal(frame.head.type, PMC_FRAME_THREAD);
+	assert_int_equal(frame.head.snapshot, 5);
+	assert_int_equal(frame.head.identity[0], 7);
+	pmc_frame_fixed(&frame, row, sizeof(*row));
+	pmc_cursor_init(&cursor, &frame);
+	assert_true(pmc_cursor_bytes(&cursor, reading, sizeof(*reading)));
+	*value = 0;
+	if (reading->n)
+		assert_true(pmc_cursor_bytes(&cursor, value, sizeof(*value)));
+	assert_int_equal(cursor.left, 0);
+}
+
+static void rows_are_true(void **state)
+{
+	struct pmc_thread_fixed row;
+	struct pmc_reading reading;
+	uint64_t value, all;
+
+	(void)state;
+	if (group[0] < 0)
+		skip();
+	look(&row, &reading, &value);
+	assert_int_equal(row.seq, 3);
+	assert_int_equal(row.tid, getpid());
+	assert_true(row.flags & PMC_THREAD_NO_RUSAGE);
+	assert_int_equal(row.reason, 0);
+	assert_int_equal(reading.n, 1);
+	assert_int_equal(reading.running_ns, reading.enabled_ns);
+	assert_true(value > 0);
+	/* Less what a reset left; never below 0. */
+	all = value;
+	slot_base(&registry, slot)[0] = reading.enabled_ns;
+	slot_base(&registry, slot)[1] = UINT64_MAX;
+	slot_base(&registry, slot)[2] = all;
+	look(&row, &reading, &value);
+	assert_int_equal(reading.running_ns, 0);
+	assert_true(value > 0);
+	assert_in_range(reading.enabled_ns, 1, value + 1000000);
+	slot_base(&registry, slot)[2] = UINT64_MAX;
+	look(&row, &reading, &value);
+	assert_int_equal(value, 0);
+}
+
+/* Another file in the place of a group is not even read: a pipe would lose what is in it. */
+static void foreign_descriptors_are_left_alone(void **state)
+{
+	struct pmc_thread_fixed row;
+	struct pmc_reading reading;
+	uint64_t value;
+	char text[8];
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "keep", 4), 4);
+	slot_fds(&registry, slot)[0] = ends[0];
+	look(&row, &reading, &value);
+	assert_int_equal(reading.n, 0);
+	assert_int_equal(reading.error, PMC_REASON_RECYCLED);
+	assert_int_equal(row.reason, PMC_REASON_RECYCLED);
+	assert_int_equal(read(ends[0], text, sizeof(text)), 4);
+	close(ends[0]);
+	close(ends[1]);
+	look(&row, &reading, &value);
+	assert_int_equal(row.reason, PMC_REASON_RECYCLED);
+	if (group[0] < 0)
+		skip();
+	/* A group, but not that one. */
+	slot_fds(&registry, slot)[0] = group[0];
+	slot_ids(slot)[0]++;
+	look(&row, &reading, &value);
+	assert_int_equal(row.reason, PMC_REASON_RECYCLED);
+}
+
+static void slots_in_motion_are_left_out(void **state)
+{
+	static const uint32_t phases[] = { SLOT_FREE, SLOT_RESERVED, SLOT_CLOSING, 1u << 31 };
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		slot->word = phases[i];
+		assert_int_equal(attach_look(&target), 0);
+		assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
+		/* A thread with a slot is not adopted, whatever it is doing. */
+		assert_int_equal(attach_knows(&target, slot->tid), phases[i] != SLOT_FREE);
+		assert_int_equal(target.starting, phases[i] == SLOT_RESERVED);
+	}
+	/* Somebody reads it: it is LIVE all the same. */
+	slot->word = SLOT_LIVE + 3;
+	assert_int_equal(attach_look(&target), 0);
+	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_LIVE + 3);
+	assert_false(attach_knows(&target, 12345));
+	registry_ended(&registry, 12345);
+	assert_int_equal(attach_look(&target), 0);
+	assert_true(attach_knows(&target, 12345));
+}
+
+static void other_agents_are_refused(void **state)
+{
+	(void)state;
+	control.version++;
+	SAYS(attach_look(&target), EXIT_FAIL, "an agent of another version");
+	control.version--;
+	control.bytes -= 8;
+	SAYS(attach_look(&target), EXIT_FAIL, "an agent of another version");
+	control.bytes += 8;
+	control.state = PMC_CONTROL_DONE;
+	SAYS(attach_look(&target), EXIT_FAIL, "is ending");
+	control.state = PMC_CONTROL_OFF;
+	strcpy(control.why, "PMC_EVENTS=x: what");
+	SAYS(attach_look(&target), EXIT_FAIL, "is dormant: PMC_EVENTS=x: what");
+	memset(control.why, 'x', sizeof(control.why));
+	SAYS(attach_look(&target), EXIT_FAIL, "is dormant: xxx");
+}
+
+#define DAMAGED(change)                                                                            \
+	do {                                                                                       \
+		struct registry was = registry;                                                    \
+		struct pmc_control control_was = control;                                          \
+		change;                                                                            \
+		SAYS(attach_look(&target), EXIT_FAIL, "is damaged");                               \
+		registry = was;                                                                    \
+		control = control_was;                                                             \
+		assert_int_equal(attach_look(&target), 0);                                         \
+	} while (0)
+
+static void lies_are_refused(void **state)
+{
+	(void)state;
+	DAMAGED(registry.n_groups = 65);
+	DAMAGED(registry.n_groups = 2);
+	DAMAGED(registry.n_fds = 2);
+	DAMAGED(registry.n_fds = UINT32_MAX);
+	DAMAGED(registry.slot_bytes = 8);
+	DAMAGED(registry.slot_bytes = SIZE_MAX);
+	DAMAGED(registry.slot_bytes += 1);
+	DAMAGED(registry.high = 17);
+	DAMAGED(registry.high = 1u << 30; registry.capacity = 1u << 31);
+	DAMAGED(control.first[1] = 65);
+	DAMAGED(control.first[0] = 1);
+	DAMAGED(control.threads.groups = 65);
+	DAMAGED(control.execs.groups = 2; control.execs.first[1] = 3; control.execs.first[2] = 2);
+	registry.slots = NULL;
+	SAYS(attach_look(&target), EXIT_FAIL, "cannot read the memory");
+	control.registry = 8;
+	SAYS(attach_look(&target), EXIT_FAIL, "cannot read the memory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_ends_where_memory_does),
+		cmocka_unit_test(symbols_are_found_in_memory),
+		cmocka_unit_test(headers_that_lie_are_survived),
+		cmocka_unit_test(pids),
+		cmocka_unit_test_setup_teardown(rows_are_true, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(foreign_descriptors_are_left_alone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(slots_in_motion_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(other_agents_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lies_are_refused, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
