@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# soak.sh - a million threads, 10,000 processes, then random programs under random signals, dumps and
+# limits until the time is up. Not part of make check.
+#
+#	make soak                    10 minutes and more
+#	SECONDS=20 make soak         a try: threads and processes in proportion
+#	SEED=7 make soak             the same choices again; SEED, and each round's own seed, are printed
+#
+# Bash counts SECONDS on from what the environment gave it.
+limit=$SECONDS
+set -u
+[ "$limit" -gt 0 ] || limit=600
+SECONDS=0
+export LC_ALL=C.UTF-8
+cd "$(dirname "$0")/.." || exit 1
+O=${O:-build}
+case $O in /*) ;; *) O=$PWD/$O ;; esac
+AGENT=$O/libpmcagent.so
+PMCTL=$O/pmctl
+PROG=$O/prog
+SEED=${SEED:-$(($(date +%s) % 30000))}
+T=$(mktemp -d "${TMPDIR:-/tmp}/pmc-soak.XXXXXX")
+trap 'rm -rf "$T"' EXIT
+for v in $(compgen -e | grep '^PMC_'); do unset "$v"; done
+unset LD_PRELOAD
+export PMC_REPORT=off PMC_EVENTS=task-clock,page-faults
+failed=0
+echo "soak: $limit s, SEED=$SEED"
+
+wrong() {
+	failed=$((failed + 1))
+	echo "soak: WRONG: $*"
+	# What a person needs to look at it stays.
+	mkdir -p "$O/soak/$failed" && cp -p "$T"/*.pmc "$T"/out "$T"/err "$O/soak/$failed/" 2>/dev/null
+}
+
+# Rows of one program, and frames that were damaged, without holding a million rows in memory.
+rows() {
+	"$PMCTL" report --by exe --format csv "$1" 2>"$T/err" |
+		awk -F, -v e="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "threads") c = i }
+			NR > 1 && $1 ~ e { n += $c } END { print n + 0 }'
+}
+
+# ---- threads ----------------------------------------------------------------------------------
+n=$((1000000 * limit / 600))
+[ $n -le 1000000 ] || n=1000000
+small=$(LD_PRELOAD=$AGENT PMC_OUT=$T/s.pmc "$PROG/churn" 100 100 "$T/rss0" && cat "$T/rss0")
+LD_PRELOAD=$AGENT PMC_OUT=$T/t.pmc "$PROG/churn" $n 100 "$T/rss1" >"$T/out" 2>"$T/err"
+[ "$? $(cat "$T/out") $(cat "$T/err")" = "0 joined $n " ] || wrong "$n threads: the host"
+got=$(rows "$T/t.pmc" churn)
+[ "$got" = $((n + 1)) ] || wrong "$n threads: $got rows"
+[ -s "$T/err" ] && wrong "$n threads: $(head -n 1 "$T/err")"
+[ "$(cat "$T/rss1")" -le $(($(cat "$T/rss0") + 2048)) ] || wrong "$n threads: $(cat "$T/rss1") KiB"
+echo "soak: $n threads: $got rows, $(cat "$T/rss1") KiB at most (100 threads: ${small##*$'\n'}), $SECONDS s"
+rm -f "$T"/*.pmc
+
+# ---- processes -----------------------------------------------------------------------------------
+n=$((10000 * limit / 600))
+[ $n -le 10000 ] || n=10000
+at=$SECONDS
+# shellcheck disable=SC2016
+LD_PRELOAD=$AGENT PMC_OUT=$T/p.pmc bash -c 'for ((i = 0; i < $1; i++)); do "$2"; done; echo all' \
+	bash $n "$(type -P true)" >"$T/out" 2>"$T/err"
+[ "$? $(cat "$T/out") $(cat "$T/err")" = "0 all " ] || wrong "$n processes: the host"
+got=$(rows "$T/p.pmc" '/true')
+[ "$got" = $n ] || wrong "$n processes: $got rows"
+echo "soak: $n processes: $got rows, $((SECONDS - at)) s"
+rm -f "$T"/*.pmc
+
+# ---- random rounds ----------------------------------------------------------------------------------
+signals=(USR2 USR2 USR2 USR2 USR1 HUP INT TERM QUIT KILL STOP CONT ABRT SEGV)
+
+# Some of these end by a signal that was sent; none may hang or end in another way.
+program() {
+	local k=$((RANDOM % 9)) s=$RANDOM
+	case $k in
+	0) cmd=("$PROG/storm" $((RANDOM % 1500)) $((RANDOM % 300)) $s) ;;
+	1) cmd=("$PROG/storm" $((RANDOM % 1500)) 0 $s) ;;
+	2) cmd=("$PROG/crowd" $((RANDOM % 400))) ;;
+	3) cmd=("$PROG/churn" $((RANDOM % 3000)) 500) ;;
+	4) cmd=("$PROG/cases" exec-all "$PROG/cases") ;;
+	5) cmd=("$PROG/cases" fork-threads) ;;
+	6) cmd=(bash -c 'for i in {1..40}; do (true) | cat; done') ;;
+	7) cmd=(sh -c "yes soak | head -c 3000000 | sort -S 8M --parallel=2 | tail -n 1") ;;
+	8) cmd=("$PROG/ends" $((RANDOM % 40))) ;;
+	esac
+}
+
+one() {
+	local seed=$1 env=() pid sent='' killed=0 rc sig n cut=0
+	RANDOM=$seed
+	program
+	env=(PMC_DUMP=USR2 "PMC_OUT=$T/r.pmc")
+	((RANDOM % 3)) || env+=(PMC_INTERVAL=$((1 + RANDOM % 20))ms)
+	((RANDOM % 4)) || env+=(PMC_START=off)
+	((RANDOM % 4)) || env+=(PMC_INHERIT=$(((RANDOM % 2)) && echo full || echo off))
+	n=$((RANDOM % 4 == 0 ? 64 + RANDOM % 200 : 0))
+	((RANDOM % 6)) || cut=1
+	rm -f "$T"/*.pmc
+	(
+		[ $n = 0 ] || ulimit -Sn $n
+		[ $cut = 0 ] || ulimit -f 64
+		ulimit -c 0
+		exec timeout --foreground -s KILL 60 env "${env[@]}" LD_PRELOAD="$AGENT" "${cmd[@]}"
+	) >"$T/out" 2>"$T/err" &
+	local outer=$!
+	# Signals go to the program once its agent is there; before, they would kill anything.
+	until [ -s "$T/r.pmc" ] || ! kill -0 $outer; do :; done
+	pid=$(pgrep -P $outer | head -n 1)
+	for ((n = RANDOM % 12; n > 0 && ${pid:-0} > 0; n--)); do
+		sig=${signals[RANDOM % ${#signals[@]}]}
+		kill -$sig "$pid" || break
+		total=$((total + 1))
+		[ $sig = USR2 ] || sent+=" $sig"
+		[ $sig = STOP ] && kill -CONT "$pid"
+		[ $sig = KILL ] && killed=1
+	done
+	wait $outer
+	rc=$?
+	# Whatever ended it was sent; KILL that was not is the time limit. USR2 ends nothing.
+	if [ $rc != 0 ]; then
+		n=$(kill -l $((rc - 128)))
+		if [ $rc -le 128 ] || [[ " $sent " != *" $n "* ]]; then
+			wrong "round $seed: status $rc, sent:$sent, ${env[*]}: ${cmd[*]}: $(head -n 1 "$T/err")"
+		fi
+	fi
+	[ -s "$T/r.pmc" ] || return
+	n=$("$PMCTL" report --format json "$T/r.pmc" 2>/dev/null | jq .damaged_frames)
+	# A write that KILL or the file size cut short leaves one torn frame each.
+	if [ -z "$n" ] || { [ "$n" -gt 0 ] && [ $killed = 0 ] && [ $cut = 0 ]; }; then
+		wrong "round $seed: ${n:-no readable} damaged frames: ${cmd[*]}"
+	fi
+}
+
+rounds=0
+total=0
+while [ $SECONDS -lt "$limit" ]; do
+	# Bash tells of each that was killed.
+	one $(((SEED + rounds * 7919) % 32768)) 2>/dev/null
+	rounds=$((rounds + 1))
+done
+echo "soak: $rounds random rounds, $total signals, $failed wrong, $SECONDS s, SEED=$SEED"
+[ $failed = 0 ]
