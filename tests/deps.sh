@@ -70,6 +70,18 @@ check() {
 	program perf linux-perf perf --version
 	program musl-gcc musl-tools
 	program setpriv util-linux
+	program redis-server redis-server
+	program redis-cli redis-tools
+	program nginx nginx-light
+	ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || need postgresql
+	program gdb gdb
+	program strace strace
+	program ssh-agent openssh-client
+	program pgrep procps
+	program go golang-go
+	for lib in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4; do
+		ldconfig -p | grep -q "${lib%%:*}" || need "${lib#*:}"
+	done
 	[ -e /usr/lib/x86_64-linux-gnu/libgomp.so.1 ] || ldconfig -p | grep -q libgomp || need libgomp1
 }
 
