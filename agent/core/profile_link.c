@@ -87,6 +87,58 @@ static int list_processes(struct pmc_profile *profile)
 	return 0;
 }
 
+struct adopted {
+	uint32_t tid;
+	const struct pmc_p_thread *row;
+	UT_hash_handle hh;
+};
+
+/* The newest rows of threads that the agent itself adopted, by tid. */
+static struct adopted *list_adopted(struct pmc_arena *arena, const struct table_process *process)
+{
+	struct adopted *table = NULL, *found;
+
+	for (uint64_t i = 0; i < process->n_rows && process->rows[i].seq < PMC_SEQ_OUTSIDE; i++) {
+		const struct pmc_p_thread *row = &process->rows[i].row->pub;
+
+		if (!(row->fixed.flags & PMC_THREAD_ADOPTED))
+			continue;
+		HASH_FIND(hh, table, &row->fixed.tid, sizeof(row->fixed.tid), found);
+		if (!found) {
+			found = pmc_arena_alloc(arena, sizeof(*found));
+			if (!found)
+				return table;
+			found->tid = row->fixed.tid;
+			HASH_ADD(hh, table, tid, sizeof(found->tid), found);
+		}
+		if (!found->row || found->row->fixed.time_ns < row->fixed.time_ns)
+			found->row = row;
+	}
+	return table;
+}
+
+/* A look from outside saw these threads before the agent adopted them: one thread, two rows. */
+static void drop_outside(struct pmc_profile *profile, struct table_process *process)
+{
+	struct adopted *table = NULL, *found;
+	uint64_t from = process->n_rows, kept;
+
+	while (from && process->rows[from - 1].seq >= PMC_SEQ_OUTSIDE)
+		from--;
+	if (from == process->n_rows)
+		return;
+	table = list_adopted(&profile->arena, process);
+	kept = from;
+	for (uint64_t i = from; i < process->n_rows; i++) {
+		const struct pmc_thread_fixed *fixed = &process->rows[i].row->pub.fixed;
+
+		HASH_FIND(hh, table, &fixed->tid, sizeof(fixed->tid), found);
+		if (!found || found->row->fixed.time_ns < fixed->time_ns)
+			process->rows[kept++] = process->rows[i];
+	}
+	process->n_rows = kept;
+}
+
 /* Settled rows are by seq, newest first: the first of each seq is its row. */
 static int list_rows(struct pmc_profile *profile)
 {
@@ -98,6 +150,7 @@ static int list_rows(struct pmc_profile *profile)
 
 		if (process->n_rows)
 			profile_settle_rows(profile, process);
+		drop_outside(profile, process);
 		all += process->n_rows;
 	}
 	profile->threads = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));

@@ -145,6 +145,46 @@ static void time_tells_equal_numbers_apart(void **state)
 	}
 }
 
+/* A thread that a look from outside adopted before the agent did is one row, not two. */
+static void adopted_twice_is_one(void **state)
+{
+	static const struct {
+		uint64_t seq, time_ns;
+		uint32_t tid;
+		uint8_t flags;
+	} rows[] = {
+		{ 0, 50, 1, PMC_THREAD_MAIN },
+		{ 1, 60, 20, PMC_THREAD_ADOPTED },
+		{ 2, 60, 21, 0 },
+		{ 3, 10, 22, PMC_THREAD_ADOPTED },
+		{ PMC_SEQ_OUTSIDE + 20, 40, 20, PMC_THREAD_ADOPTED },
+		{ PMC_SEQ_OUTSIDE + 20, 41, 20, PMC_THREAD_ADOPTED },
+		{ PMC_SEQ_OUTSIDE + 21, 40, 21, PMC_THREAD_ADOPTED }, /* its tid came again */
+		{ PMC_SEQ_OUTSIDE + 22, 40, 22, PMC_THREAD_ADOPTED }, /* so here */
+		{ PMC_SEQ_OUTSIDE + 23, 40, 23, PMC_THREAD_ADOPTED },
+	};
+	static const uint32_t want[] = { 1, 20, 21, 22, 21, 22, 23 };
+
+	(void)state;
+	build_start();
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct pmc_thread_fixed row = { .seq = rows[i].seq,
+						      .time_ns = rows[i].time_ns,
+						      .tid = rows[i].tid,
+						      .flags = rows[i].flags };
+
+		pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 7, &row, sizeof(row));
+		pmc_frame_end(&build);
+	}
+	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
+	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
+	assert_int_equal(pmc_profile_finish(&profile), 0);
+	assert_int_equal(profile.n_threads, sizeof(want) / sizeof(want[0]));
+	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		assert_int_equal(profile.threads[i]->fixed.tid, want[i]);
+	pmc_profile_free(&profile);
+}
+
 /* Memory follows the number of threads, not of snapshots. */
 static void snapshots_do_not_pile_up(void **state)
 {
@@ -217,6 +257,7 @@ int main(void)
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(sets_may_come_last),
 		cmocka_unit_test(time_tells_equal_numbers_apart),
+		cmocka_unit_test(adopted_twice_is_one),
 		cmocka_unit_test(snapshots_do_not_pile_up),
 		cmocka_unit_test(noise_is_survived),
 	};
