@@ -48,12 +48,12 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 
 	wait $pid
 	is "$? $(tail -n 1 out)" "0 recovered: true" "Go with cgo: and it goes on and ends well"
 else
-	skip "no Go toolchain with cgo" "Go with cgo"
+	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi
 for lib in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 	path=$(ldconfig -p | awk -v l=$lib '$1 == l { print $NF; exit }')
 	if [ -z "$path" ]; then
-		skip "no $lib" "$lib preloaded too"
+		ok "$lib is installed (sh tests/deps.sh check)" false
 		continue
 	fi
 	PRE="$path:$AGENT" alike "$lib first" 21 "$PROG/churn" 20 1000
@@ -64,7 +64,7 @@ done
 # ---- sanitizers -------------------------------------------------------------------------------------
 for kind in address thread; do
 	if ! gcc -O1 -g -D_GNU_SOURCE -fsanitize=$kind -o "churn-$kind" "$SRC/churn.c" -pthread 2>err; then
-		skip "gcc has no -fsanitize=$kind here" "-fsanitize=$kind"
+		ok "gcc has -fsanitize=$kind" false
 		continue
 	fi
 	run "./churn-$kind" 20 1000

@@ -32,6 +32,10 @@ images() {
 	jq --arg e "$1" '. as $r | [.processes[] | select(.exe | test("/" + $e + "$")) | .pid] as $p |
 		[.threads[] | select(.pid as $q | $p | index($q)) | .pid] | unique | length' r.json
 }
+# Only absent hardware skips a test.
+absent() {
+	ok "$1 is installed (make deps; sh tests/deps.sh check)" false
+}
 free_port() {
 	"$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
@@ -74,7 +78,7 @@ if command -v redis-server >/dev/null; then
 	between "$(jq '[.threads[] | select(.name | test("^io_thd"))] | length' r.json)" 1 2 \
 		"redis: its I/O thread is there by name" || diag "$(jq -c '[.threads[].name]' r.json)"
 else
-	skip "no redis-server" "redis"
+	absent redis-server
 fi
 
 # ---- nginx --------------------------------------------------------------------------------------------
@@ -133,7 +137,7 @@ if command -v nginx >/dev/null; then
 	between "$(images nginx)" 5 6 "nginx: master, two workers and two after the reload have rows" ||
 		diag "$(jq -c '.processes[] | [.pid, .exe, .how_ended]' r.json)"
 else
-	skip "no nginx" "nginx"
+	absent nginx
 fi
 
 # ---- PostgreSQL --------------------------------------------------------------------------------------------
@@ -178,7 +182,7 @@ if [ -n "$pg" ] && [ -x "$pg/pgbench" ]; then
 		[.threads[] | select(.pid as $q | $p | index($q))] | length' r.json)" 3 6 \
 		"PostgreSQL: pgbench -j 2 has its threads"
 else
-	skip "no PostgreSQL" "PostgreSQL"
+	absent postgresql
 fi
 
 # ---- a build ---------------------------------------------------------------------------------------------------
@@ -230,6 +234,8 @@ if command -v ssh-agent >/dev/null; then
 	same ssh0 ssh1 "ssh-agent, not setgid: starts, answers, ends as without the agent"
 	dumped ssh-agent
 	is "$(images copied-agent)" 2 "ssh-agent: the process and its daemon have rows"
+else
+	absent ssh-agent
 fi
 
 # ---- debuggers on top ----------------------------------------------------------------------------------------------------
@@ -239,6 +245,8 @@ if command -v strace >/dev/null; then
 	is "$status $(cat out)" "0 joined 20" "strace -f: the program as ever"
 	dumped strace
 	is "$(jq '.threads | length' r.json)" 21 "strace -f: every row"
+else
+	absent strace
 fi
 if command -v gdb >/dev/null; then
 	rm -f x.pmc
@@ -251,6 +259,8 @@ if command -v gdb >/dev/null; then
 	dumped gdb
 	is "$(jq '[.threads[] | select(.name == "churn")] | length' r.json)" 21 "gdb: every row" ||
 		diag "$(jq -c '[.threads[].name]' r.json)"
+else
+	absent gdb
 fi
 
 done_testing
