@@ -29,7 +29,7 @@ static struct {
 	char path[PATH_MAX];
 	_Atomic int fd; /* -1: not open; -2: cannot be */
 	_Atomic bool headed, failed;
-	bool check; /* opened already, by agent_file_check */
+	bool stream; /* a pipe or device: what was written cannot be read back */
 	dev_t dev;
 	ino_t ino;
 	uint64_t start;
@@ -136,6 +136,7 @@ static int open_file(void)
 		fd = moved;
 	}
 	agent_fds_mark(&fd, 1, true);
+	file.stream = !S_ISREG(st.st_mode);
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
 	file.start = (uint64_t)st.st_size;
@@ -299,9 +300,9 @@ static void write_out(const void *frames, size_t len)
 	}
 }
 
-bool agent_file_failed(void)
+bool agent_file_incomplete(void)
 {
-	return atomic_load(&file.failed);
+	return atomic_load(&file.failed) || file.stream;
 }
 
 /* Frames of a first process without PMC_OUT are for its own report: killed, it makes none. */

@@ -94,10 +94,16 @@ static int read_profile(struct pmc_profile *profile)
 {
 	size_t len, waiting;
 	const void *frames = agent_final_frames(&len), *more = agent_file_waiting(&waiting);
+	struct stat st;
 	int error, fd;
 
 	fd = (int)syscall(SYS_openat, AT_FDCWD, agent_file_name(),
-			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	/* A pipe or device cannot be read back, and some have no end. */
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		syscall(SYS_close, fd);
+		fd = -1;
+	}
 	if (fd >= 0) {
 		if (agent.out)
 			syscall(SYS_lseek, fd, (off_t)agent_file_start(), SEEK_SET);

@@ -125,8 +125,8 @@ void agent_final(enum pmc_ended how, int code)
 
 		agent_file_whole();
 		drain(&sink);
-		/* What did not arrive is still good for the report, which then says so. */
-		if (agent.first && agent_file_failed()) {
+		/* What is not in the file is still good for the report, which then says so. */
+		if (agent.first && agent_file_incomplete()) {
 			kept = sink.buf;
 			kept.len = len;
 		} else {
