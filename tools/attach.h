@@ -113,7 +113,6 @@ uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t 
 struct attach_out {
 	int fd;
 	char path[PATH_MAX];
-	bool own; /* the process's own dump */
 };
 /* asked: -o, or NULL. */
 int attach_out_open(struct attach *target, const char *asked, struct attach_out *out);

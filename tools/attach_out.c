@@ -134,13 +134,26 @@ static int open_as_owner(const struct attach *target, const char *path)
 	return error ? error : fd;
 }
 
+/* In a container the same path is another file: print one that is right for us. */
+static void name_for_us(const struct attach *target, struct attach_out *out)
+{
+	struct stat ours, theirs;
+
+	if (fstat(out->fd, &theirs) != 0 ||
+	    (stat(out->path, &ours) == 0 && ours.st_dev == theirs.st_dev &&
+	     ours.st_ino == theirs.st_ino))
+		return;
+	snprintf(out->path, sizeof(out->path), "/proc/%d/root%.4000s", target->pid,
+		 target->control.out);
+}
+
 static int open_own(struct attach *target, struct attach_out *out)
 {
-	out->own = true;
 	strcpy(out->path, target->control.out);
 	out->fd = open_as_owner(target, out->path);
 	if (out->fd < 0)
 		return refuse(out->path, why_not(-out->fd));
+	name_for_us(target, out);
 	return check(out);
 }
 

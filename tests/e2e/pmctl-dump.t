@@ -198,6 +198,31 @@ else
 	skip "takes root" "as an ordinary user"
 fi
 
+# ---- in a container, its agent's file gone -----------------------------------------------------
+if [ "$(id -u)" = 0 ] && unshare -pfmu --mount-proc true 2>/dev/null; then
+	mkdir inner agent-here
+	cp "$AGENT" agent-here/
+	: >log
+	PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/inner/%p.pmc" unshare -pfmu --mount-proc \
+		sh -c 'hostname boxed; mount -t tmpfs none "$1"/inner
+		LD_PRELOAD=$1/agent-here/libpmcagent.so exec "$2" 3' sh "$T" "$PROG/waiters" <in >log 2>/dev/null &
+	exec 9>in
+	await grep -q ready log
+	rm -r agent-here
+	pid=$(pgrep -n waiters)
+	run "$PMCTL" dump "$pid"
+	is "$status $(cat "$T/out")" "0 /proc/$pid/root$T/inner/1.pmc" \
+		"a container's dump is in the container, the path one for us"
+	"$PMCTL" report --format json "/proc/$pid/root$T/inner/1.pmc" >boxed.json
+	is "$(json boxed.json '.processes[0] | "\(.host) \(.pid)"')" "boxed 1" "with its host name and pid"
+	is "$(json boxed.json '[.threads[] | select(.tid < 100 and .cpu_ns > 0 and
+		.events[0].state == "counted")] | length')" 4 "and its own thread ids"
+	exec 9>&-
+	wait
+else
+	skip "takes root and namespaces" "in a container"
+fi
+
 # ---- the kernel forbids it; the signal helps ---------------------------------------------------
 cat >forbid.c <<'END'
 #include <errno.h>
