@@ -75,8 +75,8 @@ signals=(USR2 USR2 USR2 USR2 USR1 HUP INT TERM QUIT KILL STOP CONT ABRT SEGV)
 program() {
 	local k=$((RANDOM % 9)) s=$RANDOM
 	case $k in
-	0) cmd=("$PROG/storm" $((RANDOM % 1500)) $((RANDOM % 300)) $s) ;;
-	1) cmd=("$PROG/storm" $((RANDOM % 1500)) 0 $s) ;;
+	0) cmd=("$PROG/storm" $((RANDOM % 1500)) $((RANDOM % 300)) "$s") ;;
+	1) cmd=("$PROG/storm" $((RANDOM % 1500)) 0 "$s") ;;
 	2) cmd=("$PROG/crowd" $((RANDOM % 400))) ;;
 	3) cmd=("$PROG/churn" $((RANDOM % 3000)) 500) ;;
 	4) cmd=("$PROG/cases" exec-all "$PROG/cases") ;;
@@ -94,7 +94,7 @@ one() {
 	env=(PMC_DUMP=USR2 "PMC_OUT=$T/r.pmc")
 	((RANDOM % 3)) || env+=(PMC_INTERVAL=$((1 + RANDOM % 20))ms)
 	((RANDOM % 4)) || env+=(PMC_START=off)
-	((RANDOM % 4)) || env+=(PMC_INHERIT=$(((RANDOM % 2)) && echo full || echo off))
+	((RANDOM % 4)) || env+=(PMC_INHERIT=$( ((RANDOM % 2)) && echo full || echo off))
 	n=$((RANDOM % 4 == 0 ? 64 + RANDOM % 200 : 0))
 	((RANDOM % 6)) || cut=1
 	rm -f "$T"/*.pmc
