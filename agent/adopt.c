@@ -105,8 +105,8 @@ static bool all_have_slots(void)
 	struct stat st;
 
 	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 &&
-	       st.st_nlink - 2 == (nlink_t)atomic_load(&agent_registry.live) +
-					  (agent_helper_tid() != 0);
+	       st.st_nlink - 2 ==
+		       (nlink_t)atomic_load(&agent_registry.live) + (agent_helper_tid() != 0);
 }
 
 void agent_adopt(char *room, size_t bytes)

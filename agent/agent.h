@@ -108,8 +108,12 @@ int agent_fds_window_open(void);
 /* For signal handlers: -1 instead of waiting for the lock that the interrupted code may hold. */
 int agent_fds_window_try(void);
 void agent_fds_window_close(void);
-/* Runs a host's call on its limit while no window is open. 0 if call returned true, else -1. */
-int agent_fds_limit(bool (*call)(void *), void *arg);
+/* While held no window opens and none is open: the limit is the host's. False: it could not be had
+ * in good time (or there are no windows here). */
+bool agent_fds_hold(void);
+void agent_fds_let(bool held);
+/* Keeps windows shut for the moment that system() takes to start its child. */
+void agent_fds_quiet(void);
 /* In a vfork child about to exec. */
 void agent_fds_exec_child(void);
 /* Which numbers are the agent's. Lock-free. */

@@ -32,7 +32,7 @@ static int run(void *arg)
 	return 0;
 }
 
-bool agent_apart(void (*work)(void *), void *arg, void *stack, size_t stack_bytes)
+int agent_apart(void (*work)(void *), void *arg, void *stack, size_t stack_bytes)
 {
 	struct job job = { work, arg };
 	uint64_t all = ~0ull, old;
@@ -45,5 +45,5 @@ bool agent_apart(void (*work)(void *), void *arg, void *stack, size_t stack_byte
 		while (syscall(SYS_wait4, child, &status, __WCLONE, NULL) < 0 && errno == EINTR)
 			;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
-	return child > 0 && WIFEXITED(status);
+	return child > 0 ? WIFEXITED(status) : -1;
 }

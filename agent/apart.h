@@ -3,12 +3,11 @@
 #ifndef PMC_AGENT_APART_H
 #define PMC_AGENT_APART_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Runs work(arg) in a clone that shares our memory and nothing else, on the given stack, while
  * the caller waits with all signals blocked. The host's SIGCHLD and wait() never see it. Returns
- * whether it lived to the end. Async-signal-safe. */
-bool agent_apart(void (*work)(void *), void *arg, void *stack, size_t stack_bytes);
+ * 1 if it lived to the end, 0 if it died, -1 if there could be no clone. Async-signal-safe. */
+int agent_apart(void (*work)(void *), void *arg, void *stack, size_t stack_bytes);
 
 #endif

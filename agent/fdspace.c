@@ -9,6 +9,7 @@
  * kernel copies the descriptor table at every fork.
  */
 #include "agent/agent.h"
+#include "agent/core/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +21,17 @@
 
 #define HIGHEST_BASE 8192u
 #define LEAVE_HOST   8192u
+/* How long system() takes to have its child running, and then some. */
+#define QUIET_NS 5000000u
 
 static struct {
 	struct rlimit host;
 	bool windowed;
 	unsigned base, share;
 	_Atomic unsigned used;
-	_Atomic uint32_t lock; /* 0 free, 1 held, 2 held and waited for */
-	unsigned windows;      /* open now; under the lock */
+	_Atomic uint32_t lock;	      /* 0 free, 1 held, 2 held and waited for */
+	unsigned windows;	      /* open now; under the lock */
+	_Atomic uint64_t quiet_until; /* no window opens before */
 } fds;
 
 /* Which numbers are ours: one bit each, from 0. Pages of it exist where ours lie. */
@@ -109,6 +113,8 @@ static void enter(void)
 int agent_fds_window_open(void)
 {
 	if (fds.windowed) {
+		while (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
+			sched_yield();
 		lock();
 		enter();
 	}
@@ -137,25 +143,33 @@ void agent_fds_window_close(void)
 	unlock();
 }
 
-int agent_fds_limit(bool (*call)(void *), void *arg)
+bool agent_fds_hold(void)
 {
-	/* With the lock and no window open, the limit is the host's. A window lasts microseconds;
-	 * a signal handler that interrupted one must not wait for it for ever. */
+	/* A window lasts microseconds; a signal handler that interrupted one must not wait for it
+	 * for ever. */
 	for (unsigned i = 0; fds.windowed && i < 10000; i++) {
 		uint32_t expected = 0;
 
 		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
-			if (fds.windows == 0) {
-				int result = call(arg) ? 0 : -1;
-
-				unlock();
-				return result;
-			}
+			if (fds.windows == 0)
+				return true;
 			unlock();
 		}
 		sched_yield();
 	}
-	return call(arg) ? 0 : -1;
+	return false;
+}
+
+void agent_fds_let(bool held)
+{
+	if (held)
+		unlock();
+}
+
+void agent_fds_quiet(void)
+{
+	if (fds.windowed)
+		atomic_store(&fds.quiet_until, pmc_now_ns() + QUIET_NS);
 }
 
 void agent_fds_exec_child(void)

@@ -339,6 +339,13 @@ const void *agent_file_waiting(size_t *len)
 	return backlog_take_all(len);
 }
 
+void agent_file_tidy(void)
+{
+	/* Our open may have made the private dump again just after its owner removed it. */
+	if (!agent.out && !agent.first && atomic_load(&file.fd) >= 0 && !agent_job_owner_alive())
+		syscall(SYS_unlinkat, AT_FDCWD, file.path, 0);
+}
+
 bool agent_file_used(void)
 {
 	return atomic_load(&file.fd) >= 0;

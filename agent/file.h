@@ -23,6 +23,8 @@ void agent_file_append(const void *frames, size_t len);
 const void *agent_file_waiting(size_t *len);
 /* Writes what waits. */
 void agent_file_flush(void);
+/* At the end of a descendant: a private dump that nobody will read any more is removed. */
+void agent_file_tidy(void);
 /* Whether something this process wrote did not arrive, or cannot be read back. */
 bool agent_file_incomplete(void);
 /* Whether anything was written by this process, and where what this job wrote starts. */

@@ -79,6 +79,19 @@ static void become_process(void)
 	errno = saved;
 }
 
+static bool held;
+
+static void before_fork(void)
+{
+	/* The child is to inherit the host's limit, not one that a window raised. */
+	held = agent_where() == AGENT_HERE && agent_fds_hold();
+}
+
+static void at_fork_parent(void)
+{
+	agent_fds_let(held);
+}
+
 static void at_fork_child(void)
 {
 	if (agent_where() == AGENT_HERE)
@@ -102,7 +115,7 @@ int agent_fork_init(void)
 	}
 	alive = map;
 	atomic_store(alive, 1);
-	return -pthread_atfork(NULL, NULL, at_fork_child);
+	return -pthread_atfork(before_fork, at_fork_parent, at_fork_child);
 }
 
 enum agent_where agent_where(void)

@@ -15,28 +15,16 @@
 /* On 64-bit systems struct rlimit is struct rlimit64, and the calls are one. */
 _Static_assert(sizeof(rlim_t) == 8, "rlim_t has 64 bits");
 
-struct call {
-	int pid;
-	unsigned resource;
-	const struct rlimit *new;
-	struct rlimit *old;
-};
-
-static bool run(void *arg)
-{
-	const struct call *c = arg;
-
-	return syscall(SYS_prlimit64, c->pid, c->resource, c->new, c->old) == 0;
-}
-
 static int limit(int pid, unsigned resource, const struct rlimit *new, struct rlimit *old)
 {
-	struct call c = { pid, resource, new, old };
+	bool held = resource == RLIMIT_NOFILE && (pid == 0 || pid == agent.pid) &&
+		    agent_where() == AGENT_HERE && agent_fds_hold();
+	long result = syscall(SYS_prlimit64, pid, resource, new, old);
+	int saved = errno;
 
-	if (resource != RLIMIT_NOFILE || (pid != 0 && pid != agent.pid) ||
-	    agent_where() != AGENT_HERE)
-		return run(&c) ? 0 : -1;
-	return agent_fds_limit(run, &c);
+	agent_fds_let(held);
+	errno = saved;
+	return (int)result;
 }
 
 #ifdef __GLIBC__

@@ -141,7 +141,7 @@ AGENT_API int execle(const char *path, const char *arg, ...)
 	return execve(path, argv, envp);
 }
 
-AGENT_API void _exit(int status)
+__attribute__((noreturn)) static void leave(int status)
 {
 	if (agent_where() == AGENT_HERE) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
@@ -152,9 +152,14 @@ AGENT_API void _exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
+AGENT_API void _exit(int status)
+{
+	leave(status);
+}
+
 AGENT_API void _Exit(int status)
 {
-	_exit(status);
+	leave(status);
 }
 
 AGENT_API void quick_exit(int status)
@@ -174,7 +179,7 @@ AGENT_API void abort(void)
 	if (agent_where() == AGENT_HERE && agent_signal_forget(SIGABRT)) {
 		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
 		if (agent.first)
-			agent_report_apart();
+			agent_report();
 	}
 	REAL(abort)();
 	for (;;)
@@ -195,7 +200,7 @@ AGENT_API int daemon(int nochdir, int noclose)
 	case 0:
 		break;
 	default:
-		_exit(0);
+		leave(0);
 	}
 	if (setsid() < 0)
 		return -1;

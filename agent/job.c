@@ -13,6 +13,7 @@
 #include "agent/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -176,9 +177,19 @@ uint64_t agent_pid_namespace(void)
 
 bool agent_job_owner_alive(void)
 {
-	/* EPERM: alive and somebody else's. In another pid namespace nobody can tell. */
-	return agent_pid_namespace() != agent.owner_ns || syscall(SYS_kill, agent.owner, 0) == 0 ||
-	       errno == EPERM;
+	struct pmc_out out;
+	char path[40], exe[8];
+
+	/* In another pid namespace nobody can tell. */
+	if (agent_pid_namespace() != agent.owner_ns)
+		return true;
+	/* EPERM: alive and somebody else's. */
+	if (syscall(SYS_kill, agent.owner, 0) != 0)
+		return errno == EPERM;
+	/* Ending, or waited for: its program is gone already. */
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/%d/exe", (int)agent.owner);
+	return syscall(SYS_readlinkat, AT_FDCWD, path, exe, sizeof(exe)) >= 0 || errno != ENOENT;
 }
 
 uint64_t agent_text_hash(const char *text)

@@ -6,14 +6,22 @@
  * made by a throwaway clone that shares nothing but memory: its death is not ours.
  */
 #include "agent/probe.h"
+#include "agent/agent.h"
 #include "agent/apart.h"
+#include "agent/core/clock.h"
 #include "agent/core/group.h"
 #include "agent/note.h"
+#include "agent/report_exit.h"
+#include "agent/snapshot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/prctl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,7 +50,7 @@ __attribute__((noinline)) static bool survives(void)
 {
 	_Alignas(16) char stack[4096];
 
-	return agent_apart(try_once, NULL, stack, sizeof(stack));
+	return agent_apart(try_once, NULL, stack, sizeof(stack)) == 1;
 }
 
 /* The mode that was looked at last, and what came of it. */
@@ -65,6 +73,53 @@ bool agent_perf_allowed(void)
 void agent_perf_filtered(void)
 {
 	atomic_store(&mode_seen, 0);
+}
+
+/* Under the filter, in a clone: every kind of system call that rows, dump and report need. */
+static void try_filtered(void *arg)
+{
+	const unsigned long *args = arg;
+	struct pmc_usage usage;
+	uint64_t ns, mask = 0;
+	char name[16];
+	struct stat st;
+	void *map;
+	int fd;
+
+	if (syscall(SYS_prctl, PR_SET_SECCOMP, args[0], args[1], args[2], args[3]) != 0)
+		return;
+	syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	syscall(SYS_gettid);
+	syscall(SYS_getpid);
+	syscall(SYS_getppid);
+	pmc_usage_thread(&usage);
+	pmc_thread_cpu_ns(0, &ns);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
+	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map != MAP_FAILED)
+		munmap(map, 4096);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)fstat(fd, &st);
+	syscall(SYS_fcntl, fd, F_GETFD);
+	(void)!syscall(SYS_write, fd, name, 1);
+	(void)!syscall(SYS_read, fd, name, 1);
+	syscall(SYS_getdents64, fd, name, sizeof(name));
+	syscall(SYS_close, fd);
+}
+
+void agent_before_filter(const unsigned long args[4])
+{
+	_Alignas(16) char stack[4096];
+	unsigned long copy[4] = { args[0], args[1], args[2], args[3] };
+
+	if (agent_apart(try_filtered, copy, stack, sizeof(stack)) != 0)
+		return;
+	agent_note(NOTE_SECCOMP_SILENT);
+	agent_final(PMC_RUNNING, 0);
+	if (agent.first)
+		agent_report();
 }
 
 pmc_probe_open agent_probe(void)

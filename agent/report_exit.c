@@ -165,7 +165,7 @@ static void with_sigpipe_blocked(void (*print_to)(int), int fd)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 }
 
-void agent_report(void)
+static void report(void)
 {
 	int fd;
 
@@ -183,19 +183,20 @@ void agent_report(void)
 static void report_there(void *arg)
 {
 	(void)arg;
-	agent_report();
+	report();
 }
 
-void agent_report_apart(void)
+void agent_report(void)
 {
 	const size_t bytes = (size_t)256 << 10;
 	void *stack;
 
+	/* Reading everything back takes more stack than a signal handler or a small thread has; and
+	 * if the program's end is a wild pointer, what it hit may be ours. */
 	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		return;
-	/* Reading everything back takes more stack than a handler has; and if the program's end
-	 * is a wild pointer, what it hit may be ours. */
-	agent_apart(report_there, NULL, stack, bytes);
+	if (agent_apart(report_there, NULL, stack, bytes) < 0)
+		report_there(NULL);
 	munmap(stack, bytes);
 }

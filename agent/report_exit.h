@@ -5,10 +5,9 @@
 
 /* While single-threaded: remembers which file stderr is, and where PMC_REPORT=...=FILE is. */
 void agent_report_init(void);
-/* Prints the report and removes the job's private dump. The last thing of the process. */
+/* Prints the report and removes the job's private dump. The last thing of the process, in a
+ * signal handler if need be: it runs on a stack of its own. */
 void agent_report(void);
-/* The same from a signal handler: on a stack of its own. */
-void agent_report_apart(void);
 /* The host is about to close the stream: keeps a descriptor of it, if the report goes there. */
 void agent_report_keep_stderr(void);
 /* In a forked child: nothing is kept there. */

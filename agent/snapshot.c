@@ -135,6 +135,7 @@ void agent_final(enum pmc_ended how, int code)
 	} else {
 		kept = sink.buf;
 	}
+	agent_file_tidy();
 	atomic_store(&written, true);
 }
 

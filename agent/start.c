@@ -305,8 +305,12 @@ static bool prepare(int argc, char **argv, char **envp)
 		return false;
 	note_refusals();
 	agent_fds_init();
-	if (agent_fork_init() != 0 || agent_threads_init() != 0)
+	if (agent_fork_init() != 0 || agent_threads_init() != 0) {
+		pmc_log(PMC_LOG_WARN,
+			"no memory for the table of threads (ulimit -v?): the program "
+			"runs on, uncounted");
 		return false;
+	}
 	agent_identity(agent.identity);
 	agent_file_path();
 	if (!agent.first)

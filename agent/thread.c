@@ -20,6 +20,7 @@
 #include <linux/prctl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,6 +78,15 @@ bool agent_thread_move_fd(int fd)
 	return true;
 }
 
+/* Whether the mapping takes more than a small part of the address space the host may have. */
+static bool crowds_out(const struct registry *registry)
+{
+	struct rlimit space;
+
+	return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) == 0 &&
+	       space.rlim_cur != RLIM_INFINITY && registry->map_bytes > space.rlim_cur / 64;
+}
+
 int agent_threads_init(void)
 {
 	int error = -pthread_key_create(&key, at_thread_end);
@@ -84,8 +94,15 @@ int agent_threads_init(void)
 	if (error)
 		return error;
 	registry_on_close = fds_gone;
-	return registry_init(&agent_registry, agent.plan.groups, agent.plan.opened,
-			     REGISTRY_CAPACITY);
+	/* Under a small RLIMIT_AS fewer threads are better than none. */
+	for (uint32_t capacity = REGISTRY_CAPACITY; capacity >= 64; capacity /= 4) {
+		error = registry_init(&agent_registry, agent.plan.groups, agent.plan.opened,
+				      capacity);
+		if (!error && !crowds_out(&agent_registry))
+			return 0;
+		registry_fini(&agent_registry);
+	}
+	return -ENOMEM;
 }
 
 static void name_now(char name[16])
