@@ -40,6 +40,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #define AGENT_API __attribute__((visibility("default")))
@@ -112,6 +113,8 @@ void agent_fds_window_close(void);
  * in good time (or there are no windows here). */
 bool agent_fds_hold(void);
 void agent_fds_let(bool held);
+/* The host has set its own limit. */
+void agent_fds_limited(rlim_t soft, rlim_t hard);
 /* Keeps windows shut for the moment that system() takes to start its child. */
 void agent_fds_quiet(void);
 /* In a vfork child about to exec. */

@@ -160,6 +160,13 @@ bool agent_fds_hold(void)
 	return false;
 }
 
+void agent_fds_limited(rlim_t soft, rlim_t hard)
+{
+	/* A limit lowered below where ours lie: from now on they need windows. */
+	if (hard > fds.base && soft <= fds.base)
+		fds.windowed = true;
+}
+
 void agent_fds_let(bool held)
 {
 	if (held)

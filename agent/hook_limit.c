@@ -17,11 +17,14 @@ _Static_assert(sizeof(rlim_t) == 8, "rlim_t has 64 bits");
 
 static int limit(int pid, unsigned resource, const struct rlimit *new, struct rlimit *old)
 {
-	bool held = resource == RLIMIT_NOFILE && (pid == 0 || pid == agent.pid) &&
-		    agent_where() == AGENT_HERE && agent_fds_hold();
+	bool ours = resource == RLIMIT_NOFILE && (pid == 0 || pid == agent.pid) &&
+		    agent_where() == AGENT_HERE;
+	bool held = ours && agent_fds_hold();
 	long result = syscall(SYS_prlimit64, pid, resource, new, old);
 	int saved = errno;
 
+	if (ours && new &&result == 0)
+		agent_fds_limited(new->rlim_cur, new->rlim_max);
 	agent_fds_let(held);
 	errno = saved;
 	return (int)result;

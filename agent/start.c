@@ -52,6 +52,12 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Programs that set their title write over the environment they were started with. */
+static const char *own_copy(const char *text)
+{
+	return text ? pmc_arena_strdup(&agent.arena, text) : NULL;
+}
+
 static void read_program(int argc, char **argv)
 {
 	char exe[PATH_MAX];
@@ -61,7 +67,7 @@ static void read_program(int argc, char **argv)
 
 	agent.exe = n > 0 ? pmc_arena_strndup(&agent.arena, exe, (size_t)n) : NULL;
 	if (!agent.exe)
-		agent.exe = argc > 0 ? argv[0] : "";
+		agent.exe = own_copy(argc > 0 ? argv[0] : "");
 	agent.cmdline = "";
 	to = pmc_arena_alloc(&agent.arena, room);
 	if (!to)
@@ -184,6 +190,15 @@ static void refuse(const char *variable, const char *value, const char *why)
 	agent.job_text = off;
 }
 
+static void own_config(struct pmc_config *config)
+{
+	config->events = own_copy(config->events);
+	config->out = own_copy(config->out);
+	config->only = own_copy(config->only);
+	config->skip = own_copy(config->skip);
+	config->report.file = own_copy(config->report.file);
+}
+
 static bool configure(char *const *envp)
 {
 	struct pmc_config_error error;
@@ -202,6 +217,7 @@ static bool configure(char *const *envp)
 		       "accepted after %: p h e r j t %, as in pmc-%h-%p.pmc");
 		return false;
 	}
+	own_config(&agent.config);
 	pmc_log_level = agent.config.log;
 	return true;
 }
@@ -223,9 +239,9 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		if (job->reported.pid == (uint64_t)agent.pid)
 			agent.reported = job->reported;
 		if (job->private_dump)
-			agent.private_dump = job->path;
+			agent.private_dump = own_copy(job->path);
 		else
-			agent.out = job->path;
+			agent.out = own_copy(job->path);
 		return true;
 	}
 	memset(job, 0, sizeof(*job));

@@ -46,6 +46,10 @@ struct pmc_p_set_view {
 struct pmc_p_remainder {
 	const struct pmc_p_set_view *set; /* NULL: there was no such group */
 	struct pmc_count *counts;         /* set->count; null-like state if either side is scaled */
+	/* CPU time: what the group's clock counted less what the rows it covers have. Not the rest
+	 * of task-clock: that is enabled later than a row's CPU time begins. */
+	bool has_cpu;
+	uint64_t cpu_ns;
 };
 
 struct pmc_p_process {

@@ -24,6 +24,7 @@ struct rest {
 	const struct pmc_p_set_view *set; /* NULL: no such total */
 	struct pmc_count *counts;
 	uint64_t *taken; /* per event: what rows explain */
+	uint64_t cpu_taken; /* CPU time of those rows, since their exec */
 	bool forks;	 /* forked children are in it, and whatever they exec'd */
 	/* How the last row's set maps onto this one. */
 	const struct pmc_p_set_view *mapped;
@@ -137,8 +138,13 @@ static void take_row(struct rest *rest, const struct pmc_p_thread *row)
 
 static void take_rows(struct rest *rest, const struct pmc_p_process *process)
 {
-	for (uint64_t i = 0; rest->set && i < process->n_threads; i++)
-		take_row(rest, process->threads[i]);
+	for (uint64_t i = 0; rest->set && i < process->n_threads; i++) {
+		const struct pmc_p_thread *row = process->threads[i];
+
+		take_row(rest, row);
+		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
+			rest->cpu_taken += row->fixed.cpu_ns;
+	}
 }
 
 /* Of a group that takes in exec'd descendants too: what the exec group counted of them. */
@@ -205,10 +211,17 @@ static void close_rest(const struct rest *rest, struct pmc_p_remainder *remainde
 	if (!rest->set)
 		return;
 	for (unsigned i = 0; i < rest->set->count; i++) {
+		const struct pmc_event_def *def = &rest->set->events[i].def;
 		struct pmc_count *count = &rest->counts[i];
 
-		if (pmc_count_has_value(count))
-			count->raw = count->raw > rest->taken[i] ? count->raw - rest->taken[i] : 0;
+		if (!pmc_count_has_value(count))
+			continue;
+		if (def->type == SOFTWARE && def->config == TASK_CLOCK && !remainder->has_cpu) {
+			remainder->has_cpu = true;
+			remainder->cpu_ns =
+				count->raw > rest->cpu_taken ? count->raw - rest->cpu_taken : 0;
+		}
+		count->raw = count->raw > rest->taken[i] ? count->raw - rest->taken[i] : 0;
 	}
 	remainder->set = rest->set;
 	remainder->counts = rest->counts;

@@ -3,32 +3,16 @@
 #include "agent/core/report_view.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <string.h>
 
-/* CPU time as an inherit group counted it. */
-static const struct pmc_count *clock_of(const struct pmc_p_remainder *remainder)
-{
-	for (unsigned i = 0; i < remainder->set->count; i++) {
-		const struct pmc_event_def *def = &remainder->set->events[i].def;
-
-		if (def->type == PERF_TYPE_SOFTWARE && def->config == PERF_COUNT_SW_TASK_CLOCK &&
-		    pmc_count_has_value(&remainder->counts[i]))
-			return &remainder->counts[i];
-	}
-	return NULL;
-}
-
-/* Adds what the rows of a process do not explain. `fallback_ns`: its CPU time by other means. */
+/* Adds what the rows of a process do not explain. `cpu_ns`: its CPU time; NULL: unknown. */
 static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
-			  const uint64_t *fallback_ns, struct pmc_fold_row *row)
+			  const uint64_t *cpu_ns, struct pmc_fold_row *row)
 {
 	const uint16_t *map = pmc_union_map(&view->events, remainder->set);
-	const struct pmc_count *clock = NULL;
 
 	if (remainder->set && remainder->counts) {
 		row->rows++;
-		clock = clock_of(remainder);
 		for (unsigned i = 0; map && i < remainder->set->count; i++) {
 			const struct pmc_count *count = &remainder->counts[i];
 			struct pmc_fold_stat *stat;
@@ -43,10 +27,8 @@ static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *r
 			stat->scaled += count->state == PMC_SCALED;
 		}
 	}
-	if (clock)
-		pmc_fold_add_value(&row->cpu, pmc_count_value(clock), false);
-	else if (fallback_ns)
-		pmc_fold_add_value(&row->cpu, *fallback_ns, false);
+	if (cpu_ns)
+		pmc_fold_add_value(&row->cpu, *cpu_ns, false);
 }
 
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
@@ -74,7 +56,9 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	remainder_add(view, &process->unattributed, &rest, &ledger->unattributed);
 	if (process->descendants.set) {
 		ledger->has_descendants = true;
-		remainder_add(view, &process->descendants, NULL, &ledger->descendants);
+		remainder_add(view, &process->descendants,
+			      process->descendants.has_cpu ? &process->descendants.cpu_ns : NULL,
+			      &ledger->descendants);
 	}
 }
 

@@ -81,8 +81,9 @@ static int move(int fd, int move_to)
 	if (move_to <= 0 || fd >= move_to)
 		return fd;
 	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, move_to);
+	/* EINVAL: above the limit, as the numbers below it being used up is EMFILE. */
 	if (moved < 0)
-		moved = -errno;
+		moved = errno == EINVAL ? -EMFILE : -errno;
 	syscall(SYS_close, fd);
 	return moved;
 }
