@@ -89,10 +89,13 @@ static void json_ended(struct pmc_json *json, const struct pmc_p_process *proces
 static void json_coverage(struct pmc_json *json, const struct pmc_p_process *process)
 {
 	const struct pmc_process_fixed *fixed = &process->fixed;
+	uint64_t newest_ns, seen = fixed->threads_seen;
+	bool whole = process->known && !pmc_view_end_unseen(process, &newest_ns);
 
+	if (!whole && seen < process->n_threads)
+		seen = process->n_threads;
 	pmc_json_object(json, "coverage");
-	json_known(json, "threads_seen", true,
-		   process->known ? fixed->threads_seen : process->n_threads);
+	json_known(json, "threads_seen", true, seen);
 	pmc_json_u64(json, "threads_counted", process->threads_counted);
 	pmc_json_array(json, "threads_uncounted");
 	for (unsigned i = 0; i < process->n_uncounted; i++) {
@@ -102,10 +105,10 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 		pmc_json_object_end(json);
 	}
 	pmc_json_array_end(json);
-	json_known(json, "cpu_ns", process->known, fixed->cpu_ns);
+	json_known(json, "cpu_ns", whole, fixed->cpu_ns);
 	pmc_json_u64(json, "attributed_cpu_ns", process->attributed_cpu_ns);
 	json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
-	json_known(json, "self_ns", process->known, fixed->self_ns);
+	json_known(json, "self_ns", whole, fixed->self_ns);
 	pmc_json_object_end(json);
 }
 

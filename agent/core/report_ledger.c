@@ -31,18 +31,33 @@ static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *r
 		pmc_fold_add_value(&row->cpu, *cpu_ns, false);
 }
 
+bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
+{
+	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
+	if (process->known && process->fixed.how_ended != PMC_RUNNING)
+		return false;
+	for (uint64_t i = 0; i < process->n_threads; i++)
+		if (process->threads[i]->fixed.time_ns > *newest_ns)
+			*newest_ns = process->threads[i]->fixed.time_ns;
+	return *newest_ns > process->fixed.time_ns;
+}
+
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
 			struct pmc_ledger *ledger)
 {
 	const struct pmc_process_fixed *fixed = &process->fixed;
-	uint64_t rest;
+	uint64_t rest, newest_ns;
 
 	ledger->threads_counted += process->threads_counted;
 	ledger->attributed_cpu_ns += process->attributed_cpu_ns;
 	for (unsigned i = 0; i < process->n_uncounted; i++)
 		ledger->threads_uncounted += process->uncounted[i].count;
-	if (!process->known) {
-		ledger->threads_seen += process->n_threads;
+	if (pmc_view_end_unseen(process, &newest_ns)) {
+		/* What it says of itself is older than its rows. */
+		ledger->unseen_ends++;
+		ledger->threads_seen += fixed->threads_seen > process->n_threads ?
+						fixed->threads_seen :
+						process->n_threads;
 		ledger->cpu_ns += process->attributed_cpu_ns;
 		return;
 	}
@@ -71,9 +86,9 @@ static void wall_add(struct pmc_view *view, struct pmc_ledger *ledger)
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
-		uint64_t end =
-			process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
+		uint64_t end;
 
+		pmc_view_end_unseen(process, &end);
 		if (!process->known || !pmc_view_in_scope(view, process))
 			continue;
 		if (!host || strcmp(host, process->host)) {

@@ -16,13 +16,23 @@ static void integer_of(struct pmc_out *out, uint64_t n, const char *what)
 		pmc_out_char(out, 's');
 }
 
+static void integer_of_processes(struct pmc_out *out, uint64_t n)
+{
+	pmc_show_integer(out, n);
+	pmc_out_str(out, n == 1 ? " process" : " processes");
+}
+
 static void coverage(struct pmc_view *view, const struct pmc_ledger *ledger)
 {
 	struct pmc_out *out = view->out;
 	double percent;
 
 	pmc_out_str(out, " coverage ");
-	if (ledger->cpu_ns) {
+	if (ledger->unseen_ends) {
+		pmc_out_str(out, "unknown, the end of ");
+		integer_of_processes(out, ledger->unseen_ends);
+		pmc_out_str(out, " was not seen");
+	} else if (ledger->cpu_ns) {
 		percent = 100.0 * (double)ledger->attributed_cpu_ns / (double)ledger->cpu_ns;
 		/* The clocks of a process and its threads are read one after the other. */
 		if (percent > 100 && percent < 101)
@@ -37,7 +47,7 @@ static void coverage(struct pmc_view *view, const struct pmc_ledger *ledger)
 	pmc_out_str(out, " counted, ");
 	pmc_show_integer(out, ledger->threads_uncounted);
 	pmc_out_str(out, " not");
-	if (ledger->cpu_ns && ledger->self_ns) {
+	if (ledger->cpu_ns && ledger->self_ns && !ledger->unseen_ends) {
 		pmc_out_str(out, " · self cost ");
 		pmc_show_percent(out, 100.0 * (double)ledger->self_ns / (double)ledger->cpu_ns);
 		pmc_out_str(out, " %");

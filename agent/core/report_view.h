@@ -16,12 +16,12 @@ struct pmc_view {
 	struct pmc_union events;
 	struct pmc_p_thread **threads; /* the rows: in scope, and as --where has it */
 	uint64_t n_threads;
-	struct pmc_fold groups;       /* of the rows, if `by` is set */
-	struct pmc_fold_row scratch;  /* a single thread as a row */
-	struct pmc_count *counts;     /* one per column, of the row counts_of */
+	struct pmc_fold groups;	     /* of the rows, if `by` is set */
+	struct pmc_fold_row scratch; /* a single thread as a row */
+	struct pmc_count *counts;    /* one per column, of the row counts_of */
 	const struct pmc_fold_row *counts_of;
 	bool counts_whole;
-	bool *metric_applies;         /* one per metric */
+	bool *metric_applies; /* one per metric */
 	const struct pmc_p_process *first;
 	const char *problem;
 	char text[512];
@@ -98,9 +98,13 @@ struct pmc_ledger {
 	uint64_t cpu_ns, attributed_cpu_ns, self_ns, wall_ns; /* wall 0: unknown */
 	uint64_t threads_seen, threads_counted, threads_uncounted;
 	uint64_t others, others_cpu_ns; /* processes out of scope */
+	uint64_t unseen_ends;		/* processes whose rows are newer than they are */
 	bool has_unattributed, has_descendants;
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
+/* Whether a process has rows newer than anything it said of itself: killed, or gone past libc.
+ * *newest_ns gets the time of the last that is known of it. */
+bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
 int pmc_view_ledger(struct pmc_view *view, struct pmc_ledger *ledger);
 
 /* ---- the views ------------------------------------------------------------------------- */
@@ -128,7 +132,7 @@ const char *pmc_by_name(enum pmc_report_by by);
 /* ---- words and numbers of a table ------------------------------------------------------ */
 const char *pmc_thread_state_name(unsigned state);
 const char *pmc_scope_name(unsigned scope);
-void pmc_show_number(struct pmc_out *out, double value); /* 1.71G, 61,220 */
+void pmc_show_number(struct pmc_out *out, double value);    /* 1.71G, 61,220 */
 void pmc_show_integer(struct pmc_out *out, uint64_t value); /* 9,980, however long */
 void pmc_show_time(struct pmc_out *out, double ns);
 void pmc_show_percent(struct pmc_out *out, double percent);
@@ -138,10 +142,10 @@ void pmc_show_percent(struct pmc_out *out, double percent);
 
 struct pmc_line {
 	const char *label; /* NULL: the thread's */
-	uint64_t times;    /* behind the label, if > 1 */
+	uint64_t times;	   /* behind the label, if > 1 */
 	const struct pmc_p_thread *thread;
 	const struct pmc_fold_row *row; /* NULL: the thread alone */
-	uint64_t t_ns, dt_ns;           /* of a timeline */
+	uint64_t t_ns, dt_ns;		/* of a timeline */
 	bool dim;
 };
 
@@ -178,10 +182,10 @@ struct pmc_table {
 	struct pmc_table_column *columns;
 	unsigned n;
 	const struct pmc_fold_row *all; /* sum of all rows, to tell what is empty */
-	uint64_t cpu_ns;                /* 100 % */
-	int gap;                        /* spaces between columns */
-	int label_width;                /* labels are cut to it; 0: not */
-	bool scaled, partial;           /* such cells were made */
+	uint64_t cpu_ns;		/* 100 % */
+	int gap;			/* spaces between columns */
+	int label_width;		/* labels are cut to it; 0: not */
+	bool scaled, partial;		/* such cells were made */
 };
 
 /* Columns that have something to show, as far as they fit. */
