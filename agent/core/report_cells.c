@@ -150,6 +150,8 @@ static const char *problem_text(struct pmc_view *view, const struct search *sear
 		 search->name);
 	if (search->nearest[0])
 		pmc_outf(&out, "; the nearest is \"%s\"", search->nearest);
+	else
+		pmc_out_str(&out, "; the first line of --format csv names them all");
 	/* The caller reads it when the view is gone. */
 	return pmc_arena_strndup(&view->profile->arena, buf, out.len);
 }

@@ -30,8 +30,9 @@ static int conditions_make(struct pmc_view *view, struct condition *conditions)
 		int err;
 
 		if (!equals || equals == text) {
-			view->problem = pmc_arena_strdup(&view->profile->arena,
-							 "a condition is COLUMN=GLOB");
+			view->problem =
+				pmc_arena_strdup(&view->profile->arena,
+						 "a condition is COLUMN=GLOB, as in name=worker-*");
 			return -EINVAL;
 		}
 		err = pmc_ref_find(view, false, text, (size_t)(equals - text), &conditions[i].ref);

@@ -372,10 +372,13 @@ static void unknown(void **state)
 		const char *want;
 	} table[] = {
 		{ { .sort = "cycels" }, "no column \"cycels\"; the nearest is \"cycles\"" },
-		{ { .sort = "zzzzzzzz" }, "no column \"zzzzzzzz\"" },
-		{ { .sort = "pid", .by = PMC_BY_NAME }, "no column \"pid\"" },
+		{ { .sort = "zzzzzzzz" },
+		  "no column \"zzzzzzzz\"; the first line of --format csv names them all" },
+		{ { .sort = "pid", .by = PMC_BY_NAME },
+		  "no column \"pid\"; the first line of --format csv names them all" },
 		{ { .where = where, .n_where = 1 }, "no column \"hots\"; the nearest is \"host\"" },
-		{ { .where = no_equals, .n_where = 1 }, "a condition is COLUMN=GLOB" },
+		{ { .where = no_equals, .n_where = 1 },
+		  "a condition is COLUMN=GLOB, as in name=worker-*" },
 	};
 
 	(void)state;
