@@ -65,6 +65,7 @@ struct agent {
 	struct pmc_config config;
 	enum pmc_inherit inherit;
 	struct pmc_plan plan;	    /* of every thread */
+	struct pmc_plan user_plan;  /* for threads after a loss of privilege; may be empty */
 	struct pmc_plan clock_plan; /* of the inherit groups with PMC_INHERIT=clock */
 	const char *exe, *cmdline, *host;
 	const char *out; /* absolute pattern; NULL: the job's private dump */
@@ -72,8 +73,8 @@ struct agent {
 	char *job_text; /* "PMC_JOB=..." for the environment; NULL: leave it as it is */
 	pid_t owner;	/* the job's first process */
 	uint64_t owner_ns, events_hash; /* see struct agent_job */
-	const void *eventset_frame;
-	size_t eventset_bytes;
+	const void *eventset_frame, *user_frame;
+	size_t eventset_bytes, user_bytes;
 	int exit_status;
 	_Atomic uint64_t next_seq;
 	struct pmc_arena arena; /* filled while single-threaded */

@@ -84,7 +84,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.n_groups = (uint16_t)plan->groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
-		.eventset = plan->hash,
+		.eventset = (slot->flags & SLOT_USER_ONLY) ? agent.user_plan.hash : plan->hash,
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};

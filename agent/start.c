@@ -287,22 +287,31 @@ static void note_refusals(void)
 	}
 }
 
-static bool frame_events(void)
+static bool frame_plan(const struct pmc_plan *plan, const void **frame, size_t *bytes)
 {
 	const size_t room = (size_t)96 << 10;
 	struct pmc_frame_buf buf;
 	void *data;
 
-	if (!agent.plan.hash)
+	if (!plan->hash)
 		return true;
 	data = pmc_arena_alloc(&agent.arena, room);
 	if (!data)
 		return false;
 	pmc_frame_buf_init(&buf, data, room);
-	pmc_plan_frame(&agent.plan, &buf);
-	agent.eventset_frame = data;
-	agent.eventset_bytes = buf.len;
+	pmc_plan_frame(plan, &buf);
+	*frame = data;
+	*bytes = buf.len;
 	return true;
+}
+
+static bool frame_events(void)
+{
+	/* Only root has a privilege that it may give up later, as servers do. */
+	if (geteuid() == 0 && pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) != 0)
+		return false;
+	return frame_plan(&agent.plan, &agent.eventset_frame, &agent.eventset_bytes) &&
+	       frame_plan(&agent.user_plan, &agent.user_frame, &agent.user_bytes);
 }
 
 static bool prepare(int argc, char **argv, char **envp)
@@ -356,6 +365,9 @@ static void publish(void)
 	c->eventset = agent.plan.hash;
 	c->eventset_frame = (uint64_t)(uintptr_t)agent.eventset_frame;
 	c->eventset_bytes = agent.eventset_bytes;
+	c->user_eventset = agent.user_plan.hash;
+	c->user_frame = (uint64_t)(uintptr_t)agent.user_frame;
+	c->user_bytes = agent.user_bytes;
 	c->exe = (uint64_t)(uintptr_t)agent.exe;
 	c->cmdline = (uint64_t)(uintptr_t)agent.cmdline;
 	c->counting = agent.config.start && !agent.config.delay;

@@ -127,12 +127,25 @@ struct slot *agent_thread_reserve(void)
 	return slot;
 }
 
-static void open_groups(struct slot *slot)
+static int open_plan(struct slot *slot, const struct pmc_plan *plan)
 {
 	int *fds = slot_fds(&agent_registry, slot);
-	uint64_t *ids = slot_ids(slot);
+	int error = 0, move_to = agent_fds_window_open();
+
+	for (unsigned g = 0; g < plan->groups; g++) {
+		int failed = pmc_group_open(plan, g, PMC_GROUP_OWN, 0, -1, move_to,
+					    fds + plan->first[g], &slot_ids(slot)[g]);
+
+		error = error ? error : failed;
+	}
+	agent_fds_window_close();
+	return error;
+}
+
+static void open_groups(struct slot *slot)
+{
 	const struct pmc_plan *plan = &agent.plan;
-	int error = 0, move_to;
+	int error;
 
 	if (plan->opened == 0)
 		return;
@@ -146,15 +159,16 @@ static void open_groups(struct slot *slot)
 		return;
 	}
 	slot->n_fds = plan->opened;
-	move_to = agent_fds_window_open();
-	for (unsigned g = 0; g < plan->groups; g++) {
-		int failed = pmc_group_open(plan, g, PMC_GROUP_OWN, 0, -1, move_to,
-					    fds + plan->first[g], &ids[g]);
-
-		error = error ? error : failed;
+	error = open_plan(slot, plan);
+	/* A server that has given up root may still count user mode. */
+	if ((error == -EACCES || error == -EPERM) && agent.user_plan.opened) {
+		pmc_group_close(slot_fds(&agent_registry, slot), plan->opened);
+		error = open_plan(slot, &agent.user_plan);
+		slot->flags |= SLOT_USER_ONLY;
+		agent_file_begin();
+		agent_file_append(agent.user_frame, agent.user_bytes);
 	}
-	agent_fds_window_close();
-	agent_fds_mark(fds, plan->opened, true);
+	agent_fds_mark(slot_fds(&agent_registry, slot), plan->opened, true);
 	if (error) {
 		slot->reason = (uint32_t)-error;
 		agent_note(NOTE_THREAD_OPEN);

@@ -72,6 +72,9 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 	if (control->eventset)
 		copy_set(target, control->eventset_frame, control->eventset_bytes,
 			 control->eventset, buf);
+	if (control->user_eventset)
+		copy_set(target, control->user_frame, control->user_bytes, control->user_eventset,
+			 buf);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct pmc_control_totals *totals = both[i];
 

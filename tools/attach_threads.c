@@ -183,7 +183,8 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 		.n_groups = (uint16_t)target->registry.n_groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
-		.eventset = target->control.eventset,
+		.eventset = (slot->flags & SLOT_USER_ONLY) ? target->control.user_eventset :
+							     target->control.eventset,
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};

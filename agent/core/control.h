@@ -51,6 +51,8 @@ struct pmc_control {
 	uint16_t reserved2[3];
 	uint64_t eventset; /* hash; 0: no events */
 	uint64_t eventset_frame, eventset_bytes;
+	/* The set of slots with SLOT_USER_ONLY. */
+	uint64_t user_eventset, user_frame, user_bytes;
 	/* What a PROCESS frame needs; cpu, faults and times are read from /proc. */
 	struct pmc_process_fixed process;
 	uint64_t exe, cmdline; /* NUL-terminated */

@@ -290,3 +290,26 @@ int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan)
 	plan->count = plan->opened = plan->groups = plan->first[1] = 1;
 	return pmc_plan_seal(plan, arena);
 }
+
+int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *user)
+{
+	unsigned changed = 0;
+
+	*user = *plan;
+	user->events = pmc_arena_alloc(arena, sizeof(*user->events) * (plan->count + 1));
+	if (!user->events)
+		return -ENOMEM;
+	for (unsigned i = 0; i < plan->count; i++) {
+		struct pmc_planned *p = &user->events[i];
+
+		*p = plan->events[i];
+		if (p->group == PMC_NO_GROUP || p->scope != PMC_SCOPE_ALL || p->event.asked_scope)
+			continue;
+		p->scope = PMC_SCOPE_USER;
+		p->flags |= PMC_EVENT_FELL_BACK;
+		changed++;
+	}
+	if (!changed)
+		user->count = user->opened = user->groups = 0;
+	return pmc_plan_seal(user, arena);
+}

@@ -61,6 +61,9 @@ uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);
+/* The same plan with what counts the kernel too counting user mode only; count 0 if nothing in it
+ * can. 0 or -ENOMEM. */
+int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *user);
 /* A plan of one event that opens without a PMU: task-clock of the whole thread. */
 int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan);
 

@@ -22,6 +22,10 @@ enum slot_phase {
 	SLOT_CLOSING = 3u << 16, /* ended: nobody may pin it any more */
 };
 
+/* In a slot's flags, beyond PMC_THREAD_*: its groups count user mode only, though the plan says
+ * otherwise (the process gave up its privilege). */
+#define SLOT_USER_ONLY 0x100u
+
 struct slot {
 	_Atomic uint32_t word;
 	_Atomic uint32_t next_free; /* index + 1 */

@@ -84,4 +84,36 @@ else
 	like "$(grep -m1 'tid' "$T/err")" 'cpu.*faults' "no PMU: CPU time, switches and faults are there"
 fi
 
+# A server that gives up root: threads born after that count user mode, the others everything.
+cat >"$T/drop.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *work(void *arg)
+{
+	for (volatile long i = 0; i < 20000000; i++)
+		;
+	return arg;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, work, NULL);
+	pthread_join(thread, NULL);
+	if (setuid(65534))
+		return 1;
+	pthread_create(&thread, NULL, work, NULL);
+	pthread_join(thread, NULL);
+	return 0;
+}
+END
+cc -O1 -o "$T/drop" "$T/drop.c" -pthread
+if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
+	PMC_EVENTS=task-clock report "$T/drop"
+	is "$status" 0 "privilege dropped: the host runs"
+	is "$(jq -c '[.threads[] | select(.seq > 0) | .events[0] | [.state, .scope]]' "$T/report.json")" \
+		'[["counted","all"],["counted","user"]]' "later threads count user mode, marked so"
+else
+	skip "a drop of privilege" "needs root and perf_event_paranoid 2 or more"
+fi
+
 done_testing
