@@ -175,6 +175,9 @@ bench: ## print the table of costs as ratios against bare
 	$(MAKE) -j$(JOBS) all progs benches
 	O=$(O) bash tests/bench/bench.sh
 
+soak: all progs ## ten minutes of threads, processes and random signals (SECONDS=, SEED=)
+	O=$(O) bash tests/soak.sh
+
 asan: ## build and run the unit tests under AddressSanitizer and UBSan
 	$(MAKE) -j$(JOBS) O=$(O)-asan CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined' units $(O)-asan/pmctl
 	O=$(O)-asan bash tests/check.sh unit
@@ -207,4 +210,4 @@ clean: ## remove what was built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs benches bench asan tsan install uninstall clean help FORCE
+.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs benches bench soak asan tsan install uninstall clean help FORCE

@@ -123,6 +123,9 @@ void agent_fds_exec_child(void);
 /* Which numbers are the agent's. Lock-free. */
 void agent_fds_mark(const int *list, unsigned n, bool mine);
 bool agent_fds_ours(int fd);
+/* Another number for a descriptor of ours whose number the host is about to take; -1: there is
+ * none. Async-signal-safe. */
+int agent_fds_move(int fd);
 int agent_fds_highest(void); /* no number above it is ours; -1: none at all */
 /* Grows the descriptor table while there is one thread: later it stalls them all. */
 void agent_fds_reserve(void);

@@ -206,6 +206,19 @@ void agent_fds_mark(const int *list, unsigned n, bool mine)
 	}
 }
 
+int agent_fds_move(int fd)
+{
+	int moved = agent_fds_window_try();
+
+	if (moved >= 0) {
+		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
+		agent_fds_window_close();
+	}
+	agent_fds_mark(&moved, 1, true);
+	agent_fds_mark(&fd, 1, false);
+	return moved < 0 ? -1 : moved;
+}
+
 bool agent_fds_ours(int fd)
 {
 	return fd >= 0 && (unsigned)fd < MOST_FDS && fd <= atomic_load(&highest) &&

@@ -143,13 +143,13 @@ static int open_file(void)
 	return fd;
 }
 
-static const char *remedy(int error)
+const char *agent_file_remedy(int error)
 {
 	switch (-error) {
 	case ENOTSUP:
 		return "exists and is no dump; it was left alone: name another file or remove it";
 	case ENOENT:
-		return "its directory does not exist: create it first";
+		return "its directory does not exist: create it first, or name an absolute path";
 	case EACCES:
 	case EPERM:
 		return "no permission to write there: name another place";
@@ -177,7 +177,7 @@ int agent_file_check(void)
 
 	if (fd < 0) {
 		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (the program runs on, this run is not kept)",
-			file.path, remedy(fd));
+			file.path, agent_file_remedy(fd));
 		agent_note(NOTE_OUT_REFUSED);
 		return fd;
 	}
@@ -367,13 +367,9 @@ bool agent_file_move(int fd)
 
 	if (fd < 0 || atomic_load(&file.fd) != fd)
 		return false;
-	moved = agent_fds_window_open();
-	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
-	agent_fds_window_close();
-	agent_fds_mark(&moved, 1, true);
-	agent_fds_mark(&fd, 1, false);
+	moved = agent_fds_move(fd);
 	/* -1: it is opened again by the next append. */
-	atomic_compare_exchange_strong(&file.fd, &old, moved >= 0 ? moved : -1);
+	atomic_compare_exchange_strong(&file.fd, &old, moved);
 	return true;
 }
 

@@ -12,6 +12,8 @@ void agent_file_path(void);
 /* PMC_OUT of a first process: opens it now, so that what is wrong with it is said at once.
  * 0, or -errno after one line on stderr (the file is untouched). */
 int agent_file_check(void);
+/* What is to be done about an -errno of opening a file for output. */
+const char *agent_file_remedy(int error);
 /* Before the first frames of this process image: opens the file, and writes the frames that rows
  * refer to. Async-signal-safe, as append. */
 void agent_file_begin(void);

@@ -60,11 +60,13 @@ AGENT_API void closefrom(int first)
 }
 
 /* The host wants this number: what of ours has it goes elsewhere. */
-static void make_room(int fd)
+static void make_room(int from, int fd)
 {
 	int saved = errno;
 
-	if (agent_fds_ours(fd) && agent_where() == AGENT_HERE)
+	/* A call that will fail takes nothing. */
+	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 &&
+	    agent_where() == AGENT_HERE)
 		if (!agent_file_move(fd))
 			agent_thread_move_fd(fd);
 	errno = saved;
@@ -76,7 +78,7 @@ AGENT_API int dup2(int from, int to)
 		errno = EBADF;
 		return -1;
 	}
-	make_room(to);
+	make_room(from, to);
 	return REAL(dup2)(from, to);
 }
 
@@ -86,6 +88,6 @@ AGENT_API int dup3(int from, int to, int flags)
 		errno = EBADF;
 		return -1;
 	}
-	make_room(to);
+	make_room(from, to);
 	return REAL(dup3)(from, to, flags);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hook_signal.c - the host sees its own signal dispositions. Overrides: sigaction signal
- * sysv_signal __sysv_signal bsd_signal ssignal.
+ * sysv_signal __sysv_signal bsd_signal ssignal sigset.
  *
  * Where our handler stands the host sees SIG_DFL. A handler it installs replaces ours; when it
  * goes back to SIG_DFL ours returns.
@@ -9,10 +9,13 @@
 #include "agent/hooks.h"
 #include "agent/signals.h"
 
+#include <dlfcn.h>
+
 AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *ssignal(int signo, agent_handler *handler);
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler);
+AGENT_API agent_handler *sigset(int signo, agent_handler *handler);
 
 int agent_real_sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
@@ -95,4 +98,16 @@ AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler)
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler)
 {
 	return sysv_signal(signo, handler);
+}
+
+AGENT_API agent_handler *sigset(int signo, agent_handler *handler)
+{
+	agent_handler *(*real)(int, agent_handler *);
+
+	*(void **)(void *)&real = dlsym(RTLD_NEXT, "sigset");
+	if (!real) {
+		errno = ENOSYS;
+		return SIG_ERR;
+	}
+	return told(signo, real(signo, handler), handler);
 }

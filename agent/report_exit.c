@@ -81,10 +81,8 @@ static int open_target(void)
 		fd = (int)syscall(SYS_openat, AT_FDCWD, where.file,
 				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
-			pmc_log(PMC_LOG_ERROR,
-				"PMC_REPORT=...=%s: it cannot be opened for writing (errno %d): "
-				"the report is lost",
-				where.file, errno);
+			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is lost)",
+				where.file, agent_file_remedy(-errno));
 		return fd;
 	}
 	return is_our_stderr(2) ? 2 : is_our_stderr(where.kept) ? where.kept : -1;

@@ -163,14 +163,25 @@ static bool out_understood(const char *pattern)
 	return true;
 }
 
+/* Where the job may keep its private dump: the first place that can be written. */
+static const char *private_directory(char *const *envp)
+{
+	const char *const places[] = { pmc_env(envp, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+
+	for (unsigned i = 0; i < 4; i++)
+		if (places[i] && *places[i] == '/' &&
+		    syscall(SYS_faccessat, AT_FDCWD, places[i], W_OK | X_OK) == 0)
+			return places[i];
+	return "/tmp";
+}
+
 static const char *private_path(char *const *envp)
 {
-	const char *dir = pmc_env(envp, "TMPDIR");
 	char text[PATH_MAX];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%s/pmc-", dir && *dir == '/' ? dir : "/tmp");
+	pmc_outf(&out, "%s/pmc-", private_directory(envp));
 	for (unsigned i = 0; i < 16; i++)
 		pmc_outf(&out, "%02x", agent.job[i]);
 	pmc_out_str(&out, ".job");

@@ -55,7 +55,7 @@ static void fds_gone(const int *fds, unsigned n)
 bool agent_thread_move_fd(int fd)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
-	int moved, *place = NULL;
+	int *place = NULL;
 
 	for (uint32_t i = 0; i < high && !place; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
@@ -68,13 +68,8 @@ bool agent_thread_move_fd(int fd)
 		place = agent_totals_find(fd);
 	if (!place)
 		return false;
-	moved = agent_fds_window_open();
-	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
-	agent_fds_window_close();
 	/* Without a number to spare the count is lost, not the host's call. */
-	agent_fds_mark(&moved, 1, true);
-	agent_fds_mark(&fd, 1, false);
-	*place = moved >= 0 ? moved : -1;
+	*place = agent_fds_move(fd);
 	return true;
 }
 

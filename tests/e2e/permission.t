@@ -108,12 +108,13 @@ int main(void)
 END
 cc -O1 -o "$T/drop" "$T/drop.c" -pthread
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
-	PMC_EVENTS=task-clock report "$T/drop"
+	PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT=$T/drop.pmc run agent "$T/drop"
 	is "$status" 0 "privilege dropped: the host runs"
-	is "$(jq -c '[.threads[] | select(.seq > 0) | .events[0] | [.state, .scope]]' "$T/report.json")" \
+	is "$("$O/pmctl" report --format json "$T/drop.pmc" |
+		jq -c '[.threads[] | select(.seq > 0) | .events[0] | [.state, .scope]]')" \
 		'[["counted","all"],["counted","user"]]' "later threads count user mode, marked so"
 else
-	skip "a drop of privilege" "needs root and perf_event_paranoid 2 or more"
+	skip "needs root and perf_event_paranoid 2 or more" "a drop of privilege"
 fi
 
 done_testing
