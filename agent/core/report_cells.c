@@ -193,6 +193,14 @@ static struct pmc_cell scaled(double value, bool whole, double scale)
 	return real(value * scale);
 }
 
+/* Rows that are no threads (unattributed, total) are summed without their spread. */
+static bool lacks_spread(const struct pmc_fold_stat *stat, enum pmc_part part)
+{
+	return (part == PMC_PART_MIN || part == PMC_PART_MEAN || part == PMC_PART_MAX ||
+		part == PMC_PART_STDDEV) &&
+	       stat->sum && stat->mean == 0;
+}
+
 struct pmc_cell pmc_cell_stat(const struct pmc_fold_stat *stat, double scale, enum pmc_part part,
 			      uint64_t rows)
 {
@@ -200,7 +208,7 @@ struct pmc_cell pmc_cell_stat(const struct pmc_fold_stat *stat, double scale, en
 
 	if (part == PMC_PART_STATE)
 		return text(pmc_state_name(state));
-	if (!stat->rows)
+	if (!stat->rows || lacks_spread(stat, part))
 		return number(false, 0);
 	switch (part) {
 	case PMC_PART_MIN:

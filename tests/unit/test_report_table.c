@@ -140,6 +140,12 @@ static void full(void **state)
 	assert_fits(text);
 	assert_true(made_golden(text, "report-by-name"));
 	free(text);
+	/* Rows that are no threads have no spread: not one of 0. */
+	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_NAME, .wide = true });
+	assert_non_null(strstr(text, "mean"));
+	assert_non_null(strstr(text, "  total"));
+	assert_null(strstr(strstr(text, "unattributed"), "0.00 s"));
+	free(text);
 	pmc_profile_free(&profile);
 }
 
