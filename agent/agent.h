@@ -98,7 +98,7 @@ int agent_fork_init(void);
 
 /* ---- totals.c ---- */
 void agent_totals_open(void);
-void agent_totals_forget(void); /* in a forked child: close the copies */
+void agent_totals_forget(void); /* in a forked child */
 
 /* ---- fdspace.c ---- */
 void agent_fds_init(void);
@@ -129,7 +129,8 @@ int agent_fds_move(int fd);
 int agent_fds_highest(void); /* no number above it is ours; -1: none at all */
 /* Grows the descriptor table while there is one thread: later it stalls them all. */
 void agent_fds_reserve(void);
-void agent_fds_forked(void);
+/* In a forked child: closes the copies of all the parent had, but one (-1: none). */
+void agent_fds_forked(int keep);
 
 /* Time in agent code, added to the process's self cost: CPU time of the thread, since wall time
  * would charge us for being preempted. */

@@ -252,8 +252,30 @@ void agent_fds_reserve(void)
 	agent_fds_window_close();
 }
 
-void agent_fds_forked(void)
+/* Ours lie side by side: runs of them go with one call each. */
+static void close_runs(int keep)
 {
+	int top = atomic_load(&highest), first = -1;
+
+	agent_fds_mark(&keep, 1, false);
+	for (int fd = (int)fds.base; fd <= top + 1; fd++) {
+		bool mine = fd <= top && agent_fds_ours(fd);
+
+		if (mine && first < 0)
+			first = fd;
+		if (mine || first < 0)
+			continue;
+		/* Before Linux 5.9 one by one. */
+		if (syscall(SYS_close_range, first, fd - 1, 0) != 0)
+			for (int one = first; one < fd; one++)
+				syscall(SYS_close, one);
+		first = -1;
+	}
+}
+
+void agent_fds_forked(int keep)
+{
+	close_runs(keep);
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
 	for (int i = atomic_load(&highest) / 64; i >= (int)fds.base / 64; i--)

@@ -361,6 +361,11 @@ const char *agent_file_name(void)
 	return file.path;
 }
 
+int agent_file_fd(void)
+{
+	return atomic_load(&file.fd);
+}
+
 bool agent_file_move(int fd)
 {
 	int moved, old = fd;

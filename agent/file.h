@@ -35,6 +35,8 @@ uint64_t agent_file_start(void);
 const char *agent_file_name(void);
 /* The host is about to take this number: the dump gets another. False: it is not the dump's. */
 bool agent_file_move(int fd);
+/* The open dump's descriptor; negative: it is not open. */
+int agent_file_fd(void);
 /* In a forked child: a file of its own if the pattern says so, and new header frames. */
 void agent_file_forked(void);
 

@@ -8,7 +8,6 @@
  */
 #include "agent/agent.h"
 #include "agent/core/clock.h"
-#include "agent/core/group.h"
 #include "agent/file.h"
 #include "agent/helper.h"
 #include "agent/note.h"
@@ -24,20 +23,6 @@
 #include <unistd.h>
 
 static _Atomic uint32_t *alive; /* in the page that a fork wipes */
-
-static void close_parents_fds(void)
-{
-	uint32_t high = atomic_load(&agent_registry.high);
-
-	if (high > agent_registry.capacity)
-		high = agent_registry.capacity;
-	for (uint32_t i = 0; i < high; i++) {
-		struct slot *slot = registry_slot(&agent_registry, i);
-
-		if (atomic_load(&slot->word) != SLOT_FREE && slot->n_fds)
-			pmc_group_close(slot_fds(&agent_registry, slot), slot->n_fds);
-	}
-}
 
 /* Async-signal-safe: the child of a multi-threaded process may call nothing else. */
 static void become_process(void)
@@ -64,8 +49,7 @@ static void become_process(void)
 	atomic_store(&pmc_agent_control.self_ns, 0);
 	agent_notes_forget();
 	agent_totals_forget();
-	close_parents_fds();
-	agent_fds_forked();
+	agent_fds_forked(agent_file_fd());
 	registry_fini(&agent_registry);
 	agent_self = NULL;
 	agent_publish_process();

@@ -148,17 +148,11 @@ void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 		pmc_plan_frame(&agent.clock_plan, buf);
 }
 
-static void forget(struct pmc_control_totals *totals)
-{
-	if (totals->groups)
-		pmc_group_close(totals->fds, totals->first[totals->groups]);
-	totals->groups = 0;
-}
-
 void agent_totals_forget(void)
 {
-	forget(&pmc_agent_control.threads);
-	forget(&pmc_agent_control.execs);
+	/* Their descriptors are closed with all the others of the parent. */
+	pmc_agent_control.threads.groups = 0;
+	pmc_agent_control.execs.groups = 0;
 	agent.clock_plan.hash = 0;
 	agent.inherit = PMC_INHERIT_OFF;
 }
