@@ -35,7 +35,8 @@ BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclud
 # no stack growth behind a small thread's back.
 AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt
 AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
-               -Wl,-O1 -Wl,--as-needed -Wl,--version-script=agent/preload.map
+               -Wl,-O1 -Wl,--as-needed -Wl,--wrap=syscall \
+               -Wl,--version-script=agent/preload.map
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 
 # ---- what is made of what ------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "agent/exec_env.h"
 #include "agent/helper.h"
+#include "agent/hook_seccomp.h"
 #include "agent/report_exit.h"
 #include "agent/snapshot.h"
 #include "agent/thread.h"
@@ -61,6 +62,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	 * whatever environ says: NULL would be the host's environment for good. */
 	if (!environ)
 		environ = envp;
+	agent_syscall_init();
 	agent_start(argc, argv, envp);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;
@@ -87,6 +89,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	static char *none[] = { NULL };
 
+	agent_syscall_init();
 	agent_start(0, none, environ);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;

@@ -78,7 +78,7 @@ void agent_perf_filtered(void)
 /* Under the filter, in a clone: every kind of system call that rows, dump and report need. */
 static void try_filtered(void *arg)
 {
-	const unsigned long *args = arg;
+	const long *call = arg;
 	struct pmc_usage usage;
 	uint64_t ns, mask = 0;
 	char name[16];
@@ -86,7 +86,7 @@ static void try_filtered(void *arg)
 	void *map;
 	int fd;
 
-	if (syscall(SYS_prctl, PR_SET_SECCOMP, args[0], args[1], args[2], args[3]) != 0)
+	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) < 0)
 		return;
 	syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
 	syscall(SYS_gettid);
@@ -109,12 +109,12 @@ static void try_filtered(void *arg)
 	syscall(SYS_close, fd);
 }
 
-void agent_before_filter(const unsigned long args[4])
+void agent_before_filter(long number, const long args[6])
 {
+	long call[7] = { number, args[0], args[1], args[2], args[3], args[4], args[5] };
 	_Alignas(16) char stack[4096];
-	unsigned long copy[4] = { args[0], args[1], args[2], args[3] };
 
-	if (agent_apart(try_filtered, copy, stack, sizeof(stack)) != 0)
+	if (agent_apart(try_filtered, call, stack, sizeof(stack)) != 0)
 		return;
 	agent_note(NOTE_SECCOMP_SILENT);
 	agent_final(PMC_RUNNING, 0);

@@ -89,7 +89,8 @@ bad=$(sources include agent tools tests | grep -v '\.def$' |
 		if (n + length(l) > 100) print FILENAME ":" FNR }')
 is "$bad" "" "no line is longer than 100 columns"
 
-bad=$(sources include agent tools tests/unit tests/prog | while read -r f; do
+# Programs that get measured are tables of cases, as long as there are cases.
+bad=$(sources include agent tools tests/unit | while read -r f; do
 	n=$(wc -l <"$f")
 	[ "$n" -le 500 ] || echo "$f: $n lines"
 done)

@@ -35,7 +35,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/pmc-e2e.XXXXXX")
 chmod 755 "$T"
 # The job of whoever runs the tests is not ours.
 for v in $(compgen -e | grep '^PMC_'); do unset "$v"; done
-unset LD_PRELOAD
+unset LD_PRELOAD MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 trap 'rm -rf "$T"' EXIT
 
 n_tests=0
