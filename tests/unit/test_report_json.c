@@ -7,7 +7,6 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-
 #include <cmocka.h>
 
 static const struct made_event events[] = {
