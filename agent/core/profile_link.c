@@ -200,7 +200,8 @@ static bool row_counted(const struct pmc_p_thread *row, uint32_t *reason)
 	return !*reason;
 }
 
-static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process, uint32_t reason)
+static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process, uint32_t reason,
+		      uint64_t count)
 {
 	unsigned i;
 
@@ -217,7 +218,7 @@ static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process
 		process->uncounted[i].reason = reason;
 		process->n_uncounted++;
 	}
-	process->uncounted[i].count++;
+	process->uncounted[i].count += count;
 	return 0;
 }
 
@@ -235,10 +236,15 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 			process->threads_counted++;
 			continue;
 		}
-		error = add_reason(profile, process, reason);
+		error = add_reason(profile, process, reason, 1);
 		if (error)
 			return error;
 	}
+	/* A process that said its last word said how many threads there were. */
+	if (process->known && process->fixed.how_ended != PMC_RUNNING &&
+	    process->fixed.threads_seen > process->n_threads)
+		return add_reason(profile, process, PMC_REASON_ROW_LOST,
+				  process->fixed.threads_seen - process->n_threads);
 	return 0;
 }
 

@@ -50,6 +50,8 @@ const char *pmc_reason_text(uint32_t reason)
 		return "enabled, but never scheduled on the PMU";
 	case PMC_REASON_NOT_STARTED:
 		return "counting was never started (PMC_START, PMC_DELAY, pmctl ctl)";
+	case PMC_REASON_ROW_LOST:
+		return "its row did not reach the dump";
 	case PMC_REASON_REGISTRY_FULL:
 		return "the agent's table of threads is full";
 	case EMFILE:

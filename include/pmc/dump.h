@@ -194,6 +194,7 @@ enum pmc_reason {
 	PMC_REASON_SCALED,	/* only in reports: a difference of which a side is scaled */
 	PMC_REASON_SET_LOST,	/* only in reports: its EVENTSET frame is not in the dump */
 	PMC_REASON_NOT_STARTED, /* only in reports: it was never enabled */
+	PMC_REASON_ROW_LOST,    /* only in reports: it ended, and its row is not in the dump */
 };
 
 #define PMC_NO_SEQ UINT64_MAX
