@@ -179,7 +179,7 @@ AGENT_API void abort(void)
 	if (agent_where() == AGENT_HERE && agent_signal_forget(SIGABRT)) {
 		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
 		if (agent.first)
-			agent_report();
+			agent_report_apart();
 	}
 	REAL(abort)();
 	for (;;)

@@ -184,17 +184,32 @@ static void report_there(void *arg)
 	report();
 }
 
-void agent_report(void)
+/* The main thread's own stack is large; any other may be small, a signal stack above all. */
+static bool on_main_stack(void)
+{
+	stack_t now;
+
+	return syscall(SYS_gettid) == agent.pid && syscall(SYS_sigaltstack, NULL, &now) == 0 &&
+	       !(now.ss_flags & SS_ONSTACK);
+}
+
+void agent_report_apart(void)
 {
 	const size_t bytes = (size_t)256 << 10;
 	void *stack;
 
-	/* Reading everything back takes more stack than a signal handler or a small thread has; and
-	 * if the program's end is a wild pointer, what it hit may be ours. */
 	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		return;
 	if (agent_apart(report_there, NULL, stack, bytes) < 0)
 		report_there(NULL);
 	munmap(stack, bytes);
+}
+
+void agent_report(void)
+{
+	if (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack())
+		report();
+	else
+		agent_report_apart();
 }

@@ -54,7 +54,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	if (agent_where() == AGENT_HERE) {
 		agent_final(PMC_ENDED_SIGNAL, signo);
 		if (agent.first)
-			agent_report();
+			agent_report_apart();
 	}
 	/* Another thread may still be writing what it began: dying now would tear it. */
 	agent_final_wait();
