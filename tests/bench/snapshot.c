@@ -6,17 +6,17 @@
  * the same four events per thread, opened by this program, and then raises SIGUSR2. Prints the
  * medians in ns: bare reads, snapshot.
  */
+#include "tests/bench/timing.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static const uint64_t events[4] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
@@ -55,21 +55,6 @@ static int open_group(int tid)
 	return leader;
 }
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1000, rounds = argc > 2 ? atoi(argv[2]) : 21;
@@ -93,20 +78,17 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		leaders[i] = open_group(tids[i]);
 	for (int r = 0; r < rounds; r++) {
-		uint64_t data[3 + 2 * 4], start = now();
+		uint64_t data[3 + 2 * 4], start = now_ns();
 
 		for (int i = 0; i < n; i++)
 			if (read(leaders[i], data, sizeof(data)) != sizeof(data))
 				return 1;
-		bare[r] = now() - start;
-		start = now();
+		bare[r] = now_ns() - start;
+		start = now_ns();
 		raise(SIGUSR2);
-		snapshot[r] = now() - start;
+		snapshot[r] = now_ns() - start;
 	}
-	qsort(bare, (size_t)rounds, sizeof(*bare), ascending);
-	qsort(snapshot, (size_t)rounds, sizeof(*snapshot), ascending);
-	printf("%llu %llu\n", (unsigned long long)bare[rounds / 2],
-	       (unsigned long long)snapshot[rounds / 2]);
+	printf("%llu %llu\n", median_ns(bare, rounds), median_ns(snapshot, rounds));
 	fflush(stdout);
 	_exit(0);
 }
