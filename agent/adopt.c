@@ -102,11 +102,17 @@ static void consider(const char *task)
  * links more than it has tasks (fs/proc/base.c, proc_task_getattr). */
 static bool all_have_slots(void)
 {
+	uint32_t expected = atomic_load(&agent_registry.live);
 	struct stat st;
 
+	/* Tasks without a slot: our helper, and the thread that ends the process, whose row is
+	 * written already. */
+	if (agent_helper_tid())
+		expected++;
+	if (!agent_self && (uint32_t)syscall(SYS_gettid) != agent_helper_tid())
+		expected++;
 	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 &&
-	       st.st_nlink - 2 ==
-		       (nlink_t)atomic_load(&agent_registry.live) + (agent_helper_tid() != 0);
+	       st.st_nlink - 2 == (nlink_t)expected;
 }
 
 void agent_adopt(char *room, size_t bytes)
