@@ -95,18 +95,20 @@ enum { GROUP_KEY, GROUP_THREADS, GROUP_CPU_NS, GROUP_CPU, GROUP_FAULTS, GROUP_SW
 const char *const pmc_group_fields[] = { "key", "threads", "cpu_ns", "cpu", "faults", "switches" };
 const unsigned pmc_n_group_fields = sizeof(pmc_group_fields) / sizeof(pmc_group_fields[0]);
 
-static const struct {
-	const char *suffix;
-	enum pmc_part part;
-} thread_parts[] = { { "", PMC_PART_VALUE },
-		     { ".raw", PMC_PART_RAW },
-		     { ".enabled_ns", PMC_PART_ENABLED },
-		     { ".running_ns", PMC_PART_RUNNING },
-		     { ".state", PMC_PART_STATE } },
-  group_parts[] = { { "", PMC_PART_VALUE },	 { ".sum", PMC_PART_VALUE },
-		    { ".min", PMC_PART_MIN },	 { ".mean", PMC_PART_MEAN },
-		    { ".max", PMC_PART_MAX },	 { ".stddev", PMC_PART_STDDEV },
-		    { ".state", PMC_PART_STATE } };
+const struct pmc_part_name pmc_thread_parts[] = {
+	{ "", PMC_PART_VALUE },
+	{ ".raw", PMC_PART_RAW },
+	{ ".enabled_ns", PMC_PART_ENABLED },
+	{ ".running_ns", PMC_PART_RUNNING },
+	{ ".state", PMC_PART_STATE },
+};
+const unsigned pmc_n_thread_parts = sizeof(pmc_thread_parts) / sizeof(pmc_thread_parts[0]);
+
+const struct pmc_part_name pmc_group_parts[] = {
+	{ ".sum", PMC_PART_VALUE }, { ".min", PMC_PART_MIN },	    { ".mean", PMC_PART_MEAN },
+	{ ".max", PMC_PART_MAX },   { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
+};
+const unsigned pmc_n_group_parts = sizeof(pmc_group_parts) / sizeof(pmc_group_parts[0]);
 
 struct search {
 	const char *name;
@@ -162,8 +164,8 @@ int pmc_ref_find(struct pmc_view *view, bool groups, const char *name, size_t le
 	struct search search = { .name = name, .len = len };
 	const char *const *fields = groups ? pmc_group_fields : pmc_thread_fields;
 	unsigned n_fields = groups ? pmc_n_group_fields : pmc_n_thread_fields;
-	unsigned n_parts = groups ? sizeof(group_parts) / sizeof(group_parts[0]) :
-				    sizeof(thread_parts) / sizeof(thread_parts[0]);
+	const struct pmc_part_name *parts = groups ? pmc_group_parts : pmc_thread_parts;
+	unsigned n_parts = groups ? pmc_n_group_parts : pmc_n_thread_parts;
 
 	search.distance = pmc_distance_limit(len) + 1;
 	*ref = (struct pmc_ref){ .kind = groups ? PMC_REF_GROUP : PMC_REF_FIELD };
@@ -171,11 +173,15 @@ int pmc_ref_find(struct pmc_view *view, bool groups, const char *name, size_t le
 		if (tried(&search, fields[ref->index], ""))
 			return 0;
 	ref->kind = PMC_REF_EVENT;
+	/* Of a group too the bare name is the value: its sum. */
+	for (ref->index = 0; ref->index < view->events.set.count; ref->index++)
+		if (tried(&search, view->events.columns[ref->index]->label, ""))
+			return 0;
 	for (unsigned part = 0; part < n_parts; part++) {
-		ref->part = groups ? group_parts[part].part : thread_parts[part].part;
+		ref->part = parts[part].part;
 		for (ref->index = 0; ref->index < view->events.set.count; ref->index++)
 			if (tried(&search, view->events.columns[ref->index]->label,
-				  groups ? group_parts[part].suffix : thread_parts[part].suffix))
+				  parts[part].suffix))
 				return 0;
 	}
 	*ref = (struct pmc_ref){ .kind = PMC_REF_METRIC };

@@ -5,20 +5,6 @@
 
 #include <string.h>
 
-static const struct {
-	const char *suffix;
-	enum pmc_part part;
-} thread_parts[] = { { "", PMC_PART_VALUE },
-		     { ".raw", PMC_PART_RAW },
-		     { ".enabled_ns", PMC_PART_ENABLED },
-		     { ".running_ns", PMC_PART_RUNNING },
-		     { ".state", PMC_PART_STATE } },
-  group_parts[] = { { ".sum", PMC_PART_VALUE },	    { ".min", PMC_PART_MIN },
-		    { ".mean", PMC_PART_MEAN },	    { ".max", PMC_PART_MAX },
-		    { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE } };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 void pmc_view_csv_text(struct pmc_out *out, const char *text, size_t len)
 {
 	bool quote = memchr(text, ',', len) || memchr(text, '"', len) ||
@@ -84,6 +70,22 @@ static void metric_heads(struct pmc_view *view)
 	pmc_out_char(view->out, '\n');
 }
 
+static void event_cells(struct pmc_view *view, const struct pmc_fold_row *row,
+			const struct pmc_part_name *parts, unsigned n)
+{
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		for (unsigned p = 0; p < n; p++) {
+			struct pmc_ref ref = { .kind = PMC_REF_EVENT,
+					       .index = i,
+					       .part = parts[p].part };
+			struct pmc_cell cell = pmc_cell_row(view, &ref, row);
+
+			pmc_out_char(view->out, ',');
+			pmc_view_csv_cell(view->out, &cell);
+		}
+	}
+}
+
 static void metric_cells(struct pmc_view *view, const struct pmc_fold_row *row)
 {
 	struct pmc_cell cell;
@@ -116,9 +118,9 @@ static void csv_head(struct pmc_view *view)
 	if (view->options->timeline)
 		pmc_out_str(view->out, ",t_ns,dt_ns");
 	for (unsigned i = 0; i < view->events.set.count; i++)
-		for (unsigned p = 0; p < COUNT(thread_parts); p++)
+		for (unsigned p = 0; p < pmc_n_thread_parts; p++)
 			head_name(view->out, view->events.columns[i]->label,
-				  thread_parts[p].suffix);
+				  pmc_thread_parts[p].suffix);
 	metric_heads(view);
 }
 
@@ -143,28 +145,19 @@ static void csv_thread(struct pmc_view *view, const struct pmc_p_thread *thread,
 	if (step)
 		pmc_outf(view->out, ",%llu,%llu", (unsigned long long)step->t_ns,
 			 (unsigned long long)step->dt_ns);
-	for (unsigned i = 0; i < view->events.set.count; i++) {
-		for (unsigned p = 0; p < COUNT(thread_parts); p++) {
-			struct pmc_ref ref = { .kind = PMC_REF_EVENT,
-					       .index = i,
-					       .part = thread_parts[p].part };
-
-			cell = pmc_cell_row(view, &ref, row);
-			pmc_out_char(view->out, ',');
-			pmc_view_csv_cell(view->out, &cell);
-		}
-	}
+	event_cells(view, row, pmc_thread_parts, pmc_n_thread_parts);
 	metric_cells(view, row);
 }
 
 static void csv_groups_head(struct pmc_view *view)
 {
 	pmc_out_str(view->out, "key,threads");
-	for (unsigned p = 0; p < COUNT(group_parts) - 1; p++)
-		head_name(view->out, "cpu_ns", p ? group_parts[p].suffix : "");
+	for (unsigned p = 0; p < pmc_n_group_parts - 1; p++)
+		head_name(view->out, "cpu_ns", p ? pmc_group_parts[p].suffix : "");
 	for (unsigned i = 0; i < view->events.set.count; i++)
-		for (unsigned p = 0; p < COUNT(group_parts); p++)
-			head_name(view->out, view->events.columns[i]->label, group_parts[p].suffix);
+		for (unsigned p = 0; p < pmc_n_group_parts; p++)
+			head_name(view->out, view->events.columns[i]->label,
+				  pmc_group_parts[p].suffix);
 	metric_heads(view);
 }
 
@@ -174,22 +167,12 @@ static void csv_group(struct pmc_view *view, const struct pmc_fold_row *row)
 
 	pmc_view_csv_text(view->out, row->label, strlen(row->label));
 	pmc_outf(view->out, ",%llu", (unsigned long long)row->threads);
-	for (unsigned p = 0; p < COUNT(group_parts) - 1; p++) {
-		cell = pmc_cell_stat(&row->cpu, 1, group_parts[p].part, row->rows);
+	for (unsigned p = 0; p < pmc_n_group_parts - 1; p++) {
+		cell = pmc_cell_stat(&row->cpu, 1, pmc_group_parts[p].part, row->rows);
 		pmc_out_char(view->out, ',');
 		pmc_view_csv_cell(view->out, &cell);
 	}
-	for (unsigned i = 0; i < view->events.set.count; i++) {
-		for (unsigned p = 0; p < COUNT(group_parts); p++) {
-			struct pmc_ref ref = { .kind = PMC_REF_EVENT,
-					       .index = i,
-					       .part = group_parts[p].part };
-
-			cell = pmc_cell_row(view, &ref, row);
-			pmc_out_char(view->out, ',');
-			pmc_view_csv_cell(view->out, &cell);
-		}
-	}
+	event_cells(view, row, pmc_group_parts, pmc_n_group_parts);
 	metric_cells(view, row);
 }
 

@@ -48,6 +48,14 @@ enum pmc_part {
 	PMC_PART_STATE,
 };
 
+/* What CSV and --sort call the parts of an event: NAME and the suffix. */
+struct pmc_part_name {
+	const char *suffix;
+	enum pmc_part part;
+};
+extern const struct pmc_part_name pmc_thread_parts[], pmc_group_parts[];
+extern const unsigned pmc_n_thread_parts, pmc_n_group_parts;
+
 struct pmc_ref { /* a column by name */
 	enum { PMC_REF_FIELD, PMC_REF_GROUP, PMC_REF_EVENT, PMC_REF_METRIC } kind;
 	unsigned index;
