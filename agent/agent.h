@@ -10,6 +10,7 @@
  * fork.c      what became of us: forked child, vfork child, same process
  * fdspace.c   where our descriptors lie and how many we may have
  * file.c      the dump file: path, opening, appending
+ * backlog.c   frames that wait in memory for it
  * snapshot.c  everything that is known now, into the dump
  * adopt.c     threads whose start was not seen, from /proc/self/task
  * site.c      start routines to SITE frames
