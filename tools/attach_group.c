@@ -4,9 +4,7 @@
 #include "tools/attach.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,7 +45,7 @@ int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t 
 		*error = errno == EBADF ? PMC_REASON_RECYCLED : (uint32_t)errno;
 		return -1;
 	}
-	if (ioctl(ours, PERF_EVENT_IOC_ID, &now) != 0 || now != id) {
+	if (pmc_perf_ioctl(ours, PERF_EVENT_IOC_ID, &now) != 0 || now != id) {
 		close(ours);
 		*error = PMC_REASON_RECYCLED;
 		return -1;

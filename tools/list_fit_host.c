@@ -62,7 +62,7 @@ static int group_fits(const struct candidate *list, unsigned n, uint64_t events)
 	}
 	result = pmc_group_enable(fds[0]);
 	if (!result)
-		result = read(fds[0], words, sizeof(words)) > 0;
+		result = pmc_perf_read(fds[0], PMC_GROUP_FORMAT, open, words) == 0;
 out:
 	pmc_group_close(fds, open);
 	return result;

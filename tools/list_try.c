@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* What an open depends on; compared as bytes, so without holes. */
@@ -31,13 +30,7 @@ static int try_scope(const struct pmc_event *event, enum pmc_scope scope, int cp
 	int fd;
 
 	pmc_group_attr(&planned, PMC_GROUP_OWN, true, &attr);
-	if (cpu < 0) {
-		fd = pmc_group_probe(&attr, -1);
-	} else {
-		fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-	}
+	fd = pmc_perf_open(&attr, cpu < 0 ? 0 : -1, cpu, -1, 0);
 	if (fd < 0)
 		return fd;
 	close(fd);

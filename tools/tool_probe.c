@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* tool_probe.c - see tool_probe.h. */
 #include "tools/tool_probe.h"
+#include "agent/core/perf.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static int try_here(const struct perf_event_attr *attr)
 {
-	long fd = syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct pmc_attr copy = { .base = *attr };
+	int fd = pmc_perf_open(&copy, 0, -1, -1, 0);
 
 	if (fd < 0)
-		return -errno;
-	close((int)fd);
+		return fd;
+	close(fd);
 	return 0;
 }
 

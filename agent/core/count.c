@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* count.c - one count: whether there is a value, and which. */
+#include "agent/core/perf.h"
 #include "agent/core/profile.h"
+
+#include <errno.h>
 
 bool pmc_count_has_value(const struct pmc_count *count)
 {
 	return count->state == PMC_COUNTED || count->state == PMC_SCALED;
 }
 
+int pmc_scale(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value)
+{
+	unsigned __int128 product = (unsigned __int128)raw * enabled;
+
+	if (running == 0)
+		return -EAGAIN;
+	*value = raw;
+	if (running >= enabled)
+		return 0;
+	product = (product + running / 2) / running;
+	*value = product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
+	return product > UINT64_MAX ? -EOVERFLOW : 0;
+}
+
 uint64_t pmc_count_value(const struct pmc_count *count)
 {
-	unsigned __int128 product;
+	uint64_t value = count->raw;
 
-	if (count->state != PMC_SCALED || count->running_ns == 0)
-		return count->raw;
-	product = (unsigned __int128)count->raw * count->enabled_ns;
-	product = (product + count->running_ns / 2) / count->running_ns;
-	return product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
+	if (count->state == PMC_SCALED)
+		pmc_scale(count->raw, count->enabled_ns, count->running_ns, &value);
+	return value;
 }

@@ -8,15 +8,16 @@
 #ifndef PMC_CORE_GROUP_H
 #define PMC_CORE_GROUP_H
 
+#include "agent/core/perf.h"
 #include "agent/core/plan.h"
 
 #include <pmc/dump.h>
 
 enum pmc_group_kind {
-	PMC_GROUP_OWN,     /* inherit=0: the thread's row */
+	PMC_GROUP_OWN,	   /* inherit=0: the thread's row */
 	PMC_GROUP_THREADS, /* inherit=1, inherit_thread=1: all threads of the process */
 	PMC_GROUP_PLAIN,   /* inherit=1: threads and forked children; kernels before 5.13 */
-	PMC_GROUP_EXEC,    /* inherit=1, disabled, enable_on_exec: exec'd descendants */
+	PMC_GROUP_EXEC,	   /* inherit=1, disabled, enable_on_exec: exec'd descendants */
 };
 
 /* The attr of one event of a plan as this kind of group opens it. */
@@ -33,6 +34,10 @@ int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind 
 int pmc_group_enable(int leader);
 int pmc_group_disable(int leader);
 
+/* What every group reads. */
+#define PMC_GROUP_FORMAT                                                                           \
+	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |        \
+	 PERF_FORMAT_GROUP)
 /* Words that reading a group of n takes: what the kernel writes. */
 #define PMC_GROUP_WORDS(n) (3 + 2 * (n))
 

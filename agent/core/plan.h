@@ -11,8 +11,7 @@
 #include "agent/core/event.h"
 #include "agent/core/frame.h"
 #include "agent/core/out.h"
-
-#include <linux/perf_event.h>
+#include "agent/core/perf.h"
 
 struct pmc_planned {
 	struct pmc_event event;
@@ -31,12 +30,6 @@ struct pmc_plan {
 	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
 	bool hardware;          /* some opened event needs a PMU counter */
 	uint64_t hash;          /* of its EVENTSET frame; 0 if count is 0 */
-};
-
-/* perf_event_attr up to config3, which older headers lack (PERF_ATTR_SIZE_VER8). */
-struct pmc_attr {
-	struct perf_event_attr base;
-	uint64_t config3;
 };
 
 /* How to try an open on the calling thread, any CPU: a descriptor or -errno. */

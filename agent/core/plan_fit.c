@@ -3,8 +3,7 @@
 #include "agent/core/plan_fit.h"
 #include "agent/core/group.h"
 
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
+#include <errno.h>
 #include <unistd.h>
 
 bool pmc_fit_runs(int leader)
@@ -12,7 +11,7 @@ bool pmc_fit_runs(int leader)
 	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 
 	/* Not a failed read either: what cannot be read tells nothing against the group. */
-	return syscall(SYS_read, leader, words, sizeof(words)) != 0;
+	return pmc_perf_read(leader, PMC_GROUP_FORMAT, PMC_EVENTS_MAX, words) != -ENODATA;
 }
 
 bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
@@ -43,7 +42,7 @@ void pmc_fit_drop(struct pmc_fit *fit)
 	close(fit->fds[--fit->n]);
 	/* A pinned group that did not fit is in error until it is enabled again. */
 	if (fit->n > 0)
-		ioctl(fit->fds[0], PERF_EVENT_IOC_ENABLE, 0);
+		pmc_perf_ioctl(fit->fds[0], PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 void pmc_fit_end(struct pmc_fit *fit)
