@@ -2,8 +2,8 @@
 /*
  * event_source.h - what the sources of event names share: the parse under way, spans, refusals.
  *
- * Private to agent/core/event*.c. A source answers EVENT_FOUND, EVENT_NOT_MINE (try the next),
- * or -EINVAL after event_fail().
+ * Private to agent/core: event*.c, and linux/here.c for the files. A source answers EVENT_FOUND,
+ * EVENT_NOT_MINE (try the next), or -EINVAL after event_fail().
  */
 #ifndef PMC_CORE_EVENT_SOURCE_H
 #define PMC_CORE_EVENT_SOURCE_H
