@@ -59,7 +59,7 @@ struct pmc_advice {
 /* errno (the sign does not matter) to advice. tried, here: NULL if nothing is known. */
 void pmc_advise(int error, const struct pmc_tried *tried, const struct pmc_here *here,
 		struct pmc_advice *advice);
-/* The same as one line, "MEANS; TODO", cut to cap; returns buf. 320 bytes hold any. */
+/* The same as one line, the two joined by "; ", cut to cap; returns buf. 320 bytes hold any. */
 const char *pmc_advice_text(int error, const struct pmc_tried *tried, const struct pmc_here *here,
 			    char *buf, size_t cap);
 /* What it means where nothing else is known, such as in a dump of another machine. */
