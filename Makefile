@@ -40,13 +40,14 @@ AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 
 # ---- what is made of what ------------------------------------------------------------------
-CORE_SRC  := $(wildcard agent/core/*.c agent/core/linux/*.c)
+CORE_SRC  := $(wildcard agent/core/*.c agent/core/linux/*.c agent/core/api/*.c)
 AGENT_SRC := $(wildcard agent/*.c)
 TOOL_SRC  := $(wildcard tools/*.c)
 PLAN_SRC  := $(wildcard tests/planner/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
+FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 CORE_OBJ  := $(call obj,$(CORE_SRC))
@@ -57,6 +58,8 @@ TOOL_LIB  := $(filter-out $(O)/obj/tools/pmctl.o,$(TOOL_OBJ))
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 PROG_C    := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC))
 PROG_BIN  := $(PROG_C) $(O)/prog/cxx_threads $(O)/prog/rust_threads
+FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC))
+REPLAY_BIN := $(patsubst tests/fuzz/fuzz_%.c,$(O)/fuzz/replay_%,$(FUZZ_SRC))
 VM_BIN    := $(patsubst tests/vm/%.c,$(O)/vm/%,$(wildcard tests/vm/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
              $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
@@ -102,6 +105,20 @@ $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS) -ldl -pthread
+
+# Each fuzz target twice: with libFuzzer, and as a program that runs files through it once.
+FUZZ_OBJ = $(TOOL_LIB) $(O)/libpmc.a
+fuzz_link = $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(TOOL_LIBS) -lm -ldl -pthread \
+            $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
+$(O)/fuzz/fuzz_config $(O)/fuzz/replay_config: $(call obj,agent/job.c)
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_OBJ) $(O)/flags
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  FUZZ  $@")
+	$(Q)$(fuzz_link) -fsanitize=fuzzer
+$(O)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(FUZZ_OBJ) $(O)/flags
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  TEST  $@")
+	$(Q)$(fuzz_link)
 
 # Programs that get measured: as a user would build them, knowing nothing of us. A line
 # "prog-flags: ..." in the source adds to the command.
@@ -166,7 +183,8 @@ check-planner: ## the counter planner against brute force, with its numbers
 	$(MAKE) -j$(JOBS) $(O)/planner/planner
 	O=$(O) bash tests/planner.t
 
-units: $(UNIT_BIN) $(O)/planner/planner
+units: $(UNIT_BIN) $(REPLAY_BIN) $(O)/planner/planner
+fuzzers: $(FUZZ_BIN)
 guests: $(PROG_C) $(VM_BIN)
 progs: $(PROG_BIN)
 benches: $(BENCH_BIN)
@@ -186,6 +204,13 @@ asan: ## build and run the unit tests under AddressSanitizer and UBSan
 tsan: ## build and run the unit tests under ThreadSanitizer
 	$(MAKE) -j$(JOBS) O=$(O)-tsan CFLAGS='-O1 -g -fsanitize=thread' units
 	O=$(O)-tsan bash tests/check.sh unit
+
+# In seconds for each target, two at a time.
+FUZZ_SECONDS ?= 60
+fuzz: ## feed random input to what reads untrusted input (clang; FUZZ_SECONDS=60 for each)
+	sh tests/deps.sh fuzz
+	$(MAKE) -j$(JOBS) O=$(O)-fuzz CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' fuzzers
+	O=$(O)-fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) bash tests/fuzz/fuzz.sh
 
 INSTALL_MAN := $(wildcard docs/man/*.[1-9])
 install: all ## install under DESTDIR/PREFIX
@@ -211,4 +236,4 @@ clean: ## remove what was built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs benches bench soak asan tsan install uninstall clean help FORCE
+.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE
