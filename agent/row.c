@@ -13,7 +13,37 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-static void fill_accounting(struct pmc_thread_fixed *row, const struct slot *slot, bool own)
+/*
+ * A thread's CPU clock costs half as much as its counts do, and of many threads most sleep. Time
+ * enabled of a thread's own group stands still while the thread is not on a CPU (kernel/events/
+ * core.c, ctx_sched_out): where it says what it said when the clock was last read, so does the
+ * clock. Unless the groups were off in the meantime.
+ */
+static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
+{
+	uint32_t switched = atomic_load(&pmc_agent_control.switched);
+	bool known, mine = enabled_ns && atomic_load(&pmc_agent_control.counting) &&
+			   !atomic_exchange_explicit(&slot->seen_lock, 1, memory_order_acquire);
+
+	if (mine && slot->seen_enabled_ns == enabled_ns && slot->seen_switched == switched) {
+		*cpu_ns = slot->seen_cpu_ns;
+		known = true;
+	} else {
+		known = pmc_thread_cpu_ns((int)slot->tid, cpu_ns);
+		if (mine && known) {
+			slot->seen_enabled_ns = enabled_ns;
+			slot->seen_switched = switched;
+			slot->seen_cpu_ns = *cpu_ns;
+		}
+	}
+	if (mine)
+		atomic_store_explicit(&slot->seen_lock, 0, memory_order_release);
+	return known;
+}
+
+/* enabled_ns: raw, as the last group that could be read has it; 0: there is none. */
+static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
+			    uint64_t enabled_ns)
 {
 	/* What an earlier image of this process reported is not reported again. */
 	static const struct agent_reported nothing;
@@ -21,7 +51,7 @@ static void fill_accounting(struct pmc_thread_fixed *row, const struct slot *slo
 		(slot->flags & PMC_THREAD_MAIN) ? &agent.reported : &nothing;
 	struct pmc_usage usage;
 
-	if (!pmc_thread_cpu_ns(own ? 0 : (int)slot->tid, &row->cpu_ns))
+	if (!(own ? pmc_thread_cpu_ns(0, &row->cpu_ns) : cpu_clock(slot, enabled_ns, &row->cpu_ns)))
 		row->flags |= PMC_THREAD_NO_CPU;
 	row->cpu_ns = less(row->cpu_ns, before->thread_cpu_ns);
 	/* rusage speaks only of the calling thread. */
@@ -40,7 +70,8 @@ static void fill_accounting(struct pmc_thread_fixed *row, const struct slot *slo
 /* The reading of one group into the frame; the words behind the frames are scratch. base: time
  * enabled and running, then the values, that a reset left behind. */
 static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, unsigned n,
-			  const uint64_t *base_times, const uint64_t *base, uint32_t reason)
+			  const uint64_t *base_times, const uint64_t *base, uint32_t reason,
+			  uint64_t *enabled_ns)
 {
 	/* On a cache line of its own: the kernel's copy to a crooked address costs 0.1 µs more. */
 	uint64_t *words = (uint64_t *)(((uintptr_t)buf->data + buf->cap -
@@ -51,6 +82,7 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 	if (leader >= 0)
 		pmc_group_read(leader, id, n, &reading, words);
 	if (reading.n) {
+		*enabled_ns = reading.enabled_ns;
 		reading.enabled_ns = less(reading.enabled_ns, base_times[0]);
 		reading.running_ns = less(reading.running_ns, base_times[1]);
 	}
@@ -61,15 +93,20 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 	return reading.error;
 }
 
-void agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups, const uint16_t *first,
-			const int *fds, const uint64_t *ids, const uint64_t *base, uint32_t *reason)
+uint64_t agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups, const uint16_t *first,
+			    const int *fds, const uint64_t *ids, const uint64_t *base,
+			    uint32_t *reason)
 {
+	uint64_t enabled_ns = 0;
+
 	for (unsigned g = 0; g < groups; g++) {
-		uint32_t error = put_group(buf, fds[first[g]], ids[g], first[g + 1] - first[g],
-					   base + 2 * g, base + 2 * groups + first[g], *reason);
+		uint32_t error =
+			put_group(buf, fds[first[g]], ids[g], first[g + 1] - first[g], base + 2 * g,
+				  base + 2 * groups + first[g], *reason, &enabled_ns);
 
 		*reason = *reason ? *reason : error;
 	}
+	return enabled_ns;
 }
 
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
@@ -89,17 +126,18 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.reason = slot->reason,
 	};
 	struct pmc_thread_fixed *placed;
+	uint64_t enabled_ns;
 
 	/* The groups first, what follows is our own work; the rest is filled in behind them. */
 	placed =
 		pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &row, sizeof(row));
-	agent_groups_frame(buf, plan->groups, pmc_agent_control.first,
-			   slot_fds(&agent_registry, slot), slot_ids(slot),
-			   slot_base(&agent_registry, slot), &row.reason);
+	enabled_ns = agent_groups_frame(buf, plan->groups, pmc_agent_control.first,
+					slot_fds(&agent_registry, slot), slot_ids(slot),
+					slot_base(&agent_registry, slot), &row.reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (own && state != PMC_THREAD_LIVE)
 		registry_close_fds(&agent_registry, slot);
-	fill_accounting(&row, slot, own);
+	fill_accounting(&row, slot, own, enabled_ns);
 	row.time_ns = pmc_now_ns();
 	row.end_ns = state == PMC_THREAD_LIVE ? 0 : row.time_ns;
 	memcpy(row.name, slot->name, sizeof(row.name));

@@ -162,9 +162,11 @@ static void switch_total(const struct switching *s)
 static int turn_switch(struct switching *s)
 {
 	struct attach *target = s->target;
-	uint32_t counting = s->action == START;
+	uint32_t counting = s->action == START, switched = target->control.switched + 1;
 
-	if (attach_write(target->pid, target->address + offsetof(struct pmc_control, counting),
+	if (attach_write(target->pid, target->address + offsetof(struct pmc_control, switched),
+			 &switched, sizeof(switched)) != 0 ||
+	    attach_write(target->pid, target->address + offsetof(struct pmc_control, counting),
 			 &counting, sizeof(counting)) != 0)
 		return attach_gone(target->pid);
 	return 0;

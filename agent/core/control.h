@@ -65,6 +65,8 @@ struct pmc_control {
 	/* What the image before an exec reported of this process: not to be reported again. */
 	uint64_t carried_thread_ns; /* of the main thread */
 	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
+	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
+	uint32_t reserved3;
 };
 
 #endif

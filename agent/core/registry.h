@@ -43,6 +43,11 @@ struct slot {
 	} start;
 	void *arg;
 	char name[16];
+	/* What the last snapshot of a sleeping thread saw; see row.c. Taken by whoever gets the lock at
+	 * once. */
+	_Atomic uint32_t seen_lock;
+	uint32_t seen_switched;
+	uint64_t seen_enabled_ns, seen_cpu_ns;
 	/* Ids of the groups' leaders; what to subtract (see slot_base); the descriptors as int. */
 	uint64_t data[];
 };
