@@ -1,19 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # agreement.t - task-clock and page faults per thread as `perf record -s` has them, totals as
-# `perf stat` has them, on a program whose threads have known counts.
+# `perf stat` has them, on a program whose threads have known counts. Both count one and the same
+# execution: on a machine that others use too, two executions differ by more than the tools do.
 . "$(dirname "$0")/lib.sh"
 threads=5
 
-PMC_EVENTS=task-clock,page-faults report "$PROG/faults" $threads
-is "$status" 0 "the program ends well"
+# under TOOL...: a report of the program, run by the tool.
+under() {
+	rm -f "$T/report.json"
+	run "$@" -- env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \
+		PMC_REPORT="json=$T/report.json" "$PROG/faults" $threads
+	is "$status" 0 "the program ends well under ${*:1:2}"
+	check_report "$@"
+}
 row() {
 	jq -r --arg n "fault-$1" --arg e "$2" \
 		'.threads[] | select(.name == $n) | .events[] | select(.name == $e) | .value' \
 		"$T/report.json"
 }
 
-run perf record -q -s -e task-clock,page-faults -o "$T/perf.data" -- "$PROG/faults" $threads
+under perf record -q -s -e task-clock,page-faults -o "$T/perf.data"
 # perf's table leaves a row out now and then, and the main thread's is not to be relied upon:
 # a row is known by its number of faults, 1,000 + 500 i.
 perf report -T -i "$T/perf.data" --stdio 2>/dev/null |
@@ -35,14 +42,15 @@ for i in $(seq $threads); do
 		"$T/report.json")" true "fault-$i: OS accounting and the event agree"
 done
 
-perf stat -x, -e task-clock,page-faults -o "$T/stat" -- "$PROG/faults" $threads >/dev/null
+under perf stat -x, -e task-clock,page-faults -o "$T/stat"
 total() {
 	jq --arg e "$1" '[.threads[].events[] | select(.name == $e) | .value] | add' "$T/report.json"
 }
 stat_clock=$(awk -F, '$3 ~ /task-clock/ { printf "%.0f", $1 * 1e6 }' "$T/stat")
 stat_faults=$(awk -F, '$3 ~ /page-faults/ { print $1 }' "$T/stat")
 within "$(total task-clock)" "$stat_clock" 2 "task-clock in all as perf stat" || diag_file "$T/stat" stat
-within "$(total page-faults)" "$stat_faults" 2 "page-faults in all as perf stat" ||
+# env, the loader and what precedes the agent are in perf's number only.
+between "$((stat_faults - $(total page-faults)))" 0 600 "page-faults in all as perf stat" ||
 	diag_file "$T/stat" stat
 
 done_testing
