@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deps.sh build|demo|check|bench|vm [ARCH] - installs what is missing, and only that.
+# deps.sh build|demo|check|bench|vm|fuzz [ARCH] - installs what is missing, and only that.
 #
 # Debian's names. With nothing missing it is a few look-ups. Without root it names the packages
 # and fails. A program that is on the PATH and runs counts as there, whoever installed it.
@@ -112,16 +112,26 @@ vm() {
 	[ -n "$cross" ] || cross=arm64
 }
 
+# libFuzzer comes with clang's run-time library, a package of clang's version.
+fuzz() {
+	build
+	program clang clang
+	command -v clang >/dev/null 2>&1 || return
+	runtime=$(clang --print-runtime-dir 2>/dev/null)
+	ls "$runtime"/libclang_rt.fuzzer*.a >/dev/null 2>&1 ||
+		need "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+}
+
 foreign=
 case $stage in
-build | demo | vm) $stage ;;
+build | demo | vm | fuzz) $stage ;;
 check)
 	check
 	vm
 	;;
 bench) check ;;
 *)
-	echo "usage: deps.sh build|demo|check|bench|vm [arm64]" >&2
+	echo "usage: deps.sh build|demo|check|bench|vm|fuzz [arm64]" >&2
 	exit 2
 	;;
 esac

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static int no_dots(const struct dirent *entry)
 
 int list_pmu_cpu(struct list *list, const char *pmu)
 {
+	unsigned long cpu;
 	char text[256];
 
 	if (!*pmu)
@@ -48,7 +50,8 @@ int list_pmu_cpu(struct list *list, const char *pmu)
 	if (!slurp(list_text(list, "%s/%s/cpumask", list->roots.sysfs, pmu), text, sizeof(text)) ||
 	    text[0] < '0' || text[0] > '9')
 		return -1;
-	return atoi(text);
+	cpu = strtoul(text, NULL, 10);
+	return cpu <= INT_MAX ? (int)cpu : -1;
 }
 
 static void add_event(struct list *list, const char *pmu, const char *event, int cpu)

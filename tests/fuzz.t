@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# fuzz.t - every input in tests/fuzz/corpus goes through its fuzz target once: what `make fuzz` found
+# stays mended.
+NOTHING_BUILT=1 # no agent, no pmctl
+. "$(dirname "$0")/e2e/lib.sh"
+export TMPDIR=$T
+
+for source in "$ROOT"/tests/fuzz/fuzz_*.c; do
+	name=${source##*/fuzz_}
+	name=${name%.c}
+	inputs=("$ROOT/tests/fuzz/corpus/$name"/*)
+	if [ ! -e "${inputs[0]}" ]; then
+		fail "$name: there are seeds"
+		continue
+	fi
+	run "$O/fuzz/replay_$name" "${inputs[@]}"
+	is "$status" 0 "$name: ${#inputs[@]} inputs" || {
+		diag "the last of these: $(tail -n 1 "$T/out")"
+		tail -n 20 "$T/err" >"$T/last"
+		diag_file "$T/last" stderr
+	}
+done
+is "$(du -sb "$ROOT/tests/fuzz/corpus" | awk '{ print $1 < 1048576 ? "below" : $1 }')" below \
+	"the corpus is below 1 MiB"
+
+done_testing

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# fuzz.sh [NAME...] - runs the fuzz targets for FUZZ_SECONDS each, two at a time, or keeps what they
+# found.
+#
+# Each starts from tests/fuzz/corpus/NAME and from what earlier runs left in $O/corpus/NAME, where
+# its own finds go. An input that crashes a target is kept in $O/crashes/NAME; the exit status is
+# then 1. FUZZ_KEEP=1 runs nothing but adds to tests/fuzz/corpus what reaches new code, as few and as
+# small inputs as do.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+case ${O:=build-fuzz} in /*) ;; *) O=$PWD/$O ;; esac
+seconds=${FUZZ_SECONDS:-60}
+corpus=$PWD/tests/fuzz/corpus
+tmp=$(mktemp -d)
+export TMPDIR=$tmp
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM
+# Leaks count too: an arena that is not given back would grow in pmctl. allocator_may_return_null:
+# a refused allocation is an ordinary error here, not a finding.
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:${ASAN_OPTIONS:-}
+export UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}
+
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+	for f in "$O"/fuzz/fuzz_*; do
+		case $f in *.d | *'*') ;; *) names+=("${f##*/fuzz_}") ;; esac
+	done
+fi
+if [ ${#names[@]} -eq 0 ]; then
+	echo "fuzz: no targets in $O/fuzz" >&2
+	exit 1
+fi
+
+# one NAME: what it says stays in $tmp/NAME.log, its exit status in $tmp/NAME.rc.
+one() {
+	local options=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -close_fd_mask=3
+		-print_final_stats=1 -artifact_prefix="$O/crashes/$1/")
+	mkdir -p "$O/corpus/$1" "$O/crashes/$1" "$corpus/$1"
+	[ ! -e "tests/fuzz/$1.dict" ] || options+=(-dict="$PWD/tests/fuzz/$1.dict")
+	touch "$tmp/$1.start"
+	"$O/fuzz/fuzz_$1" "${options[@]}" "$O/corpus/$1" "$corpus/$1" >"$tmp/$1.log" 2>&1
+	echo $? >"$tmp/$1.rc"
+}
+
+# Inputs with a name of their own stay: seeds written by hand, past findings.
+keep() {
+	local new=$tmp/$1.new
+	mkdir -p "$O/corpus/$1" "$corpus/$1" "$new"
+	find "$corpus/$1" -type f | grep -vE '/[0-9a-f]{40}$' | xargs -rd '\n' cp -t "$new"
+	"$O/fuzz/fuzz_$1" -set_cover_merge=1 -use_counters=0 -close_fd_mask=3 "$new" "$corpus/$1" "$O/corpus/$1" \
+		>"$tmp/$1.log" 2>&1 || {
+		tail -n 20 "$tmp/$1.log"
+		return 1
+	}
+	rm -r "${corpus:?}/$1"
+	cp -r "$new" "$corpus/$1"
+	echo "$1: $(find "$corpus/$1" -type f | wc -l) inputs, $(du -sb "$corpus/$1" | cut -f1) bytes"
+}
+
+if [ -n "${FUZZ_KEEP:-}" ]; then
+	for name in "${names[@]}"; do
+		keep "$name" || exit 1
+	done
+	exit 0
+fi
+
+echo "fuzz: ${#names[@]} targets, $seconds s each: ${names[*]}"
+for name in "${names[@]}"; do
+	while [ "$(jobs -rp | wc -l)" -ge "${FUZZ_JOBS:-2}" ]; do
+		wait -n
+	done
+	one "$name" &
+done
+wait
+
+failed=0
+for name in "${names[@]}"; do
+	if [ "$(cat "$tmp/$name.rc")" -eq 0 ]; then
+		awk -v name="$name" '/stat::number_of_executed_units/ { runs = $2 }
+			/stat::new_units_added/ { new = $2 } / cov: / { cov = $0; sub(/.* cov: /, "", cov) }
+			END { split(cov, c, " ")
+			      printf "%-8s %10d inputs, %6d points reached, %5d new, no finding\n", name, runs, c[1], new }' \
+			"$tmp/$name.log"
+		continue
+	fi
+	failed=1
+	echo "$name: A FINDING"
+	# The report without the run's progress, and of its stack what is ours.
+	grep -vE '^#[0-9]+[[:space:]]|NEW_FUNC|^INFO:|^stat::|^0x|^Base64|/usr/|sysdeps|fuzzer::' \
+		"$tmp/$name.log" | cut -c1-200 | head -n 40
+	find "$O/crashes/$name" -type f -newer "$tmp/$name.start" |
+		sed "s|^|again: $O/fuzz/fuzz_$name |"
+done
+exit $failed

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_dump.c - an arbitrary file as pmctl report and pmctl merge read it.
+ *
+ * The first two bytes choose the view. Unless the first one's highest bit is set, frames get the
+ * sizes and hashes a writer would have given them, or nothing but the scan would ever be reached;
+ * references to a frame by the hash that the input has for it are changed alike.
+ */
+#include "agent/core/profile.h"
+#include "agent/core/report.h"
+#include "tests/fuzz/fuzz.h"
+#include "tools/merge.h"
+#include "tools/symbols.h"
+
+#include <fcntl.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define FRAMES_MAX 256
+
+struct reference {
+	uint64_t was, is;
+};
+
+static int nowhere = -1;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	FUZZ_CHECK(nowhere >= 0);
+	return 0;
+}
+
+static bool is_frame(const uint8_t *at, size_t left, struct pmc_frame_head *head)
+{
+	static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
+					  PMC_FRAME_MAGIC_3 };
+
+	if (left < sizeof(*head) || memcmp(at, magic, sizeof(magic)))
+		return false;
+	memcpy(head, at, sizeof(*head));
+	return head->size >= sizeof(*head) && head->size <= left && head->size % 8 == 0;
+}
+
+static void refer(uint8_t *frame, const struct pmc_frame_head *head, const struct reference *known,
+		  unsigned n)
+{
+	for (size_t at = sizeof(*head); at + 8 <= head->size; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, frame + at, sizeof(word));
+		for (unsigned i = 0; word && i < n; i++)
+			if (known[i].was == word)
+				memcpy(frame + at, &known[i].is, sizeof(word));
+	}
+}
+
+/* Frames that others refer to come first: their hashes are known when the others are sealed. */
+static void seal(uint8_t *data, size_t size)
+{
+	struct reference known[FRAMES_MAX];
+	struct pmc_frame_head head;
+	unsigned n = 0;
+
+	for (int shared = 1; shared >= 0; shared--) {
+		for (size_t at = 0; at < size;) {
+			if (!is_frame(data + at, size - at, &head)) {
+				at++;
+				continue;
+			}
+			if (shared ==
+			    (head.type == PMC_FRAME_EVENTSET || head.type == PMC_FRAME_SITE)) {
+				uint64_t was = head.hash;
+
+				if (!shared)
+					refer(data + at, &head, known, n);
+				head.hash = XXH3_64bits(data + at + 16, head.size - 16);
+				memcpy(data + at, &head, sizeof(head));
+				if (shared && n < FRAMES_MAX)
+					known[n++] = (struct reference){ was, head.hash };
+			}
+			at += head.size;
+		}
+	}
+}
+
+/* As pmctl report does. */
+static void report(int fd, uint8_t choice, uint8_t more)
+{
+	static char room[64 << 10];
+	struct pmc_report_options options = {
+		.format = choice % 3,
+		.by = more % (PMC_BY_RANK + 1),
+		.top = (choice >> 2) % 4 - 1,
+		.summary = (choice & 16) != 0,
+		.wide = (choice & 32) != 0,
+		.timeline = (choice & 64) != 0,
+		.only_first = (more & 64) != 0,
+		.color = (more & 128) != 0,
+		.sort = (more & 16) ? "cpu" : NULL,
+	};
+	const struct pmc_profile_options read = { .timeline = options.timeline };
+	struct pmc_profile profile;
+	const char *problem = NULL;
+	struct pmc_out out;
+
+	if (options.timeline) {
+		options.by = PMC_BY_NONE;
+		options.top = -1;
+		options.sort = NULL;
+	}
+	FUZZ_CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	FUZZ_CHECK(pmc_profile_init(&profile, &read) == 0);
+	FUZZ_CHECK(pmc_profile_add_fd(&profile, fd) == 0);
+	FUZZ_CHECK(pmc_profile_finish(&profile) == 0);
+	symbols_resolve(&profile, "elsewhere");
+	pmc_out_to_fd(&out, nowhere, room, sizeof(room));
+	if (pmc_report(&profile, &options, &out, &problem))
+		FUZZ_CHECK(problem);
+	pmc_profile_free(&profile);
+}
+
+static int merge(int fd, const struct merge_options *options, struct merge_input *seen)
+{
+	int to = memfd_create("merged", MFD_CLOEXEC);
+	struct merge *merge;
+
+	FUZZ_CHECK(to >= 0 && lseek(fd, 0, SEEK_SET) == 0);
+	FUZZ_CHECK(merge_new(&merge, options) == 0);
+	FUZZ_CHECK(merge_add_fd(merge, fd, seen) == 0);
+	FUZZ_CHECK(merge_write(merge, to) == 0);
+	merge_free(merge);
+	return to;
+}
+
+static void check_same(int a, int b)
+{
+	off_t len = lseek(a, 0, SEEK_END);
+	char *x, *y;
+
+	FUZZ_CHECK(len >= 0 && lseek(b, 0, SEEK_END) == len);
+	x = malloc((size_t)len + 1);
+	y = malloc((size_t)len + 1);
+	FUZZ_CHECK(x && y);
+	FUZZ_CHECK(pread(a, x, (size_t)len, 0) == len && pread(b, y, (size_t)len, 0) == len);
+	FUZZ_CHECK(!memcmp(x, y, (size_t)len));
+	free(x);
+	free(y);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct merge_options options = { .budget_bytes = 0 };
+	struct merge_input seen;
+	uint8_t *copy;
+	int fd, once, twice;
+
+	if (size < 2)
+		return 0;
+	copy = malloc(size);
+	FUZZ_CHECK(copy);
+	memcpy(copy, data, size);
+	if (!(copy[0] & 128))
+		seal(copy + 2, size - 2);
+	fd = fuzz_file(copy + 2, size - 2);
+	free(copy);
+	report(fd, data[0], data[1]);
+	options.compact = (data[1] & 8) != 0;
+	once = merge(fd, &options, &seen);
+	FUZZ_CHECK(seen.bytes == size - 2);
+	/* What a merge wrote is whole, and its own merge. */
+	twice = merge(once, &options, &seen);
+	FUZZ_CHECK(seen.damaged == 0);
+	check_same(once, twice);
+	close(fd);
+	close(once);
+	close(twice);
+	return 0;
+}
