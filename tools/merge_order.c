@@ -26,6 +26,7 @@ static void key_of(const struct merge_frame *frame, struct key *key)
 	struct pmc_thread_fixed thread;
 	struct pmc_total_fixed total;
 	struct pmc_note_fixed note;
+	struct pmc_region_fixed region;
 	struct pmc_cursor cursor;
 
 	*key = (struct key){ .text = "" };
@@ -49,6 +50,13 @@ static void key_of(const struct merge_frame *frame, struct key *key)
 	case PMC_FRAME_NOTE:
 		pmc_frame_fixed(&in, &note, sizeof(note));
 		key->number = note.code;
+		pmc_cursor_init(&cursor, &in);
+		pmc_cursor_str(&cursor, &key->text, &key->len);
+		break;
+	case PMC_FRAME_REGION:
+		pmc_frame_fixed(&in, &region, sizeof(region));
+		key->number = region.seq;
+		key->time_ns = region.time_ns;
 		pmc_cursor_init(&cursor, &in);
 		pmc_cursor_str(&cursor, &key->text, &key->len);
 		break;

@@ -25,6 +25,7 @@ _Static_assert(sizeof(struct pmc_process_fixed) == 160, "fixed part as documente
 _Static_assert(sizeof(struct pmc_thread_fixed) == 128, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_total_fixed) == 24, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_note_fixed) == 16, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_region_fixed) == 104, "fixed part as documented");
 
 static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
 				  PMC_FRAME_MAGIC_3 };

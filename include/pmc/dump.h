@@ -49,6 +49,7 @@ enum pmc_frame_type {
 	PMC_FRAME_THREAD = 4,	/* a thread's row; the newest is the row, others the timeline */
 	PMC_FRAME_TOTAL = 5,	/* what an inherit group counted; the newest holds */
 	PMC_FRAME_NOTE = 6,	/* a line of the ledger */
+	PMC_FRAME_REGION = 7,	/* a marked region in one thread; the newest holds */
 };
 
 struct pmc_frame_head {	      /* offset */
@@ -106,9 +107,11 @@ struct pmc_event_def {
 	double scale;	   /* the PMU's .scale; 1.0 if none */
 	uint16_t position; /* place in the user's list, from 0 */
 	uint16_t flags;	   /* PMC_EVENT_* */
-	uint32_t error;	   /* errno of the refused open, else 0 */
+	uint32_t error;	   /* errno of the refused open or enum pmc_reason, else 0 */
 };
 #define PMC_EVENT_FELL_BACK 1 /* asked for all, counted user only */
+#define PMC_EVENT_MACHINE   2 /* for the whole machine: core_type is the CPU it was opened on, "0" */
+#define PMC_EVENT_SUM	    4 /* only in reports: of the same event on all types of cores */
 
 /* ---- PMC_FRAME_SITE ----------------------------------------------------------------------
  * Variable part: str module (path as loaded), str symbol (empty if unknown). */
@@ -195,6 +198,10 @@ enum pmc_reason {
 	PMC_REASON_SET_LOST,	/* only in reports: its EVENTSET frame is not in the dump */
 	PMC_REASON_NOT_STARTED, /* only in reports: it was never enabled */
 	PMC_REASON_ROW_LOST,    /* only in reports: it ended, and its row is not in the dump */
+	PMC_REASON_PINNED,	/* pinned, and the PMU had no counter for it all of the time */
+	PMC_REASON_BRACE,	/* its braced group needs more counters than run at once */
+	PMC_REASON_MACHINE,	/* counts for the whole machine: see the MACHINE total */
+	PMC_REASON_MACHINE_FULL, /* machine-wide on more CPUs than an event set has room for */
 };
 
 #define PMC_NO_SEQ UINT64_MAX
@@ -225,6 +232,7 @@ struct pmc_thread_fixed {
 enum pmc_total_kind {
 	PMC_TOTAL_THREADS = 1, /* the thread group: every thread of the first process */
 	PMC_TOTAL_EXEC = 2,    /* the exec group: exec'd descendants, from their exec on */
+	PMC_TOTAL_MACHINE = 3, /* whatever anyone did: events of PMUs that know no threads */
 };
 
 #define PMC_TOTAL_WITH_FORKS 1 /* kernel < 5.13: forked children are in the thread group */
@@ -245,6 +253,43 @@ struct pmc_note_fixed {
 	uint32_t code;	/* stable number of the kind of note */
 	uint32_t level; /* 0 information, 1 something could not be counted */
 	uint64_t count;
+};
+
+/* ---- PMC_FRAME_REGION --------------------------------------------------------------------
+ * What a thread did between pmc_region_begin(name) and pmc_region_end() (pmc/region.h). Keyed by
+ * identity, seq and name.
+ *
+ * Variable part: str name, then four times the readings of a thread (n_groups times
+ * { struct pmc_reading, n times uint64_t }), as sums over the region's entries:
+ *	inclusive	what was counted from begin to end; of a region that is entered again
+ *			while it is open, the outermost entry only
+ *	exclusive	less what was counted in the regions inside it
+ *	inside		what an empty region counts of its own begin and end
+ *	around		what an empty region adds to the region around it
+ * The last two are what marking costs, measured in the same process; nothing is subtracted in a
+ * dump. With them
+ *	the region's own count	inclusive - outermost * inside - nested * around
+ *	without inner regions	exclusive - calls * inside - direct * (around - inside) */
+#define PMC_REGION_CPU	      1 /* cpu_ns and self_cpu_ns are known */
+#define PMC_REGION_COST	      2 /* the cost of marking was measured */
+#define PMC_REGION_USER_READS 4 /* counters were read without a system call */
+
+struct pmc_region_fixed {
+	uint64_t seq;	    /* the thread's, as in its row */
+	uint64_t calls;	    /* entries that ended */
+	uint64_t outermost; /* of these, not inside an entry of the same region */
+	uint64_t nested;    /* regions that ended inside the outermost entries, at any depth */
+	uint64_t direct;    /* regions that ended directly inside an entry */
+	uint64_t open;	    /* entries that have not ended: nothing of them is in the sums */
+	uint64_t time_ns;   /* when this frame was made */
+	uint64_t eventset;  /* hash of the EVENTSET frame; 0: no events */
+	uint64_t cpu_ns;    /* inclusive CPU time, marking included */
+	uint64_t self_cpu_ns;	/* exclusive CPU time, marking included */
+	uint64_t inside_cpu_ns; /* what marking costs, as above */
+	uint64_t around_cpu_ns;
+	uint16_t n_groups;
+	uint16_t flags; /* PMC_REGION_* */
+	uint32_t reserved;
 };
 
 #ifdef __cplusplus

@@ -108,7 +108,7 @@ static inline void random_frame(struct dump *dump)
 
 	pmc_frame_buf_init(&buf, memory, sizeof(memory));
 	random_identity(identity);
-	switch (below(8)) {
+	switch (below(10)) {
 	case 0: {
 		struct pmc_process_fixed fixed = { .pid = below(3),
 						   .rank = -1,
@@ -140,6 +140,19 @@ static inline void random_frame(struct dump *dump)
 		pmc_frame_begin(&buf, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));
 		pmc_frame_str(&buf, "module", 6);
 		pmc_frame_str(&buf, "symbol", 6);
+		break;
+	}
+	case 4:
+	case 5: {
+		struct pmc_region_fixed fixed = { .seq = below(2),
+						  .calls = below(5),
+						  .time_ns = below(3),
+						  .n_groups = (uint16_t)below(3) };
+		const char *text = texts[below(4)];
+
+		pmc_frame_begin(&buf, PMC_FRAME_REGION, identity, snapshot, &fixed, sizeof(fixed));
+		pmc_frame_str(&buf, text, strlen(text));
+		random_readings(&buf, 4 * fixed.n_groups);
 		break;
 	}
 	default: {

@@ -5,6 +5,7 @@
  * The system calls themselves are in perf.c.
  */
 #include "agent/core/group.h"
+#include "agent/core/user_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,8 @@ void pmc_group_attr(const struct pmc_planned *planned, enum pmc_group_kind kind,
 	attr->config2 = event->config2;
 	attr->read_format = PMC_GROUP_FORMAT;
 	attr->disabled = leader;
+	/* What unseen work shows must not take a row's counter. */
+	attr->pinned = leader && event->pinned && kind == PMC_GROUP_OWN;
 	attr->exclude_user = event->exclude_user;
 	attr->exclude_kernel = event->exclude_kernel || planned->scope == PMC_SCOPE_USER;
 	attr->exclude_hv = attr->exclude_kernel;
@@ -64,10 +67,16 @@ int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind 
 		fds[i] = -1;
 	for (unsigned i = 0; i < n; i++) {
 		struct pmc_attr attr;
+		bool asked;
 		int fd;
 
 		pmc_group_attr(&plan->events[first + i], kind, i == 0, &attr);
+		asked = kind == PMC_GROUP_OWN && pmc_user_request(&attr);
 		fd = pmc_perf_open(&attr, pid, cpu, i ? fds[0] : -1, 0);
+		if (fd < 0 && asked) {
+			pmc_user_unrequest(&attr);
+			fd = pmc_perf_open(&attr, pid, cpu, i ? fds[0] : -1, 0);
+		}
 		if (fd >= 0)
 			fd = move(fd, move_to);
 		if (fd < 0) {
@@ -107,7 +116,7 @@ void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *rea
 	if (error == -EIO || (!error && (words[0] != n || words[4] != id)))
 		reading->error = PMC_REASON_RECYCLED;
 	else if (error)
-		reading->error = error == -ENODATA ? PMC_REASON_NEVER_RAN : (uint32_t)-error;
+		reading->error = error == -ENODATA ? PMC_REASON_PINNED : (uint32_t)-error;
 	if (reading->error)
 		return;
 	reading->enabled_ns = words[1];

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* user_read.c - the seqlock loop over perf_event_mmap_page; see user_read.h. */
+#include "agent/core/user_read.h"
+#include "agent/core/linux/user_read_cpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel writes the page of a thread's own event on that thread's processor: what must not be
+ * reordered is the compiler's work alone. */
+#define barrier() __asm__ volatile("" : : : "memory")
+
+/* ---- what the pages may take ---------------------------------------------------------------*/
+
+/* A number in /proc/sys, else `none`. */
+static long sysctl(const char *path, long none)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long n, value = 0;
+	char text[24];
+
+	if (fd < 0)
+		return none;
+	n = syscall(SYS_read, fd, text, sizeof(text));
+	syscall(SYS_close, fd);
+	if (n <= 0 || text[0] < '0' || text[0] > '9')
+		return none;
+	for (long i = 0; i < n && text[i] >= '0' && text[i] <= '9' && value < 1 << 30; i++)
+		value = value * 10 + (text[i] - '0');
+	return value;
+}
+
+static size_t page_bytes(void)
+{
+	return getauxval(AT_PAGESZ);
+}
+
+/* Pages that may still be mapped, plus one; 0: not known yet. */
+static _Atomic long allowance;
+
+/* perf_mmap() in kernel/events/core.c: the limit is per user, for each processor online. */
+static long allowance_init(void)
+{
+	long kib = sysctl("/proc/sys/kernel/perf_event_mlock_kb", 516), cpus = 0, bytes,
+	     expected = 0;
+	unsigned long mask[128];
+
+	bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	for (long i = 0; i < bytes / (long)sizeof(*mask); i++)
+		cpus += __builtin_popcountl(mask[i]);
+	atomic_compare_exchange_strong(&allowance, &expected,
+				       1 + kib * 1024 / (long)page_bytes() * (cpus > 0 ? cpus : 1) /
+						       2);
+	return atomic_load(&allowance);
+}
+
+static bool take_page(void)
+{
+	long left = atomic_load_explicit(&allowance, memory_order_relaxed);
+
+	if (left == 0)
+		left = allowance_init();
+	do {
+		if (left <= 1)
+			return false;
+	} while (!atomic_compare_exchange_weak(&allowance, &left, left - 1));
+	return true;
+}
+
+int pmc_user_map(int fd, pmc_user_page **page)
+{
+	void *map;
+	int error;
+
+	*page = NULL;
+	if (!take_page())
+		return -EPERM;
+	map = mmap(NULL, page_bytes(), PROT_READ, MAP_SHARED, fd, 0);
+	if (map != MAP_FAILED) {
+		*page = map;
+		return 0;
+	}
+	error = -errno;
+	atomic_fetch_add(&allowance, 1);
+	return error;
+}
+
+void pmc_user_unmap(pmc_user_page *page)
+{
+	if (!page)
+		return;
+	munmap((void *)(uintptr_t)page, page_bytes());
+	atomic_fetch_add(&allowance, 1);
+}
+
+void pmc_user_forked(void)
+{
+	atomic_store(&allowance, 0);
+}
+
+/* ---- asking for it -------------------------------------------------------------------------*/
+
+#if defined(__aarch64__)
+#define USER_ACCESS 2u /* config1 "rdpmc", /sys/bus/event_source/devices/armv8_.../format */
+
+bool pmc_user_request(struct pmc_attr *attr)
+{
+	static _Atomic int allowed; /* 1 + what the kernel said */
+	int known = atomic_load_explicit(&allowed, memory_order_relaxed);
+
+	/* config1 of other types is an address, or has another meaning. */
+	if (attr->base.type != PERF_TYPE_HARDWARE && attr->base.type != PERF_TYPE_RAW &&
+	    attr->base.type != PERF_TYPE_HW_CACHE)
+		return false;
+	if (!known) {
+		known = 1 + (sysctl("/proc/sys/kernel/perf_user_access", 0) > 0);
+		atomic_store_explicit(&allowed, known, memory_order_relaxed);
+	}
+	if (known < 2 || attr->base.config1 & USER_ACCESS)
+		return false;
+	attr->base.config1 |= USER_ACCESS;
+	return true;
+}
+
+void pmc_user_unrequest(struct pmc_attr *attr)
+{
+	attr->base.config1 &= ~(uint64_t)USER_ACCESS;
+}
+#else
+bool pmc_user_request(struct pmc_attr *attr)
+{
+	(void)attr; /* x86: a mapped page is all it takes */
+	return false;
+}
+
+void pmc_user_unrequest(struct pmc_attr *attr)
+{
+	(void)attr;
+}
+#endif
+
+/* ---- reading -------------------------------------------------------------------------------*/
+
+/* The count, if it is on a counter that user space may read: index, not cap_user_rdpmc alone, which
+ * arm64 sets whatever the permission. */
+static inline __attribute__((always_inline)) bool count_now(pmc_user_page *page, uint64_t *value)
+{
+	uint32_t index = page->index;
+	unsigned unused = 64u - page->pmc_width;
+	uint64_t counter;
+
+	if (index == 0 || unused > 63 || !page->cap_user_rdpmc || !cpu_counter(index - 1, &counter))
+		return false;
+	/* The counter is as wide as the hardware has it, and counts up from a negative number. */
+	*value = (uint64_t)page->offset + (uint64_t)((int64_t)(counter << unused) >> unused);
+	return true;
+}
+
+/* Time that passed since the kernel last wrote the page. */
+static inline __attribute__((always_inline)) uint64_t time_since(pmc_user_page *page)
+{
+	uint64_t cycles = cpu_clock(), rest;
+	unsigned shift = page->time_shift;
+	uint64_t mult = page->time_mult;
+
+	/* A counter of fewer than 64 bits wraps. */
+	if (page->cap_user_time_short)
+		cycles = page->time_cycles + ((cycles - page->time_cycles) & page->time_mask);
+	rest = cycles & (((uint64_t)1 << shift) - 1);
+	return page->time_offset + (cycles >> shift) * mult + (rest * mult >> shift);
+}
+
+static inline __attribute__((always_inline)) bool
+read_all(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
+{
+	uint64_t since;
+	uint32_t lock;
+
+	do {
+		lock = page->lock;
+		barrier();
+		if (!page->cap_user_time || !count_now(page, value))
+			return false;
+		since = time_since(page);
+		*enabled_ns = page->time_enabled + since;
+		*running_ns = page->time_running + since;
+		barrier();
+	} while (page->lock != lock);
+	return true;
+}
+
+bool pmc_user_read(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
+{
+	return read_all(page, value, enabled_ns, running_ns);
+}
+
+bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
+			 uint64_t *running_ns, uint64_t *values)
+{
+	if (!read_all(pages[0], &values[0], enabled_ns, running_ns))
+		return false;
+	for (unsigned i = 1; i < n; i++) {
+		pmc_user_page *page = pages[i];
+		uint32_t lock;
+
+		do {
+			lock = page->lock;
+			barrier();
+			if (!count_now(page, &values[i]))
+				return false;
+			barrier();
+		} while (page->lock != lock);
+	}
+	return true;
+}
