@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# headers.t - the public headers compile alone, in strict C11 and C++17, without a warning, with gcc
+# and clang; twice in one unit; all of them together.
+NOTHING_BUILT=1 # it reads headers only
+. "$(dirname "$0")/e2e/lib.sh"
+cd "${HEADERS_ROOT:-$ROOT/include}" || exit 1
+
+headers=(pmc/*.h)
+flags=(-I. -pedantic -Wall -Wextra -Wundef -Werror -fsyntax-only)
+
+# compile LANGUAGE COMPILER STANDARD HEADER...
+compile() {
+	local language=$1 compiler=$2 standard=$3 h
+	shift 3
+	for h; do
+		echo "#include <$h>"
+	done >"$T/unit.$language"
+	# ISO C wants a declaration in every unit; a header may be macros alone.
+	echo 'int declared;' >>"$T/unit.$language"
+	"$compiler" "-std=$standard" "${flags[@]}" "$T/unit.$language"
+}
+
+is "$(printf '%s\n' "${headers[@]}" | grep -c '^pmc/[a-z_]*\.h$')" "$(ls pmc | wc -l)" \
+	"there is nothing but headers, named in small letters"
+for h in "${headers[@]}"; do
+	ok "$h: C11, gcc" compile c gcc c11 "$h" "$h"
+	ok "$h: C11, clang" compile c clang c11 "$h" "$h"
+	ok "$h: C++17, g++" compile cc g++ c++17 "$h" "$h"
+	ok "$h: C++17, clang++" compile cc clang++ c++17 "$h" "$h"
+	bad=
+	grep -q '__cplusplus' "$h" || bad+="nothing for C++ "
+	grep -q '^#ifndef PMC_[A-Z_]*_H$' "$h" || bad+="no guard of the name PMC_..._H "
+	is "$bad" "" "$h: a guard, and C linkage in C++"
+done
+ok "all together, C11" compile c gcc c11 "${headers[@]}"
+ok "all together, C++17" compile cc clang++ c++17 "${headers[@]}"
+ok "all together, C2x" compile c gcc c2x "${headers[@]}"
+ok "all together, C++20" compile cc g++ c++20 "${headers[@]}"
+
+done_testing
