@@ -26,27 +26,74 @@ static const char *scope_note(const struct pmc_planned *p)
 					      "";
 }
 
+static const char *error_text(int error)
+{
+	if (!error)
+		return "";
+	return error >= PMC_REASON_ADOPTED ? pmc_reason_text((uint32_t)error) : strerror(error);
+}
+
+static unsigned count_machine(const struct pmc_plan *plan)
+{
+	unsigned n = 0;
+
+	for (unsigned i = plan->opened; i < plan->count; i++)
+		n += pmc_event_is_machine(&plan->events[i].event);
+	return n;
+}
+
+/* The name, and on hybrid CPUs the type of core. */
+static const char *label(const struct pmc_planned *p, char *buf, size_t cap)
+{
+	const char *type = p->event.core_type ? p->event.core_type : "";
+
+	snprintf(buf, cap, "%s%s%s", p->event.name, type[0] ? "@" : "", type);
+	return buf;
+}
+
 static void print_groups(const struct pmc_plan *plan)
 {
+	char buf[512];
+
 	for (unsigned g = 0; g < plan->groups; g++) {
 		unsigned counters = 0;
 
 		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
 			counters += pmc_event_needs_pmu(&plan->events[i].event);
-		printf("group %u: descriptors %u, PMU counters %u\n", g + 1,
-		       plan->first[g + 1] - plan->first[g], counters);
+		printf("group %u: descriptors %u, PMU counters %u%s\n", g + 1,
+		       plan->first[g + 1] - plan->first[g], counters,
+		       plan->events[plan->first[g]].event.pinned ? ", pinned" : "");
 		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
-			printf("  %s%s\n", plan->events[i].event.name,
+			printf("  %s%s\n", label(&plan->events[i], buf, sizeof(buf)),
 			       scope_note(&plan->events[i]));
 	}
-	if (plan->opened == plan->count)
+	if (plan->opened + count_machine(plan) == plan->count)
 		return;
 	puts("not counted here (pmctl doctor tells more):");
-	for (unsigned i = plan->opened; i < plan->count; i++)
-		printf("  %s: %s%s%s%s\n", plan->events[i].event.name,
+	for (unsigned i = plan->opened; i < plan->count; i++) {
+		if (pmc_event_is_machine(&plan->events[i].event))
+			continue;
+		printf("  %s: %s%s%s%s\n", label(&plan->events[i], buf, sizeof(buf)),
 		       pmc_state_name(plan->events[i].state), plan->events[i].error ? " (" : "",
-		       plan->events[i].error ? strerror(plan->events[i].error) : "",
-		       plan->events[i].error ? ")" : "");
+		       error_text(plan->events[i].error), plan->events[i].error ? ")" : "");
+	}
+}
+
+/* Each of its CPUs is one event. */
+static void print_machine(const struct pmc_plan *plan)
+{
+	bool first = true;
+
+	for (unsigned i = plan->opened; i < plan->count; i++) {
+		const struct pmc_event *event = &plan->events[i].event;
+
+		if (!pmc_event_is_machine(event))
+			continue;
+		if (first)
+			puts("for the whole machine, by the job's first process:");
+		first = false;
+		printf("  %s on CPU %s\n", event->name, event->cpus);
+	}
 }
 
 /* `auto` as the agent decides it. */
@@ -87,6 +134,7 @@ int run_print_plan(struct run *run)
 	if (tool_perf_killed())
 		puts("a seccomp filter kills on perf_event_open: only OS accounting is left");
 	print_groups(&plan);
+	print_machine(&plan);
 	printf("per thread: descriptors %u, groups %u; CPU time, faults and switches besides\n",
 	       plan.opened, plan.groups);
 	printf("inherit %s\n", inherit_mode(run->config.inherit, &plan));

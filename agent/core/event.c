@@ -14,7 +14,7 @@ static bool same_event(const struct pmc_event *a, const struct pmc_event *b)
 	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
 	       a->config2 == b->config2 && a->config3 == b->config3 &&
 	       a->exclude_user == b->exclude_user && a->exclude_kernel == b->exclude_kernel &&
-	       a->asked_scope == b->asked_scope;
+	       a->asked_scope == b->asked_scope && a->pinned == b->pinned;
 }
 
 static void list_remove(struct event_parse *parse, unsigned at)
@@ -88,6 +88,13 @@ static int unknown_event(struct event_parse *parse, struct event_span name, cons
 			  event_nearest_text(&nearest, hint, sizeof(hint)), why);
 }
 
+/* libpfm4's raw codes are of the one core that it took them from. */
+static void event_from_pfm(struct pmc_event *event)
+{
+	if (event->type == PERF_TYPE_RAW)
+		event->core_type = "";
+}
+
 /* Names that hold a ':': a tracepoint if tracefs has it, else libpfm4's. */
 static int resolve_colons(struct event_parse *parse, struct event_span item,
 			  struct pmc_event *event)
@@ -115,8 +122,10 @@ static int resolve_colons(struct event_parse *parse, struct event_span item,
 	rc = event_pfm(parse, pfm, event, &why);
 	if (rc < 0)
 		return rc;
-	if (rc == EVENT_FOUND)
+	if (rc == EVENT_FOUND) {
+		event_from_pfm(event);
 		return scope.len ? event_modify(parse, scope, item, event) : 0;
+	}
 	/* Only sys:name can have been meant as a tracepoint. */
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_str(&out, why);
@@ -165,38 +174,33 @@ static int resolve(struct event_parse *parse, struct event_span item, struct pmc
 	rc = event_pfm(parse, item, event, &why);
 	if (rc < 0)
 		return rc;
-	return rc == EVENT_FOUND ? 0 : unknown_event(parse, item, why);
+	if (rc != EVENT_FOUND)
+		return unknown_event(parse, item, why);
+	event_from_pfm(event);
+	return 0;
 }
 
-/* The name as asked for, with what a brace or a set added to its modifiers. */
-static const char *name_of(struct event_parse *parse, struct event_span item,
-			   const struct pmc_event *event, struct event_span added)
+/* One event, or on hybrid CPUs one for each type of core. */
+static int add_everywhere(struct event_parse *parse, struct pmc_event *event, const char *at)
 {
-	const char *own = event->name ? event->name : item.at;
-	size_t len = event->name ? strlen(own) : item.len, tail;
-	bool colon = true;
-	char *name;
+	const struct event_cores *cores;
+	int rc = 0;
 
-	for (tail = len; tail && (own[tail - 1] == 'u' || own[tail - 1] == 'k'); tail--)
-		;
-	/* Behind ':' or a PMU's '/' the letters are modifiers already. */
-	if (tail && (own[tail - 1] == ':' || own[tail - 1] == '/'))
-		colon = tail == len;
-	else
-		tail = len;
-	name = pmc_arena_alloc(parse->arena, len + added.len + 2);
-	if (!name)
-		return NULL;
-	memcpy(name, own, len);
-	for (size_t i = 0; i < added.len; i++) {
-		if (memchr(own + tail, added.at[i], len - tail))
-			continue;
-		if (colon)
-			name[strlen(name)] = ':';
-		colon = false;
-		name[strlen(name)] = added.at[i];
+	event->position = parse->position++;
+	if (!event_is_everywhere(event))
+		return list_add(parse, event, at);
+	cores = event_cores(parse);
+	if (!cores)
+		return -ENOMEM;
+	if (!cores->n)
+		return list_add(parse, event, at);
+	for (unsigned i = 0; i < cores->n && !rc; i++) {
+		struct pmc_event one = *event;
+
+		event_to_core(&one, &cores->list[i]);
+		rc = list_add(parse, &one, at);
 	}
-	return name;
+	return rc;
 }
 
 static int add_event(struct event_parse *parse, struct event_span item, int brace,
@@ -212,7 +216,12 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 		if (rc)
 			return rc;
 	}
-	event.name = name_of(parse, item, &event, modifiers);
+	rc = event_place(parse, &event);
+	if (!rc)
+		rc = event_check_machine(parse, item, &event);
+	if (rc)
+		return rc;
+	event.name = event_full_name(parse, item, &event, modifiers);
 	if (!event.name)
 		return -ENOMEM;
 	if (event.type == PERF_TYPE_SOFTWARE && !event.unit[0] &&
@@ -220,7 +229,7 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 		event.unit = "ns";
 	if (parse->set >= 0)
 		event.sets = 1u << parse->set;
-	return list_add(parse, &event, item.at);
+	return add_everywhere(parse, &event, item.at);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------*/
@@ -417,6 +426,20 @@ static int parse_list(struct event_parse *parse, struct event_span rest,
 	return rc;
 }
 
+/* Places in the list without gaps; what one item became on each type of core has one place. */
+static void number(struct pmc_events *events)
+{
+	unsigned next = 0, item = 0;
+
+	for (unsigned i = 0; i < events->count; i++) {
+		bool same = i > 0 && events->list[i].position == item;
+
+		item = events->list[i].position;
+		next += i > 0 && !same;
+		events->list[i].position = next;
+	}
+}
+
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
 		     struct pmc_events *events, struct pmc_parse_error *error)
 {
@@ -444,8 +467,7 @@ int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, stru
 		event_fail(&parse, PMC_PARSE_NO_MEMORY, text, "out of memory");
 	} else if (!rc) {
 		*error = (struct pmc_parse_error){ 0 };
-		for (unsigned i = 0; i < events->count; i++)
-			events->list[i].position = i;
+		number(events);
 	}
 	if (rc)
 		*events = (struct pmc_events){ 0 };

@@ -5,9 +5,12 @@
  * Grammar:  list  = item *( "," item )
  *           item  = "@" set [ ":" modifiers ] | event
  *                 | "{" event *( "," event ) "}" [ ":" modifiers ]
- *           event = name [ ":" modifiers ]          modifiers = u, k, uk or ku
+ *           event = name [ ":" modifiers ]          modifiers = u, k, D, each once
  * A comma inside pmu/.../ belongs to the event. Names are tried in the order: built-in table,
  * rNNN, pmu/field=value,.../, sys:name if tracefs has it, libpfm4 (loaded on demand).
+ *
+ * On hybrid CPUs an event that every core can count becomes one event for each type of core, side
+ * by side and with the same position.
  */
 #ifndef PMC_CORE_EVENT_H
 #define PMC_CORE_EVENT_H
@@ -25,13 +28,19 @@ struct pmc_event {
 	const char *name; /* as it was asked for, modifiers included */
 	const char *unit; /* "" if none; "ns" for clocks; from the PMU's .unit */
 	const char *pmu;  /* sysfs name of the PMU, "" for generic types */
+	/* On hybrid CPUs the PMU of the one type of core that counts it; else "" or NULL. */
+	const char *core_type;
+	/* The CPUs that stand for the whole machine, "0,18", if its PMU knows no threads; else ""
+	 * or NULL. */
+	const char *cpus;
 	uint32_t type;    /* perf_event_attr */
 	uint64_t config, config1, config2, config3;
 	double scale;
 	bool exclude_user, exclude_kernel;
 	bool asked_scope; /* :u or :k was given: never fall back to another scope */
+	bool pinned;      /* :D, as in perf: all of the time or not at all */
 	int brace;        /* number of its {...}, PMC_NO_BRACE outside */
-	unsigned position;
+	unsigned position; /* place in the user's list */
 	unsigned sets;    /* bit n: it is in the n-th row of sets.def and came (also) from there */
 };
 

@@ -14,6 +14,7 @@ enum { EVENT_NOT_MINE = 0, EVENT_FOUND = 1 };
 
 #define EVENT_PATH_MAX 512
 #define EVENT_NAME_MAX 96
+#define EVENT_CORES_MAX 8
 
 /* A piece of the user's text (or of a sysfs file); not NUL-terminated. */
 struct event_span {
@@ -33,6 +34,16 @@ struct event_pfm {
 	bool guest; /* the host had it loaded: its state is not ours to end */
 };
 
+/* The PMUs of the CPU's cores, by type number: one for each type of core. */
+struct event_cores {
+	bool known;
+	unsigned n; /* 0: all cores are alike */
+	struct event_core {
+		const char *name;
+		uint32_t type;
+	} list[EVENT_CORES_MAX];
+};
+
 struct event_parse {
 	const char *text; /* what offsets are counted from */
 	struct pmc_event_roots roots;
@@ -40,9 +51,11 @@ struct event_parse {
 	struct pmc_events *events;
 	struct pmc_parse_error *error;
 	int braces;		    /* numbers given out */
+	unsigned position;	    /* likewise */
 	int set;		    /* row of sets.def being expanded, -1 outside */
 	bool named[PMC_EVENTS_MAX]; /* asked for by itself, not only by a set */
 	struct event_pfm pfm;
+	struct event_cores cores;
 };
 
 /* ---- event_text.c ------------------------------------------------------------------------*/
@@ -59,10 +72,15 @@ bool event_has(struct event_span span, char c);
 /* Digits in base 10 or, with 0x, 16: false if anything else, or more than 64 bits. */
 bool event_number(struct event_span span, uint64_t *value);
 bool event_hex(struct event_span span, uint64_t *value);
-/* Applies "u", "k", "uk", "ku" to the event; `whole` is named in a refusal. 0 or -EINVAL. */
+/* The letters of modifiers. */
+#define EVENT_MODIFIERS "ukD"
+/* Applies some of them to the event; `whole` is named in a refusal. 0 or -EINVAL. */
 int event_modify(struct event_parse *parse, struct event_span modifiers, struct event_span whole,
 		 struct pmc_event *event);
-/* Whether the span is nothing but the letters u and k. */
+/* The name as asked for, with what a brace or a set added to its modifiers. NULL: no memory. */
+const char *event_full_name(struct event_parse *parse, struct event_span item,
+			    const struct pmc_event *event, struct event_span added);
+/* Whether the span is nothing but letters of modifiers. */
 bool event_is_modifiers(struct event_span span);
 
 /* ---- event_file.c ------------------------------------------------------------------------*/
@@ -75,6 +93,22 @@ int event_path_exists(const char *format, ...) __attribute__((format(printf, 1, 
 int event_dir(const char *path, void (*visit)(const char *name, void *arg), void *arg);
 /* May be one component of a path: [A-Za-z0-9_.-], no leading dot. */
 bool event_is_file_name(struct event_span span);
+
+/* ---- event_core.c ------------------------------------------------------------------------*/
+/* The types of cores there are, looked up once. NULL without memory. */
+const struct event_cores *event_cores(struct event_parse *parse);
+/* Whether each type of core can count it: a generic, cache or raw event of no PMU in particular. */
+bool event_is_everywhere(const struct pmc_event *event);
+/* The event as the n-th type of core counts it. */
+void event_to_core(struct pmc_event *event, const struct event_core *core);
+/* What sysfs says of the PMU of an event that names one: the type of core, or the CPUs that stand
+ * for the machine. 0 or -ENOMEM. */
+int event_place(struct event_parse *parse, struct pmc_event *event);
+
+/* What counts for the whole machine has neither a mode nor threads to be counted together in: 0 or
+ * -EINVAL. */
+int event_check_machine(struct event_parse *parse, struct event_span item,
+			const struct pmc_event *event);
 
 /* ---- the sources --------------------------------------------------------------------------*/
 bool event_builtin(struct event_span name, struct pmc_event *event);

@@ -122,7 +122,7 @@ bool event_number(struct event_span span, uint64_t *value)
 bool event_is_modifiers(struct event_span span)
 {
 	for (size_t i = 0; i < span.len; i++)
-		if (span.at[i] != 'u' && span.at[i] != 'k')
+		if (!strchr(EVENT_MODIFIERS, span.at[i]))
 			return false;
 	return span.len > 0;
 }
@@ -131,22 +131,25 @@ int event_modify(struct event_parse *parse, struct event_span modifiers, struct 
 		 struct pmc_event *event)
 {
 	struct event_shown item, bad;
-	bool user = false, kernel = false;
+	bool user = false, kernel = false, pinned = false;
 
 	event_show(&item, whole);
 	if (!modifiers.len)
 		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, modifiers.at,
-				  "no modifier follows the ':' of '%s'; u (user) and k (kernel) "
-				  "are accepted",
+				  "no modifier follows the ':' of '%s'; u (user), k (kernel) and "
+				  "D (pinned) are accepted",
 				  item.text);
 	for (size_t i = 0; i < modifiers.len; i++) {
 		struct event_span one = { modifiers.at + i, 1 };
-		bool *which = *one.at == 'u' ? &user : *one.at == 'k' ? &kernel : NULL;
+		bool *which = *one.at == 'u' ? &user :
+			      *one.at == 'k' ? &kernel :
+			      *one.at == 'D' ? &pinned :
+					       NULL;
 
 		if (!which)
 			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
-					  "modifier '%s' of '%s' is not accepted; u (user) and k "
-					  "(kernel) are",
+					  "modifier '%s' of '%s' is not accepted; u (user), k "
+					  "(kernel) and D (pinned) are",
 					  event_show(&bad, one), item.text);
 		if (*which)
 			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
@@ -155,6 +158,9 @@ int event_modify(struct event_parse *parse, struct event_span modifiers, struct 
 		*which = true;
 	}
 	/* Modifiers of a brace add to those of its members, as in perf. */
+	event->pinned |= pinned;
+	if (!user && !kernel)
+		return 0;
 	if (event->asked_scope) {
 		user |= !event->exclude_user;
 		kernel |= !event->exclude_kernel;
@@ -163,4 +169,34 @@ int event_modify(struct event_parse *parse, struct event_span modifiers, struct 
 	event->exclude_kernel = !kernel;
 	event->asked_scope = true;
 	return 0;
+}
+
+const char *event_full_name(struct event_parse *parse, struct event_span item,
+			    const struct pmc_event *event, struct event_span added)
+{
+	const char *own = event->name ? event->name : item.at;
+	size_t len = event->name ? strlen(own) : item.len, tail;
+	bool colon = true;
+	char *name;
+
+	for (tail = len; tail && strchr(EVENT_MODIFIERS, own[tail - 1]); tail--)
+		;
+	/* Behind ':' or a PMU's '/' the letters are modifiers already. */
+	if (tail && (own[tail - 1] == ':' || own[tail - 1] == '/'))
+		colon = tail == len;
+	else
+		tail = len;
+	name = pmc_arena_alloc(parse->arena, len + added.len + 2);
+	if (!name)
+		return NULL;
+	memcpy(name, own, len);
+	for (size_t i = 0; i < added.len; i++) {
+		if (memchr(own + tail, added.at[i], len - tail))
+			continue;
+		if (colon)
+			name[strlen(name)] = ':';
+		colon = false;
+		name[strlen(name)] = added.at[i];
+	}
+	return name;
 }

@@ -3,7 +3,9 @@
  * plan.c - asks the kernel which events open, and packs those into the fewest groups that run.
  *
  * First fit in the user's order. Where one group is not enough, events of a ratio are kept
- * together if that takes no more groups. A braced group is all or nothing.
+ * together if that takes no more groups. A braced group is all or nothing, and so is a pinned
+ * event, which is a group of its own unless braces say otherwise. Types of cores share no group.
+ * What counts for the machine is in no thread's plan; see pmc_plan_machine().
  */
 #include "agent/core/plan.h"
 #include "agent/core/group.h"
@@ -87,11 +89,20 @@ struct packing {
 /* WAITING: opens, and has no group yet. */
 enum { WAITING = PMC_NO_GROUP - 1 };
 
+/* Whether both may be in one group. */
+static bool are_company(const struct pmc_event *a, const struct pmc_event *b)
+{
+	if (a == b)
+		return true;
+	return a->brace == b->brace && (a->brace != PMC_NO_BRACE || !(a->pinned || b->pinned)) &&
+	       strcmp(a->core_type ? a->core_type : "", b->core_type ? b->core_type : "") == 0;
+}
+
 static unsigned partner_of(const struct packing *packing, unsigned i)
 {
 	for (unsigned k = 0; k < packing->count; k++)
 		if (k != i && packing->group[k] == WAITING &&
-		    packing->events[k].event.brace == packing->events[i].event.brace &&
+		    are_company(&packing->events[k].event, &packing->events[i].event) &&
 		    pmc_fit_ratio(&packing->events[i].event, &packing->events[k].event))
 			return k;
 	return i;
@@ -117,12 +128,14 @@ static void add(struct packing *packing, struct pmc_fit *fit, unsigned i, bool t
 /* One more group: the first waiting event, and those of the rest that run with it. */
 static void fill(struct packing *packing, unsigned first, bool together)
 {
-	int brace = packing->events[first].event.brace;
+	const struct pmc_event *company = &packing->events[first].event;
+	int brace = company->brace;
 	struct pmc_fit fit = { .probe = packing->probe };
 	bool whole = true;
 
 	for (unsigned i = first; i < packing->count; i++) {
-		if (packing->group[i] != WAITING || packing->events[i].event.brace != brace)
+		if (packing->group[i] != WAITING ||
+		    !are_company(&packing->events[i].event, company))
 			continue;
 		add(packing, &fit, i, together && brace == PMC_NO_BRACE);
 		whole = whole && packing->group[i] != WAITING;
@@ -136,11 +149,11 @@ static void fill(struct packing *packing, unsigned first, bool together)
 	for (unsigned i = first; i < packing->count; i++) {
 		struct pmc_planned *event = &packing->events[i];
 
-		if (packing->group[i] == PMC_NO_GROUP || event->event.brace != brace)
+		if (packing->group[i] == PMC_NO_GROUP || !are_company(&event->event, company))
 			continue;
 		packing->group[i] = PMC_NO_GROUP;
 		event->state = PMC_NOT_COUNTED;
-		event->error = EINVAL;
+		event->error = PMC_REASON_BRACE;
 	}
 }
 
@@ -173,6 +186,11 @@ bool pmc_event_needs_pmu(const struct pmc_event *event)
 	       event->type != PERF_TYPE_BREAKPOINT;
 }
 
+bool pmc_event_is_machine(const struct pmc_event *event)
+{
+	return event->cpus && event->cpus[0];
+}
+
 /* The common case at half the price: all events in one group, and nothing was refused. */
 static bool pack_at_once(struct packing *packing)
 {
@@ -183,7 +201,8 @@ static bool pack_at_once(struct packing *packing)
 		struct pmc_planned *event = &packing->events[i];
 
 		event->scope = (uint8_t)scope_of(&event->event);
-		all = event->event.brace == packing->events[0].event.brace &&
+		all = event->state == PMC_COUNTED &&
+		      are_company(&event->event, &packing->events[0].event) &&
 		      pmc_fit_add(&fit, event);
 		packing->group[i] = 0;
 	}
@@ -199,12 +218,26 @@ static void pack_with_care(struct packing *packing)
 	int alone[PMC_EVENTS_MAX];
 
 	for (unsigned i = 0; i < packing->count; i++)
-		alone[i] = try_alone(packing->probe, &packing->events[i]);
+		alone[i] = packing->events[i].state == PMC_COUNTED ?
+				   try_alone(packing->probe, &packing->events[i]) :
+				   -1;
 	pack_best(packing);
 	/* Open until now: software events are dear to open when no other is there. */
 	for (unsigned i = 0; i < packing->count; i++)
 		if (alone[i] >= 0)
 			close(alone[i]);
+}
+
+/* A group is pinned by its leader, whichever of its events was to be. */
+static void pin_leaders(const struct packing *packing)
+{
+	for (unsigned i = 0; i < packing->count; i++) {
+		if (packing->group[i] == PMC_NO_GROUP || !packing->events[i].event.pinned)
+			continue;
+		for (unsigned k = 0; k < packing->count; k++)
+			if (packing->group[k] == packing->group[i])
+				packing->events[k].event.pinned = true;
+	}
 }
 
 int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct pmc_arena *arena,
@@ -221,11 +254,17 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 	plan->events = pmc_arena_alloc(arena, sizeof(*tried) * (events->count + 1));
 	if (!tried || !plan->events)
 		return -ENOMEM;
-	for (unsigned i = 0; i < events->count; i++)
+	for (unsigned i = 0; i < events->count; i++) {
 		tried[i].event = events->list[i];
+		if (!pmc_event_is_machine(&tried[i].event))
+			continue;
+		tried[i].state = PMC_NOT_COUNTED;
+		tried[i].error = PMC_REASON_MACHINE;
+	}
 	packing.events = tried;
 	if (!pack_at_once(&packing))
 		pack_with_care(&packing);
+	pin_leaders(&packing);
 	for (unsigned i = 0; i < events->count; i++) {
 		tried[i].group = packing.group[i];
 		if (tried[i].group != PMC_NO_GROUP)

@@ -19,7 +19,7 @@ struct pmc_planned {
 	uint8_t scope;  /* enum pmc_scope, after any fallback */
 	uint8_t state;  /* PMC_COUNTED or why not */
 	uint16_t flags; /* PMC_EVENT_* */
-	int error;      /* errno of the refused open */
+	int error;      /* errno of the refused open, or enum pmc_reason */
 };
 
 struct pmc_plan {
@@ -43,6 +43,21 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 
 /* Whether every group runs twice beside itself: own groups and inherit groups need no sharing. */
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe);
+
+/* The plan with its larger groups in two, partners of a ratio side by side: for when another user
+ * of the PMU took so many counters that a group never runs. Braced and pinned groups stay. Count 0:
+ * there is nothing to split. 0 or -ENOMEM. */
+int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *split);
+/* Whether pmc_plan_split would take group g apart. Async-signal-safe. */
+bool pmc_plan_is_splittable(const struct pmc_plan *plan, unsigned g);
+
+/* Events that count for the whole machine: in no group of a thread's. */
+bool pmc_event_is_machine(const struct pmc_event *event);
+/* These events of the plan, each once for every CPU that stands for the machine: which, in
+ * cpus[]. They are in no group yet: whoever opens them says which are, and seals the plan. 0 or
+ * -ENOMEM. */
+int pmc_plan_machine(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *machine,
+		     int cpus[PMC_EVENTS_MAX]);
 
 /* The plan as text for PMC_JOB, and back. Decode returns 0, -EINVAL or -ENOMEM. */
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);

@@ -66,11 +66,13 @@ static enum input_id input_of(const struct pmc_event *event)
 #include "agent/core/metrics.def"
 	};
 
+	uint64_t config = event->config & UINT32_MAX; /* above it is the type of core */
+
 	/* Raw numbers mean something only together with their PMU, and those come in braces. */
 	if (event->type != PERF_TYPE_HARDWARE && event->type != PERF_TYPE_HW_CACHE)
 		return INPUT_NONE;
 	for (unsigned i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
-		if (inputs[i].type == event->type && inputs[i].config == event->config)
+		if (inputs[i].type == event->type && inputs[i].config == config)
 			return (enum input_id)i;
 	return INPUT_NONE;
 }

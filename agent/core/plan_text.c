@@ -13,6 +13,11 @@
 
 #define FRAME_ROOM (48 + 8 + PMC_EVENTS_MAX * (sizeof(struct pmc_event_def) + 3 * 8 + 512))
 
+static void put_string(struct pmc_frame_buf *buf, const char *text)
+{
+	pmc_frame_str(buf, text ? text : "", text ? strlen(text) : 0);
+}
+
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 {
 	struct pmc_eventset_fixed fixed = { .n_events = (uint16_t)plan->count,
@@ -39,7 +44,7 @@ uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 		pmc_frame_bytes(buf, &def, sizeof(def));
 		pmc_frame_str(buf, p->event.name, strlen(p->event.name));
 		pmc_frame_str(buf, p->event.unit, strlen(p->event.unit));
-		pmc_frame_str(buf, "", 0);
+		put_string(buf, p->event.core_type);
 	}
 	return pmc_frame_end(buf);
 }
@@ -62,7 +67,7 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 
 static void put_text(struct pmc_out *out, const char *text)
 {
-	for (; *text; text++) {
+	for (; text && *text; text++) {
 		unsigned char c = (unsigned char)*text;
 
 		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -75,7 +80,7 @@ static void put_text(struct pmc_out *out, const char *text)
 }
 
 /* Every number of an event that travels, in order. */
-enum { N_NUMBERS = 15 };
+enum { N_NUMBERS = 16 };
 
 static void numbers_of(const struct pmc_planned *p, uint64_t v[N_NUMBERS])
 {
@@ -98,6 +103,7 @@ static void numbers_of(const struct pmc_planned *p, uint64_t v[N_NUMBERS])
 		p->state,
 		p->flags,
 		(uint64_t)p->error,
+		p->event.pinned,
 	};
 
 	memcpy(v, all, sizeof(all));
@@ -120,6 +126,7 @@ static void numbers_to(struct pmc_planned *p, const uint64_t v[N_NUMBERS])
 	p->state = (uint8_t)v[12];
 	p->flags = (uint16_t)v[13];
 	p->error = (int)v[14];
+	p->event.pinned = v[15];
 }
 
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out)
@@ -131,6 +138,8 @@ void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out)
 			pmc_out_char(out, ';');
 		put_text(out, plan->events[i].event.name);
 		put_text(out, plan->events[i].event.unit);
+		put_text(out, plan->events[i].event.core_type);
+		put_text(out, plan->events[i].event.cpus);
 		numbers_of(&plan->events[i], v);
 		for (unsigned k = 0; k < N_NUMBERS; k++) {
 			if (k)
@@ -195,7 +204,9 @@ static bool get_event(struct text *t, struct pmc_arena *arena, struct pmc_planne
 	p->event.name = get_text(t, arena);
 	p->event.unit = p->event.name ? get_text(t, arena) : NULL;
 	p->event.pmu = "";
-	if (!p->event.unit)
+	p->event.core_type = p->event.unit ? get_text(t, arena) : NULL;
+	p->event.cpus = p->event.core_type ? get_text(t, arena) : NULL;
+	if (!p->event.cpus)
 		return false;
 	for (unsigned k = 0; k < N_NUMBERS; k++) {
 		if (k && (t->at >= t->end || *t->at++ != ','))

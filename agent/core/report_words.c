@@ -52,6 +52,14 @@ const char *pmc_reason_text(uint32_t reason)
 		return "counting was never started (PMC_START, PMC_DELAY, pmctl ctl)";
 	case PMC_REASON_ROW_LOST:
 		return "its row did not reach the dump";
+	case PMC_REASON_PINNED:
+		return "pinned, and the PMU had no counter for it all of the time";
+	case PMC_REASON_BRACE:
+		return "its braced group needs more counters than run at once";
+	case PMC_REASON_MACHINE:
+		return "it counts for the whole machine, not per thread";
+	case PMC_REASON_MACHINE_FULL:
+		return "it counts on more CPUs than there is room for";
 	case PMC_REASON_REGISTRY_FULL:
 		return "the agent's table of threads is full";
 	case EMFILE:

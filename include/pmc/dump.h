@@ -110,7 +110,7 @@ struct pmc_event_def {
 	uint32_t error;	   /* errno of the refused open or enum pmc_reason, else 0 */
 };
 #define PMC_EVENT_FELL_BACK 1 /* asked for all, counted user only */
-#define PMC_EVENT_MACHINE   2 /* for the whole machine: core_type is the CPU it was opened on, "0" */
+#define PMC_EVENT_MACHINE   2 /* for the whole machine: core_type is the CPU it is opened on */
 #define PMC_EVENT_SUM	    4 /* only in reports: of the same event on all types of cores */
 
 /* ---- PMC_FRAME_SITE ----------------------------------------------------------------------

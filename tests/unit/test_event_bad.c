@@ -86,26 +86,31 @@ static const struct bad {
 	  "raw event 'rfffffffffffffffff' has more than 64 bits" },
 
 	{ "cycles:", PMC_PARSE_BAD_MODIFIER, 7,
-	  "no modifier follows the ':' of 'cycles:'; u (user) and k (kernel) are accepted" },
+	  "no modifier follows the ':' of 'cycles:'; u (user), k (kernel) and D (pinned) are "
+	  "accepted" },
 	{ "cycles:p", PMC_PARSE_BAD_MODIFIER, 7,
-	  "modifier 'p' of 'cycles:p' is not accepted; u (user) and k (kernel) are" },
+	  "modifier 'p' of 'cycles:p' is not accepted; u (user), k (kernel) and D (pinned) are" },
 	{ "cs,cycles:uG", PMC_PARSE_BAD_MODIFIER, 11,
-	  "modifier 'G' of 'cycles:uG' is not accepted; u (user) and k (kernel) are" },
+	  "modifier 'G' of 'cycles:uG' is not accepted; u (user), k (kernel) and D (pinned) are" },
 	{ "r1c2:h", PMC_PARSE_BAD_MODIFIER, 5,
-	  "modifier 'h' of 'r1c2:h' is not accepted; u (user) and k (kernel) are" },
+	  "modifier 'h' of 'r1c2:h' is not accepted; u (user), k (kernel) and D (pinned) are" },
 	{ "cycles:uu", PMC_PARSE_BAD_MODIFIER, 8, "modifier 'u' of 'cycles:uu' is given twice" },
 	{ "cycles:u:k", PMC_PARSE_BAD_MODIFIER, 8,
-	  "modifier ':' of 'cycles:u:k' is not accepted; u (user) and k (kernel) are" },
+	  "modifier ':' of 'cycles:u:k' is not accepted; u (user), k (kernel) and D (pinned) are" },
 	{ "sched:sched_switch:p", PMC_PARSE_BAD_MODIFIER, 19,
-	  "modifier 'p' of 'sched:sched_switch:p' is not accepted; u (user) and k (kernel) are" },
+	  "modifier 'p' of 'sched:sched_switch:p' is not accepted; u (user), k (kernel) and D "
+	  "(pinned) are" },
 	{ "cpu/event=1/pp", PMC_PARSE_BAD_MODIFIER, 12,
-	  "modifier 'p' of 'cpu/event=1/pp' is not accepted; u (user) and k (kernel) are" },
+	  "modifier 'p' of 'cpu/event=1/pp' is not accepted; u (user), k (kernel) and D (pinned) "
+	  "are" },
 	{ "cpu/event=1/:", PMC_PARSE_BAD_MODIFIER, 13,
-	  "no modifier follows the ':' of 'cpu/event=1/:'; u (user) and k (kernel) are accepted" },
+	  "no modifier follows the ':' of 'cpu/event=1/:'; u (user), k (kernel) and D (pinned) are "
+	  "accepted" },
 	{ "{cycles,cs}:S", PMC_PARSE_BAD_MODIFIER, 12,
-	  "modifier 'S' of '{cycles,cs}:S' is not accepted; u (user) and k (kernel) are" },
+	  "modifier 'S' of '{cycles,cs}:S' is not accepted; u (user), k (kernel) and D (pinned) "
+	  "are" },
 	{ "@default:x", PMC_PARSE_BAD_MODIFIER, 9,
-	  "modifier 'x' of '@default:x' is not accepted; u (user) and k (kernel) are" },
+	  "modifier 'x' of '@default:x' is not accepted; u (user), k (kernel) and D (pinned) are" },
 
 	{ "cpu/event=1", PMC_PARSE_SYNTAX, 0, "'cpu/event=1' lacks its closing slash" },
 	{ "cpu/event=1,cycles", PMC_PARSE_SYNTAX, 0,

@@ -262,7 +262,7 @@ static void braces_are_never_taken_apart(void **state)
 	for (unsigned i = 1; i < 8; i++) {
 		assert_int_equal(plan.events[i].group, PMC_NO_GROUP);
 		assert_int_equal(plan.events[i].state, PMC_NOT_COUNTED);
-		assert_int_equal(plan.events[i].error, EINVAL);
+		assert_int_equal(plan.events[i].error, PMC_REASON_BRACE);
 	}
 	pmc_arena_free(&arena);
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* plan_split.c - a plan in smaller groups, for a PMU that somebody else took counters of. */
+#include "agent/core/plan.h"
+#include "agent/core/plan_fit.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool pmc_plan_is_splittable(const struct pmc_plan *plan, unsigned g)
+{
+	const struct pmc_planned *first = &plan->events[plan->first[g]];
+	unsigned n = plan->first[g + 1] - plan->first[g], counters = 0;
+
+	if (first->event.brace != PMC_NO_BRACE || first->event.pinned)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		counters += pmc_event_needs_pmu(&first[i].event);
+	return counters > 1;
+}
+
+/* The n events, each with the first that forms a ratio with it at its side. */
+static void pair_up(const struct pmc_planned *from, unsigned n, struct pmc_planned *to)
+{
+	bool placed[PMC_EVENTS_MAX] = { false };
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (placed[i])
+			continue;
+		placed[i] = true;
+		to[at++] = from[i];
+		for (unsigned k = i + 1; k < n; k++) {
+			if (placed[k] || !pmc_fit_ratio(&from[i].event, &from[k].event))
+				continue;
+			placed[k] = true;
+			to[at++] = from[k];
+			break;
+		}
+	}
+}
+
+/* The middle, unless that would part a pair. */
+static unsigned cut_of(const struct pmc_planned *events, unsigned n)
+{
+	unsigned cut = (n + 1) / 2;
+
+	if (cut + 1 < n && pmc_fit_ratio(&events[cut - 1].event, &events[cut].event))
+		cut++;
+	return cut;
+}
+
+int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *split)
+{
+	unsigned groups = 0;
+
+	*split = *plan;
+	split->events = pmc_arena_alloc(arena, sizeof(*split->events) * (plan->count + 1));
+	if (!split->events)
+		return -ENOMEM;
+	memcpy(split->events, plan->events, sizeof(*split->events) * plan->count);
+	for (unsigned g = 0; g < plan->groups; g++) {
+		unsigned first = plan->first[g], n = plan->first[g + 1] - first;
+
+		split->first[groups++] = first;
+		if (!pmc_plan_is_splittable(plan, g))
+			continue;
+		pair_up(&plan->events[first], n, &split->events[first]);
+		split->first[groups++] = first + cut_of(&split->events[first], n);
+	}
+	split->first[groups] = plan->opened;
+	if (groups == plan->groups)
+		split->count = split->opened = split->groups = 0;
+	else
+		split->groups = groups;
+	for (unsigned g = 0; g < split->groups; g++)
+		for (unsigned i = split->first[g]; i < split->first[g + 1]; i++)
+			split->events[i].group = (uint16_t)g;
+	return pmc_plan_seal(split, arena);
+}
