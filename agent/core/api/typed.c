@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* typed.c - opening a typed group: names looked up, permission found out; see pmc/group.h. */
+#include "agent/core/api/typed.h"
+#include "agent/core/group.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- names ---------------------------------------------------------------------------------*/
+
+static int parse_error(const struct pmc_parse_error *error)
+{
+	switch (error->code) {
+	case PMC_PARSE_UNKNOWN_EVENT:
+	case PMC_PARSE_UNKNOWN_PMU:
+	case PMC_PARSE_UNKNOWN_FIELD:
+		return -ENOENT;
+	case PMC_PARSE_NO_MEMORY:
+		return -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* One row is one event: not a list, a brace or a set. */
+static int parse_row(const char *text, struct pmc_arena *arena, struct pmc_event *event)
+{
+	struct pmc_parse_error error;
+	struct pmc_events events;
+
+	if (!text)
+		return -EINVAL;
+	if (pmc_events_parse(text, NULL, arena, &events, &error))
+		return parse_error(&error);
+	if (events.count != 1 || events.sets || events.list[0].brace != PMC_NO_BRACE)
+		return -EINVAL;
+	*event = events.list[0];
+	return 0;
+}
+
+/* All rows in one go: libpfm4, should a name need it, is loaded once. The names prove that each
+ * event is its row's. False: somebody has to look at them one by one. */
+static bool look_up_joined(const struct pmc_field *fields, unsigned n, struct pmc_arena *arena,
+			   struct pmc_planned *planned)
+{
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	size_t bytes = 1;
+	char *text;
+	struct pmc_out out;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += fields[i].event ? strlen(fields[i].event) + 1 : 0;
+	text = pmc_arena_alloc(arena, bytes);
+	if (!text)
+		return false;
+	pmc_out_to_mem(&out, text, bytes);
+	for (unsigned i = 0; i < n && fields[i].event; i++)
+		pmc_outf(&out, "%s%s", i ? "," : "", fields[i].event);
+	if (pmc_events_parse(text, NULL, arena, &events, &error) || events.count != n ||
+	    events.sets)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		if (events.list[i].brace != PMC_NO_BRACE || !fields[i].event ||
+		    strcmp(events.list[i].name, fields[i].event))
+			return false;
+		planned[i].event = events.list[i];
+	}
+	return true;
+}
+
+int typed_look_up(const struct pmc_field *fields, unsigned n, struct pmc_arena *arena,
+		  struct pmc_planned *planned, int32_t *failed)
+{
+	if (look_up_joined(fields, n, arena, planned))
+		return 0;
+	for (unsigned i = 0; i < n; i++) {
+		int error = parse_row(fields[i].event, arena, &planned[i].event);
+
+		if (error) {
+			*failed = (int32_t)i;
+			return error;
+		}
+	}
+	return 0;
+}
+
+/* ---- the group -----------------------------------------------------------------------------*/
+
+void typed_begin(struct pmc_typed *group, struct pmc_typed_event *events, unsigned n)
+{
+	*group = (struct pmc_typed){ .failed = -1, .scope = PMC_SCOPE_ALL };
+	for (unsigned i = 0; i < n && n <= PMC_EVENTS_MAX; i++)
+		events[i] = (struct pmc_typed_event){ .fd = -1 };
+}
+
+/* What the group as a whole can be said to count. */
+static enum pmc_scope scope_of(const struct pmc_attr *attr)
+{
+	return attr->base.exclude_kernel ? PMC_SCOPE_USER :
+	       attr->base.exclude_user	 ? PMC_SCOPE_KERNEL :
+					   PMC_SCOPE_ALL;
+}
+
+int typed_add(struct pmc_typed *group, struct pmc_typed_event *events, int fd,
+	      const struct pmc_attr *attr)
+{
+	unsigned i = group->n_open;
+	int error;
+
+	group->failed = (int32_t)i;
+	if (fd < 0)
+		return fd;
+	events[i].fd = fd;
+	group->n_open++;
+	error = pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &events[i].id);
+	if (error < 0)
+		return error;
+	if (i == 0)
+		group->scope = (uint8_t)scope_of(attr);
+	else if (group->scope != scope_of(attr))
+		group->scope = PMC_SCOPE_ALL;
+	group->failed = -1;
+	return 0;
+}
+
+int typed_open_planned(struct pmc_typed *group, struct pmc_typed_event *events,
+		       const struct pmc_planned *planned, unsigned n, int pid, int cpu)
+{
+	int error = 0;
+
+	typed_begin(group, events, n);
+	for (unsigned i = 0; i < n && !error; i++) {
+		struct pmc_attr attr;
+		int fd;
+
+		pmc_group_attr(&planned[i], PMC_GROUP_OWN, i == 0, &attr);
+		fd = pmc_perf_open(&attr, pid, cpu, i ? events[0].fd : -1, 0);
+		error = typed_add(group, events, fd, &attr);
+	}
+	if (error)
+		pmc_typed_close(group, events);
+	return error;
+}
+
+static bool fall_back(struct pmc_planned *planned, unsigned n)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (planned[i].event.asked_scope)
+			continue;
+		planned[i].scope = PMC_SCOPE_USER;
+		any = true;
+	}
+	return any;
+}
+
+int pmc_typed_open(struct pmc_typed *group, struct pmc_typed_event *events,
+		   const struct pmc_field *fields, unsigned n, pid_t pid, int cpu)
+{
+	struct pmc_planned planned[PMC_EVENTS_MAX] = { 0 };
+	struct pmc_arena arena = { 0 };
+	int kept = errno, error = -EINVAL;
+
+	typed_begin(group, events, n);
+	if (n == 0 || n > PMC_EVENTS_MAX)
+		return error;
+	error = typed_look_up(fields, n, &arena, planned, &group->failed);
+	if (!error)
+		error = typed_open_planned(group, events, planned, n, pid, cpu);
+	/* All of them or none: a ratio of events of two scopes means nothing. */
+	if ((error == -EACCES || error == -EPERM) && fall_back(planned, n)) {
+		int refused = error;
+		int32_t failed = group->failed;
+
+		error = typed_open_planned(group, events, planned, n, pid, cpu);
+		if (error == refused)
+			group->failed = failed;
+	}
+	pmc_arena_free(&arena);
+	errno = kept;
+	return error;
+}

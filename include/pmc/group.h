@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pmc/group.h - type-safe groups of counters: one named field per event, known to the compiler.
+ *
+ *	#define LOOP_EVENTS(X)                                                  \
+ *		X(cycles, "cycles", "", "core clock cycles")                    \
+ *		X(instructions, "instructions", "", "retired instructions")     \
+ *		X(cpu, "task-clock", "ns", "CPU time")
+ *	PMC_GROUP(loop, LOOP_EVENTS)
+ *
+ *	struct loop group;
+ *	struct loop_values values;
+ *
+ *	if (loop_open(&group, 0, -1) == 0) {
+ *		loop_reset(&group);
+ *		loop_enable(&group);
+ *		work();
+ *		loop_disable(&group);
+ *		if (loop_read(&group, &values) == 0)
+ *			use(values.instructions, values.cycles);
+ *	}
+ *	loop_close(&group);
+ *
+ * A row is X(field, "event", "unit", "doc"): the member's name, an event as pmctl(1) -e takes it
+ * ("cycles", "L1-dcache-load-misses", "cpu/event=0xc0,umask=1/", "sched:sched_switch",
+ * "instructions:u"), the unit of its value ("" for a plain count) and a line for people. A member
+ * that no row names does not exist, so it does not compile; nor do an empty list, a field named
+ * twice, an empty event and more than PMC_EVENTS_MAX rows.
+ *
+ * PMC_GROUP(my, MY_EVENTS) stands at file scope, without a semicolon, in a source or in a header
+ * that many sources include: all it defines is static. C11 and C++17, gcc and clang; link with
+ * -lpmc -ldl -pthread. It declares
+ *
+ *	struct my		the group and its whole state: nothing of it lives elsewhere
+ *	struct my_values	a uint64_t per field; time_enabled_ns, time_running_ns; state
+ *	my_n_fields, my_fields[]  name, event, unit and doc of each field, to loop over
+ *	my_open, my_open_with, my_enable, my_disable, my_reset, my_read, my_close
+ *	my_failed, my_explain, my_scope, my_value
+ *
+ * Functions return 0 or a negative errno. A struct my belongs to one thread at a time; enable,
+ * disable, reset, read and close are async-signal-safe, open is not (it looks names up in sysfs
+ * and tracefs, and may load libpfm4). The struct may be copied and moved, as long as one copy is
+ * closed; it must not be used after the close.
+ *
+ * The counters of a group are on the PMU together or not at all. That is what makes ratios of them
+ * right, and it means that a group larger than the PMU never counts (my_read says -EAGAIN).
+ */
+#ifndef PMC_GROUP_H
+#define PMC_GROUP_H
+
+#include <pmc/dump.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+struct pmc_open;    /* <pmc/counter.h> */
+struct pmc_failure; /* <pmc/counter_event.h> */
+
+/* A field of a group as its row declares it. */
+struct pmc_field {
+	const char *name;
+	const char *event;
+	const char *unit; /* "" if none */
+	const char *doc;
+};
+
+/* What a field has if nothing was counted: never 0, which would look like a count. */
+#define PMC_NO_VALUE UINT64_MAX
+
+/* ---- what the generated functions are made of --------------------------------------------
+ * For programs that know their events at run time only. `events` has n entries everywhere. */
+
+struct pmc_typed_event {
+	int fd;
+	uint64_t id;   /* the kernel's, by which a reading is told apart */
+	uint64_t base; /* the count at the last reset */
+};
+
+struct pmc_typed {
+	uint64_t base_enabled_ns, base_running_ns; /* the times at the last reset */
+	uint32_t n_open;			   /* descriptors held: n or 0 */
+	int32_t failed;				   /* the field an open stumbled on, -1: none */
+	uint8_t scope;				   /* enum pmc_scope */
+	uint8_t reserved[7];
+};
+
+/* What a reading says of the group as a whole, since the last reset. */
+struct pmc_typed_times {
+	uint64_t enabled_ns;
+	uint64_t running_ns;
+	enum pmc_state state; /* PMC_COUNTED, PMC_SCALED or PMC_NOT_COUNTED */
+};
+
+/* Opens a disabled group of fields[0..n) that child threads and processes do not inherit, on
+ * thread `pid` (0: the calling one, -1: everybody, which needs a CPU) and `cpu` (-1: any). Kernel
+ * and user mode are counted if that is permitted, else, in all events that do not choose by :u or
+ * :k, user mode alone (group->scope tells). On failure nothing is left open, and *group and
+ * `events` may be closed or opened again.
+ *
+ * -EINVAL: bad n, a string that is not one event, or a group that this PMU cannot hold.
+ * -ENOENT: no such event here. -EACCES, -EPERM: perf_event_paranoid or a security policy; see
+ * `pmctl doctor`. -ESRCH, -EMFILE and others as perf_event_open(2). */
+int pmc_typed_open(struct pmc_typed *group, struct pmc_typed_event *events,
+		   const struct pmc_field *fields, unsigned n, pid_t pid, int cpu);
+/* The same as `open` says (inherit, pinned, exclude_kernel, a cgroup, ...), and no other way: what
+ * is not permitted is refused. Its read format is not looked at. NULL: pid 0, cpu -1. */
+int pmc_typed_open_with(struct pmc_typed *group, struct pmc_typed_event *events,
+			const struct pmc_field *fields, unsigned n, const struct pmc_open *open);
+/* All counters of the group at once. -EBADF: it is not open. */
+int pmc_typed_enable(const struct pmc_typed *group, const struct pmc_typed_event *events);
+int pmc_typed_disable(const struct pmc_typed *group, const struct pmc_typed_event *events);
+/* From now on values and times count from here. The kernel's own reset leaves the times, and what
+ * ended children counted, as they were; so the counters run on and the difference is taken. */
+int pmc_typed_reset(struct pmc_typed *group, struct pmc_typed_event *events, unsigned n);
+/* What was counted since the last reset, each event in its field's place. If the group ran part of
+ * the time that it was enabled, values are scaled by enabled / running (in 128 bits, rounded) and
+ * the state is PMC_SCALED.
+ *
+ * In every failure the state is PMC_NOT_COUNTED and each value PMC_NO_VALUE. -EAGAIN: the group has
+ * not run; it was not enabled, or the PMU is taken or too small. -ENODATA: a pinned group that
+ * could not stay on the PMU; enable starts it again. -EBADF: not open, or the descriptors are no
+ * longer the group's. */
+int pmc_typed_read(const struct pmc_typed *group, const struct pmc_typed_event *events, unsigned n,
+		   uint64_t *values, struct pmc_typed_times *times);
+/* Fills *failure with what the error of an open or a read of this group means: the event it is
+ * about, and a line of advice. Not async-signal-safe. */
+void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_field *fields, int error,
+		       struct pmc_failure *failure);
+/* May be called twice, and with NULL. */
+void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- the macro ---------------------------------------------------------------------------*/
+
+#ifdef __cplusplus
+#define PMC_GROUP_ASSERT_(condition, text) static_assert(condition, text)
+#else
+#define PMC_GROUP_ASSERT_(condition, text) _Static_assert(condition, text)
+#endif
+#define PMC_GROUP_UNUSED_ __attribute__((__unused__))
+
+/* "" event: a string literal or nothing that compiles. */
+#define PMC_GROUP_COUNT_(field, event, unit, doc)  +1
+#define PMC_GROUP_NAMED_(field, event, unit, doc)  &&(sizeof("" event) > 1)
+#define PMC_GROUP_MEMBER_(field, event, unit, doc) uint64_t field;
+#define PMC_GROUP_STORE_(field, event, unit, doc)  pmc_to_->field = *pmc_from_++;
+
+#define PMC_GROUP_ROW_(field, event, unit, doc) { #field, "" event, "" unit, "" doc },
+
+#define PMC_GROUP(name, ROWS)                                                                      \
+	enum { name##_n_fields = 0 ROWS(PMC_GROUP_COUNT_) };                                       \
+	PMC_GROUP_ASSERT_(name##_n_fields > 0, "PMC_GROUP: the list of events is empty");          \
+	PMC_GROUP_ASSERT_(name##_n_fields <= PMC_EVENTS_MAX, "PMC_GROUP: more than 64 events");    \
+	PMC_GROUP_ASSERT_(1 ROWS(PMC_GROUP_NAMED_), "PMC_GROUP: a row names no event");            \
+                                                                                                   \
+	struct name##_values {                                                                     \
+		ROWS(PMC_GROUP_MEMBER_)                                                            \
+		uint64_t time_enabled_ns;                                                          \
+		uint64_t time_running_ns;                                                          \
+		enum pmc_state state;                                                              \
+	};                                                                                         \
+                                                                                                   \
+	struct name {                                                                              \
+		struct pmc_typed typed;                                                            \
+		struct pmc_typed_event events[name##_n_fields > 0 ? name##_n_fields : 1];          \
+	};                                                                                         \
+                                                                                                   \
+	static const struct pmc_field                                                              \
+		name##_fields[name##_n_fields > 0 ? name##_n_fields : 1] PMC_GROUP_UNUSED_ = {     \
+			ROWS(PMC_GROUP_ROW_)                                                       \
+		};                                                                                 \
+                                                                                                   \
+	static inline PMC_GROUP_UNUSED_ int name##_open(struct name *pmc_group_, pid_t pmc_pid_,   \
+							int pmc_cpu_)                              \
+	{                                                                                          \
+		return pmc_typed_open(&pmc_group_->typed, pmc_group_->events, name##_fields,       \
+				      name##_n_fields, pmc_pid_, pmc_cpu_);                        \
+	}                                                                                          \
+                                                                                                   \
+	static inline PMC_GROUP_UNUSED_ int name##_open_with(struct name *pmc_group_,              \
+							     const struct pmc_open *pmc_how_)      \
+	{                                                                                          \
+		return pmc_typed_open_with(&pmc_group_->typed, pmc_group_->events, name##_fields,  \
+					   name##_n_fields, pmc_how_);                             \
+	}                                                                                          \
+                                                                                                   \
+	static inline PMC_GROUP_UNUSED_ int name##_enable(struct name *pmc_group_)                 \
+	{                                                                                          \
+		return pmc_typed_enable(&pmc_group_->typed, pmc_group_->events);                   \
+	}                                                                                          \
+                                                                                                   \
+	static inline PMC_GROUP_UNUSED_ int name##_disable(struct name *pmc_group_)                \
+	{                                                                                          \
+		return pmc_typed_disable(&pmc_group_->typed, pmc_group_->events);                  \
+	}                                                                                          \
+                                                                                                   \
+	static inline PMC_GROUP_UNUSED_ int name##_reset(struct name *pmc_group_)                  \
+	{                                                                                          \
+		return pmc_typed_reset(&pmc_group_->typed, pmc_group_->events, name##_n_fields);   \
+	}                                                                                          \
+                                                                                                   \
+	static inline PMC_GROUP_UNUSED_ int name##_read(struct name *pmc_group_,                   \
+							struct name##_values *pmc_to_)             \
+	{                                                                                          \
+		uint64_t pmc_read_[name##_n_fields > 0 ? name##_n_fields : 1];                     \
+		const uint64_t *pmc_from_ PMC_GROUP_UNUSED_ = pmc_read_;                           \
+		struct pmc_typed_times pmc_times_;                                                 \
+		int pmc_error_ = pmc_typed_read(&pmc_group_->typed, pmc_group_->events,            \
+						name##_n_fields, pmc_read_, &pmc_times_);          \
+                                                                                                   \
+		ROWS(PMC_GROUP_STORE_)                                                             \
+		pmc_to_->time_enabled_ns = pmc_times_.enabled_ns;                                  \
+		pmc_to_->time_running_ns = pmc_times_.running_ns;                                  \
+		pmc_to_->state = pmc_times_.state;                                                 \
+		return pmc_error_;                                                                 \
+	}                                                                                          \
+                                                                                                   \
+	static inline PMC_GROUP_UNUSED_ void name##_close(struct name *pmc_group_)                 \
+	{                                                                                          \
+		if (pmc_group_)                                                                    \
+			pmc_typed_close(&pmc_group_->typed, pmc_group_->events);                   \
+	}                                                                                          \
+                                                                                                   \
+	/* The field that the last open stumbled on, an index into the fields; -1: none. */        \
+	static inline PMC_GROUP_UNUSED_ int name##_failed(const struct name *pmc_group_)           \
+	{                                                                                          \
+		return (int)pmc_group_->typed.failed;                                              \
+	}                                                                                          \
+                                                                                                   \
+	/* What the error of an open or a read means; struct pmc_failure: <pmc/counter.h>. */      \
+	static inline PMC_GROUP_UNUSED_ void name##_explain(                                       \
+		const struct name *pmc_group_, int pmc_error_, struct pmc_failure *pmc_why_)       \
+	{                                                                                          \
+		pmc_typed_explain(&pmc_group_->typed, name##_fields, pmc_error_, pmc_why_);        \
+	}                                                                                          \
+                                                                                                   \
+	/* What is counted: PMC_SCOPE_USER where the kernel was not permitted. */                  \
+	static inline PMC_GROUP_UNUSED_ enum pmc_scope name##_scope(const struct name *pmc_group_) \
+	{                                                                                          \
+		return (enum pmc_scope)pmc_group_->typed.scope;                                    \
+	}                                                                                          \
+                                                                                                   \
+	/* The value of field i of the list, i < my_n_fields. */                                   \
+	static inline PMC_GROUP_UNUSED_ uint64_t name##_value(                                     \
+		const struct name##_values *pmc_values_, unsigned pmc_i_)                          \
+	{                                                                                          \
+		uint64_t pmc_one_;                                                                 \
+                                                                                                   \
+		memcpy(&pmc_one_, (const char *)pmc_values_ + pmc_i_ * sizeof(pmc_one_),           \
+		       sizeof(pmc_one_));                                                          \
+		return pmc_one_;                                                                   \
+	}
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* test_typed_read.c - readings of a typed group, made up: scaling, resets, order, damage. */
+#include <pmc/group.h>
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define TRIO(X)                                                                                    \
+	X(one, "cycles", "", "first")                                                              \
+	X(two, "instructions", "", "second")                                                       \
+	X(three, "task-clock", "ns", "third")
+PMC_GROUP(trio, TRIO)
+
+/* A group whose leader is a pipe: what is written there is its next reading. */
+struct pipe_group {
+	struct trio group;
+	int to;
+};
+
+static int group_setup(void **state)
+{
+	struct pipe_group *p = calloc(1, sizeof(*p));
+	int fds[2];
+
+	if (!p || pipe(fds))
+		return -1;
+	p->to = fds[1];
+	p->group.typed = (struct pmc_typed){ .n_open = 3, .failed = -1 };
+	for (unsigned i = 0; i < 3; i++)
+		p->group.events[i] = (struct pmc_typed_event){ .fd = -1, .id = 100 + i };
+	p->group.events[0].fd = fds[0];
+	*state = p;
+	return 0;
+}
+
+static int group_teardown(void **state)
+{
+	struct pipe_group *p = *state;
+
+	trio_close(&p->group);
+	if (p->to >= 0)
+		close(p->to);
+	free(p);
+	return 0;
+}
+
+static void reading(struct pipe_group *p, uint64_t enabled, uint64_t running, uint64_t one,
+		    uint64_t two, uint64_t three)
+{
+	uint64_t words[] = { 3, enabled, running, one, 100, two, 101, three, 102 };
+
+	assert_int_equal(write(p->to, words, sizeof(words)), sizeof(words));
+}
+
+static void assert_nothing(const struct trio_values *values)
+{
+	assert_int_equal(values->state, PMC_NOT_COUNTED);
+	for (unsigned i = 0; i < trio_n_fields; i++)
+		assert_true(trio_value(values, i) == PMC_NO_VALUE);
+}
+
+static void counted(void **state)
+{
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	reading(p, 1000, 1000, 1, 2, 3);
+	assert_int_equal(trio_read(&p->group, &values), 0);
+	assert_int_equal(values.state, PMC_COUNTED);
+	assert_int_equal(values.one, 1);
+	assert_int_equal(values.two, 2);
+	assert_int_equal(values.three, 3);
+	assert_int_equal(values.time_enabled_ns, 1000);
+	assert_int_equal(values.time_running_ns, 1000);
+	/* Zero is a count like any other. */
+	reading(p, 1000, 1000, 0, 0, 0);
+	assert_int_equal(trio_read(&p->group, &values), 0);
+	assert_int_equal(values.one, 0);
+}
+
+/* Doubles have 53 bits: 2^60 + 1 and 3 * (2^55 + 1) are no doubles. */
+static void scaled_without_loss_above_53_bits(void **state)
+{
+	struct pipe_group *p = *state;
+	struct trio_values values;
+	const uint64_t big = (UINT64_C(1) << 55) + 1;
+
+	reading(p, 3000, 1000, big, 7, 0);
+	assert_int_equal(trio_read(&p->group, &values), 0);
+	assert_int_equal(values.state, PMC_SCALED);
+	assert_true(values.one == 3 * big);
+	assert_int_equal(values.two, 21);
+	assert_int_equal(values.three, 0);
+	/* Rounded, not cut: 5 * 3 / 2 = 7.5. */
+	reading(p, 3, 2, 5, 0, 0);
+	assert_int_equal(trio_read(&p->group, &values), 0);
+	assert_int_equal(values.one, 8);
+	/* More than 64 bits is no number we could give. */
+	reading(p, 4000, 1000, UINT64_C(1) << 63, 0, 0);
+	assert_int_equal(trio_read(&p->group, &values), -EOVERFLOW);
+	assert_nothing(&values);
+}
+
+static void never_ran_is_not_zero(void **state)
+{
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	reading(p, 5000, 0, 0, 0, 0);
+	assert_int_equal(trio_read(&p->group, &values), -EAGAIN);
+	assert_nothing(&values);
+	assert_int_equal(values.time_enabled_ns, 5000);
+	assert_int_equal(values.time_running_ns, 0);
+	reading(p, 0, 0, 0, 0, 0);
+	assert_int_equal(trio_read(&p->group, &values), -EAGAIN);
+	assert_nothing(&values);
+}
+
+static void pinned_in_error_is_not_zero(void **state)
+{
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	/* The kernel gives such a group's reader 0 bytes; so does a pipe without a writer. */
+	close(p->to);
+	p->to = -1;
+	assert_int_equal(trio_read(&p->group, &values), -ENODATA);
+	assert_nothing(&values);
+	assert_int_equal(values.time_enabled_ns, 0);
+	assert_int_equal(trio_reset(&p->group), -ENODATA);
+}
+
+/* What the first run counted while multiplexed must not colour the second. */
+static void reset_covers_siblings_and_times(void **state)
+{
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	reading(p, 4000, 1000, 256, 512, 768);
+	assert_int_equal(trio_reset(&p->group), 0);
+	reading(p, 5000, 2000, 512, 768, 1024);
+	assert_int_equal(trio_read(&p->group, &values), 0);
+	assert_int_equal(values.state, PMC_COUNTED);
+	assert_int_equal(values.one, 256);
+	assert_int_equal(values.two, 256);
+	assert_int_equal(values.three, 256);
+	assert_int_equal(values.time_enabled_ns, 1000);
+	assert_int_equal(values.time_running_ns, 1000);
+	/* Nothing since the reset: that is no count either. */
+	reading(p, 5000, 2000, 512, 768, 1024);
+	assert_int_equal(trio_reset(&p->group), 0);
+	reading(p, 5000, 2000, 512, 768, 1024);
+	assert_int_equal(trio_read(&p->group, &values), -EAGAIN);
+	assert_nothing(&values);
+}
+
+static void values_follow_ids_not_places(void **state)
+{
+	uint64_t words[] = { 3, 10, 10, 33, 102, 11, 100, 22, 101 };
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	assert_int_equal(write(p->to, words, sizeof(words)), sizeof(words));
+	assert_int_equal(trio_read(&p->group, &values), 0);
+	assert_int_equal(values.one, 11);
+	assert_int_equal(values.two, 22);
+	assert_int_equal(values.three, 33);
+}
+
+static void a_foreign_descriptor_is_not_read_as_ours(void **state)
+{
+	uint64_t other[] = { 3, 10, 10, 1, 100, 2, 101, 3, 7777 };
+	uint64_t fewer[] = { 2, 10, 10, 1, 100, 2, 101, 0, 0 };
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	assert_int_equal(write(p->to, other, sizeof(other)), sizeof(other));
+	assert_int_equal(trio_read(&p->group, &values), -EBADF);
+	assert_nothing(&values);
+	assert_int_equal(write(p->to, fewer, sizeof(fewer)), sizeof(fewer));
+	assert_int_equal(trio_read(&p->group, &values), -EBADF);
+	/* Short. */
+	assert_int_equal(write(p->to, other, 5 * 8), 5 * 8);
+	assert_int_equal(trio_read(&p->group, &values), -EBADF);
+	assert_nothing(&values);
+	assert_int_equal(write(p->to, other, 3), 3);
+	assert_int_equal(trio_reset(&p->group), -EBADF);
+	/* A failed reset moves nothing. */
+	assert_int_equal(p->group.events[0].base, 0);
+	assert_int_equal(p->group.typed.base_enabled_ns, 0);
+}
+
+static void closed_is_an_error(void **state)
+{
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	trio_close(&p->group);
+	trio_close(&p->group);
+	trio_close(NULL);
+	assert_int_equal(trio_read(&p->group, &values), -EBADF);
+	assert_nothing(&values);
+	assert_int_equal(trio_enable(&p->group), -EBADF);
+	assert_int_equal(trio_disable(&p->group), -EBADF);
+	assert_int_equal(trio_reset(&p->group), -EBADF);
+}
+
+/* errno is the program's, whatever a call meets. */
+static void errno_is_left_alone(void **state)
+{
+	struct pipe_group *p = *state;
+	struct trio_values values;
+
+	errno = 4242;
+	assert_int_equal(trio_enable(&p->group), -ENOTTY);
+	close(p->group.events[0].fd);
+	assert_int_equal(trio_read(&p->group, &values), -EBADF);
+	trio_close(&p->group);
+	assert_int_equal(errno, 4242);
+}
+
+static void fields_can_be_looped_over(void **state)
+{
+	(void)state;
+	assert_int_equal(trio_n_fields, 3);
+	assert_int_equal(sizeof(trio_fields) / sizeof(trio_fields[0]), 3);
+	assert_string_equal(trio_fields[1].name, "two");
+	assert_string_equal(trio_fields[1].event, "instructions");
+	assert_string_equal(trio_fields[2].unit, "ns");
+	assert_string_equal(trio_fields[0].doc, "first");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, group_setup, group_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(counted),
+		TEST(scaled_without_loss_above_53_bits),
+		TEST(never_ran_is_not_zero),
+		TEST(pinned_in_error_is_not_zero),
+		TEST(reset_covers_siblings_and_times),
+		TEST(values_follow_ids_not_places),
+		TEST(a_foreign_descriptor_is_not_read_as_ours),
+		TEST(closed_is_an_error),
+		TEST(errno_is_left_alone),
+		cmocka_unit_test(fields_can_be_looped_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
