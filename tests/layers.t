@@ -122,8 +122,22 @@ banned() {
 
 mapfile -t agent_c < <(sources agent)
 bad=$(banned 'malloc|calloc|realloc|free|strdup|strndup|asprintf|vasprintf|posix_memalign' \
-	"${agent_c[@]}")
+	"${agent_c[@]}" | grep -v '^agent/core/api/')
 is "$bad" "" "agent and core never use the host's malloc"
+
+# What may, the library for programs that link it, stays out of the agent.
+bad=$(sources agent | grep -v '^agent/core/api/' |
+	xargs -r grep -nE '#[[:space:]]*include[[:space:]]*("agent/core/api/|<pmc/(counter|sampler)\.h>)' /dev/null)
+is "$bad" "" "the agent includes nothing of the counting library"
+
+# One place opens, controls and reads perf events: short readings, errnos and sizes are judged once.
+mapfile -t perf_c < <(sources include agent tools)
+mapfile -t ioctl_c < <(grep -l PERF_EVENT_IOC_ "${perf_c[@]}" /dev/null)
+bad=$(code "${perf_c[@]}" | grep -E '(SYS|__NR)_perf_event_open'
+	banned 'ioctl' "${ioctl_c[@]}"
+	code "${ioctl_c[@]}" | grep -E '(SYS|__NR)_ioctl')
+bad=$(grep -v '^agent/core/linux/perf\.c:' <<<"$bad")
+is "$bad" "" "perf events are opened and controlled through agent/core/perf.h only"
 
 bad=$(banned '(f|v|s|sn|d|vsn|vf|vd)?printf|puts|fputs|putchar|fopen|fclose|fwrite|fread|perror|fgets|getline|popen|opendir|readdir' \
 	"${agent_c[@]}" | grep -vE '^agent/[a-z_]+\.c:[0-9]+:AGENT_API ')

@@ -15,6 +15,7 @@
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -66,7 +67,7 @@ int pmc_counter_event_raw(struct pmc_counter_event *event, uint64_t config, uint
 
 /* A tracepoint by the number in events/SYSTEM/NAME/id of tracefs, or by name; the latter looks
  * at /sys/kernel/tracing and at /sys/kernel/debug/tracing. -ENOENT: there is none of that name;
- * -EACCES; -ENODEV: tracefs is not mounted. */
+ * -EACCES: tracefs is closed to this user; -ENODEV: it is not mounted. */
 int pmc_counter_event_tracepoint_id(struct pmc_counter_event *event, uint64_t id);
 int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *system,
 				 const char *name, struct pmc_failure *failure);
@@ -88,14 +89,20 @@ int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, bool ret, 
 int pmc_counter_event_uprobe(struct pmc_counter_event *event, bool ret, const char *path,
 			     uint64_t offset, struct pmc_failure *failure);
 
-/* An event of any PMU in sysfs: its type; then one field at a time, by the PMU's own format
- * files (any bits of config to config3), the others stay as they are. Or all at once in text,
- * numbers decimal or 0x hexadecimal: "event=0xc0,umask=1", or the name of an event of the PMU.
- * -ENOENT: no such PMU or field; -ERANGE: the value has more bits than the field. */
+/* A field of a PMU's events, as its format files name it. */
+struct pmc_counter_field {
+	const char *name;
+	uint64_t value;
+};
+
+/* An event of any PMU in sysfs, by the PMU's own format files: n fields (n may be 0), into any
+ * bits of config to config3; fields that are not given are 0. -ENOENT: no such PMU or field;
+ * -EINVAL: the value has more bits than the field. */
 int pmc_counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
+			  const struct pmc_counter_field *fields, size_t n,
 			  struct pmc_failure *failure);
-int pmc_counter_event_field(struct pmc_counter_event *event, const char *pmu, const char *field,
-			    uint64_t value, struct pmc_failure *failure);
+/* The same in text, as "event=0xc0,umask=1", numbers decimal or 0x hexadecimal, or with the name
+ * of one of the PMU's events in sysfs. */
 int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, const char *fields,
 			     struct pmc_failure *failure);
 /* x86: a model-specific register that the kernel counts, as "tsc", "aperf", "mperf", "smi".

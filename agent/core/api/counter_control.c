@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counter_control.c - starts, stops and sets up what is open.
+ *
+ * One ioctl each; "perf_event ioctl calls" in perf_event_open(2).
+ */
+#include "agent/core/api/counter.h"
+
+#include <errno.h>
+
+static void *group_flag(void)
+{
+	return (void *)(uintptr_t)PERF_IOC_FLAG_GROUP;
+}
+
+int pmc_counter_enable(struct pmc_counter *counter)
+{
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, NULL);
+}
+
+int pmc_counter_disable(struct pmc_counter *counter)
+{
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_DISABLE, NULL);
+}
+
+int pmc_counter_enable_group(struct pmc_counter *counter)
+{
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, group_flag());
+}
+
+int pmc_counter_disable_group(struct pmc_counter *counter)
+{
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_DISABLE, group_flag());
+}
+
+int pmc_counter_refresh(struct pmc_counter *counter, int overflows)
+{
+	/* The kernel takes 0 for "no limit set yet" and disables nothing: not what was meant. */
+	if (overflows <= 0)
+		return -EINVAL;
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_REFRESH, (void *)(intptr_t)overflows);
+}
+
+int pmc_counter_set_period(struct pmc_counter *counter, uint64_t period)
+{
+	int error = pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_PERIOD, &period);
+
+	if (!error)
+		counter->attr.base.sample_period = period;
+	return error;
+}
+
+int pmc_counter_set_bpf(struct pmc_counter *counter, int program_fd)
+{
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_SET_BPF, (void *)(intptr_t)program_fd);
+}
+
+int pmc_counter_set_filter(struct pmc_counter *counter, const char *filter)
+{
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_SET_FILTER, (void *)(uintptr_t)filter);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* counter_event.h - event texts looked up in trees that tests may choose. */
+#ifndef PMC_CORE_API_COUNTER_EVENT_H
+#define PMC_CORE_API_COUNTER_EVENT_H
+
+#include "agent/core/event.h"
+
+#include <pmc/counter_event.h>
+
+/* pmc_counter_event_parse, with other roots than this machine's; what is who the failure names,
+ * NULL: the text. */
+int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
+		       const struct pmc_event_roots *roots, struct pmc_failure *failure);
+int counter_event_trace(struct pmc_counter_event *event, const char *system, const char *name,
+			const struct pmc_event_roots *roots, struct pmc_failure *failure);
+int counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
+		      const struct pmc_counter_field *fields, size_t n,
+		      const struct pmc_event_roots *roots, struct pmc_failure *failure);
+
+#endif

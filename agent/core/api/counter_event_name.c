@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counter_event_name.c - events by name: strings, tracepoints, probes, PMUs and their fields.
+ *
+ * All of them are sentences of the event grammar (agent/core/event.h), so that a name means here
+ * what it means everywhere else.
+ */
+#include "agent/core/api/counter.h"
+#include "agent/core/api/counter_event.h"
+#include "agent/core/event_source.h"
+#include "agent/core/out.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TEXT_MAX 1024
+
+static int error_of(const struct pmc_parse_error *error)
+{
+	switch (error->code) {
+	case PMC_PARSE_UNKNOWN_EVENT:
+	case PMC_PARSE_UNKNOWN_SET:
+	case PMC_PARSE_UNKNOWN_PMU:
+	case PMC_PARSE_UNKNOWN_FIELD:
+		return -ENOENT;
+	case PMC_PARSE_NO_MEMORY:
+		return -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
+int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
+		       const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	struct pmc_parse_error error;
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events;
+	int rc = pmc_events_parse(text, roots, &arena, &events, &error);
+
+	what = what ? what : text;
+	if (rc) {
+		rc = counter_fail(failure, error_of(&error), what, "%s", error.text);
+	} else if (events.count != 1) {
+		rc = counter_fail(failure, -EINVAL, what, "this is %u events, one is wanted",
+				  events.count);
+	} else {
+		const struct pmc_event *found = &events.list[0];
+		size_t unit = strlen(found->unit);
+
+		*event = (struct pmc_counter_event){
+			.type = found->type,
+			.config = found->config,
+			.config1 = found->config1,
+			.config2 = found->config2,
+			.config3 = found->config3,
+			.exclude_user = found->exclude_user,
+			.exclude_kernel = found->exclude_kernel,
+			.scale = found->scale,
+		};
+		if (unit < sizeof(event->unit))
+			memcpy(event->unit, found->unit, unit);
+	}
+	pmc_arena_free(&arena);
+	return rc;
+}
+
+int pmc_counter_event_parse(struct pmc_counter_event *event, const char *text,
+			    struct pmc_failure *failure)
+{
+	return counter_event_text(event, text, NULL, NULL, failure);
+}
+
+/* ---- tracepoints --------------------------------------------------------------------------*/
+
+int counter_event_trace(struct pmc_counter_event *event, const char *system, const char *name,
+			const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	struct event_span spans[2] = { { system, strlen(system) }, { name, strlen(name) } };
+	struct pmc_event found = { 0 };
+	char what[sizeof(failure->what)];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, what, sizeof(what));
+	pmc_outf(&out, "%s:%s", system, name);
+	switch (event_tracepoint(roots, spans[0], spans[1], &found)) {
+	case EVENT_TRACE_FOUND:
+		return pmc_counter_event_tracepoint_id(event, found.config);
+	case EVENT_TRACE_NOT_MOUNTED:
+		return counter_fail(failure, -ENODEV, what,
+				    "tracefs is not mounted; mount -t tracefs tracefs %s",
+				    event_tracefs(roots));
+	case EVENT_TRACE_NOT_PERMITTED:
+		return counter_fail(failure, -EACCES, what,
+				    "%s is closed to this user; as root: chmod a+rx %s",
+				    event_tracefs(roots), event_tracefs(roots));
+	default:
+		return counter_fail(failure, -ENOENT, what, "there is no such tracepoint in %s",
+				    event_tracefs(roots));
+	}
+}
+
+int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *system,
+				 const char *name, struct pmc_failure *failure)
+{
+	return counter_event_trace(event, system, name, &(struct pmc_event_roots){ 0 }, failure);
+}
+
+/* ---- PMUs and their fields ----------------------------------------------------------------*/
+
+/* What has a meaning of its own in event strings is no part of a name. */
+static bool is_plain(const char *name)
+{
+	return name[0] && !strpbrk(name, "/,=:@{}*?[ \t\n\r");
+}
+
+static int pmu_text(struct pmc_counter_event *event, const char *pmu, const char *terms,
+		    const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	char text[TEXT_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s/%s/", pmu, terms);
+	if (out.error || !is_plain(pmu) || strchr(terms, '/'))
+		return counter_fail(failure, -EINVAL, pmu, "%s",
+				    out.error ? "the text is too long" :
+						"there is a character in it that names have not");
+	return counter_event_text(event, text, pmu, roots, failure);
+}
+
+int counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
+		      const struct pmc_counter_field *fields, size_t n,
+		      const struct pmc_event_roots *roots, struct pmc_failure *failure)
+{
+	char terms[TEXT_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, terms, sizeof(terms));
+	for (size_t i = 0; i < n; i++) {
+		if (!is_plain(fields[i].name))
+			return counter_fail(failure, -EINVAL, fields[i].name,
+					    "there is a character in it that names have not");
+		pmc_outf(&out, "%s%s=0x%llx", i ? "," : "", fields[i].name,
+			 (unsigned long long)fields[i].value);
+	}
+	if (out.error)
+		return counter_fail(failure, -EINVAL, pmu, "there are too many fields");
+	return pmu_text(event, pmu, n ? terms : "config=0", roots, failure);
+}
+
+int pmc_counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
+			  const struct pmc_counter_field *fields, size_t n,
+			  struct pmc_failure *failure)
+{
+	return counter_event_pmu(event, pmu, fields, n, NULL, failure);
+}
+
+int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, const char *fields,
+			     struct pmc_failure *failure)
+{
+	return pmu_text(event, pmu, fields, NULL, failure);
+}
+
+int pmc_counter_event_msr(struct pmc_counter_event *event, const char *name,
+			  struct pmc_failure *failure)
+{
+	if (!is_plain(name))
+		return counter_fail(failure, -EINVAL, name,
+				    "there is a character in it that names have not");
+	return pmu_text(event, "msr", name, NULL, failure);
+}
+
+/* ---- probes -------------------------------------------------------------------------------*/
+
+/* The type and the bit for returns are the PMU's to choose: kernel/events/core.c, perf_kprobe and
+ * perf_uprobe. */
+static int probe(struct pmc_counter_event *event, const char *pmu, bool ret, uint64_t config1,
+		 uint64_t config2, struct pmc_failure *failure)
+{
+	const struct pmc_counter_field field = { "retprobe", 1 };
+	int error = pmc_counter_event_pmu(event, pmu, &field, ret, failure);
+
+	if (error)
+		return error;
+	event->config1 = config1;
+	event->config2 = config2;
+	return 0;
+}
+
+int pmc_counter_event_kprobe(struct pmc_counter_event *event, bool ret, const char *symbol,
+			     uint64_t offset, struct pmc_failure *failure)
+{
+	return probe(event, "kprobe", ret, (uint64_t)(uintptr_t)symbol, offset, failure);
+}
+
+int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, bool ret, uint64_t address,
+				     struct pmc_failure *failure)
+{
+	return probe(event, "kprobe", ret, 0, address, failure);
+}
+
+int pmc_counter_event_uprobe(struct pmc_counter_event *event, bool ret, const char *path,
+			     uint64_t offset, struct pmc_failure *failure)
+{
+	return probe(event, "uprobe", ret, (uint64_t)(uintptr_t)path, offset, failure);
+}

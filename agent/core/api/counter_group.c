@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* counter_group.c - counters that are on the PMU together: the leader's handle and its members'. */
+#include "agent/core/api/counter.h"
+#include "agent/core/out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- made and unmade ----------------------------------------------------------------------*/
+
+/* The event is named if no option is to blame. */
+static void place(struct pmc_failure *failure, size_t index)
+{
+	char advice[sizeof(failure->advice)], what[32];
+	struct pmc_out out;
+
+	if (!failure || strcmp(failure->what, "event"))
+		return;
+	pmc_out_to_mem(&out, what, sizeof(what));
+	pmc_outf(&out, "events[%zu]", index);
+	memcpy(advice, failure->advice, sizeof(advice));
+	counter_fail(failure, -failure->error, what, "%s", advice);
+}
+
+int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_counter_event *events,
+			   size_t n, const struct pmc_open *open, struct pmc_failure *failure)
+{
+	struct counter_request request;
+	struct pmc_counter_group *new;
+	int error = counter_request_make(&request, NULL, open, failure);
+
+	*group = NULL;
+	if (error)
+		return error;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return counter_fail(failure, -ENOMEM, "memory", "no memory is left");
+	new->open = request.open;
+	for (size_t i = 0; i < n && !error; i++) {
+		error = pmc_counter_group_add(new, &events[i], NULL, NULL, failure);
+		if (error)
+			place(failure, i);
+	}
+	if (error)
+		pmc_counter_group_close(new);
+	else
+		*group = new;
+	return error;
+}
+
+static int make_room(struct pmc_counter_group *group)
+{
+	size_t room = group->room ? 2 * group->room : 8;
+	void *more;
+
+	if (group->count < group->room)
+		return 0;
+	more = realloc(group->members, room * sizeof(*group->members));
+	if (!more)
+		return -ENOMEM;
+	group->members = more;
+	group->room = room;
+	return 0;
+}
+
+int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
+			  const struct pmc_open *open, struct pmc_counter **member,
+			  struct pmc_failure *failure)
+{
+	struct pmc_counter *leader = group->count ? group->members[0] : NULL, *counter = NULL;
+	struct counter_request request;
+	int error;
+
+	if (member)
+		*member = NULL;
+	error = counter_request_make(&request, event, open ? open : &group->open, failure);
+	if (error)
+		return error;
+	if (leader) {
+		/* One reading serves all; a member's own is its own. */
+		request.open.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
+		if (!open)
+			request.open.pinned = request.open.exclusive = false;
+		if (!open)
+			request.open.enable_on_exec = false;
+	} else {
+		request.open.read_format |= PERF_FORMAT_GROUP;
+	}
+	error = make_room(group);
+	if (error)
+		return counter_fail(failure, error, "memory", "no memory is left");
+	error = counter_request_open(&request, leader, &counter, failure);
+	if (error)
+		return error;
+	counter->group = group;
+	group->members[group->count++] = counter;
+	if (member)
+		*member = counter;
+	return 0;
+}
+
+void pmc_counter_group_close(struct pmc_counter_group *group)
+{
+	if (!group)
+		return;
+	/* The leader last: without it each member would be a group of its own, and running. */
+	while (group->count > 0)
+		counter_free(group->members[--group->count]);
+	free(group->members);
+	free(group);
+}
+
+/* ---- members ------------------------------------------------------------------------------*/
+
+size_t pmc_counter_group_count(const struct pmc_counter_group *group)
+{
+	return group->count;
+}
+
+struct pmc_counter *pmc_counter_group_at(const struct pmc_counter_group *group, size_t index)
+{
+	return index < group->count ? group->members[index] : NULL;
+}
+
+int pmc_counter_group_index(const struct pmc_counter_group *group,
+			    const struct pmc_counter *counter)
+{
+	for (size_t i = 0; i < group->count; i++)
+		if (group->members[i] == counter)
+			return (int)i;
+	return -ENOENT;
+}
+
+/* ---- all at once --------------------------------------------------------------------------*/
+
+int pmc_counter_group_enable(struct pmc_counter_group *group)
+{
+	return group->count ? pmc_counter_enable_group(group->members[0]) : -ENOENT;
+}
+
+int pmc_counter_group_disable(struct pmc_counter_group *group)
+{
+	return group->count ? pmc_counter_disable_group(group->members[0]) : -ENOENT;
+}
+
+int pmc_counter_group_reset(struct pmc_counter_group *group)
+{
+	return group->count ? pmc_counter_reset_group(group->members[0]) : -ENOENT;
+}
+
+int pmc_counter_group_read(const struct pmc_counter_group *group, struct pmc_group_times *times,
+			   struct pmc_group_value *values, size_t max)
+{
+	return group->count ? pmc_counter_read_group(group->members[0], times, values, max) :
+			      -ENOENT;
+}

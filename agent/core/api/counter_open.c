@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* counter_open.c - counters come and go: open, adopt, release, close. */
+#include "agent/core/api/counter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- requests -----------------------------------------------------------------------------*/
+
+/* What the kernel would not refuse but take for something else. */
+static int check(const struct pmc_open *open, struct pmc_failure *failure)
+{
+	if (open->target == PMC_TARGET_PID && open->pid < 0)
+		return counter_fail(failure, -EINVAL, "pid",
+				    "%d is no thread; to count all of a CPU the target is "
+				    "PMC_TARGET_ANY",
+				    (int)open->pid);
+	if (open->target != PMC_TARGET_PID && open->cpu < 0)
+		return counter_fail(failure, -EINVAL, "cpu",
+				    "this target is counted CPU by CPU: open one counter for each "
+				    "number in /sys/devices/system/cpu/online");
+	if (open->target > PMC_TARGET_CGROUP)
+		return counter_fail(failure, -EINVAL, "target", "there is no such target");
+	if (open->cpu < -1)
+		return counter_fail(failure, -EINVAL, "cpu", "-1 is any CPU, %d is none",
+				    open->cpu);
+	if (open->sample_period && open->sample_freq)
+		return counter_fail(failure, -EINVAL, "sample_freq",
+				    "it excludes sample_period: give one of them");
+	if (open->wakeup_events && open->wakeup_watermark)
+		return counter_fail(failure, -EINVAL, "wakeup_watermark",
+				    "it excludes wakeup_events: give one of them");
+	if (open->precise_ip > 3)
+		return counter_fail(failure, -EINVAL, "precise_ip", "it is 0, 1, 2 or 3");
+	return 0;
+}
+
+int counter_request_make(struct counter_request *request, const struct pmc_counter_event *event,
+			 const struct pmc_open *open, struct pmc_failure *failure)
+{
+	const unsigned char *bytes = (const unsigned char *)open;
+
+	memset(request, 0, sizeof(*request));
+	if (event)
+		request->event = *event;
+	if (!open) {
+		request->open = pmc_open_init();
+		return 0;
+	}
+	if (open->size < offsetof(struct pmc_open, read_format))
+		return counter_fail(failure, -EINVAL, "struct pmc_open",
+				    "it did not start from PMC_OPEN_INIT");
+	/* A program built with a newer header; as perf_copy_attr() does it. */
+	for (size_t i = sizeof(*open); i < open->size; i++)
+		if (bytes[i])
+			return counter_fail(failure, -E2BIG, "struct pmc_open",
+					    "an option is set that this libpmc does not know: it "
+					    "is older than the program");
+	memcpy(&request->open, open, open->size < sizeof(*open) ? open->size : sizeof(*open));
+	return check(&request->open, failure);
+}
+
+int counter_request_open(const struct counter_request *request, const struct pmc_counter *leader,
+			 struct pmc_counter **counter, struct pmc_failure *failure)
+{
+	struct pmc_counter *new = calloc(1, sizeof(*new));
+	int error;
+
+	if (!new)
+		return counter_fail(failure, -ENOMEM, "memory", "no memory is left");
+	new->fd = counter_try(request, leader, &new->attr);
+	if (new->fd >= 0) {
+		*counter = new;
+		return 0;
+	}
+	error = new->fd;
+	free(new);
+	counter_explain(request, leader, error, failure);
+	return error;
+}
+
+/* ---- handles ------------------------------------------------------------------------------*/
+
+int pmc_counter_open(struct pmc_counter **counter, const struct pmc_counter_event *event,
+		     const struct pmc_open *open, struct pmc_failure *failure)
+{
+	struct counter_request request;
+	int error = counter_request_make(&request, event, open, failure);
+
+	*counter = NULL;
+	return error ? error : counter_request_open(&request, NULL, counter, failure);
+}
+
+int pmc_counter_adopt(struct pmc_counter **counter, int fd, const struct perf_event_attr *attr)
+{
+	struct pmc_counter *new;
+	uint64_t id;
+	int error;
+
+	*counter = NULL;
+	if (fd < 0)
+		return -EBADF;
+	if (attr->size < PERF_ATTR_SIZE_VER0)
+		return -EINVAL;
+	/* Whether it is a perf event at all: the others refuse the request, whatever they are. */
+	error = pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &id);
+	if (error)
+		return error;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return -ENOMEM;
+	new->fd = fd;
+	memcpy(&new->attr, attr, attr->size < sizeof(new->attr) ? attr->size : sizeof(new->attr));
+	*counter = new;
+	return 0;
+}
+
+void counter_free(struct pmc_counter *counter)
+{
+	if (counter->fd >= 0)
+		close(counter->fd);
+	free(counter->group_zero.values);
+	free(counter);
+}
+
+int pmc_counter_release(struct pmc_counter *counter)
+{
+	int fd = counter->fd;
+
+	if (counter->group)
+		return -EBUSY;
+	counter->fd = -1;
+	counter_free(counter);
+	return fd;
+}
+
+void pmc_counter_close(struct pmc_counter *counter)
+{
+	if (counter && !counter->group)
+		counter_free(counter);
+}
+
+int pmc_counter_fd(const struct pmc_counter *counter)
+{
+	return counter->fd;
+}
+
+const struct perf_event_attr *pmc_counter_attr(const struct pmc_counter *counter)
+{
+	return &counter->attr.base;
+}
+
+int pmc_counter_id(const struct pmc_counter *counter, uint64_t *id)
+{
+	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_ID, id);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counter_option.c - from a struct pmc_open to what perf_event_open takes, and which of its
+ * options the kernel refused.
+ *
+ * The kernel says E2BIG or EINVAL and no more: perf_copy_attr(), perf_event_open() in
+ * kernel/events/core.c. So the open is tried again without one option after the other, and the
+ * one whose absence mends it is named.
+ */
+#include "agent/core/advice.h"
+#include "agent/core/api/counter.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void attr_of(const struct counter_request *request, const struct pmc_counter *leader,
+		    struct pmc_attr *attr)
+{
+	const struct pmc_counter_event *event = &request->event;
+	const struct pmc_open *open = &request->open;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->config3 = event->config3;
+	attr->base = (struct perf_event_attr){
+		.type = event->type,
+		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
+		.bp_type = event->bp_type,
+		.read_format = open->read_format | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID,
+		/* A member counts when its leader does. */
+		.disabled = !open->enabled && !leader,
+		.enable_on_exec = open->enable_on_exec,
+		.remove_on_exec = open->remove_on_exec,
+		.inherit = open->inherit,
+		.inherit_stat = open->inherit_stat,
+		.inherit_thread = open->inherit_thread,
+		.pinned = open->pinned,
+		.exclusive = open->exclusive,
+		.exclude_user = open->exclude_user || event->exclude_user,
+		.exclude_kernel = open->exclude_kernel || event->exclude_kernel,
+		.exclude_hv = open->exclude_hv || event->exclude_kernel,
+		.exclude_idle = open->exclude_idle,
+		.exclude_host = open->exclude_host,
+		.exclude_guest = open->exclude_guest,
+		.exclude_callchain_user = open->exclude_callchain_user,
+		.exclude_callchain_kernel = open->exclude_callchain_kernel,
+		.mmap = open->mmap,
+		.mmap2 = open->mmap2,
+		.mmap_data = open->mmap_data,
+		.build_id = open->build_id,
+		.comm = open->comm,
+		.comm_exec = open->comm_exec,
+		.task = open->task,
+		.context_switch = open->context_switch,
+		.namespaces = open->namespaces,
+		.ksymbol = open->ksymbol,
+		.bpf_event = open->bpf_event,
+		.cgroup = open->cgroup,
+		.text_poke = open->text_poke,
+		.sample_id_all = open->sample_id_all,
+		.aux_output = open->aux_output,
+		.write_backward = open->write_backward,
+		.use_clockid = open->use_clockid,
+		.clockid = open->use_clockid ? open->clockid : 0,
+		.sigtrap = open->sigtrap,
+		.sig_data = open->sig_data,
+		.precise_ip = open->precise_ip & 3,
+		.freq = open->sample_freq != 0,
+		.sample_period = open->sample_freq ? open->sample_freq : open->sample_period,
+		.sample_type = open->sample_type,
+		.branch_sample_type = open->branch_sample_type,
+		.sample_regs_user = open->sample_regs_user,
+		.sample_regs_intr = open->sample_regs_intr,
+		.sample_stack_user = open->sample_stack_user,
+		.watermark = open->wakeup_watermark != 0,
+		.wakeup_events =
+			open->wakeup_watermark ? open->wakeup_watermark : open->wakeup_events,
+		.aux_watermark = open->aux_watermark,
+		.aux_sample_size = open->aux_sample_size,
+		.sample_max_stack = open->sample_max_stack,
+	};
+}
+
+static void target_of(const struct pmc_open *open, struct pmc_tried *tried, unsigned long *flags)
+{
+	*flags = 0;
+	tried->placed = true;
+	tried->cpu = open->cpu;
+	tried->pid = open->target == PMC_TARGET_ANY ? -1 : open->pid;
+	if (open->target == PMC_TARGET_CGROUP) {
+		tried->cgroup = true;
+		tried->pid = open->cgroup_fd;
+		*flags = PERF_FLAG_PID_CGROUP;
+	}
+}
+
+int counter_try(const struct counter_request *request, const struct pmc_counter *leader,
+		struct pmc_attr *attr)
+{
+	struct pmc_tried tried = { .call = PMC_CALL_OPEN };
+	unsigned long flags;
+
+	attr_of(request, leader, attr);
+	target_of(&request->open, &tried, &flags);
+	return pmc_perf_open(attr, tried.pid, tried.cpu, leader ? leader->fd : -1, flags);
+}
+
+/* ---- which option -------------------------------------------------------------------------*/
+
+static const struct option {
+	const char *name;
+	size_t at, size;
+	uint64_t mask;
+	const char *since, *hint;
+} options[] = {
+#define X(member, name, mask, since, hint)                                                         \
+	{ name,                                                                                    \
+	  offsetof(struct counter_request, member),                                                \
+	  sizeof(((struct counter_request *)0)->member),                                           \
+	  mask,                                                                                    \
+	  since,                                                                                   \
+	  hint },
+#include "agent/core/api/counter_option.def"
+};
+
+#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
+
+/* Takes the option out of the request; whether it was in it. */
+static bool take_out(struct counter_request *request, const struct option *option)
+{
+	unsigned char *member = (unsigned char *)request + option->at;
+	bool set = false;
+
+	for (size_t i = 0; i < option->size && !option->mask; i++)
+		set |= member[i] != 0;
+	if (option->mask) {
+		uint64_t bits;
+
+		memcpy(&bits, member, sizeof(bits));
+		set = bits & option->mask;
+		bits &= ~option->mask;
+		memcpy(member, &bits, sizeof(bits));
+	} else {
+		memset(member, 0, option->size);
+	}
+	return set;
+}
+
+/* "5.13" as 5013; what does not look like a version is 0. */
+static unsigned version(const char *text)
+{
+	unsigned number[2] = { 0, 0 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		for (; *text >= '0' && *text <= '9'; text++)
+			number[i] = number[i] * 10 + (unsigned)(*text - '0');
+		if (*text != '.')
+			break;
+		text++;
+	}
+	return number[0] * 1000 + number[1];
+}
+
+static bool is_older(const char *since)
+{
+	struct utsname name;
+
+	return since[0] && uname(&name) == 0 && version(name.release) &&
+	       version(name.release) < version(since);
+}
+
+static void blame(const struct option *option, int error, struct pmc_failure *failure)
+{
+	if (is_older(option->since))
+		counter_fail(failure, error, option->name,
+			     "this kernel does not know it: Linux %s brought it; leave it out",
+			     option->since);
+	else if (option->hint[0])
+		counter_fail(failure, error, option->name,
+			     "the kernel refuses it for this event or beside the other options; %s",
+			     option->hint);
+	else
+		counter_fail(failure, error, option->name,
+			     "the kernel refuses it for this event or beside the other options; "
+			     "leave it out");
+}
+
+void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
+		     int error, struct pmc_failure *failure)
+{
+	struct pmc_tried tried = { .call = PMC_CALL_OPEN, .sibling = leader != NULL };
+	struct counter_request less = *request;
+	struct pmc_here here;
+	struct pmc_attr attr;
+	unsigned long flags;
+	char text[320];
+	int fd;
+
+	if (!failure)
+		return;
+	if (error == -E2BIG || error == -EINVAL || error == -EOPNOTSUPP) {
+		for (size_t i = 0; i < N_OPTIONS; i++) {
+			if (!take_out(&less, &options[i]))
+				continue;
+			fd = counter_try(&less, leader, &attr);
+			if (fd < 0)
+				continue;
+			close(fd);
+			blame(&options[i], error, failure);
+			return;
+		}
+	}
+	attr_of(request, leader, &attr);
+	target_of(&request->open, &tried, &flags);
+	tried.attr = &attr.base;
+	pmc_here_read(&here, NULL);
+	counter_fail(failure, error, "event", "%s",
+		     pmc_advice_text(error, &tried, &here, text, sizeof(text)));
+}
