@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.h - whole records out of a ring that the kernel writes and we read.
+ *
+ * The kernel publishes records by moving data_head and never overwrites what lies behind
+ * data_tail (perf_output_begin() and perf_output_put_handle() of kernel/events/ring_buffer.c).
+ * A reader may walk ahead of the tail: positions are the kernel's, which only grow; what lies in
+ * [tail, head) stays where it is until pmc_ring_release() gives it back.
+ *
+ * Takes no memory and makes no system call. One reader at a time.
+ */
+#ifndef PMC_CORE_API_RING_H
+#define PMC_CORE_API_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* header.size is 16 bits, so no record is longer. */
+#define PMC_RING_RECORD_MAX 65536
+
+struct pmc_ring {
+	struct perf_event_mmap_page *page;
+	const unsigned char *data;
+	uint64_t size;	       /* bytes, a power of 2 */
+	uint64_t head;	       /* as last seen */
+	uint64_t tail;	       /* as last given to the kernel */
+	unsigned char *joined; /* PMC_RING_RECORD_MAX, 8-byte aligned: where wrapped records go */
+};
+
+/* Data of `size` bytes, a power of 2 >= 8. Reading starts at the page's data_tail. */
+int pmc_ring_init(struct pmc_ring *ring, struct perf_event_mmap_page *page, const void *data,
+		  uint64_t size, unsigned char *joined);
+
+/* Looks at how far the kernel has come. 0, or -EBADMSG: the head went back or lapped the tail,
+ * which only happens if somebody else moved them. */
+int pmc_ring_look(struct pmc_ring *ring);
+
+/* The header of the record at `at`: 0, -EAGAIN: `at` is the head as last seen, -EBADMSG: its size
+ * is below 8, no multiple of 8, or goes beyond the head. Nothing behind it can be found then. */
+int pmc_ring_header(const struct pmc_ring *ring, uint64_t at, struct perf_event_header *header);
+
+/* The word at `at`, which is a multiple of 8. */
+static inline uint64_t pmc_ring_word(const struct pmc_ring *ring, uint64_t at)
+{
+	return *(const uint64_t *)(ring->data + (at & (ring->size - 1)));
+}
+
+/* The bytes of the record at `at` whose header said `size`: in the ring, or, if it is wrapped,
+ * in ring->joined until the next call. */
+const void *pmc_ring_record(struct pmc_ring *ring, uint64_t at, unsigned size);
+
+/* Gives everything before `to` back to the kernel. */
+void pmc_ring_release(struct pmc_ring *ring, uint64_t to);
+
+#endif
