@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* typed.c - opening a typed group: names looked up, permission found out; see pmc/group.h. */
+#include "agent/core/api/counter_event.h"
 #include "agent/core/api/typed.h"
 #include "agent/core/group.h"
 
@@ -8,31 +9,26 @@
 
 /* ---- names ---------------------------------------------------------------------------------*/
 
-static int parse_error(const struct pmc_parse_error *error)
+/* One row is one event: not a list, a brace or a set. Of one that each type of core counts by
+ * itself, the first type's: no group can span two. */
+static int one_event(const struct pmc_events *events)
 {
-	switch (error->code) {
-	case PMC_PARSE_UNKNOWN_EVENT:
-	case PMC_PARSE_UNKNOWN_PMU:
-	case PMC_PARSE_UNKNOWN_FIELD:
-		return -ENOENT;
-	case PMC_PARSE_NO_MEMORY:
-		return -ENOMEM;
-	default:
+	if (events->sets || events->list[0].brace != PMC_NO_BRACE)
 		return -EINVAL;
-	}
+	return events->list[events->count - 1].position == 0 ? 0 : -EINVAL;
 }
 
-/* One row is one event: not a list, a brace or a set. */
 static int parse_row(const char *text, struct pmc_arena *arena, struct pmc_event *event)
 {
+	struct pmc_counter_event none;
 	struct pmc_parse_error error;
 	struct pmc_events events;
 
 	if (!text)
 		return -EINVAL;
 	if (pmc_events_parse(text, NULL, arena, &events, &error))
-		return parse_error(&error);
-	if (events.count != 1 || events.sets || events.list[0].brace != PMC_NO_BRACE)
+		return counter_event_text(&none, text, NULL, NULL, NULL);
+	if (one_event(&events))
 		return -EINVAL;
 	*event = events.list[0];
 	return 0;
@@ -72,9 +68,9 @@ static bool look_up_joined(const struct pmc_field *fields, unsigned n, struct pm
 int typed_look_up(const struct pmc_field *fields, unsigned n, struct pmc_arena *arena,
 		  struct pmc_planned *planned, int32_t *failed)
 {
-	if (look_up_joined(fields, n, arena, planned))
-		return 0;
-	for (unsigned i = 0; i < n; i++) {
+	bool joined = look_up_joined(fields, n, arena, planned);
+
+	for (unsigned i = 0; i < n && !joined; i++) {
 		int error = parse_row(fields[i].event, arena, &planned[i].event);
 
 		if (error) {
@@ -82,6 +78,9 @@ int typed_look_up(const struct pmc_field *fields, unsigned n, struct pmc_arena *
 			return error;
 		}
 	}
+	/* ":D" in any row pins them all: they are on the PMU together or not at all. */
+	for (unsigned i = 1; i < n; i++)
+		planned[0].event.pinned |= planned[i].event.pinned;
 	return 0;
 }
 

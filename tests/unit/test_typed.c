@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/* test_typed.c - typed groups on this kernel: what opens counts exactly, what fails leaves nothing.
+ */
+#include <pmc/counter.h>
+#include <pmc/group.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* The same event thrice: siblings must say what their leader says. */
+#define FAULTS(X)                                                                                  \
+	X(first, "page-faults", "", "page faults")                                                 \
+	X(cpu, "task-clock", "ns", "CPU time")                                                     \
+	X(second, "page-faults", "", "the same")                                                   \
+	X(third, "faults", "", "the same by another name")
+PMC_GROUP(faults, FAULTS)
+
+#define USER_FAULTS(X) X(faults, "page-faults:u", "", "page faults in user mode")
+PMC_GROUP(user, USER_FAULTS)
+
+#define UNKNOWN(X)                                                                                 \
+	X(known, "page-faults", "", "fine")                                                        \
+	X(bad, "page-fautls", "", "mistyped")
+PMC_GROUP(unknown, UNKNOWN)
+
+#define TWO_IN_ONE(X)                                                                              \
+	X(fine, "task-clock", "ns", "fine")                                                        \
+	X(both, "page-faults,context-switches", "", "two events")
+PMC_GROUP(two, TWO_IN_ONE)
+
+static long page_bytes;
+
+/* Exactly n page faults. */
+static void fault(unsigned n)
+{
+	size_t bytes = n * (size_t)page_bytes;
+	char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		abort();
+	madvise(pages, bytes, MADV_NOHUGEPAGE);
+	for (unsigned i = 0; i < n; i++)
+		*(volatile char *)(pages + i * (size_t)page_bytes) = 1;
+	munmap(pages, bytes);
+}
+
+static int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static int fds_before;
+
+static int setup(void **state)
+{
+	(void)state;
+	page_bytes = sysconf(_SC_PAGESIZE);
+	fault(16);
+	fds_before = open_fds();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return open_fds() == fds_before ? 0 : -1;
+}
+
+static void counts_between_enable_and_disable(void **state)
+{
+	struct faults_values values;
+	struct faults group;
+
+	(void)state;
+	assert_int_equal(faults_open(&group, 0, -1), 0);
+	assert_int_equal(faults_failed(&group), -1);
+	fault(32);
+	assert_int_equal(faults_read(&group, &values), -EAGAIN);
+	assert_true(values.first == PMC_NO_VALUE);
+	assert_int_equal(faults_enable(&group), 0);
+	fault(100);
+	assert_int_equal(faults_disable(&group), 0);
+	fault(32);
+	assert_int_equal(faults_read(&group, &values), 0);
+	assert_int_equal(values.state, PMC_COUNTED);
+	assert_int_equal(values.first, 100);
+	assert_int_equal(values.second, 100);
+	assert_int_equal(values.third, 100);
+	assert_true(values.cpu > 0 && values.cpu <= values.time_enabled_ns);
+	assert_true(values.time_running_ns == values.time_enabled_ns);
+	assert_true(faults_value(&values, 2) == values.second);
+	faults_close(&group);
+}
+
+/* RESET without the group flag left siblings at 256, 512, 768; and it never touches the times. */
+static void reset_covers_siblings_and_times(void **state)
+{
+	struct faults_values values, longer;
+	struct faults group;
+
+	(void)state;
+	assert_int_equal(faults_open(&group, 0, -1), 0);
+	assert_int_equal(faults_enable(&group), 0);
+	fault(20000);
+	assert_int_equal(faults_disable(&group), 0);
+	assert_int_equal(faults_read(&group, &longer), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(faults_reset(&group), 0);
+		assert_int_equal(faults_read(&group, &values), -EAGAIN);
+		assert_int_equal(values.time_enabled_ns, 0);
+		assert_int_equal(faults_enable(&group), 0);
+		fault(256);
+		assert_int_equal(faults_disable(&group), 0);
+		assert_int_equal(faults_read(&group, &values), 0);
+		assert_int_equal(values.first, 256);
+		assert_int_equal(values.second, 256);
+		assert_int_equal(values.third, 256);
+		assert_int_equal(values.time_running_ns, values.time_enabled_ns);
+	}
+	/* The reset was at the end of the long run, so its time is not in here. */
+	assert_int_equal(group.typed.base_enabled_ns >= longer.time_enabled_ns, 1);
+	faults_close(&group);
+}
+
+static void a_copy_is_the_group(void **state)
+{
+	struct faults *group = malloc(sizeof(*group));
+	struct faults_values values;
+	struct faults copy;
+
+	(void)state;
+	assert_int_equal(faults_open(group, 0, -1), 0);
+	copy = *group;
+	memset(group, 0xff, sizeof(*group));
+	free(group);
+	assert_int_equal(faults_enable(&copy), 0);
+	fault(10);
+	assert_int_equal(faults_disable(&copy), 0);
+	assert_int_equal(faults_read(&copy, &values), 0);
+	assert_int_equal(values.second, 10);
+	faults_close(&copy);
+	faults_close(&copy);
+}
+
+static void descriptors_are_close_on_exec(void **state)
+{
+	struct faults group;
+
+	(void)state;
+	assert_int_equal(faults_open(&group, 0, -1), 0);
+	for (unsigned i = 0; i < faults_n_fields; i++)
+		assert_int_equal(fcntl(group.events[i].fd, F_GETFD), FD_CLOEXEC);
+	faults_close(&group);
+	for (unsigned i = 0; i < faults_n_fields; i++)
+		assert_int_equal(group.events[i].fd, -1);
+}
+
+static void names_that_are_no_event(void **state)
+{
+	const struct pmc_field set = { .name = "a", .event = "@cache", .unit = "", .doc = "" };
+	const struct pmc_field open_brace[] = { { .event = "{page-faults" },
+						{ .event = "task-clock}" } };
+	const struct pmc_field split[] = { { .event = "cpu/event=1" },
+					   { .event = "umask=2/" },
+					   { .event = "page-faults,faults" } };
+	const struct pmc_field empty = { .event = "" }, none = { .event = NULL };
+	struct pmc_typed_event events[3];
+	struct unknown unknown;
+	struct pmc_typed typed;
+	struct two two;
+
+	(void)state;
+	assert_int_equal(unknown_open(&unknown, 0, -1), -ENOENT);
+	assert_int_equal(unknown_failed(&unknown), 1);
+	unknown_close(&unknown);
+	assert_int_equal(unknown_open_with(&unknown, NULL), -ENOENT);
+	assert_int_equal(unknown_failed(&unknown), 1);
+	assert_int_equal(two_open(&two, 0, -1), -EINVAL);
+	assert_int_equal(two_failed(&two), 1);
+	assert_int_equal(pmc_typed_open(&typed, events, &set, 1, 0, -1), -EINVAL);
+	assert_int_equal(typed.failed, 0);
+	assert_int_equal(pmc_typed_open(&typed, events, open_brace, 2, 0, -1), -EINVAL);
+	assert_true(pmc_typed_open(&typed, events, split, 3, 0, -1) < 0);
+	assert_int_equal(pmc_typed_open(&typed, events, &empty, 1, 0, -1), -EINVAL);
+	assert_int_equal(pmc_typed_open(&typed, events, &none, 1, 0, -1), -EINVAL);
+	assert_int_equal(pmc_typed_open(&typed, events, &none, 0, 0, -1), -EINVAL);
+	assert_int_equal(pmc_typed_open(&typed, events, &none, PMC_EVENTS_MAX + 1, 0, -1), -EINVAL);
+	pmc_typed_close(&typed, events);
+}
+
+static void a_failure_has_words(void **state)
+{
+	struct pmc_failure failure;
+	struct unknown unknown;
+	struct faults group;
+	struct two two;
+	int error;
+
+	(void)state;
+	error = unknown_open(&unknown, 0, -1);
+	unknown_explain(&unknown, error, &failure);
+	assert_int_equal(failure.error, ENOENT);
+	assert_string_equal(failure.what, "page-fautls");
+	assert_non_null(strstr(failure.advice, "page-faults"));
+	error = two_open(&two, 0, -1);
+	two_explain(&two, error, &failure);
+	assert_int_equal(failure.error, EINVAL);
+	assert_string_equal(failure.what, "page-faults,context-switches");
+	assert_true(failure.advice[0] != 0);
+	error = faults_open(&group, 0, 1 << 20);
+	faults_explain(&group, error, &failure);
+	assert_int_equal(failure.error, EINVAL);
+	assert_string_equal(failure.what, "page-faults");
+	assert_true(failure.advice[0] != 0);
+	assert_int_equal(faults_open(&group, 0, -1), 0);
+	errno = 88;
+	faults_explain(&group, -EAGAIN, &failure);
+	assert_int_equal(errno, 88);
+	assert_int_equal(failure.error, EAGAIN);
+	assert_string_equal(failure.what, "");
+	assert_true(failure.advice[0] != 0);
+	faults_close(&group);
+}
+
+/* The third of four finds no descriptor: the two before it must not stay. */
+static void a_failed_open_leaks_nothing(void **state)
+{
+	struct rlimit was, low;
+	struct faults group;
+	int next;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	next = dup(0);
+	assert_true(next >= 0);
+	close(next);
+	low = was;
+	low.rlim_cur = (rlim_t)next + 2;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	errno = 77;
+	int error = faults_open(&group, 0, -1);
+	int kept = errno;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(error, -EMFILE);
+	assert_int_equal(kept, 77);
+	assert_int_equal(faults_failed(&group), 2);
+	assert_int_equal(open_fds(), fds_before);
+	for (unsigned i = 0; i < faults_n_fields; i++)
+		assert_int_equal(group.events[i].fd, -1);
+	faults_close(&group);
+	/* And it can be opened after all. */
+	assert_int_equal(faults_open(&group, 0, -1), 0);
+	faults_close(&group);
+}
+
+static void the_kernels_errors_come_through(void **state)
+{
+	struct faults group;
+	pid_t child = fork();
+
+	(void)state;
+	if (!child)
+		_exit(0);
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(faults_open(&group, child, -1), -ESRCH);
+	assert_int_equal(faults_failed(&group), 0);
+	assert_int_equal(faults_open(&group, -1, -1), -EINVAL);
+	assert_int_equal(faults_open(&group, 0, 1 << 20), -EINVAL);
+}
+
+static void *fault_in_thread(void *arg)
+{
+	fault(*(unsigned *)arg);
+	return NULL;
+}
+
+static unsigned faults_with_thread(struct faults *group, unsigned n)
+{
+	struct faults_values values;
+	pthread_t thread;
+
+	assert_int_equal(faults_reset(group), 0);
+	assert_int_equal(faults_enable(group), 0);
+	assert_int_equal(pthread_create(&thread, NULL, fault_in_thread, &n), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(faults_disable(group), 0);
+	assert_int_equal(faults_read(group, &values), 0);
+	assert_int_equal(values.first, values.second);
+	return (unsigned)values.first;
+}
+
+static void inherit_is_asked_for(void **state)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct faults group;
+
+	(void)state;
+	assert_int_equal(faults_open(&group, 0, -1), 0);
+	faults_with_thread(&group, 8);
+	assert_in_range(faults_with_thread(&group, 5000), 0, 1000);
+	faults_close(&group);
+	open.inherit = true;
+	assert_int_equal(faults_open_with(&group, &open), 0);
+	assert_in_range(faults_with_thread(&group, 5000), 5000, 6000);
+	/* What ended children counted is taken off by a reset too. */
+	assert_in_range(faults_with_thread(&group, 5000), 5000, 6000);
+	faults_close(&group);
+}
+
+static void options_reach_the_kernel(void **state)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct faults_values values;
+	struct faults group;
+	struct user user;
+
+	(void)state;
+	open.enabled = true;
+	open.pinned = true;
+	open.exclude_kernel = true;
+	assert_int_equal(faults_open_with(&group, &open), 0);
+	assert_int_equal(faults_scope(&group), PMC_SCOPE_USER);
+	assert_int_equal(faults_reset(&group), 0);
+	fault(12);
+	assert_int_equal(faults_read(&group, &values), 0);
+	assert_int_equal(values.third, 12);
+	faults_close(&group);
+	assert_int_equal(user_open(&user, 0, -1), 0);
+	assert_int_equal(user_scope(&user), PMC_SCOPE_USER);
+	user_close(&user);
+	/* Not from PMC_OPEN_INIT. */
+	open = pmc_open_init();
+	open.size = 3;
+	assert_int_equal(faults_open_with(&group, &open), -EINVAL);
+}
+
+/* As nobody: at perf_event_paranoid 2 user mode alone is left, at 3 and above nothing. */
+static int open_as_nobody(void)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct faults_values values;
+	struct faults group;
+	int error;
+
+	if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 1;
+	error = faults_open(&group, 0, -1);
+	if (error)
+		return error == -EACCES || error == -EPERM ? 2 : 3;
+	faults_enable(&group);
+	fault(64);
+	faults_disable(&group);
+	if (faults_read(&group, &values) || values.first != 64 || values.second != 64)
+		return 4;
+	if (faults_scope(&group) == PMC_SCOPE_ALL)
+		return 5;
+	if (faults_scope(&group) != PMC_SCOPE_USER)
+		return 6;
+	faults_close(&group);
+	/* Asked for in so many words it is refused. */
+	error = faults_open_with(&group, &open);
+	return error == -EACCES || error == -EPERM ? 7 : 8;
+}
+
+static void what_is_not_permitted_is_left_out(void **state)
+{
+	char text[16] = "";
+	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY), level, status;
+	pid_t child;
+
+	(void)state;
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	level = atoi(text);
+	child = fork();
+	if (!child)
+		_exit(open_as_nobody());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (geteuid() == 0)
+		assert_int_equal(WEXITSTATUS(status), level <= 1 ? 5 : level == 2 ? 7 : 2);
+	else
+		assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(counts_between_enable_and_disable),
+		TEST(reset_covers_siblings_and_times),
+		TEST(a_copy_is_the_group),
+		TEST(descriptors_are_close_on_exec),
+		TEST(names_that_are_no_event),
+		TEST(a_failure_has_words),
+		TEST(a_failed_open_leaks_nothing),
+		TEST(the_kernels_errors_come_through),
+		TEST(inherit_is_asked_for),
+		TEST(options_reach_the_kernel),
+		TEST(what_is_not_permitted_is_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
