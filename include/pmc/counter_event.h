@@ -43,6 +43,7 @@ struct pmc_counter_event {
 	uint64_t config3;    /* kernels from 6.3 on */
 	bool exclude_user;   /* ":k" was given in text */
 	bool exclude_kernel; /* ":u" was given in text */
+	bool pinned;	     /* ":D" was given in text */
 	double scale;	     /* count * scale is in `unit`; 1 unless sysfs says otherwise */
 	char unit[24];	     /* "" if it is just a number; "ns" for clocks; sysfs' .unit */
 };

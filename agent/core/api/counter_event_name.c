@@ -56,6 +56,7 @@ int counter_event_text(struct pmc_counter_event *event, const char *text, const 
 			.config3 = found->config3,
 			.exclude_user = found->exclude_user,
 			.exclude_kernel = found->exclude_kernel,
+			.pinned = found->pinned,
 			.scale = found->scale,
 		};
 		if (unit < sizeof(event->unit))

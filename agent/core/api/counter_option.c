@@ -38,7 +38,7 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 		.inherit = open->inherit,
 		.inherit_stat = open->inherit_stat,
 		.inherit_thread = open->inherit_thread,
-		.pinned = open->pinned,
+		.pinned = open->pinned || event->pinned,
 		.exclusive = open->exclusive,
 		.exclude_user = open->exclude_user || event->exclude_user,
 		.exclude_kernel = open->exclude_kernel || event->exclude_kernel,

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* counter_try.h - what the tests of counters share: work of known size, tracefs, rings,
+ * descriptors.
+ */
+#ifndef PMC_TESTS_COUNTER_TRY_H
+#define PMC_TESTS_COUNTER_TRY_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pmc/counter.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Faults on n pages that nobody touched: n page faults in user mode, if no page is larger. */
+static inline void touch_pages(size_t n)
+{
+	const size_t bytes = n * 4096;
+	volatile char *pages =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	madvise((void *)pages, bytes, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		pages[i * 4096] = 1;
+	munmap((void *)pages, bytes);
+}
+
+/* Keeps the CPU busy until the thread's own clock says so. */
+static inline void burn_ns(uint64_t ns)
+{
+	struct timespec from, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((uint64_t)(now.tv_sec - from.tv_sec) * 1000000000 +
+		       (uint64_t)(now.tv_nsec - from.tv_nsec) <
+	       ns);
+}
+
+static inline unsigned open_fds(void)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 4096; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static inline struct pmc_counter_event software(uint64_t id)
+{
+	struct pmc_counter_event event;
+
+	assert_int_equal(pmc_counter_event_software(&event, id), 0);
+	return event;
+}
+
+/* Opens or tells why not. */
+static inline struct pmc_counter *must_open(const struct pmc_counter_event *event,
+					    const struct pmc_open *open)
+{
+	struct pmc_failure failure = { 0 };
+	struct pmc_counter *counter;
+	int error = pmc_counter_open(&counter, event, open, &failure);
+
+	if (error)
+		fail_msg("open: %s: %s: %s", strerror(-error), failure.what, failure.advice);
+	return counter;
+}
+
+/* This process gets a tracefs of its own where the machine has none mounted. False: it cannot. */
+static inline bool have_tracefs(void)
+{
+	static int known = -1;
+
+	if (known < 0) {
+		known = access("/sys/kernel/tracing/events", R_OK) == 0;
+		if (!known && unshare(CLONE_NEWNS) == 0) {
+			mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+			known = mount("t", "/sys/kernel/tracing", "tracefs", 0, NULL) == 0;
+		}
+	}
+	return known;
+}
+
+/* Calls of getppid(2) by the kernel's own count: each is one. */
+static inline void calls(unsigned n)
+{
+	while (n-- > 0)
+		syscall(SYS_getppid);
+}
+
+static inline struct pmc_counter_event getppid_event(void)
+{
+	struct pmc_failure failure = { 0 };
+	struct pmc_counter_event event;
+
+	if (!have_tracefs()) {
+		print_message("skip: tracefs cannot be mounted by this user\n");
+		skip();
+	}
+	if (pmc_counter_event_tracepoint(&event, "syscalls", "sys_enter_getppid", &failure))
+		fail_msg("%s: %s", failure.what, failure.advice);
+	return event;
+}
+
+/* ---- rings ------------------------------------------------------------------------------- */
+
+#define RING_PAGES 64
+
+static inline struct perf_event_mmap_page *ring_map(const struct pmc_counter *counter, int prot)
+{
+	void *ring =
+		mmap(NULL, (1 + RING_PAGES) * 4096, prot, MAP_SHARED, pmc_counter_fd(counter), 0);
+
+	if (ring == MAP_FAILED)
+		fail_msg("mmap: %s", strerror(errno));
+	return ring;
+}
+
+static inline void ring_unmap(struct perf_event_mmap_page *ring)
+{
+	munmap(ring, (1 + RING_PAGES) * 4096);
+}
+
+/* The first record of the type in a ring that nobody empties, and the bits in misc; NULL: none. */
+static inline const struct perf_event_header *ring_find(const struct perf_event_mmap_page *ring,
+							uint32_t type, uint16_t misc)
+{
+	const char *data = (const char *)ring + 4096;
+	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+
+	assert_true(head <= RING_PAGES * 4096);
+	for (uint64_t at = 0; at < head;) {
+		const struct perf_event_header *record = (const void *)(data + at);
+
+		assert_true(record->size >= sizeof(*record));
+		if (record->type == type && (record->misc & misc) == misc)
+			return record;
+		at += record->size;
+	}
+	return NULL;
+}
+
+static inline unsigned ring_count(const struct perf_event_mmap_page *ring, uint32_t type)
+{
+	const char *data = (const char *)ring + 4096;
+	unsigned n = 0;
+
+	for (uint64_t at = 0; at < ring->data_head;) {
+		const struct perf_event_header *record = (const void *)(data + at);
+
+		n += record->type == type;
+		at += record->size;
+	}
+	return n;
+}
+
+/* What follows a record's header. */
+static inline const uint64_t *words_of(const struct perf_event_header *record)
+{
+	return (const uint64_t *)(record + 1);
+}
+
+#endif
