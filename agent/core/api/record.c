@@ -75,6 +75,7 @@ static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *
 		struct pmc_cursor lean = { .at = words + 1, .end = words + n };
 		struct pmc_record other = *record;
 
+		memset(&other.sample, 0, sizeof(other.sample));
 		pmc_record_decode_sample(&lean, true, &other);
 		if (!lean.bad && !pmc_cursor_left(&lean)) {
 			*record = other;
