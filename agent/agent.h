@@ -18,8 +18,10 @@
  * report_exit.c  the report of the first process
  * process.c   the process's own frames
  * totals.c    the inherit groups of the job's first process
+ * machine.c   and its events that count for the whole machine
  * signals.c   fatal signals and the dump signal
  * helper.c    the thread for intervals
+ * region*.c   marked regions: begin and end, a thread's sums, their frames
  * apart.c     work in a throwaway clone
  * exec_env.c  environments with PMC_JOB in them
  * probe.c     whether perf_event_open may be tried
@@ -68,6 +70,7 @@ struct agent {
 	struct pmc_plan plan;	    /* of every thread */
 	struct pmc_plan user_plan;  /* for threads after a loss of privilege; may be empty */
 	struct pmc_plan clock_plan; /* of the inherit groups with PMC_INHERIT=clock */
+	struct pmc_plan machine_plan; /* hash 0: nothing counts for the whole machine here */
 	const char *exe, *cmdline, *host;
 	const char *out; /* absolute pattern; NULL: the job's private dump */
 	const char *private_dump;
@@ -87,6 +90,8 @@ extern struct pmc_control pmc_agent_control;
 
 /* ---- start.c ---- */
 void agent_start(int argc, char **argv, char **envp);
+/* Keeps the plan's EVENTSET frame where it can be read from outside. False without memory. */
+bool agent_plan_publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes);
 /* Fills a fresh identity. */
 void agent_identity(uint8_t identity[16]);
 
@@ -96,6 +101,8 @@ enum agent_where { AGENT_ELSEWHERE, AGENT_HERE };
  * raw clone) is made a process of its own first. */
 enum agent_where agent_where(void);
 int agent_fork_init(void);
+/* Reads 0 in a forked child that nobody has made a process of its own yet. */
+extern _Atomic uint32_t *agent_alive;
 
 /* ---- totals.c ---- */
 void agent_totals_open(void);

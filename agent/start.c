@@ -316,6 +316,18 @@ static bool frame_plan(const struct pmc_plan *plan, const void **frame, size_t *
 	return true;
 }
 
+bool agent_plan_publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes)
+{
+	const void *frame = NULL;
+	size_t len = 0;
+
+	if (!frame_plan(plan, &frame, &len))
+		return false;
+	*address = (uint64_t)(uintptr_t)frame;
+	*bytes = len;
+	return true;
+}
+
 static bool frame_events(void)
 {
 	/* Only root has a privilege that it may give up later, as servers do. */

@@ -80,6 +80,7 @@ void agent_totals_open(void)
 	const struct pmc_plan *exec_plan;
 	int error;
 
+	agent_machine_open();
 	plan = choose();
 	if (!plan)
 		return;
@@ -106,22 +107,23 @@ void agent_totals_enable(void)
 
 	for (unsigned g = 0; g < threads->groups; g++)
 		pmc_group_enable(threads->fds[threads->first[g]]);
+	agent_machine_enable();
 }
 
 int *agent_totals_find(int fd)
 {
-	struct pmc_control_totals *both[] = { &pmc_agent_control.threads,
-					      &pmc_agent_control.execs };
+	struct pmc_control_totals *all[] = { &pmc_agent_control.threads, &pmc_agent_control.execs,
+					     &pmc_agent_control.machine };
 
-	for (unsigned t = 0; t < 2; t++)
-		for (unsigned i = 0; i < both[t]->first[both[t]->groups]; i++)
-			if (both[t]->fds[i] == fd)
-				return &both[t]->fds[i];
+	for (unsigned t = 0; t < 3; t++)
+		for (unsigned i = 0; i < all[t]->first[all[t]->groups]; i++)
+			if (all[t]->fds[i] == fd)
+				return &all[t]->fds[i];
 	return NULL;
 }
 
-static void one_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
-		      enum pmc_total_kind kind, uint64_t snapshot)
+void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
+		       enum pmc_total_kind kind, uint64_t snapshot)
 {
 	struct pmc_total_fixed fixed = {
 		.kind = (uint8_t)kind,
@@ -132,7 +134,7 @@ static void one_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals
 	};
 	uint32_t reason = 0;
 
-	if (totals->groups == 0)
+	if (totals->groups == 0 && kind != PMC_TOTAL_MACHINE)
 		return;
 	pmc_frame_begin(buf, PMC_FRAME_TOTAL, agent.identity, snapshot, &fixed, sizeof(fixed));
 	agent_groups_frame(buf, totals->groups, totals->first, totals->fds, totals->ids,
@@ -142,8 +144,9 @@ static void one_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals
 
 void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
-	one_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
-	one_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
+	agent_machine_frames(buf, snapshot);
+	agent_total_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
+	agent_total_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
 	if (agent.clock_plan.hash)
 		pmc_plan_frame(&agent.clock_plan, buf);
 }
@@ -151,6 +154,7 @@ void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 void agent_totals_forget(void)
 {
 	/* Their descriptors are closed with all the others of the parent. */
+	agent_machine_forget();
 	pmc_agent_control.threads.groups = 0;
 	pmc_agent_control.execs.groups = 0;
 	agent.clock_plan.hash = 0;

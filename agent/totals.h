@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* totals.h - frames of the inherit groups. */
+/* totals.h - frames of what is counted beside the threads: inherit groups, the whole machine. */
 #ifndef PMC_AGENT_TOTALS_H
 #define PMC_AGENT_TOTALS_H
 
+#include "agent/core/control.h"
 #include "agent/core/frame.h"
 
-/* Starts the thread group; the exec group starts by itself. */
+/* Starts the thread group and what counts for the machine; the exec group starts by itself. */
 void agent_totals_enable(void);
-/* Where an inherit group keeps this descriptor; NULL: it has none such. */
+/* Where one of these groups keeps this descriptor; NULL: it has none such. */
 int *agent_totals_find(int fd);
 /* A TOTAL frame for each group that is open, and the event set they use if it is their own. */
 void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
+void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
+		       enum pmc_total_kind kind, uint64_t snapshot);
+
+/* ---- machine.c ---- */
+void agent_machine_open(void);
+void agent_machine_enable(void);
+void agent_machine_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
+void agent_machine_forget(void);
 
 #endif

@@ -83,10 +83,14 @@ void run_totals_open(struct run *run)
 }
 
 /* Events of the readings stand in plan order, those of a row in the user's. */
-static const struct pmc_count *count_of(const struct pmc_p_thread *row, unsigned position)
+static const struct pmc_count *count_of(const struct pmc_p_thread *row,
+					const struct pmc_event *event)
 {
+	const char *core_type = event->core_type ? event->core_type : "";
+
 	for (unsigned i = 0; i < row->set->count; i++)
-		if (row->set->events[i].def.position == position)
+		if (row->set->events[i].def.position == event->position &&
+		    !strcmp(row->set->events[i].core_type, core_type))
 			return &row->counts[i];
 	return NULL;
 }
@@ -101,8 +105,8 @@ static void take_rows(const struct pmc_plan *plan, unsigned g, const struct pmc_
 		if (!row->set || row->set->hash != plan->hash)
 			continue;
 		for (unsigned i = 0; i < reading->n; i++) {
-			unsigned position = plan->events[plan->first[g] + i].event.position;
-			const struct pmc_count *count = count_of(row, position);
+			const struct pmc_count *count =
+				count_of(row, &plan->events[plan->first[g] + i].event);
 
 			if (!count || count->state == PMC_NOT_COUNTED)
 				continue;

@@ -24,7 +24,7 @@ enum pmc_control_state {
 	PMC_CONTROL_DONE, /* the final rows are written */
 };
 
-/* An inherit group of the job's first process. */
+/* Groups that the job's first process holds beside those of its threads. */
 struct pmc_control_totals {
 	uint32_t groups;	 /* 0: there is none */
 	uint32_t flags;		 /* PMC_TOTAL_* */
@@ -67,6 +67,9 @@ struct pmc_control {
 	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
 	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
 	uint32_t reserved3;
+	/* Of the job's first process: what counts for the whole machine. eventset 0: nothing. */
+	struct pmc_control_totals machine;
+	uint64_t machine_frame, machine_bytes;
 };
 
 #endif

@@ -28,6 +28,8 @@ uint64_t pmc_count_value(const struct pmc_count *count)
 {
 	uint64_t value = count->raw;
 
+	if (count->state == PMC_SCALED && count->added)
+		return count->added;
 	if (count->state == PMC_SCALED)
 		pmc_scale(count->raw, count->enabled_ns, count->running_ns, &value);
 	return value;

@@ -15,8 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What an open that failed says of the event. */
-static enum pmc_state state_of(int error)
+enum pmc_state pmc_plan_refusal(int error)
 {
 	switch (error) {
 	case EACCES:
@@ -72,7 +71,7 @@ static int try_alone(pmc_probe_open probe, struct pmc_planned *planned)
 		planned->scope = PMC_SCOPE_ALL;
 	}
 	if (fd < 0) {
-		planned->state = (uint8_t)state_of(-fd);
+		planned->state = (uint8_t)pmc_plan_refusal(-fd);
 		planned->error = -fd;
 	}
 	return fd;

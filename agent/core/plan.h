@@ -41,6 +41,9 @@ typedef int (*pmc_probe_open)(struct pmc_attr *attr, int leader);
 int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct pmc_arena *arena,
 		  struct pmc_plan *plan);
 
+/* What an open that failed with this errno says of the event. */
+enum pmc_state pmc_plan_refusal(int error);
+
 /* Whether every group runs twice beside itself: own groups and inherit groups need no sharing. */
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe);
 

@@ -21,14 +21,16 @@ struct pmc_count {
 	uint64_t raw, enabled_ns, running_ns;
 	enum pmc_state state;
 	uint32_t error; /* errno or enum pmc_reason behind a state that has no value */
+	uint64_t added; /* of a sum that has scaled parts: their values, each scaled by itself */
 };
 
 bool pmc_count_has_value(const struct pmc_count *count); /* COUNTED or SCALED */
-uint64_t pmc_count_value(const struct pmc_count *count); /* raw * enabled / running */
+uint64_t pmc_count_value(const struct pmc_count *count); /* raw * enabled / running, or added */
 
 struct pmc_p_event {
 	struct pmc_event_def def;
 	const char *name, *unit, *core_type;
+	const char *cpus; /* "0,18": it counts for the whole machine, there; else "" */
 };
 
 struct pmc_p_eventset;
@@ -36,9 +38,12 @@ struct pmc_p_site;
 struct pmc_p_process;
 struct pmc_p_thread;
 
+/* What is counted once for each type of core is there once more, as the sum of these, in front. */
+#define PMC_SET_EVENTS_MAX (PMC_EVENTS_MAX + PMC_EVENTS_MAX / 2)
+
 struct pmc_p_set_view {
 	uint64_t hash;
-	unsigned count;
+	unsigned count; /* at most PMC_SET_EVENTS_MAX */
 	const struct pmc_p_event *events; /* in the user's order (def.position) */
 };
 
@@ -68,6 +73,8 @@ struct pmc_p_process {
 	unsigned n_uncounted;
 	struct pmc_p_remainder unattributed; /* first process only: thread group - rows */
 	struct pmc_p_remainder descendants;  /* first process only: exec group - covered rows */
+	/* First process only: what the whole machine did, meanwhile. Not CPU by CPU: added up. */
+	struct pmc_p_remainder machine;
 	struct pmc_p_note **notes;
 	unsigned n_notes;
 };

@@ -290,6 +290,8 @@ int pmc_profile_finish(struct pmc_profile *profile)
 		error = link_notes(profile);
 	if (!error)
 		error = profile_remainders(profile);
+	if (!error)
+		error = profile_machine(profile);
 	if (!error && profile->arena.failed)
 		error = -ENOMEM;
 	return error;

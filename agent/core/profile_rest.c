@@ -30,7 +30,7 @@ struct rest {
 	const struct pmc_p_set_view *mapped;
 	uint64_t mapped_hash;
 	bool is_mapped;
-	int map[PMC_EVENTS_MAX];
+	int map[PMC_SET_EVENTS_MAX];
 };
 
 struct rests {

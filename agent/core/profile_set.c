@@ -53,6 +53,12 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 			return -EBADMSG;
 		if (!event->name || !event->unit || !event->core_type)
 			return -ENOMEM;
+		event->cpus = "";
+		if (event->def.flags & PMC_EVENT_MACHINE) {
+			event->cpus = event->core_type;
+			event->core_type = "";
+		}
+		event->def.flags &= (uint16_t)~PMC_EVENT_SUM;
 		set->at[i].group = event->def.group;
 		if (event->def.group == PMC_NO_GROUP)
 			continue;
@@ -85,7 +91,7 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
 	struct pmc_profile_tables *tables = profile->tables;
 	struct pmc_arena *arena = &profile->arena;
 	struct pmc_p_eventset *set, parsed = { .n_groups = 0 };
-	struct pmc_p_event events[PMC_EVENTS_MAX] = { 0 }, *kept;
+	struct pmc_p_event events[PMC_SET_EVENTS_MAX] = { 0 }, *kept;
 	int error;
 
 	if (profile_find_set(profile, frame->head.hash))
@@ -94,6 +100,7 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
 	if (error)
 		return error;
 	to_users_order(&parsed, events);
+	profile_core_sums(&parsed, events);
 	set = pmc_arena_alloc(arena, sizeof(*set));
 	kept = pmc_arena_alloc(arena, sizeof(*kept) * (parsed.view.count + 1));
 	if (!set || !kept)
@@ -166,6 +173,8 @@ int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, con
 		struct pmc_count *count = &counts[i];
 
 		*count = (struct pmc_count){ .state = PMC_NOT_COUNTED, .error = def->error };
+		if (g == PMC_SUM_GROUP)
+			continue;
 		if (def->state != PMC_COUNTED || g == PMC_NO_GROUP) {
 			if (def->state >= PMC_NOT_COUNTED && def->state <= PMC_NOT_PERMITTED)
 				count->state = (enum pmc_state)def->state;
@@ -186,5 +195,7 @@ int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, con
 			judge(count);
 		}
 	}
+	if (set->n_cores)
+		profile_core_counts(set, counts);
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include "agent/core/hash.h"
 #include "agent/core/profile.h"
 
+#define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
+
 /* An EVENTSET frame. The view is in the user's order; where each of its events stands in a
  * reading is in `at`. */
 struct pmc_p_eventset {
@@ -13,8 +15,12 @@ struct pmc_p_eventset {
 	unsigned n_groups;
 	uint16_t group_size[PMC_EVENTS_MAX];
 	struct {
-		uint16_t group, index; /* PMC_NO_GROUP: never opened */
-	} at[PMC_EVENTS_MAX];
+		/* PMC_NO_GROUP: never opened; PMC_SUM_GROUP: the sum of the next `index` */
+		uint16_t group, index;
+	} at[PMC_SET_EVENTS_MAX];
+	/* Types of cores, numbered from 1; 0: none. */
+	uint8_t core[PMC_SET_EVENTS_MAX];
+	unsigned n_cores, n_sums;
 	UT_hash_handle hh; /* by view.hash */
 };
 
@@ -49,7 +55,7 @@ struct row_entry {
 	struct table_row *row;
 };
 
-enum { TOTAL_KINDS = PMC_TOTAL_EXEC + 1 };
+enum { TOTAL_KINDS = PMC_TOTAL_MACHINE + 1 };
 
 struct table_process {
 	struct pmc_p_process pub;
@@ -84,7 +90,7 @@ struct pmc_profile_tables {
 	struct pmc_p_site *sites, *last_site;
 	struct table_process *processes, *last_process;
 	struct table_note *notes;
-	struct free_row *free_rows[PMC_EVENTS_MAX + 1];
+	struct free_row *free_rows[PMC_SET_EVENTS_MAX + 1];
 };
 
 /* profile_set.c: all return 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
@@ -95,6 +101,16 @@ int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, con
 			size_t len, struct pmc_count *counts);
 /* Whether the bytes are n_groups readings. */
 bool profile_check_readings(unsigned n_groups, const uint8_t *var, size_t len);
+
+/* profile_core.c: numbers the types of cores, and puts a sum before what each of them counts. The
+ * events are in the user's order, with room for PMC_SET_EVENTS_MAX. */
+void profile_core_sums(struct pmc_p_eventset *set, struct pmc_p_event *events);
+/* Counts of cores of one type, with their times as the kernel gave them, to what they are worth;
+ * and the sums. */
+void profile_core_counts(const struct pmc_p_eventset *set, struct pmc_count *counts);
+
+/* profile_machine.c: what MACHINE totals say. 0 or -ENOMEM. */
+int profile_machine(struct pmc_profile *profile);
 
 /* profile_row.c */
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);

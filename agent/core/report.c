@@ -37,6 +37,9 @@ static int view_events(struct pmc_view *view)
 		if (!err)
 			err = pmc_union_add(&view->events, profile->processes[i]->descendants.set,
 					    false);
+		if (!err)
+			err = pmc_union_add(&view->events, profile->processes[i]->machine.set,
+					    false);
 	}
 	return err;
 }

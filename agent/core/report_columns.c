@@ -97,7 +97,8 @@ static void event_columns(struct pmc_table *table)
 		folded = is_folded(view, i);
 		column = column_add(table, PMC_COL_EVENT,
 				    strcmp(label, "instructions") ? label : "instr",
-				    folded ? DROP_INPUT : DROP_EVENT);
+				    folded || view->events.set.events[i].core_type[0] ? DROP_INPUT :
+											DROP_EVENT);
 		column->index = i;
 		if (groups)
 			spread_columns(table, PMC_COL_EVENT, i);

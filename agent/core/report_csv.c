@@ -103,6 +103,12 @@ static void metric_cells(struct pmc_view *view, const struct pmc_fold_row *row)
 	pmc_out_char(view->out, '\n');
 }
 
+void pmc_view_csv_events(struct pmc_view *view, const struct pmc_fold_row *row)
+{
+	event_cells(view, row, pmc_thread_parts, pmc_n_thread_parts);
+	metric_cells(view, row);
+}
+
 static void csv_head(struct pmc_view *view)
 {
 	bool first = true;
@@ -145,8 +151,7 @@ static void csv_thread(struct pmc_view *view, const struct pmc_p_thread *thread,
 	if (step)
 		pmc_outf(view->out, ",%llu,%llu", (unsigned long long)step->t_ns,
 			 (unsigned long long)step->dt_ns);
-	event_cells(view, row, pmc_thread_parts, pmc_n_thread_parts);
-	metric_cells(view, row);
+	pmc_view_csv_events(view, row);
 }
 
 static void csv_groups_head(struct pmc_view *view)
@@ -211,5 +216,6 @@ int pmc_view_csv(struct pmc_view *view)
 	csv_head(view);
 	for (uint64_t i = 0; i < n && !view->options->summary; i++)
 		csv_thread(view, threads[i], NULL);
+	pmc_view_machine_csv(view);
 	return 0;
 }

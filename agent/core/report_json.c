@@ -46,6 +46,8 @@ void pmc_view_json_event(struct pmc_json *json, const struct pmc_p_event *event,
 	pmc_json_str(json, "core_type", event->core_type[0] ? event->core_type : NULL);
 	if (event->unit[0])
 		pmc_json_str(json, "unit", event->unit);
+	if (event->cpus && event->cpus[0])
+		pmc_json_str(json, "cpus", event->cpus);
 	if (!has_value && count->error)
 		pmc_json_str(json, "reason", pmc_reason_text(count->error));
 	pmc_json_object_end(json);
@@ -139,6 +141,7 @@ static void json_process(struct pmc_json *json, const struct pmc_p_process *proc
 	pmc_json_str(json, "inherit_mode", known ? inherit[fixed->inherit_mode & 3] : NULL);
 	json_remainder(json, "unattributed", &process->unattributed);
 	json_remainder(json, "descendants", &process->descendants);
+	json_remainder(json, "machine", &process->machine);
 	pmc_json_array(json, "notes");
 	for (unsigned i = 0; i < process->n_notes; i++) {
 		pmc_json_object(json, NULL);

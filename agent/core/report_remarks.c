@@ -85,6 +85,7 @@ static bool no_pmu(const struct pmc_view *view)
 	return asked;
 }
 
+/* NULL: it has a line of its own. */
 static const char *why_not(struct pmc_view *view, const struct pmc_table *table, unsigned index,
 			   enum pmc_state *state)
 {
@@ -92,6 +93,8 @@ static const char *why_not(struct pmc_view *view, const struct pmc_table *table,
 	const struct pmc_fold_stat *stat = &table->all->events[index];
 	uint32_t error = event->def.error;
 
+	if (error == PMC_REASON_MACHINE || stat->error == PMC_REASON_MACHINE)
+		return NULL;
 	*state = (enum pmc_state)event->def.state;
 	if (*state == PMC_COUNTED || *state == PMC_SCALED) {
 		*state = pmc_fold_state(stat, table->all->rows);
@@ -137,15 +140,18 @@ static void missing_columns(struct pmc_view *view, const struct pmc_table *table
 		if (told[i] || table->all->events[i].rows)
 			continue;
 		why = why_not(view, table, i, &state);
-		for (unsigned j = i; j < n; j++) {
-			if (told[j] || table->all->events[j].rows ||
-			    strcmp(why, why_not(view, table, j, &other)) || state != other)
+		for (unsigned j = i; j < n && why; j++) {
+			const char *also = why_not(view, table, j, &other);
+
+			if (told[j] || table->all->events[j].rows || !also || strcmp(why, also) ||
+			    state != other)
 				continue;
 			names_begin(view, &first, j);
 			told[j] = true;
 		}
-		pmc_outf(view->out, ": %s: %s; pmctl doctor tells what can be done\n",
-			 state_words(state), why);
+		if (why)
+			pmc_outf(view->out, ": %s: %s; pmctl doctor tells what can be done\n",
+				 state_words(state), why);
 	}
 	if (view->events.overflow)
 		pmc_out_str(view->out, " there are more events than columns; JSON has them all\n");
@@ -296,6 +302,7 @@ static void children(struct pmc_view *view, const struct pmc_ledger *ledger)
 void pmc_view_remarks(struct pmc_view *view, const struct pmc_table *table,
 		      const struct pmc_ledger *ledger)
 {
+	pmc_view_machine(view);
 	coverage(view, ledger);
 	children(view, ledger);
 	uncounted(view);

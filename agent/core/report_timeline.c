@@ -22,6 +22,8 @@ static void count_step(struct pmc_count *step, const struct pmc_count *now,
 	if (!pmc_count_has_value(now) || !before || !pmc_count_has_value(before))
 		return;
 	step->raw = minus(now->raw, before->raw);
+	if (now->added)
+		step->added = minus(now->added, pmc_count_value(before));
 	step->enabled_ns = minus(now->enabled_ns, before->enabled_ns);
 	step->running_ns = minus(now->running_ns, before->running_ns);
 	if (step->enabled_ns && !step->running_ns) {
@@ -56,7 +58,7 @@ bool pmc_steps_next(struct pmc_view *view, struct pmc_steps *steps)
 	if (now->set && now->counts) {
 		bool same = before && before->set == now->set && before->counts;
 
-		for (unsigned i = 0; i < now->set->count && i < PMC_EVENTS_MAX; i++)
+		for (unsigned i = 0; i < now->set->count && i < PMC_SET_EVENTS_MAX; i++)
 			count_step(&steps->counts[i], &now->counts[i],
 				   same ? &before->counts[i] : NULL);
 		steps->thread.counts = steps->counts;

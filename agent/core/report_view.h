@@ -123,13 +123,14 @@ int pmc_view_timeline(struct pmc_view *view);
 void pmc_view_json_event(struct pmc_json *json, const struct pmc_p_event *event,
 			 const struct pmc_count *count);
 void pmc_view_csv_text(struct pmc_out *out, const char *text, size_t len);
+void pmc_view_csv_events(struct pmc_view *view, const struct pmc_fold_row *row);
 void pmc_view_csv_cell(struct pmc_out *out, const struct pmc_cell *cell);
 
 /* The next snapshot as what happened since the one before it of the same thread: all zero is
  * before the first. */
 struct pmc_steps {
 	struct pmc_p_thread thread;
-	struct pmc_count counts[PMC_EVENTS_MAX];
+	struct pmc_count counts[PMC_SET_EVENTS_MAX];
 	uint64_t at, t_ns, dt_ns;
 };
 bool pmc_steps_next(struct pmc_view *view, struct pmc_steps *steps);
@@ -206,6 +207,10 @@ void pmc_table_line(struct pmc_table *table, const struct pmc_line *line);
 void pmc_table_cell(struct pmc_table *table, const struct pmc_table_column *column,
 		    const struct pmc_line *line, const struct pmc_fold_row *row,
 		    struct pmc_out *out);
+
+/* Lines about what counts for the whole machine; as rows in CSV. */
+void pmc_view_machine(struct pmc_view *view);
+void pmc_view_machine_csv(struct pmc_view *view);
 
 /* The lines under the table: coverage, what is missing and why, notes. */
 void pmc_view_remarks(struct pmc_view *view, const struct pmc_table *table,
