@@ -50,9 +50,9 @@ struct pmc_counter_event {
 
 /* Any event string that pmctl and PMC_EVENTS understand, one of them: "cycles",
  * "L1-dcache-load-misses", "r1c2", "cpu/event=0xc0,umask=1/", "sched:sched_switch", names of
- * libpfm4, each with ":u" or
- * ":k". -ENOENT: no such event, PMU or field; -EACCES: tracefs is closed to this user; -EINVAL:
- * malformed, or not one event; -ENOMEM. */
+ * libpfm4, each with ":u" (user), ":k" (kernel), ":D" (pinned). -ENOENT: no such event, PMU or
+ * field; -EINVAL: malformed, or not one event (a set; on hybrid CPUs a generic name, which is one
+ * for each type of core); -ENOMEM. */
 int pmc_counter_event_parse(struct pmc_counter_event *event, const char *text,
 			    struct pmc_failure *failure);
 

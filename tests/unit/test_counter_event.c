@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/* test_counter_event.c - every kind of event: what is opened here counts, what is not is encoded.
+ */
+#include "agent/core/api/counter_event.h"
+#include "tests/unit/counter_try.h"
+#include "tests/unit/event_tree.h"
+
+#include <link.h>
+#include <linux/hw_breakpoint.h>
+
+static struct pmc_failure failure;
+
+#define must(call)                                                                                 \
+	do {                                                                                       \
+		if ((call) != 0)                                                                   \
+			fail_msg("%s: %s: %s", #call, failure.what, failure.advice);               \
+	} while (0)
+
+/* Counts f() once. */
+static uint64_t count_of(const struct pmc_counter_event *event, void (*f)(void))
+{
+	struct pmc_counter *counter = must_open(event, NULL);
+	uint64_t count = UINT64_MAX;
+	int error;
+
+	assert_int_equal(pmc_counter_enable(counter), 0);
+	f();
+	assert_int_equal(pmc_counter_disable(counter), 0);
+	error = pmc_counter_read(counter, &count);
+	if (error)
+		fail_msg("read: %s", strerror(-error));
+	pmc_counter_close(counter);
+	return count;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------*/
+
+static void test_hardware(void **state)
+{
+	struct pmc_counter_event event;
+	struct pmc_counter *counter;
+
+	(void)state;
+	assert_int_equal(pmc_counter_event_hardware(&event, PERF_COUNT_HW_INSTRUCTIONS), 0);
+	assert_int_equal(event.type, PERF_TYPE_HARDWARE);
+	assert_int_equal(event.config, PERF_COUNT_HW_INSTRUCTIONS);
+	if (pmc_counter_open(&counter, &event, NULL, &failure) == 0) {
+		pmc_counter_close(counter);
+	} else {
+		/* Without a PMU: a reason, and no counter. */
+		assert_int_equal(failure.error, ENOENT);
+		assert_string_equal(failure.what, "event");
+		assert_true(strlen(failure.advice) > 10);
+		assert_null(counter);
+	}
+}
+
+static void work_pages(void)
+{
+	touch_pages(64);
+}
+
+static void work_burn(void)
+{
+	burn_ns(5000000);
+}
+
+static void work_nothing(void)
+{
+}
+
+static void work_switches(void)
+{
+	int ends[2];
+	char c;
+
+	assert_int_equal(pipe(ends), 0);
+	if (fork() == 0) {
+		usleep(1000);
+		_exit(write(ends[1], "x", 1) != 1);
+	}
+	assert_int_equal(read(ends[0], &c, 1), 1);
+	wait(NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_software(void **state)
+{
+	static const struct {
+		uint64_t id;
+		void (*work)(void);
+		uint64_t low, high;
+	} all[] = {
+		{ PERF_COUNT_SW_CPU_CLOCK, work_burn, 5000000, UINT64_MAX - 1 },
+		{ PERF_COUNT_SW_TASK_CLOCK, work_burn, 5000000, 4000000000 },
+		{ PERF_COUNT_SW_PAGE_FAULTS, work_pages, 64, 90 },
+		{ PERF_COUNT_SW_CONTEXT_SWITCHES, work_switches, 1, 1000 },
+		{ PERF_COUNT_SW_CPU_MIGRATIONS, work_nothing, 0, 10 },
+		{ PERF_COUNT_SW_PAGE_FAULTS_MIN, work_pages, 64, 90 },
+		{ PERF_COUNT_SW_PAGE_FAULTS_MAJ, work_pages, 0, 0 },
+		{ PERF_COUNT_SW_ALIGNMENT_FAULTS, work_nothing, 0, 0 },
+		{ PERF_COUNT_SW_EMULATION_FAULTS, work_nothing, 0, 0 },
+		{ PERF_COUNT_SW_DUMMY, work_pages, 0, 0 },
+		{ PERF_COUNT_SW_BPF_OUTPUT, work_pages, 0, 0 },
+		{ PERF_COUNT_SW_CGROUP_SWITCHES, work_nothing, 0, 1000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct pmc_counter_event event = software(all[i].id);
+		uint64_t count = count_of(&event, all[i].work);
+
+		if (count < all[i].low || count > all[i].high)
+			fail_msg("software event %u counted %llu", (unsigned)all[i].id,
+				 (unsigned long long)count);
+	}
+	assert_string_equal(software(PERF_COUNT_SW_TASK_CLOCK).unit, "ns");
+	assert_string_equal(software(PERF_COUNT_SW_PAGE_FAULTS).unit, "");
+}
+
+static void test_cache(void **state)
+{
+	struct pmc_counter_event event, parsed;
+
+	(void)state;
+	must(pmc_counter_event_cache(&event, PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_OP_WRITE,
+				     PERF_COUNT_HW_CACHE_RESULT_MISS));
+	must(pmc_counter_event_parse(&parsed, "LLC-store-misses", &failure));
+	assert_int_equal(event.type, PERF_TYPE_HW_CACHE);
+	assert_int_equal(event.config, parsed.config);
+	assert_int_equal(event.config, 2 | 1 << 8 | 1 << 16);
+	assert_int_equal(pmc_counter_event_cache(&event, 256, 0, 0), -EINVAL);
+	assert_int_equal(pmc_counter_event_cache(&event, 0, 256, 0), -EINVAL);
+	assert_int_equal(pmc_counter_event_cache(&event, 0, 0, 256), -EINVAL);
+}
+
+static void test_raw(void **state)
+{
+	struct pmc_counter_event event;
+
+	(void)state;
+	must(pmc_counter_event_raw(&event, 0x1c2, 3, 4));
+	assert_int_equal(event.type, PERF_TYPE_RAW);
+	assert_int_equal(event.config, 0x1c2);
+	assert_int_equal(event.config1, 3);
+	assert_int_equal(event.config2, 4);
+	assert_int_equal(event.config3, 0);
+}
+
+/* ---- tracepoints --------------------------------------------------------------------------*/
+
+static void work_calls(void)
+{
+	calls(123);
+}
+
+static void test_tracepoint_by_name_and_id(void **state)
+{
+	struct pmc_counter_event by_name = getppid_event(), by_id;
+
+	(void)state;
+	assert_int_equal(by_name.type, PERF_TYPE_TRACEPOINT);
+	must(pmc_counter_event_tracepoint_id(&by_id, by_name.config));
+	assert_int_equal(count_of(&by_name, work_calls), 123);
+	assert_int_equal(count_of(&by_id, work_calls), 123);
+	must(pmc_counter_event_parse(&by_id, "syscalls:sys_enter_getppid", &failure));
+	assert_int_equal(by_id.config, by_name.config);
+
+	assert_int_equal(pmc_counter_event_tracepoint(&by_id, "syscalls", "nonesuch", &failure),
+			 -ENOENT);
+	assert_string_equal(failure.what, "syscalls:nonesuch");
+	assert_int_equal(pmc_counter_event_tracepoint(&by_id, "../..", "etc", &failure), -ENOENT);
+}
+
+/* tracefs alone, or under debugfs, or not at all. */
+static void test_tracepoint_places(void **state)
+{
+	struct pmc_event_roots roots = tree_roots;
+	struct pmc_counter_event event;
+
+	(void)state;
+	must(counter_event_trace(&event, "sched", "sched_switch", &roots, &failure));
+	assert_int_equal(event.config, 316);
+	roots.tracefs = "nowhere";
+	assert_int_equal(counter_event_trace(&event, "sched", "sched_switch", &roots, &failure),
+			 -ENODEV);
+	assert_int_equal(failure.error, ENODEV);
+	assert_non_null(strstr(failure.advice, "mount -t tracefs"));
+}
+
+static void test_tracepoint_under_debugfs(void **state)
+{
+	struct pmc_counter_event event;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	getppid_event();
+	if (geteuid() != 0) {
+		print_message("skip: mounting needs root\n");
+		skip();
+	}
+	/* In a child: what it mounts is its own. */
+	pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+			_exit(10);
+		while (umount2("/sys/kernel/tracing", MNT_DETACH) == 0)
+			;
+		/* Neither is there, then debugfs, which brings it along. */
+		while (umount2("/sys/kernel/debug", MNT_DETACH) == 0)
+			;
+		if (pmc_counter_event_tracepoint(&event, "sched", "sched_switch", NULL) != -ENODEV)
+			_exit(11);
+		if (mount("d", "/sys/kernel/debug", "debugfs", 0, NULL))
+			_exit(errno == ENODEV ? 12 : 13);
+		if (access("/sys/kernel/debug/tracing/events", R_OK))
+			_exit(12);
+		_exit(pmc_counter_event_tracepoint(&event, "sched", "sched_switch", NULL) ? 14 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 12) {
+		print_message("skip: this kernel has no tracefs under debugfs\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- breakpoints --------------------------------------------------------------------------*/
+
+static volatile uint64_t watched;
+
+__attribute__((noinline)) static void stepped_on(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static void work_write(void)
+{
+	for (int i = 0; i < 17; i++)
+		watched = (uint64_t)i;
+}
+
+static void work_read(void)
+{
+	for (int i = 0; i < 19; i++)
+		(void)watched;
+}
+
+static void work_step(void)
+{
+	for (int i = 0; i < 23; i++)
+		stepped_on();
+}
+
+static void test_breakpoint(void **state)
+{
+	const uint64_t data = (uint64_t)(uintptr_t)&watched;
+	struct pmc_counter_event event;
+
+	(void)state;
+	must(pmc_counter_event_breakpoint(&event, HW_BREAKPOINT_W, data, 8));
+	assert_int_equal(event.type, PERF_TYPE_BREAKPOINT);
+	event.exclude_kernel = true;
+	struct pmc_counter *counter;
+
+	if (pmc_counter_open(&counter, &event, NULL, &failure)) {
+		assert_int_equal(failure.error, ENOSPC);
+		print_message("skip: this machine has no breakpoint registers left\n");
+		skip();
+	}
+	pmc_counter_close(counter);
+	assert_int_equal(count_of(&event, work_write), 17);
+	assert_int_equal(count_of(&event, work_read), 0);
+	must(pmc_counter_event_breakpoint(&event, HW_BREAKPOINT_RW, data, 4));
+	event.exclude_kernel = true;
+	assert_int_equal(count_of(&event, work_write), 17);
+	assert_int_equal(count_of(&event, work_read), 19);
+	must(pmc_counter_event_breakpoint(&event, HW_BREAKPOINT_X, (uint64_t)(uintptr_t)stepped_on,
+					  0));
+	event.exclude_kernel = true;
+	assert_int_equal(event.config2, sizeof(long));
+	assert_int_equal(count_of(&event, work_step), 23);
+
+	assert_int_equal(pmc_counter_event_breakpoint(&event, 0, data, 8), -EINVAL);
+	assert_int_equal(pmc_counter_event_breakpoint(&event, 8, data, 8), -EINVAL);
+	assert_int_equal(pmc_counter_event_breakpoint(&event, HW_BREAKPOINT_W, data, 3), -EINVAL);
+	assert_int_equal(pmc_counter_event_breakpoint(&event, HW_BREAKPOINT_W, data, 16), -EINVAL);
+}
+
+/* ---- probes -------------------------------------------------------------------------------*/
+
+static uint64_t offset_in_file;
+
+/* The first object is this program: its segment with the function gives the offset in the file. */
+static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const uintptr_t at = (uintptr_t)stepped_on;
+
+	(void)size;
+	(void)arg;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const uintptr_t from = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD && at >= from && at < from + segment->p_memsz)
+			offset_in_file = at - from + segment->p_offset;
+	}
+	return 1;
+}
+
+static void test_uprobe_and_uretprobe(void **state)
+{
+	struct pmc_counter_event enter, leave;
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	(void)state;
+	assert_true(n > 0);
+	path[n] = '\0';
+	dl_iterate_phdr(find_offset, NULL);
+	assert_true(offset_in_file > 0);
+	if (pmc_counter_event_uprobe(&enter, false, path, offset_in_file, &failure)) {
+		assert_int_equal(failure.error, ENOENT);
+		print_message("skip: this kernel has no uprobes for perf\n");
+		skip();
+	}
+	must(pmc_counter_event_uprobe(&leave, true, path, offset_in_file, &failure));
+	assert_int_equal(enter.type, leave.type);
+	assert_int_equal(enter.config, 0);
+	assert_int_equal(leave.config, 1);
+	assert_int_equal(enter.config2, offset_in_file);
+	assert_int_equal(count_of(&enter, work_step), 23);
+	assert_int_equal(count_of(&leave, work_step), 23);
+	assert_int_equal(count_of(&leave, work_write), 0);
+}
+
+/* kprobe and uprobe are two PMUs: taking one's type for the other's was a defect elsewhere. */
+static void test_kprobe_has_its_own_type(void **state)
+{
+	struct pmc_counter_event event;
+	char text[32] = "";
+	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "re");
+
+	(void)state;
+	if (!file) {
+		assert_int_equal(pmc_counter_event_kprobe(&event, false, "do_exit", 0, &failure),
+				 -ENOENT);
+		assert_string_equal(failure.what, "kprobe");
+		assert_int_equal(pmc_counter_event_kprobe_address(&event, true, 1, &failure),
+				 -ENOENT);
+		assert_string_equal(failure.what, "kprobe");
+		return;
+	}
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	must(pmc_counter_event_kprobe(&event, false, "do_exit", 16, &failure));
+	assert_int_equal(event.type, strtoul(text, NULL, 10));
+	assert_int_equal(event.config2, 16);
+	must(pmc_counter_event_kprobe_address(&event, true, 0x1234, &failure));
+	assert_int_equal(event.type, strtoul(text, NULL, 10));
+	assert_int_equal(event.config, 1);
+	assert_int_equal(event.config1, 0);
+	assert_int_equal(event.config2, 0x1234);
+}
+
+/* ---- PMUs ---------------------------------------------------------------------------------*/
+
+/* Split fields, config3, hexadecimal and decimal, and no field that was not asked for. */
+static void test_pmu_fields(void **state)
+{
+	const struct pmc_counter_field split[] = { { "event", 0x1c0 }, { "umask", 0x41 } };
+	const struct pmc_counter_field wide[] = { { "wide", UINT64_MAX }, { "split", 0x1f } };
+	const struct pmc_counter_field none[] = { { "nonesuch", 1 } };
+	const struct pmc_counter_field large[] = { { "umask", 256 } };
+	const struct pmc_counter_field evil[] = { { "umask=1,event", 2 } };
+	struct pmc_counter_event event;
+
+	(void)state;
+	must(counter_event_pmu(&event, "cpu", split, 2, &tree_roots, &failure));
+	assert_int_equal(event.type, 4);
+	assert_int_equal(event.config, UINT64_C(0x1000041c0));
+	assert_int_equal(event.config1 | event.config2 | event.config3, 0);
+	must(counter_event_pmu(&event, "cpu", wide, 2, &tree_roots, &failure));
+	assert_int_equal(event.config3, UINT64_MAX);
+	assert_int_equal(event.config2,
+			 UINT64_C(0xf0000000000000f0) & UINT64_C(0x00000000000010f0));
+	assert_int_equal(event.config, 0);
+	must(counter_event_pmu(&event, "cpu", NULL, 0, &tree_roots, &failure));
+	assert_int_equal(event.type, 4);
+
+	assert_int_equal(counter_event_pmu(&event, "cpu", none, 1, &tree_roots, &failure), -ENOENT);
+	assert_non_null(strstr(failure.advice, "nonesuch"));
+	assert_int_equal(counter_event_pmu(&event, "cpu", large, 1, &tree_roots, &failure),
+			 -EINVAL);
+	assert_int_equal(counter_event_pmu(&event, "cpu", evil, 1, &tree_roots, &failure), -EINVAL);
+	assert_int_equal(counter_event_pmu(&event, "gpu", NULL, 0, &tree_roots, &failure), -ENOENT);
+	assert_string_equal(failure.what, "gpu");
+	assert_int_equal(counter_event_pmu(&event, "../cpu", NULL, 0, &tree_roots, &failure),
+			 -EINVAL);
+}
+
+static void test_scale_and_unit(void **state)
+{
+	struct pmc_counter_event event;
+
+	(void)state;
+	must(counter_event_text(&event, "power/energy-pkg/", NULL, &tree_roots, &failure));
+	assert_int_equal(event.type, 9);
+	assert_string_equal(event.unit, "Joules");
+	assert_true(event.scale > 2.3e-10 && event.scale < 2.4e-10);
+}
+
+static void work_long(void)
+{
+	burn_ns(1000000);
+}
+
+static void test_msr(void **state)
+{
+	struct pmc_counter_event event, fields;
+
+	(void)state;
+	if (access("/sys/bus/event_source/devices/msr/events/tsc", R_OK)) {
+		assert_int_equal(pmc_counter_event_msr(&event, "tsc", &failure), -ENOENT);
+		print_message("skip: this machine has no msr PMU\n");
+		skip();
+	}
+	must(pmc_counter_event_msr(&event, "tsc", &failure));
+	must(pmc_counter_event_fields(&fields, "msr", "event=0x00", &failure));
+	assert_int_equal(event.type, fields.type);
+	assert_int_equal(event.config, fields.config);
+	/* It ticks at a GHz or more. */
+	assert_true(count_of(&event, work_long) > 1000000);
+	assert_int_equal(pmc_counter_event_msr(&event, "nonesuch", &failure), -ENOENT);
+	assert_int_equal(pmc_counter_event_msr(&event, "tsc/", &failure), -EINVAL);
+}
+
+/* ---- text ---------------------------------------------------------------------------------*/
+
+static void test_text(void **state)
+{
+	struct pmc_counter_event event;
+
+	(void)state;
+	must(pmc_counter_event_parse(&event, "instructions:u", &failure));
+	assert_int_equal(event.type, PERF_TYPE_HARDWARE);
+	assert_int_equal(event.config, PERF_COUNT_HW_INSTRUCTIONS);
+	assert_true(event.exclude_kernel);
+	assert_false(event.exclude_user);
+	must(pmc_counter_event_parse(&event, "r1c2:k", &failure));
+	assert_int_equal(event.config, 0x1c2);
+	assert_true(event.exclude_user);
+	assert_false(event.exclude_kernel);
+	assert_true(event.scale == 1.0);
+	must(pmc_counter_event_parse(&event, "task-clock:D", &failure));
+	assert_true(event.pinned);
+	assert_string_equal(event.unit, "ns");
+
+	assert_int_equal(pmc_counter_event_parse(&event, "instructons", &failure), -ENOENT);
+	assert_string_equal(failure.what, "instructons");
+	assert_non_null(strstr(failure.advice, "instructions"));
+	assert_int_equal(pmc_counter_event_parse(&event, "cycles,instructions", &failure), -EINVAL);
+	assert_non_null(strstr(failure.advice, "2 events"));
+	assert_int_equal(pmc_counter_event_parse(&event, "cycles:x", &failure), -EINVAL);
+	assert_int_equal(pmc_counter_event_parse(&event, "", NULL), -EINVAL);
+}
+
+static void test_user_and_kernel_only(void **state)
+{
+	struct pmc_counter_event event;
+
+	(void)state;
+	must(pmc_counter_event_parse(&event, "page-faults:u", &failure));
+	assert_in_range(count_of(&event, work_pages), 64, 90);
+	must(pmc_counter_event_parse(&event, "page-faults:k", &failure));
+	assert_in_range(count_of(&event, work_pages), 0, 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hardware),
+		cmocka_unit_test(test_software),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_tracepoint_by_name_and_id),
+		cmocka_unit_test(test_tracepoint_places),
+		cmocka_unit_test(test_tracepoint_under_debugfs),
+		cmocka_unit_test(test_breakpoint),
+		cmocka_unit_test(test_uprobe_and_uretprobe),
+		cmocka_unit_test(test_kprobe_has_its_own_type),
+		cmocka_unit_test(test_pmu_fields),
+		cmocka_unit_test(test_scale_and_unit),
+		cmocka_unit_test(test_msr),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_user_and_kernel_only),
+	};
+
+	return cmocka_run_group_tests(tests, tree_make, tree_remove);
+}
