@@ -30,6 +30,8 @@ static int print_json(const struct doctor_facts *facts)
 		pmc_json_str(&json, "status", doctor_status_name(finding.status));
 		pmc_json_str(&json, "detail", finding.detail);
 		pmc_json_str(&json, "remedy", finding.remedy[0] ? finding.remedy : NULL);
+		pmc_json_bool(&json, "remedy_is_command", finding.command);
+		pmc_json_str(&json, "hint", finding.hint[0] ? finding.hint : NULL);
 		pmc_json_object_end(&json);
 	}
 	pmc_json_array_end(&json);
@@ -70,9 +72,11 @@ static void print_table(const struct doctor_facts *facts)
 		if (first < i)
 			printf("%30sremedy: as for %s\n", "", doctor_checks[first].name);
 		else
-			printf("%30sremedy: %s\n", "", finding.remedy);
+			printf("%30sremedy: %s%s%s%s\n", "", finding.remedy,
+			       finding.hint[0] ? "   (" : "", finding.hint,
+			       finding.hint[0] ? ")" : "");
 	}
-	if (facts->cycles == 0)
+	if (facts->cycles == 0 && doctor_hardware(facts))
 		puts("\nHardware events can be counted here.");
 	else if (doctor_hardware(facts))
 		puts("\nHardware events can be counted here, in user mode only.");
@@ -86,7 +90,7 @@ static void print_table(const struct doctor_facts *facts)
 
 int cmd_doctor(int argc, char **argv)
 {
-	static const struct doctor_roots roots = { "/proc", "/sys", "/" };
+	static const struct pmc_roots roots = { "/proc", "/sys", "" };
 	struct doctor_facts facts;
 	bool json = false;
 	int code = EXIT_OK;
@@ -108,6 +112,8 @@ int cmd_doctor(int argc, char **argv)
 	doctor_read(&roots, &facts);
 	doctor_try(&facts);
 	doctor_counters(roots.proc, &facts);
+	doctor_try_features(&facts);
+	doctor_parts(&facts);
 	if (json)
 		code = print_json(&facts);
 	else

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_facts.c - reads from /proc, /sys and the kernel what the doctor's checks judge. */
+/* doctor_facts.c - reads from /proc, /sys and this process's limits what the checks judge. */
 #include "tools/doctor.h"
-#include "tools/tool_probe.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,17 +38,11 @@ static bool exists(const char *root, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* The text after "\nKEY:" and blanks, or NULL. */
-static const char *field(const char *text, const char *key)
+static int64_t number_in(const char *root, const char *name)
 {
-	size_t len = strlen(key);
+	char text[64];
 
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, len) == 0 && strchr(" \t:", line[len]))
-			return line + len + strspn(line + len, " \t:");
-	}
-	return NULL;
+	return slurp(root, name, text, sizeof(text)) ? strtoll(text, NULL, 10) : DOCTOR_NONE;
 }
 
 /* A processor's PMU is called cpu on x86 and POWER, cpum_cf on s390; elsewhere, and on hybrids,
@@ -66,112 +57,114 @@ static void read_pmus(const char *sys, struct doctor_facts *facts)
 	snprintf(path, sizeof(path), "%s/bus/event_source/devices", sys);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
-		char cpus[512];
+		char name[512];
 
 		if (entry->d_name[0] == '.')
 			continue;
-		snprintf(cpus, sizeof(cpus), "%s/cpus", entry->d_name);
+		snprintf(name, sizeof(name), "%s/cpus", entry->d_name);
 		if (strcmp(entry->d_name, "cpu") != 0 && strcmp(entry->d_name, "cpum_cf") != 0 &&
-		    !exists(path, cpus))
+		    !exists(path, name))
 			continue;
 		if (len + strlen(entry->d_name) + 2 > sizeof(facts->pmus))
 			break;
 		len += (size_t)snprintf(facts->pmus + len, sizeof(facts->pmus) - len, "%s%s",
 					len ? " " : "", entry->d_name);
+		snprintf(name, sizeof(name), "%s/rdpmc", entry->d_name);
+		if (facts->rdpmc != DOCTOR_NONE || !exists(path, name))
+			continue;
+		facts->rdpmc = number_in(path, name);
+		snprintf(facts->rdpmc_file, sizeof(facts->rdpmc_file), "%.*s/%s", PATH_MAX - 600,
+			 path, name);
 	}
 	if (dir)
 		closedir(dir);
 }
 
-static void read_status(const char *proc, struct doctor_facts *facts)
+static void read_sysctls(const char *proc, struct doctor_facts *facts)
 {
-	char text[8192];
-	const char *value;
-
-	if (!slurp(proc, "self/status", text, sizeof(text)))
-		return;
-	value = field(text, "CapEff");
-	if (value) {
-		uint64_t caps = strtoull(value, NULL, 16);
-
-		facts->cap_perfmon = caps & (1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN);
-	}
-	value = field(text, "Seccomp");
-	if (value)
-		facts->seccomp = atoi(value);
+	facts->nmi_watchdog = number_in(proc, "sys/kernel/nmi_watchdog");
+	facts->mlock_kb = number_in(proc, "sys/kernel/perf_event_mlock_kb");
+	facts->cpu_percent = number_in(proc, "sys/kernel/perf_cpu_time_max_percent");
+	facts->ptrace_scope = number_in(proc, "sys/kernel/yama/ptrace_scope");
+	facts->user_access = number_in(proc, "sys/kernel/perf_user_access");
 }
 
-static bool has_hypervisor(const char *proc)
+static void read_limits(struct doctor_facts *facts)
 {
-	char *text = malloc(64 << 10);
-	const char *flags;
-	bool found = false;
+	struct rlimit limit;
 
-	if (text && slurp(proc, "cpuinfo", text, 64 << 10)) {
-		flags = field(text, "flags");
-		if (flags) {
-			const char *word = strstr(flags, " hypervisor");
-			const char *end = strchr(flags, '\n');
-
-			found = word && (!end || word < end);
-		}
-	}
-	free(text);
-	return found;
-}
-
-void doctor_read(const struct doctor_roots *roots, struct doctor_facts *facts)
-{
-	static const char *const tracefs[] = { "kernel/tracing", "kernel/debug/tracing" };
-	struct rlimit limit = { 0, 0 };
-	char text[256];
-
-	memset(facts, 0, sizeof(*facts));
-	facts->uid = geteuid();
-	read_pmus(roots->sys, facts);
-	read_status(roots->proc, facts);
-	/* Arm has no flag for it; a hypervisor that offers itself shows in sysfs. */
-	facts->vm = has_hypervisor(roots->proc) ||
-		    (slurp(roots->sys, "hypervisor/type", text, sizeof(text)) && text[0]);
-	facts->container =
-		exists(roots->root, ".dockerenv") || exists(roots->root, "run/.containerenv");
-	facts->has_paranoid =
-		slurp(roots->proc, "sys/kernel/perf_event_paranoid", text, sizeof(text));
-	facts->paranoid = facts->has_paranoid ? atoi(text) : 0;
-	facts->nmi_watchdog = slurp(roots->proc, "sys/kernel/nmi_watchdog", text, sizeof(text)) &&
-			      atoi(text) == 1;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		facts->nofile_soft = limit.rlim_cur;
 		facts->nofile_hard = limit.rlim_max;
 	}
-	for (unsigned i = 0; i < 2; i++) {
-		char events[64];
-
-		snprintf(events, sizeof(events), "%s/events", tracefs[i]);
-		facts->tracefs_mounted |= exists(roots->sys, events);
-		snprintf(events, sizeof(events), "%s/events/sched/sched_switch/id", tracefs[i]);
-		facts->tracefs_readable |= slurp(roots->sys, events, text, sizeof(text));
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+		facts->memlock_soft = limit.rlim_cur;
+		facts->memlock_hard = limit.rlim_max;
 	}
 }
 
-static int try_event(uint32_t type, uint64_t config, bool user)
+static void read_tracefs(const char *sys, struct doctor_facts *facts)
 {
-	const struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config = config,
-		.disabled = 1,
-		.exclude_kernel = user,
-		.exclude_hv = user,
-	};
+	static const char *const places[] = { "kernel/tracing", "kernel/debug/tracing" };
+	char name[64], text[32];
 
-	return tool_perf_try(&attr);
+	for (unsigned i = 0; i < 2; i++) {
+		/* The directory is there, unreadable, for who may not enter the mount. */
+		snprintf(name, sizeof(name), "%s/events", places[i]);
+		facts->tracefs_mounted |= exists(sys, name);
+		snprintf(name, sizeof(name), "%s/events/sched/sched_switch/id", places[i]);
+		facts->tracefs_readable |= slurp(sys, name, text, sizeof(text));
+	}
 }
 
-void doctor_try(struct doctor_facts *facts)
+/* Who may not enter a mounted tracefs still sees it in the list of mounts. */
+static bool is_mounted(const char *proc)
 {
-	facts->software_user = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true);
-	facts->software = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
-	facts->cycles_user = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
-	facts->cycles = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
+	char line[1024], path[PATH_MAX];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/self/mounts", proc);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, " tracefs ") != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static const char *install_pfm(const char *root)
+{
+	static const struct {
+		const char *program, *command;
+	} systems[] = {
+		{ "usr/bin/apt-get", "sudo apt-get install -y libpfm4" },
+		{ "usr/bin/dnf", "sudo dnf install -y libpfm" },
+		{ "usr/bin/zypper", "sudo zypper install -y libpfm4" },
+		{ "usr/bin/pacman", "sudo pacman -S --noconfirm libpfm" },
+		{ "sbin/apk", "sudo apk add libpfm" },
+	};
+
+	for (unsigned i = 0; i < sizeof(systems) / sizeof(*systems); i++)
+		if (exists(root, systems[i].program))
+			return systems[i].command;
+	return NULL;
+}
+
+void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts)
+{
+	memset(facts, 0, sizeof(*facts));
+	facts->cycles = facts->cycles_user = facts->software = facts->software_user =
+		facts->system_wide = facts->ring = DOCTOR_UNTRIED;
+	facts->rdpmc = DOCTOR_NONE;
+	facts->uid = geteuid();
+	pmc_here_read(&facts->here, roots);
+	read_pmus(roots->sys, facts);
+	read_sysctls(roots->proc, facts);
+	read_limits(facts);
+	slurp(roots->sys, "kernel/security/lsm", facts->lsm, sizeof(facts->lsm));
+	facts->lsm[strcspn(facts->lsm, "\n")] = '\0';
+	read_tracefs(roots->sys, facts);
+	facts->tracefs_mounted |= is_mounted(roots->proc);
+	facts->install_pfm = install_pfm(roots->root);
 }

@@ -52,6 +52,10 @@ int run_child(struct run *run);
 int run_print_plan(struct run *run);
 void run_print_report(struct run *run);
 
+/* The agent beside pmctl, or where `make install` puts it. Returns 0, or -errno with found "";
+ * tried[0] is "" if it is unknown where pmctl itself is. */
+int run_look_for_agent(char found[PATH_MAX], char tried[2][PATH_MAX + 64]);
+
 /* ---- run_totals.c: counts of a program that no agent can enter ---- */
 /* Whether the kernel lets no counter of ours see what the program does. */
 bool run_is_hidden(const struct run *run);

@@ -28,29 +28,40 @@ static int check_path(struct run *run)
 	return 0;
 }
 
-int run_find_agent(struct run *run)
+int run_look_for_agent(char found[PATH_MAX], char tried[2][PATH_MAX + 64])
 {
 	static const char *const places[] = { "%s/" AGENT_NAME, "%s/../lib/pmc/" AGENT_NAME };
-	char self[PATH_MAX], tried[2][PATH_MAX + 64];
-	ssize_t n;
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	if (run->agent[0])
-		return check_path(run);
-	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	found[0] = tried[0][0] = tried[1][0] = '\0';
 	if (n < 0)
-		return tool_fail(EXIT_FAIL,
-				 "cannot tell where pmctl is (/proc/self/exe: %s); "
-				 "give the agent's place with --agent FILE",
-				 strerror(errno));
+		return -errno;
 	self[n] = '\0';
 	dirname(self);
 	for (unsigned i = 0; i < 2; i++) {
 		snprintf(tried[i], sizeof(tried[i]), i ? places[1] : places[0], self);
-		if (strlen(tried[i]) < sizeof(run->agent) && access(tried[i], R_OK) == 0) {
-			strcpy(run->agent, tried[i]);
-			return check_path(run);
-		}
+		if (!found[0] && strlen(tried[i]) < PATH_MAX && access(tried[i], R_OK) == 0)
+			strcpy(found, tried[i]);
 	}
+	return found[0] ? 0 : -ENOENT;
+}
+
+int run_find_agent(struct run *run)
+{
+	char tried[2][PATH_MAX + 64];
+	int error;
+
+	if (run->agent[0])
+		return check_path(run);
+	error = run_look_for_agent(run->agent, tried);
+	if (!error)
+		return check_path(run);
+	if (!tried[0][0])
+		return tool_fail(EXIT_FAIL,
+				 "cannot tell where pmctl is (/proc/self/exe: %s); "
+				 "give the agent's place with --agent FILE",
+				 strerror(-error));
 	return tool_fail(EXIT_FAIL,
 			 "the agent is not there; looked for %s and %s; "
 			 "give its place with --agent FILE",

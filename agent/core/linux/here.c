@@ -126,10 +126,10 @@ static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
 	else if (event_path_exists("%s/run/.containerenv", roots->root) == 0)
 		here->container = "podman";
 	else if (event_path_exists("%s/run/systemd/container", roots->root) == 0)
-		here->container = "a container";
+		here->container = "unnamed container";
 	else if (contains(roots->proc, "self/mountinfo", "/containers/storage/overlay") ||
 		 contains(roots->proc, "self/mountinfo", "/docker/overlay2"))
-		here->container = "a container";
+		here->container = "unnamed container";
 }
 
 /* The processor's flag on x86, which is CPUID's; sysfs for Xen and s390; firmware tables and
@@ -171,7 +171,7 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 	if (here->vm)
 		return;
 	if (read_text(text, roots->sys, "hypervisor/type")) {
-		here->vm = strncmp(text, "xen", 3) == 0 ? "xen" : "a hypervisor";
+		here->vm = strncmp(text, "xen", 3) == 0 ? "xen" : "unnamed hypervisor";
 		return;
 	}
 	if (read_text(text, roots->proc, "cpuinfo") && (flags = field(text, "flags"))) {
@@ -179,10 +179,10 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 		const char *end = strchr(flags, '\n');
 
 		if (word && (!end || word < end))
-			here->vm = "a hypervisor";
+			here->vm = "unnamed hypervisor";
 	}
 	if (!here->vm && event_path_exists("%s/device-tree/hypervisor", roots->proc) == 0)
-		here->vm = "a hypervisor";
+		here->vm = "unnamed hypervisor";
 	/* A list of strings, each with its NUL: the first is the board. */
 	if (!here->vm && read_text(text, roots->proc, "device-tree/compatible") &&
 	    strcmp(text, "linux,dummy-virt") == 0)
