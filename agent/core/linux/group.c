@@ -5,7 +5,6 @@
  * The system calls themselves are in perf.c.
  */
 #include "agent/core/group.h"
-#include "agent/core/sys.h"
 #include "agent/core/user_read.h"
 
 #include <errno.h>
@@ -50,10 +49,12 @@ static int move(int fd, int move_to)
 
 	if (move_to <= 0 || fd >= move_to)
 		return fd;
-	moved = (int)pmc_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, move_to);
-	pmc_sys1(SYS_close, fd);
+	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, move_to);
 	/* EINVAL: above the limit, as the numbers below it being used up is EMFILE. */
-	return moved == -EINVAL ? -EMFILE : moved;
+	if (moved < 0)
+		moved = errno == EINVAL ? -EMFILE : -errno;
+	syscall(SYS_close, fd);
+	return moved;
 }
 
 int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind kind, int pid,
@@ -130,7 +131,7 @@ void pmc_group_close(int *fds, unsigned n)
 	/* Siblings first: closing a leader would turn each of them into a group of its own. */
 	while (n-- > 0) {
 		if (fds[n] >= 0)
-			pmc_sys1(SYS_close, fds[n]);
+			syscall(SYS_close, fds[n]);
 		fds[n] = -1;
 	}
 }

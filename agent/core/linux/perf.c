@@ -5,7 +5,6 @@
  * perf_event_open(2); kernel/events/core.c for what is not in the page.
  */
 #include "agent/core/perf.h"
-#include "agent/core/sys.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -29,14 +28,19 @@ static void attr_size(struct pmc_attr *attr)
 
 int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
+	int fd;
+
 	attr_size(attr);
-	return (int)pmc_sys5(SYS_perf_event_open, attr, pid, cpu, leader,
-			     flags | PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader,
+			  flags | PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg)
 {
-	return (int)pmc_sys3(SYS_ioctl, fd, request, arg);
+	int result = (int)syscall(SYS_ioctl, fd, request, arg);
+
+	return result < 0 ? -errno : result;
 }
 
 static unsigned bit(uint64_t read_format, uint64_t flag)
@@ -55,10 +59,10 @@ size_t pmc_perf_read_words(uint64_t read_format, unsigned n)
 
 int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
 {
-	long got = pmc_sys3(SYS_read, fd, words, n_words * sizeof(*words));
+	long got = syscall(SYS_read, fd, words, n_words * sizeof(*words));
 
 	if (got < 0)
-		return (int)got;
+		return -errno;
 	if (got == 0)
 		return -ENODATA;
 	return got % (long)sizeof(*words) ? -EIO : (int)(got / (long)sizeof(*words));
