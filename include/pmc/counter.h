@@ -251,7 +251,9 @@ int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_co
 			   size_t n, const struct pmc_open *open, struct pmc_failure *failure);
 /* One more member, the first is the leader; the group is as it was on failure. open NULL: the
  * group's. member, may be NULL, gets the counter, which lives and dies with the group. Once
- * anything has inherited the group its readings are -ECHILD: add first, start threads later. */
+ * anything has inherited the group the kernel refuses more of it (EINVAL) or its readings are
+ * -ECHILD: add first, start threads later. Times are those of the whole group: reset it if the
+ * member came late. */
 int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
 			  const struct pmc_open *open, struct pmc_counter **member,
 			  struct pmc_failure *failure);
