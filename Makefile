@@ -13,6 +13,7 @@ BINDIR  ?= $(PREFIX)/bin
 INCDIR  ?= $(PREFIX)/include
 MANDIR  ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/pmc
+PKGDIR  ?= $(LIBDIR)/pkgconfig
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
 WERROR  ?=
@@ -23,6 +24,8 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 ifeq ($(origin AR),default)
 AR := $(or $(if $(filter %-gcc,$(CC)),$(shell command -v $(patsubst %-gcc,%-ar,$(CC)) 2>/dev/null)),ar)
 endif
+
+OBJCOPY ?= $(or $(shell command -v $(patsubst %-gcc,%-objcopy,$(filter %-gcc,$(CC))) 2>/dev/null),objcopy)
 
 Q := $(if $(filter 1,$(V)),,@)
 
@@ -37,6 +40,10 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt
 AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
                -Wl,-O1 -Wl,--as-needed -Wl,--wrap=syscall \
                -Wl,--version-script=agent/preload.map
+# The library exports what include/pmc declares, whatever its objects are called.
+SONAME   := libpmc.so.0
+LIB_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=gnu \
+            -Wl,-O1 -Wl,--as-needed -Wl,--version-script=agent/core/libpmc.map
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 
 # ---- what is made of what ------------------------------------------------------------------
@@ -51,6 +58,7 @@ FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 
 obj = $(patsubst %.c,$(O)/obj/%.o,$(1))
 CORE_OBJ  := $(call obj,$(CORE_SRC))
+API_OBJ   := $(filter $(O)/obj/agent/core/api/%,$(CORE_OBJ))
 AGENT_OBJ := $(call obj,$(AGENT_SRC))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 # Unit tests link the tools too, all but main().
@@ -60,6 +68,7 @@ PROG_C    := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC))
 PROG_BIN  := $(PROG_C) $(O)/prog/cxx_threads $(O)/prog/rust_threads
 FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC))
 REPLAY_BIN := $(patsubst tests/fuzz/fuzz_%.c,$(O)/fuzz/replay_%,$(FUZZ_SRC))
+EXAMPLE_BIN := $(patsubst docs/examples/%.c,$(O)/examples/%,$(wildcard docs/examples/*.c))
 VM_BIN    := $(patsubst tests/vm/%.c,$(O)/vm/%,$(wildcard tests/vm/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
              $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
@@ -70,7 +79,7 @@ TOOL_LIBS := -ljansson -ldw -lelf
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
-all: $(O)/libpmcagent.so $(O)/pmctl $(O)/libpmc.a ## build the agent, pmctl and libpmc.a
+all: $(O)/libpmcagent.so $(O)/pmctl $(O)/libpmc.a $(O)/libpmc.so $(O)/public/libpmc.a ## build the agent, pmctl and libpmc
 .DEFAULT_GOAL := all
 
 # Changed flags rebuild.
@@ -87,6 +96,19 @@ $(O)/obj/%.o: %.c $(O)/flags
 $(O)/libpmc.a: $(CORE_OBJ)
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/libpmc.so: $(API_OBJ) $(O)/libpmc.a agent/core/libpmc.map
+	$(if $(filter 0,$(V)),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LIB_LINK) $(LDFLAGS) -o $@ $(API_OBJ) $(O)/libpmc.a -ldl -pthread
+	$(Q)ln -sf libpmc.so $(O)/$(SONAME)
+
+# What is installed of the archive: one object that keeps its inner names to itself.
+$(O)/public/libpmc.a: $(API_OBJ) $(O)/libpmc.a
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  AR    $@")
+	$(Q)$(CC) -r -nostdlib -o $(@D)/libpmc.o $(API_OBJ) $(O)/libpmc.a
+	$(Q)$(OBJCOPY) --localize-hidden $(@D)/libpmc.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(@D)/libpmc.o
 
 $(O)/libpmcagent.so: $(AGENT_OBJ) $(O)/libpmc.a agent/preload.map
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
@@ -133,6 +155,12 @@ $(O)/prog/%: tests/prog/%.cc
 $(O)/prog/%: tests/prog/%.rs
 	@mkdir -p $(@D)
 	$(Q)MAKEFLAGS= rustc -O -o $@ $<
+
+# The documentation's examples, as a user of the static library would build them.
+$(O)/examples/%: docs/examples/%.c $(O)/libpmc.a $(wildcard include/pmc/*.h)
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  PROG  $@")
+	$(Q)$(CC) -O2 -g $(WARN) -Iinclude -o $@ $< $(O)/libpmc.a -ldl -pthread
 
 # And those that only the emulated machine runs.
 $(VM_BIN): tests/vm/loop.h
@@ -185,7 +213,8 @@ check-planner: ## the counter planner against brute force, with its numbers
 
 units: $(UNIT_BIN) $(REPLAY_BIN) $(O)/planner/planner
 fuzzers: $(FUZZ_BIN)
-guests: $(PROG_C) $(VM_BIN)
+guests: $(PROG_C) $(VM_BIN) $(EXAMPLE_BIN)
+examples: $(EXAMPLE_BIN)
 progs: $(PROG_BIN)
 benches: $(BENCH_BIN)
 
@@ -217,7 +246,14 @@ install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc
 	install -m755 $(O)/pmctl $(DESTDIR)$(BINDIR)/
 	install -m755 $(O)/libpmcagent.so $(DESTDIR)$(LIBDIR)/pmc/
-	install -m644 $(O)/libpmc.a $(DESTDIR)$(LIBDIR)/
+	install -m644 $(O)/public/libpmc.a $(DESTDIR)$(LIBDIR)/
+	install -m755 $(O)/libpmc.so $(DESTDIR)$(LIBDIR)/libpmc.so.$(VERSION)
+	ln -sf libpmc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libpmc.so
+	install -d $(DESTDIR)$(PKGDIR)
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCDIR@|$(INCDIR)|; s|@VERSION@|$(VERSION)|' \
+		data/pmc.pc.in >$(DESTDIR)$(PKGDIR)/pmc.pc
+	chmod 644 $(DESTDIR)$(PKGDIR)/pmc.pc
 	install -m644 include/pmc/*.h $(DESTDIR)$(INCDIR)/pmc/
 	install -d $(DESTDIR)$(DATADIR)
 	install -m644 data/*.tsv $(DESTDIR)$(DATADIR)/
@@ -225,6 +261,7 @@ install: all ## install under DESTDIR/PREFIX
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(LIBDIR)/libpmc.a $(DESTDIR)$(LIBDIR)/pmc/libpmcagent.so
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libpmc.so $(SONAME) libpmc.so.$(VERSION)) $(DESTDIR)$(PKGDIR)/pmc.pc
 	for h in include/pmc/*.h; do rm -f $(DESTDIR)$(INCDIR)/pmc/$${h##*/}; done
 	for m in $(INSTALL_MAN); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done
 	for d in data/*.tsv; do rm -f $(DESTDIR)$(DATADIR)/$${d##*/}; done
@@ -236,4 +273,4 @@ clean: ## remove what was built
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE
+.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs examples benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ipc_monitor.c - instructions, cycles and instructions per cycle, each second.
+ *
+ *	ipc_monitor [-n LINES] [-i MILLISECONDS] [PID]
+ *
+ * Of every thread of a process, those it starts later included, until it ends; without a PID of
+ * the whole machine. Two events in one group are on the PMU together, so that their quotient means
+ * something; one group for each thread or CPU.
+ *
+ *	cc ipc_monitor.c $(pkg-config --cflags --libs pmc)
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pmc/counter.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { INSTRUCTIONS, CYCLES, EVENTS };
+static const char *const names[EVENTS] = { "instructions", "cycles" };
+
+struct source { /* a thread or a CPU */
+	struct pmc_counter_group *group;
+	struct pmc_group_times times; /* at the last reading */
+	struct pmc_group_value values[EVENTS];
+};
+
+static struct source *sources;
+static size_t n_sources;
+
+static int fail(const char *name, const struct pmc_failure *why)
+{
+	fprintf(stderr, "ipc_monitor: %s: %s\n", name, why->advice);
+	return -why->error;
+}
+
+/* On failure no group, and *name is the event that was refused. */
+static int open_group(struct pmc_counter_group **group, const struct pmc_counter_event *events,
+		      const struct pmc_open *open, const char **name, struct pmc_failure *why)
+{
+	int err = pmc_counter_group_open(group, NULL, 0, open, why);
+
+	*name = names[INSTRUCTIONS];
+	for (int e = 0; !err && e < EVENTS; e++) {
+		*name = names[e];
+		err = pmc_counter_group_add(*group, &events[e], open, NULL, why);
+	}
+	if (err) {
+		pmc_counter_group_close(*group);
+		*group = NULL;
+	}
+	return err;
+}
+
+/* 0, or a negative errno that has been told; -ESRCH (a thread gone meanwhile) and -ENODEV (a CPU
+ * that is offline) are not told. */
+static int add_source(const struct pmc_counter_event *events, struct pmc_open *open)
+{
+	struct source *more = realloc(sources, (n_sources + 1) * sizeof(*more));
+	struct pmc_counter_group **group;
+	struct pmc_failure why;
+	const char *name;
+	int err;
+
+	if (!more)
+		return -ENOMEM;
+	sources = more;
+	memset(&sources[n_sources], 0, sizeof(*sources));
+	group = &sources[n_sources].group;
+	err = open_group(group, events, open, &name, &why);
+	if (err == -EACCES && open->target == PMC_TARGET_PID && !open->exclude_kernel) {
+		fprintf(stderr, "ipc_monitor: user mode only: %s\n", why.advice);
+		open->exclude_kernel = true;
+		err = open_group(group, events, open, &name, &why);
+	}
+	if (err == -ESRCH || err == -ENODEV)
+		return err;
+	if (err)
+		return fail(name, &why);
+	n_sources++;
+	return 0;
+}
+
+static int open_machine(const struct pmc_counter_event *events)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	open.target = PMC_TARGET_ANY;
+	open.enabled = true;
+	for (open.cpu = 0; open.cpu < cpus; open.cpu++) {
+		int err = add_source(events, &open);
+
+		if (err && err != -ENODEV)
+			return err;
+	}
+	return 0;
+}
+
+/* All thread ids are read before the first is opened: a thread is then either in the list or
+ * started by one that is counted, and never both. */
+static int open_process(const struct pmc_counter_event *events, pid_t pid)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct dirent **tasks;
+	char path[64];
+	int n, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	n = scandir(path, &tasks, NULL, NULL);
+	if (n < 0) {
+		fprintf(stderr, "ipc_monitor: no process %d\n", (int)pid);
+		return -ESRCH;
+	}
+	open.enabled = true;
+	open.inherit = true;
+	open.inherit_thread = true;
+	for (int i = 0; i < n; i++) {
+		open.pid = (pid_t)atoi(tasks[i]->d_name);
+		if (open.pid > 0 && (!err || err == -ESRCH))
+			err = add_source(events, &open);
+		free(tasks[i]);
+	}
+	free(tasks);
+	return err == -ESRCH && n_sources ? 0 : err;
+}
+
+/* What was counted since the last call. */
+static int read_all(uint64_t sums[EVENTS])
+{
+	memset(sums, 0, EVENTS * sizeof(*sums));
+	for (size_t i = 0; i < n_sources; i++) {
+		struct source *s = &sources[i];
+		struct pmc_group_times now, times;
+		struct pmc_group_value values[EVENTS];
+		int err = pmc_counter_group_read(s->group, &now, values, EVENTS);
+
+		/* Never on a CPU yet: a thread that sleeps. */
+		if (err == -EAGAIN && now.enabled_ns == 0)
+			continue;
+		if (err)
+			return err;
+		times = now;
+		times.enabled_ns -= s->times.enabled_ns;
+		times.running_ns -= s->times.running_ns;
+		for (int e = 0; e < EVENTS; e++) {
+			struct pmc_group_value delta = values[e];
+			uint64_t count;
+
+			delta.count -= s->values[e].count;
+			err = pmc_group_value_scale(&times, &delta, &count);
+			/* A thread's clock stands still while it sleeps, and so do its counts. */
+			if (err == -EAGAIN && times.enabled_ns == 0)
+				count = 0;
+			else if (err)
+				return err;
+			sums[e] += count;
+		}
+		s->times = now;
+		memcpy(s->values, values, sizeof(values));
+	}
+	return 0;
+}
+
+static int monitor(long lines, long interval_ms, pid_t pid)
+{
+	struct timespec next;
+	uint64_t sums[EVENTS];
+
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	for (long line = 0; lines < 0 || line < lines; line++) {
+		int err;
+
+		next.tv_nsec += interval_ms % 1000 * 1000000;
+		next.tv_sec += interval_ms / 1000 + next.tv_nsec / 1000000000;
+		next.tv_nsec %= 1000000000;
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
+			continue;
+		err = read_all(sums);
+		if (err == -EAGAIN) {
+			fprintf(stderr, "ipc_monitor: the PMU was taken by others all the time\n");
+			continue;
+		}
+		if (err) {
+			fprintf(stderr, "ipc_monitor: cannot read: %s\n", strerror(-err));
+			return err;
+		}
+		printf("instructions=%" PRIu64 " cycles=%" PRIu64 " ipc=%.3f\n", sums[INSTRUCTIONS],
+		       sums[CYCLES],
+		       sums[CYCLES] ? (double)sums[INSTRUCTIONS] / (double)sums[CYCLES] : 0.0);
+		if (fflush(stdout))
+			return -EIO;
+		if (pid && kill(pid, 0) && errno == ESRCH)
+			break;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct pmc_counter_event events[EVENTS];
+	long lines = -1, interval_ms = 1000;
+	struct pmc_failure why;
+	pid_t pid = 0;
+	int c, err = 0;
+
+	while ((c = getopt(argc, argv, "n:i:")) != -1) {
+		if (c == 'n')
+			lines = atol(optarg);
+		else if (c == 'i')
+			interval_ms = atol(optarg);
+		if (c == '?' || interval_ms < 1)
+			goto usage;
+	}
+	if (optind < argc && (pid = (pid_t)atoi(argv[optind++])) < 1)
+		goto usage;
+	if (optind < argc)
+		goto usage;
+	for (int e = 0; e < EVENTS && !err; e++)
+		if (pmc_counter_event_parse(&events[e], names[e], &why))
+			err = fail(names[e], &why);
+	if (!err)
+		err = pid ? open_process(events, pid) : open_machine(events);
+	if (!err)
+		err = monitor(lines, interval_ms, pid);
+	while (n_sources)
+		pmc_counter_group_close(sources[--n_sources].group);
+	free(sources);
+	return err ? 1 : 0;
+usage:
+	fprintf(stderr, "usage: ipc_monitor [-n LINES] [-i MILLISECONDS] [PID]\n");
+	return 2;
+}
