@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler.c - one ring and the counters that write to it: open, attach, next, totals. */
+#include "agent/core/api/sampler.h"
+#include "agent/core/api/record.h"
+#include "agent/core/perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- who writes to the ring ---------------------------------------------------------------- */
+
+/* Whether records of both are laid out alike. */
+static bool same_layout(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+	return a->sample_type == b->sample_type && a->sample_id_all == b->sample_id_all &&
+	       a->read_format == b->read_format && a->branch_sample_type == b->branch_sample_type &&
+	       a->sample_regs_user == b->sample_regs_user &&
+	       a->sample_regs_intr == b->sample_regs_intr;
+}
+
+/* Whether its records say at a known place whose they are. */
+static bool names_itself(const struct perf_event_attr *attr)
+{
+	return attr->sample_type & PERF_SAMPLE_IDENTIFIER && attr->sample_id_all;
+}
+
+static struct pmc_source *find_counter(const struct pmc_sampler *sampler,
+				       const struct pmc_counter *counter)
+{
+	for (struct pmc_source *s = sampler->first; s; s = s->next)
+		if (s->counter == counter)
+			return s;
+	return NULL;
+}
+
+static struct pmc_source *find_id(const struct pmc_sampler *sampler, uint64_t id)
+{
+	struct pmc_source *source;
+
+	HASH_FIND(hh, sampler->by_id, &id, sizeof(id), source);
+	return source;
+}
+
+static int add_source(struct pmc_sampler *sampler, const struct pmc_counter *counter)
+{
+	struct pmc_arena *arena = &sampler->arena;
+	struct pmc_source *source, **end = &sampler->first;
+	uint64_t id;
+	int error = pmc_perf_ioctl(pmc_counter_fd(counter), PERF_EVENT_IOC_ID, &id);
+
+	if (error < 0)
+		return error;
+	/* Detached and back again. */
+	source = find_id(sampler, id);
+	if (source) {
+		source->counter = counter;
+		source->fd = pmc_counter_fd(counter);
+		source->ended = 0;
+		return 0;
+	}
+	source = pmc_arena_alloc(arena, sizeof(*source));
+	if (!source)
+		return -ENOMEM;
+	source->counter = counter;
+	source->attr = *pmc_counter_attr(counter);
+	source->id = id;
+	source->fd = pmc_counter_fd(counter);
+	HASH_ADD(hh, sampler->by_id, id, sizeof(source->id), source);
+	if (arena->failed)
+		return -ENOMEM;
+	while (*end)
+		end = &(*end)->next;
+	*end = source;
+	if (!same_layout(&sampler->first->attr, &source->attr))
+		sampler->one_layout = false;
+	return 0;
+}
+
+const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler, uint64_t at,
+					    const struct perf_event_header *header)
+{
+	struct pmc_source *source = NULL;
+	int where;
+
+	if (sampler->one_layout)
+		return sampler->first;
+	where = pmc_record_identifier_at(header->type, header->size);
+	if (where >= 0)
+		source = find_id(sampler, pmc_ring_word(&sampler->ring, at + (unsigned)where));
+	return source ? source : sampler->first;
+}
+
+int pmc_sampler_attach(struct pmc_sampler *sampler, const struct pmc_counter *counter)
+{
+	const struct perf_event_attr *attr = pmc_counter_attr(counter);
+	struct pmc_source *first = sampler->first;
+	int error;
+
+	if (find_counter(sampler, counter))
+		return -EEXIST;
+	if (!sampler->ring.size || (sampler->set && !pmc_attr_same_order(&first->attr, attr)))
+		return -EINVAL;
+	for (struct pmc_source *s = first; s; s = s->next)
+		if (!same_layout(&s->attr, attr) && !(names_itself(&s->attr) && names_itself(attr)))
+			return -EINVAL;
+	error = pmc_perf_ioctl(pmc_counter_fd(counter), PERF_EVENT_IOC_SET_OUTPUT,
+			       (void *)(intptr_t)first->fd);
+	if (error < 0)
+		return error;
+	error = add_source(sampler, counter);
+	if (error)
+		pmc_perf_ioctl(pmc_counter_fd(counter), PERF_EVENT_IOC_SET_OUTPUT,
+			       (void *)(intptr_t)-1);
+	else
+		sampler->ended = 0;
+	return error;
+}
+
+int pmc_sampler_detach(struct pmc_sampler *sampler, const struct pmc_counter *counter)
+{
+	struct pmc_source *source = find_counter(sampler, counter);
+	int error;
+
+	if (!source)
+		return -ENOENT;
+	if (source == sampler->first)
+		return -EINVAL;
+	error = pmc_perf_ioctl(source->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)-1);
+	source->counter = NULL;
+	source->fd = -1;
+	return error < 0 ? error : 0;
+}
+
+/* ---- open and close ------------------------------------------------------------------------ */
+
+static int map_ring(struct pmc_sampler *sampler, int fd, unsigned pages)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char *map;
+
+	sampler->map_bytes = (1 + (size_t)pages) * page;
+	map = mmap(NULL, sampler->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	sampler->map = map;
+	sampler->ring.page = (struct perf_event_mmap_page *)map;
+	if (!pages)
+		return 0;
+	sampler->ring.joined = malloc(PMC_RING_RECORD_MAX);
+	if (!sampler->ring.joined)
+		return -ENOMEM;
+	return pmc_ring_init(&sampler->ring, sampler->ring.page, map + page, pages * page,
+			     sampler->ring.joined);
+}
+
+int pmc_sampler_open(const struct pmc_counter *counter, unsigned pages,
+		     struct pmc_sampler **sampler)
+{
+	struct pmc_sampler *made;
+	int error;
+
+	*sampler = NULL;
+	if (pages & (pages - 1))
+		return -EINVAL;
+	if (pmc_counter_attr(counter)->write_backward)
+		return -EOPNOTSUPP;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->one_layout = true;
+	error = map_ring(made, pmc_counter_fd(counter), pages);
+	if (error)
+		goto fail;
+	made->at = made->release_to = made->ring.tail;
+	error = add_source(made, counter);
+	if (error)
+		goto fail;
+	*sampler = made;
+	return 0;
+fail:
+	pmc_sampler_close(made);
+	return error;
+}
+
+void pmc_sampler_close(struct pmc_sampler *sampler)
+{
+	if (!sampler)
+		return;
+	if (sampler->set)
+		pmc_sampler_set_remove(sampler->set, sampler);
+	/* The others' records would keep the ring and its memory alive. */
+	for (struct pmc_source *s = sampler->first; s; s = s->next)
+		if (s != sampler->first && s->counter)
+			pmc_perf_ioctl(s->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)-1);
+	if (sampler->map)
+		munmap(sampler->map, sampler->map_bytes);
+	free(sampler->ring.joined);
+	free(sampler->ahead);
+	pmc_arena_free(&sampler->arena);
+	free(sampler);
+}
+
+int pmc_sampler_fd(const struct pmc_sampler *sampler)
+{
+	return sampler->first->fd;
+}
+
+static int pause_output(struct pmc_sampler *sampler, uintptr_t pause)
+{
+	int error = pmc_perf_ioctl(sampler->first->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)pause);
+
+	return error < 0 ? error : 0;
+}
+
+int pmc_sampler_pause(struct pmc_sampler *sampler)
+{
+	return pause_output(sampler, 1);
+}
+
+int pmc_sampler_resume(struct pmc_sampler *sampler)
+{
+	return pause_output(sampler, 0);
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+void pmc_totals_count(struct pmc_sampler_totals *totals, const struct pmc_record *record,
+		      int result)
+{
+	totals->records++;
+	totals->bytes += record->size;
+	totals->samples += record->type == PERF_RECORD_SAMPLE;
+	totals->throttles += record->type == PERF_RECORD_THROTTLE;
+	if (result)
+		totals->undecodable++;
+	else if (record->type == PERF_RECORD_LOST)
+		totals->lost += record->lost.lost;
+	else if (record->type == PERF_RECORD_LOST_SAMPLES)
+		totals->lost_samples += record->lost.lost;
+}
+
+int pmc_sampler_deliver(struct pmc_sampler *sampler, uint64_t at, unsigned size,
+			struct pmc_record *record)
+{
+	const void *bytes = pmc_ring_record(&sampler->ring, at, size);
+	const struct pmc_source *source;
+	struct perf_event_header header;
+	int error;
+
+	memcpy(&header, bytes, sizeof(header));
+	source = pmc_sampler_source(sampler, at, &header);
+	error = pmc_record_decode(bytes, size, &source->attr, record);
+	/* Sizes were checked when the record was found: whatever changed since is damage to it. */
+	if (error)
+		error = -EPROTO;
+	/* Where all are laid out alike, the id is in the record only. */
+	if (sampler->one_layout && source->next) {
+		uint64_t id =
+			record->present & PERF_SAMPLE_IDENTIFIER ? record->identifier : record->id;
+
+		source = find_id(sampler, id);
+	}
+	record->counter = source ? source->counter : NULL;
+	pmc_totals_count(&sampler->totals, record, error);
+	return error;
+}
+
+int pmc_sampler_peek(struct pmc_sampler *sampler, struct perf_event_header *header)
+{
+	int error;
+
+	if (sampler->error)
+		return sampler->error;
+	if (sampler->at == sampler->ring.head) {
+		error = pmc_ring_look(&sampler->ring);
+		if (error)
+			goto damaged;
+	}
+	error = pmc_ring_header(&sampler->ring, sampler->at, header);
+	if (error && error != -EAGAIN)
+		goto damaged;
+	return error;
+damaged:
+	return sampler->error = error;
+}
+
+/* What a set read ahead and did not hand out before the ring was taken out of it. */
+static int next_ahead(struct pmc_sampler *sampler, struct pmc_record *record)
+{
+	while (sampler->ahead_first != sampler->ahead_end) {
+		const struct pmc_ahead *entry = pmc_sampler_ahead(sampler, sampler->ahead_first++);
+
+		if (entry->done)
+			continue;
+		sampler->release_to = entry->at + entry->size;
+		return pmc_sampler_deliver(sampler, entry->at, entry->size, record);
+	}
+	return -EAGAIN;
+}
+
+int pmc_sampler_next(struct pmc_sampler *sampler, struct pmc_record *record)
+{
+	struct perf_event_header header;
+	uint64_t at;
+	int error;
+
+	if (sampler->set)
+		return -EBUSY;
+	if (!sampler->ring.size)
+		return -ENODATA;
+	pmc_ring_release(&sampler->ring, sampler->release_to);
+	if (sampler->ahead_first != sampler->ahead_end) {
+		error = next_ahead(sampler, record);
+		if (error != -EAGAIN)
+			return error;
+	}
+	error = pmc_sampler_peek(sampler, &header);
+	if (error == -EAGAIN && sampler->ended)
+		return sampler->ended;
+	if (error)
+		return error;
+	at = sampler->at;
+	sampler->at += header.size;
+	sampler->release_to = sampler->at;
+	return pmc_sampler_deliver(sampler, at, header.size, record);
+}
+
+void pmc_sampler_totals(const struct pmc_sampler *sampler, struct pmc_sampler_totals *totals)
+{
+	*totals = sampler->totals;
+}
+
+static int source_lost(const struct pmc_source *source, uint64_t *lost)
+{
+	uint64_t words[PMC_PERF_WORDS_MAX], format = source->attr.read_format;
+	struct pmc_perf_value values[PMC_PERF_WORDS_MAX / 2];
+	struct pmc_perf_head head;
+	int n;
+
+	if (!(format & PERF_FORMAT_LOST))
+		return -EOPNOTSUPP;
+	n = pmc_perf_read_some(source->fd, words, PMC_PERF_WORDS_MAX);
+	if (n < 0)
+		return n;
+	n = pmc_perf_decode(words, (size_t)n, format, &head, values, PMC_PERF_WORDS_MAX / 2);
+	if (n < 0)
+		return -EIO;
+	/* A group's reading is the whole group's, whichever member's descriptor it comes from. */
+	if (!(format & PERF_FORMAT_GROUP)) {
+		*lost += values[0].lost;
+		return 0;
+	}
+	for (uint64_t i = 0; format & PERF_FORMAT_ID && i < head.n; i++) {
+		if (values[i].id == source->id) {
+			*lost += values[i].lost;
+			return 0;
+		}
+	}
+	return -EOPNOTSUPP;
+}
+
+int pmc_sampler_lost(const struct pmc_sampler *sampler, uint64_t *lost)
+{
+	uint64_t sum = 0;
+
+	for (const struct pmc_source *s = sampler->first; s; s = s->next) {
+		int error = s->counter ? source_lost(s, &sum) : 0;
+
+		if (error)
+			return error;
+	}
+	*lost = sum;
+	return 0;
+}
