@@ -37,13 +37,15 @@ if [ ${#tests[@]} -eq 0 ]; then
 	exit 1
 fi
 
-# prove runs each test through this: a copy of its TAP stays behind for the list of skips.
+# prove runs each test through this: a copy of its TAP, with the evidence from stderr in its place,
+# stays behind for the lists of skips and failures.
 cat >"$tap/exec" <<'END'
 #!/bin/bash
 export CMOCKA_MESSAGE_OUTPUT=TAP
 case $1 in *.t) cmd=(bash "$1") ;; *) cmd=("$1") ;; esac
 # Nothing takes minutes: a test that hangs fails, and so do not all after it.
-timeout -k 5 "${CHECK_LIMIT:-300}" "${cmd[@]}" | tee "$TAP_DIR/$(basename "$1").tap"
+copy=$TAP_DIR/${1//\//+}.tap
+timeout -k 5 "${CHECK_LIMIT:-300}" "${cmd[@]}" 2> >(exec tee -a "$copy" >&2) | tee -a "$copy"
 exit "${PIPESTATUS[0]}"
 END
 chmod +x "$tap/exec"
@@ -53,10 +55,25 @@ prove -j"${CHECK_JOBS:-2}" --timer --exec "$tap/exec" "${tests[@]}" 2>&1 | tee "
 rc=${PIPESTATUS[0]}
 
 skips=$(grep -Hi '# *skip' "$tap"/*.tap 2>/dev/null |
-	sed -e 's|^.*/\([^/]*\)\.tap:|\1: |' -e 's/ok [0-9]* - //')
+	sed -e 's|^.*[/+]\([^/+]*\)\.tap:|\1: |' -e 's/ok [0-9]* - //')
 if [ -n "$skips" ]; then
 	echo "Skipped:"
 	printf '%s\n' "$skips" | sed 's/^/  /'
 	tail -n 2 "$tap/prove.log"
+fi
+
+# evidence FILE: what failed in it and the comments that follow, else how far it came.
+evidence() {
+	awk '/^not ok/ && !/# *(TODO|SKIP)/ { on = 1; n = 0; bad = 1 } /^ok/ { on = 0 }
+		on && (/^not ok/ || (/^ *#/ && ++n <= 8)) { print "    " substr($0, 1, 160) }
+		END { exit !bad }' "$1" || tail -n 4 "$1" | cut -c1-160 | sed 's/^/    ... /'
+}
+
+if [ "$rc" -ne 0 ]; then
+	echo "Failed:"
+	sed -n 's/^\([^ ]*\) *(Wstat: \(.*\) Tests: .*/\1 \2/p' "$tap/prove.log" | while read -r file how; do
+		echo "  $file: wait status $how"
+		evidence "$tap/${file//\//+}.tap" | head -n 24
+	done
 fi
 exit "$rc"
