@@ -93,11 +93,11 @@ struct pmc_open {
 
 	/* Records that are no samples. */
 	bool mmap;
-	bool mmap2;
+	bool mmap2; /* with mmap or mmap_data: their records in the longer form */
 	bool mmap_data;
-	bool build_id;
+	bool build_id; /* with mmap2 */
 	bool comm;
-	bool comm_exec;
+	bool comm_exec; /* with comm: marks those that come of exec */
 	bool task;
 	bool context_switch;
 	bool namespaces;
