@@ -144,8 +144,11 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 		struct pmc_event raw = { 0 };
 
 		rc = event_raw(p->parse, term->name, &raw);
-		if (rc < 0)
+		/* The term may stand in a file of sysfs: an offset is one of the user's text. */
+		if (rc < 0) {
+			p->parse->error->offset = (size_t)(p->at - p->parse->text);
 			return rc;
+		}
 		if (rc == EVENT_FOUND) {
 			p->event->config = raw.config;
 			return 0;
