@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/prctl.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -290,10 +291,14 @@ static bool plan_events(const struct agent_job *job)
 static void note_refusals(void)
 {
 	for (unsigned i = 0; i < agent.plan.count; i++) {
-		if (agent.plan.events[i].state != PMC_NOT_PERMITTED)
+		const struct pmc_planned *event = &agent.plan.events[i];
+		bool filter = (event->error == EPERM || event->error == ENOSYS) &&
+			      syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
+
+		if (event->state != PMC_NOT_PERMITTED && !filter)
 			continue;
 		if (agent_perf_allowed()) /* else it is noted already */
-			agent_note(NOTE_REFUSED);
+			agent_note(filter ? NOTE_SECCOMP_REFUSED : NOTE_REFUSED);
 		return;
 	}
 }

@@ -26,7 +26,7 @@ struct list {
 	const char *glob; /* NULL: every event */
 	struct pmc_event_roots roots;
 	const char *core_pmu;	   /* its name in sysfs; NULL: this machine shows none */
-	const char *no_permission; /* what to say of EACCES, once that is known */
+	struct pmc_here *here;	   /* once something was refused */
 	struct list_verdict *verdicts;
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* list_try.c - whether an event opens on this machine for this user, and if not why. */
+#include "agent/core/advice.h"
 #include "agent/core/group.h"
 #include "agent/core/hash.h"
 #include "tools/list.h"
 #include "tools/tool_probe.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,52 +37,26 @@ static int try_scope(const struct pmc_event *event, enum pmc_scope scope, int cp
 	return 0;
 }
 
-static const char *no_permission(struct list *list)
+static const char *refusal(struct list *list, uint32_t type, int cpu, int error)
 {
-	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level;
+	const struct perf_event_attr attr = { .type = type };
+	const struct pmc_tried tried = {
+		.attr = &attr, .placed = true, .pid = cpu < 0 ? 0 : -1, .cpu = cpu
+	};
+	struct pmc_advice advice;
 
-	if (!file || fscanf(file, "%d", &level) != 1)
-		list->no_permission = "not permitted";
-	else
-		list->no_permission = list_text(list,
-						"not permitted: kernel.perf_event_paranoid is %d, "
-						"and this user lacks CAP_PERFMON",
-						level);
-	if (file)
-		fclose(file);
-	return list->no_permission;
+	if (!list->here) {
+		list->here = pmc_arena_alloc(&list->arena, sizeof(*list->here));
+		if (list->here)
+			pmc_here_read(list->here, NULL);
+	}
+	pmc_advise(error, &tried, list->here, &advice);
+	return list_text(list, "%s", advice.means);
 }
 
 const char *list_refusal(struct list *list, uint32_t type, int error)
 {
-	bool core =
-		type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
-
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return list->no_permission ? list->no_permission : no_permission(list);
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-	case ENXIO:
-		if (core && !list->core_pmu)
-			return "this machine shows no hardware PMU";
-		return core ? "the PMU of this machine does not count it" :
-			      "the kernel has no such event here";
-	case EINVAL:
-		return "the kernel does not accept it in this form";
-	case EBUSY:
-		return "somebody else uses the PMU exclusively";
-	case EMFILE:
-	case ENFILE:
-		return "no file descriptor is left to try it";
-	case ENOSYS:
-		return "this kernel has no perf events, or a filter hides them";
-	default:
-		return list_text(list, "%s", strerror(error));
-	}
+	return refusal(list, type, -1, error);
 }
 
 static struct list_answer judge(struct list *list, const struct pmc_event *event, int cpu)
@@ -95,10 +69,16 @@ static struct list_answer judge(struct list *list, const struct pmc_event *event
 	error = try_scope(event, PMC_SCOPE_ALL, cpu);
 	if (!error)
 		return (struct list_answer){ true, NULL };
-	if ((error == -EACCES || error == -EPERM) && cpu < 0 &&
-	    !try_scope(event, PMC_SCOPE_USER, cpu))
-		return (struct list_answer){ true, "in user mode only" };
-	return (struct list_answer){ false, list_refusal(list, event->type, -error) };
+	if ((error == -EACCES || error == -EPERM) && cpu < 0) {
+		int user = try_scope(event, PMC_SCOPE_USER, cpu);
+
+		if (!user)
+			return (struct list_answer){ true, "in user mode only" };
+		/* Refused before the kernel looked for it: what it says then is the cause. */
+		if (user != -EACCES && user != -EPERM)
+			error = user;
+	}
+	return (struct list_answer){ false, refusal(list, event->type, cpu, error) };
 }
 
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run_plan.c - `pmctl run -n`: what each thread would open, and what cannot be opened here. */
+#include "agent/core/advice.h"
 #include "agent/core/event.h"
 #include "agent/core/group.h"
 #include "agent/core/plan.h"
@@ -26,11 +27,24 @@ static const char *scope_note(const struct pmc_planned *p)
 					      "";
 }
 
-static const char *error_text(int error)
+/* Why it is not counted here, and what to do; the errno stays. */
+static void print_refusal(const struct pmc_planned *p, const struct pmc_here *here)
 {
-	if (!error)
-		return "";
-	return error >= PMC_REASON_ADOPTED ? pmc_reason_text((uint32_t)error) : strerror(error);
+	const struct pmc_tried tried = { .attr = &(const struct perf_event_attr){
+						 .type = p->event.type,
+						 .exclude_kernel = p->scope == PMC_SCOPE_USER,
+					 } };
+	char text[320], name[24];
+
+	if (!p->error)
+		return;
+	if (p->error >= PMC_REASON_ADOPTED)
+		printf(" (%s)", pmc_reason_text((uint32_t)p->error));
+	else if (tool_perf_killed())
+		printf(" (a seccomp filter kills whoever calls perf_event_open)");
+	else
+		printf(" (%s: %s)", pmc_error_name(p->error, name),
+		       pmc_advice_text(p->error, &tried, here, text, sizeof(text)));
 }
 
 static unsigned count_machine(const struct pmc_plan *plan)
@@ -53,6 +67,7 @@ static const char *label(const struct pmc_planned *p, char *buf, size_t cap)
 
 static void print_groups(const struct pmc_plan *plan)
 {
+	struct pmc_here here;
 	char buf[512];
 
 	for (unsigned g = 0; g < plan->groups; g++) {
@@ -69,13 +84,15 @@ static void print_groups(const struct pmc_plan *plan)
 	}
 	if (plan->opened + count_machine(plan) == plan->count)
 		return;
+	pmc_here_read(&here, NULL);
 	puts("not counted here (pmctl doctor tells more):");
 	for (unsigned i = plan->opened; i < plan->count; i++) {
 		if (pmc_event_is_machine(&plan->events[i].event))
 			continue;
-		printf("  %s: %s%s%s%s\n", label(&plan->events[i], buf, sizeof(buf)),
-		       pmc_state_name(plan->events[i].state), plan->events[i].error ? " (" : "",
-		       error_text(plan->events[i].error), plan->events[i].error ? ")" : "");
+		printf("  %s: %s", label(&plan->events[i], buf, sizeof(buf)),
+		       pmc_state_name(plan->events[i].state));
+		print_refusal(&plan->events[i], &here);
+		putchar('\n');
 	}
 }
 

@@ -83,6 +83,7 @@ void run_print_report(struct run *run)
 	};
 	const char *problem = NULL;
 	struct pmc_profile profile;
+	struct pmc_here here;
 	struct pmc_out out;
 	int result;
 
@@ -96,6 +97,8 @@ void run_print_report(struct run *run)
 	if (run->config.report.kind == PMC_REPORT_OFF)
 		goto out;
 	symbols_resolve(&profile, NULL);
+	pmc_here_read(&here, NULL);
+	options.here = &here;
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])

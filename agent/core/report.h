@@ -7,6 +7,7 @@
 #ifndef PMC_CORE_REPORT_H
 #define PMC_CORE_REPORT_H
 
+#include "agent/core/advice.h"
 #include "agent/core/out.h"
 #include "agent/core/profile.h"
 
@@ -36,6 +37,7 @@ struct pmc_report_options {
 	bool timeline;             /* a line per snapshot instead */
 	bool only_first;           /* thread rows of the first process only, children in a footer */
 	const char *keep_hint;     /* how to keep this, for the last line; NULL: none */
+	const struct pmc_here *here; /* where it was measured, if that is here and now; else NULL */
 };
 
 /* 0, or -EINVAL with *problem naming the column or pattern that does not exist, -ENOMEM, or

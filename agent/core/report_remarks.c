@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_remarks.c - the lines under a table: coverage, what is missing and why, notes. */
+#include "agent/core/advice.h"
 #include "agent/core/report_view.h"
 #include "agent/core/utf8.h"
 
@@ -85,6 +86,25 @@ static bool no_pmu(const struct pmc_view *view)
 	return asked;
 }
 
+/* What this machine makes of the errno; NULL if the report may be of another, or without memory. */
+static const char *why_here(struct pmc_view *view, const struct pmc_event_def *def, uint32_t error)
+{
+	const struct perf_event_attr attr = {
+		.type = def->type,
+		.exclude_kernel = def->scope == PMC_SCOPE_USER,
+	};
+	const struct pmc_tried tried = { .attr = &attr };
+	struct pmc_advice *advice;
+
+	if (!view->options->here || !error || error >= PMC_REASON_ADOPTED)
+		return NULL;
+	advice = pmc_arena_alloc(view->arena, sizeof(*advice));
+	if (!advice)
+		return NULL;
+	pmc_advise((int)error, &tried, view->options->here, advice);
+	return advice->means;
+}
+
 /* NULL: it has a line of its own. */
 static const char *why_not(struct pmc_view *view, const struct pmc_table *table, unsigned index,
 			   enum pmc_state *state)
@@ -92,6 +112,7 @@ static const char *why_not(struct pmc_view *view, const struct pmc_table *table,
 	const struct pmc_p_event *event = &view->events.set.events[index];
 	const struct pmc_fold_stat *stat = &table->all->events[index];
 	uint32_t error = event->def.error;
+	const char *here;
 
 	if (error == PMC_REASON_MACHINE || stat->error == PMC_REASON_MACHINE)
 		return NULL;
@@ -100,6 +121,9 @@ static const char *why_not(struct pmc_view *view, const struct pmc_table *table,
 		*state = pmc_fold_state(stat, table->all->rows);
 		error = stat->error;
 	}
+	here = why_here(view, &event->def, error);
+	if (here)
+		return here;
 	if (*state == PMC_NOT_SUPPORTED && is_hardware(event) && no_pmu(view))
 		return "this machine has no hardware PMU";
 	if (*state == PMC_NOT_PERMITTED)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_words.c - states, reasons and numbers as people read them. */
+#include "agent/core/advice.h"
 #include "agent/core/report_view.h"
-
-#include <errno.h>
 
 const char *pmc_state_name(enum pmc_state state)
 {
@@ -62,38 +61,9 @@ const char *pmc_reason_text(uint32_t reason)
 		return "it counts on more CPUs than there is room for";
 	case PMC_REASON_REGISTRY_FULL:
 		return "the agent's table of threads is full";
-	case EMFILE:
-		return "too many open files";
-	case ENFILE:
-		return "too many open files in the system";
-	case EACCES:
-	case EPERM:
-		return "the kernel does not permit it";
-	case ENOENT:
-		return "no such event here";
-	case EOPNOTSUPP:
-	case ENODEV:
-	case ENXIO:
-		return "the hardware does not support it";
-	case ENOSYS:
-		return "perf_event_open is not available";
-	case EINVAL:
-		return "the kernel refuses this combination of events";
-	case E2BIG:
-		return "the kernel is too old for this event";
-	case EBUSY:
-		return "the counter is taken by someone else";
-	case ENOMEM:
-	case ENOSPC:
-		return "the kernel is out of memory for it";
-	case EBADF:
-		return "its file descriptor was closed by the program";
-	case ESRCH:
-		return "the thread was gone";
-	case ECHILD:
-		return "its inherited copies differ from it";
 	default:
-		return "the kernel refused it";
+		return reason < PMC_REASON_ADOPTED ? pmc_error_means((int)reason) :
+						     "the kernel refused it";
 	}
 }
 
