@@ -11,6 +11,7 @@
 #include "agent/file.h"
 #include "agent/helper.h"
 #include "agent/note.h"
+#include "agent/region.h"
 #include "agent/report_exit.h"
 #include "agent/site.h"
 #include "agent/thread.h"
@@ -22,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static _Atomic uint32_t *alive; /* in the page that a fork wipes */
+_Atomic uint32_t *agent_alive; /* in the page that a fork wipes */
 
 /* Async-signal-safe: the child of a multi-threaded process may call nothing else. */
 static void become_process(void)
@@ -31,7 +32,7 @@ static void become_process(void)
 	uint32_t capacity = agent_registry.capacity;
 	int saved = errno;
 
-	atomic_store(alive, 1);
+	atomic_store(agent_alive, 1);
 	agent.pid = (pid_t)syscall(SYS_getpid);
 	memcpy(agent.parent, agent.identity, 16);
 	agent_identity(agent.identity);
@@ -60,6 +61,7 @@ static void become_process(void)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	else if (agent.measured)
 		agent_thread_main();
+	agent_regions_forked();
 	errno = saved;
 }
 
@@ -97,8 +99,8 @@ int agent_fork_init(void)
 		munmap(map, (size_t)page);
 		return error;
 	}
-	alive = map;
-	atomic_store(alive, 1);
+	agent_alive = map;
+	atomic_store(agent_alive, 1);
 	return -pthread_atfork(before_fork, at_fork_parent, at_fork_child);
 }
 
@@ -106,7 +108,7 @@ enum agent_where agent_where(void)
 {
 	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) != PMC_CONTROL_ON)
 		return AGENT_ELSEWHERE;
-	if (atomic_load_explicit(alive, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(agent_alive, memory_order_relaxed) == 0)
 		become_process();
 	else if ((pid_t)syscall(SYS_getpid) != agent.pid)
 		return AGENT_ELSEWHERE;

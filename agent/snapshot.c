@@ -6,6 +6,7 @@
 #include "agent/core/clock.h"
 #include "agent/file.h"
 #include "agent/note.h"
+#include "agent/region.h"
 #include "agent/thread.h"
 #include "agent/totals.h"
 
@@ -66,6 +67,16 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 	}
 }
 
+static void regions(struct sink *sink, uint64_t snapshot)
+{
+	uint32_t area = 0, record = 0;
+
+	do {
+		if (sink->buf.cap - sink->buf.len < AGENT_REGION_BYTES)
+			drain(sink);
+	} while (agent_region_next(&sink->buf, snapshot, &area, &record));
+}
+
 static bool sink_open(struct sink *sink)
 {
 	void *map = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,6 +96,7 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 		/* The end of the buffer is free: rows come from its start. */
 		agent_adopt((char *)sink->buf.data + sink->buf.cap - 4096, 4096);
 		rows(sink, snapshot, state);
+		regions(sink, snapshot);
 	}
 	if (sink->buf.cap - sink->buf.len < TAIL)
 		drain(sink);
@@ -110,6 +122,7 @@ void agent_final(enum pmc_ended how, int code)
 	if (agent_self) {
 		struct slot *self = agent_self;
 
+		agent_regions_last();
 		/* The thread that ends the process ends with it; the others are cut short. */
 		registry_close(self);
 		agent_row(&sink.buf, self, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
@@ -188,6 +201,7 @@ void agent_before_exec(void)
 
 	if (!sink_open(&sink))
 		return;
+	agent_regions_before_exec();
 	all(&sink, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
 	agent_file_whole();
 	drain(&sink);
@@ -197,6 +211,7 @@ void agent_before_exec(void)
 
 void agent_exec_failed(void)
 {
+	agent_regions_exec_failed();
 	/* Newer than the frames that said "exec"; the rows follow when the threads really end. */
 	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);
 }

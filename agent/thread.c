@@ -12,6 +12,7 @@
 #include "agent/file.h"
 #include "agent/note.h"
 #include "agent/probe.h"
+#include "agent/region.h"
 #include "agent/totals.h"
 
 #include <errno.h>
@@ -232,7 +233,8 @@ void agent_thread_main(void)
 
 static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, size_t bytes)
 {
-	uint64_t cpu_ns = agent_self_clock();
+	uint64_t cpu_ns = agent_self_clock(), snapshot;
+	struct region_area *regions = agent_regions_end();
 	struct pmc_frame_buf buf;
 
 	registry_close(slot);
@@ -240,8 +242,10 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	name_now(slot->name);
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
-	agent_row(&buf, slot, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, true, state);
+	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+	agent_row(&buf, slot, snapshot, true, state);
 	agent_file_append(buf.data, buf.len);
+	agent_regions_write(regions, snapshot);
 	registry_ended(&agent_registry, slot->tid);
 	registry_release(&agent_registry, slot);
 	agent_self_add(agent_self_clock() - cpu_ns);

@@ -24,6 +24,16 @@ int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u)
 	return 0;
 }
 
+int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u)
+{
+	struct pmc_fold_row *self = pmc_arena_alloc(u->arena, sizeof(*self));
+
+	if (!self || pmc_fold_init(self, u) || pmc_fold_init(row, u))
+		return -ENOMEM;
+	row->self = self;
+	return 0;
+}
+
 void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
 {
 	struct pmc_fold_stat *events = row->events;
@@ -96,6 +106,19 @@ static void add_counts(struct pmc_fold_row *row, struct pmc_union *u,
 	}
 }
 
+static void add_self(struct pmc_fold_row *row, struct pmc_union *u,
+		     const struct pmc_p_thread *thread, bool spread)
+{
+	const struct pmc_p_region *region = thread->region;
+	struct pmc_p_thread self = *thread;
+
+	row->calls += region->fixed.calls;
+	self.region = NULL;
+	self.counts = region->self_counts;
+	self.fixed.cpu_ns = region->self_cpu_ns;
+	pmc_fold_add(row->self, u, &self, spread);
+}
+
 void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
 		  bool spread)
 {
@@ -124,6 +147,8 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	}
 	if (thread->set)
 		add_counts(row, u, thread, spread);
+	if (thread->region && row->self)
+		add_self(row, u, thread, spread);
 }
 
 static void stat_merge(struct pmc_fold_stat *into, const struct pmc_fold_stat *stat)
@@ -158,6 +183,9 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	into->involuntary_switches += row->involuntary_switches;
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_merge(&into->events[i], &row->events[i]);
+	into->calls += row->calls;
+	if (into->self && row->self)
+		pmc_fold_merge(into->self, row->self, u);
 }
 
 enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)

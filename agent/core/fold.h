@@ -84,12 +84,16 @@ struct pmc_fold_row {
 	uint64_t usage_rows; /* whose faults and switches are known */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	struct pmc_fold_stat *events; /* union->set.count */
+	uint64_t calls;		      /* of a region: entries that ended */
+	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
 	uint64_t order;
 	UT_hash_handle hh;
 };
 
 /* The row's stats come from the arena of the union. -ENOMEM. May be cleared and used again. */
 int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u);
+/* The same for the row of a region, with its `self`. */
+int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u);
 void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u);
 /* `spread`: keep what the standard deviation needs. */
 void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,

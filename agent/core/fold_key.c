@@ -127,9 +127,20 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 		if (process->known && process->fixed.rank >= 0)
 			pmc_out_i64(&out, process->fixed.rank);
 		break;
+	case PMC_BY_REGION:
+		*len = thread->region->name_len;
+		return thread->region->name;
 	}
 	*len = out.len;
 	return buf;
+}
+
+static const char *nameless(enum pmc_report_by by)
+{
+	if (by == PMC_BY_RANK)
+		return "(none)";
+	return by == PMC_BY_NAME || by == PMC_BY_NONE || by == PMC_BY_REGION ? "(unnamed)" :
+									       "(unknown)";
 }
 
 static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread,
@@ -155,9 +166,7 @@ static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thre
 		break;
 	default:
 		return len		       ? pmc_arena_strndup(fold->u->arena, key, len) :
-		       fold->by == PMC_BY_RANK ? "(none)" :
-		       fold->by == PMC_BY_NAME || fold->by == PMC_BY_NONE ? "(unnamed)" :
-									    "(unknown)";
+					 nameless(fold->by);
 	}
 	return pmc_arena_strndup(fold->u->arena, buf, out.len);
 }
@@ -181,7 +190,9 @@ int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
 	if (!row) {
 		row = pmc_arena_alloc(arena, sizeof(*row));
 		kept = pmc_arena_strndup(arena, key, len);
-		if (!row || !kept || pmc_fold_init(row, fold->u))
+		if (!row || !kept ||
+		    (thread->region ? pmc_fold_init_region(row, fold->u) :
+				      pmc_fold_init(row, fold->u)))
 			return -ENOMEM;
 		row->label = label_of(fold, thread, key, len);
 		if (!row->label)

@@ -248,6 +248,8 @@ static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 		return add_total(profile, frame);
 	case PMC_FRAME_NOTE:
 		return add_note(profile, frame);
+	case PMC_FRAME_REGION:
+		return profile_add_region(profile, frame);
 	default:
 		return 0;
 	}

@@ -37,6 +37,7 @@ struct pmc_p_eventset;
 struct pmc_p_site;
 struct pmc_p_process;
 struct pmc_p_thread;
+struct pmc_p_region;
 
 /* What is counted once for each type of core is there once more, as the sum of these, in front. */
 #define PMC_SET_EVENTS_MAX (PMC_EVENTS_MAX + PMC_EVENTS_MAX / 2)
@@ -94,6 +95,24 @@ struct pmc_p_thread {
 	const struct pmc_count *counts;       /* set->count, in set order */
 	const char *module, *symbol;          /* of the start routine; "" unknown */
 	uint64_t offset;
+	/* Only in a view: what the thread did in this region, not all that it did. */
+	const struct pmc_p_region *region;
+};
+
+/* What a thread did in a marked region; what marking costs is taken off. */
+struct pmc_p_region {
+	const struct pmc_p_process *process;
+	const struct pmc_p_thread *thread; /* NULL: its row is not there */
+	struct pmc_region_fixed fixed;
+	uint64_t snapshot;
+	const char *name; /* any bytes, and a NUL behind them */
+	size_t name_len;
+	const struct pmc_p_set_view *set;    /* NULL: no events, or its set is missing */
+	const struct pmc_count *counts;      /* inner regions included; set->count of each */
+	const struct pmc_count *self_counts; /* without inner regions */
+	const struct pmc_count *around;      /* what each pair cost; NULL: not measured */
+	bool has_cpu;
+	uint64_t cpu_ns, self_cpu_ns;
 };
 
 struct pmc_profile {
@@ -104,6 +123,8 @@ struct pmc_profile {
 	uint64_t n_threads;
 	struct pmc_p_thread **timeline; /* every snapshot, if asked for: process, seq, snapshot */
 	uint64_t n_timeline;
+	struct pmc_p_region **regions; /* processes in order, then seq, then name */
+	uint64_t n_regions;
 	uint64_t damaged_frames; /* callers add what their scan passed over */
 	uint64_t frames;         /* good frames added */
 	struct pmc_profile_tables *tables; /* private */

@@ -82,8 +82,10 @@ static int list_processes(struct pmc_profile *profile)
 		return -ENOMEM;
 	HASH_SORT(tables->processes, process_order);
 	for (process = tables->processes; process; process = process->hh.next)
-		if (wanted(tables, process))
+		if (wanted(tables, process)) {
 			profile->processes[profile->n_processes++] = &process->pub;
+			process->index = profile->n_processes;
+		}
 	return 0;
 }
 
@@ -288,6 +290,8 @@ int pmc_profile_finish(struct pmc_profile *profile)
 		error = cover(profile, profile->processes[i]);
 	if (!error)
 		error = link_notes(profile);
+	if (!error)
+		error = profile_link_regions(profile);
 	if (!error)
 		error = profile_remainders(profile);
 	if (!error)

@@ -60,6 +60,7 @@ enum { TOTAL_KINDS = PMC_TOTAL_MACHINE + 1 };
 struct table_process {
 	struct pmc_p_process pub;
 	uint64_t hash;		/* of the PROCESS frame */
+	uint64_t index;		/* place among the processes, from 1; 0: not one of them */
 	struct row_entry *rows; /* twice `room` of them: the upper half is for sorting */
 	uint64_t n_rows, room;
 	struct table_total totals[TOTAL_KINDS];
@@ -90,6 +91,7 @@ struct pmc_profile_tables {
 	struct pmc_p_site *sites, *last_site;
 	struct table_process *processes, *last_process;
 	struct table_note *notes;
+	struct table_region *regions;
 	struct free_row *free_rows[PMC_SET_EVENTS_MAX + 1];
 };
 
@@ -118,6 +120,11 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
 void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
 /* What a row lacked while frames were still coming in: its set, its site. */
 int profile_complete_row(struct pmc_profile *profile, struct table_row *row);
+
+/* profile_region.c */
+int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* After rows: the regions in order, with their threads. */
+int profile_link_regions(struct pmc_profile *profile);
 
 /* profile.c */
 struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);

@@ -66,12 +66,19 @@ static const struct pmc_p_process *first_process(const struct pmc_profile *profi
 
 static int view_groups(struct pmc_view *view)
 {
+	struct pmc_p_thread **rows = view->threads;
+	uint64_t n = view->n_threads;
+
 	pmc_fold_begin(&view->groups, &view->events, view->options->by);
 	view->groups.spread = true;
 	if (view->options->by == PMC_BY_NONE || view->options->timeline)
 		return 0;
-	for (uint64_t i = 0; i < view->n_threads; i++)
-		if (pmc_fold_thread(&view->groups, view->threads[i]))
+	if (view->options->by == PMC_BY_REGION) {
+		rows = view->regions;
+		n = view->n_regions;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		if (pmc_fold_thread(&view->groups, rows[i]))
 			return -ENOMEM;
 	return 0;
 }
@@ -102,6 +109,8 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 
 	view.first = first_process(profile);
 	err = view_events(&view);
+	for (uint64_t i = 0; !err && i < profile->n_regions; i++)
+		err = pmc_union_add(&view.events, profile->regions[i]->set, true);
 	if (err)
 		goto done;
 	columns = view.events.set.count ? view.events.set.count : 1;
@@ -113,6 +122,8 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 		view.metric_applies[i] = pmc_metric_applies(i, &view.events.set);
 	if (!err)
 		err = pmc_view_select(&view);
+	if (!err && !options->timeline)
+		err = pmc_view_regions(&view);
 	if (!err)
 		err = view_groups(&view);
 	if (!err)

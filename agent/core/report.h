@@ -22,6 +22,7 @@ enum pmc_report_by {
 	PMC_BY_EXE,
 	PMC_BY_HOST,
 	PMC_BY_RANK,
+	PMC_BY_REGION, /* the groups are regions, their rows what a thread did in one */
 };
 
 struct pmc_report_options {

@@ -91,8 +91,18 @@ struct pmc_cell pmc_cell_field(struct pmc_view *view, unsigned field, const stru
 	}
 }
 
-enum { GROUP_KEY, GROUP_THREADS, GROUP_CPU_NS, GROUP_CPU, GROUP_FAULTS, GROUP_SWITCHES };
-const char *const pmc_group_fields[] = { "key", "threads", "cpu_ns", "cpu", "faults", "switches" };
+enum {
+	GROUP_KEY,
+	GROUP_THREADS,
+	GROUP_CPU_NS,
+	GROUP_CPU,
+	GROUP_FAULTS,
+	GROUP_SWITCHES,
+	GROUP_CALLS,
+	GROUP_SELF_CPU_NS,
+};
+const char *const pmc_group_fields[] = { "key", "threads", "cpu_ns", "cpu", "faults", "switches",
+					 "calls", "self_cpu_ns" };
 const unsigned pmc_n_group_fields = sizeof(pmc_group_fields) / sizeof(pmc_group_fields[0]);
 
 const struct pmc_part_name pmc_thread_parts[] = {
@@ -107,8 +117,14 @@ const unsigned pmc_n_thread_parts = sizeof(pmc_thread_parts) / sizeof(pmc_thread
 const struct pmc_part_name pmc_group_parts[] = {
 	{ ".sum", PMC_PART_VALUE }, { ".min", PMC_PART_MIN },	    { ".mean", PMC_PART_MEAN },
 	{ ".max", PMC_PART_MAX },   { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
+	{ ".self", PMC_PART_SELF },
 };
 const unsigned pmc_n_group_parts = sizeof(pmc_group_parts) / sizeof(pmc_group_parts[0]);
+
+unsigned pmc_view_group_parts(const struct pmc_view *view)
+{
+	return pmc_n_group_parts - (view->options->by != PMC_BY_REGION);
+}
 
 struct search {
 	const char *name;
@@ -268,6 +284,12 @@ struct pmc_cell pmc_cell_row(struct pmc_view *view, const struct pmc_ref *ref,
 
 	switch (ref->kind) {
 	case PMC_REF_EVENT:
+		if (ref->part == PMC_PART_SELF && !row->self)
+			return number(false, 0);
+		if (ref->part == PMC_PART_SELF)
+			return pmc_cell_stat(&row->self->events[ref->index],
+					     view->events.set.events[ref->index].def.scale,
+					     PMC_PART_VALUE, row->self->rows);
 		return pmc_cell_stat(&row->events[ref->index],
 				     view->events.set.events[ref->index].def.scale, ref->part,
 				     row->rows);
@@ -288,6 +310,10 @@ struct pmc_cell pmc_cell_row(struct pmc_view *view, const struct pmc_ref *ref,
 		return number(row->usage_rows, row->minor_faults + row->major_faults);
 	case GROUP_SWITCHES:
 		return number(row->usage_rows, row->voluntary_switches + row->involuntary_switches);
+	case GROUP_CALLS:
+		return number(row->self, row->calls);
+	case GROUP_SELF_CPU_NS:
+		return number(row->self && row->self->cpu.rows, row->self ? row->self->cpu.sum : 0);
 	default:
 		return number(row->cpu.rows, row->cpu.sum);
 	}

@@ -87,7 +87,9 @@ static void event_columns(struct pmc_table *table)
 {
 	struct pmc_view *view = table->view;
 	bool groups = view->options->by != PMC_BY_NONE && !view->options->timeline;
+	bool regions = groups && view->options->by == PMC_BY_REGION;
 	struct pmc_table_column *column;
+
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		const char *label = view->events.columns[i]->label;
 		bool folded;
@@ -100,6 +102,11 @@ static void event_columns(struct pmc_table *table)
 				    folded || view->events.set.events[i].core_type[0] ? DROP_INPUT :
 											DROP_EVENT);
 		column->index = i;
+		if (regions) {
+			column = column_add(table, PMC_COL_EVENT, "self", DROP_SPREAD);
+			column->index = i;
+			column->part = PMC_PART_SELF;
+		}
 		if (groups)
 			spread_columns(table, PMC_COL_EVENT, i);
 	}
@@ -126,7 +133,7 @@ int pmc_table_columns(struct pmc_table *table, const struct pmc_fold_row *all, u
 	const struct pmc_profile *profile = view->profile;
 	bool groups = view->options->by != PMC_BY_NONE && !view->options->timeline;
 	bool many = profile->n_processes > 1 && !view->options->only_first;
-	unsigned room = view->events.set.count * 5 + pmc_n_metrics + 32;
+	unsigned room = view->events.set.count * 6 + pmc_n_metrics + 32;
 	const char *host = profile->n_processes ? profile->processes[0]->host : "";
 	bool hosts = false;
 
@@ -141,6 +148,8 @@ int pmc_table_columns(struct pmc_table *table, const struct pmc_fold_row *all, u
 	column_add(table, PMC_COL_LABEL, groups ? pmc_by_name(view->options->by) : "thread", STAYS);
 	if (groups) {
 		column_add(table, PMC_COL_THREADS, "threads", STAYS);
+		if (view->options->by == PMC_BY_REGION)
+			column_add(table, PMC_COL_CALLS, "calls", STAYS);
 	} else {
 		if (many && hosts)
 			column_add(table, PMC_COL_HOST, "host", DROP_WHERE);
@@ -154,6 +163,8 @@ int pmc_table_columns(struct pmc_table *table, const struct pmc_fold_row *all, u
 	}
 	column_add(table, PMC_COL_CPU, "cpu", STAYS);
 	column_add(table, PMC_COL_SHARE, "%", STAYS);
+	if (groups && view->options->by == PMC_BY_REGION)
+		column_add(table, PMC_COL_SELF, "self", STAYS);
 	if (groups)
 		spread_columns(table, PMC_COL_CPU, 0);
 	event_columns(table);

@@ -157,10 +157,12 @@ static void csv_thread(struct pmc_view *view, const struct pmc_p_thread *thread,
 static void csv_groups_head(struct pmc_view *view)
 {
 	pmc_out_str(view->out, "key,threads");
-	for (unsigned p = 0; p < pmc_n_group_parts - 1; p++)
+	if (view->options->by == PMC_BY_REGION)
+		pmc_out_str(view->out, ",calls,self_cpu_ns");
+	for (unsigned p = 0; pmc_group_parts[p].part != PMC_PART_STATE; p++)
 		head_name(view->out, "cpu_ns", p ? pmc_group_parts[p].suffix : "");
 	for (unsigned i = 0; i < view->events.set.count; i++)
-		for (unsigned p = 0; p < pmc_n_group_parts; p++)
+		for (unsigned p = 0; p < pmc_view_group_parts(view); p++)
 			head_name(view->out, view->events.columns[i]->label,
 				  pmc_group_parts[p].suffix);
 	metric_heads(view);
@@ -172,12 +174,17 @@ static void csv_group(struct pmc_view *view, const struct pmc_fold_row *row)
 
 	pmc_view_csv_text(view->out, row->label, strlen(row->label));
 	pmc_outf(view->out, ",%llu", (unsigned long long)row->threads);
-	for (unsigned p = 0; p < pmc_n_group_parts - 1; p++) {
+	if (row->self) {
+		pmc_outf(view->out, ",%llu,", (unsigned long long)row->calls);
+		if (row->self->cpu.rows)
+			pmc_out_u64(view->out, row->self->cpu.sum);
+	}
+	for (unsigned p = 0; pmc_group_parts[p].part != PMC_PART_STATE; p++) {
 		cell = pmc_cell_stat(&row->cpu, 1, pmc_group_parts[p].part, row->rows);
 		pmc_out_char(view->out, ',');
 		pmc_view_csv_cell(view->out, &cell);
 	}
-	event_cells(view, row, pmc_group_parts, pmc_n_group_parts);
+	event_cells(view, row, pmc_group_parts, pmc_view_group_parts(view));
 	metric_cells(view, row);
 }
 

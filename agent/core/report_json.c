@@ -238,6 +238,10 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "key", row->label);
 	pmc_json_u64(json, "threads", row->threads);
+	if (row->self) {
+		pmc_json_u64(json, "calls", row->calls);
+		json_known(json, "self_cpu_ns", row->self->cpu.rows, row->self->cpu.sum);
+	}
 	json_known(json, "cpu_ns", row->cpu.rows, row->cpu.sum);
 	pmc_json_object(json, "cpu");
 	json_stat(json, &row->cpu, 1, row->rows);
@@ -251,6 +255,13 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 		pmc_json_str(json, "name", set->events[i].name);
 		pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->rows)));
 		json_stat(json, stat, set->events[i].def.scale, row->rows);
+		if (row->self) {
+			struct pmc_cell cell =
+				pmc_cell_stat(&row->self->events[i], set->events[i].def.scale,
+					      PMC_PART_VALUE, row->self->rows);
+
+			json_cell(json, "self", &cell);
+		}
 		pmc_json_u64(json, "counted_rows", stat->rows);
 		pmc_json_u64(json, "rows", row->rows);
 		pmc_json_str(json, "scope",
@@ -286,6 +297,7 @@ static int json_rows(struct pmc_view *view, struct pmc_json *json)
 	for (uint64_t i = 0; i < n_groups; i++)
 		json_group(view, json, groups[i]);
 	pmc_json_array_end(json);
+	pmc_view_json_regions(view, json);
 	return 0;
 }
 

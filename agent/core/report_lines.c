@@ -151,6 +151,14 @@ void pmc_table_cell(struct pmc_table *table, const struct pmc_table_column *colu
 		if (row->threads)
 			pmc_show_integer(out, row->threads);
 		break;
+	case PMC_COL_CALLS:
+		if (row->self)
+			pmc_show_integer(out, row->calls);
+		break;
+	case PMC_COL_SELF:
+		if (row->self)
+			value_cell(table, NULL, &row->self->cpu, PMC_PART_VALUE, 0, out);
+		break;
 	case PMC_COL_CPU:
 		value_cell(table, NULL, &row->cpu, column->part, 0, out);
 		break;
@@ -158,6 +166,13 @@ void pmc_table_cell(struct pmc_table *table, const struct pmc_table_column *colu
 		share_cell(table, row, out);
 		break;
 	case PMC_COL_EVENT:
+		if (column->part == PMC_PART_SELF) {
+			if (row->self)
+				value_cell(table, &table->view->events.set.events[column->index],
+					   &row->self->events[column->index], PMC_PART_VALUE,
+					   row->self->rows, out);
+			break;
+		}
 		value_cell(table, &table->view->events.set.events[column->index],
 			   &row->events[column->index], column->part, row->rows, out);
 		break;

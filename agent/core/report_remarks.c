@@ -329,6 +329,7 @@ void pmc_view_remarks(struct pmc_view *view, const struct pmc_table *table,
 	pmc_view_machine(view);
 	coverage(view, ledger);
 	children(view, ledger);
+	pmc_view_region_remarks(view);
 	uncounted(view);
 	missing_columns(view, table);
 	user_only(view, table);

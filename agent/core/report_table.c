@@ -183,10 +183,13 @@ static int lines_of_groups(struct pmc_view *view, struct pmc_fold_row *total, st
 	shown = shown && shown < n ? shown : n;
 	lines->list = pmc_arena_alloc(view->arena, (shown + 4) * sizeof(*lines->list));
 	others = pmc_arena_alloc(view->arena, sizeof(*others));
-	if (!lines->list || !others || pmc_fold_init(others, &view->events))
+	if (!lines->list || !others || pmc_fold_init_region(others, &view->events))
 		return -ENOMEM;
+	if (view->options->by != PMC_BY_REGION)
+		others->self = NULL;
 	for (uint64_t i = 0; i < n; i++) {
-		pmc_fold_merge(total, groups[i], &view->events);
+		if (view->options->by != PMC_BY_REGION)
+			pmc_fold_merge(total, groups[i], &view->events);
 		if (i < shown)
 			lines->list[lines->n++] =
 				(struct pmc_line){ .label = groups[i]->label, .row = groups[i] };
@@ -236,8 +239,9 @@ static void lines_beside(struct pmc_view *view, struct pmc_ledger *ledger,
 static int table_print(struct pmc_view *view, struct pmc_ledger *ledger, struct pmc_fold_row *total)
 {
 	const bool groups = view->options->by != PMC_BY_NONE;
+	const bool regions = view->options->by == PMC_BY_REGION;
 	struct pmc_table table = { .view = view };
-	struct pmc_line sum = { .label = "total", .row = total };
+	struct pmc_line sum = { .label = regions ? "all threads" : "total", .row = total };
 	struct lines lines = { 0 };
 	int err = 0;
 
@@ -247,13 +251,15 @@ static int table_print(struct pmc_view *view, struct pmc_ledger *ledger, struct 
 		err = lines_of_threads(view, total, &lines);
 	else
 		lines.list = pmc_arena_alloc(view->arena, 4 * sizeof(*lines.list));
-	for (uint64_t i = 0; view->options->summary && i < view->n_threads; i++)
+	/* Regions lie in each other and do not add up: they are shares of what the threads did. */
+	for (uint64_t i = 0; (view->options->summary || regions) && i < view->n_threads; i++)
 		pmc_fold_add(total, &view->events, view->threads[i], false);
 	/* What a metric takes for the time that passed is the run's, not one thread's. */
 	total->wall_ns = ledger->wall_ns;
 	if (err || !lines.list)
 		return err ? err : -ENOMEM;
-	lines_beside(view, ledger, total, &lines);
+	if (!regions)
+		lines_beside(view, ledger, total, &lines);
 	err = pmc_table_columns(&table, total, total->cpu.sum);
 	if (err)
 		return err;

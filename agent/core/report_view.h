@@ -16,6 +16,8 @@ struct pmc_view {
 	struct pmc_union events;
 	struct pmc_p_thread **threads; /* the rows: in scope, and as --where has it */
 	uint64_t n_threads;
+	struct pmc_p_thread **regions; /* a row for each region of these threads */
+	uint64_t n_regions;
 	struct pmc_fold groups;	     /* of the rows, if `by` is set */
 	struct pmc_fold_row scratch; /* a single thread as a row */
 	struct pmc_count *counts;    /* one per column, of the row counts_of */
@@ -46,9 +48,11 @@ enum pmc_part {
 	PMC_PART_ENABLED,
 	PMC_PART_RUNNING,
 	PMC_PART_STATE,
+	PMC_PART_SELF, /* of a region: the sum without inner regions */
 };
 
-/* What CSV and --sort call the parts of an event: NAME and the suffix. */
+/* What CSV and --sort call the parts of an event: NAME and the suffix. The last group part is of
+ * regions only. */
 struct pmc_part_name {
 	const char *suffix;
 	enum pmc_part part;
@@ -69,6 +73,8 @@ bool pmc_field_in_csv(unsigned field);
 bool pmc_field_in_json(unsigned field);
 extern const char *const pmc_group_fields[];
 extern const unsigned pmc_n_group_fields;
+/* How many of pmc_group_parts this view's groups have. */
+unsigned pmc_view_group_parts(const struct pmc_view *view);
 
 /* Finds a column of the thread rows, or of the groups. -EINVAL with view->problem set. */
 int pmc_ref_find(struct pmc_view *view, bool groups, const char *name, size_t len,
@@ -120,6 +126,10 @@ int pmc_view_table(struct pmc_view *view);
 int pmc_view_json(struct pmc_view *view);
 int pmc_view_csv(struct pmc_view *view);
 int pmc_view_timeline(struct pmc_view *view);
+/* The regions of the threads that were selected, as rows. */
+int pmc_view_regions(struct pmc_view *view);
+void pmc_view_json_regions(struct pmc_view *view, struct pmc_json *json);
+void pmc_view_region_remarks(struct pmc_view *view);
 void pmc_view_json_event(struct pmc_json *json, const struct pmc_p_event *event,
 			 const struct pmc_count *count);
 void pmc_view_csv_text(struct pmc_out *out, const char *text, size_t len);
@@ -167,6 +177,8 @@ struct pmc_table_column {
 		PMC_COL_AT,
 		PMC_COL_DT,
 		PMC_COL_THREADS,
+		PMC_COL_CALLS,
+		PMC_COL_SELF,
 		PMC_COL_CPU,
 		PMC_COL_SHARE,
 		PMC_COL_EVENT,
@@ -184,7 +196,7 @@ struct pmc_table_column {
 	bool hidden;
 };
 
-#define PMC_TABLE_MAX (PMC_UNION_MAX * 5 + 64)
+#define PMC_TABLE_MAX (PMC_UNION_MAX * 6 + 64)
 
 struct pmc_table {
 	struct pmc_view *view;

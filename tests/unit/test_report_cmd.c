@@ -157,7 +157,7 @@ static void usage(void **state)
 	one_line_with("did you mean 'json'");
 	assert_int_equal(run("--by", "nam", dump, NULL), 2);
 	one_line_with("did you mean 'name'");
-	assert_int_equal(run("--by", "region", dump, NULL), 2);
+	assert_int_equal(run("--by", "regions", dump, NULL), 2);
 	assert_int_equal(run("--top", "-3", dump, NULL), 2);
 	one_line_with("--top");
 	assert_int_equal(run("--top", "99999999999", dump, NULL), 2);

@@ -326,7 +326,7 @@ static void hostile(void **state)
 	}
 	made_note(1, 1, 1, "note \x1b[2J\n");
 	made_profile(&profile, true);
-	for (int by = PMC_BY_NONE; by <= PMC_BY_RANK; by++) {
+	for (int by = PMC_BY_NONE; by <= PMC_BY_REGION; by++) {
 		for (int format = PMC_FORMAT_TABLE; format <= PMC_FORMAT_CSV; format++) {
 			for (int timeline = 0; timeline < 2; timeline++) {
 				char *text = table_of(
@@ -368,7 +368,7 @@ static void empty(void **state)
 	made_thread(1, thread_like(1, 5 * MS, 77), "orphan", NULL, 0);
 	pmc_profile_free(&profile);
 	made_profile(&profile, false);
-	for (int by = PMC_BY_NONE; by <= PMC_BY_RANK; by++) {
+	for (int by = PMC_BY_NONE; by <= PMC_BY_REGION; by++) {
 		char *text = table_of(&profile,
 				      (struct pmc_report_options){ .by = (enum pmc_report_by)by });
 

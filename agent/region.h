@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region.h - marked regions (pmc/region.h) of the threads of this process.
+ *
+ * A thread that marks a region gets an area: its open regions as a stack, its finished ones as
+ * sums, one record per name. Only the thread writes to it, from its own code and its signal
+ * handlers; snapshots copy records under a sequence number that is odd while one changes. Areas are
+ * used again by later threads and never unmapped, so that a reader needs no permission.
+ *
+ * region.c        begin and end
+ * region_area.c   areas: attach, measure the cost of marking, detach, fork
+ * region_frame.c  REGION frames
+ *
+ * All of it is async-signal-safe.
+ */
+#ifndef PMC_AGENT_REGION_H
+#define PMC_AGENT_REGION_H
+
+#include "agent/core/frame.h"
+#include "agent/core/user_read.h"
+#include "agent/thread.h"
+
+#include <stdatomic.h>
+
+enum {
+	/* Threads with regions at a time. */
+	REGION_AREAS = 1u << 17,
+	/* Of a name, the NUL included. */
+	REGION_NAME = 256,
+	/* A REGION frame at its largest. */
+	AGENT_REGION_BYTES = sizeof(struct pmc_frame_head) + sizeof(struct pmc_region_fixed) + 8 +
+			     REGION_NAME +
+			     4 * PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)),
+};
+
+/* How an area's thread is read: what a pair costs depends on it. */
+enum region_mode {
+	REGION_CLOCK, /* no group is open: CPU time alone */
+	REGION_READ,  /* read(2) */
+	REGION_USER,  /* the events' pages; read(2) where they do not tell */
+	REGION_MODES,
+};
+
+/* A reading as words: time enabled and time running of each group, then the values of all; in
+ * REGION_CLOCK the CPU time alone. Its first word is CPU time either way. */
+enum { REGION_WORDS = 3 * PMC_EVENTS_MAX };
+
+struct region_record {
+	uint64_t calls, outermost, nested, direct;
+	uint32_t open; /* entries on the stack */
+	uint32_t name, name_len;
+	uint64_t words[]; /* inclusive, then exclusive */
+};
+
+struct region_frame { /* an open region */
+	uint32_t record;
+	uint64_t nested, direct;
+	uint64_t words[]; /* the reading at its begin, then what was counted in direct inner ones */
+};
+
+struct region_area {
+	_Atomic uint64_t sequence; /* odd: the thread is changing records */
+	_Atomic uint64_t owner;	   /* seq of the thread, plus one; 0: none */
+	_Atomic uint32_t next_free;
+	uint32_t index;
+	struct slot *slot;
+	uint64_t eventset;
+	enum region_mode mode;
+	unsigned words; /* that a reading has now; room is kept for region_layout.words */
+	bool uncalibrated;
+	uint64_t entries;	/* begins and ends so far */
+	uint32_t depth, beyond; /* open; and those too deep to be kept */
+	uint32_t reopen;	/* closed before an exec that may fail */
+	uint32_t n_records, names_used;
+	uint32_t errors[PMC_EVENTS_MAX]; /* of each group: it could not be read, from then on */
+	pmc_user_page *pages[PMC_EVENTS_MAX];
+	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
+	uint64_t now[REGION_WORDS];
+	_Alignas(AGENT_LINE) uint64_t raw[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+};
+
+/* What follows the struct; the same in all areas of a process. */
+struct region_layout {
+	unsigned words;
+	uint32_t max_depth, max_records;
+	size_t frame_bytes, record_bytes;
+	size_t frames, records, order, names, scratch, bytes; /* offsets */
+};
+
+enum { REGION_NAMES_BYTES = 64 << 10, REGION_SCRATCH = 16 << 10, REGION_OTHER = 0 };
+
+extern struct region_layout region_layout;
+/* The calling thread's area; NULL: it has marked nothing yet, or is not measured. */
+extern __thread struct region_area *region_mine;
+
+static inline struct region_frame *region_frame(struct region_area *area, uint32_t depth)
+{
+	return (void *)((char *)area + region_layout.frames + depth * region_layout.frame_bytes);
+}
+
+static inline struct region_record *region_record(struct region_area *area, uint32_t index)
+{
+	return (void *)((char *)area + region_layout.records + index * region_layout.record_bytes);
+}
+
+/* Records but REGION_OTHER, in the order of their names. */
+static inline uint16_t *region_order(struct region_area *area)
+{
+	return (void *)((char *)area + region_layout.order);
+}
+
+static inline char *region_names(struct region_area *area)
+{
+	return (char *)area + region_layout.names;
+}
+
+static inline void *region_scratch(struct region_area *area)
+{
+	return (char *)area + region_layout.scratch;
+}
+
+/* ---- region.c ---- */
+void region_read(struct region_area *area, uint64_t *words);
+void region_begin(struct region_area *area, const char *name);
+void region_end(struct region_area *area);
+/* The records are not to be read from elsewhere until they are settled. */
+void region_unsettle(struct region_area *area);
+void region_settle(struct region_area *area);
+
+/* ---- region_area.c ---- */
+/* The calling thread's area, made now; NULL (and a note): it can have none. */
+struct region_area *region_attach(void);
+/* Measures what a pair costs in this mode; does nothing while counting is off. */
+void region_calibrate(struct region_area *area);
+/* An end in a thread that has no area. */
+void region_none_ended(void);
+/* Area number i; NULL: there are no more. */
+struct region_area *region_area_at(uint32_t i);
+/* Nobody reads the area any more: another thread may have it. */
+void region_area_free(struct region_area *area);
+
+/* ---- region_frame.c ---- */
+/* A REGION frame of a record; false: it changes all the time, try later. force: as it is, then. */
+bool region_frame_put(struct pmc_frame_buf *buf, struct region_area *area, uint32_t record,
+		      uint64_t snapshot, bool force);
+
+/* For the rest of the agent. */
+/* The calling thread ends: what it left open is closed, and its area, which nobody reads any more,
+ * returned for agent_region_frames; NULL: it has none. */
+struct region_area *agent_regions_end(void);
+/* Its frames, into the file; then the area is free. NULL is nothing to do. */
+void agent_regions_write(struct region_area *area, uint64_t snapshot);
+/* As agent_regions_end, for the thread that ends the process: the area stays for the last snapshot,
+ * and threads that are cut short inside a region are noted. */
+void agent_regions_last(void);
+/* Frame number `record` of area number `area` into buf, which has AGENT_REGION_BYTES of room; the
+ * next call's numbers are in their place. False: there are no more. */
+bool agent_region_next(struct pmc_frame_buf *buf, uint64_t snapshot, uint32_t *area,
+		       uint32_t *record);
+/* Around an exec that may fail: the caller's open regions end, and begin again. */
+void agent_regions_before_exec(void);
+void agent_regions_exec_failed(void);
+/* In a forked child, after its thread has begun: no sums, what is open counts from here on. */
+void agent_regions_forked(void);
+
+#endif

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region_area.c - the memory of a thread's regions: made at its first one, measured, handed on.
+ *
+ * Areas stay mapped. Those whose threads are gone lie on a tagged stack, so that memory follows the
+ * number of threads that mark regions at a time. Untouched parts of an area cost nothing.
+ */
+#include "agent/region.h"
+#include "agent/agent.h"
+#include "agent/note.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent/poison.h"
+
+#define MOST_DEPTH   1024u
+#define MOST_RECORDS 512u
+#define MOST_BYTES   ((size_t)512 << 10) /* of frames, and of records */
+#define TRIES	     32u
+
+struct region_layout region_layout;
+
+static _Atomic(struct region_area *) areas[REGION_AREAS];
+static _Atomic uint32_t high;	/* areas ever made, or being made */
+static _Atomic uint64_t vacant; /* tag << 32 | index + 1 */
+/* A signal handler that comes while its thread attaches or measures is left out. */
+static __thread bool attaching, refused;
+
+/* What a pair costs, by mode and by whether the groups count user mode only: measured once. */
+enum { COST_NONE, COST_BEING_STORED, COST_KNOWN };
+static struct {
+	_Atomic uint32_t state;
+	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
+} costs[REGION_MODES][2];
+
+/* ---- memory --------------------------------------------------------------------------------*/
+
+static size_t up(size_t bytes)
+{
+	return (bytes + AGENT_LINE - 1) & ~(size_t)(AGENT_LINE - 1);
+}
+
+static uint32_t fitting(size_t each, uint32_t most)
+{
+	return MOST_BYTES / each < most ? (uint32_t)(MOST_BYTES / each) : most;
+}
+
+/* Always the same: whoever comes first, and at the same time, may write it. */
+static void lay_out(void)
+{
+	struct region_layout l = { .words = 2 * agent.plan.groups + agent.plan.opened };
+
+	if (l.words == 0)
+		l.words = 1;
+	l.frame_bytes = sizeof(struct region_frame) + 2 * l.words * sizeof(uint64_t);
+	l.record_bytes = sizeof(struct region_record) + 2 * l.words * sizeof(uint64_t);
+	l.max_depth = fitting(l.frame_bytes, MOST_DEPTH);
+	l.max_records = fitting(l.record_bytes, MOST_RECORDS);
+	l.frames = up(sizeof(struct region_area));
+	l.records = up(l.frames + l.max_depth * l.frame_bytes);
+	l.order = up(l.records + l.max_records * l.record_bytes);
+	l.names = up(l.order + l.max_records * sizeof(uint16_t));
+	l.scratch = up(l.names + REGION_NAMES_BYTES);
+	l.bytes = l.scratch + REGION_SCRATCH;
+	region_layout = l;
+}
+
+static struct region_area *pop(void)
+{
+	uint64_t top = atomic_load(&vacant), next;
+	struct region_area *area;
+
+	do {
+		if (!(uint32_t)top)
+			return NULL;
+		area = atomic_load(&areas[(uint32_t)top - 1]);
+		next = atomic_load(&area->next_free) | ((top >> 32) + 1) << 32;
+	} while (!atomic_compare_exchange_weak(&vacant, &top, next));
+	return area;
+}
+
+void region_area_free(struct region_area *area)
+{
+	uint64_t top = atomic_load(&vacant), next;
+
+	do {
+		atomic_store(&area->next_free, (uint32_t)top);
+		next = (area->index + 1) | ((top >> 32) + 1) << 32;
+	} while (!atomic_compare_exchange_weak(&vacant, &top, next));
+}
+
+static struct region_area *fresh(void)
+{
+	struct region_area *area;
+	uint32_t index;
+	void *map;
+
+	if (atomic_load(&high) >= REGION_AREAS)
+		return NULL;
+	lay_out();
+	map = mmap(NULL, region_layout.bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	index = atomic_fetch_add(&high, 1);
+	if (index >= REGION_AREAS) {
+		atomic_fetch_sub(&high, 1);
+		munmap(map, region_layout.bytes);
+		return NULL;
+	}
+	area = map;
+	area->index = index;
+	atomic_store(&areas[index], area);
+	return area;
+}
+
+struct region_area *region_area_at(uint32_t i)
+{
+	/* One that is being made is not worth waiting for. */
+	while (i < atomic_load(&high) && i < REGION_AREAS) {
+		struct region_area *area = atomic_load(&areas[i]);
+
+		if (area)
+			return area;
+		i++;
+	}
+	return NULL;
+}
+
+/* ---- how the thread is read ----------------------------------------------------------------*/
+
+static void unmap_pages(struct region_area *area)
+{
+	for (unsigned i = 0; i < agent.plan.opened; i++) {
+		pmc_user_unmap(area->pages[i]);
+		area->pages[i] = NULL;
+	}
+}
+
+/* All events of the thread or none: half of them would not save the system call. */
+static bool map_pages(struct region_area *area)
+{
+	const int *fds = slot_fds(&agent_registry, area->slot);
+	uint64_t value, enabled, running;
+
+	for (unsigned i = 0; i < agent.plan.opened; i++) {
+		if (fds[i] < 0 || pmc_user_map(fds[i], &area->pages[i]) != 0)
+			goto fail;
+		/* What cannot be read on the first try (a software event, say) never will. While
+		 * groups take turns some are off their counters at any time. */
+		if (!pmc_user_read(area->pages[i], &value, &enabled, &running) &&
+		    atomic_load(&pmc_agent_control.counting) && agent.plan.groups == 1)
+			goto fail;
+	}
+	return true;
+fail:
+	unmap_pages(area);
+	return false;
+}
+
+static void choose_mode(struct region_area *area)
+{
+	const int *fds = slot_fds(&agent_registry, area->slot);
+
+	memset(area->errors, 0, sizeof(area->errors));
+	area->mode = REGION_CLOCK;
+	area->words = 1;
+	if (agent.plan.opened == 0 || fds[0] < 0)
+		return;
+	area->words = region_layout.words;
+	area->mode = map_pages(area) ? REGION_USER : REGION_READ;
+}
+
+/* ---- what a pair costs ---------------------------------------------------------------------*/
+
+static void clear_records(struct region_area *area)
+{
+	region_unsettle(area);
+	area->n_records = 1;
+	area->names_used = 1; /* the empty name of REGION_OTHER */
+	region_names(area)[0] = '\0';
+	memset(region_record(area, REGION_OTHER), 0, region_layout.record_bytes);
+	region_settle(area);
+}
+
+/* One empty region in another, the least of many tries of each figure. */
+static void measure(struct region_area *area, uint32_t first)
+{
+	const unsigned n = area->words;
+	uint64_t *inside = area->inside, *around = area->around;
+
+	for (unsigned try = 0; try < TRIES; try++) {
+		const uint64_t *outer, *inner;
+
+		for (uint32_t i = first; i < area->n_records; i++)
+			memset(region_record(area, i)->words, 0, 2 * n * sizeof(uint64_t));
+		/* No program's names. */
+		region_begin(area, "\001around");
+		region_begin(area, "\001inside");
+		region_end(area);
+		region_end(area);
+		outer = region_record(area, first)->words;
+		inner = region_record(area, first + 1)->words;
+		for (unsigned i = 0; i < n; i++) {
+			if (try == 0 || inner[i] < inside[i])
+				inside[i] = inner[i];
+			if (try == 0 || outer[i] < around[i])
+				around[i] = outer[i];
+		}
+	}
+	for (unsigned i = 0; i < n; i++)
+		around[i] -= around[i] > inside[i] ? inside[i] : around[i];
+}
+
+/* The records from `first` on were made for measuring only. */
+static void drop_records(struct region_area *area, uint32_t first, uint32_t names_used)
+{
+	uint16_t *order = region_order(area);
+	uint32_t kept = 0;
+
+	region_unsettle(area);
+	for (uint32_t i = 0; i < area->n_records - 1; i++)
+		if (order[i] < first)
+			order[kept++] = order[i];
+	area->n_records = first;
+	area->names_used = names_used;
+	region_settle(area);
+}
+
+void region_calibrate(struct region_area *area)
+{
+	const bool user = area->slot->flags & SLOT_USER_ONLY;
+	uint32_t expected = COST_NONE, records = area->n_records, names = area->names_used;
+
+	/* Groups that wait would cost nothing. */
+	if ((area->mode != REGION_CLOCK && !atomic_load(&pmc_agent_control.counting)) ||
+	    records + 2 > region_layout.max_records)
+		return;
+	area->uncalibrated = false;
+	if (atomic_load(&costs[area->mode][user].state) == COST_KNOWN) {
+		memcpy(area->inside, costs[area->mode][user].inside, sizeof(area->inside));
+		memcpy(area->around, costs[area->mode][user].around, sizeof(area->around));
+		return;
+	}
+	area->uncalibrated = area->depth > 0;
+	if (area->uncalibrated)
+		return;
+	attaching = true;
+	region_mine = NULL;
+	measure(area, records);
+	drop_records(area, records, names);
+	region_mine = area;
+	attaching = false;
+	if (!atomic_compare_exchange_strong(&costs[area->mode][user].state, &expected,
+					    COST_BEING_STORED))
+		return;
+	memcpy(costs[area->mode][user].inside, area->inside, sizeof(area->inside));
+	memcpy(costs[area->mode][user].around, area->around, sizeof(area->around));
+	atomic_store(&costs[area->mode][user].state, COST_KNOWN);
+}
+
+/* ---- a thread's area -----------------------------------------------------------------------*/
+
+struct region_area *region_attach(void)
+{
+	struct region_area *area = NULL;
+
+	if (attaching) {
+		agent_note(NOTE_REGION_HANDLER);
+		return NULL;
+	}
+	if (!agent_self) {
+		agent_note(NOTE_REGION_NO_ROW);
+		return NULL;
+	}
+	attaching = true;
+	if (!refused)
+		area = pop();
+	if (!refused && !area)
+		area = fresh();
+	attaching = false;
+	if (!area) {
+		refused = true;
+		agent_note(NOTE_REGION_MEMORY);
+		return NULL;
+	}
+	attaching = true;
+	area->slot = agent_self;
+	area->eventset =
+		agent_self->flags & SLOT_USER_ONLY ? agent.user_plan.hash : agent.plan.hash;
+	area->depth = area->beyond = area->reopen = 0;
+	clear_records(area);
+	choose_mode(area);
+	area->uncalibrated = true;
+	atomic_store(&area->owner, agent_self->seq + 1);
+	attaching = false;
+	region_mine = area;
+	region_calibrate(area);
+	return area;
+}
+
+void region_none_ended(void)
+{
+	if (agent_self && !attaching && !refused)
+		agent_note(NOTE_REGION_END);
+}
+
+static void close_open(struct region_area *area)
+{
+	/* The signal that ends the process may have come while a record changed. */
+	if (atomic_load(&area->sequence) & 1)
+		region_settle(area);
+	area->beyond = 0;
+	while (area->depth) {
+		agent_note(NOTE_REGION_OPEN);
+		region_end(area);
+	}
+	region_mine = NULL;
+}
+
+struct region_area *agent_regions_end(void)
+{
+	struct region_area *area = region_mine;
+
+	refused = false;
+	if (!area)
+		return NULL;
+	close_open(area);
+	/* A reader that is at it finds the sequence changed. */
+	region_unsettle(area);
+	atomic_store(&area->owner, 0);
+	region_settle(area);
+	unmap_pages(area);
+	return area;
+}
+
+void agent_regions_last(void)
+{
+	struct region_area *area, *mine = region_mine;
+
+	if (mine)
+		close_open(mine);
+	for (uint32_t i = 0; (area = region_area_at(i)); i = area->index + 1)
+		if (area != mine && atomic_load(&area->owner) && area->depth)
+			agent_note(NOTE_REGION_CUT);
+}
+
+void agent_regions_before_exec(void)
+{
+	struct region_area *area = region_mine;
+	uint32_t depth;
+
+	if (!area || atomic_load(&area->sequence) & 1)
+		return;
+	depth = area->depth;
+	while (area->depth)
+		region_end(area);
+	area->reopen = depth;
+}
+
+/* Enters again what was left: the stack still has it. */
+static void open_again(struct region_area *area, uint32_t depth)
+{
+	for (area->depth = 0; area->depth < depth; area->depth++) {
+		struct region_frame *frame = region_frame(area, area->depth);
+
+		frame->nested = frame->direct = 0;
+		region_read(area, frame->words);
+		memset(frame->words + area->words, 0, area->words * sizeof(*frame->words));
+	}
+}
+
+void agent_regions_exec_failed(void)
+{
+	struct region_area *area = region_mine;
+
+	if (!area || !area->reopen)
+		return;
+	region_unsettle(area);
+	for (uint32_t i = 0; i < area->reopen; i++) {
+		struct region_record *record = region_record(area, region_frame(area, i)->record);
+
+		record->calls--;
+		record->outermost -= record->open++ == 0;
+	}
+	region_settle(area);
+	open_again(area, area->reopen);
+	area->reopen = 0;
+}
+
+/* ---- fork ----------------------------------------------------------------------------------*/
+
+static void inherit(struct region_area *area)
+{
+	area->index = 0;
+	area->slot = agent_self;
+	/* The kernel gives a child none of these mappings. */
+	memset(area->pages, 0, sizeof(area->pages));
+	if (atomic_load(&area->sequence) & 1)
+		region_settle(area);
+	region_unsettle(area);
+	atomic_store(&area->owner, agent_self->seq + 1);
+	for (uint32_t i = 0; i < area->n_records; i++) {
+		struct region_record *record = region_record(area, i);
+
+		record->calls = record->outermost = record->nested = record->direct = 0;
+		memset(record->words, 0, 2 * region_layout.words * sizeof(uint64_t));
+	}
+	choose_mode(area);
+	region_settle(area);
+	area->uncalibrated = true;
+	region_calibrate(area);
+	open_again(area, area->depth);
+}
+
+void agent_regions_forked(void)
+{
+	uint32_t n = atomic_load(&high);
+
+	pmc_user_forked();
+	attaching = refused = false;
+	for (uint32_t i = 0; i < n && i < REGION_AREAS; i++) {
+		struct region_area *area = atomic_exchange(&areas[i], NULL);
+
+		if (area && (area != region_mine || !agent_self))
+			munmap(area, region_layout.bytes);
+	}
+	atomic_store(&vacant, 0);
+	atomic_store(&high, 0);
+	/* Another thread may have been about to store one. */
+	for (unsigned mode = 0; mode < REGION_MODES; mode++)
+		for (unsigned user = 0; user < 2; user++)
+			if (atomic_load(&costs[mode][user].state) == COST_BEING_STORED)
+				atomic_store(&costs[mode][user].state, COST_NONE);
+	if (!agent_self)
+		region_mine = NULL;
+	if (!region_mine)
+		return;
+	atomic_store(&areas[0], region_mine);
+	atomic_store(&high, 1);
+	inherit(region_mine);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* region_frame.c - the records of marked regions as REGION frames. Async-signal-safe. */
+#include "agent/agent.h"
+#include "agent/core/clock.h"
+#include "agent/file.h"
+#include "agent/region.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "agent/poison.h"
+
+/* A record changes for less than a microsecond, unless its thread is preempted just then. */
+#define PATIENCE 200u
+
+static void put_readings(struct pmc_frame_buf *buf, const struct region_area *area,
+			 const uint64_t *words)
+{
+	const uint16_t *first = pmc_agent_control.first;
+	unsigned groups = agent.plan.groups;
+
+	for (unsigned g = 0; g < groups; g++) {
+		struct pmc_reading reading = { .error = area->errors[g] };
+
+		if (area->mode == REGION_CLOCK)
+			reading.error = area->slot->reason ? area->slot->reason : EBADF;
+		if (!reading.error) {
+			reading.enabled_ns = words[2 * g];
+			reading.running_ns = words[2 * g + 1];
+			reading.n = first[g + 1] - first[g];
+		}
+		pmc_frame_bytes(buf, &reading, sizeof(reading));
+		pmc_frame_bytes(buf, words + 2 * groups + first[g], reading.n * sizeof(*words));
+	}
+}
+
+static void put(struct pmc_frame_buf *buf, struct region_area *area, uint64_t owner,
+		struct region_record *record, uint64_t snapshot)
+{
+	static const char other[] = "(other regions)";
+	const uint64_t *inclusive = record->words, *exclusive = record->words + area->words;
+	bool is_other = record == region_record(area, REGION_OTHER);
+	bool has_cpu = area->mode == REGION_CLOCK ||
+		       (!area->errors[0] && (inclusive[0] || record->calls == 0));
+	struct pmc_region_fixed fixed = {
+		.seq = owner - 1,
+		.calls = record->calls,
+		.outermost = record->outermost,
+		.nested = record->nested,
+		.direct = record->direct,
+		.open = record->open,
+		.time_ns = pmc_now_ns(),
+		.eventset = area->eventset,
+		.cpu_ns = has_cpu ? inclusive[0] : 0,
+		.self_cpu_ns = has_cpu ? exclusive[0] : 0,
+		.inside_cpu_ns = area->inside[0],
+		.around_cpu_ns = area->around[0],
+		.n_groups = (uint16_t)agent.plan.groups,
+		.flags = (uint16_t)((has_cpu ? PMC_REGION_CPU : 0) |
+				    (area->uncalibrated ? 0 : PMC_REGION_COST) |
+				    (area->mode == REGION_USER ? PMC_REGION_USER_READS : 0)),
+	};
+
+	pmc_frame_begin(buf, PMC_FRAME_REGION, agent.identity, snapshot, &fixed, sizeof(fixed));
+	if (is_other)
+		pmc_frame_str(buf, other, sizeof(other) - 1);
+	else
+		pmc_frame_str(buf, region_names(area) + record->name, record->name_len);
+	put_readings(buf, area, inclusive);
+	put_readings(buf, area, exclusive);
+	put_readings(buf, area, area->inside);
+	put_readings(buf, area, area->around);
+}
+
+bool region_frame_put(struct pmc_frame_buf *buf, struct region_area *area, uint32_t index,
+		      uint64_t snapshot, bool force)
+{
+	for (unsigned try = 0;; try++) {
+		uint64_t sequence = atomic_load_explicit(&area->sequence, memory_order_acquire);
+		uint64_t owner = atomic_load(&area->owner);
+		struct region_record *record = region_record(area, index);
+		bool last = try == PATIENCE || area == region_mine;
+
+		if (!owner || index >= area->n_records)
+			return true;
+		if (index == REGION_OTHER && !record->calls && !record->open)
+			return true;
+		if (!(sequence & 1) || (last && force)) {
+			put(buf, area, owner, record, snapshot);
+			atomic_thread_fence(memory_order_acquire);
+			if ((last && force) ||
+			    atomic_load_explicit(&area->sequence, memory_order_relaxed) ==
+				    sequence) {
+				pmc_frame_end(buf);
+				return true;
+			}
+			buf->len = buf->start;
+			buf->overflow = false;
+		}
+		/* A handler that interrupted its own thread would wait for ever. */
+		if (last)
+			return false;
+		sched_yield();
+	}
+}
+
+bool agent_region_next(struct pmc_frame_buf *buf, uint64_t snapshot, uint32_t *at, uint32_t *index)
+{
+	const bool force = atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON;
+	struct region_area *area = region_area_at(*at);
+
+	if (!area)
+		return false;
+	*at = area->index;
+	if (atomic_load(&area->owner) && *index < area->n_records) {
+		region_frame_put(buf, area, (*index)++, snapshot, force);
+		return true;
+	}
+	*at = area->index + 1;
+	*index = 0;
+	return true;
+}
+
+void agent_regions_write(struct region_area *area, uint64_t snapshot)
+{
+	uint64_t owner = area ? area->slot->seq + 1 : 0, pairs = 0;
+	struct pmc_frame_buf buf;
+
+	if (!area)
+		return;
+	pmc_frame_buf_init(&buf, region_scratch(area), REGION_SCRATCH);
+	for (uint32_t i = 0; i < area->n_records; i++) {
+		struct region_record *record = region_record(area, i);
+
+		pairs += record->calls;
+		if (i == REGION_OTHER && !record->calls)
+			continue;
+		if (buf.cap - buf.len < AGENT_REGION_BYTES) {
+			agent_file_append(buf.data, buf.len);
+			buf.len = 0;
+		}
+		put(&buf, area, owner, record, snapshot);
+		pmc_frame_end(&buf);
+	}
+	if (buf.len)
+		agent_file_append(buf.data, buf.len);
+	agent_self_add(pairs * (area->inside[0] + area->around[0]));
+	region_area_free(area);
+}
