@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/* test_bench.c - the harness on work whose counts are known: batches, figures, tables, refusals. */
+#include <pmc/bench.h>
+#include <pmc/counter.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+/* ---- work ----------------------------------------------------------------------------------*/
+
+struct calls {
+	uint64_t n, last, total;
+	bool shrank;
+};
+
+static void spin(void *arg, uint64_t ops)
+{
+	struct calls *calls = arg;
+	uint64_t x = 1;
+
+	calls->n++;
+	calls->total += ops;
+	calls->shrank |= ops < calls->last;
+	calls->last = ops;
+	while (ops--) {
+		x = x * 3 + 1;
+		PMC_DO_NOT_OPTIMIZE(x);
+	}
+}
+
+/* Exactly 4 page faults an operation. */
+static void fault(void *arg, uint64_t ops)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	(void)arg;
+	while (ops--) {
+		char *pages = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (pages == MAP_FAILED)
+			abort();
+		for (size_t i = 0; i < 4; i++)
+			*(volatile char *)(pages + i * page) = 1;
+		munmap(pages, 4 * page);
+	}
+}
+
+static void nothing(void *arg, uint64_t ops)
+{
+	(void)arg;
+	(void)ops;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* The first call is held up, as if something else had the CPU. */
+static void hiccup(void *arg, uint64_t ops)
+{
+	struct calls *calls = arg;
+	uint64_t until = now() + 2 * MS;
+
+	while (calls->n == 0 && now() < until)
+		;
+	spin(arg, ops);
+}
+
+/* ---- the bench -----------------------------------------------------------------------------*/
+
+static struct pmc_bench *open_bench(const char *events)
+{
+	struct pmc_bench_options options = PMC_BENCH_INIT;
+	struct pmc_bench *bench;
+
+	options.events = events;
+	options.warmup_ns = MS;
+	options.total_ns = 20 * MS;
+	assert_int_equal(pmc_bench_open(&bench, &options, NULL), 0);
+	return bench;
+}
+
+static int open_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* What the bench writes; the caller frees it. */
+static char *written(const struct pmc_bench *bench, enum pmc_bench_format format)
+{
+	char *text = calloc(1, 65536);
+	FILE *file = tmpfile();
+
+	assert_non_null(text);
+	assert_non_null(file);
+	assert_int_equal(pmc_bench_write(bench, fileno(file), format), 0);
+	rewind(file);
+	assert_true(fread(text, 1, 65535, file) > 0);
+	fclose(file);
+	return text;
+}
+
+static void a_batch_grows_and_stays(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock");
+	struct pmc_bench_result result;
+	struct calls calls = { 0 };
+	int fds = open_fds();
+
+	(void)state;
+	errno = 99;
+	assert_int_equal(pmc_bench_run(bench, "spin", spin, &calls, 0), 0);
+	assert_int_equal(errno, 99);
+	assert_int_equal(open_fds(), fds);
+	assert_int_equal(pmc_bench_n_results(bench), 1);
+	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
+	assert_int_equal(pmc_bench_get(bench, 1, &result), -ENOENT);
+	assert_string_equal(result.name, "spin");
+	assert_false(calls.shrank);
+	assert_int_equal(result.ops_per_sample, calls.last);
+	assert_true(result.samples >= 10 && result.samples < calls.n);
+	assert_true(result.samples * result.ops_per_sample < calls.total);
+	assert_true(result.ops_per_sample > 1000);
+	/* Half of the samples at least as long as the median; and the batch was 1 ms at its best.
+	 */
+	assert_true(result.time_ns.median * (double)result.ops_per_sample > 0.1e6);
+	assert_true(result.time_ns.min > 0 && result.time_ns.min <= result.time_ns.median);
+	assert_true(result.time_ns.median <= result.time_ns.max);
+	assert_true(result.time_ns.mean >= result.time_ns.min);
+	assert_true(result.time_ns.mean <= result.time_ns.max);
+	assert_true(result.time_ns.stddev >= 0);
+	assert_true(fabs(result.ops_per_s * result.time_ns.median - 1e9) < 1);
+	assert_true(result.bytes_per_s == 0);
+	assert_true(isnan(result.ipc));
+	assert_int_equal(result.n_counts, 1);
+	assert_int_equal(result.counts[0].state, PMC_COUNTED);
+	assert_int_equal(result.counts[0].samples, result.samples);
+	assert_string_equal(result.counts[0].unit, "ns");
+	/* No more CPU time than time, but for the clocks' grain. */
+	assert_true(result.counts[0].per_op.mean <= result.time_ns.mean * 1.01);
+	assert_true(result.counts[0].per_op.mean > 0);
+	pmc_bench_close(bench);
+}
+
+static void one_slow_call_does_not_settle_the_batch(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock");
+	struct pmc_bench_result result;
+	struct calls calls = { 0 };
+
+	(void)state;
+	assert_int_equal(pmc_bench_run(bench, "hiccup", hiccup, &calls, 0), 0);
+	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
+	assert_true(result.ops_per_sample > 1000);
+	pmc_bench_close(bench);
+}
+
+/* The counts of the work and of nothing else: exact, in every sample. */
+static void counts_are_of_the_work_alone(void **state)
+{
+	struct pmc_bench *bench = open_bench("page-faults,task-clock,minor-faults:u");
+	const struct pmc_bench_count *faults;
+	struct pmc_bench_result result;
+
+	(void)state;
+	assert_int_equal(pmc_bench_run(bench, "fault", fault, NULL, 4096), 0);
+	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
+	assert_int_equal(result.n_counts, 3);
+	for (int i = 0; i < 3; i += 2) {
+		faults = &result.counts[i];
+		assert_int_equal(faults->state, PMC_COUNTED);
+		assert_int_equal(faults->error, 0);
+		assert_int_equal(faults->total, 4 * result.samples * result.ops_per_sample);
+		assert_true(faults->per_op.median == 4);
+		assert_true(faults->per_op.mean == 4);
+		assert_true(faults->per_op.min == 4);
+		assert_true(faults->per_op.max == 4);
+		assert_true(faults->per_op.stddev == 0);
+	}
+	assert_string_equal(result.counts[0].event, "page-faults");
+	assert_string_equal(result.counts[1].event, "task-clock");
+	assert_int_equal(result.counts[2].scope, PMC_SCOPE_USER);
+	assert_true(fabs(result.bytes_per_s / result.ops_per_s - 4096) < 1e-6);
+	pmc_bench_close(bench);
+}
+
+static void work_that_takes_no_time_is_refused(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock");
+
+	(void)state;
+	assert_int_equal(pmc_bench_run(bench, "nothing", nothing, NULL, 0), -ERANGE);
+	assert_int_equal(pmc_bench_run(bench, NULL, nothing, NULL, 0), -EINVAL);
+	assert_int_equal(pmc_bench_run(bench, "none", NULL, NULL, 0), -EINVAL);
+	assert_int_equal(pmc_bench_n_results(bench), 0);
+	assert_int_equal(pmc_bench_set_baseline(bench, 0), -ENOENT);
+	pmc_bench_close(bench);
+	pmc_bench_close(NULL);
+}
+
+static void options_out_of_range(void **state)
+{
+	struct pmc_bench_options options = PMC_BENCH_INIT;
+	struct pmc_failure failure;
+	struct pmc_bench *bench;
+
+	(void)state;
+	options.events = "task-clokc";
+	assert_int_equal(pmc_bench_open(&bench, &options, &failure), -ENOENT);
+	assert_null(bench);
+	assert_int_equal(failure.error, ENOENT);
+	assert_non_null(strstr(failure.advice, "task-clock"));
+	options.events = "task-clock,";
+	assert_int_equal(pmc_bench_open(&bench, &options, NULL), -EINVAL);
+	options = pmc_bench_options_init();
+	options.min_samples = 1;
+	assert_int_equal(pmc_bench_open(&bench, &options, &failure), -EINVAL);
+	assert_true(failure.advice[0] != 0);
+	options.min_samples = 100;
+	options.max_samples = 99;
+	assert_int_equal(pmc_bench_open(&bench, &options, NULL), -EINVAL);
+	options.max_samples = 1000001;
+	assert_int_equal(pmc_bench_open(&bench, &options, NULL), -EINVAL);
+	memset(&options, 0, sizeof(options));
+	assert_int_equal(pmc_bench_open(&bench, &options, NULL), -EINVAL);
+}
+
+static void samples_keep_to_their_limits(void **state)
+{
+	struct pmc_bench_options options = PMC_BENCH_INIT;
+	struct pmc_bench_result result;
+	struct calls calls = { 0 };
+	struct pmc_bench *bench;
+
+	(void)state;
+	options.events = "task-clock";
+	options.min_samples = options.max_samples = 7;
+	options.warmup_ns = options.total_ns = 1;
+	options.sample_ns = MS / 10;
+	assert_int_equal(pmc_bench_open(&bench, &options, NULL), 0);
+	assert_int_equal(pmc_bench_run(bench, "spin", spin, &calls, 0), 0);
+	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
+	assert_int_equal(result.samples, 7);
+	pmc_bench_close(bench);
+}
+
+/* A run that gets no descriptors has its times all the same, and says what is missing. */
+static void counters_that_fail_later(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock,page-faults");
+	struct pmc_bench_result result;
+	struct calls calls = { 0 };
+	struct rlimit was, low;
+	int next = dup(0), error;
+	char *text;
+
+	(void)state;
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	low = was;
+	low.rlim_cur = (rlim_t)next + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	error = pmc_bench_run(bench, "spin", spin, &calls, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(error, 0);
+	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
+	assert_true(result.time_ns.median > 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(result.counts[i].state, PMC_NOT_COUNTED);
+		assert_int_equal(result.counts[i].error, EMFILE);
+		assert_int_equal(result.counts[i].samples, 0);
+	}
+	text = written(bench, PMC_BENCH_MARKDOWN);
+	assert_non_null(strstr(text, "Not counted: task-clock, page-faults: "));
+	assert_null(strstr(text, "page-faults/op"));
+	free(text);
+	pmc_bench_close(bench);
+}
+
+static void baseline_and_speed_up(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock");
+	struct pmc_bench_result first, second;
+	struct calls calls = { 0 };
+
+	(void)state;
+	assert_int_equal(pmc_bench_run(bench, "spin", spin, &calls, 0), 0);
+	assert_int_equal(pmc_bench_run(bench, "fault", fault, NULL, 0), 0);
+	assert_int_equal(pmc_bench_get(bench, 0, &first), 0);
+	assert_int_equal(pmc_bench_get(bench, 1, &second), 0);
+	assert_true(first.baseline && !second.baseline);
+	assert_true(first.speedup == 1);
+	assert_true(second.speedup == first.time_ns.median / second.time_ns.median);
+	assert_int_equal(pmc_bench_set_baseline(bench, 1), 0);
+	assert_int_equal(pmc_bench_set_baseline(bench, 2), -ENOENT);
+	assert_int_equal(pmc_bench_get(bench, 0, &first), 0);
+	assert_false(first.baseline);
+	assert_true(first.speedup == second.time_ns.median / first.time_ns.median);
+	pmc_bench_close(bench);
+}
+
+/* ---- the views -----------------------------------------------------------------------------*/
+
+static unsigned bars(const char *line, size_t len)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += line[i] == '|' && (i == 0 || line[i - 1] != '\\');
+	return n;
+}
+
+static void a_table_of_equal_rows(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock,page-faults");
+	struct calls calls = { 0 };
+	unsigned rows = 0, columns;
+	char *text, *line;
+
+	(void)state;
+	text = written(bench, PMC_BENCH_MARKDOWN);
+	assert_string_equal(text, "Nothing was measured.\n");
+	free(text);
+	assert_int_equal(pmc_bench_run(bench, "a|b\n\033[31m", spin, &calls, 0), 0);
+	assert_int_equal(pmc_bench_run(bench,
+				       "Größe, a name that is much longer than any column "
+				       "of a table should ever be",
+				       fault, NULL, 16384),
+			 0);
+	text = written(bench, PMC_BENCH_MARKDOWN);
+	columns = bars(text, strcspn(text, "\n"));
+	/* benchmark, time, mean, min, ops, bytes, two events, speed-up */
+	assert_int_equal(columns, 10);
+	for (line = text; *line == '|'; line += strcspn(line, "\n") + 1, rows++)
+		assert_int_equal(bars(line, strcspn(line, "\n")), columns);
+	assert_int_equal(rows, 4);
+	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "| a\\|b"));
+	assert_non_null(strstr(text, "page-faults/op"));
+	assert_non_null(strstr(text, " 4.000 |"));
+	assert_non_null(strstr(text, "baseline"));
+	assert_null(strstr(text, "IPC"));
+	assert_null(strstr(text, "nan"));
+	free(text);
+	pmc_bench_close(bench);
+}
+
+/* An event that nobody can open: a column less, and a line that says why. */
+static void what_cannot_be_counted_is_left_out(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock,r7fffffff:u,page-faults");
+	struct pmc_bench_result result;
+	struct calls calls = { 0 };
+	json_t *json, *event;
+	char *text;
+
+	(void)state;
+	assert_int_equal(pmc_bench_run(bench, "spin", spin, &calls, 0), 0);
+	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
+	if (result.counts[1].state == PMC_COUNTED || result.counts[1].state == PMC_SCALED) {
+		print_message("this PMU counts r7fffffff\n");
+		pmc_bench_close(bench);
+		skip();
+	}
+	assert_int_equal(result.counts[2].state, PMC_COUNTED);
+	text = written(bench, PMC_BENCH_MARKDOWN);
+	assert_null(strstr(text, "r7fffffff:u/op"));
+	assert_non_null(strstr(text, "\nNot counted: r7fffffff:u: "));
+	free(text);
+	text = written(bench, PMC_BENCH_JSON);
+	json = json_loads(text, 0, NULL);
+	assert_non_null(json);
+	event = json_array_get(
+		json_object_get(json_array_get(json_object_get(json, "benchmarks"), 0), "events"),
+		1);
+	assert_string_equal(json_string_value(json_object_get(event, "name")), "r7fffffff:u");
+	assert_true(json_is_null(json_object_get(event, "total")));
+	assert_true(json_is_null(json_object_get(event, "per_op")));
+	assert_true(json_string_length(json_object_get(event, "reason")) > 0);
+	json_decref(json);
+	free(text);
+	pmc_bench_close(bench);
+}
+
+static void json_has_what_the_results_have(void **state)
+{
+	struct pmc_bench *bench = open_bench("page-faults");
+	struct pmc_bench_result result;
+	json_t *json, *one, *event;
+	char *text;
+
+	(void)state;
+	assert_int_equal(pmc_bench_run(bench, "f \"1\"", fault, NULL, 64), 0);
+	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
+	text = written(bench, PMC_BENCH_JSON);
+	json = json_loads(text, 0, NULL);
+	assert_non_null(json);
+	one = json_array_get(json_object_get(json, "benchmarks"), 0);
+	assert_string_equal(json_string_value(json_object_get(one, "name")), "f \"1\"");
+	assert_int_equal(json_integer_value(json_object_get(one, "samples")), result.samples);
+	assert_int_equal(json_integer_value(json_object_get(one, "ops_per_sample")),
+			 result.ops_per_sample);
+	assert_int_equal(json_integer_value(json_object_get(one, "bytes_per_op")), 64);
+	assert_true(json_is_null(json_object_get(one, "ipc")));
+	assert_true(json_is_true(json_object_get(one, "baseline")));
+	assert_true(json_number_value(json_object_get(one, "speedup")) == 1);
+	assert_true(json_number_value(json_object_get(json_object_get(one, "time_ns"), "median")) ==
+		    result.time_ns.median);
+	event = json_array_get(json_object_get(one, "events"), 0);
+	assert_true(json_number_value(json_object_get(json_object_get(event, "per_op"), "mean")) ==
+		    4);
+	assert_string_equal(json_string_value(json_object_get(event, "state")), "counted");
+	assert_true(json_is_null(json_object_get(event, "reason")));
+	json_decref(json);
+	free(text);
+	pmc_bench_close(bench);
+}
+
+static void a_failed_write_is_an_error(void **state)
+{
+	struct pmc_bench *bench = open_bench("task-clock");
+	int full = open("/dev/full", O_WRONLY);
+
+	(void)state;
+	errno = 98;
+	assert_int_equal(pmc_bench_write(bench, full, PMC_BENCH_JSON), -ENOSPC);
+	assert_int_equal(pmc_bench_write(bench, -1, PMC_BENCH_MARKDOWN), -EBADF);
+	assert_int_equal(errno, 98);
+	assert_int_equal(pmc_bench_write(bench, full, (enum pmc_bench_format)99), -EINVAL);
+	close(full);
+	pmc_bench_close(bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_batch_grows_and_stays),
+		cmocka_unit_test(one_slow_call_does_not_settle_the_batch),
+		cmocka_unit_test(counts_are_of_the_work_alone),
+		cmocka_unit_test(work_that_takes_no_time_is_refused),
+		cmocka_unit_test(options_out_of_range),
+		cmocka_unit_test(samples_keep_to_their_limits),
+		cmocka_unit_test(counters_that_fail_later),
+		cmocka_unit_test(baseline_and_speed_up),
+		cmocka_unit_test(a_table_of_equal_rows),
+		cmocka_unit_test(what_cannot_be_counted_is_left_out),
+		cmocka_unit_test(json_has_what_the_results_have),
+		cmocka_unit_test(a_failed_write_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* test_bench_stat.c - median, mean, spread and range against numbers worked out otherwise. */
+#include "agent/core/api/bench.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static void assert_near(double got, double want)
+{
+	if (!(fabs(got - want) <= 1e-12 * fabs(want)))
+		fail_msg("got %.17g, want %.17g", got, want);
+}
+
+static void few_values(void **state)
+{
+	double odd[] = { 5, 1, 4, 2, 3 }, even[] = { 4, 1, 3, 2 }, one[] = { 7 }, two[] = { 3, 1 };
+	struct pmc_bench_stat stat;
+
+	(void)state;
+	bench_stat(odd, 5, 3, &stat);
+	assert_near(stat.median, 3);
+	assert_near(stat.mean, 3);
+	assert_near(stat.stddev, sqrt(2.5));
+	assert_near(stat.min, 1);
+	assert_near(stat.max, 5);
+	bench_stat(even, 4, 2.5, &stat);
+	assert_near(stat.median, 2.5);
+	assert_near(stat.stddev, sqrt(5.0 / 3));
+	bench_stat(one, 1, 7, &stat);
+	assert_near(stat.median, 7);
+	assert_near(stat.stddev, 0);
+	bench_stat(two, 2, 2, &stat);
+	assert_near(stat.median, 2);
+	assert_near(stat.stddev, sqrt(2));
+}
+
+static void equal_values_have_no_spread(void **state)
+{
+	double values[1000];
+	struct pmc_bench_stat stat;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		values[i] = 0.5;
+	bench_stat(values, 1000, 0.5, &stat);
+	assert_near(stat.median, 0.5);
+	assert_near(stat.stddev, 0);
+	for (int i = 0; i < 1000; i++)
+		values[i] = 0;
+	bench_stat(values, 1000, 0, &stat);
+	assert_near(stat.median, 0);
+	assert_near(stat.stddev, 0);
+	assert_near(stat.max, 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorting, and the root of libm, over many sizes and scales. */
+static void many_values(void **state)
+{
+	static double values[5000], sorted[5000];
+	struct pmc_bench_stat stat;
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t n = 1; n <= 5000; n = n * 3 / 2 + 1) {
+		double scale = pow(10, (double)(n % 19) - 9), sum = 0, squares = 0, mean;
+
+		for (size_t i = 0; i < n; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			values[i] = sorted[i] = scale * (double)(seed >> 44);
+			sum += values[i];
+		}
+		mean = sum / (double)n;
+		for (size_t i = 0; i < n; i++)
+			squares += (values[i] - mean) * (values[i] - mean);
+		qsort(sorted, n, sizeof(*sorted), by_value);
+		bench_stat(values, n, mean, &stat);
+		for (size_t i = 0; i < n; i++)
+			assert_true(values[i] == sorted[i]);
+		assert_true(stat.min == sorted[0] && stat.max == sorted[n - 1]);
+		assert_near(stat.median, (sorted[(n - 1) / 2] + sorted[n / 2]) / 2);
+		if (n > 1 && fabs(stat.stddev / sqrt(squares / (double)(n - 1)) - 1) > 1e-9)
+			fail_msg("n %zu: stddev %g", n, stat.stddev);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(few_values),
+		cmocka_unit_test(equal_values_have_no_spread),
+		cmocka_unit_test(many_values),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
