@@ -69,6 +69,9 @@ static int try_alone(pmc_probe_open probe, struct pmc_planned *planned)
 			return user;
 		}
 		planned->scope = PMC_SCOPE_ALL;
+		/* Refused before the kernel looked for it: what it says then is the cause. */
+		if (user != -EACCES && user != -EPERM)
+			fd = user;
 	}
 	if (fd < 0) {
 		planned->state = (uint8_t)pmc_plan_refusal(-fd);
