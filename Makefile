@@ -36,7 +36,7 @@ BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclud
         $(WARN) -fno-strict-aliasing -MMD -MP
 # The agent lives in other people's processes: hidden symbols, TLS that needs no allocation,
 # no stack growth behind a small thread's back.
-AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt
+AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
                -Wl,-O1 -Wl,--as-needed -Wl,--wrap=syscall \
                -Wl,--version-script=agent/preload.map

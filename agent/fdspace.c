@@ -10,6 +10,7 @@
  */
 #include "agent/agent.h"
 #include "agent/core/clock.h"
+#include "agent/core/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -97,14 +98,14 @@ static void set_soft(rlim_t soft)
 {
 	struct rlimit limit = { soft, fds.host.rlim_max };
 
-	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+	pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
 }
 
 static void enter(void)
 {
 	if (fds.windows++ == 0) {
 		/* The host may have changed its limit since. */
-		syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
+		pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
 		set_soft(fds.host.rlim_max);
 	}
 	unlock();
@@ -113,8 +114,13 @@ static void enter(void)
 int agent_fds_window_open(void)
 {
 	if (fds.windowed) {
-		while (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
+		uint64_t quiet = atomic_load_explicit(&fds.quiet_until, memory_order_relaxed);
+
+		/* 0, and no clock, in most programs: they never call system(). */
+		while (quiet && pmc_now_ns() < quiet) {
 			sched_yield();
+			quiet = atomic_load_explicit(&fds.quiet_until, memory_order_relaxed);
+		}
 		lock();
 		enter();
 	}

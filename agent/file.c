@@ -11,6 +11,7 @@
 #include "agent/core/frame.h"
 #include "agent/core/log.h"
 #include "agent/core/out.h"
+#include "agent/core/sys.h"
 #include "agent/note.h"
 #include "agent/process.h"
 
@@ -226,11 +227,11 @@ static ssize_t guarded_write(int fd, const void *data, size_t len, int *error)
 	const struct timespec zero = { 0, 0 };
 	ssize_t n;
 
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
+	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
 	if (old & set)
 		syscall(SYS_rt_sigpending, &before, sizeof(before));
-	n = syscall(SYS_write, fd, data, len);
-	*error = n < 0 ? errno : 0;
+	n = pmc_sys3(SYS_write, fd, data, len);
+	*error = n < 0 ? (int)-n : 0;
 	if (*error == EFBIG || *error == EPIPE) {
 		uint64_t mine =
 			(*error == EFBIG ? 1ull << (SIGXFSZ - 1) : 1ull << (SIGPIPE - 1)) & ~before;
@@ -238,7 +239,7 @@ static ssize_t guarded_write(int fd, const void *data, size_t len, int *error)
 		if (mine)
 			syscall(SYS_rt_sigtimedwait, &mine, NULL, &zero, sizeof(mine));
 	}
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
 	return n;
 }
 

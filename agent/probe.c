@@ -10,6 +10,7 @@
 #include "agent/apart.h"
 #include "agent/core/clock.h"
 #include "agent/core/group.h"
+#include "agent/core/sys.h"
 #include "agent/note.h"
 #include "agent/report_exit.h"
 #include "agent/snapshot.h"
@@ -58,7 +59,7 @@ static _Atomic int mode_seen, allowed = 1;
 
 bool agent_perf_allowed(void)
 {
-	int mode = (int)syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
+	int mode = (int)pmc_sys1(SYS_prctl, PR_GET_SECCOMP);
 
 	if (mode > 0 && atomic_exchange(&mode_seen, mode) != mode) {
 		bool good = survives();

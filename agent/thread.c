@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/core/clock.h"
 #include "agent/core/group.h"
+#include "agent/core/sys.h"
 #include "agent/file.h"
 #include "agent/note.h"
 #include "agent/probe.h"
@@ -83,9 +84,34 @@ static bool crowds_out(const struct registry *registry)
 	       space.rlim_cur != RLIM_INFINITY && registry->map_bytes > space.rlim_cur / 64;
 }
 
+/*
+ * glibc goes through the keys of a block in order, after our destructor through all that are left.
+ * Ours is the last of the first block, so that this happens before the row is read, and the host's
+ * keys have the numbers they would have had. Beyond that block a value would take malloc.
+ */
+static int make_key(void)
+{
+	enum { LAST = 31 };
+	pthread_key_t spare[LAST];
+	unsigned n = 0;
+	int error;
+
+	while ((error = pthread_key_create(&key, at_thread_end)) == 0 && key < LAST && n < LAST)
+		spare[n++] = key;
+	if ((error || key > LAST) && n > 0) {
+		if (!error)
+			pthread_key_delete(key);
+		key = spare[--n];
+		error = 0;
+	}
+	while (n > 0)
+		pthread_key_delete(spare[--n]);
+	return -error;
+}
+
 int agent_threads_init(void)
 {
-	int error = -pthread_key_create(&key, at_thread_end);
+	int error = make_key();
 
 	if (error)
 		return error;
@@ -104,7 +130,7 @@ int agent_threads_init(void)
 static void name_now(char name[16])
 {
 	/* A system call of 0.1 µs; sees every way a thread may have been named. */
-	syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	pmc_sys2(SYS_prctl, PR_GET_NAME, name);
 }
 
 struct slot *agent_thread_reserve(void)
@@ -198,7 +224,7 @@ void agent_thread_begin(struct slot *slot)
 
 	agent_self = slot;
 	rounds = 0;
-	slot->tid = (uint32_t)syscall(SYS_gettid);
+	slot->tid = (uint32_t)pmc_sys1(SYS_gettid, 0);
 	/* Our own start-up is the main thread's time too. */
 	slot->start_ns = (slot->flags & PMC_THREAD_MAIN) ? agent.start_ns : start;
 	if (!slot->name[0])

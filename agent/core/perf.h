@@ -22,6 +22,10 @@ struct pmc_attr {
 /* Sets the attr's size and opens: a descriptor, close-on-exec whatever the flags, or -errno.
  * leader: -1, or the descriptor of the group's leader. */
 int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags);
+/* The same in two steps: an attr that is opened often is given its size once. */
+void pmc_perf_size(struct pmc_attr *attr);
+int pmc_perf_open_sized(const struct pmc_attr *attr, int pid, int cpu, int leader,
+			unsigned long flags);
 /* What ioctl(2) returns (>= 0), or -errno. */
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg);
 

@@ -5,6 +5,7 @@
  * Text: events separated by ';', each with its fields separated by ',' in the order of FIELDS,
  * numbers in hex, strings with everything but letters, digits and "_-/." as %XX.
  */
+#include "agent/core/group.h"
 #include "agent/core/plan.h"
 
 #include <errno.h>
@@ -49,6 +50,19 @@ uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 	return pmc_frame_end(buf);
 }
 
+/* Every thread opens these; they are filled once. */
+static int ready_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
+{
+	plan->own = pmc_arena_alloc(arena, sizeof(*plan->own) * (plan->opened + 1));
+	if (!plan->own)
+		return -ENOMEM;
+	for (unsigned g = 0; g < plan->groups; g++)
+		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
+			pmc_group_attr(&plan->events[i], PMC_GROUP_OWN, i == plan->first[g],
+				       &plan->own[i]);
+	return 0;
+}
+
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 {
 	struct pmc_frame_buf buf;
@@ -57,6 +71,8 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	plan->hash = 0;
 	if (plan->count == 0)
 		return 0;
+	if (ready_attrs(plan, arena) != 0)
+		return -ENOMEM;
 	room = pmc_arena_alloc(arena, FRAME_ROOM);
 	if (!room)
 		return -ENOMEM;

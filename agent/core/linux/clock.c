@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clock.c - clocks and rusage of Linux; see clock.h. */
 #include "agent/core/clock.h"
+#include "agent/core/sys.h"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -28,7 +29,7 @@ bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
 	struct timespec t;
 
 	*ns = 0;
-	if (syscall(SYS_clock_gettime, id, &t) != 0)
+	if (pmc_sys2(SYS_clock_gettime, id, &t) != 0)
 		return false;
 	*ns = ns_of(&t);
 	return true;
@@ -38,7 +39,7 @@ uint64_t pmc_process_cpu_ns(void)
 {
 	struct timespec t;
 
-	if (syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
+	if (pmc_sys2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
 		return 0;
 	return ns_of(&t);
 }
@@ -48,7 +49,7 @@ static void usage_of(int who, struct pmc_usage *usage)
 	struct rusage r = { 0 };
 
 	/* Fails only for a bad `who` or address. */
-	(void)syscall(SYS_getrusage, who, &r);
+	(void)pmc_sys2(SYS_getrusage, who, &r);
 	*usage = (struct pmc_usage){
 		.minor_faults = (uint64_t)r.ru_minflt,
 		.major_faults = (uint64_t)r.ru_majflt,

@@ -5,6 +5,7 @@
  * The system calls themselves are in perf.c.
  */
 #include "agent/core/group.h"
+#include "agent/core/sys.h"
 #include "agent/core/user_read.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ void pmc_group_attr(const struct pmc_planned *planned, enum pmc_group_kind kind,
 	attr->inherit = kind != PMC_GROUP_OWN;
 	attr->inherit_thread = kind == PMC_GROUP_THREADS;
 	attr->enable_on_exec = kind == PMC_GROUP_EXEC && leader;
+	pmc_perf_size(to);
 }
 
 int pmc_group_probe(struct pmc_attr *attr, int leader)
@@ -49,12 +51,10 @@ static int move(int fd, int move_to)
 
 	if (move_to <= 0 || fd >= move_to)
 		return fd;
-	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, move_to);
+	moved = (int)pmc_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, move_to);
+	pmc_sys1(SYS_close, fd);
 	/* EINVAL: above the limit, as the numbers below it being used up is EMFILE. */
-	if (moved < 0)
-		moved = errno == EINVAL ? -EMFILE : -errno;
-	syscall(SYS_close, fd);
-	return moved;
+	return moved == -EINVAL ? -EMFILE : moved;
 }
 
 int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind kind, int pid,
@@ -66,17 +66,15 @@ int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind 
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = -1;
 	for (unsigned i = 0; i < n; i++) {
-		struct pmc_attr attr;
-		bool asked;
+		const struct pmc_attr *attr = kind == PMC_GROUP_OWN ? &plan->own[first + i] : NULL;
+		struct pmc_attr other;
 		int fd;
 
-		pmc_group_attr(&plan->events[first + i], kind, i == 0, &attr);
-		asked = kind == PMC_GROUP_OWN && pmc_user_request(&attr);
-		fd = pmc_perf_open(&attr, pid, cpu, i ? fds[0] : -1, 0);
-		if (fd < 0 && asked) {
-			pmc_user_unrequest(&attr);
-			fd = pmc_perf_open(&attr, pid, cpu, i ? fds[0] : -1, 0);
+		if (!attr) {
+			pmc_group_attr(&plan->events[first + i], kind, i == 0, &other);
+			attr = &other;
 		}
+		fd = pmc_perf_open_sized(attr, pid, cpu, i ? fds[0] : -1, 0);
 		if (fd >= 0)
 			fd = move(fd, move_to);
 		if (fd < 0) {
@@ -131,7 +129,7 @@ void pmc_group_close(int *fds, unsigned n)
 	/* Siblings first: closing a leader would turn each of them into a group of its own. */
 	while (n-- > 0) {
 		if (fds[n] >= 0)
-			syscall(SYS_close, fds[n]);
+			pmc_sys1(SYS_close, fds[n]);
 		fds[n] = -1;
 	}
 }

@@ -5,6 +5,7 @@
  * perf_event_open(2); kernel/events/core.c for what is not in the page.
  */
 #include "agent/core/perf.h"
+#include "agent/core/sys.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,13 +14,13 @@
 #include <unistd.h>
 
 #ifdef PERF_ATTR_SIZE_VER8
-static void attr_size(struct pmc_attr *attr)
+void pmc_perf_size(struct pmc_attr *attr)
 {
 	attr->base.size = sizeof(attr->base);
 	attr->base.config3 = attr->config3;
 }
 #else
-static void attr_size(struct pmc_attr *attr)
+void pmc_perf_size(struct pmc_attr *attr)
 {
 	_Static_assert(offsetof(struct pmc_attr, config3) == 128, "config3 follows sig_data");
 	attr->base.size = sizeof(*attr);
@@ -28,19 +29,20 @@ static void attr_size(struct pmc_attr *attr)
 
 int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
-	int fd;
+	pmc_perf_size(attr);
+	return pmc_perf_open_sized(attr, pid, cpu, leader, flags);
+}
 
-	attr_size(attr);
-	fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader,
-			  flags | PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+int pmc_perf_open_sized(const struct pmc_attr *attr, int pid, int cpu, int leader,
+			unsigned long flags)
+{
+	return (int)pmc_sys5(SYS_perf_event_open, attr, pid, cpu, leader,
+			     flags | PERF_FLAG_FD_CLOEXEC);
 }
 
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg)
 {
-	int result = (int)syscall(SYS_ioctl, fd, request, arg);
-
-	return result < 0 ? -errno : result;
+	return (int)pmc_sys3(SYS_ioctl, fd, request, arg);
 }
 
 static unsigned bit(uint64_t read_format, uint64_t flag)
@@ -59,10 +61,10 @@ size_t pmc_perf_read_words(uint64_t read_format, unsigned n)
 
 int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
 {
-	long got = syscall(SYS_read, fd, words, n_words * sizeof(*words));
+	long got = pmc_sys3(SYS_read, fd, words, n_words * sizeof(*words));
 
 	if (got < 0)
-		return -errno;
+		return (int)got;
 	if (got == 0)
 		return -ENODATA;
 	return got % (long)sizeof(*words) ? -EIO : (int)(got / (long)sizeof(*words));
