@@ -65,6 +65,8 @@ void pmc_sampler_close(struct pmc_sampler *sampler);
  * -EINVAL: the kernel refuses the pair; or their records are laid out differently and cannot be
  * told apart: then both attrs need PERF_SAMPLE_IDENTIFIER and sample_id_all.
  * -EEXIST: it is attached.
+ * Of two equal software events on one thread the kernel (6.3 and later) gives the samples of both
+ * the id of one, so that record->counter is that one's; tracepoints and others are not affected.
  */
 int pmc_sampler_attach(struct pmc_sampler *sampler, const struct pmc_counter *counter);
 /* Its records end here; those in the ring stay readable, with record->counter NULL. -ENOENT: it is
