@@ -164,10 +164,12 @@ $(O)/examples/%: docs/examples/%.c $(O)/libpmc.a $(wildcard include/pmc/*.h)
 
 # And those that only the emulated machine runs.
 $(VM_BIN): tests/vm/loop.h
+# Some of them use the library.
+$(O)/vm/typed: $(O)/libpmc.a
 $(O)/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")
-	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -o $@ $< -pthread $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
+	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< $(filter %.a,$^) -ldl -pthread $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
 
 $(O)/bench/%.so: tests/bench/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * typed CASE [N]: typed groups and the harness on a PMU whose counts are known.
+ *
+ *	exact		instructions and cycles of loops of known length, a line each
+ *	crowd N		a group of N instruction counters around one loop: how they end
+ *	pinned		a pinned group of one counter, and one that cannot fit
+ *	scaled N	two groups of N each at once: shared, so scaled
+ *	bench NAME	the harness on a loop of 1,000 instructions; NAME.json and NAME.md
+ *	plain OPS	that loop OPS times, and nothing else: for a counter outside
+ */
+#include "tests/vm/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pmc/bench.h>
+#include <pmc/counter.h>
+#include <pmc/group.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAIR(X)                                                                                    \
+	X(instructions, "instructions:u", "", "retired instructions")                              \
+	X(cycles, "cycles:u", "", "core clock cycles")
+PMC_GROUP(pair, PAIR)
+
+static int exact(void)
+{
+	static const unsigned long lengths[] = { 2, 1000, 100000, 10000000, 1000 };
+	struct pair_values values;
+	struct pair group;
+	int error = pair_open(&group, 0, -1);
+
+	if (error)
+		return error;
+	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && !error; i++) {
+		error = pair_reset(&group);
+		if (!error)
+			error = pair_enable(&group);
+		run_instructions(lengths[i]);
+		if (!error)
+			error = pair_disable(&group);
+		if (!error)
+			error = pair_read(&group, &values);
+		printf("%lu %llu %llu %d %d\n", lengths[i], (unsigned long long)values.instructions,
+		       (unsigned long long)values.cycles, (int)values.state,
+		       values.time_enabled_ns == values.time_running_ns);
+	}
+	pair_close(&group);
+	return error;
+}
+
+enum { MOST = 16 };
+
+static const struct pmc_field instruction = { "i", "instructions:u", "", "retired instructions" };
+
+static void fields_of(struct pmc_field *fields, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		fields[i] = instruction;
+}
+
+static void print_reading(const struct pmc_typed *group, const struct pmc_typed_event *events,
+			  unsigned n)
+{
+	struct pmc_typed_times times;
+	uint64_t values[MOST];
+	int error = pmc_typed_read(group, events, n, values, &times);
+
+	printf("%d %d %.3f", error, (int)times.state,
+	       times.enabled_ns ? (double)times.running_ns / (double)times.enabled_ns : 0);
+	for (unsigned i = 0; i < n; i++)
+		printf(" %llu", (unsigned long long)values[i]);
+	printf("\n");
+}
+
+static int crowd(unsigned n)
+{
+	struct pmc_typed_event events[MOST];
+	struct pmc_field fields[MOST];
+	struct pmc_typed group;
+	int error;
+
+	fields_of(fields, n);
+	error = pmc_typed_open(&group, events, fields, n, 0, -1);
+	printf("open %d failed %d\n", error, (int)group.failed);
+	if (error)
+		return 0;
+	error = pmc_typed_enable(&group, events);
+	run_instructions(1000000);
+	print_reading(&group, events, n);
+	pmc_typed_close(&group, events);
+	return error;
+}
+
+static int pinned(void)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_typed_event events[MOST], too[MOST];
+	struct pmc_typed group, more;
+	struct pmc_field fields[MOST];
+	int error;
+
+	open.pinned = true;
+	open.exclude_kernel = true;
+	fields_of(fields, MOST);
+	error = pmc_typed_open_with(&group, events, fields, 4, &open);
+	if (!error)
+		error = pmc_typed_open_with(&more, too, fields, 4, &open);
+	if (error)
+		return error;
+	pmc_typed_enable(&group, events);
+	pmc_typed_enable(&more, too);
+	run_instructions(1000000);
+	print_reading(&group, events, 4);
+	print_reading(&more, too, 4);
+	pmc_typed_close(&group, events);
+	pmc_typed_close(&more, too);
+	return 0;
+}
+
+static int scaled(unsigned n)
+{
+	struct pmc_typed_event events[2][MOST];
+	struct pmc_field fields[MOST];
+	struct pmc_typed groups[2];
+	int error = 0;
+
+	fields_of(fields, n);
+	for (unsigned g = 0; g < 2 && !error; g++)
+		error = pmc_typed_open(&groups[g], events[g], fields, n, 0, -1);
+	if (error)
+		return error;
+	for (unsigned g = 0; g < 2; g++)
+		pmc_typed_enable(&groups[g], events[g]);
+	run_instructions(400000000);
+	for (unsigned g = 0; g < 2; g++)
+		pmc_typed_disable(&groups[g], events[g]);
+	for (unsigned g = 0; g < 2; g++) {
+		print_reading(&groups[g], events[g], n);
+		pmc_typed_close(&groups[g], events[g]);
+	}
+	return 0;
+}
+
+static void thousand(void *arg, uint64_t ops)
+{
+	(void)arg;
+	while (ops--)
+		run_instructions(1000);
+}
+
+static int write_to(const struct pmc_bench *bench, const char *name, const char *end,
+		    enum pmc_bench_format format)
+{
+	char path[256];
+	int fd, error;
+
+	snprintf(path, sizeof(path), "%s.%s", name, end);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	error = pmc_bench_write(bench, fd, format);
+	close(fd);
+	return error;
+}
+
+static int bench(const char *name)
+{
+	struct pmc_bench_options options = PMC_BENCH_INIT;
+	struct pmc_bench *made;
+	int error;
+
+	options.events = "task-clock,cycles:u,instructions:u,cache-misses,branch-misses";
+	options.total_ns = 50000000;
+	options.warmup_ns = 5000000;
+	error = pmc_bench_open(&made, &options, NULL);
+	if (!error)
+		error = pmc_bench_run(made, "thousand", thousand, NULL, 0);
+	if (!error)
+		error = write_to(made, name, "json", PMC_BENCH_JSON);
+	if (!error)
+		error = write_to(made, name, "md", PMC_BENCH_MARKDOWN);
+	pmc_bench_close(made);
+	return error;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	unsigned n = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+	int error = -EINVAL;
+
+	if (!strcmp(what, "exact"))
+		error = exact();
+	else if (!strcmp(what, "crowd") && n && n <= MOST)
+		error = crowd(n);
+	else if (!strcmp(what, "pinned"))
+		error = pinned();
+	else if (!strcmp(what, "scaled") && n && n <= MOST)
+		error = scaled(n);
+	else if (!strcmp(what, "bench") && argc > 2)
+		error = bench(argv[2]);
+	else if (!strcmp(what, "plain") && n)
+		error = (thousand(NULL, n), 0);
+	if (error)
+		fprintf(stderr, "typed %s: %s\n", what, strerror(-error));
+	return error != 0;
+}
