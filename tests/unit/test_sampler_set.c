@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* test_sampler_set.c - many rings as one stream: made ones, whose order is known, and real ones. */
+#include "agent/core/api/sampler.h"
+#include "tests/unit/ring_made.h"
+#include "tests/unit/sampler_try.h"
+
+#include <pthread.h>
+#include <time.h>
+
+/* ---- rings in ordinary memory -------------------------------------------------------------- */
+
+struct made_sampler {
+	struct made_ring made;
+	struct pmc_source source;
+	struct pmc_sampler *sampler;
+};
+
+static void sampler_init(struct made_sampler *m, uint64_t size)
+{
+	made_init(&m->made, size, 0);
+	m->source = (struct pmc_source){ .fd = -1,
+					 .attr = { .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
+						   .sample_id_all = 1 } };
+	m->sampler = calloc(1, sizeof(*m->sampler));
+	m->sampler->one_layout = true;
+	m->sampler->first = &m->source;
+	assert_int_equal(pmc_ring_init(&m->sampler->ring, &m->made.page, m->made.data, size,
+				       malloc(PMC_RING_RECORD_MAX)),
+			 0);
+}
+
+static void sampler_fini(struct made_sampler *m)
+{
+	/* The source is not the sampler's to close. */
+	m->sampler->first = NULL;
+	pmc_sampler_close(m->sampler);
+	made_fini(&m->made);
+}
+
+/* { header, time, id }; its id tells it apart. */
+static void put(struct made_sampler *m, uint64_t time, uint64_t id)
+{
+	struct perf_event_header header = { .type = PERF_RECORD_SAMPLE, .size = 24 };
+	uint64_t words[3] = { 0, time, id };
+
+	memcpy(words, &header, 8);
+	made_put(&m->made, words, 24);
+	made_publish(&m->made);
+}
+
+static void settle(uint64_t ns)
+{
+	struct timespec t = { .tv_nsec = (long)ns };
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+#define SETTLE 2000000
+
+/* A record is seen by a round that begins at once or after the one under way has settled, and comes
+ * when that has settled itself. */
+static int next(struct pmc_sampler_set *set, struct pmc_record *record, struct pmc_sampler **from)
+{
+	int error;
+
+	for (unsigned i = 0; i < 3; i++) {
+		error = pmc_sampler_set_next(set, record, from);
+		if (error != -EAGAIN)
+			break;
+		settle(SETTLE);
+	}
+	return error;
+}
+
+static void nothing_comes_before_older_ones_can_be_ruled_out(void **state)
+{
+	struct pmc_sampler_set *set;
+	struct made_sampler a, b;
+	struct pmc_sampler *from;
+	struct pmc_sampler_totals totals;
+	struct pmc_record record;
+
+	(void)state;
+	sampler_init(&a, 4096);
+	sampler_init(&b, 4096);
+	/* So long that no round settles by itself. */
+	assert_int_equal(pmc_sampler_set_new(60000000000, &set), 0);
+	assert_int_equal(pmc_sampler_set_next(set, &record, &from), -ENODATA);
+	assert_int_equal(pmc_sampler_set_add(set, a.sampler), 0);
+	assert_int_equal(pmc_sampler_set_add(set, b.sampler), 0);
+	assert_int_equal(pmc_sampler_set_add(set, b.sampler), -EBUSY);
+	assert_int_equal(pmc_sampler_next(a.sampler, &record), -EBUSY);
+	put(&a, 100, 1);
+	put(&a, 200, 2);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(pmc_sampler_set_next(set, &record, &from), -EAGAIN);
+	/* The other ring was slower. */
+	put(&b, 50, 3);
+	assert_int_equal(pmc_sampler_set_next(set, &record, &from), -EAGAIN);
+	/* That both have ended proves it. */
+	a.sampler->ended = b.sampler->ended = -ENODATA;
+	assert_int_equal(pmc_sampler_set_next(set, &record, &from), 0);
+	assert_int_equal(record.id, 3);
+	assert_ptr_equal(from, b.sampler);
+	assert_int_equal(pmc_sampler_set_next(set, &record, NULL), 0);
+	assert_int_equal(record.id, 1);
+	assert_int_equal(pmc_sampler_set_next(set, &record, &from), 0);
+	assert_int_equal(record.id, 2);
+	assert_ptr_equal(from, a.sampler);
+	assert_int_equal(pmc_sampler_set_next(set, &record, &from), -ENODATA);
+	assert_null(from);
+	pmc_sampler_set_totals(set, &totals);
+	assert_int_equal(totals.records, 3);
+	assert_int_equal(totals.late, 0);
+	pmc_sampler_set_free(set);
+	sampler_fini(&a);
+	sampler_fini(&b);
+}
+
+/* A record that an interrupt overtook is published after a newer one of the same ring. */
+static void order_within_a_ring_is_by_time_too(void **state)
+{
+	static const uint64_t times[] = { 10, 30, 20, 20, 50, 40, 5 };
+	static const uint64_t order[] = { 6, 0, 2, 3, 1, 5, 4 };
+	struct pmc_sampler_set *set;
+	struct made_sampler a;
+	struct pmc_record record;
+
+	(void)state;
+	sampler_init(&a, 4096);
+	pmc_sampler_set_new(SETTLE, &set);
+	pmc_sampler_set_add(set, a.sampler);
+	for (unsigned i = 0; i < 7; i++)
+		put(&a, times[i], i);
+	for (unsigned i = 0; i < 7; i++) {
+		assert_int_equal(next(set, &record, NULL), 0);
+		assert_int_equal(record.id, order[i]);
+		/* What lies before it in the ring is not given back before it is read. */
+		assert_int_equal(a.made.page.data_tail, 24 * (i < 2 ? 0 : i < 5 ? 1 : 4));
+	}
+	assert_int_equal(next(set, &record, NULL), -EAGAIN);
+	assert_int_equal(a.made.page.data_tail, 24 * 7);
+	pmc_sampler_set_free(set);
+	sampler_fini(&a);
+}
+
+static void what_comes_too_late_is_counted(void **state)
+{
+	struct pmc_sampler_totals totals;
+	struct pmc_sampler_set *set;
+	struct made_sampler a;
+	struct pmc_record record;
+
+	(void)state;
+	sampler_init(&a, 4096);
+	pmc_sampler_set_new(SETTLE, &set);
+	pmc_sampler_set_add(set, a.sampler);
+	put(&a, 100, 1);
+	assert_int_equal(next(set, &record, NULL), 0);
+	put(&a, 99, 2);
+	assert_int_equal(next(set, &record, NULL), 0);
+	assert_int_equal(record.id, 2);
+	pmc_sampler_set_totals(set, &totals);
+	assert_int_equal(totals.late, 1);
+	pmc_sampler_totals(a.sampler, &totals);
+	assert_int_equal(totals.late, 1);
+	pmc_sampler_set_free(set);
+	sampler_fini(&a);
+}
+
+static void rings_come_and_go(void **state)
+{
+	struct pmc_sampler_set *set, *other;
+	struct made_sampler a, b, c;
+	struct pmc_sampler *from;
+	struct pmc_record record;
+
+	(void)state;
+	sampler_init(&a, 4096);
+	sampler_init(&b, 4096);
+	sampler_init(&c, 4096);
+	pmc_sampler_set_new(SETTLE, &set);
+	pmc_sampler_set_new(SETTLE, &other);
+	pmc_sampler_set_add(set, a.sampler);
+	pmc_sampler_set_add(set, b.sampler);
+	for (unsigned i = 0; i < 3; i++) {
+		put(&a, 100 + 10 * i, i);
+		put(&b, 101 + 10 * i, 10 + i);
+	}
+	put(&a, 95, 3); /* out of order in its ring */
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 3);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 0);
+	assert_int_equal(pmc_sampler_set_remove(other, a.sampler), -ENOENT);
+	assert_int_equal(pmc_sampler_set_remove(set, a.sampler), 0);
+	assert_int_equal(pmc_sampler_set_remove(set, a.sampler), -ENOENT);
+	/* By itself again: what is left of it, each once. */
+	put(&a, 300, 4);
+	assert_int_equal(pmc_sampler_next(a.sampler, &record), 0);
+	assert_int_equal(record.id, 1);
+	/* In another set: the rest. */
+	assert_int_equal(pmc_sampler_set_add(other, a.sampler), 0);
+	assert_int_equal(next(other, &record, &from), 0);
+	assert_int_equal(record.id, 2);
+	assert_int_equal(next(other, &record, &from), 0);
+	assert_int_equal(record.id, 4);
+	assert_int_equal(next(other, &record, &from), -EAGAIN);
+	assert_int_equal(a.made.page.data_tail, 24 * 5);
+	/* One that joins late is in order with the rest. */
+	put(&c, 106, 20);
+	pmc_sampler_set_add(set, c.sampler);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 10);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 20);
+	assert_ptr_equal(from, c.sampler);
+	/* Closing leaves the set. */
+	sampler_fini(&c);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 11);
+	pmc_sampler_set_free(set);
+	pmc_sampler_set_free(other);
+	pmc_sampler_set_free(NULL);
+	assert_int_equal(pmc_sampler_next(b.sampler, &record), 0);
+	assert_int_equal(record.id, 12);
+	assert_int_equal(pmc_sampler_next(b.sampler, &record), -EAGAIN);
+	sampler_fini(&a);
+	sampler_fini(&b);
+}
+
+static void a_damaged_ring_is_told_once_and_the_others_go_on(void **state)
+{
+	struct perf_event_header bad = { .type = PERF_RECORD_SAMPLE, .size = 0 };
+	struct pmc_sampler_set *set;
+	struct made_sampler a, b;
+	struct pmc_sampler *from;
+	struct pmc_record record;
+
+	(void)state;
+	sampler_init(&a, 4096);
+	sampler_init(&b, 4096);
+	pmc_sampler_set_new(SETTLE, &set);
+	pmc_sampler_set_add(set, a.sampler);
+	pmc_sampler_set_add(set, b.sampler);
+	put(&a, 10, 1);
+	made_put(&a.made, &bad, 8);
+	made_publish(&a.made);
+	put(&b, 20, 2);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 1);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 2);
+	assert_int_equal(next(set, &record, &from), -EBADMSG);
+	assert_ptr_equal(from, a.sampler);
+	assert_int_equal(next(set, &record, &from), -EAGAIN);
+	put(&b, 30, 3);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 3);
+	b.sampler->ended = -ENODATA;
+	assert_int_equal(next(set, &record, &from), -ENODATA);
+	pmc_sampler_set_free(set);
+	sampler_fini(&a);
+	sampler_fini(&b);
+}
+
+/* Random fillings of rings of different speeds, read at random moments; writers obey the rule:
+ * times come from one clock and are published before the next round settles. */
+static void any_filling_comes_out_in_order(void **state)
+{
+	struct made_sampler rings[5];
+	struct pmc_sampler_totals totals;
+	struct pmc_sampler_set *set;
+	struct pmc_record record;
+	uint64_t clock = 1, put_in = 0, got = 0, last = 0;
+	uint32_t random = 1;
+
+	(void)state;
+	pmc_sampler_set_new(1, &set); /* every round settles at once */
+	for (unsigned i = 0; i < 5; i++) {
+		sampler_init(&rings[i], 1024 << i);
+		pmc_sampler_set_add(set, rings[i].sampler);
+	}
+	for (unsigned step = 0; step < 200000; step++) {
+		unsigned i;
+
+		random = random * 1664525 + 1013904223;
+		i = (random >> 16) % 31;
+		i = i < 1 ? 0 : i < 3 ? 1 : i < 7 ? 2 : i < 15 ? 3 : 4;
+		clock += random >> 30;
+		if (made_room(&rings[i].made, 24))
+			put(&rings[i], clock, ++put_in);
+		if ((random >> 8) % 16 == 0) {
+			while (pmc_sampler_set_next(set, &record, NULL) == 0) {
+				assert_true(record.time >= last);
+				last = record.time;
+				got++;
+			}
+		}
+	}
+	for (unsigned i = 0; i < 5; i++)
+		rings[i].sampler->ended = -ENODATA;
+	while (pmc_sampler_set_next(set, &record, NULL) == 0) {
+		assert_true(record.time >= last);
+		last = record.time;
+		got++;
+	}
+	assert_int_equal(got, put_in);
+	assert_true(got > 100000);
+	pmc_sampler_set_totals(set, &totals);
+	assert_int_equal(totals.late, 0);
+	pmc_sampler_set_free(set);
+	for (unsigned i = 0; i < 5; i++)
+		sampler_fini(&rings[i]);
+}
+
+static void rings_that_cannot_be_ordered_are_refused(void **state)
+{
+	struct pmc_sampler_set *set;
+	struct made_sampler a, b;
+
+	(void)state;
+	sampler_init(&a, 4096);
+	sampler_init(&b, 4096);
+	pmc_sampler_set_new(0, &set);
+	a.source.attr.sample_type = PERF_SAMPLE_ID;
+	assert_int_equal(pmc_sampler_set_add(set, a.sampler), -EINVAL);
+	a.source.attr.sample_type = PERF_SAMPLE_TIME;
+	a.source.attr.sample_id_all = 0;
+	assert_int_equal(pmc_sampler_set_add(set, a.sampler), -EINVAL);
+	a.source.attr.sample_id_all = 1;
+	a.source.attr.use_clockid = 1;
+	a.source.attr.clockid = CLOCK_MONOTONIC;
+	assert_int_equal(pmc_sampler_set_add(set, a.sampler), 0);
+	assert_int_equal(pmc_sampler_set_add(set, b.sampler), -EINVAL);
+	b.source.attr.use_clockid = 1;
+	b.source.attr.clockid = CLOCK_MONOTONIC_RAW;
+	assert_int_equal(pmc_sampler_set_add(set, b.sampler), -EINVAL);
+	b.source.attr.clockid = CLOCK_MONOTONIC;
+	assert_int_equal(pmc_sampler_set_add(set, b.sampler), 0);
+	pmc_sampler_set_free(set);
+	sampler_fini(&a);
+	sampler_fini(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_comes_before_older_ones_can_be_ruled_out),
+		cmocka_unit_test(order_within_a_ring_is_by_time_too),
+		cmocka_unit_test(what_comes_too_late_is_counted),
+		cmocka_unit_test(rings_come_and_go),
+		cmocka_unit_test(a_damaged_ring_is_told_once_and_the_others_go_on),
+		cmocka_unit_test(any_filling_comes_out_in_order),
+		cmocka_unit_test(rings_that_cannot_be_ordered_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
