@@ -211,9 +211,11 @@ int pmc_counter_set_bpf(struct pmc_counter *counter, int program_fd);
 int pmc_counter_set_filter(struct pmc_counter *counter, const char *filter);
 
 /* The count since the last reset: exact if the counter was on the PMU all the time, else scaled
- * by enabled / running in 128 bits, rounded to nearest. -EAGAIN: not scheduled yet; -ENODATA:
- * pinned and in error; -EOVERFLOW: scaled it has more than 64 bits; -ECHILD: inherited and the
- * children do not match; -EIO: not the reading its attr promises. On failure *count is as it was.
+ * by enabled / running in 128 bits, rounded to nearest. (Of a thread on one CPU: as if it had been
+ * there all the time; how often it really was is the raw count, pmc_counter_read_count_and_time.)
+ * -EAGAIN: not scheduled yet; -ENODATA: pinned and in error; -EOVERFLOW: scaled it has more than 64
+ * bits; -ECHILD: inherited and the children do not match; -EIO: not the reading its attr promises.
+ * On failure *count is as it was.
  */
 int pmc_counter_read(const struct pmc_counter *counter, uint64_t *count);
 /* The raw count and its times. Errors as above; with -EAGAIN the times are set all the same. */
