@@ -79,6 +79,9 @@ check() {
 	program ssh-agent openssh-client
 	program pgrep procps
 	program go golang-go
+	program pkg-config pkg-config
+	program man man-db
+	program groff groff-base
 	for lib in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4; do
 		ldconfig -p | grep -q "${lib%%:*}" || need "${lib#*:}"
 	done

@@ -14,10 +14,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pmc/counter.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +50,12 @@ static int open_group(struct pmc_counter_group **group, const struct pmc_counter
 	for (int e = 0; !err && e < EVENTS; e++) {
 		*name = names[e];
 		err = pmc_counter_group_add(*group, &events[e], open, NULL, why);
+	}
+	/* Once it is whole, so that no event counts more than the others. */
+	if (!err) {
+		err = pmc_counter_group_enable(*group);
+		snprintf(why->advice, sizeof(why->advice), "cannot enable: %s", strerror(-err));
+		why->error = -err;
 	}
 	if (err) {
 		pmc_counter_group_close(*group);
@@ -92,7 +99,6 @@ static int open_machine(const struct pmc_counter_event *events)
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	open.target = PMC_TARGET_ANY;
-	open.enabled = true;
 	for (open.cpu = 0; open.cpu < cpus; open.cpu++) {
 		int err = add_source(events, &open);
 
@@ -102,32 +108,66 @@ static int open_machine(const struct pmc_counter_event *events)
 	return 0;
 }
 
-/* All thread ids are read before the first is opened: a thread is then either in the list or
- * started by one that is counted, and never both. */
+static void close_all(void)
+{
+	while (n_sources)
+		pmc_counter_group_close(sources[--n_sources].group);
+}
+
+/* Opens every thread there is, each with those it will start. */
+static int open_threads(const struct pmc_counter_event *events, struct pmc_open *open,
+			struct dirent **tasks, int n)
+{
+	int err = 0;
+
+	for (int i = 0; i < n && (!err || err == -ESRCH); i++) {
+		open->pid = (pid_t)atoi(tasks[i]->d_name);
+		if (open->pid > 0)
+			err = add_source(events, open);
+	}
+	return err == -ESRCH && n_sources ? 0 : err;
+}
+
+static void free_list(struct dirent **list, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(list[i]);
+	if (n >= 0)
+		free(list);
+}
+
+/* A thread that started between the look and the open of the one that started it would be in
+ * neither: so they are opened till two looks, before and after, show the same. */
 static int open_process(const struct pmc_counter_event *events, pid_t pid)
 {
 	struct pmc_open open = PMC_OPEN_INIT;
-	struct dirent **tasks;
+	int err = -ESRCH;
 	char path[64];
-	int n, err = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	n = scandir(path, &tasks, NULL, NULL);
-	if (n < 0) {
-		fprintf(stderr, "ipc_monitor: no process %d\n", (int)pid);
-		return -ESRCH;
-	}
-	open.enabled = true;
 	open.inherit = true;
 	open.inherit_thread = true;
-	for (int i = 0; i < n; i++) {
-		open.pid = (pid_t)atoi(tasks[i]->d_name);
-		if (open.pid > 0 && (!err || err == -ESRCH))
-			err = add_source(events, &open);
-		free(tasks[i]);
+	for (int tries = 0; tries < 20; tries++) {
+		struct dirent **before, **after;
+		int n = scandir(path, &before, NULL, alphasort), m;
+		bool same;
+
+		if (n < 0)
+			break;
+		close_all();
+		err = open_threads(events, &open, before, n);
+		m = scandir(path, &after, NULL, alphasort);
+		same = n == m;
+		for (int i = 0; same && i < n; i++)
+			same = !strcmp(before[i]->d_name, after[i]->d_name);
+		free_list(before, n);
+		free_list(after, m);
+		if (same || (err && err != -ESRCH))
+			break;
 	}
-	free(tasks);
-	return err == -ESRCH && n_sources ? 0 : err;
+	if (err == -ESRCH)
+		fprintf(stderr, "ipc_monitor: no process %d\n", (int)pid);
+	return err;
 }
 
 /* What was counted since the last call. */
@@ -167,13 +207,23 @@ static int read_all(uint64_t sums[EVENTS])
 	return 0;
 }
 
-static int monitor(long lines, long interval_ms, pid_t pid)
+/* A process that nobody has waited for yet is over as well. */
+static bool is_over(int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&end, 1, 0) == 1;
+}
+
+/* pidfd: of the process; -1: the machine, which does not end. */
+static int monitor(long lines, long interval_ms, int pidfd)
 {
 	struct timespec next;
 	uint64_t sums[EVENTS];
 
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	for (long line = 0; lines < 0 || line < lines; line++) {
+		bool over;
 		int err;
 
 		next.tv_nsec += interval_ms % 1000 * 1000000;
@@ -181,8 +231,10 @@ static int monitor(long lines, long interval_ms, pid_t pid)
 		next.tv_nsec %= 1000000000;
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
 			continue;
+		/* Asked first, so that the last line has all of its work. */
+		over = is_over(pidfd);
 		err = read_all(sums);
-		if (err == -EAGAIN) {
+		if (err == -EAGAIN && !over) {
 			fprintf(stderr, "ipc_monitor: the PMU was taken by others all the time\n");
 			continue;
 		}
@@ -195,7 +247,7 @@ static int monitor(long lines, long interval_ms, pid_t pid)
 		       sums[CYCLES] ? (double)sums[INSTRUCTIONS] / (double)sums[CYCLES] : 0.0);
 		if (fflush(stdout))
 			return -EIO;
-		if (pid && kill(pid, 0) && errno == ESRCH)
+		if (over)
 			break;
 	}
 	return 0;
@@ -207,7 +259,7 @@ int main(int argc, char **argv)
 	long lines = -1, interval_ms = 1000;
 	struct pmc_failure why;
 	pid_t pid = 0;
-	int c, err = 0;
+	int c, err = 0, pidfd = -1;
 
 	while ((c = getopt(argc, argv, "n:i:")) != -1) {
 		if (c == 'n')
@@ -226,10 +278,13 @@ int main(int argc, char **argv)
 			err = fail(names[e], &why);
 	if (!err)
 		err = pid ? open_process(events, pid) : open_machine(events);
+	if (!err && pid)
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (!err)
-		err = monitor(lines, interval_ms, pid);
-	while (n_sources)
-		pmc_counter_group_close(sources[--n_sources].group);
+		err = monitor(lines, interval_ms, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+	close_all();
 	free(sources);
 	return err ? 1 : 0;
 usage:

@@ -26,8 +26,8 @@ machine() {
 		exit 1
 	fi
 	cat "$VM/common.guest" "$VM/$name.guest" >"$T/guest.sh"
-	# The e2e programs of the other processor, with their sources' names.
-	find "$GUEST/prog" "$GUEST/vm" -type f -perm -1 >"$T/programs"
+	# The programs of the other processor and the examples, with their sources' names.
+	find "$GUEST/prog" "$GUEST/vm" "$GUEST/examples" -type f -perm -1 >"$T/programs"
 	mapfile -t programs <"$T/programs"
 	bash "$VM/initrd.sh" "$T/initrd" "$cache/busybox" "$T/guest.sh" "$GUEST/libpmcagent.so" \
 		"$GUEST/pmctl" "${programs[@]}" || {
