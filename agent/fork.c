@@ -14,6 +14,7 @@
 #include "agent/region.h"
 #include "agent/report_exit.h"
 #include "agent/site.h"
+#include "agent/split.h"
 #include "agent/thread.h"
 
 #include <errno.h>
@@ -57,7 +58,9 @@ static void become_process(void)
 	agent_file_forked();
 	agent_sites_forked();
 	agent_report_forked();
-	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
+	agent_split_forked();
+	if (registry_init(&agent_registry, agent_split_most_groups(), agent.plan.opened,
+			  capacity) != 0)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	else if (agent.measured)
 		agent_thread_main();

@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/core/clock.h"
 #include "agent/core/group.h"
+#include "agent/split.h"
 #include "agent/thread.h"
 
 #include <errno.h>
@@ -112,7 +113,7 @@ uint64_t agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups, const ui
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       enum pmc_thread_state state)
 {
-	const struct pmc_plan *plan = &agent.plan;
+	const struct pmc_plan *plan = agent_split_plan(slot);
 	struct pmc_thread_fixed row = {
 		.seq = slot->seq,
 		.tid = slot->tid,
@@ -121,23 +122,27 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.n_groups = (uint16_t)plan->groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
-		.eventset = (slot->flags & SLOT_USER_ONLY) ? agent.user_plan.hash : plan->hash,
+		.eventset = agent_split_eventset(slot),
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
 	struct pmc_thread_fixed *placed;
 	uint64_t enabled_ns;
+	size_t readings;
 
 	/* The groups first, what follows is our own work; the rest is filled in behind them. */
 	placed =
 		pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &row, sizeof(row));
-	enabled_ns = agent_groups_frame(buf, plan->groups, pmc_agent_control.first,
+	readings = buf->len;
+	enabled_ns = agent_groups_frame(buf, plan->groups, agent_split_first(slot),
 					slot_fds(&agent_registry, slot), slot_ids(slot),
 					slot_base(&agent_registry, slot), &row.reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (own && state != PMC_THREAD_LIVE)
 		registry_close_fds(&agent_registry, slot);
 	fill_accounting(&row, slot, own, enabled_ns);
+	if (plan->hardware && !buf->overflow)
+		agent_split_look(slot, buf->data + readings, buf->len - readings);
 	row.time_ns = pmc_now_ns();
 	row.end_ns = state == PMC_THREAD_LIVE ? 0 : row.time_ns;
 	memcpy(row.name, slot->name, sizeof(row.name));

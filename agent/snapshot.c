@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 #include "agent/core/clock.h"
 #include "agent/file.h"
+#include "agent/split.h"
 #include "agent/note.h"
 #include "agent/region.h"
 #include "agent/thread.h"
@@ -106,6 +107,7 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 	agent_self_add(agent_self_clock() - start);
 	agent_process_frame(&sink->buf, snapshot, how, code);
 	agent_eventset_frame(&sink->buf);
+	agent_split_frames(&sink->buf);
 }
 
 void agent_final(enum pmc_ended how, int code)

@@ -15,6 +15,7 @@
 #include "agent/process.h"
 #include "agent/report_exit.h"
 #include "agent/signals.h"
+#include "agent/split.h"
 #include "agent/thread.h"
 
 #include <errno.h>
@@ -338,7 +339,8 @@ static bool frame_events(void)
 	/* Only root has a privilege that it may give up later, as servers do. */
 	if (geteuid() == 0 && pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) != 0)
 		return false;
-	return frame_plan(&agent.plan, &agent.eventset_frame, &agent.eventset_bytes) &&
+	return agent_split_init() &&
+	       frame_plan(&agent.plan, &agent.eventset_frame, &agent.eventset_bytes) &&
 	       frame_plan(&agent.user_plan, &agent.user_frame, &agent.user_bytes);
 }
 

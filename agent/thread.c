@@ -13,6 +13,7 @@
 #include "agent/file.h"
 #include "agent/note.h"
 #include "agent/probe.h"
+#include "agent/split.h"
 #include "agent/region.h"
 #include "agent/totals.h"
 
@@ -118,8 +119,8 @@ int agent_threads_init(void)
 	registry_on_close = fds_gone;
 	/* Under a small RLIMIT_AS fewer threads are better than none. */
 	for (uint32_t capacity = REGISTRY_CAPACITY; capacity >= 64; capacity /= 4) {
-		error = registry_init(&agent_registry, agent.plan.groups, agent.plan.opened,
-				      capacity);
+		error = registry_init(&agent_registry, agent_split_most_groups(),
+				      agent.plan.opened, capacity);
 		if (!error && !crowds_out(&agent_registry))
 			return 0;
 		registry_fini(&agent_registry);
@@ -166,11 +167,13 @@ static int open_plan(struct slot *slot, const struct pmc_plan *plan)
 
 static void open_groups(struct slot *slot)
 {
-	const struct pmc_plan *plan = &agent.plan;
+	const struct pmc_plan *plan;
 	int error;
 
-	if (plan->opened == 0)
+	if (agent.plan.opened == 0)
 		return;
+	agent_split_choose(slot);
+	plan = agent_split_plan(slot);
 	if (!agent_perf_allowed()) {
 		slot->reason = EPERM;
 		return;
@@ -185,10 +188,9 @@ static void open_groups(struct slot *slot)
 	/* A server that has given up root may still count user mode. */
 	if ((error == -EACCES || error == -EPERM) && agent.user_plan.opened) {
 		pmc_group_close(slot_fds(&agent_registry, slot), plan->opened);
-		error = open_plan(slot, &agent.user_plan);
+		error = open_plan(slot, agent_split_user_plan(slot));
 		slot->flags |= SLOT_USER_ONLY;
-		agent_file_begin();
-		agent_file_append(agent.user_frame, agent.user_bytes);
+		agent_split_user_frame(slot);
 	}
 	agent_fds_mark(slot_fds(&agent_registry, slot), plan->opened, true);
 	if (error) {
@@ -200,20 +202,22 @@ static void open_groups(struct slot *slot)
 /* All at once and last: our own work stays out of the counts. */
 void agent_thread_enable(struct slot *slot)
 {
+	const struct pmc_plan *plan = agent_split_plan(slot);
 	const int *fds = slot_fds(&agent_registry, slot);
 
-	for (unsigned g = 0; g < agent.plan.groups; g++)
-		if (fds[agent.plan.first[g]] >= 0)
-			pmc_group_enable(fds[agent.plan.first[g]]);
+	for (unsigned g = 0; g < plan->groups; g++)
+		if (fds[plan->first[g]] >= 0)
+			pmc_group_enable(fds[plan->first[g]]);
 }
 
 static void disable_groups(struct slot *slot)
 {
+	const struct pmc_plan *plan = agent_split_plan(slot);
 	const int *fds = slot_fds(&agent_registry, slot);
 
-	for (unsigned g = 0; g < agent.plan.groups; g++)
-		if (fds[agent.plan.first[g]] >= 0)
-			pmc_group_disable(fds[agent.plan.first[g]]);
+	for (unsigned g = 0; g < plan->groups; g++)
+		if (fds[plan->first[g]] >= 0)
+			pmc_group_disable(fds[plan->first[g]]);
 }
 
 void agent_thread_begin(struct slot *slot)
@@ -295,7 +299,7 @@ __attribute__((noinline)) static void end_large(struct slot *slot, enum pmc_thre
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
 	size_t need = AGENT_LINE + sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
-		      agent.plan.groups * sizeof(struct pmc_reading) +
+		      agent_split_plan(slot)->groups * sizeof(struct pmc_reading) +
 		      (agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
 
 	if (need <= SMALL_ROW)

@@ -139,7 +139,8 @@ static int read_control(struct attach *target)
 				 "process %d is ending, its final rows are written already",
 				 target->pid);
 	if (!first_is_sound(control->threads.first, control->threads.groups) ||
-	    !first_is_sound(control->execs.first, control->execs.groups))
+	    !first_is_sound(control->execs.first, control->execs.groups) ||
+	    !first_is_sound(control->machine.first, control->machine.groups))
 		return tool_fail(EXIT_FAIL, "the agent in process %d is damaged", target->pid);
 	return 0;
 }
@@ -233,17 +234,33 @@ bool attach_knows(const struct attach *target, uint32_t tid)
 	return known || registry_ended_lately(&target->registry, tid);
 }
 
+static bool splits_are_sound(const struct pmc_control *control, const struct registry *registry)
+{
+	for (unsigned i = 0; i < PMC_CONTROL_SPLITS; i++) {
+		const struct pmc_control_split *split = &control->split[i];
+
+		if (split->groups &&
+		    (split->groups > registry->n_groups ||
+		     !first_is_sound(split->first, split->groups) ||
+		     split->first[split->groups] != registry->n_fds))
+			return false;
+	}
+	return true;
+}
+
 static bool registry_is_sound(const struct attach *target, const struct registry *registry)
 {
+	unsigned groups = target->control.groups ? target->control.groups : registry->n_groups;
 	size_t least = sizeof(struct slot) + (3 * registry->n_groups + registry->n_fds) * 8 +
 		       registry->n_fds * sizeof(int);
 
 	return registry->n_groups <= PMC_EVENTS_MAX && registry->n_fds <= PMC_EVENTS_MAX &&
+	       groups <= registry->n_groups && splits_are_sound(&target->control, registry) &&
 	       registry->slot_bytes >= least && registry->slot_bytes < least + 64 &&
 	       registry->slot_bytes % 8 == 0 && registry->capacity <= MOST_SLOTS &&
 	       registry->high <= registry->capacity &&
-	       first_is_sound(target->control.first, registry->n_groups) &&
-	       target->control.first[registry->n_groups] == registry->n_fds;
+	       first_is_sound(target->control.first, groups) &&
+	       target->control.first[groups] == registry->n_fds;
 }
 
 static int read_slots(struct attach *target, const char *second)

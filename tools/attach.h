@@ -79,6 +79,10 @@ struct attach_groups {
 	const uint64_t *ids, *base;
 };
 void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups);
+/* Of the job's plan; NULL: the slot's groups are of that. */
+unsigned attach_n_groups(const struct attach *target);
+const struct pmc_control_split *attach_split_of(const struct pmc_control *control,
+						const struct slot *slot);
 void attach_groups_of_total(const struct pmc_control_totals *totals, struct attach_groups *groups);
 /* Our own descriptor of a group, proved to be that group; -1 with *error otherwise. */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);

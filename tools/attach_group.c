@@ -8,11 +8,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+unsigned attach_n_groups(const struct attach *target)
+{
+	return target->control.groups ? target->control.groups : target->registry.n_groups;
+}
+
+const struct pmc_control_split *attach_split_of(const struct pmc_control *control,
+						const struct slot *slot)
+{
+	unsigned level = (slot->flags & SLOT_SPLIT) / SLOT_SPLIT_ONE;
+
+	return level && level <= PMC_CONTROL_SPLITS ? &control->split[level - 1] : NULL;
+}
+
 void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups)
 {
+	const struct pmc_control_split *split = attach_split_of(&target->control, slot);
+
 	*groups = (struct attach_groups){
-		.groups = target->registry.n_groups,
-		.first = target->control.first,
+		.groups = split ? split->groups : attach_n_groups(target),
+		.first = split ? split->first : target->control.first,
 		.fds = slot_fds(&target->registry, slot),
 		.ids = slot_ids(slot),
 		.base = slot_base(&target->registry, slot),

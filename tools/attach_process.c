@@ -75,6 +75,18 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 	if (control->user_eventset)
 		copy_set(target, control->user_frame, control->user_bytes, control->user_eventset,
 			 buf);
+	for (unsigned i = 0; i < PMC_CONTROL_SPLITS; i++) {
+		const struct pmc_control_split *split = &control->split[i];
+
+		if (split->eventset)
+			copy_set(target, split->frame, split->bytes, split->eventset, buf);
+		if (split->user_eventset)
+			copy_set(target, split->user_frame, split->user_bytes, split->user_eventset,
+				 buf);
+	}
+	if (control->machine.eventset)
+		copy_set(target, control->machine_frame, control->machine_bytes,
+			 control->machine.eventset, buf);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct pmc_control_totals *totals = both[i];
 
@@ -101,7 +113,7 @@ static void put_total(const struct attach *target, const struct pmc_control_tota
 	};
 	uint32_t reason = 0;
 
-	if (!totals->groups)
+	if (!totals->groups && (kind != PMC_TOTAL_MACHINE || !totals->eventset))
 		return;
 	attach_groups_of_total(totals, &groups);
 	pmc_frame_begin(buf, PMC_FRAME_TOTAL, target->control.identity, target->control.snapshot,
@@ -211,6 +223,7 @@ void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf)
 {
 	put_total(target, &target->control.threads, PMC_TOTAL_THREADS, buf);
 	put_total(target, &target->control.execs, PMC_TOTAL_EXEC, buf);
+	put_total(target, &target->control.machine, PMC_TOTAL_MACHINE, buf);
 	put_process(target, buf);
 	put_sets(target, buf);
 }

@@ -171,6 +171,16 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+static uint64_t eventset_of(const struct pmc_control *control, const struct slot *slot)
+{
+	const struct pmc_control_split *split = attach_split_of(control, slot);
+	bool user = slot->flags & SLOT_USER_ONLY;
+
+	if (split)
+		return user ? split->user_eventset : split->eventset;
+	return user ? control->user_eventset : control->eventset;
+}
+
 void attach_row(struct attach *target, const struct attach_tasks *tasks, struct pmc_frame_buf *buf,
 		struct slot *slot, bool own_sites)
 {
@@ -180,11 +190,9 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 		.tid = slot->tid,
 		.state = PMC_THREAD_LIVE,
 		.flags = (uint8_t)(slot->flags | PMC_THREAD_NO_RUSAGE),
-		.n_groups = (uint16_t)target->registry.n_groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
-		.eventset = (slot->flags & SLOT_USER_ONLY) ? target->control.user_eventset :
-							     target->control.eventset,
+		.eventset = eventset_of(&target->control, slot),
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
@@ -192,6 +200,7 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 	if (own_sites)
 		row.start_site = attach_site(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
 	attach_groups_of(target, slot, &groups);
+	row.n_groups = (uint16_t)groups.groups;
 	placed = pmc_frame_begin(buf, PMC_FRAME_THREAD, target->control.identity,
 				 target->control.snapshot, &row, sizeof(row));
 	attach_groups_frame(target, buf, &groups, &row.reason);
@@ -217,7 +226,7 @@ void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
 		.flags = PMC_THREAD_ADOPTED | PMC_THREAD_NO_RUSAGE,
 		.created_by = PMC_NO_SEQ,
 		.eventset = target->control.eventset,
-		.n_groups = (uint16_t)target->registry.n_groups,
+		.n_groups = (uint16_t)attach_n_groups(target),
 		.reason = PMC_REASON_ADOPTED,
 	};
 	const struct pmc_reading none = { .error = PMC_REASON_ADOPTED };

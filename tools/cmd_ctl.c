@@ -76,7 +76,7 @@ static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
 	unsigned n = 2 * groups->groups + groups->first[groups->groups];
 	uint64_t base[3 * PMC_EVENTS_MAX];
 	uint64_t at = slot_address(target, index) + offsetof(struct slot, data) +
-		      groups->groups * sizeof(uint64_t);
+		      target->registry.n_groups * sizeof(uint64_t);
 
 	if (!read_all(target, groups, base) || !still_there(target, index, slot) ||
 	    attach_write(target->pid, at, base, n * sizeof(*base)) != 0)
@@ -159,6 +159,23 @@ static void switch_total(const struct switching *s)
 	switch_groups(s, &groups);
 }
 
+/* What counts for the whole machine is no row's: it goes with the threads, and starts anew. */
+static void switch_machine(struct switching *s)
+{
+	struct pmc_control_totals *totals = &s->target->control.machine;
+	unsigned n = 2 * totals->groups + totals->first[totals->groups];
+	struct attach_groups groups;
+
+	attach_groups_of_total(totals, &groups);
+	if (s->action != RESET)
+		switch_groups(s, &groups);
+	else if (totals->groups && read_all(s->target, &groups, totals->base))
+		(void)attach_write(s->target->pid,
+				   s->target->address + offsetof(struct pmc_control, machine) +
+					   offsetof(struct pmc_control_totals, base),
+				   totals->base, n * sizeof(totals->base[0]));
+}
+
 static int turn_switch(struct switching *s)
 {
 	struct attach *target = s->target;
@@ -195,6 +212,7 @@ static int apply(struct switching *s)
 		switch_total(s);
 	else if (s->action == RESET)
 		reset_total(s);
+	switch_machine(s);
 	return code;
 }
 

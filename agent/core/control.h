@@ -36,6 +36,18 @@ struct pmc_control_totals {
 	uint64_t base[3 * PMC_EVENTS_MAX]; /* may be written: see registry.h */
 };
 
+/* The plan in smaller groups: see agent/split.c. */
+struct pmc_control_split {
+	uint32_t groups; /* 0: there is none */
+	uint32_t reserved;
+	uint16_t first[PMC_EVENTS_MAX + 1];
+	uint16_t reserved2[3];
+	uint64_t eventset, frame, bytes;
+	uint64_t user_eventset, user_frame, user_bytes;
+};
+
+#define PMC_CONTROL_SPLITS 2
+
 struct pmc_control {
 	uint64_t magic;
 	uint32_t version;
@@ -66,10 +78,12 @@ struct pmc_control {
 	uint64_t carried_thread_ns; /* of the main thread */
 	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
 	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
-	uint32_t reserved3;
+	uint32_t groups; /* of `first`; 0: as many as slots have room for */
 	/* Of the job's first process: what counts for the whole machine. eventset 0: nothing. */
 	struct pmc_control_totals machine;
 	uint64_t machine_frame, machine_bytes;
+	/* What slots with SLOT_SPLIT have in place of `first` and the sets; 1 is the first. */
+	struct pmc_control_split split[PMC_CONTROL_SPLITS];
 };
 
 #endif

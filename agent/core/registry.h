@@ -25,6 +25,9 @@ enum slot_phase {
 /* In a slot's flags, beyond PMC_THREAD_*: its groups count user mode only, though the plan says
  * otherwise (the process gave up its privilege). */
 #define SLOT_USER_ONLY 0x100u
+/* Which of the smaller plans its groups are of; 0: the job's. */
+#define SLOT_SPLIT_ONE 0x200u
+#define SLOT_SPLIT     0x600u
 
 struct slot {
 	_Atomic uint32_t word;

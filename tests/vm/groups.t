@@ -7,7 +7,7 @@ loop=400000000
 
 # row NAME FILTER: of the events of the one thread that loops, each with .share of the time it ran.
 row() {
-	jq -r "[.threads[] | select(.seq == 1) | .events[] | . + { share: ((.running_ns // 0) / ((.enabled_ns // 0) + 1)) }] | $2" \
+	jq -r "[.threads[] | select(.seq == ${SEQ:-1}) | .events[] | . + { share: ((.running_ns // 0) / ((.enabled_ns // 0) + 1)) }] | $2" \
 		"$M/$1.json"
 }
 planned() {
@@ -54,6 +54,44 @@ is "$(row taken ".[0].value == null and .[1].value > $loop * 0.99 and .[1].value
 	"and the cycles are right" || diag "$(row taken tostring)"
 is "$(row cycles 'map(.state) | unique | join(" ")')" counted \
 	"the cycle counter makes it seven that fit"
+
+# Seven pinned events, six counters: which one has none is the kernel's choice.
+is "$(row pinned 'map(.state) | sort | join(" ")')" \
+	"counted counted counted counted counted counted not-counted" \
+	"7 pinned events on 6 counters: one is not counted"
+is "$(row pinned 'map(select(.state == "counted") | .value) | max - min < 10000 and min >= 100000000')" \
+	true "those that run have it all"
+is "$(row pinned '.[] | select(.state != "counted") | [.value, .raw, .reason] | tostring')" \
+	'[null,null,"pinned, and the PMU had no counter for it all of the time"]' \
+	"and the other none, which is not 0"
+is "$(row pinned-brace 'map(.state) | join(" ")')" \
+	"counted counted counted counted counted not-counted not-counted" \
+	"a pinned group runs as a whole or not at all"
+like "$(cat "$M/plan-pinned")" "group 7: descriptors 1, PMU counters 1, pinned" "the plan says pinned"
+
+# Counters that are lost while the program runs: threads born later count in smaller groups.
+states() {
+	SEQ=$2 row "$1" 'map(.state) | unique | join(" ")'
+}
+for n in 1 4; do
+	is "$(states late-$n 1)" counted "late-$n: as long as all counters are there, all is counted"
+	is "$(states late-$n 2)" not-counted "late-$n: the group that never ran is not counted"
+	for seq in 5 6; do
+		is "$(states late-$n $seq)" scaled "late-$n: thread $seq is scaled"
+		is "$(SEQ=$seq row late-$n "all(.value > 99000000 and .value < 101000000)")" true \
+			"late-$n: and right within 1 %" ||
+			diag "$(SEQ=$seq row late-$n 'map([.value, .share]) | tostring')"
+	done
+	is "$(jq '[.processes[0].notes[] | select(.text | test("smaller groups"))] | length' "$M/late-$n.json")" 1 \
+		"late-$n: the ledger says so"
+done
+is "$(states late-1 3)" scaled "late-1: halves are enough for the very next thread"
+is "$(states late-4 3)/$(states late-4 4)" not-counted/scaled "late-4: halves are not, quarters are"
+is "$(states late-6 6)" not-counted "without any counter nothing is counted"
+is "$(states late-brace 6)" not-counted "a braced group is not taken apart for it"
+is "$("$O/pmctl" report --format json "$M/late-1.pmc" |
+	jq -r '[.threads[] | select(.seq > 2) | .events[] | .state] | unique | join(" ")')" scaled \
+	"the dump has the event set of the smaller groups"
 
 mode() {
 	jq -r '.processes[0].inherit_mode' "$M/$1.json"

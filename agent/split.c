@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * split.c - what threads count with after another user of the PMU took counters away.
+ *
+ * A group that fitted when the plan was made may never run again. Nobody is told: it shows as a
+ * group that was enabled and never ran, when a row is made. Threads born from then on get the plan
+ * with its groups in halves, then in quarters. Those alive keep what they have, and their rows say
+ * so. The plans are made beforehand: rows are made where no memory is to be had.
+ */
+#include "agent/split.h"
+#include "agent/agent.h"
+#include "agent/file.h"
+#include "agent/note.h"
+
+#include <string.h>
+
+/* The plans that slots may name in SLOT_SPLIT, from 1. */
+static struct split {
+	struct pmc_plan plan, user;
+	_Atomic bool written;
+} splits[PMC_CONTROL_SPLITS];
+static unsigned n_splits;
+static _Atomic unsigned level;
+
+static bool add(const struct pmc_plan *from)
+{
+	struct pmc_control_split *to = &pmc_agent_control.split[n_splits];
+	struct split *split = &splits[n_splits];
+
+	if (pmc_plan_split(from, &agent.arena, &split->plan) != 0)
+		return false;
+	if (split->plan.count == 0)
+		return true;
+	if (agent.user_plan.opened && pmc_plan_user(&split->plan, &agent.arena, &split->user) != 0)
+		return false;
+	if (!agent_plan_publish(&split->plan, &to->frame, &to->bytes) ||
+	    !agent_plan_publish(&split->user, &to->user_frame, &to->user_bytes))
+		return false;
+	to->groups = split->plan.groups;
+	to->eventset = split->plan.hash;
+	to->user_eventset = split->user.hash;
+	for (unsigned g = 0; g <= split->plan.groups; g++)
+		to->first[g] = (uint16_t)split->plan.first[g];
+	n_splits++;
+	return true;
+}
+
+bool agent_split_init(void)
+{
+	pmc_agent_control.groups = agent.plan.groups;
+	while (agent.plan.hardware && n_splits < PMC_CONTROL_SPLITS) {
+		unsigned before = n_splits;
+
+		if (!add(before ? &splits[before - 1].plan : &agent.plan))
+			return false;
+		if (n_splits == before)
+			break;
+	}
+	return true;
+}
+
+unsigned agent_split_most_groups(void)
+{
+	return n_splits ? splits[n_splits - 1].plan.groups : agent.plan.groups;
+}
+
+static unsigned level_of(const struct slot *slot)
+{
+	return (slot->flags & SLOT_SPLIT) / SLOT_SPLIT_ONE;
+}
+
+void agent_split_choose(struct slot *slot)
+{
+	unsigned now = atomic_load_explicit(&level, memory_order_relaxed);
+
+	if (now == 0)
+		return;
+	slot->flags |= now * SLOT_SPLIT_ONE;
+	if (atomic_exchange(&splits[now - 1].written, true))
+		return;
+	agent_file_begin();
+	agent_file_append((const void *)(uintptr_t)pmc_agent_control.split[now - 1].frame,
+			  pmc_agent_control.split[now - 1].bytes);
+}
+
+const struct pmc_plan *agent_split_plan(const struct slot *slot)
+{
+	unsigned at = level_of(slot);
+
+	return at ? &splits[at - 1].plan : &agent.plan;
+}
+
+const struct pmc_plan *agent_split_user_plan(const struct slot *slot)
+{
+	unsigned at = level_of(slot);
+
+	return at ? &splits[at - 1].user : &agent.user_plan;
+}
+
+const uint16_t *agent_split_first(const struct slot *slot)
+{
+	unsigned at = level_of(slot);
+
+	return at ? pmc_agent_control.split[at - 1].first : pmc_agent_control.first;
+}
+
+uint64_t agent_split_eventset(const struct slot *slot)
+{
+	return (slot->flags & SLOT_USER_ONLY) ? agent_split_user_plan(slot)->hash :
+						agent_split_plan(slot)->hash;
+}
+
+void agent_split_user_frame(const struct slot *slot)
+{
+	unsigned at = level_of(slot);
+
+	agent_file_begin();
+	if (at)
+		agent_file_append(
+			(const void *)(uintptr_t)pmc_agent_control.split[at - 1].user_frame,
+			pmc_agent_control.split[at - 1].user_bytes);
+	else
+		agent_file_append(agent.user_frame, agent.user_bytes);
+}
+
+/* ---- noticing ------------------------------------------------------------------------------*/
+
+/* Groups that share counters wait for each other: a turn each 4 ms unless the administrator wants
+ * it otherwise (perf_event_mux_interval_ms), inherit groups beside them. */
+static uint64_t patience_ns(const struct pmc_plan *plan)
+{
+	return (uint64_t)(plan->groups + 1) * 8000000;
+}
+
+static bool next_reading(const uint8_t **at, size_t *len, struct pmc_reading *reading)
+{
+	size_t bytes;
+
+	if (*len < sizeof(*reading))
+		return false;
+	memcpy(reading, *at, sizeof(*reading));
+	bytes = sizeof(*reading) + reading->n * sizeof(uint64_t);
+	if (bytes > *len)
+		return false;
+	*at += bytes;
+	*len -= bytes;
+	return true;
+}
+
+static bool is_of_core(const struct pmc_plan *plan, unsigned g)
+{
+	const char *core_type = plan->events[plan->first[g]].event.core_type;
+
+	return core_type && core_type[0];
+}
+
+/* On hybrid CPUs a group rests while its thread is on the other cores: that is no loss. */
+static uint64_t ran_on_cores(const struct pmc_plan *plan, const uint8_t *at, size_t len)
+{
+	struct pmc_reading reading;
+	uint64_t ns = 0;
+
+	for (unsigned g = 0; g < plan->groups && next_reading(&at, &len, &reading); g++)
+		if (is_of_core(plan, g))
+			ns += reading.running_ns;
+	return ns;
+}
+
+void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t len)
+{
+	const struct pmc_plan *plan = agent_split_plan(slot);
+	uint64_t patience = patience_ns(plan), on_cores;
+	unsigned at = level_of(slot);
+	struct pmc_reading reading;
+	bool lost = false;
+
+	if (at >= n_splits)
+		return;
+	on_cores = ran_on_cores(plan, readings, len);
+	for (unsigned g = 0; g < plan->groups && next_reading(&readings, &len, &reading); g++)
+		lost |= reading.n && !reading.running_ns && pmc_plan_is_splittable(plan, g) &&
+			reading.enabled_ns > patience + (is_of_core(plan, g) ? on_cores : 0);
+	if (lost && atomic_compare_exchange_strong(&level, &at, at + 1))
+		agent_note(NOTE_SPLIT);
+}
+
+void agent_split_frames(struct pmc_frame_buf *buf)
+{
+	unsigned now = atomic_load_explicit(&level, memory_order_relaxed);
+
+	for (unsigned i = 0; i < now; i++)
+		pmc_plan_frame(&splits[i].plan, buf);
+}
+
+void agent_split_forked(void)
+{
+	for (unsigned i = 0; i < n_splits; i++)
+		atomic_store(&splits[i].written, false);
+}
