@@ -191,7 +191,7 @@ void doctor_judge_agent(const struct doctor_facts *facts, struct doctor_finding 
 	else
 		doctor_say(finding, DOCTOR_LIMITS, "%s is of version %s, pmctl of %s", facts->agent,
 			   facts->agent_version[0] ? facts->agent_version : "unknown", PMC_VERSION);
-	doctor_command(facts, finding, "sudo install -m755 libpmcagent.so '%s/'", facts->agent_dir);
+	doctor_command(facts, finding, "sudo cp libpmcagent.so '%s/'", facts->agent_dir);
 	doctor_hint(finding, "in the build directory; or make install");
 }
 

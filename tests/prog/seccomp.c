@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seccomp errno|kill|killthread CMD...: CMD under a filter that refuses perf_event_open. */
+/* seccomp errno|nosys|kill|killthread CMD...: CMD under a filter that refuses perf_event_open. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -21,6 +21,8 @@ int main(int argc, char **argv)
 		action = SECCOMP_RET_KILL_PROCESS;
 	else if (!strcmp(argv[1], "killthread"))
 		action = SECCOMP_RET_KILL_THREAD;
+	else if (!strcmp(argv[1], "nosys"))
+		action = SECCOMP_RET_ERRNO | ENOSYS;
 	else if (strcmp(argv[1], "errno"))
 		return 2;
 

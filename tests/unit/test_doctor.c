@@ -304,8 +304,7 @@ static void small_things(void **state)
 	facts.install_pfm = NULL;
 	expect(&facts, "libpfm4", DOCTOR_LIMITS, "libpfm.so.4");
 	strcpy(facts.agent_version, "0.0.1");
-	expect(&facts, "agent", DOCTOR_LIMITS,
-	       "sudo install -m755 libpmcagent.so '/usr/local/bin/'");
+	expect(&facts, "agent", DOCTOR_LIMITS, "sudo cp libpmcagent.so '/usr/local/bin/'");
 	facts.agent[0] = '\0';
 	expect(&facts, "agent", DOCTOR_LIMITS, "libpmcagent.so");
 	/* Root needs no sudo. */

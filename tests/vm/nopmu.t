@@ -15,5 +15,8 @@ is "$(jq -r '.processes[0].inherit_mode' "$M/software.json")" full \
 	"with no PMU counter to take, auto is full"
 like "$(cat "$M/table")" 'pmctl doctor' "the report says why and where to look"
 is "$(tail -n 1 "$M/doctor")" 1 "doctor: no hardware counting here"
+like "$(grep -A1 '^pmu ' "$M/doctor")" 'blocks .*pmu=on' "doctor: there is no PMU, and how a guest gets one"
+like "$(grep '^cycles ' "$M/doctor")" 'blocks .*ENOENT: this virtual machine has no hardware PMU' \
+	"doctor: why cycles do not open"
 
 done_testing
