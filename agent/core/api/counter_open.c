@@ -23,6 +23,9 @@ static int check(const struct pmc_open *open, struct pmc_failure *failure)
 				    "number in /sys/devices/system/cpu/online");
 	if (open->target > PMC_TARGET_CGROUP)
 		return counter_fail(failure, -EINVAL, "target", "there is no such target");
+	if (open->target == PMC_TARGET_CGROUP && open->cgroup_fd < 0)
+		return counter_fail(failure, -EBADF, "cgroup_fd",
+				    "open the cgroup's directory first");
 	if (open->cpu < -1)
 		return counter_fail(failure, -EINVAL, "cpu", "-1 is any CPU, %d is none",
 				    open->cpu);

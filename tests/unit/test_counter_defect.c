@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_counter_defect.c - what other counting libraries got wrong, each as a test of its own.
+ *
+ * A type-safe group that reset its leader alone; a monitor whose attr was too short; a counter
+ * library that took one probe for another. Their other defects are tested where they belong:
+ * registers and probes in test_counter_sample.c and test_counter_event.c, options in
+ * test_counter_refuse.c, scaling and short readings in test_perf.c.
+ */
+#include "agent/core/api/counter.h"
+#include "tests/unit/counter_try.h"
+
+static struct pmc_counter_group *two_of_page_faults(const struct pmc_open *open)
+{
+	const struct pmc_counter_event events[2] = { software(PERF_COUNT_SW_PAGE_FAULTS),
+						     software(PERF_COUNT_SW_PAGE_FAULTS_MIN) };
+	struct pmc_failure failure = { 0 };
+	struct pmc_counter_group *group;
+
+	if (pmc_counter_group_open(&group, events, 2, open, &failure))
+		fail_msg("%s: %s", failure.what, failure.advice);
+	return group;
+}
+
+/* RESET without the group flag: siblings went on to 512 and 768. */
+static void test_reset_reaches_the_siblings(void **state)
+{
+	struct pmc_counter_event events[2] = { getppid_event() };
+	struct pmc_counter_group *group;
+	struct pmc_group_value values[2];
+	struct pmc_group_times times;
+	uint64_t count;
+
+	(void)state;
+	assert_int_equal(
+		pmc_counter_event_tracepoint(&events[1], "syscalls", "sys_exit_getppid", NULL), 0);
+	assert_int_equal(pmc_counter_group_open(&group, events, 2, NULL, NULL), 0);
+	for (int cycle = 0; cycle < 3; cycle++) {
+		assert_int_equal(pmc_counter_group_reset(group), 0);
+		assert_int_equal(pmc_counter_group_enable(group), 0);
+		calls(256);
+		assert_int_equal(pmc_counter_group_disable(group), 0);
+		assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+		for (size_t i = 0; i < 2; i++) {
+			assert_int_equal(values[i].count, 256);
+			assert_int_equal(pmc_counter_read(pmc_counter_group_at(group, i), &count),
+					 0);
+			assert_int_equal(count, 256);
+		}
+	}
+	pmc_counter_group_close(group);
+}
+
+/* The kernel's reset leaves the times: what is scaled later would mix in the run before. */
+static void test_reset_does_not_mix_runs(void **state)
+{
+	struct pmc_counter_group *group = two_of_page_faults(NULL);
+	struct pmc_group_value values[2];
+	struct pmc_group_times before, times;
+
+	(void)state;
+	pmc_counter_group_enable(group);
+	burn_ns(50000000);
+	pmc_counter_group_disable(group);
+	assert_int_equal(pmc_counter_group_read(group, &before, values, 2), 0);
+	assert_true(before.enabled_ns >= 10000000);
+	assert_int_equal(pmc_counter_group_reset(group), 0);
+	pmc_counter_group_enable(group);
+	touch_pages(256);
+	pmc_counter_group_disable(group);
+	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+	assert_in_range(values[0].count, 256, 260);
+	assert_true(times.enabled_ns > 0 && times.enabled_ns < before.enabled_ns);
+	assert_int_equal(times.enabled_ns, times.running_ns);
+	pmc_counter_group_close(group);
+}
+
+/* Enabled and never on a counter: read as zeros. Here it is because the CPU is another one. */
+static void test_unscheduled_is_not_zero(void **state)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_counter_reading reading;
+	struct pmc_group_value values[2];
+	struct pmc_counter_group *group;
+	struct pmc_group_times times;
+	uint64_t count = 77;
+	cpu_set_t all, one;
+	int cpus[2] = { -1, -1 };
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE && cpus[1] < 0; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			cpus[cpus[0] >= 0] = cpu;
+	if (cpus[1] < 0) {
+		print_message("skip: this machine has one CPU\n");
+		skip();
+	}
+	CPU_ZERO(&one);
+	CPU_SET(cpus[0], &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	open.cpu = cpus[1];
+	open.enabled = true;
+	group = two_of_page_faults(&open);
+	touch_pages(100);
+	burn_ns(1000000);
+	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), -EAGAIN);
+	assert_true(times.enabled_ns > 0);
+	assert_int_equal(times.running_ns, 0);
+	assert_int_equal(pmc_group_value_scale(&times, &values[0], &count), -EAGAIN);
+	assert_int_equal(count, 77);
+	for (size_t i = 0; i < 2; i++) {
+		const struct pmc_counter *member = pmc_counter_group_at(group, i);
+
+		assert_int_equal(pmc_counter_read(member, &count), -EAGAIN);
+		assert_int_equal(pmc_counter_read_full(member, &reading), -EAGAIN);
+		assert_int_equal(reading.running_ns, 0);
+	}
+	assert_int_equal(count, 77);
+	pmc_counter_group_close(group);
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+/* Scaled in floating point: bits beyond the 53rd were lost. */
+static void test_scaled_group_value_is_exact(void **state)
+{
+	const struct pmc_group_times times = { .n = 1, .enabled_ns = 3, .running_ns = 1 };
+	const struct pmc_group_value value = { .count = (UINT64_C(1) << 60) + 1 };
+	uint64_t count;
+
+	(void)state;
+	assert_int_equal(pmc_group_value_scale(&times, &value, &count), 0);
+	assert_int_equal(count, 3 * (UINT64_C(1) << 60) + 3);
+}
+
+/* A reading with fewer words than its attr promises was taken for a whole one. */
+static void test_short_reading_is_an_error(void **state)
+{
+	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct pmc_counter *counter = must_open(&event, NULL), *liar;
+	struct perf_event_attr attr = *pmc_counter_attr(counter);
+	struct pmc_group_value value;
+	struct pmc_group_times times;
+	uint64_t count = 77;
+
+	(void)state;
+	pmc_counter_enable(counter);
+	attr.read_format |= PERF_FORMAT_LOST;
+	assert_int_equal(pmc_counter_adopt(&liar, pmc_counter_release(counter), &attr), 0);
+	assert_int_equal(pmc_counter_read(liar, &count), -EIO);
+	/* Alone it begins with the value, as a group with the number of its members. */
+	liar->attr.base.read_format |= PERF_FORMAT_GROUP;
+	touch_pages(1000);
+	assert_int_equal(pmc_counter_read_group(liar, &times, &value, 1), -EIO);
+	assert_int_equal(count, 77);
+	pmc_counter_close(liar);
+}
+
+static void test_close_on_exec(void **state)
+{
+	struct pmc_counter_group *group = two_of_page_faults(NULL);
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(fcntl(pmc_counter_fd(pmc_counter_group_at(group, i)), F_GETFD),
+				 FD_CLOEXEC);
+	pmc_counter_group_close(group);
+}
+
+/* 48 bytes, less than the kernel has ever had: E2BIG at every open. */
+static void test_attr_is_long_enough(void **state)
+{
+	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct pmc_counter *counter = must_open(&event, NULL);
+
+	(void)state;
+	assert_true(pmc_counter_attr(counter)->size >= PERF_ATTR_SIZE_VER0);
+	pmc_counter_close(counter);
+}
+
+/* A pinned counter in error reads 0 bytes: taken as 0, the next difference was 2^64 less. What
+ * reads 0 bytes here stands for it; the emulated machine has a real one. */
+static void test_pinned_in_error_is_not_zero(void **state)
+{
+	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
+	struct pmc_counter *counter = must_open(&event, NULL);
+	struct pmc_counter_reading reading;
+	uint64_t count = 77, enabled = 77, running = 77;
+	int real = counter->fd;
+
+	(void)state;
+	counter->fd = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pmc_counter_read(counter, &count), -ENODATA);
+	assert_int_equal(pmc_counter_read_count_and_time(counter, &count, &enabled, &running),
+			 -ENODATA);
+	assert_int_equal(pmc_counter_read_full(counter, &reading), -ENODATA);
+	assert_int_equal(count, 77);
+	assert_int_equal(enabled, 77);
+	close(counter->fd);
+	counter->fd = real;
+	pmc_counter_close(counter);
+}
+
+/* Two counters that are not a group are of two moments: their ratio is of nothing. */
+static void test_ratio_of_one_moment(void **state)
+{
+	struct pmc_counter_event events[2] = { getppid_event(), getppid_event() };
+	struct pmc_counter_group *group;
+	struct pmc_group_value values[2];
+	struct pmc_group_times times;
+	struct pmc_open open = PMC_OPEN_INIT;
+	pid_t pid;
+
+	(void)state;
+	open.inherit = true;
+	assert_int_equal(pmc_counter_group_open(&group, events, 2, &open, NULL), 0);
+	pmc_counter_group_enable(group);
+	pid = fork();
+	if (pid == 0) {
+		calls(200000);
+		_exit(0);
+	}
+	for (int i = 0; i < 1000; i++) {
+		int error = pmc_counter_group_read(group, &times, values, 2);
+
+		assert_true(error == 0 || error == -EAGAIN);
+		/* A call may be under way between the two. */
+		assert_in_range(values[0].count - values[1].count + 1, 0, 2);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+	assert_int_equal(values[0].count, 200000);
+	assert_int_equal(values[1].count, 200000);
+	pmc_counter_group_close(group);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reset_reaches_the_siblings),
+		cmocka_unit_test(test_reset_does_not_mix_runs),
+		cmocka_unit_test(test_unscheduled_is_not_zero),
+		cmocka_unit_test(test_scaled_group_value_is_exact),
+		cmocka_unit_test(test_short_reading_is_an_error),
+		cmocka_unit_test(test_close_on_exec),
+		cmocka_unit_test(test_attr_is_long_enough),
+		cmocka_unit_test(test_pinned_in_error_is_not_zero),
+		cmocka_unit_test(test_ratio_of_one_moment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* test_perf.c - readings of every layout, what is short of one, and scaling to the last bit. */
+#include "agent/core/perf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ENABLED PERF_FORMAT_TOTAL_TIME_ENABLED
+#define RUNNING PERF_FORMAT_TOTAL_TIME_RUNNING
+#define ID	PERF_FORMAT_ID
+#define GROUP	PERF_FORMAT_GROUP
+#define LOST	PERF_FORMAT_LOST
+#define ALL	(ENABLED | RUNNING | ID | GROUP | LOST)
+
+/* Builds a reading by the page, word by word, and decodes it, for each of the 32 formats. */
+static void test_decodes_every_format(void **state)
+{
+	(void)state;
+	assert_int_equal(ALL, 31);
+	for (uint64_t format = 0; format <= ALL; format++) {
+		unsigned n = format & GROUP ? 3 : 1;
+		struct pmc_perf_value values[3];
+		struct pmc_perf_head head;
+		uint64_t words[16];
+		size_t len = 0;
+
+		if (format & GROUP)
+			words[len++] = n;
+		else
+			words[len++] = 1000;
+		if (format & ENABLED)
+			words[len++] = 70;
+		if (format & RUNNING)
+			words[len++] = 60;
+		for (unsigned i = 0; i < n; i++) {
+			if (format & GROUP)
+				words[len++] = 1000 + i;
+			if (format & ID)
+				words[len++] = 2000 + i;
+			if (format & LOST)
+				words[len++] = 3000 + i;
+		}
+		assert_int_equal(pmc_perf_read_words(format, n), len);
+		/* One word less is an overrun, one more is somebody else's. */
+		memset(values, 0xff, sizeof(values));
+		assert_int_equal(pmc_perf_decode(words, len - 1, format, &head, values, 3),
+				 -EINVAL);
+		words[len] = 0xbad;
+		assert_int_equal(pmc_perf_decode(words, len + 1, format, &head, values, 3), len);
+		assert_int_equal(head.n, n);
+		assert_int_equal(head.enabled_ns, format & ENABLED ? 70 : 0);
+		assert_int_equal(head.running_ns, format & RUNNING ? 60 : 0);
+		for (unsigned i = 0; i < n; i++) {
+			assert_int_equal(values[i].value, 1000 + i);
+			assert_int_equal(values[i].id, format & ID ? 2000 + i : 0);
+			assert_int_equal(values[i].lost, format & LOST ? 3000 + i : 0);
+		}
+		/* A short array takes what it can, and says how much there was. */
+		memset(values, 0xff, sizeof(values));
+		assert_int_equal(pmc_perf_decode(words, len, format, &head, values, 0), len);
+		assert_int_equal(head.n, n);
+		assert_int_equal(values[0].value, UINT64_MAX);
+	}
+}
+
+static void test_a_number_of_members_that_cannot_be(void **state)
+{
+	const uint64_t numbers[] = { 2, UINT64_MAX, UINT64_MAX / 2 + 1, UINT64_C(1) << 61 };
+	struct pmc_perf_value value;
+	struct pmc_perf_head head;
+	uint64_t words[3] = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		words[0] = numbers[i];
+		assert_int_equal(pmc_perf_decode(words, 3, GROUP | ID, &head, &value, 1), -EINVAL);
+	}
+	words[0] = 0;
+	assert_int_equal(pmc_perf_decode(words, 3, GROUP | ID, &head, &value, 1), 1);
+	assert_int_equal(head.n, 0);
+	assert_int_equal(pmc_perf_decode(words, 0, 0, &head, &value, 1), -EINVAL);
+}
+
+/* A pipe for a descriptor that reads what we want. */
+static int holding(const void *bytes, size_t n)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], bytes, n), n);
+	close(ends[1]);
+	return ends[0];
+}
+
+static void test_short_reads(void **state)
+{
+	const uint64_t sent[4] = { 1, 2, 3, 4 };
+	uint64_t words[5];
+	int fd;
+
+	(void)state;
+	fd = holding(sent, sizeof(sent));
+	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID, 1, words), 0);
+	assert_memory_equal(words, sent, sizeof(sent));
+	/* Nothing is left: what a pinned group in error reads. */
+	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID, 1, words), -ENODATA);
+	close(fd);
+	assert_int_equal(pmc_perf_read(fd, 0, 1, words), -EBADF);
+
+	fd = holding(sent, sizeof(sent));
+	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID | LOST, 1, words), -EIO);
+	close(fd);
+	fd = holding(sent, 12);
+	assert_int_equal(pmc_perf_read_some(fd, words, 5), -EIO);
+	close(fd);
+	fd = holding(sent, 24);
+	assert_int_equal(pmc_perf_read_some(fd, words, 5), 3);
+	close(fd);
+}
+
+static void test_open_and_ioctl_tell_errno(void **state)
+{
+	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE } };
+	uint64_t id = 0;
+	int fd;
+
+	(void)state;
+	attr.base.config = PERF_COUNT_SW_DUMMY;
+	fd = pmc_perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		fail_msg("open: %s", strerror(-fd));
+	assert_int_equal(attr.base.size, sizeof(attr));
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &id), 0);
+	assert_int_not_equal(id, 0);
+	close(fd);
+	assert_int_equal(pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &id), -EBADF);
+	assert_int_equal(pmc_perf_open(&attr, -1, -1, -1, 0), -EINVAL);
+	attr.base.config = 0xffff;
+	assert_int_equal(pmc_perf_open(&attr, 0, -1, -1, 0), -ENOENT);
+}
+
+/* raw * enabled / running, to nearest: by long division in 192 bits' worth of care. */
+static void test_scaling_is_exact(void **state)
+{
+	static const struct {
+		uint64_t raw, enabled, running, value;
+		int error;
+	} all[] = {
+		{ 0, 10, 10, 0, 0 },
+		{ 0, 10, 5, 0, 0 },
+		{ 7, 10, 10, 7, 0 },
+		{ 7, 10, 5, 14, 0 },
+		{ 1, 3, 2, 2, 0 },
+		{ 1, 4, 3, 1, 0 },
+		/* Doubles have 53 bits: each of these is off by one or more in them. */
+		{ (UINT64_C(1) << 53) + 1, 10, 10, (UINT64_C(1) << 53) + 1, 0 },
+		{ (UINT64_C(1) << 53) + 1, 2, 1, (UINT64_C(1) << 54) + 2, 0 },
+		{ (UINT64_C(1) << 62) + 1, 3, 1, 3 * (UINT64_C(1) << 62) + 3, 0 },
+		{ UINT64_C(9007199254740993), UINT64_C(3000000000000000003),
+		  UINT64_C(1000000000000000001), UINT64_C(27021597764222979), 0 },
+		{ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 },
+		{ UINT64_MAX, 2, 1, UINT64_MAX, -EOVERFLOW },
+		{ UINT64_MAX, UINT64_MAX, 1, UINT64_MAX, -EOVERFLOW },
+		/* Never scheduled: no division, and no value. */
+		{ 0, 10, 0, 77, -EAGAIN },
+		{ 5, 0, 0, 77, -EAGAIN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		uint64_t value = 77;
+
+		assert_int_equal(pmc_scale(all[i].raw, all[i].enabled, all[i].running, &value),
+				 all[i].error);
+		if (value != all[i].value)
+			fail_msg("row %zu: %llu", i, (unsigned long long)value);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_decodes_every_format),
+		cmocka_unit_test(test_a_number_of_members_that_cannot_be),
+		cmocka_unit_test(test_short_reads),
+		cmocka_unit_test(test_open_and_ioctl_tell_errno),
+		cmocka_unit_test(test_scaling_is_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
