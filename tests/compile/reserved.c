@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* reserved.c - a field that every group has. */
+/* expect: (duplicate member|redeclaration of|conflicting).*time_running_ns */
+#include <pmc/group.h>
+
+#define LOOP(X) X(time_running_ns, "cycles", "", "core clock cycles")
+PMC_GROUP(loop, LOOP)
