@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_attach.c - the memory of a process that pmctl dump looks into: we play that process, sound
+ * at first, and the input says which bytes of it are otherwise.
+ *
+ * The input is a sequence of changes: one byte names the part (low two bits) and how many bytes
+ * change (the rest), two where, then the bytes.
+ */
+#include "agent/core/control.h"
+#include "agent/core/registry.h"
+#include "tests/fuzz/fuzz.h"
+#include "tools/attach.h"
+
+#include <sys/syscall.h>
+
+#define GROUPS 3
+#define EVENTS 5
+#define SLOTS  4
+/* A changed pointer may find as many as it says: these are read, and take no memory here. */
+#define SLOTS_MAX 64
+
+/* What a process has where its pointers lead. */
+static const char exe[] = "/usr/bin/program", cmdline[] = "program --with arguments";
+
+static struct pmc_control control;
+static struct registry registry;
+static uint64_t set_frame[64];
+static char *slots;
+static size_t slots_bytes;
+static int pidfd = -1;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	FUZZ_CHECK(pidfd >= 0);
+	FUZZ_CHECK(registry_init(&registry, GROUPS, EVENTS, SLOTS) == 0);
+	slots = registry.slots;
+	slots_bytes = SLOTS * registry.slot_bytes;
+	return 0;
+}
+
+static uint64_t address(const void *object)
+{
+	return (uint64_t)(uintptr_t)object;
+}
+
+static void set_first(uint16_t *first)
+{
+	static const uint16_t sound[GROUPS + 1] = { 0, 2, 4, EVENTS };
+
+	memcpy(first, sound, sizeof(sound));
+}
+
+static void make_control(void)
+{
+	struct pmc_eventset_fixed fixed = { .n_events = 0, .n_groups = 0 };
+	struct pmc_frame_buf buf;
+
+	pmc_frame_buf_init(&buf, set_frame, sizeof(set_frame));
+	pmc_frame_begin(&buf, PMC_FRAME_EVENTSET, NULL, 0, &fixed, sizeof(fixed));
+	memset(&control, 0, sizeof(control));
+	control.magic = PMC_CONTROL_MAGIC;
+	control.version = PMC_CONTROL_VERSION;
+	control.bytes = sizeof(control);
+	control.state = PMC_CONTROL_ON;
+	control.pid = getpid();
+	control.identity[0] = 7;
+	control.snapshot = 5;
+	control.registry = address(&registry);
+	control.exe = address(exe);
+	control.cmdline = address(cmdline);
+	control.eventset = pmc_frame_end(&buf);
+	control.eventset_frame = address(set_frame);
+	control.eventset_bytes = buf.len;
+	set_first(control.first);
+	control.threads.groups = GROUPS;
+	set_first(control.threads.first);
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
+		control.threads.fds[i] = control.execs.fds[i] = -1;
+}
+
+static void make_process(void)
+{
+	make_control();
+	memset(&registry, 0, sizeof(registry));
+	memset(slots, 0, slots_bytes);
+	registry.slots = slots;
+	registry.n_groups = GROUPS;
+	registry.n_fds = EVENTS;
+	registry.slot_bytes = slots_bytes / SLOTS;
+	registry.capacity = SLOTS;
+	registry.high = SLOTS;
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct slot *slot = registry_slot(&registry, i);
+
+		slot->word = SLOT_LIVE;
+		slot->tid = i ? 1000 + i : (uint32_t)getpid();
+		slot->seq = i;
+		slot->n_fds = EVENTS;
+		for (unsigned k = 0; k < EVENTS; k++)
+			slot_fds(&registry, slot)[k] = k ? -1 : pidfd;
+	}
+}
+
+static void change(const uint8_t *data, size_t size)
+{
+	const struct {
+		void *at;
+		size_t bytes;
+	} parts[4] = {
+		{ &control, sizeof(control) },
+		{ &registry, sizeof(registry) },
+		{ slots, slots_bytes },
+		{ set_frame, sizeof(set_frame) },
+	};
+
+	while (size > 3) {
+		size_t part = data[0] & 3, n = data[0] >> 2, at;
+
+		at = (size_t)(data[1] | data[2] << 8) % parts[part].bytes;
+		data += 3;
+		size -= 3;
+		if (n > size)
+			n = size;
+		if (n > parts[part].bytes - at)
+			n = parts[part].bytes - at;
+		memcpy((char *)parts[part].at + at, data, n);
+		data += n;
+		size -= n;
+	}
+}
+
+/* What came out is a dump, whatever went in. */
+static void check_frames(const struct pmc_frame_buf *buf)
+{
+	struct pmc_scan scan = { .data = buf->data, .len = buf->len };
+	struct pmc_frame frame;
+	size_t bytes = 0;
+
+	while (pmc_scan_next(&scan, &frame))
+		bytes += frame.head.size;
+	FUZZ_CHECK(scan.damaged == 0 && bytes == buf->len);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct attach target = { .pid = getpid(), .pidfd = pidfd, .address = address(&control) };
+	struct attach_tasks tasks;
+	struct pmc_frame_buf buf;
+
+	make_process();
+	change(data, size);
+	if (attach_look(&target) == 0 && target.n_slots <= SLOTS_MAX &&
+	    attach_tasks_open(&target, &tasks) == 0) {
+		/* As pmctl dump does: room for each before it is made. */
+		size_t room =
+			target.n_slots * ATTACH_FRAME_BYTES + ATTACH_FRAME_BYTES + (512 << 10);
+		uint8_t *memory = malloc(room);
+
+		FUZZ_CHECK(memory && tasks.n > 0);
+		pmc_frame_buf_init(&buf, memory, room);
+		for (uint32_t i = 0; i < target.n_slots; i++) {
+			struct slot *slot = registry_slot(&target.registry, i);
+
+			if ((slot->word & ~0xffffu) == SLOT_LIVE)
+				attach_row(&target, &tasks, &buf, slot, i & 1);
+		}
+		attach_adopted(&target, &tasks, &tasks.list[0], &buf);
+		attach_process_frames(&target, &buf);
+		FUZZ_CHECK(!buf.overflow);
+		check_frames(&buf);
+		free(memory);
+		attach_tasks_close(&tasks);
+	}
+	/* Our own descriptor stays open. */
+	target.pidfd = -1;
+	attach_close(&target);
+	return 0;
+}
