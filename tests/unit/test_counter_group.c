@@ -284,6 +284,30 @@ static void test_options_of_members(void **state)
 	pmc_counter_group_close(group);
 }
 
+/* Opened enabled, the leader counts nothing that its members miss: not even their opening. */
+static void test_enabled_from_the_start(void **state)
+{
+	struct pmc_counter_event events[3];
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_counter_group *group;
+	struct pmc_group_value values[3];
+	struct pmc_group_times times;
+
+	(void)state;
+	getppid_event();
+	assert_int_equal(
+		pmc_counter_event_tracepoint(&events[0], "raw_syscalls", "sys_enter", NULL), 0);
+	events[1] = events[2] = events[0];
+	open.enabled = true;
+	group = must_group(events, 3, &open);
+	calls(10);
+	assert_int_equal(pmc_counter_group_read(group, &times, values, 3), 0);
+	assert_true(values[0].count >= 11);
+	assert_int_equal(values[1].count, values[0].count);
+	assert_int_equal(values[2].count, values[0].count);
+	pmc_counter_group_close(group);
+}
+
 static void *work(void *arg)
 {
 	calls((unsigned)(uintptr_t)arg);
@@ -410,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_reset_of_one_member),
 		cmocka_unit_test(test_disable_one_member),
 		cmocka_unit_test(test_options_of_members),
+		cmocka_unit_test(test_enabled_from_the_start),
 		cmocka_unit_test(test_inherited_group),
 		cmocka_unit_test(test_echild),
 	};

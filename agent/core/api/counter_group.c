@@ -37,11 +37,19 @@ int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_co
 	if (!new)
 		return counter_fail(failure, -ENOMEM, "memory", "no memory is left");
 	new->open = request.open;
+	/* Started once it is complete: else the leader would count what its members miss. */
+	new->open.enabled = request.open.enabled &&n == 0;
 	for (size_t i = 0; i < n && !error; i++) {
 		error = pmc_counter_group_add(new, &events[i], NULL, NULL, failure);
 		if (error)
 			place(failure, i);
 	}
+	if (!error && n > 0 && request.open.enabled) {
+		error = pmc_counter_group_enable(new);
+		if (error)
+			counter_fail(failure, error, "enabled", "the group could not be started");
+	}
+	new->open.enabled = request.open.enabled;
 	if (error)
 		pmc_counter_group_close(new);
 	else
