@@ -17,8 +17,11 @@ static bool take_number(const char **at, unsigned *number)
 {
 	const char *p = *at;
 
-	for (*number = 0; *p >= '0' && *p <= '9' && *number < 1000000; p++)
+	for (*number = 0; *p >= '0' && *p <= '9'; p++) {
+		if (*number > 1000000)
+			return false;
 		*number = *number * 10 + (unsigned)(*p - '0');
+	}
 	if (p == *at)
 		return false;
 	*at = p;

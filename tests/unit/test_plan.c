@@ -2,101 +2,9 @@
 /* test_plan.c - plans against a kernel that says what the test wants; and their text for PMC_JOB.
  */
 #include "agent/core/plan.h"
+#include "tests/unit/fake_pmu.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-/* The kernel's double: what a group may hold when it is opened, how many counters there are to
- * run it, and what it refuses. A pinned group's descriptor is a file: empty, as a read of such a
- * group is, when the counters do not suffice for all pinned groups. */
-static struct {
-	unsigned group_size;
-	unsigned counters;
-	bool user_only;	  /* EACCES for whatever includes the kernel */
-	uint64_t missing; /* config that does not exist: ENOENT */
-	int everything;	  /* errno for every open, 0: none */
-	struct {
-		int leader; /* its own number for a leader */
-		bool pinned;
-		ino_t file; /* tells whether the number is still this event's */
-	} events[1024];
-	unsigned opens;
-} kernel;
-
-static bool still_open(int fd)
-{
-	struct stat st;
-
-	return kernel.events[fd].file && fstat(fd, &st) == 0 && st.st_ino == kernel.events[fd].file;
-}
-
-static unsigned members(int leader)
-{
-	unsigned n = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		n += still_open(fd) && kernel.events[fd].leader == leader;
-	return n;
-}
-
-/* Pinned groups take counters in the order they came; what is left over cannot run. */
-static void schedule(void)
-{
-	unsigned left = kernel.counters;
-
-	for (int fd = 0; fd < 256; fd++) {
-		if (!still_open(fd) || !kernel.events[fd].pinned || kernel.events[fd].leader != fd)
-			continue;
-		bool fits = members(fd) <= left;
-
-		left -= fits ? members(fd) : 0;
-		assert_int_equal(ftruncate(fd, fits ? 1 << 20 : 0), 0);
-		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	}
-}
-
-static int fake_open(struct pmc_attr *attr, int leader)
-{
-	struct stat st;
-	int fd;
-
-	kernel.opens++;
-	if (kernel.everything)
-		return -kernel.everything;
-	if (attr->base.config == kernel.missing)
-		return -ENOENT;
-	if (kernel.user_only && !attr->base.exclude_kernel)
-		return -EACCES;
-	if (leader >= 0 && members(leader) >= kernel.group_size)
-		return -EINVAL;
-	fd = memfd_create("event", 0);
-	assert_in_range(fd, 0, 255);
-	assert_int_equal(fstat(fd, &st), 0);
-	kernel.events[fd].file = st.st_ino;
-	kernel.events[fd].leader = leader >= 0 ? leader : fd;
-	kernel.events[fd].pinned = attr->base.pinned;
-	assert_int_equal(attr->base.pinned && attr->base.disabled, 0);
-	schedule();
-	return fd;
-}
-
-static unsigned open_fds(void)
-{
-	unsigned n = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
 
 static struct pmc_events hardware(struct pmc_arena *arena, unsigned n)
 {
@@ -112,15 +20,6 @@ static struct pmc_events hardware(struct pmc_arena *arena, unsigned n)
 					      .brace = PMC_NO_BRACE,
 					      .position = i };
 	return (struct pmc_events){ .list = list, .count = n };
-}
-
-static int reset(void **state)
-{
-	(void)state;
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.group_size = kernel.counters = 6;
-	kernel.missing = UINT64_MAX;
-	return 0;
 }
 
 static void fills_groups_and_leaks_nothing(void **state)
@@ -347,6 +246,9 @@ static void text_brings_the_plan_back(void **state)
 	events.list[0].exclude_kernel = events.list[0].asked_scope = true;
 	events.list[1].scale = 2.5e-10;
 	events.list[1].unit = "MiB; 100 %:\n";
+	events.list[1].core_type = "cpu_atom";
+	events.list[2].pinned = true;
+	events.list[4].cpus = "0-3,8";
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_plan_encode(&plan, &out);
@@ -358,6 +260,10 @@ static void text_brings_the_plan_back(void **state)
 	assert_int_equal(back.groups, plan.groups);
 	assert_int_equal(back.hardware, plan.hardware);
 	assert_memory_equal(back.first, plan.first, sizeof(unsigned) * (plan.groups + 1));
+	for (unsigned i = 0; i < back.count; i++)
+		assert_string_equal(back.events[i].event.cpus,
+				    back.events[i].event.name[0] == 'e' ? "0-3,8" : "");
+	assert_true(back.events[plan.first[group_of(&back, "c")]].event.pinned);
 	/* The frame has every field: equal hashes are equal plans. */
 	assert_true(back.hash == plan.hash);
 	pmc_arena_free(&arena);
@@ -396,20 +302,107 @@ static void damaged_text_is_refused(void **state)
 	pmc_arena_free(&arena);
 }
 
+static void pinned_events_are_groups_of_their_own(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 5);
+	struct pmc_plan plan;
+
+	(void)state;
+	events.list[1].pinned = events.list[2].pinned = true;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 3);
+	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "e"));
+	assert_int_not_equal(group_of(&plan, "b"), group_of(&plan, "c"));
+	for (unsigned i = 0; i < plan.opened; i++)
+		assert_int_equal(plan.events[i].event.pinned,
+				 strchr("bc", plan.events[i].event.name[0]) != NULL);
+	/* Braces make one of them; whichever is pinned, the leader is. */
+	events.list[3].brace = events.list[4].brace = 0;
+	events.list[4].pinned = true;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(group_of(&plan, "d"), group_of(&plan, "e"));
+	assert_true(plan.events[plan.first[group_of(&plan, "d")]].event.pinned);
+	pmc_arena_free(&arena);
+}
+
+static void splits_in_halves_and_keeps_ratios(void **state)
+{
+	static const uint64_t configs[] = { 0, 2, 4, 1, 3, 5 };
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 6);
+	struct pmc_plan plan, half, quarter, single;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		events.list[i].config = configs[i];
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 1);
+	assert_true(pmc_plan_is_splittable(&plan, 0));
+	assert_int_equal(pmc_plan_split(&plan, &arena, &half), 0);
+	assert_int_equal(half.groups, 2);
+	assert_int_equal(half.opened, 6);
+	assert_int_equal(group_of(&half, "a"), group_of(&half, "d"));
+	assert_int_equal(group_of(&half, "b"), group_of(&half, "e"));
+	assert_int_equal(group_of(&half, "c"), group_of(&half, "f"));
+	assert_true(half.hash != plan.hash);
+	assert_int_equal(pmc_plan_split(&half, &arena, &quarter), 0);
+	assert_int_equal(quarter.groups, 4);
+	assert_int_equal(quarter.first[4], 6);
+	/* In the end each is alone, and that is the end. */
+	for (half = quarter; half.count; half = single) {
+		assert_int_equal(pmc_plan_split(&half, &arena, &single), 0);
+		assert_true(single.count == 0 || single.groups > half.groups);
+		if (single.count == 0)
+			assert_int_equal(half.groups, 6);
+	}
+	pmc_arena_free(&arena);
+}
+
+static void braced_and_pinned_groups_are_not_split(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 4);
+	struct pmc_plan plan, split;
+
+	(void)state;
+	events.list[0].brace = events.list[1].brace = 0;
+	events.list[2].brace = events.list[3].brace = 1;
+	events.list[2].pinned = true;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 2);
+	assert_int_equal(pmc_plan_split(&plan, &arena, &split), 0);
+	assert_int_equal(split.count, 0);
+	assert_int_equal(split.hash, 0);
+	/* Nor software events: they never lose a counter. */
+	for (unsigned i = 0; i < 4; i++) {
+		events.list[i].brace = PMC_NO_BRACE;
+		events.list[i].pinned = false;
+		events.list[i].type = PERF_TYPE_SOFTWARE;
+	}
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 1);
+	assert_false(pmc_plan_is_splittable(&plan, 0));
+	pmc_arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(fills_groups_and_leaks_nothing, reset),
-		cmocka_unit_test_setup(what_fits_is_opened_once, reset),
-		cmocka_unit_test_setup(packs_what_runs_not_what_opens, reset),
-		cmocka_unit_test_setup(knows_whether_it_fits_twice, reset),
-		cmocka_unit_test_setup(ratios_stay_together, reset),
-		cmocka_unit_test_setup(braces_are_never_taken_apart, reset),
-		cmocka_unit_test_setup(falls_back_to_user_mode, reset),
-		cmocka_unit_test_setup(each_errno_has_its_state, reset),
-		cmocka_unit_test_setup(braces_stay_apart, reset),
-		cmocka_unit_test_setup(text_brings_the_plan_back, reset),
-		cmocka_unit_test_setup(damaged_text_is_refused, reset),
+		cmocka_unit_test_setup(fills_groups_and_leaks_nothing, fake_reset),
+		cmocka_unit_test_setup(what_fits_is_opened_once, fake_reset),
+		cmocka_unit_test_setup(packs_what_runs_not_what_opens, fake_reset),
+		cmocka_unit_test_setup(knows_whether_it_fits_twice, fake_reset),
+		cmocka_unit_test_setup(ratios_stay_together, fake_reset),
+		cmocka_unit_test_setup(braces_are_never_taken_apart, fake_reset),
+		cmocka_unit_test_setup(falls_back_to_user_mode, fake_reset),
+		cmocka_unit_test_setup(each_errno_has_its_state, fake_reset),
+		cmocka_unit_test_setup(braces_stay_apart, fake_reset),
+		cmocka_unit_test_setup(pinned_events_are_groups_of_their_own, fake_reset),
+		cmocka_unit_test_setup(splits_in_halves_and_keeps_ratios, fake_reset),
+		cmocka_unit_test_setup(braced_and_pinned_groups_are_not_split, fake_reset),
+		cmocka_unit_test_setup(text_brings_the_plan_back, fake_reset),
+		cmocka_unit_test_setup(damaged_text_is_refused, fake_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* fake_pmu.h - a double of perf_event_open: what it refuses, and how many counters there are. */
+#ifndef PMC_TESTS_FAKE_PMU_H
+#define PMC_TESTS_FAKE_PMU_H
+
+#include "agent/core/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* PMU types of the cores of a hybrid machine. */
+enum { CORE = 4, ATOM = 10 };
+
+/* The kernel's double: what a group may hold when it is opened, how many counters there are to
+ * run it, and what it refuses. A pinned group's descriptor is a file: empty, as a read of such a
+ * group is, when the counters do not suffice for all pinned groups. */
+static struct {
+	unsigned group_size;
+	unsigned counters;
+	bool user_only;		/* EACCES for whatever includes the kernel */
+	uint64_t missing;	/* config that does not exist: ENOENT */
+	int everything;		/* errno for every open, 0: none */
+	unsigned atom_counters; /* of cores whose PMU has type ATOM; 0: as others */
+	struct {
+		int leader; /* its own number for a leader */
+		uint32_t pmu;
+		bool pinned;
+		ino_t file; /* tells whether the number is still this event's */
+	} events[1024];
+	unsigned opens;
+} kernel;
+
+static inline bool still_open(int fd)
+{
+	struct stat st;
+
+	return kernel.events[fd].file && fstat(fd, &st) == 0 && st.st_ino == kernel.events[fd].file;
+}
+
+static inline unsigned members(int leader)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += still_open(fd) && kernel.events[fd].leader == leader;
+	return n;
+}
+
+/* Pinned groups take counters in the order they came; what is left over cannot run. */
+static inline void schedule(uint32_t pmu)
+{
+	unsigned left =
+		pmu == ATOM && kernel.atom_counters ? kernel.atom_counters : kernel.counters;
+
+	for (int fd = 0; fd < 256; fd++) {
+		if (!still_open(fd) || !kernel.events[fd].pinned ||
+		    kernel.events[fd].leader != fd || kernel.events[fd].pmu != pmu)
+			continue;
+		bool fits = members(fd) <= left;
+
+		left -= fits ? members(fd) : 0;
+		assert_int_equal(ftruncate(fd, fits ? 1 << 20 : 0), 0);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	}
+}
+
+/* On hybrid CPUs a generic event names the PMU above its code, others are of its type. */
+static inline uint32_t pmu_of(const struct pmc_attr *attr)
+{
+	if (attr->base.type == PERF_TYPE_HARDWARE || attr->base.type == PERF_TYPE_HW_CACHE)
+		return (uint32_t)(attr->base.config >> 32);
+	return attr->base.type;
+}
+
+static inline int fake_open(struct pmc_attr *attr, int leader)
+{
+	struct stat st;
+	int fd;
+
+	kernel.opens++;
+	if (kernel.everything)
+		return -kernel.everything;
+	if (attr->base.config == kernel.missing)
+		return -ENOENT;
+	if (attr->base.pinned)
+		assert_int_equal(leader, -1);
+	if (kernel.user_only && !attr->base.exclude_kernel)
+		return -EACCES;
+	if (leader >= 0 && members(leader) >= kernel.group_size)
+		return -EINVAL;
+	fd = memfd_create("event", 0);
+	assert_in_range(fd, 0, 255);
+	assert_int_equal(fstat(fd, &st), 0);
+	kernel.events[fd].file = st.st_ino;
+	kernel.events[fd].leader = leader >= 0 ? leader : fd;
+	kernel.events[fd].pinned = attr->base.pinned && !attr->base.disabled;
+	kernel.events[fd].pmu = pmu_of(attr);
+	/* The kernel takes no group across PMUs. */
+	if (leader >= 0)
+		assert_int_equal(kernel.events[fd].pmu, kernel.events[leader].pmu);
+	schedule(kernel.events[fd].pmu);
+	return fd;
+}
+
+static inline unsigned open_fds(void)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static inline int fake_reset(void **state)
+{
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.group_size = kernel.counters = 6;
+	kernel.missing = UINT64_MAX;
+	return 0;
+}
+
+#endif
