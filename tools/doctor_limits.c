@@ -140,39 +140,81 @@ static void newest_of(const char **newest, const char *since)
 	*newest = since;
 }
 
+enum trial { THERE, MISSING, REFUSED, FAILED };
+
+/* What an older kernel says of what it does not know. Anything else has another cause. */
+static enum trial trial_of(int error)
+{
+	switch (error) {
+	case 0:
+		return THERE;
+	case -EINVAL:
+	case -ENOSYS:
+	case -E2BIG:
+	case -EOPNOTSUPP:
+		return MISSING;
+	case -EPERM:
+	case -EACCES:
+		return REFUSED;
+	default:
+		return FAILED;
+	}
+}
+
+/* "missing: NAME (ERRNO; Linux N): what for; NAME ..."; how many. */
+static unsigned features_that(const struct doctor_facts *facts, enum trial trial, const char *word,
+			      struct doctor_finding *finding)
+{
+	size_t len = strlen(finding->detail), cap = sizeof(finding->detail);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < DOCTOR_N_FEATURES && len < cap; i++) {
+		const struct doctor_feature *feature = &doctor_features[i];
+		char name[24];
+
+		if (trial_of(facts->features[i]) != trial)
+			continue;
+		len += (size_t)snprintf(finding->detail + len, cap - len,
+					"%s%s%s (%s; Linux %s): %s", len ? "; " : "", n ? "" : word,
+					feature->name, pmc_error_name(facts->features[i], name),
+					feature->since, feature->what_for);
+		n++;
+	}
+	return n;
+}
+
 void doctor_judge_features(const struct doctor_facts *facts, struct doctor_finding *finding)
 {
+	unsigned missing, refused, failed;
 	const char *newest = NULL;
-	unsigned missing = 0;
-	size_t len = 0;
 
 	if (facts->features[0] == DOCTOR_UNTRIED) {
 		doctor_say(finding, DOCTOR_LIMITS, "not to be tried: perf_event_open fails");
 		doctor_mend_syscall(facts, finding);
 		return;
 	}
-	for (unsigned i = 0; i < DOCTOR_N_FEATURES; i++) {
-		const struct doctor_feature *feature = &doctor_features[i];
-		char name[24];
-
-		if (facts->features[i] == 0)
-			continue;
-		newest_of(&newest, feature->since);
-		len += (size_t)snprintf(finding->detail + len, sizeof(finding->detail) - len,
-					"%s%s (%s; Linux %s): %s",
-					missing++ ? "; " : "missing: ", feature->name,
-					pmc_error_name(facts->features[i], name), feature->since,
-					feature->what_for);
-		if (len >= sizeof(finding->detail))
-			len = sizeof(finding->detail) - 1;
-	}
-	if (!missing) {
+	finding->detail[0] = '\0';
+	missing = features_that(facts, MISSING, "missing: ", finding);
+	refused = features_that(facts, REFUSED, "refused: ", finding);
+	failed = features_that(facts, FAILED, "could not be tried: ", finding);
+	if (!missing && !refused && !failed) {
 		doctor_say(finding, DOCTOR_OK, "all %u that pmcagent uses are there",
 			   (unsigned)DOCTOR_N_FEATURES);
 		return;
 	}
 	finding->status = DOCTOR_LIMITS;
-	doctor_words(finding, "a kernel of version %s or later", newest);
+	for (unsigned i = 0; i < DOCTOR_N_FEATURES; i++)
+		if (trial_of(facts->features[i]) == MISSING)
+			newest_of(&newest, doctor_features[i].since);
+	if (missing)
+		doctor_words(finding, "a kernel of version %s or later%s", newest,
+			     facts->here.filtered == PMC_YES ? ", or no seccomp filter" : "");
+	else if (refused)
+		doctor_words(finding, "start it without the seccomp filter or security module that "
+				      "refuses them; in a container --security-opt "
+				      "seccomp=unconfined");
+	else
+		doctor_command(facts, finding, "sudo prlimit --pid $$ --nofile=65536:65536");
 }
 
 void doctor_judge_agent(const struct doctor_facts *facts, struct doctor_finding *finding)

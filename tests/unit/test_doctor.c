@@ -330,6 +330,13 @@ static void old_kernels(void **state)
 	facts.features[DOCTOR_FEATURE_pidfd_getfd] = -ENOSYS;
 	expect(&facts, "kernel-features", DOCTOR_LIMITS, "6.12");
 	assert_non_null(strstr(judge(&facts, "kernel-features").detail, "pidfd_getfd (ENOSYS"));
+	/* Not for want of a newer kernel. */
+	facts = good;
+	facts.features[DOCTOR_FEATURE_pidfd_getfd] = -EMFILE;
+	expect(&facts, "kernel-features", DOCTOR_LIMITS, "--nofile");
+	assert_non_null(strstr(judge(&facts, "kernel-features").detail, "could not be tried"));
+	facts.features[DOCTOR_FEATURE_sigtrap] = -EPERM;
+	expect(&facts, "kernel-features", DOCTOR_LIMITS, "seccomp filter");
 	/* Many of them: the text is cut, never the program. */
 	for (unsigned i = 0; i < DOCTOR_N_FEATURES; i++)
 		facts.features[i] = -EINVAL;

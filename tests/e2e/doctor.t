@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# doctor.t - pmctl doctor on this machine: situations that are arranged here, each named with its
+# cause and mended by its own remedy. tests/vm/doctor.t does the same where there is a PMU.
+. "$(dirname "$0")/lib.sh"
+
+# nobody needs to reach the files.
+mkdir "$T/bin"
+cp "$PMCTL" "$AGENT" "$PROG/seccomp" "$T/bin/"
+PMCTL=$T/bin/pmctl
+mkdir -m 777 "$T/out.d"
+
+as_nobody() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+# part FILE CHECK KEY
+part() {
+	jq -r --arg check "$2" ".checks[] | select(.name == \$check) | .$3" "$1"
+}
+
+"$PMCTL" doctor --json >"$T/plain"
+ok "every remedy is a command or words, and none is given for what is ok" jq -e '
+	.checks | all((.remedy_is_command | type == "boolean") and
+		(.hint == null or (.hint | length > 0)) and
+		(.status != "ok" or .remedy == null) and
+		(.status == "ok" or .remedy != null))' "$T/plain"
+bad=$(jq -r '.checks[] | select(.remedy_is_command) | .remedy' "$T/plain" | while read -r command; do
+	bash -n -c "$command" 2>&1 || echo "$command"
+done)
+is "$bad" "" "a shell can read every command"
+is "$(part "$T/plain" agent status)" ok "the agent beside pmctl is found, of this version"
+is "$(part "$T/plain" kernel-features status | grep -c -e ok -e limits)" 1 "kernel features are tried"
+if [ -z "$(ls -d /sys/bus/event_source/devices/{cpu,cpu_*,armv8_*} 2>/dev/null)" ]; then
+	is "$(part "$T/plain" pmu status) $(part "$T/plain" cycles status) $(jq .ok "$T/plain")" \
+		"blocks blocks false" "no PMU: blocks, and says that nothing is counted"
+	like "$(part "$T/plain" cycles detail)" 'ENOENT: this (virtual )?machine .*no hardware PMU' \
+		"no PMU: the errno and the cause"
+else
+	skip "this machine has a PMU" "a machine without one"
+fi
+# What the table says of a check is what JSON says.
+"$PMCTL" doctor >"$T/table"
+is "$(awk '/^[a-z]/ { print $1, $2 }' "$T/table" | head -n "$(jq '.checks | length' "$T/plain")")" \
+	"$(jq -r '.checks[] | .name + " " + .status' "$T/plain")" "table and JSON agree"
+
+# Every check is in the manual.
+sed 's/\\-/-/g' "$ROOT/docs/man/pmctl.1" | sed -n '/^.SH DOCTOR/,/^.SH HELP/p' >"$T/manual"
+is "$(jq -r '.checks[].name' "$T/plain" | while read -r name; do
+	grep -qE "^\.BR .*(^| |\")$name( |\"|$)" "$T/manual" || echo "$name"
+done)" "" "every check is in the manual"
+
+# ---- filters ---------------------------------------------------------------------------------
+for mode in errno nosys kill; do
+	case $mode in
+	errno) cause='EPERM: .*refuses perf_event_open' ;;
+	nosys) cause='ENOSYS: .*hides perf_event_open' ;;
+	kill) cause='kills whoever calls perf_event_open' ;;
+	esac
+	"$T/bin/seccomp" $mode "$PMCTL" doctor --json >"$T/filtered"
+	is "$?" 1 "seccomp $mode: exit 1"
+	like "$(part "$T/filtered" seccomp status) $(part "$T/filtered" seccomp detail)" "^blocks .*$cause" \
+		"seccomp $mode: the filter is named, and what it does"
+	is "$(jq -r '.checks[] | select(.detail | test("perf_event_paranoid is|whole CPUs only")) | .name' \
+		"$T/filtered")" "" "seccomp $mode: nothing else is blamed"
+done
+
+# ---- levels and capabilities -----------------------------------------------------------------
+level=$(cat /proc/sys/kernel/perf_event_paranoid)
+if [ "$(id -u)" = 0 ] && [ "$level" = 2 ]; then
+	as_nobody "$PMCTL" doctor --json >"$T/nobody"
+	is "$(part "$T/nobody" perf_event_paranoid status) $(part "$T/nobody" software-events status)" \
+		"limits limits" "nobody at paranoid 2: user mode only"
+	like "$(part "$T/nobody" software-events detail)" 'EACCES: kernel.perf_event_paranoid is 2' \
+		"nobody: the errno and the cause"
+	is "$(part "$T/nobody" perf_event_paranoid remedy)" "sudo sysctl -w kernel.perf_event_paranoid=1" \
+		"nobody: the remedy asks for sudo"
+	unlike "$(jq -r '.checks[].remedy // ""' "$T/plain")" 'sudo' "root's remedies do not"
+
+	# The remedy makes a shell; what runs in it is doctor.
+	printf '#!/bin/sh\nexec "%s" doctor --json\n' "$PMCTL" >"$T/bin/shell"
+	chmod 755 "$T/bin/shell"
+	(
+		sudo() { "$@"; }
+		id() { echo 65534; }
+		SHELL=$T/bin/shell
+		eval "$(part "$T/nobody" capability remedy)"
+	) >"$T/capable" 2>"$T/err"
+	is "$(part "$T/capable" capability status) $(part "$T/capable" perf_event_paranoid status) $(
+		part "$T/capable" software-events status)" "ok ok ok" "nobody: the capability remedy works" ||
+		diag_file "$T/err" stderr
+	like "$(part "$T/capable" capability detail)" '^CAP_PERFMON; .*uid 65534' "nobody: and is what it says"
+else
+	skip "needs root and perf_event_paranoid 2" "levels and capabilities"
+fi
+
+# ---- namespaces ------------------------------------------------------------------------------
+if unshare -Ur true 2>/dev/null && [ "$level" -ge 2 ]; then
+	unshare -Ur "$PMCTL" doctor --json >"$T/namespace"
+	like "$(part "$T/namespace" user-namespace status) $(part "$T/namespace" user-namespace detail)" \
+		"limits .*capabilities do not count .*root's neither" "a user namespace: its root is none"
+	like "$(part "$T/namespace" capability detail)" 'effective set 1ff' "its capabilities are shown"
+	like "$(part "$T/namespace" user-namespace hint)" 'outside' "and where the remedy works"
+else
+	skip "no user namespaces here, or perf_event_paranoid below 2" "a user namespace"
+fi
+
+if [ "$(id -u)" = 0 ] && unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
+	export PMCTL T
+	# shellcheck disable=SC2016
+	unshare -m bash -c '
+		while umount /sys/kernel/tracing 2>/dev/null; do :; done
+		while umount /sys/kernel/debug/tracing 2>/dev/null; do :; done
+		"$PMCTL" doctor --json >"$T/tracefs.before"
+		eval "$(jq -r ".checks[] | select(.name == \"tracefs\") | .remedy" "$T/tracefs.before")"
+		"$PMCTL" doctor --json >"$T/tracefs.after"'
+	is "$(part "$T/tracefs.before" tracefs status) $(part "$T/tracefs.after" tracefs status)" \
+		"limits ok" "tracefs not mounted: its remedy mounts it"
+	unshare -m bash -c 'mount -t tmpfs none /proc; "$PMCTL" doctor --json >"$T/noproc"'
+	like "$(part "$T/noproc" perf_event_paranoid detail)" 'proc is not mounted' "no /proc: it is told"
+	is "$(part "$T/noproc" software-events status)" ok "no /proc: events open all the same"
+else
+	skip "cannot mount tracefs here" "tracefs not mounted"
+fi
+
+# ---- parts -----------------------------------------------------------------------------------
+mkdir "$T/alone"
+cp "$PMCTL" "$T/alone/"
+"$T/alone/pmctl" doctor --json >"$T/missing"
+is "$(part "$T/missing" agent status)" limits "agent missing: it is told"
+like "$(part "$T/missing" agent detail)" "$T/alone" "agent missing: where it was looked for"
+(
+	cd "$T/bin" || exit
+	sudo() { "$@"; }
+	eval "$(part "$T/missing" agent remedy)"
+)
+"$T/alone/pmctl" doctor --json >"$T/found"
+is "$(part "$T/found" agent status)" ok "agent missing: the remedy works" ||
+	diag "$(part "$T/missing" agent remedy)"
+printf '0.0.9\0' >"$T/version"
+objcopy --update-section .pmc.version="$T/version" "$T/alone/libpmcagent.so"
+"$T/alone/pmctl" doctor --json >"$T/other"
+like "$(part "$T/other" agent status) $(part "$T/other" agent detail)" 'limits .*is of version 0\.0\.9, pmctl of' \
+	"an agent of another version is told"
+mkdir "$T/broken"
+echo nothing >"$T/broken/libpfm.so.4"
+LD_LIBRARY_PATH=$T/broken "$PMCTL" doctor --json >"$T/nopfm"
+is "$(part "$T/nopfm" libpfm4 status)" limits "libpfm4 cannot be loaded: it is told"
+
+# ---- limits ----------------------------------------------------------------------------------
+(ulimit -n 64 && exec "$PMCTL" doctor --json) >"$T/fds"
+like "$(part "$T/fds" file-descriptors status) $(part "$T/fds" file-descriptors detail)" \
+	'limits limit 64, hard limit 64' "64 descriptors: it is told"
+(
+	exec bash -c 'ulimit -n 64; sudo() { "$@"; }
+		'"$(part "$T/fds" file-descriptors remedy)"' && exec "$0" doctor --json' "$PMCTL"
+) >"$T/more-fds" 2>"$T/err"
+if grep -q 'not permitted' "$T/err"; then
+	skip "root may not raise limits here" "64 descriptors: the remedy works"
+else
+	is "$(part "$T/more-fds" file-descriptors status)" ok "64 descriptors: the remedy works" ||
+		diag_file "$T/err" stderr
+fi
+# A limit so low that nothing can be opened: an answer, not a crash.
+(ulimit -n 4 && exec "$PMCTL" doctor --json) >"$T/none" 2>"$T/err"
+between "$?" 1 1 "four descriptors: no crash" || diag_file "$T/err" stderr
+
+# ---- the plan says the same --------------------------------------------------------------------
+run as_nobody "$PMCTL" run -n -e cycles:k -- true
+if [ "$(id -u)" = 0 ] && [ "$level" = 2 ]; then
+	like "$(cat "$T/out")" 'cycles:k: not-permitted \(EACCES: kernel.perf_event_paranoid is 2.*sysctl -w' \
+		"run -n: errno, cause and remedy"
+else
+	skip "needs root and perf_event_paranoid 2" "run -n: errno, cause and remedy"
+fi
+
+done_testing
