@@ -19,6 +19,14 @@
 
 #define FRAMES_MAX 256
 
+/* PMC_BY_NONE and the rows of the table. */
+enum {
+	N_BY = 1
+#define X(name, value, doc) +1
+#include "agent/core/report_by.def"
+#undef X
+};
+
 struct reference {
 	uint64_t was, is;
 };
@@ -93,7 +101,7 @@ static void report(int fd, uint8_t choice, uint8_t more)
 	static char room[64 << 10];
 	struct pmc_report_options options = {
 		.format = choice % 3,
-		.by = more % (PMC_BY_RANK + 1),
+		.by = more % N_BY,
 		.top = (choice >> 2) % 4 - 1,
 		.summary = (choice & 16) != 0,
 		.wide = (choice & 32) != 0,
