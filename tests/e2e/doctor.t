@@ -51,7 +51,7 @@ is "$(awk '/^[a-z]/ { print $1, $2 }' "$T/table" | head -n "$(jq '.checks | leng
 # Every check is in the manual.
 sed 's/\\-/-/g' "$ROOT/docs/man/pmctl.1" | sed -n '/^.SH DOCTOR/,/^.SH HELP/p' >"$T/manual"
 is "$(jq -r '.checks[].name' "$T/plain" | while read -r name; do
-	grep -qE "^\.BR .*(^| |\")$name( |\"|$)" "$T/manual" || echo "$name"
+	grep -qE "^\\.BR.*[ \"]$name([ \"]|\$)" "$T/manual" || echo "$name"
 done)" "" "every check is in the manual"
 
 # ---- filters ---------------------------------------------------------------------------------
