@@ -183,7 +183,8 @@ void pmc_counter_close(struct pmc_counter *counter);
 
 /* The descriptor, which stays the counter's: for poll, mmap, ioctls that are not here. */
 int pmc_counter_fd(const struct pmc_counter *counter);
-/* The configuration, as given to the kernel. Valid as long as the counter. */
+/* The configuration, as given to the kernel. Valid as long as the counter. (size is that of the
+ * struct when the library was built: set it if a program with other headers copies it.) */
 const struct perf_event_attr *pmc_counter_attr(const struct pmc_counter *counter);
 /* The event's id in samples and group readings. */
 int pmc_counter_id(const struct pmc_counter *counter, uint64_t *id);

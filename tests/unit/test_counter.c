@@ -89,7 +89,7 @@ static void test_read_full(void **state)
 	counter = must_open(&event, &open);
 	touch_pages(256);
 	assert_int_equal(pmc_counter_read_full(counter, &reading), 0);
-	assert_in_range(reading.count, 256, 300);
+	assert_in_range(reading.count, 256, 400);
 	assert_true(reading.has_times && reading.has_id && reading.has_lost);
 	assert_true(reading.enabled_ns > 0);
 	assert_int_equal(reading.enabled_ns, reading.running_ns);
@@ -343,13 +343,13 @@ static void test_adopt_any_format(void **state)
 	assert_int_equal(pmc_counter_adopt(&counter, fd, &attr), 0);
 	touch_pages(16);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
-	assert_in_range(count, 16, 40);
+	assert_in_range(count, 16, 100);
 	assert_int_equal(pmc_counter_read_full(counter, &reading), 0);
 	assert_false(reading.has_times || reading.has_id || reading.has_lost);
 	assert_int_equal(pmc_counter_read_group(counter, &times, values, 2), -ENOTSUP);
 	assert_int_equal(pmc_counter_reset(counter), 0);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
-	assert_in_range(count, 0, 8);
+	assert_in_range(count, 0, 15);
 	pmc_counter_close(counter);
 
 	attr.read_format =
@@ -363,7 +363,7 @@ static void test_adopt_any_format(void **state)
 	assert_int_equal(pmc_counter_adopt(&counter, fd, &attr), 0);
 	touch_pages(16);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
-	assert_in_range(count, 16, 60);
+	assert_in_range(count, 16, 200);
 	assert_int_equal(pmc_counter_disable_group(counter), 0);
 	assert_int_equal(pmc_counter_reset_group(counter), 0);
 	assert_int_equal(pmc_counter_enable_group(counter), 0);
@@ -371,7 +371,7 @@ static void test_adopt_any_format(void **state)
 	assert_int_equal(pmc_counter_disable_group(counter), 0);
 	assert_int_equal(pmc_counter_read_group(counter, &times, values, 2), 0);
 	assert_int_equal(times.n, 2);
-	assert_in_range(values[0].count, 256, 260);
+	assert_in_range(values[0].count, 256, 400);
 	assert_int_equal(values[1].count, values[0].count);
 	pmc_counter_close(counter);
 	close(sibling);

@@ -94,10 +94,10 @@ static void test_software(void **state)
 	} all[] = {
 		{ PERF_COUNT_SW_CPU_CLOCK, work_burn, 1000000, UINT64_MAX - 1 },
 		{ PERF_COUNT_SW_TASK_CLOCK, work_burn, 1000000, 4000000000 },
-		{ PERF_COUNT_SW_PAGE_FAULTS, work_pages, 64, 90 },
+		{ PERF_COUNT_SW_PAGE_FAULTS, work_pages, 64, 200 },
 		{ PERF_COUNT_SW_CONTEXT_SWITCHES, work_switches, 1, 1000 },
 		{ PERF_COUNT_SW_CPU_MIGRATIONS, work_nothing, 0, 10 },
-		{ PERF_COUNT_SW_PAGE_FAULTS_MIN, work_pages, 64, 90 },
+		{ PERF_COUNT_SW_PAGE_FAULTS_MIN, work_pages, 64, 200 },
 		{ PERF_COUNT_SW_PAGE_FAULTS_MAJ, work_pages, 0, 0 },
 		{ PERF_COUNT_SW_ALIGNMENT_FAULTS, work_nothing, 0, 0 },
 		{ PERF_COUNT_SW_EMULATION_FAULTS, work_nothing, 0, 0 },
@@ -473,9 +473,9 @@ static void test_user_and_kernel_only(void **state)
 
 	(void)state;
 	must(pmc_counter_event_parse(&event, "page-faults:u", &failure));
-	assert_in_range(count_of(&event, work_pages), 64, 90);
+	assert_in_range(count_of(&event, work_pages), 64, 200);
 	must(pmc_counter_event_parse(&event, "page-faults:k", &failure));
-	assert_in_range(count_of(&event, work_pages), 0, 10);
+	assert_in_range(count_of(&event, work_pages), 0, 40);
 }
 
 int main(void)

@@ -75,6 +75,8 @@ int counter_request_open(const struct counter_request *request, const struct pmc
 		return counter_fail(failure, -ENOMEM, "memory", "no memory is left");
 	new->fd = counter_try(request, leader, &new->attr);
 	if (new->fd >= 0) {
+		/* As the header has it, so that a copy of the struct is what its size says. */
+		new->attr.base.size = sizeof(new->attr.base);
 		*counter = new;
 		return 0;
 	}
