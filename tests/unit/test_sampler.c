@@ -321,6 +321,8 @@ static void rings_that_cannot_be_are_refused(void **state)
 	assert_int_equal(pmc_sampler_open(counter, 0, &sampler), 0);
 	assert_int_equal(pmc_sampler_next(sampler, &record), -ENODATA);
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), -ENODATA);
+	/* A page fault is on no counter that a program could read. */
+	assert_int_equal(pmc_sampler_read_user(sampler, &lost, &lost, &lost), -EOPNOTSUPP);
 	pmc_sampler_close(sampler);
 
 	/* Records that nothing tells apart. */

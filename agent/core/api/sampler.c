@@ -3,6 +3,7 @@
 #include "agent/core/api/sampler.h"
 #include "agent/core/api/record.h"
 #include "agent/core/perf.h"
+#include "agent/core/user_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -374,4 +375,10 @@ int pmc_sampler_lost(const struct pmc_sampler *sampler, uint64_t *lost)
 	}
 	*lost = sum;
 	return 0;
+}
+
+int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, uint64_t *enabled_ns,
+			  uint64_t *running_ns)
+{
+	return pmc_user_read(sampler->ring.page, count, enabled_ns, running_ns) ? 0 : -EOPNOTSUPP;
 }
