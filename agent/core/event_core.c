@@ -28,6 +28,12 @@ static bool has_type(const struct event_parse *parse, const char *pmu, uint32_t 
 	return true;
 }
 
+/* The kernel numbers the larger cores' PMU first; directories are in no order. */
+static bool is_before(const struct event_core *a, const struct event_core *b)
+{
+	return a->type != b->type ? a->type < b->type : strcmp(a->name, b->name) < 0;
+}
+
 static void try_core(const char *name, void *arg)
 {
 	struct event_parse *parse = arg;
@@ -43,7 +49,7 @@ static void try_core(const char *name, void *arg)
 	core.name = pmc_arena_strdup(parse->arena, name);
 	if (!core.name)
 		return;
-	for (at = cores->n++; at > 0 && cores->list[at - 1].type > core.type; at--)
+	for (at = cores->n++; at > 0 && is_before(&core, &cores->list[at - 1]); at--)
 		cores->list[at] = cores->list[at - 1];
 	cores->list[at] = core;
 }
