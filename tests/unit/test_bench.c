@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bench.c - the harness on work whose counts are known: batches, figures, tables, refusals. */
+#include "tests/unit/touch_pages.h"
+
 #include <pmc/bench.h>
 #include <pmc/counter.h>
 
@@ -13,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,22 +44,14 @@ static void spin(void *arg, uint64_t ops)
 	}
 }
 
+static size_t page_bytes;
+
 /* Exactly 4 page faults an operation. */
 static void fault(void *arg, uint64_t ops)
 {
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
 	(void)arg;
-	while (ops--) {
-		char *pages = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (pages == MAP_FAILED)
-			abort();
-		for (size_t i = 0; i < 4; i++)
-			*(volatile char *)(pages + i * page) = 1;
-		munmap(pages, 4 * page);
-	}
+	while (ops--)
+		touch_pages(4, page_bytes);
 }
 
 static void nothing(void *arg, uint64_t ops)
@@ -475,5 +468,6 @@ int main(void)
 		cmocka_unit_test(a_failed_write_is_an_error),
 	};
 
+	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_typed.c - typed groups on this kernel: what opens counts exactly, what fails leaves nothing.
  */
+#include "tests/unit/touch_pages.h"
+
 #include <pmc/counter.h>
 #include <pmc/group.h>
 
@@ -13,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,18 +43,9 @@ PMC_GROUP(two, TWO_IN_ONE)
 
 static long page_bytes;
 
-/* Exactly n page faults. */
 static void fault(unsigned n)
 {
-	size_t bytes = n * (size_t)page_bytes;
-	char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (pages == MAP_FAILED)
-		abort();
-	madvise(pages, bytes, MADV_NOHUGEPAGE);
-	for (unsigned i = 0; i < n; i++)
-		*(volatile char *)(pages + i * (size_t)page_bytes) = 1;
-	munmap(pages, bytes);
+	touch_pages(n, (size_t)page_bytes);
 }
 
 static int open_fds(void)
