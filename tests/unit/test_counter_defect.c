@@ -37,6 +37,15 @@ static void test_reset_reaches_the_siblings(void **state)
 	assert_int_equal(pmc_counter_group_open(&group, events, 2, NULL, NULL), 0);
 	for (int cycle = 0; cycle < 3; cycle++) {
 		assert_int_equal(pmc_counter_group_reset(group), 0);
+		/* In the kernel too, for whoever else looks at the events. */
+		for (size_t i = 0; i < 2; i++) {
+			struct pmc_perf_head head;
+			struct pmc_perf_value raw;
+
+			assert_int_equal(
+				counter_fetch(pmc_counter_group_at(group, i), &head, &raw, 1), 0);
+			assert_int_equal(raw.value, 0);
+		}
 		assert_int_equal(pmc_counter_group_enable(group), 0);
 		calls(256);
 		assert_int_equal(pmc_counter_group_disable(group), 0);

@@ -467,6 +467,20 @@ static void test_text(void **state)
 	assert_int_equal(pmc_counter_event_parse(&event, "", NULL), -EINVAL);
 }
 
+/* Faults that the kernel takes on the program's pages. */
+static void work_kernel_pages(void)
+{
+	int fd = openat(AT_FDCWD, "/dev/zero", O_RDONLY | O_CLOEXEC);
+	void *pages =
+		mmap(NULL, 64 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	madvise(pages, 64 * 4096, MADV_NOHUGEPAGE);
+	assert_int_equal(read(fd, pages, 64 * 4096), 64 * 4096);
+	munmap(pages, 64 * 4096);
+	close(fd);
+}
+
 static void test_user_and_kernel_only(void **state)
 {
 	struct pmc_counter_event event;
@@ -474,8 +488,10 @@ static void test_user_and_kernel_only(void **state)
 	(void)state;
 	must(pmc_counter_event_parse(&event, "page-faults:u", &failure));
 	assert_in_range(count_of(&event, work_pages), 64, 200);
+	assert_in_range(count_of(&event, work_kernel_pages), 0, 40);
 	must(pmc_counter_event_parse(&event, "page-faults:k", &failure));
 	assert_in_range(count_of(&event, work_pages), 0, 40);
+	assert_in_range(count_of(&event, work_kernel_pages), 64, 200);
 }
 
 int main(void)

@@ -308,18 +308,42 @@ static void test_enabled_from_the_start(void **state)
 	pmc_counter_group_close(group);
 }
 
+static volatile pid_t worker;
+
 static void *work(void *arg)
 {
+	worker = (pid_t)syscall(SYS_gettid);
 	calls((unsigned)(uintptr_t)arg);
 	return NULL;
 }
 
+/* This thread on one CPU, the other on another if there is one: where two threads meet, the kernel
+ * may swap their event contexts, and it is chance whose count a count is. */
 static void run_thread(unsigned n)
 {
+	cpu_set_t all, one;
+	pthread_attr_t attr;
 	pthread_t thread;
+	int cpu = 0;
 
-	assert_int_equal(pthread_create(&thread, NULL, work, (void *)(uintptr_t)n), 0);
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	one = all;
+	if (CPU_COUNT(&all) > 1)
+		CPU_CLR(cpu, &one);
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof(one), &one);
+	assert_int_equal(pthread_create(&thread, &attr, work, (void *)(uintptr_t)n), 0);
+	pthread_attr_destroy(&attr);
 	pthread_join(thread, NULL);
+	/* Joined is not gone: only then its counts are its creator's. */
+	while (syscall(SYS_tgkill, getpid(), worker, 0) == 0)
+		sched_yield();
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 /* Dead children's counts are in the parent's, and a reset takes those off as well. */

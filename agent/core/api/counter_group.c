@@ -38,7 +38,7 @@ int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_co
 		return counter_fail(failure, -ENOMEM, "memory", "no memory is left");
 	new->open = request.open;
 	/* Started once it is complete: else the leader would count what its members miss. */
-	new->open.enabled = request.open.enabled &&n == 0;
+	new->open.enabled = n == 0 && request.open.enabled;
 	for (size_t i = 0; i < n && !error; i++) {
 		error = pmc_counter_group_add(new, &events[i], NULL, NULL, failure);
 		if (error)
