@@ -1,0 +1,197 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# library.t - libpmc as others get it: make install, pkg-config, shared and static, gcc and clang;
+# what it exports; the documentation's examples, compiled and run.
+. "$(dirname "$0")/lib.sh"
+export O
+
+D=$T/dest
+LIB=$D/usr/lib
+# What is built stays as it is: with -o, install copies and looks at no prerequisite.
+ok "make install" make -s -C "$ROOT" -o all install DESTDIR="$D" PREFIX=/usr
+for f in bin/pmctl lib/libpmc.a lib/libpmc.so lib/pmc/libpmcagent.so lib/pkgconfig/pmc.pc \
+	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h share/man/man1/pmctl.1 \
+	share/man/man3/libpmc.3; do
+	ok "installs $f" test -s "$D/usr/$f"
+done
+is "$(find "$D" -perm /022 ! -type l | wc -l)" 0 "nothing is writable for others"
+
+# ---- pkg-config -----------------------------------------------------------------------------
+# pkg of this installation: its prefix is /usr, so its paths want the sysroot in front.
+pkg() {
+	PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$D \
+		PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config "$@" pmc
+}
+ok "pmc.pc is valid" pkg --exists --print-errors
+is "$(pkg --modversion)" "$("$PMCTL" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')" "its version is pmctl's"
+is "$(pkg --libs | xargs)" "-L$LIB -lpmc" "dynamic: -lpmc alone"
+is "$(pkg --libs --static | xargs)" "-L$LIB -lpmc -ldl -pthread" "static: -ldl -pthread too"
+
+# ---- what it is made of -----------------------------------------------------------------------
+readelf -dW "$LIB/libpmc.so" >"$T/dynamic"
+like "$(cat "$T/dynamic")" 'SONAME.*\[libpmc\.so\.0\]' "the soname is libpmc.so.0"
+is "$(readlink -f "$LIB/libpmc.so")" "$(readlink -f "$LIB/libpmc.so.0")" "both names are one file"
+is "$(sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' "$T/dynamic" | grep -vE '^(libc\.so|ld-linux|libdl|libpthread)')" "" \
+	"it needs the C library alone"
+unlike "$(cat "$T/dynamic")" TEXTREL "no relocation in its text"
+python3 "$ROOT/tests/public_api.py" "$ROOT/include" | sed -n 's/^extern\t\([^\t]*\).*/\1/p' | sort >"$T/declared"
+nm -D --defined-only "$LIB/libpmc.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$T/exported"
+ok "the headers declare functions" grep -q pmc_counter_open "$T/declared"
+is "$(comm -23 "$T/declared" "$T/exported")" "" "every function of the headers is exported (agent/core/libpmc.map)"
+is "$(comm -13 "$T/declared" "$T/exported")" "" "nothing else is"
+sed -n 's/^\t\(pmc_[a-z0-9_]*\);$/\1/p' "$ROOT/agent/core/libpmc.map" >"$T/mapped"
+is "$(comm -13 "$T/declared" <(sort "$T/mapped"))" "" "libpmc.map lists nothing else"
+nm -g --defined-only "$LIB/libpmc.a" | awk 'NF == 3 { print $3 }' | sort >"$T/archived"
+same "$T/exported" "$T/archived" "the static library has these names and no others"
+
+# ---- the examples ---------------------------------------------------------------------------
+mkdir "$T/gcc" "$T/clang"
+for source in "$ROOT"/docs/examples/*.c "$ROOT"/docs/examples/*.cc; do
+	[ -e "$source" ] || continue
+	name=$(basename "${source%.c*}")
+	for cc in gcc clang; do
+		case $source in
+		*.cc) compile=(${cc/gcc/g}++ -std=c++17) ;;
+		*) compile=($cc) ;;
+		esac
+		# shellcheck disable=SC2046
+		ok "$name: ${compile[0]}, shared" "${compile[@]}" -O2 -Wall -Wextra -Werror \
+			-o "$T/$cc/$name" "$source" $(pkg --cflags --libs)
+		# shellcheck disable=SC2046
+		ok "$name: ${compile[0]}, static" "${compile[@]}" -O2 -Wall -Wextra -static \
+			-o "$T/$cc/$name-static" "$source" $(pkg --cflags --libs --static)
+	done
+done
+# The first program of libpmc(3), as it stands there.
+sed -n '/^\.EX/,/^\.EE/{/^\.E[XE]/d;s/\\-/-/g;s/\\e/\\/g;p}' "$ROOT/docs/man/libpmc.3" >"$T/first.c"
+# shellcheck disable=SC2046
+ok "libpmc(3)'s first program compiles" gcc -Wall -Wextra -Werror -o "$T/first" "$T/first.c" $(pkg --cflags --libs)
+ok "-lpmc -ldl -pthread is all it takes, without the shared library" gcc -I"$D/usr/include" \
+	-o "$T/by-archive" "$ROOT/docs/examples/ipc_monitor.c" \
+	-L"$LIB" -Wl,-Bstatic -lpmc -Wl,-Bdynamic -ldl -pthread
+export LD_LIBRARY_PATH=$LIB
+for program in gcc/ipc_monitor clang/ipc_monitor gcc/ipc_monitor-static by-archive; do
+	if perf stat -e cycles true 2>&1 | grep -q 'not supported'; then
+		run "$T/$program" -n 1
+		is "$status $(cat "$T/out")" "1 " "$program: without a PMU it prints no line and exits 1"
+		like "$(cat "$T/err")" '^ipc_monitor: (instructions|cycles): .{20}' "$program: and says why"
+	else
+		run "$T/$program" -n 1 -i 100
+		like "$(cat "$T/out")" '^instructions=[0-9]+ cycles=[0-9]+ ipc=[0-9]+\.[0-9]{3}$' "$program: a line"
+	fi
+done
+run "$T/first"
+like "$(cat "$T/out")" '^[0-9]{2,} page faults$' "libpmc(3)'s first program counts"
+# The others say what they have to say by themselves; here they run, or say why they cannot.
+for program in "$T"/gcc/* "$T"/clang/*; do
+	case $program in *ipc_monitor* | *sched_switch*) continue ;; esac
+	run timeout 60 "$program"
+	[ "$status" -eq 1 ] && [ -s "$T/err" ] && status=0
+	is "$status" 0 "${program#"$T"/} runs" || diag_file "$T/err" stderr
+done
+run "$T/gcc/ipc_monitor" 0
+is "$status" 2 "ipc_monitor: 0 is no process"
+
+# ---- sched_switch: who runs on a CPU is who came to it last ------------------------------------
+# traced CMD...: becomes CMD where the tracepoints are described; tracefs is mounted for CMD alone if
+# it is mounted nowhere. In a subshell only.
+traced() {
+	if [ -d /sys/kernel/tracing/events ] || [ -d /sys/kernel/debug/tracing/events ]; then
+		exec "$@"
+	fi
+	exec unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"' sh "$@"
+}
+
+# CMD, while threads come and go and switch.
+busy() {
+	local rc
+	(while [ ! -e "$T/enough" ]; do "$PROG/churn" 50 1; done) >/dev/null 2>&1 &
+	("$@")
+	rc=$?
+	touch "$T/enough"
+	wait
+	rm "$T/enough"
+	return $rc
+}
+
+# check FILE CPUS LATE: the records' own consistency, with as many out of order as the reader said;
+# prints what is wrong, then their number.
+check() {
+	python3 - "$@" <<'END'
+import re
+import sys
+
+text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
+cpus, late = int(sys.argv[2]), int(sys.argv[3])
+pattern = re.compile(r"TID: (\d+), PID: (-?\d+)\nTIME: (\d+)\n"
+                     r"PrevPID: (\d+) PrevComm: (.*) NextComm: (.*) NextPID:(\d+)\n\n")
+records = pattern.findall(text)
+if "".join(pattern.split(text)[::8]):
+    print("text that is no record")
+# A task that comes and is never seen to leave: kernels drop the events of a task whose recursion count
+# is stuck, for every tool alike. What it leaves behind is unknown; of all others nothing may miss.
+silent = {r[6] for r in records} - {r[3] for r in records}
+running, unknown, last, wrong = [], cpus, 0, []
+for tid, pid, time, prev, _, _, coming in records:
+    if tid != prev:
+        wrong.append(f"TID {tid} is not PrevPID {prev} at {time}")
+    if int(time) < last:
+        late -= 1
+        if late < 0:
+            wrong.append(f"{time} after {last}")
+    last = max(last, int(time))
+    if prev in running:
+        running.remove(prev)
+    elif unknown:
+        unknown -= 1
+    else:
+        wrong.append(f"PrevPID {prev} at {time} runs nowhere: {running}")
+    if coming in silent:
+        unknown += 1
+    else:
+        running.append(coming)
+for line in wrong[:5]:
+    print(line)
+print(len(records))
+END
+}
+
+cpus=$(getconf _NPROCESSORS_ONLN)
+summary='([0-9]+) switches, ([0-9]+) lost, ([0-9]+) late'
+if ! (traced true) 2>"$T/err"; then
+	skip "tracefs cannot be mounted: $(head -n 1 "$T/err")" "sched_switch"
+else
+	busy traced "$T/gcc/sched_switch" -d 1 -m 1024 >"$T/all" 2>"$T/all.err"
+	is $? 0 "sched_switch, every CPU: ends well" || diag_file "$T/all.err" stderr
+	[[ $(cat "$T/all.err") =~ $summary ]]
+	is "${BASH_REMATCH[2]:-}" 0 "nothing lost" || diag_file "$T/all.err" stderr
+	is "$(check "$T/all" "$cpus" "${BASH_REMATCH[3]:-0}")" "${BASH_REMATCH[1]:-}" \
+		"who leaves a CPU came to it, in order of time; printed = produced"
+	between "${BASH_REMATCH[1]:-0}" 200 100000000 "there were switches to see"
+
+	busy traced "$T/clang/sched_switch" -c 0 -d 1 -m 1024 >"$T/one" 2>"$T/one.err"
+	[[ $(cat "$T/one.err") =~ $summary ]]
+	is "$(check "$T/one" 1 0)" "${BASH_REMATCH[1]:-}" "CPU 0 alone: NextPID(k) = PrevPID(k+1), TIME never goes back"
+
+	# A ring of one page overflows while its reader stands still.
+	traced "$T/gcc/sched_switch" -m 1 >"$T/slow.out" 2>"$T/slow.err" &
+	ok "it prints as it goes" await test -s "$T/slow.out"
+	kill -STOP $!
+	for _ in 1 2 3 4 5; do "$PROG/churn" 50 1 >/dev/null; done
+	kill -CONT $!
+	kill -INT $!
+	wait $!
+	is $? 0 "interrupted it ends well"
+	[[ $(cat "$T/slow.err") =~ $summary ]]
+	reported=$(sed -n 's/^sched_switch: \([0-9]*\) lost on CPU.*/\1/p' "$T/slow.err" | awk '{ n += $1 } END { print n + 0 }')
+	is "$reported" "${BASH_REMATCH[2]:-}" "a slow reader: every loss is reported with its number"
+	between "$reported" 1 1e9 "there were losses"
+	is "$(grep -c ^TID: "$T/slow.out")" "${BASH_REMATCH[1]:-}" "and the other records are there"
+fi
+unset LD_LIBRARY_PATH
+
+# ---- make uninstall --------------------------------------------------------------------------
+ok "make uninstall" make -s -C "$ROOT" uninstall DESTDIR="$D" PREFIX=/usr
+is "$(find "$D" ! -type d)" "" "uninstall leaves no file"
+
+done_testing
