@@ -111,7 +111,7 @@ int cmd_doctor(int argc, char **argv)
 	}
 	doctor_read(&roots, &facts);
 	doctor_try(&facts);
-	doctor_counters(roots.proc, &facts);
+	doctor_counters(&roots, &facts);
 	doctor_try_features(&facts);
 	doctor_parts(&facts);
 	if (json)

@@ -43,6 +43,7 @@ struct doctor_facts {
 
 	/* For instructions: what one group may hold, and what of that runs; 0: not known. */
 	unsigned counters, counters_free;
+	int held_cpu;	   /* where most of them are held; -1: nowhere, or there is no other CPU */
 	unsigned width;	   /* bits of a counter; 0: the kernel does not tell */
 	char holders[160]; /* processes with perf events: "PID (NAME), ...", as far as visible */
 	unsigned n_holders, first_holder;
@@ -92,7 +93,7 @@ void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts);
 /* Opens, and mappings. */
 void doctor_try(struct doctor_facts *facts);
 /* Counters and who holds them. */
-void doctor_counters(const char *proc, struct doctor_facts *facts);
+void doctor_counters(const struct pmc_roots *roots, struct doctor_facts *facts);
 /* Processes that have a perf event open; `self` is named as such. */
 void doctor_holders(const char *proc, unsigned self, struct doctor_facts *facts);
 void doctor_try_features(struct doctor_facts *facts);

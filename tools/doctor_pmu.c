@@ -3,6 +3,7 @@
 #include "tools/doctor.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct perf_event_attr cycles = { .type = PERF_TYPE_HARDWARE };
@@ -107,9 +108,13 @@ void doctor_judge_counters(const struct doctor_facts *facts, struct doctor_findi
 		return;
 	}
 	if (facts->holders[0]) {
+		char where[32] = "";
+
+		if (facts->held_cpu >= 0)
+			snprintf(where, sizeof(where), " on CPU %d", facts->held_cpu);
 		doctor_say(finding, DOCTOR_LIMITS,
-			   "%u of %u are held by others; perf events are open in %s%s", held,
-			   facts->counters, facts->holders, itself);
+			   "%u of %u are held by others%s; perf events are open in %s%s", held,
+			   facts->counters, where, facts->holders, itself);
 		if (facts->n_holders == 1) {
 			doctor_command(facts, finding, "sudo kill %u", facts->first_holder);
 			doctor_hint(finding, "if it may end; else wait for it");
