@@ -17,7 +17,7 @@
  * refused. Handles belong to the caller till closed; every closer accepts NULL. Different handles
  * may be used by different threads at once; one handle may be enabled, disabled and read by many,
  * while opening into a group, resetting, releasing and closing want it alone. Readings, enabling
- * and disabling are async-signal-safe (they change errno); the others are not.
+ * and disabling are async-signal-safe (but may change errno); the others are not.
  *
  * Descriptors are close-on-exec. A count that the kernel never got round to is -EAGAIN, one that
  * a pinned event lost is -ENODATA: neither is ever told as 0.

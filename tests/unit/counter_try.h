@@ -5,6 +5,8 @@
 #ifndef PMC_TESTS_COUNTER_TRY_H
 #define PMC_TESTS_COUNTER_TRY_H
 
+#include "tests/unit/touch_pages.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pmc/counter.h>
@@ -25,20 +27,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-/* Faults on n pages that nobody touched: n page faults in user mode, if no page is larger. */
-static inline void touch_pages(size_t n)
-{
-	const size_t bytes = n * 4096;
-	volatile char *pages =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_ptr_not_equal(pages, MAP_FAILED);
-	madvise((void *)pages, bytes, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < n; i++)
-		pages[i * 4096] = 1;
-	munmap((void *)pages, bytes);
-}
 
 /* Keeps the CPU busy until the thread's own clock says so. */
 static inline void burn_ns(uint64_t ns)

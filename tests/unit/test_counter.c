@@ -15,7 +15,7 @@ static void test_starts_disabled(void **state)
 	uint64_t count = 77;
 
 	(void)state;
-	touch_pages(10);
+	touch_pages(10, 4096);
 	assert_int_equal(pmc_counter_read(counter, &count), -EAGAIN);
 	assert_int_equal(count, 77);
 	pmc_counter_close(counter);
@@ -87,7 +87,7 @@ static void test_read_full(void **state)
 	open.read_format = PERF_FORMAT_LOST;
 	open.enabled = true;
 	counter = must_open(&event, &open);
-	touch_pages(256);
+	touch_pages(256, 4096);
 	assert_int_equal(pmc_counter_read_full(counter, &reading), 0);
 	assert_in_range(reading.count, 256, 400);
 	assert_true(reading.has_times && reading.has_id && reading.has_lost);
@@ -341,7 +341,7 @@ static void test_adopt_any_format(void **state)
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	assert_true(fd >= 0);
 	assert_int_equal(pmc_counter_adopt(&counter, fd, &attr), 0);
-	touch_pages(16);
+	touch_pages(16, 4096);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
 	assert_in_range(count, 16, 100);
 	assert_int_equal(pmc_counter_read_full(counter, &reading), 0);
@@ -361,13 +361,13 @@ static void test_adopt_any_format(void **state)
 	attr.read_format =
 		PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	assert_int_equal(pmc_counter_adopt(&counter, fd, &attr), 0);
-	touch_pages(16);
+	touch_pages(16, 4096);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
 	assert_in_range(count, 16, 200);
 	assert_int_equal(pmc_counter_disable_group(counter), 0);
 	assert_int_equal(pmc_counter_reset_group(counter), 0);
 	assert_int_equal(pmc_counter_enable_group(counter), 0);
-	touch_pages(256);
+	touch_pages(256, 4096);
 	assert_int_equal(pmc_counter_disable_group(counter), 0);
 	assert_int_equal(pmc_counter_read_group(counter, &times, values, 2), 0);
 	assert_int_equal(times.n, 2);

@@ -75,7 +75,7 @@ static void test_reset_does_not_mix_runs(void **state)
 	assert_true(before.enabled_ns >= 10000000);
 	assert_int_equal(pmc_counter_group_reset(group), 0);
 	pmc_counter_group_enable(group);
-	touch_pages(256);
+	touch_pages(256, 4096);
 	pmc_counter_group_disable(group);
 	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
 	assert_in_range(values[0].count, 256, 400);
@@ -111,7 +111,7 @@ static void test_unscheduled_is_not_zero(void **state)
 	open.cpu = cpus[1];
 	open.enabled = true;
 	group = two_of_page_faults(&open);
-	touch_pages(100);
+	touch_pages(100, 4096);
 	burn_ns(1000000);
 	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), -EAGAIN);
 	assert_true(times.enabled_ns > 0);
@@ -159,7 +159,7 @@ static void test_short_reading_is_an_error(void **state)
 	assert_int_equal(pmc_counter_read(liar, &count), -EIO);
 	/* Alone it begins with the value, as a group with the number of its members. */
 	liar->attr.base.read_format |= PERF_FORMAT_GROUP;
-	touch_pages(1000);
+	touch_pages(1000, 4096);
 	assert_int_equal(pmc_counter_read_group(liar, &times, &value, 1), -EIO);
 	assert_int_equal(count, 77);
 	pmc_counter_close(liar);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_event.c - every kind of event: what is opened here counts, what is not is encoded.
  */
-#include "agent/core/api/counter_event.h"
 #include "tests/unit/counter_try.h"
-#include "tests/unit/event_tree.h"
 
 #include <link.h>
 #include <linux/hw_breakpoint.h>
@@ -57,7 +55,7 @@ static void test_hardware(void **state)
 
 static void work_pages(void)
 {
-	touch_pages(64);
+	touch_pages(64, 4096);
 }
 
 static void work_burn(void)
@@ -171,22 +169,6 @@ static void test_tracepoint_by_name_and_id(void **state)
 			 -ENOENT);
 	assert_string_equal(failure.what, "syscalls:nonesuch");
 	assert_int_equal(pmc_counter_event_tracepoint(&by_id, "../..", "etc", &failure), -ENOENT);
-}
-
-/* tracefs alone, or under debugfs, or not at all. */
-static void test_tracepoint_places(void **state)
-{
-	struct pmc_event_roots roots = tree_roots;
-	struct pmc_counter_event event;
-
-	(void)state;
-	must(counter_event_trace(&event, "sched", "sched_switch", &roots, &failure));
-	assert_int_equal(event.config, 316);
-	roots.tracefs = "nowhere";
-	assert_int_equal(counter_event_trace(&event, "sched", "sched_switch", &roots, &failure),
-			 -ENODEV);
-	assert_int_equal(failure.error, ENODEV);
-	assert_non_null(strstr(failure.advice, "mount -t tracefs"));
 }
 
 static void test_tracepoint_under_debugfs(void **state)
@@ -368,50 +350,6 @@ static void test_kprobe_has_its_own_type(void **state)
 
 /* ---- PMUs ---------------------------------------------------------------------------------*/
 
-/* Split fields, config3, hexadecimal and decimal, and no field that was not asked for. */
-static void test_pmu_fields(void **state)
-{
-	const struct pmc_counter_field split[] = { { "event", 0x1c0 }, { "umask", 0x41 } };
-	const struct pmc_counter_field wide[] = { { "wide", UINT64_MAX }, { "split", 0x1f } };
-	const struct pmc_counter_field none[] = { { "nonesuch", 1 } };
-	const struct pmc_counter_field large[] = { { "umask", 256 } };
-	const struct pmc_counter_field evil[] = { { "umask=1,event", 2 } };
-	struct pmc_counter_event event;
-
-	(void)state;
-	must(counter_event_pmu(&event, "cpu", split, 2, &tree_roots, &failure));
-	assert_int_equal(event.type, 4);
-	assert_int_equal(event.config, UINT64_C(0x1000041c0));
-	assert_int_equal(event.config1 | event.config2 | event.config3, 0);
-	must(counter_event_pmu(&event, "cpu", wide, 2, &tree_roots, &failure));
-	assert_int_equal(event.config3, UINT64_MAX);
-	assert_int_equal(event.config2, 0x10f0);
-	assert_int_equal(event.config, 0);
-	must(counter_event_pmu(&event, "cpu", NULL, 0, &tree_roots, &failure));
-	assert_int_equal(event.type, 4);
-
-	assert_int_equal(counter_event_pmu(&event, "cpu", none, 1, &tree_roots, &failure), -ENOENT);
-	assert_non_null(strstr(failure.advice, "nonesuch"));
-	assert_int_equal(counter_event_pmu(&event, "cpu", large, 1, &tree_roots, &failure),
-			 -EINVAL);
-	assert_int_equal(counter_event_pmu(&event, "cpu", evil, 1, &tree_roots, &failure), -EINVAL);
-	assert_int_equal(counter_event_pmu(&event, "gpu", NULL, 0, &tree_roots, &failure), -ENOENT);
-	assert_string_equal(failure.what, "gpu");
-	assert_int_equal(counter_event_pmu(&event, "../cpu", NULL, 0, &tree_roots, &failure),
-			 -EINVAL);
-}
-
-static void test_scale_and_unit(void **state)
-{
-	struct pmc_counter_event event;
-
-	(void)state;
-	must(counter_event_text(&event, "power/energy-pkg/", NULL, &tree_roots, &failure));
-	assert_int_equal(event.type, 9);
-	assert_string_equal(event.unit, "Joules");
-	assert_true(event.scale > 2.3e-10 && event.scale < 2.4e-10);
-}
-
 static void work_long(void)
 {
 	burn_ns(1000000);
@@ -435,36 +373,6 @@ static void test_msr(void **state)
 	assert_true(count_of(&event, work_long) > 1000000);
 	assert_int_equal(pmc_counter_event_msr(&event, "nonesuch", &failure), -ENOENT);
 	assert_int_equal(pmc_counter_event_msr(&event, "tsc/", &failure), -EINVAL);
-}
-
-/* ---- text ---------------------------------------------------------------------------------*/
-
-static void test_text(void **state)
-{
-	struct pmc_counter_event event;
-
-	(void)state;
-	must(pmc_counter_event_parse(&event, "instructions:u", &failure));
-	assert_int_equal(event.type, PERF_TYPE_HARDWARE);
-	assert_int_equal(event.config, PERF_COUNT_HW_INSTRUCTIONS);
-	assert_true(event.exclude_kernel);
-	assert_false(event.exclude_user);
-	must(pmc_counter_event_parse(&event, "r1c2:k", &failure));
-	assert_int_equal(event.config, 0x1c2);
-	assert_true(event.exclude_user);
-	assert_false(event.exclude_kernel);
-	assert_true(event.scale == 1.0);
-	must(pmc_counter_event_parse(&event, "task-clock:D", &failure));
-	assert_true(event.pinned);
-	assert_string_equal(event.unit, "ns");
-
-	assert_int_equal(pmc_counter_event_parse(&event, "instructons", &failure), -ENOENT);
-	assert_string_equal(failure.what, "instructons");
-	assert_non_null(strstr(failure.advice, "instructions"));
-	assert_int_equal(pmc_counter_event_parse(&event, "cycles,instructions", &failure), -EINVAL);
-	assert_non_null(strstr(failure.advice, "2 events"));
-	assert_int_equal(pmc_counter_event_parse(&event, "cycles:x", &failure), -EINVAL);
-	assert_int_equal(pmc_counter_event_parse(&event, "", NULL), -EINVAL);
 }
 
 /* Faults that the kernel takes on the program's pages. */
@@ -502,17 +410,13 @@ int main(void)
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_tracepoint_by_name_and_id),
-		cmocka_unit_test(test_tracepoint_places),
 		cmocka_unit_test(test_tracepoint_under_debugfs),
 		cmocka_unit_test(test_breakpoint),
 		cmocka_unit_test(test_uprobe_and_uretprobe),
 		cmocka_unit_test(test_kprobe_has_its_own_type),
-		cmocka_unit_test(test_pmu_fields),
-		cmocka_unit_test(test_scale_and_unit),
 		cmocka_unit_test(test_msr),
-		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_user_and_kernel_only),
 	};
 
-	return cmocka_run_group_tests(tests, tree_make, tree_remove);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

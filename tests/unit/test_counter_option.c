@@ -293,7 +293,7 @@ static void test_records(void **state)
 /* The end of a thread is in the ring of its creator only if the event is inherited, which a ring
  * of any CPU is not; so the thread itself is watched. */
 static int gate[2];
-static pid_t watched_tid;
+static _Atomic pid_t watched_tid;
 
 static void *wait_at_gate(void *arg)
 {
@@ -315,7 +315,7 @@ static void test_task_has_the_end_too(void **state)
 	assert_int_equal(pipe(gate), 0);
 	watched_tid = 0;
 	assert_int_equal(pthread_create(&thread, NULL, wait_at_gate, NULL), 0);
-	while (*(volatile pid_t *)&watched_tid == 0)
+	while (watched_tid == 0)
 		sched_yield();
 	open.pid = watched_tid;
 	open.task = open.enabled = true;

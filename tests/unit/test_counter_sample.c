@@ -149,7 +149,7 @@ static void test_clockid_of_slow_clocks(void **state)
 		s.open.clockid = clocks[i];
 		s.counter = must_open(&event, &s.open);
 		s.ring = ring_map(s.counter, PROT_READ | PROT_WRITE);
-		touch_pages(1);
+		touch_pages(1, 4096);
 		assert_in_range(first_sample(&s)[0], from, now_ns(clocks[i]));
 		done(&s);
 	}
