@@ -119,7 +119,7 @@ static int open_ring(struct ring *ring, const struct pmc_counter_event *event, i
 		return err;
 	if (err)
 		return fail(&why);
-	err = pmc_sampler_open(ring->counter, pages, &ring->sampler);
+	err = pmc_sampler_open(&ring->sampler, ring->counter, pages);
 	if (err) {
 		fprintf(stderr, "sched_switch: a ring of %u pages: %s\n", pages, strerror(-err));
 		return -1;
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = read_format();
 	if (!err)
-		err = pmc_sampler_set_new(0, &set);
+		err = pmc_sampler_set_new(&set, 0);
 	for (int cpu = 0; !err && cpu < cpus; cpu++) {
 		if (only >= 0 && cpu != only)
 			continue;

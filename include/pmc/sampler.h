@@ -53,8 +53,8 @@ struct pmc_sampler_totals {
  * has no ring for that). -EPERM: more memory than perf_event_mlock_kb and RLIMIT_MEMLOCK allow.
  * -EOPNOTSUPP: attr.write_backward, which has no tail. -ENOMEM.
  */
-int pmc_sampler_open(const struct pmc_counter *counter, unsigned pages,
-		     struct pmc_sampler **sampler);
+int pmc_sampler_open(struct pmc_sampler **sampler, const struct pmc_counter *counter,
+		     unsigned pages);
 /* Unmaps; leaves its set, if it is in one. Attached counters have nowhere to write then. NULL is
  * fine. */
 void pmc_sampler_close(struct pmc_sampler *sampler);
@@ -133,7 +133,7 @@ int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, ui
  */
 
 /* settle_ns: 0 means 1 ms. */
-int pmc_sampler_set_new(uint64_t settle_ns, struct pmc_sampler_set **set);
+int pmc_sampler_set_new(struct pmc_sampler_set **set, uint64_t settle_ns);
 /* Its samplers are left open. NULL is fine. */
 void pmc_sampler_set_free(struct pmc_sampler_set *set);
 

@@ -166,7 +166,7 @@ static uint64_t walk_set(struct pmc_sampler *sampler, int *error)
 	uint64_t n = 0;
 	int result;
 
-	FUZZ_CHECK(pmc_sampler_set_new(0, &set) == 0);
+	FUZZ_CHECK(pmc_sampler_set_new(&set, 0) == 0);
 	FUZZ_CHECK(pmc_sampler_set_add(set, sampler) == 0);
 	sampler->ended = -ENODATA;
 	do {

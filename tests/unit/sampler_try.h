@@ -94,7 +94,7 @@ static inline struct pmc_counter *open_software(uint64_t id, const struct pmc_op
 static inline struct pmc_sampler *sampled(const struct pmc_counter *counter, unsigned pages)
 {
 	struct pmc_sampler *sampler;
-	int error = pmc_sampler_open(counter, pages, &sampler);
+	int error = pmc_sampler_open(&sampler, counter, pages);
 
 	if (error)
 		fail_msg("sampler: %s", strerror(-error));

@@ -315,10 +315,10 @@ static void rings_that_cannot_be_are_refused(void **state)
 	uint64_t lost;
 
 	(void)state;
-	assert_int_equal(pmc_sampler_open(counter, 3, &sampler), -EINVAL);
+	assert_int_equal(pmc_sampler_open(&sampler, counter, 3), -EINVAL);
 	assert_null(sampler);
 	/* No ring: nothing to read, and nowhere to write. */
-	assert_int_equal(pmc_sampler_open(counter, 0, &sampler), 0);
+	assert_int_equal(pmc_sampler_open(&sampler, counter, 0), 0);
 	assert_int_equal(pmc_sampler_next(sampler, &record), -ENODATA);
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), -ENODATA);
 	/* A page fault is on no counter that a program could read. */
@@ -341,13 +341,13 @@ static void rings_that_cannot_be_are_refused(void **state)
 	/* Per task, inherited and on any CPU: the kernel has no ring for it. */
 	open.inherit = true;
 	other = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
-	assert_int_equal(pmc_sampler_open(other, 1, &sampler), -EINVAL);
+	assert_int_equal(pmc_sampler_open(&sampler, other, 1), -EINVAL);
 	pmc_counter_close(other);
 
 	open.inherit = false;
 	open.write_backward = true;
 	other = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
-	assert_int_equal(pmc_sampler_open(other, 1, &sampler), -EOPNOTSUPP);
+	assert_int_equal(pmc_sampler_open(&sampler, other, 1), -EOPNOTSUPP);
 	pmc_counter_close(other);
 	pmc_counter_close(counter);
 	pmc_sampler_close(NULL);

@@ -64,7 +64,7 @@ static void threads_that_take_turns_come_in_turn(void **state)
 
 	(void)state;
 	NEED_TRACEFS();
-	assert_int_equal(pmc_sampler_set_new(SETTLE_NS, &set), 0);
+	assert_int_equal(pmc_sampler_set_new(&set, SETTLE_NS), 0);
 	for (int i = 0; i < 2; i++) {
 		pthread_create(&threads[i], NULL, takes_turns, (void *)(intptr_t)i);
 		while (!__atomic_load_n(&tids[i], __ATOMIC_ACQUIRE))
@@ -144,7 +144,7 @@ static void rings_of_different_speeds_come_in_order(void **state)
 
 	(void)state;
 	NEED_TRACEFS();
-	assert_int_equal(pmc_sampler_set_new(SETTLE_NS, &set), 0);
+	assert_int_equal(pmc_sampler_set_new(&set, SETTLE_NS), 0);
 	for (int i = 0; i < THREADS; i++) {
 		runners[i].index = i;
 		pthread_create(&runners[i].thread, NULL, runs, &runners[i]);
@@ -232,7 +232,7 @@ static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 	open.use_clockid = true;
 	open.clockid = CLOCK_MONOTONIC;
 	assert_int_equal(pmc_counter_event_tracepoint(&event, "sched", "sched_switch", NULL), 0);
-	assert_int_equal(pmc_sampler_set_new(SETTLE_NS, &set), 0);
+	assert_int_equal(pmc_sampler_set_new(&set, SETTLE_NS), 0);
 	for (unsigned i = 0; i < n; i++) {
 		open.cpu = (int)i;
 		counters[i] = opened(&event, &open);

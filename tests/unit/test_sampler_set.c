@@ -84,7 +84,7 @@ static void nothing_comes_before_older_ones_can_be_ruled_out(void **state)
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
 	/* So long that no round settles by itself. */
-	assert_int_equal(pmc_sampler_set_new(60000000000, &set), 0);
+	assert_int_equal(pmc_sampler_set_new(&set, 60000000000), 0);
 	assert_int_equal(pmc_sampler_set_next(set, &record, &from), -ENODATA);
 	assert_int_equal(pmc_sampler_set_add(set, a.sampler), 0);
 	assert_int_equal(pmc_sampler_set_add(set, b.sampler), 0);
@@ -128,7 +128,7 @@ static void order_within_a_ring_is_by_time_too(void **state)
 
 	(void)state;
 	sampler_init(&a, 4096);
-	pmc_sampler_set_new(SETTLE, &set);
+	pmc_sampler_set_new(&set, SETTLE);
 	pmc_sampler_set_add(set, a.sampler);
 	for (unsigned i = 0; i < 7; i++)
 		put(&a, times[i], i);
@@ -153,7 +153,7 @@ static void what_comes_too_late_is_counted(void **state)
 
 	(void)state;
 	sampler_init(&a, 4096);
-	pmc_sampler_set_new(SETTLE, &set);
+	pmc_sampler_set_new(&set, SETTLE);
 	pmc_sampler_set_add(set, a.sampler);
 	put(&a, 100, 1);
 	assert_int_equal(next(set, &record, NULL), 0);
@@ -179,8 +179,8 @@ static void rings_come_and_go(void **state)
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
 	sampler_init(&c, 4096);
-	pmc_sampler_set_new(SETTLE, &set);
-	pmc_sampler_set_new(SETTLE, &other);
+	pmc_sampler_set_new(&set, SETTLE);
+	pmc_sampler_set_new(&other, SETTLE);
 	pmc_sampler_set_add(set, a.sampler);
 	pmc_sampler_set_add(set, b.sampler);
 	for (unsigned i = 0; i < 3; i++) {
@@ -240,7 +240,7 @@ static void a_damaged_ring_is_told_once_and_the_others_go_on(void **state)
 	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
-	pmc_sampler_set_new(SETTLE, &set);
+	pmc_sampler_set_new(&set, SETTLE);
 	pmc_sampler_set_add(set, a.sampler);
 	pmc_sampler_set_add(set, b.sampler);
 	put(&a, 10, 1);
@@ -276,7 +276,7 @@ static void any_filling_comes_out_in_order(void **state)
 	uint32_t random = 1;
 
 	(void)state;
-	pmc_sampler_set_new(1, &set); /* every round settles at once */
+	pmc_sampler_set_new(&set, 1); /* every round settles at once */
 	for (unsigned i = 0; i < 5; i++) {
 		sampler_init(&rings[i], 1024 << i);
 		pmc_sampler_set_add(set, rings[i].sampler);
@@ -322,7 +322,7 @@ static void rings_that_cannot_be_ordered_are_refused(void **state)
 	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
-	pmc_sampler_set_new(0, &set);
+	pmc_sampler_set_new(&set, 0);
 	a.source.attr.sample_type = PERF_SAMPLE_ID;
 	assert_int_equal(pmc_sampler_set_add(set, a.sampler), -EINVAL);
 	a.source.attr.sample_type = PERF_SAMPLE_TIME;

@@ -321,7 +321,7 @@ static void samples(void)
 	open.sample_period = LOOP;
 	open.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	error = pmc_counter_open(&counter, &event, &open, &failure);
-	error = error ? error : pmc_sampler_open(counter, 8, &sampler);
+	error = error ? error : pmc_sampler_open(&sampler, counter, 8);
 	error = error ? error : pmc_counter_enable(counter);
 	run_instructions(100 * LOOP);
 	error = error ? error : pmc_counter_disable(counter);

@@ -157,8 +157,8 @@ static int map_ring(struct pmc_sampler *sampler, int fd, unsigned pages)
 			     sampler->ring.joined);
 }
 
-int pmc_sampler_open(const struct pmc_counter *counter, unsigned pages,
-		     struct pmc_sampler **sampler)
+int pmc_sampler_open(struct pmc_sampler **sampler, const struct pmc_counter *counter,
+		     unsigned pages)
 {
 	struct pmc_sampler *made;
 	int error;

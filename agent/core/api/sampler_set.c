@@ -345,7 +345,7 @@ int pmc_sampler_set_next_wait(struct pmc_sampler_set *set, struct pmc_record *re
 
 /* ---- the set ------------------------------------------------------------------------------- */
 
-int pmc_sampler_set_new(uint64_t settle_ns, struct pmc_sampler_set **set)
+int pmc_sampler_set_new(struct pmc_sampler_set **set, uint64_t settle_ns)
 {
 	*set = calloc(1, sizeof(**set));
 	if (!*set)
