@@ -62,10 +62,13 @@ if [ -n "$skips" ]; then
 	tail -n 2 "$tap/prove.log"
 fi
 
-# evidence FILE: what failed in it and the comments that follow, else how far it came.
+# evidence FILE: what failed in it and the comments that follow, what a sanitizer says; else how far
+# it came.
 evidence() {
 	awk '/^not ok/ && !/# *(SKIP|T[O]DO)/ { on = 1; n = 0; bad = 1 } /^ok/ { on = 0 }
 		on && (/^not ok/ || (/^ *#/ && ++n <= 8)) { print "    " substr($0, 1, 160) }
+		/(ERROR|WARNING|SUMMARY): [A-Z][A-Za-z]*Sanitizer|: runtime error: / {
+			print "    " substr($0, 1, 160); bad = 1 }
 		END { exit !bad }' "$1" || tail -n 4 "$1" | cut -c1-160 | sed 's/^/    ... /'
 }
 
