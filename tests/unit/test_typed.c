@@ -181,7 +181,9 @@ static void names_that_are_no_event(void **state)
 	struct two two;
 
 	(void)state;
+	errno = 77;
 	assert_int_equal(unknown_open(&unknown, 0, -1), -ENOENT);
+	assert_int_equal(errno, 77);
 	assert_int_equal(unknown_failed(&unknown), 1);
 	unknown_close(&unknown);
 	assert_int_equal(unknown_open_with(&unknown, NULL), -ENOENT);

@@ -34,8 +34,9 @@ static int parse_row(const char *text, struct pmc_arena *arena, struct pmc_event
 	return 0;
 }
 
-/* All rows in one go: libpfm4, should a name need it, is loaded once. The names prove that each
- * event is its row's. False: somebody has to look at them one by one. */
+/* All rows in one go: libpfm4, should a name need it, is loaded once. That the names are the
+ * rows' proves that no list, brace or set was among them. False: somebody has to look at them one
+ * by one. */
 static bool look_up_joined(const struct pmc_field *fields, unsigned n, struct pmc_arena *arena,
 			   struct pmc_planned *planned)
 {
@@ -53,12 +54,10 @@ static bool look_up_joined(const struct pmc_field *fields, unsigned n, struct pm
 	pmc_out_to_mem(&out, text, bytes);
 	for (unsigned i = 0; i < n && fields[i].event; i++)
 		pmc_outf(&out, "%s%s", i ? "," : "", fields[i].event);
-	if (pmc_events_parse(text, NULL, arena, &events, &error) || events.count != n ||
-	    events.sets)
+	if (pmc_events_parse(text, NULL, arena, &events, &error) || events.count != n)
 		return false;
 	for (unsigned i = 0; i < n; i++) {
-		if (events.list[i].brace != PMC_NO_BRACE || !fields[i].event ||
-		    strcmp(events.list[i].name, fields[i].event))
+		if (!fields[i].event || strcmp(events.list[i].name, fields[i].event))
 			return false;
 		planned[i].event = events.list[i];
 	}
