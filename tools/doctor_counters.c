@@ -87,10 +87,12 @@ static void count_here(const struct kind *kind, struct doctor_facts *facts)
 		unsigned all = group_size(kind, firsts[i], false);
 		unsigned free = group_size(kind, firsts[i], true);
 
+		if (free > all)
+			free = all;
 		if (facts->counters && all - free <= facts->counters - facts->counters_free)
 			continue;
 		facts->counters = all;
-		facts->counters_free = free < all ? free : all;
+		facts->counters_free = free;
 	}
 }
 
