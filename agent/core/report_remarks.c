@@ -121,7 +121,8 @@ static const char *why_not(struct pmc_view *view, const struct pmc_table *table,
 		*state = pmc_fold_state(stat, table->all->rows);
 		error = stat->error;
 	}
-	here = why_here(view, &event->def, error);
+	/* What befell single threads may be the program's own doing, a filter for example. */
+	here = error == event->def.error ? why_here(view, &event->def, error) : NULL;
 	if (here)
 		return here;
 	if (*state == PMC_NOT_SUPPORTED && is_hardware(event) && no_pmu(view))
