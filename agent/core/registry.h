@@ -46,7 +46,7 @@ struct slot {
 	} start;
 	void *arg;
 	char name[16];
-	/* What the last snapshot of a sleeping thread saw; see row.c. Taken by whoever gets the lock at
+	/* What the last snapshot of a sleeping thread saw; see row.c. For whoever gets the lock at
 	 * once. */
 	_Atomic uint32_t seen_lock;
 	uint32_t seen_switched;
