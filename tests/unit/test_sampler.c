@@ -39,7 +39,7 @@ static void next_gives_what_is_there_and_no_more(void **state)
 	struct pmc_sampler *sampler = sampled(counter, 8);
 	struct pmc_sampler_totals totals;
 	struct pmc_record record;
-	uint64_t last = 0, id;
+	uint64_t last = 0, id, count;
 
 	(void)state;
 	assert_int_equal(pmc_sampler_fd(sampler), pmc_counter_fd(counter));
@@ -49,7 +49,9 @@ static void next_gives_what_is_there_and_no_more(void **state)
 	fault(10);
 	pmc_counter_disable(counter);
 	pmc_counter_id(counter, &id);
-	for (unsigned i = 0; i < 10; i++) {
+	assert_int_equal(pmc_counter_read(counter, &count), 0);
+	assert_true(count >= 10); /* our code may fault too */
+	for (unsigned i = 0; i < count; i++) {
 		assert_int_equal(pmc_sampler_next(sampler, &record), 0);
 		assert_int_equal(record.type, PERF_RECORD_SAMPLE);
 		assert_int_equal(record.tid, syscall(SYS_gettid));
@@ -61,9 +63,9 @@ static void next_gives_what_is_there_and_no_more(void **state)
 	}
 	assert_int_equal(pmc_sampler_next(sampler, &record), -EAGAIN);
 	pmc_sampler_totals(sampler, &totals);
-	assert_int_equal(totals.records, 10);
-	assert_int_equal(totals.samples, 10);
-	assert_int_equal(totals.bytes, 10 * 32);
+	assert_int_equal(totals.records, count);
+	assert_int_equal(totals.samples, count);
+	assert_int_equal(totals.bytes, count * 32);
 	assert_int_equal(totals.lost, 0);
 	pmc_sampler_close(sampler);
 	pmc_counter_close(counter);
@@ -219,16 +221,18 @@ static void what_comes_during_a_pause_is_lost_and_counted(void **state)
 	assert_int_equal(pmc_sampler_next(sampler, &record), -EAGAIN);
 	assert_int_equal(pmc_sampler_resume(sampler), 0);
 	assert_int_equal(pmc_sampler_lost(sampler, &lost), 0);
-	assert_int_equal(lost, 7);
+	assert_int_equal(pmc_counter_read(counter, &count), 0);
+	assert_true(lost >= 7);
+	assert_int_equal(lost, count);
 	pmc_counter_enable(counter);
 	fault(2);
 	pmc_counter_disable(counter);
 	while (pmc_sampler_next(sampler, &record) == 0)
 		;
 	pmc_sampler_totals(sampler, &totals);
-	assert_int_equal(totals.lost, 7);
-	assert_int_equal(totals.samples, 2);
-	assert_int_equal(totals.records, 3);
+	assert_int_equal(totals.lost, lost);
+	assert_true(totals.samples >= 2);
+	assert_int_equal(totals.records, totals.samples + 1);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
 	assert_int_equal(totals.samples + totals.lost, count);
 	pmc_sampler_close(sampler);
@@ -243,7 +247,7 @@ static void counters_that_share_a_ring_are_told_apart(void **state)
 	struct pmc_sampler *sampler = sampled(faults, 8);
 	struct pmc_record record;
 	unsigned n_faults = 0, n_minor = 0, n_alike = 0, n_nobody = 0;
-	uint64_t lost, switches = 0;
+	uint64_t lost, count, switches = 0;
 
 	(void)state;
 	/* Another layout: the identifier tells. */
@@ -287,8 +291,11 @@ static void counters_that_share_a_ring_are_told_apart(void **state)
 		assert_true(record.present & PERF_SAMPLE_CALLCHAIN);
 		assert_true(record.sample.n_callchain > 0);
 	}
-	assert_int_equal(n_faults, 8);
-	assert_int_equal(n_minor, 8);
+	assert_int_equal(pmc_counter_read(faults, &count), 0);
+	assert_int_equal(n_faults, count);
+	assert_int_equal(pmc_counter_read(minor, &count), 0);
+	assert_int_equal(n_minor, count);
+	assert_true(n_minor >= 8 && n_faults >= 8);
 	assert_int_equal(n_alike, 0);
 	assert_int_equal(n_nobody, switches);
 	assert_int_equal(pmc_sampler_lost(sampler, &lost), 0);
@@ -369,8 +376,8 @@ static void a_damaged_ring_ends(void **state)
 	pmc_counter_enable(counter);
 	fault(3);
 	pmc_counter_disable(counter);
-	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(pmc_sampler_next(sampler, &record), 0);
+	while (pmc_sampler_next(sampler, &record) == 0)
+		;
 	page->data_head += 4096 + 8;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), -EBADMSG);
