@@ -27,8 +27,10 @@
  * measured with a function that does nothing, and taken off. Figures are per operation: of time
  * the median, the mean, the standard deviation (n - 1), the least and the greatest of the samples.
  *
- * It works without a PMU: what cannot be counted is left out of the table, and a line says why. A
- * counter that had to share the PMU is scaled, and marked so; one that never ran has no value.
+ * It works without a PMU: what cannot be counted is left out of the table, and a line says why. Of
+ * a counter that had to share the PMU the samples count in which it ran all of the time; if those
+ * are fewer than min_samples the others are scaled, and it is marked so. One that never ran has no
+ * value.
  *
  * Functions return 0 or a negative errno. A bench and its results belong to one thread at a time;
  * it counts the thread that calls pmc_bench_run, not threads which the function starts. Not for
@@ -126,7 +128,7 @@ struct pmc_bench_count {
 	enum pmc_state state;
 	enum pmc_scope scope; /* PMC_SCOPE_USER where the kernel was not permitted */
 	int error;	      /* errno of a refused open, else 0 */
-	uint64_t samples;     /* that have a value */
+	uint64_t samples;     /* that these figures are of */
 	uint64_t total;	      /* of those samples, the readings' own cost taken off */
 	/* Per operation. The mean is total / operations, so a rare event is not lost. Means
 	 * something only if the state is PMC_COUNTED or PMC_SCALED. */

@@ -7,6 +7,8 @@
  *	pinned		a pinned group of one counter, and one that cannot fit
  *	scaled N	two groups of N each at once: shared, so scaled
  *	bench NAME	the harness on a loop of 1,000 instructions; NAME.json and NAME.md
+ *	shared NAME	the same with more counters than there are
+ *	slow NAME	and in samples longer than a counter's turn
  *	plain OPS	that loop OPS times, and nothing else: for a counter outside
  */
 #include "tests/vm/loop.h"
@@ -168,14 +170,15 @@ static int write_to(const struct pmc_bench *bench, const char *name, const char 
 	return error;
 }
 
-static int bench(const char *name)
+static int bench(const char *name, uint64_t sample_ns, const char *events)
 {
 	struct pmc_bench_options options = PMC_BENCH_INIT;
 	struct pmc_bench *made;
 	int error;
 
-	options.events = "task-clock,cycles:u,instructions:u,cache-misses,branch-misses";
-	options.total_ns = 50000000;
+	options.events = events;
+	options.sample_ns = sample_ns;
+	options.total_ns = sample_ns > 1000000 ? 10 * sample_ns : 50 * sample_ns;
 	options.warmup_ns = 5000000;
 	error = pmc_bench_open(&made, &options, NULL);
 	if (!error)
@@ -187,6 +190,8 @@ static int bench(const char *name)
 	pmc_bench_close(made);
 	return error;
 }
+
+#define TWELVE "instructions:u,cycles:u,r8:u,r8:u,r8:u,r8:u,r8:u,r8:u,r8:u,r8:u,r8:u,r8:u"
 
 int main(int argc, char **argv)
 {
@@ -203,7 +208,12 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "scaled") && n && n <= MOST)
 		error = scaled(n);
 	else if (!strcmp(what, "bench") && argc > 2)
-		error = bench(argv[2]);
+		error = bench(argv[2], 1000000,
+			      "task-clock,cycles:u,instructions:u,cache-misses,branch-misses");
+	else if (!strcmp(what, "shared") && argc > 2)
+		error = bench(argv[2], 1000000, TWELVE);
+	else if (!strcmp(what, "slow") && argc > 2)
+		error = bench(argv[2], 20000000, TWELVE);
 	else if (!strcmp(what, "plain") && n)
 		error = (thousand(NULL, n), 0);
 	if (error)

@@ -82,6 +82,26 @@ like "$(head -n 1 "$M/bench.md")" 'instructions:u/op \|  IPC \|$' "the table has
 unlike "$(head -n 1 "$M/bench.md")" 'misses' "and none for what was not counted"
 like "$(cat "$M/bench.md")" 'Not counted: cache-misses, branch-misses: .' "a line says why"
 
+# Twelve events on seven counters take turns. Short samples lie within a turn.
+# of_all NAME FILTER: over the twelve.
+of_all() {
+	jq -r ".benchmarks[0].events | map($2) | unique | join(\",\")" "$M/$1.json"
+}
+is "$(of_all shared .state)" counted "short samples: those in which an event ran throughout are exact"
+is "$(of_all shared '.per_op.min == .per_op.max')" true "short samples: no estimate among them"
+is "$(of_all shared '.per_op.mean | round')" "$(printf %.0f "$outside")" "short samples: the same number"
+is "$(of_all shared ".samples >= 10 and .samples < $(jq .benchmarks[0].samples "$M/shared.json")")" \
+	true "short samples: not all of them"
+is "$(jq .benchmarks[0].ipc "$M/shared.json")" 1 "short samples: IPC"
+# Long ones do not: each is an estimate, and says so.
+is "$(of_all slow .state)" scaled "long samples are scaled"
+for end in min max; do
+	within "$(jq "[.benchmarks[0].events[].per_op.mean] | $end" "$M/slow.json")" "$outside" 2 \
+		"long samples: the $end of the twelve"
+done
+like "$(cat "$M/slow.md")" '~ *[0-9]+\.' "the table marks them"
+like "$(cat "$M/slow.md")" 'Marked ~ .*: instructions:u, cycles:u, r8:u' "and says what the mark means"
+
 # The documentation's example, where there is a PMU.
 like "$(head -n 1 "$M/example.md")" 'cycles/op \| instructions/op \|  IPC \| speed-up \|$' \
 	"the example has cycles, instructions and IPC"

@@ -46,8 +46,8 @@ struct samples {
 	double *per_op;	  /* scratch for one figure */
 	uint64_t *times;  /* of every sample */
 	uint64_t *values; /* plan->opened of every sample */
+	uint8_t *states;  /* the same */
 	uint64_t n;
-	bool scaled[PMC_EVENTS_MAX];
 };
 
 static int samples_take(const struct pmc_bench *bench, struct bench_pass *pass, pmc_bench_fn run,
@@ -62,7 +62,8 @@ static int samples_take(const struct pmc_bench *bench, struct bench_pass *pass, 
 	samples->times = pmc_arena_alloc(arena, sizeof(uint64_t) * options->max_samples);
 	samples->values =
 		pmc_arena_alloc(arena, sizeof(uint64_t) * options->max_samples * (opened + 1));
-	if (!samples->per_op || !samples->times || !samples->values)
+	samples->states = pmc_arena_alloc(arena, (size_t)options->max_samples * (opened + 1));
+	if (!samples->per_op || !samples->times || !samples->values || !samples->states)
 		return -ENOMEM;
 	begun = pmc_now_ns();
 	while (samples->n < options->max_samples &&
@@ -73,19 +74,35 @@ static int samples_take(const struct pmc_bench *bench, struct bench_pass *pass, 
 		samples->times[samples->n] = sample.time_ns;
 		for (unsigned i = 0; i < opened; i++) {
 			samples->values[samples->n * opened + i] = sample.values[i];
-			samples->scaled[i] |= sample.states[i] == PMC_SCALED;
+			samples->states[samples->n * opened + i] = sample.states[i];
 		}
 		samples->n++;
 	}
 	return 0;
 }
 
-/* Event i of the plan, of all samples that have a value. */
+/* Takes the samples of event i that are in this state. */
+static void gather(const struct samples *samples, unsigned opened, unsigned i, enum pmc_state state,
+		   uint64_t ops, struct pmc_bench_count *count)
+{
+	for (uint64_t k = 0; k < samples->n; k++) {
+		uint64_t at = k * opened + i;
+
+		if (samples->states[at] != state)
+			continue;
+		samples->per_op[count->samples++] = (double)samples->values[at] / (double)ops;
+		count->total += samples->values[at];
+	}
+}
+
+/* Event i of the plan. If it took turns with others on the PMU, those samples are exact that it ran
+ * all through; where these are enough, no estimate is mixed into them. */
 static void count_of(const struct pmc_bench *bench, const struct bench_pass *pass,
 		     const struct samples *samples, uint64_t ops, unsigned i,
 		     struct pmc_bench_count *count)
 {
 	const struct pmc_planned *planned = &bench->plan.events[i];
+	unsigned opened = bench->plan.opened;
 
 	*count = (struct pmc_bench_count){
 		.event = planned->event.name,
@@ -98,17 +115,15 @@ static void count_of(const struct pmc_bench *bench, const struct bench_pass *pas
 	if (planned->group == PMC_NO_GROUP)
 		return;
 	count->error = -pass->errors[planned->group];
-	for (uint64_t k = 0; k < samples->n; k++) {
-		uint64_t value = samples->values[k * bench->plan.opened + i];
+	gather(samples, opened, i, PMC_COUNTED, ops, count);
+	count->state = count->samples ? PMC_COUNTED : PMC_NOT_COUNTED;
+	if (count->samples < bench->options.min_samples) {
+		uint64_t exact = count->samples;
 
-		if (value == PMC_NO_VALUE)
-			continue;
-		samples->per_op[count->samples++] = (double)value / (double)ops;
-		count->total += value;
+		gather(samples, opened, i, PMC_SCALED, ops, count);
+		if (count->samples > exact)
+			count->state = PMC_SCALED;
 	}
-	count->state = !count->samples	  ? PMC_NOT_COUNTED :
-		       samples->scaled[i] ? PMC_SCALED :
-					    PMC_COUNTED;
 	if (count->samples)
 		bench_stat(samples->per_op, count->samples,
 			   (double)count->total / (double)count->samples / (double)ops,
