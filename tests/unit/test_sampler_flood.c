@@ -50,7 +50,7 @@ static int drain(struct pmc_sampler *sampler, struct seen *seen)
 	int error;
 
 	while ((error = pmc_sampler_next(sampler, &record)) == 0) {
-		struct beat b;
+		struct beat b, still;
 
 		if (record.type == PERF_RECORD_LOST)
 			continue;
@@ -67,6 +67,8 @@ static int drain(struct pmc_sampler *sampler, struct seen *seen)
 		/* Slow: the producer is several times as fast. */
 		for (volatile unsigned k = 0; k < 1500; k++)
 			;
+		/* Until the next call the kernel leaves it alone. */
+		assert_true(beat_of(&record, &still) && !memcmp(&b, &still, sizeof(b)));
 	}
 	return error;
 }

@@ -117,6 +117,33 @@ static void nothing_comes_before_older_ones_can_be_ruled_out(void **state)
 	sampler_fini(&b);
 }
 
+static void what_no_round_has_settled_is_held_back(void **state)
+{
+	struct pmc_sampler_set *set;
+	struct made_sampler a, b;
+	struct pmc_record record;
+
+	(void)state;
+	sampler_init(&a, 4096);
+	sampler_init(&b, 4096);
+	pmc_sampler_set_new(&set, SETTLE);
+	pmc_sampler_set_add(set, a.sampler);
+	pmc_sampler_set_add(set, b.sampler);
+	put(&a, 100, 1);
+	assert_int_equal(next(set, &record, NULL), 0);
+	/* However long ago the last round was: none has ended that saw this one. */
+	put(&a, 200, 2);
+	assert_int_equal(pmc_sampler_set_next(set, &record, NULL), -EAGAIN);
+	put(&b, 150, 3);
+	assert_int_equal(next(set, &record, NULL), 0);
+	assert_int_equal(record.id, 3);
+	assert_int_equal(next(set, &record, NULL), 0);
+	assert_int_equal(record.id, 2);
+	pmc_sampler_set_free(set);
+	sampler_fini(&a);
+	sampler_fini(&b);
+}
+
 /* A record that an interrupt overtook is published after a newer one of the same ring. */
 static void order_within_a_ring_is_by_time_too(void **state)
 {
@@ -188,8 +215,11 @@ static void rings_come_and_go(void **state)
 		put(&b, 101 + 10 * i, 10 + i);
 	}
 	put(&a, 95, 3); /* out of order in its ring */
+	put(&b, 96, 13);
 	assert_int_equal(next(set, &record, &from), 0);
 	assert_int_equal(record.id, 3);
+	assert_int_equal(next(set, &record, &from), 0);
+	assert_int_equal(record.id, 13);
 	assert_int_equal(next(set, &record, &from), 0);
 	assert_int_equal(record.id, 0);
 	assert_int_equal(pmc_sampler_set_remove(other, a.sampler), -ENOENT);
@@ -347,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_comes_before_older_ones_can_be_ruled_out),
+		cmocka_unit_test(what_no_round_has_settled_is_held_back),
 		cmocka_unit_test(order_within_a_ring_is_by_time_too),
 		cmocka_unit_test(what_comes_too_late_is_counted),
 		cmocka_unit_test(rings_come_and_go),
