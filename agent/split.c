@@ -3,9 +3,10 @@
  * split.c - what threads count with after another user of the PMU took counters away.
  *
  * A group that fitted when the plan was made may never run again. Nobody is told: it shows as a
- * group that was enabled and never ran, when a row is made. Threads born from then on get the plan
- * with its groups in halves, then in quarters. Those alive keep what they have, and their rows say
- * so. The plans are made beforehand: rows are made where no memory is to be had.
+ * group that was enabled and never ran, when a row is made. That may be in a signal handler, so
+ * it is only noted there; the next thread that begins makes a plan with the groups in halves, if
+ * need be later one with quarters, and has it, as all that follow. Those alive keep what they
+ * have, and their rows say so.
  */
 #include "agent/split.h"
 #include "agent/agent.h"
@@ -14,54 +15,84 @@
 
 #include <string.h>
 
+/* Halves of halves. */
+#define PARTS_MAX (1u << PMC_CONTROL_SPLITS)
+
 /* The plans that slots may name in SLOT_SPLIT, from 1. */
 static struct split {
 	struct pmc_plan plan, user;
 	_Atomic bool written;
 } splits[PMC_CONTROL_SPLITS];
-static unsigned n_splits;
-static _Atomic unsigned level;
 
-static bool add(const struct pmc_plan *from)
-{
-	struct pmc_control_split *to = &pmc_agent_control.split[n_splits];
-	struct split *split = &splits[n_splits];
-
-	if (pmc_plan_split(from, &agent.arena, &split->plan) != 0)
-		return false;
-	if (split->plan.count == 0)
-		return true;
-	if (agent.user_plan.opened && pmc_plan_user(&split->plan, &agent.arena, &split->user) != 0)
-		return false;
-	if (!agent_plan_publish(&split->plan, &to->frame, &to->bytes) ||
-	    !agent_plan_publish(&split->user, &to->user_frame, &to->user_bytes))
-		return false;
-	to->groups = split->plan.groups;
-	to->eventset = split->plan.hash;
-	to->user_eventset = split->user.hash;
-	for (unsigned g = 0; g <= split->plan.groups; g++)
-		to->first[g] = (uint16_t)split->plan.first[g];
-	n_splits++;
-	return true;
-}
-
-bool agent_split_init(void)
-{
-	pmc_agent_control.groups = agent.plan.groups;
-	while (agent.plan.hardware && n_splits < PMC_CONTROL_SPLITS) {
-		unsigned before = n_splits;
-
-		if (!add(before ? &splits[before - 1].plan : &agent.plan))
-			return false;
-		if (n_splits == before)
-			break;
-	}
-	return true;
-}
+/* How many are made, and how many there should be. */
+static _Atomic unsigned ready, wanted;
+static _Atomic bool making;
+static struct pmc_arena arena;
 
 unsigned agent_split_most_groups(void)
 {
-	return n_splits ? splits[n_splits - 1].plan.groups : agent.plan.groups;
+	const struct pmc_plan *plan = &agent.plan;
+	unsigned most = 0;
+
+	for (unsigned g = 0; g < plan->groups; g++) {
+		unsigned n = plan->first[g + 1] - plan->first[g];
+
+		most += !pmc_plan_is_splittable(plan, g) ? 1 : n < PARTS_MAX ? n : PARTS_MAX;
+	}
+	return most;
+}
+
+/* The plan's EVENTSET frame, for the dump and for a look from outside. */
+static bool publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes)
+{
+	const size_t room = (size_t)96 << 10;
+	struct pmc_frame_buf buf;
+	void *data;
+
+	if (!plan->hash)
+		return true;
+	data = pmc_arena_alloc(&arena, room);
+	if (!data)
+		return false;
+	pmc_frame_buf_init(&buf, data, room);
+	pmc_plan_frame(plan, &buf);
+	*bytes = buf.len;
+	*address = (uint64_t)(uintptr_t)data;
+	return true;
+}
+
+/* Plan `at` in place. False: there is nothing left to split, or no memory for it. */
+static bool make(unsigned at)
+{
+	struct pmc_control_split *to = &pmc_agent_control.split[at];
+	struct split *split = &splits[at];
+
+	if (pmc_plan_split(at ? &splits[at - 1].plan : &agent.plan, &arena, &split->plan) != 0 ||
+	    split->plan.count == 0)
+		return false;
+	if (agent.user_plan.opened && pmc_plan_user(&split->plan, &arena, &split->user) != 0)
+		return false;
+	if (!publish(&split->plan, &to->frame, &to->bytes) ||
+	    !publish(&split->user, &to->user_frame, &to->user_bytes))
+		return false;
+	for (unsigned g = 0; g <= split->plan.groups; g++)
+		to->first[g] = (uint16_t)split->plan.first[g];
+	to->eventset = split->plan.hash;
+	to->user_eventset = split->user.hash;
+	to->groups = split->plan.groups;
+	return true;
+}
+
+/* By one thread; others take what is there. */
+static void make_wanted(unsigned now)
+{
+	if (atomic_exchange(&making, true))
+		return;
+	if (atomic_load(&ready) == now && make(now))
+		atomic_store(&ready, now + 1);
+	else
+		atomic_store(&wanted, now);
+	atomic_store(&making, false);
 }
 
 static unsigned level_of(const struct slot *slot)
@@ -71,8 +102,12 @@ static unsigned level_of(const struct slot *slot)
 
 void agent_split_choose(struct slot *slot)
 {
-	unsigned now = atomic_load_explicit(&level, memory_order_relaxed);
+	unsigned now = atomic_load_explicit(&ready, memory_order_acquire);
 
+	if (atomic_load_explicit(&wanted, memory_order_relaxed) > now) {
+		make_wanted(now);
+		now = atomic_load_explicit(&ready, memory_order_acquire);
+	}
 	if (now == 0)
 		return;
 	slot->flags |= now * SLOT_SPLIT_ONE;
@@ -174,19 +209,19 @@ void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t l
 	struct pmc_reading reading;
 	bool lost = false;
 
-	if (at >= n_splits)
+	if (at >= PMC_CONTROL_SPLITS)
 		return;
 	on_cores = ran_on_cores(plan, readings, len);
 	for (unsigned g = 0; g < plan->groups && next_reading(&readings, &len, &reading); g++)
 		lost |= reading.n && !reading.running_ns && pmc_plan_is_splittable(plan, g) &&
 			reading.enabled_ns > patience + (is_of_core(plan, g) ? on_cores : 0);
-	if (lost && atomic_compare_exchange_strong(&level, &at, at + 1))
+	if (lost && atomic_compare_exchange_strong(&wanted, &at, at + 1))
 		agent_note(NOTE_SPLIT);
 }
 
 void agent_split_frames(struct pmc_frame_buf *buf)
 {
-	unsigned now = atomic_load_explicit(&level, memory_order_relaxed);
+	unsigned now = atomic_load_explicit(&ready, memory_order_acquire);
 
 	for (unsigned i = 0; i < now; i++)
 		pmc_plan_frame(&splits[i].plan, buf);
@@ -194,6 +229,7 @@ void agent_split_frames(struct pmc_frame_buf *buf)
 
 void agent_split_forked(void)
 {
-	for (unsigned i = 0; i < n_splits; i++)
+	atomic_store(&making, false);
+	for (unsigned i = 0; i < PMC_CONTROL_SPLITS; i++)
 		atomic_store(&splits[i].written, false);
 }

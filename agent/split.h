@@ -7,11 +7,9 @@
 #include "agent/core/plan.h"
 #include "agent/core/registry.h"
 
-/* Makes the smaller plans, while there is one thread. False without memory. */
-bool agent_split_init(void);
-/* The most groups and no more descriptors than any thread may have. */
+/* The most groups that a thread may have; descriptors are as many as ever. */
 unsigned agent_split_most_groups(void);
-/* For a thread that begins: which plan it has. */
+/* For a thread that begins: which plan it has, made if it is the first. */
 void agent_split_choose(struct slot *slot);
 const struct pmc_plan *agent_split_plan(const struct slot *slot);
 /* The same in user mode only; nothing in it: there is none. */

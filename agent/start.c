@@ -15,7 +15,6 @@
 #include "agent/process.h"
 #include "agent/report_exit.h"
 #include "agent/signals.h"
-#include "agent/split.h"
 #include "agent/thread.h"
 
 #include <errno.h>
@@ -339,8 +338,7 @@ static bool frame_events(void)
 	/* Only root has a privilege that it may give up later, as servers do. */
 	if (geteuid() == 0 && pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) != 0)
 		return false;
-	return agent_split_init() &&
-	       frame_plan(&agent.plan, &agent.eventset_frame, &agent.eventset_bytes) &&
+	return frame_plan(&agent.plan, &agent.eventset_frame, &agent.eventset_bytes) &&
 	       frame_plan(&agent.user_plan, &agent.user_frame, &agent.user_bytes);
 }
 
@@ -392,6 +390,7 @@ static void publish(void)
 	c->registry = (uint64_t)(uintptr_t)&agent_registry;
 	for (unsigned g = 0; g <= agent.plan.groups; g++)
 		c->first[g] = (uint16_t)agent.plan.first[g];
+	c->groups = agent.plan.groups;
 	c->eventset = agent.plan.hash;
 	c->eventset_frame = (uint64_t)(uintptr_t)agent.eventset_frame;
 	c->eventset_bytes = agent.eventset_bytes;

@@ -34,6 +34,18 @@ static bool is_before(const struct event_core *a, const struct event_core *b)
 	return a->type != b->type ? a->type < b->type : strcmp(a->name, b->name) < 0;
 }
 
+/* What every machine has, and what a server has dozens of: looked at no further. */
+static bool is_no_core(const char *name)
+{
+	static const char *const others[] = { "uncore_", "software", "tracepoint",
+					      "breakpoint", "kprobe", "uprobe" };
+
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strncmp(name, others[i], strlen(others[i])) == 0)
+			return true;
+	return false;
+}
+
 static void try_core(const char *name, void *arg)
 {
 	struct event_parse *parse = arg;
@@ -41,8 +53,7 @@ static void try_core(const char *name, void *arg)
 	struct event_core core;
 	unsigned at;
 
-	/* A server has dozens of these. */
-	if (strncmp(name, "uncore_", 7) == 0 || cores->n == EVENT_CORES_MAX ||
+	if (is_no_core(name) || cores->n == EVENT_CORES_MAX ||
 	    event_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
 	    !has_type(parse, name, &core.type))
 		return;
