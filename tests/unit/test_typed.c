@@ -64,9 +64,20 @@ static int fds_before;
 
 static int setup(void **state)
 {
+	struct faults_values values;
+	struct faults group;
+
 	(void)state;
 	page_bytes = sysconf(_SC_PAGESIZE);
+	/* All code that runs while a test counts is in memory before. */
+	if (faults_open(&group, 0, -1))
+		return -1;
+	faults_reset(&group);
+	faults_enable(&group);
 	fault(16);
+	faults_disable(&group);
+	faults_read(&group, &values);
+	faults_close(&group);
 	fds_before = open_fds();
 	return 0;
 }
@@ -364,7 +375,9 @@ static int open_as_nobody(void)
 	faults_enable(&group);
 	fault(64);
 	faults_disable(&group);
-	if (faults_read(&group, &values) || values.first != 64 || values.second != 64)
+	/* Here some pages are still shared with the parent, and copied by a fault. */
+	if (faults_read(&group, &values) || values.first < 64 || values.first > 256 ||
+	    values.second != values.first)
 		return 4;
 	if (faults_scope(&group) == PMC_SCOPE_ALL)
 		return 5;
