@@ -294,6 +294,65 @@ static void a_damaged_ring_is_told_once_and_the_others_go_on(void **state)
 	sampler_fini(&b);
 }
 
+/* Descriptors that poll() answers as it answers those of events in error, closed, at their end. */
+static int polled_as(int why)
+{
+	int pipes[2];
+
+	assert_int_equal(pipe(pipes), 0);
+	if (why == -EIO) { /* POLLERR: a pinned event that lost its counter */
+		close(pipes[0]);
+		return pipes[1];
+	}
+	close(pipes[1]);   /* POLLHUP */
+	if (why == -EBADF) /* POLLNVAL */
+		close(pipes[0]);
+	return pipes[0];
+}
+
+static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
+{
+	static const int reasons[] = { -EIO, -EBADF, -ENODATA };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct pmc_sampler_set *set;
+		struct pmc_sampler *from;
+		struct made_sampler a;
+		struct pmc_record record;
+		int fd = polled_as(reasons[i]);
+
+		/* Alone: first what is there, then the reason, however often it is asked for. */
+		sampler_init(&a, 4096);
+		a.source.fd = fd;
+		put(&a, 1, 1);
+		assert_int_equal(pmc_sampler_next_wait(a.sampler, &record, -1), 0);
+		assert_int_equal(pmc_sampler_next(a.sampler, &record), -EAGAIN);
+		for (unsigned k = 0; k < 3; k++)
+			assert_int_equal(pmc_sampler_next_wait(a.sampler, &record, -1), reasons[i]);
+		sampler_fini(&a);
+
+		/* In a set: the reason once, and its record does not wait for a round to settle. */
+		sampler_init(&a, 4096);
+		a.source.fd = fd;
+		pmc_sampler_set_new(&set, 60000000000);
+		pmc_sampler_set_add(set, a.sampler);
+		put(&a, 1, 1);
+		assert_int_equal(pmc_sampler_set_next_wait(set, &record, &from, -1), 0);
+		assert_int_equal(record.id, 1);
+		if (reasons[i] != -ENODATA) {
+			assert_int_equal(pmc_sampler_set_next_wait(set, &record, &from, -1),
+					 reasons[i]);
+			assert_ptr_equal(from, a.sampler);
+		}
+		assert_int_equal(pmc_sampler_set_next_wait(set, &record, &from, -1), -ENODATA);
+		pmc_sampler_set_free(set);
+		sampler_fini(&a);
+		if (reasons[i] != -EBADF)
+			close(fd);
+	}
+}
+
 /* Random fillings of rings of different speeds, read at random moments; writers obey the rule:
  * times come from one clock and are published before the next round settles. */
 static void any_filling_comes_out_in_order(void **state)
@@ -382,6 +441,7 @@ int main(void)
 		cmocka_unit_test(what_comes_too_late_is_counted),
 		cmocka_unit_test(rings_come_and_go),
 		cmocka_unit_test(a_damaged_ring_is_told_once_and_the_others_go_on),
+		cmocka_unit_test(a_ring_ends_for_the_reason_that_poll_tells),
 		cmocka_unit_test(any_filling_comes_out_in_order),
 		cmocka_unit_test(rings_that_cannot_be_ordered_are_refused),
 	};
