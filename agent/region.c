@@ -37,12 +37,15 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	unsigned n = first[g + 1] - first[g];
 	struct pmc_reading reading = { .error = EBADF };
 	int fd = slot_fds(&agent_registry, area->slot)[first[g]], saved = errno;
+	uint64_t entries = area->entries;
 
 	if (fd >= 0)
 		pmc_group_read(fd, slot_ids(area->slot)[g], n, &reading, area->raw);
 	errno = saved;
 	if (unlikely(reading.n != n)) {
-		area->errors[g] = reading.error ? reading.error : EIO;
+		/* A handler's regions use the same buffer; the reading is then taken again. */
+		if (area->entries == entries)
+			area->errors[g] = reading.error ? reading.error : EIO;
 		memset(times, 0, 2 * sizeof(*times));
 		memset(values, 0, n * sizeof(*values));
 		return;

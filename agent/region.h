@@ -87,7 +87,11 @@ struct region_layout {
 	size_t frames, records, order, names, scratch, bytes; /* offsets */
 };
 
-enum { REGION_NAMES_BYTES = 64 << 10, REGION_SCRATCH = 16 << 10, REGION_OTHER = 0 };
+enum {
+	REGION_NAMES_BYTES = 64 << 10,
+	REGION_SCRATCH = AGENT_ROW_BYTES + (12 << 10),
+	REGION_OTHER = 0
+};
 
 extern struct region_layout region_layout;
 /* The calling thread's area; NULL: it has marked nothing yet, or is not measured. */
@@ -136,8 +140,6 @@ void region_calibrate(struct region_area *area);
 void region_none_ended(void);
 /* Area number i; NULL: there are no more. */
 struct region_area *region_area_at(uint32_t i);
-/* Nobody reads the area any more: another thread may have it. */
-void region_area_free(struct region_area *area);
 
 /* ---- region_frame.c ---- */
 /* A REGION frame of a record; false: it changes all the time, try later. force: as it is, then. */
@@ -145,11 +147,15 @@ bool region_frame_put(struct pmc_frame_buf *buf, struct region_area *area, uint3
 		      uint64_t snapshot, bool force);
 
 /* For the rest of the agent. */
-/* The calling thread ends: what it left open is closed, and its area, which nobody reads any more,
- * returned for agent_region_frames; NULL: it has none. */
+/* The calling thread ends: what it left open is closed, and its area, which nobody else reads any
+ * more, returned; NULL: it has none, and the next three do nothing. */
 struct region_area *agent_regions_end(void);
-/* Its frames, into the file; then the area is free. NULL is nothing to do. */
-void agent_regions_write(struct region_area *area, uint64_t snapshot);
+/* Where the thread's row can be built with its regions behind it. */
+void agent_regions_room(struct region_area *area, void **room, size_t *bytes);
+/* Its frames behind the row; what buf has no room for goes to the file first. */
+void agent_regions_frames(struct region_area *area, uint64_t seq, uint64_t snapshot,
+			  struct pmc_frame_buf *buf);
+void agent_regions_free(struct region_area *area);
 /* As agent_regions_end, for the thread that ends the process: the area stays for the last snapshot,
  * and threads that are cut short inside a region are noted. */
 void agent_regions_last(void);

@@ -80,16 +80,6 @@ static struct region_area *pop(void)
 	return area;
 }
 
-void region_area_free(struct region_area *area)
-{
-	uint64_t top = atomic_load(&vacant), next;
-
-	do {
-		atomic_store(&area->next_free, (uint32_t)top);
-		next = (area->index + 1) | ((top >> 32) + 1) << 32;
-	} while (!atomic_compare_exchange_weak(&vacant, &top, next));
-}
-
 static struct region_area *fresh(void)
 {
 	struct region_area *area;
@@ -252,8 +242,10 @@ void region_calibrate(struct region_area *area)
 	drop_records(area, records, names);
 	region_mine = area;
 	attaching = false;
-	if (!atomic_compare_exchange_strong(&costs[area->mode][user].state, &expected,
-					    COST_BEING_STORED))
+	/* Groups that did not count meanwhile tell nothing. */
+	area->uncalibrated = area->inside[0] == 0;
+	if (area->uncalibrated || !atomic_compare_exchange_strong(&costs[area->mode][user].state,
+								  &expected, COST_BEING_STORED))
 		return;
 	memcpy(costs[area->mode][user].inside, area->inside, sizeof(area->inside));
 	memcpy(costs[area->mode][user].around, area->around, sizeof(area->around));
@@ -335,15 +327,42 @@ struct region_area *agent_regions_end(void)
 	return area;
 }
 
+/* Marking is part of what the agent costs. */
+static void add_cost(struct region_area *area)
+{
+	uint64_t pairs = 0;
+
+	for (uint32_t i = 0; i < area->n_records; i++)
+		pairs += region_record(area, i)->calls;
+	agent_self_add(pairs * (area->inside[0] + area->around[0]));
+}
+
+void agent_regions_free(struct region_area *area)
+{
+	uint64_t top = atomic_load(&vacant), next;
+
+	if (!area)
+		return;
+	add_cost(area);
+	do {
+		atomic_store(&area->next_free, (uint32_t)top);
+		next = (area->index + 1) | ((top >> 32) + 1) << 32;
+	} while (!atomic_compare_exchange_weak(&vacant, &top, next));
+}
+
 void agent_regions_last(void)
 {
 	struct region_area *area, *mine = region_mine;
 
 	if (mine)
 		close_open(mine);
-	for (uint32_t i = 0; (area = region_area_at(i)); i = area->index + 1)
-		if (area != mine && atomic_load(&area->owner) && area->depth)
+	for (uint32_t i = 0; (area = region_area_at(i)); i = area->index + 1) {
+		if (!atomic_load(&area->owner))
+			continue;
+		add_cost(area);
+		if (area != mine && area->depth)
 			agent_note(NOTE_REGION_CUT);
+	}
 }
 
 void agent_regions_before_exec(void)

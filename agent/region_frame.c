@@ -41,8 +41,8 @@ static void put(struct pmc_frame_buf *buf, struct region_area *area, uint64_t ow
 	static const char other[] = "(other regions)";
 	const uint64_t *inclusive = record->words, *exclusive = record->words + area->words;
 	bool is_other = record == region_record(area, REGION_OTHER);
-	bool has_cpu = area->mode == REGION_CLOCK ||
-		       (!area->errors[0] && (inclusive[0] || record->calls == 0));
+	bool has_cpu =
+		record->calls && (area->mode == REGION_CLOCK || (!area->errors[0] && inclusive[0]));
 	struct pmc_region_fixed fixed = {
 		.seq = owner - 1,
 		.calls = record->calls,
@@ -84,7 +84,7 @@ bool region_frame_put(struct pmc_frame_buf *buf, struct region_area *area, uint3
 
 		if (!owner || index >= area->n_records)
 			return true;
-		if (index == REGION_OTHER && !record->calls && !record->open)
+		if (!record->calls && !record->open)
 			return true;
 		if (!(sequence & 1) || (last && force)) {
 			put(buf, area, owner, record, snapshot);
@@ -122,29 +122,27 @@ bool agent_region_next(struct pmc_frame_buf *buf, uint64_t snapshot, uint32_t *a
 	return true;
 }
 
-void agent_regions_write(struct region_area *area, uint64_t snapshot)
+void agent_regions_room(struct region_area *area, void **room, size_t *bytes)
 {
-	uint64_t owner = area ? area->slot->seq + 1 : 0, pairs = 0;
-	struct pmc_frame_buf buf;
-
 	if (!area)
 		return;
-	pmc_frame_buf_init(&buf, region_scratch(area), REGION_SCRATCH);
-	for (uint32_t i = 0; i < area->n_records; i++) {
+	*room = region_scratch(area);
+	*bytes = REGION_SCRATCH;
+}
+
+void agent_regions_frames(struct region_area *area, uint64_t seq, uint64_t snapshot,
+			  struct pmc_frame_buf *buf)
+{
+	for (uint32_t i = 0; area && i < area->n_records; i++) {
 		struct region_record *record = region_record(area, i);
 
-		pairs += record->calls;
-		if (i == REGION_OTHER && !record->calls)
+		if (!record->calls)
 			continue;
-		if (buf.cap - buf.len < AGENT_REGION_BYTES) {
-			agent_file_append(buf.data, buf.len);
-			buf.len = 0;
+		if (buf->cap - buf->len < AGENT_REGION_BYTES) {
+			agent_file_append(buf->data, buf->len);
+			buf->len = 0;
 		}
-		put(&buf, area, owner, record, snapshot);
-		pmc_frame_end(&buf);
+		put(buf, area, seq + 1, record, snapshot);
+		pmc_frame_end(buf);
 	}
-	if (buf.len)
-		agent_file_append(buf.data, buf.len);
-	agent_self_add(pairs * (area->inside[0] + area->around[0]));
-	region_area_free(area);
 }

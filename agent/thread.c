@@ -270,12 +270,14 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	registry_close(slot);
 	agent_self = NULL;
 	name_now(slot->name);
+	agent_regions_room(regions, &room, &bytes);
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 	agent_row(&buf, slot, snapshot, true, state);
+	agent_regions_frames(regions, slot->seq, snapshot, &buf);
 	agent_file_append(buf.data, buf.len);
-	agent_regions_write(regions, snapshot);
+	agent_regions_free(regions);
 	registry_ended(&agent_registry, slot->tid);
 	registry_release(&agent_registry, slot);
 	agent_self_add(agent_self_clock() - cpu_ns);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region_cost PAIRS ROUNDS - what a pair of pmc_region_begin and pmc_region_end costs next to what
+ * it cannot do without.
+ *
+ * Prints medians of rounds of PAIRS, in ns a time: an empty pair, two bare reads of a group of the
+ * same four software events, two of CLOCK_MONOTONIC, two of the thread's CPU clock. Without the
+ * agent the first is a pair that does nothing.
+ */
+#include "tests/bench/timing.h"
+
+#include <linux/perf_event.h>
+#include <pmc/region.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const uint64_t events[4] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
+				    PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS };
+
+static int open_group(void)
+{
+	int leader = -1;
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+						.size = sizeof(attr),
+						.config = events[i],
+						.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+							       PERF_FORMAT_TOTAL_TIME_ENABLED |
+							       PERF_FORMAT_TOTAL_TIME_RUNNING };
+		int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
+
+		if (fd < 0) {
+			perror("perf_event_open");
+			exit(1);
+		}
+		leader = leader < 0 ? fd : leader;
+	}
+	return leader;
+}
+
+static double each(uint64_t *rounds, int n, long pairs)
+{
+	return (double)median_ns(rounds, n) / (double)pairs;
+}
+
+int main(int argc, char **argv)
+{
+	long pairs = argc > 1 ? atol(argv[1]) : 100000;
+	int rounds = argc > 2 ? atoi(argv[2]) : 11, group = open_group();
+	static uint64_t ns[4][256];
+	/* Aligned as the agent's: the kernel's copy to a crooked address costs more. */
+	_Alignas(64) uint64_t data[3 + 2 * 4];
+	struct timespec t;
+
+	if (pairs < 1 || rounds < 1 || rounds > 256)
+		return 2;
+	for (int r = 0; r < rounds; r++) {
+		uint64_t start = now_ns();
+
+		for (long i = 0; i < pairs; i++) {
+			pmc_region_begin("a region");
+			pmc_region_end();
+		}
+		ns[0][r] = now_ns() - start;
+		start = now_ns();
+		for (long i = 0; i < 2 * pairs; i++)
+			if (read(group, data, sizeof(data)) != sizeof(data))
+				return 1;
+		ns[1][r] = now_ns() - start;
+		start = now_ns();
+		for (long i = 0; i < 2 * pairs; i++)
+			clock_gettime(CLOCK_MONOTONIC, &t);
+		ns[2][r] = now_ns() - start;
+		start = now_ns();
+		for (long i = 0; i < 2 * pairs; i++)
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		ns[3][r] = now_ns() - start;
+	}
+	printf("%.2f %.2f %.2f %.2f\n", each(ns[0], rounds, pairs), each(ns[1], rounds, pairs),
+	       each(ns[2], rounds, pairs), each(ns[3], rounds, pairs));
+	return 0;
+}
