@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# regions.t - a region around N instructions reads N and a constant, in every thread, however deep; what
+# a pair costs, in instructions.
+. "$(dirname "$0")/lib.sh"
+machine
+
+# sums REPORT REGION EVENT: the values in its rows, unique
+sums() { jq -c "[.regions[] | select(.region == \"$2\") | .events[] | select(.name == \"$3\") | .value] | unique" "$M/$1.json"; }
+field() { jq -c "[.regions[] | $2] | unique" "$M/$1.json"; }
+
+for how in 0 1; do
+	name=$([ $how = 1 ] && echo "user-space reads" || echo "read(2)")
+	want=$([ $how = 1 ] && echo '["user"]' || echo '["system-call"]')
+	is "$(field one-$how .pair.read)" "$want" "perf_user_access=$how: $name"
+	for region in inner middle outer; do
+		k=$([ $region = inner ] && echo 1; [ $region = middle ] && echo 2; [ $region = outer ] && echo 3)
+		small=$(sums one-$how $region instructions:u | tr -d '[]')
+		large=$(sums large-$how $region instructions:u | tr -d '[]')
+		is $((large - small)) $((k * 999000)) "$name: $region counts its instructions exactly"
+		between $((small - k * 1000)) 0 40 "$name: $region: the constant is small ($((small - k * 1000)))"
+		is "$(sums rounds-$how $region cycles:u)" "$(sums rounds-$how $region instructions:u)" \
+			"$name: $region: cycles are instructions there"
+		each=$(($(sums rounds-$how $region instructions:u | tr -d '[]') - 1000 * k * 1000))
+		between "$each" 0 20000 "$name: $region: 1,000 times, at most 20 more each ($each)"
+	done
+	for report in all-$how short-$how; do
+		is "$(jq '.regions | length' "$M/$report.json")" 300 "$report: 100 threads, 3 regions"
+		is "$(field $report '.events[].state')" '["counted"]' "$report: all counted"
+		is "$(field $report .calls)" '[10]' "$report: every call"
+		for region in inner middle outer; do
+			spread=$(sums $report $region instructions:u)
+			k=$([ $region = inner ] && echo 1; [ $region = middle ] && echo 2; [ $region = outer ] && echo 3)
+			diag "$report: $region reads $spread"
+			between "$(jq 'min' <<<"$spread")" $((k * 1000000)) $((k * 1000000 + 1200)) "$report: $region: N and a bit"
+			between "$(jq 'max' <<<"$spread")" $((k * 1000000)) $((k * 1000000 + 1200)) "$report: $region: in every thread"
+		done
+		is "$(jq -c '[.regions | group_by(.seq)[] | map({ key: .region, value: .events[0].value }) | from_entries |
+			.inner <= .middle and .middle <= .outer] | unique' "$M/$report.json")" '[true]' \
+			"$report: inner ≤ middle ≤ outer in every thread"
+	done
+done
+is "$(jq -r '[.regions[].pair.read] | unique | join(" ")' "$M/short-1.json")" "system-call user" \
+	"beyond the limit on locked memory: read(2)"
+is "$(field nobody .calls) $(jq '.regions | length' "$M/nobody.json")" "[10] 300" "an unprivileged user has them too"
+is "$(jq -r '[.regions[].pair.read] | unique | join(" ")' "$M/nobody.json")" "system-call user" \
+	"within that user's limit: some by user-space reads"
+is "$(jq -c '[.regions[] | .events[].state] | unique' "$M/turns.json")" '["scaled"]' "groups that take turns: scaled"
+between "$(jq '[.regions[] | select(.region == "inner") | .events[].value] | min' "$M/turns.json")" 570000000 630000000 \
+	"and within 5 %, at least"
+between "$(jq '[.regions[] | select(.region == "inner") | .events[].value] | max' "$M/turns.json")" 570000000 630000000 \
+	"and at most"
+
+cost() { awk -v k="$2" '$1 == k { print $2 }' "$M/costs-$1"; }
+for how in 0 1; do diag_file "$M/costs-$how" "perf_user_access=$how: instructions a pair, two events"; done
+between "$(cost 1 pair)" "$(cost 1 user_reads)" $(($(cost 1 user_reads) * 3 / 2)) \
+	"a pair is at most 1.5 × the two user-space reads in it"
+between "$(cost 0 pair_all)" "$(cost 0 reads_all)" $(($(cost 0 reads_all) * 115 / 100)) \
+	"by read(2) at most 1.15 × the two reads in it, user and kernel"
+mkdir -p "$O/vm" && {
+	sed 's/^/user_/' "$M/costs-1"
+	sed 's/^/read_/' "$M/costs-0"
+} >"$O/vm/region_costs"
+done_testing
