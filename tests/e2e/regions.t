@@ -231,7 +231,7 @@ PMC_REPORT=off PMC_OUT=x.pmc run agent python3 "$ROOT/docs/examples/regions.py"
 "$PMCTL" report --by region --format json x.pmc >x.json
 is "$(cat out) $(calls fill) $(calls sum) $(calls job)" "sum 499999500000 4 4 4" "Python: measured under the agent"
 is "$(jq -c '[.regions[].seq] | unique | length' x.json)" 4 "Python: each thread has its own"
-ok "the example in C compiles" $E2E_CC -std=c11 -O2 $strict "$ROOT/docs/examples/regions.c" -o example -pthread
+ok "the example in C compiles" $E2E_CC -std=c11 -O2 $strict "$ROOT/docs/examples/mark_regions.c" -o example -pthread
 rm -f x.pmc
 PMC_REPORT=off PMC_OUT=x.pmc run agent ./example
 "$PMCTL" report --by region --format json x.pmc >x.json

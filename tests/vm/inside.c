@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions THREADS N ROUNDS - threads that are all there before any of them works, each with a loop
+ * inside THREADS N ROUNDS - threads that are all there before any of them works, each with a loop
  * of N instructions inside three regions, ROUNDS times. prog-flags: -Iinclude -I. */
 #include "tests/vm/loop.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions.c - marked regions: what each thread did in each part of its work.
+ * mark_regions.c - marked regions: what each thread did in each part of its work.
  *
- *	cc -O2 -I include docs/examples/regions.c -o regions -pthread
- *	LD_PRELOAD=libpmcagent.so PMC_OUT=run.pmc ./regions
+ *	cc -O2 -I include docs/examples/mark_regions.c -o mark_regions -pthread
+ *	LD_PRELOAD=libpmcagent.so PMC_OUT=run.pmc ./mark_regions
  *	pmctl report --by region run.pmc
  *
  * Nothing is linked, and without the agent the marks cost a nanosecond.
