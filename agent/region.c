@@ -33,7 +33,7 @@ __thread struct region_area *region_mine;
 __attribute__((noinline)) static void read_group(struct region_area *area, unsigned g,
 						 uint64_t *times, uint64_t *values)
 {
-	const uint16_t *first = pmc_agent_control.first;
+	const uint16_t *first = area->first;
 	unsigned n = first[g + 1] - first[g];
 	struct pmc_reading reading = { .error = EBADF };
 	int fd = slot_fds(&agent_registry, area->slot)[first[g]], saved = errno;
@@ -56,10 +56,10 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 		values[i] = area->raw[i];
 }
 
-void region_read(struct region_area *area, uint64_t *words)
+__attribute__((noinline)) static void read_groups(struct region_area *area, uint64_t *words)
 {
-	const uint16_t *first = pmc_agent_control.first;
-	unsigned groups = agent.plan.groups;
+	const uint16_t *first = area->first;
+	unsigned groups = area->groups;
 	uint64_t *values = words + 2 * groups;
 
 	if (area->mode == REGION_CLOCK) {
@@ -73,6 +73,18 @@ void region_read(struct region_area *area, uint64_t *words)
 		    !pmc_user_read_group(area->pages + at, n, &words[0], &words[1], values + at))
 			read_group(area, g, words, values + at);
 	}
+}
+
+static inline void read_now(struct region_area *area, uint64_t *words)
+{
+	if (!area->one_group ||
+	    !pmc_user_read_group(area->pages, area->first[1], &words[0], &words[1], words + 2))
+		read_groups(area, words);
+}
+
+void region_read(struct region_area *area, uint64_t *words)
+{
+	read_now(area, words);
 }
 
 /* ---- names ---------------------------------------------------------------------------------*/
@@ -120,6 +132,7 @@ static uint32_t insert(struct region_area *area, const char *name, uint32_t at)
 	memmove(order + at + 1, order + at, (known - at) * sizeof(*order));
 	order[at] = (uint16_t)index;
 	area->n_records++;
+	area->end = region_record(area, area->n_records);
 	region_settle(area);
 	return index;
 }
@@ -144,25 +157,59 @@ __attribute__((noinline)) static uint32_t search(struct region_area *area, const
 	return insert(area, name, low);
 }
 
-/* What was last at the same depth is most often what comes there again. */
-static inline uint32_t find(struct region_area *area, const struct region_frame *frame,
-			    const char *name)
+static inline uint64_t load8(const char *at)
 {
-	uint32_t last = frame->record;
+	uint64_t word;
 
-	if (last != REGION_OTHER && last < area->n_records && name_compare(area, last, name) == 0)
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+static inline uint32_t load4(const char *at)
+{
+	uint32_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* Whether name is the record's: n bytes of it with the NUL. Some of the pair's time is this; near
+ * the end of a page name may be the last of, it takes the slow way, which reads no byte behind its
+ * NUL. */
+static inline bool is_named(const char *kept, size_t n, const char *name)
+{
+	size_t i = 0;
+
+	if (unlikely(((uintptr_t)name & 4095) > 4096 - REGION_NAME) || n < 4)
+		return strcmp(kept, name) == 0;
+	if (n < 8)
+		return load4(kept) == load4(name) && load4(kept + n - 4) == load4(name + n - 4);
+	for (; i + 8 < n; i += 8)
+		if (load8(kept + i) != load8(name + i))
+			return false;
+	return load8(kept + n - 8) == load8(name + n - 8);
+}
+
+/* What was last at the same depth is most often what comes there again. A name that was cut equals
+ * none here, and is searched for. */
+static inline struct region_record *find(struct region_area *area, const struct region_frame *frame,
+					 const char *name)
+{
+	struct region_record *last = frame->record;
+
+	if (last && last < area->end &&
+	    is_named(region_names(area) + last->name, last->name_len + 1, name))
 		return last;
-	return search(area, name);
+	return region_record(area, search(area, name));
 }
 
 /* ---- begin and end -------------------------------------------------------------------------*/
 
-void region_begin(struct region_area *area, const char *name)
+static inline void region_begin(struct region_area *area, const char *name)
 {
 	uint32_t depth = area->depth;
 	struct region_frame *frame;
 	uint64_t entries;
-	uint32_t record;
 
 	if (unlikely(depth == region_layout.max_depth)) {
 		area->beyond++;
@@ -170,33 +217,30 @@ void region_begin(struct region_area *area, const char *name)
 		return;
 	}
 	frame = region_frame(area, depth);
-	record = find(area, frame, name ? name : "");
+	struct region_record *record = find(area, frame, name ? name : "");
+
 	area->depth = depth + 1;
 	area->entries++;
 	fence();
 	frame->record = record;
-	region_record(area, record)->open++;
+	record->open++;
 	do {
 		entries = area->entries;
 		fence();
 		frame->nested = frame->direct = 0;
-		memset(frame->words + area->words, 0, area->words * sizeof(*frame->words));
-		region_read(area, frame->words);
+		read_now(area, frame->words);
 		fence();
 	} while (unlikely(area->entries != entries));
 }
 
-static inline uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 void region_end(struct region_area *area)
 {
-	unsigned n = area->words;
+	const unsigned n = area->words / 2;
+	const region_pair *now = (void *)area->now, *start, *inner;
+	region_pair *outer = (void *)area->sink, *inclusive = outer, *exclusive;
 	struct region_frame *frame;
 	struct region_record *record;
-	uint64_t *outer = area->now, *start, entries;
+	uint64_t entries;
 
 	if (unlikely(area->beyond)) {
 		area->beyond--;
@@ -211,7 +255,7 @@ void region_end(struct region_area *area)
 	for (;;) {
 		entries = area->entries;
 		fence();
-		region_read(area, area->now);
+		read_now(area, area->now);
 		fence();
 		region_unsettle(area);
 		if (!unlikely(area->entries != entries))
@@ -220,30 +264,42 @@ void region_end(struct region_area *area)
 	}
 	/* From here on no handler touches what is above. */
 	area->depth--;
-	record = region_record(area, frame->record);
-	start = frame->words;
+	record = frame->record;
 	record->calls++;
 	record->direct += frame->direct;
-	record->open--;
 	if (area->depth) {
-		struct region_frame *parent = region_frame(area, area->depth - 1);
+		struct region_frame *parent = (void *)((char *)frame - region_layout.frame_bytes);
 
-		parent->direct++;
+		/* What has none inside it yet has no sum of them either. */
+		outer = (region_pair *)(void *)parent->words + n;
+		if (parent->direct++ == 0)
+			memset((void *)outer, 0, n * sizeof(*outer));
 		parent->nested += frame->nested + 1;
-		outer = parent->words + n;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		uint64_t delta = less(area->now[i], start[i]);
-
-		record->words[n + i] += less(delta, start[n + i]);
-		start[i] = delta;
-		outer[i] += delta;
-	}
-	if (record->open == 0) {
+	if (--record->open == 0) {
 		record->outermost++;
 		record->nested += frame->nested;
-		for (unsigned i = 0; i < n; i++)
-			record->words[i] += start[i];
+		inclusive = (void *)record->words;
+	}
+	exclusive = (region_pair *)(void *)record->words + n;
+	start = (void *)frame->words;
+	inner = start + n;
+	if (!frame->direct) {
+		for (unsigned i = 0; i < n; i++) {
+			region_pair delta = now[i] - start[i];
+
+			exclusive[i] += delta;
+			inclusive[i] += delta;
+			outer[i] += delta;
+		}
+	} else {
+		for (unsigned i = 0; i < n; i++) {
+			region_pair delta = now[i] - start[i];
+
+			exclusive[i] += delta - inner[i];
+			inclusive[i] += delta;
+			outer[i] += delta;
+		}
 	}
 	region_settle(area);
 }

@@ -42,20 +42,25 @@ enum region_mode {
 };
 
 /* A reading as words: time enabled and time running of each group, then the values of all; in
- * REGION_CLOCK the CPU time alone. Its first word is CPU time either way. */
+ * REGION_CLOCK the CPU time alone. Its first word is CPU time either way. Sums are of differences
+ * modulo 2^64: a clock that user space reads may be nanoseconds off the kernel's. */
 enum { REGION_WORDS = 3 * PMC_EVENTS_MAX };
+
+/* Words are summed up in pairs; an odd one has company. */
+typedef uint64_t region_pair __attribute__((vector_size(16), may_alias));
 
 struct region_record {
 	uint64_t calls, outermost, nested, direct;
 	uint32_t open; /* entries on the stack */
 	uint32_t name, name_len;
-	uint64_t words[]; /* inclusive, then exclusive */
+	_Alignas(region_pair) uint64_t words[]; /* inclusive, then exclusive */
 };
 
 struct region_frame { /* an open region */
-	uint32_t record;
+	struct region_record *record;
 	uint64_t nested, direct;
-	uint64_t words[]; /* the reading at its begin, then what was counted in direct inner ones */
+	/* The reading at its begin, then what was counted in direct inner ones. */
+	_Alignas(region_pair) uint64_t words[];
 };
 
 struct region_area {
@@ -65,17 +70,22 @@ struct region_area {
 	uint32_t index;
 	struct slot *slot;
 	uint64_t eventset;
+	const uint16_t *first; /* of each of its groups, the first event; one more is the end */
+	unsigned groups;
 	enum region_mode mode;
-	unsigned words; /* that a reading has now; room is kept for region_layout.words */
+	unsigned words; /* of a reading, an even number; there is room for region_layout.words */
+	bool one_group; /* of which user space reads all */
 	bool uncalibrated;
 	uint64_t entries;	/* begins and ends so far */
 	uint32_t depth, beyond; /* open; and those too deep to be kept */
 	uint32_t reopen;	/* closed before an exec that may fail */
 	uint32_t n_records, names_used;
+	struct region_record
+		*end; /* of the records; frames may remember those of earlier threads */
 	uint32_t errors[PMC_EVENTS_MAX]; /* of each group: it could not be read, from then on */
 	pmc_user_page *pages[PMC_EVENTS_MAX];
 	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
-	uint64_t now[REGION_WORDS];
+	_Alignas(AGENT_LINE) uint64_t now[REGION_WORDS], sink[REGION_WORDS];
 	_Alignas(AGENT_LINE) uint64_t raw[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 };
 
@@ -125,7 +135,6 @@ static inline void *region_scratch(struct region_area *area)
 
 /* ---- region.c ---- */
 void region_read(struct region_area *area, uint64_t *words);
-void region_begin(struct region_area *area, const char *name);
 void region_end(struct region_area *area);
 /* The records are not to be read from elsewhere until they are settled. */
 void region_unsettle(struct region_area *area);

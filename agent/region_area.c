@@ -7,10 +7,17 @@
  */
 #include "agent/region.h"
 #include "agent/agent.h"
+#include "agent/core/sys.h"
 #include "agent/note.h"
+#include "agent/split.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define PMC_REGION_API_ONLY
+#include <pmc/region.h>
 
 #include "agent/poison.h"
 
@@ -24,15 +31,27 @@ struct region_layout region_layout;
 static _Atomic(struct region_area *) areas[REGION_AREAS];
 static _Atomic uint32_t high;	/* areas ever made, or being made */
 static _Atomic uint64_t vacant; /* tag << 32 | index + 1 */
-/* A signal handler that comes while its thread attaches or measures is left out. */
-static __thread bool attaching, refused;
+static __thread bool refused;
 
 /* What a pair costs, by mode and by whether the groups count user mode only: measured once. */
 enum { COST_NONE, COST_BEING_STORED, COST_KNOWN };
-static struct {
+static struct cost {
 	_Atomic uint32_t state;
 	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
 } costs[REGION_MODES][2];
+
+/* No handler of the host's comes in between. */
+static void block(uint64_t *mask)
+{
+	const uint64_t all = UINT64_MAX;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, mask, sizeof(all));
+}
+
+static void unblock(const uint64_t *mask)
+{
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, sizeof(*mask));
+}
 
 /* ---- memory --------------------------------------------------------------------------------*/
 
@@ -46,13 +65,17 @@ static uint32_t fitting(size_t each, uint32_t most)
 	return MOST_BYTES / each < most ? (uint32_t)(MOST_BYTES / each) : most;
 }
 
+static unsigned even(unsigned words)
+{
+	return words ? (words + 1) & ~1u : 2;
+}
+
 /* Always the same: whoever comes first, and at the same time, may write it. */
 static void lay_out(void)
 {
-	struct region_layout l = { .words = 2 * agent.plan.groups + agent.plan.opened };
+	struct region_layout l = { .words = 2 * agent_split_most_groups() + agent.plan.opened };
 
-	if (l.words == 0)
-		l.words = 1;
+	l.words = even(l.words);
 	l.frame_bytes = sizeof(struct region_frame) + 2 * l.words * sizeof(uint64_t);
 	l.record_bytes = sizeof(struct region_record) + 2 * l.words * sizeof(uint64_t);
 	l.max_depth = fitting(l.frame_bytes, MOST_DEPTH);
@@ -140,7 +163,7 @@ static bool map_pages(struct region_area *area)
 		/* What cannot be read on the first try (a software event, say) never will. While
 		 * groups take turns some are off their counters at any time. */
 		if (!pmc_user_read(area->pages[i], &value, &enabled, &running) &&
-		    atomic_load(&pmc_agent_control.counting) && agent.plan.groups == 1)
+		    atomic_load(&pmc_agent_control.counting) && area->groups == 1)
 			goto fail;
 	}
 	return true;
@@ -151,25 +174,35 @@ fail:
 
 static void choose_mode(struct region_area *area)
 {
+	const struct pmc_plan *plan = agent_split_plan(area->slot);
 	const int *fds = slot_fds(&agent_registry, area->slot);
 
 	memset(area->errors, 0, sizeof(area->errors));
+	area->eventset = agent_split_eventset(area->slot);
+	area->first = agent_split_first(area->slot);
+	area->groups = plan->groups;
 	area->mode = REGION_CLOCK;
-	area->words = 1;
+	area->words = even(1);
+	area->one_group = false;
 	if (agent.plan.opened == 0 || fds[0] < 0)
 		return;
-	area->words = region_layout.words;
+	area->words = even(2 * plan->groups + plan->opened);
 	area->mode = map_pages(area) ? REGION_USER : REGION_READ;
+	area->one_group = area->mode == REGION_USER && plan->groups == 1;
 }
 
 /* ---- what a pair costs ---------------------------------------------------------------------*/
 
 static void clear_records(struct region_area *area)
 {
+	/* No program's name either. */
+	static const char other[] = "\001other";
+
 	region_unsettle(area);
 	area->n_records = 1;
-	area->names_used = 1; /* the empty name of REGION_OTHER */
-	region_names(area)[0] = '\0';
+	area->names_used = sizeof(other);
+	memcpy(region_names(area), other, sizeof(other));
+	area->end = region_record(area, 1);
 	memset(region_record(area, REGION_OTHER), 0, region_layout.record_bytes);
 	region_settle(area);
 }
@@ -185,22 +218,24 @@ static void measure(struct region_area *area, uint32_t first)
 
 		for (uint32_t i = first; i < area->n_records; i++)
 			memset(region_record(area, i)->words, 0, 2 * n * sizeof(uint64_t));
-		/* No program's names. */
-		region_begin(area, "\001around");
-		region_begin(area, "\001inside");
-		region_end(area);
-		region_end(area);
+		/* The way programs go; no program's names. */
+		pmc_region_begin("\001ar");
+		pmc_region_begin("\001in");
+		pmc_region_end();
+		pmc_region_end();
 		outer = region_record(area, first)->words;
 		inner = region_record(area, first + 1)->words;
 		for (unsigned i = 0; i < n; i++) {
-			if (try == 0 || inner[i] < inside[i])
+			if (try == 0 || (int64_t)inner[i] < (int64_t)inside[i])
 				inside[i] = inner[i];
-			if (try == 0 || outer[i] < around[i])
+			if (try == 0 || (int64_t)outer[i] < (int64_t)around[i])
 				around[i] = outer[i];
 		}
 	}
-	for (unsigned i = 0; i < n; i++)
-		around[i] -= around[i] > inside[i] ? inside[i] : around[i];
+	for (unsigned i = 0; i < n; i++) {
+		inside[i] = (int64_t)inside[i] < 0 ? 0 : inside[i];
+		around[i] = (int64_t)(around[i] - inside[i]) < 0 ? 0 : around[i] - inside[i];
+	}
 }
 
 /* The records from `first` on were made for measuring only. */
@@ -214,6 +249,7 @@ static void drop_records(struct region_area *area, uint32_t first, uint32_t name
 		if (order[i] < first)
 			order[kept++] = order[i];
 	area->n_records = first;
+	area->end = region_record(area, first);
 	area->names_used = names_used;
 	region_settle(area);
 }
@@ -221,80 +257,84 @@ static void drop_records(struct region_area *area, uint32_t first, uint32_t name
 void region_calibrate(struct region_area *area)
 {
 	const bool user = area->slot->flags & SLOT_USER_ONLY;
+	struct cost *cost = &costs[area->mode][user];
 	uint32_t expected = COST_NONE, records = area->n_records, names = area->names_used;
+	/* Where a group was split reading takes longer: those measure for themselves. */
+	bool shared = area->groups == agent.plan.groups;
+	uint64_t mask;
 
 	/* Groups that wait would cost nothing. */
 	if ((area->mode != REGION_CLOCK && !atomic_load(&pmc_agent_control.counting)) ||
 	    records + 2 > region_layout.max_records)
 		return;
 	area->uncalibrated = false;
-	if (atomic_load(&costs[area->mode][user].state) == COST_KNOWN) {
-		memcpy(area->inside, costs[area->mode][user].inside, sizeof(area->inside));
-		memcpy(area->around, costs[area->mode][user].around, sizeof(area->around));
+	if (shared && atomic_load(&cost->state) == COST_KNOWN) {
+		memcpy(area->inside, cost->inside, sizeof(area->inside));
+		memcpy(area->around, cost->around, sizeof(area->around));
 		return;
 	}
 	area->uncalibrated = area->depth > 0;
 	if (area->uncalibrated)
 		return;
-	attaching = true;
-	region_mine = NULL;
+	block(&mask);
 	measure(area, records);
 	drop_records(area, records, names);
-	region_mine = area;
-	attaching = false;
+	unblock(&mask);
 	/* Groups that did not count meanwhile tell nothing. */
 	area->uncalibrated = area->inside[0] == 0;
-	if (area->uncalibrated || !atomic_compare_exchange_strong(&costs[area->mode][user].state,
-								  &expected, COST_BEING_STORED))
+	if (area->uncalibrated || !shared ||
+	    !atomic_compare_exchange_strong(&cost->state, &expected, COST_BEING_STORED))
 		return;
-	memcpy(costs[area->mode][user].inside, area->inside, sizeof(area->inside));
-	memcpy(costs[area->mode][user].around, area->around, sizeof(area->around));
-	atomic_store(&costs[area->mode][user].state, COST_KNOWN);
+	memcpy(cost->inside, area->inside, sizeof(area->inside));
+	memcpy(cost->around, area->around, sizeof(area->around));
+	atomic_store(&cost->state, COST_KNOWN);
 }
 
 /* ---- a thread's area -----------------------------------------------------------------------*/
 
-struct region_area *region_attach(void)
+static void begin(struct region_area *area)
 {
-	struct region_area *area = NULL;
-
-	if (attaching) {
-		agent_note(NOTE_REGION_HANDLER);
-		return NULL;
-	}
-	if (!agent_self) {
-		agent_note(NOTE_REGION_NO_ROW);
-		return NULL;
-	}
-	attaching = true;
-	if (!refused)
-		area = pop();
-	if (!refused && !area)
-		area = fresh();
-	attaching = false;
-	if (!area) {
-		refused = true;
-		agent_note(NOTE_REGION_MEMORY);
-		return NULL;
-	}
-	attaching = true;
 	area->slot = agent_self;
-	area->eventset =
-		agent_self->flags & SLOT_USER_ONLY ? agent.user_plan.hash : agent.plan.hash;
 	area->depth = area->beyond = area->reopen = 0;
 	clear_records(area);
 	choose_mode(area);
 	area->uncalibrated = true;
 	atomic_store(&area->owner, agent_self->seq + 1);
-	attaching = false;
 	region_mine = area;
 	region_calibrate(area);
+}
+
+struct region_area *region_attach(void)
+{
+	struct region_area *area;
+	uint64_t mask;
+
+	if (!agent_self) {
+		agent_note(NOTE_REGION_NO_ROW);
+		return NULL;
+	}
+	if (refused)
+		return NULL;
+	/* A handler that marks regions shall find an area that is ready. */
+	block(&mask);
+	area = region_mine;
+	if (!area)
+		area = pop();
+	if (!area)
+		area = fresh();
+	if (area && area != region_mine)
+		begin(area);
+	unblock(&mask);
+	if (!area) {
+		refused = true;
+		agent_note(NOTE_REGION_MEMORY);
+	}
 	return area;
 }
 
 void region_none_ended(void)
 {
-	if (agent_self && !attaching && !refused)
+	if (agent_self && !refused)
 		agent_note(NOTE_REGION_END);
 }
 
@@ -386,7 +426,6 @@ static void open_again(struct region_area *area, uint32_t depth)
 
 		frame->nested = frame->direct = 0;
 		region_read(area, frame->words);
-		memset(frame->words + area->words, 0, area->words * sizeof(*frame->words));
 	}
 }
 
@@ -398,7 +437,7 @@ void agent_regions_exec_failed(void)
 		return;
 	region_unsettle(area);
 	for (uint32_t i = 0; i < area->reopen; i++) {
-		struct region_record *record = region_record(area, region_frame(area, i)->record);
+		struct region_record *record = region_frame(area, i)->record;
 
 		record->calls--;
 		record->outermost -= record->open++ == 0;
@@ -438,7 +477,7 @@ void agent_regions_forked(void)
 	uint32_t n = atomic_load(&high);
 
 	pmc_user_forked();
-	attaching = refused = false;
+	refused = false;
 	for (uint32_t i = 0; i < n && i < REGION_AREAS; i++) {
 		struct region_area *area = atomic_exchange(&areas[i], NULL);
 

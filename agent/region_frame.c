@@ -14,11 +14,17 @@
 /* A record changes for less than a microsecond, unless its thread is preempted just then. */
 #define PATIENCE 200u
 
+/* Differences modulo 2^64: less than nothing is nothing. */
+static uint64_t sum(uint64_t words)
+{
+	return (int64_t)words < 0 ? 0 : words;
+}
+
 static void put_readings(struct pmc_frame_buf *buf, const struct region_area *area,
 			 const uint64_t *words)
 {
-	const uint16_t *first = pmc_agent_control.first;
-	unsigned groups = agent.plan.groups;
+	const uint16_t *first = area->first;
+	unsigned groups = area->groups;
 
 	for (unsigned g = 0; g < groups; g++) {
 		struct pmc_reading reading = { .error = area->errors[g] };
@@ -26,12 +32,16 @@ static void put_readings(struct pmc_frame_buf *buf, const struct region_area *ar
 		if (area->mode == REGION_CLOCK)
 			reading.error = area->slot->reason ? area->slot->reason : EBADF;
 		if (!reading.error) {
-			reading.enabled_ns = words[2 * g];
-			reading.running_ns = words[2 * g + 1];
+			reading.enabled_ns = sum(words[2 * g]);
+			reading.running_ns = sum(words[2 * g + 1]);
 			reading.n = first[g + 1] - first[g];
 		}
 		pmc_frame_bytes(buf, &reading, sizeof(reading));
-		pmc_frame_bytes(buf, words + 2 * groups + first[g], reading.n * sizeof(*words));
+		for (unsigned i = 0; i < reading.n; i++) {
+			uint64_t value = sum(words[2 * groups + first[g] + i]);
+
+			pmc_frame_bytes(buf, &value, sizeof(value));
+		}
 	}
 }
 
@@ -41,8 +51,8 @@ static void put(struct pmc_frame_buf *buf, struct region_area *area, uint64_t ow
 	static const char other[] = "(other regions)";
 	const uint64_t *inclusive = record->words, *exclusive = record->words + area->words;
 	bool is_other = record == region_record(area, REGION_OTHER);
-	bool has_cpu =
-		record->calls && (area->mode == REGION_CLOCK || (!area->errors[0] && inclusive[0]));
+	bool has_cpu = record->calls &&
+		       (area->mode == REGION_CLOCK || (!area->errors[0] && sum(inclusive[0])));
 	struct pmc_region_fixed fixed = {
 		.seq = owner - 1,
 		.calls = record->calls,
@@ -52,11 +62,11 @@ static void put(struct pmc_frame_buf *buf, struct region_area *area, uint64_t ow
 		.open = record->open,
 		.time_ns = pmc_now_ns(),
 		.eventset = area->eventset,
-		.cpu_ns = has_cpu ? inclusive[0] : 0,
-		.self_cpu_ns = has_cpu ? exclusive[0] : 0,
+		.cpu_ns = has_cpu ? sum(inclusive[0]) : 0,
+		.self_cpu_ns = has_cpu ? sum(exclusive[0]) : 0,
 		.inside_cpu_ns = area->inside[0],
 		.around_cpu_ns = area->around[0],
-		.n_groups = (uint16_t)agent.plan.groups,
+		.n_groups = (uint16_t)area->groups,
 		.flags = (uint16_t)((has_cpu ? PMC_REGION_CPU : 0) |
 				    (area->uncalibrated ? 0 : PMC_REGION_COST) |
 				    (area->mode == REGION_USER ? PMC_REGION_USER_READS : 0)),

@@ -7,6 +7,7 @@
  */
 #include "agent/core/group.h"
 #include "agent/core/plan.h"
+#include "agent/core/user_read.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -57,9 +58,12 @@ static int ready_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 	if (!plan->own)
 		return -ENOMEM;
 	for (unsigned g = 0; g < plan->groups; g++)
-		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
+		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++) {
 			pmc_group_attr(&plan->events[i], PMC_GROUP_OWN, i == plan->first[g],
 				       &plan->own[i]);
+			/* Marked regions then need no system call. */
+			pmc_user_request(&plan->own[i]);
+		}
 	return 0;
 }
 

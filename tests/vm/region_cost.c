@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_cost PAIRS OUT - what a pair costs in instructions of user mode, next to the reads in it.
+ * region_cost PAIRS regions|reads - what a pair of marks costs in instructions next to the reads in
+ * it.
  *
- * Under the agent with PMC_EVENTS=six events. Counts, by a counter of its own: PAIRS empty regions,
- * twice as many reads of a group of six by the same code as the agent's (agent/core/user_read.h)
- * and by read(2), and writes a line for each to OUT: what, instructions a pair.
- * prog-flags: -Iinclude -iquote . agent/core/linux/user_read.c */
+ * regions, under the agent with five events of user mode: PAIRS empty regions. reads, without it:
+ * twice as many readings of a group of the same five, by the agent's code for user space
+ * (agent/core/user_read.h) and by read(2). A line for each: what, instructions for each pair in
+ * user mode, and in all. prog-flags: -Iinclude -iquote . agent/core/linux/user_read.c */
 #include "agent/core/user_read.h"
 
 #include <linux/perf_event.h>
@@ -48,50 +49,65 @@ static uint64_t count(int fd)
 	return words[3];
 }
 
-int main(int argc, char **argv)
-{
-	/* The agent has two counters of its own, these two, and the meter one. */
-	enum { N = 2 };
-	long pairs = argc > 1 ? atol(argv[1]) : 1000;
-	FILE *out = argc > 2 ? fopen(argv[2], "w") : stdout;
-	_Alignas(64) uint64_t words[3 + 2 * N], enabled, running, start;
-	pmc_user_page *pages[N];
-	int fds[N], meter, all;
-	bool user = true;
+static int meter, all;
+static uint64_t start_user, start_all;
 
-	if (!out)
-		return 1;
+static void begin(void)
+{
+	start_all = count(all);
+	start_user = count(meter);
+}
+
+static void end(const char *what, long pairs)
+{
+	uint64_t user = count(meter), both = count(all);
+
+	printf("%s %ld %ld\n", what, (long)(user - start_user) / pairs,
+	       (long)(both - start_all) / pairs);
+}
+
+static int reads(long pairs)
+{
+	enum { N = 5 };
+	_Alignas(64) uint64_t words[3 + 2 * N], enabled, running;
+	pmc_user_page *pages[N];
+	bool user = true;
+	int fds[N];
+
 	for (int i = 0; i < N; i++) {
-		fds[i] = open_event(0x08, i ? fds[0] : -1, true, false);
+		fds[i] = open_event(i ? 0x08 : 0x11, i ? fds[0] : -1, true, false);
 		if (pmc_user_map(fds[i], &pages[i]) != 0)
 			return 1;
 	}
-	meter = open_event(0x08, -1, false, false);
-	all = open_event(0x08, -1, false, true);
-	pmc_region_begin("first");
-	pmc_region_end();
-
-	start = count(meter);
-	for (long i = 0; i < pairs; i++) {
-		pmc_region_begin("a region");
-		pmc_region_end();
-	}
-	fprintf(out, "pair %ld\n", (long)(count(meter) - start) / pairs);
-	start = count(all);
-	for (long i = 0; i < pairs; i++) {
-		pmc_region_begin("a region");
-		pmc_region_end();
-	}
-	fprintf(out, "pair_all %ld\n", (long)(count(all) - start) / pairs);
-
-	start = count(meter);
-	for (long i = 0; i < 2 * pairs; i++)
-		user &= pmc_user_read_group(pages, N, &enabled, &running, words);
-	fprintf(out, "user_reads %ld\n", user ? (long)(count(meter) - start) / pairs : 0);
-	start = count(all);
+	user = pmc_user_read_group(pages, N, &enabled, &running, words);
+	begin();
+	for (long i = 0; i < 2 * pairs && user; i++)
+		user = pmc_user_read_group(pages, N, &enabled, &running, words);
+	if (user)
+		end("user_reads", pairs);
+	begin();
 	for (long i = 0; i < 2 * pairs; i++)
 		if (read(fds[0], words, sizeof(words)) != sizeof(words))
 			return 1;
-	fprintf(out, "reads_all %ld\n", (long)(count(all) - start) / pairs);
-	return fclose(out) != 0;
+	end("reads", pairs);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long pairs = argc > 1 ? atol(argv[1]) : 1000;
+
+	meter = open_event(0x08, -1, false, false);
+	all = open_event(0x08, -1, false, true);
+	if (argc > 2 && argv[2][2] == 'a')
+		return reads(pairs);
+	pmc_region_begin("a region");
+	pmc_region_end();
+	begin();
+	for (long i = 0; i < pairs; i++) {
+		pmc_region_begin("a region");
+		pmc_region_end();
+	}
+	end("pair", pairs);
+	return 0;
 }

@@ -75,6 +75,13 @@ int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind 
 			attr = &other;
 		}
 		fd = pmc_perf_open_sized(attr, pid, cpu, i ? fds[0] : -1, 0);
+		if (fd < 0 && attr != &other &&
+		    attr->base.config1 != plan->events[first + i].event.config1) {
+			/* Not for user space to read, then. */
+			other = *attr;
+			pmc_user_unrequest(&other);
+			fd = pmc_perf_open_sized(&other, pid, cpu, i ? fds[0] : -1, 0);
+		}
 		if (fd >= 0)
 			fd = move(fd, move_to);
 		if (fd < 0) {
