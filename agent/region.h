@@ -8,7 +8,8 @@
  * used again by later threads and never unmapped, so that a reader needs no permission.
  *
  * region.c        begin and end
- * region_area.c   areas: attach, measure the cost of marking, detach, fork
+ * region_area.c   areas: attach, detach, fork
+ * region_cost.c   what marking costs
  * region_frame.c  REGION frames
  *
  * All of it is async-signal-safe.
@@ -17,9 +18,11 @@
 #define PMC_AGENT_REGION_H
 
 #include "agent/core/frame.h"
+#include "agent/core/sys.h"
 #include "agent/core/user_read.h"
 #include "agent/thread.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 
 enum {
@@ -143,12 +146,29 @@ void region_settle(struct region_area *area);
 /* ---- region_area.c ---- */
 /* The calling thread's area, made now; NULL (and a note): it can have none. */
 struct region_area *region_attach(void);
-/* Measures what a pair costs in this mode; does nothing while counting is off. */
-void region_calibrate(struct region_area *area);
 /* An end in a thread that has no area. */
 void region_none_ended(void);
 /* Area number i; NULL: there are no more. */
 struct region_area *region_area_at(uint32_t i);
+
+/* ---- region_cost.c ---- */
+/* Measures what a pair costs in this mode; does nothing while counting is off. */
+void region_calibrate(struct region_area *area);
+void region_costs_forked(void);
+
+/* Between the two no handler of the host's comes. */
+static inline uint64_t region_block(void)
+{
+	uint64_t all = UINT64_MAX, mask = 0;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(all));
+	return mask;
+}
+
+static inline void region_unblock(uint64_t mask)
+{
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+}
 
 /* ---- region_frame.c ---- */
 /* A REGION frame of a record; false: it changes all the time, try later. force: as it is, then. */

@@ -7,24 +7,17 @@
  */
 #include "agent/region.h"
 #include "agent/agent.h"
-#include "agent/core/sys.h"
 #include "agent/note.h"
 #include "agent/split.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-
-#define PMC_REGION_API_ONLY
-#include <pmc/region.h>
 
 #include "agent/poison.h"
 
 #define MOST_DEPTH   1024u
 #define MOST_RECORDS 512u
 #define MOST_BYTES   ((size_t)512 << 10) /* of frames, and of records */
-#define TRIES	     32u
 
 struct region_layout region_layout;
 
@@ -32,26 +25,6 @@ static _Atomic(struct region_area *) areas[REGION_AREAS];
 static _Atomic uint32_t high;	/* areas ever made, or being made */
 static _Atomic uint64_t vacant; /* tag << 32 | index + 1 */
 static __thread bool refused;
-
-/* What a pair costs, by mode and by whether the groups count user mode only: measured once. */
-enum { COST_NONE, COST_BEING_STORED, COST_KNOWN };
-static struct cost {
-	_Atomic uint32_t state;
-	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
-} costs[REGION_MODES][2];
-
-/* No handler of the host's comes in between. */
-static void block(uint64_t *mask)
-{
-	const uint64_t all = UINT64_MAX;
-
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, mask, sizeof(all));
-}
-
-static void unblock(const uint64_t *mask)
-{
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, sizeof(*mask));
-}
 
 /* ---- memory --------------------------------------------------------------------------------*/
 
@@ -191,8 +164,6 @@ static void choose_mode(struct region_area *area)
 	area->one_group = area->mode == REGION_USER && plan->groups == 1;
 }
 
-/* ---- what a pair costs ---------------------------------------------------------------------*/
-
 static void clear_records(struct region_area *area)
 {
 	/* No program's name either. */
@@ -205,89 +176,6 @@ static void clear_records(struct region_area *area)
 	area->end = region_record(area, 1);
 	memset(region_record(area, REGION_OTHER), 0, region_layout.record_bytes);
 	region_settle(area);
-}
-
-/* One empty region in another, the least of many tries of each figure. */
-static void measure(struct region_area *area, uint32_t first)
-{
-	const unsigned n = area->words;
-	uint64_t *inside = area->inside, *around = area->around;
-
-	for (unsigned try = 0; try < TRIES; try++) {
-		const uint64_t *outer, *inner;
-
-		for (uint32_t i = first; i < area->n_records; i++)
-			memset(region_record(area, i)->words, 0, 2 * n * sizeof(uint64_t));
-		/* The way programs go; no program's names. */
-		pmc_region_begin("\001ar");
-		pmc_region_begin("\001in");
-		pmc_region_end();
-		pmc_region_end();
-		outer = region_record(area, first)->words;
-		inner = region_record(area, first + 1)->words;
-		for (unsigned i = 0; i < n; i++) {
-			if (try == 0 || (int64_t)inner[i] < (int64_t)inside[i])
-				inside[i] = inner[i];
-			if (try == 0 || (int64_t)outer[i] < (int64_t)around[i])
-				around[i] = outer[i];
-		}
-	}
-	for (unsigned i = 0; i < n; i++) {
-		inside[i] = (int64_t)inside[i] < 0 ? 0 : inside[i];
-		around[i] = (int64_t)(around[i] - inside[i]) < 0 ? 0 : around[i] - inside[i];
-	}
-}
-
-/* The records from `first` on were made for measuring only. */
-static void drop_records(struct region_area *area, uint32_t first, uint32_t names_used)
-{
-	uint16_t *order = region_order(area);
-	uint32_t kept = 0;
-
-	region_unsettle(area);
-	for (uint32_t i = 0; i < area->n_records - 1; i++)
-		if (order[i] < first)
-			order[kept++] = order[i];
-	area->n_records = first;
-	area->end = region_record(area, first);
-	area->names_used = names_used;
-	region_settle(area);
-}
-
-void region_calibrate(struct region_area *area)
-{
-	const bool user = area->slot->flags & SLOT_USER_ONLY;
-	struct cost *cost = &costs[area->mode][user];
-	uint32_t expected = COST_NONE, records = area->n_records, names = area->names_used;
-	/* Where a group was split reading takes longer: those measure for themselves. */
-	bool shared = area->groups == agent.plan.groups;
-	uint64_t mask;
-
-	/* Groups that wait would cost nothing. */
-	if ((area->mode != REGION_CLOCK && !atomic_load(&pmc_agent_control.counting)) ||
-	    records + 2 > region_layout.max_records)
-		return;
-	area->uncalibrated = false;
-	if (shared && atomic_load(&cost->state) == COST_KNOWN) {
-		memcpy(area->inside, cost->inside, sizeof(area->inside));
-		memcpy(area->around, cost->around, sizeof(area->around));
-		return;
-	}
-	area->uncalibrated = area->depth > 0;
-	if (area->uncalibrated)
-		return;
-	block(&mask);
-	measure(area, records);
-	drop_records(area, records, names);
-	unblock(&mask);
-	/* Groups that did not count meanwhile tell nothing. */
-	area->uncalibrated = area->inside[0] == 0;
-	if (area->uncalibrated || !shared ||
-	    !atomic_compare_exchange_strong(&cost->state, &expected, COST_BEING_STORED))
-		return;
-	memcpy(cost->inside, area->inside, sizeof(area->inside));
-	memcpy(cost->around, area->around, sizeof(area->around));
-	atomic_store(&cost->state, COST_KNOWN);
 }
 
 /* ---- a thread's area -----------------------------------------------------------------------*/
@@ -316,7 +204,7 @@ struct region_area *region_attach(void)
 	if (refused)
 		return NULL;
 	/* A handler that marks regions shall find an area that is ready. */
-	block(&mask);
+	mask = region_block();
 	area = region_mine;
 	if (!area)
 		area = pop();
@@ -324,7 +212,7 @@ struct region_area *region_attach(void)
 		area = fresh();
 	if (area && area != region_mine)
 		begin(area);
-	unblock(&mask);
+	region_unblock(mask);
 	if (!area) {
 		refused = true;
 		agent_note(NOTE_REGION_MEMORY);
@@ -486,11 +374,7 @@ void agent_regions_forked(void)
 	}
 	atomic_store(&vacant, 0);
 	atomic_store(&high, 0);
-	/* Another thread may have been about to store one. */
-	for (unsigned mode = 0; mode < REGION_MODES; mode++)
-		for (unsigned user = 0; user < 2; user++)
-			if (atomic_load(&costs[mode][user].state) == COST_BEING_STORED)
-				atomic_store(&costs[mode][user].state, COST_NONE);
+	region_costs_forked();
 	if (!agent_self)
 		region_mine = NULL;
 	if (!region_mine)
