@@ -58,6 +58,23 @@ static inline struct pmc_counter_event software(uint64_t id)
 	return event;
 }
 
+/* Whether this user may count the kernel too, as most of these tests do. If not the program is to
+ * end: what it would have said is said. */
+static inline bool may_count(void)
+{
+	struct pmc_counter_event event;
+	struct pmc_failure failure = { 0 };
+	struct pmc_counter *counter;
+	int error;
+
+	pmc_counter_event_software(&event, PERF_COUNT_SW_PAGE_FAULTS);
+	error = pmc_counter_open(&counter, &event, NULL, &failure);
+	pmc_counter_close(counter);
+	if (error == -EACCES || error == -EPERM || error == -ENOSYS)
+		printf("1..0 # SKIP %s\n", failure.advice);
+	return error != -EACCES && error != -EPERM && error != -ENOSYS;
+}
+
 /* Opens or tells why not. */
 static inline struct pmc_counter *must_open(const struct pmc_counter_event *event,
 					    const struct pmc_open *open)

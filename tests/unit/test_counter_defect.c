@@ -257,5 +257,7 @@ int main(void)
 		cmocka_unit_test(test_ratio_of_one_moment),
 	};
 
+	if (!may_count())
+		return 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,5 +358,7 @@ int main(void)
 		cmocka_unit_test(test_every_call_tells_errno),
 	};
 
+	if (!may_count())
+		return 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

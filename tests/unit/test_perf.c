@@ -127,7 +127,7 @@ static void test_short_reads(void **state)
 
 static void test_open_and_ioctl_tell_errno(void **state)
 {
-	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE } };
+	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE, .exclude_kernel = 1 } };
 	uint64_t id = 0;
 	int fd;
 
