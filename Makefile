@@ -165,7 +165,7 @@ $(O)/examples/%: docs/examples/%.c $(O)/libpmc.a $(wildcard include/pmc/*.h)
 # And those that only the emulated machine runs.
 $(VM_BIN): tests/vm/loop.h
 # Some of them use the library.
-$(O)/vm/typed $(O)/vm/counters: $(O)/libpmc.a
+$(O)/vm/typed $(O)/vm/counters $(O)/vm/records: $(O)/libpmc.a
 $(O)/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")
