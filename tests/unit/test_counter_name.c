@@ -101,6 +101,25 @@ static void test_text(void **state)
 	assert_int_equal(pmc_counter_event_parse(&event, "", NULL), -EINVAL);
 }
 
+/* Two types of cores: no counter is on both, and the failure says which there are. */
+static void test_hybrid(void **state)
+{
+	const struct pmc_event_roots roots = { "hybrid", "trace", true };
+	struct pmc_counter_event event;
+
+	(void)state;
+	assert_int_equal(counter_event_text(&event, "cycles", NULL, &roots, &failure), -EINVAL);
+	assert_string_equal(failure.what, "cycles");
+	assert_non_null(strstr(failure.advice, "cpu_core/"));
+	assert_non_null(strstr(failure.advice, "cpu_atom/"));
+	must(counter_event_text(&event, "cpu_atom/event=0x3c/", NULL, &roots, &failure));
+	assert_int_equal(event.type, 10);
+	assert_int_equal(event.config, 0x3c);
+	/* What is no matter of cores is one event there too. */
+	must(counter_event_text(&event, "page-faults", NULL, &roots, &failure));
+	assert_int_equal(event.type, PERF_TYPE_SOFTWARE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +127,7 @@ int main(void)
 		cmocka_unit_test(test_pmu_fields),
 		cmocka_unit_test(test_scale_and_unit),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_hybrid),
 	};
 
 	return cmocka_run_group_tests(tests, tree_make, tree_remove);

@@ -30,6 +30,21 @@ static int error_of(const struct pmc_parse_error *error)
 	}
 }
 
+/* A counter is on one type of core: to take the first and call it the event would leave out the
+ * others, unseen. */
+static int not_one(const struct pmc_events *events, const char *what, struct pmc_failure *failure)
+{
+	const struct pmc_event *last = &events->list[events->count - 1];
+
+	if (events->count && last->position == 0 && last->core_type)
+		return counter_fail(failure, -EINVAL, what,
+				    "cores of %u types count it, each with a counter of its own; "
+				    "name the PMU of one, as %s/event=.../ or %s/event=.../",
+				    events->count, events->list[0].core_type, last->core_type);
+	return counter_fail(failure, -EINVAL, what, "this is %u events, one is wanted",
+			    events->count);
+}
+
 int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
 		       const struct pmc_event_roots *roots, struct pmc_failure *failure)
 {
@@ -42,8 +57,7 @@ int counter_event_text(struct pmc_counter_event *event, const char *text, const 
 	if (rc) {
 		rc = counter_fail(failure, error_of(&error), what, "%s", error.text);
 	} else if (events.count != 1) {
-		rc = counter_fail(failure, -EINVAL, what, "this is %u events, one is wanted",
-				  events.count);
+		rc = not_one(&events, what, failure);
 	} else {
 		const struct pmc_event *found = &events.list[0];
 		size_t unit = strlen(found->unit);
