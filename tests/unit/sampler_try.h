@@ -60,6 +60,10 @@ static inline struct pmc_counter *opened(const struct pmc_counter_event *event,
 	struct pmc_failure failure;
 	int error = pmc_counter_open(&counter, event, open, &failure);
 
+	if (error == -EACCES || error == -EPERM) {
+		print_message("skipped: this user may not count that: %s\n", failure.advice);
+		skip();
+	}
 	if (error)
 		fail_msg("open: %s: %s: %s", strerror(-error), failure.what, failure.advice);
 	return counter;
