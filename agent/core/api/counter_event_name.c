@@ -34,7 +34,7 @@ static int error_of(const struct pmc_parse_error *error)
  * others, unseen. */
 static int not_one(const struct pmc_events *events, const char *what, struct pmc_failure *failure)
 {
-	const struct pmc_event *last = &events->list[events->count - 1];
+	const struct pmc_event *last = &events->list[events->count ? events->count - 1 : 0];
 
 	if (events->count && last->position == 0 && last->core_type)
 		return counter_fail(failure, -EINVAL, what,
