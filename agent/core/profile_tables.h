@@ -21,6 +21,7 @@ struct pmc_p_eventset {
 	/* Types of cores, numbered from 1; 0: none. */
 	uint8_t core[PMC_SET_EVENTS_MAX];
 	unsigned n_cores, n_sums;
+	struct pmc_p_set_view *machine; /* of MACHINE totals: each event once; NULL: not made yet */
 	UT_hash_handle hh; /* by view.hash */
 };
 
