@@ -36,8 +36,9 @@ alike() {
 		sed 's/.*/& &/' "$T/pids"
 	} | sort -u >"$T/born.ours"
 	same "$T/born.ours" "$T/rows" "$name: every thread has a row ($(wc -l <"$T/rows"))"
-	is "$(json "$T/report.json" '[.threads[] | select(.cpu_ns <= 0 or .name == "" or .name == null)] | length')" \
-		0 "$name: every row has a name and CPU time"
+	jq -c '.threads[] | select(.cpu_ns <= 0 or .name == "" or .name == null)' "$T/report.json" >"$T/odd"
+	is "$(wc -l <"$T/odd")" 0 "$name: every row has a name and CPU time" ||
+		diag_file "$T/odd" "rows without"
 
 	# And with the report where people read it: after what the program itself wrote.
 	run "$PROG/rusage" "$T/ru2" env LD_PRELOAD="$AGENT" \
