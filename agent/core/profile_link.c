@@ -28,7 +28,10 @@ static int note_order(const struct table_note *a, const struct table_note *b)
 {
 	int order = order_u64(a->pub.fixed.code, b->pub.fixed.code);
 
-	return order ? order : strcmp(a->pub.text, b->pub.text);
+	if (!order)
+		order = strcmp(a->pub.text, b->pub.text);
+	/* Texts may differ behind a NUL, which only a stranger writes. */
+	return order ? order : order_u64(a->hash, b->hash);
 }
 
 static bool wanted(const struct pmc_profile_tables *tables, const struct table_process *process)
