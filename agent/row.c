@@ -72,7 +72,7 @@ static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, boo
  * enabled and running, then the values, that a reset left behind. */
 static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, unsigned n,
 			  const uint64_t *base_times, const uint64_t *base, uint32_t reason,
-			  uint64_t *enabled_ns)
+			  struct agent_groups_seen *seen)
 {
 	/* On a cache line of its own: the kernel's copy to a crooked address costs 0.1 µs more. */
 	uint64_t *words = (uint64_t *)(((uintptr_t)buf->data + buf->cap -
@@ -83,7 +83,8 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 	if (leader >= 0)
 		pmc_group_read(leader, id, n, &reading, words);
 	if (reading.n) {
-		*enabled_ns = reading.enabled_ns;
+		seen->enabled_ns = reading.enabled_ns;
+		seen->starved |= !reading.running_ns;
 		reading.enabled_ns = less(reading.enabled_ns, base_times[0]);
 		reading.running_ns = less(reading.running_ns, base_times[1]);
 	}
@@ -94,27 +95,28 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 	return reading.error;
 }
 
-uint64_t agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups, const uint16_t *first,
-			    const int *fds, const uint64_t *ids, const uint64_t *base,
-			    uint32_t *reason)
+struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups,
+					    const uint16_t *first, const int *fds,
+					    const uint64_t *ids, const uint64_t *base,
+					    uint32_t *reason)
 {
-	uint64_t enabled_ns = 0;
+	struct agent_groups_seen seen = { 0 };
 
 	for (unsigned g = 0; g < groups; g++) {
 		uint32_t error =
 			put_group(buf, fds[first[g]], ids[g], first[g + 1] - first[g], base + 2 * g,
-				  base + 2 * groups + first[g], *reason, &enabled_ns);
+				  base + 2 * groups + first[g], *reason, &seen);
 
 		*reason = *reason ? *reason : error;
 	}
-	return enabled_ns;
+	return seen;
 }
 
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       enum pmc_thread_state state)
 {
 	const struct pmc_plan *plan = agent_split_plan(slot);
-	struct pmc_thread_fixed row = {
+	struct pmc_thread_fixed start = {
 		.seq = slot->seq,
 		.tid = slot->tid,
 		.state = (uint8_t)state,
@@ -126,27 +128,29 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
-	struct pmc_thread_fixed *placed;
-	uint64_t enabled_ns;
+	struct agent_groups_seen seen;
+	struct pmc_thread_fixed *row;
 	size_t readings;
 
-	/* The groups first, what follows is our own work; the rest is filled in behind them. */
-	placed =
-		pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &row, sizeof(row));
+	memcpy(start.name, slot->name, sizeof(start.name));
+	row = pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &start,
+			      sizeof(start));
+	if (!row) {
+		pmc_frame_end(buf);
+		return;
+	}
+	/* The groups first, what follows is our own work. */
 	readings = buf->len;
-	enabled_ns = agent_groups_frame(buf, plan->groups, agent_split_first(slot),
-					slot_fds(&agent_registry, slot), slot_ids(slot),
-					slot_base(&agent_registry, slot), &row.reason);
+	seen = agent_groups_frame(buf, plan->groups, agent_split_first(slot),
+				  slot_fds(&agent_registry, slot), slot_ids(slot),
+				  slot_base(&agent_registry, slot), &row->reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (own && state != PMC_THREAD_LIVE)
 		registry_close_fds(&agent_registry, slot);
-	fill_accounting(&row, slot, own, enabled_ns);
-	if (plan->hardware && !buf->overflow)
+	fill_accounting(row, slot, own, seen.enabled_ns);
+	if (seen.starved && plan->hardware && !buf->overflow)
 		agent_split_look(slot, buf->data + readings, buf->len - readings);
-	row.time_ns = pmc_now_ns();
-	row.end_ns = state == PMC_THREAD_LIVE ? 0 : row.time_ns;
-	memcpy(row.name, slot->name, sizeof(row.name));
-	if (placed)
-		memcpy(placed, &row, sizeof(row));
+	row->time_ns = pmc_now_ns();
+	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
 	pmc_frame_end(buf);
 }

@@ -34,12 +34,18 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
 /* The main thread of a process image, or the one that called fork. */
 void agent_thread_main(void);
 
+/* What readings of groups said on the way. */
+struct agent_groups_seen {
+	uint64_t enabled_ns; /* raw time enabled of one of them; 0: none could be read */
+	bool starved;	     /* one has never been on the PMU */
+};
+
 /* The readings of groups into the frame being built, which needs the room of a row behind it.
- * base: as slot_base. *reason: why descriptors are -1; set to the first error if it was 0.
- * Returns the raw time enabled of one of the groups; 0: none could be read. */
-uint64_t agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups, const uint16_t *first,
-			    const int *fds, const uint64_t *ids, const uint64_t *base,
-			    uint32_t *reason);
+ * base: as slot_base. *reason: why descriptors are -1; set to the first error if it was 0. */
+struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups,
+					    const uint16_t *first, const int *fds,
+					    const uint64_t *ids, const uint64_t *base,
+					    uint32_t *reason);
 /* Appends a row to buf. The caller owns the slot or has it pinned. own: the calling thread. */
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       enum pmc_thread_state state);
