@@ -121,6 +121,25 @@ line "  snapshot of 1,000 live threads" \
 	"$(calc '%.2f ms' "$(med "$T/snap" 2) / 1e6")  $(calc '%.2f' "$(med "$T/snap" 2 1)") × bare" \
 	"≤ 1.80 × bare"
 
+# ---- marked regions ---------------------------------------------------------------------------
+# All four in one process, in turn: the ratios of the rounds.
+for r in 1 2 3 4 5; do
+	env PMC_REPORT=off PMC_INHERIT=off PMC_EVENTS=$events4 LD_PRELOAD="$agent" "$B/region_cost" 100000 11
+done >"$T/regions" 2>>"$T/err"
+for r in 1 2 3 4 5; do
+	env PMC_REPORT=off PMC_INHERIT=off PMC_EVENTS=L1-dcache-loads LD_PRELOAD="$agent" \
+		"$B/region_cost" 100000 11
+done >"$T/regions-plain" 2>>"$T/err"
+for r in 1 2 3 4 5; do "$B/region_cost" 1000000 5; done >"$T/regions-none" 2>>"$T/err"
+line "two clock_gettime(CLOCK_MONOTONIC)" "$(calc '%.0f ns' "$(med "$T/regions" 3)")"
+line "two bare reads of a group of 4" "$(calc '%.0f ns' "$(med "$T/regions" 2)")"
+line "  a region, begin and end" \
+	"$(calc '%.0f ns' "$(med "$T/regions" 1)")  $(calc '%.2f' "$(med "$T/regions" 1 2)") × two reads" \
+	"≤ 1.15 × two reads"
+line "  with OS accounting only" \
+	"$(calc '%.0f ns' "$(med "$T/regions-plain" 1)")  $(calc '%.2f' "$(med "$T/regions-plain" 1 4)") × two CPU clocks"
+line "  without the agent" "$(calc '%.1f ns' "$(med "$T/regions-none" 1)")" "≤ 5 ns"
+
 # ---- fork -----------------------------------------------------------------------------------
 # A table of descriptors below 8,192, and what the child of a measured process does first.
 for r in 1 2 3 4 5; do
@@ -160,6 +179,17 @@ if [ -s "$O/vm/costs" ]; then
 	line "  with OS accounting only" "$(cost thread_accounting_instructions)"
 	line "steady state, one thread" "$(cost steady_pct) %" "≤ 0.5 %"
 	line "  four threads, one processor" "$(cost shared_pct) %" "≤ 0.5 %"
+	if [ -s "$O/vm/region_costs" ]; then
+		pair() { awk -v k="$1" '$1 == k { print $3 }' "$O/vm/region_costs"; }
+		line "two user-space reads of a group of 5" "$(pair user_user_reads)"
+		line "  a region by user-space reads" \
+			"$(pair user_pair)  $(calc '%.2f' "$(pair user_pair) / $(pair user_user_reads)") × two reads" \
+			"≤ 1.50 × two reads"
+		line "two read(2) of a group of 5" "$(pair read_reads)"
+		line "  a region by read(2)" \
+			"$(pair read_pair)  $(calc '%.2f' "$(pair read_pair) / $(pair read_reads)") × two reads" \
+			"≤ 1.15 × two reads"
+	fi
 	echo
 fi
 
