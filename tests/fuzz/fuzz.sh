@@ -12,7 +12,11 @@ cd "$(dirname "$0")/../.." || exit 1
 case ${O:=build-fuzz} in /*) ;; *) O=$PWD/$O ;; esac
 seconds=${FUZZ_SECONDS:-60}
 corpus=$PWD/tests/fuzz/corpus
-tmp=$(mktemp -d)
+# In memory where there is such a place: some targets write files for each input. What they leave
+# (libFuzzer ends them without their exit handlers) goes with it.
+shm=/dev/shm
+[ -w $shm ] || shm=${TMPDIR:-/tmp}
+tmp=$(mktemp -d -p "$shm" pmc-fuzz.XXXXXX)
 export TMPDIR=$tmp
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM

@@ -69,11 +69,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	/* In memory where there is such a place: it is written anew for each input. */
-	snprintf(root, sizeof(root), "%s/pmc-fuzz.XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
-		 tmp			       ? tmp :
-						 "/tmp");
+	snprintf(root, sizeof(root), "%s/pmc-fuzz.XXXXXX", tmp ? tmp : "/tmp");
 	FUZZ_CHECK(mkdtemp(root) && chdir(root) == 0);
 	atexit(clean);
 	for (size_t i = 0; i < COUNT(directories); i++)
