@@ -22,7 +22,7 @@ for how in 0 1; do
 		is "$(sums rounds-$how $region cycles:u)" "$(sums rounds-$how $region instructions:u)" \
 			"$name: $region: cycles are instructions there"
 		each=$(($(sums rounds-$how $region instructions:u | tr -d '[]') - 1000 * k * 1000))
-		between "$each" 0 5000 "$name: $region: 1,000 times, at most 5 more each ($each)"
+		between "$each" 0 $((k * 20000)) "$name: $region: 1,000 times, at most 20 more a pair ($each)"
 	done
 	for report in all-$how short-$how; do
 		is "$(jq '.regions | length' "$M/$report.json")" 300 "$report: 100 threads, 3 regions"
