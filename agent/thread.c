@@ -15,6 +15,7 @@
 #include "agent/probe.h"
 #include "agent/split.h"
 #include "agent/region.h"
+#include "agent/snapshot.h"
 #include "agent/totals.h"
 
 #include <errno.h>
@@ -45,6 +46,10 @@ static void at_thread_end(void *arg)
 	}
 	if (agent_self && atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
 		agent_thread_end(agent_self, PMC_THREAD_EXITED);
+	else if (agent_self)
+		/* The process ends and its last rows are being read, ours too: a thread that were
+		 * gone by then would have no CPU time. */
+		agent_final_wait();
 	agent_self = NULL;
 	errno = saved;
 }
@@ -119,8 +124,8 @@ int agent_threads_init(void)
 	registry_on_close = fds_gone;
 	/* Under a small RLIMIT_AS fewer threads are better than none. */
 	for (uint32_t capacity = REGISTRY_CAPACITY; capacity >= 64; capacity /= 4) {
-		error = registry_init(&agent_registry, agent_split_most_groups(),
-				      agent.plan.opened, capacity);
+		error = registry_init(&agent_registry, agent_split_most_groups(), agent.plan.opened,
+				      capacity);
 		if (!error && !crowds_out(&agent_registry))
 			return 0;
 		registry_fini(&agent_registry);

@@ -59,4 +59,11 @@ between "$(wc -L <"$T/table")" 20 100 "the table is no wider than 100 columns" |
 like "$(cat "$T/err")" '×1,9[0-9][0-9]' "the rest is folded by name, with its number" ||
 	diag_file "$T/err" report
 
+# Threads whose end meets the end of the process: all have a row, whoever was first.
+for i in $(seq 30); do
+	PMC_EVENTS=task-clock report "$PROG/last_ends" 30
+	json "$T/report.json" '.threads[] | "\(.seq) \(.cpu_ns != null) \(.events[0].state)"'
+done | sort | uniq -c | awk '{ print $1, $3, $4 }' | sort -u >"$T/last"
+is "$(cat "$T/last")" "30 true counted" "threads that end as the process does: CPU time and counts of each"
+
 done_testing
