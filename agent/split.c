@@ -201,7 +201,29 @@ static uint64_t ran_on_cores(const struct pmc_plan *plan, const uint8_t *at, siz
 	return ns;
 }
 
-void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t len)
+/* The CPU time of threads that ended, one after the other, without the first group on the PMU. */
+static _Atomic uint64_t starved_ns;
+
+/*
+ * A thread that ends before its patience does tells nothing alone; all of them together do, if it
+ * is the first group, which has its turn before the others. With PMC_INHERIT=full it may stand
+ * behind a copy that takes all counters, and no smaller group would do better.
+ */
+static bool has_starved(const struct pmc_plan *plan, const struct pmc_reading *first,
+			uint64_t patience)
+{
+	if (!first->n || is_of_core(plan, 0) || !pmc_plan_is_splittable(plan, 0) ||
+	    agent.config.inherit == PMC_INHERIT_FULL)
+		return false;
+	if (!first->running_ns)
+		return atomic_fetch_add(&starved_ns, first->enabled_ns) + first->enabled_ns >
+		       patience;
+	if (atomic_load_explicit(&starved_ns, memory_order_relaxed))
+		atomic_store(&starved_ns, 0);
+	return false;
+}
+
+void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t len, bool last)
 {
 	const struct pmc_plan *plan = agent_split_plan(slot);
 	uint64_t patience = patience_ns(plan), on_cores;
@@ -212,11 +234,16 @@ void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t l
 	if (at >= PMC_CONTROL_SPLITS)
 		return;
 	on_cores = ran_on_cores(plan, readings, len);
-	for (unsigned g = 0; g < plan->groups && next_reading(&readings, &len, &reading); g++)
+	for (unsigned g = 0; g < plan->groups && next_reading(&readings, &len, &reading); g++) {
 		lost |= reading.n && !reading.running_ns && pmc_plan_is_splittable(plan, g) &&
 			reading.enabled_ns > patience + (is_of_core(plan, g) ? on_cores : 0);
-	if (lost && atomic_compare_exchange_strong(&wanted, &at, at + 1))
+		if (g == 0 && last && at == atomic_load_explicit(&wanted, memory_order_relaxed))
+			lost |= has_starved(plan, &reading, patience);
+	}
+	if (lost && atomic_compare_exchange_strong(&wanted, &at, at + 1)) {
+		atomic_store(&starved_ns, 0);
 		agent_note(NOTE_SPLIT);
+	}
 }
 
 void agent_split_frames(struct pmc_frame_buf *buf)
@@ -230,6 +257,7 @@ void agent_split_frames(struct pmc_frame_buf *buf)
 void agent_split_forked(void)
 {
 	atomic_store(&making, false);
+	atomic_store(&starved_ns, 0);
 	for (unsigned i = 0; i < PMC_CONTROL_SPLITS; i++)
 		atomic_store(&splits[i].written, false);
 }

@@ -19,9 +19,9 @@ uint64_t agent_split_eventset(const struct slot *slot);
 /* The event set of a plan that its thread could not open but in user mode, into the dump. */
 void agent_split_user_frame(const struct slot *slot);
 
-/* Looks at the readings of a row: a group that was enabled for long and never ran makes the plan
- * of later threads smaller. Async-signal-safe. */
-void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t len);
+/* Looks at the readings of a row, its last or not: a group that was enabled for long and never ran
+ * makes the plan of later threads smaller. Async-signal-safe. */
+void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t len, bool last);
 /* The event sets of smaller plans that are in use. Async-signal-safe. */
 void agent_split_frames(struct pmc_frame_buf *buf);
 /* In a forked child: its dump may be another. */

@@ -93,6 +93,17 @@ is "$(states late-1 3)" scaled "late-1: halves are enough for the very next thre
 is "$(states late-4 3)/$(states late-4 4)" not-counted/scaled "late-4: halves are not, quarters are"
 is "$(states late-6 6)" not-counted "without any counter nothing is counted"
 is "$(states late-brace 6)" not-counted "a braced group is not taken apart for it"
+# Nor need any of those threads live long.
+is "$(states short-1 1)/$(states short-1 2)/$(states short-1 3)" counted/not-counted/not-counted \
+	"short threads: the first that lost the counters are not counted"
+for seq in 7 13; do
+	is "$(states short-1 $seq)" scaled "short threads: thread $seq is scaled"
+	is "$(SEQ=$seq row short-1 'all(.value > 4500000 and .value < 5500000)')" true \
+		"short threads: and right within 10 %, which a few turns allow" ||
+		diag "$(SEQ=$seq row short-1 'map([.value, .share]) | tostring')"
+done
+is "$(jq '[.processes[0].notes[] | select(.text | test("smaller groups"))] | length' "$M/short-full.json")" 0 \
+	"short threads behind the copies of PMC_INHERIT=full: nobody else is blamed"
 is "$("$O/pmctl" report --format json "$M/late-1.pmc" |
 	jq -r '[.threads[] | select(.seq > 2) | .events[] | .state] | unique | join(" ")')" scaled \
 	"the dump has the event set of the smaller groups"
