@@ -130,7 +130,11 @@ static void put_proof(const struct list_fit *fit)
 	unsigned counters = (unsigned)__builtin_popcountll(fit->proof_counters);
 
 	if (!fit->known_counters) {
-		printf("It cannot be fewer than %u.\n", fit->lower_bound);
+		printf(fit->lower_bound < fit->passes ?
+			       "Fewer may do, but not fewer than %u: not every combination was "
+			       "tried.\n" :
+			       "It cannot be fewer than %u.\n",
+		       fit->lower_bound);
 		return;
 	}
 	printf("It cannot be fewer: %u of the events can be on %u counter%s only (", events,

@@ -27,6 +27,8 @@ says "7, which the kernel accepts as one group, do not" fit-7 \
 	'(.fits | not) and (.clash | length) == 7 and (.passes | map(length)) == [6, 1] and .lower_bound == 2'
 says "14 need three passes, and that is proved" fit-14 \
 	'(.fits | not) and (.clash | length) == 7 and (.passes | map(length)) == [6, 6, 2] and .lower_bound == 3'
+like "$(tail -n 1 "$M/fit-30")" '^Fewer may do, but not fewer than 2: not every combination was tried' \
+	"30 of them are too many to prove it, and that is said"
 says "the cycle counter makes it seven that fit" fit-cycles '.fits'
 says "software events take no counter" fit-software '.fits'
 says "with one counter held by somebody else five fit" fit-held \
