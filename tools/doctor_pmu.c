@@ -102,8 +102,11 @@ void doctor_judge_counters(const struct doctor_facts *facts, struct doctor_findi
 		return;
 	}
 	if (facts->nmi_watchdog == 1 && held == 1) {
-		doctor_say(finding, DOCTOR_LIMITS, "1 of %u is held by the NMI watchdog",
-			   facts->counters);
+		/* Some kernels watch without a counter and do not tell. */
+		doctor_say(finding, DOCTOR_LIMITS, "1 of %u is held by the NMI watchdog%s%s",
+			   facts->counters,
+			   facts->holders[0] ? ", or by others; perf events are open in " : "",
+			   facts->holders);
 		doctor_sysctl(facts, finding, "kernel.nmi_watchdog=0");
 		return;
 	}

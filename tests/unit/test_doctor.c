@@ -393,6 +393,11 @@ static void counters_and_who_has_them(void **state)
 	facts.holds_itself = false;
 	facts.nmi_watchdog = 1;
 	expect(&facts, "counters", DOCTOR_LIMITS, "nmi_watchdog=0");
+	/* It is on, and so is somebody else: one of them has it. */
+	strcpy(facts.holders, "17 (perf)");
+	expect(&facts, "counters", DOCTOR_LIMITS, "nmi_watchdog=0");
+	assert_non_null(strstr(judge(&facts, "counters").detail, "watchdog, or by others"));
+	assert_non_null(strstr(judge(&facts, "counters").detail, "17 (perf)"));
 	/* Two are gone: the watchdog has but one. */
 	facts.counters_free = 4;
 	strcpy(facts.holders, "17 (perf)");
