@@ -235,6 +235,8 @@ void pmc_table_head(struct pmc_table *table)
 {
 	struct pmc_out *out = table->view->out;
 
+	/* Cells were made until now to be measured, of columns too that nobody will see. */
+	table->partial = false;
 	for (unsigned i = 0; i < table->n; i++)
 		if (!table->columns[i].hidden)
 			put(table, &table->columns[i], table->columns[i].head,

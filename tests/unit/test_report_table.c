@@ -278,6 +278,45 @@ static void one_screen(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* What a mark means is told where one is to be seen. */
+static void marks_out_of_sight(void **state)
+{
+	struct made_value values[2] = { { 600 * MS, 600 * MS, 0, 2, { 1000, 2000 } },
+					{ 600 * MS, 600 * MS, 0, 8, { 1, 2, 3, 4, 5, 6, 7, 8 } } };
+	struct pmc_process_fixed process = process_like;
+	struct made_event events[10] = { 0 };
+	struct pmc_profile profile;
+	char names[10][32], *text;
+	uint64_t set;
+
+	(void)state;
+	made_begin();
+	for (unsigned i = 0; i < 10; i++) {
+		snprintf(names[i], sizeof(names[i]), "a-rather-long-event-%u", i);
+		events[i].name = names[i];
+		events[i].type = PERF_TYPE_RAW;
+		events[i].config = i;
+		events[i].group = i >= 2;
+	}
+	set = made_set(events, 10);
+	process.cpu_ns = 150 * MS;
+	process.eventset = set;
+	process.threads_seen = process.threads_counted = 2;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread_like(0, 100 * MS, set), "app", values, 2);
+	values[1] = (struct made_value){ .enabled = 600 * MS, .n = 8 };
+	made_thread(1, thread_like(1, 50 * MS, set), "app", values, 2);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_non_null(strstr(text, "not shown: a-rather-long-event-2"));
+	assert_null(strstr(text, " +: at least"));
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .wide = true });
+	assert_non_null(strstr(text, " +: at least"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 static void hostile(void **state)
 {
 	static const char *const names[] = { "\x1b]0;pwned\x07",
@@ -381,8 +420,13 @@ static void empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(full),	      cmocka_unit_test(marks),	 cmocka_unit_test(no_pmu),
-		cmocka_unit_test(one_screen), cmocka_unit_test(hostile), cmocka_unit_test(empty),
+		cmocka_unit_test(full),
+		cmocka_unit_test(marks),
+		cmocka_unit_test(no_pmu),
+		cmocka_unit_test(one_screen),
+		cmocka_unit_test(marks_out_of_sight),
+		cmocka_unit_test(hostile),
+		cmocka_unit_test(empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
