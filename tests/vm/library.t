@@ -23,6 +23,12 @@ looks() {
 
 machine
 looks 1.000
+[[ $(cat "$M/switches.err") =~ ([0-9]+)\ switches,\ ([0-9]+)\ lost,\ ([0-9]+)\ late ]]
+is "${BASH_REMATCH[2]:-} ${BASH_REMATCH[3]:-}" "0 0" "sched_switch: nothing lost, nothing late" ||
+	diag_file "$M/switches.err" stderr
+between "${BASH_REMATCH[1]:-0}" 200 100000000 "there were switches to see"
+is "$(python3 "$ROOT/tests/e2e/switches.py" "$M/switches.out" 0 0)" "${BASH_REMATCH[1]:-}" \
+	"NextPID(k) = PrevPID(k+1) throughout, TID = PrevPID, TIME never goes back; printed = produced"
 ICOUNT=shift=1,sleep=off machine
 looks 0.500
 
