@@ -173,7 +173,8 @@ int pmc_counter_open(struct pmc_counter **counter, const struct pmc_counter_even
 		     const struct pmc_open *open, struct pmc_failure *failure);
 /* fd in: makes a counter of a descriptor that perf_event_open gave somebody, who says with what
  * attr (its size member tells how much of it there is). The counter owns the descriptor from then
- * on, but not if this fails. -EBADF, -ENOTTY: no perf event. */
+ * on, but not if this fails. Of a member with PERF_FORMAT_GROUP its own count is read if there is
+ * PERF_FORMAT_ID too, else nothing tells it from its leader's. -EBADF, -ENOTTY: no perf event. */
 int pmc_counter_adopt(struct pmc_counter **counter, int fd, const struct perf_event_attr *attr);
 /* fd out: gives the descriptor to the caller and frees the counter. Returns the descriptor;
  * -EBUSY: it belongs to a group (dup(2) what pmc_counter_fd returns). */

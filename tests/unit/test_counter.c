@@ -322,6 +322,43 @@ static void test_adopt_what_is_none(void **state)
 	close(ends[1]);
 }
 
+/* The kernel answers with the whole group, its leader first, whichever member is asked. */
+static void test_adopt_a_member(void **state)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.disabled = 1,
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	int leader = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0), fd;
+	struct pmc_counter_reading reading;
+	struct pmc_counter *counter;
+	uint64_t count, id;
+
+	(void)state;
+	attr.disabled = 0;
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
+	assert_true(leader >= 0 && fd >= 0);
+	assert_int_equal(pmc_counter_adopt(&counter, fd, &attr), 0);
+	assert_int_equal(pmc_counter_enable_group(counter), 0);
+	touch_pages(64, 4096);
+	assert_int_equal(pmc_counter_read(counter, &count), 0);
+	assert_in_range(count, 64, 300);
+	assert_int_equal(pmc_counter_id(counter, &id), 0);
+	assert_int_equal(pmc_counter_read_full(counter, &reading), 0);
+	assert_int_equal(reading.id, id);
+	assert_int_equal(pmc_counter_reset(counter), 0);
+	touch_pages(16, 4096);
+	assert_int_equal(pmc_counter_read(counter, &count), 0);
+	assert_in_range(count, 16, 60);
+	pmc_counter_close(counter);
+	close(leader);
+}
+
 /* Somebody else's layouts: alone without times, and a whole group. */
 static void test_adopt_any_format(void **state)
 {
@@ -442,6 +479,7 @@ int main(void)
 		cmocka_unit_test(test_fd_out_and_in),
 		cmocka_unit_test(test_adopt_what_is_none),
 		cmocka_unit_test(test_adopt_any_format),
+		cmocka_unit_test(test_adopt_a_member),
 		cmocka_unit_test(test_closing_nothing),
 		cmocka_unit_test(test_another_thread),
 	};

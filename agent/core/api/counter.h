@@ -28,6 +28,7 @@ struct pmc_counter {
 	int fd;
 	struct pmc_attr attr;
 	struct pmc_counter_group *group; /* NULL: on its own */
+	uint64_t member_id;		 /* of one that was adopted; 0: it leads what it reads */
 	struct counter_zero zero;
 	struct group_zero group_zero;
 };

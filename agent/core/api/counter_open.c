@@ -118,6 +118,8 @@ int pmc_counter_adopt(struct pmc_counter **counter, int fd, const struct perf_ev
 		return -ENOMEM;
 	new->fd = fd;
 	memcpy(&new->attr, attr, attr->size < sizeof(new->attr) ? attr->size : sizeof(new->attr));
+	if (attr->read_format & PERF_FORMAT_GROUP && attr->read_format & PERF_FORMAT_ID)
+		new->member_id = id;
 	*counter = new;
 	return 0;
 }

@@ -47,6 +47,38 @@ int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 
 /* ---- one counter --------------------------------------------------------------------------*/
 
+/* A group's reading has all of it, the leader first, whichever member's descriptor it comes from:
+ * perf_read_group() in kernel/events/core.c. */
+__attribute__((noinline)) static int fetch_member(const struct pmc_counter *counter,
+						  struct pmc_perf_head *head,
+						  struct pmc_perf_value *value)
+{
+	struct pmc_perf_value values[PMC_PERF_WORDS_MAX / 2];
+	int error = counter_fetch(counter, head, values, PMC_PERF_WORDS_MAX / 2);
+
+	for (uint64_t i = 0; i < head->n && !error; i++) {
+		if (values[i].id != counter->member_id)
+			continue;
+		*value = values[i];
+		return 0;
+	}
+	return error ? error : -EIO;
+}
+
+static int fetch_own(const struct pmc_counter *counter, struct pmc_perf_head *head,
+		     struct pmc_perf_value *value)
+{
+	int error = counter_fetch(counter, head, value, 1);
+
+	if (error)
+		return error;
+	if (head->n == 0)
+		return -EIO;
+	if (counter->member_id && value->id != counter->member_id)
+		return fetch_member(counter, head, value);
+	return 0;
+}
+
 static uint64_t less(uint64_t now, uint64_t zero)
 {
 	return now > zero ? now - zero : 0;
@@ -57,12 +89,10 @@ int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_
 	const uint64_t format = counter->attr.base.read_format;
 	struct pmc_perf_value value;
 	struct pmc_perf_head head;
-	int error = counter_fetch(counter, &head, &value, 1);
+	int error = fetch_own(counter, &head, &value);
 
 	if (error)
 		return error;
-	if (head.n == 0)
-		return -EIO;
 	*reading = (struct pmc_counter_reading){
 		.count = less(value.value, counter->zero.count),
 		.enabled_ns = less(head.enabled_ns, counter->zero.enabled_ns),
@@ -112,12 +142,10 @@ static int zero_here(struct pmc_counter *counter)
 {
 	struct pmc_perf_value value;
 	struct pmc_perf_head head;
-	int error = counter_fetch(counter, &head, &value, 1);
+	int error = fetch_own(counter, &head, &value);
 
 	if (error)
 		return error;
-	if (head.n == 0)
-		return -EIO;
 	counter->zero = (struct counter_zero){ value.value, head.enabled_ns, head.running_ns };
 	return 0;
 }
