@@ -84,6 +84,52 @@ static void test_reset_does_not_mix_runs(void **state)
 	pmc_counter_group_close(group);
 }
 
+/* Software events are of several PMUs, and the kernel does not by itself let a member of one join a
+ * group of another that runs. */
+static void test_joins_a_running_group(void **state)
+{
+	static const uint64_t leaders[] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_CPU_CLOCK,
+					    PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_DUMMY };
+	static const uint64_t joining[] = { PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_TASK_CLOCK };
+	struct pmc_open open = PMC_OPEN_INIT;
+	unsigned rounds = 0, whole = 0;
+
+	(void)state;
+	open.enabled = true;
+	for (size_t i = 0; i < 100 * sizeof(leaders) / sizeof(*leaders) * 2; i++) {
+		struct pmc_counter_event event = software(leaders[i / 2 % 4]);
+		struct pmc_counter_group *group;
+		struct pmc_counter *member;
+		struct pmc_group_value values[2];
+		struct pmc_group_times times;
+		uint64_t count = 0, enabled_ns, running_ns;
+
+		assert_int_equal(pmc_counter_group_open(&group, &event, 1, &open, NULL), 0);
+		event = software(joining[i % 2]);
+		assert_int_equal(pmc_counter_group_add(group, &event, NULL, &member, NULL), 0);
+		touch_pages(16, 4096);
+		assert_int_equal(
+			pmc_counter_read_count_and_time(member, &count, &enabled_ns, &running_ns),
+			0);
+		assert_true(count >= 16);
+		/* Unless a switch of threads came between and let it in. */
+		whole += enabled_ns == running_ns;
+		rounds++;
+		assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+		assert_true(values[1].count >= count);
+		pmc_counter_group_close(group);
+
+		/* One that stands still is not started. */
+		event = software(leaders[i / 2 % 4]);
+		assert_int_equal(pmc_counter_group_open(&group, &event, 1, NULL, NULL), 0);
+		event = software(joining[i % 2]);
+		assert_int_equal(pmc_counter_group_add(group, &event, NULL, &member, NULL), 0);
+		assert_int_equal(pmc_counter_read(member, &count), -EAGAIN);
+		pmc_counter_group_close(group);
+	}
+	assert_true(whole > rounds * 3 / 4);
+}
+
 /* Enabled and never on a counter: read as zeros. Here it is because the CPU is another one. */
 static void test_unscheduled_is_not_zero(void **state)
 {
@@ -248,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reset_reaches_the_siblings),
 		cmocka_unit_test(test_reset_does_not_mix_runs),
+		cmocka_unit_test(test_joins_a_running_group),
 		cmocka_unit_test(test_unscheduled_is_not_zero),
 		cmocka_unit_test(test_scaled_group_value_is_exact),
 		cmocka_unit_test(test_short_reading_is_an_error),

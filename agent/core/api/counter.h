@@ -74,6 +74,8 @@ int counter_fail(struct pmc_failure *failure, int error, const char *what, const
 /* What the descriptor says now, nothing taken off. The first max values are stored. */
 int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 		  struct pmc_perf_value *values, size_t max);
+/* Its own readings start from now. */
+int counter_zero_here(struct pmc_counter *counter);
 
 static inline bool counter_is_grouped(const struct pmc_counter *counter)
 {

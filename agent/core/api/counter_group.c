@@ -72,6 +72,28 @@ static int make_room(struct pmc_counter_group *group)
 	return 0;
 }
 
+static uint64_t running_ns(const struct pmc_counter *counter)
+{
+	struct pmc_perf_head head;
+
+	return counter_fetch(counter, &head, NULL, 0) ? 0 : head.running_ns;
+}
+
+/* Of the PMU of the new member alone the kernel makes a new schedule, and a software event may have
+ * another than its leader: __perf_install_in_context() and ctx_resched() of kernel/events/core.c.
+ * Then it would stand still beside a group that runs until the next context switch. */
+static void join_the_running(const struct pmc_counter *leader, struct pmc_counter *counter)
+{
+	uint64_t before = running_ns(leader);
+
+	if (!before || running_ns(counter) || running_ns(leader) == before)
+		return;
+	pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_DISABLE, NULL);
+	/* The time it stood still is not its share of a counter: nothing is to be scaled by it. */
+	counter_zero_here(counter);
+	pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_ENABLE, NULL);
+}
+
 int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
 			  const struct pmc_open *open, struct pmc_counter **member,
 			  struct pmc_failure *failure)
@@ -101,6 +123,8 @@ int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_coun
 	error = counter_request_open(&request, leader, &counter, failure);
 	if (error)
 		return error;
+	if (leader)
+		join_the_running(leader, counter);
 	counter->group = group;
 	group->members[group->count++] = counter;
 	if (member)

@@ -138,7 +138,7 @@ int pmc_counter_read_count_and_time(const struct pmc_counter *counter, uint64_t 
 	return error;
 }
 
-static int zero_here(struct pmc_counter *counter)
+int counter_zero_here(struct pmc_counter *counter)
 {
 	struct pmc_perf_value value;
 	struct pmc_perf_head head;
@@ -157,7 +157,7 @@ int pmc_counter_reset(struct pmc_counter *counter)
 	/* What clears a member's count would pull it from under the group's readings. */
 	if (!counter_is_grouped(counter))
 		error = pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_RESET, NULL);
-	return error ? error : zero_here(counter);
+	return error ? error : counter_zero_here(counter);
 }
 
 /* ---- groups -------------------------------------------------------------------------------*/
@@ -259,8 +259,8 @@ int pmc_counter_reset_group(struct pmc_counter *counter)
 	if (!error && leader->attr.base.read_format & PERF_FORMAT_GROUP)
 		error = group_zero_here(leader);
 	if (!error)
-		error = zero_here(leader);
+		error = counter_zero_here(leader);
 	for (size_t i = 1; group && i < group->count && !error; i++)
-		error = zero_here(group->members[i]);
+		error = counter_zero_here(group->members[i]);
 	return error;
 }
