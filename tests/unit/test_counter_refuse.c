@@ -180,12 +180,23 @@ static void test_what_is_no_pmc_open(void **state)
 		uint64_t newer;
 	} later = { .open = PMC_OPEN_INIT };
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct pmc_open zero;
+	struct pmc_open zero, *garbage;
 	struct pmc_counter *counter;
+	size_t size = (size_t)getpagesize();
+	char *page;
 
 	(void)state;
 	memset(&zero, 0, sizeof(zero));
 	refused(&zero, -EINVAL, "struct pmc_open");
+	/* At the end of what may be read: nothing is looked at behind it. */
+	page = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	assert_int_equal(munmap(page + size, size), 0);
+	garbage = (struct pmc_open *)(page + size - sizeof(*garbage));
+	*garbage = pmc_open_init();
+	garbage->size = 0x7fffffff;
+	refused(garbage, -EINVAL, "struct pmc_open");
+	munmap(page, size);
 	/* A program of a later version: what it sets and we do not know is not passed over. */
 	later.open.size = sizeof(later);
 	assert_int_equal(pmc_counter_open(&counter, &event, &later.open, NULL), 0);

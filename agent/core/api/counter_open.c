@@ -52,7 +52,8 @@ int counter_request_make(struct counter_request *request, const struct pmc_count
 		request->open = pmc_open_init();
 		return 0;
 	}
-	if (open->size < offsetof(struct pmc_open, read_format))
+	/* Larger than a page none will be: that is what lay in memory. */
+	if (open->size < offsetof(struct pmc_open, read_format) || open->size > 4096)
 		return counter_fail(failure, -EINVAL, "struct pmc_open",
 				    "it did not start from PMC_OPEN_INIT");
 	/* A program built with a newer header; as perf_copy_attr() does it. */
