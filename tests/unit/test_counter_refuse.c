@@ -157,7 +157,7 @@ static void test_targets(void **state)
 	open.cgroup_fd = -1;
 	refused(&open, -EBADF, "cgroup_fd");
 	open.cgroup_fd = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
-	refused(&open, -EBADF, "event");
+	refused(&open, -EBADF, "cgroup_fd");
 	close(open.cgroup_fd);
 	open = pmc_open_init();
 	open.cpu = -2;
@@ -214,6 +214,10 @@ static void test_event_that_is_none(void **state)
 	assert_int_equal(pmc_counter_open(&counter, &event, NULL, &failure), -ENOENT);
 	assert_int_equal(failure.error, ENOENT);
 	assert_string_equal(failure.what, "event");
+	if (pmc_counter_event_uprobe(&event, false, "/no/such/file", 0, NULL) == 0) {
+		assert_int_equal(pmc_counter_open(&counter, &event, NULL, &failure), -ENOENT);
+		assert_string_equal(failure.advice, "there is no file /no/such/file");
+	}
 	assert_int_equal(pmc_counter_event_tracepoint_id(&event, 0x7ffffff), 0);
 	assert_true(pmc_counter_open(&counter, &event, NULL, &failure) < 0);
 	assert_string_equal(failure.what, "event");

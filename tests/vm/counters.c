@@ -340,6 +340,19 @@ static void samples(void)
 	pmc_counter_close(counter);
 }
 
+/* What a later version of the kernel brought. */
+static void from_the_future(void)
+{
+	struct pmc_counter_event event;
+	struct pmc_counter *counter;
+
+	pmc_counter_event_software(&event, PERF_COUNT_SW_PAGE_FAULTS);
+	event.config3 = 1;
+	say("too-big", pmc_counter_open(&counter, &event, NULL, &failure));
+	printf("too-big-says %s | %s\n", failure.what, failure.advice);
+	pmc_counter_close(counter);
+}
+
 int main(int argc, char **argv)
 {
 	/* A child that leaves by exec would write what is still in the buffer once more. */
@@ -351,5 +364,6 @@ int main(int argc, char **argv)
 	kernel_probes();
 	with_bpf();
 	samples();
+	from_the_future();
 	return 0;
 }

@@ -189,6 +189,35 @@ static void blame(const struct option *option, int error, struct pmc_failure *fa
 			     "leave it out");
 }
 
+static bool is_of(const struct pmc_counter_event *event, const char *pmu)
+{
+	struct pmc_counter_event any;
+
+	return pmc_counter_event_pmu(&any, pmu, NULL, 0, NULL) == 0 && any.type == event->type;
+}
+
+/* What errno alone does not tell, because it is about a name or a descriptor that was given. */
+static bool blame_given(const struct counter_request *request, int error,
+			struct pmc_failure *failure)
+{
+	const char *name = (const char *)(uintptr_t)request->event.config1;
+
+	if (error == -EBADF && request->open.target == PMC_TARGET_CGROUP)
+		counter_fail(failure, error, "cgroup_fd",
+			     "it is no cgroup's directory; open one in /sys/fs/cgroup");
+	else if (error == -ENOENT && name && is_of(&request->event, "uprobe"))
+		counter_fail(failure, error, "event", "there is no file %s", name);
+	else if ((error == -ENOENT || error == -EINVAL || error == -EADDRNOTAVAIL) && name &&
+		 is_of(&request->event, "kprobe"))
+		counter_fail(failure, error, "event",
+			     "the kernel has no function %s, or it cannot be probed there; "
+			     "/proc/kallsyms lists those it has",
+			     name);
+	else
+		return false;
+	return true;
+}
+
 void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
 		     int error, struct pmc_failure *failure)
 {
@@ -214,6 +243,8 @@ void counter_explain(const struct counter_request *request, const struct pmc_cou
 			return;
 		}
 	}
+	if (blame_given(request, error, failure))
+		return;
 	attr_of(request, leader, &attr);
 	target_of(&request->open, &tried, &flags);
 	tried.attr = &attr.base;
