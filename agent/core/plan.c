@@ -170,6 +170,40 @@ static void pack(struct packing *packing, bool together)
 			fill(packing, i, together);
 }
 
+bool pmc_event_needs_pmu(const struct pmc_event *event)
+{
+	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
+	       event->type != PERF_TYPE_BREAKPOINT;
+}
+
+/* Groups that take turns on the PMU must not make those wait that need no counter: they get a group
+ * of their own, and are counted all of the time. Braces and pins stay as they were asked for. */
+static void free_software(struct packing *packing)
+{
+	bool takes_counters[PMC_EVENTS_MAX] = { false };
+	unsigned sharing = 0, own = packing->groups;
+
+	for (unsigned i = 0; i < packing->count; i++) {
+		unsigned g = packing->group[i];
+
+		if (g == PMC_NO_GROUP || !pmc_event_needs_pmu(&packing->events[i].event))
+			continue;
+		sharing += !takes_counters[g];
+		takes_counters[g] = true;
+	}
+	for (unsigned i = 0; i < packing->count && sharing > 1; i++) {
+		const struct pmc_event *event = &packing->events[i].event;
+		unsigned g = packing->group[i];
+
+		if (g == PMC_NO_GROUP || event->brace != PMC_NO_BRACE || event->pinned)
+			continue;
+		if (pmc_event_needs_pmu(event) || !takes_counters[g])
+			continue;
+		packing->group[i] = (uint16_t)own;
+		packing->groups = own + 1;
+	}
+}
+
 static void pack_best(struct packing *packing)
 {
 	struct packing alike = *packing;
@@ -180,12 +214,6 @@ static void pack_best(struct packing *packing)
 	pack(&alike, true);
 	if (alike.groups <= packing->groups)
 		*packing = alike;
-}
-
-bool pmc_event_needs_pmu(const struct pmc_event *event)
-{
-	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
-	       event->type != PERF_TYPE_BREAKPOINT;
 }
 
 bool pmc_event_is_machine(const struct pmc_event *event)
@@ -224,6 +252,7 @@ static void pack_with_care(struct packing *packing)
 				   try_alone(packing->probe, &packing->events[i]) :
 				   -1;
 	pack_best(packing);
+	free_software(packing);
 	/* Open until now: software events are dear to open when no other is there. */
 	for (unsigned i = 0; i < packing->count; i++)
 		if (alone[i] >= 0)

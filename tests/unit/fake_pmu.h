@@ -33,7 +33,8 @@ static struct {
 		int leader; /* its own number for a leader */
 		uint32_t pmu;
 		bool pinned;
-		ino_t file; /* tells whether the number is still this event's */
+		bool software; /* takes no counter, and may be in any group */
+		ino_t file;    /* tells whether the number is still this event's */
 	} events[1024];
 	unsigned opens;
 } kernel;
@@ -50,7 +51,8 @@ static inline unsigned members(int leader)
 	unsigned n = 0;
 
 	for (int fd = 0; fd < 256; fd++)
-		n += still_open(fd) && kernel.events[fd].leader == leader;
+		n += still_open(fd) && kernel.events[fd].leader == leader &&
+		     !kernel.events[fd].software;
 	return n;
 }
 
@@ -82,6 +84,7 @@ static inline uint32_t pmu_of(const struct pmc_attr *attr)
 
 static inline int fake_open(struct pmc_attr *attr, int leader)
 {
+	const bool is_software = attr->base.type == PERF_TYPE_SOFTWARE;
 	struct stat st;
 	int fd;
 
@@ -94,7 +97,7 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 		assert_int_equal(leader, -1);
 	if (kernel.user_only && !attr->base.exclude_kernel)
 		return -EACCES;
-	if (leader >= 0 && members(leader) >= kernel.group_size)
+	if (leader >= 0 && !is_software && members(leader) >= kernel.group_size)
 		return -EINVAL;
 	fd = memfd_create("event", 0);
 	assert_in_range(fd, 0, 255);
@@ -102,9 +105,13 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	kernel.events[fd].file = st.st_ino;
 	kernel.events[fd].leader = leader >= 0 ? leader : fd;
 	kernel.events[fd].pinned = attr->base.pinned && !attr->base.disabled;
-	kernel.events[fd].pmu = pmu_of(attr);
+	kernel.events[fd].software = is_software;
+	kernel.events[fd].pmu =
+		is_software && leader >= 0 ? kernel.events[leader].pmu : pmu_of(attr);
 	/* The kernel takes no group across PMUs. */
-	if (leader >= 0)
+	if (leader >= 0 && kernel.events[leader].software)
+		kernel.events[leader].pmu = kernel.events[fd].pmu;
+	else if (leader >= 0)
 		assert_int_equal(kernel.events[fd].pmu, kernel.events[leader].pmu);
 	schedule(kernel.events[fd].pmu);
 	return fd;

@@ -326,6 +326,32 @@ static void pinned_events_are_groups_of_their_own(void **state)
 	pmc_arena_free(&arena);
 }
 
+/* Whoever needs no counter waits for none. */
+static void software_events_do_not_take_turns(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 8);
+	struct pmc_plan plan;
+
+	(void)state;
+	events.list[0].type = events.list[4].type = PERF_TYPE_SOFTWARE;
+	/* All at once: one group is enough. */
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 1);
+	kernel.counters = 4;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 3);
+	assert_int_equal(plan.opened, 8);
+	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "e"));
+	assert_int_equal(plan.first[group_of(&plan, "a") + 1] - plan.first[group_of(&plan, "a")],
+			 2);
+	/* Unless it was asked for. */
+	events.list[0].brace = events.list[1].brace = 0;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "b"));
+	pmc_arena_free(&arena);
+}
+
 static void splits_in_halves_and_keeps_ratios(void **state)
 {
 	static const uint64_t configs[] = { 0, 2, 4, 1, 3, 5 };
@@ -399,6 +425,7 @@ int main(void)
 		cmocka_unit_test_setup(each_errno_has_its_state, fake_reset),
 		cmocka_unit_test_setup(braces_stay_apart, fake_reset),
 		cmocka_unit_test_setup(pinned_events_are_groups_of_their_own, fake_reset),
+		cmocka_unit_test_setup(software_events_do_not_take_turns, fake_reset),
 		cmocka_unit_test_setup(splits_in_halves_and_keeps_ratios, fake_reset),
 		cmocka_unit_test_setup(braced_and_pinned_groups_are_not_split, fake_reset),
 		cmocka_unit_test_setup(text_brings_the_plan_back, fake_reset),

@@ -34,6 +34,10 @@ is "$(planned 7)" 6+1 "the plan of 7, which the kernel accepts as one group, say
 scaled same-14 14
 is "$(planned 14)" 6+6+2 "the plan of 14 says 6, 6 and 2"
 
+is "$(row mixed 'map([(.name | ltrimstr("instructions:u")), .state] | join(" ")) | unique | join(", ")')" \
+	" scaled, page-faults counted, task-clock counted" \
+	"what needs no counter does not take turns with what does"
+
 # The case of the NMI watchdog.
 scaled held 6
 is "$(planned held)" 5+1 "one counter held: the plan says 5 and 1"
