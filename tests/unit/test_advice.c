@@ -65,8 +65,8 @@ static void a_row_fits_and_is_whole(void **state)
 /* Those that a person meets must not sound alike. */
 static void errors_are_told_apart(void **state)
 {
-	static const int errors[] = { EACCES, ENOENT, EINVAL, EMFILE, ENFILE, EOPNOTSUPP,
-				      EBUSY,  E2BIG,  ENOSYS, ENOMEM, ESRCH,  ENODATA };
+	static const int errors[] = { EACCES,	  EPERM, ENOENT, EINVAL, EMFILE, ENFILE, ENODEV,
+				      EOPNOTSUPP, EBUSY, E2BIG,	 ENOSYS, ENOMEM, ESRCH,	 ENODATA };
 	char a[32], b[32];
 
 	(void)state;
