@@ -399,6 +399,9 @@ int pmc_sampler_set_add(struct pmc_sampler_set *set, struct pmc_sampler *sampler
 	error = queue(set, sampler, sampler->ahead_first);
 	if (error)
 		return error;
+	/* The record it handed out last: a set releases its own only, and a ring too full for one
+	 * more would get none to release. */
+	pmc_ring_release(&sampler->ring, sampler->release_to);
 	set->samplers[set->n++] = sampler;
 	sampler->set = set;
 	/* No round has seen this ring. */
