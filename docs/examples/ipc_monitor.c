@@ -245,8 +245,10 @@ static int monitor(long lines, long interval_ms, int pidfd)
 		printf("instructions=%" PRIu64 " cycles=%" PRIu64 " ipc=%.3f\n", sums[INSTRUCTIONS],
 		       sums[CYCLES],
 		       sums[CYCLES] ? (double)sums[INSTRUCTIONS] / (double)sums[CYCLES] : 0.0);
-		if (fflush(stdout))
+		if (fflush(stdout)) {
+			fprintf(stderr, "ipc_monitor: cannot write: %s\n", strerror(errno));
 			return -EIO;
+		}
 		if (over)
 			break;
 	}

@@ -293,8 +293,10 @@ int main(int argc, char **argv)
 		if (err)
 			fprintf(stderr, "sched_switch: %s\n", strerror(-err));
 	}
-	if (fflush(stdout))
+	if ((fflush(stdout) || ferror(stdout)) && !err) {
+		fprintf(stderr, "sched_switch: what was printed could not be written\n");
 		err = -EIO;
+	}
 	pmc_sampler_set_free(set);
 	for (long i = 0; rings && i < cpus; i++) {
 		pmc_sampler_close(rings[i].sampler);

@@ -133,6 +133,10 @@ else
 	is "$(python3 "$switches" "$T/one" 0 50)" "${BASH_REMATCH[1]:-}" \
 		"CPU 0 alone: NextPID(k) = PrevPID(k+1) in all but a few, TIME never goes back"
 
+	busy traced "$T/gcc/sched_switch" -d 0.2 >/dev/full 2>"$T/full.err"
+	is $? 1 "a full disk is an error"
+	like "$(cat "$T/full.err")" 'could not be written|No space left' "and is told"
+
 	# A ring of one page overflows while its reader stands still.
 	traced "$T/gcc/sched_switch" -m 1 >"$T/slow.out" 2>"$T/slow.err" &
 	ok "it prints as it goes" await test -s "$T/slow.out"
