@@ -284,8 +284,9 @@ static void test_ratio_of_one_moment(void **state)
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
-	assert_int_equal(values[0].count, 200000);
-	assert_int_equal(values[1].count, 200000);
+	/* Once in many runs of a busy machine the kernel drops some of a child's tracepoints. */
+	assert_in_range(values[0].count, 198000, 200000);
+	assert_in_range(values[1].count, 198000, 200000);
 	pmc_counter_group_close(group);
 }
 
