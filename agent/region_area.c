@@ -262,7 +262,8 @@ static void add_cost(struct region_area *area)
 
 	for (uint32_t i = 0; i < area->n_records; i++)
 		pairs += region_record(area, i)->calls;
-	agent_self_add(pairs * (area->inside[0] + area->around[0]));
+	/* What a pair has inside is part of what it adds around. */
+	agent_self_add(pairs * area->around[0]);
 }
 
 void agent_regions_free(struct region_area *area)
