@@ -214,6 +214,9 @@ static int sort_ref(struct pmc_view *view, bool groups, struct pmc_ref *ref)
 	/* In a grouped view the key's own name is a name of its column. */
 	if (groups && !strcmp(sort, pmc_by_name(view->options->by)))
 		sort = "key";
+	/* And the table's "self" is this. */
+	if (groups && view->options->by == PMC_BY_REGION && !strcmp(sort, "self"))
+		sort = "self_cpu_ns";
 	return pmc_ref_find(view, groups, sort, strlen(sort), ref);
 }
 

@@ -53,6 +53,8 @@ is "$(awk -F, '{ print NF }' x.csv | sort -u | wc -l)" 1 "CSV: every row has eve
 like "$(head -n 1 x.csv)" '^key,threads,calls,self_cpu_ns,.*task-clock.self' "CSV: calls and self"
 is "$("$PMCTL" report --by region --sort calls --top 1 --format csv x.pmc | tail -n 1 | cut -d, -f2,3)" \
 	20,100 "--sort calls"
+is "$("$PMCTL" report --by region --sort self --format csv x.pmc | cut -d, -f4 | sed 1d)" \
+	"$("$PMCTL" report --by region --format csv x.pmc | cut -d, -f4 | sed 1d | sort -rn)" "--sort self"
 is "$("$PMCTL" report --by region --where seq=1 --format json x.pmc | jq -c '[.groups[].threads] | unique')" \
 	'[1]' "--where chooses threads"
 
