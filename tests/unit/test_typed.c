@@ -41,6 +41,9 @@ PMC_GROUP(unknown, UNKNOWN)
 	X(both, "page-faults,context-switches", "", "two events")
 PMC_GROUP(two, TWO_IN_ONE)
 
+#define BRACED(X) X(faults, "{page-faults}", "", "one event, but not by its name alone")
+PMC_GROUP(braced, BRACED)
+
 static long page_bytes;
 
 static void fault(unsigned n)
@@ -216,6 +219,7 @@ static void a_failure_has_words(void **state)
 {
 	struct pmc_failure failure;
 	struct unknown unknown;
+	struct braced braced;
 	struct faults group;
 	struct two two;
 	int error;
@@ -231,6 +235,11 @@ static void a_failure_has_words(void **state)
 	assert_int_equal(failure.error, EINVAL);
 	assert_string_equal(failure.what, "page-faults,context-switches");
 	assert_true(failure.advice[0] != 0);
+	error = braced_open(&braced, 0, -1);
+	braced_explain(&braced, error, &failure);
+	assert_int_equal(failure.error, EINVAL);
+	assert_string_equal(failure.what, "{page-faults}");
+	assert_non_null(strstr(failure.advice, "without braces"));
 	error = faults_open(&group, 0, 1 << 20);
 	faults_explain(&group, error, &failure);
 	assert_int_equal(failure.error, EINVAL);

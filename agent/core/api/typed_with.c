@@ -107,7 +107,9 @@ void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_field *fi
 		what = fields[group->failed].event ? fields[group->failed].event : "";
 		if (typed_look_up(&fields[group->failed], 1, &arena, &planned, &none)) {
 			/* Of its texts the parser's is the better one. */
-			counter_event_text(&event, what, NULL, NULL, failure);
+			if (!counter_event_text(&event, what, NULL, NULL, failure))
+				counter_fail(failure, -failure->error, what,
+					     "a row is one event, without braces and not a set");
 			goto out;
 		}
 		pmc_group_attr(&planned, PMC_GROUP_OWN, group->failed == 0, &attr);
