@@ -151,6 +151,8 @@ static void show_cell(struct pmc_out *out, const struct column *column,
 	case SPEEDUP:
 		if (result->baseline)
 			pmc_out_str(out, "baseline");
+		else if (result->speedup < 0.01)
+			pmc_out_str(out, "<0.01");
 		else
 			pmc_out_fixed(out, result->speedup, 2);
 		break;
