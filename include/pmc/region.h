@@ -13,11 +13,12 @@
  *
  * Regions nest, up to 1,024 deep; a region may be entered again while it is open (recursion). An
  * end belongs to the last begin of the same thread that has none yet. Ends too many, and regions
- * still open when a thread ends, are put right and noted in the report's ledger. So are names
- *longer than 255 bytes (the rest is cut off) and names beyond 511 in one thread (they share a row).
+ * still open when a thread ends, are put right and noted in the report's ledger. So are names of
+ * more than 255 bytes (the rest is cut off) and names beyond 511 in one thread (which share a
+ * row).
  *
  * Thread-safe and async-signal-safe. errno is kept. A child of fork starts with sums of 0 and
- *counts for what it had open from the fork on. Not for children of vfork.
+ * counts for what it had open from the fork on. Not for children of vfork.
  *
  * C++ has a guard that ends its region however the block is left, also by an exception:
  *
