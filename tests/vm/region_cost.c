@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_cost PAIRS regions|reads - what a pair of marks costs in instructions next to the reads in
- * it.
+ * region_cost PAIRS regions|reads [N] - what a pair of marks costs in instructions next to the
+ * reads in it.
  *
- * regions, under the agent with five events of user mode: PAIRS empty regions. reads, without it:
- * twice as many readings of a group of the same five, by the agent's code for user space
+ * regions, under the agent with events of user mode: PAIRS empty regions. reads, without it: twice
+ * as many readings of a group of N such events (5), by the agent's code for user space
  * (agent/core/user_read.h) and by read(2). A line for each: what, instructions for each pair in
  * user mode, and in all. prog-flags: -Iinclude -iquote . agent/core/linux/user_read.c */
 #include "agent/core/user_read.h"
@@ -66,28 +66,31 @@ static void end(const char *what, long pairs)
 	       (long)(both - start_all) / pairs);
 }
 
-static int reads(long pairs)
+static int reads(long pairs, int n)
 {
-	enum { N = 5 };
-	_Alignas(64) uint64_t words[3 + 2 * N], enabled, running;
-	pmc_user_page *pages[N];
+	enum { MOST = 6 };
+	_Alignas(64) uint64_t words[3 + 2 * MOST], enabled, running;
+	const size_t bytes = (3 + 2 * (size_t)n) * sizeof(words[0]);
+	pmc_user_page *pages[MOST];
 	bool user = true;
-	int fds[N];
+	int fds[MOST];
 
-	for (int i = 0; i < N; i++) {
+	if (n < 1 || n > MOST)
+		return 2;
+	for (int i = 0; i < n; i++) {
 		fds[i] = open_event(i ? 0x08 : 0x11, i ? fds[0] : -1, true, false);
 		if (pmc_user_map(fds[i], &pages[i]) != 0)
 			return 1;
 	}
-	user = pmc_user_read_group(pages, N, &enabled, &running, words);
+	user = pmc_user_read_group(pages, (unsigned)n, &enabled, &running, words);
 	begin();
 	for (long i = 0; i < 2 * pairs && user; i++)
-		user = pmc_user_read_group(pages, N, &enabled, &running, words);
+		user = pmc_user_read_group(pages, (unsigned)n, &enabled, &running, words);
 	if (user)
 		end("user_reads", pairs);
 	begin();
 	for (long i = 0; i < 2 * pairs; i++)
-		if (read(fds[0], words, sizeof(words)) != sizeof(words))
+		if (read(fds[0], words, bytes) != (ssize_t)bytes)
 			return 1;
 	end("reads", pairs);
 	return 0;
@@ -100,7 +103,7 @@ int main(int argc, char **argv)
 	meter = open_event(0x08, -1, false, false);
 	all = open_event(0x08, -1, false, true);
 	if (argc > 2 && argv[2][2] == 'a')
-		return reads(pairs);
+		return reads(pairs, argc > 3 ? atoi(argv[3]) : 5);
 	pmc_region_begin("a region");
 	pmc_region_end();
 	begin();

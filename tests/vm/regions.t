@@ -34,6 +34,8 @@ for how in 0 1; do
 			diag "$report: $region reads $spread"
 			between "$(jq 'min' <<<"$spread")" $((k * 1000000)) $((k * 1000000 + 1200)) "$report: $region: N and a bit"
 			between "$(jq 'max' <<<"$spread")" $((k * 1000000)) $((k * 1000000 + 1200)) "$report: $region: in every thread"
+			# A reading in user space that the scheduler came into is taken again.
+			between "$(jq 'max - min' <<<"$spread")" 0 $((how ? 200 : 10)) "$report: $region: the bit is a constant"
 		done
 		is "$(jq -c '[.regions | group_by(.seq)[] | map({ key: .region, value: .events[0].value }) | from_entries |
 			.inner <= .middle and .middle <= .outer] | unique' "$M/$report.json")" '[true]' \
@@ -53,13 +55,22 @@ between "$(jq '[.regions[] | select(.region == "inner") | .events[].value] | max
 
 # cost ACCESS WHAT user|all
 cost() { awk -v k="$2" -v c="$([ "$3" = user ] && echo 2 || echo 3)" '$1 == k { print $c }' "$M/cost-$1.out"; }
-for how in 0 1; do diag_file "$M/cost-$how.out" "perf_user_access=$how, five events: instructions a pair, user and all"; done
+for how in 0 1; do
+	diag_file "$M/cost-$how.out" "perf_user_access=$how, five events: instructions a pair, user and all"
+	diag_file "$M/single-$how.out" "perf_user_access=$how, one event"
+done
 between "$(cost 1 pair all)" "$(cost 1 user_reads all)" $(($(cost 1 user_reads all) * 3 / 2)) \
 	"a pair is at most 1.5 × the two user-space reads in it"
 between "$(cost 0 pair all)" "$(cost 0 reads all)" $(($(cost 0 reads all) * 115 / 100)) \
 	"by read(2) at most 1.15 × the two reads in it"
+# Beside the reads a pair has about 240 instructions: more than the reads of a single event.
+between "$(($(awk '$1 == "pair" { print $3 }' "$M/single-1.out") -
+	$(awk '$1 == "user_reads" { print $3 }' "$M/single-1.out")))" 1 \
+	"$(($(cost 1 pair all) - $(cost 1 user_reads all)))" \
+	"one event: what is beside the reads is no more than with five"
 mkdir -p "$O/vm" && {
 	sed 's/^/user_/' "$M/cost-1.out"
+	sed 's/^/single_/' "$M/single-1.out"
 	sed 's/^/read_/' "$M/cost-0.out"
 } >"$O/vm/region_costs"
 done_testing
