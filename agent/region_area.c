@@ -98,6 +98,7 @@ static struct region_area *fresh(void)
 	area = map;
 	area->index = index;
 	atomic_store(&areas[index], area);
+	atomic_store(&pmc_agent_control.regions, 1);
 	return area;
 }
 
@@ -378,6 +379,7 @@ void agent_regions_forked(void)
 	region_costs_forked();
 	if (!agent_self)
 		region_mine = NULL;
+	atomic_store(&pmc_agent_control.regions, region_mine != NULL);
 	if (!region_mine)
 		return;
 	atomic_store(&areas[0], region_mine);

@@ -131,6 +131,12 @@ static int snapshot(struct attach *target, const struct request *request)
 		code = attach_out_write(&out, buf.data, buf.len);
 	if (!code && (!request->out || strcmp(request->out, "-") != 0))
 		printf("%s\n", out.path);
+	/* Else their absence would look as if there were none. */
+	if (!code && target->control.regions)
+		tool_warn("process %d marks regions, which a snapshot from outside does not have: "
+			  "pmctl dump --signal, PMC_INTERVAL and the end of the process record "
+			  "them",
+			  target->pid);
 done:
 	if (out.fd >= 0)
 		close(out.fd);

@@ -60,8 +60,9 @@ struct pmc_control {
 	_Atomic uint64_t snapshot; /* number of the newest frames */
 	uint64_t registry;	   /* struct registry of registry.h, and through it the slots */
 	uint16_t first[PMC_EVENTS_MAX + 1];
-	uint16_t reserved2[3];
-	uint64_t eventset; /* hash; 0: no events */
+	uint16_t reserved2;
+	_Atomic uint32_t regions; /* 1: a thread has marked one, pmc/region.h */
+	uint64_t eventset;	  /* hash; 0: no events */
 	uint64_t eventset_frame, eventset_bytes;
 	/* The set of slots with SLOT_USER_ONLY. */
 	uint64_t user_eventset, user_frame, user_bytes;

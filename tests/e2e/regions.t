@@ -148,6 +148,9 @@ live() { "$PMCTL" report --by region --format json live.pmc >x.json && [ "$(call
 ok "a snapshot has the regions that have ended" await live
 is "$(jq -c '[.regions[] | [.region, .calls, .open]] | sort' x.json)" '[["request",3,0],["serving",0,1]]' \
 	"and says which are open"
+run "$PMCTL" dump $pid -o outside.pmc
+like "$status $(cat err)" '^0 .*warning: process [0-9]+ marks regions, .*--signal' \
+	"a snapshot from outside says that it has none"
 exec 7>&-
 wait $pid
 live
