@@ -112,7 +112,8 @@ else
 	skip "no user namespaces here, or perf_event_paranoid below 2" "a user namespace"
 fi
 
-if [ "$(id -u)" = 0 ] && unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && { mountpoint -q /sys/kernel/tracing ||
+	unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; }; then
 	export PMCTL T
 	# shellcheck disable=SC2016
 	unshare -m bash -c '

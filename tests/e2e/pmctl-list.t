@@ -87,7 +87,7 @@ fi
 unset LIBPFM_FORCE_PMU
 
 cat >"$T/tracefs" <<END
-mount -t tracefs none /sys/kernel/tracing || exit 77
+[ -d /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing || exit 77
 "$PMCTL" list --json 'sched:*' || exit 1
 wc -l </sys/kernel/tracing/available_events >"$T/n_events"
 "$PMCTL" list --json | jq '[.[] | select(.type == "tracepoint")] | length' >"$T/n_listed"
