@@ -149,8 +149,10 @@ void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
 
 #ifdef __cplusplus
 #define PMC_GROUP_ASSERT_(condition, text) static_assert(condition, text)
+#define PMC_GROUP_CAST_(type, value)	   static_cast<type>(value)
 #else
 #define PMC_GROUP_ASSERT_(condition, text) _Static_assert(condition, text)
+#define PMC_GROUP_CAST_(type, value)	   ((type)(value))
 #endif
 #define PMC_GROUP_UNUSED_ __attribute__((__unused__))
 
@@ -239,7 +241,7 @@ void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
 	/* The field that the last open stumbled on, an index into the fields; -1: none. */        \
 	static inline PMC_GROUP_UNUSED_ int name##_failed(const struct name *pmc_group_)           \
 	{                                                                                          \
-		return (int)pmc_group_->typed.failed;                                              \
+		return pmc_group_->typed.failed;                                                   \
 	}                                                                                          \
                                                                                                    \
 	/* What the error of an open or a read means; struct pmc_failure: <pmc/counter.h>. */      \
@@ -252,16 +254,18 @@ void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
 	/* What is counted: PMC_SCOPE_USER where the kernel was not permitted. */                  \
 	static inline PMC_GROUP_UNUSED_ enum pmc_scope name##_scope(const struct name *pmc_group_) \
 	{                                                                                          \
-		return (enum pmc_scope)pmc_group_->typed.scope;                                    \
+		return PMC_GROUP_CAST_(enum pmc_scope, pmc_group_->typed.scope);                   \
 	}                                                                                          \
                                                                                                    \
 	/* The value of field i of the list, i < my_n_fields. */                                   \
 	static inline PMC_GROUP_UNUSED_ uint64_t name##_value(                                     \
 		const struct name##_values *pmc_values_, unsigned pmc_i_)                          \
 	{                                                                                          \
+		const void *pmc_all_ = pmc_values_;                                                \
 		uint64_t pmc_one_;                                                                 \
                                                                                                    \
-		memcpy(&pmc_one_, (const char *)pmc_values_ + pmc_i_ * sizeof(pmc_one_),           \
+		memcpy(&pmc_one_,                                                                  \
+		       PMC_GROUP_CAST_(const char *, pmc_all_) + pmc_i_ * sizeof(pmc_one_),        \
 		       sizeof(pmc_one_));                                                          \
 		return pmc_one_;                                                                   \
 	}

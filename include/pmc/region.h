@@ -62,7 +62,7 @@ extern const struct pmc_region_api pmc_region_api;
 static void *pmc_region_dlsym_(void *handle, const char *name)
 	__attribute__((weakref("dlsym"), unused));
 #define pmc_region_find_(name)                                                                     \
-	(&pmc_region_dlsym_ ? pmc_region_dlsym_((void *)0 /* RTLD_DEFAULT */, name) : NULL)
+	(&pmc_region_dlsym_ ? pmc_region_dlsym_(NULL /* RTLD_DEFAULT */, name) : NULL)
 #else
 #define pmc_region_find_(name) NULL
 #endif
@@ -75,8 +75,12 @@ static const struct pmc_region_api *pmc_region_api_;
 __attribute__((constructor, unused)) static void pmc_region_init_(void)
 {
 	static const struct pmc_region_api none = { NULL, NULL };
-	const struct pmc_region_api *found =
-		(const struct pmc_region_api *)pmc_region_find_("pmc_region_api");
+	const void *at = pmc_region_find_("pmc_region_api");
+#ifdef __cplusplus
+	const struct pmc_region_api *found = static_cast<const struct pmc_region_api *>(at);
+#else
+	const struct pmc_region_api *found = at;
+#endif
 
 	__atomic_store_n(&pmc_region_api_, found ? found : &none, __ATOMIC_RELEASE);
 }

@@ -10,9 +10,9 @@ PMC_GROUP(two, TWO)
 #define ONE(X) X(cpu, "task-clock", "ns", "CPU time")
 PMC_GROUP(one, ONE)
 
-int sizes(void);
+size_t sizes(void);
 
-int sizes(void)
+size_t sizes(void)
 {
-	return (int)(sizeof(struct two_values) + sizeof(struct one));
+	return sizeof(struct two_values) + sizeof(struct one);
 }

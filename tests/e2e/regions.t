@@ -225,7 +225,9 @@ for how in "-fPIE -pie" "-fno-pie -no-pie" "-static" "-static-pie"; do
 	esac
 done
 # shellcheck disable=SC2086
-ok "C++17: compiles beside dlfcn.h" ${CXX:-g++} -std=c++17 -O2 $strict marked.cc -o markedxx
+ok "C++17: compiles beside dlfcn.h" ${CXX:-g++} -std=c++17 -O2 $strict -Wold-style-cast marked.cc -o markedxx
+# shellcheck disable=SC2086
+ok "C++17: clang++ too" clang++ -std=c++17 -O2 $strict -Wold-style-cast -c marked.cc -o marked.o
 rm -f x.pmc
 PMC_REPORT=off PMC_OUT=x.pmc run agent ./markedxx
 "$PMCTL" report --by region --format json x.pmc >x.json

@@ -15,7 +15,7 @@ compile() {
 	local compiler=$1
 	shift
 	case $compiler in
-	*++) "$compiler" -std=c++17 "${strict[@]}" "$@" ;;
+	*++) "$compiler" -std=c++17 -Wold-style-cast "${strict[@]}" "$@" ;;
 	*) "$compiler" -std=c11 "${strict[@]}" "$@" ;;
 	esac
 }
