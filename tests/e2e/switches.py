@@ -10,10 +10,11 @@ Prints what is wrong, then the number of records.
 import re
 import sys
 
-text = open(sys.argv[1], encoding="utf-8", errors="replace").read()
+# A thread's name may hold any byte, line ends too.
+text = open(sys.argv[1], "rb").read().decode("latin-1")
 late, stray = int(sys.argv[2]), sys.argv[3]
 pattern = re.compile(r"TID: (\d+), PID: (-?\d+)\nTIME: (\d+)\n"
-                     r"PrevPID: (\d+) PrevComm: (.*) NextComm: (.*) NextPID:(\d+)\n\n")
+                     r"PrevPID: (\d+) PrevComm: ([^\0]{0,15}) NextComm: ([^\0]{0,15}) NextPID:(\d+)\n\n")
 records = pattern.findall(text)
 if "".join(pattern.split(text)[::8]):
     print("text that is no record")
