@@ -120,8 +120,8 @@ static void the_end_of_the_task_ends_the_ring_once_it_is_empty(void **state)
 	open.pid = child.pid;
 	counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	sampler = sampled(counter, 8);
-	/* The child may be on its way to the pipe still: what it does before there is a ring is counted
-	 * and not recorded. */
+	/* The child may be on its way to the pipe still: what it does before there is a ring is
+	 * counted and not recorded. */
 	assert_int_equal(pmc_counter_enable(counter), 0);
 	assert_int_equal(write(child.to, "x", 1), 1);
 	/* Far below the kernel's wake-up at half the ring, and yet it comes. */
