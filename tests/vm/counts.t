@@ -33,6 +33,7 @@ all_exact() {
 }
 all_exact six 1000 6 50
 all_exact three 1000 3 50
+all_exact many 5000 6 50
 all_exact churn 400 6 0
 
 # Against a counter that is not ours. The dump is read by the host's own pmctl.
