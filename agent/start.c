@@ -421,6 +421,10 @@ void agent_start(int argc, char **argv, char **envp)
 	publish();
 	agent.pre_cpu_ns =
 		cpu_ns > agent.reported.process_cpu_ns ? cpu_ns - agent.reported.process_cpu_ns : 0;
+	/* The loader may have taken longer than the program will, and its time is in the rows: they
+	 * do not begin later than that. */
+	if (agent.pre_cpu_ns < start)
+		agent.start_ns = start - agent.pre_cpu_ns;
 	if (agent.measured && agent.first)
 		agent_totals_open();
 	if (agent.again && agent.inherit != PMC_INHERIT_OFF)

@@ -77,6 +77,15 @@ is "$(cat "$T/out")" "2 rounds" "destructors of thread-specific data run as ever
 between "$(json "$T/report.json" '.threads[] | select(.name == "with-tsd") | .events[0].value')" \
 	59000000 75000000 "and what they do is counted" # less what its start took
 
+# What went before the agent is in main's CPU time, and in the time it had for it.
+PMC_REPORT="json=$T/report.json" run bash -c 'for ((i = 0; i < 60000; i++)); do :; done
+	LD_PRELOAD=$0 exec "$1" 1 1000' "$AGENT" "$PROG/churn"
+check_report churn
+is "$(json "$T/report.json" '.processes[0].coverage.before_agent_cpu_ns > 20000000')" true \
+	"CPU time from before the agent"
+is "$(json "$T/report.json" '.processes[0] | .end_ns - .start_ns >= .coverage.cpu_ns * 0.9')" true \
+	"is not more than the process had time for"
+
 # Who made whom.
 report "$PROG/tree" 1 10
 is "$(json "$T/report.json" '.threads[] | select(.name == "leaf") | .created_by')" 0 \
