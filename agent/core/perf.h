@@ -36,7 +36,8 @@ int pmc_perf_ioctl(int fd, unsigned long request, void *arg);
 /* Words that a reading of n events takes; n counts only with PERF_FORMAT_GROUP. */
 size_t pmc_perf_read_words(uint64_t read_format, unsigned n);
 /* Reads at most so many words: how many came, or -errno. -ENODATA: none, a pinned group that
- * could not get on the PMU. -EIO: not whole words. */
+ * could not get on the PMU. -EIO: not whole words. -ECHILD: inherited, and a copy is not like it;
+ * of one that is just ending it waits for the end, at most some ten milliseconds. */
 int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words);
 /* Reads n events, pmc_perf_read_words() of them. 0, or as above; -EIO also if fewer came. */
 int pmc_perf_read(int fd, uint64_t read_format, unsigned n, uint64_t *words);

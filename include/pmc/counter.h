@@ -216,7 +216,8 @@ int pmc_counter_set_filter(struct pmc_counter *counter, const char *filter);
  * by enabled / running in 128 bits, rounded to nearest. (Of a thread on one CPU: as if it had been
  * there all the time; how often it really was is the raw count, pmc_counter_read_count_and_time.)
  * -EAGAIN: not scheduled yet; -ENODATA: pinned and in error; -EOVERFLOW: scaled it has more than 64
- * bits; -ECHILD: inherited and the children do not match; -EIO: not the reading its attr promises.
+ * bits; -ECHILD: inherited, and a copy does not match (one that is just ending is waited for);
+ * -EIO: not the reading its attr promises.
  * On failure *count is as it was.
  */
 int pmc_counter_read(const struct pmc_counter *counter, uint64_t *count);

@@ -10,6 +10,9 @@
 #include "agent/core/api/counter.h"
 #include "tests/unit/counter_try.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+
 static struct pmc_counter_group *two_of_page_faults(const struct pmc_open *open)
 {
 	const struct pmc_counter_event events[2] = { software(PERF_COUNT_SW_PAGE_FAULTS),
@@ -293,6 +296,54 @@ static void test_ratio_of_one_moment(void **state)
 	pmc_counter_group_close(group);
 }
 
+/* Ends children without a pause, as long as the test lives. */
+static pid_t churn(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (pid == 0) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+	return pid;
+}
+
+/* While a child ends its copies differ from the group for a moment: two readings of a hundred. */
+static void test_children_that_end(void **state)
+{
+	static const uint64_t kinds[] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
+					  PERF_COUNT_SW_CONTEXT_SWITCHES,
+					  PERF_COUNT_SW_CPU_MIGRATIONS };
+	struct pmc_counter_event events[4] = { 0 };
+	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_counter_group *group;
+	struct pmc_group_value values[4];
+	struct pmc_group_times times;
+	uint64_t clock = 0;
+	pid_t pid;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		events[i] = (struct pmc_counter_event){ .type = PERF_TYPE_SOFTWARE,
+							.config = kinds[i] };
+	open.inherit = open.enabled = true;
+	assert_int_equal(pmc_counter_group_open(&group, events, 4, &open, NULL), 0);
+	pid = churn();
+	for (int i = 0; i < 20000; i++) {
+		assert_int_equal(pmc_counter_group_read(group, &times, values, 4), 0);
+		assert_true(values[0].count >= clock);
+		clock = values[0].count;
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	pmc_counter_group_close(group);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_attr_is_long_enough),
 		cmocka_unit_test(test_pinned_in_error_is_not_zero),
 		cmocka_unit_test(test_ratio_of_one_moment),
+		cmocka_unit_test(test_children_that_end),
 	};
 
 	if (!may_count())

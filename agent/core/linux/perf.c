@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef PERF_ATTR_SIZE_VER8
@@ -59,10 +60,31 @@ size_t pmc_perf_read_words(uint64_t read_format, unsigned n)
 	return bit(read_format, PERF_FORMAT_GROUP) ? 1 + head + n * each : head + each;
 }
 
+/* A child that ends leaves an inherited group event by event, and in between the group's readings
+ * are refused, whoever takes them: perf_event_exit_event() and __perf_read_group_add() in
+ * kernel/events/core.c. It is over in a microsecond, unless the child has lost its CPU there. A
+ * refusal that lasts is of a group that grew after it was inherited. */
+__attribute__((noinline, cold)) static long read_after_exit(int fd, uint64_t *words, size_t bytes)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+	long got = -ECHILD;
+
+	for (unsigned tries = 0; tries < 300 && got == -ECHILD; tries++) {
+		if (tries < 100)
+			pmc_sys1(SYS_sched_yield, 0);
+		else
+			pmc_sys2(SYS_nanosleep, &pause, NULL);
+		got = pmc_sys3(SYS_read, fd, words, bytes);
+	}
+	return got;
+}
+
 int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
 {
 	long got = pmc_sys3(SYS_read, fd, words, n_words * sizeof(*words));
 
+	if (got == -ECHILD)
+		got = read_after_exit(fd, words, n_words * sizeof(*words));
 	if (got < 0)
 		return (int)got;
 	if (got == 0)
