@@ -102,7 +102,8 @@ enum agent_where { AGENT_ELSEWHERE, AGENT_HERE };
  * raw clone) is made a process of its own first. */
 enum agent_where agent_where(void);
 int agent_fork_init(void);
-/* Reads 0 in a forked child that nobody has made a process of its own yet. */
+/* Reads 0 in a forked child that nobody has made a process of its own yet. So does the word behind
+ * it, which is not 0 while regions are counted (region_area.c). */
 extern _Atomic uint32_t *agent_alive;
 
 /* ---- totals.c ---- */

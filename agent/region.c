@@ -11,6 +11,7 @@
 #include "agent/region.h"
 #include "agent/agent.h"
 #include "agent/core/clock.h"
+#include "agent/core/user_read_now.h"
 #include "agent/note.h"
 
 #include <errno.h>
@@ -37,14 +38,14 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	unsigned n = first[g + 1] - first[g];
 	struct pmc_reading reading = { .error = EBADF };
 	int fd = slot_fds(&agent_registry, area->slot)[first[g]], saved = errno;
-	uint64_t entries = area->entries;
+	uint64_t sequence = relaxed_load(&area->sequence);
 
 	if (fd >= 0)
 		pmc_group_read(fd, slot_ids(area->slot)[g], n, &reading, area->raw);
 	errno = saved;
 	if (unlikely(reading.n != n)) {
 		/* A handler's regions use the same buffer; the reading is then taken again. */
-		if (area->entries == entries)
+		if (relaxed_load(&area->sequence) == sequence)
 			area->errors[g] = reading.error ? reading.error : EIO;
 		memset(times, 0, 2 * sizeof(*times));
 		memset(values, 0, n * sizeof(*values));
@@ -75,16 +76,18 @@ __attribute__((noinline)) static void read_groups(struct region_area *area, uint
 	}
 }
 
-static inline void read_now(struct region_area *area, uint64_t *words)
+/* Behind words[REGION_ENDS]. */
+static inline bool read_user(struct region_area *area, uint64_t *words)
 {
-	if (!area->one_group ||
-	    !pmc_user_read_group(area->pages, area->first[1], &words[0], &words[1], words + 2))
-		read_groups(area, words);
+	return area->user_events &&
+	       user_now_group(area->pages, area->user_events, &words[REGION_CPU],
+			      &words[REGION_CPU + 1], &words[REGION_CPU + 2]);
 }
 
-void region_read(struct region_area *area, uint64_t *words)
+__attribute__((noinline)) static void read_now(struct region_area *area, uint64_t *words)
 {
-	read_now(area, words);
+	if (!read_user(area, words))
+		read_groups(area, words + REGION_CPU);
 }
 
 /* ---- names ---------------------------------------------------------------------------------*/
@@ -98,8 +101,20 @@ void region_unsettle(struct region_area *area)
 
 void region_settle(struct region_area *area)
 {
-	atomic_store_explicit(&area->sequence, relaxed_load(&area->sequence) + 1,
-			      memory_order_release);
+	area->now[REGION_ENDS] = relaxed_load(&area->sequence) + 1;
+	atomic_store_explicit(&area->sequence, area->now[REGION_ENDS], memory_order_release);
+}
+
+/* Records can change if this is still the sequence: from here on no handler of the thread's comes
+ * near them. False: one came and went since; what it left is to be looked at anew. */
+static inline bool hold(struct region_area *area, uint64_t sequence)
+{
+	atomic_store_explicit(&area->sequence, sequence + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	if (!unlikely(area->now[REGION_ENDS] != sequence))
+		return true;
+	atomic_store_explicit(&area->sequence, area->now[REGION_ENDS], memory_order_release);
+	return false;
 }
 
 static int name_compare(struct region_area *area, uint32_t record, const char *name)
@@ -108,53 +123,81 @@ static int name_compare(struct region_area *area, uint32_t record, const char *n
 		       REGION_NAME - 1);
 }
 
-static uint32_t insert(struct region_area *area, const char *name, uint32_t at)
-{
-	uint32_t known = area->n_records - 1, index = area->n_records;
-	size_t len = strnlen(name, REGION_NAME - 1);
-	uint16_t *order = region_order(area);
-	struct region_record *record;
-
-	if (index == region_layout.max_records || area->names_used + len + 1 > REGION_NAMES_BYTES) {
-		agent_note(NOTE_REGION_MANY);
-		return REGION_OTHER;
-	}
-	if (name[len])
-		agent_note(NOTE_REGION_NAME);
-	record = region_record(area, index);
-	region_unsettle(area);
-	memset(record, 0, region_layout.record_bytes);
-	record->name = area->names_used;
-	record->name_len = (uint32_t)len;
-	memcpy(region_names(area) + record->name, name, len);
-	region_names(area)[record->name + len] = '\0';
-	area->names_used += (uint32_t)len + 1;
-	memmove(order + at + 1, order + at, (known - at) * sizeof(*order));
-	order[at] = (uint16_t)index;
-	area->n_records++;
-	area->end = region_record(area, area->n_records);
-	region_settle(area);
-	return index;
-}
-
-/* By content: a name need not be a literal, nor stay where it is. */
-__attribute__((noinline)) static uint32_t search(struct region_area *area, const char *name)
+/* The record of that name; NULL: there is none, and it would come at this place. */
+static struct region_record *search(struct region_area *area, const char *name, uint32_t *at)
 {
 	const uint16_t *order = region_order(area);
-	uint32_t low = 0, high = area->n_records - 1;
+	uint32_t low = 0, high = relaxed_load(&area->n_records) - 1;
 
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 		int compared = name_compare(area, order[middle], name);
 
 		if (compared == 0)
-			return order[middle];
+			return region_record(area, order[middle]);
 		if (compared < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return insert(area, name, low);
+	*at = low;
+	return NULL;
+}
+
+static void set_text(struct region_record *record, const char *name, size_t len)
+{
+	if (len >= sizeof(record->text))
+		return;
+	memset(record->mask, -1, len + 1);
+	memcpy(record->text, name, len);
+	record->reach = 4096 - sizeof(record->text) + 1;
+}
+
+static struct region_record *insert(struct region_area *area, const char *name, uint32_t at)
+{
+	uint32_t index = relaxed_load(&area->n_records), known = index - 1;
+	size_t len = strnlen(name, REGION_NAME - 1);
+	struct region_record *record = region_record(area, index);
+	uint16_t *order = region_order(area);
+
+	if (index == region_layout.max_records || area->names_used + len + 1 > REGION_NAMES_BYTES) {
+		agent_note(NOTE_REGION_MANY);
+		return region_record(area, REGION_OTHER);
+	}
+	if (name[len])
+		agent_note(NOTE_REGION_NAME);
+	memset(record, 0, region_layout.record_bytes);
+	record->name = area->names_used;
+	record->name_len = (uint32_t)len;
+	set_text(record, name, len);
+	memcpy(region_names(area) + record->name, name, len);
+	region_names(area)[record->name + len] = '\0';
+	area->names_used += (uint32_t)len + 1;
+	memmove(order + at + 1, order + at, (known - at) * sizeof(*order));
+	order[at] = (uint16_t)index;
+	/* Readers elsewhere find it ready. */
+	atomic_store_explicit(&area->n_records, index + 1, memory_order_release);
+	return record;
+}
+
+/* By content: a name need not be a literal, nor stay where it is. */
+__attribute__((noinline)) static struct region_record *find(struct region_area *area,
+							    const char *name)
+{
+	struct region_record *record;
+	uint64_t sequence;
+	uint32_t at;
+
+	do {
+		sequence = relaxed_load(&area->sequence);
+		record = search(area, name, &at);
+		if (record)
+			return record;
+	} while (!hold(area, sequence));
+	record = insert(area, name, at);
+	/* Nothing changed of what was there. */
+	atomic_store_explicit(&area->sequence, sequence, memory_order_release);
+	return record;
 }
 
 static inline uint64_t load8(const char *at)
@@ -165,149 +208,159 @@ static inline uint64_t load8(const char *at)
 	return word;
 }
 
-static inline uint32_t load4(const char *at)
+/* What was last at the same depth is most often what comes there again. Bytes behind a name's NUL
+ * are read, but none of another page. False: maybe it is all the same. */
+static inline bool is_named(const struct region_record *record, const char *name)
 {
-	uint32_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return word;
+	return name && ((uintptr_t)name & 4095) < record->reach &&
+	       !(((load8(name) ^ record->text[0]) & record->mask[0]) |
+		 ((load8(name + 8) ^ record->text[1]) & record->mask[1]));
 }
 
-/* Whether name is the record's: n bytes of it with the NUL. Some of the pair's time is this; near
- * the end of a page name may be the last of, it takes the slow way, which reads no byte behind its
- * NUL. */
-static inline bool is_named(const char *kept, size_t n, const char *name)
-{
-	size_t i = 0;
+/* ---- begin ---------------------------------------------------------------------------------*/
 
-	if (unlikely(((uintptr_t)name & 4095) > 4096 - REGION_NAME) || n < 4)
-		return strcmp(kept, name) == 0;
-	if (n < 8)
-		return load4(kept) == load4(name) && load4(kept + n - 4) == load4(name + n - 4);
-	for (; i + 8 < n; i += 8)
-		if (load8(kept + i) != load8(name + i))
-			return false;
-	return load8(kept + n - 8) == load8(name + n - 8);
+__attribute__((noinline)) void region_start(struct region_area *area, struct region_frame *frame)
+{
+	do {
+		frame->words[REGION_ENDS] = relaxed_load(&area->sequence);
+		fence();
+		read_now(area, frame->words);
+		fence();
+	} while (unlikely(relaxed_load(&area->sequence) != frame->words[REGION_ENDS]));
 }
 
-/* What was last at the same depth is most often what comes there again. A name that was cut equals
- * none here, and is searched for. */
-static inline struct region_record *find(struct region_area *area, const struct region_frame *frame,
-					 const char *name)
+/* Its reading is the last that is done, so that the region has little of its own begin in it. */
+static inline void enter(struct region_area *area, struct region_frame *frame,
+			 struct region_record *record, uint64_t sequence)
 {
-	struct region_record *last = frame->record;
-
-	if (last && last < area->end &&
-	    is_named(region_names(area) + last->name, last->name_len + 1, name))
-		return last;
-	return region_record(area, search(area, name));
+	area->frame = frame;
+	fence();
+	/* A handler may have been here. */
+	frame->record = record;
+	record->open++;
+	frame->words[REGION_ENDS] = sequence;
+	fence();
+	if (!read_user(area, frame->words)) {
+		region_start(area, frame);
+		return;
+	}
+	fence();
+	if (unlikely(relaxed_load(&area->sequence) != sequence))
+		region_start(area, frame);
 }
 
-/* ---- begin and end -------------------------------------------------------------------------*/
-
-static inline void region_begin(struct region_area *area, const char *name)
+static void region_begin(struct region_area *area, const char *name)
 {
-	uint32_t depth = area->depth;
-	struct region_frame *frame;
-	uint64_t entries;
+	struct region_frame *frame = region_next(area, area->frame);
+	uint32_t depth = region_depth(area);
+	struct region_record *record;
 
 	if (unlikely(depth == region_layout.max_depth)) {
-		area->beyond++;
+		region_set_depth(area, depth + ++area->beyond);
 		agent_note(NOTE_REGION_DEEP);
 		return;
 	}
-	frame = region_frame(area, depth);
-	struct region_record *record = find(area, frame, name ? name : "");
-
-	area->depth = depth + 1;
-	area->entries++;
-	fence();
-	frame->record = record;
-	record->open++;
-	do {
-		entries = area->entries;
-		fence();
-		frame->nested = frame->direct = 0;
-		read_now(area, frame->words);
-		fence();
-	} while (unlikely(area->entries != entries));
+	name = name ? name : "";
+	record = frame->record;
+	if (!record || strcmp(region_names(area) + record->name, name) != 0)
+		record = find(area, name);
+	if (depth >= area->used_frames)
+		area->used_frames = depth + 1;
+	enter(area, frame, record, relaxed_load(&area->sequence));
 }
 
-void region_end(struct region_area *area)
-{
-	const unsigned n = area->words / 2;
-	const region_pair *now = (void *)area->now, *start, *inner;
-	region_pair *outer = (void *)area->sink, *inclusive = outer, *exclusive;
-	struct region_frame *frame;
-	struct region_record *record;
-	uint64_t entries;
+/* ---- end -----------------------------------------------------------------------------------*/
 
-	if (unlikely(area->beyond)) {
-		area->beyond--;
+static inline void add(uint64_t *to, const uint64_t *now, const uint64_t *start, unsigned n)
+{
+	region_pair *sum = (void *)to;
+	const region_pair *a = (const void *)now, *b = (const void *)start;
+	region_pair first = sum[0] + (a[0] - b[0]), second = sum[1] + (a[1] - b[1]);
+
+	sum[0] = first;
+	sum[1] = second;
+	for (unsigned i = 2; i < n / 2; i++)
+		sum[i] += a[i] - b[i];
+}
+
+static inline void subtract(uint64_t *from, const uint64_t *words, unsigned n)
+{
+	region_pair *sum = (void *)from;
+	const region_pair *a = (const void *)words;
+
+	for (unsigned i = 0; i < n / 2; i++)
+		sum[i] -= a[i];
+}
+
+/* What was counted in a region directly inside: in the first one of them, or in more of them. */
+static inline void add_inner(struct region_frame *outer, const struct region_frame *frame,
+			     const uint64_t *words, unsigned n)
+{
+	const region_pair *now = (const void *)words, *start = (const void *)frame->words;
+	region_pair *inner = (void *)(outer->words + n);
+
+	if (outer->words[REGION_ENDS] == frame->words[REGION_ENDS])
+		for (unsigned i = 0; i < n / 2; i++)
+			inner[i] = now[i] - start[i];
+	else
+		for (unsigned i = 0; i < n / 2; i++)
+			inner[i] += now[i] - start[i];
+}
+
+/* The innermost region ends with the reading in area->now, which was begun when the sequence was
+ * that. False: a handler came and went since; it is to be taken again. */
+static inline bool finish(struct region_area *area, uint64_t sequence)
+{
+	const unsigned n = area->words;
+	struct region_frame *frame, *outer;
+	struct region_record *record;
+	uint64_t *sum;
+
+	if (!hold(area, sequence))
+		return false;
+	frame = area->frame;
+	outer = region_outer(area, frame);
+	area->frame = outer;
+	record = frame->record;
+	sum = record->words;
+	record->calls++;
+	if (--record->open) {
+		record->again++;
+		sum += n;
+	}
+	add(sum, area->now, frame->words, n);
+	if (frame->words[REGION_ENDS] != sequence)
+		subtract(record->words + n, frame->words + n, n);
+	if (outer->record)
+		add_inner(outer, frame, area->now, n);
+	area->now[REGION_ENDS] = sequence + 2;
+	atomic_store_explicit(&area->sequence, sequence + 2, memory_order_release);
+	return true;
+}
+
+__attribute__((noinline)) void region_end(struct region_area *area)
+{
+	uint64_t sequence;
+
+	if (!area->frame->record) {
+		if (area->beyond)
+			region_set_depth(area, region_depth(area) + area->beyond - 1);
+		else
+			agent_note(NOTE_REGION_END);
 		return;
 	}
-	if (unlikely(area->depth == 0)) {
-		agent_note(NOTE_REGION_END);
-		return;
-	}
-	frame = region_frame(area, area->depth - 1);
-	area->entries++;
-	for (;;) {
-		entries = area->entries;
+	do {
+		sequence = relaxed_load(&area->sequence);
 		fence();
 		read_now(area, area->now);
 		fence();
-		region_unsettle(area);
-		if (!unlikely(area->entries != entries))
-			break;
-		region_settle(area);
-	}
-	/* From here on no handler touches what is above. */
-	area->depth--;
-	record = frame->record;
-	record->calls++;
-	record->direct += frame->direct;
-	if (area->depth) {
-		struct region_frame *parent = (void *)((char *)frame - region_layout.frame_bytes);
-
-		/* What has none inside it yet has no sum of them either. */
-		outer = (region_pair *)(void *)parent->words + n;
-		if (parent->direct++ == 0)
-			memset((void *)outer, 0, n * sizeof(*outer));
-		parent->nested += frame->nested + 1;
-	}
-	if (--record->open == 0) {
-		record->outermost++;
-		record->nested += frame->nested;
-		inclusive = (void *)record->words;
-	}
-	exclusive = (region_pair *)(void *)record->words + n;
-	start = (void *)frame->words;
-	inner = start + n;
-	if (!frame->direct) {
-		for (unsigned i = 0; i < n; i++) {
-			region_pair delta = now[i] - start[i];
-
-			exclusive[i] += delta;
-			inclusive[i] += delta;
-			outer[i] += delta;
-		}
-	} else {
-		for (unsigned i = 0; i < n; i++) {
-			region_pair delta = now[i] - start[i];
-
-			exclusive[i] += delta - inner[i];
-			inclusive[i] += delta;
-			outer[i] += delta;
-		}
-	}
-	region_settle(area);
+	} while (!finish(area, sequence));
 }
 
 /* ---- what programs call --------------------------------------------------------------------*/
 
 /* Whether regions are counted in this process now. */
-static inline bool here(void)
+static bool here(void)
 {
 	return relaxed_load(&pmc_agent_control.state) == PMC_CONTROL_ON &&
 	       (relaxed_load(agent_alive) || agent_where() == AGENT_HERE);
@@ -318,39 +371,80 @@ static inline bool changing(struct region_area *area)
 	return relaxed_load(&area->sequence) & 1;
 }
 
-AGENT_API void pmc_region_begin(const char *name)
+__attribute__((noinline)) static void begin_rarely(const char *name)
 {
 	struct region_area *area;
 
 	if (!here())
 		return;
 	area = region_mine;
-	if (unlikely(!area)) {
+	if (!area) {
 		area = region_attach();
 		if (!area)
 			return;
 	}
-	if (unlikely(changing(area))) {
+	if (changing(area)) {
 		agent_note(NOTE_REGION_HANDLER);
 		return;
 	}
-	if (unlikely(area->uncalibrated && area->depth == 0))
+	if (area->ready == &region_unready && region_depth(area) == 0)
 		region_calibrate(area);
 	region_begin(area, name);
 }
 
-AGENT_API void pmc_region_end(void)
+__attribute__((noinline)) static void end_rarely(void)
 {
 	struct region_area *area;
 
 	if (!here())
 		return;
 	area = region_mine;
-	if (unlikely(!area)) {
+	if (!area)
 		region_none_ended();
+	else if (!changing(area))
+		region_end(area);
+}
+
+AGENT_API void pmc_region_begin(const char *name)
+{
+	struct region_area *area = region_mine;
+	struct region_record *record;
+	struct region_frame *frame;
+	uint64_t sequence;
+
+	if (unlikely(!area || !relaxed_load(area->ready) || changing(area))) {
+		begin_rarely(name);
 		return;
 	}
-	if (!unlikely(changing(area)))
+	sequence = relaxed_load(&area->sequence);
+	frame = region_next(area, area->frame);
+	record = frame->record;
+	if (unlikely(!record || !is_named(record, name))) {
+		begin_rarely(name);
+		return;
+	}
+	enter(area, frame, record, sequence);
+}
+
+AGENT_API void pmc_region_end(void)
+{
+	struct region_area *area = region_mine;
+	uint64_t sequence;
+
+	if (unlikely(!area || !relaxed_load(area->ready))) {
+		end_rarely();
+		return;
+	}
+	sequence = relaxed_load(&area->sequence);
+	if (unlikely(sequence & 1))
+		return;
+	fence();
+	if (!area->frame->record || !read_user(area, area->now)) {
+		region_end(area);
+		return;
+	}
+	fence();
+	if (unlikely(!finish(area, sequence)))
 		region_end(area);
 }
 

@@ -44,51 +44,62 @@ enum region_mode {
 	REGION_MODES,
 };
 
-/* A reading as words: time enabled and time running of each group, then the values of all; in
- * REGION_CLOCK the CPU time alone. Its first word is CPU time either way. Sums are of differences
+/* A reading as words: the area's sequence; time enabled and time running of each group, then the
+ * values of all; in REGION_CLOCK the CPU time alone. Word REGION_CPU is CPU time either way, and
+ * the difference of the first is two for each region that ended meanwhile. Sums are of differences
  * modulo 2^64: a clock that user space reads may be nanoseconds off the kernel's. */
-enum { REGION_WORDS = 3 * PMC_EVENTS_MAX };
+enum { REGION_ENDS, REGION_CPU, REGION_WORDS = 3 * PMC_EVENTS_MAX + 2 };
 
-/* Words are summed up in pairs; an odd one has company. */
+/* Words are summed up in pairs, two of them at least; what is too many is 0. */
 typedef uint64_t region_pair __attribute__((vector_size(16), may_alias));
 
 struct region_record {
-	uint64_t calls, outermost, nested, direct;
-	uint32_t open; /* entries on the stack */
+	uint64_t calls; /* entries that ended */
+	uint64_t open;	/* entries on the stack */
+	uint64_t again; /* of the calls, those inside another entry */
 	uint32_t name, name_len;
-	_Alignas(region_pair) uint64_t words[]; /* inclusive, then exclusive */
+	/* The name's first bytes and which of them count, for a comparison at one go of names that
+	 * begin less than `reach` bytes into a page; 0: there are more bytes. */
+	uint64_t text[2], mask[2];
+	uint64_t reach;
+	/* What outermost entries counted; then what others did less what was counted in regions
+	 * directly inside. Both together are the exclusive count. */
+	_Alignas(region_pair) uint64_t words[];
 };
 
 struct region_frame { /* an open region */
 	struct region_record *record;
-	uint64_t nested, direct;
-	/* The reading at its begin, then what was counted in direct inner ones. */
+	/* The reading at its begin; then what was counted in regions directly inside, which is not
+	 * set before one of them ends. */
 	_Alignas(region_pair) uint64_t words[];
 };
 
 struct region_area {
-	_Atomic uint64_t sequence; /* odd: the thread is changing records */
-	_Atomic uint64_t owner;	   /* seq of the thread, plus one; 0: none */
+	_Atomic uint64_t sequence;  /* odd: the thread is changing records. + 2 with every end */
+	_Atomic uint64_t owner;	    /* seq of the thread, plus one; 0: none */
+	struct region_frame *frame; /* of the region entered last; without one the frame before */
+	size_t frame_bytes;
+	const _Atomic uint32_t *ready; /* 0 there: the way in is not the usual one */
+	uint32_t user_events;	       /* if user space reads all of them as one group, else 0 */
+	unsigned words; /* of a reading, an even number; there is room for region_layout.words */
+	_Atomic uint32_t n_records; /* those do not go away, nor change their names */
+	uint32_t names_used;
+	unsigned groups;
+	enum region_mode mode;
+	bool uncalibrated;
 	_Atomic uint32_t next_free;
 	uint32_t index;
 	struct slot *slot;
 	uint64_t eventset;
 	const uint16_t *first; /* of each of its groups, the first event; one more is the end */
-	unsigned groups;
-	enum region_mode mode;
-	unsigned words; /* of a reading, an even number; there is room for region_layout.words */
-	bool one_group; /* of which user space reads all */
-	bool uncalibrated;
-	uint64_t entries;	/* begins and ends so far */
-	uint32_t depth, beyond; /* open; and those too deep to be kept */
-	uint32_t reopen;	/* closed before an exec that may fail */
-	uint32_t n_records, names_used;
-	struct region_record
-		*end; /* of the records; frames may remember those of earlier threads */
+	uint32_t beyond;       /* open, but too deep to be kept */
+	uint32_t reopen;       /* closed before an exec that may fail */
+	uint32_t used_frames;  /* those remember records */
 	uint32_t errors[PMC_EVENTS_MAX]; /* of each group: it could not be read, from then on */
 	pmc_user_page *pages[PMC_EVENTS_MAX];
 	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
-	_Alignas(AGENT_LINE) uint64_t now[REGION_WORDS], sink[REGION_WORDS];
+	/* now[REGION_ENDS] is the sequence as the last change of records left it. */
+	_Alignas(AGENT_LINE) uint64_t now[REGION_WORDS];
 	_Alignas(AGENT_LINE) uint64_t raw[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 };
 
@@ -110,9 +121,39 @@ extern struct region_layout region_layout;
 /* The calling thread's area; NULL: it has marked nothing yet, or is not measured. */
 extern __thread struct region_area *region_mine;
 
-static inline struct region_frame *region_frame(struct region_area *area, uint32_t depth)
+/* The one before the first and the two after the last have no record, ever. */
+static inline struct region_frame *region_frame(struct region_area *area, int64_t i)
 {
-	return (void *)((char *)area + region_layout.frames + depth * region_layout.frame_bytes);
+	return (void *)((char *)area + region_layout.frames +
+			i * (int64_t)region_layout.frame_bytes);
+}
+
+static inline struct region_frame *region_next(struct region_area *area, struct region_frame *frame)
+{
+	return (void *)((char *)frame + area->frame_bytes);
+}
+
+static inline struct region_frame *region_outer(struct region_area *area,
+						struct region_frame *frame)
+{
+	return (void *)((char *)frame - area->frame_bytes);
+}
+
+/* Regions on the stack. */
+static inline uint32_t region_depth(struct region_area *area)
+{
+	int64_t bytes = (char *)area->frame - (char *)region_frame(area, -1);
+
+	return (uint32_t)((size_t)bytes / area->frame_bytes) - (area->beyond != 0);
+}
+
+/* That many are on the stack from now on, as far as it goes. */
+static inline void region_set_depth(struct region_area *area, uint32_t depth)
+{
+	uint32_t kept = depth < region_layout.max_depth ? depth : region_layout.max_depth;
+
+	area->beyond = depth - kept;
+	area->frame = region_frame(area, (int64_t)kept - (area->beyond == 0));
 }
 
 static inline struct region_record *region_record(struct region_area *area, uint32_t index)
@@ -137,8 +178,9 @@ static inline void *region_scratch(struct region_area *area)
 }
 
 /* ---- region.c ---- */
-void region_read(struct region_area *area, uint64_t *words);
 void region_end(struct region_area *area);
+/* The region of an open frame begins now. */
+void region_start(struct region_area *area, struct region_frame *frame);
 /* The records are not to be read from elsewhere until they are settled. */
 void region_unsettle(struct region_area *area);
 void region_settle(struct region_area *area);
@@ -152,6 +194,8 @@ void region_none_ended(void);
 struct region_area *region_area_at(uint32_t i);
 
 /* ---- region_cost.c ---- */
+/* What area->ready is until the cost of a pair is known. */
+extern const _Atomic uint32_t region_unready;
 /* Measures what a pair costs in this mode; does nothing while counting is off. */
 void region_calibrate(struct region_area *area);
 void region_costs_forked(void);

@@ -38,23 +38,24 @@ static uint32_t fitting(size_t each, uint32_t most)
 	return MOST_BYTES / each < most ? (uint32_t)(MOST_BYTES / each) : most;
 }
 
-static unsigned even(unsigned words)
+/* Of a reading of n: see region.h. */
+static unsigned words_of(unsigned n)
 {
-	return words ? (words + 1) & ~1u : 2;
+	return n < 3 ? 4 : (REGION_CPU + n + 1) & ~1u;
 }
 
 /* Always the same: whoever comes first, and at the same time, may write it. */
 static void lay_out(void)
 {
-	struct region_layout l = { .words = 2 * agent_split_most_groups() + agent.plan.opened };
+	struct region_layout l = { .words = words_of(2 * agent_split_most_groups() +
+						     agent.plan.opened) };
 
-	l.words = even(l.words);
 	l.frame_bytes = sizeof(struct region_frame) + 2 * l.words * sizeof(uint64_t);
 	l.record_bytes = sizeof(struct region_record) + 2 * l.words * sizeof(uint64_t);
 	l.max_depth = fitting(l.frame_bytes, MOST_DEPTH);
 	l.max_records = fitting(l.record_bytes, MOST_RECORDS);
-	l.frames = up(sizeof(struct region_area));
-	l.records = up(l.frames + l.max_depth * l.frame_bytes);
+	l.frames = up(sizeof(struct region_area) + l.frame_bytes);
+	l.records = up(l.frames + (l.max_depth + 2) * l.frame_bytes);
 	l.order = up(l.records + l.max_records * l.record_bytes);
 	l.names = up(l.order + l.max_records * sizeof(uint16_t));
 	l.scratch = up(l.names + REGION_NAMES_BYTES);
@@ -156,13 +157,16 @@ static void choose_mode(struct region_area *area)
 	area->first = agent_split_first(area->slot);
 	area->groups = plan->groups;
 	area->mode = REGION_CLOCK;
-	area->words = even(1);
-	area->one_group = false;
+	area->words = words_of(1);
+	area->user_events = 0;
+	area->uncalibrated = true;
+	area->ready = &region_unready;
 	if (agent.plan.opened == 0 || fds[0] < 0)
 		return;
-	area->words = even(2 * plan->groups + plan->opened);
+	area->words = words_of(2 * plan->groups + plan->opened);
 	area->mode = map_pages(area) ? REGION_USER : REGION_READ;
-	area->one_group = area->mode == REGION_USER && plan->groups == 1;
+	if (area->mode == REGION_USER && plan->groups == 1)
+		area->user_events = plan->opened;
 }
 
 static void clear_records(struct region_area *area)
@@ -171,26 +175,37 @@ static void clear_records(struct region_area *area)
 	static const char other[] = "\001other";
 
 	region_unsettle(area);
+	while (area->used_frames)
+		region_frame(area, --area->used_frames)->record = NULL;
 	area->n_records = 1;
 	area->names_used = sizeof(other);
 	memcpy(region_names(area), other, sizeof(other));
-	area->end = region_record(area, 1);
 	memset(region_record(area, REGION_OTHER), 0, region_layout.record_bytes);
 	region_settle(area);
 }
 
 /* ---- a thread's area -----------------------------------------------------------------------*/
 
+/* Pairs may take the short way: what they would have to look at is in one word. */
+static void admit(void)
+{
+	atomic_store(&agent_alive[1], 1);
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+		atomic_store(&agent_alive[1], 0);
+}
+
 static void begin(struct region_area *area)
 {
 	area->slot = agent_self;
-	area->depth = area->beyond = area->reopen = 0;
+	area->reopen = 0;
+	area->frame_bytes = region_layout.frame_bytes;
+	region_set_depth(area, 0);
 	clear_records(area);
 	choose_mode(area);
-	area->uncalibrated = true;
-	atomic_store(&area->owner, agent_self->seq + 1);
 	region_mine = area;
+	admit();
 	region_calibrate(area);
+	atomic_store(&area->owner, agent_self->seq + 1);
 }
 
 struct region_area *region_attach(void)
@@ -232,8 +247,8 @@ static void close_open(struct region_area *area)
 	/* The signal that ends the process may have come while a record changed. */
 	if (atomic_load(&area->sequence) & 1)
 		region_settle(area);
-	area->beyond = 0;
-	while (area->depth) {
+	region_set_depth(area, region_depth(area));
+	while (region_depth(area)) {
 		agent_note(NOTE_REGION_OPEN);
 		region_end(area);
 	}
@@ -264,7 +279,7 @@ static void add_cost(struct region_area *area)
 	for (uint32_t i = 0; i < area->n_records; i++)
 		pairs += region_record(area, i)->calls;
 	/* What a pair has inside is part of what it adds around. */
-	agent_self_add(pairs * area->around[0]);
+	agent_self_add(pairs * area->around[REGION_CPU]);
 }
 
 void agent_regions_free(struct region_area *area)
@@ -284,13 +299,14 @@ void agent_regions_last(void)
 {
 	struct region_area *area, *mine = region_mine;
 
+	atomic_store(&agent_alive[1], 0);
 	if (mine)
 		close_open(mine);
 	for (uint32_t i = 0; (area = region_area_at(i)); i = area->index + 1) {
 		if (!atomic_load(&area->owner))
 			continue;
 		add_cost(area);
-		if (area != mine && area->depth)
+		if (area != mine && region_depth(area))
 			agent_note(NOTE_REGION_CUT);
 	}
 }
@@ -302,21 +318,19 @@ void agent_regions_before_exec(void)
 
 	if (!area || atomic_load(&area->sequence) & 1)
 		return;
-	depth = area->depth;
-	while (area->depth)
+	depth = region_depth(area);
+	area->reopen = depth + area->beyond;
+	region_set_depth(area, depth);
+	while (region_depth(area))
 		region_end(area);
-	area->reopen = depth;
 }
 
 /* Enters again what was left: the stack still has it. */
 static void open_again(struct region_area *area, uint32_t depth)
 {
-	for (area->depth = 0; area->depth < depth; area->depth++) {
-		struct region_frame *frame = region_frame(area, area->depth);
-
-		frame->nested = frame->direct = 0;
-		region_read(area, frame->words);
-	}
+	region_set_depth(area, depth);
+	for (uint32_t i = 0; i < region_depth(area); i++)
+		region_start(area, region_frame(area, i));
 }
 
 void agent_regions_exec_failed(void)
@@ -326,11 +340,11 @@ void agent_regions_exec_failed(void)
 	if (!area || !area->reopen)
 		return;
 	region_unsettle(area);
-	for (uint32_t i = 0; i < area->reopen; i++) {
+	for (uint32_t i = 0; i < area->reopen && i < region_layout.max_depth; i++) {
 		struct region_record *record = region_frame(area, i)->record;
 
 		record->calls--;
-		record->outermost -= record->open++ == 0;
+		record->again -= record->open++ != 0;
 	}
 	region_settle(area);
 	open_again(area, area->reopen);
@@ -352,14 +366,13 @@ static void inherit(struct region_area *area)
 	for (uint32_t i = 0; i < area->n_records; i++) {
 		struct region_record *record = region_record(area, i);
 
-		record->calls = record->outermost = record->nested = record->direct = 0;
+		record->calls = record->again = 0;
 		memset(record->words, 0, 2 * region_layout.words * sizeof(uint64_t));
 	}
 	choose_mode(area);
 	region_settle(area);
-	area->uncalibrated = true;
 	region_calibrate(area);
-	open_again(area, area->depth);
+	open_again(area, region_depth(area) + area->beyond);
 }
 
 void agent_regions_forked(void)
@@ -384,5 +397,6 @@ void agent_regions_forked(void)
 		return;
 	atomic_store(&areas[0], region_mine);
 	atomic_store(&high, 1);
+	admit();
 	inherit(region_mine);
 }

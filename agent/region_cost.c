@@ -21,6 +21,8 @@ static struct cost {
 	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
 } costs[REGION_MODES][2];
 
+const _Atomic uint32_t region_unready;
+
 /* One empty region in another, the least of many tries of each figure. */
 static void measure(struct region_area *area, uint32_t first)
 {
@@ -62,10 +64,17 @@ static void drop_records(struct region_area *area, uint32_t first, uint32_t name
 	for (uint32_t i = 0; i < area->n_records - 1; i++)
 		if (order[i] < first)
 			order[kept++] = order[i];
+	while (area->used_frames)
+		region_frame(area, --area->used_frames)->record = NULL;
 	area->n_records = first;
-	area->end = region_record(area, first);
 	area->names_used = names_used;
 	region_settle(area);
+}
+
+static void known(struct region_area *area)
+{
+	area->uncalibrated = false;
+	area->ready = &agent_alive[1];
 }
 
 void region_calibrate(struct region_area *area)
@@ -81,23 +90,25 @@ void region_calibrate(struct region_area *area)
 	if ((area->mode != REGION_CLOCK && !atomic_load(&pmc_agent_control.counting)) ||
 	    records + 2 > region_layout.max_records)
 		return;
-	area->uncalibrated = false;
 	if (shared && atomic_load(&cost->state) == COST_KNOWN) {
 		memcpy(area->inside, cost->inside, sizeof(area->inside));
 		memcpy(area->around, cost->around, sizeof(area->around));
+		known(area);
 		return;
 	}
-	area->uncalibrated = area->depth > 0;
-	if (area->uncalibrated)
+	if (region_depth(area))
 		return;
 	mask = region_block();
+	area->ready = &agent_alive[1];
 	measure(area, records);
+	area->ready = &region_unready;
 	drop_records(area, records, names);
 	region_unblock(mask);
 	/* Groups that did not count meanwhile tell nothing. */
-	area->uncalibrated = area->inside[0] == 0;
-	if (area->uncalibrated || !shared ||
-	    !atomic_compare_exchange_strong(&cost->state, &expected, COST_BEING_STORED))
+	if (area->inside[REGION_CPU] == 0)
+		return;
+	known(area);
+	if (!shared || !atomic_compare_exchange_strong(&cost->state, &expected, COST_BEING_STORED))
 		return;
 	memcpy(cost->inside, area->inside, sizeof(area->inside));
 	memcpy(cost->around, area->around, sizeof(area->around));

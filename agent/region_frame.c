@@ -20,25 +20,30 @@ static uint64_t sum(uint64_t words)
 	return (int64_t)words < 0 ? 0 : words;
 }
 
+/* The readings in two sums together; NULL: there is one only. */
 static void put_readings(struct pmc_frame_buf *buf, const struct region_area *area,
-			 const uint64_t *words)
+			 const uint64_t *words, const uint64_t *more)
 {
+	static const uint64_t nothing[REGION_WORDS];
 	const uint16_t *first = area->first;
-	unsigned groups = area->groups;
+	unsigned groups = area->groups, values = REGION_CPU + 2 * groups;
 
+	more = more ? more : nothing;
 	for (unsigned g = 0; g < groups; g++) {
+		unsigned at = REGION_CPU + 2 * g;
 		struct pmc_reading reading = { .error = area->errors[g] };
 
 		if (area->mode == REGION_CLOCK)
 			reading.error = area->slot->reason ? area->slot->reason : EBADF;
 		if (!reading.error) {
-			reading.enabled_ns = sum(words[2 * g]);
-			reading.running_ns = sum(words[2 * g + 1]);
+			reading.enabled_ns = sum(words[at] + more[at]);
+			reading.running_ns = sum(words[at + 1] + more[at + 1]);
 			reading.n = first[g + 1] - first[g];
 		}
 		pmc_frame_bytes(buf, &reading, sizeof(reading));
-		for (unsigned i = 0; i < reading.n; i++) {
-			uint64_t value = sum(words[2 * groups + first[g] + i]);
+		at = values + first[g];
+		for (unsigned i = 0; i < reading.n; i++, at++) {
+			uint64_t value = sum(words[at] + more[at]);
 
 			pmc_frame_bytes(buf, &value, sizeof(value));
 		}
@@ -49,23 +54,23 @@ static void put(struct pmc_frame_buf *buf, struct region_area *area, uint64_t ow
 		struct region_record *record, uint64_t snapshot)
 {
 	static const char other[] = "(other regions)";
-	const uint64_t *inclusive = record->words, *exclusive = record->words + area->words;
+	const uint64_t *inclusive = record->words, *more = inclusive + area->words;
 	bool is_other = record == region_record(area, REGION_OTHER);
-	bool has_cpu = record->calls &&
-		       (area->mode == REGION_CLOCK || (!area->errors[0] && sum(inclusive[0])));
+	bool has_cpu = record->calls && (area->mode == REGION_CLOCK ||
+					 (!area->errors[0] && sum(inclusive[REGION_CPU])));
 	struct pmc_region_fixed fixed = {
 		.seq = owner - 1,
 		.calls = record->calls,
-		.outermost = record->outermost,
-		.nested = record->nested,
-		.direct = record->direct,
+		.outermost = record->calls - record->again,
+		.nested = inclusive[REGION_ENDS] / 2,
+		.direct = (inclusive[REGION_ENDS] + more[REGION_ENDS]) / 2,
 		.open = record->open,
 		.time_ns = pmc_now_ns(),
 		.eventset = area->eventset,
-		.cpu_ns = has_cpu ? sum(inclusive[0]) : 0,
-		.self_cpu_ns = has_cpu ? sum(exclusive[0]) : 0,
-		.inside_cpu_ns = area->inside[0],
-		.around_cpu_ns = area->around[0],
+		.cpu_ns = has_cpu ? sum(inclusive[REGION_CPU]) : 0,
+		.self_cpu_ns = has_cpu ? sum(inclusive[REGION_CPU] + more[REGION_CPU]) : 0,
+		.inside_cpu_ns = area->inside[REGION_CPU],
+		.around_cpu_ns = area->around[REGION_CPU],
 		.n_groups = (uint16_t)area->groups,
 		.flags = (uint16_t)((has_cpu ? PMC_REGION_CPU : 0) |
 				    (area->uncalibrated ? 0 : PMC_REGION_COST) |
@@ -77,10 +82,10 @@ static void put(struct pmc_frame_buf *buf, struct region_area *area, uint64_t ow
 		pmc_frame_str(buf, other, sizeof(other) - 1);
 	else
 		pmc_frame_str(buf, region_names(area) + record->name, record->name_len);
-	put_readings(buf, area, inclusive);
-	put_readings(buf, area, exclusive);
-	put_readings(buf, area, area->inside);
-	put_readings(buf, area, area->around);
+	put_readings(buf, area, inclusive, NULL);
+	put_readings(buf, area, inclusive, more);
+	put_readings(buf, area, area->inside, NULL);
+	put_readings(buf, area, area->around, NULL);
 }
 
 bool region_frame_put(struct pmc_frame_buf *buf, struct region_area *area, uint32_t index,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* user_read.c - the seqlock loop over perf_event_mmap_page; see user_read.h. */
+/* user_read.c - the pages that a thread's own events share with it; see user_read.h. */
 #include "agent/core/user_read.h"
-#include "agent/core/linux/user_read_cpu.h"
+#include "agent/core/user_read_now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,10 +10,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* The kernel writes the page of a thread's own event on that thread's processor: what must not be
- * reordered is the compiler's work alone. */
-#define barrier() __asm__ volatile("" : : : "memory")
 
 /* ---- what the pages may take ---------------------------------------------------------------*/
 
@@ -146,75 +142,13 @@ void pmc_user_unrequest(struct pmc_attr *attr)
 
 /* ---- reading -------------------------------------------------------------------------------*/
 
-/* The count, if it is on a counter that user space may read: index, not cap_user_rdpmc alone, which
- * arm64 sets whatever the permission. */
-static inline __attribute__((always_inline)) bool count_now(pmc_user_page *page, uint64_t *value)
-{
-	uint32_t index = page->index;
-	unsigned unused = 64u - page->pmc_width;
-	uint64_t counter;
-
-	if (index == 0 || unused > 63 || !page->cap_user_rdpmc || !cpu_counter(index - 1, &counter))
-		return false;
-	/* The counter is as wide as the hardware has it, and counts up from a negative number. */
-	*value = (uint64_t)page->offset + (uint64_t)((int64_t)(counter << unused) >> unused);
-	return true;
-}
-
-/* Time that passed since the kernel last wrote the page. */
-static inline __attribute__((always_inline)) uint64_t time_since(pmc_user_page *page)
-{
-	uint64_t cycles = cpu_clock(), rest;
-	unsigned shift = page->time_shift;
-	uint64_t mult = page->time_mult;
-
-	/* A counter of fewer than 64 bits wraps. */
-	if (page->cap_user_time_short)
-		cycles = page->time_cycles + ((cycles - page->time_cycles) & page->time_mask);
-	rest = cycles & (((uint64_t)1 << shift) - 1);
-	return page->time_offset + (cycles >> shift) * mult + (rest * mult >> shift);
-}
-
-static inline __attribute__((always_inline)) bool
-read_all(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
-{
-	uint64_t since;
-	uint32_t lock;
-
-	do {
-		lock = page->lock;
-		barrier();
-		if (!page->cap_user_time || !count_now(page, value))
-			return false;
-		since = time_since(page);
-		*enabled_ns = page->time_enabled + since;
-		*running_ns = page->time_running + since;
-		barrier();
-	} while (page->lock != lock);
-	return true;
-}
-
 bool pmc_user_read(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
 {
-	return read_all(page, value, enabled_ns, running_ns);
+	return user_now(page, value, enabled_ns, running_ns);
 }
 
 bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
 			 uint64_t *running_ns, uint64_t *values)
 {
-	if (!read_all(pages[0], &values[0], enabled_ns, running_ns))
-		return false;
-	for (unsigned i = 1; i < n; i++) {
-		pmc_user_page *page = pages[i];
-		uint32_t lock;
-
-		do {
-			lock = page->lock;
-			barrier();
-			if (!count_now(page, &values[i]))
-				return false;
-			barrier();
-		} while (page->lock != lock);
-	}
-	return true;
+	return user_now_group(pages, n, enabled_ns, running_ns, values);
 }
