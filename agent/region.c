@@ -77,7 +77,8 @@ __attribute__((noinline)) static void read_groups(struct region_area *area, uint
 }
 
 /* Behind words[REGION_ENDS]. */
-static inline bool read_user(struct region_area *area, uint64_t *words)
+__attribute__((always_inline)) static inline bool read_user(struct region_area *area,
+							    uint64_t *words)
 {
 	return area->user_events &&
 	       user_now_group(area->pages, area->user_events, &words[REGION_CPU],
@@ -309,7 +310,8 @@ static inline void add_inner(struct region_frame *outer, const struct region_fra
 
 /* The innermost region ends with the reading in area->now, which was begun when the sequence was
  * that. False: a handler came and went since; it is to be taken again. */
-static inline bool finish(struct region_area *area, uint64_t sequence)
+__attribute__((always_inline)) static inline bool finish(struct region_area *area,
+							 uint64_t sequence)
 {
 	const unsigned n = area->words;
 	struct region_frame *frame, *outer;
@@ -323,11 +325,11 @@ static inline bool finish(struct region_area *area, uint64_t sequence)
 	area->frame = outer;
 	record = frame->record;
 	sum = record->words;
-	record->calls++;
 	if (--record->open) {
 		record->again++;
 		sum += n;
 	}
+	record->calls++;
 	add(sum, area->now, frame->words, n);
 	if (frame->words[REGION_ENDS] != sequence)
 		subtract(record->words + n, frame->words + n, n);
@@ -405,6 +407,15 @@ __attribute__((noinline)) static void end_rarely(void)
 		region_end(area);
 }
 
+/* Whether a pair may go the short way, and the sequence then. */
+static inline bool usual(struct region_area *area, uint64_t *sequence)
+{
+	if (unlikely(!area || !relaxed_load(area->ready)))
+		return false;
+	*sequence = relaxed_load(&area->sequence);
+	return !unlikely(*sequence & 1);
+}
+
 AGENT_API void pmc_region_begin(const char *name)
 {
 	struct region_area *area = region_mine;
@@ -412,18 +423,16 @@ AGENT_API void pmc_region_begin(const char *name)
 	struct region_frame *frame;
 	uint64_t sequence;
 
-	if (unlikely(!area || !relaxed_load(area->ready) || changing(area))) {
+	if (!usual(area, &sequence)) {
 		begin_rarely(name);
 		return;
 	}
-	sequence = relaxed_load(&area->sequence);
 	frame = region_next(area, area->frame);
 	record = frame->record;
-	if (unlikely(!record || !is_named(record, name))) {
+	if (unlikely(!record || !is_named(record, name)))
 		begin_rarely(name);
-		return;
-	}
-	enter(area, frame, record, sequence);
+	else
+		enter(area, frame, record, sequence);
 }
 
 AGENT_API void pmc_region_end(void)
@@ -431,13 +440,10 @@ AGENT_API void pmc_region_end(void)
 	struct region_area *area = region_mine;
 	uint64_t sequence;
 
-	if (unlikely(!area || !relaxed_load(area->ready))) {
+	if (!usual(area, &sequence)) {
 		end_rarely();
 		return;
 	}
-	sequence = relaxed_load(&area->sequence);
-	if (unlikely(sequence & 1))
-		return;
 	fence();
 	if (!area->frame->record || !read_user(area, area->now)) {
 		region_end(area);

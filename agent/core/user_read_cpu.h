@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define cpu_inline static inline __attribute__((always_inline))
+
 #if defined(__x86_64__)
 
 /* Intel SDM 2B, RDPMC: ECX as perf_event_mmap_page's index less one has it. */
-static inline bool cpu_counter(uint32_t counter, uint64_t *value)
+cpu_inline bool cpu_counter(uint32_t counter, uint64_t *value)
 {
 	uint32_t low, high;
 
@@ -18,7 +20,7 @@ static inline bool cpu_counter(uint32_t counter, uint64_t *value)
 	return true;
 }
 
-static inline uint64_t cpu_clock(void)
+cpu_inline uint64_t cpu_clock(void)
 {
 	uint32_t low, high;
 
@@ -30,7 +32,7 @@ static inline uint64_t cpu_clock(void)
 
 /* Arm ARM, PMEVCNTR<n>_EL0 and PMCCNTR_EL0: the number is part of the instruction. Not PMSELR_EL0:
  * a context switch between that and the read would lose it. */
-static inline bool cpu_counter(uint32_t counter, uint64_t *value)
+cpu_inline bool cpu_counter(uint32_t counter, uint64_t *value)
 {
 #define READ(n)                                                                                    \
 	case n:                                                                                    \
@@ -38,10 +40,11 @@ static inline bool cpu_counter(uint32_t counter, uint64_t *value)
 		return true;
 	switch (counter) {
 		READ(0)
-		READ(1) READ(2) READ(3) READ(4) READ(5) READ(6) READ(7) READ(8) READ(9) READ(10)
-			READ(11) READ(12) READ(13) READ(14) READ(15) READ(16) READ(17) READ(18)
-				READ(19) READ(20) READ(21) READ(22) READ(23) READ(24) READ(25)
-					READ(26) READ(27) READ(28) READ(29) READ(30) case 31
+		READ(1)
+		READ(2) READ(3) READ(4) READ(5) READ(6) READ(7) READ(8) READ(9) READ(10) READ(11)
+			READ(12) READ(13) READ(14) READ(15) READ(16) READ(17) READ(18) READ(19)
+				READ(20) READ(21) READ(22) READ(23) READ(24) READ(25) READ(26)
+					READ(27) READ(28) READ(29) READ(30) case 31
 		    : __asm__ volatile("mrs %0, pmccntr_el0"
 				       : "=r"(*value));
 		return true;
@@ -51,7 +54,7 @@ static inline bool cpu_counter(uint32_t counter, uint64_t *value)
 #undef READ
 }
 
-static inline uint64_t cpu_clock(void)
+cpu_inline uint64_t cpu_clock(void)
 {
 	uint64_t value;
 
@@ -62,14 +65,14 @@ static inline uint64_t cpu_clock(void)
 
 #else
 
-static inline bool cpu_counter(uint32_t counter, uint64_t *value)
+cpu_inline bool cpu_counter(uint32_t counter, uint64_t *value)
 {
 	(void)counter;
 	(void)value;
 	return false;
 }
 
-static inline uint64_t cpu_clock(void)
+cpu_inline uint64_t cpu_clock(void)
 {
 	return 0;
 }
