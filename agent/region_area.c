@@ -15,9 +15,8 @@
 
 #include "agent/poison.h"
 
-#define MOST_DEPTH   1024u
-#define MOST_RECORDS 512u
-#define MOST_BYTES   ((size_t)512 << 10) /* of frames, and of records */
+#define MOST_DEPTH 1024u
+#define MOST_BYTES ((size_t)512 << 10) /* of frames, and of records */
 
 struct region_layout region_layout;
 
@@ -30,7 +29,7 @@ static __thread bool refused;
 
 static size_t up(size_t bytes)
 {
-	return (bytes + AGENT_LINE - 1) & ~(size_t)(AGENT_LINE - 1);
+	return (bytes + REGION_LINE - 1) & ~(size_t)(REGION_LINE - 1);
 }
 
 static uint32_t fitting(size_t each, uint32_t most)
@@ -38,22 +37,16 @@ static uint32_t fitting(size_t each, uint32_t most)
 	return MOST_BYTES / each < most ? (uint32_t)(MOST_BYTES / each) : most;
 }
 
-/* Of a reading of n: see region.h. */
-static unsigned words_of(unsigned n)
-{
-	return n < 3 ? 4 : (REGION_CPU + n + 1) & ~1u;
-}
-
 /* Always the same: whoever comes first, and at the same time, may write it. */
 static void lay_out(void)
 {
-	struct region_layout l = { .words = words_of(2 * agent_split_most_groups() +
-						     agent.plan.opened) };
+	struct region_layout l = { .words = region_words(2 * agent_split_most_groups() +
+							 agent.plan.opened) };
 
 	l.frame_bytes = sizeof(struct region_frame) + 2 * l.words * sizeof(uint64_t);
 	l.record_bytes = sizeof(struct region_record) + 2 * l.words * sizeof(uint64_t);
 	l.max_depth = fitting(l.frame_bytes, MOST_DEPTH);
-	l.max_records = fitting(l.record_bytes, MOST_RECORDS);
+	l.max_records = fitting(l.record_bytes, REGION_RECORDS);
 	l.frames = up(sizeof(struct region_area) + l.frame_bytes);
 	l.records = up(l.frames + (l.max_depth + 2) * l.frame_bytes);
 	l.order = up(l.records + l.max_records * l.record_bytes);
@@ -75,6 +68,17 @@ static struct region_area *pop(void)
 		next = atomic_load(&area->next_free) | ((top >> 32) + 1) << 32;
 	} while (!atomic_compare_exchange_weak(&vacant, &top, next));
 	return area;
+}
+
+/* For readers from outside. */
+static void publish(void)
+{
+	struct pmc_control *control = &pmc_agent_control;
+
+	control->region_layout = (uint64_t)(uintptr_t)&region_layout;
+	control->region_areas = (uint64_t)(uintptr_t)areas;
+	control->region_high = (uint64_t)(uintptr_t)&high;
+	atomic_store(&control->regions, 1);
 }
 
 static struct region_area *fresh(void)
@@ -99,7 +103,7 @@ static struct region_area *fresh(void)
 	area = map;
 	area->index = index;
 	atomic_store(&areas[index], area);
-	atomic_store(&pmc_agent_control.regions, 1);
+	publish();
 	return area;
 }
 
@@ -157,13 +161,13 @@ static void choose_mode(struct region_area *area)
 	area->first = agent_split_first(area->slot);
 	area->groups = plan->groups;
 	area->mode = REGION_CLOCK;
-	area->words = words_of(1);
+	area->words = region_words(1);
 	area->user_events = 0;
 	area->uncalibrated = true;
 	area->ready = &region_unready;
 	if (agent.plan.opened == 0 || fds[0] < 0)
 		return;
-	area->words = words_of(2 * plan->groups + plan->opened);
+	area->words = region_words(2 * plan->groups + plan->opened);
 	area->mode = map_pages(area) ? REGION_USER : REGION_READ;
 	if (area->mode == REGION_USER && plan->groups == 1)
 		area->user_events = plan->opened;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* region_frame.c - the records of marked regions as REGION frames. Async-signal-safe. */
+/* region_frame.c - the regions of all threads, and of one that ends, as REGION frames.
+ * Async-signal-safe. */
 #include "agent/agent.h"
-#include "agent/core/clock.h"
 #include "agent/file.h"
 #include "agent/region.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <string.h>
 
@@ -14,78 +13,22 @@
 /* A record changes for less than a microsecond, unless its thread is preempted just then. */
 #define PATIENCE 200u
 
-/* Differences modulo 2^64: less than nothing is nothing. */
-static uint64_t sum(uint64_t words)
-{
-	return (int64_t)words < 0 ? 0 : words;
-}
-
-/* The readings in two sums together; NULL: there is one only. */
-static void put_readings(struct pmc_frame_buf *buf, const struct region_area *area,
-			 const uint64_t *words, const uint64_t *more)
-{
-	static const uint64_t nothing[REGION_WORDS];
-	const uint16_t *first = area->first;
-	unsigned groups = area->groups, values = REGION_CPU + 2 * groups;
-
-	more = more ? more : nothing;
-	for (unsigned g = 0; g < groups; g++) {
-		unsigned at = REGION_CPU + 2 * g;
-		struct pmc_reading reading = { .error = area->errors[g] };
-
-		if (area->mode == REGION_CLOCK)
-			reading.error = area->slot->reason ? area->slot->reason : EBADF;
-		if (!reading.error) {
-			reading.enabled_ns = sum(words[at] + more[at]);
-			reading.running_ns = sum(words[at + 1] + more[at + 1]);
-			reading.n = first[g + 1] - first[g];
-		}
-		pmc_frame_bytes(buf, &reading, sizeof(reading));
-		at = values + first[g];
-		for (unsigned i = 0; i < reading.n; i++, at++) {
-			uint64_t value = sum(words[at] + more[at]);
-
-			pmc_frame_bytes(buf, &value, sizeof(value));
-		}
-	}
-}
-
 static void put(struct pmc_frame_buf *buf, struct region_area *area, uint64_t owner,
 		struct region_record *record, uint64_t snapshot)
 {
-	static const char other[] = "(other regions)";
-	const uint64_t *inclusive = record->words, *more = inclusive + area->words;
-	bool is_other = record == region_record(area, REGION_OTHER);
-	bool has_cpu = record->calls && (area->mode == REGION_CLOCK ||
-					 (!area->errors[0] && sum(inclusive[REGION_CPU])));
-	struct pmc_region_fixed fixed = {
+	struct region_view view = {
+		.identity = agent.identity,
+		.snapshot = snapshot,
 		.seq = owner - 1,
-		.calls = record->calls,
-		.outermost = record->calls - record->again,
-		.nested = inclusive[REGION_ENDS] / 2,
-		.direct = (inclusive[REGION_ENDS] + more[REGION_ENDS]) / 2,
-		.open = record->open,
-		.time_ns = pmc_now_ns(),
-		.eventset = area->eventset,
-		.cpu_ns = has_cpu ? sum(inclusive[REGION_CPU]) : 0,
-		.self_cpu_ns = has_cpu ? sum(inclusive[REGION_CPU] + more[REGION_CPU]) : 0,
-		.inside_cpu_ns = area->inside[REGION_CPU],
-		.around_cpu_ns = area->around[REGION_CPU],
-		.n_groups = (uint16_t)area->groups,
-		.flags = (uint16_t)((has_cpu ? PMC_REGION_CPU : 0) |
-				    (area->uncalibrated ? 0 : PMC_REGION_COST) |
-				    (area->mode == REGION_USER ? PMC_REGION_USER_READS : 0)),
+		.first = area->first,
+		.reason = area->slot->reason,
 	};
 
-	pmc_frame_begin(buf, PMC_FRAME_REGION, agent.identity, snapshot, &fixed, sizeof(fixed));
-	if (is_other)
-		pmc_frame_str(buf, other, sizeof(other) - 1);
-	else
-		pmc_frame_str(buf, region_names(area) + record->name, record->name_len);
-	put_readings(buf, area, inclusive, NULL);
-	put_readings(buf, area, inclusive, more);
-	put_readings(buf, area, area->inside, NULL);
-	put_readings(buf, area, area->around, NULL);
+	if (record != region_record(area, REGION_OTHER)) {
+		view.name = region_names(area) + record->name;
+		view.name_len = record->name_len;
+	}
+	region_frame_fill(buf, area, record, &view);
 }
 
 bool region_frame_put(struct pmc_frame_buf *buf, struct region_area *area, uint32_t index,
@@ -153,7 +96,7 @@ void agent_regions_frames(struct region_area *area, uint64_t seq, uint64_t snaps
 
 		if (!record->calls)
 			continue;
-		if (buf->cap - buf->len < AGENT_REGION_BYTES) {
+		if (buf->cap - buf->len < REGION_FRAME_BYTES) {
 			agent_file_append(buf->data, buf->len);
 			buf->len = 0;
 		}

@@ -73,7 +73,7 @@ static void regions(struct sink *sink, uint64_t snapshot)
 	uint32_t area = 0, record = 0;
 
 	do {
-		if (sink->buf.cap - sink->buf.len < AGENT_REGION_BYTES)
+		if (sink->buf.cap - sink->buf.len < REGION_FRAME_BYTES)
 			drain(sink);
 	} while (agent_region_next(&sink->buf, snapshot, &area, &record));
 }

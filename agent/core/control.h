@@ -85,6 +85,9 @@ struct pmc_control {
 	uint64_t machine_frame, machine_bytes;
 	/* What slots with SLOT_SPLIT have in place of `first` and the sets; 1 is the first. */
 	struct pmc_control_split split[PMC_CONTROL_SPLITS];
+	/* If `regions`: struct region_layout of region_area.h, and the table of REGION_AREAS
+	 * addresses of areas, of which so many (a uint32_t) were ever used. */
+	uint64_t region_layout, region_areas, region_high;
 };
 
 #endif
