@@ -44,6 +44,9 @@ bool region_frame_put(struct pmc_frame_buf *buf, struct region_area *area, uint3
 			return true;
 		if (!record->calls && !record->open)
 			return true;
+		if (index != REGION_OTHER &&
+		    region_is_passing(area, region_names(area) + record->name))
+			return true;
 		if (!(sequence & 1) || (last && force)) {
 			put(buf, area, owner, record, snapshot);
 			atomic_thread_fence(memory_order_acquire);

@@ -63,6 +63,14 @@ bool attach_is_zombie(pid_t pid);
 /* ---- attach_memory.c: 0 or -errno ---- */
 int attach_read(pid_t pid, uint64_t address, void *to, size_t len);
 int attach_write(pid_t pid, uint64_t address, const void *from, size_t len);
+struct attach_part {
+	uint64_t address;
+	void *to;
+	size_t len;
+};
+#define ATTACH_PARTS 8
+/* Up to ATTACH_PARTS pieces by one system call, in their order. */
+int attach_read_parts(pid_t pid, const struct attach_part *parts, unsigned n);
 /* Up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
 int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap);
 /* Files mapped into the process. -errno of reading its maps. */

@@ -53,6 +53,28 @@ int attach_write(pid_t pid, uint64_t address, const void *from, size_t len)
 	return copy(pid, address, (void *)(uintptr_t)from, len, false);
 }
 
+/* process_vm_readv(2): "Buffers are processed in array order". On the way the kernel takes and
+ * leaves a lock for each, so that the copies are made in that order too. */
+int attach_read_parts(pid_t pid, const struct attach_part *parts, unsigned n)
+{
+	struct iovec local[ATTACH_PARTS], remote[ATTACH_PARTS];
+	size_t len = 0;
+	ssize_t got;
+
+	if (n > ATTACH_PARTS)
+		return -EINVAL;
+	for (unsigned i = 0; i < n; i++) {
+		local[i] = (struct iovec){ .iov_base = parts[i].to, .iov_len = parts[i].len };
+		remote[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)parts[i].address,
+					    .iov_len = parts[i].len };
+		len += parts[i].len;
+	}
+	got = process_vm_readv(pid, local, n, remote, n, 0);
+	if (got < 0)
+		return -errno;
+	return (size_t)got == len ? 0 : -EFAULT;
+}
+
 int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap)
 {
 	size_t len = 0;

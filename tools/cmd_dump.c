@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_dump.c - pmctl dump: a snapshot of a running process, without its help. */
-#include "tools/attach.h"
+#include "tools/attach_region.h"
 #include "tools/pmctl.h"
 
 #include <signal.h>
@@ -74,8 +74,10 @@ static bool reserve(struct pmc_frame_buf *buf, size_t bytes)
 	return true;
 }
 
-/* The rows of one look; then what speaks of the process. */
-static int collect(struct attach *target, struct pmc_frame_buf *buf, bool own_sites)
+/* The regions and the rows of one look; then what speaks of the process. A row is newer than its
+ * thread's regions, which are part of what it says. */
+static int collect(struct attach *target, struct attach_regions *regions, struct pmc_frame_buf *buf,
+		   bool own_sites)
 {
 	struct attach_tasks tasks;
 	bool room = true;
@@ -83,8 +85,15 @@ static int collect(struct attach *target, struct pmc_frame_buf *buf, bool own_si
 
 	if (code)
 		return code;
-	code = attach_tasks_open(target, &tasks);
+	code = attach_regions_open(target, regions);
+	if (code)
+		return code;
 	buf->len = 0;
+	do {
+		room = reserve(buf, ATTACH_FRAME_BYTES);
+	} while (room && attach_regions_next(target, regions, buf));
+	attach_regions_close(regions);
+	code = attach_tasks_open(target, &tasks);
 	for (uint32_t i = 0; !code && room && i < target->n_slots; i++) {
 		struct slot *slot = registry_slot(&target->registry, i);
 
@@ -110,15 +119,29 @@ static int collect(struct attach *target, struct pmc_frame_buf *buf, bool own_si
 	return code;
 }
 
+/* Else their absence would look as if there were none. */
+static void tell(const struct attach *target, const struct attach_regions *regions)
+{
+	if (regions->changing)
+		tool_warn("regions of %u thread%s of process %d are left out: whenever we looked, "
+			  "the thread was changing its sums; dump again (a process that is stopped "
+			  "has to go on first)",
+			  regions->changing, regions->changing == 1 ? "" : "s", target->pid);
+	if (regions->damaged)
+		tool_warn("the marked regions of process %d are damaged: some are left out",
+			  target->pid);
+}
+
 static int snapshot(struct attach *target, const struct request *request)
 {
+	struct attach_regions regions = { .areas = NULL };
 	bool own_sites = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
 	struct attach_out out = { .fd = -1 };
 	int code = 0, tries = 0;
 
 	do {
-		code = collect(target, &buf, own_sites);
+		code = collect(target, &regions, &buf, own_sites);
 		if (code)
 			goto done;
 	} while (!attach_same_image(target) && ++tries < TRIES);
@@ -131,12 +154,8 @@ static int snapshot(struct attach *target, const struct request *request)
 		code = attach_out_write(&out, buf.data, buf.len);
 	if (!code && (!request->out || strcmp(request->out, "-") != 0))
 		printf("%s\n", out.path);
-	/* Else their absence would look as if there were none. */
-	if (!code && target->control.regions)
-		tool_warn("process %d marks regions, which a snapshot from outside does not have: "
-			  "pmctl dump --signal, PMC_INTERVAL and the end of the process record "
-			  "them",
-			  target->pid);
+	if (!code)
+		tell(target, &regions);
 done:
 	if (out.fd >= 0)
 		close(out.fd);

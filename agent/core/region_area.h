@@ -113,6 +113,12 @@ static inline unsigned region_words(unsigned n)
 	return n < 3 ? 4 : (REGION_CPU + n + 1) & ~1u;
 }
 
+/* Whether a record is there only while the cost of marking is measured. Not for REGION_OTHER. */
+static inline bool region_is_passing(const struct region_area *area, const char *name)
+{
+	return area->uncalibrated && name[0] == '\001';
+}
+
 /* ---- region_frame.c: async-signal-safe ---- */
 /* What a frame says beyond its area and its record. */
 struct region_view {

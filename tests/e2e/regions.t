@@ -149,13 +149,99 @@ ok "a snapshot has the regions that have ended" await live
 is "$(jq -c '[.regions[] | [.region, .calls, .open]] | sort' x.json)" '[["request",3,0],["serving",0,1]]' \
 	"and says which are open"
 run "$PMCTL" dump $pid -o outside.pmc
-like "$status $(cat err)" '^0 .*warning: process [0-9]+ marks regions, .*--signal' \
-	"a snapshot from outside says that it has none"
+is "$status $(cat err)" "0 " "a snapshot from outside: nothing to be said"
+jq -S .regions x.json >live.rows
+"$PMCTL" report --by region --format json outside.pmc | jq -S .regions >outside.rows
+same live.rows outside.rows "and it has the same regions"
 exec 7>&-
 wait $pid
 live
 is "$(jq -c '[.regions[] | [.region, .calls, .open]] | sort' x.json)" '[["request",3,0],["serving",1,0]]' \
 	"the newest snapshot holds"
+
+# ---- from outside -----------------------------------------------------------------------------
+# views FILE NAME: its regions in NAME.json, .csv, .table; of that the first columns, since what
+# is known of threads decides about others.
+views() {
+	"$PMCTL" report --by region --format json "$1" | jq -S '.regions, .groups' >"$2.json"
+	"$PMCTL" report --by region --format csv "$1" >"$2.csv"
+	"$PMCTL" report --by region "$1" | grep -E '^  (outer|middle|inner|dive|step|leaf|staying) ' |
+		awk '{ print $1, $2, $3, $4, $5 }' >"$2.table"
+}
+# Threads that wait at a known place, looked at from both sides.
+for events in task-clock,page-faults L1-dcache-loads; do
+	mkfifo stay.in
+	PMC_REPORT=off PMC_DUMP=USR2 PMC_OUT=$T/stay.pmc PMC_EVENTS=$events LD_PRELOAD=$AGENT \
+		"$PROG/regions" stay 100 <stay.in >stay.out &
+	pid=$!
+	exec 8>stay.in
+	await grep -q ready stay.out
+	run "$PMCTL" dump $pid -o stay.outside.pmc
+	is "$status $(cat err)" "0 " "$events: 100 threads inside: a snapshot from outside"
+	kill -USR2 $pid
+	signalled() { "$PMCTL" report --format json stay.pmc | jq -e '.regions | length == 700'; }
+	ok "$events: and one by signal" await signalled
+	views stay.pmc inside
+	views stay.outside.pmc outside
+	for view in json csv table; do
+		same inside.$view outside.$view "$events: the same rows: $view"
+	done
+	"$PMCTL" report --by region --format json stay.outside.pmc >x.json
+	is "$(jq -c '[.regions[] | [.region, .calls, .open]] | group_by(.) | map([length] + .[0]) | sort' x.json)" \
+		"$(jq -nc '[["dive",3,5],["inner",10,0],["leaf",1,0],["middle",10,0],["outer",2,0],["staying",0,1],["step",2,4]] | map([100] + .) | sort')" \
+		"$events: nested, recursive, open: as many as there are"
+	"$PMCTL" dump $pid >/dev/null
+	exec 8>&-
+	wait $pid
+	"$PMCTL" report --by region --format json stay.pmc >x.json
+	is "$(jq -c '[.regions[] | [.region, .calls, .open]] | unique' x.json)" \
+		'[["dive",8,0],["inner",10,0],["leaf",1,0],["middle",10,0],["outer",2,0],["staying",1,0],["step",6,0]]' \
+		"$events: the end is newer"
+	rm stay.in stay.pmc stay.outside.pmc
+done
+
+# A forked child has an area of its parent's, with nothing in it but what it did.
+mkfifo child.in
+PMC_REPORT=off PMC_DUMP=USR2 PMC_OUT=$T/child.pmc LD_PRELOAD=$AGENT "$PROG/regions" serve child <child.in >child.out &
+pid=$!
+exec 8>child.in
+await grep -q ready child.out
+child=$(pgrep -P $pid)
+run "$PMCTL" dump "$child" -o child.outside.pmc
+"$PMCTL" report --format json child.outside.pmc >x.json
+is "$(jq -c '[.regions[] | [.region, .calls, .open]] | sort' x.json)" '[["request",3,0],["serving",0,1]]' \
+	"a forked child from outside: its own regions alone"
+exec 8>&-
+wait $pid
+
+# Threads that mark on: what they have done is whole at every look, and only grows.
+mkfifo busy.in
+PMC_REPORT=off LD_PRELOAD=$AGENT "$PROG/regions" busy 3 <busy.in >busy.out &
+pid=$!
+exec 8>busy.in
+await grep -q ready busy.out
+marking() { rm -f busy.pmc; "$PMCTL" dump $pid -o busy.pmc && "$PMCTL" report --by region --format json busy.pmc |
+	jq -e '[.regions[] | select(.region == "name 49")] | length == 3'; }
+ok "threads that mark all the time" await marking
+rm -f busy.pmc
+for i in $(seq 20); do
+	"$PMCTL" dump $pid -o busy-$i.pmc >>busy.said 2>&1
+	"$PMCTL" report --format json busy-$i.pmc
+done >busy.json
+exec 8>&-
+wait $pid
+rows='[.[] | [.regions[] | { key: "\(.seq) \(.region)", value: . }] | from_entries]'
+is "$(jq -sc "$rows"' | map(keys) | unique | length' busy.json)" 1 "every region of theirs is in every snapshot"
+# Of empty regions nothing is left but what marking costs was misjudged by.
+is "$(jq -sc "$rows"' | [range(1; length) as $i | .[$i] as $now | .[$i - 1] | to_entries[] |
+	select(.value.region != "none") | .value.calls <= $now[.key].calls and .value.events[0].raw <= $now[.key].events[0].raw] | unique' busy.json)" \
+	'[true]' "no sum ever shrinks"
+is "$(jq -sc '[.[] | . as $all | .regions[] | select(.region == "all") | . as $r |
+	($all.threads[] | select(.seq == $r.seq) | .events[0].value) >= $r.events[0].value] | unique' busy.json)" \
+	'[true]' "no region is more than its thread"
+is "$(jq -sc '[.[].regions[] | select(.calls > 0) | .cpu_ns != null and .events[0].state == "counted"] | unique' busy.json)" \
+	'[true]' "all counted"
+unlike "$(cat busy.said)" "damaged" "and nothing looked damaged"
 
 # ---- without events, and while nothing is counted -----------------------------------------------
 PMC_EVENTS=L1-dcache-loads regions nest 2

@@ -9,22 +9,39 @@
 #include "agent/core/control.h"
 #include "agent/core/registry.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/attach.h"
+#include "tools/attach_region.h"
 
 #include <sys/syscall.h>
 
 #define GROUPS 3
 #define EVENTS 5
 #define SLOTS  4
+#define AREAS  3
+#define NAMES  3
 /* A changed pointer may find as many as it says: these are read, and take no memory here. */
 #define SLOTS_MAX 64
+#define AREAS_MAX 64
 
 /* What a process has where its pointers lead. */
 static const char exe[] = "/usr/bin/program", cmdline[] = "program --with arguments";
 
+/* A thread's regions, but for what nobody reads from outside. */
+struct area {
+	_Alignas(REGION_LINE) uint8_t head[offsetof(struct region_area, now)];
+	_Alignas(REGION_LINE) uint8_t records[NAMES + 1][512];
+	char names[1024];
+};
+
 static struct pmc_control control;
 static struct registry registry;
-static uint64_t set_frame[64];
+/* What else there is, in one piece for the input. */
+static struct {
+	uint64_t set_frame[64];
+	struct region_layout layout;
+	uint64_t areas[AREAS];
+	uint32_t high;
+	struct area area[AREAS];
+} other;
 static char *slots;
 static size_t slots_bytes;
 static int pidfd = -1;
@@ -58,7 +75,7 @@ static void make_control(void)
 	struct pmc_eventset_fixed fixed = { .n_events = 0, .n_groups = 0 };
 	struct pmc_frame_buf buf;
 
-	pmc_frame_buf_init(&buf, set_frame, sizeof(set_frame));
+	pmc_frame_buf_init(&buf, other.set_frame, sizeof(other.set_frame));
 	pmc_frame_begin(&buf, PMC_FRAME_EVENTSET, NULL, 0, &fixed, sizeof(fixed));
 	memset(&control, 0, sizeof(control));
 	control.magic = PMC_CONTROL_MAGIC;
@@ -72,17 +89,63 @@ static void make_control(void)
 	control.exe = address(exe);
 	control.cmdline = address(cmdline);
 	control.eventset = pmc_frame_end(&buf);
-	control.eventset_frame = address(set_frame);
+	control.eventset_frame = address(other.set_frame);
 	control.eventset_bytes = buf.len;
 	set_first(control.first);
 	control.threads.groups = GROUPS;
 	set_first(control.threads.first);
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		control.threads.fds[i] = control.execs.fds[i] = -1;
+	control.regions = 1;
+	control.region_layout = address(&other.layout);
+	control.region_areas = address(other.areas);
+	control.region_high = address(&other.high);
+}
+
+/* The first is of a thread that nobody counts, the last that of a thread that ended. */
+static void make_area(uint32_t i)
+{
+	struct region_area *area = (void *)other.area[i].head;
+	unsigned words = region_words(i ? 2 * GROUPS + EVENTS : 1);
+
+	area->sequence = 2 * i;
+	area->owner = i + 1 < AREAS ? i + 1 : 0;
+	area->slot = registry_slot(&registry, i);
+	area->groups = GROUPS;
+	area->mode = i ? REGION_READ : REGION_CLOCK;
+	area->words = words;
+	area->n_records = NAMES + 1;
+	area->names_used = sizeof(other.area[i].names);
+	for (uint32_t k = 0; k < NAMES + 1; k++) {
+		struct region_record *record = (void *)other.area[i].records[k];
+
+		record->calls = k;
+		record->open = k == NAMES;
+		record->name = k * REGION_NAME;
+		record->name_len = k == NAMES ? REGION_NAME - 1 : k;
+		for (unsigned w = 0; w < 2 * words; w++)
+			record->words[w] = w % 5 ? k << w : 0ull - w;
+	}
+	other.areas[i] = address(area);
+}
+
+static void make_regions(void)
+{
+	other.layout = (struct region_layout){
+		.words = region_words(2 * GROUPS + EVENTS),
+		.max_records = REGION_RECORDS,
+		.record_bytes = sizeof(other.area[0].records[0]),
+		.records = offsetof(struct area, records),
+		.names = offsetof(struct area, names),
+	};
+	other.high = AREAS;
+	for (uint32_t i = 0; i < AREAS; i++)
+		make_area(i);
 }
 
 static void make_process(void)
 {
+	memset(&other, 0, sizeof(other));
 	make_control();
 	memset(&registry, 0, sizeof(registry));
 	memset(slots, 0, slots_bytes);
@@ -102,6 +165,7 @@ static void make_process(void)
 		for (unsigned k = 0; k < EVENTS; k++)
 			slot_fds(&registry, slot)[k] = k ? -1 : pidfd;
 	}
+	make_regions();
 }
 
 static void change(const uint8_t *data, size_t size)
@@ -113,7 +177,7 @@ static void change(const uint8_t *data, size_t size)
 		{ &control, sizeof(control) },
 		{ &registry, sizeof(registry) },
 		{ slots, slots_bytes },
-		{ set_frame, sizeof(set_frame) },
+		{ &other, sizeof(other) },
 	};
 
 	while (size > 3) {
@@ -144,6 +208,35 @@ static void check_frames(const struct pmc_frame_buf *buf)
 	FUZZ_CHECK(scan.damaged == 0 && bytes == buf->len);
 }
 
+/* Any number of them, each a whole frame within what its maker says it takes. */
+static uint64_t look_at_regions(const struct attach *target)
+{
+	struct attach_regions regions = { .areas = NULL };
+	static uint64_t room[ATTACH_FRAME_BYTES / 8];
+	struct pmc_frame_buf buf;
+	uint64_t frames = 0;
+	bool more;
+
+	FUZZ_CHECK(REGION_FRAME_BYTES <= ATTACH_FRAME_BYTES);
+	FUZZ_CHECK(attach_regions_open(target, &regions) == 0);
+	/* Nothing changes here by itself. */
+	regions.naps = 0;
+	regions.tries = regions.tries < 50 ? regions.tries : 50;
+	if (regions.n_areas > AREAS_MAX)
+		regions.n_areas = 0;
+	do {
+		pmc_frame_buf_init(&buf, room, REGION_FRAME_BYTES);
+		more = attach_regions_next(target, &regions, &buf);
+		FUZZ_CHECK(!buf.overflow);
+		check_frames(&buf);
+		frames += buf.len != 0;
+	} while (more);
+	/* An area counts once, for a thread. */
+	FUZZ_CHECK(frames <= target->n_slots * REGION_RECORDS);
+	attach_regions_close(&regions);
+	return frames;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct attach target = { .pid = getpid(), .pidfd = pidfd, .address = address(&control) };
@@ -160,6 +253,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t *memory = malloc(room);
 
 		FUZZ_CHECK(memory && tasks.n > 0);
+		uint64_t regions = look_at_regions(&target);
+
+		/* All that was made, if nothing is changed. */
+		FUZZ_CHECK(size > 3 || regions == (AREAS - 1) * NAMES);
 		pmc_frame_buf_init(&buf, memory, room);
 		for (uint32_t i = 0; i < target.n_slots; i++) {
 			struct slot *slot = registry_slot(&target.registry, i);

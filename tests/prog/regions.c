@@ -329,11 +329,23 @@ static int churn(const char *arg)
 	return 0;
 }
 
-/* ---- serve: stays inside a region until standard input ends ---- */
+/* ---- serve: stays inside a region until standard input ends; with ARG, a child does ---- */
 static int serve(const char *arg)
 {
-	(void)arg;
+	int status;
+	pid_t child;
+
 	pmc_region_begin("serving");
+	if (arg) {
+		pmc_region_begin("parent");
+		pmc_region_end();
+		child = fork();
+		if (child != 0) {
+			waitpid(child, &status, 0);
+			pmc_region_end();
+			return status;
+		}
+	}
 	for (int i = 0; i < 3; i++) {
 		pmc_region_begin("request");
 		burn(100000);
@@ -347,6 +359,97 @@ static int serve(const char *arg)
 	return 0;
 }
 
+/* ---- stay: N threads that wait inside five entries of a region, others done, until standard input
+ * ends ---- */
+static pthread_barrier_t there;
+
+static void dive(int depth, int wait)
+{
+	pmc_region_begin("dive");
+	burn(1000);
+	if (depth > 1) {
+		pmc_region_begin("step");
+		dive(depth - 1, wait);
+		pmc_region_end();
+	} else if (wait) {
+		pmc_region_begin("leaf");
+		pmc_region_end();
+		pthread_barrier_wait(&there);
+		pthread_barrier_wait(&there);
+	}
+	pmc_region_end();
+}
+
+static void *stays(void *arg)
+{
+	nested(arg);
+	dive(3, 0);
+	pmc_region_begin("staying");
+	nested(arg);
+	dive(5, 1);
+	pmc_region_end();
+	return arg;
+}
+
+static int stay(const char *arg)
+{
+	int n = arg ? atoi(arg) : 4;
+	pthread_t threads[256];
+
+	n = n < 256 ? n : 256;
+	pthread_barrier_init(&there, NULL, (unsigned)n + 1);
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, stays, NULL) != 0)
+			return 1;
+	pthread_barrier_wait(&there);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	pthread_barrier_wait(&there);
+	join(threads, n);
+	return 0;
+}
+
+/* ---- busy: N threads that mark all the time, until standard input ends ---- */
+static volatile int busy_now = 1;
+
+static void *marks(void *arg)
+{
+	char name[32];
+
+	for (int i = 0; busy_now; i++) {
+		pmc_region_begin("all");
+		/* New names, too, for a while. */
+		snprintf(name, sizeof(name), "name %d", i % 50);
+		pmc_region_begin(name);
+		burn(2000); /* more than the cost of marking may be misjudged by */
+		pmc_region_end();
+		pmc_region_begin("none");
+		pmc_region_end();
+		pmc_region_end();
+	}
+	return arg;
+}
+
+static int busy(const char *arg)
+{
+	int n = arg ? atoi(arg) : 4;
+	pthread_t threads[256];
+
+	n = n < 256 ? n : 256;
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, marks, NULL) != 0)
+			return 1;
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	busy_now = 0;
+	join(threads, n);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(const char *arg);
@@ -356,6 +459,7 @@ static const struct {
 	{ "deep", deep },     { "many", many },	      { "fork", forks },
 	{ "exec", execs },    { "handler", handler }, { "crash", crash },
 	{ "unseen", unseen }, { "churn", churn },     { "serve", serve },
+	{ "stay", stay },     { "busy", busy },
 };
 
 int main(int argc, char **argv)

@@ -25,7 +25,18 @@ for how in 0 1; do
 		each=$(($(sums rounds-$how $region instructions:u | tr -d '[]') - 1000 * k * 1000))
 		between "$each" 0 $((k * 20000)) "$name: $region: 1,000 times, at most 20 more a pair ($each)"
 	done
-	for report in all-$how short-$how; do
+	# From outside: the same as the end has it, and what is open has no count yet.
+	"$PMCTL" report --by region --format json "$M/outside-$how.pmc" >"$M/outside-$how.json"
+	for report in held outside; do
+		jq -S '[.regions[] | select(.region != "held") | del(.process)]' "$M/$report-$how.json" >"$T/$report"
+	done
+	is "$(jq length "$T/outside")" 300 "pmctl dump, $name: 100 threads, 3 regions"
+	same "$T/outside" "$T/held" "pmctl dump, $name: the same sums, exactly"
+	is "$(jq -c '[.regions[] | select(.region == "held") | [.calls, .open, .events[0].value]] | unique' \
+		"$M/outside-$how.json")" '[[0,1,null]]' "pmctl dump, $name: what is open is said to be"
+	for report in all-$how short-$how outside-$how; do
+		jq '.regions |= map(select(.region != "held"))' "$M/$report.json" >"$T/no-held"
+		cp "$T/no-held" "$M/$report.json"
 		is "$(jq '.regions | length' "$M/$report.json")" 300 "$report: 100 threads, 3 regions"
 		is "$(field $report '.events[].state')" '["counted"]' "$report: all counted"
 		is "$(field $report .calls)" '[10]' "$report: every call"

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* region_made.h - a process with marked regions to look into: ours plays it. */
+#ifndef PMC_TESTS_UNIT_REGION_MADE_H
+#define PMC_TESTS_UNIT_REGION_MADE_H
+
+#include "tools/attach_region.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define AREAS 3
+#define NAMES 4
+#define WORDS 6 /* one group of two: ends, enabled, running, two values; one is too many */
+
+static struct pmc_control control;
+static struct registry registry;
+static struct region_layout layout;
+static struct region_area *areas[AREAS];
+static uint32_t high;
+static struct attach target;
+static struct attach_regions regions;
+/* A thread of that process, while it runs. */
+static pthread_t thread;
+static _Atomic bool running;
+
+/* ---- a process: ourselves -------------------------------------------------------------------*/
+static inline struct region_record *record_at(struct region_area *area, uint32_t index)
+{
+	return (void *)((char *)area + layout.records + index * layout.record_bytes);
+}
+
+/* Regions "other", "one", "two" and "three" of the thread in that slot. Region i: i calls, and
+ * inclusive sums from 1000 * i, exclusive ones from 100 * i. */
+static struct region_area *made_area(struct slot *slot, enum region_mode mode)
+{
+	static const char *const names[NAMES] = { "\001other", "one", "two", "three" };
+	struct region_area *area = aligned_alloc(REGION_LINE, layout.bytes);
+
+	assert_non_null(area);
+	memset(area, 0, layout.bytes);
+	area->slot = slot;
+	area->owner = slot->seq + 1;
+	area->groups = 1;
+	area->mode = mode;
+	area->words = mode == REGION_CLOCK ? 4 : WORDS;
+	area->eventset = 77;
+	area->n_records = NAMES;
+	for (uint32_t i = 0; i < NAMES; i++) {
+		struct region_record *record = record_at(area, i);
+
+		record->calls = i;
+		record->name = area->names_used;
+		record->name_len = (uint32_t)strlen(names[i]);
+		strcpy((char *)area + layout.names + area->names_used, names[i]);
+		area->names_used += record->name_len + 1;
+		for (unsigned w = REGION_CPU; w < area->words; w++) {
+			record->words[w] = 1000 * i + w - REGION_CPU;
+			record->words[area->words + w] = 0ull - 900ull * i;
+		}
+	}
+	for (unsigned w = REGION_CPU; w < area->words; w++) {
+		area->inside[w] = w;
+		area->around[w] = 10 + w;
+	}
+	return area;
+}
+
+static struct slot *made_slot(uint64_t seq)
+{
+	struct slot *slot = registry_alloc(&registry);
+
+	slot->tid = (uint32_t)(1000 + seq);
+	slot->seq = seq;
+	slot->n_fds = 2;
+	registry_live(slot);
+	return slot;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	control = (struct pmc_control){
+		.magic = PMC_CONTROL_MAGIC,
+		.version = PMC_CONTROL_VERSION,
+		.bytes = sizeof(control),
+		.state = PMC_CONTROL_ON,
+		.identity = { 7 },
+		.snapshot = 5,
+		.first = { 0, 2 },
+		.registry = (uint64_t)(uintptr_t)&registry,
+		.regions = 1,
+		.region_layout = (uint64_t)(uintptr_t)&layout,
+		.region_areas = (uint64_t)(uintptr_t)areas,
+		.region_high = (uint64_t)(uintptr_t)&high,
+	};
+	layout = (struct region_layout){
+		.words = WORDS,
+		.max_records = NAMES,
+		.record_bytes = sizeof(struct region_record) + 2 * WORDS * sizeof(uint64_t),
+		.records = sizeof(struct region_area),
+	};
+	layout.names = layout.records + NAMES * layout.record_bytes;
+	layout.bytes = layout.names + REGION_NAMES_BYTES;
+	layout.bytes += REGION_LINE - layout.bytes % REGION_LINE;
+	if (registry_init(&registry, 1, 2, 16) != 0)
+		return -1;
+	areas[0] = made_area(made_slot(3), REGION_READ);
+	areas[1] = NULL; /* being made */
+	areas[2] = made_area(made_slot(4), REGION_CLOCK);
+	high = AREAS;
+	memset(&target, 0, sizeof(target));
+	target.pid = getpid();
+	target.pidfd = -1;
+	target.address = (uint64_t)(uintptr_t)&control;
+	return attach_look(&target);
+}
+
+static inline void begin(void *(*work)(void *), void *arg)
+{
+	running = true;
+	assert_int_equal(pthread_create(&thread, NULL, work, arg), 0);
+}
+
+static void finish(void)
+{
+	if (running) {
+		running = false;
+		pthread_join(thread, NULL);
+	}
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	finish();
+	attach_regions_close(&regions);
+	attach_close(&target);
+	registry_fini(&registry);
+	for (unsigned i = 0; i < AREAS; i++)
+		free(areas[i]);
+	return 0;
+}
+
+/* ---- what comes out ---------------------------------------------------------------------------*/
+struct seen {
+	struct pmc_region_fixed fixed;
+	char name[REGION_NAME];
+	struct pmc_reading readings[4];
+	uint64_t values[4][2];
+};
+
+static struct seen seen[16];
+static unsigned n_seen;
+
+static void see(const struct pmc_frame *frame)
+{
+	struct seen *to = &seen[n_seen++];
+	struct pmc_cursor cursor;
+	const char *name;
+	size_t len;
+
+	assert_true(n_seen < 16);
+	assert_int_equal(frame->head.type, PMC_FRAME_REGION);
+	assert_int_equal(frame->head.snapshot, 5);
+	assert_int_equal(frame->head.identity[0], 7);
+	memset(to, 0, sizeof(*to));
+	pmc_frame_fixed(frame, &to->fixed, sizeof(to->fixed));
+	pmc_cursor_init(&cursor, frame);
+	assert_true(pmc_cursor_str(&cursor, &name, &len));
+	assert_true(len < sizeof(to->name));
+	memcpy(to->name, name, len);
+	for (unsigned part = 0; part < 4; part++) {
+		struct pmc_reading *reading = &to->readings[part];
+
+		assert_true(pmc_cursor_bytes(&cursor, reading, sizeof(*reading)));
+		assert_true(reading->n <= 2);
+		if (reading->n)
+			assert_true(pmc_cursor_bytes(&cursor, to->values[part],
+						     reading->n * sizeof(uint64_t)));
+	}
+	assert_int_equal(cursor.left, 0);
+}
+
+/* All frames of one look, in seen[]. */
+static inline void look(void)
+{
+	static uint64_t memory[ATTACH_FRAME_BYTES / 8];
+	struct pmc_frame_buf buf;
+	bool more;
+
+	n_seen = 0;
+	assert_int_equal(attach_regions_open(&target, &regions), 0);
+	do {
+		struct pmc_frame frame;
+
+		pmc_frame_buf_init(&buf, memory, sizeof(memory));
+		more = attach_regions_next(&target, &regions, &buf);
+		struct pmc_scan scan = { .data = buf.data, .len = buf.len };
+
+		if (pmc_scan_next(&scan, &frame))
+			see(&frame);
+		assert_int_equal(scan.damaged, 0);
+		assert_int_equal(scan.at, buf.len);
+	} while (more);
+	attach_regions_close(&regions);
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* test_attach_region_live.c - marked regions of a thread that marks on while it is looked at. */
+#include "tests/unit/region_made.h"
+
+#include <sched.h>
+
+static void change(struct region_area *area, int by)
+{
+	atomic_store_explicit(&area->sequence, area->sequence + (unsigned)by, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* Every word of every record is the number of its calls, but while the sequence is odd. */
+static void *marks(void *arg)
+{
+	struct region_area *area = arg;
+
+	for (uint64_t calls = 1; running; calls++) {
+		for (uint32_t i = 1; i < NAMES; i++) {
+			struct region_record *record = record_at(area, i);
+
+			change(area, 1);
+			record->calls = calls;
+			for (unsigned w = 0; w < 2 * WORDS; w++) {
+				record->words[w] = calls;
+				/* Long enough for a reader to come into it. */
+				for (volatile int spin = 0; spin < 20; spin++)
+					;
+			}
+			record->again = calls;
+			change(area, 1);
+			for (volatile int spin = 0; spin < 4000; spin++)
+				;
+		}
+	}
+	return NULL;
+}
+
+static void copies_are_of_one_time(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	begin(marks, areas[0]);
+	while (areas[0]->sequence < 100)
+		sched_yield();
+	for (unsigned i = 0; i < 3000; i++) {
+		look();
+		assert_false(regions.damaged);
+		for (unsigned k = 0; k < n_seen; k++) {
+			uint64_t calls = seen[k].fixed.calls;
+
+			if (seen[k].fixed.seq != 3)
+				continue;
+			n++;
+			assert_int_equal(seen[k].fixed.outermost, 0);
+			assert_int_equal(seen[k].readings[0].enabled_ns, calls);
+			assert_int_equal(seen[k].values[0][1], calls);
+			assert_int_equal(seen[k].readings[1].enabled_ns, 2 * calls);
+			assert_int_equal(seen[k].values[1][1], 2 * calls);
+		}
+	}
+	finish();
+	assert_true(n > 0);
+}
+
+/* An area goes from thread to thread: each has as many calls as its number says. */
+static void *hands_on(void *arg)
+{
+	struct region_area *area = arg;
+
+	for (unsigned round = 0; running; round++) {
+		struct slot *slot = registry_slot(&registry, round % 2);
+
+		change(area, 1);
+		atomic_store(&area->owner, 0);
+		change(area, 1);
+		change(area, 1);
+		area->n_records = 1;
+		change(area, 1);
+		area->slot = slot;
+		atomic_store(&area->owner, slot->seq + 1);
+		for (uint32_t i = 1; i < NAMES; i++) {
+			change(area, 1);
+			record_at(area, i)->calls = slot->seq;
+			area->n_records = i + 1;
+			change(area, 1);
+			for (volatile int spin = 0; spin < 4000; spin++)
+				;
+		}
+	}
+	return NULL;
+}
+
+static void an_area_changes_hands(void **state)
+{
+	unsigned n[2] = { 0, 0 };
+
+	(void)state;
+	areas[0]->owner = areas[2]->owner = 0;
+	begin(hands_on, areas[0]);
+	for (unsigned i = 0; i < 10000000 && (i < 3000 || !n[0] || !n[1]); i++) {
+		look();
+		assert_false(regions.damaged);
+		for (unsigned k = 0; k < n_seen; k++) {
+			assert_in_range(seen[k].fixed.seq, 3, 4);
+			assert_int_equal(seen[k].fixed.seq, seen[0].fixed.seq);
+			assert_int_equal(seen[k].fixed.calls, seen[k].fixed.seq);
+			n[seen[k].fixed.seq - 3]++;
+		}
+	}
+	finish();
+	assert_true(n[0] && n[1]);
+}
+
+/* Numbers that are right when they are looked at first, and then are not. */
+static void *lies(void *arg)
+{
+	volatile struct region_area *area = arg;
+	struct region_record *record = record_at(arg, 1);
+
+	while (running) {
+		area->words = UINT32_MAX / 16;
+		area->words = WORDS;
+		area->groups = 1u << 20;
+		area->groups = 1;
+		record->name_len = 1u << 30;
+		record->name_len = 3;
+	}
+	return NULL;
+}
+
+static void lies_in_between(void **state)
+{
+	(void)state;
+	begin(lies, areas[0]);
+	for (unsigned i = 0; i < 20000; i++) {
+		look();
+		assert_true(n_seen <= 6);
+		for (unsigned k = 0; k < n_seen; k++)
+			assert_int_equal(seen[k].fixed.n_groups, 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(copies_are_of_one_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_area_changes_hands, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lies_in_between, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
