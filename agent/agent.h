@@ -131,7 +131,8 @@ void agent_fds_quiet(void);
 /* In a vfork child about to exec. */
 void agent_fds_exec_child(void);
 /* Which numbers are the agent's. Lock-free. */
-void agent_fds_mark(const int *list, unsigned n, bool mine);
+void agent_fds_mark(const int *list, unsigned n);
+void agent_fds_unmark(const int *list, unsigned n);
 bool agent_fds_ours(int fd);
 /* Another number for a descriptor of ours whose number the host is about to take; -1: there is
  * none. Async-signal-safe. */

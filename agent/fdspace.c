@@ -193,22 +193,37 @@ void agent_fds_exec_child(void)
 		set_soft(fds.host.rlim_cur);
 }
 
-void agent_fds_mark(const int *list, unsigned n, bool mine)
+static _Atomic uint64_t *word_of(int fd)
+{
+	return (unsigned)fd < MOST_FDS ? &ours[(unsigned)fd / 64] : NULL;
+}
+
+static uint64_t bit_of(int fd)
+{
+	return 1ull << (fd % 64);
+}
+
+void agent_fds_mark(const int *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
+		_Atomic uint64_t *word = word_of(list[i]);
 		int top = atomic_load_explicit(&highest, memory_order_relaxed);
 
-		if (list[i] < 0 || (unsigned)list[i] >= MOST_FDS)
+		if (!word)
 			continue;
-		uint64_t bit = 1ull << (list[i] % 64);
-
-		if (!mine) {
-			atomic_fetch_and(&ours[list[i] / 64], ~bit);
-			continue;
-		}
-		atomic_fetch_or(&ours[list[i] / 64], bit);
+		atomic_fetch_or(word, bit_of(list[i]));
 		while (top < list[i] && !atomic_compare_exchange_weak(&highest, &top, list[i]))
 			;
+	}
+}
+
+void agent_fds_unmark(const int *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		_Atomic uint64_t *word = word_of(list[i]);
+
+		if (word)
+			atomic_fetch_and(word, ~bit_of(list[i]));
 	}
 }
 
@@ -220,8 +235,8 @@ int agent_fds_move(int fd)
 		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
 		agent_fds_window_close();
 	}
-	agent_fds_mark(&moved, 1, true);
-	agent_fds_mark(&fd, 1, false);
+	agent_fds_mark(&moved, 1);
+	agent_fds_unmark(&fd, 1);
 	return moved < 0 ? -1 : moved;
 }
 
@@ -263,7 +278,7 @@ static void close_runs(int keep)
 {
 	int top = atomic_load(&highest), first = -1;
 
-	agent_fds_mark(&keep, 1, false);
+	agent_fds_unmark(&keep, 1);
 	for (int fd = (int)fds.base; fd <= top + 1; fd++) {
 		bool mine = fd <= top && agent_fds_ours(fd);
 

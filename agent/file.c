@@ -136,7 +136,7 @@ static int open_file(void)
 		syscall(SYS_close, fd);
 		fd = moved;
 	}
-	agent_fds_mark(&fd, 1, true);
+	agent_fds_mark(&fd, 1);
 	file.stream = !S_ISREG(st.st_mode);
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
@@ -186,25 +186,29 @@ int agent_file_check(void)
 	return 0;
 }
 
-static int ready(void)
+__attribute__((noinline, cold)) static int open_now(void)
 {
-	int fd = atomic_load(&file.fd), expected = -1;
+	int fd = open_file(), expected = -1;
 
-	if (fd != -1)
-		return fd;
-	fd = open_file();
 	if (fd < 0) {
 		agent_note(NOTE_FILE_OPEN);
 		fd = -2;
 	}
 	if (!atomic_compare_exchange_strong(&file.fd, &expected, fd)) {
 		if (fd >= 0) {
-			agent_fds_mark(&fd, 1, false);
+			agent_fds_unmark(&fd, 1);
 			syscall(SYS_close, fd);
 		}
 		return expected;
 	}
 	return fd;
+}
+
+static inline int ready(void)
+{
+	int fd = atomic_load(&file.fd);
+
+	return fd != -1 ? fd : open_now();
 }
 
 void agent_file_begin(void)
@@ -248,11 +252,11 @@ static bool still_ours(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
+	return pmc_sys2(SYS_fstat, fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
 }
 
 /* A full pipe: its reader may be slow, but it is not the host that waits for it. */
-static bool has_room(int fd)
+__attribute__((noinline, cold)) static bool has_room(int fd)
 {
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
 	const struct timespec moment = { 0, 100000000 };
@@ -260,7 +264,7 @@ static bool has_room(int fd)
 	return syscall(SYS_ppoll, &poll, 1, &moment, NULL, 0) == 1 && poll.revents == POLLOUT;
 }
 
-static void give_up(int fd, int error)
+__attribute__((noinline, cold)) static void give_up(int fd, int error)
 {
 	agent_note(NOTE_FILE_WRITE);
 	atomic_store(&file.failed, true);
@@ -269,8 +273,16 @@ static void give_up(int fd, int error)
 		return;
 	if (!atomic_compare_exchange_strong(&file.fd, &fd, -2))
 		return;
-	agent_fds_mark(&fd, 1, false);
+	agent_fds_unmark(&fd, 1);
 	syscall(SYS_close, fd);
+}
+
+__attribute__((noinline, cold)) static int another(int fd)
+{
+	agent_note(NOTE_FILE_REPLACED);
+	agent_fds_unmark(&fd, 1);
+	atomic_compare_exchange_strong(&file.fd, &fd, -1);
+	return ready();
 }
 
 static void write_out(const void *frames, size_t len)
@@ -278,12 +290,8 @@ static void write_out(const void *frames, size_t len)
 	const uint8_t *at = frames;
 	int fd = ready();
 
-	if (fd >= 0 && !still_ours(fd)) {
-		agent_note(NOTE_FILE_REPLACED);
-		agent_fds_mark(&fd, 1, false);
-		atomic_compare_exchange_strong(&file.fd, &fd, -1);
-		fd = ready();
-	}
+	if (fd >= 0 && !still_ours(fd))
+		fd = another(fd);
 	if (fd < 0)
 		atomic_store(&file.failed, true);
 	while (fd >= 0 && len > 0) {
@@ -323,16 +331,19 @@ void agent_file_flush(void)
 	backlog_done();
 }
 
+/* Apart: what goes to the file at once shall not pay for it. */
+__attribute__((noinline)) static bool keep(const void *frames, size_t len)
+{
+	if (backlog_put(frames, len))
+		return true;
+	agent_file_flush();
+	return backlog_put(frames, len);
+}
+
 void agent_file_append(const void *frames, size_t len)
 {
-	if (may_wait()) {
-		if (backlog_put(frames, len))
-			return;
-		agent_file_flush();
-		if (backlog_put(frames, len))
-			return;
-	}
-	write_out(frames, len);
+	if (!may_wait() || !keep(frames, len))
+		write_out(frames, len);
 }
 
 const void *agent_file_waiting(size_t *len)
@@ -383,7 +394,7 @@ void agent_file_forked(void)
 {
 	int fd = atomic_load(&file.fd);
 
-	agent_fds_mark(&fd, 1, true);
+	agent_fds_mark(&fd, 1);
 	atomic_store(&file.headed, false);
 	atomic_store(&file.failed, false);
 	backlog_forget();

@@ -41,8 +41,10 @@ static struct slot *prepare(const void *routine)
 		return NULL;
 	agent_fds_reserve();
 	slot = agent_thread_reserve();
-	if (slot)
+	if (slot) {
 		slot->site = agent_site(routine);
+		agent_thread_reserve_groups(slot);
+	}
 	errno = saved;
 	return slot;
 }

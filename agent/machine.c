@@ -36,7 +36,7 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 		agent_fds_give(1);
 		return error;
 	}
-	agent_fds_mark(&totals->fds[g], 1, true);
+	agent_fds_mark(&totals->fds[g], 1);
 	totals->first[g + 1] = (uint16_t)(g + 1);
 	totals->groups = plan->opened = plan->groups = g + 1;
 	return 0;

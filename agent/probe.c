@@ -57,17 +57,24 @@ __attribute__((noinline)) static bool survives(void)
 /* The mode that was looked at last, and what came of it. */
 static _Atomic int mode_seen, allowed = 1;
 
+__attribute__((noinline, cold)) static void look_at(int mode)
+{
+	bool good;
+
+	if (atomic_exchange(&mode_seen, mode) == mode)
+		return;
+	good = survives();
+	atomic_store(&allowed, good);
+	if (!good)
+		agent_note(NOTE_SECCOMP_KILL);
+}
+
 bool agent_perf_allowed(void)
 {
 	int mode = (int)pmc_sys1(SYS_prctl, PR_GET_SECCOMP);
 
-	if (mode > 0 && atomic_exchange(&mode_seen, mode) != mode) {
-		bool good = survives();
-
-		atomic_store(&allowed, good);
-		if (!good)
-			agent_note(NOTE_SECCOMP_KILL);
-	}
+	if (mode > 0)
+		look_at(mode);
 	return atomic_load(&allowed);
 }
 
@@ -102,7 +109,7 @@ static void try_filtered(void *arg)
 	fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	(void)fstat(fd, &st);
+	syscall(SYS_fstat, fd, &st);
 	syscall(SYS_fcntl, fd, F_GETFD);
 	(void)!syscall(SYS_write, fd, name, 1);
 	(void)!syscall(SYS_read, fd, name, 1);

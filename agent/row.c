@@ -42,30 +42,39 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
+/* What an earlier image of this process reported is not reported again. */
+static void take_off_reported(struct pmc_thread_fixed *row)
+{
+	const struct agent_reported *before = &agent.reported;
+
+	row->cpu_ns = less(row->cpu_ns, before->thread_cpu_ns);
+	row->minor_faults = less(row->minor_faults, before->thread.minor_faults);
+	row->major_faults = less(row->major_faults, before->thread.major_faults);
+	row->voluntary_switches = less(row->voluntary_switches, before->thread.voluntary_switches);
+	row->involuntary_switches =
+		less(row->involuntary_switches, before->thread.involuntary_switches);
+}
+
 /* enabled_ns: raw, as the last group that could be read has it; 0: there is none. */
 static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
 			    uint64_t enabled_ns)
 {
-	/* What an earlier image of this process reported is not reported again. */
-	static const struct agent_reported nothing;
-	const struct agent_reported *before =
-		(slot->flags & PMC_THREAD_MAIN) ? &agent.reported : &nothing;
 	struct pmc_usage usage;
 
 	if (!(own ? pmc_thread_cpu_ns(0, &row->cpu_ns) : cpu_clock(slot, enabled_ns, &row->cpu_ns)))
 		row->flags |= PMC_THREAD_NO_CPU;
-	row->cpu_ns = less(row->cpu_ns, before->thread_cpu_ns);
 	/* rusage speaks only of the calling thread. */
-	if (!own) {
+	if (own) {
+		pmc_usage_thread(&usage);
+		row->minor_faults = usage.minor_faults;
+		row->major_faults = usage.major_faults;
+		row->voluntary_switches = usage.voluntary_switches;
+		row->involuntary_switches = usage.involuntary_switches;
+	} else {
 		row->flags |= PMC_THREAD_NO_RUSAGE;
-		return;
 	}
-	pmc_usage_thread(&usage);
-	row->minor_faults = less(usage.minor_faults, before->thread.minor_faults);
-	row->major_faults = less(usage.major_faults, before->thread.major_faults);
-	row->voluntary_switches = less(usage.voluntary_switches, before->thread.voluntary_switches);
-	row->involuntary_switches =
-		less(usage.involuntary_switches, before->thread.involuntary_switches);
+	if (slot->flags & PMC_THREAD_MAIN)
+		take_off_reported(row);
 }
 
 /* The reading of one group into the frame; the words behind the frames are scratch. base: time
@@ -80,6 +89,9 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 				       ~(uintptr_t)(AGENT_LINE - 1));
 	struct pmc_reading reading = { .error = reason ? reason : EBADF };
 
+	struct pmc_reading *to;
+	uint64_t *values;
+
 	if (leader >= 0)
 		pmc_group_read(leader, id, n, &reading, words);
 	if (reading.n) {
@@ -88,10 +100,13 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 		reading.enabled_ns = less(reading.enabled_ns, base_times[0]);
 		reading.running_ns = less(reading.running_ns, base_times[1]);
 	}
+	to = pmc_frame_room(buf, sizeof(*to) + reading.n * sizeof(*values));
+	if (!to)
+		return reading.error;
+	*to = reading;
+	values = (uint64_t *)(void *)(to + 1);
 	for (unsigned i = 0; i < reading.n; i++)
-		words[i] = less(words[i], base[i]);
-	pmc_frame_bytes(buf, &reading, sizeof(reading));
-	pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
+		values[i] = less(words[i], base[i]);
 	return reading.error;
 }
 

@@ -102,8 +102,12 @@ static unsigned level_of(const struct slot *slot)
 
 void agent_split_choose(struct slot *slot)
 {
-	unsigned now = atomic_load_explicit(&ready, memory_order_acquire);
+	unsigned now;
 
+	/* None was ever wanted, none is ready. */
+	if (!atomic_load_explicit(&wanted, memory_order_relaxed))
+		return;
+	now = atomic_load_explicit(&ready, memory_order_acquire);
 	if (atomic_load_explicit(&wanted, memory_order_relaxed) > now) {
 		make_wanted(now);
 		now = atomic_load_explicit(&ready, memory_order_acquire);

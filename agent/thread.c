@@ -56,7 +56,7 @@ static void at_thread_end(void *arg)
 
 static void fds_gone(const int *fds, unsigned n)
 {
-	agent_fds_mark(fds, n, false);
+	agent_fds_unmark(fds, n);
 	agent_fds_give(n);
 }
 
@@ -155,6 +155,21 @@ struct slot *agent_thread_reserve(void)
 	return slot;
 }
 
+void agent_thread_reserve_groups(struct slot *slot)
+{
+	unsigned n = agent.plan.opened;
+
+	if (n == 0)
+		return;
+	agent_split_choose(slot);
+	if (agent_fds_take(n)) {
+		slot->n_fds = n;
+		return;
+	}
+	slot->reason = PMC_REASON_FD_BUDGET;
+	agent_note(NOTE_FD_BUDGET);
+}
+
 static int open_plan(struct slot *slot, const struct pmc_plan *plan)
 {
 	int *fds = slot_fds(&agent_registry, slot);
@@ -166,45 +181,40 @@ static int open_plan(struct slot *slot, const struct pmc_plan *plan)
 
 		error = error ? error : failed;
 	}
+	/* Within the window, which no fork comes into: a child closes the copies that are marked.
+	 */
+	agent_fds_mark(fds, plan->opened);
 	agent_fds_window_close();
 	return error;
 }
 
 static void open_groups(struct slot *slot)
 {
-	const struct pmc_plan *plan;
+	const struct pmc_plan *plan = agent_split_plan(slot);
 	int error;
 
-	if (agent.plan.opened == 0)
+	if (slot->n_fds == 0)
 		return;
-	agent_split_choose(slot);
-	plan = agent_split_plan(slot);
 	if (!agent_perf_allowed()) {
 		slot->reason = EPERM;
 		return;
 	}
-	if (!agent_fds_take(plan->opened)) {
-		slot->reason = PMC_REASON_FD_BUDGET;
-		agent_note(NOTE_FD_BUDGET);
-		return;
-	}
-	slot->n_fds = plan->opened;
 	error = open_plan(slot, plan);
 	/* A server that has given up root may still count user mode. */
 	if ((error == -EACCES || error == -EPERM) && agent.user_plan.opened) {
+		agent_fds_unmark(slot_fds(&agent_registry, slot), plan->opened);
 		pmc_group_close(slot_fds(&agent_registry, slot), plan->opened);
 		error = open_plan(slot, agent_split_user_plan(slot));
 		slot->flags |= SLOT_USER_ONLY;
 		agent_split_user_frame(slot);
 	}
-	agent_fds_mark(slot_fds(&agent_registry, slot), plan->opened, true);
 	if (error) {
 		slot->reason = (uint32_t)-error;
 		agent_note(NOTE_THREAD_OPEN);
 	}
 }
 
-/* All at once and last: our own work stays out of the counts. */
+/* All at once. */
 void agent_thread_enable(struct slot *slot)
 {
 	const struct pmc_plan *plan = agent_split_plan(slot);
@@ -228,8 +238,7 @@ static void disable_groups(struct slot *slot)
 void agent_thread_begin(struct slot *slot)
 {
 	/* Two more system calls would be a good part of what a thread without events costs. */
-	uint64_t start = pmc_now_ns(), cpu_ns = agent.plan.opened ? agent_self_clock() : 0;
-	int saved = errno;
+	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_self_clock() : 0;
 
 	agent_self = slot;
 	rounds = 0;
@@ -239,31 +248,36 @@ void agent_thread_begin(struct slot *slot)
 	if (!slot->name[0])
 		name_now(slot->name);
 	pthread_setspecific(key, slot);
-	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	open_groups(slot);
+	registry_live(slot);
+	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
+	if (atomic_load(&pmc_agent_control.counting)) {
+		agent_thread_enable(slot);
+		/* A stop from outside may have passed between the two. */
+		if (!atomic_load(&pmc_agent_control.counting))
+			disable_groups(slot);
+	}
+	/* What can wait until the thread counts does: the less of it is outside the rows, the less
+	 * is unattributed. */
+	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	if (!slot->reason)
 		atomic_fetch_add_explicit(&pmc_agent_control.counted, 1, memory_order_relaxed);
-	registry_live(slot);
-	if (agent.plan.opened)
+	if (slot->n_fds)
 		agent_self_add(agent_self_clock() - cpu_ns);
-	errno = saved;
-	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
-	if (!atomic_load(&pmc_agent_control.counting))
-		return;
-	agent_thread_enable(slot);
-	/* A stop from outside may have passed between the two. */
-	if (!atomic_load(&pmc_agent_control.counting))
-		disable_groups(slot);
 }
 
 void agent_thread_main(void)
 {
 	struct slot *slot = agent_thread_reserve();
 
+	int saved = errno;
+
 	if (!slot)
 		return;
+	agent_thread_reserve_groups(slot);
 	slot->flags |= PMC_THREAD_MAIN;
 	agent_thread_begin(slot);
+	errno = saved;
 }
 
 static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, size_t bytes)
@@ -273,6 +287,7 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	struct pmc_frame_buf buf;
 
 	registry_close(slot);
+	registry_ended(&agent_registry, slot->tid);
 	agent_self = NULL;
 	name_now(slot->name);
 	agent_regions_room(regions, &room, &bytes);
@@ -283,7 +298,6 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	agent_regions_frames(regions, slot->seq, snapshot, &buf);
 	agent_file_append(buf.data, buf.len);
 	agent_regions_free(regions);
-	registry_ended(&agent_registry, slot->tid);
 	registry_release(&agent_registry, slot);
 	agent_self_add(agent_self_clock() - cpu_ns);
 }

@@ -23,6 +23,8 @@ enum {
 int agent_threads_init(void);
 /* A slot for a thread about to be created by the caller. NULL: registry full (noted). */
 struct slot *agent_thread_reserve(void);
+/* Its plan, and its share of descriptors: the creator, before the thread begins. */
+void agent_thread_reserve_groups(struct slot *slot);
 /* First thing in a new thread: its groups, its tid, LIVE. */
 void agent_thread_begin(struct slot *slot);
 void agent_thread_enable(struct slot *slot);

@@ -44,7 +44,7 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 	totals->eventset = what->hash;
 	for (unsigned g = 0; g <= what->groups; g++)
 		totals->first[g] = (uint16_t)what->first[g];
-	agent_fds_mark(totals->fds, what->opened, true);
+	agent_fds_mark(totals->fds, what->opened);
 	return 0;
 }
 

@@ -44,8 +44,7 @@ void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap)
 	buf->overflow = false;
 }
 
-/* Room for len bytes (already padded), or NULL and the frame is lost. */
-static uint8_t *take(struct pmc_frame_buf *buf, size_t len)
+static inline uint8_t *take(struct pmc_frame_buf *buf, size_t len)
 {
 	uint8_t *at = buf->data + buf->len;
 
@@ -82,6 +81,11 @@ void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 	if (fixed_bytes)
 		memcpy(at + HEAD, fixed, fixed_bytes);
 	return at + HEAD;
+}
+
+void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len)
+{
+	return take(buf, len);
 }
 
 void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len)

@@ -26,6 +26,8 @@ void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap);
 void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
 		      size_t fixed_bytes);
+/* Room for len bytes, a multiple of 8, to be filled in; NULL: no room, the frame is lost. */
+void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len);
 void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len); /* len % 8 == 0 */
 void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
 /* Fills size and hash in. Returns the hash, or 0 when the frame did not fit and was taken back. */

@@ -42,21 +42,6 @@ void registry_fini(struct registry *registry)
 	atomic_store(&registry->high, 0);
 }
 
-uint64_t *slot_ids(struct slot *slot)
-{
-	return slot->data;
-}
-
-uint64_t *slot_base(const struct registry *registry, struct slot *slot)
-{
-	return slot->data + registry->n_groups;
-}
-
-int *slot_fds(const struct registry *registry, struct slot *slot)
-{
-	return (int *)(void *)(slot->data + 3 * registry->n_groups + registry->n_fds);
-}
-
 static struct slot *pop(struct registry *registry)
 {
 	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_acquire);
@@ -131,8 +116,6 @@ static void close_all(struct registry *registry, struct slot *slot)
 {
 	int *fds = slot_fds(registry, slot);
 
-	if (!slot->n_fds)
-		return;
 	if (registry_on_close)
 		registry_on_close(fds, slot->n_fds);
 	pmc_group_close(fds, slot->n_fds);
@@ -142,13 +125,14 @@ static void close_all(struct registry *registry, struct slot *slot)
 void registry_close_fds(struct registry *registry, struct slot *slot)
 {
 	/* CLOSING without readers: nobody can come to read any more. */
-	if (atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING)
+	if (slot->n_fds && atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING)
 		close_all(registry, slot);
 }
 
 static void recycle(struct registry *registry, struct slot *slot)
 {
-	close_all(registry, slot);
+	if (slot->n_fds)
+		close_all(registry, slot);
 	atomic_fetch_sub_explicit(&registry->live, 1, memory_order_relaxed);
 	push(registry, slot);
 }

@@ -91,11 +91,22 @@ void registry_unpin(struct registry *registry, struct slot *slot);
  * pinned, ends it; unpin then frees it. With other readers nothing happens. */
 void registry_retire(struct slot *slot);
 
-uint64_t *slot_ids(struct slot *slot);
+static inline uint64_t *slot_ids(struct slot *slot)
+{
+	return slot->data;
+}
+
 /* A reset sets no counter to 0 (the kernel would keep the times): it notes what they say, and
  * rows are the difference. Time enabled and time running of each group, then each value. */
-uint64_t *slot_base(const struct registry *registry, struct slot *slot);
-int *slot_fds(const struct registry *registry, struct slot *slot);
+static inline uint64_t *slot_base(const struct registry *registry, struct slot *slot)
+{
+	return slot->data + registry->n_groups;
+}
+
+static inline int *slot_fds(const struct registry *registry, struct slot *slot)
+{
+	return (int *)(void *)(slot->data + 3 * registry->n_groups + registry->n_fds);
+}
 
 static inline struct slot *registry_slot(const struct registry *registry, uint32_t index)
 {

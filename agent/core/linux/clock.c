@@ -3,6 +3,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/sys.h"
 
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -46,10 +47,11 @@ uint64_t pmc_process_cpu_ns(void)
 
 static void usage_of(int who, struct pmc_usage *usage)
 {
-	struct rusage r = { 0 };
+	struct rusage r;
 
 	/* Fails only for a bad `who` or address. */
-	(void)pmc_sys2(SYS_getrusage, who, &r);
+	if (pmc_sys2(SYS_getrusage, who, &r) != 0)
+		memset(&r, 0, sizeof(r));
 	*usage = (struct pmc_usage){
 		.minor_faults = (uint64_t)r.ru_minflt,
 		.major_faults = (uint64_t)r.ru_majflt,

@@ -57,45 +57,60 @@ static int move(int fd, int move_to)
 	return moved == -EINVAL ? -EMFILE : moved;
 }
 
+/* Not for user space to read, then. */
+__attribute__((noinline, cold)) static int open_plainly(struct pmc_attr attr, int pid, int cpu,
+							int leader)
+{
+	pmc_user_unrequest(&attr);
+	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
+}
+
+static int open_own(const struct pmc_plan *plan, unsigned at, int pid, int cpu, int leader)
+{
+	const struct pmc_attr *attr = &plan->own[at];
+	int fd = pmc_perf_open_sized(attr, pid, cpu, leader, 0);
+
+	if (fd < 0 && attr->base.config1 != plan->events[at].event.config1)
+		fd = open_plainly(*attr, pid, cpu, leader);
+	return fd;
+}
+
+__attribute__((noinline)) static int open_other(const struct pmc_plan *plan, unsigned at,
+						enum pmc_group_kind kind, int pid, int cpu,
+						int leader)
+{
+	struct pmc_attr attr;
+
+	pmc_group_attr(&plan->events[at], kind, leader < 0, &attr);
+	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
+}
+
 int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind kind, int pid,
 		   int cpu, int move_to, int *fds, uint64_t *id)
 {
-	unsigned first = plan->first[g], n = plan->first[g + 1] - first;
-	int error;
+	const unsigned first = plan->first[g], n = plan->first[g + 1] - first;
+	const bool own = kind == PMC_GROUP_OWN && plan->own;
+	unsigned i = 0;
+	int fd, leader = -1;
 
-	for (unsigned i = 0; i < n; i++)
-		fds[i] = -1;
-	for (unsigned i = 0; i < n; i++) {
-		const struct pmc_attr *attr = kind == PMC_GROUP_OWN ? &plan->own[first + i] : NULL;
-		struct pmc_attr other;
-		int fd;
-
-		if (!attr) {
-			pmc_group_attr(&plan->events[first + i], kind, i == 0, &other);
-			attr = &other;
-		}
-		fd = pmc_perf_open_sized(attr, pid, cpu, i ? fds[0] : -1, 0);
-		if (fd < 0 && attr != &other &&
-		    attr->base.config1 != plan->events[first + i].event.config1) {
-			/* Not for user space to read, then. */
-			other = *attr;
-			pmc_user_unrequest(&other);
-			fd = pmc_perf_open_sized(&other, pid, cpu, i ? fds[0] : -1, 0);
-		}
+	do {
+		fd = own ? open_own(plan, first + i, pid, cpu, leader) :
+			   open_other(plan, first + i, kind, pid, cpu, leader);
 		if (fd >= 0)
 			fd = move(fd, move_to);
-		if (fd < 0) {
-			error = fd;
+		if (fd < 0)
 			goto fail;
-		}
 		fds[i] = fd;
-	}
-	error = pmc_perf_ioctl(fds[0], PERF_EVENT_IOC_ID, id);
-	if (!error)
+		leader = fds[0];
+	} while (++i < n);
+	fd = pmc_perf_ioctl(leader, PERF_EVENT_IOC_ID, id);
+	if (fd >= 0)
 		return 0;
 fail:
-	pmc_group_close(fds, n);
-	return error;
+	pmc_group_close(fds, i);
+	for (; i < n; i++)
+		fds[i] = -1;
+	return fd;
 }
 
 int pmc_group_enable(int leader)
@@ -115,18 +130,21 @@ void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *rea
 {
 	int error = pmc_perf_read(leader, PMC_GROUP_FORMAT, n, words);
 
-	*reading = (struct pmc_reading){ .n = 0 };
-	/* nr, time enabled, time running, then { value, id } of each. A number that is somebody
-	 * else's file now reads something else altogether, or a group with other ids. */
+	/* A number that is somebody else's file now reads something else altogether, or a group
+	 * with other ids. */
 	if (error == -EIO || (!error && (words[0] != n || words[4] != id)))
-		reading->error = PMC_REASON_RECYCLED;
+		error = PMC_REASON_RECYCLED;
 	else if (error)
-		reading->error = error == -ENODATA ? PMC_REASON_PINNED : (uint32_t)-error;
-	if (reading->error)
+		error = error == -ENODATA ? PMC_REASON_PINNED : -error;
+	if (error) {
+		*reading = (struct pmc_reading){ .error = (uint32_t)error };
 		return;
-	reading->enabled_ns = words[1];
-	reading->running_ns = words[2];
-	reading->n = n;
+	}
+	*reading = (struct pmc_reading){
+		.enabled_ns = words[1],
+		.running_ns = words[2],
+		.n = n,
+	};
 	for (unsigned i = 0; i < n; i++)
 		words[i] = words[3 + 2 * i];
 }

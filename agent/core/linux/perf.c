@@ -79,27 +79,32 @@ __attribute__((noinline, cold)) static long read_after_exit(int fd, uint64_t *wo
 	return got;
 }
 
-int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
+static inline long read_bytes(int fd, uint64_t *words, size_t bytes)
 {
-	long got = pmc_sys3(SYS_read, fd, words, n_words * sizeof(*words));
+	long got = pmc_sys3(SYS_read, fd, words, bytes);
 
 	if (got == -ECHILD)
-		got = read_after_exit(fd, words, n_words * sizeof(*words));
+		got = read_after_exit(fd, words, bytes);
+	return got ? got : -ENODATA;
+}
+
+int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
+{
+	long got = read_bytes(fd, words, n_words * sizeof(*words));
+
 	if (got < 0)
 		return (int)got;
-	if (got == 0)
-		return -ENODATA;
 	return got % (long)sizeof(*words) ? -EIO : (int)(got / (long)sizeof(*words));
 }
 
 int pmc_perf_read(int fd, uint64_t read_format, unsigned n, uint64_t *words)
 {
-	size_t want = pmc_perf_read_words(read_format, n);
-	int got = pmc_perf_read_some(fd, words, want);
+	long want = (long)(pmc_perf_read_words(read_format, n) * sizeof(*words));
+	long got = read_bytes(fd, words, (size_t)want);
 
-	if (got < 0)
-		return got;
-	return (size_t)got == want ? 0 : -EIO;
+	if (got == want)
+		return 0;
+	return got < 0 ? (int)got : -EIO;
 }
 
 int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
