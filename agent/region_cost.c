@@ -23,7 +23,7 @@ static struct cost {
 
 const _Atomic uint32_t region_unready;
 
-/* As programs have it: pmc/region.h looks twice whether there is an agent, and once what it offers. */
+/* As programs have it: pmc/region.h looks twice whether there is an agent, once what it offers. */
 static const struct pmc_region_api *volatile const offered = &pmc_region_api;
 
 static inline void begin(const char *name)
