@@ -165,6 +165,16 @@ else
 	skip "no strace" "nobody is disturbed"
 fi
 
+# youngest PID: its only child's only child ...
+youngest() {
+	local pid=$1 child
+
+	while child=$(pgrep -P "$pid"); do
+		pid=$child
+	done
+	echo "$pid"
+}
+
 # ---- as an ordinary user ---------------------------------------------------------------------
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
@@ -174,9 +184,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	: >log
 	nobody env LD_PRELOAD="$T/libpmcagent.so" PMC_EVENTS=task-clock:u PMC_REPORT=off \
 		PMC_OUT="$T/open/nobody.pmc" ./waiters 3 <in2 >log 2>/dev/null &
+	began=$!
 	exec 8>in2
 	await grep -q ready log
-	pid=$(pgrep -u nobody -n waiters)
+	pid=$(youngest "$began")
 	run nobody ./pmctl dump "$pid"
 	is "$status $(cat "$T/out")" "0 $T/open/nobody.pmc" "nobody's own process: needs no privilege"
 	is "$("$PMCTL" report --format json open/nobody.pmc | jq '[.threads[] | select(.state == "live" and
@@ -206,10 +217,11 @@ if [ "$(id -u)" = 0 ] && unshare -pfmu --mount-proc true 2>/dev/null; then
 	PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/inner/%p.pmc" unshare -pfmu --mount-proc \
 		sh -c 'hostname boxed; mount -t tmpfs none "$1"/inner
 		LD_PRELOAD=$1/agent-here/libpmcagent.so exec "$2" 3' sh "$T" "$PROG/waiters" <in >log 2>/dev/null &
+	began=$!
 	exec 9>in
 	await grep -q ready log
 	rm -r agent-here
-	pid=$(pgrep -n waiters)
+	pid=$(youngest "$began")
 	run "$PMCTL" dump "$pid"
 	is "$status $(cat "$T/out")" "0 /proc/$pid/root$T/inner/1.pmc" \
 		"a container's dump is in the container, the path one for us"
