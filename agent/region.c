@@ -220,14 +220,52 @@ static inline bool is_named(const struct region_record *record, const char *name
 
 /* ---- begin ---------------------------------------------------------------------------------*/
 
+/* Sums up words that lie in pairs, n of them. */
+static inline void sum_up(uint64_t *to, const uint64_t *words, unsigned n)
+{
+	region_pair *sum = (void *)to;
+	const region_pair *a = (const void *)words;
+
+	for (unsigned i = 0; i < n / 2; i++)
+		sum[i] += a[i];
+}
+
+/* What handlers counted in a frame before its own region had begun was done in the one around.
+ * False: another one came just now. */
+static bool pass_on(struct region_area *area, struct region_frame *frame, uint64_t sequence)
+{
+	struct region_frame *outer = region_outer(area, frame);
+	const unsigned n = area->words;
+
+	if (!frame->direct)
+		return true;
+	if (!hold(area, sequence))
+		return false;
+	if (outer->record) {
+		if (!outer->direct)
+			memset(outer->words + n, 0, n * sizeof(*outer->words));
+		outer->direct += frame->direct;
+		sum_up(outer->words + n, frame->words + n, n);
+	}
+	frame->direct = 0;
+	/* No record changed. */
+	atomic_store_explicit(&area->sequence, sequence, memory_order_release);
+	return true;
+}
+
 __attribute__((noinline)) void region_start(struct region_area *area, struct region_frame *frame)
 {
+	uint64_t sequence;
+
 	do {
-		frame->words[REGION_ENDS] = relaxed_load(&area->sequence);
+		sequence = relaxed_load(&area->sequence);
 		fence();
+		if (!pass_on(area, frame, sequence))
+			continue;
+		frame->words[REGION_ENDS] = sequence;
 		read_now(area, frame->words);
 		fence();
-	} while (unlikely(relaxed_load(&area->sequence) != frame->words[REGION_ENDS]));
+	} while (unlikely(relaxed_load(&area->sequence) != sequence));
 }
 
 /* Its reading is the last that is done, so that the region has little of its own begin in it. */
@@ -267,6 +305,9 @@ static void region_begin(struct region_area *area, const char *name)
 		record = find(area, name);
 	if (depth >= area->used_frames)
 		area->used_frames = depth + 1;
+	/* A frame on the stack is never without one. */
+	frame->record = record;
+	fence();
 	enter(area, frame, record, relaxed_load(&area->sequence));
 }
 
@@ -300,7 +341,7 @@ static inline void add_inner(struct region_frame *outer, const struct region_fra
 	const region_pair *now = (const void *)words, *start = (const void *)frame->words;
 	region_pair *inner = (void *)(outer->words + n);
 
-	if (outer->words[REGION_ENDS] == frame->words[REGION_ENDS])
+	if (outer->direct++ == 0)
 		for (unsigned i = 0; i < n / 2; i++)
 			inner[i] = now[i] - start[i];
 	else
@@ -331,8 +372,10 @@ __attribute__((always_inline)) static inline bool finish(struct region_area *are
 	}
 	record->calls++;
 	add(sum, area->now, frame->words, n);
-	if (frame->words[REGION_ENDS] != sequence)
+	if (frame->direct) {
 		subtract(record->words + n, frame->words + n, n);
+		frame->direct = 0;
+	}
 	if (outer->record)
 		add_inner(outer, frame, area->now, n);
 	area->now[REGION_ENDS] = sequence + 2;

@@ -334,6 +334,8 @@ static void open_again(struct region_area *area, uint32_t depth)
 {
 	region_set_depth(area, depth);
 	for (uint32_t i = 0; i < region_depth(area); i++)
+		region_frame(area, i)->direct = 0;
+	for (uint32_t i = 0; i < region_depth(area); i++)
 		region_start(area, region_frame(area, i));
 }
 

@@ -65,6 +65,7 @@ struct region_record {
 
 struct region_frame { /* an open region */
 	struct region_record *record;
+	uint64_t direct; /* regions that ended directly inside; 0 in frames that are free */
 	/* The reading at its begin; then what was counted in regions directly inside, which is not
 	 * set before one of them ends. */
 	_Alignas(region_pair) uint64_t words[];

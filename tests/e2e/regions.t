@@ -125,6 +125,20 @@ is "$status $(calls "main outer") $(calls "main inner")" "0 $pairs $pairs" "sign
 is "$(($(calls handler) + $(calls "in the handler") + $(note 48)))" $((2 * signals)) \
 	"signal handlers: theirs are counted, or noted"
 is "$(jq -c '[.regions[].events[].state] | unique' x.json)" '["counted"]' "signal handlers: all counted"
+for how in "step 60" "timer 5000"; do
+	rm -f x.pmc
+	# shellcheck disable=SC2086
+	PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/regions_step" $how
+	read -r rounds signals <out
+	"$PMCTL" report --by region --format json x.pmc >x.json
+	is "$status $(calls outer) $(calls inner)" "0 $rounds $rounds" "handlers anywhere ($how): no region is lost"
+	is "$(($(calls handler) + $(calls "in the handler") + $(note 48)))" $((2 * signals)) \
+		"and none of the handler's"
+	for e in 0 1; do
+		is "$(jq "[.regions[].self[$e].value] | add" x.json)" "$(group all ".events[$e].sum")" \
+			"all selves together are what all of it counted, exactly"
+	done
+done
 regions churn 2000
 is "$(calls one) $(calls odd) $(calls even) $(group one .threads)" "2000 1000 1000 2000" "2,000 threads after one another"
 

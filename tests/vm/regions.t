@@ -34,6 +34,15 @@ for how in 0 1; do
 	same "$T/outside" "$T/held" "pmctl dump, $name: the same sums, exactly"
 	is "$(jq -c '[.regions[] | select(.region == "held") | [.calls, .open, .events[0].value]] | unique' \
 		"$M/outside-$how.json")" '[[0,1,null]]' "pmctl dump, $name: what is open is said to be"
+	is "$(field handlers-$how .pair.read)" "$want" "$name: a handler that marks regions, anywhere"
+	is "$(jq -c '[.regions[] | select(.region == ("outer", "inner")) | .calls]' "$M/handlers-$how.json")" \
+		"[$(cut -d' ' -f1 "$M/handlers-$how.out"),$(cut -d' ' -f1 "$M/handlers-$how.out")]" \
+		"$name: no region is lost"
+	for e in 0 1; do
+		is "$(jq "[.regions[].self[$e].value] | add" "$M/handlers-$how.json")" \
+			"$(jq ".regions[] | select(.region == \"all\") | .events[$e].value" "$M/handlers-$how.json")" \
+			"$name: all selves together are what all of it counted, exactly"
+	done
 	for report in all-$how short-$how outside-$how; do
 		jq '.regions |= map(select(.region != "held"))' "$M/$report.json" >"$T/no-held"
 		cp "$T/no-held" "$M/$report.json"

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regions_step step|timer N - regions, and a handler that marks some of its own, at any place.
+ *
+ * step: N rounds, in each of them once the handler: a tracer makes single steps and sends its
+ * signal ever later in a round. (Counters are never read in user space by single steps: each of
+ * them is a switch to the tracer and back.) timer: rounds until a timer has called the handler N
+ * times. Prints the rounds, and how often the handler ran.
+ * prog-flags: -Iinclude */
+#include <pmc/region.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t signals, wanted;
+static char *pages[2];
+
+static void every_us(long us)
+{
+	struct itimerval timer = { { 0, us }, { 0, us } };
+
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* A page fault, and nothing else that a count depends on. */
+static void fault(int page)
+{
+	madvise(pages[page], (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED);
+	*(volatile char *)pages[page] = 1;
+}
+
+static void handler(int signal)
+{
+	(void)signal;
+	pmc_region_begin("handler");
+	fault(1);
+	pmc_region_begin("in the handler");
+	fault(1);
+	pmc_region_end();
+	pmc_region_end();
+	/* Where it takes longer than the timer nothing else would run. */
+	if (++signals == wanted)
+		every_us(0);
+}
+
+static void mark(int round)
+{
+	char name[32];
+
+	/* New names, those of last time, and longer ones. */
+	snprintf(name, sizeof(name), round % 2 ? "name %d" : "a longer name: %d", round / 4 % 20);
+	pmc_region_begin("outer");
+	fault(0);
+	pmc_region_begin(name);
+	fault(0);
+	pmc_region_end();
+	pmc_region_begin("inner");
+	pmc_region_end();
+	pmc_region_end();
+}
+
+static void mark_all(int n, bool stepped)
+{
+	int rounds = 0;
+
+	for (int i = 0; i < 2; i++)
+		pages[i] = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	signal(SIGALRM, handler);
+	pmc_region_begin("all");
+	fault(0);
+	wanted = stepped ? 0 : n;
+	if (stepped)
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	else
+		every_us(83);
+	for (; stepped ? rounds < n : signals < n; rounds++) {
+		if (stepped)
+			raise(SIGSTOP);
+		mark(rounds);
+	}
+	/* One more may be under way. */
+	signal(SIGALRM, SIG_IGN);
+	pmc_region_end();
+	printf("%d %d\n", rounds, (int)signals);
+}
+
+static int trace(pid_t child, int n)
+{
+	int round = 0, status = 0;
+	long steps, length = 0;
+
+	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+		/* The first round tells how long one is. */
+		for (steps = 0; round == 0 || steps < length * round / n; steps++) {
+			ptrace(PTRACE_SINGLESTEP, child, NULL, NULL);
+			if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
+			    WSTOPSIG(status) != SIGTRAP)
+				break;
+		}
+		length = round++ == 0 ? steps : length;
+		ptrace(PTRACE_CONT, child, NULL, (void *)(long)SIGALRM);
+	}
+	return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool stepped = argc > 1 && !strcmp(argv[1], "step");
+	int n = argc > 2 ? atoi(argv[2]) : 100;
+	pid_t child;
+
+	if (!stepped) {
+		mark_all(n, stepped);
+		return 0;
+	}
+	child = fork();
+	if (child == 0) {
+		mark_all(n, stepped);
+		exit(0);
+	}
+	return trace(child, n);
+}
