@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fork_cost THREADS ROUNDS - median ns of fork() itself, and of fork to the child's end, with that
- * many other threads asleep. */
+/* fork_cost THREADS ROUNDS [FILES] - median ns of fork() itself, and of fork to the child's end,
+ * with that many other threads asleep and that many files open. */
 #include "tests/bench/timing.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +21,15 @@ static void *sleep_on(void *arg)
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 500, rounds = argc > 2 ? atoi(argv[2]) : 101;
+	int files = argc > 3 ? atoi(argv[3]) : 0;
 	static uint64_t fork_ns[1001], all_ns[1001];
 	pthread_attr_t attr;
 
 	if (rounds > 1001)
 		return 2;
+	for (int i = 0; i < files; i++)
+		if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+			return 1;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 64 << 10);
 	for (int i = 0; i < n; i++) {
