@@ -200,7 +200,7 @@ $(O)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< -ldl -pthread
 
--include $(CORE_OBJ:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
+-include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 -include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC))
 
 # ---- rules for people ----------------------------------------------------------------------
