@@ -201,21 +201,25 @@ __attribute__((noinline)) static struct region_record *find(struct region_area *
 	return record;
 }
 
-static inline uint64_t load8(const char *at)
+static inline region_pair load(const char *at)
 {
-	uint64_t word;
+	region_pair bytes;
 
-	memcpy(&word, at, sizeof(word));
-	return word;
+	memcpy(&bytes, at, sizeof(bytes));
+	return bytes;
 }
 
 /* What was last at the same depth is most often what comes there again. Bytes behind a name's NUL
  * are read, but none of another page. False: maybe it is all the same. */
 static inline bool is_named(const struct region_record *record, const char *name)
 {
-	return name && ((uintptr_t)name & 4095) < record->reach &&
-	       !(((load8(name) ^ record->text[0]) & record->mask[0]) |
-		 ((load8(name + 8) ^ record->text[1]) & record->mask[1]));
+	region_pair differ;
+
+	if (!name || ((uintptr_t)name & 4095) >= record->reach)
+		return false;
+	differ = ((load(name) ^ record->text[0]) & record->mask[0]) |
+		 ((load(name + sizeof(differ)) ^ record->text[1]) & record->mask[1]);
+	return !(differ[0] | differ[1]);
 }
 
 /* ---- begin ---------------------------------------------------------------------------------*/

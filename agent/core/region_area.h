@@ -56,7 +56,7 @@ struct region_record {
 	uint32_t name, name_len;
 	/* The name's first bytes and which of them count, for a comparison at one go of names that
 	 * begin less than `reach` bytes into a page; 0: there are more bytes. */
-	uint64_t text[2], mask[2];
+	region_pair text[2], mask[2];
 	uint64_t reach;
 	/* What outermost entries counted; then what others did less what was counted in regions
 	 * directly inside. Both together are the exclusive count. */
