@@ -118,12 +118,6 @@ static inline bool hold(struct region_area *area, uint64_t sequence)
 	return false;
 }
 
-static int name_compare(struct region_area *area, uint32_t record, const char *name)
-{
-	return strncmp(region_names(area) + region_record(area, record)->name, name,
-		       REGION_NAME - 1);
-}
-
 /* The record of that name; NULL: there is none, and it would come at this place. */
 static struct region_record *search(struct region_area *area, const char *name, uint32_t *at)
 {
@@ -132,10 +126,11 @@ static struct region_record *search(struct region_area *area, const char *name, 
 
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
-		int compared = name_compare(area, order[middle], name);
+		struct region_record *record = region_record(area, order[middle]);
+		int compared = strncmp(region_names(area) + record->name, name, REGION_NAME - 1);
 
 		if (compared == 0)
-			return region_record(area, order[middle]);
+			return record;
 		if (compared < 0)
 			low = middle + 1;
 		else
