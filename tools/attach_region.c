@@ -16,11 +16,11 @@
 
 /* For one copy: tries at once, then some with a nap, for a thread that was preempted just then. */
 #define QUICK	 100u
-#define PATIENCE 200u
+#define PATIENCE 600u
 #define NAP_US	 50u
 /* For all of them: seconds, whatever the process does. */
 #define MOST_TRIES 1000000u
-#define MOST_NAPS  4000u
+#define MOST_NAPS  20000u
 /* Of frames; no program marks so much. */
 #define MOST_BYTES ((size_t)1 << 30)
 
