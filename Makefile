@@ -108,8 +108,10 @@ $(O)/lto/%.o: %.c $(O)/flags
 	$(if $(filter 0,$(V)),@echo "  CC    $< (agent)")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LTO) -c -o $@ $<
 
-# What defines syscall() stays apart: within a unit no reference to it could be wrapped.
-$(O)/lto/agent/hook_seccomp.o: LTO =
+# What defines syscall() stays apart: within a unit no reference to it could be wrapped. Also when
+# LTO comes from the command line, or with a distribution's CFLAGS.
+$(O)/lto/agent/hook_seccomp.o: override private LTO = -fno-lto
+$(O)/obj/agent/hook_seccomp.o: override private CFLAGS += -fno-lto
 
 $(O)/lto/core.a: $(LTO_CORE)
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
@@ -201,7 +203,7 @@ $(O)/bench/%: tests/bench/%.c
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< -ldl -pthread
 
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC))
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/job.c)
 
 # ---- rules for people ----------------------------------------------------------------------
 deps: ## install the build and test packages (Debian; needs root)
