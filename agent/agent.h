@@ -134,6 +134,8 @@ void agent_fds_exec_child(void);
 void agent_fds_mark(const int *list, unsigned n);
 void agent_fds_unmark(const int *list, unsigned n);
 bool agent_fds_ours(int fd);
+/* Unmarks, closes and gives back; no fork comes between: the child would keep copies. */
+void agent_fds_close(int *list, unsigned n);
 /* Another number for a descriptor of ours whose number the host is about to take; -1: there is
  * none. Async-signal-safe. */
 int agent_fds_move(int fd);

@@ -6,10 +6,12 @@
  * the host's soft limit: the host keeps all of its numbers and its own EMFILE. For that the soft
  * limit is raised for the moment of an open (a window). Otherwise ours start at min(soft/2, 4096)
  * and take at most a quarter of the limit, or all but 8,192 of a large one. Never higher: the
- * kernel copies the descriptor table at every fork.
+ * kernel copies the descriptor table at every fork. Either way no fork comes into a window: the
+ * child would not know which copies are ours.
  */
 #include "agent/agent.h"
 #include "agent/core/clock.h"
+#include "agent/core/group.h"
 #include "agent/core/sys.h"
 
 #include <errno.h>
@@ -23,15 +25,19 @@
 #define HIGHEST_BASE 8192u
 #define LEAVE_HOST   8192u
 /* How long system() takes to have its child running, and then some. */
-#define QUIET_NS 5000000u
+#define QUIET_NS    5000000u
+#define ONE_CLOSING (1ull << 32)
+/* Times to look again, a yield apart. */
+#define PATIENCE 10000u
 
 static struct {
 	struct rlimit host;
 	bool windowed;
 	unsigned base, share;
-	_Atomic unsigned used;
+	_Atomic uint64_t used;	      /* and how many threads close theirs now, times ONE_CLOSING */
 	_Atomic uint32_t lock;	      /* 0 free, 1 held, 2 held and waited for */
 	unsigned windows;	      /* open now; under the lock */
+	_Atomic unsigned held;	      /* forks: nobody shall begin to open or close now */
 	_Atomic uint64_t quiet_until; /* no window opens before */
 } fds;
 
@@ -46,14 +52,15 @@ static void lock(void)
 
 	if (atomic_compare_exchange_strong(&fds.lock, &expected, 1))
 		return;
+	/* Not syscall(): a thread begins here, with an errno of 0. */
 	while (atomic_exchange(&fds.lock, 2) != 0)
-		syscall(SYS_futex, &fds.lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+		pmc_sys4(SYS_futex, &fds.lock, FUTEX_WAIT_PRIVATE, 2, NULL);
 }
 
 static void unlock(void)
 {
 	if (atomic_exchange(&fds.lock, 0) == 2)
-		syscall(SYS_futex, &fds.lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		pmc_sys3(SYS_futex, &fds.lock, FUTEX_WAKE_PRIVATE, 1);
 }
 
 void agent_fds_init(void)
@@ -80,10 +87,10 @@ void agent_fds_init(void)
 
 bool agent_fds_take(unsigned n)
 {
-	unsigned used = atomic_load_explicit(&fds.used, memory_order_relaxed);
+	uint64_t used = atomic_load_explicit(&fds.used, memory_order_relaxed);
 
 	do {
-		if (used + n > fds.share)
+		if ((uint32_t)used + n > fds.share)
 			return false;
 	} while (!atomic_compare_exchange_weak(&fds.used, &used, used + n));
 	return true;
@@ -103,7 +110,7 @@ static void set_soft(rlim_t soft)
 
 static void enter(void)
 {
-	if (fds.windows++ == 0) {
+	if (fds.windows++ == 0 && fds.windowed) {
 		/* The host may have changed its limit since. */
 		pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
 		set_soft(fds.host.rlim_max);
@@ -111,58 +118,78 @@ static void enter(void)
 	unlock();
 }
 
+/* For a while only: a signal handler that interrupted the fork must not wait for it. */
+static void let_forks_pass(void)
+{
+	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++)
+		sched_yield();
+}
+
+__attribute__((noinline, cold)) static void wait_to_open(void)
+{
+	while (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
+		sched_yield();
+	let_forks_pass();
+}
+
+__attribute__((noinline, cold)) static void wait_to_close(void)
+{
+	for (unsigned i = 0; atomic_load(&fds.held) && i < 8; i++) {
+		atomic_fetch_sub(&fds.used, ONE_CLOSING);
+		let_forks_pass();
+		atomic_fetch_add(&fds.used, ONE_CLOSING);
+	}
+}
+
 int agent_fds_window_open(void)
 {
-	if (fds.windowed) {
-		uint64_t quiet = atomic_load_explicit(&fds.quiet_until, memory_order_relaxed);
-
-		/* 0, and no clock, in most programs: they never call system(). */
-		while (quiet && pmc_now_ns() < quiet) {
-			sched_yield();
-			quiet = atomic_load_explicit(&fds.quiet_until, memory_order_relaxed);
-		}
-		lock();
-		enter();
-	}
+	/* Neither, and no clock, in most programs: they never call system(), and seldom fork. */
+	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) |
+	    atomic_load_explicit(&fds.held, memory_order_relaxed))
+		wait_to_open();
+	lock();
+	enter();
 	return (int)fds.base;
 }
 
 int agent_fds_window_try(void)
 {
-	uint32_t expected = 0;
+	for (unsigned i = 0; i < 100; i++) {
+		uint32_t expected = 0;
 
-	if (!fds.windowed)
-		return (int)fds.base;
-	if (!atomic_compare_exchange_strong(&fds.lock, &expected, 1))
-		return -1;
-	enter();
-	return (int)fds.base;
+		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
+			enter();
+			return (int)fds.base;
+		}
+		sched_yield();
+	}
+	return -1;
 }
 
 void agent_fds_window_close(void)
 {
-	if (!fds.windowed)
-		return;
 	lock();
-	if (--fds.windows == 0)
+	if (--fds.windows == 0 && fds.windowed)
 		set_soft(fds.host.rlim_cur);
 	unlock();
 }
 
 bool agent_fds_hold(void)
 {
+	atomic_fetch_add(&fds.held, 1);
 	/* A window lasts microseconds; a signal handler that interrupted one must not wait for it
 	 * for ever. */
-	for (unsigned i = 0; fds.windowed && i < 10000; i++) {
+	for (unsigned i = 0; i < PATIENCE; i++) {
 		uint32_t expected = 0;
 
 		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
-			if (fds.windows == 0)
+			if (fds.windows == 0 && atomic_load(&fds.used) < ONE_CLOSING)
 				return true;
 			unlock();
 		}
 		sched_yield();
 	}
+	atomic_fetch_sub(&fds.held, 1);
 	return false;
 }
 
@@ -175,8 +202,10 @@ void agent_fds_limited(rlim_t soft, rlim_t hard)
 
 void agent_fds_let(bool held)
 {
-	if (held)
-		unlock();
+	if (!held)
+		return;
+	atomic_fetch_sub(&fds.held, 1);
+	unlock();
 }
 
 void agent_fds_quiet(void)
@@ -200,7 +229,7 @@ static _Atomic uint64_t *word_of(int fd)
 
 static uint64_t bit_of(int fd)
 {
-	return 1ull << (fd % 64);
+	return 1ull << ((unsigned)fd % 64);
 }
 
 void agent_fds_mark(const int *list, unsigned n)
@@ -225,6 +254,16 @@ void agent_fds_unmark(const int *list, unsigned n)
 		if (word)
 			atomic_fetch_and(word, ~bit_of(list[i]));
 	}
+}
+
+void agent_fds_close(int *list, unsigned n)
+{
+	atomic_fetch_add(&fds.used, ONE_CLOSING);
+	if (atomic_load(&fds.held))
+		wait_to_close();
+	agent_fds_unmark(list, n);
+	pmc_group_close(list, n);
+	atomic_fetch_sub(&fds.used, ONE_CLOSING + n);
 }
 
 int agent_fds_move(int fd)
@@ -299,12 +338,12 @@ void agent_fds_forked(int keep)
 	close_runs(keep);
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
+	atomic_store(&fds.held, 0);
 	for (int i = atomic_load(&highest) / 64; i >= (int)fds.base / 64; i--)
 		atomic_store_explicit(&ours[i], 0, memory_order_relaxed);
 	atomic_store(&highest, -1);
 	/* A window of another thread may have been open at the fork: nobody will close it here. */
-	if (fds.windows) {
+	if (fds.windows && fds.windowed)
 		set_soft(fds.host.rlim_cur);
-		fds.windows = 0;
-	}
+	fds.windows = 0;
 }

@@ -54,12 +54,6 @@ static void at_thread_end(void *arg)
 	errno = saved;
 }
 
-static void fds_gone(const int *fds, unsigned n)
-{
-	agent_fds_unmark(fds, n);
-	agent_fds_give(n);
-}
-
 bool agent_thread_move_fd(int fd)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
@@ -121,7 +115,7 @@ int agent_threads_init(void)
 
 	if (error)
 		return error;
-	registry_on_close = fds_gone;
+	registry_closer = agent_fds_close;
 	/* Under a small RLIMIT_AS fewer threads are better than none. */
 	for (uint32_t capacity = REGISTRY_CAPACITY; capacity >= 64; capacity /= 4) {
 		error = registry_init(&agent_registry, agent_split_most_groups(), agent.plan.opened,

@@ -9,7 +9,7 @@
 
 #define CACHE_LINE 64u
 
-void (*registry_on_close)(const int *fds, unsigned n_fds);
+void (*registry_closer)(int *fds, unsigned n_fds) = pmc_group_close;
 
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity)
 {
@@ -116,9 +116,7 @@ static void close_all(struct registry *registry, struct slot *slot)
 {
 	int *fds = slot_fds(registry, slot);
 
-	if (registry_on_close)
-		registry_on_close(fds, slot->n_fds);
-	pmc_group_close(fds, slot->n_fds);
+	registry_closer(fds, slot->n_fds);
 	slot->n_fds = 0;
 }
 

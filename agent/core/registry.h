@@ -116,8 +116,8 @@ static inline struct slot *registry_slot(const struct registry *registry, uint32
 void registry_ended(struct registry *registry, uint32_t tid);
 bool registry_ended_lately(const struct registry *registry, uint32_t tid);
 
-/* Called with the descriptors of a slot just before they are closed (some may be -1), and with
- * how many of its share the slot had taken. */
-extern void (*registry_on_close)(const int *fds, unsigned n_fds);
+/* Closes the descriptors of a slot (some may be -1), as many as its share that it had taken, and
+ * sets them to -1. pmc_group_close() unless set. */
+extern void (*registry_closer)(int *fds, unsigned n_fds);
 
 #endif

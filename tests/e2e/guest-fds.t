@@ -60,6 +60,16 @@ like "$(jq -r '.process.notes[]' f.json)" "ulimit -n" "a note has the remedy"
 within "$(jq .process.coverage.attributed_cpu_ns f.json)" "$(jq .process.coverage.cpu_ns f.json)" 15 \
 	"the CPU time is explained all the same"
 
+# ---- forks while threads come and go -------------------------------------------------------------
+forks() {
+	run limited "$1" "$2" env LD_PRELOAD="$AGENT" PMC_OUT="$T/forks.pmc" "$PROG/forkfds" 200
+	is "$(cat out)" "200 children with 2
+0 threads with an errno" "soft $1, hard $2: a child has its own events alone, a thread begins without errno" ||
+		diag_file out "children and threads"
+}
+forks 1024 "$hard"
+forks "$hard" "$hard"
+
 # ---- 5,000 threads, six events each ------------------------------------------------------------------
 export PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults
 # Who may raise the hard limit does; others have what there is.
