@@ -71,17 +71,26 @@ static bool installs_filter(long number, const long a[6])
 	       (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER);
 }
 
+/* On all threads, also on one that was about to open its groups. */
+static bool is_for_all(long number, const long a[6])
+{
+	return number == SYS_seccomp && (a[1] & SECCOMP_FILTER_FLAG_TSYNC);
+}
+
 long agent_filtering_call(long number, const long args[6])
 {
-	bool filter = installs_filter(number, args) && agent_where() == AGENT_HERE;
+	bool filter = installs_filter(number, args) && agent_where() == AGENT_HERE, held;
 	long result;
 
 	if (filter)
 		agent_before_filter(number, args);
+	held = filter && is_for_all(number, args) && agent_where() == AGENT_HERE &&
+	       agent_fds_hold();
 	result = straight(number, args);
 	/* A second filter does not show in the mode: what was allowed is asked again. */
 	if (filter && result >= 0)
 		agent_perf_filtered();
+	agent_fds_let(held);
 	return result;
 }
 

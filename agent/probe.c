@@ -55,18 +55,22 @@ __attribute__((noinline)) static bool survives(void)
 }
 
 /* The mode that was looked at last, and what came of it. */
-static _Atomic int mode_seen, allowed = 1;
+static _Atomic int mode_seen;
+static _Atomic bool allowed = true;
 
+/* Threads that come at the same time look each for itself: until one knows, none may try. */
 __attribute__((noinline, cold)) static void look_at(int mode)
 {
+	int saved = errno;
 	bool good;
 
-	if (atomic_exchange(&mode_seen, mode) == mode)
+	if (atomic_load(&mode_seen) == mode)
 		return;
 	good = survives();
-	atomic_store(&allowed, good);
-	if (!good)
+	if (atomic_exchange(&allowed, good) && !good)
 		agent_note(NOTE_SECCOMP_KILL);
+	atomic_store(&mode_seen, mode);
+	errno = saved;
 }
 
 bool agent_perf_allowed(void)

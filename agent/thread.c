@@ -30,6 +30,8 @@
 
 #define REGISTRY_CAPACITY (1u << 17)
 #define SMALL_ROW	  640u
+/* No error of the kernel's: it was not asked. */
+#define AGENT_NOT_ALLOWED 1
 
 struct registry agent_registry;
 __thread struct slot *agent_self;
@@ -169,14 +171,18 @@ static int open_plan(struct slot *slot, const struct pmc_plan *plan)
 	int *fds = slot_fds(&agent_registry, slot);
 	int error = 0, move_to = agent_fds_window_open();
 
+	/* Within the window, which no filter for all threads comes into. */
+	if (!agent_perf_allowed()) {
+		agent_fds_window_close();
+		return AGENT_NOT_ALLOWED;
+	}
 	for (unsigned g = 0; g < plan->groups; g++) {
 		int failed = pmc_group_open(plan, g, PMC_GROUP_OWN, 0, -1, move_to,
 					    fds + plan->first[g], &slot_ids(slot)[g]);
 
 		error = error ? error : failed;
 	}
-	/* Within the window, which no fork comes into: a child closes the copies that are marked.
-	 */
+	/* Nor a fork: a child closes the copies that are marked. */
 	agent_fds_mark(fds, plan->opened);
 	agent_fds_window_close();
 	return error;
@@ -189,10 +195,6 @@ static void open_groups(struct slot *slot)
 
 	if (slot->n_fds == 0)
 		return;
-	if (!agent_perf_allowed()) {
-		slot->reason = EPERM;
-		return;
-	}
 	error = open_plan(slot, plan);
 	/* A server that has given up root may still count user mode. */
 	if ((error == -EACCES || error == -EPERM) && agent.user_plan.opened) {
@@ -202,7 +204,9 @@ static void open_groups(struct slot *slot)
 		slot->flags |= SLOT_USER_ONLY;
 		agent_split_user_frame(slot);
 	}
-	if (error) {
+	if (error == AGENT_NOT_ALLOWED) {
+		slot->reason = EPERM;
+	} else if (error) {
 		slot->reason = (uint32_t)-error;
 		agent_note(NOTE_THREAD_OPEN);
 	}

@@ -64,6 +64,10 @@ for how in errno kill; do
 		"seccomp $how after the agent began: every thread has OS accounting"
 done
 
+# A filter for all threads while threads begin, then threads that begin under it at the same time.
+PMC_EVENTS=task-clock PMC_REPORT=off run env LD_PRELOAD="$AGENT" "$PROG/latefilter" 100
+is "$(cat "$T/out")" "0 died" "a filter that kills, put on all threads: no host dies"
+
 # No hardware PMU: the default events leave no column, one line says why, the rest is there.
 report "$T/churn" 10 20000
 if [ "$(json "$T/report.json" '[.threads[].events[] | select(.name == "cycles" and

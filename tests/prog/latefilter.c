@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* latefilter TIMES: children that have eight threads, put a filter on all of them that kills on
+ * perf_event_open, and then have all eight make threads at the same time. Prints how many died. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 8 };
+static pthread_barrier_t filtered;
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void *make_threads(void *arg)
+{
+	pthread_t thread;
+
+	pthread_barrier_wait(&filtered);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&thread, NULL, nothing, NULL) == 0)
+			pthread_join(thread, NULL);
+	return arg;
+}
+
+static int child(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = 4, .filter = code };
+	pthread_t threads[THREADS];
+
+	pthread_barrier_init(&filtered, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, make_threads, NULL) != 0)
+			return 1;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter))
+		return 1;
+	pthread_barrier_wait(&filtered);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int times = argc > 1 ? atoi(argv[1]) : 100, died = 0;
+
+	for (int i = 0; i < times; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0)
+			_exit(child());
+		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+			return 1;
+		died += status != 0;
+	}
+	printf("%d died\n", died);
+	return 0;
+}
