@@ -165,10 +165,14 @@ void agent_split_user_frame(const struct slot *slot)
 /* ---- noticing ------------------------------------------------------------------------------*/
 
 /* Groups that share counters wait for each other: a turn each 4 ms unless the administrator wants
- * it otherwise (perf_event_mux_interval_ms), inherit groups beside them. */
+ * it otherwise (perf_event_mux_interval_ms), inherit groups beside them. Turns change on a CPU's
+ * clock, and a thread that runs in slices is seldom there: behind a copy that takes all counters
+ * it may wait for many. */
 static uint64_t patience_ns(const struct pmc_plan *plan)
 {
-	return (uint64_t)(plan->groups + 1) * 8000000;
+	const uint64_t turns = agent.config.inherit == PMC_INHERIT_FULL ? 8 : 1;
+
+	return turns * (plan->groups + 1) * 8000000;
 }
 
 static bool next_reading(const uint8_t **at, size_t *len, struct pmc_reading *reading)
