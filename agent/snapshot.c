@@ -58,7 +58,7 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 
 		if (!registry_pin(slot))
 			continue;
-		if (sink->buf.cap - sink->buf.len < AGENT_ROW_BYTES)
+		if (sink->buf.cap - sink->buf.len < AGENT_ROW_BYTES + PMC_TASK_ROOM)
 			drain(sink);
 		if (adopted_is_gone(slot))
 			registry_retire(slot);

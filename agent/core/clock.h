@@ -2,12 +2,13 @@
 /*
  * clock.h - what the kernel accounts without any perf event: times, faults, switches.
  *
- * Implemented in agent/core/linux/clock.c; raw system calls or vDSO, async-signal-safe.
+ * Implemented in agent/core/linux/clock.c and task.c; raw system calls or vDSO, async-signal-safe.
  */
 #ifndef PMC_CORE_CLOCK_H
 #define PMC_CORE_CLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct pmc_usage {
@@ -20,6 +21,13 @@ uint64_t pmc_now_ns(void); /* CLOCK_MONOTONIC */
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
 uint64_t pmc_process_cpu_ns(void);
 void pmc_usage_thread(struct pmc_usage *usage);  /* getrusage(RUSAGE_THREAD): the caller */
+/* The same of another thread of this process, from /proc: two files, some 20 us. room: scratch, of
+ * PMC_TASK_ROOM bytes at least. False: it cannot be had; usage is then of no use. */
+#define PMC_TASK_ROOM ((size_t)4096)
+bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage *usage);
+/* What the two files say: false if they do not, or are of another thread. */
+bool pmc_task_stat(const char *text, struct pmc_usage *usage);
+bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage);
 void pmc_usage_process(struct pmc_usage *usage); /* getrusage(RUSAGE_SELF) */
 
 #endif

@@ -53,4 +53,19 @@ within "$(total task-clock)" "$stat_clock" 2 "task-clock in all as perf stat" ||
 between "$((stat_faults - $(total page-faults)))" 0 600 "page-faults in all as perf stat" ||
 	diag_file "$T/stat" stat
 
+# xz leaves its threads to the end of the process: what they did is read from outside.
+head -c 8000000 /dev/urandom >"$T/random"
+run env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults,context-switches PMC_REPORT="json=$T/report.json" \
+	xz -T2 --block-size=1MiB -k "$T/random"
+is "$status" 0 "xz ends well"
+check_report xz
+is "$(jq '[.threads[] | select(.state == "live")] | length >= 2' "$T/report.json")" true \
+	"its threads are alive at its end" || diag_file "$T/report.json" report
+is "$(jq '[.threads[] | select(.state == "live") |
+	((.minor_faults + .major_faults - .events[0].value) | fabs < 60) and
+	((.voluntary_switches + .involuntary_switches - .events[1].value) | fabs < 10)] | unique' \
+	"$T/report.json")" '[
+  true
+]' "and have their faults and switches, as the events have them" || diag_file "$T/report.json" report
+
 done_testing

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* test_task.c - faults and switches of another thread, from /proc. */
+#include "agent/core/clock.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_stat(void **state)
+{
+	struct pmc_usage usage = { 0 };
+
+	(void)state;
+	assert_true(pmc_task_stat("12 (a) b) (c) S 1 2 3 4 5 6 4294967296 8 9 10 11 12", &usage));
+	assert_int_equal(usage.minor_faults, 4294967296);
+	assert_int_equal(usage.major_faults, 9);
+	assert_false(pmc_task_stat("", &usage));
+	assert_false(pmc_task_stat("12 (a", &usage));
+	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 7", &usage));
+	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 7 8 9", &usage));
+	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 -7 8 9 10", &usage));
+}
+
+static void test_status(void **state)
+{
+	struct pmc_usage usage = { 0 };
+
+	(void)state;
+	assert_true(pmc_task_status("Name:\tnonvoluntary_ctxt_switches:\nNSpid:\t70\t7\n"
+				    "voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n",
+				    7, &usage));
+	assert_int_equal(usage.voluntary_switches, 5);
+	assert_int_equal(usage.involuntary_switches, 6);
+	/* Another thread's, by the numbers of another namespace. */
+	assert_false(pmc_task_status("NSpid:\t7\t70\nvoluntary_ctxt_switches:\t5\n"
+				     "nonvoluntary_ctxt_switches:\t6\n",
+				     7, &usage));
+	/* Before Linux 4.1 there is no such line. */
+	assert_true(pmc_task_status(
+		"voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6", 7, &usage));
+	assert_false(pmc_task_status("voluntary_ctxt_switches:\t5\n", 7, &usage));
+	assert_false(pmc_task_status("voluntary_ctxt_switches:\nnonvoluntary_ctxt_switches:\t6\n",
+				     7, &usage));
+	assert_false(pmc_task_status("", 7, &usage));
+}
+
+static sem_t ready, done;
+static struct pmc_usage told;
+static uint32_t tid;
+
+static void *touch(void *arg)
+{
+	volatile char *pages = malloc(1 << 20);
+
+	for (int i = 0; i < 1 << 20; i += 4096)
+		pages[i] = 1;
+	for (int i = 0; i < 10; i++)
+		usleep(100);
+	tid = (uint32_t)syscall(SYS_gettid);
+	pmc_usage_thread(&told);
+	sem_post(&ready);
+	sem_wait(&done);
+	free((char *)pages);
+	return arg;
+}
+
+/* Read from outside, a thread has what it says of itself; waiting is a switch more. */
+static void test_another_thread(void **state)
+{
+	struct pmc_usage usage;
+	char room[PMC_TASK_ROOM];
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, touch, NULL), 0);
+	sem_wait(&ready);
+	assert_true(pmc_usage_of_task(tid, room, sizeof(room), &usage));
+	assert_in_range(usage.minor_faults, told.minor_faults, told.minor_faults + 8);
+	assert_true(told.minor_faults >= 200);
+	assert_int_equal(usage.major_faults, told.major_faults);
+	assert_in_range(usage.voluntary_switches, told.voluntary_switches,
+			told.voluntary_switches + 2);
+	assert_true(told.voluntary_switches >= 10);
+	assert_true(usage.involuntary_switches >= told.involuntary_switches);
+	/* A file that does not fit is not guessed at. */
+	assert_false(pmc_usage_of_task(tid, room, 64, &usage));
+	sem_post(&done);
+	pthread_join(thread, NULL);
+	assert_false(pmc_usage_of_task(0, room, sizeof(room), &usage));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_another_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
