@@ -161,4 +161,14 @@ refused PMC_START=maybe
 refused PMC_DELAY=soon
 refused PMC_FOLLOW=them
 
+# ---- the host's signal stack --------------------------------------------------------------------------
+run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PMC_EVENTS=task-clock,page-faults \
+	"$PROG/altstack" 12 15
+{
+	read -r dump
+	read -r fatal
+} <"$T/out"
+between "$dump" 1 1024 "a dump takes less than 1 KiB of the host's signal stack"
+between "$fatal" 1 1024 "so does the last one, when a signal ends the process"
+
 done_testing
