@@ -252,7 +252,7 @@ static bool pass_on(struct region_area *area, struct region_frame *frame, uint64
 	return true;
 }
 
-__attribute__((noinline)) void region_start(struct region_area *area, struct region_frame *frame)
+void region_start(struct region_area *area, struct region_frame *frame, uint64_t open)
 {
 	uint64_t sequence;
 
@@ -264,10 +264,12 @@ __attribute__((noinline)) void region_start(struct region_area *area, struct reg
 		frame->words[REGION_ENDS] = sequence;
 		read_now(area, frame->words);
 		fence();
+		frame->record->open = open;
+		fence();
 	} while (unlikely(relaxed_load(&area->sequence) != sequence));
 }
 
-/* Its reading is the last that is done, so that the region has little of its own begin in it. */
+/* Its reading is the last that is done, but for `open`, which tells that there is one. */
 static inline void enter(struct region_area *area, struct region_frame *frame,
 			 struct region_record *record, uint64_t sequence)
 {
@@ -275,16 +277,16 @@ static inline void enter(struct region_area *area, struct region_frame *frame,
 	fence();
 	/* A handler may have been here. */
 	frame->record = record;
-	record->open++;
 	frame->words[REGION_ENDS] = sequence;
-	fence();
 	if (!read_user(area, frame->words)) {
-		region_start(area, frame);
+		region_start(area, frame, record->open + 1);
 		return;
 	}
 	fence();
+	record->open++;
+	fence();
 	if (unlikely(relaxed_load(&area->sequence) != sequence))
-		region_start(area, frame);
+		region_start(area, frame, record->open);
 }
 
 static void region_begin(struct region_area *area, const char *name)
@@ -306,7 +308,6 @@ static void region_begin(struct region_area *area, const char *name)
 		area->used_frames = depth + 1;
 	/* A frame on the stack is never without one. */
 	frame->record = record;
-	fence();
 	enter(area, frame, record, relaxed_load(&area->sequence));
 }
 

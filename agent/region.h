@@ -88,8 +88,9 @@ static inline void *region_scratch(struct region_area *area)
 
 /* ---- region.c ---- */
 void region_end(struct region_area *area);
-/* The region of an open frame begins now. */
-void region_start(struct region_area *area, struct region_frame *frame);
+/* The region of an open frame begins now. open: of its record, then. */
+__attribute__((noinline)) void region_start(struct region_area *area, struct region_frame *frame,
+					    uint64_t open);
 /* The records are not to be read from elsewhere until they are settled. */
 void region_unsettle(struct region_area *area);
 void region_settle(struct region_area *area);

@@ -246,12 +246,26 @@ void region_none_ended(void)
 		agent_note(NOTE_REGION_END);
 }
 
+/* A handler that ends the thread, or the program, may have come in the middle of a begin: then the
+ * last frame still has the reading of a region that ended long ago. */
+static void begin_last(struct region_area *area)
+{
+	struct region_frame *last = area->frame;
+	uint64_t open = 0;
+
+	for (uint32_t i = 0; i < region_depth(area); i++)
+		open += region_frame(area, i)->record == last->record;
+	if (open && last->record->open != open)
+		region_start(area, last, open);
+}
+
 static void close_open(struct region_area *area)
 {
 	/* The signal that ends the process may have come while a record changed. */
 	if (atomic_load(&area->sequence) & 1)
 		region_settle(area);
 	region_set_depth(area, region_depth(area));
+	begin_last(area);
 	while (region_depth(area)) {
 		agent_note(NOTE_REGION_OPEN);
 		region_end(area);
@@ -325,6 +339,7 @@ void agent_regions_before_exec(void)
 	depth = region_depth(area);
 	area->reopen = depth + area->beyond;
 	region_set_depth(area, depth);
+	begin_last(area);
 	while (region_depth(area))
 		region_end(area);
 }
@@ -336,7 +351,7 @@ static void open_again(struct region_area *area, uint32_t depth)
 	for (uint32_t i = 0; i < region_depth(area); i++)
 		region_frame(area, i)->direct = 0;
 	for (uint32_t i = 0; i < region_depth(area); i++)
-		region_start(area, region_frame(area, i));
+		region_start(area, region_frame(area, i), region_frame(area, i)->record->open);
 }
 
 void agent_regions_exec_failed(void)

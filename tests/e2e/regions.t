@@ -139,6 +139,16 @@ for how in "step 60" "timer 5000"; do
 			"all selves together are what all of it counted, exactly"
 	done
 done
+# What ends in the middle of its own begin has not counted what came before.
+twice=0
+for n in $(seq 20 10 200); do
+	rm -f x.pmc
+	PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/regions_step" exit "$n"
+	"$PMCTL" report --by region --format json x.pmc >x.json
+	twice=$((twice + ($(calls twice) == 2 && $(note 46) == 1)))
+	within "$(group twice '.events[1].sum')" 100 50 "a handler ends the program after $n steps"
+done
+between "$twice" 1 19 "some of them in the middle of a region"
 regions churn 2000
 is "$(calls one) $(calls odd) $(calls even) $(group one .threads)" "2000 1000 1000 2000" "2,000 threads after one another"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions_step step|timer N - regions, and a handler that marks some of its own, at any place.
+ * regions_step step|timer|exit N - regions, and a handler that marks some of its own, at any place.
  *
  * step: N rounds, in each of them once the handler: a tracer makes single steps and sends its
  * signal ever later in a round. (Counters are never read in user space by single steps: each of
  * them is a switch to the tracer and back.) timer: rounds until a timer has called the handler N
- * times. Prints the rounds, and how often the handler ran.
+ * times. Prints the rounds, and how often the handler ran. exit: a region of 100 page faults, and
+ * the same again without them; N single steps into that a handler ends the program.
  * prog-flags: -Iinclude */
 #include <pmc/region.h>
 
@@ -93,6 +94,44 @@ static void mark_all(int n, bool stepped)
 	printf("%d %d\n", rounds, (int)signals);
 }
 
+static void leave(int signal)
+{
+	(void)signal;
+	exit(0);
+}
+
+static void mark_until_told(void)
+{
+	pages[0] = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	signal(SIGALRM, leave);
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	for (int round = 0; round < 2; round++) {
+		pmc_region_begin("twice");
+		for (int i = 0; round == 0 && i < 100; i++)
+			fault(0);
+		pmc_region_end();
+		if (round == 0)
+			raise(SIGSTOP);
+	}
+	raise(SIGALRM);
+}
+
+static int trace_once(pid_t child, int n)
+{
+	int status = 0;
+
+	waitpid(child, &status, 0);
+	for (int i = 0; i < n && WIFSTOPPED(status); i++) {
+		ptrace(PTRACE_SINGLESTEP, child, NULL, NULL);
+		waitpid(child, &status, 0);
+	}
+	ptrace(PTRACE_CONT, child, NULL, (void *)(long)SIGALRM);
+	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, child, NULL, NULL);
+	return status != 0;
+}
+
 static int trace(pid_t child, int n)
 {
 	int round = 0, status = 0;
@@ -115,17 +154,21 @@ static int trace(pid_t child, int n)
 int main(int argc, char **argv)
 {
 	bool stepped = argc > 1 && !strcmp(argv[1], "step");
+	bool told = argc > 1 && !strcmp(argv[1], "exit");
 	int n = argc > 2 ? atoi(argv[2]) : 100;
 	pid_t child;
 
-	if (!stepped) {
+	if (!stepped && !told) {
 		mark_all(n, stepped);
 		return 0;
 	}
 	child = fork();
 	if (child == 0) {
-		mark_all(n, stepped);
+		if (told)
+			mark_until_told();
+		else
+			mark_all(n, stepped);
 		exit(0);
 	}
-	return trace(child, n);
+	return told ? trace_once(child, n) : trace(child, n);
 }
