@@ -100,14 +100,14 @@ void region_calibrate(struct region_area *area)
 {
 	const bool user = area->slot->flags & SLOT_USER_ONLY;
 	struct cost *cost = &costs[area->mode][user];
-	uint32_t expected = COST_NONE, records = area->n_records, names = area->names_used;
+	uint32_t expected = COST_NONE, records, names;
 	/* Where a group was split reading takes longer: those measure for themselves. */
 	bool shared = area->groups == agent.plan.groups;
 	uint64_t mask;
 
 	/* Groups that wait would cost nothing. */
 	if ((area->mode != REGION_CLOCK && !atomic_load(&pmc_agent_control.counting)) ||
-	    records + 2 > region_layout.max_records)
+	    area->n_records + 2 > region_layout.max_records)
 		return;
 	if (shared && atomic_load(&cost->state) == COST_KNOWN) {
 		memcpy(area->inside, cost->inside, sizeof(area->inside));
@@ -118,6 +118,9 @@ void region_calibrate(struct region_area *area)
 	if (region_depth(area))
 		return;
 	mask = region_block();
+	/* Not before: a handler may have marked regions of new names. */
+	records = area->n_records;
+	names = area->names_used;
 	area->ready = &agent_alive[1];
 	measure(area, records);
 	area->ready = &region_unready;
