@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Live threads at the end of a process whose faults and switches are read. */
-#define LOOKED_AT_MOST 1024u
-
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -58,36 +55,28 @@ static void take_off_reported(struct pmc_thread_fixed *row)
 		less(row->involuntary_switches, before->thread.involuntary_switches);
 }
 
-/* What a thread that is alive when its process ends has in /proc: too dear for every snapshot, and
- * for so many threads that the end would take noticeably longer (20 us each). */
-__attribute__((noinline)) static bool
-usage_at_end(const struct slot *slot, struct pmc_frame_buf *buf, struct pmc_usage *usage)
+static inline void put_usage(struct pmc_thread_fixed *row, const struct pmc_usage *usage)
 {
-	static _Atomic unsigned looked_at;
-
-	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_DONE &&
-	       atomic_fetch_add(&looked_at, 1) < LOOKED_AT_MOST &&
-	       buf->cap - buf->len >= PMC_TASK_ROOM &&
-	       pmc_usage_of_task(slot->tid, (char *)buf->data + buf->len, buf->cap - buf->len,
-				 usage);
+	row->minor_faults = usage->minor_faults;
+	row->major_faults = usage->major_faults;
+	row->voluntary_switches = usage->voluntary_switches;
+	row->involuntary_switches = usage->involuntary_switches;
 }
 
 /* enabled_ns: raw, as the last group that could be read has it; 0: there is none. */
 static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
-			    uint64_t enabled_ns, struct pmc_frame_buf *buf)
+			    const struct pmc_usage *usage, uint64_t enabled_ns)
 {
-	struct pmc_usage usage;
+	struct pmc_usage mine;
 
 	if (!(own ? pmc_thread_cpu_ns(0, &row->cpu_ns) : cpu_clock(slot, enabled_ns, &row->cpu_ns)))
 		row->flags |= PMC_THREAD_NO_CPU;
 	/* rusage speaks only of the calling thread. */
-	if (own)
-		pmc_usage_thread(&usage);
-	if (own || usage_at_end(slot, buf, &usage)) {
-		row->minor_faults = usage.minor_faults;
-		row->major_faults = usage.major_faults;
-		row->voluntary_switches = usage.voluntary_switches;
-		row->involuntary_switches = usage.involuntary_switches;
+	if (own) {
+		pmc_usage_thread(&mine);
+		put_usage(row, &mine);
+	} else if (usage) {
+		put_usage(row, usage);
 	} else {
 		row->flags |= PMC_THREAD_NO_RUSAGE;
 	}
@@ -146,7 +135,7 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 }
 
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
-	       enum pmc_thread_state state)
+	       const struct pmc_usage *usage, enum pmc_thread_state state)
 {
 	const struct pmc_plan *plan = agent_split_plan(slot);
 	struct pmc_thread_fixed start = {
@@ -180,7 +169,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (own && state != PMC_THREAD_LIVE)
 		registry_close_fds(&agent_registry, slot);
-	fill_accounting(row, slot, own, seen.enabled_ns, buf);
+	fill_accounting(row, slot, own, usage, seen.enabled_ns);
 	if (seen.starved && plan->hardware && !buf->overflow)
 		agent_split_look(slot, buf->data + readings, buf->len - readings,
 				 own && state != PMC_THREAD_LIVE);

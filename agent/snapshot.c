@@ -21,6 +21,8 @@
 #define CHUNK ((size_t)64 << 10)
 /* Room for the frames of the process itself: totals, notes, event sets. */
 #define TAIL ((size_t)40 << 10)
+/* Threads alive at the end of a process whose faults and switches are read. */
+#define LOOKED_AT_MOST 1024u
 
 /* What agent_final could keep in memory, for the report of a process that needs no file. */
 static struct pmc_frame_buf kept;
@@ -48,6 +50,24 @@ static bool adopted_is_gone(const struct slot *slot)
 	return (slot->flags & PMC_THREAD_ADOPTED) && !pmc_thread_cpu_ns((int)slot->tid, &ns);
 }
 
+/* What a thread that is alive when its process ends has in /proc: too dear for every snapshot, and
+ * for so many threads that the end would take noticeably longer (20 us each). Not on the stack,
+ * which may be the host's signal stack: there is one end. */
+__attribute__((noinline)) static const struct pmc_usage *usage_at_end(const struct sink *sink,
+								      uint32_t tid)
+{
+	static struct pmc_usage usage;
+	static unsigned looked_at;
+
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
+	    looked_at++ >= LOOKED_AT_MOST)
+		return NULL;
+	return pmc_usage_of_task(tid, (char *)sink->buf.data + sink->buf.len,
+				 sink->buf.cap - sink->buf.len, &usage) ?
+		       &usage :
+		       NULL;
+}
+
 static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
@@ -63,12 +83,14 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else
-			agent_row(&sink->buf, slot, snapshot, slot->tid == me, state);
+			agent_row(&sink->buf, slot, snapshot, slot->tid == me,
+				  usage_at_end(sink, slot->tid), state);
 		registry_unpin(&agent_registry, slot);
 	}
 }
 
-static void regions(struct sink *sink, uint64_t snapshot)
+/* Apart: the frame that rows are made on may be on a host's signal stack. */
+__attribute__((noinline)) static void regions(struct sink *sink, uint64_t snapshot)
 {
 	uint32_t area = 0, record = 0;
 
@@ -128,7 +150,8 @@ void agent_final(enum pmc_ended how, int code)
 		/* The thread that ends the process ends with it; the others are cut short. */
 		registry_close(self);
 		agent_row(&sink.buf, self, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
-			  true, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
+			  true, NULL,
+			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
 		registry_ended(&agent_registry, self->tid);
 		registry_release(&agent_registry, self);
 		agent_self = NULL;

@@ -166,9 +166,8 @@ void agent_thread_reserve_groups(struct slot *slot)
 	agent_note(NOTE_FD_BUDGET);
 }
 
-static int open_plan(struct slot *slot, const struct pmc_plan *plan)
+static int open_plan(struct slot *slot, const struct pmc_plan *plan, int *fds)
 {
-	int *fds = slot_fds(&agent_registry, slot);
 	int error = 0, move_to = agent_fds_window_open();
 
 	/* Within the window, which no filter for all threads comes into. */
@@ -188,19 +187,18 @@ static int open_plan(struct slot *slot, const struct pmc_plan *plan)
 	return error;
 }
 
-static void open_groups(struct slot *slot)
+static void open_groups(struct slot *slot, const struct pmc_plan *plan, int *fds)
 {
-	const struct pmc_plan *plan = agent_split_plan(slot);
 	int error;
 
 	if (slot->n_fds == 0)
 		return;
-	error = open_plan(slot, plan);
+	error = open_plan(slot, plan, fds);
 	/* A server that has given up root may still count user mode. */
 	if ((error == -EACCES || error == -EPERM) && agent.user_plan.opened) {
-		agent_fds_unmark(slot_fds(&agent_registry, slot), plan->opened);
-		pmc_group_close(slot_fds(&agent_registry, slot), plan->opened);
-		error = open_plan(slot, agent_split_user_plan(slot));
+		agent_fds_unmark(fds, plan->opened);
+		pmc_group_close(fds, plan->opened);
+		error = open_plan(slot, agent_split_user_plan(slot), fds);
 		slot->flags |= SLOT_USER_ONLY;
 		agent_split_user_frame(slot);
 	}
@@ -213,21 +211,20 @@ static void open_groups(struct slot *slot)
 }
 
 /* All at once. */
-void agent_thread_enable(struct slot *slot)
+static inline void enable_groups(const struct pmc_plan *plan, const int *fds)
 {
-	const struct pmc_plan *plan = agent_split_plan(slot);
-	const int *fds = slot_fds(&agent_registry, slot);
-
 	for (unsigned g = 0; g < plan->groups; g++)
 		if (fds[plan->first[g]] >= 0)
 			pmc_group_enable(fds[plan->first[g]]);
 }
 
-static void disable_groups(struct slot *slot)
+void agent_thread_enable(struct slot *slot)
 {
-	const struct pmc_plan *plan = agent_split_plan(slot);
-	const int *fds = slot_fds(&agent_registry, slot);
+	enable_groups(agent_split_plan(slot), slot_fds(&agent_registry, slot));
+}
 
+static void disable_groups(const struct pmc_plan *plan, const int *fds)
+{
 	for (unsigned g = 0; g < plan->groups; g++)
 		if (fds[plan->first[g]] >= 0)
 			pmc_group_disable(fds[plan->first[g]]);
@@ -237,6 +234,8 @@ void agent_thread_begin(struct slot *slot)
 {
 	/* Two more system calls would be a good part of what a thread without events costs. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_self_clock() : 0;
+	const struct pmc_plan *plan = agent_split_plan(slot);
+	int *fds = slot_fds(&agent_registry, slot);
 
 	agent_self = slot;
 	rounds = 0;
@@ -246,14 +245,14 @@ void agent_thread_begin(struct slot *slot)
 	if (!slot->name[0])
 		name_now(slot->name);
 	pthread_setspecific(key, slot);
-	open_groups(slot);
+	open_groups(slot, plan, fds);
 	registry_live(slot);
 	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
 	if (atomic_load(&pmc_agent_control.counting)) {
-		agent_thread_enable(slot);
+		enable_groups(plan, fds);
 		/* A stop from outside may have passed between the two. */
 		if (!atomic_load(&pmc_agent_control.counting))
-			disable_groups(slot);
+			disable_groups(plan, fds);
 	}
 	/* What can wait until the thread counts does: the less of it is outside the rows, the less
 	 * is unattributed. */
@@ -292,7 +291,7 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	agent_row(&buf, slot, snapshot, true, state);
+	agent_row(&buf, slot, snapshot, true, NULL, state);
 	agent_regions_frames(regions, slot->seq, snapshot, &buf);
 	agent_file_append(buf.data, buf.len);
 	agent_regions_free(regions);

@@ -5,6 +5,7 @@
 
 #include "agent/core/frame.h"
 #include "agent/core/group.h"
+#include "agent/core/clock.h"
 #include "agent/core/registry.h"
 
 extern struct registry agent_registry;
@@ -48,8 +49,9 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 					    const uint16_t *first, const int *fds,
 					    const uint64_t *ids, const uint64_t *base,
 					    uint32_t *reason);
-/* Appends a row to buf. The caller owns the slot or has it pinned. own: the calling thread. */
+/* Appends a row to buf. The caller owns the slot or has it pinned. own: the calling thread.
+ * usage: of another one; NULL: not known. */
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
-	       enum pmc_thread_state state);
+	       const struct pmc_usage *usage, enum pmc_thread_state state);
 
 #endif

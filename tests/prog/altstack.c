@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* altstack SIGNAL...: a child raises each on a signal stack. Prints how many bytes of it that took
- * beyond what a handler that does nothing takes. */
+/* altstack SIGNAL...: a child of two threads raises each on a signal stack. Prints how many bytes
+ * of it that took beyond what a handler that does nothing takes. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,21 @@ static void nothing(int signo)
 	(void)signo;
 }
 
+static pthread_barrier_t both;
+
+static void *sleep_on(void *arg)
+{
+	pthread_barrier_wait(&both);
+	for (;;)
+		pause();
+	return arg;
+}
+
 static long taken(unsigned char *stack, int signo, void (*handler)(int))
 {
 	const stack_t alternate = { .ss_sp = stack, .ss_size = BYTES };
 	struct sigaction action;
+	pthread_t thread;
 	long untouched = 0;
 	pid_t pid;
 
@@ -31,6 +43,10 @@ static long taken(unsigned char *stack, int signo, void (*handler)(int))
 		action.sa_flags = SA_ONSTACK;
 		if (handler)
 			sigaction(signo, &action, NULL);
+		pthread_barrier_init(&both, NULL, 2);
+		if (pthread_create(&thread, NULL, sleep_on, NULL) != 0)
+			_exit(1);
+		pthread_barrier_wait(&both);
 		sigaltstack(&alternate, NULL);
 		raise(signo);
 		_exit(0);
