@@ -48,13 +48,12 @@ user_inline uint64_t user_time_since(pmc_user_page *page)
 }
 
 user_inline bool user_now(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns,
-			  uint64_t *running_ns)
+			  uint64_t *running_ns, uint32_t *lock)
 {
 	uint64_t since;
-	uint32_t lock;
 
 	do {
-		lock = page->lock;
+		*lock = page->lock;
 		user_barrier();
 		if (!page->cap_user_time || !user_count(page, value))
 			return false;
@@ -62,27 +61,32 @@ user_inline bool user_now(pmc_user_page *page, uint64_t *value, uint64_t *enable
 		*enabled_ns = page->time_enabled + since;
 		*running_ns = page->time_running + since;
 		user_barrier();
-	} while (page->lock != lock);
+	} while (page->lock != *lock);
 	return true;
 }
 
+/* All of one moment: if the scheduler came in between, all are read again, or this code's own
+ * instructions would be in some counts and not in others. */
 user_inline bool user_now_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
 				uint64_t *running_ns, uint64_t *values)
 {
-	if (!user_now(pages[0], &values[0], enabled_ns, running_ns))
-		return false;
-	for (unsigned i = 1; i < n; i++) {
-		pmc_user_page *page = pages[i];
-		uint32_t lock;
+	uint32_t leader, lock;
 
-		do {
-			lock = page->lock;
-			user_barrier();
-			if (!user_count(page, &values[i]))
-				return false;
-			user_barrier();
-		} while (page->lock != lock);
-	}
+	do {
+		if (!user_now(pages[0], &values[0], enabled_ns, running_ns, &leader))
+			return false;
+		for (unsigned i = 1; i < n; i++) {
+			pmc_user_page *page = pages[i];
+
+			do {
+				lock = page->lock;
+				user_barrier();
+				if (!user_count(page, &values[i]))
+					return false;
+				user_barrier();
+			} while (page->lock != lock);
+		}
+	} while (n > 1 && pages[0]->lock != leader);
 	return true;
 }
 

@@ -144,7 +144,9 @@ void pmc_user_unrequest(struct pmc_attr *attr)
 
 bool pmc_user_read(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns, uint64_t *running_ns)
 {
-	return user_now(page, value, enabled_ns, running_ns);
+	uint32_t lock;
+
+	return user_now(page, value, enabled_ns, running_ns, &lock);
 }
 
 bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
