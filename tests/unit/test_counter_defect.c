@@ -25,8 +25,8 @@ static struct pmc_counter_group *two_of_page_faults(const struct pmc_open *open)
 	return group;
 }
 
-/* Times that a cycle is done again. This kernel (6.18) drops a task's tracepoints now and then while
- * others trace, 256 of 256 too; it never makes them more. */
+/* Times that a cycle is done again. Linux 6.18 drops a task's tracepoints now and then while others
+ * trace, 256 of 256 too; it never makes them more. */
 enum { ONCE_MORE = 5 };
 
 /* RESET without the group flag: siblings went on to 512 and 768. */
