@@ -95,7 +95,6 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 					PMC_GROUP_WORDS(n) * sizeof(*words)) &
 				       ~(uintptr_t)(AGENT_LINE - 1));
 	struct pmc_reading reading = { .error = reason ? reason : EBADF };
-
 	struct pmc_reading *to;
 	uint64_t *values;
 

@@ -75,8 +75,7 @@ __attribute__((noinline, cold)) static long read_after_exit(int fd, uint64_t *wo
 		if (tries < 100)
 			pmc_sys1(SYS_sched_yield, 0);
 		else
-			/* What a filter lets threads do; nanosleep(2) is not glibc's way any more.
-			 */
+			/* Filters let threads do it; nanosleep(2) is not glibc's way any more. */
 			pmc_sys4(SYS_futex, &nothing, FUTEX_WAIT_PRIVATE, 0, &pause);
 		got = pmc_sys3(SYS_read, fd, words, bytes);
 	}
