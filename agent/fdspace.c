@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HIGHEST_BASE 8192u
@@ -27,8 +28,10 @@
 /* How long system() takes to have its child running, and then some. */
 #define QUIET_NS    5000000u
 #define ONE_CLOSING (1ull << 32)
-/* Times to look again, a yield apart. */
-#define PATIENCE 10000u
+/* Times to look again: yields, then naps of 50 µs and what a timer is late by; 0.1 s in all. */
+#define PATIENCE 1000u
+#define YIELDS	 100u
+#define NAP_NS	 50000
 
 static struct {
 	struct rlimit host;
@@ -118,25 +121,32 @@ static void enter(void)
 	unlock();
 }
 
-/* For a while only: a signal handler that interrupted the fork must not wait for it. */
-static void let_forks_pass(void)
+/* Between two looks at what another thread has in hand. It may have lost its processor, and gets
+ * this one only if nobody is ready to run there. */
+static void give_way(unsigned looks)
 {
-	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++)
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	if (looks < YIELDS)
 		sched_yield();
+	else
+		pmc_sys2(SYS_nanosleep, &nap, NULL);
 }
 
 __attribute__((noinline, cold)) static void wait_to_open(void)
 {
 	while (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
 		sched_yield();
-	let_forks_pass();
+	/* For a while only: a signal handler that interrupted the fork must not wait for it. */
+	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++)
+		give_way(i);
 }
 
 __attribute__((noinline, cold)) static void wait_to_close(void)
 {
-	for (unsigned i = 0; atomic_load(&fds.held) && i < 8; i++) {
+	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++) {
 		atomic_fetch_sub(&fds.used, ONE_CLOSING);
-		let_forks_pass();
+		give_way(i);
 		atomic_fetch_add(&fds.used, ONE_CLOSING);
 	}
 }
@@ -177,8 +187,8 @@ void agent_fds_window_close(void)
 bool agent_fds_hold(void)
 {
 	atomic_fetch_add(&fds.held, 1);
-	/* A window lasts microseconds; a signal handler that interrupted one must not wait for it
-	 * for ever. */
+	/* A window lasts microseconds, or as long as its thread waits for a processor; a signal
+	 * handler that interrupted one must not wait for it for ever. */
 	for (unsigned i = 0; i < PATIENCE; i++) {
 		uint32_t expected = 0;
 
@@ -187,7 +197,7 @@ bool agent_fds_hold(void)
 				return true;
 			unlock();
 		}
-		sched_yield();
+		give_way(i);
 	}
 	atomic_fetch_sub(&fds.held, 1);
 	return false;

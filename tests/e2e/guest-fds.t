@@ -69,6 +69,12 @@ forks() {
 }
 forks 1024 "$hard"
 forks "$hard" "$hard"
+# As long as where a thread loses its processor between the opening of its events and their marking.
+run limited 1024 "$hard" strace -f --seccomp-bpf -o /dev/null -e trace=perf_event_open \
+	-e inject=perf_event_open:delay_exit=5000 \
+	env LD_PRELOAD="$AGENT" PMC_OUT="$T/slow.pmc" "$PROG/forkfds" 20
+is "$(head -n 1 out)" "20 children with 2" "opening takes 10 ms: a child has its own events alone" ||
+	diag_file err stderr
 
 # ---- 5,000 threads, six events each ------------------------------------------------------------------
 export PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults
