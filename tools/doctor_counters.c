@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
@@ -54,15 +55,17 @@ static bool runs(int leader)
 
 /* A first event, and then another as often as one running group takes it: as the kernel accepts it,
  * which knows how many counters there are; or, pinned, as it really runs here. A pinned group that
- * cannot run reads 0 bytes. */
+ * cannot run reads 0 bytes. 0: none, or nobody knows, since descriptors ran out before counters. */
 static unsigned group_size(const struct kind *kind, uint64_t first, bool pinned)
 {
 	int fds[MOST];
 	unsigned n = 0, size;
+	bool spent = false;
 
 	while (n < MOST) {
 		int fd = open_one(kind, n ? kind->event : first, pinned, n ? fds[0] : -1, 0);
 
+		spent = fd == -EMFILE || fd == -ENFILE;
 		if (fd < 0)
 			break;
 		fds[n++] = fd;
@@ -74,7 +77,7 @@ static unsigned group_size(const struct kind *kind, uint64_t first, bool pinned)
 		size--;
 	while (n > 0)
 		close(fds[--n]);
-	return size;
+	return spent ? 0 : size;
 }
 
 /* The instructions may all have counters while the one for cycles alone is taken, as Intel's NMI

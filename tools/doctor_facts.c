@@ -49,7 +49,7 @@ static int64_t number_in(const char *root, const char *name)
  * it lists its cpus. Uncore ones have a cpumask instead. */
 static void read_pmus(const char *sys, struct doctor_facts *facts)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], rdpmc[512] = "";
 	struct dirent *entry;
 	size_t len = 0;
 	DIR *dir;
@@ -70,14 +70,17 @@ static void read_pmus(const char *sys, struct doctor_facts *facts)
 		len += (size_t)snprintf(facts->pmus + len, sizeof(facts->pmus) - len, "%s%s",
 					len ? " " : "", entry->d_name);
 		snprintf(name, sizeof(name), "%s/rdpmc", entry->d_name);
-		if (facts->rdpmc != DOCTOR_NONE || !exists(path, name))
-			continue;
-		facts->rdpmc = number_in(path, name);
-		snprintf(facts->rdpmc_file, sizeof(facts->rdpmc_file), "%.*s/%s", PATH_MAX - 600,
-			 path, name);
+		if (!rdpmc[0] && exists(path, name))
+			strcpy(rdpmc, name);
 	}
 	if (dir)
 		closedir(dir);
+	if (!rdpmc[0])
+		return;
+	/* Not while the folder is open: there may be no two descriptors to spare. */
+	facts->rdpmc = number_in(path, rdpmc);
+	snprintf(facts->rdpmc_file, sizeof(facts->rdpmc_file), "%.*s/%s", PATH_MAX - 600, path,
+		 rdpmc);
 }
 
 static void read_sysctls(const char *proc, struct doctor_facts *facts)
