@@ -53,8 +53,10 @@ is "$(cat "$T/out")" out "report off: stdout as it was"
 is "$(cat "$T/err")" err "report off: stderr as it was"
 run "$PMCTL" run --report off -- ls --help
 like "$(cat "$T/out")" "Usage: ls" "flags after the command are the command's"
-is "$("$PMCTL" run --report off -- sh -c 'ls /proc/self/fd | wc -l')" \
-	"$(sh -c 'ls /proc/self/fd | wc -l')" "no descriptor of ours in the command"
+# A program with the agent has the descriptors of what it counts, one without it has none of anybody's.
+there='env -u LD_PRELOAD sh -c "ls /proc/self/fd | wc -l"'
+is "$("$PMCTL" run --report off -e cycles,task-clock -- sh -c "$there")" "$(sh -c "$there")" \
+	"no descriptor of ours in what the command runs"
 for how in '' 'trap "" INT PIPE CHLD;' 'trap "" HUP TERM;'; do
 	plain=$(bash -c "$how exec grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status")
 	under=$(bash -c "$how exec '$PMCTL' run --report off -- grep -E '^Sig(Blk|Ign)' /proc/self/status")
