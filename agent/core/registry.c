@@ -22,13 +22,18 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	registry->n_fds = n_fds;
 	registry->capacity = capacity;
 	registry->slot_bytes = (bytes + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-	registry->map_bytes = registry->slot_bytes * capacity;
+	/* A size in whole huge pages would be placed at the boundary of one, and the host's first
+	 * stacks right below it. As glibc gives a stack's unused part back at the end of a thread,
+	 * the kernel would then look at every page up to there: twice as many as usual. */
+	registry->map_bytes = registry->slot_bytes * capacity + CACHE_LINE;
 	/* Private, not shared: a forked child gets its own copy, so it can never write into its
 	 * parent's slots before it knows that it is one. Untouched pages cost nothing. */
 	map = mmap(NULL, registry->map_bytes, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		return -errno;
+	/* A few slots are used: no 2 MiB for the first of them. Not known to a kernel without. */
+	madvise(map, registry->map_bytes, MADV_NOHUGEPAGE);
 	registry->slots = map;
 	return 0;
 }

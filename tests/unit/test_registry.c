@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -202,6 +204,44 @@ static void lately_ended_tids_are_known(void **state)
 	registry_fini(&r);
 }
 
+/* What /proc/self/smaps says in a line of the mapping that begins at map. */
+static bool smaps(const void *map, const char *key, char *line, int bytes)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	bool mine = false, found = false;
+	unsigned long from, to;
+
+	assert_non_null(f);
+	while (!found && fgets(line, bytes, f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			mine = from == (unsigned long)(uintptr_t)map;
+		found = mine && !strncmp(line, key, strlen(key));
+	}
+	fclose(f);
+	return found;
+}
+
+static void the_mapping_is_not_of_huge_pages(void **state)
+{
+	enum { HUGE = 2 << 20 };
+	char line[256] = "";
+	struct registry r;
+
+	(void)state;
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+		skip();
+	assert_int_equal(registry_init(&r, 1, 4, 1 << 17), 0);
+	assert_int_not_equal(r.map_bytes % HUGE, 0);
+	assert_non_null(registry_alloc(&r));
+	assert_true(smaps(r.slots, "Rss:", line, sizeof(line)));
+	print_message("# %s", line);
+	assert_true(strtoul(line + 4, NULL, 10) <= 64);
+	assert_true(smaps(r.slots, "VmFlags:", line, sizeof(line)));
+	print_message("# %s", line);
+	assert_non_null(strstr(line, " nh"));
+	registry_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +251,7 @@ int main(void)
 		cmocka_unit_test(a_reader_retires_what_is_gone),
 		cmocka_unit_test(churn_with_readers),
 		cmocka_unit_test(lately_ended_tids_are_known),
+		cmocka_unit_test(the_mapping_is_not_of_huge_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
