@@ -43,6 +43,7 @@ struct doctor_facts {
 
 	/* For instructions: what one group may hold, and what of that runs; 0: not known. */
 	unsigned counters, counters_free;
+	unsigned counters_dead; /* of those that run, that count nothing when all are in use */
 	int held_cpu;	   /* where most of them are held; -1: nowhere, or there is no other CPU */
 	unsigned width;	   /* bits of a counter; 0: the kernel does not tell */
 	char holders[160]; /* processes with perf events: "PID (NAME), ...", as far as visible */

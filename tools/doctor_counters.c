@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor_counters.c - the PMU's counters: how many, how wide, which run for us, who has the rest.
  */
+#include "agent/core/group.h"
 #include "agent/core/perf.h"
+#include "agent/core/plan_fit.h"
 #include "tools/doctor.h"
 
 #include <ctype.h>
@@ -279,6 +281,9 @@ void doctor_counters(const struct pmc_roots *roots, struct doctor_facts *facts)
 		count_kind(roots->sys, strsep(&rest, " "), strchr(facts->pmus, ' '), facts);
 	while (rest);
 	sched_setaffinity(0, sizeof(before), &before);
+	if (facts->counters_free > 1 && !strchr(facts->pmus, ' '))
+		facts->counters_dead =
+			facts->counters_free - pmc_fit_alive(pmc_group_probe, facts->counters_free);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		facts->held_cpu = -1;
 	if (facts->counters_free < facts->counters || facts->cycles_run == PMC_NO)

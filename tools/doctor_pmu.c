@@ -96,6 +96,16 @@ void doctor_judge_counters(const struct doctor_facts *facts, struct doctor_findi
 		doctor_say(finding, DOCTOR_OK, "none that could be tried");
 		return;
 	}
+	if (facts->counters_dead) {
+		doctor_say(finding, DOCTOR_LIMITS,
+			   "%u events count at once, though the kernel runs %u: the hypervisor's "
+			   "host needs the rest itself and does not tell, so they stay at 0; "
+			   "pmcagent takes no more than count",
+			   facts->counters_free - facts->counters_dead, facts->counters_free);
+		doctor_words(finding,
+			     "on the host: sysctl -w kernel.nmi_watchdog=0, if it is that");
+		return;
+	}
 	if (facts->counters_free >= facts->counters) {
 		doctor_say(finding, DOCTOR_OK, "%u events such as instructions run at once",
 			   facts->counters);

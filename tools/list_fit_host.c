@@ -3,9 +3,10 @@
  * list_fit_host.c - pmctl list --fit for this machine: the PMU itself is asked.
  *
  * Opening proves nothing: kernels take groups that never run. A pinned group is on the PMU as
- * soon as it is enabled, or reads 0 bytes.
+ * soon as it is enabled, or reads 0 bytes. Nor does every counter that runs count; see plan_fit.h.
  */
 #include "agent/core/group.h"
+#include "agent/core/plan_fit.h"
 #include "tools/list.h"
 #include "tools/pmctl.h"
 #include "tools/tool_probe.h"
@@ -40,8 +41,8 @@ static uint32_t home_of(const struct pmc_event *event)
 static int group_fits(const struct candidate *list, unsigned n, uint64_t events)
 {
 	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
-	int fds[PMC_EVENTS_MAX], result = 0;
-	unsigned open = 0;
+	int fds[PMC_EVENTS_MAX] = { -1 }, result = 0;
+	unsigned open = 0, counters = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct pmc_attr attr;
@@ -59,12 +60,15 @@ static int group_fits(const struct candidate *list, unsigned n, uint64_t events)
 			goto out;
 		}
 		fds[open++] = fd;
+		counters += pmc_event_needs_pmu(&list[i].planned->event);
 	}
 	result = pmc_group_enable(fds[0]);
 	if (!result)
 		result = pmc_perf_read(fds[0], PMC_GROUP_FORMAT, open, words) == 0;
 out:
 	pmc_group_close(fds, open);
+	if (result > 0 && counters > 1)
+		result = pmc_fit_alive(probe, counters) == counters;
 	return result;
 }
 

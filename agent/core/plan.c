@@ -82,6 +82,7 @@ static int try_alone(pmc_probe_open probe, struct pmc_planned *planned)
 
 struct packing {
 	pmc_probe_open probe;
+	unsigned most;		    /* counters that a group may take; 0: all */
 	struct pmc_planned *events; /* in the user's order */
 	unsigned count;
 	uint16_t group[PMC_EVENTS_MAX];
@@ -132,7 +133,7 @@ static void fill(struct packing *packing, unsigned first, bool together)
 {
 	const struct pmc_event *company = &packing->events[first].event;
 	int brace = company->brace;
-	struct pmc_fit fit = { .probe = packing->probe };
+	struct pmc_fit fit = { .probe = packing->probe, .most = packing->most };
 	bool whole = true;
 
 	for (unsigned i = first; i < packing->count; i++) {
@@ -259,6 +260,36 @@ static void pack_with_care(struct packing *packing)
 			close(alone[i]);
 }
 
+static unsigned counters_taken(const struct packing *packing)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < packing->count; i++)
+		n += packing->group[i] != PMC_NO_GROUP &&
+		     pmc_event_needs_pmu(&packing->events[i].event);
+	return n;
+}
+
+/* Groups that together take no more counters than there are would all be on the PMU at once, and
+ * more of them than count: then each has it for itself. */
+static void pack_what_counts(struct packing *packing)
+{
+	unsigned taken;
+
+	if (!pack_at_once(packing))
+		pack_with_care(packing);
+	taken = counters_taken(packing);
+	if (taken < 2)
+		return;
+	packing->most = pmc_fit_alive(packing->probe, taken);
+	if (packing->most == taken)
+		return;
+	pack_with_care(packing);
+	for (unsigned i = 0; i < packing->count; i++)
+		if (packing->group[i] != PMC_NO_GROUP)
+			packing->events[i].flags |= PMC_EVENT_ALONE;
+}
+
 /* A group is pinned by its leader, whichever of its events was to be. */
 static void pin_leaders(const struct packing *packing)
 {
@@ -293,8 +324,7 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 		tried[i].error = PMC_REASON_MACHINE;
 	}
 	packing.events = tried;
-	if (!pack_at_once(&packing))
-		pack_with_care(&packing);
+	pack_what_counts(&packing);
 	pin_leaders(&packing);
 	for (unsigned i = 0; i < events->count; i++) {
 		tried[i].group = packing.group[i];
@@ -322,6 +352,7 @@ bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
 	struct pmc_fit fit = { .probe = probe };
 	int fds[2 * PMC_EVENTS_MAX], leaders[2 * PMC_EVENTS_MAX];
 	unsigned n = 0, n_leaders = 0;
+	unsigned counters = 0;
 	bool all = true;
 
 	/* All are open at once; each was probed while it grew, and the early ones once more. */
@@ -333,13 +364,14 @@ bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
 			leaders[n_leaders++] = fit.fds[0];
 		memcpy(fds + n, fit.fds, fit.n * sizeof(*fds));
 		n += fit.n;
-		fit.n = 0;
+		counters += fit.counters;
+		fit.n = fit.counters = 0;
 	}
 	for (unsigned i = 0; i < n_leaders && all; i++)
 		all = pmc_fit_runs(leaders[i]);
 	while (n > 0)
 		close(fds[--n]);
-	return all;
+	return all && (counters < 2 || pmc_fit_alive(probe, counters) == counters);
 }
 
 int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan)

@@ -11,16 +11,16 @@ bool pmc_fit_runs(int leader)
 	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 
 	/* Not a failed read either: what cannot be read tells nothing against the group. */
-	return pmc_perf_read(leader, PMC_GROUP_FORMAT, PMC_EVENTS_MAX, words) != -ENODATA;
+	return pmc_perf_read_some(leader, words, PMC_GROUP_WORDS(PMC_EVENTS_MAX)) != -ENODATA;
 }
 
 bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 {
-	bool leader = fit->n == 0;
+	bool leader = fit->n == 0, counter = pmc_event_needs_pmu(&event->event);
 	struct pmc_attr attr;
 	int fd;
 
-	if (fit->n == PMC_EVENTS_MAX)
+	if (fit->n == PMC_EVENTS_MAX || (counter && fit->most && fit->counters == fit->most))
 		return false;
 	pmc_group_attr(event, PMC_GROUP_OWN, leader, &attr);
 	attr.base.disabled = 0;
@@ -28,6 +28,8 @@ bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 	fd = fit->probe(&attr, leader ? -1 : fit->fds[0]);
 	if (fd < 0)
 		return false;
+	fit->takes_counter[fit->n] = counter;
+	fit->counters += counter;
 	fit->fds[fit->n++] = fd;
 	if (leader || pmc_fit_runs(fit->fds[0]))
 		return true;
@@ -40,6 +42,7 @@ void pmc_fit_drop(struct pmc_fit *fit)
 	if (fit->n == 0)
 		return;
 	close(fit->fds[--fit->n]);
+	fit->counters -= fit->takes_counter[fit->n];
 	/* A pinned group that did not fit is in error until it is enabled again. */
 	if (fit->n > 0)
 		pmc_perf_ioctl(fit->fds[0], PERF_EVENT_IOC_ENABLE, NULL);
@@ -49,6 +52,34 @@ void pmc_fit_end(struct pmc_fit *fit)
 {
 	while (fit->n > 0)
 		close(fit->fds[--fit->n]);
+}
+
+unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
+{
+	/* What counts whatever is done, and needs no privilege beyond that to count at all. */
+	const struct pmc_planned instructions = {
+		.event = { .type = PERF_TYPE_HARDWARE,
+			   .config = PERF_COUNT_HW_INSTRUCTIONS,
+			   .exclude_kernel = 1 },
+		.scope = PMC_SCOPE_USER,
+	};
+	uint64_t before[PMC_GROUP_WORDS(PMC_EVENTS_MAX)], after[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	struct pmc_fit fit = { .probe = probe };
+	unsigned alive = 0;
+	int words;
+
+	while (fit.n < n && pmc_fit_add(&fit, &instructions))
+		;
+	words = PMC_GROUP_WORDS((int)fit.n);
+	/* Two readings: a counter may die as the next is taken. */
+	if (fit.n > 0 && pmc_perf_read_some(fit.fds[0], before, words) == words &&
+	    pmc_perf_read_some(fit.fds[0], after, words) == words)
+		for (unsigned i = 0; i < fit.n; i++)
+			alive += after[3 + 2 * i] > before[3 + 2 * i];
+	if (alive == fit.n || alive == 0)
+		alive = n;
+	pmc_fit_end(&fit);
+	return alive;
 }
 
 enum input_id {

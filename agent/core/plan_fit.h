@@ -5,6 +5,11 @@
  * The kernel takes groups that it never schedules: it does not know of counters that others hold
  * (pinned per-CPU events, the NMI watchdog), and arm64 leaves a disabled leader out when it
  * validates. A pinned group that cannot run reads 0 bytes; so one is opened running, and read.
+ *
+ * Nor is a counter that runs one that counts. A hypervisor may give a guest as many as the
+ * processor has while the host needs one of them itself (KVM: each of the guest's is an event of
+ * the host's, and what the host has no room for stays at 0). Which one that is changes, how many
+ * does not.
  */
 #ifndef PMC_CORE_PLAN_FIT_H
 #define PMC_CORE_PLAN_FIT_H
@@ -14,8 +19,10 @@
 /* A pinned, running group that grows as long as it fits. */
 struct pmc_fit {
 	pmc_probe_open probe;
+	unsigned most;		 /* counters it may take; 0: all */
 	int fds[PMC_EVENTS_MAX]; /* the leader first */
-	unsigned n;
+	unsigned n, counters;
+	bool takes_counter[PMC_EVENTS_MAX];
 };
 
 /* Adds the event. False: with it the group would not run, and it is left as it was. A group's
@@ -26,6 +33,10 @@ void pmc_fit_drop(struct pmc_fit *fit);
 /* Whether the pinned group of this leader runs. */
 bool pmc_fit_runs(int leader);
 void pmc_fit_end(struct pmc_fit *fit);
+
+/* How many of n counters count when all are in use; n where no more is known, or fewer would run.
+ */
+unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n);
 
 /* Whether two events of metrics.def form a ratio, which is exact only if they run together. */
 bool pmc_fit_ratio(const struct pmc_event *a, const struct pmc_event *b);

@@ -112,6 +112,7 @@ struct pmc_event_def {
 #define PMC_EVENT_FELL_BACK 1 /* asked for all, counted user only */
 #define PMC_EVENT_MACHINE   2 /* for the whole machine: core_type is the CPU it is opened on */
 #define PMC_EVENT_SUM	    4 /* only in reports: of the same event on all types of cores */
+#define PMC_EVENT_ALONE	    8 /* its group is the only one of its thread on the PMU: exclusive */
 
 /* ---- PMC_FRAME_SITE ----------------------------------------------------------------------
  * Variable part: str module (path as loaded), str symbol (empty if unknown). */

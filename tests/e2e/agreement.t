@@ -68,4 +68,22 @@ is "$(jq '[.threads[] | select(.state == "live") |
   true
 ]' "and have their faults and switches, as the events have them" || diag_file "$T/report.json" report
 
+# ---- every counter counts -------------------------------------------------------------------
+# Virtual machines may have one that runs and stays at 0. Equal events, as many as the kernel takes at
+# once and more, are equal numbers.
+if [ "$("$PMCTL" doctor --json | jq .ok)" = true ]; then
+	for n in 2 3 4 5 6 7 8 14; do
+		events=$(yes instructions:u | head -n $n | paste -sd,)
+		run "$PMCTL" run -e "$events" --report "json=$T/report.json" -- \
+			bash -c 'for ((i = 0; i < 100000; i++)); do :; done'
+		check_report "$n equal events"
+		is "$(jq -c '.threads[0].events | (map(.value) | sort) as $v |
+			[length, ($v[0] > 1e8 and $v[-1] / $v[0] < 1.2)]' "$T/report.json")" "[$n,true]" \
+			"$n times the same event: the same number" ||
+			diag "$(jq -c '.threads[0].events | map([.value, .state])' "$T/report.json")"
+	done
+else
+	skip "no hardware PMU" "every counter counts"
+fi
+
 done_testing

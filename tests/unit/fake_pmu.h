@@ -3,6 +3,7 @@
 #ifndef PMC_TESTS_FAKE_PMU_H
 #define PMC_TESTS_FAKE_PMU_H
 
+#include "agent/core/group.h"
 #include "agent/core/plan.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ enum { CORE = 4, ATOM = 10 };
 static struct {
 	unsigned group_size;
 	unsigned counters;
+	unsigned alive;		/* counters that count when all are in use; 0: all */
 	bool user_only;		/* EACCES for whatever includes the kernel */
 	uint64_t missing;	/* config that does not exist: ENOENT */
 	int everything;		/* errno for every open, 0: none */
@@ -56,6 +58,23 @@ static inline unsigned members(int leader)
 	return n;
 }
 
+/* What a group's file says after pmc_fit_runs() has read it: twice the counts, which go on. */
+static inline void count(int leader)
+{
+	uint64_t words[2][PMC_GROUP_WORDS(PMC_EVENTS_MAX)] = { 0 };
+	unsigned n = members(leader);
+	size_t bytes = PMC_GROUP_WORDS(n) * sizeof(uint64_t);
+	off_t at = PMC_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t);
+
+	for (unsigned k = 0; k < 2; k++) {
+		words[k][0] = n;
+		for (unsigned i = 0; i < n; i++)
+			words[k][3 + 2 * i] = !kernel.alive || i < kernel.alive ? 100 + k : 100;
+		assert_int_equal(pwrite(leader, words[k], bytes, at), bytes);
+		at += (off_t)bytes;
+	}
+}
+
 /* Pinned groups take counters in the order they came; what is left over cannot run. */
 static inline void schedule(uint32_t pmu)
 {
@@ -71,6 +90,8 @@ static inline void schedule(uint32_t pmu)
 		left -= fits ? members(fd) : 0;
 		assert_int_equal(ftruncate(fd, fits ? 1 << 20 : 0), 0);
 		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		if (fits)
+			count(fd);
 	}
 }
 

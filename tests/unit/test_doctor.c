@@ -257,6 +257,9 @@ static void small_things(void **state)
 	expect(&facts, "nmi-watchdog", DOCTOR_OK, NULL);
 	facts.counters_free = 5;
 	expect(&facts, "nmi-watchdog", DOCTOR_LIMITS, "kernel.nmi_watchdog=0");
+	facts.counters_dead = 1;
+	expect(&facts, "counters", DOCTOR_LIMITS, "on the host");
+	assert_non_null(strstr(judge(&facts, "counters").detail, "4 events count at once"));
 	facts.nofile_hard = 1024;
 	expect(&facts, "file-descriptors", DOCTOR_LIMITS, "65536");
 	facts.tracefs_readable = false;

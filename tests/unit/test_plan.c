@@ -52,10 +52,45 @@ static void what_fits_is_opened_once(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.opened, 6);
-	assert_int_equal(kernel.opens, 6);
+	/* And six times instructions, to see that as many counters count. */
+	assert_int_equal(kernel.opens, 6 + 6);
 	/* It is known at once that there is no room for it twice. */
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));
-	assert_int_equal(kernel.opens, 6 + 7);
+	assert_int_equal(kernel.opens, 6 + 6 + 7);
+	pmc_arena_free(&arena);
+}
+
+/* Six run and one of them stays at 0: five at a time, and never two groups of together six. */
+static void takes_no_counter_that_does_not_count(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 6);
+	struct pmc_plan plan;
+	unsigned before = open_fds();
+
+	(void)state;
+	kernel.alive = 5;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 2);
+	assert_int_equal(plan.first[1], 5);
+	assert_int_equal(plan.opened, 6);
+	for (unsigned i = 0; i < 6; i++) {
+		assert_int_equal(plan.events[i].flags, PMC_EVENT_ALONE);
+		assert_int_equal(plan.own[i].base.exclusive, i == 0 || i == 5);
+	}
+	/* Those that leave one free are as they would be anywhere. */
+	events.count = 5;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 1);
+	assert_int_equal(plan.events[0].flags, 0);
+	/* As many again would take the last. */
+	events.count = 3;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_false(pmc_plan_fits_twice(&plan, fake_open));
+	events.count = 2;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_true(pmc_plan_fits_twice(&plan, fake_open));
+	assert_int_equal(open_fds(), before);
 	pmc_arena_free(&arena);
 }
 
@@ -417,6 +452,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(fills_groups_and_leaks_nothing, fake_reset),
 		cmocka_unit_test_setup(what_fits_is_opened_once, fake_reset),
+		cmocka_unit_test_setup(takes_no_counter_that_does_not_count, fake_reset),
 		cmocka_unit_test_setup(packs_what_runs_not_what_opens, fake_reset),
 		cmocka_unit_test_setup(knows_whether_it_fits_twice, fake_reset),
 		cmocka_unit_test_setup(ratios_stay_together, fake_reset),

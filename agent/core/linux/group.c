@@ -30,6 +30,7 @@ void pmc_group_attr(const struct pmc_planned *planned, enum pmc_group_kind kind,
 	attr->disabled = leader;
 	/* What unseen work shows must not take a row's counter. */
 	attr->pinned = leader && event->pinned && kind == PMC_GROUP_OWN;
+	attr->exclusive = leader && planned->flags & PMC_EVENT_ALONE && kind == PMC_GROUP_OWN;
 	attr->exclude_user = event->exclude_user;
 	attr->exclude_kernel = event->exclude_kernel || planned->scope == PMC_SCOPE_USER;
 	attr->exclude_hv = attr->exclude_kernel;
