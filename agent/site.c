@@ -30,7 +30,15 @@ static struct {
 	struct pmc_arena arena;
 	struct site *table;
 	uint8_t owner[16]; /* the process image whose dump has the frames */
+	_Atomic uint32_t forgotten; /* how often */
 } sites = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* What this thread asked for last: most programs start many threads of one routine. */
+static __thread struct {
+	const void *address;
+	uint64_t hash;
+	uint32_t forgotten;
+} last;
 
 #ifdef __GLIBC__
 /* Whether info is about this address, and its symbol really covers it. */
@@ -83,9 +91,10 @@ static void clear(void)
 {
 	pmc_arena_free(&sites.arena);
 	sites.table = NULL;
+	atomic_fetch_add(&sites.forgotten, 1);
 }
 
-uint64_t agent_site(const void *address)
+static uint64_t find_or_write(const void *address)
 {
 	struct pmc_arena *arena = &sites.arena;
 	struct site *site;
@@ -112,6 +121,18 @@ uint64_t agent_site(const void *address)
 	}
 	pthread_mutex_unlock(&sites.lock);
 	return hash;
+}
+
+uint64_t agent_site(const void *address)
+{
+	uint32_t forgotten = atomic_load(&sites.forgotten);
+
+	if (last.address != address || last.forgotten != forgotten) {
+		last.hash = find_or_write(address);
+		last.address = address;
+		last.forgotten = forgotten;
+	}
+	return last.hash;
 }
 
 void agent_sites_forked(void)

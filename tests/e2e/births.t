@@ -48,7 +48,14 @@ counted in-module 1
 like "$(json "$T/report.json" '.threads[] | select(.name == "in-module") | .start_routine')" \
 	'work_in_module|dl_module' "its start routine is known though unloaded"
 
-report "$PROG/dl_main" "$PROG/dl_module" deepbind
+# One after the other at the same address, most likely; without symbols they differ by file.
+ok "two modules" strip -o "$T/one" "$PROG/dl_module"
+strip -o "$T/two" "$PROG/dl_module"
+report "$PROG/dl_main" "$T/one" "$T/two"
+is "$(json "$T/report.json" '[.threads[] | select(.name == "in-module") | .start_routine | sub("\\+.*"; "")]
+	| join(" ")')" "one two" "a routine where another was before has its own name"
+
+report "$PROG/dl_main" deepbind "$PROG/dl_module"
 is "$(cat "$T/out")" "module ran" "RTLD_DEEPBIND: ran"
 
 cat >"$T/app.c" <<'END'

@@ -88,7 +88,7 @@ for kind in address thread; do
 done
 
 # ---- threads that nobody told us of, small stacks ---------------------------------------------------------
-alike "RTLD_DEEPBIND plug-in" 1 "$PROG/dl_main" "$PROG/dl_module" deepbind
+alike "RTLD_DEEPBIND plug-in" 1 "$PROG/dl_main" deepbind "$PROG/dl_module"
 alike "stacks of 16 KiB" 21 "$PROG/smallstack"
 PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults \
 	PMC_INTERVAL=1ms alike "stacks of 16 KiB, 6 events, snapshots" 21 "$PROG/smallstack"

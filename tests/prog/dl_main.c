@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* dl_main MODULE [deepbind]: loads a module, lets it run its thread, unloads it. */
+/* dl_main [deepbind] MODULE...: loads a module, lets it run its thread, unloads it; then the next.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-int main(int argc, char **argv)
+static int run(const char *path, int flags)
 {
-	int flags = RTLD_NOW | (argc > 2 && !strcmp(argv[2], "deepbind") ? RTLD_DEEPBIND : 0);
+	void *module = dlopen(path, flags);
 	int (*go)(void);
-	void *module;
 
-	if (argc < 2)
-		return 2;
-	module = dlopen(argv[1], flags);
 	if (!module) {
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
@@ -21,6 +18,22 @@ int main(int argc, char **argv)
 	if (!go || go())
 		return 1;
 	dlclose(module);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int flags = RTLD_NOW, at = 1;
+
+	if (argc > 1 && !strcmp(argv[1], "deepbind")) {
+		flags |= RTLD_DEEPBIND;
+		at++;
+	}
+	if (at == argc)
+		return 2;
+	for (; at < argc; at++)
+		if (run(argv[at], flags))
+			return 1;
 	puts("module ran");
 	return 0;
 }
