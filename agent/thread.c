@@ -232,6 +232,15 @@ static void disable_groups(const struct pmc_plan *plan, const int *fds)
 			pmc_group_disable(fds[plan->first[g]]);
 }
 
+/* The thread that forked asks the kernel: libc may not know yet that it has another tid. Where
+ * user mode is counted libc would be dearer: its answer takes no system call, but instructions. */
+static uint32_t own_tid(const struct slot *slot)
+{
+	uint32_t tid = slot->n_fds || slot->flags & PMC_THREAD_MAIN ? 0 : pmc_thread_tid();
+
+	return tid ? tid : (uint32_t)pmc_sys1(SYS_gettid, 0);
+}
+
 void agent_thread_begin(struct slot *slot)
 {
 	/* Two more system calls would be a good part of what a thread without events costs. */
@@ -241,7 +250,7 @@ void agent_thread_begin(struct slot *slot)
 
 	agent_self = slot;
 	rounds = 0;
-	slot->tid = (uint32_t)pmc_sys1(SYS_gettid, 0);
+	slot->tid = own_tid(slot);
 	/* Our own start-up is the main thread's time too. */
 	slot->start_ns = (slot->flags & PMC_THREAD_MAIN) ? agent.start_ns : start;
 	if (!slot->name[0])

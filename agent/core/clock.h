@@ -19,6 +19,9 @@ struct pmc_usage {
 uint64_t pmc_now_ns(void); /* CLOCK_MONOTONIC */
 /* CPU time of a thread of this process; 0 and false when it is gone. tid 0: the caller. */
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
+/* The caller's tid as libc knows it, without a system call. 0: libc does not say. Wrong in the
+ * child of a raw clone. */
+uint32_t pmc_thread_tid(void);
 uint64_t pmc_process_cpu_ns(void);
 void pmc_usage_thread(struct pmc_usage *usage);  /* getrusage(RUSAGE_THREAD): the caller */
 /* The same of another thread of this process, from /proc: two files, some 20 us. room: scratch, of

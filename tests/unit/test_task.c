@@ -51,6 +51,24 @@ static void test_status(void **state)
 	assert_false(pmc_task_status("", 7, &usage));
 }
 
+static void *tids_agree(void *arg)
+{
+	*(bool *)arg = pmc_thread_tid() == (uint32_t)syscall(SYS_gettid);
+	return NULL;
+}
+
+static void test_tid_without_a_call(void **state)
+{
+	bool agree = false;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pmc_thread_tid(), syscall(SYS_gettid));
+	assert_int_equal(pthread_create(&thread, NULL, tids_agree, &agree), 0);
+	pthread_join(thread, NULL);
+	assert_true(agree);
+}
+
 static sem_t ready, done;
 static struct pmc_usage told;
 static uint32_t tid;
@@ -101,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_tid_without_a_call),
 		cmocka_unit_test(test_another_thread),
 	};
 

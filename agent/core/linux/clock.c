@@ -3,6 +3,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/sys.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,11 +23,14 @@ uint64_t pmc_now_ns(void)
 	return ns_of(&t);
 }
 
+/* The id of a thread's CPU clock is its tid and this: include/linux/posix-timers.h,
+ * CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED. The kernel takes tids of the own process. */
+#define OF_THREAD 6u
+
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
 {
-	/* The clock id of another thread's CPU clock: include/linux/posix-timers.h,
-	 * CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED. The kernel takes tids of the own process. */
-	clockid_t id = tid ? (clockid_t)((~(unsigned)tid << 3) | 6u) : CLOCK_THREAD_CPUTIME_ID;
+	clockid_t id = tid ? (clockid_t)((~(unsigned)tid << 3) | OF_THREAD) :
+			     CLOCK_THREAD_CPUTIME_ID;
 	struct timespec t;
 
 	*ns = 0;
@@ -34,6 +38,16 @@ bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
 		return false;
 	*ns = ns_of(&t);
 	return true;
+}
+
+uint32_t pmc_thread_tid(void)
+{
+	clockid_t id;
+
+	if (pthread_getcpuclockid(pthread_self(), &id) != 0 || ((unsigned)id & 7) != OF_THREAD)
+		return 0;
+	/* Shifted as a signed number: the highest three bits of ~tid are set. */
+	return (uint32_t)~(id >> 3);
 }
 
 uint64_t pmc_process_cpu_ns(void)
