@@ -24,6 +24,8 @@ typedef void agent_handler(int);
 #undef X
 
 void agent_hooks_init(void);
+/* Whether the host has destructors of thread-specific data (hook_key.c). */
+bool agent_keys_made(void);
 /* The real function behind a pointer that may not have been looked up yet. */
 #define REAL(name) (real_##name ? real_##name : (agent_hooks_init(), real_##name))
 

@@ -2,8 +2,8 @@
 /*
  * thread.c - what happens at a thread's begin and end.
  *
- * The end is a TSD destructor: it runs after return, pthread_exit and cancellation alike. It
- * re-arms itself to the last round, so that the host's own destructors are counted.
+ * The end is a TSD destructor: it runs after return, pthread_exit and cancellation alike. Where the
+ * host has destructors too it re-arms itself to the last round, so that those are counted.
  */
 #include "agent/thread.h"
 #include "agent/agent.h"
@@ -11,6 +11,7 @@
 #include "agent/core/group.h"
 #include "agent/core/sys.h"
 #include "agent/file.h"
+#include "agent/hooks.h"
 #include "agent/note.h"
 #include "agent/probe.h"
 #include "agent/split.h"
@@ -44,7 +45,8 @@ static void at_thread_end(void *arg)
 {
 	int saved = errno;
 
-	if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, arg) == 0) {
+	if (agent_keys_made() && ++rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+	    pthread_setspecific(key, arg) == 0) {
 		errno = saved;
 		return;
 	}
@@ -100,7 +102,8 @@ static int make_key(void)
 	unsigned n = 0;
 	int error;
 
-	while ((error = pthread_key_create(&key, at_thread_end)) == 0 && key < LAST && n < LAST)
+	while ((error = REAL(pthread_key_create)(&key, at_thread_end)) == 0 && key < LAST &&
+	       n < LAST)
 		spare[n++] = key;
 	if ((error || key > LAST) && n > 0) {
 		if (!error)

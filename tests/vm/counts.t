@@ -7,7 +7,7 @@ machine
 # What start and stop cost inside the row: the same for every thread.
 around=$(($(value powers 1 instructions:u) - 1000))
 diag "a thread's row has $around instructions beside the loop's"
-between "$around" 10 2500 "start and stop of a thread are a few instructions"
+between "$around" 10 1200 "start and stop of a thread are a few instructions"
 seq=1
 for n in 1000 10000 100000 1000000 10000000 100000000 1000 5000000000; do
 	is "$(value powers $seq instructions:u)" $((n + around)) "$n instructions, exactly"
