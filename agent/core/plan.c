@@ -87,6 +87,7 @@ struct packing {
 	unsigned count;
 	uint16_t group[PMC_EVENTS_MAX];
 	unsigned groups;
+	bool counts; /* every event was seen to, all of them at once */
 };
 
 /* WAITING: opens, and has no group yet. */
@@ -237,7 +238,9 @@ static bool pack_at_once(struct packing *packing)
 		      pmc_fit_add(&fit, event);
 		packing->group[i] = 0;
 	}
-	all = all && pmc_fit_runs(fit.fds[0]);
+	/* With each that came the group was seen to run, but for the first. */
+	all = all && (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
+	packing->counts = all && pmc_fit_counts(&fit);
 	pmc_fit_end(&fit);
 	packing->groups = 1;
 	return all;
@@ -279,7 +282,7 @@ static void pack_what_counts(struct packing *packing)
 	if (!pack_at_once(packing))
 		pack_with_care(packing);
 	taken = counters_taken(packing);
-	if (taken < 2)
+	if (taken < 2 || packing->counts)
 		return;
 	packing->most = pmc_fit_alive(packing->probe, taken);
 	if (packing->most == taken)

@@ -54,6 +54,32 @@ void pmc_fit_end(struct pmc_fit *fit)
 		close(fit->fds[--fit->n]);
 }
 
+/* The group's events, as bits, that counted between two readings: a counter may die as the next is
+ * taken, so that a number alone tells nothing. */
+static uint64_t moving(const struct pmc_fit *fit)
+{
+	uint64_t before[PMC_GROUP_WORDS(PMC_EVENTS_MAX)], after[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	const int words = PMC_GROUP_WORDS((int)fit->n);
+	uint64_t events = 0;
+
+	if (fit->n == 0 || pmc_perf_read_some(fit->fds[0], before, words) != words ||
+	    pmc_perf_read_some(fit->fds[0], after, words) != words)
+		return 0;
+	for (unsigned i = 0; i < fit->n; i++)
+		events |= (uint64_t)(after[3 + 2 * i] > before[3 + 2 * i]) << i;
+	return events;
+}
+
+bool pmc_fit_counts(const struct pmc_fit *fit)
+{
+	uint64_t events = moving(fit);
+	bool all = true;
+
+	for (unsigned i = 0; i < fit->n; i++)
+		all = all && (!fit->takes_counter[i] || events >> i & 1);
+	return all;
+}
+
 unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
 {
 	/* What counts whatever is done, and needs no privilege beyond that to count at all. */
@@ -63,23 +89,15 @@ unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
 			   .exclude_kernel = 1 },
 		.scope = PMC_SCOPE_USER,
 	};
-	uint64_t before[PMC_GROUP_WORDS(PMC_EVENTS_MAX)], after[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 	struct pmc_fit fit = { .probe = probe };
-	unsigned alive = 0;
-	int words;
+	unsigned alive, running;
 
 	while (fit.n < n && pmc_fit_add(&fit, &instructions))
 		;
-	words = PMC_GROUP_WORDS((int)fit.n);
-	/* Two readings: a counter may die as the next is taken. */
-	if (fit.n > 0 && pmc_perf_read_some(fit.fds[0], before, words) == words &&
-	    pmc_perf_read_some(fit.fds[0], after, words) == words)
-		for (unsigned i = 0; i < fit.n; i++)
-			alive += after[3 + 2 * i] > before[3 + 2 * i];
-	if (alive == fit.n || alive == 0)
-		alive = n;
+	running = fit.n;
+	alive = (unsigned)__builtin_popcountll(moving(&fit));
 	pmc_fit_end(&fit);
-	return alive;
+	return alive == 0 || alive == running ? n : alive;
 }
 
 enum input_id {

@@ -34,6 +34,9 @@ void pmc_fit_drop(struct pmc_fit *fit);
 bool pmc_fit_runs(int leader);
 void pmc_fit_end(struct pmc_fit *fit);
 
+/* Whether each event that takes a counter was seen to count just now. False: maybe it has nothing
+ * to count. */
+bool pmc_fit_counts(const struct pmc_fit *fit);
 /* How many of n counters count when all are in use; n where no more is known, or fewer would run.
  */
 unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n);
