@@ -39,6 +39,23 @@ static bool same_thread(const struct pmc_p_thread *a, const struct pmc_p_thread 
 	return a->process == b->process && a->fixed.seq == b->fixed.seq;
 }
 
+/* The count of the same event in the snapshot before. A thread that got other groups meanwhile has
+ * another set, of the same events. */
+static const struct pmc_count *count_before(const struct pmc_p_thread *before,
+					    const struct pmc_p_thread *now, unsigned i)
+{
+	const struct pmc_p_event *was, *is;
+
+	if (!before || !before->counts || !before->set || i >= before->set->count)
+		return NULL;
+	was = &before->set->events[i];
+	is = &now->set->events[i];
+	return was->def.position == is->def.position && strcmp(was->name, is->name) == 0 &&
+			       strcmp(was->core_type, is->core_type) == 0 ?
+		       &before->counts[i] :
+		       NULL;
+}
+
 bool pmc_steps_next(struct pmc_view *view, struct pmc_steps *steps)
 {
 	const struct pmc_p_thread *now, *before = NULL;
@@ -56,11 +73,9 @@ bool pmc_steps_next(struct pmc_view *view, struct pmc_steps *steps)
 	steps->t_ns = fixed->time_ns;
 	steps->dt_ns = minus(fixed->time_ns, since);
 	if (now->set && now->counts) {
-		bool same = before && before->set == now->set && before->counts;
-
 		for (unsigned i = 0; i < now->set->count && i < PMC_SET_EVENTS_MAX; i++)
 			count_step(&steps->counts[i], &now->counts[i],
-				   same ? &before->counts[i] : NULL);
+				   count_before(before, now, i));
 		steps->thread.counts = steps->counts;
 	}
 	if (before) {
