@@ -7,7 +7,7 @@
  * job.c       PMC_JOB: text to struct and back
  * thread.c    a thread's begin and end
  * row.c       a thread's row: read and framed
- * split.c     smaller groups for threads born after a group lost the PMU
+ * split*.c    smaller groups once another user of the PMU took counters
  * fork.c      what became of us: forked child, vfork child, same process
  * fdspace.c   where our descriptors lie and how many we may have
  * file.c      the dump file: path, opening, appending
@@ -119,6 +119,8 @@ void agent_fds_give(unsigned n);
 int agent_fds_window_open(void);
 /* For signal handlers: -1 instead of waiting for the lock that the interrupted code may hold. */
 int agent_fds_window_try(void);
+/* The same, -1 also while system() starts its child, which is not to inherit the limit. */
+int agent_fds_window_idle(void);
 void agent_fds_window_close(void);
 /* While held no window opens and none is open: the limit is the host's. False: it could not be had
  * in good time (or there are no windows here). */

@@ -178,6 +178,13 @@ int agent_fds_window_try(void)
 	return -1;
 }
 
+int agent_fds_window_idle(void)
+{
+	if (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
+		return -1;
+	return agent_fds_window_try();
+}
+
 void agent_fds_window_close(void)
 {
 	lock();

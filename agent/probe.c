@@ -82,6 +82,13 @@ bool agent_perf_allowed(void)
 	return atomic_load(&allowed);
 }
 
+bool agent_perf_allowed_known(void)
+{
+	int mode = (int)pmc_sys1(SYS_prctl, PR_GET_SECCOMP);
+
+	return (mode <= 0 || atomic_load(&mode_seen) == mode) && atomic_load(&allowed);
+}
+
 void agent_perf_filtered(void)
 {
 	atomic_store(&mode_seen, 0);

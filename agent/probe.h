@@ -8,6 +8,8 @@
 /* Whether perf_event_open may be called without a seccomp filter killing us for it. Asked at the
  * start and again where a filter may have come since; async-signal-safe. */
 bool agent_perf_allowed(void);
+/* The same, false also where it would have to be tried first. */
+bool agent_perf_allowed_known(void);
 /* The host is about to put a filter on itself by this system call. If it would kill us for what we
  * do at a thread's or the process's end, everything is written now and the agent is silent from
  * here on. */

@@ -37,11 +37,11 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	const uint16_t *first = area->first;
 	unsigned n = first[g + 1] - first[g];
 	struct pmc_reading reading = { .error = EBADF };
-	int fd = slot_fds(&agent_registry, area->slot)[first[g]], saved = errno;
+	int fd = area->fds[first[g]], saved = errno;
 	uint64_t sequence = relaxed_load(&area->sequence);
 
 	if (fd >= 0)
-		pmc_group_read(fd, slot_ids(area->slot)[g], n, &reading, area->raw);
+		pmc_group_read(fd, area->ids[g], n, &reading, area->raw);
 	errno = saved;
 	if (unlikely(reading.n != n)) {
 		/* A handler's regions use the same buffer; the reading is then taken again. */

@@ -133,7 +133,7 @@ static void unmap_pages(struct region_area *area)
 /* All events of the thread or none: half of them would not save the system call. */
 static bool map_pages(struct region_area *area)
 {
-	const int *fds = slot_fds(&agent_registry, area->slot);
+	const int *fds = area->fds;
 	uint64_t value, enabled, running;
 
 	for (unsigned i = 0; i < agent.plan.opened; i++) {
@@ -153,19 +153,24 @@ fail:
 
 static void choose_mode(struct region_area *area)
 {
-	const struct pmc_plan *plan = agent_split_plan(area->slot);
-	const int *fds = slot_fds(&agent_registry, area->slot);
+	/* What regions count is told by the thread's groups, which stay from here on. */
+	bool kept = agent_split_keep(area->slot);
+	unsigned level = slot_level(area->slot);
+	const struct pmc_plan *plan = agent_split_plan(level);
+	uint64_t *set = slot_set(&agent_registry, area->slot, level);
 
 	memset(area->errors, 0, sizeof(area->errors));
-	area->eventset = agent_split_eventset(area->slot);
-	area->first = agent_split_first(area->slot);
+	area->eventset = agent_split_eventset(area->slot, level);
+	area->first = agent_split_first(level);
+	area->fds = set_fds(&agent_registry, set);
+	area->ids = set_ids(set);
 	area->groups = plan->groups;
 	area->mode = REGION_CLOCK;
 	area->words = region_words(1);
 	area->user_events = 0;
 	area->uncalibrated = true;
 	area->ready = &region_unready;
-	if (agent.plan.opened == 0 || fds[0] < 0)
+	if (agent.plan.opened == 0 || area->fds[0] < 0 || !kept)
 		return;
 	area->words = region_words(2 * plan->groups + plan->opened);
 	area->mode = map_pages(area) ? REGION_USER : REGION_READ;

@@ -103,8 +103,8 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 	if (reading.n) {
 		seen->enabled_ns = reading.enabled_ns;
 		seen->starved |= !reading.running_ns;
-		reading.enabled_ns = less(reading.enabled_ns, base_times[0]);
-		reading.running_ns = less(reading.running_ns, base_times[1]);
+		reading.enabled_ns = set_less(reading.enabled_ns, base_times[0]);
+		reading.running_ns = set_less(reading.running_ns, base_times[1]);
 	}
 	to = pmc_frame_room(buf, sizeof(*to) + reading.n * sizeof(*values));
 	if (!to)
@@ -112,7 +112,7 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 	*to = reading;
 	values = (uint64_t *)(void *)(to + 1);
 	for (unsigned i = 0; i < reading.n; i++)
-		values[i] = less(words[i], base[i]);
+		values[i] = set_less(words[i], base[i]);
 	return reading.error;
 }
 
@@ -133,10 +133,11 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 	return seen;
 }
 
-void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
-	       const struct pmc_usage *usage, enum pmc_thread_state state)
+void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
+	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state)
 {
-	const struct pmc_plan *plan = agent_split_plan(slot);
+	const struct pmc_plan *plan = agent_split_plan(level);
+	uint64_t *set = slot_set(&agent_registry, slot, level);
 	struct pmc_thread_fixed start = {
 		.seq = slot->seq,
 		.tid = slot->tid,
@@ -145,7 +146,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.n_groups = (uint16_t)plan->groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
-		.eventset = agent_split_eventset(slot),
+		.eventset = agent_split_eventset(slot, level),
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
@@ -162,15 +163,15 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	}
 	/* The groups first, what follows is our own work. */
 	readings = buf->len;
-	seen = agent_groups_frame(buf, plan->groups, agent_split_first(slot),
-				  slot_fds(&agent_registry, slot), slot_ids(slot),
-				  slot_base(&agent_registry, slot), &row->reason);
+	seen = agent_groups_frame(buf, plan->groups, agent_split_first(level),
+				  set_fds(&agent_registry, set), set_ids(set),
+				  set_base(&agent_registry, set), &row->reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (own && state != PMC_THREAD_LIVE)
 		registry_close_fds(&agent_registry, slot);
 	fill_accounting(row, slot, own, usage, seen.enabled_ns);
 	if (seen.starved && plan->hardware && !buf->overflow)
-		agent_split_look(slot, buf->data + readings, buf->len - readings,
+		agent_split_look(level, buf->data + readings, buf->len - readings,
 				 own && state != PMC_THREAD_LIVE);
 	row->time_ns = pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;

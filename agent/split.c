@@ -2,11 +2,12 @@
 /*
  * split.c - what threads count with after another user of the PMU took counters away.
  *
- * A group that fitted when the plan was made may never run again. Nobody is told: it shows as a
- * group that was enabled and never ran, when a row is made. That may be in a signal handler, so
- * it is only noted there; the next thread that begins makes a plan with the groups in halves, if
- * need be later one with quarters, and has it, as all that follow. Those alive keep what they
- * have, and their rows say so.
+ * The plan is made again with its groups in halves, if need be once more with quarters: level 1 and
+ * level 2. The next thread that begins has it, as all that follow; those alive get it when a
+ * snapshot finds that one of their groups does not run any more.
+ *
+ * split_look.c  notices it
+ * split_move.c  gives a thread that is alive the groups of the next level
  */
 #include "agent/split.h"
 #include "agent/agent.h"
@@ -16,13 +17,14 @@
 #include <string.h>
 
 /* Halves of halves. */
-#define PARTS_MAX (1u << PMC_CONTROL_SPLITS)
+#define PARTS_MAX (1u << SLOT_LEVELS)
 
-/* The plans that slots may name in SLOT_SPLIT, from 1. */
+/* The plans of level 1 and up. */
 static struct split {
 	struct pmc_plan plan, user;
+	uint16_t from[PMC_EVENTS_MAX]; /* which events of the level below */
 	_Atomic bool written;
-} splits[PMC_CONTROL_SPLITS];
+} splits[SLOT_LEVELS];
 
 /* How many are made, and how many there should be. */
 static _Atomic unsigned ready, wanted;
@@ -42,8 +44,27 @@ unsigned agent_split_most_groups(void)
 	return most;
 }
 
+/* Each in a frame of its own: a handler may be what makes a plan, on the host's signal stack. */
+#define APART __attribute__((noinline))
+
+APART static bool divide(unsigned at)
+{
+	struct split *split = &splits[at];
+
+	return pmc_plan_split(agent_split_plan(at), &arena, &split->plan, split->from) == 0 &&
+	       split->plan.count > 0;
+}
+
+APART static bool divide_user(unsigned at)
+{
+	struct split *split = &splits[at];
+
+	return !agent.user_plan.opened ||
+	       pmc_plan_user(&split->plan, &arena, &split->user) == 0;
+}
+
 /* The plan's EVENTSET frame, for the dump and for a look from outside. */
-static bool publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes)
+APART static bool publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes)
 {
 	const size_t room = (size_t)96 << 10;
 	struct pmc_frame_buf buf;
@@ -67,16 +88,16 @@ static bool make(unsigned at)
 	struct pmc_control_split *to = &pmc_agent_control.split[at];
 	struct split *split = &splits[at];
 
-	if (pmc_plan_split(at ? &splits[at - 1].plan : &agent.plan, &arena, &split->plan) != 0 ||
-	    split->plan.count == 0)
-		return false;
-	if (agent.user_plan.opened && pmc_plan_user(&split->plan, &arena, &split->user) != 0)
+	if (!divide(at) || !divide_user(at))
 		return false;
 	if (!publish(&split->plan, &to->frame, &to->bytes) ||
 	    !publish(&split->user, &to->user_frame, &to->user_bytes))
 		return false;
 	for (unsigned g = 0; g <= split->plan.groups; g++)
 		to->first[g] = (uint16_t)split->plan.first[g];
+	for (unsigned i = 0; i < split->plan.opened; i++)
+		to->from[i] = at ? pmc_agent_control.split[at - 1].from[split->from[i]] :
+				   split->from[i];
 	to->eventset = split->plan.hash;
 	to->user_eventset = split->user.hash;
 	to->groups = split->plan.groups;
@@ -84,7 +105,7 @@ static bool make(unsigned at)
 }
 
 /* By one thread; others take what is there. */
-static void make_wanted(unsigned now)
+APART static void make_wanted(unsigned now)
 {
 	if (atomic_exchange(&making, true))
 		return;
@@ -95,9 +116,29 @@ static void make_wanted(unsigned now)
 	atomic_store(&making, false);
 }
 
-static unsigned level_of(const struct slot *slot)
+unsigned agent_split_wanted(void)
 {
-	return (slot->flags & SLOT_SPLIT) / SLOT_SPLIT_ONE;
+	return atomic_load_explicit(&wanted, memory_order_relaxed);
+}
+
+bool agent_split_want(unsigned level)
+{
+	unsigned below = level - 1;
+
+	if (!atomic_compare_exchange_strong(&wanted, &below, level))
+		return false;
+	agent_note(NOTE_SPLIT);
+	return true;
+}
+
+unsigned agent_split_ready(void)
+{
+	unsigned now = atomic_load_explicit(&ready, memory_order_acquire);
+
+	if (agent_split_wanted() <= now)
+		return now;
+	make_wanted(now);
+	return atomic_load_explicit(&ready, memory_order_acquire);
 }
 
 void agent_split_choose(struct slot *slot)
@@ -105,16 +146,13 @@ void agent_split_choose(struct slot *slot)
 	unsigned now;
 
 	/* None was ever wanted, none is ready. */
-	if (!atomic_load_explicit(&wanted, memory_order_relaxed))
+	if (!agent_split_wanted())
 		return;
-	now = atomic_load_explicit(&ready, memory_order_acquire);
-	if (atomic_load_explicit(&wanted, memory_order_relaxed) > now) {
-		make_wanted(now);
-		now = atomic_load_explicit(&ready, memory_order_acquire);
-	}
+	now = agent_split_ready();
 	if (now == 0)
 		return;
-	slot->flags |= now * SLOT_SPLIT_ONE;
+	slot->born = now;
+	atomic_store_explicit(&slot->level, now, memory_order_relaxed);
 	if (atomic_exchange(&splits[now - 1].written, true))
 		return;
 	agent_file_begin();
@@ -122,136 +160,41 @@ void agent_split_choose(struct slot *slot)
 			  pmc_agent_control.split[now - 1].bytes);
 }
 
-const struct pmc_plan *agent_split_plan(const struct slot *slot)
+const struct pmc_plan *agent_split_plan(unsigned level)
 {
-	unsigned at = level_of(slot);
-
-	return at ? &splits[at - 1].plan : &agent.plan;
+	return level ? &splits[level - 1].plan : &agent.plan;
 }
 
-const struct pmc_plan *agent_split_user_plan(const struct slot *slot)
+const struct pmc_plan *agent_split_user_plan(unsigned level)
 {
-	unsigned at = level_of(slot);
-
-	return at ? &splits[at - 1].user : &agent.user_plan;
+	return level ? &splits[level - 1].user : &agent.user_plan;
 }
 
-const uint16_t *agent_split_first(const struct slot *slot)
+const uint16_t *agent_split_from(unsigned level)
 {
-	unsigned at = level_of(slot);
-
-	return at ? pmc_agent_control.split[at - 1].first : pmc_agent_control.first;
+	return splits[level - 1].from;
 }
 
-uint64_t agent_split_eventset(const struct slot *slot)
+const uint16_t *agent_split_first(unsigned level)
 {
-	return (slot->flags & SLOT_USER_ONLY) ? agent_split_user_plan(slot)->hash :
-						agent_split_plan(slot)->hash;
+	return level ? pmc_agent_control.split[level - 1].first : pmc_agent_control.first;
 }
 
-void agent_split_user_frame(const struct slot *slot)
+uint64_t agent_split_eventset(const struct slot *slot, unsigned level)
 {
-	unsigned at = level_of(slot);
+	return (slot->flags & SLOT_USER_ONLY) ? agent_split_user_plan(level)->hash :
+						agent_split_plan(level)->hash;
+}
 
+void agent_split_user_frame(unsigned level)
+{
 	agent_file_begin();
-	if (at)
+	if (level)
 		agent_file_append(
-			(const void *)(uintptr_t)pmc_agent_control.split[at - 1].user_frame,
-			pmc_agent_control.split[at - 1].user_bytes);
+			(const void *)(uintptr_t)pmc_agent_control.split[level - 1].user_frame,
+			pmc_agent_control.split[level - 1].user_bytes);
 	else
 		agent_file_append(agent.user_frame, agent.user_bytes);
-}
-
-/* ---- noticing ------------------------------------------------------------------------------*/
-
-/* Groups that share counters wait for each other: a turn each 4 ms unless the administrator wants
- * it otherwise (perf_event_mux_interval_ms), inherit groups beside them. Turns change on a CPU's
- * clock, and a thread that runs in slices is seldom there: behind a copy that takes all counters
- * it may wait for many. */
-static uint64_t patience_ns(const struct pmc_plan *plan)
-{
-	const uint64_t turns = agent.config.inherit == PMC_INHERIT_FULL ? 8 : 1;
-
-	return turns * (plan->groups + 1) * 8000000;
-}
-
-static bool next_reading(const uint8_t **at, size_t *len, struct pmc_reading *reading)
-{
-	size_t bytes;
-
-	if (*len < sizeof(*reading))
-		return false;
-	memcpy(reading, *at, sizeof(*reading));
-	bytes = sizeof(*reading) + reading->n * sizeof(uint64_t);
-	if (bytes > *len)
-		return false;
-	*at += bytes;
-	*len -= bytes;
-	return true;
-}
-
-static bool is_of_core(const struct pmc_plan *plan, unsigned g)
-{
-	const char *core_type = plan->events[plan->first[g]].event.core_type;
-
-	return core_type && core_type[0];
-}
-
-/* On hybrid CPUs a group rests while its thread is on the other cores: that is no loss. */
-static uint64_t ran_on_cores(const struct pmc_plan *plan, const uint8_t *at, size_t len)
-{
-	struct pmc_reading reading;
-	uint64_t ns = 0;
-
-	for (unsigned g = 0; g < plan->groups && next_reading(&at, &len, &reading); g++)
-		if (is_of_core(plan, g))
-			ns += reading.running_ns;
-	return ns;
-}
-
-/* The CPU time of threads that ended, one after the other, without the first group on the PMU. */
-static _Atomic uint64_t starved_ns;
-
-/*
- * A thread that ends before its patience does tells nothing alone; all of them together do, if it
- * is the first group, which has its turn before the others. With PMC_INHERIT=full it may stand
- * behind a copy that takes all counters, and no smaller group would do better.
- */
-static bool has_starved(const struct pmc_plan *plan, const struct pmc_reading *first,
-			uint64_t patience)
-{
-	if (!first->n || is_of_core(plan, 0) || !pmc_plan_is_splittable(plan, 0) ||
-	    agent.config.inherit == PMC_INHERIT_FULL)
-		return false;
-	if (!first->running_ns)
-		return atomic_fetch_add(&starved_ns, first->enabled_ns) + first->enabled_ns >
-		       patience;
-	if (atomic_load_explicit(&starved_ns, memory_order_relaxed))
-		atomic_store(&starved_ns, 0);
-	return false;
-}
-
-void agent_split_look(const struct slot *slot, const uint8_t *readings, size_t len, bool last)
-{
-	const struct pmc_plan *plan = agent_split_plan(slot);
-	uint64_t patience = patience_ns(plan), on_cores;
-	unsigned at = level_of(slot);
-	struct pmc_reading reading;
-	bool lost = false;
-
-	if (at >= PMC_CONTROL_SPLITS)
-		return;
-	on_cores = ran_on_cores(plan, readings, len);
-	for (unsigned g = 0; g < plan->groups && next_reading(&readings, &len, &reading); g++) {
-		lost |= reading.n && !reading.running_ns && pmc_plan_is_splittable(plan, g) &&
-			reading.enabled_ns > patience + (is_of_core(plan, g) ? on_cores : 0);
-		if (g == 0 && last && at == atomic_load_explicit(&wanted, memory_order_relaxed))
-			lost |= has_starved(plan, &reading, patience);
-	}
-	if (lost && atomic_compare_exchange_strong(&wanted, &at, at + 1)) {
-		atomic_store(&starved_ns, 0);
-		agent_note(NOTE_SPLIT);
-	}
 }
 
 void agent_split_frames(struct pmc_frame_buf *buf)
@@ -265,7 +208,7 @@ void agent_split_frames(struct pmc_frame_buf *buf)
 void agent_split_forked(void)
 {
 	atomic_store(&making, false);
-	atomic_store(&starved_ns, 0);
-	for (unsigned i = 0; i < PMC_CONTROL_SPLITS; i++)
+	agent_split_look_forked();
+	for (unsigned i = 0; i < SLOT_LEVELS; i++)
 		atomic_store(&splits[i].written, false);
 }

@@ -67,10 +67,8 @@ bool agent_thread_move_fd(int fd)
 
 	for (uint32_t i = 0; i < high && !place; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
-		int *fds = slot_fds(&agent_registry, slot);
 
-		for (unsigned k = 0; k < slot->n_fds && !place; k++)
-			place = fds[k] == fd ? &fds[k] : NULL;
+		place = registry_find_fd(&agent_registry, slot, fd);
 	}
 	if (!place)
 		place = agent_totals_find(fd);
@@ -182,7 +180,7 @@ static int open_plan(struct slot *slot, const struct pmc_plan *plan, int *fds)
 	}
 	for (unsigned g = 0; g < plan->groups; g++) {
 		int failed = pmc_group_open(plan, g, PMC_GROUP_OWN, 0, -1, move_to,
-					    fds + plan->first[g], &slot_ids(slot)[g]);
+					    fds + plan->first[g], &set_ids(slot->data)[g]);
 
 		error = error ? error : failed;
 	}
@@ -203,9 +201,9 @@ static void open_groups(struct slot *slot, const struct pmc_plan *plan, int *fds
 	if ((error == -EACCES || error == -EPERM) && agent.user_plan.opened) {
 		agent_fds_unmark(fds, plan->opened);
 		pmc_group_close(fds, plan->opened);
-		error = open_plan(slot, agent_split_user_plan(slot), fds);
+		error = open_plan(slot, agent_split_user_plan(slot->born), fds);
 		slot->flags |= SLOT_USER_ONLY;
-		agent_split_user_frame(slot);
+		agent_split_user_frame(slot->born);
 	}
 	if (error == AGENT_NOT_ALLOWED) {
 		slot->reason = EPERM;
@@ -225,7 +223,10 @@ static inline void enable_groups(const struct pmc_plan *plan, const int *fds)
 
 void agent_thread_enable(struct slot *slot)
 {
-	enable_groups(agent_split_plan(slot), slot_fds(&agent_registry, slot));
+	unsigned level = slot_level(slot);
+
+	enable_groups(agent_split_plan(level),
+		      set_fds(&agent_registry, slot_set(&agent_registry, slot, level)));
 }
 
 static void disable_groups(const struct pmc_plan *plan, const int *fds)
@@ -248,14 +249,12 @@ void agent_thread_begin(struct slot *slot)
 {
 	/* Two more system calls would be a good part of what a thread without events costs. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_self_clock() : 0;
-	const struct pmc_plan *plan = agent_split_plan(slot);
-	int *fds = slot_fds(&agent_registry, slot);
+	const struct pmc_plan *plan = agent_split_plan(slot->born);
+	int *fds = set_fds(&agent_registry, slot->data);
 
 	agent_self = slot;
-	rounds = 0;
 	slot->tid = own_tid(slot);
-	/* Our own start-up is the main thread's time too. */
-	slot->start_ns = (slot->flags & PMC_THREAD_MAIN) ? agent.start_ns : start;
+	slot->start_ns = start;
 	if (!slot->name[0])
 		name_now(slot->name);
 	pthread_setspecific(key, slot);
@@ -287,7 +286,11 @@ void agent_thread_main(void)
 		return;
 	agent_thread_reserve_groups(slot);
 	slot->flags |= PMC_THREAD_MAIN;
+	/* It may have forked in one of its destructors. */
+	rounds = 0;
 	agent_thread_begin(slot);
+	/* Our own start-up is the main thread's time too. */
+	slot->start_ns = agent.start_ns;
 	errno = saved;
 }
 
@@ -307,7 +310,8 @@ static void end_cost(bool groups, uint64_t start)
 	agent_self_add(groups || ns < END_MOST_NS ? ns : END_MOST_NS);
 }
 
-static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, size_t bytes)
+static void end_in(struct slot *slot, unsigned level, enum pmc_thread_state state, void *room,
+		   size_t bytes)
 {
 	bool groups = slot->n_fds > 0;
 	uint64_t start = end_clock(groups), snapshot;
@@ -322,7 +326,7 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	agent_row(&buf, slot, snapshot, true, NULL, state);
+	agent_row(&buf, slot, level, snapshot, true, NULL, state);
 	agent_regions_frames(regions, slot->seq, snapshot, &buf);
 	agent_file_append(buf.data, buf.len);
 	agent_regions_free(regions);
@@ -331,28 +335,32 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 }
 
 /* Each in a frame of its own: a row of many events must not cost every thread a page of stack. */
-__attribute__((noinline)) static void end_small(struct slot *slot, enum pmc_thread_state state)
+__attribute__((noinline)) static void end_small(struct slot *slot, unsigned level,
+						enum pmc_thread_state state)
 {
 	_Alignas(8) uint8_t room[SMALL_ROW];
 
-	end_in(slot, state, room, sizeof(room));
+	end_in(slot, level, state, room, sizeof(room));
 }
 
-__attribute__((noinline)) static void end_large(struct slot *slot, enum pmc_thread_state state)
+__attribute__((noinline)) static void end_large(struct slot *slot, unsigned level,
+						enum pmc_thread_state state)
 {
 	_Alignas(8) uint8_t room[AGENT_ROW_BYTES];
 
-	end_in(slot, state, room, sizeof(room));
+	end_in(slot, level, state, room, sizeof(room));
 }
 
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
-	size_t need = AGENT_LINE + sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
-		      agent_split_plan(slot)->groups * sizeof(struct pmc_reading) +
+	/* Another thread may raise it; the row is made of what the room was reckoned for. */
+	unsigned level = slot_level(slot);
+	size_t need = AGENT_LINE + AGENT_ROW_HEAD +
+		      agent_split_plan(level)->groups * sizeof(struct pmc_reading) +
 		      (agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
 
 	if (need <= SMALL_ROW)
-		end_small(slot, state);
+		end_small(slot, level, state);
 	else
-		end_large(slot, state);
+		end_large(slot, level, state);
 }

@@ -15,8 +15,8 @@ extern __thread struct slot *agent_self;
 /* Room for one row at its largest, and for reading its groups. */
 enum {
 	AGENT_LINE = 64,
-	AGENT_ROW_BYTES = AGENT_LINE + sizeof(struct pmc_frame_head) +
-			  sizeof(struct pmc_thread_fixed) +
+	AGENT_ROW_HEAD = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed),
+	AGENT_ROW_BYTES = AGENT_LINE + AGENT_ROW_HEAD +
 			  PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)) +
 			  PMC_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t),
 };
@@ -44,14 +44,15 @@ struct agent_groups_seen {
 };
 
 /* The readings of groups into the frame being built, which needs the room of a row behind it.
- * base: as slot_base. *reason: why descriptors are -1; set to the first error if it was 0. */
+ * base: as set_base. *reason: why descriptors are -1; set to the first error if it was 0. */
 struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups,
 					    const uint16_t *first, const int *fds,
 					    const uint64_t *ids, const uint64_t *base,
 					    uint32_t *reason);
-/* Appends a row to buf. The caller owns the slot or has it pinned. own: the calling thread.
- * usage: of another one; NULL: not known. */
-void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
-	       const struct pmc_usage *usage, enum pmc_thread_state state);
+/* Appends a row to buf, of the groups of that level. The caller owns the slot or has it pinned.
+ * own: the calling thread. usage: of another one; NULL: not known. The readings of its groups begin
+ * AGENT_ROW_HEAD bytes into it and are the rest of it. */
+void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
+	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state);
 
 #endif

@@ -49,6 +49,9 @@ void attach_close(struct attach *target);
 int attach_look(struct attach *target);
 /* The slots once more. */
 int attach_look_again(struct attach *target);
+/* Where in the process the set of groups is that a slot's thread counts with; address: of the slot.
+ */
+uint64_t attach_set_address(const struct attach *target, const struct slot *slot, uint64_t address);
 bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process is still the one we attached to, of the same image. */
 bool attach_same_image(struct attach *target);

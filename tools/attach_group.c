@@ -16,21 +16,23 @@ unsigned attach_n_groups(const struct attach *target)
 const struct pmc_control_split *attach_split_of(const struct pmc_control *control,
 						const struct slot *slot)
 {
-	unsigned level = (slot->flags & SLOT_SPLIT) / SLOT_SPLIT_ONE;
+	unsigned level = slot_level(slot);
 
-	return level && level <= PMC_CONTROL_SPLITS ? &control->split[level - 1] : NULL;
+	return level && level <= SLOT_LEVELS ? &control->split[level - 1] : NULL;
 }
 
 void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups)
 {
 	const struct pmc_control_split *split = attach_split_of(&target->control, slot);
+	/* A later set was copied to the place of the first: see read_later_set. */
+	uint64_t *set = slot->data;
 
 	*groups = (struct attach_groups){
 		.groups = split ? split->groups : attach_n_groups(target),
 		.first = split ? split->first : target->control.first,
-		.fds = slot_fds(&target->registry, slot),
-		.ids = slot_ids(slot),
-		.base = slot_base(&target->registry, slot),
+		.fds = set_fds(&target->registry, set),
+		.ids = set_ids(set),
+		.base = set_base(&target->registry, set),
 	};
 }
 
@@ -68,11 +70,6 @@ int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t 
 	return ours;
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static void subtract(const struct attach_groups *groups, unsigned g, struct pmc_reading *reading,
 		     uint64_t *values)
 {
@@ -81,10 +78,10 @@ static void subtract(const struct attach_groups *groups, unsigned g, struct pmc_
 
 	if (!reading->n)
 		return;
-	reading->enabled_ns = less(reading->enabled_ns, times[0]);
-	reading->running_ns = less(reading->running_ns, times[1]);
+	reading->enabled_ns = set_less(reading->enabled_ns, times[0]);
+	reading->running_ns = set_less(reading->running_ns, times[1]);
 	for (unsigned i = 0; i < reading->n; i++)
-		values[i] = less(values[i], base[i]);
+		values[i] = set_less(values[i], base[i]);
 }
 
 void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,

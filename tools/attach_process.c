@@ -75,7 +75,7 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 	if (control->user_eventset)
 		copy_set(target, control->user_frame, control->user_bytes, control->user_eventset,
 			 buf);
-	for (unsigned i = 0; i < PMC_CONTROL_SPLITS; i++) {
+	for (unsigned i = 0; i < SLOT_LEVELS; i++) {
 		const struct pmc_control_split *split = &control->split[i];
 
 		if (split->eventset)

@@ -10,13 +10,15 @@
 #ifndef PMC_CORE_CONTROL_H
 #define PMC_CORE_CONTROL_H
 
+#include "agent/core/registry.h"
+
 #include <pmc/dump.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #define PMC_CONTROL_SYMBOL  "pmc_agent_control"
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 1
+#define PMC_CONTROL_VERSION 2
 
 enum pmc_control_state {
 	PMC_CONTROL_OFF = 0, /* dormant: nothing here is valid but `why` */
@@ -42,11 +44,10 @@ struct pmc_control_split {
 	uint32_t reserved;
 	uint16_t first[PMC_EVENTS_MAX + 1];
 	uint16_t reserved2[3];
+	uint16_t from[PMC_EVENTS_MAX]; /* which events of the plan of level 0 its own are */
 	uint64_t eventset, frame, bytes;
 	uint64_t user_eventset, user_frame, user_bytes;
 };
-
-#define PMC_CONTROL_SPLITS 2
 
 struct pmc_control {
 	uint64_t magic;
@@ -83,8 +84,9 @@ struct pmc_control {
 	/* Of the job's first process: what counts for the whole machine. eventset 0: nothing. */
 	struct pmc_control_totals machine;
 	uint64_t machine_frame, machine_bytes;
-	/* What slots with SLOT_SPLIT have in place of `first` and the sets; 1 is the first. */
-	struct pmc_control_split split[PMC_CONTROL_SPLITS];
+	/* What groups of a level above 0 have in place of `first` and the sets; level 1 is the
+	 * first. */
+	struct pmc_control_split split[SLOT_LEVELS];
 	/* If `regions`: struct region_layout of region_area.h, and the table of REGION_AREAS
 	 * addresses of areas, of which so many (a uint32_t) were ever used. */
 	uint64_t region_layout, region_areas, region_high;

@@ -50,8 +50,10 @@ bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe);
 
 /* The plan with its larger groups in two, partners of a ratio side by side: for when another user
  * of the PMU took so many counters that a group never runs. Braced and pinned groups stay. Count 0:
- * there is nothing to split. 0 or -ENOMEM. */
-int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *split);
+ * there is nothing to split. Its opened event i is event from[i] of the plan. 0 or -ENOMEM.
+ * Async-signal-safe. */
+int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *split,
+		   uint16_t from[PMC_EVENTS_MAX]);
 /* Whether pmc_plan_split would take group g apart. Async-signal-safe. */
 bool pmc_plan_is_splittable(const struct pmc_plan *plan, unsigned g);
 

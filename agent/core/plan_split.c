@@ -18,22 +18,24 @@ bool pmc_plan_is_splittable(const struct pmc_plan *plan, unsigned g)
 	return counters > 1;
 }
 
-/* The n events, each with the first that forms a ratio with it at its side. */
-static void pair_up(const struct pmc_planned *from, unsigned n, struct pmc_planned *to)
+/* The order of n events in which each has the first that forms a ratio with it at its side. In a
+ * frame of its own, as all that is not under the sealing: stack is short in signal handlers. */
+__attribute__((noinline)) static void pair_up(const struct pmc_planned *events, unsigned first,
+					      unsigned n, uint16_t *from)
 {
-	bool placed[PMC_EVENTS_MAX] = { false };
-	unsigned at = 0;
+	uint64_t placed = 0;
+	unsigned at = first;
 
-	for (unsigned i = 0; i < n; i++) {
-		if (placed[i])
+	_Static_assert(PMC_EVENTS_MAX <= 64, "a bit for each event");
+	for (unsigned i = first; i < first + n; i++) {
+		if (placed >> i & 1)
 			continue;
-		placed[i] = true;
-		to[at++] = from[i];
-		for (unsigned k = i + 1; k < n; k++) {
-			if (placed[k] || !pmc_fit_ratio(&from[i].event, &from[k].event))
+		from[at++] = (uint16_t)i;
+		for (unsigned k = i + 1; k < first + n; k++) {
+			if (placed >> k & 1 || !pmc_fit_ratio(&events[i].event, &events[k].event))
 				continue;
-			placed[k] = true;
-			to[at++] = from[k];
+			placed |= 1ull << k;
+			from[at++] = (uint16_t)k;
 			break;
 		}
 	}
@@ -49,7 +51,8 @@ static unsigned cut_of(const struct pmc_planned *events, unsigned n)
 	return cut;
 }
 
-int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *split)
+__attribute__((noinline)) static int divide(const struct pmc_plan *plan, struct pmc_arena *arena,
+					    struct pmc_plan *split, uint16_t *from)
 {
 	unsigned groups = 0;
 
@@ -58,13 +61,17 @@ int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct 
 	if (!split->events)
 		return -ENOMEM;
 	memcpy(split->events, plan->events, sizeof(*split->events) * plan->count);
+	for (unsigned i = 0; i < plan->opened; i++)
+		from[i] = (uint16_t)i;
 	for (unsigned g = 0; g < plan->groups; g++) {
 		unsigned first = plan->first[g], n = plan->first[g + 1] - first;
 
 		split->first[groups++] = first;
 		if (!pmc_plan_is_splittable(plan, g))
 			continue;
-		pair_up(&plan->events[first], n, &split->events[first]);
+		pair_up(plan->events, first, n, from);
+		for (unsigned i = first; i < first + n; i++)
+			split->events[i] = plan->events[from[i]];
 		split->first[groups++] = first + cut_of(&split->events[first], n);
 	}
 	split->first[groups] = plan->opened;
@@ -75,5 +82,13 @@ int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct 
 	for (unsigned g = 0; g < split->groups; g++)
 		for (unsigned i = split->first[g]; i < split->first[g + 1]; i++)
 			split->events[i].group = (uint16_t)g;
-	return pmc_plan_seal(split, arena);
+	return 0;
+}
+
+int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *split,
+		   uint16_t from[PMC_EVENTS_MAX])
+{
+	int error = divide(plan, arena, split, from);
+
+	return error ? error : pmc_plan_seal(split, arena);
 }

@@ -51,8 +51,8 @@ uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 	return pmc_frame_end(buf);
 }
 
-/* Every thread opens these; they are filled once. */
-static int ready_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
+/* Every thread opens these; they are filled once. In a frame of its own: see pair_up. */
+__attribute__((noinline)) static int ready_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 {
 	plan->own = pmc_arena_alloc(arena, sizeof(*plan->own) * (plan->opened + 1));
 	if (!plan->own)

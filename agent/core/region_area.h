@@ -89,6 +89,8 @@ struct region_area {
 	struct slot *slot;
 	uint64_t eventset;
 	const uint16_t *first; /* of each of its groups, the first event; one more is the end */
+	const int *fds;	       /* of the slot's set; and ids of the leaders */
+	const uint64_t *ids;
 	uint32_t beyond;       /* open, but too deep to be kept */
 	uint32_t reopen;       /* closed before an exec that may fail */
 	uint32_t used_frames;  /* those remember records */

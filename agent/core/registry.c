@@ -8,19 +8,22 @@
 #include <sys/mman.h>
 
 #define CACHE_LINE 64u
+/* Of struct slot_more, mapped as they are needed. */
+#define CHUNK_BYTES ((size_t)256 << 10)
 
 void (*registry_closer)(int *fds, unsigned n_fds) = pmc_group_close;
 
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity)
 {
-	size_t bytes = sizeof(struct slot) + (3 * n_groups + n_fds) * sizeof(uint64_t) +
-		       n_fds * sizeof(int);
+	size_t bytes;
 	void *map;
 
 	memset(registry, 0, sizeof(*registry));
 	registry->n_groups = n_groups;
 	registry->n_fds = n_fds;
 	registry->capacity = capacity;
+	registry->set_words = 3 * n_groups + n_fds + (n_fds + 1) / 2;
+	bytes = sizeof(struct slot) + registry->set_words * sizeof(uint64_t);
 	registry->slot_bytes = (bytes + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
 	/* A size in whole huge pages would be placed at the boundary of one, and the host's first
 	 * stacks right below it. As glibc gives a stack's unused part back at the end of a thread,
@@ -38,8 +41,20 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	return 0;
 }
 
+static void chunks_fini(struct registry *registry)
+{
+	while (registry->chunk) {
+		/* The first word of a chunk is the address of the one before. */
+		uint64_t *before = (uint64_t *)(uintptr_t)registry->chunk[0];
+
+		munmap(registry->chunk, CHUNK_BYTES);
+		registry->chunk = before;
+	}
+}
+
 void registry_fini(struct registry *registry)
 {
+	chunks_fini(registry);
 	if (registry->slots)
 		munmap(registry->slots, registry->map_bytes);
 	registry->slots = NULL;
@@ -98,10 +113,10 @@ struct slot *registry_alloc(struct registry *registry)
 		slot = fresh(registry);
 	if (!slot)
 		return NULL;
-	/* All but the first two words, which others may be looking at. */
+	/* All but what others may be looking at, and what stays with the slot. */
 	memset(&slot->tid, 0, registry->slot_bytes - offsetof(struct slot, tid));
 	for (unsigned i = 0; i < registry->n_fds; i++)
-		slot_fds(registry, slot)[i] = -1;
+		set_fds(registry, slot->data)[i] = -1;
 	atomic_fetch_add_explicit(&registry->live, 1, memory_order_relaxed);
 	atomic_store_explicit(&slot->word, SLOT_RESERVED, memory_order_release);
 	return slot;
@@ -117,12 +132,23 @@ void registry_close(struct slot *slot)
 	atomic_fetch_add_explicit(&slot->word, SLOT_CLOSING - SLOT_LIVE, memory_order_acq_rel);
 }
 
+__attribute__((noinline, cold)) static void close_more(struct registry *registry, struct slot *slot)
+{
+	struct slot_more *more = (struct slot_more *)(uintptr_t)slot->more;
+	uint32_t open = atomic_exchange(&more->open, 0);
+
+	for (unsigned level = 1; level <= SLOT_LEVELS; level++)
+		if (open & 1u << level)
+			registry_closer(set_fds(registry, slot_more_set(registry, more, level)),
+					registry->n_fds);
+}
+
 static void close_all(struct registry *registry, struct slot *slot)
 {
-	int *fds = slot_fds(registry, slot);
-
-	registry_closer(fds, slot->n_fds);
+	registry_closer(set_fds(registry, slot->data), slot->n_fds);
 	slot->n_fds = 0;
+	if (slot->more)
+		close_more(registry, slot);
 }
 
 void registry_close_fds(struct registry *registry, struct slot *slot)
@@ -189,6 +215,50 @@ void registry_retire(struct slot *slot)
 	uint32_t word = SLOT_LIVE + 1;
 
 	atomic_compare_exchange_strong(&slot->word, &word, SLOT_CLOSING + 0x8000 + 1);
+}
+
+struct slot_more *registry_more(struct registry *registry, struct slot *slot)
+{
+	size_t bytes = sizeof(struct slot_more) +
+		       (2 * registry->n_groups + SLOT_LEVELS * registry->set_words) *
+			       sizeof(uint64_t);
+
+	if (slot->more)
+		return (struct slot_more *)(uintptr_t)slot->more;
+	if (!registry->chunk || registry->chunk_used + bytes > CHUNK_BYTES) {
+		uint64_t *chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (chunk == MAP_FAILED)
+			return NULL;
+		chunk[0] = (uint64_t)(uintptr_t)registry->chunk;
+		registry->chunk = chunk;
+		registry->chunk_used = sizeof(*chunk);
+	}
+	slot->more = (uint64_t)(uintptr_t)registry->chunk + registry->chunk_used;
+	registry->chunk_used += bytes;
+	return (struct slot_more *)(uintptr_t)slot->more;
+}
+
+static int *find_in(const struct registry *registry, uint64_t *set, int fd)
+{
+	int *fds = set_fds(registry, set);
+
+	for (unsigned i = 0; i < registry->n_fds; i++)
+		if (fds[i] == fd)
+			return &fds[i];
+	return NULL;
+}
+
+int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
+{
+	struct slot_more *more = (struct slot_more *)(uintptr_t)slot->more;
+	int *place = slot->n_fds ? find_in(registry, slot->data, fd) : NULL;
+
+	for (unsigned level = 1; !place && more && level <= SLOT_LEVELS; level++)
+		if (atomic_load(&more->open) & 1u << level)
+			place = find_in(registry, slot_more_set(registry, more, level), fd);
+	return place;
 }
 
 void registry_ended(struct registry *registry, uint32_t tid)

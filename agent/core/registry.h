@@ -25,13 +25,21 @@ enum slot_phase {
 /* In a slot's flags, beyond PMC_THREAD_*: its groups count user mode only, though the plan says
  * otherwise (the process gave up its privilege). */
 #define SLOT_USER_ONLY 0x100u
-/* Which of the smaller plans its groups are of; 0: the job's. */
-#define SLOT_SPLIT_ONE 0x200u
-#define SLOT_SPLIT     0x600u
+
+/* How often the groups of the plan can be made smaller. */
+#define SLOT_LEVELS 2
+
+/* Whether its groups may be replaced. */
+enum slot_keeps {
+	SLOT_MAY_CHANGE = 0,
+	SLOT_CHANGING, /* that is being done now */
+	SLOT_KEEPS,    /* they stay as they are */
+};
 
 struct slot {
 	_Atomic uint32_t word;
 	_Atomic uint32_t next_free; /* index + 1 */
+	uint64_t more;		    /* address of its struct slot_more; 0: it never needed one */
 	uint32_t tid;
 	uint32_t flags;	 /* PMC_THREAD_* */
 	uint32_t reason; /* why a group is not open */
@@ -51,13 +59,31 @@ struct slot {
 	_Atomic uint32_t seen_lock;
 	uint32_t seen_switched;
 	uint64_t seen_enabled_ns, seen_cpu_ns;
-	/* Ids of the groups' leaders; what to subtract (see slot_base); the descriptors as int. */
+	/* Which plan its groups are of: 0 the job's, then those in smaller groups. The groups that
+	 * it was born with are in `data`, the later ones in its struct slot_more. */
+	uint32_t born;
+	_Atomic uint32_t level;
+	_Atomic uint32_t keeps; /* enum slot_keeps */
+	/* A set of groups: ids of the leaders; what to subtract (see slot_base); the descriptors as
+	 * int. */
 	uint64_t data[];
+};
+
+/* What a slot has beyond itself once its groups were looked at, or replaced: few have. It stays
+ * with the slot. Sets that were replaced stay open until the thread ends, so that whoever reads
+ * one need not be waited for. */
+struct slot_more {
+	_Atomic uint32_t open; /* bit L: the set of level L has descriptors */
+	uint32_t reserved;
+	uint64_t owner; /* seq of the thread whose groups were looked at, plus one */
+	/* Time enabled and running of each group when it was last seen to run; then the sets of
+	 * level 1 and up. */
+	uint64_t words[];
 };
 
 struct registry {
 	char *slots;
-	size_t slot_bytes, map_bytes;
+	size_t slot_bytes, map_bytes, set_words;
 	unsigned n_groups, n_fds;
 	uint32_t capacity;
 	_Atomic uint32_t high; /* slots ever used */
@@ -65,6 +91,8 @@ struct registry {
 	_Atomic uint32_t live; /* RESERVED and LIVE slots */
 	_Atomic uint32_t recent_at;
 	_Atomic uint32_t recent[256]; /* tids that ended last: still in /proc for a moment */
+	uint64_t *chunk;	      /* where the last struct slot_more was taken from */
+	size_t chunk_used;
 };
 
 /* 0 or -errno. */
@@ -91,27 +119,70 @@ void registry_unpin(struct registry *registry, struct slot *slot);
  * pinned, ends it; unpin then frees it. With other readers nothing happens. */
 void registry_retire(struct slot *slot);
 
-static inline uint64_t *slot_ids(struct slot *slot)
+/* The level of a slot's groups now; another thread may raise it. What belongs together is taken by
+ * one level. */
+static inline unsigned slot_level(const struct slot *slot)
 {
-	return slot->data;
+	return atomic_load_explicit(&slot->level, memory_order_acquire);
+}
+
+static inline uint64_t *slot_looks(struct slot_more *more)
+{
+	return more->words;
+}
+
+/* The set of a level above that of birth. */
+static inline uint64_t *slot_more_set(const struct registry *registry, struct slot_more *more,
+				      unsigned level)
+{
+	return more->words + 2 * registry->n_groups + (level - 1) * registry->set_words;
+}
+
+static inline uint64_t *slot_set(const struct registry *registry, struct slot *slot,
+				 unsigned level)
+{
+	return level == slot->born ?
+		       slot->data :
+		       slot_more_set(registry, (struct slot_more *)(uintptr_t)slot->more, level);
+}
+
+/* ---- a set of groups ---- */
+static inline uint64_t *set_ids(uint64_t *set)
+{
+	return set;
 }
 
 /* A reset sets no counter to 0 (the kernel would keep the times): it notes what they say, and
- * rows are the difference. Time enabled and time running of each group, then each value. */
-static inline uint64_t *slot_base(const struct registry *registry, struct slot *slot)
+ * rows are the difference. Time enabled and time running of each group, then each value. Modulo
+ * 2^64: groups that replaced others have less than nothing to subtract. */
+static inline uint64_t *set_base(const struct registry *registry, uint64_t *set)
 {
-	return slot->data + registry->n_groups;
+	return set + registry->n_groups;
 }
 
-static inline int *slot_fds(const struct registry *registry, struct slot *slot)
+static inline int *set_fds(const struct registry *registry, uint64_t *set)
 {
-	return (int *)(void *)(slot->data + 3 * registry->n_groups + registry->n_fds);
+	return (int *)(void *)(set + 3 * registry->n_groups + registry->n_fds);
+}
+
+/* What a counter says less its base. Clocks that are read a moment apart may make it negative. */
+static inline uint64_t set_less(uint64_t says, uint64_t base)
+{
+	uint64_t left = says - base;
+
+	return left & ~(uint64_t)((int64_t)left >> 63);
 }
 
 static inline struct slot *registry_slot(const struct registry *registry, uint32_t index)
 {
 	return (struct slot *)(void *)(registry->slots + index * registry->slot_bytes);
 }
+
+/* The slot's struct slot_more, made if it has none; NULL without memory. One caller at a time, who
+ * has the slot pinned. */
+struct slot_more *registry_more(struct registry *registry, struct slot *slot);
+/* Where the slot keeps this descriptor; NULL: it is none of its. */
+int *registry_find_fd(struct registry *registry, struct slot *slot, int fd);
 
 void registry_ended(struct registry *registry, uint32_t tid);
 bool registry_ended_lately(const struct registry *registry, uint32_t tid);

@@ -40,10 +40,11 @@ static struct {
 	struct region_layout layout;
 	uint64_t areas[AREAS];
 	uint32_t high;
+	uint64_t more[64]; /* a struct slot_more */
 	struct area area[AREAS];
 } other;
 static char *slots;
-static size_t slots_bytes;
+static size_t slots_bytes, set_words;
 static int pidfd = -1;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -55,6 +56,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	FUZZ_CHECK(registry_init(&registry, GROUPS, EVENTS, SLOTS) == 0);
 	slots = registry.slots;
 	slots_bytes = SLOTS * registry.slot_bytes;
+	set_words = registry.set_words;
 	return 0;
 }
 
@@ -96,6 +98,8 @@ static void make_control(void)
 	set_first(control.threads.first);
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		control.threads.fds[i] = control.execs.fds[i] = -1;
+	control.split[0].groups = GROUPS;
+	set_first(control.split[0].first);
 	control.regions = 1;
 	control.region_layout = address(&other.layout);
 	control.region_areas = address(other.areas);
@@ -152,6 +156,7 @@ static void make_process(void)
 	registry.slots = slots;
 	registry.n_groups = GROUPS;
 	registry.n_fds = EVENTS;
+	registry.set_words = set_words;
 	registry.slot_bytes = slots_bytes / SLOTS;
 	registry.capacity = SLOTS;
 	registry.high = SLOTS;
@@ -163,7 +168,10 @@ static void make_process(void)
 		slot->seq = i;
 		slot->n_fds = EVENTS;
 		for (unsigned k = 0; k < EVENTS; k++)
-			slot_fds(&registry, slot)[k] = k ? -1 : pidfd;
+			set_fds(&registry, slot->data)[k] = k ? -1 : pidfd;
+		/* The second has had other groups. */
+		slot->level = i == 1;
+		slot->more = address(&other.more);
 	}
 	make_regions();
 }

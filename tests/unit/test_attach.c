@@ -182,9 +182,9 @@ static int set_up(void **state)
 	group[0] = -1;
 	if (pmc_plan_clock(&arena, &plan) != 0)
 		return -1;
-	if (pmc_group_open(&plan, 0, PMC_GROUP_OWN, 0, -1, 0, group, slot_ids(slot)) == 0)
+	if (pmc_group_open(&plan, 0, PMC_GROUP_OWN, 0, -1, 0, group, set_ids(slot->data)) == 0)
 		pmc_group_enable(group[0]);
-	slot_fds(&registry, slot)[0] = group[0];
+	set_fds(&registry, slot->data)[0] = group[0];
 	registry_live(slot);
 	memset(&target, 0, sizeof(target));
 	target.pid = getpid();
@@ -252,16 +252,61 @@ static void rows_are_true(void **state)
 	assert_true(value > 0);
 	/* Less what a reset left; never below 0. */
 	all = value;
-	slot_base(&registry, slot)[0] = reading.enabled_ns;
-	slot_base(&registry, slot)[1] = UINT64_MAX;
-	slot_base(&registry, slot)[2] = all;
+	set_base(&registry, slot->data)[0] = reading.enabled_ns;
+	set_base(&registry, slot->data)[1] = INT64_MAX;
+	set_base(&registry, slot->data)[2] = all;
 	look(&row, &reading, &value);
 	assert_int_equal(reading.running_ns, 0);
 	assert_true(value > 0);
 	assert_in_range(reading.enabled_ns, 1, value + 1000000);
-	slot_base(&registry, slot)[2] = UINT64_MAX;
+	set_base(&registry, slot->data)[2] = INT64_MAX;
 	look(&row, &reading, &value);
 	assert_int_equal(value, 0);
+}
+
+/* Groups that replaced those of the thread's birth, and go on from what those counted. */
+static void later_groups_are_read(void **state)
+{
+	const uint64_t before = 1ull << 40;
+	struct pmc_thread_fixed row;
+	struct pmc_reading reading;
+	struct slot_more *more;
+	uint64_t value, *set;
+
+	(void)state;
+	if (group[0] < 0)
+		skip();
+	more = registry_more(&registry, slot);
+	assert_non_null(more);
+	set = slot_more_set(&registry, more, 1);
+	memcpy(set, slot->data, registry.set_words * sizeof(*set));
+	set_base(&registry, set)[2] = 0 - before;
+	set_fds(&registry, slot->data)[0] = -1;
+	slot->level = 1;
+	/* Of a level that is not there: it is being made, or a lie. */
+	assert_int_equal(attach_look(&target), 0);
+	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
+	control.split[0].groups = 1;
+	control.split[0].first[1] = 1;
+	control.split[0].eventset = 77;
+	look(&row, &reading, &value);
+	assert_int_equal(row.eventset, 77);
+	assert_int_equal(reading.n, 1);
+	assert_in_range(value, before + 1, before + (1ull << 39));
+	assert_int_equal(attach_set_address(&target, registry_slot(&target.registry, 0), 8),
+			 (uint64_t)(uintptr_t)set);
+	control.split[0].from[0] = 1;
+	SAYS(attach_look(&target), EXIT_FAIL, "is damaged");
+	control.split[0].from[0] = 0;
+	slot->level = 7;
+	assert_int_equal(attach_look(&target), 0);
+	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
+	slot->level = 1;
+	slot->more = 8;
+	assert_int_equal(attach_look(&target), 0);
+	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
+	slot->level = 0;
+	set_fds(&registry, slot->data)[0] = group[0];
 }
 
 /* Another file in the place of a group is not even read: a pipe would lose what is in it. */
@@ -276,7 +321,7 @@ static void foreign_descriptors_are_left_alone(void **state)
 	(void)state;
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	assert_int_equal(write(ends[1], "keep", 4), 4);
-	slot_fds(&registry, slot)[0] = ends[0];
+	set_fds(&registry, slot->data)[0] = ends[0];
 	look(&row, &reading, &value);
 	assert_int_equal(reading.n, 0);
 	assert_int_equal(reading.error, PMC_REASON_RECYCLED);
@@ -289,8 +334,8 @@ static void foreign_descriptors_are_left_alone(void **state)
 	if (group[0] < 0)
 		skip();
 	/* A group, but not that one. */
-	slot_fds(&registry, slot)[0] = group[0];
-	slot_ids(slot)[0]++;
+	set_fds(&registry, slot->data)[0] = group[0];
+	set_ids(slot->data)[0]++;
 	look(&row, &reading, &value);
 	assert_int_equal(row.reason, PMC_REASON_RECYCLED);
 }
@@ -354,6 +399,7 @@ static void lies_are_refused(void **state)
 	DAMAGED(registry.n_groups = 2);
 	DAMAGED(registry.n_fds = 2);
 	DAMAGED(registry.n_fds = UINT32_MAX);
+	DAMAGED(registry.set_words += 1);
 	DAMAGED(registry.slot_bytes = 8);
 	DAMAGED(registry.slot_bytes = SIZE_MAX);
 	DAMAGED(registry.slot_bytes += 1);
@@ -377,6 +423,7 @@ int main(void)
 		cmocka_unit_test(headers_that_lie_are_survived),
 		cmocka_unit_test(pids),
 		cmocka_unit_test_setup_teardown(rows_are_true, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(later_groups_are_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(foreign_descriptors_are_left_alone, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(slots_in_motion_are_left_out, set_up, tear_down),

@@ -392,6 +392,7 @@ static void splits_in_halves_and_keeps_ratios(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 6);
 	struct pmc_plan plan, half, quarter, single;
+	uint16_t from[PMC_EVENTS_MAX];
 
 	(void)state;
 	for (unsigned i = 0; i < 6; i++)
@@ -399,19 +400,22 @@ static void splits_in_halves_and_keeps_ratios(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 1);
 	assert_true(pmc_plan_is_splittable(&plan, 0));
-	assert_int_equal(pmc_plan_split(&plan, &arena, &half), 0);
+	assert_int_equal(pmc_plan_split(&plan, &arena, &half, from), 0);
+	for (unsigned i = 0; i < 6; i++)
+		assert_string_equal(half.events[i].event.name, plan.events[from[i]].event.name);
+	assert_int_equal(from[1], 3);
 	assert_int_equal(half.groups, 2);
 	assert_int_equal(half.opened, 6);
 	assert_int_equal(group_of(&half, "a"), group_of(&half, "d"));
 	assert_int_equal(group_of(&half, "b"), group_of(&half, "e"));
 	assert_int_equal(group_of(&half, "c"), group_of(&half, "f"));
 	assert_true(half.hash != plan.hash);
-	assert_int_equal(pmc_plan_split(&half, &arena, &quarter), 0);
+	assert_int_equal(pmc_plan_split(&half, &arena, &quarter, from), 0);
 	assert_int_equal(quarter.groups, 4);
 	assert_int_equal(quarter.first[4], 6);
 	/* In the end each is alone, and that is the end. */
 	for (half = quarter; half.count; half = single) {
-		assert_int_equal(pmc_plan_split(&half, &arena, &single), 0);
+		assert_int_equal(pmc_plan_split(&half, &arena, &single, from), 0);
 		assert_true(single.count == 0 || single.groups > half.groups);
 		if (single.count == 0)
 			assert_int_equal(half.groups, 6);
@@ -424,6 +428,7 @@ static void braced_and_pinned_groups_are_not_split(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 4);
 	struct pmc_plan plan, split;
+	uint16_t from[PMC_EVENTS_MAX];
 
 	(void)state;
 	events.list[0].brace = events.list[1].brace = 0;
@@ -431,7 +436,7 @@ static void braced_and_pinned_groups_are_not_split(void **state)
 	events.list[2].pinned = true;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 2);
-	assert_int_equal(pmc_plan_split(&plan, &arena, &split), 0);
+	assert_int_equal(pmc_plan_split(&plan, &arena, &split, from), 0);
 	assert_int_equal(split.count, 0);
 	assert_int_equal(split.hash, 0);
 	/* Nor software events: they never lose a counter. */
