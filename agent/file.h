@@ -37,6 +37,8 @@ const char *agent_file_name(void);
 bool agent_file_move(int fd);
 /* The open dump's descriptor; negative: it is not open. */
 int agent_file_fd(void);
+/* A seccomp filter comes: from here on the system calls that were tried under it. */
+void agent_file_filtered(void);
 /* In a forked child: a file of its own if the pattern says so, and new header frames. */
 void agent_file_forked(void);
 

@@ -11,6 +11,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/group.h"
 #include "agent/core/sys.h"
+#include "agent/file.h"
 #include "agent/note.h"
 #include "agent/report_exit.h"
 #include "agent/snapshot.h"
@@ -133,6 +134,7 @@ void agent_before_filter(long number, const long args[6])
 	long call[7] = { number, args[0], args[1], args[2], args[3], args[4], args[5] };
 	_Alignas(16) char stack[4096];
 
+	agent_file_filtered();
 	if (agent_apart(try_filtered, call, stack, sizeof(stack)) != 0)
 		return;
 	agent_note(NOTE_SECCOMP_SILENT);

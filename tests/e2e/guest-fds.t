@@ -76,6 +76,13 @@ run limited 1024 "$hard" strace -f --seccomp-bpf -o /dev/null -e trace=perf_even
 is "$(head -n 1 out)" "20 children with 2" "opening takes 10 ms: a child has its own events alone" ||
 	diag_file err stderr
 
+# ---- the dump's number is taken past every hook ----------------------------------------------------
+PMC_OUT=$T/usurped.pmc run agent "$PROG/usurp" "$T/usurped.pmc" "$T/usurper"
+is "$status $(cat out)" "0 0 bytes" "what has the dump's number now gets no row"
+summary usurped.pmc >/dev/null
+is "$(jq -c '[[.threads[].name], [.processes[0].notes[].code]]' r.json)" \
+	'[["usurp","before","after"],[13]]' "the dump is opened again and has them all" || diag_file r.json
+
 # ---- 5,000 threads, six events each ------------------------------------------------------------------
 export PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults
 # Who may raise the hard limit does; others have what there is.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* seccomp errno|nosys|kill|killthread CMD...: CMD under a filter that refuses perf_event_open. */
+/* seccomp errno|nosys|kill|killthread CMD...: CMD under a filter that refuses perf_event_open.
+ * seccomp statx CMD...: under one that kills for statx. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -13,11 +14,13 @@
 
 int main(int argc, char **argv)
 {
-	unsigned action = SECCOMP_RET_ERRNO | EPERM;
+	unsigned action = SECCOMP_RET_ERRNO | EPERM, call = SYS_perf_event_open;
 
 	if (argc < 3)
 		return 2;
-	if (!strcmp(argv[1], "kill"))
+	if (!strcmp(argv[1], "statx"))
+		call = SYS_statx;
+	if (!strcmp(argv[1], "kill") || call == SYS_statx)
 		action = SECCOMP_RET_KILL_PROCESS;
 	else if (!strcmp(argv[1], "killthread"))
 		action = SECCOMP_RET_KILL_THREAD;
@@ -28,7 +31,7 @@ int main(int argc, char **argv)
 
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
