@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/prctl.h>
+#include <linux/stat.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
