@@ -171,7 +171,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 		registry_close_fds(&agent_registry, slot);
 	fill_accounting(row, slot, own, usage, seen.enabled_ns);
 	if (seen.starved && plan->hardware && !buf->overflow)
-		agent_split_look(level, buf->data + readings, buf->len - readings,
+		agent_split_look(slot, level, buf->data + readings, buf->len - readings,
 				 own && state != PMC_THREAD_LIVE);
 	row->time_ns = pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;

@@ -32,9 +32,10 @@ void agent_split_frames(struct pmc_frame_buf *buf);
 void agent_split_forked(void);
 
 /* ---- split_look.c: async-signal-safe ---- */
-/* Looks at the readings of a row, its last or not: a group that was enabled for long and never ran
- * makes the plan of later threads smaller. */
-void agent_split_look(unsigned level, const uint8_t *readings, size_t len, bool last);
+/* Looks at the readings of a row, its last or not, of the groups that its thread was born with: one
+ * that was enabled for long and never ran makes the plan of later threads smaller. */
+void agent_split_look(const struct slot *slot, unsigned level, const uint8_t *readings, size_t len,
+		      bool last);
 /* Around a snapshot. False: nothing can be split, or another snapshot is at it. */
 bool agent_split_begin(void);
 void agent_split_end(void);

@@ -116,12 +116,14 @@ static bool has_starved(const struct pmc_plan *plan, const uint8_t *readings, si
 	return false;
 }
 
-void agent_split_look(unsigned level, const uint8_t *readings, size_t len, bool last)
+void agent_split_look(const struct slot *slot, unsigned level, const uint8_t *readings, size_t len,
+		      bool last)
 {
 	const struct pmc_plan *plan = agent_split_plan(level);
 	bool lost;
 
-	if (level >= SLOT_LEVELS)
+	/* Groups that replaced others say for how long those waited, too. */
+	if (level >= SLOT_LEVELS || level != slot->born)
 		return;
 	lost = has_lost(plan, NULL, readings, len);
 	if (last && level == agent_split_wanted())

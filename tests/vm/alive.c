@@ -10,6 +10,8 @@
  *	churn   the main thread creates a hundred threads of 10,000 instructions one by one
  *	fork    each thread forks a child that runs N
  *	region  nothing happens, but the second thread's rounds are marked as a region
+ *	never   the counters were taken before the threads began, each of which runs 2 N at once,
+ *		raises SIGUSR2 and ends after a little more
  *	CMD     the main thread runs it while the others stand still
  */
 /* prog-flags: -Wl,-z,now -Iinclude */
@@ -114,6 +116,15 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* Less than a turn after the groups changed, which had never run. */
+static void *work_starved(void *arg)
+{
+	run_instructions(2 * n);
+	raise(SIGUSR2);
+	run_instructions(n / 1000);
+	return arg;
+}
+
 static void *work_little(void *arg)
 {
 	run_instructions(10000);
@@ -146,6 +157,13 @@ int main(int argc, char **argv)
 	n = strtoul(argv[3], NULL, 10);
 	rounds = strtoul(argv[4], NULL, 10);
 	how = argv[5];
+	if (strcmp(how, "never") == 0) {
+		bad = take(atoi(argv[1]));
+		for (unsigned i = 0; i < threads; i++)
+			bad |= pthread_create(&one, NULL, work_starved, NULL) ||
+			       pthread_join(one, NULL);
+		return bad;
+	}
 	pthread_barrier_init(&barrier, NULL, threads + 1);
 	for (unsigned i = 0; i < threads; i++)
 		bad |= pthread_create(&thread[i], NULL, work, i ? &thread[i] : NULL);

@@ -48,6 +48,10 @@ is "$(jq '.threads | length' "$M/churn.json")" 103 "churn: every thread has a ro
 is "$(jq '[.threads[] | select(.seq > 2) | .events | map(select(.state == "counted")) | length] | unique | tostring' \
 	"$M/churn.json")" '"[3]"' "churn: those too short for a second turn have the half that ran"
 
+is "$(states never 2) $(notes never)" "scaled 1" \
+	"never: halves that wait for their first turn are not halved again" ||
+	diag "$(row never 1 'map(.share) | tostring') $(row never 2 'map(.share) | tostring')"
+
 alive fork $all 0.4 0.6
 is "$(jq '.processes | length' "$M/fork.json")" 3 "fork: two children"
 is "$(jq "[.threads[] | select(.pid != $(jq '.processes[0].pid' "$M/fork.json")) | .events[] |
