@@ -152,15 +152,20 @@ void agent_split_end(void)
 	atomic_store(&looking.busy, false);
 }
 
-/* What a look finds that runs is where the next one begins. */
+/* What a look finds that runs is where the next one begins. A group that rests while its thread is
+ * on the other cores does not wait for that long. */
 static void keep_looks(const struct pmc_plan *plan, uint64_t *looks, const uint8_t *at, size_t len)
 {
+	const uint64_t on_cores = ran_on_cores(plan, looks, at, len);
 	struct pmc_reading reading;
 
 	for (unsigned g = 0; g < plan->groups && next_reading(&at, &len, &reading); g++) {
-		if (reading.n && reading.running_ns == looks[2 * g + 1])
+		const uint64_t later = looks[2 * g] + on_cores;
+		const bool waits = reading.n && reading.running_ns == looks[2 * g + 1];
+
+		if (waits && !is_of_core(plan, g))
 			continue;
-		looks[2 * g] = reading.enabled_ns;
+		looks[2 * g] = waits && later < reading.enabled_ns ? later : reading.enabled_ns;
 		looks[2 * g + 1] = reading.running_ns;
 	}
 }

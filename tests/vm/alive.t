@@ -82,6 +82,12 @@ is "$(row pinned-1 1 'map(.state) | join(" ")')" "counted scaled scaled scaled s
 	"a pinned event is counted all of the time while others change groups"
 between "$(($(row pinned-1 1 '.[0].value') - $(row pinned-0 1 '.[0].value')))" -200 200 "and misses nothing"
 
+is "$(row rests 1 'map(.state) | unique | join(" ")') $(notes rests)" "counted 0" \
+	"rests: a group of another type of core is not missed while its thread is on this one" ||
+	diag "$(row rests 1 'map(.state) | tostring')"
+is "$(states waits 1) $(notes waits)" "scaled 1" "waits: one of this type is" ||
+	diag "$(row waits 1 'map(.state) | tostring')"
+
 # Three threads of six descriptors, of 23 that the agent may take.
 is "$(states budget 1) $(notes budget)" "scaled 1" "without descriptors for smaller groups a thread keeps its own"
 is "$(row budget 1 "all(.value > $all * 0.9 and .share < 0.1)")" true "and says for how little of the time it counted"
