@@ -70,23 +70,27 @@ static int share(const struct change *change, unsigned g, int move_to)
 	unsigned old = old_group(change, g);
 
 	for (unsigned i = 0; i < n; i++) {
-		int fd = (int)pmc_sys3(SYS_fcntl, old_fds(change, old)[i], F_DUPFD_CLOEXEC,
-				       move_to);
+		const volatile int *from = &old_fds(change, old)[i];
+		const int number = *from;
+		int fd = (int)pmc_sys3(SYS_fcntl, number, F_DUPFD_CLOEXEC, move_to);
 
 		if (fd < 0)
 			return fd;
 		new_fds(change, g)[i] = fd;
+		/* The host may take the number just now, and this be its file. The event had
+		 * another one before (agent_thread_move_fd). */
+		if (*from != number)
+			return -EAGAIN;
 	}
 	set_ids(change->set)[g] = set_ids(change->old_set)[old];
 	return 0;
 }
 
-static int open_set(const struct change *change)
+/* Within a window. */
+static int open_set(const struct change *change, int move_to)
 {
-	int error = 0, move_to = agent_fds_window_idle();
+	int error = 0;
 
-	if (move_to < 0)
-		return -EAGAIN;
 	if (!agent_perf_allowed_known())
 		error = -EPERM;
 	for (unsigned g = 0; g < change->plan->groups && !error; g++)
@@ -96,7 +100,6 @@ static int open_set(const struct change *change)
 					       (int)change->slot->tid, -1, move_to,
 					       new_fds(change, g), &set_ids(change->set)[g]);
 	agent_fds_mark(set_fds(&agent_registry, change->set), change->plan->opened);
-	agent_fds_window_close();
 	return error;
 }
 
@@ -112,6 +115,17 @@ static void switch_old(const struct change *change, int (*to)(int leader))
 	for (unsigned g = 0; g < change->old_plan->groups; g++)
 		if (pmc_plan_is_splittable(change->old_plan, g))
 			to(old_fds(change, g)[0]);
+}
+
+/* As counting is on or off; a stop from outside may pass between the looks. */
+static void go_on(const struct change *change,
+		  void (*turn)(const struct change *change, int (*to)(int leader)))
+{
+	if (!atomic_load(&pmc_agent_control.counting))
+		return;
+	turn(change, pmc_group_enable);
+	if (!atomic_load(&pmc_agent_control.counting))
+		turn(change, pmc_group_disable);
 }
 
 /* What an old group has counted is taken from what its parts are to subtract. */
@@ -174,19 +188,14 @@ static int replace(const struct change *change, uint64_t *looks, unsigned level)
 	switch_old(change, pmc_group_disable);
 	error = carry_all(change);
 	if (error) {
-		if (atomic_load(&pmc_agent_control.counting))
-			switch_old(change, pmc_group_enable);
+		go_on(change, switch_old);
 		return error;
 	}
 	begin_looks(change, looks);
 	/* Before it is asked whether to count: a stop from outside that comes later than that finds
 	 * the new set. */
 	atomic_store(&change->slot->level, level);
-	if (atomic_load(&pmc_agent_control.counting)) {
-		switch_new(change, pmc_group_enable);
-		if (!atomic_load(&pmc_agent_control.counting))
-			switch_new(change, pmc_group_disable);
-	}
+	go_on(change, switch_new);
 	return 0;
 }
 
@@ -202,24 +211,32 @@ static int move(struct slot *slot, struct slot_more *more, unsigned level)
 		.set = slot_more_set(&agent_registry, more, level + 1),
 		.from = agent_split_from(level + 1),
 	};
-	int error, *fds = set_fds(&agent_registry, change.set);
+	int error, move_to, *fds = set_fds(&agent_registry, change.set);
 
 	if (change.plan->opened != n)
 		return -EINVAL;
 	if (!agent_fds_take(n))
 		return -EAGAIN;
+	/* Before there is anything to close: where a handler interrupted a fork that keeps windows
+	 * shut, closing would wait for it, for each of the threads. */
+	move_to = agent_fds_window_idle();
+	if (move_to < 0) {
+		agent_fds_give(n);
+		return -EAGAIN;
+	}
 	memset(change.set, 0, agent_registry.set_words * sizeof(*change.set));
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = -1;
 	/* From here on a descriptor that the host wants the number of is found there. */
 	atomic_fetch_or(&more->open, 1u << (level + 1));
-	error = open_set(&change);
+	error = open_set(&change, move_to);
+	agent_fds_window_close();
 	if (!error)
 		error = replace(&change, slot_looks(more), level + 1);
 	if (!error)
 		return 0;
-	atomic_fetch_and(&more->open, ~(1u << (level + 1)));
 	agent_fds_close(fds, n);
+	atomic_fetch_and(&more->open, ~(1u << (level + 1)));
 	return error;
 }
 

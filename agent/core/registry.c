@@ -135,12 +135,15 @@ void registry_close(struct slot *slot)
 __attribute__((noinline, cold)) static void close_more(struct registry *registry, struct slot *slot)
 {
 	struct slot_more *more = (struct slot_more *)(uintptr_t)slot->more;
-	uint32_t open = atomic_exchange(&more->open, 0);
+	uint32_t open = atomic_load(&more->open);
 
 	for (unsigned level = 1; level <= SLOT_LEVELS; level++)
 		if (open & 1u << level)
 			registry_closer(set_fds(registry, slot_more_set(registry, more, level)),
 					registry->n_fds);
+	/* Not before: what is open and not found would be closed under the host, if that took the
+	 * number. */
+	atomic_store(&more->open, 0);
 }
 
 static void close_all(struct registry *registry, struct slot *slot)
