@@ -201,14 +201,14 @@ static enum slot_phase phase_of(const struct slot *slot)
 }
 
 /* What a slot was made of when its thread began has to be the same twice: the first copy may
- * have caught it changing hands. */
+ * have caught it changing hands. Groups that replaced others since the first are not minded: those
+ * before can still be read. */
 static bool steady(const struct attach *target, struct slot *a, struct slot *b)
 {
 	const struct registry *registry = &target->registry;
 
 	return phase_of(a) == SLOT_LIVE && phase_of(b) == SLOT_LIVE && a->seq == b->seq &&
 	       a->tid == b->tid && a->start_ns == b->start_ns && a->born == b->born &&
-	       slot_level(a) == slot_level(b) &&
 	       memcmp(set_ids(a->data), set_ids(b->data), registry->n_groups * sizeof(uint64_t)) ==
 		       0 &&
 	       memcmp(set_fds(registry, a->data), set_fds(registry, b->data),
@@ -312,6 +312,8 @@ static int read_slots(struct attach *target, const char *second)
 
 		know(target, a);
 		know(target, b);
+		/* There for certain when the first copy has a level that lies in it. */
+		a->more = b->more;
 		if (!steady(target, a, b) || !read_later_set(target, a))
 			a->word = SLOT_FREE;
 	}

@@ -21,6 +21,10 @@ static const char *const actions[] = { "start", "stop", "reset" };
 /* A thread younger than this may have looked at the switch just before we turned it. */
 #define YOUNG_NS 100000000u
 
+/* How often all threads are reset while some get other groups: each does so a few times at most,
+ * but at times of its own. */
+#define PASSES_MOST 100u
+
 struct switching {
 	struct attach *target;
 	enum action action;
@@ -35,15 +39,16 @@ static uint64_t slot_address(const struct attach *target, uint32_t index)
 	return target->slots_address + (uint64_t)index * target->registry.slot_bytes;
 }
 
+/* *level: of the groups that it counts with now. */
 static bool still_there(const struct attach *target, uint32_t index, const struct slot *slot,
-			bool *changed)
+			unsigned *level)
 {
 	struct slot now;
 
 	if (attach_read(target->pid, slot_address(target, index), &now, sizeof(now)) != 0 ||
 	    (now.word & ~0xffffu) != SLOT_LIVE || now.seq != slot->seq)
 		return false;
-	*changed |= slot_level(&now) != slot_level(slot);
+	*level = slot_level(&now);
 	return true;
 }
 
@@ -104,19 +109,26 @@ static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
 {
 	static const uint64_t zero[3 * PMC_EVENTS_MAX];
 	const struct attach *target = s->target;
-	unsigned n = 2 * groups->groups + groups->first[groups->groups];
+	unsigned n = 2 * groups->groups + groups->first[groups->groups], level;
 	uint64_t base[3 * PMC_EVENTS_MAX];
 	uint64_t at = attach_set_address(target, slot, slot_address(target, index)) +
 		      target->registry.n_groups * sizeof(uint64_t);
 
-	if (!read_all(target, groups, base) || !still_there(target, index, slot, &s->changed) ||
-	    attach_write(target->pid, at, base, n * sizeof(*base)) != 0)
+	if (!read_all(target, groups, base) || !still_there(target, index, slot, &level))
+		return false;
+	/* Other groups began with what these counted: they lose it, with the next pass. */
+	if (level != slot_level(slot)) {
+		s->changed = true;
+		return false;
+	}
+	if (attach_write(target->pid, at, base, n * sizeof(*base)) != 0)
 		return false;
 	/* Its thread ended and another one has the slot: that one starts at 0. */
-	if (!still_there(target, index, slot, &s->changed)) {
+	if (!still_there(target, index, slot, &level)) {
 		(void)attach_write(target->pid, at, zero, n * sizeof(*zero));
 		return false;
 	}
+	s->changed |= level != slot_level(slot);
 	add_lost(s, slot, groups, base);
 	return true;
 }
@@ -233,8 +245,8 @@ static int apply(struct switching *s)
 	if (s->action == START)
 		switch_total(s);
 	switch_threads(s, 0);
-	/* What was reset was not what the thread counts with any more. Levels are few. */
-	for (unsigned i = 0; s->changed && !code && i < SLOT_LEVELS; i++) {
+	/* What was reset was not what the thread counts with any more. */
+	for (unsigned i = 0; s->changed && !code && i < PASSES_MOST; i++) {
 		s->changed = false;
 		s->threads = s->uncounted = 0;
 		code = attach_look_again(s->target);

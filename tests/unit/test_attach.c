@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -309,6 +311,43 @@ static void later_groups_are_read(void **state)
 	set_fds(&registry, slot->data)[0] = group[0];
 }
 
+static _Atomic unsigned changes;
+static _Atomic bool enough;
+
+static void *change_groups(void *arg)
+{
+	while (!enough) {
+		slot->level = ++changes % 2;
+		sched_yield();
+	}
+	return arg;
+}
+
+/* A thread that gets other groups while we look is not left out, be it between the two copies. */
+static void groups_may_change_meanwhile(void **state)
+{
+	struct slot_more *more = registry_more(&registry, slot);
+	pthread_t thread;
+	unsigned looks = 0;
+
+	(void)state;
+	assert_non_null(more);
+	memcpy(slot_more_set(&registry, more, 1), slot->data,
+	       registry.set_words * sizeof(*slot->data));
+	control.split[0].groups = 1;
+	control.split[0].first[1] = 1;
+	changes = 0;
+	enough = false;
+	assert_int_equal(pthread_create(&thread, NULL, change_groups, NULL), 0);
+	while (changes < 10000 || looks < 1000) {
+		assert_int_equal(attach_look(&target), 0);
+		assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_LIVE);
+		looks++;
+	}
+	enough = true;
+	pthread_join(thread, NULL);
+}
+
 /* Another file in the place of a group is not even read: a pipe would lose what is in it. */
 static void foreign_descriptors_are_left_alone(void **state)
 {
@@ -424,6 +463,7 @@ int main(void)
 		cmocka_unit_test(pids),
 		cmocka_unit_test_setup_teardown(rows_are_true, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(later_groups_are_read, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(groups_may_change_meanwhile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(foreign_descriptors_are_left_alone, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(slots_in_motion_are_left_out, set_up, tear_down),
