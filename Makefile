@@ -187,7 +187,7 @@ $(O)/examples/%: docs/examples/%.c $(O)/libpmc.a $(wildcard include/pmc/*.h)
 	$(Q)$(CC) -O2 -g $(WARN) -Iinclude -o $@ $< $(O)/libpmc.a -ldl -pthread
 
 # And those that only the emulated machine runs.
-$(VM_BIN): tests/vm/loop.h
+$(VM_BIN): tests/vm/loop.h tests/vm/take.h
 # Some of them use the library.
 $(O)/vm/typed $(O)/vm/counters $(O)/vm/records: $(O)/libpmc.a
 $(O)/vm/%: tests/vm/%.c

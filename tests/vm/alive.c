@@ -16,15 +16,14 @@
  */
 /* prog-flags: -Wl,-z,now -Iinclude */
 #include "loop.h"
+#include "take.h"
 
-#include <linux/perf_event.h>
 #include <pmc/region.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,21 +130,6 @@ static void *work_little(void *arg)
 	return arg;
 }
 
-static int take(int counters)
-{
-	struct perf_event_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_RAW;
-	attr.config = 0x08; /* INST_RETIRED: a programmable counter */
-	attr.pinned = 1;
-	while (counters-- > 0)
-		if (syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0) < 0)
-			return 1;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
@@ -158,7 +142,7 @@ int main(int argc, char **argv)
 	rounds = strtoul(argv[4], NULL, 10);
 	how = argv[5];
 	if (strcmp(how, "never") == 0) {
-		bad = take(atoi(argv[1]));
+		bad = take_counters(atoi(argv[1]));
 		for (unsigned i = 0; i < threads; i++)
 			bad |= pthread_create(&one, NULL, work_starved, NULL) ||
 			       pthread_join(one, NULL);
@@ -168,7 +152,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < threads; i++)
 		bad |= pthread_create(&thread[i], NULL, work, i ? &thread[i] : NULL);
 	pthread_barrier_wait(&barrier);
-	bad |= take(atoi(argv[1]));
+	bad |= take_counters(atoi(argv[1]));
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
 	if (argc > 6)

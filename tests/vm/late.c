@@ -6,13 +6,12 @@
  */
 /* prog-flags: -Wl,-z,now */
 #include "loop.h"
+#include "take.h"
 
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static unsigned long n;
@@ -30,27 +29,12 @@ static int one_thread(void)
 	return pthread_create(&thread, NULL, loop, NULL) || pthread_join(thread, NULL);
 }
 
-static int take(int counters)
-{
-	struct perf_event_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_RAW;
-	attr.config = 0x08; /* INST_RETIRED: a programmable counter */
-	attr.pinned = 1;
-	while (counters-- > 0)
-		if (syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0) < 0)
-			return 1;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc != 3 && argc != 4)
 		return 2;
 	n = strtoul(argv[2], NULL, 10);
-	if (one_thread() || take(atoi(argv[1])))
+	if (one_thread() || take_counters(atoi(argv[1])))
 		return 1;
 	for (int i = 0; i < (argc == 4 ? atoi(argv[3]) : 5); i++)
 		if (one_thread())
