@@ -93,6 +93,7 @@ static int set_up(void **state)
 		.state = PMC_CONTROL_ON,
 		.identity = { 7 },
 		.snapshot = 5,
+		.groups = 1,
 		.first = { 0, 2 },
 		.registry = (uint64_t)(uintptr_t)&registry,
 		.regions = 1,
@@ -109,7 +110,7 @@ static int set_up(void **state)
 	layout.names = layout.records + NAMES * layout.record_bytes;
 	layout.bytes = layout.names + REGION_NAMES_BYTES;
 	layout.bytes += REGION_LINE - layout.bytes % REGION_LINE;
-	if (registry_init(&registry, 1, 2, 16) != 0)
+	if (registry_init(&registry, 2, 2, 16) != 0)
 		return -1;
 	areas[0] = made_area(made_slot(3), REGION_READ);
 	areas[1] = NULL; /* being made */
@@ -152,8 +153,8 @@ static int tear_down(void **state)
 struct seen {
 	struct pmc_region_fixed fixed;
 	char name[REGION_NAME];
-	struct pmc_reading readings[4];
-	uint64_t values[4][2];
+	struct pmc_reading readings[8]; /* four of each group */
+	uint64_t values[8][2];
 };
 
 static struct seen seen[16];
@@ -176,7 +177,8 @@ static void see(const struct pmc_frame *frame)
 	assert_true(pmc_cursor_str(&cursor, &name, &len));
 	assert_true(len < sizeof(to->name));
 	memcpy(to->name, name, len);
-	for (unsigned part = 0; part < 4; part++) {
+	assert_true(to->fixed.n_groups <= 2);
+	for (unsigned part = 0; part < 4u * to->fixed.n_groups; part++) {
 		struct pmc_reading *reading = &to->readings[part];
 
 		assert_true(pmc_cursor_bytes(&cursor, reading, sizeof(*reading)));
