@@ -23,7 +23,7 @@ enum pmc_group_kind {
 /* The attr of one event of a plan as this kind of group opens it. */
 void pmc_group_attr(const struct pmc_planned *event, enum pmc_group_kind kind, bool leader,
 		    struct pmc_attr *attr);
-/* perf_event_open on the calling thread: the probe for pmc_plan_make. */
+/* The probe for pmc_plan_make: perf_event_open on the calling thread. */
 int pmc_group_probe(struct pmc_attr *attr, int leader);
 
 /* Opens group g of the plan on pid/cpu into fds[0..n). move_to > 0: each descriptor is moved to

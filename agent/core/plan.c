@@ -87,7 +87,8 @@ struct packing {
 	unsigned count;
 	uint16_t group[PMC_EVENTS_MAX];
 	unsigned groups;
-	bool counts; /* every event was seen to, all of them at once */
+	bool doubted; /* a group that opened did not run: each event is tried as it comes */
+	bool counts;  /* every event was seen to, all of them at once */
 };
 
 /* WAITING: opens, and has no group yet. */
@@ -129,20 +130,45 @@ static void add(struct packing *packing, struct pmc_fit *fit, unsigned i, bool t
 	packing->group[i] = (uint16_t)packing->groups;
 }
 
-/* One more group: the first waiting event, and those of the rest that run with it. */
-static void fill(struct packing *packing, unsigned first, bool together)
+/* The first waiting event into a group, and of the rest those that go with it. False: some of its
+ * brace do not. */
+static bool fill_one(struct packing *packing, struct pmc_fit *fit, unsigned first, bool together)
 {
 	const struct pmc_event *company = &packing->events[first].event;
-	int brace = company->brace;
-	struct pmc_fit fit = { .probe = packing->probe, .most = packing->most };
 	bool whole = true;
 
 	for (unsigned i = first; i < packing->count; i++) {
 		if (packing->group[i] != WAITING ||
 		    !are_company(&packing->events[i].event, company))
 			continue;
-		add(packing, &fit, i, together && brace == PMC_NO_BRACE);
+		add(packing, fit, i, together && company->brace == PMC_NO_BRACE);
 		whole = whole && packing->group[i] != WAITING;
+	}
+	return whole;
+}
+
+static void empty(struct packing *packing)
+{
+	for (unsigned i = 0; i < packing->count; i++)
+		if (packing->group[i] == packing->groups)
+			packing->group[i] = WAITING;
+}
+
+/* One more group of those that run together. */
+static void fill(struct packing *packing, unsigned first, bool together)
+{
+	const struct pmc_event *company = &packing->events[first].event;
+	int brace = company->brace;
+	struct pmc_fit fit = { .probe = packing->probe,
+			       .most = packing->most,
+			       .waiting = !packing->doubted };
+	bool whole = fill_one(packing, &fit, first, together);
+
+	if (!pmc_fit_go(&fit)) {
+		pmc_fit_end(&fit);
+		packing->doubted = true;
+		empty(packing);
+		whole = fill_one(packing, &fit, first, together);
 	}
 	pmc_fit_end(&fit);
 	if (brace == PMC_NO_BRACE || whole) {
@@ -226,7 +252,7 @@ bool pmc_event_is_machine(const struct pmc_event *event)
 /* The common case at half the price: all events in one group, and nothing was refused. */
 static bool pack_at_once(struct packing *packing)
 {
-	struct pmc_fit fit = { .probe = packing->probe };
+	struct pmc_fit fit = { .probe = packing->probe, .waiting = true };
 	bool all = packing->count > 0;
 
 	for (unsigned i = 0; i < packing->count && all; i++) {
@@ -238,8 +264,7 @@ static bool pack_at_once(struct packing *packing)
 		      pmc_fit_add(&fit, event);
 		packing->group[i] = 0;
 	}
-	/* With each that came the group was seen to run, but for the first. */
-	all = all && (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
+	all = all && pmc_fit_go(&fit) && (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
 	packing->counts = all && pmc_fit_counts(&fit);
 	pmc_fit_end(&fit);
 	packing->groups = 1;
@@ -350,6 +375,15 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 	return pmc_plan_seal(plan, arena);
 }
 
+static bool runs_alone(pmc_probe_open probe, const struct pmc_planned *event)
+{
+	struct pmc_fit fit = { .probe = probe };
+	bool runs = pmc_fit_add(&fit, event) && pmc_fit_runs(fit.fds[0]);
+
+	pmc_fit_end(&fit);
+	return runs;
+}
+
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
 {
 	struct pmc_fit fit = { .probe = probe };
@@ -358,11 +392,14 @@ bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
 	unsigned counters = 0;
 	bool all = true;
 
-	/* All are open at once; each was probed while it grew, and the early ones once more. */
+	/* All are open at once, and the early ones are looked at once more. */
 	for (unsigned g = 0; g < 2 * plan->groups && all; g++) {
+		/* Mostly one event more is too many, and the rest need not be opened. */
+		all = g == 0 || runs_alone(probe, &plan->events[plan->first[g / 2]]);
+		fit.waiting = true;
 		for (unsigned i = plan->first[g / 2]; i < plan->first[g / 2 + 1]; i++)
-			all = all && pmc_fit_add(&fit, &plan->events[i]) &&
-			      (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
+			all = all && pmc_fit_add(&fit, &plan->events[i]);
+		all = all && pmc_fit_go(&fit) && (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
 		if (fit.n > 0)
 			leaders[n_leaders++] = fit.fds[0];
 		memcpy(fds + n, fit.fds, fit.n * sizeof(*fds));

@@ -33,7 +33,8 @@ struct pmc_plan {
 	struct pmc_attr *own;   /* attrs of the opened events as a thread's own groups take them */
 };
 
-/* How to try an open on the calling thread, any CPU: a descriptor or -errno. */
+/* How to try an open on the calling thread, any CPU: a descriptor or -errno. Without an attr: the
+ * group of that leader is enabled. */
 typedef int (*pmc_probe_open)(struct pmc_attr *attr, int leader);
 
 /* Opens each event to learn what this kernel gives (all, user only, nothing) and packs those

@@ -23,7 +23,7 @@ bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 	if (fit->n == PMC_EVENTS_MAX || (counter && fit->most && fit->counters == fit->most))
 		return false;
 	pmc_group_attr(event, PMC_GROUP_OWN, leader, &attr);
-	attr.base.disabled = 0;
+	attr.base.disabled = leader && fit->waiting;
 	attr.base.pinned = leader;
 	fd = fit->probe(&attr, leader ? -1 : fit->fds[0]);
 	if (fd < 0)
@@ -31,10 +31,19 @@ bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 	fit->takes_counter[fit->n] = counter;
 	fit->counters += counter;
 	fit->fds[fit->n++] = fd;
-	if (leader || pmc_fit_runs(fit->fds[0]))
+	if (leader || fit->waiting || pmc_fit_runs(fit->fds[0]))
 		return true;
 	pmc_fit_drop(fit);
 	return false;
+}
+
+bool pmc_fit_go(struct pmc_fit *fit)
+{
+	if (!fit->waiting || fit->n == 0)
+		return true;
+	fit->waiting = false;
+	fit->probe(NULL, fit->fds[0]);
+	return fit->n == 1 || pmc_fit_runs(fit->fds[0]);
 }
 
 void pmc_fit_drop(struct pmc_fit *fit)
@@ -44,8 +53,8 @@ void pmc_fit_drop(struct pmc_fit *fit)
 	close(fit->fds[--fit->n]);
 	fit->counters -= fit->takes_counter[fit->n];
 	/* A pinned group that did not fit is in error until it is enabled again. */
-	if (fit->n > 0)
-		pmc_perf_ioctl(fit->fds[0], PERF_EVENT_IOC_ENABLE, NULL);
+	if (fit->n > 0 && !fit->waiting)
+		fit->probe(NULL, fit->fds[0]);
 }
 
 void pmc_fit_end(struct pmc_fit *fit)
@@ -89,11 +98,16 @@ unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
 			   .exclude_kernel = 1 },
 		.scope = PMC_SCOPE_USER,
 	};
-	struct pmc_fit fit = { .probe = probe };
+	struct pmc_fit fit = { .probe = probe, .waiting = true };
 	unsigned alive, running;
 
 	while (fit.n < n && pmc_fit_add(&fit, &instructions))
 		;
+	if (!pmc_fit_go(&fit)) {
+		pmc_fit_end(&fit);
+		while (fit.n < n && pmc_fit_add(&fit, &instructions))
+			;
+	}
 	running = fit.n;
 	alive = (unsigned)__builtin_popcountll(moving(&fit));
 	pmc_fit_end(&fit);

@@ -16,18 +16,23 @@
 
 #include "agent/core/plan.h"
 
-/* A pinned, running group that grows as long as it fits. */
+/* A pinned group that grows as long as it fits. It runs, and is read, with each event that comes;
+ * or it waits until pmc_fit_go, which is cheaper: where access to the PMU traps, each event that
+ * joins a running group costs as much as all of them. */
 struct pmc_fit {
 	pmc_probe_open probe;
+	bool waiting;
 	unsigned most;		 /* counters it may take; 0: all */
 	int fds[PMC_EVENTS_MAX]; /* the leader first */
 	unsigned n, counters;
 	bool takes_counter[PMC_EVENTS_MAX];
 };
 
-/* Adds the event. False: with it the group would not run, and it is left as it was. A group's
- * first event stays in any case: alone it is what it is. */
+/* Adds the event. False: with it the group would not run, as far as that can be told, and it is
+ * left as it was. A group's first event stays in any case: alone it is what it is. */
 bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event);
+/* Has a waiting group run. False: as a whole it does not. */
+bool pmc_fit_go(struct pmc_fit *fit);
 /* Takes the last event out again. */
 void pmc_fit_drop(struct pmc_fit *fit);
 /* Whether the pinned group of this leader runs. */

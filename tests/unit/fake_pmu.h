@@ -34,7 +34,7 @@ static struct {
 	struct {
 		int leader; /* its own number for a leader */
 		uint32_t pmu;
-		bool pinned;
+		bool pinned, enabled;
 		bool software; /* takes no counter, and may be in any group */
 		ino_t file;    /* tells whether the number is still this event's */
 	} events[1024];
@@ -82,7 +82,7 @@ static inline void schedule(uint32_t pmu)
 		pmu == ATOM && kernel.atom_counters ? kernel.atom_counters : kernel.counters;
 
 	for (int fd = 0; fd < 256; fd++) {
-		if (!still_open(fd) || !kernel.events[fd].pinned ||
+		if (!still_open(fd) || !kernel.events[fd].pinned || !kernel.events[fd].enabled ||
 		    kernel.events[fd].leader != fd || kernel.events[fd].pmu != pmu)
 			continue;
 		bool fits = members(fd) <= left;
@@ -105,10 +105,18 @@ static inline uint32_t pmu_of(const struct pmc_attr *attr)
 
 static inline int fake_open(struct pmc_attr *attr, int leader)
 {
-	const bool is_software = attr->base.type == PERF_TYPE_SOFTWARE;
 	struct stat st;
+	bool is_software;
 	int fd;
 
+	if (!attr) {
+		assert_true(still_open(leader));
+		assert_int_equal(kernel.events[leader].leader, leader);
+		kernel.events[leader].enabled = true;
+		schedule(kernel.events[leader].pmu);
+		return 0;
+	}
+	is_software = attr->base.type == PERF_TYPE_SOFTWARE;
 	kernel.opens++;
 	if (kernel.everything)
 		return -kernel.everything;
@@ -125,7 +133,8 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	assert_int_equal(fstat(fd, &st), 0);
 	kernel.events[fd].file = st.st_ino;
 	kernel.events[fd].leader = leader >= 0 ? leader : fd;
-	kernel.events[fd].pinned = attr->base.pinned && !attr->base.disabled;
+	kernel.events[fd].pinned = attr->base.pinned;
+	kernel.events[fd].enabled = !attr->base.disabled;
 	kernel.events[fd].software = is_software;
 	kernel.events[fd].pmu =
 		is_software && leader >= 0 ? kernel.events[leader].pmu : pmu_of(attr);

@@ -42,6 +42,8 @@ void pmc_group_attr(const struct pmc_planned *planned, enum pmc_group_kind kind,
 
 int pmc_group_probe(struct pmc_attr *attr, int leader)
 {
+	if (!attr)
+		return pmc_group_enable(leader);
 	return pmc_perf_open(attr, 0, -1, leader, 0);
 }
 
