@@ -19,7 +19,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/prctl.h>
-#include <linux/stat.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -35,8 +34,7 @@ static struct {
 	bool stream; /* a pipe or device: what was written cannot be read back */
 	dev_t dev;
 	ino_t ino;
-	_Atomic bool by_statx; /* whether statx tells that it is still the file, and these: */
-	uint32_t major, minor;
+	_Atomic bool marked; /* the descriptor carries MARK */
 	uint64_t start;
 } file = { .fd = -1 };
 
@@ -111,31 +109,23 @@ static int look(int fd, struct stat *st)
 }
 
 /*
- * From Linux 6.13 on, a file whose times somebody asked for gets new ones with the next write:
- * after an fstat each row would be a change of the inode as well, 1,800 instructions. statx asks
- * for the number alone; without a path, as fast, it is there from 6.11 on.
+ * The signal that our descriptor would send if it sent any (O_ASYNC): nobody else's has it, and to
+ * ask for it is the cheapest way to tell that it still is ours. fstat does, too, but from Linux
+ * 6.13 on a file whose times somebody asked for gets new ones with the next write: after an fstat
+ * each row would be a change of the inode as well, 1,800 instructions.
  */
-static bool identify(int fd, struct statx *st)
-{
-	return pmc_sys5(SYS_statx, fd, NULL, AT_EMPTY_PATH, STATX_INO, st) == 0;
-}
+#define MARK 61
 
-/* A seccomp filter may let fstat pass and kill for this one. */
-static void choose_statx(int fd)
+/* A seccomp filter may know fcntl's commands, and let only some of them pass. */
+static void mark(int fd)
 {
-	struct statx st;
-	bool can = pmc_sys1(SYS_prctl, PR_GET_SECCOMP) == 0 && identify(fd, &st);
-
-	if (can) {
-		file.major = st.stx_dev_major;
-		file.minor = st.stx_dev_minor;
-	}
-	atomic_store(&file.by_statx, can);
+	atomic_store(&file.marked, pmc_sys1(SYS_prctl, PR_GET_SECCOMP) == 0 &&
+					   pmc_sys3(SYS_fcntl, fd, F_SETSIG, MARK) == 0);
 }
 
 void agent_file_filtered(void)
 {
-	atomic_store(&file.by_statx, false);
+	atomic_store(&file.marked, false);
 }
 
 static int open_file(void)
@@ -173,7 +163,7 @@ static int open_file(void)
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
 	file.start = (uint64_t)st.st_size;
-	choose_statx(fd);
+	mark(fd);
 	return fd;
 }
 
@@ -284,22 +274,13 @@ static ssize_t guarded_write(int fd, const void *data, size_t len, int *error)
 	return n;
 }
 
-/* Apart: its room on the stack is gone again when the write begins. */
-__attribute__((noinline)) static bool same_by_statx(int fd)
-{
-	struct statx st;
-
-	return identify(fd, &st) && st.stx_ino == file.ino && st.stx_dev_major == file.major &&
-	       st.stx_dev_minor == file.minor;
-}
-
 /* The host may have closed our number, and something else may have it now. */
 static bool still_ours(int fd)
 {
 	struct stat st;
 
-	if (atomic_load_explicit(&file.by_statx, memory_order_relaxed))
-		return same_by_statx(fd);
+	if (atomic_load_explicit(&file.marked, memory_order_relaxed))
+		return pmc_sys3(SYS_fcntl, fd, F_GETSIG, 0) == MARK;
 	return pmc_sys2(SYS_fstat, fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
 }
 

@@ -64,14 +64,15 @@ for how in errno kill; do
 		"seccomp $how after the agent began: every thread has OS accounting"
 done
 
-# One that the program puts up itself, whose successor then starts under it: fstat is still allowed.
-rm -f "$T/statx.pmc"
-PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/statx.pmc" \
-	run env LD_PRELOAD="$AGENT" "$T/seccomp" statx "$T/churn" 10 20000
-is "$status $(cat "$T/out")" "0 joined 10" "a filter that kills for statx: the host lives"
-is "$("$PMCTL" report --format json "$T/statx.pmc" |
+# One that the program puts up itself, whose successor then starts under it: fstat is all that is left
+# to tell the dump's descriptor by.
+rm -f "$T/filter.pmc"
+PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/filter.pmc" \
+	run env LD_PRELOAD="$AGENT" "$T/seccomp" signal "$T/churn" 10 20000
+is "$status $(cat "$T/out")" "0 joined 10" "a filter that kills for signals of descriptors: the host lives"
+is "$("$PMCTL" report --format json "$T/filter.pmc" |
 	jq '[.threads[] | select(.cpu_ns > 0 and .name == "churn")] | length')" 11 \
-	"a filter that kills for statx: every row is in the dump"
+	"a filter that kills for signals of descriptors: every row is in the dump"
 
 # A filter for all threads while threads begin, then threads that begin under it at the same time.
 PMC_EVENTS=task-clock PMC_REPORT=off run env LD_PRELOAD="$AGENT" "$PROG/latefilter" 100

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp errno|nosys|kill|killthread CMD...: CMD under a filter that refuses perf_event_open.
- * seccomp statx CMD...: under one that kills for statx. */
+ * seccomp signal CMD...: under one that kills for fcntl(2) about the signals of descriptors. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -14,13 +15,12 @@
 
 int main(int argc, char **argv)
 {
-	unsigned action = SECCOMP_RET_ERRNO | EPERM, call = SYS_perf_event_open;
+	unsigned action = SECCOMP_RET_ERRNO | EPERM;
+	const int of_signal = argc > 1 && !strcmp(argv[1], "signal");
 
 	if (argc < 3)
 		return 2;
-	if (!strcmp(argv[1], "statx"))
-		call = SYS_statx;
-	if (!strcmp(argv[1], "kill") || call == SYS_statx)
+	if (!strcmp(argv[1], "kill") || of_signal)
 		action = SECCOMP_RET_KILL_PROCESS;
 	else if (!strcmp(argv[1], "killthread"))
 		action = SECCOMP_RET_KILL_THREAD;
@@ -29,13 +29,23 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "errno"))
 		return 2;
 
-	struct sock_filter code[] = {
+	struct sock_filter events[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog filter = { .len = 4, .filter = code };
+	struct sock_filter signals[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETSIG, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_GETSIG, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = of_signal ? 7 : 4,
+				     .filter = of_signal ? signals : events };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
