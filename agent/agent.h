@@ -101,6 +101,8 @@ enum agent_where { AGENT_ELSEWHERE, AGENT_HERE };
 /* Whether hooks may act: PMC_CONTROL_ON and not in a vfork child. A forked child found here (_Fork,
  * raw clone) is made a process of its own first. */
 enum agent_where agent_where(void);
+/* The same without the system call that tells a vfork child: for what such a child may not do. */
+enum agent_where agent_where_threads(void);
 int agent_fork_init(void);
 /* Reads 0 in a forked child that nobody has made a process of its own yet. So does the word behind
  * it, which is not 0 while regions are counted (region_area.c). */

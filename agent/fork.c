@@ -107,6 +107,16 @@ int agent_fork_init(void)
 	return -pthread_atfork(before_fork, at_fork_parent, at_fork_child);
 }
 
+enum agent_where agent_where_threads(void)
+{
+	if (atomic_load_explicit(agent_alive, memory_order_relaxed) == 0)
+		return agent_where();
+	return atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) ==
+			       PMC_CONTROL_ON ?
+		       AGENT_HERE :
+		       AGENT_ELSEWHERE;
+}
+
 enum agent_where agent_where(void)
 {
 	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) != PMC_CONTROL_ON)

@@ -37,7 +37,7 @@ static struct slot *prepare(const void *routine)
 	int saved = errno;
 	struct slot *slot;
 
-	if (!agent.measured || agent_where() != AGENT_HERE)
+	if (!agent.measured || agent_where_threads() != AGENT_HERE)
 		return NULL;
 	agent_fds_reserve();
 	slot = agent_thread_reserve();
