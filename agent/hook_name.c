@@ -2,8 +2,9 @@
 /*
  * hook_name.c - a thread's name as it changes. Overrides: pthread_setname_np prctl.
  *
- * Only snapshots of other threads need this: a thread that ends asks the kernel for its own
- * name. glibc names the calling thread by a system call of its own, so both are here.
+ * A thread that ends asks the kernel for its name only if the program gives names at all. glibc
+ * names the calling thread by a system call of its own, so both are here; syscall() comes through
+ * hook_seccomp.c. What a program writes to a comm file of /proc is not seen here.
  */
 #include "agent/hooks.h"
 #include "agent/hook_seccomp.h"
@@ -17,8 +18,20 @@
 
 AGENT_API int prctl(int option, ...);
 
-static void rename_slot(struct slot *slot, const char *name)
+static _Atomic bool given;
+
+bool agent_names_given(void)
 {
+	return atomic_load_explicit(&given, memory_order_relaxed);
+}
+
+void agent_name_given(const char *name)
+{
+	struct slot *slot = agent_self;
+
+	atomic_store_explicit(&given, true, memory_order_relaxed);
+	if (!name || !slot)
+		return;
 	/* 15 bytes and a NUL that is never overwritten: a reader sees old, new or a mix, never
 	 * an open end. */
 	memcpy(slot->name, name, strnlen(name, sizeof(slot->name) - 1) + 1);
@@ -29,8 +42,8 @@ AGENT_API int pthread_setname_np(pthread_t thread, const char *name)
 {
 	int result = REAL(pthread_setname_np)(thread, name);
 
-	if (result == 0 && agent_self && pthread_equal(thread, pthread_self()))
-		rename_slot(agent_self, name);
+	if (result == 0)
+		agent_name_given(pthread_equal(thread, pthread_self()) ? name : NULL);
 	return result;
 }
 
@@ -38,14 +51,10 @@ AGENT_API int prctl(int option, ...)
 {
 	long call[6] = { option };
 	va_list args;
-	long result;
 
 	va_start(args, option);
 	for (unsigned i = 1; i < 5; i++)
 		call[i] = va_arg(args, long);
 	va_end(args);
-	result = agent_filtering_call(SYS_prctl, call);
-	if (result == 0 && option == PR_SET_NAME && agent_self)
-		rename_slot(agent_self, (const char *)call[1]);
-	return (int)result;
+	return (int)agent_filtering_call(SYS_prctl, call);
 }

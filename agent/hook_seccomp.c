@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_seccomp.c - programs that put seccomp filters on themselves. Overrides: syscall.
+ * hook_seccomp.c - programs that put seccomp filters on themselves, or name a thread in the same
+ * way. Overrides: syscall.
  *
  * By prctl (hook_name.c), or by syscall(SYS_seccomp), which is how libseccomp does it: libc has no
  * function for it. The agent's own calls of syscall() do not come here: the linker wraps them
@@ -91,6 +92,8 @@ long agent_filtering_call(long number, const long args[6])
 	if (filter && result >= 0)
 		agent_perf_filtered();
 	agent_fds_let(held);
+	if (number == SYS_prctl && args[0] == PR_SET_NAME && result == 0)
+		agent_name_given((const char *)args[1]);
 	return result;
 }
 

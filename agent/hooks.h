@@ -26,6 +26,9 @@ typedef void agent_handler(int);
 void agent_hooks_init(void);
 /* Whether the host has destructors of thread-specific data (hook_key.c). */
 bool agent_keys_made(void);
+/* Whether the host names threads (hook_name.c); it has named one: the caller this, NULL another. */
+bool agent_names_given(void);
+void agent_name_given(const char *name);
 /* The real function behind a pointer that may not have been looked up yet. */
 #define REAL(name) (real_##name ? real_##name : (agent_hooks_init(), real_##name))
 

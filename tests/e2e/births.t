@@ -32,7 +32,7 @@ between "$(json "$T/report.json" '.threads[] | select(.seq == 0) | .cpu_ns')" 10
 	"main's row holds what it did before it left"
 
 report "$PROG/named"
-for name in by-pthread by-prctl-and-to by-creator last-name; do
+for name in by-pthread by-prctl-and-to by-syscall by-creator last-name; do
 	counted "${name:0:15}" 1
 done
 counted named 2 "main and the unnamed thread go by the program's name"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* named: threads named by pthread_setname_np, by prctl, by their creator, renamed, and not at all.
- */
+/* named: threads named by pthread_setname_np, by prctl, by its system call, by their creator,
+ * renamed, and not at all. */
 #include "burn.h"
 
 #include <pthread.h>
@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static pthread_barrier_t named_by_creator;
 
@@ -21,6 +23,13 @@ static void *by_pthread(void *arg)
 static void *by_prctl(void *arg)
 {
 	prctl(PR_SET_NAME, "by-prctl-and-too-long");
+	burn_thread_ms(10);
+	return arg;
+}
+
+static void *by_syscall(void *arg)
+{
+	syscall(SYS_prctl, PR_SET_NAME, "by-syscall", 0L, 0L, 0L);
 	burn_thread_ms(10);
 	return arg;
 }
@@ -56,7 +65,7 @@ static void *unnamed(void *arg)
 
 int main(void)
 {
-	pthread_t threads[6];
+	pthread_t threads[7];
 
 	pthread_barrier_init(&named_by_creator, NULL, 2);
 	pthread_create(&threads[0], NULL, by_pthread, NULL);
@@ -67,7 +76,8 @@ int main(void)
 	pthread_create(&threads[3], NULL, renamed, NULL);
 	pthread_create(&threads[4], NULL, hostile, NULL);
 	pthread_create(&threads[5], NULL, unnamed, NULL);
-	for (int i = 0; i < 6; i++)
+	pthread_create(&threads[6], NULL, by_syscall, NULL);
+	for (int i = 0; i < 7; i++)
 		pthread_join(threads[i], NULL);
 	puts("named");
 	return 0;
