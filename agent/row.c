@@ -134,7 +134,7 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 }
 
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
-	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state)
+	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now)
 {
 	const struct pmc_plan *plan = agent_split_plan(level);
 	uint64_t *set = slot_set(&agent_registry, slot, level);
@@ -173,7 +173,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 	if (seen.starved && plan->hardware && !buf->overflow)
 		agent_split_look(slot, level, buf->data + readings, buf->len - readings,
 				 own && state != PMC_THREAD_LIVE);
-	row->time_ns = pmc_now_ns();
+	row->time_ns = now ? now : pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
 	pmc_frame_end(buf);
 }

@@ -28,9 +28,14 @@
 static struct pmc_frame_buf kept;
 static _Atomic bool written;
 
+/* A clock is a twentieth of what a row costs: rows that are made together have one time. */
+#define ROWS_A_TIME 8u
+
 /* Frames go to memory first: a process that never needed its private dump never makes one. */
 struct sink {
 	struct pmc_frame_buf buf;
+	uint64_t now;
+	unsigned rows; /* since then; 0: it is out of date */
 };
 
 static void drain(struct sink *sink)
@@ -40,6 +45,7 @@ static void drain(struct sink *sink)
 	agent_file_begin();
 	agent_file_append(sink->buf.data, sink->buf.len);
 	sink->buf.len = 0;
+	sink->rows = 0;
 }
 
 /* Nobody tells when an adopted thread ends. Its last snapshot stays its row. */
@@ -75,7 +81,9 @@ static void row(struct sink *sink, struct slot *slot, uint64_t snapshot, bool ow
 	unsigned level = slot_level(slot);
 	size_t readings = buf->len + AGENT_ROW_HEAD;
 
-	agent_row(buf, slot, level, snapshot, own, usage_at_end(sink, slot->tid), state);
+	if (sink->rows++ % ROWS_A_TIME == 0)
+		sink->now = pmc_now_ns();
+	agent_row(buf, slot, level, snapshot, own, usage_at_end(sink, slot->tid), state, sink->now);
 	if (looking && buf->len > readings)
 		agent_split_live(slot, level, buf->data + readings, buf->len - readings);
 }
@@ -124,6 +132,7 @@ static bool sink_open(struct sink *sink)
 	if (map == MAP_FAILED)
 		return false;
 	pmc_frame_buf_init(&sink->buf, map, CHUNK);
+	sink->rows = 0;
 	return true;
 }
 
@@ -168,7 +177,7 @@ void agent_final(enum pmc_ended how, int code)
 		registry_close(self);
 		agent_row(&sink.buf, self, slot_level(self),
 			  atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, true, NULL,
-			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
+			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED, 0);
 		registry_ended(&agent_registry, self->tid);
 		registry_release(&agent_registry, self);
 		agent_self = NULL;

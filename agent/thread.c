@@ -335,7 +335,7 @@ static void end_in(struct slot *slot, unsigned level, enum pmc_thread_state stat
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	agent_row(&buf, slot, level, snapshot, true, NULL, state);
+	agent_row(&buf, slot, level, snapshot, true, NULL, state, 0);
 	agent_regions_frames(regions, slot->seq, snapshot, &buf);
 	agent_file_append(buf.data, buf.len);
 	agent_regions_free(regions);

@@ -50,9 +50,10 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 					    const uint64_t *ids, const uint64_t *base,
 					    uint32_t *reason);
 /* Appends a row to buf, of the groups of that level. The caller owns the slot or has it pinned.
- * own: the calling thread. usage: of another one; NULL: not known. The readings of its groups begin
- * AGENT_ROW_HEAD bytes into it and are the rest of it. */
+ * own: the calling thread. usage: of another one; NULL: not known. now: CLOCK_MONOTONIC; 0: it is
+ * asked for. The readings of its groups begin AGENT_ROW_HEAD bytes into it and are the rest of it.
+ */
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
-	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state);
+	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now);
 
 #endif
