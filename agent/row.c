@@ -133,6 +133,15 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 	return seen;
 }
 
+/* Each event that leaves a running group has the rest programmed anew, which costs more than to
+ * stop them all at once. */
+__attribute__((noinline)) static void stop_groups(const struct pmc_plan *plan, const int *fds)
+{
+	for (unsigned g = 0; g < plan->groups; g++)
+		if (fds[plan->first[g]] >= 0)
+			pmc_group_disable(fds[plan->first[g]]);
+}
+
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
 	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now)
 {
@@ -167,8 +176,11 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 				  set_fds(&agent_registry, set), set_ids(set),
 				  set_base(&agent_registry, set), &row->reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
-	if (own && state != PMC_THREAD_LIVE)
+	if (own && registry_unread(slot)) {
+		if (plan->stops)
+			stop_groups(plan, set_fds(&agent_registry, set));
 		registry_close_fds(&agent_registry, slot);
+	}
 	fill_accounting(row, slot, own, usage, seen.enabled_ns);
 	if (seen.starved && plan->hardware && !buf->overflow)
 		agent_split_look(slot, level, buf->data + readings, buf->len - readings,

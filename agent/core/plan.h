@@ -29,6 +29,7 @@ struct pmc_plan {
 	unsigned groups;
 	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
 	bool hardware;          /* some opened event needs a PMU counter */
+	bool stops;             /* and has company: groups are stopped before they are closed */
 	uint64_t hash;          /* of its EVENTSET frame; 0 if count is 0 */
 	struct pmc_attr *own;   /* attrs of the opened events as a thread's own groups take them */
 };

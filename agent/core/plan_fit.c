@@ -59,6 +59,9 @@ void pmc_fit_drop(struct pmc_fit *fit)
 
 void pmc_fit_end(struct pmc_fit *fit)
 {
+	/* At once: each event that leaves a running group has the rest programmed anew. */
+	if (fit->n > 1 && !fit->waiting)
+		pmc_group_disable(fit->fds[0]);
 	while (fit->n > 0)
 		close(fit->fds[--fit->n]);
 }

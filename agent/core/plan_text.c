@@ -73,6 +73,7 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	void *room;
 
 	plan->hash = 0;
+	plan->stops = plan->hardware && plan->opened > plan->groups;
 	if (plan->count == 0)
 		return 0;
 	if (ready_attrs(plan, arena) != 0)

@@ -156,8 +156,7 @@ static void close_all(struct registry *registry, struct slot *slot)
 
 void registry_close_fds(struct registry *registry, struct slot *slot)
 {
-	/* CLOSING without readers: nobody can come to read any more. */
-	if (slot->n_fds && atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING)
+	if (slot->n_fds && registry_unread(slot))
 		close_all(registry, slot);
 }
 

@@ -105,7 +105,12 @@ struct slot *registry_alloc(struct registry *registry);
 void registry_live(struct slot *slot);
 /* LIVE to CLOSING: no reader may pin it from here on. */
 void registry_close(struct slot *slot);
-/* Closes a CLOSING slot's descriptors now, unless somebody still reads them. */
+/* Whether the slot is CLOSING and nobody reads it any more, nor will. */
+static inline bool registry_unread(const struct slot *slot)
+{
+	return atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING;
+}
+/* Closes such a slot's descriptors now. */
 void registry_close_fds(struct registry *registry, struct slot *slot);
 /* Done with a CLOSING (or RESERVED) slot: closes its descriptors and frees it, or leaves that to
  * the last reader. Returns whether the caller did it. */
