@@ -109,12 +109,10 @@ int agent_fork_init(void)
 
 enum agent_where agent_where_threads(void)
 {
-	if (atomic_load_explicit(agent_alive, memory_order_relaxed) == 0)
-		return agent_where();
-	return atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) ==
-			       PMC_CONTROL_ON ?
-		       AGENT_HERE :
-		       AGENT_ELSEWHERE;
+	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) != PMC_CONTROL_ON)
+		return AGENT_ELSEWHERE;
+	return atomic_load_explicit(agent_alive, memory_order_relaxed) ? AGENT_HERE :
+									 agent_where();
 }
 
 enum agent_where agent_where(void)
