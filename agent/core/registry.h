@@ -64,7 +64,7 @@ struct slot {
 	uint32_t born;
 	_Atomic uint32_t level;
 	_Atomic uint32_t keeps; /* enum slot_keeps */
-	/* A set of groups: ids of the leaders; what to subtract (see slot_base); the descriptors as
+	/* A set of groups: ids of the leaders; what to subtract (see set_base); the descriptors as
 	 * int. */
 	uint64_t data[];
 };
