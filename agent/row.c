@@ -185,7 +185,8 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 	if (seen.starved && plan->hardware && !buf->overflow)
 		agent_split_look(slot, level, buf->data + readings, buf->len - readings,
 				 own && state != PMC_THREAD_LIVE);
-	row->time_ns = now ? now : pmc_now_ns();
+	/* A thread may have begun since. */
+	row->time_ns = now > slot->start_ns ? now : pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
 	pmc_frame_end(buf);
 }
