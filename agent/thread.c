@@ -33,7 +33,7 @@
 #define SMALL_ROW	  640u
 /* The end of a thread without groups takes 1 or 2 us, more where its row begins a page. */
 #define END_MOST_NS 20000u
-/* One of so many is timed. */
+/* All of the first so many are timed, then one of so many. */
 #define END_TIMED 16u
 /* No error of the kernel's: it was not asked. */
 #define AGENT_NOT_ALLOWED 1
@@ -305,7 +305,7 @@ static uint64_t end_clock(bool groups, uint64_t seq)
 {
 	if (groups)
 		return agent_self_clock();
-	return seq % END_TIMED ? 0 : pmc_now_ns();
+	return seq < END_TIMED || seq % END_TIMED == 0 ? pmc_now_ns() : 0;
 }
 
 static void end_cost(bool groups, uint64_t seq, uint64_t start)
@@ -315,7 +315,8 @@ static void end_cost(bool groups, uint64_t seq, uint64_t start)
 	if (groups)
 		agent_self_add(ns);
 	else if (ns)
-		agent_self_add(END_TIMED * (ns < END_MOST_NS ? ns : END_MOST_NS));
+		agent_self_add((seq < END_TIMED ? 1 : END_TIMED) *
+			       (ns < END_MOST_NS ? ns : END_MOST_NS));
 }
 
 static void end_in(struct slot *slot, unsigned level, enum pmc_thread_state state, void *room,
