@@ -134,7 +134,8 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 }
 
 /* Each event that leaves a running group has the rest programmed anew, which costs more than to
- * stop them all at once. */
+ * stop them all at once. Before they are read: where access to the PMU traps, a counter that runs
+ * is dear to read, and stopping it reads it anyway. */
 __attribute__((noinline)) static void stop_groups(const struct pmc_plan *plan, const int *fds)
 {
 	for (unsigned g = 0; g < plan->groups; g++)
@@ -159,6 +160,8 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
+	/* Nobody else reads it, nor will. */
+	bool last = own && registry_unread(slot);
 	struct agent_groups_seen seen;
 	struct pmc_thread_fixed *row;
 	size_t readings;
@@ -171,16 +174,15 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 		return;
 	}
 	/* The groups first, what follows is our own work. */
+	if (last && plan->stops)
+		stop_groups(plan, set_fds(&agent_registry, set));
 	readings = buf->len;
 	seen = agent_groups_frame(buf, plan->groups, agent_split_first(level),
 				  set_fds(&agent_registry, set), set_ids(set),
 				  set_base(&agent_registry, set), &row->reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
-	if (own && registry_unread(slot)) {
-		if (plan->stops)
-			stop_groups(plan, set_fds(&agent_registry, set));
+	if (last)
 		registry_close_fds(&agent_registry, slot);
-	}
 	fill_accounting(row, slot, own, usage, seen.enabled_ns);
 	if (seen.starved && plan->hardware && !buf->overflow)
 		agent_split_look(slot, level, buf->data + readings, buf->len - readings,

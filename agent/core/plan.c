@@ -88,7 +88,6 @@ struct packing {
 	uint16_t group[PMC_EVENTS_MAX];
 	unsigned groups;
 	bool doubted; /* a group that opened did not run: each event is tried as it comes */
-	bool counts;  /* every event was seen to, all of them at once */
 };
 
 /* WAITING: opens, and has no group yet. */
@@ -249,25 +248,92 @@ bool pmc_event_is_machine(const struct pmc_event *event)
 	return event->cpus && event->cpus[0];
 }
 
+/* What is known of the events in one group. */
+struct at_once {
+	bool run;	  /* so any of them do */
+	bool known;	  /* which of them counted, and which of those that did not should have */
+	unsigned counted; /* of those that take a counter */
+	uint64_t silent;  /* the others, as bits */
+	unsigned sure;	  /* an event that does not fall silent by itself; count: there is none */
+};
+
+static unsigned find_sure(const struct packing *packing)
+{
+	unsigned i = 0;
+
+	while (i < packing->count && !pmc_fit_is_sure(&packing->events[i].event))
+		i++;
+	return i;
+}
+
+/* The order in which they are tried: the sure one at the end, since a hypervisor most likely has
+ * no counter left for the last. */
+static unsigned kth(const struct packing *packing, const struct at_once *all, unsigned k)
+{
+	return k < all->sure ? k : k + 1 < packing->count ? k + 1 : all->sure;
+}
+
+static void look_at(const struct packing *packing, uint64_t counted, struct at_once *all)
+{
+	for (unsigned k = 0; k < packing->count; k++) {
+		unsigned i = kth(packing, all, k);
+		const struct pmc_event *event = &packing->events[i].event;
+
+		if (!pmc_event_needs_pmu(event))
+			continue;
+		all->counted += counted >> k & 1;
+		if (counted >> k & 1)
+			continue;
+		all->silent |= 1ull << i;
+		all->known = all->known && pmc_fit_has_work(event);
+	}
+}
+
 /* The common case at half the price: all events in one group, and nothing was refused. */
-static bool pack_at_once(struct packing *packing)
+static struct at_once pack_at_once(struct packing *packing)
 {
 	struct pmc_fit fit = { .probe = packing->probe, .waiting = true };
-	bool all = packing->count > 0;
+	struct at_once all = { .run = packing->count > 0, .sure = find_sure(packing) };
+	uint64_t counted;
 
-	for (unsigned i = 0; i < packing->count && all; i++) {
+	_Static_assert(PMC_EVENTS_MAX <= 64, "a bit for each event");
+	for (unsigned k = 0; k < packing->count && all.run; k++) {
+		unsigned i = kth(packing, &all, k);
 		struct pmc_planned *event = &packing->events[i];
 
 		event->scope = (uint8_t)scope_of(&event->event);
-		all = event->state == PMC_COUNTED &&
-		      are_company(&event->event, &packing->events[0].event) &&
-		      pmc_fit_add(&fit, event);
+		/* What is permitted the first says for all, if it includes the kernel. */
+		if (k == 0)
+			fit.user = event->scope != PMC_SCOPE_USER;
+		all.run = event->state == PMC_COUNTED &&
+			  are_company(&event->event, &packing->events[0].event) &&
+			  pmc_fit_add(&fit, event);
 		packing->group[i] = 0;
 	}
-	all = all && pmc_fit_go(&fit) && (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
-	packing->counts = all && pmc_fit_counts(&fit);
+	all.run = all.run && pmc_fit_try(&fit, &counted);
+	all.known = all.run && fit.user && counted;
+	if (all.known)
+		look_at(packing, counted, &all);
 	pmc_fit_end(&fit);
 	packing->groups = 1;
+	return all;
+}
+
+/* Whether those that counted nothing do without the others: it was their counters. */
+static bool miss_counters(const struct packing *packing, const struct at_once *events)
+{
+	struct pmc_fit fit = { .probe = packing->probe, .waiting = true, .user = true };
+	uint64_t counted = 0;
+	bool all = true;
+
+	if (events->silent == 1ull << events->sure)
+		return true;
+	for (unsigned i = 0; i < packing->count && all; i++)
+		if (events->silent >> i & 1)
+			all = pmc_fit_add(&fit, &packing->events[i]);
+	all = all && pmc_fit_try(&fit, &counted) &&
+	      (unsigned)__builtin_popcountll(counted) == fit.n;
+	pmc_fit_end(&fit);
 	return all;
 }
 
@@ -302,17 +368,26 @@ static unsigned counters_taken(const struct packing *packing)
  * more of them than count: then each has it for itself. */
 static void pack_what_counts(struct packing *packing)
 {
+	struct at_once all = pack_at_once(packing);
 	unsigned taken;
 
-	if (!pack_at_once(packing))
+	if (!all.run)
 		pack_with_care(packing);
 	taken = counters_taken(packing);
-	if (taken < 2 || packing->counts)
+	if (taken < 2 || (all.known && !all.silent))
 		return;
-	packing->most = pmc_fit_alive(packing->probe, taken);
+	packing->most = all.known && miss_counters(packing, &all) ?
+				all.counted :
+				pmc_fit_alive(packing->probe, taken);
 	if (packing->most == taken)
 		return;
-	pack_with_care(packing);
+	if (all.run) {
+		packing->probe = NULL;
+		pack_best(packing);
+		free_software(packing);
+	} else {
+		pack_with_care(packing);
+	}
 	for (unsigned i = 0; i < packing->count; i++)
 		if (packing->group[i] != PMC_NO_GROUP)
 			packing->events[i].flags |= PMC_EVENT_ALONE;
@@ -373,45 +448,6 @@ int pmc_plan_make(const struct pmc_events *events, pmc_probe_open probe, struct 
 		if (tried[i].group == PMC_NO_GROUP)
 			plan->events[at++] = tried[i];
 	return pmc_plan_seal(plan, arena);
-}
-
-static bool runs_alone(pmc_probe_open probe, const struct pmc_planned *event)
-{
-	struct pmc_fit fit = { .probe = probe };
-	bool runs = pmc_fit_add(&fit, event) && pmc_fit_runs(fit.fds[0]);
-
-	pmc_fit_end(&fit);
-	return runs;
-}
-
-bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe)
-{
-	struct pmc_fit fit = { .probe = probe };
-	int fds[2 * PMC_EVENTS_MAX], leaders[2 * PMC_EVENTS_MAX];
-	unsigned n = 0, n_leaders = 0;
-	unsigned counters = 0;
-	bool all = true;
-
-	/* All are open at once, and the early ones are looked at once more. */
-	for (unsigned g = 0; g < 2 * plan->groups && all; g++) {
-		/* Mostly one event more is too many, and the rest need not be opened. */
-		all = g == 0 || runs_alone(probe, &plan->events[plan->first[g / 2]]);
-		fit.waiting = true;
-		for (unsigned i = plan->first[g / 2]; i < plan->first[g / 2 + 1]; i++)
-			all = all && pmc_fit_add(&fit, &plan->events[i]);
-		all = all && pmc_fit_go(&fit) && (fit.n > 1 || pmc_fit_runs(fit.fds[0]));
-		if (fit.n > 0)
-			leaders[n_leaders++] = fit.fds[0];
-		memcpy(fds + n, fit.fds, fit.n * sizeof(*fds));
-		n += fit.n;
-		counters += fit.counters;
-		fit.n = fit.counters = 0;
-	}
-	for (unsigned i = 0; i < n_leaders && all; i++)
-		all = pmc_fit_runs(leaders[i]);
-	while (n > 0)
-		close(fds[--n]);
-	return all && (counters < 2 || pmc_fit_alive(probe, counters) == counters);
 }
 
 int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* plan_fit.c - probe groups that run, and events that should run together; see plan_fit.h. */
 #include "agent/core/plan_fit.h"
+#include "agent/core/clock.h"
 #include "agent/core/group.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 bool pmc_fit_runs(int leader)
@@ -18,20 +20,24 @@ bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 {
 	bool leader = fit->n == 0, counter = pmc_event_needs_pmu(&event->event);
 	struct pmc_attr attr;
-	int fd;
+	int fd = -1;
 
 	if (fit->n == PMC_EVENTS_MAX || (counter && fit->most && fit->counters == fit->most))
 		return false;
-	pmc_group_attr(event, PMC_GROUP_OWN, leader, &attr);
-	attr.base.disabled = leader && fit->waiting;
-	attr.base.pinned = leader;
-	fd = fit->probe(&attr, leader ? -1 : fit->fds[0]);
-	if (fd < 0)
-		return false;
+	if (fit->probe) {
+		pmc_group_attr(event, PMC_GROUP_OWN, leader, &attr);
+		attr.base.disabled = leader && fit->waiting;
+		attr.base.pinned = leader;
+		if (fit->user && !leader && !attr.base.exclude_user)
+			attr.base.exclude_kernel = 1;
+		fd = fit->probe(&attr, leader ? -1 : fit->fds[0]);
+		if (fd < 0)
+			return false;
+	}
 	fit->takes_counter[fit->n] = counter;
 	fit->counters += counter;
 	fit->fds[fit->n++] = fd;
-	if (leader || fit->waiting || pmc_fit_runs(fit->fds[0]))
+	if (leader || fit->waiting || !fit->probe || pmc_fit_runs(fit->fds[0]))
 		return true;
 	pmc_fit_drop(fit);
 	return false;
@@ -39,7 +45,7 @@ bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 
 bool pmc_fit_go(struct pmc_fit *fit)
 {
-	if (!fit->waiting || fit->n == 0)
+	if (!fit->waiting || !fit->probe || fit->n == 0)
 		return true;
 	fit->waiting = false;
 	fit->probe(NULL, fit->fds[0]);
@@ -50,8 +56,10 @@ void pmc_fit_drop(struct pmc_fit *fit)
 {
 	if (fit->n == 0)
 		return;
-	close(fit->fds[--fit->n]);
-	fit->counters -= fit->takes_counter[fit->n];
+	fit->counters -= fit->takes_counter[--fit->n];
+	if (!fit->probe)
+		return;
+	close(fit->fds[fit->n]);
 	/* A pinned group that did not fit is in error until it is enabled again. */
 	if (fit->n > 0 && !fit->waiting)
 		fit->probe(NULL, fit->fds[0]);
@@ -60,39 +68,104 @@ void pmc_fit_drop(struct pmc_fit *fit)
 void pmc_fit_end(struct pmc_fit *fit)
 {
 	/* At once: each event that leaves a running group has the rest programmed anew. */
-	if (fit->n > 1 && !fit->waiting)
+	if (fit->probe && fit->n > 1 && !fit->waiting)
 		pmc_group_disable(fit->fds[0]);
-	while (fit->n > 0)
+	while (fit->n > 0 && fit->probe)
 		close(fit->fds[--fit->n]);
+	fit->n = fit->counters = 0;
 }
 
-/* The group's events, as bits, that counted between two readings: a counter may die as the next is
- * taken, so that a number alone tells nothing. */
-static uint64_t moving(const struct pmc_fit *fit)
+#define WORK_LINES    32u
+#define WORK_BRANCHES 128u
+/* What a counter that counts says after the work, and no other one: KVM adds the instructions that
+ * it emulates for the guest, some ten while a group is enabled. */
+#define WORK_SHOWS 16u
+
+static _Alignas(64) const char work_on[WORK_LINES][64];
+
+static bool flush(const void *line)
 {
-	uint64_t before[PMC_GROUP_WORDS(PMC_EVENTS_MAX)], after[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+#if defined(__x86_64__)
+	__asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
+	return true;
+#elif defined(__aarch64__)
+	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+	return true;
+#else
+	(void)line;
+	return false;
+#endif
+}
+
+/* Lines that are in no cache, and branches that nobody can foretell. Returns whether there were
+ * such lines. */
+__attribute__((noinline)) static bool work(void)
+{
+	uint64_t seed = pmc_now_ns() | 1;
+	bool flushed = true;
+
+	for (unsigned i = 0; i < WORK_LINES; i++)
+		flushed = flush(work_on[i]) && flushed;
+	atomic_thread_fence(memory_order_seq_cst);
+	for (unsigned i = 0; i < WORK_LINES; i++)
+		(void)*(const volatile char *)work_on[i];
+	for (unsigned i = 0; i < WORK_BRANCHES; i++) {
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		/* Volatile: neither arm is done without the branch. */
+		if (seed & 16)
+			__asm__ volatile("" : "+r"(i));
+		else
+			__asm__ volatile("" : "+r"(seed));
+	}
+	return flushed;
+}
+
+bool pmc_fit_has_work(const struct pmc_event *event)
+{
+	if (event->type != PERF_TYPE_HARDWARE || event->exclude_user)
+		return false;
+	switch (event->config & UINT32_MAX) { /* above it is the type of core */
+	case PERF_COUNT_HW_CPU_CYCLES:
+	case PERF_COUNT_HW_INSTRUCTIONS:
+	case PERF_COUNT_HW_BRANCH_INSTRUCTIONS:
+	case PERF_COUNT_HW_BRANCH_MISSES:
+		return true;
+	case PERF_COUNT_HW_CACHE_REFERENCES:
+	case PERF_COUNT_HW_CACHE_MISSES:
+		return flush(work_on[0]);
+	default:
+		return false;
+	}
+}
+
+bool pmc_fit_is_sure(const struct pmc_event *event)
+{
+	return event->type == PERF_TYPE_HARDWARE && !event->exclude_user &&
+	       (event->config & UINT32_MAX) == PERF_COUNT_HW_INSTRUCTIONS;
+}
+
+bool pmc_fit_try(struct pmc_fit *fit, uint64_t *counted)
+{
+	uint64_t said[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 	const int words = PMC_GROUP_WORDS((int)fit->n);
-	uint64_t events = 0;
+	int got;
 
-	if (fit->n == 0 || pmc_perf_read_some(fit->fds[0], before, words) != words ||
-	    pmc_perf_read_some(fit->fds[0], after, words) != words)
-		return 0;
-	for (unsigned i = 0; i < fit->n; i++)
-		events |= (uint64_t)(after[3 + 2 * i] > before[3 + 2 * i]) << i;
-	return events;
+	*counted = 0;
+	if (fit->n == 0)
+		return true;
+	fit->probe(NULL, fit->fds[0]);
+	work();
+	/* Before it is read: where access traps, a counter is dear to read while it runs. */
+	pmc_group_disable(fit->fds[0]);
+	got = pmc_perf_read_some(fit->fds[0], said, words);
+	for (unsigned i = 0; i < fit->n && got == words; i++)
+		*counted |= (uint64_t)(said[3 + 2 * i] > WORK_SHOWS) << i;
+	return got != -ENODATA;
 }
 
-bool pmc_fit_counts(const struct pmc_fit *fit)
-{
-	uint64_t events = moving(fit);
-	bool all = true;
-
-	for (unsigned i = 0; i < fit->n; i++)
-		all = all && (!fit->takes_counter[i] || events >> i & 1);
-	return all;
-}
-
-unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
+static void add_instructions(struct pmc_fit *fit, unsigned n)
 {
 	/* What counts whatever is done, and needs no privilege beyond that to count at all. */
 	const struct pmc_planned instructions = {
@@ -101,18 +174,31 @@ unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
 			   .exclude_kernel = 1 },
 		.scope = PMC_SCOPE_USER,
 	};
+
+	while (fit->n < n && pmc_fit_add(fit, &instructions))
+		;
+}
+
+unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
+{
 	struct pmc_fit fit = { .probe = probe, .waiting = true };
 	unsigned alive, running;
+	uint64_t counted;
 
-	while (fit.n < n && pmc_fit_add(&fit, &instructions))
-		;
-	if (!pmc_fit_go(&fit)) {
+	add_instructions(&fit, n);
+	if (!pmc_fit_try(&fit, &counted)) {
+		/* As many as run: others hold counters. */
 		pmc_fit_end(&fit);
-		while (fit.n < n && pmc_fit_add(&fit, &instructions))
-			;
+		fit.waiting = false;
+		add_instructions(&fit, n);
+		running = fit.n;
+		pmc_fit_end(&fit);
+		fit.waiting = true;
+		add_instructions(&fit, running);
+		pmc_fit_try(&fit, &counted);
 	}
 	running = fit.n;
-	alive = (unsigned)__builtin_popcountll(moving(&fit));
+	alive = (unsigned)__builtin_popcountll(counted);
 	pmc_fit_end(&fit);
 	return alive == 0 || alive == running ? n : alive;
 }

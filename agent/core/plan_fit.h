@@ -20,8 +20,9 @@
  * or it waits until pmc_fit_go, which is cheaper: where access to the PMU traps, each event that
  * joins a running group costs as much as all of them. */
 struct pmc_fit {
-	pmc_probe_open probe;
+	pmc_probe_open probe;	 /* NULL: all are known to run at once, so any of them do */
 	bool waiting;
+	bool user;		 /* its siblings count user mode only, see pmc_fit_try */
 	unsigned most;		 /* counters it may take; 0: all */
 	int fds[PMC_EVENTS_MAX]; /* the leader first */
 	unsigned n, counters;
@@ -39,9 +40,15 @@ void pmc_fit_drop(struct pmc_fit *fit);
 bool pmc_fit_runs(int leader);
 void pmc_fit_end(struct pmc_fit *fit);
 
-/* Whether each event that takes a counter was seen to count just now. False: maybe it has nothing
- * to count. */
-bool pmc_fit_counts(const struct pmc_fit *fit);
+/* Has a waiting group run for a moment in which there is work to count, and stops it. False: as a
+ * whole it does not run. *counted: its events, as bits, that counted; 0: it cannot be told. A
+ * counter that does not count may move all the same while the kernel is counted, by what the
+ * hypervisor emulates for it, so that this is sure only of events of user mode. */
+bool pmc_fit_try(struct pmc_fit *fit, uint64_t *counted);
+/* Whether that moment has work for this event: if it counted nothing, its counter did not count. */
+bool pmc_fit_has_work(const struct pmc_event *event);
+/* And even a hypervisor that hides events from its guests lets this one count. */
+bool pmc_fit_is_sure(const struct pmc_event *event);
 /* How many of n counters count when all are in use; n where no more is known, or fewer would run.
  */
 unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n);

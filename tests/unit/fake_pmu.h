@@ -27,6 +27,8 @@ static struct {
 	unsigned group_size;
 	unsigned counters;
 	unsigned alive;		/* counters that count when all are in use; 0: all */
+	uint64_t emulated;	/* what the others say */
+	uint64_t blocked;	/* config that opens and never counts */
 	bool user_only;		/* EACCES for whatever includes the kernel */
 	uint64_t missing;	/* config that does not exist: ENOENT */
 	int everything;		/* errno for every open, 0: none */
@@ -36,7 +38,8 @@ static struct {
 		uint32_t pmu;
 		bool pinned, enabled;
 		bool software; /* takes no counter, and may be in any group */
-		ino_t file;    /* tells whether the number is still this event's */
+		bool blocked;
+		ino_t file; /* tells whether the number is still this event's */
 	} events[1024];
 	unsigned opens;
 } kernel;
@@ -58,21 +61,23 @@ static inline unsigned members(int leader)
 	return n;
 }
 
-/* What a group's file says after pmc_fit_runs() has read it: twice the counts, which go on. */
+/* What the group's file says: counters that count have done so. */
 static inline void count(int leader)
 {
-	uint64_t words[2][PMC_GROUP_WORDS(PMC_EVENTS_MAX)] = { 0 };
-	unsigned n = members(leader);
-	size_t bytes = PMC_GROUP_WORDS(n) * sizeof(uint64_t);
-	off_t at = PMC_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t);
+	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)] = { 0 };
+	unsigned n = 0, on = 0;
 
-	for (unsigned k = 0; k < 2; k++) {
-		words[k][0] = n;
-		for (unsigned i = 0; i < n; i++)
-			words[k][3 + 2 * i] = !kernel.alive || i < kernel.alive ? 100 + k : 100;
-		assert_int_equal(pwrite(leader, words[k], bytes, at), bytes);
-		at += (off_t)bytes;
+	for (int fd = 0; fd < 256; fd++) {
+		if (!still_open(fd) || kernel.events[fd].leader != leader)
+			continue;
+		bool counter = !kernel.events[fd].software;
+		bool dead = counter && kernel.alive && on >= kernel.alive;
+
+		on += counter;
+		words[3 + 2 * n++] = dead || kernel.events[fd].blocked ? kernel.emulated : 100;
 	}
+	words[0] = n;
+	assert_int_equal(pwrite(leader, words, sizeof(words), 0), sizeof(words));
 }
 
 /* Pinned groups take counters in the order they came; what is left over cannot run. */
@@ -136,6 +141,7 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	kernel.events[fd].pinned = attr->base.pinned;
 	kernel.events[fd].enabled = !attr->base.disabled;
 	kernel.events[fd].software = is_software;
+	kernel.events[fd].blocked = attr->base.config == kernel.blocked;
 	kernel.events[fd].pmu =
 		is_software && leader >= 0 ? kernel.events[leader].pmu : pmu_of(attr);
 	/* The kernel takes no group across PMUs. */
@@ -156,12 +162,29 @@ static inline unsigned open_fds(void)
 	return n;
 }
 
+/* Events a, b, c, ... that each take a counter. */
+static inline struct pmc_events hardware(struct pmc_arena *arena, unsigned n)
+{
+	struct pmc_event *list = pmc_arena_alloc(arena, n * sizeof(*list) + 1);
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+
+	for (unsigned i = 0; i < n; i++)
+		list[i] = (struct pmc_event){ .name = names[i],
+					      .unit = "",
+					      .pmu = "",
+					      .config = 100 + i,
+					      .scale = 1.0,
+					      .brace = PMC_NO_BRACE,
+					      .position = i };
+	return (struct pmc_events){ .list = list, .count = n };
+}
+
 static inline int fake_reset(void **state)
 {
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.group_size = kernel.counters = 6;
-	kernel.missing = UINT64_MAX;
+	kernel.missing = kernel.blocked = UINT64_MAX;
 	return 0;
 }
 

@@ -6,22 +6,6 @@
 
 #include <stdlib.h>
 
-static struct pmc_events hardware(struct pmc_arena *arena, unsigned n)
-{
-	struct pmc_event *list = pmc_arena_alloc(arena, n * sizeof(*list) + 1);
-	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
-
-	for (unsigned i = 0; i < n; i++)
-		list[i] = (struct pmc_event){ .name = names[i],
-					      .unit = "",
-					      .pmu = "",
-					      .config = 100 + i,
-					      .scale = 1.0,
-					      .brace = PMC_NO_BRACE,
-					      .position = i };
-	return (struct pmc_events){ .list = list, .count = n };
-}
-
 static void fills_groups_and_leaks_nothing(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -59,40 +43,6 @@ static void what_fits_is_opened_once(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* Six run and one of them stays at 0: five at a time, and never two groups of together six. */
-static void takes_no_counter_that_does_not_count(void **state)
-{
-	struct pmc_arena arena = { 0 };
-	struct pmc_events events = hardware(&arena, 6);
-	struct pmc_plan plan;
-	unsigned before = open_fds();
-
-	(void)state;
-	kernel.alive = 5;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(plan.groups, 2);
-	assert_int_equal(plan.first[1], 5);
-	assert_int_equal(plan.opened, 6);
-	for (unsigned i = 0; i < 6; i++) {
-		assert_int_equal(plan.events[i].flags, PMC_EVENT_ALONE);
-		assert_int_equal(plan.own[i].base.exclusive, i == 0 || i == 5);
-	}
-	/* Those that leave one free are as they would be anywhere. */
-	events.count = 5;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(plan.groups, 1);
-	assert_int_equal(plan.events[0].flags, 0);
-	/* As many again would take the last. */
-	events.count = 3;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_false(pmc_plan_fits_twice(&plan, fake_open));
-	events.count = 2;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_true(pmc_plan_fits_twice(&plan, fake_open));
-	assert_int_equal(open_fds(), before);
-	pmc_arena_free(&arena);
-}
-
 /* arm64 accepts seven where six run; a PC's watchdog holds a counter that open() knows not of. */
 static void packs_what_runs_not_what_opens(void **state)
 {
@@ -116,29 +66,6 @@ static void packs_what_runs_not_what_opens(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 7);
 	assert_int_equal(plan.opened, 7);
-	assert_int_equal(open_fds(), before);
-	pmc_arena_free(&arena);
-}
-
-static void knows_whether_it_fits_twice(void **state)
-{
-	struct pmc_arena arena = { 0 };
-	struct pmc_events events = hardware(&arena, 3);
-	struct pmc_plan plan;
-	unsigned before = open_fds();
-
-	(void)state;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_true(pmc_plan_fits_twice(&plan, fake_open));
-	kernel.counters = 5;
-	assert_false(pmc_plan_fits_twice(&plan, fake_open));
-	/* Two groups, each of which fits, but not both. */
-	events.list[2].brace = 0;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(plan.groups, 2);
-	assert_false(pmc_plan_fits_twice(&plan, fake_open));
-	kernel.counters = 6;
-	assert_true(pmc_plan_fits_twice(&plan, fake_open));
 	assert_int_equal(open_fds(), before);
 	pmc_arena_free(&arena);
 }
@@ -456,9 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(fills_groups_and_leaks_nothing, fake_reset),
 		cmocka_unit_test_setup(what_fits_is_opened_once, fake_reset),
-		cmocka_unit_test_setup(takes_no_counter_that_does_not_count, fake_reset),
 		cmocka_unit_test_setup(packs_what_runs_not_what_opens, fake_reset),
-		cmocka_unit_test_setup(knows_whether_it_fits_twice, fake_reset),
 		cmocka_unit_test_setup(ratios_stay_together, fake_reset),
 		cmocka_unit_test_setup(braces_are_never_taken_apart, fake_reset),
 		cmocka_unit_test_setup(falls_back_to_user_mode, fake_reset),
