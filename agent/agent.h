@@ -78,21 +78,20 @@ struct agent {
 	char *job_text; /* "PMC_JOB=..." for the environment; NULL: leave it as it is */
 	pid_t owner;	/* the job's first process */
 	uint64_t owner_ns, events_hash; /* see struct agent_job */
-	const void *eventset_frame, *user_frame;
-	size_t eventset_bytes, user_bytes;
 	int exit_status;
 	_Atomic uint64_t next_seq;
 	struct pmc_arena arena; /* filled while single-threaded */
 };
 
 extern struct agent agent;
+/* Of a table of which a program uses a few pages, if any: kept apart from what each one touches at
+ * its start, where a page costs a microsecond. */
+#define AGENT_ROOMY __attribute__((section(".bss.roomy")))
 /* State and counters, where pmctl can read them from outside. */
 extern struct pmc_control pmc_agent_control;
 
 /* ---- start.c ---- */
 void agent_start(int argc, char **argv, char **envp);
-/* Keeps the plan's EVENTSET frame where it can be read from outside. False without memory. */
-bool agent_plan_publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes);
 /* Fills a fresh identity. */
 void agent_identity(uint8_t identity[16]);
 

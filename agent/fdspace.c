@@ -46,7 +46,7 @@ static struct {
 
 /* Which numbers are ours: one bit each, from 0. Pages of it exist where ours lie. */
 #define MOST_FDS (1u << 21)
-static _Atomic uint64_t ours[MOST_FDS / 64];
+AGENT_ROOMY static _Atomic uint64_t ours[MOST_FDS / 64];
 static _Atomic int highest = -1;
 
 static void lock(void)

@@ -27,8 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+AGENT_ROOMY static char file_path[PATH_MAX];
 static struct {
-	char path[PATH_MAX];
 	_Atomic int fd; /* -1: not open; -2: cannot be */
 	_Atomic bool headed, failed;
 	bool stream; /* a pipe or device: what was written cannot be read back */
@@ -50,7 +50,7 @@ void agent_file_path(void)
 	struct pmc_out out;
 	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
 
-	pmc_out_to_mem(&out, file.path, sizeof(file.path));
+	pmc_out_to_mem(&out, file_path, sizeof(file_path));
 	pmc_agent_control.out[0] = '\0';
 	if (!agent.out) {
 		pmc_out_str(&out, agent.private_dump ? agent.private_dump : "");
@@ -82,7 +82,7 @@ void agent_file_path(void)
 			break;
 		}
 	}
-	memcpy(pmc_agent_control.out, file.path, out.len + 1);
+	memcpy(pmc_agent_control.out, file_path, out.len + 1);
 }
 
 /* Whether what is there already may be appended to: nothing, or a dump. */
@@ -96,7 +96,7 @@ static int look(int fd, struct stat *st)
 		return -errno;
 	if (!S_ISREG(st->st_mode) || st->st_size == 0)
 		return 0;
-	fd = sys_open(file.path, O_RDONLY | O_NONBLOCK);
+	fd = sys_open(file_path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &again) == 0 && again.st_dev == st->st_dev && again.st_ino == st->st_ino)
@@ -134,12 +134,12 @@ static int open_file(void)
 	int fd = -ENOENT, moved, flags = O_WRONLY | O_APPEND | O_NONBLOCK;
 	struct stat st;
 
-	if (!file.path[0])
+	if (!file_path[0])
 		return -ENOENT;
 	/* A private dump that its owner removed is not made again: nobody would read it. */
 	if (agent.out || agent.first || agent_job_owner_alive())
 		flags |= O_CREAT;
-	fd = sys_open(file.path, flags);
+	fd = sys_open(file_path, flags);
 	if (fd < 0)
 		return fd;
 	int error = look(fd, &st);
@@ -201,7 +201,7 @@ int agent_file_check(void)
 
 	if (fd < 0) {
 		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (the program runs on, this run is not kept)",
-			file.path, agent_file_remedy(fd));
+			file_path, agent_file_remedy(fd));
 		agent_note(NOTE_OUT_REFUSED);
 		return fd;
 	}
@@ -384,7 +384,7 @@ void agent_file_tidy(void)
 {
 	/* Our open may have made the private dump again just after its owner removed it. */
 	if (!agent.out && !agent.first && atomic_load(&file.fd) >= 0 && !agent_job_owner_alive())
-		syscall(SYS_unlinkat, AT_FDCWD, file.path, 0);
+		syscall(SYS_unlinkat, AT_FDCWD, file_path, 0);
 }
 
 bool agent_file_used(void)
@@ -399,7 +399,7 @@ uint64_t agent_file_start(void)
 
 const char *agent_file_name(void)
 {
-	return file.path;
+	return file_path;
 }
 
 int agent_file_fd(void)

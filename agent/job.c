@@ -144,8 +144,7 @@ char *agent_job_text(bool with_reported)
 		return NULL;
 	pmc_out_to_mem(&out, text, TEXT_BYTES);
 	pmc_out_str(&out, "PMC_JOB=1:");
-	for (unsigned i = 0; i < 16; i++)
-		pmc_outf(&out, "%02x", agent.job[i]);
+	pmc_out_hex_bytes(&out, agent.job, 16);
 	pmc_outf(&out, ":%x:%llx:%llx:", (unsigned)agent.owner, (unsigned long long)agent.owner_ns,
 		 (unsigned long long)agent.events_hash);
 	if (with_reported)
@@ -170,9 +169,15 @@ void agent_job_text_free(char *text)
 
 uint64_t agent_pid_namespace(void)
 {
-	struct stat st;
+	char text[40]; /* pid:[4026531836] */
+	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", text, sizeof(text) - 1);
+	uint64_t inode = 0;
 
-	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+	/* Not by stat, which has the kernel make an inode for it. */
+	for (const char *p = text; n > 0 && p < text + n; p++)
+		if (*p >= '0' && *p <= '9')
+			inode = inode * 10 + (uint64_t)(*p - '0');
+	return inode;
 }
 
 bool agent_job_owner_alive(void)

@@ -75,8 +75,8 @@ void agent_machine_open(void)
 	totals->eventset = plan->hash;
 	if (refused && agent_perf_allowed())
 		agent_note(NOTE_MACHINE_REFUSED);
-	agent_plan_publish(plan, &pmc_agent_control.machine_frame,
-			   &pmc_agent_control.machine_bytes);
+	pmc_agent_control.machine_frame = (uint64_t)(uintptr_t)plan->frame;
+	pmc_agent_control.machine_bytes = plan->frame_bytes;
 	if (pmc_agent_control.counting)
 		agent_machine_enable();
 }

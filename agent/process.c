@@ -114,5 +114,5 @@ void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
 void agent_process_header(void)
 {
 	agent_process_state(AGENT_HEADER_SNAPSHOT, PMC_RUNNING, 0);
-	agent_file_append(agent.eventset_frame, agent.eventset_bytes);
+	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
 }

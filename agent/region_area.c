@@ -20,7 +20,7 @@
 
 struct region_layout region_layout;
 
-static _Atomic(struct region_area *) areas[REGION_AREAS];
+AGENT_ROOMY static _Atomic(struct region_area *) areas[REGION_AREAS];
 static _Atomic uint32_t high;	/* areas ever made, or being made */
 static _Atomic uint64_t vacant; /* tag << 32 | index + 1 */
 static __thread bool refused;

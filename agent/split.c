@@ -59,27 +59,7 @@ APART static bool divide_user(unsigned at)
 {
 	struct split *split = &splits[at];
 
-	return !agent.user_plan.opened ||
-	       pmc_plan_user(&split->plan, &arena, &split->user) == 0;
-}
-
-/* The plan's EVENTSET frame, for the dump and for a look from outside. */
-APART static bool publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes)
-{
-	const size_t room = (size_t)96 << 10;
-	struct pmc_frame_buf buf;
-	void *data;
-
-	if (!plan->hash)
-		return true;
-	data = pmc_arena_alloc(&arena, room);
-	if (!data)
-		return false;
-	pmc_frame_buf_init(&buf, data, room);
-	pmc_plan_frame(plan, &buf);
-	*bytes = buf.len;
-	*address = (uint64_t)(uintptr_t)data;
-	return true;
+	return !agent.user_plan.opened || pmc_plan_user(&split->plan, &arena, &split->user) == 0;
 }
 
 /* Plan `at` in place. False: there is nothing left to split, or no memory for it. */
@@ -90,14 +70,15 @@ static bool make(unsigned at)
 
 	if (!divide(at) || !divide_user(at))
 		return false;
-	if (!publish(&split->plan, &to->frame, &to->bytes) ||
-	    !publish(&split->user, &to->user_frame, &to->user_bytes))
-		return false;
+	to->frame = (uint64_t)(uintptr_t)split->plan.frame;
+	to->bytes = split->plan.frame_bytes;
+	to->user_frame = (uint64_t)(uintptr_t)split->user.frame;
+	to->user_bytes = split->user.frame_bytes;
 	for (unsigned g = 0; g <= split->plan.groups; g++)
 		to->first[g] = (uint16_t)split->plan.first[g];
 	for (unsigned i = 0; i < split->plan.opened; i++)
-		to->from[i] = at ? pmc_agent_control.split[at - 1].from[split->from[i]] :
-				   split->from[i];
+		to->from[i] =
+			at ? pmc_agent_control.split[at - 1].from[split->from[i]] : split->from[i];
 	to->eventset = split->plan.hash;
 	to->user_eventset = split->user.hash;
 	to->groups = split->plan.groups;
@@ -188,13 +169,10 @@ uint64_t agent_split_eventset(const struct slot *slot, unsigned level)
 
 void agent_split_user_frame(unsigned level)
 {
+	const struct pmc_plan *plan = agent_split_user_plan(level);
+
 	agent_file_begin();
-	if (level)
-		agent_file_append(
-			(const void *)(uintptr_t)pmc_agent_control.split[level - 1].user_frame,
-			pmc_agent_control.split[level - 1].user_bytes);
-	else
-		agent_file_append(agent.user_frame, agent.user_bytes);
+	agent_file_append(plan->frame, plan->frame_bytes);
 }
 
 void agent_split_frames(struct pmc_frame_buf *buf)

@@ -27,12 +27,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+/* What is kept of a command line. */
+#define CMDLINE_MOST ((size_t)4096)
+
 struct agent agent;
-AGENT_API struct pmc_control pmc_agent_control = {
-	.magic = PMC_CONTROL_MAGIC,
-	.version = PMC_CONTROL_VERSION,
-	.bytes = sizeof(pmc_agent_control),
-};
+AGENT_API struct pmc_control pmc_agent_control;
 
 void agent_identity(uint8_t identity[16])
 {
@@ -63,13 +62,16 @@ static void read_program(int argc, char **argv)
 {
 	char exe[PATH_MAX];
 	long n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	size_t room = 4096;
+	size_t room = 0;
 	char *to;
 
 	agent.exe = n > 0 ? pmc_arena_strndup(&agent.arena, exe, (size_t)n) : NULL;
 	if (!agent.exe)
 		agent.exe = own_copy(argc > 0 ? argv[0] : "");
 	agent.cmdline = "";
+	for (int i = 0; i < argc && argv[i] && room < CMDLINE_MOST; i++)
+		room += strnlen(argv[i], CMDLINE_MOST) + 1;
+	room = room + 1 < CMDLINE_MOST ? room + 1 : CMDLINE_MOST;
 	to = pmc_arena_alloc(&agent.arena, room);
 	if (!to)
 		return;
@@ -138,8 +140,7 @@ static const char *absolute_out(const char *pattern)
 	}
 	for (const char *p = pattern; *p; p++) {
 		if (p[0] == '%' && p[1] == 'j') {
-			for (unsigned i = 0; i < 8; i++)
-				pmc_outf(&out, "%02x", agent.job[i]);
+			pmc_out_hex_bytes(&out, agent.job, 8);
 			p++;
 		} else if (p[0] == '%' && p[1] == 't') {
 			struct timespec now;
@@ -183,8 +184,7 @@ static const char *private_path(char *const *envp)
 
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%s/pmc-", private_directory(envp));
-	for (unsigned i = 0; i < 16; i++)
-		pmc_outf(&out, "%02x", agent.job[i]);
+	pmc_out_hex_bytes(&out, agent.job, 16);
 	pmc_out_str(&out, ".job");
 	return pmc_arena_strdup(&agent.arena, text);
 }
@@ -303,43 +303,10 @@ static void note_refusals(void)
 	}
 }
 
-static bool frame_plan(const struct pmc_plan *plan, const void **frame, size_t *bytes)
-{
-	const size_t room = (size_t)96 << 10;
-	struct pmc_frame_buf buf;
-	void *data;
-
-	if (!plan->hash)
-		return true;
-	data = pmc_arena_alloc(&agent.arena, room);
-	if (!data)
-		return false;
-	pmc_frame_buf_init(&buf, data, room);
-	pmc_plan_frame(plan, &buf);
-	*frame = data;
-	*bytes = buf.len;
-	return true;
-}
-
-bool agent_plan_publish(const struct pmc_plan *plan, uint64_t *address, uint64_t *bytes)
-{
-	const void *frame = NULL;
-	size_t len = 0;
-
-	if (!frame_plan(plan, &frame, &len))
-		return false;
-	*address = (uint64_t)(uintptr_t)frame;
-	*bytes = len;
-	return true;
-}
-
-static bool frame_events(void)
+static bool plan_user(void)
 {
 	/* Only root has a privilege that it may give up later, as servers do. */
-	if (geteuid() == 0 && pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) != 0)
-		return false;
-	return frame_plan(&agent.plan, &agent.eventset_frame, &agent.eventset_bytes) &&
-	       frame_plan(&agent.user_plan, &agent.user_frame, &agent.user_bytes);
+	return geteuid() != 0 || pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) == 0;
 }
 
 static bool prepare(int argc, char **argv, char **envp)
@@ -354,7 +321,7 @@ static bool prepare(int argc, char **argv, char **envp)
 	agent.measured = selected(argc, argv);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
-	if (!plan_events(&job) || !frame_events())
+	if (!plan_events(&job) || !plan_user())
 		return false;
 	note_refusals();
 	agent_fds_init();
@@ -392,11 +359,11 @@ static void publish(void)
 		c->first[g] = (uint16_t)agent.plan.first[g];
 	c->groups = agent.plan.groups;
 	c->eventset = agent.plan.hash;
-	c->eventset_frame = (uint64_t)(uintptr_t)agent.eventset_frame;
-	c->eventset_bytes = agent.eventset_bytes;
+	c->eventset_frame = (uint64_t)(uintptr_t)agent.plan.frame;
+	c->eventset_bytes = agent.plan.frame_bytes;
 	c->user_eventset = agent.user_plan.hash;
-	c->user_frame = (uint64_t)(uintptr_t)agent.user_frame;
-	c->user_bytes = agent.user_bytes;
+	c->user_frame = (uint64_t)(uintptr_t)agent.user_plan.frame;
+	c->user_bytes = agent.user_plan.frame_bytes;
 	c->exe = (uint64_t)(uintptr_t)agent.exe;
 	c->cmdline = (uint64_t)(uintptr_t)agent.cmdline;
 	c->counting = agent.config.start && !agent.config.delay;
@@ -409,6 +376,10 @@ void agent_start(int argc, char **argv, char **envp)
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
 	int saved = errno;
 
+	/* Here: initialised data were a page of the file's to copy. */
+	pmc_agent_control.magic = PMC_CONTROL_MAGIC;
+	pmc_agent_control.version = PMC_CONTROL_VERSION;
+	pmc_agent_control.bytes = sizeof(pmc_agent_control);
 	/* The loader gives no preload to setuid programs; if one has it all the same, hands off. */
 	if (getauxval(AT_SECURE))
 		goto out;

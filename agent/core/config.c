@@ -105,15 +105,16 @@ static int parse_LOG(const char *value, pmc_config_LOG *to)
 static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 {
 	static const char *const names[] = { "auto", "off", "summary", "threads", "json" };
-	size_t len = strcspn(value, "=");
+	const char *file = strchr(value, '=');
+	size_t len = file ? (size_t)(file - value) : strlen(value);
 
 	for (unsigned i = 0; i < 5; i++) {
 		if (strlen(names[i]) != len || strncmp(value, names[i], len) != 0)
 			continue;
-		if (value[len] == '=' && value[len + 1] == '\0')
+		if (file && !file[1])
 			return -EINVAL;
 		to->kind = (enum pmc_report_kind)i;
-		to->file = value[len] == '=' ? value + len + 1 : NULL;
+		to->file = file ? file + 1 : NULL;
 		return 0;
 	}
 	return -EINVAL;
@@ -214,8 +215,9 @@ const char *pmc_env(char *const *envp, const char *name)
 {
 	size_t len = strlen(name);
 
+	/* The first letter first: some thirty names are looked up at each start. */
 	for (; envp && *envp; envp++)
-		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+		if (**envp == *name && strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
 			return *envp + len + 1;
 	return NULL;
 }

@@ -18,7 +18,7 @@
 
 #define PMC_CONTROL_SYMBOL  "pmc_agent_control"
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 2
+#define PMC_CONTROL_VERSION 3
 
 enum pmc_control_state {
 	PMC_CONTROL_OFF = 0, /* dormant: nothing here is valid but `why` */
@@ -72,10 +72,6 @@ struct pmc_control {
 	uint64_t exe, cmdline; /* NUL-terminated */
 	_Atomic uint64_t seen, counted, self_ns;
 	struct pmc_control_totals threads, execs;
-	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */
-	char out[4096];
-	/* Why the agent is dormant, as it said on stderr. */
-	char why[256];
 	/* What the image before an exec reported of this process: not to be reported again. */
 	uint64_t carried_thread_ns; /* of the main thread */
 	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
@@ -90,6 +86,10 @@ struct pmc_control {
 	/* If `regions`: struct region_layout of region_area.h, and the table of REGION_AREAS
 	 * addresses of areas, of which so many (a uint32_t) were ever used. */
 	uint64_t region_layout, region_areas, region_high;
+	/* Why the agent is dormant, as it said on stderr. */
+	char why[256];
+	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */
+	char out[4096];
 };
 
 #endif

@@ -85,6 +85,8 @@ void pmc_out_pad(struct pmc_out *out, char c, int count)
 		pmc_out_char(out, c);
 }
 
+static const char hex_digits[] = "0123456789abcdef";
+
 /* Digits of value, written to the end of text[24]; returns where they start. */
 static const char *digits(char text[24], uint64_t value, unsigned base)
 {
@@ -92,7 +94,7 @@ static const char *digits(char text[24], uint64_t value, unsigned base)
 
 	*p = '\0';
 	do {
-		*--p = "0123456789abcdef"[value % base];
+		*--p = hex_digits[value % base];
 		value /= base;
 	} while (value);
 	return p;
@@ -117,6 +119,14 @@ void pmc_out_hex(struct pmc_out *out, uint64_t value)
 	char text[24];
 
 	pmc_out_str(out, digits(text, value, 16));
+}
+
+void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		pmc_out_char(out, hex_digits[bytes[i] >> 4]);
+		pmc_out_char(out, hex_digits[bytes[i] & 15]);
+	}
 }
 
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals)

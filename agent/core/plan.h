@@ -31,6 +31,8 @@ struct pmc_plan {
 	bool hardware;          /* some opened event needs a PMU counter */
 	bool stops;             /* and has company: groups are stopped before they are closed */
 	uint64_t hash;          /* of its EVENTSET frame; 0 if count is 0 */
+	const void *frame;      /* that frame, in the arena; NULL if count is 0 */
+	size_t frame_bytes;
 	struct pmc_attr *own;   /* attrs of the opened events as a thread's own groups take them */
 };
 
@@ -73,7 +75,8 @@ int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struc
 
 /* Appends the plan's EVENTSET frame; returns its hash (0: it did not fit). Async-signal-safe. */
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);
-/* Sets the plan's hash; the last step of making one. 0, -ENOMEM or -E2BIG. */
+/* Makes the plan's frame and its threads' attrs; the last step of making one. 0, -ENOMEM or
+ * -E2BIG. */
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);

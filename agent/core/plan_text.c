@@ -13,8 +13,6 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#define FRAME_ROOM (48 + 8 + PMC_EVENTS_MAX * (sizeof(struct pmc_event_def) + 3 * 8 + 512))
-
 static void put_string(struct pmc_frame_buf *buf, const char *text)
 {
 	pmc_frame_str(buf, text ? text : "", text ? strlen(text) : 0);
@@ -67,22 +65,43 @@ __attribute__((noinline)) static int ready_attrs(struct pmc_plan *plan, struct p
 	return 0;
 }
 
+/* What the plan's frame takes, or a little more. */
+static size_t frame_room(const struct pmc_plan *plan)
+{
+	size_t bytes = sizeof(struct pmc_frame_head) + sizeof(struct pmc_eventset_fixed) + 16;
+
+	for (unsigned i = 0; i < plan->count; i++) {
+		const struct pmc_event *event = &plan->events[i].event;
+
+		bytes += sizeof(struct pmc_event_def) + 3 * (sizeof(struct pmc_str) + 8) +
+			 strlen(event->name) + strlen(event->unit) +
+			 (event->core_type ? strlen(event->core_type) : 0);
+	}
+	return bytes;
+}
+
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 {
 	struct pmc_frame_buf buf;
+	size_t bytes;
 	void *room;
 
 	plan->hash = 0;
+	plan->frame = NULL;
+	plan->frame_bytes = 0;
 	plan->stops = plan->hardware && plan->opened > plan->groups;
 	if (plan->count == 0)
 		return 0;
 	if (ready_attrs(plan, arena) != 0)
 		return -ENOMEM;
-	room = pmc_arena_alloc(arena, FRAME_ROOM);
+	bytes = frame_room(plan);
+	room = pmc_arena_alloc(arena, bytes);
 	if (!room)
 		return -ENOMEM;
-	pmc_frame_buf_init(&buf, room, FRAME_ROOM);
+	pmc_frame_buf_init(&buf, room, bytes);
 	plan->hash = pmc_plan_frame(plan, &buf);
+	plan->frame = room;
+	plan->frame_bytes = buf.len;
 	return plan->hash ? 0 : -E2BIG;
 }
 
