@@ -94,6 +94,7 @@ static void consider(const char *task)
 	slot->start_ns = 0;
 	read_name(tid, slot->name);
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
 	agent_note(NOTE_ADOPTED);
 	registry_live(slot);
 }
@@ -102,7 +103,7 @@ static void consider(const char *task)
  * links more than it has tasks (fs/proc/base.c, proc_task_getattr). */
 static bool all_have_slots(void)
 {
-	uint32_t expected = atomic_load(&agent_registry.live);
+	uint32_t expected = registry_taken(&agent_registry);
 	struct stat st;
 
 	/* Tasks without a slot: our helper, and the thread that ends the process, whose row is

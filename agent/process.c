@@ -76,7 +76,7 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed.involuntary_switches = less(usage.involuntary_switches, before->involuntary_switches);
 	fixed.max_rss_bytes = usage.max_rss_bytes;
 	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
-	fixed.threads_counted = atomic_load(&pmc_agent_control.counted);
+	fixed.threads_counted = less(fixed.threads_seen, atomic_load(&pmc_agent_control.uncounted));
 	fixed.self_ns = atomic_load(&pmc_agent_control.self_ns);
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;

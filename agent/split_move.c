@@ -244,7 +244,7 @@ static int move(struct slot *slot, struct slot_more *more, unsigned level)
 __attribute__((noinline)) void agent_split_move(struct slot *slot, struct slot_more *more,
 						unsigned level)
 {
-	uint32_t keeps = SLOT_MAY_CHANGE;
+	uint8_t keeps = SLOT_MAY_CHANGE;
 	int error;
 
 	if (!atomic_compare_exchange_strong(&slot->keeps, &keeps, SLOT_CHANGING))
@@ -258,7 +258,7 @@ __attribute__((noinline)) void agent_split_move(struct slot *slot, struct slot_m
 bool agent_split_keep(struct slot *slot)
 {
 	for (unsigned i = 0; i < PATIENCE; i++) {
-		uint32_t keeps = SLOT_MAY_CHANGE;
+		uint8_t keeps = SLOT_MAY_CHANGE;
 
 		if (atomic_compare_exchange_strong(&slot->keeps, &keeps, SLOT_KEEPS) ||
 		    keeps == SLOT_KEEPS)

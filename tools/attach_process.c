@@ -200,7 +200,7 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	fixed.max_rss_bytes = peak_rss(pid);
 	fixed.cpu_ns = less(cpu_clock(target->pid), control->carried_process_ns);
 	fixed.threads_seen = control->seen;
-	fixed.threads_counted = control->counted;
+	fixed.threads_counted = less(control->seen, control->uncounted);
 	fixed.self_ns = control->self_ns;
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = 0;

@@ -18,6 +18,8 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	size_t bytes;
 	void *map;
 
+	if (capacity >= SLOT_INDEX_MASK)
+		return -EINVAL;
 	memset(registry, 0, sizeof(*registry));
 	registry->n_groups = n_groups;
 	registry->n_fds = n_fds;
@@ -66,11 +68,12 @@ static struct slot *pop(struct registry *registry)
 {
 	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_acquire);
 
-	while ((uint32_t)top) {
-		struct slot *slot = registry_slot(registry, (uint32_t)top - 1);
+	while (top & SLOT_INDEX_MASK) {
+		uint32_t index = (uint32_t)(top & SLOT_INDEX_MASK) - 1;
+		struct slot *slot = registry_slot(registry, index);
 		/* The slot may be taken and given back meanwhile: the tag then differs. */
-		uint64_t next = atomic_load_explicit(&slot->next_free, memory_order_relaxed) |
-				((top >> 32) + 1) << 32;
+		uint64_t next = ((top & ~SLOT_INDEX_MASK) + SLOT_ONE_TAKEN + SLOT_ONE_TAG) |
+				atomic_load_explicit(&slot->next_free, memory_order_relaxed);
 
 		if (atomic_compare_exchange_weak_explicit(&registry->vacant, &top, next,
 							  memory_order_acq_rel,
@@ -87,8 +90,9 @@ static void push(struct registry *registry, struct slot *slot)
 	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_relaxed), next;
 
 	do {
-		atomic_store_explicit(&slot->next_free, (uint32_t)top, memory_order_relaxed);
-		next = (index + 1) | ((top >> 32) + 1) << 32;
+		atomic_store_explicit(&slot->next_free, (uint32_t)(top & SLOT_INDEX_MASK),
+				      memory_order_relaxed);
+		next = ((top & ~SLOT_INDEX_MASK) - SLOT_ONE_TAKEN + SLOT_ONE_TAG) | (index + 1);
 	} while (!atomic_compare_exchange_weak_explicit(
 		&registry->vacant, &top, next, memory_order_release, memory_order_relaxed));
 }
@@ -100,8 +104,11 @@ static struct slot *fresh(struct registry *registry)
 	while (high < registry->capacity)
 		if (atomic_compare_exchange_weak_explicit(&registry->high, &high, high + 1,
 							  memory_order_acq_rel,
-							  memory_order_relaxed))
+							  memory_order_relaxed)) {
+			atomic_fetch_add_explicit(&registry->vacant, SLOT_ONE_TAKEN,
+						  memory_order_relaxed);
 			return registry_slot(registry, high);
+		}
 	return NULL;
 }
 
@@ -117,7 +124,6 @@ struct slot *registry_alloc(struct registry *registry)
 	memset(&slot->tid, 0, registry->slot_bytes - offsetof(struct slot, tid));
 	for (unsigned i = 0; i < registry->n_fds; i++)
 		set_fds(registry, slot->data)[i] = -1;
-	atomic_fetch_add_explicit(&registry->live, 1, memory_order_relaxed);
 	atomic_store_explicit(&slot->word, SLOT_RESERVED, memory_order_release);
 	return slot;
 }
@@ -164,7 +170,6 @@ static void recycle(struct registry *registry, struct slot *slot)
 {
 	if (slot->n_fds)
 		close_all(registry, slot);
-	atomic_fetch_sub_explicit(&registry->live, 1, memory_order_relaxed);
 	push(registry, slot);
 }
 
@@ -172,7 +177,13 @@ bool registry_release(struct registry *registry, struct slot *slot)
 {
 	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
 
-	/* With readers left the phase stays CLOSING, and 0x8000 marks it as handed over. */
+	/* Without readers there are none to come. */
+	if (!(word & 0xffff)) {
+		atomic_store_explicit(&slot->word, SLOT_FREE, memory_order_relaxed);
+		recycle(registry, slot);
+		return true;
+	}
+	/* With some the phase stays CLOSING, and 0x8000 marks it as handed over. */
 	do {
 		uint32_t next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
 
@@ -265,15 +276,11 @@ int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
 
 void registry_ended(struct registry *registry, uint32_t tid)
 {
-	uint32_t at = atomic_fetch_add_explicit(&registry->recent_at, 1, memory_order_relaxed);
-
-	atomic_store_explicit(&registry->recent[at % 256], tid, memory_order_relaxed);
+	/* The kernel gives them out in turn: no place is needed that all threads count at. */
+	atomic_store_explicit(&registry->recent[tid % 256], tid, memory_order_relaxed);
 }
 
 bool registry_ended_lately(const struct registry *registry, uint32_t tid)
 {
-	for (unsigned i = 0; i < 256; i++)
-		if (atomic_load_explicit(&registry->recent[i], memory_order_relaxed) == tid)
-			return true;
-	return false;
+	return atomic_load_explicit(&registry->recent[tid % 256], memory_order_relaxed) == tid;
 }

@@ -41,9 +41,15 @@ struct slot {
 	_Atomic uint32_t next_free; /* index + 1 */
 	uint64_t more;		    /* address of its struct slot_more; 0: it never needed one */
 	uint32_t tid;
-	uint32_t flags;	 /* PMC_THREAD_* */
 	uint32_t reason; /* why a group is not open */
-	uint32_t n_fds;
+	uint16_t flags;	 /* PMC_THREAD_* */
+	uint8_t n_fds;
+	/* Which plan its groups are of: 0 the job's, then those in smaller groups. The groups that
+	 * it was born with are in `data`, the later ones in its struct slot_more. */
+	uint8_t born;
+	_Atomic uint8_t level;
+	_Atomic uint8_t keeps; /* enum slot_keeps */
+	uint16_t reserved;
 	uint64_t seq;
 	uint64_t start_ns;
 	uint64_t created_by;
@@ -59,15 +65,12 @@ struct slot {
 	_Atomic uint32_t seen_lock;
 	uint32_t seen_switched;
 	uint64_t seen_enabled_ns, seen_cpu_ns;
-	/* Which plan its groups are of: 0 the job's, then those in smaller groups. The groups that
-	 * it was born with are in `data`, the later ones in its struct slot_more. */
-	uint32_t born;
-	_Atomic uint32_t level;
-	_Atomic uint32_t keeps; /* enum slot_keeps */
 	/* A set of groups: ids of the leaders; what to subtract (see set_base); the descriptors as
 	 * int. */
 	uint64_t data[];
 };
+/* Its creator and its thread each take the lines of it from the other's cache. */
+_Static_assert(sizeof(struct slot) <= 128, "a slot without groups has two cache lines");
 
 /* What a slot has beyond itself once its groups were looked at, or replaced: few have. It stays
  * with the slot. Sets that were replaced stay open until the thread ends, so that whoever reads
@@ -87,17 +90,28 @@ struct registry {
 	unsigned n_groups, n_fds;
 	uint32_t capacity;
 	_Atomic uint32_t high; /* slots ever used */
-	_Atomic uint64_t vacant; /* tag << 32 | index + 1 */
-	_Atomic uint32_t live; /* RESERVED and LIVE slots */
-	_Atomic uint32_t recent_at;
+	/* From the lowest bit: index + 1 of the first free slot that was used before; how many are
+	 * RESERVED, LIVE or CLOSING; a tag. */
+	_Atomic uint64_t vacant;
 	_Atomic uint32_t recent[256]; /* tids that ended last: still in /proc for a moment */
 	uint64_t *chunk;	      /* where the last struct slot_more was taken from */
 	size_t chunk_used;
 };
 
-/* 0 or -errno. */
+#define SLOT_INDEX_BITS 18
+#define SLOT_INDEX_MASK ((UINT64_C(1) << SLOT_INDEX_BITS) - 1)
+#define SLOT_ONE_TAKEN	(UINT64_C(1) << SLOT_INDEX_BITS)
+#define SLOT_ONE_TAG	(UINT64_C(1) << 2 * SLOT_INDEX_BITS)
+
+/* 0 or -errno; the capacity is below 2^SLOT_INDEX_BITS. */
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity);
 void registry_fini(struct registry *registry);
+
+/* How many slots are taken: RESERVED, LIVE or CLOSING. */
+static inline uint32_t registry_taken(const struct registry *registry)
+{
+	return (uint32_t)(atomic_load(&registry->vacant) >> SLOT_INDEX_BITS & SLOT_INDEX_MASK);
+}
 
 /* A RESERVED slot, zeroed, fds -1; NULL when all are in use. */
 struct slot *registry_alloc(struct registry *registry);
