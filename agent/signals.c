@@ -9,6 +9,7 @@
  */
 #include "agent/signals.h"
 #include "agent/agent.h"
+#include "agent/file.h"
 #include "agent/note.h"
 #include "agent/report_exit.h"
 #include "agent/snapshot.h"
@@ -20,14 +21,15 @@
 
 #include "agent/poison.h"
 
-static const int fatal[] = { SIGHUP, SIGINT,  SIGTERM, SIGQUIT, SIGILL, SIGBUS,
-			     SIGFPE, SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU };
+static const int fatal[] = { SIGHUP, SIGINT,  SIGTERM, SIGQUIT, SIGILL,	 SIGBUS,
+			     SIGFPE, SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU, SIGXFSZ };
 
 /* What stood there before: always SIG_DFL, with the flags and mask the host is to see. */
 static struct {
 	bool ours;
 	struct sigaction original;
 } table[_NSIG];
+static _Atomic bool shields; /* ours stands for SIGXFSZ */
 
 /* The kernel's struct; the restorer is x86's. */
 struct kernel_sigaction {
@@ -43,6 +45,8 @@ static void to_default(int signo)
 {
 	const struct kernel_sigaction dfl = { .handler = SIG_DFL };
 
+	if (signo == SIGXFSZ)
+		atomic_store(&shields, false);
 	syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
 }
 
@@ -51,6 +55,9 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
+	/* Our dump has reached the host's limit; the write says so, too. */
+	if (signo == SIGXFSZ && agent_file_writing())
+		return;
 	if (agent_where() == AGENT_HERE) {
 		agent_final(PMC_ENDED_SIGNAL, signo);
 		if (agent.first)
@@ -62,7 +69,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	/* Faults of the processor have si_code > 0 and come again by themselves. */
 	if (info->si_code <= 0 || info->si_code == SI_USER || signo == SIGHUP || signo == SIGINT ||
 	    signo == SIGTERM || signo == SIGQUIT || signo == SIGABRT || signo == SIGXCPU ||
-	    signo == SIGSYS)
+	    signo == SIGXFSZ || signo == SIGSYS)
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
 	errno = saved;
 }
@@ -83,8 +90,11 @@ static void install(int signo, void (*handler)(int, siginfo_t *, void *), int fl
 				    .sa_flags = SA_SIGINFO | SA_ONSTACK | flags };
 
 	sigfillset(&action.sa_mask);
-	if (agent_real_sigaction(signo, &action, NULL) == 0)
-		table[signo].ours = true;
+	if (agent_real_sigaction(signo, &action, NULL) != 0)
+		return;
+	table[signo].ours = true;
+	if (signo == SIGXFSZ)
+		atomic_store(&shields, handler == on_fatal);
 }
 
 static void take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -113,6 +123,11 @@ void agent_signals_init(void)
 	if (!table[dump].ours)
 		agent_note(NOTE_DUMP_SIGNAL);
 	pmc_agent_control.dump_signal = table[dump].ours ? dump : 0;
+}
+
+bool agent_signal_shields(void)
+{
+	return atomic_load_explicit(&shields, memory_order_relaxed);
 }
 
 bool agent_signal_is_ours(const struct sigaction *action)
@@ -148,6 +163,8 @@ void agent_signal_restore(int signo)
 
 void agent_signal_taken(int signo)
 {
+	if (signo == SIGXFSZ)
+		atomic_store(&shields, false);
 	if (signo == agent.config.dump && pmc_agent_control.dump_signal) {
 		pmc_agent_control.dump_signal = 0;
 		agent_note(NOTE_DUMP_SIGNAL);

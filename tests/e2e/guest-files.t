@@ -45,6 +45,16 @@ for blocks in 1 7 64; do
 done
 run bash -c "ulimit -f 4; LD_PRELOAD=$AGENT PMC_OUT=$T/f.pmc exec timeout -s KILL 10 $PROG/cases fork-only"
 is "$status $(cat out)" "0 child exit 5" "file size limit and fork: same status"
+# The signal of that limit is the host's, whatever it does with it: of our writes it sees nothing.
+for how in default ignored handled blocked turns; do
+	rm -f x.pmc mine
+	run "$PROG/filelimit" $how
+	without="$status $(cat out)"
+	PMC_OUT=$T/x.pmc run agent "$PROG/filelimit" $how
+	is "$status $(cat out)" "$without" "SIGXFSZ $how: as without the agent"
+	readable x.pmc "SIGXFSZ $how" 20
+	rm -f x.pmc
+done
 
 # ---- no place ---------------------------------------------------------------------------------
 mkfifo pipe

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filelimit HOW: threads end while files may not grow beyond 8 KiB, then the program meets that
+ * limit itself, with SIGXFSZ default, ignored, handled or blocked; or all of them in turns. Prints
+ * what it saw of the signal.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define THREADS 200
+
+static volatile sig_atomic_t caught;
+
+static void count(int signo)
+{
+	(void)signo;
+	caught++;
+}
+
+/* An exec, too, has the rows written first, by a thread that lives on if it fails. */
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static int threads(void)
+{
+	for (int i = 0; i < THREADS; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL))
+			return 1;
+	}
+	execl("/nowhere", "nowhere", (char *)NULL);
+	return 0;
+}
+
+static void set(void (*handler)(int), int how)
+{
+	sigset_t mask;
+
+	signal(SIGXFSZ, handler);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGXFSZ);
+	sigprocmask(how, &mask, NULL);
+}
+
+static int pending(void)
+{
+	sigset_t now;
+
+	sigpending(&now);
+	return sigismember(&now, SIGXFSZ);
+}
+
+static int turn(const char *how)
+{
+	static const struct {
+		const char *name;
+		void (*handler)(int);
+		int mask;
+	} all[] = { { "default", SIG_DFL, SIG_UNBLOCK },
+		    { "ignored", SIG_IGN, SIG_UNBLOCK },
+		    { "handled", count, SIG_UNBLOCK },
+		    { "blocked", SIG_DFL, SIG_BLOCK } };
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(how, "turns") && strcmp(how, all[i].name))
+			continue;
+		set(all[i].handler, all[i].mask);
+		if (threads())
+			return 1;
+		printf("%s: caught %d pending %d\n", all[i].name, (int)caught, pending());
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "default";
+	struct rlimit limit = { 8192, 8192 };
+	static char data[16384];
+	ssize_t n;
+	int fd;
+
+	if (setrlimit(RLIMIT_FSIZE, &limit) || turn(how))
+		return 1;
+	/* Once more, now that every disposition was there. */
+	if (!strcmp(how, "turns") && (turn("handled") || turn("default")))
+		return 1;
+	fflush(stdout);
+	fd = open("mine", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+	n = write(fd, data, sizeof(data));
+	n += write(fd, data, 1);
+	printf("wrote %zd, %s; caught %d pending %d\n", n, strerror(errno), (int)caught, pending());
+	return 0;
+}
