@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define TEXT_BYTES ((size_t)64 << 10)
+#define FEW_BYTES  ((size_t)2 << 10)
 
 static bool hex(const char **at, uint64_t *value, char end)
 {
@@ -134,7 +135,24 @@ static void put_reported(struct pmc_out *out)
 	}
 }
 
-char *agent_job_text(bool with_reported)
+static int put_text(struct pmc_out *out, bool with_reported)
+{
+	pmc_out_str(out, "PMC_JOB=1:");
+	pmc_out_hex_bytes(out, agent.job, 16);
+	pmc_outf(out, ":%x:%llx:%llx:", (unsigned)agent.owner, (unsigned long long)agent.owner_ns,
+		 (unsigned long long)agent.events_hash);
+	if (with_reported)
+		put_reported(out);
+	pmc_out_char(out, ':');
+	pmc_plan_encode(&agent.plan, out);
+	pmc_outf(out, ":%c%s", agent.out ? 'o' : 'p',
+		 agent.out	    ? agent.out :
+		 agent.private_dump ? agent.private_dump :
+				      "");
+	return out->error;
+}
+
+char *agent_job_text(void)
 {
 	struct pmc_out out;
 	char *text;
@@ -143,23 +161,28 @@ char *agent_job_text(bool with_reported)
 	if (text == MAP_FAILED)
 		return NULL;
 	pmc_out_to_mem(&out, text, TEXT_BYTES);
-	pmc_out_str(&out, "PMC_JOB=1:");
-	pmc_out_hex_bytes(&out, agent.job, 16);
-	pmc_outf(&out, ":%x:%llx:%llx:", (unsigned)agent.owner, (unsigned long long)agent.owner_ns,
-		 (unsigned long long)agent.events_hash);
-	if (with_reported)
-		put_reported(&out);
-	pmc_out_char(&out, ':');
-	pmc_plan_encode(&agent.plan, &out);
-	pmc_outf(&out, ":%c%s", agent.out ? 'o' : 'p',
-		 agent.out	    ? agent.out :
-		 agent.private_dump ? agent.private_dump :
-				      "");
-	if (out.error) {
-		munmap(text, TEXT_BYTES);
-		return NULL;
+	if (put_text(&out, true) == 0)
+		return text;
+	munmap(text, TEXT_BYTES);
+	return NULL;
+}
+
+char *agent_job_first_text(void)
+{
+	struct pmc_out out;
+
+	/* Nearly always there is room for it in what the arena has mapped. */
+	for (size_t bytes = FEW_BYTES;; bytes = TEXT_BYTES) {
+		char *text = pmc_arena_alloc(&agent.arena, bytes);
+
+		if (!text)
+			return NULL;
+		pmc_out_to_mem(&out, text, bytes);
+		if (put_text(&out, false) == 0)
+			return text;
+		if (bytes == TEXT_BYTES)
+			return NULL;
 	}
-	return text;
 }
 
 void agent_job_text_free(char *text)

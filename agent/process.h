@@ -34,8 +34,10 @@ struct agent_job {
 
 /* 0, or -EINVAL if the text is not ours. Points into text. */
 int agent_job_parse(const char *text, struct agent_job *job);
-/* "PMC_JOB=..." in memory of its own; NULL without memory. with_reported: for an exec. */
-char *agent_job_text(bool with_reported);
+/* "PMC_JOB=..." for good, as the job's first process begins; NULL without memory. */
+char *agent_job_first_text(void);
+/* The same for an exec, with what was reported; NULL without memory. */
+char *agent_job_text(void);
 void agent_job_text_free(char *text);
 bool agent_job_owner_alive(void);
 uint64_t agent_pid_namespace(void);

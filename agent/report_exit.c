@@ -11,6 +11,7 @@
 #include "agent/apart.h"
 #include "agent/core/log.h"
 #include "agent/core/report.h"
+#include "agent/core/sys.h"
 #include "agent/file.h"
 #include "agent/snapshot.h"
 
@@ -38,7 +39,7 @@ void agent_report_init(void)
 	char text[PATH_MAX], cwd[PATH_MAX];
 	struct pmc_out out;
 
-	where.has_err = fstat(2, &where.err) == 0;
+	where.has_err = pmc_sys2(SYS_fstat, 2, &where.err) == 0;
 	if (!file)
 		return;
 	where.file = file;

@@ -343,7 +343,7 @@ static bool prepare(int argc, char **argv, char **envp)
 	}
 	agent_report_init();
 	if (!agent.again)
-		agent.job_text = agent_job_text(false);
+		agent.job_text = agent_job_first_text();
 	return true;
 }
 
