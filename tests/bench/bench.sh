@@ -3,7 +3,8 @@
 # bench.sh - the table of costs: what the agent charges, against bare, against an empty preload
 # and against the least a preload can do that holds the same groups.
 #
-# Variants take turns within each round, ratios are taken round by round, medians are printed.
+# Variants come in random order within each round, ratios are taken round by round, medians are
+# printed.
 # BENCH_ROUNDS (default 15) and BENCH_ROWS (default 3,000,000) make it shorter or longer.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -31,19 +32,21 @@ line() { # WHAT REACHED TARGET
 calc() { awk "BEGIN { printf \"$1\", $2 }"; }
 
 # paired OUT PROGRAM-AND-ARGS VARIANT...: a row of numbers per round, one column a variant. A
-# variant is the words given to env(1).
+# variant is the words given to env(1). Each round has an order of its own: the kernel is not done
+# with a process when the next one begins.
 paired() {
 	local out=$1 program=$2 r v
 	shift 2
+	local variants=("$@")
 	: >"$out"
 	for r in $(seq 0 "$rounds"); do
-		local row=
-		for v in "$@"; do
+		local row=()
+		for v in $(shuf -i 0-$(($# - 1))); do
 			rm -f "$T"/dump*
 			# shellcheck disable=SC2086
-			row+="$(env $v $program 2>>"$T/err") "
+			row[v]=$(env ${variants[v]} $program 2>>"$T/err")
 		done
-		[ "$r" -eq 0 ] || echo "$row" >>"$out"
+		[ "$r" -eq 0 ] || echo "${row[@]}" >>"$out"
 	done
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * process_cost ROUNDS IDLE_MS PRELOAD...: starts /bin/true with each LD_PRELOAD in turn ("-": none)
- * ROUNDS times, and prints the median time of each in µs, and of its difference to the first,
- * taken round by round. With IDLE_MS 0 the kernel's perf machinery is kept warm by events of our
- * own; otherwise every start follows that much idleness.
+ * ROUNDS times, in a new order each round, and prints the median time of each in µs, and of its
+ * difference to the first, taken round by round. With IDLE_MS 0 the kernel's perf machinery is kept
+ * warm by events of our own; otherwise every start follows that much idleness.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -70,6 +70,16 @@ static double start_us(const char *preload)
 	return now_us() - begin;
 }
 
+static void shuffle(int *order, int n)
+{
+	for (int i = n - 1; i > 0; i--) {
+		int k = rand() % (i + 1), was = order[i];
+
+		order[i] = order[k];
+		order[k] = was;
+	}
+}
+
 static void keep_warm(void)
 {
 	static const int kinds[] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
@@ -92,16 +102,19 @@ int main(int argc, char **argv)
 	long idle_ms = argc > 2 ? atol(argv[2]) : 0;
 	struct result results[VARIANTS_MAX];
 	double *times[VARIANTS_MAX], *deltas;
+	int order[VARIANTS_MAX];
 
 	if (rounds < 1 || variants < 1 || variants > VARIANTS_MAX)
 		return 2;
 	deltas = calloc((size_t)rounds, sizeof(*deltas));
 	for (int v = 0; v < variants; v++)
-		times[v] = calloc((size_t)rounds, sizeof(**times));
+		times[v] = calloc((size_t)rounds, sizeof(**times)), order[v] = v;
 	if (!idle_ms)
 		keep_warm();
-	for (int r = -1; r < rounds; r++) /* round -1 fills the caches */
-		for (int v = 0; v < variants; v++) {
+	for (int r = -1; r < rounds; r++) { /* round -1 fills the caches */
+		shuffle(order, variants);
+		for (int i = 0; i < variants; i++) {
+			int v = order[i];
 			double us;
 
 			if (idle_ms) {
@@ -112,6 +125,7 @@ int main(int argc, char **argv)
 			if (r >= 0)
 				times[v][r] = us;
 		}
+	}
 	/* Differences first: the median sorts. */
 	for (int v = variants; v--;) {
 		double delta;
