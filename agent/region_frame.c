@@ -3,6 +3,7 @@
  * Async-signal-safe. */
 #include "agent/agent.h"
 #include "agent/file.h"
+#include "agent/note.h"
 #include "agent/region.h"
 
 #include <sched.h>
@@ -75,7 +76,8 @@ bool agent_region_next(struct pmc_frame_buf *buf, uint64_t snapshot, uint32_t *a
 		return false;
 	*at = area->index;
 	if (atomic_load(&area->owner) && *index < area->n_records) {
-		region_frame_put(buf, area, (*index)++, snapshot, force);
+		if (!region_frame_put(buf, area, (*index)++, snapshot, force))
+			agent_note(NOTE_REGION_BUSY);
 		return true;
 	}
 	*at = area->index + 1;

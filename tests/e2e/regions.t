@@ -107,6 +107,13 @@ is "$(jq '[.groups[].calls] | add' x.json) $(calls "region 3") $(calls "(other r
 regions unseen
 is "$status $(note 40) $(jq '.regions | length' x.json)" "0 1 0" "a thread that was not seen to start: noted"
 
+# ---- a snapshot that finds a record busy ----------------------------------------------------------
+# The first leaves it out and says so; the second has it.
+rm -f x.pmc
+PMC_REPORT=off PMC_DUMP=USR2 PMC_OUT=$T/x.pmc run agent "$PROG/regions_busy"
+"$PMCTL" report --by region --format json x.pmc >x.json
+is "$status $(calls busy) $(note 49)" "0 1 1" "a record that was being changed: noted, and in the next snapshot"
+
 # ---- processes --------------------------------------------------------------------------------
 for how in "" raw; do
 	regions fork $how
