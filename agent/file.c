@@ -15,6 +15,7 @@
 #include "agent/note.h"
 #include "agent/process.h"
 #include "agent/signals.h"
+#include "agent/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -265,8 +266,19 @@ bool agent_file_writing(void)
 	return writing;
 }
 
-/* A file raises nothing but SIGXFSZ, and while our handler stands for that one it need not be
- * blocked: two system calls that are a tenth of what the end of a thread without groups costs. */
+/*
+ * A file raises nothing but SIGXFSZ, and while our handler stands for that one it need not be
+ * blocked: two system calls that are a tenth of what the end of a thread without groups costs.
+ * Only where the thread ends: another may have one pending that is its own, which could not be told
+ * from ours, or be taken out of the write by a handler that jumps. And only until a write fails:
+ * what the signal does then is not left to a handler that the host may be changing right now.
+ */
+static bool shielded(void)
+{
+	return !agent_self && !file.stream &&
+	       !atomic_load_explicit(&file.failed, memory_order_relaxed) && agent_signal_shields();
+}
+
 static ssize_t shielded_write(int fd, const void *data, size_t len, int *error)
 {
 	const bool outer = writing; /* a dump signal may have interrupted it */
@@ -352,9 +364,8 @@ static void write_out(const void *frames, size_t len)
 		atomic_store(&file.failed, true);
 	while (fd >= 0 && len > 0) {
 		int error;
-		ssize_t n = !file.stream && agent_signal_shields() ?
-				    shielded_write(fd, at, len, &error) :
-				    guarded_write(fd, at, len, &error);
+		ssize_t n = shielded() ? shielded_write(fd, at, len, &error) :
+					 guarded_write(fd, at, len, &error);
 
 		if (n < 0 && (error == EINTR || (error == EAGAIN && has_room(fd))))
 			continue;

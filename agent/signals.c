@@ -50,13 +50,19 @@ static void to_default(int signo)
 	syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
 }
 
+/* By somebody, not by what the thread did. */
+static bool was_sent(const siginfo_t *info)
+{
+	return info->si_code < 0 || (info->si_code == SI_USER && info->si_pid != agent.pid);
+}
+
 static void on_fatal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	(void)context;
 	/* Our dump has reached the host's limit; the write says so, too. */
-	if (signo == SIGXFSZ && agent_file_writing())
+	if (signo == SIGXFSZ && agent_file_writing() && !was_sent(info))
 		return;
 	if (agent_where() == AGENT_HERE) {
 		agent_final(PMC_ENDED_SIGNAL, signo);

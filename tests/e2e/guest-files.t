@@ -46,7 +46,7 @@ done
 run bash -c "ulimit -f 4; LD_PRELOAD=$AGENT PMC_OUT=$T/f.pmc exec timeout -s KILL 10 $PROG/cases fork-only"
 is "$status $(cat out)" "0 child exit 5" "file size limit and fork: same status"
 # The signal of that limit is the host's, whatever it does with it: of our writes it sees nothing.
-for how in default ignored handled blocked turns; do
+for how in default ignored handled blocked turns pending changed; do
 	rm -f x.pmc mine
 	run "$PROG/filelimit" $how
 	without="$status $(cat out)"
@@ -55,6 +55,10 @@ for how in default ignored handled blocked turns; do
 	readable x.pmc "SIGXFSZ $how" 20
 	rm -f x.pmc
 done
+# Nor does one that another process sent get lost in them.
+PMC_OUT=$T/x.pmc run agent "$PROG/filelimit" sent
+is "$(cat out)" "20 ended" "a SIGXFSZ from outside ends the process, whatever its threads are doing"
+rm -f x.pmc
 
 # ---- no place ---------------------------------------------------------------------------------
 mkfifo pipe

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * filelimit HOW: threads end while files may not grow beyond 8 KiB, then the program meets that
- * limit itself, with SIGXFSZ default, ignored, handled or blocked; or all of them in turns. Prints
- * what it saw of the signal.
+ * limit itself, with SIGXFSZ default, ignored, handled or blocked; or all of them in turns; or
+ * pending all the time; or changed by another thread all the time. Prints what it saw of the
+ * signal. sent: how many of 20 children, in which threads end all the time, one such signal from
+ * outside ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define THREADS 200
@@ -81,6 +84,64 @@ static int turn(const char *how)
 	return 0;
 }
 
+static volatile sig_atomic_t done;
+
+static void *changes(void *arg)
+{
+	while (!done) {
+		signal(SIGXFSZ, count);
+		signal(SIGXFSZ, SIG_DFL);
+	}
+	return arg;
+}
+
+static int changed(void)
+{
+	pthread_t thread;
+	int failed;
+
+	if (threads() || pthread_create(&thread, NULL, changes, NULL))
+		return 1;
+	failed = threads() || threads();
+	done = 1;
+	pthread_join(thread, NULL);
+	printf("changed: caught %d\n", (int)caught);
+	return failed;
+}
+
+static void *takes_it(void *arg)
+{
+	set(SIG_DFL, SIG_UNBLOCK);
+	return arg;
+}
+
+static int sent(void)
+{
+	int ended = 0;
+
+	set(SIG_DFL, SIG_BLOCK);
+	for (int i = 0; i < 20; i++) {
+		int status = 0, ms = 0;
+		pid_t child = fork();
+		pthread_t thread;
+
+		while (!child)
+			if (!pthread_create(&thread, NULL, takes_it, NULL))
+				pthread_join(thread, NULL);
+		usleep(20000);
+		kill(child, SIGXFSZ);
+		while (waitpid(child, &status, WNOHANG) == 0 && ms++ < 1000)
+			usleep(1000);
+		ended += WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ;
+		if (ms > 1000) {
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+		}
+	}
+	printf("%d ended\n", ended);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "default";
@@ -89,11 +150,21 @@ int main(int argc, char **argv)
 	ssize_t n;
 	int fd;
 
+	if (!strcmp(how, "sent"))
+		return sent();
 	if (setrlimit(RLIMIT_FSIZE, &limit) || turn(how))
 		return 1;
 	/* Once more, now that every disposition was there. */
 	if (!strcmp(how, "turns") && (turn("handled") || turn("default")))
 		return 1;
+	if (!strcmp(how, "changed") && changed())
+		return 1;
+	if (!strcmp(how, "pending")) {
+		set(SIG_DFL, SIG_BLOCK);
+		raise(SIGXFSZ);
+		if (turn("blocked"))
+			return 1;
+	}
 	fflush(stdout);
 	fd = open("mine", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
 	n = write(fd, data, sizeof(data));
