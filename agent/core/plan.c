@@ -88,6 +88,7 @@ struct packing {
 	uint16_t group[PMC_EVENTS_MAX];
 	unsigned groups;
 	bool doubted; /* a group that opened did not run: each event is tried as it comes */
+	bool alike;   /* any of the events may lead a group of any others */
 };
 
 /* WAITING: opens, and has no group yet. */
@@ -259,7 +260,7 @@ struct at_once {
 
 static unsigned find_sure(const struct packing *packing)
 {
-	unsigned i = 0;
+	unsigned i = packing->alike ? 0 : 1;
 
 	while (i < packing->count && !pmc_fit_is_sure(&packing->events[i].event))
 		i++;
@@ -267,7 +268,7 @@ static unsigned find_sure(const struct packing *packing)
 }
 
 /* The order in which they are tried: the sure one at the end, since a hypervisor most likely has
- * no counter left for the last. */
+ * no counter left for the last. The leader stays, unless it makes no difference who that is. */
 static unsigned kth(const struct packing *packing, const struct at_once *all, unsigned k)
 {
 	return k < all->sure ? k : k + 1 < packing->count ? k + 1 : all->sure;
@@ -368,9 +369,11 @@ static unsigned counters_taken(const struct packing *packing)
  * more of them than count: then each has it for itself. */
 static void pack_what_counts(struct packing *packing)
 {
-	struct at_once all = pack_at_once(packing);
+	struct at_once all;
 	unsigned taken;
 
+	packing->alike = pmc_fit_alike(packing->events, packing->count);
+	all = pack_at_once(packing);
 	if (!all.run)
 		pack_with_care(packing);
 	taken = counters_taken(packing);
@@ -381,7 +384,7 @@ static void pack_what_counts(struct packing *packing)
 				pmc_fit_alive(packing->probe, taken);
 	if (packing->most == taken)
 		return;
-	if (all.run) {
+	if (all.run && packing->alike) {
 		packing->probe = NULL;
 		pack_best(packing);
 		free_software(packing);

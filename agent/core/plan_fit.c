@@ -146,6 +146,17 @@ bool pmc_fit_is_sure(const struct pmc_event *event)
 	       (event->config & UINT32_MAX) == PERF_COUNT_HW_INSTRUCTIONS;
 }
 
+bool pmc_fit_alike(const struct pmc_planned *events, unsigned n)
+{
+	bool alike = true;
+
+	for (unsigned i = 0; i < n; i++)
+		alike = alike && (events[i].event.type == PERF_TYPE_HARDWARE ||
+				  events[i].event.type == PERF_TYPE_HW_CACHE ||
+				  !pmc_event_needs_pmu(&events[i].event));
+	return alike;
+}
+
 bool pmc_fit_try(struct pmc_fit *fit, uint64_t *counted)
 {
 	uint64_t said[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];

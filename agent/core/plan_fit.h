@@ -49,6 +49,9 @@ bool pmc_fit_try(struct pmc_fit *fit, uint64_t *counted);
 bool pmc_fit_has_work(const struct pmc_event *event);
 /* And even a hypervisor that hides events from its guests lets this one count. */
 bool pmc_fit_is_sure(const struct pmc_event *event);
+/* Whether a group of some of these events takes any of them for its leader. Events that a PMU has
+ * for itself may insist on one: those of topdown want slots. */
+bool pmc_fit_alike(const struct pmc_planned *events, unsigned n);
 /* How many of n counters count when all are in use; n where no more is known, or fewer would run.
  */
 unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n);

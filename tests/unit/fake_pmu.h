@@ -30,6 +30,7 @@ static struct {
 	uint64_t emulated;	/* what the others say */
 	uint64_t blocked;	/* config that opens and never counts */
 	bool user_only;		/* EACCES for whatever includes the kernel */
+	uint64_t led, leads;	/* config that opens only behind a leader of that config */
 	uint64_t missing;	/* config that does not exist: ENOENT */
 	int everything;		/* errno for every open, 0: none */
 	unsigned atom_counters; /* of cores whose PMU has type ATOM; 0: as others */
@@ -39,6 +40,7 @@ static struct {
 		bool pinned, enabled;
 		bool software; /* takes no counter, and may be in any group */
 		bool blocked;
+		uint64_t config;
 		ino_t file; /* tells whether the number is still this event's */
 	} events[1024];
 	unsigned opens;
@@ -127,6 +129,9 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 		return -kernel.everything;
 	if (attr->base.config == kernel.missing)
 		return -ENOENT;
+	if (attr->base.config == kernel.led &&
+	    (leader < 0 || kernel.events[leader].config != kernel.leads))
+		return -EINVAL;
 	if (attr->base.pinned)
 		assert_int_equal(leader, -1);
 	if (kernel.user_only && !attr->base.exclude_kernel)
@@ -141,6 +146,7 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	kernel.events[fd].pinned = attr->base.pinned;
 	kernel.events[fd].enabled = !attr->base.disabled;
 	kernel.events[fd].software = is_software;
+	kernel.events[fd].config = attr->base.config;
 	kernel.events[fd].blocked = attr->base.config == kernel.blocked;
 	kernel.events[fd].pmu =
 		is_software && leader >= 0 ? kernel.events[leader].pmu : pmu_of(attr);
@@ -184,7 +190,7 @@ static inline int fake_reset(void **state)
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.group_size = kernel.counters = 6;
-	kernel.missing = kernel.blocked = UINT64_MAX;
+	kernel.missing = kernel.blocked = kernel.led = UINT64_MAX;
 	return 0;
 }
 

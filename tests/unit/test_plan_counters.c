@@ -88,6 +88,43 @@ static void tells_a_counter_from_an_event(void **state)
 	pmc_arena_free(&arena);
 }
 
+/* Topdown's events want slots for their leader: a group that ran under another leader than it would
+ * have for a thread says nothing, nor does one for the groups that its events end in. */
+static void asks_with_the_leader_that_it_will_be(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 6);
+	struct pmc_plan plan;
+	unsigned before = open_fds();
+
+	(void)state;
+	for (unsigned i = 1; i < 6; i++)
+		events.list[i].type = CORE;
+	events.list[0].config = (uint64_t)CORE << 32 | PERF_COUNT_HW_INSTRUCTIONS;
+	kernel.leads = 101;
+	kernel.led = 102;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.opened, 5);
+	assert_int_equal(plan.events[5].event.config, 102);
+	assert_int_equal(plan.events[5].state, PMC_NOT_SUPPORTED);
+	/* Behind its leader it runs, but the next group has another one. */
+	events = hardware(&arena, 6);
+	for (unsigned i = 0; i < 6; i++)
+		events.list[i].type = CORE;
+	kernel.leads = 100;
+	kernel.led = 105;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 1);
+	assert_int_equal(plan.opened, 6);
+	kernel.alive = 5;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.opened, 5);
+	assert_int_equal(plan.events[5].event.config, 105);
+	assert_int_equal(plan.events[5].state, PMC_NOT_SUPPORTED);
+	assert_int_equal(open_fds(), before);
+	pmc_arena_free(&arena);
+}
+
 static void knows_whether_it_fits_twice(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -116,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(takes_no_counter_that_does_not_count, fake_reset),
 		cmocka_unit_test_setup(tells_a_counter_from_an_event, fake_reset),
+		cmocka_unit_test_setup(asks_with_the_leader_that_it_will_be, fake_reset),
 		cmocka_unit_test_setup(knows_whether_it_fits_twice, fake_reset),
 	};
 
