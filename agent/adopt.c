@@ -19,8 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread that has not yet said who it is has hardly run. */
-#define STARTING_NS 1000000u
+/* A thread that has not yet said who it is has hardly run; but what a hypervisor gave to others
+ * meanwhile is CPU time, too: a millisecond and more. */
+#define STARTING_NS 20000000u
 
 static bool known(uint32_t tid)
 {
@@ -39,6 +40,8 @@ static bool starting(void)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
 
+	if (agent_helper_tid() == AGENT_HELPER_BEGINS)
+		return true;
 	for (uint32_t i = 0; i < high; i++)
 		if ((atomic_load(&registry_slot(&agent_registry, i)->word) & ~0xffffu) ==
 		    SLOT_RESERVED)
@@ -78,11 +81,14 @@ static void consider(const char *task)
 	uint32_t tid = tid_of(task);
 	struct slot *slot;
 	uint64_t cpu_ns;
+	bool begins;
 
 	if (tid == 0 || tid == agent_helper_tid() || known(tid) ||
 	    !pmc_thread_cpu_ns((int)tid, &cpu_ns))
 		return;
-	if (cpu_ns < STARTING_NS && starting())
+	begins = starting();
+	/* It may have said who it is since it was looked for, and begin no more. */
+	if (known(tid) || (begins && cpu_ns < STARTING_NS))
 		return;
 	slot = agent_thread_reserve();
 	if (!slot)
@@ -93,8 +99,8 @@ static void consider(const char *task)
 	slot->created_by = PMC_NO_SEQ;
 	slot->start_ns = 0;
 	read_name(tid, slot->name);
-	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	agent_note(NOTE_ADOPTED);
 	registry_live(slot);
 }

@@ -82,8 +82,11 @@ void agent_helper_start(void)
 	if (pthread_attr_init(&attr) == 0) {
 		pthread_attr_setstacksize(&attr, STACK_BYTES);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		if (REAL(pthread_create)(&thread, &attr, run, NULL) != 0)
+		atomic_store(&helper_tid, AGENT_HELPER_BEGINS);
+		if (REAL(pthread_create)(&thread, &attr, run, NULL) != 0) {
+			atomic_store(&helper_tid, 0);
 			agent_note(NOTE_HELPER);
+		}
 		pthread_attr_destroy(&attr);
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -271,9 +271,9 @@ void agent_thread_begin(struct slot *slot)
 	}
 	/* What can wait until the thread counts does: the less of it is outside the rows, the less
 	 * is unattributed. */
-	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	if (slot->reason)
 		atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	if (slot->n_fds)
 		agent_self_add(agent_self_clock() - cpu_ns);
 }

@@ -221,9 +221,9 @@ uint64_t attach_set_address(const struct attach *target, const struct slot *slot
 	unsigned level = slot_level(slot);
 	size_t words = 2 * registry->n_groups + (level - 1) * registry->set_words;
 
-	return level == slot->born ? address + offsetof(struct slot, data) :
-				     slot->more + offsetof(struct slot_more, words) +
-					     words * sizeof(uint64_t);
+	return level == slot->born ?
+		       address + offsetof(struct slot, data) :
+		       slot->more + offsetof(struct slot_more, words) + words * sizeof(uint64_t);
 }
 
 /* Groups that replaced those of a thread's birth are elsewhere: they come to the copied slot's own
@@ -260,12 +260,22 @@ static void know(struct attach *target, const struct slot *slot)
 	HASH_ADD(hh, target->tids, tid, sizeof(known->tid), known);
 }
 
+static bool ended_lately(const struct attach *target, uint32_t tid)
+{
+	const struct registry *registry = &target->registry;
+	uint64_t entry,
+		at = (uint64_t)(uintptr_t)registry->recent + tid % REGISTRY_RECENT * sizeof(entry);
+
+	return attach_read(target->pid, at, &entry, sizeof(entry)) == 0 &&
+	       registry_is_recent(registry, entry, tid);
+}
+
 bool attach_knows(const struct attach *target, uint32_t tid)
 {
 	struct attach_tids *known;
 
 	HASH_FIND(hh, target->tids, &tid, sizeof(tid), known);
-	return known || registry_ended_lately(&target->registry, tid);
+	return known || ended_lately(target, tid);
 }
 
 static bool split_is_sound(const struct pmc_control_split *split, const struct registry *registry)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* As the agent's adopt.c has it: a thread that has not yet said who it is has hardly run. */
-#define STARTING_NS 1000000u
+#define STARTING_NS 20000000u
 #define HELPER_NAME "pmcagent"
 
 struct attach_sites {

@@ -10,6 +10,8 @@
 #define CACHE_LINE 64u
 /* Of struct slot_more, mapped as they are needed. */
 #define CHUNK_BYTES ((size_t)256 << 10)
+/* In front of the slots; whole pages. */
+#define RECENT_BYTES (REGISTRY_RECENT * sizeof(uint64_t))
 
 void (*registry_closer)(int *fds, unsigned n_fds) = pmc_group_close;
 
@@ -30,7 +32,7 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	/* A size in whole huge pages would be placed at the boundary of one, and the host's first
 	 * stacks right below it. As glibc gives a stack's unused part back at the end of a thread,
 	 * the kernel would then look at every page up to there: twice as many as usual. */
-	registry->map_bytes = registry->slot_bytes * capacity + CACHE_LINE;
+	registry->map_bytes = RECENT_BYTES + registry->slot_bytes * capacity + CACHE_LINE;
 	/* Private, not shared: a forked child gets its own copy, so it can never write into its
 	 * parent's slots before it knows that it is one. Untouched pages cost nothing. */
 	map = mmap(NULL, registry->map_bytes, PROT_READ | PROT_WRITE,
@@ -39,7 +41,8 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 		return -errno;
 	/* A few slots are used: no 2 MiB for the first of them. Not known to a kernel without. */
 	madvise(map, registry->map_bytes, MADV_NOHUGEPAGE);
-	registry->slots = map;
+	registry->recent = map;
+	registry->slots = (char *)map + RECENT_BYTES;
 	return 0;
 }
 
@@ -58,8 +61,9 @@ void registry_fini(struct registry *registry)
 {
 	chunks_fini(registry);
 	if (registry->slots)
-		munmap(registry->slots, registry->map_bytes);
+		munmap(registry->slots - RECENT_BYTES, registry->map_bytes);
 	registry->slots = NULL;
+	registry->recent = NULL;
 	registry->capacity = 0;
 	atomic_store(&registry->high, 0);
 }
@@ -177,9 +181,10 @@ bool registry_release(struct registry *registry, struct slot *slot)
 {
 	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
 
-	/* Without readers there are none to come. */
+	/* Without readers there are none to come. Who finds it free is to find registry_ended()'s
+	 * entry. */
 	if (!(word & 0xffff)) {
-		atomic_store_explicit(&slot->word, SLOT_FREE, memory_order_relaxed);
+		atomic_store_explicit(&slot->word, SLOT_FREE, memory_order_release);
 		recycle(registry, slot);
 		return true;
 	}
@@ -274,13 +279,29 @@ int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
 	return place;
 }
 
+static uint64_t tag_now(const struct registry *registry)
+{
+	return atomic_load_explicit(&registry->vacant, memory_order_relaxed) / SLOT_ONE_TAG;
+}
+
 void registry_ended(struct registry *registry, uint32_t tid)
 {
-	/* The kernel gives them out in turn: no place is needed that all threads count at. */
-	atomic_store_explicit(&registry->recent[tid % 256], tid, memory_order_relaxed);
+	atomic_store_explicit(&registry->recent[tid % REGISTRY_RECENT],
+			      tag_now(registry) << 32 | tid, memory_order_relaxed);
+}
+
+bool registry_is_recent(const struct registry *registry, uint64_t entry, uint32_t tid)
+{
+	/* The entry may be newer than the tag that it is compared with. */
+	uint64_t age = tag_now(registry) - (entry >> 32) + REGISTRY_LATELY;
+
+	return (uint32_t)entry == tid && (age & SLOT_TAG_MASK) < 2 * REGISTRY_LATELY;
 }
 
 bool registry_ended_lately(const struct registry *registry, uint32_t tid)
 {
-	return atomic_load_explicit(&registry->recent[tid % 256], memory_order_relaxed) == tid;
+	return registry_is_recent(registry,
+				  atomic_load_explicit(&registry->recent[tid % REGISTRY_RECENT],
+						       memory_order_relaxed),
+				  tid);
 }

@@ -93,8 +93,10 @@ struct registry {
 	/* From the lowest bit: index + 1 of the first free slot that was used before; how many are
 	 * RESERVED, LIVE or CLOSING; a tag. */
 	_Atomic uint64_t vacant;
-	_Atomic uint32_t recent[256]; /* tids that ended last: still in /proc for a moment */
-	uint64_t *chunk;	      /* where the last struct slot_more was taken from */
+	/* Threads that ended: still in /proc for a moment, which is long where many wait for a CPU.
+	 * Each has its place by its tid, as the kernel gives them out in turn: tid | tag << 32. */
+	_Atomic uint64_t *recent;
+	uint64_t *chunk; /* where the last struct slot_more was taken from */
 	size_t chunk_used;
 };
 
@@ -102,6 +104,10 @@ struct registry {
 #define SLOT_INDEX_MASK ((UINT64_C(1) << SLOT_INDEX_BITS) - 1)
 #define SLOT_ONE_TAKEN	(UINT64_C(1) << SLOT_INDEX_BITS)
 #define SLOT_ONE_TAG	(UINT64_C(1) << 2 * SLOT_INDEX_BITS)
+#define SLOT_TAG_MASK	(UINT64_MAX >> 2 * SLOT_INDEX_BITS)
+/* Of registry.recent; so many slots were taken or given back since: lately. */
+#define REGISTRY_RECENT 16384u
+#define REGISTRY_LATELY UINT64_C(65536)
 
 /* 0 or -errno; the capacity is below 2^SLOT_INDEX_BITS. */
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity);
@@ -157,8 +163,7 @@ static inline uint64_t *slot_more_set(const struct registry *registry, struct sl
 	return more->words + 2 * registry->n_groups + (level - 1) * registry->set_words;
 }
 
-static inline uint64_t *slot_set(const struct registry *registry, struct slot *slot,
-				 unsigned level)
+static inline uint64_t *slot_set(const struct registry *registry, struct slot *slot, unsigned level)
 {
 	return level == slot->born ?
 		       slot->data :
@@ -203,8 +208,11 @@ struct slot_more *registry_more(struct registry *registry, struct slot *slot);
 /* Where the slot keeps this descriptor; NULL: it is none of its. */
 int *registry_find_fd(struct registry *registry, struct slot *slot, int fd);
 
+/* Before the slot is released. */
 void registry_ended(struct registry *registry, uint32_t tid);
 bool registry_ended_lately(const struct registry *registry, uint32_t tid);
+/* The same from outside: `entry` is what recent[tid % REGISTRY_RECENT] says. */
+bool registry_is_recent(const struct registry *registry, uint64_t entry, uint32_t tid);
 
 /* Closes the descriptors of a slot (some may be -1), as many as its share that it had taken, and
  * sets them to -1. pmc_group_close() unless set. */

@@ -104,4 +104,16 @@ is "$(json "$T/report.json" '.threads[] | select(.name == "leaf") | .created_by'
 like "$(json "$T/report.json" '.threads[] | select(.name == "leaf") | .start_routine')" 'work|tree' \
 	"start_routine names the function"
 
+# Snapshots take none for a thread that nobody saw begin: not what has had its row and still is on
+# its way out, nor what begins as the process ends.
+PMC_INTERVAL=1ms PMC_OUT=$T/bursts.pmc report "$PROG/bursts" 40 500
+is "$(cat "$T/out") $(json "$T/report.json" '[(.threads | length), ([.threads[] | select(.start_ns == 0)] |
+	length)] | join(" ")')" "40003 threads 40003 0" "threads that end in bursts have one row each"
+rm -f "$T/bursts.pmc"
+for i in {1..30}; do
+	PMC_REPORT=off PMC_INTERVAL=1s PMC_OUT=$T/short.pmc agent "$(type -P true)"
+done
+is "$("$PMCTL" report --format json "$T/short.pmc" | jq '.threads | length')" 30 \
+	"the agent's own thread is none of a program that hardly runs"
+
 done_testing

@@ -277,16 +277,30 @@ static void churn_with_readers(void **state)
 
 static void lately_ended_tids_are_known(void **state)
 {
-	struct registry r;
+	struct registry r, before;
 
 	(void)state;
 	assert_int_equal(registry_init(&r, 0, 0, 2), 0);
 	assert_false(registry_ended_lately(&r, 77));
 	registry_ended(&r, 77);
 	assert_true(registry_ended_lately(&r, 77));
-	for (uint32_t i = 0; i < 256; i++)
-		registry_ended(&r, 1000 + i);
+	/* Whoever has the next place in turn leaves it there, and many do so. */
+	for (uint32_t i = 1; i < REGISTRY_RECENT; i++)
+		registry_ended(&r, 77 + i);
+	assert_true(registry_ended_lately(&r, 77));
+	registry_ended(&r, 77 + REGISTRY_RECENT);
 	assert_false(registry_ended_lately(&r, 77));
+	/* Its number may be another thread's some day. */
+	for (uint32_t i = 0; i < REGISTRY_LATELY; i++)
+		registry_release(&r, registry_alloc(&r));
+	assert_false(registry_ended_lately(&r, 78));
+	/* From outside the registry is looked at before the entry. */
+	before = r;
+	for (uint32_t i = 0; i < 1000; i++)
+		registry_release(&r, registry_alloc(&r));
+	registry_ended(&r, 77);
+	assert_true(registry_is_recent(&before, r.recent[77], 77));
+	assert_false(registry_is_recent(&before, r.recent[77], 77 + REGISTRY_RECENT));
 	registry_fini(&r);
 }
 
@@ -319,10 +333,10 @@ static void the_mapping_is_not_of_huge_pages(void **state)
 	assert_int_equal(registry_init(&r, 1, 4, 1 << 17), 0);
 	assert_int_not_equal(r.map_bytes % HUGE, 0);
 	assert_non_null(registry_alloc(&r));
-	assert_true(smaps(r.slots, "Rss:", line, sizeof(line)));
+	assert_true(smaps(r.recent, "Rss:", line, sizeof(line)));
 	print_message("# %s", line);
 	assert_true(strtoul(line + 4, NULL, 10) <= 64);
-	assert_true(smaps(r.slots, "VmFlags:", line, sizeof(line)));
+	assert_true(smaps(r.recent, "VmFlags:", line, sizeof(line)));
 	print_message("# %s", line);
 	assert_non_null(strstr(line, " nh"));
 	registry_fini(&r);
