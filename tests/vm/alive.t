@@ -36,7 +36,9 @@ is "$(states take-0 1) $(states take-0 2) $(notes take-0)" "counted counted 0" \
 is "$(row take-0 1 "all(.value >= $all and .value < $all + 10000)")" true "and all is counted"
 alive take-1 $all 0.4 0.6
 is "$(notes take-1)" 1 "halves were enough"
-alive take-4 $all 0.2 0.3
+# How equal four turns are is up to where the kernel's tick meets the change of threads: of the two
+# counters, halves would have had none.
+alive take-4 $all 0.15 0.45
 is "$(notes take-4)" 2 "with two counters left it takes quarters"
 # The share is that of the first round, from before the counters were taken.
 alive take-6 $all 0.01 0.1
@@ -68,9 +70,9 @@ is "$(jq -c "[.regions[] | [.region, .seq, .calls, (.events | map(.raw - $n | . 
 	"$M/region.json")" '[["round",2,20,true]]' "region: in which the one round that was counted is exact"
 
 # From outside.
-alive dump $all 0.2 0.3
+alive dump $all 0.15 0.45
 "$O/pmctl" report --format json "$M/outside.pmc" >"$M/outside.json"
-alive outside $((11 * n)) 0.2 0.35
+alive outside $((11 * n)) 0.15 0.45
 is "$(row reset 1 "all(.value > 9 * $n * 0.99 and .value < 9 * $n * 1.01)")" true \
 	"reset: what comes after it is right within 1 %" || diag "$(row reset 1 'map(.value) | tostring')"
 is "$(row stop 1 "all(.value > 11 * $n * 0.99 and .value < 11 * $n * 1.01)")" true \
