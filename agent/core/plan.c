@@ -295,6 +295,7 @@ static struct at_once pack_at_once(struct packing *packing)
 {
 	struct pmc_fit fit = { .probe = packing->probe, .waiting = true };
 	struct at_once all = { .run = packing->count > 0, .sure = find_sure(packing) };
+	bool user = true; /* all of them by themselves */
 	uint64_t counted;
 
 	_Static_assert(PMC_EVENTS_MAX <= 64, "a bit for each event");
@@ -306,13 +307,14 @@ static struct at_once pack_at_once(struct packing *packing)
 		/* What is permitted the first says for all, if it includes the kernel. */
 		if (k == 0)
 			fit.user = event->scope != PMC_SCOPE_USER;
+		user = user && event->scope == PMC_SCOPE_USER;
 		all.run = event->state == PMC_COUNTED &&
 			  are_company(&event->event, &packing->events[0].event) &&
 			  pmc_fit_add(&fit, event);
 		packing->group[i] = 0;
 	}
 	all.run = all.run && pmc_fit_try(&fit, &counted);
-	all.known = all.run && fit.user && counted;
+	all.known = all.run && (fit.user || user) && counted;
 	if (all.known)
 		look_at(packing, counted, &all);
 	pmc_fit_end(&fit);

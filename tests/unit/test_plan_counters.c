@@ -77,6 +77,20 @@ static void tells_a_counter_from_an_event(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(kernel.opens, 6 + 6);
 	assert_int_equal(plan.groups, 1);
+	/* What counts user mode only is as sure. */
+	kernel.opens = 0;
+	kernel.alive = 5;
+	kernel.blocked = UINT64_MAX;
+	for (unsigned i = 0; i < 6; i++) {
+		events.list[i].config = PERF_COUNT_HW_CPU_CYCLES + i;
+		events.list[i].exclude_kernel = true;
+	}
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(kernel.opens, 6);
+	assert_int_equal(plan.groups, 2);
+	for (unsigned i = 0; i < 6; i++)
+		events.list[i].exclude_kernel = false;
+	kernel.alive = 0;
 	/* A group whose first event counts user mode has the others ask for what they need. */
 	kernel.opens = 0;
 	events.list[0].exclude_kernel = events.list[0].asked_scope = true;
