@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -89,17 +90,16 @@ static void at_fork_child(void)
 
 int agent_fork_init(void)
 {
-	long page = sysconf(_SC_PAGESIZE);
-	void *map = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	size_t page = getauxval(AT_PAGESZ);
+	void *map = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (map == MAP_FAILED)
 		return -errno;
-	if (madvise(map, (size_t)page, MADV_WIPEONFORK) != 0) {
+	if (madvise(map, page, MADV_WIPEONFORK) != 0) {
 		/* Before Linux 4.14: the atfork handler still sees fork(). */
 		int error = -errno;
 
-		munmap(map, (size_t)page);
+		munmap(map, page);
 		return error;
 	}
 	agent_alive = map;
@@ -111,8 +111,7 @@ enum agent_where agent_where_threads(void)
 {
 	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) != PMC_CONTROL_ON)
 		return AGENT_ELSEWHERE;
-	return atomic_load_explicit(agent_alive, memory_order_relaxed) ? AGENT_HERE :
-									 agent_where();
+	return atomic_load_explicit(agent_alive, memory_order_relaxed) ? AGENT_HERE : agent_where();
 }
 
 enum agent_where agent_where(void)

@@ -10,9 +10,7 @@
 
 void agent_hooks_init(void)
 {
-#define X(ret, name, params)                                                                       \
-	if (!real_##name)                                                                          \
-		*(void **)(void *)&real_##name = dlsym(RTLD_NEXT, #name);
+#define X(ret, name, params) *(void **)(void *)&real_##name = dlsym(RTLD_NEXT, #name);
 #include "agent/interposed.def"
 #undef X
 }

@@ -16,7 +16,7 @@
 
 /* What a pair costs, by mode and by whether the groups count user mode only: measured once. */
 enum { COST_NONE, COST_BEING_STORED, COST_KNOWN };
-static struct cost {
+AGENT_ROOMY static struct cost {
 	_Atomic uint32_t state;
 	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
 } costs[REGION_MODES][2];

@@ -25,7 +25,7 @@ static const int fatal[] = { SIGHUP, SIGINT,  SIGTERM, SIGQUIT, SIGILL,	 SIGBUS,
 			     SIGFPE, SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU, SIGXFSZ };
 
 /* What stood there before: always SIG_DFL, with the flags and mask the host is to see. */
-static struct {
+AGENT_ROOMY static struct {
 	bool ours;
 	struct sigaction original;
 } table[_NSIG];

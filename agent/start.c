@@ -8,6 +8,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/group.h"
 #include "agent/core/log.h"
+#include "agent/core/sys.h"
 #include "agent/file.h"
 #include "agent/hooks.h"
 #include "agent/note.h"
@@ -306,7 +307,8 @@ static void note_refusals(void)
 static bool plan_user(void)
 {
 	/* Only root has a privilege that it may give up later, as servers do. */
-	return geteuid() != 0 || pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) == 0;
+	return pmc_sys1(SYS_geteuid, 0) != 0 ||
+	       pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) == 0;
 }
 
 static bool prepare(int argc, char **argv, char **envp)
