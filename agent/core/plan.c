@@ -260,15 +260,17 @@ struct at_once {
 
 static unsigned find_sure(const struct packing *packing)
 {
-	unsigned i = packing->alike ? 0 : 1;
+	unsigned least = packing->alike ? 0 : 1;
 
-	while (i < packing->count && !pmc_fit_is_sure(&packing->events[i].event))
-		i++;
-	return i;
+	for (unsigned i = packing->count; i > least; i--)
+		if (pmc_fit_is_sure(&packing->events[i - 1].event))
+			return i - 1;
+	return packing->count;
 }
 
-/* The order in which they are tried: the sure one at the end, since a hypervisor most likely has
- * no counter left for the last. The leader stays, unless it makes no difference who that is. */
+/* The order in which they are tried: a sure one at the end, since a hypervisor most likely has no
+ * counter left for the last. The others stay as the threads will have them: what a counter counted
+ * last costs less to count again. So does the leader, unless it makes no difference who that is. */
 static unsigned kth(const struct packing *packing, const struct at_once *all, unsigned k)
 {
 	return k < all->sure ? k : k + 1 < packing->count ? k + 1 : all->sure;
@@ -295,7 +297,6 @@ static struct at_once pack_at_once(struct packing *packing)
 {
 	struct pmc_fit fit = { .probe = packing->probe, .waiting = true };
 	struct at_once all = { .run = packing->count > 0, .sure = find_sure(packing) };
-	bool user = true; /* all of them by themselves */
 	uint64_t counted;
 
 	_Static_assert(PMC_EVENTS_MAX <= 64, "a bit for each event");
@@ -304,17 +305,13 @@ static struct at_once pack_at_once(struct packing *packing)
 		struct pmc_planned *event = &packing->events[i];
 
 		event->scope = (uint8_t)scope_of(&event->event);
-		/* What is permitted the first says for all, if it includes the kernel. */
-		if (k == 0)
-			fit.user = event->scope != PMC_SCOPE_USER;
-		user = user && event->scope == PMC_SCOPE_USER;
 		all.run = event->state == PMC_COUNTED &&
 			  are_company(&event->event, &packing->events[0].event) &&
 			  pmc_fit_add(&fit, event);
 		packing->group[i] = 0;
 	}
 	all.run = all.run && pmc_fit_try(&fit, &counted);
-	all.known = all.run && (fit.user || user) && counted;
+	all.known = all.run && counted;
 	if (all.known)
 		look_at(packing, counted, &all);
 	pmc_fit_end(&fit);
@@ -325,7 +322,7 @@ static struct at_once pack_at_once(struct packing *packing)
 /* Whether those that counted nothing do without the others: it was their counters. */
 static bool miss_counters(const struct packing *packing, const struct at_once *events)
 {
-	struct pmc_fit fit = { .probe = packing->probe, .waiting = true, .user = true };
+	struct pmc_fit fit = { .probe = packing->probe, .waiting = true };
 	uint64_t counted = 0;
 	bool all = true;
 

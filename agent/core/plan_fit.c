@@ -28,8 +28,6 @@ bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
 		pmc_group_attr(event, PMC_GROUP_OWN, leader, &attr);
 		attr.base.disabled = leader && fit->waiting;
 		attr.base.pinned = leader;
-		if (fit->user && !leader && !attr.base.exclude_user)
-			attr.base.exclude_kernel = 1;
 		fd = fit->probe(&attr, leader ? -1 : fit->fds[0]);
 		if (fd < 0)
 			return false;
@@ -77,8 +75,8 @@ void pmc_fit_end(struct pmc_fit *fit)
 
 #define WORK_LINES    32u
 #define WORK_BRANCHES 128u
-/* What a counter that counts says after the work, and no other one: KVM adds the instructions that
- * it emulates for the guest, some ten while a group is enabled. */
+/* What a counter that counts says after the work, and no other one: where the kernel is counted KVM
+ * adds the instructions that it emulates for the guest, five at most while a group is enabled. */
 #define WORK_SHOWS 16u
 
 static _Alignas(64) const char work_on[WORK_LINES][64];
@@ -142,8 +140,11 @@ bool pmc_fit_has_work(const struct pmc_event *event)
 
 bool pmc_fit_is_sure(const struct pmc_event *event)
 {
+	const uint64_t config = event->config & UINT32_MAX;
+
 	return event->type == PERF_TYPE_HARDWARE && !event->exclude_user &&
-	       (event->config & UINT32_MAX) == PERF_COUNT_HW_INSTRUCTIONS;
+	       (config == PERF_COUNT_HW_CPU_CYCLES || config == PERF_COUNT_HW_INSTRUCTIONS ||
+		config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
 }
 
 bool pmc_fit_alike(const struct pmc_planned *events, unsigned n)

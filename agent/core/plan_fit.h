@@ -22,7 +22,6 @@
 struct pmc_fit {
 	pmc_probe_open probe;	 /* NULL: all are known to run at once, so any of them do */
 	bool waiting;
-	bool user;		 /* its siblings count user mode only, see pmc_fit_try */
 	unsigned most;		 /* counters it may take; 0: all */
 	int fds[PMC_EVENTS_MAX]; /* the leader first */
 	unsigned n, counters;
@@ -41,9 +40,7 @@ bool pmc_fit_runs(int leader);
 void pmc_fit_end(struct pmc_fit *fit);
 
 /* Has a waiting group run for a moment in which there is work to count, and stops it. False: as a
- * whole it does not run. *counted: its events, as bits, that counted; 0: it cannot be told. A
- * counter that does not count may move all the same while the kernel is counted, by what the
- * hypervisor emulates for it, so that this is sure only of events of user mode. */
+ * whole it does not run. *counted: its events, as bits, that counted; 0: it cannot be told. */
 bool pmc_fit_try(struct pmc_fit *fit, uint64_t *counted);
 /* Whether that moment has work for this event: if it counted nothing, its counter did not count. */
 bool pmc_fit_has_work(const struct pmc_event *event);

@@ -37,7 +37,7 @@ static void takes_no_counter_that_does_not_count(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* The default events: the last counter is given to instructions, whose silence is that counter's.
+/* The default events: the last counter is given to branches, whose silence is that counter's.
  * What else did not count with the others is asked alone, and no more than that. */
 static void tells_a_counter_from_an_event(void **state)
 {
@@ -58,12 +58,14 @@ static void tells_a_counter_from_an_event(void **state)
 	assert_int_equal(plan.events[0].flags, PMC_EVENT_ALONE);
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));
 	assert_int_equal(kernel.opens, 6);
-	events.list[1].config = PERF_COUNT_HW_CPU_CYCLES;
+	events.list[0].config = events.list[1].config = events.list[4].config =
+		PERF_COUNT_HW_CACHE_REFERENCES;
 	kernel.opens = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(kernel.opens, 6 + 1);
 	assert_int_equal(plan.groups, 2);
-	events.list[1].config = PERF_COUNT_HW_INSTRUCTIONS;
+	for (unsigned i = 0; i < 6; i++)
+		events.list[i].config = PERF_COUNT_HW_CPU_CYCLES + i;
 	/* An event that never counts says nothing of the counters. */
 	kernel.opens = kernel.alive = 0;
 	kernel.blocked = PERF_COUNT_HW_CACHE_MISSES;
