@@ -326,7 +326,7 @@ static bool miss_counters(const struct packing *packing, const struct at_once *e
 	uint64_t counted = 0;
 	bool all = true;
 
-	if (events->silent == 1ull << events->sure)
+	if (events->sure < packing->count && events->silent == 1ull << events->sure)
 		return true;
 	for (unsigned i = 0; i < packing->count && all; i++)
 		if (events->silent >> i & 1)
