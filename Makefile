@@ -51,11 +51,11 @@ endif
 # The library exports what include/pmc declares, whatever its objects are called.
 SONAME   := libpmc.so.0
 LIB_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=gnu \
-            -Wl,-O1 -Wl,--as-needed -Wl,--version-script=agent/core/libpmc.map
+            -Wl,-O1 -Wl,--as-needed -Wl,--version-script=agent/core/api/libpmc.map
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 
 # ---- what is made of what ------------------------------------------------------------------
-CORE_SRC  := $(wildcard agent/core/*.c agent/core/linux/*.c agent/core/api/*.c)
+CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c)
 AGENT_SRC := $(wildcard agent/*.c)
 TOOL_SRC  := $(wildcard tools/*.c)
 PLAN_SRC  := $(wildcard tests/planner/*.c)
@@ -116,13 +116,13 @@ $(O)/obj/agent/hook_seccomp.o: override private CFLAGS += -fno-lto
 
 $(O)/lto/core.a: $(LTO_CORE)
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(O)/libpmc.a: $(CORE_OBJ)
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(O)/libpmc.so: $(API_OBJ) $(O)/libpmc.a agent/core/libpmc.map
+$(O)/libpmc.so: $(API_OBJ) $(O)/libpmc.a agent/core/api/libpmc.map
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LIB_LINK) $(LDFLAGS) -o $@ $(API_OBJ) $(O)/libpmc.a -ldl -pthread
 	$(Q)ln -sf libpmc.so $(O)/$(SONAME)
@@ -133,7 +133,7 @@ $(O)/public/libpmc.a: $(API_OBJ) $(O)/libpmc.a
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
 	$(Q)$(CC) -r -nostdlib -o $(@D)/libpmc.o $(API_OBJ) $(O)/libpmc.a
 	$(Q)$(OBJCOPY) --localize-hidden $(@D)/libpmc.o
-	$(Q)rm -f $@ && $(AR) rcs $@ $(@D)/libpmc.o
+	$(Q)rm -f $@ && $(AR) qcs $@ $(@D)/libpmc.o
 
 $(O)/libpmcagent.so: $(AGENT_OBJ) $(AGENT_CORE) agent/preload.map
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")

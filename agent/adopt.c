@@ -7,8 +7,8 @@
  */
 #include "agent/adopt.h"
 #include "agent/agent.h"
-#include "agent/core/clock.h"
-#include "agent/core/out.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/out.h"
 #include "agent/helper.h"
 #include "agent/note.h"
 #include "agent/thread.h"

@@ -34,10 +34,10 @@
 #ifndef PMC_AGENT_H
 #define PMC_AGENT_H
 
-#include "agent/core/arena.h"
-#include "agent/core/config.h"
-#include "agent/core/control.h"
-#include "agent/core/plan.h"
+#include "agent/core/base/arena.h"
+#include "agent/core/base/config.h"
+#include "agent/core/live/control.h"
+#include "agent/core/plan/plan.h"
 #include "agent/process.h"
 
 #include <pmc/dump.h>

@@ -10,9 +10,9 @@
  * child would not know which copies are ours.
  */
 #include "agent/agent.h"
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
-#include "agent/core/sys.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  * forward: the memory is the parent's.
  */
 #include "agent/agent.h"
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 #include "agent/file.h"
 #include "agent/helper.h"
 #include "agent/note.h"

@@ -7,7 +7,7 @@
  */
 #include "agent/helper.h"
 #include "agent/agent.h"
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 #include "agent/hooks.h"
 #include "agent/note.h"
 #include "agent/snapshot.h"

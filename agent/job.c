@@ -4,12 +4,12 @@
  *
  * 1:<job>:<owner pid>:<owner's pid namespace>:<events hash>:<reported>:<plan>:<p|o><path>
  * All numbers in hex. <reported> is empty, or the numbers of struct agent_reported.
- * <plan> is plan_text.c's and has no ':'. The path comes last, as it is: p for the job's private
+ * <plan> is plan/plan_codec.c's and has no ':'. The path comes last, as it is: p for the job's private
  * dump, o for PMC_OUT made absolute. "off" makes descendants dormant.
  */
 #include "agent/agent.h"
-#include "agent/core/arena.h"
-#include "agent/core/out.h"
+#include "agent/core/base/arena.h"
+#include "agent/core/base/out.h"
 #include "agent/process.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  * the CPUs that stand for the machine, and read whenever the totals are.
  */
 #include "agent/agent.h"
-#include "agent/core/group.h"
+#include "agent/core/count/group.h"
 #include "agent/note.h"
 #include "agent/probe.h"
 #include "agent/totals.h"

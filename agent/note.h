@@ -3,7 +3,7 @@
 #ifndef PMC_AGENT_NOTE_H
 #define PMC_AGENT_NOTE_H
 
-#include "agent/core/frame.h"
+#include "agent/core/dump/frame.h"
 
 enum agent_note {
 #define X(name, code, level, text) NOTE_##name,

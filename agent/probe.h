@@ -3,7 +3,7 @@
 #ifndef PMC_AGENT_PROBE_H
 #define PMC_AGENT_PROBE_H
 
-#include "agent/core/plan.h"
+#include "agent/core/plan/plan.h"
 
 /* Whether perf_event_open may be called without a seccomp filter killing us for it. Asked at the
  * start and again where a filter may have come since; async-signal-safe. */

@@ -2,7 +2,7 @@
 /* process.c - PROCESS and EVENTSET frames of this process image. Async-signal-safe. */
 #include "agent/process.h"
 #include "agent/agent.h"
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 #include "agent/file.h"
 
 #include <fcntl.h>

@@ -3,9 +3,9 @@
 #ifndef PMC_AGENT_PROCESS_H
 #define PMC_AGENT_PROCESS_H
 
-#include "agent/core/clock.h"
-#include "agent/core/frame.h"
-#include "agent/core/plan.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/plan/plan.h"
 
 #include <sys/types.h>
 

@@ -10,8 +10,8 @@
  */
 #include "agent/region.h"
 #include "agent/agent.h"
-#include "agent/core/clock.h"
-#include "agent/core/user_read_now.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/user_read_now.h"
 #include "agent/note.h"
 
 #include <errno.h>

@@ -17,8 +17,8 @@
 #ifndef PMC_AGENT_REGION_H
 #define PMC_AGENT_REGION_H
 
-#include "agent/core/region_area.h"
-#include "agent/core/sys.h"
+#include "agent/core/live/region_area.h"
+#include "agent/core/base/sys.h"
 #include "agent/thread.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* region_cost.c - what marking a region costs, measured by marking empty ones. */
 #include "agent/agent.h"
-#include "agent/core/sys.h"
+#include "agent/core/base/sys.h"
 #include "agent/region.h"
 
 #include <signal.h>

@@ -9,9 +9,9 @@
 #include "agent/report_exit.h"
 #include "agent/agent.h"
 #include "agent/apart.h"
-#include "agent/core/log.h"
-#include "agent/core/report.h"
-#include "agent/core/sys.h"
+#include "agent/core/base/log.h"
+#include "agent/core/report/report.h"
+#include "agent/core/base/sys.h"
 #include "agent/file.h"
 #include "agent/snapshot.h"
 

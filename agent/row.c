@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
 #include "agent/agent.h"
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
 #include "agent/split.h"
 #include "agent/thread.h"
 

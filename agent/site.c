@@ -7,8 +7,8 @@
  */
 #include "agent/site.h"
 #include "agent/agent.h"
-#include "agent/core/frame.h"
-#include "agent/core/hash.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/base/hash.h"
 #include "agent/file.h"
 #include "agent/note.h"
 

@@ -3,7 +3,7 @@
 #include "agent/snapshot.h"
 #include "agent/adopt.h"
 #include "agent/agent.h"
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 #include "agent/file.h"
 #include "agent/split.h"
 #include "agent/note.h"

@@ -3,9 +3,9 @@
 #ifndef PMC_AGENT_SPLIT_H
 #define PMC_AGENT_SPLIT_H
 
-#include "agent/core/frame.h"
-#include "agent/core/plan.h"
-#include "agent/core/registry.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/plan/plan.h"
+#include "agent/core/live/registry.h"
 
 /* ---- split.c: plans, by level; 0 is the job's ---- */
 /* The most groups that a thread may have; descriptors are as many as ever. */

@@ -8,8 +8,8 @@
  * both sets and miss nothing; the others are off for the moment between, in time enabled too.
  */
 #include "agent/agent.h"
-#include "agent/core/group.h"
-#include "agent/core/sys.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/sys.h"
 #include "agent/probe.h"
 #include "agent/split.h"
 #include "agent/thread.h"

@@ -5,10 +5,10 @@
  * Runs in the constructor, before every other library's: one thread, libc usable, getenv not.
  */
 #include "agent/agent.h"
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
-#include "agent/core/log.h"
-#include "agent/core/sys.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/log.h"
+#include "agent/core/base/sys.h"
 #include "agent/file.h"
 #include "agent/hooks.h"
 #include "agent/note.h"

@@ -7,9 +7,9 @@
  */
 #include "agent/thread.h"
 #include "agent/agent.h"
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
-#include "agent/core/sys.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/sys.h"
 #include "agent/file.h"
 #include "agent/hooks.h"
 #include "agent/note.h"

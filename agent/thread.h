@@ -3,10 +3,10 @@
 #ifndef PMC_AGENT_THREAD_H
 #define PMC_AGENT_THREAD_H
 
-#include "agent/core/frame.h"
-#include "agent/core/group.h"
-#include "agent/core/clock.h"
-#include "agent/core/registry.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/live/registry.h"
 
 extern struct registry agent_registry;
 /* The calling thread's slot; NULL: it has none, or it has ended. */

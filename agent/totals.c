@@ -8,8 +8,8 @@
  */
 #include "agent/totals.h"
 #include "agent/agent.h"
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
 #include "agent/note.h"
 #include "agent/probe.h"
 #include "agent/thread.h"

@@ -3,8 +3,8 @@
 #ifndef PMC_AGENT_TOTALS_H
 #define PMC_AGENT_TOTALS_H
 
-#include "agent/core/control.h"
-#include "agent/core/frame.h"
+#include "agent/core/live/control.h"
+#include "agent/core/dump/frame.h"
 
 /* Starts the thread group and what counts for the machine; the exec group starts by itself. */
 void agent_totals_enable(void);

@@ -48,7 +48,7 @@ while IFS=: read -r file line text; do
 	case $inc in
 	*/linux/*.h\" | */darwin/*.h\")
 		case $file in
-		agent/core/linux/* | agent/core/darwin/*) ;;
+		agent/core/*/linux/* | agent/core/*/darwin/*) ;;
 		*) bad+="$file:$line: OS folders are reached through agent/core headers ($inc)"$'\n' ;;
 		esac
 		;;
@@ -64,11 +64,11 @@ is "$bad" "" "public headers include libc and themselves only"
 # The core is libc, xxhash (header only), uthash (through one header) and nothing else.
 bad=$(sources agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
 	grep -E '<(jansson|libelf|gelf|elfutils/|cmocka|perfmon/|libunwind)' |
-	grep -vE '^agent/core/(linux/)?event_pfm[a-z_]*\.c:')
+	grep -vE '^agent/core/event/pfm\.c:')
 is "$bad" "" "agent and core include no library's header but libpfm4's, in its own file"
 bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include agent tools --include='*.[ch]' |
-	grep -v '^agent/core/hash.h:')
-is "$bad" "" "uthash is included through agent/core/hash.h only"
+	grep -v '^agent/core/base/hash.h:')
+is "$bad" "" "uthash is included through agent/core/base/hash.h only"
 
 # ---- the tree ------------------------------------------------------------------------------
 bad=$(git ls-files -co --exclude-standard 2>/dev/null | cut -d/ -f1 | sort -u |
@@ -136,20 +136,20 @@ mapfile -t ioctl_c < <(grep -l PERF_EVENT_IOC_ "${perf_c[@]}" /dev/null)
 bad=$(code "${perf_c[@]}" | grep -E '(SYS|__NR)_perf_event_open'
 	banned 'ioctl' "${ioctl_c[@]}"
 	code "${ioctl_c[@]}" | grep -E '(SYS|__NR)_ioctl')
-bad=$(grep -v '^agent/core/linux/perf\.c:' <<<"$bad")
-is "$bad" "" "perf events are opened and controlled through agent/core/perf.h only"
+bad=$(grep -v '^agent/core/count/linux/perf\.c:' <<<"$bad")
+is "$bad" "" "perf events are opened and controlled through agent/core/count/perf.h only"
 
 bad=$(banned '(f|v|s|sn|d|vsn|vf|vd)?printf|puts|fputs|putchar|fopen|fclose|fwrite|fread|perror|fgets|getline|popen|opendir|readdir' \
-	"${agent_c[@]}" | grep -vE '^agent/[a-z_]+\.c:[0-9]+:AGENT_API ')
+	"${agent_c[@]}" | grep -vE '^agent/[a-z_/]+\.c:[0-9]+:AGENT_API ')
 is "$bad" "" "agent and core never use stdio"
 
 # The agent defines exit and its kin (AGENT_API), and ends what the host ended by its own _exit.
 bad=$(banned 'exit|_exit|_Exit|quick_exit|abort|raise|assert|err|errx' "${agent_c[@]}" |
-	grep -vE '^agent/[a-z_]+\.c:[0-9]+:(AGENT_API .*|[[:space:]]*_exit\(status\);)')
+	grep -vE '^agent/[a-z_/]+\.c:[0-9]+:(AGENT_API .*|[[:space:]]*_exit\(status\);)')
 is "$bad" "" "agent and core never end the host"
 
 bad=$(banned '(secure_)?getenv|setenv|putenv|unsetenv' "${agent_c[@]}" |
-	grep -vE '^agent/core/config\.[ch]:')
+	grep -vE '^agent/core/base/config\.[ch]:')
 is "$bad" "" "the environment is read by the configuration alone"
 
 bad=$(banned 'setlocale|strtod|strtof|atof|chdir|umask|srand|rand' "${agent_c[@]}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c - finds the agent in a running process and copies what it publishes. */
 #include "tools/attach.h"
-#include "agent/core/hash.h"
+#include "agent/core/base/hash.h"
 #include "tools/pmctl.h"
 
 #include <errno.h>

@@ -8,10 +8,10 @@
 #ifndef PMC_TOOLS_ATTACH_H
 #define PMC_TOOLS_ATTACH_H
 
-#include "agent/core/arena.h"
-#include "agent/core/control.h"
-#include "agent/core/frame.h"
-#include "agent/core/registry.h"
+#include "agent/core/base/arena.h"
+#include "agent/core/live/control.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/live/registry.h"
 
 #include <limits.h>
 #include <sys/types.h>

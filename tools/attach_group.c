@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* attach_group.c - another process's groups: a descriptor of our own for each, and its reading. */
-#include "agent/core/group.h"
+#include "agent/core/count/group.h"
 #include "tools/attach.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* attach_process.c - TOTAL, EVENTSET and PROCESS frames of a running process, from outside. */
-#include "agent/core/clock.h"
-#include "agent/core/plan.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/plan/plan.h"
 #include "tools/attach.h"
 
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  * Where the kernel does not let us look inside, the signal's number comes from the environment
  * the program was started with, and the dump from the files it has open.
  */
-#include "agent/core/clock.h"
-#include "agent/core/config.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/config.h"
 #include "tools/attach.h"
 #include "tools/pmctl.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* attach_threads.c - rows of another process's threads, from its groups and from /proc. */
-#include "agent/core/clock.h"
-#include "agent/core/hash.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/hash.h"
 #include "tools/attach.h"
 #include "tools/pmctl.h"
 

@@ -5,8 +5,8 @@
  * The exec group goes on as it is: what it counts are processes of their own, whose rows are
  * subtracted from it.
  */
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
 #include "tools/attach.h"
 #include "tools/pmctl.h"
 

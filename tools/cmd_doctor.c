@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_doctor.c - pmctl doctor: what can be counted here, what stands in the way, the remedy. */
-#include "agent/core/json.h"
+#include "agent/core/base/json.h"
 #include "tools/doctor.h"
 #include "tools/pmctl.h"
 

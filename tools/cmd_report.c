@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
-#include "agent/core/report.h"
+#include "agent/core/report/report.h"
 #include "tools/pmctl.h"
 #include "tools/symbols.h"
 
@@ -23,12 +23,12 @@ struct request {
 
 static const char *const by_words[] = {
 #define X(name, value, doc) #name,
-#include "agent/core/report_by.def"
+#include "agent/core/report/by.def"
 #undef X
 };
 static const enum pmc_report_by by_values[] = {
 #define X(name, value, doc) value,
-#include "agent/core/report_by.def"
+#include "agent/core/report/by.def"
 #undef X
 };
 static const char *const format_words[] = { "table", "json", "csv" };

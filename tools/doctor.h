@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_DOCTOR_H
 #define PMC_TOOLS_DOCTOR_H
 
-#include "agent/core/advice.h"
+#include "agent/core/base/advice.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor_counters.c - the PMU's counters: how many, how wide, which run for us, who has the rest.
  */
-#include "agent/core/group.h"
-#include "agent/core/perf.h"
-#include "agent/core/plan_fit.h"
+#include "agent/core/count/group.h"
+#include "agent/core/count/perf.h"
+#include "agent/core/plan/pmu_probe.h"
 #include "tools/doctor.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor_features.c - which of the newer abilities this kernel has, each found out by trying it. */
-#include "agent/core/perf.h"
+#include "agent/core/count/perf.h"
 #include "tools/doctor.h"
 
 #include <errno.h>

@@ -59,7 +59,7 @@ bool doctor_agent_version(const char *path, char version[32])
 	return found;
 }
 
-/* The name that event_pfm.c loads it by. What it says of its version is 4.0 in every release; its
+/* The name that event/pfm.c loads it by. What it says of its version is 4.0 in every release; its
  * file's name tells more. */
 static void find_pfm(struct doctor_facts *facts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor_try.c - tries what the doctor judges: opens, a count that counts, a ring buffer. */
-#include "agent/core/perf.h"
-#include "agent/core/clock.h"
+#include "agent/core/count/perf.h"
+#include "agent/core/base/clock.h"
 #include "tools/doctor.h"
 #include "tools/tool_probe.h"
 

@@ -3,8 +3,8 @@
 #ifndef PMC_TOOLS_LIST_H
 #define PMC_TOOLS_LIST_H
 
-#include "agent/core/arena.h"
-#include "agent/core/event.h"
+#include "agent/core/base/arena.h"
+#include "agent/core/event/event.h"
 
 #include <stdbool.h>
 #include <stdint.h>

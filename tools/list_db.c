@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* list_db.c - reads a database that says which counters each event can be on. */
-#include "agent/core/hash.h"
-#include "agent/core/suggest.h"
+#include "agent/core/base/hash.h"
+#include "agent/core/base/suggest.h"
 #include "tools/list.h"
 #include "tools/pmctl.h"
 

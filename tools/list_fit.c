@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* list_fit.c - pmctl list --fit with a database of counter masks: assignment, clash, passes. */
-#include "agent/core/fit.h"
-#include "agent/core/out.h"
+#include "agent/core/plan/matching.h"
+#include "agent/core/base/out.h"
 #include "tools/list.h"
 #include "tools/pmctl.h"
 

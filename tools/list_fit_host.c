@@ -3,10 +3,10 @@
  * list_fit_host.c - pmctl list --fit for this machine: the PMU itself is asked.
  *
  * Opening proves nothing: kernels take groups that never run. A pinned group is on the PMU as
- * soon as it is enabled, or reads 0 bytes. Nor does every counter that runs count; see plan_fit.h.
+ * soon as it is enabled, or reads 0 bytes. Nor does every counter that runs count; see plan/pmu_probe.h.
  */
-#include "agent/core/group.h"
-#include "agent/core/plan_fit.h"
+#include "agent/core/count/group.h"
+#include "agent/core/plan/pmu_probe.h"
 #include "tools/list.h"
 #include "tools/pmctl.h"
 #include "tools/tool_probe.h"

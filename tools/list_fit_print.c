@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* list_fit_print.c - what pmctl list --fit found, as text or as JSON. */
-#include "agent/core/json.h"
+#include "agent/core/base/json.h"
 #include "tools/list.h"
 #include "tools/pmctl.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* list_print.c - the rows of pmctl list, by PMU, as text or as JSON. */
-#include "agent/core/json.h"
+#include "agent/core/base/json.h"
 #include "tools/list.h"
 #include "tools/pmctl.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* list_rows.c - the rows of a list: memory, choice by name, and the events that are built in. */
-#include "agent/core/out.h"
+#include "agent/core/base/out.h"
 #include "tools/list.h"
 
 #include <dirent.h>

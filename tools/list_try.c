@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* list_try.c - whether an event opens on this machine for this user, and if not why. */
-#include "agent/core/advice.h"
-#include "agent/core/group.h"
-#include "agent/core/hash.h"
+#include "agent/core/base/advice.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/hash.h"
 #include "tools/list.h"
 #include "tools/tool_probe.h"
 

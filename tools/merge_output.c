@@ -5,7 +5,7 @@
  * A reader never sees half a merge, an input may be the output, and what is no dump is not
  * overwritten. A signal that ends the merge takes the new file along.
  */
-#include "agent/core/frame.h"
+#include "agent/core/dump/frame.h"
 #include "tools/merge.h"
 
 #include <errno.h>

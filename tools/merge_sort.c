@@ -6,7 +6,7 @@
  * processes share a file: they are dealt out by process first, then natural runs are merged.
  */
 #include "tools/merge_sort.h"
-#include "agent/core/hash.h"
+#include "agent/core/base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>

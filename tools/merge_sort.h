@@ -3,8 +3,8 @@
 #ifndef PMC_TOOLS_MERGE_SORT_H
 #define PMC_TOOLS_MERGE_SORT_H
 
-#include "agent/core/arena.h"
-#include "agent/core/frame.h"
+#include "agent/core/base/arena.h"
+#include "agent/core/dump/frame.h"
 
 /* A frame where it lies. */
 struct merge_frame {

@@ -3,8 +3,8 @@
 #ifndef PMC_TOOLS_RUN_H
 #define PMC_TOOLS_RUN_H
 
-#include "agent/core/config.h"
-#include "agent/core/profile.h"
+#include "agent/core/base/config.h"
+#include "agent/core/profile/profile.h"
 #include "tools/elf_kind.h"
 
 #include <limits.h>

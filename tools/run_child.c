@@ -5,7 +5,7 @@
  * There are no handlers: every signal we pass on is blocked and taken with sigwaitinfo, so that
  * nothing can come between a look at the child and a signal to it.
  */
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 #include "tools/pmctl.h"
 #include "tools/run.h"
 

@@ -5,7 +5,7 @@
  * What wait4 told goes into the dump as a newer PROCESS frame, so that every later reader of the
  * file knows it too.
  */
-#include "agent/core/frame.h"
+#include "agent/core/dump/frame.h"
 #include "tools/pmctl.h"
 #include "tools/run.h"
 

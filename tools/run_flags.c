@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run_flags.c - flags and PMC_* variables of `pmctl run`, judged before anything is started. */
-#include "agent/core/event.h"
+#include "agent/core/event/event.h"
 #include "tools/pmctl.h"
 #include "tools/run.h"
 

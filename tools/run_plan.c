@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* run_plan.c - `pmctl run -n`: what each thread would open, and what cannot be opened here. */
-#include "agent/core/advice.h"
-#include "agent/core/event.h"
-#include "agent/core/group.h"
-#include "agent/core/plan.h"
-#include "agent/core/report.h"
+#include "agent/core/base/advice.h"
+#include "agent/core/event/event.h"
+#include "agent/core/count/group.h"
+#include "agent/core/plan/plan.h"
+#include "agent/core/report/report.h"
 #include "tools/pmctl.h"
 #include "tools/run.h"
 #include "tools/tool_probe.h"

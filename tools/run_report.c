@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* run_report.c - the report of the whole process tree, after the command has ended. */
-#include "agent/core/out.h"
-#include "agent/core/report.h"
+#include "agent/core/base/out.h"
+#include "agent/core/report/report.h"
 #include "tools/pmctl.h"
 #include "tools/run.h"
 #include "tools/symbols.h"

@@ -5,8 +5,8 @@
  * It is opened on the child before its exec, starts with the exec and is inherited by whatever
  * the child starts. Only for such programs: it would take their counters from the others.
  */
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
 #include "tools/pmctl.h"
 #include "tools/run.h"
 #include "tools/tool_probe.h"

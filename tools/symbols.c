@@ -4,7 +4,7 @@
  * /usr/lib/debug has for the build id. Names are not demangled.
  */
 #include "tools/symbols.h"
-#include "agent/core/hash.h"
+#include "agent/core/base/hash.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef PMC_TOOLS_SYMBOLS_H
 #define PMC_TOOLS_SYMBOLS_H
 
-#include "agent/core/profile.h"
+#include "agent/core/profile/profile.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tool_error.c - the one line an error or a warning gets, as text or as a JSON object. */
-#include "agent/core/json.h"
+#include "agent/core/base/json.h"
 #include "tools/pmctl.h"
 
 #include <stdarg.h>

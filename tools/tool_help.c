@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tool_help.c - help, printed from the tables of commands, flags, knobs and examples. */
-#include "agent/core/config.h"
+#include "agent/core/base/config.h"
 #include "tools/pmctl.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tool_nearest.c - which of the names there are was probably meant. */
-#include "agent/core/suggest.h"
+#include "agent/core/base/suggest.h"
 #include "tools/pmctl.h"
 
 #include <string.h>

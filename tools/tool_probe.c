@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tool_probe.c - see tool_probe.h. */
 #include "tools/tool_probe.h"
-#include "agent/core/perf.h"
+#include "agent/core/count/perf.h"
 
 #include <errno.h>
 #include <sys/prctl.h>

@@ -8,7 +8,7 @@
  * after another and are written at once, the last tenth of each process is alive at its end and
  * is flushed in one snapshot. Six events in one group. The same arguments give the same bytes.
  */
-#include "agent/core/frame.c" /* benchmarks are single files and link nothing */
+#include "agent/core/dump/frame.c" /* benchmarks are single files and link nothing */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * The input is a sequence of changes: one byte names the part (low two bits) and how many bytes
  * change (the rest), two where, then the bytes.
  */
-#include "agent/core/control.h"
-#include "agent/core/registry.h"
+#include "agent/core/live/control.h"
+#include "agent/core/live/registry.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/attach_region.h"
 

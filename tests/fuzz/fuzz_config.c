@@ -4,8 +4,8 @@
  * ended by a NUL byte; the plan in PMC_JOB is decoded and must survive the way back.
  */
 #include "agent/agent.h"
-#include "agent/core/config.h"
-#include "agent/core/plan.h"
+#include "agent/core/base/config.h"
+#include "agent/core/plan/plan.h"
 #include "agent/process.h"
 #include "tests/fuzz/fuzz.h"
 

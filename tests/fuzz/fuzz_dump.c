@@ -6,8 +6,8 @@
  * sizes and hashes a writer would have given them, or nothing but the scan would ever be reached;
  * references to a frame by the hash that the input has for it are changed alike.
  */
-#include "agent/core/profile.h"
-#include "agent/core/report.h"
+#include "agent/core/profile/profile.h"
+#include "agent/core/report/report.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/merge.h"
 #include "tools/symbols.h"
@@ -23,7 +23,7 @@
 enum {
 	N_BY = 1
 #define X(name, value, doc) +1
-#include "agent/core/report_by.def"
+#include "agent/core/report/by.def"
 #undef X
 };
 

@@ -3,7 +3,7 @@
  * fuzz_events.c - event strings (PMC_EVENTS, -e) against a sysfs and a tracefs of our own, and
  * what is made of them: the text that descendants get, and the plan that comes of it.
  */
-#include "agent/core/event.h"
+#include "agent/core/event/event.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/event_tree.h"
 

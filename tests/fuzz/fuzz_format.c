@@ -6,7 +6,7 @@
  * No event is opened: list_try answers from here.
  * prog-flags: -Wl,--wrap=list_try
  */
-#include "agent/core/event.h"
+#include "agent/core/event/event.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/list.h"
 

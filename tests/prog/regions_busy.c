@@ -3,8 +3,8 @@
  * regions_busy - a region that another thread keeps recording, whenever a snapshot looks: its area
  * is left as if it were being changed while a dump signal comes (PMC_DUMP=USR2), then no more.
  * prog-flags: -I. -Iinclude */
-#include "agent/core/control.h"
-#include "agent/core/region_area.h"
+#include "agent/core/live/control.h"
+#include "agent/core/live/region_area.h"
 
 #include <pmc/region.h>
 

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_DUMP_BUILD_H
 #define PMC_TESTS_DUMP_BUILD_H
 
-#include "agent/core/frame.h"
+#include "agent/core/dump/frame.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #ifndef PMC_TESTS_FAKE_PMU_H
 #define PMC_TESTS_FAKE_PMU_H
 
-#include "agent/core/group.h"
-#include "agent/core/plan.h"
+#include "agent/core/count/group.h"
+#include "agent/core/plan/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_RANDOM_DUMP_H
 #define PMC_TESTS_RANDOM_DUMP_H
 
-#include "agent/core/frame.h"
+#include "agent/core/dump/frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

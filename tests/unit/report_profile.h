@@ -3,10 +3,10 @@
 #ifndef PMC_TESTS_REPORT_PROFILE_H
 #define PMC_TESTS_REPORT_PROFILE_H
 
-#include "agent/core/frame.h"
-#include "agent/core/out.h"
-#include "agent/core/profile.h"
-#include "agent/core/report.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/base/out.h"
+#include "agent/core/profile/profile.h"
+#include "agent/core/report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

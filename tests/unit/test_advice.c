@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_advice.c - each errno in each circumstance gets its own advice, and what is looked at. */
-#include "agent/core/advice.h"
+#include "agent/core/base/advice.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -20,7 +20,7 @@ static const struct row {
 	const char *means, *todo;
 } rows[] = {
 #define X(error, at, means, todo) { error, means, todo },
-#include "agent/core/advice.def"
+#include "agent/core/base/advice.def"
 #undef X
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_attach.c - another process's memory is input: ours plays that process, sound and hostile. */
-#include "agent/core/clock.h"
-#include "agent/core/group.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
 #include "tools/attach.h"
 #include "tools/pmctl.h"
 

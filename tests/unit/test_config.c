@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - every knob from an environment: defaults, good values, refusals. */
-#include "agent/core/config.h"
+#include "agent/core/base/config.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* test_event_list.c - several events: order, groups, sets, and what is counted twice. */
 #include "tests/unit/event_tree.h"
 
-#include "agent/core/metrics.h"
+#include "agent/core/profile/metrics.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fit.c - events on counters: what fits, who clashes, how few passes, in whatever order. */
-#include "agent/core/fit.h"
+#include "agent/core/plan/matching.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fold.c - sums, spread and their state against brute force; keys; events of two sets. */
-#include "agent/core/fold.h"
+#include "agent/core/profile/fold.h"
 #include "tests/unit/report_profile.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_frame.c - frames: what is built is read back, and damage costs the damaged frame only. */
-#include "agent/core/frame.h"
+#include "agent/core/dump/frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  *
  * `test_golden FILE` wrote it. It is not written again; a new format version adds a file.
  */
-#include "agent/core/profile.h"
+#include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 #include "tools/merge.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_json.c - the JSON emitter: structure, escapes, numbers that read back as themselves. */
-#include "agent/core/json.h"
-#include "agent/core/utf8.h"
+#include "agent/core/base/json.h"
+#include "agent/core/base/utf8.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_metrics.c - each figure's arithmetic, and every way in which it must be null instead. */
-#include "agent/core/metrics.h"
+#include "agent/core/profile/metrics.h"
 
 #include <linux/perf_event.h>
 #include <setjmp.h>

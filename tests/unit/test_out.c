@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_out.c - text output against the C library's, and its behaviour at full buffers. */
-#include "agent/core/out.h"
+#include "agent/core/base/out.h"
 
 #include <errno.h>
 #include <fcntl.h>

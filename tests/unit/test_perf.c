@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_perf.c - readings of every layout, what is short of one, and scaling to the last bit. */
-#include "agent/core/perf.h"
+#include "agent/core/count/perf.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan.c - plans against a kernel that says what the test wants; and their text for PMC_JOB.
  */
-#include "agent/core/plan.h"
+#include "agent/core/plan/plan.h"
 #include "tests/unit/fake_pmu.h"
 
 #include <stdlib.h>

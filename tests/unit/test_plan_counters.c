@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_counters.c - plans where not every counter counts, and what fits twice. */
-#include "agent/core/plan.h"
+#include "agent/core/plan/plan.h"
 #include "tests/unit/fake_pmu.h"
 
 /* Six run and one of them stays at 0: five at a time, and never two groups of together six. */

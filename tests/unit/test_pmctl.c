@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pmctl.c - dispatch, errors and suggestions of pmctl, and that every row is documented. */
-#include "agent/core/config.h"
+#include "agent/core/base/config.h"
 #include "tests/unit/tool_run.h"
 
 #include <ctype.h>

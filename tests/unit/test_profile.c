@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_profile.c - the profile: the newest holds, counts are judged honestly. */
-#include "agent/core/profile.h"
+#include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 
 #include <errno.h>

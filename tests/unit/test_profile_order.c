@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_profile_order.c - one profile from frames in any order, repeated, superseded or senseless.
  */
-#include "agent/core/profile.h"
+#include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 #include "tests/unit/random_dump.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_registry.c - slots under churn: never two owners, never a read of a slot that is gone. */
-#include "agent/core/group.h"
-#include "agent/core/registry.h"
+#include "agent/core/count/group.h"
+#include "agent/core/live/registry.h"
 
 #include <errno.h>
 #include <pthread.h>

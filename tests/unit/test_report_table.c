@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_table.c - the table a person sees, against golden files and rule by rule. */
-#include "agent/core/utf8.h"
+#include "agent/core/base/utf8.h"
 #include "tests/unit/report_profile.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_rest.c - what no row explains: totals minus rows, each count taken off exactly once. */
-#include "agent/core/profile.h"
+#include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 
 #include <errno.h>

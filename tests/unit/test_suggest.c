@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_suggest.c - the distance between words, and where it gives up. */
-#include "agent/core/suggest.h"
+#include "agent/core/base/suggest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

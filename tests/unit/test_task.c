@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_task.c - faults and switches of another thread, from /proc. */
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 
 #include <pthread.h>
 #include <semaphore.h>

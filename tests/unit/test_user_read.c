@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_user_read.c - when user space may not read a counter; that it may is tests/vm/user_read.t's.
  */
-#include "agent/core/user_read.h"
+#include "agent/core/count/user_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  *
  * A line each: "EVENT user|none A B C": by user-space reads, by read(2), and the difference of one
  * user-space read to the read(2) right behind it. "none": user space can not read it.
- * prog-flags: -Iinclude -iquote . agent/core/linux/user_read.c */
-#include "agent/core/user_read.h"
+ * prog-flags: -Iinclude -iquote . agent/core/count/linux/user_read.c */
+#include "agent/core/count/user_read.h"
 #include "tests/vm/loop.h"
 
 #include <linux/perf_event.h>

@@ -2,7 +2,7 @@
 /* bench.c - a bench from open to close: its options, its events, its results; see pmc/bench.h. */
 #include "agent/core/api/bench.h"
 #include "agent/core/api/counter.h"
-#include "agent/core/group.h"
+#include "agent/core/count/group.h"
 
 #include <errno.h>
 #include <math.h>

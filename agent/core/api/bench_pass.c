@@ -7,7 +7,7 @@
  * the same every time, so it is measured and taken off.
  */
 #include "agent/core/api/bench.h"
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 
 #include <errno.h>
 

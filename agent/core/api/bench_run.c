@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_run.c - one benchmark: warm-up, size of a batch, samples, figures; see pmc/bench.h. */
 #include "agent/core/api/bench.h"
-#include "agent/core/clock.h"
-#include "agent/core/metrics.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/profile/metrics.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,8 +6,8 @@
  * are left out, and a note says why.
  */
 #include "agent/core/api/bench_view.h"
-#include "agent/core/report_view.h"
-#include "agent/core/utf8.h"
+#include "agent/core/report/view.h"
+#include "agent/core/base/utf8.h"
 
 #include <string.h>
 

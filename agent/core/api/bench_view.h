@@ -3,7 +3,7 @@
 #ifndef PMC_CORE_API_BENCH_VIEW_H
 #define PMC_CORE_API_BENCH_VIEW_H
 
-#include "agent/core/out.h"
+#include "agent/core/base/out.h"
 
 #include <pmc/bench.h>
 

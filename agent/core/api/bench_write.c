@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_write.c - the results of a bench as JSON, and as the notes below a table. */
-#include "agent/core/advice.h"
+#include "agent/core/base/advice.h"
 #include "agent/core/api/bench.h"
 #include "agent/core/api/bench_view.h"
-#include "agent/core/group.h"
-#include "agent/core/json.h"
-#include "agent/core/report_view.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/json.h"
+#include "agent/core/report/view.h"
 
 #include <errno.h>
 #include <math.h>

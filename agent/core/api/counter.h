@@ -8,7 +8,7 @@
 #ifndef PMC_CORE_API_COUNTER_H
 #define PMC_CORE_API_COUNTER_H
 
-#include "agent/core/perf.h"
+#include "agent/core/count/perf.h"
 
 #include <pmc/counter.h>
 

@@ -3,7 +3,7 @@
 #ifndef PMC_CORE_API_COUNTER_EVENT_H
 #define PMC_CORE_API_COUNTER_EVENT_H
 
-#include "agent/core/event.h"
+#include "agent/core/event/event.h"
 
 #include <pmc/counter_event.h>
 

@@ -2,13 +2,13 @@
 /*
  * counter_event_name.c - events by name: strings, tracepoints, probes, PMUs and their fields.
  *
- * All of them are sentences of the event grammar (agent/core/event.h), so that a name means here
+ * All of them are sentences of the event grammar (agent/core/event/event.h), so that a name means here
  * what it means everywhere else.
  */
 #include "agent/core/api/counter.h"
 #include "agent/core/api/counter_event.h"
-#include "agent/core/event_source.h"
-#include "agent/core/out.h"
+#include "agent/core/event/source.h"
+#include "agent/core/base/out.h"
 
 #include <errno.h>
 #include <string.h>

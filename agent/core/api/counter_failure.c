@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_failure.c - a struct pmc_failure: errno, what it was about, and a line of advice. */
 #include "agent/core/api/counter.h"
-#include "agent/core/out.h"
+#include "agent/core/base/out.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_group.c - counters that are on the PMU together: the leader's handle and its members'. */
 #include "agent/core/api/counter.h"
-#include "agent/core/out.h"
+#include "agent/core/base/out.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * kernel/events/core.c. So the open is tried again without one option after the other, and the
  * one whose absence mends it is named.
  */
-#include "agent/core/advice.h"
+#include "agent/core/base/advice.h"
 #include "agent/core/api/counter.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record.c - a record from header to trailer; bodies and sample fields are next door. */
 #include "agent/core/api/record.h"
-#include "agent/core/perf.h"
+#include "agent/core/count/perf.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record_sample.c - the fields of a sample, each at its place in record_fields.def. */
 #include "agent/core/api/record.h"
-#include "agent/core/perf.h"
+#include "agent/core/count/perf.h"
 
 struct sample {
 	struct pmc_cursor *c;

@@ -2,8 +2,8 @@
 /* sampler.c - one ring and the counters that write to it: open, attach, next, totals. */
 #include "agent/core/api/sampler.h"
 #include "agent/core/api/record.h"
-#include "agent/core/perf.h"
-#include "agent/core/user_read.h"
+#include "agent/core/count/perf.h"
+#include "agent/core/count/user_read.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #define PMC_CORE_API_SAMPLER_H
 
 #include "agent/core/api/ring.h"
-#include "agent/core/arena.h"
-#include "agent/core/hash.h"
+#include "agent/core/base/arena.h"
+#include "agent/core/base/hash.h"
 
 #include <pmc/sampler.h>
 

@@ -8,7 +8,7 @@
  */
 #include "agent/core/api/sampler.h"
 #include "agent/core/api/record.h"
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler_wait.c - waiting for records, and noticing that none will come any more. */
 #include "agent/core/api/sampler.h"
-#include "agent/core/clock.h"
+#include "agent/core/base/clock.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* typed.c - opening a typed group: names looked up, permission found out; see pmc/group.h. */
 #include "agent/core/api/counter_event.h"
 #include "agent/core/api/typed.h"
-#include "agent/core/group.h"
+#include "agent/core/count/group.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef PMC_CORE_API_TYPED_H
 #define PMC_CORE_API_TYPED_H
 
-#include "agent/core/plan.h"
+#include "agent/core/plan/plan.h"
 
 #include <pmc/group.h>
 

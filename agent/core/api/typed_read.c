@@ -5,7 +5,7 @@
  * Async-signal-safe: raw system calls, the caller's memory, errno as it was.
  */
 #include "agent/core/api/typed.h"
-#include "agent/core/perf.h"
+#include "agent/core/count/perf.h"
 
 #include <errno.h>
 #include <sys/syscall.h>

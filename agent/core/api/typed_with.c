@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* typed_with.c - typed groups with options, and why an open failed, in words; see pmc/group.h. */
-#include "agent/core/advice.h"
+#include "agent/core/base/advice.h"
 #include "agent/core/api/counter.h"
 #include "agent/core/api/counter_event.h"
 #include "agent/core/api/typed.h"
-#include "agent/core/group.h"
+#include "agent/core/count/group.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* arena.c - an arena in blocks of growing size, straight from mmap. */
+#include "agent/core/base/arena.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ALIGN	      16u
+#define FIRST_BLOCK   ((size_t)64 << 10)
+#define BIGGEST_BLOCK ((size_t)4 << 20)
+
+struct pmc_arena_block {
+	struct pmc_arena_block *next;
+	size_t bytes;
+};
+
+static struct pmc_arena_block *block_map(struct pmc_arena *arena, size_t bytes)
+{
+	struct pmc_arena_block *block;
+
+	block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (block == MAP_FAILED) {
+		arena->failed = true;
+		return NULL;
+	}
+	block->bytes = bytes;
+	return block;
+}
+
+void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes)
+{
+	const size_t head = (sizeof(struct pmc_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	struct pmc_arena_block *block = arena->head;
+	size_t next;
+	void *p;
+
+	if (bytes > SIZE_MAX / 2) {
+		arena->failed = true;
+		return NULL;
+	}
+	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if (arena->room < bytes) {
+		next = block ? block->bytes * 2 : FIRST_BLOCK;
+		if (next > BIGGEST_BLOCK)
+			next = BIGGEST_BLOCK;
+		if (bytes > next / 4) {
+			/* A big one gets a block of its own, behind the one that still has room. */
+			struct pmc_arena_block *own = block_map(arena, head + bytes);
+
+			if (!own)
+				return NULL;
+			if (block) {
+				own->next = block->next;
+				block->next = own;
+			} else {
+				own->next = NULL;
+				arena->head = own;
+				arena->used = own->bytes;
+				arena->room = 0;
+			}
+			return (char *)own + head;
+		}
+		block = block_map(arena, next);
+		if (!block)
+			return NULL;
+		block->next = arena->head;
+		arena->head = block;
+		arena->used = head;
+		arena->room = next - head;
+	}
+	p = (char *)block + arena->used;
+	arena->used += bytes;
+	arena->room -= bytes;
+	return p;
+}
+
+char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len)
+{
+	char *copy = pmc_arena_alloc(arena, len + 1);
+
+	if (copy)
+		memcpy(copy, text, len);
+	return copy;
+}
+
+char *pmc_arena_strdup(struct pmc_arena *arena, const char *text)
+{
+	return pmc_arena_strndup(arena, text, strlen(text));
+}
+
+void pmc_arena_free(struct pmc_arena *arena)
+{
+	struct pmc_arena_block *block = arena->head;
+
+	while (block) {
+		struct pmc_arena_block *next = block->next;
+
+		munmap(block, block->bytes);
+		block = next;
+	}
+	memset(arena, 0, sizeof(*arena));
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.h - what the user asked for: every knob of config.def, from an environment.
+ *
+ * Parsing keeps pointers into the environment it was given. Tools use the same table for flags.
+ */
+#ifndef PMC_CORE_BASE_CONFIG_H
+#define PMC_CORE_BASE_CONFIG_H
+
+#include "agent/core/base/log.h"
+
+#include <pmc/dump.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pmc_report_kind {
+	PMC_REPORT_AUTO,
+	PMC_REPORT_OFF,
+	PMC_REPORT_SUMMARY,
+	PMC_REPORT_THREADS,
+	PMC_REPORT_JSON,
+};
+
+struct pmc_config_report {
+	enum pmc_report_kind kind;
+	const char *file; /* NULL: stderr */
+};
+
+typedef const char *pmc_config_TEXT;
+typedef enum pmc_inherit pmc_config_INHERIT;
+typedef struct pmc_config_report pmc_config_REPORT;
+typedef enum pmc_log_level pmc_config_LOG;
+typedef bool pmc_config_SWITCH;
+typedef uint64_t pmc_config_TIME;     /* ns */
+typedef uint64_t pmc_config_INTERVAL; /* ns; 0: none */
+typedef int pmc_config_SIGNAL;        /* 0: none */
+
+struct pmc_config {
+#define X(field, type, env, flag, letter, def, values, help) pmc_config_##type field;
+#include "agent/core/base/config.def"
+#undef X
+};
+
+struct pmc_config_error {
+	const char *variable, *value, *accepted;
+};
+
+struct pmc_knob {
+	const char *env, *flag;
+	char letter;
+	const char *def, *values, *help;
+};
+
+extern const struct pmc_knob pmc_knobs[];
+extern const unsigned pmc_n_knobs;
+
+/* Defaults, then every knob found in envp. 0, or -EINVAL with *error at the first value that
+ * cannot be understood (the rest is still read). Allocates nothing, takes no lock. */
+int pmc_config_from_env(char *const *envp, struct pmc_config *config,
+			struct pmc_config_error *error);
+/* One knob by its row number; value as in the environment. 0 or -EINVAL. */
+int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value);
+/* The value of a variable in envp, NULL if unset. */
+const char *pmc_env(char *const *envp, const char *name);
+/* USR2, SIGUSR2, RTMIN+3, RTMAX-1 or 12 to a number; -EINVAL. */
+int pmc_signal_number(const char *text);
+/* fnmatch of name against any of the comma-separated globs. */
+bool pmc_glob_list(const char *globs, const char *name);
+
+#endif

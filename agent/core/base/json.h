@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h - the one JSON emitter, shared by agent and tools: streaming, no tree, no allocation.
+ *
+ * It writes commas, quotes and escapes; the caller keeps begin and end balanced. In an object
+ * every value has a key, in an array key is NULL. Bytes that are not UTF-8 come out as U+FFFD.
+ */
+#ifndef PMC_CORE_BASE_JSON_H
+#define PMC_CORE_BASE_JSON_H
+
+#include "agent/core/base/out.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pmc_json {
+	struct pmc_out *out;
+	unsigned depth;
+	bool need_comma;
+	bool pretty; /* indent by two; else one line */
+};
+
+void pmc_json_init(struct pmc_json *json, struct pmc_out *out, bool pretty);
+void pmc_json_object(struct pmc_json *json, const char *key);
+void pmc_json_object_end(struct pmc_json *json);
+void pmc_json_array(struct pmc_json *json, const char *key);
+void pmc_json_array_end(struct pmc_json *json);
+void pmc_json_str(struct pmc_json *json, const char *key, const char *text); /* NULL: null */
+void pmc_json_strn(struct pmc_json *json, const char *key, const char *text, size_t len);
+void pmc_json_u64(struct pmc_json *json, const char *key, uint64_t value);
+void pmc_json_i64(struct pmc_json *json, const char *key, int64_t value);
+/* Up to 17 significant digits, trailing zeros dropped; nan and inf are null. */
+void pmc_json_double(struct pmc_json *json, const char *key, double value);
+void pmc_json_bool(struct pmc_json *json, const char *key, bool value);
+void pmc_json_null(struct pmc_json *json, const char *key);
+/* The next value starts a line of its own, if the form is not pretty anyway. */
+void pmc_json_line(struct pmc_json *json);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* here.c - what this machine, process and user are to perf_event_open; see advice.h. */
+#include "agent/core/base/advice.h"
+#include "agent/core/event/source.h"
+#include "agent/core/base/out.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT 8192
+
+static const struct pmc_roots machine = { "/proc", "/sys", "" };
+
+/* The start of a file; false if there is none to read. */
+static bool read_text(char text[TEXT], const char *root, const char *name)
+{
+	int rc;
+
+	text[TEXT - 1] = '\0';
+	rc = event_file(text, TEXT, "%s/%s", root, name);
+	return rc > 0 || rc == -EFBIG;
+}
+
+static bool contains(const char *root, const char *name, const char *word)
+{
+	char text[TEXT];
+
+	return read_text(text, root, name) && strstr(text, word);
+}
+
+/* The text after "KEY:" or "KEY   :" at the start of a line, or NULL. */
+static const char *field(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, len) == 0 && strchr(" \t:", line[len]))
+			return line + len + strspn(line + len, " \t:");
+	}
+	return NULL;
+}
+
+static uint64_t number(const char *text, unsigned base)
+{
+	uint64_t value = 0;
+
+	for (;; text++) {
+		unsigned digit = *text >= '0' && *text <= '9' ? (unsigned)(*text - '0') :
+				 *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 :
+								99;
+
+		if (digit >= base)
+			return value;
+		value = value * base + digit;
+	}
+}
+
+static void read_sysctls(struct pmc_here *here, const char *proc)
+{
+	char text[TEXT];
+
+	if (read_text(text, proc, "sys/kernel/perf_event_paranoid"))
+		here->paranoid =
+			text[0] == '-' ? -(int32_t)number(text + 1, 10) : (int32_t)number(text, 10);
+	if (read_text(text, proc, "sys/kernel/perf_event_max_sample_rate"))
+		here->max_sample_rate = (uint32_t)number(text, 10);
+}
+
+static void read_status(struct pmc_here *here, const char *proc)
+{
+	/* PROC_USER_INIT_INO of linux/proc_ns.h: the first user namespace has a fixed number. */
+	static const char first[] = "user:[4026531837]";
+	char text[TEXT], path[EVENT_PATH_MAX];
+	const char *value;
+	struct pmc_out out;
+	ssize_t n;
+
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "%s/self/ns/user", proc);
+	n = readlink(path, text, sizeof(first));
+	if (n > 0)
+		here->user_namespace = n == sizeof(first) - 1 && !memcmp(text, first, (size_t)n) ?
+					       PMC_NO :
+					       PMC_YES;
+	if (!read_text(text, proc, "self/status"))
+		return;
+	value = field(text, "CapEff");
+	if (value) {
+		here->effective = number(value, 16);
+		here->perfmon = here->effective & (1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN) &&
+						here->user_namespace != PMC_YES ?
+					PMC_YES :
+					PMC_NO;
+	}
+	value = field(text, "Seccomp");
+	if (value)
+		here->filtered = *value == '0' ? PMC_NO : PMC_YES;
+}
+
+static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
+{
+	static const struct {
+		const char *word, *kind;
+	} signs[] = {
+		{ "kubepods", "kubernetes" },	 { "libpod", "podman" }, { "/docker/", "docker" },
+		{ "/docker-", "docker" },	 { "/lxc/", "lxc" },	 { "lxc.payload", "lxc" },
+		{ "containerd-", "containerd" }, { "crio-", "cri-o" },
+	};
+	static const char *const files[] = { "self/cgroup", "1/cgroup" };
+	char text[TEXT];
+
+	for (unsigned f = 0; f < 2 && !here->container; f++) {
+		if (!read_text(text, roots->proc, files[f]))
+			continue;
+		for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs) && !here->container; i++)
+			if (strstr(text, signs[i].word))
+				here->container = signs[i].kind;
+	}
+	if (here->container)
+		return;
+	if (event_path_exists("%s/.dockerenv", roots->root) == 0)
+		here->container = "docker";
+	else if (event_path_exists("%s/run/.containerenv", roots->root) == 0)
+		here->container = "podman";
+	else if (event_path_exists("%s/run/systemd/container", roots->root) == 0)
+		here->container = "unnamed container";
+	else if (contains(roots->proc, "self/mountinfo", "/containers/storage/overlay") ||
+		 contains(roots->proc, "self/mountinfo", "/docker/overlay2"))
+		here->container = "unnamed container";
+}
+
+/* The processor's flag on x86, which is CPUID's; sysfs for Xen and s390; firmware tables and
+ * device trees for the rest, Arm above all. */
+static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
+{
+	static const struct {
+		const char *word, *kind;
+	} vendors[] = {
+		{ "QEMU", "qemu" },
+		{ "KVM", "kvm" },
+		{ "Amazon EC2", "amazon" },
+		{ "Google Compute", "google" },
+		{ "VMware", "vmware" },
+		{ "VirtualBox", "virtualbox" },
+		{ "Microsoft Corporation Virtual Machine", "hyper-v" },
+		{ "Virtual Machine", "hyper-v" },
+		{ "Xen", "xen" },
+		{ "BHYVE", "bhyve" },
+		{ "Bochs", "bochs" },
+		{ "Parallels", "parallels" },
+		{ "Apple Virtualization", "apple" },
+	};
+	static const char *const tables[] = { "class/dmi/id/sys_vendor",
+					      "class/dmi/id/product_name" };
+	char text[TEXT];
+	const char *flags;
+
+	for (unsigned t = 0; t < 2 && !here->vm; t++) {
+		if (!read_text(text, roots->sys, tables[t]) || strstr(text, ".metal"))
+			continue;
+		for (unsigned i = 0; i < sizeof(vendors) / sizeof(*vendors) && !here->vm; i++)
+			if (strstr(text, vendors[i].word))
+				here->vm = vendors[i].kind;
+	}
+	/* A metal instance has its vendor's name and no hypervisor. */
+	if (read_text(text, roots->sys, "class/dmi/id/product_name") && strstr(text, ".metal"))
+		here->vm = NULL;
+	if (here->vm)
+		return;
+	if (read_text(text, roots->sys, "hypervisor/type")) {
+		here->vm = strncmp(text, "xen", 3) == 0 ? "xen" : "unnamed hypervisor";
+		return;
+	}
+	if (read_text(text, roots->proc, "cpuinfo") && (flags = field(text, "flags"))) {
+		const char *word = strstr(flags, " hypervisor");
+		const char *end = strchr(flags, '\n');
+
+		if (word && (!end || word < end))
+			here->vm = "unnamed hypervisor";
+	}
+	if (!here->vm && event_path_exists("%s/device-tree/hypervisor", roots->proc) == 0)
+		here->vm = "unnamed hypervisor";
+	/* A list of strings, each with its NUL: the first is the board. */
+	if (!here->vm && read_text(text, roots->proc, "device-tree/compatible") &&
+	    strcmp(text, "linux,dummy-virt") == 0)
+		here->vm = "qemu";
+}
+
+struct pmu_search {
+	const char *devices;
+	bool found;
+};
+
+/* A processor's PMU is called cpu on x86 and POWER, cpum_cf on s390; elsewhere, and on hybrids,
+ * it lists its cpus. Uncore ones have a cpumask instead. */
+static void look_at_pmu(const char *name, void *arg)
+{
+	struct pmu_search *search = arg;
+
+	if (strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
+	    event_path_exists("%s/%s/cpus", search->devices, name) == 0)
+		search->found = true;
+}
+
+static void read_pmus(struct pmc_here *here, const char *sys)
+{
+	char path[EVENT_PATH_MAX];
+	struct pmu_search search = { path, false };
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "%s/bus/event_source/devices", sys);
+	if (event_dir(path, look_at_pmu, &search) == 0)
+		here->core_pmu = search.found ? PMC_YES : PMC_NO;
+}
+
+void pmc_here_read(struct pmc_here *here, const struct pmc_roots *roots)
+{
+	char text[TEXT];
+
+	if (!roots)
+		roots = &machine;
+	*here = (struct pmc_here){ .paranoid = PMC_LEVEL_UNKNOWN };
+	read_sysctls(here, roots->proc);
+	read_status(here, roots->proc);
+	read_container(here, roots);
+	read_vm(here, roots);
+	read_pmus(here, roots->sys);
+	if (read_text(text, roots->sys, "kernel/security/lockdown"))
+		here->lockdown = strstr(text, "[confidentiality]") ? PMC_YES : PMC_NO;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* log.c - see log.h. */
+#include "agent/core/base/log.h"
+#include "agent/core/base/out.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum pmc_log_level pmc_log_level = PMC_LOG_WARN;
+int pmc_log_fd = 2;
+const char *pmc_log_name = "pmcagent";
+
+void pmc_log(enum pmc_log_level level, const char *format, ...)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	int saved = errno;
+	struct pmc_out out;
+	char text[1002];
+	va_list args;
+
+	if (level > pmc_log_level || pmc_log_fd < 0)
+		return;
+	pmc_out_to_mem(&out, text, sizeof(text) - 1);
+	pmc_outf(&out, "%s: %s: ", pmc_log_name, names[level]);
+	va_start(args, format);
+	pmc_voutf(&out, format, args);
+	va_end(args);
+	text[out.len++] = '\n';
+	/* Nothing can be done about a log line that does not go out. */
+	(void)syscall(SYS_write, pmc_log_fd, text, out.len);
+	errno = saved;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* log.h - one line to stderr, without stdio: "pmcagent: <level>: text". */
+#ifndef PMC_CORE_BASE_LOG_H
+#define PMC_CORE_BASE_LOG_H
+
+enum pmc_log_level { PMC_LOG_ERROR, PMC_LOG_WARN, PMC_LOG_INFO, PMC_LOG_DEBUG };
+
+/* The library's only global state. */
+extern enum pmc_log_level pmc_log_level;
+/* Where lines go (default 2; -1: nowhere) and what they start with (default "pmcagent"). */
+extern int pmc_log_fd;
+extern const char *pmc_log_name;
+
+/* Async-signal-safe; errno is kept; lines are cut at 1,000 bytes. */
+void pmc_log(enum pmc_log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out.h - buffered text output without stdio, malloc or locale.
+ *
+ * Goes to a descriptor or to memory. Errors stick: check once, at pmc_out_flush. Writes are raw
+ * system calls, never a cancellation point.
+ */
+#ifndef PMC_CORE_BASE_OUT_H
+#define PMC_CORE_BASE_OUT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pmc_out {
+	char *buf;
+	size_t len, cap;
+	int fd;    /* -1: memory; what does not fit sets error to -ENOSPC and is dropped */
+	int error; /* 0 or the first -errno */
+};
+
+void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap);
+/* The text in buf is always NUL-terminated (cap must be > 0). */
+void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap);
+
+void pmc_out_bytes(struct pmc_out *out, const char *bytes, size_t len);
+void pmc_out_str(struct pmc_out *out, const char *text);
+void pmc_out_char(struct pmc_out *out, char c);
+void pmc_out_pad(struct pmc_out *out, char c, int count); /* count <= 0: nothing */
+void pmc_out_u64(struct pmc_out *out, uint64_t value);
+void pmc_out_i64(struct pmc_out *out, int64_t value);
+void pmc_out_hex(struct pmc_out *out, uint64_t value);
+void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len); /* two digits each */
+/* value with `decimals` digits after a '.', rounded half away from zero; nan and inf print as
+ * "-". |value| up to 1.8e19. */
+void pmc_out_fixed(struct pmc_out *out, double value, int decimals);
+/* %s %.*s %c %d %i %u %x %ld %lu %lx %lld %llu %llx %zu %%, with width, '-' and '0'. */
+void pmc_outf(struct pmc_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+/* Writes what is buffered. Returns 0 or the first error. */
+int pmc_out_flush(struct pmc_out *out);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* utf8.h - text of unknown origin: decoding, terminal width, and making it harmless. */
+#ifndef PMC_CORE_BASE_UTF8_H
+#define PMC_CORE_BASE_UTF8_H
+
+#include "agent/core/base/out.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The code point at text: its length in bytes, or 0 if these bytes are no UTF-8 (overlong,
+ * surrogate, cut off, beyond U+10FFFF). len must be > 0. */
+size_t pmc_utf8_decode(const char *text, size_t len, uint32_t *code);
+
+/* Terminal columns of a code point: 0, 1 or 2; -1 if it must not reach a terminal as it is
+ * (controls, direction overrides, invisible format characters). */
+int pmc_utf8_width(uint32_t code);
+
+/* Text with everything dangerous or invalid as \xNN or \u{NNNN}. At most `columns` wide (0: no
+ * limit); what is cut ends in an ellipsis. Returns its width. */
+int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns);
+
+/* Terminal width of valid, harmless text. */
+int pmc_utf8_columns(const char *text, size_t len);
+
+#endif

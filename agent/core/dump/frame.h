@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.h - frames of the dump format (pmc/dump.h) from and to bytes.
+ *
+ * Building is async-signal-safe: a caller's buffer, no allocation, no lock. Scanning reads
+ * untrusted bytes: nothing outside [data, data + len) is touched, no length is believed.
+ */
+#ifndef PMC_CORE_DUMP_FRAME_H
+#define PMC_CORE_DUMP_FRAME_H
+
+#include <pmc/dump.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- building: begin, fixed part, then variable parts in order, end -------------------- */
+struct pmc_frame_buf {
+	uint8_t *data; /* 8-aligned */
+	size_t len, cap;
+	size_t start; /* of the frame being built */
+	bool overflow; /* something did not fit: the frame is dropped at its end */
+};
+
+void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap);
+/* identity NULL: shared frame (identity 0). fixed_bytes must be a multiple of 8. Returns where
+ * the fixed part lies (NULL: it did not fit): it may be changed until the frame's end. */
+void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
+		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
+		      size_t fixed_bytes);
+/* Room for len bytes, a multiple of 8, to be filled in; NULL: no room, the frame is lost. */
+void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len);
+void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len); /* len % 8 == 0 */
+void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
+/* Fills size and hash in. Returns the hash, or 0 when the frame did not fit and was taken back. */
+uint64_t pmc_frame_end(struct pmc_frame_buf *buf);
+
+/* ---- scanning ---------------------------------------------------------------------------*/
+struct pmc_frame {
+	struct pmc_frame_head head; /* a copy: frames may lie at any offset */
+	const uint8_t *bytes;       /* the whole frame, head.size bytes */
+	const uint8_t *fixed;       /* head.fixed bytes */
+	const uint8_t *var;
+	size_t var_len;
+};
+
+struct pmc_scan {
+	const uint8_t *data;
+	size_t len, at;
+	uint64_t damaged; /* damaged frames passed over so far */
+	bool partial;     /* more data may follow: stop before an incomplete frame at the end */
+	bool lost;        /* private: `at` is inside a damaged region that is counted already */
+};
+
+/* The next good frame. False at the end; `at` is then len, or where an incomplete tail starts
+ * (partial: never more than PMC_FRAME_MAX_BYTES of it). A torn tail of a complete buffer counts as
+ * damaged. A damaged region counts as the frame heads visible in it, one more if it does not begin
+ * with a head. To read a stream in pieces, keep the struct, move [at, len) to the front, set data,
+ * len and at = 0 anew, and clear `partial` with the last piece. */
+bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame);
+
+/* The fixed part into `to`, bytes the writer did not know zero. */
+void pmc_frame_fixed(const struct pmc_frame *frame, void *to, size_t bytes);
+
+/* A cursor over the variable part; `bad` sticks at the first thing that does not fit. */
+struct pmc_cursor {
+	const uint8_t *at;
+	size_t left;
+	bool bad;
+};
+
+void pmc_cursor_init(struct pmc_cursor *cursor, const struct pmc_frame *frame);
+bool pmc_cursor_bytes(struct pmc_cursor *cursor, void *to, size_t bytes);
+/* Points text into the frame (no NUL). */
+bool pmc_cursor_str(struct pmc_cursor *cursor, const char **text, size_t *len);
+
+/* Canonical order: identity, snapshot, hash. */
+int pmc_frame_order(const struct pmc_frame_head *a, const struct pmc_frame_head *b);
+
+#endif

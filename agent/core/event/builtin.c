@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* builtin.c - perf's generic hardware, software and cache names, and raw rNNN codes. */
+#include "agent/core/event/source.h"
+#include "agent/core/base/out.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+enum { LOAD = 1, STORE = 2, PREFETCH = 4 };
+
+static const struct pmc_builtin events[] = {
+#define EVENT(type, config, name, alias, doc) { name, PERF_TYPE_##type, config, NULL, doc },
+#include "agent/core/event/builtin.def"
+};
+
+/* The same rows: the alias of events[i]. */
+static const char *const aliases[] = {
+#define EVENT(type, config, name, alias, doc) alias,
+#include "agent/core/event/builtin.def"
+};
+
+struct part {
+	unsigned config, operations;
+	const char *names;
+	const char *text; /* a cache: what it is; an operation: the name of its accesses */
+};
+
+static const struct part caches[] = {
+#define CACHE(config, operations, names, what) { config, operations, names, what },
+#include "agent/core/event/builtin.def"
+};
+
+static const struct part operations[] = {
+#define OPERATION(config, names, accesses) { config, 0, names, accesses },
+#include "agent/core/event/builtin.def"
+};
+
+static const struct part results[] = {
+#define RESULT(config, names) { config, 0, names, NULL },
+#include "agent/core/event/builtin.def"
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The part one of whose names starts *rest and ends at a '-' or at its end; *rest then starts
+ * behind that. */
+static const struct part *part_take(const struct part *parts, size_t n, struct event_span *rest)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct event_span names = { parts[i].names, strlen(parts[i].names) };
+
+		while (names.len) {
+			struct event_span name = event_split(&names, ',');
+			size_t len = name.len;
+
+			if (len > rest->len || memcmp(name.at, rest->at, len) ||
+			    (len < rest->len && rest->at[len] != '-'))
+				continue;
+			/* "LLC-" keeps its '-': that is no name. */
+			if (len + 1 < rest->len)
+				len++;
+			rest->at += len;
+			rest->len -= len;
+			return &parts[i];
+		}
+	}
+	return NULL;
+}
+
+static bool cache_event(struct event_span name, struct pmc_event *event)
+{
+	const struct part *cache, *operation = NULL, *result = NULL;
+	struct event_span rest = name;
+
+	cache = part_take(caches, COUNT(caches), &rest);
+	if (!cache)
+		return false;
+	while (rest.len) {
+		const struct part *part = NULL;
+
+		if (!operation)
+			part = operation = part_take(operations, COUNT(operations), &rest);
+		if (!part && !result)
+			part = result = part_take(results, COUNT(results), &rest);
+		if (!part)
+			return false;
+	}
+	if (!operation)
+		operation = &operations[0];
+	if (!result)
+		result = &results[0];
+	if (!(cache->operations & 1u << operation->config))
+		return false;
+	event->type = PERF_TYPE_HW_CACHE;
+	event->config = cache->config | operation->config << 8 | result->config << 16;
+	return true;
+}
+
+bool event_builtin(struct event_span name, struct pmc_event *event)
+{
+	for (size_t i = 0; i < COUNT(events); i++) {
+		if (event_span_is(name, events[i].name) ||
+		    (aliases[i] && event_span_is(name, aliases[i]))) {
+			event->type = events[i].type;
+			event->config = events[i].config;
+			return true;
+		}
+	}
+	return cache_event(name, event);
+}
+
+int event_raw(struct event_parse *parse, struct event_span name, struct pmc_event *event)
+{
+	struct event_span hex = { name.at + 1, name.len - 1 };
+	struct event_shown shown;
+
+	if (name.len < 2 || name.at[0] != 'r')
+		return EVENT_NOT_MINE;
+	if (hex.len > 2 && hex.at[0] == '0' && hex.at[1] == 'x') {
+		hex.at += 2;
+		hex.len -= 2;
+	}
+	for (size_t i = 0; i < hex.len; i++)
+		if (!strchr("0123456789abcdefABCDEF", hex.at[i]))
+			return EVENT_NOT_MINE;
+	if (!event_hex(hex, &event->config))
+		return event_fail(parse, PMC_PARSE_BAD_VALUE, hex.at,
+				  "raw event '%s' has more than 64 bits", event_show(&shown, name));
+	event->type = PERF_TYPE_RAW;
+	return EVENT_FOUND;
+}
+
+static struct event_span first_name(const struct part *part)
+{
+	struct event_span names = { part->names, strlen(part->names) };
+
+	return event_split(&names, ',');
+}
+
+void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg)
+{
+	for (size_t i = 0; i < COUNT(events); i++) {
+		struct pmc_builtin alias = events[i];
+
+		visit(&events[i], arg);
+		if (!aliases[i])
+			continue;
+		alias.name = aliases[i];
+		alias.alias_of = events[i].name;
+		visit(&alias, arg);
+	}
+	for (size_t c = 0; c < COUNT(caches); c++) {
+		for (size_t o = 0; o < COUNT(operations) * 2; o++) {
+			const struct part *operation = &operations[o / 2];
+			struct event_span cache = first_name(&caches[c]);
+			struct event_span op = first_name(operation);
+			char name[64], doc[96];
+			struct pmc_out out;
+			struct pmc_builtin row = { .name = name, .doc = doc };
+
+			if (!(caches[c].operations & 1u << operation->config))
+				continue;
+			pmc_out_to_mem(&out, name, sizeof(name));
+			if (o % 2)
+				pmc_outf(&out, "%.*s-%.*s-misses", (int)cache.len, cache.at,
+					 (int)op.len, op.at);
+			else
+				pmc_outf(&out, "%.*s-%s", (int)cache.len, cache.at,
+					 operation->text);
+			pmc_out_to_mem(&out, doc, sizeof(doc));
+			pmc_outf(&out, "%s of the %s%s", operation->text, caches[c].text,
+				 o % 2 ? " that missed" : "");
+			row.type = PERF_TYPE_HW_CACHE;
+			row.config = caches[c].config | operation->config << 8 | (o % 2) << 16;
+			visit(&row, arg);
+		}
+	}
+}

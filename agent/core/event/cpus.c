@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpus.c - where an event can be counted, by sysfs: types of cores, machine-wide PMUs.
+ *
+ * The PMU of a type of core has a file `cpus`, a PMU that counts for the machine `cpumask`
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices of the kernel; tools/perf goes by the
+ * same). Only two or more types of cores make a machine hybrid.
+ */
+#include "agent/core/event/source.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* perf_event.h of Linux 5.13; older headers lack it. */
+#define TYPE_SHIFT 32
+
+static bool has_type(const struct event_parse *parse, const char *pmu, uint32_t *type)
+{
+	char text[32];
+	uint64_t number;
+	int len = event_file(text, sizeof(text), "%s/%s/type", parse->roots.sysfs, pmu);
+
+	if (len < 0 || !event_number((struct event_span){ text, (size_t)len }, &number) ||
+	    number > UINT32_MAX)
+		return false;
+	*type = (uint32_t)number;
+	return true;
+}
+
+/* The kernel numbers the larger cores' PMU first; directories are in no order. */
+static bool is_before(const struct event_core *a, const struct event_core *b)
+{
+	return a->type != b->type ? a->type < b->type : strcmp(a->name, b->name) < 0;
+}
+
+/* What every machine has, and what a server has dozens of: looked at no further. */
+static bool is_no_core(const char *name)
+{
+	static const char *const others[] = { "uncore_", "software", "tracepoint",
+					      "breakpoint", "kprobe", "uprobe" };
+
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strncmp(name, others[i], strlen(others[i])) == 0)
+			return true;
+	return false;
+}
+
+static void try_core(const char *name, void *arg)
+{
+	struct event_parse *parse = arg;
+	struct event_cores *cores = &parse->cores;
+	struct event_core core;
+	unsigned at;
+
+	if (is_no_core(name) || cores->n == EVENT_CORES_MAX ||
+	    event_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
+	    !has_type(parse, name, &core.type))
+		return;
+	core.name = pmc_arena_strdup(parse->arena, name);
+	if (!core.name)
+		return;
+	for (at = cores->n++; at > 0 && is_before(&core, &cores->list[at - 1]); at--)
+		cores->list[at] = cores->list[at - 1];
+	cores->list[at] = core;
+}
+
+const struct event_cores *event_cores(struct event_parse *parse)
+{
+	struct event_cores *cores = &parse->cores;
+
+	if (!cores->known) {
+		cores->known = true;
+		/* Cores that are all alike are "cpu" on x86. */
+		if (event_path_exists("%s/cpu", parse->roots.sysfs) != 0)
+			event_dir(parse->roots.sysfs, try_core, parse);
+		if (parse->arena->failed)
+			return NULL;
+		if (cores->n < 2)
+			cores->n = 0;
+	}
+	return cores;
+}
+
+bool event_is_everywhere(const struct pmc_event *event)
+{
+	if (event->pmu[0] || event->core_type)
+		return false;
+	return event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_HW_CACHE ||
+	       event->type == PERF_TYPE_RAW;
+}
+
+void event_to_core(struct pmc_event *event, const struct event_core *core)
+{
+	event->core_type = core->name;
+	/* A raw code is for the PMU that it is given to; generic ones name theirs above the code.
+	 */
+	if (event->type == PERF_TYPE_RAW)
+		event->type = core->type;
+	else
+		event->config |= (uint64_t)core->type << TYPE_SHIFT;
+}
+
+struct pmu_search {
+	const struct event_parse *parse;
+	uint32_t type;
+	char name[EVENT_NAME_MAX];
+};
+
+static void try_type(const char *name, void *arg)
+{
+	struct pmu_search *search = arg;
+	uint32_t type;
+
+	if (!search->name[0] && strlen(name) < sizeof(search->name) &&
+	    has_type(search->parse, name, &type) && type == search->type)
+		memcpy(search->name, name, strlen(name) + 1);
+}
+
+/* The PMU of an event that came with a number only, from libpfm4. */
+static int find_pmu(struct event_parse *parse, struct pmc_event *event)
+{
+	struct pmu_search search = { .parse = parse, .type = event->type };
+
+	event_dir(parse->roots.sysfs, try_type, &search);
+	if (search.name[0])
+		event->pmu = pmc_arena_strdup(parse->arena, search.name);
+	return event->pmu ? 0 : -ENOMEM;
+}
+
+/* A list of CPUs, "0,18" or "0-3"; empty if none of them is there. */
+static int machine_wide(struct event_parse *parse, struct pmc_event *event)
+{
+	char text[EVENT_PATH_MAX];
+	int len = event_file(text, sizeof(text), "%s/%s/cpumask", parse->roots.sysfs, event->pmu);
+
+	if (len <= 0)
+		return 0;
+	event->cpus = pmc_arena_strndup(parse->arena, text, (size_t)len);
+	return event->cpus ? 0 : -ENOMEM;
+}
+
+int event_place(struct event_parse *parse, struct pmc_event *event)
+{
+	const struct event_cores *cores;
+	int rc = 0;
+
+	if (!event->pmu[0] && event->type >= PERF_TYPE_MAX)
+		rc = find_pmu(parse, event);
+	if (rc || (!event->pmu[0] && !event->core_type))
+		return rc;
+	cores = event_cores(parse);
+	if (!cores)
+		return -ENOMEM;
+	for (unsigned i = 0; i < cores->n; i++) {
+		if (cores->list[i].type == event->type) {
+			event->core_type = cores->list[i].name;
+			return 0;
+		}
+	}
+	return event->pmu[0] ? machine_wide(parse, event) : 0;
+}
+
+int event_check_machine(struct event_parse *parse, struct event_span item,
+			const struct pmc_event *event)
+{
+	struct event_shown shown;
+
+	if (!event->cpus || !event->cpus[0])
+		return 0;
+	if (event->asked_scope)
+		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, item.at,
+				  "'%s' counts for the whole machine, not for user or kernel mode",
+				  event_show(&shown, item));
+	if (event->brace != PMC_NO_BRACE)
+		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
+				  "'%s' counts for the whole machine: it cannot be in a group",
+				  event_show(&shown, item));
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.h - what the sources of event names share: the parse under way, spans, refusals.
+ *
+ * Private to agent/core: event*.c, and linux/here.c for the files. A source answers EVENT_FOUND,
+ * EVENT_NOT_MINE (try the next), or -EINVAL after event_fail().
+ */
+#ifndef PMC_CORE_EVENT_SOURCE_H
+#define PMC_CORE_EVENT_SOURCE_H
+
+#include "agent/core/event/event.h"
+
+enum { EVENT_NOT_MINE = 0, EVENT_FOUND = 1 };
+
+#define EVENT_PATH_MAX 512
+#define EVENT_NAME_MAX 96
+#define EVENT_CORES_MAX 8
+
+/* A piece of the user's text (or of a sysfs file); not NUL-terminated. */
+struct event_span {
+	const char *at;
+	size_t len;
+};
+
+/* For pmc_outf's %.*s: long or unprintable text is cut and masked by event_show(). */
+struct event_shown {
+	char text[EVENT_NAME_MAX];
+};
+
+/* libpfm4 while a parse needs it. */
+struct event_pfm {
+	void *library;
+	bool tried;
+	bool guest; /* the host had it loaded: its state is not ours to end */
+};
+
+/* The PMUs of the CPU's cores, by type number: one for each type of core. */
+struct event_cores {
+	bool known;
+	unsigned n; /* 0: all cores are alike */
+	struct event_core {
+		const char *name;
+		uint32_t type;
+	} list[EVENT_CORES_MAX];
+};
+
+struct event_parse {
+	const char *text; /* what offsets are counted from */
+	struct pmc_event_roots roots;
+	struct pmc_arena *arena;
+	struct pmc_events *events;
+	struct pmc_parse_error *error;
+	int braces;		    /* numbers given out */
+	unsigned position;	    /* likewise */
+	int set;		    /* row of sets.def being expanded, -1 outside */
+	bool named[PMC_EVENTS_MAX]; /* asked for by itself, not only by a set */
+	struct event_pfm pfm;
+	struct event_cores cores;
+};
+
+/* ---- text.c ------------------------------------------------------------------------*/
+/* Fills the error in; returns -EINVAL. The error keeps what fits of one clause. */
+int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
+	       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* A short printable rendering for error texts. */
+const char *event_show(struct event_shown *shown, struct event_span span);
+bool event_span_is(struct event_span span, const char *word);
+struct event_span event_trim(struct event_span span);
+/* Up to the first `c` of *rest, which then starts behind it; all of it if there is none. */
+struct event_span event_split(struct event_span *rest, char c);
+bool event_has(struct event_span span, char c);
+/* Digits in base 10 or, with 0x, 16: false if anything else, or more than 64 bits. */
+bool event_number(struct event_span span, uint64_t *value);
+bool event_hex(struct event_span span, uint64_t *value);
+/* The letters of modifiers. */
+#define EVENT_MODIFIERS "ukD"
+/* Applies some of them to the event; `whole` is named in a refusal. 0 or -EINVAL. */
+int event_modify(struct event_parse *parse, struct event_span modifiers, struct event_span whole,
+		 struct pmc_event *event);
+/* The name as asked for, with what a brace or a set added to its modifiers. NULL: no memory. */
+const char *event_full_name(struct event_parse *parse, struct event_span item,
+			    const struct pmc_event *event, struct event_span added);
+/* Whether the span is nothing but letters of modifiers. */
+bool event_is_modifiers(struct event_span span);
+
+/* ---- sysfs_file.c ------------------------------------------------------------------------*/
+/* A small file of sysfs or tracefs, NUL-terminated, trailing white space cut. Length or -errno. */
+int event_file(char *buf, size_t cap, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* 0 if the path exists, else -errno. */
+int event_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Calls visit for each entry but those that start with '.'; 0 or -errno of opening it. */
+int event_dir(const char *path, void (*visit)(const char *name, void *arg), void *arg);
+/* May be one component of a path: [A-Za-z0-9_.-], no leading dot. */
+bool event_is_file_name(struct event_span span);
+
+/* ---- cpus.c ------------------------------------------------------------------------*/
+/* The types of cores there are, looked up once. NULL without memory. */
+const struct event_cores *event_cores(struct event_parse *parse);
+/* Whether each type of core can count it: a generic, cache or raw event of no PMU in particular. */
+bool event_is_everywhere(const struct pmc_event *event);
+/* The event as the n-th type of core counts it. */
+void event_to_core(struct pmc_event *event, const struct event_core *core);
+/* What sysfs says of the PMU of an event that names one: the type of core, or the CPUs that stand
+ * for the machine. 0 or -ENOMEM. */
+int event_place(struct event_parse *parse, struct pmc_event *event);
+
+/* What counts for the whole machine has neither a mode nor threads to be counted together in: 0 or
+ * -EINVAL. */
+int event_check_machine(struct event_parse *parse, struct event_span item,
+			const struct pmc_event *event);
+
+/* ---- the sources --------------------------------------------------------------------------*/
+bool event_builtin(struct event_span name, struct pmc_event *event);
+int event_raw(struct event_parse *parse, struct event_span name, struct pmc_event *event);
+/* The item as a whole, pmu/terms/modifiers. */
+int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_event *event);
+
+enum event_trace {
+	EVENT_TRACE_FOUND,
+	EVENT_TRACE_NONE,
+	EVENT_TRACE_NOT_MOUNTED,
+	EVENT_TRACE_NOT_PERMITTED,
+};
+enum event_trace event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
+				  struct event_span name, struct pmc_event *event);
+/* The tracefs in use, for texts and searches. */
+const char *event_tracefs(const struct pmc_event_roots *roots);
+
+/* EVENT_NOT_MINE: *why is a clause that tells why not. */
+int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
+	      const char **why);
+void event_pfm_close(struct event_parse *parse);
+
+/* ---- nearest.c ----------------------------------------------------------------------*/
+struct event_nearest {
+	struct event_span word;
+	unsigned distance;
+	char name[EVENT_NAME_MAX]; /* "" while nothing is near */
+};
+
+void event_nearest_init(struct event_nearest *nearest, struct event_span word);
+/* Compares the word with `name`; what is suggested then is prefix name suffix. */
+void event_nearest_try(struct event_nearest *nearest, const char *prefix, const char *name,
+		       const char *suffix);
+/* The nearest of all names that exist without libpfm4: built in, sysfs, tracefs, sets. */
+void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots);
+void event_nearest_set(struct event_nearest *nearest);
+/* ", nearest is 'x'", or "". */
+const char *event_nearest_text(const struct event_nearest *nearest, char *buf, size_t cap);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* text.c - spans, numbers, modifiers and refusals of event strings. */
+#include "agent/core/event/source.h"
+#include "agent/core/base/out.h"
+
+#include <errno.h>
+#include <string.h>
+
+int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
+	       const char *format, ...)
+{
+	struct pmc_out out;
+	va_list args;
+
+	pmc_out_to_mem(&out, parse->error->text, sizeof(parse->error->text));
+	va_start(args, format);
+	pmc_voutf(&out, format, args);
+	va_end(args);
+	parse->error->code = code;
+	parse->error->offset = (size_t)(at - parse->text);
+	return -EINVAL;
+}
+
+const char *event_show(struct event_shown *shown, struct event_span span)
+{
+	const size_t most = 64;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, shown->text, sizeof(shown->text));
+	for (size_t i = 0; i < span.len && i < most; i++) {
+		unsigned char c = (unsigned char)span.at[i];
+
+		pmc_out_char(&out, c < ' ' || c > '~' ? '?' : (char)c);
+	}
+	if (span.len > most)
+		pmc_out_str(&out, "...");
+	return shown->text;
+}
+
+bool event_span_is(struct event_span span, const char *word)
+{
+	return strlen(word) == span.len && !memcmp(span.at, word, span.len);
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+struct event_span event_trim(struct event_span span)
+{
+	while (span.len && is_space(span.at[0])) {
+		span.at++;
+		span.len--;
+	}
+	while (span.len && is_space(span.at[span.len - 1]))
+		span.len--;
+	return span;
+}
+
+bool event_has(struct event_span span, char c)
+{
+	return span.len && memchr(span.at, c, span.len);
+}
+
+struct event_span event_split(struct event_span *rest, char c)
+{
+	const char *hit = rest->len ? memchr(rest->at, c, rest->len) : NULL;
+	struct event_span head = *rest;
+
+	if (hit) {
+		head.len = (size_t)(hit - rest->at);
+		rest->at = hit + 1;
+		rest->len -= head.len + 1;
+	} else {
+		rest->at += rest->len;
+		rest->len = 0;
+	}
+	return head;
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 16;
+}
+
+static bool number_in(struct event_span span, unsigned base, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	if (!span.len)
+		return false;
+	for (size_t i = 0; i < span.len; i++) {
+		unsigned digit = (unsigned)digit_of(span.at[i]);
+
+		if (digit >= base || sum > (UINT64_MAX - digit) / base)
+			return false;
+		sum = sum * base + digit;
+	}
+	*value = sum;
+	return true;
+}
+
+bool event_hex(struct event_span span, uint64_t *value)
+{
+	return number_in(span, 16, value);
+}
+
+bool event_number(struct event_span span, uint64_t *value)
+{
+	if (span.len > 2 && span.at[0] == '0' && (span.at[1] == 'x' || span.at[1] == 'X'))
+		return event_hex((struct event_span){ span.at + 2, span.len - 2 }, value);
+	return number_in(span, 10, value);
+}
+
+bool event_is_modifiers(struct event_span span)
+{
+	for (size_t i = 0; i < span.len; i++)
+		if (!strchr(EVENT_MODIFIERS, span.at[i]))
+			return false;
+	return span.len > 0;
+}
+
+int event_modify(struct event_parse *parse, struct event_span modifiers, struct event_span whole,
+		 struct pmc_event *event)
+{
+	struct event_shown item, bad;
+	bool user = false, kernel = false, pinned = false;
+
+	event_show(&item, whole);
+	if (!modifiers.len)
+		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, modifiers.at,
+				  "no modifier follows the ':' of '%s'; u (user), k (kernel) and "
+				  "D (pinned) are accepted",
+				  item.text);
+	for (size_t i = 0; i < modifiers.len; i++) {
+		struct event_span one = { modifiers.at + i, 1 };
+		bool *which = *one.at == 'u' ? &user :
+			      *one.at == 'k' ? &kernel :
+			      *one.at == 'D' ? &pinned :
+					       NULL;
+
+		if (!which)
+			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
+					  "modifier '%s' of '%s' is not accepted; u (user), k "
+					  "(kernel) and D (pinned) are",
+					  event_show(&bad, one), item.text);
+		if (*which)
+			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
+					  "modifier '%s' of '%s' is given twice",
+					  event_show(&bad, one), item.text);
+		*which = true;
+	}
+	/* Modifiers of a brace add to those of its members, as in perf. */
+	event->pinned |= pinned;
+	if (!user && !kernel)
+		return 0;
+	if (event->asked_scope) {
+		user |= !event->exclude_user;
+		kernel |= !event->exclude_kernel;
+	}
+	event->exclude_user = !user;
+	event->exclude_kernel = !kernel;
+	event->asked_scope = true;
+	return 0;
+}
+
+const char *event_full_name(struct event_parse *parse, struct event_span item,
+			    const struct pmc_event *event, struct event_span added)
+{
+	const char *own = event->name ? event->name : item.at;
+	size_t len = event->name ? strlen(own) : item.len, tail;
+	bool colon = true;
+	char *name;
+
+	for (tail = len; tail && strchr(EVENT_MODIFIERS, own[tail - 1]); tail--)
+		;
+	/* Behind ':' or a PMU's '/' the letters are modifiers already. */
+	if (tail && (own[tail - 1] == ':' || own[tail - 1] == '/'))
+		colon = tail == len;
+	else
+		tail = len;
+	name = pmc_arena_alloc(parse->arena, len + added.len + 2);
+	if (!name)
+		return NULL;
+	memcpy(name, own, len);
+	for (size_t i = 0; i < added.len; i++) {
+		if (memchr(own + tail, added.at[i], len - tail))
+			continue;
+		if (colon)
+			name[strlen(name)] = ':';
+		colon = false;
+		name[strlen(name)] = added.at[i];
+	}
+	return name;
+}

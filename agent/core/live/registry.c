@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* registry.c - slots in one sparse mapping, a tagged stack of free ones; see registry.h. */
+#include "agent/core/live/registry.h"
+#include "agent/core/count/group.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CACHE_LINE 64u
+/* Of struct slot_more, mapped as they are needed. */
+#define CHUNK_BYTES ((size_t)256 << 10)
+/* In front of the slots; whole pages. */
+#define RECENT_BYTES (REGISTRY_RECENT * sizeof(uint64_t))
+
+void (*registry_closer)(int *fds, unsigned n_fds) = pmc_group_close;
+
+int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity)
+{
+	size_t bytes;
+	void *map;
+
+	if (capacity >= SLOT_INDEX_MASK)
+		return -EINVAL;
+	memset(registry, 0, sizeof(*registry));
+	registry->n_groups = n_groups;
+	registry->n_fds = n_fds;
+	registry->capacity = capacity;
+	registry->set_words = 3 * n_groups + n_fds + (n_fds + 1) / 2;
+	bytes = sizeof(struct slot) + registry->set_words * sizeof(uint64_t);
+	registry->slot_bytes = (bytes + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+	/* A size in whole huge pages would be placed at the boundary of one, and the host's first
+	 * stacks right below it. As glibc gives a stack's unused part back at the end of a thread,
+	 * the kernel would then look at every page up to there: twice as many as usual. */
+	registry->map_bytes = RECENT_BYTES + registry->slot_bytes * capacity + CACHE_LINE;
+	/* Private, not shared: a forked child gets its own copy, so it can never write into its
+	 * parent's slots before it knows that it is one. Untouched pages cost nothing. */
+	map = mmap(NULL, registry->map_bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	/* A few slots are used: no 2 MiB for the first of them. Not known to a kernel without. */
+	madvise(map, registry->map_bytes, MADV_NOHUGEPAGE);
+	registry->recent = map;
+	registry->slots = (char *)map + RECENT_BYTES;
+	return 0;
+}
+
+static void chunks_fini(struct registry *registry)
+{
+	while (registry->chunk) {
+		/* The first word of a chunk is the address of the one before. */
+		uint64_t *before = (uint64_t *)(uintptr_t)registry->chunk[0];
+
+		munmap(registry->chunk, CHUNK_BYTES);
+		registry->chunk = before;
+	}
+}
+
+void registry_fini(struct registry *registry)
+{
+	chunks_fini(registry);
+	if (registry->slots)
+		munmap(registry->slots - RECENT_BYTES, registry->map_bytes);
+	registry->slots = NULL;
+	registry->recent = NULL;
+	registry->capacity = 0;
+	atomic_store(&registry->high, 0);
+}
+
+static struct slot *pop(struct registry *registry)
+{
+	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_acquire);
+
+	while (top & SLOT_INDEX_MASK) {
+		uint32_t index = (uint32_t)(top & SLOT_INDEX_MASK) - 1;
+		struct slot *slot = registry_slot(registry, index);
+		/* The slot may be taken and given back meanwhile: the tag then differs. */
+		uint64_t next = ((top & ~SLOT_INDEX_MASK) + SLOT_ONE_TAKEN + SLOT_ONE_TAG) |
+				atomic_load_explicit(&slot->next_free, memory_order_relaxed);
+
+		if (atomic_compare_exchange_weak_explicit(&registry->vacant, &top, next,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			return slot;
+	}
+	return NULL;
+}
+
+static void push(struct registry *registry, struct slot *slot)
+{
+	uint32_t index =
+		(uint32_t)((size_t)((char *)slot - registry->slots) / registry->slot_bytes);
+	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_relaxed), next;
+
+	do {
+		atomic_store_explicit(&slot->next_free, (uint32_t)(top & SLOT_INDEX_MASK),
+				      memory_order_relaxed);
+		next = ((top & ~SLOT_INDEX_MASK) - SLOT_ONE_TAKEN + SLOT_ONE_TAG) | (index + 1);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&registry->vacant, &top, next, memory_order_release, memory_order_relaxed));
+}
+
+static struct slot *fresh(struct registry *registry)
+{
+	uint32_t high = atomic_load_explicit(&registry->high, memory_order_relaxed);
+
+	while (high < registry->capacity)
+		if (atomic_compare_exchange_weak_explicit(&registry->high, &high, high + 1,
+							  memory_order_acq_rel,
+							  memory_order_relaxed)) {
+			atomic_fetch_add_explicit(&registry->vacant, SLOT_ONE_TAKEN,
+						  memory_order_relaxed);
+			return registry_slot(registry, high);
+		}
+	return NULL;
+}
+
+struct slot *registry_alloc(struct registry *registry)
+{
+	struct slot *slot = pop(registry);
+
+	if (!slot)
+		slot = fresh(registry);
+	if (!slot)
+		return NULL;
+	/* All but what others may be looking at, and what stays with the slot. */
+	memset(&slot->tid, 0, registry->slot_bytes - offsetof(struct slot, tid));
+	for (unsigned i = 0; i < registry->n_fds; i++)
+		set_fds(registry, slot->data)[i] = -1;
+	atomic_store_explicit(&slot->word, SLOT_RESERVED, memory_order_release);
+	return slot;
+}
+
+void registry_live(struct slot *slot)
+{
+	atomic_store_explicit(&slot->word, SLOT_LIVE, memory_order_release);
+}
+
+void registry_close(struct slot *slot)
+{
+	atomic_fetch_add_explicit(&slot->word, SLOT_CLOSING - SLOT_LIVE, memory_order_acq_rel);
+}
+
+__attribute__((noinline, cold)) static void close_more(struct registry *registry, struct slot *slot)
+{
+	struct slot_more *more = (struct slot_more *)(uintptr_t)slot->more;
+	uint32_t open = atomic_load(&more->open);
+
+	for (unsigned level = 1; level <= SLOT_LEVELS; level++)
+		if (open & 1u << level)
+			registry_closer(set_fds(registry, slot_more_set(registry, more, level)),
+					registry->n_fds);
+	/* Not before: what is open and not found would be closed under the host, if that took the
+	 * number. */
+	atomic_store(&more->open, 0);
+}
+
+static void close_all(struct registry *registry, struct slot *slot)
+{
+	registry_closer(set_fds(registry, slot->data), slot->n_fds);
+	slot->n_fds = 0;
+	if (slot->more)
+		close_more(registry, slot);
+}
+
+void registry_close_fds(struct registry *registry, struct slot *slot)
+{
+	if (slot->n_fds && registry_unread(slot))
+		close_all(registry, slot);
+}
+
+static void recycle(struct registry *registry, struct slot *slot)
+{
+	if (slot->n_fds)
+		close_all(registry, slot);
+	push(registry, slot);
+}
+
+bool registry_release(struct registry *registry, struct slot *slot)
+{
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+
+	/* Without readers there are none to come. Who finds it free is to find registry_ended()'s
+	 * entry. */
+	if (!(word & 0xffff)) {
+		atomic_store_explicit(&slot->word, SLOT_FREE, memory_order_release);
+		recycle(registry, slot);
+		return true;
+	}
+	/* With some the phase stays CLOSING, and 0x8000 marks it as handed over. */
+	do {
+		uint32_t next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
+
+		if (atomic_compare_exchange_weak_explicit(
+			    &slot->word, &word, next, memory_order_acq_rel, memory_order_acquire))
+			break;
+	} while (true);
+	if (word & 0xffff)
+		return false;
+	recycle(registry, slot);
+	return true;
+}
+
+bool registry_pin(struct slot *slot)
+{
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+
+	while ((word & ~0xffffu) == SLOT_LIVE)
+		if (atomic_compare_exchange_weak_explicit(&slot->word, &word, word + 1,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			return true;
+	return false;
+}
+
+void registry_unpin(struct registry *registry, struct slot *slot)
+{
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire), next;
+
+	do {
+		next = word - 1;
+		if ((next & 0xffff) == 0x8000) /* handed over and nobody else reads */
+			next = SLOT_FREE;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&slot->word, &word, next, memory_order_acq_rel, memory_order_acquire));
+	if (next == SLOT_FREE)
+		recycle(registry, slot);
+}
+
+void registry_retire(struct slot *slot)
+{
+	uint32_t word = SLOT_LIVE + 1;
+
+	atomic_compare_exchange_strong(&slot->word, &word, SLOT_CLOSING + 0x8000 + 1);
+}
+
+struct slot_more *registry_more(struct registry *registry, struct slot *slot)
+{
+	size_t bytes = sizeof(struct slot_more) +
+		       (2 * registry->n_groups + SLOT_LEVELS * registry->set_words) *
+			       sizeof(uint64_t);
+
+	if (slot->more)
+		return (struct slot_more *)(uintptr_t)slot->more;
+	if (!registry->chunk || registry->chunk_used + bytes > CHUNK_BYTES) {
+		uint64_t *chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (chunk == MAP_FAILED)
+			return NULL;
+		chunk[0] = (uint64_t)(uintptr_t)registry->chunk;
+		registry->chunk = chunk;
+		registry->chunk_used = sizeof(*chunk);
+	}
+	slot->more = (uint64_t)(uintptr_t)registry->chunk + registry->chunk_used;
+	registry->chunk_used += bytes;
+	return (struct slot_more *)(uintptr_t)slot->more;
+}
+
+static int *find_in(const struct registry *registry, uint64_t *set, int fd)
+{
+	int *fds = set_fds(registry, set);
+
+	for (unsigned i = 0; i < registry->n_fds; i++)
+		if (fds[i] == fd)
+			return &fds[i];
+	return NULL;
+}
+
+int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
+{
+	struct slot_more *more = (struct slot_more *)(uintptr_t)slot->more;
+	int *place = slot->n_fds ? find_in(registry, slot->data, fd) : NULL;
+
+	for (unsigned level = 1; !place && more && level <= SLOT_LEVELS; level++)
+		if (atomic_load(&more->open) & 1u << level)
+			place = find_in(registry, slot_more_set(registry, more, level), fd);
+	return place;
+}
+
+static uint64_t tag_now(const struct registry *registry)
+{
+	return atomic_load_explicit(&registry->vacant, memory_order_relaxed) / SLOT_ONE_TAG;
+}
+
+void registry_ended(struct registry *registry, uint32_t tid)
+{
+	atomic_store_explicit(&registry->recent[tid % REGISTRY_RECENT],
+			      tag_now(registry) << 32 | tid, memory_order_relaxed);
+}
+
+bool registry_is_recent(const struct registry *registry, uint64_t entry, uint32_t tid)
+{
+	/* The entry may be newer than the tag that it is compared with. */
+	uint64_t age = tag_now(registry) - (entry >> 32) + REGISTRY_LATELY;
+
+	return (uint32_t)entry == tid && (age & SLOT_TAG_MASK) < 2 * REGISTRY_LATELY;
+}
+
+bool registry_ended_lately(const struct registry *registry, uint32_t tid)
+{
+	return registry_is_recent(registry,
+				  atomic_load_explicit(&registry->recent[tid % REGISTRY_RECENT],
+						       memory_order_relaxed),
+				  tid);
+}

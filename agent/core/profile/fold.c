@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* fold.c - sums over rows that keep their state, and the spread behind them. */
+#include "agent/core/profile/fold.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WHY_NONE 0xff
+
+static void stat_clear(struct pmc_fold_stat *stat)
+{
+	*stat = (struct pmc_fold_stat){ .min = UINT64_MAX, .why = WHY_NONE };
+}
+
+int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u)
+{
+	unsigned n = u->set.count ? u->set.count : 1;
+
+	*row = (struct pmc_fold_row){ .label = "" };
+	row->events = pmc_arena_alloc(u->arena, n * sizeof(*row->events));
+	if (!row->events)
+		return -ENOMEM;
+	pmc_fold_clear(row, u);
+	return 0;
+}
+
+int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u)
+{
+	struct pmc_fold_row *self = pmc_arena_alloc(u->arena, sizeof(*self));
+
+	if (!self || pmc_fold_init(self, u) || pmc_fold_init(row, u))
+		return -ENOMEM;
+	row->self = self;
+	return 0;
+}
+
+void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
+{
+	struct pmc_fold_stat *events = row->events;
+
+	*row = (struct pmc_fold_row){ .label = "", .events = events };
+	stat_clear(&row->cpu);
+	for (unsigned i = 0; i < u->set.count; i++)
+		stat_clear(&events[i]);
+}
+
+static inline void value_add(struct pmc_fold_stat *stat, uint64_t value, bool spread)
+{
+	stat->rows++;
+	if (__builtin_add_overflow(stat->sum, value, &stat->sum))
+		stat->sum = UINT64_MAX;
+	if (value < stat->min)
+		stat->min = value;
+	if (value > stat->max)
+		stat->max = value;
+	if (spread) {
+		double off = (double)value - stat->mean;
+
+		stat->mean += off / (double)stat->rows;
+		stat->m2 += off * ((double)value - stat->mean);
+	}
+}
+
+void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
+{
+	value_add(stat, value, spread);
+}
+
+static void stat_why(struct pmc_fold_stat *stat, enum pmc_state state, uint32_t error)
+{
+	if (stat->why == WHY_NONE) {
+		stat->why = (uint8_t)state;
+		stat->error = error;
+	} else {
+		if (stat->why != state)
+			stat->why = PMC_NOT_COUNTED;
+		if (stat->error != error)
+			stat->error = 0;
+	}
+}
+
+static void add_counts(struct pmc_fold_row *row, struct pmc_union *u,
+		       const struct pmc_p_thread *thread, bool spread)
+{
+	const uint16_t *map = pmc_union_map(u, thread->set);
+
+	if (!map || !thread->counts)
+		return;
+	for (unsigned i = 0; i < thread->set->count; i++) {
+		const struct pmc_count *count = &thread->counts[i];
+		struct pmc_fold_stat *stat;
+
+		if (map[i] == PMC_NO_COLUMN)
+			continue;
+		stat = &row->events[map[i]];
+		if (count->state > PMC_SCALED) {
+			stat_why(stat, count->state, count->error);
+			continue;
+		}
+		value_add(stat, count->state == PMC_COUNTED ? count->raw : pmc_count_value(count),
+			  spread);
+		stat->scaled += count->state == PMC_SCALED;
+		stat->raw += count->raw;
+		stat->enabled_ns += count->enabled_ns;
+		stat->running_ns += count->running_ns;
+	}
+}
+
+static void add_self(struct pmc_fold_row *row, struct pmc_union *u,
+		     const struct pmc_p_thread *thread, bool spread)
+{
+	const struct pmc_p_region *region = thread->region;
+	struct pmc_p_thread self = *thread;
+
+	row->calls += region->fixed.calls;
+	self.region = NULL;
+	self.counts = region->self_counts;
+	self.fixed.cpu_ns = region->self_cpu_ns;
+	pmc_fold_add(row->self, u, &self, spread);
+}
+
+void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
+		  bool spread)
+{
+	const struct pmc_thread_fixed *fixed = &thread->fixed;
+	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
+
+	if (!row->sample)
+		row->sample = thread;
+	row->threads++;
+	row->rows++;
+	/* The start of an adopted thread is not known. */
+	row->wall_ns = row->threads == 1 && fixed->start_ns && until > fixed->start_ns ?
+			       until - fixed->start_ns :
+			       0;
+	row->early_ns = 0;
+	if (row->wall_ns && (fixed->flags & PMC_THREAD_MAIN) && thread->process)
+		row->early_ns = thread->process->fixed.pre_cpu_ns;
+	if (!(fixed->flags & PMC_THREAD_NO_CPU))
+		value_add(&row->cpu, fixed->cpu_ns, spread);
+	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
+		row->usage_rows++;
+		row->minor_faults += fixed->minor_faults;
+		row->major_faults += fixed->major_faults;
+		row->voluntary_switches += fixed->voluntary_switches;
+		row->involuntary_switches += fixed->involuntary_switches;
+	}
+	if (thread->set)
+		add_counts(row, u, thread, spread);
+	if (thread->region && row->self)
+		add_self(row, u, thread, spread);
+}
+
+static void stat_merge(struct pmc_fold_stat *into, const struct pmc_fold_stat *stat)
+{
+	if (stat->why != WHY_NONE)
+		stat_why(into, (enum pmc_state)stat->why, stat->error);
+	into->extra += stat->extra;
+	if (!stat->rows)
+		return;
+	into->rows += stat->rows;
+	into->scaled += stat->scaled;
+	if (__builtin_add_overflow(into->sum, stat->sum, &into->sum))
+		into->sum = UINT64_MAX;
+	into->min = stat->min < into->min ? stat->min : into->min;
+	into->max = stat->max > into->max ? stat->max : into->max;
+	into->raw += stat->raw;
+	into->enabled_ns += stat->enabled_ns;
+	into->running_ns += stat->running_ns;
+}
+
+void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
+		    const struct pmc_union *u)
+{
+	into->threads += row->threads;
+	into->rows += row->rows;
+	into->wall_ns = into->early_ns = 0;
+	stat_merge(&into->cpu, &row->cpu);
+	into->usage_rows += row->usage_rows;
+	into->minor_faults += row->minor_faults;
+	into->major_faults += row->major_faults;
+	into->voluntary_switches += row->voluntary_switches;
+	into->involuntary_switches += row->involuntary_switches;
+	for (unsigned i = 0; i < u->set.count; i++)
+		stat_merge(&into->events[i], &row->events[i]);
+	into->calls += row->calls;
+	if (into->self && row->self)
+		pmc_fold_merge(into->self, row->self, u);
+}
+
+enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)
+{
+	if (!stat->rows)
+		return stat->why == WHY_NONE ? PMC_NOT_COUNTED : (enum pmc_state)stat->why;
+	if (stat->rows < rows + stat->extra)
+		return PMC_PARTIAL;
+	return stat->scaled ? PMC_SCALED : PMC_COUNTED;
+}
+
+/* Newton's, from above: libm would be one more library in the host. */
+static double square_root(double value)
+{
+	double root = value > 1 ? value : 1, next;
+
+	if (!(value > 0))
+		return 0;
+	for (;;) {
+		next = (root + value / root) / 2;
+		if (!(next < root))
+			return root;
+		root = next;
+	}
+}
+
+double pmc_fold_stddev(const struct pmc_fold_stat *stat)
+{
+	return stat->rows ? square_root(stat->m2 / (double)stat->rows) : 0;
+}
+
+void pmc_fold_counts(const struct pmc_fold_row *row, const struct pmc_union *u,
+		     struct pmc_count *counts, bool *whole)
+{
+	uint64_t covered = 0;
+	bool alike = true;
+
+	*whole = true;
+	for (unsigned i = 0; i < u->set.count; i++) {
+		const struct pmc_fold_stat *stat = &row->events[i];
+
+		if (!stat->rows)
+			continue;
+		*whole &= pmc_fold_state(stat, row->rows) != PMC_PARTIAL;
+		alike &= !covered || covered == stat->rows;
+		covered = stat->rows;
+	}
+	for (unsigned i = 0; i < u->set.count; i++) {
+		const struct pmc_fold_stat *stat = &row->events[i];
+		enum pmc_state state = pmc_fold_state(stat, row->rows);
+
+		if (state == PMC_PARTIAL)
+			state = alike ? (stat->scaled ? PMC_SCALED : PMC_COUNTED) : PMC_NOT_COUNTED;
+		/* Scaling is done: what follows must not do it again. */
+		counts[i] = (struct pmc_count){ .raw = stat->sum, .state = state };
+		if (stat->rows && state <= PMC_SCALED)
+			counts[i].enabled_ns = counts[i].running_ns = 1;
+	}
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold.h - many rows as one: events of different sets united, sums that keep their state,
+ * groups by key.
+ *
+ * Memory is the arena's; no stdio, no malloc. A sum says how many of its rows had a value, so
+ * that "not counted" never turns into 0.
+ */
+#ifndef PMC_CORE_PROFILE_FOLD_H
+#define PMC_CORE_PROFILE_FOLD_H
+
+#include "agent/core/base/hash.h"
+#include "agent/core/base/out.h"
+#include "agent/core/profile/profile.h"
+#include "agent/core/report/report.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- events of several sets as one list ----------------------------------------------- */
+
+/* More columns than anyone asks for on purpose; what a hostile dump has beyond is left out. */
+#define PMC_UNION_MAX 1024
+#define PMC_NO_COLUMN 0xffff
+
+struct pmc_union_map { /* private: where a set's events went */
+	const struct pmc_p_set_view *set;
+	uint16_t *column;
+	UT_hash_handle hh;
+};
+
+struct pmc_union_column {
+	const char *label; /* the name; with "#2" if asked for twice, "@type" on hybrid CPUs */
+	bool mixed_scope;  /* not all sets counted it in the same scope */
+	char *key;
+	uint16_t index;
+	UT_hash_handle hh;
+};
+
+/* Events are the same if name, place among equals of their set, core type and unit are. */
+struct pmc_union {
+	struct pmc_arena *arena;
+	struct pmc_p_set_view set; /* the united events */
+	struct pmc_union_column **columns;
+	bool overflow;
+	struct pmc_p_event *events; /* private, as the rest */
+	struct pmc_union_column *by_key;
+	struct pmc_union_map *maps, *by_hash, *last;
+};
+
+int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
+/* 0 or -ENOMEM. NULL and known sets are nothing new. `grow` false: events that no set before had
+ * get no column (what an inherit group counts beside the rows is no column of theirs). */
+int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
+/* Column of each event of the set (PMC_NO_COLUMN: left out), or NULL if it was not added. */
+const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set);
+/* The set a row was meant to be counted with: its own or its process's. May be NULL. */
+const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
+					      const struct pmc_p_thread *thread);
+
+/* What a count is multiplied by to be in its unit; 1 for nonsense. */
+double pmc_event_scale(const struct pmc_p_event *event);
+
+/* ---- sums ------------------------------------------------------------------------------ */
+
+struct pmc_fold_stat {
+	uint64_t rows, scaled; /* rows with a value; of these, the scaled ones */
+	uint64_t extra;	       /* rows that only this column has beside the row's own */
+	uint64_t sum, min, max;
+	uint64_t raw, enabled_ns, running_ns;
+	double mean, m2; /* Welford's, if asked to keep the spread */
+	uint32_t error;	 /* behind why, if it is the same for all */
+	uint8_t why;	 /* the state of rows without a value, NOT_COUNTED if they differ */
+};
+
+struct pmc_fold_row {
+	const char *label;
+	const struct pmc_p_thread *sample; /* the first that came in */
+	uint64_t threads;
+	uint64_t rows;
+	uint64_t wall_ns;  /* of a single thread, from its start_ns; else 0 */
+	uint64_t early_ns; /* CPU time of that thread from before its start_ns */
+	struct pmc_fold_stat cpu;
+	uint64_t usage_rows; /* whose faults and switches are known */
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	struct pmc_fold_stat *events; /* union->set.count */
+	uint64_t calls;		      /* of a region: entries that ended */
+	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
+	uint64_t order;
+	UT_hash_handle hh;
+};
+
+/* The row's stats come from the arena of the union. -ENOMEM. May be cleared and used again. */
+int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u);
+/* The same for the row of a region, with its `self`. */
+int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u);
+void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u);
+/* `spread`: keep what the standard deviation needs. */
+void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pmc_p_thread *thread,
+		  bool spread);
+/* Adds one row of sums to another; the spread is lost. */
+void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
+		    const struct pmc_union *u);
+void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread);
+
+/* State of a sum over `rows` rows. */
+enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows);
+/* Of the whole population (divided by n), not of a sample. */
+double pmc_fold_stddev(const struct pmc_fold_stat *stat);
+/* The sums as counts of the united set, for metrics. A partial sum stands for the rows that
+ * have it, so partial sums are given only if all that have any value cover equally many rows;
+ * *whole is false then, and figures that also need CPU time or switches make no sense. */
+void pmc_fold_counts(const struct pmc_fold_row *row, const struct pmc_union *u,
+		     struct pmc_count *counts, bool *whole);
+
+/* ---- groups ---------------------------------------------------------------------------- */
+
+struct pmc_fold {
+	struct pmc_union *u;
+	enum pmc_report_by by;
+	bool pattern; /* by name pattern: "pool-12" and "pool-7" are "pool-*" */
+	bool spread;
+	struct pmc_fold_row *rows; /* uthash, in the order of first appearance */
+	uint64_t n_rows;
+};
+
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_report_by by);
+/* 0 or -ENOMEM. */
+int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
+
+/* The thread's name as people see it: "(main)" for a job's main thread that nobody named. Up to 16
+ * bytes, not NUL-terminated; the text is the thread's or static. */
+const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len);
+/* Symbol, or module+offset; empty if unknown. */
+void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out);
+/* Length of name without its trailing numbers ("pool-" of "pool-1-12"); len if it has none. */
+size_t pmc_name_stem(const char *name, size_t len);
+const char *pmc_base_name(const char *path);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* fold_key.c - which group a thread belongs to, and what groups and threads are called. */
+#include "agent/core/profile/fold.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define KEY_CAP 320
+
+const char *pmc_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether name is what the kernel calls a process that runs `path` (cut to 15 bytes). */
+static bool named_after(const char *name, size_t len, const char *path, size_t path_len)
+{
+	const char *base = path;
+
+	for (size_t i = 0; i < path_len; i++)
+		if (path[i] == '/')
+			base = path + i + 1;
+	path_len -= (size_t)(base - path);
+	return len == (path_len < 15 ? path_len : 15) && !memcmp(name, base, len);
+}
+
+const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len)
+{
+	static const char main_label[] = "(main)";
+	const struct pmc_p_process *process = thread->process;
+	const char *name = thread->fixed.name;
+
+	*len = strnlen(name, sizeof(thread->fixed.name));
+	if (!(thread->fixed.flags & PMC_THREAD_MAIN))
+		return name;
+	/* Among many processes the name tells more; so it does for an image that exec replaced. */
+	if (*len && process && process->known &&
+	    (!(process->fixed.flags & PMC_PROCESS_FIRST) ||
+	     process->fixed.how_ended == PMC_ENDED_EXEC))
+		return name;
+	if (*len && process && !named_after(name, *len, process->exe, strlen(process->exe)) &&
+	    !named_after(name, *len, process->cmdline, strcspn(process->cmdline, " ")))
+		return name;
+	*len = sizeof(main_label) - 1;
+	return main_label;
+}
+
+void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out)
+{
+	if (thread->symbol[0]) {
+		pmc_out_str(out, thread->symbol);
+	} else if (thread->fixed.start_site) {
+		pmc_out_str(out, pmc_base_name(thread->module));
+		pmc_out_str(out, thread->module[0] ? "+0x" : "0x");
+		pmc_out_hex(out, thread->offset);
+	}
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_separator(char c)
+{
+	return c == '-' || c == '_' || c == '.' || c == '/' || c == ':' || c == '#' || c == ',' ||
+	       c == ' ';
+}
+
+size_t pmc_name_stem(const char *name, size_t len)
+{
+	size_t stem = len;
+	bool digits = false;
+
+	while (stem && (is_digit(name[stem - 1]) || is_separator(name[stem - 1])))
+		digits |= is_digit(name[--stem]);
+	if (!digits)
+		return len;
+	return is_separator(name[stem]) ? stem + 1 : stem;
+}
+
+/* The text rows are grouped by: a pointer into the profile, or made in buf. */
+static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread, char *buf,
+			  size_t *len)
+{
+	const struct pmc_p_process *process = thread->process;
+	struct pmc_out out;
+	const char *text;
+
+	pmc_out_to_mem(&out, buf, KEY_CAP);
+	switch (fold->by) {
+	case PMC_BY_NONE:
+	case PMC_BY_NAME:
+		text = pmc_thread_label(thread, len);
+		if (fold->pattern) {
+			size_t stem = pmc_name_stem(text, *len);
+
+			if (stem < *len) {
+				pmc_out_bytes(&out, text, stem);
+				pmc_out_char(&out, '*');
+				break;
+			}
+		}
+		return text;
+	case PMC_BY_START:
+		if (thread->fixed.flags & PMC_THREAD_MAIN)
+			pmc_out_str(&out, "(main)");
+		else
+			pmc_thread_start(thread, &out);
+		break;
+	case PMC_BY_THREAD:
+		pmc_out_bytes(&out, (const char *)process->identity, sizeof(process->identity));
+		pmc_out_bytes(&out, (const char *)&thread->fixed.seq, sizeof(thread->fixed.seq));
+		break;
+	case PMC_BY_PROCESS:
+		*len = sizeof(process->identity);
+		return (const char *)process->identity;
+	case PMC_BY_EXE:
+		*len = strlen(process->exe);
+		return process->exe;
+	case PMC_BY_HOST:
+		*len = strlen(process->host);
+		return process->host;
+	case PMC_BY_RANK:
+		if (process->known && process->fixed.rank >= 0)
+			pmc_out_i64(&out, process->fixed.rank);
+		break;
+	case PMC_BY_REGION:
+		*len = thread->region->name_len;
+		return thread->region->name;
+	}
+	*len = out.len;
+	return buf;
+}
+
+static const char *nameless(enum pmc_report_by by)
+{
+	if (by == PMC_BY_RANK)
+		return "(none)";
+	return by == PMC_BY_NAME || by == PMC_BY_NONE || by == PMC_BY_REGION ? "(unnamed)" :
+									       "(unknown)";
+}
+
+static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread,
+			    const char *key, size_t len)
+{
+	const struct pmc_p_process *process = thread->process;
+	const char *name;
+	char buf[KEY_CAP];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	switch (fold->by) {
+	case PMC_BY_THREAD:
+		name = pmc_thread_label(thread, &len);
+		pmc_outf(&out, "%.*s %u", (int)len, name, thread->fixed.tid);
+		break;
+	case PMC_BY_PROCESS:
+		if (process->known)
+			pmc_outf(&out, "%u %.200s", process->fixed.pid,
+				 pmc_base_name(process->exe));
+		else
+			pmc_out_str(&out, "(unknown)");
+		break;
+	default:
+		return len		       ? pmc_arena_strndup(fold->u->arena, key, len) :
+					 nameless(fold->by);
+	}
+	return pmc_arena_strndup(fold->u->arena, buf, out.len);
+}
+
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_report_by by)
+{
+	*fold = (struct pmc_fold){ .u = u, .by = by };
+}
+
+int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+{
+	struct pmc_arena *arena = fold->u->arena;
+	struct pmc_fold_row *row;
+	char buf[KEY_CAP];
+	const char *key;
+	char *kept;
+	size_t len;
+
+	key = key_of(fold, thread, buf, &len);
+	HASH_FIND(hh, fold->rows, key, len, row);
+	if (!row) {
+		row = pmc_arena_alloc(arena, sizeof(*row));
+		kept = pmc_arena_strndup(arena, key, len);
+		if (!row || !kept ||
+		    (thread->region ? pmc_fold_init_region(row, fold->u) :
+				      pmc_fold_init(row, fold->u)))
+			return -ENOMEM;
+		row->label = label_of(fold, thread, key, len);
+		if (!row->label)
+			return -ENOMEM;
+		row->order = fold->n_rows++;
+		HASH_ADD_KEYPTR(hh, fold->rows, kept, len, row);
+		if (arena->failed)
+			return -ENOMEM;
+	}
+	pmc_fold_add(row, fold->u, thread, fold->spread);
+	return 0;
+}

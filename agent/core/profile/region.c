@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* region.c - REGION frames: the newest of each thread and name, marking's cost taken off.
+ */
+#include "agent/core/profile/tables.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A frame as it came: what its values mean is known when all sets are. */
+struct table_region {
+	struct pmc_p_region pub;
+	struct table_process *process;
+	uint64_t hash;
+	uint8_t *var; /* the readings behind the name */
+	size_t var_len, var_room;
+	const void *key; /* identity, seq, name */
+	UT_hash_handle hh;
+};
+
+enum { INCLUSIVE, EXCLUSIVE, INSIDE, AROUND, PARTS };
+
+static bool newer(const struct pmc_frame_head *head, const struct pmc_region_fixed *fixed,
+		  const struct table_region *held)
+{
+	if (head->snapshot != held->pub.snapshot)
+		return head->snapshot > held->pub.snapshot;
+	if (fixed->time_ns != held->pub.fixed.time_ns)
+		return fixed->time_ns > held->pub.fixed.time_ns;
+	return head->hash > held->hash;
+}
+
+static struct table_region *find_or_add(struct pmc_profile *profile, const struct pmc_frame *frame,
+					uint64_t seq, const char *name, size_t name_len)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+	struct pmc_arena *arena = &profile->arena;
+	struct {
+		uint8_t identity[16];
+		uint64_t seq;
+		char name[1024];
+	} key;
+	struct table_region *region;
+	size_t len;
+	char *kept;
+
+	if (name_len > sizeof(key.name)) /* no writer has longer ones */
+		name_len = sizeof(key.name);
+	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
+	key.seq = seq;
+	memcpy(key.name, name, name_len);
+	len = offsetof(__typeof__(key), name) + name_len;
+	HASH_FIND(hh, tables->regions, &key, len, region);
+	if (region)
+		return region;
+	region = pmc_arena_alloc(arena, sizeof(*region));
+	kept = pmc_arena_strndup(arena, (const char *)&key, len);
+	if (!region || !kept)
+		return NULL;
+	region->process = profile_process(profile, frame->head.identity);
+	if (!region->process)
+		return NULL;
+	region->pub.process = &region->process->pub;
+	region->pub.name = kept + offsetof(__typeof__(key), name);
+	region->pub.name_len = name_len;
+	region->key = kept;
+	HASH_ADD_KEYPTR(hh, tables->regions, region->key, len, region);
+	return arena->failed ? NULL : region;
+}
+
+int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *frame)
+{
+	struct pmc_region_fixed fixed;
+	struct table_region *region;
+	struct pmc_cursor cursor;
+	const char *name;
+	size_t len;
+
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	pmc_cursor_init(&cursor, frame);
+	if (!pmc_cursor_str(&cursor, &name, &len) ||
+	    !profile_check_readings(PARTS * (unsigned)fixed.n_groups, cursor.at, cursor.left))
+		return -EBADMSG;
+	region = find_or_add(profile, frame, fixed.seq, name, len);
+	if (!region)
+		return -ENOMEM;
+	if (region->var && !newer(&frame->head, &fixed, region))
+		return 0;
+	if (!region->var || cursor.left > region->var_room) {
+		region->var = pmc_arena_alloc(&profile->arena, cursor.left + 1);
+		if (!region->var)
+			return -ENOMEM;
+		region->var_room = cursor.left;
+	}
+	memcpy(region->var, cursor.at, cursor.left);
+	region->var_len = cursor.left;
+	region->pub.fixed = fixed;
+	region->pub.snapshot = frame->head.snapshot;
+	region->hash = frame->head.hash;
+	return 0;
+}
+
+/* ---- finish --------------------------------------------------------------------------------*/
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* What marking adds to the inclusive and to the exclusive sum, for what it costs each time. */
+static uint64_t cost_of(const struct pmc_region_fixed *fixed, bool exclusive, uint64_t inside,
+			uint64_t around)
+{
+	if (exclusive)
+		return add(times(fixed->calls, inside), times(fixed->direct, less(around, inside)));
+	return add(times(fixed->outermost, inside), times(fixed->nested, around));
+}
+
+/* In the measure of the raw value: what ran half of the time saw half of the cost. */
+static uint64_t as_raw(const struct pmc_count *count, uint64_t cost)
+{
+	if (count->state != PMC_SCALED)
+		return cost;
+	return (uint64_t)((unsigned __int128)cost * count->running_ns / count->enabled_ns);
+}
+
+static void take_off(const struct pmc_region_fixed *fixed, bool exclusive, unsigned n,
+		     struct pmc_count *counts, const struct pmc_count *inside,
+		     const struct pmc_count *around)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t cost;
+
+		if (!pmc_count_has_value(&counts[i]))
+			continue;
+		cost = cost_of(fixed, exclusive,
+			       pmc_count_has_value(&inside[i]) ? pmc_count_value(&inside[i]) : 0,
+			       pmc_count_has_value(&around[i]) ? pmc_count_value(&around[i]) : 0);
+		counts[i].raw = less(counts[i].raw, as_raw(&counts[i], cost));
+	}
+}
+
+static size_t readings_len(unsigned n_groups, const uint8_t *var)
+{
+	size_t at = 0;
+
+	for (unsigned g = 0; g < n_groups; g++) {
+		struct pmc_reading reading;
+
+		memcpy(&reading, var + at, sizeof(reading));
+		at += sizeof(reading) + reading.n * sizeof(uint64_t);
+	}
+	return at;
+}
+
+static int fill(struct pmc_profile *profile, struct table_region *region)
+{
+	const struct pmc_region_fixed *fixed = &region->pub.fixed;
+	struct pmc_p_eventset *set = NULL;
+	const uint8_t *var = region->var;
+	struct pmc_count *counts;
+	unsigned n;
+
+	if (fixed->eventset)
+		set = profile_find_set(profile, fixed->eventset);
+	if (!set)
+		return 0;
+	n = set->view.count;
+	counts = pmc_arena_alloc(&profile->arena, (PARTS * n + 1) * sizeof(*counts));
+	if (!counts)
+		return -ENOMEM;
+	for (unsigned part = 0; part < PARTS; part++) {
+		size_t len = readings_len(fixed->n_groups, var);
+
+		if (profile_fill_counts(set, fixed->n_groups, var, len, counts + part * n))
+			return 0;
+		var += len;
+	}
+	if (fixed->flags & PMC_REGION_COST) {
+		take_off(fixed, false, n, counts, counts + INSIDE * n, counts + AROUND * n);
+		take_off(fixed, true, n, counts + EXCLUSIVE * n, counts + INSIDE * n,
+			 counts + AROUND * n);
+		region->pub.around = counts + AROUND * n;
+	}
+	region->pub.set = &set->view;
+	region->pub.counts = counts;
+	region->pub.self_counts = counts + EXCLUSIVE * n;
+	return 0;
+}
+
+static const struct pmc_p_thread *thread_of(const struct pmc_p_process *process, uint64_t seq)
+{
+	uint64_t low = 0, high = process->n_threads;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (process->threads[middle]->fixed.seq < seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < process->n_threads && process->threads[low]->fixed.seq == seq ?
+		       process->threads[low] :
+		       NULL;
+}
+
+static int order_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int region_order(const struct table_region *a, const struct table_region *b)
+{
+	size_t len = a->pub.name_len < b->pub.name_len ? a->pub.name_len : b->pub.name_len;
+	int order = order_u64(a->process->index, b->process->index);
+
+	if (!order)
+		order = order_u64(a->pub.fixed.seq, b->pub.fixed.seq);
+	if (!order)
+		order = memcmp(a->pub.name, b->pub.name, len);
+	return order ? order : order_u64(a->pub.name_len, b->pub.name_len);
+}
+
+int profile_link_regions(struct pmc_profile *profile)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+	struct table_region *region;
+	uint64_t n = HASH_COUNT(tables->regions);
+
+	if (!n)
+		return 0;
+	profile->regions = pmc_arena_alloc(&profile->arena, n * sizeof(void *));
+	if (!profile->regions)
+		return -ENOMEM;
+	HASH_SORT(tables->regions, region_order);
+	for (region = tables->regions; region; region = region->hh.next) {
+		struct pmc_p_region *pub = &region->pub;
+		const struct pmc_region_fixed *fixed = &pub->fixed;
+		int error;
+
+		if (!region->process->index) /* not wanted */
+			continue;
+		pub->thread = thread_of(pub->process, fixed->seq);
+		pub->has_cpu = fixed->flags & PMC_REGION_CPU;
+		pub->cpu_ns = fixed->cpu_ns;
+		pub->self_cpu_ns = fixed->self_cpu_ns;
+		if (fixed->flags & PMC_REGION_COST) {
+			pub->cpu_ns = less(pub->cpu_ns, cost_of(fixed, false, fixed->inside_cpu_ns,
+								fixed->around_cpu_ns));
+			pub->self_cpu_ns =
+				less(pub->self_cpu_ns, cost_of(fixed, true, fixed->inside_cpu_ns,
+							       fixed->around_cpu_ns));
+		}
+		error = fill(profile, region);
+		if (error)
+			return error;
+		profile->regions[profile->n_regions++] = pub;
+	}
+	return 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* tables.h - what the files of the profile share and nobody else sees. */
+#ifndef PMC_CORE_PROFILE_TABLES_H
+#define PMC_CORE_PROFILE_TABLES_H
+
+#include "agent/core/base/hash.h"
+#include "agent/core/profile/profile.h"
+
+#define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
+
+/* An EVENTSET frame. The view is in the user's order; where each of its events stands in a
+ * reading is in `at`. */
+struct pmc_p_eventset {
+	struct pmc_p_set_view view;
+	unsigned n_groups;
+	uint16_t group_size[PMC_EVENTS_MAX];
+	struct {
+		/* PMC_NO_GROUP: never opened; PMC_SUM_GROUP: the sum of the next `index` */
+		uint16_t group, index;
+	} at[PMC_SET_EVENTS_MAX];
+	/* Types of cores, numbered from 1; 0: none. */
+	uint8_t core[PMC_SET_EVENTS_MAX];
+	unsigned n_cores, n_sums;
+	struct pmc_p_set_view *machine; /* of MACHINE totals: each event once; NULL: not made yet */
+	UT_hash_handle hh; /* by view.hash */
+};
+
+struct pmc_p_site {
+	uint64_t hash, offset;
+	const char *module, *symbol;
+	UT_hash_handle hh; /* by hash */
+};
+
+/* The newest TOTAL frame of a kind. Its readings stay as they came until the set is known. */
+struct table_total {
+	bool known;
+	uint64_t snapshot, hash;
+	struct pmc_total_fixed fixed;
+	uint8_t *var;
+	size_t var_len, var_room;
+};
+
+/* A row as kept: the counts are filled in when its set is known, at once or at the end. */
+struct table_row {
+	struct pmc_p_thread pub;
+	uint64_t hash;
+	uint8_t *pending; /* readings whose set has not come yet, NULL: none */
+	uint32_t pending_len;
+	uint32_t n_counts; /* that fit behind this struct */
+};
+
+/* What rows are sorted by lies beside the pointer: a sort that follows pointers is mostly waiting.
+ */
+struct row_entry {
+	uint64_t seq;
+	struct table_row *row;
+};
+
+enum { TOTAL_KINDS = PMC_TOTAL_MACHINE + 1 };
+
+struct table_process {
+	struct pmc_p_process pub;
+	uint64_t hash;		/* of the PROCESS frame */
+	uint64_t index;		/* place among the processes, from 1; 0: not one of them */
+	struct row_entry *rows; /* twice `room` of them: the upper half is for sorting */
+	uint64_t n_rows, room;
+	struct table_total totals[TOTAL_KINDS];
+	struct table_process *root;    /* the first process whose tree it is in */
+	struct table_process *earlier; /* the job's first process that began last before it */
+	struct rests *rests;	       /* its totals, being subtracted from */
+	bool walked, rooted;
+	UT_hash_handle hh; /* by pub.identity */
+};
+
+struct table_note {
+	struct pmc_p_note pub;
+	struct table_process *process;
+	uint64_t hash;
+	const void *key; /* process, code, text */
+	UT_hash_handle hh;
+};
+
+/* Rows that gave way to newer ones, kept for the next of the same size. */
+struct free_row {
+	struct free_row *next;
+};
+
+struct pmc_profile_tables {
+	struct pmc_profile_options options;
+	uint8_t job[16];
+	struct pmc_p_eventset *sets, *last_set;
+	struct pmc_p_site *sites, *last_site;
+	struct table_process *processes, *last_process;
+	struct table_note *notes;
+	struct table_region *regions;
+	struct free_row *free_rows[PMC_SET_EVENTS_MAX + 1];
+};
+
+/* event_set.c: all return 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
+int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
+struct pmc_p_eventset *profile_find_set(struct pmc_profile *profile, uint64_t hash);
+/* Readings (n_groups of them, `len` bytes) as counts of the set's events, in view order. */
+int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, const uint8_t *var,
+			size_t len, struct pmc_count *counts);
+/* Whether the bytes are n_groups readings. */
+bool profile_check_readings(unsigned n_groups, const uint8_t *var, size_t len);
+
+/* hybrid.c: numbers the types of cores, and puts a sum before what each of them counts. The
+ * events are in the user's order, with room for PMC_SET_EVENTS_MAX. */
+void profile_core_sums(struct pmc_p_eventset *set, struct pmc_p_event *events);
+/* Counts of cores of one type, with their times as the kernel gave them, to what they are worth;
+ * and the sums. */
+void profile_core_counts(const struct pmc_p_eventset *set, struct pmc_count *counts);
+
+/* uncore.c: what MACHINE totals say. 0 or -ENOMEM. */
+int profile_machine(struct pmc_profile *profile);
+
+/* rows.c */
+int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* Sorts a process's rows by seq and newest first, drops what is superseded. */
+void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
+/* What a row lacked while frames were still coming in: its set, its site. */
+int profile_complete_row(struct pmc_profile *profile, struct table_row *row);
+
+/* region.c */
+int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* After rows: the regions in order, with their threads. */
+int profile_link_regions(struct pmc_profile *profile);
+
+/* profile.c */
+struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
+
+/* unattributed.c: after rows, parents and counts are in place. */
+int profile_remainders(struct pmc_profile *profile);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* coverage.c - what is known beside the rows, summed over the processes in scope. */
+#include "agent/core/report/view.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Adds what the rows of a process do not explain. `cpu_ns`: its CPU time; NULL: unknown. */
+static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
+			  const uint64_t *cpu_ns, struct pmc_fold_row *row)
+{
+	const uint16_t *map = pmc_union_map(&view->events, remainder->set);
+
+	if (remainder->set && remainder->counts) {
+		row->rows++;
+		for (unsigned i = 0; map && i < remainder->set->count; i++) {
+			const struct pmc_count *count = &remainder->counts[i];
+			struct pmc_fold_stat *stat;
+
+			if (map[i] == PMC_NO_COLUMN || !pmc_count_has_value(count))
+				continue;
+			stat = &row->events[map[i]];
+			pmc_fold_add_value(stat, pmc_count_value(count), false);
+			stat->raw += count->raw;
+			stat->enabled_ns += count->enabled_ns;
+			stat->running_ns += count->running_ns;
+			stat->scaled += count->state == PMC_SCALED;
+		}
+	}
+	if (cpu_ns)
+		pmc_fold_add_value(&row->cpu, *cpu_ns, false);
+}
+
+bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
+{
+	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
+	if (process->known && process->fixed.how_ended != PMC_RUNNING)
+		return false;
+	for (uint64_t i = 0; i < process->n_threads; i++)
+		if (process->threads[i]->fixed.time_ns > *newest_ns)
+			*newest_ns = process->threads[i]->fixed.time_ns;
+	return *newest_ns > process->fixed.time_ns;
+}
+
+static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
+			struct pmc_ledger *ledger)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+	uint64_t rest, newest_ns;
+
+	ledger->threads_counted += process->threads_counted;
+	ledger->attributed_cpu_ns += process->attributed_cpu_ns;
+	for (unsigned i = 0; i < process->n_uncounted; i++)
+		ledger->threads_uncounted += process->uncounted[i].count;
+	if (pmc_view_end_unseen(process, &newest_ns)) {
+		/* What it says of itself is older than its rows. */
+		ledger->unseen_ends++;
+		ledger->threads_seen += fixed->threads_seen > process->n_threads ?
+						fixed->threads_seen :
+						process->n_threads;
+		ledger->cpu_ns += process->attributed_cpu_ns;
+		return;
+	}
+	ledger->threads_seen += fixed->threads_seen;
+	ledger->cpu_ns += fixed->cpu_ns;
+	ledger->self_ns += fixed->self_ns;
+	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
+		       fixed->cpu_ns - process->attributed_cpu_ns :
+		       0;
+	ledger->has_unattributed = true;
+	remainder_add(view, &process->unattributed, &rest, &ledger->unattributed);
+	if (process->descendants.set) {
+		ledger->has_descendants = true;
+		remainder_add(view, &process->descendants,
+			      process->descendants.has_cpu ? &process->descendants.cpu_ns : NULL,
+			      &ledger->descendants);
+	}
+}
+
+/* From the first start to the last end, host by host: their clocks have nothing in common. */
+static void wall_add(struct pmc_view *view, struct pmc_ledger *ledger)
+{
+	struct pmc_profile *profile = view->profile;
+	const char *host = NULL;
+	uint64_t from = 0, to = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		uint64_t end;
+
+		pmc_view_end_unseen(process, &end);
+		if (!process->known || !pmc_view_in_scope(view, process))
+			continue;
+		if (!host || strcmp(host, process->host)) {
+			host = process->host;
+			ledger->hosts++;
+			from = process->fixed.start_ns;
+			to = end;
+		}
+		from = process->fixed.start_ns < from ? process->fixed.start_ns : from;
+		to = end > to ? end : to;
+		if (to > from && to - from > ledger->wall_ns)
+			ledger->wall_ns = to - from;
+	}
+}
+
+int pmc_view_ledger(struct pmc_view *view, struct pmc_ledger *ledger)
+{
+	struct pmc_profile *profile = view->profile;
+
+	memset(ledger, 0, sizeof(*ledger));
+	if (pmc_fold_init(&ledger->unattributed, &view->events) ||
+	    pmc_fold_init(&ledger->descendants, &view->events))
+		return -ENOMEM;
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (pmc_view_in_scope(view, process)) {
+			ledger->processes++;
+			process_add(view, process, ledger);
+		} else {
+			ledger->others++;
+			ledger->others_cpu_ns +=
+				process->known ? process->fixed.cpu_ns : process->attributed_cpu_ns;
+		}
+	}
+	wall_add(view, ledger);
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* words.c - states, reasons and numbers as people read them. */
+#include "agent/core/base/advice.h"
+#include "agent/core/report/view.h"
+
+const char *pmc_state_name(enum pmc_state state)
+{
+	static const char *const names[] = {
+		[PMC_COUNTED] = "counted",
+		[PMC_SCALED] = "scaled",
+		[PMC_PARTIAL] = "partial",
+		[PMC_NOT_COUNTED] = "not-counted",
+		[PMC_NOT_SUPPORTED] = "not-supported",
+		[PMC_NOT_PERMITTED] = "not-permitted",
+	};
+
+	return (unsigned)state < sizeof(names) / sizeof(names[0]) ? names[state] : "not-counted";
+}
+
+const char *pmc_thread_state_name(unsigned state)
+{
+	static const char *const names[] = {
+		[PMC_THREAD_LIVE] = "live",
+		[PMC_THREAD_EXITED] = "exited",
+		[PMC_THREAD_EXEC] = "exec",
+		[PMC_THREAD_KILLED] = "killed",
+	};
+
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
+}
+
+const char *pmc_scope_name(unsigned scope)
+{
+	return scope == PMC_SCOPE_USER ? "user" : scope == PMC_SCOPE_KERNEL ? "kernel" : "all";
+}
+
+const char *pmc_reason_text(uint32_t reason)
+{
+	switch (reason) {
+	case PMC_REASON_NONE:
+		return "no reason recorded";
+	case PMC_REASON_ADOPTED:
+		return "its start was not seen";
+	case PMC_REASON_FD_BUDGET:
+		return "the agent's share of file descriptors is used up";
+	case PMC_REASON_RECYCLED:
+		return "its file descriptor was taken over by the program";
+	case PMC_REASON_NEVER_RAN:
+		return "enabled, but never scheduled on the PMU";
+	case PMC_REASON_NOT_STARTED:
+		return "counting was never started (PMC_START, PMC_DELAY, pmctl ctl)";
+	case PMC_REASON_ROW_LOST:
+		return "its row did not reach the dump";
+	case PMC_REASON_PINNED:
+		return "pinned, and the PMU had no counter for it all of the time";
+	case PMC_REASON_BRACE:
+		return "its braced group needs more counters than run at once";
+	case PMC_REASON_MACHINE:
+		return "it counts for the whole machine, not per thread";
+	case PMC_REASON_MACHINE_FULL:
+		return "it counts on more CPUs than there is room for";
+	case PMC_REASON_REGISTRY_FULL:
+		return "the agent's table of threads is full";
+	default:
+		return reason < PMC_REASON_ADOPTED ? pmc_error_means((int)reason) :
+						     "the kernel refused it";
+	}
+}
+
+/* Three to four digits: 1.71, 58.10, 123.4. */
+static void digits(struct pmc_out *out, double value)
+{
+	pmc_out_fixed(out, value, value < 99.995 ? 2 : value < 9999.95 ? 1 : 0);
+}
+
+void pmc_show_integer(struct pmc_out *out, uint64_t value)
+{
+	if (value >= 1000) {
+		pmc_show_integer(out, value / 1000);
+		pmc_outf(out, ",%03u", (unsigned)(value % 1000));
+	} else {
+		pmc_out_u64(out, value);
+	}
+}
+
+void pmc_show_number(struct pmc_out *out, double value)
+{
+	static const char units[] = "kMGTPE";
+	unsigned unit = 0;
+
+	if (value < 99999.5) {
+		if (value == (double)(uint64_t)value)
+			pmc_show_integer(out, (uint64_t)value);
+		else if (value < 0.01)
+			pmc_out_fixed(out, value, 6);
+		else if (value < 1000)
+			digits(out, value);
+		else
+			pmc_show_integer(out, (uint64_t)(value + 0.5));
+		return;
+	}
+	for (value /= 1000; value >= 999.95 && unit < sizeof(units) - 2; unit++)
+		value /= 1000;
+	digits(out, value);
+	pmc_out_char(out, units[unit]);
+}
+
+void pmc_show_time(struct pmc_out *out, double ns)
+{
+	if (ns >= 1e13)
+		pmc_show_integer(out, (uint64_t)(ns / 1e9 + 0.5));
+	else if (ns >= 99.95e6 || ns <= 0)
+		digits(out, ns / 1e9);
+	else if (ns >= 99.95e3)
+		pmc_out_fixed(out, ns / 1e6, ns >= 9.995e6 ? 1 : 2);
+	else
+		pmc_out_fixed(out, ns / 1e3, ns >= 9.995e3 ? 1 : 2);
+	pmc_out_str(out, ns >= 99.95e6 || ns <= 0 ? " s" : ns >= 99.95e3 ? " ms" : " µs");
+}
+
+void pmc_show_percent(struct pmc_out *out, double percent)
+{
+	pmc_out_fixed(out, percent, percent < 99.95 ? 1 : 0);
+}
