@@ -40,7 +40,7 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # One mapping for all that is read: each costs a program some 2 us at its start.
 AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
                -Wl,-z,noseparate-code -Wl,-O1 -Wl,--as-needed -Wl,--wrap=syscall \
-               -Wl,--version-script=agent/preload.map
+               -Wl,--version-script=agent/hooks/preload.map
 # The agent as one unit does a tenth less at each thread's begin and end. With gcc; what clang makes
 # of it needs another linker. Without: make LTO=
 ifeq ($(origin LTO),undefined)
@@ -56,7 +56,7 @@ ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 
 # ---- what is made of what ------------------------------------------------------------------
 CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c)
-AGENT_SRC := $(wildcard agent/*.c)
+AGENT_SRC := $(filter-out agent/core/%,$(wildcard agent/*/*.c))
 TOOL_SRC  := $(wildcard tools/*.c)
 PLAN_SRC  := $(wildcard tests/planner/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
@@ -111,8 +111,8 @@ $(O)/lto/%.o: %.c $(O)/flags
 
 # What defines syscall() stays apart: within a unit no reference to it could be wrapped. Also when
 # LTO comes from the command line, or with a distribution's CFLAGS.
-$(O)/lto/agent/hook_seccomp.o: override private LTO = -fno-lto
-$(O)/obj/agent/hook_seccomp.o: override private CFLAGS += -fno-lto
+$(O)/lto/agent/hooks/seccomp.o: override private LTO = -fno-lto
+$(O)/obj/agent/hooks/seccomp.o: override private CFLAGS += -fno-lto
 
 $(O)/lto/core.a: $(LTO_CORE)
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
@@ -135,7 +135,7 @@ $(O)/public/libpmc.a: $(API_OBJ) $(O)/libpmc.a
 	$(Q)$(OBJCOPY) --localize-hidden $(@D)/libpmc.o
 	$(Q)rm -f $@ && $(AR) qcs $@ $(@D)/libpmc.o
 
-$(O)/libpmcagent.so: $(AGENT_OBJ) $(AGENT_CORE) agent/preload.map
+$(O)/libpmcagent.so: $(AGENT_OBJ) $(AGENT_CORE) agent/hooks/preload.map
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(AGENT_FLAGS) $(LTO) $(AGENT_LINK) $(LDFLAGS) -o $@ $(AGENT_OBJ) $(AGENT_CORE) -ldl -pthread
 
@@ -157,7 +157,7 @@ $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 FUZZ_OBJ = $(TOOL_LIB) $(O)/libpmc.a
 fuzz_link = $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(TOOL_LIBS) -lm -ldl -pthread \
             $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
-$(O)/fuzz/fuzz_config $(O)/fuzz/replay_config: $(call obj,agent/job.c)
+$(O)/fuzz/fuzz_config $(O)/fuzz/replay_config: $(call obj,agent/process/job.c)
 $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_OBJ) $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  FUZZ  $@")
@@ -204,7 +204,7 @@ $(O)/bench/%: tests/bench/%.c
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< -ldl -pthread
 
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/job.c)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/process/job.c)
 
 # ---- rules for people ----------------------------------------------------------------------
 deps: ## install the build and test packages (Debian; needs root)

@@ -97,7 +97,7 @@ const struct pmc_control_split *attach_split_of(const struct pmc_control *contro
 void attach_groups_of_total(const struct pmc_control_totals *totals, struct attach_groups *groups);
 /* Our own descriptor of a group, proved to be that group; -1 with *error otherwise. */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);
-/* Their readings, less what a reset left, into the frame being built. *reason: see agent/row.c. */
+/* Their readings, less what a reset left, into the frame being built. *reason: see agent/thread/row.c. */
 void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
 			 const struct attach_groups *groups, uint32_t *reason);
 

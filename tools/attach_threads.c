@@ -135,7 +135,7 @@ static const struct attach_task *find_task(const struct attach_tasks *tasks, uin
 	return tasks->n ? bsearch(&key, tasks->list, tasks->n, sizeof(key), by_tid) : NULL;
 }
 
-/* SITE frame of a start routine, as agent/site.c would make it; its name is found by readers. */
+/* SITE frame of a start routine, as agent/thread/start_routine.c would make it; its name is found by readers. */
 uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t address)
 {
 	struct pmc_arena *arena = &target->arena;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* agent/version.c puts it there. */
+/* agent/base/version.c puts it there. */
 #define VERSION_SECTION ".pmc.version"
 
 static bool version_of(Elf *elf, char version[32])

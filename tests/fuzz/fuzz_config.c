@@ -3,10 +3,10 @@
  * fuzz_config.c - the environment of a foreign program: PMC_JOB first, then PMC_* settings, each
  * ended by a NUL byte; the plan in PMC_JOB is decoded and must survive the way back.
  */
-#include "agent/agent.h"
+#include "agent/base/agent.h"
 #include "agent/core/base/config.h"
 #include "agent/core/plan/plan.h"
-#include "agent/process.h"
+#include "agent/output/process_frames.h"
 #include "tests/fuzz/fuzz.h"
 
 /* job.c writes the agent's own job as well. */

@@ -38,7 +38,7 @@ struct pmc_control_totals {
 	uint64_t base[3 * PMC_EVENTS_MAX]; /* may be written: see registry.h */
 };
 
-/* The plan in smaller groups: see agent/split.c. */
+/* The plan in smaller groups: see agent/thread/split.c. */
 struct pmc_control_split {
 	uint32_t groups; /* 0: there is none */
 	uint32_t reserved;

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fdspace.c - where our descriptors lie, and how many of the host's limit they may take.
+ *
+ * If the hard limit is above the soft one (while that is at most 8,192), ours lie at or above
+ * the host's soft limit: the host keeps all of its numbers and its own EMFILE. For that the soft
+ * limit is raised for the moment of an open (a window). Otherwise ours start at min(soft/2, 4096)
+ * and take at most a quarter of the limit, or all but 8,192 of a large one. Never higher: the
+ * kernel copies the descriptor table at every fork. Either way no fork comes into a window: the
+ * child would not know which copies are ours.
+ */
+#include "agent/base/agent.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HIGHEST_BASE 8192u
+#define LEAVE_HOST   8192u
+/* How long system() takes to have its child running, and then some. */
+#define QUIET_NS    5000000u
+#define ONE_CLOSING (1ull << 32)
+/* Times to look again: yields, then naps of 50 µs and what a timer is late by; 0.1 s in all. */
+#define PATIENCE 1000u
+#define YIELDS	 100u
+#define NAP_NS	 50000
+
+static struct {
+	struct rlimit host;
+	bool windowed;
+	unsigned base, share;
+	_Atomic uint64_t used;	      /* and how many threads close theirs now, times ONE_CLOSING */
+	_Atomic uint32_t lock;	      /* 0 free, 1 held, 2 held and waited for */
+	unsigned windows;	      /* open now; under the lock */
+	_Atomic unsigned held;	      /* forks: nobody shall begin to open or close now */
+	_Atomic uint64_t quiet_until; /* no window opens before */
+} fds;
+
+/* Which numbers are ours: one bit each, from 0. Pages of it exist where ours lie. */
+#define MOST_FDS (1u << 21)
+AGENT_ROOMY static _Atomic uint64_t ours[MOST_FDS / 64];
+static _Atomic int highest = -1;
+
+static void lock(void)
+{
+	uint32_t expected = 0;
+
+	if (atomic_compare_exchange_strong(&fds.lock, &expected, 1))
+		return;
+	/* Not syscall(): a thread begins here, with an errno of 0. */
+	while (atomic_exchange(&fds.lock, 2) != 0)
+		pmc_sys4(SYS_futex, &fds.lock, FUTEX_WAIT_PRIVATE, 2, NULL);
+}
+
+static void unlock(void)
+{
+	if (atomic_exchange(&fds.lock, 0) == 2)
+		pmc_sys3(SYS_futex, &fds.lock, FUTEX_WAKE_PRIVATE, 1);
+}
+
+void agent_fds_init(void)
+{
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host) != 0)
+		fds.host = (struct rlimit){ 1024, 1024 };
+	rlim_t soft = fds.host.rlim_cur, hard = fds.host.rlim_max;
+
+	if (soft > 1u << 30)
+		soft = 1u << 30;
+	if (hard > 1u << 30)
+		hard = 1u << 30;
+	fds.windowed = hard > soft && soft <= HIGHEST_BASE;
+	if (fds.windowed) {
+		fds.base = (unsigned)soft;
+		fds.share = (unsigned)(hard - soft);
+		return;
+	}
+	fds.base = (unsigned)(soft / 2 < 4096 ? soft / 2 : 4096);
+	fds.share = (unsigned)(soft / 4);
+	if (soft > LEAVE_HOST && soft - LEAVE_HOST > fds.share)
+		fds.share = (unsigned)(soft - LEAVE_HOST);
+}
+
+bool agent_fds_take(unsigned n)
+{
+	uint64_t used = atomic_load_explicit(&fds.used, memory_order_relaxed);
+
+	do {
+		if ((uint32_t)used + n > fds.share)
+			return false;
+	} while (!atomic_compare_exchange_weak(&fds.used, &used, used + n));
+	return true;
+}
+
+void agent_fds_give(unsigned n)
+{
+	atomic_fetch_sub(&fds.used, n);
+}
+
+static void set_soft(rlim_t soft)
+{
+	struct rlimit limit = { soft, fds.host.rlim_max };
+
+	pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+}
+
+static void enter(void)
+{
+	if (fds.windows++ == 0 && fds.windowed) {
+		/* The host may have changed its limit since. */
+		pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
+		set_soft(fds.host.rlim_max);
+	}
+	unlock();
+}
+
+/* Between two looks at what another thread has in hand. It may have lost its processor, and gets
+ * this one only if nobody is ready to run there. */
+static void give_way(unsigned looks)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	const uint32_t nothing = 0;
+
+	if (looks < YIELDS)
+		sched_yield();
+	else
+		/* Filters that let threads run let them do this. */
+		pmc_sys4(SYS_futex, &nothing, FUTEX_WAIT_PRIVATE, 0, &nap);
+}
+
+__attribute__((noinline, cold)) static void wait_to_open(void)
+{
+	while (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
+		sched_yield();
+	/* For a while only: a signal handler that interrupted the fork must not wait for it. */
+	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++)
+		give_way(i);
+}
+
+__attribute__((noinline, cold)) static void wait_to_close(void)
+{
+	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++) {
+		atomic_fetch_sub(&fds.used, ONE_CLOSING);
+		give_way(i);
+		atomic_fetch_add(&fds.used, ONE_CLOSING);
+	}
+}
+
+int agent_fds_window_open(void)
+{
+	/* Neither, and no clock, in most programs: they never call system(), and seldom fork. */
+	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) |
+	    atomic_load_explicit(&fds.held, memory_order_relaxed))
+		wait_to_open();
+	lock();
+	enter();
+	return (int)fds.base;
+}
+
+int agent_fds_window_try(void)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		uint32_t expected = 0;
+
+		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
+			enter();
+			return (int)fds.base;
+		}
+		sched_yield();
+	}
+	return -1;
+}
+
+int agent_fds_window_idle(void)
+{
+	if (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
+		return -1;
+	return agent_fds_window_try();
+}
+
+void agent_fds_window_close(void)
+{
+	lock();
+	if (--fds.windows == 0 && fds.windowed)
+		set_soft(fds.host.rlim_cur);
+	unlock();
+}
+
+bool agent_fds_hold(void)
+{
+	atomic_fetch_add(&fds.held, 1);
+	/* A window lasts microseconds, or as long as its thread waits for a processor; a signal
+	 * handler that interrupted one must not wait for it for ever. */
+	for (unsigned i = 0; i < PATIENCE; i++) {
+		uint32_t expected = 0;
+
+		if (atomic_compare_exchange_strong(&fds.lock, &expected, 1)) {
+			if (fds.windows == 0 && atomic_load(&fds.used) < ONE_CLOSING)
+				return true;
+			unlock();
+		}
+		give_way(i);
+	}
+	atomic_fetch_sub(&fds.held, 1);
+	return false;
+}
+
+void agent_fds_limited(rlim_t soft, rlim_t hard)
+{
+	/* A limit lowered below where ours lie: from now on they need windows. */
+	if (hard > fds.base && soft <= fds.base)
+		fds.windowed = true;
+}
+
+void agent_fds_let(bool held)
+{
+	if (!held)
+		return;
+	atomic_fetch_sub(&fds.held, 1);
+	unlock();
+}
+
+void agent_fds_quiet(void)
+{
+	if (fds.windowed)
+		atomic_store(&fds.quiet_until, pmc_now_ns() + QUIET_NS);
+}
+
+void agent_fds_exec_child(void)
+{
+	/* A vfork child has a limit of its own and our memory to read: what a window of another
+	 * thread raised for a moment must not be its for good. */
+	if (fds.windowed && fds.windows)
+		set_soft(fds.host.rlim_cur);
+}
+
+static _Atomic uint64_t *word_of(int fd)
+{
+	return (unsigned)fd < MOST_FDS ? &ours[(unsigned)fd / 64] : NULL;
+}
+
+static uint64_t bit_of(int fd)
+{
+	return 1ull << ((unsigned)fd % 64);
+}
+
+void agent_fds_mark(const int *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		_Atomic uint64_t *word = word_of(list[i]);
+		int top = atomic_load_explicit(&highest, memory_order_relaxed);
+
+		if (!word)
+			continue;
+		atomic_fetch_or(word, bit_of(list[i]));
+		while (top < list[i] && !atomic_compare_exchange_weak(&highest, &top, list[i]))
+			;
+	}
+}
+
+void agent_fds_unmark(const int *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		_Atomic uint64_t *word = word_of(list[i]);
+
+		if (word)
+			atomic_fetch_and(word, ~bit_of(list[i]));
+	}
+}
+
+void agent_fds_close(int *list, unsigned n)
+{
+	atomic_fetch_add(&fds.used, ONE_CLOSING);
+	if (atomic_load(&fds.held))
+		wait_to_close();
+	agent_fds_unmark(list, n);
+	pmc_group_close(list, n);
+	atomic_fetch_sub(&fds.used, ONE_CLOSING + n);
+}
+
+int agent_fds_move(int fd)
+{
+	int moved = agent_fds_window_try();
+
+	if (moved >= 0) {
+		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
+		agent_fds_window_close();
+	}
+	agent_fds_mark(&moved, 1);
+	agent_fds_unmark(&fd, 1);
+	return moved < 0 ? -1 : moved;
+}
+
+bool agent_fds_ours(int fd)
+{
+	return fd >= 0 && (unsigned)fd < MOST_FDS && fd <= atomic_load(&highest) &&
+	       (atomic_load(&ours[fd / 64]) >> (fd % 64) & 1);
+}
+
+int agent_fds_highest(void)
+{
+	return atomic_load(&highest);
+}
+
+void agent_fds_reserve(void)
+{
+	static _Atomic bool done;
+	int fd;
+
+	if (agent.plan.opened == 0 || atomic_exchange(&done, true))
+		return;
+	/* The table grows in powers of two; one that holds base + 4,096 is 64 KiB. */
+	agent_fds_window_open();
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC);
+	if (fd >= 0) {
+		int high =
+			(int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC,
+				     (int)(fds.base + (fds.share < 4096 ? fds.share / 2 : 2048)));
+
+		if (high >= 0)
+			syscall(SYS_close, high);
+		syscall(SYS_close, fd);
+	}
+	agent_fds_window_close();
+}
+
+/* Ours lie side by side: runs of them go with one call each. */
+static void close_runs(int keep)
+{
+	int top = atomic_load(&highest), first = -1;
+
+	agent_fds_unmark(&keep, 1);
+	for (int fd = (int)fds.base; fd <= top + 1; fd++) {
+		bool mine = fd <= top && agent_fds_ours(fd);
+
+		if (mine && first < 0)
+			first = fd;
+		if (mine || first < 0)
+			continue;
+		/* Before Linux 5.9 one by one. */
+		if (syscall(SYS_close_range, first, fd - 1, 0) != 0)
+			for (int one = first; one < fd; one++)
+				syscall(SYS_close, one);
+		first = -1;
+	}
+}
+
+void agent_fds_forked(int keep)
+{
+	close_runs(keep);
+	atomic_store(&fds.used, 0);
+	atomic_store(&fds.lock, 0);
+	atomic_store(&fds.held, 0);
+	for (int i = atomic_load(&highest) / 64; i >= (int)fds.base / 64; i--)
+		atomic_store_explicit(&ours[i], 0, memory_order_relaxed);
+	atomic_store(&highest, -1);
+	/* A window of another thread may have been open at the fork: nobody will close it here. */
+	if (fds.windows && fds.windowed)
+		set_soft(fds.host.rlim_cur);
+	fds.windows = 0;
+}

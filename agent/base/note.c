@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* note.c - see note.h. */
+#include "agent/base/note.h"
+#include "agent/base/agent.h"
+
+#include <string.h>
+
+static const struct {
+	uint32_t code, level;
+	const char *text;
+} notes[] = {
+#define X(name, code, level, text) { code, level, text },
+#include "agent/base/notes.def"
+#undef X
+};
+
+static _Atomic uint64_t counts[N_NOTES];
+
+void agent_note(enum agent_note note)
+{
+	atomic_fetch_add_explicit(&counts[note], 1, memory_order_relaxed);
+}
+
+void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
+{
+	for (unsigned i = 0; i < N_NOTES; i++) {
+		struct pmc_note_fixed fixed = {
+			.code = notes[i].code,
+			.level = notes[i].level,
+			.count = atomic_load_explicit(&counts[i], memory_order_relaxed),
+		};
+
+		if (fixed.count == 0)
+			continue;
+		pmc_frame_begin(buf, PMC_FRAME_NOTE, agent.identity, snapshot, &fixed,
+				sizeof(fixed));
+		pmc_frame_str(buf, notes[i].text, strlen(notes[i].text));
+		pmc_frame_end(buf);
+	}
+}
+
+void agent_notes_forget(void)
+{
+	for (unsigned i = 0; i < N_NOTES; i++)
+		atomic_store_explicit(&counts[i], 0, memory_order_relaxed);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* note.h - the ledger: what was refused, adopted, lost or late, counted by kind. */
+#ifndef PMC_AGENT_BASE_NOTE_H
+#define PMC_AGENT_BASE_NOTE_H
+
+#include "agent/core/dump/frame.h"
+
+enum agent_note {
+#define X(name, code, level, text) NOTE_##name,
+#include "agent/base/notes.def"
+#undef X
+	N_NOTES
+};
+
+/* Async-signal-safe. */
+void agent_note(enum agent_note note);
+/* A NOTE frame for each kind that came. */
+void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
+/* In a forked child: the parent's notes are the parent's. */
+void agent_notes_forget(void);
+
+#endif

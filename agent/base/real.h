@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real.h - for the files that interpose libc functions.
+ *
+ * interposed.def lists every one. The real functions are looked up in the constructor, while it
+ * is safe to; a hook that runs before that (a loader that ignores initfirst) looks up its own.
+ */
+#ifndef PMC_AGENT_BASE_REAL_H
+#define PMC_AGENT_BASE_REAL_H
+
+#include "agent/base/agent.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <threads.h>
+
+typedef void agent_handler(int);
+
+#define X(ret, name, params) extern ret(*real_##name) params;
+#include "agent/base/interposed.def"
+#undef X
+
+void agent_hooks_init(void);
+/* Whether the host has destructors of thread-specific data (hooks/key.c). */
+bool agent_keys_made(void);
+/* Whether the host names threads (hooks/name.c); it has named one: the caller this, NULL another. */
+bool agent_names_given(void);
+void agent_name_given(const char *name);
+/* The real function behind a pointer that may not have been looked up yet. */
+#define REAL(name) (real_##name ? real_##name : (agent_hooks_init(), real_##name))
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * limit.c - the host's own descriptor limit. Overrides: getrlimit getrlimit64 setrlimit
+ * setrlimit64 prlimit prlimit64.
+ *
+ * While a thread of ours opens its groups the soft limit is raised for a moment: no call of the
+ * host sees or changes it then. Other limits pass.
+ */
+#include "agent/base/real.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* On 64-bit systems struct rlimit is struct rlimit64, and the calls are one. */
+_Static_assert(sizeof(rlim_t) == 8, "rlim_t has 64 bits");
+
+static int limit(int pid, unsigned resource, const struct rlimit *new, struct rlimit *old)
+{
+	bool ours = resource == RLIMIT_NOFILE && (pid == 0 || pid == agent.pid) &&
+		    agent_where() == AGENT_HERE;
+	bool held = ours && agent_fds_hold();
+	long result = syscall(SYS_prlimit64, pid, resource, new, old);
+	int saved = errno;
+
+	if (ours && new &&result == 0)
+		agent_fds_limited(new->rlim_cur, new->rlim_max);
+	agent_fds_let(held);
+	errno = saved;
+	return (int)result;
+}
+
+#ifdef __GLIBC__
+#define RESOURCE __rlimit_resource_t
+#else
+#define RESOURCE int
+#endif
+
+AGENT_API int getrlimit(RESOURCE resource, struct rlimit *rlimit)
+{
+	return limit(0, (unsigned)resource, NULL, rlimit);
+}
+
+AGENT_API int setrlimit(RESOURCE resource, const struct rlimit *rlimit)
+{
+	return limit(0, (unsigned)resource, rlimit, NULL);
+}
+
+AGENT_API int prlimit(pid_t pid, RESOURCE resource, const struct rlimit *new, struct rlimit *old)
+{
+	return limit(pid, (unsigned)resource, new, old);
+}
+
+#ifdef __GLIBC__
+AGENT_API int getrlimit64(RESOURCE resource, struct rlimit64 *rlimit)
+{
+	return limit(0, (unsigned)resource, NULL, (struct rlimit *)(void *)rlimit);
+}
+
+AGENT_API int setrlimit64(RESOURCE resource, const struct rlimit64 *rlimit)
+{
+	return limit(0, (unsigned)resource, (const struct rlimit *)(const void *)rlimit, NULL);
+}
+
+AGENT_API int prlimit64(pid_t pid, RESOURCE resource, const struct rlimit64 *new,
+			struct rlimit64 *old)
+{
+	return limit(pid, (unsigned)resource, (const struct rlimit *)(const void *)new,
+		     (struct rlimit *)(void *)old);
+}
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * name.c - a thread's name as it changes. Overrides: pthread_setname_np prctl.
+ *
+ * A thread that ends asks the kernel for its name only if the program gives names at all. glibc
+ * names the calling thread by a system call of its own, so both are here; syscall() comes through
+ * seccomp.c. What a program writes to a comm file of /proc is not seen here.
+ */
+#include "agent/base/real.h"
+#include "agent/hooks/seccomp.h"
+#include "agent/thread/thread.h"
+
+#include <linux/prctl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+AGENT_API int prctl(int option, ...);
+
+static _Atomic bool given;
+
+bool agent_names_given(void)
+{
+	return atomic_load_explicit(&given, memory_order_relaxed);
+}
+
+void agent_name_given(const char *name)
+{
+	struct slot *slot = agent_self;
+
+	atomic_store_explicit(&given, true, memory_order_relaxed);
+	if (!name || !slot)
+		return;
+	/* 15 bytes and a NUL that is never overwritten: a reader sees old, new or a mix, never
+	 * an open end. */
+	memcpy(slot->name, name, strnlen(name, sizeof(slot->name) - 1) + 1);
+	slot->name[sizeof(slot->name) - 1] = '\0';
+}
+
+AGENT_API int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int result = REAL(pthread_setname_np)(thread, name);
+
+	if (result == 0)
+		agent_name_given(pthread_equal(thread, pthread_self()) ? name : NULL);
+	return result;
+}
+
+AGENT_API int prctl(int option, ...)
+{
+	long call[6] = { option };
+	va_list args;
+
+	va_start(args, option);
+	for (unsigned i = 1; i < 5; i++)
+		call[i] = va_arg(args, long);
+	va_end(args);
+	return (int)agent_filtering_call(SYS_prctl, call);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c - a process image's other ends. Overrides: execve execv execvp execvpe execl
+ * execle execlp fexecve execveat _exit _Exit quick_exit
+ * abort daemon.
+ *
+ * Rows are flushed before; a failed exec leaves them live. In a vfork child everything only
+ * forwards. posix_spawn, system and popen need no hook: they replace a child, not us.
+ */
+#include "agent/process/exec_env.h"
+#include "agent/base/real.h"
+#include "agent/output/exit_report.h"
+#include "agent/process/signals.h"
+#include "agent/process/snapshot.h"
+#include "agent/thread/thread.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* musl has none: those who call it there bring their own. */
+AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[],
+		       int flags);
+
+enum how { BY_PATH, BY_SEARCH, BY_FD };
+
+struct image {
+	enum how how;
+	const char *path;
+	int fd, flags;
+};
+
+static int replace(const struct image *image, char *const *argv, char *const *envp)
+{
+	switch (image->how) {
+	case BY_PATH:
+		return (int)syscall(SYS_execve, image->path, argv, envp);
+	case BY_SEARCH:
+		return REAL(execvpe)(image->path, argv, envp);
+	case BY_FD:
+		return (int)syscall(SYS_execveat, image->fd, image->path, argv, envp, image->flags);
+	}
+	return -1;
+}
+
+static int flush_and_replace(const struct image *image, char *const *argv, char *const *envp)
+{
+	struct exec_env env;
+	int result, saved;
+
+	saved = errno;
+	if (agent_where() != AGENT_HERE) {
+		if (pmc_agent_control.state == PMC_CONTROL_ON)
+			agent_fds_exec_child();
+		errno = saved;
+		return replace(image, argv, envp);
+	}
+	agent_before_exec();
+	envp = exec_env_make(&env, envp);
+	errno = saved;
+	result = replace(image, argv, envp);
+	saved = errno;
+	exec_env_free(&env);
+	agent_exec_failed();
+	errno = saved;
+	return result;
+}
+
+AGENT_API int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return flush_and_replace(&(struct image){ BY_PATH, path, -1, 0 }, argv, envp);
+}
+
+AGENT_API int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+AGENT_API int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return flush_and_replace(&(struct image){ BY_SEARCH, file, -1, 0 }, argv, envp);
+}
+
+AGENT_API int execvp(const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
+}
+
+AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	return flush_and_replace(&(struct image){ BY_FD, path, dir, flags }, argv, envp);
+}
+
+AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	return flush_and_replace(&(struct image){ BY_FD, "", fd, AT_EMPTY_PATH }, argv, envp);
+}
+
+/* The list forms, as arrays on the stack: as many as the caller passed. */
+#define COLLECT(first, args, argv)                                                                 \
+	size_t argc = 1;                                                                           \
+	va_start(args, first);                                                                     \
+	while (va_arg(args, char *))                                                               \
+		argc++;                                                                            \
+	va_end(args);                                                                              \
+	char **argv = __builtin_alloca((argc + 1) * sizeof(char *));                               \
+	va_start(args, first);                                                                     \
+	argv[0] = (char *)(uintptr_t)first;                                                        \
+	for (size_t i = 1; i <= argc; i++)                                                         \
+	argv[i] = va_arg(args, char *)
+
+AGENT_API int execl(const char *path, const char *arg, ...)
+{
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	va_end(args);
+	return execve(path, argv, environ);
+}
+
+AGENT_API int execlp(const char *file, const char *arg, ...)
+{
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	va_end(args);
+	return execvpe(file, argv, environ);
+}
+
+AGENT_API int execle(const char *path, const char *arg, ...)
+{
+	char *const *envp;
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	envp = va_arg(args, char *const *);
+	va_end(args);
+	return execve(path, argv, envp);
+}
+
+__attribute__((noreturn)) static void leave(int status)
+{
+	if (agent_where() == AGENT_HERE) {
+		agent_final(PMC_ENDED_EXIT, status & 0xff);
+		if (agent.first)
+			agent_report();
+	}
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+AGENT_API void _exit(int status)
+{
+	leave(status);
+}
+
+AGENT_API void _Exit(int status)
+{
+	leave(status);
+}
+
+AGENT_API void quick_exit(int status)
+{
+	/* The handler that flushes runs last, and is not told the status. */
+	if (agent_where() == AGENT_HERE)
+		agent.exit_status = status;
+	REAL(quick_exit)(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+AGENT_API void abort(void)
+{
+	/* On the stack that is there: abort is often called by a handler on a small one, which has
+	 * no room for the frame of ours as well. A handler of the host's comes first, as ever. */
+	if (agent_where() == AGENT_HERE && agent_signal_forget(SIGABRT)) {
+		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
+		if (agent.first)
+			agent_report_apart();
+	}
+	REAL(abort)();
+	for (;;)
+		syscall(SYS_exit_group, 127);
+}
+
+/* glibc's forks and leaves inside libc, past all hooks: the same steps with hooks. */
+AGENT_API int daemon(int nochdir, int noclose)
+{
+	struct stat st;
+	int fd;
+
+	if (agent_where() != AGENT_HERE)
+		return REAL(daemon)(nochdir, noclose);
+	switch (fork()) {
+	case -1:
+		return -1;
+	case 0:
+		break;
+	default:
+		leave(0);
+	}
+	if (setsid() < 0)
+		return -1;
+	if (!nochdir)
+		(void)syscall(SYS_chdir, "/");
+	if (noclose)
+		return 0;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) != 0 || !S_ISCHR(st.st_mode)) {
+		syscall(SYS_close, fd);
+		errno = ENODEV;
+		return -1;
+	}
+	for (int i = 0; i < 3; i++)
+		dup2(fd, i);
+	if (fd > 2)
+		syscall(SYS_close, fd);
+	return 0;
+}

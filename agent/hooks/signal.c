@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signal.c - the host sees its own signal dispositions. Overrides: sigaction signal
+ * sysv_signal __sysv_signal bsd_signal ssignal sigset.
+ *
+ * Where our handler stands the host sees SIG_DFL. A handler it installs replaces ours; when it
+ * goes back to SIG_DFL ours returns.
+ */
+#include "agent/base/real.h"
+#include "agent/process/signals.h"
+
+#include <dlfcn.h>
+
+AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
+AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);
+AGENT_API agent_handler *ssignal(int signo, agent_handler *handler);
+AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler);
+AGENT_API agent_handler *sigset(int signo, agent_handler *handler);
+
+int agent_real_sigaction(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	return REAL(sigaction)(signo, action, old);
+}
+
+static void changed(int signo, bool to_default)
+{
+	/* In a vfork child the dispositions are its own, and so it leaves them. */
+	if (agent_where() != AGENT_HERE)
+		return;
+	if (to_default)
+		agent_signal_restore(signo);
+	else
+		agent_signal_taken(signo);
+}
+
+AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction was;
+	int result = REAL(sigaction)(signo, action, &was);
+	int saved = errno;
+
+	if (result != 0)
+		return result;
+	if (agent_signal_is_ours(&was))
+		agent_signal_original(signo, &was);
+	if (action)
+		changed(signo, !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL);
+	if (old)
+		*old = was;
+	errno = saved;
+	return 0;
+}
+
+/* What one of the older calls returned, with ours told as SIG_DFL. */
+static agent_handler *told(int signo, agent_handler *was, agent_handler *now)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO };
+	int saved = errno;
+
+	if (was == SIG_ERR)
+		return was;
+	action.sa_sigaction = (void (*)(int, siginfo_t *, void *))(void (*)(void))was;
+	if (agent_signal_is_ours(&action))
+		was = SIG_DFL;
+	changed(signo, now == SIG_DFL);
+	errno = saved;
+	return was;
+}
+
+AGENT_API agent_handler *signal(int signo, agent_handler *handler)
+{
+	return told(signo, REAL(signal)(signo, handler), handler);
+}
+
+AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler)
+{
+	return signal(signo, handler);
+}
+
+AGENT_API agent_handler *ssignal(int signo, agent_handler *handler)
+{
+	return signal(signo, handler);
+}
+
+AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler)
+{
+	struct sigaction action = { .sa_handler = handler,
+				    .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
+	struct sigaction old;
+
+	if (handler == SIG_ERR) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	return sigaction(signo, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler)
+{
+	return sysv_signal(signo, handler);
+}
+
+AGENT_API agent_handler *sigset(int signo, agent_handler *handler)
+{
+	agent_handler *(*real)(int, agent_handler *);
+
+	*(void **)(void *)&real = dlsym(RTLD_NEXT, "sigset");
+	if (!real) {
+		errno = ENOSYS;
+		return SIG_ERR;
+	}
+	return told(signo, real(signo, handler), handler);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stderr.c - programs that close their stderr stream on the way out. Overrides: fclose.
+ *
+ * xz, sort and all of coreutils close stderr before they exit, to see whether what they wrote
+ * arrived. The job's first process then keeps a copy for its report. Only there, only for
+ * fclose(stderr), and never across a fork: a daemon detaches by fork, close or dup2, and a copy
+ * in it would keep `$(cmd 2>&1)` waiting.
+ */
+#include "agent/base/real.h"
+#include "agent/output/exit_report.h"
+
+AGENT_API int fclose(FILE *stream)
+{
+	if (stream == stderr && agent_where() == AGENT_HERE) {
+		int saved = errno;
+
+		agent_report_keep_stderr();
+		errno = saved;
+	}
+	return REAL(fclose)(stream);
+}

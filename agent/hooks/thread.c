@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c - a thread's start. Overrides: pthread_create thrd_create dlclose.
+ *
+ * The creator reserves the slot and puts the routine in it; the new thread opens its groups
+ * before it calls that. No allocation, no lock the host could hold. glibc's thrd_create never
+ * calls the public pthread_create, so both are here.
+ */
+#include "agent/base/real.h"
+#include "agent/thread/start_routine.h"
+#include "agent/thread/thread.h"
+
+#include <dlfcn.h>
+
+static void *run_posix(void *arg)
+{
+	struct slot *slot = arg;
+	void *(*start)(void *) = slot->start.posix;
+	void *start_arg = slot->arg;
+
+	agent_thread_begin(slot);
+	return start(start_arg);
+}
+
+static int run_c11(void *arg)
+{
+	struct slot *slot = arg;
+	int (*start)(void *) = slot->start.c11;
+	void *start_arg = slot->arg;
+
+	agent_thread_begin(slot);
+	return start(start_arg);
+}
+
+static struct slot *prepare(const void *routine)
+{
+	int saved = errno;
+	struct slot *slot;
+
+	if (!agent.measured || agent_where_threads() != AGENT_HERE)
+		return NULL;
+	agent_fds_reserve();
+	slot = agent_thread_reserve();
+	if (slot) {
+		slot->site = agent_site(routine);
+		agent_thread_reserve_groups(slot);
+	}
+	errno = saved;
+	return slot;
+}
+
+AGENT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+			     void *arg)
+{
+	struct slot *slot = prepare((const void *)(uintptr_t)start);
+	int result;
+
+	if (!slot)
+		return REAL(pthread_create)(thread, attr, start, arg);
+	slot->start.posix = start;
+	slot->arg = arg;
+	result = REAL(pthread_create)(thread, attr, run_posix, slot);
+	if (result != 0)
+		registry_release(&agent_registry, slot);
+	return result;
+}
+
+AGENT_API int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
+{
+	struct slot *slot = prepare((const void *)(uintptr_t)start);
+	int result;
+
+	if (!slot)
+		return REAL(thrd_create)(thread, start, arg);
+	slot->start.c11 = start;
+	slot->arg = arg;
+	result = REAL(thrd_create)(thread, run_c11, slot);
+	if (result != thrd_success)
+		registry_release(&agent_registry, slot);
+	return result;
+}
+
+AGENT_API int dlclose(void *handle)
+{
+	int result = REAL(dlclose)(handle);
+
+	/* Another module may lie at the same addresses next. */
+	if (result == 0 && agent_where() == AGENT_HERE)
+		agent_sites_forget();
+	return result;
+}

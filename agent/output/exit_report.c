@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exit_report.c - what the job's first process prints at its end.
+ *
+ * The dump is read back through the same reader and printed by the same code as pmctl report.
+ * Stderr is used only if it is still the file it was at the start; it is never duplicated but for
+ * a program that closes the stream on its way out (hooks/stderr.c).
+ */
+#include "agent/output/exit_report.h"
+#include "agent/base/agent.h"
+#include "agent/base/throwaway_clone.h"
+#include "agent/core/base/log.h"
+#include "agent/core/report/report.h"
+#include "agent/core/base/sys.h"
+#include "agent/output/file.h"
+#include "agent/process/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+	struct stat err;
+	bool has_err;
+	const char *file; /* absolute; NULL: stderr */
+	int kept;	  /* a copy of stderr, -1: none */
+} where = { .kept = -1 };
+
+void agent_report_init(void)
+{
+	const char *file = agent.config.report.file;
+	char text[PATH_MAX], cwd[PATH_MAX];
+	struct pmc_out out;
+
+	where.has_err = pmc_sys2(SYS_fstat, 2, &where.err) == 0;
+	if (!file)
+		return;
+	where.file = file;
+	if (*file != '/' && getcwd(cwd, sizeof(cwd))) {
+		pmc_out_to_mem(&out, text, sizeof(text));
+		pmc_outf(&out, "%s/%s", cwd, file);
+		where.file = pmc_arena_strdup(&agent.arena, text);
+	}
+}
+
+static bool is_our_stderr(int fd)
+{
+	struct stat st;
+
+	return where.has_err && fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == where.err.st_dev &&
+	       st.st_ino == where.err.st_ino && st.st_rdev == where.err.st_rdev;
+}
+
+void agent_report_keep_stderr(void)
+{
+	if (!agent.first || agent.config.report.kind == PMC_REPORT_OFF || where.file ||
+	    where.kept >= 0 || !is_our_stderr(2))
+		return;
+	where.kept = (int)syscall(SYS_fcntl, 2, F_DUPFD_CLOEXEC, agent_fds_window_open());
+	agent_fds_window_close();
+}
+
+void agent_report_forked(void)
+{
+	if (where.kept >= 0)
+		syscall(SYS_close, where.kept);
+	where.kept = -1;
+}
+
+static int open_target(void)
+{
+	int fd;
+
+	if (where.file) {
+		fd = (int)syscall(SYS_openat, AT_FDCWD, where.file,
+				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0)
+			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is lost)",
+				where.file, agent_file_remedy(-errno));
+		return fd;
+	}
+	return is_our_stderr(2) ? 2 : is_our_stderr(where.kept) ? where.kept : -1;
+}
+
+static int read_profile(struct pmc_profile *profile)
+{
+	size_t len, waiting;
+	const void *frames = agent_final_frames(&len), *more = agent_file_waiting(&waiting);
+	struct stat st;
+	int error, fd;
+
+	fd = (int)syscall(SYS_openat, AT_FDCWD, agent_file_name(),
+			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	/* A pipe or device cannot be read back, and some have no end. */
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+		syscall(SYS_close, fd);
+		fd = -1;
+	}
+	if (fd >= 0) {
+		if (agent.out)
+			syscall(SYS_lseek, fd, (off_t)agent_file_start(), SEEK_SET);
+		error = pmc_profile_add_fd(profile, fd);
+		syscall(SYS_close, fd);
+		if (error)
+			return error;
+	}
+	error = waiting ? pmc_profile_add_buffer(profile, more, waiting) : 0;
+	if (!error && len)
+		error = pmc_profile_add_buffer(profile, frames, len);
+	if (error)
+		return error;
+	return pmc_profile_finish(profile);
+}
+
+static void print(int fd)
+{
+	const struct pmc_profile_options only = { .only_job = agent.job };
+	struct pmc_report_options options = {
+		.format = agent.config.report.kind == PMC_REPORT_JSON ? PMC_FORMAT_JSON :
+									PMC_FORMAT_TABLE,
+		.summary = agent.config.report.kind == PMC_REPORT_SUMMARY,
+		.top = -1,
+		.only_first = agent.config.report.kind != PMC_REPORT_JSON,
+		.keep_hint = agent.out ? NULL : "PMC_OUT=run.pmc, then pmctl report run.pmc",
+	};
+	struct pmc_profile profile;
+	const char *problem = NULL;
+	struct pmc_out out;
+	char *text;
+	int error;
+
+	error = pmc_profile_init(&profile, &only);
+	if (!error)
+		error = read_profile(&profile);
+	text = error ? NULL : pmc_arena_alloc(&profile.arena, 1 << 16);
+	if (text) {
+		pmc_out_to_fd(&out, fd, text, 1 << 16);
+		pmc_report(&profile, &options, &out, &problem);
+	}
+	pmc_profile_free(&profile);
+}
+
+/* A report to a pipe nobody reads must not kill the host. */
+static void with_sigpipe_blocked(void (*print_to)(int), int fd)
+{
+	const uint64_t set = 1ull << (SIGPIPE - 1) | 1ull << (SIGXFSZ - 1);
+	const struct timespec zero = { 0, 0 };
+	uint64_t old, before = 0, after = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
+	syscall(SYS_rt_sigpending, &before, sizeof(before));
+	print_to(fd);
+	syscall(SYS_rt_sigpending, &after, sizeof(after));
+	after &= set & ~before;
+	if (after)
+		syscall(SYS_rt_sigtimedwait, &after, NULL, &zero, sizeof(after));
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+}
+
+static void report(void)
+{
+	int fd;
+
+	if (agent.config.report.kind != PMC_REPORT_OFF) {
+		fd = open_target();
+		if (fd >= 0)
+			with_sigpipe_blocked(print, fd);
+		if (fd > 2)
+			syscall(SYS_close, fd);
+	}
+	if (!agent.out && agent.private_dump)
+		syscall(SYS_unlinkat, AT_FDCWD, agent.private_dump, 0);
+}
+
+static void report_there(void *arg)
+{
+	(void)arg;
+	report();
+}
+
+/* The main thread's own stack is large; any other may be small, a signal stack above all. */
+static bool on_main_stack(void)
+{
+	stack_t now;
+
+	return syscall(SYS_gettid) == agent.pid && syscall(SYS_sigaltstack, NULL, &now) == 0 &&
+	       !(now.ss_flags & SS_ONSTACK);
+}
+
+void agent_report_apart(void)
+{
+	const size_t bytes = (size_t)256 << 10;
+	void *stack;
+
+	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack == MAP_FAILED)
+		return;
+	if (agent_apart(report_there, NULL, stack, bytes) < 0)
+		report_there(NULL);
+	munmap(stack, bytes);
+}
+
+void agent_report(void)
+{
+	if (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack())
+		report();
+	else
+		agent_report_apart();
+}

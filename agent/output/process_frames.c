@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* process_frames.c - PROCESS and EVENTSET frames of this process image. Async-signal-safe. */
+#include "agent/output/process_frames.h"
+#include "agent/base/agent.h"
+#include "agent/core/base/clock.h"
+#include "agent/output/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/poison.h"
+
+/* Read once, into static memory: the frames are also made on a signal's little stack. */
+static const char *boot_id(void)
+{
+	static char text[40];
+	int fd;
+
+	if (text[0])
+		return text;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/sys/kernel/random/boot_id",
+			  O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (syscall(SYS_read, fd, text, 36) < 0)
+			text[0] = '\0';
+		syscall(SYS_close, fd);
+	}
+	return text;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* What does not change while this image lives. */
+void agent_publish_process(void)
+{
+	struct pmc_process_fixed *fixed = &pmc_agent_control.process;
+
+	*fixed = (struct pmc_process_fixed){
+		.pid = (uint32_t)agent.pid,
+		.start_ns = agent.start_ns,
+		.pre_cpu_ns = agent.pre_cpu_ns,
+		.eventset = agent.plan.hash,
+		.inherit_mode = (uint8_t)agent.inherit,
+		.flags = (uint8_t)((agent.first ? PMC_PROCESS_FIRST : 0) |
+				   (agent.covered ? PMC_PROCESS_COVERED : 0) |
+				   (agent.forked ? PMC_PROCESS_FORKED : 0)),
+		.rank = agent.rank,
+	};
+	memcpy(fixed->parent_identity, agent.parent, 16);
+	memcpy(fixed->job, agent.job, 16);
+	pmc_agent_control.carried_thread_ns = agent.reported.thread_cpu_ns;
+	pmc_agent_control.carried_process_ns = agent.reported.process_cpu_ns;
+	pmc_agent_control.carried_minor_faults = agent.reported.process.minor_faults;
+	pmc_agent_control.carried_major_faults = agent.reported.process.major_faults;
+}
+
+void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)
+{
+	struct pmc_process_fixed fixed = pmc_agent_control.process;
+	const struct pmc_usage *before = &agent.reported.process;
+	const char *boot = boot_id();
+	struct pmc_usage usage;
+
+	pmc_usage_process(&usage);
+	fixed.ppid = (uint32_t)syscall(SYS_getppid);
+	fixed.cpu_ns = less(pmc_process_cpu_ns(), agent.reported.process_cpu_ns);
+	fixed.minor_faults = less(usage.minor_faults, before->minor_faults);
+	fixed.major_faults = less(usage.major_faults, before->major_faults);
+	fixed.voluntary_switches = less(usage.voluntary_switches, before->voluntary_switches);
+	fixed.involuntary_switches = less(usage.involuntary_switches, before->involuntary_switches);
+	fixed.max_rss_bytes = usage.max_rss_bytes;
+	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
+	fixed.threads_counted = less(fixed.threads_seen, atomic_load(&pmc_agent_control.uncounted));
+	fixed.self_ns = atomic_load(&pmc_agent_control.self_ns);
+	fixed.time_ns = pmc_now_ns();
+	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
+	fixed.how_ended = (uint8_t)how;
+	fixed.how_code = (uint8_t)code;
+	pmc_frame_begin(buf, PMC_FRAME_PROCESS, agent.identity, snapshot, &fixed, sizeof(fixed));
+	pmc_frame_str(buf, agent.host, strlen(agent.host));
+	pmc_frame_str(buf, boot, strlen(boot));
+	pmc_frame_str(buf, agent.exe, strlen(agent.exe));
+	pmc_frame_str(buf, agent.cmdline, strlen(agent.cmdline));
+	pmc_frame_end(buf);
+}
+
+void agent_eventset_frame(struct pmc_frame_buf *buf)
+{
+	if (agent.plan.hash)
+		pmc_plan_frame(&agent.plan, buf);
+}
+
+void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
+{
+	const size_t room = 8192; /* command lines are cut at 4 KiB */
+	struct pmc_frame_buf buf;
+	void *map;
+
+	map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return;
+	pmc_frame_buf_init(&buf, map, room);
+	agent_process_frame(&buf, snapshot, how, code);
+	agent_file_append(buf.data, buf.len);
+	munmap(map, room);
+}
+
+void agent_process_header(void)
+{
+	agent_process_state(AGENT_HEADER_SNAPSHOT, PMC_RUNNING, 0);
+	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - when the agent starts and ends. Overrides: __libc_start_main.
+ *
+ * -z initfirst puts our constructor before all others. The exit handler registered there is the
+ * first one of the process, so it runs last: after every destructor, whose threads thus count.
+ * PMC_JOB enters the environment in front of main: what a constructor sets is lost when libc
+ * takes the environment from the kernel's block.
+ */
+#include "agent/base/agent.h"
+#include "agent/process/exec_env.h"
+#include "agent/process/helper.h"
+#include "agent/hooks/seccomp.h"
+#include "agent/output/exit_report.h"
+#include "agent/process/snapshot.h"
+#include "agent/thread/thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef int main_fn(int, char **, char **);
+typedef int start_main_fn(main_fn *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+			  void *);
+
+AGENT_API int __libc_start_main(main_fn *host, int argc, char **argv, void (*init)(void),
+				void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+
+static main_fn *host_main;
+
+static void end(int status)
+{
+	int saved = errno;
+
+	if (agent_where() == AGENT_HERE) {
+		agent_final(PMC_ENDED_EXIT, status & 0xff);
+		if (agent.first)
+			agent_report();
+	}
+	errno = saved;
+}
+
+/* quick_exit (hooks/process.c) leaves its status here: these handlers are not told. */
+static void at_quick(void)
+{
+	end(agent.exit_status);
+}
+
+#ifdef __GLIBC__
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	end(status);
+}
+
+__attribute__((constructor)) static void begin(int argc, char **argv, char **envp)
+{
+	/* libc is not initialised yet. If libpfm4 has to be loaded, that happens on the way, with
+	 * whatever environ says: NULL would be the host's environment for good. */
+	if (!environ)
+		environ = envp;
+	agent_syscall_init();
+	agent_start(argc, argv, envp);
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+		return;
+	on_exit(at_exit, NULL);
+	at_quick_exit(at_quick);
+}
+#else
+/* musl has no on_exit and gives constructors no arguments. */
+static void at_exit(void)
+{
+	end(agent.exit_status);
+}
+
+AGENT_API void exit(int status)
+{
+	void (*real)(int) __attribute__((noreturn));
+
+	agent.exit_status = status;
+	*(void **)(void *)&real = dlsym(RTLD_NEXT, "exit");
+	real(status);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	static char *none[] = { NULL };
+
+	agent_syscall_init();
+	agent_start(0, none, environ);
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+		return;
+	atexit(at_exit);
+	at_quick_exit(at_quick);
+}
+#endif
+
+static int main_with_job(int argc, char **argv, char **envp)
+{
+	int saved = errno;
+
+	if (agent.job_text) {
+		char **with = exec_env_with_job(environ, agent.job_text);
+
+		if (with) {
+			envp = with;
+			environ = with;
+		}
+	}
+	agent_helper_start();
+	errno = saved;
+	agent.exit_status = host_main(argc, argv, envp);
+	return agent.exit_status;
+}
+
+AGENT_API int __libc_start_main(main_fn *host, int argc, char **argv, void (*init)(void),
+				void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+{
+	start_main_fn *real;
+
+	*(void **)(void *)&real = dlsym(RTLD_NEXT, "__libc_start_main");
+	host_main = host;
+	return real(main_with_job, argc, argv, init, fini, rtld_fini, stack_end);
+}

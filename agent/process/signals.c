@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signals.c - fatal signals flush before they kill; the dump signal takes a snapshot.
+ *
+ * Contract: the handlers run in any thread at any point, on the host's signal stack if it has
+ * one: async-signal-safe, errno kept, under 1 KiB of stack. The frames are built in a mapping.
+ * After a fatal signal the process dies of it exactly as it would have: hardware faults return
+ * with SIG_DFL and fault again, sent signals are queued again with their siginfo.
+ */
+#include "agent/process/signals.h"
+#include "agent/base/agent.h"
+#include "agent/output/file.h"
+#include "agent/base/note.h"
+#include "agent/output/exit_report.h"
+#include "agent/process/snapshot.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/poison.h"
+
+static const int fatal[] = { SIGHUP, SIGINT,  SIGTERM, SIGQUIT, SIGILL,	 SIGBUS,
+			     SIGFPE, SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU, SIGXFSZ };
+
+/* What stood there before: always SIG_DFL, with the flags and mask the host is to see. */
+AGENT_ROOMY static struct {
+	bool ours;
+	struct sigaction original;
+} table[_NSIG];
+static _Atomic bool shields; /* ours stands for SIGXFSZ */
+
+/* The kernel's struct; the restorer is x86's. */
+struct kernel_sigaction {
+	void (*handler)(int);
+	unsigned long flags;
+#ifdef SA_RESTORER
+	void (*restorer)(void);
+#endif
+	uint64_t mask;
+};
+
+static void to_default(int signo)
+{
+	const struct kernel_sigaction dfl = { .handler = SIG_DFL };
+
+	if (signo == SIGXFSZ)
+		atomic_store(&shields, false);
+	syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
+}
+
+/* By somebody, not by what the thread did. */
+static bool was_sent(const siginfo_t *info)
+{
+	return info->si_code < 0 || (info->si_code == SI_USER && info->si_pid != agent.pid);
+}
+
+static void on_fatal(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)context;
+	/* Our dump has reached the host's limit; the write says so, too. */
+	if (signo == SIGXFSZ && agent_file_writing() && !was_sent(info))
+		return;
+	if (agent_where() == AGENT_HERE) {
+		agent_final(PMC_ENDED_SIGNAL, signo);
+		if (agent.first)
+			agent_report_apart();
+	}
+	/* Another thread may still be writing what it began: dying now would tear it. */
+	agent_final_wait();
+	to_default(signo);
+	/* Faults of the processor have si_code > 0 and come again by themselves. */
+	if (info->si_code <= 0 || info->si_code == SI_USER || signo == SIGHUP || signo == SIGINT ||
+	    signo == SIGTERM || signo == SIGQUIT || signo == SIGABRT || signo == SIGXCPU ||
+	    signo == SIGXFSZ || signo == SIGSYS)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
+	errno = saved;
+}
+
+static void on_dump(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)signo, (void)info, (void)context;
+	if (agent_where() == AGENT_HERE)
+		agent_snapshot();
+	errno = saved;
+}
+
+static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction action = { .sa_sigaction = handler,
+				    .sa_flags = SA_SIGINFO | SA_ONSTACK | flags };
+
+	sigfillset(&action.sa_mask);
+	if (agent_real_sigaction(signo, &action, NULL) != 0)
+		return;
+	table[signo].ours = true;
+	if (signo == SIGXFSZ)
+		atomic_store(&shields, handler == on_fatal);
+}
+
+static void take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction now;
+
+	if (agent_real_sigaction(signo, NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
+	    now.sa_handler != SIG_DFL)
+		return;
+	table[signo].original = now;
+	install(signo, handler, flags);
+}
+
+void agent_signals_init(void)
+{
+	int dump = agent.config.dump;
+
+	/* The kernel drops default-fatal signals sent to init: with a handler they would arrive. */
+	if (agent.pid != 1)
+		for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+			if (fatal[i] != dump)
+				take(fatal[i], on_fatal, 0);
+	if (!dump)
+		return;
+	take(dump, on_dump, SA_RESTART);
+	if (!table[dump].ours)
+		agent_note(NOTE_DUMP_SIGNAL);
+	pmc_agent_control.dump_signal = table[dump].ours ? dump : 0;
+}
+
+bool agent_signal_shields(void)
+{
+	return atomic_load_explicit(&shields, memory_order_relaxed);
+}
+
+bool agent_signal_is_ours(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) &&
+	       (action->sa_sigaction == on_fatal || action->sa_sigaction == on_dump);
+}
+
+void agent_signal_original(int signo, struct sigaction *action)
+{
+	*action = table[signo].original;
+}
+
+bool agent_signal_forget(int signo)
+{
+	struct sigaction now;
+
+	if (agent_real_sigaction(signo, NULL, &now) != 0 || !agent_signal_is_ours(&now))
+		return false;
+	to_default(signo);
+	return true;
+}
+
+void agent_signal_restore(int signo)
+{
+	if (signo <= 0 || signo >= _NSIG || !table[signo].ours)
+		return;
+	if (signo == agent.config.dump)
+		install(signo, on_dump, SA_RESTART);
+	else
+		install(signo, on_fatal, 0);
+}
+
+void agent_signal_taken(int signo)
+{
+	if (signo == SIGXFSZ)
+		atomic_store(&shields, false);
+	if (signo == agent.config.dump && pmc_agent_control.dump_signal) {
+		pmc_agent_control.dump_signal = 0;
+		agent_note(NOTE_DUMP_SIGNAL);
+	}
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* snapshot.c - everything known now, appended to the dump: rows, totals, ledger, process. */
+#include "agent/process/snapshot.h"
+#include "agent/thread/adopt.h"
+#include "agent/base/agent.h"
+#include "agent/core/base/clock.h"
+#include "agent/output/file.h"
+#include "agent/thread/split.h"
+#include "agent/base/note.h"
+#include "agent/region/region.h"
+#include "agent/thread/thread.h"
+#include "agent/thread/inherit_groups.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/poison.h"
+
+#define CHUNK ((size_t)64 << 10)
+/* Room for the frames of the process itself: totals, notes, event sets. */
+#define TAIL ((size_t)40 << 10)
+/* Threads alive at the end of a process whose faults and switches are read. */
+#define LOOKED_AT_MOST 1024u
+
+/* What agent_final could keep in memory, for the report of a process that needs no file. */
+static struct pmc_frame_buf kept;
+static _Atomic bool written;
+
+/* A clock is a twentieth of what a row costs: rows that are made together have one time. */
+#define ROWS_A_TIME 8u
+
+/* Frames go to memory first: a process that never needed its private dump never makes one. */
+struct sink {
+	struct pmc_frame_buf buf;
+	uint64_t now;
+	unsigned rows; /* since then; 0: it is out of date */
+};
+
+static void drain(struct sink *sink)
+{
+	if (sink->buf.len == 0)
+		return;
+	agent_file_begin();
+	agent_file_append(sink->buf.data, sink->buf.len);
+	sink->buf.len = 0;
+	sink->rows = 0;
+}
+
+/* Nobody tells when an adopted thread ends. Its last snapshot stays its row. */
+static bool adopted_is_gone(const struct slot *slot)
+{
+	uint64_t ns;
+
+	return (slot->flags & PMC_THREAD_ADOPTED) && !pmc_thread_cpu_ns((int)slot->tid, &ns);
+}
+
+/* What a thread that is alive when its process ends has in /proc: too dear for every snapshot, and
+ * for so many threads that the end would take noticeably longer (20 us each). Not on the stack,
+ * which may be the host's signal stack: there is one end. */
+__attribute__((noinline)) static const struct pmc_usage *usage_at_end(const struct sink *sink,
+								      uint32_t tid)
+{
+	static struct pmc_usage usage;
+	static unsigned looked_at;
+
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
+	    looked_at++ >= LOOKED_AT_MOST)
+		return NULL;
+	return pmc_usage_of_task(tid, (char *)sink->buf.data + sink->buf.len,
+				 sink->buf.cap - sink->buf.len, &usage) ?
+		       &usage :
+		       NULL;
+}
+
+static void row(struct sink *sink, struct slot *slot, uint64_t snapshot, bool own,
+		enum pmc_thread_state state, bool looking)
+{
+	struct pmc_frame_buf *buf = &sink->buf;
+	unsigned level = slot_level(slot);
+	size_t readings = buf->len + AGENT_ROW_HEAD;
+
+	if (sink->rows++ % ROWS_A_TIME == 0)
+		sink->now = pmc_now_ns();
+	agent_row(buf, slot, level, snapshot, own, usage_at_end(sink, slot->tid), state, sink->now);
+	if (looking && buf->len > readings)
+		agent_split_live(slot, level, buf->data + readings, buf->len - readings);
+}
+
+static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
+{
+	/* Threads that go on may count better. */
+	bool looking = state == PMC_THREAD_LIVE &&
+		       atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON &&
+		       agent_split_begin();
+	uint32_t high = atomic_load(&agent_registry.high);
+	uint32_t me = (uint32_t)syscall(SYS_gettid);
+
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (!registry_pin(slot))
+			continue;
+		if (sink->buf.cap - sink->buf.len < AGENT_ROW_BYTES + PMC_TASK_ROOM)
+			drain(sink);
+		if (adopted_is_gone(slot))
+			registry_retire(slot);
+		else
+			row(sink, slot, snapshot, slot->tid == me, state, looking);
+		registry_unpin(&agent_registry, slot);
+	}
+	if (looking)
+		agent_split_end();
+}
+
+/* Apart: the frame that rows are made on may be on a host's signal stack. */
+__attribute__((noinline)) static void regions(struct sink *sink, uint64_t snapshot)
+{
+	uint32_t area = 0, record = 0;
+
+	do {
+		if (sink->buf.cap - sink->buf.len < REGION_FRAME_BYTES)
+			drain(sink);
+	} while (agent_region_next(&sink->buf, snapshot, &area, &record));
+}
+
+static bool sink_open(struct sink *sink)
+{
+	void *map = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		return false;
+	pmc_frame_buf_init(&sink->buf, map, CHUNK);
+	sink->rows = 0;
+	return true;
+}
+
+static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended how, int code)
+{
+	uint64_t start = agent_self_clock(),
+		 snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+
+	if (agent.measured) {
+		/* The end of the buffer is free: rows come from its start. */
+		agent_adopt((char *)sink->buf.data + sink->buf.cap - 4096, 4096);
+		rows(sink, snapshot, state);
+		regions(sink, snapshot);
+	}
+	if (sink->buf.cap - sink->buf.len < TAIL)
+		drain(sink);
+	/* The totals after the rows: what is subtracted is never newer than what it is from. */
+	agent_totals_frames(&sink->buf, snapshot);
+	agent_notes_frames(&sink->buf, snapshot);
+	agent_self_add(agent_self_clock() - start);
+	agent_process_frame(&sink->buf, snapshot, how, code);
+	agent_eventset_frame(&sink->buf);
+	agent_split_frames(&sink->buf);
+}
+
+void agent_final(enum pmc_ended how, int code)
+{
+	struct sink sink;
+	uint32_t on = PMC_CONTROL_ON;
+
+	if (!atomic_compare_exchange_strong(&pmc_agent_control.state, &on, PMC_CONTROL_DONE))
+		return;
+	if (!sink_open(&sink)) {
+		atomic_store(&written, true);
+		return;
+	}
+	if (agent_self) {
+		struct slot *self = agent_self;
+
+		agent_regions_last();
+		/* The thread that ends the process ends with it; the others are cut short. */
+		registry_close(self);
+		agent_row(&sink.buf, self, slot_level(self),
+			  atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, true, NULL,
+			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED, 0);
+		registry_ended(&agent_registry, self->tid);
+		registry_release(&agent_registry, self);
+		agent_self = NULL;
+	}
+	all(&sink, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
+	if (agent.out || agent_file_used() || !agent.first) {
+		/* A short process says it all in one write. */
+		size_t len = sink.buf.len;
+
+		agent_file_whole();
+		drain(&sink);
+		/* What is not in the file is still good for the report, which then says so. */
+		if (agent.first && agent_file_incomplete()) {
+			kept = sink.buf;
+			kept.len = len;
+		} else {
+			munmap(sink.buf.data, sink.buf.cap);
+		}
+	} else {
+		kept = sink.buf;
+	}
+	agent_file_tidy();
+	atomic_store(&written, true);
+}
+
+void agent_final_wait(void)
+{
+	uint64_t start = pmc_now_ns();
+
+	while (pmc_agent_control.state == PMC_CONTROL_DONE && !atomic_load(&written) &&
+	       pmc_now_ns() - start < 2000000000u)
+		sched_yield();
+}
+
+void agent_snapshot(void)
+{
+	struct sink sink;
+
+	if (!sink_open(&sink))
+		return;
+	agent_file_begin();
+	all(&sink, PMC_THREAD_LIVE, PMC_RUNNING, 0);
+	drain(&sink);
+	munmap(sink.buf.data, sink.buf.cap);
+}
+
+void agent_counting_start(void)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	atomic_store(&pmc_agent_control.counting, 1);
+	agent_totals_enable();
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (!registry_pin(slot))
+			continue;
+		agent_thread_enable(slot);
+		registry_unpin(&agent_registry, slot);
+	}
+}
+
+const void *agent_final_frames(size_t *len)
+{
+	*len = kept.len;
+	return kept.data;
+}
+
+void agent_before_exec(void)
+{
+	struct sink sink;
+
+	if (!sink_open(&sink))
+		return;
+	agent_regions_before_exec();
+	all(&sink, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
+	agent_file_whole();
+	drain(&sink);
+	agent_file_flush();
+	munmap(sink.buf.data, sink.buf.cap);
+}
+
+void agent_exec_failed(void)
+{
+	agent_regions_exec_failed();
+	/* Newer than the frames that said "exec"; the rows follow when the threads really end. */
+	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - what kind of process this is, what it counts, and where it writes.
+ *
+ * Runs in the constructor, before every other library's: one thread, libc usable, getenv not.
+ */
+#include "agent/base/agent.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/core/base/log.h"
+#include "agent/core/base/sys.h"
+#include "agent/output/file.h"
+#include "agent/base/real.h"
+#include "agent/base/note.h"
+#include "agent/process/seccomp_probe.h"
+#include "agent/output/process_frames.h"
+#include "agent/output/exit_report.h"
+#include "agent/process/signals.h"
+#include "agent/thread/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/prctl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* What is kept of a command line. */
+#define CMDLINE_MOST ((size_t)4096)
+
+struct agent agent;
+AGENT_API struct pmc_control pmc_agent_control;
+
+void agent_identity(uint8_t identity[16])
+{
+	const unsigned nonblock = 1; /* GRND_NONBLOCK */
+
+	if (syscall(SYS_getrandom, identity, 16UL, nonblock) == 16)
+		return;
+	/* Early at boot: time and pid are the best there is. */
+	uint64_t seed[2] = { pmc_now_ns(), (uint64_t)agent.pid * 0x9e3779b97f4a7c15u };
+
+	memcpy(identity, seed, 16);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Programs that set their title write over the environment they were started with. */
+static const char *own_copy(const char *text)
+{
+	return text ? pmc_arena_strdup(&agent.arena, text) : NULL;
+}
+
+static void read_program(int argc, char **argv)
+{
+	char exe[PATH_MAX];
+	long n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	size_t room = 0;
+	char *to;
+
+	agent.exe = n > 0 ? pmc_arena_strndup(&agent.arena, exe, (size_t)n) : NULL;
+	if (!agent.exe)
+		agent.exe = own_copy(argc > 0 ? argv[0] : "");
+	agent.cmdline = "";
+	for (int i = 0; i < argc && argv[i] && room < CMDLINE_MOST; i++)
+		room += strnlen(argv[i], CMDLINE_MOST) + 1;
+	room = room + 1 < CMDLINE_MOST ? room + 1 : CMDLINE_MOST;
+	to = pmc_arena_alloc(&agent.arena, room);
+	if (!to)
+		return;
+	agent.cmdline = to;
+	for (int i = 0; i < argc && argv[i] && room > 2; i++) {
+		size_t len = strnlen(argv[i], room - 2);
+
+		if (i) {
+			*to++ = ' ';
+			room--;
+		}
+		memcpy(to, argv[i], len);
+		to += len;
+		room -= len;
+	}
+}
+
+static const char *host_name(void)
+{
+	struct utsname host;
+	const char *name = uname(&host) == 0 ? pmc_arena_strdup(&agent.arena, host.nodename) : NULL;
+
+	return name ? name : "";
+}
+
+static bool selected(int argc, char **argv)
+{
+	const char *names[2] = { base_name(agent.exe), argc > 0 ? base_name(argv[0]) : "" };
+	const char *only = agent.config.only, *skip = agent.config.skip;
+
+	if (skip && (pmc_glob_list(skip, names[0]) || pmc_glob_list(skip, names[1])))
+		return false;
+	return !only || pmc_glob_list(only, names[0]) || pmc_glob_list(only, names[1]);
+}
+
+static int32_t find_rank(char *const *envp)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+					     "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *text = pmc_env(envp, names[i]);
+		int32_t rank = 0;
+
+		if (!text || !*text)
+			continue;
+		for (; *text >= '0' && *text <= '9' && rank < 100000000; text++)
+			rank = rank * 10 + (*text - '0');
+		if (!*text)
+			return rank;
+	}
+	return -1;
+}
+
+/* PMC_OUT for the whole job: absolute, %j and %t filled in, the rest left to each process. */
+static const char *absolute_out(const char *pattern)
+{
+	char text[PATH_MAX], cwd[PATH_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	if (*pattern != '/' && getcwd(cwd, sizeof(cwd))) {
+		for (const char *p = cwd; *p; p++)
+			pmc_outf(&out, *p == '%' ? "%%%%" : "%c", *p);
+		pmc_out_char(&out, '/');
+	}
+	for (const char *p = pattern; *p; p++) {
+		if (p[0] == '%' && p[1] == 'j') {
+			pmc_out_hex_bytes(&out, agent.job, 8);
+			p++;
+		} else if (p[0] == '%' && p[1] == 't') {
+			struct timespec now;
+
+			clock_gettime(CLOCK_REALTIME, &now);
+			pmc_out_u64(&out, (uint64_t)now.tv_sec);
+			p++;
+		} else if (p[0] == '%' && p[1]) {
+			pmc_out_bytes(&out, p++, 2);
+		} else {
+			pmc_out_char(&out, *p);
+		}
+	}
+	return pmc_arena_strdup(&agent.arena, text);
+}
+
+static bool out_understood(const char *pattern)
+{
+	for (; pattern && *pattern; pattern++)
+		if (*pattern == '%' && (!*++pattern || !strchr("phrejt%", *pattern)))
+			return false;
+	return true;
+}
+
+/* Where the job may keep its private dump: the first place that can be written. */
+static const char *private_directory(char *const *envp)
+{
+	const char *const places[] = { pmc_env(envp, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+
+	for (unsigned i = 0; i < 4; i++)
+		if (places[i] && *places[i] == '/' &&
+		    syscall(SYS_faccessat, AT_FDCWD, places[i], W_OK | X_OK) == 0)
+			return places[i];
+	return "/tmp";
+}
+
+static const char *private_path(char *const *envp)
+{
+	char text[PATH_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s/pmc-", private_directory(envp));
+	pmc_out_hex_bytes(&out, agent.job, 16);
+	pmc_out_str(&out, ".job");
+	return pmc_arena_strdup(&agent.arena, text);
+}
+
+/* Says what is wrong, once; descendants stay quiet and dormant. */
+static void refuse(const char *variable, const char *value, const char *why)
+{
+	static char off[] = "PMC_JOB=off";
+
+	struct pmc_out out;
+
+	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs on, uncounted)", variable, value, why);
+	pmc_out_to_mem(&out, pmc_agent_control.why, sizeof(pmc_agent_control.why));
+	pmc_outf(&out, "%s=%s: %s", variable, value, why);
+	agent.job_text = off;
+}
+
+static void own_config(struct pmc_config *config)
+{
+	config->events = own_copy(config->events);
+	config->out = own_copy(config->out);
+	config->only = own_copy(config->only);
+	config->skip = own_copy(config->skip);
+	config->report.file = own_copy(config->report.file);
+}
+
+static bool configure(char *const *envp)
+{
+	struct pmc_config_error error;
+
+	if (pmc_config_from_env(envp, &agent.config, &error) != 0) {
+		struct pmc_out out;
+		char why[160];
+
+		pmc_out_to_mem(&out, why, sizeof(why));
+		pmc_outf(&out, "not understood; accepted: %s", error.accepted);
+		refuse(error.variable, error.value, why);
+		return false;
+	}
+	if (!out_understood(agent.config.out)) {
+		refuse("PMC_OUT", agent.config.out,
+		       "accepted after %: p h e r j t %, as in pmc-%h-%p.pmc");
+		return false;
+	}
+	own_config(&agent.config);
+	pmc_log_level = agent.config.log;
+	return true;
+}
+
+/* Takes the job of the environment, or starts one. */
+static bool join_job(char *const *envp, struct agent_job *job)
+{
+	const char *text = pmc_env(envp, "PMC_JOB");
+
+	if (text && strcmp(text, "off") == 0)
+		return false;
+	if (text && agent_job_parse(text, job) == 0) {
+		memcpy(agent.job, job->id, 16);
+		agent.owner = job->owner;
+		agent.owner_ns = job->owner_ns;
+		agent.first = job->owner == agent.pid && job->owner_ns == agent_pid_namespace();
+		agent.covered = !agent.first;
+		agent.again = agent.first;
+		if (job->reported.pid == (uint64_t)agent.pid)
+			agent.reported = job->reported;
+		if (job->private_dump)
+			agent.private_dump = own_copy(job->path);
+		else
+			agent.out = own_copy(job->path);
+		return true;
+	}
+	memset(job, 0, sizeof(*job));
+	agent_identity(agent.job);
+	agent.first = true;
+	agent.owner = agent.pid;
+	agent.owner_ns = agent_pid_namespace();
+	/* A dump that is asked for has a name. */
+	if (!agent.config.out && (agent.config.dump || agent.config.interval))
+		agent.config.out = "pmc-%h-%p.pmc";
+	if (agent.config.out)
+		agent.out = absolute_out(agent.config.out);
+	else
+		agent.private_dump = private_path(envp);
+	return true;
+}
+
+static bool plan_events(const struct agent_job *job)
+{
+	const char *text = agent.config.events ? agent.config.events : pmc_events_default;
+	struct pmc_parse_error error;
+	struct pmc_events events;
+
+	agent.events_hash = agent_text_hash(text);
+	if (job->path && job->events == agent.events_hash && agent_perf_allowed() &&
+	    pmc_plan_decode(job->plan, job->plan_len, &agent.arena, &agent.plan) == 0)
+		return true;
+	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
+		refuse("PMC_EVENTS", text, error.text);
+		return false;
+	}
+	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
+}
+
+static void note_refusals(void)
+{
+	for (unsigned i = 0; i < agent.plan.count; i++) {
+		const struct pmc_planned *event = &agent.plan.events[i];
+		bool filter = (event->error == EPERM || event->error == ENOSYS) &&
+			      syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
+
+		if (event->state != PMC_NOT_PERMITTED && !filter)
+			continue;
+		if (agent_perf_allowed()) /* else it is noted already */
+			agent_note(filter ? NOTE_SECCOMP_REFUSED : NOTE_REFUSED);
+		return;
+	}
+}
+
+static bool plan_user(void)
+{
+	/* Only root has a privilege that it may give up later, as servers do. */
+	return pmc_sys1(SYS_geteuid, 0) != 0 ||
+	       pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) == 0;
+}
+
+static bool prepare(int argc, char **argv, char **envp)
+{
+	struct agent_job job;
+
+	if (!configure(envp) || !join_job(envp, &job))
+		return false;
+	read_program(argc, argv);
+	agent.rank = find_rank(envp);
+	agent.host = host_name();
+	agent.measured = selected(argc, argv);
+	if (!agent.first && (!agent.measured || !agent.config.follow))
+		return false;
+	if (!plan_events(&job) || !plan_user())
+		return false;
+	note_refusals();
+	agent_fds_init();
+	if (agent_fork_init() != 0 || agent_threads_init() != 0) {
+		pmc_log(PMC_LOG_WARN,
+			"no memory for the table of threads (ulimit -v?): the program "
+			"runs on, uncounted");
+		return false;
+	}
+	agent_identity(agent.identity);
+	agent_file_path();
+	if (!agent.first)
+		return true;
+	if (agent.out && agent_file_check() != 0) {
+		/* The report is still worth having. */
+		agent.out = NULL;
+		agent.private_dump = private_path(envp);
+		agent_file_path();
+	}
+	agent_report_init();
+	if (!agent.again)
+		agent.job_text = agent_job_first_text();
+	return true;
+}
+
+/* What pmctl reads from outside. */
+static void publish(void)
+{
+	struct pmc_control *c = &pmc_agent_control;
+
+	c->pid = agent.pid;
+	memcpy(c->identity, agent.identity, 16);
+	c->registry = (uint64_t)(uintptr_t)&agent_registry;
+	for (unsigned g = 0; g <= agent.plan.groups; g++)
+		c->first[g] = (uint16_t)agent.plan.first[g];
+	c->groups = agent.plan.groups;
+	c->eventset = agent.plan.hash;
+	c->eventset_frame = (uint64_t)(uintptr_t)agent.plan.frame;
+	c->eventset_bytes = agent.plan.frame_bytes;
+	c->user_eventset = agent.user_plan.hash;
+	c->user_frame = (uint64_t)(uintptr_t)agent.user_plan.frame;
+	c->user_bytes = agent.user_plan.frame_bytes;
+	c->exe = (uint64_t)(uintptr_t)agent.exe;
+	c->cmdline = (uint64_t)(uintptr_t)agent.cmdline;
+	c->counting = agent.config.start && !agent.config.delay;
+	if (!c->counting)
+		agent_note(NOTE_NO_COUNTING);
+}
+
+void agent_start(int argc, char **argv, char **envp)
+{
+	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
+	int saved = errno;
+
+	/* Here: initialised data were a page of the file's to copy. */
+	pmc_agent_control.magic = PMC_CONTROL_MAGIC;
+	pmc_agent_control.version = PMC_CONTROL_VERSION;
+	pmc_agent_control.bytes = sizeof(pmc_agent_control);
+	/* The loader gives no preload to setuid programs; if one has it all the same, hands off. */
+	if (getauxval(AT_SECURE))
+		goto out;
+	agent_hooks_init();
+	agent.pid = (pid_t)syscall(SYS_getpid);
+	agent.start_ns = start;
+	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
+	if (!prepare(argc, argv, envp))
+		goto out;
+	publish();
+	agent.pre_cpu_ns =
+		cpu_ns > agent.reported.process_cpu_ns ? cpu_ns - agent.reported.process_cpu_ns : 0;
+	/* The loader may have taken longer than the program will, and its time is in the rows: they
+	 * do not begin later than that. */
+	if (agent.pre_cpu_ns < start)
+		agent.start_ns = start - agent.pre_cpu_ns;
+	if (agent.measured && agent.first)
+		agent_totals_open();
+	if (agent.again && agent.inherit != PMC_INHERIT_OFF)
+		agent_note(NOTE_OWN_EXEC);
+	agent_publish_process();
+	agent_signals_init();
+	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
+	/* CPU time: the first perf event of an idle system waits for milliseconds. */
+	agent_self_add(pmc_process_cpu_ns() - cpu_ns);
+	if (agent.measured)
+		agent_thread_main();
+out:
+	errno = saved;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adopt.c - finds threads whose start was not seen (raw clone, RTLD_DEEPBIND callers, before us).
+ *
+ * They get a row with what the kernel accounts for any thread. Their counts cannot be had after
+ * the fact and stay in unattributed.
+ */
+#include "agent/thread/adopt.h"
+#include "agent/base/agent.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/out.h"
+#include "agent/process/helper.h"
+#include "agent/base/note.h"
+#include "agent/thread/thread.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A thread that has not yet said who it is has hardly run; but what a hypervisor gave to others
+ * meanwhile is CPU time, too: a millisecond and more. */
+#define STARTING_NS 20000000u
+
+static bool known(uint32_t tid)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (atomic_load(&slot->word) != SLOT_FREE && slot->tid == tid)
+			return true;
+	}
+	return registry_ended_lately(&agent_registry, tid);
+}
+
+static bool starting(void)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	if (agent_helper_tid() == AGENT_HELPER_BEGINS)
+		return true;
+	for (uint32_t i = 0; i < high; i++)
+		if ((atomic_load(&registry_slot(&agent_registry, i)->word) & ~0xffffu) ==
+		    SLOT_RESERVED)
+			return true;
+	return false;
+}
+
+static uint32_t tid_of(const char *name)
+{
+	uint32_t tid = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		tid = tid * 10 + (uint32_t)(*name - '0');
+	return *name ? 0 : tid;
+}
+
+static void read_name(uint32_t tid, char name[16])
+{
+	struct pmc_out out;
+	char path[64];
+	long n = 0;
+	int fd;
+
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/self/task/%u/comm", tid);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = syscall(SYS_read, fd, name, 15);
+		syscall(SYS_close, fd);
+	}
+	if (n > 0 && name[n - 1] == '\n')
+		name[n - 1] = '\0';
+}
+
+static void consider(const char *task)
+{
+	uint32_t tid = tid_of(task);
+	struct slot *slot;
+	uint64_t cpu_ns;
+	bool begins;
+
+	if (tid == 0 || tid == agent_helper_tid() || known(tid) ||
+	    !pmc_thread_cpu_ns((int)tid, &cpu_ns))
+		return;
+	begins = starting();
+	/* It may have said who it is since it was looked for, and begin no more. */
+	if (known(tid) || (begins && cpu_ns < STARTING_NS))
+		return;
+	slot = agent_thread_reserve();
+	if (!slot)
+		return;
+	slot->tid = tid;
+	slot->flags = PMC_THREAD_ADOPTED;
+	slot->reason = PMC_REASON_ADOPTED;
+	slot->created_by = PMC_NO_SEQ;
+	slot->start_ns = 0;
+	read_name(tid, slot->name);
+	atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
+	agent_note(NOTE_ADOPTED);
+	registry_live(slot);
+}
+
+/* Usually there is nothing to adopt, and one stat tells: /proc gives a directory of tasks two
+ * links more than it has tasks (fs/proc/base.c, proc_task_getattr). */
+static bool all_have_slots(void)
+{
+	uint32_t expected = registry_taken(&agent_registry);
+	struct stat st;
+
+	/* Tasks without a slot: our helper, and the thread that ends the process, whose row is
+	 * written already. */
+	if (agent_helper_tid())
+		expected++;
+	if (!agent_self && (uint32_t)syscall(SYS_gettid) != agent_helper_tid())
+		expected++;
+	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 &&
+	       st.st_nlink - 2 == (nlink_t)expected;
+}
+
+/* In a frame of its own: no row shall be made on top of it, on a host's signal stack. */
+__attribute__((noinline)) void agent_adopt(char *room, size_t bytes)
+{
+	int fd;
+	long n;
+
+	if (all_have_slots())
+		return;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+			  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while ((n = syscall(SYS_getdents64, fd, room, bytes)) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(room + at);
+
+			consider(entry->d_name);
+			at += entry->d_reclen;
+		}
+	}
+	syscall(SYS_close, fd);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inherit_groups.c - the inherit groups of the job's first process.
+ *
+ * The thread group counts every thread of the process, seen or not; the exec group counts exec'd
+ * descendants from their exec on. Opened while single-threaded: a group must be complete before
+ * a thread inherits it.
+ */
+#include "agent/thread/inherit_groups.h"
+#include "agent/base/agent.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/base/note.h"
+#include "agent/process/seccomp_probe.h"
+#include "agent/thread/thread.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the groups count; NULL: there are none. */
+static const struct pmc_plan *plan;
+
+static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
+		    enum pmc_group_kind kind)
+{
+	int move_to, error = 0;
+
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
+		totals->fds[i] = -1;
+	if (!agent_fds_take(what->opened))
+		return -EMFILE;
+	move_to = agent_fds_window_open();
+	for (unsigned g = 0; g < what->groups && !error; g++)
+		error = pmc_group_open(what, g, kind, 0, -1, move_to, totals->fds + what->first[g],
+				       &totals->ids[g]);
+	agent_fds_window_close();
+	if (error) {
+		pmc_group_close(totals->fds, what->opened);
+		agent_fds_give(what->opened);
+		return error;
+	}
+	totals->groups = what->groups;
+	totals->flags = kind == PMC_GROUP_PLAIN ? PMC_TOTAL_WITH_FORKS : 0;
+	totals->eventset = what->hash;
+	for (unsigned g = 0; g <= what->groups; g++)
+		totals->first[g] = (uint16_t)what->first[g];
+	agent_fds_mark(totals->fds, what->opened);
+	return 0;
+}
+
+static enum pmc_inherit resolve(enum pmc_inherit asked)
+{
+	if (asked != PMC_INHERIT_AUTO)
+		return asked;
+	if (agent.plan.opened == 0)
+		return PMC_INHERIT_OFF;
+	/* Inherited copies take PMU counters beside the own groups. */
+	if (!agent.plan.hardware || pmc_plan_fits_twice(&agent.plan, agent_probe()))
+		return PMC_INHERIT_FULL;
+	return PMC_INHERIT_CLOCK;
+}
+
+static const struct pmc_plan *choose(void)
+{
+	agent.inherit = agent_perf_allowed() ? resolve(agent.config.inherit) : PMC_INHERIT_OFF;
+	if (agent.inherit == PMC_INHERIT_FULL && agent.plan.opened == 0)
+		agent.inherit = PMC_INHERIT_CLOCK;
+	if (agent.inherit == PMC_INHERIT_FULL)
+		return &agent.plan;
+	if (agent.inherit == PMC_INHERIT_CLOCK &&
+	    pmc_plan_clock(&agent.arena, &agent.clock_plan) == 0)
+		return &agent.clock_plan;
+	return NULL;
+}
+
+void agent_totals_open(void)
+{
+	struct pmc_control_totals *threads = &pmc_agent_control.threads;
+	struct pmc_control_totals *execs = &pmc_agent_control.execs;
+	const struct pmc_plan *exec_plan;
+	int error;
+
+	agent_machine_open();
+	plan = choose();
+	if (!plan)
+		return;
+	/* Without agents in descendants no counter of theirs is taken twice. */
+	exec_plan = !agent.config.follow && agent.plan.opened ? &agent.plan : plan;
+	error = open_all(threads, plan, PMC_GROUP_THREADS);
+	if (error == -EINVAL) {
+		error = open_all(threads, plan, PMC_GROUP_PLAIN);
+		if (!error)
+			agent_note(NOTE_INHERIT_FORKS);
+	}
+	/* It starts by itself at an exec: where counting waits to be started there is none. */
+	if (!error && pmc_agent_control.counting)
+		error = open_all(execs, exec_plan, PMC_GROUP_EXEC);
+	if (error)
+		agent_note(NOTE_INHERIT_OPEN);
+	if (pmc_agent_control.counting)
+		agent_totals_enable();
+}
+
+void agent_totals_enable(void)
+{
+	const struct pmc_control_totals *threads = &pmc_agent_control.threads;
+
+	for (unsigned g = 0; g < threads->groups; g++)
+		pmc_group_enable(threads->fds[threads->first[g]]);
+	agent_machine_enable();
+}
+
+int *agent_totals_find(int fd)
+{
+	struct pmc_control_totals *all[] = { &pmc_agent_control.threads, &pmc_agent_control.execs,
+					     &pmc_agent_control.machine };
+
+	for (unsigned t = 0; t < 3; t++)
+		for (unsigned i = 0; i < all[t]->first[all[t]->groups]; i++)
+			if (all[t]->fds[i] == fd)
+				return &all[t]->fds[i];
+	return NULL;
+}
+
+void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
+		       enum pmc_total_kind kind, uint64_t snapshot)
+{
+	struct pmc_total_fixed fixed = {
+		.kind = (uint8_t)kind,
+		.flags = (uint8_t)totals->flags,
+		.n_groups = (uint16_t)totals->groups,
+		.time_ns = pmc_now_ns(),
+		.eventset = totals->eventset,
+	};
+	uint32_t reason = 0;
+
+	if (totals->groups == 0 && kind != PMC_TOTAL_MACHINE)
+		return;
+	pmc_frame_begin(buf, PMC_FRAME_TOTAL, agent.identity, snapshot, &fixed, sizeof(fixed));
+	agent_groups_frame(buf, totals->groups, totals->first, totals->fds, totals->ids,
+			   totals->base, &reason);
+	pmc_frame_end(buf);
+}
+
+void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
+{
+	agent_machine_frames(buf, snapshot);
+	agent_total_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
+	agent_total_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
+	if (agent.clock_plan.hash)
+		pmc_plan_frame(&agent.clock_plan, buf);
+}
+
+void agent_totals_forget(void)
+{
+	/* Their descriptors are closed with all the others of the parent. */
+	agent_machine_forget();
+	pmc_agent_control.threads.groups = 0;
+	pmc_agent_control.execs.groups = 0;
+	agent.clock_plan.hash = 0;
+	agent.inherit = PMC_INHERIT_OFF;
+}

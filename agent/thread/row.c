@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
+#include "agent/base/agent.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/thread/split.h"
+#include "agent/thread/thread.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/*
+ * A thread's CPU clock costs half as much as its counts do, and of many threads most sleep. Time
+ * enabled of a thread's own group stands still while the thread is not on a CPU (kernel/events/
+ * core.c, ctx_sched_out): where it says what it said when the clock was last read, so does the
+ * clock. Unless the groups were off in the meantime.
+ */
+static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
+{
+	uint32_t switched = atomic_load(&pmc_agent_control.switched);
+	bool known, mine = enabled_ns && atomic_load(&pmc_agent_control.counting) &&
+			   !atomic_exchange_explicit(&slot->seen_lock, 1, memory_order_acquire);
+
+	if (mine && slot->seen_enabled_ns == enabled_ns && slot->seen_switched == switched) {
+		*cpu_ns = slot->seen_cpu_ns;
+		known = true;
+	} else {
+		known = pmc_thread_cpu_ns((int)slot->tid, cpu_ns);
+		if (mine && known) {
+			slot->seen_enabled_ns = enabled_ns;
+			slot->seen_switched = switched;
+			slot->seen_cpu_ns = *cpu_ns;
+		}
+	}
+	if (mine)
+		atomic_store_explicit(&slot->seen_lock, 0, memory_order_release);
+	return known;
+}
+
+/* What an earlier image of this process reported is not reported again. */
+static void take_off_reported(struct pmc_thread_fixed *row)
+{
+	const struct agent_reported *before = &agent.reported;
+
+	row->cpu_ns = less(row->cpu_ns, before->thread_cpu_ns);
+	row->minor_faults = less(row->minor_faults, before->thread.minor_faults);
+	row->major_faults = less(row->major_faults, before->thread.major_faults);
+	row->voluntary_switches = less(row->voluntary_switches, before->thread.voluntary_switches);
+	row->involuntary_switches =
+		less(row->involuntary_switches, before->thread.involuntary_switches);
+}
+
+static inline void put_usage(struct pmc_thread_fixed *row, const struct pmc_usage *usage)
+{
+	row->minor_faults = usage->minor_faults;
+	row->major_faults = usage->major_faults;
+	row->voluntary_switches = usage->voluntary_switches;
+	row->involuntary_switches = usage->involuntary_switches;
+}
+
+/* enabled_ns: raw, as the last group that could be read has it; 0: there is none. */
+static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
+			    const struct pmc_usage *usage, uint64_t enabled_ns)
+{
+	struct pmc_usage mine;
+
+	if (!(own ? pmc_thread_cpu_ns(0, &row->cpu_ns) : cpu_clock(slot, enabled_ns, &row->cpu_ns)))
+		row->flags |= PMC_THREAD_NO_CPU;
+	/* rusage speaks only of the calling thread. */
+	if (own) {
+		pmc_usage_thread(&mine);
+		put_usage(row, &mine);
+	} else if (usage) {
+		put_usage(row, usage);
+	} else {
+		row->flags |= PMC_THREAD_NO_RUSAGE;
+	}
+	if (slot->flags & PMC_THREAD_MAIN)
+		take_off_reported(row);
+}
+
+/* The reading of one group into the frame; the words behind the frames are scratch. base: time
+ * enabled and running, then the values, that a reset left behind. */
+static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, unsigned n,
+			  const uint64_t *base_times, const uint64_t *base, uint32_t reason,
+			  struct agent_groups_seen *seen)
+{
+	/* On a cache line of its own: the kernel's copy to a crooked address costs 0.1 µs more. */
+	uint64_t *words = (uint64_t *)(((uintptr_t)buf->data + buf->cap -
+					PMC_GROUP_WORDS(n) * sizeof(*words)) &
+				       ~(uintptr_t)(AGENT_LINE - 1));
+	struct pmc_reading reading = { .error = reason ? reason : EBADF };
+	struct pmc_reading *to;
+	uint64_t *values;
+
+	if (leader >= 0)
+		pmc_group_read(leader, id, n, &reading, words);
+	if (reading.n) {
+		seen->enabled_ns = reading.enabled_ns;
+		seen->starved |= !reading.running_ns;
+		reading.enabled_ns = set_less(reading.enabled_ns, base_times[0]);
+		reading.running_ns = set_less(reading.running_ns, base_times[1]);
+	}
+	to = pmc_frame_room(buf, sizeof(*to) + reading.n * sizeof(*values));
+	if (!to)
+		return reading.error;
+	*to = reading;
+	values = (uint64_t *)(void *)(to + 1);
+	for (unsigned i = 0; i < reading.n; i++)
+		values[i] = set_less(words[i], base[i]);
+	return reading.error;
+}
+
+struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups,
+					    const uint16_t *first, const int *fds,
+					    const uint64_t *ids, const uint64_t *base,
+					    uint32_t *reason)
+{
+	struct agent_groups_seen seen = { 0 };
+
+	for (unsigned g = 0; g < groups; g++) {
+		uint32_t error =
+			put_group(buf, fds[first[g]], ids[g], first[g + 1] - first[g], base + 2 * g,
+				  base + 2 * groups + first[g], *reason, &seen);
+
+		*reason = *reason ? *reason : error;
+	}
+	return seen;
+}
+
+/* Each event that leaves a running group has the rest programmed anew, which costs more than to
+ * stop them all at once. Before they are read: where access to the PMU traps, a counter that runs
+ * is dear to read, and stopping it reads it anyway. */
+__attribute__((noinline)) static void stop_groups(const struct pmc_plan *plan, const int *fds)
+{
+	for (unsigned g = 0; g < plan->groups; g++)
+		if (fds[plan->first[g]] >= 0)
+			pmc_group_disable(fds[plan->first[g]]);
+}
+
+void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
+	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now)
+{
+	const struct pmc_plan *plan = agent_split_plan(level);
+	uint64_t *set = slot_set(&agent_registry, slot, level);
+	struct pmc_thread_fixed start = {
+		.seq = slot->seq,
+		.tid = slot->tid,
+		.state = (uint8_t)state,
+		.flags = (uint8_t)slot->flags,
+		.n_groups = (uint16_t)plan->groups,
+		.start_ns = slot->start_ns,
+		.created_by = slot->created_by,
+		.eventset = agent_split_eventset(slot, level),
+		.start_site = slot->site,
+		.reason = slot->reason,
+	};
+	/* Nobody else reads it, nor will. */
+	bool last = own && registry_unread(slot);
+	struct agent_groups_seen seen;
+	struct pmc_thread_fixed *row;
+	size_t readings;
+
+	memcpy(start.name, slot->name, sizeof(start.name));
+	row = pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &start,
+			      sizeof(start));
+	if (!row) {
+		pmc_frame_end(buf);
+		return;
+	}
+	/* The groups first, what follows is our own work. */
+	if (last && plan->stops)
+		stop_groups(plan, set_fds(&agent_registry, set));
+	readings = buf->len;
+	seen = agent_groups_frame(buf, plan->groups, agent_split_first(level),
+				  set_fds(&agent_registry, set), set_ids(set),
+				  set_base(&agent_registry, set), &row->reason);
+	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
+	if (last)
+		registry_close_fds(&agent_registry, slot);
+	fill_accounting(row, slot, own, usage, seen.enabled_ns);
+	if (seen.starved && plan->hardware && !buf->overflow)
+		agent_split_look(slot, level, buf->data + readings, buf->len - readings,
+				 own && state != PMC_THREAD_LIVE);
+	/* A thread may have begun since. */
+	row->time_ns = now > slot->start_ns ? now : pmc_now_ns();
+	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
+	pmc_frame_end(buf);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* start_routine.h - code addresses as SITE frames: which module, which offset, which symbol. */
+#ifndef PMC_AGENT_THREAD_START_ROUTINE_H
+#define PMC_AGENT_THREAD_START_ROUTINE_H
+
+#include <stdint.h>
+
+/* The hash of the address's SITE frame, which is in the dump from then on. Takes the loader's
+ * lock for an address it sees first: for pthread_create, never for a signal handler. */
+uint64_t agent_site(const void *address);
+/* Modules may have gone: addresses are looked up anew. */
+void agent_sites_forget(void);
+/* In a forked child. */
+void agent_sites_forked(void);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uncore.c - events of PMUs that know no threads: opened by the job's first process alone, on
+ * the CPUs that stand for the machine, and read whenever the totals are.
+ */
+#include "agent/base/agent.h"
+#include "agent/core/count/group.h"
+#include "agent/base/note.h"
+#include "agent/process/seccomp_probe.h"
+#include "agent/thread/inherit_groups.h"
+
+#include <errno.h>
+
+/* Opens event i of `made` as the next group of the plan. */
+static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int cpu)
+{
+	struct pmc_control_totals *totals = &pmc_agent_control.machine;
+	unsigned g = plan->groups;
+	int move_to, error;
+
+	if (event->state != PMC_COUNTED)
+		return -event->error;
+	if (!agent_perf_allowed())
+		return -EPERM;
+	if (!agent_fds_take(1))
+		return -EMFILE;
+	plan->events[g] = *event;
+	plan->events[g].group = (uint16_t)g;
+	plan->first[g] = g;
+	plan->first[g + 1] = g + 1;
+	move_to = agent_fds_window_open();
+	error = pmc_group_open(plan, g, PMC_GROUP_OWN, -1, cpu, move_to, &totals->fds[g],
+			       &totals->ids[g]);
+	agent_fds_window_close();
+	if (error) {
+		agent_fds_give(1);
+		return error;
+	}
+	agent_fds_mark(&totals->fds[g], 1);
+	totals->first[g + 1] = (uint16_t)(g + 1);
+	totals->groups = plan->opened = plan->groups = g + 1;
+	return 0;
+}
+
+void agent_machine_open(void)
+{
+	struct pmc_control_totals *totals = &pmc_agent_control.machine;
+	struct pmc_plan *plan = &agent.machine_plan, made;
+	int cpus[PMC_EVENTS_MAX], errors[PMC_EVENTS_MAX];
+	bool refused = false;
+
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
+		totals->fds[i] = -1;
+	if (pmc_plan_machine(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
+		return;
+	plan->events = pmc_arena_alloc(&agent.arena, sizeof(*plan->events) * (made.count + 1));
+	if (!plan->events)
+		return;
+	for (unsigned i = 0; i < made.count; i++)
+		errors[i] = -open_one(plan, &made.events[i], cpus[i]);
+	plan->count = plan->groups;
+	for (unsigned i = 0; i < made.count; i++) {
+		struct pmc_planned *event = &made.events[i];
+
+		if (errors[i] == 0)
+			continue;
+		if (event->state == PMC_COUNTED)
+			event->state = (uint8_t)pmc_plan_refusal(errors[i]);
+		event->error = errors[i];
+		refused |= event->state == PMC_NOT_PERMITTED;
+		plan->events[plan->count++] = *event;
+	}
+	if (pmc_plan_seal(plan, &agent.arena) != 0)
+		return;
+	totals->eventset = plan->hash;
+	if (refused && agent_perf_allowed())
+		agent_note(NOTE_MACHINE_REFUSED);
+	pmc_agent_control.machine_frame = (uint64_t)(uintptr_t)plan->frame;
+	pmc_agent_control.machine_bytes = plan->frame_bytes;
+	if (pmc_agent_control.counting)
+		agent_machine_enable();
+}
+
+void agent_machine_enable(void)
+{
+	const struct pmc_control_totals *totals = &pmc_agent_control.machine;
+
+	for (unsigned g = 0; g < totals->groups; g++)
+		pmc_group_enable(totals->fds[g]);
+}
+
+void agent_machine_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
+{
+	if (!agent.machine_plan.hash)
+		return;
+	agent_total_frame(buf, &pmc_agent_control.machine, PMC_TOTAL_MACHINE, snapshot);
+	pmc_plan_frame(&agent.machine_plan, buf);
+}
+
+void agent_machine_forget(void)
+{
+	pmc_agent_control.machine.groups = 0;
+	pmc_agent_control.machine.eventset = 0;
+	agent.machine_plan.hash = 0;
+}
