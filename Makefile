@@ -57,7 +57,7 @@ ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 # ---- what is made of what ------------------------------------------------------------------
 CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c)
 AGENT_SRC := $(filter-out agent/core/%,$(wildcard agent/*/*.c))
-TOOL_SRC  := $(wildcard tools/*.c)
+TOOL_SRC  := $(wildcard tools/*/*.c)
 PLAN_SRC  := $(wildcard tests/planner/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
@@ -73,7 +73,7 @@ AGENT_OBJ  := $(patsubst %.c,$(AGENT_DIR)/%.o,$(AGENT_SRC))
 LTO_CORE   := $(patsubst %.c,$(O)/lto/%.o,$(filter-out agent/core/api/%,$(CORE_SRC)))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 # Unit tests link the tools too, all but main().
-TOOL_LIB  := $(filter-out $(O)/obj/tools/pmctl.o,$(TOOL_OBJ))
+TOOL_LIB  := $(filter-out $(O)/obj/tools/cli/pmctl.o,$(TOOL_OBJ))
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 PROG_C    := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC))
 PROG_BIN  := $(PROG_C) $(O)/prog/cxx_threads $(O)/prog/rust_threads

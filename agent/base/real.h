@@ -26,7 +26,8 @@ typedef void agent_handler(int);
 void agent_hooks_init(void);
 /* Whether the host has destructors of thread-specific data (hooks/key.c). */
 bool agent_keys_made(void);
-/* Whether the host names threads (hooks/name.c); it has named one: the caller this, NULL another. */
+/* Whether the host names threads (hooks/name.c); it has named one: the caller this, NULL another.
+ */
 bool agent_names_given(void);
 void agent_name_given(const char *name);
 /* The real function behind a pointer that may not have been looked up yet. */

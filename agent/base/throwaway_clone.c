@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* throwaway_clone.c - see throwaway_clone.h; clone(2) with CLONE_VM | CLONE_VFORK and no exit signal. */
+/* throwaway_clone.c - see throwaway_clone.h; clone(2) with CLONE_VM | CLONE_VFORK and no exit
+ * signal. */
 #include "agent/base/throwaway_clone.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* throwaway_clone.h - work done by a throwaway clone: its death, its stack and its limits are not ours. */
+/* throwaway_clone.h - work done by a throwaway clone: its death, its stack and its limits are not
+ * ours. */
 #ifndef PMC_AGENT_BASE_THROWAWAY_CLONE_H
 #define PMC_AGENT_BASE_THROWAWAY_CLONE_H
 

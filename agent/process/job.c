@@ -4,8 +4,8 @@
  *
  * 1:<job>:<owner pid>:<owner's pid namespace>:<events hash>:<reported>:<plan>:<p|o><path>
  * All numbers in hex. <reported> is empty, or the numbers of struct agent_reported.
- * <plan> is plan/plan_codec.c's and has no ':'. The path comes last, as it is: p for the job's private
- * dump, o for PMC_OUT made absolute. "off" makes descendants dormant.
+ * <plan> is plan/plan_codec.c's and has no ':'. The path comes last, as it is: p for the job's
+ * private dump, o for PMC_OUT made absolute. "off" makes descendants dormant.
  */
 #include "agent/base/agent.h"
 #include "agent/core/base/arena.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inherit_groups.h - frames of what is counted beside the threads: inherit groups, the whole machine. */
+/* inherit_groups.h - frames of what is counted beside the threads: inherit groups, the whole
+ * machine. */
 #ifndef PMC_AGENT_THREAD_INHERIT_GROUPS_H
 #define PMC_AGENT_THREAD_INHERIT_GROUPS_H
 

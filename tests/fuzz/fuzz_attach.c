@@ -9,7 +9,7 @@
 #include "agent/core/live/control.h"
 #include "agent/core/live/registry.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/attach_region.h"
+#include "tools/attach/region.h"
 
 #include <sys/syscall.h>
 

@@ -4,7 +4,7 @@
  * events asked of it: the input's first piece is the list, the rest the file.
  */
 #include "tests/fuzz/fuzz.h"
-#include "tools/list.h"
+#include "tools/list/list.h"
 
 static void check_fit(const struct list_fit *fit)
 {

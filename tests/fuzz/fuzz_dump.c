@@ -9,8 +9,8 @@
 #include "agent/core/profile/profile.h"
 #include "agent/core/report/report.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/merge.h"
-#include "tools/symbols.h"
+#include "tools/merge/merge.h"
+#include "tools/report/symbols.h"
 
 #include <fcntl.h>
 

@@ -4,8 +4,8 @@
  * pmctl report does for names of functions. The first eight bytes are the address looked for.
  */
 #include "tests/fuzz/fuzz.h"
-#include "tools/elf_kind.h"
-#include "tools/symbols.h"
+#include "tools/run/elf_kind.h"
+#include "tools/report/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@
  */
 #include "agent/core/event/event.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/list.h"
+#include "tools/list/list.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* planner.c - the planner's tests as a program: planner TABLE prints TAP and the numbers. */
 #include "tests/planner/planner.h"
-#include "tools/list.h"
+#include "tools/list/list.h"
 
 #include <stdarg.h>
 #include <stdio.h>

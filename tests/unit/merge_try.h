@@ -4,8 +4,8 @@
 #define PMC_TESTS_MERGE_TRY_H
 
 #include "tests/unit/random_dump.h"
-#include "tools/merge.h"
-#include "tools/merge_sort.h"
+#include "tools/merge/merge.h"
+#include "tools/merge/sort.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

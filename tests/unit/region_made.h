@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_UNIT_REGION_MADE_H
 #define PMC_TESTS_UNIT_REGION_MADE_H
 
-#include "tools/attach_region.h"
+#include "tools/attach/region.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,8 +2,8 @@
 /* test_attach.c - another process's memory is input: ours plays that process, sound and hostile. */
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
-#include "tools/attach.h"
-#include "tools/pmctl.h"
+#include "tools/attach/attach.h"
+#include "tools/cli/pmctl.h"
 
 #include <dlfcn.h>
 #include <errno.h>

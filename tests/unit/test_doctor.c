@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_doctor.c - how the doctor judges: for each cause its name and its remedy. */
-#include "tools/doctor.h"
-#include "tools/tool_probe.h"
+#include "tools/doctor/doctor.h"
+#include "tools/cli/try_open.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_doctor_facts.c - what the doctor reads from made-up machines and tries on this one. */
-#include "tools/doctor.h"
-#include "tools/tool_probe.h"
+#include "tools/doctor/doctor.h"
+#include "tools/cli/try_open.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

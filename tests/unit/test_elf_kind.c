@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_elf_kind.c - what elf_kind says of programs that are compiled or made up here. */
-#include "tools/elf_kind.h"
+#include "tools/run/elf_kind.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
-#include "tools/merge.h"
+#include "tools/merge/merge.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -180,7 +180,7 @@ static void flags_are_documented(void **state)
 		const char *flag, *argument, *help;
 	} flags[] = {
 #define X(command, letter, flag, argument, help) { #command, letter, flag, argument, help },
-#include "tools/flags.def"
+#include "tools/cli/flags.def"
 #undef X
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_cmd.c - pmctl report: arguments, inputs good and bad, exit codes; symbols. */
 #include "tests/unit/report_profile.h"
-#include "tools/pmctl.h"
-#include "tools/symbols.h"
+#include "tools/cli/pmctl.h"
+#include "tools/report/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_TOOL_RUN_H
 #define PMC_TESTS_TOOL_RUN_H
 
-#include "tools/pmctl.h"
+#include "tools/cli/pmctl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

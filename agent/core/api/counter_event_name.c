@@ -2,8 +2,8 @@
 /*
  * counter_event_name.c - events by name: strings, tracepoints, probes, PMUs and their fields.
  *
- * All of them are sentences of the event grammar (agent/core/event/event.h), so that a name means here
- * what it means everywhere else.
+ * All of them are sentences of the event grammar (agent/core/event/event.h), so that a name means
+ * here what it means everywhere else.
  */
 #include "agent/core/api/counter.h"
 #include "agent/core/api/counter_event.h"

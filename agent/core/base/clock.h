@@ -2,7 +2,8 @@
 /*
  * clock.h - what the kernel accounts without any perf event: times, faults, switches.
  *
- * Implemented in agent/core/base/linux/clock.c and task.c; raw system calls or vDSO, async-signal-safe.
+ * Implemented in agent/core/base/linux/clock.c and task.c; raw system calls or vDSO,
+ * async-signal-safe.
  */
 #ifndef PMC_CORE_BASE_CLOCK_H
 #define PMC_CORE_BASE_CLOCK_H

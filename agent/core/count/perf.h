@@ -2,8 +2,8 @@
 /*
  * perf.h - perf_event_open(2), its ioctls and its readings: the one place that makes these calls.
  *
- * Implemented in agent/core/count/linux/perf.c, pmc_scale in agent/core/profile/count.c. All of it is
- * async-signal-safe: raw system calls, the caller's memory, no state. errno is not kept: whoever
+ * Implemented in agent/core/count/linux/perf.c, pmc_scale in agent/core/profile/count.c. All of it
+ * is async-signal-safe: raw system calls, the caller's memory, no state. errno is not kept: whoever
  * enters from a host does that once, at the edge.
  */
 #ifndef PMC_CORE_COUNT_PERF_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matching.h - which counter counts which event, where each event knows a set of counters it can be on.
+ * matching.h - which counter counts which event, where each event knows a set of counters it can be
+ * on.
  *
  * Bipartite matching with augmenting paths: an event is refused only if no assignment of all of
  * them exists, whatever their order. Events are array indices, counters the bits of a mask, sets

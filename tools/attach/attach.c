@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* attach.c - finds the agent in a running process and copies what it publishes. */
+#include "tools/attach/attach.h"
+#include "agent/core/base/hash.h"
+#include "tools/cli/pmctl.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST_SLOTS (1u << 20)
+
+struct attach_tids {
+	uint32_t tid;
+	UT_hash_handle hh;
+};
+
+int attach_pid(const char *text, pid_t *pid)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (errno || *end || end == text || value <= 0 || value > INT_MAX)
+		return tool_fail(EXIT_USAGE, "'%s' is no process id: it takes a number from 1",
+				 text);
+	*pid = (pid_t)value;
+	return 0;
+}
+
+/* ---- open ---------------------------------------------------------------------------------*/
+static int no_pidfd(pid_t pid, int error)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (error == ESRCH)
+		return tool_fail(EXIT_FAIL, "there is no process %d", pid);
+	if (error == EINVAL || (error == ENOENT && access(path, F_OK) == 0))
+		return tool_fail(EXIT_FAIL,
+				 "%d is a thread: give the id of its process (Tgid in %s/status)",
+				 pid, path);
+	if (error == ENOSYS)
+		return tool_fail(EXIT_FAIL,
+				 "this kernel cannot hand out another process's descriptors (Linux "
+				 "5.6 can)");
+	return tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(error));
+}
+
+static void exe_of(pid_t pid, char *exe, size_t cap)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, exe, cap - 1);
+	exe[n > 0 ? n : 0] = '\0';
+}
+
+static int no_agent(const struct attach *target)
+{
+	char exe[PATH_MAX];
+
+	exe_of(target->pid, exe, sizeof(exe));
+	return tool_fail(
+		EXIT_FAIL,
+		"there is no agent in process %d (%s): start the program with pmctl run -- "
+		"CMD or with LD_PRELOAD=libpmcagent.so",
+		target->pid, exe[0] ? exe : "a kernel thread");
+}
+
+/* 0, -ENOENT or what keeps us from looking. */
+static int find_control(struct attach *target)
+{
+	int error = attach_maps(target);
+
+	for (size_t i = 0; !error && i < target->n_images; i++) {
+		uint64_t magic;
+
+		error = attach_symbol(target->pid, target->images[i].start, PMC_CONTROL_SYMBOL,
+				      &target->address);
+		if (!error)
+			error = attach_read(target->pid, target->address, &magic, sizeof(magic));
+		if (!error && magic == PMC_CONTROL_MAGIC)
+			return 0;
+		/* Mapped data that is no library, or a hole in one. */
+		if (error == -EFAULT || error == -EIO || error == -ENOENT)
+			error = 0;
+	}
+	return error ? error : -ENOENT;
+}
+
+static int refused(const struct attach *target, int error)
+{
+	if (attach_is_zombie(target->pid) || error == -ESRCH)
+		return attach_gone(target->pid);
+	if (error == -EPERM || error == -EACCES)
+		return attach_not_permitted(target->pid);
+	return tool_fail(EXIT_FAIL, "cannot read the memory of process %d: %s", target->pid,
+			 strerror(-error));
+}
+
+static int damaged(const struct attach *target)
+{
+	return tool_fail(EXIT_FAIL, "the agent in process %d is damaged", target->pid);
+}
+
+static bool first_is_sound(const uint16_t *first, unsigned groups)
+{
+	if (groups > PMC_EVENTS_MAX || first[0] != 0 || first[groups] > PMC_EVENTS_MAX)
+		return false;
+	for (unsigned g = 0; g < groups; g++)
+		if (first[g] >= first[g + 1])
+			return false;
+	return true;
+}
+
+static int read_control(struct attach *target)
+{
+	struct pmc_control *control = &target->control;
+	int error = attach_read(target->pid, target->address, control, sizeof(*control));
+
+	if (error)
+		return refused(target, error);
+	control->out[sizeof(control->out) - 1] = '\0';
+	control->why[sizeof(control->why) - 1] = '\0';
+	if (control->version != PMC_CONTROL_VERSION || control->bytes != sizeof(*control))
+		return tool_fail(EXIT_FAIL,
+				 "process %d has an agent of another version (%u, this pmctl knows "
+				 "%d): use the pmctl it came with",
+				 target->pid, control->version, PMC_CONTROL_VERSION);
+	if (control->state == PMC_CONTROL_OFF)
+		return tool_fail(EXIT_FAIL, "the agent in process %d is dormant: %s", target->pid,
+				 control->why[0] ? control->why :
+						   "it was told to stay out of this program "
+						   "(PMC_ONLY, PMC_SKIP, PMC_FOLLOW)");
+	if (control->state != PMC_CONTROL_ON)
+		return tool_fail(EXIT_FAIL,
+				 "process %d is ending, its final rows are written already",
+				 target->pid);
+	if (!first_is_sound(control->threads.first, control->threads.groups) ||
+	    !first_is_sound(control->execs.first, control->execs.groups) ||
+	    !first_is_sound(control->machine.first, control->machine.groups))
+		return damaged(target);
+	return 0;
+}
+
+static bool same_namespace(pid_t pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	return stat(path, &theirs) != 0 || stat("/proc/self/ns/pid", &ours) != 0 ||
+	       (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev);
+}
+
+int attach_open(struct attach *target, pid_t pid)
+{
+	int error;
+
+	memset(target, 0, sizeof(*target));
+	target->pid = pid;
+	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (target->pidfd < 0)
+		return no_pidfd(pid, errno);
+	error = find_control(target);
+	if (error == -ENOENT)
+		return attach_is_zombie(pid) ? attach_gone(pid) : no_agent(target);
+	if (error)
+		return refused(target, error);
+	target->other_pid_namespace = !same_namespace(pid);
+	return read_control(target);
+}
+
+void attach_close(struct attach *target)
+{
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	target->pidfd = -1;
+	for (size_t i = 0; i < target->n_images; i++)
+		free(target->images[i].path);
+	free(target->images);
+	target->images = NULL;
+	target->n_images = 0;
+	free(target->registry.slots);
+	target->registry.slots = NULL;
+	pmc_arena_free(&target->arena);
+}
+
+/* ---- look ---------------------------------------------------------------------------------*/
+static enum slot_phase phase_of(const struct slot *slot)
+{
+	return (enum slot_phase)(slot->word & ~0xffffu);
+}
+
+/* What a slot was made of when its thread began has to be the same twice: the first copy may
+ * have caught it changing hands. Groups that replaced others since the first are not minded: those
+ * before can still be read. */
+static bool steady(const struct attach *target, struct slot *a, struct slot *b)
+{
+	const struct registry *registry = &target->registry;
+
+	return phase_of(a) == SLOT_LIVE && phase_of(b) == SLOT_LIVE && a->seq == b->seq &&
+	       a->tid == b->tid && a->start_ns == b->start_ns && a->born == b->born &&
+	       memcmp(set_ids(a->data), set_ids(b->data), registry->n_groups * sizeof(uint64_t)) ==
+		       0 &&
+	       memcmp(set_fds(registry, a->data), set_fds(registry, b->data),
+		      registry->n_fds * sizeof(int)) == 0;
+}
+
+uint64_t attach_set_address(const struct attach *target, const struct slot *slot, uint64_t address)
+{
+	const struct registry *registry = &target->registry;
+	unsigned level = slot_level(slot);
+	size_t words = 2 * registry->n_groups + (level - 1) * registry->set_words;
+
+	return level == slot->born ?
+		       address + offsetof(struct slot, data) :
+		       slot->more + offsetof(struct slot_more, words) + words * sizeof(uint64_t);
+}
+
+/* Groups that replaced those of a thread's birth are elsewhere: they come to the copied slot's own
+ * place. Which descriptors they are does not change any more. */
+static bool read_later_set(const struct attach *target, struct slot *slot)
+{
+	const struct pmc_control *control = &target->control;
+	unsigned level = slot_level(slot);
+
+	if (level > SLOT_LEVELS || slot->born > level ||
+	    (level && !control->split[level - 1].groups))
+		return false;
+	return level == slot->born ||
+	       attach_read(target->pid, attach_set_address(target, slot, 0), slot->data,
+			   target->registry.set_words * sizeof(uint64_t)) == 0;
+}
+
+static void know(struct attach *target, const struct slot *slot)
+{
+	struct pmc_arena *arena = &target->arena;
+	struct attach_tids *known;
+
+	if (phase_of(slot) == SLOT_FREE)
+		return;
+	if (phase_of(slot) == SLOT_RESERVED || !slot->tid)
+		target->starting = true;
+	HASH_FIND(hh, target->tids, &slot->tid, sizeof(slot->tid), known);
+	if (known)
+		return;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known)
+		return;
+	known->tid = slot->tid;
+	HASH_ADD(hh, target->tids, tid, sizeof(known->tid), known);
+}
+
+static bool ended_lately(const struct attach *target, uint32_t tid)
+{
+	const struct registry *registry = &target->registry;
+	uint64_t entry,
+		at = (uint64_t)(uintptr_t)registry->recent + tid % REGISTRY_RECENT * sizeof(entry);
+
+	return attach_read(target->pid, at, &entry, sizeof(entry)) == 0 &&
+	       registry_is_recent(registry, entry, tid);
+}
+
+bool attach_knows(const struct attach *target, uint32_t tid)
+{
+	struct attach_tids *known;
+
+	HASH_FIND(hh, target->tids, &tid, sizeof(tid), known);
+	return known || ended_lately(target, tid);
+}
+
+static bool split_is_sound(const struct pmc_control_split *split, const struct registry *registry)
+{
+	if (split->groups > registry->n_groups || !first_is_sound(split->first, split->groups) ||
+	    split->first[split->groups] != registry->n_fds)
+		return false;
+	for (unsigned i = 0; i < registry->n_fds; i++)
+		if (split->from[i] >= registry->n_fds)
+			return false;
+	return true;
+}
+
+static bool splits_are_sound(const struct pmc_control *control, const struct registry *registry)
+{
+	for (unsigned i = 0; i < SLOT_LEVELS; i++)
+		if (control->split[i].groups && !split_is_sound(&control->split[i], registry))
+			return false;
+	return true;
+}
+
+static bool registry_is_sound(const struct attach *target, const struct registry *registry)
+{
+	unsigned groups = target->control.groups ? target->control.groups : registry->n_groups;
+	size_t words = 3 * registry->n_groups + registry->n_fds + (registry->n_fds + 1) / 2;
+	size_t least = sizeof(struct slot) + words * sizeof(uint64_t);
+
+	return registry->n_groups <= PMC_EVENTS_MAX && registry->n_fds <= PMC_EVENTS_MAX &&
+	       groups <= registry->n_groups && registry->set_words == words &&
+	       registry->slot_bytes >= least && registry->slot_bytes < least + 64 &&
+	       registry->slot_bytes % 8 == 0 && registry->capacity <= MOST_SLOTS &&
+	       registry->high <= registry->capacity &&
+	       first_is_sound(target->control.first, groups) &&
+	       target->control.first[groups] == registry->n_fds;
+}
+
+static int read_slots(struct attach *target, const char *second)
+{
+	struct registry *registry = &target->registry;
+
+	for (uint32_t i = 0; i < target->n_slots; i++) {
+		struct slot *a = registry_slot(registry, i);
+		struct slot *b = (struct slot *)(void *)(second + i * registry->slot_bytes);
+
+		know(target, a);
+		know(target, b);
+		/* There for certain when the first copy has a level that lies in it. */
+		a->more = b->more;
+		if (!steady(target, a, b) || !read_later_set(target, a))
+			a->word = SLOT_FREE;
+	}
+	return target->arena.failed ? tool_fail(EXIT_FAIL, "out of memory") : 0;
+}
+
+int attach_look_again(struct attach *target)
+{
+	struct registry *registry = &target->registry;
+	char *first = NULL, *second = NULL;
+	size_t bytes;
+	int error, code;
+
+	free(registry->slots);
+	error = attach_read(target->pid, target->control.registry, registry, sizeof(*registry));
+	target->slots_address = (uint64_t)(uintptr_t)registry->slots;
+	registry->slots = NULL;
+	if (error)
+		return refused(target, error);
+	if (!registry_is_sound(target, registry))
+		return damaged(target);
+	target->n_slots = registry->high;
+	target->tids = NULL;
+	target->starting = false;
+	pmc_arena_free(&target->arena);
+	target->sites = NULL;
+	bytes = target->n_slots * registry->slot_bytes;
+	first = malloc(bytes + 1);
+	second = malloc(bytes + 1);
+	if (!first || !second) {
+		code = tool_fail(EXIT_FAIL, "out of memory");
+		goto out;
+	}
+	error = attach_read(target->pid, target->slots_address, first, bytes);
+	if (!error)
+		error = attach_read(target->pid, target->slots_address, second, bytes);
+	/* After the slots: those of a level may have been made since. */
+	if (!error)
+		error = attach_read(target->pid,
+				    target->address + offsetof(struct pmc_control, split),
+				    target->control.split, sizeof(target->control.split));
+	if (error) {
+		code = refused(target, error);
+		goto out;
+	}
+	if (!splits_are_sound(&target->control, registry)) {
+		code = damaged(target);
+		goto out;
+	}
+	registry->slots = first;
+	first = NULL;
+	code = read_slots(target, second);
+out:
+	free(first);
+	free(second);
+	return code;
+}
+
+int attach_look(struct attach *target)
+{
+	int code = read_control(target);
+
+	return code ? code : attach_look_again(target);
+}
+
+bool attach_same_image(struct attach *target)
+{
+	struct pmc_control now;
+
+	return attach_read(target->pid, target->address, &now, sizeof(now)) == 0 &&
+	       now.magic == PMC_CONTROL_MAGIC &&
+	       memcmp(now.identity, target->control.identity, sizeof(now.identity)) == 0 &&
+	       syscall(SYS_pidfd_send_signal, target->pidfd, 0, NULL, 0) == 0;
+}

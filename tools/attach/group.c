@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* group.c - another process's groups: a descriptor of our own for each, and its reading. */
+#include "agent/core/count/group.h"
+#include "tools/attach/attach.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+unsigned attach_n_groups(const struct attach *target)
+{
+	return target->control.groups ? target->control.groups : target->registry.n_groups;
+}
+
+const struct pmc_control_split *attach_split_of(const struct pmc_control *control,
+						const struct slot *slot)
+{
+	unsigned level = slot_level(slot);
+
+	return level && level <= SLOT_LEVELS ? &control->split[level - 1] : NULL;
+}
+
+void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups)
+{
+	const struct pmc_control_split *split = attach_split_of(&target->control, slot);
+	/* A later set was copied to the place of the first: see read_later_set. */
+	uint64_t *set = slot->data;
+
+	*groups = (struct attach_groups){
+		.groups = split ? split->groups : attach_n_groups(target),
+		.first = split ? split->first : target->control.first,
+		.fds = set_fds(&target->registry, set),
+		.ids = set_ids(set),
+		.base = set_base(&target->registry, set),
+	};
+}
+
+void attach_groups_of_total(const struct pmc_control_totals *totals, struct attach_groups *groups)
+{
+	*groups = (struct attach_groups){
+		.groups = totals->groups,
+		.first = totals->first,
+		.fds = totals->fds,
+		.ids = totals->ids,
+		.base = totals->base,
+	};
+}
+
+/* What the program may have put in that place must not even be read: a pipe would lose data. */
+int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error)
+{
+	uint64_t now = 0;
+	int ours;
+
+	if (fd < 0) {
+		*error = EBADF;
+		return -1;
+	}
+	ours = (int)syscall(SYS_pidfd_getfd, target->pidfd, fd, 0);
+	if (ours < 0) {
+		*error = errno == EBADF ? PMC_REASON_RECYCLED : (uint32_t)errno;
+		return -1;
+	}
+	if (pmc_perf_ioctl(ours, PERF_EVENT_IOC_ID, &now) != 0 || now != id) {
+		close(ours);
+		*error = PMC_REASON_RECYCLED;
+		return -1;
+	}
+	return ours;
+}
+
+static void subtract(const struct attach_groups *groups, unsigned g, struct pmc_reading *reading,
+		     uint64_t *values)
+{
+	const uint64_t *times = groups->base + 2 * g;
+	const uint64_t *base = groups->base + 2 * groups->groups + groups->first[g];
+
+	if (!reading->n)
+		return;
+	reading->enabled_ns = set_less(reading->enabled_ns, times[0]);
+	reading->running_ns = set_less(reading->running_ns, times[1]);
+	for (unsigned i = 0; i < reading->n; i++)
+		values[i] = set_less(values[i], base[i]);
+}
+
+void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
+			 const struct attach_groups *groups, uint32_t *reason)
+{
+	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+
+	for (unsigned g = 0; g < groups->groups; g++) {
+		struct pmc_reading reading = { .n = 0 };
+		unsigned n = groups->first[g + 1] - groups->first[g];
+		int fd = attach_group_dup(target, groups->fds[groups->first[g]], groups->ids[g],
+					  &reading.error);
+
+		if (fd >= 0) {
+			pmc_group_read(fd, groups->ids[g], n, &reading, words);
+			close(fd);
+		} else if (*reason) {
+			/* Never opened, and the process knows why. */
+			reading.error = *reason;
+		}
+		subtract(groups, g, &reading, words);
+		pmc_frame_bytes(buf, &reading, sizeof(reading));
+		pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
+		*reason = *reason ? *reason : reading.error;
+	}
+}

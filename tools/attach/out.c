@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out.c - where a snapshot from outside goes: the process's dump, a new one, or -o FILE.
+ *
+ * The path of the process's dump is the process's word. It is looked up in its own root, as its
+ * own user, so that a program cannot make a privileged pmctl write where it could not itself.
+ */
+#include "tools/attach/attach.h"
+#include "tools/cli/pmctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define OUT_FLAGS (O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+
+static int refuse(const char *path, const char *why)
+{
+	return tool_fail(EXIT_FAIL, "cannot write the snapshot to %s: %s", path, why);
+}
+
+static int check(const struct attach_out *out)
+{
+	static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
+					  PMC_FRAME_MAGIC_3 };
+	uint8_t head[4];
+	struct stat st;
+
+	if (fstat(out->fd, &st) != 0)
+		return refuse(out->path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return refuse(out->path, "it is no regular file; name one with -o FILE");
+	if (st.st_size && (pread(out->fd, head, sizeof(head), 0) != sizeof(head) ||
+			   memcmp(head, magic, sizeof(head)) != 0))
+		return refuse(out->path, "it exists and is no dump; it was left alone: name "
+					 "another file with -o or remove it");
+	return 0;
+}
+
+static const char *why_not(int error)
+{
+	switch (error) {
+	case ELOOP:
+		return "it is a symbolic link, and those are not followed; name the file itself";
+	case EISDIR:
+		return "it is a directory; name a file in it";
+	case ENOENT:
+		return "its directory does not exist; create it first";
+	default:
+		return strerror(error);
+	}
+}
+
+static int open_ours(const char *path, struct attach_out *out)
+{
+	if (snprintf(out->path, sizeof(out->path), "%s", path) >= (int)sizeof(out->path))
+		return refuse(path, strerror(ENAMETOOLONG));
+	out->fd = open(path, OUT_FLAGS, 0600);
+	if (out->fd < 0)
+		return refuse(path, why_not(errno));
+	return check(out);
+}
+
+/* ---- the process's own dump ---------------------------------------------------------------*/
+static bool ids_of(pid_t pid, uid_t *uid, gid_t *gid)
+{
+	unsigned u, g;
+	bool found = false;
+	char line[256], path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	*uid = *gid = (uid_t)-1;
+	while (fgets(line, sizeof(line), file)) {
+		/* Real, effective, saved, file system. */
+		if (sscanf(line, "Uid: %*u %u", &u) == 1)
+			*uid = u;
+		if (sscanf(line, "Gid: %*u %u", &g) == 1) {
+			*gid = g;
+			found = true;
+		}
+	}
+	fclose(file);
+	return found && *uid != (uid_t)-1;
+}
+
+static int open_in_root(int root, const char *path)
+{
+	const struct open_how how = { .flags = OUT_FLAGS,
+				      .mode = 0600,
+				      .resolve = RESOLVE_IN_ROOT };
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	if (fd >= 0 || errno != ENOSYS)
+		return fd;
+	return open(path, OUT_FLAGS, 0600);
+}
+
+/* Becomes the process's user for one open; pmctl has no other thread. */
+static int open_as_owner(const struct attach *target, const char *path)
+{
+	uid_t uid, was = geteuid();
+	gid_t gid, group_was = getegid();
+	char root_path[64];
+	int root, fd = -1, error = 0;
+
+	snprintf(root_path, sizeof(root_path), "/proc/%d/root", target->pid);
+	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	if (was == 0 && ids_of(target->pid, &uid, &gid) && uid != was) {
+		if (setgroups(0, NULL) != 0 || setegid(gid) != 0 || seteuid(uid) != 0)
+			error = -errno;
+	}
+	if (!error) {
+		fd = open_in_root(root, path);
+		error = fd < 0 ? -errno : 0;
+	}
+	if (geteuid() != was && (seteuid(was) != 0 || setegid(group_was) != 0))
+		error = -EPERM;
+	close(root);
+	if (error && fd >= 0)
+		close(fd);
+	return error ? error : fd;
+}
+
+/* In a container the same path is another file: print one that is right for us. */
+static void name_for_us(const struct attach *target, struct attach_out *out)
+{
+	struct stat ours, theirs;
+
+	if (fstat(out->fd, &theirs) != 0 ||
+	    (stat(out->path, &ours) == 0 && ours.st_dev == theirs.st_dev &&
+	     ours.st_ino == theirs.st_ino))
+		return;
+	snprintf(out->path, sizeof(out->path), "/proc/%d/root%.4000s", target->pid,
+		 target->control.out);
+}
+
+static int open_own(struct attach *target, struct attach_out *out)
+{
+	strcpy(out->path, target->control.out);
+	out->fd = open_as_owner(target, out->path);
+	if (out->fd < 0)
+		return refuse(out->path, why_not(-out->fd));
+	name_for_us(target, out);
+	return check(out);
+}
+
+int attach_out_open(struct attach *target, const char *asked, struct attach_out *out)
+{
+	struct utsname host;
+	char name[sizeof(host.nodename) + 32];
+
+	*out = (struct attach_out){ .fd = -1 };
+	if (asked && strcmp(asked, "-") == 0) {
+		strcpy(out->path, "standard output");
+		out->fd = dup(STDOUT_FILENO);
+		if (out->fd < 0)
+			return refuse(out->path, strerror(errno));
+		return isatty(out->fd) ? refuse(out->path, "it is a terminal") : 0;
+	}
+	if (asked)
+		return open_ours(asked, out);
+	if (target->control.out[0])
+		return open_own(target, out);
+	if (uname(&host) != 0)
+		strcpy(host.nodename, "host");
+	snprintf(name, sizeof(name), "pmc-%s-%d.pmc", host.nodename, target->pid);
+	return open_ours(name, out);
+}
+
+int attach_out_write(struct attach_out *out, const uint8_t *frames, size_t len)
+{
+	while (len > 0) {
+		/* All at once: frames of other writers must not come in between. */
+		ssize_t n = write(out->fd, frames, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return tool_fail(EXIT_FAIL, "cannot write the snapshot to %s: %s",
+					 out->path, n < 0 ? strerror(errno) : strerror(ENOSPC));
+		frames += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.c - rows of another process's threads, from its groups and from /proc. */
+#include "agent/core/base/clock.h"
+#include "agent/core/base/hash.h"
+#include "tools/attach/attach.h"
+#include "tools/cli/pmctl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As the agent's adopt.c has it: a thread that has not yet said who it is has hardly run. */
+#define STARTING_NS 20000000u
+#define HELPER_NAME "pmcagent"
+
+struct attach_sites {
+	uint64_t address, hash;
+	UT_hash_handle hh;
+};
+
+/* ---- /proc/PID/task -----------------------------------------------------------------------*/
+static bool read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+		      size_t cap)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/%s", pid, name);
+	fd = openat(tasks->fd, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, cap - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The innermost number of the NSpid line: what gettid() says there. 0: it is gone. */
+static uint32_t inner_tid(const struct attach_tasks *tasks, pid_t pid)
+{
+	char text[4096], *line, *end;
+
+	if (!read_task(tasks, pid, "status", text, sizeof(text)))
+		return 0;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return (uint32_t)pid;
+	line++;
+	line[strcspn(line, "\n")] = '\0';
+	end = strrchr(line, '\t');
+	return end ? (uint32_t)strtoul(end + 1, NULL, 10) : (uint32_t)pid;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct attach_task *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static bool add_task(struct attach *target, struct attach_tasks *tasks, const char *name)
+{
+	pid_t pid = (pid_t)strtol(name, NULL, 10);
+	struct attach_task *list = tasks->list;
+
+	if (pid <= 0)
+		return true;
+	if ((tasks->n & (tasks->n - 1)) == 0) {
+		list = realloc(list, (tasks->n ? 2 * tasks->n : 1) * sizeof(*list));
+		if (!list)
+			return false;
+		tasks->list = list;
+	}
+	list[tasks->n].pid = pid;
+	list[tasks->n].tid = target->other_pid_namespace ? inner_tid(tasks, pid) : (uint32_t)pid;
+	tasks->n++;
+	return true;
+}
+
+int attach_tasks_open(struct attach *target, struct attach_tasks *tasks)
+{
+	struct dirent *entry;
+	bool whole = true;
+	char path[64];
+	DIR *dir;
+
+	*tasks = (struct attach_tasks){ .fd = -1 };
+	snprintf(path, sizeof(path), "/proc/%d/task", target->pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT || errno == ESRCH ?
+			       attach_gone(target->pid) :
+			       tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(errno));
+	tasks->fd = dup(dirfd(dir));
+	while (tasks->fd >= 0 && whole && (entry = readdir(dir)))
+		whole = add_task(target, tasks, entry->d_name);
+	closedir(dir);
+	if (tasks->fd < 0 || !whole)
+		return tool_fail(EXIT_FAIL, "out of %s", whole ? "descriptors" : "memory");
+	if (tasks->n)
+		qsort(tasks->list, tasks->n, sizeof(*tasks->list), by_tid);
+	return 0;
+}
+
+void attach_tasks_close(struct attach_tasks *tasks)
+{
+	if (tasks->fd >= 0)
+		close(tasks->fd);
+	free(tasks->list);
+	*tasks = (struct attach_tasks){ .fd = -1 };
+}
+
+/* The scheduler's own account; as old as the last tick for a thread that is running. */
+static bool cpu_of(const struct attach_tasks *tasks, const struct attach_task *task, uint64_t *ns)
+{
+	char text[128];
+
+	*ns = 0;
+	if (!task || !read_task(tasks, task->pid, "schedstat", text, sizeof(text)))
+		return false;
+	*ns = strtoull(text, NULL, 10);
+	/* A kernel without the accounting says 0, and no thread is here that never ran. */
+	return *ns != 0;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------*/
+static const struct attach_task *find_task(const struct attach_tasks *tasks, uint32_t tid)
+{
+	const struct attach_task key = { .tid = tid };
+
+	return tasks->n ? bsearch(&key, tasks->list, tasks->n, sizeof(key), by_tid) : NULL;
+}
+
+/* SITE frame of a start routine, as agent/thread/start_routine.c would make it; its name is found
+ * by readers. */
+uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t address)
+{
+	struct pmc_arena *arena = &target->arena;
+	struct pmc_site_fixed fixed = { .offset = address };
+	struct attach_sites *site;
+	const char *module = "";
+
+	if (!address)
+		return 0;
+	HASH_FIND(hh, target->sites, &address, sizeof(address), site);
+	if (site)
+		return site->hash;
+	for (size_t i = 0; i < target->n_images; i++) {
+		if (address < target->images[i].start || address >= target->images[i].end)
+			continue;
+		module = target->images[i].path;
+		fixed.offset = address - target->images[i].start;
+	}
+	site = pmc_arena_alloc(arena, sizeof(*site));
+	if (!site)
+		return 0;
+	pmc_frame_begin(buf, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));
+	pmc_frame_str(buf, module, strlen(module));
+	pmc_frame_str(buf, "", 0);
+	site->hash = pmc_frame_end(buf);
+	site->address = address;
+	HASH_ADD(hh, target->sites, address, sizeof(address), site);
+	return site->hash;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t eventset_of(const struct pmc_control *control, const struct slot *slot)
+{
+	const struct pmc_control_split *split = attach_split_of(control, slot);
+	bool user = slot->flags & SLOT_USER_ONLY;
+
+	if (split)
+		return user ? split->user_eventset : split->eventset;
+	return user ? control->user_eventset : control->eventset;
+}
+
+void attach_row(struct attach *target, const struct attach_tasks *tasks, struct pmc_frame_buf *buf,
+		struct slot *slot, bool own_sites)
+{
+	struct attach_groups groups;
+	struct pmc_thread_fixed *placed, row = {
+		.seq = slot->seq,
+		.tid = slot->tid,
+		.state = PMC_THREAD_LIVE,
+		.flags = (uint8_t)(slot->flags | PMC_THREAD_NO_RUSAGE),
+		.start_ns = slot->start_ns,
+		.created_by = slot->created_by,
+		.eventset = eventset_of(&target->control, slot),
+		.start_site = slot->site,
+		.reason = slot->reason,
+	};
+
+	if (own_sites)
+		row.start_site = attach_site(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
+	attach_groups_of(target, slot, &groups);
+	row.n_groups = (uint16_t)groups.groups;
+	placed = pmc_frame_begin(buf, PMC_FRAME_THREAD, target->control.identity,
+				 target->control.snapshot, &row, sizeof(row));
+	attach_groups_frame(target, buf, &groups, &row.reason);
+	if (!cpu_of(tasks, find_task(tasks, row.tid), &row.cpu_ns))
+		row.flags |= PMC_THREAD_NO_CPU;
+	if (row.flags & PMC_THREAD_MAIN)
+		row.cpu_ns = less(row.cpu_ns, target->control.carried_thread_ns);
+	row.time_ns = pmc_now_ns();
+	memcpy(row.name, slot->name, sizeof(row.name));
+	if (placed)
+		memcpy(placed, &row, sizeof(row));
+	pmc_frame_end(buf);
+}
+
+void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
+		    const struct attach_task *task, struct pmc_frame_buf *buf)
+{
+	struct pmc_thread_fixed row = {
+		/* Beyond all that the agent hands out, and the same at every look. */
+		.seq = PMC_SEQ_OUTSIDE + task->tid,
+		.tid = task->tid,
+		.state = PMC_THREAD_LIVE,
+		.flags = PMC_THREAD_ADOPTED | PMC_THREAD_NO_RUSAGE,
+		.created_by = PMC_NO_SEQ,
+		.eventset = target->control.eventset,
+		.n_groups = (uint16_t)attach_n_groups(target),
+		.reason = PMC_REASON_ADOPTED,
+	};
+	const struct pmc_reading none = { .error = PMC_REASON_ADOPTED };
+	char name[32];
+
+	if (attach_knows(target, task->tid) ||
+	    !read_task(tasks, task->pid, "comm", name, sizeof(name)))
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	if (strcmp(name, HELPER_NAME) == 0 || !cpu_of(tasks, task, &row.cpu_ns) ||
+	    (row.cpu_ns < STARTING_NS && target->starting))
+		return;
+	memcpy(row.name, name, strnlen(name, sizeof(row.name) - 1));
+	row.time_ns = pmc_now_ns();
+	pmc_frame_begin(buf, PMC_FRAME_THREAD, target->control.identity, target->control.snapshot,
+			&row, sizeof(row));
+	for (unsigned g = 0; g < row.n_groups; g++)
+		pmc_frame_bytes(buf, &none, sizeof(none));
+	pmc_frame_end(buf);
+}

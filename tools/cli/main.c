@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - finds the command that was asked for, runs it, and checks its output went out. */
+#include "tools/cli/pmctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct tool_command tool_commands[] = {
+#define X(name, group, synopsis, summary) { #name, group, synopsis, summary, cmd_##name },
+#include "tools/cli/commands.def"
+#undef X
+};
+const unsigned tool_n_commands = sizeof(tool_commands) / sizeof(tool_commands[0]);
+
+struct sigaction tool_sigpipe_was;
+
+/* A file we open must not land on a closed 0, 1 or 2. The stand-in cannot be written to, so
+ * that output to a closed stdout stays an error, and closes itself again at exec. */
+static void fill_standard_fds(void)
+{
+	for (;;) {
+		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		if (fd > 2) {
+			close(fd);
+			return;
+		}
+	}
+}
+
+static const struct tool_command *find(const char *name)
+{
+	for (unsigned i = 0; i < tool_n_commands; i++)
+		if (strcmp(tool_commands[i].name, name) == 0)
+			return &tool_commands[i];
+	return NULL;
+}
+
+static int unknown(const char *word)
+{
+	const char *names[64];
+	const char *near;
+	unsigned n = 0;
+
+	for (; n < tool_n_commands && n < 64; n++)
+		names[n] = tool_commands[n].name;
+	near = tool_nearest(word, names, n);
+	if (near)
+		return tool_fail(EXIT_USAGE, "there is no command '%s'; did you mean '%s'?", word,
+				 near);
+	return tool_fail(EXIT_USAGE, "there is no %s '%s'; pmctl help lists the commands",
+			 word[0] == '-' ? "flag" : "command", word);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const struct tool_command *command;
+
+	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		tool_help_all();
+		return EXIT_OK;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("pmctl %s\n", PMC_VERSION);
+		return EXIT_OK;
+	}
+	command = find(argv[1]);
+	if (!command)
+		return unknown(argv[1]);
+	tool_command_name = command->name;
+	return command->run(argc - 1, argv + 1);
+}
+
+int tool_main(int argc, char **argv)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	int code;
+
+	fill_standard_fds();
+	/* A closed pipe is then an error that is told, not a silent death. */
+	sigaction(SIGPIPE, &ignore, &tool_sigpipe_was);
+	code = dispatch(argc, argv);
+	errno = 0;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return tool_fail(code ? code : EXIT_FAIL, "cannot write to standard output: %s",
+				 strerror(errno ? errno : EIO));
+	return code;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* try.c - tries what the doctor judges: opens, a count that counts, a ring buffer. */
+#include "agent/core/count/perf.h"
+#include "agent/core/base/clock.h"
+#include "tools/doctor/doctor.h"
+#include "tools/cli/try_open.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A ring of this size is what perf asks for by default. */
+#define RING_BYTES (512u << 10)
+
+static struct pmc_attr attr_of(uint32_t type, uint64_t config, bool user)
+{
+	return (struct pmc_attr){
+		.base = {
+			.type = type,
+			.size = sizeof(struct perf_event_attr),
+			.config = config,
+			.exclude_kernel = user,
+			.exclude_hv = user,
+		},
+	};
+}
+
+static int try_event(uint32_t type, uint64_t config, bool user)
+{
+	struct pmc_attr attr = attr_of(type, config, user);
+
+	attr.base.disabled = 1;
+	return tool_perf_try(&attr.base);
+}
+
+/* A virtual PMU may open events and never count. 50 ms are many turns of any rotation. */
+static bool counts(bool user)
+{
+	struct pmc_attr attr = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, user);
+	uint64_t until = pmc_now_ns() + 50000000, value = 0;
+	int fd = pmc_perf_open(&attr, 0, -1, -1, 0);
+
+	if (fd < 0)
+		return false;
+	do {
+		for (volatile int i = 0; i < 10000; i++)
+			;
+		if (pmc_perf_read(fd, 0, 1, &value) != 0)
+			break;
+	} while (value == 0 && pmc_now_ns() < until);
+	close(fd);
+	return value != 0;
+}
+
+static int try_cpu(void)
+{
+	struct pmc_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false);
+	int fd = pmc_perf_open(&attr, -1, sched_getcpu(), -1, 0);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int try_ring(void)
+{
+	struct pmc_attr attr = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true);
+	size_t size = RING_BYTES + (size_t)sysconf(_SC_PAGESIZE);
+	int fd, error = 0;
+	void *ring;
+
+	attr.base.disabled = 1;
+	attr.base.sample_period = 1000000000;
+	fd = pmc_perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return fd;
+	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		error = -errno;
+	else
+		munmap(ring, size);
+	close(fd);
+	return error;
+}
+
+void doctor_try(struct doctor_facts *facts)
+{
+	facts->software_user = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true);
+	facts->software = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
+	facts->cycles_user = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
+	facts->cycles = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
+	if (facts->software_user == TOOL_PROBE_KILLED)
+		return;
+	if (facts->cycles_user == 0)
+		facts->cycles_run = counts(facts->cycles != 0) ? PMC_YES : PMC_NO;
+	facts->system_wide = try_cpu();
+	facts->ring = try_ring();
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pfm.c - the events that libpfm4's tables have for the PMUs of this machine.
+ *
+ * In a file of its own: <perfmon/perf_event.h> clashes with <linux/perf_event.h>.
+ */
+#include "tools/list/list.h"
+
+static void add_source(struct list *list, const char *reason)
+{
+	const struct list_row row = {
+		.pmu = "libpfm4",
+		.name = "*::*",
+		.type = "libpfm4",
+		.description = "events by the names of the processor's manual",
+		.reason = reason,
+	};
+
+	if (!list->glob || list_wants(list, row.name))
+		list_add(list, &row);
+}
+
+#if defined(__has_include)
+#if __has_include(<perfmon/pfmlib_perf_event.h>)
+#define HAVE_PFM 1
+#endif
+#endif
+
+#ifndef HAVE_PFM
+
+void list_pfm(struct list *list)
+{
+	add_source(list, "this build is without libpfm4");
+}
+
+#else
+
+#include <dlfcn.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+struct functions {
+	pfm_err_t (*initialize)(void);
+	void (*terminate)(void);
+	pfm_err_t (*encode)(const char *name, int levels, pfm_os_t os, void *arg);
+	pfm_err_t (*pmu_info)(pfm_pmu_t pmu, pfm_pmu_info_t *info);
+	pfm_err_t (*event_info)(int index, pfm_os_t os, pfm_event_info_t *info);
+	pfm_err_t (*attr_info)(int index, int attr, pfm_os_t os, pfm_event_attr_info_t *info);
+	int (*next)(int index);
+};
+
+static bool functions_of(void *library, struct functions *pfm)
+{
+	/* POSIX lets an object pointer become a function pointer, ISO C does not. */
+	*(void **)&pfm->initialize = dlsym(library, "pfm_initialize");
+	*(void **)&pfm->terminate = dlsym(library, "pfm_terminate");
+	*(void **)&pfm->encode = dlsym(library, "pfm_get_os_event_encoding");
+	*(void **)&pfm->pmu_info = dlsym(library, "pfm_get_pmu_info");
+	*(void **)&pfm->event_info = dlsym(library, "pfm_get_event_info");
+	*(void **)&pfm->attr_info = dlsym(library, "pfm_get_event_attr_info");
+	*(void **)&pfm->next = dlsym(library, "pfm_get_event_next");
+	return pfm->initialize && pfm->terminate && pfm->encode && pfm->pmu_info &&
+	       pfm->event_info && pfm->attr_info && pfm->next;
+}
+
+struct table {
+	struct list *list;
+	const struct functions *pfm;
+	const char *pmu;
+	bool judged; /* one event stands for all of a PMU: they differ in config bits only */
+	struct list_answer answer;
+};
+
+static void judge(struct table *table, const char *name)
+{
+	struct perf_event_attr attr = { 0 };
+	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg) };
+	struct pmc_event event = { 0 };
+
+	if (table->judged || table->pfm->encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
+						&arg) != PFM_SUCCESS)
+		return;
+	event.type = attr.type;
+	event.config = attr.config;
+	event.config1 = attr.config1;
+	event.config2 = attr.config2;
+	table->answer = list_try(table->list, &event, arg.cpu);
+	table->judged = true;
+}
+
+static void add_row(struct table *table, const char *name, const char *description)
+{
+	struct list_row row = {
+		.pmu = table->pmu, .name = name, .type = "libpfm4", .description = description
+	};
+
+	judge(table, name);
+	if (table->judged) {
+		row.available = table->answer.available;
+		row.reason = table->answer.reason;
+	} else {
+		row.reason = "libpfm4 cannot encode it for this kernel";
+	}
+	list_add(table->list, &row);
+}
+
+/* The event by itself, unless it needs a unit mask; then with each of those. */
+static void add_event(struct table *table, int index)
+{
+	pfm_event_info_t info = { .size = sizeof(info) };
+	char name[512];
+	int masks = 0;
+
+	if (table->pfm->event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+		return;
+	for (int i = 0; i < info.nattrs; i++) {
+		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
+		char text[700];
+
+		if (table->pfm->attr_info(index, i, PFM_OS_PERF_EVENT_EXT, &attr) != PFM_SUCCESS ||
+		    attr.type != PFM_ATTR_UMASK)
+			continue;
+		masks++;
+		snprintf(name, sizeof(name), "%s::%s:%s", table->pmu, info.name, attr.name);
+		snprintf(text, sizeof(text), "%s: %s", info.desc, attr.desc);
+		if (list_wants(table->list, name))
+			add_row(table, name, text);
+	}
+	snprintf(name, sizeof(name), "%s::%s", table->pmu, info.name);
+	if (!masks && list_wants(table->list, name))
+		add_row(table, name, info.desc);
+}
+
+/* How many PMUs of this machine have a table. */
+static unsigned add_pmus(struct list *list, const struct functions *pfm)
+{
+	unsigned known = 0;
+
+	for (unsigned pmu = 0; pmu < PFM_PMU_MAX; pmu++) {
+		pfm_pmu_info_t info = { .size = sizeof(info) };
+		struct table table = { .list = list, .pfm = pfm };
+
+		/* `perf` has the kernel's own names, which are built in; `perf_raw` has none. */
+		if (pfm->pmu_info((pfm_pmu_t)pmu, &info) != PFM_SUCCESS || !info.is_present ||
+		    strncmp(info.name, "perf", 4) == 0)
+			continue;
+		table.pmu = info.name;
+		known++;
+		for (int i = info.first_event; i >= 0; i = pfm->next(i))
+			add_event(&table, i);
+	}
+	return known;
+}
+
+void list_pfm(struct list *list)
+{
+	void *library = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
+	struct functions pfm;
+
+	if (!library) {
+		add_source(list, "libpfm4 cannot be loaded (Debian package libpfm4)");
+		return;
+	}
+	if (functions_of(library, &pfm) && pfm.initialize() == PFM_SUCCESS) {
+		if (!add_pmus(list, &pfm))
+			add_source(list, "libpfm4 has no table for this processor");
+		pfm.terminate();
+	} else {
+		add_source(list, "libpfm4 does not start on this machine");
+	}
+	dlclose(library);
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* print.c - the rows of pmctl list, by PMU, as text or as JSON. */
+#include "agent/core/base/json.h"
+#include "tools/list/list.h"
+#include "tools/cli/pmctl.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_COLUMNS 42
+
+int list_print_json(const struct list *list)
+{
+	char room[8192];
+	struct pmc_json json;
+	struct pmc_out out;
+	int error;
+
+	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
+	pmc_json_init(&json, &out, false);
+	pmc_json_array(&json, NULL);
+	for (unsigned i = 0; i < list->n; i++) {
+		const struct list_row *row = &list->rows[i];
+
+		pmc_json_line(&json);
+		pmc_json_object(&json, NULL);
+		pmc_json_str(&json, "pmu", row->pmu);
+		pmc_json_str(&json, "name", row->name);
+		pmc_json_str(&json, "type", row->type);
+		pmc_json_str(&json, "description", row->description);
+		pmc_json_bool(&json, "available", row->available);
+		pmc_json_str(&json, "reason", row->reason);
+		pmc_json_object_end(&json);
+	}
+	pmc_json_array_end(&json);
+	pmc_out_char(&out, '\n');
+	error = pmc_out_flush(&out);
+	return error ? tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
+				 strerror(-error)) :
+		       EXIT_OK;
+}
+
+static bool equal(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_section(const struct list_row *a, const struct list_row *b)
+{
+	return equal(a->type, b->type) && equal(a->pmu, b->pmu);
+}
+
+static const char *section_name(const char *type)
+{
+	static const char *const names[][2] = {
+		{ "hardware", "Hardware events" }, { "cache", "Cache events" },
+		{ "software", "Software events" }, { "sysfs", "Events of the kernel's PMU" },
+		{ "tracepoint", "Tracepoints" },   { "libpfm4", "Events that libpfm4 names, PMU" },
+		{ "set", "Sets of events" },	   { "other", "Understood, though in no table" },
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i][0], type) == 0)
+			return names[i][1];
+	return type;
+}
+
+/* What is true of every row is said once, above them. */
+static void put_section(const struct list_row *rows, unsigned n)
+{
+	bool names_pmu = rows->pmu && strcmp(rows->pmu, rows->type) != 0;
+	bool alike = true;
+
+	for (unsigned i = 1; i < n; i++)
+		alike &=
+			rows[i].available == rows->available && equal(rows[i].reason, rows->reason);
+	printf("%s%s%s", section_name(rows->type), names_pmu ? " " : "",
+	       names_pmu ? rows->pmu : "");
+	if (alike && rows->reason)
+		printf(": %s%s", rows->available ? "" : "not here, ", rows->reason);
+	puts("");
+	for (unsigned i = 0; i < n; i++) {
+		const struct list_row *row = &rows[i];
+
+		printf("  %s  %-*s  %s", row->available ? "yes" : "no ", NAME_COLUMNS, row->name,
+		       row->description);
+		if (!alike && row->reason)
+			printf(" (%s%s)", row->available ? "" : "not here: ", row->reason);
+		puts("");
+	}
+}
+
+void list_print_table(const struct list *list)
+{
+	for (unsigned i = 0, n; i < list->n; i += n) {
+		for (n = 1; i + n < list->n; n++)
+			if (!same_section(&list->rows[i], &list->rows[i + n]))
+				break;
+		if (i)
+			puts("");
+		put_section(&list->rows[i], n);
+	}
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* order.c - which of two frames comes first, and which makes the other obsolete. */
+#include "tools/merge/sort.h"
+
+#include <string.h>
+
+/* What a frame speaks of within its process image. */
+struct key {
+	unsigned kind; /* frame type; 0: nothing that a later frame could replace */
+	uint64_t number;
+	uint64_t time_ns; /* not what it speaks of, but when */
+	const char *text;
+	size_t len;
+};
+
+static void key_of(const struct merge_frame *frame, struct key *key)
+{
+	const struct pmc_frame in = {
+		.head = frame->head,
+		.bytes = frame->bytes,
+		.fixed = frame->bytes + sizeof(frame->head),
+		.var = frame->bytes + sizeof(frame->head) + frame->head.fixed,
+		.var_len = frame->head.size - sizeof(frame->head) - frame->head.fixed,
+	};
+	struct pmc_process_fixed process;
+	struct pmc_thread_fixed thread;
+	struct pmc_total_fixed total;
+	struct pmc_note_fixed note;
+	struct pmc_region_fixed region;
+	struct pmc_cursor cursor;
+
+	*key = (struct key){ .text = "" };
+	if (frame->head.version != PMC_DUMP_VERSION)
+		return;
+	switch (frame->head.type) {
+	case PMC_FRAME_PROCESS:
+		pmc_frame_fixed(&in, &process, sizeof(process));
+		key->time_ns = process.time_ns;
+		break;
+	case PMC_FRAME_THREAD:
+		pmc_frame_fixed(&in, &thread, sizeof(thread));
+		key->number = thread.seq;
+		key->time_ns = thread.time_ns;
+		break;
+	case PMC_FRAME_TOTAL:
+		pmc_frame_fixed(&in, &total, sizeof(total));
+		key->number = total.kind;
+		key->time_ns = total.time_ns;
+		break;
+	case PMC_FRAME_NOTE:
+		pmc_frame_fixed(&in, &note, sizeof(note));
+		key->number = note.code;
+		pmc_cursor_init(&cursor, &in);
+		pmc_cursor_str(&cursor, &key->text, &key->len);
+		break;
+	case PMC_FRAME_REGION:
+		pmc_frame_fixed(&in, &region, sizeof(region));
+		key->number = region.seq;
+		key->time_ns = region.time_ns;
+		pmc_cursor_init(&cursor, &in);
+		pmc_cursor_str(&cursor, &key->text, &key->len);
+		break;
+	default:
+		return;
+	}
+	key->kind = frame->head.type;
+}
+
+static int order_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int key_compare(const struct key *a, const struct key *b)
+{
+	int order = order_u64(a->kind, b->kind);
+
+	if (!order)
+		order = order_u64(a->number, b->number);
+	if (!order)
+		order = order_u64(a->len, b->len);
+	return order ? order : memcmp(a->text, b->text, a->len);
+}
+
+int merge_compare(const struct merge_frame *a, const struct merge_frame *b, enum merge_order order)
+{
+	int result;
+
+	if (order == MERGE_BY_KEY) {
+		struct key key_a, key_b;
+
+		result = memcmp(a->head.identity, b->head.identity, sizeof(a->head.identity));
+		if (result)
+			return result;
+		key_of(a, &key_a);
+		key_of(b, &key_b);
+		result = key_compare(&key_a, &key_b);
+		if (!result)
+			result = order_u64(a->head.snapshot, b->head.snapshot);
+		/* A look from outside repeats the process's newest number. */
+		if (!result)
+			result = order_u64(key_a.time_ns, key_b.time_ns);
+		if (result)
+			return result;
+	}
+	result = pmc_frame_order(&a->head, &b->head);
+	if (!result)
+		result = order_u64(a->head.size, b->head.size);
+	return result ? result : memcmp(a->bytes, b->bytes, a->head.size);
+}
+
+bool merge_same_key(const struct merge_frame *a, const struct merge_frame *b)
+{
+	struct key key_a, key_b;
+
+	if (memcmp(a->head.identity, b->head.identity, sizeof(a->head.identity)) != 0)
+		return false;
+	key_of(a, &key_a);
+	key_of(b, &key_b);
+	return key_a.kind && key_compare(&key_a, &key_b) == 0;
+}

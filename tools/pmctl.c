@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* pmctl.c - main(): everything else is in files that unit tests can link. */
-#include "tools/pmctl.h"
-
-int main(int argc, char **argv)
-{
-	return tool_main(argc, argv);
-}

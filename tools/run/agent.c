@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* agent.c - where the agent is, and the environment that makes a program load it. */
+#include "tools/cli/pmctl.h"
+#include "tools/run/run.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AGENT_NAME "libpmcagent.so"
+
+static int check_path(struct run *run)
+{
+	char resolved[PATH_MAX];
+
+	if (!realpath(run->agent, resolved))
+		return tool_fail(EXIT_FAIL, "cannot use the agent %s: %s", run->agent,
+				 strerror(errno));
+	if (strpbrk(resolved, " :\t\n"))
+		return tool_fail(EXIT_FAIL,
+				 "cannot use the agent %s: LD_PRELOAD has no way to name a path "
+				 "with a space or colon; copy it elsewhere and give --agent FILE",
+				 resolved);
+	strcpy(run->agent, resolved);
+	return 0;
+}
+
+int run_look_for_agent(char found[PATH_MAX], char tried[2][PATH_MAX + 64])
+{
+	static const char *const places[] = { "%s/" AGENT_NAME, "%s/../lib/pmc/" AGENT_NAME };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	found[0] = tried[0][0] = tried[1][0] = '\0';
+	if (n < 0)
+		return -errno;
+	self[n] = '\0';
+	dirname(self);
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(tried[i], sizeof(tried[i]), i ? places[1] : places[0], self);
+		if (!found[0] && strlen(tried[i]) < PATH_MAX && access(tried[i], R_OK) == 0)
+			strcpy(found, tried[i]);
+	}
+	return found[0] ? 0 : -ENOENT;
+}
+
+int run_find_agent(struct run *run)
+{
+	char tried[2][PATH_MAX + 64];
+	int error;
+
+	if (run->agent[0])
+		return check_path(run);
+	error = run_look_for_agent(run->agent, tried);
+	if (!error)
+		return check_path(run);
+	if (!tried[0][0])
+		return tool_fail(EXIT_FAIL,
+				 "cannot tell where pmctl is (/proc/self/exe: %s); "
+				 "give the agent's place with --agent FILE",
+				 strerror(-error));
+	return tool_fail(EXIT_FAIL,
+			 "the agent is not there; looked for %s and %s; "
+			 "give its place with --agent FILE",
+			 tried[0], tried[1]);
+}
+
+/* Adds to a list-valued variable, at its start or end, and keeps what is there. */
+static int extend(const char *name, const char *value, char separator, bool in_front)
+{
+	const char *old = getenv(name);
+	char *text;
+	int result;
+
+	if (!old || !*old)
+		return setenv(name, value, 1);
+	if (asprintf(&text, "%s%c%s", in_front ? value : old, separator, in_front ? old : value) <
+	    0)
+		return -1;
+	result = setenv(name, text, 1);
+	free(text);
+	return result;
+}
+
+static bool is_first_preload(const char *agent)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t len = strlen(agent);
+
+	return old && strncmp(old, agent, len) == 0 && (!old[len] || strchr(" :", old[len]));
+}
+
+int run_set_environment(const struct run *run)
+{
+	const char *asan = getenv("ASAN_OPTIONS");
+	bool failed = false;
+
+	if (!is_first_preload(run->agent))
+		failed |= extend("LD_PRELOAD", run->agent, ':', true) != 0;
+	failed |= setenv("PMC_OUT", run->dump.path, 1) != 0;
+	/* One report for the whole tree, and that is ours. */
+	failed |= setenv("PMC_REPORT", "off", 1) != 0;
+	if (run->program.facts.asan && !(asan && strstr(asan, "verify_asan_link_order")))
+		failed |= extend("ASAN_OPTIONS", "verify_asan_link_order=0", ':', false) != 0;
+	return failed ? tool_fail(EXIT_OURS, "out of memory") : 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.c - starts the command, stands in for it towards whoever signals us, and waits.
+ *
+ * There are no handlers: every signal we pass on is blocked and taken with sigwaitinfo, so that
+ * nothing can come between a look at the child and a signal to it.
+ */
+#include "agent/core/base/clock.h"
+#include "tools/cli/pmctl.h"
+#include "tools/run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int passed_on[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+				 SIGCONT, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU };
+
+struct waiting {
+	sigset_t set, mask_was;
+	struct sigaction chld_was;
+	struct run_sentinel sentinel;
+};
+
+static void prepare(struct waiting *waiting)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+
+	sigemptyset(&waiting->set);
+	sigaddset(&waiting->set, SIGCHLD);
+	for (unsigned i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+		sigaddset(&waiting->set, passed_on[i]);
+	/* An inherited SIG_IGN for SIGCHLD would reap the child behind our back. */
+	sigaction(SIGCHLD, &plain, &waiting->chld_was);
+	sigprocmask(SIG_BLOCK, &waiting->set, &waiting->mask_was);
+}
+
+/* go: a byte comes when the counters are open; -1: there are none. */
+static void exec_child(const struct waiting *waiting, char **cmd, int tell, int go)
+{
+	char byte;
+	int error;
+
+	if (go >= 0 && read(go, &byte, 1) != 1)
+		_exit(EXIT_OURS);
+
+	sigaction(SIGCHLD, &waiting->chld_was, NULL);
+	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
+	sigprocmask(SIG_SETMASK, &waiting->mask_was, NULL);
+	execvp(cmd[0], cmd);
+	error = errno;
+	if (write(tell, &error, sizeof(error)) != sizeof(error))
+		_exit(EXIT_OURS);
+	_exit(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN);
+}
+
+/* fork and exec; exec_errno is known on return. */
+static int start(const struct waiting *waiting, struct run *run)
+{
+	int tell[2], go[2] = { -1, -1 }, error = 0;
+
+	if (pipe2(tell, O_CLOEXEC) != 0)
+		return -errno;
+	if (run->totals && pipe2(go, O_CLOEXEC) != 0) {
+		error = -errno;
+		goto out;
+	}
+	run->child.start_ns = pmc_now_ns();
+	run->child.pid = fork();
+	if (run->child.pid == 0) {
+		if (run->totals)
+			close(go[1]);
+		exec_child(waiting, run->cmd, tell[1], go[0]);
+	}
+	error = run->child.pid < 0 ? -errno : 0;
+	close(tell[1]);
+	tell[1] = -1;
+	if (error)
+		goto out;
+	if (run->totals) {
+		run_totals_open(run);
+		/* It waits; if it was killed, that is told by wait4. */
+		(void)!write(go[1], "", 1);
+	}
+	if (read(tell[0], &run->child.exec_errno, sizeof(run->child.exec_errno)) !=
+	    sizeof(run->child.exec_errno))
+		run->child.exec_errno = 0;
+out:
+	for (unsigned i = 0; i < 2; i++) {
+		if (tell[i] >= 0)
+			close(tell[i]);
+		if (go[i] >= 0)
+			close(go[i]);
+	}
+	return error;
+}
+
+/* While it is a zombie its own CPU clock can still be read; wait4 would mix in its children. */
+static void reap(struct run_child *child)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	child->end_ns = pmc_now_ns();
+	if (clock_getcpuclockid(child->pid, &clock) == 0 && clock_gettime(clock, &ts) == 0)
+		child->cpu_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	while (wait4(child->pid, &child->status, 0, &child->usage) < 0 && errno == EINTR)
+		;
+}
+
+/* Whether it has ended (and is reaped). If job control stopped it, we stop with it, so that a
+ * shell sees its job as stopped. */
+static bool look_at(struct run_child *child)
+{
+	siginfo_t info = { 0 };
+	int status;
+
+	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid == 0)
+		return false;
+	if (info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED) {
+		reap(child);
+		return true;
+	}
+	/* It may have ended since: then its SIGCHLD is pending still. */
+	if (waitpid(child->pid, &status, WUNTRACED | WNOHANG) != child->pid)
+		return false;
+	if (!WIFSTOPPED(status)) {
+		child->status = status;
+		child->end_ns = pmc_now_ns();
+		return true;
+	}
+	if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
+	    WSTOPSIG(status) == SIGTTOU)
+		kill(getpid(), SIGSTOP);
+	return false;
+}
+
+static void pass_on(const struct run_child *child, const siginfo_t *info)
+{
+	if (info->si_code == SI_QUEUE)
+		sigqueue(child->pid, info->si_signo, info->si_value);
+	else
+		kill(child->pid, info->si_signo);
+}
+
+static void wait_for(struct waiting *waiting, struct run_child *child)
+{
+	for (;;) {
+		siginfo_t info;
+		int sig = sigwaitinfo(&waiting->set, &info);
+
+		if (sig == SIGCHLD) {
+			if (look_at(child))
+				return;
+		} else if (sig > 0 && !run_sentinel_saw(&waiting->sentinel, sig)) {
+			pass_on(child, &info);
+		}
+	}
+}
+
+int run_child(struct run *run)
+{
+	struct waiting waiting;
+	int error;
+
+	/* Signals are blocked as late as may be: what comes earlier ends us, as it should. */
+	run_sentinel_start(&waiting.sentinel);
+	prepare(&waiting);
+	error = start(&waiting, run);
+	if (error == 0 && run->child.exec_errno)
+		reap(&run->child);
+	else if (error == 0)
+		wait_for(&waiting, &run->child);
+	run_sentinel_stop(&waiting.sentinel);
+	/* From here on a signal ends us: only the report is left. */
+	sigprocmask(SIG_SETMASK, &waiting.mask_was, NULL);
+	if (error)
+		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(-error));
+	return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_run.c - pmctl run: a command under the agent, its exit status, its tree's report. */
+#include "tools/cli/pmctl.h"
+#include "tools/run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Only flags before the command are ours: `pmctl run ls --help` is ls's help. */
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return tool_help("run");
+	return false;
+}
+
+static int open_report(struct run *run)
+{
+	run->report_fd = STDERR_FILENO;
+	if (!run->config.report.file)
+		return 0;
+	run->report_fd = open(run->config.report.file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (run->report_fd < 0)
+		return tool_fail(EXIT_FAIL, "cannot write the report to %s: %s",
+				 run->config.report.file, strerror(errno));
+	return 0;
+}
+
+/* Why there will be no thread rows, before the command's own output begins. */
+static int look_at_program(struct run *run)
+{
+	struct elf_facts agent;
+	const char *obstacle;
+	int error = elf_read(run->agent, &agent);
+
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot use the agent %s: %s", run->agent,
+				 error == -ENOEXEC ? "it is no library" : strerror(-error));
+	if (!*run->cmd)
+		return 0;
+	elf_look(run->cmd[0], &agent, &run->program);
+	obstacle = elf_obstacle(run->program.kind);
+	if (obstacle)
+		tool_warn("%s %s: totals only, no thread rows%s", run->program.image, obstacle,
+			  run_is_hidden(run) ? "; the kernel lets no unprivileged counter see it" :
+					       "");
+	return 0;
+}
+
+static int could_not_run(const struct run *run)
+{
+	int error = run->child.exec_errno;
+
+	/* The file is there, so it is what should run it that is not. */
+	if (error == ENOENT && run->program.kind != ELF_NOT_FOUND)
+		return tool_fail(EXIT_NO_CMD, "cannot run '%s': its interpreter is missing",
+				 run->cmd[0]);
+	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN, "cannot run '%s': %s",
+			 run->cmd[0], strerror(error));
+}
+
+/* As the command ended, so do we; the core, if any, is its own. */
+static int end_as(int status)
+{
+	const struct rlimit none = { 0, 0 };
+	int sig;
+	sigset_t set;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	sig = WTERMSIG(status);
+	fflush(stdout);
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	return 128 + sig;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct run *run;
+	int code;
+
+	if (wants_help(argc, argv))
+		return EXIT_OK;
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return tool_fail(EXIT_OURS, "out of memory");
+	run->report_fd = -1;
+	code = run_parse_flags(run, argc, argv);
+	if (code == 0)
+		code = run_find_agent(run);
+	if (code == 0)
+		code = look_at_program(run);
+	if (code == 0 && run->plan_only) {
+		code = run_print_plan(run);
+		goto out;
+	}
+	if (code == 0)
+		code = open_report(run);
+	if (code == 0)
+		code = run_dump_open(run);
+	if (code == 0)
+		code = run_totals_prepare(run);
+	if (code == 0)
+		code = run_set_environment(run);
+	if (code == 0)
+		code = run_child(run);
+	if (code == 0 && run->child.exec_errno)
+		code = could_not_run(run);
+	else if (code == 0)
+		run_print_report(run);
+	run_dump_close(run);
+	run_totals_close(run);
+	if (code == 0)
+		code = end_as(run->child.status);
+out:
+	if (run->report_fd > STDERR_FILENO)
+		close(run->report_fd);
+	free(run);
+	return code;
+}

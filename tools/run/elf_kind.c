@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* elf_kind.c - tells from a program's file whether the agent can be preloaded into it. */
+#include "tools/run/elf_kind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* A script's interpreter may be a script: the kernel follows this many. */
+#define SCRIPTS_MAX 5
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool starts(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* The loader's path, a string inside the file; NULL if there is none or it is damaged. */
+static const char *interpreter(Elf *elf)
+{
+	size_t n = 0, bytes = 0;
+	const char *raw = elf_rawfile(elf, &bytes);
+
+	if (elf_getphdrnum(elf, &n) != 0)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_INTERP)
+			continue;
+		if (!raw || phdr.p_offset >= bytes || phdr.p_filesz > bytes - phdr.p_offset ||
+		    !memchr(raw + phdr.p_offset, '\0', phdr.p_filesz))
+			return NULL;
+		return raw + phdr.p_offset;
+	}
+	return NULL;
+}
+
+static void read_needed(const char *name, struct elf_facts *facts)
+{
+	if (starts(name, "libasan.so"))
+		facts->asan = true;
+	else if (strcmp(name, "libc.so.6") == 0)
+		facts->libc = ELF_GLIBC;
+	else if (strcmp(name, "libc.so") == 0 || starts(name, "libc.musl-"))
+		facts->libc = ELF_MUSL;
+}
+
+static void read_dynamic(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct elf_facts *facts)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = data && shdr->sh_entsize ? data->d_size / shdr->sh_entsize : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		GElf_Dyn dyn;
+		const char *name;
+
+		if (!gelf_getdyn(data, (int)i, &dyn) || dyn.d_tag == DT_NULL)
+			return;
+		if (dyn.d_tag != DT_NEEDED)
+			continue;
+		name = elf_strptr(elf, shdr->sh_link, dyn.d_un.d_val);
+		if (name)
+			read_needed(name, facts);
+	}
+}
+
+/* gcc -static-libasan and clang put the runtime into the program itself. */
+static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct elf_facts *facts)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = data && shdr->sh_entsize ? data->d_size / shdr->sh_entsize : 0;
+
+	for (size_t i = 0; i < n && !facts->asan; i++) {
+		GElf_Sym sym;
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF)
+			continue;
+		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
+		facts->asan = name && strcmp(name, "__asan_init") == 0;
+	}
+}
+
+static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct elf_facts *facts)
+{
+	const char *loader = interpreter(elf);
+	Elf_Scn *scn = NULL;
+
+	facts->machine = ehdr->e_machine;
+	facts->word_bits = gelf_getclass(elf) == ELFCLASS32 ? 32 : 64;
+	/* The loader itself may be the command (ld.so ./app) and obeys LD_PRELOAD then. */
+	facts->dynamic = loader || (ehdr->e_type == ET_DYN && starts(base_name(path), "ld-"));
+	if (loader)
+		facts->libc = starts(base_name(loader), "ld-musl-") ? ELF_MUSL : ELF_GLIBC;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+
+		if (!gelf_getshdr(scn, &shdr))
+			continue;
+		if (shdr.sh_type == SHT_DYNAMIC)
+			read_dynamic(elf, scn, &shdr, facts);
+		else if (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB)
+			read_symbols(elf, scn, &shdr, facts);
+	}
+}
+
+int elf_read(const char *path, struct elf_facts *facts)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int result = -ENOEXEC;
+	GElf_Ehdr ehdr;
+	Elf *elf;
+
+	memset(facts, 0, sizeof(*facts));
+	if (fd < 0)
+		return -errno;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &ehdr)) {
+		read_elf(elf, &ehdr, path, facts);
+		result = 0;
+	}
+	elf_end(elf);
+	close(fd);
+	return result;
+}
+
+/* As execvp searches: the first file that may be executed. */
+static bool find_command(const char *command, char path[PATH_MAX])
+{
+	const char *dirs = getenv("PATH");
+
+	if (strchr(command, '/')) {
+		size_t len = strlen(command);
+
+		if (len >= PATH_MAX)
+			return false;
+		memcpy(path, command, len + 1);
+		return access(path, F_OK) == 0;
+	}
+	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir; dir = strchr(dir, ':')) {
+		size_t len, rest = strlen(command);
+		struct stat st;
+
+		dir += *dir == ':';
+		len = strcspn(dir, ":");
+		if (rest == 0 || len + rest + 2 > PATH_MAX)
+			continue;
+		memcpy(path, len ? dir : ".", len ? len : 1);
+		len = len ? len : 1;
+		path[len] = '/';
+		memcpy(path + len + 1, command, rest + 1);
+		if (access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+/* The interpreter of a script, or false if the file is none. */
+static bool shebang(const char *path, char to[PATH_MAX])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char line[PATH_MAX];
+	const char *start;
+	ssize_t n;
+	size_t len;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return false;
+	line[n] = '\0';
+	start = line + 2 + strspn(line + 2, " \t");
+	len = strcspn(start, " \t\n");
+	if (len == 0)
+		return false;
+	memcpy(to, start, len);
+	to[len] = '\0';
+	return true;
+}
+
+/* Whether exec makes the loader distrust its environment (AT_SECURE). */
+static bool is_secure(const char *path)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    (statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID)))
+		return false;
+	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+		return true;
+	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
+		return true;
+	/* Root has the capabilities already: nothing is gained, nothing distrusted. */
+	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static enum elf_kind judge(const struct elf_program *program, const struct elf_facts *agent)
+{
+	const struct elf_facts *facts = &program->facts;
+
+	if (facts->machine != agent->machine || facts->word_bits != agent->word_bits)
+		return ELF_FOREIGN;
+	if (!facts->dynamic)
+		return ELF_STATIC;
+	if (is_secure(program->image))
+		return ELF_SECURE;
+	if (facts->libc && agent->libc && facts->libc != agent->libc)
+		return ELF_LIBC;
+	return ELF_OK;
+}
+
+void elf_look(const char *command, const struct elf_facts *agent, struct elf_program *program)
+{
+	char next[PATH_MAX];
+
+	memset(program, 0, sizeof(*program));
+	program->kind = ELF_NOT_FOUND;
+	if (!find_command(command, program->path))
+		return;
+	memcpy(program->image, program->path, sizeof(program->image));
+	for (int i = 0; i < SCRIPTS_MAX && shebang(program->image, next); i++)
+		memcpy(program->image, next, sizeof(next));
+	program->kind = ELF_UNREADABLE;
+	if (elf_read(program->image, &program->facts) == 0)
+		program->kind = judge(program, agent);
+	else if (is_secure(program->image))
+		program->kind = ELF_SECURE;
+}
+
+const char *elf_obstacle(enum elf_kind kind)
+{
+	switch (kind) {
+	case ELF_STATIC:
+		return "is statically linked, so there is no loader to take the agent in";
+	case ELF_FOREIGN:
+		return "is built for another architecture than the agent";
+	case ELF_LIBC:
+		return "uses another C library than the agent";
+	case ELF_SECURE:
+		return "is setuid, setgid or has file capabilities, so the loader drops LD_PRELOAD";
+	case ELF_OK:
+	case ELF_NOT_FOUND:
+	case ELF_UNREADABLE:
+		break;
+	}
+	return NULL;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * totals.c - totals of a program that no agent can enter: a group of pmctl's own.
+ *
+ * It is opened on the child before its exec, starts with the exec and is inherited by whatever
+ * the child starts. Only for such programs: it would take their counters from the others.
+ */
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "tools/cli/pmctl.h"
+#include "tools/run/run.h"
+#include "tools/cli/try_open.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct run_totals {
+	struct pmc_arena arena;
+	struct pmc_plan plan;
+	int error; /* -errno of opening */
+	int fds[PMC_EVENTS_MAX];
+	uint64_t ids[PMC_EVENTS_MAX];
+};
+
+static int probe(struct pmc_attr *attr, int leader)
+{
+	return tool_perf_killed() ? -EPERM : pmc_group_probe(attr, leader);
+}
+
+/* An exec that changes what the process may do ends all counters on it (begin_new_exec in the
+ * kernel's fs/exec.c, and so does one of a file that may not be read). */
+bool run_is_hidden(const struct run *run)
+{
+	struct stat st;
+
+	if (run->program.kind == ELF_UNREADABLE)
+		return geteuid() != 0;
+	if (run->program.kind != ELF_SECURE || stat(run->program.image, &st) != 0)
+		return false;
+	if (!(st.st_mode & (S_ISUID | S_ISGID)))
+		return geteuid() != 0;
+	return ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
+	       ((st.st_mode & S_ISGID) && st.st_gid != getegid());
+}
+
+int run_totals_prepare(struct run *run)
+{
+	const char *text = run->config.events ? run->config.events : pmc_events_default;
+	struct pmc_parse_error error;
+	struct run_totals *totals;
+	struct pmc_events events;
+
+	if (!elf_obstacle(run->program.kind) || run_is_hidden(run))
+		return 0;
+	totals = calloc(1, sizeof(*totals));
+	if (!totals)
+		return tool_fail(EXIT_OURS, "out of memory");
+	run->totals = totals;
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
+		totals->fds[i] = -1;
+	if (pmc_events_parse(text, NULL, &totals->arena, &events, &error) != 0 ||
+	    pmc_plan_make(&events, probe, &totals->arena, &totals->plan) != 0)
+		return tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
+	return 0;
+}
+
+void run_totals_open(struct run *run)
+{
+	struct run_totals *totals = run->totals;
+	struct pmc_plan *plan = &totals->plan;
+
+	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
+		totals->error = pmc_group_open(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
+					       totals->fds + plan->first[g], &totals->ids[g]);
+	if (!totals->error)
+		return;
+	pmc_group_close(totals->fds, plan->opened);
+	tool_warn("no totals of %s: cannot open its counters: %s; pmctl doctor tells more",
+		  run->cmd[0], strerror(-totals->error));
+}
+
+/* Events of the readings stand in plan order, those of a row in the user's. */
+static const struct pmc_count *count_of(const struct pmc_p_thread *row,
+					const struct pmc_event *event)
+{
+	const char *core_type = event->core_type ? event->core_type : "";
+
+	for (unsigned i = 0; i < row->set->count; i++)
+		if (row->set->events[i].def.position == event->position &&
+		    !strcmp(row->set->events[i].core_type, core_type))
+			return &row->counts[i];
+	return NULL;
+}
+
+/* Programs started by this one may have agents: what their rows tell is not told twice. */
+static void take_rows(const struct pmc_plan *plan, unsigned g, const struct pmc_profile *profile,
+		      struct pmc_reading *reading, uint64_t *values)
+{
+	for (uint64_t t = 0; reading->n && t < profile->n_threads; t++) {
+		const struct pmc_p_thread *row = profile->threads[t];
+
+		if (!row->set || row->set->hash != plan->hash)
+			continue;
+		for (unsigned i = 0; i < reading->n; i++) {
+			const struct pmc_count *count =
+				count_of(row, &plan->events[plan->first[g] + i].event);
+
+			if (!count || count->state == PMC_NOT_COUNTED)
+				continue;
+			if (count->state == PMC_SCALED) {
+				*reading = (struct pmc_reading){ .error = PMC_REASON_SCALED };
+				return;
+			}
+			values[i] -= count->raw < values[i] ? count->raw : values[i];
+		}
+	}
+}
+
+void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
+		       const uint8_t identity[16], struct pmc_frame_buf *buf)
+{
+	const struct run_totals *totals = run->totals;
+	const struct pmc_plan *plan;
+	struct pmc_total_fixed fixed = {
+		.kind = PMC_TOTAL_THREADS,
+		.flags = PMC_TOTAL_WITH_FORKS,
+		.time_ns = run->child.end_ns,
+	};
+
+	if (!totals || totals->error || !totals->plan.hash)
+		return;
+	plan = &totals->plan;
+	fixed.n_groups = (uint16_t)plan->groups;
+	fixed.eventset = pmc_plan_frame(plan, buf);
+	pmc_frame_begin(buf, PMC_FRAME_TOTAL, identity, 1, &fixed, sizeof(fixed));
+	for (unsigned g = 0; g < plan->groups; g++) {
+		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+		unsigned first = plan->first[g];
+		struct pmc_reading reading;
+
+		pmc_group_read(totals->fds[first], totals->ids[g], plan->first[g + 1] - first,
+			       &reading, words);
+		take_rows(plan, g, profile, &reading, words);
+		pmc_frame_bytes(buf, &reading, sizeof(reading));
+		pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
+	}
+	pmc_frame_end(buf);
+}
+
+bool run_has_totals(const struct run *run)
+{
+	return run->totals && !run->totals->error && run->totals->plan.opened;
+}
+
+void run_totals_close(struct run *run)
+{
+	if (!run->totals)
+		return;
+	pmc_group_close(run->totals->fds, run->totals->plan.opened);
+	pmc_arena_free(&run->totals->arena);
+	free(run->totals);
+	run->totals = NULL;
+}
