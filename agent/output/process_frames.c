@@ -3,6 +3,8 @@
 #include "agent/output/process_frames.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
 #include "agent/output/file.h"
 
 #include <fcntl.h>
@@ -17,23 +19,10 @@
 static const char *boot_id(void)
 {
 	static char text[40];
-	int fd;
 
-	if (text[0])
-		return text;
-	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/sys/kernel/random/boot_id",
-			  O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (syscall(SYS_read, fd, text, 36) < 0)
-			text[0] = '\0';
-		syscall(SYS_close, fd);
-	}
+	if (!text[0])
+		pmc_file_read(text, sizeof(text), "/proc/sys/kernel/random/boot_id");
 	return text;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
 }
 
 /* What does not change while this image lives. */
@@ -69,14 +58,17 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 
 	pmc_usage_process(&usage);
 	fixed.ppid = (uint32_t)syscall(SYS_getppid);
-	fixed.cpu_ns = less(pmc_process_cpu_ns(), agent.reported.process_cpu_ns);
-	fixed.minor_faults = less(usage.minor_faults, before->minor_faults);
-	fixed.major_faults = less(usage.major_faults, before->major_faults);
-	fixed.voluntary_switches = less(usage.voluntary_switches, before->voluntary_switches);
-	fixed.involuntary_switches = less(usage.involuntary_switches, before->involuntary_switches);
+	fixed.cpu_ns = pmc_sub_sat(pmc_process_cpu_ns(), agent.reported.process_cpu_ns);
+	fixed.minor_faults = pmc_sub_sat(usage.minor_faults, before->minor_faults);
+	fixed.major_faults = pmc_sub_sat(usage.major_faults, before->major_faults);
+	fixed.voluntary_switches =
+		pmc_sub_sat(usage.voluntary_switches, before->voluntary_switches);
+	fixed.involuntary_switches =
+		pmc_sub_sat(usage.involuntary_switches, before->involuntary_switches);
 	fixed.max_rss_bytes = usage.max_rss_bytes;
 	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
-	fixed.threads_counted = less(fixed.threads_seen, atomic_load(&pmc_agent_control.uncounted));
+	fixed.threads_counted =
+		pmc_sub_sat(fixed.threads_seen, atomic_load(&pmc_agent_control.uncounted));
 	fixed.self_ns = atomic_load(&pmc_agent_control.self_ns);
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;

@@ -9,6 +9,7 @@
  */
 #include "agent/base/agent.h"
 #include "agent/core/base/arena.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 #include "agent/output/process_frames.h"
 
@@ -26,20 +27,7 @@
 
 static bool hex(const char **at, uint64_t *value, char end)
 {
-	const char *p = *at;
-
-	for (*value = 0; *p && *p != end; p++) {
-		unsigned c = (unsigned char)*p;
-		unsigned digit = c - '0' < 10 ? c - '0' : c - 'a' < 6 ? c - 'a' + 10 : 16;
-
-		if (digit > 15 || p - *at >= 16)
-			return false;
-		*value = *value << 4 | digit;
-	}
-	if (p == *at || *p != end)
-		return false;
-	*at = p + 1;
-	return true;
+	return pmc_number_take(at, NULL, 16, value) && *(*at)++ == end;
 }
 
 static bool parse_id(const char **at, uint8_t id[16])
@@ -194,12 +182,11 @@ uint64_t agent_pid_namespace(void)
 {
 	char text[40]; /* pid:[4026531836] */
 	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", text, sizeof(text) - 1);
+	const char *at = n > 5 ? text + 5 : text;
 	uint64_t inode = 0;
 
-	/* Not by stat, which has the kernel make an inode for it. */
-	for (const char *p = text; n > 0 && p < text + n; p++)
-		if (*p >= '0' && *p <= '9')
-			inode = inode * 10 + (uint64_t)(*p - '0');
+	/* Not by stat(2), which makes the kernel allocate an inode for it. */
+	pmc_number_take(&at, text + (n > 0 ? n : 0), 10, &inode);
 	return inode;
 }
 

@@ -8,6 +8,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/log.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/sys.h"
 #include "agent/output/file.h"
 #include "agent/base/real.h"
@@ -115,14 +116,10 @@ static int32_t find_rank(char *const *envp)
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *text = pmc_env(envp, names[i]);
-		int32_t rank = 0;
+		uint64_t rank;
 
-		if (!text || !*text)
-			continue;
-		for (; *text >= '0' && *text <= '9' && rank < 100000000; text++)
-			rank = rank * 10 + (*text - '0');
-		if (!*text)
-			return rank;
+		if (text && pmc_number(text, INT32_MAX, &rank))
+			return (int32_t)rank;
 	}
 	return -1;
 }
@@ -392,8 +389,7 @@ void agent_start(int argc, char **argv, char **envp)
 	if (!prepare(argc, argv, envp))
 		goto out;
 	publish();
-	agent.pre_cpu_ns =
-		cpu_ns > agent.reported.process_cpu_ns ? cpu_ns - agent.reported.process_cpu_ns : 0;
+	agent.pre_cpu_ns = pmc_sub_sat(cpu_ns, agent.reported.process_cpu_ns);
 	/* The loader may have taken longer than the program will, and its time is in the rows: they
 	 * do not begin later than that. */
 	if (agent.pre_cpu_ns < start)

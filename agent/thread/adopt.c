@@ -8,7 +8,8 @@
 #include "agent/thread/adopt.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
-#include "agent/core/base/out.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
 #include "agent/process/helper.h"
 #include "agent/base/note.h"
 #include "agent/thread/thread.h"
@@ -49,42 +50,17 @@ static bool starting(void)
 	return false;
 }
 
-static uint32_t tid_of(const char *name)
-{
-	uint32_t tid = 0;
-
-	for (; *name >= '0' && *name <= '9'; name++)
-		tid = tid * 10 + (uint32_t)(*name - '0');
-	return *name ? 0 : tid;
-}
-
-static void read_name(uint32_t tid, char name[16])
-{
-	struct pmc_out out;
-	char path[64];
-	long n = 0;
-	int fd;
-
-	pmc_out_to_mem(&out, path, sizeof(path));
-	pmc_outf(&out, "/proc/self/task/%u/comm", tid);
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = syscall(SYS_read, fd, name, 15);
-		syscall(SYS_close, fd);
-	}
-	if (n > 0 && name[n - 1] == '\n')
-		name[n - 1] = '\0';
-}
-
 static void consider(const char *task)
 {
-	uint32_t tid = tid_of(task);
+	uint64_t number, cpu_ns;
 	struct slot *slot;
-	uint64_t cpu_ns;
+	uint32_t tid;
 	bool begins;
 
-	if (tid == 0 || tid == agent_helper_tid() || known(tid) ||
-	    !pmc_thread_cpu_ns((int)tid, &cpu_ns))
+	if (!pmc_number(task, UINT32_MAX, &number))
+		return;
+	tid = (uint32_t)number;
+	if (tid == agent_helper_tid() || known(tid) || !pmc_thread_cpu_ns((int)tid, &cpu_ns))
 		return;
 	begins = starting();
 	/* It may have said who it is since it was looked for, and begin no more. */
@@ -98,7 +74,7 @@ static void consider(const char *task)
 	slot->reason = PMC_REASON_ADOPTED;
 	slot->created_by = PMC_NO_SEQ;
 	slot->start_ns = 0;
-	read_name(tid, slot->name);
+	pmc_file_read(slot->name, sizeof(slot->name), "/proc/self/task/%u/comm", tid);
 	atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	agent_note(NOTE_ADOPTED);

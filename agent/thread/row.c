@@ -2,17 +2,13 @@
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
+#include "agent/core/base/number.h"
 #include "agent/core/count/group.h"
 #include "agent/thread/split.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
 #include <string.h>
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
 
 /*
  * A thread's CPU clock costs half as much as its counts do, and of many threads most sleep. Time
@@ -47,12 +43,13 @@ static void take_off_reported(struct pmc_thread_fixed *row)
 {
 	const struct agent_reported *before = &agent.reported;
 
-	row->cpu_ns = less(row->cpu_ns, before->thread_cpu_ns);
-	row->minor_faults = less(row->minor_faults, before->thread.minor_faults);
-	row->major_faults = less(row->major_faults, before->thread.major_faults);
-	row->voluntary_switches = less(row->voluntary_switches, before->thread.voluntary_switches);
+	row->cpu_ns = pmc_sub_sat(row->cpu_ns, before->thread_cpu_ns);
+	row->minor_faults = pmc_sub_sat(row->minor_faults, before->thread.minor_faults);
+	row->major_faults = pmc_sub_sat(row->major_faults, before->thread.major_faults);
+	row->voluntary_switches =
+		pmc_sub_sat(row->voluntary_switches, before->thread.voluntary_switches);
 	row->involuntary_switches =
-		less(row->involuntary_switches, before->thread.involuntary_switches);
+		pmc_sub_sat(row->involuntary_switches, before->thread.involuntary_switches);
 }
 
 static inline void put_usage(struct pmc_thread_fixed *row, const struct pmc_usage *usage)

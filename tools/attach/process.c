@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* process.c - TOTAL, EVENTSET and PROCESS frames of a running process, from outside. */
 #include "agent/core/base/clock.h"
+#include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
 #include "tools/attach/attach.h"
 
@@ -15,11 +16,6 @@
 #include <unistd.h>
 
 #define MOST_SET_BYTES ((size_t)96 << 10)
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
 
 static bool read_proc(const char *pid, const char *name, char *text, size_t cap)
 {
@@ -194,13 +190,13 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	read_stat(pid, &fixed);
 	if (target->other_pid_namespace)
 		fixed.ppid = 0; /* known here by a number that means nothing there */
-	fixed.minor_faults = less(fixed.minor_faults, control->carried_minor_faults);
-	fixed.major_faults = less(fixed.major_faults, control->carried_major_faults);
+	fixed.minor_faults = pmc_sub_sat(fixed.minor_faults, control->carried_minor_faults);
+	fixed.major_faults = pmc_sub_sat(fixed.major_faults, control->carried_major_faults);
 	fixed.flags |= PMC_PROCESS_NO_SWITCHES;
 	fixed.max_rss_bytes = peak_rss(pid);
-	fixed.cpu_ns = less(cpu_clock(target->pid), control->carried_process_ns);
+	fixed.cpu_ns = pmc_sub_sat(cpu_clock(target->pid), control->carried_process_ns);
 	fixed.threads_seen = control->seen;
-	fixed.threads_counted = less(control->seen, control->uncounted);
+	fixed.threads_counted = pmc_sub_sat(control->seen, control->uncounted);
 	fixed.self_ns = control->self_ns;
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = 0;

@@ -2,6 +2,7 @@
 /* threads.c - rows of another process's threads, from its groups and from /proc. */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/hash.h"
+#include "agent/core/base/number.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
@@ -167,11 +168,6 @@ uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t 
 	return site->hash;
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static uint64_t eventset_of(const struct pmc_control *control, const struct slot *slot)
 {
 	const struct pmc_control_split *split = attach_split_of(control, slot);
@@ -208,7 +204,7 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 	if (!cpu_of(tasks, find_task(tasks, row.tid), &row.cpu_ns))
 		row.flags |= PMC_THREAD_NO_CPU;
 	if (row.flags & PMC_THREAD_MAIN)
-		row.cpu_ns = less(row.cpu_ns, target->control.carried_thread_ns);
+		row.cpu_ns = pmc_sub_sat(row.cpu_ns, target->control.carried_thread_ns);
 	row.time_ns = pmc_now_ns();
 	memcpy(row.name, slot->name, sizeof(row.name));
 	if (placed)

@@ -7,6 +7,7 @@
  * the same every time, so it is measured and taken off.
  */
 #include "agent/core/api/bench.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/clock.h"
 
 #include <errno.h>
@@ -80,19 +81,14 @@ static void take(struct bench_pass *pass, pmc_bench_fn run, void *arg, uint64_t 
 		read_group(pass, g, begun[g], sample);
 }
 
-static uint64_t without(uint64_t value, uint64_t cost)
-{
-	return value > cost ? value - cost : 0;
-}
-
 void bench_pass_sample(struct bench_pass *pass, pmc_bench_fn run, void *arg, uint64_t ops,
 		       struct bench_sample *sample)
 {
 	take(pass, run, arg, ops, sample);
-	sample->time_ns = without(sample->time_ns, pass->cost_ns);
+	sample->time_ns = pmc_sub_sat(sample->time_ns, pass->cost_ns);
 	for (unsigned i = 0; i < pass->plan->opened; i++)
 		if (sample->values[i] != PMC_NO_VALUE)
-			sample->values[i] = without(sample->values[i], pass->cost[i]);
+			sample->values[i] = pmc_sub_sat(sample->values[i], pass->cost[i]);
 }
 
 static void nothing(void *arg, uint64_t ops)

@@ -8,6 +8,7 @@
  * one whose absence mends it is named.
  */
 #include "agent/core/base/advice.h"
+#include "agent/core/base/number.h"
 #include "agent/core/api/counter.h"
 
 #include <errno.h>
@@ -153,16 +154,13 @@ static bool take_out(struct counter_request *request, const struct option *optio
 /* "5.13" as 5013; what does not look like a version is 0. */
 static unsigned version(const char *text)
 {
-	unsigned number[2] = { 0, 0 };
+	uint64_t major, minor = 0;
 
-	for (unsigned i = 0; i < 2; i++) {
-		for (; *text >= '0' && *text <= '9'; text++)
-			number[i] = number[i] * 10 + (unsigned)(*text - '0');
-		if (*text != '.')
-			break;
-		text++;
-	}
-	return number[0] * 1000 + number[1];
+	if (!pmc_number_take(&text, NULL, 10, &major))
+		return 0;
+	if (*text++ == '.')
+		pmc_number_take(&text, NULL, 10, &minor);
+	return (unsigned)(major * 1000 + minor);
 }
 
 static bool is_older(const char *since)

@@ -7,6 +7,7 @@
  * reading, and later readings are the difference: count and times of one moment each.
  */
 #include "agent/core/api/counter.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,11 +80,6 @@ static int fetch_own(const struct pmc_counter *counter, struct pmc_perf_head *he
 	return 0;
 }
 
-static uint64_t less(uint64_t now, uint64_t zero)
-{
-	return now > zero ? now - zero : 0;
-}
-
 int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_reading *reading)
 {
 	const uint64_t format = counter->attr.base.read_format;
@@ -94,9 +90,9 @@ int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_
 	if (error)
 		return error;
 	*reading = (struct pmc_counter_reading){
-		.count = less(value.value, counter->zero.count),
-		.enabled_ns = less(head.enabled_ns, counter->zero.enabled_ns),
-		.running_ns = less(head.running_ns, counter->zero.running_ns),
+		.count = pmc_sub_sat(value.value, counter->zero.count),
+		.enabled_ns = pmc_sub_sat(head.enabled_ns, counter->zero.enabled_ns),
+		.running_ns = pmc_sub_sat(head.running_ns, counter->zero.running_ns),
 		.id = value.id,
 		.lost = value.lost,
 		.has_times = (format & PERF_FORMAT_TOTAL_TIME_ENABLED) &&
@@ -198,14 +194,14 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_ti
 		return error;
 	*times = (struct pmc_group_times){
 		.n = head.n,
-		.enabled_ns = less(head.enabled_ns, zero->head.enabled_ns),
-		.running_ns = less(head.running_ns, zero->head.running_ns),
+		.enabled_ns = pmc_sub_sat(head.enabled_ns, zero->head.enabled_ns),
+		.running_ns = pmc_sub_sat(head.running_ns, zero->head.running_ns),
 	};
 	stored = head.n < max ? (size_t)head.n : max;
 	for (size_t i = 0; i < stored; i++) {
 		const struct pmc_perf_value raw = { values[i].count, values[i].id, values[i].lost };
 
-		values[i].count = less(raw.value, group_zero_of(zero, &raw, i));
+		values[i].count = pmc_sub_sat(raw.value, group_zero_of(zero, &raw, i));
 	}
 	if (stored < head.n)
 		return -ENOSPC;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* config.c - reads the knobs of config.def; one small parser per type. */
 #include "agent/core/base/config.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -22,16 +23,12 @@ static const struct {
 	{ "PWR", SIGPWR },   { "SYS", SIGSYS },	      { "STKFLT", SIGSTKFLT },
 };
 
-/* A small number at the end of a string; -1 if it is anything else. */
+/* The whole text as a small number; -1 if it is anything else. */
 static int number(const char *text)
 {
-	int value = 0;
+	uint64_t value;
 
-	if (!*text)
-		return -1;
-	for (; *text >= '0' && *text <= '9' && value < 1000; text++)
-		value = value * 10 + (*text - '0');
-	return *text ? -1 : value;
+	return pmc_number(text, 999, &value) ? (int)value : -1;
 }
 
 int pmc_signal_number(const char *text)
@@ -142,12 +139,10 @@ static int parse_TIME(const char *value, pmc_config_TIME *to)
 		      { "ms", 1000000 },
 		      { "s", 1000000000 },
 		      { "m", 60000000000u } };
-	uint64_t whole = 0, part = 0, scale = 1;
+	uint64_t whole, part = 0, scale = 1;
 	const char *p = value;
 
-	for (; *p >= '0' && *p <= '9' && whole < 1000000000; p++)
-		whole = whole * 10 + (uint64_t)(*p - '0');
-	if (p == value)
+	if (!pmc_number_take(&p, NULL, 10, &whole))
 		return -EINVAL;
 	if (*p == '.')
 		for (p++; *p >= '0' && *p <= '9' && scale < 1000000000; p++, scale *= 10)

@@ -19,7 +19,7 @@ static bool has_type(const struct event_parse *parse, const char *pmu, uint32_t 
 {
 	char text[32];
 	uint64_t number;
-	int len = event_file(text, sizeof(text), "%s/%s/type", parse->roots.sysfs, pmu);
+	int len = pmc_file_read(text, sizeof(text), "%s/%s/type", parse->roots.sysfs, pmu);
 
 	if (len < 0 || !event_number((struct event_span){ text, (size_t)len }, &number) ||
 	    number > UINT32_MAX)
@@ -54,7 +54,7 @@ static void try_core(const char *name, void *arg)
 	unsigned at;
 
 	if (is_no_core(name) || cores->n == EVENT_CORES_MAX ||
-	    event_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
+	    pmc_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
 	    !has_type(parse, name, &core.type))
 		return;
 	core.name = pmc_arena_strdup(parse->arena, name);
@@ -72,8 +72,8 @@ const struct event_cores *event_cores(struct event_parse *parse)
 	if (!cores->known) {
 		cores->known = true;
 		/* Cores that are all alike are "cpu" on x86. */
-		if (event_path_exists("%s/cpu", parse->roots.sysfs) != 0)
-			event_dir(parse->roots.sysfs, try_core, parse);
+		if (pmc_path_exists("%s/cpu", parse->roots.sysfs) != 0)
+			pmc_dir_visit(parse->roots.sysfs, try_core, parse);
 		if (parse->arena->failed)
 			return NULL;
 		if (cores->n < 2)
@@ -122,7 +122,7 @@ static int find_pmu(struct event_parse *parse, struct pmc_event *event)
 {
 	struct pmu_search search = { .parse = parse, .type = event->type };
 
-	event_dir(parse->roots.sysfs, try_type, &search);
+	pmc_dir_visit(parse->roots.sysfs, try_type, &search);
 	if (search.name[0])
 		event->pmu = pmc_arena_strdup(parse->arena, search.name);
 	return event->pmu ? 0 : -ENOMEM;
@@ -131,8 +131,9 @@ static int find_pmu(struct event_parse *parse, struct pmc_event *event)
 /* A list of CPUs, "0,18" or "0-3"; empty if none of them is there. */
 static int machine_wide(struct event_parse *parse, struct pmc_event *event)
 {
-	char text[EVENT_PATH_MAX];
-	int len = event_file(text, sizeof(text), "%s/%s/cpumask", parse->roots.sysfs, event->pmu);
+	char text[PMC_PATH_MAX];
+	int len =
+		pmc_file_read(text, sizeof(text), "%s/%s/cpumask", parse->roots.sysfs, event->pmu);
 
 	if (len <= 0)
 		return 0;

@@ -56,7 +56,7 @@ static void try_entry(const char *name, void *arg)
 static void search_pmu(const char *pmu, void *arg)
 {
 	struct search *search = arg;
-	char path[EVENT_PATH_MAX];
+	char path[PMC_PATH_MAX];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, search->prefix, sizeof(search->prefix));
@@ -64,14 +64,14 @@ static void search_pmu(const char *pmu, void *arg)
 	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "%s/%s/events", search->root, pmu);
 	if (!out.error)
-		event_dir(path, try_entry, search);
+		pmc_dir_visit(path, try_entry, search);
 }
 
 static void search_tracepoints(struct event_nearest *nearest, const struct pmc_event_roots *roots)
 {
 	struct event_span name = nearest->word, sys = event_split(&name, ':');
 	struct search search = { .nearest = nearest, .suffix = "" };
-	char path[EVENT_PATH_MAX];
+	char path[PMC_PATH_MAX];
 	struct event_nearest inner;
 	struct pmc_out out;
 
@@ -85,7 +85,7 @@ static void search_tracepoints(struct event_nearest *nearest, const struct pmc_e
 		return;
 	event_nearest_init(&inner, name);
 	search.nearest = &inner;
-	event_dir(path, try_entry, &search);
+	pmc_dir_visit(path, try_entry, &search);
 	if (inner.name[0])
 		*nearest = inner;
 }
@@ -111,7 +111,7 @@ void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roo
 		return;
 	pmc_builtins_each(try_builtin, nearest);
 	event_nearest_set(nearest);
-	event_dir(roots->sysfs, search_pmu, &search);
+	pmc_dir_visit(roots->sysfs, search_pmu, &search);
 }
 
 const char *event_nearest_text(const struct event_nearest *nearest, char *buf, size_t cap)

@@ -82,7 +82,7 @@ static int unknown_field(struct pmu_parse *p, struct event_span name)
 {
 	struct event_shown field, pmu;
 	struct event_nearest nearest;
-	char path[EVENT_PATH_MAX], hint[EVENT_NAME_MAX + 32];
+	char path[PMC_PATH_MAX], hint[EVENT_NAME_MAX + 32];
 	struct pmc_out out;
 
 	event_nearest_init(&nearest, name);
@@ -91,7 +91,7 @@ static int unknown_field(struct pmu_parse *p, struct event_span name)
 		pmc_outf(&out, "%s/%.*s/%s", p->parse->roots.sysfs, (int)p->pmu.len, p->pmu.at,
 			 i ? "format" : "events");
 		if (!out.error)
-			event_dir(path, try_name, &nearest);
+			pmc_dir_visit(path, try_name, &nearest);
 	}
 	return event_fail(p->parse, PMC_PARSE_UNKNOWN_FIELD, p->at,
 			  "PMU '%s' has no field or event '%s'%s", event_show(&pmu, p->pmu),
@@ -112,9 +112,9 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 				  "or 0x hexadecimal",
 				  event_show(&value, term->value), event_show(&name, term->name));
 	if (event_is_file_name(term->name))
-		rc = event_file(format, sizeof(format), "%s/%.*s/format/%.*s",
-				p->parse->roots.sysfs, (int)p->pmu.len, p->pmu.at,
-				(int)term->name.len, term->name.at);
+		rc = pmc_file_read(format, sizeof(format), "%s/%.*s/format/%.*s",
+				   p->parse->roots.sysfs, (int)p->pmu.len, p->pmu.at,
+				   (int)term->name.len, term->name.at);
 	if (rc >= 0) {
 		struct event_span text = { format, (size_t)rc };
 
@@ -218,8 +218,8 @@ static int read_event_file(struct pmu_parse *p, struct event_span name, const ch
 {
 	if (!event_is_file_name(name))
 		return -ENOENT;
-	return event_file(text, cap, "%s/%.*s/events/%.*s%s", p->parse->roots.sysfs,
-			  (int)p->pmu.len, p->pmu.at, (int)name.len, name.at, suffix);
+	return pmc_file_read(text, cap, "%s/%.*s/events/%.*s%s", p->parse->roots.sysfs,
+			     (int)p->pmu.len, p->pmu.at, (int)name.len, name.at, suffix);
 }
 
 static bool is_named_event(struct pmu_parse *p, const struct term *term)
@@ -340,11 +340,11 @@ static int find_pmu(struct pmu_parse *p)
 
 	event_show(&shown, p->pmu);
 	if (event_is_file_name(p->pmu))
-		rc = event_file(text, sizeof(text), "%s/%s/type", p->parse->roots.sysfs,
-				shown.text);
+		rc = pmc_file_read(text, sizeof(text), "%s/%s/type", p->parse->roots.sysfs,
+				   shown.text);
 	if (rc < 0) {
 		event_nearest_init(&nearest, p->pmu);
-		event_dir(p->parse->roots.sysfs, try_name, &nearest);
+		pmc_dir_visit(p->parse->roots.sysfs, try_name, &nearest);
 		return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at,
 				  "this machine has no PMU '%s'%s", shown.text,
 				  event_nearest_text(&nearest, hint, sizeof(hint)));

@@ -2,17 +2,17 @@
 /*
  * source.h - what the sources of event names share: the parse under way, spans, refusals.
  *
- * Private to agent/core: event*.c, and linux/here.c for the files. A source answers EVENT_FOUND,
- * EVENT_NOT_MINE (try the next), or -EINVAL after event_fail().
+ * Private to agent/core/event. A source answers EVENT_FOUND, EVENT_NOT_MINE (try the next), or
+ * -EINVAL after event_fail().
  */
 #ifndef PMC_CORE_EVENT_SOURCE_H
 #define PMC_CORE_EVENT_SOURCE_H
 
+#include "agent/core/base/file.h"
 #include "agent/core/event/event.h"
 
 enum { EVENT_NOT_MINE = 0, EVENT_FOUND = 1 };
 
-#define EVENT_PATH_MAX 512
 #define EVENT_NAME_MAX 96
 #define EVENT_CORES_MAX 8
 
@@ -82,15 +82,6 @@ const char *event_full_name(struct event_parse *parse, struct event_span item,
 			    const struct pmc_event *event, struct event_span added);
 /* Whether the span is nothing but letters of modifiers. */
 bool event_is_modifiers(struct event_span span);
-
-/* ---- sysfs_file.c ------------------------------------------------------------------------*/
-/* A small file of sysfs or tracefs, NUL-terminated, trailing white space cut. Length or -errno. */
-int event_file(char *buf, size_t cap, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* 0 if the path exists, else -errno. */
-int event_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Calls visit for each entry but those that start with '.'; 0 or -errno of opening it. */
-int event_dir(const char *path, void (*visit)(const char *name, void *arg), void *arg);
 /* May be one component of a path: [A-Za-z0-9_.-], no leading dot. */
 bool event_is_file_name(struct event_span span);
 

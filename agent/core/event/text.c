@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c - spans, numbers, modifiers and refusals of event strings. */
 #include "agent/core/event/source.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 
 #include <errno.h>
@@ -79,44 +80,38 @@ struct event_span event_split(struct event_span *rest, char c)
 	return head;
 }
 
-static int digit_of(char c)
+static bool number(struct event_span span, unsigned base, uint64_t *value)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 16;
-}
+	const char *at = span.at, *end = span.at + span.len;
 
-static bool number_in(struct event_span span, unsigned base, uint64_t *value)
-{
-	uint64_t sum = 0;
-
-	if (!span.len)
-		return false;
-	for (size_t i = 0; i < span.len; i++) {
-		unsigned digit = (unsigned)digit_of(span.at[i]);
-
-		if (digit >= base || sum > (UINT64_MAX - digit) / base)
-			return false;
-		sum = sum * base + digit;
-	}
-	*value = sum;
-	return true;
+	return pmc_number_take(&at, end, base, value) && at == end;
 }
 
 bool event_hex(struct event_span span, uint64_t *value)
 {
-	return number_in(span, 16, value);
+	return number(span, 16, value);
 }
 
 bool event_number(struct event_span span, uint64_t *value)
 {
 	if (span.len > 2 && span.at[0] == '0' && (span.at[1] == 'x' || span.at[1] == 'X'))
 		return event_hex((struct event_span){ span.at + 2, span.len - 2 }, value);
-	return number_in(span, 10, value);
+	return number(span, 10, value);
+}
+
+bool event_is_file_name(struct event_span span)
+{
+	if (!span.len || span.len >= EVENT_NAME_MAX || span.at[0] == '.')
+		return false;
+	for (size_t i = 0; i < span.len; i++) {
+		char c = span.at[i];
+		bool alnum =
+			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		if (!alnum && c != '_' && c != '-' && c != '.')
+			return false;
+	}
+	return true;
 }
 
 bool event_is_modifiers(struct event_span span)

@@ -13,8 +13,8 @@ const char *event_tracefs(const struct pmc_event_roots *roots)
 	if (roots->tracefs)
 		return roots->tracefs;
 	/* debugfs mounts it on first access, but not everywhere, and not for everyone. */
-	return event_path_exists("%s/events", places[0]) == -ENOENT &&
-			       !event_path_exists("%s/events", places[1]) ?
+	return pmc_path_exists("%s/events", places[0]) == -ENOENT &&
+			       !pmc_path_exists("%s/events", places[1]) ?
 		       places[1] :
 		       places[0];
 }
@@ -28,8 +28,8 @@ enum event_trace event_tracepoint(const struct pmc_event_roots *roots, struct ev
 
 	if (!event_is_file_name(sys) || !event_is_file_name(name))
 		return EVENT_TRACE_NONE;
-	rc = event_file(text, sizeof(text), "%s/events/%.*s/%.*s/id", root, (int)sys.len, sys.at,
-			(int)name.len, name.at);
+	rc = pmc_file_read(text, sizeof(text), "%s/events/%.*s/%.*s/id", root, (int)sys.len, sys.at,
+			   (int)name.len, name.at);
 	if (rc >= 0) {
 		if (!event_number((struct event_span){ text, strlen(text) }, &event->config))
 			return EVENT_TRACE_NONE;
@@ -38,7 +38,7 @@ enum event_trace event_tracepoint(const struct pmc_event_roots *roots, struct ev
 	}
 	if (rc == -EACCES || rc == -EPERM)
 		return EVENT_TRACE_NOT_PERMITTED;
-	rc = event_path_exists("%s/events", root);
+	rc = pmc_path_exists("%s/events", root);
 	return rc == -EACCES || rc == -EPERM ? EVENT_TRACE_NOT_PERMITTED :
 	       rc			     ? EVENT_TRACE_NOT_MOUNTED :
 					       EVENT_TRACE_NONE;

@@ -6,6 +6,7 @@
  * numbers in hex, strings with everything but letters, digits and "_-/." as %XX.
  */
 #include "agent/core/count/group.h"
+#include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/count/user_read.h"
 
@@ -229,12 +230,7 @@ static const char *get_text(struct text *t, struct pmc_arena *arena)
 
 static bool get_hex(struct text *t, uint64_t *value)
 {
-	const char *start = t->at;
-
-	*value = 0;
-	for (; t->at < t->end && hex_digit(*t->at) >= 0; t->at++)
-		*value = *value << 4 | (uint64_t)hex_digit(*t->at);
-	return t->at > start && t->at - start <= 16;
+	return pmc_number_take(&t->at, t->end, 16, value);
 }
 
 static bool get_event(struct text *t, struct pmc_arena *arena, struct pmc_planned *p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uncore.c - the events of a plan that count for the whole machine, CPU by CPU. */
 #include "agent/core/base/out.h"
+#include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
 
 #include <errno.h>
@@ -15,16 +16,11 @@ struct cpu_list {
 
 static bool take_number(const char **at, unsigned *number)
 {
-	const char *p = *at;
+	uint64_t value;
 
-	for (*number = 0; *p >= '0' && *p <= '9'; p++) {
-		if (*number > 1000000)
-			return false;
-		*number = *number * 10 + (unsigned)(*p - '0');
-	}
-	if (p == *at)
+	if (!pmc_number_take(at, NULL, 10, &value) || value > 1000000)
 		return false;
-	*at = p;
+	*number = (unsigned)value;
 	return true;
 }
 

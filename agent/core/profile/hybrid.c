@@ -9,6 +9,7 @@
  * is the time that the thread spent on that type.
  */
 #include "agent/core/profile/tables.h"
+#include "agent/core/base/number.h"
 
 #include <string.h>
 
@@ -152,8 +153,7 @@ static void share_time(const struct pmc_p_eventset *set, struct cores *cores)
 		__typeof__(cores->of[0]) *of = &cores->of[c];
 		uint64_t others = cores->all - of->most;
 
-		of->time = exact ? of->most :
-				   at_most(of->sum, enabled > others ? enabled - others : 0);
+		of->time = exact ? of->most : at_most(of->sum, pmc_sub_sat(enabled, others));
 		sum += of->time;
 		whole = whole && of->open;
 	}

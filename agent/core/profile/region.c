@@ -2,6 +2,7 @@
 /* region.c - REGION frames: the newest of each thread and name, marking's cost taken off.
  */
 #include "agent/core/profile/tables.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <string.h>
@@ -113,17 +114,13 @@ static uint64_t times(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 /* What marking adds to the inclusive and to the exclusive sum, for what it costs each time. */
 static uint64_t cost_of(const struct pmc_region_fixed *fixed, bool exclusive, uint64_t inside,
 			uint64_t around)
 {
 	if (exclusive)
-		return add(times(fixed->calls, inside), times(fixed->direct, less(around, inside)));
+		return add(times(fixed->calls, inside),
+			   times(fixed->direct, pmc_sub_sat(around, inside)));
 	return add(times(fixed->outermost, inside), times(fixed->nested, around));
 }
 
@@ -147,7 +144,7 @@ static void take_off(const struct pmc_region_fixed *fixed, bool exclusive, unsig
 		cost = cost_of(fixed, exclusive,
 			       pmc_count_has_value(&inside[i]) ? pmc_count_value(&inside[i]) : 0,
 			       pmc_count_has_value(&around[i]) ? pmc_count_value(&around[i]) : 0);
-		counts[i].raw = less(counts[i].raw, as_raw(&counts[i], cost));
+		counts[i].raw = pmc_sub_sat(counts[i].raw, as_raw(&counts[i], cost));
 	}
 }
 
@@ -257,11 +254,12 @@ int profile_link_regions(struct pmc_profile *profile)
 		pub->cpu_ns = fixed->cpu_ns;
 		pub->self_cpu_ns = fixed->self_cpu_ns;
 		if (fixed->flags & PMC_REGION_COST) {
-			pub->cpu_ns = less(pub->cpu_ns, cost_of(fixed, false, fixed->inside_cpu_ns,
-								fixed->around_cpu_ns));
-			pub->self_cpu_ns =
-				less(pub->self_cpu_ns, cost_of(fixed, true, fixed->inside_cpu_ns,
-							       fixed->around_cpu_ns));
+			pub->cpu_ns =
+				pmc_sub_sat(pub->cpu_ns, cost_of(fixed, false, fixed->inside_cpu_ns,
+								 fixed->around_cpu_ns));
+			pub->self_cpu_ns = pmc_sub_sat(
+				pub->self_cpu_ns,
+				cost_of(fixed, true, fixed->inside_cpu_ns, fixed->around_cpu_ns));
 		}
 		error = fill(profile, region);
 		if (error)

@@ -7,6 +7,7 @@
  * process that exec'd starts new totals: a process belongs to the nearest first one above it.
  */
 #include "agent/core/profile/tables.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
 		return 0;
 	if (!(row->fixed.flags & PMC_THREAD_MAIN))
 		return row->fixed.cpu_ns;
-	return row->fixed.cpu_ns > before ? row->fixed.cpu_ns - before : 0;
+	return pmc_sub_sat(row->fixed.cpu_ns, before);
 }
 
 static void take_row(struct rest *rest, const struct pmc_p_thread *row)
@@ -218,10 +219,9 @@ static void close_rest(const struct rest *rest, struct pmc_p_remainder *remainde
 			continue;
 		if (def->type == SOFTWARE && def->config == TASK_CLOCK && !remainder->has_cpu) {
 			remainder->has_cpu = true;
-			remainder->cpu_ns =
-				count->raw > rest->cpu_taken ? count->raw - rest->cpu_taken : 0;
+			remainder->cpu_ns = pmc_sub_sat(count->raw, rest->cpu_taken);
 		}
-		count->raw = count->raw > rest->taken[i] ? count->raw - rest->taken[i] : 0;
+		count->raw = pmc_sub_sat(count->raw, rest->taken[i]);
 	}
 	remainder->set = rest->set;
 	remainder->counts = rest->counts;

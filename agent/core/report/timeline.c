@@ -5,14 +5,10 @@
  * The first line of a thread starts at its birth, so that its lines add up to its row.
  */
 #include "agent/core/report/view.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <string.h>
-
-static uint64_t minus(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
 
 /* One count of the interval: nothing if it never was on the PMU in it. */
 static void count_step(struct pmc_count *step, const struct pmc_count *now,
@@ -21,11 +17,11 @@ static void count_step(struct pmc_count *step, const struct pmc_count *now,
 	*step = *now;
 	if (!pmc_count_has_value(now) || !before || !pmc_count_has_value(before))
 		return;
-	step->raw = minus(now->raw, before->raw);
+	step->raw = pmc_sub_sat(now->raw, before->raw);
 	if (now->added)
-		step->added = minus(now->added, pmc_count_value(before));
-	step->enabled_ns = minus(now->enabled_ns, before->enabled_ns);
-	step->running_ns = minus(now->running_ns, before->running_ns);
+		step->added = pmc_sub_sat(now->added, pmc_count_value(before));
+	step->enabled_ns = pmc_sub_sat(now->enabled_ns, before->enabled_ns);
+	step->running_ns = pmc_sub_sat(now->running_ns, before->running_ns);
 	if (step->enabled_ns && !step->running_ns) {
 		step->state = PMC_NOT_COUNTED;
 		step->error = PMC_REASON_NEVER_RAN;
@@ -71,7 +67,7 @@ bool pmc_steps_next(struct pmc_view *view, struct pmc_steps *steps)
 	steps->thread = *now;
 	since = before ? before->fixed.time_ns : now->fixed.start_ns;
 	steps->t_ns = fixed->time_ns;
-	steps->dt_ns = minus(fixed->time_ns, since);
+	steps->dt_ns = pmc_sub_sat(fixed->time_ns, since);
 	if (now->set && now->counts) {
 		for (unsigned i = 0; i < now->set->count && i < PMC_SET_EVENTS_MAX; i++)
 			count_step(&steps->counts[i], &now->counts[i],
@@ -79,13 +75,13 @@ bool pmc_steps_next(struct pmc_view *view, struct pmc_steps *steps)
 		steps->thread.counts = steps->counts;
 	}
 	if (before) {
-		fixed->cpu_ns = minus(fixed->cpu_ns, before->fixed.cpu_ns);
-		fixed->minor_faults = minus(fixed->minor_faults, before->fixed.minor_faults);
-		fixed->major_faults = minus(fixed->major_faults, before->fixed.major_faults);
+		fixed->cpu_ns = pmc_sub_sat(fixed->cpu_ns, before->fixed.cpu_ns);
+		fixed->minor_faults = pmc_sub_sat(fixed->minor_faults, before->fixed.minor_faults);
+		fixed->major_faults = pmc_sub_sat(fixed->major_faults, before->fixed.major_faults);
 		fixed->voluntary_switches =
-			minus(fixed->voluntary_switches, before->fixed.voluntary_switches);
-		fixed->involuntary_switches =
-			minus(fixed->involuntary_switches, before->fixed.involuntary_switches);
+			pmc_sub_sat(fixed->voluntary_switches, before->fixed.voluntary_switches);
+		fixed->involuntary_switches = pmc_sub_sat(fixed->involuntary_switches,
+							  before->fixed.involuntary_switches);
 		/* A difference needs both ends. */
 		fixed->flags |= before->fixed.flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* here.c - what this machine, process and user are to perf_event_open; see advice.h. */
 #include "agent/core/base/advice.h"
-#include "agent/core/event/source.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 
 #include <errno.h>
@@ -16,10 +17,8 @@ static const struct pmc_roots machine = { "/proc", "/sys", "" };
 /* The start of a file; false if there is none to read. */
 static bool read_text(char text[TEXT], const char *root, const char *name)
 {
-	int rc;
+	int rc = pmc_file_read(text, TEXT, "%s/%s", root, name);
 
-	text[TEXT - 1] = '\0';
-	rc = event_file(text, TEXT, "%s/%s", root, name);
 	return rc > 0 || rc == -EFBIG;
 }
 
@@ -47,15 +46,8 @@ static uint64_t number(const char *text, unsigned base)
 {
 	uint64_t value = 0;
 
-	for (;; text++) {
-		unsigned digit = *text >= '0' && *text <= '9' ? (unsigned)(*text - '0') :
-				 *text >= 'a' && *text <= 'f' ? (unsigned)(*text - 'a') + 10 :
-								99;
-
-		if (digit >= base)
-			return value;
-		value = value * base + digit;
-	}
+	pmc_number_take(&text, NULL, base, &value);
+	return value;
 }
 
 static void read_sysctls(struct pmc_here *here, const char *proc)
@@ -73,7 +65,7 @@ static void read_status(struct pmc_here *here, const char *proc)
 {
 	/* PROC_USER_INIT_INO of linux/proc_ns.h: the first user namespace has a fixed number. */
 	static const char first[] = "user:[4026531837]";
-	char text[TEXT], path[EVENT_PATH_MAX];
+	char text[TEXT], path[PMC_PATH_MAX];
 	const char *value;
 	struct pmc_out out;
 	ssize_t n;
@@ -121,11 +113,11 @@ static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
 	}
 	if (here->container)
 		return;
-	if (event_path_exists("%s/.dockerenv", roots->root) == 0)
+	if (pmc_path_exists("%s/.dockerenv", roots->root) == 0)
 		here->container = "docker";
-	else if (event_path_exists("%s/run/.containerenv", roots->root) == 0)
+	else if (pmc_path_exists("%s/run/.containerenv", roots->root) == 0)
 		here->container = "podman";
-	else if (event_path_exists("%s/run/systemd/container", roots->root) == 0)
+	else if (pmc_path_exists("%s/run/systemd/container", roots->root) == 0)
 		here->container = "unnamed container";
 	else if (contains(roots->proc, "self/mountinfo", "/containers/storage/overlay") ||
 		 contains(roots->proc, "self/mountinfo", "/docker/overlay2"))
@@ -181,7 +173,7 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 		if (word && (!end || word < end))
 			here->vm = "unnamed hypervisor";
 	}
-	if (!here->vm && event_path_exists("%s/device-tree/hypervisor", roots->proc) == 0)
+	if (!here->vm && pmc_path_exists("%s/device-tree/hypervisor", roots->proc) == 0)
 		here->vm = "unnamed hypervisor";
 	/* A list of strings, each with its NUL: the first is the board. */
 	if (!here->vm && read_text(text, roots->proc, "device-tree/compatible") &&
@@ -201,19 +193,19 @@ static void look_at_pmu(const char *name, void *arg)
 	struct pmu_search *search = arg;
 
 	if (strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
-	    event_path_exists("%s/%s/cpus", search->devices, name) == 0)
+	    pmc_path_exists("%s/%s/cpus", search->devices, name) == 0)
 		search->found = true;
 }
 
 static void read_pmus(struct pmc_here *here, const char *sys)
 {
-	char path[EVENT_PATH_MAX];
+	char path[PMC_PATH_MAX];
 	struct pmu_search search = { path, false };
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "%s/bus/event_source/devices", sys);
-	if (event_dir(path, look_at_pmu, &search) == 0)
+	if (pmc_dir_visit(path, look_at_pmu, &search) == 0)
 		here->core_pmu = search.found ? PMC_YES : PMC_NO;
 }
 

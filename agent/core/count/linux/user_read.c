@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* user_read.c - the pages that a thread's own events share with it; see user_read.h. */
 #include "agent/core/count/user_read.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
 #include "agent/core/count/user_read_now.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -16,19 +18,12 @@
 /* A number in /proc/sys, else `none`. */
 static long sysctl(const char *path, long none)
 {
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	long n, value = 0;
+	uint64_t value;
 	char text[24];
 
-	if (fd < 0)
+	if (pmc_file_read(text, sizeof(text), "%s", path) < 0 || !pmc_number(text, INT_MAX, &value))
 		return none;
-	n = syscall(SYS_read, fd, text, sizeof(text));
-	syscall(SYS_close, fd);
-	if (n <= 0 || text[0] < '0' || text[0] > '9')
-		return none;
-	for (long i = 0; i < n && text[i] >= '0' && text[i] <= '9' && value < 1 << 30; i++)
-		value = value * 10 + (text[i] - '0');
-	return value;
+	return (long)value;
 }
 
 static size_t page_bytes(void)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.h - reads small files and directories, such as those of /proc and sysfs.
+ *
+ * Raw system calls: no malloc, no stdio, no cancellation point. Async-signal-safe; errno is kept.
+ */
+#ifndef PMC_CORE_BASE_FILE_H
+#define PMC_CORE_BASE_FILE_H
+
+#include <stddef.h>
+
+#define PMC_PATH_MAX 512
+
+/* Reads the file at a formatted path into text, with a NUL and without trailing white space.
+ * Returns the length; -EFBIG if it has cap - 1 bytes or more (text holds its start); or another
+ * -errno (text is ""). */
+int pmc_file_read(char *text, size_t cap, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same for a path relative to a directory descriptor. */
+int pmc_file_read_at(int dir, const char *path, char *text, size_t cap);
+/* 0 if the path exists, else -errno. */
+int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Calls visit for each entry whose name does not start with '.'; 0 or -errno. */
+int pmc_dir_visit(const char *path, void (*visit)(const char *name, void *arg), void *arg);
+
+#endif

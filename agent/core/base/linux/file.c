@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c - small files and directories by system call; see file.h. */
+#include "agent/core/base/file.h"
+#include "agent/core/base/out.h"
+#include "agent/core/base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int path_make(char path[PMC_PATH_MAX], const char *format, va_list args)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, path, PMC_PATH_MAX);
+	pmc_voutf(&out, format, args);
+	return out.error ? -ENAMETOOLONG : 0;
+}
+
+int pmc_file_read_at(int dir, const char *path, char *text, size_t cap)
+{
+	size_t len = 0;
+	long fd, n = 1;
+
+	text[0] = '\0';
+	fd = pmc_sys4(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+	if (fd < 0)
+		return (int)fd;
+	while (len < cap - 1 && n != 0) {
+		n = pmc_sys3(SYS_read, fd, text + len, cap - 1 - len);
+		if (n < 0 && n != -EINTR)
+			break;
+		len += n > 0 ? (size_t)n : 0;
+	}
+	pmc_sys1(SYS_close, fd);
+	if (n < 0) {
+		text[0] = '\0';
+		return (int)n;
+	}
+	text[len] = '\0';
+	if (len == cap - 1)
+		return -EFBIG;
+	while (len && strchr(" \t\r\n", text[len - 1]))
+		text[--len] = '\0';
+	return (int)len;
+}
+
+int pmc_file_read(char *text, size_t cap, const char *format, ...)
+{
+	char path[PMC_PATH_MAX];
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	rc = path_make(path, format, args);
+	va_end(args);
+	text[0] = '\0';
+	return rc ? rc : pmc_file_read_at(AT_FDCWD, path, text, cap);
+}
+
+int pmc_path_exists(const char *format, ...)
+{
+	char path[PMC_PATH_MAX];
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	rc = path_make(path, format, args);
+	va_end(args);
+	return rc ? rc : (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
+}
+
+int pmc_dir_visit(const char *path, void (*visit)(const char *name, void *arg), void *arg)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	long n, fd;
+
+	fd = pmc_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return (int)fd;
+	while ((n = pmc_sys3(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(buf + at);
+
+			if (entry->d_name[0] != '.')
+				visit(entry->d_name, arg);
+			at += entry->d_reclen;
+		}
+	}
+	pmc_sys1(SYS_close, fd);
+	return (int)n;
+}

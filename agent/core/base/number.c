@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* number.c - see number.h. */
+#include "agent/core/base/number.h"
+
+#include <stddef.h>
+
+static unsigned digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (unsigned)(c - 'a') + 10;
+	if (c >= 'A' && c <= 'F')
+		return (unsigned)(c - 'A') + 10;
+	return 16;
+}
+
+bool pmc_number_take(const char **at, const char *end, unsigned base, uint64_t *value)
+{
+	const char *p = *at;
+	uint64_t sum = 0;
+
+	for (; p != end && digit_of(*p) < base; p++) {
+		unsigned digit = digit_of(*p);
+
+		if (sum > (UINT64_MAX - digit) / base)
+			return false;
+		sum = sum * base + digit;
+	}
+	if (p == *at)
+		return false;
+	*at = p;
+	*value = sum;
+	return true;
+}
+
+bool pmc_number(const char *text, uint64_t max, uint64_t *value)
+{
+	uint64_t number;
+
+	if (!pmc_number_take(&text, NULL, 10, &number) || *text || number > max)
+		return false;
+	*value = number;
+	return true;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* number.h - unsigned numbers: parsing with overflow checks, and saturating subtraction. */
+#ifndef PMC_CORE_BASE_NUMBER_H
+#define PMC_CORE_BASE_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Takes the digits at *at in base 10 or 16 (no sign, no prefix) and moves *at behind them. end:
+ * where the text ends, NULL for a NUL-terminated one. False, with *at and *value as they were, if
+ * there is no digit or the number exceeds 64 bits. */
+bool pmc_number_take(const char **at, const char *end, unsigned base, uint64_t *value);
+/* The whole of a NUL-terminated text as a decimal number of at most max; else false. */
+bool pmc_number(const char *text, uint64_t max, uint64_t *value);
+
+/* a - b, and 0 where that would be negative. */
+static inline uint64_t pmc_sub_sat(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+#endif
