@@ -84,7 +84,9 @@ VM_BIN    := $(patsubst tests/vm/%.c,$(O)/vm/%,$(wildcard tests/vm/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
              $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
 
-TOOL_LIBS := -ljansson -ldw -lelf
+TOOL_LIBS := -ldw -lelf
+# Unit tests read JSON back.
+TEST_LIBS := -lcmocka -ljansson -lm
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -146,7 +148,7 @@ $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
-	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) -lm -ldl -pthread
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
 
 $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	@mkdir -p $(@D)

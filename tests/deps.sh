@@ -45,7 +45,6 @@ build() {
 	header uthash.h uthash-dev
 	header libelf.h libelf-dev
 	header elfutils/libdw.h libdw-dev
-	header jansson.h libjansson-dev
 	header perfmon/pfmlib.h libpfm4-dev
 	ldconfig -p 2>/dev/null | grep -q 'libpfm\.so\.4' || need libpfm4
 }
@@ -59,6 +58,7 @@ demo() {
 check() {
 	demo
 	header cmocka.h libcmocka-dev
+	header jansson.h libjansson-dev
 	program clang clang
 	program prove perl
 	program jq jq
@@ -94,7 +94,7 @@ cross() {
 		has_package gcc-aarch64-linux-gnu || need gcc-aarch64-linux-gnu
 		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
 		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
-		for p in libelf-dev libdw-dev libjansson-dev libpfm4-dev libxxhash-dev; do
+		for p in libelf-dev libdw-dev libpfm4-dev libxxhash-dev; do
 			has_package "$p:arm64" || need "$p:arm64"
 		done
 		;;
