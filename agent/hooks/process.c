@@ -9,7 +9,7 @@
  */
 #include "agent/process/exec_env.h"
 #include "agent/base/real.h"
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 #include "agent/process/signals.h"
 #include "agent/process/snapshot.h"
 #include "agent/thread/thread.h"

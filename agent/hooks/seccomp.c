@@ -9,7 +9,7 @@
  */
 #include "agent/hooks/seccomp.h"
 #include "agent/base/real.h"
-#include "agent/process/seccomp_probe.h"
+#include "agent/base/seccomp_probe.h"
 
 #include <dlfcn.h>
 #include <linux/prctl.h>

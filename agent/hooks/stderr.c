@@ -8,7 +8,7 @@
  * in it would keep `$(cmd 2>&1)` waiting.
  */
 #include "agent/base/real.h"
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 
 AGENT_API int fclose(FILE *stream)
 {

@@ -12,7 +12,7 @@
 #include "agent/process/helper.h"
 #include "agent/base/note.h"
 #include "agent/region/region.h"
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 #include "agent/thread/start_routine.h"
 #include "agent/thread/split.h"
 #include "agent/thread/thread.h"

@@ -11,7 +11,7 @@
 #include "agent/base/agent.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 #include "agent/process/snapshot.h"
 
 #include <errno.h>

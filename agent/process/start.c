@@ -13,9 +13,9 @@
 #include "agent/output/file.h"
 #include "agent/base/real.h"
 #include "agent/base/note.h"
-#include "agent/process/seccomp_probe.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/output/process_frames.h"
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 #include "agent/process/signals.h"
 #include "agent/thread/thread.h"
 

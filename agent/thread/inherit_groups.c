@@ -11,7 +11,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/base/note.h"
-#include "agent/process/seccomp_probe.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "agent/base/agent.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/sys.h"
-#include "agent/process/seccomp_probe.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/thread/split.h"
 #include "agent/thread/thread.h"
 

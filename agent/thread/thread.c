@@ -13,7 +13,7 @@
 #include "agent/output/file.h"
 #include "agent/base/real.h"
 #include "agent/base/note.h"
-#include "agent/process/seccomp_probe.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/thread/split.h"
 #include "agent/region/region.h"
 #include "agent/process/snapshot.h"

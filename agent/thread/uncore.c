@@ -6,7 +6,7 @@
 #include "agent/base/agent.h"
 #include "agent/core/count/group.h"
 #include "agent/base/note.h"
-#include "agent/process/seccomp_probe.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/thread/inherit_groups.h"
 
 #include <errno.h>

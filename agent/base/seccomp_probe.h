@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp_probe.h - how events may be tried here without the attempt killing the host. */
-#ifndef PMC_AGENT_PROCESS_SECCOMP_PROBE_H
-#define PMC_AGENT_PROCESS_SECCOMP_PROBE_H
+#ifndef PMC_AGENT_BASE_SECCOMP_PROBE_H
+#define PMC_AGENT_BASE_SECCOMP_PROBE_H
 
 #include "agent/core/plan/plan.h"
 

@@ -6,7 +6,7 @@
  * Stderr is used only if it is still the file it was at the start; it is never duplicated but for
  * a program that closes the stream on its way out (hooks/stderr.c).
  */
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 #include "agent/base/agent.h"
 #include "agent/base/throwaway_clone.h"
 #include "agent/core/base/log.h"

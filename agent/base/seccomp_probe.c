@@ -5,7 +5,7 @@
  * A seccomp filter may answer it by killing the process. So under a filter the first attempt is
  * made by a throwaway clone that shares nothing but memory: its death is not ours.
  */
-#include "agent/process/seccomp_probe.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/base/agent.h"
 #include "agent/base/throwaway_clone.h"
 #include "agent/core/base/clock.h"
@@ -13,7 +13,7 @@
 #include "agent/core/base/sys.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 #include "agent/process/snapshot.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* exit_report.h - the report of the job's first process. */
-#ifndef PMC_AGENT_OUTPUT_EXIT_REPORT_H
-#define PMC_AGENT_OUTPUT_EXIT_REPORT_H
+#ifndef PMC_AGENT_PROCESS_EXIT_REPORT_H
+#define PMC_AGENT_PROCESS_EXIT_REPORT_H
 
 /* While single-threaded: remembers which file stderr is, and where PMC_REPORT=...=FILE is. */
 void agent_report_init(void);

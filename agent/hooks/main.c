@@ -11,7 +11,7 @@
 #include "agent/process/exec_env.h"
 #include "agent/process/helper.h"
 #include "agent/hooks/seccomp.h"
-#include "agent/output/exit_report.h"
+#include "agent/process/exit_report.h"
 #include "agent/process/snapshot.h"
 #include "agent/thread/thread.h"
 
