@@ -20,7 +20,7 @@ WERROR  ?=
 V       ?= 0
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 
-# A cross compiler's own archiver knows its objects: make CC=aarch64-linux-gnu-gcc O=build/aarch64
+# Cross builds use the compiler's own archiver: make CC=aarch64-linux-gnu-gcc O=build/aarch64
 ifeq ($(origin AR),default)
 AR := $(or $(if $(filter %-gcc,$(CC)),$(shell command -v $(patsubst %-gcc,%-ar,$(CC)) 2>/dev/null)),ar)
 endif
@@ -34,27 +34,26 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
         -Wpointer-arith -Wwrite-strings $(if $(WERROR),-Werror)
 BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclude \
         $(WARN) -fno-strict-aliasing -MMD -MP
-# The agent lives in other people's processes: hidden symbols, TLS that needs no allocation,
-# no stack growth behind a small thread's back.
+# The agent runs in foreign processes: hidden symbols, and TLS that needs no allocation.
 AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec
-# One mapping for all that is read: each costs a program some 2 us at its start.
+# noseparate-code: each mapping of the library costs a program some 2 us at its start.
 AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
                -Wl,-z,noseparate-code -Wl,-O1 -Wl,--as-needed -Wl,--wrap=syscall \
                -Wl,--version-script=agent/hooks/preload.map
-# The agent as one unit does a tenth less at each thread's begin and end. With gcc; what clang makes
-# of it needs another linker. Without: make LTO=
+# gcc compiles the agent as one unit, which saves a tenth of the instructions at a thread's start and
+# end; clang's LTO objects need another linker. To turn it off: make LTO=
 ifeq ($(origin LTO),undefined)
 LTO := $(shell $(CC) --version 2>/dev/null | grep -q 'Free Software' && echo 'int x;' | \
 	$(CC) -x c -shared -fPIC -flto=auto -ffat-lto-objects -o /dev/null - 2>/dev/null && \
 	echo -flto=auto -ffat-lto-objects)
 endif
-# The library exports what include/pmc declares, whatever its objects are called.
+# The shared library exports what include/pmc declares.
 SONAME   := libpmc.so.0
 LIB_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=gnu \
             -Wl,-O1 -Wl,--as-needed -Wl,--version-script=agent/core/api/libpmc.map
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 
-# ---- what is made of what ------------------------------------------------------------------
+# ---- sources and products ------------------------------------------------------------------
 CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c)
 AGENT_SRC := $(filter-out agent/core/%,$(wildcard agent/*/*.c))
 TOOL_SRC  := $(wildcard tools/*/*.c)
@@ -72,7 +71,7 @@ AGENT_CORE := $(if $(LTO),$(O)/lto/core.a,$(O)/libpmc.a)
 AGENT_OBJ  := $(patsubst %.c,$(AGENT_DIR)/%.o,$(AGENT_SRC))
 LTO_CORE   := $(patsubst %.c,$(O)/lto/%.o,$(filter-out agent/core/api/%,$(CORE_SRC)))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
-# Unit tests link the tools too, all but main().
+# Unit tests link the tools without main().
 TOOL_LIB  := $(filter-out $(O)/obj/tools/cli/pmctl.o,$(TOOL_OBJ))
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT_SRC))
 PROG_C    := $(patsubst tests/prog/%.c,$(O)/prog/%,$(PROG_SRC))
@@ -95,7 +94,7 @@ MAKEFLAGS += --no-builtin-rules
 all: $(O)/libpmcagent.so $(O)/pmctl $(O)/libpmc.a $(O)/libpmc.so $(O)/public/libpmc.a ## build the agent, pmctl and libpmc
 .DEFAULT_GOAL := all
 
-# Changed flags rebuild.
+# A change of flags rebuilds everything.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(ALL_CFLAGS) $(LTO) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(LTO) $(LDFLAGS)' > $@
@@ -111,8 +110,8 @@ $(O)/lto/%.o: %.c $(O)/flags
 	$(if $(filter 0,$(V)),@echo "  CC    $< (agent)")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LTO) -c -o $@ $<
 
-# What defines syscall() stays apart: within a unit no reference to it could be wrapped. Also when
-# LTO comes from the command line, or with a distribution's CFLAGS.
+# The file that defines syscall() is compiled without LTO, wherever LTO comes from: within one unit
+# the linker could not wrap references to it.
 $(O)/lto/agent/hooks/seccomp.o: override private LTO = -fno-lto
 $(O)/obj/agent/hooks/seccomp.o: override private CFLAGS += -fno-lto
 
@@ -129,7 +128,7 @@ $(O)/libpmc.so: $(API_OBJ) $(O)/libpmc.a agent/core/api/libpmc.map
 	$(Q)$(CC) $(CFLAGS) $(LIB_LINK) $(LDFLAGS) -o $@ $(API_OBJ) $(O)/libpmc.a -ldl -pthread
 	$(Q)ln -sf libpmc.so $(O)/$(SONAME)
 
-# What is installed of the archive: one object that keeps its inner names to itself.
+# The installed archive is one object with its internal names hidden.
 $(O)/public/libpmc.a: $(API_OBJ) $(O)/libpmc.a
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
@@ -155,7 +154,7 @@ $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOL_LIBS) -ldl -pthread
 
-# Each fuzz target twice: with libFuzzer, and as a program that runs files through it once.
+# Each fuzz target is built twice: with libFuzzer, and as a program that replays files.
 FUZZ_OBJ = $(TOOL_LIB) $(O)/libpmc.a
 fuzz_link = $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(TOOL_LIBS) -lm -ldl -pthread \
             $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
@@ -169,8 +168,8 @@ $(O)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
 	$(Q)$(fuzz_link)
 
-# Programs that get measured: as a user would build them, knowing nothing of us. A line
-# "prog-flags: ..." in the source adds to the command.
+# Programs to be measured, compiled without any of our flags. A line "prog-flags: ..." in the source
+# adds to the command.
 $(O)/prog/%: tests/prog/%.c
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")
@@ -183,15 +182,15 @@ $(O)/prog/%: tests/prog/%.rs
 	@mkdir -p $(@D)
 	$(Q)MAKEFLAGS= rustc -O -o $@ $<
 
-# The documentation's examples, as a user of the static library would build them.
+# The examples of the documentation, built as a user of the static library would.
 $(O)/examples/%: docs/examples/%.c $(O)/libpmc.a $(wildcard include/pmc/*.h)
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")
 	$(Q)$(CC) -O2 -g $(WARN) -Iinclude -o $@ $< $(O)/libpmc.a -ldl -pthread
 
-# And those that only the emulated machine runs.
+# Programs that only the emulated machine runs.
 $(VM_BIN): tests/vm/loop.h tests/vm/take.h
-# Some of them use the library.
+
 $(O)/vm/typed $(O)/vm/counters $(O)/vm/records: $(O)/libpmc.a
 $(O)/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
@@ -212,30 +211,30 @@ $(O)/bench/%: tests/bench/%.c
 deps: ## install the build and test packages (Debian; needs root)
 	sh tests/deps.sh build $(CROSS)
 
-demo: ## install what is missing, build, and measure xz -T4 and a python3 program
+demo: ## install missing packages, build, measure xz -T4 and a python3 program
 	sh tests/deps.sh demo
 	$(MAKE) -j$(JOBS) all
 	O=$(O) bash tests/demo.sh
 
-check: ## install what is missing, build, run every test this machine can run
+check: ## install missing packages, build, run every test this machine can run
 	sh tests/deps.sh check
 	$(MAKE) -j$(JOBS) all progs units
 	$(GUEST) -j$(JOBS) all guests
 	O=$(O) bash tests/check.sh
 
-check-unit: units ## the unit tests alone
+check-unit: units ## run the unit tests only
 	O=$(O) bash tests/check.sh unit
-check-e2e: all progs ## the end-to-end tests alone
+check-e2e: all progs ## run the end-to-end tests only
 	O=$(O) bash tests/check.sh e2e
 
-# The machine is arm64: agent, tool and programs once more, by the cross compiler.
+# The emulated machine is arm64.
 GUEST = $(MAKE) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar CFLAGS='-O2 -g' O=$(O)/aarch64
-check-vm: all progs ## the tests that need a hardware PMU, in an emulated machine
+check-vm: all progs ## run the tests that need a hardware PMU, in an emulated machine
 	sh tests/deps.sh vm
 	$(GUEST) -j$(JOBS) all guests
 	O=$(O) bash tests/check.sh vm
 
-check-planner: ## the counter planner against brute force, with its numbers
+check-planner: ## compare the counter assignment with brute force, print the numbers
 	sh tests/deps.sh build
 	$(MAKE) -j$(JOBS) $(O)/planner/planner
 	O=$(O) bash tests/planner.t
@@ -247,12 +246,12 @@ examples: $(EXAMPLE_BIN)
 progs: $(PROG_BIN)
 benches: $(BENCH_BIN)
 
-bench: ## print the table of costs as ratios against bare
+bench: ## print the table of costs, as ratios to the bare program
 	sh tests/deps.sh bench
 	$(MAKE) -j$(JOBS) all progs benches
 	O=$(O) bash tests/bench/bench.sh
 
-soak: all progs ## ten minutes of threads, processes and random signals (SECONDS=, SEED=)
+soak: all progs ## run ten minutes of threads, processes and random signals (SECONDS=, SEED=)
 	O=$(O) bash tests/soak.sh
 
 asan: ## build and run the unit tests under AddressSanitizer and UBSan
@@ -263,9 +262,9 @@ tsan: ## build and run the unit tests under ThreadSanitizer
 	$(MAKE) -j$(JOBS) O=$(O)-tsan CFLAGS='-O1 -g -fsanitize=thread' units
 	O=$(O)-tsan bash tests/check.sh unit
 
-# In seconds for each target, two at a time.
+# Seconds per target; two targets run at a time.
 FUZZ_SECONDS ?= 60
-fuzz: ## feed random input to what reads untrusted input (clang; FUZZ_SECONDS=60 for each)
+fuzz: ## fuzz everything that reads untrusted input (clang; FUZZ_SECONDS=60 per target)
 	sh tests/deps.sh fuzz
 	$(MAKE) -j$(JOBS) O=$(O)-fuzz CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' fuzzers
 	O=$(O)-fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) bash tests/fuzz/fuzz.sh
@@ -288,7 +287,7 @@ install: all ## install under DESTDIR/PREFIX
 	install -m644 data/*.tsv $(DESTDIR)$(DATADIR)/
 	for m in $(INSTALL_MAN); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -d $$d; install -m644 $$m $$d/; done
 
-uninstall: ## remove what install put there
+uninstall: ## remove the installed files
 	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(LIBDIR)/libpmc.a $(DESTDIR)$(LIBDIR)/pmc/libpmcagent.so
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libpmc.so $(SONAME) libpmc.so.$(VERSION)) $(DESTDIR)$(PKGDIR)/pmc.pc
 	for h in include/pmc/*.h; do rm -f $(DESTDIR)$(INCDIR)/pmc/$${h##*/}; done
@@ -296,10 +295,10 @@ uninstall: ## remove what install put there
 	for d in data/*.tsv; do rm -f $(DESTDIR)$(DATADIR)/$${d##*/}; done
 	-rmdir $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc $(DESTDIR)$(DATADIR)
 
-clean: ## remove what was built
+clean: ## remove all build directories
 	rm -rf $(O) $(O)-*
 
-help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
+help: ## print this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
 .PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs examples benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE
