@@ -2,8 +2,7 @@
 /* note.c - see note.h. */
 #include "agent/base/note.h"
 #include "agent/base/agent.h"
-
-#include <string.h>
+#include "agent/core/dump/build.h"
 
 static const struct {
 	uint32_t code, level;
@@ -30,12 +29,8 @@ void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 			.count = atomic_load_explicit(&counts[i], memory_order_relaxed),
 		};
 
-		if (fixed.count == 0)
-			continue;
-		pmc_frame_begin(buf, PMC_FRAME_NOTE, agent.identity, snapshot, &fixed,
-				sizeof(fixed));
-		pmc_frame_str(buf, notes[i].text, strlen(notes[i].text));
-		pmc_frame_end(buf);
+		if (fixed.count)
+			pmc_build_note(buf, agent.identity, snapshot, &fixed, notes[i].text);
 	}
 }
 

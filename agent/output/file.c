@@ -91,7 +91,7 @@ void agent_file_path(void)
 static int look(int fd, struct stat *st)
 {
 	struct stat again;
-	uint8_t head[4];
+	uint8_t head[PMC_MAGIC_BYTES];
 	long n = 0;
 
 	if (fstat(fd, st) != 0)
@@ -104,10 +104,7 @@ static int look(int fd, struct stat *st)
 	if (fstat(fd, &again) == 0 && again.st_dev == st->st_dev && again.st_ino == st->st_ino)
 		n = syscall(SYS_pread64, fd, head, sizeof(head), 0L);
 	syscall(SYS_close, fd);
-	if (n != sizeof(head) || head[0] != PMC_FRAME_MAGIC_0 || head[1] != PMC_FRAME_MAGIC_1 ||
-	    head[2] != PMC_FRAME_MAGIC_2 || head[3] != PMC_FRAME_MAGIC_3)
-		return -ENOTSUP;
-	return 0;
+	return pmc_is_dump(head, n) ? 0 : -ENOTSUP;
 }
 
 /*

@@ -5,6 +5,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
+#include "agent/core/dump/build.h"
 #include "agent/output/file.h"
 
 #include <fcntl.h>
@@ -53,7 +54,12 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 {
 	struct pmc_process_fixed fixed = pmc_agent_control.process;
 	const struct pmc_usage *before = &agent.reported.process;
-	const char *boot = boot_id();
+	const struct pmc_process_text text = {
+		.host = agent.host,
+		.boot_id = boot_id(),
+		.exe = agent.exe,
+		.cmdline = agent.cmdline,
+	};
 	struct pmc_usage usage;
 
 	pmc_usage_process(&usage);
@@ -74,12 +80,7 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
 	fixed.how_ended = (uint8_t)how;
 	fixed.how_code = (uint8_t)code;
-	pmc_frame_begin(buf, PMC_FRAME_PROCESS, agent.identity, snapshot, &fixed, sizeof(fixed));
-	pmc_frame_str(buf, agent.host, strlen(agent.host));
-	pmc_frame_str(buf, boot, strlen(boot));
-	pmc_frame_str(buf, agent.exe, strlen(agent.exe));
-	pmc_frame_str(buf, agent.cmdline, strlen(agent.cmdline));
-	pmc_frame_end(buf);
+	pmc_build_process(buf, agent.identity, snapshot, &fixed, &text);
 }
 
 void agent_eventset_frame(struct pmc_frame_buf *buf)

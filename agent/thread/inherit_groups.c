@@ -10,6 +10,7 @@
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
+#include "agent/core/dump/build.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
 #include "agent/thread/thread.h"
@@ -136,7 +137,7 @@ void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_total
 
 	if (totals->groups == 0 && kind != PMC_TOTAL_MACHINE)
 		return;
-	pmc_frame_begin(buf, PMC_FRAME_TOTAL, agent.identity, snapshot, &fixed, sizeof(fixed));
+	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
 	agent_groups_frame(buf, totals->groups, totals->first, totals->fds, totals->ids,
 			   totals->base, &reason);
 	pmc_frame_end(buf);

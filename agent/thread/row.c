@@ -4,6 +4,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/number.h"
 #include "agent/core/count/group.h"
+#include "agent/core/dump/build.h"
 #include "agent/thread/split.h"
 #include "agent/thread/thread.h"
 
@@ -92,7 +93,6 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 					PMC_GROUP_WORDS(n) * sizeof(*words)) &
 				       ~(uintptr_t)(AGENT_LINE - 1));
 	struct pmc_reading reading = { .error = reason ? reason : EBADF };
-	struct pmc_reading *to;
 	uint64_t *values;
 
 	if (leader >= 0)
@@ -103,12 +103,8 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 		reading.enabled_ns = set_less(reading.enabled_ns, base_times[0]);
 		reading.running_ns = set_less(reading.running_ns, base_times[1]);
 	}
-	to = pmc_frame_room(buf, sizeof(*to) + reading.n * sizeof(*values));
-	if (!to)
-		return reading.error;
-	*to = reading;
-	values = (uint64_t *)(void *)(to + 1);
-	for (unsigned i = 0; i < reading.n; i++)
+	values = pmc_put_reading(buf, &reading, NULL);
+	for (unsigned i = 0; values && i < reading.n; i++)
 		values[i] = set_less(words[i], base[i]);
 	return reading.error;
 }
@@ -164,8 +160,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 	size_t readings;
 
 	memcpy(start.name, slot->name, sizeof(start.name));
-	row = pmc_frame_begin(buf, PMC_FRAME_THREAD, agent.identity, snapshot, &start,
-			      sizeof(start));
+	row = pmc_begin_thread(buf, agent.identity, snapshot, &start);
 	if (!row) {
 		pmc_frame_end(buf);
 		return;

@@ -7,7 +7,7 @@
  */
 #include "agent/thread/start_routine.h"
 #include "agent/base/agent.h"
-#include "agent/core/dump/frame.h"
+#include "agent/core/dump/build.h"
 #include "agent/core/base/hash.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
@@ -64,24 +64,20 @@ static bool look_up(const void *address, Dl_info *info)
 
 static uint64_t write_site(const void *address)
 {
-	_Alignas(8) uint8_t room[4096];
+	_Alignas(8) uint8_t room[PMC_SITE_BYTES];
 	struct pmc_frame_buf buf;
-	struct pmc_site_fixed fixed = { .offset = (uint64_t)(uintptr_t)address };
+	uint64_t offset = (uint64_t)(uintptr_t)address, hash;
 	const char *module = "", *symbol = "";
-	uint64_t hash;
 	Dl_info info;
 
 	if (look_up(address, &info)) {
 		/* The loader calls the program itself "" or by argv[0]. */
 		module = strchr(info.dli_fname, '/') ? info.dli_fname : agent.exe;
-		fixed.offset = (uint64_t)((uintptr_t)address - (uintptr_t)info.dli_fbase);
+		offset = (uint64_t)((uintptr_t)address - (uintptr_t)info.dli_fbase);
 		symbol = info.dli_sname ? info.dli_sname : "";
 	}
 	pmc_frame_buf_init(&buf, room, sizeof(room));
-	pmc_frame_begin(&buf, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));
-	pmc_frame_str(&buf, module, strnlen(module, 3000));
-	pmc_frame_str(&buf, symbol, strnlen(symbol, 900));
-	hash = pmc_frame_end(&buf);
+	hash = pmc_build_site(&buf, offset, module, symbol);
 	agent_file_begin();
 	agent_file_append(buf.data, buf.len);
 	return hash;

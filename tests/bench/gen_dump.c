@@ -8,7 +8,9 @@
  * after another and are written at once, the last tenth of each process is alive at its end and
  * is flushed in one snapshot. Six events in one group. The same arguments give the same bytes.
  */
-#include "agent/core/dump/frame.c" /* benchmarks are single files and link nothing */
+/* Benchmarks are single files and link nothing. */
+#include "agent/core/dump/build.c"
+#include "agent/core/dump/frame.c"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,11 +39,6 @@ static void flush(size_t unless)
 	pmc_frame_buf_init(&buf, memory, sizeof(memory));
 }
 
-static void str(const char *text)
-{
-	pmc_frame_str(&buf, text, strlen(text));
-}
-
 enum { EVENTS = 6, SITES = 8 };
 
 static uint64_t put_set(void)
@@ -53,9 +50,8 @@ static uint64_t put_set(void)
 		{ "cycles", 0 },       { "instructions", 1 }, { "cache-references", 2 },
 		{ "cache-misses", 3 }, { "branches", 4 },     { "branch-misses", 5 },
 	};
-	const struct pmc_eventset_fixed fixed = { .n_events = EVENTS, .n_groups = 1 };
 
-	pmc_frame_begin(&buf, PMC_FRAME_EVENTSET, NULL, 0, &fixed, sizeof(fixed));
+	pmc_begin_eventset(&buf, EVENTS, 1);
 	for (uint16_t i = 0; i < EVENTS; i++) {
 		const struct pmc_event_def def = {
 			.config = events[i].config,
@@ -63,24 +59,18 @@ static uint64_t put_set(void)
 			.position = i,
 		};
 
-		pmc_frame_bytes(&buf, &def, sizeof(def));
-		str(events[i].name);
-		str("");
-		str("");
+		pmc_put_event(&buf, &def, events[i].name, "", "");
 	}
 	return pmc_frame_end(&buf);
 }
 
 static uint64_t put_site(unsigned i)
 {
-	const struct pmc_site_fixed fixed = { .offset = 0x1000 + i * 0x340 };
 	char symbol[32];
 
-	pmc_frame_begin(&buf, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));
-	str("/usr/lib/x86_64-linux-gnu/libworkers.so.3");
 	snprintf(symbol, sizeof(symbol), "worker_main_%u", i);
-	str(symbol);
-	return pmc_frame_end(&buf);
+	return pmc_build_site(&buf, 0x1000 + i * 0x340,
+			      "/usr/lib/x86_64-linux-gnu/libworkers.so.3", symbol);
 }
 
 struct process {
@@ -97,8 +87,7 @@ static void put_reading(uint64_t cycles, uint64_t ran)
 		cycles / 900, cycles / 5,	   cycles / 700,
 	};
 
-	pmc_frame_bytes(&buf, &reading, sizeof(reading));
-	pmc_frame_bytes(&buf, values, sizeof(values));
+	pmc_put_reading(&buf, &reading, values);
 }
 
 static void put_row(struct process *p, uint64_t seq, bool live, uint64_t set, const uint64_t *sites)
@@ -125,7 +114,7 @@ static void put_row(struct process *p, uint64_t seq, bool live, uint64_t set, co
 	snprintf(row.name, sizeof(row.name), seq ? "worker-%u" : "main", (unsigned)(seq % 1000));
 	p->now += 1 + rnd() % 50000;
 	p->cpu += ran;
-	pmc_frame_begin(&buf, PMC_FRAME_THREAD, p->identity, p->snapshot, &row, sizeof(row));
+	pmc_begin_thread(&buf, p->identity, p->snapshot, &row);
 	put_reading(ran * 3, ran);
 	pmc_frame_end(&buf);
 	flush(sizeof(memory) - 4096);
@@ -134,6 +123,12 @@ static void put_row(struct process *p, uint64_t seq, bool live, uint64_t set, co
 static void put_process(struct process *p, unsigned i, uint64_t set, bool ended)
 {
 	static const char *const exes[] = { "/usr/bin/server", "/usr/bin/make", "/bin/sh" };
+	const struct pmc_process_text text = {
+		.host = "host-1",
+		.boot_id = "6f1c2d3e-0000-4000-8000-123456789abc",
+		.exe = exes[i % 3],
+		.cmdline = "server --threads 64 --config /etc/server.conf",
+	};
 	struct pmc_process_fixed fixed = {
 		.job = { 0x4a, 0x6f, 0x62, 1 },
 		.pid = p->pid,
@@ -152,12 +147,7 @@ static void put_process(struct process *p, unsigned i, uint64_t set, bool ended)
 		.rank = -1,
 	};
 
-	pmc_frame_begin(&buf, PMC_FRAME_PROCESS, p->identity, p->snapshot, &fixed, sizeof(fixed));
-	str("host-1");
-	str("6f1c2d3e-0000-4000-8000-123456789abc");
-	str(exes[i % 3]);
-	str("server --threads 64 --config /etc/server.conf");
-	pmc_frame_end(&buf);
+	pmc_build_process(&buf, p->identity, p->snapshot, &fixed, &text);
 }
 
 static void put_totals(struct process *p, uint64_t set)
@@ -170,8 +160,7 @@ static void put_totals(struct process *p, uint64_t set)
 			.eventset = set,
 		};
 
-		pmc_frame_begin(&buf, PMC_FRAME_TOTAL, p->identity, p->snapshot, &fixed,
-				sizeof(fixed));
+		pmc_begin_total(&buf, p->identity, p->snapshot, &fixed);
 		put_reading(p->cpu * 3, p->cpu);
 		pmc_frame_end(&buf);
 	}

@@ -44,10 +44,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static bool is_frame(const uint8_t *at, size_t left, struct pmc_frame_head *head)
 {
-	static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
-					  PMC_FRAME_MAGIC_3 };
-
-	if (left < sizeof(*head) || memcmp(at, magic, sizeof(magic)))
+	if (left < sizeof(*head) || !pmc_is_dump(at, PMC_MAGIC_BYTES))
 		return false;
 	memcpy(head, at, sizeof(*head));
 	return head->size >= sizeof(*head) && head->size <= left && head->size % 8 == 0;

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_DUMP_BUILD_H
 #define PMC_TESTS_DUMP_BUILD_H
 
-#include "agent/core/dump/frame.h"
+#include "agent/core/dump/build.h"
 
 #include <string.h>
 
@@ -43,9 +43,7 @@ struct ev {
 
 static inline uint64_t build_set(const struct ev *events, uint16_t n, uint16_t groups)
 {
-	const struct pmc_eventset_fixed fixed = { .n_events = n, .n_groups = groups };
-
-	pmc_frame_begin(&build, PMC_FRAME_EVENTSET, NULL, 0, &fixed, sizeof(fixed));
+	pmc_begin_eventset(&build, n, groups);
 	for (uint16_t i = 0; i < n; i++) {
 		const struct pmc_event_def def = {
 			.type = events[i].type,
@@ -58,10 +56,7 @@ static inline uint64_t build_set(const struct ev *events, uint16_t n, uint16_t g
 			.error = events[i].error,
 		};
 
-		pmc_frame_bytes(&build, &def, sizeof(def));
-		build_str(events[i].name);
-		build_str("");
-		build_str("");
+		pmc_put_event(&build, &def, events[i].name, "", "");
 	}
 	return pmc_frame_end(&build);
 }
@@ -76,19 +71,15 @@ static inline void build_reading(unsigned ran, uint32_t error, unsigned n, const
 		.n = error ? 0 : n,
 	};
 
-	pmc_frame_bytes(&build, &reading, sizeof(reading));
-	pmc_frame_bytes(&build, values, reading.n * sizeof(*values));
+	pmc_put_reading(&build, &reading, values);
 }
 
 static inline void build_process(uint8_t identity, uint64_t snapshot,
 				 const struct pmc_process_fixed *fixed, const char *exe)
 {
-	pmc_frame_begin(&build, PMC_FRAME_PROCESS, id(identity), snapshot, fixed, sizeof(*fixed));
-	build_str("host");
-	build_str("boot");
-	build_str(exe);
-	build_str(exe);
-	pmc_frame_end(&build);
+	const struct pmc_process_text text = { "host", "boot", exe, exe };
+
+	pmc_build_process(&build, id(identity), snapshot, fixed, &text);
 }
 
 static inline void build_note(uint8_t identity, uint64_t snapshot, uint32_t code, uint64_t count,
@@ -96,9 +87,7 @@ static inline void build_note(uint8_t identity, uint64_t snapshot, uint32_t code
 {
 	const struct pmc_note_fixed fixed = { .code = code, .count = count };
 
-	pmc_frame_begin(&build, PMC_FRAME_NOTE, id(identity), snapshot, &fixed, sizeof(fixed));
-	build_str(text);
-	pmc_frame_end(&build);
+	pmc_build_note(&build, id(identity), snapshot, &fixed, text);
 }
 
 struct thread_row {
@@ -123,8 +112,7 @@ static inline void build_row(struct thread_row row)
 		.reason = row.error,
 	};
 
-	pmc_frame_begin(&build, PMC_FRAME_THREAD, id(row.identity), row.snapshot, &fixed,
-			sizeof(fixed));
+	pmc_begin_thread(&build, id(row.identity), row.snapshot, &fixed);
 	if (row.set)
 		build_reading(row.ran ? row.ran : 100, row.error, row.n, row.values);
 	pmc_frame_end(&build);
@@ -140,7 +128,7 @@ static inline void build_total(uint8_t identity, uint64_t snapshot, uint8_t kind
 		.eventset = set,
 	};
 
-	pmc_frame_begin(&build, PMC_FRAME_TOTAL, id(identity), snapshot, &fixed, sizeof(fixed));
+	pmc_begin_total(&build, id(identity), snapshot, &fixed);
 	build_reading(ran, 0, 1, &value);
 	pmc_frame_end(&build);
 }

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_RANDOM_DUMP_H
 #define PMC_TESTS_RANDOM_DUMP_H
 
-#include "agent/core/dump/frame.h"
+#include "agent/core/dump/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,8 +92,7 @@ static inline void random_readings(struct pmc_frame_buf *buf, unsigned groups)
 
 		if (below(8) == 0)
 			reading = (struct pmc_reading){ .error = 1 + below(4) };
-		pmc_frame_bytes(buf, &reading, sizeof(reading));
-		pmc_frame_bytes(buf, values, reading.n * sizeof(*values));
+		pmc_put_reading(buf, &reading, values);
 	}
 }
 

@@ -3,7 +3,7 @@
 #ifndef PMC_TESTS_REPORT_PROFILE_H
 #define PMC_TESTS_REPORT_PROFILE_H
 
-#include "agent/core/dump/frame.h"
+#include "agent/core/dump/build.h"
 #include "agent/core/base/out.h"
 #include "agent/core/profile/profile.h"
 #include "agent/core/report/report.h"
@@ -54,12 +54,12 @@ static inline const uint8_t *made_identity(unsigned n)
 
 static inline uint64_t made_set(const struct made_event *events, unsigned n)
 {
-	struct pmc_eventset_fixed fixed = { .n_events = (uint16_t)n };
+	unsigned n_groups = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (events[i].group != PMC_NO_GROUP && events[i].group + 1 > fixed.n_groups)
-			fixed.n_groups = (uint16_t)(events[i].group + 1);
-	pmc_frame_begin(&made, PMC_FRAME_EVENTSET, NULL, 0, &fixed, sizeof(fixed));
+		if (events[i].group != PMC_NO_GROUP && events[i].group + 1u > n_groups)
+			n_groups = events[i].group + 1u;
+	pmc_begin_eventset(&made, n, n_groups);
 	for (unsigned i = 0; i < n; i++) {
 		struct pmc_event_def def = {
 			.type = events[i].type,
@@ -72,13 +72,8 @@ static inline uint64_t made_set(const struct made_event *events, unsigned n)
 			.scale = events[i].scale != 0 ? events[i].scale : 1,
 			.position = (uint16_t)i,
 		};
-		const char *unit = events[i].unit ? events[i].unit : "";
-		const char *core = events[i].core_type ? events[i].core_type : "";
 
-		pmc_frame_bytes(&made, &def, sizeof(def));
-		pmc_frame_str(&made, events[i].name, strlen(events[i].name));
-		pmc_frame_str(&made, unit, strlen(unit));
-		pmc_frame_str(&made, core, strlen(core));
+		pmc_put_event(&made, &def, events[i].name, events[i].unit, events[i].core_type);
 	}
 	return pmc_frame_end(&made);
 }
@@ -86,13 +81,9 @@ static inline uint64_t made_set(const struct made_event *events, unsigned n)
 static inline void made_process(unsigned id, const struct pmc_process_fixed *fixed,
 				const char *host, const char *exe, const char *cmdline)
 {
-	pmc_frame_begin(&made, PMC_FRAME_PROCESS, made_identity(id), ++made_snapshot, fixed,
-			sizeof(*fixed));
-	pmc_frame_str(&made, host, strlen(host));
-	pmc_frame_str(&made, "boot", 4);
-	pmc_frame_str(&made, exe, strlen(exe));
-	pmc_frame_str(&made, cmdline, strlen(cmdline));
-	pmc_frame_end(&made);
+	const struct pmc_process_text text = { host, "boot", exe, cmdline };
+
+	pmc_build_process(&made, made_identity(id), ++made_snapshot, fixed, &text);
 }
 
 static inline void made_readings(const struct made_value *values, unsigned n)
@@ -103,8 +94,7 @@ static inline void made_readings(const struct made_value *values, unsigned n)
 					       .error = values[g].error,
 					       .n = values[g].n };
 
-		pmc_frame_bytes(&made, &reading, sizeof(reading));
-		pmc_frame_bytes(&made, values[g].values, values[g].n * 8);
+		pmc_put_reading(&made, &reading, values[g].values);
 	}
 }
 
@@ -114,8 +104,7 @@ static inline void made_thread(unsigned id, struct pmc_thread_fixed fixed, const
 	memset(fixed.name, 0, sizeof(fixed.name));
 	memcpy(fixed.name, name, strnlen(name, sizeof(fixed.name)));
 	fixed.n_groups = (uint16_t)n_groups;
-	pmc_frame_begin(&made, PMC_FRAME_THREAD, made_identity(id), ++made_snapshot, &fixed,
-			sizeof(fixed));
+	pmc_begin_thread(&made, made_identity(id), ++made_snapshot, &fixed);
 	made_readings(values, n_groups);
 	pmc_frame_end(&made);
 }
@@ -127,8 +116,7 @@ static inline void made_total(unsigned id, uint8_t kind, uint64_t set,
 		.kind = kind, .n_groups = (uint16_t)n_groups, .time_ns = 9, .eventset = set
 	};
 
-	pmc_frame_begin(&made, PMC_FRAME_TOTAL, made_identity(id), ++made_snapshot, &fixed,
-			sizeof(fixed));
+	pmc_begin_total(&made, made_identity(id), ++made_snapshot, &fixed);
 	made_readings(values, n_groups);
 	pmc_frame_end(&made);
 }
@@ -137,20 +125,12 @@ static inline void made_note(unsigned id, uint32_t code, uint64_t count, const c
 {
 	struct pmc_note_fixed fixed = { .code = code, .count = count };
 
-	pmc_frame_begin(&made, PMC_FRAME_NOTE, made_identity(id), ++made_snapshot, &fixed,
-			sizeof(fixed));
-	pmc_frame_str(&made, text, strlen(text));
-	pmc_frame_end(&made);
+	pmc_build_note(&made, made_identity(id), ++made_snapshot, &fixed, text);
 }
 
 static inline uint64_t made_site(const char *module, const char *symbol, uint64_t offset)
 {
-	struct pmc_site_fixed fixed = { .offset = offset };
-
-	pmc_frame_begin(&made, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));
-	pmc_frame_str(&made, module, strlen(module));
-	pmc_frame_str(&made, symbol, strlen(symbol));
-	return pmc_frame_end(&made);
+	return pmc_build_site(&made, offset, module, symbol);
 }
 
 static inline void made_profile(struct pmc_profile *profile, bool timeline)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* group.c - another process's groups: a descriptor of our own for each, and its reading. */
 #include "agent/core/count/group.h"
+#include "agent/core/dump/build.h"
 #include "tools/attach/attach.h"
 
 #include <errno.h>
@@ -103,8 +104,7 @@ void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
 			reading.error = *reason;
 		}
 		subtract(groups, g, &reading, words);
-		pmc_frame_bytes(buf, &reading, sizeof(reading));
-		pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
+		pmc_put_reading(buf, &reading, words);
 		*reason = *reason ? *reason : reading.error;
 	}
 }

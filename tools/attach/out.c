@@ -28,17 +28,14 @@ static int refuse(const char *path, const char *why)
 
 static int check(const struct attach_out *out)
 {
-	static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
-					  PMC_FRAME_MAGIC_3 };
-	uint8_t head[4];
+	uint8_t head[PMC_MAGIC_BYTES];
 	struct stat st;
 
 	if (fstat(out->fd, &st) != 0)
 		return refuse(out->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return refuse(out->path, "it is no regular file; name one with -o FILE");
-	if (st.st_size && (pread(out->fd, head, sizeof(head), 0) != sizeof(head) ||
-			   memcmp(head, magic, sizeof(head)) != 0))
+	if (st.st_size && !pmc_is_dump(head, pread(out->fd, head, sizeof(head), 0)))
 		return refuse(out->path, "it exists and is no dump; it was left alone: name "
 					 "another file with -o or remove it");
 	return 0;

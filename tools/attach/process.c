@@ -2,6 +2,7 @@
 /* process.c - TOTAL, EVENTSET and PROCESS frames of a running process, from outside. */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/number.h"
+#include "agent/core/dump/build.h"
 #include "agent/core/plan/plan.h"
 #include "tools/attach/attach.h"
 
@@ -112,8 +113,7 @@ static void put_total(const struct attach *target, const struct pmc_control_tota
 	if (!totals->groups && (kind != PMC_TOTAL_MACHINE || !totals->eventset))
 		return;
 	attach_groups_of_total(totals, &groups);
-	pmc_frame_begin(buf, PMC_FRAME_TOTAL, target->control.identity, target->control.snapshot,
-			&fixed, sizeof(fixed));
+	pmc_begin_total(buf, target->control.identity, target->control.snapshot, &fixed);
 	attach_groups_frame(target, buf, &groups, &reason);
 	pmc_frame_end(buf);
 }
@@ -170,21 +170,19 @@ static void host_name(const char *pid, struct utsname *host)
 		host->nodename[0] = '\0';
 }
 
-static void put_text(const struct attach *target, uint64_t address, struct pmc_frame_buf *buf)
+static void read_text(const struct attach *target, uint64_t address, char text[4096])
 {
-	char text[4096];
-
-	if (!address || attach_read_text(target->pid, address, text, sizeof(text)) != 0)
+	if (!address || attach_read_text(target->pid, address, text, 4096) != 0)
 		text[0] = '\0';
-	pmc_frame_str(buf, text, strlen(text));
 }
 
 static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 {
 	const struct pmc_control *control = &target->control;
 	struct pmc_process_fixed fixed = control->process;
-	char pid[16], boot[64] = "";
+	char pid[16], boot[64] = "", exe[4096], cmdline[4096];
 	struct utsname host;
+	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
 
 	snprintf(pid, sizeof(pid), "%d", target->pid);
 	read_stat(pid, &fixed);
@@ -205,13 +203,9 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	host_name(pid, &host);
 	if (read_proc("sys/kernel/random", "boot_id", boot, sizeof(boot)))
 		boot[strcspn(boot, "\n")] = '\0';
-	pmc_frame_begin(buf, PMC_FRAME_PROCESS, control->identity, control->snapshot, &fixed,
-			sizeof(fixed));
-	pmc_frame_str(buf, host.nodename, strlen(host.nodename));
-	pmc_frame_str(buf, boot, strlen(boot));
-	put_text(target, control->exe, buf);
-	put_text(target, control->cmdline, buf);
-	pmc_frame_end(buf);
+	read_text(target, control->exe, exe);
+	read_text(target, control->cmdline, cmdline);
+	pmc_build_process(buf, control->identity, control->snapshot, &fixed, &text);
 }
 
 /* Totals come after the rows: what is subtracted is never newer than what it is from. */

@@ -74,16 +74,15 @@ static int started_with(pid_t pid, const char *name, char *value, size_t cap)
 /* ---- the dump -----------------------------------------------------------------------------*/
 static bool is_dump(const char *path, off_t *bytes)
 {
-	uint8_t head[4] = { 0 };
+	uint8_t head[PMC_MAGIC_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	bool is;
 
 	if (fd < 0)
 		return false;
-	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, head, 4, 0) == 4 &&
-	     head[0] == PMC_FRAME_MAGIC_0 && head[1] == PMC_FRAME_MAGIC_1 &&
-	     head[2] == PMC_FRAME_MAGIC_2 && head[3] == PMC_FRAME_MAGIC_3;
+	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	     pmc_is_dump(head, pread(fd, head, sizeof(head), 0));
 	*bytes = st.st_size;
 	close(fd);
 	return is;

@@ -3,6 +3,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/hash.h"
 #include "agent/core/base/number.h"
+#include "agent/core/dump/build.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
@@ -141,8 +142,8 @@ static const struct attach_task *find_task(const struct attach_tasks *tasks, uin
 uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t address)
 {
 	struct pmc_arena *arena = &target->arena;
-	struct pmc_site_fixed fixed = { .offset = address };
 	struct attach_sites *site;
+	uint64_t offset = address;
 	const char *module = "";
 
 	if (!address)
@@ -154,15 +155,12 @@ uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t 
 		if (address < target->images[i].start || address >= target->images[i].end)
 			continue;
 		module = target->images[i].path;
-		fixed.offset = address - target->images[i].start;
+		offset = address - target->images[i].start;
 	}
 	site = pmc_arena_alloc(arena, sizeof(*site));
 	if (!site)
 		return 0;
-	pmc_frame_begin(buf, PMC_FRAME_SITE, NULL, 0, &fixed, sizeof(fixed));
-	pmc_frame_str(buf, module, strlen(module));
-	pmc_frame_str(buf, "", 0);
-	site->hash = pmc_frame_end(buf);
+	site->hash = pmc_build_site(buf, offset, module, "");
 	site->address = address;
 	HASH_ADD(hh, target->sites, address, sizeof(address), site);
 	return site->hash;
@@ -198,8 +196,7 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 		row.start_site = attach_site(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
 	attach_groups_of(target, slot, &groups);
 	row.n_groups = (uint16_t)groups.groups;
-	placed = pmc_frame_begin(buf, PMC_FRAME_THREAD, target->control.identity,
-				 target->control.snapshot, &row, sizeof(row));
+	placed = pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
 	attach_groups_frame(target, buf, &groups, &row.reason);
 	if (!cpu_of(tasks, find_task(tasks, row.tid), &row.cpu_ns))
 		row.flags |= PMC_THREAD_NO_CPU;
@@ -208,7 +205,7 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 	row.time_ns = pmc_now_ns();
 	memcpy(row.name, slot->name, sizeof(row.name));
 	if (placed)
-		memcpy(placed, &row, sizeof(row));
+		*placed = row;
 	pmc_frame_end(buf);
 }
 
@@ -238,9 +235,8 @@ void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
 		return;
 	memcpy(row.name, name, strnlen(name, sizeof(row.name) - 1));
 	row.time_ns = pmc_now_ns();
-	pmc_frame_begin(buf, PMC_FRAME_THREAD, target->control.identity, target->control.snapshot,
-			&row, sizeof(row));
+	pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
 	for (unsigned g = 0; g < row.n_groups; g++)
-		pmc_frame_bytes(buf, &none, sizeof(none));
+		pmc_put_reading(buf, &none, NULL);
 	pmc_frame_end(buf);
 }

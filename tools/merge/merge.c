@@ -56,14 +56,6 @@ const char *merge_spill_trouble(const struct merge *merge)
 	return merge->trouble || merge->sorter.spill_trouble ? merge_spill_dir() : NULL;
 }
 
-static bool holds_magic(const uint8_t *data, size_t len)
-{
-	static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
-					  PMC_FRAME_MAGIC_3 };
-
-	return memmem(data, len, magic, sizeof(magic)) != NULL;
-}
-
 struct mapped_scan {
 	struct merge_sorter *sorter;
 	struct merge_map map;
@@ -89,7 +81,7 @@ static int scan_map(void *arg)
 		mapped->seen->good++;
 	}
 	mapped->seen->damaged = scan.damaged;
-	mapped->seen->magic = mapped->seen->good || holds_magic(scan.data, scan.len);
+	mapped->seen->magic = mapped->seen->good || pmc_has_magic(scan.data, scan.len);
 	return error;
 }
 
@@ -118,7 +110,7 @@ static int read_all(struct merge_sorter *sorter, int fd, struct merge_input *see
 		scan.len = sorter->len;
 		scan.partial = got > 0;
 		if (!seen->magic)
-			seen->magic = holds_magic(sorter->data + scan.at, scan.len - scan.at);
+			seen->magic = pmc_has_magic(sorter->data + scan.at, scan.len - scan.at);
 		while (!error && pmc_scan_next(&scan, &frame)) {
 			const struct merge_frame found = { .head = frame.head,
 							   .bytes = frame.bytes };

@@ -5,7 +5,7 @@
  * What wait4 told goes into the dump as a newer PROCESS frame, so that every later reader of the
  * file knows it too.
  */
-#include "agent/core/dump/frame.h"
+#include "agent/core/dump/build.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -39,52 +39,38 @@ static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *
 		fixed->cpu_ns = child->cpu_ns;
 }
 
-static void put_str(struct pmc_frame_buf *buf, const char *text)
-{
-	pmc_frame_str(buf, text, strlen(text));
-}
-
 static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 			   const struct pmc_p_process *known, bool alone)
 {
+	const struct pmc_process_text text = { known->host, known->boot_id, known->exe,
+					       known->cmdline };
 	struct pmc_process_fixed fixed = known->fixed;
 
 	put_ending(&fixed, &run->child, alone);
-	pmc_frame_begin(buf, PMC_FRAME_PROCESS, known->identity, known->snapshot + 1, &fixed,
-			sizeof(fixed));
-	put_str(buf, known->host);
-	put_str(buf, known->boot_id);
-	put_str(buf, known->exe);
-	put_str(buf, known->cmdline);
-	pmc_frame_end(buf);
+	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 
-static void put_boot_id(struct pmc_frame_buf *buf)
+static void read_boot_id(char id[40])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	char id[64];
-	ssize_t n = fd < 0 ? 0 : read(fd, id, sizeof(id));
+	ssize_t n = fd < 0 ? 0 : read(fd, id, 36);
 
 	if (fd >= 0)
 		close(fd);
-	while (n > 0 && id[n - 1] == '\n')
-		n--;
-	pmc_frame_str(buf, id, n > 0 ? (size_t)n : 0);
+	id[n > 0 ? n : 0] = '\0';
 }
 
-static void put_cmdline(struct pmc_frame_buf *buf, char **cmd)
+/* Arguments joined by one space, cut where the room ends. */
+static void join(char **cmd, char *text, size_t room)
 {
-	char text[4096];
-	size_t len = 0;
+	char *at = text, *end = text + room - 1;
 
-	for (; *cmd && len < sizeof(text); cmd++) {
-		size_t n = strnlen(*cmd, sizeof(text) - len - 1);
-
-		memcpy(text + len, *cmd, n);
-		len += n;
-		text[len++] = ' ';
+	for (; *cmd && at < end; cmd++) {
+		at = stpncpy(at, *cmd, (size_t)(end - at));
+		if (cmd[1] && at < end)
+			*at++ = ' ';
 	}
-	pmc_frame_str(buf, text, len ? len - 1 : 0);
+	*at = '\0';
 }
 
 /* Who the child is to those of its descendants that have an agent; else somebody new. */
@@ -128,7 +114,8 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
 		.rank = -1,
 	};
 	uint8_t identity[16];
-	char host[256] = "", text[PATH_MAX + 256];
+	char host[256] = "", boot_id[40], cmdline[4096], text[PATH_MAX + 256];
+	const struct pmc_process_text names = { host, boot_id, run->program.path, cmdline };
 
 	if (!find_identity(run, profile, identity, fixed.job))
 		return;
@@ -136,13 +123,10 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
 		why = WIFSIGNALED(child->status) ? "was killed before anything of it was written" :
 						   "did not load the agent";
 	gethostname(host, sizeof(host) - 1);
+	read_boot_id(boot_id);
+	join(run->cmd, cmdline, sizeof(cmdline));
 	put_ending(&fixed, child, true);
-	pmc_frame_begin(buf, PMC_FRAME_PROCESS, identity, 1, &fixed, sizeof(fixed));
-	put_str(buf, host);
-	put_boot_id(buf);
-	put_str(buf, run->program.path);
-	put_cmdline(buf, run->cmd);
-	pmc_frame_end(buf);
+	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
 	snprintf(text, sizeof(text),
 		 "%s %s; no thread rows%s, and its faults and switches include those of the "
@@ -152,9 +136,7 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
 			 ", its counts include those of programs it started that have no rows" :
 		 run_is_hidden(run) ? ", and the kernel lets no counter of another user see it" :
 				      "");
-	pmc_frame_begin(buf, PMC_FRAME_NOTE, identity, 1, &note, sizeof(note));
-	put_str(buf, text);
-	pmc_frame_end(buf);
+	pmc_build_note(buf, identity, 1, &note, text);
 }
 
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,

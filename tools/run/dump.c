@@ -5,6 +5,7 @@
  * The private one lies in a directory of its own: what a daemon left behind by the command
  * writes later then finds no place, instead of littering $TMPDIR.
  */
+#include "agent/core/dump/frame.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -98,9 +99,7 @@ static int refuse(const char *path, const char *why)
 /* What is there already must be a dump, and is left alone if it is not. */
 static int check_existing(struct run *run, const char *path, const struct stat *st)
 {
-	static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
-					  PMC_FRAME_MAGIC_3 };
-	uint8_t head[4] = { 0 };
+	uint8_t head[PMC_MAGIC_BYTES];
 	ssize_t n = 0;
 	int fd;
 
@@ -117,7 +116,7 @@ static int check_existing(struct run *run, const char *path, const struct stat *
 	if (st->st_size)
 		n = pread(fd, head, sizeof(head), 0);
 	close(fd);
-	if (st->st_size && (n != sizeof(head) || memcmp(head, magic, sizeof(head)) != 0))
+	if (st->st_size && !pmc_is_dump(head, n))
 		return refuse(path, "it exists and is no dump; it was left alone: "
 				    "name another file or remove it");
 	run->dump.before = (uint64_t)st->st_size;

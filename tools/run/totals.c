@@ -7,6 +7,7 @@
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
+#include "agent/core/dump/build.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/cli/try_open.h"
@@ -135,7 +136,7 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 	plan = &totals->plan;
 	fixed.n_groups = (uint16_t)plan->groups;
 	fixed.eventset = pmc_plan_frame(plan, buf);
-	pmc_frame_begin(buf, PMC_FRAME_TOTAL, identity, 1, &fixed, sizeof(fixed));
+	pmc_begin_total(buf, identity, 1, &fixed);
 	for (unsigned g = 0; g < plan->groups; g++) {
 		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 		unsigned first = plan->first[g];
@@ -144,8 +145,7 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		pmc_group_read(totals->fds[first], totals->ids[g], plan->first[g + 1] - first,
 			       &reading, words);
 		take_rows(plan, g, profile, &reading, words);
-		pmc_frame_bytes(buf, &reading, sizeof(reading));
-		pmc_frame_bytes(buf, words, reading.n * sizeof(*words));
+		pmc_put_reading(buf, &reading, words);
 	}
 	pmc_frame_end(buf);
 }

@@ -27,8 +27,8 @@ _Static_assert(sizeof(struct pmc_total_fixed) == 24, "fixed part as documented")
 _Static_assert(sizeof(struct pmc_note_fixed) == 16, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_region_fixed) == 104, "fixed part as documented");
 
-static const uint8_t magic[4] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1, PMC_FRAME_MAGIC_2,
-				  PMC_FRAME_MAGIC_3 };
+static const uint8_t magic[PMC_MAGIC_BYTES] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1,
+						PMC_FRAME_MAGIC_2, PMC_FRAME_MAGIC_3 };
 
 static uint64_t frame_hash(const uint8_t *bytes, size_t size)
 {
@@ -141,6 +141,16 @@ uint64_t pmc_frame_end(struct pmc_frame_buf *buf)
 }
 
 /* ---- scanning ---------------------------------------------------------------------------*/
+bool pmc_is_dump(const uint8_t *bytes, long n)
+{
+	return n >= PMC_MAGIC_BYTES && memcmp(bytes, magic, sizeof(magic)) == 0;
+}
+
+bool pmc_has_magic(const uint8_t *bytes, size_t n)
+{
+	return memmem(bytes, n, magic, sizeof(magic)) != NULL;
+}
+
 enum look {
 	LOOK_GOOD,
 	LOOK_BAD,

@@ -16,7 +16,7 @@
 struct pmc_frame_buf {
 	uint8_t *data; /* 8-aligned */
 	size_t len, cap;
-	size_t start; /* of the frame being built */
+	size_t start;  /* of the frame being built */
 	bool overflow; /* something did not fit: the frame is dropped at its end */
 };
 
@@ -26,7 +26,7 @@ void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap);
 void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
 		      size_t fixed_bytes);
-/* Room for len bytes, a multiple of 8, to be filled in; NULL: no room, the frame is lost. */
+/* Room for len bytes, a multiple of 8, to be filled in; NULL: no room, the frame is dropped. */
 void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len);
 void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len); /* len % 8 == 0 */
 void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
@@ -34,10 +34,16 @@ void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
 uint64_t pmc_frame_end(struct pmc_frame_buf *buf);
 
 /* ---- scanning ---------------------------------------------------------------------------*/
+/* Whether a file that starts with these n bytes starts with a frame. n < 0: could not be read. */
+#define PMC_MAGIC_BYTES 4
+bool pmc_is_dump(const uint8_t *bytes, long n);
+/* Whether a frame's magic is anywhere in the bytes. */
+bool pmc_has_magic(const uint8_t *bytes, size_t n);
+
 struct pmc_frame {
 	struct pmc_frame_head head; /* a copy: frames may lie at any offset */
-	const uint8_t *bytes;       /* the whole frame, head.size bytes */
-	const uint8_t *fixed;       /* head.fixed bytes */
+	const uint8_t *bytes;	    /* the whole frame, head.size bytes */
+	const uint8_t *fixed;	    /* head.fixed bytes */
 	const uint8_t *var;
 	size_t var_len;
 };
@@ -46,8 +52,8 @@ struct pmc_scan {
 	const uint8_t *data;
 	size_t len, at;
 	uint64_t damaged; /* damaged frames passed over so far */
-	bool partial;     /* more data may follow: stop before an incomplete frame at the end */
-	bool lost;        /* private: `at` is inside a damaged region that is counted already */
+	bool partial;	  /* more data may follow: stop before an incomplete frame at the end */
+	bool lost;	  /* private: `at` is inside a damaged region that is counted already */
 };
 
 /* The next good frame. False at the end; `at` is then len, or where an incomplete tail starts

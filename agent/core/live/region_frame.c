@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* region_frame.c - a marked region's record as a REGION frame. Async-signal-safe. */
 #include "agent/core/base/clock.h"
+#include "agent/core/dump/build.h"
 #include "agent/core/live/region_area.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ static void put_readings(struct pmc_frame_buf *buf, const struct region_area *ar
 	for (unsigned g = 0; g < groups; g++) {
 		unsigned at = REGION_CPU + 2 * g;
 		struct pmc_reading reading = { .error = area->errors[g] };
+		uint64_t *to;
 
 		if (area->mode == REGION_CLOCK)
 			reading.error = view->reason ? view->reason : EBADF;
@@ -32,13 +34,10 @@ static void put_readings(struct pmc_frame_buf *buf, const struct region_area *ar
 			reading.running_ns = sum(words[at + 1] + more[at + 1]);
 			reading.n = first[g + 1] - first[g];
 		}
-		pmc_frame_bytes(buf, &reading, sizeof(reading));
+		to = pmc_put_reading(buf, &reading, NULL);
 		at = values + first[g];
-		for (unsigned i = 0; i < reading.n; i++, at++) {
-			uint64_t value = sum(words[at] + more[at]);
-
-			pmc_frame_bytes(buf, &value, sizeof(value));
-		}
+		for (unsigned i = 0; to && i < reading.n; i++)
+			to[i] = sum(words[at + i] + more[at + i]);
 	}
 }
 
@@ -68,12 +67,9 @@ void region_frame_fill(struct pmc_frame_buf *buf, const struct region_area *area
 				    (area->mode == REGION_USER ? PMC_REGION_USER_READS : 0)),
 	};
 
-	pmc_frame_begin(buf, PMC_FRAME_REGION, view->identity, view->snapshot, &fixed,
-			sizeof(fixed));
-	if (view->name)
-		pmc_frame_str(buf, view->name, view->name_len);
-	else
-		pmc_frame_str(buf, other, sizeof(other) - 1);
+	pmc_begin_region(buf, view->identity, view->snapshot, &fixed,
+			 view->name ? view->name : other,
+			 view->name ? view->name_len : sizeof(other) - 1);
 	put_readings(buf, area, view, inclusive, NULL);
 	put_readings(buf, area, view, inclusive, more);
 	put_readings(buf, area, view, area->inside, NULL);

@@ -9,22 +9,15 @@
 #include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/count/user_read.h"
+#include "agent/core/dump/build.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
-static void put_string(struct pmc_frame_buf *buf, const char *text)
-{
-	pmc_frame_str(buf, text ? text : "", text ? strlen(text) : 0);
-}
-
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 {
-	struct pmc_eventset_fixed fixed = { .n_events = (uint16_t)plan->count,
-					    .n_groups = (uint16_t)plan->groups };
-
-	pmc_frame_begin(buf, PMC_FRAME_EVENTSET, NULL, 0, &fixed, sizeof(fixed));
+	pmc_begin_eventset(buf, plan->count, plan->groups);
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct pmc_planned *p = &plan->events[i];
 		struct pmc_event_def def = {
@@ -42,10 +35,7 @@ uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 			.error = (uint32_t)p->error,
 		};
 
-		pmc_frame_bytes(buf, &def, sizeof(def));
-		pmc_frame_str(buf, p->event.name, strlen(p->event.name));
-		pmc_frame_str(buf, p->event.unit, strlen(p->event.unit));
-		put_string(buf, p->event.core_type);
+		pmc_put_event(buf, &def, p->event.name, p->event.unit, p->event.core_type);
 	}
 	return pmc_frame_end(buf);
 }
