@@ -158,7 +158,7 @@ $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 FUZZ_OBJ = $(TOOL_LIB) $(O)/libpmc.a
 fuzz_link = $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(TOOL_LIBS) -lm -ldl -pthread \
             $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
-$(O)/fuzz/fuzz_config $(O)/fuzz/replay_config: $(call obj,agent/process/job.c)
+$(O)/fuzz/fuzz_config $(O)/fuzz/replay_config: $(call obj,agent/base/job.c)
 $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_OBJ) $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  FUZZ  $@")
@@ -205,7 +205,7 @@ $(O)/bench/%: tests/bench/%.c
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< -ldl -pthread
 
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/process/job.c)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/base/job.c)
 
 # ---- rules for people ----------------------------------------------------------------------
 deps: ## install the build and test packages (Debian; needs root)
