@@ -25,7 +25,7 @@ case $what in
 unit) tests=("${unit[@]}") ;;
 e2e) tests=("${e2e[@]}") ;;
 vm) tests=("${vm[@]}") ;;
-# The emulated machines last: they need a core each and no quiet one.
+# The emulated machines last: each needs a core, but not an idle machine.
 all) tests=("${unit[@]}" "${e2e[@]}" "${vm[@]}") ;;
 *)
 	echo "usage: check.sh [unit|e2e|vm|all]" >&2
@@ -37,13 +37,13 @@ if [ ${#tests[@]} -eq 0 ]; then
 	exit 1
 fi
 
-# prove runs each test through this: a copy of its TAP, with the evidence from stderr in its place,
-# stays behind for the lists of skips and failures.
+# prove runs each test through this script, which keeps a copy of its TAP and stderr for the lists of
+# skips and failures.
 cat >"$tap/exec" <<'END'
 #!/bin/bash
 export CMOCKA_MESSAGE_OUTPUT=TAP
 case $1 in *.t) cmd=(bash "$1") ;; *) cmd=("$1") ;; esac
-# Nothing takes minutes: a test that hangs fails, and so do not all after it.
+# A test that hangs fails at CHECK_LIMIT seconds, without stopping the tests after it.
 copy=$TAP_DIR/${1//\//+}.tap
 timeout -k 5 "${CHECK_LIMIT:-300}" "${cmd[@]}" 2> >(exec tee -a "$copy" >&2) | tee -a "$copy"
 exit "${PIPESTATUS[0]}"
@@ -62,8 +62,7 @@ if [ -n "$skips" ]; then
 	tail -n 2 "$tap/prove.log"
 fi
 
-# evidence FILE: what failed in it and the comments that follow, what a sanitizer says; else how far
-# it came.
+# evidence FILE: failed tests with the comments that follow, sanitizer reports; else the last lines.
 evidence() {
 	awk '/^not ok/ && !/# *(SKIP|T[O]DO)/ { on = 1; n = 0; bad = 1 } /^ok/ { on = 0 }
 		on && (/^not ok/ || (/^ *#/ && ++n <= 8)) { print "    " substr($0, 1, 160) }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# demo.sh - the main job on two real programs, ending in the per-thread report of each.
+# demo.sh - measures two real programs and prints their per-thread reports.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 O=${O:-build}
@@ -17,7 +17,7 @@ seq 1 7000000 | awk '{ printf "%d the %x quick %o brown fox\n", $1, $1 * 7919, $
 	head -c 100000000 >"$T/big.txt"
 ls -l "$T/big.txt" | awk '{ print $5, "bytes" }'
 
-# The interpreter itself: a version manager's shim is dozens of short shells.
+# The interpreter itself: the shim of a version manager starts dozens of shells.
 python=$(python3 -c 'import sys; print(sys.executable)') || exit 1
 
 cd "$T" || exit 1

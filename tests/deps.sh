@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deps.sh build|demo|check|bench|vm|fuzz [ARCH] - installs what is missing, and only that.
+# deps.sh build|demo|check|bench|vm|fuzz [ARCH] - installs missing packages.
 #
-# Debian's names. With nothing missing it is a few look-ups. Without root it names the packages
-# and fails. A program that is on the PATH and runs counts as there, whoever installed it.
+# Package names are Debian's. Without root it prints the missing packages and fails. A program on the
+# PATH that runs counts as installed.
 set -u
 stage=${1:-build}
 cross=${2:-${CROSS:-}}
@@ -19,12 +19,12 @@ need() {
 	missing="$missing $1"
 }
 
-# header NAME PACKAGE: enough that a compiler would find it.
+# header NAME PACKAGE: installed if the compiler finds the header.
 header() {
 	[ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ] || need "$2"
 }
 
-# program NAME PACKAGE [TEST...]: on the PATH, and TEST works.
+# program NAME PACKAGE [TEST...]: installed if NAME is on the PATH and TEST succeeds.
 program() {
 	name=$1
 	package=$2
@@ -105,7 +105,7 @@ cross() {
 	esac
 }
 
-# The emulated machine, and what its programs are built with; its kernel is fetched by its tests.
+# The emulated machine and its cross compiler. Its tests fetch its kernel.
 vm() {
 	build
 	program qemu-system-aarch64 qemu-system-arm
@@ -157,7 +157,7 @@ export DEBIAN_FRONTEND=noninteractive
 [ -z "$foreign" ] || dpkg --add-architecture "$foreign"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Package lists may be missing (containers) or stale: fetch them, then install.
+# Package lists may be missing (containers) or stale.
 if ! { apt-get update -q && apt-get install -q -y --no-install-recommends $missing; } >"$log" 2>&1; then
 	tail -n 15 "$log" >&2
 	echo "deps: apt-get could not install: $missing" >&2

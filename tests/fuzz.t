@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# fuzz.t - every input in tests/fuzz/corpus goes through its fuzz target once: what `make fuzz` found
-# stays mended.
+# fuzz.t - replays every input of tests/fuzz/corpus through its fuzz target, so that past findings
+# stay fixed.
 NOTHING_BUILT=1 # no agent, no pmctl
 . "$(dirname "$0")/e2e/lib.sh"
 export TMPDIR=$T

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # man3.t - every public function has a manual page that names it and whose synopsis has its prototype;
-# every page is one that man can set without a complaint.
+# man formats every page without a warning.
 NOTHING_BUILT=1 # it reads headers and pages only
 . "$(dirname "$0")/e2e/lib.sh"
 cd "${MAN_ROOT:-$ROOT}" || exit 1
 pages=docs/man
 
-# page NAME: the file that `man 3 NAME` shows in the end.
+# page NAME: the file that `man 3 NAME` shows.
 page() {
 	local file=$pages/$1.3 to
 	[ -e "$file" ] || return 1
@@ -15,7 +15,7 @@ page() {
 	echo "$pages/${to:-$1.3}"
 }
 
-# section FILE NAME: its text as set, on lines that are never broken.
+# section FILE NAME: its formatted text, on unbroken lines.
 section() {
 	if [ ! -e "$T/set/$1" ]; then
 		mkdir -p "$T/set/${1%/*}"
@@ -24,7 +24,7 @@ section() {
 	awk -v name="$2" '/^[A-Z]/ { in_it = $0 == name; next } in_it' "$T/set/$1"
 }
 
-# Blanks that mean nothing in C do not count.
+# Ignore white space that has no meaning in C.
 tight() {
 	tr -s ' \n\t' '   ' | sed -E 's/ ?([(),*;]) ?/\1/g'
 }

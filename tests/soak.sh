@@ -4,7 +4,7 @@
 # limits until the time is up. Not part of make check.
 #
 #	make soak                    10 minutes and more
-#	SECONDS=20 make soak         a try: threads and processes in proportion
+#	SECONDS=20 make soak         a short run: threads and processes in proportion
 #	SEED=7 make soak             the same choices again; SEED, and each round's own seed, are printed
 #
 # Bash counts SECONDS on from what the environment gave it.
@@ -31,11 +31,11 @@ echo "soak: $limit s, SEED=$SEED"
 wrong() {
 	failed=$((failed + 1))
 	echo "soak: WRONG: $*"
-	# What a person needs to look at it stays.
+	# Keep the evidence.
 	mkdir -p "$O/soak/$failed" && cp -p "$T"/*.pmc "$T"/out "$T"/err "$O/soak/$failed/" 2>/dev/null
 }
 
-# Rows of one program, and frames that were damaged, without holding a million rows in memory.
+# Number of rows of one program and of damaged frames, without holding a million rows in memory.
 rows() {
 	"$PMCTL" report --by exe --format csv "$1" 2>"$T/err" |
 		awk -F, -v e="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "threads") c = i }
@@ -71,7 +71,7 @@ rm -f "$T"/*.pmc
 # ---- random rounds ----------------------------------------------------------------------------------
 signals=(USR2 USR2 USR2 USR2 USR1 HUP INT TERM QUIT KILL STOP CONT ABRT SEGV)
 
-# Some of these end by a signal that was sent; none may hang or end in another way.
+# A program may end by a signal that was sent; it may not hang or end in another way.
 program() {
 	local k=$((RANDOM % 9)) s=$RANDOM
 	case $k in
@@ -105,7 +105,7 @@ one() {
 		exec timeout --foreground -s KILL 60 env "${env[@]}" LD_PRELOAD="$AGENT" "${cmd[@]}"
 	) >"$T/out" 2>"$T/err" &
 	local outer=$!
-	# Signals go to the program once its agent is there; before, they would kill anything.
+	# Signals are sent once the agent has started: before that, they kill any program.
 	until [ -s "$T/r.pmc" ] || ! kill -0 $outer; do :; done
 	pid=$(pgrep -P $outer | head -n 1)
 	for ((n = RANDOM % 12; n > 0 && ${pid:-0} > 0; n--)); do
@@ -118,7 +118,7 @@ one() {
 	done
 	wait $outer
 	rc=$?
-	# Whatever ended it was sent; KILL that was not is the time limit. USR2 ends nothing.
+	# The program may end only by a signal that was sent. KILL that was not sent is the time limit.
 	if [ $rc != 0 ]; then
 		n=$(kill -l $((rc - 128)))
 		if [ $rc -le 128 ] || [[ " $sent " != *" $n "* ]]; then
@@ -127,7 +127,7 @@ one() {
 	fi
 	[ -s "$T/r.pmc" ] || return
 	n=$("$PMCTL" report --format json "$T/r.pmc" 2>/dev/null | jq .damaged_frames)
-	# A write that KILL or the file size cut short leaves one torn frame each.
+	# A write that KILL or the file size limit cut short leaves one torn frame.
 	if [ -z "$n" ] || { [ "$n" -gt 0 ] && [ $killed = 0 ] && [ $cut = 0 ]; }; then
 		wrong "round $seed: ${n:-no readable} damaged frames: ${cmd[*]}"
 	fi
@@ -136,7 +136,7 @@ one() {
 rounds=0
 total=0
 while [ $SECONDS -lt "$limit" ]; do
-	# Bash tells of each that was killed.
+	# Hide bash's messages about killed jobs.
 	one $(((SEED + rounds * 7919) % 32768)) 2>/dev/null
 	rounds=$((rounds + 1))
 done

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# bench.sh - the table of costs: what the agent charges, against bare, against an empty preload
-# and against the least a preload can do that holds the same groups.
+# bench.sh - the table of costs: the agent compared with the bare program, an empty preload and a
+# minimal preload that holds the same groups.
 #
-# Variants come in random order within each round, ratios are taken round by round, medians are
-# printed.
+# Variants run in random order within each round; medians of the ratios of each round are printed.
 # BENCH_ROUNDS (default 15) and BENCH_ROWS (default 3,000,000) make it shorter or longer.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -21,7 +20,7 @@ trap 'rm -rf "$T"' EXIT
 B=$O/bench
 agent=$O/libpmcagent.so
 events4=task-clock,page-faults,context-switches,cpu-migrations
-# OS accounting alone, with a PMU or without: no kernel has a software event of this number.
+# OS accounting only, with and without a PMU: no kernel has a software event of this number.
 accounting="PMC_EVENTS=software/config=0x7fff/"
 
 line() { # WHAT REACHED TARGET
@@ -31,9 +30,9 @@ line() { # WHAT REACHED TARGET
 }
 calc() { awk "BEGIN { printf \"$1\", $2 }"; }
 
-# paired OUT PROGRAM-AND-ARGS VARIANT...: a row of numbers per round, one column a variant. A
-# variant is the words given to env(1). Each round has an order of its own: the kernel is not done
-# with a process when the next one begins.
+# paired OUT PROGRAM-AND-ARGS VARIANT...: a row of numbers per round, one column per variant. A
+# variant is arguments of env(1). The order is random in each round, because the kernel still works
+# for a process after its end.
 paired() {
 	local out=$1 program=$2 r v
 	shift 2
@@ -89,8 +88,8 @@ line "  the same, cold (system without events)" \
 # ---- threads ------------------------------------------------------------------------------
 off="PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_EVENTS="
 min="MINIMAL_OUT=$T/dump.min LD_PRELOAD=$B/preload_minimal.so"
-# Many short processes: what a thread's end costs depends on where chance put its stack, of which the
-# C library gives the pages back.
+# Many short processes: the cost of a thread's end depends on the random address of its stack, whose
+# pages the C library returns.
 rounds=$((rounds * 8)) paired "$T/threads" "$B/thread_cost 1000 2000" \
 	"A=a" \
 	"LD_PRELOAD=$B/preload_empty.so" \
@@ -120,7 +119,7 @@ line "  own group of 4" "$(sw 2)" "printed next to bare"
 line "  own and inherit groups" "$(sw 3)"
 
 # ---- snapshot -------------------------------------------------------------------------------
-# Both in one process, in turn: the medians of the rounds.
+# Both alternate in one process; medians of the rounds.
 for r in 1 2 3; do
 	rm -f "$T/dump.snap"
 	env PMC_REPORT=off PMC_INHERIT=off PMC_DUMP=USR2 PMC_OUT="$T/dump.snap" PMC_EVENTS=$events4 \
@@ -133,7 +132,7 @@ line "  snapshot of 1,000 live threads" \
 	"≤ 1.80 × bare"
 
 # ---- marked regions ---------------------------------------------------------------------------
-# All four in one process, in turn: the ratios of the rounds.
+# All four alternate in one process; ratios of the rounds.
 for r in 1 2 3 4 5; do
 	env PMC_REPORT=off PMC_INHERIT=off PMC_EVENTS=$events4 LD_PRELOAD="$agent" "$B/region_cost" 100000 11
 done >"$T/regions" 2>>"$T/err"
@@ -151,8 +150,8 @@ line "  with OS accounting only" \
 line "  without the agent" "$(calc '%.1f ns' "$(med "$T/regions-none" 1)")" "≤ 5 ns"
 
 # ---- fork -----------------------------------------------------------------------------------
-# A table of descriptors below 8,192, and what the child of a measured process does first. The kernel
-# copies each descriptor, whoever holds it: a program with as many of its own stands beside.
+# The descriptor table stays below 8,192. The kernel copies every descriptor at fork, so a program
+# with as many descriptors of its own is the comparison.
 for r in 1 2 3 4 5; do
 	printf '%s ' "$("$B/fork_cost" 500 101)"
 	printf '%s ' "$(env $quiet "$accounting" LD_PRELOAD="$agent" "$B/fork_cost" 500 101)"
@@ -180,7 +179,7 @@ for threads in 1 1000; do
 		"≤ $((1024 + threads / 4)) KiB"
 done
 
-# ---- in the emulated machine, left there by its tests ------------------------------------------
+# ---- emulated machine, from the files of its tests ------------------------------------------
 if [ -s "$O/vm/costs" ]; then
 	cost() { awk -v k="$1" '$1 == k { print $2 }' "$O/vm/costs"; }
 	echo

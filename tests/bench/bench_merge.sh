@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # bench_merge.sh - merging and reporting in rows/s and MB/s; a part of bench.sh.
 #
-# Eight dumps as agents write them. The work is timed as CPU time of one process: what a core does.
+# Eight dumps as agents write them. Measured as CPU time of one process.
 
 files=()
 for seed in 1 2 3 4 5 6 7 8; do

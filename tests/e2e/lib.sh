@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# lib.sh - what every end-to-end test shares: paths, TAP output, running things, reading reports.
+# lib.sh - shared by every end-to-end test: paths, TAP output, running programs, reading reports.
 #
 # A test is a bash script tests/e2e/NAME.t that starts with
 #	. "$(dirname "$0")/lib.sh"
@@ -33,7 +33,7 @@ if [ -z "${NOTHING_BUILT:-}" ] && { [ ! -e "$AGENT" ] || [ ! -x "$PMCTL" ] || [ 
 fi
 T=$(mktemp -d "${TMPDIR:-/tmp}/pmc-e2e.XXXXXX")
 chmod 755 "$T"
-# The job of whoever runs the tests is not ours.
+# The tests do not belong to a job of the caller.
 for v in $(compgen -e | grep '^PMC_'); do unset "$v"; done
 unset LD_PRELOAD MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 trap 'rm -rf "$T"' EXIT
@@ -46,7 +46,7 @@ diag() {
 	printf '%s\n' "$*" | sed 's/^/# /' >&2
 }
 
-# What a failing test knows, from a file, cut to a screen.
+# Evidence of a failing test from a file, at most a screenful.
 diag_file() {
 	[ -s "$1" ] || return 0
 	diag "--- $2"
@@ -182,7 +182,7 @@ report() {
 	check_report "$@"
 }
 
-# A report that is missing or broken is a failure by itself; the tests after it get an empty one.
+# A missing or broken report is a failure; the tests after it get an empty one.
 check_report() {
 	jq -e '.threads | length > 0' "$T/report.json" >/dev/null 2>&1 && return
 	n_tests=$((n_tests + 1))

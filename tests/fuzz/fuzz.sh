@@ -1,27 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# fuzz.sh [NAME...] - runs the fuzz targets for FUZZ_SECONDS each, two at a time, or keeps what they
-# found.
+# fuzz.sh [NAME...] - runs the fuzz targets for FUZZ_SECONDS each, two at a time, or keeps new inputs.
 #
-# Each starts from tests/fuzz/corpus/NAME and from what earlier runs left in $O/corpus/NAME, where
-# its own finds go. An input that crashes a target is kept in $O/crashes/NAME; the exit status is
-# then 1. FUZZ_KEEP=1 runs nothing but adds to tests/fuzz/corpus what reaches new code, as few and as
-# small inputs as do.
+# Each target starts from tests/fuzz/corpus/NAME and $O/corpus/NAME, where new inputs are stored. An
+# input that crashes a target is kept in $O/crashes/NAME, and the exit status is 1. FUZZ_KEEP=1 runs
+# nothing, but adds a minimal set of inputs that reach new code to tests/fuzz/corpus.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 case ${O:=build-fuzz} in /*) ;; *) O=$PWD/$O ;; esac
 seconds=${FUZZ_SECONDS:-60}
 corpus=$PWD/tests/fuzz/corpus
-# In memory where there is such a place: some targets write files for each input. What they leave
-# (libFuzzer ends them without their exit handlers) goes with it.
+# In memory if possible: some targets write files for each input, and libFuzzer ends them without
+# their exit handlers.
 shm=/dev/shm
 [ -w $shm ] || shm=${TMPDIR:-/tmp}
 tmp=$(mktemp -d -p "$shm" pmc-fuzz.XXXXXX)
 export TMPDIR=$tmp
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
-# Leaks count too: an arena that is not given back would grow in pmctl. allocator_may_return_null:
-# a refused allocation is an ordinary error here, not a finding.
+# Leaks are findings. allocator_may_return_null: a refused allocation is an ordinary error.
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:${ASAN_OPTIONS:-}
 export UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}
 
@@ -36,7 +33,7 @@ if [ ${#names[@]} -eq 0 ]; then
 	exit 1
 fi
 
-# one NAME: what it says stays in $tmp/NAME.log, its exit status in $tmp/NAME.rc.
+# one NAME: runs one target; output in $tmp/NAME.log, exit status in $tmp/NAME.rc.
 one() {
 	local options=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -close_fd_mask=3
 		-print_final_stats=1 -artifact_prefix="$O/crashes/$1/")
@@ -47,7 +44,7 @@ one() {
 	echo $? >"$tmp/$1.rc"
 }
 
-# Inputs with a name of their own stay: seeds written by hand, past findings.
+# Keep inputs with descriptive names: seeds written by hand, past findings.
 keep() {
 	local new=$tmp/$1.new
 	mkdir -p "$O/corpus/$1" "$corpus/$1" "$new"
@@ -90,7 +87,7 @@ for name in "${names[@]}"; do
 	fi
 	failed=1
 	echo "$name: A FINDING"
-	# The report without the run's progress, and of its stack what is ours.
+	# The report without progress lines, with our part of the stack.
 	grep -vE '^#[0-9]+[[:space:]]|NEW_FUNC|^INFO:|^stat::|^0x|^Base64|/usr/|sysdeps|fuzzer::' \
 		"$tmp/$name.log" | cut -c1-200 | head -n 40
 	find "$O/crashes/$name" -type f -newer "$tmp/$name.start" |

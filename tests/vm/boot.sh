@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # boot.sh OUTDIR KERNEL INITRD [QEMU-ARG...] - boots the machine and unpacks the guest's /out.
 #
-# CPU, ICOUNT, SECONDS_MAX from the environment. The exit status is the guest script's; 254 if the
-# machine ended without its last word (a panic) and 253 if it had to be stopped.
+# CPU, ICOUNT, SECONDS_MAX from the environment. The exit status is the guest script's; 254 after
+# a kernel panic, 253 if the machine had to be stopped.
 set -u
 out=$1 kernel=$2 initrd=$3
 shift 3

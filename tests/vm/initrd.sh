@@ -18,7 +18,7 @@ ln -s busybox "$root/bin/sh"
 install -m755 "$here/init" "$root/init"
 cp "$@" "$root/t/"
 
-# library NAME: it, and what it needs in turn.
+# library NAME: copies it and the libraries it needs.
 library() {
 	local d
 	[ ! -e "$root/lib/$triplet/$1" ] || return 0

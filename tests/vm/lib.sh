@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# lib.sh - what the tests of the emulated machine share, on top of the end-to-end tests' library.
+# lib.sh - shared by the tests of the emulated machine, in addition to tests/e2e/lib.sh.
 #
-# tests/vm/NAME.t boots one machine with `machine`, which runs tests/vm/NAME.guest in it, and
-# then looks at what that left in /out:
+# tests/vm/NAME.t boots one machine with `machine`, which runs tests/vm/NAME.guest in it, and then
+# examines the files it left in /out:
 #
 #	machine [QEMU-ARG...]   CPU=, ICOUNT= from the environment; sets $M, where /out is
 #	values NAME SEQ         name value state of each event of row SEQ in report NAME, a line each
@@ -26,7 +26,7 @@ machine() {
 		exit 1
 	fi
 	cat "$VM/common.guest" "$VM/$name.guest" >"$T/guest.sh"
-	# The programs of the other processor and the examples, with their sources' names.
+	# Programs cross-built for the machine, named as their sources.
 	find "$GUEST/prog" "$GUEST/vm" "$GUEST/examples" -type f -perm -1 >"$T/programs"
 	mapfile -t programs <"$T/programs"
 	bash "$VM/initrd.sh" "$T/initrd" "$cache/busybox" "$T/guest.sh" "$GUEST/libpmcagent.so" \

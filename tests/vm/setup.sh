@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# setup.sh - an arm64 kernel and busybox for the emulated machine, from Debian packages; prints
-# the directory they lie in. PMC_VM_CACHE overrides it; nothing is done if they are there.
+# setup.sh - fetches an arm64 kernel and busybox for the emulated machine from Debian packages and
+# prints their directory (PMC_VM_CACHE). Does nothing if they are there.
 set -u
 cache=${PMC_VM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pmcagent-vm}
 
@@ -10,7 +10,7 @@ fail() {
 	exit 1
 }
 
-# The meta package names it.
+# The meta package depends on the kernel package.
 newest() {
 	apt-cache depends linux-image-cloud-arm64:arm64 2>/dev/null |
 		awk '/Depends: linux-image/ { print $2; exit }'
