@@ -42,17 +42,15 @@ static void mistakes_are_refused(void **state)
 	(void)state;
 	PMCTL(&run, "repotr");
 	assert_int_equal(run.code, EXIT_USAGE);
-	assert_string_equal(run.err,
-			    "pmctl: there is no command 'repotr'; did you mean 'report'?\n");
+	expect_in(run.err, "'report'", "pmctl repotr");
 	PMCTL(&run, "doc");
 	assert_int_equal(run.code, EXIT_USAGE);
 	PMCTL(&run, "help", "rnu");
 	assert_int_equal(run.code, EXIT_USAGE);
-	expect_in(run.err, "did you mean 'run'", "pmctl help rnu");
+	expect_in(run.err, "'run'", "pmctl help rnu");
 	PMCTL(&run, "run", "--repotr", "off", "true");
 	assert_int_equal(run.code, EXIT_USAGE);
-	assert_string_equal(run.err,
-			    "pmctl run: there is no flag '--repotr'; did you mean '--report'?\n");
+	expect_in(run.err, "'--report'", "pmctl run --repotr");
 	assert_string_equal(run.out, "");
 }
 
@@ -172,6 +170,48 @@ static void commands_are_documented(void **state)
 	}
 }
 
+static void flag_help_is_a_short_phrase(void **state)
+{
+	static const char *const helps[] = {
+#define X(command, letter, flag, argument, help) help,
+#include "tools/cli/flags.def"
+#undef X
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(helps) / sizeof(helps[0]); i++) {
+		unsigned words = 1;
+
+		for (const char *c = helps[i]; *c; c++)
+			words += *c == ' ';
+		if (words > 10)
+			fail_msg("%u words: %s", words, helps[i]);
+	}
+}
+
+static void arguments(void **state)
+{
+	static char *const words[] = { (char *)"report", (char *)"-ox",	  (char *)"f",
+				       (char *)"--by=a", (char *)"--top", (char *)"3",
+				       (char *)"--",	 (char *)"--wide" };
+	static const struct {
+		const char *flag, *value;
+	} want[] = {
+		{ "-o", "x" }, { NULL, "f" }, { "--by", "a" }, { "--top", "3" }, { NULL, "--wide" }
+	};
+	struct tool_args args;
+
+	(void)state;
+	tool_args_init(&args, 8, (char **)words);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_true(tool_args_next(&args));
+		assert_string_equal(args.value, want[i].value);
+		assert_true(want[i].flag ? tool_args_is(&args, want[i].flag) : !args.flag);
+	}
+	assert_false(tool_args_next(&args));
+	assert_false(args.done);
+}
+
 static void flags_are_documented(void **state)
 {
 	static const struct {
@@ -250,6 +290,8 @@ int main(void)
 		cmocka_unit_test(json_errors_are_json),
 		cmocka_unit_test(nearest),
 		cmocka_unit_test(commands_are_documented),
+		cmocka_unit_test(arguments),
+		cmocka_unit_test(flag_help_is_a_short_phrase),
 		cmocka_unit_test(flags_are_documented),
 		cmocka_unit_test(knobs_are_documented),
 		cmocka_unit_test(help_is_the_same_both_ways),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* error.c - the one line an error or a warning gets, as text or as a JSON object. */
+/* error.c - errors and warnings: one line on stderr, as text or as a JSON object. */
 #include "agent/core/base/json.h"
 #include "tools/cli/pmctl.h"
 
@@ -11,15 +11,7 @@
 bool tool_json_errors;
 const char *tool_command_name;
 
-static void harmless(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-}
-
-/* In one write, so that lines of several processes do not mix. Where stderr itself is closed
- * there is nobody left to tell. */
+/* One write, so that the lines of several processes do not mix. */
 static void put(const char *kind, int code, const char *text)
 {
 	char line[3000];
@@ -45,27 +37,40 @@ static void put(const char *kind, int code, const char *text)
 	(void)pmc_out_flush(&out);
 }
 
-int tool_fail(int code, const char *format, ...)
+static void say(const char *kind, int code, const char *format, va_list args)
 {
 	char text[1024];
+
+	vsnprintf(text, sizeof(text), format, args);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	put(kind, code, text);
+}
+
+int tool_fail(int code, const char *format, ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	say("error", code, format, args);
 	va_end(args);
-	harmless(text);
-	put("error", code, text);
 	return code;
 }
 
 void tool_warn(const char *format, ...)
 {
-	char text[1024];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	say("warning", 0, format, args);
 	va_end(args);
-	harmless(text);
-	put("warning", 0, text);
+}
+
+int tool_fail_unknown(const char *what, const char *word, const char *nearest,
+		      const char *otherwise)
+{
+	if (nearest)
+		return tool_fail(EXIT_USAGE, "%s '%s'; did you mean '%s'?", what, word, nearest);
+	return tool_fail(EXIT_USAGE, "%s '%s'; %s", what, word, otherwise);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - finds the command that was asked for, runs it, and checks its output went out. */
+/* main.c - runs a command, then checks that its output was written. */
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 const struct tool_command tool_commands[] = {
-#define X(name, group, synopsis, summary) { #name, group, synopsis, summary, cmd_##name },
+#define X(name, group, synopsis, summary, purpose1, line1, purpose2, line2)                        \
+	{                                                                                          \
+		#name,	   group, synopsis, summary, { { purpose1, line1 }, { purpose2, line2 } }, \
+		cmd_##name                                                                         \
+	},
 #include "tools/cli/commands.def"
 #undef X
 };
@@ -17,8 +21,8 @@ const unsigned tool_n_commands = sizeof(tool_commands) / sizeof(tool_commands[0]
 
 struct sigaction tool_sigpipe_was;
 
-/* A file we open must not land on a closed 0, 1 or 2. The stand-in cannot be written to, so
- * that output to a closed stdout stays an error, and closes itself again at exec. */
+/* Files that are opened must not get a closed 0, 1 or 2. The replacement is read-only, so that
+ * output to a closed stdout remains an error. */
 static void fill_standard_fds(void)
 {
 	for (;;) {
@@ -41,22 +45,6 @@ static const struct tool_command *find(const char *name)
 	return NULL;
 }
 
-static int unknown(const char *word)
-{
-	const char *names[64];
-	const char *near;
-	unsigned n = 0;
-
-	for (; n < tool_n_commands && n < 64; n++)
-		names[n] = tool_commands[n].name;
-	near = tool_nearest(word, names, n);
-	if (near)
-		return tool_fail(EXIT_USAGE, "there is no command '%s'; did you mean '%s'?", word,
-				 near);
-	return tool_fail(EXIT_USAGE, "there is no %s '%s'; pmctl help lists the commands",
-			 word[0] == '-' ? "flag" : "command", word);
-}
-
 static int dispatch(int argc, char **argv)
 {
 	const struct tool_command *command;
@@ -71,7 +59,9 @@ static int dispatch(int argc, char **argv)
 	}
 	command = find(argv[1]);
 	if (!command)
-		return unknown(argv[1]);
+		return tool_fail_unknown(argv[1][0] == '-' ? "unknown flag" : "unknown command",
+					 argv[1], tool_nearest_command(argv[1]),
+					 "pmctl help lists the commands");
 	tool_command_name = command->name;
 	return command->run(argc - 1, argv + 1);
 }
@@ -82,7 +72,7 @@ int tool_main(int argc, char **argv)
 	int code;
 
 	fill_standard_fds();
-	/* A closed pipe is then an error that is told, not a silent death. */
+	/* Output to a closed pipe becomes an error message. */
 	sigaction(SIGPIPE, &ignore, &tool_sigpipe_was);
 	code = dispatch(argc, argv);
 	errno = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pmctl.c - main(): everything else is in files that unit tests can link. */
+/* pmctl.c - main(), apart from the rest, which unit tests link. */
 #include "tools/cli/pmctl.h"
 
 int main(int argc, char **argv)

@@ -1,50 +1,75 @@
 /* SPDX-License-Identifier: MIT */
-/* pmctl.h - what the commands of pmctl share: entry points, exit codes, errors, help. */
+/* pmctl.h - common parts of pmctl's commands: entry points, exit codes, arguments, errors, help. */
 #ifndef PMC_TOOLS_CLI_PMCTL_H
 #define PMC_TOOLS_CLI_PMCTL_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* 125 to 127 as env(1) has them; only commands that start a program use them. */
+/* 125 to 127 as in env(1), for commands that start a program. */
 enum { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2, EXIT_OURS = 125, EXIT_CANNOT_RUN, EXIT_NO_CMD };
 
-/* argv[0] is the command's name. Returns the exit code. */
-#define X(name, group, synopsis, summary) int cmd_##name(int argc, char **argv);
+/* The commands. argv[0] is the command's name; the result is the exit code. */
+#define X(name, ...) int cmd_##name(int argc, char **argv);
 #include "tools/cli/commands.def"
 #undef X
 
-/* Set once a command knows its --format: errors are then JSON objects on stderr. */
-extern bool tool_json_errors;
-
-/* One line on stderr: "pmctl <command>: text". Returns `code`, so that `return tool_fail(...)`.
- * Control characters come out as '?': names of files and programs are not to be trusted. */
-int tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Whether argv asks for --help or -h before any "--"; prints it if so. */
-bool tool_wants_help(const char *command, int argc, char **argv);
-
-/* The nearest of n names to `word` (edit distance), or NULL if none is near. */
-const char *tool_nearest(const char *word, const char *const *names, unsigned n);
-
 struct tool_command {
 	const char *name, *group, *synopsis, *summary;
+	struct {
+		const char *purpose, *line;
+	} examples[2];
 	int (*run)(int argc, char **argv);
 };
 extern const struct tool_command tool_commands[];
 extern const unsigned tool_n_commands;
 
-/* Which command speaks in tool_fail and tool_warn; NULL: pmctl itself. */
+/* All of pmctl but main(). Reports an error if the output could not be written. */
+int tool_main(int argc, char **argv);
+
+/* The running command, for messages; NULL: none yet. */
 extern const char *tool_command_name;
-/* How SIGPIPE stood when pmctl was started: a program we start gets it back. */
+/* The disposition of SIGPIPE when pmctl was started, which programs it starts get back. */
 extern struct sigaction tool_sigpipe_was;
 
-/* All of pmctl but main(): dispatch, and the check that what was printed has gone out. */
-int tool_main(int argc, char **argv);
-/* The list of commands, or the help of one, on stdout. False: there is no such command. */
+/* ---- errors: one line on stderr, "pmctl <command>: text", control characters replaced by '?' --
+ */
+/* Errors and warnings are JSON objects; set by the command's --json or --format json. */
+extern bool tool_json_errors;
+/* Returns `code`, for `return tool_fail(...)`. */
+int tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "<what> '<word>'; did you mean '<nearest>'?", or "<what> '<word>'; <otherwise>". */
+int tool_fail_unknown(const char *what, const char *word, const char *nearest,
+		      const char *otherwise);
+
+/* ---- arguments, as flags.def describes them ---------------------------------------------- */
+struct tool_args {
+	int argc, at;
+	char **argv;
+	const char *flag;  /* the flag, by its long name if it has one; NULL: an operand */
+	const char *value; /* of the flag, NULL if it takes none; or the operand */
+	bool operands;	   /* after "--": only operands follow */
+	bool done;	   /* stopped by --help or by an error, which has been printed */
+	int code;	   /* then the exit code */
+};
+
+void tool_args_init(struct tool_args *args, int argc, char **argv);
+/* The next flag or operand; false at the end, or with args->done set. */
+bool tool_args_next(struct tool_args *args);
+/* Whether the current argument is this flag. */
+bool tool_args_is(const struct tool_args *args, const char *flag);
+
+/* ---- help -------------------------------------------------------------------------------- */
 void tool_help_all(void);
+/* Prints the help of a command to stdout; false: there is no such command. */
 bool tool_help(const char *command);
-/* The nearest flag of a command to a mistyped one, or NULL. */
+/* Whether --help or -h is in argv before any "--"; if so, prints the help. */
+bool tool_wants_help(const char *command, int argc, char **argv);
+
+/* The nearest of n names to a mistyped word, or NULL. */
+const char *tool_nearest(const char *word, const char *const *names, unsigned n);
+const char *tool_nearest_command(const char *word);
 const char *tool_nearest_flag(const char *command, const char *flag);
 
 #endif

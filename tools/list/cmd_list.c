@@ -10,67 +10,35 @@ struct request {
 	bool json;
 };
 
-/* The value of --flag VALUE or --flag=VALUE at argv[*i], which moves on; NULL: another flag, or
- * no value. */
-static const char *value_of(const char *flag, int argc, char **argv, int *i)
+static int parse(int argc, char **argv, struct request *request, bool *done)
 {
-	size_t len = strlen(flag);
+	struct tool_args args;
 
-	if (strncmp(argv[*i], flag, len) != 0)
-		return NULL;
-	if (argv[*i][len] == '=')
-		return argv[*i] + len + 1;
-	return !argv[*i][len] && *i + 1 < argc ? argv[++*i] : NULL;
-}
-
-static int unknown(const char *arg)
-{
-	const char *near = tool_nearest_flag("list", arg);
-
-	if (strcmp(arg, "--fit") == 0)
-		return tool_fail(EXIT_USAGE, "--fit needs a value: events, separated by commas");
-	if (strcmp(arg, "--pmu-db") == 0)
-		return tool_fail(EXIT_USAGE, "--pmu-db needs a value: the database's file");
-	if (near)
-		return tool_fail(EXIT_USAGE, "there is no flag '%s'; did you mean '%s'?", arg,
-				 near);
-	return tool_fail(EXIT_USAGE, "there is no flag '%s'; see pmctl list --help", arg);
-}
-
-static int parse(int argc, char **argv, struct request *request)
-{
-	bool flags = true;
-
-	/* First of all: other mistakes are then told as JSON too. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--json") == 0)
-			request->json = tool_json_errors = true;
-	for (int i = 1; i < argc; i++) {
-		const char *value;
-
-		if (!flags || argv[i][0] != '-') {
-			if (request->glob)
-				return tool_fail(EXIT_USAGE,
-						 "takes one pattern; quote it, or the shell "
-						 "expands it");
-			request->glob = argv[i];
-		} else if (strcmp(argv[i], "--") == 0) {
-			flags = false;
-		} else if (strcmp(argv[i], "--json") == 0) {
-			continue;
-		} else if ((value = value_of("--fit", argc, argv, &i))) {
-			request->fit = value;
-		} else if ((value = value_of("--pmu-db", argc, argv, &i))) {
-			request->db = value;
-		} else {
-			return unknown(argv[i]);
-		}
+	tool_args_init(&args, argc, argv);
+	while (tool_args_next(&args)) {
+		if (tool_args_is(&args, "--json"))
+			request->json = true;
+		else if (tool_args_is(&args, "--fit"))
+			request->fit = args.value;
+		else if (tool_args_is(&args, "--pmu-db"))
+			request->db = args.value;
+		else if (request->glob)
+			return tool_fail(EXIT_USAGE,
+					 "too many patterns: list takes one pattern; "
+					 "quote it to keep the shell from expanding it");
+		else
+			request->glob = args.value;
 	}
+	*done = args.done;
+	if (args.done)
+		return args.code;
 	if (request->fit && request->glob)
-		return tool_fail(EXIT_USAGE, "--fit takes its events itself, and no pattern '%s'",
+		return tool_fail(EXIT_USAGE,
+				 "unexpected pattern '%s': --fit takes a list of events; "
+				 "separate them by commas",
 				 request->glob);
 	if (request->db && !request->fit)
-		return tool_fail(EXIT_USAGE, "--pmu-db belongs to --fit EVENTS");
+		return tool_fail(EXIT_USAGE, "--pmu-db needs --fit; add --fit EVENTS");
 	return EXIT_OK;
 }
 
@@ -139,12 +107,10 @@ static int run_list(const struct request *request)
 int cmd_list(int argc, char **argv)
 {
 	struct request request = { 0 };
-	int code;
+	bool done;
+	int code = parse(argc, argv, &request, &done);
 
-	if (tool_wants_help("list", argc, argv))
-		return EXIT_OK;
-	code = parse(argc, argv, &request);
-	if (code)
+	if (code || done)
 		return code;
 	return request.fit ? run_fit(&request) : run_list(&request);
 }

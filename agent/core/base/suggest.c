@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* suggest.c - how far two words are apart, for "did you mean". */
+/* suggest.c - edit distance of two words, and the nearest name by it. */
 #include "agent/core/base/suggest.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static unsigned char folded(char c)
 
 unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, unsigned limit)
 {
-	/* Rows i-2, i-1 and i of the table; a transposition reaches two back. */
+	/* Rows i-2, i-1 and i of the table: a transposition needs row i-2. */
 	unsigned char rows[3][WORD_MAX + 1];
 	unsigned char *before = rows[0], *above = rows[1], *row = rows[2];
 
@@ -57,4 +57,26 @@ unsigned pmc_distance(const char *a, size_t a_len, const char *b, size_t b_len, 
 unsigned pmc_distance_limit(size_t len)
 {
 	return len <= 4 ? 1 : len <= 8 ? 2 : 3;
+}
+
+void pmc_nearest_init(struct pmc_nearest *nearest, const char *word, size_t len)
+{
+	*nearest = (struct pmc_nearest){ .word = word,
+					 .len = len,
+					 .distance = pmc_distance_limit(len) + 1 };
+}
+
+bool pmc_nearest_try(struct pmc_nearest *nearest, const char *name)
+{
+	unsigned distance;
+
+	if (nearest->distance == 0)
+		return false;
+	distance = pmc_distance(nearest->word, nearest->len, name, strlen(name),
+				nearest->distance - 1);
+	if (distance >= nearest->distance)
+		return false;
+	nearest->distance = distance;
+	nearest->name = name;
+	return true;
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* args.c - the table of flags: parsing by it, the nearest flag, and a command's list of flags. */
+#include "agent/core/base/config.h"
+#include "agent/core/base/suggest.h"
+#include "tools/cli/args.h"
+#include "tools/cli/pmctl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct tool_flag flags[] = {
+#define X(command, letter, flag, argument, help) { #command, flag, argument, help, letter, NULL },
+#include "tools/cli/flags.def"
+#undef X
+};
+static const struct tool_flag help_flag = { NULL, "--help", NULL, "this text", 'h', NULL };
+
+#define N_FLAGS (sizeof(flags) / sizeof(flags[0]))
+
+bool tool_flag_at(const char *command, unsigned *at, struct tool_flag *flag)
+{
+	/* The knobs are flags of run, before its own; --help is the last flag of every command. */
+	unsigned n_knobs = strcmp(command, "run") == 0 ? pmc_n_knobs : 0;
+
+	if (*at < n_knobs) {
+		const struct pmc_knob *knob = &pmc_knobs[(*at)++];
+
+		*flag = (struct tool_flag){ "run",	knob->flag,   "VALUE",
+					    knob->help, knob->letter, knob };
+		return true;
+	}
+	while (*at - n_knobs < N_FLAGS) {
+		*flag = flags[(*at)++ - n_knobs];
+		if (strcmp(flag->command, command) == 0)
+			return true;
+	}
+	*flag = help_flag;
+	return (*at)++ == n_knobs + N_FLAGS;
+}
+
+const char *tool_nearest_flag(const char *command, const char *flag)
+{
+	struct pmc_nearest nearest;
+	struct tool_flag row;
+	unsigned at = 0;
+
+	pmc_nearest_init(&nearest, flag, strcspn(flag, "="));
+	while (tool_flag_at(command, &at, &row))
+		if (row.name)
+			pmc_nearest_try(&nearest, row.name);
+	return nearest.name;
+}
+
+const char *tool_nearest(const char *word, const char *const *names, unsigned n)
+{
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, word, strlen(word));
+	for (unsigned i = 0; i < n; i++)
+		pmc_nearest_try(&nearest, names[i]);
+	return nearest.name;
+}
+
+const char *tool_nearest_command(const char *word)
+{
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, word, strlen(word));
+	for (unsigned i = 0; i < tool_n_commands; i++)
+		pmc_nearest_try(&nearest, tool_commands[i].name);
+	return nearest.name;
+}
+
+/* ---- parsing ------------------------------------------------------------------------------ */
+
+/* The flag of the command that `arg` is; *value gets what is attached to it: -oV, --out=V. */
+static bool find_flag(const char *command, const char *arg, struct tool_flag *flag,
+		      const char **value)
+{
+	size_t len = strcspn(arg, "=");
+	unsigned at = 0;
+
+	*value = NULL;
+	while (tool_flag_at(command, &at, flag)) {
+		if (arg[1] == '-' && flag->name && strlen(flag->name) == len &&
+		    strncmp(flag->name, arg, len) == 0) {
+			*value = arg[len] ? arg + len + 1 : NULL;
+			return true;
+		}
+		if (arg[1] != '-' && flag->letter && arg[1] == flag->letter) {
+			*value = arg[2] ? arg + 2 : NULL;
+			return true;
+		}
+	}
+	return false;
+}
+
+void tool_args_init(struct tool_args *args, int argc, char **argv)
+{
+	*args = (struct tool_args){ .argc = argc, .argv = argv, .at = 1 };
+	/* Before anything is parsed: errors in the other arguments are JSON too. */
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		struct tool_flag flag;
+		const char *value;
+
+		if (argv[i][0] != '-' || !find_flag(argv[0], argv[i], &flag, &value) || !flag.name)
+			continue;
+		if (strcmp(flag.name, "--format") == 0 && !value)
+			value = i + 1 < argc ? argv[i + 1] : "";
+		if (strcmp(flag.name, "--json") == 0 ||
+		    (strcmp(flag.name, "--format") == 0 && strcmp(value, "json") == 0))
+			tool_json_errors = true;
+	}
+}
+
+static bool stop(struct tool_args *args, int code)
+{
+	args->done = true;
+	args->code = code;
+	return false;
+}
+
+bool tool_args_next(struct tool_args *args)
+{
+	static char letter[3] = "-?";
+	const char *command = args->argv[0], *arg;
+	struct tool_flag flag;
+	char see[64];
+
+	if (!args->operands && args->at < args->argc && strcmp(args->argv[args->at], "--") == 0) {
+		args->operands = true;
+		args->at++;
+	}
+	if (args->at >= args->argc)
+		return false;
+	arg = args->argv[args->at++];
+	args->flag = NULL;
+	args->value = arg;
+	if (args->operands || arg[0] != '-' || !arg[1])
+		return true;
+	if (!find_flag(command, arg, &flag, &args->value)) {
+		snprintf(see, sizeof(see), "pmctl %s --help lists them", command);
+		return stop(args, tool_fail_unknown("unknown flag", arg,
+						    tool_nearest_flag(command, arg), see));
+	}
+	letter[1] = flag.letter;
+	args->flag = flag.name ? flag.name : letter;
+	if (flag.letter == 'h') {
+		tool_help(command);
+		return stop(args, EXIT_OK);
+	}
+	if (!flag.argument && args->value)
+		return stop(args, tool_fail(EXIT_USAGE, "unexpected value '%s': %s takes none",
+					    args->value, args->flag));
+	if (flag.argument && !args->value) {
+		if (args->at >= args->argc)
+			return stop(args, tool_fail(EXIT_USAGE, "%s needs a value: %s", args->flag,
+						    flag.knob ? flag.knob->values : flag.argument));
+		args->value = args->argv[args->at++];
+	}
+	return true;
+}
+
+bool tool_args_is(const struct tool_args *args, const char *flag)
+{
+	return args->flag && strcmp(args->flag, flag) == 0;
+}
