@@ -7,7 +7,6 @@
  * job.c       PMC_JOB: text to struct and back
  * thread.c    a thread's begin and end
  * row.c       a thread's row: read and framed
- * split*.c    smaller groups once another user of the PMU took counters
  * fork.c      what became of us: forked child, vfork child, same process
  * fdspace.c   where our descriptors lie and how many we may have
  * file.c      the dump file: path, opening, appending

@@ -14,7 +14,6 @@
 #include "agent/region/region.h"
 #include "agent/process/exit_report.h"
 #include "agent/thread/start_routine.h"
-#include "agent/thread/split.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
@@ -59,9 +58,7 @@ static void become_process(void)
 	agent_file_forked();
 	agent_sites_forked();
 	agent_report_forked();
-	agent_split_forked();
-	if (registry_init(&agent_registry, agent_split_most_groups(), agent.plan.opened,
-			  capacity) != 0)
+	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	else if (agent.measured)
 		agent_thread_main();

@@ -5,7 +5,6 @@
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
 #include "agent/output/file.h"
-#include "agent/thread/split.h"
 #include "agent/base/note.h"
 #include "agent/region/region.h"
 #include "agent/thread/thread.h"
@@ -75,25 +74,15 @@ __attribute__((noinline)) static const struct pmc_usage *usage_at_end(const stru
 }
 
 static void row(struct sink *sink, struct slot *slot, uint64_t snapshot, bool own,
-		enum pmc_thread_state state, bool looking)
+		enum pmc_thread_state state)
 {
-	struct pmc_frame_buf *buf = &sink->buf;
-	unsigned level = slot_level(slot);
-	size_t readings = buf->len + AGENT_ROW_HEAD;
-
 	if (sink->rows++ % ROWS_A_TIME == 0)
 		sink->now = pmc_now_ns();
-	agent_row(buf, slot, level, snapshot, own, usage_at_end(sink, slot->tid), state, sink->now);
-	if (looking && buf->len > readings)
-		agent_split_live(slot, level, buf->data + readings, buf->len - readings);
+	agent_row(&sink->buf, slot, snapshot, own, usage_at_end(sink, slot->tid), state, sink->now);
 }
 
 static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
 {
-	/* Threads that go on may count better. */
-	bool looking = state == PMC_THREAD_LIVE &&
-		       atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON &&
-		       agent_split_begin();
 	uint32_t high = atomic_load(&agent_registry.high);
 	uint32_t me = (uint32_t)syscall(SYS_gettid);
 
@@ -107,11 +96,9 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else
-			row(sink, slot, snapshot, slot->tid == me, state, looking);
+			row(sink, slot, snapshot, slot->tid == me, state);
 		registry_unpin(&agent_registry, slot);
 	}
-	if (looking)
-		agent_split_end();
 }
 
 /* Apart: the frame that rows are made on may be on a host's signal stack. */
@@ -155,7 +142,6 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 	agent_self_add(agent_self_clock() - start);
 	agent_process_frame(&sink->buf, snapshot, how, code);
 	agent_eventset_frame(&sink->buf);
-	agent_split_frames(&sink->buf);
 }
 
 void agent_final(enum pmc_ended how, int code)
@@ -175,8 +161,8 @@ void agent_final(enum pmc_ended how, int code)
 		agent_regions_last();
 		/* The thread that ends the process ends with it; the others are cut short. */
 		registry_close(self);
-		agent_row(&sink.buf, self, slot_level(self),
-			  atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, true, NULL,
+		agent_row(&sink.buf, self, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
+			  true, NULL,
 			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED, 0);
 		registry_ended(&agent_registry, self->tid);
 		registry_release(&agent_registry, self);

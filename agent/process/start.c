@@ -356,7 +356,6 @@ static void publish(void)
 	c->registry = (uint64_t)(uintptr_t)&agent_registry;
 	for (unsigned g = 0; g <= agent.plan.groups; g++)
 		c->first[g] = (uint16_t)agent.plan.first[g];
-	c->groups = agent.plan.groups;
 	c->eventset = agent.plan.hash;
 	c->eventset_frame = (uint64_t)(uintptr_t)agent.plan.frame;
 	c->eventset_bytes = agent.plan.frame_bytes;

@@ -8,7 +8,6 @@
 #include "agent/region/region.h"
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
-#include "agent/thread/split.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -40,7 +39,7 @@ static uint32_t fitting(size_t each, uint32_t most)
 /* Always the same: whoever comes first, and at the same time, may write it. */
 static void lay_out(void)
 {
-	struct region_layout l = { .words = region_words(2 * agent_split_most_groups() +
+	struct region_layout l = { .words = region_words(2 * agent.plan.groups +
 							 agent.plan.opened) };
 
 	l.frame_bytes = sizeof(struct region_frame) + 2 * l.words * sizeof(uint64_t);
@@ -153,15 +152,12 @@ fail:
 
 static void choose_mode(struct region_area *area)
 {
-	/* What regions count is told by the thread's groups, which stay from here on. */
-	bool kept = agent_split_keep(area->slot);
-	unsigned level = slot_level(area->slot);
-	const struct pmc_plan *plan = agent_split_plan(level);
-	uint64_t *set = slot_set(&agent_registry, area->slot, level);
+	const struct pmc_plan *plan = &agent.plan;
+	uint64_t *set = area->slot->data;
 
 	memset(area->errors, 0, sizeof(area->errors));
-	area->eventset = agent_split_eventset(area->slot, level);
-	area->first = agent_split_first(level);
+	area->eventset = agent_thread_eventset(area->slot);
+	area->first = pmc_agent_control.first;
 	area->fds = set_fds(&agent_registry, set);
 	area->ids = set_ids(set);
 	area->groups = plan->groups;
@@ -170,7 +166,7 @@ static void choose_mode(struct region_area *area)
 	area->user_events = 0;
 	area->uncalibrated = true;
 	area->ready = &region_unready;
-	if (agent.plan.opened == 0 || area->fds[0] < 0 || !kept)
+	if (agent.plan.opened == 0 || area->fds[0] < 0)
 		return;
 	area->words = region_words(2 * plan->groups + plan->opened);
 	area->mode = map_pages(area) ? REGION_USER : REGION_READ;

@@ -5,7 +5,7 @@
 #include "agent/core/base/number.h"
 #include "agent/core/count/group.h"
 #include "agent/core/dump/build.h"
-#include "agent/thread/split.h"
+#include "agent/base/note.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
@@ -99,7 +99,8 @@ static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, un
 		pmc_group_read(leader, id, n, &reading, words);
 	if (reading.n) {
 		seen->enabled_ns = reading.enabled_ns;
-		seen->starved |= !reading.running_ns;
+		if (!reading.running_ns && reading.enabled_ns > seen->waited_ns)
+			seen->waited_ns = reading.enabled_ns;
 		reading.enabled_ns = set_less(reading.enabled_ns, base_times[0]);
 		reading.running_ns = set_less(reading.running_ns, base_times[1]);
 	}
@@ -122,6 +123,8 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 				  base + 2 * groups + first[g], *reason, &seen);
 
 		*reason = *reason ? *reason : error;
+		if (g == 0)
+			seen.first_waited_ns = seen.waited_ns;
 	}
 	return seen;
 }
@@ -136,11 +139,52 @@ __attribute__((noinline)) static void stop_groups(const struct pmc_plan *plan, c
 			pmc_group_disable(fds[plan->first[g]]);
 }
 
-void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
-	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now)
+uint64_t agent_thread_eventset(const struct slot *slot)
 {
-	const struct pmc_plan *plan = agent_split_plan(level);
-	uint64_t *set = slot_set(&agent_registry, slot, level);
+	return (slot->flags & SLOT_USER_ONLY) ? agent.user_plan.hash : agent.plan.hash;
+}
+
+/* Time enabled of first groups that did not run in threads that ended, since one last ran. */
+static _Atomic uint64_t first_waited_ns;
+
+/*
+ * Notes a group that did not run because another user of the PMU holds the counters.
+ *
+ * Groups that share counters wait for each other: a turn is 4 ms unless
+ * perf_event_mux_interval_ms says otherwise, and a thread that runs in slices misses many. Short
+ * threads are judged in aggregate, by the first group, which the kernel schedules before the
+ * others. With PMC_INHERIT=full it may wait for an inherited copy. On hybrid CPUs a group rests
+ * while its thread is on cores of another type: not judged.
+ */
+__attribute__((noinline)) static void check_waiting(const struct agent_groups_seen *seen, bool last)
+{
+	const struct pmc_plan *plan = &agent.plan;
+	const bool copies = agent.config.inherit == PMC_INHERIT_FULL;
+	const uint64_t patience_ns = (copies ? 8 : 1) * (plan->groups + 1) * UINT64_C(8000000);
+	uint64_t waited_ns = seen->waited_ns;
+
+	for (unsigned g = 0; g < plan->groups; g++) {
+		const char *core_type = plan->events[plan->first[g]].event.core_type;
+
+		if (core_type && core_type[0])
+			return;
+	}
+	if (last && !copies && seen->first_waited_ns)
+		waited_ns = atomic_fetch_add(&first_waited_ns, seen->first_waited_ns) +
+			    seen->first_waited_ns;
+	if (waited_ns < seen->waited_ns)
+		waited_ns = seen->waited_ns;
+	if (waited_ns <= patience_ns)
+		return;
+	atomic_store(&first_waited_ns, 0);
+	agent_note(NOTE_GROUP_WAITED);
+}
+
+void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
+	       const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now)
+{
+	const struct pmc_plan *plan = &agent.plan;
+	uint64_t *set = slot->data;
 	struct pmc_thread_fixed start = {
 		.seq = slot->seq,
 		.tid = slot->tid,
@@ -149,7 +193,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 		.n_groups = (uint16_t)plan->groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
-		.eventset = agent_split_eventset(slot, level),
+		.eventset = agent_thread_eventset(slot),
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
@@ -157,7 +201,6 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 	bool last = own && registry_unread(slot);
 	struct agent_groups_seen seen;
 	struct pmc_thread_fixed *row;
-	size_t readings;
 
 	memcpy(start.name, slot->name, sizeof(start.name));
 	row = pmc_begin_thread(buf, agent.identity, snapshot, &start);
@@ -168,17 +211,17 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uin
 	/* The groups first, what follows is our own work. */
 	if (last && plan->stops)
 		stop_groups(plan, set_fds(&agent_registry, set));
-	readings = buf->len;
-	seen = agent_groups_frame(buf, plan->groups, agent_split_first(level),
+	seen = agent_groups_frame(buf, plan->groups, pmc_agent_control.first,
 				  set_fds(&agent_registry, set), set_ids(set),
 				  set_base(&agent_registry, set), &row->reason);
 	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);
 	fill_accounting(row, slot, own, usage, seen.enabled_ns);
-	if (seen.starved && plan->hardware && !buf->overflow)
-		agent_split_look(slot, level, buf->data + readings, buf->len - readings,
-				 own && state != PMC_THREAD_LIVE);
+	if (seen.waited_ns && plan->hardware)
+		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
+	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
+		atomic_store(&first_waited_ns, 0);
 	/* A thread may have begun since. */
 	row->time_ns = now > slot->start_ns ? now : pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;

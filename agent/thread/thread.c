@@ -14,7 +14,6 @@
 #include "agent/base/real.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/thread/split.h"
 #include "agent/region/region.h"
 #include "agent/process/snapshot.h"
 #include "agent/thread/inherit_groups.h"
@@ -125,7 +124,7 @@ int agent_threads_init(void)
 	registry_closer = agent_fds_close;
 	/* Under a small RLIMIT_AS fewer threads are better than none. */
 	for (uint32_t capacity = REGISTRY_CAPACITY; capacity >= 64; capacity /= 4) {
-		error = registry_init(&agent_registry, agent_split_most_groups(), agent.plan.opened,
+		error = registry_init(&agent_registry, agent.plan.groups, agent.plan.opened,
 				      capacity);
 		if (!error && !crowds_out(&agent_registry))
 			return 0;
@@ -162,7 +161,6 @@ void agent_thread_reserve_groups(struct slot *slot)
 
 	if (n == 0)
 		return;
-	agent_split_choose(slot);
 	if (agent_fds_take(n)) {
 		slot->n_fds = n;
 		return;
@@ -192,20 +190,22 @@ static int open_plan(struct slot *slot, const struct pmc_plan *plan, int *fds)
 	return error;
 }
 
-static void open_groups(struct slot *slot, const struct pmc_plan *plan, int *fds)
+static void open_groups(struct slot *slot, int *fds)
 {
+	const struct pmc_plan *user = &agent.user_plan;
 	int error;
 
 	if (slot->n_fds == 0)
 		return;
-	error = open_plan(slot, plan, fds);
+	error = open_plan(slot, &agent.plan, fds);
 	/* A server that has given up root may still count user mode. */
-	if ((error == -EACCES || error == -EPERM) && agent.user_plan.opened) {
-		agent_fds_unmark(fds, plan->opened);
-		pmc_group_close(fds, plan->opened);
-		error = open_plan(slot, agent_split_user_plan(slot->born), fds);
+	if ((error == -EACCES || error == -EPERM) && user->opened) {
+		agent_fds_unmark(fds, agent.plan.opened);
+		pmc_group_close(fds, agent.plan.opened);
+		error = open_plan(slot, user, fds);
 		slot->flags |= SLOT_USER_ONLY;
-		agent_split_user_frame(slot->born);
+		agent_file_begin();
+		agent_file_append(user->frame, user->frame_bytes);
 	}
 	if (error == AGENT_NOT_ALLOWED) {
 		slot->reason = EPERM;
@@ -215,9 +215,10 @@ static void open_groups(struct slot *slot, const struct pmc_plan *plan, int *fds
 	}
 }
 
-/* All at once. */
-static inline void enable_groups(const struct pmc_plan *plan, const int *fds)
+static inline void enable_groups(const int *fds)
 {
+	const struct pmc_plan *plan = &agent.plan;
+
 	for (unsigned g = 0; g < plan->groups; g++)
 		if (fds[plan->first[g]] >= 0)
 			pmc_group_enable(fds[plan->first[g]]);
@@ -225,14 +226,13 @@ static inline void enable_groups(const struct pmc_plan *plan, const int *fds)
 
 void agent_thread_enable(struct slot *slot)
 {
-	unsigned level = slot_level(slot);
-
-	enable_groups(agent_split_plan(level),
-		      set_fds(&agent_registry, slot_set(&agent_registry, slot, level)));
+	enable_groups(set_fds(&agent_registry, slot->data));
 }
 
-static void disable_groups(const struct pmc_plan *plan, const int *fds)
+static void disable_groups(const int *fds)
 {
+	const struct pmc_plan *plan = &agent.plan;
+
 	for (unsigned g = 0; g < plan->groups; g++)
 		if (fds[plan->first[g]] >= 0)
 			pmc_group_disable(fds[plan->first[g]]);
@@ -251,7 +251,6 @@ void agent_thread_begin(struct slot *slot)
 {
 	/* Two more system calls would be a good part of what a thread without events costs. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_self_clock() : 0;
-	const struct pmc_plan *plan = agent_split_plan(slot->born);
 	int *fds = set_fds(&agent_registry, slot->data);
 
 	agent_self = slot;
@@ -260,14 +259,14 @@ void agent_thread_begin(struct slot *slot)
 	if (!slot->name[0])
 		name_now(slot->name);
 	pthread_setspecific(key, slot);
-	open_groups(slot, plan, fds);
+	open_groups(slot, fds);
 	registry_live(slot);
 	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
 	if (atomic_load(&pmc_agent_control.counting)) {
-		enable_groups(plan, fds);
+		enable_groups(fds);
 		/* A stop from outside may have passed between the two. */
 		if (!atomic_load(&pmc_agent_control.counting))
-			disable_groups(plan, fds);
+			disable_groups(fds);
 	}
 	/* What can wait until the thread counts does: the less of it is outside the rows, the less
 	 * is unattributed. */
@@ -319,8 +318,7 @@ static void end_cost(bool groups, uint64_t seq, uint64_t start)
 			       (ns < END_MOST_NS ? ns : END_MOST_NS));
 }
 
-static void end_in(struct slot *slot, unsigned level, enum pmc_thread_state state, void *room,
-		   size_t bytes)
+static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, size_t bytes)
 {
 	bool groups = slot->n_fds > 0;
 	uint64_t seq = slot->seq, start = end_clock(groups, seq), snapshot;
@@ -336,7 +334,7 @@ static void end_in(struct slot *slot, unsigned level, enum pmc_thread_state stat
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	agent_row(&buf, slot, level, snapshot, true, NULL, state, 0);
+	agent_row(&buf, slot, snapshot, true, NULL, state, 0);
 	agent_regions_frames(regions, slot->seq, snapshot, &buf);
 	agent_file_append(buf.data, buf.len);
 	agent_regions_free(regions);
@@ -345,32 +343,27 @@ static void end_in(struct slot *slot, unsigned level, enum pmc_thread_state stat
 }
 
 /* Each in a frame of its own: a row of many events must not cost every thread a page of stack. */
-__attribute__((noinline)) static void end_small(struct slot *slot, unsigned level,
-						enum pmc_thread_state state)
+__attribute__((noinline)) static void end_small(struct slot *slot, enum pmc_thread_state state)
 {
 	_Alignas(8) uint8_t room[SMALL_ROW];
 
-	end_in(slot, level, state, room, sizeof(room));
+	end_in(slot, state, room, sizeof(room));
 }
 
-__attribute__((noinline)) static void end_large(struct slot *slot, unsigned level,
-						enum pmc_thread_state state)
+__attribute__((noinline)) static void end_large(struct slot *slot, enum pmc_thread_state state)
 {
 	_Alignas(8) uint8_t room[AGENT_ROW_BYTES];
 
-	end_in(slot, level, state, room, sizeof(room));
+	end_in(slot, state, room, sizeof(room));
 }
 
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
-	/* Another thread may raise it; the row is made of what the room was reckoned for. */
-	unsigned level = slot_level(slot);
-	size_t need = AGENT_LINE + AGENT_ROW_HEAD +
-		      agent_split_plan(level)->groups * sizeof(struct pmc_reading) +
+	size_t need = AGENT_LINE + AGENT_ROW_HEAD + agent.plan.groups * sizeof(struct pmc_reading) +
 		      (agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
 
 	if (need <= SMALL_ROW)
-		end_small(slot, level, state);
+		end_small(slot, state);
 	else
-		end_large(slot, level, state);
+		end_large(slot, state);
 }

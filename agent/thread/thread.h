@@ -40,7 +40,8 @@ void agent_thread_main(void);
 /* What readings of groups said on the way. */
 struct agent_groups_seen {
 	uint64_t enabled_ns; /* raw time enabled of one of them; 0: none could be read */
-	bool starved;	     /* one has never been on the PMU */
+	uint64_t waited_ns;  /* the longest raw time enabled of a group that has not run */
+	uint64_t first_waited_ns; /* that of the first group */
 };
 
 /* The readings of groups into the frame being built, which needs the room of a row behind it.
@@ -49,11 +50,12 @@ struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned 
 					    const uint16_t *first, const int *fds,
 					    const uint64_t *ids, const uint64_t *base,
 					    uint32_t *reason);
-/* Appends a row to buf, of the groups of that level. The caller owns the slot or has it pinned.
+/* Appends a row to buf. The caller owns the slot or has it pinned.
  * own: the calling thread. usage: of another one; NULL: not known. now: CLOCK_MONOTONIC; 0: it is
- * asked for. The readings of its groups begin AGENT_ROW_HEAD bytes into it and are the rest of it.
- */
-void agent_row(struct pmc_frame_buf *buf, struct slot *slot, unsigned level, uint64_t snapshot,
-	       bool own, const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now);
+ * asked for. */
+void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
+	       const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now);
+/* The event set of a slot's groups: the job's, or that in user mode only. */
+uint64_t agent_thread_eventset(const struct slot *slot);
 
 #endif

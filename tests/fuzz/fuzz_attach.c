@@ -40,7 +40,6 @@ static struct {
 	struct region_layout layout;
 	uint64_t areas[AREAS];
 	uint32_t high;
-	uint64_t more[64]; /* a struct slot_more */
 	struct area area[AREAS];
 } other;
 static char *slots;
@@ -98,8 +97,6 @@ static void make_control(void)
 	set_first(control.threads.first);
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		control.threads.fds[i] = control.execs.fds[i] = -1;
-	control.split[0].groups = GROUPS;
-	set_first(control.split[0].first);
 	control.regions = 1;
 	control.region_layout = address(&other.layout);
 	control.region_areas = address(other.areas);
@@ -169,9 +166,6 @@ static void make_process(void)
 		slot->n_fds = EVENTS;
 		for (unsigned k = 0; k < EVENTS; k++)
 			set_fds(&registry, slot->data)[k] = k ? -1 : pidfd;
-		/* The second has had other groups. */
-		slot->level = i == 1;
-		slot->more = address(&other.more);
 	}
 	make_regions();
 }

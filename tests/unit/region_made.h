@@ -93,7 +93,6 @@ static int set_up(void **state)
 		.state = PMC_CONTROL_ON,
 		.identity = { 7 },
 		.snapshot = 5,
-		.groups = 1,
 		.first = { 0, 2 },
 		.registry = (uint64_t)(uintptr_t)&registry,
 		.regions = 1,
@@ -110,7 +109,7 @@ static int set_up(void **state)
 	layout.names = layout.records + NAMES * layout.record_bytes;
 	layout.bytes = layout.names + REGION_NAMES_BYTES;
 	layout.bytes += REGION_LINE - layout.bytes % REGION_LINE;
-	if (registry_init(&registry, 2, 2, 16) != 0)
+	if (registry_init(&registry, 1, 2, 16) != 0)
 		return -1;
 	areas[0] = made_area(made_slot(3), REGION_READ);
 	areas[1] = NULL; /* being made */

@@ -266,88 +266,6 @@ static void rows_are_true(void **state)
 	assert_int_equal(value, 0);
 }
 
-/* Groups that replaced those of the thread's birth, and go on from what those counted. */
-static void later_groups_are_read(void **state)
-{
-	const uint64_t before = 1ull << 40;
-	struct pmc_thread_fixed row;
-	struct pmc_reading reading;
-	struct slot_more *more;
-	uint64_t value, *set;
-
-	(void)state;
-	if (group[0] < 0)
-		skip();
-	more = registry_more(&registry, slot);
-	assert_non_null(more);
-	set = slot_more_set(&registry, more, 1);
-	memcpy(set, slot->data, registry.set_words * sizeof(*set));
-	set_base(&registry, set)[2] = 0 - before;
-	set_fds(&registry, slot->data)[0] = -1;
-	slot->level = 1;
-	/* Of a level that is not there: it is being made, or a lie. */
-	assert_int_equal(attach_look(&target), 0);
-	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
-	control.split[0].groups = 1;
-	control.split[0].first[1] = 1;
-	control.split[0].eventset = 77;
-	look(&row, &reading, &value);
-	assert_int_equal(row.eventset, 77);
-	assert_int_equal(reading.n, 1);
-	assert_in_range(value, before + 1, before + (1ull << 39));
-	assert_int_equal(attach_set_address(&target, registry_slot(&target.registry, 0), 8),
-			 (uint64_t)(uintptr_t)set);
-	control.split[0].from[0] = 1;
-	SAYS(attach_look(&target), EXIT_FAIL, "is damaged");
-	control.split[0].from[0] = 0;
-	slot->level = 7;
-	assert_int_equal(attach_look(&target), 0);
-	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
-	slot->level = 1;
-	slot->more = 8;
-	assert_int_equal(attach_look(&target), 0);
-	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
-	slot->level = 0;
-	set_fds(&registry, slot->data)[0] = group[0];
-}
-
-static _Atomic unsigned changes;
-static _Atomic bool enough;
-
-static void *change_groups(void *arg)
-{
-	while (!enough) {
-		slot->level = ++changes % 2;
-		sched_yield();
-	}
-	return arg;
-}
-
-/* A thread that gets other groups while we look is not left out, be it between the two copies. */
-static void groups_may_change_meanwhile(void **state)
-{
-	struct slot_more *more = registry_more(&registry, slot);
-	pthread_t thread;
-	unsigned looks = 0;
-
-	(void)state;
-	assert_non_null(more);
-	memcpy(slot_more_set(&registry, more, 1), slot->data,
-	       registry.set_words * sizeof(*slot->data));
-	control.split[0].groups = 1;
-	control.split[0].first[1] = 1;
-	changes = 0;
-	enough = false;
-	assert_int_equal(pthread_create(&thread, NULL, change_groups, NULL), 0);
-	while (changes < 10000 || looks < 1000) {
-		assert_int_equal(attach_look(&target), 0);
-		assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_LIVE);
-		looks++;
-	}
-	enough = true;
-	pthread_join(thread, NULL);
-}
-
 /* Another file in the place of a group is not even read: a pipe would lose what is in it. */
 static void foreign_descriptors_are_left_alone(void **state)
 {
@@ -462,8 +380,6 @@ int main(void)
 		cmocka_unit_test(headers_that_lie_are_survived),
 		cmocka_unit_test(pids),
 		cmocka_unit_test_setup_teardown(rows_are_true, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(later_groups_are_read, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(groups_may_change_meanwhile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(foreign_descriptors_are_left_alone, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(slots_in_motion_are_left_out, set_up, tear_down),

@@ -50,22 +50,6 @@ static void frames_are_true(void **state)
 	assert_int_equal(seen[3].readings[0].n, 0);
 }
 
-/* It marked its first region in groups that the slots do not know yet. */
-static void groups_are_those_of_the_area(void **state)
-{
-	(void)state;
-	control.split[0].groups = 2;
-	control.split[0].first[1] = 1;
-	control.split[0].first[2] = 2;
-	assert_int_equal(attach_look(&target), 0);
-	areas[2]->groups = 2;
-	look();
-	assert_false(regions.damaged);
-	assert_int_equal(n_seen, 6);
-	assert_int_equal(seen[0].fixed.n_groups, 1);
-	assert_int_equal(seen[3].fixed.n_groups, 2);
-}
-
 static void odd_records(void **state)
 {
 	struct region_record *record = record_at(areas[0], 1);
@@ -242,7 +226,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_are_read_in_order),
 		cmocka_unit_test_setup_teardown(frames_are_true, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(groups_are_those_of_the_area, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(odd_records, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(one_that_never_settles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(areas_of_nobody_are_left_out, set_up, tear_down),

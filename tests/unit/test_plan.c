@@ -313,71 +313,6 @@ static void software_events_do_not_take_turns(void **state)
 	pmc_arena_free(&arena);
 }
 
-static void splits_in_halves_and_keeps_ratios(void **state)
-{
-	static const uint64_t configs[] = { 0, 2, 4, 1, 3, 5 };
-	struct pmc_arena arena = { 0 };
-	struct pmc_events events = hardware(&arena, 6);
-	struct pmc_plan plan, half, quarter, single;
-	uint16_t from[PMC_EVENTS_MAX];
-
-	(void)state;
-	for (unsigned i = 0; i < 6; i++)
-		events.list[i].config = configs[i];
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(plan.groups, 1);
-	assert_true(pmc_plan_is_splittable(&plan, 0));
-	assert_int_equal(pmc_plan_split(&plan, &arena, &half, from), 0);
-	for (unsigned i = 0; i < 6; i++)
-		assert_string_equal(half.events[i].event.name, plan.events[from[i]].event.name);
-	assert_int_equal(from[1], 3);
-	assert_int_equal(half.groups, 2);
-	assert_int_equal(half.opened, 6);
-	assert_int_equal(group_of(&half, "a"), group_of(&half, "d"));
-	assert_int_equal(group_of(&half, "b"), group_of(&half, "e"));
-	assert_int_equal(group_of(&half, "c"), group_of(&half, "f"));
-	assert_true(half.hash != plan.hash);
-	assert_int_equal(pmc_plan_split(&half, &arena, &quarter, from), 0);
-	assert_int_equal(quarter.groups, 4);
-	assert_int_equal(quarter.first[4], 6);
-	/* In the end each is alone, and that is the end. */
-	for (half = quarter; half.count; half = single) {
-		assert_int_equal(pmc_plan_split(&half, &arena, &single, from), 0);
-		assert_true(single.count == 0 || single.groups > half.groups);
-		if (single.count == 0)
-			assert_int_equal(half.groups, 6);
-	}
-	pmc_arena_free(&arena);
-}
-
-static void braced_and_pinned_groups_are_not_split(void **state)
-{
-	struct pmc_arena arena = { 0 };
-	struct pmc_events events = hardware(&arena, 4);
-	struct pmc_plan plan, split;
-	uint16_t from[PMC_EVENTS_MAX];
-
-	(void)state;
-	events.list[0].brace = events.list[1].brace = 0;
-	events.list[2].brace = events.list[3].brace = 1;
-	events.list[2].pinned = true;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(plan.groups, 2);
-	assert_int_equal(pmc_plan_split(&plan, &arena, &split, from), 0);
-	assert_int_equal(split.count, 0);
-	assert_int_equal(split.hash, 0);
-	/* Nor software events: they never lose a counter. */
-	for (unsigned i = 0; i < 4; i++) {
-		events.list[i].brace = PMC_NO_BRACE;
-		events.list[i].pinned = false;
-		events.list[i].type = PERF_TYPE_SOFTWARE;
-	}
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(plan.groups, 1);
-	assert_false(pmc_plan_is_splittable(&plan, 0));
-	pmc_arena_free(&arena);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,8 +326,6 @@ int main(void)
 		cmocka_unit_test_setup(braces_stay_apart, fake_reset),
 		cmocka_unit_test_setup(pinned_events_are_groups_of_their_own, fake_reset),
 		cmocka_unit_test_setup(software_events_do_not_take_turns, fake_reset),
-		cmocka_unit_test_setup(splits_in_halves_and_keeps_ratios, fake_reset),
-		cmocka_unit_test_setup(braced_and_pinned_groups_are_not_split, fake_reset),
 		cmocka_unit_test_setup(text_brings_the_plan_back, fake_reset),
 		cmocka_unit_test_setup(damaged_text_is_refused, fake_reset),
 	};

@@ -77,40 +77,24 @@ is "$(row pinned-brace 'map(.state) | join(" ")')" \
 	"a pinned group runs as a whole or not at all"
 like "$(cat "$M/plan-pinned")" "group 7: descriptors 1, PMU counters 1, pinned" "the plan says pinned"
 
-# Counters that are lost while the program runs: threads born later count in smaller groups.
+# Counters that are lost while the program runs: what did not run is not counted, and a note says so.
 states() {
 	SEQ=$2 row "$1" 'map(.state) | unique | join(" ")'
 }
-for n in 1 4; do
+waited() {
+	jq '[.processes[0].notes[] | select(.code == 20)] | length' "$M/$1.json"
+}
+for n in 1 6; do
 	is "$(states late-$n 1)" counted "late-$n: as long as all counters are there, all is counted"
-	is "$(states late-$n 2)" not-counted "late-$n: the group that never ran is not counted"
-	for seq in 5 6; do
-		is "$(states late-$n $seq)" scaled "late-$n: thread $seq is scaled"
-		is "$(SEQ=$seq row late-$n "all(.value > 99000000 and .value < 101000000)")" true \
-			"late-$n: and right within 1 %" ||
-			diag "$(SEQ=$seq row late-$n 'map([.value, .share]) | tostring')"
-	done
-	is "$(jq '[.processes[0].notes[] | select(.text | test("smaller groups"))] | length' "$M/late-$n.json")" 1 \
-		"late-$n: the ledger says so"
+	is "$(states late-$n 2) $(states late-$n 6)" "not-counted not-counted" \
+		"late-$n: a group that did not run is not counted"
+	is "$(waited late-$n)" 1 "late-$n: a note says so"
 done
-is "$(states late-1 3)" scaled "late-1: halves are enough for the very next thread"
-is "$(states late-4 3)/$(states late-4 4)" not-counted/scaled "late-4: halves are not, quarters are"
-is "$(states late-6 6)" not-counted "without any counter nothing is counted"
-is "$(states late-brace 6)" not-counted "a braced group is not taken apart for it"
-# Nor need any of those threads live long.
-is "$(states short-1 1)/$(states short-1 2)/$(states short-1 3)" counted/not-counted/not-counted \
-	"short threads: the first that lost the counters are not counted"
-for seq in 7 13; do
-	is "$(states short-1 $seq)" scaled "short threads: thread $seq is scaled"
-	is "$(SEQ=$seq row short-1 'all(.value > 4500000 and .value < 5500000)')" true \
-		"short threads: and right within 10 %, which a few turns allow" ||
-		diag "$(SEQ=$seq row short-1 'map([.value, .share]) | tostring')"
-done
-is "$(jq '[.processes[0].notes[] | select(.text | test("smaller groups"))] | length' "$M/short-full.json")" 0 \
-	"short threads behind the copies of PMC_INHERIT=full: nobody else is blamed"
-is "$("$O/pmctl" report --format json "$M/late-1.pmc" |
-	jq -r '[.threads[] | select(.seq > 2) | .events[] | .state] | unique | join(" ")')" scaled \
-	"the dump has the event set of the smaller groups"
+is "$(states short-1 1)/$(states short-1 2)/$(states short-1 13)" counted/not-counted/not-counted \
+	"short threads: what did not run is not counted"
+is "$(waited short-1)" 1 "short threads: judged in aggregate, a note says so"
+is "$(waited same-14) $(waited short-full)" "0 0" \
+	"groups that wait for each other, or for the copies of PMC_INHERIT=full: no note"
 
 mode() {
 	jq -r '.processes[0].inherit_mode' "$M/$1.json"

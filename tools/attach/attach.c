@@ -201,44 +201,17 @@ static enum slot_phase phase_of(const struct slot *slot)
 }
 
 /* What a slot was made of when its thread began has to be the same twice: the first copy may
- * have caught it changing hands. Groups that replaced others since the first are not minded: those
- * before can still be read. */
+ * have caught it changing hands. */
 static bool steady(const struct attach *target, struct slot *a, struct slot *b)
 {
 	const struct registry *registry = &target->registry;
 
 	return phase_of(a) == SLOT_LIVE && phase_of(b) == SLOT_LIVE && a->seq == b->seq &&
-	       a->tid == b->tid && a->start_ns == b->start_ns && a->born == b->born &&
+	       a->tid == b->tid && a->start_ns == b->start_ns &&
 	       memcmp(set_ids(a->data), set_ids(b->data), registry->n_groups * sizeof(uint64_t)) ==
 		       0 &&
 	       memcmp(set_fds(registry, a->data), set_fds(registry, b->data),
 		      registry->n_fds * sizeof(int)) == 0;
-}
-
-uint64_t attach_set_address(const struct attach *target, const struct slot *slot, uint64_t address)
-{
-	const struct registry *registry = &target->registry;
-	unsigned level = slot_level(slot);
-	size_t words = 2 * registry->n_groups + (level - 1) * registry->set_words;
-
-	return level == slot->born ?
-		       address + offsetof(struct slot, data) :
-		       slot->more + offsetof(struct slot_more, words) + words * sizeof(uint64_t);
-}
-
-/* Groups that replaced those of a thread's birth are elsewhere: they come to the copied slot's own
- * place. Which descriptors they are does not change any more. */
-static bool read_later_set(const struct attach *target, struct slot *slot)
-{
-	const struct pmc_control *control = &target->control;
-	unsigned level = slot_level(slot);
-
-	if (level > SLOT_LEVELS || slot->born > level ||
-	    (level && !control->split[level - 1].groups))
-		return false;
-	return level == slot->born ||
-	       attach_read(target->pid, attach_set_address(target, slot, 0), slot->data,
-			   target->registry.set_words * sizeof(uint64_t)) == 0;
 }
 
 static void know(struct attach *target, const struct slot *slot)
@@ -278,38 +251,17 @@ bool attach_knows(const struct attach *target, uint32_t tid)
 	return known || ended_lately(target, tid);
 }
 
-static bool split_is_sound(const struct pmc_control_split *split, const struct registry *registry)
-{
-	if (split->groups > registry->n_groups || !first_is_sound(split->first, split->groups) ||
-	    split->first[split->groups] != registry->n_fds)
-		return false;
-	for (unsigned i = 0; i < registry->n_fds; i++)
-		if (split->from[i] >= registry->n_fds)
-			return false;
-	return true;
-}
-
-static bool splits_are_sound(const struct pmc_control *control, const struct registry *registry)
-{
-	for (unsigned i = 0; i < SLOT_LEVELS; i++)
-		if (control->split[i].groups && !split_is_sound(&control->split[i], registry))
-			return false;
-	return true;
-}
-
 static bool registry_is_sound(const struct attach *target, const struct registry *registry)
 {
-	unsigned groups = target->control.groups ? target->control.groups : registry->n_groups;
 	size_t words = 3 * registry->n_groups + registry->n_fds + (registry->n_fds + 1) / 2;
 	size_t least = sizeof(struct slot) + words * sizeof(uint64_t);
 
 	return registry->n_groups <= PMC_EVENTS_MAX && registry->n_fds <= PMC_EVENTS_MAX &&
-	       groups <= registry->n_groups && registry->set_words == words &&
-	       registry->slot_bytes >= least && registry->slot_bytes < least + 64 &&
-	       registry->slot_bytes % 8 == 0 && registry->capacity <= MOST_SLOTS &&
-	       registry->high <= registry->capacity &&
-	       first_is_sound(target->control.first, groups) &&
-	       target->control.first[groups] == registry->n_fds;
+	       registry->set_words == words && registry->slot_bytes >= least &&
+	       registry->slot_bytes < least + 64 && registry->slot_bytes % 8 == 0 &&
+	       registry->capacity <= MOST_SLOTS && registry->high <= registry->capacity &&
+	       first_is_sound(target->control.first, registry->n_groups) &&
+	       target->control.first[registry->n_groups] == registry->n_fds;
 }
 
 static int read_slots(struct attach *target, const char *second)
@@ -322,9 +274,7 @@ static int read_slots(struct attach *target, const char *second)
 
 		know(target, a);
 		know(target, b);
-		/* There for certain when the first copy has a level that lies in it. */
-		a->more = b->more;
-		if (!steady(target, a, b) || !read_later_set(target, a))
+		if (!steady(target, a, b))
 			a->word = SLOT_FREE;
 	}
 	return target->arena.failed ? tool_fail(EXIT_FAIL, "out of memory") : 0;
@@ -360,17 +310,8 @@ int attach_look_again(struct attach *target)
 	error = attach_read(target->pid, target->slots_address, first, bytes);
 	if (!error)
 		error = attach_read(target->pid, target->slots_address, second, bytes);
-	/* After the slots: those of a level may have been made since. */
-	if (!error)
-		error = attach_read(target->pid,
-				    target->address + offsetof(struct pmc_control, split),
-				    target->control.split, sizeof(target->control.split));
 	if (error) {
 		code = refused(target, error);
-		goto out;
-	}
-	if (!splits_are_sound(&target->control, registry)) {
-		code = damaged(target);
 		goto out;
 	}
 	registry->slots = first;

@@ -49,9 +49,6 @@ void attach_close(struct attach *target);
 int attach_look(struct attach *target);
 /* The slots once more. */
 int attach_look_again(struct attach *target);
-/* Where in the process the set of groups is that a slot's thread counts with; address: of the slot.
- */
-uint64_t attach_set_address(const struct attach *target, const struct slot *slot, uint64_t address);
 bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process is still the one we attached to, of the same image. */
 bool attach_same_image(struct attach *target);
@@ -90,10 +87,6 @@ struct attach_groups {
 	const uint64_t *ids, *base;
 };
 void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups);
-/* Of the job's plan; NULL: the slot's groups are of that. */
-unsigned attach_n_groups(const struct attach *target);
-const struct pmc_control_split *attach_split_of(const struct pmc_control *control,
-						const struct slot *slot);
 void attach_groups_of_total(const struct pmc_control_totals *totals, struct attach_groups *groups);
 /* Our own descriptor of a group, proved to be that group; -1 with *error otherwise. */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);

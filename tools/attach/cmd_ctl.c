@@ -21,15 +21,10 @@ static const char *const actions[] = { "start", "stop", "reset" };
 /* A thread younger than this may have looked at the switch just before we turned it. */
 #define YOUNG_NS 100000000u
 
-/* How often all threads are reset while some get other groups: each does so a few times at most,
- * but at times of its own. */
-#define PASSES_MOST 100u
-
 struct switching {
 	struct attach *target;
 	enum action action;
 	unsigned threads, uncounted;
-	bool changed; /* a thread got other groups while we were at it */
 	/* What live rows lose by a reset: the thread group has to lose as much. In its layout. */
 	uint64_t lost[3 * PMC_EVENTS_MAX];
 };
@@ -39,43 +34,12 @@ static uint64_t slot_address(const struct attach *target, uint32_t index)
 	return target->slots_address + (uint64_t)index * target->registry.slot_bytes;
 }
 
-/* *level: of the groups that it counts with now. */
-static bool still_there(const struct attach *target, uint32_t index, const struct slot *slot,
-			unsigned *level)
+static bool still_there(const struct attach *target, uint32_t index, const struct slot *slot)
 {
 	struct slot now;
 
-	if (attach_read(target->pid, slot_address(target, index), &now, sizeof(now)) != 0 ||
-	    (now.word & ~0xffffu) != SLOT_LIVE || now.seq != slot->seq)
-		return false;
-	*level = slot_level(&now);
-	return true;
-}
-
-/* Smaller groups are parts of the thread group's. */
-static void add_lost(struct switching *s, const struct slot *slot,
-		     const struct attach_groups *groups, const uint64_t *base)
-{
-	const struct pmc_control_split *split = attach_split_of(&s->target->control, slot);
-	const uint16_t *first = s->target->control.first;
-	unsigned n = attach_n_groups(s->target), n_events = groups->first[groups->groups];
-	const uint64_t *values = base + 2 * groups->groups;
-	const uint64_t *values_before = groups->base + 2 * groups->groups;
-
-	for (unsigned i = 0, g = 0; i < n_events; i++) {
-		unsigned at = split ? split->from[i] : i, whole = 0;
-
-		s->lost[2 * n + at] += values[i] - values_before[i];
-		while (g + 1 < groups->groups && groups->first[g + 1] <= i)
-			g++;
-		while (whole + 1 < n && first[whole + 1] <= at)
-			whole++;
-		/* The parts have been enabled for the same time; the first stands for them. */
-		if (first[whole] != at)
-			continue;
-		for (unsigned k = 0; k < 2; k++)
-			s->lost[2 * whole + k] += base[2 * g + k] - groups->base[2 * g + k];
-	}
+	return attach_read(target->pid, slot_address(target, index), &now, sizeof(now)) == 0 &&
+	       (now.word & ~0xffffu) == SLOT_LIVE && now.seq == slot->seq;
 }
 
 /* What the groups say now, in the layout of a base. False: not all could be read. */
@@ -109,27 +73,21 @@ static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
 {
 	static const uint64_t zero[3 * PMC_EVENTS_MAX];
 	const struct attach *target = s->target;
-	unsigned n = 2 * groups->groups + groups->first[groups->groups], level;
+	unsigned n = 2 * groups->groups + groups->first[groups->groups];
 	uint64_t base[3 * PMC_EVENTS_MAX];
-	uint64_t at = attach_set_address(target, slot, slot_address(target, index)) +
+	uint64_t at = slot_address(target, index) + offsetof(struct slot, data) +
 		      target->registry.n_groups * sizeof(uint64_t);
 
-	if (!read_all(target, groups, base) || !still_there(target, index, slot, &level))
-		return false;
-	/* Other groups began with what these counted: they lose it, with the next pass. */
-	if (level != slot_level(slot)) {
-		s->changed = true;
-		return false;
-	}
-	if (attach_write(target->pid, at, base, n * sizeof(*base)) != 0)
+	if (!read_all(target, groups, base) || !still_there(target, index, slot) ||
+	    attach_write(target->pid, at, base, n * sizeof(*base)) != 0)
 		return false;
 	/* Its thread ended and another one has the slot: that one starts at 0. */
-	if (!still_there(target, index, slot, &level)) {
+	if (!still_there(target, index, slot)) {
 		(void)attach_write(target->pid, at, zero, n * sizeof(*zero));
 		return false;
 	}
-	s->changed |= level != slot_level(slot);
-	add_lost(s, slot, groups, base);
+	for (unsigned i = 0; i < n; i++)
+		s->lost[i] += base[i] - groups->base[i];
 	return true;
 }
 
@@ -245,16 +203,6 @@ static int apply(struct switching *s)
 	if (s->action == START)
 		switch_total(s);
 	switch_threads(s, 0);
-	/* What was reset was not what the thread counts with any more. */
-	for (unsigned i = 0; s->changed && !code && i < PASSES_MOST; i++) {
-		s->changed = false;
-		s->threads = s->uncounted = 0;
-		code = attach_look_again(s->target);
-		if (!code)
-			switch_threads(s, 0);
-	}
-	if (code)
-		return code;
 	if (s->action != RESET) {
 		code = attach_look_again(s->target);
 		if (!code)

@@ -9,28 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-unsigned attach_n_groups(const struct attach *target)
-{
-	return target->control.groups ? target->control.groups : target->registry.n_groups;
-}
-
-const struct pmc_control_split *attach_split_of(const struct pmc_control *control,
-						const struct slot *slot)
-{
-	unsigned level = slot_level(slot);
-
-	return level && level <= SLOT_LEVELS ? &control->split[level - 1] : NULL;
-}
-
 void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups)
 {
-	const struct pmc_control_split *split = attach_split_of(&target->control, slot);
-	/* A later set was copied to the place of the first: see read_later_set. */
 	uint64_t *set = slot->data;
 
 	*groups = (struct attach_groups){
-		.groups = split ? split->groups : attach_n_groups(target),
-		.first = split ? split->first : target->control.first,
+		.groups = target->registry.n_groups,
+		.first = target->control.first,
 		.fds = set_fds(&target->registry, set),
 		.ids = set_ids(set),
 		.base = set_base(&target->registry, set),

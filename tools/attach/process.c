@@ -72,15 +72,6 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 	if (control->user_eventset)
 		copy_set(target, control->user_frame, control->user_bytes, control->user_eventset,
 			 buf);
-	for (unsigned i = 0; i < SLOT_LEVELS; i++) {
-		const struct pmc_control_split *split = &control->split[i];
-
-		if (split->eventset)
-			copy_set(target, split->frame, split->bytes, split->eventset, buf);
-		if (split->user_eventset)
-			copy_set(target, split->user_frame, split->user_bytes, split->user_eventset,
-				 buf);
-	}
 	if (control->machine.eventset)
 		copy_set(target, control->machine_frame, control->machine_bytes,
 			 control->machine.eventset, buf);

@@ -149,27 +149,6 @@ static struct slot *slot_of(const struct attach *target, const struct region_are
 	return (slot->word & ~0xffffu) == SLOT_LIVE && slot->seq == area->owner - 1 ? slot : NULL;
 }
 
-/* Those that the thread had when it marked its first region. Its slot may have been copied before
- * it got them, or have got smaller ones since, which an area of CPU time alone does not mind. */
-static void groups_of(const struct attach *target, struct attach_regions *regions)
-{
-	struct attach_groups *groups = &regions->groups;
-
-	attach_groups_of(target, regions->slot, groups);
-	for (unsigned level = 0; level <= SLOT_LEVELS; level++) {
-		const struct pmc_control_split *split =
-			level ? &target->control.split[level - 1] : NULL;
-		unsigned n = split ? split->groups : attach_n_groups(target);
-
-		/* Each level that is there has more groups than the one below. */
-		if (!n || n != regions->area.groups)
-			continue;
-		groups->groups = n;
-		groups->first = split ? split->first : target->control.first;
-		return;
-	}
-}
-
 static void area_open(const struct attach *target, struct attach_regions *regions)
 {
 	enum copied copied;
@@ -195,7 +174,7 @@ static void area_open(const struct attach *target, struct attach_regions *region
 	regions->slot = slot_of(target, &regions->area, &index);
 	if (!regions->slot || regions->taken[index])
 		return;
-	groups_of(target, regions);
+	attach_groups_of(target, regions->slot, &regions->groups);
 	if (!area_is_sound(regions)) {
 		regions->damaged = true;
 		return;

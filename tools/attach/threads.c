@@ -168,12 +168,7 @@ uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t 
 
 static uint64_t eventset_of(const struct pmc_control *control, const struct slot *slot)
 {
-	const struct pmc_control_split *split = attach_split_of(control, slot);
-	bool user = slot->flags & SLOT_USER_ONLY;
-
-	if (split)
-		return user ? split->user_eventset : split->eventset;
-	return user ? control->user_eventset : control->eventset;
+	return (slot->flags & SLOT_USER_ONLY) ? control->user_eventset : control->eventset;
 }
 
 void attach_row(struct attach *target, const struct attach_tasks *tasks, struct pmc_frame_buf *buf,
@@ -220,7 +215,7 @@ void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
 		.flags = PMC_THREAD_ADOPTED | PMC_THREAD_NO_RUSAGE,
 		.created_by = PMC_NO_SEQ,
 		.eventset = target->control.eventset,
-		.n_groups = (uint16_t)attach_n_groups(target),
+		.n_groups = (uint16_t)target->registry.n_groups,
 		.reason = PMC_REASON_ADOPTED,
 	};
 	const struct pmc_reading none = { .error = PMC_REASON_ADOPTED };

@@ -18,7 +18,7 @@
 
 #define PMC_CONTROL_SYMBOL  "pmc_agent_control"
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 3
+#define PMC_CONTROL_VERSION 4
 
 enum pmc_control_state {
 	PMC_CONTROL_OFF = 0, /* dormant: nothing here is valid but `why` */
@@ -36,17 +36,6 @@ struct pmc_control_totals {
 	int32_t fds[PMC_EVENTS_MAX];
 	uint64_t ids[PMC_EVENTS_MAX];	   /* of the leaders, by group */
 	uint64_t base[3 * PMC_EVENTS_MAX]; /* may be written: see registry.h */
-};
-
-/* The plan in smaller groups: see agent/thread/split.c. */
-struct pmc_control_split {
-	uint32_t groups; /* 0: there is none */
-	uint32_t reserved;
-	uint16_t first[PMC_EVENTS_MAX + 1];
-	uint16_t reserved2[3];
-	uint16_t from[PMC_EVENTS_MAX]; /* which events of the plan of level 0 its own are */
-	uint64_t eventset, frame, bytes;
-	uint64_t user_eventset, user_frame, user_bytes;
 };
 
 struct pmc_control {
@@ -76,13 +65,10 @@ struct pmc_control {
 	uint64_t carried_thread_ns; /* of the main thread */
 	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
 	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
-	uint32_t groups; /* of `first`; 0: as many as slots have room for */
+	uint32_t reserved3;
 	/* Of the job's first process: what counts for the whole machine. eventset 0: nothing. */
 	struct pmc_control_totals machine;
 	uint64_t machine_frame, machine_bytes;
-	/* What groups of a level above 0 have in place of `first` and the sets; level 1 is the
-	 * first. */
-	struct pmc_control_split split[SLOT_LEVELS];
 	/* If `regions`: struct region_layout of region_area.h, and the table of REGION_AREAS
 	 * addresses of areas, of which so many (a uint32_t) were ever used. */
 	uint64_t region_layout, region_areas, region_high;

@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 
 #define CACHE_LINE 64u
-/* Of struct slot_more, mapped as they are needed. */
-#define CHUNK_BYTES ((size_t)256 << 10)
 /* In front of the slots; whole pages. */
 #define RECENT_BYTES (REGISTRY_RECENT * sizeof(uint64_t))
 
@@ -46,20 +44,8 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	return 0;
 }
 
-static void chunks_fini(struct registry *registry)
-{
-	while (registry->chunk) {
-		/* The first word of a chunk is the address of the one before. */
-		uint64_t *before = (uint64_t *)(uintptr_t)registry->chunk[0];
-
-		munmap(registry->chunk, CHUNK_BYTES);
-		registry->chunk = before;
-	}
-}
-
 void registry_fini(struct registry *registry)
 {
-	chunks_fini(registry);
 	if (registry->slots)
 		munmap(registry->slots - RECENT_BYTES, registry->map_bytes);
 	registry->slots = NULL;
@@ -142,26 +128,10 @@ void registry_close(struct slot *slot)
 	atomic_fetch_add_explicit(&slot->word, SLOT_CLOSING - SLOT_LIVE, memory_order_acq_rel);
 }
 
-__attribute__((noinline, cold)) static void close_more(struct registry *registry, struct slot *slot)
-{
-	struct slot_more *more = (struct slot_more *)(uintptr_t)slot->more;
-	uint32_t open = atomic_load(&more->open);
-
-	for (unsigned level = 1; level <= SLOT_LEVELS; level++)
-		if (open & 1u << level)
-			registry_closer(set_fds(registry, slot_more_set(registry, more, level)),
-					registry->n_fds);
-	/* Not before: what is open and not found would be closed under the host, if that took the
-	 * number. */
-	atomic_store(&more->open, 0);
-}
-
 static void close_all(struct registry *registry, struct slot *slot)
 {
 	registry_closer(set_fds(registry, slot->data), slot->n_fds);
 	slot->n_fds = 0;
-	if (slot->more)
-		close_more(registry, slot);
 }
 
 void registry_close_fds(struct registry *registry, struct slot *slot)
@@ -235,48 +205,14 @@ void registry_retire(struct slot *slot)
 	atomic_compare_exchange_strong(&slot->word, &word, SLOT_CLOSING + 0x8000 + 1);
 }
 
-struct slot_more *registry_more(struct registry *registry, struct slot *slot)
+int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
 {
-	size_t bytes = sizeof(struct slot_more) +
-		       (2 * registry->n_groups + SLOT_LEVELS * registry->set_words) *
-			       sizeof(uint64_t);
+	int *fds = set_fds(registry, slot->data);
 
-	if (slot->more)
-		return (struct slot_more *)(uintptr_t)slot->more;
-	if (!registry->chunk || registry->chunk_used + bytes > CHUNK_BYTES) {
-		uint64_t *chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE,
-				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (chunk == MAP_FAILED)
-			return NULL;
-		chunk[0] = (uint64_t)(uintptr_t)registry->chunk;
-		registry->chunk = chunk;
-		registry->chunk_used = sizeof(*chunk);
-	}
-	slot->more = (uint64_t)(uintptr_t)registry->chunk + registry->chunk_used;
-	registry->chunk_used += bytes;
-	return (struct slot_more *)(uintptr_t)slot->more;
-}
-
-static int *find_in(const struct registry *registry, uint64_t *set, int fd)
-{
-	int *fds = set_fds(registry, set);
-
-	for (unsigned i = 0; i < registry->n_fds; i++)
+	for (unsigned i = 0; i < slot->n_fds; i++)
 		if (fds[i] == fd)
 			return &fds[i];
 	return NULL;
-}
-
-int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
-{
-	struct slot_more *more = (struct slot_more *)(uintptr_t)slot->more;
-	int *place = slot->n_fds ? find_in(registry, slot->data, fd) : NULL;
-
-	for (unsigned level = 1; !place && more && level <= SLOT_LEVELS; level++)
-		if (atomic_load(&more->open) & 1u << level)
-			place = find_in(registry, slot_more_set(registry, more, level), fd);
-	return place;
 }
 
 static uint64_t tag_now(const struct registry *registry)

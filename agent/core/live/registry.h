@@ -26,30 +26,14 @@ enum slot_phase {
  * otherwise (the process gave up its privilege). */
 #define SLOT_USER_ONLY 0x100u
 
-/* How often the groups of the plan can be made smaller. */
-#define SLOT_LEVELS 2
-
-/* Whether its groups may be replaced. */
-enum slot_keeps {
-	SLOT_MAY_CHANGE = 0,
-	SLOT_CHANGING, /* that is being done now */
-	SLOT_KEEPS,    /* they stay as they are */
-};
-
 struct slot {
 	_Atomic uint32_t word;
 	_Atomic uint32_t next_free; /* index + 1 */
-	uint64_t more;		    /* address of its struct slot_more; 0: it never needed one */
 	uint32_t tid;
 	uint32_t reason; /* why a group is not open */
 	uint16_t flags;	 /* PMC_THREAD_* */
 	uint8_t n_fds;
-	/* Which plan its groups are of: 0 the job's, then those in smaller groups. The groups that
-	 * it was born with are in `data`, the later ones in its struct slot_more. */
-	uint8_t born;
-	_Atomic uint8_t level;
-	_Atomic uint8_t keeps; /* enum slot_keeps */
-	uint16_t reserved;
+	uint8_t reserved[5];
 	uint64_t seq;
 	uint64_t start_ns;
 	uint64_t created_by;
@@ -72,18 +56,6 @@ struct slot {
 /* Its creator and its thread each take the lines of it from the other's cache. */
 _Static_assert(sizeof(struct slot) <= 128, "a slot without groups has two cache lines");
 
-/* What a slot has beyond itself once its groups were looked at, or replaced: few have. It stays
- * with the slot. Sets that were replaced stay open until the thread ends, so that whoever reads
- * one need not be waited for. */
-struct slot_more {
-	_Atomic uint32_t open; /* bit L: the set of level L has descriptors */
-	uint32_t reserved;
-	uint64_t owner; /* seq of the thread whose groups were looked at, plus one */
-	/* Time enabled and running of each group when it was last seen to run; then the sets of
-	 * level 1 and up. */
-	uint64_t words[];
-};
-
 struct registry {
 	char *slots;
 	size_t slot_bytes, map_bytes, set_words;
@@ -96,8 +68,6 @@ struct registry {
 	/* Threads that ended: still in /proc for a moment, which is long where many wait for a CPU.
 	 * Each has its place by its tid, as the kernel gives them out in turn: tid | tag << 32. */
 	_Atomic uint64_t *recent;
-	uint64_t *chunk; /* where the last struct slot_more was taken from */
-	size_t chunk_used;
 };
 
 #define SLOT_INDEX_BITS 18
@@ -144,32 +114,6 @@ void registry_unpin(struct registry *registry, struct slot *slot);
  * pinned, ends it; unpin then frees it. With other readers nothing happens. */
 void registry_retire(struct slot *slot);
 
-/* The level of a slot's groups now; another thread may raise it. What belongs together is taken by
- * one level. */
-static inline unsigned slot_level(const struct slot *slot)
-{
-	return atomic_load_explicit(&slot->level, memory_order_acquire);
-}
-
-static inline uint64_t *slot_looks(struct slot_more *more)
-{
-	return more->words;
-}
-
-/* The set of a level above that of birth. */
-static inline uint64_t *slot_more_set(const struct registry *registry, struct slot_more *more,
-				      unsigned level)
-{
-	return more->words + 2 * registry->n_groups + (level - 1) * registry->set_words;
-}
-
-static inline uint64_t *slot_set(const struct registry *registry, struct slot *slot, unsigned level)
-{
-	return level == slot->born ?
-		       slot->data :
-		       slot_more_set(registry, (struct slot_more *)(uintptr_t)slot->more, level);
-}
-
 /* ---- a set of groups ---- */
 static inline uint64_t *set_ids(uint64_t *set)
 {
@@ -177,8 +121,7 @@ static inline uint64_t *set_ids(uint64_t *set)
 }
 
 /* A reset sets no counter to 0 (the kernel would keep the times): it notes what they say, and
- * rows are the difference. Time enabled and time running of each group, then each value. Modulo
- * 2^64: groups that replaced others have less than nothing to subtract. */
+ * rows are the difference. Time enabled and time running of each group, then each value. */
 static inline uint64_t *set_base(const struct registry *registry, uint64_t *set)
 {
 	return set + registry->n_groups;
@@ -202,9 +145,6 @@ static inline struct slot *registry_slot(const struct registry *registry, uint32
 	return (struct slot *)(void *)(registry->slots + index * registry->slot_bytes);
 }
 
-/* The slot's struct slot_more, made if it has none; NULL without memory. One caller at a time, who
- * has the slot pinned. */
-struct slot_more *registry_more(struct registry *registry, struct slot *slot);
 /* Where the slot keeps this descriptor; NULL: it is none of its. */
 int *registry_find_fd(struct registry *registry, struct slot *slot, int fd);
 

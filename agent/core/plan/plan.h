@@ -52,15 +52,6 @@ enum pmc_state pmc_plan_refusal(int error);
 /* Whether every group runs twice beside itself: own groups and inherit groups need no sharing. */
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_probe_open probe);
 
-/* The plan with its larger groups in two, partners of a ratio side by side: for when another user
- * of the PMU took so many counters that a group never runs. Braced and pinned groups stay. Count 0:
- * there is nothing to split. Its opened event i is event from[i] of the plan. 0 or -ENOMEM.
- * Async-signal-safe. */
-int pmc_plan_split(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *split,
-		   uint16_t from[PMC_EVENTS_MAX]);
-/* Whether pmc_plan_split would take group g apart. Async-signal-safe. */
-bool pmc_plan_is_splittable(const struct pmc_plan *plan, unsigned g);
-
 /* Events that count for the whole machine: in no group of a thread's. */
 bool pmc_event_is_machine(const struct pmc_event *event);
 /* These events of the plan, each once for every CPU that stands for the machine: which, in
