@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hybrid_report.c - what types of cores counted, and the machine: from frames to the views. */
 #include "tests/unit/report_profile.h"
+#include "tests/unit/unpack.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -57,7 +58,7 @@ static const struct pmc_count *row_of(uint64_t set, unsigned groups, uint64_t va
 	made_thread(1, (struct pmc_thread_fixed){ .tid = 1, .cpu_ns = 10, .eventset = set }, "t",
 		    readings, groups);
 	made_profile(&profile, false);
-	return profile.threads[0]->counts;
+	return unpack_row(&profile, profile.threads[0])->counts;
 }
 
 static const uint16_t two[] = { 0, 1 }, four[] = { 0, 1, 2, 3 };
@@ -79,7 +80,7 @@ static void one_event(uint64_t core[3], uint64_t atom[3], const enum pmc_state s
 	memcpy(values[1], atom, sizeof(values[1]));
 	made_begin();
 	counts = row_of(set_of(1, two, PMC_COUNTED), 2, values);
-	assert_int_equal(profile.threads[0]->set->count, 3);
+	assert_int_equal(unpack_row(&profile, profile.threads[0])->set->count, 3);
 	for (unsigned i = 0; i < 3; i++)
 		is_count(&counts[i], state[i], value[i]);
 	pmc_profile_free(&profile);
@@ -104,8 +105,8 @@ static void the_sum_stands_in_front(void **state)
 	made_begin();
 	row_of(set_of(2, four, PMC_COUNTED), 4,
 	       (uint64_t[][3]){ { 100, 60, 6 }, { 100, 40, 4 }, { 100, 60, 5 }, { 100, 40, 3 } });
-	events = profile.threads[0]->set->events;
-	assert_int_equal(profile.threads[0]->set->count, 6);
+	events = unpack_row(&profile, profile.threads[0])->set->events;
+	assert_int_equal(unpack_row(&profile, profile.threads[0])->set->count, 6);
 	for (unsigned i = 0; i < 6; i++) {
 		assert_string_equal(events[i].name, i < 3 ? "cycles" : "instructions");
 		assert_string_equal(events[i].core_type, i % 3 == 0 ? "" :

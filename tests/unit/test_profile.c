@@ -2,6 +2,7 @@
 /* test_profile.c - the profile: the newest holds, counts are judged honestly. */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
+#include "tests/unit/unpack.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -54,8 +55,8 @@ static void the_newest_holds(void **state)
 	assert_string_equal(profile.processes[0]->exe, "/bin/new");
 	assert_string_equal(profile.processes[0]->host, "host");
 	assert_int_equal(profile.n_threads, 2);
-	assert_int_equal(profile.threads[0]->fixed.cpu_ns, 60);
-	assert_int_equal(profile.threads[1]->fixed.seq, 9);
+	assert_int_equal(unpack_row(&profile, profile.threads[0])->fixed.cpu_ns, 60);
+	assert_int_equal(unpack_row(&profile, profile.threads[1])->fixed.seq, 9);
 	assert_int_equal(profile.processes[0]->n_threads, 2);
 	assert_ptr_equal(profile.processes[0]->threads[1], profile.threads[1]);
 	assert_int_equal(profile.processes[0]->attributed_cpu_ns, 69);
@@ -89,10 +90,10 @@ static void timeline_keeps_all(void **state)
 	assert_int_equal(profile.n_threads, 3);
 	assert_int_equal(profile.n_timeline, 120);
 	for (uint64_t i = 0; i < 120; i++) {
-		assert_int_equal(profile.timeline[i]->fixed.seq, i / 40);
+		assert_int_equal(unpack_row(&profile, profile.timeline[i])->fixed.seq, i / 40);
 		assert_int_equal(profile.timeline[i]->snapshot, i % 40 + 1);
 	}
-	assert_int_equal(profile.threads[2]->fixed.cpu_ns, 402);
+	assert_int_equal(unpack_row(&profile, profile.threads[2])->fixed.cpu_ns, 402);
 	pmc_profile_free(&profile);
 }
 
@@ -111,8 +112,8 @@ static void orphans_are_kept(void **state)
 	assert_false(profile.processes[0]->known);
 	assert_string_equal(profile.processes[0]->exe, "");
 	assert_int_equal(profile.n_threads, 1);
-	assert_null(profile.threads[0]->set);
-	assert_null(profile.threads[0]->counts);
+	assert_null(unpack_row(&profile, profile.threads[0])->set);
+	assert_null(unpack_row(&profile, profile.threads[0])->counts);
 	assert_int_equal(profile.processes[0]->threads_counted, 0);
 	assert_int_equal(profile.processes[0]->n_uncounted, 1);
 	assert_int_equal(profile.processes[0]->uncounted[0].reason, PMC_REASON_SET_LOST);
@@ -121,7 +122,7 @@ static void orphans_are_kept(void **state)
 
 static const struct pmc_count *count_of(unsigned event)
 {
-	return &profile.threads[0]->counts[event];
+	return &unpack_row(&profile, profile.threads[0])->counts[event];
 }
 
 static void each_answer_is_its_own(void **state)
@@ -182,12 +183,12 @@ static void each_answer_is_its_own(void **state)
 		{ "refused", PMC_NOT_PERMITTED, EACCES, 0 },
 	};
 
-	assert_int_equal(profile.threads[0]->set->count, 9);
+	assert_int_equal(unpack_row(&profile, profile.threads[0])->set->count, 9);
 	for (unsigned i = 0; i < 9; i++) {
 		const struct pmc_count *count = count_of(i);
 		const bool has = want[i].state == PMC_COUNTED || want[i].state == PMC_SCALED;
 
-		assert_string_equal(profile.threads[0]->set->events[i].name, want[i].name);
+		assert_string_equal(unpack_row(&profile, profile.threads[0])->set->events[i].name, want[i].name);
 		assert_int_equal(count->state, want[i].state);
 		assert_int_equal(count->error, want[i].error);
 		assert_int_equal(pmc_count_has_value(count), has);
@@ -312,7 +313,7 @@ static void one_job_alone(void **state)
 	load_with(&options);
 	assert_int_equal(profile.n_processes, 1);
 	assert_int_equal(profile.n_threads, 1);
-	assert_int_equal(profile.threads[0]->fixed.cpu_ns, 1);
+	assert_int_equal(unpack_row(&profile, profile.threads[0])->fixed.cpu_ns, 1);
 	pmc_profile_free(&profile);
 }
 
@@ -338,9 +339,9 @@ static void sites_are_resolved(void **state)
 	build_str("start");
 	pmc_frame_end(&build);
 	load();
-	assert_string_equal(profile.threads[0]->module, "/lib/x.so");
-	assert_string_equal(profile.threads[0]->symbol, "start");
-	assert_int_equal(profile.threads[0]->offset, 0x40);
+	assert_string_equal(unpack_row(&profile, profile.threads[0])->module, "/lib/x.so");
+	assert_string_equal(unpack_row(&profile, profile.threads[0])->symbol, "start");
+	assert_int_equal(unpack_row(&profile, profile.threads[0])->offset, 0x40);
 	pmc_profile_free(&profile);
 }
 

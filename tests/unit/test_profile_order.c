@@ -3,6 +3,7 @@
  */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
+#include "tests/unit/unpack.h"
 #include "tests/unit/random_dump.h"
 
 #include <sys/mman.h>
@@ -19,7 +20,7 @@ static uint64_t one_event(void)
 
 static const struct pmc_count *count_of(unsigned event)
 {
-	return &profile.threads[0]->counts[event];
+	return &unpack_row(&profile, profile.threads[0])->counts[event];
 }
 
 static uint64_t digest_u64(uint64_t digest, uint64_t value)
@@ -41,9 +42,9 @@ static uint64_t digest_of(const struct pmc_profile *p)
 			digest = digest_u64(digest, process->notes[n]->fixed.count);
 	}
 	for (uint64_t i = 0; i < p->n_threads; i++) {
-		digest = digest_u64(digest, p->threads[i]->fixed.seq);
+		digest = digest_u64(digest, p->threads[i]->seq);
 		digest = digest_u64(digest, p->threads[i]->snapshot);
-		digest = digest_u64(digest, p->threads[i]->fixed.cpu_ns);
+		digest = digest_u64(digest, unpack_row(p, p->threads[i])->fixed.cpu_ns);
 	}
 	return digest;
 }
@@ -106,7 +107,7 @@ static void sets_may_come_last(void **state)
 	assert_int_equal(pmc_profile_add_buffer(&profile, build.data + start, build.len - start),
 			 0);
 	assert_int_equal(pmc_profile_finish(&profile), 0);
-	assert_non_null(profile.threads[0]->counts);
+	assert_non_null(unpack_row(&profile, profile.threads[0])->counts);
 	assert_int_equal(pmc_count_value(count_of(0)), 77);
 	pmc_profile_free(&profile);
 }
@@ -139,7 +140,7 @@ static void time_tells_equal_numbers_apart(void **state)
 		assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
 		assert_int_equal(pmc_profile_finish(&profile), 0);
 		assert_int_equal(profile.n_threads, 1);
-		assert_int_equal(profile.threads[0]->fixed.time_ns, late);
+		assert_int_equal(unpack_row(&profile, profile.threads[0])->fixed.time_ns, late);
 		assert_int_equal(profile.processes[0]->fixed.time_ns, late);
 		pmc_profile_free(&profile);
 	}
@@ -181,7 +182,7 @@ static void adopted_twice_is_one(void **state)
 	assert_int_equal(pmc_profile_finish(&profile), 0);
 	assert_int_equal(profile.n_threads, sizeof(want) / sizeof(want[0]));
 	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		assert_int_equal(profile.threads[i]->fixed.tid, want[i]);
+		assert_int_equal(unpack_row(&profile, profile.threads[i])->fixed.tid, want[i]);
 	pmc_profile_free(&profile);
 }
 

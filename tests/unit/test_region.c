@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/report_profile.h"
+#include "tests/unit/unpack.h"
 
 static const struct made_event two[] = { { .name = "instructions", .group = 0 },
 					 { .name = "cycles", .group = 0 } };
@@ -86,7 +87,7 @@ static void cost(void **state)
 	assert_int_equal(profile.n_regions, 1);
 	assert_int_equal(profile.damaged_frames, 0);
 	region = profile.regions[0];
-	assert_int_equal(region->thread->fixed.tid, 71);
+	assert_int_equal(unpack_row(&profile, region->row)->fixed.tid, 71);
 	/* inclusive - outermost * inside - nested * around */
 	assert_int_equal(pmc_count_value(&region->counts[0]), 1000 - 8 * 4 - 5 * 20);
 	assert_int_equal(pmc_count_value(&region->counts[1]), 2000 - 8 * 6 - 5 * 50);
@@ -207,7 +208,7 @@ static void odd(void **state)
 		const struct pmc_p_region *region = profile.regions[i];
 
 		if (!strcmp(region->name, "no row"))
-			assert_null(region->thread);
+			assert_null(region->row);
 		if (!strcmp(region->name, "no set"))
 			assert_null(region->set);
 		if (!strcmp(region->name, "huge"))

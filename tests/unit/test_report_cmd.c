@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_cmd.c - pmctl report: arguments, inputs good and bad, exit codes; symbols. */
 #include "tests/unit/report_profile.h"
+#include "tests/unit/unpack.h"
 #include "tools/cli/pmctl.h"
 #include "tools/report/symbols.h"
 
@@ -259,7 +260,7 @@ static void symbols(void **state)
 	symbols_resolve(&profile, NULL);
 	for (uint64_t i = 0; i < profile.n_threads; i++)
 		assert_string_equal(
-			profile.threads[i]->symbol,
+			unpack_row(&profile, profile.threads[i])->symbol,
 			strcmp(profile.threads[i]->process->host, host) ? "" : "symbols_target");
 	pmc_profile_free(&profile);
 }

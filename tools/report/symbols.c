@@ -4,7 +4,6 @@
  * /usr/lib/debug has for the build id. Names are not demangled.
  */
 #include "tools/report/symbols.h"
-#include "agent/core/base/hash.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -141,62 +140,21 @@ size_t symbols_lookup(const char *module, uint64_t offset, char *name, size_t ca
 	return len;
 }
 
-struct known { /* what a look-up found, so that a million threads cost one */
-	uint64_t site;
-	const char *symbol;
-	UT_hash_handle hh;
-};
-
-static const char *resolve(struct pmc_arena *arena, const struct pmc_p_thread *thread)
+static const char *find(struct pmc_arena *arena, const char *module, uint64_t offset)
 {
 	char name[1024];
-	size_t len = symbols_lookup(thread->module, thread->offset, name, sizeof(name));
+	size_t len = symbols_lookup(module, offset, name, sizeof(name));
 
 	return len ? pmc_arena_strndup(arena, name, len) : NULL;
 }
 
-static void resolve_rows(struct pmc_profile *profile, struct pmc_p_thread **rows, uint64_t n,
-			 const char *host, struct known **table)
-{
-	struct pmc_arena *arena = &profile->arena;
-	const struct pmc_p_process *process = NULL;
-	struct known *known = NULL;
-	bool here = false;
-
-	for (uint64_t i = 0; i < n; i++) {
-		struct pmc_p_thread *thread = rows[i];
-		uint64_t site = thread->fixed.start_site;
-
-		if (thread->process != process) {
-			process = thread->process;
-			here = !strcmp(process->host, host);
-		}
-		if (!here || !site || thread->symbol[0] || !thread->module[0])
-			continue;
-		if (!known || known->site != site)
-			HASH_FIND(hh, *table, &site, sizeof(site), known);
-		if (!known) {
-			known = pmc_arena_alloc(arena, sizeof(*known));
-			if (!known)
-				return;
-			known->site = site;
-			known->symbol = resolve(arena, thread);
-			HASH_ADD(hh, *table, site, sizeof(site), known);
-		}
-		if (known->symbol)
-			thread->symbol = known->symbol;
-	}
-}
-
 void symbols_resolve(struct pmc_profile *profile, const char *host)
 {
-	struct known *table = NULL;
 	char name[256] = "";
 
 	if (!host) {
 		gethostname(name, sizeof(name) - 1);
 		host = name;
 	}
-	resolve_rows(profile, profile->threads, profile->n_threads, host, &table);
-	resolve_rows(profile, profile->timeline, profile->n_timeline, host, &table);
+	pmc_profile_name_sites(profile, host, find);
 }

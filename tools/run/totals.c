@@ -100,8 +100,11 @@ static const struct pmc_count *count_of(const struct pmc_p_thread *row,
 static void take_rows(const struct pmc_plan *plan, unsigned g, const struct pmc_profile *profile,
 		      struct pmc_reading *reading, uint64_t *values)
 {
+	struct pmc_thread_buf buf;
+
 	for (uint64_t t = 0; reading->n && t < profile->n_threads; t++) {
-		const struct pmc_p_thread *row = profile->threads[t];
+		const struct pmc_p_thread *row =
+			pmc_profile_thread(profile, profile->threads[t], &buf);
 
 		if (!row->set || row->set->hash != plan->hash)
 			continue;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-struct pmc_p_eventset *profile_find_set(struct pmc_profile *profile, uint64_t hash)
+struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint64_t hash)
 {
 	struct pmc_profile_tables *tables = profile->tables;
 	struct pmc_p_eventset *set = tables->last_set;
@@ -112,20 +112,21 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return arena->failed ? -ENOMEM : 0;
 }
 
-bool profile_check_readings(unsigned n_groups, const uint8_t *var, size_t len)
+size_t profile_readings_len(unsigned n_groups, const uint8_t *var, size_t len)
 {
-	struct pmc_cursor cursor = { .at = var, .left = len };
 	struct pmc_reading reading;
+	size_t at = 0;
 
 	for (unsigned g = 0; g < n_groups; g++) {
-		if (!pmc_cursor_bytes(&cursor, &reading, sizeof(reading)))
-			return false;
-		if (reading.n > cursor.left / sizeof(uint64_t))
-			return false;
-		cursor.at += reading.n * sizeof(uint64_t);
-		cursor.left -= reading.n * sizeof(uint64_t);
+		if (len - at < sizeof(reading))
+			return SIZE_MAX;
+		memcpy(&reading, var + at, sizeof(reading));
+		at += sizeof(reading);
+		if (reading.n > (len - at) / sizeof(uint64_t))
+			return SIZE_MAX;
+		at += reading.n * sizeof(uint64_t);
 	}
-	return true;
+	return at;
 }
 
 /* Why there is nothing in a reading, as the state of its counts. */
@@ -153,19 +154,17 @@ static void judge(struct pmc_count *count)
 int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, const uint8_t *var,
 			size_t len, struct pmc_count *counts)
 {
-	struct pmc_cursor cursor = { .at = var, .left = len };
 	struct {
 		struct pmc_reading reading;
 		const uint8_t *values;
 	} groups[PMC_EVENTS_MAX];
 
-	if (n_groups > PMC_EVENTS_MAX || !profile_check_readings(n_groups, var, len))
+	if (n_groups > PMC_EVENTS_MAX || profile_readings_len(n_groups, var, len) > len)
 		return -EBADMSG;
 	for (unsigned g = 0; g < n_groups; g++) {
-		pmc_cursor_bytes(&cursor, &groups[g].reading, sizeof(groups[g].reading));
-		groups[g].values = cursor.at;
-		cursor.at += groups[g].reading.n * sizeof(uint64_t);
-		cursor.left -= groups[g].reading.n * sizeof(uint64_t);
+		memcpy(&groups[g].reading, var, sizeof(groups[g].reading));
+		groups[g].values = var + sizeof(groups[g].reading);
+		var = groups[g].values + groups[g].reading.n * sizeof(uint64_t);
 	}
 	for (unsigned i = 0; i < set->view.count; i++) {
 		const struct pmc_event_def *def = &set->view.events[i].def;

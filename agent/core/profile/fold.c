@@ -126,7 +126,7 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
 
 	if (!row->sample)
-		row->sample = thread;
+		row->sample = thread->row;
 	row->threads++;
 	row->rows++;
 	/* The start of an adopted thread is not known. */

@@ -75,7 +75,7 @@ struct pmc_fold_stat {
 
 struct pmc_fold_row {
 	const char *label;
-	const struct pmc_p_thread *sample; /* the first that came in */
+	const struct pmc_p_row *sample; /* the first that came in; NULL: no row of a thread */
 	uint64_t threads;
 	uint64_t rows;
 	uint64_t wall_ns;  /* of a single thread, from its start_ns; else 0 */

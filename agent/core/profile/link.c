@@ -94,93 +94,124 @@ static int list_processes(struct pmc_profile *profile)
 
 struct adopted {
 	uint32_t tid;
-	const struct pmc_p_thread *row;
+	uint64_t time_ns; /* of the newest row */
 	UT_hash_handle hh;
 };
 
-/* The newest rows of threads that the agent itself adopted, by tid. */
-static struct adopted *list_adopted(struct pmc_arena *arena, const struct table_process *process)
+/* The threads that the agent itself adopted, by tid. `from` is the first row of the others. */
+static struct adopted *list_adopted(struct pmc_profile *profile,
+				    const struct table_process *process,
+				    const struct pmc_p_row *from)
 {
+	struct pmc_arena *arena = &profile->arena;
 	struct adopted *table = NULL, *found;
+	struct pmc_thread_buf buf;
 
-	for (uint64_t i = 0; i < process->n_rows && process->rows[i].seq < PMC_SEQ_OUTSIDE; i++) {
-		const struct pmc_p_thread *row = &process->rows[i].row->pub;
+	for (const struct pmc_p_row *row = process->rows; row != from; row = row->next) {
+		const struct pmc_thread_fixed *fixed =
+			&pmc_profile_thread(profile, row, &buf)->fixed;
 
-		if (!(row->fixed.flags & PMC_THREAD_ADOPTED))
+		if (!(fixed->flags & PMC_THREAD_ADOPTED))
 			continue;
-		HASH_FIND(hh, table, &row->fixed.tid, sizeof(row->fixed.tid), found);
+		HASH_FIND(hh, table, &fixed->tid, sizeof(fixed->tid), found);
 		if (!found) {
 			found = pmc_arena_alloc(arena, sizeof(*found));
 			if (!found)
 				return table;
-			found->tid = row->fixed.tid;
+			found->tid = fixed->tid;
 			HASH_ADD(hh, table, tid, sizeof(found->tid), found);
 		}
-		if (!found->row || found->row->fixed.time_ns < row->fixed.time_ns)
-			found->row = row;
+		if (found->time_ns < fixed->time_ns)
+			found->time_ns = fixed->time_ns;
 	}
 	return table;
 }
 
-/* A look from outside saw these threads before the agent adopted them: one thread, two rows. */
+/* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
 static void drop_outside(struct pmc_profile *profile, struct table_process *process)
 {
-	struct adopted *table = NULL, *found;
-	uint64_t from = process->n_rows, kept;
+	struct adopted *table, *found;
+	struct pmc_p_row **at = &process->rows;
+	struct pmc_thread_buf buf;
 
-	while (from && process->rows[from - 1].seq >= PMC_SEQ_OUTSIDE)
-		from--;
-	if (from == process->n_rows)
+	if (!process->last_row || process->last_row->seq < PMC_SEQ_OUTSIDE)
 		return;
-	table = list_adopted(&profile->arena, process);
-	kept = from;
-	for (uint64_t i = from; i < process->n_rows; i++) {
-		const struct pmc_thread_fixed *fixed = &process->rows[i].row->pub.fixed;
+	while ((*at)->seq < PMC_SEQ_OUTSIDE)
+		at = &(*at)->next;
+	table = list_adopted(profile, process, *at);
+	while (*at) {
+		const struct pmc_thread_fixed *fixed =
+			&pmc_profile_thread(profile, *at, &buf)->fixed;
 
 		HASH_FIND(hh, table, &fixed->tid, sizeof(fixed->tid), found);
-		if (!found || found->row->fixed.time_ns < fixed->time_ns)
-			process->rows[kept++] = process->rows[i];
+		if (!found || found->time_ns < fixed->time_ns) {
+			at = &(*at)->next;
+			continue;
+		}
+		*at = (*at)->next;
+		process->n_rows--;
 	}
-	process->n_rows = kept;
 }
 
-/* Settled rows are by seq, newest first: the first of each seq is its row. */
+static void reverse(struct pmc_p_row **rows, uint64_t n)
+{
+	for (uint64_t i = 0; i < n / 2; i++) {
+		struct pmc_p_row *row = rows[i];
+
+		rows[i] = rows[n - 1 - i];
+		rows[n - 1 - i] = row;
+	}
+}
+
+/* A process's rows into the lists of all. Settled rows are by seq, the newest first: the first of
+ * each seq is its row. */
+static void list_rows_of(struct pmc_profile *profile, struct table_process *process)
+{
+	struct pmc_p_row *row, *next;
+
+	process->pub.threads = profile->threads + profile->n_threads;
+	for (row = process->rows; row; row = next) {
+		const uint64_t seq = row->seq;
+		uint64_t n = 0;
+
+		profile->threads[profile->n_threads++] = row;
+		process->pub.n_threads++;
+		for (; row && row->seq == seq; row = next, n++) {
+			next = row->next;
+			row->process = &process->pub; /* in the place of `next` */
+			if (profile->timeline)
+				profile->timeline[profile->n_timeline + n] = row;
+		}
+		if (profile->timeline)
+			reverse(profile->timeline + profile->n_timeline, n);
+		profile->n_timeline += profile->timeline ? n : 0;
+		next = row;
+	}
+}
+
 static int list_rows(struct pmc_profile *profile)
 {
-	const bool timeline = profile->tables->options.timeline;
 	uint64_t all = 0;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *process = (struct table_process *)profile->processes[i];
 
-		if (process->n_rows)
-			profile_settle_rows(profile, process);
+		profile_settle_rows(profile, process);
 		drop_outside(profile, process);
 		all += process->n_rows;
 	}
 	profile->threads = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
-	if (timeline)
+	if (profile->tables->options.timeline) {
 		profile->timeline = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
-	if (!profile->threads || (timeline && !profile->timeline))
-		return -ENOMEM;
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *process = (struct table_process *)profile->processes[i];
-
-		process->pub.threads = profile->threads + profile->n_threads;
-		for (uint64_t r = 0, end; r < process->n_rows; r = end) {
-			for (end = r; end < process->n_rows; end++) {
-				if (process->rows[end].seq != process->rows[r].seq)
-					break;
-				if (profile_complete_row(profile, process->rows[end].row))
-					return -ENOMEM;
-			}
-			profile->threads[profile->n_threads++] = &process->rows[r].row->pub;
-			process->pub.n_threads++;
-			for (uint64_t back = end; timeline && back > r; back--)
-				profile->timeline[profile->n_timeline++] =
-					&process->rows[back - 1].row->pub;
-		}
+		if (!profile->timeline)
+			return -ENOMEM;
 	}
+	profile->sets = pmc_arena_alloc(
+		&profile->arena, (HASH_COUNT(profile->tables->sets) + 1) * sizeof(void *));
+	if (!profile->threads || !profile->sets)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		list_rows_of(profile, (struct table_process *)profile->processes[i]);
 	return 0;
 }
 
@@ -227,25 +258,40 @@ static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process
 	return 0;
 }
 
+/* A row's set into the list of those in use. */
+static void list_set(struct pmc_profile *profile, const struct pmc_p_set_view *view)
+{
+	struct pmc_p_eventset *set;
+
+	if (!view || (profile->n_sets && profile->sets[profile->n_sets - 1] == view))
+		return;
+	set = profile_find_set(profile, view->hash);
+	if (set->listed)
+		return;
+	set->listed = true;
+	profile->sets[profile->n_sets++] = view;
+}
+
+/* The coverage of a process, and what its rows explain of the totals: each row is read once. */
 static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
+	struct pmc_thread_buf buf;
 	uint32_t reason;
-	int error;
 
 	for (uint64_t i = 0; i < process->n_threads; i++) {
-		const struct pmc_p_thread *row = process->threads[i];
+		const struct pmc_p_thread *row =
+			pmc_profile_thread(profile, process->threads[i], &buf);
 
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			process->attributed_cpu_ns += row->fixed.cpu_ns;
-		if (row_counted(row, &reason)) {
+		list_set(profile, row->set);
+		profile_take_row((struct table_process *)process, row);
+		if (row_counted(row, &reason))
 			process->threads_counted++;
-			continue;
-		}
-		error = add_reason(profile, process, reason, 1);
-		if (error)
-			return error;
+		else if (add_reason(profile, process, reason, 1) != 0)
+			return -ENOMEM;
 	}
-	/* A process that said its last word said how many threads there were. */
+	/* A process that ended said how many threads there were. */
 	if (process->known && process->fixed.how_ended != PMC_RUNNING &&
 	    process->fixed.threads_seen > process->n_threads)
 		return add_reason(profile, process, PMC_REASON_ROW_LOST,
@@ -289,17 +335,17 @@ int pmc_profile_finish(struct pmc_profile *profile)
 		link_parents(profile);
 		error = list_rows(profile);
 	}
+	if (!error)
+		error = profile_open_rests(profile);
 	for (uint64_t i = 0; !error && i < profile->n_processes; i++)
 		error = cover(profile, profile->processes[i]);
-	if (!error)
-		error = link_notes(profile);
+	if (error)
+		return error;
+	profile_close_rests(profile);
+	error = link_notes(profile);
 	if (!error)
 		error = profile_link_regions(profile);
 	if (!error)
-		error = profile_remainders(profile);
-	if (!error)
 		error = profile_machine(profile);
-	if (!error && profile->arena.failed)
-		error = -ENOMEM;
-	return error;
+	return !error && profile->arena.failed ? -ENOMEM : error;
 }

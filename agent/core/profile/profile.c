@@ -124,7 +124,7 @@ static int add_total(struct pmc_profile *profile, const struct pmc_frame *frame)
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	if (fixed.kind >= TOTAL_KINDS) /* of a newer writer */
 		return 0;
-	if (!profile_check_readings(fixed.n_groups, frame->var, frame->var_len))
+	if (profile_readings_len(fixed.n_groups, frame->var, frame->var_len) > frame->var_len)
 		return -EBADMSG;
 	process = profile_process(profile, frame->head.identity);
 	if (!process)
@@ -150,6 +150,37 @@ static int add_total(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return 0;
 }
 
+struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash)
+{
+	struct pmc_profile_tables *tables = profile->tables;
+	struct pmc_p_site *site = tables->last_site;
+
+	if (!site || site->hash != hash) {
+		HASH_FIND(hh, tables->sites, &hash, sizeof(hash), site);
+		if (site)
+			tables->last_site = site;
+	}
+	return site;
+}
+
+void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
+			    const char *(*find)(struct pmc_arena *arena, const char *module,
+						uint64_t offset))
+{
+	struct pmc_p_site *site;
+	bool any = false;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct table_process *process = (struct table_process *)profile->processes[i];
+
+		process->named = !strcmp(process->pub.host, host);
+		any |= process->named;
+	}
+	for (site = profile->tables->sites; any && site; site = site->hh.next)
+		if (!site->symbol[0] && site->module[0])
+			site->found = find(&profile->arena, site->module, site->offset);
+}
+
 static int add_site(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	struct pmc_profile_tables *tables = profile->tables;
@@ -160,8 +191,7 @@ static int add_site(struct pmc_profile *profile, const struct pmc_frame *frame)
 	const char *module, *symbol;
 	size_t module_len, symbol_len;
 
-	HASH_FIND(hh, tables->sites, &frame->head.hash, sizeof(frame->head.hash), site);
-	if (site)
+	if (profile_find_site(profile, frame->head.hash))
 		return 0;
 	pmc_cursor_init(&cursor, frame);
 	pmc_cursor_str(&cursor, &module, &module_len);

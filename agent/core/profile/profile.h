@@ -65,7 +65,7 @@ struct pmc_p_process {
 	uint64_t snapshot;
 	const char *host, *boot_id, *exe, *cmdline; /* "" where unknown */
 	struct pmc_p_process *parent;
-	struct pmc_p_thread **threads; /* by seq */
+	struct pmc_p_row **threads; /* by seq */
 	uint64_t n_threads;
 	/* coverage */
 	uint64_t attributed_cpu_ns; /* sum of its rows */
@@ -87,7 +87,22 @@ struct pmc_p_note {
 	const char *text;
 };
 
+/* A snapshot of a thread, packed into about 120 bytes. pmc_profile_thread() unpacks it. */
+struct pmc_p_row {
+	union {
+		struct pmc_p_process *process;
+		struct pmc_p_row *next; /* private, until finish */
+	};
+	uint64_t seq, snapshot, time_ns;
+	/* private: */
+	uint64_t hash;
+	uint16_t bytes;	  /* allocated */
+	uint16_t n_words; /* packed */
+	uint8_t packed[];
+};
+
 struct pmc_p_thread {
+	const struct pmc_p_row *row; /* NULL: not a row of the profile */
 	struct pmc_p_process *process;
 	struct pmc_thread_fixed fixed;
 	uint64_t snapshot;
@@ -99,10 +114,16 @@ struct pmc_p_thread {
 	const struct pmc_p_region *region;
 };
 
+/* Room for an unpacked row (about 4 KB). */
+struct pmc_thread_buf {
+	struct pmc_p_thread thread;
+	struct pmc_count counts[PMC_SET_EVENTS_MAX];
+};
+
 /* What a thread did in a marked region; what marking costs is taken off. */
 struct pmc_p_region {
 	const struct pmc_p_process *process;
-	const struct pmc_p_thread *thread; /* NULL: its row is not there */
+	const struct pmc_p_row *row; /* of its thread; NULL: not in the dump */
 	struct pmc_region_fixed fixed;
 	uint64_t snapshot;
 	const char *name; /* any bytes, and a NUL behind them */
@@ -119,10 +140,12 @@ struct pmc_profile {
 	struct pmc_arena arena;
 	struct pmc_p_process **processes; /* by host, start_ns, pid, identity */
 	uint64_t n_processes;
-	struct pmc_p_thread **threads; /* all rows: processes in order, then seq */
+	struct pmc_p_row **threads; /* all rows: processes in order, then seq */
 	uint64_t n_threads;
-	struct pmc_p_thread **timeline; /* every snapshot, if asked for: process, seq, snapshot */
+	struct pmc_p_row **timeline; /* every snapshot, if asked for: process, seq, snapshot */
 	uint64_t n_timeline;
+	const struct pmc_p_set_view **sets; /* of the rows, in the order of their first use */
+	unsigned n_sets;
 	struct pmc_p_region **regions; /* processes in order, then seq, then name */
 	uint64_t n_regions;
 	uint64_t damaged_frames; /* callers add what their scan passed over */
@@ -143,6 +166,15 @@ int pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_t
 /* Reads from the descriptor's current position to its end, in bounded memory. 0 or -errno. */
 int pmc_profile_add_fd(struct pmc_profile *profile, int fd);
 int pmc_profile_finish(struct pmc_profile *profile);
+/* Unpacks a row. The result is buf->thread, valid as long as buf is. */
+const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row,
+					      struct pmc_thread_buf *buf);
+/* Names start routines that the dump has as module and offset only, in processes of `host`. `find`
+ * returns the arena's text, or NULL. */
+void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
+			    const char *(*find)(struct pmc_arena *arena, const char *module,
+						uint64_t offset));
 void pmc_profile_free(struct pmc_profile *profile);
 
 #endif

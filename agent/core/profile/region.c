@@ -79,7 +79,8 @@ int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *fram
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	pmc_cursor_init(&cursor, frame);
 	if (!pmc_cursor_str(&cursor, &name, &len) ||
-	    !profile_check_readings(PARTS * (unsigned)fixed.n_groups, cursor.at, cursor.left))
+	    profile_readings_len(PARTS * (unsigned)fixed.n_groups, cursor.at, cursor.left) >
+		    cursor.left)
 		return -EBADMSG;
 	region = find_or_add(profile, frame, fixed.seq, name, len);
 	if (!region)
@@ -148,19 +149,6 @@ static void take_off(const struct pmc_region_fixed *fixed, bool exclusive, unsig
 	}
 }
 
-static size_t readings_len(unsigned n_groups, const uint8_t *var)
-{
-	size_t at = 0;
-
-	for (unsigned g = 0; g < n_groups; g++) {
-		struct pmc_reading reading;
-
-		memcpy(&reading, var + at, sizeof(reading));
-		at += sizeof(reading) + reading.n * sizeof(uint64_t);
-	}
-	return at;
-}
-
 static int fill(struct pmc_profile *profile, struct table_region *region)
 {
 	const struct pmc_region_fixed *fixed = &region->pub.fixed;
@@ -178,7 +166,8 @@ static int fill(struct pmc_profile *profile, struct table_region *region)
 	if (!counts)
 		return -ENOMEM;
 	for (unsigned part = 0; part < PARTS; part++) {
-		size_t len = readings_len(fixed->n_groups, var);
+		size_t left = region->var_len - (size_t)(var - region->var);
+		size_t len = profile_readings_len(fixed->n_groups, var, left);
 
 		if (profile_fill_counts(set, fixed->n_groups, var, len, counts + part * n))
 			return 0;
@@ -196,19 +185,19 @@ static int fill(struct pmc_profile *profile, struct table_region *region)
 	return 0;
 }
 
-static const struct pmc_p_thread *thread_of(const struct pmc_p_process *process, uint64_t seq)
+static const struct pmc_p_row *row_of(const struct pmc_p_process *process, uint64_t seq)
 {
 	uint64_t low = 0, high = process->n_threads;
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (process->threads[middle]->fixed.seq < seq)
+		if (process->threads[middle]->seq < seq)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < process->n_threads && process->threads[low]->fixed.seq == seq ?
+	return low < process->n_threads && process->threads[low]->seq == seq ?
 		       process->threads[low] :
 		       NULL;
 }
@@ -249,7 +238,7 @@ int profile_link_regions(struct pmc_profile *profile)
 
 		if (!region->process->index) /* not wanted */
 			continue;
-		pub->thread = thread_of(pub->process, fixed->seq);
+		pub->row = row_of(pub->process, fixed->seq);
 		pub->has_cpu = fixed->flags & PMC_REGION_CPU;
 		pub->cpu_ns = fixed->cpu_ns;
 		pub->self_cpu_ns = fixed->self_cpu_ns;

@@ -1,224 +1,245 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.c - thread rows: kept as they come, the newest of each thread when it matters.
+ * rows.c - thread rows: packed as they arrive, the newest of each thread kept.
  *
- * A process's rows are sorted whenever they have doubled, and superseded ones are handed to the
- * next that come: memory follows the number of threads, not of snapshots, without an index.
+ * A process's rows are a list that is sorted whenever it has doubled; superseded rows are reused.
+ * Memory follows the number of threads, not of snapshots, without an index.
  */
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define FIRST_ROOM 16
+#define FIRST_SETTLE 16
 
-/* seq upwards, then the newest first; of one snapshot number the later, then the larger hash. */
-static int row_order(const struct row_entry *a, const struct row_entry *b)
+enum { FIXED_WORDS = sizeof(struct pmc_thread_fixed) / sizeof(uint64_t) };
+
+/* ---- packing -----------------------------------------------------------------------------
+ * A word is its significant bytes; their number is a nibble in front of all words. A row of
+ * six events takes 110 bytes instead of 200. Words are read and written whole, 8 bytes each. */
+
+static size_t pack(const uint64_t *words, unsigned n, uint8_t *to)
+{
+	uint8_t *at = to + (n + 1) / 2;
+
+	memset(to, 0, (n + 1) / 2);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned len = words[i] ? 8 - (unsigned)__builtin_clzll(words[i]) / 8 : 0;
+
+		to[i / 2] |= (uint8_t)(len << (i % 2 * 4));
+		memcpy(at, &words[i], sizeof(words[i]));
+		at += len;
+	}
+	return (size_t)(at - to);
+}
+
+static void unpack(const uint8_t *from, unsigned n, uint64_t *words)
+{
+	static const uint64_t mask[] = {
+		0,	    0xff,	  0xffff,	  0xffffff,
+		0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+		UINT64_MAX,
+	};
+	const uint8_t *at = from + (n + 1) / 2;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned len = from[i / 2] >> (i % 2 * 4) & 15;
+
+		memcpy(&words[i], at, sizeof(words[i]));
+		words[i] &= mask[len];
+		at += len;
+	}
+}
+
+/* ---- order --------------------------------------------------------------------------------*/
+
+/* By seq, then the newest first: of one snapshot number the later, then the larger hash. */
+static bool in_order(const struct pmc_p_row *a, const struct pmc_p_row *b)
 {
 	if (a->seq != b->seq)
-		return a->seq < b->seq ? -1 : 1;
-	if (a->row->pub.snapshot != b->row->pub.snapshot)
-		return a->row->pub.snapshot > b->row->pub.snapshot ? -1 : 1;
-	if (a->row->pub.fixed.time_ns != b->row->pub.fixed.time_ns)
-		return a->row->pub.fixed.time_ns > b->row->pub.fixed.time_ns ? -1 : 1;
-	if (a->row->hash != b->row->hash)
-		return a->row->hash > b->row->hash ? -1 : 1;
-	return 0;
+		return a->seq < b->seq;
+	if (a->snapshot != b->snapshot)
+		return a->snapshot > b->snapshot;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns;
+	return a->hash >= b->hash;
 }
 
-/* The end of the ordered run that starts at `from`. */
-static uint64_t run_end(const struct row_entry *rows, uint64_t from, uint64_t n)
+static struct pmc_p_row *merge(struct pmc_p_row *a, struct pmc_p_row *b)
 {
-	while (++from < n)
-		if (row_order(&rows[from - 1], &rows[from]) > 0)
-			break;
-	return from < n ? from : n;
-}
+	struct pmc_p_row *list, **end = &list;
 
-/* Merges neighbouring runs until one is left (qsort may call malloc, and rows come nearly in
- * order). `other` has room for n too. */
-static void sort(struct row_entry *const rows, struct row_entry *const other, uint64_t n)
-{
-	struct row_entry *from = rows, *to = other;
+	while (a && b) {
+		struct pmc_p_row **smaller = in_order(a, b) ? &a : &b;
 
-	while (run_end(from, 0, n) < n) {
-		struct row_entry *swap = from;
-
-		for (uint64_t low = 0; low < n;) {
-			uint64_t mid = run_end(from, low, n), k = low;
-			uint64_t high = mid < n ? run_end(from, mid, n) : n;
-			uint64_t i = low, j = mid;
-
-			while (i < mid && j < high)
-				to[k++] =
-					row_order(&from[i], &from[j]) <= 0 ? from[i++] : from[j++];
-			memcpy(to + k, from + i, (mid - i) * sizeof(*from));
-			k += mid - i;
-			memcpy(to + k, from + j, (high - j) * sizeof(*from));
-			low = high;
-		}
-		from = to;
-		to = swap;
+		*end = *smaller;
+		end = &(*smaller)->next;
+		*smaller = *end;
 	}
-	if (from != rows)
-		memcpy(rows, from, n * sizeof(*rows));
+	*end = a ? a : b;
+	return list;
 }
 
-static struct table_row *row_alloc(struct pmc_profile *profile, unsigned n_counts)
+/* A merge sort of the runs found: rows arrive nearly in order, and qsort() may call malloc(). */
+static struct pmc_p_row *sort(struct pmc_p_row *rows)
 {
-	struct pmc_profile_tables *tables = profile->tables;
-	struct free_row *reused = tables->free_rows[n_counts];
-	size_t bytes = sizeof(struct table_row) + n_counts * sizeof(struct pmc_count);
+	struct pmc_p_row *merged[64] = { NULL }, *all = NULL; /* merged[i]: 2^i runs */
 
-	if (!reused)
-		return pmc_arena_alloc(&profile->arena, bytes);
-	tables->free_rows[n_counts] = reused->next;
-	memset((void *)reused, 0, bytes);
-	return (struct table_row *)reused;
-}
+	while (rows) {
+		struct pmc_p_row *run = rows, *last = rows;
+		unsigned i;
 
-static void row_drop(struct pmc_profile *profile, struct table_row *row)
-{
-	struct free_row **list = &profile->tables->free_rows[row->n_counts];
-	struct free_row *dropped = (struct free_row *)row;
-
-	dropped->next = *list;
-	*list = dropped;
+		while (last->next && in_order(last, last->next))
+			last = last->next;
+		rows = last->next;
+		last->next = NULL;
+		for (i = 0; merged[i]; i++) {
+			run = merge(merged[i], run);
+			merged[i] = NULL;
+		}
+		merged[i] = run;
+	}
+	for (unsigned i = 0; i < 64; i++)
+		all = merge(merged[i], all);
+	return all;
 }
 
 void profile_settle_rows(struct pmc_profile *profile, struct table_process *process)
 {
 	const bool timeline = profile->tables->options.timeline;
-	struct row_entry *rows = process->rows;
-	uint64_t kept = 0;
+	struct pmc_p_row *row, *next, *last = NULL;
 
-	sort(rows, rows + process->room, process->n_rows);
-	for (uint64_t i = 0; i < process->n_rows; i++) {
-		const struct row_entry *last = kept ? &rows[kept - 1] : NULL;
+	process->n_rows = 0;
+	for (row = sort(process->rows); row; row = next) {
+		next = row->next;
+		if (last && last->seq == row->seq && (!timeline || last->hash == row->hash)) {
+			struct pmc_p_row **list =
+				&profile->tables->free_rows[row->bytes / ROW_ALIGN];
 
-		if (last && last->seq == rows[i].seq &&
-		    (!timeline || row_order(last, &rows[i]) == 0))
-			row_drop(profile, rows[i].row);
-		else
-			rows[kept++] = rows[i];
+			last->next = next;
+			row->next = *list;
+			*list = row;
+			continue;
+		}
+		if (!last)
+			process->rows = row;
+		last = row;
+		process->n_rows++;
 	}
-	process->n_rows = kept;
+	process->last_row = last;
 }
 
-/* Room for one more: settle first, grow only if that freed too little. */
-static int make_room(struct pmc_profile *profile, struct table_process *process)
-{
-	struct row_entry *rows;
-	uint64_t room;
+/* ---- adding -------------------------------------------------------------------------------*/
 
-	if (process->n_rows < process->room)
+static struct pmc_p_row *row_alloc(struct pmc_profile *profile, size_t bytes)
+{
+	struct pmc_p_row **list = &profile->tables->free_rows[bytes / ROW_ALIGN], *row = *list;
+
+	if (row)
+		*list = row->next;
+	else
+		row = pmc_arena_alloc(&profile->arena, bytes);
+	return row;
+}
+
+/* The fixed part and the readings as words. Returns their number, 0 if it is not a row. */
+static unsigned row_words(const struct pmc_frame *frame, const struct pmc_thread_fixed *fixed,
+			  uint64_t *words)
+{
+	struct pmc_thread_fixed packed = *fixed;
+	size_t len = profile_readings_len(fixed->n_groups, frame->var, frame->var_len);
+
+	if (fixed->n_groups > PMC_EVENTS_MAX || len > frame->var_len ||
+	    len > (ROW_WORDS_MAX - FIXED_WORDS) * sizeof(*words))
 		return 0;
-	if (process->n_rows)
-		profile_settle_rows(profile, process);
-	if (process->room && process->n_rows <= process->room / 2)
-		return 0;
-	room = process->room ? process->room * 2 : FIRST_ROOM;
-	rows = pmc_arena_alloc(&profile->arena, 2 * room * sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	if (process->n_rows)
-		memcpy(rows, process->rows, process->n_rows * sizeof(*rows));
-	process->rows = rows;
-	process->room = room;
-	return 0;
+	/* Times lie near each other; what the row has beside its words is no word. */
+	packed.start_ns ^= fixed->time_ns;
+	packed.end_ns ^= fixed->time_ns;
+	packed.seq = packed.time_ns = 0;
+	memcpy(words, &packed, sizeof(packed));
+	memcpy(words + FIXED_WORDS, frame->var, len);
+	return FIXED_WORDS + (unsigned)(len / sizeof(*words));
 }
 
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
-	struct pmc_p_eventset *set = NULL;
+	uint64_t words[ROW_WORDS_MAX];
+	uint8_t packed[ROW_PACKED_MAX];
 	struct table_process *process;
-	struct table_row *row;
 	struct pmc_thread_fixed fixed;
-	int error;
+	struct pmc_p_row *row;
+	unsigned n_words;
+	size_t len, bytes;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (!profile_check_readings(fixed.n_groups, frame->var, frame->var_len))
+	n_words = row_words(frame, &fixed, words);
+	if (!n_words)
 		return -EBADMSG;
 	process = profile_process(profile, frame->head.identity);
 	if (!process)
 		return -ENOMEM;
-	error = make_room(profile, process);
-	if (error)
-		return error;
-	if (fixed.eventset)
-		set = profile_find_set(profile, fixed.eventset);
-	row = row_alloc(profile, set ? set->view.count : 0);
+	if (process->n_rows >= process->settle_at) {
+		if (process->n_rows)
+			profile_settle_rows(profile, process);
+		process->settle_at = process->n_rows * 2 + FIRST_SETTLE;
+	}
+	len = pack(words, n_words, packed);
+	/* 7: the last word is read whole. */
+	bytes = (offsetof(struct pmc_p_row, packed) + len + 7 + ROW_ALIGN - 1) / ROW_ALIGN *
+		ROW_ALIGN;
+	row = row_alloc(profile, bytes);
 	if (!row)
 		return -ENOMEM;
+	row->next = NULL;
+	row->seq = fixed.seq;
+	row->snapshot = frame->head.snapshot;
+	row->time_ns = fixed.time_ns;
 	row->hash = frame->head.hash;
-	row->n_counts = set ? set->view.count : 0;
-	row->pub.process = &process->pub;
-	row->pub.fixed = fixed;
-	row->pub.snapshot = frame->head.snapshot;
-	row->pub.module = row->pub.symbol = "";
-	if (set) {
-		struct pmc_count *counts = (struct pmc_count *)(row + 1);
-
-		error = profile_fill_counts(set, fixed.n_groups, frame->var, frame->var_len,
-					    counts);
-		if (error) {
-			row_drop(profile, row);
-			return error;
-		}
-		row->pub.set = &set->view;
-		row->pub.counts = counts;
-	} else if (fixed.eventset) {
-		row->pending = pmc_arena_alloc(&profile->arena, frame->var_len + 1);
-		if (!row->pending)
-			return -ENOMEM;
-		memcpy(row->pending, frame->var, frame->var_len);
-		row->pending_len = (uint32_t)frame->var_len;
-	}
-	process->rows[process->n_rows++] = (struct row_entry){ fixed.seq, row };
+	row->bytes = (uint16_t)bytes;
+	row->n_words = (uint16_t)n_words;
+	memcpy(row->packed, packed, len);
+	if (process->n_rows++)
+		process->last_row->next = row;
+	else
+		process->rows = row;
+	process->last_row = row;
 	return 0;
 }
 
-static struct pmc_p_site *find_site(struct pmc_profile_tables *tables, uint64_t hash)
+const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row,
+					      struct pmc_thread_buf *buf)
 {
-	struct pmc_p_site *site = tables->last_site;
+	struct pmc_p_thread *thread = &buf->thread;
+	struct pmc_thread_fixed *fixed = &thread->fixed;
+	const struct pmc_p_site *site = NULL;
+	const struct pmc_p_eventset *set = NULL;
+	uint64_t words[ROW_WORDS_MAX];
 
-	if (!site || site->hash != hash) {
-		HASH_FIND(hh, tables->sites, &hash, sizeof(hash), site);
-		if (site)
-			tables->last_site = site;
-	}
-	return site;
-}
-
-int profile_complete_row(struct pmc_profile *profile, struct table_row *row)
-{
-	struct pmc_p_eventset *set;
-	struct pmc_p_site *site;
-
-	if (row->pub.fixed.start_site) {
-		site = find_site(profile->tables, row->pub.fixed.start_site);
-		if (site) {
-			row->pub.module = site->module;
-			row->pub.symbol = site->symbol;
-			row->pub.offset = site->offset;
-		}
-	}
-	if (!row->pending)
-		return 0;
-	set = profile_find_set(profile, row->pub.fixed.eventset);
-	if (set) {
-		struct pmc_count *counts;
-
-		counts = pmc_arena_alloc(&profile->arena, (set->view.count + 1) * sizeof(*counts));
-		if (!counts)
-			return -ENOMEM;
-		/* That they are readings was seen when they came. */
-		if (profile_fill_counts(set, row->pub.fixed.n_groups, row->pending,
-					row->pending_len, counts) == 0) {
-			row->pub.set = &set->view;
-			row->pub.counts = counts;
-		}
-	}
-	row->pending = NULL;
-	return 0;
+	unpack(row->packed, row->n_words, words);
+	memcpy(fixed, words, sizeof(*fixed));
+	fixed->seq = row->seq;
+	fixed->time_ns = row->time_ns;
+	fixed->start_ns ^= row->time_ns;
+	fixed->end_ns ^= row->time_ns;
+	thread->row = row;
+	thread->process = row->process;
+	thread->snapshot = row->snapshot;
+	thread->region = NULL;
+	if (fixed->start_site)
+		site = profile_find_site(profile, fixed->start_site);
+	thread->module = site ? site->module : "";
+	thread->symbol = site ? site->symbol : "";
+	if (site && site->found && ((struct table_process *)row->process)->named)
+		thread->symbol = site->found;
+	thread->offset = site ? site->offset : 0;
+	if (fixed->eventset)
+		set = profile_find_set(profile, fixed->eventset);
+	if (set &&
+	    profile_fill_counts(set, fixed->n_groups, (const uint8_t *)(words + FIXED_WORDS),
+				(row->n_words - FIXED_WORDS) * sizeof(*words), buf->counts) != 0)
+		set = NULL;
+	thread->set = set ? &set->view : NULL;
+	thread->counts = set ? buf->counts : NULL;
+	return thread;
 }

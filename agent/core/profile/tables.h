@@ -21,6 +21,7 @@ struct pmc_p_eventset {
 	/* Types of cores, numbered from 1; 0: none. */
 	uint8_t core[PMC_SET_EVENTS_MAX];
 	unsigned n_cores, n_sums;
+	bool listed; /* in profile->sets */
 	struct pmc_p_set_view *machine; /* of MACHINE totals: each event once; NULL: not made yet */
 	UT_hash_handle hh; /* by view.hash */
 };
@@ -28,6 +29,7 @@ struct pmc_p_eventset {
 struct pmc_p_site {
 	uint64_t hash, offset;
 	const char *module, *symbol;
+	const char *found; /* by pmc_profile_name_sites(), or NULL */
 	UT_hash_handle hh; /* by hash */
 };
 
@@ -40,35 +42,20 @@ struct table_total {
 	size_t var_len, var_room;
 };
 
-/* A row as kept: the counts are filled in when its set is known, at once or at the end. */
-struct table_row {
-	struct pmc_p_thread pub;
-	uint64_t hash;
-	uint8_t *pending; /* readings whose set has not come yet, NULL: none */
-	uint32_t pending_len;
-	uint32_t n_counts; /* that fit behind this struct */
-};
-
-/* What rows are sorted by lies beside the pointer: a sort that follows pointers is mostly waiting.
- */
-struct row_entry {
-	uint64_t seq;
-	struct table_row *row;
-};
-
 enum { TOTAL_KINDS = PMC_TOTAL_MACHINE + 1 };
 
 struct table_process {
 	struct pmc_p_process pub;
 	uint64_t hash;		/* of the PROCESS frame */
 	uint64_t index;		/* place among the processes, from 1; 0: not one of them */
-	struct row_entry *rows; /* twice `room` of them: the upper half is for sorting */
-	uint64_t n_rows, room;
+	struct pmc_p_row *rows, *last_row;
+	uint64_t n_rows, settle_at;
 	struct table_total totals[TOTAL_KINDS];
 	struct table_process *root;    /* the first process whose tree it is in */
 	struct table_process *earlier; /* the job's first process that began last before it */
 	struct rests *rests;	       /* its totals, being subtracted from */
 	bool walked, rooted;
+	bool named; /* its sites have names by pmc_profile_name_sites() */
 	UT_hash_handle hh; /* by pub.identity */
 };
 
@@ -80,10 +67,12 @@ struct table_note {
 	UT_hash_handle hh;
 };
 
-/* Rows that gave way to newer ones, kept for the next of the same size. */
-struct free_row {
-	struct free_row *next;
-};
+/* No row has more groups or values than events: fixed part, readings, values. */
+#define ROW_WORDS_MAX (sizeof(struct pmc_thread_fixed) / 8 + 4 * PMC_EVENTS_MAX)
+/* Length nibbles, bytes, and what the last access reads and writes beyond them. */
+#define ROW_PACKED_MAX ((ROW_WORDS_MAX + 1) / 2 + 8 * ROW_WORDS_MAX + 8)
+#define ROW_ALIGN      16
+#define ROW_SIZES      ((sizeof(struct pmc_p_row) + ROW_PACKED_MAX) / ROW_ALIGN + 1)
 
 struct pmc_profile_tables {
 	struct pmc_profile_options options;
@@ -93,17 +82,17 @@ struct pmc_profile_tables {
 	struct table_process *processes, *last_process;
 	struct table_note *notes;
 	struct table_region *regions;
-	struct free_row *free_rows[PMC_SET_EVENTS_MAX + 1];
+	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
 };
 
 /* event_set.c: all return 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
 int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
-struct pmc_p_eventset *profile_find_set(struct pmc_profile *profile, uint64_t hash);
+struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint64_t hash);
 /* Readings (n_groups of them, `len` bytes) as counts of the set's events, in view order. */
 int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, const uint8_t *var,
 			size_t len, struct pmc_count *counts);
-/* Whether the bytes are n_groups readings. */
-bool profile_check_readings(unsigned n_groups, const uint8_t *var, size_t len);
+/* The bytes that n_groups readings at the start of `var` take; SIZE_MAX: they do not fit. */
+size_t profile_readings_len(unsigned n_groups, const uint8_t *var, size_t len);
 
 /* hybrid.c: numbers the types of cores, and puts a sum before what each of them counts. The
  * events are in the user's order, with room for PMC_SET_EVENTS_MAX. */
@@ -117,20 +106,21 @@ int profile_machine(struct pmc_profile *profile);
 
 /* rows.c */
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* Sorts a process's rows by seq and newest first, drops what is superseded. */
+/* Sorts a process's rows by seq, the newest first, and drops superseded ones. */
 void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
-/* What a row lacked while frames were still coming in: its set, its site. */
-int profile_complete_row(struct pmc_profile *profile, struct table_row *row);
-
 /* region.c */
 int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *frame);
 /* After rows: the regions in order, with their threads. */
 int profile_link_regions(struct pmc_profile *profile);
 
 /* profile.c */
+struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
 struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
 
-/* unattributed.c: after rows, parents and counts are in place. */
-int profile_remainders(struct pmc_profile *profile);
+/* unattributed.c: opens the totals of all processes, takes off one row after the other, and closes
+ * them into the processes' unattributed and descendants. After parents are in place. */
+int profile_open_rests(struct pmc_profile *profile);
+void profile_take_row(struct table_process *process, const struct pmc_p_thread *row);
+void profile_close_rests(struct pmc_profile *profile);
 
 #endif

@@ -113,6 +113,10 @@ static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
 
 static void take_row(struct rest *rest, const struct pmc_p_thread *row)
 {
+	if (!rest->set)
+		return;
+	if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
+		rest->cpu_taken += row->fixed.cpu_ns;
 	map_set(rest, row);
 	for (unsigned i = 0; i < rest->set->count; i++) {
 		const struct pmc_count *count;
@@ -134,17 +138,6 @@ static void take_row(struct rest *rest, const struct pmc_p_thread *row)
 			spoil(&rest->counts[i], PMC_REASON_SCALED);
 		else if (count->state == PMC_COUNTED)
 			take(rest, i, count->raw);
-	}
-}
-
-static void take_rows(struct rest *rest, const struct pmc_p_process *process)
-{
-	for (uint64_t i = 0; rest->set && i < process->n_threads; i++) {
-		const struct pmc_p_thread *row = process->threads[i];
-
-		take_row(rest, row);
-		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
-			rest->cpu_taken += row->fixed.cpu_ns;
 	}
 }
 
@@ -319,23 +312,23 @@ static int open_rests(struct pmc_profile *profile, struct table_process *p)
 	return 0;
 }
 
-static void take_process(struct table_process *p)
+void profile_take_row(struct table_process *process, const struct pmc_p_thread *row)
 {
-	const bool covered = p->pub.fixed.flags & PMC_PROCESS_COVERED;
-	struct rests *rests = p->root ? p->root->rests : NULL;
+	const bool covered = process->pub.fixed.flags & PMC_PROCESS_COVERED;
+	struct rests *rests = process->root ? process->root->rests : NULL;
 
-	if (p->rests)
-		take_rows(&p->rests->threads, &p->pub);
-	if (!rests || p->root == p)
+	if (process->rests)
+		take_row(&process->rests->threads, row);
+	if (!rests || process->root == process)
 		return;
 	if (covered)
-		take_rows(&rests->execs, &p->pub);
+		take_row(&rests->execs, row);
 	/* What the exec group counted of an old kernel's thread group comes off as a whole. */
 	if (rests->threads.forks && (!covered || !rests->execs.set))
-		take_rows(&rests->threads, &p->pub);
+		take_row(&rests->threads, row);
 }
 
-int profile_remainders(struct pmc_profile *profile)
+int profile_open_rests(struct pmc_profile *profile)
 {
 	int error = find_earlier(profile);
 
@@ -346,12 +339,13 @@ int profile_remainders(struct pmc_profile *profile)
 		if (p->totals[PMC_TOTAL_THREADS].known || p->totals[PMC_TOTAL_EXEC].known)
 			error = open_rests(profile, p);
 	}
-	if (error)
-		return error;
-	for (uint64_t i = 0; i < profile->n_processes; i++)
+	for (uint64_t i = 0; !error && i < profile->n_processes; i++)
 		find_root((struct table_process *)profile->processes[i]);
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		take_process((struct table_process *)profile->processes[i]);
+	return error;
+}
+
+void profile_close_rests(struct pmc_profile *profile)
+{
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
 
@@ -362,5 +356,4 @@ int profile_remainders(struct pmc_profile *profile)
 		close_rest(&p->rests->threads, &p->pub.unattributed);
 		close_rest(&p->rests->execs, &p->pub.descendants);
 	}
-	return 0;
 }

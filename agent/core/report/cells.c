@@ -319,6 +319,11 @@ struct pmc_cell pmc_cell_row(struct pmc_view *view, const struct pmc_ref *ref,
 	}
 }
 
+const struct pmc_p_thread *pmc_view_thread(struct pmc_view *view, const struct pmc_p_row *row)
+{
+	return pmc_profile_thread(view->profile, row, &view->buf);
+}
+
 const struct pmc_fold_row *pmc_view_row(struct pmc_view *view, const struct pmc_p_thread *thread)
 {
 	view->counts_of = NULL;

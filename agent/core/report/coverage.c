@@ -37,8 +37,8 @@ bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_n
 	if (process->known && process->fixed.how_ended != PMC_RUNNING)
 		return false;
 	for (uint64_t i = 0; i < process->n_threads; i++)
-		if (process->threads[i]->fixed.time_ns > *newest_ns)
-			*newest_ns = process->threads[i]->fixed.time_ns;
+		if (process->threads[i]->time_ns > *newest_ns)
+			*newest_ns = process->threads[i]->time_ns;
 	return *newest_ns > process->fixed.time_ns;
 }
 

@@ -200,7 +200,7 @@ static int csv_timeline(struct pmc_view *view)
 
 int pmc_view_csv(struct pmc_view *view)
 {
-	const struct pmc_p_thread **threads = (const struct pmc_p_thread **)view->threads;
+	struct pmc_p_row **threads = view->threads;
 	const struct pmc_fold_row **groups = NULL;
 	uint64_t n = view->n_threads, top = pmc_view_top(view);
 	int err = 0;
@@ -222,7 +222,7 @@ int pmc_view_csv(struct pmc_view *view)
 		return err;
 	csv_head(view);
 	for (uint64_t i = 0; i < n && !view->options->summary; i++)
-		csv_thread(view, threads[i], NULL);
+		csv_thread(view, pmc_view_thread(view, threads[i]), NULL);
 	pmc_view_machine_csv(view);
 	return 0;
 }

@@ -278,7 +278,7 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 static int json_rows(struct pmc_view *view, struct pmc_json *json)
 {
 	const struct pmc_report_options *options = view->options;
-	const struct pmc_p_thread **threads = (const struct pmc_p_thread **)view->threads;
+	struct pmc_p_row **threads = view->threads;
 	const struct pmc_fold_row **groups = NULL;
 	uint64_t n = view->n_threads, n_groups = 0, top = pmc_view_top(view);
 	int err = 0;
@@ -291,7 +291,7 @@ static int json_rows(struct pmc_view *view, struct pmc_json *json)
 		return err;
 	pmc_json_array(json, "threads");
 	for (uint64_t i = 0; i < n && !options->summary; i++)
-		json_thread(view, json, threads[i]);
+		json_thread(view, json, pmc_view_thread(view, threads[i]));
 	pmc_json_array_end(json);
 	pmc_json_array(json, "groups");
 	for (uint64_t i = 0; i < n_groups; i++)

@@ -6,10 +6,11 @@
 #include <string.h>
 
 /* A region in one thread, as a thread that did nothing else. */
-static void as_thread(const struct pmc_p_region *region, struct pmc_p_thread *row)
+static void as_thread(struct pmc_view *view, const struct pmc_p_region *region,
+		      struct pmc_p_thread *row)
 {
-	if (region->thread)
-		*row = *region->thread;
+	if (region->row)
+		*row = *pmc_view_thread(view, region->row);
 	row->process = (struct pmc_p_process *)region->process;
 	row->module = row->symbol = "";
 	row->fixed.seq = region->fixed.seq;
@@ -22,7 +23,7 @@ static void as_thread(const struct pmc_p_region *region, struct pmc_p_thread *ro
 }
 
 struct selected {
-	const struct pmc_p_thread *thread;
+	const struct pmc_p_row *thread;
 	UT_hash_handle hh;
 };
 
@@ -63,11 +64,11 @@ int pmc_view_regions(struct pmc_view *view)
 		const struct pmc_p_region *region = profile->regions[i];
 
 		if (!all) {
-			HASH_FIND_PTR(table, &region->thread, found);
-			if (!region->thread || !found)
+			HASH_FIND_PTR(table, &region->row, found);
+			if (!region->row || !found)
 				continue;
 		}
-		as_thread(region, &rows[view->n_regions]);
+		as_thread(view, region, &rows[view->n_regions]);
 		view->regions[view->n_regions] = &rows[view->n_regions];
 		view->n_regions++;
 	}
@@ -105,8 +106,9 @@ static void json_pair(struct pmc_json *json, const struct pmc_p_region *region)
 	pmc_json_object_end(json);
 }
 
-static void json_region(struct pmc_json *json, const struct pmc_p_region *region)
+static void json_region(struct pmc_json *json, const struct pmc_p_thread *thread)
 {
+	const struct pmc_p_region *region = thread->region;
 	const struct pmc_p_process *process = region->process;
 
 	pmc_json_line(json);
@@ -114,7 +116,7 @@ static void json_region(struct pmc_json *json, const struct pmc_p_region *region
 	pmc_json_strn(json, "region", region->name, region->name_len);
 	pmc_json_str(json, "host", process->known ? process->host : NULL);
 	json_known(json, "pid", process->known, process->fixed.pid);
-	json_known(json, "tid", region->thread, region->thread ? region->thread->fixed.tid : 0);
+	json_known(json, "tid", region->row, thread->fixed.tid);
 	pmc_json_u64(json, "seq", region->fixed.seq);
 	pmc_json_u64(json, "calls", region->fixed.calls);
 	pmc_json_u64(json, "open", region->fixed.open);
@@ -130,7 +132,7 @@ void pmc_view_json_regions(struct pmc_view *view, struct pmc_json *json)
 {
 	pmc_json_array(json, "regions");
 	for (uint64_t i = 0; i < view->n_regions && !view->options->summary; i++)
-		json_region(json, view->regions[i]->region);
+		json_region(json, view->regions[i]);
 	pmc_json_array_end(json);
 }
 

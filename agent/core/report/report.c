@@ -23,15 +23,14 @@ static int view_events(struct pmc_view *view)
 	const struct pmc_p_set_view *last = NULL;
 	int err = pmc_union_init(&view->events, view->arena);
 
-	for (uint64_t i = 0; !err && i < profile->n_threads; i++) {
-		if (profile->threads[i]->set == last)
-			continue;
-		last = profile->threads[i]->set;
-		err = pmc_union_add(&view->events, last, true);
+	for (unsigned i = 0; !err && i < profile->n_sets; i++)
+		err = pmc_union_add(&view->events, profile->sets[i], true);
+	for (uint64_t i = 0; !err && i < profile->n_timeline; i++) {
+		const struct pmc_p_thread *thread = pmc_view_thread(view, profile->timeline[i]);
+
+		if (thread->set != last)
+			err = pmc_union_add(&view->events, last = thread->set, true);
 	}
-	for (uint64_t i = 0; !err && i < profile->n_timeline; i++)
-		if (profile->timeline[i]->set != last)
-			err = pmc_union_add(&view->events, last = profile->timeline[i]->set, true);
 	for (uint64_t i = 0; !err && i < profile->n_processes; i++) {
 		err = pmc_union_add(&view->events, profile->processes[i]->unattributed.set, false);
 		if (!err)
@@ -66,19 +65,18 @@ static const struct pmc_p_process *first_process(const struct pmc_profile *profi
 
 static int view_groups(struct pmc_view *view)
 {
-	struct pmc_p_thread **rows = view->threads;
-	uint64_t n = view->n_threads;
-
 	pmc_fold_begin(&view->groups, &view->events, view->options->by);
 	view->groups.spread = true;
 	if (view->options->by == PMC_BY_NONE || view->options->timeline)
 		return 0;
 	if (view->options->by == PMC_BY_REGION) {
-		rows = view->regions;
-		n = view->n_regions;
+		for (uint64_t i = 0; i < view->n_regions; i++)
+			if (pmc_fold_thread(&view->groups, view->regions[i]))
+				return -ENOMEM;
+		return 0;
 	}
-	for (uint64_t i = 0; i < n; i++)
-		if (pmc_fold_thread(&view->groups, rows[i]))
+	for (uint64_t i = 0; i < view->n_threads; i++)
+		if (pmc_fold_thread(&view->groups, pmc_view_thread(view, view->threads[i])))
 			return -ENOMEM;
 	return 0;
 }

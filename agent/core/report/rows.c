@@ -72,7 +72,7 @@ int pmc_view_select(struct pmc_view *view)
 	const struct pmc_report_options *options = view->options;
 	struct pmc_profile *profile = view->profile;
 	bool timeline = options->timeline;
-	struct pmc_p_thread **from = timeline ? profile->timeline : profile->threads;
+	struct pmc_p_row **from = timeline ? profile->timeline : profile->threads;
 	uint64_t n_from = timeline ? profile->n_timeline : profile->n_threads;
 	struct condition *conditions;
 	int err;
@@ -93,7 +93,8 @@ int pmc_view_select(struct pmc_view *view)
 		bool in = pmc_view_in_scope(view, from[i]->process);
 
 		for (unsigned c = 0; in && c < options->n_where; c++)
-			in = condition_holds(view, &conditions[c], from[i]);
+			in = condition_holds(view, &conditions[c],
+					     pmc_view_thread(view, from[i]));
 		if (in)
 			view->threads[view->n_threads++] = from[i];
 	}
@@ -176,15 +177,12 @@ static void heap_sort(struct heap *heap)
 
 static void item_cell(struct pmc_view *view, struct item *item, const struct pmc_cell *cell)
 {
-	bool made = cell->text == view->text;
-
 	item->null = cell->kind == PMC_CELL_NULL;
 	item->number = cell->kind == PMC_CELL_NUMBER ? (double)cell->number : cell->real;
 	item->text = NULL;
 	item->len = cell->len;
 	if (cell->kind == PMC_CELL_TEXT)
-		item->text =
-			made ? pmc_arena_strndup(view->arena, cell->text, cell->len) : cell->text;
+		item->text = pmc_arena_strndup(view->arena, cell->text, cell->len);
 	item->null |= cell->kind == PMC_CELL_TEXT && !item->text;
 }
 
@@ -220,7 +218,7 @@ static int sort_ref(struct pmc_view *view, bool groups, struct pmc_ref *ref)
 	return pmc_ref_find(view, groups, sort, strlen(sort), ref);
 }
 
-int pmc_view_threads(struct pmc_view *view, uint64_t limit, const struct pmc_p_thread ***list,
+int pmc_view_threads(struct pmc_view *view, uint64_t limit, struct pmc_p_row ***list,
 		     uint64_t *n)
 {
 	bool by_cpu = !view->options->sort;
@@ -235,7 +233,7 @@ int pmc_view_threads(struct pmc_view *view, uint64_t limit, const struct pmc_p_t
 	if (err)
 		return err;
 	for (uint64_t i = 0; i < view->n_threads; i++) {
-		const struct pmc_p_thread *thread = view->threads[i];
+		const struct pmc_p_thread *thread = pmc_view_thread(view, view->threads[i]);
 
 		if (by_cpu) {
 			item.null = thread->fixed.flags & PMC_THREAD_NO_CPU;
@@ -245,12 +243,12 @@ int pmc_view_threads(struct pmc_view *view, uint64_t limit, const struct pmc_p_t
 
 			item_cell(view, &item, &cell);
 		}
-		item.row = thread;
+		item.row = thread->row;
 		item.order = i;
 		heap_add(&heap, &item);
 	}
 	*n = heap.n;
-	*list = (const struct pmc_p_thread **)heap_list(&heap);
+	*list = (struct pmc_p_row **)heap_list(&heap);
 	return view->arena->failed ? -ENOMEM : 0;
 }
 

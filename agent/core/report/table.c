@@ -86,7 +86,7 @@ struct lines {
 };
 
 struct shown { /* which threads have a line of their own */
-	const struct pmc_p_thread *thread;
+	const struct pmc_p_row *thread;
 	UT_hash_handle hh;
 };
 
@@ -100,7 +100,7 @@ static int fold_rest(struct pmc_view *view, const struct lines *lines, struct pm
 	if (!all)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < lines->n; i++) {
-		all[i].thread = lines->list[i].thread;
+		all[i].thread = lines->list[i].packed;
 		HASH_ADD_PTR(table, thread, &all[i]);
 	}
 	if (arena->failed)
@@ -108,10 +108,10 @@ static int fold_rest(struct pmc_view *view, const struct lines *lines, struct pm
 	pmc_fold_begin(rest, &view->events, PMC_BY_NONE);
 	rest->pattern = true;
 	for (uint64_t i = 0; i < view->n_threads; i++) {
-		const struct pmc_p_thread *thread = view->threads[i];
+		const struct pmc_p_row *thread = view->threads[i];
 
 		HASH_FIND_PTR(table, &thread, found);
-		if (!found && pmc_fold_thread(rest, thread))
+		if (!found && pmc_fold_thread(rest, pmc_view_thread(view, thread)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -141,7 +141,7 @@ static int lines_of_rest(struct pmc_view *view, struct pmc_fold_row *total, stru
 		lines->list[lines->n++] = (struct pmc_line){
 			.label = single ? NULL : groups[i]->label,
 			.times = groups[i]->threads,
-			.thread = single ? groups[i]->sample : NULL,
+			.packed = single ? groups[i]->sample : NULL,
 			.row = groups[i],
 		};
 	}
@@ -155,7 +155,7 @@ static int lines_of_rest(struct pmc_view *view, struct pmc_fold_row *total, stru
 /* Each row is read once: the total is that of the lines. */
 static int lines_of_threads(struct pmc_view *view, struct pmc_fold_row *total, struct lines *lines)
 {
-	const struct pmc_p_thread **threads;
+	struct pmc_p_row **threads;
 	uint64_t n, top = pmc_view_top(view);
 	int err = pmc_view_threads(view, top, &threads, &n);
 
@@ -165,8 +165,8 @@ static int lines_of_threads(struct pmc_view *view, struct pmc_fold_row *total, s
 	if (!lines->list)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++) {
-		lines->list[lines->n++] = (struct pmc_line){ .thread = threads[i] };
-		pmc_fold_add(total, &view->events, threads[i], false);
+		lines->list[lines->n++] = (struct pmc_line){ .packed = threads[i] };
+		pmc_fold_add(total, &view->events, pmc_view_thread(view, threads[i]), false);
 	}
 	return n < view->n_threads ? lines_of_rest(view, total, lines) : 0;
 }
@@ -236,6 +236,17 @@ static void lines_beside(struct pmc_view *view, struct pmc_ledger *ledger,
 	}
 }
 
+/* Lines keep packed rows. */
+static void with_thread(struct pmc_table *table, struct pmc_line *line,
+			void (*use)(struct pmc_table *table, const struct pmc_line *line))
+{
+	if (line->packed)
+		line->thread = pmc_view_thread(table->view, line->packed);
+	use(table, line);
+	if (line->packed)
+		line->thread = NULL;
+}
+
 static int table_print(struct pmc_view *view, struct pmc_ledger *ledger, struct pmc_fold_row *total)
 {
 	const bool groups = view->options->by != PMC_BY_NONE;
@@ -253,7 +264,7 @@ static int table_print(struct pmc_view *view, struct pmc_ledger *ledger, struct 
 		lines.list = pmc_arena_alloc(view->arena, 4 * sizeof(*lines.list));
 	/* Regions lie in each other and do not add up: they are shares of what the threads did. */
 	for (uint64_t i = 0; (view->options->summary || regions) && i < view->n_threads; i++)
-		pmc_fold_add(total, &view->events, view->threads[i], false);
+		pmc_fold_add(total, &view->events, pmc_view_thread(view, view->threads[i]), false);
 	/* What a metric takes for the time that passed is the run's, not one thread's. */
 	total->wall_ns = ledger->wall_ns;
 	if (err || !lines.list)
@@ -264,13 +275,13 @@ static int table_print(struct pmc_view *view, struct pmc_ledger *ledger, struct 
 	if (err)
 		return err;
 	for (uint64_t i = 0; i < lines.n; i++)
-		pmc_table_measure(&table, &lines.list[i]);
+		with_thread(&table, &lines.list[i], pmc_table_measure);
 	pmc_table_measure(&table, &sum);
 	pmc_table_fit(&table);
 	title(view, ledger, total->cpu.sum);
 	pmc_table_head(&table);
 	for (uint64_t i = 0; i < lines.n; i++)
-		pmc_table_line(&table, &lines.list[i]);
+		with_thread(&table, &lines.list[i], pmc_table_line);
 	pmc_table_line(&table, &sum);
 	pmc_out_char(view->out, '\n');
 	pmc_view_remarks(view, &table, ledger);

@@ -30,9 +30,9 @@ static void count_step(struct pmc_count *step, const struct pmc_count *now,
 	}
 }
 
-static bool same_thread(const struct pmc_p_thread *a, const struct pmc_p_thread *b)
+static bool same_thread(const struct pmc_p_row *a, const struct pmc_p_row *b)
 {
-	return a->process == b->process && a->fixed.seq == b->fixed.seq;
+	return a->process == b->process && a->seq == b->seq;
 }
 
 /* The count of the same event in the snapshot before. A thread that got other groups meanwhile has
@@ -60,9 +60,10 @@ bool pmc_steps_next(struct pmc_view *view, struct pmc_steps *steps)
 
 	if (steps->at >= view->n_threads)
 		return false;
-	now = view->threads[steps->at];
-	if (steps->at && same_thread(view->threads[steps->at - 1], now))
-		before = view->threads[steps->at - 1];
+	now = pmc_profile_thread(view->profile, view->threads[steps->at], &steps->now);
+	if (steps->at && same_thread(view->threads[steps->at - 1], now->row))
+		before = pmc_profile_thread(view->profile, view->threads[steps->at - 1],
+					    &steps->before);
 	steps->at++;
 	steps->thread = *now;
 	since = before ? before->fixed.time_ns : now->fixed.start_ns;

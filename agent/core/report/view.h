@@ -14,12 +14,13 @@ struct pmc_view {
 	struct pmc_out *out;
 	struct pmc_arena *arena;
 	struct pmc_union events;
-	struct pmc_p_thread **threads; /* the rows: in scope, and as --where has it */
+	struct pmc_p_row **threads; /* the rows: in scope, and as --where has it */
 	uint64_t n_threads;
 	struct pmc_p_thread **regions; /* a row for each region of these threads */
 	uint64_t n_regions;
 	struct pmc_fold groups;	     /* of the rows, if `by` is set */
 	struct pmc_fold_row scratch; /* a single thread as a row */
+	struct pmc_thread_buf buf;
 	struct pmc_count *counts;    /* one per column, of the row counts_of */
 	const struct pmc_fold_row *counts_of;
 	bool counts_whole;
@@ -87,6 +88,8 @@ struct pmc_cell pmc_cell_thread(struct pmc_view *view, const struct pmc_ref *ref
 				const struct pmc_p_thread *thread);
 struct pmc_cell pmc_cell_stat(const struct pmc_fold_stat *stat, double scale, enum pmc_part part,
 			      uint64_t rows);
+/* The row unpacked, good until the next. */
+const struct pmc_p_thread *pmc_view_thread(struct pmc_view *view, const struct pmc_p_row *row);
 /* The thread as a row of its own, in view->scratch. */
 const struct pmc_fold_row *pmc_view_row(struct pmc_view *view, const struct pmc_p_thread *thread);
 /* A metric of a row; false: null. wall_ns 0: the row's own. */
@@ -99,7 +102,7 @@ int pmc_view_select(struct pmc_view *view);
 uint64_t pmc_view_top(const struct pmc_view *view);
 /* Rows by options->sort (default CPU time; numbers downwards, text upwards, null last, equals as
  * they came), the first `limit` (0: all). */
-int pmc_view_threads(struct pmc_view *view, uint64_t limit, const struct pmc_p_thread ***list,
+int pmc_view_threads(struct pmc_view *view, uint64_t limit, struct pmc_p_row ***list,
 		     uint64_t *n);
 int pmc_view_groups(struct pmc_view *view, const struct pmc_fold *groups, uint64_t limit,
 		    const struct pmc_fold_row ***list, uint64_t *n);
@@ -139,6 +142,7 @@ void pmc_view_csv_cell(struct pmc_out *out, const struct pmc_cell *cell);
 /* The next snapshot as what happened since the one before it of the same thread: all zero is
  * before the first. */
 struct pmc_steps {
+	struct pmc_thread_buf now, before;
 	struct pmc_p_thread thread;
 	struct pmc_count counts[PMC_SET_EVENTS_MAX];
 	uint64_t at, t_ns, dt_ns;
@@ -162,8 +166,9 @@ void pmc_show_percent(struct pmc_out *out, double percent);
 struct pmc_line {
 	const char *label; /* NULL: the thread's */
 	uint64_t times;	   /* behind the label, if > 1 */
-	const struct pmc_p_thread *thread;
-	const struct pmc_fold_row *row; /* NULL: the thread alone */
+	const struct pmc_p_thread *thread; /* of a timeline */
+	const struct pmc_p_row *packed;	   /* of a thread, else NULL */
+	const struct pmc_fold_row *row;	   /* NULL: the thread alone */
 	uint64_t t_ns, dt_ns;		/* of a timeline */
 	bool dim;
 };
