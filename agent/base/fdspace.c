@@ -9,6 +9,7 @@
  * kernel copies the descriptor table at every fork. Either way no fork comes into a window: the
  * child would not know which copies are ours.
  */
+#include "agent/base/fdspace.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"

@@ -7,11 +7,11 @@
  * <plan> is plan/plan_codec.c's and has no ':'. The path comes last, as it is: p for the job's
  * private dump, o for PMC_OUT made absolute. "off" makes descendants dormant.
  */
+#include "agent/base/job.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/arena.h"
 #include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
-#include "agent/output/process_frames.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -214,4 +214,17 @@ uint64_t agent_text_hash(const char *text)
 	for (; text && *text; text++)
 		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
 	return hash;
+}
+
+void agent_identity(uint8_t identity[16])
+{
+	const unsigned nonblock = 1; /* GRND_NONBLOCK */
+	uint64_t seed[2];
+
+	if (syscall(SYS_getrandom, identity, 16UL, nonblock) == 16)
+		return;
+	/* Early at boot the pool is empty: time and pid are the best there is. */
+	seed[0] = pmc_now_ns();
+	seed[1] = (uint64_t)agent.pid * 0x9e3779b97f4a7c15u;
+	memcpy(identity, seed, 16);
 }

@@ -8,7 +8,7 @@
 #include "agent/base/interposed.def"
 #undef X
 
-void agent_hooks_init(void)
+void agent_real_init(void)
 {
 #define X(ret, name, params) *(void **)(void *)&real_##name = dlsym(RTLD_NEXT, #name);
 #include "agent/base/interposed.def"

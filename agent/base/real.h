@@ -8,8 +8,6 @@
 #ifndef PMC_AGENT_BASE_REAL_H
 #define PMC_AGENT_BASE_REAL_H
 
-#include "agent/base/agent.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,14 +21,8 @@ typedef void agent_handler(int);
 #include "agent/base/interposed.def"
 #undef X
 
-void agent_hooks_init(void);
-/* Whether the host has destructors of thread-specific data (hooks/key.c). */
-bool agent_keys_made(void);
-/* Whether the host names threads (hooks/name.c); it has named one: the caller this, NULL another.
- */
-bool agent_names_given(void);
-void agent_name_given(const char *name);
+void agent_real_init(void);
 /* The real function behind a pointer that may not have been looked up yet. */
-#define REAL(name) (real_##name ? real_##name : (agent_hooks_init(), real_##name))
+#define REAL(name) (real_##name ? real_##name : (agent_real_init(), real_##name))
 
 #endif

@@ -10,10 +10,6 @@
 bool agent_perf_allowed(void);
 /* The same, false also where it would have to be tried first. */
 bool agent_perf_allowed_known(void);
-/* The host is about to put a filter on itself by this system call. If it would kill us for what we
- * do at a thread's or the process's end, everything is written now and the agent is silent from
- * here on. */
-void agent_before_filter(long number, const long args[6]);
 /* The host has put a filter on itself. */
 void agent_perf_filtered(void);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */

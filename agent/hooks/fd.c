@@ -8,6 +8,9 @@
  * our numbers for itself, ours moves away.
  */
 #include "agent/base/real.h"
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
 #include "agent/output/file.h"
 #include "agent/thread/thread.h"
 
@@ -21,7 +24,7 @@ AGENT_API void closefrom(int first);
 
 AGENT_API int close(int fd)
 {
-	if (agent_fds_ours(fd) && agent_where() == AGENT_HERE) {
+	if (agent_fds_ours(fd) && agent_active()) {
 		errno = EBADF;
 		return -1;
 	}
@@ -34,7 +37,7 @@ AGENT_API int close_range(unsigned first, unsigned last, int flags)
 	unsigned from = first;
 
 	/* CLOSE_RANGE_UNSHARE gives the caller a table of its own: ours in it are copies. */
-	if (highest < 0 || first > last || agent_where() != AGENT_HERE)
+	if (highest < 0 || first > last || !agent_active())
 		return (int)syscall(SYS_close_range, first, last, flags);
 	for (unsigned fd = first; fd <= last && fd <= (unsigned)highest; fd++) {
 		if (!agent_fds_ours((int)fd))
@@ -65,8 +68,7 @@ static void make_room(int from, int fd)
 	int saved = errno;
 
 	/* A call that will fail takes nothing. */
-	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 &&
-	    agent_where() == AGENT_HERE)
+	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 && agent_active())
 		if (!agent_file_move(fd))
 			agent_thread_move_fd(fd);
 	errno = saved;
@@ -74,7 +76,7 @@ static void make_room(int from, int fd)
 
 AGENT_API int dup2(int from, int to)
 {
-	if (agent_fds_ours(from) && agent_where() == AGENT_HERE) {
+	if (agent_fds_ours(from) && agent_active()) {
 		errno = EBADF;
 		return -1;
 	}
@@ -84,7 +86,7 @@ AGENT_API int dup2(int from, int to)
 
 AGENT_API int dup3(int from, int to, int flags)
 {
-	if (agent_fds_ours(from) && agent_where() == AGENT_HERE) {
+	if (agent_fds_ours(from) && agent_active()) {
 		errno = EBADF;
 		return -1;
 	}

@@ -9,18 +9,12 @@
  * both are here.
  */
 #include "agent/base/real.h"
-
-static _Atomic bool made;
-
-bool agent_keys_made(void)
-{
-	return atomic_load_explicit(&made, memory_order_relaxed);
-}
+#include "agent/base/agent.h"
 
 static void note(bool destructor)
 {
 	if (destructor)
-		atomic_store_explicit(&made, true, memory_order_relaxed);
+		atomic_store_explicit(&agent.key_destructors, true, memory_order_relaxed);
 }
 
 AGENT_API int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))

@@ -7,6 +7,9 @@
  * host sees or changes it then. Other limits pass.
  */
 #include "agent/base/real.h"
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,8 +20,7 @@ _Static_assert(sizeof(rlim_t) == 8, "rlim_t has 64 bits");
 
 static int limit(int pid, unsigned resource, const struct rlimit *new, struct rlimit *old)
 {
-	bool ours = resource == RLIMIT_NOFILE && (pid == 0 || pid == agent.pid) &&
-		    agent_where() == AGENT_HERE;
+	bool ours = resource == RLIMIT_NOFILE && (pid == 0 || pid == agent.pid) && agent_active();
 	bool held = ours && agent_fds_hold();
 	long result = syscall(SYS_prlimit64, pid, resource, new, old);
 	int saved = errno;

@@ -8,11 +8,13 @@
  * takes the environment from the kernel's block.
  */
 #include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/process/exec_env.h"
 #include "agent/process/helper.h"
-#include "agent/hooks/seccomp.h"
+#include "agent/hooks/hooks.h"
 #include "agent/process/exit_report.h"
 #include "agent/process/snapshot.h"
+#include "agent/process/start.h"
 #include "agent/thread/thread.h"
 
 #include <dlfcn.h>
@@ -35,7 +37,7 @@ static void end(int status)
 {
 	int saved = errno;
 
-	if (agent_where() == AGENT_HERE) {
+	if (agent_active()) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
 		if (agent.first)
 			agent_report();

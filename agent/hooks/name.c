@@ -7,7 +7,8 @@
  * seccomp.c. What a program writes to a comm file of /proc is not seen here.
  */
 #include "agent/base/real.h"
-#include "agent/hooks/seccomp.h"
+#include "agent/base/agent.h"
+#include "agent/hooks/hooks.h"
 #include "agent/thread/thread.h"
 
 #include <linux/prctl.h>
@@ -18,18 +19,11 @@
 
 AGENT_API int prctl(int option, ...);
 
-static _Atomic bool given;
-
-bool agent_names_given(void)
-{
-	return atomic_load_explicit(&given, memory_order_relaxed);
-}
-
 void agent_name_given(const char *name)
 {
 	struct slot *slot = agent_self;
 
-	atomic_store_explicit(&given, true, memory_order_relaxed);
+	atomic_store_explicit(&agent.named_threads, true, memory_order_relaxed);
 	if (!name || !slot)
 		return;
 	/* 15 bytes and a NUL that is never overwritten: a reader sees old, new or a mix, never

@@ -8,6 +8,9 @@
  * forwards. posix_spawn, system and popen need no hook: they replace a child, not us.
  */
 #include "agent/process/exec_env.h"
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
 #include "agent/base/real.h"
 #include "agent/process/exit_report.h"
 #include "agent/process/signals.h"
@@ -52,7 +55,7 @@ static int flush_and_replace(const struct image *image, char *const *argv, char 
 	int result, saved;
 
 	saved = errno;
-	if (agent_where() != AGENT_HERE) {
+	if (!agent_active()) {
 		if (pmc_agent_control.state == PMC_CONTROL_ON)
 			agent_fds_exec_child();
 		errno = saved;
@@ -143,7 +146,7 @@ AGENT_API int execle(const char *path, const char *arg, ...)
 
 __attribute__((noreturn)) static void leave(int status)
 {
-	if (agent_where() == AGENT_HERE) {
+	if (agent_active()) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
 		if (agent.first)
 			agent_report();
@@ -165,7 +168,7 @@ AGENT_API void _Exit(int status)
 AGENT_API void quick_exit(int status)
 {
 	/* The handler that flushes runs last, and is not told the status. */
-	if (agent_where() == AGENT_HERE)
+	if (agent_active())
 		agent.exit_status = status;
 	REAL(quick_exit)(status);
 	for (;;)
@@ -176,7 +179,7 @@ AGENT_API void abort(void)
 {
 	/* On the stack that is there: abort is often called by a handler on a small one, which has
 	 * no room for the frame of ours as well. A handler of the host's comes first, as ever. */
-	if (agent_where() == AGENT_HERE && agent_signal_forget(SIGABRT)) {
+	if (agent_active() && agent_signal_forget(SIGABRT)) {
 		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
 		if (agent.first)
 			agent_report_apart();
@@ -192,7 +195,7 @@ AGENT_API int daemon(int nochdir, int noclose)
 	struct stat st;
 	int fd;
 
-	if (agent_where() != AGENT_HERE)
+	if (!agent_active())
 		return REAL(daemon)(nochdir, noclose);
 	switch (fork()) {
 	case -1:

@@ -7,9 +7,13 @@
  * function for it. The agent's own calls of syscall() do not come here: the linker wraps them
  * (--wrap=syscall), and they go straight to libc's.
  */
-#include "agent/hooks/seccomp.h"
+#include "agent/hooks/hooks.h"
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
 #include "agent/base/real.h"
 #include "agent/base/seccomp_probe.h"
+#include "agent/process/seccomp_filter.h"
 
 #include <dlfcn.h>
 #include <linux/prctl.h>
@@ -80,13 +84,12 @@ static bool is_for_all(long number, const long a[6])
 
 long agent_filtering_call(long number, const long args[6])
 {
-	bool filter = installs_filter(number, args) && agent_where() == AGENT_HERE, held;
+	bool filter = installs_filter(number, args) && agent_active(), held;
 	long result;
 
 	if (filter)
 		agent_before_filter(number, args);
-	held = filter && is_for_all(number, args) && agent_where() == AGENT_HERE &&
-	       agent_fds_hold();
+	held = filter && is_for_all(number, args) && agent_active() && agent_fds_hold();
 	result = straight(number, args);
 	/* A second filter does not show in the mode: what was allowed is asked again. */
 	if (filter && result >= 0)

@@ -7,6 +7,8 @@
  * goes back to SIG_DFL ours returns.
  */
 #include "agent/base/real.h"
+#include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/process/signals.h"
 
 #include <dlfcn.h>
@@ -17,15 +19,10 @@ AGENT_API agent_handler *ssignal(int signo, agent_handler *handler);
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *sigset(int signo, agent_handler *handler);
 
-int agent_real_sigaction(int signo, const struct sigaction *action, struct sigaction *old)
-{
-	return REAL(sigaction)(signo, action, old);
-}
-
 static void changed(int signo, bool to_default)
 {
 	/* In a vfork child the dispositions are its own, and so it leaves them. */
-	if (agent_where() != AGENT_HERE)
+	if (!agent_active())
 		return;
 	if (to_default)
 		agent_signal_restore(signo);

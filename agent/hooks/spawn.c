@@ -7,13 +7,16 @@
  * be open then.
  */
 #include "agent/base/real.h"
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
 
 #include <stdlib.h>
 
 static bool hold(void)
 {
 	int saved = errno;
-	bool held = agent_where() == AGENT_HERE && agent_fds_hold();
+	bool held = agent_active() && agent_fds_hold();
 
 	errno = saved;
 	return held;
@@ -53,7 +56,7 @@ AGENT_API FILE *popen(const char *command, const char *mode)
 AGENT_API int system(const char *command)
 {
 	/* It waits for the whole command: windows are kept shut only while the child starts. */
-	if (agent_where() == AGENT_HERE)
+	if (agent_active())
 		agent_fds_quiet();
 	agent_fds_let(hold());
 	return REAL(system)(command);

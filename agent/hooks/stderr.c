@@ -8,11 +8,13 @@
  * in it would keep `$(cmd 2>&1)` waiting.
  */
 #include "agent/base/real.h"
+#include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/process/exit_report.h"
 
 AGENT_API int fclose(FILE *stream)
 {
-	if (stream == stderr && agent_where() == AGENT_HERE) {
+	if (stream == stderr && agent_active()) {
 		int saved = errno;
 
 		agent_report_keep_stderr();

@@ -7,6 +7,9 @@
  * calls the public pthread_create, so both are here.
  */
 #include "agent/base/real.h"
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
 #include "agent/thread/start_routine.h"
 #include "agent/thread/thread.h"
 
@@ -37,7 +40,7 @@ static struct slot *prepare(const void *routine)
 	int saved = errno;
 	struct slot *slot;
 
-	if (!agent.measured || agent_where_threads() != AGENT_HERE)
+	if (!agent.measured || !agent_active_unless_vfork())
 		return NULL;
 	agent_fds_reserve();
 	slot = agent_thread_reserve();
@@ -85,7 +88,7 @@ AGENT_API int dlclose(void *handle)
 	int result = REAL(dlclose)(handle);
 
 	/* Another module may lie at the same addresses next. */
-	if (result == 0 && agent_where() == AGENT_HERE)
+	if (result == 0 && agent_active())
 		agent_sites_forget();
 	return result;
 }

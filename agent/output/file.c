@@ -7,6 +7,7 @@
  */
 #include "agent/output/file.h"
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
 #include "agent/output/pending_frames.h"
 #include "agent/core/dump/frame.h"
 #include "agent/core/base/log.h"
@@ -14,8 +15,6 @@
 #include "agent/core/base/sys.h"
 #include "agent/base/note.h"
 #include "agent/output/process_frames.h"
-#include "agent/process/signals.h"
-#include "agent/thread/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -258,6 +257,13 @@ __attribute__((noinline, cold)) static void take_back(int signo, uint64_t before
 /* The calling thread writes to the dump, and a handler of ours is there for what that raises. */
 static __thread volatile bool writing;
 
+static _Atomic bool shield; /* our handler stands for SIGXFSZ */
+
+void agent_file_shield(bool stands)
+{
+	atomic_store(&shield, stands);
+}
+
 bool agent_file_writing(void)
 {
 	return writing;
@@ -273,7 +279,8 @@ bool agent_file_writing(void)
 static bool shielded(void)
 {
 	return !agent_self && !file.stream &&
-	       !atomic_load_explicit(&file.failed, memory_order_relaxed) && agent_signal_shields();
+	       !atomic_load_explicit(&file.failed, memory_order_relaxed) &&
+	       atomic_load_explicit(&shield, memory_order_relaxed);
 }
 
 static ssize_t shielded_write(int fd, const void *data, size_t len, int *error)

@@ -20,6 +20,8 @@ void agent_file_begin(void);
 /* What follows has everything that rows refer to: no frames before it. */
 void agent_file_whole(void);
 void agent_file_append(const void *frames, size_t len);
+/* Whether our handler stands for SIGXFSZ, which then ignores those that our writes raise. */
+void agent_file_shield(bool stands);
 /* Whether the calling thread is in a write of ours for which the handler of SIGXFSZ stands. */
 bool agent_file_writing(void);
 /* Frames that wait in memory: only the first process of a job without PMC_OUT keeps any, since

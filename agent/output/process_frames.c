@@ -22,7 +22,7 @@ static const char *boot_id(void)
 	static char text[40];
 
 	if (!text[0])
-		pmc_file_read(text, sizeof(text), "/proc/sys/kernel/random/boot_id");
+		pmc_file_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text));
 	return text;
 }
 

@@ -8,6 +8,7 @@
  */
 #include "agent/process/exit_report.h"
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
 #include "agent/base/throwaway_clone.h"
 #include "agent/core/base/log.h"
 #include "agent/core/report/report.h"

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fork.c - tells a forked child from a vfork child from ourselves, and makes a process of it.
- *
- * One page is marked MADV_WIPEONFORK: it reads zero in a child with memory of its own (fork,
- * _Fork, raw clone) and stays in one that borrows ours (vfork). In a vfork child hooks only
- * forward: the memory is the parent's.
- */
+/* fork.c - makes a forked child a process of its own, and keeps raised limits out of it. */
+#include "agent/process/fork.h"
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
 #include "agent/core/base/clock.h"
 #include "agent/output/file.h"
 #include "agent/process/helper.h"
 #include "agent/base/note.h"
+#include "agent/output/process_frames.h"
 #include "agent/region/region.h"
 #include "agent/process/exit_report.h"
+#include "agent/thread/inherit_groups.h"
 #include "agent/thread/start_routine.h"
 #include "agent/thread/thread.h"
 
@@ -24,8 +23,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Atomic uint32_t *agent_alive; /* in the page that a fork wipes */
-
 /* Async-signal-safe: the child of a multi-threaded process may call nothing else. */
 static void become_process(void)
 {
@@ -33,7 +30,6 @@ static void become_process(void)
 	uint32_t capacity = agent_registry.capacity;
 	int saved = errno;
 
-	atomic_store(agent_alive, 1);
 	agent.pid = (pid_t)syscall(SYS_getpid);
 	memcpy(agent.parent, agent.identity, 16);
 	agent_identity(agent.identity);
@@ -70,8 +66,8 @@ static bool held;
 
 static void before_fork(void)
 {
-	/* The child is to inherit the host's limit, not one that a window raised. */
-	held = agent_where() == AGENT_HERE && agent_fds_hold();
+	/* The child must inherit the host's limit, not one that a window raised. */
+	held = agent_active() && agent_fds_hold();
 }
 
 static void at_fork_parent(void)
@@ -81,44 +77,13 @@ static void at_fork_parent(void)
 
 static void at_fork_child(void)
 {
-	if (agent_where() == AGENT_HERE)
+	if (agent_active())
 		agent_helper_forked();
 }
 
 int agent_fork_init(void)
 {
-	size_t page = getauxval(AT_PAGESZ);
-	void *map = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int error = agent_fork_guard_init(become_process);
 
-	if (map == MAP_FAILED)
-		return -errno;
-	if (madvise(map, page, MADV_WIPEONFORK) != 0) {
-		/* Before Linux 4.14: the atfork handler still sees fork(). */
-		int error = -errno;
-
-		munmap(map, page);
-		return error;
-	}
-	agent_alive = map;
-	atomic_store(agent_alive, 1);
-	return -pthread_atfork(before_fork, at_fork_parent, at_fork_child);
-}
-
-enum agent_where agent_where_threads(void)
-{
-	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) != PMC_CONTROL_ON)
-		return AGENT_ELSEWHERE;
-	return atomic_load_explicit(agent_alive, memory_order_relaxed) ? AGENT_HERE : agent_where();
-}
-
-enum agent_where agent_where(void)
-{
-	if (atomic_load_explicit(&pmc_agent_control.state, memory_order_acquire) != PMC_CONTROL_ON)
-		return AGENT_ELSEWHERE;
-	if (atomic_load_explicit(agent_alive, memory_order_relaxed) == 0)
-		become_process();
-	else if ((pid_t)syscall(SYS_getpid) != agent.pid)
-		return AGENT_ELSEWHERE;
-	return atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON ? AGENT_HERE :
-									 AGENT_ELSEWHERE;
+	return error ? error : -pthread_atfork(before_fork, at_fork_parent, at_fork_child);
 }

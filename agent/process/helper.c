@@ -21,13 +21,6 @@
 
 #define STACK_BYTES ((size_t)128 << 10)
 
-static _Atomic uint32_t helper_tid;
-
-uint32_t agent_helper_tid(void)
-{
-	return atomic_load_explicit(&helper_tid, memory_order_relaxed);
-}
-
 static void sleep_until(uint64_t ns)
 {
 	const struct timespec at = { .tv_sec = (time_t)(ns / 1000000000u),
@@ -42,7 +35,7 @@ static void *run(void *arg)
 {
 	uint64_t next = agent.start_ns + agent.config.delay, cost = 0;
 
-	atomic_store(&helper_tid, (uint32_t)syscall(SYS_gettid));
+	atomic_store(&agent.helper_tid, (uint32_t)syscall(SYS_gettid));
 	syscall(SYS_prctl, PR_SET_NAME, "pmcagent", 0, 0, 0);
 	if (agent.config.delay && !agent.forked) {
 		sleep_until(next);
@@ -82,9 +75,9 @@ void agent_helper_start(void)
 	if (pthread_attr_init(&attr) == 0) {
 		pthread_attr_setstacksize(&attr, STACK_BYTES);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		atomic_store(&helper_tid, AGENT_HELPER_BEGINS);
+		atomic_store(&agent.helper_tid, AGENT_HELPER_BEGINS);
 		if (REAL(pthread_create)(&thread, &attr, run, NULL) != 0) {
-			atomic_store(&helper_tid, 0);
+			atomic_store(&agent.helper_tid, 0);
 			agent_note(NOTE_HELPER);
 		}
 		pthread_attr_destroy(&attr);
@@ -94,7 +87,7 @@ void agent_helper_start(void)
 
 void agent_helper_forked(void)
 {
-	atomic_store(&helper_tid, 0);
+	atomic_store(&agent.helper_tid, 0);
 	if (agent.config.interval)
 		agent_helper_start();
 }

@@ -9,8 +9,10 @@
  */
 #include "agent/process/signals.h"
 #include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
+#include "agent/base/real.h"
 #include "agent/process/exit_report.h"
 #include "agent/process/snapshot.h"
 
@@ -29,7 +31,6 @@ AGENT_ROOMY static struct {
 	bool ours;
 	struct sigaction original;
 } table[_NSIG];
-static _Atomic bool shields; /* ours stands for SIGXFSZ */
 
 /* The kernel's struct; the restorer is x86's. */
 struct kernel_sigaction {
@@ -46,7 +47,7 @@ static void to_default(int signo)
 	const struct kernel_sigaction dfl = { .handler = SIG_DFL };
 
 	if (signo == SIGXFSZ)
-		atomic_store(&shields, false);
+		agent_file_shield(false);
 	syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
 }
 
@@ -64,7 +65,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	/* Our dump has reached the host's limit; the write says so, too. */
 	if (signo == SIGXFSZ && agent_file_writing() && !was_sent(info))
 		return;
-	if (agent_where() == AGENT_HERE) {
+	if (agent_active()) {
 		agent_final(PMC_ENDED_SIGNAL, signo);
 		if (agent.first)
 			agent_report_apart();
@@ -85,7 +86,7 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)signo, (void)info, (void)context;
-	if (agent_where() == AGENT_HERE)
+	if (agent_active())
 		agent_snapshot();
 	errno = saved;
 }
@@ -96,18 +97,18 @@ static void install(int signo, void (*handler)(int, siginfo_t *, void *), int fl
 				    .sa_flags = SA_SIGINFO | SA_ONSTACK | flags };
 
 	sigfillset(&action.sa_mask);
-	if (agent_real_sigaction(signo, &action, NULL) != 0)
+	if (REAL(sigaction)(signo, &action, NULL) != 0)
 		return;
 	table[signo].ours = true;
 	if (signo == SIGXFSZ)
-		atomic_store(&shields, handler == on_fatal);
+		agent_file_shield(handler == on_fatal);
 }
 
 static void take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction now;
 
-	if (agent_real_sigaction(signo, NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
+	if (REAL(sigaction)(signo, NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
 	    now.sa_handler != SIG_DFL)
 		return;
 	table[signo].original = now;
@@ -131,11 +132,6 @@ void agent_signals_init(void)
 	pmc_agent_control.dump_signal = table[dump].ours ? dump : 0;
 }
 
-bool agent_signal_shields(void)
-{
-	return atomic_load_explicit(&shields, memory_order_relaxed);
-}
-
 bool agent_signal_is_ours(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) &&
@@ -151,7 +147,7 @@ bool agent_signal_forget(int signo)
 {
 	struct sigaction now;
 
-	if (agent_real_sigaction(signo, NULL, &now) != 0 || !agent_signal_is_ours(&now))
+	if (REAL(sigaction)(signo, NULL, &now) != 0 || !agent_signal_is_ours(&now))
 		return false;
 	to_default(signo);
 	return true;
@@ -170,7 +166,7 @@ void agent_signal_restore(int signo)
 void agent_signal_taken(int signo)
 {
 	if (signo == SIGXFSZ)
-		atomic_store(&shields, false);
+		agent_file_shield(false);
 	if (signo == agent.config.dump && pmc_agent_control.dump_signal) {
 		pmc_agent_control.dump_signal = 0;
 		agent_note(NOTE_DUMP_SIGNAL);

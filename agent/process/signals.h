@@ -23,9 +23,5 @@ bool agent_signal_forget(int signo);
 void agent_signal_restore(int signo);
 /* The host has installed a handler of its own for the signal. */
 void agent_signal_taken(int signo);
-/* Whether the handler stands that lets SIGXFSZ of our own writes pass without a trace. */
-bool agent_signal_shields(void);
-/* sigaction(2) without our hook (hooks/signal.c). */
-int agent_real_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 
 #endif

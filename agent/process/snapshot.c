@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/base/poison.h"
+#include "agent/output/process_frames.h"
 
 #define CHUNK ((size_t)64 << 10)
 /* Room for the frames of the process itself: totals, notes, event sets. */
@@ -25,7 +26,6 @@
 
 /* What agent_final could keep in memory, for the report of a process that needs no file. */
 static struct pmc_frame_buf kept;
-static _Atomic bool written;
 
 /* A clock is a twentieth of what a row costs: rows that are made together have one time. */
 #define ROWS_A_TIME 8u
@@ -152,7 +152,7 @@ void agent_final(enum pmc_ended how, int code)
 	if (!atomic_compare_exchange_strong(&pmc_agent_control.state, &on, PMC_CONTROL_DONE))
 		return;
 	if (!sink_open(&sink)) {
-		atomic_store(&written, true);
+		atomic_store(&agent.final_written, true);
 		return;
 	}
 	if (agent_self) {
@@ -186,16 +186,7 @@ void agent_final(enum pmc_ended how, int code)
 		kept = sink.buf;
 	}
 	agent_file_tidy();
-	atomic_store(&written, true);
-}
-
-void agent_final_wait(void)
-{
-	uint64_t start = pmc_now_ns();
-
-	while (pmc_agent_control.state == PMC_CONTROL_DONE && !atomic_load(&written) &&
-	       pmc_now_ns() - start < 2000000000u)
-		sched_yield();
+	atomic_store(&agent.final_written, true);
 }
 
 void agent_snapshot(void)

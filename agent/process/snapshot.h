@@ -10,8 +10,6 @@
 
 /* Final rows of all threads, totals, ledger, process. Only the first call does anything. */
 void agent_final(enum pmc_ended how, int code);
-/* While another thread is still writing them: waits, two seconds at most. */
-void agent_final_wait(void);
 /* What agent_final kept in memory because no file was needed; len 0: everything is in the file. */
 const void *agent_final_frames(size_t *len);
 

@@ -4,7 +4,9 @@
  *
  * Runs in the constructor, before every other library's: one thread, libc usable, getenv not.
  */
+#include "agent/process/start.h"
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/log.h"
@@ -16,7 +18,9 @@
 #include "agent/base/seccomp_probe.h"
 #include "agent/output/process_frames.h"
 #include "agent/process/exit_report.h"
+#include "agent/process/fork.h"
 #include "agent/process/signals.h"
+#include "agent/thread/inherit_groups.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
@@ -31,21 +35,6 @@
 
 /* What is kept of a command line. */
 #define CMDLINE_MOST ((size_t)4096)
-
-struct agent agent;
-AGENT_API struct pmc_control pmc_agent_control;
-
-void agent_identity(uint8_t identity[16])
-{
-	const unsigned nonblock = 1; /* GRND_NONBLOCK */
-
-	if (syscall(SYS_getrandom, identity, 16UL, nonblock) == 16)
-		return;
-	/* Early at boot: time and pid are the best there is. */
-	uint64_t seed[2] = { pmc_now_ns(), (uint64_t)agent.pid * 0x9e3779b97f4a7c15u };
-
-	memcpy(identity, seed, 16);
-}
 
 static const char *base_name(const char *path)
 {
@@ -245,7 +234,7 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		agent.owner_ns = job->owner_ns;
 		agent.first = job->owner == agent.pid && job->owner_ns == agent_pid_namespace();
 		agent.covered = !agent.first;
-		agent.again = agent.first;
+		agent.after_exec = agent.first;
 		if (job->reported.pid == (uint64_t)agent.pid)
 			agent.reported = job->reported;
 		if (job->private_dump)
@@ -341,7 +330,7 @@ static bool prepare(int argc, char **argv, char **envp)
 		agent_file_path();
 	}
 	agent_report_init();
-	if (!agent.again)
+	if (!agent.after_exec)
 		agent.job_text = agent_job_first_text();
 	return true;
 }
@@ -381,7 +370,7 @@ void agent_start(int argc, char **argv, char **envp)
 	/* The loader gives no preload to setuid programs; if one has it all the same, hands off. */
 	if (getauxval(AT_SECURE))
 		goto out;
-	agent_hooks_init();
+	agent_real_init();
 	agent.pid = (pid_t)syscall(SYS_getpid);
 	agent.start_ns = start;
 	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
@@ -395,7 +384,7 @@ void agent_start(int argc, char **argv, char **envp)
 		agent.start_ns = start - agent.pre_cpu_ns;
 	if (agent.measured && agent.first)
 		agent_totals_open();
-	if (agent.again && agent.inherit != PMC_INHERIT_OFF)
+	if (agent.after_exec && agent.inherit != PMC_INHERIT_OFF)
 		agent_note(NOTE_OWN_EXEC);
 	agent_publish_process();
 	agent_signals_init();

@@ -10,6 +10,7 @@
  */
 #include "agent/region/region.h"
 #include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/user_read_now.h"
 #include "agent/base/note.h"
@@ -404,11 +405,10 @@ __attribute__((noinline)) void region_end(struct region_area *area)
 
 /* ---- what programs call --------------------------------------------------------------------*/
 
-/* Whether regions are counted in this process now. */
 static bool here(void)
 {
 	return relaxed_load(&pmc_agent_control.state) == PMC_CONTROL_ON &&
-	       (relaxed_load(agent_alive) || agent_where() == AGENT_HERE);
+	       (relaxed_load(agent_alive) || agent_active());
 }
 
 static inline bool changing(struct region_area *area)

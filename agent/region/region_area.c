@@ -7,6 +7,7 @@
  */
 #include "agent/region/region.h"
 #include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* region_cost.c - what marking a region costs, measured by marking empty ones. */
 #include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/core/base/sys.h"
 #include "agent/region/region.h"
 

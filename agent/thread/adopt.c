@@ -10,7 +10,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
-#include "agent/process/helper.h"
+#include "agent/core/base/out.h"
 #include "agent/base/note.h"
 #include "agent/thread/thread.h"
 
@@ -41,13 +41,23 @@ static bool starting(void)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
 
-	if (agent_helper_tid() == AGENT_HELPER_BEGINS)
+	if (atomic_load(&agent.helper_tid) == AGENT_HELPER_BEGINS)
 		return true;
 	for (uint32_t i = 0; i < high; i++)
 		if ((atomic_load(&registry_slot(&agent_registry, i)->word) & ~0xffffu) ==
 		    SLOT_RESERVED)
 			return true;
 	return false;
+}
+
+static void read_name(uint32_t tid, char name[16])
+{
+	struct pmc_out out;
+	char path[40];
+
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/self/task/%u/comm", tid);
+	pmc_file_read_at(AT_FDCWD, path, name, 16);
 }
 
 static void consider(const char *task)
@@ -60,7 +70,8 @@ static void consider(const char *task)
 	if (!pmc_number(task, UINT32_MAX, &number))
 		return;
 	tid = (uint32_t)number;
-	if (tid == agent_helper_tid() || known(tid) || !pmc_thread_cpu_ns((int)tid, &cpu_ns))
+	if (tid == atomic_load(&agent.helper_tid) || known(tid) ||
+	    !pmc_thread_cpu_ns((int)tid, &cpu_ns))
 		return;
 	begins = starting();
 	/* It may have said who it is since it was looked for, and begin no more. */
@@ -74,7 +85,7 @@ static void consider(const char *task)
 	slot->reason = PMC_REASON_ADOPTED;
 	slot->created_by = PMC_NO_SEQ;
 	slot->start_ns = 0;
-	pmc_file_read(slot->name, sizeof(slot->name), "/proc/self/task/%u/comm", tid);
+	read_name(tid, slot->name);
 	atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	agent_note(NOTE_ADOPTED);
@@ -90,9 +101,9 @@ static bool all_have_slots(void)
 
 	/* Tasks without a slot: our helper, and the thread that ends the process, whose row is
 	 * written already. */
-	if (agent_helper_tid())
+	if (atomic_load(&agent.helper_tid))
 		expected++;
-	if (!agent_self && (uint32_t)syscall(SYS_gettid) != agent_helper_tid())
+	if (!agent_self && (uint32_t)syscall(SYS_gettid) != atomic_load(&agent.helper_tid))
 		expected++;
 	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 &&
 	       st.st_nlink - 2 == (nlink_t)expected;

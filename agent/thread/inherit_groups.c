@@ -8,6 +8,7 @@
  */
 #include "agent/thread/inherit_groups.h"
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/core/dump/build.h"

@@ -7,6 +7,8 @@
 #include "agent/core/live/control.h"
 #include "agent/core/dump/frame.h"
 
+void agent_totals_open(void);
+void agent_totals_forget(void); /* in a forked child */
 /* Starts the thread group and what counts for the machine; the exec group starts by itself. */
 void agent_totals_enable(void);
 /* Where one of these groups keeps this descriptor; NULL: it has none such. */

@@ -7,6 +7,7 @@
  */
 #include "agent/thread/thread.h"
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/sys.h"
@@ -15,7 +16,6 @@
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
 #include "agent/region/region.h"
-#include "agent/process/snapshot.h"
 #include "agent/thread/inherit_groups.h"
 
 #include <errno.h>
@@ -37,8 +37,6 @@
 /* No error of the kernel's: it was not asked. */
 #define AGENT_NOT_ALLOWED 1
 
-struct registry agent_registry;
-__thread struct slot *agent_self;
 static __thread unsigned rounds;
 static pthread_key_t key;
 
@@ -46,8 +44,8 @@ static void at_thread_end(void *arg)
 {
 	int saved = errno;
 
-	if (agent_keys_made() && ++rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
-	    pthread_setspecific(key, arg) == 0) {
+	if (atomic_load_explicit(&agent.key_destructors, memory_order_relaxed) &&
+	    ++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, arg) == 0) {
 		errno = saved;
 		return;
 	}
@@ -328,7 +326,7 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	registry_close(slot);
 	registry_ended(&agent_registry, slot->tid);
 	agent_self = NULL;
-	if (agent_names_given())
+	if (atomic_load_explicit(&agent.named_threads, memory_order_relaxed))
 		name_now(slot->name);
 	agent_regions_room(regions, &room, &bytes);
 	pmc_frame_buf_init(&buf, room, bytes);

@@ -3,14 +3,11 @@
 #ifndef PMC_AGENT_THREAD_THREAD_H
 #define PMC_AGENT_THREAD_THREAD_H
 
+#include "agent/base/agent.h"
 #include "agent/core/dump/frame.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/live/registry.h"
-
-extern struct registry agent_registry;
-/* The calling thread's slot; NULL: it has none, or it has ended. */
-extern __thread struct slot *agent_self;
 
 /* Room for one row at its largest, and for reading its groups. */
 enum {

@@ -4,6 +4,7 @@
  * the CPUs that stand for the machine, and read whenever the totals are.
  */
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
 #include "agent/core/count/group.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"

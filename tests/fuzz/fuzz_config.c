@@ -6,7 +6,6 @@
 #include "agent/base/agent.h"
 #include "agent/core/base/config.h"
 #include "agent/core/plan/plan.h"
-#include "agent/output/process_frames.h"
 #include "tests/fuzz/fuzz.h"
 
 /* job.c writes the agent's own job as well. */

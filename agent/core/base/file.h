@@ -16,7 +16,8 @@
  * -errno (text is ""). */
 int pmc_file_read(char *text, size_t cap, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same for a path relative to a directory descriptor. */
+/* The same for a path relative to a directory descriptor or AT_FDCWD. path and text may be the same
+ * memory. Needs little stack, unlike pmc_file_read. */
 int pmc_file_read_at(int dir, const char *path, char *text, size_t cap);
 /* 0 if the path exists, else -errno. */
 int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));

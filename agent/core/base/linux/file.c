@@ -24,8 +24,8 @@ int pmc_file_read_at(int dir, const char *path, char *text, size_t cap)
 	size_t len = 0;
 	long fd, n = 1;
 
-	text[0] = '\0';
 	fd = pmc_sys4(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+	text[0] = '\0';
 	if (fd < 0)
 		return (int)fd;
 	while (len < cap - 1 && n != 0) {

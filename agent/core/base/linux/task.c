@@ -8,7 +8,9 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
+#include "agent/core/base/out.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 bool pmc_task_stat(const char *text, struct pmc_usage *usage)
@@ -64,11 +66,19 @@ bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage)
 	       last_of(text, "nonvoluntary_ctxt_switches:", &usage->involuntary_switches);
 }
 
+/* The path is built in room: the caller may be on a small signal stack. */
+static bool read_task(uint32_t tid, const char *name, char *room, size_t bytes)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, room, bytes);
+	pmc_outf(&out, "/proc/self/task/%u/%s", tid, name);
+	return pmc_file_read_at(AT_FDCWD, room, room, bytes) > 0;
+}
+
 bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage *usage)
 {
 	memset(usage, 0, sizeof(*usage));
-	return pmc_file_read(room, bytes, "/proc/self/task/%u/status", tid) > 0 &&
-	       pmc_task_status(room, tid, usage) &&
-	       pmc_file_read(room, bytes, "/proc/self/task/%u/stat", tid) > 0 &&
-	       pmc_task_stat(room, usage);
+	return read_task(tid, "status", room, bytes) && pmc_task_status(room, tid, usage) &&
+	       read_task(tid, "stat", room, bytes) && pmc_task_stat(room, usage);
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* job.h - PMC_JOB, which links the processes of a job, and the identity of a process image. */
+#ifndef PMC_AGENT_BASE_JOB_H
+#define PMC_AGENT_BASE_JOB_H
+
+#include "agent/core/base/clock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the image before an exec reported of this process: the clock and usage of the thread that
+ * called exec go on as those of the new main thread. */
+struct agent_reported {
+	uint64_t pid; /* 0: nothing */
+	uint64_t thread_cpu_ns, process_cpu_ns;
+	struct pmc_usage thread, process;
+};
+
+/* The contents of PMC_JOB; job.c describes the text. */
+struct agent_job {
+	uint8_t id[16];
+	int owner;	   /* pid of the first process */
+	uint64_t owner_ns; /* inode of its pid namespace: a pid means nothing elsewhere */
+	uint64_t events;   /* hash of the PMC_EVENTS text that the plan was made from */
+	struct agent_reported reported;
+	bool private_dump;
+	const char *path;
+	const char *plan;
+	size_t plan_len;
+};
+
+/* 0, or -EINVAL if the text is malformed. Pointers point into text. */
+int agent_job_parse(const char *text, struct agent_job *job);
+/* "PMC_JOB=..." of the job's first process, in the arena; NULL without memory. */
+char *agent_job_first_text(void);
+/* The same for an exec, with what was reported, in a mapping; NULL without memory. */
+char *agent_job_text(void);
+void agent_job_text_free(char *text);
+/* Whether the job's first process still runs; true if that cannot be known. */
+bool agent_job_owner_alive(void);
+uint64_t agent_pid_namespace(void);
+uint64_t agent_text_hash(const char *text);
+/* 128 random bits. */
+void agent_identity(uint8_t identity[16]);
+
+#endif

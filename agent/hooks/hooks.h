@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* hooks.h - what the files that interpose libc functions share. */
+#ifndef PMC_AGENT_HOOKS_HOOKS_H
+#define PMC_AGENT_HOOKS_HOOKS_H
+
+/* libc's syscall(), for the agent's own calls. */
+extern long (*agent_libc_syscall)(long, ...);
+/* First in the constructor: before it no syscall() of the agent's works. */
+void agent_syscall_init(void);
+/* Makes the host's system call. If it installs a seccomp filter, the agent first tries whether it
+ * survives under that filter. Result and errno as syscall(2). */
+long agent_filtering_call(long number, const long args[6]);
+/* The host has named a thread: the calling one if name is not NULL. */
+void agent_name_given(const char *name);
+
+#endif
