@@ -26,13 +26,12 @@ static int refuse(struct pmc_attr *attr, int leader)
 
 static void try_once(void *arg)
 {
-	struct pmc_attr attr;
-	struct pmc_planned clock = { .event = { .type = PERF_TYPE_SOFTWARE,
-						.config = PERF_COUNT_SW_TASK_CLOCK } };
+	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE,
+					   .config = PERF_COUNT_SW_TASK_CLOCK,
+					   .disabled = 1 } };
+	int fd = pmc_perf_open_self(&attr, -1);
 
 	(void)arg;
-	pmc_group_attr(&clock, PMC_GROUP_OWN, true, &attr);
-	int fd = pmc_group_probe(&attr, -1);
 
 	if (fd >= 0)
 		syscall(SYS_close, fd);
@@ -86,7 +85,7 @@ void agent_perf_filtered(void)
 	atomic_store(&mode_seen, 0);
 }
 
-pmc_probe_open agent_probe(void)
+pmc_perf_opener agent_probe(void)
 {
-	return agent_perf_allowed() ? pmc_group_probe : refuse;
+	return agent_perf_allowed() ? pmc_perf_open_self : refuse;
 }

@@ -13,6 +13,6 @@ bool agent_perf_allowed_known(void);
 /* The host has put a filter on itself. */
 void agent_perf_filtered(void);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */
-pmc_probe_open agent_probe(void);
+pmc_perf_opener agent_probe(void);
 
 #endif

@@ -17,6 +17,7 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 {
 	struct pmc_control_totals *totals = &pmc_agent_control.machine;
 	unsigned g = plan->groups;
+	struct pmc_attr attr;
 	int move_to, error;
 
 	if (event->state != PMC_COUNTED)
@@ -30,7 +31,8 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 	plan->first[g] = g;
 	plan->first[g + 1] = g + 1;
 	move_to = agent_fds_window_open();
-	error = pmc_group_open(plan, g, PMC_GROUP_OWN, -1, cpu, move_to, &totals->fds[g],
+	pmc_group_attr(&event->event, event->scope, true, &attr);
+	error = pmc_group_open(&attr, 1, PMC_GROUP_OWN, -1, cpu, move_to, &totals->fds[g],
 			       &totals->ids[g]);
 	agent_fds_window_close();
 	if (error) {

@@ -37,7 +37,7 @@ static struct {
 	struct {
 		int leader; /* its own number for a leader */
 		uint32_t pmu;
-		bool pinned, enabled;
+		bool pinned;
 		bool software; /* takes no counter, and may be in any group */
 		bool blocked;
 		uint64_t config;
@@ -82,14 +82,15 @@ static inline void count(int leader)
 	assert_int_equal(pwrite(leader, words, sizeof(words), 0), sizeof(words));
 }
 
-/* Pinned groups take counters in the order they came; what is left over cannot run. */
+/* Pinned groups take counters in the order they came; what is left over cannot run. Here they have
+ * them from when they are opened, whether enabled or not. */
 static inline void schedule(uint32_t pmu)
 {
 	unsigned left =
 		pmu == ATOM && kernel.atom_counters ? kernel.atom_counters : kernel.counters;
 
 	for (int fd = 0; fd < 256; fd++) {
-		if (!still_open(fd) || !kernel.events[fd].pinned || !kernel.events[fd].enabled ||
+		if (!still_open(fd) || !kernel.events[fd].pinned ||
 		    kernel.events[fd].leader != fd || kernel.events[fd].pmu != pmu)
 			continue;
 		bool fits = members(fd) <= left;
@@ -116,13 +117,6 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	bool is_software;
 	int fd;
 
-	if (!attr) {
-		assert_true(still_open(leader));
-		assert_int_equal(kernel.events[leader].leader, leader);
-		kernel.events[leader].enabled = true;
-		schedule(kernel.events[leader].pmu);
-		return 0;
-	}
 	is_software = attr->base.type == PERF_TYPE_SOFTWARE;
 	kernel.opens++;
 	if (kernel.everything)
@@ -144,7 +138,6 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	kernel.events[fd].file = st.st_ino;
 	kernel.events[fd].leader = leader >= 0 ? leader : fd;
 	kernel.events[fd].pinned = attr->base.pinned;
-	kernel.events[fd].enabled = !attr->base.disabled;
 	kernel.events[fd].software = is_software;
 	kernel.events[fd].config = attr->base.config;
 	kernel.events[fd].blocked = attr->base.config == kernel.blocked;

@@ -2,6 +2,7 @@
 /* test_attach.c - another process's memory is input: ours plays that process, sound and hostile. */
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
+#include "agent/core/plan/plan.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
@@ -184,7 +185,7 @@ static int set_up(void **state)
 	group[0] = -1;
 	if (pmc_plan_clock(&arena, &plan) != 0)
 		return -1;
-	if (pmc_group_open(&plan, 0, PMC_GROUP_OWN, 0, -1, 0, group, set_ids(slot->data)) == 0)
+	if (pmc_plan_open_group(&plan, 0, PMC_GROUP_OWN, 0, -1, 0, group, set_ids(slot->data)) == 0)
 		pmc_group_enable(group[0]);
 	set_fds(&registry, slot->data)[0] = group[0];
 	registry_live(slot);

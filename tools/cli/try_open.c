@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* try_open.c - see try_open.h. */
 #include "tools/cli/try_open.h"
-#include "agent/core/count/perf.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
@@ -71,4 +70,9 @@ bool tool_perf_killed(void)
 	if (known < 0)
 		known = tool_perf_try(&attr) == TOOL_PROBE_KILLED;
 	return known;
+}
+
+int tool_perf_open(struct pmc_attr *attr, int leader)
+{
+	return tool_perf_killed() ? -EPERM : pmc_perf_open_self(attr, leader);
 }

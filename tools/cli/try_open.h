@@ -3,7 +3,8 @@
 #ifndef PMC_TOOLS_CLI_TRY_OPEN_H
 #define PMC_TOOLS_CLI_TRY_OPEN_H
 
-#include <linux/perf_event.h>
+#include "agent/core/count/perf.h"
+
 #include <stdbool.h>
 
 /* What tool_perf_try says when the attempt was killed. */
@@ -14,5 +15,7 @@
 int tool_perf_try(const struct perf_event_attr *attr);
 /* Whether the call itself is deadly here; found out once. */
 bool tool_perf_killed(void);
+/* A pmc_perf_opener: pmc_perf_open_self(), or -EPERM where the call is deadly. */
+int tool_perf_open(struct pmc_attr *attr, int leader);
 
 #endif

@@ -6,7 +6,7 @@
  * soon as it is enabled, or reads 0 bytes. Nor does every counter that runs count; see
  * plan/pmu_probe.h.
  */
-#include "agent/core/count/group.h"
+#include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
 #include "tools/list/list.h"
 #include "tools/cli/pmctl.h"
@@ -22,11 +22,6 @@ struct candidate {
 	uint64_t bit; /* of the fit's event */
 };
 
-static int probe(struct pmc_attr *attr, int leader)
-{
-	return tool_perf_killed() ? -EPERM : pmc_group_probe(attr, leader);
-}
-
 /* Events of different PMUs do not compete, and cannot be in one group either. */
 static uint32_t home_of(const struct pmc_event *event)
 {
@@ -37,40 +32,19 @@ static uint32_t home_of(const struct pmc_event *event)
 		       event->type;
 }
 
-/* Whether these events of one PMU count at the same time: 1, 0, or -errno if that cannot be
- * told. */
 static int group_fits(const struct candidate *list, unsigned n, uint64_t events)
 {
-	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
-	int fds[PMC_EVENTS_MAX] = { -1 }, result = 0;
-	unsigned open = 0, counters = 0;
+	const struct pmc_event *group[PMC_EVENTS_MAX];
+	enum pmc_scope scopes[PMC_EVENTS_MAX];
+	unsigned size = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct pmc_attr attr;
-		int fd;
-
 		if (!(events & list[i].bit))
 			continue;
-		pmc_group_attr(list[i].planned, PMC_GROUP_OWN, open == 0, &attr);
-		attr.base.pinned = open == 0;
-		fd = pmc_group_probe(&attr, open ? fds[0] : -1);
-		if (fd < 0) {
-			/* What opened alone and is refused here does not go with the others. */
-			if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM || fd == -EINTR)
-				result = fd;
-			goto out;
-		}
-		fds[open++] = fd;
-		counters += pmc_event_needs_pmu(&list[i].planned->event);
+		group[size] = &list[i].planned->event;
+		scopes[size++] = list[i].planned->scope;
 	}
-	result = pmc_group_enable(fds[0]);
-	if (!result)
-		result = pmc_perf_read(fds[0], PMC_GROUP_FORMAT, open, words) == 0;
-out:
-	pmc_group_close(fds, open);
-	if (result > 0 && counters > 1)
-		result = pmc_fit_alive(probe, counters) == counters;
-	return result;
+	return pmc_probe_together(tool_perf_open, group, scopes, size);
 }
 
 static int together(const struct candidate *list, unsigned n, uint64_t events)
@@ -278,7 +252,7 @@ int list_fit_host(struct list_fit *fit, const char *text)
 					 "'%s': --fit groups the events itself; leave out the "
 					 "braces",
 					 text);
-	if (!code && pmc_plan_make(&events, probe, &fit->arena, &plan))
+	if (!code && pmc_plan_make(&events, tool_perf_open, &fit->arena, &plan))
 		code = tool_fail(EXIT_FAIL, "out of memory");
 	if (!code) {
 		rc = solve(fit, &about, &plan);

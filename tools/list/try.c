@@ -25,11 +25,10 @@ struct list_verdict {
 
 static int try_scope(const struct pmc_event *event, enum pmc_scope scope, int cpu)
 {
-	const struct pmc_planned planned = { .event = *event, .scope = (uint8_t)scope };
 	struct pmc_attr attr;
 	int fd;
 
-	pmc_group_attr(&planned, PMC_GROUP_OWN, true, &attr);
+	pmc_group_attr(event, scope, true, &attr);
 	fd = pmc_perf_open(&attr, cpu < 0 ? 0 : -1, cpu, -1, 0);
 	if (fd < 0)
 		return fd;

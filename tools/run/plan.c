@@ -13,11 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int probe(struct pmc_attr *attr, int leader)
-{
-	return tool_perf_killed() ? -EPERM : pmc_group_probe(attr, leader);
-}
-
 static const char *scope_note(const struct pmc_planned *p)
 {
 	if (p->flags & PMC_EVENT_FELL_BACK)
@@ -119,7 +114,7 @@ static const char *inherit_mode(enum pmc_inherit asked, const struct pmc_plan *p
 	if (plan->opened == 0)
 		return "off: nothing to inherit";
 	switch (asked == PMC_INHERIT_AUTO ?
-			(plan->hardware && !pmc_plan_fits_twice(plan, probe) ? PMC_INHERIT_CLOCK :
+			(plan->hardware && !pmc_plan_fits_twice(plan, tool_perf_open) ? PMC_INHERIT_CLOCK :
 									       PMC_INHERIT_FULL) :
 			asked) {
 	case PMC_INHERIT_CLOCK:
@@ -144,7 +139,7 @@ int run_print_plan(struct run *run)
 		code = tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
 		goto out;
 	}
-	if (pmc_plan_make(&events, probe, &arena, &plan) != 0) {
+	if (pmc_plan_make(&events, tool_perf_open, &arena, &plan) != 0) {
 		code = tool_fail(EXIT_OURS, "out of memory");
 		goto out;
 	}

@@ -8,6 +8,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/core/dump/build.h"
+#include "agent/core/plan/plan.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/cli/try_open.h"
@@ -25,11 +26,6 @@ struct run_totals {
 	int fds[PMC_EVENTS_MAX];
 	uint64_t ids[PMC_EVENTS_MAX];
 };
-
-static int probe(struct pmc_attr *attr, int leader)
-{
-	return tool_perf_killed() ? -EPERM : pmc_group_probe(attr, leader);
-}
 
 /* An exec that changes what the process may do ends all counters on it (begin_new_exec in the
  * kernel's fs/exec.c, and so does one of a file that may not be read). */
@@ -63,7 +59,7 @@ int run_totals_prepare(struct run *run)
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		totals->fds[i] = -1;
 	if (pmc_events_parse(text, NULL, &totals->arena, &events, &error) != 0 ||
-	    pmc_plan_make(&events, probe, &totals->arena, &totals->plan) != 0)
+	    pmc_plan_make(&events, tool_perf_open, &totals->arena, &totals->plan) != 0)
 		return tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
 	return 0;
 }
@@ -74,7 +70,7 @@ void run_totals_open(struct run *run)
 	struct pmc_plan *plan = &totals->plan;
 
 	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
-		totals->error = pmc_group_open(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
+		totals->error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
 					       totals->fds + plan->first[g], &totals->ids[g]);
 	if (!totals->error)
 		return;

@@ -65,7 +65,7 @@ static int plan_make(struct pmc_bench *bench, struct pmc_failure *failure)
 		error = wrong.code == PMC_PARSE_NO_MEMORY ? -ENOMEM : unknown ? -ENOENT : -EINVAL;
 		return counter_fail(failure, error, bench->options.events, "%s", wrong.text);
 	}
-	error = pmc_plan_make(&events, pmc_group_probe, &bench->arena, &bench->plan);
+	error = pmc_plan_make(&events, pmc_perf_open_self, &bench->arena, &bench->plan);
 	return error ? error : order_events(bench);
 }
 

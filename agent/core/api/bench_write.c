@@ -22,7 +22,9 @@ const char *bench_why(const struct pmc_bench *bench, const struct pmc_bench_resu
 	struct pmc_out out;
 
 	if (count->error > 0 && count->error < PMC_REASON_ADOPTED) {
-		pmc_group_attr(&bench->plan.events[bench->order[i]], PMC_GROUP_OWN, true, &attr);
+		const struct pmc_planned *event = &bench->plan.events[bench->order[i]];
+
+		pmc_group_attr(&event->event, event->scope, true, &attr);
 		tried.attr = &attr.base;
 		pmc_here_read(&here, NULL);
 		return pmc_advice_text(count->error, &tried, &here, text, bytes);

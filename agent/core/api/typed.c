@@ -132,7 +132,7 @@ int typed_open_planned(struct pmc_typed *group, struct pmc_typed_event *events,
 		struct pmc_attr attr;
 		int fd;
 
-		pmc_group_attr(&planned[i], PMC_GROUP_OWN, i == 0, &attr);
+		pmc_group_attr(&planned[i].event, planned[i].scope, i == 0, &attr);
 		fd = pmc_perf_open(&attr, pid, cpu, i ? events[0].fd : -1, 0);
 		error = typed_add(group, events, fd, &attr);
 	}

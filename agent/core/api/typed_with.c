@@ -112,7 +112,7 @@ void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_field *fi
 					     "a row is one event, without braces and not a set");
 			goto out;
 		}
-		pmc_group_attr(&planned, PMC_GROUP_OWN, group->failed == 0, &attr);
+		pmc_group_attr(&planned.event, planned.scope, group->failed == 0, &attr);
 		tried = (struct pmc_tried){ .call = PMC_CALL_OPEN,
 					    .attr = &attr.base,
 					    .sibling = group->failed > 0 };

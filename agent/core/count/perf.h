@@ -26,6 +26,10 @@ int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned 
 void pmc_perf_size(struct pmc_attr *attr);
 int pmc_perf_open_sized(const struct pmc_attr *attr, int pid, int cpu, int leader,
 			unsigned long flags);
+/* Opens an event of the calling thread on any CPU: pmc_perf_open_self(), or a function that refuses
+ * where a seccomp filter would kill, or a test's double. A descriptor or -errno. */
+typedef int (*pmc_perf_opener)(struct pmc_attr *attr, int leader);
+int pmc_perf_open_self(struct pmc_attr *attr, int leader);
 /* What ioctl(2) returns (>= 0), or -errno. */
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg);
 

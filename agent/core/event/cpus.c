@@ -82,6 +82,17 @@ const struct event_cores *event_cores(struct event_parse *parse)
 	return cores;
 }
 
+bool pmc_event_needs_pmu(const struct pmc_event *event)
+{
+	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
+	       event->type != PERF_TYPE_BREAKPOINT;
+}
+
+bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type)
+{
+	return !strcmp(event->core_type ? event->core_type : "", core_type ? core_type : "");
+}
+
 bool event_is_everywhere(const struct pmc_event *event)
 {
 	if (event->pmu[0] || event->core_type)

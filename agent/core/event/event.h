@@ -83,6 +83,11 @@ int pmc_events_parse(const char *text, const struct pmc_event_roots *roots,
 		     struct pmc_arena *arena, struct pmc_events *events,
 		     struct pmc_parse_error *error);
 
+/* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
+bool pmc_event_needs_pmu(const struct pmc_event *event);
+/* Whether the event is counted by this type of core; NULL is "", no particular one. */
+bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type);
+
 /* The default list, PMC_EVENTS unset. */
 extern const char pmc_events_default[];
 

@@ -5,7 +5,6 @@
  * Text: events separated by ';', each with its fields separated by ',' in the order of FIELDS,
  * numbers in hex, strings with everything but letters, digits and "_-/." as %XX.
  */
-#include "agent/core/count/group.h"
 #include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/count/user_read.h"
@@ -43,15 +42,18 @@ uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 /* Every thread opens these; they are filled once. In a frame of its own: see pair_up. */
 __attribute__((noinline)) static int ready_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 {
-	plan->own = pmc_arena_alloc(arena, sizeof(*plan->own) * (plan->opened + 1));
-	if (!plan->own)
+	plan->attrs = pmc_arena_alloc(arena, sizeof(*plan->attrs) * (plan->opened + 1));
+	if (!plan->attrs)
 		return -ENOMEM;
 	for (unsigned g = 0; g < plan->groups; g++)
 		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++) {
-			pmc_group_attr(&plan->events[i], PMC_GROUP_OWN, i == plan->first[g],
-				       &plan->own[i]);
+			const struct pmc_planned *event = &plan->events[i];
+			const bool leader = i == plan->first[g];
+
+			pmc_group_attr(&event->event, event->scope, leader, &plan->attrs[i]);
+			plan->attrs[i].base.exclusive = leader && event->flags & PMC_EVENT_ALONE;
 			/* Marked regions then need no system call. */
-			pmc_user_request(&plan->own[i]);
+			pmc_user_request(&plan->attrs[i]);
 		}
 	return 0;
 }

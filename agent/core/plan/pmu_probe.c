@@ -1,102 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* pmu_probe.c - probe groups that run, and events that should run together; see pmu_probe.h. */
+/* pmu_probe.c - runs groups on the PMU to learn what it counts; see pmu_probe.h. */
 #include "agent/core/plan/pmu_probe.h"
 #include "agent/core/base/clock.h"
-#include "agent/core/count/group.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-bool pmc_fit_runs(int leader)
+int pmc_probe_add(struct pmc_probe *probe, const struct pmc_event *event, enum pmc_scope scope)
 {
-	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
-
-	/* Not a failed read either: what cannot be read tells nothing against the group. */
-	return pmc_perf_read_some(leader, words, PMC_GROUP_WORDS(PMC_EVENTS_MAX)) != -ENODATA;
-}
-
-bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event)
-{
-	bool leader = fit->n == 0, counter = pmc_event_needs_pmu(&event->event);
+	const bool leader = probe->n == 0;
 	struct pmc_attr attr;
-	int fd = -1;
+	int fd;
 
-	if (fit->n == PMC_EVENTS_MAX || (counter && fit->most && fit->counters == fit->most))
-		return false;
-	if (fit->probe) {
-		pmc_group_attr(event, PMC_GROUP_OWN, leader, &attr);
-		attr.base.disabled = leader && fit->waiting;
-		attr.base.pinned = leader;
-		fd = fit->probe(&attr, leader ? -1 : fit->fds[0]);
-		if (fd < 0)
-			return false;
-	}
-	fit->takes_counter[fit->n] = counter;
-	fit->counters += counter;
-	fit->fds[fit->n++] = fd;
-	if (leader || fit->waiting || !fit->probe || pmc_fit_runs(fit->fds[0]))
-		return true;
-	pmc_fit_drop(fit);
-	return false;
+	_Static_assert(PMC_EVENTS_MAX <= 64, "a bit for each event");
+	if (probe->n == PMC_EVENTS_MAX)
+		return -EMFILE;
+	pmc_group_attr(event, scope, leader, &attr);
+	attr.base.pinned = leader;
+	/* arm64 leaves disabled events out when it validates a group, but not these:
+	 * validate_event() in drivers/perf/arm_pmu.c. */
+	attr.base.enable_on_exec = leader;
+	fd = probe->open(&attr, leader ? -1 : probe->fds[0]);
+	if (fd < 0)
+		return fd;
+	if (pmc_event_needs_pmu(event))
+		probe->pmu |= UINT64_C(1) << probe->n;
+	probe->fds[probe->n++] = fd;
+	return 0;
 }
 
-bool pmc_fit_go(struct pmc_fit *fit)
+void pmc_probe_drop(struct pmc_probe *probe)
 {
-	if (!fit->waiting || !fit->probe || fit->n == 0)
-		return true;
-	fit->waiting = false;
-	fit->probe(NULL, fit->fds[0]);
-	return fit->n == 1 || pmc_fit_runs(fit->fds[0]);
-}
-
-void pmc_fit_drop(struct pmc_fit *fit)
-{
-	if (fit->n == 0)
+	if (probe->n == 0)
 		return;
-	fit->counters -= fit->takes_counter[--fit->n];
-	if (!fit->probe)
-		return;
-	close(fit->fds[fit->n]);
-	/* A pinned group that did not fit is in error until it is enabled again. */
-	if (fit->n > 0 && !fit->waiting)
-		fit->probe(NULL, fit->fds[0]);
+	close(probe->fds[--probe->n]);
+	probe->pmu &= ~(UINT64_C(1) << probe->n);
 }
 
-void pmc_fit_end(struct pmc_fit *fit)
+void pmc_probe_close(struct pmc_probe *probe)
 {
-	/* At once: each event that leaves a running group has the rest programmed anew. */
-	if (fit->probe && fit->n > 1 && !fit->waiting)
-		pmc_group_disable(fit->fds[0]);
-	while (fit->n > 0 && fit->probe)
-		close(fit->fds[--fit->n]);
-	fit->n = fit->counters = 0;
+	while (probe->n > 0)
+		pmc_probe_drop(probe);
 }
 
 #define WORK_LINES    32u
 #define WORK_BRANCHES 128u
-/* What a counter that counts says after the work, and no other one: where the kernel is counted KVM
- * adds the instructions that it emulates for the guest, five at most while a group is enabled. */
-#define WORK_SHOWS 16u
+/* A dead counter reads no more than this: KVM adds the instructions that it emulates for the guest,
+ * five at most while a group is enabled. A live one reads more after the workload. */
+#define WORK_DEAD_MOST 16u
 
 static _Alignas(64) const char work_on[WORK_LINES][64];
 
-/* Out of all caches. False: here it cannot be done. */
-static bool flush(const void *line)
+/* Writes the line back and drops it from all caches. */
+static void flush(const void *line)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
-	return true;
 #elif defined(__aarch64__)
 	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-	return true;
 #else
 	(void)line;
-	return false;
 #endif
 }
 
-/* Lines that are in no cache, and branches that nobody can foretell. */
+/* Reads lines that no cache holds and takes unpredictable branches, so that each of the default
+ * events counts. */
 __attribute__((noinline)) static void work(void)
 {
 	uint64_t seed = pmc_now_ns() | 1;
@@ -110,7 +79,7 @@ __attribute__((noinline)) static void work(void)
 		seed ^= seed << 13;
 		seed ^= seed >> 7;
 		seed ^= seed << 17;
-		/* Volatile: neither arm is done without the branch. */
+		/* volatile keeps the branch: no conditional move. */
 		if (seed & 16)
 			__asm__ volatile("" : "+r"(i));
 		else
@@ -118,147 +87,86 @@ __attribute__((noinline)) static void work(void)
 	}
 }
 
-bool pmc_fit_has_work(const struct pmc_event *event)
+bool pmc_probe_run(struct pmc_probe *probe, unsigned *silent)
 {
-	if (event->type != PERF_TYPE_HARDWARE || event->exclude_user)
-		return false;
-	switch (event->config & UINT32_MAX) { /* above it is the type of core */
-	case PERF_COUNT_HW_CPU_CYCLES:
-	case PERF_COUNT_HW_INSTRUCTIONS:
-	case PERF_COUNT_HW_BRANCH_INSTRUCTIONS:
-	case PERF_COUNT_HW_BRANCH_MISSES:
-		return true;
-	case PERF_COUNT_HW_CACHE_REFERENCES:
-	case PERF_COUNT_HW_CACHE_MISSES:
-		return flush(work_on[0]);
-	default:
-		return false;
-	}
-}
-
-bool pmc_fit_is_sure(const struct pmc_event *event)
-{
-	const uint64_t config = event->config & UINT32_MAX;
-
-	return event->type == PERF_TYPE_HARDWARE && !event->exclude_user &&
-	       (config == PERF_COUNT_HW_CPU_CYCLES || config == PERF_COUNT_HW_INSTRUCTIONS ||
-		config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
-}
-
-bool pmc_fit_alike(const struct pmc_planned *events, unsigned n)
-{
-	bool alike = true;
-
-	for (unsigned i = 0; i < n; i++)
-		alike = alike && (events[i].event.type == PERF_TYPE_HARDWARE ||
-				  events[i].event.type == PERF_TYPE_HW_CACHE ||
-				  !pmc_event_needs_pmu(&events[i].event));
-	return alike;
-}
-
-bool pmc_fit_try(struct pmc_fit *fit, uint64_t *counted)
-{
-	uint64_t said[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
-	const int words = PMC_GROUP_WORDS((int)fit->n);
+	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	const int n_words = PMC_GROUP_WORDS((int)probe->n);
 	int got;
 
-	*counted = 0;
-	if (fit->n == 0)
+	*silent = 0;
+	if (probe->n == 0)
 		return true;
-	fit->probe(NULL, fit->fds[0]);
+	pmc_group_enable(probe->fds[0]);
 	work();
-	/* Before it is read: where access traps, a counter is dear to read while it runs. */
-	pmc_group_disable(fit->fds[0]);
-	got = pmc_perf_read_some(fit->fds[0], said, words);
-	for (unsigned i = 0; i < fit->n && got == words; i++)
-		*counted |= (uint64_t)(said[3 + 2 * i] > WORK_SHOWS) << i;
+	/* Stopped first: where a hypervisor traps access, running counters are slow to read. */
+	pmc_group_disable(probe->fds[0]);
+	got = pmc_perf_read_some(probe->fds[0], words, (size_t)n_words);
+	for (unsigned i = 0; i < probe->n && got == n_words; i++)
+		*silent += (probe->pmu >> i & 1) && words[3 + 2 * i] <= WORK_DEAD_MOST;
+	/* Any other error says nothing about the group. */
 	return got != -ENODATA;
 }
 
-static void add_instructions(struct pmc_fit *fit, unsigned n)
+/* Whether this process or the system ran out of something that other events could have had. */
+static bool is_exhausted(int error)
 {
-	/* What counts whatever is done, and needs no privilege beyond that to count at all. */
-	const struct pmc_planned instructions = {
-		.event = { .type = PERF_TYPE_HARDWARE,
-			   .config = PERF_COUNT_HW_INSTRUCTIONS,
-			   .exclude_kernel = 1 },
-		.scope = PMC_SCOPE_USER,
-	};
-
-	while (fit->n < n && pmc_fit_add(fit, &instructions))
-		;
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EINTR;
 }
 
-unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n)
+int pmc_probe_counters(pmc_perf_opener open, const struct pmc_event *leader,
+		       const struct pmc_event *sibling, unsigned most,
+		       struct pmc_counters *counters)
 {
-	struct pmc_fit fit = { .probe = probe, .waiting = true };
-	unsigned alive, running;
-	uint64_t counted;
+	struct pmc_probe probe = { .open = open };
+	unsigned silent;
+	int error, exhausted = 0;
 
-	add_instructions(&fit, n);
-	if (!pmc_fit_try(&fit, &counted)) {
-		/* As many as run: others hold counters. */
-		pmc_fit_end(&fit);
-		fit.waiting = false;
-		add_instructions(&fit, n);
-		running = fit.n;
-		pmc_fit_end(&fit);
-		fit.waiting = true;
-		add_instructions(&fit, running);
-		pmc_fit_try(&fit, &counted);
-	}
-	running = fit.n;
-	alive = (unsigned)__builtin_popcountll(counted);
-	pmc_fit_end(&fit);
-	return alive == 0 || alive == running ? n : alive;
+	*counters = (struct pmc_counters){ 0 };
+	do {
+		pmc_probe_close(&probe);
+		error = 0;
+		while (probe.n < most && !error)
+			error = pmc_probe_add(&probe, probe.n ? sibling : leader, PMC_SCOPE_USER);
+		if (is_exhausted(error))
+			exhausted = error;
+		if (counters->accepted == 0)
+			counters->accepted = probe.n;
+		most = probe.n - 1;
+	} while (!pmc_probe_run(&probe, &silent));
+	counters->running = probe.n;
+	counters->counting = probe.n - silent;
+	pmc_probe_close(&probe);
+	return exhausted;
 }
 
-enum input_id {
-#define INPUT(id, type, config, name) INPUT_##id,
-#include "agent/core/event/metrics.def"
-};
-
-static enum input_id input_of(const struct pmc_event *event)
+unsigned pmc_probe_alive(pmc_perf_opener open, unsigned n)
 {
-	static const struct {
-		uint32_t type;
-		uint64_t config;
-	} inputs[] = {
-#define INPUT(id, type, config, name) { type, config },
-#include "agent/core/event/metrics.def"
+	static const struct pmc_event instructions = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
 	};
+	struct pmc_counters counters;
 
-	uint64_t config = event->config & UINT32_MAX; /* above it is the type of core */
-
-	/* Raw numbers mean something only together with their PMU, and those come in braces. */
-	if (event->type != PERF_TYPE_HARDWARE && event->type != PERF_TYPE_HW_CACHE)
-		return INPUT_NONE;
-	for (unsigned i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
-		if (inputs[i].type == event->type && inputs[i].config == config)
-			return (enum input_id)i;
-	return INPUT_NONE;
+	pmc_probe_counters(open, &instructions, &instructions, n, &counters);
+	if (counters.counting == 0 || counters.counting == counters.running)
+		return n;
+	return counters.counting;
 }
 
-bool pmc_fit_ratio(const struct pmc_event *a, const struct pmc_event *b)
+int pmc_probe_together(pmc_perf_opener open, const struct pmc_event *const *events,
+		       const enum pmc_scope *scopes, unsigned n)
 {
-	enum { PER, PCT, KI, EXCESS_PCT, CPU_PCT, SWITCHES_PER_S };
-	static const struct {
-		int formula;
-		enum input_id a, b;
-	} ratios[] = {
-#define X(name, column, unit, decimals, table, formula, a, b, doc)                                 \
-	{ formula, INPUT_##a, INPUT_##b },
-#include "agent/core/event/metrics.def"
-	};
-	enum input_id x = input_of(a), y = input_of(b);
+	struct pmc_probe probe = { .open = open };
+	unsigned silent = 0, pmu;
+	int error = 0;
+	bool runs;
 
-	if (x == INPUT_NONE || y == INPUT_NONE)
-		return false;
-	for (unsigned i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++)
-		/* Per 1,000 instructions: everything, so it binds nothing. */
-		if ((ratios[i].formula == PER || ratios[i].formula == PCT) &&
-		    ((ratios[i].a == x && ratios[i].b == y) ||
-		     (ratios[i].a == y && ratios[i].b == x)))
-			return true;
-	return false;
+	for (unsigned i = 0; i < n && !error; i++)
+		error = pmc_probe_add(&probe, events[i], scopes[i]);
+	runs = !error && pmc_probe_run(&probe, &silent);
+	pmu = (unsigned)__builtin_popcountll(probe.pmu);
+	pmc_probe_close(&probe);
+	if (is_exhausted(error))
+		return error;
+	return runs && (pmu < 2 || !silent || pmc_probe_alive(open, pmu) == pmu);
 }

@@ -1,59 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pmu_probe.h - which events the PMU runs at once: not what open() accepts, but what runs.
+ * pmu_probe.h - which events the PMU counts at the same time.
  *
- * The kernel takes groups that it never schedules: it does not know of counters that others hold
- * (pinned per-CPU events, the NMI watchdog), and arm64 leaves a disabled leader out when it
- * validates. A pinned group that cannot run reads 0 bytes; so one is opened running, and read.
+ * perf_event_open(2) accepts groups that never run: the kernel does not know of counters that
+ * others hold (pinned events of a CPU, the NMI watchdog). A probe is a pinned group that is enabled
+ * and read at once; if the PMU cannot run it, the read returns 0 bytes.
  *
- * Nor is a counter that runs one that counts. A hypervisor may give a guest as many as the
- * processor has while the host needs one of them itself (KVM: each of the guest's is an event of
- * the host's, and what the host has no room for stays at 0). Which one that is changes, how many
- * does not.
+ * A scheduled counter may still read 0: a hypervisor can offer more counters than its host has
+ * free (under KVM each counter of the guest is an event of the host). Which counter is dead
+ * changes, how many are does not. So a probe runs over a workload that default events count.
  */
 #ifndef PMC_CORE_PLAN_PMU_PROBE_H
 #define PMC_CORE_PLAN_PMU_PROBE_H
 
-#include "agent/core/plan/plan.h"
+#include "agent/core/count/group.h"
+#include "agent/core/event/event.h"
 
-/* A pinned group that grows as long as it fits. It runs, and is read, with each event that comes;
- * or it waits until pmc_fit_go, which is cheaper: where access to the PMU traps, each event that
- * joins a running group costs as much as all of them. */
-struct pmc_fit {
-	pmc_probe_open probe;	 /* NULL: all are known to run at once, so any of them do */
-	bool waiting;
-	unsigned most;		 /* counters it may take; 0: all */
-	int fds[PMC_EVENTS_MAX]; /* the leader first */
-	unsigned n, counters;
-	bool takes_counter[PMC_EVENTS_MAX];
+/* A group of the calling thread that grows event by event. Set `open`, the rest is 0. */
+struct pmc_probe {
+	pmc_perf_opener open;
+	unsigned n;
+	uint64_t pmu; /* bits: events that take a counter of a PMU */
+	int fds[PMC_EVENTS_MAX];
 };
 
-/* Adds the event. False: with it the group would not run, as far as that can be told, and it is
- * left as it was. A group's first event stays in any case: alone it is what it is. */
-bool pmc_fit_add(struct pmc_fit *fit, const struct pmc_planned *event);
-/* Has a waiting group run. False: as a whole it does not. */
-bool pmc_fit_go(struct pmc_fit *fit);
-/* Takes the last event out again. */
-void pmc_fit_drop(struct pmc_fit *fit);
-/* Whether the pinned group of this leader runs. */
-bool pmc_fit_runs(int leader);
-void pmc_fit_end(struct pmc_fit *fit);
+/* Opens one more event; 0 or -errno. */
+int pmc_probe_add(struct pmc_probe *probe, const struct pmc_event *event, enum pmc_scope scope);
+/* Closes the newest event. */
+void pmc_probe_drop(struct pmc_probe *probe);
+/* Runs the group over the workload. False: the PMU cannot run it. *silent: how many of its
+ * counters have not counted since it was opened. */
+bool pmc_probe_run(struct pmc_probe *probe, unsigned *silent);
+void pmc_probe_close(struct pmc_probe *probe);
 
-/* Has a waiting group run for a moment in which there is work to count, and stops it. False: as a
- * whole it does not run. *counted: its events, as bits, that counted; 0: it cannot be told. */
-bool pmc_fit_try(struct pmc_fit *fit, uint64_t *counted);
-/* Whether that moment has work for this event: if it counted nothing, its counter did not count. */
-bool pmc_fit_has_work(const struct pmc_event *event);
-/* And even a hypervisor that hides events from its guests lets this one count. */
-bool pmc_fit_is_sure(const struct pmc_event *event);
-/* Whether a group of some of these events takes any of them for its leader. Events that a PMU has
- * for itself may insist on one: those of topdown want slots. */
-bool pmc_fit_alike(const struct pmc_planned *events, unsigned n);
-/* How many of n counters count when all are in use; n where no more is known, or fewer would run.
- */
-unsigned pmc_fit_alive(pmc_probe_open probe, unsigned n);
+/* Whether the events run at the same time, on counters that count: 1, 0, or -errno if that cannot
+ * be told. Events of several PMUs are no group: 0. */
+int pmc_probe_together(pmc_perf_opener open, const struct pmc_event *const *events,
+		       const enum pmc_scope *scopes, unsigned n);
 
-/* Whether two events of metrics.def form a ratio, which is exact only if they run together. */
-bool pmc_fit_ratio(const struct pmc_event *a, const struct pmc_event *b);
+struct pmc_counters {
+	unsigned accepted; /* in one group, by perf_event_open(2) */
+	unsigned running;  /* at the same time */
+	unsigned counting; /* of those, the ones that do not stay at 0 */
+};
+
+/* Counts the PMU's counters, `most` of them at most: a group of one `leader` and else `sibling`
+ * events that count user mode. 0; -EMFILE or another -errno if the descriptors ran out first. */
+int pmc_probe_counters(pmc_perf_opener open, const struct pmc_event *leader,
+		       const struct pmc_event *sibling, unsigned most,
+		       struct pmc_counters *counters);
+/* How many of n counters count when all are in use; n if none is known to be dead. */
+unsigned pmc_probe_alive(pmc_perf_opener open, unsigned n);
 
 #endif

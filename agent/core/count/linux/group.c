@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * group.c - perf event groups on Linux; see group.h.
- *
- * The system calls themselves are in perf.c.
- */
+/* group.c - perf event groups on Linux; see group.h. */
 #include "agent/core/count/group.h"
 #include "agent/core/base/sys.h"
 #include "agent/core/count/user_read.h"
@@ -14,10 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void pmc_group_attr(const struct pmc_planned *planned, enum pmc_group_kind kind, bool leader,
+void pmc_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool leader,
 		    struct pmc_attr *to)
 {
-	const struct pmc_event *event = &planned->event;
 	struct perf_event_attr *attr = &to->base;
 
 	memset(to, 0, sizeof(*to));
@@ -28,26 +23,25 @@ void pmc_group_attr(const struct pmc_planned *planned, enum pmc_group_kind kind,
 	attr->config2 = event->config2;
 	attr->read_format = PMC_GROUP_FORMAT;
 	attr->disabled = leader;
-	/* What unseen work shows must not take a row's counter. */
-	attr->pinned = leader && event->pinned && kind == PMC_GROUP_OWN;
-	attr->exclusive = leader && planned->flags & PMC_EVENT_ALONE && kind == PMC_GROUP_OWN;
+	attr->pinned = leader && event->pinned;
 	attr->exclude_user = event->exclude_user;
-	attr->exclude_kernel = event->exclude_kernel || planned->scope == PMC_SCOPE_USER;
+	attr->exclude_kernel = event->exclude_kernel || scope == PMC_SCOPE_USER;
 	attr->exclude_hv = attr->exclude_kernel;
-	attr->inherit = kind != PMC_GROUP_OWN;
-	attr->inherit_thread = kind == PMC_GROUP_THREADS;
-	attr->enable_on_exec = kind == PMC_GROUP_EXEC && leader;
 	pmc_perf_size(to);
 }
 
-int pmc_group_probe(struct pmc_attr *attr, int leader)
+/* Inherit groups must not keep a thread's own group off the PMU: never pinned, never exclusive. */
+static void make_inherited(struct pmc_attr *attr, enum pmc_group_kind kind, bool leader)
 {
-	if (!attr)
-		return pmc_group_enable(leader);
-	return pmc_perf_open(attr, 0, -1, leader, 0);
+	attr->base.pinned = 0;
+	attr->base.exclusive = 0;
+	attr->base.inherit = 1;
+	attr->base.inherit_thread = kind == PMC_GROUP_THREADS;
+	attr->base.enable_on_exec = kind == PMC_GROUP_EXEC && leader;
+	pmc_user_unrequest(attr);
 }
 
-/* The perf call takes the lowest free number; the host's numbers are low, so ours move up. */
+/* perf_event_open(2) takes the lowest free number; low numbers are the host's. */
 static int move(int fd, int move_to)
 {
 	int moved;
@@ -56,49 +50,43 @@ static int move(int fd, int move_to)
 		return fd;
 	moved = (int)pmc_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, move_to);
 	pmc_sys1(SYS_close, fd);
-	/* EINVAL: above the limit, as the numbers below it being used up is EMFILE. */
+	/* fcntl(2): EINVAL where move_to is above the limit, EMFILE where no number is free. */
 	return moved == -EINVAL ? -EMFILE : moved;
 }
 
-/* Not for user space to read, then. */
-__attribute__((noinline, cold)) static int open_plainly(struct pmc_attr attr, int pid, int cpu,
-							int leader)
+/* noinline: threads of the common case do not pay for the attr on the stack. */
+__attribute__((noinline)) static int open_inherited(struct pmc_attr attr, enum pmc_group_kind kind,
+						    int pid, int cpu, int leader)
 {
+	make_inherited(&attr, kind, leader < 0);
+	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
+}
+
+/* Some kernels refuse an event that is to be read from user space but would count it otherwise. */
+__attribute__((noinline, cold)) static int open_without_user_read(struct pmc_attr attr, int pid,
+								  int cpu, int leader, int error)
+{
+	uint64_t config1 = attr.base.config1;
+
 	pmc_user_unrequest(&attr);
+	if (attr.base.config1 == config1)
+		return error;
 	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
 }
 
-static int open_own(const struct pmc_plan *plan, unsigned at, int pid, int cpu, int leader)
-{
-	const struct pmc_attr *attr = &plan->own[at];
-	int fd = pmc_perf_open_sized(attr, pid, cpu, leader, 0);
-
-	if (fd < 0 && attr->base.config1 != plan->events[at].event.config1)
-		fd = open_plainly(*attr, pid, cpu, leader);
-	return fd;
-}
-
-__attribute__((noinline)) static int open_other(const struct pmc_plan *plan, unsigned at,
-						enum pmc_group_kind kind, int pid, int cpu,
-						int leader)
-{
-	struct pmc_attr attr;
-
-	pmc_group_attr(&plan->events[at], kind, leader < 0, &attr);
-	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
-}
-
-int pmc_group_open(const struct pmc_plan *plan, unsigned g, enum pmc_group_kind kind, int pid,
+int pmc_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_group_kind kind, int pid,
 		   int cpu, int move_to, int *fds, uint64_t *id)
 {
-	const unsigned first = plan->first[g], n = plan->first[g + 1] - first;
-	const bool own = kind == PMC_GROUP_OWN && plan->own;
 	unsigned i = 0;
 	int fd, leader = -1;
 
 	do {
-		fd = own ? open_own(plan, first + i, pid, cpu, leader) :
-			   open_other(plan, first + i, kind, pid, cpu, leader);
+		if (kind != PMC_GROUP_OWN)
+			fd = open_inherited(attrs[i], kind, pid, cpu, leader);
+		else
+			fd = pmc_perf_open_sized(&attrs[i], pid, cpu, leader, 0);
+		if (fd < 0 && kind == PMC_GROUP_OWN)
+			fd = open_without_user_read(attrs[i], pid, cpu, leader, fd);
 		if (fd >= 0)
 			fd = move(fd, move_to);
 		if (fd < 0)

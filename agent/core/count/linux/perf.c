@@ -42,6 +42,11 @@ int pmc_perf_open_sized(const struct pmc_attr *attr, int pid, int cpu, int leade
 			     flags | PERF_FLAG_FD_CLOEXEC);
 }
 
+int pmc_perf_open_self(struct pmc_attr *attr, int leader)
+{
+	return pmc_perf_open(attr, 0, -1, leader, 0);
+}
+
 int pmc_perf_ioctl(int fd, unsigned long request, void *arg)
 {
 	return (int)pmc_sys3(SYS_ioctl, fd, request, arg);

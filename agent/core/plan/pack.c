@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pack.c - packs events into the fewest groups that the PMU runs.
+ *
+ * First fit in the user's order. Where one group is not enough, events that form a ratio stay
+ * together if that takes no more groups. A braced group is all or nothing. A pinned event is a
+ * group of its own unless braces say otherwise. Types of cores share no group.
+ */
+#include "agent/core/plan/pack.h"
+#include "agent/core/event/formula.h"
+#include "agent/core/plan/pmu_probe.h"
+
+#include <errno.h>
+
+struct packing {
+	pmc_perf_opener open;
+	unsigned most;		    /* counters that a group may take; 0: no limit */
+	struct pmc_planned *events; /* in the user's order */
+	unsigned count;
+	uint16_t group[PMC_EVENTS_MAX];
+	unsigned groups;
+	unsigned silent; /* counters that read 0 in a group of all its events */
+};
+
+/* WAITING: opens, and has no group yet. */
+enum { WAITING = PMC_NO_GROUP - 1 };
+
+/* Whether event i waits for a group and may be in one with event `first`. */
+static bool may_join(const struct packing *packing, unsigned i, unsigned first)
+{
+	const struct pmc_event *a = &packing->events[i].event;
+	const struct pmc_event *b = &packing->events[first].event;
+
+	if (packing->group[i] != WAITING)
+		return false;
+	return i == first ||
+	       (a->brace == b->brace && (a->brace != PMC_NO_BRACE || !(a->pinned || b->pinned)) &&
+		pmc_event_is_of_core(a, b->core_type));
+}
+
+static unsigned partner_of(const struct packing *packing, unsigned i)
+{
+	for (unsigned k = 0; k < packing->count; k++)
+		if (k != i && may_join(packing, k, i) &&
+		    pmc_is_ratio(&packing->events[i].event, &packing->events[k].event))
+			return k;
+	return i;
+}
+
+/* 0 or -errno. */
+static int open_next(const struct packing *packing, struct pmc_probe *probe, unsigned i)
+{
+	const struct pmc_planned *event = &packing->events[i];
+
+	if (packing->most && pmc_event_needs_pmu(&event->event) &&
+	    (unsigned)__builtin_popcountll(probe->pmu) == packing->most)
+		return -ENOSPC;
+	return pmc_probe_add(probe, &event->event, event->scope);
+}
+
+static void refuse(struct packing *packing, unsigned i, enum pmc_state state, int error)
+{
+	packing->group[i] = PMC_NO_GROUP;
+	packing->events[i].state = (uint8_t)state;
+	packing->events[i].error = error;
+}
+
+/* One group of all events that may join the first. False: the PMU does not run them together. */
+static bool take_all(struct packing *packing, struct pmc_probe *probe, unsigned first)
+{
+	for (unsigned i = first; i < packing->count; i++)
+		if (may_join(packing, i, first) && open_next(packing, probe, i) != 0)
+			return false;
+	if (probe->n > 1 && !pmc_probe_run(probe, &packing->silent))
+		return false;
+	for (unsigned i = first; i < packing->count; i++)
+		if (may_join(packing, i, first))
+			packing->group[i] = (uint16_t)packing->groups;
+	return true;
+}
+
+static bool take(struct packing *packing, struct pmc_probe *probe, unsigned i)
+{
+	unsigned silent;
+
+	if (open_next(packing, probe, i) != 0)
+		return false;
+	if (!pmc_probe_run(probe, &silent)) {
+		pmc_probe_drop(probe);
+		return false;
+	}
+	packing->group[i] = (uint16_t)packing->groups;
+	return true;
+}
+
+/* One group of the first event, which stays even if the PMU does not run it now, and of those that
+ * run beside it. With `pairs` an event and its partner of a ratio are added together or not. */
+static void take_what_fits(struct packing *packing, struct pmc_probe *probe, unsigned first,
+			   bool pairs)
+{
+	int error = open_next(packing, probe, first);
+
+	if (error) {
+		/* It opened behind another leader only. */
+		refuse(packing, first, pmc_plan_refusal(-error), -error);
+		return;
+	}
+	for (unsigned i = first; i < packing->count; i++) {
+		unsigned partner = pairs ? partner_of(packing, i) : i;
+
+		if (!may_join(packing, i, first))
+			continue;
+		if (i != first && !take(packing, probe, i))
+			continue;
+		packing->group[i] = (uint16_t)packing->groups;
+		if (partner == i || take(packing, probe, partner) || i == first)
+			continue;
+		pmc_probe_drop(probe);
+		packing->group[i] = WAITING;
+	}
+}
+
+/* The counts of a braced group are to be compared, and those of two groups are not. */
+static void refuse_brace(struct packing *packing, unsigned first)
+{
+	for (unsigned i = first; i < packing->count; i++)
+		if (may_join(packing, i, first))
+			refuse(packing, i, PMC_NOT_COUNTED, PMC_REASON_BRACE);
+}
+
+static void add_group(struct packing *packing, unsigned first, bool pairs)
+{
+	struct pmc_probe probe = { .open = packing->open };
+	bool all = take_all(packing, &probe, first);
+
+	if (!all) {
+		pmc_probe_close(&probe);
+		if (packing->events[first].event.brace != PMC_NO_BRACE) {
+			refuse_brace(packing, first);
+			return;
+		}
+		take_what_fits(packing, &probe, first, pairs);
+	}
+	packing->groups += probe.n > 0;
+	pmc_probe_close(&probe);
+}
+
+static void fill(struct packing *packing, bool pairs)
+{
+	packing->groups = packing->silent = 0;
+	for (unsigned i = 0; i < packing->count; i++)
+		packing->group[i] =
+			packing->events[i].state == PMC_COUNTED ? WAITING : PMC_NO_GROUP;
+	for (unsigned i = 0; i < packing->count; i++)
+		if (packing->group[i] == WAITING)
+			add_group(packing, i, pairs);
+}
+
+static void fill_best(struct packing *packing)
+{
+	struct packing paired = *packing;
+
+	fill(packing, false);
+	if (packing->groups < 2)
+		return;
+	fill(&paired, true);
+	if (paired.groups <= packing->groups)
+		*packing = paired;
+}
+
+/* How many counters count, if some that run do not; else 0. Groups that each leave a counter free
+ * may all be on the PMU at the same time, so more than one are always checked. */
+static unsigned counters_alive(const struct packing *packing)
+{
+	unsigned taken = 0, alive;
+
+	for (unsigned i = 0; i < packing->count; i++)
+		taken += packing->group[i] != PMC_NO_GROUP &&
+			 pmc_event_needs_pmu(&packing->events[i].event);
+	if (taken < 2 || (packing->groups == 1 && !packing->silent))
+		return 0;
+	alive = pmc_probe_alive(packing->open, taken);
+	return alive < taken ? alive : 0;
+}
+
+/* Software events are counted all of the time in a group of their own, and not in one that waits
+ * for counters. Braces and pins stay. */
+static void free_software(struct packing *packing)
+{
+	bool takes_counters[PMC_EVENTS_MAX] = { false };
+	unsigned sharing = 0, own = packing->groups;
+
+	for (unsigned i = 0; i < packing->count; i++) {
+		unsigned g = packing->group[i];
+
+		if (g == PMC_NO_GROUP || !pmc_event_needs_pmu(&packing->events[i].event))
+			continue;
+		sharing += !takes_counters[g];
+		takes_counters[g] = true;
+	}
+	for (unsigned i = 0; i < packing->count && sharing > 1; i++) {
+		const struct pmc_event *event = &packing->events[i].event;
+		unsigned g = packing->group[i];
+
+		if (g == PMC_NO_GROUP || event->brace != PMC_NO_BRACE || event->pinned)
+			continue;
+		if (pmc_event_needs_pmu(event) || !takes_counters[g])
+			continue;
+		packing->group[i] = (uint16_t)own;
+		packing->groups = own + 1;
+	}
+}
+
+unsigned pmc_plan_pack(pmc_perf_opener open, struct pmc_planned *events, unsigned count)
+{
+	struct packing packing = { .open = open, .events = events, .count = count };
+	unsigned alive;
+
+	fill_best(&packing);
+	alive = counters_alive(&packing);
+	if (alive) {
+		packing.most = alive;
+		fill_best(&packing);
+	}
+	free_software(&packing);
+	for (unsigned i = 0; i < count; i++) {
+		events[i].group = packing.group[i];
+		/* Two groups at the same time could take a dead counter. */
+		if (alive && events[i].group != PMC_NO_GROUP)
+			events[i].flags |= PMC_EVENT_ALONE;
+	}
+	return packing.groups;
+}
