@@ -33,8 +33,8 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 		return -EMFILE;
 	move_to = agent_fds_window_open();
 	for (unsigned g = 0; g < what->groups && !error; g++)
-		error = pmc_plan_open_group(what, g, kind, 0, -1, move_to, totals->fds + what->first[g],
-				       &totals->ids[g]);
+		error = pmc_plan_open_group(what, g, kind, 0, -1, move_to,
+					    totals->fds + what->first[g], &totals->ids[g]);
 	agent_fds_window_close();
 	if (error) {
 		pmc_group_close(totals->fds, what->opened);

@@ -178,7 +178,7 @@ static int open_plan(struct slot *slot, const struct pmc_plan *plan, int *fds)
 	}
 	for (unsigned g = 0; g < plan->groups; g++) {
 		int failed = pmc_plan_open_group(plan, g, PMC_GROUP_OWN, 0, -1, move_to,
-					    fds + plan->first[g], &set_ids(slot->data)[g]);
+						 fds + plan->first[g], &set_ids(slot->data)[g]);
 
 		error = error ? error : failed;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_perf.c - readings of every layout, what is short of one, and scaling to the last bit. */
-#include "agent/core/count/perf.h"
+#include "agent/core/count/group.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +147,39 @@ static void test_open_and_ioctl_tell_errno(void **state)
 	assert_int_equal(pmc_perf_open(&attr, 0, -1, -1, 0), -ENOENT);
 }
 
+/* A sibling counts after each round of disable and enable as the leader does. */
+static void test_a_group_restarts(void **state)
+{
+	static const uint64_t configs[] = { PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_TASK_CLOCK };
+	uint64_t id, words[PMC_GROUP_WORDS(2)], last = 0;
+	struct pmc_reading reading;
+	struct pmc_attr attrs[2];
+	int fds[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct pmc_event event = { .type = PERF_TYPE_SOFTWARE, .config = configs[i] };
+
+		pmc_group_attr(&event, PMC_SCOPE_USER, i == 0, &attrs[i]);
+	}
+	assert_int_equal(pmc_group_open(attrs, 2, PMC_GROUP_OWN, 0, -1, 100, fds, &id), 0);
+	assert_in_range(fds[0], 100, 1000);
+	for (unsigned round = 0; round < 4; round++) {
+		assert_int_equal(pmc_group_enable(fds[0]), 0);
+		for (volatile unsigned i = 0; i < 100000; i++)
+			;
+		assert_int_equal(pmc_group_disable(fds[0]), 0);
+		pmc_group_read(fds[0], id, 2, &reading, words);
+		assert_int_equal(reading.error, 0);
+		assert_true(words[1] > last);
+		last = words[1];
+	}
+	pmc_group_read(fds[0], id + 1, 2, &reading, words);
+	assert_int_equal(reading.error, PMC_REASON_RECYCLED);
+	pmc_group_close(fds, 2);
+	assert_int_equal(fds[1], -1);
+}
+
 /* raw * enabled / running, to nearest: by long division in 192 bits' worth of care. */
 static void test_scaling_is_exact(void **state)
 {
@@ -192,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_a_number_of_members_that_cannot_be),
 		cmocka_unit_test(test_short_reads),
 		cmocka_unit_test(test_open_and_ioctl_tell_errno),
+		cmocka_unit_test(test_a_group_restarts),
 		cmocka_unit_test(test_scaling_is_exact),
 	};
 

@@ -282,8 +282,8 @@ void doctor_counters(const struct pmc_roots *roots, struct doctor_facts *facts)
 	while (rest);
 	sched_setaffinity(0, sizeof(before), &before);
 	if (facts->counters_free > 1 && !strchr(facts->pmus, ' '))
-		facts->counters_dead =
-			facts->counters_free - pmc_probe_alive(pmc_perf_open_self, facts->counters_free);
+		facts->counters_dead = facts->counters_free -
+				       pmc_probe_alive(pmc_perf_open_self, facts->counters_free);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		facts->held_cpu = -1;
 	if (facts->counters_free < facts->counters || facts->cycles_run == PMC_NO)

@@ -114,8 +114,9 @@ static const char *inherit_mode(enum pmc_inherit asked, const struct pmc_plan *p
 	if (plan->opened == 0)
 		return "off: nothing to inherit";
 	switch (asked == PMC_INHERIT_AUTO ?
-			(plan->hardware && !pmc_plan_fits_twice(plan, tool_perf_open) ? PMC_INHERIT_CLOCK :
-									       PMC_INHERIT_FULL) :
+			(plan->hardware && !pmc_plan_fits_twice(plan, tool_perf_open) ?
+				 PMC_INHERIT_CLOCK :
+				 PMC_INHERIT_FULL) :
 			asked) {
 	case PMC_INHERIT_CLOCK:
 		return "clock: unseen work is known in CPU time";

@@ -71,7 +71,7 @@ void run_totals_open(struct run *run)
 
 	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
 		totals->error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
-					       totals->fds + plan->first[g], &totals->ids[g]);
+						    totals->fds + plan->first[g], &totals->ids[g]);
 	if (!totals->error)
 		return;
 	pmc_group_close(totals->fds, plan->opened);

@@ -104,16 +104,16 @@ fail:
 	return fd;
 }
 
+/* By the leader alone. With PERF_IOC_FLAG_GROUP siblings stay stopped after a second round of
+ * disable and enable, until the thread's next context switch (Linux 6.18). */
 int pmc_group_enable(int leader)
 {
-	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_ENABLE,
-			      (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
+	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 int pmc_group_disable(int leader)
 {
-	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_DISABLE,
-			      (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
+	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
 void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *reading,
