@@ -80,20 +80,24 @@ static struct pmc_p_row *merge(struct pmc_p_row *a, struct pmc_p_row *b)
 	return list;
 }
 
-/* A merge sort of the runs found: rows arrive nearly in order, and qsort() may call malloc(). */
+/*
+ * A merge sort of the runs found: rows arrive nearly in order, and qsort() may call malloc().
+ * merged[i] has at least 2^i rows, so that a long run is not merged with one short run at a time.
+ */
 static struct pmc_p_row *sort(struct pmc_p_row *rows)
 {
-	struct pmc_p_row *merged[64] = { NULL }, *all = NULL; /* merged[i]: 2^i runs */
+	struct pmc_p_row *merged[64] = { NULL }, *all = NULL;
 
 	while (rows) {
 		struct pmc_p_row *run = rows, *last = rows;
+		uint64_t len = 1;
 		unsigned i;
 
-		while (last->next && in_order(last, last->next))
+		for (; last->next && in_order(last, last->next); len++)
 			last = last->next;
 		rows = last->next;
 		last->next = NULL;
-		for (i = 0; merged[i]; i++) {
+		for (i = 63 - (unsigned)__builtin_clzll(len); merged[i]; i++) {
 			run = merge(merged[i], run);
 			merged[i] = NULL;
 		}
@@ -109,6 +113,9 @@ void profile_settle_rows(struct pmc_profile *profile, struct table_process *proc
 	const bool timeline = profile->tables->options.timeline;
 	struct pmc_p_row *row, *next, *last = NULL;
 
+	if (!process->unsorted)
+		return;
+	process->unsorted = false;
 	process->n_rows = 0;
 	for (row = sort(process->rows); row; row = next) {
 		next = row->next;
@@ -179,8 +186,7 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	if (!process)
 		return -ENOMEM;
 	if (process->n_rows >= process->settle_at) {
-		if (process->n_rows)
-			profile_settle_rows(profile, process);
+		profile_settle_rows(profile, process);
 		process->settle_at = process->n_rows * 2 + FIRST_SETTLE;
 	}
 	len = pack(words, n_words, packed);
@@ -198,10 +204,12 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	row->bytes = (uint16_t)bytes;
 	row->n_words = (uint16_t)n_words;
 	memcpy(row->packed, packed, len);
-	if (process->n_rows++)
-		process->last_row->next = row;
-	else
+	if (!process->n_rows++) {
 		process->rows = row;
+	} else {
+		process->unsorted |= process->last_row->seq >= row->seq;
+		process->last_row->next = row;
+	}
 	process->last_row = row;
 	return 0;
 }

@@ -50,6 +50,7 @@ struct table_process {
 	uint64_t index;		/* place among the processes, from 1; 0: not one of them */
 	struct pmc_p_row *rows, *last_row;
 	uint64_t n_rows, settle_at;
+	bool unsorted;
 	struct table_total totals[TOTAL_KINDS];
 	struct table_process *root;    /* the first process whose tree it is in */
 	struct table_process *earlier; /* the job's first process that began last before it */
