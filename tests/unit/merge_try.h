@@ -79,7 +79,7 @@ static inline void check_same(const struct dump *a, const struct dump *b)
 /* ---- a reference: all frames in an array, qsort, neighbours compared -------------------- */
 static inline int by_order(const void *a, const void *b)
 {
-	const struct merge_frame *frame_a = a, *frame_b = b;
+	const struct pmc_frame *frame_a = a, *frame_b = b;
 	int order = pmc_frame_order(&frame_a->head, &frame_b->head);
 
 	if (order)
@@ -89,9 +89,9 @@ static inline int by_order(const void *a, const void *b)
 	return memcmp(frame_a->bytes, frame_b->bytes, frame_a->head.size);
 }
 
-static inline struct merge_frame *frames_of(const struct dump *dumps, unsigned n, size_t *count)
+static inline struct pmc_frame *frames_of(const struct dump *dumps, unsigned n, size_t *count)
 {
-	struct merge_frame *frames = NULL;
+	struct pmc_frame *frames = NULL;
 	struct pmc_frame frame;
 
 	*count = 0;
@@ -101,8 +101,7 @@ static inline struct merge_frame *frames_of(const struct dump *dumps, unsigned n
 		while (pmc_scan_next(&scan, &frame)) {
 			frames = realloc(frames, (*count + 1) * sizeof(*frames));
 			assert_non_null(frames);
-			frames[*count].head = frame.head;
-			frames[(*count)++].bytes = frame.bytes;
+			frames[(*count)++] = frame;
 		}
 	}
 	if (*count)
@@ -111,7 +110,7 @@ static inline struct merge_frame *frames_of(const struct dump *dumps, unsigned n
 }
 
 /* Where the fixed part says when the frame was made; 0: nowhere. */
-static inline uint64_t time_of(const struct merge_frame *frame)
+static inline uint64_t time_of(const struct pmc_frame *frame)
 {
 	const size_t at =
 		frame->head.type == PMC_FRAME_PROCESS ?
@@ -127,7 +126,7 @@ static inline uint64_t time_of(const struct merge_frame *frame)
 	return time_ns;
 }
 
-static inline bool outdated(const struct merge_frame *frame, const struct merge_frame *other)
+static inline bool outdated(const struct pmc_frame *frame, const struct pmc_frame *other)
 {
 	if (!merge_same_key(frame, other))
 		return false;
@@ -143,7 +142,7 @@ static inline struct dump reference(const struct merge_options *options, const s
 {
 	struct dump out = { NULL, 0 };
 	size_t count;
-	struct merge_frame *frames = frames_of(dumps, n, &count);
+	struct pmc_frame *frames = frames_of(dumps, n, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		bool keep = i + 1 == count || by_order(&frames[i], &frames[i + 1]) != 0;

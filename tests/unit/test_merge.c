@@ -132,11 +132,11 @@ static void shuffle(struct dump *dump)
 {
 	struct dump out = { NULL, 0 };
 	size_t count;
-	struct merge_frame *frames = frames_of(dump, 1, &count);
+	struct pmc_frame *frames = frames_of(dump, 1, &count);
 
 	for (size_t i = count; i > 1; i--) {
 		size_t j = below((unsigned)i);
-		struct merge_frame swap = frames[i - 1];
+		struct pmc_frame swap = frames[i - 1];
 
 		frames[i - 1] = frames[j];
 		frames[j] = swap;
@@ -155,7 +155,7 @@ static struct dump hurt(const struct dump *good, unsigned way, uint64_t *expecte
 {
 	struct dump bad = { NULL, 0 };
 	size_t count, at = 0, hit;
-	struct merge_frame *frames;
+	struct pmc_frame *frames;
 
 	dump_append(&bad, good->data, good->len);
 	shuffle(&bad);
@@ -255,7 +255,7 @@ static void equal_hash_is_not_equal_bytes(void **state)
 {
 	(void)state;
 	uint8_t bytes_a[64] = { 1 }, bytes_b[64] = { 2 };
-	struct merge_frame a = { .head = { .size = 64, .hash = 7 }, .bytes = bytes_a }, b = a;
+	struct pmc_frame a = { .head = { .size = 64, .hash = 7 }, .bytes = bytes_a }, b = a;
 
 	assert_int_equal(merge_compare(&a, &b, MERGE_CANONICAL), 0);
 	b.bytes = bytes_b;

@@ -109,7 +109,7 @@ static void bad_inputs(void **state)
 		const char *file, *says;
 	} table[] = {
 		{ "missing", "missing: No such file" },
-		{ "empty", "empty is empty" },
+		{ "empty", "is empty" },
 		{ "foreign", "foreign is not a dump" },
 		{ "folder", "folder: Is a directory" },
 		{ "torn", "no good frame" },

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_spill.c - a merge in little memory, of mapped files, and where it must fail. */
+/* test_merge_spill.c - a merge in little memory, of files and pipes, and its errors. */
 #include "tests/unit/merge_try.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 
 static void spilling_changes_nothing(void **state)
 {
 	(void)state;
 	for (unsigned round = 0; round < 6; round++) {
 		const bool compacting = round % 2;
-		/* 40 runs and more: beyond what is merged at a time. */
 		struct merge_options tiny = { .compact = compacting, .budget_bytes = 500 };
 		struct merge_options large = { .compact = compacting };
 		struct dump dumps[3] = { random_dump(100), random_dump(100), random_dump(1) };
@@ -24,8 +27,25 @@ static void spilling_changes_nothing(void **state)
 	}
 }
 
-/* Big files are mapped, pipes are read: one result, also when the index alone is spilled. */
-static void mapped_as_read(void **state)
+/* A feed of the bytes through a pipe, by a child. */
+static int piped(const struct dump *dump)
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		_exit(write(ends[1], dump->data, dump->len) != (ssize_t)dump->len);
+	}
+	close(ends[1]);
+	return ends[0];
+}
+
+/* Files and pipes give one result, also when runs are spilled. */
+static void files_as_pipes(void **state)
 {
 	(void)state;
 	struct merge_options small = { .budget_bytes = 40000 };
@@ -38,28 +58,26 @@ static void mapped_as_read(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct dump parts[] = { first, second, first };
 		struct dump mapped = merged(i ? &small : &plain, parts, 3, NULL);
-		struct dump want = reference(&plain, parts, 3), split;
+		struct dump want = reference(&plain, parts, 3), read_in;
 		struct merge_input seen;
 		struct merge *merge;
 		int out = memfd_create("out", MFD_CLOEXEC);
 
 		check_same(&mapped, &want);
-		/* Not from its beginning: that is read. */
 		assert_int_equal(merge_new(&merge, i ? &small : &plain), 0);
 		for (unsigned part = 0; part < 2; part++) {
-			int fd = memory_file(&parts[part]);
-			uint8_t one;
+			int fd = piped(&parts[part]);
 
-			assert_int_equal(read(fd, &one, 1), 1);
 			assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
-			assert_true(seen.damaged >= 1);
+			assert_int_equal(seen.bytes, parts[part].len);
 			close(fd);
+			wait(NULL);
 		}
 		assert_int_equal(merge_write(merge, out), 0);
 		merge_free(merge);
-		split = read_back(out);
-		assert_true(split.len <= want.len && split.len + 2048 > want.len);
-		dump_free(&split);
+		read_in = read_back(out);
+		check_same(&read_in, &want);
+		dump_free(&read_in);
 		dump_free(&mapped);
 		dump_free(&want);
 	}
@@ -68,21 +86,62 @@ static void mapped_as_read(void **state)
 	dump_free(&second);
 }
 
-static void a_file_cut_short_is_an_error(void **state)
+/* A file is merged from its position on. */
+static void from_the_position(void **state)
+{
+	(void)state;
+	struct dump dump = random_dump(100), whole = merged(&plain, &dump, 1, NULL), out;
+	int fd = memory_file(&dump), to = memfd_create("out", MFD_CLOEXEC);
+	struct merge_input seen;
+	struct merge *merge;
+	uint8_t one;
+
+	assert_int_equal(read(fd, &one, 1), 1);
+	assert_int_equal(merge_new(&merge, &plain), 0);
+	assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
+	assert_int_equal(seen.bytes, dump.len - 1);
+	assert_int_equal(seen.damaged, 1);
+	assert_int_equal(merge_write(merge, to), 0);
+	merge_free(merge);
+	out = read_back(to);
+	assert_true(out.len <= whole.len && out.len + 2048 > whole.len);
+	close(fd);
+	dump_free(&out);
+	dump_free(&whole);
+	dump_free(&dump);
+}
+
+/* Exit code 1, and no temporary file is left. */
+static void a_truncated_input_is_an_error(void **state)
 {
 	(void)state;
 	struct dump big = random_dump(6000);
-	int fd = memory_file(&big), out = memfd_create("out", MFD_CLOEXEC);
+	char dir[] = "/tmp/pmc-merge-spill.XXXXXX", path[64];
+	struct merge_output output;
 	struct merge_input seen;
 	struct merge *merge;
+	const char *why;
+	int fd = memory_file(&big), status;
+	pid_t pid;
 
-	assert_int_equal(merge_new(&merge, &plain), 0);
-	assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
-	assert_int_equal(ftruncate(fd, 4096), 0);
-	assert_int_equal(merge_write(merge, out), -EIO);
-	merge_free(merge);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/out", dir);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		close(STDERR_FILENO);
+		/* The test runner has handlers of its own. */
+		signal(SIGBUS, SIG_DFL);
+		if (merge_output_open(&output, path, &why) || merge_new(&merge, &plain) ||
+		    merge_add_fd(merge, fd, &seen) || ftruncate(fd, 4096))
+			_exit(9);
+		_exit(merge_write(merge, output.fd) ? 8 : 7);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_int_equal(rmdir(dir), 0);
 	close(fd);
-	close(out);
 	dump_free(&big);
 }
 
@@ -111,7 +170,6 @@ static void errors_are_told(void **state)
 	assert_string_equal(merge_spill_trouble(merge), "/nonexistent");
 	merge_free(merge);
 	close(fd);
-	/* A mapped file: its index alone is over the budget. */
 	fd = memory_file(&big);
 	assert_int_equal(merge_new(&merge, &small), 0);
 	assert_int_equal(merge_add_fd(merge, fd, &seen), -ENOENT);
@@ -133,8 +191,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spilling_changes_nothing),
-		cmocka_unit_test(mapped_as_read),
-		cmocka_unit_test(a_file_cut_short_is_an_error),
+		cmocka_unit_test(files_as_pipes),
+		cmocka_unit_test(from_the_position),
+		cmocka_unit_test(a_truncated_input_is_an_error),
 		cmocka_unit_test(errors_are_told),
 	};
 

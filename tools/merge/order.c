@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* order.c - which of two frames comes first, and which makes the other obsolete. */
+/* order.c - the order of frames, and which frame makes which obsolete. */
 #include "tools/merge/sort.h"
 
 #include <string.h>
 
-/* What a frame speaks of within its process image. */
+/* The subject of a frame within its process image, and its time. */
 struct key {
-	unsigned kind; /* frame type; 0: nothing that a later frame could replace */
+	unsigned kind; /* frame type; 0: no later frame replaces it */
 	uint64_t number;
-	uint64_t time_ns; /* not what it speaks of, but when */
+	uint64_t time_ns; /* not compared as part of the subject */
 	const char *text;
 	size_t len;
 };
 
-static void key_of(const struct merge_frame *frame, struct key *key)
+static void key_of(const struct pmc_frame *frame, struct key *key)
 {
-	const struct pmc_frame in = {
-		.head = frame->head,
-		.bytes = frame->bytes,
-		.fixed = frame->bytes + sizeof(frame->head),
-		.var = frame->bytes + sizeof(frame->head) + frame->head.fixed,
-		.var_len = frame->head.size - sizeof(frame->head) - frame->head.fixed,
-	};
 	struct pmc_process_fixed process;
 	struct pmc_thread_fixed thread;
 	struct pmc_total_fixed total;
@@ -34,30 +27,30 @@ static void key_of(const struct merge_frame *frame, struct key *key)
 		return;
 	switch (frame->head.type) {
 	case PMC_FRAME_PROCESS:
-		pmc_frame_fixed(&in, &process, sizeof(process));
+		pmc_frame_fixed(frame, &process, sizeof(process));
 		key->time_ns = process.time_ns;
 		break;
 	case PMC_FRAME_THREAD:
-		pmc_frame_fixed(&in, &thread, sizeof(thread));
+		pmc_frame_fixed(frame, &thread, sizeof(thread));
 		key->number = thread.seq;
 		key->time_ns = thread.time_ns;
 		break;
 	case PMC_FRAME_TOTAL:
-		pmc_frame_fixed(&in, &total, sizeof(total));
+		pmc_frame_fixed(frame, &total, sizeof(total));
 		key->number = total.kind;
 		key->time_ns = total.time_ns;
 		break;
 	case PMC_FRAME_NOTE:
-		pmc_frame_fixed(&in, &note, sizeof(note));
+		pmc_frame_fixed(frame, &note, sizeof(note));
 		key->number = note.code;
-		pmc_cursor_init(&cursor, &in);
+		pmc_cursor_init(&cursor, frame);
 		pmc_cursor_str(&cursor, &key->text, &key->len);
 		break;
 	case PMC_FRAME_REGION:
-		pmc_frame_fixed(&in, &region, sizeof(region));
+		pmc_frame_fixed(frame, &region, sizeof(region));
 		key->number = region.seq;
 		key->time_ns = region.time_ns;
-		pmc_cursor_init(&cursor, &in);
+		pmc_cursor_init(&cursor, frame);
 		pmc_cursor_str(&cursor, &key->text, &key->len);
 		break;
 	default:
@@ -82,7 +75,7 @@ static int key_compare(const struct key *a, const struct key *b)
 	return order ? order : memcmp(a->text, b->text, a->len);
 }
 
-int merge_compare(const struct merge_frame *a, const struct merge_frame *b, enum merge_order order)
+int merge_compare(const struct pmc_frame *a, const struct pmc_frame *b, enum merge_order order)
 {
 	int result;
 
@@ -97,7 +90,7 @@ int merge_compare(const struct merge_frame *a, const struct merge_frame *b, enum
 		result = key_compare(&key_a, &key_b);
 		if (!result)
 			result = order_u64(a->head.snapshot, b->head.snapshot);
-		/* A look from outside repeats the process's newest number. */
+		/* pmctl dump repeats the process's newest snapshot number. */
 		if (!result)
 			result = order_u64(key_a.time_ns, key_b.time_ns);
 		if (result)
@@ -109,7 +102,7 @@ int merge_compare(const struct merge_frame *a, const struct merge_frame *b, enum
 	return result ? result : memcmp(a->bytes, b->bytes, a->head.size);
 }
 
-bool merge_same_key(const struct merge_frame *a, const struct merge_frame *b)
+bool merge_same_key(const struct pmc_frame *a, const struct pmc_frame *b)
 {
 	struct key key_a, key_b;
 

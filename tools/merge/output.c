@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.c - where a merge goes: a new file beside the name, renamed when it is whole.
+ * output.c - the output of a merge: a temporary file beside it, renamed over it when complete.
  *
- * A reader never sees half a merge, an input may be the output, and what is no dump is not
- * overwritten. A signal that ends the merge takes the new file along.
+ * Readers never see a partial merge, and an input may be the output.
  */
-#include "agent/core/dump/frame.h"
+#include "tools/cli/dump_file.h"
+#include "tools/cli/pmctl.h"
 #include "tools/merge/merge.h"
 
 #include <errno.h>
@@ -17,110 +17,61 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT };
-#define N_ENDING (sizeof(ending) / sizeof(ending[0]))
-
-/* For the handler. */
-static char removed_by_signal[PATH_MAX];
+/* The temporary file's path, for the signal handler; "": none. */
+static char temporary[PATH_MAX];
 
 static void on_signal(int signal)
 {
-	if (removed_by_signal[0])
-		unlink(removed_by_signal);
-	/* SA_RESETHAND: the second time it ends us. */
+	static const char truncated[] =
+		"pmctl merge: cannot read an input: it was truncated during the merge, or its disk "
+		"failed; run the merge again\n";
+
+	if (temporary[0])
+		unlink(temporary);
+	if (signal == SIGBUS) {
+		(void)!write(STDERR_FILENO, truncated, sizeof(truncated) - 1);
+		_exit(EXIT_FAIL);
+	}
+	/* SA_RESETHAND: the default action follows. */
 	raise(signal);
 }
 
-static void watch_signals(const char *path)
+static void handle_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, old;
+	static const int ending[] = { SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGBUS };
+	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	struct sigaction old;
 
-	if (strlen(path) >= sizeof(removed_by_signal))
-		return;
-	strcpy(removed_by_signal, path);
-	for (unsigned i = 0; i < N_ENDING; i++) {
+	for (unsigned i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
 		sigaction(ending[i], NULL, &old);
 		if (old.sa_handler == SIG_DFL)
 			sigaction(ending[i], &action, NULL);
 	}
 }
 
-static void forget_signals(void)
-{
-	struct sigaction old;
-
-	for (unsigned i = 0; removed_by_signal[0] && i < N_ENDING; i++) {
-		sigaction(ending[i], NULL, &old);
-		if (old.sa_handler == on_signal)
-			signal(ending[i], SIG_DFL);
-	}
-	removed_by_signal[0] = '\0';
-}
-
-/* Whether there is a good frame in the file, or nothing at all. 1, 0 or -errno. */
-static int is_dump(int fd)
-{
-	const size_t room = 4 * (size_t)PMC_FRAME_MAX_BYTES;
-	struct pmc_scan scan = { .partial = true };
-	struct pmc_frame frame;
-	uint8_t *buf = malloc(room);
-	bool empty = true;
-	int result = buf ? 0 : -ENOMEM;
-
-	scan.data = buf;
-	while (!result && scan.partial) {
-		size_t left = scan.len - scan.at;
-		ssize_t got;
-
-		memmove(buf, buf + scan.at, left);
-		got = read(fd, buf + left, room - left);
-		scan.at = 0;
-		scan.len = left;
-		if (got < 0) {
-			if (errno != EINTR)
-				result = -errno;
-			continue;
-		}
-		scan.len += (size_t)got;
-		scan.partial = got > 0;
-		empty = empty && got == 0;
-		if (pmc_scan_next(&scan, &frame))
-			result = 1;
-	}
-	free(buf);
-	return result ? result : empty;
-}
-
-/* What stands under the name now: 1 write directly, 0 replace, or -errno and *why. */
+/* Looks at an existing file. 1: *direct is open to be written, 0: it is to be replaced, or -errno
+ * and *why. */
 static int look_at(const char *path, int *direct, const char **why)
 {
 	struct stat st;
-	int fd, dump;
+	int fd;
 
-	if (lstat(path, &st) < 0)
+	if (lstat(path, &st) < 0) {
+		*why = errno == ENOENT ? NULL : strerror(errno);
 		return errno == ENOENT ? 0 : -errno;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	if (S_ISLNK(st.st_mode)) {
-		*why = "it is a symbolic link, which is not followed; name its target";
-		return -ELOOP;
 	}
-	if (!S_ISREG(st.st_mode)) {
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode)) {
 		*direct = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 		return *direct < 0 ? -errno : 1;
 	}
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	if (fd < 0) {
+		*why = tool_dump_open_error(errno);
 		return -errno;
-	dump = is_dump(fd);
-	close(fd);
-	if (dump < 0)
-		return dump;
-	if (!dump) {
-		*why = "it exists and is not a dump; remove it or choose another name";
-		return -EEXIST;
 	}
-	return 0;
+	*why = tool_dump_refusal(fd, &st);
+	close(fd);
+	return *why ? -EEXIST : 0;
 }
 
 int merge_output_open(struct merge_output *output, const char *path, const char **why)
@@ -129,9 +80,10 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 
 	*output = (struct merge_output){ .fd = -1, .path = path };
 	*why = NULL;
+	handle_signals();
 	if (strcmp(path, "-") == 0) {
 		if (isatty(STDOUT_FILENO)) {
-			*why = "a dump is not for a terminal; redirect it or name a file";
+			*why = "a dump is binary; redirect it or name a file";
 			return -EINVAL;
 		}
 		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -140,20 +92,17 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 	found = look_at(path, &output->fd, why);
 	if (found)
 		return found < 0 ? found : 0;
-	if (asprintf(&output->temporary, "%s.XXXXXX", path) < 0) {
-		output->temporary = NULL;
-		return -ENOMEM;
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
+	    sizeof(temporary)) {
+		temporary[0] = '\0';
+		return -ENAMETOOLONG;
 	}
-	output->fd = mkostemp(output->temporary, O_CLOEXEC); /* mode 0600 */
-	if (output->fd < 0) {
-		int error = -errno;
-
-		free(output->temporary);
-		output->temporary = NULL;
-		return error;
-	}
-	watch_signals(output->temporary);
-	return 0;
+	output->fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
+	if (output->fd >= 0)
+		return 0;
+	*why = tool_dump_open_error(errno);
+	temporary[0] = '\0';
+	return -errno;
 }
 
 int merge_output_commit(struct merge_output *output)
@@ -161,16 +110,12 @@ int merge_output_commit(struct merge_output *output)
 	int fd = output->fd;
 
 	output->fd = -1;
-	/* Some file systems tell of a full disk only now. */
+	/* Some file systems report a full disk only now. */
 	if (close(fd) < 0)
 		return -errno;
-	if (!output->temporary)
-		return 0;
-	if (rename(output->temporary, output->path) < 0)
+	if (temporary[0] && rename(temporary, output->path) < 0)
 		return -errno;
-	forget_signals();
-	free(output->temporary);
-	output->temporary = NULL;
+	temporary[0] = '\0';
 	return 0;
 }
 
@@ -178,9 +123,8 @@ void merge_output_close(struct merge_output *output)
 {
 	if (output->fd >= 0)
 		close(output->fd);
-	if (output->temporary)
-		unlink(output->temporary);
-	forget_signals();
-	free(output->temporary);
-	*output = (struct merge_output){ .fd = -1 };
+	if (temporary[0])
+		unlink(temporary);
+	temporary[0] = '\0';
+	output->fd = -1;
 }

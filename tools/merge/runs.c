@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runs.c - sorted runs in temporary files, buffered writing, and the k-way merge. */
+/* runs.c - buffered writing, sorted runs in temporary files, and the k-way merge. */
 #include "tools/merge/sort.h"
 
 #include <errno.h>
@@ -8,60 +8,66 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WRITE_BUFFER ((size_t)1 << 20)
-/* The longest frame may start anywhere in the first half. */
+#define WRITE_BUFFER ((size_t)PMC_FRAME_MAX_BYTES)
+/* Room for a frame behind the start of another. */
 #define READ_BUFFER (2 * (size_t)PMC_FRAME_MAX_BYTES)
 
-/* ---- writing ------------------------------------------------------------------------------*/
+/* ---- writing ------------------------------------------------------------------------------ */
+int merge_write_all(int fd, const void *bytes, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, bytes, len);
+
+		if (put < 0 && errno != EINTR)
+			return -errno;
+		if (put > 0) {
+			bytes = (const char *)bytes + put;
+			len -= (size_t)put;
+		}
+	}
+	return 0;
+}
+
 int merge_writer_init(struct merge_writer *writer, int fd)
 {
 	*writer = (struct merge_writer){ .fd = fd, .buf = malloc(WRITE_BUFFER) };
 	return writer->buf ? 0 : -ENOMEM;
 }
 
-static void write_all(struct merge_writer *writer, const uint8_t *bytes, size_t len)
+static void flush(struct merge_writer *writer)
 {
-	while (len && !writer->error) {
-		ssize_t put = write(writer->fd, bytes, len);
-
-		if (put < 0) {
-			if (errno != EINTR)
-				writer->error = -errno;
-			continue;
-		}
-		bytes += put;
-		len -= (size_t)put;
-	}
+	if (!writer->error)
+		writer->error = merge_write_all(writer->fd, writer->buf, writer->len);
+	writer->len = 0;
 }
 
-void merge_writer_put(struct merge_writer *writer, const uint8_t *bytes, size_t len)
+int merge_writer_put(void *arg, const struct pmc_frame *frame)
 {
-	if (len > WRITE_BUFFER - writer->len) {
-		write_all(writer, writer->buf, writer->len);
-		writer->len = 0;
-	}
-	memcpy(writer->buf + writer->len, bytes, len);
-	writer->len += len;
-	writer->frames++;
+	struct merge_writer *writer = arg;
+
+	if (frame->head.size > WRITE_BUFFER - writer->len)
+		flush(writer);
+	memcpy(writer->buf + writer->len, frame->bytes, frame->head.size);
+	writer->len += frame->head.size;
+	return writer->error;
 }
 
 int merge_writer_close(struct merge_writer *writer)
 {
-	write_all(writer, writer->buf, writer->len);
+	flush(writer);
 	free(writer->buf);
 	writer->buf = NULL;
-	writer->len = 0;
 	return writer->error;
 }
 
-/* ---- the k-way merge ----------------------------------------------------------------------*/
+/* ---- the k-way merge ---------------------------------------------------------------------- */
 static int compare(const struct merge_source *a, const struct merge_source *b,
 		   enum merge_order order)
 {
 	return merge_compare(&a->frame, &b->frame, order);
 }
 
-/* The two smallest of the live sources; what has ended is dropped from the list. */
+/* The two smallest of the live sources; ended ones are dropped from the list. */
 static void best_two(struct merge_source **sources, unsigned *n, enum merge_order order,
 		     struct merge_source **best, struct merge_source **second)
 {
@@ -80,8 +86,8 @@ static void best_two(struct merge_source **sources, unsigned *n, enum merge_orde
 	}
 }
 
-int merge_sources(struct merge_source **sources, unsigned n, enum merge_order order,
-		  int (*put)(void *arg, const struct merge_frame *frame), void *arg)
+int merge_sources(struct merge_source **sources, unsigned n, enum merge_order order, merge_put *put,
+		  void *arg)
 {
 	struct merge_source *best, *second;
 	int error = 0;
@@ -90,13 +96,13 @@ int merge_sources(struct merge_source **sources, unsigned n, enum merge_order or
 		best_two(sources, &n, order, &best, &second);
 		if (!best)
 			return 0;
-		/* The best stays the best for long: sources hold stretches of one process. */
+		/* Sources hold stretches of one process: the best stays the best for long. */
 		while (best->live && !error) {
 			int lead = second ? compare(best, second, order) : -1;
 
 			if (lead > 0)
 				break;
-			if (lead < 0) /* else the second has it too, and shall put it */
+			if (lead < 0) /* else the second source has the same frame and puts it */
 				error = put(arg, &best->frame);
 			if (!error)
 				error = best->advance(best);
@@ -105,7 +111,7 @@ int merge_sources(struct merge_source **sources, unsigned n, enum merge_order or
 	return error;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------*/
+/* ---- runs --------------------------------------------------------------------------------- */
 const char *merge_spill_dir(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -122,7 +128,7 @@ int merge_spill_open(void)
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
-	/* Not every file system has nameless files. */
+	/* Not every file system has O_TMPFILE. */
 	path = malloc(strlen(dir) + sizeof("/pmc-XXXXXX"));
 	if (!path)
 		return -ENOMEM;
@@ -141,14 +147,13 @@ static int run_advance(struct merge_source *source)
 {
 	struct merge_run *run = (struct merge_run *)source;
 	struct pmc_scan *scan = &run->scan;
-	struct pmc_frame frame;
 
-	while (!pmc_scan_next(scan, &frame)) {
+	while (!pmc_scan_next(scan, &source->frame)) {
 		size_t left = scan->len - scan->at;
 		ssize_t got;
 
 		if (scan->damaged || (!scan->partial && left))
-			return -EIO; /* it was written whole a moment ago */
+			return -EIO; /* the run was written whole */
 		source->live = scan->partial;
 		if (!source->live)
 			return 0;
@@ -163,8 +168,6 @@ static int run_advance(struct merge_source *source)
 		scan->len += (size_t)got;
 		scan->partial = got > 0;
 	}
-	source->frame.head = frame.head;
-	source->frame.bytes = frame.bytes;
 	return 0;
 }
 

@@ -1,53 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* sort.h - the external sort under merge.c: frames in memory, runs on disk, k-way merge. */
+/* sort.h - the external sort of merge.c: an index of mapped frames, sorted runs on disk. */
 #ifndef PMC_TOOLS_MERGE_SORT_H
 #define PMC_TOOLS_MERGE_SORT_H
 
 #include "agent/core/base/arena.h"
 #include "agent/core/dump/frame.h"
 
-/* A frame where it lies. */
-struct merge_frame {
-	struct pmc_frame_head head;
-	const uint8_t *bytes;
-};
-
 enum merge_order {
-	MERGE_CANONICAL, /* identity, snapshot, hash, bytes */
-	MERGE_BY_KEY,	 /* identity, what it speaks of, snapshot, time, hash: newest last */
+	MERGE_CANONICAL, /* identity, snapshot, hash, size, bytes */
+	MERGE_BY_KEY,	 /* identity, subject, snapshot, time, then canonical: newest last */
 };
 
-/* 0 only for equal bytes. Frames of equal hash and different bytes are two facts. */
-int merge_compare(const struct merge_frame *a, const struct merge_frame *b, enum merge_order order);
+/* ---- order.c ------------------------------------------------------------------------------ */
+/* 0 only for equal bytes: frames of equal hash and different bytes are both kept. */
+int merge_compare(const struct pmc_frame *a, const struct pmc_frame *b, enum merge_order order);
 /* Whether the later of two frames in MERGE_BY_KEY order makes the earlier one obsolete. */
-bool merge_same_key(const struct merge_frame *a, const struct merge_frame *b);
+bool merge_same_key(const struct pmc_frame *a, const struct pmc_frame *b);
 
-/* ---- buffered writing --------------------------------------------------------------------*/
+/* ---- runs.c: buffered writing, sorted runs, k-way merge ----------------------------------- */
+/* 0 or -errno. */
+int merge_write_all(int fd, const void *bytes, size_t len);
+
 struct merge_writer {
 	int fd, error;
 	uint8_t *buf;
 	size_t len;
-	uint64_t frames;
 };
 
 int merge_writer_init(struct merge_writer *writer, int fd);
-void merge_writer_put(struct merge_writer *writer, const uint8_t *bytes, size_t len);
-/* Writes what is buffered and frees. 0 or the first error. */
+/* A merge_put; writer is a struct merge_writer. */
+int merge_writer_put(void *writer, const struct pmc_frame *frame);
+/* Writes what is buffered and frees the buffer. 0 or the first error. */
 int merge_writer_close(struct merge_writer *writer);
 
-/* ---- sources: sorted frames without repetition --------------------------------------------*/
+/* Sorted frames without repetition. */
 struct merge_source {
-	struct merge_frame frame; /* the current one, while `live` */
+	struct pmc_frame frame; /* the current one, while `live`; valid until the next advance */
 	bool live;
 	/* Loads the next frame, or clears `live` at the end. 0 or -errno. */
 	int (*advance)(struct merge_source *source);
 };
 
-/* Frames of all sources, in order, each once. 0, -errno, or what `put` returned. */
-int merge_sources(struct merge_source **sources, unsigned n, enum merge_order order,
-		  int (*put)(void *arg, const struct merge_frame *frame), void *arg);
+typedef int merge_put(void *arg, const struct pmc_frame *frame);
+/* Passes the frames of all sources to put, in order, each once. 0 or the first error. */
+int merge_sources(struct merge_source **sources, unsigned n, enum merge_order order, merge_put *put,
+		  void *arg);
 
-/* ---- runs: sorted frames in an unlinked temporary file --------------------------------------*/
+/* A source that reads a file of sorted frames. */
 struct merge_run {
 	struct merge_source source;
 	int fd;
@@ -56,72 +55,36 @@ struct merge_run {
 };
 
 const char *merge_spill_dir(void);
-/* A descriptor of a new unlinked file, or -errno. */
+/* A new unlinked file in that directory: its descriptor, or -errno. */
 int merge_spill_open(void);
-/* Starts reading a file of sorted frames from its beginning. Takes the descriptor. */
+/* Starts at the beginning of the file. Takes the descriptor, also on failure. */
 int merge_run_open(struct merge_run *run, int fd);
 void merge_run_close(struct merge_run *run);
 
-/* ---- mapped inputs ------------------------------------------------------------------------*/
-struct merge_map {
-	uint8_t *data;
-	size_t len;
-};
-
-struct merge_maps {
-	struct merge_map *list;
-	size_t n, room;
-};
-
-/* Maps a regular file that is at its beginning. False: read it instead. */
-bool merge_maps_add(struct merge_maps *maps, int fd, struct merge_map *map);
-/* Unmaps all but the last `keep`. */
-void merge_maps_close(struct merge_maps *maps, size_t keep);
-/* Runs what touches maps: -EIO if a file was cut short under it or cannot be read. */
-int merge_maps_guard(int (*run)(void *arg), void *arg);
-
-/* ---- the sorter ---------------------------------------------------------------------------*/
-#define MERGE_FAN 32 /* runs merged at a time; each needs a buffer of two frames */
-
+/* ---- index.c: frames in memory, sorted ---------------------------------------------------- */
 struct merge_entry {
-	uint64_t snapshot;
+	uint64_t snapshot, hash;
 	const uint8_t *bytes;
-	uint32_t hash; /* its upper half: enough to tell most frames apart without looking */
-	uint32_t stream;
+	uint32_t size;
+	uint32_t stream; /* number of the process image's stream */
 };
 
-struct merge_stream;
-
-struct merge_sorter {
-	struct merge_source source; /* over what is in memory, once sorted */
+struct merge_index {
+	struct merge_source source; /* over all entries, once sorted */
 	enum merge_order order;
-	size_t budget, used;
-	uint8_t *data;
-	size_t len, cap;
-	/* Entries as they came, and grouped by stream (then the first serves as scratch). */
+	/* Entries as they came, and sorted (the first then serves as scratch). */
 	struct merge_entry *entries, *sorted;
 	size_t n, room, at;
-	struct merge_maps maps; /* of inputs that frames lie in */
-	struct pmc_arena arena; /* of the streams */
+	size_t used; /* bytes of the frames and of the index */
+	struct pmc_arena arena;
 	struct merge_stream *streams, *last;
 	uint32_t n_streams;
-	struct merge_run runs[MERGE_FAN];
-	unsigned n_runs;
-	bool spill_trouble;
 };
 
-int merge_sorter_init(struct merge_sorter *sorter, enum merge_order order, size_t budget);
-/* The frame lies in sorter->data, or in one of sorter->maps. 0 or -ENOMEM. */
-int merge_sorter_note(struct merge_sorter *sorter, const struct merge_frame *frame, bool mapped);
-/* Copies a frame in, spilling first where that is due. */
-int merge_sorter_put(struct merge_sorter *sorter, const struct merge_frame *frame);
-bool merge_sorter_full(const struct merge_sorter *sorter);
-/* Writes what is noted as a run. data[keep..len) is moved to the front; of the maps only the
- * last one is kept. */
-int merge_sorter_spill(struct merge_sorter *sorter, size_t keep);
-/* Every frame once, in order. The sorter is then empty. */
-int merge_sorter_drain(struct merge_sorter *sorter,
-		       int (*put)(void *arg, const struct merge_frame *frame), void *arg);
-void merge_sorter_fini(struct merge_sorter *sorter);
+/* The frame stays where it is. 0 or -ENOMEM. */
+int merge_index_add(struct merge_index *index, const struct pmc_frame *frame);
+/* Sorts the entries; `source` is then at the first. */
+int merge_index_sort(struct merge_index *index);
+void merge_index_clear(struct merge_index *index);
 
 #endif

@@ -157,6 +157,20 @@ enum look {
 	LOOK_MORE, /* may become a frame when more bytes follow */
 };
 
+void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size)
+{
+	struct pmc_frame_head *head = &frame->head;
+
+	memcpy(head, bytes, HEAD);
+	head->size = (uint32_t)size;
+	if (head->fixed > size - HEAD)
+		head->fixed = 0;
+	frame->bytes = bytes;
+	frame->fixed = bytes + HEAD;
+	frame->var = frame->fixed + head->fixed;
+	frame->var_len = size - HEAD - head->fixed;
+}
+
 static bool head_plausible(const struct pmc_frame_head *head)
 {
 	return head->size >= HEAD && head->size <= PMC_FRAME_MAX_BYTES && head->size % 8 == 0 &&
@@ -179,10 +193,7 @@ static enum look look_at(const uint8_t *bytes, size_t left, struct pmc_frame *fr
 		return LOOK_MORE;
 	if (frame_hash(bytes, head->size) != head->hash)
 		return LOOK_BAD;
-	frame->bytes = bytes;
-	frame->fixed = bytes + HEAD;
-	frame->var = frame->fixed + head->fixed;
-	frame->var_len = head->size - HEAD - head->fixed;
+	pmc_frame_view(frame, bytes, head->size);
 	return LOOK_GOOD;
 }
 

@@ -48,6 +48,10 @@ struct pmc_frame {
 	size_t var_len;
 };
 
+/* The frame of `size` bytes at `bytes`, which was scanned before. Reads within it, whatever was
+ * written there since. */
+void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size);
+
 struct pmc_scan {
 	const uint8_t *data;
 	size_t len, at;

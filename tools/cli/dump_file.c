@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* dump_file.c - whether a file may be written as a dump; see dump_file.h. */
+#include "agent/core/dump/frame.h"
+#include "tools/cli/dump_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *tool_dump_open_error(int error)
+{
+	switch (error) {
+	case ELOOP:
+		return "it is a symbolic link, which is not followed; name its target";
+	case EISDIR:
+		return "it is a directory; name a file in it";
+	case ENOENT:
+		return "its directory does not exist; create it first";
+	default:
+		return strerror(error);
+	}
+}
+
+const char *tool_dump_refusal(int fd, struct stat *st)
+{
+	uint8_t head[PMC_MAGIC_BYTES];
+
+	if (fstat(fd, st) != 0)
+		return strerror(errno);
+	if (S_ISDIR(st->st_mode))
+		return tool_dump_open_error(EISDIR);
+	if (!S_ISREG(st->st_mode))
+		return "it is not a regular file; name one";
+	if (st->st_size && !pmc_is_dump(head, pread(fd, head, sizeof(head), 0)))
+		return "it exists and is not a dump; remove it or name another file";
+	return NULL;
+}
