@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice.c - chooses the row of advice.def that the circumstances of a failed call give. */
+/* advice.c - finds the row of advice.def for an errno and its circumstances. */
 #include "agent/core/base/advice.h"
 #include "agent/core/base/out.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Circumstances. What is not known is not given, so that a row never guesses. */
+/* Circumstances. Unknown ones are not set: a row never guesses. */
 enum {
 	AT_LEVEL_2 = 1 << 0, /* perf_event_paranoid is 2 or more */
 	AT_LEVEL_3 = 1 << 1,
@@ -164,7 +164,7 @@ void pmc_advise(int error, const struct pmc_tried *tried, const struct pmc_here 
 	else
 		pmc_outf(&out, "the kernel refused it (errno %d)", error);
 	pmc_out_to_mem(&out, advice->todo, sizeof(advice->todo));
-	fill(&out, row ? row->todo : "pmctl doctor tells what can be counted here", here);
+	fill(&out, row ? row->todo : "pmctl doctor shows what can be counted here", here);
 }
 
 const char *pmc_advice_text(int error, const struct pmc_tried *tried, const struct pmc_here *here,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * advice.h - from a failed perf call and its circumstances to what it means and what to do.
+ * advice.h - the meaning of a failed perf call under its circumstances, and the fix.
  *
- * Async-signal-safe but for pmc_here_read: the caller's memory, no locale. The table is advice.def.
+ * Async-signal-safe but for pmc_here_read. The table is advice.def.
  */
 #ifndef PMC_CORE_BASE_ADVICE_H
 #define PMC_CORE_BASE_ADVICE_H
@@ -16,32 +16,32 @@
 
 enum pmc_known { PMC_UNKNOWN = 0, PMC_NO, PMC_YES };
 
-/* This machine, process and user, as far as they decide what the kernel gives. */
+/* What decides about perf_event_open on this machine, in this process, for this user. */
 struct pmc_here {
 	int32_t paranoid;	       /* kernel.perf_event_paranoid, or PMC_LEVEL_UNKNOWN */
 	uint32_t max_sample_rate;      /* kernel.perf_event_max_sample_rate; 0: unknown */
 	uint64_t effective;	       /* bit n: capability n of linux/capability.h */
-	enum pmc_known user_namespace; /* not the first one: its capabilities do not count here */
-	enum pmc_known perfmon;	       /* CAP_PERFMON or CAP_SYS_ADMIN, and it counts */
+	enum pmc_known user_namespace; /* not the initial one: its capabilities have no effect */
+	enum pmc_known perfmon;	       /* an effective CAP_PERFMON or CAP_SYS_ADMIN */
 	enum pmc_known core_pmu;       /* sysfs lists a processor's PMU */
 	enum pmc_known lockdown;       /* the kernel is locked down: confidentiality */
 	enum pmc_known filtered;       /* seccomp, strict or a filter */
-	const char *container;	       /* "docker", ...; NULL: no sign of one */
-	const char *vm;		       /* "kvm", ...; NULL: no sign of one */
+	const char *container;	       /* "docker", ...; NULL: none found */
+	const char *vm;		       /* "kvm", ...; NULL: none found */
 };
 
-/* Where /proc, /sys and / are; tests point it at trees of their own. NULL: the machine's. */
+/* Where /proc, /sys and / are, for tests. */
 struct pmc_roots {
 	const char *proc, *sys, *root;
 };
 
-/* Looks at about 20 small files: not for signal handlers (stack). Never fails: what cannot be
- * read is unknown. */
+/* Reads about 20 small files; not for signal handlers (stack). Never fails: what cannot be read is
+ * unknown. roots: NULL for the machine's. */
 void pmc_here_read(struct pmc_here *here, const struct pmc_roots *roots);
 
 enum pmc_perf_call { PMC_CALL_OPEN, PMC_CALL_MMAP, PMC_CALL_READ };
 
-/* What was tried. All zero is an open of nothing in particular by the calling thread. */
+/* The failed call. All zero: an open by the calling thread, attr unknown. */
 struct pmc_tried {
 	enum pmc_perf_call call;
 	const struct perf_event_attr *attr; /* NULL: not known */
@@ -56,15 +56,15 @@ struct pmc_advice {
 	char todo[128];	 /* a command, or a clause */
 };
 
-/* errno (the sign does not matter) to advice. tried, here: NULL if nothing is known. */
+/* error: an errno of either sign. tried, here: NULL if unknown. */
 void pmc_advise(int error, const struct pmc_tried *tried, const struct pmc_here *here,
 		struct pmc_advice *advice);
-/* The same as one line, the two joined by "; ", cut to cap; returns buf. 320 bytes hold any. */
+/* The same in one line, "means; todo", cut to cap (320 bytes hold any). Returns buf. */
 const char *pmc_advice_text(int error, const struct pmc_tried *tried, const struct pmc_here *here,
 			    char *buf, size_t cap);
-/* What it means where nothing else is known, such as in a dump of another machine. */
+/* The meaning without circumstances, as for a dump of another machine. */
 const char *pmc_error_means(int error);
-/* "EACCES", of those that advice.def has; else "errno 117", in buf of at least 24 bytes. */
+/* "EACCES" if advice.def has it; else "errno 117" in buf, of at least 24 bytes. */
 const char *pmc_error_name(int error, char *buf);
 
 #endif
