@@ -5,7 +5,8 @@
  *
  * A line each: "EVENT user|none A B C": by user-space reads, by read(2), and the difference of one
  * user-space read to the read(2) right behind it. "none": user space can not read it.
- * prog-flags: -Iinclude -iquote . agent/core/count/linux/user_read.c */
+ * prog-flags: -Iinclude -iquote . agent/core/count/linux/user_read.c
+ * prog-flags: agent/core/base/linux/file.c agent/core/base/number.c agent/core/base/out.c */
 #include "agent/core/count/user_read.h"
 #include "tests/vm/loop.h"
 
