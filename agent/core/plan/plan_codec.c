@@ -2,8 +2,8 @@
 /*
  * plan_codec.c - a plan as an EVENTSET frame, and as the text that PMC_JOB carries.
  *
- * Text: events separated by ';', each with its fields separated by ',' in the order of FIELDS,
- * numbers in hex, strings with everything but letters, digits and "_-/." as %XX.
+ * Text: events separated by ';', the fields of each by ','. First the name, unit, core type and
+ * CPUs, with everything but letters, digits and "_-/." as %XX; then NUMBERS in hex.
  */
 #include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
@@ -39,8 +39,8 @@ uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf)
 	return pmc_frame_end(buf);
 }
 
-/* Every thread opens these; they are filled once. In a frame of its own: see pair_up. */
-__attribute__((noinline)) static int ready_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
+/* The attrs that every thread opens. */
+static int make_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 {
 	plan->attrs = pmc_arena_alloc(arena, sizeof(*plan->attrs) * (plan->opened + 1));
 	if (!plan->attrs)
@@ -85,7 +85,7 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	plan->stops = plan->hardware && plan->opened > plan->groups;
 	if (plan->count == 0)
 		return 0;
-	if (ready_attrs(plan, arena) != 0)
+	if (make_attrs(plan, arena) != 0)
 		return -ENOMEM;
 	bytes = frame_room(plan);
 	room = pmc_arena_alloc(arena, bytes);
@@ -98,87 +98,68 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	return plan->hash ? 0 : -E2BIG;
 }
 
+static bool is_plain(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && c < 128 && strchr("_-/.", c));
+}
+
 static void put_text(struct pmc_out *out, const char *text)
 {
-	for (; text && *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		    (c < 128 && strchr("_-/.", c)))
-			pmc_out_char(out, (char)c);
+	for (; text && *text; text++)
+		if (is_plain((unsigned char)*text))
+			pmc_out_char(out, *text);
 		else
-			pmc_outf(out, "%%%02x", c);
-	}
+			pmc_outf(out, "%%%02x", (unsigned char)*text);
+}
+
+/* The numbers of an event in the order of the text; a double is written as its bits. */
+#define NUMBERS(NUMBER, DOUBLE)                                                                    \
+	NUMBER(event.type)                                                                         \
+	NUMBER(event.config)                                                                       \
+	NUMBER(event.config1)                                                                      \
+	NUMBER(event.config2)                                                                      \
+	NUMBER(event.config3)                                                                      \
+	DOUBLE(event.scale)                                                                        \
+	NUMBER(event.position)                                                                     \
+	NUMBER(event.exclude_user)                                                                 \
+	NUMBER(event.exclude_kernel)                                                               \
+	NUMBER(event.brace)                                                                        \
+	NUMBER(group)                                                                              \
+	NUMBER(scope)                                                                              \
+	NUMBER(state)                                                                              \
+	NUMBER(flags)                                                                              \
+	NUMBER(error)                                                                              \
+	NUMBER(event.pinned)
+
+static void put_number(struct pmc_out *out, uint64_t value)
+{
 	pmc_out_char(out, ',');
-}
-
-/* Every number of an event that travels, in order. */
-enum { N_NUMBERS = 16 };
-
-static void numbers_of(const struct pmc_planned *p, uint64_t v[N_NUMBERS])
-{
-	uint64_t scale;
-
-	memcpy(&scale, &p->event.scale, sizeof(scale));
-	const uint64_t all[N_NUMBERS] = {
-		p->event.type,
-		p->event.config,
-		p->event.config1,
-		p->event.config2,
-		p->event.config3,
-		scale,
-		p->event.position,
-		p->event.exclude_user,
-		p->event.exclude_kernel,
-		(uint64_t)(int64_t)p->event.brace,
-		p->group,
-		p->scope,
-		p->state,
-		p->flags,
-		(uint64_t)p->error,
-		p->event.pinned,
-	};
-
-	memcpy(v, all, sizeof(all));
-}
-
-static void numbers_to(struct pmc_planned *p, const uint64_t v[N_NUMBERS])
-{
-	p->event.type = (uint32_t)v[0];
-	p->event.config = v[1];
-	p->event.config1 = v[2];
-	p->event.config2 = v[3];
-	p->event.config3 = v[4];
-	memcpy(&p->event.scale, &v[5], sizeof(v[5]));
-	p->event.position = (unsigned)v[6];
-	p->event.exclude_user = v[7];
-	p->event.exclude_kernel = v[8];
-	p->event.brace = (int)(int64_t)v[9];
-	p->group = (uint16_t)v[10];
-	p->scope = (uint8_t)v[11];
-	p->state = (uint8_t)v[12];
-	p->flags = (uint16_t)v[13];
-	p->error = (int)v[14];
-	p->event.pinned = v[15];
+	pmc_out_hex(out, value);
 }
 
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
-		uint64_t v[N_NUMBERS];
+		const struct pmc_planned *p = &plan->events[i];
+		uint64_t bits;
 
 		if (i)
 			pmc_out_char(out, ';');
-		put_text(out, plan->events[i].event.name);
-		put_text(out, plan->events[i].event.unit);
-		put_text(out, plan->events[i].event.core_type);
-		put_text(out, plan->events[i].event.cpus);
-		numbers_of(&plan->events[i], v);
-		for (unsigned k = 0; k < N_NUMBERS; k++) {
-			if (k)
-				pmc_out_char(out, ',');
-			pmc_out_hex(out, v[k]);
-		}
+		put_text(out, p->event.name);
+		pmc_out_char(out, ',');
+		put_text(out, p->event.unit);
+		pmc_out_char(out, ',');
+		put_text(out, p->event.core_type);
+		pmc_out_char(out, ',');
+		put_text(out, p->event.cpus);
+#define NUMBER(field) put_number(out, (uint64_t)p->field);
+#define DOUBLE(field)                                                                              \
+	memcpy(&bits, &p->field, sizeof(bits));                                                    \
+	put_number(out, bits);
+		NUMBERS(NUMBER, DOUBLE)
+#undef NUMBER
+#undef DOUBLE
 	}
 }
 
@@ -186,19 +167,12 @@ struct text {
 	const char *at, *end;
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
+/* The text up to the next ',', unescaped. NULL: damaged, or no memory. */
 static const char *get_text(struct text *t, struct pmc_arena *arena)
 {
 	size_t n = 0;
 	const char *comma = memchr(t->at, ',', (size_t)(t->end - t->at));
+	uint64_t byte;
 	char *to;
 
 	if (!comma)
@@ -206,43 +180,64 @@ static const char *get_text(struct text *t, struct pmc_arena *arena)
 	to = pmc_arena_alloc(arena, (size_t)(comma - t->at) + 1);
 	if (!to)
 		return NULL;
-	for (const char *p = t->at; p < comma; p++) {
-		if (*p != '%') {
-			to[n++] = *p;
+	for (const char *p = t->at; p < comma;) {
+		const char *hex = p + 1;
+
+		if (is_plain((unsigned char)*p)) {
+			to[n++] = *p++;
 			continue;
 		}
-		if (comma - p < 3 || hex_digit(p[1]) < 0 || hex_digit(p[2]) < 0)
+		if (*p != '%' || comma - p < 3 || !pmc_number_take(&hex, p + 3, 16, &byte) ||
+		    hex != p + 3)
 			return NULL;
-		to[n++] = (char)(hex_digit(p[1]) * 16 + hex_digit(p[2]));
-		p += 2;
+		to[n++] = (char)byte;
+		p = hex;
 	}
 	t->at = comma + 1;
 	return to;
 }
 
-static bool get_hex(struct text *t, uint64_t *value)
+static bool get_number(struct text *t, uint64_t *value)
 {
 	return pmc_number_take(&t->at, t->end, 16, value);
 }
 
 static bool get_event(struct text *t, struct pmc_arena *arena, struct pmc_planned *p)
 {
-	uint64_t v[N_NUMBERS];
+	uint64_t value;
 
+	p->event.pmu = "";
 	p->event.name = get_text(t, arena);
 	p->event.unit = p->event.name ? get_text(t, arena) : NULL;
-	p->event.pmu = "";
 	p->event.core_type = p->event.unit ? get_text(t, arena) : NULL;
 	p->event.cpus = p->event.core_type ? get_text(t, arena) : NULL;
 	if (!p->event.cpus)
 		return false;
-	for (unsigned k = 0; k < N_NUMBERS; k++) {
-		if (k && (t->at >= t->end || *t->at++ != ','))
-			return false;
-		if (!get_hex(t, &v[k]))
-			return false;
-	}
-	numbers_to(p, v);
+	t->at--; /* each number has its ',' before it */
+#define NEXT (t->at < t->end && *t->at++ == ',' && get_number(t, &value))
+#define NUMBER(field)                                                                              \
+	if (!NEXT)                                                                                 \
+		return false;                                                                      \
+	p->field = (__typeof__(p->field))value;
+#define DOUBLE(field)                                                                              \
+	if (!NEXT)                                                                                 \
+		return false;                                                                      \
+	memcpy(&p->field, &value, sizeof(value));
+	NUMBERS(NUMBER, DOUBLE)
+	return true;
+}
+
+/* Opened events come first, group by group. */
+static bool take_group(struct pmc_plan *plan, const struct pmc_planned *p)
+{
+	if (p->group == PMC_NO_GROUP)
+		return true;
+	if (plan->opened != plan->count || p->group + 1u < plan->groups || p->group > plan->groups)
+		return false;
+	if (p->group == plan->groups)
+		plan->first[plan->groups++] = plan->opened;
+	plan->first[plan->groups] = ++plan->opened;
+	plan->hardware |= pmc_event_needs_pmu(&p->event);
 	return true;
 }
 
@@ -256,25 +251,18 @@ int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struc
 	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * PMC_EVENTS_MAX);
 	if (!plan->events)
 		return -ENOMEM;
-	while (t.at < t.end) {
+	for (;; t.at++) {
 		struct pmc_planned *p = &plan->events[plan->count];
 
 		if (plan->count == PMC_EVENTS_MAX || !get_event(&t, arena, p))
 			return -EINVAL;
-		if (t.at < t.end && *t.at++ != ';')
+		if (!take_group(plan, p))
 			return -EINVAL;
 		plan->count++;
-		if (p->group == PMC_NO_GROUP)
-			continue;
-		/* Opened ones come first, group by group. */
-		if (plan->opened != plan->count - 1 || p->group + 1u < plan->groups ||
-		    p->group > plan->groups)
+		if (t.at == t.end)
+			break;
+		if (*t.at != ';')
 			return -EINVAL;
-		if (p->group == plan->groups)
-			plan->first[plan->groups++] = plan->opened;
-		plan->opened++;
-		plan->first[plan->groups] = plan->opened;
-		plan->hardware |= pmc_event_needs_pmu(&p->event);
 	}
 	return pmc_plan_seal(plan, arena);
 }
