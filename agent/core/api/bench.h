@@ -3,9 +3,10 @@
 #ifndef PMC_CORE_API_BENCH_H
 #define PMC_CORE_API_BENCH_H
 
-#include "agent/core/api/typed.h"
+#include "agent/core/plan/plan.h"
 
 #include <pmc/bench.h>
+#include <pmc/group.h>
 
 struct bench_result {
 	struct pmc_bench_result is;
@@ -25,9 +26,13 @@ struct pmc_bench {
 /* The counters of one run, and what one call of the function took. Values are in plan order. */
 struct bench_pass {
 	const struct pmc_plan *plan;
-	struct pmc_typed *groups;		/* plan->groups of them */
-	struct pmc_typed_event *events;		/* plan->opened */
-	int *errors;				/* of the groups: 0, or why it does not count */
+	struct bench_group {
+		int error; /* -errno if it could not be opened */
+		uint64_t id;
+		struct pmc_reading before; /* the call */
+	} * groups;
+	int fds[PMC_EVENTS_MAX];
+	uint64_t before[PMC_EVENTS_MAX];	/* values */
 	uint64_t cost_ns, cost[PMC_EVENTS_MAX]; /* of the readings themselves */
 };
 
@@ -37,8 +42,8 @@ struct bench_sample {
 	uint8_t states[PMC_EVENTS_MAX];
 };
 
-/* Opens and starts the plan's groups on the calling thread; a group that fails says so in errors.
- * 0 or -ENOMEM. */
+/* Opens and starts the plan's groups on the calling thread. A group that fails has its error. 0 or
+ * -ENOMEM. */
 int bench_pass_open(struct bench_pass *pass, const struct pmc_plan *plan, struct pmc_arena *arena);
 void bench_pass_close(struct bench_pass *pass);
 /* Wall time of one call, without counters. */

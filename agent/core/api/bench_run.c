@@ -114,7 +114,7 @@ static void count_of(const struct pmc_bench *bench, const struct bench_pass *pas
 	};
 	if (planned->group == PMC_NO_GROUP)
 		return;
-	count->error = -pass->errors[planned->group];
+	count->error = -pass->groups[planned->group].error;
 	gather(samples, opened, i, PMC_COUNTED, ops, count);
 	count->state = count->samples ? PMC_COUNTED : PMC_NOT_COUNTED;
 	if (count->samples < bench->options.min_samples) {

@@ -6,7 +6,6 @@
  * are left out, and a note says why.
  */
 #include "agent/core/api/bench_view.h"
-#include "agent/core/report/view.h"
 #include "agent/core/base/utf8.h"
 
 #include <string.h>
@@ -43,15 +42,15 @@ static void show_ns(struct pmc_out *out, double ns)
 }
 
 /* Decimal prefixes, four digits: 81.03 M. */
-static void show_rate(struct pmc_out *out, double rate, const char *unit)
+static void show_prefixed(struct pmc_out *out, double value, const char *unit)
 {
 	static const char *const prefixes[] = { " ", " k", " M", " G", " T" };
 	unsigned prefix = 0;
 
-	for (; rate >= 999.95 && prefix < 4; prefix++)
-		rate /= 1000;
-	pmc_out_fixed(out, rate, rate < 9.9995 ? 3 : rate < 99.995 ? 2 : 1);
-	pmc_outf(out, "%s%s/s", prefixes[prefix], unit);
+	for (; value >= 999.95 && prefix < 4; prefix++)
+		value /= 1000;
+	pmc_out_fixed(out, value, value < 9.9995 ? 3 : value < 99.995 ? 2 : 1);
+	pmc_outf(out, "%s%s", prefixes[prefix], unit);
 }
 
 /* The same digits in a column: what differs is to be seen. Nothing small becomes a 0. */
@@ -60,7 +59,7 @@ static void show_per_op(struct pmc_out *out, double value)
 	if (value > 0 && value < 0.000001)
 		pmc_out_str(out, "<0.000001");
 	else if (value >= 99999.5)
-		pmc_show_number(out, value);
+		show_prefixed(out, value, "");
 	else
 		pmc_out_fixed(out, value, value >= 100 ? 1 : value >= 0.1 ? 3 : 6);
 }
@@ -134,11 +133,11 @@ static void show_cell(struct pmc_out *out, const struct column *column,
 		show_ns(out, result->time_ns.min);
 		break;
 	case OPS:
-		show_rate(out, result->ops_per_s, "");
+		show_prefixed(out, result->ops_per_s, "/s");
 		break;
 	case BYTES:
 		if (result->bytes_per_op)
-			show_rate(out, result->bytes_per_s, "B");
+			show_prefixed(out, result->bytes_per_s, "B/s");
 		else
 			pmc_out_char(out, '-');
 		break;

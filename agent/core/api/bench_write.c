@@ -5,7 +5,7 @@
 #include "agent/core/api/bench_view.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/json.h"
-#include "agent/core/report/view.h"
+#include "agent/core/report/report.h"
 
 #include <errno.h>
 #include <math.h>
@@ -57,13 +57,14 @@ static void write_count(struct pmc_json *json, const struct pmc_bench *bench,
 			const struct pmc_bench_result *result, size_t i)
 {
 	const struct pmc_bench_count *count = &result->counts[i];
+	static const char *const scopes[] = { "all", "user", "kernel" };
 	char why[BENCH_WHY_BYTES];
 
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", count->event);
 	pmc_json_str(json, "unit", count->unit);
 	pmc_json_str(json, "core_type", count->core_type[0] ? count->core_type : NULL);
-	pmc_json_str(json, "scope", pmc_scope_name(count->scope));
+	pmc_json_str(json, "scope", scopes[count->scope]);
 	pmc_json_str(json, "state", pmc_state_name(count->state));
 	if (bench_has_value(count)) {
 		pmc_json_u64(json, "samples", count->samples);
