@@ -31,19 +31,18 @@
  * that many sources include: all it defines is static. C11 and C++17, gcc and clang; link with
  * -lpmc -ldl -pthread. It declares
  *
- *	struct my		the group and its whole state: nothing of it lives elsewhere
+ *	struct my		the group
  *	struct my_values	a uint64_t per field; time_enabled_ns, time_running_ns; state
  *	my_n_fields, my_fields[]  name, event, unit and doc of each field, to loop over
  *	my_open, my_open_with, my_enable, my_disable, my_reset, my_read, my_close
  *	my_failed, my_explain, my_scope, my_value
  *
- * Functions return 0 or a negative errno. A struct my belongs to one thread at a time; enable,
- * disable, reset, read and close are async-signal-safe, open is not (it looks names up in sysfs
- * and tracefs, and may load libpfm4). The struct may be copied and moved, as long as one copy is
- * closed; it must not be used after the close.
+ * Functions return 0 or a negative errno and leave errno alone. A struct my belongs to one thread
+ *at a time. Enable, disable, reset and read are async-signal-safe; open and close allocate and are
+ * not. The struct may be copied and moved: all copies are one group, closed through one of them.
  *
- * The counters of a group are on the PMU together or not at all. That is what makes ratios of them
- * right, and it means that a group larger than the PMU never counts (my_read says -EAGAIN).
+ * The counters of a group are on the PMU together or not at all, so ratios of them are valid. A
+ * group larger than the PMU never counts: my_read returns -EAGAIN.
  */
 #ifndef PMC_GROUP_H
 #define PMC_GROUP_H
@@ -77,20 +76,15 @@ struct pmc_field {
 #define PMC_NO_VALUE UINT64_MAX
 
 /* ---- what the generated functions are made of --------------------------------------------
- * For programs that know their events at run time only. `events` has n entries everywhere. */
+ * For programs that know their events only at run time. */
 
-struct pmc_typed_event {
-	int fd;
-	uint64_t id;   /* the kernel's, by which a reading is told apart */
-	uint64_t base; /* the count at the last reset */
-};
+struct pmc_counter_group; /* <pmc/counter.h> */
 
 struct pmc_typed {
-	uint64_t base_enabled_ns, base_running_ns; /* the times at the last reset */
-	uint32_t n_open;			   /* descriptors held: n or 0 */
-	int32_t failed;				   /* the field an open stumbled on, -1: none */
-	uint8_t scope;				   /* enum pmc_scope */
-	uint8_t reserved[7];
+	struct pmc_counter_group *counters; /* NULL: not open */
+	int32_t failed; /* index of the field that could not be opened; -1: none */
+	uint8_t scope;	/* enum pmc_scope */
+	uint8_t reserved[3];
 };
 
 /* What a reading says of the group as a whole, since the last reset. */
@@ -100,43 +94,46 @@ struct pmc_typed_times {
 	enum pmc_state state; /* PMC_COUNTED, PMC_SCALED or PMC_NOT_COUNTED */
 };
 
-/* Opens a disabled group of fields[0..n) that child threads and processes do not inherit, on
- * thread `pid` (0: the calling one, -1: everybody, which needs a CPU) and `cpu` (-1: any). Kernel
- * and user mode are counted if that is permitted, else, in all events that do not choose by :u or
- * :k, user mode alone (group->scope tells). On failure nothing is left open, and *group and
- * `events` may be closed or opened again.
+/*
+ * Opens a disabled group of fields[0..n), not inherited, on thread `pid` (0: the calling thread;
+ * -1: all threads, which needs a CPU) and `cpu` (-1: any). If kernel mode is not permitted, all
+ * events without :u or :k count user mode only; group->scope says so. On failure nothing is left
+ * open and group->failed is the field. Not async-signal-safe.
  *
- * -EINVAL: bad n, a string that is not one event, or a group that this PMU cannot hold.
- * -ENOENT: no such event here. -EACCES, -EPERM: perf_event_paranoid or a security policy; see
- * `pmctl doctor`. -ESRCH, -EMFILE and others as perf_event_open(2). */
-int pmc_typed_open(struct pmc_typed *group, struct pmc_typed_event *events,
-		   const struct pmc_field *fields, unsigned n, pid_t pid, int cpu);
-/* The same as `open` says (inherit, pinned, exclude_kernel, a cgroup, ...), and no other way: what
- * is not permitted is refused. Its read format is not looked at. NULL: pid 0, cpu -1. */
-int pmc_typed_open_with(struct pmc_typed *group, struct pmc_typed_event *events,
-			const struct pmc_field *fields, unsigned n, const struct pmc_open *open);
-/* All counters of the group at once. -EBADF: it is not open. */
-int pmc_typed_enable(const struct pmc_typed *group, const struct pmc_typed_event *events);
-int pmc_typed_disable(const struct pmc_typed *group, const struct pmc_typed_event *events);
-/* From now on values and times count from here. The kernel's own reset leaves the times, and what
- * ended children counted, as they were; so the counters run on and the difference is taken. */
-int pmc_typed_reset(struct pmc_typed *group, struct pmc_typed_event *events, unsigned n);
-/* What was counted since the last reset, each event in its field's place. If the group ran part of
- * the time that it was enabled, values are scaled by enabled / running (in 128 bits, rounded) and
- * the state is PMC_SCALED.
+ * -EINVAL: n is 0 or above PMC_EVENTS_MAX, a string is not one event, or the PMU cannot hold the
+ * group. -ENOENT: unknown event. -EACCES, -EPERM: perf_event_paranoid or a security policy; see
+ * `pmctl doctor`. -ESRCH, -EMFILE and others: perf_event_open(2).
+ */
+int pmc_typed_open(struct pmc_typed *group, const struct pmc_field *fields, unsigned n, pid_t pid,
+		   int cpu);
+/* The same with the options of `open` (inherit, pinned, exclude_kernel, a cgroup, ...; its
+ * read_format is ignored) and without falling back to user mode. NULL: PMC_OPEN_INIT. */
+int pmc_typed_open_with(struct pmc_typed *group, const struct pmc_field *fields, unsigned n,
+			const struct pmc_open *open);
+/* All counters of the group at once. Async-signal-safe. -EBADF: not open. */
+int pmc_typed_enable(const struct pmc_typed *group);
+int pmc_typed_disable(const struct pmc_typed *group);
+/* Later values and times count from here. The counters run on and the difference is taken, because
+ * the kernel's reset keeps the times and the counts of ended children. Async-signal-safe. */
+int pmc_typed_reset(struct pmc_typed *group);
+/*
+ * Counts since the last reset, values[i] of fields[i]. Async-signal-safe. If the group ran for a
+ * part of the time it was enabled, values are scaled by enabled / running (in 128 bits, rounded)
+ * and the state is PMC_SCALED.
  *
- * In every failure the state is PMC_NOT_COUNTED and each value PMC_NO_VALUE. -EAGAIN: the group has
- * not run; it was not enabled, or the PMU is taken or too small. -ENODATA: a pinned group that
- * could not stay on the PMU; enable starts it again. -EBADF: not open, or the descriptors are no
- * longer the group's. */
-int pmc_typed_read(const struct pmc_typed *group, const struct pmc_typed_event *events, unsigned n,
-		   uint64_t *values, struct pmc_typed_times *times);
-/* Fills *failure with what the error of an open or a read of this group means: the event it is
- * about, and a line of advice. Not async-signal-safe. */
+ * On failure the state is PMC_NOT_COUNTED and each value PMC_NO_VALUE. -EAGAIN: the group has not
+ * run: not enabled, or the PMU is taken or too small. -ENODATA: a pinned group lost the PMU; enable
+ * it again. -EBADF: not open, or the descriptors were closed and used again.
+ */
+int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
+		   struct pmc_typed_times *times);
+/* Explains the error of an open or read of this group: *failure gets the event and a line of
+ * advice. Not async-signal-safe. */
 void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_field *fields, int error,
 		       struct pmc_failure *failure);
-/* May be called twice, and with NULL. */
-void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
+/* Closes the group and frees its memory. May be called twice and with NULL. Not async-signal-safe.
+ */
+void pmc_typed_close(struct pmc_typed *group);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop
@@ -179,7 +176,6 @@ void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
                                                                                                    \
 	struct name {                                                                              \
 		struct pmc_typed typed;                                                            \
-		struct pmc_typed_event events[name##_n_fields > 0 ? name##_n_fields : 1];          \
 	};                                                                                         \
                                                                                                    \
 	static const struct pmc_field                                                              \
@@ -190,30 +186,30 @@ void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
 	static inline PMC_GROUP_UNUSED_ int name##_open(struct name *pmc_group_, pid_t pmc_pid_,   \
 							int pmc_cpu_)                              \
 	{                                                                                          \
-		return pmc_typed_open(&pmc_group_->typed, pmc_group_->events, name##_fields,       \
-				      name##_n_fields, pmc_pid_, pmc_cpu_);                        \
+		return pmc_typed_open(&pmc_group_->typed, name##_fields, name##_n_fields,          \
+				      pmc_pid_, pmc_cpu_);                                         \
 	}                                                                                          \
                                                                                                    \
 	static inline PMC_GROUP_UNUSED_ int name##_open_with(struct name *pmc_group_,              \
 							     const struct pmc_open *pmc_how_)      \
 	{                                                                                          \
-		return pmc_typed_open_with(&pmc_group_->typed, pmc_group_->events, name##_fields,  \
-					   name##_n_fields, pmc_how_);                             \
+		return pmc_typed_open_with(&pmc_group_->typed, name##_fields, name##_n_fields,     \
+					   pmc_how_);                                              \
 	}                                                                                          \
                                                                                                    \
 	static inline PMC_GROUP_UNUSED_ int name##_enable(struct name *pmc_group_)                 \
 	{                                                                                          \
-		return pmc_typed_enable(&pmc_group_->typed, pmc_group_->events);                   \
+		return pmc_typed_enable(&pmc_group_->typed);                                       \
 	}                                                                                          \
                                                                                                    \
 	static inline PMC_GROUP_UNUSED_ int name##_disable(struct name *pmc_group_)                \
 	{                                                                                          \
-		return pmc_typed_disable(&pmc_group_->typed, pmc_group_->events);                  \
+		return pmc_typed_disable(&pmc_group_->typed);                                      \
 	}                                                                                          \
                                                                                                    \
 	static inline PMC_GROUP_UNUSED_ int name##_reset(struct name *pmc_group_)                  \
 	{                                                                                          \
-		return pmc_typed_reset(&pmc_group_->typed, pmc_group_->events, name##_n_fields);   \
+		return pmc_typed_reset(&pmc_group_->typed);                                        \
 	}                                                                                          \
                                                                                                    \
 	static inline PMC_GROUP_UNUSED_ int name##_read(struct name *pmc_group_,                   \
@@ -222,8 +218,8 @@ void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
 		uint64_t pmc_read_[name##_n_fields > 0 ? name##_n_fields : 1];                     \
 		const uint64_t *pmc_from_ PMC_GROUP_UNUSED_ = pmc_read_;                           \
 		struct pmc_typed_times pmc_times_;                                                 \
-		int pmc_error_ = pmc_typed_read(&pmc_group_->typed, pmc_group_->events,            \
-						name##_n_fields, pmc_read_, &pmc_times_);          \
+		int pmc_error_ = pmc_typed_read(&pmc_group_->typed, name##_n_fields, pmc_read_,    \
+						&pmc_times_);                                      \
                                                                                                    \
 		ROWS(PMC_GROUP_STORE_)                                                             \
 		pmc_to_->time_enabled_ns = pmc_times_.enabled_ns;                                  \
@@ -235,7 +231,7 @@ void pmc_typed_close(struct pmc_typed *group, struct pmc_typed_event *events);
 	static inline PMC_GROUP_UNUSED_ void name##_close(struct name *pmc_group_)                 \
 	{                                                                                          \
 		if (pmc_group_)                                                                    \
-			pmc_typed_close(&pmc_group_->typed, pmc_group_->events);                   \
+			pmc_typed_close(&pmc_group_->typed);                                       \
 	}                                                                                          \
                                                                                                    \
 	/* The field that the last open stumbled on, an index into the fields; -1: none. */        \

@@ -28,6 +28,7 @@ struct pmc_counter {
 	int fd;
 	struct pmc_attr attr;
 	struct pmc_counter_group *group; /* NULL: on its own */
+	uint64_t id;			 /* of a group member: the kernel's */
 	uint64_t member_id;		 /* of one that was adopted; 0: it leads what it reads */
 	struct counter_zero zero;
 	struct group_zero group_zero;
@@ -76,6 +77,15 @@ int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 		  struct pmc_perf_value *values, size_t max);
 /* Its own readings start from now. */
 int counter_zero_here(struct pmc_counter *counter);
+
+/* Readings of the leader's group start from now. Does not allocate if there is room. */
+int counter_group_zero(struct pmc_counter *leader);
+/* Room for what a reset of n members keeps. 0 or -ENOMEM. */
+int counter_group_zero_room(struct pmc_counter *leader, size_t n);
+
+/* ---- counter_group.c ---------------------------------------------------------------------- */
+/* The group's readings start from now; its members' own go on. Async-signal-safe. */
+int counter_group_zero_here(struct pmc_counter_group *group);
 
 static inline bool counter_is_grouped(const struct pmc_counter *counter)
 {

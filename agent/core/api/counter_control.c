@@ -8,11 +8,6 @@
 
 #include <errno.h>
 
-static void *group_flag(void)
-{
-	return (void *)(uintptr_t)PERF_IOC_FLAG_GROUP;
-}
-
 int pmc_counter_enable(struct pmc_counter *counter)
 {
 	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, NULL);
@@ -23,14 +18,23 @@ int pmc_counter_disable(struct pmc_counter *counter)
 	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
+/* A group of ours by its leader alone; pmc_group_enable() has the reason. Of an adopted counter the
+ * leader is not known. */
+static int control_group(const struct pmc_counter *counter, unsigned long request)
+{
+	if (counter->group)
+		return pmc_perf_ioctl(counter->group->members[0]->fd, request, NULL);
+	return pmc_perf_ioctl(counter->fd, request, (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
+}
+
 int pmc_counter_enable_group(struct pmc_counter *counter)
 {
-	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, group_flag());
+	return control_group(counter, PERF_EVENT_IOC_ENABLE);
 }
 
 int pmc_counter_disable_group(struct pmc_counter *counter)
 {
-	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_DISABLE, group_flag());
+	return control_group(counter, PERF_EVENT_IOC_DISABLE);
 }
 
 int pmc_counter_refresh(struct pmc_counter *counter, int overflows)

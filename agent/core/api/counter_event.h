@@ -7,6 +7,11 @@
 
 #include <pmc/counter_event.h>
 
+/* A parsed event as a counter takes it. */
+void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *event);
+/* A parse error as -ENOENT, -ENOMEM or -EINVAL. */
+int counter_event_error(const struct pmc_parse_error *error);
+
 /* pmc_counter_event_parse, with other roots than this machine's; what is who the failure names,
  * NULL: the text. */
 int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,

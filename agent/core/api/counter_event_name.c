@@ -15,7 +15,7 @@
 
 #define TEXT_MAX 1024
 
-static int error_of(const struct pmc_parse_error *error)
+int counter_event_error(const struct pmc_parse_error *error)
 {
 	switch (error->code) {
 	case PMC_PARSE_UNKNOWN_EVENT:
@@ -28,6 +28,25 @@ static int error_of(const struct pmc_parse_error *error)
 	default:
 		return -EINVAL;
 	}
+}
+
+void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *event)
+{
+	size_t unit = strlen(from->unit);
+
+	*event = (struct pmc_counter_event){
+		.type = from->type,
+		.config = from->config,
+		.config1 = from->config1,
+		.config2 = from->config2,
+		.config3 = from->config3,
+		.exclude_user = from->exclude_user,
+		.exclude_kernel = from->exclude_kernel,
+		.pinned = from->pinned,
+		.scale = from->scale,
+	};
+	if (unit < sizeof(event->unit))
+		memcpy(event->unit, from->unit, unit);
 }
 
 /* A counter is on one type of core: to take the first and call it the event would leave out the
@@ -55,26 +74,11 @@ int counter_event_text(struct pmc_counter_event *event, const char *text, const 
 
 	what = what ? what : text;
 	if (rc) {
-		rc = counter_fail(failure, error_of(&error), what, "%s", error.text);
+		rc = counter_fail(failure, counter_event_error(&error), what, "%s", error.text);
 	} else if (events.count != 1) {
 		rc = not_one(&events, what, failure);
 	} else {
-		const struct pmc_event *found = &events.list[0];
-		size_t unit = strlen(found->unit);
-
-		*event = (struct pmc_counter_event){
-			.type = found->type,
-			.config = found->config,
-			.config1 = found->config1,
-			.config2 = found->config2,
-			.config3 = found->config3,
-			.exclude_user = found->exclude_user,
-			.exclude_kernel = found->exclude_kernel,
-			.pinned = found->pinned,
-			.scale = found->scale,
-		};
-		if (unit < sizeof(event->unit))
-			memcpy(event->unit, found->unit, unit);
+		counter_event_of(&events.list[0], event);
 	}
 	pmc_arena_free(&arena);
 	return rc;

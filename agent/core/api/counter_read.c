@@ -219,23 +219,32 @@ int pmc_group_value_scale(const struct pmc_group_times *times, const struct pmc_
 	return error;
 }
 
-static int group_zero_here(struct pmc_counter *leader)
+int counter_group_zero_room(struct pmc_counter *leader, size_t n)
+{
+	struct group_zero *zero = &leader->group_zero;
+	void *more;
+
+	if (n <= zero->room)
+		return 0;
+	more = realloc(zero->values, n * sizeof(*zero->values));
+	if (!more)
+		return -ENOMEM;
+	zero->values = more;
+	zero->room = n;
+	return 0;
+}
+
+int counter_group_zero(struct pmc_counter *leader)
 {
 	struct group_zero *zero = &leader->group_zero;
 	struct pmc_perf_head head;
-	int error = counter_fetch(leader, &head, NULL, 0);
+	int error = counter_fetch(leader, &head, zero->values, zero->room);
 
-	if (error)
-		return error;
-	if (head.n > zero->room) {
-		void *more = realloc(zero->values, (size_t)head.n * sizeof(*zero->values));
-
-		if (!more)
-			return -ENOMEM;
-		zero->values = more;
-		zero->room = (size_t)head.n;
+	if (!error && head.n > zero->room) {
+		error = counter_group_zero_room(leader, (size_t)head.n);
+		if (!error)
+			error = counter_fetch(leader, &head, zero->values, zero->room);
 	}
-	error = counter_fetch(leader, &head, zero->values, zero->room);
 	if (error)
 		return error;
 	/* Members that joined meanwhile start from 0 anyway. */
@@ -253,7 +262,7 @@ int pmc_counter_reset_group(struct pmc_counter *counter)
 				   (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
 
 	if (!error && leader->attr.base.read_format & PERF_FORMAT_GROUP)
-		error = group_zero_here(leader);
+		error = counter_group_zero(leader);
 	if (!error)
 		error = counter_zero_here(leader);
 	for (size_t i = 1; group && i < group->count && !error; i++)

@@ -1,182 +1,251 @@
 /* SPDX-License-Identifier: MIT */
-/* typed.c - opening a typed group: names looked up, permission found out; see pmc/group.h. */
+/* typed.c - typed groups: the rows of PMC_GROUP() on a counter group; see pmc/group.h. */
+#include "agent/core/api/counter.h"
 #include "agent/core/api/counter_event.h"
-#include "agent/core/api/typed.h"
-#include "agent/core/count/group.h"
+#include "agent/core/base/advice.h"
 
 #include <errno.h>
+#include <pmc/group.h>
 #include <string.h>
 
-/* ---- names ---------------------------------------------------------------------------------*/
+/* ---- rows ---------------------------------------------------------------------------------*/
 
-/* One row is one event: not a list, a brace or a set. Of one that each type of core counts by
- * itself, the first type's: no group can span two. */
-static int one_event(const struct pmc_events *events)
-{
-	if (events->sets || events->list[0].brace != PMC_NO_BRACE)
-		return -EINVAL;
-	return events->list[events->count - 1].position == 0 ? 0 : -EINVAL;
-}
-
-static int parse_row(const char *text, struct pmc_arena *arena, struct pmc_event *event)
-{
-	struct pmc_counter_event none;
-	struct pmc_parse_error error;
-	struct pmc_events events;
-
-	if (!text)
-		return -EINVAL;
-	if (pmc_events_parse(text, NULL, arena, &events, &error))
-		return counter_event_text(&none, text, NULL, NULL, NULL);
-	if (one_event(&events))
-		return -EINVAL;
-	*event = events.list[0];
-	return 0;
-}
-
-/* All rows in one go: libpfm4, should a name need it, is loaded once. That the names are the
- * rows' proves that no list, brace or set was among them. False: somebody has to look at them one
- * by one. */
-static bool look_up_joined(const struct pmc_field *fields, unsigned n, struct pmc_arena *arena,
-			   struct pmc_planned *planned)
+/* One row is one event. Of an event that each type of core counts by itself the first type's is
+ * taken: no group can span two. *asked: the row chooses the scope by :u or :k. */
+static int parse_row(const char *text, struct pmc_counter_event *event, bool *asked)
 {
 	struct pmc_parse_error error;
+	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
-	size_t bytes = 1;
-	char *text;
-	struct pmc_out out;
+	int result = -EINVAL;
 
-	for (unsigned i = 0; i < n; i++)
-		bytes += fields[i].event ? strlen(fields[i].event) + 1 : 0;
-	text = pmc_arena_alloc(arena, bytes);
-	if (!text)
-		return false;
-	pmc_out_to_mem(&out, text, bytes);
-	for (unsigned i = 0; i < n && fields[i].event; i++)
-		pmc_outf(&out, "%s%s", i ? "," : "", fields[i].event);
-	if (pmc_events_parse(text, NULL, arena, &events, &error) || events.count != n)
-		return false;
-	for (unsigned i = 0; i < n; i++) {
-		if (!fields[i].event || strcmp(events.list[i].name, fields[i].event))
-			return false;
-		planned[i].event = events.list[i];
+	if (text && pmc_events_parse(text, NULL, &arena, &events, &error))
+		result = counter_event_error(&error);
+	else if (text && !events.sets && events.list[0].brace == PMC_NO_BRACE &&
+		 events.list[events.count - 1].position == 0)
+		result = 0;
+	if (!result) {
+		counter_event_of(&events.list[0], event);
+		*asked = events.list[0].asked_scope;
 	}
-	return true;
+	pmc_arena_free(&arena);
+	return result;
 }
 
-int typed_look_up(const struct pmc_field *fields, unsigned n, struct pmc_arena *arena,
-		  struct pmc_planned *planned, int32_t *failed)
+static int parse_rows(struct pmc_typed *group, const struct pmc_field *fields, unsigned n,
+		      struct pmc_counter_event *events, bool *asked)
 {
-	bool joined = look_up_joined(fields, n, arena, planned);
+	bool pinned = false;
 
-	for (unsigned i = 0; i < n && !joined; i++) {
-		int error = parse_row(fields[i].event, arena, &planned[i].event);
+	for (unsigned i = 0; i < n; i++) {
+		int error = parse_row(fields[i].event, &events[i], &asked[i]);
 
 		if (error) {
-			*failed = (int32_t)i;
+			group->failed = (int32_t)i;
 			return error;
 		}
+		/* A group is pinned by its leader: ":D" in any row pins all. */
+		pinned |= events[i].pinned;
+		events[i].pinned = false;
 	}
-	/* ":D" in any row pins them all: they are on the PMU together or not at all. */
-	for (unsigned i = 1; i < n; i++)
-		planned[0].event.pinned |= planned[i].event.pinned;
+	events[0].pinned = pinned;
 	return 0;
 }
 
-/* ---- the group -----------------------------------------------------------------------------*/
+/* ---- opening ------------------------------------------------------------------------------*/
 
-void typed_begin(struct pmc_typed *group, struct pmc_typed_event *events, unsigned n)
+static enum pmc_scope scope_of(const struct perf_event_attr *attr)
 {
-	*group = (struct pmc_typed){ .failed = -1, .scope = PMC_SCOPE_ALL };
-	for (unsigned i = 0; i < n && n <= PMC_EVENTS_MAX; i++)
-		events[i] = (struct pmc_typed_event){ .fd = -1 };
+	return attr->exclude_kernel ? PMC_SCOPE_USER :
+	       attr->exclude_user   ? PMC_SCOPE_KERNEL :
+				      PMC_SCOPE_ALL;
 }
 
-/* What the group as a whole can be said to count. */
-static enum pmc_scope scope_of(const struct pmc_attr *attr)
+static int open_events(struct pmc_typed *group, const struct pmc_counter_event *events, unsigned n,
+		       const struct pmc_open *open)
 {
-	return attr->base.exclude_kernel ? PMC_SCOPE_USER :
-	       attr->base.exclude_user	 ? PMC_SCOPE_KERNEL :
-					   PMC_SCOPE_ALL;
-}
+	struct pmc_counter_group *counters;
+	struct pmc_counter *member;
+	int error = pmc_counter_group_open(&counters, NULL, 0, open, NULL);
 
-int typed_add(struct pmc_typed *group, struct pmc_typed_event *events, int fd,
-	      const struct pmc_attr *attr)
-{
-	unsigned i = group->n_open;
-	int error;
-
-	group->failed = (int32_t)i;
-	if (fd < 0)
-		return fd;
-	events[i].fd = fd;
-	group->n_open++;
-	error = pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &events[i].id);
-	if (error < 0)
-		return error;
-	if (i == 0)
-		group->scope = (uint8_t)scope_of(attr);
-	else if (group->scope != scope_of(attr))
-		group->scope = PMC_SCOPE_ALL;
-	group->failed = -1;
-	return 0;
-}
-
-int typed_open_planned(struct pmc_typed *group, struct pmc_typed_event *events,
-		       const struct pmc_planned *planned, unsigned n, int pid, int cpu)
-{
-	int error = 0;
-
-	typed_begin(group, events, n);
-	for (unsigned i = 0; i < n && !error; i++) {
-		struct pmc_attr attr;
-		int fd;
-
-		pmc_group_attr(&planned[i].event, planned[i].scope, i == 0, &attr);
-		fd = pmc_perf_open(&attr, pid, cpu, i ? events[0].fd : -1, 0);
-		error = typed_add(group, events, fd, &attr);
-	}
 	if (error)
-		pmc_typed_close(group, events);
+		return error;
+	/* Enabled once it is complete: siblings must not miss what their leader counts. */
+	counters->open.enabled = false;
+	group->failed = -1;
+	for (unsigned i = 0; i < n && !error; i++) {
+		error = pmc_counter_group_add(counters, &events[i], NULL, &member, NULL);
+		if (error)
+			group->failed = (int32_t)i;
+		else if (i == 0)
+			group->scope = (uint8_t)scope_of(pmc_counter_attr(member));
+		else if (group->scope != scope_of(pmc_counter_attr(member)))
+			group->scope = PMC_SCOPE_ALL;
+	}
+	if (!error && open && open->enabled)
+		error = pmc_counter_group_enable(counters);
+	if (error)
+		pmc_counter_group_close(counters);
+	else
+		group->counters = counters;
 	return error;
 }
 
-static bool fall_back(struct pmc_planned *planned, unsigned n)
+/* Without the kernel where a row does not choose. All rows or none: a ratio of events of two scopes
+ * means nothing. */
+static bool fall_back(struct pmc_counter_event *events, const bool *asked, unsigned n)
 {
 	bool any = false;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (planned[i].event.asked_scope)
-			continue;
-		planned[i].scope = PMC_SCOPE_USER;
-		any = true;
+		events[i].exclude_kernel |= !asked[i];
+		any |= !asked[i];
 	}
 	return any;
 }
 
-int pmc_typed_open(struct pmc_typed *group, struct pmc_typed_event *events,
-		   const struct pmc_field *fields, unsigned n, pid_t pid, int cpu)
+static int open_rows(struct pmc_typed *group, const struct pmc_field *fields, unsigned n,
+		     const struct pmc_open *open, bool may_fall_back)
 {
-	struct pmc_planned planned[PMC_EVENTS_MAX] = { 0 };
-	struct pmc_arena arena = { 0 };
-	int kept = errno, error = -EINVAL;
+	struct pmc_counter_event events[PMC_EVENTS_MAX];
+	bool asked[PMC_EVENTS_MAX];
+	int kept = errno, error;
 
-	typed_begin(group, events, n);
+	*group = (struct pmc_typed){ .failed = -1, .scope = PMC_SCOPE_ALL };
 	if (n == 0 || n > PMC_EVENTS_MAX)
-		return error;
-	error = typed_look_up(fields, n, &arena, planned, &group->failed);
+		return -EINVAL;
+	error = parse_rows(group, fields, n, events, asked);
 	if (!error)
-		error = typed_open_planned(group, events, planned, n, pid, cpu);
-	/* All of them or none: a ratio of events of two scopes means nothing. */
-	if ((error == -EACCES || error == -EPERM) && fall_back(planned, n)) {
-		int refused = error;
-		int32_t failed = group->failed;
-
-		error = typed_open_planned(group, events, planned, n, pid, cpu);
-		if (error == refused)
-			group->failed = failed;
-	}
-	pmc_arena_free(&arena);
+		error = open_events(group, events, n, open);
+	if (may_fall_back && (error == -EACCES || error == -EPERM) && fall_back(events, asked, n))
+		error = open_events(group, events, n, open);
 	errno = kept;
 	return error;
+}
+
+int pmc_typed_open(struct pmc_typed *group, const struct pmc_field *fields, unsigned n, pid_t pid,
+		   int cpu)
+{
+	struct pmc_open open = PMC_OPEN_INIT;
+
+	open.pid = pid;
+	open.cpu = cpu;
+	if (pid == -1) {
+		open.target = PMC_TARGET_ANY;
+		open.pid = 0;
+	}
+	return open_rows(group, fields, n, &open, true);
+}
+
+int pmc_typed_open_with(struct pmc_typed *group, const struct pmc_field *fields, unsigned n,
+			const struct pmc_open *open)
+{
+	return open_rows(group, fields, n, open, false);
+}
+
+/* ---- an open group ------------------------------------------------------------------------*/
+
+/* What is not the group's reading is another file's: the descriptor was closed and used again. */
+static int error_of_reading(int error)
+{
+	return error == -EIO || error == -ENOSPC ? -EBADF : error;
+}
+
+int pmc_typed_enable(const struct pmc_typed *group)
+{
+	int kept = errno,
+	    error = group->counters ? pmc_counter_group_enable(group->counters) : -EBADF;
+
+	errno = kept;
+	return error;
+}
+
+int pmc_typed_disable(const struct pmc_typed *group)
+{
+	int kept = errno,
+	    error = group->counters ? pmc_counter_group_disable(group->counters) : -EBADF;
+
+	errno = kept;
+	return error;
+}
+
+int pmc_typed_reset(struct pmc_typed *group)
+{
+	int kept = errno,
+	    error = group->counters ? counter_group_zero_here(group->counters) : -EBADF;
+
+	errno = kept;
+	return error_of_reading(error);
+}
+
+int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
+		   struct pmc_typed_times *times)
+{
+	struct pmc_group_value read[PMC_EVENTS_MAX];
+	struct pmc_group_times all;
+	int kept = errno, error = -EBADF;
+
+	*times = (struct pmc_typed_times){ .state = PMC_NOT_COUNTED };
+	if (group->counters && n == pmc_counter_group_count(group->counters))
+		error = pmc_counter_group_read(group->counters, &all, read, n);
+	error = error_of_reading(error);
+	if (!error || error == -EAGAIN) {
+		times->enabled_ns = all.enabled_ns;
+		times->running_ns = all.running_ns;
+	}
+	for (unsigned i = 0; i < n && !error; i++)
+		error = pmc_group_value_scale(&all, &read[i], &values[i]);
+	if (!error)
+		times->state = all.running_ns < all.enabled_ns ? PMC_SCALED : PMC_COUNTED;
+	for (unsigned i = 0; i < n && error; i++)
+		values[i] = PMC_NO_VALUE;
+	errno = kept;
+	return error;
+}
+
+void pmc_typed_close(struct pmc_typed *group)
+{
+	int kept = errno;
+
+	if (!group)
+		return;
+	pmc_counter_group_close(group->counters);
+	group->counters = NULL;
+	errno = kept;
+}
+
+void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_field *fields, int error,
+		       struct pmc_failure *failure)
+{
+	struct pmc_tried tried = { .call = PMC_CALL_READ };
+	struct perf_event_attr attr = { 0 };
+	struct pmc_counter_event event;
+	char text[sizeof(failure->advice)];
+	const char *what = "";
+	struct pmc_here here;
+	int kept = errno;
+	bool asked;
+
+	*failure = (struct pmc_failure){ .error = error < 0 ? -error : error };
+	if (group->failed >= 0) {
+		what = fields[group->failed].event ? fields[group->failed].event : "";
+		if (parse_row(what, &event, &asked)) {
+			if (!counter_event_text(&event, what, NULL, NULL, failure))
+				counter_fail(failure, -failure->error, what,
+					     "a row is one event, without braces and not a set");
+			goto out;
+		}
+		attr.type = event.type;
+		attr.config = event.config;
+		attr.exclude_user = event.exclude_user;
+		attr.exclude_kernel = event.exclude_kernel;
+		tried = (struct pmc_tried){ .call = PMC_CALL_OPEN,
+					    .attr = &attr,
+					    .sibling = group->failed > 0 };
+	}
+	pmc_here_read(&here, NULL);
+	counter_fail(failure, -failure->error, what, "%s",
+		     pmc_advice_text(failure->error, &tried, &here, text, sizeof(text)));
+out:
+	errno = kept;
 }
