@@ -226,7 +226,8 @@ static void the_process(void **state)
 
 static void the_rows(void **state)
 {
-	const struct pmc_p_thread *first = unpack_row(&profile, profile.threads[0]), *second = unpack_row(&profile, profile.threads[1]);
+	const struct pmc_p_thread *first = unpack_row(&profile, profile.threads[0]),
+				  *second = unpack_row(&profile, profile.threads[1]);
 
 	(void)state;
 	assert_string_equal(first->fixed.name, "main");
@@ -248,7 +249,8 @@ static void the_rows(void **state)
 
 static void the_counts(void **state)
 {
-	const struct pmc_p_thread *first = unpack_row(&profile, profile.threads[0]), *second = unpack_row(&profile, profile.threads[1]);
+	const struct pmc_p_thread *first = unpack_row(&profile, profile.threads[0]),
+				  *second = unpack_row(&profile, profile.threads[1]);
 	static const struct {
 		const char *name;
 		enum pmc_state first, second;

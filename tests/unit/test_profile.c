@@ -188,7 +188,8 @@ static void each_answer_is_its_own(void **state)
 		const struct pmc_count *count = count_of(i);
 		const bool has = want[i].state == PMC_COUNTED || want[i].state == PMC_SCALED;
 
-		assert_string_equal(unpack_row(&profile, profile.threads[0])->set->events[i].name, want[i].name);
+		assert_string_equal(unpack_row(&profile, profile.threads[0])->set->events[i].name,
+				    want[i].name);
 		assert_int_equal(count->state, want[i].state);
 		assert_int_equal(count->error, want[i].error);
 		assert_int_equal(pmc_count_has_value(count), has);

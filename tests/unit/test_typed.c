@@ -174,9 +174,10 @@ static void descriptors_are_close_on_exec(void **state)
 	(void)state;
 	assert_int_equal(faults_open(&group, 0, -1), 0);
 	for (unsigned i = 0; i < faults_n_fields; i++)
-		assert_int_equal(fcntl(pmc_counter_fd(pmc_counter_group_at(group.typed.counters, i)),
-				       F_GETFD),
-				 FD_CLOEXEC);
+		assert_int_equal(
+			fcntl(pmc_counter_fd(pmc_counter_group_at(group.typed.counters, i)),
+			      F_GETFD),
+			FD_CLOEXEC);
 	faults_close(&group);
 	assert_null(group.typed.counters);
 }
