@@ -70,10 +70,27 @@ is "$status" 3 "-o: status is the command's"
 ok "-o: the dump is kept, relative to where pmctl was started" test -s kept.pmc
 is "$(stat -c %a kept.pmc)" 600 "mode 0600"
 size=$(stat -c %s kept.pmc)
-run "$PMCTL" run --report "json=$T/second.json" -o kept.pmc -- sh -c 'exit 4'
-ok "-o: a dump is appended to" test "$(stat -c %s kept.pmc)" -gt "$size"
+cp kept.pmc first.pmc
+run "$PMCTL" run --report "json=$T/second.json" -o kept.pmc --append -- sh -c 'exit 4'
+ok "--append: a dump is appended to" test "$(stat -c %s kept.pmc)" -gt "$size"
 is "$(json second.json '[.processes[].how_ended] | join(" ")')" exit:4 \
-	"the report speaks of this run alone"
+	"the report is of this run alone"
+PMC_OUT=first.pmc run "$PMCTL" run --report off -- true
+ok "PMC_OUT: a dump is appended to" test "$(stat -c %s first.pmc)" -gt "$size"
+is "$(cat "$T/err")" "" "without a word"
+cp kept.pmc first.pmc
+run "$PMCTL" run --report off -o kept.pmc -- sh -c 'exit 5'
+same first.pmc kept.pmc.old "-o: an existing dump is kept as FILE.old"
+like "$(cat "$T/err")" "kept.pmc exists.*kept.pmc.old.*--append" "one line says so"
+is "$("$PMCTL" report --format json kept.pmc | jq -r '[.processes[].how_ended] | join(" ")')" exit:5 \
+	"the dump has this run alone"
+run "$PMCTL" run --report off -o kept.pmc -- "$T/there-is-no-such-thing"
+same first.pmc kept.pmc.old "a command that does not exist moves no dump"
+echo precious >kept.pmc.old
+run "$PMCTL" run --report off -o kept.pmc -- touch "$T/ran"
+is "$status $(cat kept.pmc.old)" "1 precious" "FILE.old that is not a dump is not replaced"
+run "$PMCTL" run --append -- touch "$T/ran"
+is "$status" 2 "--append without a dump: 2"
 is "$(ls "$TMPDIR")" "" "the private dumps are gone"
 run "$PMCTL" run -o "d-%p-%%-%e.pmc" --report "json=$T/pattern.json" -- sh -c 'sleep 0; true'
 is "$(json pattern.json '[.processes[] | .exe | sub(".*/"; "")] | sort | join(" ")')" \
@@ -84,7 +101,7 @@ echo "not a dump" >foreign
 run "$PMCTL" run -o foreign -- touch "$T/ran"
 is "$status" 1 "-o naming something else: 1"
 is "$(cat foreign)" "not a dump" "and it is untouched"
-like "$(cat "$T/err")" "^pmctl run: cannot keep the dump in .*foreign: it exists and is no dump" "one line says why"
+like "$(cat "$T/err")" "^pmctl run: .*foreign: it exists and is not a dump" "one line says why"
 run "$PMCTL" run -o "$T" -- touch "$T/ran"
 is "$status" 1 "-o naming a directory: 1"
 run "$PMCTL" run -o "$T/none/x.pmc" -- touch "$T/ran"

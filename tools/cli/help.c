@@ -45,7 +45,7 @@ bool tool_help(const char *command)
 	while (tool_flag_at(command, &at, &flag))
 		put_flag(&flag);
 	if (strcmp(command, "run") == 0)
-		puts("\nEach flag except --agent, -n and -h is also an environment variable, see "
+		puts("\nEach flag before --agent is also an environment variable, see "
 		     "libpmcagent(7).");
 	puts("\nExamples:");
 	for (unsigned i = 0; i < 2; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agent.c - where the agent is, and the environment that makes a program load it. */
+/* agent.c - finds the agent and sets the environment that makes programs load it. */
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -21,8 +21,8 @@ static int check_path(struct run *run)
 				 strerror(errno));
 	if (strpbrk(resolved, " :\t\n"))
 		return tool_fail(EXIT_FAIL,
-				 "cannot use the agent %s: LD_PRELOAD has no way to name a path "
-				 "with a space or colon; copy it elsewhere and give --agent FILE",
+				 "cannot use the agent %s: LD_PRELOAD cannot name a path with a "
+				 "space or colon; copy it elsewhere and add --agent FILE",
 				 resolved);
 	strcpy(run->agent, resolved);
 	return 0;
@@ -59,16 +59,15 @@ int run_find_agent(struct run *run)
 		return check_path(run);
 	if (!tried[0][0])
 		return tool_fail(EXIT_FAIL,
-				 "cannot tell where pmctl is (/proc/self/exe: %s); "
-				 "give the agent's place with --agent FILE",
+				 "cannot find the agent: /proc/self/exe: %s; add --agent FILE",
 				 strerror(-error));
 	return tool_fail(EXIT_FAIL,
-			 "the agent is not there; looked for %s and %s; "
-			 "give its place with --agent FILE",
+			 "cannot find the agent: neither %s nor %s exists; "
+			 "add --agent FILE",
 			 tried[0], tried[1]);
 }
 
-/* Adds to a list-valued variable, at its start or end, and keeps what is there. */
+/* Adds to a list-valued variable, at its start or end. */
 static int extend(const char *name, const char *value, char separator, bool in_front)
 {
 	const char *old = getenv(name);
@@ -101,7 +100,7 @@ int run_set_environment(const struct run *run)
 	if (!is_first_preload(run->agent))
 		failed |= extend("LD_PRELOAD", run->agent, ':', true) != 0;
 	failed |= setenv("PMC_OUT", run->dump.path, 1) != 0;
-	/* One report for the whole tree, and that is ours. */
+	/* pmctl reports the whole tree. */
 	failed |= setenv("PMC_REPORT", "off", 1) != 0;
 	if (run->program.facts.asan && !(asan && strstr(asan, "verify_asan_link_order")))
 		failed |= extend("ASAN_OPTIONS", "verify_asan_link_order=0", ':', false) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_run.c - pmctl run: a command under the agent, its exit status, its tree's report. */
+/* cmd_run.c - pmctl run: runs a command under the agent and reports its process tree. */
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -14,15 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Only flags before the command are ours: `pmctl run ls --help` is ls's help. */
-static bool wants_help(int argc, char **argv)
-{
-	for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return tool_help("run");
-	return false;
-}
-
 static int open_report(struct run *run)
 {
 	run->report_fd = STDERR_FILENO;
@@ -35,7 +26,7 @@ static int open_report(struct run *run)
 	return 0;
 }
 
-/* Why there will be no thread rows, before the command's own output begins. */
+/* Warns before the command's own output if there will be no thread rows. */
 static int look_at_program(struct run *run)
 {
 	struct elf_facts agent;
@@ -44,7 +35,8 @@ static int look_at_program(struct run *run)
 
 	if (error)
 		return tool_fail(EXIT_FAIL, "cannot use the agent %s: %s", run->agent,
-				 error == -ENOEXEC ? "it is no library" : strerror(-error));
+				 error == -ENOEXEC ? "it is not a shared library" :
+						     strerror(-error));
 	if (!*run->cmd)
 		return 0;
 	elf_look(run->cmd[0], &agent, &run->program);
@@ -60,7 +52,7 @@ static int could_not_run(const struct run *run)
 {
 	int error = run->child.exec_errno;
 
-	/* The file is there, so it is what should run it that is not. */
+	/* The file exists: its interpreter does not. */
 	if (error == ENOENT && run->program.kind != ELF_NOT_FOUND)
 		return tool_fail(EXIT_NO_CMD, "cannot run '%s': its interpreter is missing",
 				 run->cmd[0]);
@@ -68,7 +60,7 @@ static int could_not_run(const struct run *run)
 			 run->cmd[0], strerror(error));
 }
 
-/* As the command ended, so do we; the core, if any, is its own. */
+/* Ends as the command did, by status or by signal; without a second core dump. */
 static int end_as(int status)
 {
 	const struct rlimit none = { 0, 0 };
@@ -91,16 +83,16 @@ static int end_as(int status)
 
 int cmd_run(int argc, char **argv)
 {
-	struct run *run;
+	struct run *run = calloc(1, sizeof(*run));
+	bool done;
 	int code;
 
-	if (wants_help(argc, argv))
-		return EXIT_OK;
-	run = calloc(1, sizeof(*run));
 	if (!run)
 		return tool_fail(EXIT_OURS, "out of memory");
 	run->report_fd = -1;
-	code = run_parse_flags(run, argc, argv);
+	code = run_parse_flags(run, argc, argv, &done);
+	if (done)
+		goto out;
 	if (code == 0)
 		code = run_find_agent(run);
 	if (code == 0)

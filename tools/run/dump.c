@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump.c - the file a job's agents write to: named by the user, or private and removed.
+ * dump.c - the file that a job's agents write to: named by the user, or private and removed.
  *
- * The private one lies in a directory of its own: what a daemon left behind by the command
- * writes later then finds no place, instead of littering $TMPDIR.
+ * The private one is in a directory of its own: a daemon that the command left behind finds no
+ * directory to write to, instead of littering $TMPDIR.
  */
-#include "agent/core/dump/frame.h"
+#include "tools/cli/dump_file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -34,8 +34,8 @@ static void put(struct text *text, char c)
 	text->to[text->len] = '\0';
 }
 
-/* A path made by us, as PMC_OUT has to have it. */
-static void put_plain(struct text *text, const char *path)
+/* A literal path in the syntax of PMC_OUT. */
+static void put_literal(struct text *text, const char *path)
 {
 	for (; *path; path++) {
 		if (*path == '%')
@@ -52,7 +52,7 @@ static int make_absolute(const char *asked, char path[PATH_MAX])
 	if (asked[0] != '/') {
 		if (!getcwd(cwd, sizeof(cwd)))
 			return -errno;
-		put_plain(&text, cwd);
+		put_literal(&text, cwd);
 		put(&text, '/');
 	}
 	for (; *asked; asked++)
@@ -60,7 +60,7 @@ static int make_absolute(const char *asked, char path[PATH_MAX])
 	return text.full ? -ENAMETOOLONG : 0;
 }
 
-/* PMC_OUT as a glob pattern for the files it can have become. True if it can be several. */
+/* PMC_OUT as a glob pattern of the files it can expand to. True if there can be several. */
 static bool to_glob(const char *out, char pattern[PATH_MAX])
 {
 	struct text text = { .to = pattern, .cap = PATH_MAX };
@@ -79,7 +79,7 @@ static bool to_glob(const char *out, char pattern[PATH_MAX])
 	return several;
 }
 
-/* The one file a pattern without placeholders stands for. */
+/* The file that a PMC_OUT without placeholders names. */
 static void to_plain(const char *out, char path[PATH_MAX])
 {
 	struct text text = { .to = path, .cap = PATH_MAX };
@@ -93,33 +93,50 @@ static void to_plain(const char *out, char path[PATH_MAX])
 
 static int refuse(const char *path, const char *why)
 {
-	return tool_fail(EXIT_FAIL, "cannot keep the dump in %s: %s", path, why);
+	return tool_fail(EXIT_FAIL, "cannot write the dump to %s: %s", path, why);
 }
 
-/* What is there already must be a dump, and is left alone if it is not. */
-static int check_existing(struct run *run, const char *path, const struct stat *st)
+/* Moves an existing dump out of the way, to FILE.old. */
+static int keep_old(const char *path)
 {
-	uint8_t head[PMC_MAGIC_BYTES];
-	ssize_t n = 0;
+	char old[PATH_MAX + 4];
+	const char *why = NULL;
+	struct stat st;
 	int fd;
 
-	if (S_ISDIR(st->st_mode))
-		return refuse(path, "it is a directory; name a file in it");
-	if (S_ISLNK(st->st_mode))
-		return refuse(path, "it is a symbolic link, and those are not followed; "
-				    "name the file itself");
-	if (!S_ISREG(st->st_mode))
-		return refuse(path, "it is no regular file");
-	fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(old, sizeof(old), "%s.old", path);
+	fd = open(old, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0) {
+		why = tool_dump_refusal(fd, &st);
+		close(fd);
+	} else if (errno != ENOENT) {
+		why = tool_dump_open_error(errno);
+	}
+	if (!why && rename(path, old) != 0)
+		why = strerror(errno);
+	if (why)
+		return tool_fail(EXIT_FAIL, "cannot keep the existing dump as %s: %s", old, why);
+	tool_warn("%s exists: kept as %s; --append adds to it instead", path, old);
+	return 0;
+}
+
+/* An existing file must be a dump, or empty. */
+static int check_existing(struct run *run, const char *path)
+{
+	int fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	const char *why;
+
 	if (fd < 0)
-		return refuse(path, strerror(errno));
-	if (st->st_size)
-		n = pread(fd, head, sizeof(head), 0);
+		return refuse(path, tool_dump_open_error(errno));
+	why = tool_dump_refusal(fd, &st);
 	close(fd);
-	if (st->st_size && !pmc_is_dump(head, n))
-		return refuse(path, "it exists and is no dump; it was left alone: "
-				    "name another file or remove it");
-	run->dump.before = (uint64_t)st->st_size;
+	if (why)
+		return refuse(path, why);
+	/* Without a program there will be no new dump. */
+	if (st.st_size && run->out_flag && !run->append && run->program.kind != ELF_NOT_FOUND)
+		return keep_old(path);
+	run->dump.before = (uint64_t)st.st_size;
 	return 0;
 }
 
@@ -131,12 +148,7 @@ static int check_directory(const char *path)
 	strcpy(dir, path);
 	slash = strrchr(dir, '/');
 	slash[slash == dir] = '\0';
-	if (access(dir, F_OK) != 0 && errno == ENOENT)
-		return refuse(path, "its directory does not exist; create it first");
-	if (access(dir, W_OK | X_OK) != 0)
-		return refuse(path, errno == ENOTDIR ? "what should be its directory is a file" :
-						       strerror(errno));
-	return 0;
+	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse(path, tool_dump_open_error(errno));
 }
 
 static int open_private(struct run *run)
@@ -153,13 +165,13 @@ static int open_private(struct run *run)
 	if (!mkdtemp(name))
 		return tool_fail(EXIT_OURS,
 				 "cannot make a private dump in %s: %s; set TMPDIR to another "
-				 "place or name one with -o FILE",
+				 "directory or add -o FILE",
 				 tmp, strerror(errno));
 	strcpy(run->dump.private_dir, name);
-	put_plain(&text, name);
-	put_plain(&text, "/dump.pmc");
+	put_literal(&text, name);
+	put_literal(&text, "/dump.pmc");
 	if (text.full)
-		return tool_fail(EXIT_OURS, "TMPDIR is too long");
+		return tool_fail(EXIT_OURS, "cannot make a private dump: TMPDIR is too long");
 	return 0;
 }
 
@@ -180,7 +192,7 @@ int run_dump_open(struct run *run)
 		return 0;
 	to_plain(run->dump.path, path);
 	if (lstat(path, &st) == 0)
-		return check_existing(run, path, &st);
+		return check_existing(run, path);
 	if (errno != ENOENT && errno != ENOTDIR)
 		return refuse(path, strerror(errno));
 	return check_directory(path);
@@ -198,7 +210,7 @@ void run_dump_close(struct run *run)
 	run->dump.private_dir[0] = '\0';
 }
 
-/* One file of the job into the profile, from where this run began to write. */
+/* Adds one file of the job to the profile, from where this run began to write. */
 static int add_file(const struct run *run, const char *path, struct pmc_profile *profile)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -220,7 +232,7 @@ out:
 	return result;
 }
 
-/* Everything this run's agents may have written; of one job alone if `job` is given. */
+/* Reads everything that this run's agents may have written; job: of that job only. */
 static int read_files(const struct run *run, const uint8_t *job, struct pmc_profile *profile)
 {
 	const struct pmc_profile_options options = { .only_job = job };
@@ -246,7 +258,7 @@ static int read_files(const struct run *run, const uint8_t *job, struct pmc_prof
 	return result;
 }
 
-/* The image the command's process last ran: the one that can still owe us how it ended. */
+/* The last image of the command's process: the one whose end may be missing. */
 static const struct pmc_p_process *first_process(const struct run *run,
 						 const struct pmc_profile *profile)
 {
@@ -264,7 +276,7 @@ static const struct pmc_p_process *first_process(const struct run *run,
 	return first;
 }
 
-/* Whether it was the only image that ran in its process. */
+/* Whether it was the only image of its process. */
 static bool is_alone(const struct pmc_profile *profile, const struct pmc_p_process *process)
 {
 	unsigned images = 0;
@@ -294,7 +306,7 @@ int run_dump_read(struct run *run, struct pmc_profile *profile)
 
 	if (result)
 		return result;
-	/* Each process has its own file then; what the child's is called only its agent knows. */
+	/* Of a pattern's files only the agent knows which is its own. */
 	if (run->dump.pattern)
 		path[0] = '\0';
 	else

@@ -1,42 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* flags.c - flags and PMC_* variables of `pmctl run`, judged before anything is started. */
+/* flags.c - flags and PMC_* variables of `pmctl run`, checked before anything is started. */
 #include "agent/core/event/event.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* A flag and its value, however they were written: -e V, -eV, --events V, --events=V. */
-struct argument {
-	char name[64];
-	const char *value; /* NULL: none attached */
-};
-
-static bool split(const char *arg, struct argument *argument)
-{
-	size_t len = arg[1] == '-' ? strcspn(arg, "=") : 2;
-
-	if (len >= sizeof(argument->name))
-		return false;
-	memcpy(argument->name, arg, len);
-	argument->name[len] = '\0';
-	argument->value = NULL;
-	if (arg[1] == '-' && arg[len] == '=')
-		argument->value = arg + len + 1;
-	else if (arg[1] != '-' && arg[len])
-		argument->value = arg + len;
-	return true;
-}
-
-static bool names_knob(const struct pmc_knob *knob, const char *flag)
-{
-	if (flag[1] == '-')
-		return strcmp(knob->flag, flag) == 0;
-	return knob->letter && flag[1] == knob->letter;
-}
 
 static int check_events(const char *source, const char *text)
 {
@@ -54,106 +24,82 @@ static int check_events(const char *source, const char *text)
 
 static int refuse(const char *source, const char *value, const char *accepted)
 {
-	return tool_fail(EXIT_USAGE, "%s does not take '%s'; it takes %s", source, value, accepted);
+	return tool_fail(EXIT_USAGE, "invalid value of %s: '%s'; give %s", source, value, accepted);
 }
 
-/* Puts the value where the agent will find it. */
-static int set_knob(unsigned knob, const char *flag, const char *value)
+/* Sets the flag's PMC_* variable, which the agent reads. */
+static int set_knob(const char *flag, const char *value)
 {
 	struct pmc_config scratch;
+	unsigned i = 0;
+	int code = 0;
 
-	if (!*value || pmc_config_set(&scratch, knob, value) != 0)
-		return refuse(flag, value, pmc_knobs[knob].values);
-	if (strcmp(pmc_knobs[knob].env, "PMC_EVENTS") == 0) {
-		int code = check_events(flag, value);
-
-		if (code)
-			return code;
-	}
-	if (setenv(pmc_knobs[knob].env, value, 1) != 0)
-		return tool_fail(EXIT_OURS, "out of memory");
-	return 0;
+	while (strcmp(pmc_knobs[i].flag, flag) != 0)
+		i++;
+	if (!*value || pmc_config_set(&scratch, i, value) != 0)
+		return refuse(flag, value, pmc_knobs[i].values);
+	if (strcmp(pmc_knobs[i].env, "PMC_EVENTS") == 0)
+		code = check_events(flag, value);
+	if (!code && setenv(pmc_knobs[i].env, value, 1) != 0)
+		code = tool_fail(EXIT_OURS, "out of memory");
+	return code;
 }
 
-static int unknown(const char *flag)
+static int take_flag(struct run *run, const struct tool_args *args)
 {
-	const char *near = tool_nearest_flag("run", flag);
-
-	return tool_fail(EXIT_USAGE, "there is no flag '%s'; %s%s%s", flag,
-			 near ? "did you mean '" : "pmctl help run lists them", near ? near : "",
-			 near ? "'?" : "");
-}
-
-/* One flag at argv[*at]; *at is left at its last word. */
-static int take(struct run *run, int argc, char **argv, int *at)
-{
-	struct argument argument;
-	unsigned knob = 0;
-	bool is_agent;
-
-	if (!split(argv[*at], &argument))
-		return unknown(argv[*at]);
-	if (strcmp(argument.name, "-n") == 0 && !argument.value) {
+	if (tool_args_is(args, "-n")) {
 		run->plan_only = true;
-		return 0;
+	} else if (tool_args_is(args, "--append")) {
+		run->append = true;
+	} else if (tool_args_is(args, "--agent")) {
+		if (!*args->value || strlen(args->value) >= sizeof(run->agent))
+			return refuse("--agent", args->value, "a file");
+		strcpy(run->agent, args->value);
+	} else {
+		run->out_flag |= tool_args_is(args, "--output");
+		return set_knob(args->flag, args->value);
 	}
-	is_agent = strcmp(argument.name, "--agent") == 0;
-	while (!is_agent && knob < pmc_n_knobs && !names_knob(&pmc_knobs[knob], argument.name))
-		knob++;
-	if (!is_agent && knob == pmc_n_knobs)
-		return unknown(argument.name);
-	if (!argument.value) {
-		if (*at + 1 >= argc)
-			return tool_fail(EXIT_USAGE, "%s needs a value: %s", argument.name,
-					 is_agent ? "a file" : pmc_knobs[knob].values);
-		argument.value = argv[++*at];
-	}
-	if (!is_agent)
-		return set_knob(knob, argument.name, argument.value);
-	if (!*argument.value || strlen(argument.value) >= sizeof(run->agent))
-		return refuse("--agent", argument.value, "a file");
-	strcpy(run->agent, argument.value);
 	return 0;
 }
 
-/* The variables that no flag has overruled. */
+/* The flags are in the environment by now. */
 static int check_environment(struct run *run)
 {
 	struct pmc_config_error error;
 
 	if (pmc_config_from_env(environ, &run->config, &error) != 0)
 		return refuse(error.variable, error.value, error.accepted);
+	if (run->append && !run->config.out)
+		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
 	if (run->config.events)
 		return check_events("PMC_EVENTS", run->config.events);
 	return 0;
 }
 
-int run_parse_flags(struct run *run, int argc, char **argv)
+int run_parse_flags(struct run *run, int argc, char **argv, bool *done)
 {
-	int i = 1;
+	struct tool_args args;
+	int code = 0;
 
-	/* Inside another job these two are that job's: where its rows go, and that its
-	 * descendants keep quiet. This run is a job of its own. */
+	/* Variables of an enclosing job: this run is a job of its own. */
 	if (getenv("PMC_JOB")) {
 		unsetenv("PMC_OUT");
 		unsetenv("PMC_REPORT");
 	}
 	unsetenv("PMC_JOB");
-	for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
-		int code;
-
-		if (strcmp(argv[i], "--") == 0) {
-			i++;
+	tool_args_init(&args, argc, argv);
+	run->cmd = argv + argc;
+	while (!code && tool_args_next(&args)) {
+		if (!args.flag) {
+			run->cmd = argv + args.at - 1;
 			break;
 		}
-		code = take(run, argc, argv, &i);
-		if (code)
-			return code;
+		code = take_flag(run, &args);
 	}
-	run->cmd = argv + i;
+	*done = args.done;
+	if (code || args.done)
+		return code ? code : args.code;
 	if (!*run->cmd && !run->plan_only)
-		return tool_fail(
-			EXIT_USAGE,
-			"which command? pmctl run [flags] -- CMD [ARG...]; see pmctl help run");
+		return tool_fail(EXIT_USAGE, "no command; pmctl run [flags] -- CMD [ARG...]");
 	return check_environment(run);
 }
