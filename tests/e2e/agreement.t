@@ -71,7 +71,7 @@ is "$(jq '[.threads[] | select(.state == "live") |
 # ---- every counter counts -------------------------------------------------------------------
 # Virtual machines may have one that runs and stays at 0. Equal events, as many as the kernel takes at
 # once and more, are equal numbers.
-if [ "$("$PMCTL" doctor --json | jq .ok)" = true ]; then
+if [ "$("$PMCTL" doctor --json | jq .hardware)" = true ]; then
 	for n in 2 3 4 5 6 7 8 14; do
 		events=$(yes instructions:u | head -n $n | paste -sd,)
 		run "$PMCTL" run -e "$events" --report "json=$T/report.json" -- \

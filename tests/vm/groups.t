@@ -111,10 +111,10 @@ is "$(jq '[.processes[0].unattributed[].value] | unique | tostring' "$M/full-6.j
 counters() {
 	jq -r '.checks[] | select(.name == "counters") | .status + ": " + .detail' "$M/doctor-$1"
 }
-is "$(counters free)" "ok: 6 events such as instructions run at once" "doctor counts the counters"
-like "$(counters held)" '^limits: 2 of 6 are held by others; perf events are open in [0-9]+ \(sleep\)$' \
+like "$(counters free)" "^ok: 6 events" "doctor counts the counters"
+like "$(counters held)" '^limits: 2 of 6 .* [0-9]+ \(sleep\)$' \
 	"doctor names the thief"
-like "$(counters nobody)" '^limits: 2 of 6 are held by' "nobody's doctor knows at least how many" ||
+like "$(counters nobody)" '^limits: 2 of 6' "nobody's doctor knows at least how many" ||
 	diag_file "$M/doctor-nobody" doctor
 
 done_testing

@@ -35,7 +35,7 @@ for level in 1 0; do
 	between "$(($(value nobody-$level 1 instructions:u) + $(value nobody-$level 1 instructions:k) - $(value nobody-$level 1 instructions)))" \
 		-1000 1000 "nobody at $level: user and kernel add up to all"
 done
-is "$(tail -n 1 "$M/doctor-3")" 1 "doctor for nobody at 3: no hardware counting" || diag_file "$M/doctor-3" doctor
+is "$(tail -n 1 "$M/doctor-3")" 1 "doctor for nobody at 3: no perf events" || diag_file "$M/doctor-3" doctor
 like "$(cat "$M/doctor-3")" 'perf_event_paranoid=(2|1|0)|perf_event_paranoid *blocks' \
 	"doctor names perf_event_paranoid" || diag_file "$M/doctor-3" doctor
 

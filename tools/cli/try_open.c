@@ -8,10 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int try_here(const struct perf_event_attr *attr)
+static int try_attr(struct pmc_attr *attr, int pid, int cpu)
 {
-	struct pmc_attr copy = { .base = *attr };
-	int fd = pmc_perf_open(&copy, 0, -1, -1, 0);
+	int fd = pmc_perf_open(attr, pid, cpu, -1, 0);
 
 	if (fd < 0)
 		return fd;
@@ -19,39 +18,40 @@ static int try_here(const struct perf_event_attr *attr)
 	return 0;
 }
 
-static void probe_child(const struct perf_event_attr *attr, int tell)
+static void try_in_child(struct pmc_attr *attr, int pipe)
 {
 	const struct rlimit none = { 0, 0 };
 	int result;
 
-	/* Being killed here is an answer, not a crash to keep. */
+	/* Being killed is an expected result: no core file. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
-	result = try_here(attr);
-	if (write(tell, &result, sizeof(result)) != sizeof(result))
+	result = try_attr(attr, 0, -1);
+	if (write(pipe, &result, sizeof(result)) != sizeof(result))
 		_exit(1);
 	_exit(0);
 }
 
-int tool_perf_try(const struct perf_event_attr *attr)
+int tool_perf_try(const struct perf_event_attr *base)
 {
-	int tell[2], result = TOOL_PROBE_KILLED, status;
+	struct pmc_attr attr = { .base = *base };
+	int pipes[2], result;
 	pid_t pid;
 
 	if (prctl(PR_GET_SECCOMP) == 0)
-		return try_here(attr);
-	if (pipe(tell) != 0)
+		return try_attr(&attr, 0, -1);
+	if (pipe(pipes) != 0)
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		probe_child(attr, tell[1]);
-	close(tell[1]);
+		try_in_child(&attr, pipes[1]);
+	close(pipes[1]);
 	if (pid < 0)
 		result = -errno;
-	else if (read(tell[0], &result, sizeof(result)) != sizeof(result))
+	else if (read(pipes[0], &result, sizeof(result)) != sizeof(result))
 		result = TOOL_PROBE_KILLED;
-	close(tell[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	close(pipes[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return result;
 }
@@ -75,4 +75,12 @@ bool tool_perf_killed(void)
 int tool_perf_open(struct pmc_attr *attr, int leader)
 {
 	return tool_perf_killed() ? -EPERM : pmc_perf_open_self(attr, leader);
+}
+
+int tool_event_try(const struct pmc_event *event, enum pmc_scope scope, int cpu)
+{
+	struct pmc_attr attr;
+
+	pmc_group_attr(event, scope, true, &attr);
+	return tool_perf_killed() ? -EPERM : try_attr(&attr, cpu < 0 ? 0 : -1, cpu);
 }

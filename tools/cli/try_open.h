@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* try_open.h - perf_event_open where a seccomp filter may kill whoever calls it. */
+/* try_open.h - perf_event_open(2) where a seccomp filter may kill its callers. */
 #ifndef PMC_TOOLS_CLI_TRY_OPEN_H
 #define PMC_TOOLS_CLI_TRY_OPEN_H
 
-#include "agent/core/count/perf.h"
+#include "agent/core/count/group.h"
 
 #include <stdbool.h>
 
-/* What tool_perf_try says when the attempt was killed. */
+/* The result of an attempt that was killed; beside 0 and -errno. */
 #define TOOL_PROBE_KILLED (-4096)
+#define TOOL_KILLED_TEXT  "a seccomp filter kills processes that call perf_event_open"
 
-/* Opens the event on this thread and closes it again. 0, -errno or TOOL_PROBE_KILLED. Under
- * seccomp a throwaway child does it. */
+/* Opens the event on this thread and closes it; under seccomp in a throwaway child. 0, -errno or
+ * TOOL_PROBE_KILLED. */
 int tool_perf_try(const struct perf_event_attr *attr);
-/* Whether the call itself is deadly here; found out once. */
+/* Whether perf_event_open kills its callers; found out once. */
 bool tool_perf_killed(void);
-/* A pmc_perf_opener: pmc_perf_open_self(), or -EPERM where the call is deadly. */
+/* A pmc_perf_opener: pmc_perf_open_self(), or -EPERM where the call kills. */
 int tool_perf_open(struct pmc_attr *attr, int leader);
+/* Opens an event on this thread or, with cpu >= 0, for that CPU, and closes it. 0 or -errno; -EPERM
+ * where the call kills. */
+int tool_event_try(const struct pmc_event *event, enum pmc_scope scope, int cpu);
 
 #endif

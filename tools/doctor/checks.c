@@ -1,10 +1,328 @@
 /* SPDX-License-Identifier: MIT */
-/* checks.c - the table of checks. */
+/* checks.c - judges the facts by the rules of checks.def, and the fixes that depend on facts. */
+#include "tools/cli/try_open.h"
 #include "tools/doctor/doctor.h"
 
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* With fewer descriptors a program with many threads does not get its groups. */
+#define FEW_FDS 4096
+/* Ring buffers in addition to what perf_event_mlock_kb allows each user. */
+#define LITTLE_MEMLOCK (64u << 10)
+#define SLOW_RATE      10000
+
+#define PERF_TYPE_UNKNOWN PERF_TYPE_MAX
+
+/* ---- findings ----------------------------------------------------------------------------- */
+
+void doctor_say(struct doctor_finding *finding, enum doctor_status status, const char *format, ...)
+{
+	va_list args;
+
+	finding->status = status;
+	va_start(args, format);
+	vsnprintf(finding->detail, sizeof(finding->detail), format, args);
+	va_end(args);
+}
+
+void doctor_fix_words(struct doctor_finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->fix, sizeof(finding->fix), format, args);
+	va_end(args);
+	finding->fix_is_command = false;
+}
+
+/* Root, unless of a user namespace, needs no "sudo " in front. */
+__attribute__((format(printf, 4, 5))) static void fix_command(const struct doctor_facts *f,
+							      struct doctor_finding *to,
+							      const char *hint, const char *format,
+							      ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(to->fix, sizeof(to->fix), format, args);
+	va_end(args);
+	if (f->uid == 0 && f->here.user_namespace != PMC_YES && strncmp(to->fix, "sudo ", 5) == 0)
+		memmove(to->fix, to->fix + 5, sizeof(to->fix) - 5);
+	to->fix_is_command = true;
+	snprintf(to->hint, sizeof(to->hint), "%s", hint);
+}
+
+static void fix_sysctl(const struct doctor_facts *f, struct doctor_finding *to, const char *setting)
+{
+	fix_command(f, to,
+		    f->here.user_namespace == PMC_YES ? "outside the user namespace" :
+		    f->here.container		      ? "on the host of the container" :
+					"until the next boot; a file in /etc/sysctl.d keeps it",
+		    "sudo sysctl -w %s", setting);
+}
+
+#define COMMAND(hint, ...) fix_command(f, to, hint, __VA_ARGS__)
+#define SYSCTL(setting)	   fix_sysctl(f, to, setting)
+#define WORDS(...)	   doctor_fix_words(to, __VA_ARGS__)
+#define RAISE_NOFILE	   "sudo prlimit --pid $$ --nofile=65536:65536"
+#define COPY_AGENT                                                                                 \
+	COMMAND("in the build directory; or make install", "sudo cp libpmcagent.so '%s/'",         \
+		f->agent_dir)
+
+/* ---- what several checks ask ---------------------------------------------------------------- */
+
+static bool opens(const struct doctor_facts *f)
+{
+	return f->cycles == 0 || f->cycles_user == 0;
+}
+
+bool doctor_hardware(const struct doctor_facts *f)
+{
+	return opens(f) && f->cycles_run != PMC_NO;
+}
+
+bool doctor_anything(const struct doctor_facts *f)
+{
+	return doctor_hardware(f) || f->software == 0 || f->software_user == 0;
+}
+
+static unsigned held(const struct doctor_facts *f)
+{
+	return f->counters > f->counters_free ? f->counters - f->counters_free : 0;
+}
+
+static bool is_refused(int error)
+{
+	return error == -EACCES || error == -EPERM || error == TOOL_PROBE_KILLED;
+}
+
+static bool is_missing(int error)
+{
+	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV;
+}
+
+static bool has_cap(const struct doctor_facts *f, unsigned cap)
+{
+	return f->here.effective >> cap & 1 && f->here.user_namespace != PMC_YES;
+}
+
+/* Whether perf_event_paranoid does not apply. Debian's level 3 needs more than CAP_PERFMON. */
+static bool is_exempt(const struct doctor_facts *f)
+{
+	return f->here.perfmon == PMC_YES &&
+	       (f->here.paranoid < 3 || has_cap(f, CAP_SYS_ADMIN) || f->software_user == 0);
+}
+
+static bool is_memlock_exempt(const struct doctor_facts *f)
+{
+	return f->here.paranoid == -1 || has_cap(f, CAP_IPC_LOCK);
+}
+
+static bool filter_refuses(const struct doctor_facts *f)
+{
+	int error = f->software_user;
+
+	return f->here.filtered == PMC_YES &&
+	       (error == -EPERM || error == -ENOSYS || error == TOOL_PROBE_KILLED ||
+		(error == -EACCES && (is_exempt(f) || f->here.paranoid < 3)));
+}
+
+static long long mlock_kb(const struct doctor_facts *f)
+{
+	return f->mlock_kb == DOCTOR_NONE ? 0 : (long long)f->mlock_kb;
+}
+
+static const char *kilobytes(uint64_t bytes)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "%llu KiB", (unsigned long long)(bytes >> 10));
+	return bytes == UINT64_MAX ? "unlimited" : text;
+}
+
+/* The result of an attempt in these circumstances, such as "EACCES: ..."; valid until the next. */
+static const char *why(const struct doctor_facts *f, int error, uint32_t type, bool user)
+{
+	const struct perf_event_attr attr = { .type = type, .exclude_kernel = user };
+	const struct pmc_tried tried = { .attr = type == PERF_TYPE_UNKNOWN ? NULL : &attr };
+	struct pmc_advice advice;
+	static char text[256];
+	char name[24];
+
+	if (error == TOOL_PROBE_KILLED)
+		return "a seccomp filter kills processes that call perf_event_open";
+	pmc_advise(error, &tried, &f->here, &advice);
+	snprintf(text, sizeof(text), "%s: %s", pmc_error_name(error, name), advice.means);
+	return text;
+}
+
+/* ---- fixes that depend on facts ---------------------------------------------------------------
+ */
+
+static void fix_errno(const struct doctor_facts *f, struct doctor_finding *to, int error,
+		      enum pmc_perf_call call)
+{
+	const struct pmc_tried tried = { .call = call };
+	struct pmc_advice advice;
+
+	pmc_advise(error, &tried, &f->here, &advice);
+	WORDS("%s", advice.todo);
+}
+
+static void fix_pmu(const struct doctor_facts *f, struct doctor_finding *to)
+{
+	if (f->here.vm)
+		WORDS("give the guest a PMU: qemu -cpu host,pmu=on; libvirt <feature><pmu "
+		      "state='on'/></feature>; in a cloud, a metal instance or a type with "
+		      "performance counters");
+	else
+		COMMAND("shows what the kernel found; the firmware may hide it",
+			"sudo dmesg | grep -i 'performance events'");
+}
+
+static void fix_filter(const struct doctor_facts *f, struct doctor_finding *to)
+{
+	const char *kind = f->here.container ? f->here.container : "";
+
+	if (strcmp(kind, "docker") == 0 || strcmp(kind, "podman") == 0)
+		WORDS("%s run --cap-add PERFMON ..., or --security-opt seccomp=unconfined", kind);
+	else if (strcmp(kind, "kubernetes") == 0)
+		WORDS("in the pod's securityContext: capabilities.add: [PERFMON], or "
+		      "seccompProfile.type: Unconfined");
+	else
+		WORDS("start the program without that filter; in a container --security-opt "
+		      "seccomp=unconfined, in a systemd unit SystemCallFilter=perf_event_open");
+}
+
+/* Where perf_event_open fails even for task-clock in user mode. */
+static void fix_open(const struct doctor_facts *f, struct doctor_finding *to)
+{
+	int error = f->software_user;
+
+	if (filter_refuses(f))
+		fix_filter(f, to);
+	else if (error == -ENOSYS)
+		WORDS("use a kernel with CONFIG_PERF_EVENTS=y");
+	else if (error == -EMFILE)
+		COMMAND("", RAISE_NOFILE);
+	else if (error == -ENFILE)
+		SYSCTL("fs.file-max=1000000");
+	else if (is_refused(error) && f->here.paranoid >= 2 && !is_exempt(f))
+		SYSCTL("kernel.perf_event_paranoid=1");
+	else if (is_refused(error))
+		COMMAND("", "sudo dmesg | grep -iE 'avc|denied|lockdown'");
+	else
+		fix_errno(f, to, error, PMC_CALL_OPEN);
+}
+
+/* Where other users of the PMU hold counters. */
+static void fix_holders(const struct doctor_facts *f, struct doctor_finding *to)
+{
+	if (f->n_holders == 1)
+		COMMAND("if it may end; else wait for it", "sudo kill %u", f->first_holder);
+	else if (f->n_holders)
+		WORDS("end the process that counts whole CPUs (perf, a profiler, a monitor)");
+	else if (f->holds_itself)
+		WORDS("start pmctl from a program that closes its perf events on exec");
+	else if (f->uid == 0)
+		WORDS("bpftool prog show lists BPF programs; run pmctl doctor on the host of the "
+		      "container");
+	else
+		COMMAND("root sees every process", "sudo pmctl doctor");
+}
+
+/* ---- kernel features --------------------------------------------------------------------------
+ */
+
+enum outcome { PRESENT, MISSING, REFUSED, FAILED };
+
+/* Unknown features fail with one of four errnos; other errnos have another cause. */
+static enum outcome outcome_of(int result)
+{
+	if (result == 0)
+		return PRESENT;
+	if (result == -EINVAL || result == -ENOSYS || result == -E2BIG || result == -EOPNOTSUPP)
+		return MISSING;
+	return result == -EPERM || result == -EACCES ? REFUSED : FAILED;
+}
+
+static void judge_features(const struct doctor_facts *f, struct doctor_finding *to)
+{
+	static const char *const words[] = { "", "missing: ", "refused: ", "not tried: " };
+	const struct doctor_feature *newest = NULL;
+	bool any[4] = { false };
+	size_t len = 0, cap = sizeof(to->detail);
+	unsigned n = 0;
+
+	for (enum outcome outcome = MISSING; outcome <= FAILED; outcome++) {
+		for (unsigned i = 0; doctor_features[i].name; i++) {
+			const struct doctor_feature *feature = &doctor_features[i];
+			char name[24];
+
+			if (outcome_of(f->features[i]) != outcome)
+				continue;
+			if (len < cap)
+				len += (size_t)snprintf(
+					to->detail + len, cap - len, "%s%s%s (%s; Linux %d.%d): %s",
+					len ? "; " : "", any[outcome] ? "" : words[outcome],
+					feature->name, pmc_error_name(f->features[i], name),
+					feature->major, feature->minor, feature->purpose);
+			any[outcome] = true;
+			/* The table is in the order of kernels. */
+			if (outcome == MISSING)
+				newest = feature;
+		}
+	}
+	while (doctor_features[n].name)
+		n++;
+	to->status = DOCTOR_LIMITS;
+	if (any[MISSING])
+		WORDS("use Linux %d.%d or later%s", newest->major, newest->minor,
+		      f->here.filtered == PMC_YES ? ", or no seccomp filter" : "");
+	else if (any[REFUSED])
+		fix_filter(f, to);
+	else if (any[FAILED])
+		COMMAND("", RAISE_NOFILE);
+	else
+		doctor_say(to, DOCTOR_OK, "all %u that pmcagent uses", n);
+}
+
+/* ---- the rules --------------------------------------------------------------------------------
+ */
+
+#define OK_IF(condition, ...)                                                                      \
+	if (condition) {                                                                           \
+		doctor_say(to, DOCTOR_OK, __VA_ARGS__);                                            \
+		return;                                                                            \
+	}
+#define LIMITS_IF(condition, fix, ...)                                                             \
+	if (condition) {                                                                           \
+		doctor_say(to, DOCTOR_LIMITS, __VA_ARGS__);                                        \
+		fix;                                                                               \
+		return;                                                                            \
+	}
+#define BLOCKS_IF(condition, fix, ...)                                                             \
+	if (condition) {                                                                           \
+		doctor_say(to, DOCTOR_BLOCKS, __VA_ARGS__);                                        \
+		fix;                                                                               \
+		return;                                                                            \
+	}
+#define CHECK(id, name, ...)                                                                       \
+	static void judge_##id(const struct doctor_facts *f, struct doctor_finding *to)            \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
+#include "tools/doctor/checks.def"
+#undef CHECK
+
 const struct doctor_check doctor_checks[] = {
-#define X(name, function) { name, doctor_judge_##function },
-#include "tools/doctor/doctor.def"
-#undef X
+#define CHECK(id, name, ...) { name, judge_##id },
+#include "tools/doctor/checks.def"
+#undef CHECK
 };
 const unsigned doctor_n_checks = sizeof(doctor_checks) / sizeof(doctor_checks[0]);

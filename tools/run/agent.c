@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* agent.c - finds the agent and sets the environment that makes programs load it. */
+#include "tools/cli/find_agent.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define AGENT_NAME "libpmcagent.so"
 
 static int check_path(struct run *run)
 {
@@ -28,25 +26,6 @@ static int check_path(struct run *run)
 	return 0;
 }
 
-int run_look_for_agent(char found[PATH_MAX], char tried[2][PATH_MAX + 64])
-{
-	static const char *const places[] = { "%s/" AGENT_NAME, "%s/../lib/pmc/" AGENT_NAME };
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	found[0] = tried[0][0] = tried[1][0] = '\0';
-	if (n < 0)
-		return -errno;
-	self[n] = '\0';
-	dirname(self);
-	for (unsigned i = 0; i < 2; i++) {
-		snprintf(tried[i], sizeof(tried[i]), i ? places[1] : places[0], self);
-		if (!found[0] && strlen(tried[i]) < PATH_MAX && access(tried[i], R_OK) == 0)
-			strcpy(found, tried[i]);
-	}
-	return found[0] ? 0 : -ENOENT;
-}
-
 int run_find_agent(struct run *run)
 {
 	char tried[2][PATH_MAX + 64];
@@ -54,7 +33,7 @@ int run_find_agent(struct run *run)
 
 	if (run->agent[0])
 		return check_path(run);
-	error = run_look_for_agent(run->agent, tried);
+	error = tool_find_agent(run->agent, tried);
 	if (!error)
 		return check_path(run);
 	if (!tried[0][0])

@@ -53,10 +53,6 @@ int run_child(struct run *run);
 int run_print_plan(struct run *run);
 void run_print_report(struct run *run);
 
-/* Finds the agent beside pmctl, or where `make install` puts it. Returns 0, or -errno with found
- * ""; tried[0] is "" if pmctl's own path is unknown. */
-int run_look_for_agent(char found[PATH_MAX], char tried[2][PATH_MAX + 64]);
-
 /* ---- totals.c: counts of a program that cannot load the agent ---------------------------- */
 /* Whether the kernel refuses every counter of this user on the program. */
 bool run_is_hidden(const struct run *run);
