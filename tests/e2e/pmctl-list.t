@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pmctl list: what events there are and whether they open here; --fit: what fits at once.
+# pmctl list: events and whether each is available here; --fit: which fit at once.
 . "$(dirname "$0")/lib.sh"
 
 M2=$ROOT/data/apple-m2-events.tsv
@@ -68,8 +68,8 @@ refused 2 pattern "two patterns" 'a*' 'b*'
 refused 2 "--fit" "--fit without events" --fit
 refused 2 "--pmu-db.*--fit" "--pmu-db alone" --pmu-db "$M2"
 list --json --jsno
-is "$status" 2 "with --json a mistake: exit 2"
-ok "is told as JSON" jq -e '.error.code == 2' "$T/err"
+is "$status" 2 "with --json an error: exit 2"
+ok "is JSON" jq -e '.error.code == 2' "$T/err"
 run bash -c "'$PMCTL' list >/dev/full"
 is "$status" 1 "to a full disk: exit 1"
 run bash -c "'$PMCTL' list --json >/dev/full"
@@ -126,7 +126,7 @@ ok "it fits: each event on a counter of its mask, and on one of its own" jq -e '
 	([.assignment[]] | length == (unique | length))' "$T/out"
 fit INST_BRANCH,MAP_STALL,INST_ALL,INST_INT_ST,Cycles
 is "$status" 0 "--fit of what does not fit: exit 0"
-ok "who clashes, and in which passes it works" jq -e '
+ok "the clash, and passes that work" jq -e '
 	(.fits | not) and .assignment == {} and (.clash | sort) == ["INST_ALL", "INST_INT_ST"] and
 	(.passes | length) == 2 and .lower_bound == 2 and
 	(.passes | add | sort) ==
@@ -143,14 +143,14 @@ ok "all 60 events: 9 passes, as 25 of them share 3 counters" jq -e '
 	(.passes | length) == 9 and .lower_bound == 9 and (.passes | add | unique | length) == 60 and
 	(.passes | all(length <= 10))' "$T/out"
 list --pmu-db "$M2" --fit INST_ALL,INST_INT_ST
-like "$(cat "$T/out")" "cannot be fewer: 2 of the events can be on 1 counter only \(7\)" \
+like "$(cat "$T/out")" "2 passes.* 2 of the events .*counter 7:" \
 	"the text proves the number of passes"
 fit Cycles,Cycles
 is "$(json "$T/out" '.clash | join(" ")')" "Cycles Cycles#2" "an event named twice takes two counters"
-refused 2 "nearest is 'INST_ALL'" "an event that the database lacks" --pmu-db "$M2" --fit INST_AL
-refused 2 "an event is missing" "an empty event" --pmu-db "$M2" --fit Cycles,,INST_ALL
-refused 2 "an event is missing" "an empty list" --pmu-db "$M2" --fit ''
-refused 2 "more than 64" "too many events" --pmu-db "$M2" --fit "$(printf 'Cycles,%.0s' {1..64})Cycles"
+refused 2 "'INST_ALL'" "an event that the database lacks" --pmu-db "$M2" --fit INST_AL
+refused 2 "empty" "an empty event" --pmu-db "$M2" --fit Cycles,,INST_ALL
+refused 2 "empty" "an empty list" --pmu-db "$M2" --fit ''
+refused 2 "64" "too many events" --pmu-db "$M2" --fit "$(printf 'Cycles,%.0s' {1..64})Cycles"
 
 # db NAME REGEX TEXT: a database that is refused with a line number.
 db() {
@@ -168,10 +168,10 @@ db "no mask" "line 2: the counter mask" "${h}a\t-\t\n"
 db "a decimal mask" "line 2: the counter mask" "${h}a\t-\t3\n"
 db "a bad digit" "line 2: the counter mask" "${h}a\t-\t0b12\n"
 db "65 bits" "line 2: the counter mask" "${h}a\t-\t0x10000000000000000\n"
-db "a name twice" "line 3: a name is there twice" "${h}a\t-\t0b1\na\t-\t0b1\n"
-db "an alias that is a name" "line 3: a name is there twice" "${h}a\t-\t0b1\nb\ta\t0b1\n"
-db "an empty name" "line 2: a name is empty" "${h}\t-\t0b1\n"
-db "a NUL" "line 2: it holds a NUL" "${h}a\\0\t-\t0b1\n"
+db "a name twice" "line 3: duplicate" "${h}a\t-\t0b1\na\t-\t0b1\n"
+db "an alias that is a name" "line 3: duplicate" "${h}a\t-\t0b1\nb\ta\t0b1\n"
+db "an empty name" "line 2: empty" "${h}\t-\t0b1\n"
+db "a NUL" "line 2: NUL" "${h}a\\0\t-\t0b1\n"
 refused 1 "cannot read $T/none: No such file" "no database" --pmu-db "$T/none" --fit a
 refused 1 "cannot read $T: Is a directory" "a directory" --pmu-db "$T" --fit a
 printf "${h}a\tx\t0xFFFFFFFFFFFFFFFF\r\nnone\t-\t0b0" >"$T/db.tsv"
@@ -192,7 +192,7 @@ if [ "$("$PMCTL" list --json cycles | jq '.[0].available')" = false ]; then
 		(.fits | not) and .clash == ["cycles"] and .passes == [["task-clock"]] and
 		.lower_bound == null and (.impossible[0].reason | length > 0)' "$T/out"
 	[ -d /sys/bus/event_source/devices/cpu ] ||
-		like "$(json "$T/out" .remark)" "no hardware PMU" "and it is told that there is none"
+		like "$(json "$T/out" .remark)" "no hardware PMU" "and the remark says so"
 else
 	ok "with a PMU: cycles fit" jq -e '.fits' "$T/out"
 fi
@@ -200,11 +200,11 @@ wide=$("$PMCTL" list --json | jq -r 'first(.[] | select(.reason == "machine-wide
 if [ -n "$wide" ]; then
 	list --json --fit "$wide,task-clock"
 	is "$(json "$T/out" '"\(.impossible[0].name) \(.impossible[0].reason), \(.passes | tostring), \(.remark)"')" \
-		"$wide it is machine-wide, not a thread's, [[\"task-clock\"]], null" "a machine-wide event is told apart"
+		"$wide counted for the whole machine, not for a thread, [[\"task-clock\"]], null" "a machine-wide event is told apart"
 else
 	skip "no PMU here counts machine-wide" "a machine-wide event is told apart"
 fi
 refused 2 "nearest is 'cycles'" "--fit of an unknown event" --fit cycels
-refused 2 "leave out the braces" "--fit of a group" --fit '{cycles,instructions}'
+refused 2 "braces" "--fit of a group" --fit '{cycles,instructions}'
 
 done_testing

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_list.c - pmctl list: the events there are, whether they open here, and what fits at once. */
+/* cmd_list.c - pmctl list: events, whether each is available here, and which fit at once. */
 #include "tools/list/list.h"
 #include "tools/cli/pmctl.h"
 
@@ -54,13 +54,12 @@ static int run_fit(const struct request *request)
 	return code;
 }
 
-/* A name that no table lists may be understood all the same: r1c2, cpu/event=1/. */
+/* A name that no table lists may be valid all the same: r1c2, cpu/event=1/. */
 static int find_unlisted(struct list *list)
 {
 	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct list_row row = { .name = list->glob, .type = "other" };
-	struct list_answer answer;
 
 	if (strpbrk(list->glob, "*?[")) {
 		if (tool_json_errors)
@@ -70,11 +69,10 @@ static int find_unlisted(struct list *list)
 	if (pmc_events_parse(list->glob, NULL, &list->arena, &events, &error))
 		return tool_fail(EXIT_USAGE, "'%s': %s", list->glob, error.text);
 	if (events.count != 1)
-		return tool_fail(EXIT_USAGE, "'%s' is more than one event", list->glob);
-	answer = list_try(list, &events.list[0], -1);
+		return tool_fail(EXIT_USAGE, "'%s' is several events; list takes one pattern",
+				 list->glob);
+	row.answer = list_try(list, &events.list[0], -1);
 	row.pmu = events.list[0].pmu[0] ? events.list[0].pmu : NULL;
-	row.available = answer.available;
-	row.reason = answer.reason;
 	row.description = list_text(list, "type %u, config 0x%llx", events.list[0].type,
 				    (unsigned long long)events.list[0].config);
 	list_add(list, &row);

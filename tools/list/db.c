@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* db.c - reads a database that says which counters each event can be on. */
+/* db.c - reads a database of the counters that each event can use. */
 #include "agent/core/base/hash.h"
 #include "agent/core/base/suggest.h"
-#include "tools/list/list.h"
 #include "tools/cli/pmctl.h"
+#include "tools/list/list.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define HEADER	 "name\talias\tcounter_mask"
-#define FILE_MAX ((size_t)16 << 20)
+#define HEADER "name\talias\tcounter_mask"
 
 struct list_db_name {
 	const char *text;
@@ -20,58 +19,17 @@ struct list_db_name {
 	UT_hash_handle hh;
 };
 
-/* The whole file, NUL-terminated; NULL with *error set. */
-static char *slurp(const char *path, size_t *len, int *error)
-{
-	size_t room = 16384;
-	char *text = NULL;
-	ssize_t n = 1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-	*len = 0;
-	*error = errno;
-	if (fd < 0)
-		return NULL;
-	while (n > 0) {
-		char *more = realloc(text, room);
-
-		*error = ENOMEM;
-		if (!more)
-			goto fail;
-		text = more;
-		while (*len + 1 < room && ((n = read(fd, text + *len, room - 1 - *len)) > 0 ||
-					   (n < 0 && errno == EINTR)))
-			*len += n > 0 ? (size_t)n : 0;
-		*error = n < 0 ? errno : EFBIG;
-		if (n < 0 || (room *= 2) > FILE_MAX * 2)
-			goto fail;
-	}
-	text[*len] = '\0';
-	close(fd);
-	return text;
-fail:
-	free(text);
-	close(fd);
-	return NULL;
-}
-
-/* 0b... or 0x..., 64 bits at most. */
+/* 0b... or 0x..., at most 64 bits. */
 static bool mask_parse(const char *text, uint64_t *mask)
 {
-	unsigned bits = text[0] != '0' ? 0 : text[1] == 'b' ? 1 : text[1] == 'x' ? 4 : 0;
+	int base = strncmp(text, "0b", 2) == 0 ? 2 : strncmp(text, "0x", 2) == 0 ? 16 : 0;
+	char *end;
 
-	*mask = 0;
-	if (!bits || !text[2])
+	if (!base || !isxdigit((unsigned char)text[2]))
 		return false;
-	for (text += 2; *text; text++) {
-		const char *digits = "0123456789abcdef", *at;
-
-		at = strchr(digits, *text >= 'A' && *text <= 'F' ? *text - 'A' + 'a' : *text);
-		if (!at || at - digits >= 1 << bits || *mask >> (64 - bits))
-			return false;
-		*mask = *mask << bits | (uint64_t)(at - digits);
-	}
-	return true;
+	errno = 0;
+	*mask = strtoull(text + 2, &end, base);
+	return !*end && !errno;
 }
 
 static struct list_db_name *lookup(const struct list_db *db, const char *text)
@@ -82,19 +40,20 @@ static struct list_db_name *lookup(const struct list_db *db, const char *text)
 	return found;
 }
 
-/* What is wrong with the name, or NULL. */
+/* The error in the name, or NULL. */
 static const char *name_add(struct list_db *db, const char *text)
 {
 	struct pmc_arena *arena = &db->arena;
-	struct list_db_name *name = pmc_arena_alloc(arena, sizeof(*name));
+	struct list_db_name *name;
 
 	if (!*text)
-		return "a name is empty";
+		return "empty name";
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == ',' || *c == 0x7f)
-			return "a name holds a blank, a comma or a control character";
+			return "blank, comma or control character in a name";
 	if (lookup(db, text))
-		return "a name is there twice";
+		return "duplicate name";
+	name = pmc_arena_alloc(arena, sizeof(*name));
 	if (name) {
 		name->text = text;
 		name->event = (int)db->n;
@@ -103,82 +62,89 @@ static const char *name_add(struct list_db *db, const char *text)
 	return arena->failed ? "out of memory" : NULL;
 }
 
-/* What is wrong with the line, or NULL. */
-static const char *line_add(struct list_db *db, char *line)
+static struct list_db_event *event_add(struct list_db *db)
 {
-	char *alias = strchr(line, '\t'), *mask = alias ? strchr(alias + 1, '\t') : NULL;
-	struct list_db_event *event = &db->events[db->n];
-	const char *wrong;
+	if (db->n == db->room) {
+		unsigned room = db->room ? db->room * 2 : 128;
+		struct list_db_event *events = pmc_arena_alloc(&db->arena, room * sizeof(*events));
 
-	if (!mask || strchr(mask + 1, '\t'))
-		return "it has not three fields, separated by tabs";
-	*alias++ = '\0';
-	*mask++ = '\0';
-	*event = (struct list_db_event){ .name = line };
-	wrong = name_add(db, line);
-	if (!wrong && strcmp(alias, "-") != 0) {
-		event->alias = alias;
-		wrong = name_add(db, alias);
+		if (!events)
+			return NULL;
+		if (db->n)
+			memcpy(events, db->events, db->n * sizeof(*events));
+		db->events = events;
+		db->room = room;
 	}
-	if (!wrong && !mask_parse(mask, &event->mask))
-		wrong = "the counter mask is not 0b... or 0x... of up to 64 bits";
-	db->n++;
-	return wrong;
+	return &db->events[db->n];
 }
 
-static int parse(struct list_db *db, const char *path, char *text, size_t len)
+/* The error in the line, or NULL. */
+static const char *line_add(struct list_db *db, const char *text)
 {
-	unsigned lines = 1;
-	char *line = text, *end;
+	char *name = pmc_arena_strdup(&db->arena, text), *alias, *mask;
+	struct list_db_event *event = event_add(db);
+	const char *error;
 
-	for (const char *c = text; (c = strchr(c, '\n')); c++)
-		lines++;
-	db->events = pmc_arena_alloc(&db->arena, lines * sizeof(*db->events));
-	if (!db->events)
-		return tool_fail(EXIT_FAIL, "out of memory");
-	for (unsigned number = 1; line < text + len; number++, line = end + 1) {
-		const char *wrong = NULL;
-
-		end = memchr(line, '\n', (size_t)(text + len - line));
-		if (!end)
-			end = text + len;
-		if (memchr(line, '\0', (size_t)(end - line)))
-			wrong = "it holds a NUL";
-		*end = '\0';
-		if (end > line && end[-1] == '\r')
-			end[-1] = '\0';
-		if (!wrong && number > 1)
-			wrong = line_add(db, line);
-		else if (!wrong && strcmp(line, HEADER) != 0)
-			wrong = "the header is not 'name', 'alias' and 'counter_mask', separated "
-				"by tabs";
-		if (wrong)
-			return tool_fail(EXIT_FAIL, "%s, line %u: %s", path, number, wrong);
+	if (!name || !event)
+		return "out of memory";
+	alias = strchr(name, '\t');
+	mask = alias ? strchr(alias + 1, '\t') : NULL;
+	if (!mask || strchr(mask + 1, '\t'))
+		return "not three fields, separated by tabs";
+	*alias++ = '\0';
+	*mask++ = '\0';
+	*event = (struct list_db_event){ .name = name };
+	error = name_add(db, name);
+	if (!error && strcmp(alias, "-") != 0) {
+		event->alias = alias;
+		error = name_add(db, alias);
 	}
-	if (!db->n)
-		return tool_fail(EXIT_FAIL, "%s, line 2: no event", path);
-	return EXIT_OK;
+	if (!error && !mask_parse(mask, &event->mask))
+		error = "the counter mask is not 0b... or 0x... of at most 64 bits";
+	db->n++;
+	return error;
+}
+
+static int read_lines(struct list_db *db, const char *path, FILE *file)
+{
+	const char *error = NULL;
+	unsigned number = 0;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	errno = 0;
+	while (!error && (len = getline(&line, &room, file)) > 0) {
+		number++;
+		if (memchr(line, '\0', (size_t)len))
+			error = "NUL byte";
+		while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
+			line[--len] = '\0';
+		if (!error && number > 1)
+			error = line_add(db, line);
+		else if (!error && strcmp(line, HEADER) != 0)
+			error = "the header is not 'name', 'alias' and 'counter_mask', separated "
+				"by tabs";
+	}
+	free(line);
+	if (!error && ferror(file))
+		return tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(errno));
+	if (!error && !db->n)
+		error = number++ ? "no event" : "the file is empty";
+	return error ? tool_fail(EXIT_FAIL, "%s, line %u: %s", path, number, error) : EXIT_OK;
 }
 
 int list_db_read(struct list_db *db, const char *path)
 {
-	char *text, *kept;
-	size_t len;
-	int error;
+	FILE *file = fopen(path, "re");
+	int code;
 
 	memset(db, 0, sizeof(*db));
-	text = slurp(path, &len, &error);
-	if (!text)
-		return tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(error));
-	if (!len) {
-		free(text);
-		return tool_fail(EXIT_FAIL, "%s, line 1: the file is empty", path);
-	}
-	kept = pmc_arena_alloc(&db->arena, len + 1);
-	if (kept)
-		memcpy(kept, text, len);
-	free(text);
-	return kept ? parse(db, path, kept, len) : tool_fail(EXIT_FAIL, "out of memory");
+	if (!file)
+		return tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(errno));
+	code = read_lines(db, path, file);
+	fclose(file);
+	return code;
 }
 
 void list_db_free(struct list_db *db)
@@ -196,21 +162,13 @@ int list_db_find(const struct list_db *db, const char *name)
 
 const char *list_db_nearest(const struct list_db *db, const char *name)
 {
-	unsigned best = pmc_distance_limit(strlen(name)) + 1;
-	const char *near = NULL;
+	struct pmc_nearest nearest;
 
-	for (unsigned i = 0; i < db->n && best > 0; i++) {
-		const char *names[] = { db->events[i].name, db->events[i].alias };
-
-		for (unsigned k = 0; k < 2 && names[k] && best > 0; k++) {
-			unsigned d = pmc_distance(name, strlen(name), names[k], strlen(names[k]),
-						  best - 1);
-
-			if (d < best) {
-				best = d;
-				near = names[k];
-			}
-		}
+	pmc_nearest_init(&nearest, name, strlen(name));
+	for (unsigned i = 0; i < db->n; i++) {
+		pmc_nearest_try(&nearest, db->events[i].name);
+		if (db->events[i].alias)
+			pmc_nearest_try(&nearest, db->events[i].alias);
 	}
-	return near;
+	return nearest.name;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* fit.c - pmctl list --fit with a database of counter masks: assignment, clash, passes. */
-#include "agent/core/plan/matching.h"
+/* fit.c - pmctl list --fit by a database of counter masks: assignment, clash, passes. */
 #include "agent/core/base/out.h"
-#include "tools/list/list.h"
+#include "agent/core/plan/matching.h"
 #include "tools/cli/pmctl.h"
+#include "tools/list/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static int wanted_order(const void *a, const void *b)
 	return x->row != y->row ? x->row - y->row : strcmp(x->name, y->name);
 }
 
-/* The next of a comma-separated list, blanks around it cut; false at the end. */
+/* The next of a comma-separated list, without blanks around it; false at the end. */
 static bool next_name(struct pmc_arena *arena, const char **rest, const char **name)
 {
 	const char *at = *rest;
@@ -39,22 +39,17 @@ static bool next_name(struct pmc_arena *arena, const char **rest, const char **n
 
 static int find(const struct list_db *db, const char *name)
 {
-	const char *near;
 	int row = list_db_find(db, name);
 
-	if (row >= 0)
-		return row;
-	near = list_db_nearest(db, name);
 	if (!*name)
-		tool_fail(EXIT_USAGE, "an event is missing in the list");
-	else
-		tool_fail(EXIT_USAGE, "unknown event '%s'%s%s%s: the database has no such name",
-			  name, near ? ", nearest is '" : "", near ? near : "", near ? "'" : "");
-	return -1;
+		tool_fail(EXIT_USAGE, "empty event name in --fit; separate names by one comma");
+	else if (row < 0)
+		tool_fail_unknown("unknown event", name, list_db_nearest(db, name),
+				  "the database has no such name");
+	return row;
 }
 
-/* An event that is asked for twice takes two counters, and needs two names. */
-static const char *numbered(struct pmc_arena *arena, const struct wanted *wanted, unsigned i)
+static bool add_name(struct list_fit *fit, const struct wanted *wanted, unsigned i)
 {
 	unsigned nth = 1;
 	struct pmc_out out;
@@ -62,11 +57,10 @@ static const char *numbered(struct pmc_arena *arena, const struct wanted *wanted
 
 	while (nth <= i && strcmp(wanted[i - nth].name, wanted[i].name) == 0)
 		nth++;
-	if (nth == 1)
-		return wanted[i].name;
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_outf(&out, "%s#%u", wanted[i].name, nth);
-	return pmc_arena_strdup(arena, text);
+	fit->events[i].name = nth == 1 ? wanted[i].name : pmc_arena_strdup(&fit->arena, text);
+	return fit->events[i].name;
 }
 
 static void solve(struct list_fit *fit, const uint64_t *masks)
@@ -100,21 +94,20 @@ int list_fit_db(struct list_fit *fit, const char *events, const char *path)
 		if (!name) {
 			code = tool_fail(EXIT_FAIL, "out of memory");
 		} else if (fit->n == PMC_EVENTS_MAX) {
-			code = tool_fail(EXIT_USAGE, "more than %d events", PMC_EVENTS_MAX);
+			code = tool_fail(EXIT_USAGE, "too many events in --fit; the limit is %d",
+					 PMC_EVENTS_MAX);
 		} else {
 			wanted[fit->n] = (struct wanted){ name, find(&db, name) };
 			code = wanted[fit->n++].row < 0 ? EXIT_USAGE : EXIT_OK;
 		}
 	}
-	if (!code) {
-		/* The answer is the same in whatever order they were named. */
+	/* The result must not depend on the order of the arguments. */
+	if (!code)
 		qsort(wanted, fit->n, sizeof(*wanted), wanted_order);
-		for (unsigned i = 0; i < fit->n; i++) {
-			masks[i] = db.events[wanted[i].row].mask;
-			fit->events[i].name = numbered(&fit->arena, wanted, i);
-			if (!fit->events[i].name)
-				code = tool_fail(EXIT_FAIL, "out of memory");
-		}
+	for (unsigned i = 0; !code && i < fit->n; i++) {
+		masks[i] = db.events[wanted[i].row].mask;
+		if (!add_name(fit, wanted, i))
+			code = tool_fail(EXIT_FAIL, "out of memory");
 	}
 	if (!code)
 		solve(fit, masks);

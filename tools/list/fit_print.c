@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fit_print.c - what pmctl list --fit found, as text or as JSON. */
+/* fit_print.c - prints the result of pmctl list --fit, as text or as JSON. */
 #include "agent/core/base/json.h"
 #include "tools/list/list.h"
 #include "tools/cli/pmctl.h"
@@ -66,7 +66,7 @@ static int print_json(const struct list_fit *fit)
 	for (unsigned pass = 0; pass < fit->passes; pass++)
 		json_events(&json, NULL, fit, members(fit, pass));
 	pmc_json_array_end(&json);
-	/* What can never be counted is not counted in any number of passes. */
+	/* No number of passes counts an impossible event. */
 	if (possible(fit))
 		pmc_json_u64(&json, "lower_bound", fit->lower_bound);
 	else
@@ -92,7 +92,7 @@ static int print_json(const struct list_fit *fit)
 
 static void put_names(const struct list_fit *fit, uint64_t events)
 {
-	const char *comma = "";
+	const char *comma = "  ";
 
 	for (unsigned i = 0; i < fit->n; i++) {
 		if (!(events >> i & 1))
@@ -100,16 +100,7 @@ static void put_names(const struct list_fit *fit, uint64_t events)
 		printf("%s%s", comma, fit->events[i].name);
 		comma = ", ";
 	}
-}
-
-static void put_counters(uint64_t counters)
-{
-	const char *comma = "";
-
-	for (; counters; counters &= counters - 1) {
-		printf("%s%d", comma, __builtin_ctzll(counters));
-		comma = ", ";
-	}
+	puts("");
 }
 
 static void put_pass(const struct list_fit *fit, unsigned pass)
@@ -124,34 +115,33 @@ static void put_pass(const struct list_fit *fit, unsigned pass)
 	}
 }
 
+/* Why fewer passes are impossible. */
 static void put_proof(const struct list_fit *fit)
 {
-	unsigned events = (unsigned)__builtin_popcountll(fit->proof_events);
-	unsigned counters = (unsigned)__builtin_popcountll(fit->proof_counters);
+	const char *comma = "";
 
 	if (!fit->known_counters) {
-		printf(fit->lower_bound < fit->passes ?
-			       "Fewer may do, but not fewer than %u: not every combination was "
-			       "tried.\n" :
-			       "It cannot be fewer than %u.\n",
-		       fit->lower_bound);
+		printf("At least %u passes are needed%s.\n", fit->lower_bound,
+		       fit->lower_bound < fit->passes ? "; not every combination was tried" : "");
 		return;
 	}
-	printf("It cannot be fewer: %u of the events can be on %u counter%s only (", events,
-	       counters, counters == 1 ? "" : "s");
-	put_counters(fit->proof_counters);
-	printf("):\n  ");
+	printf("At least %u passes are needed: %d of the events can use only counter%s ",
+	       fit->passes, __builtin_popcountll(fit->proof_events),
+	       fit->proof_counters & (fit->proof_counters - 1) ? "s" : "");
+	for (uint64_t left = fit->proof_counters; left; left &= left - 1) {
+		printf("%s%d", comma, __builtin_ctzll(left));
+		comma = ", ";
+	}
+	puts(":");
 	put_names(fit, fit->proof_events);
-	puts("");
 }
 
 static void print_text(const struct list_fit *fit)
 {
 	if (fit->remark)
-		printf("%s\n", fit->remark);
+		puts(fit->remark);
 	if (!fit->clash) {
-		printf("The %u event%s fit%s at once:\n", fit->n, fit->n == 1 ? "" : "s",
-		       fit->n == 1 ? "s" : "");
+		printf("All %u event%s can be counted at once:\n", fit->n, fit->n == 1 ? "" : "s");
 		put_pass(fit, 0);
 		return;
 	}
@@ -160,11 +150,9 @@ static void print_text(const struct list_fit *fit)
 			printf("%s cannot be counted: %s\n", fit->events[i].name,
 			       fit->events[i].reason);
 	if (possible(fit)) {
-		printf("The %u events do not fit at once. These clash; without any one of them the "
-		       "rest of these fit:\n  ",
+		printf("The %u events cannot be counted at once. A smallest set that clashes:\n",
 		       fit->n);
 		put_names(fit, fit->clash);
-		puts("");
 	} else if (fit->passes) {
 		puts("The others:");
 	}

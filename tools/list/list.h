@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* list.h - what the parts of pmctl list share: rows of events, their sources, fitting. */
+/* list.h - common parts of pmctl list: rows of events and their sources, fitting, its database. */
 #ifndef PMC_TOOLS_LIST_LIST_H
 #define PMC_TOOLS_LIST_LIST_H
 
@@ -10,13 +10,18 @@
 #include <stdint.h>
 
 /* ---- the list -----------------------------------------------------------------------------*/
-struct list_row {
-	const char *pmu; /* NULL: of no PMU */
-	const char *name;
-	const char *type; /* hardware, software, cache, sysfs, tracepoint, libpfm4, set */
-	const char *description;
+/* Whether an event opens here. */
+struct list_answer {
 	bool available;
-	const char *reason; /* why not, or with what restriction; NULL: nothing to say */
+	const char *reason; /* why not, or with what restriction; NULL: none */
+};
+
+struct list_row {
+	const char *pmu; /* NULL: none */
+	const char *name;
+	const char *type; /* hardware, software, cache, sysfs, tracepoint, libpfm4, set, other */
+	const char *description;
+	struct list_answer answer;
 };
 
 struct list {
@@ -25,37 +30,26 @@ struct list {
 	unsigned n, room;
 	const char *glob; /* NULL: every event */
 	struct pmc_event_roots roots;
-	const char *core_pmu;	   /* its name in sysfs; NULL: this machine shows none */
-	struct pmc_here *here;	   /* once something was refused */
+	const char *core_pmu;  /* the processor's PMU in sysfs; NULL: none */
+	struct pmc_here *here; /* read when an open is refused */
 	struct list_verdict *verdicts;
 };
 
-/* Whether an event opens here. */
-struct list_answer {
-	bool available;
-	const char *reason;
-};
-
-/* Finds out where things are. */
+/* Set `glob` before, the rest is 0. */
 void list_init(struct list *list);
 void list_free(struct list *list);
-/* Whether the name is asked for; to be known before anything is opened for it. */
+/* Whether the glob selects the name: events that it does not select are not opened. */
 bool list_wants(const struct list *list, const char *name);
-/* Copies pmu, name and description; type and reason stay the caller's. */
+/* Copies pmu, name and description, but neither type nor reason. */
 void list_add(struct list *list, const struct list_row *row);
-/* Text in the list's arena; "" if there is no memory (arena.failed says so). */
+/* Text in the list's arena; "" without memory (arena.failed is set then). */
 const char *list_text(struct list *list, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Tries to open the event on the calling thread or, cpu >= 0, machine-wide there; once for each
- * encoding. */
+/* Opens the event on the calling thread or, with cpu >= 0, for that CPU; once per encoding. */
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu);
-/* One clause for what a refused open of such an event means. */
+/* Why opening an event of this type failed with this errno. */
 const char *list_refusal(struct list *list, uint32_t type, int error);
-
-/* The first CPU on which events of this PMU of sysfs are opened; -1: they are opened on any
- * thread. "" is no such PMU. */
-int list_pmu_cpu(struct list *list, const char *pmu);
 
 /* The sources of rows. */
 void list_builtins(struct list *list);
@@ -76,39 +70,41 @@ struct list_db_event {
 
 struct list_db {
 	struct list_db_event *events;
-	unsigned n;
+	unsigned n, room;
 	struct list_db_name *names; /* names and aliases, by text */
 	struct pmc_arena arena;
 };
 
-/* Reads a file of tab-separated `name alias counter_mask`. 0, or the exit code of an error that
- * has been told. */
+/* Reads a file of tab-separated `name alias counter_mask`. 0, or the exit code of an error that has
+ * been printed. */
 int list_db_read(struct list_db *db, const char *path);
 void list_db_free(struct list_db *db);
-/* Its index, or -1. */
+/* The event's index, or -1. */
 int list_db_find(const struct list_db *db, const char *name);
+/* The nearest name or alias to a mistyped one, or NULL. */
 const char *list_db_nearest(const struct list_db *db, const char *name);
 
 /* ---- fitting --------------------------------------------------------------------------------*/
 struct list_fit_event {
-	const char *name;   /* as asked for; the second of two equal ones has "#2" behind it */
+	const char *name;   /* of several equal ones the second gets "#2", and so on */
 	int counter;	    /* in its pass; -1: not known */
 	unsigned pass;	    /* from 0 */
-	const char *reason; /* why it cannot be counted at all; NULL: it can */
+	const char *reason; /* why it cannot be counted; NULL: it can */
 };
 
 struct list_fit {
 	struct pmc_arena arena;
 	struct list_fit_event events[PMC_EVENTS_MAX];
 	unsigned n;
-	uint64_t clash; /* events that cannot be counted together, as few as make a clash */
+	uint64_t
+		clash; /* bits: a smallest set of events that cannot be counted together; 0: none */
 	unsigned passes, lower_bound;
-	bool known_counters; /* masks were given: counters are known, and the bound is exact */
+	bool known_counters; /* masks were given: counters are known and the bound is exact */
 	uint64_t proof_events, proof_counters;
 	const char *remark; /* about the machine; NULL: none */
 };
 
-/* 0, or the exit code of an error that has been told. */
+/* 0, or the exit code of an error that has been printed. */
 int list_fit_db(struct list_fit *fit, const char *events, const char *path);
 int list_fit_host(struct list_fit *fit, const char *events);
 int list_fit_print(const struct list_fit *fit, bool json);

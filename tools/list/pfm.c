@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfm.c - the events that libpfm4's tables have for the PMUs of this machine.
+ * pfm.c - the events in libpfm4's tables for the PMUs of this machine.
  *
- * In a file of its own: <perfmon/perf_event.h> clashes with <linux/perf_event.h>.
+ * <perfmon/perf_event.h> clashes with <linux/perf_event.h>.
  */
 #include "tools/list/list.h"
 
@@ -12,8 +12,8 @@ static void add_source(struct list *list, const char *reason)
 		.pmu = "libpfm4",
 		.name = "*::*",
 		.type = "libpfm4",
-		.description = "events by the names of the processor's manual",
-		.reason = reason,
+		.description = "events named as in the processor's manual",
+		.answer.reason = reason,
 	};
 
 	if (!list->glob || list_wants(list, row.name))
@@ -30,7 +30,7 @@ static void add_source(struct list *list, const char *reason)
 
 void list_pfm(struct list *list)
 {
-	add_source(list, "this build is without libpfm4");
+	add_source(list, "built without libpfm4");
 }
 
 #else
@@ -68,8 +68,8 @@ struct table {
 	struct list *list;
 	const struct functions *pfm;
 	const char *pmu;
-	bool judged; /* one event stands for all of a PMU: they differ in config bits only */
-	struct list_answer answer;
+	bool judged;
+	struct list_answer answer; /* of all: events of a PMU differ in config bits only */
 };
 
 static void judge(struct table *table, const char *name)
@@ -96,16 +96,14 @@ static void add_row(struct table *table, const char *name, const char *descripti
 	};
 
 	judge(table, name);
-	if (table->judged) {
-		row.available = table->answer.available;
-		row.reason = table->answer.reason;
-	} else {
-		row.reason = "libpfm4 cannot encode it for this kernel";
-	}
+	row.answer =
+		table->judged ?
+			table->answer :
+			(struct list_answer){ false, "libpfm4 cannot encode it for this kernel" };
 	list_add(table->list, &row);
 }
 
-/* The event by itself, unless it needs a unit mask; then with each of those. */
+/* One row for the event, or one for each of its unit masks. */
 static void add_event(struct table *table, int index)
 {
 	pfm_event_info_t info = { .size = sizeof(info) };
@@ -132,7 +130,7 @@ static void add_event(struct table *table, int index)
 		add_row(table, name, info.desc);
 }
 
-/* How many PMUs of this machine have a table. */
+/* The number of PMUs that have a table. */
 static unsigned add_pmus(struct list *list, const struct functions *pfm)
 {
 	unsigned known = 0;
@@ -141,7 +139,7 @@ static unsigned add_pmus(struct list *list, const struct functions *pfm)
 		pfm_pmu_info_t info = { .size = sizeof(info) };
 		struct table table = { .list = list, .pfm = pfm };
 
-		/* `perf` has the kernel's own names, which are built in; `perf_raw` has none. */
+		/* `perf` has the kernel's own names, which are built in; `perf_raw` is empty. */
 		if (pfm->pmu_info((pfm_pmu_t)pmu, &info) != PFM_SUCCESS || !info.is_present ||
 		    strncmp(info.name, "perf", 4) == 0)
 			continue;
@@ -167,7 +165,7 @@ void list_pfm(struct list *list)
 			add_source(list, "libpfm4 has no table for this processor");
 		pfm.terminate();
 	} else {
-		add_source(list, "libpfm4 does not start on this machine");
+		add_source(list, "libpfm4 fails to initialize on this machine");
 	}
 	dlclose(library);
 }

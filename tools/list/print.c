@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c - the rows of pmctl list, by PMU, as text or as JSON. */
+/* print.c - prints the rows of pmctl list by PMU, as text or as JSON. */
 #include "agent/core/base/json.h"
 #include "tools/list/list.h"
 #include "tools/cli/pmctl.h"
@@ -29,8 +29,8 @@ int list_print_json(const struct list *list)
 		pmc_json_str(&json, "name", row->name);
 		pmc_json_str(&json, "type", row->type);
 		pmc_json_str(&json, "description", row->description);
-		pmc_json_bool(&json, "available", row->available);
-		pmc_json_str(&json, "reason", row->reason);
+		pmc_json_bool(&json, "available", row->answer.available);
+		pmc_json_str(&json, "reason", row->answer.reason);
 		pmc_json_object_end(&json);
 	}
 	pmc_json_array_end(&json);
@@ -55,9 +55,9 @@ static const char *section_name(const char *type)
 {
 	static const char *const names[][2] = {
 		{ "hardware", "Hardware events" }, { "cache", "Cache events" },
-		{ "software", "Software events" }, { "sysfs", "Events of the kernel's PMU" },
-		{ "tracepoint", "Tracepoints" },   { "libpfm4", "Events that libpfm4 names, PMU" },
-		{ "set", "Sets of events" },	   { "other", "Understood, though in no table" },
+		{ "software", "Software events" }, { "sysfs", "Events in sysfs, PMU" },
+		{ "tracepoint", "Tracepoints" },   { "libpfm4", "Events of libpfm4, PMU" },
+		{ "set", "Sets of events" },	   { "other", "Other events" },
 	};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -66,27 +66,29 @@ static const char *section_name(const char *type)
 	return type;
 }
 
-/* What is true of every row is said once, above them. */
+/* A reason that applies to every row is printed once, in the heading. */
 static void put_section(const struct list_row *rows, unsigned n)
 {
 	bool names_pmu = rows->pmu && strcmp(rows->pmu, rows->type) != 0;
 	bool alike = true;
 
 	for (unsigned i = 1; i < n; i++)
-		alike &=
-			rows[i].available == rows->available && equal(rows[i].reason, rows->reason);
+		alike &= rows[i].answer.available == rows->answer.available &&
+			 equal(rows[i].answer.reason, rows->answer.reason);
 	printf("%s%s%s", section_name(rows->type), names_pmu ? " " : "",
 	       names_pmu ? rows->pmu : "");
-	if (alike && rows->reason)
-		printf(": %s%s", rows->available ? "" : "not here, ", rows->reason);
+	if (alike && rows->answer.reason)
+		printf(": %s%s", rows->answer.available ? "" : "not available, ",
+		       rows->answer.reason);
 	puts("");
 	for (unsigned i = 0; i < n; i++) {
 		const struct list_row *row = &rows[i];
 
-		printf("  %s  %-*s  %s", row->available ? "yes" : "no ", NAME_COLUMNS, row->name,
-		       row->description);
-		if (!alike && row->reason)
-			printf(" (%s%s)", row->available ? "" : "not here: ", row->reason);
+		printf("  %s  %-*s  %s", row->answer.available ? "yes" : "no ", NAME_COLUMNS,
+		       row->name, row->description);
+		if (!alike && row->answer.reason)
+			printf(" (%s%s)",
+			       row->answer.available ? "" : "not available: ", row->answer.reason);
 		puts("");
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - the rows of a list: memory, choice by name, and the events that are built in. */
+/* rows.c - the rows of a list: memory, selection by name, built-in events and event sets. */
+#include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
 #include "tools/list/list.h"
 
-#include <dirent.h>
 #include <fnmatch.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -23,26 +23,15 @@ const char *list_text(struct list *list, const char *format, ...)
 	return kept ? kept : "";
 }
 
-/* A processor's PMU is called cpu on x86 and POWER, cpum_cf on s390; elsewhere, and on hybrids,
- * it lists its cpus. */
-static const char *find_core_pmu(struct list *list)
+/* The processor's PMU is `cpu` on x86 and POWER, `cpum_cf` on s390; elsewhere, and on hybrid CPUs,
+ * it is any that has a file `cpus`. */
+static void try_core_pmu(const char *name, void *arg)
 {
-	DIR *dir = opendir(list->roots.sysfs);
-	const char *found = NULL;
-	struct dirent *entry;
+	struct list *list = arg;
 
-	while (dir && !found && (entry = readdir(dir))) {
-		const char *name = entry->d_name;
-
-		if (name[0] == '.')
-			continue;
-		if (strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
-		    !access(list_text(list, "%s/%s/cpus", list->roots.sysfs, name), F_OK))
-			found = list_text(list, "%s", name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	if (!list->core_pmu && (strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
+				pmc_path_exists("%s/%s/cpus", list->roots.sysfs, name) == 0))
+		list->core_pmu = list_text(list, "%s", name);
 }
 
 void list_init(struct list *list)
@@ -55,9 +44,9 @@ void list_init(struct list *list)
 					!access("/sys/kernel/debug/tracing/events", F_OK) ?
 				"/sys/kernel/debug/tracing" :
 				"/sys/kernel/tracing";
-	/* It has a source of its own, which reads its tables once. */
+	/* libpfm4's events come from list_pfm(). */
 	list->roots.no_pfm = true;
-	list->core_pmu = find_core_pmu(list);
+	pmc_dir_visit(list->roots.sysfs, try_core_pmu, list);
 }
 
 void list_free(struct list *list)
@@ -68,7 +57,7 @@ void list_free(struct list *list)
 
 bool list_wants(const struct list *list, const char *name)
 {
-	/* libpfm4's names are also understood without their PMU. */
+	/* libpfm4's names are valid without their PMU too. */
 	const char *bare = strstr(name, "::");
 
 	return !list->glob || fnmatch(list->glob, name, FNM_CASEFOLD) == 0 ||
@@ -103,15 +92,12 @@ static void add_builtin(const struct pmc_builtin *builtin, void *arg)
 	const struct pmc_event event = { .type = builtin->type, .config = builtin->config };
 	struct list *list = arg;
 	struct list_row row = { .name = builtin->name, .description = builtin->doc };
-	struct list_answer answer;
 
 	if (!list_wants(list, builtin->name))
 		return;
-	answer = list_try(list, &event, -1);
-	row.available = answer.available;
-	row.reason = answer.reason;
+	row.answer = list_try(list, &event, -1);
 	if (builtin->alias_of)
-		row.description = list_text(list, "the same as %s", builtin->alias_of);
+		row.description = list_text(list, "same as %s", builtin->alias_of);
 	row.type = builtin->type == PERF_TYPE_SOFTWARE ? "software" :
 		   builtin->type == PERF_TYPE_HW_CACHE ? "cache" :
 							 "hardware";
@@ -152,12 +138,10 @@ void list_sets(struct list *list)
 				reason = answer.reason;
 		}
 		row.description = text;
-		row.available = open == events.count;
 		if (reason && open)
-			row.reason = list_text(list, "%u of its %u events open; the others: %s",
-					       open, events.count, reason);
-		else
-			row.reason = reason;
+			reason = list_text(list, "only %u of %u events: %s", open, events.count,
+					   reason);
+		row.answer = (struct list_answer){ open == events.count, reason };
 		list_add(list, &row);
 	}
 }

@@ -1,57 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* sysfs.c - the named events of the PMUs in sysfs, and the kernel's tracepoints. */
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
 #include "tools/list/list.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* A file's text up to cap, trailing white space cut; false if it cannot be read. */
-static bool slurp(const char *path, char *text, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	text[0] = '\0';
-	if (fd < 0)
-		return false;
-	while (len + 1 < cap &&
-	       ((n = read(fd, text + len, cap - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
-		len += n > 0 ? (size_t)n : 0;
-	close(fd);
-	while (len && strchr(" \t\r\n", text[len - 1]))
-		len--;
-	text[len] = '\0';
-	return n >= 0;
-}
 
 /* ---- PMUs ----------------------------------------------------------------------------------*/
 
+/* Not hidden, and not .scale, .unit and the like, which belong to the event beside them. */
 static int no_dots(const struct dirent *entry)
 {
-	/* Hidden ones; .scale, .unit and the like belong to the event beside them. */
 	return !strchr(entry->d_name, '.');
 }
 
-int list_pmu_cpu(struct list *list, const char *pmu)
+/* The first CPU on which events of a machine-wide PMU are opened; -1: they are opened on threads.
+ */
+static int cpu_of(struct list *list, const char *pmu)
 {
-	unsigned long cpu;
+	const char *at;
 	char text[256];
+	uint64_t cpu;
 
-	if (!*pmu)
-		return -1;
-	if (!slurp(list_text(list, "%s/%s/cpumask", list->roots.sysfs, pmu), text, sizeof(text)) ||
-	    text[0] < '0' || text[0] > '9')
-		return -1;
-	cpu = strtoul(text, NULL, 10);
-	return cpu <= INT_MAX ? (int)cpu : -1;
+	pmc_file_read(text, sizeof(text), "%s/%s/cpumask", list->roots.sysfs, pmu);
+	at = text;
+	return pmc_number_take(&at, NULL, 10, &cpu) && cpu <= INT_MAX ? (int)cpu : -1;
 }
 
 static void add_event(struct list *list, const char *pmu, const char *event, int cpu)
@@ -63,23 +42,19 @@ static void add_event(struct list *list, const char *pmu, const char *event, int
 	struct pmc_parse_error error;
 	char terms[512], unit[64];
 	struct pmc_events events;
-	struct list_answer answer;
 
-	if (!list_wants(list, name) || !slurp(path, terms, sizeof(terms)))
+	if (!list_wants(list, name) || pmc_file_read(terms, sizeof(terms), "%s", path) < 0)
 		return;
 	if (pmc_events_parse(name, &list->roots, &arena, &events, &error))
-		answer = (struct list_answer){ false, list_text(list, "%s", error.text) };
+		row.answer.reason = list_text(list, "%s", error.text);
 	else
-		answer = list_try(list, &events.list[0], cpu);
+		row.answer = list_try(list, &events.list[0], cpu);
 	pmc_arena_free(&arena);
-	row.available = answer.available;
-	row.reason = answer.reason;
-	if (cpu >= 0 && answer.available)
-		row.reason = "machine-wide only, not for each thread";
-	if (slurp(list_text(list, "%s.unit", path), unit, sizeof(unit)) && unit[0])
+	if (cpu >= 0 && row.answer.available)
+		row.answer.reason = "machine-wide only, not for each thread";
+	row.description = terms;
+	if (pmc_file_read(unit, sizeof(unit), "%s.unit", path) > 0)
 		row.description = list_text(list, "in %s; %s", unit, terms);
-	else
-		row.description = terms;
 	list_add(list, &row);
 }
 
@@ -90,7 +65,7 @@ void list_sysfs(struct list *list)
 
 	for (int i = 0; i < n; i++) {
 		const char *pmu = pmus[i]->d_name;
-		int cpu = list_pmu_cpu(list, pmu);
+		int cpu = cpu_of(list, pmu);
 
 		m = scandir(list_text(list, "%s/%s/events", list->roots.sysfs, pmu), &events,
 			    no_dots, alphasort);
@@ -108,104 +83,59 @@ void list_sysfs(struct list *list)
 
 /* ---- tracepoints ---------------------------------------------------------------------------*/
 
-/* One is opened for all: to count, not to sample, the kernel asks the same of each, and closing
- * one takes it milliseconds. */
-static struct list_answer try_one(struct list *list, char *names)
+/* Opens one tracepoint for all of them: the kernel's conditions for counting are the same, and
+ * closing one takes milliseconds. */
+static struct list_answer try_tracepoint(struct list *list)
 {
-	static const char usual[] = "sched:sched_switch";
 	struct pmc_event event = { .type = PERF_TYPE_TRACEPOINT };
-	char *rest = names, *name = strstr(names, usual);
-	char id[32] = "", path[512];
+	char id[32];
 
-	if (!name)
-		name = names;
-	while (name && !id[0]) {
-		size_t len = strcspn(name, "\n"), sys = strcspn(name, ":\n");
-
-		if (sys < len) {
-			snprintf(path, sizeof(path), "%s/events/%.*s/%.*s/id", list->roots.tracefs,
-				 (int)sys, name, (int)(len - sys - 1), name + sys + 1);
-			if (!slurp(path, id, sizeof(id)))
-				id[0] = '\0';
-		}
-		name = rest;
-		rest = rest ? strchr(rest, '\n') : NULL;
-		rest = rest ? rest + 1 : NULL;
-	}
-	if (!id[0])
-		return (struct list_answer){ false, "tracefs does not tell its number" };
+	if (pmc_file_read(id, sizeof(id), "%s/events/sched/sched_switch/id", list->roots.tracefs) <=
+	    0)
+		return (struct list_answer){ false, "tracefs does not show the event's number" };
 	event.config = strtoull(id, NULL, 10);
 	return list_try(list, &event, -1);
 }
 
-static int by_text(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void add_tracepoints(struct list *list, char *names, size_t len)
-{
-	struct list_row row = { .pmu = "tracepoint",
-				.type = "tracepoint",
-				.description = "kernel tracepoint" };
-	char **wanted = NULL;
-	struct list_answer answer;
-	size_t lines = 1, n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		lines += names[i] == '\n';
-	wanted = pmc_arena_alloc(&list->arena, lines * sizeof(*wanted));
-	if (!wanted)
-		return;
-	answer = (struct list_answer){ 0 };
-	for (char *name = names, *next; name && *name; name = next) {
-		char *end = strchr(name, '\n');
-
-		next = end ? end + 1 : NULL;
-		if (end)
-			*end = '\0';
-		if (list_wants(list, name))
-			wanted[n++] = name;
-		if (end)
-			*end = '\n';
-	}
-	if (!n)
-		return;
-	answer = try_one(list, names);
-	for (size_t i = 0; i < len; i++)
-		if (names[i] == '\n')
-			names[i] = '\0';
-	qsort(wanted, n, sizeof(*wanted), by_text);
-	row.available = answer.available;
-	row.reason = answer.reason;
-	for (size_t i = 0; i < n; i++) {
-		row.name = wanted[i];
-		list_add(list, &row);
-	}
+	return strcmp(((const struct list_row *)a)->name, ((const struct list_row *)b)->name);
 }
 
 void list_tracepoints(struct list *list)
 {
-	enum { ROOM = 4 << 20 };
 	const char *path = list_text(list, "%s/available_events", list->roots.tracefs);
-	char *names = malloc(ROOM);
-	struct list_row row = {
-		.pmu = "tracepoint",
-		.name = "*:*",
-		.type = "tracepoint",
-		.description = "kernel tracepoints, system:name",
-	};
+	struct list_row row = { .pmu = "tracepoint",
+				.type = "tracepoint",
+				.description = "kernel tracepoint" };
+	unsigned first = list->n;
+	FILE *file = fopen(path, "re");
+	int error = errno;
+	char *line = NULL;
+	size_t room = 0;
 
-	errno = 0;
-	if (names && slurp(path, names, ROOM)) {
-		add_tracepoints(list, names, strlen(names));
+	while (file && getline(&line, &room, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		row.name = line;
+		if (!list_wants(list, line))
+			continue;
+		if (list->n == first)
+			row.answer = try_tracepoint(list);
+		list_add(list, &row);
+	}
+	free(line);
+	if (file) {
+		fclose(file);
+		if (list->n > first)
+			qsort(list->rows + first, list->n - first, sizeof(row), by_name);
 	} else if (!list->glob || (strchr(list->glob, ':') && !strstr(list->glob, "::"))) {
-		row.reason =
-			errno == EACCES || errno == EPERM ?
-				list_text(list, "%s is closed to this user", list->roots.tracefs) :
+		row.name = "*:*";
+		row.description = "kernel tracepoints, system:name";
+		row.answer.reason =
+			error == EACCES || error == EPERM ?
+				list_text(list, "this user may not read %s", list->roots.tracefs) :
 				list_text(list, "tracefs is not mounted at %s",
 					  list->roots.tracefs);
 		list_add(list, &row);
 	}
-	free(names);
 }
