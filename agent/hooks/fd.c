@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fd.c - our descriptors are not there for the host. Overrides: close close_range closefrom
+ * fd.c - hides the agent's descriptors from the host. Overrides: close close_range closefrom
  * dup2 dup3.
  *
- * Programs close "everything" when they become daemons. For numbers of ours they get what they
- * would have got without us: EBADF, or silence from the range calls. Where the host wants one of
- * our numbers for itself, ours moves away.
+ * Programs close all descriptors when they become daemons. The agent's behave as if they were not
+ * open: EBADF, and skipped by the range calls. If the host wants one of their numbers for itself,
+ * the agent's descriptor moves to another number.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
@@ -22,13 +22,18 @@
 AGENT_API int close_range(unsigned first, unsigned last, int flags);
 AGENT_API void closefrom(int first);
 
+/* With errno EBADF if it is. */
+static bool is_hidden(int fd)
+{
+	if (!agent_fds_ours(fd) || !agent_active())
+		return false;
+	errno = EBADF;
+	return true;
+}
+
 AGENT_API int close(int fd)
 {
-	if (agent_fds_ours(fd) && agent_active()) {
-		errno = EBADF;
-		return -1;
-	}
-	return REAL(close)(fd);
+	return is_hidden(fd) ? -1 : REAL(close)(fd);
 }
 
 AGENT_API int close_range(unsigned first, unsigned last, int flags)
@@ -36,7 +41,6 @@ AGENT_API int close_range(unsigned first, unsigned last, int flags)
 	int highest = agent_fds_highest();
 	unsigned from = first;
 
-	/* CLOSE_RANGE_UNSHARE gives the caller a table of its own: ours in it are copies. */
 	if (highest < 0 || first > last || !agent_active())
 		return (int)syscall(SYS_close_range, first, last, flags);
 	for (unsigned fd = first; fd <= last && fd <= (unsigned)highest; fd++) {
@@ -53,7 +57,7 @@ AGENT_API int close_range(unsigned first, unsigned last, int flags)
 
 AGENT_API void closefrom(int first)
 {
-	/* As glibc's: never fails, negative means from 0. */
+	/* As in glibc: never fails, and a negative number means from 0. */
 	int saved = errno;
 
 	if (close_range(first < 0 ? 0 : (unsigned)first, UINT_MAX, 0) != 0)
@@ -62,34 +66,30 @@ AGENT_API void closefrom(int first)
 	errno = saved;
 }
 
-/* The host wants this number: what of ours has it goes elsewhere. */
+/* The host is about to take number fd. */
 static void make_room(int from, int fd)
 {
 	int saved = errno;
 
-	/* A call that will fail takes nothing. */
-	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 && agent_active())
-		if (!agent_file_move(fd))
-			agent_thread_move_fd(fd);
+	/* If `from` is not open the call fails and takes no number. */
+	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 && agent_active() &&
+	    !agent_file_move(fd))
+		agent_thread_move_fd(fd);
 	errno = saved;
 }
 
 AGENT_API int dup2(int from, int to)
 {
-	if (agent_fds_ours(from) && agent_active()) {
-		errno = EBADF;
+	if (is_hidden(from))
 		return -1;
-	}
 	make_room(from, to);
 	return REAL(dup2)(from, to);
 }
 
 AGENT_API int dup3(int from, int to, int flags)
 {
-	if (agent_fds_ours(from) && agent_active()) {
-		errno = EBADF;
+	if (is_hidden(from))
 		return -1;
-	}
 	make_room(from, to);
 	return REAL(dup3)(from, to, flags);
 }

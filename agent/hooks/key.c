@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * key.c - whether the host has destructors of thread-specific data. Overrides:
+ * key.c - records whether the host has destructors of thread-specific data. Overrides:
  * pthread_key_create tss_create.
  *
- * Each round of destructors that ours is in has libc go through all keys, in every thread: without
- * others one round will do. Of a destructor whose key was made past us (RTLD_DEEPBIND) only what it
- * does before ours is counted. glibc's tss_create never calls the public pthread_key_create, so
- * both are here.
+ * To count those destructors the agent's own repeats to the last round, and in each round libc goes
+ * through all keys in every thread; without others one round is enough. A destructor whose key was
+ * made past the hooks (RTLD_DEEPBIND) is counted only as far as it runs before the agent's.
+ * glibc's tss_create does not call the public pthread_key_create, so both are overridden.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"

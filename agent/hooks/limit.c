@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limit.c - the host's own descriptor limit. Overrides: getrlimit getrlimit64 setrlimit
- * setrlimit64 prlimit prlimit64.
+ * limit.c - keeps the host's descriptor limit apart from raised ones. Overrides: getrlimit
+ * getrlimit64 setrlimit setrlimit64 prlimit prlimit64.
  *
- * While a thread of ours opens its groups the soft limit is raised for a moment: no call of the
- * host sees or changes it then. Other limits pass.
+ * While a thread opens its groups the soft limit is raised for a moment; the host must neither see
+ * nor change it then. Calls for other limits are forwarded.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* On 64-bit systems struct rlimit is struct rlimit64, and the calls are one. */
+/* On 64-bit systems struct rlimit is struct rlimit64, and the calls are the same. */
 _Static_assert(sizeof(rlim_t) == 8, "rlim_t has 64 bits");
 
 static int limit(int pid, unsigned resource, const struct rlimit *new, struct rlimit *old)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - when the agent starts and ends. Overrides: __libc_start_main.
+ * main.c - starts and ends the agent. Overrides: __libc_start_main, and exit with musl.
  *
- * -z initfirst puts our constructor before all others. The exit handler registered there is the
- * first one of the process, so it runs last: after every destructor, whose threads thus count.
- * PMC_JOB enters the environment in front of main: what a constructor sets is lost when libc
- * takes the environment from the kernel's block.
+ * -z initfirst puts the constructor before all others. The exit handler registered there is the
+ * first one of the process, so it runs last, after every destructor. PMC_JOB enters the environment
+ * just before main: a variable set in a constructor is lost when libc takes the environment from
+ * the kernel's block.
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
@@ -39,13 +39,12 @@ static void end(int status)
 
 	if (agent_active()) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
-		if (agent.first)
-			agent_report();
+		agent_report();
 	}
 	errno = saved;
 }
 
-/* quick_exit (hooks/process.c) leaves its status here: these handlers are not told. */
+/* These handlers get no status: quick_exit (hooks/process.c) stores it. */
 static void at_quick(void)
 {
 	end(agent.exit_status);
@@ -60,8 +59,8 @@ static void at_exit(int status, void *unused)
 
 __attribute__((constructor)) static void begin(int argc, char **argv, char **envp)
 {
-	/* libc is not initialised yet. If libpfm4 has to be loaded, that happens on the way, with
-	 * whatever environ says: NULL would be the host's environment for good. */
+	/* libc is not initialised yet. If libpfm4 has to be loaded, libc is initialised on the way
+	 * and would keep a NULL environ. */
 	if (!environ)
 		environ = envp;
 	agent_syscall_init();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name.c - a thread's name as it changes. Overrides: pthread_setname_np prctl.
+ * name.c - follows the names of threads. Overrides: pthread_setname_np prctl.
  *
- * A thread that ends asks the kernel for its name only if the program gives names at all. glibc
- * names the calling thread by a system call of its own, so both are here; syscall() comes through
- * seccomp.c. What a program writes to a comm file of /proc is not seen here.
+ * A thread that ends reads its name from the kernel only if the program names threads at all. glibc
+ * names the calling thread by a direct system call, so both are overridden; syscall() is in
+ * seccomp.c. Names written to /proc/.../comm are not seen.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
@@ -26,8 +26,8 @@ void agent_name_given(const char *name)
 	atomic_store_explicit(&agent.named_threads, true, memory_order_relaxed);
 	if (!name || !slot)
 		return;
-	/* 15 bytes and a NUL that is never overwritten: a reader sees old, new or a mix, never
-	 * an open end. */
+	/* The last byte stays NUL: a concurrent reader sees the old name, the new one or a mix, but
+	 * never an unterminated one. */
 	memcpy(slot->name, name, strnlen(name, sizeof(slot->name) - 1) + 1);
 	slot->name[sizeof(slot->name) - 1] = '\0';
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.c - a process image's other ends. Overrides: execve execv execvp execvpe execl
- * execle execlp fexecve execveat _exit _Exit quick_exit
- * abort daemon.
+ * process.c - writes the rows before exec, _exit and abort. Overrides: execve execv execvp execvpe
+ * execl execle execlp fexecve execveat _exit _Exit quick_exit abort daemon.
  *
- * Rows are flushed before; a failed exec leaves them live. In a vfork child everything only
- * forwards. posix_spawn, system and popen need no hook: they replace a child, not us.
+ * A failed exec leaves the rows live. In a vfork child all of these only forward.
  */
 #include "agent/process/exec_env.h"
 #include "agent/base/agent.h"
@@ -24,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* musl has none: those who call it there bring their own. */
+/* musl does not declare it. */
 AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[],
 		       int flags);
 
@@ -102,7 +100,7 @@ AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
 	return flush_and_replace(&(struct image){ BY_FD, "", fd, AT_EMPTY_PATH }, argv, envp);
 }
 
-/* The list forms, as arrays on the stack: as many as the caller passed. */
+/* The arguments of execl and its kin as an array on the stack. */
 #define COLLECT(first, args, argv)                                                                 \
 	size_t argc = 1;                                                                           \
 	va_start(args, first);                                                                     \
@@ -148,8 +146,7 @@ __attribute__((noreturn)) static void leave(int status)
 {
 	if (agent_active()) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
-		if (agent.first)
-			agent_report();
+		agent_report();
 	}
 	for (;;)
 		syscall(SYS_exit_group, status);
@@ -167,7 +164,7 @@ AGENT_API void _Exit(int status)
 
 AGENT_API void quick_exit(int status)
 {
-	/* The handler that flushes runs last, and is not told the status. */
+	/* The handler that writes the rows (hooks/main.c) gets no status. */
 	if (agent_active())
 		agent.exit_status = status;
 	REAL(quick_exit)(status);
@@ -177,19 +174,18 @@ AGENT_API void quick_exit(int status)
 
 AGENT_API void abort(void)
 {
-	/* On the stack that is there: abort is often called by a handler on a small one, which has
-	 * no room for the frame of ours as well. A handler of the host's comes first, as ever. */
+	/* Written here, not in the SIGABRT handler: abort is often called on a small signal stack,
+	 * which has no room for another signal frame. A handler of the host's still runs first. */
 	if (agent_active() && agent_signal_forget(SIGABRT)) {
 		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
-		if (agent.first)
-			agent_report_apart();
+		agent_report_in_clone();
 	}
 	REAL(abort)();
 	for (;;)
 		syscall(SYS_exit_group, 127);
 }
 
-/* glibc's forks and leaves inside libc, past all hooks: the same steps with hooks. */
+/* glibc's daemon() calls fork and _exit past the hooks: the same steps through them. */
 AGENT_API int daemon(int nochdir, int noclose)
 {
 	struct stat st;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp.c - programs that put seccomp filters on themselves, or name a thread in the same
- * way. Overrides: syscall.
+ * seccomp.c - sees seccomp filters that the host installs, before they are active. Overrides:
+ * syscall.
  *
- * By prctl (name.c), or by syscall(SYS_seccomp), which is how libseccomp does it: libc has no
- * function for it. The agent's own calls of syscall() do not come here: the linker wraps them
- * (--wrap=syscall), and they go straight to libc's.
+ * Filters are installed by prctl (name.c) or, as in libseccomp, by syscall(SYS_seccomp), for which
+ * libc has no function. The agent's own calls of syscall() bypass this hook: the linker wraps them
+ * (--wrap=syscall) into jumps to libc's.
  */
 #include "agent/hooks/hooks.h"
 #include "agent/base/agent.h"
@@ -22,10 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* libc's, for the agent's own calls; set before the first of them. */
 long (*agent_libc_syscall)(long, ...);
 
-/* A jump and no more: the arguments are where they belong. */
+/* Only a jump: the arguments stay in their registers. */
 #if defined(__x86_64__)
 __asm__(".text\n"
 	".globl __wrap_syscall\n"
@@ -53,7 +52,7 @@ void agent_syscall_init(void)
 	*(void **)(void *)&agent_libc_syscall = dlsym(RTLD_NEXT, "syscall");
 }
 
-static long straight(long number, const long a[6])
+static long libc_syscall(long number, const long a[6])
 {
 	if (!agent_libc_syscall)
 		agent_syscall_init();
@@ -76,7 +75,7 @@ static bool installs_filter(long number, const long a[6])
 	       (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER);
 }
 
-/* On all threads, also on one that was about to open its groups. */
+/* For all threads (TSYNC): one of them may be about to open its groups. */
 static bool is_for_all(long number, const long a[6])
 {
 	return number == SYS_seccomp && (a[1] & SECCOMP_FILTER_FLAG_TSYNC);
@@ -90,8 +89,8 @@ long agent_filtering_call(long number, const long args[6])
 	if (filter)
 		agent_before_filter(number, args);
 	held = filter && is_for_all(number, args) && agent_active() && agent_fds_hold();
-	result = straight(number, args);
-	/* A second filter does not show in the mode: what was allowed is asked again. */
+	result = libc_syscall(number, args);
+	/* A second filter does not change the mode: what is permitted must be probed again. */
 	if (filter && result >= 0)
 		agent_perf_filtered();
 	agent_fds_let(held);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal.c - the host sees its own signal dispositions. Overrides: sigaction signal
+ * signal.c - hides the agent's signal handlers from the host. Overrides: sigaction signal
  * sysv_signal __sysv_signal bsd_signal ssignal sigset.
  *
- * Where our handler stands the host sees SIG_DFL. A handler it installs replaces ours; when it
- * goes back to SIG_DFL ours returns.
+ * In place of an agent's handler the host sees SIG_DFL. A handler that the host installs replaces
+ * the agent's, which returns when the host sets SIG_DFL again.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
@@ -21,7 +21,7 @@ AGENT_API agent_handler *sigset(int signo, agent_handler *handler);
 
 static void changed(int signo, bool to_default)
 {
-	/* In a vfork child the dispositions are its own, and so it leaves them. */
+	/* A vfork child has dispositions of its own, which stay as they are. */
 	if (!agent_active())
 		return;
 	if (to_default)
@@ -48,8 +48,8 @@ AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigact
 	return 0;
 }
 
-/* What one of the older calls returned, with ours told as SIG_DFL. */
-static agent_handler *told(int signo, agent_handler *was, agent_handler *now)
+/* The result of one of the older calls, with SIG_DFL in place of an agent's handler. */
+static agent_handler *hide(int signo, agent_handler *was, agent_handler *now)
 {
 	struct sigaction action = { .sa_flags = SA_SIGINFO };
 	int saved = errno;
@@ -66,7 +66,7 @@ static agent_handler *told(int signo, agent_handler *was, agent_handler *now)
 
 AGENT_API agent_handler *signal(int signo, agent_handler *handler)
 {
-	return told(signo, REAL(signal)(signo, handler), handler);
+	return hide(signo, REAL(signal)(signo, handler), handler);
 }
 
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler)
@@ -106,5 +106,5 @@ AGENT_API agent_handler *sigset(int signo, agent_handler *handler)
 		errno = ENOSYS;
 		return SIG_ERR;
 	}
-	return told(signo, real(signo, handler), handler);
+	return hide(signo, real(signo, handler), handler);
 }

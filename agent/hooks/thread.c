@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - a thread's start. Overrides: pthread_create thrd_create dlclose.
+ * thread.c - starts counting in new threads. Overrides: pthread_create thrd_create dlclose.
  *
- * The creator reserves the slot and puts the routine in it; the new thread opens its groups
- * before it calls that. No allocation, no lock the host could hold. glibc's thrd_create never
- * calls the public pthread_create, so both are here.
+ * The creator reserves a slot and puts the start routine in it; the new thread opens its groups and
+ * then calls the routine. No allocation, no lock that the host could hold. glibc's thrd_create does
+ * not call the public pthread_create, so both are overridden.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
@@ -87,7 +87,7 @@ AGENT_API int dlclose(void *handle)
 {
 	int result = REAL(dlclose)(handle);
 
-	/* Another module may lie at the same addresses next. */
+	/* The next module may be loaded at the same addresses. */
 	if (result == 0 && agent_active())
 		agent_sites_forget();
 	return result;

@@ -195,7 +195,7 @@ static bool on_main_stack(void)
 	       !(now.ss_flags & SS_ONSTACK);
 }
 
-void agent_report_apart(void)
+static void report_in_clone(void)
 {
 	const size_t bytes = (size_t)256 << 10;
 	void *stack;
@@ -208,10 +208,18 @@ void agent_report_apart(void)
 	munmap(stack, bytes);
 }
 
+void agent_report_in_clone(void)
+{
+	if (agent.first)
+		report_in_clone();
+}
+
 void agent_report(void)
 {
+	if (!agent.first)
+		return;
 	if (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack())
 		report();
 	else
-		agent_report_apart();
+		report_in_clone();
 }

@@ -67,8 +67,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 		return;
 	if (agent_active()) {
 		agent_final(PMC_ENDED_SIGNAL, signo);
-		if (agent.first)
-			agent_report_apart();
+		agent_report_in_clone();
 	}
 	/* Another thread may still be writing what it began: dying now would tear it. */
 	agent_final_wait();
