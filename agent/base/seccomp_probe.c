@@ -42,7 +42,7 @@ __attribute__((noinline)) static bool survives(void)
 {
 	_Alignas(16) char stack[4096];
 
-	return agent_apart(try_once, NULL, stack, sizeof(stack)) == 1;
+	return agent_throwaway_clone(try_once, NULL, stack, sizeof(stack)) == 1;
 }
 
 /* The mode that was looked at last, and what came of it. */

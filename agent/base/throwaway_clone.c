@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* throwaway_clone.c - see throwaway_clone.h; clone(2) with CLONE_VM | CLONE_VFORK and no exit
- * signal. */
+/* throwaway_clone.c - clone(2) with CLONE_VM | CLONE_VFORK and no exit signal. */
 #include "agent/base/throwaway_clone.h"
 
 #include <errno.h>
@@ -21,7 +20,7 @@ static int run(void *arg)
 {
 	const struct job *job = arg;
 	const struct rlimit no_core = { 0, 0 };
-	/* The host's handlers came along; a fault here is to end this clone, nothing else. */
+	/* The host's handlers were inherited; a fault must end this clone and nothing else. */
 	const uint64_t dfl[4] = { 0 };
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS };
 
@@ -33,7 +32,7 @@ static int run(void *arg)
 	return 0;
 }
 
-int agent_apart(void (*work)(void *), void *arg, void *stack, size_t stack_bytes)
+int agent_throwaway_clone(void (*work)(void *), void *arg, void *stack, size_t stack_bytes)
 {
 	struct job job = { work, arg };
 	uint64_t all = ~0ull, old;

@@ -2,8 +2,8 @@
 /*
  * file.c - opens the dump and appends whole frames to it, one write each.
  *
- * Safe in a signal handler and in any thread: raw system calls, no lock. Two threads that open at
- * once both open; the loser closes his.
+ * Safe in signal handlers and in any thread: raw system calls, no lock. If two threads open the
+ * file at the same time, the loser closes its descriptor.
  */
 #include "agent/output/file.h"
 #include "agent/base/agent.h"
@@ -32,7 +32,7 @@ AGENT_ROOMY static char file_path[PATH_MAX];
 static struct {
 	_Atomic int fd; /* -1: not open; -2: cannot be */
 	_Atomic bool headed, failed;
-	bool stream; /* a pipe or device: what was written cannot be read back */
+	bool stream; /* a pipe or device, which cannot be read back */
 	dev_t dev;
 	ino_t ino;
 	_Atomic bool marked; /* the descriptor carries MARK */
@@ -86,8 +86,8 @@ void agent_file_path(void)
 	memcpy(pmc_agent_control.out, file_path, out.len + 1);
 }
 
-/* Whether what is there already may be appended to: nothing, or a dump. */
-static int look(int fd, struct stat *st)
+/* 0 if the file may be appended to: it is empty or a dump. */
+static int check_contents(int fd, struct stat *st)
 {
 	struct stat again;
 	uint8_t head[PMC_MAGIC_BYTES];
@@ -107,14 +107,14 @@ static int look(int fd, struct stat *st)
 }
 
 /*
- * The signal that our descriptor would send if it sent any (O_ASYNC): nobody else's has it, and to
- * ask for it is the cheapest way to tell that it still is ours. fstat does, too, but from Linux
- * 6.13 on a file whose times somebody asked for gets new ones with the next write: after an fstat
- * each row would be a change of the inode as well, 1,800 instructions.
+ * The F_SETSIG number of the dump's descriptor, which never sends a signal (no O_ASYNC): reading it
+ * is the cheapest test that the number still is the dump's. fstat is another, but since Linux 6.13
+ * a file whose times were queried gets new ones at the next write: each row would change the inode,
+ * 1,800 instructions.
  */
 #define MARK 61
 
-/* A seccomp filter may know fcntl's commands, and let only some of them pass. */
+/* A seccomp filter may permit only some commands of fcntl. */
 static void mark(int fd)
 {
 	atomic_store(&file.marked, pmc_sys1(SYS_prctl, PR_GET_SECCOMP) == 0 &&
@@ -128,25 +128,25 @@ void agent_file_filtered(void)
 
 static int open_file(void)
 {
-	/* Never a reader of our own pipe, and never one who waits: a host must not hang in us. */
+	/* Write-only: not a reader of our own pipe. Non-blocking: the host must not wait here. */
 	int fd = -ENOENT, moved, flags = O_WRONLY | O_APPEND | O_NONBLOCK;
 	struct stat st;
 
 	if (!file_path[0])
 		return -ENOENT;
-	/* A private dump that its owner removed is not made again: nobody would read it. */
+	/* A private dump that its owner has removed is not created again: nobody would read it. */
 	if (agent.out || agent.first || agent_job_owner_alive())
 		flags |= O_CREAT;
 	fd = sys_open(file_path, flags);
 	if (fd < 0)
 		return fd;
-	int error = look(fd, &st);
+	int error = check_contents(fd, &st);
 
 	if (error) {
 		syscall(SYS_close, fd);
 		return error;
 	}
-	/* A dump signal may have interrupted whoever holds the lock. */
+	/* Not waiting: a dump signal may have interrupted the thread that holds the lock. */
 	moved = agent_fds_window_try();
 	if (moved >= 0) {
 		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
@@ -165,31 +165,31 @@ static int open_file(void)
 	return fd;
 }
 
-const char *agent_file_remedy(int error)
+const char *agent_file_fix(int error)
 {
 	switch (-error) {
 	case ENOTSUP:
-		return "exists and is no dump; it was left alone: name another file or remove it";
+		return "the file exists and is not a dump; name another file or remove it";
 	case ENOENT:
-		return "its directory does not exist: create it first, or name an absolute path";
+		return "its directory does not exist; create it or name an absolute path";
 	case EACCES:
 	case EPERM:
-		return "no permission to write there: name another place";
+		return "no permission to write there; name another place";
 	case EROFS:
-		return "the file system is read-only: name another place";
+		return "the file system is read-only; name another place";
 	case EISDIR:
-		return "is a directory: name a file in it";
+		return "it is a directory; name a file in it";
 	case ELOOP:
-		return "is a symbolic link, and those are not followed: name the file itself";
+		return "it is a symbolic link, which is not followed; name the file itself";
 	case ENAMETOOLONG:
-		return "the name is too long";
+		return "the name is too long; name a shorter path";
 	case ENXIO:
-		return "is a pipe that nobody reads: start its reader first";
+		return "the pipe has no reader; start its reader first";
 	case ENOSPC:
 	case EDQUOT:
-		return "the disk is full";
+		return "the disk is full; free space or name another place";
 	default:
-		return "it cannot be opened for writing";
+		return "it cannot be opened for writing; name another file";
 	}
 }
 
@@ -198,8 +198,9 @@ int agent_file_check(void)
 	int fd = open_file();
 
 	if (fd < 0) {
-		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (the program runs on, this run is not kept)",
-			file_path, agent_file_remedy(fd));
+		pmc_log(PMC_LOG_ERROR,
+			"PMC_OUT=%s: %s (the program runs, but this run is not kept)", file_path,
+			agent_file_fix(fd));
 		agent_note(NOTE_OUT_REFUSED);
 		return fd;
 	}
@@ -239,25 +240,21 @@ void agent_file_begin(void)
 		agent_process_header();
 }
 
-void agent_file_whole(void)
+void agent_file_no_header(void)
 {
 	atomic_store_explicit(&file.headed, true, memory_order_relaxed);
 }
 
-/* One that was pending before is not ours. */
-__attribute__((noinline, cold)) static void take_back(int signo, uint64_t before)
+static void consume(uint64_t signals)
 {
 	const struct timespec zero = { 0, 0 };
-	uint64_t mine = 1ull << (signo - 1) & ~before;
 
-	if (mine)
-		syscall(SYS_rt_sigtimedwait, &mine, NULL, &zero, sizeof(mine));
+	if (signals)
+		syscall(SYS_rt_sigtimedwait, &signals, NULL, &zero, sizeof(signals));
 }
 
-/* The calling thread writes to the dump, and a handler of ours is there for what that raises. */
-static __thread volatile bool writing;
-
-static _Atomic bool shield; /* our handler stands for SIGXFSZ */
+static __thread volatile bool writing; /* in shielded_write */
+static _Atomic bool shield;	       /* the agent's handler of SIGXFSZ is installed */
 
 void agent_file_shield(bool stands)
 {
@@ -270,11 +267,11 @@ bool agent_file_writing(void)
 }
 
 /*
- * A file raises nothing but SIGXFSZ, and while our handler stands for that one it need not be
- * blocked: two system calls that are a tenth of what the end of a thread without groups costs.
- * Only where the thread ends: another may have one pending that is its own, which could not be told
- * from ours, or be taken out of the write by a handler that jumps. And only until a write fails:
- * what the signal does then is not left to a handler that the host may be changing right now.
+ * Whether a write needs no blocked signals. Writing to a file raises only SIGXFSZ, which the
+ * agent's handler ignores if it is installed; blocking costs two system calls, a tenth of the end
+ * of a thread without groups. Only at a thread's end: a live thread may have a SIGXFSZ of its own
+ * pending, or leave the write by a handler that jumps. And only until a write fails: the host may
+ * be changing the handler right then.
  */
 static bool shielded(void)
 {
@@ -292,32 +289,48 @@ static ssize_t shielded_write(int fd, const void *data, size_t len, int *error)
 	n = pmc_sys3(SYS_write, fd, data, len);
 	writing = outer;
 	*error = n < 0 ? (int)-n : 0;
-	/* Where the host has blocked it, it waits. */
+	/* If the host has blocked the signal it is pending now. */
 	if (*error == EFBIG)
-		take_back(SIGXFSZ, 0);
+		consume(1ull << (SIGXFSZ - 1));
 	return n;
 }
 
-/* Our own write must not kill the host: SIGXFSZ and SIGPIPE it raises are taken back. */
+#define WRITE_SIGNALS (1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1))
+
+void agent_write_guard_begin(struct agent_write_guard *guard)
+{
+	const uint64_t set = WRITE_SIGNALS;
+
+	*guard = (struct agent_write_guard){ 0 };
+	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &set, &guard->mask, sizeof(set));
+	if (guard->mask & set)
+		syscall(SYS_rt_sigpending, &guard->pending, sizeof(guard->pending));
+}
+
+void agent_write_guard_end(const struct agent_write_guard *guard, bool failed)
+{
+	uint64_t now = 0;
+
+	if (failed)
+		syscall(SYS_rt_sigpending, &now, sizeof(now));
+	consume(now & WRITE_SIGNALS & ~guard->pending);
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &guard->mask, NULL, sizeof(guard->mask));
+}
+
 __attribute__((noinline)) static ssize_t guarded_write(int fd, const void *data, size_t len,
 						       int *error)
 {
-	const uint64_t set = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
-	uint64_t old = 0, before = 0;
+	struct agent_write_guard guard;
 	ssize_t n;
 
-	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
-	if (old & set)
-		syscall(SYS_rt_sigpending, &before, sizeof(before));
+	agent_write_guard_begin(&guard);
 	n = pmc_sys3(SYS_write, fd, data, len);
 	*error = n < 0 ? (int)-n : 0;
-	if (*error == EFBIG || *error == EPIPE)
-		take_back(*error == EFBIG ? SIGXFSZ : SIGPIPE, before);
-	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	agent_write_guard_end(&guard, *error == EFBIG || *error == EPIPE);
 	return n;
 }
 
-/* The host may have closed our number, and something else may have it now. */
+/* The host may have closed the number, and another file may have it now. */
 static bool still_ours(int fd)
 {
 	struct stat st;
@@ -327,7 +340,7 @@ static bool still_ours(int fd)
 	return pmc_sys2(SYS_fstat, fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
 }
 
-/* A full pipe: its reader may be slow, but it is not the host that waits for it. */
+/* A full pipe: waits 0.1 s for its reader, no longer, since the host waits with us. */
 __attribute__((noinline, cold)) static bool has_room(int fd)
 {
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
@@ -340,7 +353,7 @@ __attribute__((noinline, cold)) static void give_up(int fd, int error)
 {
 	agent_note(NOTE_FILE_WRITE);
 	atomic_store(&file.failed, true);
-	/* A stream cannot be taken up in the middle of a frame. A file can: the frame is torn. */
+	/* A stream cannot go on in the middle of a frame. A file can: that frame is damaged. */
 	if (error != EAGAIN && error != EPIPE)
 		return;
 	if (!atomic_compare_exchange_strong(&file.fd, &fd, -2))
@@ -387,7 +400,8 @@ bool agent_file_incomplete(void)
 	return atomic_load(&file.failed) || file.stream;
 }
 
-/* Frames of a first process without PMC_OUT are for its own report: killed, it makes none. */
+/* Frames of a first process without PMC_OUT are only for its own report, which a killed process
+ * does not make. */
 static bool may_wait(void)
 {
 	return agent.first && !agent.out;
@@ -396,21 +410,21 @@ static bool may_wait(void)
 void agent_file_flush(void)
 {
 	size_t len;
-	const void *frames = backlog_take_all(&len);
+	const void *frames = pending_take(&len);
 
 	if (!len)
 		return;
 	write_out(frames, len);
-	backlog_done();
+	pending_done();
 }
 
-/* Apart: what goes to the file at once shall not pay for it. */
+/* Not inlined: it would cost the direct write stack. */
 __attribute__((noinline)) static bool keep(const void *frames, size_t len)
 {
-	if (backlog_put(frames, len))
+	if (pending_put(frames, len))
 		return true;
 	agent_file_flush();
-	return backlog_put(frames, len);
+	return pending_put(frames, len);
 }
 
 void agent_file_append(const void *frames, size_t len)
@@ -421,12 +435,12 @@ void agent_file_append(const void *frames, size_t len)
 
 const void *agent_file_waiting(size_t *len)
 {
-	return backlog_take_all(len);
+	return pending_take(len);
 }
 
 void agent_file_tidy(void)
 {
-	/* Our open may have made the private dump again just after its owner removed it. */
+	/* Opening may have created the private dump again just after its owner removed it. */
 	if (!agent.out && !agent.first && atomic_load(&file.fd) >= 0 && !agent_job_owner_alive())
 		syscall(SYS_unlinkat, AT_FDCWD, file_path, 0);
 }
@@ -458,7 +472,7 @@ bool agent_file_move(int fd)
 	if (fd < 0 || atomic_load(&file.fd) != fd)
 		return false;
 	moved = agent_fds_move(fd);
-	/* -1: it is opened again by the next append. */
+	/* If that is -1 the next append opens the file again. */
 	atomic_compare_exchange_strong(&file.fd, &old, moved);
 	return true;
 }
@@ -470,7 +484,7 @@ void agent_file_forked(void)
 	agent_fds_mark(&fd, 1);
 	atomic_store(&file.headed, false);
 	atomic_store(&file.failed, false);
-	backlog_forget();
+	pending_done();
 	if (!agent.out || !strchr(agent.out, '%')) {
 		if (fd == -2)
 			atomic_store(&file.fd, -1);

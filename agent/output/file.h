@@ -7,43 +7,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Expands agent.out (or takes the private dump's path). While single-threaded. */
+/* Sets the path from agent.out or the private dump's. While single-threaded. */
 void agent_file_path(void);
-/* PMC_OUT of a first process: opens it now, so that what is wrong with it is said at once.
- * 0, or -errno after one line on stderr (the file is untouched). */
+/* Opens PMC_OUT of a first process at once, to report what is wrong with it. 0, or -errno after one
+ * line on stderr; the file is unchanged then. */
 int agent_file_check(void);
-/* What is to be done about an -errno of opening a file for output. */
-const char *agent_file_remedy(int error);
-/* Before the first frames of this process image: opens the file, and writes the frames that rows
- * refer to. Async-signal-safe, as append. */
+/* Reason and fix for an -errno of opening a file for output. */
+const char *agent_file_fix(int error);
+/* Before the first frames of this process image: writes the header frames, to which rows refer.
+ * Async-signal-safe, like agent_file_append. */
 void agent_file_begin(void);
-/* What follows has everything that rows refer to: no frames before it. */
-void agent_file_whole(void);
+/* The frames that follow include the header frames. */
+void agent_file_no_header(void);
 void agent_file_append(const void *frames, size_t len);
-/* Whether our handler stands for SIGXFSZ, which then ignores those that our writes raise. */
+/* Whether the agent's handler of SIGXFSZ is installed, which ignores those of the agent's writes.
+ */
 void agent_file_shield(bool stands);
-/* Whether the calling thread is in a write of ours for which the handler of SIGXFSZ stands. */
+/* Whether the calling thread is in such a write. */
 bool agent_file_writing(void);
-/* Frames that wait in memory: only the first process of a job without PMC_OUT keeps any, since
- * nobody would read its dump if it were killed. Takes them out; call once nobody appends. */
+/* Takes the frames that are pending in memory. Only the first process of a job without PMC_OUT
+ * keeps any. To be called when no thread appends any more. */
 const void *agent_file_waiting(size_t *len);
-/* Writes what waits. */
+/* Writes the pending frames. */
 void agent_file_flush(void);
-/* At the end of a descendant: a private dump that nobody will read any more is removed. */
+/* At the end of a descendant: removes a private dump that nobody will read. */
 void agent_file_tidy(void);
-/* Whether something this process wrote did not arrive, or cannot be read back. */
+/* Whether a write of this process failed, or the file cannot be read back. */
 bool agent_file_incomplete(void);
-/* Whether anything was written by this process, and where what this job wrote starts. */
+/* Whether this process has the file open. */
 bool agent_file_used(void);
+/* Where the frames of this job start in it. */
 uint64_t agent_file_start(void);
 const char *agent_file_name(void);
-/* The host is about to take this number: the dump gets another. False: it is not the dump's. */
+/* The host is about to take this number: moves the dump to another one. False: it is not the
+ * dump's. */
 bool agent_file_move(int fd);
-/* The open dump's descriptor; negative: it is not open. */
+/* The dump's descriptor; negative: it is not open. */
 int agent_file_fd(void);
-/* A seccomp filter comes: from here on the system calls that were tried under it. */
+/* A seccomp filter is about to be installed: uses only system calls that were tried under it. */
 void agent_file_filtered(void);
-/* In a forked child: a file of its own if the pattern says so, and new header frames. */
+/* In a forked child: a file of its own if the pattern has it, and new header frames. */
 void agent_file_forked(void);
+
+/* Between begin and end SIGXFSZ and SIGPIPE are blocked; with `failed`, those raised in between are
+ * consumed. */
+struct agent_write_guard {
+	uint64_t mask, pending;
+};
+void agent_write_guard_begin(struct agent_write_guard *guard);
+void agent_write_guard_end(const struct agent_write_guard *guard, bool failed);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pending_frames.c - a buffer with places given out by one atomic and counted in by another. */
+/* pending_frames.c - see pending_frames.h. One counter gives out places, another counts copies in.
+ */
 #include "agent/output/pending_frames.h"
 
 #include <sched.h>
@@ -9,35 +10,35 @@
 #include <sys/mman.h>
 
 #define ROOM ((uint32_t)128 << 10)
-/* Added to `given` by the taker: from then on every place is beyond the room. */
+/* Added to `reserved` by the taker: every later place is beyond the room. */
 #define CLOSED ((uint64_t)1 << 40)
 
 static struct {
 	_Atomic(uint8_t *) data;
-	_Atomic uint64_t given; /* bytes given out */
-	_Atomic uint64_t in;	/* bytes that arrived */
+	_Atomic uint64_t reserved; /* bytes given out */
+	_Atomic uint64_t copied;   /* bytes complete */
 	_Atomic bool taken;
-} backlog;
+} pending;
 
 static uint8_t *room(void)
 {
-	uint8_t *data = atomic_load(&backlog.data), *other = NULL;
+	uint8_t *data = atomic_load(&pending.data), *other = NULL;
 
 	if (data)
 		return data;
 	data = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (data == MAP_FAILED)
 		return NULL;
-	if (atomic_compare_exchange_strong(&backlog.data, &other, data))
+	if (atomic_compare_exchange_strong(&pending.data, &other, data))
 		return data;
 	munmap(data, ROOM);
 	return other;
 }
 
-bool backlog_put(const void *frames, size_t len)
+bool pending_put(const void *frames, size_t len)
 {
 	uint8_t *data = room();
-	uint64_t at = atomic_load_explicit(&backlog.given, memory_order_relaxed);
+	uint64_t at = atomic_load_explicit(&pending.reserved, memory_order_relaxed);
 
 	if (!data)
 		return false;
@@ -45,48 +46,44 @@ bool backlog_put(const void *frames, size_t len)
 		if (at + len > ROOM)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&backlog.given, &at, at + len, memory_order_acquire, memory_order_relaxed));
+		&pending.reserved, &at, at + len, memory_order_acquire, memory_order_relaxed));
 	memcpy(data + at, frames, len);
-	atomic_fetch_add_explicit(&backlog.in, len, memory_order_release);
+	atomic_fetch_add_explicit(&pending.copied, len, memory_order_release);
 	return true;
 }
 
-const void *backlog_take(size_t *len)
+static const void *try_take(size_t *len)
 {
-	*len = 0;
-	if (atomic_exchange(&backlog.taken, true))
-		return NULL;
-	/* No more places; if all that were given are filled, it is ours. */
-	uint64_t given = atomic_fetch_add(&backlog.given, CLOSED);
+	uint64_t reserved;
 
-	if (given == 0 || atomic_load_explicit(&backlog.in, memory_order_acquire) != given) {
-		atomic_fetch_sub(&backlog.given, CLOSED);
-		atomic_store(&backlog.taken, false);
+	*len = 0;
+	if (atomic_exchange(&pending.taken, true))
+		return NULL;
+	reserved = atomic_fetch_add(&pending.reserved, CLOSED);
+	if (reserved == 0 ||
+	    atomic_load_explicit(&pending.copied, memory_order_acquire) != reserved) {
+		atomic_fetch_sub(&pending.reserved, CLOSED);
+		atomic_store(&pending.taken, false);
 		return NULL;
 	}
-	*len = given;
-	return atomic_load(&backlog.data);
+	*len = reserved;
+	return atomic_load(&pending.data);
 }
 
-const void *backlog_take_all(size_t *len)
+const void *pending_take(size_t *len)
 {
-	const void *frames = backlog_take(len);
+	const void *frames = try_take(len);
 
-	for (unsigned i = 0; !frames && i < 1000 && atomic_load(&backlog.given); i++) {
+	for (unsigned i = 0; !frames && i < 1000 && atomic_load(&pending.reserved); i++) {
 		sched_yield();
-		frames = backlog_take(len);
+		frames = try_take(len);
 	}
 	return frames;
 }
 
-void backlog_done(void)
+void pending_done(void)
 {
-	atomic_store(&backlog.in, 0);
-	atomic_store_explicit(&backlog.given, 0, memory_order_release);
-	atomic_store(&backlog.taken, false);
-}
-
-void backlog_forget(void)
-{
-	backlog_done();
+	atomic_store(&pending.copied, 0);
+	atomic_store_explicit(&pending.reserved, 0, memory_order_release);
+	atomic_store(&pending.taken, false);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pending_frames.h - frames that may wait in memory before they are written together.
+ * pending_frames.h - frames kept in memory, to be written together later.
  *
- * Lock-free: any thread puts at any time, nobody waits for another. One writer at a time takes.
+ * Lock-free: any thread puts at any time; one at a time takes.
  */
 #ifndef PMC_AGENT_OUTPUT_PENDING_FRAMES_H
 #define PMC_AGENT_OUTPUT_PENDING_FRAMES_H
@@ -10,15 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Keeps a copy. False: there is no room (or no memory): the caller writes his by himself. */
-bool backlog_put(const void *frames, size_t len);
-/* All that was put, complete, if nobody is just putting and nobody else has taken it; len 0:
- * nothing to take now. Valid until backlog_done, which makes room again. */
-const void *backlog_take(size_t *len);
-/* The same, but lets threads that are just putting finish first (for a moment, not for ever). */
-const void *backlog_take_all(size_t *len);
-void backlog_done(void);
-/* In a forked child: what waits is the parent's. */
-void backlog_forget(void);
+/* Keeps a copy. False: no room or no memory; the caller writes the frames itself. */
+bool pending_put(const void *frames, size_t len);
+/* All that was put, valid until pending_done; waits a moment for threads that are in pending_put.
+ * len 0: there is nothing, or somebody else has taken it. */
+const void *pending_take(size_t *len);
+/* After a take: makes room again. In a forked child: drops what is the parent's. */
+void pending_done(void);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exit_report.c - what the job's first process prints at its end.
+ * exit_report.c - the report that the job's first process prints at its end.
  *
- * The dump is read back through the same reader and printed by the same code as pmctl report.
- * Stderr is used only if it is still the file it was at the start; it is never duplicated but for
- * a program that closes the stream on its way out (hooks/stderr.c).
+ * The dump is read back and printed by the code of pmctl report. Stderr is used only if it is still
+ * the file it was at the start; it is duplicated only when the program closes it (hooks/stderr.c).
  */
 #include "agent/process/exit_report.h"
 #include "agent/base/agent.h"
@@ -83,8 +82,8 @@ static int open_target(void)
 		fd = (int)syscall(SYS_openat, AT_FDCWD, where.file,
 				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
-			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is lost)",
-				where.file, agent_file_remedy(-errno));
+			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (there is no report)",
+				where.file, agent_file_fix(-errno));
 		return fd;
 	}
 	return is_our_stderr(2) ? 2 : is_our_stderr(where.kept) ? where.kept : -1;
@@ -99,7 +98,7 @@ static int read_profile(struct pmc_profile *profile)
 
 	fd = (int)syscall(SYS_openat, AT_FDCWD, agent_file_name(),
 			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	/* A pipe or device cannot be read back, and some have no end. */
+	/* A pipe or device cannot be read back. */
 	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
 		syscall(SYS_close, fd);
 		fd = -1;
@@ -148,34 +147,18 @@ static void print(int fd)
 	pmc_profile_free(&profile);
 }
 
-/* A report to a pipe nobody reads must not kill the host. */
-static void with_sigpipe_blocked(void (*print_to)(int), int fd)
-{
-	const uint64_t set = 1ull << (SIGPIPE - 1) | 1ull << (SIGXFSZ - 1);
-	const struct timespec zero = { 0, 0 };
-	uint64_t old, before = 0, after = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
-	syscall(SYS_rt_sigpending, &before, sizeof(before));
-	print_to(fd);
-	syscall(SYS_rt_sigpending, &after, sizeof(after));
-	after &= set & ~before;
-	if (after)
-		syscall(SYS_rt_sigtimedwait, &after, NULL, &zero, sizeof(after));
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
-}
-
 static void report(void)
 {
-	int fd;
+	struct agent_write_guard guard;
+	int fd = agent.config.report.kind == PMC_REPORT_OFF ? -1 : open_target();
 
-	if (agent.config.report.kind != PMC_REPORT_OFF) {
-		fd = open_target();
-		if (fd >= 0)
-			with_sigpipe_blocked(print, fd);
-		if (fd > 2)
-			syscall(SYS_close, fd);
+	if (fd >= 0) {
+		agent_write_guard_begin(&guard);
+		print(fd);
+		agent_write_guard_end(&guard, true);
 	}
+	if (fd > 2)
+		syscall(SYS_close, fd);
 	if (!agent.out && agent.private_dump)
 		syscall(SYS_unlinkat, AT_FDCWD, agent.private_dump, 0);
 }
@@ -186,7 +169,7 @@ static void report_there(void *arg)
 	report();
 }
 
-/* The main thread's own stack is large; any other may be small, a signal stack above all. */
+/* Any stack but the main thread's may be small, above all a signal stack. */
 static bool on_main_stack(void)
 {
 	stack_t now;
@@ -203,7 +186,7 @@ static void report_in_clone(void)
 	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		return;
-	if (agent_apart(report_there, NULL, stack, bytes) < 0)
+	if (agent_throwaway_clone(report_there, NULL, stack, bytes) < 0)
 		report_there(NULL);
 	munmap(stack, bytes);
 }

@@ -57,7 +57,7 @@ void agent_before_filter(long number, const long args[6])
 	_Alignas(16) char stack[4096];
 
 	agent_file_filtered();
-	if (agent_apart(try_filtered, call, stack, sizeof(stack)) != 0)
+	if (agent_throwaway_clone(try_filtered, call, stack, sizeof(stack)) != 0)
 		return;
 	agent_note(NOTE_SECCOMP_SILENT);
 	agent_final(PMC_RUNNING, 0);

@@ -173,7 +173,7 @@ void agent_final(enum pmc_ended how, int code)
 		/* A short process says it all in one write. */
 		size_t len = sink.buf.len;
 
-		agent_file_whole();
+		agent_file_no_header();
 		drain(&sink);
 		/* What is not in the file is still good for the report, which then says so. */
 		if (agent.first && agent_file_incomplete()) {
@@ -231,7 +231,7 @@ void agent_before_exec(void)
 		return;
 	agent_regions_before_exec();
 	all(&sink, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
-	agent_file_whole();
+	agent_file_no_header();
 	drain(&sink);
 	agent_file_flush();
 	munmap(sink.buf.data, sink.buf.cap);
