@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pmctl run: the command's status and output are its own, the report and the dump are ours.
+# pmctl-run.t - status and output of the command are unchanged; the report and the dump of a run.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$T/tmp" && export TMPDIR=$T/tmp
@@ -114,14 +114,14 @@ TMPDIR=$T/none run "$PMCTL" run -- touch "$T/ran"
 is "$status" 125 "no place for the private dump: 125"
 ok "and the command was not started in any of them" test ! -e "$T/ran"
 
-# ---- what wait4 knows and the program cannot say -----------------------------------------
+# ---- the end of a killed program, from wait4 -----------------------------------------
 run "$PMCTL" run --report "json=$T/killed.json" -o killed.pmc -- sh -c 'kill -KILL $$'
 is "$(json killed.json '.processes[0].how_ended')" signal:9 "SIGKILL is in the report"
 run "$PMCTL" report --format json killed.pmc
 is "$(json "$T/out" '.processes[0].how_ended')" signal:9 "and in the dump"
 run "$PMCTL" run --report "json=$T/killed.json" -- sh -c '/bin/true; kill -KILL $$'
 is "$(json killed.json '[.processes[].how_ended] | sort | join(" ")')" "exit:0 signal:9" \
-	"also beside a child that could say how it ended"
+	"also beside a child that ended by itself"
 ok "all in one job's tree, with its CPU time" \
 	jq -e '[.processes[].coverage.cpu_ns] | all(. > 0)' killed.json
 
@@ -156,7 +156,7 @@ is "$(json "$T/outer.json" '[.processes[].exe | select(test("/pmctl$"))] | lengt
 is "$(grep -c '^ pmcagent:' "$T/err")" 2 "nested: each reports once"
 is "$(ls "$TMPDIR")" "" "the private dumps are gone"
 
-# ---- programs that the agent cannot be in ------------------------------------------------
+# ---- programs that cannot load the agent ------------------------------------------------
 printf 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 9; }\n' >burn.c
 gcc -O1 -static -o static burn.c
 run "$PMCTL" run -- ./static
@@ -189,7 +189,7 @@ if [ "$(id -u)" = 0 ]; then
 	cp dynamic setuid && chown nobody setuid && chmod 4755 setuid
 	run "$PMCTL" run -e task-clock -- ./setuid
 	is "$status" 9 "a setuid program runs, and its status comes through"
-	like "$(cat "$T/err")" "is setuid.*the kernel lets no unprivileged counter see it" \
+	like "$(cat "$T/err")" "is setuid.*totals only" \
 		"and one line says that nobody can count it"
 	unlike "$(cat "$T/err")" "counted in all" "no count is made up"
 else
@@ -198,7 +198,7 @@ fi
 run "$PMCTL" run --report "json=$T/static.json" -o static.pmc -- ./static
 ok "its CPU time is in the JSON" \
 	jq -e '.processes[0] | .how_ended == "exit:9" and .coverage.cpu_ns > 10000000' static.json
-like "$(json static.json '.processes[0].notes | tostring')" "statically linked" "with the reason in the ledger"
+like "$(json static.json '.processes[0].notes | tostring')" "statically linked" "the reason is in its notes"
 printf '#!%s/static\n' "$T" >static.sh && chmod 755 static.sh
 run "$PMCTL" run -- ./static.sh
 like "$(cat "$T/err")" "/static is statically linked" "a script is looked through"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.c - starts the command, stands in for it towards whoever signals us, and waits.
+ * child.c - starts the command, forwards signals to it and waits for its end.
  *
- * There are no handlers: every signal we pass on is blocked and taken with sigwaitinfo, so that
- * nothing can come between a look at the child and a signal to it.
+ * Forwarded signals are blocked and taken with sigwaitinfo, without handlers: the child cannot be
+ * reaped between a check of its state and a signal to it.
  */
 #include "agent/core/base/clock.h"
 #include "tools/cli/pmctl.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int passed_on[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
 				 SIGCONT, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU };
 
 struct waiting {
@@ -32,14 +32,14 @@ static void prepare(struct waiting *waiting)
 
 	sigemptyset(&waiting->set);
 	sigaddset(&waiting->set, SIGCHLD);
-	for (unsigned i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
-		sigaddset(&waiting->set, passed_on[i]);
-	/* An inherited SIG_IGN for SIGCHLD would reap the child behind our back. */
+	for (unsigned i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		sigaddset(&waiting->set, forwarded[i]);
+	/* With an inherited SIG_IGN the kernel would reap the child. */
 	sigaction(SIGCHLD, &plain, &waiting->chld_was);
 	sigprocmask(SIG_BLOCK, &waiting->set, &waiting->mask_was);
 }
 
-/* go: a byte comes when the counters are open; -1: there are none. */
+/* go: delivers a byte when the counters are open; -1: there are none. */
 static void exec_child(const struct waiting *waiting, char **cmd, int tell, int go)
 {
 	char byte;
@@ -58,7 +58,7 @@ static void exec_child(const struct waiting *waiting, char **cmd, int tell, int 
 	_exit(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN);
 }
 
-/* fork and exec; exec_errno is known on return. */
+/* Forks and execs; on return exec_errno is known. */
 static int start(const struct waiting *waiting, struct run *run)
 {
 	int tell[2], go[2] = { -1, -1 }, error = 0;
@@ -83,7 +83,7 @@ static int start(const struct waiting *waiting, struct run *run)
 		goto out;
 	if (run->totals) {
 		run_totals_open(run);
-		/* It waits; if it was killed, that is told by wait4. */
+		/* Fails if the child was killed, which wait4 will report. */
 		(void)!write(go[1], "", 1);
 	}
 	if (read(tell[0], &run->child.exec_errno, sizeof(run->child.exec_errno)) !=
@@ -99,7 +99,7 @@ out:
 	return error;
 }
 
-/* While it is a zombie its own CPU clock can still be read; wait4 would mix in its children. */
+/* The CPU clock of a zombie can be read; wait4 reports its children too. */
 static void reap(struct run_child *child)
 {
 	struct timespec ts;
@@ -112,9 +112,9 @@ static void reap(struct run_child *child)
 		;
 }
 
-/* Whether it has ended (and is reaped). If job control stopped it, we stop with it, so that a
+/* Reaps the child if it has ended: true. If job control stopped it, stops pmctl too, so that a
  * shell sees its job as stopped. */
-static bool look_at(struct run_child *child)
+static bool check(struct run_child *child)
 {
 	siginfo_t info = { 0 };
 	int status;
@@ -126,7 +126,7 @@ static bool look_at(struct run_child *child)
 		reap(child);
 		return true;
 	}
-	/* It may have ended since: then its SIGCHLD is pending still. */
+	/* If it has ended since, its SIGCHLD is still pending. */
 	if (waitpid(child->pid, &status, WUNTRACED | WNOHANG) != child->pid)
 		return false;
 	if (!WIFSTOPPED(status)) {
@@ -140,7 +140,7 @@ static bool look_at(struct run_child *child)
 	return false;
 }
 
-static void pass_on(const struct run_child *child, const siginfo_t *info)
+static void forward(const struct run_child *child, const siginfo_t *info)
 {
 	if (info->si_code == SI_QUEUE)
 		sigqueue(child->pid, info->si_signo, info->si_value);
@@ -155,10 +155,10 @@ static void wait_for(struct waiting *waiting, struct run_child *child)
 		int sig = sigwaitinfo(&waiting->set, &info);
 
 		if (sig == SIGCHLD) {
-			if (look_at(child))
+			if (check(child))
 				return;
 		} else if (sig > 0 && !run_sentinel_saw(&waiting->sentinel, sig)) {
-			pass_on(child, &info);
+			forward(child, &info);
 		}
 	}
 }
@@ -168,7 +168,7 @@ int run_child(struct run *run)
 	struct waiting waiting;
 	int error;
 
-	/* Signals are blocked as late as may be: what comes earlier ends us, as it should. */
+	/* As late as possible: a signal before this ends pmctl. */
 	run_sentinel_start(&waiting.sentinel);
 	prepare(&waiting);
 	error = start(&waiting, run);
@@ -177,7 +177,7 @@ int run_child(struct run *run)
 	else if (error == 0)
 		wait_for(&waiting, &run->child);
 	run_sentinel_stop(&waiting.sentinel);
-	/* From here on a signal ends us: only the report is left. */
+	/* Only the report is left: a signal ends pmctl. */
 	sigprocmask(SIG_SETMASK, &waiting.mask_was, NULL);
 	if (error)
 		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(-error));

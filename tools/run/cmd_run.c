@@ -42,9 +42,10 @@ static int look_at_program(struct run *run)
 	elf_look(run->cmd[0], &agent, &run->program);
 	obstacle = elf_obstacle(run->program.kind);
 	if (obstacle)
-		tool_warn("%s %s: totals only, no thread rows%s", run->program.image, obstacle,
-			  run_is_hidden(run) ? "; the kernel lets no unprivileged counter see it" :
-					       "");
+		tool_warn("%s %s; totals only, no thread rows%s", run->program.image, obstacle,
+			  run_is_hidden(run) ?
+				  "; the kernel refuses counters of other users on it" :
+				  "");
 	return 0;
 }
 
@@ -122,6 +123,7 @@ int cmd_run(int argc, char **argv)
 out:
 	if (run->report_fd > STDERR_FILENO)
 		close(run->report_fd);
+	pmc_arena_free(&run->arena);
 	free(run);
 	return code;
 }

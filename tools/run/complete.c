@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete.c - says for a process that cannot say it how it ended: killed, or without agent.
+ * complete.c - writes how the command ended to its dump if it was killed or had no agent.
  *
- * What wait4 told goes into the dump as a newer PROCESS frame, so that every later reader of the
- * file knows it too.
+ * The result of wait4 becomes a newer PROCESS frame, for every later reader of the file.
  */
+#include "agent/core/base/file.h"
 #include "agent/core/dump/build.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
@@ -16,14 +16,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FRAME_BYTES (256u << 10)
-/* Codes from 1000 are pmctl's; the agent's are below. */
+/* Codes of notes: the agent's are below 1000, pmctl's from there. */
 #define NOTE_NO_AGENT 1000
 
-/* `alone`: the process had no other image before, so that its clock speaks for this one. */
+/* `alone`: the process had no earlier image, so its CPU clock is that of this one. */
 static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child, bool alone)
 {
 	fixed->end_ns = child->end_ns;
@@ -50,17 +49,7 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 
-static void read_boot_id(char id[40])
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, id, 36);
-
-	if (fd >= 0)
-		close(fd);
-	id[n > 0 ? n : 0] = '\0';
-}
-
-/* Arguments joined by one space, cut where the room ends. */
+/* Joins arguments by one space, cut to the room. */
 static void join(char **cmd, char *text, size_t room)
 {
 	char *at = text, *end = text + room - 1;
@@ -73,7 +62,7 @@ static void join(char **cmd, char *text, size_t room)
 	*at = '\0';
 }
 
-/* Who the child is to those of its descendants that have an agent; else somebody new. */
+/* The identity that descendants with an agent have for the child; else a new one. */
 static bool find_identity(const struct run *run, const struct pmc_profile *profile,
 			  uint8_t identity[16], uint8_t job[16])
 {
@@ -94,8 +83,8 @@ static bool find_identity(const struct run *run, const struct pmc_profile *profi
 	return true;
 }
 
-static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
-			    const struct pmc_profile *profile)
+static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
+			     const struct pmc_profile *profile)
 {
 	const struct run_child *child = &run->child;
 	const char *why = elf_obstacle(run->program.kind);
@@ -120,22 +109,21 @@ static void describe_unseen(struct pmc_frame_buf *buf, const struct run *run,
 	if (!find_identity(run, profile, identity, fixed.job))
 		return;
 	if (!why)
-		why = WIFSIGNALED(child->status) ? "was killed before anything of it was written" :
+		why = WIFSIGNALED(child->status) ? "was killed before it wrote a frame" :
 						   "did not load the agent";
 	gethostname(host, sizeof(host) - 1);
-	read_boot_id(boot_id);
+	pmc_file_read(boot_id, sizeof(boot_id), "/proc/sys/kernel/random/boot_id");
 	join(run->cmd, cmdline, sizeof(cmdline));
 	put_ending(&fixed, child, true);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
 	snprintf(text, sizeof(text),
-		 "%s %s; no thread rows%s, and its faults and switches include those of the "
-		 "children it waited for",
+		 "%s %s: no thread rows; its faults and switches include those of the children it "
+		 "waited for%s",
 		 run->program.image, why,
-		 run_has_totals(run) ?
-			 ", its counts include those of programs it started that have no rows" :
-		 run_is_hidden(run) ? ", and the kernel lets no counter of another user see it" :
-				      "");
+		 run_has_totals(run) ? ", its counts those of programs it started without rows" :
+		 run_is_hidden(run)  ? "; the kernel refuses counters of other users on it" :
+				       "");
 	pmc_build_note(buf, identity, 1, &note, text);
 }
 
@@ -153,13 +141,13 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 	if (known)
 		complete_known(&buf, run, known, alone);
 	else
-		describe_unseen(&buf, run, profile);
+		complete_unknown(&buf, run, profile);
 	fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0 && buf.len)
 		n = write(fd, buf.data, buf.len);
 	if (n != (ssize_t)buf.len)
-		tool_warn("the dump does not say how %s ended: cannot write to %s: %s", run->cmd[0],
-			  file, strerror(fd < 0 || n < 0 ? errno : ENOSPC));
+		tool_warn("cannot write how %s ended to %s: %s", run->cmd[0], file,
+			  strerror(fd < 0 || n < 0 ? errno : ENOSPC));
 	if (fd >= 0)
 		close(fd);
 	free(room);

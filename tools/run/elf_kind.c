@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_kind.c - tells from a program's file whether the agent can be preloaded into it. */
+/* elf_kind.c - checks from a program's file whether the agent can be preloaded. */
 #include "tools/run/elf_kind.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* A script's interpreter may be a script: the kernel follows this many. */
+/* Nested script interpreters that the kernel follows. */
 #define SCRIPTS_MAX 5
 
 static const char *base_name(const char *path)
@@ -29,7 +29,7 @@ static bool starts(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* The loader's path, a string inside the file; NULL if there is none or it is damaged. */
+/* The loader's path, a string in the mapped file; NULL: none, or damaged. */
 static const char *interpreter(Elf *elf)
 {
 	size_t n = 0, bytes = 0;
@@ -79,7 +79,7 @@ static void read_dynamic(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct e
 	}
 }
 
-/* gcc -static-libasan and clang put the runtime into the program itself. */
+/* gcc -static-libasan and clang link the runtime statically. */
 static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct elf_facts *facts)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -103,7 +103,7 @@ static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct e
 
 	facts->machine = ehdr->e_machine;
 	facts->word_bits = gelf_getclass(elf) == ELFCLASS32 ? 32 : 64;
-	/* The loader itself may be the command (ld.so ./app) and obeys LD_PRELOAD then. */
+	/* A loader run as a command (ld.so ./app) obeys LD_PRELOAD. */
 	facts->dynamic = loader || (ehdr->e_type == ET_DYN && starts(base_name(path), "ld-"));
 	if (loader)
 		facts->libc = starts(base_name(loader), "ld-musl-") ? ELF_MUSL : ELF_GLIBC;
@@ -140,7 +140,7 @@ int elf_read(const char *path, struct elf_facts *facts)
 	return result;
 }
 
-/* As execvp searches: the first file that may be executed. */
+/* Searches as execvp does: the first executable file. */
 static bool find_command(const char *command, char path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
@@ -171,7 +171,7 @@ static bool find_command(const char *command, char path[PATH_MAX])
 	return false;
 }
 
-/* The interpreter of a script, or false if the file is none. */
+/* The interpreter of a script; false: not a script. */
 static bool shebang(const char *path, char to[PATH_MAX])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -196,7 +196,7 @@ static bool shebang(const char *path, char to[PATH_MAX])
 	return true;
 }
 
-/* Whether exec makes the loader distrust its environment (AT_SECURE). */
+/* Whether exec sets AT_SECURE, so that the loader ignores LD_PRELOAD. */
 static bool is_secure(const char *path)
 {
 	struct statvfs fs;
@@ -209,7 +209,7 @@ static bool is_secure(const char *path)
 		return true;
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
 		return true;
-	/* Root has the capabilities already: nothing is gained, nothing distrusted. */
+	/* Root gains nothing from file capabilities: no AT_SECURE. */
 	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
@@ -250,13 +250,13 @@ const char *elf_obstacle(enum elf_kind kind)
 {
 	switch (kind) {
 	case ELF_STATIC:
-		return "is statically linked, so there is no loader to take the agent in";
+		return "is statically linked and cannot load the agent";
 	case ELF_FOREIGN:
-		return "is built for another architecture than the agent";
+		return "has another architecture than the agent";
 	case ELF_LIBC:
 		return "uses another C library than the agent";
 	case ELF_SECURE:
-		return "is setuid, setgid or has file capabilities, so the loader drops LD_PRELOAD";
+		return "is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD";
 	case ELF_OK:
 	case ELF_NOT_FOUND:
 	case ELF_UNREADABLE:

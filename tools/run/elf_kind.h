@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_kind.h - what stands between a program and the agent: told before it is started. */
+/* elf_kind.h - whether a program can load the agent, checked before it is started. */
 #ifndef PMC_TOOLS_RUN_ELF_KIND_H
 #define PMC_TOOLS_RUN_ELF_KIND_H
 
@@ -7,23 +7,23 @@
 #include <stdbool.h>
 
 enum elf_kind {
-	ELF_OK,		/* the loader will take the agent in, as far as can be seen */
+	ELF_OK,		/* nothing found that keeps the loader from loading the agent */
 	ELF_NOT_FOUND,	/* no such command in PATH, or no such file */
-	ELF_UNREADABLE, /* may be run but not read (mode 0711), or no known format: nobody knows */
-	ELF_STATIC,	/* no loader, nothing to preload into */
+	ELF_UNREADABLE, /* not readable (mode 0711) or of unknown format: unknown */
+	ELF_STATIC,	/* no loader */
 	ELF_FOREIGN,	/* of another architecture or word size than the agent */
 	ELF_LIBC,	/* of another C library than the agent (musl against glibc) */
-	ELF_SECURE,	/* setuid, setgid or with file capabilities: the loader drops LD_PRELOAD */
+	ELF_SECURE,	/* setuid, setgid or file capabilities: the loader ignores LD_PRELOAD */
 };
 
 enum elf_libc { ELF_LIBC_UNKNOWN, ELF_GLIBC, ELF_MUSL };
 
-/* What an ELF file says of itself. */
+/* Facts from an ELF file. */
 struct elf_facts {
 	int machine, word_bits; /* EM_*, 32 or 64 */
 	bool dynamic;		/* has a loader, or is one */
 	enum elf_libc libc;
-	bool asan; /* its AddressSanitizer refuses to start after a preloaded library */
+	bool asan; /* AddressSanitizer, which aborts if a library is preloaded before it */
 };
 
 struct elf_program {
@@ -33,14 +33,13 @@ struct elf_program {
 	struct elf_facts facts; /* of image, where it could be read */
 };
 
-/* 0, or -errno; -ENOEXEC if it is no ELF file. */
+/* 0, or -errno; -ENOEXEC: not an ELF file. */
 int elf_read(const char *path, struct elf_facts *facts);
 
-/* Looks at the command as execvp would find it. `agent`: the facts of the library to preload. */
+/* Examines the command as execvp finds it. `agent`: facts of the library to preload. */
 void elf_look(const char *command, const struct elf_facts *agent, struct elf_program *program);
 
-/* Why there will be no thread rows, as a clause after the program's name; NULL if there is no
- * reason to think so. */
+/* Why the program cannot load the agent, as a predicate of its name; NULL: no reason known. */
 const char *elf_obstacle(enum elf_kind kind);
 
 #endif

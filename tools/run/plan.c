@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c - `pmctl run -n`: what each thread would open, and what cannot be opened here. */
+/* plan.c - `pmctl run -n`: the groups each thread would open, and events unavailable here. */
 #include "agent/core/base/advice.h"
 #include "agent/core/event/event.h"
 #include "agent/core/count/group.h"
@@ -22,7 +22,7 @@ static const char *scope_note(const struct pmc_planned *p)
 					      "";
 }
 
-/* Why it is not counted here, and what to do; the errno stays. */
+/* Why the event is not counted here, with its errno, and the fix. */
 static void print_refusal(const struct pmc_planned *p, const struct pmc_here *here)
 {
 	const struct pmc_tried tried = { .attr = &(const struct perf_event_attr){
@@ -36,13 +36,13 @@ static void print_refusal(const struct pmc_planned *p, const struct pmc_here *he
 	if (p->error >= PMC_REASON_ADOPTED)
 		printf(" (%s)", pmc_reason_text((uint32_t)p->error));
 	else if (tool_perf_killed())
-		printf(" (a seccomp filter kills whoever calls perf_event_open)");
+		printf(" (a seccomp filter kills on perf_event_open)");
 	else
 		printf(" (%s: %s)", pmc_error_name(p->error, name),
 		       pmc_advice_text(p->error, &tried, here, text, sizeof(text)));
 }
 
-static unsigned count_machine(const struct pmc_plan *plan)
+static unsigned count_uncore(const struct pmc_plan *plan)
 {
 	unsigned n = 0;
 
@@ -77,10 +77,10 @@ static void print_groups(const struct pmc_plan *plan)
 			printf("  %s%s\n", label(&plan->events[i], buf, sizeof(buf)),
 			       scope_note(&plan->events[i]));
 	}
-	if (plan->opened + count_machine(plan) == plan->count)
+	if (plan->opened + count_uncore(plan) == plan->count)
 		return;
 	pmc_here_read(&here, NULL);
-	puts("not counted here (pmctl doctor tells more):");
+	puts("not counted here (see pmctl doctor):");
 	for (unsigned i = plan->opened; i < plan->count; i++) {
 		if (pmc_event_is_machine(&plan->events[i].event))
 			continue;
@@ -91,8 +91,8 @@ static void print_groups(const struct pmc_plan *plan)
 	}
 }
 
-/* Each of its CPUs is one event. */
-static void print_machine(const struct pmc_plan *plan)
+/* Uncore events: one per CPU. */
+static void print_uncore(const struct pmc_plan *plan)
 {
 	bool first = true;
 
@@ -102,13 +102,13 @@ static void print_machine(const struct pmc_plan *plan)
 		if (!pmc_event_is_machine(event))
 			continue;
 		if (first)
-			puts("for the whole machine, by the job's first process:");
+			puts("for the whole machine, in the first process of the job:");
 		first = false;
 		printf("  %s on CPU %s\n", event->name, event->cpus);
 	}
 }
 
-/* `auto` as the agent decides it. */
+/* Resolves `auto` as the agent does. */
 static const char *inherit_mode(enum pmc_inherit asked, const struct pmc_plan *plan)
 {
 	if (plan->opened == 0)
@@ -119,39 +119,39 @@ static const char *inherit_mode(enum pmc_inherit asked, const struct pmc_plan *p
 				 PMC_INHERIT_FULL) :
 			asked) {
 	case PMC_INHERIT_CLOCK:
-		return "clock: unseen work is known in CPU time";
+		return "clock: CPU time of work outside thread rows";
 	case PMC_INHERIT_FULL:
-		return "full: unseen work is known in every event";
+		return "full: every event of work outside thread rows";
 	default:
-		return "off: unseen work is not known";
+		return "off: work outside thread rows is not counted";
 	}
+}
+
+int run_make_plan(struct run *run)
+{
+	const char *text = run->config.events ? run->config.events : pmc_events_default;
+	struct pmc_parse_error error;
+	struct pmc_events events;
+
+	if (pmc_events_parse(text, NULL, &run->arena, &events, &error) != 0)
+		return tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
+	if (pmc_plan_make(&events, tool_perf_open, &run->arena, &run->plan) != 0)
+		return tool_fail(EXIT_OURS, "out of memory");
+	return 0;
 }
 
 int run_print_plan(struct run *run)
 {
-	const char *text = run->config.events ? run->config.events : pmc_events_default;
-	struct pmc_arena arena = { 0 };
-	struct pmc_parse_error error;
-	struct pmc_events events;
-	struct pmc_plan plan;
-	int code = 0;
+	int code = run_make_plan(run);
 
-	if (pmc_events_parse(text, NULL, &arena, &events, &error) != 0) {
-		code = tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
-		goto out;
-	}
-	if (pmc_plan_make(&events, tool_perf_open, &arena, &plan) != 0) {
-		code = tool_fail(EXIT_OURS, "out of memory");
-		goto out;
-	}
+	if (code)
+		return code;
 	if (tool_perf_killed())
-		puts("a seccomp filter kills on perf_event_open: only OS accounting is left");
-	print_groups(&plan);
-	print_machine(&plan);
-	printf("per thread: descriptors %u, groups %u; CPU time, faults and switches besides\n",
-	       plan.opened, plan.groups);
-	printf("inherit %s\n", inherit_mode(run->config.inherit, &plan));
-out:
-	pmc_arena_free(&arena);
-	return code;
+		puts("a seccomp filter kills on perf_event_open: OS accounting only");
+	print_groups(&run->plan);
+	print_uncore(&run->plan);
+	printf("per thread: descriptors %u, groups %u; also CPU time, faults and switches\n",
+	       run->plan.opened, run->plan.groups);
+	printf("inherit %s\n", inherit_mode(run->config.inherit, &run->plan));
+	return 0;
 }

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - the report of the whole process tree, after the command has ended. */
+/* report.c - prints the report of the process tree after the command has ended. */
 #include "agent/core/base/out.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/report/symbols.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static void put_seconds(struct pmc_out *out, uint64_t us)
-{
-	pmc_out_fixed(out, (double)us / 1e6, us < 1000000 ? 3 : 2);
-}
-
-static uint64_t in_us(struct timeval tv)
-{
-	return (uint64_t)tv.tv_sec * 1000000u + (uint64_t)tv.tv_usec;
-}
-
-/* What a group on the program counted, its children included. */
+/* Counts of the groups that pmctl opened on the program, children included. */
 static void put_counts(const struct pmc_profile *profile, struct pmc_out *out)
 {
 	const struct pmc_p_remainder *all = NULL;
@@ -45,26 +36,29 @@ static void put_counts(const struct pmc_profile *profile, struct pmc_out *out)
 	pmc_out_char(out, '\n');
 }
 
-/* What is known of a program in which no agent ran, in one line. */
+static double seconds(struct timeval tv)
+{
+	return (double)tv.tv_sec + (double)tv.tv_usec / 1e6;
+}
+
+/* Accounting of a program without an agent, in one line. */
 static void put_accounting(const struct run *run, struct pmc_out *out)
 {
 	const struct rusage *usage = &run->child.usage;
+	double user = seconds(usage->ru_utime), system = seconds(usage->ru_stime);
+	char text[256];
 
-	pmc_outf(out, "pmctl run: no thread rows of %s; in all: ", run->cmd[0]);
-	put_seconds(out, in_us(usage->ru_utime) + in_us(usage->ru_stime));
-	pmc_out_str(out, " s CPU (");
-	put_seconds(out, in_us(usage->ru_utime));
-	pmc_out_str(out, " user, ");
-	put_seconds(out, in_us(usage->ru_stime));
-	pmc_out_str(out, " system) in ");
-	put_seconds(out, (run->child.end_ns - run->child.start_ns) / 1000);
-	pmc_outf(out, " s, %ld page faults (%ld major), ", usage->ru_minflt + usage->ru_majflt,
-		 usage->ru_majflt);
-	pmc_out_fixed(out, (double)usage->ru_maxrss / 1024.0, 1);
-	pmc_out_str(out, " MiB max RSS, with the children it waited for\n");
+	snprintf(text, sizeof(text),
+		 "%.3f s CPU (%.3f user, %.3f system) in %.3f s, %ld page faults (%ld major), "
+		 "%.1f MiB max RSS, children it waited for included",
+		 user + system, user, system,
+		 (double)(run->child.end_ns - run->child.start_ns) / 1e9,
+		 usage->ru_minflt + usage->ru_majflt, usage->ru_majflt,
+		 (double)usage->ru_maxrss / 1024);
+	pmc_outf(out, "pmctl run: no thread rows of %s; in all: %s\n", run->cmd[0], text);
 }
 
-static void complain(const struct run *run, const char *what, int error)
+static void fail(const struct run *run, const char *what, int error)
 {
 	const char *file = run->config.report.file;
 
@@ -91,7 +85,7 @@ void run_print_report(struct run *run)
 		return;
 	result = run_dump_read(run, &profile);
 	if (result) {
-		complain(run, "cannot read the dump", result);
+		fail(run, "cannot read the dump", result);
 		return;
 	}
 	if (run->config.report.kind == PMC_REPORT_OFF)
@@ -103,7 +97,7 @@ void run_print_report(struct run *run)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])
 		options.keep_hint = "pmctl run -o run.pmc, then pmctl report run.pmc";
-	/* It may be there from earlier, longer; a device cannot be cut and need not be. */
+	/* An existing file may be longer. Devices refuse, which does no harm. */
 	if (run->config.report.file)
 		(void)!ftruncate(run->report_fd, 0);
 	pmc_out_to_fd(&out, run->report_fd, room, sizeof(room));
@@ -115,7 +109,7 @@ void run_print_report(struct run *run)
 		result = pmc_report(&profile, &options, &out, &problem);
 	}
 	if (result)
-		complain(run, "cannot write the report", result);
+		fail(run, "cannot write the report", result);
 out:
 	pmc_profile_free(&profile);
 }

@@ -4,6 +4,7 @@
 #define PMC_TOOLS_RUN_RUN_H
 
 #include "agent/core/base/config.h"
+#include "agent/core/plan/plan.h"
 #include "agent/core/profile/profile.h"
 #include "tools/run/elf_kind.h"
 
@@ -37,6 +38,8 @@ struct run {
 	char agent[PATH_MAX]; /* of --agent, then where it was found */
 	struct pmc_config config;
 	struct elf_program program;
+	struct pmc_arena arena; /* of the plan */
+	struct pmc_plan plan;
 	int report_fd;
 	struct run_dump dump;
 	struct run_child child;
@@ -50,6 +53,8 @@ int run_set_environment(const struct run *run);
 int run_dump_open(struct run *run);
 /* Starts cmd, forwards signals, waits for it. */
 int run_child(struct run *run);
+/* Parses the events and plans their groups, into run->plan. */
+int run_make_plan(struct run *run);
 int run_print_plan(struct run *run);
 void run_print_report(struct run *run);
 

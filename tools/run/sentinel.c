@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sentinel.c - a process that does nothing but share our process group and its signals.
+ * sentinel.c - a process in pmctl's process group that tells which signals went to the group.
  *
- * A signal from the terminal, or from kill to a group, has reached the child already; one sent to
- * pmctl alone has not. The siginfo cannot tell kill(pid) from kill(-group). The sentinel can: it
- * blocks everything and is asked whether it got that signal too.
+ * A signal from the terminal, or of kill() to the group, has reached the child already; one sent to
+ * pmctl alone must be forwarded. siginfo does not tell kill(pid) from kill(-group). The sentinel
+ * blocks all signals; one that is pending there too was sent to the group.
  */
 #include "tools/run/run.h"
 
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Answers, for each signal number read, whether that one was pending. Ends with its parent. */
+/* Answers for each signal number read whether it was pending. Ends with its parent. */
 static void watch(int fd, pid_t parent)
 {
 	sigset_t all;
@@ -27,7 +27,7 @@ static void watch(int fd, pid_t parent)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* The caller's files and pipes are not to be held open by us. */
+	/* Holding the caller's pipes open would delay their end of file. */
 	if (dup2(fd, 0) != 0)
 		_exit(1);
 	syscall(SYS_close_range, 1, ~0u, 0);
@@ -67,7 +67,7 @@ void run_sentinel_start(struct run_sentinel *sentinel)
 		run_sentinel_stop(sentinel);
 }
 
-/* Stopped with the group by a SIGSTOP that no SIGCONT to the group has followed. */
+/* Whether a SIGSTOP to the group stopped the sentinel. */
 static bool is_stopped(const struct run_sentinel *sentinel)
 {
 	siginfo_t state = { 0 };
@@ -76,8 +76,8 @@ static bool is_stopped(const struct run_sentinel *sentinel)
 	       state.si_pid == sentinel->pid;
 }
 
-/* The stop may take effect only while we wait for the answer: look again until it comes.
- * *woken: it was us who continued it, so a SIGCONT it has is ours. */
+/* A stop may take effect while the answer is awaited: checked again until it comes. *woken: pmctl
+ * continued the sentinel, so a pending SIGCONT may be pmctl's own. */
 static bool ask(struct run_sentinel *sentinel, int sig, bool *woken)
 {
 	struct pollfd answer = { .fd = sentinel->fd, .events = POLLIN };
@@ -105,13 +105,13 @@ bool run_sentinel_saw(struct run_sentinel *sentinel, int sig)
 
 	if (sentinel->pid < 0)
 		return false;
-	/* kill() to a group holds the kernel's task list for reading until each member has the
-	 * signal, and this takes it for writing: whatever brought us here is through. */
+	/* kill() to a group holds the kernel's task list lock for reading until each member has the
+	 * signal. setpgid takes it for writing: on return the group's signal is delivered. */
 	setpgid(0, getpgrp());
 	got = ask(sentinel, sig, &woken);
 	if (!woken)
 		return got;
-	/* Our own SIGCONT is not to be taken for the group's later. */
+	/* Clears pmctl's own SIGCONT. */
 	if (sentinel->pid > 0)
 		ask(sentinel, SIGCONT, &woken);
 	return sig != SIGCONT && got;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * totals.c - totals of a program that no agent can enter: a group of pmctl's own.
+ * totals.c - totals of a program that cannot load the agent, from groups that pmctl opens.
  *
- * It is opened on the child before its exec, starts with the exec and is inherited by whatever
- * the child starts. Only for such programs: it would take their counters from the others.
+ * They are opened on the child before its exec, start with the exec and are inherited by its
+ * children. For such programs only: in others they would compete for counters with the agent's.
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
@@ -20,15 +20,13 @@
 #include <unistd.h>
 
 struct run_totals {
-	struct pmc_arena arena;
-	struct pmc_plan plan;
 	int error; /* -errno of opening */
 	int fds[PMC_EVENTS_MAX];
 	uint64_t ids[PMC_EVENTS_MAX];
 };
 
-/* An exec that changes what the process may do ends all counters on it (begin_new_exec in the
- * kernel's fs/exec.c, and so does one of a file that may not be read). */
+/* An exec that changes credentials, or of an unreadable file, removes all counters from the
+ * process: begin_new_exec in the kernel's fs/exec.c. */
 bool run_is_hidden(const struct run *run)
 {
 	struct stat st;
@@ -45,10 +43,7 @@ bool run_is_hidden(const struct run *run)
 
 int run_totals_prepare(struct run *run)
 {
-	const char *text = run->config.events ? run->config.events : pmc_events_default;
-	struct pmc_parse_error error;
 	struct run_totals *totals;
-	struct pmc_events events;
 
 	if (!elf_obstacle(run->program.kind) || run_is_hidden(run))
 		return 0;
@@ -58,16 +53,13 @@ int run_totals_prepare(struct run *run)
 	run->totals = totals;
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		totals->fds[i] = -1;
-	if (pmc_events_parse(text, NULL, &totals->arena, &events, &error) != 0 ||
-	    pmc_plan_make(&events, tool_perf_open, &totals->arena, &totals->plan) != 0)
-		return tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
-	return 0;
+	return run_make_plan(run);
 }
 
 void run_totals_open(struct run *run)
 {
 	struct run_totals *totals = run->totals;
-	struct pmc_plan *plan = &totals->plan;
+	const struct pmc_plan *plan = &run->plan;
 
 	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
 		totals->error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
@@ -75,11 +67,11 @@ void run_totals_open(struct run *run)
 	if (!totals->error)
 		return;
 	pmc_group_close(totals->fds, plan->opened);
-	tool_warn("no totals of %s: cannot open its counters: %s; pmctl doctor tells more",
-		  run->cmd[0], strerror(-totals->error));
+	tool_warn("no totals of %s: cannot open its counters: %s; see pmctl doctor", run->cmd[0],
+		  strerror(-totals->error));
 }
 
-/* Events of the readings stand in plan order, those of a row in the user's. */
+/* Finds an event of the plan in a row, whose events are in the user's order. */
 static const struct pmc_count *count_of(const struct pmc_p_thread *row,
 					const struct pmc_event *event)
 {
@@ -92,9 +84,10 @@ static const struct pmc_count *count_of(const struct pmc_p_thread *row,
 	return NULL;
 }
 
-/* Programs started by this one may have agents: what their rows tell is not told twice. */
-static void take_rows(const struct pmc_plan *plan, unsigned g, const struct pmc_profile *profile,
-		      struct pmc_reading *reading, uint64_t *values)
+/* Subtracts the rows of programs that this one started and that have agents. */
+static void subtract_rows(const struct pmc_plan *plan, unsigned g,
+			  const struct pmc_profile *profile, struct pmc_reading *reading,
+			  uint64_t *values)
 {
 	struct pmc_thread_buf buf;
 
@@ -123,16 +116,15 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		       const uint8_t identity[16], struct pmc_frame_buf *buf)
 {
 	const struct run_totals *totals = run->totals;
-	const struct pmc_plan *plan;
+	const struct pmc_plan *plan = &run->plan;
 	struct pmc_total_fixed fixed = {
 		.kind = PMC_TOTAL_THREADS,
 		.flags = PMC_TOTAL_WITH_FORKS,
 		.time_ns = run->child.end_ns,
 	};
 
-	if (!totals || totals->error || !totals->plan.hash)
+	if (!totals || totals->error || !plan->hash)
 		return;
-	plan = &totals->plan;
 	fixed.n_groups = (uint16_t)plan->groups;
 	fixed.eventset = pmc_plan_frame(plan, buf);
 	pmc_begin_total(buf, identity, 1, &fixed);
@@ -143,7 +135,7 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 
 		pmc_group_read(totals->fds[first], totals->ids[g], plan->first[g + 1] - first,
 			       &reading, words);
-		take_rows(plan, g, profile, &reading, words);
+		subtract_rows(plan, g, profile, &reading, words);
 		pmc_put_reading(buf, &reading, words);
 	}
 	pmc_frame_end(buf);
@@ -151,15 +143,14 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 
 bool run_has_totals(const struct run *run)
 {
-	return run->totals && !run->totals->error && run->totals->plan.opened;
+	return run->totals && !run->totals->error && run->plan.opened;
 }
 
 void run_totals_close(struct run *run)
 {
 	if (!run->totals)
 		return;
-	pmc_group_close(run->totals->fds, run->totals->plan.opened);
-	pmc_arena_free(&run->totals->arena);
+	pmc_group_close(run->totals->fds, run->plan.opened);
 	free(run->totals);
 	run->totals = NULL;
 }
