@@ -82,7 +82,7 @@ void agent_totals_open(void)
 	const struct pmc_plan *exec_plan;
 	int error;
 
-	agent_machine_open();
+	agent_uncore_open();
 	plan = choose();
 	if (!plan)
 		return;
@@ -109,13 +109,13 @@ void agent_totals_enable(void)
 
 	for (unsigned g = 0; g < threads->groups; g++)
 		pmc_group_enable(threads->fds[threads->first[g]]);
-	agent_machine_enable();
+	agent_uncore_enable();
 }
 
 int *agent_totals_find(int fd)
 {
 	struct pmc_control_totals *all[] = { &pmc_agent_control.threads, &pmc_agent_control.execs,
-					     &pmc_agent_control.machine };
+					     &pmc_agent_control.uncore };
 
 	for (unsigned t = 0; t < 3; t++)
 		for (unsigned i = 0; i < all[t]->first[all[t]->groups]; i++)
@@ -146,7 +146,7 @@ void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_total
 
 void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
-	agent_machine_frames(buf, snapshot);
+	agent_uncore_frames(buf, snapshot);
 	agent_total_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
 	agent_total_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
 	if (agent.clock_plan.hash)
@@ -156,7 +156,7 @@ void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 void agent_totals_forget(void)
 {
 	/* Their descriptors are closed with all the others of the parent. */
-	agent_machine_forget();
+	agent_uncore_forget();
 	pmc_agent_control.threads.groups = 0;
 	pmc_agent_control.execs.groups = 0;
 	agent.clock_plan.hash = 0;

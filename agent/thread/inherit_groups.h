@@ -19,9 +19,9 @@ void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_total
 		       enum pmc_total_kind kind, uint64_t snapshot);
 
 /* ---- uncore.c ---- */
-void agent_machine_open(void);
-void agent_machine_enable(void);
-void agent_machine_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
-void agent_machine_forget(void);
+void agent_uncore_open(void);
+void agent_uncore_enable(void);
+void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
+void agent_uncore_forget(void);
 
 #endif

@@ -15,7 +15,7 @@
 /* Opens event i of `made` as the next group of the plan. */
 static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int cpu)
 {
-	struct pmc_control_totals *totals = &pmc_agent_control.machine;
+	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
 	unsigned g = plan->groups;
 	struct pmc_attr attr;
 	int move_to, error;
@@ -45,10 +45,10 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 	return 0;
 }
 
-void agent_machine_open(void)
+void agent_uncore_open(void)
 {
-	struct pmc_control_totals *totals = &pmc_agent_control.machine;
-	struct pmc_plan *plan = &agent.machine_plan, made;
+	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
+	struct pmc_plan *plan = &agent.uncore_plan, made;
 	int cpus[PMC_EVENTS_MAX], errors[PMC_EVENTS_MAX];
 	bool refused = false;
 
@@ -77,32 +77,32 @@ void agent_machine_open(void)
 		return;
 	totals->eventset = plan->hash;
 	if (refused && agent_perf_allowed())
-		agent_note(NOTE_MACHINE_REFUSED);
-	pmc_agent_control.machine_frame = (uint64_t)(uintptr_t)plan->frame;
-	pmc_agent_control.machine_bytes = plan->frame_bytes;
+		agent_note(NOTE_UNCORE_REFUSED);
+	pmc_agent_control.uncore_frame = (uint64_t)(uintptr_t)plan->frame;
+	pmc_agent_control.uncore_bytes = plan->frame_bytes;
 	if (pmc_agent_control.counting)
-		agent_machine_enable();
+		agent_uncore_enable();
 }
 
-void agent_machine_enable(void)
+void agent_uncore_enable(void)
 {
-	const struct pmc_control_totals *totals = &pmc_agent_control.machine;
+	const struct pmc_control_totals *totals = &pmc_agent_control.uncore;
 
 	for (unsigned g = 0; g < totals->groups; g++)
 		pmc_group_enable(totals->fds[g]);
 }
 
-void agent_machine_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
+void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
-	if (!agent.machine_plan.hash)
+	if (!agent.uncore_plan.hash)
 		return;
-	agent_total_frame(buf, &pmc_agent_control.machine, PMC_TOTAL_MACHINE, snapshot);
-	pmc_plan_frame(&agent.machine_plan, buf);
+	agent_total_frame(buf, &pmc_agent_control.uncore, PMC_TOTAL_MACHINE, snapshot);
+	pmc_plan_frame(&agent.uncore_plan, buf);
 }
 
-void agent_machine_forget(void)
+void agent_uncore_forget(void)
 {
-	pmc_agent_control.machine.groups = 0;
-	pmc_agent_control.machine.eventset = 0;
-	agent.machine_plan.hash = 0;
+	pmc_agent_control.uncore.groups = 0;
+	pmc_agent_control.uncore.eventset = 0;
+	agent.uncore_plan.hash = 0;
 }

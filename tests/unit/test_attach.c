@@ -149,7 +149,7 @@ static void pids(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		SAYS(attach_pid(bad[i], &pid), EXIT_USAGE, "is no process id");
+		SAYS(attach_pid(bad[i], &pid), EXIT_USAGE, "invalid process ID");
 	assert_int_equal(attach_pid("17", &pid), 0);
 	assert_int_equal(pid, 17);
 }
@@ -325,10 +325,10 @@ static void other_agents_are_refused(void **state)
 {
 	(void)state;
 	control.version++;
-	SAYS(attach_look(&target), EXIT_FAIL, "an agent of another version");
+	SAYS(attach_look(&target), EXIT_FAIL, "another version");
 	control.version--;
 	control.bytes -= 8;
-	SAYS(attach_look(&target), EXIT_FAIL, "an agent of another version");
+	SAYS(attach_look(&target), EXIT_FAIL, "another version");
 	control.bytes += 8;
 	control.state = PMC_CONTROL_DONE;
 	SAYS(attach_look(&target), EXIT_FAIL, "is ending");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* attach.c - finds the agent in a running process and copies what it publishes. */
+/* attach.c - finds the agent in a running process and copies its control block and registry. */
 #include "tools/attach/attach.h"
 #include "agent/core/base/hash.h"
+#include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -22,15 +23,17 @@ struct attach_tids {
 
 int attach_pid(const char *text, pid_t *pid)
 {
-	char *end;
-	long value;
+	uint64_t value;
+	pid_t child;
 
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (errno || *end || end == text || value <= 0 || value > INT_MAX)
-		return tool_fail(EXIT_USAGE, "'%s' is no process id: it takes a number from 1",
-				 text);
+	if (!pmc_number(text, INT_MAX, &value) || value == 0)
+		return tool_fail(EXIT_USAGE, "invalid process ID '%s'", text);
 	*pid = (pid_t)value;
+	/* More than one step: pmctl run -- pmctl run -- CMD. */
+	while ((child = attach_run_child(*pid)) != 0) {
+		tool_warn("process %d is pmctl run: acting on its child, process %d", *pid, child);
+		*pid = child;
+	}
 	return 0;
 }
 
@@ -41,15 +44,16 @@ static int no_pidfd(pid_t pid, int error)
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (error == ESRCH)
-		return tool_fail(EXIT_FAIL, "there is no process %d", pid);
+		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
 	if (error == EINVAL || (error == ENOENT && access(path, F_OK) == 0))
 		return tool_fail(EXIT_FAIL,
-				 "%d is a thread: give the id of its process (Tgid in %s/status)",
+				 "%d is a thread ID: use the ID of its process (Tgid in %s/status)",
 				 pid, path);
 	if (error == ENOSYS)
 		return tool_fail(EXIT_FAIL,
-				 "this kernel cannot hand out another process's descriptors (Linux "
-				 "5.6 can)");
+				 "cannot open process %d: this kernel has no pidfd_getfd; use "
+				 "Linux 5.6 or later",
+				 pid);
 	return tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(error));
 }
 
@@ -70,12 +74,12 @@ static int no_agent(const struct attach *target)
 	exe_of(target->pid, exe, sizeof(exe));
 	return tool_fail(
 		EXIT_FAIL,
-		"there is no agent in process %d (%s): start the program with pmctl run -- "
-		"CMD or with LD_PRELOAD=libpmcagent.so",
+		"no agent in process %d (%s): start the program with pmctl run -- CMD or with "
+		"LD_PRELOAD=libpmcagent.so",
 		target->pid, exe[0] ? exe : "a kernel thread");
 }
 
-/* 0, -ENOENT or what keeps us from looking. */
+/* 0; -ENOENT: no agent; or another -errno. */
 static int find_control(struct attach *target)
 {
 	int error = attach_maps(target);
@@ -89,7 +93,7 @@ static int find_control(struct attach *target)
 			error = attach_read(target->pid, target->address, &magic, sizeof(magic));
 		if (!error && magic == PMC_CONTROL_MAGIC)
 			return 0;
-		/* Mapped data that is no library, or a hole in one. */
+		/* A mapped data file, or a hole in a library. */
 		if (error == -EFAULT || error == -EIO || error == -ENOENT)
 			error = 0;
 	}
@@ -108,7 +112,7 @@ static int refused(const struct attach *target, int error)
 
 static int damaged(const struct attach *target)
 {
-	return tool_fail(EXIT_FAIL, "the agent in process %d is damaged", target->pid);
+	return tool_fail(EXIT_FAIL, "the agent data in process %d is damaged", target->pid);
 }
 
 static bool first_is_sound(const uint16_t *first, unsigned groups)
@@ -132,21 +136,20 @@ static int read_control(struct attach *target)
 	control->why[sizeof(control->why) - 1] = '\0';
 	if (control->version != PMC_CONTROL_VERSION || control->bytes != sizeof(*control))
 		return tool_fail(EXIT_FAIL,
-				 "process %d has an agent of another version (%u, this pmctl knows "
-				 "%d): use the pmctl it came with",
+				 "the agent in process %d has another version (%u, this pmctl "
+				 "needs %d): use the pmctl of that agent",
 				 target->pid, control->version, PMC_CONTROL_VERSION);
 	if (control->state == PMC_CONTROL_OFF)
 		return tool_fail(EXIT_FAIL, "the agent in process %d is dormant: %s", target->pid,
 				 control->why[0] ? control->why :
-						   "it was told to stay out of this program "
-						   "(PMC_ONLY, PMC_SKIP, PMC_FOLLOW)");
+						   "PMC_ONLY, PMC_SKIP or PMC_FOLLOW "
+						   "excludes this program");
 	if (control->state != PMC_CONTROL_ON)
-		return tool_fail(EXIT_FAIL,
-				 "process %d is ending, its final rows are written already",
+		return tool_fail(EXIT_FAIL, "process %d is ending: its final rows are in its dump",
 				 target->pid);
 	if (!first_is_sound(control->threads.first, control->threads.groups) ||
 	    !first_is_sound(control->execs.first, control->execs.groups) ||
-	    !first_is_sound(control->machine.first, control->machine.groups))
+	    !first_is_sound(control->uncore.first, control->uncore.groups))
 		return damaged(target);
 	return 0;
 }
@@ -194,14 +197,13 @@ void attach_close(struct attach *target)
 	pmc_arena_free(&target->arena);
 }
 
-/* ---- look ---------------------------------------------------------------------------------*/
+/* ---- copies -------------------------------------------------------------------------------*/
 static enum slot_phase phase_of(const struct slot *slot)
 {
 	return (enum slot_phase)(slot->word & ~0xffffu);
 }
 
-/* What a slot was made of when its thread began has to be the same twice: the first copy may
- * have caught it changing hands. */
+/* Whether two copies of a slot agree: one alone may mix two threads. */
 static bool steady(const struct attach *target, struct slot *a, struct slot *b)
 {
 	const struct registry *registry = &target->registry;
@@ -299,7 +301,7 @@ int attach_look_again(struct attach *target)
 	target->tids = NULL;
 	target->starting = false;
 	pmc_arena_free(&target->arena);
-	target->sites = NULL;
+	target->routines = NULL;
 	bytes = target->n_slots * registry->slot_bytes;
 	first = malloc(bytes + 1);
 	second = malloc(bytes + 1);

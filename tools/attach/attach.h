@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.h - a running process that has the agent, as seen and touched from outside.
+ * attach.h - access from outside to a running process that has the agent.
  *
- * Nothing in the process is interrupted, and nothing it says is believed: its memory is input
- * like a file's. Functions that return `int` give 0, or the exit code after having told why.
+ * No thread of the process is interrupted. Its memory is untrusted input, like a file. Functions
+ * that return `int` return 0, or the exit code after printing the error.
  */
 #ifndef PMC_TOOLS_ATTACH_ATTACH_H
 #define PMC_TOOLS_ATTACH_ATTACH_H
@@ -29,35 +29,41 @@ struct attach {
 	struct pmc_control control;
 	struct attach_image *images;
 	size_t n_images;
-	/* A copy of registry and slots; slots that were changing meanwhile are SLOT_FREE. */
+	/* A copy of registry and slots; slots that changed while being copied are SLOT_FREE. */
 	struct registry registry;
 	uint64_t slots_address;
 	uint32_t n_slots;
-	struct attach_tids *tids; /* of all slots in use, also those left out */
-	bool starting;		  /* some thread has a slot and no tid yet */
+	struct attach_tids *tids; /* of all slots in use, changing ones included */
+	bool starting;		  /* a thread has a slot and no tid yet */
 	bool other_pid_namespace;
-	struct attach_sites *sites;
+	struct attach_routine *routines;
 	struct pmc_arena arena;
 };
 
 /* ---- attach.c ---- */
-/* A pid from the command line; usage error otherwise. */
+/* A process ID from the command line. The ID of a `pmctl run` becomes that of the program it
+ * measures, and a warning says so. */
 int attach_pid(const char *text, pid_t *pid);
 int attach_open(struct attach *target, pid_t pid);
 void attach_close(struct attach *target);
-/* The control block anew, then registry and slots. */
+/* Copies the control block, the registry and the slots. */
 int attach_look(struct attach *target);
-/* The slots once more. */
+/* Copies the registry and the slots again. */
 int attach_look_again(struct attach *target);
+/* Whether a slot has, or had a moment ago, a thread of this tid. */
 bool attach_knows(const struct attach *target, uint32_t tid);
-/* Whether the process is still the one we attached to, of the same image. */
+/* Whether the process still exists and has not called exec. */
 bool attach_same_image(struct attach *target);
 
-/* ---- refuse.c ---- */
-/* Tells why the kernel lets us not look into the process, and the remedy. */
+/* ---- run_child.c ---- */
+/* The live child of a `pmctl run`; 0: the process is not this pmctl, or has no child. */
+pid_t attach_run_child(pid_t pid);
+
+/* ---- refuse.c: print an error and return EXIT_FAIL ---- */
+/* Prints why the kernel denies access to the process, and the fix. */
 int attach_not_permitted(pid_t pid);
 int attach_gone(pid_t pid);
-/* Whether the process has ended and only its parent does not know yet. */
+/* Whether the process has ended and its parent has not waited for it. */
 bool attach_is_zombie(pid_t pid);
 
 /* ---- memory.c: 0 or -errno ---- */
@@ -69,17 +75,17 @@ struct attach_part {
 	size_t len;
 };
 #define ATTACH_PARTS 8
-/* Up to ATTACH_PARTS pieces by one system call, in their order. */
+/* Copies up to ATTACH_PARTS pieces by one system call, in this order. */
 int attach_read_parts(pid_t pid, const struct attach_part *parts, unsigned n);
-/* Up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
+/* Copies up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
 int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap);
-/* Files mapped into the process. -errno of reading its maps. */
+/* Fills target->images with the files mapped into the process. */
 int attach_maps(struct attach *target);
-/* A dynamic symbol of an image. -ENOENT: it has none of that name. */
+/* The address of a dynamic symbol of an image; -ENOENT: no such symbol. */
 int attach_symbol(pid_t pid, uint64_t base, const char *name, uint64_t *address);
 
 /* ---- group.c ---- */
-/* The groups of a slot or of an inherit group, as the process has them. */
+/* Groups of a thread or of a total, with descriptors as numbered in the process. */
 struct attach_groups {
 	unsigned groups;
 	const uint16_t *first;
@@ -88,15 +94,19 @@ struct attach_groups {
 };
 void attach_groups_of(const struct attach *target, struct slot *slot, struct attach_groups *groups);
 void attach_groups_of_total(const struct pmc_control_totals *totals, struct attach_groups *groups);
-/* Our own descriptor of a group, proved to be that group; -1 with *error otherwise. */
+/* Duplicates a descriptor of the process if it is the group with this kernel ID; else -1, and
+ * *error says why. */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error);
-/* Their readings, less what a reset left, into the frame being built. *reason: see
- * agent/thread/row.c. */
+/* Reads group g; reading->n is 0 on failure. False: the descriptor could not be duplicated. */
+bool attach_group_read(const struct attach *target, const struct attach_groups *groups, unsigned g,
+		       struct pmc_reading *reading, uint64_t *words);
+/* Appends the readings, less their bases, to the frame being built. *reason: why groups are not
+ * open; the first error is stored there if it was 0. */
 void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
 			 const struct attach_groups *groups, uint32_t *reason);
 
-/* ---- threads.c, process.c: frames. The buffer is grown by its owner ---- */
-/* Bytes that any frame of this process takes at most, scratch included. */
+/* ---- threads.c, process.c: frames, appended to a buffer that the caller grows ---- */
+/* The largest THREAD and REGION frame, scratch space included. */
 #define ATTACH_FRAME_BYTES ((size_t)16 << 10)
 struct attach_task {
 	pid_t pid;    /* in our pid namespace */
@@ -110,25 +120,24 @@ struct attach_tasks {
 int attach_tasks_open(struct attach *target, struct attach_tasks *tasks);
 void attach_tasks_close(struct attach_tasks *tasks);
 void attach_row(struct attach *target, const struct attach_tasks *tasks, struct pmc_frame_buf *buf,
-		struct slot *slot, bool own_sites);
-/* A thread whose start the agent did not see; nothing if it is none such. */
+		struct slot *slot, bool own_routines);
+/* Appends the row of a task if the agent did not see it start. */
 void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
 		    const struct attach_task *task, struct pmc_frame_buf *buf);
-/* TOTAL, EVENTSET and PROCESS frames. */
+/* Appends TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
-uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t address);
 
 /* ---- out.c ---- */
 struct attach_out {
 	int fd;
 	char path[PATH_MAX];
 };
-/* asked: -o, or NULL. */
-int attach_out_open(struct attach *target, const char *asked, struct attach_out *out);
+/* path: of -o; NULL: the dump of the process, or a new file if it has none. */
+int attach_out_open(struct attach *target, const char *path, struct attach_out *out);
 int attach_out_write(struct attach_out *out, const uint8_t *frames, size_t len);
 
 /* ---- signal.c ---- */
-/* Has the process dump by itself; prints where to. */
+/* Sends the dump signal and prints the path of the dump when the snapshot is in it. */
 int attach_signal(pid_t pid);
 
 #endif

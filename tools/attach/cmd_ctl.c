@@ -2,8 +2,7 @@
 /*
  * cmd_ctl.c - pmctl ctl: starts, stops and resets the counters of a running process.
  *
- * The exec group goes on as it is: what it counts are processes of their own, whose rows are
- * subtracted from it.
+ * The exec group is left alone: it counts other processes, whose rows are subtracted from it.
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
@@ -18,14 +17,15 @@
 enum action { START, STOP, RESET };
 static const char *const actions[] = { "start", "stop", "reset" };
 
-/* A thread younger than this may have looked at the switch just before we turned it. */
+/* A thread younger than this may have read control.counting just before it was changed. */
 #define YOUNG_NS 100000000u
 
 struct switching {
 	struct attach *target;
 	enum action action;
 	unsigned threads, uncounted;
-	/* What live rows lose by a reset: the thread group has to lose as much. In its layout. */
+	/* What a reset takes from the rows of live threads and so from the thread group, laid out
+	 * like set_base(). */
 	uint64_t lost[3 * PMC_EVENTS_MAX];
 };
 
@@ -42,7 +42,7 @@ static bool still_there(const struct attach *target, uint32_t index, const struc
 	       (now.word & ~0xffffu) == SLOT_LIVE && now.seq == slot->seq;
 }
 
-/* What the groups say now, in the layout of a base. False: not all could be read. */
+/* Reads all groups into `base`, laid out like set_base(). False: one could not be read. */
 static bool read_all(const struct attach *target, const struct attach_groups *groups,
 		     uint64_t base[3 * PMC_EVENTS_MAX])
 {
@@ -50,17 +50,12 @@ static bool read_all(const struct attach *target, const struct attach_groups *gr
 		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 		unsigned first = groups->first[g], n = groups->first[g + 1] - first;
 		struct pmc_reading reading;
-		uint32_t error;
-		int fd = attach_group_dup(target, groups->fds[first], groups->ids[g], &error);
 
-		if (fd < 0)
-			return false;
-		pmc_group_read(fd, groups->ids[g], n, &reading, words);
-		close(fd);
+		attach_group_read(target, groups, g, &reading, words);
 		if (!reading.n)
 			return false;
-		/* 1 ns stays: a thread that does not run from here on has counted 0, which is not
-		 * the same as a group that never was on. */
+		/* 1 ns remains: a thread that does not run after the reset has counted 0; with
+		 * time enabled 0 it would be not-counted. */
 		base[2 * g] = reading.enabled_ns - (reading.enabled_ns > 0);
 		base[2 * g + 1] = reading.running_ns - (reading.running_ns > 0);
 		memcpy(base + 2 * groups->groups + first, words, n * sizeof(*words));
@@ -81,7 +76,7 @@ static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
 	if (!read_all(target, groups, base) || !still_there(target, index, slot) ||
 	    attach_write(target->pid, at, base, n * sizeof(*base)) != 0)
 		return false;
-	/* Its thread ended and another one has the slot: that one starts at 0. */
+	/* Reused by another thread in the meantime: that one starts at 0. */
 	if (!still_there(target, index, slot)) {
 		(void)attach_write(target->pid, at, zero, n * sizeof(*zero));
 		return false;
@@ -109,7 +104,8 @@ static bool switch_groups(const struct switching *s, const struct attach_groups 
 	return all;
 }
 
-/* Threads that began since `since` (0: all). */
+/* Applies the action to threads that started at `since` or later; only those of the first pass,
+ * since = 0, are counted. */
 static void switch_threads(struct switching *s, uint64_t since)
 {
 	struct attach *target = s->target;
@@ -131,8 +127,17 @@ static void switch_threads(struct switching *s, uint64_t since)
 	}
 }
 
-/* Ended threads keep their rows, and the thread group has them: it loses what the rows lose. */
-static void reset_total(struct switching *s)
+static void write_base(const struct switching *s, size_t offset,
+		       const struct pmc_control_totals *totals, unsigned n)
+{
+	(void)attach_write(s->target->pid,
+			   s->target->address + offset + offsetof(struct pmc_control_totals, base),
+			   totals->base, n * sizeof(totals->base[0]));
+}
+
+/* Rows of ended threads keep their counts, and the thread group contains them: it loses only what
+ * the live rows lose. */
+static void reset_thread_group(struct switching *s)
 {
 	struct pmc_control_totals *totals = &s->target->control.threads;
 	unsigned n = 2 * totals->groups + totals->first[totals->groups];
@@ -141,28 +146,24 @@ static void reset_total(struct switching *s)
 		return;
 	for (unsigned i = 0; i < n; i++)
 		totals->base[i] += s->lost[i];
-	(void)attach_write(s->target->pid,
-			   s->target->address + offsetof(struct pmc_control, threads) +
-				   offsetof(struct pmc_control_totals, base),
-			   totals->base, n * sizeof(totals->base[0]));
+	write_base(s, offsetof(struct pmc_control, threads), totals, n);
 }
 
-static void switch_total(const struct switching *s)
+static void switch_thread_group(const struct switching *s)
 {
 	const struct pmc_control *control = &s->target->control;
 	struct attach_groups groups;
 
-	/* PMC_INHERIT=clock: rows are taken off it by their CPU time, which goes on. */
+	/* PMC_INHERIT=clock: the CPU time of rows is subtracted from it, and that never stops. */
 	if (s->action == STOP && control->threads.eventset != control->eventset)
 		return;
 	attach_groups_of_total(&control->threads, &groups);
 	switch_groups(s, &groups);
 }
 
-/* What counts for the whole machine is no row's: it goes with the threads, and starts anew. */
-static void switch_machine(struct switching *s)
+static void switch_uncore(struct switching *s)
 {
-	struct pmc_control_totals *totals = &s->target->control.machine;
+	struct pmc_control_totals *totals = &s->target->control.uncore;
 	unsigned n = 2 * totals->groups + totals->first[totals->groups];
 	struct attach_groups groups;
 
@@ -170,13 +171,11 @@ static void switch_machine(struct switching *s)
 	if (s->action != RESET)
 		switch_groups(s, &groups);
 	else if (totals->groups && read_all(s->target, &groups, totals->base))
-		(void)attach_write(s->target->pid,
-				   s->target->address + offsetof(struct pmc_control, machine) +
-					   offsetof(struct pmc_control_totals, base),
-				   totals->base, n * sizeof(totals->base[0]));
+		write_base(s, offsetof(struct pmc_control, uncore), totals, n);
 }
 
-static int turn_switch(struct switching *s)
+/* For threads that start from now on. */
+static int set_counting(struct switching *s)
 {
 	struct attach *target = s->target;
 	uint32_t counting = s->action == START, switched = target->control.switched + 1;
@@ -192,16 +191,16 @@ static int turn_switch(struct switching *s)
 static int apply(struct switching *s)
 {
 	uint64_t begin = pmc_now_ns();
-	int code = s->action == RESET ? 0 : turn_switch(s);
+	int code = s->action == RESET ? 0 : set_counting(s);
 
-	/* After the switch is turned: who is not in it will look at it. */
+	/* Only now: a thread that is not among these slots sees the new control.counting. */
 	if (!code)
 		code = attach_look_again(s->target);
 	if (code)
 		return code;
-	/* The total is never on for less than a row. */
+	/* The thread group starts before the rows and stops after them, so it never has less. */
 	if (s->action == START)
-		switch_total(s);
+		switch_thread_group(s);
 	switch_threads(s, 0);
 	if (s->action != RESET) {
 		code = attach_look_again(s->target);
@@ -209,10 +208,10 @@ static int apply(struct switching *s)
 			switch_threads(s, begin > YOUNG_NS ? begin - YOUNG_NS : 1);
 	}
 	if (s->action == STOP)
-		switch_total(s);
+		switch_thread_group(s);
 	else if (s->action == RESET)
-		reset_total(s);
-	switch_machine(s);
+		reset_thread_group(s);
+	switch_uncore(s);
 	return code;
 }
 
@@ -223,12 +222,13 @@ static int report(const struct switching *s)
 
 	if (!s->target->registry.n_groups)
 		return tool_fail(EXIT_FAIL,
-				 "no perf event is counted in process %d; CPU time, faults and "
-				 "switches cannot be switched (pmctl doctor tells what stands in "
-				 "the way)",
+				 "no counters to switch: process %d counts no perf event, only CPU "
+				 "time, faults and switches; pmctl doctor shows what blocks them",
 				 pid);
 	if (!s->threads && s->uncounted)
-		return tool_fail(EXIT_FAIL, "none of the %u threads of process %d has counters",
+		return tool_fail(EXIT_FAIL,
+				 "no counters to switch: none of the %u threads of process %d has "
+				 "any; pmctl doctor shows what blocks them",
 				 s->uncounted, pid);
 	printf("process %d: counters %s in %u thread%s", pid, done[s->action], s->threads,
 	       s->threads == 1 ? "" : "s");
@@ -238,44 +238,42 @@ static int report(const struct switching *s)
 	return 0;
 }
 
-static int parse(int argc, char **argv, pid_t *pid, enum action *action)
+static int parse_action(const char *text, enum action *action)
 {
-	const char *near;
-	int code;
-
-	for (int i = 1; i < argc; i++)
-		if (argv[i][0] == '-')
-			return tool_fail(EXIT_USAGE,
-					 "there is no flag '%s'; pmctl ctl PID start|stop|reset",
-					 argv[i]);
-	if (argc != 3)
-		return tool_fail(EXIT_USAGE, "it takes a process and what to do: "
-					     "pmctl ctl PID start|stop|reset");
-	code = attach_pid(argv[1], pid);
-	if (code)
-		return code;
 	for (unsigned i = 0; i < 3; i++) {
-		if (strcmp(argv[2], actions[i]) == 0) {
+		if (strcmp(text, actions[i]) == 0) {
 			*action = (enum action)i;
 			return 0;
 		}
 	}
-	near = tool_nearest(argv[2], actions, 3);
-	return tool_fail(EXIT_USAGE, "ctl does not know '%s'; %s%s%s", argv[2],
-			 near ? "did you mean '" : "it takes start, stop or reset",
-			 near ? near : "", near ? "'?" : "");
+	return tool_fail_unknown("unknown action", text, tool_nearest(text, actions, 3),
+				 "use start, stop or reset");
 }
 
 int cmd_ctl(int argc, char **argv)
 {
+	const char *operands[2];
 	struct attach target;
 	struct switching s = { .target = &target };
+	struct tool_args args;
+	unsigned n = 0;
 	pid_t pid;
 	int code;
 
-	if (tool_wants_help("ctl", argc, argv))
-		return EXIT_OK;
-	code = parse(argc, argv, &pid, &s.action);
+	tool_args_init(&args, argc, argv);
+	while (tool_args_next(&args)) {
+		if (n < 2)
+			operands[n] = args.value;
+		n++;
+	}
+	if (args.done)
+		return args.code;
+	if (n != 2)
+		return tool_fail(EXIT_USAGE, "a process ID and an action are required: "
+					     "pmctl ctl PID start|stop|reset");
+	code = parse_action(operands[1], &s.action);
+	if (!code)
+		code = attach_pid(operands[0], &pid);
 	if (code)
 		return code;
 	code = attach_open(&target, pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_dump.c - pmctl dump: a snapshot of a running process, without its help. */
+/* cmd_dump.c - pmctl dump: a snapshot of a running process, taken from outside. */
 #include "tools/attach/region.h"
 #include "tools/cli/pmctl.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An exec in the middle makes what was read useless; one after another is no program. */
+/* An exec in the middle makes a snapshot useless; no real program execs this often in a row. */
 #define TRIES 5
 
 struct request {
@@ -17,43 +17,32 @@ struct request {
 	bool signal;
 };
 
-static int unknown_flag(const char *flag)
-{
-	const char *near = tool_nearest_flag("dump", flag);
-
-	if (near)
-		return tool_fail(EXIT_USAGE, "there is no flag '%s'; did you mean '%s'?", flag,
-				 near);
-	return tool_fail(EXIT_USAGE, "there is no flag '%s'; see pmctl dump --help", flag);
-}
-
 static int parse(int argc, char **argv, struct request *request)
 {
-	for (int i = 1; i < argc; i++) {
-		char *arg = argv[i];
+	struct tool_args args;
 
-		if (arg[0] != '-') {
-			if (request->pid)
-				return tool_fail(EXIT_USAGE,
-						 "one process at a time: '%s' is too "
-						 "many",
-						 arg);
-			request->pid = arg;
-		} else if (strcmp(arg, "--signal") == 0) {
+	tool_args_init(&args, argc, argv);
+	while (tool_args_next(&args)) {
+		if (tool_args_is(&args, "-o"))
+			request->out = args.value;
+		else if (tool_args_is(&args, "--signal"))
 			request->signal = true;
-		} else if (strcmp(arg, "-o") == 0) {
-			if (++i == argc || !argv[i][0])
-				return tool_fail(EXIT_USAGE, "-o needs the file to write");
-			request->out = argv[i];
-		} else {
-			return unknown_flag(arg);
-		}
+		else if (request->pid)
+			return tool_fail(EXIT_USAGE,
+					 "unexpected argument '%s': one process ID only",
+					 args.value);
+		else
+			request->pid = args.value;
 	}
+	if (args.done)
+		return args.code;
 	if (!request->pid)
-		return tool_fail(EXIT_USAGE, "which process? pmctl dump PID [-o FILE]");
+		return tool_fail(EXIT_USAGE, "a process ID is required: pmctl dump PID [-o FILE]");
+	if (request->out && !request->out[0])
+		return tool_fail(EXIT_USAGE, "-o needs a file name");
 	if (request->signal && request->out)
-		return tool_fail(EXIT_USAGE, "with --signal the program writes to its own dump: "
-					     "leave out -o");
+		return tool_fail(EXIT_USAGE, "-o cannot be used with --signal: the program writes "
+					     "to its own dump");
 	return 0;
 }
 
@@ -74,8 +63,8 @@ static bool reserve(struct pmc_frame_buf *buf, size_t bytes)
 	return true;
 }
 
-/* The regions and the rows of one look; then what speaks of the process. A row is newer than its
- * thread's regions, which are part of what it says. */
+/* Appends regions and rows of one look, then the frames of the process. A row is read after its
+ * thread's regions: what they counted is part of the row. */
 static int collect(struct attach *target, struct attach_regions *regions, struct pmc_frame_buf *buf,
 		   bool own_sites)
 {
@@ -103,7 +92,7 @@ static int collect(struct attach *target, struct attach_regions *regions, struct
 		if (room)
 			attach_row(target, &tasks, buf, slot, own_sites);
 	}
-	/* PMC_ONLY and PMC_SKIP leave a first process without rows. */
+	/* No slots: PMC_ONLY or PMC_SKIP excludes the program, and it gets no rows. */
 	for (size_t i = 0; !code && room && target->n_slots && i < tasks.n; i++) {
 		room = reserve(buf, ATTACH_FRAME_BYTES);
 		if (room)
@@ -119,17 +108,15 @@ static int collect(struct attach *target, struct attach_regions *regions, struct
 	return code;
 }
 
-/* Else their absence would look as if there were none. */
-static void tell(const struct attach *target, const struct attach_regions *regions)
+static void warn_missing_regions(const struct attach *target, const struct attach_regions *regions)
 {
 	if (regions->changing)
-		tool_warn("regions of %u thread%s of process %d are left out: whenever we looked, "
-			  "the thread was changing its sums; dump again (a process that is stopped "
-			  "has to go on first)",
+		tool_warn("regions of %u thread%s of process %d are missing: the thread was "
+			  "changing them at every try; dump again (continue the process first if "
+			  "it is stopped)",
 			  regions->changing, regions->changing == 1 ? "" : "s", target->pid);
 	if (regions->damaged)
-		tool_warn("the marked regions of process %d are damaged: some are left out",
-			  target->pid);
+		tool_warn("regions of process %d are damaged: some are missing", target->pid);
 }
 
 static int snapshot(struct attach *target, const struct request *request)
@@ -155,7 +142,7 @@ static int snapshot(struct attach *target, const struct request *request)
 	if (!code && (!request->out || strcmp(request->out, "-") != 0))
 		printf("%s\n", out.path);
 	if (!code)
-		tell(target, &regions);
+		warn_missing_regions(target, &regions);
 done:
 	if (out.fd >= 0)
 		close(out.fd);
@@ -177,7 +164,7 @@ int cmd_dump(int argc, char **argv)
 		code = attach_pid(request.pid, &pid);
 	if (code)
 		return code;
-	/* Beyond a file size limit a write shall fail, not kill. */
+	/* A write beyond RLIMIT_FSIZE fails instead of killing pmctl. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (request.signal)
 		return attach_signal(pid);

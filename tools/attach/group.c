@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* group.c - another process's groups: a descriptor of our own for each, and its reading. */
+/* group.c - reads groups of another process through duplicated descriptors. */
 #include "agent/core/count/group.h"
 #include "agent/core/dump/build.h"
 #include "tools/attach/attach.h"
@@ -33,7 +33,8 @@ void attach_groups_of_total(const struct pmc_control_totals *totals, struct atta
 	};
 }
 
-/* What the program may have put in that place must not even be read: a pipe would lose data. */
+/* The program may have reused the number: a foreign file must not be read, a pipe would lose data.
+ */
 int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t *error)
 {
 	uint64_t now = 0;
@@ -70,24 +71,33 @@ static void subtract(const struct attach_groups *groups, unsigned g, struct pmc_
 		values[i] = set_less(values[i], base[i]);
 }
 
+bool attach_group_read(const struct attach *target, const struct attach_groups *groups, unsigned g,
+		       struct pmc_reading *reading, uint64_t *words)
+{
+	unsigned n = groups->first[g + 1] - groups->first[g];
+	int fd;
+
+	*reading = (struct pmc_reading){ .n = 0 };
+	fd = attach_group_dup(target, groups->fds[groups->first[g]], groups->ids[g],
+			      &reading->error);
+	if (fd < 0)
+		return false;
+	pmc_group_read(fd, groups->ids[g], n, reading, words);
+	close(fd);
+	return true;
+}
+
 void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
 			 const struct attach_groups *groups, uint32_t *reason)
 {
 	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 
 	for (unsigned g = 0; g < groups->groups; g++) {
-		struct pmc_reading reading = { .n = 0 };
-		unsigned n = groups->first[g + 1] - groups->first[g];
-		int fd = attach_group_dup(target, groups->fds[groups->first[g]], groups->ids[g],
-					  &reading.error);
+		struct pmc_reading reading;
 
-		if (fd >= 0) {
-			pmc_group_read(fd, groups->ids[g], n, &reading, words);
-			close(fd);
-		} else if (*reason) {
-			/* Never opened, and the process knows why. */
+		/* The reason why the process has no group explains more than our error. */
+		if (!attach_group_read(target, groups, g, &reading, words) && *reason)
 			reading.error = *reason;
-		}
 		subtract(groups, g, &reading, words);
 		pmc_put_reading(buf, &reading, words);
 		*reason = *reason ? *reason : reading.error;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - another process's memory: bytes, mapped files, dynamic symbols.
+ * memory.c - reads memory, mapped files and dynamic symbols of another process.
  *
- * Symbols are read from memory, not from the file: it may have been replaced since, or lie in
- * another mount namespace.
+ * Symbols are read from memory: the file may have been replaced, or be in another mount namespace.
  */
 #include "tools/attach/attach.h"
 
@@ -16,7 +15,7 @@
 #include <sys/uio.h>
 
 #define PAGE 4096u
-/* What no library has; a larger number is damage or malice. */
+/* Bounds that no real process reaches. */
 #define MOST_IMAGES   65536u
 #define MOST_PHDRS    64u
 #define MOST_DYNAMIC  512u
@@ -53,8 +52,8 @@ int attach_write(pid_t pid, uint64_t address, const void *from, size_t len)
 	return copy(pid, address, (void *)(uintptr_t)from, len, false);
 }
 
-/* process_vm_readv(2): "Buffers are processed in array order". On the way the kernel takes and
- * leaves a lock for each, so that the copies are made in that order too. */
+/* process_vm_readv(2): "Buffers are processed in array order". The kernel takes and releases a lock
+ * for each, which orders the copies. */
 int attach_read_parts(pid_t pid, const struct attach_part *parts, unsigned n)
 {
 	struct iovec local[ATTACH_PARTS], remote[ATTACH_PARTS];
@@ -81,7 +80,7 @@ int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap)
 
 	*to = '\0';
 	while (len + 1 < cap) {
-		/* To the end of the page: what comes behind need not be there. */
+		/* Not beyond the end of a page: the next may be unmapped. */
 		size_t n = PAGE - (size_t)((address + len) % PAGE);
 		int error;
 
@@ -105,7 +104,7 @@ static int add_image(struct attach *target, uint64_t start, uint64_t end, const 
 {
 	struct attach_image *image;
 
-	/* Room doubles at each power of two. */
+	/* Capacity doubles at each power of two. */
 	if ((target->n_images & (target->n_images - 1)) == 0) {
 		size_t room = target->n_images ? 2 * target->n_images : 1;
 

@@ -2,8 +2,8 @@
 /*
  * out.c - where a snapshot from outside goes: the process's dump, a new one, or -o FILE.
  *
- * The path of the process's dump is the process's word. It is looked up in its own root, as its
- * own user, so that a program cannot make a privileged pmctl write where it could not itself.
+ * The path of the process's dump is untrusted: it is resolved in the root of the process and
+ * opened as its user, so that a privileged pmctl writes nothing that the process could not write.
  */
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
@@ -34,10 +34,10 @@ static int check(const struct attach_out *out)
 	if (fstat(out->fd, &st) != 0)
 		return refuse(out->path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return refuse(out->path, "it is no regular file; name one with -o FILE");
+		return refuse(out->path, "it is not a regular file; use -o FILE");
 	if (st.st_size && !pmc_is_dump(head, pread(out->fd, head, sizeof(head), 0)))
-		return refuse(out->path, "it exists and is no dump; it was left alone: name "
-					 "another file with -o or remove it");
+		return refuse(out->path, "it exists and is not a dump; remove it or use -o "
+					 "FILE");
 	return 0;
 }
 
@@ -45,9 +45,9 @@ static const char *why_not(int error)
 {
 	switch (error) {
 	case ELOOP:
-		return "it is a symbolic link, and those are not followed; name the file itself";
+		return "it is a symbolic link; use the name of its target";
 	case EISDIR:
-		return "it is a directory; name a file in it";
+		return "it is a directory; use the name of a file";
 	case ENOENT:
 		return "its directory does not exist; create it first";
 	default:
@@ -103,7 +103,7 @@ static int open_in_root(int root, const char *path)
 	return open(path, OUT_FLAGS, 0600);
 }
 
-/* Becomes the process's user for one open; pmctl has no other thread. */
+/* Takes the user ID of the process for one open; pmctl has no other thread. */
 static int open_as_owner(const struct attach *target, const char *path)
 {
 	uid_t uid, was = geteuid();
@@ -131,7 +131,7 @@ static int open_as_owner(const struct attach *target, const char *path)
 	return error ? error : fd;
 }
 
-/* In a container the same path is another file: print one that is right for us. */
+/* The path of a process in a container may be another file here: replaces it by /proc/PID/root. */
 static void name_for_us(const struct attach *target, struct attach_out *out)
 {
 	struct stat ours, theirs;
@@ -154,21 +154,21 @@ static int open_own(struct attach *target, struct attach_out *out)
 	return check(out);
 }
 
-int attach_out_open(struct attach *target, const char *asked, struct attach_out *out)
+int attach_out_open(struct attach *target, const char *path, struct attach_out *out)
 {
 	struct utsname host;
 	char name[sizeof(host.nodename) + 32];
 
 	*out = (struct attach_out){ .fd = -1 };
-	if (asked && strcmp(asked, "-") == 0) {
+	if (path && strcmp(path, "-") == 0) {
 		strcpy(out->path, "standard output");
 		out->fd = dup(STDOUT_FILENO);
 		if (out->fd < 0)
 			return refuse(out->path, strerror(errno));
 		return isatty(out->fd) ? refuse(out->path, "it is a terminal") : 0;
 	}
-	if (asked)
-		return open_ours(asked, out);
+	if (path)
+		return open_ours(path, out);
 	if (target->control.out[0])
 		return open_own(target, out);
 	if (uname(&host) != 0)
@@ -180,7 +180,7 @@ int attach_out_open(struct attach *target, const char *asked, struct attach_out 
 int attach_out_write(struct attach_out *out, const uint8_t *frames, size_t len)
 {
 	while (len > 0) {
-		/* All at once: frames of other writers must not come in between. */
+		/* One write: frames of other writers must not come in between. */
 		ssize_t n = write(out->fd, frames, len);
 
 		if (n < 0 && errno == EINTR)

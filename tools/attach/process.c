@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* process.c - TOTAL, EVENTSET and PROCESS frames of a running process, from outside. */
 #include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "agent/core/dump/build.h"
 #include "agent/core/plan/plan.h"
@@ -18,23 +19,8 @@
 
 #define MOST_SET_BYTES ((size_t)96 << 10)
 
-static bool read_proc(const char *pid, const char *name, char *text, size_t cap)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, cap - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 /* ---- event sets ---------------------------------------------------------------------------*/
-/* A copy of the frame in the process, if it is the one that rows refer to. */
+/* Appends a copy of an EVENTSET frame of the process if its hash is right. */
 static bool copy_set(const struct attach *target, uint64_t address, uint64_t bytes, uint64_t hash,
 		     struct pmc_frame_buf *buf)
 {
@@ -72,15 +58,15 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 	if (control->user_eventset)
 		copy_set(target, control->user_frame, control->user_bytes, control->user_eventset,
 			 buf);
-	if (control->machine.eventset)
-		copy_set(target, control->machine_frame, control->machine_bytes,
-			 control->machine.eventset, buf);
+	if (control->uncore.eventset)
+		copy_set(target, control->uncore_frame, control->uncore_bytes,
+			 control->uncore.eventset, buf);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct pmc_control_totals *totals = both[i];
 
 		if (!totals->groups || totals->eventset == control->eventset)
 			continue;
-		/* PMC_INHERIT=clock: the set is always the same. */
+		/* PMC_INHERIT=clock: always the same set. */
 		if (pmc_plan_clock(&arena, &clock) == 0 && clock.hash == totals->eventset)
 			pmc_plan_frame(&clock, buf);
 	}
@@ -110,13 +96,13 @@ static void put_total(const struct attach *target, const struct pmc_control_tota
 }
 
 /* ---- process ------------------------------------------------------------------------------*/
-/* Fields of /proc/PID/stat behind the name, which may hold anything. */
-static void read_stat(const char *pid, struct pmc_process_fixed *fixed)
+/* The program name in /proc/PID/stat may contain anything: the fields are behind its last ')'. */
+static void read_stat(pid_t pid, struct pmc_process_fixed *fixed)
 {
 	char text[1024];
 	const char *at;
 
-	if (!read_proc(pid, "stat", text, sizeof(text)))
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", pid) <= 0)
 		return;
 	at = strrchr(text, ')');
 	if (at)
@@ -124,13 +110,12 @@ static void read_stat(const char *pid, struct pmc_process_fixed *fixed)
 		       &fixed->ppid, &fixed->minor_faults, &fixed->major_faults);
 }
 
-static uint64_t peak_rss(const char *pid)
+static uint64_t peak_rss(pid_t pid)
 {
 	char text[4096];
 	const char *line;
 
-	if (!read_proc(pid, "status", text, sizeof(text)))
-		return 0;
+	pmc_file_read(text, sizeof(text), "/proc/%d/status", pid);
 	line = strstr(text, "\nVmHWM:");
 	return line ? strtoull(line + 7, NULL, 10) * 1024 : 0;
 }
@@ -145,13 +130,13 @@ static uint64_t cpu_clock(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A container has a name of its own, and its rows bear that. */
-static void host_name(const char *pid, struct utsname *host)
+/* Of the UTS namespace of the process: a container has a host name of its own. */
+static void host_name(pid_t pid, struct utsname *host)
 {
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%s/ns/uts", pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/uts", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		(void)setns(fd, CLONE_NEWUTS);
@@ -171,19 +156,19 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 {
 	const struct pmc_control *control = &target->control;
 	struct pmc_process_fixed fixed = control->process;
-	char pid[16], boot[64] = "", exe[4096], cmdline[4096];
+	char boot[64], exe[4096], cmdline[4096];
+	pid_t pid = target->pid;
 	struct utsname host;
 	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
 
-	snprintf(pid, sizeof(pid), "%d", target->pid);
 	read_stat(pid, &fixed);
 	if (target->other_pid_namespace)
-		fixed.ppid = 0; /* known here by a number that means nothing there */
+		fixed.ppid = 0; /* its number is of our namespace */
 	fixed.minor_faults = pmc_sub_sat(fixed.minor_faults, control->carried_minor_faults);
 	fixed.major_faults = pmc_sub_sat(fixed.major_faults, control->carried_major_faults);
 	fixed.flags |= PMC_PROCESS_NO_SWITCHES;
 	fixed.max_rss_bytes = peak_rss(pid);
-	fixed.cpu_ns = pmc_sub_sat(cpu_clock(target->pid), control->carried_process_ns);
+	fixed.cpu_ns = pmc_sub_sat(cpu_clock(pid), control->carried_process_ns);
 	fixed.threads_seen = control->seen;
 	fixed.threads_counted = pmc_sub_sat(control->seen, control->uncounted);
 	fixed.self_ns = control->self_ns;
@@ -192,19 +177,18 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	fixed.how_ended = PMC_RUNNING;
 	fixed.how_code = 0;
 	host_name(pid, &host);
-	if (read_proc("sys/kernel/random", "boot_id", boot, sizeof(boot)))
-		boot[strcspn(boot, "\n")] = '\0';
+	pmc_file_read(boot, sizeof(boot), "/proc/sys/kernel/random/boot_id");
 	read_text(target, control->exe, exe);
 	read_text(target, control->cmdline, cmdline);
 	pmc_build_process(buf, control->identity, control->snapshot, &fixed, &text);
 }
 
-/* Totals come after the rows: what is subtracted is never newer than what it is from. */
+/* To be called after the rows were read: rows are subtracted from totals. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf)
 {
 	put_total(target, &target->control.threads, PMC_TOTAL_THREADS, buf);
 	put_total(target, &target->control.execs, PMC_TOTAL_EXEC, buf);
-	put_total(target, &target->control.machine, PMC_TOTAL_MACHINE, buf);
+	put_total(target, &target->control.uncore, PMC_TOTAL_MACHINE, buf);
 	put_process(target, buf);
 	put_sets(target, buf);
 }

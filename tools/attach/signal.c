@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal.c - has a process dump by itself, by the signal it was told to take.
+ * signal.c - pmctl dump --signal: the process takes the snapshot itself.
  *
- * Where the kernel does not let us look inside, the signal's number comes from the environment
- * the program was started with, and the dump from the files it has open.
+ * Without ptrace permission the signal comes from the environment that the program was started
+ * with, and the dump from its open files.
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/config.h"
@@ -29,10 +29,10 @@ struct asking {
 	int signo;
 	char path[PATH_MAX];
 	off_t before;
-	const uint8_t *identity; /* NULL: not known, any growth counts */
+	const uint8_t *identity; /* NULL: unknown, any growth of the file is the answer */
 };
 
-/* Whether the signal has a handler there: without one it would most likely kill. */
+/* Whether the process has a handler for the signal; without one it could be killed. */
 static bool is_caught(pid_t pid, int signo)
 {
 	char path[64], line[256];
@@ -49,7 +49,7 @@ static bool is_caught(pid_t pid, int signo)
 	return caught >> (signo - 1) & 1;
 }
 
-/* A variable of the environment that the program was started with: 0 or -errno. */
+/* A variable of the environment at the start of the program: 0 or -errno. */
 static int started_with(pid_t pid, const char *name, char *value, size_t cap)
 {
 	char path[64], *item = NULL;
@@ -88,7 +88,7 @@ static bool is_dump(const char *path, off_t *bytes)
 	return is;
 }
 
-/* Among the files it has open. */
+/* Looks for a dump among the open files of the process. */
 static bool find_dump(struct asking *asking)
 {
 	char dir_name[64], path[sizeof(dir_name) + NAME_MAX + 2];
@@ -114,7 +114,7 @@ static bool find_dump(struct asking *asking)
 	return found;
 }
 
-/* Whether what was appended has the end of a snapshot of this process. */
+/* Whether the end of a snapshot of this process was appended. */
 static bool answered(const struct asking *asking)
 {
 	struct pmc_scan scan = { .partial = true };
@@ -152,8 +152,8 @@ static int ask(struct asking *asking, int pidfd)
 		asking->before = st.st_size;
 	if (!is_caught(asking->pid, asking->signo))
 		return tool_fail(EXIT_FAIL,
-				 "process %d has no handler for its dump signal %d any more; pmctl "
-				 "dump without --signal needs none",
+				 "cannot signal process %d: the program replaced the handler of "
+				 "its dump signal %d; use pmctl dump without --signal",
 				 asking->pid, asking->signo);
 	if (syscall(SYS_pidfd_send_signal, pidfd, asking->signo, NULL, 0) != 0)
 		return errno == ESRCH ?
@@ -169,9 +169,8 @@ static int ask(struct asking *asking, int pidfd)
 	}
 	return tool_fail(
 		EXIT_FAIL,
-		"process %d did not answer signal %d within 5 s: it is stopped, blocks the "
-		"signal, or has a handler of its own for it; pmctl dump without --signal "
-		"needs no answer",
+		"no snapshot from process %d within 5 s of signal %d: it is stopped, blocks the "
+		"signal or has its own handler; use pmctl dump without --signal",
 		asking->pid, asking->signo);
 }
 
@@ -179,8 +178,8 @@ static int no_signal(pid_t pid)
 {
 	return tool_fail(
 		EXIT_FAIL,
-		"process %d takes no dump signal: start the program with PMC_DUMP=USR2, or "
-		"use pmctl dump without --signal",
+		"process %d has no dump signal: start the program with PMC_DUMP=USR2, or use pmctl "
+		"dump without --signal",
 		pid);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c - rows of another process's threads, from its groups and from /proc. */
 #include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
 #include "agent/core/base/hash.h"
 #include "agent/core/base/number.h"
 #include "agent/core/dump/build.h"
@@ -15,11 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As the agent's adopt.c has it: a thread that has not yet said who it is has hardly run. */
+/* CPU time that a thread without a tid in its slot cannot have used yet; as in
+ * agent/thread/adopt.c. */
 #define STARTING_NS 20000000u
 #define HELPER_NAME "pmcagent"
 
-struct attach_sites {
+struct attach_routine {
 	uint64_t address, hash;
 	UT_hash_handle hh;
 };
@@ -29,19 +31,14 @@ static bool read_task(const struct attach_tasks *tasks, pid_t pid, const char *n
 		      size_t cap)
 {
 	char path[64];
-	ssize_t n;
-	int fd;
+	int n;
 
 	snprintf(path, sizeof(path), "%d/%s", pid, name);
-	fd = openat(tasks->fd, path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, cap - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	n = pmc_file_read_at(tasks->fd, path, text, cap);
+	return n > 0 || n == -EFBIG;
 }
 
-/* The innermost number of the NSpid line: what gettid() says there. 0: it is gone. */
+/* The tid as gettid() returns it in the process: the innermost of the NSpid line. 0: gone. */
 static uint32_t inner_tid(const struct attach_tasks *tasks, pid_t pid)
 {
 	char text[4096], *line, *end;
@@ -116,7 +113,7 @@ void attach_tasks_close(struct attach_tasks *tasks)
 	*tasks = (struct attach_tasks){ .fd = -1 };
 }
 
-/* The scheduler's own account; as old as the last tick for a thread that is running. */
+/* CPU time from schedstat; up to a tick old for a running thread. */
 static bool cpu_of(const struct attach_tasks *tasks, const struct attach_task *task, uint64_t *ns)
 {
 	char text[128];
@@ -125,7 +122,7 @@ static bool cpu_of(const struct attach_tasks *tasks, const struct attach_task *t
 	if (!task || !read_task(tasks, task->pid, "schedstat", text, sizeof(text)))
 		return false;
 	*ns = strtoull(text, NULL, 10);
-	/* A kernel without the accounting says 0, and no thread is here that never ran. */
+	/* 0: a kernel without CONFIG_SCHED_INFO. Every thread here has run. */
 	return *ns != 0;
 }
 
@@ -137,33 +134,33 @@ static const struct attach_task *find_task(const struct attach_tasks *tasks, uin
 	return tasks->n ? bsearch(&key, tasks->list, tasks->n, sizeof(key), by_tid) : NULL;
 }
 
-/* SITE frame of a start routine, as agent/thread/start_routine.c would make it; its name is found
- * by readers. */
-uint64_t attach_site(struct attach *target, struct pmc_frame_buf *buf, uint64_t address)
+/* The SITE frame of a start routine, as agent/thread/start_routine.c builds it; readers look the
+ * symbol up. */
+static uint64_t start_routine(struct attach *target, struct pmc_frame_buf *buf, uint64_t address)
 {
 	struct pmc_arena *arena = &target->arena;
-	struct attach_sites *site;
+	struct attach_routine *routine;
 	uint64_t offset = address;
 	const char *module = "";
 
 	if (!address)
 		return 0;
-	HASH_FIND(hh, target->sites, &address, sizeof(address), site);
-	if (site)
-		return site->hash;
+	HASH_FIND(hh, target->routines, &address, sizeof(address), routine);
+	if (routine)
+		return routine->hash;
 	for (size_t i = 0; i < target->n_images; i++) {
 		if (address < target->images[i].start || address >= target->images[i].end)
 			continue;
 		module = target->images[i].path;
 		offset = address - target->images[i].start;
 	}
-	site = pmc_arena_alloc(arena, sizeof(*site));
-	if (!site)
+	routine = pmc_arena_alloc(arena, sizeof(*routine));
+	if (!routine)
 		return 0;
-	site->hash = pmc_build_site(buf, offset, module, "");
-	site->address = address;
-	HASH_ADD(hh, target->sites, address, sizeof(address), site);
-	return site->hash;
+	routine->hash = pmc_build_site(buf, offset, module, "");
+	routine->address = address;
+	HASH_ADD(hh, target->routines, address, sizeof(address), routine);
+	return routine->hash;
 }
 
 static uint64_t eventset_of(const struct pmc_control *control, const struct slot *slot)
@@ -172,7 +169,7 @@ static uint64_t eventset_of(const struct pmc_control *control, const struct slot
 }
 
 void attach_row(struct attach *target, const struct attach_tasks *tasks, struct pmc_frame_buf *buf,
-		struct slot *slot, bool own_sites)
+		struct slot *slot, bool own_routines)
 {
 	struct attach_groups groups;
 	struct pmc_thread_fixed *placed, row = {
@@ -187,8 +184,8 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 		.reason = slot->reason,
 	};
 
-	if (own_sites)
-		row.start_site = attach_site(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
+	if (own_routines)
+		row.start_site = start_routine(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
 	attach_groups_of(target, slot, &groups);
 	row.n_groups = (uint16_t)groups.groups;
 	placed = pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
@@ -208,7 +205,7 @@ void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
 		    const struct attach_task *task, struct pmc_frame_buf *buf)
 {
 	struct pmc_thread_fixed row = {
-		/* Beyond all that the agent hands out, and the same at every look. */
+		/* Above all that the agent assigns, and the same in every snapshot. */
 		.seq = PMC_SEQ_OUTSIDE + task->tid,
 		.tid = task->tid,
 		.state = PMC_THREAD_LIVE,
@@ -224,7 +221,6 @@ void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
 	if (attach_knows(target, task->tid) ||
 	    !read_task(tasks, task->pid, "comm", name, sizeof(name)))
 		return;
-	name[strcspn(name, "\n")] = '\0';
 	if (strcmp(name, HELPER_NAME) == 0 || !cpu_of(tasks, task, &row.cpu_ns) ||
 	    (row.cpu_ns < STARTING_NS && target->starting))
 		return;

@@ -67,8 +67,8 @@ struct pmc_control {
 	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
 	uint32_t reserved3;
 	/* Of the job's first process: what counts for the whole machine. eventset 0: nothing. */
-	struct pmc_control_totals machine;
-	uint64_t machine_frame, machine_bytes;
+	struct pmc_control_totals uncore;
+	uint64_t uncore_frame, uncore_bytes;
 	/* If `regions`: struct region_layout of region_area.h, and the table of REGION_AREAS
 	 * addresses of areas, of which so many (a uint32_t) were ever used. */
 	uint64_t region_layout, region_areas, region_high;
