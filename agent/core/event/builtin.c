@@ -112,7 +112,6 @@ bool event_builtin(struct event_span name, struct pmc_event *event)
 int event_raw(struct event_parse *parse, struct event_span name, struct pmc_event *event)
 {
 	struct event_span hex = { name.at + 1, name.len - 1 };
-	struct event_shown shown;
 
 	if (name.len < 2 || name.at[0] != 'r')
 		return EVENT_NOT_MINE;
@@ -125,7 +124,7 @@ int event_raw(struct event_parse *parse, struct event_span name, struct pmc_even
 			return EVENT_NOT_MINE;
 	if (!event_hex(hex, &event->config))
 		return event_fail(parse, PMC_PARSE_BAD_VALUE, hex.at,
-				  "raw event '%s' has more than 64 bits", event_show(&shown, name));
+				  "raw event '%s': more than 64 bits", event_show(parse, name));
 	event->type = PERF_TYPE_RAW;
 	return EVENT_FOUND;
 }

@@ -37,8 +37,8 @@ static bool is_before(const struct event_core *a, const struct event_core *b)
 /* What every machine has, and what a server has dozens of: looked at no further. */
 static bool is_no_core(const char *name)
 {
-	static const char *const others[] = { "uncore_", "software", "tracepoint",
-					      "breakpoint", "kprobe", "uprobe" };
+	static const char *const others[] = { "uncore_",    "software", "tracepoint",
+					      "breakpoint", "kprobe",	"uprobe" };
 
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (strncmp(name, others[i], strlen(others[i])) == 0)
@@ -176,17 +176,15 @@ int event_place(struct event_parse *parse, struct pmc_event *event)
 int event_check_machine(struct event_parse *parse, struct event_span item,
 			const struct pmc_event *event)
 {
-	struct event_shown shown;
-
 	if (!event->cpus || !event->cpus[0])
 		return 0;
 	if (event->asked_scope)
 		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, item.at,
-				  "'%s' counts for the whole machine, not for user or kernel mode",
-				  event_show(&shown, item));
+				  "'%s' counts for the whole machine: leave out :u and :k",
+				  event_show(parse, item));
 	if (event->brace != PMC_NO_BRACE)
 		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-				  "'%s' counts for the whole machine: it cannot be in a group",
-				  event_show(&shown, item));
+				  "'%s' counts for the whole machine: leave out the braces",
+				  event_show(parse, item));
 	return 0;
 }

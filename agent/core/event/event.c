@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event.c - the grammar of event lists: items, braces, @sets, and who resolves a name. */
+/* event.c - parses event lists: items, braces, @sets; asks the sources of names in order. */
 #include "agent/core/event/source.h"
 #include "agent/core/base/out.h"
 
@@ -28,8 +28,8 @@ static void list_remove(struct event_parse *parse, unsigned at)
 	}
 }
 
-/* What sets and names have in common is counted once, whichever came first; what is named twice
- * is counted twice. A brace keeps its members together. */
+/* Counts an event of a set once if it is also named or in another set; an event that is named twice
+ * is counted twice. Braces stay complete. Returns whether the event needs no place of its own. */
 static bool list_merge(struct event_parse *parse, struct pmc_event *event)
 {
 	struct pmc_events *events = parse->events;
@@ -77,18 +77,15 @@ static int list_add(struct event_parse *parse, struct pmc_event *event, const ch
 
 static int unknown_event(struct event_parse *parse, struct event_span name, const char *why)
 {
-	char hint[EVENT_NAME_MAX + 32];
 	struct event_nearest nearest;
-	struct event_shown shown;
 
 	event_nearest_init(&nearest, name);
 	event_nearest_any(&nearest, &parse->roots);
-	return event_fail(parse, PMC_PARSE_UNKNOWN_EVENT, name.at, "unknown event '%s'%s: %s",
-			  event_show(&shown, name),
-			  event_nearest_text(&nearest, hint, sizeof(hint)), why);
+	return event_fail(parse, PMC_PARSE_UNKNOWN_EVENT, name.at, "unknown event '%s': %s%s",
+			  event_show(parse, name), why, event_nearest_text(&nearest));
 }
 
-/* libpfm4's raw codes are of the one core that it took them from. */
+/* A raw code of libpfm4 belongs to one type of core: "" keeps it from being added for each. */
 static void event_from_pfm(struct pmc_event *event)
 {
 	if (event->type == PERF_TYPE_RAW)
@@ -126,18 +123,19 @@ static int resolve_colons(struct event_parse *parse, struct event_span item,
 		event_from_pfm(event);
 		return scope.len ? event_modify(parse, scope, item, event) : 0;
 	}
-	/* Only sys:name can have been meant as a tracepoint. */
+	/* Only sys:name can be a tracepoint. */
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_str(&out, why);
 	if (pfm.len == sys.len + 1 + name.len && event_is_file_name(sys) &&
 	    event_is_file_name(name)) {
 		if (trace == EVENT_TRACE_NONE)
-			pmc_out_str(&out, "; nor is it a tracepoint");
+			pmc_out_str(&out, ", and not a tracepoint");
 		else if (trace == EVENT_TRACE_NOT_PERMITTED)
-			pmc_outf(&out, "; tracepoints are unknown: %s is closed to this user",
+			pmc_outf(&out, ", and tracepoints are unknown: no permission to read %s",
 				 event_tracefs(&parse->roots));
 		else
-			pmc_outf(&out, "; tracepoints are unknown: tracefs is not mounted at %s",
+			pmc_outf(&out,
+				 ", and tracepoints are unknown: tracefs is not mounted at %s",
 				 event_tracefs(&parse->roots));
 	}
 	return unknown_event(parse, scope.len ? pfm : item, text);
@@ -146,24 +144,22 @@ static int resolve_colons(struct event_parse *parse, struct event_span item,
 static int resolve(struct event_parse *parse, struct event_span item, struct pmc_event *event)
 {
 	struct event_span rest = item, head;
-	struct event_shown shown;
 	const char *why;
 	int rc;
 
-	event_show(&shown, item);
 	for (size_t i = 0; i < item.len; i++)
 		if (strchr("*?[", item.at[i]))
 			return event_fail(parse, PMC_PARSE_SYNTAX, item.at + i,
-					  "wildcards are not accepted in '%s': name each event",
-					  shown.text);
+					  "no wildcards in '%s': name each event",
+					  event_show(parse, item));
 	if (event_has(item, '/')) {
 		rc = event_pmu(parse, item, event);
 		return rc < 0 ? rc : 0;
 	}
 	head = event_split(&rest, ':');
 	if (!head.len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-				  "no event before the ':' of '%s'", shown.text);
+		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "no event before ':' in '%s'",
+				  event_show(parse, item));
 	rc = event_builtin(head, event) ? EVENT_FOUND : event_raw(parse, head, event);
 	if (rc < 0)
 		return rc;
@@ -239,7 +235,7 @@ static bool ends_item(char c)
 	return c == ',' || c == '{' || c == '}' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* One event up to what cannot belong to it; between slashes everything does. */
+/* Takes one event: up to a separator, but anything between slashes. */
 static struct event_span take_event(struct event_span *rest)
 {
 	struct event_span item = { rest->at, 0 };
@@ -283,16 +279,16 @@ static int parse_brace(struct event_parse *parse, struct event_span *rest,
 		inside ^= rest->at[body.len] == '/';
 		if (!inside && rest->at[body.len] == '{')
 			return event_fail(parse, PMC_PARSE_SYNTAX, rest->at + body.len,
-					  "a group cannot hold another group");
+					  "nested braces: a group cannot contain a group");
 		body.len++;
 	}
 	if (body.len == rest->len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, open, "a '{' has no '}'");
+		return event_fail(parse, PMC_PARSE_SYNTAX, open, "'{' without '}'");
 	rest->at += body.len + 1;
 	rest->len -= body.len + 1;
 	modifiers = take_modifiers(rest);
 	if (modifiers.at) {
-		/* Refused here, not at the first member: the text is to name the group. */
+		/* Checked before the members, so that the error names the group. */
 		struct event_span whole = { open, (size_t)(modifiers.at + modifiers.len - open) };
 
 		rc = event_modify(parse, modifiers, whole, &(struct pmc_event){ 0 });
@@ -303,22 +299,22 @@ static int parse_brace(struct event_parse *parse, struct event_span *rest,
 	}
 	body = event_trim(body);
 	if (!body.len)
-		return event_fail(parse, PMC_PARSE_SYNTAX, open, "a group is empty");
+		return event_fail(parse, PMC_PARSE_SYNTAX, open, "empty group");
 	while (!rc) {
 		struct event_span item = take_event(&body);
 
 		if (!item.len)
 			return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-					  "an event is missing in a group");
+					  "missing event in a group");
 		if (item.at[0] == '@')
 			return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-					  "a group cannot hold a set");
+					  "a set in braces: a group cannot contain a set");
 		rc = add_event(parse, item, brace, modifiers);
 		if (rc || !body.len)
 			break;
 		if (body.at[0] != ',')
 			return event_fail(parse, PMC_PARSE_SYNTAX, body.at,
-					  "a ',' is missing in a group");
+					  "missing ',' in a group");
 		body.at++;
 		body.len--;
 		body = event_trim(body);
@@ -327,7 +323,7 @@ static int parse_brace(struct event_parse *parse, struct event_span *rest,
 	return rc;
 }
 
-/* The first of the row's lists that this machine can resolve. */
+/* Adds the first list of the set that resolves on this machine. */
 static int expand(struct event_parse *parse, int set, struct event_span modifiers)
 {
 	struct pmc_events *events = parse->events;
@@ -361,9 +357,7 @@ static int expand(struct event_parse *parse, int set, struct event_span modifier
 static int parse_set(struct event_parse *parse, struct event_span item)
 {
 	struct event_span rest = item, name = event_split(&rest, ':');
-	char hint[EVENT_NAME_MAX + 32];
 	struct event_nearest nearest;
-	struct event_shown shown;
 	struct event_span modifiers = { 0 };
 	int set, rc;
 
@@ -372,8 +366,7 @@ static int parse_set(struct event_parse *parse, struct event_span item)
 		event_nearest_init(&nearest, (struct event_span){ name.at + 1, name.len - 1 });
 		event_nearest_set(&nearest);
 		return event_fail(parse, PMC_PARSE_UNKNOWN_SET, item.at, "unknown set '%s'%s",
-				  event_show(&shown, name),
-				  event_nearest_text(&nearest, hint, sizeof(hint)));
+				  event_show(parse, name), event_nearest_text(&nearest));
 	}
 	if (name.len < item.len) {
 		modifiers = rest;
@@ -387,11 +380,10 @@ static int parse_set(struct event_parse *parse, struct event_span item)
 	return rc;
 }
 
-/* Modifiers are those of the @set that the list stands for. */
+/* `modifiers` are those of the @set that the list is from. */
 static int parse_list(struct event_parse *parse, struct event_span rest,
 		      struct event_span modifiers)
 {
-	struct event_shown shown;
 	int rc = 0;
 
 	rest = event_trim(rest);
@@ -406,10 +398,10 @@ static int parse_list(struct event_parse *parse, struct event_span rest,
 			item = take_event(&rest);
 			if (!item.len && rest.len && rest.at[0] == '}')
 				return event_fail(parse, PMC_PARSE_SYNTAX, rest.at,
-						  "a '}' has no '{'");
+						  "'}' without '{'");
 			if (!item.len)
 				return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-						  "an event is missing %s a ','",
+						  "missing event %s ','",
 						  rest.len ? "before" : "after");
 			rc = item.at[0] == '@' ? parse_set(parse, item) :
 						 add_event(parse, item, PMC_NO_BRACE, modifiers);
@@ -418,7 +410,7 @@ static int parse_list(struct event_parse *parse, struct event_span rest,
 			break;
 		if (rest.at[0] != ',')
 			return event_fail(parse, PMC_PARSE_SYNTAX, rest.at,
-					  "a ',' is missing before '%s'", event_show(&shown, rest));
+					  "missing ',' before '%s'", event_show(parse, rest));
 		rest.at++;
 		rest.len--;
 		rest = event_trim(rest);
@@ -426,7 +418,7 @@ static int parse_list(struct event_parse *parse, struct event_span rest,
 	return rc;
 }
 
-/* Places in the list without gaps; what one item became on each type of core has one place. */
+/* Numbers the items without gaps; the events of one item on several types of core share one. */
 static void number(struct pmc_events *events)
 {
 	unsigned next = 0, item = 0;
@@ -459,7 +451,7 @@ int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, stru
 	if (!events->list)
 		rc = -ENOMEM;
 	else if (!all.len)
-		rc = event_fail(&parse, PMC_PARSE_EMPTY, text, "no event is named");
+		rc = event_fail(&parse, PMC_PARSE_EMPTY, text, "empty event list");
 	else
 		rc = parse_list(&parse, all, (struct event_span){ 0 });
 	event_pfm_close(&parse);

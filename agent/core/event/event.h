@@ -33,15 +33,15 @@ struct pmc_event {
 	/* The CPUs that stand for the whole machine, "0,18", if its PMU knows no threads; else ""
 	 * or NULL. */
 	const char *cpus;
-	uint32_t type;    /* perf_event_attr */
+	uint32_t type; /* perf_event_attr */
 	uint64_t config, config1, config2, config3;
 	double scale;
 	bool exclude_user, exclude_kernel;
-	bool asked_scope; /* :u or :k was given: never fall back to another scope */
-	bool pinned;      /* :D, as in perf: all of the time or not at all */
-	int brace;        /* number of its {...}, PMC_NO_BRACE outside */
+	bool asked_scope;  /* :u or :k was given: never fall back to another scope */
+	bool pinned;	   /* :D, as in perf: all of the time or not at all */
+	int brace;	   /* number of its {...}, PMC_NO_BRACE outside */
 	unsigned position; /* place in the user's list */
-	unsigned sets;    /* bit n: it is in the n-th row of sets.def and came (also) from there */
+	unsigned sets;	   /* bit n: it is in the n-th row of sets.def and came (also) from there */
 };
 
 struct pmc_events {
@@ -66,7 +66,7 @@ enum pmc_parse_code {
 
 struct pmc_parse_error {
 	enum pmc_parse_code code;
-	size_t offset; /* of the offending text in the string */
+	size_t offset;	/* of the offending text in the string */
 	char text[256]; /* one clause, no newline: what is wrong, and the nearest name if any */
 };
 
@@ -74,14 +74,13 @@ struct pmc_parse_error {
 struct pmc_event_roots {
 	const char *sysfs;   /* "/sys/bus/event_source/devices" */
 	const char *tracefs; /* "/sys/kernel/tracing", then "/sys/kernel/debug/tracing" */
-	bool no_pfm;         /* do not load libpfm4 */
+	bool no_pfm;	     /* do not load libpfm4 */
 };
 
 /* Parses `text` into `events`, memory from the arena. Returns 0, or -EINVAL with *error filled
  * (-ENOMEM likewise). Reads sysfs and tracefs, may dlopen libpfm4: not for signal handlers. */
-int pmc_events_parse(const char *text, const struct pmc_event_roots *roots,
-		     struct pmc_arena *arena, struct pmc_events *events,
-		     struct pmc_parse_error *error);
+int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
+		     struct pmc_events *events, struct pmc_parse_error *error);
 
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);

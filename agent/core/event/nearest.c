@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* nearest.c - the name that somebody who mistyped an event may have meant. */
+/* nearest.c - the existing name nearest to a mistyped event. */
 #include "agent/core/event/source.h"
 #include "agent/core/base/out.h"
-#include "agent/core/base/suggest.h"
 
 #include <string.h>
 
 void event_nearest_init(struct event_nearest *nearest, struct event_span word)
 {
-	nearest->word = word;
-	nearest->distance = pmc_distance_limit(word.len) + 1;
+	pmc_nearest_init(&nearest->best, word.at, word.len);
 	nearest->name[0] = '\0';
 }
 
@@ -17,17 +15,16 @@ void event_nearest_try(struct event_nearest *nearest, const char *prefix, const 
 		       const char *suffix)
 {
 	struct pmc_out out;
-	unsigned distance;
 
-	if (!nearest->distance)
+	if (!pmc_nearest_try(&nearest->best, name))
 		return;
-	distance = pmc_distance(nearest->word.at, nearest->word.len, name, strlen(name),
-				nearest->distance - 1);
-	if (distance >= nearest->distance)
-		return;
-	nearest->distance = distance;
 	pmc_out_to_mem(&out, nearest->name, sizeof(nearest->name));
 	pmc_outf(&out, "%s%s%s", prefix, name, suffix);
+}
+
+static struct event_span word_of(const struct event_nearest *nearest)
+{
+	return (struct event_span){ nearest->best.word, nearest->best.len };
 }
 
 static void try_builtin(const struct pmc_builtin *row, void *arg)
@@ -69,7 +66,7 @@ static void search_pmu(const char *pmu, void *arg)
 
 static void search_tracepoints(struct event_nearest *nearest, const struct pmc_event_roots *roots)
 {
-	struct event_span name = nearest->word, sys = event_split(&name, ':');
+	struct event_span name = word_of(nearest), sys = event_split(&name, ':');
 	struct search search = { .nearest = nearest, .suffix = "" };
 	char path[PMC_PATH_MAX];
 	struct event_nearest inner;
@@ -99,7 +96,7 @@ void event_nearest_set(struct event_nearest *nearest)
 void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots)
 {
 	struct search search = { .nearest = nearest, .root = roots->sysfs, .suffix = "/" };
-	struct event_span tail = nearest->word, head = event_split(&tail, ':');
+	struct event_span tail = word_of(nearest), head = event_split(&tail, ':');
 
 	if (tail.len) {
 		search_tracepoints(nearest, roots);
@@ -114,12 +111,12 @@ void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roo
 	pmc_dir_visit(roots->sysfs, search_pmu, &search);
 }
 
-const char *event_nearest_text(const struct event_nearest *nearest, char *buf, size_t cap)
+const char *event_nearest_text(struct event_nearest *nearest)
 {
 	struct pmc_out out;
 
-	pmc_out_to_mem(&out, buf, cap);
+	pmc_out_to_mem(&out, nearest->text, sizeof(nearest->text));
 	if (nearest->name[0])
-		pmc_outf(&out, ", nearest is '%s'", nearest->name);
-	return buf;
+		pmc_outf(&out, "; nearest is '%s'", nearest->name);
+	return nearest->text;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pmu.c - pmu/field=value,event,.../ by what sysfs says of the PMU. */
 #include "agent/core/event/source.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 
 #include <errno.h>
@@ -80,9 +81,8 @@ static void try_name(const char *name, void *arg)
 
 static int unknown_field(struct pmu_parse *p, struct event_span name)
 {
-	struct event_shown field, pmu;
 	struct event_nearest nearest;
-	char path[PMC_PATH_MAX], hint[EVENT_NAME_MAX + 32];
+	char path[PMC_PATH_MAX];
 	struct pmc_out out;
 
 	event_nearest_init(&nearest, name);
@@ -94,23 +94,21 @@ static int unknown_field(struct pmu_parse *p, struct event_span name)
 			pmc_dir_visit(path, try_name, &nearest);
 	}
 	return event_fail(p->parse, PMC_PARSE_UNKNOWN_FIELD, p->at,
-			  "PMU '%s' has no field or event '%s'%s", event_show(&pmu, p->pmu),
-			  event_show(&field, name),
-			  event_nearest_text(&nearest, hint, sizeof(hint)));
+			  "unknown field or event '%s' of PMU '%s'%s", event_show(p->parse, name),
+			  event_show(p->parse, p->pmu), event_nearest_text(&nearest));
 }
 
 static int set_field(struct pmu_parse *p, const struct term *term)
 {
-	struct event_shown name, value;
 	uint64_t number = 1, mask = 0, *word;
 	char format[128];
 	int rc = -ENOENT;
 
 	if (term->has_value && !event_number(term->value, &number))
 		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-				  "value '%s' of field '%s' is no number of up to 64 bits, decimal "
-				  "or 0x hexadecimal",
-				  event_show(&value, term->value), event_show(&name, term->name));
+				  "value '%s' of field '%s': not a decimal or 0x number of 64 bits",
+				  event_show(p->parse, term->value),
+				  event_show(p->parse, term->name));
 	if (event_is_file_name(term->name))
 		rc = pmc_file_read(format, sizeof(format), "%s/%.*s/format/%.*s",
 				   p->parse->roots.sysfs, (int)p->pmu.len, p->pmu.at,
@@ -120,14 +118,14 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 
 		if (!format_parse(p->event, text, &word, &mask))
 			return event_fail(p->parse, PMC_PARSE_UNKNOWN_FIELD, p->at,
-					  "the kernel's format of field '%s', '%s', is not "
-					  "understood",
-					  event_show(&name, term->name), event_show(&value, text));
+					  "field '%s': unknown format '%s' in sysfs",
+					  event_show(p->parse, term->name),
+					  event_show(p->parse, text));
 		if (!scatter(word, mask, number))
 			return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-					  "value '%s' of field '%s' does not fit its %u bits",
-					  event_show(&value, term->value),
-					  event_show(&name, term->name),
+					  "value '%s' of field '%s': more than %u bits",
+					  event_show(p->parse, term->value),
+					  event_show(p->parse, term->name),
 					  (unsigned)__builtin_popcountll(mask));
 		return 0;
 	}
@@ -136,7 +134,7 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 		*word = number;
 		return 0;
 	}
-	/* How often to sample says nothing about what to count; sysfs events carry it too. */
+	/* Sampling settings, which events in sysfs carry too, do not change a count. */
 	if (term->has_value &&
 	    (event_span_is(term->name, "period") || event_span_is(term->name, "freq")))
 		return 0;
@@ -144,7 +142,7 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 		struct pmc_event raw = { 0 };
 
 		rc = event_raw(p->parse, term->name, &raw);
-		/* The term may stand in a file of sysfs: an offset is one of the user's text. */
+		/* The term may be from a sysfs file; the offset is in the user's text. */
 		if (rc < 0) {
 			p->parse->error->offset = (size_t)(p->at - p->parse->text);
 			return rc;
@@ -159,57 +157,45 @@ static int set_field(struct pmu_parse *p, const struct term *term)
 
 /* ---- named events -------------------------------------------------------------------------*/
 
-/* A decimal such as 2.3283064365386962890625e-10, whatever the locale. */
+static long double power_of_ten(unsigned n)
+{
+	long double power = 1;
+
+	while (n-- > 0)
+		power *= 10;
+	return power;
+}
+
+/* A decimal such as 2.3283064365386962890625e-10. strtod() would depend on the locale. */
 static bool decimal(struct event_span text, double *value)
 {
-	struct event_span rest = text;
+	const char *p = text.at, *end = text.at + text.len;
+	int digits = 0, exponent = 0;
+	uint64_t more = 0;
 	long double sum = 0;
-	long exponent = 0, more = 0;
-	bool point = false, any = false, negative = false;
-	size_t i = 0;
+	bool point = false, negative;
 
-	for (; i < rest.len; i++) {
-		char c = rest.at[i];
-
-		if (c == '.' && !point) {
+	for (; p < end && (*p == '.' ? !point : *p >= '0' && *p <= '9'); p++) {
+		if (*p == '.') {
 			point = true;
 			continue;
 		}
-		if (c < '0' || c > '9')
-			break;
-		any = true;
-		/* What a long double cannot hold anyway is only counted. */
-		if (sum < 1e17L) {
-			sum = sum * 10 + (c - '0');
-			exponent -= point;
-		} else {
-			exponent += !point;
-		}
+		sum = sum * 10 + (*p - '0');
+		exponent -= point;
+		digits++;
 	}
-	if (i < rest.len && (rest.at[i] == 'e' || rest.at[i] == 'E')) {
-		i++;
-		if (i < rest.len && (rest.at[i] == '-' || rest.at[i] == '+'))
-			negative = rest.at[i++] == '-';
-		if (i == rest.len)
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		negative = ++p < end && *p == '-';
+		if (p < end && (*p == '-' || *p == '+'))
+			p++;
+		if (!pmc_number_take(&p, end, 10, &more) || more > 400)
 			return false;
-		for (; i < rest.len && rest.at[i] >= '0' && rest.at[i] <= '9' && more < 1000; i++)
-			more = more * 10 + (rest.at[i] - '0');
+		exponent += negative ? -(int)more : (int)more;
 	}
-	if (!any || i != rest.len)
+	if (!digits || p != end || digits > 400)
 		return false;
-	exponent += negative ? -more : more;
-	if (exponent < -400 || exponent > 400)
-		return false;
-	for (; exponent > 0; exponent--)
-		sum *= 10;
-	if (exponent < 0) {
-		long double unit = 1;
-
-		for (; exponent < 0; exponent++)
-			unit *= 10;
-		sum /= unit;
-	}
-	*value = (double)sum;
+	*value = (double)(exponent < 0 ? sum / power_of_ten((unsigned)-exponent) :
+					 sum * power_of_ten((unsigned)exponent));
 	return true;
 }
 
@@ -242,7 +228,6 @@ static const struct term *find_term(const struct pmu_parse *p, struct event_span
 static int apply_named_event(struct pmu_parse *p)
 {
 	struct event_span name = p->alias->name, rest;
-	struct event_shown shown, field;
 	char text[FILE_MAX];
 	int rc = read_event_file(p, name, "", text, sizeof(text));
 
@@ -258,9 +243,10 @@ static int apply_named_event(struct pmu_parse *p)
 		if (event_span_is(term.value, "?")) {
 			if (!find_term(p, term.name))
 				return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-						  "event '%s' needs a value for '%s', as in %s=1",
-						  event_show(&shown, name),
-						  event_show(&field, term.name), field.text);
+						  "event '%s': no value for '%s'; add %s=1",
+						  event_show(p->parse, name),
+						  event_show(p->parse, term.name),
+						  event_show(p->parse, term.name));
 			continue;
 		}
 		rc = set_field(p, &term);
@@ -270,8 +256,7 @@ static int apply_named_event(struct pmu_parse *p)
 	rc = read_event_file(p, name, ".scale", text, sizeof(text));
 	if (rc >= 0 && !decimal((struct event_span){ text, (size_t)rc }, &p->event->scale))
 		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-				  "the kernel's scale of event '%s' is not understood",
-				  event_show(&shown, name));
+				  "event '%s': unknown scale in sysfs", event_show(p->parse, name));
 	rc = read_event_file(p, name, ".unit", text, sizeof(text));
 	if (rc > 0) {
 		p->event->unit = pmc_arena_strndup(p->parse->arena, text, (size_t)rc);
@@ -285,20 +270,18 @@ static int apply_named_event(struct pmu_parse *p)
 
 static int split_terms(struct pmu_parse *p, struct event_span body, struct event_span item)
 {
-	struct event_shown shown, other;
 	bool more = true;
 
 	if (!event_trim(body).len)
 		return event_fail(p->parse, PMC_PARSE_SYNTAX, body.at,
-				  "'%s' names no event between its slashes",
-				  event_show(&shown, item));
+				  "'%s': no event between the slashes", event_show(p->parse, item));
 	while (more) {
 		struct term *term = &p->terms[p->n_terms];
 		struct event_span value;
 
 		if (p->n_terms == TERMS_MAX)
 			return event_fail(p->parse, PMC_PARSE_SYNTAX, body.at,
-					  "'%s' has more than %d fields", event_show(&shown, item),
+					  "'%s': more than %d fields", event_show(p->parse, item),
 					  TERMS_MAX);
 		more = event_has(body, ',');
 		value = event_trim(event_split(&body, ','));
@@ -307,14 +290,15 @@ static int split_terms(struct pmu_parse *p, struct event_span body, struct event
 		term->value = event_trim(value);
 		if (!term->name.len)
 			return event_fail(p->parse, PMC_PARSE_SYNTAX, term->name.at,
-					  "a field is missing in '%s'", event_show(&shown, item));
+					  "'%s': missing field", event_show(p->parse, item));
 		p->at = term->name.at;
 		if (is_named_event(p, term)) {
 			if (p->alias)
-				return event_fail(p->parse, PMC_PARSE_SYNTAX, p->at,
-						  "'%s' and '%s' are two events: one each",
-						  event_show(&shown, p->alias->name),
-						  event_show(&other, term->name));
+				return event_fail(
+					p->parse, PMC_PARSE_SYNTAX, p->at,
+					"'%s' and '%s' are two events: write one item for each",
+					event_show(p->parse, p->alias->name),
+					event_show(p->parse, term->name));
 			p->alias = term;
 		}
 		p->n_terms++;
@@ -325,33 +309,30 @@ static int split_terms(struct pmu_parse *p, struct event_span body, struct event
 static int set_name(struct pmu_parse *p, const struct term *term)
 {
 	if (!term->value.len)
-		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at, "name= gives no name");
+		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at, "name= without a name");
 	p->event->name = pmc_arena_strndup(p->parse->arena, term->value.at, term->value.len);
 	return p->event->name ? 0 : -ENOMEM;
 }
 
 static int find_pmu(struct pmu_parse *p)
 {
-	char text[32], hint[EVENT_NAME_MAX + 32];
+	char text[32];
 	struct event_nearest nearest;
-	struct event_shown shown;
 	uint64_t type;
 	int rc = -ENOENT;
 
-	event_show(&shown, p->pmu);
 	if (event_is_file_name(p->pmu))
-		rc = pmc_file_read(text, sizeof(text), "%s/%s/type", p->parse->roots.sysfs,
-				   shown.text);
+		rc = pmc_file_read(text, sizeof(text), "%s/%.*s/type", p->parse->roots.sysfs,
+				   (int)p->pmu.len, p->pmu.at);
 	if (rc < 0) {
 		event_nearest_init(&nearest, p->pmu);
 		pmc_dir_visit(p->parse->roots.sysfs, try_name, &nearest);
-		return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at,
-				  "this machine has no PMU '%s'%s", shown.text,
-				  event_nearest_text(&nearest, hint, sizeof(hint)));
+		return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at, "unknown PMU '%s'%s",
+				  event_show(p->parse, p->pmu), event_nearest_text(&nearest));
 	}
 	if (!event_number((struct event_span){ text, (size_t)rc }, &type) || type > UINT32_MAX)
 		return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at,
-				  "the kernel's type of PMU '%s' is not understood", shown.text);
+				  "PMU '%s': unknown type in sysfs", event_show(p->parse, p->pmu));
 	p->event->type = (uint32_t)type;
 	p->event->pmu = pmc_arena_strndup(p->parse->arena, p->pmu.at, p->pmu.len);
 	return p->event->pmu ? 0 : -ENOMEM;
@@ -361,21 +342,19 @@ int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_even
 {
 	struct pmu_parse p = { .parse = parse, .event = event };
 	struct event_span rest = item, body;
-	struct event_shown shown;
 	int rc;
 
 	p.pmu = event_trim(event_split(&rest, '/'));
 	if (!p.pmu.len)
 		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-				  "'%s' names no PMU before its first slash",
-				  event_show(&shown, item));
+				  "'%s': no PMU before the first slash", event_show(parse, item));
 	if (!event_has(rest, '/'))
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "'%s' lacks its closing slash",
-				  event_show(&shown, item));
+		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "'%s': missing closing slash",
+				  event_show(parse, item));
 	body = event_split(&rest, '/');
 	if (event_has(rest, '/'))
-		return event_fail(parse, PMC_PARSE_SYNTAX, rest.at, "'%s' has too many slashes",
-				  event_show(&shown, item));
+		return event_fail(parse, PMC_PARSE_SYNTAX, rest.at, "'%s': too many slashes",
+				  event_show(parse, item));
 	rc = find_pmu(&p);
 	if (!rc)
 		rc = split_terms(&p, body, item);
@@ -383,7 +362,7 @@ int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_even
 		p.at = p.alias->name.at;
 		rc = apply_named_event(&p);
 	}
-	/* Fields beside a named event have the last word. */
+	/* Fields override those of a named event. */
 	for (unsigned i = 0; !rc && i < p.n_terms; i++) {
 		p.at = p.terms[i].name.at;
 		if (&p.terms[i] == p.alias)
@@ -394,7 +373,7 @@ int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_even
 	}
 	if (rc)
 		return rc;
-	/* perf writes cpu/.../u, other names take ":u": both are understood. */
+	/* Both cpu/.../u and cpu/.../:u. */
 	if (rest.len && rest.at[0] == ':') {
 		rest.at++;
 		rest.len--;

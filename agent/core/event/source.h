@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source.h - what the sources of event names share: the parse under way, spans, refusals.
+ * source.h - shared by the sources of event names: the parse, spans, errors.
  *
  * Private to agent/core/event. A source answers EVENT_FOUND, EVENT_NOT_MINE (try the next), or
  * -EINVAL after event_fail().
@@ -9,11 +9,12 @@
 #define PMC_CORE_EVENT_SOURCE_H
 
 #include "agent/core/base/file.h"
+#include "agent/core/base/suggest.h"
 #include "agent/core/event/event.h"
 
 enum { EVENT_NOT_MINE = 0, EVENT_FOUND = 1 };
 
-#define EVENT_NAME_MAX 96
+#define EVENT_NAME_MAX	96
 #define EVENT_CORES_MAX 8
 
 /* A piece of the user's text (or of a sysfs file); not NUL-terminated. */
@@ -22,16 +23,14 @@ struct event_span {
 	size_t len;
 };
 
-/* For pmc_outf's %.*s: long or unprintable text is cut and masked by event_show(). */
-struct event_shown {
-	char text[EVENT_NAME_MAX];
-};
-
 /* libpfm4 while a parse needs it. */
 struct event_pfm {
 	void *library;
 	bool tried;
-	bool guest; /* the host had it loaded: its state is not ours to end */
+	bool shared; /* the host had it loaded: never terminated here */
+	int (*initialize)(void);
+	void (*terminate)(void);
+	int (*encode)(const char *name, int levels, int os, void *arg);
 };
 
 /* The PMUs of the CPU's cores, by type number: one for each type of core. */
@@ -53,17 +52,20 @@ struct event_parse {
 	int braces;		    /* numbers given out */
 	unsigned position;	    /* likewise */
 	int set;		    /* row of sets.def being expanded, -1 outside */
-	bool named[PMC_EVENTS_MAX]; /* asked for by itself, not only by a set */
+	bool named[PMC_EVENTS_MAX]; /* named by the user, not only by a set */
 	struct event_pfm pfm;
 	struct event_cores cores;
+	char shown[4][EVENT_NAME_MAX]; /* by event_show(), in turn */
+	unsigned next_shown;
 };
 
 /* ---- text.c ------------------------------------------------------------------------*/
-/* Fills the error in; returns -EINVAL. The error keeps what fits of one clause. */
+/* Fills the error in; returns -EINVAL. A text that is too long is cut. */
 int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
 	       const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* A short printable rendering for error texts. */
-const char *event_show(struct event_shown *shown, struct event_span span);
+/* The span for an error text: printable and of at most 64 characters. Valid for three more calls.
+ */
+const char *event_show(struct event_parse *parse, struct event_span span);
 bool event_span_is(struct event_span span, const char *word);
 struct event_span event_trim(struct event_span span);
 /* Up to the first `c` of *rest, which then starts behind it; all of it if there is none. */
@@ -88,16 +90,14 @@ bool event_is_file_name(struct event_span span);
 /* ---- cpus.c ------------------------------------------------------------------------*/
 /* The types of cores there are, looked up once. NULL without memory. */
 const struct event_cores *event_cores(struct event_parse *parse);
-/* Whether each type of core can count it: a generic, cache or raw event of no PMU in particular. */
+/* Whether each type of core can count the event: generic, cache and raw events without a PMU. */
 bool event_is_everywhere(const struct pmc_event *event);
-/* The event as the n-th type of core counts it. */
+/* Makes it the event of one type of core. */
 void event_to_core(struct pmc_event *event, const struct event_core *core);
-/* What sysfs says of the PMU of an event that names one: the type of core, or the CPUs that stand
- * for the machine. 0 or -ENOMEM. */
+/* Sets the type of core or the CPUs of an event that names a PMU, by sysfs. 0 or -ENOMEM. */
 int event_place(struct event_parse *parse, struct pmc_event *event);
 
-/* What counts for the whole machine has neither a mode nor threads to be counted together in: 0 or
- * -EINVAL. */
+/* Refuses modes and braces for an event that counts for the whole machine. 0 or -EINVAL. */
 int event_check_machine(struct event_parse *parse, struct event_span item,
 			const struct pmc_event *event);
 
@@ -118,26 +118,26 @@ enum event_trace event_tracepoint(const struct pmc_event_roots *roots, struct ev
 /* The tracefs in use, for texts and searches. */
 const char *event_tracefs(const struct pmc_event_roots *roots);
 
-/* EVENT_NOT_MINE: *why is a clause that tells why not. */
+/* EVENT_NOT_MINE: *why is the reason. */
 int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
 	      const char **why);
 void event_pfm_close(struct event_parse *parse);
 
 /* ---- nearest.c ----------------------------------------------------------------------*/
 struct event_nearest {
-	struct event_span word;
-	unsigned distance;
+	struct pmc_nearest best;
 	char name[EVENT_NAME_MAX]; /* "" while nothing is near */
+	char text[EVENT_NAME_MAX + 32];
 };
 
 void event_nearest_init(struct event_nearest *nearest, struct event_span word);
-/* Compares the word with `name`; what is suggested then is prefix name suffix. */
+/* Compares the word with `name`, to suggest it as prefix name suffix. */
 void event_nearest_try(struct event_nearest *nearest, const char *prefix, const char *name,
 		       const char *suffix);
 /* The nearest of all names that exist without libpfm4: built in, sysfs, tracefs, sets. */
 void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots);
 void event_nearest_set(struct event_nearest *nearest);
-/* ", nearest is 'x'", or "". */
-const char *event_nearest_text(const struct event_nearest *nearest, char *buf, size_t cap);
+/* "; nearest is 'x'", or "". */
+const char *event_nearest_text(struct event_nearest *nearest);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c - spans, numbers, modifiers and refusals of event strings. */
+/* text.c - spans, numbers, modifiers and errors of event strings. */
 #include "agent/core/event/source.h"
 #include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 
 #include <errno.h>
 #include <string.h>
+
+#define ACCEPTED "use u (user), k (kernel) or D (pinned)"
 
 int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
 	       const char *format, ...)
@@ -22,12 +24,13 @@ int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *
 	return -EINVAL;
 }
 
-const char *event_show(struct event_shown *shown, struct event_span span)
+const char *event_show(struct event_parse *parse, struct event_span span)
 {
+	char *text = parse->shown[parse->next_shown++ % 4];
 	const size_t most = 64;
 	struct pmc_out out;
 
-	pmc_out_to_mem(&out, shown->text, sizeof(shown->text));
+	pmc_out_to_mem(&out, text, sizeof(parse->shown[0]));
 	for (size_t i = 0; i < span.len && i < most; i++) {
 		unsigned char c = (unsigned char)span.at[i];
 
@@ -35,7 +38,7 @@ const char *event_show(struct event_shown *shown, struct event_span span)
 	}
 	if (span.len > most)
 		pmc_out_str(&out, "...");
-	return shown->text;
+	return text;
 }
 
 bool event_span_is(struct event_span span, const char *word)
@@ -125,15 +128,12 @@ bool event_is_modifiers(struct event_span span)
 int event_modify(struct event_parse *parse, struct event_span modifiers, struct event_span whole,
 		 struct pmc_event *event)
 {
-	struct event_shown item, bad;
 	bool user = false, kernel = false, pinned = false;
 
-	event_show(&item, whole);
 	if (!modifiers.len)
 		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, modifiers.at,
-				  "no modifier follows the ':' of '%s'; u (user), k (kernel) and "
-				  "D (pinned) are accepted",
-				  item.text);
+				  "no modifier after ':' in '%s': " ACCEPTED,
+				  event_show(parse, whole));
 	for (size_t i = 0; i < modifiers.len; i++) {
 		struct event_span one = { modifiers.at + i, 1 };
 		bool *which = *one.at == 'u' ? &user :
@@ -143,13 +143,12 @@ int event_modify(struct event_parse *parse, struct event_span modifiers, struct 
 
 		if (!which)
 			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
-					  "modifier '%s' of '%s' is not accepted; u (user), k "
-					  "(kernel) and D (pinned) are",
-					  event_show(&bad, one), item.text);
+					  "unknown modifier '%s' in '%s': " ACCEPTED,
+					  event_show(parse, one), event_show(parse, whole));
 		if (*which)
 			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
-					  "modifier '%s' of '%s' is given twice",
-					  event_show(&bad, one), item.text);
+					  "duplicate modifier '%s' in '%s'", event_show(parse, one),
+					  event_show(parse, whole));
 		*which = true;
 	}
 	/* Modifiers of a brace add to those of its members, as in perf. */
