@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event_set.c - event sets, and readings as counts of their events. */
+/* event_set.c - EVENTSET frames, and readings as counts of their events. */
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 	return 0;
 }
 
-/* By position, stable: the sets are small. */
+/* A stable insertion sort by position: sets are small. */
 static void to_users_order(struct pmc_p_eventset *set, struct pmc_p_event *events)
 {
 	for (unsigned i = 1; i < set->view.count; i++) {
@@ -129,7 +129,7 @@ size_t profile_readings_len(unsigned n_groups, const uint8_t *var, size_t len)
 	return at;
 }
 
-/* Why there is nothing in a reading, as the state of its counts. */
+/* The state of the counts of a reading with an error. */
 static enum pmc_state state_of(uint32_t error)
 {
 	return error == EACCES || error == EPERM ? PMC_NOT_PERMITTED : PMC_NOT_COUNTED;
@@ -138,7 +138,6 @@ static enum pmc_state state_of(uint32_t error)
 static void judge(struct pmc_count *count)
 {
 	if (count->enabled_ns == 0) {
-		/* It got no time at all: that is no count of 0. */
 		count->state = PMC_NOT_COUNTED;
 		count->error = PMC_REASON_NOT_STARTED;
 	} else if (count->running_ns == 0) {

@@ -165,8 +165,7 @@ static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thre
 			pmc_out_str(&out, "(unknown)");
 		break;
 	default:
-		return len		       ? pmc_arena_strndup(fold->u->arena, key, len) :
-					 nameless(fold->by);
+		return len ? pmc_arena_strndup(fold->u->arena, key, len) : nameless(fold->by);
 	}
 	return pmc_arena_strndup(fold->u->arena, buf, out.len);
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hybrid.c - counts of hybrid CPUs: what each type of core counted is worth, and the sum.
+ * hybrid.c - hybrid CPUs: counts per core type scaled to the time on that type, and their sums.
  *
- * An event of one type of core is enabled while its thread is on the other type too, and does not
- * run there (kernel/events/core.c: it stays inactive in the thread's context). So running below
- * enabled is no sharing of counters as long as the types together ran all of the time, and scaling
- * by enabled / running would count the other type's time too. What a type's events are scaled to
- * is the time that the thread spent on that type.
+ * An event of one core type stays enabled while its thread is on another type, without running
+ * (kernel/events/core.c: it is inactive in the thread's context). So running < enabled does not
+ * mean multiplexing as long as the types together ran all the time, and scaling by enabled /
+ * running would include time on other types. Events are scaled to the thread's time on their type.
  */
 #include "agent/core/profile/tables.h"
 #include "agent/core/base/number.h"
 
 #include <string.h>
 
-/* The times of two groups are taken a little apart: 1/1024 is no multiplexing. */
+/* Groups are read one after the other: a difference of 1/1024 is not multiplexing. */
 #define SLACK(ns) ((ns) >> 10)
 
 /* ---- the set ---------------------------------------------------------------------------- */
@@ -31,7 +30,7 @@ static void number_cores(struct pmc_p_eventset *set, const struct pmc_p_event *e
 	}
 }
 
-/* How many events from `first` on are one, each on a type of core of its own. */
+/* The number of events from `first` on that are one event on different core types. */
 static unsigned family(const struct pmc_p_eventset *set, const struct pmc_p_event *events,
 		       unsigned first)
 {
@@ -68,7 +67,7 @@ static void insert_sum(struct pmc_p_eventset *set, struct pmc_p_event *events, u
 	}
 	sum.core_type = "";
 	sum.def.flags |= PMC_EVENT_SUM;
-	/* The type of core is not the sum's. */
+	/* The upper half of config is the PMU of one core type. */
 	sum.def.config &= UINT32_MAX;
 	events[at] = sum;
 	set->at[at].group = PMC_SUM_GROUP;
@@ -96,7 +95,8 @@ struct cores {
 	uint64_t enabled; /* the longest of any group */
 	uint64_t all;	  /* sum of most[] */
 	struct {
-		uint64_t most, sum, time; /* running: of a group, of all groups; on that type */
+		uint64_t most, sum; /* running time of the longest group; of all groups */
+		uint64_t time;	    /* estimated time on this type */
 		bool open;
 	} of[PMC_EVENTS_MAX + 1];
 };
@@ -119,15 +119,14 @@ static void add_group(struct cores *cores, unsigned core, const struct pmc_count
 		of->sum = UINT64_MAX;
 }
 
-static void look_at(const struct pmc_p_eventset *set, const struct pmc_count *counts,
-		    struct cores *cores)
+static void add_groups(const struct pmc_p_eventset *set, const struct pmc_count *counts,
+		       struct cores *cores)
 {
 	bool seen[PMC_EVENTS_MAX] = { false };
 
 	for (unsigned i = 0; i < set->view.count; i++) {
 		unsigned group = set->at[i].group;
 
-		/* Groups that could not be read have no times. */
 		if (!set->core[i] || !counts[i].enabled_ns || seen[group])
 			continue;
 		seen[group] = true;
@@ -139,9 +138,9 @@ static void look_at(const struct pmc_p_eventset *set, const struct pmc_count *co
 }
 
 /*
- * The time on each type. Where groups of a type take turns their running times add up to it; where
- * they run side by side, to more: it is no longer than what the other types surely left. Only if
- * all types are there do they share out all of the time.
+ * The time on each type. Running times of groups that take turns add up to it; of groups that run
+ * together, to more, so it is limited to the time that the other types leave. If there are groups
+ * of all types, the times are scaled to add up to the enabled time.
  */
 static void share_time(const struct pmc_p_eventset *set, struct cores *cores)
 {
@@ -165,7 +164,7 @@ static void share_time(const struct pmc_p_eventset *set, struct cores *cores)
 	}
 }
 
-/* Whether the others' time leaves none for this type: then it counted 0. */
+/* Whether the thread was on other types all the time: then this type counted 0. */
 static bool never_there(const struct cores *cores, unsigned core, unsigned n)
 {
 	uint64_t sum = 0;
@@ -207,7 +206,7 @@ static void add_up(const struct pmc_p_eventset *set, const struct cores *cores, 
 		const struct pmc_count *count = &counts[i];
 
 		if (!pmc_count_has_value(count)) {
-			/* Nobody needs what was not there to be counted. */
+			/* A type the thread never ran on does not spoil the sum. */
 			if (!missing && !never_there(cores, set->core[i], set->n_cores))
 				missing = count;
 			continue;
@@ -232,7 +231,7 @@ void profile_core_counts(const struct pmc_p_eventset *set, struct pmc_count *cou
 {
 	struct cores cores = { 0 };
 
-	look_at(set, counts, &cores);
+	add_groups(set, counts, &cores);
 	if (cores.all) {
 		share_time(set, &cores);
 		for (unsigned i = 0; i < set->view.count; i++)

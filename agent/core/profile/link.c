@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* link.c - finish: tables into the ordered, linked profile, and its coverage. */
+/* link.c - finishing a profile: rows ordered, parents linked, coverage computed. */
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* More distinct reasons than this come from no agent: the rest shares the last one. */
+/* More than agents write; further reasons are counted as the last one. */
 #define REASONS_MAX 32
 
 static int order_u64(uint64_t a, uint64_t b)
@@ -30,7 +30,7 @@ static int note_order(const struct table_note *a, const struct table_note *b)
 
 	if (!order)
 		order = strcmp(a->pub.text, b->pub.text);
-	/* Texts may differ behind a NUL, which only a stranger writes. */
+	/* Texts of a forged dump may differ behind a NUL. */
 	return order ? order : order_u64(a->hash, b->hash);
 }
 
@@ -59,8 +59,8 @@ static void link_parents(struct pmc_profile *profile)
 		if (parent && wanted(tables, parent))
 			pub->parent = &parent->pub;
 	}
-	/* A forged dump may hold a cycle; nobody who walks up shall have to think of it. Whatever
-	 * is walked and not rooted is on the way up that is being walked now. */
+	/* A forged dump may have a cycle of parents: cut it. Processes that are walked but not
+	 * rooted are on the path being walked now. */
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *start = (struct table_process *)profile->processes[i], *p;
 
@@ -206,8 +206,8 @@ static int list_rows(struct pmc_profile *profile)
 		if (!profile->timeline)
 			return -ENOMEM;
 	}
-	profile->sets = pmc_arena_alloc(
-		&profile->arena, (HASH_COUNT(profile->tables->sets) + 1) * sizeof(void *));
+	profile->sets = pmc_arena_alloc(&profile->arena,
+					(HASH_COUNT(profile->tables->sets) + 1) * sizeof(void *));
 	if (!profile->threads || !profile->sets)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < profile->n_processes; i++)
@@ -215,7 +215,7 @@ static int list_rows(struct pmc_profile *profile)
 	return 0;
 }
 
-/* Whether a row has counts, or had none to have; if not, why. */
+/* Whether a row has counts or no events at all; if not, the reason. */
 static bool row_counted(const struct pmc_p_thread *row, uint32_t *reason)
 {
 	*reason = row->fixed.reason;
@@ -229,7 +229,7 @@ static bool row_counted(const struct pmc_p_thread *row, uint32_t *reason)
 
 		if (pmc_count_has_value(count))
 			return true;
-		/* What could be opened by no thread is no failure of this one. */
+		/* An event that no thread could open is not this row's failure. */
 		if (row->set->events[i].def.state == PMC_COUNTED && !*reason)
 			*reason = count->error ? count->error : PMC_REASON_NOT_STARTED;
 	}
@@ -272,7 +272,7 @@ static void list_set(struct pmc_profile *profile, const struct pmc_p_set_view *v
 	profile->sets[profile->n_sets++] = view;
 }
 
-/* The coverage of a process, and what its rows explain of the totals: each row is read once. */
+/* Coverage of a process, and its rows' share of the totals: each row is unpacked once. */
 static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	struct pmc_thread_buf buf;
@@ -285,7 +285,7 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			process->attributed_cpu_ns += row->fixed.cpu_ns;
 		list_set(profile, row->set);
-		profile_take_row((struct table_process *)process, row);
+		profile_subtract_row((struct table_process *)process, row);
 		if (row_counted(row, &reason))
 			process->threads_counted++;
 		else if (add_reason(profile, process, reason, 1) != 0)
@@ -321,7 +321,7 @@ static int link_notes(struct pmc_profile *profile)
 	for (note = tables->notes; note; note = note->hh.next) {
 		struct pmc_p_process *process = &note->process->pub;
 
-		if (process->notes) /* else it is not wanted */
+		if (process->notes) /* NULL: of another job */
 			process->notes[process->n_notes++] = &note->pub;
 	}
 	return 0;
@@ -336,16 +336,16 @@ int pmc_profile_finish(struct pmc_profile *profile)
 		error = list_rows(profile);
 	}
 	if (!error)
-		error = profile_open_rests(profile);
+		error = profile_open_totals(profile);
 	for (uint64_t i = 0; !error && i < profile->n_processes; i++)
 		error = cover(profile, profile->processes[i]);
 	if (error)
 		return error;
-	profile_close_rests(profile);
+	profile_close_totals(profile);
 	error = link_notes(profile);
 	if (!error)
 		error = profile_link_regions(profile);
 	if (!error)
-		error = profile_machine(profile);
+		error = profile_sum_uncore(profile);
 	return !error && profile->arena.failed ? -ENOMEM : error;
 }

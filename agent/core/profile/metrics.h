@@ -24,10 +24,10 @@ struct pmc_metric {
 
 struct pmc_metric_input {
 	const struct pmc_p_set_view *set; /* may be NULL */
-	const struct pmc_count *counts;   /* set->count */
+	const struct pmc_count *counts;	  /* set->count */
 	bool has_cpu, has_switches;
 	uint64_t cpu_ns, wall_ns; /* wall_ns 0: unknown */
-	uint64_t switches;        /* voluntary + involuntary */
+	uint64_t switches;	  /* voluntary + involuntary */
 };
 
 extern const struct pmc_metric pmc_metrics[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profile.c - frames into tables: in any order, any number of times, the newest holds. */
+/* profile.c - frames into tables: any order, any number of times, the newest is kept. */
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
@@ -58,9 +58,8 @@ struct table_process *profile_process(struct pmc_profile *profile, const uint8_t
 	return process;
 }
 
-/* Whether a frame supersedes what is held. A look from outside repeats the process's newest
- * number: the time tells then. The larger hash breaks a tie, so that the order in which frames
- * come does not matter. */
+/* Whether a frame supersedes the one held: by snapshot number, then time (`pmctl dump` reuses the
+ * process's newest number), then hash, so that the order of frames does not matter. */
 static bool newer(const struct pmc_frame_head *head, uint64_t time_ns, uint64_t snapshot,
 		  uint64_t held_ns, uint64_t hash)
 {
@@ -71,7 +70,7 @@ static bool newer(const struct pmc_frame_head *head, uint64_t time_ns, uint64_t 
 	return head->hash > hash;
 }
 
-/* Replaces *held, unless it says the same already: a process repeats itself at every snapshot. */
+/* Replaces *held if it differs: a process writes the same text at every snapshot. */
 static void hold_text(struct pmc_arena *arena, const char **held, const char *text, size_t len)
 {
 	const char *copy;
@@ -122,7 +121,7 @@ static int add_total(struct pmc_profile *profile, const struct pmc_frame *frame)
 	uint8_t *copy;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (fixed.kind >= TOTAL_KINDS) /* of a newer writer */
+	if (fixed.kind >= TOTAL_KINDS) /* by a newer writer */
 		return 0;
 	if (profile_readings_len(fixed.n_groups, frame->var, frame->var_len) > frame->var_len)
 		return -EBADMSG;
@@ -229,7 +228,7 @@ static int add_note(struct pmc_profile *profile, const struct pmc_frame *frame)
 	pmc_cursor_init(&cursor, frame);
 	if (!pmc_cursor_str(&cursor, &text, &len))
 		return -EBADMSG;
-	if (len > sizeof(key.text)) /* a line is shorter */
+	if (len > sizeof(key.text)) /* longer than any agent writes */
 		len = sizeof(key.text);
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
@@ -262,7 +261,7 @@ static int add_note(struct pmc_profile *profile, const struct pmc_frame *frame)
 
 static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
-	/* What a newer version means by its frames is unknown; say so rather than guess. */
+	/* A newer format version: count it as damage rather than guess. */
 	if (frame->head.version != PMC_DUMP_VERSION)
 		return -EBADMSG;
 	switch (frame->head.type) {
@@ -333,7 +332,7 @@ int pmc_profile_add_fd(struct pmc_profile *profile, int fd)
 		long got;
 
 		memmove(buf, buf + scan.at, left);
-		/* Raw: in the agent this must not be a cancellation point. */
+		/* A raw call: read(2) of libc is a cancellation point of the host. */
 		got = syscall(SYS_read, fd, buf + left, room - left);
 		scan.at = 0;
 		scan.len = left;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.h - the one in-memory noun: processes, threads, events, counts, sites, notes.
+ * profile.h - dumps in memory: processes, threads, events, counts, regions, notes.
  *
- * Frames go in, in any order and any number of times (add is idempotent and commutative, like
- * the merge); after finish the rows are linked, ordered and summed up, and views read it.
- * A thread's row is its newest snapshot. All memory is the arena's.
+ * Frames are added in any order and any number of times (adding is idempotent and commutative, as
+ * is the merge). Finishing links, orders and sums them for reports. A thread's row is its newest
+ * snapshot. All memory is the arena's: no malloc, so that the agent can use it at exit.
  */
 #ifndef PMC_CORE_PROFILE_PROFILE_H
 #define PMC_CORE_PROFILE_PROFILE_H
@@ -16,21 +16,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A count and what it takes to judge it. value() is raw scaled in 128 bits. */
+/* A count, with the times that its value and state derive from. */
 struct pmc_count {
 	uint64_t raw, enabled_ns, running_ns;
 	enum pmc_state state;
-	uint32_t error; /* errno or enum pmc_reason behind a state that has no value */
-	uint64_t added; /* of a sum that has scaled parts: their values, each scaled by itself */
+	uint32_t error; /* errno or enum pmc_reason of a state without a value */
+	uint64_t added; /* of a sum with scaled parts: the sum of their scaled values, else 0 */
 };
 
 bool pmc_count_has_value(const struct pmc_count *count); /* COUNTED or SCALED */
-uint64_t pmc_count_value(const struct pmc_count *count); /* raw * enabled / running, or added */
+uint64_t pmc_count_value(const struct pmc_count *count); /* raw, scaled in 128 bits, or added */
 
 struct pmc_p_event {
 	struct pmc_event_def def;
 	const char *name, *unit, *core_type;
-	const char *cpus; /* "0,18": it counts for the whole machine, there; else "" */
+	const char *cpus; /* of an uncore event: where it is counted, as "0,18"; else "" */
 };
 
 struct pmc_p_eventset;
@@ -39,21 +39,21 @@ struct pmc_p_process;
 struct pmc_p_thread;
 struct pmc_p_region;
 
-/* What is counted once for each type of core is there once more, as the sum of these, in front. */
+/* On hybrid CPUs each event of several core types is preceded by its sum. */
 #define PMC_SET_EVENTS_MAX (PMC_EVENTS_MAX + PMC_EVENTS_MAX / 2)
 
 struct pmc_p_set_view {
 	uint64_t hash;
-	unsigned count; /* at most PMC_SET_EVENTS_MAX */
+	unsigned count;			  /* at most PMC_SET_EVENTS_MAX */
 	const struct pmc_p_event *events; /* in the user's order (def.position) */
 };
 
-/* Unseen work, found by subtraction (totals minus rows). */
+/* A total less the rows it covers. */
 struct pmc_p_remainder {
-	const struct pmc_p_set_view *set; /* NULL: there was no such group */
-	struct pmc_count *counts;         /* set->count; null-like state if either side is scaled */
-	/* CPU time: what the group's clock counted less what the rows it covers have. Not the rest
-	 * of task-clock: that is enabled later than a row's CPU time begins. */
+	const struct pmc_p_set_view *set; /* NULL: no such total */
+	struct pmc_count *counts;	  /* set->count; no value if total or rows are scaled */
+	/* The group's task-clock less the rows' CPU time. (The rows' task-clock starts later than
+	 * their CPU time.) */
 	bool has_cpu;
 	uint64_t cpu_ns;
 };
@@ -61,7 +61,7 @@ struct pmc_p_remainder {
 struct pmc_p_process {
 	uint8_t identity[16];
 	struct pmc_process_fixed fixed;
-	bool known; /* a PROCESS frame was read; else only rows refer to it (orphans) */
+	bool known; /* a PROCESS frame was read; else only other frames refer to it */
 	uint64_t snapshot;
 	const char *host, *boot_id, *exe, *cmdline; /* "" where unknown */
 	struct pmc_p_process *parent;
@@ -69,13 +69,15 @@ struct pmc_p_process {
 	uint64_t n_threads;
 	/* coverage */
 	uint64_t attributed_cpu_ns; /* sum of its rows */
-	uint64_t threads_counted;   /* rows with counts, or with nothing to count asked for */
-	struct { uint32_t reason; uint64_t count; } *uncounted;
+	uint64_t threads_counted;   /* rows with counts, or without events */
+	struct {
+		uint32_t reason;
+		uint64_t count;
+	} * uncounted;
 	unsigned n_uncounted;
 	struct pmc_p_remainder unattributed; /* first process only: thread group - rows */
 	struct pmc_p_remainder descendants;  /* first process only: exec group - covered rows */
-	/* First process only: what the whole machine did, meanwhile. Not CPU by CPU: added up. */
-	struct pmc_p_remainder machine;
+	struct pmc_p_remainder machine; /* first process only: uncore events, summed over CPUs */
 	struct pmc_p_note **notes;
 	unsigned n_notes;
 };
@@ -106,11 +108,11 @@ struct pmc_p_thread {
 	struct pmc_p_process *process;
 	struct pmc_thread_fixed fixed;
 	uint64_t snapshot;
-	const struct pmc_p_set_view *set;     /* NULL: no events, or its set is missing */
-	const struct pmc_count *counts;       /* set->count, in set order */
-	const char *module, *symbol;          /* of the start routine; "" unknown */
+	const struct pmc_p_set_view *set; /* NULL: no events, or its set is missing */
+	const struct pmc_count *counts;	  /* set->count, in set order */
+	const char *module, *symbol;	  /* of the start routine; "" unknown */
 	uint64_t offset;
-	/* Only in a view: what the thread did in this region, not all that it did. */
+	/* In a report by region: the counts are of this region only. NULL elsewhere. */
 	const struct pmc_p_region *region;
 };
 
@@ -120,18 +122,18 @@ struct pmc_thread_buf {
 	struct pmc_count counts[PMC_SET_EVENTS_MAX];
 };
 
-/* What a thread did in a marked region; what marking costs is taken off. */
+/* The counts of a thread in a marked region, less the cost of marking. */
 struct pmc_p_region {
 	const struct pmc_p_process *process;
 	const struct pmc_p_row *row; /* of its thread; NULL: not in the dump */
 	struct pmc_region_fixed fixed;
 	uint64_t snapshot;
-	const char *name; /* any bytes, and a NUL behind them */
+	const char *name; /* any bytes, NUL-terminated */
 	size_t name_len;
 	const struct pmc_p_set_view *set;    /* NULL: no events, or its set is missing */
-	const struct pmc_count *counts;      /* inner regions included; set->count of each */
+	const struct pmc_count *counts;	     /* inner regions included; set->count of each */
 	const struct pmc_count *self_counts; /* without inner regions */
-	const struct pmc_count *around;      /* what each pair cost; NULL: not measured */
+	const struct pmc_count *around;	     /* cost of a begin and end; NULL: not measured */
 	bool has_cpu;
 	uint64_t cpu_ns, self_cpu_ns;
 };
@@ -148,20 +150,20 @@ struct pmc_profile {
 	unsigned n_sets;
 	struct pmc_p_region **regions; /* processes in order, then seq, then name */
 	uint64_t n_regions;
-	uint64_t damaged_frames; /* callers add what their scan passed over */
-	uint64_t frames;         /* good frames added */
+	uint64_t damaged_frames;
+	uint64_t frames;		   /* good frames added */
 	struct pmc_profile_tables *tables; /* private */
 };
 
 struct pmc_profile_options {
-	bool timeline;              /* keep older snapshots too */
-	const uint8_t *only_job;    /* 16 bytes: rows and processes of this job alone */
+	bool timeline;		 /* keep older snapshots too */
+	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs */
 };
 
 int pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);
-/* 0, or -ENOMEM. A frame whose inside does not parse counts as damaged. */
+/* 0 or -ENOMEM. A frame that cannot be parsed counts as damaged. */
 int pmc_profile_add(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* Every frame of a buffer; its damage is added to damaged_frames. */
+/* Adds every frame of a buffer. */
 int pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_t len);
 /* Reads from the descriptor's current position to its end, in bounded memory. 0 or -errno. */
 int pmc_profile_add_fd(struct pmc_profile *profile, int fd);

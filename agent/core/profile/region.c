@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* region.c - REGION frames: the newest of each thread and name, marking's cost taken off.
- */
+/* region.c - REGION frames: the newest per thread and name, less the cost of marking. */
 #include "agent/core/profile/tables.h"
 #include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A frame as it came: what its values mean is known when all sets are. */
+/* The newest frame, its readings kept raw until all event sets are known. */
 struct table_region {
 	struct pmc_p_region pub;
 	struct table_process *process;
@@ -44,7 +43,7 @@ static struct table_region *find_or_add(struct pmc_profile *profile, const struc
 	size_t len;
 	char *kept;
 
-	if (name_len > sizeof(key.name)) /* no writer has longer ones */
+	if (name_len > sizeof(key.name)) /* longer than any agent writes */
 		name_len = sizeof(key.name);
 	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
 	key.seq = seq;
@@ -115,7 +114,7 @@ static uint64_t times(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* What marking adds to the inclusive and to the exclusive sum, for what it costs each time. */
+/* What marking adds to the inclusive or exclusive sum; see pmc/dump.h. */
 static uint64_t cost_of(const struct pmc_region_fixed *fixed, bool exclusive, uint64_t inside,
 			uint64_t around)
 {
@@ -125,7 +124,7 @@ static uint64_t cost_of(const struct pmc_region_fixed *fixed, bool exclusive, ui
 	return add(times(fixed->outermost, inside), times(fixed->nested, around));
 }
 
-/* In the measure of the raw value: what ran half of the time saw half of the cost. */
+/* The cost in raw counts: an event that ran half of the time saw half of the cost. */
 static uint64_t as_raw(const struct pmc_count *count, uint64_t cost)
 {
 	if (count->state != PMC_SCALED)
@@ -236,7 +235,7 @@ int profile_link_regions(struct pmc_profile *profile)
 		const struct pmc_region_fixed *fixed = &pub->fixed;
 		int error;
 
-		if (!region->process->index) /* not wanted */
+		if (!region->process->index) /* of another job */
 			continue;
 		pub->row = row_of(pub->process, fixed->seq);
 		pub->has_cpu = fixed->flags & PMC_REGION_CPU;

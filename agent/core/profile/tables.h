@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tables.h - what the files of the profile share and nobody else sees. */
+/* tables.h - tables behind a profile; private to this folder. */
 #ifndef PMC_CORE_PROFILE_TABLES_H
 #define PMC_CORE_PROFILE_TABLES_H
 
@@ -8,8 +8,7 @@
 
 #define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
 
-/* An EVENTSET frame. The view is in the user's order; where each of its events stands in a
- * reading is in `at`. */
+/* An EVENTSET frame. The view is in the user's order; `at` maps its events to readings. */
 struct pmc_p_eventset {
 	struct pmc_p_set_view view;
 	unsigned n_groups;
@@ -18,11 +17,12 @@ struct pmc_p_eventset {
 		/* PMC_NO_GROUP: never opened; PMC_SUM_GROUP: the sum of the next `index` */
 		uint16_t group, index;
 	} at[PMC_SET_EVENTS_MAX];
-	/* Types of cores, numbered from 1; 0: none. */
+	/* Core types, numbered from 1; 0: none. */
 	uint8_t core[PMC_SET_EVENTS_MAX];
 	unsigned n_cores, n_sums;
 	bool listed; /* in profile->sets */
-	struct pmc_p_set_view *machine; /* of MACHINE totals: each event once; NULL: not made yet */
+	struct pmc_p_set_view
+		*machine;  /* for MACHINE totals: each event once; NULL: not made yet */
 	UT_hash_handle hh; /* by view.hash */
 };
 
@@ -33,7 +33,7 @@ struct pmc_p_site {
 	UT_hash_handle hh; /* by hash */
 };
 
-/* The newest TOTAL frame of a kind. Its readings stay as they came until the set is known. */
+/* The newest TOTAL frame of a kind, its readings kept raw until all event sets are known. */
 struct table_total {
 	bool known;
 	uint64_t snapshot, hash;
@@ -46,17 +46,17 @@ enum { TOTAL_KINDS = PMC_TOTAL_MACHINE + 1 };
 
 struct table_process {
 	struct pmc_p_process pub;
-	uint64_t hash;		/* of the PROCESS frame */
-	uint64_t index;		/* place among the processes, from 1; 0: not one of them */
+	uint64_t hash;	/* of the PROCESS frame */
+	uint64_t index; /* in profile->processes, from 1; 0: of another job */
 	struct pmc_p_row *rows, *last_row;
 	uint64_t n_rows, settle_at;
 	bool unsorted;
 	struct table_total totals[TOTAL_KINDS];
-	struct table_process *root;    /* the first process whose tree it is in */
-	struct table_process *earlier; /* the job's first process that began last before it */
-	struct rests *rests;	       /* its totals, being subtracted from */
+	struct table_process *root;    /* the job's first process above it */
+	struct table_process *earlier; /* the job's first process that started last before it */
+	struct open_totals *open;      /* its totals, less the rows so far */
 	bool walked, rooted;
-	bool named; /* its sites have names by pmc_profile_name_sites() */
+	bool named;	   /* its sites have names by pmc_profile_name_sites() */
 	UT_hash_handle hh; /* by pub.identity */
 };
 
@@ -95,15 +95,14 @@ int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, con
 /* The bytes that n_groups readings at the start of `var` take; SIZE_MAX: they do not fit. */
 size_t profile_readings_len(unsigned n_groups, const uint8_t *var, size_t len);
 
-/* hybrid.c: numbers the types of cores, and puts a sum before what each of them counts. The
- * events are in the user's order, with room for PMC_SET_EVENTS_MAX. */
+/* hybrid.c: numbers the core types and inserts a sum before the events of each type. Events are in
+ * the user's order, with room for PMC_SET_EVENTS_MAX. */
 void profile_core_sums(struct pmc_p_eventset *set, struct pmc_p_event *events);
-/* Counts of cores of one type, with their times as the kernel gave them, to what they are worth;
- * and the sums. */
+/* Scales counts per core type to the time on that type, and fills in the sums. */
 void profile_core_counts(const struct pmc_p_eventset *set, struct pmc_count *counts);
 
-/* uncore.c: what MACHINE totals say. 0 or -ENOMEM. */
-int profile_machine(struct pmc_profile *profile);
+/* uncore.c: sums of MACHINE totals. 0 or -ENOMEM. */
+int profile_sum_uncore(struct pmc_profile *profile);
 
 /* rows.c */
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
@@ -111,7 +110,7 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
 void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
 /* region.c */
 int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* After rows: the regions in order, with their threads. */
+/* Orders the regions and finds their rows, after the rows are listed. */
 int profile_link_regions(struct pmc_profile *profile);
 
 /* profile.c */
@@ -120,8 +119,8 @@ struct table_process *profile_process(struct pmc_profile *profile, const uint8_t
 
 /* unattributed.c: opens the totals of all processes, takes off one row after the other, and closes
  * them into the processes' unattributed and descendants. After parents are in place. */
-int profile_open_rests(struct pmc_profile *profile);
-void profile_take_row(struct table_process *process, const struct pmc_p_thread *row);
-void profile_close_rests(struct pmc_profile *profile);
+int profile_open_totals(struct pmc_profile *profile);
+void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row);
+void profile_close_totals(struct pmc_profile *profile);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unattributed.c - unseen work, by subtraction: what inherit groups counted and no row explains.
+ * unattributed.c - work outside the rows: the totals of inherit groups minus the rows they cover.
  *
- * The exec group of a job's first process counts every exec'd descendant, at all depths; rows of
- * each process that it covers are taken off once, wherever in the tree they are. A job's first
- * process that exec'd starts new totals: a process belongs to the nearest first one above it.
+ * The exec group of a job's first process counts exec'd descendants at all depths; the rows of each
+ * covered process are subtracted once, wherever it is in the tree. An exec of the first process
+ * starts new totals: a process belongs to the nearest first process above it.
  */
 #include "agent/core/profile/tables.h"
 #include "agent/core/base/number.h"
@@ -16,26 +16,27 @@
 #define SOFTWARE   1
 #define TASK_CLOCK 1
 
-/* What stands for an event of the total in a row's set. */
+/* In place of the index of an event in a row's set. */
 #define BY_CPU_CLOCK (-1) /* the row's CPU time */
-#define BY_NOTHING   (-2) /* rows of this set do not count it: their work stays unexplained */
+#define BY_NOTHING   (-2) /* rows of this set do not count it: their work stays in the total */
 #define BY_UNKNOWN   (-3) /* the row's set is lost */
 
-struct rest {
+/* A total, and what is subtracted from it. */
+struct open_total {
 	const struct pmc_p_set_view *set; /* NULL: no such total */
 	struct pmc_count *counts;
-	uint64_t *taken; /* per event: what rows explain */
-	uint64_t cpu_taken; /* CPU time of those rows, since their exec */
-	bool forks;	 /* forked children are in it, and whatever they exec'd */
-	/* How the last row's set maps onto this one. */
+	uint64_t *subtracted;	 /* per event: sum of the rows */
+	uint64_t cpu_subtracted; /* CPU time of those rows, since their exec */
+	bool forks; /* the total includes forked children and their exec'd descendants */
+	/* The events of the last row's set for those of this one. */
 	const struct pmc_p_set_view *mapped;
 	uint64_t mapped_hash;
 	bool is_mapped;
 	int map[PMC_SET_EVENTS_MAX];
 };
 
-struct rests {
-	struct rest threads, execs;
+struct open_totals {
+	struct open_total threads, execs;
 };
 
 static bool same_event(const struct pmc_p_event *a, const struct pmc_p_event *b)
@@ -46,7 +47,7 @@ static bool same_event(const struct pmc_p_event *a, const struct pmc_p_event *b)
 	       strcmp(a->core_type, b->core_type) == 0;
 }
 
-/* The set's event that counts the same, the n-th one for the n-th of equal ones; -1: none. */
+/* The index in `set` of the same event, the n-th of equal ones for the n-th; -1: none. */
 static int find_event(const struct pmc_p_set_view *set, const struct pmc_p_set_view *of,
 		      unsigned event)
 {
@@ -62,29 +63,30 @@ static int find_event(const struct pmc_p_set_view *set, const struct pmc_p_set_v
 	return -1;
 }
 
-static void map_set(struct rest *rest, const struct pmc_p_thread *row)
+static void map_set(struct open_total *total, const struct pmc_p_thread *row)
 {
-	if (rest->is_mapped && rest->mapped == row->set && rest->mapped_hash == row->fixed.eventset)
+	if (total->is_mapped && total->mapped == row->set &&
+	    total->mapped_hash == row->fixed.eventset)
 		return;
-	rest->is_mapped = true;
-	rest->mapped = row->set;
-	rest->mapped_hash = row->fixed.eventset;
-	for (unsigned i = 0; i < rest->set->count; i++) {
-		const struct pmc_event_def *def = &rest->set->events[i].def;
-		int at = row->set ? find_event(row->set, rest->set, i) : -1;
+	total->is_mapped = true;
+	total->mapped = row->set;
+	total->mapped_hash = row->fixed.eventset;
+	for (unsigned i = 0; i < total->set->count; i++) {
+		const struct pmc_event_def *def = &total->set->events[i].def;
+		int at = row->set ? find_event(row->set, total->set, i) : -1;
 
 		if (at >= 0)
-			rest->map[i] = at;
+			total->map[i] = at;
 		else if (def->type == SOFTWARE && def->config == TASK_CLOCK)
-			rest->map[i] = BY_CPU_CLOCK;
+			total->map[i] = BY_CPU_CLOCK;
 		else if (!row->set && row->fixed.eventset)
-			rest->map[i] = BY_UNKNOWN;
+			total->map[i] = BY_UNKNOWN;
 		else
-			rest->map[i] = BY_NOTHING;
+			total->map[i] = BY_NOTHING;
 	}
 }
 
-static void spoil(struct pmc_count *count, uint32_t reason)
+static void invalidate(struct pmc_count *count, uint32_t reason)
 {
 	if (!pmc_count_has_value(count))
 		return;
@@ -93,13 +95,13 @@ static void spoil(struct pmc_count *count, uint32_t reason)
 	count->raw = 0;
 }
 
-static void take(struct rest *rest, unsigned event, uint64_t value)
+static void subtract(struct open_total *total, unsigned event, uint64_t value)
 {
-	if (__builtin_add_overflow(rest->taken[event], value, &rest->taken[event]))
-		rest->taken[event] = UINT64_MAX;
+	if (__builtin_add_overflow(total->subtracted[event], value, &total->subtracted[event]))
+		total->subtracted[event] = UINT64_MAX;
 }
 
-/* CPU time that an inherit group can have seen: from when the agent was there. */
+/* CPU time that an inherit group can have counted: since the agent started. */
 static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
 {
 	uint64_t before = row->process->fixed.pre_cpu_ns;
@@ -111,56 +113,56 @@ static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
 	return pmc_sub_sat(row->fixed.cpu_ns, before);
 }
 
-static void take_row(struct rest *rest, const struct pmc_p_thread *row)
+static void subtract_row(struct open_total *total, const struct pmc_p_thread *row)
 {
-	if (!rest->set)
+	if (!total->set)
 		return;
 	if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
-		rest->cpu_taken += row->fixed.cpu_ns;
-	map_set(rest, row);
-	for (unsigned i = 0; i < rest->set->count; i++) {
+		total->cpu_subtracted += row->fixed.cpu_ns;
+	map_set(total, row);
+	for (unsigned i = 0; i < total->set->count; i++) {
 		const struct pmc_count *count;
 
-		switch (rest->map[i]) {
+		switch (total->map[i]) {
 		case BY_CPU_CLOCK:
-			take(rest, i, row_cpu_ns(row));
+			subtract(total, i, row_cpu_ns(row));
 			continue;
 		case BY_NOTHING:
 			continue;
 		case BY_UNKNOWN:
-			spoil(&rest->counts[i], PMC_REASON_SET_LOST);
+			invalidate(&total->counts[i], PMC_REASON_SET_LOST);
 			continue;
 		default:
 			break;
 		}
-		count = &row->counts[rest->map[i]];
+		count = &row->counts[total->map[i]];
 		if (count->state == PMC_SCALED)
-			spoil(&rest->counts[i], PMC_REASON_SCALED);
+			invalidate(&total->counts[i], PMC_REASON_SCALED);
 		else if (count->state == PMC_COUNTED)
-			take(rest, i, count->raw);
+			subtract(total, i, count->raw);
 	}
 }
 
-/* Of a group that takes in exec'd descendants too: what the exec group counted of them. */
-static void take_total(struct rest *rest, const struct rest *other)
+/* For a thread group that includes exec'd descendants: subtracts what the exec group counted. */
+static void subtract_execs(struct open_total *total, const struct open_total *other)
 {
-	for (unsigned i = 0; i < rest->set->count; i++) {
-		int at = find_event(other->set, rest->set, i);
+	for (unsigned i = 0; i < total->set->count; i++) {
+		int at = find_event(other->set, total->set, i);
 
 		if (at < 0 || !pmc_count_has_value(&other->counts[at]))
-			spoil(&rest->counts[i],
-			      at < 0 ? PMC_REASON_SET_LOST : other->counts[at].error);
+			invalidate(&total->counts[i],
+				   at < 0 ? PMC_REASON_SET_LOST : other->counts[at].error);
 		else
-			take(rest, i, other->counts[at].raw);
+			subtract(total, i, other->counts[at].raw);
 	}
 }
 
-/* An exec group that nobody's exec ever enabled counted all there was: nothing. */
-static void nobody_execd(struct rest *rest)
+/* An exec group that no exec enabled is a count of 0. */
+static void count_no_exec(struct open_total *total)
 {
-	for (unsigned i = 0; i < rest->set->count; i++) {
-		const struct pmc_event_def *def = &rest->set->events[i].def;
-		struct pmc_count *count = &rest->counts[i];
+	for (unsigned i = 0; i < total->set->count; i++) {
+		const struct pmc_event_def *def = &total->set->events[i].def;
+		struct pmc_count *count = &total->counts[i];
 
 		if (def->state == PMC_COUNTED && def->group != PMC_NO_GROUP &&
 		    count->state == PMC_NOT_COUNTED && count->error == PMC_REASON_NOT_STARTED) {
@@ -170,54 +172,54 @@ static void nobody_execd(struct rest *rest)
 	}
 }
 
-static int open_rest(struct pmc_profile *profile, struct rest *rest,
-		     const struct table_total *total)
+static int open_total(struct pmc_profile *profile, struct open_total *total,
+		      const struct table_total *frame)
 {
 	struct pmc_p_eventset *set;
+	unsigned n;
 
-	if (!total->known)
+	if (!frame->known)
 		return 0;
-	set = profile_find_set(profile, total->fixed.eventset);
+	set = profile_find_set(profile, frame->fixed.eventset);
 	if (!set)
 		return 0;
-	rest->counts =
-		pmc_arena_alloc(&profile->arena, (set->view.count + 1) * sizeof(*rest->counts));
-	rest->taken =
-		pmc_arena_alloc(&profile->arena, (set->view.count + 1) * sizeof(*rest->taken));
-	if (!rest->counts || !rest->taken)
+	n = set->view.count;
+	total->counts = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(*total->counts));
+	total->subtracted = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(*total->subtracted));
+	if (!total->counts || !total->subtracted)
 		return -ENOMEM;
-	if (profile_fill_counts(set, total->fixed.n_groups, total->var, total->var_len,
-				rest->counts) != 0)
+	if (profile_fill_counts(set, frame->fixed.n_groups, frame->var, frame->var_len,
+				total->counts) != 0)
 		return 0;
-	rest->set = &set->view;
-	rest->forks = total->fixed.flags & PMC_TOTAL_WITH_FORKS;
-	if (total->fixed.kind == PMC_TOTAL_EXEC)
-		nobody_execd(rest);
-	for (unsigned i = 0; i < set->view.count; i++)
-		if (rest->counts[i].state == PMC_SCALED)
-			spoil(&rest->counts[i], PMC_REASON_SCALED);
+	total->set = &set->view;
+	total->forks = frame->fixed.flags & PMC_TOTAL_WITH_FORKS;
+	if (frame->fixed.kind == PMC_TOTAL_EXEC)
+		count_no_exec(total);
+	for (unsigned i = 0; i < n; i++)
+		if (total->counts[i].state == PMC_SCALED)
+			invalidate(&total->counts[i], PMC_REASON_SCALED);
 	return 0;
 }
 
-/* Rows are read before the total, but clocks tick between: a little less than 0 is 0. */
-static void close_rest(const struct rest *rest, struct pmc_p_remainder *remainder)
+/* A difference below 0 is 0: clocks run on between the readings of rows and total. */
+static void close_total(const struct open_total *total, struct pmc_p_remainder *remainder)
 {
-	if (!rest->set)
+	if (!total->set)
 		return;
-	for (unsigned i = 0; i < rest->set->count; i++) {
-		const struct pmc_event_def *def = &rest->set->events[i].def;
-		struct pmc_count *count = &rest->counts[i];
+	for (unsigned i = 0; i < total->set->count; i++) {
+		const struct pmc_event_def *def = &total->set->events[i].def;
+		struct pmc_count *count = &total->counts[i];
 
 		if (!pmc_count_has_value(count))
 			continue;
 		if (def->type == SOFTWARE && def->config == TASK_CLOCK && !remainder->has_cpu) {
 			remainder->has_cpu = true;
-			remainder->cpu_ns = pmc_sub_sat(count->raw, rest->cpu_taken);
+			remainder->cpu_ns = pmc_sub_sat(count->raw, total->cpu_subtracted);
 		}
-		count->raw = pmc_sub_sat(count->raw, rest->taken[i]);
+		count->raw = pmc_sub_sat(count->raw, total->subtracted[i]);
 	}
-	remainder->set = rest->set;
-	remainder->counts = rest->counts;
+	remainder->set = total->set;
+	remainder->counts = total->counts;
 }
 
 static bool is_first(const struct table_process *p)
@@ -231,8 +233,8 @@ static bool same_job(const struct table_process *a, const struct table_process *
 	       memcmp(a->pub.fixed.job, b->pub.fixed.job, sizeof(a->pub.fixed.job)) == 0;
 }
 
-/* Where the chain of parents is broken: the job's first process that began last before it on that
- * host. Processes are in order of host and start. */
+/* For a broken chain of parents: the job's first process that started last before each process on
+ * its host. Processes are in order of host and start. */
 static int find_earlier(struct pmc_profile *profile)
 {
 	struct pmc_arena *arena = &profile->arena;
@@ -250,7 +252,7 @@ static int find_earlier(struct pmc_profile *profile)
 			continue;
 		if (strcmp(p->pub.host, host) != 0) {
 			host = p->pub.host;
-			table = NULL; /* its memory is the arena's */
+			table = NULL;
 		}
 		HASH_FIND(hh, table, p->pub.fixed.job, sizeof(p->pub.fixed.job), row);
 		p->earlier = row ? row->first : NULL;
@@ -294,41 +296,41 @@ static void find_root(struct table_process *start)
 	}
 }
 
-static int open_rests(struct pmc_profile *profile, struct table_process *p)
+static int open_totals_of(struct pmc_profile *profile, struct table_process *p)
 {
 	int error;
 
-	p->rests = pmc_arena_alloc(&profile->arena, sizeof(*p->rests));
-	if (!p->rests)
+	p->open = pmc_arena_alloc(&profile->arena, sizeof(*p->open));
+	if (!p->open)
 		return -ENOMEM;
-	error = open_rest(profile, &p->rests->threads, &p->totals[PMC_TOTAL_THREADS]);
+	error = open_total(profile, &p->open->threads, &p->totals[PMC_TOTAL_THREADS]);
 	if (error)
 		return error;
-	/* Without its PROCESS frame nobody knows which rows are of its tree. */
+	/* Without a PROCESS frame the rows of its tree are not known. */
 	if (is_first(p))
-		return open_rest(profile, &p->rests->execs, &p->totals[PMC_TOTAL_EXEC]);
-	if (p->rests->threads.forks)
-		p->rests->threads.set = NULL;
+		return open_total(profile, &p->open->execs, &p->totals[PMC_TOTAL_EXEC]);
+	if (p->open->threads.forks)
+		p->open->threads.set = NULL;
 	return 0;
 }
 
-void profile_take_row(struct table_process *process, const struct pmc_p_thread *row)
+void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row)
 {
 	const bool covered = process->pub.fixed.flags & PMC_PROCESS_COVERED;
-	struct rests *rests = process->root ? process->root->rests : NULL;
+	struct open_totals *open = process->root ? process->root->open : NULL;
 
-	if (process->rests)
-		take_row(&process->rests->threads, row);
-	if (!rests || process->root == process)
+	if (process->open)
+		subtract_row(&process->open->threads, row);
+	if (!open || process->root == process)
 		return;
 	if (covered)
-		take_row(&rests->execs, row);
-	/* What the exec group counted of an old kernel's thread group comes off as a whole. */
-	if (rests->threads.forks && (!covered || !rests->execs.set))
-		take_row(&rests->threads, row);
+		subtract_row(&open->execs, row);
+	/* profile_close_totals() subtracts the exec group's total from such a thread group. */
+	if (open->threads.forks && (!covered || !open->execs.set))
+		subtract_row(&open->threads, row);
 }
 
-int profile_open_rests(struct pmc_profile *profile)
+int profile_open_totals(struct pmc_profile *profile)
 {
 	int error = find_earlier(profile);
 
@@ -337,23 +339,23 @@ int profile_open_rests(struct pmc_profile *profile)
 
 		p->rooted = false;
 		if (p->totals[PMC_TOTAL_THREADS].known || p->totals[PMC_TOTAL_EXEC].known)
-			error = open_rests(profile, p);
+			error = open_totals_of(profile, p);
 	}
 	for (uint64_t i = 0; !error && i < profile->n_processes; i++)
 		find_root((struct table_process *)profile->processes[i]);
 	return error;
 }
 
-void profile_close_rests(struct pmc_profile *profile)
+void profile_close_totals(struct pmc_profile *profile)
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
 
-		if (!p->rests)
+		if (!p->open)
 			continue;
-		if (p->rests->threads.set && p->rests->threads.forks && p->rests->execs.set)
-			take_total(&p->rests->threads, &p->rests->execs);
-		close_rest(&p->rests->threads, &p->pub.unattributed);
-		close_rest(&p->rests->execs, &p->pub.descendants);
+		if (p->open->threads.set && p->open->threads.forks && p->open->execs.set)
+			subtract_execs(&p->open->threads, &p->open->execs);
+		close_total(&p->open->threads, &p->pub.unattributed);
+		close_total(&p->open->execs, &p->pub.descendants);
 	}
 }

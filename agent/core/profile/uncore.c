@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uncore.c - what MACHINE totals say: each event once, its CPUs added up.
+ * uncore.c - MACHINE totals: each event of an uncore PMU once, summed over its CPUs.
  *
- * An event set has such an event once for every CPU that stands for a part of the machine. A sum
- * that lacks a part is no sum of the machine.
+ * The event set has such an event once per CPU that represents a part of the machine. If a part is
+ * missing, the sum has no value.
  */
 #include "agent/core/profile/tables.h"
 
@@ -17,7 +17,7 @@ static bool is_same(const struct pmc_p_event *a, const struct pmc_p_event *b)
 	       memcmp(&a->def.scale, &b->def.scale, sizeof(a->def.scale)) == 0;
 }
 
-/* More is of no use to anybody, and a forged dump would make memory of it. */
+/* Bounds the memory that a forged dump can take. */
 #define CPUS_MAX 1024
 
 static const char *join(struct pmc_arena *arena, const char *list, const char *more)
@@ -38,13 +38,13 @@ static const char *join(struct pmc_arena *arena, const char *list, const char *m
 	return to;
 }
 
-/* Whether event i is the next CPU of the one before. */
-static bool goes_on(const struct pmc_p_set_view *view, unsigned i)
+/* Whether event i is the event before it on another CPU. */
+static bool continues(const struct pmc_p_set_view *view, unsigned i)
 {
 	return i > 0 && is_same(&view->events[i - 1], &view->events[i]);
 }
 
-/* The set's events, each once: the same for all processes that have it. */
+/* The set's events, each once; made once per set. */
 static int make_view(struct pmc_arena *arena, struct pmc_p_eventset *set)
 {
 	struct pmc_p_set_view *view = pmc_arena_alloc(arena, sizeof(*view));
@@ -59,7 +59,7 @@ static int make_view(struct pmc_arena *arena, struct pmc_p_eventset *set)
 		const struct pmc_p_event *event = &set->view.events[i];
 		struct pmc_p_event *last;
 
-		if (!goes_on(&set->view, i)) {
+		if (!continues(&set->view, i)) {
 			events[view->count++] = *event;
 			continue;
 		}
@@ -80,7 +80,7 @@ static void add_count(struct pmc_count *sum, const struct pmc_count *part)
 		*sum = (struct pmc_count){ .state = part->state, .error = part->error };
 		return;
 	}
-	/* Until the last is in, `added` is the value whatever the state. */
+	/* add_up() clears `added` if no part was scaled. */
 	sum->added += pmc_count_value(part);
 	sum->raw += part->raw;
 	sum->enabled_ns += part->enabled_ns;
@@ -101,7 +101,7 @@ static int add_up(struct pmc_arena *arena, struct pmc_p_eventset *set,
 	if (!counts)
 		return -ENOMEM;
 	for (unsigned i = 0; i < set->view.count; i++) {
-		at += i > 0 && !goes_on(&set->view, i);
+		at += i > 0 && !continues(&set->view, i);
 		add_count(&counts[at], &parts[i]);
 	}
 	for (unsigned i = 0; i < set->machine->count; i++)
@@ -112,7 +112,7 @@ static int add_up(struct pmc_arena *arena, struct pmc_p_eventset *set,
 	return 0;
 }
 
-int profile_machine(struct pmc_profile *profile)
+int profile_sum_uncore(struct pmc_profile *profile)
 {
 	struct pmc_count parts[PMC_SET_EVENTS_MAX];
 
