@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c - a record from header to trailer; bodies and sample fields are next door. */
+/* record.c - decoding a record: header, trailer, values, registers and names. */
 #include "agent/core/api/record.h"
 #include "agent/core/count/perf.h"
 
@@ -21,21 +21,21 @@ unsigned pmc_record_trailer_bytes(const struct perf_event_attr *attr)
 static void decode_trailer(const uint64_t *at, struct pmc_record *record)
 {
 	uint64_t type = record->attr->sample_type & TRAILER_FIELDS;
-	struct pmc_cursor c = { .at = at, .end = at + __builtin_popcountll(type) };
+	struct record_cursor c = { .at = at, .end = at + __builtin_popcountll(type) };
 	uint32_t unused;
 
 	if (type & PERF_SAMPLE_TID)
-		pmc_cursor_u32x2(&c, &record->pid, &record->tid);
+		record_take_u32x2(&c, &record->pid, &record->tid);
 	if (type & PERF_SAMPLE_TIME)
-		record->time = pmc_cursor_u64(&c);
+		record->time = record_take_u64(&c);
 	if (type & PERF_SAMPLE_ID)
-		record->id = pmc_cursor_u64(&c);
+		record->id = record_take_u64(&c);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		record->stream_id = pmc_cursor_u64(&c);
+		record->stream_id = record_take_u64(&c);
 	if (type & PERF_SAMPLE_CPU)
-		pmc_cursor_u32x2(&c, &record->cpu, &unused);
+		record_take_u32x2(&c, &record->cpu, &unused);
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		record->identifier = pmc_cursor_u64(&c);
+		record->identifier = record_take_u64(&c);
 	record->present = type;
 }
 
@@ -67,17 +67,17 @@ int pmc_record_identifier_at(uint32_t type, unsigned size)
 
 static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *record)
 {
-	struct pmc_cursor c = { .at = words + 1, .end = words + n };
+	struct record_cursor c = { .at = words + 1, .end = words + n };
 	bool optional = pmc_record_decode_sample(&c, false, record);
 
-	/* A sample fills its record, so its size tells which of the two forms this is. */
-	if (optional && (c.bad || pmc_cursor_left(&c))) {
-		struct pmc_cursor lean = { .at = words + 1, .end = words + n };
+	/* A sample fills its record: its size distinguishes the two forms. */
+	if (optional && (c.bad || record_left(&c))) {
+		struct record_cursor lean = { .at = words + 1, .end = words + n };
 		struct pmc_record other = *record;
 
 		memset(&other.sample, 0, sizeof(other.sample));
 		pmc_record_decode_sample(&lean, true, &other);
-		if (!lean.bad && !pmc_cursor_left(&lean)) {
+		if (!lean.bad && !record_left(&lean)) {
 			*record = other;
 			return true;
 		}
@@ -88,9 +88,9 @@ static bool decode_sample(const uint64_t *words, unsigned n, struct pmc_record *
 static bool decode_other(const uint64_t *words, unsigned n, struct pmc_record *record)
 {
 	unsigned trailer = pmc_record_trailer_bytes(record->attr) / 8;
-	struct pmc_cursor c = { .at = words + 1 };
+	struct record_cursor c = { .at = words + 1 };
 
-	/* Of a type nobody knows here, not even the trailer is sure. */
+	/* A record of an unknown type may lack the trailer. */
 	if (n < 1 + trailer && pmc_record_name(record->type))
 		return false;
 	if (n < 1 + trailer)
@@ -99,7 +99,7 @@ static bool decode_other(const uint64_t *words, unsigned n, struct pmc_record *r
 	if (trailer)
 		decode_trailer(c.end, record);
 	pmc_record_decode_body(&c, record);
-	/* What a newer kernel adds to a body comes at its end and is left alone. */
+	/* Newer kernels append to bodies: ignored. */
 	return !c.bad;
 }
 
@@ -107,6 +107,7 @@ int pmc_record_decode(const void *bytes, size_t size, const struct perf_event_at
 		      struct pmc_record *record)
 {
 	struct perf_event_header head;
+	struct pmc_record known;
 	bool good;
 
 	if ((uintptr_t)bytes % 8)
@@ -116,26 +117,22 @@ int pmc_record_decode(const void *bytes, size_t size, const struct perf_event_at
 	memcpy(&head, bytes, sizeof(head));
 	if (head.size < sizeof(head) || head.size % 8 || head.size > size)
 		return -EBADMSG;
-	memset(record, 0, sizeof(*record));
-	record->type = head.type;
-	record->misc = head.misc;
-	record->size = head.size;
-	record->bytes = bytes;
-	record->attr = attr;
+	known = (struct pmc_record){
+		.type = head.type,
+		.misc = head.misc,
+		.size = head.size,
+		.bytes = bytes,
+		.attr = attr,
+	};
+	*record = known;
 	if (head.type == PERF_RECORD_SAMPLE)
 		good = decode_sample(bytes, head.size / 8, record);
 	else
 		good = decode_other(bytes, head.size / 8, record);
-	if (good)
-		return 0;
-	/* Nothing half-decoded gets out. */
-	memset(record, 0, sizeof(*record));
-	record->type = head.type;
-	record->misc = head.misc;
-	record->size = head.size;
-	record->bytes = bytes;
-	record->attr = attr;
-	return -EPROTO;
+	/* A record that does not decode gives its header only. */
+	if (!good)
+		*record = known;
+	return good ? 0 : -EPROTO;
 }
 
 int pmc_record_value(const struct pmc_record_read *read, uint64_t i, struct pmc_record_value *value)
@@ -189,7 +186,9 @@ const char *pmc_record_field_name(uint64_t bit)
 #define FIELD(number, name)                                                                        \
 	case number:                                                                               \
 		return #name;
+#define WORD(number, name, member) FIELD(number, name)
 #include "agent/core/api/record_fields.def"
+#undef WORD
 #undef FIELD
 	}
 	return NULL;

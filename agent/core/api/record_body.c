@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* record_body.c - the bodies of all record types but samples. */
+/* record_body.c - decoding the bodies of all records but samples. */
 #include "agent/core/api/record.h"
 
 #include <string.h>
 
-/* A string that fills what is left, its end padded with NULs. */
-static const char *take_string(struct pmc_cursor *c)
+/* A NUL-terminated string up to the end of the body. */
+static const char *take_string(struct record_cursor *c)
 {
 	const char *text = (const char *)c->at;
-	size_t room = pmc_cursor_left(c) * 8;
+	size_t room = record_left(c) * 8;
 
 	if (c->bad || !room || !memchr(text, 0, room)) {
 		c->bad = true;
@@ -18,185 +18,189 @@ static const char *take_string(struct pmc_cursor *c)
 	return text;
 }
 
-static void body_mmap(struct pmc_cursor *c, struct pmc_record *record)
+static void take_mapping(struct record_cursor *c, struct pmc_record_mmap *m)
 {
-	struct pmc_record_mmap *m = &record->mmap;
-
-	pmc_cursor_u32x2(c, &m->pid, &m->tid);
-	m->addr = pmc_cursor_u64(c);
-	m->len = pmc_cursor_u64(c);
-	m->file_offset = pmc_cursor_u64(c);
-	m->filename = take_string(c);
+	record_take_u32x2(c, &m->pid, &m->tid);
+	m->addr = record_take_u64(c);
+	m->len = record_take_u64(c);
+	m->file_offset = record_take_u64(c);
 }
 
-static void body_mmap2(struct pmc_cursor *c, struct pmc_record *record)
+static void body_mmap(struct record_cursor *c, struct pmc_record *record)
+{
+	take_mapping(c, &record->mmap);
+	record->mmap.filename = take_string(c);
+}
+
+static void body_mmap2(struct record_cursor *c, struct pmc_record *record)
 {
 	struct pmc_record_mmap *m = &record->mmap;
 	const uint64_t *file;
 
-	pmc_cursor_u32x2(c, &m->pid, &m->tid);
-	m->addr = pmc_cursor_u64(c);
-	m->len = pmc_cursor_u64(c);
-	m->file_offset = pmc_cursor_u64(c);
-	file = pmc_cursor_take(c, 3);
+	take_mapping(c, m);
+	file = record_take(c, 3);
 	if (file && (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
 		const unsigned char *bytes = (const unsigned char *)file;
 
-		/* u8 size, three bytes unused, 20 of room. */
+		/* u8 size, 3 unused bytes, up to 20 bytes of build id. */
 		if (bytes[0] > 20)
 			c->bad = true;
 		m->build_id = (struct pmc_record_span){ .data = bytes + 4, .size = bytes[0] };
 	} else if (file) {
-		struct pmc_cursor ids = { .at = file, .end = file + 3 };
+		struct record_cursor ids = { .at = file, .end = file + 3 };
 
-		pmc_cursor_u32x2(&ids, &m->maj, &m->min);
-		m->ino = pmc_cursor_u64(&ids);
-		m->ino_generation = pmc_cursor_u64(&ids);
+		record_take_u32x2(&ids, &m->maj, &m->min);
+		m->ino = record_take_u64(&ids);
+		m->ino_generation = record_take_u64(&ids);
 	}
-	pmc_cursor_u32x2(c, &m->prot, &m->flags);
+	record_take_u32x2(c, &m->prot, &m->flags);
 	m->filename = take_string(c);
 }
 
-static void body_lost(struct pmc_cursor *c, struct pmc_record *record)
+static void body_lost(struct record_cursor *c, struct pmc_record *record)
 {
-	record->lost.id = pmc_cursor_u64(c);
-	record->lost.lost = pmc_cursor_u64(c);
+	record->lost.id = record_take_u64(c);
+	record->lost.lost = record_take_u64(c);
 }
 
-static void body_lost_samples(struct pmc_cursor *c, struct pmc_record *record)
+static void body_lost_samples(struct record_cursor *c, struct pmc_record *record)
 {
-	record->lost.lost = pmc_cursor_u64(c);
+	record->lost.lost = record_take_u64(c);
 }
 
-static void body_comm(struct pmc_cursor *c, struct pmc_record *record)
+static void body_comm(struct record_cursor *c, struct pmc_record *record)
 {
-	pmc_cursor_u32x2(c, &record->comm.pid, &record->comm.tid);
+	record_take_u32x2(c, &record->comm.pid, &record->comm.tid);
 	record->comm.comm = take_string(c);
 	record->comm.exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
 }
 
-static void body_task(struct pmc_cursor *c, struct pmc_record *record)
+static void body_task(struct record_cursor *c, struct pmc_record *record)
 {
-	pmc_cursor_u32x2(c, &record->task.pid, &record->task.ppid);
-	pmc_cursor_u32x2(c, &record->task.tid, &record->task.ptid);
-	record->task.time = pmc_cursor_u64(c);
+	record_take_u32x2(c, &record->task.pid, &record->task.ppid);
+	record_take_u32x2(c, &record->task.tid, &record->task.ptid);
+	record->task.time = record_take_u64(c);
 }
 
-static void body_throttle(struct pmc_cursor *c, struct pmc_record *record)
+static void body_throttle(struct record_cursor *c, struct pmc_record *record)
 {
-	record->throttle.time = pmc_cursor_u64(c);
-	record->throttle.id = pmc_cursor_u64(c);
-	record->throttle.stream_id = pmc_cursor_u64(c);
+	record->throttle.time = record_take_u64(c);
+	record->throttle.id = record_take_u64(c);
+	record->throttle.stream_id = record_take_u64(c);
 }
 
-static void body_read(struct pmc_cursor *c, struct pmc_record *record)
+static void body_read(struct record_cursor *c, struct pmc_record *record)
 {
-	pmc_cursor_u32x2(c, &record->counts.pid, &record->counts.tid);
-	pmc_cursor_read(c, record->attr->read_format, &record->counts.read);
+	record_take_u32x2(c, &record->counts.pid, &record->counts.tid);
+	record_take_read(c, record->attr->read_format, &record->counts.read);
 }
 
-static void body_aux(struct pmc_cursor *c, struct pmc_record *record)
+static void body_aux(struct record_cursor *c, struct pmc_record *record)
 {
-	record->aux.offset = pmc_cursor_u64(c);
-	record->aux.size = pmc_cursor_u64(c);
-	record->aux.flags = pmc_cursor_u64(c);
+	record->aux.offset = record_take_u64(c);
+	record->aux.size = record_take_u64(c);
+	record->aux.flags = record_take_u64(c);
 }
 
-static void body_itrace(struct pmc_cursor *c, struct pmc_record *record)
+static void body_itrace(struct record_cursor *c, struct pmc_record *record)
 {
-	pmc_cursor_u32x2(c, &record->itrace.pid, &record->itrace.tid);
+	record_take_u32x2(c, &record->itrace.pid, &record->itrace.tid);
 }
 
-static void body_switch(struct pmc_cursor *c, struct pmc_record *record)
+static void body_switch(struct record_cursor *c, struct pmc_record *record)
 {
 	(void)c;
 	record->context_switch.out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	record->context_switch.preempted = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
 }
 
-static void body_switch_cpu_wide(struct pmc_cursor *c, struct pmc_record *record)
+static void body_switch_cpu_wide(struct record_cursor *c, struct pmc_record *record)
 {
 	body_switch(c, record);
-	pmc_cursor_u32x2(c, &record->context_switch.other_pid, &record->context_switch.other_tid);
+	record_take_u32x2(c, &record->context_switch.other_pid, &record->context_switch.other_tid);
 }
 
-static void body_namespaces(struct pmc_cursor *c, struct pmc_record *record)
+static void body_namespaces(struct record_cursor *c, struct pmc_record *record)
 {
 	struct pmc_record_namespaces *ns = &record->namespaces;
 	uint64_t words = sizeof(struct perf_ns_link_info) / 8;
 
-	pmc_cursor_u32x2(c, &ns->pid, &ns->tid);
-	ns->n = pmc_cursor_u64(c);
-	if (ns->n > pmc_cursor_left(c) / words)
+	record_take_u32x2(c, &ns->pid, &ns->tid);
+	ns->n = record_take_u64(c);
+	if (ns->n > record_left(c) / words)
 		c->bad = true;
-	ns->links = (const struct perf_ns_link_info *)pmc_cursor_take(c, ns->n * words);
+	ns->links = (const struct perf_ns_link_info *)record_take(c, ns->n * words);
 }
 
-static void body_ksymbol(struct pmc_cursor *c, struct pmc_record *record)
+/* Two u16 in a u32, the one at the lower address first. */
+static void split(uint32_t both, uint16_t *a, uint16_t *b)
+{
+	uint16_t halves[2];
+
+	memcpy(halves, &both, sizeof(halves));
+	*a = halves[0];
+	*b = halves[1];
+}
+
+static void body_ksymbol(struct record_cursor *c, struct pmc_record *record)
 {
 	struct pmc_record_ksymbol *k = &record->ksymbol;
 	uint32_t type_flags;
-	uint16_t halves[2];
 
-	k->addr = pmc_cursor_u64(c);
-	pmc_cursor_u32x2(c, &k->len, &type_flags);
-	memcpy(halves, &type_flags, sizeof(halves));
-	k->ksym_type = halves[0];
-	k->flags = halves[1];
+	k->addr = record_take_u64(c);
+	record_take_u32x2(c, &k->len, &type_flags);
+	split(type_flags, &k->ksym_type, &k->flags);
 	k->name = take_string(c);
 }
 
-static void body_bpf(struct pmc_cursor *c, struct pmc_record *record)
+static void body_bpf(struct record_cursor *c, struct pmc_record *record)
 {
 	struct pmc_record_bpf *b = &record->bpf;
 	uint32_t type_flags;
-	uint16_t halves[2];
 
-	pmc_cursor_u32x2(c, &type_flags, &b->id);
-	memcpy(halves, &type_flags, sizeof(halves));
-	b->bpf_type = halves[0];
-	b->flags = halves[1];
-	b->tag = (const unsigned char *)pmc_cursor_take(c, 1);
+	record_take_u32x2(c, &type_flags, &b->id);
+	split(type_flags, &b->bpf_type, &b->flags);
+	b->tag = (const unsigned char *)record_take(c, 1);
 }
 
-static void body_cgroup(struct pmc_cursor *c, struct pmc_record *record)
+static void body_cgroup(struct record_cursor *c, struct pmc_record *record)
 {
-	record->cgroup.id = pmc_cursor_u64(c);
+	record->cgroup.id = record_take_u64(c);
 	record->cgroup.path = take_string(c);
 }
 
-static void body_text_poke(struct pmc_cursor *c, struct pmc_record *record)
+static void body_text_poke(struct record_cursor *c, struct pmc_record *record)
 {
 	struct pmc_record_text_poke *t = &record->text_poke;
 	const unsigned char *bytes;
 	uint16_t lens[2] = { 0, 0 };
 
-	t->addr = pmc_cursor_u64(c);
+	t->addr = record_take_u64(c);
 	bytes = (const unsigned char *)c->at;
-	/* Two lengths, then the bytes at once, not at a word of their own. */
-	if (!pmc_cursor_take(c, 1))
+	/* Two u16 lengths; the bytes follow directly. */
+	if (!record_take(c, 1))
 		return;
 	memcpy(lens, bytes, sizeof(lens));
 	if (lens[0] + lens[1] > 4)
-		pmc_cursor_take(c, (uint64_t)(4 + lens[0] + lens[1] + 7) / 8 - 1);
+		record_take(c, (uint64_t)(4 + lens[0] + lens[1] + 7) / 8 - 1);
 	t->old_bytes = (struct pmc_record_span){ .data = bytes + 4, .size = lens[0] };
 	t->new_bytes = (struct pmc_record_span){ .data = bytes + 4 + lens[0], .size = lens[1] };
 }
 
-static void body_hw_id(struct pmc_cursor *c, struct pmc_record *record)
+static void body_hw_id(struct record_cursor *c, struct pmc_record *record)
 {
-	record->hw_id.hw_id = pmc_cursor_u64(c);
+	record->hw_id.hw_id = record_take_u64(c);
 }
 
-static void body_deferred(struct pmc_cursor *c, struct pmc_record *record)
+static void body_deferred(struct record_cursor *c, struct pmc_record *record)
 {
-	record->deferred.cookie = pmc_cursor_u64(c);
-	record->deferred.n_callchain = pmc_cursor_u64(c);
-	record->deferred.callchain = pmc_cursor_take(c, record->deferred.n_callchain);
+	record->deferred.cookie = record_take_u64(c);
+	record->deferred.n_callchain = record_take_u64(c);
+	record->deferred.callchain = record_take(c, record->deferred.n_callchain);
 }
 
-/* Samples have no body of this kind; record.c sends them elsewhere. */
-static void body_sample(struct pmc_cursor *c, struct pmc_record *record)
+/* Never called: record.c decodes samples by their fields. */
+static void body_sample(struct record_cursor *c, struct pmc_record *record)
 {
 	(void)record;
 	c->bad = true;
@@ -210,7 +214,7 @@ static void body_unknown(struct pmc_record *record)
 	};
 }
 
-void pmc_record_decode_body(struct pmc_cursor *c, struct pmc_record *record)
+void pmc_record_decode_body(struct record_cursor *c, struct pmc_record *record)
 {
 	switch (record->type) {
 #define RECORD(number, name, decoder)                                                              \
