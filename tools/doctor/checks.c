@@ -238,57 +238,38 @@ static void fix_holders(const struct doctor_facts *f, struct doctor_finding *to)
 /* ---- kernel features --------------------------------------------------------------------------
  */
 
-enum outcome { PRESENT, MISSING, REFUSED, FAILED };
-
-/* Unknown features fail with one of four errnos; other errnos have another cause. */
-static enum outcome outcome_of(int result)
+/* The errnos of unknown features; others have another cause. */
+static bool is_unknown(int result)
 {
-	if (result == 0)
-		return PRESENT;
-	if (result == -EINVAL || result == -ENOSYS || result == -E2BIG || result == -EOPNOTSUPP)
-		return MISSING;
-	return result == -EPERM || result == -EACCES ? REFUSED : FAILED;
+	return result == -EINVAL || result == -ENOSYS || result == -E2BIG || result == -EOPNOTSUPP;
 }
 
 static void judge_features(const struct doctor_facts *f, struct doctor_finding *to)
 {
-	static const char *const words[] = { "", "missing: ", "refused: ", "not tried: " };
-	const struct doctor_feature *newest = NULL;
-	bool any[4] = { false };
+	const struct doctor_feature *newest = NULL, *feature = doctor_features;
 	size_t len = 0, cap = sizeof(to->detail);
-	unsigned n = 0;
+	char name[24];
 
-	for (enum outcome outcome = MISSING; outcome <= FAILED; outcome++) {
-		for (unsigned i = 0; doctor_features[i].name; i++) {
-			const struct doctor_feature *feature = &doctor_features[i];
-			char name[24];
-
-			if (outcome_of(f->features[i]) != outcome)
-				continue;
-			if (len < cap)
-				len += (size_t)snprintf(
-					to->detail + len, cap - len, "%s%s%s (%s; Linux %d.%d): %s",
-					len ? "; " : "", any[outcome] ? "" : words[outcome],
-					feature->name, pmc_error_name(f->features[i], name),
-					feature->major, feature->minor, feature->purpose);
-			any[outcome] = true;
-			/* The table is in the order of kernels. */
-			if (outcome == MISSING)
-				newest = feature;
-		}
+	/* The table is in the order of kernels. */
+	for (unsigned i = 0; feature->name; i++, feature++) {
+		if (is_unknown(f->features[i]))
+			newest = feature;
+		if (f->features[i] != 0 && len < cap)
+			len += (size_t)snprintf(to->detail + len, cap - len,
+						"%s%s (%s; Linux %d.%d): %s",
+						len ? "; " : "missing: ", feature->name,
+						pmc_error_name(f->features[i], name),
+						feature->major, feature->minor, feature->purpose);
 	}
-	while (doctor_features[n].name)
-		n++;
 	to->status = DOCTOR_LIMITS;
-	if (any[MISSING])
+	if (!len)
+		doctor_say(to, DOCTOR_OK, "all %d that pmcagent uses",
+			   (int)(feature - doctor_features));
+	else if (newest)
 		WORDS("use Linux %d.%d or later%s", newest->major, newest->minor,
 		      f->here.filtered == PMC_YES ? ", or no seccomp filter" : "");
-	else if (any[REFUSED])
-		fix_filter(f, to);
-	else if (any[FAILED])
-		COMMAND("", RAISE_NOFILE);
 	else
-		doctor_say(to, DOCTOR_OK, "all %u that pmcagent uses", n);
+		WORDS("lift the seccomp filter (EPERM) or the limit on file descriptors (EMFILE)");
 }
 
 /* ---- the rules --------------------------------------------------------------------------------

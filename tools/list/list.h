@@ -32,7 +32,6 @@ struct list {
 	struct pmc_event_roots roots;
 	const char *core_pmu;  /* the processor's PMU in sysfs; NULL: none */
 	struct pmc_here *here; /* read when an open is refused */
-	struct list_verdict *verdicts;
 };
 
 /* Set `glob` before, the rest is 0. */
@@ -46,7 +45,7 @@ void list_add(struct list *list, const struct list_row *row);
 const char *list_text(struct list *list, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Opens the event on the calling thread or, with cpu >= 0, for that CPU; once per encoding. */
+/* Opens the event on the calling thread or, with cpu >= 0, for that CPU. */
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu);
 /* Why opening an event of this type failed with this errno. */
 const char *list_refusal(struct list *list, uint32_t type, int error);

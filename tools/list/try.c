@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - whether an event opens here for this user, and if not why. */
 #include "agent/core/base/advice.h"
-#include "agent/core/base/hash.h"
-#include "tools/list/list.h"
 #include "tools/cli/try_open.h"
+#include "tools/list/list.h"
 
 #include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
-/* The key of a verdict. Compared as bytes: no padding. */
-struct encoding {
-	uint64_t config, config1, config2, config3;
-	uint32_t type;
-	int32_t cpu;
-};
-
-struct list_verdict {
-	struct encoding encoding;
-	struct list_answer answer;
-	UT_hash_handle hh;
-};
 
 static const char *refusal(struct list *list, uint32_t type, int cpu, int error)
 {
@@ -44,7 +28,7 @@ const char *list_refusal(struct list *list, uint32_t type, int error)
 	return refusal(list, type, -1, error);
 }
 
-static struct list_answer judge(struct list *list, const struct pmc_event *event, int cpu)
+struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)
 {
 	int error;
 
@@ -63,23 +47,4 @@ static struct list_answer judge(struct list *list, const struct pmc_event *event
 			error = user;
 	}
 	return (struct list_answer){ false, refusal(list, event->type, cpu, error) };
-}
-
-struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)
-{
-	struct pmc_arena *arena = &list->arena;
-	const struct encoding encoding = { event->config,  event->config1, event->config2,
-					   event->config3, event->type,	   cpu };
-	struct list_verdict *verdict;
-
-	HASH_FIND(hh, list->verdicts, &encoding, sizeof(encoding), verdict);
-	if (verdict)
-		return verdict->answer;
-	verdict = pmc_arena_alloc(arena, sizeof(*verdict));
-	if (!verdict)
-		return (struct list_answer){ false, "out of memory" };
-	verdict->encoding = encoding;
-	verdict->answer = judge(list, event, cpu);
-	HASH_ADD(hh, list->verdicts, encoding, sizeof(encoding), verdict);
-	return verdict->answer;
 }
