@@ -79,7 +79,7 @@ if [ "$(part case/ptrace-1.before ptrace detail | grep -c 'no Yama')" = 1 ]; the
 	skip "this kernel has no Yama" "ptrace_scope"
 else
 	fixed ptrace-1 ptrace limits 'ptrace_scope is 1: .*own children' 'ptrace_scope=0$'
-	fixed ptrace-2 ptrace limits 'ptrace_scope is 2: .*nobody without CAP_SYS_PTRACE' 'ptrace_scope=0$'
+	fixed ptrace-2 ptrace limits 'ptrace_scope is 2: .*CAP_SYS_PTRACE' 'ptrace_scope=0$'
 	like "$(part case/ptrace-3.before ptrace detail)" 'until the next boot' "ptrace-3: only a boot helps"
 	is "$(part case/ptrace-3.before ptrace remedy_is_command)" false "ptrace-3: no command is pretended"
 fi
