@@ -54,7 +54,7 @@ void agent_uncore_open(void)
 
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		totals->fds[i] = -1;
-	if (pmc_plan_machine(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
+	if (pmc_plan_uncore(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
 		return;
 	plan->events = pmc_arena_alloc(&agent.arena, sizeof(*plan->events) * (made.count + 1));
 	if (!plan->events)

@@ -179,7 +179,7 @@ static void what_counts_for_the_machine_is_no_threads(void **state)
 	make(&hybrid, "cs,power/energy-pkg/");
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.count, 2);
-	assert_true(pmc_event_is_machine(&plan.events[1].event));
+	assert_true(pmc_event_is_uncore(&plan.events[1].event));
 	assert_int_equal(plan.events[1].group, PMC_NO_GROUP);
 	assert_int_equal(plan.events[1].state, PMC_NOT_COUNTED);
 	assert_int_equal(plan.events[1].error, PMC_REASON_MACHINE);
@@ -196,7 +196,7 @@ static void the_machine_is_its_cpus(void **state)
 
 	(void)state;
 	make(&hybrid, "cs,power/energy-pkg/");
-	assert_int_equal(pmc_plan_machine(&plan, &arena, &machine, cpus), 0);
+	assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 	assert_int_equal(machine.count, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		char name[8];
@@ -209,12 +209,12 @@ static void the_machine_is_its_cpus(void **state)
 	}
 	/* A part of a machine is no machine: 65 CPUs are more than a set holds. */
 	make(&hybrid, "power/energy-pkg/,uncore_large/event=1/");
-	assert_int_equal(pmc_plan_machine(&plan, &arena, &machine, cpus), 0);
+	assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 	assert_int_equal(machine.count, PMC_EVENTS_MAX);
 	for (unsigned i = 0; i < machine.count; i++)
 		assert_int_equal(machine.events[i].error, i < 3 ? 0 : PMC_REASON_MACHINE_FULL);
 	make(&hybrid, "cycles");
-	assert_int_equal(pmc_plan_machine(&plan, &arena, &machine, cpus), 0);
+	assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 	assert_int_equal(machine.count, 0);
 }
 
@@ -233,7 +233,7 @@ static void lists_of_cpus_that_make_no_sense(void **state)
 	make(&hybrid, "power/energy-pkg/");
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		plan.events[0].event.cpus = rows[i].cpus;
-		assert_int_equal(pmc_plan_machine(&plan, &arena, &machine, cpus), 0);
+		assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 		if (machine.count != rows[i].n)
 			fail_msg("'%s' is %u CPUs", rows[i].cpus, machine.count);
 	}

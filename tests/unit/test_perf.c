@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_perf.c - readings of every layout, what is short of one, and scaling to the last bit. */
+#include "agent/core/base/number.h"
 #include "agent/core/count/group.h"
 
 #include <errno.h>

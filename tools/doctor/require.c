@@ -16,7 +16,7 @@ static void judge(const struct doctor_facts *facts, const struct pmc_planned *pl
 					      .exclude_kernel = planned->scope == PMC_SCOPE_USER };
 	const struct pmc_event *event = &planned->event;
 	enum pmc_scope scope = planned->scope;
-	bool machine = pmc_event_is_machine(event);
+	bool machine = pmc_event_is_uncore(event);
 	const struct pmc_tried tried = {
 		.attr = &attr, .placed = machine, .pid = machine ? -1 : 0, .cpu = machine ? 0 : -1
 	};

@@ -106,7 +106,7 @@ static const char *refusal(struct list *about, const struct pmc_planned *planned
 {
 	if (tool_perf_killed())
 		return TOOL_KILLED_TEXT;
-	if (pmc_event_is_machine(&planned->event))
+	if (pmc_event_is_uncore(&planned->event))
 		return "counted for the whole machine, not for a thread";
 	return list_refusal(about, planned->event.type, planned->error);
 }

@@ -47,7 +47,7 @@ static unsigned count_uncore(const struct pmc_plan *plan)
 	unsigned n = 0;
 
 	for (unsigned i = plan->opened; i < plan->count; i++)
-		n += pmc_event_is_machine(&plan->events[i].event);
+		n += pmc_event_is_uncore(&plan->events[i].event);
 	return n;
 }
 
@@ -82,7 +82,7 @@ static void print_groups(const struct pmc_plan *plan)
 	pmc_here_read(&here, NULL);
 	puts("not counted here (see pmctl doctor):");
 	for (unsigned i = plan->opened; i < plan->count; i++) {
-		if (pmc_event_is_machine(&plan->events[i].event))
+		if (pmc_event_is_uncore(&plan->events[i].event))
 			continue;
 		printf("  %s: %s", label(&plan->events[i], buf, sizeof(buf)),
 		       pmc_state_name(plan->events[i].state));
@@ -99,7 +99,7 @@ static void print_uncore(const struct pmc_plan *plan)
 	for (unsigned i = plan->opened; i < plan->count; i++) {
 		const struct pmc_event *event = &plan->events[i].event;
 
-		if (!pmc_event_is_machine(event))
+		if (!pmc_event_is_uncore(event))
 			continue;
 		if (first)
 			puts("for the whole machine, in the first process of the job:");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_run.c - one benchmark: warm-up, size of a batch, samples, figures; see pmc/bench.h. */
+#include "agent/core/base/number.h"
 #include "agent/core/api/bench.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/profile/metrics.h"

@@ -2,6 +2,7 @@
 /* number.c - see number.h. */
 #include "agent/core/base/number.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 static unsigned digit_of(char c)
@@ -42,4 +43,18 @@ bool pmc_number(const char *text, uint64_t max, uint64_t *value)
 		return false;
 	*value = number;
 	return true;
+}
+
+int pmc_scale(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value)
+{
+	unsigned __int128 product = (unsigned __int128)raw * enabled;
+
+	if (running == 0)
+		return -EAGAIN;
+	*value = raw;
+	if (running >= enabled)
+		return 0;
+	product = (product + running / 2) / running;
+	*value = product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
+	return product > UINT64_MAX ? -EOVERFLOW : 0;
 }

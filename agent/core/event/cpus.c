@@ -140,7 +140,7 @@ static int find_pmu(struct event_parse *parse, struct pmc_event *event)
 }
 
 /* A list of CPUs, "0,18" or "0-3"; empty if none of them is there. */
-static int machine_wide(struct event_parse *parse, struct pmc_event *event)
+static int find_uncore_cpus(struct event_parse *parse, struct pmc_event *event)
 {
 	char text[PMC_PATH_MAX];
 	int len =
@@ -170,10 +170,10 @@ int event_place(struct event_parse *parse, struct pmc_event *event)
 			return 0;
 		}
 	}
-	return event->pmu[0] ? machine_wide(parse, event) : 0;
+	return event->pmu[0] ? find_uncore_cpus(parse, event) : 0;
 }
 
-int event_check_machine(struct event_parse *parse, struct event_span item,
+int event_check_uncore(struct event_parse *parse, struct event_span item,
 			const struct pmc_event *event)
 {
 	if (!event->cpus || !event->cpus[0])

@@ -214,7 +214,7 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 	}
 	rc = event_place(parse, &event);
 	if (!rc)
-		rc = event_check_machine(parse, item, &event);
+		rc = event_check_uncore(parse, item, &event);
 	if (rc)
 		return rc;
 	event.name = event_full_name(parse, item, &event, modifiers);

@@ -98,7 +98,7 @@ void event_to_core(struct pmc_event *event, const struct event_core *core);
 int event_place(struct event_parse *parse, struct pmc_event *event);
 
 /* Refuses modes and braces for an event that counts for the whole machine. 0 or -EINVAL. */
-int event_check_machine(struct event_parse *parse, struct event_span item,
+int event_check_uncore(struct event_parse *parse, struct event_span item,
 			const struct pmc_event *event);
 
 /* ---- the sources --------------------------------------------------------------------------*/

@@ -72,7 +72,7 @@ static int try_alone(pmc_perf_opener open, struct pmc_planned *planned)
 	return fd;
 }
 
-bool pmc_event_is_machine(const struct pmc_event *event)
+bool pmc_event_is_uncore(const struct pmc_event *event)
 {
 	return event->cpus && event->cpus[0];
 }
@@ -115,7 +115,7 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 
 	for (unsigned i = 0; i < count; i++) {
 		alone[i] = -1;
-		if (!pmc_event_is_machine(&tried[i].event)) {
+		if (!pmc_event_is_uncore(&tried[i].event)) {
 			alone[i] = try_alone(open, &tried[i]);
 			if (alone[i] == -EINVAL)
 				alone[i] = try_behind(open, tried, i, alone);

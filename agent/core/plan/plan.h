@@ -1,40 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.h - which events each thread opens, in which groups: decided once per job.
+ * plan.h - the events that each thread opens, and their groups: decided once per job.
  *
- * The plan keeps the user's events in plan order (grouped), those that can't be opened last with
- * their reason. It is what EVENTSET frames and PMC_JOB carry.
+ * Events are ordered by group; those that cannot be opened come last, with the reason. EVENTSET
+ * frames and PMC_JOB carry the plan.
  */
 #ifndef PMC_CORE_PLAN_PLAN_H
 #define PMC_CORE_PLAN_PLAN_H
 
-#include "agent/core/event/event.h"
-#include "agent/core/dump/frame.h"
 #include "agent/core/base/out.h"
 #include "agent/core/count/group.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/event/event.h"
 
 struct pmc_planned {
 	struct pmc_event event;
 	uint16_t group; /* PMC_NO_GROUP: not opened, see state and error */
 	uint8_t scope;	/* enum pmc_scope, after any fallback */
-	uint8_t state;	/* PMC_COUNTED or why not */
+	uint8_t state;	/* PMC_COUNTED, or why not */
 	uint16_t flags; /* PMC_EVENT_* */
 	int error;	/* errno of the refused open, or enum pmc_reason */
 };
 
 struct pmc_plan {
 	struct pmc_planned *events;
-	unsigned count;	 /* all, opened or not */
-	unsigned opened; /* of these have a group; they come first */
+	unsigned count;	 /* all events */
+	unsigned opened; /* the first so many, which have a group */
 	unsigned groups;
 	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
-	bool hardware;			    /* some opened event needs a PMU counter */
-	bool stops;	   /* and has company: groups are stopped before they are closed */
-	uint64_t hash;	   /* of its EVENTSET frame; 0 if count is 0 */
-	const void *frame; /* that frame, in the arena; NULL if count is 0 */
+	bool hardware;			    /* an opened event takes a counter of a PMU */
+	bool stops;			    /* groups are disabled before they are closed */
+	struct pmc_attr *attrs;		    /* of the opened events, as own groups take them */
+	const void *frame;		    /* EVENTSET; NULL if count is 0 */
 	size_t frame_bytes;
-	struct pmc_attr *attrs; /* of the opened events, as a thread's own groups take them */
+	uint64_t hash; /* of the frame; 0 if count is 0 */
 };
+
+/* Tries each event (all modes, else user mode only) and packs those that open into groups that the
+ * PMU runs. No descriptor stays open. 0 or -ENOMEM. */
+int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct pmc_arena *arena,
+		  struct pmc_plan *plan);
+/* Makes the frame and the attrs of a plan whose other members are set. 0, -ENOMEM or -E2BIG. */
+int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
+/* The same plan restricted to user mode; count 0 if it has no event that can be. 0 or -ENOMEM. */
+int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *user);
+/* A plan of task-clock alone, which needs no PMU. 0 or -ENOMEM. */
+int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan);
+
+/* The events of the plan that count for the whole machine, one for each CPU that stands for it:
+ * event i is for cpus[i]. They have no group yet: the caller opens them, sets the groups and seals
+ * the plan. 0 or -ENOMEM. */
+int pmc_plan_uncore(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *uncore,
+		    int cpus[PMC_EVENTS_MAX]);
+/* Whether the event counts for the whole machine; no thread opens it. */
+bool pmc_event_is_uncore(const struct pmc_event *event);
+
+/* The state of an event whose open failed with this errno. */
+enum pmc_state pmc_plan_refusal(int error);
+/* Whether all events run twice at the same time, so that own and inherit groups do not share. */
+bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open);
 
 /* Opens group g of the plan; see pmc_group_open(). */
 static inline int pmc_plan_open_group(const struct pmc_plan *plan, unsigned g,
@@ -47,39 +71,10 @@ static inline int pmc_plan_open_group(const struct pmc_plan *plan, unsigned g,
 			      move_to, fds, id);
 }
 
-/* Opens each event to learn what this kernel gives (all, user only, nothing) and packs those
- * that open into groups which the PMU runs now (see pmu_probe.h). Returns 0 or -ENOMEM. Leaves no
- * descriptor open. */
-int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct pmc_arena *arena,
-		  struct pmc_plan *plan);
-
-/* What an open that failed with this errno says of the event. */
-enum pmc_state pmc_plan_refusal(int error);
-
-/* Whether every group runs twice beside itself: own groups and inherit groups need no sharing. */
-bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open);
-
-/* Events that count for the whole machine: in no group of a thread's. */
-bool pmc_event_is_machine(const struct pmc_event *event);
-/* These events of the plan, each once for every CPU that stands for the machine: which, in
- * cpus[]. They are in no group yet: whoever opens them says which are, and seals the plan. 0 or
- * -ENOMEM. */
-int pmc_plan_machine(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *machine,
-		     int cpus[PMC_EVENTS_MAX]);
-
-/* The plan as text for PMC_JOB, and back. Decode returns 0, -EINVAL or -ENOMEM. */
+/* The plan as text for PMC_JOB, and back: 0, -EINVAL or -ENOMEM. */
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);
 int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan);
-
-/* Appends the plan's EVENTSET frame; returns its hash (0: it did not fit). Async-signal-safe. */
+/* Appends the EVENTSET frame; returns its hash, 0 if it did not fit. Async-signal-safe. */
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);
-/* Makes the plan's frame and its threads' attrs; the last step of making one. 0, -ENOMEM or
- * -E2BIG. */
-int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
-/* The same plan with what counts the kernel too counting user mode only; count 0 if nothing in it
- * can. 0 or -ENOMEM. */
-int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *user);
-/* A plan of one event that opens without a PMU: task-clock of the whole thread. */
-int pmc_plan_clock(struct pmc_arena *arena, struct pmc_plan *plan);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uncore.c - the events of a plan that count for the whole machine, CPU by CPU. */
+/* uncore.c - plans events of PMUs that know no threads: one event for each of their CPUs. */
 #include "agent/core/base/out.h"
 #include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
@@ -7,45 +7,26 @@
 #include <errno.h>
 #include <string.h>
 
-/* The next CPU of a list such as "0-3,8,10-11"; false at its end, or where it makes no sense. */
-struct cpu_list {
-	const char *at;
-	unsigned next, last;
-	bool inside;
-};
+#define CPU_MAX 1000000u
 
-static bool take_number(const char **at, unsigned *number)
+/* Takes "5" or "0-3", and the ',' behind it, of a list of CPUs. */
+static bool take_range(const char **at, uint64_t *first, uint64_t *last)
 {
-	uint64_t value;
-
-	if (!pmc_number_take(at, NULL, 10, &value) || value > 1000000)
+	if (!pmc_number_take(at, NULL, 10, first))
 		return false;
-	*number = (unsigned)value;
-	return true;
-}
-
-static bool next_cpu(struct cpu_list *list, unsigned *cpu)
-{
-	if (!list->inside) {
-		if (*list->at == ',')
-			list->at++;
-		if (!take_number(&list->at, &list->next))
+	*last = *first;
+	if (**at == '-') {
+		++*at;
+		if (!pmc_number_take(at, NULL, 10, last))
 			return false;
-		list->last = list->next;
-		if (*list->at == '-') {
-			list->at++;
-			if (!take_number(&list->at, &list->last))
-				return false;
-		}
 	}
-	*cpu = list->next++;
-	list->inside = list->next <= list->last;
-	return *cpu <= list->last;
+	*at += **at == ',';
+	return *last <= CPU_MAX;
 }
 
-static const char *cpu_name(unsigned cpu, struct pmc_arena *arena)
+static const char *cpu_name(uint64_t cpu, struct pmc_arena *arena)
 {
-	char text[16];
+	char text[24];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
@@ -53,52 +34,56 @@ static const char *cpu_name(unsigned cpu, struct pmc_arena *arena)
 	return pmc_arena_strndup(arena, text, out.len);
 }
 
-/* What the event is on one CPU. */
-static int add(struct pmc_plan *machine, const struct pmc_planned *event, unsigned cpu,
-	       struct pmc_arena *arena)
+/* Adds the event on each of its CPUs. 0, -ENOMEM or -E2BIG. */
+static int add_cpus(struct pmc_plan *uncore, const struct pmc_planned *event,
+		    struct pmc_arena *arena, int *cpus)
 {
-	struct pmc_planned *one = &machine->events[machine->count];
+	const char *at = event->event.cpus;
+	uint64_t cpu, last;
 
-	*one = *event;
-	one->event.core_type = cpu_name(cpu, arena);
-	if (!one->event.core_type)
-		return -ENOMEM;
-	one->flags |= PMC_EVENT_MACHINE;
-	one->group = PMC_NO_GROUP;
-	one->scope = PMC_SCOPE_ALL;
-	one->state = PMC_COUNTED;
-	one->error = 0;
-	machine->count++;
+	while (take_range(&at, &cpu, &last)) {
+		for (; cpu <= last; cpu++) {
+			struct pmc_planned *one = &uncore->events[uncore->count];
+
+			if (uncore->count == PMC_EVENTS_MAX)
+				return -E2BIG;
+			*one = *event;
+			one->event.core_type = cpu_name(cpu, arena);
+			if (!one->event.core_type)
+				return -ENOMEM;
+			one->flags |= PMC_EVENT_MACHINE;
+			one->group = PMC_NO_GROUP;
+			one->scope = PMC_SCOPE_ALL;
+			one->state = PMC_COUNTED;
+			one->error = 0;
+			cpus[uncore->count++] = (int)cpu;
+		}
+	}
 	return 0;
 }
 
-int pmc_plan_machine(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *machine,
-		     int cpus[PMC_EVENTS_MAX])
+int pmc_plan_uncore(const struct pmc_plan *plan, struct pmc_arena *arena, struct pmc_plan *uncore,
+		    int cpus[PMC_EVENTS_MAX])
 {
-	memset(machine, 0, sizeof(*machine));
+	memset(uncore, 0, sizeof(*uncore));
 	for (unsigned i = 0; i < plan->count; i++) {
-		const struct pmc_planned *event = &plan->events[i];
-		struct cpu_list list = { .at = event->event.cpus };
-		unsigned before = machine->count, cpu;
+		unsigned before = uncore->count;
+		int error;
 
-		if (!pmc_event_is_machine(&event->event))
+		if (!pmc_event_is_uncore(&plan->events[i].event))
 			continue;
-		if (!machine->events)
-			machine->events =
-				pmc_arena_alloc(arena, sizeof(*machine->events) * PMC_EVENTS_MAX);
-		if (!machine->events)
+		if (!uncore->events)
+			uncore->events =
+				pmc_arena_alloc(arena, sizeof(*uncore->events) * PMC_EVENTS_MAX);
+		if (!uncore->events)
 			return -ENOMEM;
-		while (machine->count < PMC_EVENTS_MAX && next_cpu(&list, &cpu)) {
-			cpus[machine->count] = (int)cpu;
-			if (add(machine, event, cpu, arena) != 0)
-				return -ENOMEM;
-		}
-		/* Some of its CPUs are not the machine. */
-		if (machine->count < PMC_EVENTS_MAX || !next_cpu(&list, &cpu))
-			continue;
-		for (unsigned k = before; k < machine->count; k++) {
-			machine->events[k].state = PMC_NOT_COUNTED;
-			machine->events[k].error = PMC_REASON_MACHINE_FULL;
+		error = add_cpus(uncore, &plan->events[i], arena, cpus);
+		if (error == -ENOMEM)
+			return error;
+		/* A sum over some of its CPUs would be too small. */
+		for (unsigned k = before; k < uncore->count && error; k++) {
+			uncore->events[k].state = PMC_NOT_COUNTED;
+			uncore->events[k].error = PMC_REASON_MACHINE_FULL;
 		}
 	}
 	return 0;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * perf.c - the system calls of perf events on Linux; see perf.h.
- *
- * perf_event_open(2); kernel/events/core.c for what is not in the page.
- */
+/* perf.c - the system calls of perf events on Linux; see perf.h. */
 #include "agent/core/count/perf.h"
 #include "agent/core/base/sys.h"
 
@@ -66,10 +62,10 @@ size_t pmc_perf_read_words(uint64_t read_format, unsigned n)
 	return bit(read_format, PERF_FORMAT_GROUP) ? 1 + head + n * each : head + each;
 }
 
-/* A child that ends leaves an inherited group event by event, and in between the group's readings
- * are refused, whoever takes them: perf_event_exit_event() and __perf_read_group_add() in
- * kernel/events/core.c. It is over in a microsecond, unless the child has lost its CPU there. A
- * refusal that lasts is of a group that grew after it was inherited. */
+/* A child that ends leaves an inherited group event by event. Until it is done, each read of the
+ * group gives ECHILD: perf_event_exit_event() and __perf_read_group_add() in kernel/events/core.c.
+ * That takes a microsecond unless the child is preempted. ECHILD stays if the group grew after it
+ * was inherited. */
 __attribute__((noinline, cold)) static long read_after_exit(int fd, uint64_t *words, size_t bytes)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
@@ -80,7 +76,7 @@ __attribute__((noinline, cold)) static long read_after_exit(int fd, uint64_t *wo
 		if (tries < 100)
 			pmc_sys1(SYS_sched_yield, 0);
 		else
-			/* Filters let threads do it; nanosleep(2) is not glibc's way any more. */
+			/* Seccomp filters that know glibc allow futex, but not always nanosleep. */
 			pmc_sys4(SYS_futex, &nothing, FUTEX_WAIT_PRIVATE, 0, &pause);
 		got = pmc_sys3(SYS_read, fd, words, bytes);
 	}
@@ -125,7 +121,7 @@ int pmc_perf_decode(const uint64_t *words, size_t n_words, uint64_t read_format,
 	*head = (struct pmc_perf_head){ .n = 1 };
 	if (n_words < pmc_perf_read_words(read_format, group ? 0 : 1))
 		return -EINVAL;
-	/* Alone the value comes before the times, in a group behind them. */
+	/* The value comes before the times, but in a group after them. */
 	if (group)
 		head->n = words[at++];
 	else if (max)
