@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec_env.c - environment arrays in mapped memory; see exec_env.h. Async-signal-safe. */
+/* exec_env.c - see exec_env.h. Async-signal-safe. */
 #include "agent/process/exec_env.h"
 #include "agent/base/agent.h"
 #include "agent/output/process_frames.h"
@@ -22,7 +22,7 @@ static size_t copy_bytes(char *const *envp)
 	return (n + 2) * sizeof(*envp);
 }
 
-/* A copy of envp with `text` for its PMC_JOB, or at its end if it has none, in zeroed memory. */
+/* Copies envp into list (zeroed), with text in place of its PMC_JOB or at the end. */
 static char **copy(char *const *envp, char *text, char **list)
 {
 	size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec_env.h - the environment of an exec: PMC_JOB says what this image already reported. */
+/* exec_env.h - environments with PMC_JOB. For an exec it carries what this image has reported. */
 #ifndef PMC_AGENT_PROCESS_EXEC_ENV_H
 #define PMC_AGENT_PROCESS_EXEC_ENV_H
 
@@ -11,12 +11,12 @@ struct exec_env {
 	char *text;
 };
 
-/* A copy of envp with PMC_JOB renewed; envp itself if it has none or there is no memory. */
+/* A copy of envp with a new PMC_JOB; envp itself if it has none or there is no memory. */
 char *const *exec_env_make(struct exec_env *env, char *const *envp);
 /* After an exec that failed. */
 void exec_env_free(struct exec_env *env);
 
-/* The program's environment with PMC_JOB in it, in memory of ours. NULL without memory. */
+/* A copy of the environment with PMC_JOB, in the arena. NULL without memory. */
 char **exec_env_with_job(char **environment, char *job_text);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Under the filter, in a clone: every kind of system call that rows, dump and report need. */
+/* In a clone, under the filter: makes every system call that rows, dump and report need. */
 static void try_filtered(void *arg)
 {
 	const long *call = arg;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c - fatal signals flush before they kill; the dump signal takes a snapshot.
+ * signals.c - writes the final rows at a fatal signal, and a snapshot at the dump signal.
  *
- * Contract: the handlers run in any thread at any point, on the host's signal stack if it has
- * one: async-signal-safe, errno kept, under 1 KiB of stack. The frames are built in a mapping.
- * After a fatal signal the process dies of it exactly as it would have: hardware faults return
- * with SIG_DFL and fault again, sent signals are queued again with their siginfo.
+ * Contract: the handlers run in any thread at any point, perhaps on the host's signal stack:
+ * async-signal-safe, errno restored, less than 1 KiB of stack. Frames are built in a mapping. The
+ * process then dies of the signal as it would have without the agent: hardware faults return with
+ * SIG_DFL and fault again, sent signals are queued again with their siginfo.
  */
 #include "agent/process/signals.h"
 #include "agent/base/agent.h"
@@ -26,7 +26,7 @@
 static const int fatal[] = { SIGHUP, SIGINT,  SIGTERM, SIGQUIT, SIGILL,	 SIGBUS,
 			     SIGFPE, SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU, SIGXFSZ };
 
-/* What stood there before: always SIG_DFL, with the flags and mask the host is to see. */
+/* The disposition before: always SIG_DFL, with the flags and mask that the host must see. */
 AGENT_ROOMY static struct {
 	bool ours;
 	struct sigaction original;
@@ -51,7 +51,7 @@ static void to_default(int signo)
 	syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
 }
 
-/* By somebody, not by what the thread did. */
+/* By a process or thread, not by the kernel. */
 static bool was_sent(const siginfo_t *info)
 {
 	return info->si_code < 0 || (info->si_code == SI_USER && info->si_pid != agent.pid);
@@ -62,17 +62,17 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	/* Our dump has reached the host's limit; the write says so, too. */
+	/* The dump has reached the host's file size limit; the write returns EFBIG as well. */
 	if (signo == SIGXFSZ && agent_file_writing() && !was_sent(info))
 		return;
 	if (agent_active()) {
 		agent_final(PMC_ENDED_SIGNAL, signo);
 		agent_report_in_clone();
 	}
-	/* Another thread may still be writing what it began: dying now would tear it. */
+	/* Another thread may still be writing the final rows. */
 	agent_final_wait();
 	to_default(signo);
-	/* Faults of the processor have si_code > 0 and come again by themselves. */
+	/* Hardware faults have si_code > 0 and are raised again on return. */
 	if (info->si_code <= 0 || info->si_code == SI_USER || signo == SIGHUP || signo == SIGINT ||
 	    signo == SIGTERM || signo == SIGQUIT || signo == SIGABRT || signo == SIGXCPU ||
 	    signo == SIGXFSZ || signo == SIGSYS)
@@ -118,7 +118,8 @@ void agent_signals_init(void)
 {
 	int dump = agent.config.dump;
 
-	/* The kernel drops default-fatal signals sent to init: with a handler they would arrive. */
+	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
+	 */
 	if (agent.pid != 1)
 		for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
 			if (fatal[i] != dump)

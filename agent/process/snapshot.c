@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c - everything known now, appended to the dump: rows, totals, ledger, process. */
+/* snapshot.c - appends the current state to the dump: rows, totals, notes, process. */
 #include "agent/process/snapshot.h"
 #include "agent/thread/adopt.h"
 #include "agent/base/agent.h"
@@ -21,20 +21,20 @@
 #define CHUNK ((size_t)64 << 10)
 /* Room for the frames of the process itself: totals, notes, event sets. */
 #define TAIL ((size_t)40 << 10)
-/* Threads alive at the end of a process whose faults and switches are read. */
-#define LOOKED_AT_MOST 1024u
+/* Threads alive at the end of a process whose faults and switches are read from /proc. */
+#define TASKS_READ_MOST 1024u
 
-/* What agent_final could keep in memory, for the report of a process that needs no file. */
+/* The final frames of a first process, kept in memory for its report. */
 static struct pmc_frame_buf kept;
 
-/* A clock is a twentieth of what a row costs: rows that are made together have one time. */
-#define ROWS_A_TIME 8u
+/* Reading the clock is a twentieth of the cost of a row: so many rows share one time. */
+#define ROWS_PER_TIME 8u
 
-/* Frames go to memory first: a process that never needed its private dump never makes one. */
+/* Frames are collected in memory: a process that fits in it creates no private dump. */
 struct sink {
 	struct pmc_frame_buf buf;
 	uint64_t now;
-	unsigned rows; /* since then; 0: it is out of date */
+	unsigned rows; /* since `now` was read; 0: it is out of date */
 };
 
 static void drain(struct sink *sink)
@@ -47,7 +47,13 @@ static void drain(struct sink *sink)
 	sink->rows = 0;
 }
 
-/* Nobody tells when an adopted thread ends. Its last snapshot stays its row. */
+static void make_room(struct sink *sink, size_t bytes)
+{
+	if (sink->buf.cap - sink->buf.len < bytes)
+		drain(sink);
+}
+
+/* An adopted thread ends without notice; its last snapshot remains its row. */
 static bool adopted_is_gone(const struct slot *slot)
 {
 	uint64_t ns;
@@ -55,17 +61,17 @@ static bool adopted_is_gone(const struct slot *slot)
 	return (slot->flags & PMC_THREAD_ADOPTED) && !pmc_thread_cpu_ns((int)slot->tid, &ns);
 }
 
-/* What a thread that is alive when its process ends has in /proc: too dear for every snapshot, and
- * for so many threads that the end would take noticeably longer (20 us each). Not on the stack,
- * which may be the host's signal stack: there is one end. */
+/* Faults and switches of a thread that is alive when its process ends. At 20 us each it is too
+ * expensive for every snapshot and for very many threads. Static, since the stack may be a small
+ * signal stack; only one thread runs the final snapshot. */
 __attribute__((noinline)) static const struct pmc_usage *usage_at_end(const struct sink *sink,
 								      uint32_t tid)
 {
 	static struct pmc_usage usage;
-	static unsigned looked_at;
+	static unsigned tasks_read;
 
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
-	    looked_at++ >= LOOKED_AT_MOST)
+	    tasks_read++ >= TASKS_READ_MOST)
 		return NULL;
 	return pmc_usage_of_task(tid, (char *)sink->buf.data + sink->buf.len,
 				 sink->buf.cap - sink->buf.len, &usage) ?
@@ -76,7 +82,7 @@ __attribute__((noinline)) static const struct pmc_usage *usage_at_end(const stru
 static void row(struct sink *sink, struct slot *slot, uint64_t snapshot, bool own,
 		enum pmc_thread_state state)
 {
-	if (sink->rows++ % ROWS_A_TIME == 0)
+	if (sink->rows++ % ROWS_PER_TIME == 0)
 		sink->now = pmc_now_ns();
 	agent_row(&sink->buf, slot, snapshot, own, usage_at_end(sink, slot->tid), state, sink->now);
 }
@@ -91,8 +97,7 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 
 		if (!registry_pin(slot))
 			continue;
-		if (sink->buf.cap - sink->buf.len < AGENT_ROW_BYTES + PMC_TASK_ROOM)
-			drain(sink);
+		make_room(sink, AGENT_ROW_BYTES + PMC_TASK_ROOM);
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else
@@ -101,14 +106,13 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 	}
 }
 
-/* Apart: the frame that rows are made on may be on a host's signal stack. */
+/* Not inlined: the stack frames would add up, perhaps on a small signal stack. */
 __attribute__((noinline)) static void regions(struct sink *sink, uint64_t snapshot)
 {
 	uint32_t area = 0, record = 0;
 
 	do {
-		if (sink->buf.cap - sink->buf.len < REGION_FRAME_BYTES)
-			drain(sink);
+		make_room(sink, REGION_FRAME_BYTES);
 	} while (agent_region_next(&sink->buf, snapshot, &area, &record));
 }
 
@@ -129,14 +133,13 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 		 snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
 	if (agent.measured) {
-		/* The end of the buffer is free: rows come from its start. */
+		/* The end of the buffer is free: rows are built at its start. */
 		agent_adopt((char *)sink->buf.data + sink->buf.cap - 4096, 4096);
 		rows(sink, snapshot, state);
 		regions(sink, snapshot);
 	}
-	if (sink->buf.cap - sink->buf.len < TAIL)
-		drain(sink);
-	/* The totals after the rows: what is subtracted is never newer than what it is from. */
+	make_room(sink, TAIL);
+	/* Totals are read after the rows that are subtracted from them. */
 	agent_totals_frames(&sink->buf, snapshot);
 	agent_notes_frames(&sink->buf, snapshot);
 	agent_self_add(agent_self_clock() - start);
@@ -159,7 +162,7 @@ void agent_final(enum pmc_ended how, int code)
 		struct slot *self = agent_self;
 
 		agent_regions_last();
-		/* The thread that ends the process ends with it; the others are cut short. */
+		/* The calling thread ends here; the others are cut short. */
 		registry_close(self);
 		agent_row(&sink.buf, self, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
 			  true, NULL,
@@ -170,12 +173,12 @@ void agent_final(enum pmc_ended how, int code)
 	}
 	all(&sink, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
 	if (agent.out || agent_file_used() || !agent.first) {
-		/* A short process says it all in one write. */
+		/* A short process needs one write only. */
 		size_t len = sink.buf.len;
 
 		agent_file_no_header();
 		drain(&sink);
-		/* What is not in the file is still good for the report, which then says so. */
+		/* The report still shows frames that could not be written. */
 		if (agent.first && agent_file_incomplete()) {
 			kept = sink.buf;
 			kept.len = len;
@@ -240,6 +243,6 @@ void agent_before_exec(void)
 void agent_exec_failed(void)
 {
 	agent_regions_exec_failed();
-	/* Newer than the frames that said "exec"; the rows follow when the threads really end. */
+	/* Newer than the frames with state exec; the rows follow when the threads end. */
 	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);
 }

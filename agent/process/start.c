@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c - what kind of process this is, what it counts, and where it writes.
+ * start.c - decides what this process counts and where it writes, and starts the agent.
  *
- * Runs in the constructor, before every other library's: one thread, libc usable, getenv not.
+ * Runs in the constructor, before those of other libraries: there is one thread, and libc works
+ * except for getenv.
  */
 #include "agent/process/start.h"
 #include "agent/base/agent.h"
@@ -33,8 +34,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* What is kept of a command line. */
-#define CMDLINE_MOST ((size_t)4096)
+/* Longer command lines are cut. */
+#define CMDLINE_BYTES 4096
 
 static const char *base_name(const char *path)
 {
@@ -43,7 +44,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Programs that set their title write over the environment they were started with. */
+/* Programs that set their process title overwrite the environment they were started with. */
 static const char *own_copy(const char *text)
 {
 	return text ? pmc_arena_strdup(&agent.arena, text) : NULL;
@@ -51,33 +52,19 @@ static const char *own_copy(const char *text)
 
 static void read_program(int argc, char **argv)
 {
-	char exe[PATH_MAX];
+	char exe[PATH_MAX], text[CMDLINE_BYTES];
 	long n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	size_t room = 0;
-	char *to;
+	struct pmc_out out;
 
 	agent.exe = n > 0 ? pmc_arena_strndup(&agent.arena, exe, (size_t)n) : NULL;
 	if (!agent.exe)
 		agent.exe = own_copy(argc > 0 ? argv[0] : "");
-	agent.cmdline = "";
-	for (int i = 0; i < argc && argv[i] && room < CMDLINE_MOST; i++)
-		room += strnlen(argv[i], CMDLINE_MOST) + 1;
-	room = room + 1 < CMDLINE_MOST ? room + 1 : CMDLINE_MOST;
-	to = pmc_arena_alloc(&agent.arena, room);
-	if (!to)
-		return;
-	agent.cmdline = to;
-	for (int i = 0; i < argc && argv[i] && room > 2; i++) {
-		size_t len = strnlen(argv[i], room - 2);
-
-		if (i) {
-			*to++ = ' ';
-			room--;
-		}
-		memcpy(to, argv[i], len);
-		to += len;
-		room -= len;
-	}
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (int i = 0; i < argc && argv[i]; i++)
+		pmc_outf(&out, "%s%s", i ? " " : "", argv[i]);
+	agent.cmdline = pmc_arena_strdup(&agent.arena, text);
+	if (!agent.cmdline)
+		agent.cmdline = "";
 }
 
 static const char *host_name(void)
@@ -113,7 +100,7 @@ static int32_t find_rank(char *const *envp)
 	return -1;
 }
 
-/* PMC_OUT for the whole job: absolute, %j and %t filled in, the rest left to each process. */
+/* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
 static const char *absolute_out(const char *pattern)
 {
 	char text[PATH_MAX], cwd[PATH_MAX];
@@ -144,7 +131,7 @@ static const char *absolute_out(const char *pattern)
 	return pmc_arena_strdup(&agent.arena, text);
 }
 
-static bool out_understood(const char *pattern)
+static bool out_is_valid(const char *pattern)
 {
 	for (; pattern && *pattern; pattern++)
 		if (*pattern == '%' && (!*++pattern || !strchr("phrejt%", *pattern)))
@@ -152,7 +139,7 @@ static bool out_understood(const char *pattern)
 	return true;
 }
 
-/* Where the job may keep its private dump: the first place that can be written. */
+/* The directory for the job's private dump: the first writable one. */
 static const char *private_directory(char *const *envp)
 {
 	const char *const places[] = { pmc_env(envp, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
@@ -176,14 +163,14 @@ static const char *private_path(char *const *envp)
 	return pmc_arena_strdup(&agent.arena, text);
 }
 
-/* Says what is wrong, once; descendants stay quiet and dormant. */
+/* Logs one line, and keeps the agent dormant and silent in descendants. */
 static void refuse(const char *variable, const char *value, const char *why)
 {
 	static char off[] = "PMC_JOB=off";
 
 	struct pmc_out out;
 
-	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs on, uncounted)", variable, value, why);
+	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs uncounted)", variable, value, why);
 	pmc_out_to_mem(&out, pmc_agent_control.why, sizeof(pmc_agent_control.why));
 	pmc_outf(&out, "%s=%s: %s", variable, value, why);
 	agent.job_text = off;
@@ -207,13 +194,13 @@ static bool configure(char *const *envp)
 		char why[160];
 
 		pmc_out_to_mem(&out, why, sizeof(why));
-		pmc_outf(&out, "not understood; accepted: %s", error.accepted);
+		pmc_outf(&out, "invalid value; accepted: %s", error.accepted);
 		refuse(error.variable, error.value, why);
 		return false;
 	}
-	if (!out_understood(agent.config.out)) {
+	if (!out_is_valid(agent.config.out)) {
 		refuse("PMC_OUT", agent.config.out,
-		       "accepted after %: p h e r j t %, as in pmc-%h-%p.pmc");
+		       "invalid %; accepted: %p %h %e %r %j %t %%, as in pmc-%h-%p.pmc");
 		return false;
 	}
 	own_config(&agent.config);
@@ -221,7 +208,7 @@ static bool configure(char *const *envp)
 	return true;
 }
 
-/* Takes the job of the environment, or starts one. */
+/* Joins the job of PMC_JOB, or starts one. */
 static bool join_job(char *const *envp, struct agent_job *job)
 {
 	const char *text = pmc_env(envp, "PMC_JOB");
@@ -248,7 +235,6 @@ static bool join_job(char *const *envp, struct agent_job *job)
 	agent.first = true;
 	agent.owner = agent.pid;
 	agent.owner_ns = agent_pid_namespace();
-	/* A dump that is asked for has a name. */
 	if (!agent.config.out && (agent.config.dump || agent.config.interval))
 		agent.config.out = "pmc-%h-%p.pmc";
 	if (agent.config.out)
@@ -284,7 +270,7 @@ static void note_refusals(void)
 
 		if (event->state != PMC_NOT_PERMITTED && !filter)
 			continue;
-		if (agent_perf_allowed()) /* else it is noted already */
+		if (agent_perf_allowed()) /* else noted already */
 			agent_note(filter ? NOTE_SECCOMP_REFUSED : NOTE_REFUSED);
 		return;
 	}
@@ -292,7 +278,7 @@ static void note_refusals(void)
 
 static bool plan_user(void)
 {
-	/* Only root has a privilege that it may give up later, as servers do. */
+	/* Only for root, which may give up its privilege later, as servers do. */
 	return pmc_sys1(SYS_geteuid, 0) != 0 ||
 	       pmc_plan_user(&agent.plan, &agent.arena, &agent.user_plan) == 0;
 }
@@ -315,8 +301,8 @@ static bool prepare(int argc, char **argv, char **envp)
 	agent_fds_init();
 	if (agent_fork_init() != 0 || agent_threads_init() != 0) {
 		pmc_log(PMC_LOG_WARN,
-			"no memory for the table of threads (ulimit -v?): the program "
-			"runs on, uncounted");
+			"no memory for the table of threads (ulimit -v) (the program runs "
+			"uncounted)");
 		return false;
 	}
 	agent_identity(agent.identity);
@@ -324,7 +310,7 @@ static bool prepare(int argc, char **argv, char **envp)
 	if (!agent.first)
 		return true;
 	if (agent.out && agent_file_check() != 0) {
-		/* The report is still worth having. */
+		/* There is still a report. */
 		agent.out = NULL;
 		agent.private_dump = private_path(envp);
 		agent_file_path();
@@ -335,7 +321,7 @@ static bool prepare(int argc, char **argv, char **envp)
 	return true;
 }
 
-/* What pmctl reads from outside. */
+/* Fills the control block, which pmctl reads from outside. */
 static void publish(void)
 {
 	struct pmc_control *c = &pmc_agent_control;
@@ -363,11 +349,12 @@ void agent_start(int argc, char **argv, char **envp)
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
 	int saved = errno;
 
-	/* Here: initialised data were a page of the file's to copy. */
+	/* Not as initialised data, which would cost a page copied from the file. */
 	pmc_agent_control.magic = PMC_CONTROL_MAGIC;
 	pmc_agent_control.version = PMC_CONTROL_VERSION;
 	pmc_agent_control.bytes = sizeof(pmc_agent_control);
-	/* The loader gives no preload to setuid programs; if one has it all the same, hands off. */
+	/* Secure-execution programs get no preload from the loader; if loaded in one, stay dormant.
+	 */
 	if (getauxval(AT_SECURE))
 		goto out;
 	agent_real_init();
@@ -378,8 +365,7 @@ void agent_start(int argc, char **argv, char **envp)
 		goto out;
 	publish();
 	agent.pre_cpu_ns = pmc_sub_sat(cpu_ns, agent.reported.process_cpu_ns);
-	/* The loader may have taken longer than the program will, and its time is in the rows: they
-	 * do not begin later than that. */
+	/* The main thread's row includes the CPU time of the loader, so it starts no later. */
 	if (agent.pre_cpu_ns < start)
 		agent.start_ns = start - agent.pre_cpu_ns;
 	if (agent.measured && agent.first)
@@ -389,7 +375,7 @@ void agent_start(int argc, char **argv, char **envp)
 	agent_publish_process();
 	agent_signals_init();
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
-	/* CPU time: the first perf event of an idle system waits for milliseconds. */
+	/* CPU time: opening the first perf event of an idle system sleeps for milliseconds. */
 	agent_self_add(pmc_process_cpu_ns() - cpu_ns);
 	if (agent.measured)
 		agent_thread_main();
