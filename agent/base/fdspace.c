@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fdspace.c - where our descriptors lie, and how many of the host's limit they may take.
+ * fdspace.c - numbers of the agent's descriptors, and their share of the host's limit.
  *
- * If the hard limit is above the soft one (while that is at most 8,192), ours lie at or above
- * the host's soft limit: the host keeps all of its numbers and its own EMFILE. For that the soft
- * limit is raised for the moment of an open (a window). Otherwise ours start at min(soft/2, 4096)
- * and take at most a quarter of the limit, or all but 8,192 of a large one. Never higher: the
- * kernel copies the descriptor table at every fork. Either way no fork comes into a window: the
- * child would not know which copies are ours.
+ * If the hard limit is above the soft one, and that is at most 8,192, they lie at or above the
+ * host's soft limit, so that the host keeps all of its numbers and its own EMFILE. To open one the
+ * soft limit is raised for a moment: a window. Otherwise they start at min(soft/2, 4096) and take
+ * at most a quarter of the limit, or all but 8,192 of a large one. Never higher: the kernel copies
+ * the descriptor table at every fork. No fork happens during a window: the child could not tell
+ * which descriptors are copies of the agent's.
  */
 #include "agent/base/fdspace.h"
 #include "agent/base/agent.h"
@@ -26,10 +26,10 @@
 
 #define HIGHEST_BASE 8192u
 #define LEAVE_HOST   8192u
-/* How long system() takes to have its child running, and then some. */
+/* More than system() needs to start its child. */
 #define QUIET_NS    5000000u
 #define ONE_CLOSING (1ull << 32)
-/* Times to look again: yields, then naps of 50 µs and what a timer is late by; 0.1 s in all. */
+/* Attempts before giving up: yields, then sleeps of 50 µs plus timer slack; 0.1 s in all. */
 #define PATIENCE 1000u
 #define YIELDS	 100u
 #define NAP_NS	 50000
@@ -38,14 +38,14 @@ static struct {
 	struct rlimit host;
 	bool windowed;
 	unsigned base, share;
-	_Atomic uint64_t used;	      /* and how many threads close theirs now, times ONE_CLOSING */
+	_Atomic uint64_t used;	      /* plus ONE_CLOSING for each thread that closes now */
 	_Atomic uint32_t lock;	      /* 0 free, 1 held, 2 held and waited for */
-	unsigned windows;	      /* open now; under the lock */
-	_Atomic unsigned held;	      /* forks: nobody shall begin to open or close now */
-	_Atomic uint64_t quiet_until; /* no window opens before */
+	unsigned windows;	      /* open ones; under the lock */
+	_Atomic unsigned held;	      /* forks in progress: no thread may start to open or close */
+	_Atomic uint64_t quiet_until; /* no window may open before */
 } fds;
 
-/* Which numbers are ours: one bit each, from 0. Pages of it exist where ours lie. */
+/* The agent's numbers, one bit each, from 0. Only touched pages take memory. */
 #define MOST_FDS (1u << 21)
 AGENT_ROOMY static _Atomic uint64_t ours[MOST_FDS / 64];
 static _Atomic int highest = -1;
@@ -56,7 +56,7 @@ static void lock(void)
 
 	if (atomic_compare_exchange_strong(&fds.lock, &expected, 1))
 		return;
-	/* Not syscall(): a thread begins here, with an errno of 0. */
+	/* Not syscall(): a thread starts here, and its errno must stay 0. */
 	while (atomic_exchange(&fds.lock, 2) != 0)
 		pmc_sys4(SYS_futex, &fds.lock, FUTEX_WAIT_PRIVATE, 2, NULL);
 }
@@ -115,24 +115,24 @@ static void set_soft(rlim_t soft)
 static void enter(void)
 {
 	if (fds.windows++ == 0 && fds.windowed) {
-		/* The host may have changed its limit since. */
+		/* The host may have changed its limit. */
 		pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &fds.host);
 		set_soft(fds.host.rlim_max);
 	}
 	unlock();
 }
 
-/* Between two looks at what another thread has in hand. It may have lost its processor, and gets
- * this one only if nobody is ready to run there. */
-static void give_way(unsigned looks)
+/* Between two attempts. The thread that is waited for may have lost its CPU, so yielding is not
+ * enough. */
+static void wait_between(unsigned attempts)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	const uint32_t nothing = 0;
 
-	if (looks < YIELDS)
+	if (attempts < YIELDS)
 		sched_yield();
 	else
-		/* Filters that let threads run let them do this. */
+		/* Not nanosleep: seccomp filters permit futex wherever there are threads. */
 		pmc_sys4(SYS_futex, &nothing, FUTEX_WAIT_PRIVATE, 0, &nap);
 }
 
@@ -140,23 +140,23 @@ __attribute__((noinline, cold)) static void wait_to_open(void)
 {
 	while (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
 		sched_yield();
-	/* For a while only: a signal handler that interrupted the fork must not wait for it. */
+	/* Bounded: this may be a signal handler that interrupted the fork. */
 	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++)
-		give_way(i);
+		wait_between(i);
 }
 
 __attribute__((noinline, cold)) static void wait_to_close(void)
 {
 	for (unsigned i = 0; atomic_load(&fds.held) && i < PATIENCE; i++) {
 		atomic_fetch_sub(&fds.used, ONE_CLOSING);
-		give_way(i);
+		wait_between(i);
 		atomic_fetch_add(&fds.used, ONE_CLOSING);
 	}
 }
 
 int agent_fds_window_open(void)
 {
-	/* Neither, and no clock, in most programs: they never call system(), and seldom fork. */
+	/* Both are 0 in most programs, which then read no clock. */
 	if (atomic_load_explicit(&fds.quiet_until, memory_order_relaxed) |
 	    atomic_load_explicit(&fds.held, memory_order_relaxed))
 		wait_to_open();
@@ -179,13 +179,6 @@ int agent_fds_window_try(void)
 	return -1;
 }
 
-int agent_fds_window_idle(void)
-{
-	if (pmc_now_ns() < atomic_load_explicit(&fds.quiet_until, memory_order_relaxed))
-		return -1;
-	return agent_fds_window_try();
-}
-
 void agent_fds_window_close(void)
 {
 	lock();
@@ -197,8 +190,8 @@ void agent_fds_window_close(void)
 bool agent_fds_hold(void)
 {
 	atomic_fetch_add(&fds.held, 1);
-	/* A window lasts microseconds, or as long as its thread waits for a processor; a signal
-	 * handler that interrupted one must not wait for it for ever. */
+	/* A window lasts microseconds, or as long as its thread waits for a CPU. Bounded: this may
+	 * be a signal handler that interrupted one. */
 	for (unsigned i = 0; i < PATIENCE; i++) {
 		uint32_t expected = 0;
 
@@ -207,7 +200,7 @@ bool agent_fds_hold(void)
 				return true;
 			unlock();
 		}
-		give_way(i);
+		wait_between(i);
 	}
 	atomic_fetch_sub(&fds.held, 1);
 	return false;
@@ -215,7 +208,7 @@ bool agent_fds_hold(void)
 
 void agent_fds_limited(rlim_t soft, rlim_t hard)
 {
-	/* A limit lowered below where ours lie: from now on they need windows. */
+	/* A limit lowered below the agent's numbers: from now on opening needs windows. */
 	if (hard > fds.base && soft <= fds.base)
 		fds.windowed = true;
 }
@@ -236,8 +229,8 @@ void agent_fds_quiet(void)
 
 void agent_fds_exec_child(void)
 {
-	/* A vfork child has a limit of its own and our memory to read: what a window of another
-	 * thread raised for a moment must not be its for good. */
+	/* A vfork child has a limit of its own, which it must not keep as a window of another
+	 * thread raised it. */
 	if (fds.windowed && fds.windows)
 		set_soft(fds.host.rlim_cur);
 }
@@ -332,7 +325,7 @@ void agent_fds_reserve(void)
 	agent_fds_window_close();
 }
 
-/* Ours lie side by side: runs of them go with one call each. */
+/* The numbers are adjacent: one call for each run of them. */
 static void close_runs(int keep)
 {
 	int top = atomic_load(&highest), first = -1;
@@ -345,7 +338,7 @@ static void close_runs(int keep)
 			first = fd;
 		if (mine || first < 0)
 			continue;
-		/* Before Linux 5.9 one by one. */
+		/* Linux < 5.9 */
 		if (syscall(SYS_close_range, first, fd - 1, 0) != 0)
 			for (int one = first; one < fd; one++)
 				syscall(SYS_close, one);
@@ -362,7 +355,7 @@ void agent_fds_forked(int keep)
 	for (int i = atomic_load(&highest) / 64; i >= (int)fds.base / 64; i--)
 		atomic_store_explicit(&ours[i], 0, memory_order_relaxed);
 	atomic_store(&highest, -1);
-	/* A window of another thread may have been open at the fork: nobody will close it here. */
+	/* A window of another thread may have been open at the fork. */
 	if (fds.windows && fds.windowed)
 		set_soft(fds.host.rlim_cur);
 	fds.windows = 0;

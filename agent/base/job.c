@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job.c - PMC_JOB, the one variable that enters the environment.
+ * job.c - writes and parses PMC_JOB, the only variable that the agent puts into the environment.
  *
  * 1:<job>:<owner pid>:<owner's pid namespace>:<events hash>:<reported>:<plan>:<p|o><path>
- * All numbers in hex. <reported> is empty, or the numbers of struct agent_reported.
- * <plan> is plan/plan_codec.c's and has no ':'. The path comes last, as it is: p for the job's
- * private dump, o for PMC_OUT made absolute. "off" makes descendants dormant.
+ * All numbers are in hex. <reported> is empty or the numbers of struct agent_reported. <plan> is
+ * written by plan/plan_codec.c and has no ':'. The path comes last, unquoted: p for the job's
+ * private dump, o for the absolute PMC_OUT. "off" keeps agents in descendants dormant.
  */
 #include "agent/base/job.h"
 #include "agent/base/agent.h"
@@ -32,15 +32,13 @@ static bool hex(const char **at, uint64_t *value, char end)
 
 static bool parse_id(const char **at, uint8_t id[16])
 {
-	for (unsigned i = 0; i < 16; i++) {
-		char pair[3] = { (*at)[0], (*at)[0] ? (*at)[1] : '\0', ':' };
-		const char *p = pair;
+	for (unsigned i = 0; i < 16; i++, *at += 2) {
+		const char *p = *at;
 		uint64_t byte;
 
-		if (!pair[1] || !hex(&p, &byte, ':'))
+		if (!p[0] || !p[1] || !pmc_number_take(&p, *at + 2, 16, &byte) || p != *at + 2)
 			return false;
 		id[i] = (uint8_t)byte;
-		*at += 2;
 	}
 	return *(*at)++ == ':';
 }
@@ -159,7 +157,7 @@ char *agent_job_first_text(void)
 {
 	struct pmc_out out;
 
-	/* Nearly always there is room for it in what the arena has mapped. */
+	/* Usually the small size is enough, which the arena has mapped already. */
 	for (size_t bytes = FEW_BYTES;; bytes = TEXT_BYTES) {
 		char *text = pmc_arena_alloc(&agent.arena, bytes);
 
@@ -195,13 +193,13 @@ bool agent_job_owner_alive(void)
 	struct pmc_out out;
 	char path[40], exe[8];
 
-	/* In another pid namespace nobody can tell. */
+	/* The owner's pid is not known in another pid namespace. */
 	if (agent_pid_namespace() != agent.owner_ns)
 		return true;
-	/* EPERM: alive and somebody else's. */
+	/* EPERM: alive, but another user's. */
 	if (syscall(SYS_kill, agent.owner, 0) != 0)
 		return errno == EPERM;
-	/* Ending, or waited for: its program is gone already. */
+	/* A zombie has no program. */
 	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/%d/exe", (int)agent.owner);
 	return syscall(SYS_readlinkat, AT_FDCWD, path, exe, sizeof(exe)) >= 0 || errno != ENOENT;
@@ -209,7 +207,7 @@ bool agent_job_owner_alive(void)
 
 uint64_t agent_text_hash(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a: tells two settings apart, no more */
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
 
 	for (; text && *text; text++)
 		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;

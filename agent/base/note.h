@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* note.h - the ledger: what was refused, adopted, lost or late, counted by kind. */
+/* note.h - notes of the coverage summary: failures and special cases, counted by kind. */
 #ifndef PMC_AGENT_BASE_NOTE_H
 #define PMC_AGENT_BASE_NOTE_H
 
@@ -14,9 +14,9 @@ enum agent_note {
 
 /* Async-signal-safe. */
 void agent_note(enum agent_note note);
-/* A NOTE frame for each kind that came. */
+/* A NOTE frame for each kind that was counted. */
 void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
-/* In a forked child: the parent's notes are the parent's. */
+/* In a forked child: drops the parent's notes. */
 void agent_notes_forget(void);
 
 #endif

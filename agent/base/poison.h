@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* poison.h - included by files on a signal path: what is not async-signal-safe does not compile. */
+/* poison.h - for files on a signal path: functions that are not async-signal-safe do not compile.
+ */
 #ifndef PMC_AGENT_BASE_POISON_H
 #define PMC_AGENT_BASE_POISON_H
 

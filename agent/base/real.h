@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real.h - for the files that interpose libc functions.
+ * real.h - the real versions of the interposed functions, which interposed.def lists.
  *
- * interposed.def lists every one. The real functions are looked up in the constructor, while it
- * is safe to; a hook that runs before that (a loader that ignores initfirst) looks up its own.
+ * They are looked up in the constructor, where that is safe. A hook that runs earlier (a loader
+ * that ignores initfirst) looks them up itself.
  */
 #ifndef PMC_AGENT_BASE_REAL_H
 #define PMC_AGENT_BASE_REAL_H
@@ -22,7 +22,7 @@ typedef void agent_handler(int);
 #undef X
 
 void agent_real_init(void);
-/* The real function behind a pointer that may not have been looked up yet. */
+/* The real function, looked up now if that has not been done yet. */
 #define REAL(name) (real_##name ? real_##name : (agent_real_init(), real_##name))
 
 #endif

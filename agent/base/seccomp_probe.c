@@ -2,8 +2,8 @@
 /*
  * seccomp_probe.c - finds out whether perf_event_open may be called at all.
  *
- * A seccomp filter may answer it by killing the process. So under a filter the first attempt is
- * made by a throwaway clone that shares nothing but memory: its death is not ours.
+ * A seccomp filter may kill the process for it. So under a filter the first call is made by a
+ * throwaway clone.
  */
 #include "agent/base/seccomp_probe.h"
 #include "agent/base/agent.h"
@@ -37,7 +37,7 @@ static void try_once(void *arg)
 		syscall(SYS_close, fd);
 }
 
-/* Its own frame: inlined, every thread would pay for that stack. */
+/* Not inlined: every thread would need that stack. */
 __attribute__((noinline)) static bool survives(void)
 {
 	_Alignas(16) char stack[4096];
@@ -45,12 +45,12 @@ __attribute__((noinline)) static bool survives(void)
 	return agent_throwaway_clone(try_once, NULL, stack, sizeof(stack)) == 1;
 }
 
-/* The mode that was looked at last, and what came of it. */
+/* The seccomp mode probed last, and the result. */
 static _Atomic int mode_seen;
 static _Atomic bool allowed = true;
 
-/* Threads that come at the same time look each for itself: until one knows, none may try. */
-__attribute__((noinline, cold)) static void look_at(int mode)
+/* Threads that get here at the same time probe each for itself. */
+__attribute__((noinline, cold)) static void probe(int mode)
 {
 	int saved = errno;
 	bool good;
@@ -69,15 +69,8 @@ bool agent_perf_allowed(void)
 	int mode = (int)pmc_sys1(SYS_prctl, PR_GET_SECCOMP);
 
 	if (mode > 0)
-		look_at(mode);
+		probe(mode);
 	return atomic_load(&allowed);
-}
-
-bool agent_perf_allowed_known(void)
-{
-	int mode = (int)pmc_sys1(SYS_prctl, PR_GET_SECCOMP);
-
-	return (mode <= 0 || atomic_load(&mode_seen) == mode) && atomic_load(&allowed);
 }
 
 void agent_perf_filtered(void)
