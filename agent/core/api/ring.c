@@ -18,8 +18,7 @@ int pmc_ring_init(struct pmc_ring *ring, struct perf_event_mmap_page *page, cons
 
 int pmc_ring_look(struct pmc_ring *ring)
 {
-	/* Pairs with the barrier before the kernel's store: what lies before the head is written.
-	 */
+	/* Pairs with the barrier before the kernel's store of the head. */
 	uint64_t head = __atomic_load_n((uint64_t *)&ring->page->data_head, __ATOMIC_ACQUIRE);
 
 	if (head - ring->tail > ring->size || head - ring->tail < ring->head - ring->tail)
@@ -59,6 +58,6 @@ void pmc_ring_release(struct pmc_ring *ring, uint64_t to)
 	if (to == ring->tail)
 		return;
 	ring->tail = to;
-	/* Release: what we read of it was read before the kernel may write there. */
+	/* Release: our reads happen before the kernel overwrites the records. */
 	__atomic_store_n((uint64_t *)&ring->page->data_tail, to, __ATOMIC_RELEASE);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.h - whole records out of a ring that the kernel writes and we read.
+ * ring.h - reading whole records from a ring buffer that the kernel writes.
  *
  * The kernel publishes records by moving data_head and never overwrites what lies behind
  * data_tail (perf_output_begin() and perf_output_put_handle() of kernel/events/ring_buffer.c).
  * A reader may walk ahead of the tail: positions are the kernel's, which only grow; what lies in
  * [tail, head) stays where it is until pmc_ring_release() gives it back.
  *
- * Takes no memory and makes no system call. One reader at a time.
+ * No allocation, no system call. One reader at a time.
  */
 #ifndef PMC_CORE_API_RING_H
 #define PMC_CORE_API_RING_H
@@ -26,19 +26,19 @@ struct pmc_ring {
 	uint64_t size;	       /* bytes, a power of 2 */
 	uint64_t head;	       /* as last seen */
 	uint64_t tail;	       /* as last given to the kernel */
-	unsigned char *joined; /* PMC_RING_RECORD_MAX, 8-byte aligned: where wrapped records go */
+	unsigned char *joined; /* PMC_RING_RECORD_MAX, 8-byte aligned: for wrapped records */
 };
 
 /* Data of `size` bytes, a power of 2 >= 8. Reading starts at the page's data_tail. */
 int pmc_ring_init(struct pmc_ring *ring, struct perf_event_mmap_page *page, const void *data,
 		  uint64_t size, unsigned char *joined);
 
-/* Looks at how far the kernel has come. 0, or -EBADMSG: the head went back or lapped the tail,
- * which only happens if somebody else moved them. */
+/* Updates head. 0, or -EBADMSG: the head went back or lapped the tail, so something else moved
+ * them. */
 int pmc_ring_look(struct pmc_ring *ring);
 
 /* The header of the record at `at`: 0, -EAGAIN: `at` is the head as last seen, -EBADMSG: its size
- * is below 8, no multiple of 8, or goes beyond the head. Nothing behind it can be found then. */
+ * is below 8, not a multiple of 8, or goes beyond the head: no later record can be found. */
 int pmc_ring_header(const struct pmc_ring *ring, uint64_t at, struct perf_event_header *header);
 
 /* The word at `at`, which is a multiple of 8. */

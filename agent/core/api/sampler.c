@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sampler.c - one ring and the counters that write to it: open, attach, next, totals. */
+/* sampler.c - a sampler: one ring and the counters that write to it. */
 #include "agent/core/api/sampler.h"
 #include "agent/core/api/record.h"
 #include "agent/core/count/perf.h"
@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- who writes to the ring ---------------------------------------------------------------- */
+/* ---- sources ------------------------------------------------------------------------------ */
 
-/* Whether records of both are laid out alike. */
+/* Whether records of both have the same layout. */
 static bool same_layout(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {
 	return a->sample_type == b->sample_type && a->sample_id_all == b->sample_id_all &&
@@ -22,7 +22,7 @@ static bool same_layout(const struct perf_event_attr *a, const struct perf_event
 	       a->sample_regs_intr == b->sample_regs_intr;
 }
 
-/* Whether its records say at a known place whose they are. */
+/* Whether its records have their source at a known offset. */
 static bool names_itself(const struct perf_event_attr *attr)
 {
 	return attr->sample_type & PERF_SAMPLE_IDENTIFIER && attr->sample_id_all;
@@ -54,7 +54,7 @@ static int add_source(struct pmc_sampler *sampler, const struct pmc_counter *cou
 
 	if (error < 0)
 		return error;
-	/* Detached and back again. */
+	/* Attached before. */
 	source = find_id(sampler, id);
 	if (source) {
 		source->counter = counter;
@@ -192,7 +192,7 @@ void pmc_sampler_close(struct pmc_sampler *sampler)
 		return;
 	if (sampler->set)
 		pmc_sampler_set_remove(sampler->set, sampler);
-	/* The others' records would keep the ring and its memory alive. */
+	/* Attached counters would keep the ring's memory alive. */
 	for (struct pmc_source *s = sampler->first; s; s = s->next)
 		if (s != sampler->first && s->counter)
 			pmc_perf_ioctl(s->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)-1);
@@ -209,21 +209,14 @@ int pmc_sampler_fd(const struct pmc_sampler *sampler)
 	return sampler->first->fd;
 }
 
-static int pause_output(struct pmc_sampler *sampler, uintptr_t pause)
-{
-	int error = pmc_perf_ioctl(sampler->first->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)pause);
-
-	return error < 0 ? error : 0;
-}
-
 int pmc_sampler_pause(struct pmc_sampler *sampler)
 {
-	return pause_output(sampler, 1);
+	return pmc_perf_ioctl(sampler->first->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)1);
 }
 
 int pmc_sampler_resume(struct pmc_sampler *sampler)
 {
-	return pause_output(sampler, 0);
+	return pmc_perf_ioctl(sampler->first->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)0);
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -254,10 +247,10 @@ int pmc_sampler_deliver(struct pmc_sampler *sampler, uint64_t at, unsigned size,
 	memcpy(&header, bytes, sizeof(header));
 	source = pmc_sampler_source(sampler, at, &header);
 	error = pmc_record_decode(bytes, size, &source->attr, record);
-	/* Sizes were checked when the record was found: whatever changed since is damage to it. */
+	/* Sizes were checked when the record was found: the ring has been written to since. */
 	if (error)
 		error = -EPROTO;
-	/* Where all are laid out alike, the id is in the record only. */
+	/* With one layout the id was not needed to decode the record. */
 	if (sampler->one_layout && source->next) {
 		uint64_t id =
 			record->present & PERF_SAMPLE_IDENTIFIER ? record->identifier : record->id;
@@ -288,7 +281,7 @@ damaged:
 	return sampler->error = error;
 }
 
-/* What a set read ahead and did not hand out before the ring was taken out of it. */
+/* Records that a set read ahead and did not return before the ring was removed from it. */
 static int next_ahead(struct pmc_sampler *sampler, struct pmc_record *record)
 {
 	while (sampler->ahead_first != sampler->ahead_end) {
@@ -336,31 +329,13 @@ void pmc_sampler_totals(const struct pmc_sampler *sampler, struct pmc_sampler_to
 
 static int source_lost(const struct pmc_source *source, uint64_t *lost)
 {
-	uint64_t words[PMC_PERF_WORDS_MAX], format = source->attr.read_format;
-	struct pmc_perf_value values[PMC_PERF_WORDS_MAX / 2];
-	struct pmc_perf_head head;
-	int n;
+	struct pmc_counter_reading reading;
+	int error = pmc_counter_read_full(source->counter, &reading);
 
-	if (!(format & PERF_FORMAT_LOST))
-		return -EOPNOTSUPP;
-	n = pmc_perf_read_some(source->fd, words, PMC_PERF_WORDS_MAX);
-	if (n < 0)
-		return n;
-	n = pmc_perf_decode(words, (size_t)n, format, &head, values, PMC_PERF_WORDS_MAX / 2);
-	if (n < 0)
-		return -EIO;
-	/* A group's reading is the whole group's, whichever member's descriptor it comes from. */
-	if (!(format & PERF_FORMAT_GROUP)) {
-		*lost += values[0].lost;
-		return 0;
-	}
-	for (uint64_t i = 0; format & PERF_FORMAT_ID && i < head.n; i++) {
-		if (values[i].id == source->id) {
-			*lost += values[i].lost;
-			return 0;
-		}
-	}
-	return -EOPNOTSUPP;
+	if (error && error != -EAGAIN)
+		return error;
+	*lost += reading.lost;
+	return reading.has_lost ? 0 : -EOPNOTSUPP;
 }
 
 int pmc_sampler_lost(const struct pmc_sampler *sampler, uint64_t *lost)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler.h - what the parts of the sampler share: a ring, who writes to it, what was read ahead.
+ * sampler.h - private to the sampler: a ring, its sources, and the records read ahead.
  */
 #ifndef PMC_CORE_API_SAMPLER_H
 #define PMC_CORE_API_SAMPLER_H
@@ -11,33 +11,33 @@
 
 #include <pmc/sampler.h>
 
-/* A counter that writes to the ring. One that was detached stays, without its counter: there may
- * be records of it. */
+/* A counter that writes to the ring. A detached one stays, with counter NULL, for the records that
+ * are left in the ring. */
 struct pmc_source {
 	struct pmc_source *next;
 	const struct pmc_counter *counter;
 	struct perf_event_attr attr;
 	uint64_t id;
 	int fd;
-	int ended; /* 0; -ENODATA: its task is gone; -EIO, -EBADF */
+	int ended; /* 0; -ENODATA: its task has exited; -EIO, -EBADF */
 	UT_hash_handle hh;
 };
 
-/* A record that a set has read ahead. */
+/* A record read ahead by a set. */
 struct pmc_ahead {
 	uint64_t at, time;
 	uint32_t size;
-	bool done; /* handed out */
+	bool done; /* returned to the caller */
 };
 
 struct pmc_sampler {
 	struct pmc_ring ring;
-	uint64_t at;	     /* the next record that was not read (ahead) yet */
-	uint64_t release_to; /* what the last record handed out leaves behind */
-	int error;	     /* for good: -EBADMSG */
-	int ended;	     /* 0, or why nothing more will come once the ring is empty */
-	bool one_layout;     /* every source's records are laid out alike */
-	bool error_said;     /* by the set */
+	uint64_t at;	     /* the next record to read */
+	uint64_t release_to; /* end of the last record returned */
+	int error;	     /* permanent: -EBADMSG */
+	int ended;	     /* 0, or why no record will follow those in the ring */
+	bool one_layout;     /* all sources' records have the same layout */
+	bool error_reported; /* by the set */
 	void *map;
 	size_t map_bytes;
 	struct pmc_source *first, *by_id;
@@ -45,29 +45,28 @@ struct pmc_sampler {
 	struct pmc_sampler_totals totals;
 
 	struct pmc_sampler_set *set;
-	/* Read ahead: entries first..end, at index & (room - 1). */
+	/* Records read ahead: ahead_first..ahead_end, at index & (room - 1). */
 	struct pmc_ahead *ahead;
 	size_t room;
 	uint64_t ahead_first, ahead_end;
-	uint64_t newest; /* time, for records that have none */
+	uint64_t newest; /* time, for records without one */
 };
 
-/* Whose record lies at `at`; never NULL. */
+/* The source of the record at `at`; never NULL. */
 const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler, uint64_t at,
 					    const struct perf_event_header *header);
 
-/* Decodes and accounts the record at `at`. 0 or -EPROTO. */
+/* Decodes the record at `at` and adds it to the totals. 0 or -EPROTO. */
 int pmc_sampler_deliver(struct pmc_sampler *sampler, uint64_t at, unsigned size,
 			struct pmc_record *record);
 
-/* Looks again if there is nothing at `at`, and gives its header. 0, -EAGAIN, -EBADMSG (sticky). */
+/* The header of the record at sampler->at. 0, -EAGAIN: none yet, -EBADMSG (permanent). */
 int pmc_sampler_peek(struct pmc_sampler *sampler, struct perf_event_header *header);
 
-/* Reads everything that is there ahead; to be called on samplers of a set. Entries are added for
- * each. 0, -ENOMEM, or sampler->error. */
+/* Adds an entry for each new record in the ring. 0, -ENOMEM, or sampler->error. */
 int pmc_sampler_read_ahead(struct pmc_sampler *sampler);
 
-/* Marks an entry as handed out and gives back what is no longer needed. */
+/* Marks an entry as done and releases the ring up to the first entry that is not. */
 void pmc_sampler_ahead_done(struct pmc_sampler *sampler, uint64_t index);
 
 static inline struct pmc_ahead *pmc_sampler_ahead(const struct pmc_sampler *sampler, uint64_t index)
@@ -78,14 +77,14 @@ static inline struct pmc_ahead *pmc_sampler_ahead(const struct pmc_sampler *samp
 void pmc_totals_count(struct pmc_sampler_totals *totals, const struct pmc_record *record,
 		      int result);
 
-/* Whether records of both can be put in one order: all have a time, of one clock. */
+/* Whether records of both can be ordered: all have a time, of the same clock. */
 bool pmc_attr_same_order(const struct perf_event_attr *a, const struct perf_event_attr *b);
 
-/* Sleeps until one of the samplers may have something, at most `timeout_ns` (UINT64_MAX: without
- * end) and at most 100 ms. Notes which sources have ended. 0 or -EINTR, -ENOMEM. */
+/* Waits until one of the samplers may have a record, at most timeout_ns (UINT64_MAX: no limit) and
+ * at most 100 ms. Sets `ended` of sources and samplers. 0, -EINTR or -ENOMEM. */
 int pmc_samplers_wait(struct pmc_sampler *const *samplers, unsigned n, uint64_t timeout_ns);
 
-/* A point in time that many ms away (-1: never), and what is left until then. CLOCK_MONOTONIC. */
+/* A time that many ms from now (-1: never), and the ns left until then. CLOCK_MONOTONIC. */
 uint64_t pmc_deadline(int timeout_ms);
 uint64_t pmc_deadline_left(uint64_t deadline);
 

@@ -2,9 +2,8 @@
 /*
  * sampler_set.c - many rings as one stream in time order.
  *
- * Each round looks at every ring and puts what is new on a heap by time; the records themselves
- * stay in their rings. What may be handed out is what is not newer than the horizon; how that
- * moves, and why the order then holds, is in pmc/sampler.h.
+ * Each round reads every ring and puts new records on a heap by time; their bytes stay in the
+ * rings. Records up to the horizon may be returned; pmc/sampler.h explains why they are in order.
  */
 #include "agent/core/api/sampler.h"
 #include "agent/core/api/record.h"
@@ -16,10 +15,10 @@
 
 #define SETTLE_NS 1000000
 
-/* A record on the heap: entry `index` of what its sampler read ahead. */
+/* A record on the heap: entry `index` of its sampler. */
 struct queued {
 	uint64_t time;
-	uint64_t order; /* of reading, so that equal times keep it */
+	uint64_t order; /* of reading, for equal times */
 	struct pmc_sampler *sampler;
 	uint64_t index;
 };
@@ -32,19 +31,19 @@ struct pmc_sampler_set {
 	size_t queued, heap_room;
 	uint64_t order;
 
-	uint64_t horizon; /* times up to here are complete */
-	bool round;	  /* a round has ended that settles at round_end_ns + settle_ns: */
+	uint64_t horizon; /* no older record can appear */
+	bool round;	  /* a round has ended; it settles at round_end_ns + settle_ns */
 	uint64_t round_end_ns;
 	uint64_t round_newest;
 	uint64_t newest, handed_out;
 	bool any_newest, any_horizon, any_handed_out;
 
-	struct pmc_sampler *held; /* the record handed out last is its */
+	struct pmc_sampler *held; /* source of the last record returned */
 	uint64_t held_index;
 	struct pmc_sampler_totals totals;
 };
 
-/* ---- what was read ahead of one ring ------------------------------------------------------- */
+/* ---- reading one ring --------------------------------------------------------------------- */
 
 static int make_room(struct pmc_sampler *sampler)
 {
@@ -70,7 +69,7 @@ static uint64_t time_of(struct pmc_sampler *sampler, const struct perf_event_hea
 	int where = pmc_record_time_at(&source->attr, header->type, header->size);
 	uint64_t time;
 
-	/* Too short for a time, as only damage is: where it stands will do. */
+	/* A damaged record without a time keeps its place. */
 	if (where < 0)
 		return sampler->newest;
 	time = pmc_ring_word(&sampler->ring, sampler->at + (unsigned)where);
@@ -166,7 +165,7 @@ static struct queued pop(struct pmc_sampler_set *set)
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
-/* Queues what a ring has read ahead from entry `from` on and not handed out. */
+/* Queues the entries of a ring from `from` on that are not done. */
 static int queue(struct pmc_sampler_set *set, struct pmc_sampler *sampler, uint64_t from)
 {
 	int error = reserve(set, sampler->ahead_end - from);
@@ -198,11 +197,11 @@ static int look_at(struct pmc_sampler_set *set, struct pmc_sampler *sampler)
 	int error = pmc_sampler_read_ahead(sampler), full = queue(set, sampler, from);
 
 	if (full && from != sampler->ahead_end) {
-		/* Not queued is not read. */
+		/* Could not be queued: read them again later. */
 		sampler->at = pmc_sampler_ahead(sampler, from)->at;
 		sampler->ahead_end = from;
 	}
-	/* Damage is the ring's own: set_next tells it when its good records are out. */
+	/* set_next reports damage of a ring after its last good record. */
 	return full ? full : error == -ENOMEM ? error : 0;
 }
 
@@ -242,9 +241,10 @@ static int look_at_all(struct pmc_sampler_set *set)
 	return 0;
 }
 
-/* ---- handing out --------------------------------------------------------------------------- */
+/* ---- returning records
+ * --------------------------------------------------------------------------- */
 
-static void let_go(struct pmc_sampler_set *set)
+static void release_held(struct pmc_sampler_set *set)
 {
 	if (set->held)
 		pmc_sampler_ahead_done(set->held, set->held_index);
@@ -277,17 +277,17 @@ static int hand_out(struct pmc_sampler_set *set, struct pmc_record *record,
 	return result;
 }
 
-/* A ring that is at its end for a reason that has not been told yet. */
-static int tell_end(struct pmc_sampler_set *set, struct pmc_sampler **from)
+/* The error of a ring whose records are all returned, once. */
+static int report_end(struct pmc_sampler_set *set, struct pmc_sampler **from)
 {
 	for (unsigned i = 0; i < set->n; i++) {
 		struct pmc_sampler *sampler = set->samplers[i];
 		int why = sampler->error ? sampler->error : sampler->ended;
 
-		if (!why || why == -ENODATA || sampler->error_said ||
+		if (!why || why == -ENODATA || sampler->error_reported ||
 		    sampler->ahead_first != sampler->ahead_end)
 			continue;
-		sampler->error_said = true;
+		sampler->error_reported = true;
 		*from = sampler;
 		return why;
 	}
@@ -304,7 +304,7 @@ int pmc_sampler_set_next(struct pmc_sampler_set *set, struct pmc_record *record,
 	if (!from)
 		from = &nobody;
 	*from = NULL;
-	let_go(set);
+	release_held(set);
 	if (ready(set))
 		return hand_out(set, record, from);
 	over = all_ended(set);
@@ -313,7 +313,7 @@ int pmc_sampler_set_next(struct pmc_sampler_set *set, struct pmc_record *record,
 		return error;
 	if (ready(set))
 		return hand_out(set, record, from);
-	error = tell_end(set, from);
+	error = report_end(set, from);
 	if (error)
 		return error;
 	return over ? -ENODATA : -EAGAIN;
@@ -334,7 +334,7 @@ int pmc_sampler_set_next_wait(struct pmc_sampler_set *set, struct pmc_record *re
 		left = pmc_deadline_left(deadline);
 		if (!left)
 			return -EAGAIN;
-		/* What is queued waits for its round to settle, not for more records. */
+		/* Queued records wait for their round to settle, not for more records. */
 		settled =
 			set->queued ? pmc_deadline_left(set->round_end_ns + set->settle_ns) : left;
 		error = pmc_samplers_wait(set->samplers, set->n, settled < left ? settled : left);
@@ -395,12 +395,12 @@ int pmc_sampler_set_add(struct pmc_sampler_set *set, struct pmc_sampler *sampler
 		set->samplers = wider;
 		set->room = room;
 	}
-	/* Of an earlier set. */
+	/* Read ahead by an earlier set. */
 	error = queue(set, sampler, sampler->ahead_first);
 	if (error)
 		return error;
-	/* The record it handed out last: a set releases its own only, and a ring too full for one
-	 * more would get none to release. */
+	/* Release the last record returned: a set releases only its own, and a full ring would
+	 * never get another. */
 	pmc_ring_release(&sampler->ring, sampler->release_to);
 	set->samplers[set->n++] = sampler;
 	sampler->set = set;
@@ -417,11 +417,11 @@ int pmc_sampler_set_remove(struct pmc_sampler_set *set, struct pmc_sampler *samp
 	if (sampler->set != set)
 		return -ENOENT;
 	if (set->held == sampler)
-		let_go(set);
+		release_held(set);
 	while (set->samplers[i] != sampler)
 		i++;
 	set->samplers[i] = set->samplers[--set->n];
-	/* The heap anew, without it. */
+	/* Rebuild the heap without its records. */
 	set->queued = 0;
 	for (size_t k = 0; k < queued; k++)
 		if (set->heap[k].sampler != sampler)

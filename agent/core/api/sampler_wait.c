@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sampler_wait.c - waiting for records, and noticing that none will come any more. */
+/* sampler_wait.c - waiting for records and for the end of their sources. */
 #include "agent/core/api/sampler.h"
 #include "agent/core/base/clock.h"
 
@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-/* The kernel wakes us by wakeup_events or watermark; what is below them must not wait for ever. */
+/* Records below wakeup_events or the watermark wake nobody: look at least this often. */
 #define SLICE_NS 100000000ull
 #define FEW	 16
 
@@ -26,9 +26,8 @@ uint64_t pmc_deadline_left(uint64_t deadline)
 	return now < deadline ? deadline - now : 0;
 }
 
-/* perf_poll() of kernel/events/core.c: POLLHUP once the event's task and all that inherited it
- * are gone, POLLERR for an event in error state. Either stays, so the descriptor is not polled
- * again: that would spin. */
+/* perf_poll() of kernel/events/core.c: POLLHUP once the event's task and all that inherited it have
+ * exited, POLLERR in error state. Both are permanent: polling the descriptor again would spin. */
 static int ended_by(short revents)
 {
 	if (revents & POLLNVAL)
@@ -38,7 +37,7 @@ static int ended_by(short revents)
 	return revents & POLLERR ? -EIO : 0;
 }
 
-/* Ended are those of which every counter has ended; of several reasons the worst is told. */
+/* A sampler has ended if all its sources have; errors take precedence over exited tasks. */
 static void update_ended(struct pmc_sampler *sampler)
 {
 	int why = -ENODATA;
