@@ -216,7 +216,7 @@ static void test_event_that_is_none(void **state)
 	assert_string_equal(failure.what, "event");
 	if (pmc_counter_event_uprobe(&event, false, "/no/such/file", 0, NULL) == 0) {
 		assert_int_equal(pmc_counter_open(&counter, &event, NULL, &failure), -ENOENT);
-		assert_string_equal(failure.advice, "there is no file /no/such/file");
+		assert_non_null(strstr(failure.advice, "/no/such/file"));
 	}
 	assert_int_equal(pmc_counter_event_tracepoint_id(&event, 0x7ffffff), 0);
 	assert_true(pmc_counter_open(&counter, &event, NULL, &failure) < 0);

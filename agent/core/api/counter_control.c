@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * counter_control.c - starts, stops and sets up what is open.
- *
- * One ioctl each; "perf_event ioctl calls" in perf_event_open(2).
- */
+/* counter_control.c - enabling, disabling and setting up counters: one ioctl each. */
 #include "agent/core/api/counter.h"
 
 #include <errno.h>
@@ -39,7 +35,7 @@ int pmc_counter_disable_group(struct pmc_counter *counter)
 
 int pmc_counter_refresh(struct pmc_counter *counter, int overflows)
 {
-	/* The kernel takes 0 for "no limit set yet" and disables nothing: not what was meant. */
+	/* The kernel takes 0 as "no limit" and never disables. */
 	if (overflows <= 0)
 		return -EINVAL;
 	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_REFRESH, (void *)(intptr_t)overflows);

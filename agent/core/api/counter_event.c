@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_event.c - events that are numbers: nothing is looked up. */
+/* counter_event.c - events given as numbers. */
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <pmc/counter_event.h>

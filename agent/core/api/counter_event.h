@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_event.h - event texts looked up in trees that tests may choose. */
+/* counter_event.h - events by name, with the roots of sysfs and tracefs as a parameter for tests.
+ */
 #ifndef PMC_CORE_API_COUNTER_EVENT_H
 #define PMC_CORE_API_COUNTER_EVENT_H
 
@@ -12,8 +13,7 @@ void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *ev
 /* A parse error as -ENOENT, -ENOMEM or -EINVAL. */
 int counter_event_error(const struct pmc_parse_error *error);
 
-/* pmc_counter_event_parse, with other roots than this machine's; what is who the failure names,
- * NULL: the text. */
+/* pmc_counter_event_parse() with other roots. what: the name in the failure; NULL: the text. */
 int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
 		       const struct pmc_event_roots *roots, struct pmc_failure *failure);
 int counter_event_trace(struct pmc_counter_event *event, const char *system, const char *name,

@@ -2,8 +2,8 @@
 /*
  * counter_event_name.c - events by name: strings, tracepoints, probes, PMUs and their fields.
  *
- * All of them are sentences of the event grammar (agent/core/event/event.h), so that a name means
- * here what it means everywhere else.
+ * All go through the event parser (agent/core/event/event.h), so that names mean the same
+ * everywhere.
  */
 #include "agent/core/api/counter.h"
 #include "agent/core/api/counter_event.h"
@@ -49,19 +49,17 @@ void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *ev
 		memcpy(event->unit, from->unit, unit);
 }
 
-/* A counter is on one type of core: to take the first and call it the event would leave out the
- * others, unseen. */
+/* A counter counts on one core type: taking the first would silently leave out the others. */
 static int not_one(const struct pmc_events *events, const char *what, struct pmc_failure *failure)
 {
 	const struct pmc_event *last = &events->list[events->count ? events->count - 1 : 0];
 
 	if (events->count && last->position == 0 && last->core_type)
 		return counter_fail(failure, -EINVAL, what,
-				    "cores of %u types count it, each with a counter of its own; "
-				    "name the PMU of one, as %s/event=.../ or %s/event=.../",
+				    "this is one event for each of %u core types; name the PMU of "
+				    "one, as %s/event=.../ or %s/event=.../",
 				    events->count, events->list[0].core_type, last->core_type);
-	return counter_fail(failure, -EINVAL, what, "this is %u events, one is wanted",
-			    events->count);
+	return counter_fail(failure, -EINVAL, what, "%u events; expected one", events->count);
 }
 
 int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
@@ -111,10 +109,10 @@ int counter_event_trace(struct pmc_counter_event *event, const char *system, con
 				    event_tracefs(roots));
 	case EVENT_TRACE_NOT_PERMITTED:
 		return counter_fail(failure, -EACCES, what,
-				    "%s is closed to this user; as root: chmod a+rx %s",
+				    "no permission to read %s; as root: chmod a+rx %s",
 				    event_tracefs(roots), event_tracefs(roots));
 	default:
-		return counter_fail(failure, -ENOENT, what, "there is no such tracepoint in %s",
+		return counter_fail(failure, -ENOENT, what, "no such tracepoint in %s",
 				    event_tracefs(roots));
 	}
 }
@@ -127,7 +125,7 @@ int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *sy
 
 /* ---- PMUs and their fields ----------------------------------------------------------------*/
 
-/* What has a meaning of its own in event strings is no part of a name. */
+/* Whether the name has no character with a meaning in event strings. */
 static bool is_plain(const char *name)
 {
 	return name[0] && !strpbrk(name, "/,=:@{}*?[ \t\n\r");
@@ -143,8 +141,7 @@ static int pmu_text(struct pmc_counter_event *event, const char *pmu, const char
 	pmc_outf(&out, "%s/%s/", pmu, terms);
 	if (out.error || !is_plain(pmu) || strchr(terms, '/'))
 		return counter_fail(failure, -EINVAL, pmu, "%s",
-				    out.error ? "the text is too long" :
-						"there is a character in it that names have not");
+				    out.error ? "text too long" : "invalid character in the name");
 	return counter_event_text(event, text, pmu, roots, failure);
 }
 
@@ -159,12 +156,12 @@ int counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
 	for (size_t i = 0; i < n; i++) {
 		if (!is_plain(fields[i].name))
 			return counter_fail(failure, -EINVAL, fields[i].name,
-					    "there is a character in it that names have not");
+					    "invalid character in the name");
 		pmc_outf(&out, "%s%s=0x%llx", i ? "," : "", fields[i].name,
 			 (unsigned long long)fields[i].value);
 	}
 	if (out.error)
-		return counter_fail(failure, -EINVAL, pmu, "there are too many fields");
+		return counter_fail(failure, -EINVAL, pmu, "too many fields");
 	return pmu_text(event, pmu, n ? terms : "config=0", roots, failure);
 }
 
@@ -185,15 +182,14 @@ int pmc_counter_event_msr(struct pmc_counter_event *event, const char *name,
 			  struct pmc_failure *failure)
 {
 	if (!is_plain(name))
-		return counter_fail(failure, -EINVAL, name,
-				    "there is a character in it that names have not");
+		return counter_fail(failure, -EINVAL, name, "invalid character in the name");
 	return pmu_text(event, "msr", name, NULL, failure);
 }
 
 /* ---- probes -------------------------------------------------------------------------------*/
 
-/* The type and the bit for returns are the PMU's to choose: kernel/events/core.c, perf_kprobe and
- * perf_uprobe. */
+/* The PMU defines the type and the bit for returns: perf_kprobe and perf_uprobe in
+ * kernel/events/core.c. */
 static int probe(struct pmc_counter_event *event, const char *pmu, bool ret, uint64_t config1,
 		 uint64_t config2, struct pmc_failure *failure)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_failure.c - a struct pmc_failure: errno, what it was about, and a line of advice. */
+/* counter_failure.c - filling a struct pmc_failure. */
 #include "agent/core/api/counter.h"
 #include "agent/core/base/out.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_group.c - counters that are on the PMU together: the leader's handle and its members'. */
+/* counter_group.c - groups of counters that are on the PMU together. */
 #include "agent/core/api/counter.h"
 #include "agent/core/base/out.h"
 
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- made and unmade ----------------------------------------------------------------------*/
+/* ---- open, add, close ---------------------------------------------------------------------*/
 
-/* The event is named if no option is to blame. */
+/* Names the event in the failure if no option is the cause. */
 static void place(struct pmc_failure *failure, size_t index)
 {
 	char advice[sizeof(failure->advice)], what[32];
@@ -35,9 +35,9 @@ int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_co
 		return error;
 	new = calloc(1, sizeof(*new));
 	if (!new)
-		return counter_fail(failure, -ENOMEM, "memory", "no memory is left");
+		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
 	new->open = request.open;
-	/* Started once it is complete: else the leader would count what its members miss. */
+	/* Enabled once complete: siblings must not miss what their leader counts. */
 	new->open.enabled = n == 0 && request.open.enabled;
 	for (size_t i = 0; i < n && !error; i++) {
 		error = pmc_counter_group_add(new, &events[i], NULL, NULL, failure);
@@ -47,7 +47,7 @@ int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_co
 	if (!error && n > 0 && request.open.enabled) {
 		error = pmc_counter_group_enable(new);
 		if (error)
-			counter_fail(failure, error, "enabled", "the group could not be started");
+			counter_fail(failure, error, "enabled", "cannot enable the group");
 	}
 	new->open.enabled = request.open.enabled;
 	if (error)
@@ -79,9 +79,9 @@ static uint64_t running_ns(const struct pmc_counter *counter)
 	return counter_fetch(counter, &head, NULL, 0) ? 0 : head.running_ns;
 }
 
-/* Of the PMU of the new member alone the kernel makes a new schedule, and a software event may have
- * another than its leader: __perf_install_in_context() and ctx_resched() of kernel/events/core.c.
- * Then it would stand still beside a group that runs until the next context switch. */
+/* Lets a new member of a running group run. The kernel reschedules only the member's own PMU, which
+ * for software events may differ from the leader's (__perf_install_in_context() and ctx_resched()
+ * in kernel/events/core.c); the member would not run until the next context switch. */
 static void join_the_running(const struct pmc_counter *leader, struct pmc_counter *counter)
 {
 	uint64_t before = running_ns(leader);
@@ -89,7 +89,7 @@ static void join_the_running(const struct pmc_counter *leader, struct pmc_counte
 	if (!before || running_ns(counter) || running_ns(leader) == before)
 		return;
 	pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_DISABLE, NULL);
-	/* The time it stood still is not its share of a counter: nothing is to be scaled by it. */
+	/* Enabled time before this point must not scale the count. */
 	counter_zero_here(counter);
 	pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_ENABLE, NULL);
 }
@@ -108,7 +108,7 @@ int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_coun
 	if (error)
 		return error;
 	if (leader) {
-		/* One reading serves all; a member's own is its own. */
+		/* Only the leader reads the whole group. */
 		request.open.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
 		if (!open)
 			request.open.pinned = request.open.exclusive = false;
@@ -119,7 +119,7 @@ int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_coun
 	}
 	error = make_room(group);
 	if (error)
-		return counter_fail(failure, error, "memory", "no memory is left");
+		return counter_fail(failure, error, "memory", "out of memory");
 	error = counter_request_open(&request, leader, &counter, failure);
 	if (error)
 		return error;
@@ -143,7 +143,7 @@ void pmc_counter_group_close(struct pmc_counter_group *group)
 {
 	if (!group)
 		return;
-	/* The leader last: without it each member would be a group of its own, and running. */
+	/* The leader last: without it each member would be a group of its own and run. */
 	while (group->count > 0)
 		counter_free(group->members[--group->count]);
 	free(group->members);

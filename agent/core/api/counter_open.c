@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_open.c - counters come and go: open, adopt, release, close. */
+/* counter_open.c - opening, adopting, releasing and closing counters. */
 #include "agent/core/api/counter.h"
 
 #include <errno.h>
@@ -9,34 +9,34 @@
 
 /* ---- requests -----------------------------------------------------------------------------*/
 
-/* What the kernel would not refuse but take for something else. */
+/* Combinations that the kernel would accept with another meaning. */
 static int check(const struct pmc_open *open, struct pmc_failure *failure)
 {
 	if (open->target == PMC_TARGET_PID && open->pid < 0)
 		return counter_fail(failure, -EINVAL, "pid",
-				    "%d is no thread; to count all of a CPU the target is "
+				    "%d is not a thread ID; to count a whole CPU, use "
 				    "PMC_TARGET_ANY",
 				    (int)open->pid);
 	if (open->target != PMC_TARGET_PID && open->cpu < 0)
 		return counter_fail(failure, -EINVAL, "cpu",
-				    "this target is counted CPU by CPU: open one counter for each "
-				    "number in /sys/devices/system/cpu/online");
+				    "this target needs a CPU: open one counter for each CPU in "
+				    "/sys/devices/system/cpu/online");
 	if (open->target > PMC_TARGET_CGROUP)
-		return counter_fail(failure, -EINVAL, "target", "there is no such target");
+		return counter_fail(failure, -EINVAL, "target", "unknown target");
 	if (open->target == PMC_TARGET_CGROUP && open->cgroup_fd < 0)
 		return counter_fail(failure, -EBADF, "cgroup_fd",
-				    "open the cgroup's directory first");
+				    "not a descriptor; open the directory of the cgroup");
 	if (open->cpu < -1)
-		return counter_fail(failure, -EINVAL, "cpu", "-1 is any CPU, %d is none",
+		return counter_fail(failure, -EINVAL, "cpu", "%d is not a CPU; -1 means any CPU",
 				    open->cpu);
 	if (open->sample_period && open->sample_freq)
 		return counter_fail(failure, -EINVAL, "sample_freq",
-				    "it excludes sample_period: give one of them");
+				    "set either sample_freq or sample_period");
 	if (open->wakeup_events && open->wakeup_watermark)
 		return counter_fail(failure, -EINVAL, "wakeup_watermark",
-				    "it excludes wakeup_events: give one of them");
+				    "set either wakeup_watermark or wakeup_events");
 	if (open->precise_ip > 3)
-		return counter_fail(failure, -EINVAL, "precise_ip", "it is 0, 1, 2 or 3");
+		return counter_fail(failure, -EINVAL, "precise_ip", "must be 0, 1, 2 or 3");
 	return 0;
 }
 
@@ -52,16 +52,17 @@ int counter_request_make(struct counter_request *request, const struct pmc_count
 		request->open = pmc_open_init();
 		return 0;
 	}
-	/* Larger than a page none will be: that is what lay in memory. */
+	/* A struct above a page is uninitialised memory. */
 	if (open->size < offsetof(struct pmc_open, read_format) || open->size > 4096)
 		return counter_fail(failure, -EINVAL, "struct pmc_open",
-				    "it did not start from PMC_OPEN_INIT");
-	/* A program built with a newer header; as perf_copy_attr() does it. */
+				    "not initialised; start from PMC_OPEN_INIT");
+	/* A program built with a newer header; checked as in perf_copy_attr(). */
 	for (size_t i = sizeof(*open); i < open->size; i++)
 		if (bytes[i])
-			return counter_fail(failure, -E2BIG, "struct pmc_open",
-					    "an option is set that this libpmc does not know: it "
-					    "is older than the program");
+			return counter_fail(
+				failure, -E2BIG, "struct pmc_open",
+				"an option is set that this libpmc does not know; it is "
+				"older than the program");
 	memcpy(&request->open, open, open->size < sizeof(*open) ? open->size : sizeof(*open));
 	return check(&request->open, failure);
 }
@@ -73,10 +74,10 @@ int counter_request_open(const struct counter_request *request, const struct pmc
 	int error;
 
 	if (!new)
-		return counter_fail(failure, -ENOMEM, "memory", "no memory is left");
+		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
 	new->fd = counter_try(request, leader, &new->attr);
 	if (new->fd >= 0) {
-		/* As the header has it, so that a copy of the struct is what its size says. */
+		/* The size of the header's struct, which pmc_counter_attr() returns. */
 		new->attr.base.size = sizeof(new->attr.base);
 		*counter = new;
 		return 0;
@@ -110,7 +111,7 @@ int pmc_counter_adopt(struct pmc_counter **counter, int fd, const struct perf_ev
 		return -EBADF;
 	if (attr->size < PERF_ATTR_SIZE_VER0)
 		return -EINVAL;
-	/* Whether it is a perf event at all: the others refuse the request, whatever they are. */
+	/* Fails on descriptors that are not perf events. */
 	error = pmc_perf_ioctl(fd, PERF_EVENT_IOC_ID, &id);
 	if (error)
 		return error;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counter_option.c - from a struct pmc_open to what perf_event_open takes, and which of its
- * options the kernel refused.
+ * counter_option.c - opening with a struct pmc_open, and finding the option that the kernel
+ * refused.
  *
- * The kernel says E2BIG or EINVAL and no more: perf_copy_attr(), perf_event_open() in
- * kernel/events/core.c. So the open is tried again without one option after the other, and the
- * one whose absence mends it is named.
+ * The kernel returns just E2BIG or EINVAL (perf_copy_attr() and perf_event_open() in
+ * kernel/events/core.c). So the open is repeated with one option less each time; the option whose
+ * absence makes it succeed is named.
  */
 #include "agent/core/base/advice.h"
 #include "agent/core/base/number.h"
@@ -32,7 +32,6 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 		.bp_type = event->bp_type,
 		.read_format = open->read_format | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID,
-		/* A member counts when its leader does. */
 		.disabled = !open->enabled && !leader,
 		.enable_on_exec = open->enable_on_exec,
 		.remove_on_exec = open->remove_on_exec,
@@ -130,7 +129,7 @@ static const struct option {
 
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))
 
-/* Takes the option out of the request; whether it was in it. */
+/* Removes the option from the request. Returns whether it was set. */
 static bool take_out(struct counter_request *request, const struct option *option)
 {
 	unsigned char *member = (unsigned char *)request + option->at;
@@ -151,7 +150,7 @@ static bool take_out(struct counter_request *request, const struct option *optio
 	return set;
 }
 
-/* "5.13" as 5013; what does not look like a version is 0. */
+/* "5.13" as 5013; 0 if it is not a version. */
 static unsigned version(const char *text)
 {
 	uint64_t major, minor = 0;
@@ -175,15 +174,15 @@ static void blame(const struct option *option, int error, struct pmc_failure *fa
 {
 	if (is_older(option->since))
 		counter_fail(failure, error, option->name,
-			     "this kernel does not know it: Linux %s brought it; leave it out",
+			     "this kernel does not support it (Linux %s does); leave it out",
 			     option->since);
 	else if (option->hint[0])
 		counter_fail(failure, error, option->name,
-			     "the kernel refuses it for this event or beside the other options; %s",
+			     "refused for this event or in combination with other options; %s",
 			     option->hint);
 	else
 		counter_fail(failure, error, option->name,
-			     "the kernel refuses it for this event or beside the other options; "
+			     "refused for this event or in combination with other options; "
 			     "leave it out");
 }
 
@@ -194,7 +193,7 @@ static bool is_of(const struct pmc_counter_event *event, const char *pmu)
 	return pmc_counter_event_pmu(&any, pmu, NULL, 0, NULL) == 0 && any.type == event->type;
 }
 
-/* What errno alone does not tell, because it is about a name or a descriptor that was given. */
+/* Errors about a name or descriptor in the request. */
 static bool blame_given(const struct counter_request *request, int error,
 			struct pmc_failure *failure)
 {
@@ -202,14 +201,14 @@ static bool blame_given(const struct counter_request *request, int error,
 
 	if (error == -EBADF && request->open.target == PMC_TARGET_CGROUP)
 		counter_fail(failure, error, "cgroup_fd",
-			     "it is no cgroup's directory; open one in /sys/fs/cgroup");
+			     "not the directory of a cgroup; open one in /sys/fs/cgroup");
 	else if (error == -ENOENT && name && is_of(&request->event, "uprobe"))
-		counter_fail(failure, error, "event", "there is no file %s", name);
+		counter_fail(failure, error, "event", "no such file: %s", name);
 	else if ((error == -ENOENT || error == -EINVAL || error == -EADDRNOTAVAIL) && name &&
 		 is_of(&request->event, "kprobe"))
 		counter_fail(failure, error, "event",
-			     "the kernel has no function %s, or it cannot be probed there; "
-			     "/proc/kallsyms lists those it has",
+			     "no kernel function %s, or it cannot be probed there; see "
+			     "/proc/kallsyms",
 			     name);
 	else
 		return false;

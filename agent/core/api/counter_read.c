@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counter_read.c - readings, less what the last reset took off; and resets.
+ * counter_read.c - readings since the last reset, and resets.
  *
  * The kernel's RESET clears counts, never the times (perf_event_reset() in kernel/events/core.c),
  * nor what dead children of an inherited event have left in child_count. So a reset also takes a
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the kernel says -----------------------------------------------------------------*/
+/* ---- raw readings -------------------------------------------------------------------------*/
 
 static int fetch(const struct pmc_counter *counter, uint64_t *words, size_t room,
 		 struct pmc_perf_head *head, struct pmc_perf_value *values, size_t max)
@@ -27,7 +27,7 @@ static int fetch(const struct pmc_counter *counter, uint64_t *words, size_t room
 	return n < 0 ? -EIO : 0;
 }
 
-/* Apart, so that a signal handler on a small stack pays for it only if the group is so large. */
+/* Not inlined: 16 KB of stack only for large groups (signal handlers may have small stacks). */
 __attribute__((noinline)) static int fetch_large(const struct pmc_counter *counter,
 						 struct pmc_perf_head *head,
 						 struct pmc_perf_value *values, size_t max)
@@ -48,8 +48,8 @@ int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 
 /* ---- one counter --------------------------------------------------------------------------*/
 
-/* A group's reading has all of it, the leader first, whichever member's descriptor it comes from:
- * perf_read_group() in kernel/events/core.c. */
+/* Reading any member of a group returns the whole group, the leader first: perf_read_group() in
+ * kernel/events/core.c. */
 __attribute__((noinline)) static int fetch_member(const struct pmc_counter *counter,
 						  struct pmc_perf_head *head,
 						  struct pmc_perf_value *value)
@@ -150,7 +150,7 @@ int pmc_counter_reset(struct pmc_counter *counter)
 {
 	int error = 0;
 
-	/* What clears a member's count would pull it from under the group's readings. */
+	/* Clearing a member's count would change the group's readings. */
 	if (!counter_is_grouped(counter))
 		error = pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_RESET, NULL);
 	return error ? error : counter_zero_here(counter);
@@ -158,7 +158,7 @@ int pmc_counter_reset(struct pmc_counter *counter)
 
 /* ---- groups -------------------------------------------------------------------------------*/
 
-/* What the last reset found of this member, the `at`-th of a reading. */
+/* This member's count at the last reset; it is the `at`-th of a reading. */
 static uint64_t group_zero_of(const struct group_zero *zero, const struct pmc_perf_value *value,
 			      size_t at)
 {
@@ -247,7 +247,7 @@ int counter_group_zero(struct pmc_counter *leader)
 	}
 	if (error)
 		return error;
-	/* Members that joined meanwhile start from 0 anyway. */
+	/* A member added meanwhile starts from 0. */
 	if (head.n > zero->room)
 		head.n = zero->room;
 	zero->head = head;
