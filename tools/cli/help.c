@@ -31,13 +31,10 @@ static void put_flag(const struct tool_flag *flag)
 
 bool tool_help(const char *command)
 {
-	const struct tool_command *row = NULL;
+	const struct tool_command *row = tool_find_command(command);
 	struct tool_flag flag;
 	unsigned at = 0;
 
-	for (unsigned i = 0; i < tool_n_commands; i++)
-		if (strcmp(tool_commands[i].name, command) == 0)
-			row = &tool_commands[i];
 	if (!row)
 		return false;
 	printf("Usage: pmctl %s %s\n\n%s: %s.\n\nFlags:\n", row->name, row->synopsis, row->name,

@@ -37,7 +37,7 @@ static void fill_standard_fds(void)
 	}
 }
 
-static const struct tool_command *find(const char *name)
+const struct tool_command *tool_find_command(const char *name)
 {
 	for (unsigned i = 0; i < tool_n_commands; i++)
 		if (strcmp(tool_commands[i].name, name) == 0)
@@ -57,7 +57,7 @@ static int dispatch(int argc, char **argv)
 		printf("pmctl %s\n", PMC_VERSION);
 		return EXIT_OK;
 	}
-	command = find(argv[1]);
+	command = tool_find_command(argv[1]);
 	if (!command)
 		return tool_fail_unknown(argv[1][0] == '-' ? "unknown flag" : "unknown command",
 					 argv[1], tool_nearest_command(argv[1]),

@@ -23,6 +23,7 @@ struct tool_command {
 };
 extern const struct tool_command tool_commands[];
 extern const unsigned tool_n_commands;
+const struct tool_command *tool_find_command(const char *name); /* NULL: there is none */
 
 /* All of pmctl but main(). Reports an error if the output could not be written. */
 int tool_main(int argc, char **argv);

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,24 +110,24 @@ static int read_lines(struct list_db *db, const char *path, FILE *file)
 {
 	const char *error = NULL;
 	unsigned number = 0;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t len;
+	char line[LINE_MAX];
 
 	errno = 0;
-	while (!error && (len = getline(&line, &room, file)) > 0) {
+	while (!error && fgets(line, sizeof(line), file)) {
+		size_t len = strlen(line);
+
 		number++;
-		if (memchr(line, '\0', (size_t)len))
-			error = "NUL byte";
-		while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-			line[--len] = '\0';
-		if (!error && number > 1)
+		if ((!len || line[len - 1] != '\n') && !feof(file)) {
+			error = "NUL byte, or a line that is too long";
+			break;
+		}
+		line[strcspn(line, "\r\n")] = '\0';
+		if (number > 1)
 			error = line_add(db, line);
-		else if (!error && strcmp(line, HEADER) != 0)
+		else if (strcmp(line, HEADER) != 0)
 			error = "the header is not 'name', 'alias' and 'counter_mask', separated "
 				"by tabs";
 	}
-	free(line);
 	if (!error && ferror(file))
 		return tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(errno));
 	if (!error && !db->n)
