@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fake_pmu.h - a double of perf_event_open: what it refuses, and how many counters there are. */
+/* fake_pmu.h - a double of perf_event_open(2) with a number of counters, dead ones and refusals. */
 #ifndef PMC_TESTS_FAKE_PMU_H
 #define PMC_TESTS_FAKE_PMU_H
 
@@ -20,14 +20,13 @@
 /* PMU types of the cores of a hybrid machine. */
 enum { CORE = 4, ATOM = 10 };
 
-/* The kernel's double: what a group may hold when it is opened, how many counters there are to
- * run it, and what it refuses. A pinned group's descriptor is a file: empty, as a read of such a
- * group is, when the counters do not suffice for all pinned groups. */
+/* The descriptor of a pinned group is a file with its reading, which is empty if there are not
+ * enough counters for all pinned groups. */
 static struct {
 	unsigned group_size;
 	unsigned counters;
 	unsigned alive;		/* counters that count when all are in use; 0: all */
-	uint64_t emulated;	/* what the others say */
+	uint64_t emulated;	/* value of the others */
 	uint64_t blocked;	/* config that opens and never counts */
 	bool user_only;		/* EACCES for whatever includes the kernel */
 	uint64_t led, leads;	/* config that opens only behind a leader of that config */
@@ -63,7 +62,7 @@ static inline unsigned members(int leader)
 	return n;
 }
 
-/* What the group's file says: counters that count have done so. */
+/* Writes the reading: 100 for live counters. */
 static inline void count(int leader)
 {
 	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)] = { 0 };
@@ -82,8 +81,7 @@ static inline void count(int leader)
 	assert_int_equal(pwrite(leader, words, sizeof(words), 0), sizeof(words));
 }
 
-/* Pinned groups take counters in the order they came; what is left over cannot run. Here they have
- * them from when they are opened, whether enabled or not. */
+/* Gives counters to pinned groups in the order of their descriptors, enabled or not. */
 static inline void schedule(uint32_t pmu)
 {
 	unsigned left =

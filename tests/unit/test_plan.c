@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_plan.c - plans against a kernel that says what the test wants; and their text for PMC_JOB.
- */
+/* test_plan.c - plans made on a fake PMU, and their text for PMC_JOB. */
 #include "agent/core/plan/plan.h"
 #include "tests/unit/fake_pmu.h"
 
@@ -42,7 +41,7 @@ static void one_group_takes_few_opens(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* arm64 accepts seven where six run; a PC's watchdog holds a counter that open() knows not of. */
+/* arm64 may accept seven events where six run; the NMI watchdog holds a counter unnoticed. */
 static void packs_what_runs_not_what_opens(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -60,7 +59,7 @@ static void packs_what_runs_not_what_opens(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 2);
 	assert_int_equal(plan.first[1], 5);
-	/* Everything is taken just now: each may run yet, alone. */
+	/* All counters are taken: each event may still run alone later. */
 	kernel.counters = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 7);
@@ -95,7 +94,7 @@ static void ratios_stay_together(void **state)
 	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "f"));
 	assert_int_equal(group_of(&plan, "c"), group_of(&plan, "g"));
 	assert_int_equal(group_of(&plan, "d"), group_of(&plan, "h"));
-	/* But not at the price of a group more: two of three counters each, or three. */
+	/* But not if that takes a group more. */
 	events.count = 6;
 	events.list[1].config = 3, events.list[4].config = 5;
 	kernel.counters = 3;
@@ -134,7 +133,7 @@ static void falls_back_to_user_mode(void **state)
 
 	(void)state;
 	kernel.user_only = true;
-	events.list[1].asked_scope = true; /* :uk, say: never changed behind the user's back */
+	events.list[1].asked_scope = true; /* :uk: never changed */
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.events[0].scope, PMC_SCOPE_USER);
@@ -284,7 +283,7 @@ static void pinned_events_are_groups_of_their_own(void **state)
 	for (unsigned i = 0; i < plan.opened; i++)
 		assert_int_equal(plan.events[i].event.pinned,
 				 strchr("bc", plan.events[i].event.name[0]) != NULL);
-	/* Braces make one of them; whichever is pinned, the leader is. */
+	/* In braces one pinned event pins the leader. */
 	events.list[3].brace = events.list[4].brace = 0;
 	events.list[4].pinned = true;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
@@ -293,7 +292,6 @@ static void pinned_events_are_groups_of_their_own(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* Whoever needs no counter waits for none. */
 static void software_events_do_not_take_turns(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -312,7 +310,7 @@ static void software_events_do_not_take_turns(void **state)
 	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "e"));
 	assert_int_equal(plan.first[group_of(&plan, "a") + 1] - plan.first[group_of(&plan, "a")],
 			 2);
-	/* Unless it was asked for. */
+	/* Unless in braces. */
 	events.list[0].brace = events.list[1].brace = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "b"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_plan_counters.c - plans where not every counter counts, and what fits twice. */
+/* test_plan_counters.c - plans on PMUs with dead counters, and whether plans fit twice. */
 #include "agent/core/plan/plan.h"
 #include "tests/unit/fake_pmu.h"
 
-/* Six run and one of them stays at 0: five at a time, and never two groups of together six. */
+/* Six counters run and one stays at 0: groups of five, and never two groups at a time. */
 static void takes_no_counter_that_does_not_count(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -21,12 +21,12 @@ static void takes_no_counter_that_does_not_count(void **state)
 		assert_int_equal(plan.events[i].flags, PMC_EVENT_ALONE);
 		assert_int_equal(plan.attrs[i].base.exclusive, i == 0 || i == 5);
 	}
-	/* Those that leave one free are as they would be anywhere. */
+	/* Five events leave one counter free. */
 	events.count = 5;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.events[0].flags, 0);
-	/* As many again would take the last. */
+	/* Twice three would take all six. */
 	events.count = 3;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));

@@ -42,8 +42,7 @@ static const struct part results[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The part one of whose names starts *rest and ends at a '-' or at its end; *rest then starts
- * behind that. */
+/* Takes a name of one of the parts from the start of *rest, up to a '-' or its end. */
 static const struct part *part_take(const struct part *parts, size_t n, struct event_span *rest)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -56,7 +55,7 @@ static const struct part *part_take(const struct part *parts, size_t n, struct e
 			if (len > rest->len || memcmp(name.at, rest->at, len) ||
 			    (len < rest->len && rest->at[len] != '-'))
 				continue;
-			/* "LLC-" keeps its '-': that is no name. */
+			/* "LLC-" keeps its '-', which makes it an unknown name. */
 			if (len + 1 < rest->len)
 				len++;
 			rest->at += len;

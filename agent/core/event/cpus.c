@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpus.c - where an event can be counted, by sysfs: types of cores, machine-wide PMUs.
+ * cpus.c - the types of cores and the CPUs that count an event, by sysfs.
  *
- * The PMU of a type of core has a file `cpus`, a PMU that counts for the machine `cpumask`
- * (Documentation/ABI/testing/sysfs-bus-event_source-devices of the kernel; tools/perf goes by the
- * same). Only two or more types of cores make a machine hybrid.
+ * The PMU of a type of core has a file `cpus`, an uncore PMU `cpumask`
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices in the kernel). A machine is hybrid if
+ * it has two or more types of cores.
  */
 #include "agent/core/event/source.h"
 
@@ -12,7 +12,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-/* perf_event.h of Linux 5.13; older headers lack it. */
+/* PERF_PMU_TYPE_SHIFT, which headers before Linux 5.13 lack. */
 #define TYPE_SHIFT 32
 
 static bool has_type(const struct event_parse *parse, const char *pmu, uint32_t *type)
@@ -28,13 +28,13 @@ static bool has_type(const struct event_parse *parse, const char *pmu, uint32_t 
 	return true;
 }
 
-/* The kernel numbers the larger cores' PMU first; directories are in no order. */
+/* The kernel gives the PMU of the larger cores the lower number. */
 static bool is_before(const struct event_core *a, const struct event_core *b)
 {
 	return a->type != b->type ? a->type < b->type : strcmp(a->name, b->name) < 0;
 }
 
-/* What every machine has, and what a server has dozens of: looked at no further. */
+/* Common PMUs without `cpus`: a server has dozens, so their files are not tried. */
 static bool is_no_core(const char *name)
 {
 	static const char *const others[] = { "uncore_",    "software", "tracepoint",
@@ -71,7 +71,7 @@ const struct event_cores *event_cores(struct event_parse *parse)
 
 	if (!cores->known) {
 		cores->known = true;
-		/* Cores that are all alike are "cpu" on x86. */
+		/* x86 that is not hybrid has a PMU "cpu". */
 		if (pmc_path_exists("%s/cpu", parse->roots.sysfs) != 0)
 			pmc_dir_visit(parse->roots.sysfs, try_core, parse);
 		if (parse->arena->failed)
@@ -104,8 +104,7 @@ bool event_is_everywhere(const struct pmc_event *event)
 void event_to_core(struct pmc_event *event, const struct event_core *core)
 {
 	event->core_type = core->name;
-	/* A raw code is for the PMU that it is given to; generic ones name theirs above the code.
-	 */
+	/* Raw events have the type of the PMU, generic ones have it above the code. */
 	if (event->type == PERF_TYPE_RAW)
 		event->type = core->type;
 	else
@@ -128,7 +127,7 @@ static void try_type(const char *name, void *arg)
 		memcpy(search->name, name, strlen(name) + 1);
 }
 
-/* The PMU of an event that came with a number only, from libpfm4. */
+/* Finds the PMU of an event from libpfm4, which gives its number only. */
 static int find_pmu(struct event_parse *parse, struct pmc_event *event)
 {
 	struct pmu_search search = { .parse = parse, .type = event->type };
@@ -139,7 +138,7 @@ static int find_pmu(struct event_parse *parse, struct pmc_event *event)
 	return event->pmu ? 0 : -ENOMEM;
 }
 
-/* A list of CPUs, "0,18" or "0-3"; empty if none of them is there. */
+/* The file is empty if none of the CPUs is online. */
 static int find_uncore_cpus(struct event_parse *parse, struct pmc_event *event)
 {
 	char text[PMC_PATH_MAX];
@@ -174,7 +173,7 @@ int event_place(struct event_parse *parse, struct pmc_event *event)
 }
 
 int event_check_uncore(struct event_parse *parse, struct event_span item,
-			const struct pmc_event *event)
+		       const struct pmc_event *event)
 {
 	if (!event->cpus || !event->cpus[0])
 		return 0;

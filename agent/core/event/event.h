@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.h - event strings (PMC_EVENTS, -e) to what perf_event_open needs.
+ * event.h - parses event strings (PMC_EVENTS, -e) into the arguments of perf_event_open(2).
  *
  * Grammar:  list  = item *( "," item )
  *           item  = "@" set [ ":" modifiers ] | event
@@ -9,8 +9,8 @@
  * A comma inside pmu/.../ belongs to the event. Names are tried in the order: built-in table,
  * rNNN, pmu/field=value,.../, sys:name if tracefs has it, libpfm4 (loaded on demand).
  *
- * On hybrid CPUs an event that every core can count becomes one event for each type of core, side
- * by side and with the same position.
+ * On hybrid CPUs an event without a PMU becomes one event for each type of core, next to each other
+ * and with the same position.
  */
 #ifndef PMC_CORE_EVENT_EVENT_H
 #define PMC_CORE_EVENT_EVENT_H
@@ -25,23 +25,22 @@
 #define PMC_NO_BRACE (-1)
 
 struct pmc_event {
-	const char *name; /* as it was asked for, modifiers included */
+	const char *name; /* as the user wrote it, with modifiers */
 	const char *unit; /* "" if none; "ns" for clocks; from the PMU's .unit */
 	const char *pmu;  /* sysfs name of the PMU, "" for generic types */
-	/* On hybrid CPUs the PMU of the one type of core that counts it; else "" or NULL. */
+	/* On hybrid CPUs the PMU of the type of core that counts the event; else "" or NULL. */
 	const char *core_type;
-	/* The CPUs that stand for the whole machine, "0,18", if its PMU knows no threads; else ""
-	 * or NULL. */
+	/* Of an uncore PMU: the CPUs on which to open the event, "0,18"; else "" or NULL. */
 	const char *cpus;
 	uint32_t type; /* perf_event_attr */
 	uint64_t config, config1, config2, config3;
 	double scale;
 	bool exclude_user, exclude_kernel;
 	bool asked_scope;  /* :u or :k was given: never fall back to another scope */
-	bool pinned;	   /* :D, as in perf: all of the time or not at all */
+	bool pinned;	   /* :D, as in perf: counted all of the time or not at all */
 	int brace;	   /* number of its {...}, PMC_NO_BRACE outside */
 	unsigned position; /* place in the user's list */
-	unsigned sets;	   /* bit n: it is in the n-th row of sets.def and came (also) from there */
+	unsigned sets;	   /* bit n: added by the n-th row of sets.def, perhaps also by name */
 };
 
 struct pmc_events {
@@ -66,19 +65,19 @@ enum pmc_parse_code {
 
 struct pmc_parse_error {
 	enum pmc_parse_code code;
-	size_t offset;	/* of the offending text in the string */
-	char text[256]; /* one clause, no newline: what is wrong, and the nearest name if any */
+	size_t offset;	/* of the error in the string */
+	char text[256]; /* one line without newline: what, why, and the fix or nearest name */
 };
 
-/* Where to look things up; tests point it at trees of their own. NULL members: the default. */
+/* Directories to look in, for tests. NULL: the default. */
 struct pmc_event_roots {
 	const char *sysfs;   /* "/sys/bus/event_source/devices" */
 	const char *tracefs; /* "/sys/kernel/tracing", then "/sys/kernel/debug/tracing" */
 	bool no_pfm;	     /* do not load libpfm4 */
 };
 
-/* Parses `text` into `events`, memory from the arena. Returns 0, or -EINVAL with *error filled
- * (-ENOMEM likewise). Reads sysfs and tracefs, may dlopen libpfm4: not for signal handlers. */
+/* Parses `text` into `events`, with memory of the arena. 0, or -EINVAL or -ENOMEM with *error
+ * filled. Reads sysfs and tracefs and may dlopen libpfm4: not async-signal-safe. */
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
 		     struct pmc_events *events, struct pmc_parse_error *error);
 
@@ -93,7 +92,7 @@ extern const char pmc_events_default[];
 /* One row of sets.def. */
 struct pmc_event_set {
 	const char *name;    /* without the '@' */
-	const char *events;  /* event lists, the first that resolves is taken, separated by '|' */
+	const char *events;  /* event lists separated by '|': the first that resolves is used */
 	const char *metrics; /* names of metrics.def that the set is for, comma separated */
 	const char *doc;
 };
@@ -104,7 +103,7 @@ extern const unsigned pmc_n_event_sets;
 /* The row of "default", "cache", ...; -1: no such set. */
 int pmc_event_set_find(const char *name, size_t len);
 
-/* A name that needs no library. Aliases come as rows of their own. */
+/* A built-in name; an alias is a row of its own. */
 struct pmc_builtin {
 	const char *name;
 	uint32_t type;
@@ -113,8 +112,8 @@ struct pmc_builtin {
 	const char *doc;
 };
 
-/* Calls visit for every built-in name; of the cache names' many spellings only perf's canonical
- * one. The row is valid during the call only. */
+/* Calls visit for each built-in name; cache events have their canonical name only. The row is valid
+ * during the call. */
 void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg);
 
 #endif

@@ -32,7 +32,7 @@ static void try_builtin(const struct pmc_builtin *row, void *arg)
 	event_nearest_try(arg, "", row->name, "");
 }
 
-/* A directory whose entries are compared, and what makes a full name of an entry. */
+/* A directory whose entries are compared; a suggestion is prefix entry suffix. */
 struct search {
 	struct event_nearest *nearest;
 	const char *root, *below; /* root/ENTRY/below is searched for each ENTRY of root */
@@ -45,7 +45,7 @@ static void try_entry(const char *name, void *arg)
 	struct search *search = arg;
 	size_t len = strlen(name);
 
-	/* .scale, .unit and the like belong to the event beside them. */
+	/* .scale and .unit are attributes of an event. */
 	if (!memchr(name, '.', len))
 		event_nearest_try(search->nearest, search->prefix, name, search->suffix);
 }
@@ -100,7 +100,7 @@ void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roo
 
 	if (tail.len) {
 		search_tracepoints(nearest, roots);
-		/* sys:name may also be a mistyped built-in name with a modifier. */
+		/* It may be a mistyped built-in name with a modifier. */
 		if (!nearest->name[0])
 			event_nearest_init(nearest, head);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pmu.c - pmu/field=value,event,.../ by what sysfs says of the PMU. */
+/* pmu.c - parses pmu/field=value,event,.../ by the files of the PMU in sysfs. */
 #include "agent/core/event/source.h"
 #include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
@@ -21,8 +21,8 @@ struct pmu_parse {
 	struct pmc_event *event;
 	struct term terms[TERMS_MAX];
 	unsigned n_terms;
-	const struct term *alias; /* the term that is a named event */
-	const char *at;		  /* what a refusal points at */
+	const struct term *alias; /* the term that names an event */
+	const char *at;		  /* position of errors */
 };
 
 /* ---- fields ------------------------------------------------------------------------------*/
@@ -36,7 +36,7 @@ static uint64_t *config_of(struct pmc_event *event, struct event_span name)
 						NULL;
 }
 
-/* "config1:0-7,32-35" to the word it names and a mask. */
+/* Parses a format such as "config1:0-7,32-35" into a word and a mask. */
 static bool format_parse(struct pmc_event *event, struct event_span text, uint64_t **word,
 			 uint64_t *mask)
 {
@@ -61,7 +61,7 @@ static bool format_parse(struct pmc_event *event, struct event_span text, uint64
 	return true;
 }
 
-/* The value's bits, lowest first, into the mask's bits, lowest first. False: it is too large. */
+/* Deposits the value's bits into the bits of the mask. False: the value has more. */
 static bool scatter(uint64_t *word, uint64_t mask, uint64_t value)
 {
 	*word &= ~mask;

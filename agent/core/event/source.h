@@ -99,7 +99,7 @@ int event_place(struct event_parse *parse, struct pmc_event *event);
 
 /* Refuses modes and braces for an event that counts for the whole machine. 0 or -EINVAL. */
 int event_check_uncore(struct event_parse *parse, struct event_span item,
-			const struct pmc_event *event);
+		       const struct pmc_event *event);
 
 /* ---- the sources --------------------------------------------------------------------------*/
 bool event_builtin(struct event_span name, struct pmc_event *event);

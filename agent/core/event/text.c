@@ -175,7 +175,7 @@ const char *event_full_name(struct event_parse *parse, struct event_span item,
 
 	for (tail = len; tail && strchr(EVENT_MODIFIERS, own[tail - 1]); tail--)
 		;
-	/* Behind ':' or a PMU's '/' the letters are modifiers already. */
+	/* After ':' or the last '/' of a PMU the letters are modifiers already. */
 	if (tail && (own[tail - 1] == ':' || own[tail - 1] == '/'))
 		colon = tail == len;
 	else

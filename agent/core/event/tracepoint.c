@@ -12,7 +12,7 @@ const char *event_tracefs(const struct pmc_event_roots *roots)
 {
 	if (roots->tracefs)
 		return roots->tracefs;
-	/* debugfs mounts it on first access, but not everywhere, and not for everyone. */
+	/* debugfs mounts tracefs on first access, if at all. */
 	return pmc_path_exists("%s/events", places[0]) == -ENOENT &&
 			       !pmc_path_exists("%s/events", places[1]) ?
 		       places[1] :

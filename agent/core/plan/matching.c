@@ -11,8 +11,7 @@ static unsigned lowest(uint64_t set)
 	return (unsigned)__builtin_ctzll(set);
 }
 
-/* Works on the events in the order of their masks: what is found depends on the masks, not on
- * who was named first. */
+/* Events are sorted by mask, so that the result does not depend on the order of the user. */
 struct matching {
 	unsigned n;
 	uint8_t event[PMC_FIT_MAX]; /* the caller's index of each */
@@ -20,7 +19,7 @@ struct matching {
 	unsigned capacity;	  /* events a counter takes */
 	uint64_t on[PMC_FIT_MAX]; /* the events on each counter */
 	int8_t at[PMC_FIT_MAX];	  /* the counter of each event, -1: none yet */
-	/* What the last search that failed could reach: a violator of Hall's condition. */
+	/* Reached by the last failed search: a violator of Hall's condition. */
 	uint64_t stuck_events, stuck_counters;
 };
 
@@ -50,8 +49,7 @@ static uint64_t as_named(const struct matching *m, uint64_t events)
 	return named;
 }
 
-/* Takes counter c for the event that found it, whose old counter goes to the event that found
- * that one, and so on back to the root, which had none. */
+/* Moves each event on the path to counter c to the counter that it found, back to the root. */
 static void augment(struct matching *m, const uint8_t *found_by, unsigned c)
 {
 	for (;;) {
@@ -67,7 +65,7 @@ static void augment(struct matching *m, const uint8_t *found_by, unsigned c)
 	}
 }
 
-/* Places one more event, moving others if need be: breadth first along alternating paths. */
+/* Places one more event by a breadth-first search for an augmenting path. */
 static bool place(struct matching *m, unsigned root)
 {
 	uint8_t found_by[PMC_FIT_MAX], queue[PMC_FIT_MAX];
@@ -115,8 +113,8 @@ uint64_t pmc_fit_clash(const uint64_t *masks, unsigned n)
 	struct matching m;
 
 	matching_init(&m, masks, n);
-	/* The search that fails has reached the clash and nobody else: each event that it met is
-	 * at the end of an alternating path, so that leaving out that one would make room. */
+	/* The failed search reached exactly the clash: each event it reached is at the end of an
+	 * alternating path, so that without it there would be room. */
 	for (unsigned i = 0; i < n; i++)
 		if (!place(&m, i))
 			return as_named(&m, m.stuck_events);
@@ -135,7 +133,7 @@ void pmc_fit_split(const uint64_t *masks, unsigned n, struct pmc_fit_passes *spl
 			split->impossible |= BIT(m.event[i]);
 			continue;
 		}
-		/* Whoever is placed stays placed: more passes only make room. */
+		/* Events that are placed stay so: a pass more only adds room. */
 		while (!place(&m, i)) {
 			m.capacity++;
 			split->proof_events = as_named(&m, m.stuck_events);

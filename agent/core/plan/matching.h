@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matching.h - which counter counts which event, where each event knows a set of counters it can be
- * on.
+ * matching.h - assigns events to counters, where each event can be on a set of counters only.
  *
  * Bipartite matching with augmenting paths: an event is refused only if no assignment of all of
  * them exists, whatever their order. Events are array indices, counters the bits of a mask, sets
@@ -15,13 +14,13 @@
 
 #define PMC_FIT_MAX 64 /* events, and counters */
 
-/* Puts the n events on counters of their masks, one event a counter: counters[i], or -1 for an
- * event left out. As many as possible are placed; returns how many. Events with equal masks are
- * interchangeable; but for that the result does not depend on their order. */
+/* Assigns as many of the n events as possible to counters of their masks, one event a counter:
+ * counters[i], -1 if event i has none. Returns how many. But for events with equal masks the result
+ * does not depend on the order. */
 unsigned pmc_fit_assign(const uint64_t *masks, unsigned n, int8_t *counters);
 
-/* Events that cannot be counted together, none of which can be left out of the clash: without
- * any one of them the others fit. 0: all n fit. */
+/* A minimal set of events that do not fit together: without any one of them the others do. 0: all
+ * n fit. */
 uint64_t pmc_fit_clash(const uint64_t *masks, unsigned n);
 
 struct pmc_fit_passes {
@@ -29,13 +28,13 @@ struct pmc_fit_passes {
 	uint64_t impossible;	     /* events that no counter can count */
 	uint8_t pass[PMC_FIT_MAX];   /* of each event, from 0 */
 	int8_t counter[PMC_FIT_MAX]; /* and its counter in that pass; -1: impossible */
-	/* Why it cannot be fewer, if passes > 1: these events can be on these counters only, and
-	 * are more than (passes - 1) times as many. */
+	/* If passes > 1, the proof that fewer are not enough: these events can be on these counters
+	 * only, and are more than (passes - 1) times as many. */
 	uint64_t proof_events, proof_counters;
 };
 
-/* Splits the n events into the fewest passes. The number is exact, not a guess: k passes are a
- * matching in which a counter takes k events. */
+/* Splits the n events into the fewest passes: k passes are a matching in which a counter takes k
+ * events. */
 void pmc_fit_split(const uint64_t *masks, unsigned n, struct pmc_fit_passes *split);
 
 #endif
