@@ -191,7 +191,7 @@ $(O)/examples/%: docs/examples/%.c $(O)/libpmc.a $(wildcard include/pmc/*.h)
 # Programs that only the emulated machine runs.
 $(VM_BIN): tests/vm/loop.h tests/vm/take.h
 
-$(O)/vm/typed $(O)/vm/counters $(O)/vm/records: $(O)/libpmc.a
+$(O)/vm/typed $(O)/vm/counters $(O)/vm/records $(O)/vm/region_cost $(O)/vm/user_read: $(O)/libpmc.a
 $(O)/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")

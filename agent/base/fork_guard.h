@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Two words in a page with MADV_WIPEONFORK. [0] reads 0 in a forked child that has not become a
- * process of its own yet; [1] is not 0 while regions are counted (region/region_area.c). */
+/* In a page with MADV_WIPEONFORK: reads 0 in a forked child that has not become a process of its
+ * own yet. */
 extern _Atomic uint32_t *agent_alive;
 
 /* become_process is called once in each forked child. 0 or -errno. */

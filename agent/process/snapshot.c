@@ -87,6 +87,17 @@ static void row(struct sink *sink, struct slot *slot, uint64_t snapshot, bool ow
 	agent_row(&sink->buf, slot, snapshot, own, usage_at_end(sink, slot->tid), state, sink->now);
 }
 
+/* Not inlined: the stack frames would add up, perhaps on a small signal stack. */
+__attribute__((noinline)) static void regions(struct sink *sink, struct slot *slot,
+					      uint64_t snapshot)
+{
+	uint32_t record = 0;
+
+	do {
+		make_room(sink, REGION_FRAME_BYTES);
+	} while (agent_region_next(&sink->buf, slot, snapshot, &record));
+}
+
 static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
@@ -98,22 +109,14 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 		if (!registry_pin(slot))
 			continue;
 		make_room(sink, AGENT_ROW_BYTES + PMC_TASK_ROOM);
-		if (adopted_is_gone(slot))
+		if (adopted_is_gone(slot)) {
 			registry_retire(slot);
-		else
+		} else {
 			row(sink, slot, snapshot, slot->tid == me, state);
+			regions(sink, slot, snapshot);
+		}
 		registry_unpin(&agent_registry, slot);
 	}
-}
-
-/* Not inlined: the stack frames would add up, perhaps on a small signal stack. */
-__attribute__((noinline)) static void regions(struct sink *sink, uint64_t snapshot)
-{
-	uint32_t area = 0, record = 0;
-
-	do {
-		make_room(sink, REGION_FRAME_BYTES);
-	} while (agent_region_next(&sink->buf, snapshot, &area, &record));
 }
 
 static bool sink_open(struct sink *sink)
@@ -136,7 +139,6 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 		/* The end of the buffer is free: rows are built at its start. */
 		agent_adopt((char *)sink->buf.data + sink->buf.cap - 4096, 4096);
 		rows(sink, snapshot, state);
-		regions(sink, snapshot);
 	}
 	make_room(sink, TAIL);
 	/* Totals are read after the rows that are subtracted from them. */
@@ -160,12 +162,13 @@ void agent_final(enum pmc_ended how, int code)
 	}
 	if (agent_self) {
 		struct slot *self = agent_self;
+		uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
 		agent_regions_last();
+		regions(&sink, self, snapshot);
 		/* The calling thread ends here; the others are cut short. */
 		registry_close(self);
-		agent_row(&sink.buf, self, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
-			  true, NULL,
+		agent_row(&sink.buf, self, snapshot, true, NULL,
 			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED, 0);
 		registry_ended(&agent_registry, self->tid);
 		registry_release(&agent_registry, self);

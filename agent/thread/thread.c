@@ -15,7 +15,6 @@
 #include "agent/base/real.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/region/region.h"
 #include "agent/thread/inherit_groups.h"
 
 #include <errno.h>
@@ -37,6 +36,7 @@
 /* No error of the kernel's: it was not asked. */
 #define AGENT_NOT_ALLOWED 1
 
+void (*_Atomic agent_thread_ending)(void);
 static __thread unsigned rounds;
 static pthread_key_t key;
 
@@ -320,22 +320,21 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 {
 	bool groups = slot->n_fds > 0;
 	uint64_t seq = slot->seq, start = end_clock(groups, seq), snapshot;
-	struct region_area *regions = agent_regions_end();
+	void (*ending)(void) = atomic_load(&agent_thread_ending);
 	struct pmc_frame_buf buf;
 
+	if (ending)
+		ending();
 	registry_close(slot);
 	registry_ended(&agent_registry, slot->tid);
 	agent_self = NULL;
 	if (atomic_load_explicit(&agent.named_threads, memory_order_relaxed))
 		name_now(slot->name);
-	agent_regions_room(regions, &room, &bytes);
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 	agent_row(&buf, slot, snapshot, true, NULL, state, 0);
-	agent_regions_frames(regions, slot->seq, snapshot, &buf);
 	agent_file_append(buf.data, buf.len);
-	agent_regions_free(regions);
 	registry_release(&agent_registry, slot);
 	end_cost(groups, seq, start);
 }

@@ -29,6 +29,8 @@ void agent_thread_enable(struct slot *slot);
 /* The host is about to take this number: the group descriptor there gets another. False: it is
  * none of ours. */
 bool agent_thread_move_fd(int fd);
+/* Called first by a thread that ends; NULL: nothing is. */
+extern void (*_Atomic agent_thread_ending)(void);
 /* Last thing: its final row. */
 void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
 /* The main thread of a process image, or the one that called fork. */

@@ -150,7 +150,7 @@ for how in "step 60" "timer 5000"; do
 done
 # What ends in the middle of its own begin has not counted what came before.
 twice=0
-for n in $(seq 20 10 200); do
+for n in $(seq 50 50 1000); do
 	rm -f x.pmc
 	PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/regions_step" exit "$n"
 	"$PMCTL" report --by region --format json x.pmc >x.json
@@ -265,9 +265,9 @@ exec 8>&-
 wait $pid
 rows='[.[] | [.regions[] | { key: "\(.seq) \(.region)", value: . }] | from_entries]'
 is "$(jq -sc "$rows"' | map(keys) | unique | length' busy.json)" 1 "every region of theirs is in every snapshot"
-# Of empty regions nothing is left but what marking costs was misjudged by.
+# Page faults: from CPU time the estimated cost of marking is subtracted.
 is "$(jq -sc "$rows"' | [range(1; length) as $i | .[$i] as $now | .[$i - 1] | to_entries[] |
-	select(.value.region != "none") | .value.calls <= $now[.key].calls and .value.events[0].raw <= $now[.key].events[0].raw] | unique' busy.json)" \
+	.value.calls <= $now[.key].calls and .value.events[1].raw <= $now[.key].events[1].raw] | unique' busy.json)" \
 	'[true]' "no sum ever shrinks"
 is "$(jq -sc '[.[] | . as $all | .regions[] | select(.region == "all") | . as $r |
 	($all.threads[] | select(.seq == $r.seq) | .events[0].value) >= $r.events[0].value] | unique' busy.json)" \

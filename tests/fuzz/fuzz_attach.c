@@ -16,20 +16,21 @@
 #define GROUPS 3
 #define EVENTS 5
 #define SLOTS  4
-#define AREAS  3
+#define AREAS  2
 #define NAMES  3
+#define WORDS  (REGION_CPU + 2 * GROUPS + EVENTS)
+_Static_assert(WORDS % 2 == 0, "a capacity is even");
+#define FIRST (REGION_OTHER + 1)
 /* A changed pointer may find as many as it says: these are read, and take no memory here. */
 #define SLOTS_MAX 64
-#define AREAS_MAX 64
 
 /* What a process has where its pointers lead. */
 static const char exe[] = "/usr/bin/program", cmdline[] = "program --with arguments";
 
-/* A thread's regions, but for what nobody reads from outside. */
+/* A thread's regions, up to the last record in use. */
 struct area {
-	_Alignas(REGION_LINE) uint8_t head[offsetof(struct region_area, now)];
-	_Alignas(REGION_LINE) uint8_t records[NAMES + 1][512];
-	char names[1024];
+	struct region_area head;
+	uint8_t records[(FIRST + NAMES) * (sizeof(struct region_record) + 2 * WORDS * 8)];
 };
 
 static struct pmc_control control;
@@ -37,9 +38,6 @@ static struct registry registry;
 /* What else there is, in one piece for the input. */
 static struct {
 	uint64_t set_frame[64];
-	struct region_layout layout;
-	uint64_t areas[AREAS];
-	uint32_t high;
 	struct area area[AREAS];
 } other;
 static char *slots;
@@ -97,51 +95,30 @@ static void make_control(void)
 	set_first(control.threads.first);
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		control.threads.fds[i] = control.execs.fds[i] = -1;
-	control.regions = 1;
-	control.region_layout = address(&other.layout);
-	control.region_areas = address(other.areas);
-	control.region_high = address(&other.high);
 }
 
-/* The first is of a thread that nobody counts, the last that of a thread that ended. */
+/* The first is of a thread without groups. */
 static void make_area(uint32_t i)
 {
-	struct region_area *area = (void *)other.area[i].head;
-	unsigned words = region_words(i ? 2 * GROUPS + EVENTS : 1);
+	struct region_area *area = &other.area[i].head;
 
 	area->sequence = 2 * i;
-	area->owner = i + 1 < AREAS ? i + 1 : 0;
-	area->slot = registry_slot(&registry, i);
+	area->owner = i + 1;
 	area->groups = GROUPS;
 	area->mode = i ? REGION_READ : REGION_CLOCK;
-	area->words = words;
-	area->n_records = NAMES + 1;
-	area->names_used = sizeof(other.area[i].names);
-	for (uint32_t k = 0; k < NAMES + 1; k++) {
-		struct region_record *record = (void *)other.area[i].records[k];
+	area->capacity = WORDS;
+	area->words = i ? WORDS : REGION_CPU + 1;
+	area->n_records = FIRST + NAMES;
+	for (uint32_t k = 0; k < FIRST + NAMES; k++) {
+		struct region_record *record = (void *)((char *)area + region_record_at(WORDS, k));
 
 		record->calls = k;
-		record->open = k == NAMES;
-		record->name = k * REGION_NAME;
-		record->name_len = k == NAMES ? REGION_NAME - 1 : k;
-		for (unsigned w = 0; w < 2 * words; w++)
+		record->open = k == FIRST;
+		record->name_len = k == FIRST ? REGION_NAME - 1 : k;
+		for (unsigned w = 0; w < 2 * area->words; w++)
 			record->words[w] = w % 5 ? k << w : 0ull - w;
 	}
-	other.areas[i] = address(area);
-}
-
-static void make_regions(void)
-{
-	other.layout = (struct region_layout){
-		.words = region_words(2 * GROUPS + EVENTS),
-		.max_records = REGION_RECORDS,
-		.record_bytes = sizeof(other.area[0].records[0]),
-		.records = offsetof(struct area, records),
-		.names = offsetof(struct area, names),
-	};
-	other.high = AREAS;
-	for (uint32_t i = 0; i < AREAS; i++)
-		make_area(i);
+	registry_slot(&registry, i)->regions = address(area);
 }
 
 static void make_process(void)
@@ -167,7 +144,8 @@ static void make_process(void)
 		for (unsigned k = 0; k < EVENTS; k++)
 			set_fds(&registry, slot->data)[k] = k ? -1 : pidfd;
 	}
-	make_regions();
+	for (uint32_t i = 0; i < AREAS; i++)
+		make_area(i);
 }
 
 static void change(const uint8_t *data, size_t size)
@@ -213,19 +191,17 @@ static void check_frames(const struct pmc_frame_buf *buf)
 /* Any number of them, each a whole frame within what its maker says it takes. */
 static uint64_t look_at_regions(const struct attach *target)
 {
-	struct attach_regions regions = { .areas = NULL };
 	static uint64_t room[ATTACH_FRAME_BYTES / 8];
+	struct attach_regions regions;
 	struct pmc_frame_buf buf;
 	uint64_t frames = 0;
 	bool more;
 
 	FUZZ_CHECK(REGION_FRAME_BYTES <= ATTACH_FRAME_BYTES);
-	FUZZ_CHECK(attach_regions_open(target, &regions) == 0);
+	attach_regions_init(&regions);
 	/* Nothing changes here by itself. */
 	regions.naps = 0;
 	regions.tries = regions.tries < 50 ? regions.tries : 50;
-	if (regions.n_areas > AREAS_MAX)
-		regions.n_areas = 0;
 	do {
 		pmc_frame_buf_init(&buf, room, REGION_FRAME_BYTES);
 		more = attach_regions_next(target, &regions, &buf);
@@ -233,9 +209,7 @@ static uint64_t look_at_regions(const struct attach *target)
 		check_frames(&buf);
 		frames += buf.len != 0;
 	} while (more);
-	/* An area counts once, for a thread. */
 	FUZZ_CHECK(frames <= target->n_slots * REGION_RECORDS);
-	attach_regions_close(&regions);
 	return frames;
 }
 
@@ -258,7 +232,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t regions = look_at_regions(&target);
 
 		/* All that was made, if nothing is changed. */
-		FUZZ_CHECK(size > 3 || regions == (AREAS - 1) * NAMES);
+		FUZZ_CHECK(size > 3 || regions == AREAS * (NAMES + 1));
 		pmc_frame_buf_init(&buf, memory, room);
 		for (uint32_t i = 0; i < target.n_slots; i++) {
 			struct slot *slot = registry_slot(&target.registry, i);

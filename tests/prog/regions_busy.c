@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions_busy - a region that another thread keeps recording, whenever a snapshot looks: its area
- * is left as if it were being changed while a dump signal comes (PMC_DUMP=USR2), then no more.
+ * regions_busy - leaves the area of its regions as during a change of a record while a dump signal
+ * comes (PMC_DUMP=USR2), then as after the change for a second one.
  * prog-flags: -I. -Iinclude */
 #include "agent/core/live/control.h"
 #include "agent/core/live/region_area.h"
@@ -15,13 +15,17 @@
 int main(void)
 {
 	struct pmc_control *control = dlsym(RTLD_DEFAULT, "pmc_agent_control");
+	const struct registry *registry;
 	struct region_area *area;
 
 	pmc_region_begin("busy");
 	pmc_region_end();
-	if (!control || !control->region_areas)
+	if (!control)
 		return 1;
-	area = *(struct region_area **)(uintptr_t)control->region_areas;
+	registry = (const struct registry *)(uintptr_t)control->registry;
+	area = (struct region_area *)(uintptr_t)registry_slot(registry, 0)->regions;
+	if (!area)
+		return 1;
 	atomic_fetch_add(&area->sequence, 1);
 	raise(SIGUSR2);
 	atomic_fetch_add(&area->sequence, 1);

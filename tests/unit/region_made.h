@@ -15,15 +15,14 @@
 
 #include <cmocka.h>
 
-#define AREAS 3
-#define NAMES 4
-#define WORDS 6 /* one group of two: ends, enabled, running, two values; one is too many */
+#define AREAS 2
+#define NAMES 3			 /* of a thread */
+#define FIRST (REGION_OTHER + 1) /* record of the first of them */
+#define WORDS 6			 /* one group of two: ends, enabled, running, two values; even */
 
 static struct pmc_control control;
 static struct registry registry;
-static struct region_layout layout;
 static struct region_area *areas[AREAS];
-static uint32_t high;
 static struct attach target;
 static struct attach_regions regions;
 /* A thread of that process, while it runs. */
@@ -31,44 +30,53 @@ static pthread_t thread;
 static _Atomic bool running;
 
 /* ---- a process: ourselves -------------------------------------------------------------------*/
-static inline struct region_record *record_at(struct region_area *area, uint32_t index)
+static inline size_t area_bytes(void)
 {
-	return (void *)((char *)area + layout.records + index * layout.record_bytes);
+	return region_record_at(WORDS, REGION_RECORDS);
 }
 
-/* Regions "other", "one", "two" and "three" of the thread in that slot. Region i: i calls, and
- * inclusive sums from 1000 * i, exclusive ones from 100 * i. */
+static inline struct region_record *record_at(struct region_area *area, uint32_t index)
+{
+	return (void *)((char *)area + region_record_at(WORDS, index));
+}
+
+/* Regions "one", "two" and "three" of the thread in that slot. Region i: i calls, inclusive sums
+ * from 1000 * i, exclusive ones from 100 * i. */
 static struct region_area *made_area(struct slot *slot, enum region_mode mode)
 {
-	static const char *const names[NAMES] = { "\001other", "one", "two", "three" };
-	struct region_area *area = aligned_alloc(REGION_LINE, layout.bytes);
+	static const char *const names[NAMES] = { "one", "two", "three" };
+	struct region_area *area = calloc(1, area_bytes());
 
 	assert_non_null(area);
-	memset(area, 0, layout.bytes);
 	area->slot = slot;
 	area->owner = slot->seq + 1;
 	area->groups = 1;
 	area->mode = mode;
-	area->words = mode == REGION_CLOCK ? 4 : WORDS;
+	area->capacity = WORDS;
+	area->words = mode == REGION_CLOCK ? 2 : WORDS - 1;
+	area->cost = REGION_COST_MEASURED;
 	area->eventset = 77;
-	area->n_records = NAMES;
-	for (uint32_t i = 0; i < NAMES; i++) {
-		struct region_record *record = record_at(area, i);
+	area->n_records = FIRST + NAMES;
+	/* Never reported, whatever they count. */
+	record_at(area, REGION_COST_OUTER)->calls = record_at(area, REGION_COST_INNER)->calls = 16;
+	strcpy(record_at(area, REGION_OTHER)->name, "(other regions)");
+	record_at(area, REGION_OTHER)->name_len = 15;
+	for (uint32_t i = 1; i <= NAMES; i++) {
+		struct region_record *record = record_at(area, REGION_OTHER + i);
 
-		record->calls = i;
-		record->name = area->names_used;
-		record->name_len = (uint32_t)strlen(names[i]);
-		strcpy((char *)area + layout.names + area->names_used, names[i]);
-		area->names_used += record->name_len + 1;
+		record->calls = record->outermost = i;
+		strcpy(record->name, names[i - 1]);
+		record->name_len = (uint32_t)strlen(record->name);
 		for (unsigned w = REGION_CPU; w < area->words; w++) {
 			record->words[w] = 1000 * i + w - REGION_CPU;
-			record->words[area->words + w] = 0ull - 900ull * i;
+			record->words[WORDS + w] = 100 * i + w - REGION_CPU;
 		}
 	}
 	for (unsigned w = REGION_CPU; w < area->words; w++) {
 		area->inside[w] = w;
 		area->around[w] = 10 + w;
 	}
+	atomic_store(&slot->regions, (uint64_t)(uintptr_t)area);
 	return area;
 }
 
@@ -95,26 +103,11 @@ static int set_up(void **state)
 		.snapshot = 5,
 		.first = { 0, 2 },
 		.registry = (uint64_t)(uintptr_t)&registry,
-		.regions = 1,
-		.region_layout = (uint64_t)(uintptr_t)&layout,
-		.region_areas = (uint64_t)(uintptr_t)areas,
-		.region_high = (uint64_t)(uintptr_t)&high,
 	};
-	layout = (struct region_layout){
-		.words = WORDS,
-		.max_records = NAMES,
-		.record_bytes = sizeof(struct region_record) + 2 * WORDS * sizeof(uint64_t),
-		.records = sizeof(struct region_area),
-	};
-	layout.names = layout.records + NAMES * layout.record_bytes;
-	layout.bytes = layout.names + REGION_NAMES_BYTES;
-	layout.bytes += REGION_LINE - layout.bytes % REGION_LINE;
 	if (registry_init(&registry, 1, 2, 16) != 0)
 		return -1;
 	areas[0] = made_area(made_slot(3), REGION_READ);
-	areas[1] = NULL; /* being made */
-	areas[2] = made_area(made_slot(4), REGION_CLOCK);
-	high = AREAS;
+	areas[1] = made_area(made_slot(4), REGION_CLOCK);
 	memset(&target, 0, sizeof(target));
 	target.pid = getpid();
 	target.pidfd = -1;
@@ -140,7 +133,6 @@ static int tear_down(void **state)
 {
 	(void)state;
 	finish();
-	attach_regions_close(&regions);
 	attach_close(&target);
 	registry_fini(&registry);
 	for (unsigned i = 0; i < AREAS; i++)
@@ -197,7 +189,7 @@ static inline void look(void)
 	bool more;
 
 	n_seen = 0;
-	assert_int_equal(attach_regions_open(&target, &regions), 0);
+	attach_regions_init(&regions);
 	do {
 		struct pmc_frame frame;
 
@@ -210,7 +202,6 @@ static inline void look(void)
 		assert_int_equal(scan.damaged, 0);
 		assert_int_equal(scan.at, buf.len);
 	} while (more);
-	attach_regions_close(&regions);
 }
 
 #endif

@@ -9,10 +9,10 @@ static void frames_are_true(void **state)
 	const struct seen *two = &seen[1];
 
 	(void)state;
-	record_at(areas[0], 2)->again = 1;
-	record_at(areas[0], 2)->open = 10;
-	record_at(areas[0], 2)->words[REGION_ENDS] = 2 * 8;
-	record_at(areas[0], 2)->words[WORDS + REGION_ENDS] = 2 * 1;
+	record_at(areas[0], FIRST + 1)->outermost = 1;
+	record_at(areas[0], FIRST + 1)->open = 10;
+	record_at(areas[0], FIRST + 1)->words[REGION_ENDS] = 8;
+	record_at(areas[0], FIRST + 1)->words[WORDS + REGION_ENDS] = 9;
 	look();
 	assert_int_equal(n_seen, 6);
 	assert_false(regions.damaged);
@@ -33,7 +33,7 @@ static void frames_are_true(void **state)
 	assert_int_equal(two->fixed.inside_cpu_ns, 1);
 	assert_int_equal(two->fixed.around_cpu_ns, 11);
 	for (unsigned part = 0; part < 4; part++) {
-		static const unsigned from[4] = { 2000, 200, 1, 11 };
+		static const unsigned from[4] = { 2000, 200, REGION_CPU, 10 + REGION_CPU };
 
 		assert_int_equal(two->readings[part].error, 0);
 		assert_int_equal(two->readings[part].enabled_ns, from[part]);
@@ -52,7 +52,7 @@ static void frames_are_true(void **state)
 
 static void odd_records(void **state)
 {
-	struct region_record *record = record_at(areas[0], 1);
+	struct region_record *record = record_at(areas[0], FIRST);
 
 	(void)state;
 	/* A clock that user space reads may be behind the kernel's. */
@@ -61,8 +61,7 @@ static void odd_records(void **state)
 	areas[0]->errors[0] = ENODATA;
 	areas[0]->mode = REGION_USER;
 	registry_slot(&target.registry, 1)->reason = PMC_REASON_FD_BUDGET;
-	/* Yes, in other words than a bool has. */
-	memset(&areas[2]->uncalibrated, 249, 1);
+	areas[1]->cost = REGION_COST_NONE;
 	look();
 	assert_int_equal(n_seen, 7);
 	assert_string_equal(seen[0].name, "(other regions)");
@@ -73,23 +72,15 @@ static void odd_records(void **state)
 	assert_int_equal(seen[1].readings[0].n, 0);
 	assert_int_equal(seen[4].readings[0].error, PMC_REASON_FD_BUDGET);
 	assert_int_equal(seen[4].fixed.flags, PMC_REGION_CPU);
-	/* What is there only while the cost of marking is measured. */
-	((char *)areas[2] + layout.names)[record_at(areas[2], 1)->name] = '\001';
-	look();
-	assert_int_equal(n_seen, 6);
-	areas[2]->uncalibrated = false;
-	look();
-	assert_int_equal(n_seen, 7);
 	/* No thread marks any. */
-	control.regions = 0;
+	registry_slot(&registry, 0)->regions = registry_slot(&registry, 1)->regions = 0;
 	assert_int_equal(attach_look(&target), 0);
 	look();
 	assert_int_equal(n_seen, 0);
 	assert_false(regions.damaged);
 }
 
-/* A thread that was stopped while it changed a record is waited for a little, and left out. */
-static void one_that_never_settles(void **state)
+static void thread_stopped_in_a_change(void **state)
 {
 	(void)state;
 	areas[0]->sequence = 1;
@@ -98,101 +89,74 @@ static void one_that_never_settles(void **state)
 	assert_int_equal(seen[0].fixed.seq, 4);
 	assert_int_equal(regions.changing, 1);
 	assert_false(regions.damaged);
-	/* However many there are, patience is one. */
 	assert_in_range(regions.naps, 19000, 19999);
 }
 
-/* ---- lies ---------------------------------------------------------------------------------*/
-static void areas_of_nobody_are_left_out(void **state)
+static void areas_of_other_threads(void **state)
 {
-	struct slot *first = areas[0]->slot;
+	static const uint64_t owners[] = { 0, 5, 17, UINT64_MAX };
 
 	(void)state;
-#define LEFT_OUT(change, undo)                                                                     \
-	do {                                                                                       \
-		change;                                                                            \
-		look();                                                                            \
-		if (n_seen != 3 || seen[0].fixed.seq != 4 || regions.damaged || regions.changing)  \
-			fail_msg("%s: %u frames", #change, n_seen);                                \
-		undo;                                                                              \
-	} while (0)
-	LEFT_OUT(areas[0]->owner = 0, areas[0]->owner = 4);
-	LEFT_OUT(areas[0]->owner = 17, areas[0]->owner = 4);
-	LEFT_OUT(areas[0]->owner = UINT64_MAX, areas[0]->owner = 4);
-	LEFT_OUT(areas[0]->slot = NULL, areas[0]->slot = first);
-	LEFT_OUT(areas[0]->slot = registry_slot(&registry, 1), areas[0]->slot = first);
-	LEFT_OUT(areas[0]->slot = registry_slot(&registry, 2), areas[0]->slot = first);
-	LEFT_OUT(areas[0]->slot = (void *)((char *)first + 8), areas[0]->slot = first);
-	LEFT_OUT(areas[0]->slot = (void *)((char *)first - registry.slot_bytes),
-		 areas[0]->slot = first);
-	LEFT_OUT(registry_slot(&target.registry, 0)->word = SLOT_FREE,
-		 registry_slot(&target.registry, 0)->word = SLOT_LIVE);
-	/* One area twice; two areas of one thread. */
-	areas[1] = areas[0];
+	for (unsigned i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		areas[0]->owner = owners[i];
+		look();
+		assert_int_equal(n_seen, 3);
+		assert_int_equal(seen[0].fixed.seq, 4);
+		assert_false(regions.damaged);
+		assert_int_equal(regions.changing, 0);
+	}
+	areas[0]->owner = 4;
+	registry_slot(&target.registry, 0)->word = SLOT_FREE;
 	look();
-	assert_int_equal(n_seen, 6);
-	areas[1] = NULL;
-	areas[2]->owner = 4;
-	areas[2]->slot = first;
+	assert_int_equal(n_seen, 3);
+	registry_slot(&target.registry, 0)->word = SLOT_LIVE;
+	/* Two slots with one area: it is of one thread. */
+	registry_slot(&target.registry, 1)->regions = registry_slot(&target.registry, 0)->regions;
 	look();
 	assert_int_equal(n_seen, 3);
 	assert_int_equal(seen[0].fixed.seq, 3);
+	assert_false(regions.damaged);
 }
 
+/* ---- lies ---------------------------------------------------------------------------------*/
 #define DAMAGED(change, frames)                                                                    \
 	do {                                                                                       \
-		struct region_layout layout_was = layout;                                          \
-		struct pmc_control control_was = control;                                          \
-		uint8_t *copy = malloc(layout.bytes);                                              \
+		uint8_t *copy = malloc(area_bytes());                                              \
 		assert_non_null(copy);                                                             \
-		memcpy(copy, areas[0], layout_was.bytes);                                          \
+		memcpy(copy, areas[0], area_bytes());                                              \
 		change;                                                                            \
 		assert_int_equal(attach_look(&target), 0);                                         \
 		look();                                                                            \
 		if (n_seen != (frames) || !regions.damaged)                                        \
 			fail_msg("%s: %u frames, damaged %d", #change, n_seen, regions.damaged);   \
-		layout = layout_was;                                                               \
-		control = control_was;                                                             \
-		memcpy(areas[0], copy, layout.bytes);                                              \
+		memcpy(areas[0], copy, area_bytes());                                              \
 		free(copy);                                                                        \
 	} while (0)
 
 static void lies_are_refused(void **state)
 {
+	struct slot *slot = registry_slot(&registry, 0);
+	uint64_t address = slot->regions;
+
 	(void)state;
-	DAMAGED(control.region_layout = 8, 0);
-	DAMAGED(control.region_areas = 8, 0);
-	DAMAGED(control.region_high = 8, 0);
-	DAMAGED(layout.words = REGION_WORDS + 1, 0);
-	DAMAGED(layout.words = UINT32_MAX, 0);
-	DAMAGED(layout.max_records = REGION_RECORDS + 1, 0);
-	DAMAGED(layout.max_records = NAMES - 1, 0);
-	DAMAGED(layout.words = 4, 3);
-	DAMAGED(layout.records = SIZE_MAX / 2, 0);
-	DAMAGED(layout.record_bytes = SIZE_MAX / 2, 0);
-	DAMAGED(layout.names = SIZE_MAX / 2, 0);
+	DAMAGED(slot->regions = 8, 3);
+	DAMAGED(slot->regions = UINT64_MAX - 7, 3);
+	slot->regions = address;
+	DAMAGED(areas[0]->capacity = WORDS - 2, 3);
+	DAMAGED(areas[0]->capacity = REGION_WORDS + 1, 3);
+	DAMAGED(areas[0]->capacity = UINT32_MAX, 3);
 	DAMAGED(areas[0]->groups = 2, 3);
 	DAMAGED(areas[0]->groups = UINT32_MAX, 3);
 	DAMAGED(areas[0]->words = 2, 3);
 	DAMAGED(areas[0]->words = UINT32_MAX - 1, 3);
 	DAMAGED(areas[0]->mode = REGION_MODES, 3);
 	DAMAGED(areas[0]->mode = REGION_CLOCK, 3);
-	DAMAGED(areas[0]->n_records = NAMES + 1, 3);
+	DAMAGED(areas[0]->n_records = REGION_RECORDS + 1, 3);
 	DAMAGED(areas[0]->n_records = UINT32_MAX, 3);
-	DAMAGED(areas[0]->names_used = UINT32_MAX, 3);
-	/* What was read before is kept. */
-	DAMAGED(record_at(areas[0], 2)->name_len = REGION_NAME, 4);
-	DAMAGED(record_at(areas[0], 2)->name_len = UINT32_MAX, 4);
-	DAMAGED(record_at(areas[0], 2)->name = REGION_NAMES_BYTES - 2, 4);
-	DAMAGED(record_at(areas[0], 2)->name = UINT32_MAX, 4);
-	DAMAGED(areas[1] = (void *)8, 6);
-	areas[1] = NULL;
-	/* More areas than there may be are there only for a moment. */
-	high = UINT32_MAX;
-	assert_int_equal(attach_regions_open(&target, &regions), 0);
-	assert_true(regions.n_areas == REGION_AREAS || regions.damaged);
-	attach_regions_close(&regions);
-	high = AREAS;
+	/* Records before the damaged one are kept. */
+	DAMAGED(record_at(areas[0], FIRST + 1)->name_len = REGION_NAME, 4);
+	DAMAGED(record_at(areas[0], FIRST + 1)->name_len = UINT32_MAX, 4);
+	assert_int_equal(attach_look(&target), 0);
 	look();
 	assert_int_equal(n_seen, 6);
 	assert_false(regions.damaged);
@@ -227,8 +191,8 @@ int main(void)
 		cmocka_unit_test(parts_are_read_in_order),
 		cmocka_unit_test_setup_teardown(frames_are_true, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(odd_records, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(one_that_never_settles, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(areas_of_nobody_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(thread_stopped_in_a_change, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(areas_of_other_threads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lies_are_refused, set_up, tear_down),
 	};
 

@@ -35,20 +35,19 @@ static void refusals(void **state)
 
 	(void)state;
 	/* Not on a counter: the instruction must not be tried, it would fault here. */
-	assert_false(pmc_user_read(page, &value, &enabled, &running));
 	assert_false(pmc_user_read_group(pages, 1, &enabled, &running, &value));
 	page = page_of(1);
 	page->cap_user_rdpmc = 0;
-	assert_false(pmc_user_read(page, &value, &enabled, &running));
+	assert_false(pmc_user_read_group(pages, 1, &enabled, &running, &value));
 	page = page_of(1);
 	page->cap_user_time = 0;
-	assert_false(pmc_user_read(page, &value, &enabled, &running));
+	assert_false(pmc_user_read_group(pages, 1, &enabled, &running, &value));
 	page = page_of(1);
 	page->pmc_width = 0;
-	assert_false(pmc_user_read(page, &value, &enabled, &running));
+	assert_false(pmc_user_read_group(pages, 1, &enabled, &running, &value));
 	page = page_of(1);
 	page->pmc_width = 65;
-	assert_false(pmc_user_read(page, &value, &enabled, &running));
+	assert_false(pmc_user_read_group(pages, 1, &enabled, &running, &value));
 	assert_int_equal(value, 7);
 }
 
@@ -76,7 +75,7 @@ static void maps(void **state)
 		skip();
 	assert_int_equal(pmc_user_map(fd, &page), 0);
 	assert_non_null(page);
-	assert_false(pmc_user_read(page, &value, &enabled, &running));
+	assert_false(pmc_user_read_group(&page, 1, &enabled, &running, &value));
 	pmc_user_unmap(page);
 	close(fd);
 }

@@ -6,8 +6,7 @@
  * regions, under the agent with events of user mode: PAIRS empty regions. reads, without it: twice
  * as many readings of a group of N such events (5), by the agent's code for user space
  * (agent/core/count/user_read.h) and by read(2). A line for each: what, instructions for each pair
- * in user mode, and in all. prog-flags: -Iinclude -iquote . agent/core/count/linux/user_read.c
- * prog-flags: agent/core/base/linux/file.c agent/core/base/number.c agent/core/base/out.c */
+ * in user mode, and in all. prog-flags: -Iinclude */
 #include "agent/core/count/user_read.h"
 
 #include <linux/perf_event.h>

@@ -5,8 +5,7 @@
  *
  * A line each: "EVENT user|none A B C": by user-space reads, by read(2), and the difference of one
  * user-space read to the read(2) right behind it. "none": user space can not read it.
- * prog-flags: -Iinclude -iquote . agent/core/count/linux/user_read.c
- * prog-flags: agent/core/base/linux/file.c agent/core/base/number.c agent/core/base/out.c */
+ */
 #include "agent/core/count/user_read.h"
 #include "tests/vm/loop.h"
 
@@ -48,9 +47,9 @@ static int try_event(const char *name, uint32_t type, uint64_t config, bool ask,
 		perror(name);
 		return 1;
 	}
-	user = pmc_user_read(page, &first, &then, &running);
+	user = pmc_user_read_group(&page, 1, &then, &running, &first);
 	run_instructions(n);
-	user = user && pmc_user_read(page, &last, &enabled, &running);
+	user = user && pmc_user_read_group(&page, 1, &enabled, &running, &last);
 	behind = by_read(fd, &now);
 	if (user && (enabled < then || running != enabled || now < enabled)) {
 		fprintf(stderr, "%s: times\n", name);

@@ -74,14 +74,11 @@ static int collect(struct attach *target, struct attach_regions *regions, struct
 
 	if (code)
 		return code;
-	code = attach_regions_open(target, regions);
-	if (code)
-		return code;
+	attach_regions_init(regions);
 	buf->len = 0;
 	do {
 		room = reserve(buf, ATTACH_FRAME_BYTES);
 	} while (room && attach_regions_next(target, regions, buf));
-	attach_regions_close(regions);
 	code = attach_tasks_open(target, &tasks);
 	for (uint32_t i = 0; !code && room && i < target->n_slots; i++) {
 		struct slot *slot = registry_slot(&target->registry, i);
@@ -121,7 +118,7 @@ static void warn_missing_regions(const struct attach *target, const struct attac
 
 static int snapshot(struct attach *target, const struct request *request)
 {
-	struct attach_regions regions = { .areas = NULL };
+	struct attach_regions regions = { .changing = 0 };
 	bool own_sites = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
 	struct attach_out out = { .fd = -1 };

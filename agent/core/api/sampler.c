@@ -355,5 +355,7 @@ int pmc_sampler_lost(const struct pmc_sampler *sampler, uint64_t *lost)
 int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, uint64_t *enabled_ns,
 			  uint64_t *running_ns)
 {
-	return pmc_user_read(sampler->ring.page, count, enabled_ns, running_ns) ? 0 : -EOPNOTSUPP;
+	pmc_user_page *page = sampler->ring.page;
+
+	return pmc_user_read_group(&page, 1, enabled_ns, running_ns, count) ? 0 : -EOPNOTSUPP;
 }

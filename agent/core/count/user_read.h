@@ -34,11 +34,9 @@ void pmc_user_unmap(pmc_user_page *page);
 /* In a forked child: the kernel did not copy the pages, none is mapped any more. */
 void pmc_user_forked(void);
 
-/* The event now. False: it cannot be had without a system call at this moment (not scheduled, no
- * permission, no clock that user space can read): read(2) tells. */
-bool pmc_user_read(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns,
-		   uint64_t *running_ns);
-/* A group of n events: all of them, or false. The times are those of pages[0]. */
+/* A group of n >= 1 events now; the times are those of pages[0]. False: some event cannot be read
+ * without a system call at this moment (not scheduled, no permission, no clock that user space can
+ * read). */
 bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
 			 uint64_t *running_ns, uint64_t *values);
 

@@ -51,8 +51,8 @@ struct pmc_control {
 	uint64_t registry;	   /* struct registry of registry.h, and through it the slots */
 	uint16_t first[PMC_EVENTS_MAX + 1];
 	uint16_t reserved2;
-	_Atomic uint32_t regions; /* 1: a thread has marked one, pmc/region.h */
-	uint64_t eventset;	  /* hash; 0: no events */
+	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
+	uint64_t eventset; /* hash; 0: no events */
 	uint64_t eventset_frame, eventset_bytes;
 	/* The set of slots with SLOT_USER_ONLY. */
 	uint64_t user_eventset, user_frame, user_bytes;
@@ -64,14 +64,9 @@ struct pmc_control {
 	/* What the image before an exec reported of this process: not to be reported again. */
 	uint64_t carried_thread_ns; /* of the main thread */
 	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
-	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
-	uint32_t reserved3;
 	/* Of the job's first process: what counts for the whole machine. eventset 0: nothing. */
 	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;
-	/* If `regions`: struct region_layout of region_area.h, and the table of REGION_AREAS
-	 * addresses of areas, of which so many (a uint32_t) were ever used. */
-	uint64_t region_layout, region_areas, region_high;
 	/* Why the agent is dormant, as it said on stderr. */
 	char why[256];
 	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */

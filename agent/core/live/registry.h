@@ -29,6 +29,7 @@ enum slot_phase {
 struct slot {
 	_Atomic uint32_t word;
 	_Atomic uint32_t next_free; /* index + 1 */
+	_Atomic uint64_t regions;   /* address of its struct region_area; 0: none. Stays with it */
 	uint32_t tid;
 	uint32_t reason; /* why a group is not open */
 	uint16_t flags;	 /* PMC_THREAD_* */
