@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arena.c - an arena in blocks of growing size, straight from mmap. */
+/* arena.c - blocks of growing size; see arena.h. */
 #include "agent/core/base/arena.h"
 
 #include <stdint.h>
@@ -45,7 +45,7 @@ void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes)
 		if (next > BIGGEST_BLOCK)
 			next = BIGGEST_BLOCK;
 		if (bytes > next / 4) {
-			/* A big one gets a block of its own, behind the one that still has room. */
+			/* A block of its own, behind the one that still has room. */
 			struct pmc_arena_block *own = block_map(arena, head + bytes);
 
 			if (!own)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arena.h - memory that is mapped, handed out and freed all at once; never the host's malloc. */
+/* arena.h - memory from mmap that is freed all at once; never the host's malloc. */
 #ifndef PMC_CORE_BASE_ARENA_H
 #define PMC_CORE_BASE_ARENA_H
 
@@ -12,15 +12,15 @@ struct pmc_arena_block;
 struct pmc_arena {
 	struct pmc_arena_block *head;
 	size_t used, room;
-	bool failed; /* some allocation was refused since the arena was made */
+	bool failed; /* an allocation has failed */
 };
 
-/* Zeroed memory, aligned to 16; NULL when the kernel gives no more (and `failed` is set). */
+/* Zeroed memory, aligned to 16; NULL and `failed` set if there is none. */
 void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes);
 /* A NUL-terminated copy of len bytes. */
 char *pmc_arena_strndup(struct pmc_arena *arena, const char *text, size_t len);
 char *pmc_arena_strdup(struct pmc_arena *arena, const char *text);
-/* Gives everything back. May be called twice. */
+/* Frees everything. May be called twice. */
 void pmc_arena_free(struct pmc_arena *arena);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.h - what the kernel accounts without any perf event: times, faults, switches.
+ * clock.h - OS accounting: clocks, page faults, context switches.
  *
- * Implemented in agent/core/base/linux/clock.c and task.c; raw system calls or vDSO,
- * async-signal-safe.
+ * Implemented in linux/clock.c and linux/task.c by raw system calls and the vDSO.
+ * Async-signal-safe.
  */
 #ifndef PMC_CORE_BASE_CLOCK_H
 #define PMC_CORE_BASE_CLOCK_H
@@ -18,18 +18,18 @@ struct pmc_usage {
 };
 
 uint64_t pmc_now_ns(void); /* CLOCK_MONOTONIC */
-/* CPU time of a thread of this process; 0 and false when it is gone. tid 0: the caller. */
+/* CPU time of a thread of this process; 0 and false if it has ended. tid 0: the caller. */
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
-/* The caller's tid as libc knows it, without a system call. 0: libc does not say. Wrong in the
- * child of a raw clone. */
+/* The caller's tid from libc, without a system call. 0: unknown. Wrong in the child of a raw
+ * clone. */
 uint32_t pmc_thread_tid(void);
 uint64_t pmc_process_cpu_ns(void);
 void pmc_usage_thread(struct pmc_usage *usage);  /* getrusage(RUSAGE_THREAD): the caller */
-/* The same of another thread of this process, from /proc: two files, some 20 us. room: scratch, of
- * PMC_TASK_ROOM bytes at least. False: it cannot be had; usage is then of no use. */
+/* The same for another thread of this process, from two files of /proc in some 20 us. room: scratch
+ * of at least PMC_TASK_ROOM bytes. False: unknown. */
 #define PMC_TASK_ROOM ((size_t)4096)
 bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage *usage);
-/* What the two files say: false if they do not, or are of another thread. */
+/* Parse the two files; false if malformed or of another thread. */
 bool pmc_task_stat(const char *text, struct pmc_usage *usage);
 bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage);
 void pmc_usage_process(struct pmc_usage *usage); /* getrusage(RUSAGE_SELF) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config.c - reads the knobs of config.def; one small parser per type. */
+/* config.c - parses the settings of config.def. */
 #include "agent/core/base/config.h"
 #include "agent/core/base/number.h"
 
@@ -50,7 +50,7 @@ int pmc_signal_number(const char *text)
 		value = strncmp(text, "RTMIN", 5) == 0 ? SIGRTMIN + value : SIGRTMAX - value;
 		return value >= SIGRTMIN && value <= SIGRTMAX ? value : -EINVAL;
 	}
-	/* 32 and 33 are the C library's own. */
+	/* 32 and 33 are reserved by the C library. */
 	return value >= 1 && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN) ? value :
 										      -EINVAL;
 }
@@ -69,66 +69,46 @@ static int parse_TEXT(const char *value, pmc_config_TEXT *to)
 	return 0;
 }
 
-static int choice(const char *value, const char *const *names, unsigned n)
+/* The row of the word that value's first len bytes are, or -EINVAL. */
+static int choice(const char *value, size_t len, const char *const *words, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (strcmp(value, names[i]) == 0)
+		if (strlen(words[i]) == len && memcmp(value, words[i], len) == 0)
 			return (int)i;
 	return -EINVAL;
 }
 
-static int parse_INHERIT(const char *value, pmc_config_INHERIT *to)
-{
-	static const char *const names[] = { "off", "clock", "full", "auto" };
-	int which = choice(value, names, 4);
+/* A parser of words, in the order of their values. */
+#define WORDS(type, ...)                                                                           \
+	static int parse_##type(const char *value, pmc_config_##type *to)                          \
+	{                                                                                          \
+		static const char *const words[] = { __VA_ARGS__ };                                \
+		int which = choice(value, strlen(value), words, sizeof(words) / sizeof(*words));   \
+                                                                                                   \
+		if (which < 0)                                                                     \
+			return which;                                                              \
+		*to = (pmc_config_##type)which;                                                    \
+		return 0;                                                                          \
+	}
 
-	if (which < 0)
-		return which;
-	*to = (enum pmc_inherit)which;
-	return 0;
-}
-
-static int parse_LOG(const char *value, pmc_config_LOG *to)
-{
-	static const char *const names[] = { "error", "warn", "info", "debug" };
-	int which = choice(value, names, 4);
-
-	if (which < 0)
-		return which;
-	*to = (enum pmc_log_level)which;
-	return 0;
-}
+WORDS(INHERIT, "off", "clock", "full", "auto")
+WORDS(LOG, "error", "warn", "info", "debug")
+WORDS(SWITCH, "off", "on")
 
 static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 {
-	static const char *const names[] = { "auto", "off", "summary", "threads", "json" };
-	const char *file = strchr(value, '=');
-	size_t len = file ? (size_t)(file - value) : strlen(value);
+	static const char *const kinds[] = { "auto", "off", "summary", "threads", "json" };
+	size_t len = strcspn(value, "=");
+	int kind = choice(value, len, kinds, 5);
 
-	for (unsigned i = 0; i < 5; i++) {
-		if (strlen(names[i]) != len || strncmp(value, names[i], len) != 0)
-			continue;
-		if (file && !file[1])
-			return -EINVAL;
-		to->kind = (enum pmc_report_kind)i;
-		to->file = file ? file + 1 : NULL;
-		return 0;
-	}
-	return -EINVAL;
-}
-
-static int parse_SWITCH(const char *value, pmc_config_SWITCH *to)
-{
-	static const char *const names[] = { "off", "on" };
-	int which = choice(value, names, 2);
-
-	if (which < 0)
-		return which;
-	*to = which == 1;
+	if (kind < 0 || (value[len] && !value[len + 1]))
+		return -EINVAL;
+	to->kind = (enum pmc_report_kind)kind;
+	to->file = value[len] ? value + len + 1 : NULL;
 	return 0;
 }
 
-/* Digits, perhaps with a fraction, and a unit: 250ms, 1.5s, 2m. A bare 0 needs none. */
+/* A number, perhaps with a fraction, and a unit: 250ms, 1.5s, 2m. 0 needs no unit. */
 static int parse_TIME(const char *value, pmc_config_TIME *to)
 {
 	static const struct {
@@ -210,7 +190,7 @@ const char *pmc_env(char *const *envp, const char *name)
 {
 	size_t len = strlen(name);
 
-	/* The first letter first: some thirty names are looked up at each start. */
+	/* Compares the first letter inline: some thirty names are looked up at each start. */
 	for (; envp && *envp; envp++)
 		if (**envp == *name && strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
 			return *envp + len + 1;
@@ -228,7 +208,7 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 
 		if (pmc_knobs[i].def)
 			pmc_config_set(config, i, pmc_knobs[i].def);
-		/* Set and empty is what shells make of an unset one: the default. */
+		/* Shells pass an unset variable on as an empty one. */
 		if (!value || !*value)
 			continue;
 		if (pmc_config_set(config, i, value) == 0 || result)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config.h - what the user asked for: every knob of config.def, from an environment.
+ * config.h - the settings of config.def, read from an environment.
  *
- * Parsing keeps pointers into the environment it was given. Tools use the same table for flags.
+ * The parsed values point into that environment. The tools use the same table for their flags.
  */
 #ifndef PMC_CORE_BASE_CONFIG_H
 #define PMC_CORE_BASE_CONFIG_H
@@ -55,17 +55,17 @@ struct pmc_knob {
 extern const struct pmc_knob pmc_knobs[];
 extern const unsigned pmc_n_knobs;
 
-/* Defaults, then every knob found in envp. 0, or -EINVAL with *error at the first value that
- * cannot be understood (the rest is still read). Allocates nothing, takes no lock. */
+/* Defaults, then the settings in envp. 0, or -EINVAL with *error for the first invalid value (the
+ * others are still read). Allocates nothing, takes no lock. */
 int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 			struct pmc_config_error *error);
-/* One knob by its row number; value as in the environment. 0 or -EINVAL. */
+/* Sets one by its row number. 0 or -EINVAL. */
 int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value);
 /* The value of a variable in envp, NULL if unset. */
 const char *pmc_env(char *const *envp, const char *name);
-/* USR2, SIGUSR2, RTMIN+3, RTMAX-1 or 12 to a number; -EINVAL. */
+/* The number of USR2, SIGUSR2, RTMIN+3, RTMAX-1 or 12; or -EINVAL. */
 int pmc_signal_number(const char *text);
-/* fnmatch of name against any of the comma-separated globs. */
+/* Whether name matches any of the comma-separated globs. */
 bool pmc_glob_list(const char *globs, const char *name);
 
 #endif

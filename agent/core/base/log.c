@@ -27,7 +27,6 @@ void pmc_log(enum pmc_log_level level, const char *format, ...)
 	pmc_voutf(&out, format, args);
 	va_end(args);
 	text[out.len++] = '\n';
-	/* Nothing can be done about a log line that does not go out. */
 	(void)syscall(SYS_write, pmc_log_fd, text, out.len);
 	errno = saved;
 }

@@ -5,13 +5,12 @@
 
 enum pmc_log_level { PMC_LOG_ERROR, PMC_LOG_WARN, PMC_LOG_INFO, PMC_LOG_DEBUG };
 
-/* The library's only global state. */
 extern enum pmc_log_level pmc_log_level;
-/* Where lines go (default 2; -1: nowhere) and what they start with (default "pmcagent"). */
+/* Where lines go (default 2; -1: nowhere) and their prefix (default "pmcagent"). */
 extern int pmc_log_fd;
 extern const char *pmc_log_name;
 
-/* Async-signal-safe; errno is kept; lines are cut at 1,000 bytes. */
+/* Async-signal-safe; keeps errno; cuts lines at 1,000 bytes. */
 void pmc_log(enum pmc_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -2,9 +2,9 @@
 /*
  * sys.h - system calls as one instruction, for the paths that every thread takes.
  *
- * pmc_sysN(number, ...) takes N arguments and returns what the kernel does: -errno on failure. No
- * errno, no cancellation point, and nothing that could be interposed. syscall(2) has the registers;
- * other processors go through it.
+ * pmc_sysN(number, ...) takes N numbers or pointers and returns the result, -errno on failure. It
+ * does not touch errno, is no cancellation point and cannot be interposed. syscall(2) lists the
+ * registers; other processors call it.
  */
 #ifndef PMC_CORE_BASE_SYS_H
 #define PMC_CORE_BASE_SYS_H
@@ -131,7 +131,6 @@ static inline long pmc_raw5(long n, long a, long b, long c, long d, long e)
 
 #endif
 
-/* Arguments are numbers and pointers, as the system call has them. */
 #define pmc_sys1(n, a)		pmc_raw1(n, (long)(a))
 #define pmc_sys2(n, a, b)	pmc_raw2(n, (long)(a), (long)(b))
 #define pmc_sys3(n, a, b, c)	pmc_raw3(n, (long)(a), (long)(b), (long)(c))

@@ -23,8 +23,8 @@ uint64_t pmc_now_ns(void)
 	return ns_of(&t);
 }
 
-/* The id of a thread's CPU clock is its tid and this: include/linux/posix-timers.h,
- * CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED. The kernel takes tids of the own process. */
+/* A thread's CPU clock ID: ~tid << 3 | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED, see
+ * include/linux/posix-timers.h. */
 #define OF_THREAD 6u
 
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns)

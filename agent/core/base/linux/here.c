@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* here.c - what this machine, process and user are to perf_event_open; see advice.h. */
+/* here.c - reads the facts of struct pmc_here from /proc and /sys; see advice.h. */
 #include "agent/core/base/advice.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
@@ -14,7 +14,7 @@
 
 static const struct pmc_roots machine = { "/proc", "/sys", "" };
 
-/* The start of a file; false if there is none to read. */
+/* The start of a file; false if it is empty or cannot be read. */
 static bool read_text(char text[TEXT], const char *root, const char *name)
 {
 	int rc = pmc_file_read(text, TEXT, "%s/%s", root, name);
@@ -92,11 +92,21 @@ static void read_status(struct pmc_here *here, const char *proc)
 		here->filtered = *value == '0' ? PMC_NO : PMC_YES;
 }
 
+struct sign {
+	const char *word, *kind;
+};
+
+static const char *find_sign(const char *text, const struct sign *signs, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strstr(text, signs[i].word))
+			return signs[i].kind;
+	return NULL;
+}
+
 static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
 {
-	static const struct {
-		const char *word, *kind;
-	} signs[] = {
+	static const struct sign signs[] = {
 		{ "kubepods", "kubernetes" },	 { "libpod", "podman" }, { "/docker/", "docker" },
 		{ "/docker-", "docker" },	 { "/lxc/", "lxc" },	 { "lxc.payload", "lxc" },
 		{ "containerd-", "containerd" }, { "crio-", "cri-o" },
@@ -104,13 +114,9 @@ static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
 	static const char *const files[] = { "self/cgroup", "1/cgroup" };
 	char text[TEXT];
 
-	for (unsigned f = 0; f < 2 && !here->container; f++) {
-		if (!read_text(text, roots->proc, files[f]))
-			continue;
-		for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs) && !here->container; i++)
-			if (strstr(text, signs[i].word))
-				here->container = signs[i].kind;
-	}
+	for (unsigned f = 0; f < 2 && !here->container; f++)
+		if (read_text(text, roots->proc, files[f]))
+			here->container = find_sign(text, signs, sizeof(signs) / sizeof(*signs));
 	if (here->container)
 		return;
 	if (pmc_path_exists("%s/.dockerenv", roots->root) == 0)
@@ -124,13 +130,10 @@ static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
 		here->container = "unnamed container";
 }
 
-/* The processor's flag on x86, which is CPUID's; sysfs for Xen and s390; firmware tables and
- * device trees for the rest, Arm above all. */
+/* Firmware tables, then sysfs for Xen and s390, the CPUID flag on x86, and the device tree. */
 static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 {
-	static const struct {
-		const char *word, *kind;
-	} vendors[] = {
+	static const struct sign vendors[] = {
 		{ "QEMU", "qemu" },
 		{ "KVM", "kvm" },
 		{ "Amazon EC2", "amazon" },
@@ -153,11 +156,9 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 	for (unsigned t = 0; t < 2 && !here->vm; t++) {
 		if (!read_text(text, roots->sys, tables[t]) || strstr(text, ".metal"))
 			continue;
-		for (unsigned i = 0; i < sizeof(vendors) / sizeof(*vendors) && !here->vm; i++)
-			if (strstr(text, vendors[i].word))
-				here->vm = vendors[i].kind;
+		here->vm = find_sign(text, vendors, sizeof(vendors) / sizeof(*vendors));
 	}
-	/* A metal instance has its vendor's name and no hypervisor. */
+	/* Bare-metal instances have the vendor's name but no hypervisor. */
 	if (read_text(text, roots->sys, "class/dmi/id/product_name") && strstr(text, ".metal"))
 		here->vm = NULL;
 	if (here->vm)
@@ -175,7 +176,7 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 	}
 	if (!here->vm && pmc_path_exists("%s/device-tree/hypervisor", roots->proc) == 0)
 		here->vm = "unnamed hypervisor";
-	/* A list of strings, each with its NUL: the first is the board. */
+	/* NUL-separated strings; the first names the board. */
 	if (!here->vm && read_text(text, roots->proc, "device-tree/compatible") &&
 	    strcmp(text, "linux,dummy-virt") == 0)
 		here->vm = "qemu";
@@ -186,9 +187,9 @@ struct pmu_search {
 	bool found;
 };
 
-/* A processor's PMU is called cpu on x86 and POWER, cpum_cf on s390; elsewhere, and on hybrids,
- * it lists its cpus. Uncore ones have a cpumask instead. */
-static void look_at_pmu(const char *name, void *arg)
+/* A core PMU is called cpu on x86 and POWER and cpum_cf on s390; elsewhere, and on hybrid CPUs, it
+ * has a file cpus. Uncore PMUs have a cpumask instead. */
+static void visit_pmu(const char *name, void *arg)
 {
 	struct pmu_search *search = arg;
 
@@ -205,7 +206,7 @@ static void read_pmus(struct pmc_here *here, const char *sys)
 
 	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "%s/bus/event_source/devices", sys);
-	if (pmc_dir_visit(path, look_at_pmu, &search) == 0)
+	if (pmc_dir_visit(path, visit_pmu, &search) == 0)
 		here->core_pmu = search.found ? PMC_YES : PMC_NO;
 }
 

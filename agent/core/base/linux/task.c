@@ -2,8 +2,8 @@
 /*
  * task.c - faults and switches of another thread of this process, from /proc; see clock.h.
  *
- * proc(5): fields 10 and 12 of task/TID/stat, and lines of task/TID/status. They are what
- * getrusage(RUSAGE_THREAD) would tell the thread itself.
+ * proc(5): fields 10 and 12 of task/TID/stat, and lines of task/TID/status. They equal what
+ * getrusage(RUSAGE_THREAD) returns in that thread.
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
@@ -15,7 +15,7 @@
 
 bool pmc_task_stat(const char *text, struct pmc_usage *usage)
 {
-	/* The name, field 2, may have anything in it, parentheses too. */
+	/* Field 2, the name, may contain parentheses and spaces. */
 	const char *at = strrchr(text, ')');
 	unsigned field = 2;
 
@@ -60,7 +60,8 @@ bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage)
 {
 	uint64_t inner;
 
-	/* Where /proc is of another PID namespace its TIDs are not ours: NSpid has both (4.1). */
+	/* /proc may be of another PID namespace; the last number of NSpid is the inner TID (4.1).
+	 */
 	return (!last_of(text, "NSpid:", &inner) || inner == tid) &&
 	       last_of(text, "voluntary_ctxt_switches:", &usage->voluntary_switches) &&
 	       last_of(text, "nonvoluntary_ctxt_switches:", &usage->involuntary_switches);
