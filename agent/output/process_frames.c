@@ -16,7 +16,7 @@
 
 #include "agent/base/poison.h"
 
-/* Read once, into static memory: the frames are also made on a signal's little stack. */
+/* Static: the frames are also built on small signal stacks. */
 static const char *boot_id(void)
 {
 	static char text[40];
@@ -26,7 +26,7 @@ static const char *boot_id(void)
 	return text;
 }
 
-/* What does not change while this image lives. */
+/* The fields that do not change while this image runs. */
 void agent_publish_process(void)
 {
 	struct pmc_process_fixed *fixed = &pmc_agent_control.process;

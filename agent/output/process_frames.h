@@ -9,11 +9,11 @@
 
 #include <sys/types.h>
 
-/* EVENTSET and a PROCESS frame that says it runs: what rows refer to. */
+/* Appends the frames that rows refer to: EVENTSET, and PROCESS in state running. */
 void agent_process_header(void);
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how,
 			 int code);
-/* Into pmc_agent_control: what PROCESS frames say all the time. Anew in a forked child. */
+/* Fills the constant fields of the PROCESS frame in pmc_agent_control; again in a forked child. */
 void agent_publish_process(void);
 /* Appends a PROCESS frame to the dump. */
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code);

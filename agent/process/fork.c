@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Async-signal-safe: the child of a multi-threaded process may call nothing else. */
+/* Async-signal-safe, as the child of a multi-threaded process requires. */
 static void become_process(void)
 {
 	uint64_t start = pmc_now_ns();

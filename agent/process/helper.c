@@ -2,8 +2,9 @@
 /*
  * helper.c - waits for PMC_DELAY, then takes a snapshot every PMC_INTERVAL.
  *
- * It has no row and its CPU time is self cost. Its signals are blocked by pthread_sigmask, which
- * spares the C library's own (blocking all of them would hang the host's setuid).
+ * The helper thread has no row, and its CPU time is overhead of the agent. Its signals are blocked
+ * by pthread_sigmask, which leaves out the C library's own: blocking those would hang the host's
+ * setuid.
  */
 #include "agent/process/helper.h"
 #include "agent/base/agent.h"
@@ -51,7 +52,7 @@ static void *run(void *arg)
 		agent_self_add(now - cost);
 		cost = now;
 		next += agent.config.interval;
-		/* Late by whole intervals: skip them, keep the beat. */
+		/* Late by a whole interval or more: skip those. */
 		if (next < pmc_now_ns())
 			next = pmc_now_ns() + agent.config.interval;
 		sleep_until(next);
