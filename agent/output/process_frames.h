@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process_frames.h - frames that speak of the process, of this process. */
+/* process_frames.h - PROCESS and EVENTSET frames of this process. */
 #ifndef PMC_AGENT_OUTPUT_PROCESS_FRAMES_H
 #define PMC_AGENT_OUTPUT_PROCESS_FRAMES_H
 
