@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# badinput.t - what bad input gets: one clear line, the right exit code, and a host that runs on.
+# badinput.t - bad input: one clear line, the right exit code, and a host that continues.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 churn="$PROG/churn 3 1000"
 
-# host NAME REGEX: $churn runs as ever under the given environment; stderr is one line like this.
+# host NAME REGEX: $churn runs normally under the given environment; stderr is one line like REGEX.
 # shellcheck disable=SC2086
 host() {
 	local name=$1 regex=$2
 	shift 2
 	run env LD_PRELOAD="$AGENT" "$@" $churn
-	is "$status $(cat out)" "0 joined 3" "$name: the host runs on"
+	is "$status $(cat out)" "0 joined 3" "$name: the host continues"
 	is "$(wc -l <err)" 1 "$name: one line" || diag_file err stderr
-	like "$(cat err)" "$regex" "$name: which says what, why and what to do"
+	like "$(cat err)" "$regex" "$name: it names variable and cause"
 }
 
 # ---- malformed variables: one line, uncounted ----------------------------------------------
@@ -29,8 +29,8 @@ host "PMC_LOG" "PMC_LOG.*loud.*error, warn, info or debug" PMC_LOG=loud
 export PMC_EVENTS=task-clock PMC_REPORT=off
 echo "my thesis" >thesis.txt
 cp thesis.txt thesis.was
-host "PMC_OUT is somebody's file" "thesis.txt.*dump" PMC_OUT=thesis.txt
-same thesis.was thesis.txt "and it is untouched"
+host "PMC_OUT is a foreign file" "thesis.txt.*dump" PMC_OUT=thesis.txt
+same thesis.was thesis.txt "and it is unchanged"
 mkdir dir
 host "PMC_OUT is a directory" "dir" PMC_OUT=dir
 host "PMC_OUT in no directory" "nowhere/x.pmc" PMC_OUT=nowhere/x.pmc
@@ -57,22 +57,22 @@ cp "$AGENT" "$PROG/churn" pub/
 mkdir -m 755 readonly
 [ -n "$drop" ] || chmod 555 readonly
 run $drop env LD_PRELOAD="$T/pub/libpmcagent.so" PMC_OUT="$T/readonly/x.pmc" pub/churn 3 1000
-is "$status $(cat out)" "0 joined 3" "read-only directory: the host runs on"
+is "$status $(cat out)" "0 joined 3" "read-only directory: the host continues"
 like "$(cat err)" 'readonly/x.pmc' "read-only directory: one line names it"
 is "$(wc -l <err)" 1 "read-only directory: one line only" || diag_file err stderr
 
 run sh -c "ulimit -f 8; LD_PRELOAD=$AGENT PMC_OUT=small.pmc exec $PROG/churn 2000 100"
-is "$status $(cat out)" "0 joined 2000" "file size limit: the host is not killed by our write"
+is "$status $(cat out)" "0 joined 2000" "file size limit: the agent's write does not kill the host"
 "$PMCTL" report --format json small.pmc >small.json 2>/dev/null
-is "$(jq '.threads | length > 10' small.json)" true "and what fitted can be read"
+is "$(jq '.threads | length > 10' small.json)" true "and the written part is readable"
 
 run env LD_PRELOAD="$AGENT" PMC_REPORT=threads=/dev/full $churn
-is "$status $(cat out)" "0 joined 3" "report to a full device: the host ends well"
-# stderr closed, or a pipe nobody reads.
+is "$status $(cat out)" "0 joined 3" "report to a full device: the host ends normally"
+# stderr is closed, or a pipe without a reader.
 run sh -c "LD_PRELOAD=$AGENT PMC_REPORT=auto exec $PROG/churn 3 1000 2>&-"
-is "$status $(cat out)" "0 joined 3" "stderr closed: the host ends well"
+is "$status $(cat out)" "0 joined 3" "stderr closed: the host ends normally"
 run bash -c "set -o pipefail; { LD_PRELOAD=$AGENT PMC_REPORT=auto $PROG/churn 3 1000 >out.own; echo \$? >rc; } 2>&1 | true"
-is "$(cat rc) $(cat out.own)" "0 joined 3" "report into a closed pipe: the host ends well"
+is "$(cat rc) $(cat out.own)" "0 joined 3" "report into a closed pipe: the host ends normally"
 unset PMC_REPORT PMC_EVENTS
 
 # ---- pmctl -----------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ refuses() {
 	is "$status" "$code" "$name: exit $code"
 	is "$(wc -c <out)" 0 "$name: nothing on stdout"
 	is "$(wc -l <err)" 1 "$name: one line" || diag_file err stderr
-	like "$(cat err)" "$regex" "$name: which says it"
+	like "$(cat err)" "$regex" "$name: it names the cause"
 }
 refuses "run: unknown event" 2 'cylces.*cycles' "$PMCTL" run -e cylces -- $churn
 refuses "run: bad value" 2 'inherit.*sometimes' "$PMCTL" run --inherit sometimes -- $churn
@@ -103,7 +103,7 @@ refuses "report: noise" 1 'noise.pmc' "$PMCTL" report noise.pmc
 refuses "merge: missing" 1 'missing.pmc' "$PMCTL" merge missing.pmc -o m.pmc
 refuses "merge: foreign" 1 'thesis.txt' "$PMCTL" merge thesis.txt -o m.pmc
 refuses "merge: onto a foreign file" 1 'thesis.txt' "$PMCTL" merge empty.pmc -o thesis.txt
-same thesis.was thesis.txt "merge leaves it untouched"
+same thesis.was thesis.txt "merge leaves it unchanged"
 refuses "merge: no output" 2 '' "$PMCTL" merge empty.pmc
 refuses "mistyped command" 2 'report' "$PMCTL" reprot empty.pmc
 refuses "report: unknown column" 2 'cpu' "$PMCTL" report --sort cpuu empty.pmc
@@ -112,7 +112,7 @@ refuses "report: no file" 2 '' "$PMCTL" report
 
 run bash -c "'$PMCTL' report --format json empty.pmc >/dev/full"
 is "$status" 1 "report to a full disk is an error"
-like "$(jq -r .error.message err)" 'No space left' "and says so, as JSON under --format json"
+like "$(jq -r .error.message err)" 'No space left' "and the error is JSON under --format json"
 
 # A truncated dump is a dump.
 head -c $(($(wc -c <empty.pmc) - 20)) empty.pmc >torn.pmc

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pmctl: what is mistyped is refused with one line that helps, before anything is started.
+# pmctl: wrong arguments get one line that helps, before anything is started.
 . "$(dirname "$0")/lib.sh"
 
 # refused CODE REGEX NAME ARGS...: pmctl ARGS exits with CODE and says one line like REGEX.
@@ -9,7 +9,7 @@ refused() {
 	shift 3
 	run "$PMCTL" "$@"
 	is "$status" "$code" "$name: exit $code"
-	like "$(cat "$T/err")" "^pmctl[ a-z]*: .*$regex" "$name: says why"
+	like "$(cat "$T/err")" "^pmctl[ a-z]*: .*$regex" "$name: the reason"
 	is "$(wc -l <"$T/err")" 1 "$name: in one line"
 }
 
@@ -70,7 +70,7 @@ for command in run report merge doctor help; do
 	cp "$T/out" "$T/help"
 	is "$status" 0 "pmctl help $command: exit 0"
 	run "$PMCTL" "$command" --help
-	same "$T/help" "$T/out" "pmctl $command --help says the same"
+	same "$T/help" "$T/out" "pmctl $command --help prints the same"
 	is "$(sed '1,/^Examples:/d' "$T/help" | grep -c '^  [^#]*pmctl ')" 2 "$command: two examples"
 done
 like "$("$PMCTL" --version)" '^pmctl [0-9]+\.[0-9]+\.[0-9]+$' "--version"
@@ -78,15 +78,15 @@ like "$("$PMCTL" --version)" '^pmctl [0-9]+\.[0-9]+\.[0-9]+$' "--version"
 for args in help doctor "doctor --json" --version "help run" "run -n -e task-clock"; do
 	run bash -c "'$PMCTL' $args >/dev/full"
 	is "$status" 1 "pmctl $args to a full disk: exit 1"
-	like "$(cat "$T/err")" "cannot write to standard output: No space left" "and it is told"
+	like "$(cat "$T/err")" "cannot write to standard output: No space left" "and an error"
 	run bash -c "'$PMCTL' $args >&-"
 	is "$status" 1 "pmctl $args to a closed stdout: exit 1"
 done
 "$PMCTL" run --report "json=$T/closed.json" -- no-such-command 2>&-
-is "$?" 127 "stderr closed: the exit code is the same"
-is "$(cat "$T/closed.json")" "" "and no message lands in a file that took its number"
+is "$?" 127 "stderr closed: same exit code"
+is "$(cat "$T/closed.json")" "" "and no message is written to a file that got its number"
 exec 8> >(exec true)
-wait $! # nobody reads it any more
+wait $! # no reader is left
 "$PMCTL" help >&8 2>"$T/err"
 is "$?" 1 "to a closed pipe: exit 1"
 exec 8>&-
@@ -94,7 +94,7 @@ exec 8>&-
 run "$PMCTL" run -n -e task-clock,page-faults,cycles -- true
 is "$status" 0 "-n: exit 0"
 like "$(cat "$T/out")" "task-clock" "-n: the plan names the events"
-like "$(cat "$T/out")" "per thread: descriptors [0-9]+, groups [0-9]+" "-n: and the price per thread"
+like "$(cat "$T/out")" "per thread: descriptors [0-9]+, groups [0-9]+" "-n: and the cost per thread"
 run "$PMCTL" run -n -- touch "$T/ran"
 ok "-n: nothing is started" test ! -e "$T/ran"
 
@@ -125,10 +125,10 @@ if [ "$(id -u)" = 0 ]; then
 	run setpriv --reuid=65534 --clear-groups --no-new-privs -- "$PMCTL" doctor --json
 	if [ "$level" -ge 2 ]; then
 		is "$(jq -r '.checks[] | select(.name == "perf_event_paranoid").status' "$T/out")" \
-			"$([ "$level" = 2 ] && echo limits || echo blocks)" "doctor as nobody: the level binds"
+			"$([ "$level" = 2 ] && echo limits || echo blocks)" "doctor as nobody: the level applies"
 	else
 		is "$(jq -r '.checks[] | select(.name == "perf_event_paranoid").status' "$T/out")" ok \
-			"doctor as nobody: the level does not bind"
+			"doctor as nobody: the level does not apply"
 	fi
 fi
 

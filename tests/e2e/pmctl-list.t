@@ -15,8 +15,8 @@ refused() {
 	shift 3
 	list "$@"
 	is "$status" "$code" "$name: exit $code"
-	like "$(cat "$T/err")" "^pmctl list: .*$regex" "$name: says why"
-	is "$(wc -l <"$T/err") $(wc -c <"$T/out")" "1 0" "$name: in one line, and nothing else"
+	like "$(cat "$T/err")" "^pmctl list: .*$regex" "$name: the reason"
+	is "$(wc -l <"$T/err") $(wc -c <"$T/out")" "1 0" "$name: one line, and no output"
 }
 
 # ---- the list --------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ else
 	skip "no PMU in sysfs names events" "the events of every PMU in sysfs are listed"
 fi
 
-# What the list says of an event is what run finds.
+# list and run -n must agree.
 wrong=
 for event in $(json "$T/out" '.[] | select(.type | IN("hardware", "software", "cache")).name'); do
 	said=$(json "$T/out" "first(.[] | select(.name == \"$event\")).available")
@@ -54,13 +54,13 @@ is "$wrong" "" "list and run -n agree about every generic event"
 list
 cp "$T/out" "$T/all"
 like "$(cat "$T/all")" "Software events" "the table has sections"
-like "$(cat "$T/all")" "yes  task-clock  " "and tells what opens"
+like "$(cat "$T/all")" "yes  task-clock  " "and shows what opens"
 list 'TASK-*'
-is "$(grep -c '^  ' "$T/out")" 1 "a pattern chooses by name, in any case"
+is "$(grep -c '^  ' "$T/out")" 1 "a pattern selects by name, in any case"
 list --json 'page-faults'
 is "$(json "$T/out" '.[].name')" page-faults "and in JSON"
 list r1c2
-like "$(cat "$T/out")" "r1c2 .*config 0x1c2" "a name of no table is looked up"
+like "$(cat "$T/out")" "r1c2 .*config 0x1c2" "a name in no table is parsed"
 refused 2 "unknown event 'cycels'.*'cycles'" "a mistyped name" cycels
 refused 1 "no event matches 'zz\*'" "a pattern that matches nothing" 'zz*'
 refused 2 "'--json'" "a mistyped flag" --jsno
@@ -134,7 +134,7 @@ ok "the clash, and passes that work" jq -e '
 cp "$T/out" "$T/first"
 fit Cycles,INST_INT_ST,INST_ALL,MAP_STALL,INST_BRANCH
 same "$T/first" "$T/out" "the order of the events changes nothing"
-# First-fit by name gives MAP_STALL and its like 2 to 7 and INST_ALL nothing.
+# First-fit by name would use counters 2 to 7 for the others and leave none for INST_ALL.
 any=ATOMIC_OR_EXCLUSIVE_FAIL,ATOMIC_OR_EXCLUSIVE_SUCC,CORE_ACTIVE_CYCLE,FETCH_RESTART
 fit "$any,FLUSH_RESTART_OTHER_NONSPEC,BRANCH_MISPRED_NONSPEC,INST_BRANCH,INST_ALL"
 is "$(json "$T/out" '.fits, .assignment.INST_ALL' | xargs)" "true 7" "what first-fit refuses fits"

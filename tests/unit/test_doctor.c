@@ -123,7 +123,7 @@ static void a_vm_without_pmu(void **state)
 	facts.here.vm = NULL;
 	expect(&facts, "pmu", DOCTOR_BLOCKS, "dmesg");
 	expect(&facts, "virtual-machine", DOCTOR_OK, NULL);
-	/* A PMU that is there in name only. */
+	/* A PMU whose events open but do not count. */
 	facts = good;
 	facts.here.vm = "virtualbox";
 	facts.cycles_run = PMC_NO;
@@ -131,7 +131,7 @@ static void a_vm_without_pmu(void **state)
 	expect(&facts, "cycles", DOCTOR_BLOCKS, "pmu=on");
 }
 
-static void levels_of_paranoia(void **state)
+static void perf_event_paranoid_levels(void **state)
 {
 	struct doctor_facts facts = good;
 
@@ -151,7 +151,7 @@ static void levels_of_paranoia(void **state)
 	expect(&facts, "cycles", DOCTOR_LIMITS, "sysctl");
 	expect(&facts, "software-events", DOCTOR_LIMITS, "sysctl");
 	facts.here.paranoid = 4;
-	/* Mainline takes 4 for 2. */
+	/* Mainline kernels treat 4 as 2. */
 	expect(&facts, "perf_event_paranoid", DOCTOR_LIMITS, "sysctl");
 	all_opens(&facts, -EACCES);
 	assert_false(doctor_hardware(&facts) || doctor_anything(&facts));
@@ -161,7 +161,7 @@ static void levels_of_paranoia(void **state)
 	expect(&facts, "kernel-features", DOCTOR_LIMITS, "sysctl");
 	expect(&facts, "locked-memory", DOCTOR_LIMITS, "sysctl");
 	expect(&facts, "security-modules", DOCTOR_OK, NULL);
-	/* Debian's level 3 wants CAP_SYS_ADMIN; CAP_PERFMON does not do. */
+	/* Debian's level 3 needs CAP_SYS_ADMIN; CAP_PERFMON is not enough. */
 	facts.here.perfmon = PMC_YES;
 	facts.here.effective = 1ull << CAP_PERFMON;
 	expect(&facts, "perf_event_paranoid", DOCTOR_BLOCKS, "sysctl");
@@ -188,7 +188,7 @@ static void namespaces_and_containers(void **state)
 	expect(&facts, "user-namespace", DOCTOR_OK, NULL);
 	facts.here.paranoid = 2;
 	facts.cycles = facts.software = facts.system_wide = -EACCES;
-	/* Its root is nobody's root: sudo stays, and where it has to be done is said. */
+	/* Root of a user namespace still needs sudo, and the hint names the place. */
 	expect(&facts, "user-namespace", DOCTOR_LIMITS, "sudo sysctl");
 	assert_non_null(strstr(judge(&facts, "user-namespace").hint, "outside"));
 	expect(&facts, "capability", DOCTOR_LIMITS, "sudo sysctl");
@@ -210,7 +210,7 @@ static void namespaces_and_containers(void **state)
 	assert_non_null(strstr(judge(&facts, "container").hint, "host"));
 }
 
-static void filters(void **state)
+static void seccomp_filters(void **state)
 {
 	struct doctor_facts facts = good;
 
@@ -227,7 +227,7 @@ static void filters(void **state)
 	assert_false(doctor_hardware(&facts));
 	expect(&facts, "seccomp", DOCTOR_BLOCKS, "seccomp=unconfined");
 	assert_non_null(strstr(judge(&facts, "seccomp").detail, "kills"));
-	/* The level refuses, the filter is innocent. */
+	/* The level refuses, not the filter. */
 	all_opens(&facts, -EACCES);
 	facts.here.paranoid = 3;
 	expect(&facts, "seccomp", DOCTOR_OK, NULL);
@@ -238,7 +238,7 @@ static void filters(void **state)
 	expect(&facts, "perf_event_open", DOCTOR_BLOCKS, "CONFIG_PERF_EVENTS");
 	all_opens(&facts, -EMFILE);
 	expect(&facts, "perf_event_open", DOCTOR_BLOCKS, "prlimit");
-	/* Everything allows it, and yet: a security module. */
+	/* Level and capability permit it: a security module refuses. */
 	all_opens(&facts, -EACCES);
 	facts.here.perfmon = PMC_YES;
 	expect(&facts, "security-modules", DOCTOR_BLOCKS, "dmesg");
@@ -247,7 +247,7 @@ static void filters(void **state)
 	expect(&facts, "lockdown", DOCTOR_LIMITS, "lockdown=integrity");
 }
 
-static void small_things(void **state)
+static void limits_and_parts(void **state)
 {
 	struct doctor_facts facts = good;
 
@@ -313,7 +313,7 @@ static void small_things(void **state)
 	facts.ptrace_scope = 1;
 	facts.here.effective = 0;
 	assert_string_equal(judge(&facts, "ptrace").fix, "sysctl -w kernel.yama.ptrace_scope=0");
-	/* No PMU: the watchdog cannot hold a counter of it. */
+	/* Without a PMU the watchdog holds no counter. */
 	no_pmu(&facts);
 	expect(&facts, "nmi-watchdog", DOCTOR_OK, NULL);
 	expect(&facts, "user-access", DOCTOR_OK, NULL);
@@ -345,7 +345,7 @@ static void old_kernels(void **state)
 	expect(&facts, "kernel-features", DOCTOR_LIMITS, "descriptors");
 	facts.features[feature("attr.sigtrap")] = -EPERM;
 	expect(&facts, "kernel-features", DOCTOR_LIMITS, "seccomp filter");
-	/* Many of them: the text is cut, never the program. */
+	/* A text that is too long is truncated. */
 	for (unsigned i = 0; i < DOCTOR_FEATURES_MAX; i++)
 		facts.features[i] = -EINVAL;
 	expect(&facts, "kernel-features", DOCTOR_LIMITS, "6.12");
@@ -387,7 +387,7 @@ static void limits_have_fixes(void **state)
 	}
 }
 
-static void counters_and_who_has_them(void **state)
+static void counters_and_their_holders(void **state)
 {
 	struct doctor_facts facts = good;
 	(void)state;
@@ -401,12 +401,12 @@ static void counters_and_who_has_them(void **state)
 	facts.holds_itself = false;
 	facts.nmi_watchdog = 1;
 	expect(&facts, "counters", DOCTOR_LIMITS, "nmi_watchdog=0");
-	/* It is on, and so is somebody else: one of them has it. */
+	/* Either the watchdog or the process holds it. */
 	strcpy(facts.holders, "17 (perf)");
 	expect(&facts, "counters", DOCTOR_LIMITS, "nmi_watchdog=0");
 	assert_non_null(strstr(judge(&facts, "counters").detail, "watchdog"));
 	assert_non_null(strstr(judge(&facts, "counters").detail, "17 (perf)"));
-	/* Two are gone: the watchdog has but one. */
+	/* The watchdog holds only one. */
 	facts.counters_free = 4;
 	strcpy(facts.holders, "17 (perf)");
 	facts.n_holders = 1;
@@ -416,7 +416,7 @@ static void counters_and_who_has_them(void **state)
 	assert_non_null(strstr(judge(&facts, "counters").detail, "17 (perf)"));
 	facts.n_holders = 2;
 	expect(&facts, "counters", DOCTOR_LIMITS, "end the process");
-	/* All of them: nothing is counted. */
+	/* All are held: nothing is counted. */
 	facts.counters_free = 0;
 	facts.cycles_run = PMC_NO;
 	assert_false(doctor_hardware(&facts));
@@ -429,13 +429,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_machine),
 		cmocka_unit_test(a_vm_without_pmu),
-		cmocka_unit_test(levels_of_paranoia),
+		cmocka_unit_test(perf_event_paranoid_levels),
 		cmocka_unit_test(namespaces_and_containers),
-		cmocka_unit_test(filters),
-		cmocka_unit_test(small_things),
+		cmocka_unit_test(seccomp_filters),
+		cmocka_unit_test(limits_and_parts),
 		cmocka_unit_test(old_kernels),
 		cmocka_unit_test(limits_have_fixes),
-		cmocka_unit_test(counters_and_who_has_them),
+		cmocka_unit_test(counters_and_their_holders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,14 +78,14 @@ static void reading(void **state)
 	assert_string_equal(facts.lsm, "lockdown,capability,yama");
 	assert_true(facts.tracefs_mounted && facts.tracefs_readable);
 
-	/* Mounted where this user may not even look. */
+	/* Mounted, but not readable by this user. */
 	put(sys, "kernel/tracing/events/sched/sched_switch/id", "");
 	doctor_read(&roots, &facts);
 	assert_true(facts.tracefs_mounted && !facts.tracefs_readable);
 	remove_tree(dir);
 }
 
-static void who_has_perf_events(void **state)
+static void processes_with_perf_events(void **state)
 {
 	char dir[] = "/tmp/doctor-XXXXXX";
 	struct doctor_facts facts = { 0 };
@@ -123,7 +123,7 @@ static void who_has_perf_events(void **state)
 	remove_tree(dir);
 }
 
-static void agents_and_versions(void **state)
+static void versions_of_agents(void **state)
 {
 	char version[32];
 
@@ -131,7 +131,7 @@ static void agents_and_versions(void **state)
 	assert_false(doctor_agent_version("/nonexistent", version));
 	assert_false(doctor_agent_version("/dev/null", version));
 	assert_false(doctor_agent_version("/etc/passwd", version));
-	/* An ELF file that is no agent. */
+	/* An executable that is no agent. */
 	assert_false(doctor_agent_version("/proc/self/exe", version));
 	assert_string_equal(version, "");
 }
@@ -144,7 +144,7 @@ static void probing(void **state)
 	(void)state;
 	doctor_try(&facts);
 	assert_true(facts.software_user <= 0 && facts.cycles <= 0);
-	/* What opens for all opens for user mode alone. */
+	/* An event that opens in both modes opens in user mode. */
 	assert_true(facts.software != 0 || facts.software_user == 0);
 	assert_true(tool_perf_try(&none) < 0);
 	for (unsigned i = 0; doctor_features[i].name; i++)
@@ -155,8 +155,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reading),
-		cmocka_unit_test(who_has_perf_events),
-		cmocka_unit_test(agents_and_versions),
+		cmocka_unit_test(processes_with_perf_events),
+		cmocka_unit_test(versions_of_agents),
 		cmocka_unit_test(probing),
 	};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pmctl.c - dispatch, errors and suggestions of pmctl, and that every row is documented. */
+/* test_pmctl.c - pmctl's commands, arguments, errors and suggestions; every row is documented. */
 #include "agent/core/base/config.h"
 #include "tests/unit/tool_run.h"
+#include "tools/cli/args.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -172,20 +173,19 @@ static void commands_are_documented(void **state)
 
 static void flag_help_is_a_short_phrase(void **state)
 {
-	static const char *const helps[] = {
-#define X(command, letter, flag, argument, help) help,
-#include "tools/cli/flags.def"
-#undef X
-	};
-
 	(void)state;
-	for (unsigned i = 0; i < sizeof(helps) / sizeof(helps[0]); i++) {
-		unsigned words = 1;
+	for (unsigned i = 0; i < tool_n_commands; i++) {
+		struct tool_flag flag;
+		unsigned at = 0;
 
-		for (const char *c = helps[i]; *c; c++)
-			words += *c == ' ';
-		if (words > 10)
-			fail_msg("%u words: %s", words, helps[i]);
+		while (tool_flag_at(tool_commands[i].name, &at, &flag)) {
+			unsigned words = 1;
+
+			for (const char *c = flag.help; *c; c++)
+				words += *c == ' ';
+			if (words > 10)
+				fail_msg("%u words: %s", words, flag.help);
+		}
 	}
 }
 

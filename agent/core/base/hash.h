@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.h - uthash, with its memory from an arena.
+ * hash.h - uthash with memory from an arena.
  *
- * A user of HASH_ADD* has a `struct pmc_arena *arena` in scope. Buckets that a growing table
- * leaves behind stay in the arena until it is freed (they add up to at most what is in use).
+ * HASH_ADD* needs a `struct pmc_arena *arena` in scope. The old bucket arrays of a growing table stay
+ * in the arena until it is freed; together they are no larger than the current one.
  */
 #ifndef PMC_CORE_BASE_HASH_H
 #define PMC_CORE_BASE_HASH_H
