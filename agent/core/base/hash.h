@@ -2,8 +2,8 @@
 /*
  * hash.h - uthash with memory from an arena.
  *
- * HASH_ADD* needs a `struct pmc_arena *arena` in scope. The old bucket arrays of a growing table stay
- * in the arena until it is freed; together they are no larger than the current one.
+ * HASH_ADD* needs a `struct pmc_arena *arena` in scope. The old bucket arrays of a growing table
+ * stay in the arena until it is freed; together they are no larger than the current one.
  */
 #ifndef PMC_CORE_BASE_HASH_H
 #define PMC_CORE_BASE_HASH_H
