@@ -65,13 +65,26 @@ static void refuse(struct packing *packing, unsigned i, enum pmc_state state, in
 	packing->events[i].error = error;
 }
 
-/* One group of all events that may join the first. False: the PMU does not run them together. */
-static bool take_all(struct packing *packing, struct pmc_probe *probe, unsigned first)
+static bool any_needs_pmu(const struct packing *packing, unsigned first)
+{
+	for (unsigned i = first; i < packing->count; i++)
+		if (may_join(packing, i, first) && pmc_event_needs_pmu(&packing->events[i].event))
+			return true;
+	return false;
+}
+
+static bool run_all(struct packing *packing, struct pmc_probe *probe, unsigned first)
 {
 	for (unsigned i = first; i < packing->count; i++)
 		if (may_join(packing, i, first) && open_next(packing, probe, i) != 0)
 			return false;
-	if (probe->n > 1 && !pmc_probe_run(probe, &packing->silent))
+	return probe->n < 2 || pmc_probe_run(probe, &packing->silent);
+}
+
+/* One group of all events that may join the first. False: the PMU does not run them together. */
+static bool take_all(struct packing *packing, struct pmc_probe *probe, unsigned first)
+{
+	if (any_needs_pmu(packing, first) && !run_all(packing, probe, first))
 		return false;
 	for (unsigned i = first; i < packing->count; i++)
 		if (may_join(packing, i, first))
@@ -141,7 +154,7 @@ static void add_group(struct packing *packing, unsigned first, bool pairs)
 		}
 		take_what_fits(packing, &probe, first, pairs);
 	}
-	packing->groups += probe.n > 0;
+	packing->groups += all || probe.n > 0;
 	pmc_probe_close(&probe);
 }
 
