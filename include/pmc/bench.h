@@ -21,20 +21,20 @@
  *	}
  *	pmc_bench_close(bench);
  *
- * How it measures: the function is called with a number of operations that grows until one call,
- * a sample, lasts 1 ms; then, warm, with that number again and again. Clock and counters are read
- * around each sample, so every figure is of the same work. What the readings themselves cost is
- * measured with a function that does nothing, and taken off. Figures are per operation: of time
- * the median, the mean, the standard deviation (n - 1), the least and the greatest of the samples.
+ * Method: the function is called with a growing number of operations until one call, a sample,
+ *lasts 1 ms, and then repeatedly with that number. Clock and counters are read around each sample,
+ *so all results are of the same work. The cost of the readings is measured with an empty function
+ *and subtracted. Results are per operation: median, mean, standard deviation (n - 1), minimum and
+ * maximum of the samples.
  *
- * It works without a PMU: what cannot be counted is left out of the table, and a line says why. Of
- * a counter that had to share the PMU the samples count in which it ran all of the time; if those
- * are fewer than min_samples the others are scaled, and it is marked so. One that never ran has no
- * value.
+ * It works without a PMU: events that cannot be counted are left out of the table, with a line that
+ * gives the reason. For a multiplexed event only samples in which it ran all the time are used; if
+ * these are fewer than min_samples, the others are scaled and the event is marked. An event that
+ * never ran has no value.
  *
- * Functions return 0 or a negative errno. A bench and its results belong to one thread at a time;
- * it counts the thread that calls pmc_bench_run, not threads which the function starts. Not for
- * signal handlers. C11 and C++17; link with -lpmc -ldl -pthread.
+ * Functions return 0 or a negative errno. A bench and its results belong to one thread at a time.
+ *It counts the thread that calls pmc_bench_run(), not threads that the function starts. Not
+ * async-signal-safe. C11 and C++17; link with -lpmc -ldl -pthread.
  */
 #ifndef PMC_BENCH_H
 #define PMC_BENCH_H
@@ -51,14 +51,14 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* The compiler must have the value in a register or in memory here, and must take all memory for
- * read and written: what led to the value is not dropped. Emits no instruction by itself. */
+/* Keeps the compiler from dropping the computation of `value`: it must be in a register or memory
+ * here, and all memory counts as read and written. Emits no instruction. */
 #define PMC_DO_NOT_OPTIMIZE(value) __asm__ volatile("" : : "r,m"(value) : "memory")
-/* The compiler must forget what it knows of an integer or pointer variable: what follows is not
- * computed at compile time, nor once for all operations. */
+/* Hides the value of an integer or pointer variable from the compiler, so that later code is
+ * computed neither at compile time nor once for all operations. */
 #define PMC_FORGET(variable) __asm__ volatile("" : "+r"(variable) : : "memory")
 
-/* Does `ops` operations. */
+/* Performs `ops` operations. */
 typedef void (*pmc_bench_fn)(void *arg, uint64_t ops);
 
 struct pmc_bench;
@@ -66,16 +66,16 @@ struct pmc_failure; /* <pmc/counter_event.h> */
 
 #define PMC_BENCH_EVENTS "task-clock,cycles,instructions,cache-misses,branch-misses"
 
-/* Start from PMC_BENCH_INIT (in C++ and elsewhere, pmc_bench_options_init). 0 and NULL are the
- * usual values. */
+/* Start from PMC_BENCH_INIT or pmc_bench_options_init(). 0 and NULL mean the default, given here.
+ */
 struct pmc_bench_options {
-	uint32_t size;	      /* of this struct, so that it may grow */
+	uint32_t size;	      /* of this struct in bytes, for later versions */
 	uint32_t min_samples; /* 10; at least 2 */
 	uint32_t max_samples; /* 10,000; at most 1,000,000 */
 	const char *events;   /* as pmctl(1) -e takes them; NULL: PMC_BENCH_EVENTS */
-	uint64_t warmup_ns;   /* at least so long before the first sample; 50 ms */
-	uint64_t sample_ns;   /* the least length of a sample; 1 ms */
-	uint64_t total_ns;    /* samples are taken for so long; 500 ms */
+	uint64_t warmup_ns;   /* minimum time before the first sample; 50 ms */
+	uint64_t sample_ns;   /* minimum length of a sample; 1 ms */
+	uint64_t total_ns;    /* time to take samples; 500 ms */
 };
 #ifdef __cplusplus
 static inline struct pmc_bench_options pmc_bench_options_init(void)
@@ -99,21 +99,20 @@ static inline struct pmc_bench_options pmc_bench_options_init(void)
 }
 #endif
 
-/* Finds out which of the events can be counted here. options NULL: the usual ones; failure NULL:
- * no words (see pmc/counter_event.h). *bench is NULL on failure. -ENOENT: no such event name;
- * -EINVAL: malformed, or options out of range; -ENOMEM. That an event cannot be opened is no
- * failure. */
+/* Creates a bench and probes which events can be counted. options NULL: defaults; failure NULL: no
+ * explanation. *bench is NULL on failure. -ENOENT: unknown event. -EINVAL: malformed events, or
+ * options out of range. -ENOMEM. Events that cannot be opened are not an error. */
 int pmc_bench_open(struct pmc_bench **bench, const struct pmc_bench_options *options,
 		   struct pmc_failure *failure);
 
-/* Measures one function. The name is copied. bytes_per_op: for bytes per second, 0: none.
- * -ERANGE: more operations do not take more time; the compiler has dropped the work (see
- * PMC_DO_NOT_OPTIMIZE), or run does not heed ops. -EINVAL: no name or function. -ENOMEM. A failed
- * run leaves no result. Counters that do not open this time are told in the result. */
+/* Measures one function and adds a result. The name is copied. bytes_per_op: for bytes per second;
+ * 0: none. -ERANGE: more operations take no more time: the compiler dropped the work (see
+ * PMC_DO_NOT_OPTIMIZE), or `run` ignores `ops`. -EINVAL: no name or function. -ENOMEM. The result
+ * says which counters could not be opened. */
 int pmc_bench_run(struct pmc_bench *bench, const char *name, pmc_bench_fn run, void *arg,
 		  uint64_t bytes_per_op);
 
-/* Against which result speed-ups are told: the first one, unless this says another. -ENOENT. */
+/* Sets the result that speed-ups are relative to; by default the first. -ENOENT: no such index. */
 int pmc_bench_set_baseline(struct pmc_bench *bench, size_t index);
 
 struct pmc_bench_stat {
@@ -122,16 +121,16 @@ struct pmc_bench_stat {
 
 /* One event of one result. */
 struct pmc_bench_count {
-	const char *event;     /* as it was asked for */
-	const char *unit;      /* "" if it is a plain number */
-	const char *core_type; /* on hybrid CPUs the type of core that counts it; else "" */
+	const char *event;     /* as in the options */
+	const char *unit;      /* "" for a plain count */
+	const char *core_type; /* on hybrid CPUs the core type that counts it; else "" */
 	enum pmc_state state;
-	enum pmc_scope scope; /* PMC_SCOPE_USER where the kernel was not permitted */
+	enum pmc_scope scope; /* PMC_SCOPE_USER if kernel mode is not permitted */
 	int error;	      /* errno of a refused open, else 0 */
-	uint64_t samples;     /* that these figures are of */
-	uint64_t total;	      /* of those samples, the readings' own cost taken off */
-	/* Per operation. The mean is total / operations, so a rare event is not lost. Means
-	 * something only if the state is PMC_COUNTED or PMC_SCALED. */
+	uint64_t samples;     /* samples used */
+	uint64_t total;	      /* sum of those samples, less the cost of reading */
+	/* Per operation; valid if the state is PMC_COUNTED or PMC_SCALED. The mean is total /
+	 * operations. */
 	struct pmc_bench_stat per_op;
 };
 
@@ -141,26 +140,26 @@ struct pmc_bench_result {
 	uint64_t samples;
 	uint64_t bytes_per_op;
 	struct pmc_bench_stat time_ns; /* wall time per operation */
-	double ops_per_s;	       /* of the median time */
-	double bytes_per_s;	       /* the same; 0 without bytes_per_op */
+	double ops_per_s;	       /* from the median time */
+	double bytes_per_s;	       /* from the median time; 0 without bytes_per_op */
 	double ipc;		       /* instructions per cycle; NaN if not counted */
 	double speedup;		       /* baseline's median / this median; NaN if either is 0 */
 	bool baseline;
 	size_t n_counts;
-	const struct pmc_bench_count *counts; /* in the order of the events asked for */
+	const struct pmc_bench_count *counts; /* in the order of options.events */
 };
 
-/* Results in the order they were run. Valid until the bench is closed; speedup and baseline are as
- * of the call. -ENOENT: there is no such index. */
+/* Results in the order of the runs, valid until the bench is closed. speedup and baseline are those
+ * at the call. -ENOENT: no such index. */
 size_t pmc_bench_n_results(const struct pmc_bench *bench);
 int pmc_bench_get(const struct pmc_bench *bench, size_t index, struct pmc_bench_result *result);
 
 enum pmc_bench_format {
-	PMC_BENCH_MARKDOWN, /* a table, readable as it is; notes below it */
+	PMC_BENCH_MARKDOWN, /* a padded table, with notes below */
 	PMC_BENCH_JSON,	    /* one object, see pmc_bench(3) */
 };
 
-/* Writes all results to a descriptor. Returns 0 or the errno of write(2). */
+/* Writes all results to a descriptor. 0 or the negative errno of write(2). */
 int pmc_bench_write(const struct pmc_bench *bench, int fd, enum pmc_bench_format format);
 
 /* Accepts NULL. */
@@ -174,8 +173,7 @@ void pmc_bench_close(struct pmc_bench *bench);
 
 namespace pmc
 {
-/* Measures op(), a lambda or anything that can be called, once per operation. It must not throw:
- * between it and the caller is C. */
+/* Measures op(), called once per operation. It must not throw: its caller is C code. */
 template <class Op>
 inline int bench_run(struct pmc_bench *bench, const char *name, const Op &op,
 		     uint64_t bytes_per_op = 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pmc/group.h - type-safe groups of counters: one named field per event, known to the compiler.
+ * pmc/group.h - type-safe groups of counters: one named field per event, checked by the compiler.
  *
  *	#define LOOP_EVENTS(X)                                                  \
  *		X(cycles, "cycles", "", "core clock cycles")                    \
@@ -23,13 +23,13 @@
  *
  * A row is X(field, "event", "unit", "doc"): the member's name, an event as pmctl(1) -e takes it
  * ("cycles", "L1-dcache-load-misses", "cpu/event=0xc0,umask=1/", "sched:sched_switch",
- * "instructions:u"), the unit of its value ("" for a plain count) and a line for people. A member
- * that no row names does not exist, so it does not compile; nor do an empty list, a field named
- * twice, an empty event and more than PMC_EVENTS_MAX rows.
+ * "instructions:u"), the unit of its value ("" for a plain count) and a description. Other members,
+ * an empty list, a field named twice, an empty event and more than PMC_EVENTS_MAX rows do not
+ *compile.
  *
- * PMC_GROUP(my, MY_EVENTS) stands at file scope, without a semicolon, in a source or in a header
- * that many sources include: all it defines is static. C11 and C++17, gcc and clang; link with
- * -lpmc -ldl -pthread. It declares
+ * Put PMC_GROUP(my, MY_EVENTS) at file scope, without a semicolon, in a source file or in a header
+ * that many include: all its definitions are static. C11 and C++17, gcc and clang; link with -lpmc
+ * -ldl -pthread. It declares
  *
  *	struct my		the group
  *	struct my_values	a uint64_t per field; time_enabled_ns, time_running_ns; state
@@ -64,7 +64,7 @@ extern "C" {
 struct pmc_open;    /* <pmc/counter.h> */
 struct pmc_failure; /* <pmc/counter_event.h> */
 
-/* A field of a group as its row declares it. */
+/* A row. */
 struct pmc_field {
 	const char *name;
 	const char *event;
@@ -72,10 +72,10 @@ struct pmc_field {
 	const char *doc;
 };
 
-/* What a field has if nothing was counted: never 0, which would look like a count. */
+/* The value of a field that was not counted. */
 #define PMC_NO_VALUE UINT64_MAX
 
-/* ---- what the generated functions are made of --------------------------------------------
+/* ---- functions behind the generated ones -------------------------------------------------
  * For programs that know their events only at run time. */
 
 struct pmc_counter_group; /* <pmc/counter.h> */
@@ -87,7 +87,7 @@ struct pmc_typed {
 	uint8_t reserved[3];
 };
 
-/* What a reading says of the group as a whole, since the last reset. */
+/* Times and state of the whole group since the last reset. */
 struct pmc_typed_times {
 	uint64_t enabled_ns;
 	uint64_t running_ns;
@@ -234,20 +234,20 @@ void pmc_typed_close(struct pmc_typed *group);
 			pmc_typed_close(&pmc_group_->typed);                                       \
 	}                                                                                          \
                                                                                                    \
-	/* The field that the last open stumbled on, an index into the fields; -1: none. */        \
+	/* The index of the field that the last open failed on; -1: none. */                       \
 	static inline PMC_GROUP_UNUSED_ int name##_failed(const struct name *pmc_group_)           \
 	{                                                                                          \
 		return pmc_group_->typed.failed;                                                   \
 	}                                                                                          \
                                                                                                    \
-	/* What the error of an open or a read means; struct pmc_failure: <pmc/counter.h>. */      \
+	/* Explains the error of an open or a read. struct pmc_failure: <pmc/counter.h>. */        \
 	static inline PMC_GROUP_UNUSED_ void name##_explain(                                       \
 		const struct name *pmc_group_, int pmc_error_, struct pmc_failure *pmc_why_)       \
 	{                                                                                          \
 		pmc_typed_explain(&pmc_group_->typed, name##_fields, pmc_error_, pmc_why_);        \
 	}                                                                                          \
                                                                                                    \
-	/* What is counted: PMC_SCOPE_USER where the kernel was not permitted. */                  \
+	/* What is counted; PMC_SCOPE_USER if kernel mode is not permitted. */                     \
 	static inline PMC_GROUP_UNUSED_ enum pmc_scope name##_scope(const struct name *pmc_group_) \
 	{                                                                                          \
 		return PMC_GROUP_CAST_(enum pmc_scope, pmc_group_->typed.scope);                   \

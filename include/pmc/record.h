@@ -2,14 +2,14 @@
 /*
  * pmc/record.h - the records of a perf ring buffer, decoded.
  *
- * A record is a struct perf_event_header and a body whose layout depends on its type and on the
+ * A record is a struct perf_event_header and a body whose layout depends on its type and the
  * perf_event_attr of the event that wrote it (perf_event_open(2), "MMAP layout"; the order of a
  * sample's fields is perf_output_sample() of kernel/events/core.c, which differs from the page in
- * where PERF_SAMPLE_AUX stands). Decoding takes no memory: a struct pmc_record points into the
- * bytes it was made from and is valid as long as they are. The bytes are not trusted: nothing
- * outside [bytes, bytes + size) is read, whatever they say.
+ * where PERF_SAMPLE_AUX stands). Decoding does not allocate: a struct pmc_record points into the
+ * bytes it was decoded from and is valid as long as they are. The bytes are not trusted: nothing
+ * outside [bytes, bytes + size) is read.
  *
- * All functions are async-signal-safe and safe in any number of threads.
+ * All functions are async-signal-safe and thread-safe.
  */
 #ifndef PMC_RECORD_H
 #define PMC_RECORD_H
@@ -26,7 +26,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* What older copies of <linux/perf_event.h> lack. */
+/* Missing in older <linux/perf_event.h>. */
 #define PMC_RECORD_AUX_OUTPUT_HW_ID   21
 #define PMC_RECORD_CALLCHAIN_DEFERRED 22
 #define PMC_SAMPLE_BRANCH_COUNTERS    (1U << 19)
@@ -35,7 +35,7 @@ extern "C" {
 
 struct pmc_counter;
 
-/* A part of the record that has no structure of its own. */
+/* Bytes of the record without further structure. */
 struct pmc_record_span {
 	const unsigned char *data; /* not aligned */
 	size_t size;		   /* bytes */
@@ -57,21 +57,21 @@ struct pmc_record_value {
 	uint64_t lost; /* 0 unless PERF_FORMAT_LOST */
 };
 
-/* Registers of the moment; see pmc_record_reg(). */
+/* Sampled registers; see pmc_record_reg(). */
 struct pmc_record_regs {
-	uint64_t abi;  /* PERF_SAMPLE_REGS_ABI_*; _NONE: there are none (a kernel thread) */
+	uint64_t abi;  /* PERF_SAMPLE_REGS_ABI_*; _NONE: no registers (a kernel thread) */
 	uint64_t mask; /* attr.sample_regs_user or _intr: bit i is register i of asm/perf_regs.h */
 	const uint64_t *values; /* one for each bit of mask, lowest first; NULL if abi is _NONE */
 };
 
 struct pmc_record_branches {
 	uint64_t n;
-	uint64_t hw_idx;			 /* UINT64_MAX: not given */
+	uint64_t hw_idx;			 /* UINT64_MAX: not recorded */
 	const struct perf_branch_entry *entries; /* newest first */
 	const uint64_t *counters;		 /* one for each entry, or NULL */
 };
 
-/* A member means something only if its bit is set in pmc_record.present. */
+/* A member is valid if its bit is set in pmc_record.present. */
 struct pmc_record_sample {
 	uint64_t ip;	 /* PERF_SAMPLE_IP; exact if misc has PERF_RECORD_MISC_EXACT_IP */
 	uint64_t addr;	 /* PERF_SAMPLE_ADDR */
@@ -87,7 +87,7 @@ struct pmc_record_sample {
 	struct pmc_record_regs regs_user;    /* PERF_SAMPLE_REGS_USER */
 	struct pmc_record_regs regs_intr;    /* PERF_SAMPLE_REGS_INTR */
 	struct pmc_record_span stack_user;   /* PERF_SAMPLE_STACK_USER: from the stack pointer up;
-						only what could be copied (dyn_size) */
+						the bytes copied (dyn_size) */
 	union perf_sample_weight weight;     /* _WEIGHT: .full; _WEIGHT_STRUCT: the three parts */
 	union perf_mem_data_src data_src;    /* PERF_SAMPLE_DATA_SRC */
 	uint64_t transaction;		     /* PERF_SAMPLE_TRANSACTION: PERF_TXN_* */
@@ -98,16 +98,15 @@ struct pmc_record_sample {
 	struct pmc_record_span aux;	     /* PERF_SAMPLE_AUX */
 };
 
-/* PERF_RECORD_MMAP, PERF_RECORD_MMAP2. Of data, not code, if misc has PERF_RECORD_MISC_MMAP_DATA.
- */
+/* PERF_RECORD_MMAP, PERF_RECORD_MMAP2. A data mapping if misc has PERF_RECORD_MISC_MMAP_DATA. */
 struct pmc_record_mmap {
 	uint32_t pid, tid;
 	uint64_t addr;
 	uint64_t len;	      /* bytes */
 	uint64_t file_offset; /* bytes */
 	const char *filename; /* or [vdso], //anon, ... */
-	/* MMAP2 only. Either the file's identity or (PERF_RECORD_MISC_MMAP_BUILD_ID) its build
-	 * id; what is not given is 0. */
+	/* MMAP2 only: the file's identity or, with PERF_RECORD_MISC_MMAP_BUILD_ID, its build id;
+	 * the other is 0. */
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags; /* of mmap(2) */
@@ -116,8 +115,8 @@ struct pmc_record_mmap {
 
 struct pmc_record_lost {
 	uint64_t id; /* of the event that found the ring full; 0 in PERF_RECORD_LOST_SAMPLES */
-	uint64_t
-		lost; /* records of any kind; in PERF_RECORD_LOST_SAMPLES samples the PMU dropped */
+	/* Records of any type; in PERF_RECORD_LOST_SAMPLES samples that the PMU dropped. */
+	uint64_t lost;
 };
 
 struct pmc_record_comm {
@@ -153,9 +152,9 @@ struct pmc_record_itrace {
 
 /* PERF_RECORD_SWITCH, PERF_RECORD_SWITCH_CPU_WIDE */
 struct pmc_record_switch {
-	bool out;	/* left the CPU, else came to it */
-	bool preempted; /* left it while it could have run on */
-	/* CPU_WIDE only: who comes next (out) or was there before; else 0. */
+	bool out;	/* switched out, else in */
+	bool preempted; /* switched out while runnable */
+	/* CPU_WIDE only: the next thread (out) or the previous one; else 0. */
 	uint32_t other_pid, other_tid;
 };
 
@@ -194,7 +193,7 @@ struct pmc_record_hw_id {
 	uint64_t hw_id;
 };
 
-/* PMC_RECORD_CALLCHAIN_DEFERRED: the user part that samples with this cookie left out. */
+/* PMC_RECORD_CALLCHAIN_DEFERRED: the user call chain of samples with this cookie. */
 struct pmc_record_deferred {
 	uint64_t cookie;
 	const uint64_t *callchain;
@@ -202,21 +201,21 @@ struct pmc_record_deferred {
 };
 
 struct pmc_record {
-	uint32_t type;	   /* PERF_RECORD_*; one that is not in the union below is not known here */
+	uint32_t type;	   /* PERF_RECORD_*; types not in the union are unknown to the library */
 	uint16_t misc;	   /* PERF_RECORD_MISC_* */
 	uint16_t size;	   /* bytes of the whole record */
 	const void *bytes; /* the whole record, struct perf_event_header first; 8-byte aligned */
-	const struct perf_event_attr *attr; /* what it was decoded by */
-	const struct pmc_counter *counter;  /* whose record it is; NULL outside a sampler */
+	const struct perf_event_attr *attr; /* of the event that wrote it */
+	const struct pmc_counter *counter;  /* that wrote it; NULL outside a sampler */
 
-	/* PERF_SAMPLE_* bits of what is here: of a sample all its fields; of any other record
-	 * those of its sample_id trailer (attr.sample_id_all). */
+	/* PERF_SAMPLE_* bits of the fields present: all fields of a sample; of other records those
+	 * of the sample_id trailer (attr.sample_id_all). */
 	uint64_t present;
 	uint64_t identifier; /* PERF_SAMPLE_IDENTIFIER: the event, as `id` */
-	uint64_t id;	     /* PERF_SAMPLE_ID: the event; of inherited ones the parent's */
-	uint64_t stream_id;  /* PERF_SAMPLE_STREAM_ID: the event; of inherited ones their own */
+	uint64_t id;	     /* PERF_SAMPLE_ID: the event; of an inherited copy the original */
+	uint64_t stream_id;  /* PERF_SAMPLE_STREAM_ID: the event; of an inherited copy the copy */
 	uint64_t time;	     /* PERF_SAMPLE_TIME: ns of perf's clock, or of attr.clockid */
-	uint32_t pid, tid;   /* PERF_SAMPLE_TID; (uint32_t)-1: a task that has just gone */
+	uint32_t pid, tid;   /* PERF_SAMPLE_TID; (uint32_t)-1: an exiting task */
 	uint32_t cpu;	     /* PERF_SAMPLE_CPU */
 
 	union {
@@ -242,28 +241,28 @@ struct pmc_record {
 };
 
 /*
- * Decodes the record at `bytes` (8-byte aligned), of which `size` bytes may be looked at, by the
- * attr of the event that wrote it (attr and bytes must outlive *record).
- * Returns 0; -EINVAL: bytes not aligned; -EBADMSG: the header's size is below 8, no multiple of 8
- * or above `size`, so that nothing after it can be found either; -EPROTO: the contents do not fit
- * the record's size (the attr is another event's, or the bytes are damaged); type, misc, size and
- * bytes are then set, so that a reader can go on behind it.
+ * Decodes the record at `bytes` (8-byte aligned, `size` bytes readable) with the attr of the event
+ * that wrote it. attr and bytes must outlive *record. Returns 0.
+ * -EINVAL: not aligned. -EBADMSG: the header's size is below 8, not a multiple of 8 or above
+ * `size`: the next record cannot be found. -EPROTO: the contents do not fit the record's size
+ * (wrong attr, or damage); type, misc, size and bytes are set, so that a reader can continue after
+ * it.
  */
 int pmc_record_decode(const void *bytes, size_t size, const struct perf_event_attr *attr,
 		      struct pmc_record *record);
 
-/* The i-th value of a reading. Returns 0, or -ENOENT if there are not that many. */
+/* The i-th value of a reading. 0 or -ENOENT. */
 int pmc_record_value(const struct pmc_record_read *read, uint64_t i,
 		     struct pmc_record_value *value);
 
-/* Register number `reg` (asm/perf_regs.h). Returns 0, or -ENOENT if it was not recorded. */
+/* Register number `reg` (asm/perf_regs.h). 0, or -ENOENT: not recorded. */
 int pmc_record_reg(const struct pmc_record_regs *regs, unsigned reg, uint64_t *value);
 
-/* Name of a record type ("sample", "mmap2", ...), or NULL if it is not known here. Static. */
+/* The name of a record type ("sample", "mmap2", ...); NULL: unknown. A static string. */
 const char *pmc_record_name(uint32_t type);
 
-/* Name of a sample field, given as one PERF_SAMPLE_* bit ("ip", "callchain", ...), or NULL if it
- * is not known here. Static. */
+/* The name of a sample field by its PERF_SAMPLE_* bit ("ip", "callchain", ...); NULL: unknown. A
+ * static string. */
 const char *pmc_record_field_name(uint64_t bit);
 
 #if defined(__GNUC__)
