@@ -45,7 +45,7 @@ static struct slot *prepare(const void *routine)
 	agent_fds_reserve();
 	slot = agent_thread_reserve();
 	if (slot) {
-		slot->site = agent_site(routine);
+		slot->site = agent_start_routine(routine);
 		agent_thread_reserve_groups(slot);
 	}
 	errno = saved;
@@ -89,6 +89,6 @@ AGENT_API int dlclose(void *handle)
 
 	/* The next module may be loaded at the same addresses. */
 	if (result == 0 && agent_active())
-		agent_sites_forget();
+		agent_start_routines_forget();
 	return result;
 }

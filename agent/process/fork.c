@@ -46,14 +46,14 @@ static void become_process(void)
 	atomic_store(&pmc_agent_control.uncounted, 0);
 	atomic_store(&pmc_agent_control.self_ns, 0);
 	agent_notes_forget();
-	agent_totals_forget();
+	agent_inherit_forked();
 	agent_fds_forked(agent_file_fd());
 	agent_regions_forget();
 	registry_fini(&agent_registry);
 	agent_self = NULL;
 	agent_publish_process();
 	agent_file_forked();
-	agent_sites_forked();
+	agent_start_routines_forked();
 	agent_report_forked();
 	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);

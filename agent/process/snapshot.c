@@ -142,7 +142,7 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 	}
 	make_room(sink, TAIL);
 	/* Totals are read after the rows that are subtracted from them. */
-	agent_totals_frames(&sink->buf, snapshot);
+	agent_inherit_frames(&sink->buf, snapshot);
 	agent_notes_frames(&sink->buf, snapshot);
 	agent_self_add(agent_self_clock() - start);
 	agent_process_frame(&sink->buf, snapshot, how, code);
@@ -212,7 +212,7 @@ void agent_counting_start(void)
 	uint32_t high = atomic_load(&agent_registry.high);
 
 	atomic_store(&pmc_agent_control.counting, 1);
-	agent_totals_enable();
+	agent_inherit_enable();
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
 

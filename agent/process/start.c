@@ -369,7 +369,7 @@ void agent_start(int argc, char **argv, char **envp)
 	if (agent.pre_cpu_ns < start)
 		agent.start_ns = start - agent.pre_cpu_ns;
 	if (agent.measured && agent.first)
-		agent_totals_open();
+		agent_inherit_open();
 	if (agent.after_exec && agent.inherit != PMC_INHERIT_OFF)
 		agent_note(NOTE_OWN_EXEC);
 	agent_publish_process();

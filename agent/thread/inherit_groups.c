@@ -2,9 +2,9 @@
 /*
  * inherit_groups.c - the inherit groups of the job's first process.
  *
- * The thread group counts every thread of the process, seen or not; the exec group counts exec'd
- * descendants from their exec on. Opened while single-threaded: a group must be complete before
- * a thread inherits it.
+ * The thread group counts all threads of the process, those without a row too; the exec group
+ * counts descendants from their exec on. Opened while single-threaded: a group must be complete
+ * before a thread inherits it.
  */
 #include "agent/thread/inherit_groups.h"
 #include "agent/base/agent.h"
@@ -19,26 +19,18 @@
 #include <errno.h>
 #include <string.h>
 
-/* What the groups count; NULL: there are none. */
-static const struct pmc_plan *plan;
-
 static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
 		    enum pmc_group_kind kind)
 {
-	int move_to, error = 0;
+	int error;
 
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		totals->fds[i] = -1;
 	if (!agent_fds_take(what->opened))
 		return -EMFILE;
-	move_to = agent_fds_window_open();
-	for (unsigned g = 0; g < what->groups && !error; g++)
-		error = pmc_plan_open_group(what, g, kind, 0, -1, move_to,
-					    totals->fds + what->first[g], &totals->ids[g]);
-	agent_fds_window_close();
+	error = agent_groups_open(what, 0, what->groups, kind, 0, -1, totals->fds, totals->ids);
 	if (error) {
-		pmc_group_close(totals->fds, what->opened);
-		agent_fds_give(what->opened);
+		agent_fds_close(totals->fds, what->opened);
 		return error;
 	}
 	totals->groups = what->groups;
@@ -46,7 +38,6 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 	totals->eventset = what->hash;
 	for (unsigned g = 0; g <= what->groups; g++)
 		totals->first[g] = (uint16_t)what->first[g];
-	agent_fds_mark(totals->fds, what->opened);
 	return 0;
 }
 
@@ -56,7 +47,7 @@ static enum pmc_inherit resolve(enum pmc_inherit asked)
 		return asked;
 	if (agent.plan.opened == 0)
 		return PMC_INHERIT_OFF;
-	/* Inherited copies take PMU counters beside the own groups. */
+	/* Inherited copies use PMU counters beside the own groups. */
 	if (!agent.plan.hardware || pmc_plan_fits_twice(&agent.plan, agent_probe()))
 		return PMC_INHERIT_FULL;
 	return PMC_INHERIT_CLOCK;
@@ -75,18 +66,14 @@ static const struct pmc_plan *choose(void)
 	return NULL;
 }
 
-void agent_totals_open(void)
+static void open_inherit(const struct pmc_plan *plan)
 {
 	struct pmc_control_totals *threads = &pmc_agent_control.threads;
 	struct pmc_control_totals *execs = &pmc_agent_control.execs;
 	const struct pmc_plan *exec_plan;
 	int error;
 
-	agent_uncore_open();
-	plan = choose();
-	if (!plan)
-		return;
-	/* Without agents in descendants no counter of theirs is taken twice. */
+	/* Without agents in descendants their counters are not used twice. */
 	exec_plan = !agent.config.follow && agent.plan.opened ? &agent.plan : plan;
 	error = open_all(threads, plan, PMC_GROUP_THREADS);
 	if (error == -EINVAL) {
@@ -94,25 +81,35 @@ void agent_totals_open(void)
 		if (!error)
 			agent_note(NOTE_INHERIT_FORKS);
 	}
-	/* It starts by itself at an exec: where counting waits to be started there is none. */
+	/* The exec group starts at an exec even if counting is off: none with PMC_START=off. */
 	if (!error && pmc_agent_control.counting)
 		error = open_all(execs, exec_plan, PMC_GROUP_EXEC);
 	if (error)
 		agent_note(NOTE_INHERIT_OPEN);
-	if (pmc_agent_control.counting)
-		agent_totals_enable();
 }
 
-void agent_totals_enable(void)
+void agent_inherit_open(void)
 {
-	const struct pmc_control_totals *threads = &pmc_agent_control.threads;
+	const struct pmc_plan *plan;
 
-	for (unsigned g = 0; g < threads->groups; g++)
-		pmc_group_enable(threads->fds[threads->first[g]]);
-	agent_uncore_enable();
+	agent_uncore_open();
+	plan = choose();
+	if (plan)
+		open_inherit(plan);
+	if (pmc_agent_control.counting)
+		agent_inherit_enable();
 }
 
-int *agent_totals_find(int fd)
+void agent_inherit_enable(void)
+{
+	const struct agent_groups threads = agent_groups_of_total(&pmc_agent_control.threads);
+	const struct agent_groups uncore = agent_groups_of_total(&pmc_agent_control.uncore);
+
+	agent_groups_enable(&threads);
+	agent_groups_enable(&uncore);
+}
+
+int *agent_inherit_find(int fd)
 {
 	struct pmc_control_totals *all[] = { &pmc_agent_control.threads, &pmc_agent_control.execs,
 					     &pmc_agent_control.uncore };
@@ -134,17 +131,17 @@ void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_total
 		.time_ns = pmc_now_ns(),
 		.eventset = totals->eventset,
 	};
+	const struct agent_groups groups = agent_groups_of_total(totals);
 	uint32_t reason = 0;
 
 	if (totals->groups == 0 && kind != PMC_TOTAL_MACHINE)
 		return;
 	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
-	agent_groups_frame(buf, totals->groups, totals->first, totals->fds, totals->ids,
-			   totals->base, &reason);
+	agent_groups_frame(buf, &groups, &reason);
 	pmc_frame_end(buf);
 }
 
-void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
+void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
 	agent_uncore_frames(buf, snapshot);
 	agent_total_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
@@ -153,10 +150,10 @@ void agent_totals_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 		pmc_plan_frame(&agent.clock_plan, buf);
 }
 
-void agent_totals_forget(void)
+void agent_inherit_forked(void)
 {
-	/* Their descriptors are closed with all the others of the parent. */
-	agent_uncore_forget();
+	/* The descriptors are closed with all others of the parent. */
+	agent_uncore_forked();
 	pmc_agent_control.threads.groups = 0;
 	pmc_agent_control.execs.groups = 0;
 	agent.clock_plan.hash = 0;

@@ -3,19 +3,17 @@
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/base/number.h"
-#include "agent/core/count/group.h"
 #include "agent/core/dump/build.h"
 #include "agent/base/note.h"
 #include "agent/thread/thread.h"
 
-#include <errno.h>
 #include <string.h>
 
 /*
- * A thread's CPU clock costs half as much as its counts do, and of many threads most sleep. Time
- * enabled of a thread's own group stands still while the thread is not on a CPU (kernel/events/
- * core.c, ctx_sched_out): where it says what it said when the clock was last read, so does the
- * clock. Unless the groups were off in the meantime.
+ * The CPU time of another thread. Reading its clock costs half as much as reading a group, and most
+ * of many threads sleep. Time enabled of a group does not advance while its thread is off the CPU
+ * (kernel/events/core.c, ctx_sched_out): as long as it is the same as in the last snapshot, so is
+ * the clock, unless the groups were disabled in between.
  */
 static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 {
@@ -39,7 +37,7 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
-/* What an earlier image of this process reported is not reported again. */
+/* Subtracts what the image before an exec has reported. */
 static void take_off_reported(struct pmc_thread_fixed *row)
 {
 	const struct agent_reported *before = &agent.reported;
@@ -61,7 +59,7 @@ static inline void put_usage(struct pmc_thread_fixed *row, const struct pmc_usag
 	row->involuntary_switches = usage->involuntary_switches;
 }
 
-/* enabled_ns: raw, as the last group that could be read has it; 0: there is none. */
+/* enabled_ns: raw time enabled of a group; 0: none could be read. */
 static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
 			    const struct pmc_usage *usage, uint64_t enabled_ns)
 {
@@ -69,7 +67,7 @@ static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, boo
 
 	if (!(own ? pmc_thread_cpu_ns(0, &row->cpu_ns) : cpu_clock(slot, enabled_ns, &row->cpu_ns)))
 		row->flags |= PMC_THREAD_NO_CPU;
-	/* rusage speaks only of the calling thread. */
+	/* RUSAGE_THREAD covers the calling thread only. */
 	if (own) {
 		pmc_usage_thread(&mine);
 		put_usage(row, &mine);
@@ -80,63 +78,6 @@ static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, boo
 	}
 	if (slot->flags & PMC_THREAD_MAIN)
 		take_off_reported(row);
-}
-
-/* The reading of one group into the frame; the words behind the frames are scratch. base: time
- * enabled and running, then the values, that a reset left behind. */
-static uint32_t put_group(struct pmc_frame_buf *buf, int leader, uint64_t id, unsigned n,
-			  const uint64_t *base_times, const uint64_t *base, uint32_t reason,
-			  struct agent_groups_seen *seen)
-{
-	/* On a cache line of its own: the kernel's copy to a crooked address costs 0.1 µs more. */
-	uint64_t *words = (uint64_t *)(((uintptr_t)buf->data + buf->cap -
-					PMC_GROUP_WORDS(n) * sizeof(*words)) &
-				       ~(uintptr_t)(AGENT_LINE - 1));
-	struct pmc_reading reading = { .error = reason ? reason : EBADF };
-	uint64_t *values;
-
-	if (leader >= 0)
-		pmc_group_read(leader, id, n, &reading, words);
-	if (reading.n) {
-		seen->enabled_ns = reading.enabled_ns;
-		if (!reading.running_ns && reading.enabled_ns > seen->waited_ns)
-			seen->waited_ns = reading.enabled_ns;
-		reading.enabled_ns = set_less(reading.enabled_ns, base_times[0]);
-		reading.running_ns = set_less(reading.running_ns, base_times[1]);
-	}
-	values = pmc_put_reading(buf, &reading, NULL);
-	for (unsigned i = 0; values && i < reading.n; i++)
-		values[i] = set_less(words[i], base[i]);
-	return reading.error;
-}
-
-struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf, unsigned groups,
-					    const uint16_t *first, const int *fds,
-					    const uint64_t *ids, const uint64_t *base,
-					    uint32_t *reason)
-{
-	struct agent_groups_seen seen = { 0 };
-
-	for (unsigned g = 0; g < groups; g++) {
-		uint32_t error =
-			put_group(buf, fds[first[g]], ids[g], first[g + 1] - first[g], base + 2 * g,
-				  base + 2 * groups + first[g], *reason, &seen);
-
-		*reason = *reason ? *reason : error;
-		if (g == 0)
-			seen.first_waited_ns = seen.waited_ns;
-	}
-	return seen;
-}
-
-/* Each event that leaves a running group has the rest programmed anew, which costs more than to
- * stop them all at once. Before they are read: where access to the PMU traps, a counter that runs
- * is dear to read, and stopping it reads it anyway. */
-__attribute__((noinline)) static void stop_groups(const struct pmc_plan *plan, const int *fds)
-{
-	for (unsigned g = 0; g < plan->groups; g++)
-		if (fds[plan->first[g]] >= 0)
-			pmc_group_disable(fds[plan->first[g]]);
 }
 
 uint64_t agent_thread_eventset(const struct slot *slot)
@@ -184,7 +125,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	       const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now)
 {
 	const struct pmc_plan *plan = &agent.plan;
-	uint64_t *set = slot->data;
+	const struct agent_groups groups = agent_groups_of(slot);
 	struct pmc_thread_fixed start = {
 		.seq = slot->seq,
 		.tid = slot->tid,
@@ -197,7 +138,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.start_site = slot->site,
 		.reason = slot->reason,
 	};
-	/* Nobody else reads it, nor will. */
+	/* Nobody else reads the groups any more. */
 	bool last = own && registry_unread(slot);
 	struct agent_groups_seen seen;
 	struct pmc_thread_fixed *row;
@@ -208,13 +149,12 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		pmc_frame_end(buf);
 		return;
 	}
-	/* The groups first, what follows is our own work. */
+	/* Groups before the accounting: they would count that. A group that is disabled as a whole
+	 * is cheaper to close, and to read where access to the PMU traps. */
 	if (last && plan->stops)
-		stop_groups(plan, set_fds(&agent_registry, set));
-	seen = agent_groups_frame(buf, plan->groups, pmc_agent_control.first,
-				  set_fds(&agent_registry, set), set_ids(set),
-				  set_base(&agent_registry, set), &row->reason);
-	/* Closing costs CPU time that the row should have: it is done before the clock is read. */
+		agent_groups_disable(&groups);
+	seen = agent_groups_frame(buf, &groups, &row->reason);
+	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);
 	fill_accounting(row, slot, own, usage, seen.enabled_ns);
@@ -222,7 +162,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
 		atomic_store(&first_waited_ns, 0);
-	/* A thread may have begun since. */
+	/* `now` may be older than a thread that has just started. */
 	row->time_ns = now > slot->start_ns ? now : pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
 	pmc_frame_end(buf);

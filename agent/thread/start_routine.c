@@ -119,7 +119,7 @@ static uint64_t find_or_write(const void *address)
 	return hash;
 }
 
-uint64_t agent_site(const void *address)
+uint64_t agent_start_routine(const void *address)
 {
 	uint32_t forgotten = atomic_load(&sites.forgotten);
 
@@ -131,14 +131,14 @@ uint64_t agent_site(const void *address)
 	return last.hash;
 }
 
-void agent_sites_forked(void)
+void agent_start_routines_forked(void)
 {
 	/* Another thread may have held it; that thread is not here. */
 	pthread_mutex_init(&sites.lock, NULL);
 	clear();
 }
 
-void agent_sites_forget(void)
+void agent_start_routines_forget(void)
 {
 	pthread_mutex_lock(&sites.lock);
 	clear();

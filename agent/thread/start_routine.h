@@ -7,10 +7,10 @@
 
 /* The hash of the address's SITE frame, which is in the dump from then on. Takes the loader's
  * lock for an address it sees first: for pthread_create, never for a signal handler. */
-uint64_t agent_site(const void *address);
+uint64_t agent_start_routine(const void *address);
 /* Modules may have gone: addresses are looked up anew. */
-void agent_sites_forget(void);
+void agent_start_routines_forget(void);
 /* In a forked child. */
-void agent_sites_forked(void);
+void agent_start_routines_forked(void);
 
 #endif

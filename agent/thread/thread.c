@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - what happens at a thread's begin and end.
+ * thread.c - the start and the end of a thread.
  *
- * The end is a TSD destructor: it runs after return, pthread_exit and cancellation alike. Where the
- * host has destructors too it re-arms itself to the last round, so that those are counted.
+ * The end is a destructor of thread-specific data: it runs after return, pthread_exit and
+ * cancellation. If the host has destructors too, it re-arms itself until the last round, so that
+ * those are counted.
  */
 #include "agent/thread/thread.h"
 #include "agent/base/agent.h"
@@ -29,12 +30,10 @@
 
 #define REGISTRY_CAPACITY (1u << 17)
 #define SMALL_ROW	  640u
-/* The end of a thread without groups takes 1 or 2 us, more where its row begins a page. */
+/* Upper bound for the end of a thread without groups; usually 1 or 2 us. */
 #define END_MOST_NS 20000u
-/* All of the first so many are timed, then one of so many. */
+/* The first this many ends are timed, then one in this many. */
 #define END_TIMED 16u
-/* No error of the kernel's: it was not asked. */
-#define AGENT_NOT_ALLOWED 1
 
 void (*_Atomic agent_thread_ending)(void);
 static __thread unsigned rounds;
@@ -52,8 +51,8 @@ static void at_thread_end(void *arg)
 	if (agent_self && atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
 		agent_thread_end(agent_self, PMC_THREAD_EXITED);
 	else if (agent_self)
-		/* The process ends and its last rows are being read, ours too: a thread that were
-		 * gone by then would have no CPU time. */
+		/* The final snapshot is reading this slot: the CPU clock of a thread that has gone
+		 * cannot be read. */
 		agent_final_wait();
 	agent_self = NULL;
 	errno = saved;
@@ -70,15 +69,15 @@ bool agent_thread_move_fd(int fd)
 		place = registry_find_fd(&agent_registry, slot, fd);
 	}
 	if (!place)
-		place = agent_totals_find(fd);
+		place = agent_inherit_find(fd);
 	if (!place)
 		return false;
-	/* Without a number to spare the count is lost, not the host's call. */
+	/* -1 without a free number: the count is lost, the host's call succeeds. */
 	*place = agent_fds_move(fd);
 	return true;
 }
 
-/* Whether the mapping takes more than a small part of the address space the host may have. */
+/* Whether the mapping takes more than 1/64 of the host's RLIMIT_AS. */
 static bool crowds_out(const struct registry *registry)
 {
 	struct rlimit space;
@@ -88,9 +87,9 @@ static bool crowds_out(const struct registry *registry)
 }
 
 /*
- * glibc goes through the keys of a block in order, after our destructor through all that are left.
- * Ours is the last of the first block, so that this happens before the row is read, and the host's
- * keys have the numbers they would have had. Beyond that block a value would take malloc.
+ * Takes the last key of glibc's first block of 32: glibc runs destructors in the order of keys, so
+ * ours runs after the others of that block, and the host gets the numbers it would have had. A key
+ * beyond that block would make pthread_setspecific call malloc.
  */
 static int make_key(void)
 {
@@ -120,7 +119,7 @@ int agent_threads_init(void)
 	if (error)
 		return error;
 	registry_closer = agent_fds_close;
-	/* Under a small RLIMIT_AS fewer threads are better than none. */
+	/* Smaller capacities for a small RLIMIT_AS. */
 	for (uint32_t capacity = REGISTRY_CAPACITY; capacity >= 64; capacity /= 4) {
 		error = registry_init(&agent_registry, agent.plan.groups, agent.plan.opened,
 				      capacity);
@@ -133,7 +132,7 @@ int agent_threads_init(void)
 
 static void name_now(char name[16])
 {
-	/* A system call of 0.1 µs; sees every way a thread may have been named. */
+	/* 0.1 us; covers all ways to name a thread. */
 	pmc_sys2(SYS_prctl, PR_GET_NAME, name);
 }
 
@@ -147,7 +146,7 @@ struct slot *agent_thread_reserve(void)
 	}
 	slot->seq = atomic_fetch_add(&agent.next_seq, 1);
 	slot->created_by = agent_self ? agent_self->seq : PMC_NO_SEQ;
-	/* A thread begins with its creator's name. */
+	/* A thread inherits its creator's name. */
 	if (agent_self)
 		memcpy(slot->name, agent_self->name, sizeof(slot->name));
 	return slot;
@@ -167,40 +166,22 @@ void agent_thread_reserve_groups(struct slot *slot)
 	agent_note(NOTE_FD_BUDGET);
 }
 
-static int open_plan(struct slot *slot, const struct pmc_plan *plan, int *fds)
+static void open_groups(struct slot *slot)
 {
-	int error = 0, move_to = agent_fds_window_open();
-
-	/* Within the window, which no filter for all threads comes into. */
-	if (!agent_perf_allowed()) {
-		agent_fds_window_close();
-		return AGENT_NOT_ALLOWED;
-	}
-	for (unsigned g = 0; g < plan->groups; g++) {
-		int failed = pmc_plan_open_group(plan, g, PMC_GROUP_OWN, 0, -1, move_to,
-						 fds + plan->first[g], &set_ids(slot->data)[g]);
-
-		error = error ? error : failed;
-	}
-	/* Nor a fork: a child closes the copies that are marked. */
-	agent_fds_mark(fds, plan->opened);
-	agent_fds_window_close();
-	return error;
-}
-
-static void open_groups(struct slot *slot, int *fds)
-{
+	int *fds = set_fds(&agent_registry, slot->data);
 	const struct pmc_plan *user = &agent.user_plan;
 	int error;
 
 	if (slot->n_fds == 0)
 		return;
-	error = open_plan(slot, &agent.plan, fds);
-	/* A server that has given up root may still count user mode. */
+	error = agent_groups_open(&agent.plan, 0, agent.plan.groups, PMC_GROUP_OWN, 0, -1, fds,
+				  set_ids(slot->data));
+	/* A server that has dropped root can still count user mode. */
 	if ((error == -EACCES || error == -EPERM) && user->opened) {
 		agent_fds_unmark(fds, agent.plan.opened);
 		pmc_group_close(fds, agent.plan.opened);
-		error = open_plan(slot, user, fds);
+		error = agent_groups_open(user, 0, user->groups, PMC_GROUP_OWN, 0, -1, fds,
+					  set_ids(slot->data));
 		slot->flags |= SLOT_USER_ONLY;
 		agent_file_begin();
 		agent_file_append(user->frame, user->frame_bytes);
@@ -213,31 +194,15 @@ static void open_groups(struct slot *slot, int *fds)
 	}
 }
 
-static inline void enable_groups(const int *fds)
-{
-	const struct pmc_plan *plan = &agent.plan;
-
-	for (unsigned g = 0; g < plan->groups; g++)
-		if (fds[plan->first[g]] >= 0)
-			pmc_group_enable(fds[plan->first[g]]);
-}
-
 void agent_thread_enable(struct slot *slot)
 {
-	enable_groups(set_fds(&agent_registry, slot->data));
+	const struct agent_groups groups = agent_groups_of(slot);
+
+	agent_groups_enable(&groups);
 }
 
-static void disable_groups(const int *fds)
-{
-	const struct pmc_plan *plan = &agent.plan;
-
-	for (unsigned g = 0; g < plan->groups; g++)
-		if (fds[plan->first[g]] >= 0)
-			pmc_group_disable(fds[plan->first[g]]);
-}
-
-/* The thread that forked asks the kernel: libc may not know yet that it has another tid. Where
- * user mode is counted libc would be dearer: its answer takes no system call, but instructions. */
+/* From the kernel in the main thread of a forked child, where libc may still have the parent's tid,
+ * and with groups: libc's answer takes no system call but more user-mode instructions. */
 static uint32_t own_tid(const struct slot *slot)
 {
 	uint32_t tid = slot->n_fds || slot->flags & PMC_THREAD_MAIN ? 0 : pmc_thread_tid();
@@ -247,9 +212,9 @@ static uint32_t own_tid(const struct slot *slot)
 
 void agent_thread_begin(struct slot *slot)
 {
-	/* Two more system calls would be a good part of what a thread without events costs. */
+	/* Without events the two system calls for the clock would be a large part of the cost. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_self_clock() : 0;
-	int *fds = set_fds(&agent_registry, slot->data);
+	const struct agent_groups groups = agent_groups_of(slot);
 
 	agent_self = slot;
 	slot->tid = own_tid(slot);
@@ -257,17 +222,16 @@ void agent_thread_begin(struct slot *slot)
 	if (!slot->name[0])
 		name_now(slot->name);
 	pthread_setspecific(key, slot);
-	open_groups(slot, fds);
+	open_groups(slot);
 	registry_live(slot);
-	/* PMC_START=off, or pmctl ctl stop: the groups wait. */
+	/* Not after PMC_START=off or pmctl ctl stop. */
 	if (atomic_load(&pmc_agent_control.counting)) {
-		enable_groups(fds);
-		/* A stop from outside may have passed between the two. */
+		agent_groups_enable(&groups);
+		/* pmctl ctl stop may have come in between. */
 		if (!atomic_load(&pmc_agent_control.counting))
-			disable_groups(fds);
+			agent_groups_disable(&groups);
 	}
-	/* What can wait until the thread counts does: the less of it is outside the rows, the less
-	 * is unattributed. */
+	/* Bookkeeping after the groups are enabled: what precedes them is unattributed. */
 	if (slot->reason)
 		atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
@@ -285,18 +249,18 @@ void agent_thread_main(void)
 		return;
 	agent_thread_reserve_groups(slot);
 	slot->flags |= PMC_THREAD_MAIN;
-	/* It may have forked in one of its destructors. */
+	/* The fork may have been in a destructor. */
 	rounds = 0;
 	agent_thread_begin(slot);
-	/* Our own start-up is the main thread's time too. */
+	/* The agent's start-up is part of the main thread. */
 	slot->start_ns = agent.start_ns;
 	errno = saved;
 }
 
 /*
- * Two readings of the CPU clock are a good part of what the end of a thread without groups costs.
- * It goes by the wall clock, up to a bound: beyond that another thread had the CPU. Even that is
- * read for some of them only, which stand for the others.
+ * The agent's overhead at the end of a thread. Without groups two readings of the CPU clock would
+ * be a large part of it: the wall clock is used, up to END_MOST_NS (more means preemption), and
+ * only for one in END_TIMED threads.
  */
 static uint64_t end_clock(bool groups, uint64_t seq)
 {
@@ -339,7 +303,7 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	end_cost(groups, seq, start);
 }
 
-/* Each in a frame of its own: a row of many events must not cost every thread a page of stack. */
+/* Separate stack frames: only rows of many events use a page of stack. */
 __attribute__((noinline)) static void end_small(struct slot *slot, enum pmc_thread_state state)
 {
 	_Alignas(8) uint8_t room[SMALL_ROW];

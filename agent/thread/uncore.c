@@ -1,45 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uncore.c - events of PMUs that know no threads: opened by the job's first process alone, on
- * the CPUs that stand for the machine, and read whenever the totals are.
+ * uncore.c - uncore events: opened by the job's first process only, on the CPUs of the PMU's
+ * cpumask, and read with the inherit groups.
  */
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/core/count/group.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
+#include "agent/thread/groups.h"
 #include "agent/thread/inherit_groups.h"
 
 #include <errno.h>
 
-/* Opens event i of `made` as the next group of the plan. */
+/* Opens an event as the next group of the plan. */
 static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int cpu)
 {
 	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
 	unsigned g = plan->groups;
-	struct pmc_attr attr;
-	int move_to, error;
+	int error;
 
 	if (event->state != PMC_COUNTED)
 		return -event->error;
-	if (!agent_perf_allowed())
-		return -EPERM;
 	if (!agent_fds_take(1))
 		return -EMFILE;
 	plan->events[g] = *event;
 	plan->events[g].group = (uint16_t)g;
 	plan->first[g] = g;
 	plan->first[g + 1] = g + 1;
-	move_to = agent_fds_window_open();
-	pmc_group_attr(&event->event, event->scope, true, &attr);
-	error = pmc_group_open(&attr, 1, PMC_GROUP_OWN, -1, cpu, move_to, &totals->fds[g],
-			       &totals->ids[g]);
-	agent_fds_window_close();
+	pmc_group_attr(&event->event, event->scope, true, &plan->attrs[g]);
+	error = agent_groups_open(plan, g, g + 1, PMC_GROUP_OWN, -1, cpu, totals->fds, totals->ids);
 	if (error) {
-		agent_fds_give(1);
-		return error;
+		agent_fds_close(&totals->fds[g], 1);
+		return error == AGENT_NOT_ALLOWED ? -EPERM : error;
 	}
-	agent_fds_mark(&totals->fds[g], 1);
 	totals->first[g + 1] = (uint16_t)(g + 1);
 	totals->groups = plan->opened = plan->groups = g + 1;
 	return 0;
@@ -57,7 +51,8 @@ void agent_uncore_open(void)
 	if (pmc_plan_uncore(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
 		return;
 	plan->events = pmc_arena_alloc(&agent.arena, sizeof(*plan->events) * (made.count + 1));
-	if (!plan->events)
+	plan->attrs = pmc_arena_alloc(&agent.arena, sizeof(*plan->attrs) * (made.count + 1));
+	if (!plan->events || !plan->attrs)
 		return;
 	for (unsigned i = 0; i < made.count; i++)
 		errors[i] = -open_one(plan, &made.events[i], cpus[i]);
@@ -80,16 +75,6 @@ void agent_uncore_open(void)
 		agent_note(NOTE_UNCORE_REFUSED);
 	pmc_agent_control.uncore_frame = (uint64_t)(uintptr_t)plan->frame;
 	pmc_agent_control.uncore_bytes = plan->frame_bytes;
-	if (pmc_agent_control.counting)
-		agent_uncore_enable();
-}
-
-void agent_uncore_enable(void)
-{
-	const struct pmc_control_totals *totals = &pmc_agent_control.uncore;
-
-	for (unsigned g = 0; g < totals->groups; g++)
-		pmc_group_enable(totals->fds[g]);
 }
 
 void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
@@ -100,7 +85,7 @@ void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 	pmc_plan_frame(&agent.uncore_plan, buf);
 }
 
-void agent_uncore_forget(void)
+void agent_uncore_forked(void)
 {
 	pmc_agent_control.uncore.groups = 0;
 	pmc_agent_control.uncore.eventset = 0;
