@@ -49,6 +49,8 @@ static void mistakes_are_refused(void **state)
 	PMCTL(&run, "help", "rnu");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'run'", "pmctl help rnu");
+	PMCTL(&run, "run", "--agent", "/none", "cmd", "--help");
+	assert_int_equal(run.code, EXIT_FAIL);
 	PMCTL(&run, "run", "--repotr", "off", "true");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'--report'", "pmctl run --repotr");

@@ -154,8 +154,6 @@ int cmd_dump(int argc, char **argv)
 	pid_t pid;
 	int code;
 
-	if (tool_wants_help("dump", argc, argv))
-		return EXIT_OK;
 	code = parse(argc, argv, &request);
 	if (!code)
 		code = attach_pid(request.pid, &pid);

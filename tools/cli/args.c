@@ -95,22 +95,33 @@ static bool find_flag(const char *command, const char *arg, struct tool_flag *fl
 	return false;
 }
 
+bool tool_args_scan(int argc, char **argv)
+{
+	/* What follows run's first operand belongs to CMD. */
+	bool stops = strcmp(argv[0], "run") == 0, help = false;
+	struct tool_flag flag;
+	const char *value;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (argv[i][0] != '-' && stops)
+			break;
+		if (argv[i][0] != '-' || !find_flag(argv[0], argv[i], &flag, &value))
+			continue;
+		if (flag.argument && !value)
+			value = ++i < argc ? argv[i] : "";
+		if (flag.letter == 'h')
+			help = true;
+		else if (flag.name &&
+			 (strcmp(flag.name, "--json") == 0 ||
+			  (strcmp(flag.name, "--format") == 0 && strcmp(value, "json") == 0)))
+			tool_json_errors = true;
+	}
+	return help;
+}
+
 void tool_args_init(struct tool_args *args, int argc, char **argv)
 {
 	*args = (struct tool_args){ .argc = argc, .argv = argv, .at = 1 };
-	/* Before anything is parsed: errors in the other arguments are JSON too. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		struct tool_flag flag;
-		const char *value;
-
-		if (argv[i][0] != '-' || !find_flag(argv[0], argv[i], &flag, &value) || !flag.name)
-			continue;
-		if (strcmp(flag.name, "--format") == 0 && !value)
-			value = i + 1 < argc ? argv[i + 1] : "";
-		if (strcmp(flag.name, "--json") == 0 ||
-		    (strcmp(flag.name, "--format") == 0 && strcmp(value, "json") == 0))
-			tool_json_errors = true;
-	}
 }
 
 static bool stop(struct tool_args *args, int code)
@@ -145,10 +156,6 @@ bool tool_args_next(struct tool_args *args)
 	}
 	letter[1] = flag.letter;
 	args->flag = flag.name ? flag.name : letter;
-	if (flag.letter == 'h') {
-		tool_help(command);
-		return stop(args, EXIT_OK);
-	}
 	if (!flag.argument && args->value)
 		return stop(args, tool_fail(EXIT_USAGE, "unexpected value '%s': %s takes none",
 					    args->value, args->flag));

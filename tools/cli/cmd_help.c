@@ -14,7 +14,7 @@ int cmd_help(int argc, char **argv)
 					 "too many arguments; usage: pmctl help [COMMAND]");
 		command = args.value;
 	}
-	if (args.done)
+	if (args.code)
 		return args.code;
 	if (!command)
 		tool_help_all();

@@ -63,6 +63,10 @@ static int dispatch(int argc, char **argv)
 					 argv[1], tool_nearest_command(argv[1]),
 					 "pmctl help lists the commands");
 	tool_command_name = command->name;
+	if (tool_args_scan(argc - 1, argv + 1)) {
+		tool_help(command->name);
+		return EXIT_OK;
+	}
 	return command->run(argc - 1, argv + 1);
 }
 

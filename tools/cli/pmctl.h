@@ -51,10 +51,13 @@ struct tool_args {
 	const char *flag;  /* the flag, by its long name if it has one; NULL: an operand */
 	const char *value; /* of the flag, NULL if it takes none; or the operand */
 	bool operands;	   /* after "--": only operands follow */
-	bool done;	   /* stopped by --help or by an error, which has been printed */
-	int code;	   /* then the exit code */
+	bool done;	   /* stopped by an error, which has been printed */
+	int code;	   /* then the exit code, else 0 */
 };
 
+/* Looks through the arguments before the command parses them: whether they have --help; --json and
+ * --format json set tool_json_errors. */
+bool tool_args_scan(int argc, char **argv);
 void tool_args_init(struct tool_args *args, int argc, char **argv);
 /* The next flag or operand; false at the end, or with args->done set. */
 bool tool_args_next(struct tool_args *args);

@@ -104,7 +104,7 @@ int cmd_doctor(int argc, char **argv)
 					 "--help",
 					 args.value);
 	}
-	if (args.done)
+	if (args.code)
 		return args.code;
 	doctor_read(&roots, &facts);
 	doctor_try(&facts);

@@ -10,7 +10,7 @@ struct request {
 	bool json;
 };
 
-static int parse(int argc, char **argv, struct request *request, bool *done)
+static int parse(int argc, char **argv, struct request *request)
 {
 	struct tool_args args;
 
@@ -29,8 +29,7 @@ static int parse(int argc, char **argv, struct request *request, bool *done)
 		else
 			request->glob = args.value;
 	}
-	*done = args.done;
-	if (args.done)
+	if (args.code)
 		return args.code;
 	if (request->fit && request->glob)
 		return tool_fail(EXIT_USAGE,
@@ -105,10 +104,9 @@ static int run_list(const struct request *request)
 int cmd_list(int argc, char **argv)
 {
 	struct request request = { 0 };
-	bool done;
-	int code = parse(argc, argv, &request, &done);
+	int code = parse(argc, argv, &request);
 
-	if (code || done)
+	if (code)
 		return code;
 	return request.fit ? run_fit(&request) : run_list(&request);
 }
