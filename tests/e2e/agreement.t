@@ -57,7 +57,7 @@ between "$((stat_faults - $(total page-faults)))" 0 600 "page-faults in all as p
 head -c 8000000 /dev/urandom >"$T/random"
 run env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults,context-switches PMC_REPORT="json=$T/report.json" \
 	xz -T2 --block-size=1MiB -k "$T/random"
-is "$status" 0 "xz ends well"
+is "$status" 0 "xz ends normally"
 check_report xz
 is "$(jq '[.threads[] | select(.state == "live")] | length >= 2' "$T/report.json")" true \
 	"its threads are alive at its end" || diag_file "$T/report.json" report

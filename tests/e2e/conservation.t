@@ -47,7 +47,7 @@ burnt "$(unattributed)" 200 "raw clone: 200 ms are unattributed" || evidence
 adds_up "raw clone"
 
 measured "$PROG/spawn" "$PROG/burn_static" 300
-burnt "$(descendants)" 300 "static child: 300 ms under descendants without agent" ||
+burnt "$(descendants)" 300 "static child: its 300 ms are in descendants without agent" ||
 	evidence
 between "$(unattributed)" 0 6000000 "static child: nothing unattributed" || evidence
 
@@ -68,7 +68,7 @@ for n in $(json "$T/report.json" '.threads[] | select(.name == "leaf") | .cpu_ns
 done
 # task-clock runs on while a hypervisor has the CPU: nearer than this only the sum can be held.
 for n in $(json "$T/report.json" '.threads[] | select(.name == "leaf") | .events[0].value'); do
-	between "$n" 195000000 300000000 "tree: a leaf's own count is its own alone"
+	between "$n" 195000000 300000000 "tree: a leaf's count excludes other processes"
 done
 between "$(descendants)" 0 12000000 "tree: nothing of the descendants is unexplained" || evidence
 adds_up "tree of three"

@@ -102,7 +102,7 @@ while IFS='|' read -r name want ends states cmd; do
 	is "$(jq -c '[.threads[].events[0].state] | unique' r.json)" '["counted"]' \
 		"$name: every row is counted"
 done <<<"$table"
-is "$(cat "$T/done" 2>/dev/null)" "" "no file of an earlier case is left"
+is "$(cat "$T/done" 2>/dev/null)" "" "no file of an earlier case remains"
 
 # A counted row of each thread, where nothing stood in the way.
 PMC_OUT=$T/c.pmc run agent "$cases" fork-threads
@@ -139,9 +139,9 @@ is "$("$PMCTL" report --format json rt.pmc | jq '[.threads[] | select(.state == 
 # shellcheck disable=SC2086
 PMC_OUT=$T/j.pmc run agent $jvm Crash
 is "$status $(head -n 1 out)" "134 null pointers: 500" "Java: its own SIGSEGVs, then the crash"
-like "$(head -n 12 "$T/hs_err" 2>/dev/null)" 'SIGSEGV' "Java: the hs_err file is there"
+like "$(head -n 12 "$T/hs_err" 2>/dev/null)" 'SIGSEGV' "Java: the hs_err file is written"
 "$PMCTL" report --format json j.pmc >r.json
-is "$(jq -r '.processes[].how_ended' r.json)" signal:6 "Java: how it ended"
+is "$(jq -r '.processes[].how_ended' r.json)" signal:6 "Java: how_ended"
 ok "Java: its threads have rows" jq -e '[.threads[] | select(.state == "killed")] | length > 5' r.json
 
 done_testing

@@ -36,29 +36,29 @@ is "$(jq --argjson p "$pid" '[.threads[] | select(.pid == $p and all(.events[]; 
 run limited 64 64 "$PROG/fds" 200
 bare=$(tail -n 1 err)
 run limited 64 64 env LD_PRELOAD="$AGENT" PMC_OUT="$T/b.pmc" "$PROG/fds" 200
-is "$status" 0 "soft = hard = 64: the host ends well"
+is "$status" 0 "soft = hard = 64: the host ends normally"
 between "$(tail -n 1 err)" $((bare - 17)) "$bare" \
 	"soft = hard = 64: at most a quarter, and one for the dump, is ours" || diag "bare: $bare"
-like "$(cat out)" "EMFILE" "soft = hard = 64: EMFILE comes"
+like "$(cat out)" "EMFILE" "soft = hard = 64: the host gets EMFILE"
 summary b.pmc >/dev/null
 jq --argjson p "$(jq '[.processes[] | select(.exe | endswith("fds"))][0].pid' r.json)" \
 	'{ threads: [.threads[] | select(.pid == $p)],
 	   process: [.processes[] | select(.pid == $p)][0] }' r.json >f.json
 is "$(jq '.threads | length' f.json)" 201 "soft = hard = 64: every thread has a row"
-is "$(jq '[.threads[] | select(.cpu_ns > 500000)] | length' f.json)" 201 "each with its CPU time"
+is "$(jq '[.threads[] | select(.cpu_ns > 500000)] | length' f.json)" 201 "soft = hard = 64: each row has CPU time"
 counted=$(jq '[.threads[] | select(all(.events[]; .state == "counted"))] | length' f.json)
-between "$counted" 1 8 "some are counted"
+between "$counted" 1 8 "soft = hard = 64: some threads are counted"
 is "$(jq '[.threads[].events[] | select(.state != "counted" and .value != null)] | length' f.json)" 0 \
-	"the others have no value, not 0"
+	"soft = hard = 64: the others have null, not 0"
 is "$(jq -c '[.process.coverage.threads_seen, .process.coverage.threads_counted,
 	([.process.coverage.threads_uncounted[].count] | add)]' f.json)" \
-	"[201,$counted,$((201 - counted))]" "the ledger adds up" ||
+	"[201,$counted,$((201 - counted))]" "soft = hard = 64: the coverage summary adds up" ||
 	diag "$(jq -c .process.coverage f.json)"
 like "$(jq -r '.process.coverage.threads_uncounted[].reason' f.json)" "descriptor|file" \
-	"and gives the reason"
-like "$(jq -r '.process.notes[]' f.json)" "ulimit -n" "a note has the remedy"
+	"soft = hard = 64: the coverage summary gives the reason"
+like "$(jq -r '.process.notes[]' f.json)" "ulimit -n" "soft = hard = 64: a note has the fix"
 within "$(jq .process.coverage.attributed_cpu_ns f.json)" "$(jq .process.coverage.cpu_ns f.json)" 15 \
-	"the CPU time is explained all the same"
+	"soft = hard = 64: the rows explain the CPU time"
 
 # ---- forks while threads come and go -------------------------------------------------------------
 forks() {
@@ -78,7 +78,7 @@ is "$(head -n 1 out)" "20 children with 2" "opening takes 10 ms: a child has its
 
 # ---- the dump's number is taken past every hook ----------------------------------------------------
 PMC_OUT=$T/usurped.pmc run agent "$PROG/usurp" "$T/usurped.pmc" "$T/usurper"
-is "$status $(cat out)" "0 0 bytes" "what has the dump's number now gets no row"
+is "$status $(cat out)" "0 0 bytes" "the file that got the dump's number gets no row"
 summary usurped.pmc >/dev/null
 is "$(jq -c '[[.threads[].name], [.processes[0].notes[].code]]' r.json)" \
 	'[["usurp","before","after"],[13]]' "the dump is opened again and has them all" || diag_file r.json
@@ -92,7 +92,7 @@ many() {
 }
 room=$(many bash -c 'h=$(ulimit -Hn); [ "$h" = unlimited ] && h=1048576; echo $((h - 1024))')
 run many env LD_PRELOAD="$AGENT" PMC_OUT="$T/c.pmc" "$PROG/crowd" 5000
-is "$status $(cat out)" "0 crowd of 5000" "5,000 threads x 6 events: the host ends well"
+is "$status $(cat out)" "0 crowd of 5000" "5,000 threads x 6 events: the host ends normally"
 if [ "$room" -ge 30100 ]; then
 	is "$(summary c.pmc)" "5001 rows, 5001 counted" "5,000 threads x 6 events: all are counted"
 else

@@ -25,7 +25,7 @@ if mount -t tmpfs -o size=64k,mode=777 none small 2>err; then
 	unharmed "disk full"
 	readable small/x.pmc "disk full" 100
 	PMC_REPORT=json=$T/full.json PMC_OUT=$T/small/y.pmc run agent "$PROG/churn" 3 100
-	is "$status $(cat out)" "0 joined 3" "disk full from the start: the host ends well"
+	is "$status $(cat out)" "0 joined 3" "disk full from the start: the host ends normally"
 	: >small/x.pmc
 	PMC_REPORT=json=$T/full.json PMC_OUT=$T/small/z.pmc run agent "$PROG/churn" 2000 100
 	is "$(jq '[.processes[].notes[] | select(.text | test("could not be written"))] | length' full.json)" 1 \
@@ -95,10 +95,10 @@ kill -USR2 "$pid"
 exec 9>&-
 wait $pid
 is "$? $(tail -n 1 out)$(cat err)" "0 20 threads, 0 disturbed, 0 handled" \
-	"dump deleted in mid-run: the host ends well"
+	"dump deleted in mid-run: the host ends normally"
 "$PMCTL" report --format json kept.pmc >r.json 2>r.err
 is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 41 \
-	"dump deleted in mid-run: who still has it has all of it"
+	"dump deleted in mid-run: an open descriptor still has all rows"
 
 # ---- stderr ---------------------------------------------------------------------------------------------
 unset PMC_REPORT
@@ -123,6 +123,6 @@ both() {
 }
 ok "and is in the dump" await both
 is "$(jq '[.threads[] | select(.name == "detach")] | length' r.json)" 3 "with its thread, and so is the parent that left by daemon()"
-is "$(stat -c %a daemon.pmc)" 600 "a dump is its owner's alone"
+is "$(stat -c %a daemon.pmc)" 600 "the mode of a dump is 0600"
 
 done_testing

@@ -46,7 +46,7 @@ if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 
 		diag "$(jq -c '.threads[] | [.name, .state, .cpu_ns, .events[0].state]' r.json)"
 	exec 9>&-
 	wait $pid
-	is "$? $(tail -n 1 out)" "0 recovered: true" "Go with cgo: and it goes on and ends well"
+	is "$? $(tail -n 1 out)" "0 recovered: true" "Go with cgo: it continues and ends normally"
 else
 	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
 fi
@@ -101,19 +101,19 @@ if [ "$(id -u)" -eq 0 ] && ! findmnt -no OPTIONS -T "$T" | grep -q nosuid; then
 	mkdir -m 777 nobody
 	run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$T/agent.so" \
 		PMC_OUT="$T/nobody/x.pmc" ./suid 20 1000
-	is "$status $(cat out)" "0 joined 20" "setuid: as ever"
-	is "$(cat nobody/x.pmc 2>/dev/null)" "" "setuid: no agent, no file of root's"
+	is "$status $(cat out)" "0 joined 20" "setuid: same output as without the agent"
+	is "$(cat nobody/x.pmc 2>/dev/null)" "" "setuid: no agent, no file owned by root"
 	run setpriv --reuid=65534 --regid=65534 --clear-groups "$PMCTL" run --agent "$T/agent.so" \
 		-o "$T/nobody/y.pmc" -- ./suid 20 1000
-	is "$status $(cat out)" "0 joined 20" "setuid under pmctl run: as ever"
-	is "$(grep -c 'setuid' err)" 1 "setuid under pmctl run: one line says why there are no rows" ||
+	is "$status $(cat out)" "0 joined 20" "setuid under pmctl run: same output as without the agent"
+	is "$(grep -c 'setuid' err)" 1 "setuid under pmctl run: one line gives the reason for no rows" ||
 		diag_file err stderr
 else
 	skip "not root, or nosuid" "setuid"
 fi
 run "$PMCTL" run -e task-clock -- "$PROG/burn_static"
 is "$status" 0 "a static program under pmctl run: its status"
-like "$(cat err)" 'static' "a static program under pmctl run: one line says why there are no rows" ||
+like "$(cat err)" 'static' "a static program under pmctl run: one line gives the reason for no rows" ||
 	diag_file err stderr
 
 done_testing

@@ -22,27 +22,27 @@ done
 yes '' | head -n 64 >&9
 wait
 exec 9>&-
-is "$(cat o.* | sort | uniq -c | tr -s ' ')" " 64 joined 100" "64 processes at once: each as ever"
+is "$(cat o.* | sort | uniq -c | tr -s ' ')" " 64 joined 100" "64 processes at once: same output as without the agent"
 is "$(cat e.*)" "" "and quiet"
 readable 64.pmc "64 processes at once"
 is "$(jq '[.processes[] | select(.exe | endswith("churn"))] | length' r.json)" 64 \
-	"64 processes at once: all are there"
+	"64 processes at once: all have rows"
 is "$(jq '[.threads[] | select(.name == "churn" and .state == "exited")] | length' r.json)" 6464 \
-	"64 processes at once: all threads are there"
+	"64 processes at once: all threads have rows"
 is "$(jq '[.processes[] | select(.exe | endswith("churn")) |
 	select(.coverage.threads_seen != 101 or .coverage.threads_counted != 101)] | length' r.json)" 0 \
-	"64 processes at once: each ledger is its own"
+	"64 processes at once: each has its own coverage summary"
 
 # ---- 2,000 processes, one job, as a shell starts them ---------------------------------------------
 # shellcheck disable=SC2016
 PMC_OUT=$T/2000.pmc run agent bash -c 'for i in {1..1000}; do "$1" & "$1"; wait; done; echo all' \
 	bash "$(type -P true)"
-is "$status $(cat out) $(cat err)" "0 all " "2,000 short processes: the shell as ever"
+is "$status $(cat out) $(cat err)" "0 all " "2,000 short processes: same shell output as without the agent"
 readable 2000.pmc "2,000 short processes"
 is "$(jq '[.processes[] | select((.exe | endswith("/true")) and .how_ended == "exit:0")] | length' r.json)" \
-	2000 "2,000 short processes: all are there"
+	2000 "2,000 short processes: all have rows"
 is "$(jq '[.threads[] | select(.state == "exec")] | length' r.json)" 2000 \
-	"2,000 short processes: so is what the shell did before each exec"
+	"2,000 short processes: so have the shell's children before their exec"
 is "$(jq '[.threads[] | select(.events[0].state != "counted")] | length' r.json)" 0 \
 	"2,000 short processes: every row is counted"
 
@@ -53,6 +53,6 @@ PMC_OUT=$T/each/%e-%p.pmc run agent bash -c 'for i in {1..20}; do "$1"; done' ba
 is "$(find each -name 'true-*.pmc' | wc -l)" 20 "%p: a file per process"
 "$PMCTL" report --format json each/*.pmc >r.json 2>r.err
 is "$(jq '[.processes[] | select(.exe | endswith("/true"))] | length' r.json)" 20 \
-	"%p: together they hold all"
+	"%p: together the files hold all rows"
 
 done_testing

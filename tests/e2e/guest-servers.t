@@ -177,7 +177,7 @@ if [ -n "$pg" ] && [ -x "$pg/pgbench" ]; then
 	mv pgout/x.pmc x.pmc
 	dumped PostgreSQL
 	between "$(images postgres)" 10 400 "PostgreSQL: its processes have rows"
-	between "$(images pgbench)" 2 3 "PostgreSQL: so has pgbench"
+	between "$(images pgbench)" 2 3 "PostgreSQL: pgbench has rows"
 	between "$(jq '[.processes[] | select(.exe | endswith("pgbench")) | .pid] as $p |
 		[.threads[] | select(.pid as $q | $p | index($q))] | length' r.json)" 3 6 \
 		"PostgreSQL: pgbench -j 2 has its threads"
@@ -242,7 +242,7 @@ fi
 if command -v strace >/dev/null; then
 	rm -f x.pmc
 	PMC_OUT=$T/x.pmc run timeout 30 strace -f -qq -o calls -E "LD_PRELOAD=$AGENT" "$PROG/churn" 20 100
-	is "$status $(cat out)" "0 joined 20" "strace -f: the program as ever"
+	is "$status $(cat out)" "0 joined 20" "strace -f: same output as without the agent"
 	dumped strace
 	is "$(jq '.threads | length' r.json)" 21 "strace -f: every row"
 else
@@ -254,8 +254,8 @@ if command -v gdb >/dev/null; then
 		-ex "set environment PMC_OUT $T/x.pmc" -ex 'break work' -ex run -ex bt -ex 'delete' \
 		-ex continue --args "$PROG/churn" 20 100
 	like "$(cat out)" 'work \(arg=' "gdb: the breakpoint in a thread, and its stack"
-	like "$(cat out)" 'joined 20' "gdb: the program as ever"
-	like "$(cat out)" 'exited normally' "gdb: and its end"
+	like "$(cat out)" 'joined 20' "gdb: same output as without the agent"
+	like "$(cat out)" 'exited normally' "gdb: the program ends"
 	dumped gdb
 	is "$(jq '[.threads[] | select(.name == "churn")] | length' r.json)" 21 "gdb: every row" ||
 		diag "$(jq -c '[.threads[].name]' r.json)"

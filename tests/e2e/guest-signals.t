@@ -49,18 +49,18 @@ kill -USR2 "$pid"
 ok "kill -USR2: a snapshot of every live thread" await live_since "$since" 201
 readable x.pmc
 is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 30 \
-	"and of those that had ended before"
+	"threads that ended before the dump have a row"
 is "$(jq '[.threads[] | select(.events[0].state != "counted" or .events[0].value <= 0)] | length' \
-	r.json)" 0 "every row of it is counted"
+	r.json)" 0 "every row of the snapshot is counted"
 is "$(jq -r '.processes[].how_ended' r.json)" running "the process is running"
 since=$(now_ns)
 kill -USR2 "$pid"
 ok "a second one is newer" await live_since "$since" 201
 finish
-is "$status $(tail -n 1 out) $(cat err)" "0 200 threads, 0 disturbed, 0 handled " "the host goes on"
+is "$status $(tail -n 1 out) $(cat err)" "0 200 threads, 0 disturbed, 0 handled " "the host continues"
 readable x.pmc
 is "$(jq -r '[.threads[].state] | group_by(.) | map("\(.[0]):\(length)") | join(" ")' r.json)" \
-	exited:231 "in the end each thread has one row"
+	exited:231 "at the end each thread has one row"
 
 # ---- what the host does with the signal itself comes first -----------------------------------------
 start PMC_DUMP=USR2 -- 5 0 handler
@@ -70,11 +70,11 @@ done
 finish
 like "$(tail -n 1 out)" "5 threads, 0 disturbed, [1-3] handled" "a host with its own handler keeps it"
 readable x.pmc
-like "$(jq -r '.processes[].notes[]' r.json)" "PMC_DUMP" "and the ledger says so"
+like "$(jq -r '.processes[].notes[]' r.json)" "PMC_DUMP" "a note names PMC_DUMP"
 run bash -c "trap '' USR2; LD_PRELOAD=$AGENT PMC_DUMP=USR2 PMC_OUT=$T/ign.pmc exec $PROG/churn 5 100"
 is "$status $(cat out)" "0 joined 5" "a signal that is ignored stays ignored"
 readable ign.pmc
-like "$(jq -r '.processes[].notes[]' r.json)" "PMC_DUMP" "and the ledger says that too"
+like "$(jq -r '.processes[].notes[]' r.json)" "PMC_DUMP" "ignored signal: a note names PMC_DUMP"
 for name in SIGUSR1 10 RTMIN+3 SIGRTMIN+3; do
 	start PMC_DUMP=$name -- 3
 	since=$(now_ns)
@@ -115,11 +115,11 @@ is "$status" 137 "it is killed"
 readable x.pmc
 is "$(cat r.err)" "" "SIGKILL: the dump is valid"
 is "$(jq '[.threads[] | select(.state == "live")] | length' r.json) $(live_after "$since")" "51 51" \
-	"SIGKILL: every live thread, from after the last interval"
+	"SIGKILL: every live thread has a row of the last interval"
 is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 30 \
-	"SIGKILL: every thread that had ended"
-is "$(jq '[.threads[] | select(.name == "pmcagent")] | length' r.json)" 0 "the agent's helper is no row"
-is "$(jq '[.processes[].notes[]] | length' r.json)" 0 "nor a note" ||
+	"SIGKILL: every ended thread has a row"
+is "$(jq '[.threads[] | select(.name == "pmcagent")] | length' r.json)" 0 "the agent's helper thread has no row"
+is "$(jq '[.processes[].notes[]] | length' r.json)" 0 "there is no note" ||
 	diag "$(jq -c '.processes[].notes' r.json)"
 start PMC_INTERVAL=20ms -- 5
 finish
@@ -132,15 +132,15 @@ readable x.pmc
 is "$(jq '[.threads[].events[] | select(.value != null and .value != 0)] | length' r.json)" 0 \
 	"PMC_START=off: nothing is counted"
 is "$(jq '[.threads[].events[] | select(.value == 0 and .state == "counted")] | length' r.json)" 0 \
-	"PMC_START=off: and that is not a count of 0"
+	"PMC_START=off: no count of 0 either"
 is "$(jq '[.threads[] | select(.cpu_ns > 0)] | length' r.json)" 6 \
 	"PMC_START=off: OS accounting is there"
 like "$(jq -r '.processes[].notes[]' r.json)" "counting was off" "PMC_START=off: a note"
 PMC_DELAY=60s PMC_OUT=$T/d.pmc run agent "$PROG/churn" 3 1000
-is "$status $(cat out)" "0 joined 3" "PMC_DELAY that never comes: the host does not wait"
+is "$status $(cat out)" "0 joined 3" "PMC_DELAY beyond the end: the host does not wait"
 readable d.pmc
 is "$(jq '[.threads[].events[] | select(.value != null and .value != 0)] | length' r.json)" 0 \
-	"PMC_DELAY that never comes: nothing is counted"
+	"PMC_DELAY beyond the end: nothing is counted"
 
 # ---- values that cannot be used ------------------------------------------------------------------------------------
 refused() {
@@ -169,6 +169,6 @@ run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PM
 	read -r fatal
 } <"$T/out"
 between "$dump" 1 1024 "a dump takes less than 1 KiB of the host's signal stack"
-between "$fatal" 1 1024 "so does the last one, when a signal ends the process"
+between "$fatal" 1 1024 "the final dump at a fatal signal takes less than 1 KiB of it"
 
 done_testing

@@ -23,12 +23,12 @@ if [ "$paranoid" = 2 ]; then
 	is "$status $(cat "$T/out")" "0 joined 20" "nobody: the host runs"
 	is "$(json "$T/nobody/r.json" '[.threads[] | select(all(.events[]; .scope == "user" and
 		.state == "counted" and .value != null))] | length')" 21 \
-		"nobody at paranoid 2: user only, marked so" ||
+		"nobody at paranoid 2: user mode only, marked as such" ||
 		diag "$(json "$T/nobody/r.json" '.threads[0]')"
 	is "$(json "$T/nobody/r.json" '.threads[0].events[0].name')" task-clock \
 		"nobody: the event keeps its name"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults "$T/churn" 20 20000
-	like "$(cat "$T/err")" '[Uu]ser' "nobody: the table says that it is user mode only"
+	like "$(cat "$T/err")" '[Uu]ser' "nobody: the table marks user mode only"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults:k \
 		PMC_REPORT="json=$T/nobody/k.json" "$T/churn" 3 20000
 	is "$(json "$T/nobody/k.json" '[.threads[].events[] | select(.state == "not-permitted" and
@@ -87,15 +87,15 @@ report "$T/churn" 10 20000
 is "$(json "$T/report.json" '[.threads[].events[] | select(.state == "counted")] | length')" 0 \
 	"no PMU: nothing claims to be counted"
 is "$(json "$T/report.json" '[.threads[].events[].name] | unique | length')" 6 \
-	"no PMU: the six default events are there, each with its reason"
+	"no PMU: the six default events each have a reason"
 run agent "$T/churn" 10 20000
 table=$(cat "$T/err")
 unlike "$(grep -m1 'tid' "$T/err")" 'cycles|instr|IPC' "no PMU: no hardware columns"
-is "$(grep -c 'pmctl doctor' "$T/err")" 1 "no PMU: one line says why and names pmctl doctor" ||
+is "$(grep -c 'pmctl doctor' "$T/err")" 1 "no PMU: one line gives the reason and names pmctl doctor" ||
 	diag_file "$T/err" report
-like "$table" 'churn .*[0-9]' "no PMU: the rows are there"
-like "$table" 'coverage' "no PMU: the ledger is there"
-like "$(grep -m1 'tid' "$T/err")" 'cpu.*faults' "no PMU: CPU time, switches and faults are there"
+like "$table" 'churn .*[0-9]' "no PMU: there are rows"
+like "$table" 'coverage' "no PMU: there is a coverage summary"
+like "$(grep -m1 'tid' "$T/err")" 'cpu.*faults' "no PMU: there are CPU time, switches and faults"
 unset PMC_EVENTS
 
 # A server that gives up root: threads born after that count user mode, the others everything.
@@ -126,7 +126,7 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]
 	is "$status" 0 "privilege dropped: the host runs"
 	is "$("$O/pmctl" report --format json "$T/drop.pmc" |
 		jq -c '[.threads[] | select(.seq > 0) | .events[0] | [.state, .scope]]')" \
-		'[["counted","all"],["counted","user"]]' "later threads count user mode, marked so"
+		'[["counted","all"],["counted","user"]]' "later threads count user mode, marked as such"
 else
 	skip "needs root and perf_event_paranoid 2 or more" "a drop of privilege"
 fi

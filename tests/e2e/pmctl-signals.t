@@ -65,19 +65,19 @@ for sig in INT QUIT HUP USR1 WINCH CONT; do
 	await test_count "$sig" 1
 done
 fence
-is "$(got)" "INT QUIT HUP USR1 WINCH CONT USR2 " "sent to pmctl alone: passed on, once"
+is "$(got)" "INT QUIT HUP USR1 WINCH CONT USR2 " "a signal to pmctl alone is forwarded once"
 
 start_log=$(got)
 kill -INT -- "-$pid"
 await test_count INT 2
 fence
-is "$(got)" "${start_log}INT USR2 " "SIGINT sent to the group: the command has it once"
+is "$(got)" "${start_log}INT USR2 " "SIGINT to the group: the command gets it once"
 for i in 1 2 3 4 5; do
 	kill -USR1 -- "-$pid"
 	await test_count USR1 $((i + 1))
 	fence
 done
-is "$(grep -c USR1 "$T/log")" 6 "five more to the group: five more"
+is "$(grep -c USR1 "$T/log")" 6 "five more to the group: the command gets five more"
 kill -STOP -- "-$pid"
 kill -CONT -- "-$pid"
 await test_count CONT 2
@@ -91,19 +91,19 @@ is "$(grep -c CONT "$T/log")" 3 "the group stopped, pmctl alone continued: it co
 kill -INT "$pid"
 await test_count INT 3
 fence
-is "$(grep -c INT "$T/log")" 3 "and passes on as before"
+is "$(grep -c INT "$T/log")" 3 "pmctl forwards signals as before"
 kill -TERM "$pid"
 wait "$pid"
-is "$?" 42 "SIGTERM to pmctl alone: the command ends as it likes, and that is our status"
+is "$?" 42 "SIGTERM to pmctl alone: pmctl exits with the status of the command"
 
 start sh -c 'echo ready; exec sleep 1000'
 kill -TERM "$pid"
 wait "$pid" 2>/dev/null
-is "$?" 143 "a command that dies of the signal: so do we"
+is "$?" 143 "a command that dies of a signal: pmctl dies of it too"
 start sh -c 'echo ready; exec sleep 1000'
 kill -INT -- "-$pid"
 wait "$pid" 2>/dev/null
-is "$?" 130 "Ctrl-C for the whole group: the command dies of it, then we"
+is "$?" 130 "Ctrl-C to the whole group: the command dies of it, then pmctl"
 start sh -c 'trap "" INT; echo ready; while :; do sleep 0.05; done'
 kill -INT -- "-$pid"
 kill -INT "$pid"
@@ -118,7 +118,7 @@ pid=$!
 await grep -q ready "$T/log"
 kill -INT -- "-$pid"
 wait "$pid" 2>/dev/null
-like "$(cat "$T/err")" "pmcagent" "Ctrl-C: the report is printed all the same"
+like "$(cat "$T/err")" "pmcagent" "Ctrl-C: the report is printed"
 set +m
 
 # A terminal: ^C and ^Z as a shell's job sees them.

@@ -86,8 +86,8 @@ done
 
 # shellcheck disable=SC2016
 alike "shell pipeline" sh -c 'seq 20000 | sort -rn | head -n 3; (exit 3) | cat; exit 11'
-rows seq 1 "pipeline: seq is there"
-rows head 1 "pipeline: head is there"
+rows seq 1 "pipeline: seq has rows"
+rows head 1 "pipeline: head has rows"
 
 alike std::thread "$PROG/cxx_threads"
 for i in 0 1 2 3; do
