@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload_start: the floor for an agent that counts the default events from a process's start to
- * its end, on a machine of which it does not know how many counters count: it tries the six of them
- * once, opens them as one group or, where one stayed at 0, as a group of four and one of two that
- * take turns, and stops and reads them at the end. What is above this is our own.
+ * preload_start: counts the default events of a process with as few system calls as possible.
+ *
+ * Tries the six events once, as it does not know how many counters count; then opens them as one
+ * group or, if one read 0, as groups of four and two that take turns; reads them at the end. A cost
+ * of the agent above this is its own.
  */
 #include <linux/perf_event.h>
 #include <string.h>
@@ -12,14 +13,12 @@
 #include <unistd.h>
 
 #define EVENTS 6
-/* What a counter that does not count may say all the same. */
+/* A dead counter reads no more than this. */
 #define NOISE 16
 
-/* In the agent's order: what a counter counted last costs less to count again. */
-static const int kinds[EVENTS] = {
-	PERF_COUNT_HW_CPU_CYCLES,   PERF_COUNT_HW_INSTRUCTIONS,	 PERF_COUNT_HW_CACHE_REFERENCES,
-	PERF_COUNT_HW_CACHE_MISSES, PERF_COUNT_HW_BRANCH_MISSES, PERF_COUNT_HW_BRANCH_INSTRUCTIONS
-};
+static const int kinds[EVENTS] = { PERF_COUNT_HW_CPU_CYCLES,	      PERF_COUNT_HW_INSTRUCTIONS,
+				   PERF_COUNT_HW_CACHE_REFERENCES,    PERF_COUNT_HW_CACHE_MISSES,
+				   PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_MISSES };
 static int own[EVENTS], last_group;
 
 static int open_one(int i, int leader, int pinned, int exclusive)

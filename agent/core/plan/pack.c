@@ -20,6 +20,7 @@ struct packing {
 	uint16_t group[PMC_EVENTS_MAX];
 	unsigned groups;
 	unsigned silent; /* counters that read 0 in a group of all its events */
+	bool all_run;	 /* all events ran as one group, so any of them run together */
 };
 
 /* WAITING: opens, and has no group yet. */
@@ -78,7 +79,7 @@ static bool run_all(struct packing *packing, struct pmc_probe *probe, unsigned f
 	for (unsigned i = first; i < packing->count; i++)
 		if (may_join(packing, i, first) && open_next(packing, probe, i) != 0)
 			return false;
-	return probe->n < 2 || pmc_probe_run(probe, &packing->silent);
+	return probe->n < 2 || packing->all_run || pmc_probe_run(probe, &packing->silent);
 }
 
 /* One group of all events that may join the first. False: the PMU does not run them together. */
@@ -98,7 +99,7 @@ static bool take(struct packing *packing, struct pmc_probe *probe, unsigned i)
 
 	if (open_next(packing, probe, i) != 0)
 		return false;
-	if (!pmc_probe_run(probe, &silent)) {
+	if (!packing->all_run && !pmc_probe_run(probe, &silent)) {
 		pmc_probe_drop(probe);
 		return false;
 	}
@@ -233,6 +234,7 @@ unsigned pmc_plan_pack(pmc_perf_opener open, struct pmc_planned *events, unsigne
 	alive = counters_alive(&packing);
 	if (alive) {
 		packing.most = alive;
+		packing.all_run = packing.groups == 1;
 		fill_best(&packing);
 	}
 	free_software(&packing);
