@@ -89,7 +89,7 @@ static inline uint64_t agent_self_clock(void)
 
 static inline void agent_self_add(uint64_t ns)
 {
-	atomic_fetch_add_explicit(&pmc_agent_control.self_ns, ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmc_agent_control.overhead_ns, ns, memory_order_relaxed);
 }
 
 #endif

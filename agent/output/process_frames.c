@@ -75,7 +75,7 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
 	fixed.threads_counted =
 		pmc_sub_sat(fixed.threads_seen, atomic_load(&pmc_agent_control.uncounted));
-	fixed.self_ns = atomic_load(&pmc_agent_control.self_ns);
+	fixed.overhead_ns = atomic_load(&pmc_agent_control.overhead_ns);
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
 	fixed.how_ended = (uint8_t)how;

@@ -44,7 +44,7 @@ static void become_process(void)
 	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
 	atomic_store(&pmc_agent_control.seen, 0);
 	atomic_store(&pmc_agent_control.uncounted, 0);
-	atomic_store(&pmc_agent_control.self_ns, 0);
+	atomic_store(&pmc_agent_control.overhead_ns, 0);
 	agent_notes_forget();
 	agent_inherit_forked();
 	agent_fds_forked(agent_file_fd());

@@ -134,7 +134,7 @@ void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_total
 	const struct agent_groups groups = agent_groups_of_total(totals);
 	uint32_t reason = 0;
 
-	if (totals->groups == 0 && kind != PMC_TOTAL_MACHINE)
+	if (totals->groups == 0 && kind != PMC_TOTAL_UNCORE)
 		return;
 	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
 	agent_groups_frame(buf, &groups, &reason);

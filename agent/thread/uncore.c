@@ -81,7 +81,7 @@ void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
 	if (!agent.uncore_plan.hash)
 		return;
-	agent_total_frame(buf, &pmc_agent_control.uncore, PMC_TOTAL_MACHINE, snapshot);
+	agent_total_frame(buf, &pmc_agent_control.uncore, PMC_TOTAL_UNCORE, snapshot);
 	pmc_plan_frame(&agent.uncore_plan, buf);
 }
 

@@ -182,7 +182,7 @@ static void what_counts_for_the_machine_is_no_threads(void **state)
 	assert_true(pmc_event_is_uncore(&plan.events[1].event));
 	assert_int_equal(plan.events[1].group, PMC_NO_GROUP);
 	assert_int_equal(plan.events[1].state, PMC_NOT_COUNTED);
-	assert_int_equal(plan.events[1].error, PMC_REASON_MACHINE);
+	assert_int_equal(plan.events[1].error, PMC_REASON_UNCORE);
 	assert_true(plan.events[1].event.scale == 0.25);
 	assert_string_equal(plan.events[1].event.unit, "Joules");
 	assert_string_equal(plan.events[1].event.cpus, "0,4-5");
@@ -204,7 +204,7 @@ static void the_machine_is_its_cpus(void **state)
 		snprintf(name, sizeof(name), "%d", want[i]);
 		assert_int_equal(cpus[i], want[i]);
 		assert_string_equal(machine.events[i].event.core_type, name);
-		assert_int_equal(machine.events[i].flags, PMC_EVENT_MACHINE);
+		assert_int_equal(machine.events[i].flags, PMC_EVENT_UNCORE);
 		assert_int_equal(machine.events[i].state, PMC_COUNTED);
 	}
 	/* A part of a machine is no machine: 65 CPUs are more than a set holds. */
@@ -212,7 +212,7 @@ static void the_machine_is_its_cpus(void **state)
 	assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 	assert_int_equal(machine.count, PMC_EVENTS_MAX);
 	for (unsigned i = 0; i < machine.count; i++)
-		assert_int_equal(machine.events[i].error, i < 3 ? 0 : PMC_REASON_MACHINE_FULL);
+		assert_int_equal(machine.events[i].error, i < 3 ? 0 : PMC_REASON_UNCORE_FULL);
 	make(&hybrid, "cycles");
 	assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 	assert_int_equal(machine.count, 0);

@@ -289,7 +289,7 @@ static void machine(const struct made_value *values, unsigned groups)
 		{ .name = "power/energy/",
 		  .group = PMC_NO_GROUP,
 		  .state = PMC_NOT_COUNTED,
-		  .error = PMC_REASON_MACHINE,
+		  .error = PMC_REASON_UNCORE,
 		  .unit = "Joules",
 		  .scale = 0.25 },
 	};
@@ -309,7 +309,7 @@ static void machine(const struct made_value *values, unsigned groups)
 			.error = open ? 0 : EACCES,
 			.scale = 0.25,
 			.position = 1,
-			.flags = PMC_EVENT_MACHINE,
+			.flags = PMC_EVENT_UNCORE,
 		};
 
 		pmc_frame_bytes(&made, &def, sizeof(def));
@@ -324,7 +324,7 @@ static void machine(const struct made_value *values, unsigned groups)
 		     "h", "exe", "exe");
 	made_thread(1, (struct pmc_thread_fixed){ .tid = 1, .cpu_ns = 10, .eventset = set }, "t",
 		    &row, 1);
-	made_total(1, PMC_TOTAL_MACHINE, machine_set, values, groups);
+	made_total(1, PMC_TOTAL_UNCORE, machine_set, values, groups);
 	made_profile(&profile, false);
 }
 

@@ -18,7 +18,7 @@ static void takes_no_counter_that_does_not_count(void **state)
 	assert_int_equal(plan.first[1], 5);
 	assert_int_equal(plan.opened, 6);
 	for (unsigned i = 0; i < 6; i++) {
-		assert_int_equal(plan.events[i].flags, PMC_EVENT_ALONE);
+		assert_int_equal(plan.events[i].flags, PMC_EVENT_EXCLUSIVE);
 		assert_int_equal(plan.attrs[i].base.exclusive, i == 0 || i == 5);
 	}
 	/* Five events leave one counter free. */
@@ -53,7 +53,7 @@ static void tells_a_counter_from_an_event(void **state)
 	kernel.emulated = 5;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 2);
-	assert_int_equal(plan.events[0].flags, PMC_EVENT_ALONE);
+	assert_int_equal(plan.events[0].flags, PMC_EVENT_EXCLUSIVE);
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));
 	kernel.opens = kernel.alive = 0;
 	kernel.blocked = PERF_COUNT_HW_CACHE_MISSES;
@@ -86,7 +86,7 @@ static void finds_a_dead_counter_behind_braces(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 2);
 	assert_int_equal(plan.opened, 6);
-	assert_int_equal(plan.events[0].flags, PMC_EVENT_ALONE);
+	assert_int_equal(plan.events[0].flags, PMC_EVENT_EXCLUSIVE);
 	kernel.alive = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.events[0].flags, 0);

@@ -55,7 +55,7 @@ static int setup(void **state)
 					     .inherit_mode = PMC_INHERIT_CLOCK,
 					     .flags = PMC_PROCESS_FIRST,
 					     .rank = -1,
-					     .self_ns = 10 };
+					     .overhead_ns = 10 };
 	struct made_value values[2] = { { 8000, 8000, 0, 2, { 3000, 1500 } },
 					{ 8000, 2000, 0, 2, { 100, 40 } } };
 	struct pmc_thread_fixed fixed;

@@ -87,7 +87,7 @@ static void put_total(const struct attach *target, const struct pmc_control_tota
 	};
 	uint32_t reason = 0;
 
-	if (!totals->groups && (kind != PMC_TOTAL_MACHINE || !totals->eventset))
+	if (!totals->groups && (kind != PMC_TOTAL_UNCORE || !totals->eventset))
 		return;
 	attach_groups_of_total(totals, &groups);
 	pmc_begin_total(buf, target->control.identity, target->control.snapshot, &fixed);
@@ -171,7 +171,7 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	fixed.cpu_ns = pmc_sub_sat(cpu_clock(pid), control->carried_process_ns);
 	fixed.threads_seen = control->seen;
 	fixed.threads_counted = pmc_sub_sat(control->seen, control->uncounted);
-	fixed.self_ns = control->self_ns;
+	fixed.overhead_ns = control->overhead_ns;
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = 0;
 	fixed.how_ended = PMC_RUNNING;
@@ -188,7 +188,7 @@ void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf)
 {
 	put_total(target, &target->control.threads, PMC_TOTAL_THREADS, buf);
 	put_total(target, &target->control.execs, PMC_TOTAL_EXEC, buf);
-	put_total(target, &target->control.uncore, PMC_TOTAL_MACHINE, buf);
+	put_total(target, &target->control.uncore, PMC_TOTAL_UNCORE, buf);
 	put_process(target, buf);
 	put_sets(target, buf);
 }

@@ -59,7 +59,7 @@ struct pmc_control {
 	/* What a PROCESS frame needs; cpu, faults and times are read from /proc. */
 	struct pmc_process_fixed process;
 	uint64_t exe, cmdline; /* NUL-terminated */
-	_Atomic uint64_t seen, uncounted, self_ns;
+	_Atomic uint64_t seen, uncounted, overhead_ns;
 	struct pmc_control_totals threads, execs;
 	/* What the image before an exec reported of this process: not to be reported again. */
 	uint64_t carried_thread_ns; /* of the main thread */

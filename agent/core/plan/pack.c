@@ -242,7 +242,7 @@ unsigned pmc_plan_pack(pmc_perf_opener open, struct pmc_planned *events, unsigne
 		events[i].group = packing.group[i];
 		/* Two groups at the same time could take a dead counter. */
 		if (alive && events[i].group != PMC_NO_GROUP)
-			events[i].flags |= PMC_EVENT_ALONE;
+			events[i].flags |= PMC_EVENT_EXCLUSIVE;
 	}
 	return packing.groups;
 }

@@ -122,7 +122,7 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 			continue;
 		}
 		tried[i].state = PMC_NOT_COUNTED;
-		tried[i].error = PMC_REASON_MACHINE;
+		tried[i].error = PMC_REASON_UNCORE;
 	}
 	close_some(alone, tried, count, true);
 	/* A software event is expensive to open while no other of its kind is open. */
@@ -194,7 +194,7 @@ static bool type_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open,
 
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open)
 {
-	if (plan->opened && plan->events[0].flags & PMC_EVENT_ALONE)
+	if (plan->opened && plan->events[0].flags & PMC_EVENT_EXCLUSIVE)
 		return false;
 	for (unsigned i = 0; i < plan->opened; i++) {
 		const char *core_type = plan->events[i].event.core_type;

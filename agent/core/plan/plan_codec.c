@@ -51,7 +51,8 @@ static int make_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 			const bool leader = i == plan->first[g];
 
 			pmc_group_attr(&event->event, event->scope, leader, &plan->attrs[i]);
-			plan->attrs[i].base.exclusive = leader && event->flags & PMC_EVENT_ALONE;
+			plan->attrs[i].base.exclusive =
+				leader && event->flags & PMC_EVENT_EXCLUSIVE;
 			/* Marked regions then need no system call. */
 			pmc_user_request(&plan->attrs[i]);
 		}

@@ -51,7 +51,7 @@ static int add_cpus(struct pmc_plan *uncore, const struct pmc_planned *event,
 			one->event.core_type = cpu_name(cpu, arena);
 			if (!one->event.core_type)
 				return -ENOMEM;
-			one->flags |= PMC_EVENT_MACHINE;
+			one->flags |= PMC_EVENT_UNCORE;
 			one->group = PMC_NO_GROUP;
 			one->scope = PMC_SCOPE_ALL;
 			one->state = PMC_COUNTED;
@@ -83,7 +83,7 @@ int pmc_plan_uncore(const struct pmc_plan *plan, struct pmc_arena *arena, struct
 		/* A sum over some of its CPUs would be too small. */
 		for (unsigned k = before; k < uncore->count && error; k++) {
 			uncore->events[k].state = PMC_NOT_COUNTED;
-			uncore->events[k].error = PMC_REASON_MACHINE_FULL;
+			uncore->events[k].error = PMC_REASON_UNCORE_FULL;
 		}
 	}
 	return 0;

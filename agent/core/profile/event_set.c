@@ -54,7 +54,7 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 		if (!event->name || !event->unit || !event->core_type)
 			return -ENOMEM;
 		event->cpus = "";
-		if (event->def.flags & PMC_EVENT_MACHINE) {
+		if (event->def.flags & PMC_EVENT_UNCORE) {
 			event->cpus = event->core_type;
 			event->core_type = "";
 		}

@@ -42,7 +42,7 @@ struct table_total {
 	size_t var_len, var_room;
 };
 
-enum { TOTAL_KINDS = PMC_TOTAL_MACHINE + 1 };
+enum { TOTAL_KINDS = PMC_TOTAL_UNCORE + 1 };
 
 struct table_process {
 	struct pmc_p_process pub;

@@ -118,7 +118,7 @@ int profile_sum_uncore(struct pmc_profile *profile)
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
-		const struct table_total *total = &p->totals[PMC_TOTAL_MACHINE];
+		const struct table_total *total = &p->totals[PMC_TOTAL_UNCORE];
 		struct pmc_p_eventset *set =
 			total->known ? profile_find_set(profile, total->fixed.eventset) : NULL;
 

@@ -63,7 +63,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	}
 	ledger->threads_seen += fixed->threads_seen;
 	ledger->cpu_ns += fixed->cpu_ns;
-	ledger->self_ns += fixed->self_ns;
+	ledger->overhead_ns += fixed->overhead_ns;
 	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
 		       fixed->cpu_ns - process->attributed_cpu_ns :
 		       0;

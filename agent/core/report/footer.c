@@ -48,9 +48,9 @@ static void coverage(struct pmc_view *view, const struct pmc_ledger *ledger)
 	pmc_out_str(out, " counted, ");
 	pmc_show_integer(out, ledger->threads_uncounted);
 	pmc_out_str(out, " not");
-	if (ledger->cpu_ns && ledger->self_ns && !ledger->unseen_ends) {
+	if (ledger->cpu_ns && ledger->overhead_ns && !ledger->unseen_ends) {
 		pmc_out_str(out, " · self cost ");
-		pmc_show_percent(out, 100.0 * (double)ledger->self_ns / (double)ledger->cpu_ns);
+		pmc_show_percent(out, 100.0 * (double)ledger->overhead_ns / (double)ledger->cpu_ns);
 		pmc_out_str(out, " %");
 	}
 	if (view->options->keep_hint) {
@@ -114,7 +114,7 @@ static const char *why_not(struct pmc_view *view, const struct pmc_table *table,
 	uint32_t error = event->def.error;
 	const char *here;
 
-	if (error == PMC_REASON_MACHINE || stat->error == PMC_REASON_MACHINE)
+	if (error == PMC_REASON_UNCORE || stat->error == PMC_REASON_UNCORE)
 		return NULL;
 	*state = (enum pmc_state)event->def.state;
 	if (*state == PMC_COUNTED || *state == PMC_SCALED) {

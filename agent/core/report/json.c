@@ -110,7 +110,7 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 	json_known(json, "cpu_ns", whole, fixed->cpu_ns);
 	pmc_json_u64(json, "attributed_cpu_ns", process->attributed_cpu_ns);
 	json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
-	json_known(json, "self_ns", whole, fixed->self_ns);
+	json_known(json, "overhead_ns", whole, fixed->overhead_ns);
 	pmc_json_object_end(json);
 }
 

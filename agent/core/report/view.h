@@ -112,7 +112,7 @@ bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *
 /* Sums over the processes in scope. */
 struct pmc_ledger {
 	uint64_t processes, hosts;
-	uint64_t cpu_ns, attributed_cpu_ns, self_ns, wall_ns; /* wall 0: unknown */
+	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns, wall_ns; /* wall 0: unknown */
 	uint64_t threads_seen, threads_counted, threads_uncounted;
 	uint64_t others, others_cpu_ns; /* processes out of scope */
 	uint64_t unseen_ends;		/* processes whose rows are newer than they are */

@@ -55,9 +55,9 @@ const char *pmc_reason_text(uint32_t reason)
 		return "pinned, and the PMU had no counter for it all of the time";
 	case PMC_REASON_BRACE:
 		return "its braced group needs more counters than run at once";
-	case PMC_REASON_MACHINE:
+	case PMC_REASON_UNCORE:
 		return "it counts for the whole machine, not per thread";
-	case PMC_REASON_MACHINE_FULL:
+	case PMC_REASON_UNCORE_FULL:
 		return "it counts on more CPUs than there is room for";
 	case PMC_REASON_REGISTRY_FULL:
 		return "the agent's table of threads is full";
