@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pmc/region.h - marks regions of a program: what each thread did in them is in every dump.
+ * pmc/region.h - marks regions of a program, counted per thread in every dump.
  *
  *	pmc_region_begin("parse");
  *	...
  *	pmc_region_end();
  *
- * Nothing is linked: under libpmcagent.so (see libpmcagent(7)) a pair reads the calling
- * thread's counters twice and sums up the difference under the name; `pmctl report --by region`
- * shows the sums. Without the agent a pair does nothing and takes less than 5 ns, in programs that
- * are position-independent or not, and in static ones, which nobody preloads anything into.
+ * Nothing is linked. Under libpmcagent.so (see libpmcagent(7)) a pair reads the calling thread's
+ * counters twice and adds the difference to the name's sum; `pmctl report --by region` shows the
+ * sums. Without the agent a pair does nothing and takes less than 5 ns, also in static programs,
+ * which no agent can be preloaded into.
  *
- * Regions nest, up to 1,024 deep; a region may be entered again while it is open (recursion). An
- * end belongs to the last begin of the same thread that has none yet. Ends too many, and regions
- * still open when a thread ends, are put right and noted in the report's ledger. So are names of
- * more than 255 bytes (the rest is cut off) and names beyond 511 in one thread (which share a
- * row).
+ * Regions nest, up to 1,024 deep, and may recurse. An end closes the last open region of its
+ * thread. Ends without a begin, regions still open when a thread ends, names of more than 255 bytes
+ * (cut) and more than 511 names in one thread (the others share a row) are noted in the report's
+ * coverage summary.
  *
- * Thread-safe and async-signal-safe. errno is kept. A child of fork starts with sums of 0 and
- * counts for what it had open from the fork on. Not for children of vfork.
+ * Thread-safe and async-signal-safe: a handler that interrupts a begin or an end is not counted,
+ * with a note. errno is kept. A child of fork starts with sums of 0; regions open at the fork count
+ * from there. Not for children of vfork.
  *
- * C++ has a guard that ends its region however the block is left, also by an exception:
+ * C++ has a guard that ends its region when the block is left, also by an exception:
  *
  *	pmc_region guard("parse");
  *
  * With glibc before 2.34 a program that is not position-independent must be linked with -ldl to be
- * measured. How the kernel gives the numbers: perf_event_open(2).
+ * measured. Source of the numbers: perf_event_open(2).
  */
 #ifndef PMC_REGION_H
 #define PMC_REGION_H
@@ -40,15 +40,15 @@
 extern "C" {
 #endif
 
-/* What the agent offers under the name "pmc_region_api"; for languages that call by address:
- * pmc_region_begin and pmc_region_end are exported by it as well. */
+/* Exported by the agent as "pmc_region_api", beside pmc_region_begin and pmc_region_end for languages
+ * that call by name. */
 struct pmc_region_api {
 	void (*begin)(const char *name);
 	void (*end)(void);
 };
 
 #if defined(PMC_REGION_API_ONLY)
-/* As the agent itself has them. */
+/* Inside the agent. */
 void pmc_region_begin(const char *name);
 void pmc_region_end(void);
 extern const struct pmc_region_api pmc_region_api;
@@ -57,8 +57,7 @@ extern const struct pmc_region_api pmc_region_api;
 #if defined(__APPLE__)
 #define pmc_region_find_(name) dlsym(RTLD_DEFAULT, name)
 #elif defined(__GNUC__)
-/* A reference that is NULL if nobody has dlsym, and stays out of the way of one that is the
- * program's own. */
+/* NULL where there is no dlsym; does not clash with a declaration of the program's own. */
 static void *pmc_region_dlsym_(void *handle, const char *name)
 	__attribute__((weakref("dlsym"), unused));
 #define pmc_region_find_(name)                                                                     \
@@ -67,11 +66,10 @@ static void *pmc_region_dlsym_(void *handle, const char *name)
 #define pmc_region_find_(name) NULL
 #endif
 
-/* NULL: not looked for yet. */
+/* NULL until pmc_region_init_ has run. */
 static const struct pmc_region_api *pmc_region_api_;
 
-/* Before main, so that the first region may be one of a signal handler's: dlsym is none of those
- * things that a handler may call. */
+/* Before main: dlsym is not async-signal-safe, and the first region may be a signal handler's. */
 __attribute__((constructor, unused)) static void pmc_region_init_(void)
 {
 	static const struct pmc_region_api none = { NULL, NULL };
@@ -92,8 +90,8 @@ __attribute__((unused)) static inline const struct pmc_region_api *pmc_region_ge
 	return __atomic_load_n(&pmc_region_api_, __ATOMIC_ACQUIRE);
 }
 
-/* The calling thread enters a region. name: any bytes up to a NUL, read during the call only; NULL
- * is the empty name. */
+/* Begins a region of the calling thread. name: any bytes up to a NUL, read during the call only;
+ * NULL is the empty name. */
 __attribute__((unused)) static inline void pmc_region_begin(const char *name)
 {
 	const struct pmc_region_api *api = pmc_region_get_();
@@ -102,7 +100,7 @@ __attribute__((unused)) static inline void pmc_region_begin(const char *name)
 		api->begin(name);
 }
 
-/* It leaves the region that it entered last. */
+/* Ends the last open region of the calling thread. */
 __attribute__((unused)) static inline void pmc_region_end(void)
 {
 	const struct pmc_region_api *api = pmc_region_get_();
