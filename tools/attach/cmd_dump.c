@@ -34,7 +34,7 @@ static int parse(int argc, char **argv, struct request *request)
 		else
 			request->pid = args.value;
 	}
-	if (args.done)
+	if (args.code)
 		return args.code;
 	if (!request->pid)
 		return tool_fail(EXIT_USAGE, "a process ID is required: pmctl dump PID [-o FILE]");

@@ -18,7 +18,7 @@ struct request {
 };
 
 /* Collects the files at the front of argv. */
-static int parse(int argc, char **argv, struct request *request, bool *done)
+static int parse(int argc, char **argv, struct request *request)
 {
 	struct tool_args args;
 
@@ -34,8 +34,7 @@ static int parse(int argc, char **argv, struct request *request, bool *done)
 		else
 			request->files[request->n_files++] = (char *)args.value;
 	}
-	*done = args.done;
-	if (args.done)
+	if (args.code)
 		return args.code;
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE, "no dumps; pmctl merge FILE... -o OUT");
@@ -125,11 +124,10 @@ int cmd_merge(int argc, char **argv)
 	struct request request = { .n_files = 0 };
 	struct merge_output output;
 	struct merge *merge = NULL;
-	bool done = false;
 	const char *why;
-	int code = parse(argc, argv, &request, &done), error;
+	int code = parse(argc, argv, &request), error;
 
-	if (code || done)
+	if (code)
 		return code;
 	/* A write beyond a file size limit fails instead of killing. */
 	signal(SIGXFSZ, SIG_IGN);

@@ -85,15 +85,12 @@ static int end_as(int status)
 int cmd_run(int argc, char **argv)
 {
 	struct run *run = calloc(1, sizeof(*run));
-	bool done;
 	int code;
 
 	if (!run)
 		return tool_fail(EXIT_OURS, "out of memory");
 	run->report_fd = -1;
-	code = run_parse_flags(run, argc, argv, &done);
-	if (done)
-		goto out;
+	code = run_parse_flags(run, argc, argv);
 	if (code == 0)
 		code = run_find_agent(run);
 	if (code == 0)

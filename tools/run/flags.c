@@ -76,7 +76,7 @@ static int check_environment(struct run *run)
 	return 0;
 }
 
-int run_parse_flags(struct run *run, int argc, char **argv, bool *done)
+int run_parse_flags(struct run *run, int argc, char **argv)
 {
 	struct tool_args args;
 	int code = 0;
@@ -96,8 +96,7 @@ int run_parse_flags(struct run *run, int argc, char **argv, bool *done)
 		}
 		code = take_flag(run, &args);
 	}
-	*done = args.done;
-	if (code || args.done)
+	if (code || args.code)
 		return code ? code : args.code;
 	if (!*run->cmd && !run->plan_only)
 		return tool_fail(EXIT_USAGE, "no command; pmctl run [flags] -- CMD [ARG...]");

@@ -46,8 +46,8 @@ struct run {
 	struct run_totals *totals; /* NULL: none */
 };
 
-/* Each returns 0, or the exit code after printing why. *done: --help was printed. */
-int run_parse_flags(struct run *run, int argc, char **argv, bool *done);
+/* Each returns 0, or the exit code after printing why. */
+int run_parse_flags(struct run *run, int argc, char **argv);
 int run_find_agent(struct run *run);
 int run_set_environment(const struct run *run);
 int run_dump_open(struct run *run);
