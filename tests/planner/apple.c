@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apple.c - the Apple M2's 60 events: sets that first-fit refuses, sets that can be placed, passes.
+ * apple.c - the 60 events of the Apple M2: sets that first fit refuses, placeable sets, passes.
  *
- * Nothing is enumerated set by set: events with equal masks behave alike, and the table has few
+ * Sets are not enumerated: events with equal masks are interchangeable, and the table has few
  * different masks (classes). How an allocator that goes by order treats a set depends only on the
  * word of classes in that order: 3 classes make 2,187 words of 7 letters. How many sets have that
  * word is counted in one pass over the table: ways[j], the ways to pick the word's first j letters
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fails, and none of its proper subsets does. */
+/* Does not fit, but each proper subset does. */
 static bool fails_newly(const uint64_t *masks, unsigned n)
 {
 	if (first_fit(masks, n))
@@ -34,7 +34,7 @@ static bool fails_newly(const uint64_t *masks, unsigned n)
 	return true;
 }
 
-/* Sets of the table's events whose classes, in the table's order, read like the word. */
+/* The number of sets whose classes, in the order of the table, are the word. */
 static uint64_t sets_of(const struct table *table, const unsigned *word, unsigned k)
 {
 	uint64_t ways[9] = { 1 };
@@ -75,7 +75,7 @@ static struct failures by_words(const struct table *table, unsigned k)
 	return found;
 }
 
-/* Set by set. */
+/* By enumeration. */
 static struct failures by_sets(const struct table *table, unsigned k)
 {
 	struct failures found = { 0 };
@@ -110,7 +110,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* Those of the table that are not among the names, alphabetically. */
+/* The events of the table that are not named, sorted by name. */
 static struct table without(const struct table *all, const char *const *names)
 {
 	struct table table = { .n = 0 };
@@ -159,7 +159,7 @@ void check_first_fit(const struct table *all)
 	result(agrees, "for 1 to 4 events, set by set gives the same counts");
 }
 
-/* Sets of k events, by how many of each class from `class` on. */
+/* The number of placeable sets of k events of the classes from `class` on. */
 static uint64_t placeable(const struct table *table, const unsigned *sizes, unsigned class,
 			  uint64_t *masks, unsigned have, unsigned k)
 {
@@ -205,7 +205,7 @@ void check_placeable(const struct table *all)
 	result(agrees, "for 1 to 4 events, set by set and by brute force gives the same counts");
 }
 
-/* How many passes come out if each event joins the first pass in which first-fit has room. */
+/* The passes if each event joins the first pass in which first fit has room. */
 static unsigned first_fit_passes(const uint64_t *masks, unsigned n)
 {
 	uint64_t taken[PMC_FIT_MAX] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* brute.c - the planner's answers by other means, and that all agree on very many instances. */
+/* brute.c - compares the matching with brute force on many instances. */
 #include "tests/planner/planner.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ unsigned brute_passes(const uint64_t *masks, unsigned n)
 	}
 }
 
-/* The counters of each subset of up to 16 events, each from that without its lowest. */
+/* The counters of each subset of up to 16 events. */
 static uint32_t reach[1 << 16];
 
 static void reach_fill(const uint64_t *masks, unsigned n)
@@ -98,7 +98,7 @@ unsigned hall_passes(const uint64_t *masks, unsigned n)
 	return most;
 }
 
-/* Each of these events is on a counter of its mask, and on each counter is one at a time. */
+/* Whether each event is on a counter of its mask, and no counter has two. */
 static bool valid(const uint64_t *masks, unsigned n, const int8_t *counters, const uint8_t *pass)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static unsigned subset(const uint64_t *masks, uint64_t events, uint64_t *to)
 	return n;
 }
 
-/* Does not fit, and does without any one of its events. */
+/* Whether the events do not fit, but do without any one of them. */
 static bool clash_holds(const uint64_t *masks, uint64_t clash)
 {
 	uint64_t some[PMC_FIT_MAX] = { 0 };

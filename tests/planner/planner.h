@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* planner.h - what the tests of the planner share: results in TAP, and answers by brute force. */
+/* planner.h - shared by the tests of the planner: results in TAP, answers by brute force. */
 #ifndef PMC_TESTS_PLANNER_H
 #define PMC_TESTS_PLANNER_H
 
@@ -10,7 +10,7 @@
 
 #define BIT(i) (UINT64_C(1) << (i))
 
-/* One event of a table, and where its mask stands among the different masks there. */
+/* One event of a table, and the index of its mask among the different masks. */
 struct table_event {
 	const char *name;
 	uint64_t mask;
@@ -27,13 +27,13 @@ struct table {
 /* A TAP line; returns pass. */
 bool result(bool pass, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* n choose k; what is asked for here fits 64 bits. */
+/* n choose k. The tests stay below 64 bits. */
 uint64_t choose(unsigned n, unsigned k);
-/* What an allocator makes of them that gives each in turn the lowest free counter of its mask. */
+/* First fit: each event in turn gets the lowest free counter of its mask. */
 bool first_fit(const uint64_t *masks, unsigned n);
-/* Tries each counter for each event: no path, no theorem. */
+/* Tries each counter for each event. */
 bool brute_places(const uint64_t *masks, unsigned n);
-/* Tries each pass for each event. 0: there is an event without counters. */
+/* Tries each pass for each event. 0: an event has no counters. */
 unsigned brute_passes(const uint64_t *masks, unsigned n);
 /* Hall's condition on each subset: some k events have fewer than k counters? And the fewest
  * passes by the same count: the most events to a counter that any subset has, rounded up. */
