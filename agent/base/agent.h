@@ -79,7 +79,7 @@ void agent_final_wait(void);
 
 /* The clock for time spent in agent code, which adds up to the overhead of the agent. CPU time of
  * the thread: wall time would include preemption. */
-static inline uint64_t agent_self_clock(void)
+static inline uint64_t agent_overhead_clock(void)
 {
 	uint64_t ns;
 
@@ -87,7 +87,7 @@ static inline uint64_t agent_self_clock(void)
 	return ns;
 }
 
-static inline void agent_self_add(uint64_t ns)
+static inline void agent_overhead_add(uint64_t ns)
 {
 	atomic_fetch_add_explicit(&pmc_agent_control.overhead_ns, ns, memory_order_relaxed);
 }

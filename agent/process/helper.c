@@ -47,9 +47,9 @@ static void *run(void *arg)
 		return arg;
 	next = pmc_now_ns();
 	while (pmc_agent_control.state == PMC_CONTROL_ON) {
-		uint64_t now = agent_self_clock();
+		uint64_t now = agent_overhead_clock();
 
-		agent_self_add(now - cost);
+		agent_overhead_add(now - cost);
 		cost = now;
 		next += agent.config.interval;
 		/* Late by a whole interval or more: skip those. */

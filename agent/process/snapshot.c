@@ -132,7 +132,7 @@ static bool sink_open(struct sink *sink)
 
 static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended how, int code)
 {
-	uint64_t start = agent_self_clock(),
+	uint64_t start = agent_overhead_clock(),
 		 snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
 	if (agent.measured) {
@@ -144,7 +144,7 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 	/* Totals are read after the rows that are subtracted from them. */
 	agent_inherit_frames(&sink->buf, snapshot);
 	agent_notes_frames(&sink->buf, snapshot);
-	agent_self_add(agent_self_clock() - start);
+	agent_overhead_add(agent_overhead_clock() - start);
 	agent_process_frame(&sink->buf, snapshot, how, code);
 	agent_eventset_frame(&sink->buf);
 }

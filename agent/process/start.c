@@ -376,7 +376,7 @@ void agent_start(int argc, char **argv, char **envp)
 	agent_signals_init();
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
 	/* CPU time: opening the first perf event of an idle system sleeps for milliseconds. */
-	agent_self_add(pmc_process_cpu_ns() - cpu_ns);
+	agent_overhead_add(pmc_process_cpu_ns() - cpu_ns);
 	if (agent.measured)
 		agent_thread_main();
 out:

@@ -137,7 +137,7 @@ static void add_cost(struct region_area *area)
 
 	for (uint32_t i = 0; i < atomic_load(&area->n_records); i++)
 		pairs += region_record(area, i)->calls;
-	agent_self_add(pairs * area->around[REGION_CPU]);
+	agent_overhead_add(pairs * area->around[REGION_CPU]);
 }
 
 static void end_thread(void)

@@ -213,7 +213,7 @@ static uint32_t own_tid(const struct slot *slot)
 void agent_thread_begin(struct slot *slot)
 {
 	/* Without events the two system calls for the clock would be a large part of the cost. */
-	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_self_clock() : 0;
+	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_overhead_clock() : 0;
 	const struct agent_groups groups = agent_groups_of(slot);
 
 	agent_self = slot;
@@ -236,7 +236,7 @@ void agent_thread_begin(struct slot *slot)
 		atomic_fetch_add_explicit(&pmc_agent_control.uncounted, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	if (slot->n_fds)
-		agent_self_add(agent_self_clock() - cpu_ns);
+		agent_overhead_add(agent_overhead_clock() - cpu_ns);
 }
 
 void agent_thread_main(void)
@@ -265,7 +265,7 @@ void agent_thread_main(void)
 static uint64_t end_clock(bool groups, uint64_t seq)
 {
 	if (groups)
-		return agent_self_clock();
+		return agent_overhead_clock();
 	return seq < END_TIMED || seq % END_TIMED == 0 ? pmc_now_ns() : 0;
 }
 
@@ -274,10 +274,10 @@ static void end_cost(bool groups, uint64_t seq, uint64_t start)
 	uint64_t ns = end_clock(groups, seq) - start;
 
 	if (groups)
-		agent_self_add(ns);
+		agent_overhead_add(ns);
 	else if (ns)
-		agent_self_add((seq < END_TIMED ? 1 : END_TIMED) *
-			       (ns < END_MOST_NS ? ns : END_MOST_NS));
+		agent_overhead_add((seq < END_TIMED ? 1 : END_TIMED) *
+				   (ns < END_MOST_NS ? ns : END_MOST_NS));
 }
 
 static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, size_t bytes)
