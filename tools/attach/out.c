@@ -6,6 +6,7 @@
  * opened as its user, so that a privileged pmctl writes nothing that the process could not write.
  */
 #include "tools/attach/attach.h"
+#include "tools/cli/dump_file.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -28,31 +29,10 @@ static int refuse(const char *path, const char *why)
 
 static int check(const struct attach_out *out)
 {
-	uint8_t head[PMC_MAGIC_BYTES];
 	struct stat st;
+	const char *why = tool_dump_refusal(out->fd, &st);
 
-	if (fstat(out->fd, &st) != 0)
-		return refuse(out->path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return refuse(out->path, "it is not a regular file; use -o FILE");
-	if (st.st_size && !pmc_is_dump(head, pread(out->fd, head, sizeof(head), 0)))
-		return refuse(out->path, "it exists and is not a dump; remove it or use -o "
-					 "FILE");
-	return 0;
-}
-
-static const char *why_not(int error)
-{
-	switch (error) {
-	case ELOOP:
-		return "it is a symbolic link; use the name of its target";
-	case EISDIR:
-		return "it is a directory; use the name of a file";
-	case ENOENT:
-		return "its directory does not exist; create it first";
-	default:
-		return strerror(error);
-	}
+	return why ? refuse(out->path, why) : 0;
 }
 
 static int open_ours(const char *path, struct attach_out *out)
@@ -61,7 +41,7 @@ static int open_ours(const char *path, struct attach_out *out)
 		return refuse(path, strerror(ENAMETOOLONG));
 	out->fd = open(path, OUT_FLAGS, 0600);
 	if (out->fd < 0)
-		return refuse(path, why_not(errno));
+		return refuse(path, tool_dump_open_error(errno));
 	return check(out);
 }
 
@@ -149,7 +129,7 @@ static int open_own(struct attach *target, struct attach_out *out)
 	strcpy(out->path, target->control.out);
 	out->fd = open_as_owner(target, out->path);
 	if (out->fd < 0)
-		return refuse(out->path, why_not(-out->fd));
+		return refuse(out->path, tool_dump_open_error(-out->fd));
 	name_for_us(target, out);
 	return check(out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame.c - frames of the dump format: built without allocation, found in untrusted bytes. */
+/* frame.c - builds frames without allocation and finds them in untrusted bytes; see frame.h. */
 #include "agent/core/dump/frame.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "dumps are little-endian; this code copies structs as they lie in memory"
+#error "dumps are little-endian, and this code copies structs as they are in memory"
 #endif
 
 #define HEAD   sizeof(struct pmc_frame_head)
@@ -177,7 +177,7 @@ static bool head_plausible(const struct pmc_frame_head *head)
 	       head->fixed % 8 == 0 && head->fixed <= head->size - HEAD && head->version != 0;
 }
 
-/* What lies at bytes, where `left` > 0 more bytes are known. */
+/* Examines the frame at bytes, of which `left` > 0 are known. */
 static enum look look_at(const uint8_t *bytes, size_t left, struct pmc_frame *frame)
 {
 	struct pmc_frame_head *head = &frame->head;
@@ -197,7 +197,7 @@ static enum look look_at(const uint8_t *bytes, size_t left, struct pmc_frame *fr
 	return LOOK_GOOD;
 }
 
-/* The next place after `at` that may start a frame; near the end, part of a magic will do. */
+/* The next magic from `at` on; at the end of the data also the start of one. */
 static size_t next_magic(const struct pmc_scan *scan, size_t at)
 {
 	const uint8_t *end = scan->data + scan->len, *p = scan->data + at;
@@ -230,7 +230,7 @@ bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame)
 		case LOOK_BAD:
 			break;
 		}
-		/* Another frame is lost if a region begins here, or if this was its head. */
+		/* Counts each start of damage, and each magic within. */
 		if (!scan->lost ||
 		    (left >= sizeof(magic) && memcmp(bytes, magic, sizeof(magic)) == 0))
 			scan->damaged++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.h - frames of the dump format (pmc/dump.h) from and to bytes.
+ * frame.h - writes and reads frames of the dump format (pmc/dump.h).
  *
- * Building is async-signal-safe: a caller's buffer, no allocation, no lock. Scanning reads
- * untrusted bytes: nothing outside [data, data + len) is touched, no length is believed.
+ * Building is async-signal-safe: a caller's buffer, no allocation, no lock. Scanning takes
+ * untrusted bytes: every length is checked, nothing outside [data, data + len) is read.
  */
 #ifndef PMC_CORE_DUMP_FRAME_H
 #define PMC_CORE_DUMP_FRAME_H
@@ -17,12 +17,12 @@ struct pmc_frame_buf {
 	uint8_t *data; /* 8-aligned */
 	size_t len, cap;
 	size_t start;  /* of the frame being built */
-	bool overflow; /* something did not fit: the frame is dropped at its end */
+	bool overflow; /* the frame does not fit and is dropped by pmc_frame_end */
 };
 
 void pmc_frame_buf_init(struct pmc_frame_buf *buf, void *data, size_t cap);
-/* identity NULL: shared frame (identity 0). fixed_bytes must be a multiple of 8. Returns where
- * the fixed part lies (NULL: it did not fit): it may be changed until the frame's end. */
+/* identity NULL: a shared frame, of identity 0. fixed_bytes is a multiple of 8. Returns the fixed
+ * part in the frame, which may be changed until pmc_frame_end. NULL: no room. */
 void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 		      const uint8_t identity[16], uint64_t snapshot, const void *fixed,
 		      size_t fixed_bytes);
@@ -30,7 +30,7 @@ void *pmc_frame_begin(struct pmc_frame_buf *buf, enum pmc_frame_type type,
 void *pmc_frame_room(struct pmc_frame_buf *buf, size_t len);
 void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len); /* len % 8 == 0 */
 void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
-/* Fills size and hash in. Returns the hash, or 0 when the frame did not fit and was taken back. */
+/* Fills in size and hash. Returns the hash; 0: the frame did not fit and was dropped. */
 uint64_t pmc_frame_end(struct pmc_frame_buf *buf);
 
 /* ---- scanning ---------------------------------------------------------------------------*/
@@ -55,22 +55,22 @@ void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size);
 struct pmc_scan {
 	const uint8_t *data;
 	size_t len, at;
-	uint64_t damaged; /* damaged frames passed over so far */
+	uint64_t damaged; /* damaged frames skipped so far */
 	bool partial;	  /* more data may follow: stop before an incomplete frame at the end */
-	bool lost;	  /* private: `at` is inside a damaged region that is counted already */
+	bool lost;	  /* private: `at` is in damage that is counted already */
 };
 
-/* The next good frame. False at the end; `at` is then len, or where an incomplete tail starts
- * (partial: never more than PMC_FRAME_MAX_BYTES of it). A torn tail of a complete buffer counts as
- * damaged. A damaged region counts as the frame heads visible in it, one more if it does not begin
- * with a head. To read a stream in pieces, keep the struct, move [at, len) to the front, set data,
- * len and at = 0 anew, and clear `partial` with the last piece. */
+/* Finds the next good frame. False at the end: `at` is then len, or with `partial` the start of an
+ * incomplete tail of less than PMC_FRAME_MAX_BYTES. Without `partial` such a tail counts as
+ * damaged. Skipped bytes count as one damaged frame per magic in them, and one more if they do not
+ * begin with one. To read a stream in pieces, keep the struct, move [at, len) to the front, set
+ * data, len and at = 0, and clear `partial` for the last piece. */
 bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame);
 
-/* The fixed part into `to`, bytes the writer did not know zero. */
+/* Copies the fixed part; fields that the writer did not have are 0. */
 void pmc_frame_fixed(const struct pmc_frame *frame, void *to, size_t bytes);
 
-/* A cursor over the variable part; `bad` sticks at the first thing that does not fit. */
+/* A cursor over the variable part; `bad` is set for good when something does not fit. */
 struct pmc_cursor {
 	const uint8_t *at;
 	size_t left;
