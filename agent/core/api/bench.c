@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c - a bench from open to close: its options, its events, its results; see pmc/bench.h. */
+/* bench.c - opening and closing a bench: options, events, results; see pmc/bench.h. */
 #include "agent/core/api/bench.h"
 #include "agent/core/api/counter.h"
 #include "agent/core/count/group.h"
@@ -35,8 +35,7 @@ static int options_of(const struct pmc_bench_options *from, struct pmc_bench_opt
 	return 0;
 }
 
-/* Results stand in the order of the list; where each type of core has an event of its own, those
- * stand side by side. */
+/* Results are in the order of the options; events per core type are adjacent. */
 static int order_events(struct pmc_bench *bench)
 {
 	const struct pmc_plan *plan = &bench->plan;
@@ -82,7 +81,6 @@ int pmc_bench_open(struct pmc_bench **bench, const struct pmc_bench_options *opt
 		errno = kept;
 		return counter_fail(failure, -ENOMEM, "", "out of memory");
 	}
-	/* It lies in its own arena. */
 	made->arena = arena;
 	error = options_of(options, &made->options);
 	if (error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_run.c - one benchmark: warm-up, size of a batch, samples, figures; see pmc/bench.h. */
+/* bench_run.c - one benchmark: warm-up, batch size, samples, statistics; see pmc/bench.h. */
 #include "agent/core/base/number.h"
 #include "agent/core/api/bench.h"
 #include "agent/core/base/clock.h"
@@ -12,8 +12,8 @@
 #define OPS_MAX	   (UINT64_C(1) << 40)
 #define GROWTH_MAX 10
 
-/* The number of operations that lasts sample_ns, found while warming up. One slow call (something
- * else had the CPU) must not settle it: the least of at least two calls counts. 0: none does. */
+/* Finds the number of operations that lasts sample_ns while warming up. The shorter of at least two
+ * calls decides, since another program may have had the CPU. 0: no number does. */
 static uint64_t grow(const struct pmc_bench_options *options, pmc_bench_fn run, void *arg)
 {
 	uint64_t begun = pmc_now_ns(), least = UINT64_MAX, ops = 1;
@@ -33,7 +33,7 @@ static uint64_t grow(const struct pmc_bench_options *options, pmc_bench_fn run, 
 		}
 		if (ops > OPS_MAX)
 			return 0;
-		/* A tenth more than it seems to take, in sixteenths. */
+		/* A tenth more than the estimate, in sixteenths. */
 		factor = options->sample_ns * 18 / (least + 1);
 		if (factor > 16 * GROWTH_MAX)
 			factor = 16 * GROWTH_MAX;
@@ -44,7 +44,7 @@ static uint64_t grow(const struct pmc_bench_options *options, pmc_bench_fn run, 
 }
 
 struct samples {
-	double *per_op;	  /* scratch for one figure */
+	double *per_op;	  /* scratch for one statistic */
 	uint64_t *times;  /* of every sample */
 	uint64_t *values; /* plan->opened of every sample */
 	uint8_t *states;  /* the same */
@@ -82,7 +82,7 @@ static int samples_take(const struct pmc_bench *bench, struct bench_pass *pass, 
 	return 0;
 }
 
-/* Takes the samples of event i that are in this state. */
+/* Adds the samples of event i that have this state. */
 static void gather(const struct samples *samples, unsigned opened, unsigned i, enum pmc_state state,
 		   uint64_t ops, struct pmc_bench_count *count)
 {
@@ -96,8 +96,8 @@ static void gather(const struct samples *samples, unsigned opened, unsigned i, e
 	}
 }
 
-/* Event i of the plan. If it took turns with others on the PMU, those samples are exact that it ran
- * all through; where these are enough, no estimate is mixed into them. */
+/* Event i of the plan. For a multiplexed event the samples in which it ran all the time are exact;
+ * scaled samples are added only if those are too few. */
 static void count_of(const struct pmc_bench *bench, const struct bench_pass *pass,
 		     const struct samples *samples, uint64_t ops, unsigned i,
 		     struct pmc_bench_count *count)
@@ -131,7 +131,7 @@ static void count_of(const struct pmc_bench *bench, const struct bench_pass *pas
 			   &count->per_op);
 }
 
-/* By the one list of metrics. */
+/* Computed by metrics.def. */
 static int ipc_of(const struct pmc_bench *bench, const struct pmc_bench_count *figures,
 		  uint64_t n_samples, struct pmc_arena *arena, double *ipc)
 {
@@ -158,7 +158,7 @@ static int ipc_of(const struct pmc_bench *bench, const struct pmc_bench_count *f
 				 .config2 = event->config2,
 				 .config3 = event->config3 },
 		};
-		/* Groups that took turns have values of different samples. */
+		/* Multiplexed groups have values of different samples. */
 		counts[k].state =
 			pmc_scale(figures[k].total, n_samples, figures[k].samples, &counts[k].raw) ?
 				PMC_NOT_COUNTED :

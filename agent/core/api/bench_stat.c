@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* In place and without recursion: heaps never go quadratic, and libc's qsort may allocate. */
+/* Heapsort: in place, never quadratic. (qsort() may allocate.) */
 static void sift(double *values, size_t root, size_t n)
 {
 	double value = values[root];
@@ -32,7 +32,7 @@ static void sort(double *values, size_t n)
 	}
 }
 
-/* Newton's, from above: it falls till it stands still. */
+/* Newton's method from above: decreases until it converges. */
 static double root(double x)
 {
 	double guess = x > 1 ? x : 1, better;
@@ -49,7 +49,7 @@ void bench_stat(double *values, size_t n, double mean, struct pmc_bench_stat *st
 	double middle = 0, squares = 0;
 
 	sort(values, n);
-	/* From the least on: equal values have no spread, not even a rounding's. */
+	/* Relative to the minimum: equal values have no rounding error. */
 	for (size_t i = 0; i < n; i++)
 		middle += values[i] - values[0];
 	middle = values[0] + middle / (double)n;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_table.c - the results of a bench as a Markdown table, with notes below it.
+ * bench_table.c - the results of a bench as a Markdown table with notes below.
  *
- * Cells are padded, so it reads as well without a renderer. Columns that no result has a value for
- * are left out, and a note says why.
+ * Cells are padded, so that the source is readable too. Columns without any value are left out,
+ * with the reason in a note.
  */
-#include "agent/core/api/bench_view.h"
+#include "agent/core/api/bench.h"
 #include "agent/core/base/utf8.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ struct table {
 	unsigned n;
 };
 
-/* ---- what a cell shows ---------------------------------------------------------------------*/
+/* ---- cells ---------------------------------------------------------------------------------*/
 
 static void show_ns(struct pmc_out *out, double ns)
 {
@@ -53,7 +53,7 @@ static void show_prefixed(struct pmc_out *out, double value, const char *unit)
 	pmc_outf(out, "%s%s", prefixes[prefix], unit);
 }
 
-/* The same digits in a column: what differs is to be seen. Nothing small becomes a 0. */
+/* Fixed decimals, so that values of a column compare; small values do not become 0. */
 static void show_per_op(struct pmc_out *out, double value)
 {
 	if (value > 0 && value < 0.000001)
@@ -78,7 +78,7 @@ static void show_event(struct pmc_out *out, const struct pmc_bench_count *count)
 		show_per_op(out, count->per_op.mean);
 }
 
-/* Text that cannot end its cell, nor do anything to a terminal. */
+/* Text with | escaped and control characters replaced. */
 static void show_text(struct pmc_out *out, const char *text, int columns)
 {
 	char safe[CELL_BYTES];
@@ -158,7 +158,7 @@ static void show_cell(struct pmc_out *out, const struct column *column,
 	}
 }
 
-/* ---- which columns -------------------------------------------------------------------------*/
+/* ---- columns -------------------------------------------------------------------------------*/
 
 static bool any(const struct pmc_bench *bench, enum kind kind, size_t event)
 {
@@ -172,7 +172,7 @@ static bool any(const struct pmc_bench *bench, enum kind kind, size_t event)
 	return false;
 }
 
-/* Result -1 is the head. False: there is none. */
+/* Result -1 is the head. False: no such result. */
 static bool cell(const struct table *table, unsigned c, long result, char text[CELL_BYTES])
 {
 	const struct column *column = &table->columns[c];
@@ -225,7 +225,7 @@ static void choose_columns(struct table *table, const struct pmc_bench_result *f
 
 /* ---- notes ---------------------------------------------------------------------------------*/
 
-/* One line for each reason, with all the events that have it. */
+/* One line per reason, with all its events. */
 static void note_missing(const struct pmc_bench *bench, const struct pmc_bench_result *first,
 			 struct pmc_out *out)
 {
@@ -249,7 +249,7 @@ static void note_missing(const struct pmc_bench *bench, const struct pmc_bench_r
 	}
 }
 
-/* A line that names the events of which `says` is true for some result. */
+/* A line with the events for which `says` is true in some result. */
 static void note(const struct pmc_bench *bench, const struct pmc_bench_result *first,
 		 bool (*says)(const struct pmc_bench_count *count), const char *head,
 		 const char *tail, struct pmc_out *out)
@@ -330,5 +330,5 @@ void bench_markdown(const struct pmc_bench *bench, struct pmc_out *out)
 		write_row(&table, (long)i, out);
 	note_missing(bench, &first, out);
 	note(bench, &first, is_user, "\nIn user mode only: ", ".", out);
-	note(bench, &first, is_scaled, "\nMarked ~ (shared the PMU, scaled up): ", ".", out);
+	note(bench, &first, is_scaled, "\nMarked ~ (multiplexed, scaled): ", ".", out);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_write.c - the results of a bench as JSON, and as the notes below a table. */
+/* bench_write.c - the results of a bench as JSON, and the reasons for missing values. */
 #include "agent/core/base/advice.h"
 #include "agent/core/api/bench.h"
-#include "agent/core/api/bench_view.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/json.h"
 #include "agent/core/report/report.h"
@@ -10,7 +9,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* ---- why something is not there ------------------------------------------------------------*/
+/* ---- reasons -------------------------------------------------------------------------------*/
 
 const char *bench_why(const struct pmc_bench *bench, const struct pmc_bench_result *result,
 		      size_t i, char *text, size_t bytes)
@@ -88,7 +87,7 @@ static void write_result(struct pmc_json *json, const struct pmc_bench *bench,
 	pmc_json_u64(json, "ops_per_sample", result->ops_per_sample);
 	pmc_json_u64(json, "samples", result->samples);
 	write_stat(json, "time_ns", &result->time_ns);
-	/* NaN is null: a time of 0 has no rate. */
+	/* NaN becomes null: a time of 0 has no rate. */
 	pmc_json_double(json, "ops_per_s", result->ops_per_s > 0 ? result->ops_per_s : NAN);
 	if (result->bytes_per_op)
 		pmc_json_u64(json, "bytes_per_op", result->bytes_per_op);
@@ -126,7 +125,7 @@ int pmc_bench_write(const struct pmc_bench *bench, int fd, enum pmc_bench_format
 	int kept = errno, error;
 	char buf[4096];
 
-	/* Below 0 it would stay in memory. */
+	/* struct pmc_out with fd < 0 writes to memory. */
 	if (fd < 0)
 		return -EBADF;
 	pmc_out_to_fd(&out, fd, buf, sizeof(buf));
