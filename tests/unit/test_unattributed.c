@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_unattributed.c - what no row explains: totals minus rows, each count taken off exactly once. */
+/* test_unattributed.c - counts outside thread rows: totals minus rows, each subtracted once. */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 
