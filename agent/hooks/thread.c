@@ -45,7 +45,7 @@ static struct slot *prepare(const void *routine)
 	agent_fds_reserve();
 	slot = agent_thread_reserve();
 	if (slot) {
-		slot->site = agent_start_routine(routine);
+		slot->start_site = agent_start_routine(routine);
 		agent_thread_reserve_groups(slot);
 	}
 	errno = saved;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adopt.c - finds threads whose start was not seen (raw clone, RTLD_DEEPBIND callers, before us).
+ * adopt.c - rows for threads whose start the agent did not see: raw clone, callers with
+ * RTLD_DEEPBIND, threads older than the agent.
  *
- * They get a row with what the kernel accounts for any thread. Their counts cannot be had after
- * the fact and stay in unattributed.
+ * Such a row has OS accounting only; its counts are in unattributed.
  */
 #include "agent/thread/adopt.h"
 #include "agent/base/agent.h"
@@ -20,8 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread that has not yet said who it is has hardly run; but what a hypervisor gave to others
- * meanwhile is CPU time, too: a millisecond and more. */
+/* More CPU time than a thread uses before its tid is in its slot. Generous, because time that a
+ * hypervisor steals counts as CPU time too. */
 #define STARTING_NS 20000000u
 
 static bool known(uint32_t tid)
@@ -74,7 +74,7 @@ static void consider(const char *task)
 	    !pmc_thread_cpu_ns((int)tid, &cpu_ns))
 		return;
 	begins = starting();
-	/* It may have said who it is since it was looked for, and begin no more. */
+	/* Again: its tid may have come into its slot in between. */
 	if (known(tid) || (begins && cpu_ns < STARTING_NS))
 		return;
 	slot = agent_thread_reserve();
@@ -92,15 +92,15 @@ static void consider(const char *task)
 	registry_live(slot);
 }
 
-/* Usually there is nothing to adopt, and one stat tells: /proc gives a directory of tasks two
- * links more than it has tasks (fs/proc/base.c, proc_task_getattr). */
+/* One stat instead of a scan in the usual case: the link count of /proc/PID/task is the number of
+ * tasks plus two (fs/proc/base.c, proc_task_getattr). */
 static bool all_have_slots(void)
 {
 	uint32_t expected = registry_taken(&agent_registry);
 	struct stat st;
 
-	/* Tasks without a slot: our helper, and the thread that ends the process, whose row is
-	 * written already. */
+	/* Tasks without a slot: the helper thread, and the thread that ends the process, whose row
+	 * is already written. */
 	if (atomic_load(&agent.helper_tid))
 		expected++;
 	if (!agent_self && (uint32_t)syscall(SYS_gettid) != atomic_load(&agent.helper_tid))
@@ -109,7 +109,7 @@ static bool all_have_slots(void)
 	       st.st_nlink - 2 == (nlink_t)expected;
 }
 
-/* In a frame of its own: no row shall be made on top of it, on a host's signal stack. */
+/* noinline: rows are built later, and the host's signal stack may be small. */
 __attribute__((noinline)) void agent_adopt(char *room, size_t bytes)
 {
 	int fd;

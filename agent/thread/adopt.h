@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Gives a slot to every task of this process that has none. Async-signal-safe; room (8-aligned) is
- * for directory entries. */
+/* Reserves a slot for every task of this process without one. room: 8-aligned, for directory
+ * entries. Async-signal-safe. */
 void agent_adopt(char *room, size_t bytes);
 
 #endif

@@ -135,7 +135,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
 		.eventset = agent_thread_eventset(slot),
-		.start_site = slot->site,
+		.start_site = slot->start_site,
 		.reason = slot->reason,
 	};
 	/* Nobody else reads the groups any more. */

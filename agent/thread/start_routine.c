@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start_routine.c - start routines, each looked up once.
+ * start_routine.c - SITE frames of start routines, each looked up once.
  *
- * A name is believed only if the address lies inside the symbol: dladdr alone names the nearest
- * exported one for any static function. What it cannot name, pmctl finds in the file's symbols.
+ * A symbol is used only if it covers the address: for a static function dladdr returns the nearest
+ * exported symbol. pmctl looks up the others in the symbol table of the file.
  */
 #include "agent/thread/start_routine.h"
 #include "agent/base/agent.h"
@@ -19,7 +19,7 @@
 
 #define MOST 4096u
 
-struct site {
+struct routine {
 	const void *address;
 	uint64_t hash;
 	UT_hash_handle hh;
@@ -28,12 +28,12 @@ struct site {
 static struct {
 	pthread_mutex_t lock;
 	struct pmc_arena arena;
-	struct site *table;
+	struct routine *table;
 	uint8_t owner[16]; /* the process image whose dump has the frames */
-	_Atomic uint32_t forgotten; /* how often */
-} sites = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	_Atomic uint32_t forgotten; /* how often the table was cleared */
+} routines = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* What this thread asked for last: most programs start many threads of one routine. */
+/* The last look-up of this thread: most programs start many threads with one routine. */
 static __thread struct {
 	const void *address;
 	uint64_t hash;
@@ -41,7 +41,7 @@ static __thread struct {
 } last;
 
 #ifdef __GLIBC__
-/* Whether info is about this address, and its symbol really covers it. */
+/* False: the address is in no module. info->dli_sname is NULL unless the symbol covers it. */
 static bool look_up(const void *address, Dl_info *info)
 {
 	uintptr_t at = (uintptr_t)address;
@@ -57,12 +57,12 @@ static bool look_up(const void *address, Dl_info *info)
 #else
 static bool look_up(const void *address, Dl_info *info)
 {
-	/* musl names a symbol only if it covers the address. */
+	/* musl returns a symbol only if it covers the address. */
 	return dladdr(address, info) && info->dli_fname;
 }
 #endif
 
-static uint64_t write_site(const void *address)
+static uint64_t write_frame(const void *address)
 {
 	_Alignas(8) uint8_t room[PMC_SITE_BYTES];
 	struct pmc_frame_buf buf;
@@ -71,7 +71,7 @@ static uint64_t write_site(const void *address)
 	Dl_info info;
 
 	if (look_up(address, &info)) {
-		/* The loader calls the program itself "" or by argv[0]. */
+		/* The loader's name of the program is "" or argv[0]. */
 		module = strchr(info.dli_fname, '/') ? info.dli_fname : agent.exe;
 		offset = (uint64_t)((uintptr_t)address - (uintptr_t)info.dli_fbase);
 		symbol = info.dli_sname ? info.dli_sname : "";
@@ -85,43 +85,43 @@ static uint64_t write_site(const void *address)
 
 static void clear(void)
 {
-	pmc_arena_free(&sites.arena);
-	sites.table = NULL;
-	atomic_fetch_add(&sites.forgotten, 1);
+	pmc_arena_free(&routines.arena);
+	routines.table = NULL;
+	atomic_fetch_add(&routines.forgotten, 1);
 }
 
 static uint64_t find_or_write(const void *address)
 {
-	struct pmc_arena *arena = &sites.arena;
-	struct site *site;
+	struct pmc_arena *arena = &routines.arena;
+	struct routine *routine;
 	uint64_t hash = 0;
 
-	pthread_mutex_lock(&sites.lock);
-	if (memcmp(sites.owner, agent.identity, 16) != 0) {
+	pthread_mutex_lock(&routines.lock);
+	if (memcmp(routines.owner, agent.identity, 16) != 0) {
 		clear();
-		memcpy(sites.owner, agent.identity, 16);
+		memcpy(routines.owner, agent.identity, 16);
 	}
-	HASH_FIND_PTR(sites.table, &address, site);
-	if (site) {
-		hash = site->hash;
-	} else if (HASH_COUNT(sites.table) >= MOST) {
+	HASH_FIND_PTR(routines.table, &address, routine);
+	if (routine) {
+		hash = routine->hash;
+	} else if (HASH_COUNT(routines.table) >= MOST) {
 		agent_note(NOTE_SITES_FULL);
 	} else {
-		hash = write_site(address);
-		site = pmc_arena_alloc(arena, sizeof(*site));
-		if (site) {
-			site->address = address;
-			site->hash = hash;
-			HASH_ADD_PTR(sites.table, address, site);
+		hash = write_frame(address);
+		routine = pmc_arena_alloc(arena, sizeof(*routine));
+		if (routine) {
+			routine->address = address;
+			routine->hash = hash;
+			HASH_ADD_PTR(routines.table, address, routine);
 		}
 	}
-	pthread_mutex_unlock(&sites.lock);
+	pthread_mutex_unlock(&routines.lock);
 	return hash;
 }
 
 uint64_t agent_start_routine(const void *address)
 {
-	uint32_t forgotten = atomic_load(&sites.forgotten);
+	uint32_t forgotten = atomic_load(&routines.forgotten);
 
 	if (last.address != address || last.forgotten != forgotten) {
 		last.hash = find_or_write(address);
@@ -133,14 +133,14 @@ uint64_t agent_start_routine(const void *address)
 
 void agent_start_routines_forked(void)
 {
-	/* Another thread may have held it; that thread is not here. */
-	pthread_mutex_init(&sites.lock, NULL);
+	/* A thread that held the lock does not exist in the child. */
+	pthread_mutex_init(&routines.lock, NULL);
 	clear();
 }
 
 void agent_start_routines_forget(void)
 {
-	pthread_mutex_lock(&sites.lock);
+	pthread_mutex_lock(&routines.lock);
 	clear();
-	pthread_mutex_unlock(&sites.lock);
+	pthread_mutex_unlock(&routines.lock);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* start_routine.h - code addresses as SITE frames: which module, which offset, which symbol. */
+/* start_routine.h - start routines of threads as SITE frames: module, offset and symbol. */
 #ifndef PMC_AGENT_THREAD_START_ROUTINE_H
 #define PMC_AGENT_THREAD_START_ROUTINE_H
 
 #include <stdint.h>
 
-/* The hash of the address's SITE frame, which is in the dump from then on. Takes the loader's
- * lock for an address it sees first: for pthread_create, never for a signal handler. */
+/* Writes the SITE frame of an address to the dump, once, and returns its hash. Takes the loader's
+ * lock for a new address: not async-signal-safe. */
 uint64_t agent_start_routine(const void *address);
-/* Modules may have gone: addresses are looked up anew. */
+/* After dlclose: addresses are looked up again. */
 void agent_start_routines_forget(void);
 /* In a forked child. */
 void agent_start_routines_forked(void);

@@ -1,37 +1,54 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# sleepers.t - a snapshot does not ask again for the CPU clock of a thread that has not run since the
-# last one; and does of one that has, also while its counters were stopped.
+# sleepers.t - a snapshot reads the CPU clock of a thread again only if the thread has run since the last
+# one, also if its counters were stopped meanwhile. The worker itself says how much CPU time it used.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 mkfifo in
 
-# A line of stdin is 30 ms of work for the worker; main answers when it sleeps again.
+# A line of stdin is 30 ms of work for the worker. Main answers with its CPU time in ns, before the first
+# and after the last of that work, when the worker is asleep in sem_wait.
 cat >worker.c <<'END'
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
 static sem_t go, done;
-static long ms;
+static pthread_t thread;
+static long long cpu(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
 static void *work(void *arg)
 {
 	for (;;) {
-		struct timespec t;
+		long long end;
 		while (sem_wait(&go))
 			;
-		ms += 30;
-		do
-			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-		while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+		end = cpu(CLOCK_THREAD_CPUTIME_ID) + 30000000;
+		while (cpu(CLOCK_THREAD_CPUTIME_ID) < end)
+			;
 		sem_post(&done);
 	}
 	return arg;
 }
+/* The clock of the sleeping worker: stands still once it is off the CPU. */
+static long long asleep(void)
+{
+	clockid_t clock;
+	long long now, before = -1;
+	pthread_getcpuclockid(thread, &clock);
+	while ((now = cpu(clock)) != before) {
+		before = now;
+		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	}
+	return now;
+}
 int main(void)
 {
 	char line[64];
-	pthread_t thread;
 	sem_init(&go, 0, 0);
 	sem_init(&done, 0, 0);
 	pthread_create(&thread, NULL, work, NULL);
@@ -40,7 +57,7 @@ int main(void)
 		sem_post(&go);
 		while (sem_wait(&done))
 			;
-		puts("done");
+		printf("done %lld\n", asleep());
 	}
 	return 0;
 }
@@ -72,23 +89,28 @@ shot() {
 		'.threads[] | select(.seq == 1) | "\(.cpu_ns) \(.events[0].value)"')
 }
 
+# The CPU time of the worker as it was when it last fell asleep.
+slept() { awk '/^done/ { ns = $2 } END { print ns }' log; }
+
 work
 shot
-between "$cpu" 30000000 45000000 "30 ms of work are seen"
-first=$cpu first_clock=$clock
+is "$cpu" "$(slept)" "after work: the CPU clock is read"
+first_clock=$clock
 shot
-is "$cpu $clock" "$first $first_clock" "asleep: the same CPU time and count once more"
+is "$cpu $clock" "$(slept) $first_clock" "asleep: the same CPU time and count"
 work
 shot
-between $((cpu - first)) 28000000 45000000 "30 ms more of work are seen"
+is "$cpu" "$(slept)" "after more work: the CPU clock is read again"
+between "$clock" $((first_clock + 28000000)) "$cpu" "and the counter has counted it"
 second=$cpu second_clock=$clock
 shot
 "$PMCTL" ctl $pid stop >/dev/null
 work
 "$PMCTL" ctl $pid start >/dev/null
 shot
-between $((cpu - second)) 28000000 45000000 "so are 30 ms that were worked while the counters were stopped"
-between $((clock - second_clock)) 0 5000000 "which the counters did not see"
+is "$cpu" "$(slept)" "work while the counters were stopped: the CPU clock is read again"
+ok "which has advanced by that work" test $((cpu - second)) -ge 30000000
+ok "and the counter has not" test $((clock - second_clock)) -lt $((cpu - second - 25000000))
 exec 9>&-
 wait $pid
 is $? 0 "the program ends well"

@@ -180,7 +180,7 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
 		.eventset = eventset_of(&target->control, slot),
-		.start_site = slot->site,
+		.start_site = slot->start_site,
 		.reason = slot->reason,
 	};
 

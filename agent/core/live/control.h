@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.h - what another process may read of an agent, and what it may write.
+ * control.h - the object of a running agent that pmctl reads and writes from outside.
  *
  * The agent exports one object, `pmc_agent_control`. pmctl finds it by that name in the agent's
  * dynamic symbols and the load address in /proc/PID/maps, reads it with process_vm_readv, and
@@ -21,12 +21,12 @@
 #define PMC_CONTROL_VERSION 4
 
 enum pmc_control_state {
-	PMC_CONTROL_OFF = 0, /* dormant: nothing here is valid but `why` */
+	PMC_CONTROL_OFF = 0, /* dormant: only `why` is valid */
 	PMC_CONTROL_ON,
-	PMC_CONTROL_DONE, /* the final rows are written */
+	PMC_CONTROL_DONE, /* the final rows are being written, or are written */
 };
 
-/* Groups that the job's first process holds beside those of its threads. */
+/* Inherit groups and uncore events: held by the job's first process. */
 struct pmc_control_totals {
 	uint32_t groups;	 /* 0: there is none */
 	uint32_t flags;		 /* PMC_TOTAL_* */
@@ -35,7 +35,7 @@ struct pmc_control_totals {
 	uint16_t reserved[3];
 	int32_t fds[PMC_EVENTS_MAX];
 	uint64_t ids[PMC_EVENTS_MAX];	   /* of the leaders, by group */
-	uint64_t base[3 * PMC_EVENTS_MAX]; /* may be written: see registry.h */
+	uint64_t base[3 * PMC_EVENTS_MAX]; /* written by pmctl ctl; see set_base() */
 };
 
 struct pmc_control {
@@ -43,7 +43,7 @@ struct pmc_control {
 	uint32_t version;
 	uint32_t bytes;		   /* of this struct */
 	_Atomic uint32_t state;	   /* enum pmc_control_state */
-	_Atomic uint32_t counting; /* may be written: whether groups of new threads start at once */
+	_Atomic uint32_t counting; /* written by pmctl ctl: groups of new threads are enabled */
 	int32_t pid;
 	int32_t dump_signal; /* 0: none */
 	uint8_t identity[16];
@@ -51,23 +51,23 @@ struct pmc_control {
 	uint64_t registry;	   /* struct registry of registry.h, and through it the slots */
 	uint16_t first[PMC_EVENTS_MAX + 1];
 	uint16_t reserved2;
-	_Atomic uint32_t switched; /* may be written: goes up with every stop and start */
+	_Atomic uint32_t switched; /* written by pmctl ctl: number of stops and starts */
 	uint64_t eventset; /* hash; 0: no events */
 	uint64_t eventset_frame, eventset_bytes;
-	/* The set of slots with SLOT_USER_ONLY. */
+	/* The event set of slots with SLOT_USER_ONLY. */
 	uint64_t user_eventset, user_frame, user_bytes;
-	/* What a PROCESS frame needs; cpu, faults and times are read from /proc. */
+	/* For the PROCESS frame; CPU time, faults and times are read from /proc. */
 	struct pmc_process_fixed process;
 	uint64_t exe, cmdline; /* NUL-terminated */
 	_Atomic uint64_t seen, uncounted, overhead_ns;
 	struct pmc_control_totals threads, execs;
-	/* What the image before an exec reported of this process: not to be reported again. */
+	/* Reported by the image before an exec, to be subtracted. */
 	uint64_t carried_thread_ns; /* of the main thread */
 	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
-	/* Of the job's first process: what counts for the whole machine. eventset 0: nothing. */
+	/* Uncore events; eventset 0: none. */
 	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;
-	/* Why the agent is dormant, as it said on stderr. */
+	/* Why the agent is dormant, as printed on stderr. */
 	char why[256];
 	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */
 	char out[4096];

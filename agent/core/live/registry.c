@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registry.c - slots in one sparse mapping, a tagged stack of free ones; see registry.h. */
+/* registry.c - slots in one sparse mapping, free ones on a tagged stack; see registry.h. */
 #include "agent/core/live/registry.h"
 #include "agent/core/count/group.h"
 
@@ -27,17 +27,17 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	registry->set_words = 3 * n_groups + n_fds + (n_fds + 1) / 2;
 	bytes = sizeof(struct slot) + registry->set_words * sizeof(uint64_t);
 	registry->slot_bytes = (bytes + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
-	/* A size in whole huge pages would be placed at the boundary of one, and the host's first
-	 * stacks right below it. As glibc gives a stack's unused part back at the end of a thread,
-	 * the kernel would then look at every page up to there: twice as many as usual. */
+	/* Not a multiple of 2 MiB: the kernel would align it to a huge page and place the host's
+	 * first stacks right below, and each madvise of glibc at the end of a thread would scan
+	 * twice as many pages. */
 	registry->map_bytes = RECENT_BYTES + registry->slot_bytes * capacity + CACHE_LINE;
-	/* Private, not shared: a forked child gets its own copy, so it can never write into its
-	 * parent's slots before it knows that it is one. Untouched pages cost nothing. */
+	/* Private: a forked child must not write to its parent's slots before it has noticed the
+	 * fork. Untouched pages cost nothing. */
 	map = mmap(NULL, registry->map_bytes, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	/* A few slots are used: no 2 MiB for the first of them. Not known to a kernel without. */
+	/* Few slots are used: no huge page. Fails on kernels without huge pages. */
 	madvise(map, registry->map_bytes, MADV_NOHUGEPAGE);
 	registry->recent = map;
 	registry->slots = (char *)map + RECENT_BYTES;
@@ -110,7 +110,7 @@ struct slot *registry_alloc(struct registry *registry)
 		slot = fresh(registry);
 	if (!slot)
 		return NULL;
-	/* All but what others may be looking at, and what stays with the slot. */
+	/* Not the word and next_free, which other threads may be reading. */
 	memset(&slot->tid, 0, registry->slot_bytes - offsetof(struct slot, tid));
 	for (unsigned i = 0; i < registry->n_fds; i++)
 		set_fds(registry, slot->data)[i] = -1;
@@ -151,14 +151,14 @@ bool registry_release(struct registry *registry, struct slot *slot)
 {
 	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
 
-	/* Without readers there are none to come. Who finds it free is to find registry_ended()'s
-	 * entry. */
+	/* No readers, and a CLOSING slot gets no new ones. Release: whoever sees the slot free also
+	 * sees the entry of registry_ended(). */
 	if (!(word & 0xffff)) {
 		atomic_store_explicit(&slot->word, SLOT_FREE, memory_order_release);
 		recycle(registry, slot);
 		return true;
 	}
-	/* With some the phase stays CLOSING, and 0x8000 marks it as handed over. */
+	/* With readers the phase stays CLOSING; 0x8000 tells the last one to free the slot. */
 	do {
 		uint32_t next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
 
@@ -190,7 +190,7 @@ void registry_unpin(struct registry *registry, struct slot *slot)
 
 	do {
 		next = word - 1;
-		if ((next & 0xffff) == 0x8000) /* handed over and nobody else reads */
+		if ((next & 0xffff) == 0x8000) /* the last reader of a released slot */
 			next = SLOT_FREE;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&slot->word, &word, next, memory_order_acq_rel, memory_order_acquire));
@@ -228,7 +228,7 @@ void registry_ended(struct registry *registry, uint32_t tid)
 
 bool registry_is_recent(const struct registry *registry, uint64_t entry, uint32_t tid)
 {
-	/* The entry may be newer than the tag that it is compared with. */
+	/* The entry may be newer than the tag that is compared with it. */
 	uint64_t age = tag_now(registry) - (entry >> 32) + REGISTRY_LATELY;
 
 	return (uint32_t)entry == tid && (age & SLOT_TAG_MASK) < 2 * REGISTRY_LATELY;

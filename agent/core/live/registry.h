@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry.h - a slot for every live thread; memory is reused, so it stays flat.
+ * registry.h - a slot for every live thread; slots are reused, so memory stays flat.
  *
- * A slot belongs to its thread. Readers (snapshots) pin it; the owner never waits for them: if
- * one still reads when the thread ends, it closes the descriptors and frees the slot in the
- * owner's place. All functions are async-signal-safe and lock-free.
+ * A slot belongs to its thread. Readers (snapshots) pin it. The owner never waits for readers: if
+ * one still has the slot pinned when the thread ends, the last reader closes the descriptors and
+ * frees the slot. All functions are async-signal-safe and lock-free.
  */
 #ifndef PMC_CORE_LIVE_REGISTRY_H
 #define PMC_CORE_LIVE_REGISTRY_H
@@ -17,13 +17,13 @@
 /* The word: phase in the high half, number of readers in the low half. */
 enum slot_phase {
 	SLOT_FREE = 0,
-	SLOT_RESERVED = 1u << 16, /* the creator fills it; its thread has not begun */
+	SLOT_RESERVED = 1u << 16, /* by the creator; the thread has not started */
 	SLOT_LIVE = 2u << 16,
-	SLOT_CLOSING = 3u << 16, /* ended: nobody may pin it any more */
+	SLOT_CLOSING = 3u << 16, /* the thread has ended: no new pins */
 };
 
-/* In a slot's flags, beyond PMC_THREAD_*: its groups count user mode only, though the plan says
- * otherwise (the process gave up its privilege). */
+/* In a slot's flags, beyond PMC_THREAD_*: its groups count user mode only, unlike the plan, because
+ * the process has dropped privileges. */
 #define SLOT_USER_ONLY 0x100u
 
 struct slot {
@@ -38,15 +38,15 @@ struct slot {
 	uint64_t seq;
 	uint64_t start_ns;
 	uint64_t created_by;
-	uint64_t site;
+	uint64_t start_site; /* hash of the SITE frame of the start routine */
 	union {
 		void *(*posix)(void *);
 		int (*c11)(void *);
 	} start;
 	void *arg;
 	char name[16];
-	/* What the last snapshot of a sleeping thread saw; see row.c. For whoever gets the lock at
-	 * once. */
+	/* Time enabled and CPU time in the last snapshot, see row.c; skipped by a reader that does
+	 * not get the lock at once. */
 	_Atomic uint32_t seen_lock;
 	uint32_t seen_switched;
 	uint64_t seen_enabled_ns, seen_cpu_ns;
@@ -54,7 +54,7 @@ struct slot {
 	 * int. */
 	uint64_t data[];
 };
-/* Its creator and its thread each take the lines of it from the other's cache. */
+/* The slot moves between the caches of the creator and the thread. */
 _Static_assert(sizeof(struct slot) <= 128, "a slot without groups has two cache lines");
 
 struct registry {
@@ -63,11 +63,11 @@ struct registry {
 	unsigned n_groups, n_fds;
 	uint32_t capacity;
 	_Atomic uint32_t high; /* slots ever used */
-	/* From the lowest bit: index + 1 of the first free slot that was used before; how many are
-	 * RESERVED, LIVE or CLOSING; a tag. */
+	/* From the lowest bit: index + 1 of the first free slot, the number of taken slots
+	 * (RESERVED, LIVE or CLOSING), and a tag against ABA. */
 	_Atomic uint64_t vacant;
-	/* Threads that ended: still in /proc for a moment, which is long where many wait for a CPU.
-	 * Each has its place by its tid, as the kernel gives them out in turn: tid | tag << 32. */
+	/* Tids of ended threads, which stay in /proc for a moment: tid | tag << 32 at index
+	 * tid % REGISTRY_RECENT, since the kernel assigns tids in turn. */
 	_Atomic uint64_t *recent;
 };
 
@@ -76,7 +76,7 @@ struct registry {
 #define SLOT_ONE_TAKEN	(UINT64_C(1) << SLOT_INDEX_BITS)
 #define SLOT_ONE_TAG	(UINT64_C(1) << 2 * SLOT_INDEX_BITS)
 #define SLOT_TAG_MASK	(UINT64_MAX >> 2 * SLOT_INDEX_BITS)
-/* Of registry.recent; so many slots were taken or given back since: lately. */
+/* Entries of registry.recent, and the number of slots taken or freed until one expires. */
 #define REGISTRY_RECENT 16384u
 #define REGISTRY_LATELY UINT64_C(65536)
 
@@ -94,25 +94,25 @@ static inline uint32_t registry_taken(const struct registry *registry)
 struct slot *registry_alloc(struct registry *registry);
 /* RESERVED to LIVE, by the slot's thread. */
 void registry_live(struct slot *slot);
-/* LIVE to CLOSING: no reader may pin it from here on. */
+/* LIVE to CLOSING: readers cannot pin it any more. */
 void registry_close(struct slot *slot);
-/* Whether the slot is CLOSING and nobody reads it any more, nor will. */
+/* Whether the slot is CLOSING and has no readers. */
 static inline bool registry_unread(const struct slot *slot)
 {
 	return atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING;
 }
 /* Closes such a slot's descriptors now. */
 void registry_close_fds(struct registry *registry, struct slot *slot);
-/* Done with a CLOSING (or RESERVED) slot: closes its descriptors and frees it, or leaves that to
- * the last reader. Returns whether the caller did it. */
+/* Closes the descriptors of a CLOSING or RESERVED slot and frees it, or leaves that to the last
+ * reader. Returns whether the slot is free. */
 bool registry_release(struct registry *registry, struct slot *slot);
 
-/* Pins a LIVE slot for reading; false if it is none. */
+/* Pins a LIVE slot for reading; false: it is not LIVE. */
 bool registry_pin(struct slot *slot);
 void registry_unpin(struct registry *registry, struct slot *slot);
 
-/* For a slot whose thread is gone without a word (an adopted one): its only reader, who has it
- * pinned, ends it; unpin then frees it. With other readers nothing happens. */
+/* Ends the slot of an adopted thread that is gone. The caller has it pinned; its unpin frees the
+ * slot. Does nothing if there are other readers. */
 void registry_retire(struct slot *slot);
 
 /* ---- a set of groups ---- */
@@ -121,8 +121,8 @@ static inline uint64_t *set_ids(uint64_t *set)
 	return set;
 }
 
-/* A reset sets no counter to 0 (the kernel would keep the times): it notes what they say, and
- * rows are the difference. Time enabled and time running of each group, then each value. */
+/* The readings at the last reset, which rows subtract: time enabled and time running of each group,
+ * then each value. Counters are not set to 0, since the kernel would keep the times. */
 static inline uint64_t *set_base(const struct registry *registry, uint64_t *set)
 {
 	return set + registry->n_groups;
@@ -133,7 +133,7 @@ static inline int *set_fds(const struct registry *registry, uint64_t *set)
 	return (int *)(void *)(set + 3 * registry->n_groups + registry->n_fds);
 }
 
-/* What a counter says less its base. Clocks that are read a moment apart may make it negative. */
+/* A reading less its base, at least 0: clocks read a moment apart may differ the other way. */
 static inline uint64_t set_less(uint64_t says, uint64_t base)
 {
 	uint64_t left = says - base;
@@ -146,17 +146,17 @@ static inline struct slot *registry_slot(const struct registry *registry, uint32
 	return (struct slot *)(void *)(registry->slots + index * registry->slot_bytes);
 }
 
-/* Where the slot keeps this descriptor; NULL: it is none of its. */
+/* Where the slot keeps this descriptor; NULL: the slot does not have it. */
 int *registry_find_fd(struct registry *registry, struct slot *slot, int fd);
 
-/* Before the slot is released. */
+/* Remembers the tid of a thread that ends; called before its slot is released. */
 void registry_ended(struct registry *registry, uint32_t tid);
 bool registry_ended_lately(const struct registry *registry, uint32_t tid);
-/* The same from outside: `entry` is what recent[tid % REGISTRY_RECENT] says. */
+/* The same for a copy of the registry; entry: recent[tid % REGISTRY_RECENT]. */
 bool registry_is_recent(const struct registry *registry, uint64_t entry, uint32_t tid);
 
-/* Closes the descriptors of a slot (some may be -1), as many as its share that it had taken, and
- * sets them to -1. pmc_group_close() unless set. */
+/* Closes the descriptors of a slot, of which some may be -1, and sets them to -1. The agent sets it
+ * to agent_fds_close(); default: pmc_group_close(). */
 extern void (*registry_closer)(int *fds, unsigned n_fds);
 
 #endif
