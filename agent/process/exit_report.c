@@ -31,14 +31,16 @@ static struct {
 	bool has_err;
 	const char *file; /* absolute; NULL: stderr */
 	int kept;	  /* a copy of stderr, -1: none */
+	struct pmc_screen screen;
 } where = { .kept = -1 };
 
-void agent_report_init(void)
+void agent_report_init(char *const *envp)
 {
 	const char *file = agent.config.report.file;
 	char text[PATH_MAX], cwd[PATH_MAX];
 	struct pmc_out out;
 
+	pmc_screen_from_env(&where.screen, envp);
 	where.has_err = pmc_sys2(SYS_fstat, 2, &where.err) == 0;
 	if (!file)
 		return;
@@ -127,8 +129,9 @@ static void print(int fd)
 									PMC_FORMAT_TABLE,
 		.summary = agent.config.report.kind == PMC_REPORT_SUMMARY,
 		.top = -1,
+		.screen = where.screen,
 		.only_first = agent.config.report.kind != PMC_REPORT_JSON,
-		.keep_hint = agent.out ? NULL : "PMC_OUT=run.pmc, then pmctl report run.pmc",
+		.keep_hint = agent.out ? NULL : "PMC_OUT=run.pmc",
 	};
 	struct pmc_profile profile;
 	const char *problem = NULL;
@@ -136,6 +139,7 @@ static void print(int fd)
 	char *text;
 	int error;
 
+	pmc_screen_of_fd(&options.screen, fd);
 	error = pmc_profile_init(&profile, &only);
 	if (!error)
 		error = read_profile(&profile);

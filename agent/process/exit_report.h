@@ -4,7 +4,7 @@
 #define PMC_AGENT_PROCESS_EXIT_REPORT_H
 
 /* While single-threaded: records which file stderr is, and the path of PMC_REPORT=...=FILE. */
-void agent_report_init(void);
+void agent_report_init(char *const *envp);
 /* In the job's first process, as its last act: prints the report and removes the private dump. Uses
  * a stack of its own unless called on the main thread's: reading the dump back takes more than a
  * signal handler or a small thread has. */

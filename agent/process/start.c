@@ -315,7 +315,7 @@ static bool prepare(int argc, char **argv, char **envp)
 		agent.private_dump = private_path(envp);
 		agent_file_path();
 	}
-	agent_report_init();
+	agent_report_init(envp);
 	if (!agent.after_exec)
 		agent.job_text = agent_job_first_text();
 	return true;

@@ -55,8 +55,8 @@ is "$(json r.json '.processes[0] | .machine[0] as $m | (.end_ns - .start_ns) as 
 	($m.value - $m.raw * 1e-9 | fabs) < 1e-12')" true "its value is what its CPU counted, scaled" ||
 	diag "$(json r.json '.processes[0] | [.start_ns, .end_ns, .machine]')"
 is "$(json r.json '[.threads[].events[] | select(.name == "machine/clock/") |
-	[.value, .raw, .state, .reason]] | unique | tostring')" \
-	'[[null,null,"not-counted","it counts for the whole machine, not per thread"]]' \
+	[.value, .raw, .state, (.reason | test("machine"))]] | unique | tostring')" \
+	'[[null,null,"not-counted",true]]' \
 	"in no thread's row, and that is said"
 is "$(json r.json '[.threads[].events[] | select(.name == "task-clock") | .state] | unique | join(" ")')" \
 	counted "what is beside it is counted"
@@ -68,7 +68,7 @@ run in_tree whole env LD_PRELOAD="$AGENT" PMC_EVENTS=machine/clock/ PMC_OUT="$T/
 like "$(cat err)" ' whole machine: machine/clock/ 0\.[0-9]+ s' "a line of its own in the table"
 unlike "$(cat err)" 'machine/clock/: not counted' "and no other"
 "$PMCTL" report --format csv m.pmc >m.csv
-is "$(grep -c ',(machine),,,machine,' m.csv)" 1 "a row of its own in CSV"
+is "$(grep -c ',(machine),,,,machine,' m.csv)" 1 "a row of its own in CSV"
 is "$(awk -F, '{ print NF }' m.csv | sort -u | wc -l)" 1 "as long as the others"
 "$PMCTL" merge m.pmc m.pmc -o twice.pmc
 "$PMCTL" report --format json m.pmc | jq .processes[0].machine >once

@@ -44,9 +44,9 @@ between "$(jq '[.regions[].pair.cpu_ns] | max' x.json)" 1 1000000 "the pair's ow
 is "$(jq -c '[.threads[] | .seq] | length' x.json)" 21 "the threads' rows are there as ever"
 
 run "$PMCTL" report --by region x.pmc
-like "$(cat out)" 'region +threads +calls +cpu' "table: columns"
+like "$(cat out)" 'region +n +calls +self' "table: columns"
 like "$(grep inner out)" 'inner +20 +100 ' "table: a line for each region"
-like "$(cat out)" 'a pair costs' "table: what marking costs is said"
+like "$(cat out)" 'begin and end cost' "table: the cost of marking"
 like "$(cat out)" 'all threads +21 ' "table: shares are of all threads"
 run "$PMCTL" report x.pmc
 like "$(cat out)" 'report --by region' "the table of threads says that there are regions"

@@ -22,8 +22,8 @@
 /* PMC_BY_NONE and the rows of the table. */
 enum {
 	N_BY = 1
-#define X(name, value, doc) +1
-#include "agent/core/report/by.def"
+#define X(name, alias, value, doc) +1
+#include "agent/core/profile/by.def"
 #undef X
 };
 
@@ -128,7 +128,7 @@ static void report(int fd, uint8_t choice, uint8_t more)
 		.wide = (choice & 32) != 0,
 		.timeline = (choice & 64) != 0,
 		.only_first = (more & 64) != 0,
-		.color = (more & 128) != 0,
+		.screen.color = (more & 128) != 0,
 		.sort = (more & 16) ? "cpu" : NULL,
 	};
 

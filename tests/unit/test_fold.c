@@ -147,8 +147,9 @@ static void groups(void **state)
 	fold.spread = true;
 	for (int i = 0; i < ROWS; i++)
 		assert_int_equal(pmc_fold_thread(&fold, &threads[i]), 0);
+	assert_int_equal(pmc_fold_end(&fold), 0);
 	assert_int_equal(fold.n_rows, 7);
-	for (const struct pmc_fold_row *row = fold.rows; row; row = row->hh.next) {
+	for (const struct pmc_fold_row *row = fold.rows; row; row = row->next) {
 		uint64_t faults = 0, known = 0, n = 0;
 
 		for (int i = 0; i < ROWS; i++) {
@@ -278,27 +279,72 @@ static void unions(void **state)
 	pmc_arena_free(&arena);
 }
 
-static void stems(void **state)
+static void patterns(void **state)
 {
 	static const struct {
-		const char *name, *stem;
+		const char *name, *pattern;
 	} table[] = {
-		{ "pool-12", "pool-" },
-		{ "pool-1-12", "pool-" },
-		{ "worker7", "worker" },
-		{ "GC Thread#3", "GC Thread#" },
+		{ "pool-12", "pool-*" },
+		{ "pool-1-12", "pool-*-*" },
+		{ "worker7", "worker*" },
+		{ "GC Thread#3", "GC Thread#*" },
 		{ "xz", "xz" },
-		{ "trailing-", "trailing-" },
-		{ "a1b2", "a1b" },
-		{ "123", "" },
+		{ "a1b2", "a*b*" },
+		{ "123", "*" },
 		{ "", "" },
-		{ "tokio 4", "tokio " },
+		{ "gc-helper-with-", "gc-helper-with-*" },
+		{ "pool-1-thread-1", "pool-*-thread-*" },
 	};
+	char pattern[20];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		assert_int_equal(pmc_name_stem(table[i].name, strlen(table[i].name)),
-				 strlen(table[i].stem));
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		size_t len = pmc_pool_pattern(table[i].name, strlen(table[i].name), pattern);
+
+		assert_int_equal(len, strlen(table[i].pattern));
+		assert_memory_equal(pattern, table[i].pattern, len);
+	}
+}
+
+/* The names of threads, and of the pools they make with their numbers. */
+static void pools(void **state)
+{
+	static const char *const names[] = {
+		"db-pool-1",	   "db-pool-12",      "http-nio-80-exe", "http-nio-8080-e",
+		"gc-helper-with-", "gc-helper-with-", "solo-7",		 "same-3",
+		"same-3",	   "ForkJoinPool-1-", "ForkJoinPool-12", "averylongname-x",
+	};
+	static const struct {
+		const char *label;
+		uint64_t threads;
+	} want[] = {
+		{ "db-pool-*", 2 },	  { "http-nio-*-e*", 2 }, { "gc-helper-with-*", 2 },
+		{ "solo-7", 1 },	  { "same-3", 2 },	  { "ForkJoinPool-*", 2 },
+		{ "averylongname-x", 1 },
+	};
+	struct pmc_arena arena = { 0 };
+	const struct pmc_fold_row *row;
+	struct pmc_fold fold;
+	struct pmc_union u;
+
+	(void)state;
+	assert_int_equal(pmc_union_init(&u, &arena), 0);
+	pmc_fold_begin(&fold, &u, PMC_BY_POOL);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct pmc_p_thread thread = { .process = &process, .module = "", .symbol = "" };
+
+		memcpy(thread.fixed.name, names[i], strlen(names[i]));
+		assert_int_equal(pmc_fold_thread(&fold, &thread), 0);
+	}
+	assert_int_equal(pmc_fold_end(&fold), 0);
+	row = fold.rows;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++, row = row->next) {
+		assert_non_null(row);
+		assert_string_equal(row->label, want[i].label);
+		assert_int_equal(row->threads, want[i].threads);
+	}
+	assert_null(row);
+	pmc_arena_free(&arena);
 }
 
 static bool in_child, replaced;
@@ -347,8 +393,8 @@ static void labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups), cmocka_unit_test(states), cmocka_unit_test(unions),
-		cmocka_unit_test(stems),  cmocka_unit_test(labels),
+		cmocka_unit_test(groups),   cmocka_unit_test(states), cmocka_unit_test(unions),
+		cmocka_unit_test(patterns), cmocka_unit_test(pools),  cmocka_unit_test(labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

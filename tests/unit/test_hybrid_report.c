@@ -340,21 +340,21 @@ static void the_machine_is_the_sum_of_its_cpus(void **state)
 	machine(values, 2);
 	assert_int_equal(profile.processes[0]->machine.set->count, 1);
 	text = view(PMC_FORMAT_JSON);
-	has(text, "\"machine\":[{\"name\":\"power/energy/\",\"value\":10,\"raw\":35,"
+	has(text, "\"machine\":[{\"name\":\"power/energy/\",\"value\":10.000000000,\"raw\":35,"
 		  "\"enabled_ns\":200,\"running_ns\":150,\"scope\":\"all\",\"state\":\"scaled\","
 		  "\"core_type\":null,\"unit\":\"Joules\",\"cpus\":\"0,18\"}]");
 	/* In no row, and that is said. */
-	has(text, "{\"name\":\"power/energy/\",\"value\":null,\"raw\":null,\"enabled_ns\":null,"
-		  "\"running_ns\":null,\"scope\":\"all\",\"state\":\"not-counted\","
-		  "\"core_type\":null,\"unit\":\"Joules\","
-		  "\"reason\":\"it counts for the whole machine, not per thread\"}");
+	has(text,
+	    "{\"name\":\"power/energy/\",\"value\":null,\"raw\":null,\"enabled_ns\":null,"
+	    "\"running_ns\":null,\"scope\":\"all\",\"state\":\"not-counted\","
+	    "\"core_type\":null,\"unit\":\"Joules\",\"reason\":\"it counts the whole machine");
 	free(text);
 	text = view(PMC_FORMAT_TABLE);
 	has(text, " whole machine: power/energy/ 10 Joules, scaled\n");
 	free(text);
 	text = view(PMC_FORMAT_CSV);
-	has(text, ",(machine),,,machine,");
-	has(text, ",10,35,200,150,scaled,");
+	has(text, ",(machine),,,,machine,");
+	has(text, ",10.000000000,35,200,150,scaled,");
 	free(text);
 	pmc_profile_free(&profile);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
+#include "agent/core/base/number.h"
+#include "agent/core/base/suggest.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/report/symbols.h"
@@ -21,160 +23,119 @@ struct request {
 	const char *output;
 };
 
-static const char *const by_words[] = {
-#define X(name, value, doc) #name,
-#include "agent/core/report/by.def"
-#undef X
+/* What a flag takes: the words of a list, with their aliases. */
+struct word {
+	const char *name, *alias;
+	int value;
 };
-static const enum pmc_report_by by_values[] = {
-#define X(name, value, doc) value,
-#include "agent/core/report/by.def"
+
+static const struct word by_words[] = {
+#define X(name, alias, value, doc) { #name, alias, value },
+#include "agent/core/profile/by.def"
 #undef X
+	{ NULL, NULL, 0 },
 };
-static const char *const format_words[] = { "table", "json", "csv" };
+static const struct word format_words[] = {
+	{ "table", NULL, PMC_FORMAT_TABLE },
+	{ "json", NULL, PMC_FORMAT_JSON },
+	{ "csv", NULL, PMC_FORMAT_CSV },
+	{ NULL, NULL, 0 },
+};
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* The place of a word in a list; -1 after saying what was meant or accepted. */
-static int word_of(const char *flag, const char *word, const char *const *words, unsigned n)
+/* 0, or the exit code with the error printed. */
+static int set_word(const struct tool_args *args, const struct word *words, int *value)
 {
-	const char *near;
-	char accepted[160] = "";
+	char accepted[160] = "one of ", what[64];
+	size_t len = strlen(accepted);
+	struct pmc_nearest nearest;
 
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(word, words[i]))
-			return (int)i;
-	near = tool_nearest(word, words, n);
-	for (unsigned i = 0; i < n; i++) {
-		strcat(accepted, i ? i + 1 == n ? " or " : ", " : "");
-		strcat(accepted, words[i]);
+	pmc_nearest_init(&nearest, args->value, strlen(args->value));
+	for (; words->name; words++) {
+		if (!strcmp(args->value, words->name) ||
+		    (words->alias && !strcmp(args->value, words->alias))) {
+			*value = words->value;
+			return 0;
+		}
+		pmc_nearest_try(&nearest, words->name);
+		if (words->alias)
+			pmc_nearest_try(&nearest, words->alias);
+		len += (size_t)snprintf(accepted + len, sizeof(accepted) - len, "%s%s", words->name,
+					words[1].name ? ", " : "");
 	}
-	if (near)
-		tool_fail(EXIT_USAGE, "%s takes %s, not '%.60s'; did you mean '%s'?", flag,
-			  accepted, word, near);
-	else
-		tool_fail(EXIT_USAGE, "%s takes %s, not '%.60s'", flag, accepted, word);
-	return -1;
+	snprintf(what, sizeof(what), "invalid %s", args->flag);
+	return tool_fail_unknown(what, args->value, nearest.name, accepted);
 }
 
-static int set_top(struct request *request, const char *text)
+static int set_number(const struct tool_args *args, uint64_t least, int *number)
 {
-	unsigned long n;
-	char *end;
+	uint64_t value;
 
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || n > INT_MAX)
-		return tool_fail(EXIT_USAGE, "--top takes a number of rows, 0 for all, not '%.60s'",
-				 text);
-	request->options.top = (int)n;
+	if (!pmc_number(args->value, INT_MAX, &value) || value < least)
+		return tool_fail(EXIT_USAGE, "invalid %s '%.60s': expected a number from %d",
+				 args->flag, args->value, (int)least);
+	*number = (int)value;
 	return 0;
 }
 
-static int set_value(struct request *request, const char *flag, const char *value)
+static int set_flag(struct request *request, const struct tool_args *args)
 {
 	struct pmc_report_options *options = &request->options;
-	int word;
+	int word = 0, code;
 
-	if (!strcmp(flag, "--by")) {
-		word = word_of(flag, value, by_words, COUNT(by_words));
-		if (word < 0)
-			return EXIT_USAGE;
-		options->by = by_values[word];
-	} else if (!strcmp(flag, "--format")) {
-		word = word_of(flag, value, format_words, COUNT(format_words));
-		if (word < 0)
-			return EXIT_USAGE;
+	if (tool_args_is(args, "--by")) {
+		code = set_word(args, by_words, &word);
+		options->by = (enum pmc_fold_by)word;
+		return code;
+	}
+	if (tool_args_is(args, "--format")) {
+		code = set_word(args, format_words, &word);
 		options->format = (enum pmc_report_format)word;
-	} else if (!strcmp(flag, "--sort")) {
-		options->sort = value;
-	} else if (!strcmp(flag, "--top")) {
-		return set_top(request, value);
-	} else if (!strcmp(flag, "--where")) {
-		request->where[options->n_where++] = value;
-	} else {
-		request->output = value;
+		return code;
 	}
-	return 0;
-}
-
-/* Whether an argument is this flag; *value is what is glued to it, else NULL. */
-static bool is_flag(const char *argument, const char *flag, const char **value)
-{
-	size_t len = strlen(flag);
-
-	*value = NULL;
-	if (strncmp(argument, flag, len))
-		return false;
-	if (!argument[len])
-		return true;
-	if (flag[1] == '-' && argument[len] != '=')
-		return false;
-	*value = argument + len + (argument[len] == '=' && flag[1] == '-');
-	return true;
-}
-
-static int parse_flag(struct request *request, int argc, char **argv, int *at)
-{
-	static const char *const valued[] = {
-		"--by", "--sort", "--top", "--where", "--format", "-o"
-	};
-	const char *argument = argv[*at], *value, *near;
-
-	for (unsigned i = 0; i < COUNT(valued); i++) {
-		if (!is_flag(argument, valued[i], &value))
-			continue;
-		if (!value && *at + 1 >= argc)
-			return tool_fail(EXIT_USAGE, "%s needs a value", valued[i]);
-		return set_value(request, valued[i], value ? value : argv[++*at]);
-	}
-	if (!strcmp(argument, "--timeline")) {
-		request->options.timeline = true;
-	} else if (!strcmp(argument, "--wide")) {
-		request->options.wide = true;
-	} else {
-		near = tool_nearest_flag("report", argument);
-		if (near)
-			return tool_fail(EXIT_USAGE, "there is no flag '%.60s'; did you mean '%s'?",
-					 argument, near);
-		return tool_fail(EXIT_USAGE,
-				 "there is no flag '%.60s'; pmctl report --help lists them",
-				 argument);
-	}
+	if (tool_args_is(args, "--top"))
+		return set_number(args, 0, &options->top);
+	if (tool_args_is(args, "--width"))
+		return set_number(args, 20, &options->screen.width);
+	if (tool_args_is(args, "--sort"))
+		options->sort = args->value;
+	else if (tool_args_is(args, "--columns"))
+		options->columns = args->value;
+	else if (tool_args_is(args, "--where"))
+		request->where[options->n_where++] = args->value;
+	else if (tool_args_is(args, "--timeline"))
+		options->timeline = true;
+	else if (tool_args_is(args, "--wide"))
+		options->wide = true;
+	else
+		request->output = args->value;
 	return 0;
 }
 
 static int parse(struct request *request, int argc, char **argv)
 {
 	struct pmc_report_options *options = &request->options;
-	bool flags = true;
-	int code;
+	struct tool_args args;
+	int code = 0;
 
-	/* Errors in the other arguments already are in the format that was asked for. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--format=json") ||
-		    (!strcmp(argv[i], "--format") && i + 1 < argc && !strcmp(argv[i + 1], "json")))
-			tool_json_errors = true;
-	for (int i = 1; i < argc; i++) {
-		if (flags && !strcmp(argv[i], "--")) {
-			flags = false;
-		} else if (flags && argv[i][0] == '-' && argv[i][1]) {
-			code = parse_flag(request, argc, argv, &i);
-			if (code)
-				return code;
-		} else {
-			request->files[request->n_files++] = argv[i];
-		}
+	tool_args_init(&args, argc, argv);
+	while (!code && tool_args_next(&args)) {
+		if (args.flag)
+			code = set_flag(request, &args);
+		else
+			request->files[request->n_files++] = args.value;
 	}
+	if (code || args.code)
+		return code ? code : args.code;
 	options->where = request->where;
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
-				 "which dump? Name one or more files, or - for standard "
-				 "input");
+				 "no dump given; name one or more files, or - for standard input");
 	if (options->timeline && (options->by != PMC_BY_NONE || options->sort || options->top >= 0))
+		return tool_fail(EXIT_USAGE, "--timeline is in the order of time; "
+					     "--by, --sort and --top cannot be used with it");
+	if (options->columns && options->format == PMC_FORMAT_JSON)
 		return tool_fail(EXIT_USAGE,
-				 "--timeline is in the order of time: it does not go with --by, "
-				 "--sort or --top");
+				 "--columns is for tables and CSV; JSON has every field");
 	return 0;
 }
 
@@ -190,9 +151,8 @@ static int read_file(struct pmc_profile *profile, const char *path)
 
 	fd = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
-		return tool_fail(
-			EXIT_FAIL, "cannot open %s: %s%s", name, strerror(errno),
-			errno == ENOENT ? "; PMC_OUT or pmctl run -o names where a dump goes" : "");
+		return tool_fail(EXIT_FAIL, "cannot open %s: %s%s", name, strerror(errno),
+				 errno == ENOENT ? "; PMC_OUT or pmctl run -o names the dump" : "");
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		err = -EISDIR;
 	} else {
@@ -207,23 +167,22 @@ static int read_file(struct pmc_profile *profile, const char *path)
 		return tool_fail(EXIT_FAIL, "cannot read %s: %s", name, strerror(-err));
 	if (profile->frames == frames && profile->damaged_frames == damaged)
 		return tool_fail(EXIT_FAIL,
-				 "%s is empty: nothing was recorded into it; a dump is "
-				 "written with PMC_OUT or pmctl run -o",
+				 "%s is empty: nothing was recorded; PMC_OUT or pmctl run -o "
+				 "writes a dump",
 				 name);
 	if (profile->frames == frames)
 		return tool_fail(EXIT_FAIL,
-				 "%s is not a dump, or not one frame of it is good; a dump "
-				 "is written with PMC_OUT or pmctl run -o",
+				 "%s is not a dump: it has no valid frame; PMC_OUT or "
+				 "pmctl run -o writes one",
 				 name);
 	if (profile->damaged_frames > damaged)
-		tool_warn("%s: %llu damaged frame%s skipped; what they said is missing from the "
-			  "report",
+		tool_warn("%s: %llu damaged frame%s skipped; the report lacks what was in them",
 			  name, (unsigned long long)(profile->damaged_frames - damaged),
 			  profile->damaged_frames - damaged == 1 ? "" : "s");
 	return EXIT_OK;
 }
 
-/* Opening it for writing would destroy what is to be read. */
+/* Opening an input for writing would destroy it. */
 static bool is_input(const struct request *request)
 {
 	struct stat out, in;
@@ -241,6 +200,7 @@ static int print(struct request *request, struct pmc_profile *profile)
 {
 	static char room[256 << 10];
 	const char *problem = NULL, *where = request->output ? request->output : "standard output";
+	struct pmc_screen screen;
 	struct pmc_out out;
 	int fd = STDOUT_FILENO, err;
 
@@ -250,8 +210,11 @@ static int print(struct request *request, struct pmc_profile *profile)
 		if (fd < 0)
 			return tool_fail(EXIT_FAIL, "cannot write %s: %s", where, strerror(errno));
 	}
-	request->options.color =
-		request->options.format == PMC_FORMAT_TABLE && isatty(fd) && !getenv("NO_COLOR");
+	pmc_screen_from_env(&screen, environ);
+	pmc_screen_of_fd(&screen, fd);
+	if (request->options.screen.width)
+		screen.width = request->options.screen.width;
+	request->options.screen = screen;
 	pmc_out_to_fd(&out, fd, room, sizeof(room));
 	err = pmc_report(profile, &request->options, &out, &problem);
 	if (fd != STDOUT_FILENO && close(fd) && !err)
@@ -270,12 +233,12 @@ static int report(struct request *request)
 	int code = EXIT_OK, err;
 
 	if (request->output && is_input(request))
-		return tool_fail(EXIT_USAGE, "-o %s would overwrite a dump that is to be read",
+		return tool_fail(EXIT_USAGE, "-o %s would overwrite an input; name another file",
 				 request->output);
 	err = pmc_profile_init(&profile, &options);
 	if (err)
 		return tool_fail(EXIT_FAIL, "%s", strerror(-err));
-	/* Every file that cannot be read is named; part of a report would look like all of it. */
+	/* Every unreadable file is named; a partial report would look complete. */
 	for (unsigned i = 0; i < request->n_files; i++)
 		if (read_file(&profile, request->files[i]))
 			code = EXIT_FAIL;
@@ -298,8 +261,6 @@ int cmd_report(int argc, char **argv)
 	struct request request = { .options.top = -1 };
 	int code;
 
-	if (tool_wants_help("report", argc, argv))
-		return EXIT_OK;
 	request.where = calloc((size_t)argc + 1, sizeof(*request.where));
 	request.files = calloc((size_t)argc + 1, sizeof(*request.files));
 	if (!request.where || !request.files)

@@ -4,7 +4,7 @@
 #include "agent/core/event/event.h"
 #include "agent/core/count/group.h"
 #include "agent/core/plan/plan.h"
-#include "agent/core/report/report.h"
+#include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/cli/try_open.h"

@@ -2,6 +2,7 @@
 /* report.c - prints the report of the process tree after the command has ended. */
 #include "agent/core/base/out.h"
 #include "agent/core/report/report.h"
+#include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/report/symbols.h"
@@ -73,7 +74,6 @@ void run_print_report(struct run *run)
 		.format = PMC_FORMAT_TABLE,
 		.top = -1,
 		.summary = run->config.report.kind == PMC_REPORT_SUMMARY,
-		.color = !run->config.report.file && !getenv("NO_COLOR") && isatty(run->report_fd),
 	};
 	const char *problem = NULL;
 	struct pmc_profile profile;
@@ -90,13 +90,15 @@ void run_print_report(struct run *run)
 	}
 	if (run->config.report.kind == PMC_REPORT_OFF)
 		goto out;
+	pmc_screen_from_env(&options.screen, environ);
+	pmc_screen_of_fd(&options.screen, run->report_fd);
 	symbols_resolve(&profile, NULL);
 	pmc_here_read(&here, NULL);
 	options.here = &here;
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])
-		options.keep_hint = "pmctl run -o run.pmc, then pmctl report run.pmc";
+		options.keep_hint = "pmctl run -o run.pmc";
 	/* An existing file may be longer. Devices refuse, which does no harm. */
 	if (run->config.report.file)
 		(void)!ftruncate(run->report_fd, 0);

@@ -4,7 +4,7 @@
 #include "agent/core/api/bench.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/json.h"
-#include "agent/core/report/report.h"
+#include "agent/core/report/words.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 /*
  * json.h - the one JSON emitter, shared by agent and tools: streaming, no tree, no allocation.
  *
- * It writes commas, quotes and escapes; the caller keeps begin and end balanced. In an object
- * every value has a key, in an array key is NULL. Bytes that are not UTF-8 come out as U+FFFD.
+ * Writes commas, quotes and escapes; the caller keeps begin and end balanced. In an object every
+ * value has a key, in an array key is NULL. Bytes that are not UTF-8 come out as U+FFFD.
  */
 #ifndef PMC_CORE_BASE_JSON_H
 #define PMC_CORE_BASE_JSON_H
@@ -29,11 +29,14 @@ void pmc_json_str(struct pmc_json *json, const char *key, const char *text); /* 
 void pmc_json_strn(struct pmc_json *json, const char *key, const char *text, size_t len);
 void pmc_json_u64(struct pmc_json *json, const char *key, uint64_t value);
 void pmc_json_i64(struct pmc_json *json, const char *key, int64_t value);
-/* Up to 17 significant digits, trailing zeros dropped; nan and inf are null. */
+/* PMC_JSON_DECIMALS digits after the point; null for nan, inf and beyond 1.8e19. */
+#define PMC_JSON_DECIMALS 6
 void pmc_json_double(struct pmc_json *json, const char *key, double value);
 void pmc_json_bool(struct pmc_json *json, const char *key, bool value);
 void pmc_json_null(struct pmc_json *json, const char *key);
-/* The next value starts a line of its own, if the form is not pretty anyway. */
+/* The next value starts on a new line, if the form is not pretty anyway. */
 void pmc_json_line(struct pmc_json *json);
+/* A string with its quotes and escapes, for callers that write their own punctuation. */
+void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len);
 
 #endif

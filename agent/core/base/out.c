@@ -44,39 +44,21 @@ int pmc_out_flush(struct pmc_out *out)
 	return out->error;
 }
 
-void pmc_out_bytes(struct pmc_out *out, const char *bytes, size_t len)
+void pmc_out_overflow(struct pmc_out *out, const char *bytes, size_t len)
 {
 	if (out->fd < 0) {
-		size_t room = out->cap - 1 - out->len;
-
-		if (len > room) {
-			out->error = out->error ? out->error : -ENOSPC;
-			len = room;
-		}
-		memcpy(out->buf + out->len, bytes, len);
-		out->len += len;
-		out->buf[out->len] = '\0';
-		return;
-	}
-	if (len > out->cap - out->len) {
+		out->error = out->error ? out->error : -ENOSPC;
+		len = out->cap - 1 - out->len;
+	} else {
 		pmc_out_flush(out);
-		if (len > out->cap) {
+		if (len >= out->cap) {
 			drain(out, bytes, len);
 			return;
 		}
 	}
 	memcpy(out->buf + out->len, bytes, len);
 	out->len += len;
-}
-
-void pmc_out_str(struct pmc_out *out, const char *text)
-{
-	pmc_out_bytes(out, text, strlen(text));
-}
-
-void pmc_out_char(struct pmc_out *out, char c)
-{
-	pmc_out_bytes(out, &c, 1);
+	out->buf[out->len] = '\0';
 }
 
 void pmc_out_pad(struct pmc_out *out, char c, int count)
@@ -86,25 +68,47 @@ void pmc_out_pad(struct pmc_out *out, char c, int count)
 }
 
 static const char hex_digits[] = "0123456789abcdef";
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+			    "25262728293031323334353637383940414243444546474849"
+			    "50515253545556575859606162636465666768697071727374"
+			    "75767778798081828384858687888990919293949596979899";
 
-/* Digits of value, written to the end of text[24]; returns where they start. */
-static const char *digits(char text[24], uint64_t value, unsigned base)
+/* Decimal digits of value, written to the end of text[24]; returns where they start. */
+static char *decimal(char text[24], uint64_t value)
+{
+	char *p = text + 23;
+
+	*p = '\0';
+	for (; value >= 100; value /= 100) {
+		p -= 2;
+		memcpy(p, pairs + value % 100 * 2, 2);
+	}
+	if (value >= 10) {
+		p -= 2;
+		memcpy(p, pairs + value * 2, 2);
+	} else {
+		*--p = (char)('0' + value);
+	}
+	return p;
+}
+
+static char *hexadecimal(char text[24], uint64_t value)
 {
 	char *p = text + 23;
 
 	*p = '\0';
 	do {
-		*--p = hex_digits[value % base];
-		value /= base;
+		*--p = hex_digits[value & 15];
+		value >>= 4;
 	} while (value);
 	return p;
 }
 
 void pmc_out_u64(struct pmc_out *out, uint64_t value)
 {
-	char text[24];
+	char text[24], *p = decimal(text, value);
 
-	pmc_out_str(out, digits(text, value, 10));
+	pmc_out_bytes(out, p, (size_t)(text + 23 - p));
 }
 
 void pmc_out_i64(struct pmc_out *out, int64_t value)
@@ -118,7 +122,7 @@ void pmc_out_hex(struct pmc_out *out, uint64_t value)
 {
 	char text[24];
 
-	pmc_out_str(out, digits(text, value, 16));
+	pmc_out_str(out, hexadecimal(text, value));
 }
 
 void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
@@ -153,10 +157,10 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 		pmc_out_char(out, '-');
 	pmc_out_u64(out, whole);
 	if (decimals > 0) {
-		p = digits(text, part, 10);
+		p = decimal(text, part);
 		pmc_out_char(out, '.');
-		pmc_out_pad(out, '0', decimals - (int)strlen(p));
-		pmc_out_str(out, p);
+		pmc_out_pad(out, '0', decimals - (int)(text + 23 - p));
+		pmc_out_bytes(out, p, (size_t)(text + 23 - p));
 	}
 }
 
@@ -215,7 +219,7 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 						  va_arg(args, int);
 
 			negative = v < 0;
-			s = digits(text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, 10);
+			s = decimal(text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 			break;
 		}
 		case 'u':
@@ -224,13 +228,13 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 					       longs	 ? va_arg(args, unsigned long) :
 							   va_arg(args, unsigned int);
 
-			s = digits(text, v, *p == 'x' ? 16 : 10);
+			s = *p == 'x' ? hexadecimal(text, v) : decimal(text, v);
 			break;
 		}
 		case '%':
 			s = "%";
 			break;
-		default: /* a format of our own that we do not know: show it, stop */
+		default: /* an unknown conversion: its argument has an unknown size */
 			pmc_out_str(out, "%?");
 			return;
 		}

@@ -11,11 +11,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct pmc_out {
 	char *buf;
 	size_t len, cap;
-	int fd;    /* -1: memory; what does not fit sets error to -ENOSPC and is dropped */
+	int fd;	   /* -1: memory; what does not fit sets error to -ENOSPC and is dropped */
 	int error; /* 0 or the first -errno */
 };
 
@@ -23,9 +24,30 @@ void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap);
 /* The text in buf is always NUL-terminated (cap must be > 0). */
 void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap);
 
-void pmc_out_bytes(struct pmc_out *out, const char *bytes, size_t len);
-void pmc_out_str(struct pmc_out *out, const char *text);
-void pmc_out_char(struct pmc_out *out, char c);
+/* Private: bytes that do not fit in the buffer. */
+void pmc_out_overflow(struct pmc_out *out, const char *bytes, size_t len);
+
+static inline void pmc_out_bytes(struct pmc_out *out, const char *bytes, size_t len)
+{
+	if (len >= out->cap - out->len) {
+		pmc_out_overflow(out, bytes, len);
+		return;
+	}
+	memcpy(out->buf + out->len, bytes, len);
+	out->len += len;
+	out->buf[out->len] = '\0';
+}
+
+static inline void pmc_out_str(struct pmc_out *out, const char *text)
+{
+	pmc_out_bytes(out, text, strlen(text));
+}
+
+static inline void pmc_out_char(struct pmc_out *out, char c)
+{
+	pmc_out_bytes(out, &c, 1);
+}
+
 void pmc_out_pad(struct pmc_out *out, char c, int count); /* count <= 0: nothing */
 void pmc_out_u64(struct pmc_out *out, uint64_t value);
 void pmc_out_i64(struct pmc_out *out, int64_t value);

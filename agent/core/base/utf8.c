@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8.c - see utf8.h. Async-signal-safe; knows nothing of the locale. */
+/* utf8.c - decodes UTF-8 and makes text of unknown origin safe to print. Async-signal-safe. */
 #include "agent/core/base/utf8.h"
 
-#include <stdbool.h>
+#include <limits.h>
 
 size_t pmc_utf8_decode(const char *text, size_t len, uint32_t *code)
 {
@@ -45,7 +45,7 @@ static bool within(uint32_t code, const struct range *ranges, unsigned n)
 	return false;
 }
 
-/* Blocks, not single characters: what matters is that a column does not run away. */
+/* Whole blocks: exact enough to keep columns aligned. */
 static const struct range unsafe[] = {
 	{ 0x00, 0x1f },	    { 0x7f, 0x9f },	{ 0xad, 0xad },	      { 0x061c, 0x061c },
 	{ 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
@@ -78,14 +78,14 @@ int pmc_utf8_width(uint32_t code)
 	return WITHIN(code, wide) ? 2 : 1;
 }
 
-/* One piece of harmless text for what starts at text[at]; its width and the bytes it stands for. */
-static size_t piece(const char *text, size_t len, struct pmc_out *shown, int *width)
+/* The next character of text as harmless output of *width columns; returns the bytes it took. */
+static size_t piece(const char *text, size_t len, bool ascii, struct pmc_out *shown, int *width)
 {
 	uint32_t code = 0;
 	size_t n = pmc_utf8_decode(text, len, &code);
 
 	*width = n ? pmc_utf8_width(code) : -1;
-	if (*width >= 0) {
+	if (*width >= 0 && !(ascii && code >= 0x7f)) {
 		pmc_out_bytes(shown, text, n);
 		return n;
 	}
@@ -97,55 +97,65 @@ static size_t piece(const char *text, size_t len, struct pmc_out *shown, int *wi
 	return n ? n : 1;
 }
 
-/* The bytes at the start that are one column each and need no thought. */
-static size_t ascii_run(const char *text, size_t len)
+static bool all_plain(const char *text, size_t len)
 {
-	size_t n = 0;
+	for (size_t i = 0; i < len; i++)
+		if (text[i] < 0x20 || text[i] >= 0x7f)
+			return false;
+	return true;
+}
 
-	while (n < len && text[n] >= 0x20 && text[n] < 0x7f)
-		n++;
-	return n;
+/* Prints what lies within `head` columns of the start or `tail` of the end; returns the width. */
+static int print(struct pmc_out *out, const char *text, size_t len, bool ascii, int total,
+		 const int room[2])
+{
+	char buf[24];
+	struct pmc_out shown;
+	int at_column = 0, width;
+	bool cut = false;
+
+	for (size_t at = 0; at < len;) {
+		pmc_out_to_mem(&shown, buf, sizeof(buf));
+		at += piece(text + at, len - at, ascii, &shown, &width);
+		if (!cut && at_column + width > room[0]) {
+			if (out)
+				pmc_out_str(out, ascii ? "..." : "…");
+			cut = true;
+		}
+		if (out && (!cut || total - at_column <= room[1]))
+			pmc_out_bytes(out, buf, shown.len);
+		at_column += width;
+	}
+	return at_column;
+}
+
+int pmc_utf8_fit(struct pmc_out *out, const char *text, size_t len, int columns, enum pmc_cut cut,
+		 bool ascii)
+{
+	const int all[2] = { INT_MAX, 0 };
+	int room[2], total, dots = ascii ? 3 : 1;
+	char buf[1024];
+	struct pmc_out fitted;
+
+	if ((columns <= 0 || len <= (size_t)columns) && all_plain(text, len)) {
+		pmc_out_bytes(out, text, len);
+		return (int)len;
+	}
+	total = columns > 0 ? print(NULL, text, len, ascii, 0, all) : 0;
+	if (total <= columns)
+		return print(out, text, len, ascii, 0, all);
+	columns = columns > dots ? columns - dots : 1;
+	room[0] = cut == PMC_CUT_END ? columns : cut == PMC_CUT_LEFT ? 0 : (columns + 1) / 2;
+	room[1] = columns - room[0];
+	pmc_out_to_mem(&fitted, buf, sizeof(buf));
+	print(&fitted, text, len, ascii, total, room);
+	pmc_out_bytes(out, buf, fitted.len);
+	return pmc_utf8_columns(buf, fitted.len);
 }
 
 int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns)
 {
-	char buf[24];
-	struct pmc_out shown;
-	int total = 0, width;
-	size_t cut = 0;
-	bool fits = true;
-
-	if ((columns <= 0 || len <= (size_t)columns) && ascii_run(text, len) == len) {
-		pmc_out_bytes(out, text, len);
-		return (int)len;
-	}
-	/* Where to cut, if at all: the last place that leaves room for the ellipsis. */
-	if (columns > 0) {
-		for (size_t at = 0; at < len && fits;) {
-			pmc_out_to_mem(&shown, buf, sizeof(buf));
-			size_t n = piece(text + at, len - at, &shown, &width);
-
-			total += width;
-			fits = total <= columns;
-			at += n;
-			if (total < columns)
-				cut = at;
-		}
-		if (!fits)
-			len = cut;
-	}
-	total = 0;
-	for (size_t at = 0; at < len;) {
-		pmc_out_to_mem(&shown, buf, sizeof(buf));
-		at += piece(text + at, len - at, &shown, &width);
-		pmc_out_bytes(out, buf, shown.len);
-		total += width;
-	}
-	if (!fits) {
-		pmc_out_str(out, "…");
-		total++;
-	}
-	return total;
+	return pmc_utf8_fit(out, text, len, columns, PMC_CUT_END, false);
 }
 
 int pmc_utf8_columns(const char *text, size_t len)

@@ -5,6 +5,7 @@
 
 #include "agent/core/base/out.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +17,15 @@ size_t pmc_utf8_decode(const char *text, size_t len, uint32_t *code);
  * (controls, direction overrides, invisible format characters). */
 int pmc_utf8_width(uint32_t code);
 
-/* Text with everything dangerous or invalid as \xNN or \u{NNNN}. At most `columns` wide (0: no
- * limit); what is cut ends in an ellipsis. Returns its width. */
+/* Where text that is too wide loses its characters. */
+enum pmc_cut { PMC_CUT_END, PMC_CUT_MIDDLE, PMC_CUT_LEFT };
+
+/* Prints text with everything dangerous or invalid as \xNN or \u{NNNN}, in at most `columns`
+ * columns (0: no limit) with an ellipsis where it was cut. `ascii`: every character above 0x7e is
+ * escaped too, the ellipsis is "...". Returns the width. */
+int pmc_utf8_fit(struct pmc_out *out, const char *text, size_t len, int columns, enum pmc_cut cut,
+		 bool ascii);
+/* The same with PMC_CUT_END and UTF-8. */
 int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns);
 
 /* Terminal width of valid, harmless text. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c - sums over rows that keep their state, and the spread behind them. */
+/* fold.c - sums over rows, with their state and their spread. */
 #include "agent/core/profile/fold.h"
 
 #include <errno.h>
@@ -125,11 +125,9 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
 	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
 
-	if (!row->sample)
-		row->sample = thread->row;
 	row->threads++;
 	row->rows++;
-	/* The start of an adopted thread is not known. */
+	/* An adopted thread has no start time. */
 	row->wall_ns = row->threads == 1 && fixed->start_ns && until > fixed->start_ns ?
 			       until - fixed->start_ns :
 			       0;
@@ -197,7 +195,7 @@ enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)
 	return stat->scaled ? PMC_SCALED : PMC_COUNTED;
 }
 
-/* Newton's, from above: libm would be one more library in the host. */
+/* Newton's method from above: libm would be one more library in the host. */
 static double square_root(double value)
 {
 	double root = value > 1 ? value : 1, next;
@@ -239,7 +237,7 @@ void pmc_fold_counts(const struct pmc_fold_row *row, const struct pmc_union *u,
 
 		if (state == PMC_PARTIAL)
 			state = alike ? (stat->scaled ? PMC_SCALED : PMC_COUNTED) : PMC_NOT_COUNTED;
-		/* Scaling is done: what follows must not do it again. */
+		/* The sum is of scaled values: equal times keep it from being scaled again. */
 		counts[i] = (struct pmc_count){ .raw = stat->sum, .state = state };
 		if (stat->rows && state <= PMC_SCALED)
 			counts[i].enabled_ns = counts[i].running_ns = 1;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fold.h - many rows as one: events of different sets united, sums that keep their state,
- * groups by key.
+ * fold.h - many rows as one: events of different sets united, sums with their state, groups by key.
  *
- * Memory is the arena's; no stdio, no malloc. A sum says how many of its rows had a value, so
- * that "not counted" never turns into 0.
+ * Memory is the arena's; no stdio, no malloc. A sum says how many of its rows had a value, so that
+ * "not counted" never turns into 0.
  */
 #ifndef PMC_CORE_PROFILE_FOLD_H
 #define PMC_CORE_PROFILE_FOLD_H
@@ -12,18 +11,17 @@
 #include "agent/core/base/hash.h"
 #include "agent/core/base/out.h"
 #include "agent/core/profile/profile.h"
-#include "agent/core/report/report.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* ---- events of several sets as one list ----------------------------------------------- */
 
-/* More columns than anyone asks for on purpose; what a hostile dump has beyond is left out. */
+/* Bounds what a hostile dump can allocate; further events are left out. */
 #define PMC_UNION_MAX 1024
 #define PMC_NO_COLUMN 0xffff
 
-struct pmc_union_map { /* private: where a set's events went */
+struct pmc_union_map { /* private: columns of a set's events */
 	const struct pmc_p_set_view *set;
 	uint16_t *column;
 	UT_hash_handle hh;
@@ -49,45 +47,47 @@ struct pmc_union {
 };
 
 int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
-/* 0 or -ENOMEM. NULL and known sets are nothing new. `grow` false: events that no set before had
- * get no column (what an inherit group counts beside the rows is no column of theirs). */
+/* 0 or -ENOMEM. NULL and known sets add nothing. `grow` false: events without a column get none
+ * (for events that only an inherit group counts). */
 int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
 /* Column of each event of the set (PMC_NO_COLUMN: left out), or NULL if it was not added. */
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set);
-/* The set a row was meant to be counted with: its own or its process's. May be NULL. */
+/* The set a row was to be counted with: its own or its process's. May be NULL. */
 const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
 					      const struct pmc_p_thread *thread);
 
-/* What a count is multiplied by to be in its unit; 1 for nonsense. */
+/* The factor from a count to its unit; 1 where the dump has no valid one. */
 double pmc_event_scale(const struct pmc_p_event *event);
 
 /* ---- sums ------------------------------------------------------------------------------ */
 
 struct pmc_fold_stat {
 	uint64_t rows, scaled; /* rows with a value; of these, the scaled ones */
-	uint64_t extra;	       /* rows that only this column has beside the row's own */
+	uint64_t extra;	       /* contributions beside the rows: unattributed, descendants */
 	uint64_t sum, min, max;
 	uint64_t raw, enabled_ns, running_ns;
-	double mean, m2; /* Welford's, if asked to keep the spread */
-	uint32_t error;	 /* behind why, if it is the same for all */
+	double mean, m2; /* Welford's, if the spread is kept */
+	uint32_t error;	 /* behind `why`, if it is the same for all */
 	uint8_t why;	 /* the state of rows without a value, NOT_COUNTED if they differ */
 };
 
 struct pmc_fold_row {
 	const char *label;
-	const struct pmc_p_row *sample; /* the first that came in; NULL: no row of a thread */
 	uint64_t threads;
 	uint64_t rows;
 	uint64_t wall_ns;  /* of a single thread, from its start_ns; else 0 */
 	uint64_t early_ns; /* CPU time of that thread from before its start_ns */
 	struct pmc_fold_stat cpu;
-	uint64_t usage_rows; /* whose faults and switches are known */
+	uint64_t usage_rows; /* rows whose faults and switches are known */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	struct pmc_fold_stat *events; /* union->set.count */
 	uint64_t calls;		      /* of a region: entries that ended */
 	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
-	uint64_t order;
-	UT_hash_handle hh;
+	uint64_t order;		      /* of first appearance */
+	char name[16];		      /* of a pool: its first thread's */
+	unsigned char name_len;
+	bool many_names; /* not all threads have that name */
+	struct pmc_fold_row *next;
 };
 
 /* The row's stats come from the arena of the union. -ENOMEM. May be cleared and used again. */
@@ -107,34 +107,55 @@ void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows);
 /* Of the whole population (divided by n), not of a sample. */
 double pmc_fold_stddev(const struct pmc_fold_stat *stat);
-/* The sums as counts of the united set, for metrics. A partial sum stands for the rows that
- * have it, so partial sums are given only if all that have any value cover equally many rows;
- * *whole is false then, and figures that also need CPU time or switches make no sense. */
+/* The sums as counts of the united set, for metrics. Partial sums are given only if all sums cover
+ * equally many rows; *whole is false then, and a metric that also needs CPU time or switches
+ * cannot be computed. */
 void pmc_fold_counts(const struct pmc_fold_row *row, const struct pmc_union *u,
 		     struct pmc_count *counts, bool *whole);
 
 /* ---- groups ---------------------------------------------------------------------------- */
 
-struct pmc_fold {
-	struct pmc_union *u;
-	enum pmc_report_by by;
-	bool pattern; /* by name pattern: "pool-12" and "pool-7" are "pool-*" */
-	bool spread;
-	struct pmc_fold_row *rows; /* uthash, in the order of first appearance */
-	uint64_t n_rows;
+enum pmc_fold_by {
+	PMC_BY_NONE = 0, /* threads, or pools if there are many (table) */
+	PMC_BY_THREAD,
+	PMC_BY_POOL, /* names that differ in digits only, or where the kernel cut them */
+	PMC_BY_NAME,
+	PMC_BY_START,
+	PMC_BY_PROCESS,
+	PMC_BY_EXE,
+	PMC_BY_HOST,
+	PMC_BY_RANK,
+	PMC_BY_REGION, /* the rows are what a thread did in a region */
 };
 
-void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_report_by by);
+struct pmc_fold_entry;
+
+struct pmc_fold {
+	struct pmc_union *u;
+	enum pmc_fold_by by;
+	bool spread;
+	struct pmc_fold_row *rows, *last_row; /* in the order of first appearance */
+	uint64_t n_rows;
+	struct pmc_fold_entry *entries, *last; /* private: rows by key */
+	struct pmc_fold_entry *cut[64];	       /* private: pools of names cut by the kernel */
+	unsigned n_cut;
+};
+
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by);
 /* 0 or -ENOMEM. */
 int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
+/* After the last thread: a pool whose threads share one name gets that name. */
+int pmc_fold_end(struct pmc_fold *fold);
 
-/* The thread's name as people see it: "(main)" for a job's main thread that nobody named. Up to 16
- * bytes, not NUL-terminated; the text is the thread's or static. */
+/* The thread's name as tables show it: "(main)" for the main thread of a job's first process,
+ * unless the program renamed it. Up to 16 bytes, not NUL-terminated; the text is the thread's or
+ * static. */
 const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len);
 /* Symbol, or module+offset; empty if unknown. */
 void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out);
-/* Length of name without its trailing numbers ("pool-" of "pool-1-12"); len if it has none. */
-size_t pmc_name_stem(const char *name, size_t len);
+/* The pool of a name, in `pattern` (of 20 bytes): digits become one '*', and so does what the
+ * kernel cut off. Returns its length. */
+size_t pmc_pool_pattern(const char *name, size_t len, char *pattern);
 const char *pmc_base_name(const char *path);
 
 #endif

@@ -63,22 +63,24 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_separator(char c)
+/* The kernel keeps 15 bytes of a name. */
+static bool is_cut(size_t len)
 {
-	return c == '-' || c == '_' || c == '.' || c == '/' || c == ':' || c == '#' || c == ',' ||
-	       c == ' ';
+	return len >= 15;
 }
 
-size_t pmc_name_stem(const char *name, size_t len)
+size_t pmc_pool_pattern(const char *name, size_t len, char *pattern)
 {
-	size_t stem = len;
-	bool digits = false;
+	size_t n = 0;
 
-	while (stem && (is_digit(name[stem - 1]) || is_separator(name[stem - 1])))
-		digits |= is_digit(name[--stem]);
-	if (!digits)
-		return len;
-	return is_separator(name[stem]) ? stem + 1 : stem;
+	for (size_t i = 0; i < len; i++)
+		if (!is_digit(name[i]))
+			pattern[n++] = name[i];
+		else if (!n || pattern[n - 1] != '*')
+			pattern[n++] = '*';
+	if (is_cut(len) && pattern[n - 1] != '*')
+		pattern[n++] = '*';
+	return n;
 }
 
 /* The text rows are grouped by: a pointer into the profile, or made in buf. */
@@ -91,19 +93,13 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 
 	pmc_out_to_mem(&out, buf, KEY_CAP);
 	switch (fold->by) {
+	case PMC_BY_POOL:
+		text = pmc_thread_label(thread, len);
+		*len = pmc_pool_pattern(text, *len, buf);
+		return buf;
 	case PMC_BY_NONE:
 	case PMC_BY_NAME:
-		text = pmc_thread_label(thread, len);
-		if (fold->pattern) {
-			size_t stem = pmc_name_stem(text, *len);
-
-			if (stem < *len) {
-				pmc_out_bytes(&out, text, stem);
-				pmc_out_char(&out, '*');
-				break;
-			}
-		}
-		return text;
+		return pmc_thread_label(thread, len);
 	case PMC_BY_START:
 		if (thread->fixed.flags & PMC_THREAD_MAIN)
 			pmc_out_str(&out, "(main)");
@@ -135,12 +131,11 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 	return buf;
 }
 
-static const char *nameless(enum pmc_report_by by)
+static const char *nameless(enum pmc_fold_by by)
 {
 	if (by == PMC_BY_RANK)
 		return "(none)";
-	return by == PMC_BY_NAME || by == PMC_BY_NONE || by == PMC_BY_REGION ? "(unnamed)" :
-									       "(unknown)";
+	return by <= PMC_BY_NAME || by == PMC_BY_REGION ? "(unnamed)" : "(unknown)";
 }
 
 static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thread *thread,
@@ -170,37 +165,123 @@ static const char *label_of(const struct pmc_fold *fold, const struct pmc_p_thre
 	return pmc_arena_strndup(fold->u->arena, buf, out.len);
 }
 
-void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_report_by by)
+/* ---- groups ---------------------------------------------------------------------------- */
+
+struct pmc_fold_entry {
+	const char *key;
+	size_t len;
+	struct pmc_fold_row *row;
+	UT_hash_handle hh;
+};
+
+void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by)
 {
 	*fold = (struct pmc_fold){ .u = u, .by = by };
 }
 
-int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+/* Names cut by the kernel are of one pool if one pattern is the start of the other, as
+ * "pool-*-thread-*" and "pool-*-thread-" are. */
+static struct pmc_fold_row *same_stem(struct pmc_fold *fold, const char *key, size_t len)
+{
+	for (unsigned i = 0; i < fold->n_cut; i++) {
+		const struct pmc_fold_entry *entry = fold->cut[i];
+		size_t both = (len < entry->len ? len : entry->len) - 1;
+
+		if (!memcmp(key, entry->key, both)) {
+			if (len < entry->len)
+				entry->row->label = pmc_arena_strndup(fold->u->arena, key, len);
+			return entry->row;
+		}
+	}
+	return NULL;
+}
+
+static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
+				    const char *key, size_t len)
+{
+	struct pmc_fold_row *row = pmc_arena_alloc(fold->u->arena, sizeof(*row));
+
+	if (!row ||
+	    (thread->region ? pmc_fold_init_region(row, fold->u) : pmc_fold_init(row, fold->u)))
+		return NULL;
+	row->label = label_of(fold, thread, key, len);
+	row->order = fold->n_rows++;
+	if (fold->last_row)
+		fold->last_row->next = row;
+	else
+		fold->rows = row;
+	fold->last_row = row;
+	return row->label ? row : NULL;
+}
+
+static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, const struct pmc_p_thread *thread,
+					const char *key, size_t len)
 {
 	struct pmc_arena *arena = fold->u->arena;
-	struct pmc_fold_row *row;
+	struct pmc_fold_entry *entry = pmc_arena_alloc(arena, sizeof(*entry));
+	bool cut = fold->by == PMC_BY_POOL &&
+		   is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
+
+	if (!entry)
+		return NULL;
+	entry->key = pmc_arena_strndup(arena, key, len);
+	entry->len = len;
+	entry->row = cut ? same_stem(fold, key, len) : NULL;
+	if (!entry->row)
+		entry->row = row_new(fold, thread, key, len);
+	if (!entry->key || !entry->row)
+		return NULL;
+	if (cut && fold->n_cut < sizeof(fold->cut) / sizeof(fold->cut[0]))
+		fold->cut[fold->n_cut++] = entry;
+	HASH_ADD_KEYPTR(hh, fold->entries, entry->key, len, entry);
+	return arena->failed ? NULL : entry;
+}
+
+/* Whether the threads of a pool share one name, and which. */
+static void note_name(struct pmc_fold_row *row, const struct pmc_p_thread *thread)
+{
+	size_t len;
+	const char *name = pmc_thread_label(thread, &len);
+
+	if (!row->threads) {
+		memcpy(row->name, name, len);
+		row->name_len = (unsigned char)len;
+	} else if (len != row->name_len || memcmp(row->name, name, len) != 0) {
+		row->many_names = true;
+	}
+}
+
+int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+{
+	struct pmc_fold_entry *entry = fold->last;
 	char buf[KEY_CAP];
 	const char *key;
-	char *kept;
 	size_t len;
 
 	key = key_of(fold, thread, buf, &len);
-	HASH_FIND(hh, fold->rows, key, len, row);
-	if (!row) {
-		row = pmc_arena_alloc(arena, sizeof(*row));
-		kept = pmc_arena_strndup(arena, key, len);
-		if (!row || !kept ||
-		    (thread->region ? pmc_fold_init_region(row, fold->u) :
-				      pmc_fold_init(row, fold->u)))
+	if (!entry || entry->len != len || memcmp(entry->key, key, len) != 0) {
+		HASH_FIND(hh, fold->entries, key, len, entry);
+		if (!entry)
+			entry = entry_new(fold, thread, key, len);
+		if (!entry)
 			return -ENOMEM;
-		row->label = label_of(fold, thread, key, len);
+		fold->last = entry;
+	}
+	if (fold->by == PMC_BY_POOL)
+		note_name(entry->row, thread);
+	pmc_fold_add(entry->row, fold->u, thread, fold->spread);
+	return 0;
+}
+
+int pmc_fold_end(struct pmc_fold *fold)
+{
+	for (struct pmc_fold_row *row = fold->rows; row; row = row->next) {
+		if (fold->by != PMC_BY_POOL || row->many_names || !row->name_len ||
+		    (is_cut(row->name_len) && row->threads > 1))
+			continue;
+		row->label = pmc_arena_strndup(fold->u->arena, row->name, row->name_len);
 		if (!row->label)
 			return -ENOMEM;
-		row->order = fold->n_rows++;
-		HASH_ADD_KEYPTR(hh, fold->rows, kept, len, row);
-		if (arena->failed)
-			return -ENOMEM;
 	}
-	pmc_fold_add(row, fold->u, thread, fold->spread);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold_union.c - the events of several event sets as one list of columns. */
+/* fold_union.c - events of several sets as one list of columns. */
 #include "agent/core/profile/fold.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ double pmc_event_scale(const struct pmc_p_event *event)
 	return scale > 0 && scale - scale == 0 ? scale : 1;
 }
 
-/* What makes an event the same in two sets, as text; the label is its start. */
+/* The key of an event that is the same in two sets; the label is its start. */
 static char *column_key(struct pmc_arena *arena, const struct pmc_p_event *event, unsigned nth,
 			size_t *label_len)
 {
@@ -58,7 +58,7 @@ static int column_of(struct pmc_union *u, const struct pmc_p_event *event, unsig
 	HASH_FIND_STR(u->by_key, key, c);
 	if (c) {
 		c->mixed_scope |= event->def.scope != u->events[c->index].def.scope;
-		/* One set's refusal is not the column's if another set could count it. */
+		/* A set that counted the event decides over one that could not. */
 		if (u->events[c->index].def.state != PMC_COUNTED)
 			u->events[c->index].def = event->def;
 		u->events[c->index].def.scale = pmc_event_scale(event);

@@ -1,28 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* cells.c - columns by name, and the value a row has in them. */
+/* cells.c - the value that a row has in a column. */
 #include "agent/core/report/view.h"
-#include "agent/core/base/suggest.h"
 
-#include <errno.h>
+/* Decimals in CSV and JSON. A scaled count needs more: joules by 2.3e-10, seconds by 1e-9. */
+enum { DECIMALS = 6, SCALED_DECIMALS = 9 };
+
 #include <string.h>
 
-static struct pmc_cell number(bool known, uint64_t value)
+static inline struct pmc_cell null(void)
+{
+	return (struct pmc_cell){ .kind = PMC_CELL_NULL };
+}
+
+static inline struct pmc_cell number(bool known, uint64_t value)
 {
 	return (struct pmc_cell){ .kind = known ? PMC_CELL_NUMBER : PMC_CELL_NULL,
 				  .number = value };
 }
 
-static struct pmc_cell real(double value)
+static inline struct pmc_cell real(double value, unsigned decimals)
 {
-	return (struct pmc_cell){ .kind = PMC_CELL_REAL, .real = value };
+	/* Beyond this a number cannot be printed. */
+	bool known = value > -1.8e19 && value < 1.8e19;
+
+	return (struct pmc_cell){ .kind = known ? PMC_CELL_REAL : PMC_CELL_NULL,
+				  .decimals = (unsigned char)decimals,
+				  .real = value };
 }
 
-static struct pmc_cell textn(const char *text, size_t len)
+static inline struct pmc_cell truth(bool value)
+{
+	return (struct pmc_cell){ .kind = PMC_CELL_BOOL,
+				  .number = value,
+				  .text = value ? "true" : "false",
+				  .len = value ? 4 : 5 };
+}
+
+static inline struct pmc_cell textn(const char *text, size_t len)
 {
 	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = text, .len = len };
 }
 
-static struct pmc_cell text(const char *string)
+static inline struct pmc_cell text(const char *string)
 {
 	return textn(string, strlen(string));
 }
@@ -46,296 +65,313 @@ static struct pmc_cell start(struct pmc_view *view, const struct pmc_p_thread *t
 	return textn(view->text, out.len);
 }
 
-#define X(name, shown, value) #name,
-const char *const pmc_thread_fields[] = {
-#include "agent/core/report/fields.def"
-};
-#undef X
-const unsigned pmc_n_thread_fields = sizeof(pmc_thread_fields) / sizeof(pmc_thread_fields[0]);
-
-enum { IN_NONE, IN_CSV, IN_BOTH };
-#define X(name, shown, value) shown,
-static const unsigned char shown_in[] = {
-#include "agent/core/report/fields.def"
-};
-#undef X
-
-bool pmc_field_in_csv(unsigned field)
+static inline struct pmc_cell usage(const struct pmc_thread_fixed *fixed, uint64_t value)
 {
-	return shown_in[field] != IN_NONE;
+	return number(!(fixed->flags & PMC_THREAD_NO_RUSAGE), value);
 }
 
-bool pmc_field_in_json(unsigned field)
+static struct pmc_cell usages(const struct pmc_fold_row *sums, uint64_t value)
 {
-	return shown_in[field] == IN_BOTH;
+	struct pmc_cell cell = number(sums->usage_rows, value);
+
+	cell.partial = sums->usage_rows && sums->usage_rows < sums->rows;
+	return cell;
 }
 
-struct pmc_cell pmc_cell_field(struct pmc_view *view, unsigned field, const struct pmc_p_thread *t)
+static struct pmc_cell share(const struct pmc_view *view, const struct pmc_row *row)
 {
+	const struct pmc_fold_stat *stat;
+	const struct pmc_count *count;
+	double value = 0;
+	bool known;
+
+	if (row->thread && view->clock_event >= 0) {
+		count = &row->counts[view->clock_event];
+		known = pmc_count_has_value(count);
+		value = (double)pmc_count_value(count);
+	} else if (row->thread) {
+		known = !(row->thread->fixed.flags & PMC_THREAD_NO_CPU);
+		value = (double)row->thread->fixed.cpu_ns;
+	} else {
+		stat = view->clock_event < 0 ? &row->sums->cpu :
+					       &row->sums->events[view->clock_event];
+		known = stat->rows;
+		value = (double)stat->sum;
+	}
+	return known && view->whole_cpu > 0 ? real(100 * value / view->whole_cpu, DECIMALS) :
+					      null();
+}
+
+static uint64_t since_start(const struct pmc_row *row)
+{
+	const struct pmc_p_process *process = row->thread->process;
+	uint64_t start_ns = process->known ? process->fixed.start_ns : 0;
+
+	return row->t_ns > start_ns ? row->t_ns - start_ns : 0;
+}
+
+/* The least share of time that any event of the row was on the PMU. */
+static struct pmc_cell least_ran(double least)
+{
+	return least > 1 ? null() : real(100 * least, DECIMALS);
+}
+
+static double ran_share(uint64_t running_ns, uint64_t enabled_ns)
+{
+	return enabled_ns ? (double)running_ns / (double)enabled_ns : 1;
+}
+
+static struct pmc_cell ran(const struct pmc_view *view, const struct pmc_row *row)
+{
+	double least = 2, share;
+
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		const struct pmc_count *count = &row->counts[i];
+
+		share = ran_share(count->running_ns, count->enabled_ns);
+		if (pmc_count_has_value(count) && share < least)
+			least = share;
+	}
+	return least_ran(least);
+}
+
+static struct pmc_cell ran_of_sums(const struct pmc_view *view, const struct pmc_fold_row *sums)
+{
+	double least = 2, share;
+
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		const struct pmc_fold_stat *stat = &sums->events[i];
+
+		share = ran_share(stat->running_ns, stat->enabled_ns);
+		if (stat->rows && share < least)
+			least = share;
+	}
+	return least_ran(least);
+}
+
+static inline struct pmc_cell field_of_thread(struct pmc_view *view, unsigned field,
+					      const struct pmc_row *row)
+{
+	const struct pmc_p_thread *t = row->thread;
 	const struct pmc_thread_fixed *f = &t->fixed;
 	const struct pmc_p_process *p = t->process;
-#define X(name, shown, value) FIELD_##name,
-	enum {
-#include "agent/core/report/fields.def"
-	};
-#undef X
 
 	switch (field) {
-#define X(name, shown, value)                                                                      \
-	case FIELD_##name:                                                                         \
-		return value;
-#include "agent/core/report/fields.def"
+#define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
+	case PMC_FIELD_##name:                                                                     \
+		return of_thread;
+#include "agent/core/report/columns.def"
 #undef X
 	default:
-		return number(false, 0);
+		return null();
 	}
 }
 
-enum {
-	GROUP_KEY,
-	GROUP_THREADS,
-	GROUP_CPU_NS,
-	GROUP_CPU,
-	GROUP_FAULTS,
-	GROUP_SWITCHES,
-	GROUP_CALLS,
-	GROUP_SELF_CPU_NS,
-};
-const char *const pmc_group_fields[] = { "key", "threads", "cpu_ns", "cpu", "faults", "switches",
-					 "calls", "self_cpu_ns" };
-const unsigned pmc_n_group_fields = sizeof(pmc_group_fields) / sizeof(pmc_group_fields[0]);
-
-const struct pmc_part_name pmc_thread_parts[] = {
-	{ "", PMC_PART_VALUE },
-	{ ".raw", PMC_PART_RAW },
-	{ ".enabled_ns", PMC_PART_ENABLED },
-	{ ".running_ns", PMC_PART_RUNNING },
-	{ ".state", PMC_PART_STATE },
-};
-const unsigned pmc_n_thread_parts = sizeof(pmc_thread_parts) / sizeof(pmc_thread_parts[0]);
-
-const struct pmc_part_name pmc_group_parts[] = {
-	{ ".sum", PMC_PART_VALUE }, { ".min", PMC_PART_MIN },	    { ".mean", PMC_PART_MEAN },
-	{ ".max", PMC_PART_MAX },   { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
-	{ ".self", PMC_PART_SELF },
-};
-const unsigned pmc_n_group_parts = sizeof(pmc_group_parts) / sizeof(pmc_group_parts[0]);
-
-unsigned pmc_view_group_parts(const struct pmc_view *view)
+static struct pmc_cell field_of_group(struct pmc_view *view, unsigned field,
+				      const struct pmc_row *row)
 {
-	return pmc_n_group_parts - (view->options->by != PMC_BY_REGION);
-}
+	const struct pmc_fold_row *s = row->sums;
 
-struct search {
-	const char *name;
-	size_t len;
-	char nearest[96];
-	unsigned distance;
-};
-
-/* Whether base + suffix is the name looked for; remembers the nearest miss. */
-static bool tried(struct search *search, const char *base, const char *suffix)
-{
-	char full[sizeof(search->nearest)];
-	struct pmc_out out;
-	unsigned distance;
-
-	pmc_out_to_mem(&out, full, sizeof(full));
-	pmc_out_str(&out, base);
-	pmc_out_str(&out, suffix);
-	if (out.error) /* longer than any suggestion: only an exact match counts */
-		return search->len == strlen(base) + strlen(suffix) &&
-		       !memcmp(search->name, base, strlen(base)) &&
-		       !memcmp(search->name + strlen(base), suffix, strlen(suffix));
-	if (search->len == out.len && !memcmp(search->name, full, out.len))
-		return true;
-	distance = pmc_distance(search->name, search->len, full, out.len,
-				pmc_distance_limit(search->len));
-	if (distance < search->distance) {
-		search->distance = distance;
-		memcpy(search->nearest, full, sizeof(full));
+	switch (field) {
+#define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
+	case PMC_FIELD_##name:                                                                     \
+		return of_group;
+#include "agent/core/report/columns.def"
+#undef X
+	default:
+		return null();
 	}
-	return false;
 }
 
-static const char *problem_text(struct pmc_view *view, const struct search *search)
+/* ---- events ------------------------------------------------------------------------------ */
+
+static struct pmc_cell event_of_thread(const struct pmc_count *count, double scale,
+				       enum pmc_part part)
 {
-	char buf[256];
-	struct pmc_out out;
+	bool has_value = pmc_count_has_value(count);
 
-	pmc_out_to_mem(&out, buf, sizeof(buf));
-	pmc_outf(&out, "no column \"%.*s\"", search->len > 96 ? 96 : (int)search->len,
-		 search->name);
-	if (search->nearest[0])
-		pmc_outf(&out, "; the nearest is \"%s\"", search->nearest);
-	else
-		pmc_out_str(&out, "; the first line of --format csv names them all");
-	/* The caller reads it when the view is gone. */
-	return pmc_arena_strndup(&view->profile->arena, buf, out.len);
-}
-
-int pmc_ref_find(struct pmc_view *view, bool groups, const char *name, size_t len,
-		 struct pmc_ref *ref)
-{
-	struct search search = { .name = name, .len = len };
-	const char *const *fields = groups ? pmc_group_fields : pmc_thread_fields;
-	unsigned n_fields = groups ? pmc_n_group_fields : pmc_n_thread_fields;
-	const struct pmc_part_name *parts = groups ? pmc_group_parts : pmc_thread_parts;
-	unsigned n_parts = groups ? pmc_n_group_parts : pmc_n_thread_parts;
-
-	search.distance = pmc_distance_limit(len) + 1;
-	*ref = (struct pmc_ref){ .kind = groups ? PMC_REF_GROUP : PMC_REF_FIELD };
-	for (ref->index = 0; ref->index < n_fields; ref->index++)
-		if (tried(&search, fields[ref->index], ""))
-			return 0;
-	ref->kind = PMC_REF_EVENT;
-	/* Of a group too the bare name is the value: its sum. */
-	for (ref->index = 0; ref->index < view->events.set.count; ref->index++)
-		if (tried(&search, view->events.columns[ref->index]->label, ""))
-			return 0;
-	for (unsigned part = 0; part < n_parts; part++) {
-		ref->part = parts[part].part;
-		for (ref->index = 0; ref->index < view->events.set.count; ref->index++)
-			if (tried(&search, view->events.columns[ref->index]->label,
-				  parts[part].suffix))
-				return 0;
+	switch (part) {
+	case PMC_PART_VALUE:
+		if (has_value && scale != 1)
+			return real((double)pmc_count_value(count) * scale, SCALED_DECIMALS);
+		return number(has_value,
+			      count->state == PMC_COUNTED ? count->raw : pmc_count_value(count));
+	case PMC_PART_RAW:
+		return number(has_value, count->raw);
+	case PMC_PART_ENABLED:
+		return number(has_value, count->enabled_ns);
+	case PMC_PART_RUNNING:
+		return number(has_value, count->running_ns);
+	case PMC_PART_STATE:
+		return text(pmc_state_name(count->state));
+	default:
+		return null();
 	}
-	*ref = (struct pmc_ref){ .kind = PMC_REF_METRIC };
-	for (ref->index = 0; ref->index < pmc_n_metrics; ref->index++)
-		if (tried(&search, pmc_metrics[ref->index].name, ""))
-			return 0;
-	view->problem = problem_text(view, &search);
-	return -EINVAL;
 }
 
-static struct pmc_cell scaled(double value, bool whole, double scale)
+/* Sums made by merging, and unattributed work, have no spread. */
+static bool lacks_spread(const struct pmc_fold_stat *stat)
 {
-	if (scale == 1 && whole)
-		return number(true, (uint64_t)value);
-	return real(value * scale);
+	return stat->sum && stat->mean == 0;
 }
 
-/* Rows that are no threads (unattributed, total) are summed without their spread. */
-static bool lacks_spread(const struct pmc_fold_stat *stat, enum pmc_part part)
+static struct pmc_cell whole(uint64_t value, double scale)
 {
-	return (part == PMC_PART_MIN || part == PMC_PART_MEAN || part == PMC_PART_MAX ||
-		part == PMC_PART_STDDEV) &&
-	       stat->sum && stat->mean == 0;
+	return scale == 1 ? number(true, value) : real((double)value * scale, SCALED_DECIMALS);
 }
 
-struct pmc_cell pmc_cell_stat(const struct pmc_fold_stat *stat, double scale, enum pmc_part part,
-			      uint64_t rows)
+static struct pmc_cell stat_cell(const struct pmc_fold_stat *stat, double scale, enum pmc_part part,
+				 uint64_t rows)
 {
 	enum pmc_state state = pmc_fold_state(stat, rows);
+	struct pmc_cell cell;
 
 	if (part == PMC_PART_STATE)
 		return text(pmc_state_name(state));
-	if (!stat->rows || lacks_spread(stat, part))
-		return number(false, 0);
+	if (!stat->rows)
+		return null();
+	if (part != PMC_PART_VALUE && lacks_spread(stat))
+		return null();
 	switch (part) {
 	case PMC_PART_MIN:
-		return scale == 1 ? number(true, stat->min) :
-				    scaled((double)stat->min, true, scale);
+		return whole(stat->min, scale);
 	case PMC_PART_MEAN:
-		return scaled(stat->mean, false, scale);
+		return real(stat->mean * scale, scale == 1 ? DECIMALS : SCALED_DECIMALS);
 	case PMC_PART_MAX:
-		return scale == 1 ? number(true, stat->max) :
-				    scaled((double)stat->max, true, scale);
+		return whole(stat->max, scale);
 	case PMC_PART_STDDEV:
-		return scaled(pmc_fold_stddev(stat), false, scale);
-	case PMC_PART_RAW:
-		return number(true, stat->raw);
-	case PMC_PART_ENABLED:
-		return number(true, stat->enabled_ns);
-	case PMC_PART_RUNNING:
-		return number(true, stat->running_ns);
+		return real(pmc_fold_stddev(stat) * scale, scale == 1 ? DECIMALS : SCALED_DECIMALS);
 	default:
-		return scale == 1 ? number(true, stat->sum) :
-				    scaled((double)stat->sum, true, scale);
+		cell = whole(stat->sum, scale);
+		cell.partial = state == PMC_PARTIAL;
+		return cell;
 	}
 }
 
-bool pmc_view_metric(struct pmc_view *view, unsigned metric, const struct pmc_fold_row *row,
-		     uint64_t wall_ns, double *value)
+static struct pmc_cell event_cell(const struct pmc_view *view, const struct pmc_column *column,
+				  const struct pmc_row *row)
 {
-	struct pmc_metric_input input = {
-		.set = &view->events.set,
-		.counts = view->counts,
-		.has_cpu = row->cpu.rows && row->cpu.rows == row->rows + row->cpu.extra,
-		.has_switches = row->usage_rows && row->usage_rows == row->rows,
-		.cpu_ns = row->cpu.sum -
-			  (wall_ns || row->cpu.sum < row->early_ns ? 0 : row->early_ns),
-		.wall_ns = wall_ns ? wall_ns : row->wall_ns,
-		.switches = row->voluntary_switches + row->involuntary_switches,
-	};
+	double scale = view->events.set.events[column->index].def.scale;
+	const struct pmc_fold_row *sums = row->sums;
 
-	if (view->counts_of != row)
-		pmc_fold_counts(row, &view->events, view->counts, &view->counts_whole);
-	view->counts_of = row;
-	if (!view->counts_whole)
-		input.has_cpu = input.has_switches = false;
-	return pmc_metric_compute(metric, &input, value);
+	if (row->thread)
+		return event_of_thread(&row->counts[column->index], scale, column->part);
+	if (column->part != PMC_PART_SELF)
+		return stat_cell(&sums->events[column->index], scale, column->part, sums->rows);
+	return sums->self ? stat_cell(&sums->self->events[column->index], scale, PMC_PART_VALUE,
+				      sums->self->rows) :
+			    null();
 }
 
-struct pmc_cell pmc_cell_row(struct pmc_view *view, const struct pmc_ref *ref,
-			     const struct pmc_fold_row *row)
-{
-	double value;
+/* ---- metrics ----------------------------------------------------------------------------- */
 
-	switch (ref->kind) {
-	case PMC_REF_EVENT:
-		if (ref->part == PMC_PART_SELF && !row->self)
-			return number(false, 0);
-		if (ref->part == PMC_PART_SELF)
-			return pmc_cell_stat(&row->self->events[ref->index],
-					     view->events.set.events[ref->index].def.scale,
-					     PMC_PART_VALUE, row->self->rows);
-		return pmc_cell_stat(&row->events[ref->index],
-				     view->events.set.events[ref->index].def.scale, ref->part,
-				     row->rows);
-	case PMC_REF_METRIC:
-		return pmc_view_metric(view, ref->index, row, 0, &value) ? real(value) :
-									   number(false, 0);
-	case PMC_REF_GROUP:
-		break;
-	default:
-		return number(false, 0);
+static void input_of_thread(const struct pmc_row *row, struct pmc_metric_input *input)
+{
+	const struct pmc_thread_fixed *fixed = &row->thread->fixed;
+	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns, early = 0;
+
+	input->counts = row->counts;
+	input->has_cpu = !(fixed->flags & PMC_THREAD_NO_CPU);
+	input->has_switches = !(fixed->flags & PMC_THREAD_NO_RUSAGE);
+	input->switches = fixed->voluntary_switches + fixed->involuntary_switches;
+	input->wall_ns = row->dt_ns;
+	/* An adopted thread has no start time. */
+	if (!row->step && fixed->start_ns && until > fixed->start_ns) {
+		input->wall_ns = until - fixed->start_ns;
+		/* A main thread's CPU time begins before its start_ns. */
+		if (fixed->flags & PMC_THREAD_MAIN)
+			early = row->thread->process->fixed.pre_cpu_ns;
 	}
-	switch (ref->index) {
-	case GROUP_KEY:
-		return text(row->label);
-	case GROUP_THREADS:
-		return number(true, row->threads);
-	case GROUP_FAULTS:
-		return number(row->usage_rows, row->minor_faults + row->major_faults);
-	case GROUP_SWITCHES:
-		return number(row->usage_rows, row->voluntary_switches + row->involuntary_switches);
-	case GROUP_CALLS:
-		return number(row->self, row->calls);
-	case GROUP_SELF_CPU_NS:
-		return number(row->self && row->self->cpu.rows, row->self ? row->self->cpu.sum : 0);
+	input->cpu_ns = fixed->cpu_ns - (fixed->cpu_ns < early ? 0 : early);
+}
+
+static void input_of_sums(struct pmc_view *view, const struct pmc_fold_row *sums,
+			  struct pmc_metric_input *input)
+{
+	if (view->counts_of != sums)
+		pmc_fold_counts(sums, &view->events, view->counts, &view->counts_whole);
+	view->counts_of = sums;
+	input->counts = view->counts;
+	input->has_cpu = view->counts_whole && sums->cpu.rows &&
+			 sums->cpu.rows == sums->rows + sums->cpu.extra;
+	input->has_switches =
+		view->counts_whole && sums->usage_rows && sums->usage_rows == sums->rows;
+	input->cpu_ns = sums->cpu.sum - (sums->cpu.sum < sums->early_ns ? 0 : sums->early_ns);
+	input->wall_ns = sums->wall_ns;
+	input->switches = sums->voluntary_switches + sums->involuntary_switches;
+}
+
+static struct pmc_cell metric_cell(struct pmc_view *view, unsigned metric,
+				   const struct pmc_row *row)
+{
+	struct pmc_metric_input input = { .set = &view->events.set };
+	struct pmc_cell cell = { .kind = PMC_CELL_NULL, .decimals = DECIMALS };
+
+	if (row->thread)
+		input_of_thread(row, &input);
+	else
+		input_of_sums(view, row->sums, &input);
+	if (pmc_metric_of(metric, &view->metrics[metric], &input, &cell.real, &cell.estimate))
+		cell.kind = PMC_CELL_REAL;
+	return cell;
+}
+
+struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
+			 const struct pmc_row *row)
+{
+	switch (column->kind) {
+	case PMC_COL_FIELD:
+		return row->thread ? field_of_thread(view, column->index, row) :
+				     field_of_group(view, column->index, row);
+	case PMC_COL_CPU:
+		return row->sums ? stat_cell(&row->sums->cpu, 1, column->part, row->sums->rows) :
+				   null();
+	case PMC_COL_EVENT:
+		return event_cell(view, column, row);
 	default:
-		return number(row->cpu.rows, row->cpu.sum);
+		return metric_cell(view, column->index, row);
 	}
 }
 
-const struct pmc_p_thread *pmc_view_thread(struct pmc_view *view, const struct pmc_p_row *row)
+/* ---- rows of threads --------------------------------------------------------------------- */
+
+static bool is_in_order(const uint16_t *map, unsigned n)
 {
-	return pmc_profile_thread(view->profile, row, &view->buf);
+	for (unsigned i = 0; i < n; i++)
+		if (map[i] != i)
+			return false;
+	return true;
 }
 
-const struct pmc_fold_row *pmc_view_row(struct pmc_view *view, const struct pmc_p_thread *thread)
+/* What a thread without readings has: why each event was not counted. */
+static void not_counted(struct pmc_view *view, const struct pmc_p_thread *thread)
 {
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		const struct pmc_event_def *def = &view->events.set.events[i].def;
+
+		view->counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
+						      .error = thread->fixed.reason };
+		if (def->state != PMC_COUNTED) {
+			view->counts[i].state = def->state;
+			view->counts[i].error = def->error;
+		}
+	}
+}
+
+void pmc_row_of(struct pmc_view *view, const struct pmc_p_thread *thread, struct pmc_row *row)
+{
+	const struct pmc_p_set_view *set = thread->set;
+	const uint16_t *map = set && thread->counts ? pmc_union_map(&view->events, set) : NULL;
+	unsigned n = view->events.set.count;
+
+	*row = (struct pmc_row){ .thread = thread, .counts = view->counts };
 	view->counts_of = NULL;
-	pmc_fold_clear(&view->scratch, &view->events);
-	pmc_fold_add(&view->scratch, &view->events, thread, false);
-	return &view->scratch;
-}
-
-struct pmc_cell pmc_cell_thread(struct pmc_view *view, const struct pmc_ref *ref,
-				const struct pmc_p_thread *thread)
-{
-	if (ref->kind == PMC_REF_FIELD)
-		return pmc_cell_field(view, ref->index, thread);
-	return pmc_cell_row(view, ref, pmc_view_row(view, thread));
+	if (map && set->count == n && is_in_order(map, n)) {
+		row->counts = thread->counts;
+		return;
+	}
+	not_counted(view, thread);
+	for (unsigned i = 0; map && i < set->count; i++)
+		if (map[i] != PMC_NO_COLUMN)
+			view->counts[map[i]] = thread->counts[i];
 }

@@ -1,202 +1,265 @@
 /* SPDX-License-Identifier: MIT */
-/* columns.c - which columns a table has, how wide they are, and which do not fit. */
+/* columns.c - the columns of a view: those of columns.def, of its events and of its metrics. */
+#include "agent/core/base/suggest.h"
 #include "agent/core/report/view.h"
-#include "agent/core/base/utf8.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
-#include <string.h>
 
-/* Order in which columns give way. */
-enum { STAYS, DROP_SPREAD, DROP_INPUT, DROP_METRIC, DROP_EVENT, DROP_USAGE, DROP_WHERE };
+enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION };
 
-static struct pmc_table_column *column_add(struct pmc_table *table, enum pmc_table_kind kind,
-					   const char *head, unsigned char drop)
+static const struct field {
+	const char *name, *head;
+	unsigned char unit, threads, groups, table;
+} fields[] = {
+#define X(name, head, unit, threads, groups, table, of_thread, of_group)                           \
+	{ #name, head, unit, threads, groups, table },
+#include "agent/core/report/columns.def"
+#undef X
+};
+
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+struct part {
+	const char *suffix;
+	enum pmc_part part;
+};
+
+static const struct part thread_parts[] = {
+	{ "", PMC_PART_VALUE },
+	{ ".raw", PMC_PART_RAW },
+	{ ".enabled_ns", PMC_PART_ENABLED },
+	{ ".running_ns", PMC_PART_RUNNING },
+	{ ".state", PMC_PART_STATE },
+};
+static const struct part group_parts[] = {
+	{ ".sum", PMC_PART_VALUE }, { ".min", PMC_PART_MIN },	    { ".mean", PMC_PART_MEAN },
+	{ ".max", PMC_PART_MAX },   { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
+	{ ".self", PMC_PART_SELF },
+};
+
+static struct pmc_column *add(struct pmc_columns *columns, const struct pmc_column *column)
 {
-	struct pmc_table_column *column = &table->columns[table->n++];
-	struct pmc_out out;
+	struct pmc_column *to = &columns->list[columns->n++];
 
-	*column = (struct pmc_table_column){ .kind = kind, .drop = drop };
-	pmc_out_to_mem(&out, column->head, sizeof(column->head));
-	column->width = pmc_utf8_safe(&out, head, strlen(head), 24);
-	return column;
+	*to = *column;
+	to->suffix = to->suffix ? to->suffix : "";
+	return to;
 }
 
-/* Whether some metric is made from this event: it says the same in fewer columns. */
-static bool is_folded(struct pmc_view *view, unsigned event)
+static const char *by_name(enum pmc_fold_by by)
 {
-	struct pmc_p_event *events = view->events.events;
-	struct pmc_event_def def = events[event].def;
-	bool folded = false;
-
-	/* Cycles and instructions are worth seeing for themselves. */
-	if (def.type == PERF_TYPE_HARDWARE && def.config <= PERF_COUNT_HW_INSTRUCTIONS)
-		return false;
-	events[event].def.type = UINT32_MAX;
-	for (unsigned i = 0; i < pmc_n_metrics && !folded; i++)
-		folded = view->metric_applies[i] && !pmc_metric_applies(i, &view->events.set);
-	events[event].def = def;
-	return folded;
-}
-
-static void spread_columns(struct pmc_table *table, enum pmc_table_kind kind, unsigned index)
-{
-	static const struct {
-		const char *head;
-		enum pmc_part part;
-	} parts[] = { { "min", PMC_PART_MIN },
-		      { "mean", PMC_PART_MEAN },
-		      { "max", PMC_PART_MAX },
-		      { "σ", PMC_PART_STDDEV } };
-
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		struct pmc_table_column *column =
-			column_add(table, kind, parts[i].head, DROP_SPREAD);
-
-		column->index = index;
-		column->part = parts[i].part;
-	}
-}
-
-/* Whether any row could have a value: the events it is made of were counted somewhere. */
-static bool metric_can_be(struct pmc_table *table, unsigned metric)
-{
-	struct pmc_view *view = table->view;
-	struct pmc_metric_input input = {
-		.set = &view->events.set,
-		.counts = view->counts,
-		.has_cpu = table->all->cpu.rows,
-		.has_switches = table->all->usage_rows,
-		.cpu_ns = 1,
-		.wall_ns = 1,
+	static const char *const names[] = {
+		[PMC_BY_NONE] = "thread",
+#define X(name, alias, value, doc) [value] = #name,
+#include "agent/core/profile/by.def"
+#undef X
 	};
-	double value;
 
-	view->counts_of = NULL;
-	for (unsigned i = 0; i < view->events.set.count; i++)
-		view->counts[i] = (struct pmc_count){
-			.raw = 1,
-			.enabled_ns = 1,
-			.running_ns = 1,
-			.state = table->all->events[i].rows ? PMC_COUNTED : PMC_NOT_COUNTED,
+	return names[by];
+}
+
+static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
+{
+	enum shown shown = groups ? fields[i].groups : fields[i].threads;
+	struct pmc_column column = {
+		.name = fields[i].name,
+		.head = fields[i].head,
+		.kind = PMC_COL_FIELD,
+		.index = i,
+		.unit = fields[i].unit,
+		.table = fields[i].table,
+	};
+
+	if (i == PMC_FIELD_key)
+		column.head = by_name(view->options->by);
+	if (shown == STEP)
+		shown = view->options->timeline ? BOTH : NONE;
+	else if (shown == REGION)
+		shown = view->by == PMC_BY_REGION ? BOTH : NONE;
+	else if (i == PMC_FIELD_at && !view->options->timeline)
+		shown = NONE;
+	if (shown == NONE)
+		return;
+	column.csv = shown >= CSV;
+	column.json = shown >= BOTH;
+	add(columns, &column);
+	/* The spread of CPU time stands beside its sum. */
+	for (unsigned p = 1; groups && i == PMC_FIELD_cpu_ns && p < 5; p++) {
+		column.kind = PMC_COL_CPU;
+		column.suffix = group_parts[p].suffix;
+		column.head = p == 1 ? "min" :
+			      p == 2 ? "mean" :
+			      p == 3 ? "max" :
+				       view->glyphs->sigma;
+		column.part = group_parts[p].part;
+		column.json = false;
+		add(columns, &column);
+	}
+}
+
+static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
+{
+	unsigned n = groups ? 6 + (view->by == PMC_BY_REGION) :
+			      sizeof(thread_parts) / sizeof(thread_parts[0]);
+	const struct part *parts = groups ? group_parts : thread_parts;
+	const struct pmc_p_event *event = &view->events.set.events[i];
+
+	for (unsigned p = 0; p < n; p++) {
+		bool value = parts[p].part == PMC_PART_VALUE;
+		struct pmc_column column = {
+			.name = view->events.columns[i]->label,
+			.suffix = parts[p].suffix,
+			.kind = PMC_COL_EVENT,
+			.index = i,
+			.part = parts[p].part,
+			.unit = !strcmp(event->unit, "ns") ? NS : COUNT,
+			.table = value				 ? LEAD :
+				 parts[p].part == PMC_PART_STATE ? NEVER :
+								   WIDE,
+			.csv = true,
 		};
-	return pmc_metric_compute(metric, &input, &value);
-}
 
-static void event_columns(struct pmc_table *table)
-{
-	struct pmc_view *view = table->view;
-	bool groups = view->options->by != PMC_BY_NONE && !view->options->timeline;
-	bool regions = groups && view->options->by == PMC_BY_REGION;
-	struct pmc_table_column *column;
-
-	for (unsigned i = 0; i < view->events.set.count; i++) {
-		const char *label = view->events.columns[i]->label;
-		bool folded;
-
-		if (!table->all->events[i].rows)
-			continue;
-		folded = is_folded(view, i);
-		column = column_add(table, PMC_COL_EVENT,
-				    strcmp(label, "instructions") ? label : "instr",
-				    folded || view->events.set.events[i].core_type[0] ? DROP_INPUT :
-											DROP_EVENT);
-		column->index = i;
-		if (regions) {
-			column = column_add(table, PMC_COL_EVENT, "self", DROP_SPREAD);
-			column->index = i;
-			column->part = PMC_PART_SELF;
-		}
-		if (groups)
-			spread_columns(table, PMC_COL_EVENT, i);
-	}
-	for (unsigned i = 0; i < pmc_n_metrics; i++) {
-		if (!view->metric_applies[i] || !(pmc_metrics[i].table || view->options->wide))
-			continue;
-		if (!metric_can_be(table, i))
-			continue;
-		column_add(table, PMC_COL_METRIC, pmc_metrics[i].column, DROP_METRIC)->index = i;
+		if (parts[p].part == PMC_PART_RAW)
+			column.unit = COUNT;
+		else if (parts[p].part == PMC_PART_ENABLED || parts[p].part == PMC_PART_RUNNING)
+			column.unit = NS;
+		else if (parts[p].part == PMC_PART_STATE)
+			column.unit = TEXT;
+		if (!groups && !value)
+			column.table = NEVER;
+		if (!strcmp(column.name, "instructions"))
+			column.head = value ? "instr" : NULL;
+		add(columns, &column);
 	}
 }
 
-static bool any_below_all(const struct pmc_table *table)
+static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
 {
-	for (unsigned i = 0; i < table->view->events.set.count; i++)
-		if (table->all->events[i].scaled)
-			return true;
-	return false;
-}
+	for (unsigned i = 0; i < columns->n; i++) {
+		struct pmc_column *column = &columns->list[i];
+		size_t cap = strlen(column->name) * 6 + 16;
+		char *text = pmc_arena_alloc(view->arena, cap);
+		struct pmc_out out;
 
-int pmc_table_columns(struct pmc_table *table, const struct pmc_fold_row *all, uint64_t cpu_ns)
-{
-	struct pmc_view *view = table->view;
-	const struct pmc_profile *profile = view->profile;
-	bool groups = view->options->by != PMC_BY_NONE && !view->options->timeline;
-	bool many = profile->n_processes > 1 && !view->options->only_first;
-	unsigned room = view->events.set.count * 6 + pmc_n_metrics + 32;
-	const char *host = profile->n_processes ? profile->processes[0]->host : "";
-	bool hosts = false;
-
-	table->all = all;
-	table->cpu_ns = cpu_ns;
-	table->columns = pmc_arena_alloc(view->arena, room * sizeof(*table->columns));
-	if (!table->columns)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		hosts |= strcmp(host, profile->processes[i]->host) != 0;
-	table->label_width = view->options->wide ? 0 : groups ? 40 : 28;
-	column_add(table, PMC_COL_LABEL, groups ? pmc_by_name(view->options->by) : "thread", STAYS);
-	if (groups) {
-		column_add(table, PMC_COL_THREADS, "threads", STAYS);
-		if (view->options->by == PMC_BY_REGION)
-			column_add(table, PMC_COL_CALLS, "calls", STAYS);
-	} else {
-		if (many && hosts)
-			column_add(table, PMC_COL_HOST, "host", DROP_WHERE);
-		if (many)
-			column_add(table, PMC_COL_PID, "pid", STAYS);
-		column_add(table, PMC_COL_TID, "tid", STAYS);
+		if (!text)
+			return -ENOMEM;
+		pmc_out_to_mem(&out, text, cap);
+		pmc_out_char(&out, ',');
+		pmc_json_quoted(&out, column->name, strlen(column->name));
+		pmc_out_char(&out, ':');
+		column->key = text;
+		column->key_len = out.len;
 	}
-	if (view->options->timeline) {
-		column_add(table, PMC_COL_AT, "at", STAYS);
-		column_add(table, PMC_COL_DT, "for", STAYS);
-	}
-	column_add(table, PMC_COL_CPU, "cpu", STAYS);
-	column_add(table, PMC_COL_SHARE, "%", STAYS);
-	if (groups && view->options->by == PMC_BY_REGION)
-		column_add(table, PMC_COL_SELF, "self", STAYS);
-	if (groups)
-		spread_columns(table, PMC_COL_CPU, 0);
-	event_columns(table);
-	if (all->usage_rows) {
-		column_add(table, PMC_COL_SWITCHES, "switches", DROP_USAGE);
-		column_add(table, PMC_COL_FAULTS, "faults", DROP_USAGE);
-	}
-	if (any_below_all(table))
-		column_add(table, PMC_COL_RAN, "ran", STAYS);
 	return 0;
 }
 
-static int table_width(const struct pmc_table *table)
+int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
 {
-	int width = 2 - table->gap;
+	unsigned events = view->events.set.count;
 
-	for (unsigned i = 0; i < table->n; i++)
-		width += table->columns[i].hidden ? 0 : table->columns[i].width + table->gap;
-	return width;
+	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 7 + pmc_n_metrics) *
+							     sizeof(*columns->list));
+	if (!columns->list)
+		return -ENOMEM;
+	for (unsigned i = 0; i < N_FIELDS; i++)
+		add_field(view, groups, i, columns);
+	for (unsigned i = 0; i < events; i++)
+		add_event(view, groups, i, columns);
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		const struct pmc_metric *metric = &pmc_metrics[i];
+		const struct pmc_column column = {
+			.name = metric->name,
+			.head = metric->column,
+			.kind = PMC_COL_METRIC,
+			.index = i,
+			.unit = RATIO,
+			.table = metric->table ? LEAD : WIDE,
+			.csv = true,
+			.json = true,
+		};
+
+		if (view->metrics[i].applies)
+			add(columns, &column);
+	}
+	return make_keys(view, columns);
 }
 
-void pmc_table_fit(struct pmc_table *table)
+/* ---- by name ----------------------------------------------------------------------------- */
+
+/* Whether name + suffix is the word looked for; keeps the nearest miss. */
+static bool is_it(struct pmc_view *view, struct pmc_nearest *nearest, const char *name,
+		  const char *suffix)
 {
-	table->gap = 2;
-	if (table->view->options->wide)
-		return;
-	for (unsigned drop = DROP_SPREAD; drop <= DROP_WHERE; drop++) {
-		/* Before a figure goes that nothing else tells, columns move closer. */
-		if (drop == DROP_METRIC && table_width(table) > PMC_TABLE_COLUMNS)
-			table->gap = 1;
-		for (unsigned i = table->n; i-- > 0 && table_width(table) > PMC_TABLE_COLUMNS;)
-			if (table->columns[i].drop == drop)
-				table->columns[i].hidden = true;
+	size_t len = strlen(name), suffix_len = strlen(suffix);
+	char full[96];
+	struct pmc_out out;
+
+	if (nearest->len == len + suffix_len && !memcmp(nearest->word, name, len) &&
+	    !memcmp(nearest->word + len, suffix, suffix_len))
+		return true;
+	pmc_out_to_mem(&out, full, sizeof(full));
+	pmc_outf(&out, "%s%s", name, suffix);
+	if (!out.error && pmc_nearest_try(nearest, full))
+		nearest->name = pmc_arena_strndup(view->arena, full, out.len);
+	return false;
+}
+
+static const char *unknown(struct pmc_view *view, const struct pmc_nearest *nearest)
+{
+	char buf[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "unknown column '%.*s'", nearest->len > 96 ? 96 : (int)nearest->len,
+		 nearest->word);
+	if (nearest->name)
+		pmc_outf(&out, "; did you mean '%s'?", nearest->name);
+	else
+		pmc_out_str(&out, "; the first line of --format csv names all columns");
+	/* The caller reads it after the view is gone. */
+	return pmc_arena_strndup(&view->profile->arena, buf, out.len);
+}
+
+const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pmc_columns *columns,
+					  const char *name, size_t len)
+{
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, name, len);
+	for (unsigned i = 0; i < columns->n; i++)
+		if (is_it(view, &nearest, columns->list[i].name, columns->list[i].suffix))
+			return &columns->list[i];
+	/* The bare name of an event is its value, of a group the sum. */
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].part == PMC_PART_VALUE &&
+		    is_it(view, &nearest, columns->list[i].name, ""))
+			return &columns->list[i];
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].head && is_it(view, &nearest, columns->list[i].head, ""))
+			return &columns->list[i];
+	view->problem = unknown(view, &nearest);
+	return NULL;
+}
+
+int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
+		       struct pmc_columns *chosen)
+{
+	const char *at = view->options->columns;
+	size_t most = 1;
+
+	for (const char *c = at; *c; c++)
+		most += *c == ',';
+	chosen->list = pmc_arena_alloc(view->arena, most * sizeof(*chosen->list));
+	if (!chosen->list)
+		return -ENOMEM;
+	for (chosen->n = 0; chosen->n < most; chosen->n++) {
+		size_t len = strcspn(at, ",");
+		const struct pmc_column *column = pmc_columns_find(view, from, at, len);
+
+		if (!column)
+			return -EINVAL;
+		chosen->list[chosen->n] = *column;
+		at += len + 1;
 	}
+	return 0;
 }

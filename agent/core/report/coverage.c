@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* coverage.c - what is known beside the rows, summed over the processes in scope. */
+/* coverage.c - the coverage summary: what is known beside the rows, of all processes in scope. */
 #include "agent/core/report/view.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* Adds what the rows of a process do not explain. `cpu_ns`: its CPU time; NULL: unknown. */
 static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
@@ -43,42 +42,42 @@ bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_n
 }
 
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
-			struct pmc_ledger *ledger)
+			struct pmc_coverage *coverage)
 {
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	uint64_t rest, newest_ns;
 
-	ledger->threads_counted += process->threads_counted;
-	ledger->attributed_cpu_ns += process->attributed_cpu_ns;
+	coverage->threads_counted += process->threads_counted;
+	coverage->attributed_cpu_ns += process->attributed_cpu_ns;
 	for (unsigned i = 0; i < process->n_uncounted; i++)
-		ledger->threads_uncounted += process->uncounted[i].count;
+		coverage->threads_uncounted += process->uncounted[i].count;
 	if (pmc_view_end_unseen(process, &newest_ns)) {
-		/* What it says of itself is older than its rows. */
-		ledger->unseen_ends++;
-		ledger->threads_seen += fixed->threads_seen > process->n_threads ?
-						fixed->threads_seen :
-						process->n_threads;
-		ledger->cpu_ns += process->attributed_cpu_ns;
+		/* Its own frame is older than its rows. */
+		coverage->unseen_ends++;
+		coverage->threads_seen += fixed->threads_seen > process->n_threads ?
+						  fixed->threads_seen :
+						  process->n_threads;
+		coverage->cpu_ns += process->attributed_cpu_ns;
 		return;
 	}
-	ledger->threads_seen += fixed->threads_seen;
-	ledger->cpu_ns += fixed->cpu_ns;
-	ledger->overhead_ns += fixed->overhead_ns;
+	coverage->threads_seen += fixed->threads_seen;
+	coverage->cpu_ns += fixed->cpu_ns;
+	coverage->overhead_ns += fixed->overhead_ns;
 	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
 		       fixed->cpu_ns - process->attributed_cpu_ns :
 		       0;
-	ledger->has_unattributed = true;
-	remainder_add(view, &process->unattributed, &rest, &ledger->unattributed);
+	coverage->has_unattributed = true;
+	remainder_add(view, &process->unattributed, &rest, &coverage->unattributed);
 	if (process->descendants.set) {
-		ledger->has_descendants = true;
+		coverage->has_descendants = true;
 		remainder_add(view, &process->descendants,
 			      process->descendants.has_cpu ? &process->descendants.cpu_ns : NULL,
-			      &ledger->descendants);
+			      &coverage->descendants);
 	}
 }
 
-/* From the first start to the last end, host by host: their clocks have nothing in common. */
-static void wall_add(struct pmc_view *view, struct pmc_ledger *ledger)
+/* From the first start to the last end, on the host where that is longest. */
+static void wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	struct pmc_profile *profile = view->profile;
 	const char *host = NULL;
@@ -93,37 +92,69 @@ static void wall_add(struct pmc_view *view, struct pmc_ledger *ledger)
 			continue;
 		if (!host || strcmp(host, process->host)) {
 			host = process->host;
-			ledger->hosts++;
+			coverage->hosts++;
 			from = process->fixed.start_ns;
 			to = end;
 		}
 		from = process->fixed.start_ns < from ? process->fixed.start_ns : from;
 		to = end > to ? end : to;
-		if (to > from && to - from > ledger->wall_ns)
-			ledger->wall_ns = to - from;
+		if (to > from && to - from > coverage->wall_ns)
+			coverage->wall_ns = to - from;
 	}
 }
 
-int pmc_view_ledger(struct pmc_view *view, struct pmc_ledger *ledger)
+struct run {
+	uint8_t job[16];
+	UT_hash_handle hh;
+};
+
+/* How many jobs the rows are of. */
+static int count_runs(struct pmc_view *view, struct pmc_coverage *coverage)
+{
+	struct pmc_profile *profile = view->profile;
+	struct pmc_arena *arena = view->arena;
+	struct run *table = NULL, *run = NULL;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (!process->known || !pmc_view_in_scope(view, process))
+			continue;
+		if (run && !memcmp(run->job, process->fixed.job, sizeof(run->job)))
+			continue;
+		HASH_FIND(hh, table, process->fixed.job, sizeof(run->job), run);
+		if (run)
+			continue;
+		run = pmc_arena_alloc(arena, sizeof(*run));
+		if (!run)
+			return -ENOMEM;
+		memcpy(run->job, process->fixed.job, sizeof(run->job));
+		HASH_ADD(hh, table, job, sizeof(run->job), run);
+		coverage->runs++;
+	}
+	return arena->failed ? -ENOMEM : 0;
+}
+
+int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	struct pmc_profile *profile = view->profile;
 
-	memset(ledger, 0, sizeof(*ledger));
-	if (pmc_fold_init(&ledger->unattributed, &view->events) ||
-	    pmc_fold_init(&ledger->descendants, &view->events))
+	memset(coverage, 0, sizeof(*coverage));
+	if (pmc_fold_init(&coverage->unattributed, &view->events) ||
+	    pmc_fold_init(&coverage->descendants, &view->events))
 		return -ENOMEM;
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
 		if (pmc_view_in_scope(view, process)) {
-			ledger->processes++;
-			process_add(view, process, ledger);
+			coverage->processes++;
+			process_add(view, process, coverage);
 		} else {
-			ledger->others++;
-			ledger->others_cpu_ns +=
+			coverage->others++;
+			coverage->others_cpu_ns +=
 				process->known ? process->fixed.cpu_ns : process->attributed_cpu_ns;
 		}
 	}
-	wall_add(view, ledger);
-	return 0;
+	wall_add(view, coverage);
+	return count_runs(view, coverage);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.c - rows as CSV after RFC 4180 (lines end in LF), empty where nothing is known. */
-#include "agent/core/report/view.h"
+/* csv.c - rows as CSV after RFC 4180 (lines end in LF); a cell without a value is empty. */
 #include "agent/core/base/utf8.h"
+#include "agent/core/report/view.h"
 
-#include <string.h>
+#include <errno.h>
 
-void pmc_view_csv_text(struct pmc_out *out, const char *text, size_t len)
+static void put_text(struct pmc_out *out, const char *text, size_t len)
 {
 	bool quote = memchr(text, ',', len) || memchr(text, '"', len) ||
 		     (len && (text[0] == ' ' || text[len - 1] == ' '));
@@ -15,7 +15,7 @@ void pmc_view_csv_text(struct pmc_out *out, const char *text, size_t len)
 		pmc_utf8_safe(out, text, len, 0);
 		return;
 	}
-	/* Line breaks come out escaped, so the quotes are all that is left to double. */
+	/* Line breaks come out escaped: only quotes have to be doubled. */
 	pmc_out_char(out, '"');
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] != '"')
@@ -28,10 +28,8 @@ void pmc_view_csv_text(struct pmc_out *out, const char *text, size_t len)
 	pmc_out_char(out, '"');
 }
 
-void pmc_view_csv_cell(struct pmc_out *out, const struct pmc_cell *cell)
+void pmc_csv_cell(struct pmc_out *out, const struct pmc_cell *cell)
 {
-	struct pmc_json number;
-
 	switch (cell->kind) {
 	case PMC_CELL_NULL:
 		break;
@@ -39,190 +37,117 @@ void pmc_view_csv_cell(struct pmc_out *out, const struct pmc_cell *cell)
 		pmc_out_u64(out, cell->number);
 		break;
 	case PMC_CELL_REAL:
-		if (cell->real - cell->real == 0) {
-			pmc_json_init(&number, out, false);
-			pmc_json_double(&number, NULL, cell->real);
-		}
+		pmc_out_fixed(out, cell->real, cell->decimals);
 		break;
-	case PMC_CELL_TEXT:
-		pmc_view_csv_text(out, cell->text, cell->len);
+	default:
+		put_text(out, cell->text, cell->len);
 		break;
 	}
 }
 
-static void head_name(struct pmc_out *out, const char *label, const char *suffix)
+static void put_head(struct pmc_view *view, const struct pmc_columns *columns)
 {
-	char buf[512];
-	struct pmc_out name;
+	for (unsigned i = 0; i < columns->n; i++) {
+		char buf[512];
+		struct pmc_out name;
 
-	pmc_out_to_mem(&name, buf, sizeof(buf));
-	pmc_out_str(&name, label);
-	pmc_out_str(&name, suffix);
-	pmc_out_char(out, ',');
-	pmc_view_csv_text(out, buf, name.len);
-}
-
-static void metric_heads(struct pmc_view *view)
-{
-	for (unsigned i = 0; i < pmc_n_metrics; i++)
-		if (view->metric_applies[i])
-			head_name(view->out, pmc_metrics[i].name, "");
-	pmc_out_char(view->out, '\n');
-}
-
-static void event_cells(struct pmc_view *view, const struct pmc_fold_row *row,
-			const struct pmc_part_name *parts, unsigned n)
-{
-	for (unsigned i = 0; i < view->events.set.count; i++) {
-		for (unsigned p = 0; p < n; p++) {
-			struct pmc_ref ref = { .kind = PMC_REF_EVENT,
-					       .index = i,
-					       .part = parts[p].part };
-			struct pmc_cell cell = pmc_cell_row(view, &ref, row);
-
+		pmc_out_to_mem(&name, buf, sizeof(buf));
+		pmc_out_str(&name, columns->list[i].name);
+		pmc_out_str(&name, columns->list[i].suffix);
+		if (i)
 			pmc_out_char(view->out, ',');
-			pmc_view_csv_cell(view->out, &cell);
-		}
-	}
-}
-
-static void metric_cells(struct pmc_view *view, const struct pmc_fold_row *row)
-{
-	struct pmc_cell cell;
-	double value;
-
-	for (unsigned i = 0; i < pmc_n_metrics; i++) {
-		if (!view->metric_applies[i])
-			continue;
-		pmc_out_char(view->out, ',');
-		cell = (struct pmc_cell){ .kind = PMC_CELL_NULL };
-		if (pmc_view_metric(view, i, row, 0, &value))
-			cell = (struct pmc_cell){ .kind = PMC_CELL_REAL, .real = value };
-		pmc_view_csv_cell(view->out, &cell);
+		put_text(view->out, buf, name.len);
 	}
 	pmc_out_char(view->out, '\n');
 }
 
-void pmc_view_csv_events(struct pmc_view *view, const struct pmc_fold_row *row)
+static void put_row(struct pmc_view *view, const struct pmc_columns *columns,
+		    const struct pmc_row *row)
 {
-	event_cells(view, row, pmc_thread_parts, pmc_n_thread_parts);
-	metric_cells(view, row);
-}
+	struct pmc_out *out = view->out;
 
-static void csv_head(struct pmc_view *view)
-{
-	bool first = true;
+	for (unsigned i = 0; i < columns->n; i++) {
+		struct pmc_cell cell = pmc_cell(view, &columns->list[i], row);
 
-	for (unsigned i = 0; i < pmc_n_thread_fields; i++) {
-		if (!pmc_field_in_csv(i))
-			continue;
-		if (!first)
-			pmc_out_char(view->out, ',');
-		first = false;
-		pmc_out_str(view->out, pmc_thread_fields[i]);
+		if (i)
+			pmc_out_char(out, ',');
+		pmc_csv_cell(out, &cell);
 	}
-	if (view->options->timeline)
-		pmc_out_str(view->out, ",t_ns,dt_ns");
-	for (unsigned i = 0; i < view->events.set.count; i++)
-		for (unsigned p = 0; p < pmc_n_thread_parts; p++)
-			head_name(view->out, view->events.columns[i]->label,
-				  pmc_thread_parts[p].suffix);
-	metric_heads(view);
+	pmc_out_char(out, '\n');
 }
 
-static void csv_thread(struct pmc_view *view, const struct pmc_p_thread *thread,
-		       const struct pmc_steps *step)
+static int csv_groups(struct pmc_view *view, const struct pmc_columns *columns)
 {
-	const struct pmc_fold_row *row = pmc_view_row(view, thread);
-	bool first = true;
-	struct pmc_cell cell;
+	const struct pmc_fold_row **groups;
+	uint64_t n;
+	int err = pmc_view_groups(view, pmc_view_top(view), &groups, &n, NULL);
 
-	if (step)
-		view->scratch.wall_ns = step->dt_ns;
-	for (unsigned i = 0; i < pmc_n_thread_fields; i++) {
-		if (!pmc_field_in_csv(i))
-			continue;
-		if (!first)
-			pmc_out_char(view->out, ',');
-		first = false;
-		cell = pmc_cell_field(view, i, thread);
-		pmc_view_csv_cell(view->out, &cell);
+	if (!err)
+		put_head(view, columns);
+	for (uint64_t i = 0; !err && i < n; i++)
+		put_row(view, columns, &(struct pmc_row){ .sums = groups[i] });
+	return err;
+}
+
+static int csv_steps(struct pmc_view *view, const struct pmc_columns *columns)
+{
+	struct pmc_step_buf buf;
+	struct pmc_step *steps;
+	struct pmc_row row;
+	int err = pmc_view_steps(view, &steps);
+
+	if (!err)
+		put_head(view, columns);
+	for (uint64_t i = 0; !err && i < view->n_rows; i++) {
+		pmc_step_row(view, &steps[i], &buf, &row);
+		put_row(view, columns, &row);
 	}
-	if (step)
-		pmc_outf(view->out, ",%llu,%llu", (unsigned long long)step->t_ns,
-			 (unsigned long long)step->dt_ns);
-	pmc_view_csv_events(view, row);
+	return err;
 }
 
-static void csv_groups_head(struct pmc_view *view)
+static int csv_threads(struct pmc_view *view, const struct pmc_columns *columns)
 {
-	pmc_out_str(view->out, "key,threads");
-	if (view->options->by == PMC_BY_REGION)
-		pmc_out_str(view->out, ",calls,self_cpu_ns");
-	for (unsigned p = 0; pmc_group_parts[p].part != PMC_PART_STATE; p++)
-		head_name(view->out, "cpu_ns", p ? pmc_group_parts[p].suffix : "");
-	for (unsigned i = 0; i < view->events.set.count; i++)
-		for (unsigned p = 0; p < pmc_view_group_parts(view); p++)
-			head_name(view->out, view->events.columns[i]->label,
-				  pmc_group_parts[p].suffix);
-	metric_heads(view);
-}
+	struct pmc_p_row **rows = view->rows;
+	uint64_t n = view->n_rows, top = pmc_view_top(view);
+	struct pmc_thread_buf buf;
+	struct pmc_row row;
+	int err = 0;
 
-static void csv_group(struct pmc_view *view, const struct pmc_fold_row *row)
-{
-	struct pmc_cell cell;
-
-	pmc_view_csv_text(view->out, row->label, strlen(row->label));
-	pmc_outf(view->out, ",%llu", (unsigned long long)row->threads);
-	if (row->self) {
-		pmc_outf(view->out, ",%llu,", (unsigned long long)row->calls);
-		if (row->self->cpu.rows)
-			pmc_out_u64(view->out, row->self->cpu.sum);
+	if (view->options->sort || top)
+		err = pmc_view_threads(view, top, &rows, &n, NULL);
+	if (!err)
+		put_head(view, columns);
+	for (uint64_t i = 0; !err && i < n && !view->options->summary; i++) {
+		pmc_row_of(view, pmc_profile_thread(view->profile, rows[i], &buf), &row);
+		put_row(view, columns, &row);
 	}
-	for (unsigned p = 0; pmc_group_parts[p].part != PMC_PART_STATE; p++) {
-		cell = pmc_cell_stat(&row->cpu, 1, pmc_group_parts[p].part, row->rows);
-		pmc_out_char(view->out, ',');
-		pmc_view_csv_cell(view->out, &cell);
-	}
-	event_cells(view, row, pmc_group_parts, pmc_view_group_parts(view));
-	metric_cells(view, row);
-}
-
-static int csv_timeline(struct pmc_view *view)
-{
-	struct pmc_steps steps = { 0 };
-
-	csv_head(view);
-	while (pmc_steps_next(view, &steps))
-		csv_thread(view, &steps.thread, &steps);
-	return 0;
+	if (!err && !view->options->n_where)
+		pmc_view_machine_csv(view, columns);
+	return err;
 }
 
 int pmc_view_csv(struct pmc_view *view)
 {
-	struct pmc_p_row **threads = view->threads;
-	const struct pmc_fold_row **groups = NULL;
-	uint64_t n = view->n_threads, top = pmc_view_top(view);
-	int err = 0;
+	bool groups = view->by != PMC_BY_NONE && !view->options->timeline;
+	const struct pmc_columns *all = groups ? &view->of_groups : &view->of_threads;
+	struct pmc_columns columns;
+	uint64_t n = 0;
+	int err;
 
-	if (view->options->timeline)
-		return csv_timeline(view);
-	if (view->options->by != PMC_BY_NONE) {
-		err = pmc_view_groups(view, &view->groups, top, &groups, &n);
+	if (view->options->columns) {
+		err = pmc_columns_choose(view, all, &columns);
 		if (err)
 			return err;
-		csv_groups_head(view);
-		for (uint64_t i = 0; i < n; i++)
-			csv_group(view, groups[i]);
-		return 0;
+	} else {
+		columns.list = pmc_arena_alloc(view->arena, all->n * sizeof(*columns.list));
+		if (!columns.list)
+			return -ENOMEM;
+		for (unsigned i = 0; i < all->n; i++)
+			if (all->list[i].csv)
+				columns.list[n++] = all->list[i];
+		columns.n = (unsigned)n;
 	}
-	if (view->options->sort || top)
-		err = pmc_view_threads(view, top, &threads, &n);
-	if (err)
-		return err;
-	csv_head(view);
-	for (uint64_t i = 0; i < n && !view->options->summary; i++)
-		csv_thread(view, pmc_view_thread(view, threads[i]), NULL);
-	pmc_view_machine_csv(view);
-	return 0;
+	if (groups)
+		return csv_groups(view, &columns);
+	return view->options->timeline ? csv_steps(view, &columns) : csv_threads(view, &columns);
 }

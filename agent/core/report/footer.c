@@ -1,40 +1,72 @@
 /* SPDX-License-Identifier: MIT */
-/* footer.c - the lines under a table: coverage, what is missing and why, notes. */
-#include "agent/core/base/advice.h"
+/* footer.c - the lines under a table: coverage, advice, what is missing and why, notes. */
 #include "agent/core/report/view.h"
-#include "agent/core/base/utf8.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <string.h>
 
 static void integer_of(struct pmc_out *out, uint64_t n, const char *what)
 {
 	pmc_show_integer(out, n);
-	pmc_out_char(out, ' ');
-	pmc_out_str(out, what);
-	if (n != 1)
-		pmc_out_char(out, 's');
+	pmc_outf(out, " %s%s", what, n == 1 ? "" : "s");
 }
 
-static void integer_of_processes(struct pmc_out *out, uint64_t n)
+/* ---- coverage ---------------------------------------------------------------------------- */
+
+static void counted(struct pmc_view *view, uint64_t counted, uint64_t not )
 {
-	pmc_show_integer(out, n);
-	pmc_out_str(out, n == 1 ? " process" : " processes");
+	pmc_out_str(view->out, view->glyphs->dot);
+	integer_of(view->out, counted, "thread");
+	pmc_out_str(view->out, " counted, ");
+	pmc_show_integer(view->out, not );
+	pmc_out_str(view->out, " not");
 }
 
-static void coverage(struct pmc_view *view, const struct pmc_ledger *ledger)
+/* Of the rows that --where selects. */
+static void selected(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	const struct pmc_report_options *options = view->options;
+	const struct pmc_p_row *last = NULL;
+	uint64_t n = 0, not = 0;
+	struct pmc_thread_buf buf;
+
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		const struct pmc_p_row *row = view->rows[i];
+
+		if (last && last->process == row->process && last->seq == row->seq)
+			continue;
+		last = row;
+		n++;
+		not += pmc_profile_thread(view->profile, row, &buf)->fixed.reason != 0;
+	}
+	pmc_out_str(view->out, " selected by ");
+	for (unsigned i = 0; i < options->n_where; i++) {
+		pmc_out_str(view->out, i ? " and " : "");
+		pmc_view_text(view, options->where[i], 40);
+	}
+	if (footer->coverage->cpu_ns) {
+		pmc_out_str(view->out, ": ");
+		pmc_show_percent(view->out, 100.0 * (double)footer->all->cpu.sum /
+						    (double)footer->coverage->cpu_ns);
+		pmc_out_str(view->out, " % of CPU");
+	}
+	counted(view, n - not, not );
+	pmc_out_char(view->out, '\n');
+}
+
+static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	struct pmc_out *out = view->out;
 	double percent;
 
 	pmc_out_str(out, " coverage ");
-	if (ledger->unseen_ends) {
-		pmc_out_str(out, "unknown, the end of ");
-		integer_of_processes(out, ledger->unseen_ends);
+	if (coverage->unseen_ends) {
+		pmc_out_str(out, "unknown: the end of ");
+		pmc_show_integer(out, coverage->unseen_ends);
+		pmc_out_str(out, coverage->unseen_ends == 1 ? " process" : " processes");
 		pmc_out_str(out, " was not seen");
-	} else if (ledger->cpu_ns) {
-		percent = 100.0 * (double)ledger->attributed_cpu_ns / (double)ledger->cpu_ns;
+	} else if (coverage->cpu_ns) {
+		percent = 100.0 * (double)coverage->attributed_cpu_ns / (double)coverage->cpu_ns;
 		/* The clocks of a process and its threads are read one after the other. */
 		if (percent > 100 && percent < 101)
 			percent = 100;
@@ -43,24 +75,17 @@ static void coverage(struct pmc_view *view, const struct pmc_ledger *ledger)
 	} else {
 		pmc_out_str(out, "unknown");
 	}
-	pmc_out_str(out, " · ");
-	integer_of(out, ledger->threads_counted, "thread");
-	pmc_out_str(out, " counted, ");
-	pmc_show_integer(out, ledger->threads_uncounted);
-	pmc_out_str(out, " not");
-	if (ledger->cpu_ns && ledger->overhead_ns && !ledger->unseen_ends) {
-		pmc_out_str(out, " · self cost ");
-		pmc_show_percent(out, 100.0 * (double)ledger->overhead_ns / (double)ledger->cpu_ns);
+	counted(view, coverage->threads_counted, coverage->threads_uncounted);
+	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends) {
+		pmc_outf(out, "%sagent overhead ", view->glyphs->dot);
+		pmc_show_percent(out,
+				 100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 		pmc_out_str(out, " %");
-	}
-	if (view->options->keep_hint) {
-		pmc_out_str(out, " · keep it: ");
-		pmc_utf8_safe(out, view->options->keep_hint, strlen(view->options->keep_hint), 0);
 	}
 	pmc_out_char(out, '\n');
 }
 
-/* ---- events that nobody could count ---------------------------------------------------- */
+/* ---- events without a value ---------------------------------------------------------------- */
 
 static bool is_hardware(const struct pmc_p_event *event)
 {
@@ -68,7 +93,7 @@ static bool is_hardware(const struct pmc_p_event *event)
 	       event->def.type == PERF_TYPE_RAW;
 }
 
-/* No hardware event at all was to be had, not even cycles or instructions. */
+/* No hardware event was supported, not even cycles or instructions. */
 static bool no_pmu(const struct pmc_view *view)
 {
 	bool asked = false;
@@ -86,7 +111,7 @@ static bool no_pmu(const struct pmc_view *view)
 	return asked;
 }
 
-/* What this machine makes of the errno; NULL if the report may be of another, or without memory. */
+/* What the errno means on this machine; NULL if the report may be of another, or without memory. */
 static const char *why_here(struct pmc_view *view, const struct pmc_event_def *def, uint32_t error)
 {
 	const struct perf_event_attr attr = {
@@ -105,124 +130,96 @@ static const char *why_here(struct pmc_view *view, const struct pmc_event_def *d
 	return advice->means;
 }
 
-/* NULL: it has a line of its own. */
-static const char *why_not(struct pmc_view *view, const struct pmc_table *table, unsigned index,
-			   enum pmc_state *state)
+/* NULL: the event has a line of its own. */
+static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all, unsigned index)
 {
 	const struct pmc_p_event *event = &view->events.set.events[index];
-	const struct pmc_fold_stat *stat = &table->all->events[index];
+	const struct pmc_fold_stat *stat = &all->events[index];
+	enum pmc_state state = (enum pmc_state)event->def.state;
 	uint32_t error = event->def.error;
 	const char *here;
 
 	if (error == PMC_REASON_UNCORE || stat->error == PMC_REASON_UNCORE)
 		return NULL;
-	*state = (enum pmc_state)event->def.state;
-	if (*state == PMC_COUNTED || *state == PMC_SCALED) {
-		*state = pmc_fold_state(stat, table->all->rows);
+	if (state == PMC_COUNTED || state == PMC_SCALED) {
+		state = pmc_fold_state(stat, all->rows);
 		error = stat->error;
 	}
-	/* What befell single threads may be the program's own doing, a filter for example. */
+	/* A refusal in single threads may be the program's own filter, not the machine's. */
 	here = error == event->def.error ? why_here(view, &event->def, error) : NULL;
 	if (here)
 		return here;
-	if (*state == PMC_NOT_SUPPORTED && is_hardware(event) && no_pmu(view))
-		return "this machine has no hardware PMU";
-	if (*state == PMC_NOT_PERMITTED)
-		return error == ENOSYS ? "perf_event_open is not available here" :
-					 "the kernel refuses it to this user";
-	if (*state == PMC_NOT_SUPPORTED && !error)
-		return "the hardware or the kernel does not have it";
-	return error ? pmc_reason_text(error) : "it never ran";
+	if (state == PMC_NOT_PERMITTED)
+		return error == ENOSYS ? "perf_event_open is not available" : "not permitted";
+	if (state == PMC_NOT_SUPPORTED && !error)
+		return "not supported";
+	return error ? pmc_reason_text(error) : "never ran";
 }
 
-static const char *state_words(enum pmc_state state)
-{
-	return state == PMC_NOT_SUPPORTED ? "not supported" :
-	       state == PMC_NOT_PERMITTED ? "not permitted" :
-					    "not counted";
-}
-
-static void names_begin(struct pmc_view *view, bool *first, unsigned index)
-{
-	const char *label = view->events.columns[index]->label;
-
-	pmc_out_str(view->out, *first ? " " : ", ");
-	pmc_utf8_safe(view->out, label, strlen(label), 60);
-	*first = false;
-}
-
-/* One line per reason, with all events it is true for. */
-static void missing_columns(struct pmc_view *view, const struct pmc_table *table)
+/* One line for all events without a value: those of one reason together. */
+static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool without_hardware)
 {
 	unsigned n = view->events.set.count;
-	bool *told = pmc_arena_alloc(view->arena, n + 1);
+	bool *told = pmc_arena_alloc(view->arena, n + 1), any = false;
+	struct pmc_out *out = view->out;
 
-	for (unsigned i = 0; told && i < n && table->all->rows; i++) {
-		enum pmc_state state, other;
-		bool first = true;
-		const char *why;
+	for (unsigned i = 0; told && all->rows && i < n; i++) {
+		const char *why = why_not(view, all, i), *also;
 
-		if (told[i] || table->all->events[i].rows)
+		if (told[i] || all->events[i].rows || !why ||
+		    (without_hardware && is_hardware(&view->events.set.events[i])))
 			continue;
-		why = why_not(view, table, i, &state);
-		for (unsigned j = i; j < n && why; j++) {
-			const char *also = why_not(view, table, j, &other);
-
-			if (told[j] || table->all->events[j].rows || !also || strcmp(why, also) ||
-			    state != other)
+		pmc_out_str(out, any ? "; " : " not counted: ");
+		for (unsigned j = i; j < n; j++) {
+			also = all->events[j].rows ? NULL : why_not(view, all, j);
+			if (told[j] || !also || strcmp(why, also) != 0)
 				continue;
-			names_begin(view, &first, j);
 			told[j] = true;
+			pmc_out_str(out, j == i ? "" : ", ");
+			pmc_view_text(view, view->events.columns[j]->label, 60);
 		}
-		if (why)
-			pmc_outf(view->out, ": %s: %s; pmctl doctor tells what can be done\n",
-				 state_words(state), why);
+		pmc_outf(out, " (%s)", why);
+		any = true;
 	}
+	if (any)
+		pmc_out_str(out, "; see pmctl doctor\n");
 	if (view->events.overflow)
-		pmc_out_str(view->out, " there are more events than columns; JSON has them all\n");
+		pmc_out_str(out, " more events than columns; --format json has them all\n");
 }
 
-static void user_only(struct pmc_view *view, const struct pmc_table *table)
+static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 {
-	bool first = true;
+	bool any = false;
 
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		const struct pmc_event_def *def = &view->events.set.events[i].def;
 
-		if (!table->all->events[i].rows)
+		if (!all->events[i].rows ||
+		    !(view->events.columns[i]->mixed_scope ||
+		      (def->flags & PMC_EVENT_FELL_BACK && def->scope == PMC_SCOPE_USER)))
 			continue;
-		if (view->events.columns[i]->mixed_scope ||
-		    (def->flags & PMC_EVENT_FELL_BACK && def->scope == PMC_SCOPE_USER))
-			names_begin(view, &first, i);
+		pmc_out_str(view->out, any ? ", " : " user mode only: ");
+		pmc_view_text(view, view->events.columns[i]->label, 60);
+		any = true;
 	}
-	if (!first)
-		pmc_out_str(view->out, ": counted in user mode only, the kernel's part is not "
-				       "permitted; pmctl doctor tells the remedy\n");
+	if (any)
+		pmc_out_str(view->out, "; see pmctl doctor\n");
 }
 
-static void hidden_columns(struct pmc_view *view, const struct pmc_table *table)
+/* No hardware counters, and how to keep the run, in one line. */
+static bool advice(struct pmc_view *view)
 {
-	bool first = true;
+	const struct pmc_report_options *options = view->options;
+	bool none = no_pmu(view), here = options->here || options->keep_hint;
 
-	for (unsigned i = 0; i < table->n; i++) {
-		const struct pmc_table_column *column = &table->columns[i];
-
-		if (!column->hidden || column->part != PMC_PART_VALUE)
-			continue;
-		pmc_out_str(view->out, first ? " not shown: " : ", ");
-		pmc_out_str(view->out, column->head);
-		first = false;
-	}
-	for (unsigned i = 0; i < table->n; i++) {
-		if (!table->columns[i].hidden || table->columns[i].part == PMC_PART_VALUE)
-			continue;
-		pmc_out_str(view->out, first ? " not shown: some of min, mean, max, σ" :
-					       ", some of min, mean, max, σ");
-		first = false;
-		break;
-	}
-	if (!first)
-		pmc_out_str(view->out, "; pmctl report --wide shows every column\n");
+	if (none)
+		pmc_outf(view->out, " no hardware counters%s (pmctl doctor)", here ? " here" : "");
+	if (options->keep_hint)
+		pmc_outf(view->out, "%skeep this run: %s", none ? view->glyphs->dot : " ",
+			 options->keep_hint);
+	if (none || options->keep_hint)
+		pmc_out_char(view->out, '\n');
+	return none;
 }
 
 /* ---- threads that were not counted, notes ---------------------------------------------- */
@@ -238,7 +235,7 @@ struct tallies {
 	unsigned n, room;
 };
 
-/* Few kinds in practice; what a hostile dump has beyond the room is left out. */
+/* Few kinds in practice; a hostile dump's further ones are left out. */
 static void tally_add(struct tallies *tallies, uint32_t reason, const char *text, uint64_t count)
 {
 	for (unsigned i = 0; i < tallies->n; i++) {
@@ -291,7 +288,7 @@ static void notes(struct pmc_view *view)
 	}
 	for (unsigned i = 0; i < tallies.n; i++) {
 		pmc_out_str(view->out, " note: ");
-		pmc_utf8_safe(view->out, list[i].text, strlen(list[i].text), 0);
+		pmc_view_text(view, list[i].text, 0);
 		if (list[i].count > 1) {
 			pmc_out_str(view->out, " (");
 			pmc_show_integer(view->out, list[i].count);
@@ -304,42 +301,82 @@ static void notes(struct pmc_view *view)
 	if (profile->damaged_frames) {
 		pmc_out_char(view->out, ' ');
 		integer_of(view->out, profile->damaged_frames, "damaged frame");
-		pmc_out_str(view->out, " skipped: what they said is missing here\n");
+		pmc_out_str(view->out, " skipped: the report lacks what was in them\n");
 	}
 }
 
-static void children(struct pmc_view *view, const struct pmc_ledger *ledger)
+static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const struct pmc_p_process *first = view->first;
 	const char *command = first && first->cmdline[0] ? first->cmdline : first ? first->exe : "";
 
-	if (!ledger->others)
+	if (!coverage->others)
 		return;
 	pmc_out_char(view->out, ' ');
-	pmc_show_integer(view->out, ledger->others);
-	pmc_out_str(view->out, ledger->others == 1 ? " child process, " : " child processes, ");
-	pmc_show_time(view->out, (double)ledger->others_cpu_ns);
+	pmc_show_integer(view->out, coverage->others);
+	pmc_out_str(view->out, coverage->others == 1 ? " child process, " : " child processes, ");
+	pmc_show_time(view->out, (double)coverage->others_cpu_ns, view->glyphs->micro);
 	pmc_out_str(view->out, " CPU; pmctl run -- ");
-	pmc_utf8_safe(view->out, command, strlen(command), 60);
-	pmc_out_str(view->out, ledger->others == 1 ? " shows it\n" : " shows them\n");
+	pmc_view_text(view, command, 60);
+	pmc_out_str(view->out, coverage->others == 1 ? " shows it\n" : " shows them\n");
 }
 
-void pmc_view_remarks(struct pmc_view *view, const struct pmc_table *table,
-		      const struct pmc_ledger *ledger)
+/* The commands of the first processes, if the report is of several runs. */
+static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
+	struct tally list[TALLIES];
+	struct tallies tallies = { list, 0, TALLIES };
+	struct pmc_profile *profile = view->profile;
+
+	if (coverage->runs < 2)
+		return;
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (process->known && process->fixed.flags & PMC_PROCESS_FIRST &&
+		    process->fixed.how_ended != PMC_ENDED_EXEC)
+			tally_add(&tallies, 0,
+				  process->cmdline[0] ? process->cmdline : process->exe, 1);
+	}
+	pmc_out_char(view->out, ' ');
+	integer_of(view->out, coverage->runs, "run");
+	for (unsigned i = 0; i < tallies.n; i++) {
+		pmc_out_str(view->out, i ? "; " : ": ");
+		pmc_view_text(view, list[i].text, 60);
+		if (list[i].count > 1) {
+			pmc_out_str(view->out, " (");
+			pmc_show_integer(view->out, list[i].count);
+			pmc_out_str(view->out, " times)");
+		}
+	}
+	pmc_out_str(view->out, tallies.n == TALLIES ? "; and others\n" : "\n");
+}
+
+void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	bool without_hardware;
+
 	pmc_view_machine(view);
-	coverage(view, ledger);
-	children(view, ledger);
-	pmc_view_region_remarks(view);
+	if (view->options->n_where)
+		selected(view, footer);
+	else
+		coverage(view, footer->coverage);
+	runs(view, footer->coverage);
+	children(view, footer->coverage);
+	pmc_view_region_line(view);
 	uncounted(view);
-	missing_columns(view, table);
-	user_only(view, table);
-	if (table->scaled)
-		pmc_out_str(view->out, " ran below 100 %: the counter was shared, values are "
-				       "estimates scaled to the whole time\n");
-	if (table->partial)
-		pmc_out_str(view->out, " +: at least this much, some of the rows could not be "
-				       "counted; ratios speak of those that were\n");
-	hidden_columns(view, table);
+	without_hardware = advice(view);
+	missing(view, footer->all, without_hardware);
+	user_only(view, footer->all);
+	if (footer->scaled)
+		pmc_out_str(view->out,
+			    " ran below 100 %: multiplexed; values are estimates scaled to "
+			    "the whole time\n");
+	if (footer->estimate)
+		pmc_out_str(view->out, " ~: of scaled values, or of events in different groups\n");
+	if (footer->partial)
+		pmc_out_str(view->out, " +: at least this much; some rows could not be counted\n");
+	if (footer->hidden && footer->hidden[0])
+		pmc_outf(view->out, " not shown: %s (--wide)\n", footer->hidden);
 	notes(view);
 }

@@ -3,9 +3,11 @@
 #include "agent/core/report/view.h"
 
 #include <errno.h>
-#include <string.h>
 
-static void json_known(struct pmc_json *json, const char *key, bool known, uint64_t value)
+/* As cells of scaled events have. */
+enum { SCALED_DECIMALS = 9 };
+
+void pmc_json_known(struct pmc_json *json, const char *key, bool known, uint64_t value)
 {
 	if (known)
 		pmc_json_u64(json, key, value);
@@ -13,54 +15,133 @@ static void json_known(struct pmc_json *json, const char *key, bool known, uint6
 		pmc_json_null(json, key);
 }
 
-static void json_cell(struct pmc_json *json, const char *key, const struct pmc_cell *cell)
+/* ---- events -------------------------------------------------------------------------------*/
+
+/* JSON of an event around its numbers: the same in all rows of a set. */
+struct event_text {
+	size_t head, scope, tail, end; /* where each begins in the buffer */
+	double scale;
+};
+
+struct pmc_set_text {
+	const struct pmc_p_set_view *set;
+	struct event_text events[PMC_SET_EVENTS_MAX];
+	char *buf;
+	size_t cap;
+};
+
+static void put_member(struct pmc_out *out, const char *key, const char *text)
 {
-	if (cell->kind == PMC_CELL_NUMBER)
-		pmc_json_u64(json, key, cell->number);
-	else if (cell->kind == PMC_CELL_REAL)
-		pmc_json_double(json, key, cell->real);
-	else if (cell->kind == PMC_CELL_TEXT)
-		pmc_json_strn(json, key, cell->text, cell->len);
+	pmc_out_str(out, key);
+	if (text)
+		pmc_json_quoted(out, text, strlen(text));
 	else
-		pmc_json_null(json, key);
+		pmc_out_str(out, "null");
 }
 
-void pmc_view_json_event(struct pmc_json *json, const struct pmc_p_event *event,
-			 const struct pmc_count *count)
+static size_t room_for(const struct pmc_p_set_view *set)
 {
-	bool has_value = pmc_count_has_value(count);
-	bool has_times = has_value || count->enabled_ns;
-	double scale = pmc_event_scale(event);
+	size_t room = 1;
 
-	pmc_json_object(json, NULL);
-	pmc_json_str(json, "name", event->name);
-	if (has_value && scale != 1)
-		pmc_json_double(json, "value", (double)pmc_count_value(count) * scale);
+	for (unsigned i = 0; i < set->count; i++) {
+		const struct pmc_p_event *event = &set->events[i];
+
+		room += 128 + 6 * (strlen(event->name) + strlen(event->unit) +
+				   strlen(event->core_type) + strlen(event->cpus));
+	}
+	return room;
+}
+
+/* Rows of one set follow each other: only the last set's text is kept. */
+static const struct pmc_set_text *set_text(struct pmc_view *view, const struct pmc_p_set_view *set)
+{
+	struct pmc_set_text *texts = view->set_text;
+	struct pmc_out out;
+	size_t room;
+
+	if (texts && texts->set == set)
+		return texts;
+	if (!texts)
+		texts = view->set_text = pmc_arena_alloc(view->arena, sizeof(*texts));
+	room = room_for(set);
+	if (texts && texts->cap < room) {
+		texts->buf = pmc_arena_alloc(view->arena, room * 2);
+		texts->cap = room * 2;
+	}
+	if (!texts || !texts->buf)
+		return NULL;
+	pmc_out_to_mem(&out, texts->buf, texts->cap);
+	for (unsigned i = 0; i < set->count; i++) {
+		const struct pmc_p_event *event = &set->events[i];
+		struct event_text *text = &texts->events[i];
+
+		text->head = out.len;
+		put_member(&out, "{\"name\":", event->name);
+		pmc_out_str(&out, ",\"value\":");
+		text->scope = out.len;
+		put_member(&out, ",\"scope\":", pmc_scope_name(event->def.scope));
+		pmc_out_str(&out, ",\"state\":\"");
+		text->tail = out.len;
+		put_member(&out,
+			   "\",\"core_type\":", event->core_type[0] ? event->core_type : NULL);
+		if (event->unit[0])
+			put_member(&out, ",\"unit\":", event->unit);
+		if (event->cpus[0])
+			put_member(&out, ",\"cpus\":", event->cpus);
+		text->end = out.len;
+		text->scale = pmc_event_scale(event);
+	}
+	texts->set = set;
+	return texts;
+}
+
+static void put_known(struct pmc_out *out, bool known, uint64_t value)
+{
+	if (known)
+		pmc_out_u64(out, value);
 	else
-		json_known(json, "value", has_value, has_value ? pmc_count_value(count) : 0);
-	json_known(json, "raw", has_value, count->raw);
-	json_known(json, "enabled_ns", has_times, count->enabled_ns);
-	json_known(json, "running_ns", has_times, count->running_ns);
-	pmc_json_str(json, "scope", pmc_scope_name(event->def.scope));
-	pmc_json_str(json, "state", pmc_state_name(count->state));
-	pmc_json_str(json, "core_type", event->core_type[0] ? event->core_type : NULL);
-	if (event->unit[0])
-		pmc_json_str(json, "unit", event->unit);
-	if (event->cpus && event->cpus[0])
-		pmc_json_str(json, "cpus", event->cpus);
+		pmc_out_bytes(out, "null", 4);
+}
+
+static void put_event(struct pmc_out *out, const char *buf, const struct event_text *text,
+		      const struct pmc_count *count)
+{
+	bool has_value = pmc_count_has_value(count), has_times = has_value || count->enabled_ns;
+
+	pmc_out_bytes(out, buf + text->head, text->scope - text->head);
+	if (has_value && text->scale != 1)
+		pmc_out_fixed(out, (double)pmc_count_value(count) * text->scale, SCALED_DECIMALS);
+	else
+		put_known(out, has_value, has_value ? pmc_count_value(count) : 0);
+	pmc_out_str(out, ",\"raw\":");
+	put_known(out, has_value, count->raw);
+	pmc_out_str(out, ",\"enabled_ns\":");
+	put_known(out, has_times, count->enabled_ns);
+	pmc_out_str(out, ",\"running_ns\":");
+	put_known(out, has_times, count->running_ns);
+	pmc_out_bytes(out, buf + text->scope, text->tail - text->scope);
+	pmc_out_str(out, pmc_state_name(count->state));
+	pmc_out_bytes(out, buf + text->tail, text->end - text->tail);
 	if (!has_value && count->error)
-		pmc_json_str(json, "reason", pmc_reason_text(count->error));
-	pmc_json_object_end(json);
+		put_member(out, ",\"reason\":", pmc_reason_text(count->error));
+	pmc_out_char(out, '}');
 }
 
-static void json_remainder(struct pmc_json *json, const char *key,
-			   const struct pmc_p_remainder *remainder)
+void pmc_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
+		     const struct pmc_p_set_view *set, const struct pmc_count *counts)
 {
+	const struct pmc_set_text *texts = set && counts ? set_text(view, set) : NULL;
+
 	pmc_json_array(json, key);
-	for (unsigned i = 0; remainder->set && remainder->counts && i < remainder->set->count; i++)
-		pmc_view_json_event(json, &remainder->set->events[i], &remainder->counts[i]);
+	for (unsigned i = 0; texts && i < set->count; i++) {
+		if (i)
+			pmc_out_char(view->out, ',');
+		put_event(view->out, texts->buf, &texts->events[i], &counts[i]);
+	}
 	pmc_json_array_end(json);
 }
+
+/* ---- processes ----------------------------------------------------------------------------*/
 
 static void json_ended(struct pmc_json *json, const struct pmc_p_process *process)
 {
@@ -97,7 +178,7 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 	if (!whole && seen < process->n_threads)
 		seen = process->n_threads;
 	pmc_json_object(json, "coverage");
-	json_known(json, "threads_seen", true, seen);
+	pmc_json_u64(json, "threads_seen", seen);
 	pmc_json_u64(json, "threads_counted", process->threads_counted);
 	pmc_json_array(json, "threads_uncounted");
 	for (unsigned i = 0; i < process->n_uncounted; i++) {
@@ -107,14 +188,37 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 		pmc_json_object_end(json);
 	}
 	pmc_json_array_end(json);
-	json_known(json, "cpu_ns", whole, fixed->cpu_ns);
+	pmc_json_known(json, "cpu_ns", whole, fixed->cpu_ns);
 	pmc_json_u64(json, "attributed_cpu_ns", process->attributed_cpu_ns);
-	json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
-	json_known(json, "overhead_ns", whole, fixed->overhead_ns);
+	pmc_json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
+	pmc_json_known(json, "overhead_ns", whole, fixed->overhead_ns);
 	pmc_json_object_end(json);
 }
 
-static void json_process(struct pmc_json *json, const struct pmc_p_process *process)
+static void json_notes(struct pmc_json *json, const struct pmc_p_process *process)
+{
+	pmc_json_array(json, "notes");
+	for (unsigned i = 0; i < process->n_notes; i++) {
+		const struct pmc_p_note *note = process->notes[i];
+
+		pmc_json_object(json, NULL);
+		pmc_json_u64(json, "code", note->fixed.code);
+		pmc_json_str(json, "level", note->fixed.level ? "warning" : "info");
+		pmc_json_u64(json, "count", note->fixed.count);
+		pmc_json_str(json, "text", note->text);
+		pmc_json_object_end(json);
+	}
+	pmc_json_array_end(json);
+}
+
+static void json_remainder(struct pmc_view *view, struct pmc_json *json, const char *key,
+			   const struct pmc_p_remainder *remainder)
+{
+	pmc_json_events(view, json, key, remainder->set, remainder->counts);
+}
+
+static void json_process(struct pmc_view *view, struct pmc_json *json,
+			 const struct pmc_p_process *process)
 {
 	static const char *const inherit[] = { "off", "clock", "full", "auto" };
 	const struct pmc_process_fixed *fixed = &process->fixed;
@@ -124,181 +228,218 @@ static void json_process(struct pmc_json *json, const struct pmc_p_process *proc
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "host", known ? process->host : NULL);
 	pmc_json_str(json, "boot_id", known ? process->boot_id : NULL);
-	json_known(json, "pid", known, fixed->pid);
-	json_known(json, "ppid", known, fixed->ppid);
+	pmc_json_known(json, "pid", known, fixed->pid);
+	pmc_json_known(json, "ppid", known, fixed->ppid);
 	pmc_json_str(json, "exe", known ? process->exe : NULL);
 	pmc_json_str(json, "cmdline", known ? process->cmdline : NULL);
-	json_known(json, "start_ns", known, fixed->start_ns);
-	json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
+	pmc_json_known(json, "start_ns", known, fixed->start_ns);
+	pmc_json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
 	json_ended(json, process);
-	json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
-	json_known(json, "minor_faults", known, fixed->minor_faults);
-	json_known(json, "major_faults", known, fixed->major_faults);
-	json_known(json, "voluntary_switches", known, fixed->voluntary_switches);
-	json_known(json, "involuntary_switches", known, fixed->involuntary_switches);
-	json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
+	pmc_json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
+	pmc_json_known(json, "minor_faults", known, fixed->minor_faults);
+	pmc_json_known(json, "major_faults", known, fixed->major_faults);
+	pmc_json_known(json, "voluntary_switches", known, fixed->voluntary_switches);
+	pmc_json_known(json, "involuntary_switches", known, fixed->involuntary_switches);
+	pmc_json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
 	json_coverage(json, process);
 	pmc_json_str(json, "inherit_mode", known ? inherit[fixed->inherit_mode & 3] : NULL);
-	json_remainder(json, "unattributed", &process->unattributed);
-	json_remainder(json, "descendants", &process->descendants);
-	json_remainder(json, "machine", &process->machine);
-	pmc_json_array(json, "notes");
-	for (unsigned i = 0; i < process->n_notes; i++) {
-		pmc_json_object(json, NULL);
-		pmc_json_u64(json, "code", process->notes[i]->fixed.code);
-		pmc_json_str(json, "level", process->notes[i]->fixed.level ? "warning" : "info");
-		pmc_json_u64(json, "count", process->notes[i]->fixed.count);
-		pmc_json_str(json, "text", process->notes[i]->text);
-		pmc_json_object_end(json);
-	}
-	pmc_json_array_end(json);
+	json_remainder(view, json, "unattributed", &process->unattributed);
+	json_remainder(view, json, "descendants", &process->descendants);
+	json_remainder(view, json, "machine", &process->machine);
+	json_notes(json, process);
 	pmc_json_object_end(json);
 }
 
-/* Every event the thread was meant to count, also where it has no counts at all. */
-static void json_events(struct pmc_view *view, struct pmc_json *json,
-			const struct pmc_p_thread *thread)
+/* ---- rows ---------------------------------------------------------------------------------*/
+
+static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
 {
-	const struct pmc_p_set_view *set = pmc_union_set_of(&view->events, thread);
+	if (cell->kind == PMC_CELL_NUMBER)
+		pmc_out_u64(out, cell->number);
+	else if (cell->kind == PMC_CELL_TEXT)
+		pmc_json_quoted(out, cell->text, cell->len);
+	else if (cell->kind == PMC_CELL_BOOL)
+		pmc_out_bytes(out, cell->text, cell->len);
+	else if (cell->kind == PMC_CELL_REAL)
+		pmc_out_fixed(out, cell->real, cell->decimals);
+	else
+		pmc_out_bytes(out, "null", 4);
+}
 
-	pmc_json_array(json, "events");
-	for (unsigned i = 0; set && i < set->count; i++) {
-		struct pmc_count none = { .state = set->events[i].def.state,
-					  .error = set->events[i].def.error };
+static void put_value(struct pmc_json *json, const char *key, const struct pmc_cell *cell)
+{
+	pmc_outf(json->out, "%s\"%s\":", json->need_comma ? "," : "", key);
+	put_cell(json->out, cell);
+	json->need_comma = true;
+}
 
-		if (none.state == PMC_COUNTED) {
-			none.state = PMC_NOT_COUNTED;
-			none.error = thread->fixed.reason;
-		}
-		pmc_view_json_event(json, &set->events[i],
-				    thread->set && thread->counts ? &thread->counts[i] : &none);
+/* The columns of a kind as members of the object that was just begun. */
+static void put_cells(struct pmc_view *view, struct pmc_json *json,
+		      const struct pmc_columns *columns, int kind, const struct pmc_row *row)
+{
+	for (unsigned i = 0; i < columns->n; i++) {
+		const struct pmc_column *column = &columns->list[i];
+		struct pmc_cell cell;
+
+		if (!column->json || (int)column->kind != kind)
+			continue;
+		cell = pmc_cell(view, column, row);
+		pmc_out_bytes(view->out, column->key + !json->need_comma,
+			      column->key_len - !json->need_comma);
+		put_cell(view->out, &cell);
+		json->need_comma = true;
 	}
-	pmc_json_array_end(json);
 }
 
 static void json_metrics(struct pmc_view *view, struct pmc_json *json,
-			 const struct pmc_fold_row *row)
+			 const struct pmc_columns *columns, const struct pmc_row *row)
 {
-	double value;
-
 	pmc_json_object(json, "metrics");
-	for (unsigned i = 0; i < pmc_n_metrics; i++) {
-		if (!view->metric_applies[i])
-			continue;
-		if (pmc_view_metric(view, i, row, 0, &value))
-			pmc_json_double(json, pmc_metrics[i].name, value);
-		else
-			pmc_json_null(json, pmc_metrics[i].name);
-	}
+	put_cells(view, json, columns, PMC_COL_METRIC, row);
 	pmc_json_object_end(json);
 }
 
-static void json_thread(struct pmc_view *view, struct pmc_json *json,
-			const struct pmc_p_thread *thread)
+static void json_row(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
 {
-	pmc_json_line(json);
-	pmc_json_object(json, NULL);
-	for (unsigned i = 0; i < pmc_n_thread_fields; i++) {
-		struct pmc_cell cell;
+	const struct pmc_p_thread *thread = row->thread;
+	const struct pmc_p_set_view *set = thread->set;
+	const struct pmc_count *counts = thread->counts;
+	struct pmc_count none[PMC_SET_EVENTS_MAX];
 
-		if (!pmc_field_in_json(i))
-			continue;
-		cell = pmc_cell_field(view, i, thread);
-		json_cell(json, pmc_thread_fields[i], &cell);
-	}
-	json_events(view, json, thread);
-	json_metrics(view, json, pmc_view_row(view, thread));
-	pmc_json_object_end(json);
-}
+	/* Every event the thread was to count, even where it has no counts at all. */
+	if (!set || !counts) {
+		set = pmc_union_set_of(&view->events, thread);
+		for (unsigned i = 0; set && i < set->count; i++) {
+			const struct pmc_event_def *def = &set->events[i].def;
 
-static void json_stat(struct pmc_json *json, const struct pmc_fold_stat *stat, double scale,
-		      uint64_t rows)
-{
-	static const struct {
-		const char *name;
-		enum pmc_part part;
-	} parts[] = { { "sum", PMC_PART_VALUE },
-		      { "min", PMC_PART_MIN },
-		      { "mean", PMC_PART_MEAN },
-		      { "max", PMC_PART_MAX },
-		      { "stddev", PMC_PART_STDDEV } };
-
-	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		struct pmc_cell cell = pmc_cell_stat(stat, scale, parts[i].part, rows);
-
-		json_cell(json, parts[i].name, &cell);
-	}
-}
-
-static void json_group(struct pmc_view *view, struct pmc_json *json, const struct pmc_fold_row *row)
-{
-	const struct pmc_p_set_view *set = &view->events.set;
-
-	pmc_json_line(json);
-	pmc_json_object(json, NULL);
-	pmc_json_str(json, "key", row->label);
-	pmc_json_u64(json, "threads", row->threads);
-	if (row->self) {
-		pmc_json_u64(json, "calls", row->calls);
-		json_known(json, "self_cpu_ns", row->self->cpu.rows, row->self->cpu.sum);
-	}
-	json_known(json, "cpu_ns", row->cpu.rows, row->cpu.sum);
-	pmc_json_object(json, "cpu");
-	json_stat(json, &row->cpu, 1, row->rows);
-	pmc_json_object_end(json);
-	pmc_json_array(json, "events");
-	for (unsigned i = 0; i < set->count; i++) {
-		const struct pmc_fold_stat *stat = &row->events[i];
-		bool mixed = view->events.columns[i]->mixed_scope;
-
-		pmc_json_object(json, NULL);
-		pmc_json_str(json, "name", set->events[i].name);
-		pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->rows)));
-		json_stat(json, stat, set->events[i].def.scale, row->rows);
-		if (row->self) {
-			struct pmc_cell cell =
-				pmc_cell_stat(&row->self->events[i], set->events[i].def.scale,
-					      PMC_PART_VALUE, row->self->rows);
-
-			json_cell(json, "self", &cell);
+			none[i] = (struct pmc_count){ .state = def->state, .error = def->error };
+			if (none[i].state == PMC_COUNTED) {
+				none[i].state = PMC_NOT_COUNTED;
+				none[i].error = thread->fixed.reason;
+			}
 		}
-		pmc_json_u64(json, "counted_rows", stat->rows);
-		pmc_json_u64(json, "rows", row->rows);
-		pmc_json_str(json, "scope",
-			     mixed ? NULL : pmc_scope_name(set->events[i].def.scope));
-		pmc_json_str(json, "core_type",
-			     set->events[i].core_type[0] ? set->events[i].core_type : NULL);
-		pmc_json_object_end(json);
+		counts = none;
 	}
-	pmc_json_array_end(json);
-	json_metrics(view, json, row);
+	pmc_json_object(json, NULL);
+	put_cells(view, json, &view->of_threads, PMC_COL_FIELD, row);
+	pmc_json_events(view, json, "events", set, counts);
+	json_metrics(view, json, &view->of_threads, row);
 	pmc_json_object_end(json);
 }
 
-static int json_rows(struct pmc_view *view, struct pmc_json *json)
+static void json_stat(struct pmc_view *view, struct pmc_json *json, unsigned first,
+		      const struct pmc_row *row)
 {
-	const struct pmc_report_options *options = view->options;
-	struct pmc_p_row **threads = view->threads;
-	const struct pmc_fold_row **groups = NULL;
-	uint64_t n = view->n_threads, n_groups = 0, top = pmc_view_top(view);
+	static const char *const names[] = { "sum", "min", "mean", "max", "stddev" };
+
+	for (unsigned i = 0; i < 5; i++) {
+		struct pmc_cell cell = pmc_cell(view, &view->of_groups.list[first + i], row);
+
+		put_value(json, names[i], &cell);
+	}
+}
+
+static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsigned first,
+			     const struct pmc_row *row)
+{
+	const struct pmc_column *column = &view->of_groups.list[first];
+	const struct pmc_p_event *event = &view->events.set.events[column->index];
+	const struct pmc_fold_stat *stat = &row->sums->events[column->index];
+	bool mixed = view->events.columns[column->index]->mixed_scope;
+
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "name", event->name);
+	pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
+	json_stat(view, json, first, row);
+	if (row->sums->self) {
+		struct pmc_cell cell = pmc_cell(view, column + 6, row);
+
+		put_value(json, "self", &cell);
+	}
+	pmc_json_u64(json, "counted_rows", stat->rows);
+	pmc_json_u64(json, "rows", row->sums->rows);
+	pmc_json_str(json, "scope", mixed ? NULL : pmc_scope_name(event->def.scope));
+	pmc_json_str(json, "core_type", event->core_type[0] ? event->core_type : NULL);
+	pmc_json_object_end(json);
+}
+
+static void json_group(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
+{
+	const struct pmc_columns *columns = &view->of_groups;
+
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	put_cells(view, json, columns, PMC_COL_FIELD, row);
+	for (unsigned i = 0; i < columns->n; i++) {
+		if (columns->list[i].kind != PMC_COL_CPU)
+			continue;
+		/* Its sum is the column in front. */
+		pmc_json_object(json, "cpu");
+		json_stat(view, json, i - 1, row);
+		pmc_json_object_end(json);
+		break;
+	}
+	pmc_json_array(json, "events");
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].kind == PMC_COL_EVENT &&
+		    columns->list[i].part == PMC_PART_VALUE)
+			json_group_event(view, json, i, row);
+	pmc_json_array_end(json);
+	json_metrics(view, json, columns, row);
+	pmc_json_object_end(json);
+}
+
+static int json_threads(struct pmc_view *view, struct pmc_json *json)
+{
+	struct pmc_p_row **rows = view->rows;
+	uint64_t n = view->n_rows, top = pmc_view_top(view);
+	struct pmc_thread_buf buf;
+	struct pmc_row row;
 	int err = 0;
 
-	if (options->by != PMC_BY_NONE)
-		err = pmc_view_groups(view, &view->groups, top, &groups, &n_groups);
-	else if (options->sort || top)
-		err = pmc_view_threads(view, top, &threads, &n);
-	if (err)
-		return err;
+	if (view->by == PMC_BY_NONE && (view->options->sort || top))
+		err = pmc_view_threads(view, top, &rows, &n, NULL);
 	pmc_json_array(json, "threads");
-	for (uint64_t i = 0; i < n && !options->summary; i++)
-		json_thread(view, json, pmc_view_thread(view, threads[i]));
+	for (uint64_t i = 0; !err && i < n && !view->options->summary; i++) {
+		pmc_row_of(view, pmc_profile_thread(view->profile, rows[i], &buf), &row);
+		pmc_json_line(json);
+		json_row(view, json, &row);
+	}
 	pmc_json_array_end(json);
+	return err;
+}
+
+static int json_groups(struct pmc_view *view, struct pmc_json *json)
+{
+	const struct pmc_fold_row **groups = NULL;
+	uint64_t n = 0;
+	int err = 0;
+
+	if (view->by != PMC_BY_NONE)
+		err = pmc_view_groups(view, pmc_view_top(view), &groups, &n, NULL);
 	pmc_json_array(json, "groups");
-	for (uint64_t i = 0; i < n_groups; i++)
-		json_group(view, json, groups[i]);
+	for (uint64_t i = 0; !err && i < n; i++)
+		json_group(view, json, &(struct pmc_row){ .sums = groups[i] });
 	pmc_json_array_end(json);
-	pmc_view_json_regions(view, json);
-	return 0;
+	return err;
+}
+
+static int json_steps(struct pmc_view *view)
+{
+	struct pmc_step_buf buf;
+	struct pmc_step *steps;
+	int err = pmc_view_steps(view, &steps);
+
+	for (uint64_t i = 0; !err && i < view->n_rows; i++) {
+		struct pmc_json json;
+		struct pmc_row row;
+
+		pmc_json_init(&json, view->out, false);
+		pmc_step_row(view, &steps[i], &buf, &row);
+		json_row(view, &json, &row);
+		pmc_out_char(view->out, '\n');
+	}
+	return err;
 }
 
 int pmc_view_json(struct pmc_view *view)
@@ -307,14 +448,19 @@ int pmc_view_json(struct pmc_view *view)
 	struct pmc_json json;
 	int err;
 
+	if (view->options->timeline)
+		return json_steps(view);
 	pmc_json_init(&json, view->out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "pmc", 1);
 	pmc_json_array(&json, "processes");
 	for (uint64_t i = 0; i < profile->n_processes; i++)
-		json_process(&json, profile->processes[i]);
+		json_process(view, &json, profile->processes[i]);
 	pmc_json_array_end(&json);
-	err = json_rows(view, &json);
+	err = json_threads(view, &json);
+	if (!err)
+		err = json_groups(view, &json);
+	pmc_json_regions(view, &json);
 	pmc_json_u64(&json, "damaged_frames", profile->damaged_frames);
 	pmc_json_object_end(&json);
 	pmc_out_char(view->out, '\n');

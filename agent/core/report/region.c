@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* region.c - marked regions in the views: rows to group, JSON, what marking cost. */
+/* region.c - marked regions in the views: rows to group, JSON, the cost of marking. */
 #include "agent/core/report/view.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* A region in one thread, as a thread that did nothing else. */
-static void as_thread(struct pmc_view *view, const struct pmc_p_region *region,
+static void as_thread(struct pmc_profile *profile, const struct pmc_p_region *region,
 		      struct pmc_p_thread *row)
 {
+	struct pmc_thread_buf buf;
+
 	if (region->row)
-		*row = *pmc_view_thread(view, region->row);
+		*row = *pmc_profile_thread(profile, region->row, &buf);
 	row->process = (struct pmc_p_process *)region->process;
 	row->module = row->symbol = "";
 	row->fixed.seq = region->fixed.seq;
@@ -23,42 +24,40 @@ static void as_thread(struct pmc_view *view, const struct pmc_p_region *region,
 }
 
 struct selected {
-	const struct pmc_p_row *thread;
+	const struct pmc_p_row *row;
 	UT_hash_handle hh;
 };
 
-/* The threads that --where and the scope let through; `all` if that is every one. */
+/* The threads in scope and selected by --where; `all` if that is every one. */
 static int select_threads(struct pmc_view *view, struct selected **table, bool *all)
 {
 	struct pmc_arena *arena = view->arena;
 	struct selected *list;
 
 	*table = NULL;
-	*all = view->threads == view->profile->threads;
-	if (*all)
+	*all = view->rows == view->profile->threads;
+	if (*all || !view->profile->n_regions)
 		return 0;
-	list = pmc_arena_alloc(arena, (view->n_threads + 1) * sizeof(*list));
+	list = pmc_arena_alloc(arena, (view->n_rows + 1) * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < view->n_threads; i++) {
-		list[i].thread = view->threads[i];
-		HASH_ADD_PTR(*table, thread, &list[i]);
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		list[i].row = view->rows[i];
+		HASH_ADD_PTR(*table, row, &list[i]);
 	}
 	return arena->failed ? -ENOMEM : 0;
 }
 
 int pmc_view_regions(struct pmc_view *view)
 {
-	const struct pmc_profile *profile = view->profile;
-	uint64_t room = profile->n_regions + 1;
+	struct pmc_profile *profile = view->profile;
 	struct selected *table, *found;
-	struct pmc_p_thread *rows;
 	bool all;
 	int err = select_threads(view, &table, &all);
 
-	view->regions = pmc_arena_alloc(view->arena, room * sizeof(*view->regions));
-	rows = pmc_arena_alloc(view->arena, room * sizeof(*rows));
-	if (err || !view->regions || !rows)
+	view->regions =
+		pmc_arena_alloc(view->arena, (profile->n_regions + 1) * sizeof(*view->regions));
+	if (err || !view->regions)
 		return err ? err : -ENOMEM;
 	for (uint64_t i = 0; i < profile->n_regions; i++) {
 		const struct pmc_p_region *region = profile->regions[i];
@@ -68,84 +67,68 @@ int pmc_view_regions(struct pmc_view *view)
 			if (!region->row || !found)
 				continue;
 		}
-		as_thread(view, region, &rows[view->n_regions]);
-		view->regions[view->n_regions] = &rows[view->n_regions];
-		view->n_regions++;
+		as_thread(profile, region, &view->regions[view->n_regions++]);
 	}
 	return 0;
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------*/
 
-static void json_events(struct pmc_json *json, const char *key, const struct pmc_p_region *region,
-			const struct pmc_count *counts)
-{
-	pmc_json_array(json, key);
-	for (unsigned i = 0; region->set && counts && i < region->set->count; i++)
-		pmc_view_json_event(json, &region->set->events[i], &counts[i]);
-	pmc_json_array_end(json);
-}
-
-static void json_known(struct pmc_json *json, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		pmc_json_u64(json, key, value);
-	else
-		pmc_json_null(json, key);
-}
-
-static void json_pair(struct pmc_json *json, const struct pmc_p_region *region)
+static void json_pair(struct pmc_view *view, struct pmc_json *json,
+		      const struct pmc_p_region *region)
 {
 	bool known = region->fixed.flags & PMC_REGION_COST;
 
 	pmc_json_object(json, "pair");
-	json_known(json, "cpu_ns", known, region->fixed.around_cpu_ns);
+	pmc_json_known(json, "cpu_ns", known, region->fixed.around_cpu_ns);
 	pmc_json_str(json, "read",
 		     region->fixed.flags & PMC_REGION_USER_READS ? "user" : "system-call");
-	json_events(json, "events", region, region->around);
+	pmc_json_events(view, json, "events", region->set, region->around);
 	pmc_json_object_end(json);
 }
 
-static void json_region(struct pmc_json *json, const struct pmc_p_thread *thread)
+static void json_region(struct pmc_view *view, struct pmc_json *json,
+			const struct pmc_p_region *region)
 {
-	const struct pmc_p_region *region = thread->region;
 	const struct pmc_p_process *process = region->process;
+	struct pmc_thread_buf buf;
 
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_strn(json, "region", region->name, region->name_len);
 	pmc_json_str(json, "host", process->known ? process->host : NULL);
-	json_known(json, "pid", process->known, process->fixed.pid);
-	json_known(json, "tid", region->row, thread->fixed.tid);
+	pmc_json_known(json, "pid", process->known, process->fixed.pid);
+	pmc_json_known(
+		json, "tid", region->row,
+		region->row ? pmc_profile_thread(view->profile, region->row, &buf)->fixed.tid : 0);
 	pmc_json_u64(json, "seq", region->fixed.seq);
 	pmc_json_u64(json, "calls", region->fixed.calls);
 	pmc_json_u64(json, "open", region->fixed.open);
-	json_known(json, "cpu_ns", region->has_cpu, region->cpu_ns);
-	json_known(json, "self_cpu_ns", region->has_cpu, region->self_cpu_ns);
-	json_events(json, "events", region, region->counts);
-	json_events(json, "self", region, region->self_counts);
-	json_pair(json, region);
+	pmc_json_known(json, "cpu_ns", region->has_cpu, region->cpu_ns);
+	pmc_json_known(json, "self_cpu_ns", region->has_cpu, region->self_cpu_ns);
+	pmc_json_events(view, json, "events", region->set, region->counts);
+	pmc_json_events(view, json, "self", region->set, region->self_counts);
+	json_pair(view, json, region);
 	pmc_json_object_end(json);
 }
 
-void pmc_view_json_regions(struct pmc_view *view, struct pmc_json *json)
+void pmc_json_regions(struct pmc_view *view, struct pmc_json *json)
 {
 	pmc_json_array(json, "regions");
 	for (uint64_t i = 0; i < view->n_regions && !view->options->summary; i++)
-		json_region(json, view->regions[i]);
+		json_region(view, json, view->regions[i].region);
 	pmc_json_array_end(json);
 }
 
 /* ---- under the table -----------------------------------------------------------------------*/
 
-/* What a pair costs is the same in all threads that are read alike: the dearest stands for it. */
-static void pair_cost(struct pmc_view *view, const struct pmc_p_region *dearest)
+static void pair_cost(struct pmc_view *view, const struct pmc_p_region *region)
 {
-	const struct pmc_p_region *region = dearest;
 	struct pmc_out *out = view->out;
 
-	pmc_out_str(out, " · a pair costs ");
-	pmc_show_time(out, (double)region->fixed.around_cpu_ns);
+	pmc_out_str(out, view->glyphs->dot);
+	pmc_out_str(out, "begin and end cost ");
+	pmc_show_time(out, (double)region->fixed.around_cpu_ns, view->glyphs->micro);
 	for (unsigned i = 0; region->set && region->around && i < region->set->count; i++) {
 		const struct pmc_count *count = &region->around[i];
 
@@ -158,35 +141,34 @@ static void pair_cost(struct pmc_view *view, const struct pmc_p_region *dearest)
 		break;
 	}
 	pmc_out_str(out, region->fixed.flags & PMC_REGION_USER_READS ?
-				 ", read in user space, and is taken off" :
-				 ", which is taken off");
+				 " (read in user space), subtracted" :
+				 ", subtracted");
 }
 
-void pmc_view_region_remarks(struct pmc_view *view)
+void pmc_view_region_line(struct pmc_view *view)
 {
 	const struct pmc_p_region *dearest = NULL;
 	struct pmc_out *out = view->out;
-	bool by = view->options->by == PMC_BY_REGION;
 
+	if (view->by != PMC_BY_REGION) {
+		if (view->n_regions)
+			pmc_out_str(out,
+				    " it marks regions: pmctl report --by region shows them\n");
+		return;
+	}
 	if (!view->n_regions) {
-		if (by)
-			pmc_out_str(out, " no region was marked in these threads: see "
-					 "pmc_region(3)\n");
+		pmc_out_str(out, " no regions marked in these threads; see pmc_region(3)\n");
 		return;
 	}
-	if (!by) {
-		pmc_out_str(out, " regions are marked in it: pmctl report --by region shows "
-				 "them\n");
-		return;
-	}
+	/* The cost is the same in all threads read in the same way: the highest stands for it. */
 	for (uint64_t i = 0; i < view->n_regions; i++) {
-		const struct pmc_p_region *region = view->regions[i]->region;
+		const struct pmc_p_region *region = view->regions[i].region;
 
 		if ((region->fixed.flags & PMC_REGION_COST) &&
 		    (!dearest || region->fixed.around_cpu_ns > dearest->fixed.around_cpu_ns))
 			dearest = region;
 	}
-	pmc_out_str(out, " regions include those inside them; self is without");
+	pmc_out_str(out, " regions include inner regions; self excludes them");
 	if (dearest)
 		pair_cost(view, dearest);
 	pmc_out_char(out, '\n');

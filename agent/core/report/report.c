@@ -1,50 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - one view of a profile: what all of them need, then the one that was asked for. */
+/* report.c - one view of a profile: its events, columns and rows, then its format. */
+#include "agent/core/base/utf8.h"
 #include "agent/core/report/view.h"
 
 #include <errno.h>
-#include <string.h>
+#include <linux/perf_event.h>
 
-const char *pmc_by_name(enum pmc_report_by by)
-{
-	static const char *const names[] = {
-		[PMC_BY_NONE] = "",
-#define X(name, value, doc) [value] = #name,
-#include "agent/core/report/by.def"
-#undef X
-	};
-
-	return names[by];
-}
+/* More threads than this are shown as pools. */
+#define MANY_THREADS 20
 
 static int view_events(struct pmc_view *view)
 {
 	struct pmc_profile *profile = view->profile;
-	const struct pmc_p_set_view *last = NULL;
 	int err = pmc_union_init(&view->events, view->arena);
 
 	for (unsigned i = 0; !err && i < profile->n_sets; i++)
 		err = pmc_union_add(&view->events, profile->sets[i], true);
-	for (uint64_t i = 0; !err && i < profile->n_timeline; i++) {
-		const struct pmc_p_thread *thread = pmc_view_thread(view, profile->timeline[i]);
-
-		if (thread->set != last)
-			err = pmc_union_add(&view->events, last = thread->set, true);
-	}
 	for (uint64_t i = 0; !err && i < profile->n_processes; i++) {
-		err = pmc_union_add(&view->events, profile->processes[i]->unattributed.set, false);
+		const struct pmc_p_process *process = profile->processes[i];
+
+		err = pmc_union_add(&view->events, process->unattributed.set, false);
 		if (!err)
-			err = pmc_union_add(&view->events, profile->processes[i]->descendants.set,
-					    false);
+			err = pmc_union_add(&view->events, process->descendants.set, false);
 		if (!err)
-			err = pmc_union_add(&view->events, profile->processes[i]->machine.set,
-					    false);
+			err = pmc_union_add(&view->events, process->machine.set, false);
 	}
-	return err;
+	for (uint64_t i = 0; !err && i < profile->n_regions; i++)
+		err = pmc_union_add(&view->events, profile->regions[i]->set, true);
+	if (err)
+		return err;
+	view->counts =
+		pmc_arena_alloc(view->arena, (view->events.set.count + 1) * sizeof(*view->counts));
+	view->metrics = pmc_arena_alloc(view->arena, pmc_n_metrics * sizeof(*view->metrics));
+	if (!view->counts || !view->metrics)
+		return -ENOMEM;
+	for (unsigned i = 0; i < pmc_n_metrics; i++)
+		pmc_metric_events(i, &view->events.set, &view->metrics[i]);
+	return 0;
 }
 
-/* The job's first process, and of that the image it ended as: a shell or a launcher in front of
- * the program is not what was asked about. The first in order if nobody says so. */
+/* The job's first process, in the image it ended as, not the shell or launcher before it. The
+ * first in order if none is marked. */
 static const struct pmc_p_process *first_process(const struct pmc_profile *profile)
 {
 	const struct pmc_p_process *first = NULL;
@@ -63,74 +59,135 @@ static const struct pmc_p_process *first_process(const struct pmc_profile *profi
 	return first || !profile->n_processes ? first : profile->processes[0];
 }
 
-static int view_groups(struct pmc_view *view)
+/* Whether --sort and --columns name columns that groups have. */
+static bool groups_can_show(struct pmc_view *view)
 {
-	pmc_fold_begin(&view->groups, &view->events, view->options->by);
-	view->groups.spread = true;
-	if (view->options->by == PMC_BY_NONE || view->options->timeline)
+	const struct pmc_report_options *options = view->options;
+	struct pmc_columns chosen;
+	bool can = true;
+
+	if (options->sort)
+		can = pmc_columns_find(view, &view->of_groups, options->sort,
+				       strlen(options->sort)) != NULL;
+	if (can && options->columns)
+		can = pmc_columns_choose(view, &view->of_groups, &chosen) == 0;
+	view->problem = NULL;
+	return can;
+}
+
+/* A table shows many threads as pools, and --by thread as threads. */
+static void choose_rows(struct pmc_view *view)
+{
+	if (view->options->timeline || view->options->format != PMC_FORMAT_TABLE)
+		return;
+	if (view->by == PMC_BY_THREAD)
+		view->by = PMC_BY_NONE;
+	else if (view->by == PMC_BY_NONE && view->n_rows > MANY_THREADS && groups_can_show(view))
+		view->by = PMC_BY_POOL;
+}
+
+int pmc_view_software(const struct pmc_view *view, uint64_t config)
+{
+	for (unsigned i = 0; i < view->events.set.count; i++) {
+		const struct pmc_event_def *def = &view->events.set.events[i].def;
+
+		if (def->type == PERF_TYPE_SOFTWARE && def->config == config &&
+		    def->state == PMC_COUNTED)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* In a table task-clock stands for the CPU time if every thread has it. */
+static void choose_clock(struct pmc_view *view)
+{
+	int event = pmc_view_software(view, PERF_COUNT_SW_TASK_CLOCK);
+	struct pmc_thread_buf buf;
+	struct pmc_row row;
+
+	view->clock_event = -1;
+	if (event < 0 || view->options->format != PMC_FORMAT_TABLE)
+		return;
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		pmc_row_of(view, pmc_profile_thread(view->profile, view->rows[i], &buf), &row);
+		if (!pmc_count_has_value(&row.counts[event]))
+			return;
+	}
+	view->clock_event = event;
+}
+
+static int fold_rows(struct pmc_view *view)
+{
+	struct pmc_thread_buf buf;
+
+	pmc_fold_begin(&view->groups, &view->events, view->by);
+	view->groups.spread = view->options->by != PMC_BY_NONE;
+	if (view->by == PMC_BY_NONE || view->options->timeline)
 		return 0;
-	if (view->options->by == PMC_BY_REGION) {
+	if (view->by == PMC_BY_REGION) {
 		for (uint64_t i = 0; i < view->n_regions; i++)
-			if (pmc_fold_thread(&view->groups, view->regions[i]))
+			if (pmc_fold_thread(&view->groups, &view->regions[i]))
 				return -ENOMEM;
 		return 0;
 	}
-	for (uint64_t i = 0; i < view->n_threads; i++)
-		if (pmc_fold_thread(&view->groups, pmc_view_thread(view, view->threads[i])))
+	for (uint64_t i = 0; i < view->n_rows; i++)
+		if (pmc_fold_thread(&view->groups,
+				    pmc_profile_thread(view->profile, view->rows[i], &buf)))
 			return -ENOMEM;
-	return 0;
+	return pmc_fold_end(&view->groups);
 }
 
-static int view_print(struct pmc_view *view)
+static int view_make(struct pmc_view *view)
 {
-	if (view->options->timeline)
-		return pmc_view_timeline(view);
-	switch (view->options->format) {
-	case PMC_FORMAT_JSON:
-		return pmc_view_json(view);
-	case PMC_FORMAT_CSV:
-		return pmc_view_csv(view);
-	default:
-		return pmc_view_table(view);
-	}
+	int err = view_events(view);
+
+	view->first = first_process(view->profile);
+	if (!err)
+		err = pmc_columns_make(view, false, &view->of_threads);
+	if (!err)
+		err = pmc_columns_make(view, true, &view->of_groups);
+	if (!err)
+		err = pmc_view_select(view);
+	if (!err && !view->options->timeline)
+		err = pmc_view_regions(view);
+	if (err)
+		return err;
+	choose_rows(view);
+	choose_clock(view);
+	return fold_rows(view);
 }
 
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
 	       struct pmc_out *out, const char **problem)
 {
+	static const struct pmc_glyphs utf8 = { " · ", "─ ", "σ", "µs" };
+	static const struct pmc_glyphs ascii = { ", ", "- ", "stddev", "us" };
 	struct pmc_arena arena = { 0 };
 	struct pmc_view view = {
-		.profile = profile, .options = options, .out = out, .arena = &arena
+		.profile = profile,
+		.options = options,
+		.out = out,
+		.arena = &arena,
+		.by = options->by,
+		.clock_event = -1,
+		.glyphs = options->screen.ascii ? &ascii : &utf8,
 	};
-	unsigned columns;
-	int err;
+	int err = view_make(&view);
 
-	view.first = first_process(profile);
-	err = view_events(&view);
-	for (uint64_t i = 0; !err && i < profile->n_regions; i++)
-		err = pmc_union_add(&view.events, profile->regions[i]->set, true);
-	if (err)
-		goto done;
-	columns = view.events.set.count ? view.events.set.count : 1;
-	view.counts = pmc_arena_alloc(&arena, columns * sizeof(*view.counts));
-	view.metric_applies = pmc_arena_alloc(&arena, pmc_n_metrics * sizeof(bool));
-	err = view.counts && view.metric_applies ? pmc_fold_init(&view.scratch, &view.events) :
-						   -ENOMEM;
-	for (unsigned i = 0; !err && i < pmc_n_metrics; i++)
-		view.metric_applies[i] = pmc_metric_applies(i, &view.events.set);
 	if (!err)
-		err = pmc_view_select(&view);
-	if (!err && !options->timeline)
-		err = pmc_view_regions(&view);
-	if (!err)
-		err = view_groups(&view);
-	if (!err)
-		err = view_print(&view);
+		err = options->format == PMC_FORMAT_JSON ? pmc_view_json(&view) :
+		      options->format == PMC_FORMAT_CSV	 ? pmc_view_csv(&view) :
+							   pmc_view_table(&view);
 	if (!err)
 		err = pmc_out_flush(out);
-done:
 	pmc_arena_free(&arena);
 	if (problem)
 		*problem = view.problem;
 	return err;
+}
+
+int pmc_view_text(struct pmc_view *view, const char *text, int columns)
+{
+	return pmc_utf8_fit(view->out, text, strlen(text), columns, PMC_CUT_END,
+			    view->options->screen.ascii);
 }

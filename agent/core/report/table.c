@@ -1,57 +1,110 @@
 /* SPDX-License-Identifier: MIT */
-/* table.c - the table a person sees: title, rows by CPU time, the rest folded, totals. */
-#include "agent/core/report/view.h"
+/* table.c - the table a person sees: title, rows by CPU time, the rest in one row, totals. */
+#include "agent/core/report/table.h"
+
 #include "agent/core/base/utf8.h"
 
 #include <errno.h>
-#include <string.h>
 
-/* Patterns shown for the rows that are folded; what is left of them is one line more. */
-#define MAX_PATTERNS 12
+/* ---- title ------------------------------------------------------------------------------- */
 
-static void title(struct pmc_view *view, const struct pmc_ledger *ledger, uint64_t cpu_ns)
+/* Threads and processes that the rows are of: rows of a process, and of a thread, are adjacent. */
+static void count_rows(const struct pmc_view *view, uint64_t *threads, uint64_t *processes)
 {
-	const struct pmc_p_process *first = view->first;
-	struct pmc_out *out = view->out, figures;
-	const char *command = first ? (first->cmdline[0] ? first->cmdline : first->exe) : "";
-	char buf[160];
-	int width, room;
+	*threads = *processes = 0;
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		const struct pmc_p_row *last = i ? view->rows[i - 1] : NULL, *row = view->rows[i];
+		bool other = !last || last->process != row->process;
 
-	pmc_out_to_mem(&figures, buf, sizeof(buf));
-	pmc_show_integer(&figures, ledger->threads_seen);
-	pmc_out_str(&figures, ledger->threads_seen == 1 ? " thread in " : " threads in ");
-	pmc_show_integer(&figures, ledger->processes);
-	pmc_out_str(&figures, ledger->processes == 1 ? " process, " : " processes, ");
-	if (ledger->hosts > 1)
-		pmc_outf(&figures, "%llu hosts, ", (unsigned long long)ledger->hosts);
-	pmc_show_time(&figures, (double)cpu_ns);
-	pmc_out_str(&figures, " CPU");
-	if (ledger->wall_ns) {
-		pmc_out_str(&figures, " in ");
-		pmc_show_time(&figures, (double)ledger->wall_ns);
+		*processes += other;
+		*threads += other || last->seq != row->seq;
 	}
-	room = PMC_TABLE_COLUMNS - 19 - pmc_utf8_columns(buf, figures.len);
-	if (view->options->color)
+}
+
+static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, uint64_t cpu_ns,
+		    struct pmc_out *out)
+{
+	uint64_t threads, processes, seen = coverage->threads_seen;
+
+	count_rows(view, &threads, &processes);
+	if (coverage->wall_ns && coverage->runs == 1) {
+		pmc_show_time(out, (double)coverage->wall_ns, view->glyphs->micro);
+		pmc_outf(out, " wall%s", view->glyphs->dot);
+	}
+	pmc_show_time(out, (double)cpu_ns, view->glyphs->micro);
+	pmc_out_str(out, " CPU");
+	if (coverage->wall_ns && coverage->runs == 1) {
+		pmc_out_str(out, " (");
+		pmc_out_fixed(out, (double)cpu_ns / (double)coverage->wall_ns, 2);
+		pmc_out_str(out, " CPUs)");
+	}
+	pmc_out_str(out, view->glyphs->dot);
+	if (view->options->n_where) {
+		pmc_show_integer(out, threads);
+		pmc_out_str(out, " of ");
+	} else {
+		processes = coverage->processes;
+	}
+	seen = seen > threads ? seen : threads;
+	pmc_show_integer(out, seen);
+	pmc_out_str(out, seen == 1 ? " thread in " : " threads in ");
+	pmc_show_integer(out, processes);
+	pmc_out_str(out, processes == 1 ? " process" : " processes");
+	if (coverage->hosts > 1) {
+		pmc_out_str(out, " on ");
+		pmc_show_integer(out, coverage->hosts);
+		pmc_out_str(out, " hosts");
+	}
+}
+
+/* The command without the directories of its program, which leave less room for arguments. */
+static const char *command_of(const struct pmc_p_process *process)
+{
+	const char *command = !process ? "" : process->cmdline[0] ? process->cmdline : process->exe;
+
+	for (size_t i = strcspn(command, " "); i > 0; i--)
+		if (command[i - 1] == '/')
+			return command + i;
+	return command;
+}
+
+static void title(struct pmc_view *view, const struct pmc_coverage *coverage, uint64_t cpu_ns)
+{
+	enum { INDENT = 11, COLUMN = 28, GAP = 3, LEAST = 12 };
+	int screen = view->options->screen.width ? view->options->screen.width : PMC_SCREEN_WIDTH;
+	const char *command = command_of(view->first);
+	struct pmc_out *out = view->out, text;
+	char buf[200], runs[48];
+	int room, width;
+
+	pmc_out_to_mem(&text, runs, sizeof(runs));
+	if (coverage->runs > 1) {
+		pmc_show_integer(&text, coverage->runs);
+		pmc_out_str(&text, " runs");
+		command = runs;
+	}
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	figures(view, coverage, cpu_ns, &text);
+	room = screen - INDENT - GAP - pmc_utf8_columns(buf, text.len);
+	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[1m");
 	pmc_out_str(out, " pmcagent: ");
-	/* The program's path says little and takes the room of its arguments. */
-	for (size_t i = strcspn(command, " "); i > 0; i--) {
-		if (command[i - 1] == '/') {
-			command += i;
-			break;
-		}
-	}
-	width = pmc_utf8_safe(out, command[0] ? command : "(unknown command)",
-			      command[0] ? strlen(command) : 17, room > 20 ? room : 20);
-	if (view->options->color)
+	width = INDENT + pmc_view_text(view, command[0] ? command : "(unknown command)",
+				       room > LEAST ? room : screen - INDENT);
+	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[0m");
-	pmc_out_pad(out, ' ', width < 21 ? 29 - width : 8);
-	pmc_out_str(out, buf);
+	if (room > LEAST)
+		pmc_out_pad(out, ' ', width + GAP > COLUMN ? GAP : COLUMN - width);
+	else
+		pmc_out_str(out, "\n ");
+	pmc_out_bytes(out, buf, text.len);
 	pmc_out_str(out, "\n\n");
 }
 
-/* What rows outside the threads add to a sum. Where they do not know an event although they
- * used CPU time worth mentioning, the sum of that event is only a part. */
+/* ---- lines ------------------------------------------------------------------------------- */
+
+/* Adds what is beside the rows to their sum. An event that was not counted there, in CPU time
+ * worth mentioning, makes the sum partial. */
 static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		       const struct pmc_fold_row *beside)
 {
@@ -80,130 +133,98 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 	}
 }
 
-struct lines {
-	struct pmc_line *list;
-	uint64_t n;
-};
-
-struct shown { /* which threads have a line of their own */
-	const struct pmc_p_row *thread;
-	UT_hash_handle hh;
-};
-
-/* The threads without a line of their own, by name pattern. */
-static int fold_rest(struct pmc_view *view, const struct lines *lines, struct pmc_fold *rest)
+static int rest_line(struct pmc_table *table, struct pmc_fold_row *rest, uint64_t n)
 {
-	struct pmc_arena *arena = view->arena;
-	struct shown *all = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*all)), *found;
-	struct shown *table = NULL;
+	char text[48];
+	struct pmc_out out;
 
-	if (!all)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < lines->n; i++) {
-		all[i].thread = lines->list[i].packed;
-		HASH_ADD_PTR(table, thread, &all[i]);
-	}
-	if (arena->failed)
-		return -ENOMEM;
-	pmc_fold_begin(rest, &view->events, PMC_BY_NONE);
-	rest->pattern = true;
-	for (uint64_t i = 0; i < view->n_threads; i++) {
-		const struct pmc_p_row *thread = view->threads[i];
-
-		HASH_FIND_PTR(table, &thread, found);
-		if (!found && pmc_fold_thread(rest, pmc_view_thread(view, thread)))
-			return -ENOMEM;
-	}
-	return 0;
+	if (!n)
+		return 0;
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_out_char(&out, '(');
+	pmc_show_integer(&out, n);
+	pmc_out_str(&out, " more)");
+	rest->label = pmc_arena_strndup(table->view->arena, text, out.len);
+	table->lines[table->n_lines++] = (struct pmc_line){ .sums = rest };
+	return rest->label ? 0 : -ENOMEM;
 }
 
-static int lines_of_rest(struct pmc_view *view, struct pmc_fold_row *total, struct lines *lines)
+static int thread_lines(struct pmc_table *table, struct pmc_fold_row *total,
+			struct pmc_fold_row *rest)
 {
-	const struct pmc_fold_row **groups;
-	struct pmc_fold_row *others;
-	struct pmc_fold rest;
+	struct pmc_view *view = table->view;
+	struct pmc_thread_buf buf;
+	struct pmc_p_row **rows;
 	uint64_t n;
-	int err = fold_rest(view, lines, &rest);
+	int err = pmc_view_threads(view, pmc_view_top(view), &rows, &n, rest);
 
-	if (!err)
-		err = pmc_view_groups(view, &rest, 0, &groups, &n);
-	others = pmc_arena_alloc(view->arena, sizeof(*others));
-	if (err || !others || pmc_fold_init(others, &view->events))
-		return err ? err : -ENOMEM;
+	if (err)
+		return err;
+	table->lines = pmc_arena_alloc(view->arena, (n + 4) * sizeof(*table->lines));
+	if (!table->lines)
+		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++) {
-		bool single = groups[i]->threads == 1;
+		table->lines[table->n_lines++] = (struct pmc_line){ .row = rows[i] };
+		pmc_fold_add(total, &view->events, pmc_profile_thread(view->profile, rows[i], &buf),
+			     false);
+	}
+	pmc_fold_merge(total, rest, &view->events);
+	return rest_line(table, rest, view->n_rows - n);
+}
 
+static int group_lines(struct pmc_table *table, struct pmc_fold_row *total,
+		       struct pmc_fold_row *rest)
+{
+	struct pmc_view *view = table->view;
+	const struct pmc_fold_row **groups;
+	uint64_t n;
+	int err = pmc_view_groups(view, pmc_view_top(view), &groups, &n, rest);
+
+	if (err)
+		return err;
+	table->lines = pmc_arena_alloc(view->arena, (n + 4) * sizeof(*table->lines));
+	if (!table->lines)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++) {
+		table->lines[table->n_lines++] = (struct pmc_line){ .sums = groups[i] };
 		pmc_fold_merge(total, groups[i], &view->events);
-		if (i >= MAX_PATTERNS) {
-			pmc_fold_merge(others, groups[i], &view->events);
-			continue;
-		}
-		lines->list[lines->n++] = (struct pmc_line){
-			.label = single ? NULL : groups[i]->label,
-			.times = groups[i]->threads,
-			.packed = single ? groups[i]->sample : NULL,
-			.row = groups[i],
-		};
 	}
-	if (others->threads)
-		lines->list[lines->n++] = (struct pmc_line){ .label = "(other names)",
-							     .times = others->threads,
-							     .row = others };
+	pmc_fold_merge(total, rest, &view->events);
+	return rest_line(table, rest, view->groups.n_rows - n);
+}
+
+/* Regions lie in each other and do not add up: they are shares of what the threads did. */
+static void sum_threads(struct pmc_view *view, struct pmc_fold_row *total)
+{
+	struct pmc_thread_buf buf;
+
+	pmc_fold_clear(total, &view->events);
+	for (uint64_t i = 0; i < view->n_rows; i++)
+		pmc_fold_add(total, &view->events,
+			     pmc_profile_thread(view->profile, view->rows[i], &buf), false);
+}
+
+static int step_lines(struct pmc_table *table, struct pmc_fold_row *total)
+{
+	struct pmc_view *view = table->view;
+	struct pmc_step_buf buf;
+	struct pmc_step *steps;
+	struct pmc_row row;
+	int err = pmc_view_steps(view, &steps);
+
+	table->lines = pmc_arena_alloc(view->arena, (view->n_rows + 4) * sizeof(*table->lines));
+	if (err || !table->lines)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		table->lines[table->n_lines++] = (struct pmc_line){ .step = &steps[i] };
+		pmc_step_row(view, &steps[i], &buf, &row);
+		pmc_fold_add(total, &view->events, row.thread, false);
+	}
 	return 0;
 }
 
-/* Each row is read once: the total is that of the lines. */
-static int lines_of_threads(struct pmc_view *view, struct pmc_fold_row *total, struct lines *lines)
-{
-	struct pmc_p_row **threads;
-	uint64_t n, top = pmc_view_top(view);
-	int err = pmc_view_threads(view, top, &threads, &n);
-
-	if (err)
-		return err;
-	lines->list = pmc_arena_alloc(view->arena, (n + MAX_PATTERNS + 4) * sizeof(*lines->list));
-	if (!lines->list)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++) {
-		lines->list[lines->n++] = (struct pmc_line){ .packed = threads[i] };
-		pmc_fold_add(total, &view->events, pmc_view_thread(view, threads[i]), false);
-	}
-	return n < view->n_threads ? lines_of_rest(view, total, lines) : 0;
-}
-
-static int lines_of_groups(struct pmc_view *view, struct pmc_fold_row *total, struct lines *lines)
-{
-	const struct pmc_fold_row **groups;
-	struct pmc_fold_row *others;
-	uint64_t n, shown = pmc_view_top(view);
-	int err = pmc_view_groups(view, &view->groups, 0, &groups, &n);
-
-	if (err)
-		return err;
-	shown = shown && shown < n ? shown : n;
-	lines->list = pmc_arena_alloc(view->arena, (shown + 4) * sizeof(*lines->list));
-	others = pmc_arena_alloc(view->arena, sizeof(*others));
-	if (!lines->list || !others || pmc_fold_init_region(others, &view->events))
-		return -ENOMEM;
-	if (view->options->by != PMC_BY_REGION)
-		others->self = NULL;
-	for (uint64_t i = 0; i < n; i++) {
-		if (view->options->by != PMC_BY_REGION)
-			pmc_fold_merge(total, groups[i], &view->events);
-		if (i < shown)
-			lines->list[lines->n++] =
-				(struct pmc_line){ .label = groups[i]->label, .row = groups[i] };
-		else
-			pmc_fold_merge(others, groups[i], &view->events);
-	}
-	if (shown < n)
-		lines->list[lines->n++] =
-			(struct pmc_line){ .label = "(other)", .times = n - shown, .row = others };
-	return 0;
-}
-
-/* A row that only tells "nothing" is left out; one that could not be counted is not nothing. */
-static bool says_something(const struct pmc_view *view, const struct pmc_fold_row *row)
+/* Whether the row has anything but zeros; one that could not be counted has. */
+static bool has_something(const struct pmc_view *view, const struct pmc_fold_row *row)
 {
 	bool known = row->cpu.rows;
 
@@ -215,125 +236,82 @@ static bool says_something(const struct pmc_view *view, const struct pmc_fold_ro
 	return row->cpu.sum || !known;
 }
 
-static void lines_beside(struct pmc_view *view, struct pmc_ledger *ledger,
-			 struct pmc_fold_row *total, struct lines *lines)
+static void line_beside(struct pmc_table *table, const char *label, struct pmc_fold_row *beside,
+			struct pmc_fold_row *total)
 {
-	if (view->options->n_where)
-		return;
-	if (ledger->has_unattributed) {
-		sum_beside(view, total, &ledger->unattributed);
-		lines->list[lines->n++] = (struct pmc_line){ .label = "─ unattributed",
-							     .row = &ledger->unattributed,
-							     .dim = true };
-	}
-	if (ledger->has_descendants && says_something(view, &ledger->descendants)) {
-		sum_beside(view, total, &ledger->descendants);
-		lines->list[lines->n++] = (struct pmc_line){
-			.label = "─ descendants without agent",
-			.row = &ledger->descendants,
-			.dim = true,
-		};
-	}
+	char text[64];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s%s", table->view->glyphs->rule, label);
+	beside->label = pmc_arena_strndup(table->view->arena, text, out.len);
+	beside->label = beside->label ? beside->label : label;
+	sum_beside(table->view, total, beside);
+	table->lines[table->n_lines++] = (struct pmc_line){
+		.sums = beside,
+		.dim = true,
+		.unattributed = label[0] == 'u',
+	};
 }
 
-/* Lines keep packed rows. */
-static void with_thread(struct pmc_table *table, struct pmc_line *line,
-			void (*use)(struct pmc_table *table, const struct pmc_line *line))
+static int table_lines(struct pmc_table *table, struct pmc_coverage *coverage,
+		       struct pmc_fold_row *total)
 {
-	if (line->packed)
-		line->thread = pmc_view_thread(table->view, line->packed);
-	use(table, line);
-	if (line->packed)
-		line->thread = NULL;
-}
+	struct pmc_view *view = table->view;
+	struct pmc_fold_row *rest = pmc_arena_alloc(view->arena, sizeof(*rest));
+	int err;
 
-static int table_print(struct pmc_view *view, struct pmc_ledger *ledger, struct pmc_fold_row *total)
-{
-	const bool groups = view->options->by != PMC_BY_NONE;
-	const bool regions = view->options->by == PMC_BY_REGION;
-	struct pmc_table table = { .view = view };
-	struct pmc_line sum = { .label = regions ? "all threads" : "total", .row = total };
-	struct lines lines = { 0 };
-	int err = 0;
-
-	if (groups && !view->options->summary)
-		err = lines_of_groups(view, total, &lines);
-	else if (!view->options->summary)
-		err = lines_of_threads(view, total, &lines);
-	else
-		lines.list = pmc_arena_alloc(view->arena, 4 * sizeof(*lines.list));
-	/* Regions lie in each other and do not add up: they are shares of what the threads did. */
-	for (uint64_t i = 0; (view->options->summary || regions) && i < view->n_threads; i++)
-		pmc_fold_add(total, &view->events, pmc_view_thread(view, view->threads[i]), false);
-	/* What a metric takes for the time that passed is the run's, not one thread's. */
-	total->wall_ns = ledger->wall_ns;
-	if (err || !lines.list)
-		return err ? err : -ENOMEM;
-	if (!regions)
-		lines_beside(view, ledger, total, &lines);
-	err = pmc_table_columns(&table, total, total->cpu.sum);
+	if (!rest || pmc_fold_init_region(rest, &view->events))
+		return -ENOMEM;
+	if (view->by != PMC_BY_REGION)
+		rest->self = NULL;
+	if (view->options->timeline)
+		return step_lines(table, total);
+	err = view->by == PMC_BY_NONE ? thread_lines(table, total, rest) :
+					group_lines(table, total, rest);
 	if (err)
 		return err;
-	for (uint64_t i = 0; i < lines.n; i++)
-		with_thread(&table, &lines.list[i], pmc_table_measure);
-	pmc_table_measure(&table, &sum);
-	pmc_table_fit(&table);
-	title(view, ledger, total->cpu.sum);
-	pmc_table_head(&table);
-	for (uint64_t i = 0; i < lines.n; i++)
-		with_thread(&table, &lines.list[i], pmc_table_line);
-	pmc_table_line(&table, &sum);
-	pmc_out_char(view->out, '\n');
-	pmc_view_remarks(view, &table, ledger);
-	return 0;
-}
-
-static int timeline_print(struct pmc_view *view, struct pmc_ledger *ledger,
-			  struct pmc_fold_row *total)
-{
-	struct pmc_table table = { .view = view };
-	int err = pmc_table_columns(&table, total, total->cpu.sum);
-
-	if (err)
-		return err;
-	for (int pass = 0; pass < 2; pass++) {
-		struct pmc_steps steps = { 0 };
-
-		while (pmc_steps_next(view, &steps)) {
-			struct pmc_line line = { .thread = &steps.thread,
-						 .t_ns = steps.t_ns,
-						 .dt_ns = steps.dt_ns };
-
-			if (pass)
-				pmc_table_line(&table, &line);
-			else
-				pmc_table_measure(&table, &line);
-		}
-		if (!pass) {
-			pmc_table_fit(&table);
-			title(view, ledger, ledger->cpu_ns);
-			pmc_table_head(&table);
-		}
+	if (view->by == PMC_BY_REGION)
+		sum_threads(view, total);
+	if (view->options->summary)
+		table->n_lines = 0;
+	/* A metric of the total takes the run's time, not a thread's. */
+	total->wall_ns = coverage->wall_ns;
+	total->label = view->by == PMC_BY_REGION ? "all threads" : "total";
+	if (view->by != PMC_BY_REGION && !view->options->n_where) {
+		if (coverage->has_unattributed)
+			line_beside(table, "unattributed", &coverage->unattributed, total);
+		if (coverage->has_descendants && has_something(view, &coverage->descendants))
+			line_beside(table, "descendants", &coverage->descendants, total);
 	}
-	pmc_out_char(view->out, '\n');
-	pmc_view_remarks(view, &table, ledger);
+	table->lines[table->n_lines++] = (struct pmc_line){ .sums = total, .total = true };
 	return 0;
 }
 
 int pmc_view_table(struct pmc_view *view)
 {
+	struct pmc_table table = { .view = view };
+	struct pmc_footer footer = { 0 };
+	struct pmc_coverage coverage;
 	struct pmc_fold_row total;
-	struct pmc_ledger ledger;
-	int err = pmc_view_ledger(view, &ledger);
+	int err = pmc_view_coverage(view, &coverage);
 
 	if (err || pmc_fold_init(&total, &view->events))
 		return err ? err : -ENOMEM;
-	if (view->options->timeline) {
-		struct pmc_steps steps = { 0 };
-
-		while (pmc_steps_next(view, &steps))
-			pmc_fold_add(&total, &view->events, &steps.thread, false);
-		return timeline_print(view, &ledger, &total);
-	}
-	return table_print(view, &ledger, &total);
+	err = table_lines(&table, &coverage, &total);
+	if (err)
+		return err;
+	view->whole_cpu = (double)(view->clock_event < 0 ? total.cpu.sum :
+							   total.events[view->clock_event].sum);
+	table.all = &total;
+	footer.all = &total;
+	footer.coverage = &coverage;
+	err = pmc_table_make(&table);
+	if (err)
+		return err;
+	title(view, &coverage, total.cpu.sum);
+	pmc_table_print(&table, &footer);
+	pmc_out_char(view->out, '\n');
+	pmc_view_footer(view, &footer);
+	return view->arena->failed ? -ENOMEM : 0;
 }

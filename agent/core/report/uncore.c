@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uncore.c - what counts for the whole machine: lines under the table, rows in CSV.
+ * uncore.c - events of the whole machine: lines under the table, rows in CSV.
  *
- * No thread's row has it, and no sum: it is what everybody did while the job's first process ran.
+ * They are in no thread's row and in no sum: all processes are in them, while the first one ran.
  */
 #include "agent/core/report/view.h"
-#include "agent/core/base/utf8.h"
 
 #include <errno.h>
-#include <string.h>
 
-/* Two processes that were first have a line each: what they say may be of the same time. */
+/* Counts of several first processes may overlap in time: each is shown with its pid. */
 static bool is_ambiguous(const struct pmc_view *view)
 {
 	const struct pmc_profile *profile = view->profile;
@@ -21,19 +19,20 @@ static bool is_ambiguous(const struct pmc_view *view)
 	return n > 1;
 }
 
-static void value_of(struct pmc_out *out, const struct pmc_p_event *event,
+static void value_of(struct pmc_view *view, const struct pmc_p_event *event,
 		     const struct pmc_count *count)
 {
+	struct pmc_out *out = view->out;
 	double value = (double)pmc_count_value(count) * pmc_event_scale(event);
 
 	if (!strcmp(event->unit, "ns")) {
-		pmc_show_time(out, value);
+		pmc_show_time(out, value, view->glyphs->micro);
 		return;
 	}
 	pmc_show_number(out, value);
 	if (event->unit[0]) {
 		pmc_out_char(out, ' ');
-		pmc_utf8_safe(out, event->unit, strlen(event->unit), 24);
+		pmc_view_text(view, event->unit, 24);
 	}
 }
 
@@ -41,8 +40,7 @@ static void why_not(struct pmc_out *out, const struct pmc_count *count)
 {
 	pmc_out_str(out, pmc_state_name(count->state));
 	if (count->state == PMC_NOT_PERMITTED)
-		pmc_out_str(out, ": this user may not count the machine; "
-				 "sysctl kernel.perf_event_paranoid=0 or CAP_PERFMON permits it");
+		pmc_out_str(out, ": needs kernel.perf_event_paranoid=0 or CAP_PERFMON");
 	else if (count->error)
 		pmc_outf(out, ": %s", pmc_reason_text(count->error));
 }
@@ -62,10 +60,10 @@ void pmc_view_machine(struct pmc_view *view)
 			const struct pmc_count *count = &process->machine.counts[e];
 
 			pmc_out_str(out, " whole machine: ");
-			pmc_utf8_safe(out, event->name, strlen(event->name), 60);
+			pmc_view_text(view, event->name, 60);
 			pmc_out_char(out, ' ');
 			if (pmc_count_has_value(count))
-				value_of(out, event, count);
+				value_of(view, event, count);
 			else
 				why_not(out, count);
 			if (count->state == PMC_SCALED)
@@ -79,41 +77,17 @@ void pmc_view_machine(struct pmc_view *view)
 
 /* ---- CSV -------------------------------------------------------------------------------- */
 
-/* The fields that a row without a thread has. */
-static bool has_field(const char *name)
+/* A row of these columns speaks of no thread. */
+static bool has_field(unsigned field)
 {
-	static const char *const fields[] = { "host", "exe", "pid", "rank", "start_ns", "end_ns" };
-
-	for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (!strcmp(name, fields[i]))
-			return true;
-	return false;
+	return field == PMC_FIELD_host || field == PMC_FIELD_exe || field == PMC_FIELD_pid ||
+	       field == PMC_FIELD_rank || field == PMC_FIELD_start_ns || field == PMC_FIELD_end_ns;
 }
 
-static void csv_fields(struct pmc_view *view, const struct pmc_p_thread *stand_in)
+static void csv_row(struct pmc_view *view, const struct pmc_columns *columns,
+		    const struct pmc_p_process *process)
 {
-	bool first = true;
-
-	for (unsigned i = 0; i < pmc_n_thread_fields; i++) {
-		struct pmc_cell cell = { .kind = PMC_CELL_NULL };
-		const char *name = pmc_thread_fields[i];
-
-		if (!pmc_field_in_csv(i))
-			continue;
-		if (!first)
-			pmc_out_char(view->out, ',');
-		first = false;
-		if (!strcmp(name, "name") || !strcmp(name, "state"))
-			pmc_out_str(view->out, name[0] == 'n' ? "(machine)" : "machine");
-		if (has_field(name))
-			cell = pmc_cell_field(view, i, stand_in);
-		pmc_view_csv_cell(view->out, &cell);
-	}
-}
-
-static void csv_row(struct pmc_view *view, const struct pmc_p_process *process)
-{
-	struct pmc_p_thread stand_in = {
+	const struct pmc_p_thread stand_in = {
 		.process = (struct pmc_p_process *)process,
 		.set = process->machine.set,
 		.counts = process->machine.counts,
@@ -123,19 +97,35 @@ static void csv_row(struct pmc_view *view, const struct pmc_p_process *process)
 			   .start_ns = process->fixed.start_ns,
 			   .end_ns = process->fixed.end_ns },
 	};
-	const struct pmc_fold_row *row = pmc_view_row(view, &stand_in);
+	struct pmc_row row;
 
-	csv_fields(view, &stand_in);
-	pmc_view_csv_events(view, row);
+	pmc_row_of(view, &stand_in, &row);
+	for (unsigned i = 0; i < columns->n; i++) {
+		const struct pmc_column *column = &columns->list[i];
+		struct pmc_cell cell = { .kind = PMC_CELL_NULL };
+
+		if (i)
+			pmc_out_char(view->out, ',');
+		if (column->kind != PMC_COL_FIELD || has_field(column->index))
+			cell = pmc_cell(view, column, &row);
+		else if (column->index == PMC_FIELD_name)
+			cell = (struct pmc_cell){ .kind = PMC_CELL_TEXT,
+						  .text = "(machine)",
+						  .len = 9 };
+		else if (column->index == PMC_FIELD_state)
+			cell = (struct pmc_cell){ .kind = PMC_CELL_TEXT,
+						  .text = "machine",
+						  .len = 7 };
+		pmc_csv_cell(view->out, &cell);
+	}
+	pmc_out_char(view->out, '\n');
 }
 
-void pmc_view_machine_csv(struct pmc_view *view)
+void pmc_view_machine_csv(struct pmc_view *view, const struct pmc_columns *columns)
 {
 	const struct pmc_profile *profile = view->profile;
 
-	for (uint64_t i = 0; i < profile->n_processes && !view->options->n_where; i++)
+	for (uint64_t i = 0; i < profile->n_processes; i++)
 		if (profile->processes[i]->machine.set)
-			csv_row(view, profile->processes[i]);
-	/* It is no longer there to be looked at. */
-	view->counts_of = NULL;
+			csv_row(view, columns, profile->processes[i]);
 }

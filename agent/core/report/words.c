@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c - states, reasons and numbers as people read them. */
+/* words.c - states, reasons and numbers in the words of reports. */
 #include "agent/core/base/advice.h"
-#include "agent/core/report/view.h"
+#include "agent/core/report/words.h"
 
 const char *pmc_state_name(enum pmc_state state)
 {
@@ -52,13 +52,13 @@ const char *pmc_reason_text(uint32_t reason)
 	case PMC_REASON_ROW_LOST:
 		return "its row did not reach the dump";
 	case PMC_REASON_PINNED:
-		return "pinned, and the PMU had no counter for it all of the time";
+		return "pinned, but the PMU had no counter for it all the time";
 	case PMC_REASON_BRACE:
-		return "its braced group needs more counters than run at once";
+		return "its braced group needs more counters than the PMU has";
 	case PMC_REASON_UNCORE:
-		return "it counts for the whole machine, not per thread";
+		return "it counts the whole machine, not single threads";
 	case PMC_REASON_UNCORE_FULL:
-		return "it counts on more CPUs than there is room for";
+		return "it counts on more CPUs than an event set has room for";
 	case PMC_REASON_REGISTRY_FULL:
 		return "the agent's table of threads is full";
 	default:
@@ -105,7 +105,7 @@ void pmc_show_number(struct pmc_out *out, double value)
 	pmc_out_char(out, units[unit]);
 }
 
-void pmc_show_time(struct pmc_out *out, double ns)
+void pmc_show_time(struct pmc_out *out, double ns, const char *micro)
 {
 	if (ns >= 1e13)
 		pmc_show_integer(out, (uint64_t)(ns / 1e9 + 0.5));
@@ -115,7 +115,8 @@ void pmc_show_time(struct pmc_out *out, double ns)
 		pmc_out_fixed(out, ns / 1e6, ns >= 9.995e6 ? 1 : 2);
 	else
 		pmc_out_fixed(out, ns / 1e3, ns >= 9.995e3 ? 1 : 2);
-	pmc_out_str(out, ns >= 99.95e6 || ns <= 0 ? " s" : ns >= 99.95e3 ? " ms" : " µs");
+	pmc_out_char(out, ' ');
+	pmc_out_str(out, ns >= 99.95e6 || ns <= 0 ? "s" : ns >= 99.95e3 ? "ms" : micro);
 }
 
 void pmc_show_percent(struct pmc_out *out, double percent)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* screen.c - width, character set and colour of what a table is printed on. */
+#include "agent/core/base/config.h"
+#include "agent/core/report/report.h"
+
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool is_utf8(const char *locale)
+{
+	const char *charset = locale ? strchr(locale, '.') : NULL;
+
+	return charset && (!strncasecmp(charset, ".utf-8", 6) || !strncasecmp(charset, ".utf8", 5));
+}
+
+void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp)
+{
+	static const char *const locales[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *locale = NULL, *columns = pmc_env(envp, "COLUMNS");
+	const char *no_color = pmc_env(envp, "NO_COLOR");
+
+	for (unsigned i = 0; i < 3 && (!locale || !*locale); i++)
+		locale = pmc_env(envp, locales[i]);
+	*screen =
+		(struct pmc_screen){ .ascii = !is_utf8(locale), .color = !no_color || !*no_color };
+	for (; columns && *columns >= '0' && *columns <= '9' && screen->width < 10000; columns++)
+		screen->width = screen->width * 10 + (*columns - '0');
+}
+
+void pmc_screen_of_fd(struct pmc_screen *screen, int fd)
+{
+	struct winsize size = { .ws_col = 0 };
+
+	if (syscall(SYS_ioctl, fd, TIOCGWINSZ, &size) != 0)
+		screen->color = false;
+	else if (size.ws_col)
+		screen->width = size.ws_col;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* table_cells.c - prints the head and the lines of a table. */
+#include "agent/core/base/utf8.h"
+#include "agent/core/report/table.h"
+
+void pmc_table_row(const struct pmc_table *table, const struct pmc_line *line,
+		   struct pmc_line_buf *buf, struct pmc_row *row)
+{
+	struct pmc_view *view = table->view;
+
+	if (line->step)
+		pmc_step_row(view, line->step, &buf->step, row);
+	else if (line->row)
+		pmc_row_of(view, pmc_profile_thread(view->profile, line->row, &buf->step.now), row);
+	else
+		*row = (struct pmc_row){ .sums = line->sums };
+}
+
+static struct pmc_cell text_cell(const char *text, size_t len)
+{
+	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = text, .len = len };
+}
+
+static bool is_spread(const struct pmc_column *column)
+{
+	return (column->kind == PMC_COL_CPU || column->kind == PMC_COL_EVENT) &&
+	       column->part >= PMC_PART_MIN && column->part <= PMC_PART_STDDEV;
+}
+
+struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_table_column *column,
+			       const struct pmc_line *line, const struct pmc_row *row)
+{
+	const struct pmc_column *of = column->column;
+	const char *label;
+	size_t len;
+
+	if (column->shows == LABELS && row->thread) {
+		label = pmc_thread_label(row->thread, &len);
+		return text_cell(label, len);
+	}
+	if (column->shows == LABELS)
+		return text_cell(line->sums->label, strlen(line->sums->label));
+	if (is_spread(of) && line->sums->threads < 2)
+		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
+	/* A ratio of two small differences is noise. */
+	if (of->kind == PMC_COL_METRIC && line->unattributed)
+		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
+	return pmc_cell(table->view, of, row);
+}
+
+/* Digits before the point in groups of three, as in 4,358. */
+void pmc_table_number(const struct pmc_table_column *column, const struct pmc_cell *cell,
+		      struct pmc_out *out)
+{
+	double value = cell->kind == PMC_CELL_NUMBER ? (double)cell->number : cell->real;
+	enum pmc_unit unit = column->column->unit;
+
+	if (unit == ID) {
+		pmc_out_u64(out, cell->number);
+		return;
+	}
+	if (unit == WHOLE) {
+		pmc_show_integer(out, cell->number);
+		return;
+	}
+	value /= column->divisor;
+	/* What ran part of the time never shows as 100. */
+	if (column->column->kind == PMC_COL_FIELD && column->column->index == PMC_FIELD_ran)
+		value = (double)(uint64_t)(value * 10) / 10;
+	if (unit == PERCENT && value >= 99.95)
+		pmc_show_integer(out, (uint64_t)(value + 0.5));
+	else if (value == 0 && unit != PERCENT)
+		pmc_out_char(out, '0');
+	else if (column->decimals == 0)
+		pmc_show_integer(out, (uint64_t)(value + 0.5));
+	else
+		pmc_out_fixed(out, value, column->decimals);
+}
+
+double pmc_table_share(struct pmc_table *table, const struct pmc_row *row)
+{
+	static const struct pmc_column share = { .kind = PMC_COL_FIELD, .index = PMC_FIELD_share };
+	struct pmc_cell cell = pmc_cell(table->view, &share, row);
+
+	return cell.kind == PMC_CELL_REAL ? cell.real : 0;
+}
+
+/* In halves of a column, relative to the longest; returns the width. */
+static int put_bar(struct pmc_table *table, const struct pmc_line *line, const struct pmc_row *row)
+{
+	unsigned halves;
+	int width = 0;
+
+	if (line->dim || line->total || table->longest <= 0)
+		return 0;
+	halves = (unsigned)(PMC_BAR_WIDTH * 2 * pmc_table_share(table, row) / table->longest + 0.5);
+	for (; halves >= 2; halves -= 2, width++)
+		pmc_out_str(table->view->out, "█");
+	if (halves) {
+		pmc_out_str(table->view->out, "▌");
+		width++;
+	}
+	return width;
+}
+
+static void put_text(struct pmc_table *table, const struct pmc_table_column *column,
+		     const struct pmc_cell *cell, bool last)
+{
+	struct pmc_out *out = table->view->out;
+	/* Of a path the end tells the most. */
+	bool path = memchr(cell->text, '/', cell->len) != NULL;
+	bool glyphs = table->view->options->screen.ascii;
+	int width = pmc_utf8_fit(out, cell->text, cell->len, column->width,
+				 path ? PMC_CUT_LEFT : PMC_CUT_MIDDLE, glyphs);
+
+	if (!last)
+		pmc_out_pad(out, ' ', column->width - width);
+}
+
+static void put_cell(struct pmc_table *table, const struct pmc_table_column *column,
+		     const struct pmc_line *line, const struct pmc_row *row, bool last)
+{
+	struct pmc_cell cell = pmc_table_cell(table, column, line, row);
+	struct pmc_out *out = table->view->out, number;
+	char buf[64];
+
+	if (column->left && cell.kind != PMC_CELL_NULL) {
+		put_text(table, column, &cell, last);
+		return;
+	}
+	pmc_out_to_mem(&number, buf, sizeof(buf));
+	if (cell.kind != PMC_CELL_NULL) {
+		if (cell.estimate)
+			pmc_out_char(&number, '~');
+		pmc_table_number(column, &cell, &number);
+	} else if (!is_spread(column->column) && column->column->unit > WHOLE) {
+		pmc_out_char(&number, '-');
+	}
+	if (column->partial)
+		pmc_out_char(&number, cell.partial ? '+' : ' ');
+	pmc_out_pad(out, ' ', column->width - (int)number.len);
+	pmc_out_bytes(out, buf, number.len);
+}
+
+static void put_head(struct pmc_table *table)
+{
+	struct pmc_out *out = table->view->out;
+	bool first = true;
+
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct pmc_table_column *column = &table->columns[i];
+		int pad = column->width - pmc_utf8_columns(column->head, strlen(column->head));
+
+		if (column->hidden)
+			continue;
+		pmc_out_pad(out, ' ', first ? 2 : table->gap);
+		first = false;
+		if (!column->left)
+			pmc_out_pad(out, ' ', pad - column->partial);
+		pmc_out_str(out, column->head);
+		if (column->left)
+			pmc_out_pad(out, ' ', pad);
+		else
+			pmc_out_pad(out, ' ', column->partial);
+	}
+	pmc_out_char(out, '\n');
+}
+
+static void put_line(struct pmc_table *table, const struct pmc_line *line)
+{
+	struct pmc_out *out = table->view->out;
+	bool dim = line->dim && table->view->options->screen.color, first = true;
+	struct pmc_row row;
+
+	pmc_table_row(table, line, table->buf, &row);
+	if (dim)
+		pmc_out_str(out, "\x1b[2m");
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct pmc_table_column *column = &table->columns[i];
+
+		if (column->hidden)
+			continue;
+		pmc_out_pad(out, ' ', first ? 2 : table->gap);
+		first = false;
+		if (column->shows == BARS)
+			pmc_out_pad(out, ' ', column->width - put_bar(table, line, &row));
+		else
+			put_cell(table, column, line, &row, i + 1 == table->n);
+	}
+	pmc_out_str(out, dim ? "\x1b[0m\n" : "\n");
+}
+
+/* Names of the columns that did not fit. */
+static void name_hidden(struct pmc_table *table, struct pmc_footer *footer)
+{
+	char buf[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct pmc_table_column *column = &table->columns[i];
+		const struct pmc_column *of = column->column;
+		const char *name = !of ? "" : of->head ? of->head : of->name;
+
+		if (!column->hidden || !of)
+			continue;
+		pmc_out_str(&out, out.len ? ", " : "");
+		pmc_utf8_fit(&out, name, strlen(name), 32, PMC_CUT_MIDDLE,
+			     table->view->options->screen.ascii);
+	}
+	footer->hidden = pmc_arena_strndup(table->view->arena, buf, out.len);
+}
+
+void pmc_table_print(struct pmc_table *table, struct pmc_footer *footer)
+{
+	put_head(table);
+	for (uint64_t i = 0; i < table->n_lines; i++)
+		put_line(table, &table->lines[i]);
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct pmc_table_column *column = &table->columns[i];
+
+		footer->partial |= column->partial && !column->hidden;
+		footer->estimate |= column->estimate && !column->hidden;
+		footer->scaled |= column->column && column->column->kind == PMC_COL_FIELD &&
+				  column->column->index == PMC_FIELD_ran;
+	}
+	name_hidden(table, footer);
+}

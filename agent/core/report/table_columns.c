@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* table_columns.c - which columns a table has, and which of them fit the screen. */
+#include "agent/core/base/utf8.h"
+#include "agent/core/report/table.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+
+enum { LABEL_MOST = 32, LABEL_LEAST = 12 };
+
+static bool has_groups(const struct pmc_table *table)
+{
+	return table->view->by != PMC_BY_NONE && !table->view->options->timeline;
+}
+
+static struct pmc_table_column *add(struct pmc_table *table, const struct pmc_column *column,
+				    enum pmc_drop drop)
+{
+	struct pmc_table_column *to = &table->columns[table->n++];
+
+	*to = (struct pmc_table_column){ .column = column, .drop = drop, .divisor = 1 };
+	to->left = column && column->unit == TEXT;
+	return to;
+}
+
+/* ---- choice ------------------------------------------------------------------------------ */
+
+/* Whether some metric is made of this event and shows it in fewer columns. */
+static bool is_input(struct pmc_view *view, unsigned event)
+{
+	struct pmc_event_def *def = &view->events.events[event].def;
+	struct pmc_event_def kept = *def;
+	bool input = false;
+
+	/* Cycles and instructions are worth seeing for themselves. */
+	if (def->type == PERF_TYPE_HARDWARE && def->config <= PERF_COUNT_HW_INSTRUCTIONS)
+		return false;
+	def->type = UINT32_MAX;
+	for (unsigned i = 0; i < pmc_n_metrics && !input; i++)
+		input = view->metrics[i].applies && !pmc_metric_applies(i, &view->events.set);
+	*def = kept;
+	return input;
+}
+
+/* The event that counts what the accounting column shows, in every row; -1: none. */
+static int event_for(const struct pmc_table *table, unsigned field)
+{
+	int event = -1;
+
+	if (field == PMC_FIELD_cpu_ns)
+		return table->view->clock_event;
+	if (field == PMC_FIELD_faults)
+		event = pmc_view_software(table->view, PERF_COUNT_SW_PAGE_FAULTS);
+	else if (field == PMC_FIELD_voluntary_switches || field == PMC_FIELD_involuntary_switches)
+		event = pmc_view_software(table->view, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	return event >= 0 && table->all->events[event].rows >= table->all->rows ? event : -1;
+}
+
+static bool stands_for_a_field(const struct pmc_table *table, unsigned event)
+{
+	static const unsigned fields[] = { PMC_FIELD_cpu_ns, PMC_FIELD_faults,
+					   PMC_FIELD_voluntary_switches };
+
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (event_for(table, fields[i]) == (int)event)
+			return true;
+	return false;
+}
+
+static bool has_many_hosts(const struct pmc_profile *profile)
+{
+	for (uint64_t i = 1; i < profile->n_processes; i++)
+		if (strcmp(profile->processes[0]->host, profile->processes[i]->host))
+			return true;
+	return false;
+}
+
+static bool any_scaled(const struct pmc_table *table)
+{
+	for (unsigned i = 0; i < table->view->events.set.count; i++)
+		if (table->all->events[i].scaled)
+			return true;
+	return false;
+}
+
+static bool wants_field(const struct pmc_table *table, unsigned field)
+{
+	const struct pmc_profile *profile = table->view->profile;
+	bool many = profile->n_processes > 1 && !table->view->options->only_first;
+
+	switch (field) {
+	case PMC_FIELD_host:
+		return many && has_many_hosts(profile);
+	case PMC_FIELD_pid:
+		return many;
+	case PMC_FIELD_ran:
+		return any_scaled(table);
+	case PMC_FIELD_voluntary_switches:
+	case PMC_FIELD_involuntary_switches:
+	case PMC_FIELD_faults:
+		return table->all->usage_rows || event_for(table, field) >= 0;
+	default:
+		return true;
+	}
+}
+
+static const struct pmc_column *value_of(const struct pmc_columns *columns, unsigned event)
+{
+	for (unsigned i = 0; i < columns->n; i++)
+		if (columns->list[i].kind == PMC_COL_EVENT && columns->list[i].index == event &&
+		    columns->list[i].part == PMC_PART_VALUE)
+			return &columns->list[i];
+	return NULL;
+}
+
+static void add_field(struct pmc_table *table, const struct pmc_columns *columns,
+		      const struct pmc_column *column)
+{
+	enum pmc_drop drop =
+		column->table == USAGE && column->index != PMC_FIELD_ran ? DROP_USAGE : STAYS;
+	int event = event_for(table, column->index);
+
+	if (!wants_field(table, column->index))
+		return;
+	/* One event stands for both kinds of switches. */
+	if (event >= 0 && column->index == PMC_FIELD_involuntary_switches)
+		return;
+	add(table, event < 0 ? column : value_of(columns, (unsigned)event), drop);
+	if (column->index == PMC_FIELD_share && !table->view->options->screen.ascii &&
+	    !table->view->options->timeline)
+		add(table, NULL, DROP_BAR)->shows = BARS;
+}
+
+static void add_event(struct pmc_table *table, const struct pmc_column *column)
+{
+	struct pmc_view *view = table->view;
+	bool core = view->events.set.events[column->index].core_type[0];
+
+	if (column->part != PMC_PART_VALUE)
+		add(table, column, DROP_SPREAD);
+	else if (!stands_for_a_field(table, column->index))
+		add(table, column, core || is_input(view, column->index) ? DROP_INPUT : DROP_EVENT);
+}
+
+static void add_usual(struct pmc_table *table, const struct pmc_columns *columns)
+{
+	const struct pmc_report_options *options = table->view->options;
+	bool spread = has_groups(table) && options->by != PMC_BY_NONE;
+
+	/* The events stand between the accounting columns. */
+	for (int usage = 0; usage < 2; usage++) {
+		for (unsigned i = 0; i < columns->n; i++) {
+			const struct pmc_column *column = &columns->list[i];
+			bool split = column->part != PMC_PART_VALUE;
+
+			if (column->table == NEVER || (column->table == WIDE && !options->wide) ||
+			    (column->table == USAGE) != usage || (split && !spread))
+				continue;
+			if (column->kind == PMC_COL_FIELD)
+				add_field(table, columns, column);
+			else if (column->kind == PMC_COL_EVENT)
+				add_event(table, column);
+			else
+				add(table, column,
+				    column->kind == PMC_COL_METRIC ? DROP_METRIC : DROP_SPREAD);
+		}
+	}
+}
+
+/* ---- heads and units ---------------------------------------------------------------------- */
+
+/* Decimals that give a value at most four digits. */
+static int decimals_for(double value)
+{
+	return value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
+}
+
+static const char *choose_time_unit(const struct pmc_table *table, struct pmc_table_column *column)
+{
+	const double most = column->most;
+
+	column->divisor = most >= 1e13 ? 3600e9 :
+			  most >= 1e9  ? 1e9 :
+			  most >= 1e6  ? 1e6 :
+			  most >= 1e3  ? 1e3 :
+					 1;
+	return most >= 1e13 ? "h" :
+	       most >= 1e9  ? "s" :
+	       most >= 1e6  ? "ms" :
+	       most >= 1e3  ? table->view->glyphs->micro :
+			      "ns";
+}
+
+static const char *choose_prefix(struct pmc_table_column *column)
+{
+	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
+	unsigned n = 0;
+
+	if (column->most < 9999.5)
+		return "";
+	for (; column->most / column->divisor >= 999.95 && n < 6; n++)
+		column->divisor *= 1000;
+	return prefixes[n];
+}
+
+/* One unit and one number of decimals for all cells, from the largest. */
+static void choose_unit(struct pmc_table *table, struct pmc_table_column *column, char unit[32])
+{
+	const struct pmc_column *of = column->column;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, unit, 32);
+	switch (of->unit) {
+	case NS:
+		pmc_out_str(&out, choose_time_unit(table, column));
+		column->decimals =
+			column->divisor > 1 ? decimals_for(column->most / column->divisor) : 0;
+		break;
+	case COUNT:
+		pmc_out_str(&out, choose_prefix(column));
+		if (of->kind == PMC_COL_EVENT)
+			pmc_utf8_fit(&out, table->view->events.set.events[of->index].unit,
+				     strlen(table->view->events.set.events[of->index].unit), 12,
+				     PMC_CUT_END, table->view->options->screen.ascii);
+		if (column->divisor > 1 || column->real)
+			column->decimals = decimals_for(column->most / column->divisor);
+		break;
+	case PERCENT:
+		column->decimals = 1;
+		break;
+	case RATIO:
+		column->decimals = decimals_for(column->most);
+		if (column->decimals > pmc_metrics[of->index].decimals)
+			column->decimals = pmc_metrics[of->index].decimals;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_user_only(const struct pmc_view *view, const struct pmc_column *column)
+{
+	const struct pmc_event_def *def = &view->events.set.events[column->index].def;
+
+	return column->kind == PMC_COL_EVENT && def->flags & PMC_EVENT_FELL_BACK &&
+	       def->scope == PMC_SCOPE_USER;
+}
+
+static void make_head(struct pmc_table *table, struct pmc_table_column *column)
+{
+	const struct pmc_column *of = column->column;
+	const char *name = !of ? "" : of->head ? of->head : of->name;
+	char unit[32] = "";
+	struct pmc_out out;
+
+	if (of)
+		choose_unit(table, column, unit);
+	pmc_out_to_mem(&out, column->head, sizeof(column->head));
+	pmc_utf8_fit(&out, name, strlen(name), 32, PMC_CUT_MIDDLE,
+		     table->view->options->screen.ascii);
+	if (of && is_user_only(table->view, of))
+		pmc_out_str(&out, ":u");
+	if (of && of->kind == PMC_COL_EVENT && of->part != PMC_PART_VALUE)
+		pmc_outf(&out, " %s",
+			 of->part == PMC_PART_STDDEV ? table->view->glyphs->sigma : of->suffix + 1);
+	if (unit[0])
+		pmc_outf(&out, " %s", unit);
+}
+
+/* ---- width -------------------------------------------------------------------------------- */
+
+static void measure_cell(struct pmc_table *table, struct pmc_table_column *column,
+			 const struct pmc_line *line, const struct pmc_row *row)
+{
+	struct pmc_cell cell = pmc_table_cell(table, column, line, row);
+	double value = cell.kind == PMC_CELL_NUMBER ? (double)cell.number : cell.real;
+
+	if (cell.kind == PMC_CELL_NULL)
+		return;
+	column->filled = true;
+	column->partial |= cell.partial;
+	column->estimate |= cell.estimate;
+	column->real |= cell.kind == PMC_CELL_REAL;
+	if (cell.kind == PMC_CELL_TEXT || cell.kind == PMC_CELL_BOOL) {
+		int width = pmc_utf8_columns(cell.text, cell.len);
+
+		column->width = width > column->width ? width : column->width;
+	} else if (value > column->most) {
+		column->most = value;
+	}
+}
+
+static void measure(struct pmc_table *table)
+{
+	struct pmc_line_buf *buf = pmc_arena_alloc(table->view->arena, sizeof(*buf));
+
+	for (uint64_t l = 0; buf && l < table->n_lines; l++) {
+		const struct pmc_line *line = &table->lines[l];
+		struct pmc_row row;
+
+		pmc_table_row(table, line, buf, &row);
+		for (unsigned i = 0; i < table->n; i++)
+			if (table->columns[i].shows != BARS)
+				measure_cell(table, &table->columns[i], line, &row);
+		if (!line->dim && !line->total && pmc_table_share(table, &row) > table->longest)
+			table->longest = pmc_table_share(table, &row);
+	}
+	table->buf = buf;
+}
+
+/* Numbers of a column are as wide as its largest one. */
+static void set_width(struct pmc_table_column *column)
+{
+	struct pmc_cell cell = { .kind = PMC_CELL_REAL,
+				 .real = column->most,
+				 .number = (uint64_t)column->most };
+	int head = pmc_utf8_columns(column->head, strlen(column->head)), width;
+	char buf[64];
+	struct pmc_out out;
+
+	if (column->shows == BARS) {
+		column->width = PMC_BAR_WIDTH;
+		return;
+	}
+	if (!column->left) {
+		pmc_out_to_mem(&out, buf, sizeof(buf));
+		pmc_table_number(column, &cell, &out);
+		width = (int)out.len + column->estimate;
+		/* "100" is narrower than the "99.9" that may be in other rows. */
+		if (column->column->unit == PERCENT && width < 4)
+			width = 4;
+		column->width = column->width > width ? column->width : width;
+		column->width += column->partial;
+		head += column->partial;
+	}
+	column->width = column->width > head ? column->width : head;
+}
+
+static int table_width(const struct pmc_table *table)
+{
+	int width = 2 - table->gap;
+
+	for (unsigned i = 0; i < table->n; i++)
+		if (!table->columns[i].hidden)
+			width += table->columns[i].width + table->gap;
+	return width;
+}
+
+static void shrink_label(struct pmc_table *table, int screen, int least)
+{
+	int over = table_width(table) - screen;
+	int *width = &table->columns[0].width;
+
+	if (over > 0 && table->columns[0].shows == LABELS)
+		*width = *width - over > least ? *width - over : *width > least ? least : *width;
+}
+
+static void fit(struct pmc_table *table)
+{
+	const struct pmc_report_options *options = table->view->options;
+	int screen = options->screen.width ? options->screen.width : PMC_SCREEN_WIDTH;
+	bool label = table->columns[0].shows == LABELS;
+
+	table->gap = 2;
+	if (options->wide)
+		return;
+	for (enum pmc_drop drop = DROP_BAR; drop <= DROP_USAGE; drop++) {
+		if (drop == DROP_SPREAD && label)
+			shrink_label(table, screen, LABEL_MOST);
+		if (drop == DROP_METRIC && label)
+			shrink_label(table, screen, LABEL_LEAST + 6);
+		/* Before a column goes that nothing else tells, columns move closer. */
+		if (drop == DROP_METRIC && table_width(table) > screen)
+			table->gap = 1;
+		for (unsigned i = table->n; i-- > 0 && table_width(table) > screen;)
+			if (table->columns[i].drop == drop)
+				table->columns[i].hidden = true;
+	}
+	shrink_label(table, screen, LABEL_LEAST);
+}
+
+/* Columns that no cell fills are left out, unless they were asked for. */
+static void drop_empty(struct pmc_table *table)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < table->n; i++) {
+		struct pmc_table_column *column = &table->columns[i];
+
+		if (column->filled || column->shows != VALUES || table->view->options->columns)
+			table->columns[kept++] = *column;
+	}
+	table->n = kept;
+}
+
+int pmc_table_make(struct pmc_table *table)
+{
+	struct pmc_view *view = table->view;
+	const struct pmc_columns *columns =
+		has_groups(table) ? &view->of_groups : &view->of_threads;
+	struct pmc_columns chosen;
+	int err;
+
+	table->columns =
+		pmc_arena_alloc(view->arena, (columns->n * 2 + 4) * sizeof(*table->columns));
+	if (!table->columns)
+		return -ENOMEM;
+	if (view->options->columns) {
+		err = pmc_columns_choose(view, columns, &chosen);
+		if (err)
+			return err;
+		table->columns =
+			pmc_arena_alloc(view->arena, (chosen.n + 1) * sizeof(*table->columns));
+		if (!table->columns)
+			return -ENOMEM;
+		for (unsigned i = 0; i < chosen.n; i++) {
+			const struct pmc_column *column = &chosen.list[i];
+			bool label = column->kind == PMC_COL_FIELD &&
+				     (column->index == PMC_FIELD_thread ||
+				      column->index == PMC_FIELD_key);
+
+			add(table, column, STAYS)->shows = label ? LABELS : VALUES;
+		}
+	} else {
+		add(table, &columns->list[0], STAYS)->shows = LABELS;
+		add_usual(table, columns);
+	}
+	measure(table);
+	if (!table->buf)
+		return -ENOMEM;
+	drop_empty(table);
+	for (unsigned i = 0; i < table->n; i++) {
+		make_head(table, &table->columns[i]);
+		set_width(&table->columns[i]);
+	}
+	fit(table);
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* words.h - states, reasons and numbers in the words of reports. */
+#ifndef PMC_CORE_REPORT_WORDS_H
+#define PMC_CORE_REPORT_WORDS_H
+
+#include "agent/core/base/out.h"
+
+#include <pmc/dump.h>
+
+/* One clause for a reason or errno ("its start was not seen", "too many open files"). */
+const char *pmc_reason_text(uint32_t reason);
+const char *pmc_state_name(enum pmc_state state);
+const char *pmc_thread_state_name(unsigned state);
+const char *pmc_scope_name(unsigned scope);
+
+void pmc_show_integer(struct pmc_out *out, uint64_t value); /* 9,980, however long */
+void pmc_show_number(struct pmc_out *out, double value);    /* 1.71G, 61,220 */
+/* 0.57 s, 12.3 ms; `micro` is the unit's sign: "µs" or "us". */
+void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
+void pmc_show_percent(struct pmc_out *out, double percent);
+
+#endif
