@@ -40,8 +40,8 @@
 extern "C" {
 #endif
 
-/* Exported by the agent as "pmc_region_api", beside pmc_region_begin and pmc_region_end for languages
- * that call by name. */
+/* Exported by the agent as "pmc_region_api", beside pmc_region_begin and pmc_region_end for
+ * languages that call by name. */
 struct pmc_region_api {
 	void (*begin)(const char *name);
 	void (*end)(void);
