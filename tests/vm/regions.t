@@ -86,6 +86,14 @@ for n in 1 2 5; do
 	# Counted in instructions, small groups cost more: reading the counters takes fewer of them.
 	between "$pair" "$reads" $(((n == 5 ? 2 : 3) * reads)) \
 		"$n events: a pair is at most $((n == 5 ? 2 : 3)) × two user-space reads"
+	for how in 0 1; do
+		# Each thread measures what a pair costs it.
+		known=$(jq '[.regions[0].pair.events[] | select(.name == "instructions:u") | .value] | first' \
+			"$M/cost-$n-$how.json")
+		real=$(cost $n $how pair user)
+		between "$known" $((real - 40)) $((real + 40)) \
+			"$n events, perf_user_access=$how: the cost of a pair is estimated within 40 instructions of $real"
+	done
 	between "$(cost $n 0 pair all)" "$(cost $n 0 reads all)" $(($(cost $n 0 reads all) * 125 / 100)) \
 		"$n events: a pair is at most 1.25 × two reads by read(2)"
 done
