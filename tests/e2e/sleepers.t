@@ -101,7 +101,8 @@ is "$cpu $clock" "$(slept) $first_clock" "asleep: the same CPU time and count"
 work
 shot
 is "$cpu" "$(slept)" "after more work: the CPU clock is read again"
-between "$clock" $((first_clock + 28000000)) "$cpu" "and the counter has counted it"
+# The counter also runs during context switches: no upper bound.
+ok "and the counter has counted it" test "$clock" -ge $((first_clock + 28000000))
 second=$cpu second_clock=$clock
 shot
 "$PMCTL" ctl $pid stop >/dev/null
