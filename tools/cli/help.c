@@ -69,11 +69,3 @@ void tool_help_all(void)
 	     "  # Why there are no hardware counts here\n"
 	     "  pmctl doctor");
 }
-
-bool tool_wants_help(const char *command, int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return tool_help(command);
-	return false;
-}

@@ -68,8 +68,6 @@ bool tool_args_is(const struct tool_args *args, const char *flag);
 void tool_help_all(void);
 /* Prints the help of a command to stdout; false: there is no such command. */
 bool tool_help(const char *command);
-/* Whether --help or -h is in argv before any "--"; if so, prints the help. */
-bool tool_wants_help(const char *command, int argc, char **argv);
 
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);
