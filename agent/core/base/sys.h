@@ -13,86 +13,35 @@
 
 #if defined(__x86_64__)
 
-#define PMC_SYS_ASM(...)                                                                           \
-	long r = n;                                                                                \
-	__asm__ volatile("syscall" : "+a"(r) : __VA_ARGS__ : "rcx", "r11", "memory");              \
-	return r
-
-static inline long pmc_raw1(long n, long a)
-{
-	PMC_SYS_ASM("D"(a));
-}
-
-static inline long pmc_raw2(long n, long a, long b)
-{
-	PMC_SYS_ASM("D"(a), "S"(b));
-}
-
-static inline long pmc_raw3(long n, long a, long b, long c)
-{
-	PMC_SYS_ASM("D"(a), "S"(b), "d"(c));
-}
-
-static inline long pmc_raw4(long n, long a, long b, long c, long d)
-{
-	register long r10 __asm__("r10") = d;
-
-	PMC_SYS_ASM("D"(a), "S"(b), "d"(c), "r"(r10));
-}
-
 static inline long pmc_raw5(long n, long a, long b, long c, long d, long e)
 {
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
+	long r = n;
 
-	PMC_SYS_ASM("D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8));
+	__asm__ volatile("syscall"
+			 : "+a"(r)
+			 : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+	return r;
 }
 
 #elif defined(__aarch64__)
 
-#define PMC_SYS_ASM(...)                                                                           \
-	register long x8 __asm__("x8") = n;                                                        \
-	register long x0 __asm__("x0") = a;                                                        \
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8)__VA_ARGS__ : "memory", "cc");                \
-	return x0
-
-static inline long pmc_raw1(long n, long a)
-{
-	PMC_SYS_ASM();
-}
-
-static inline long pmc_raw2(long n, long a, long b)
-{
-	register long x1 __asm__("x1") = b;
-
-	PMC_SYS_ASM(, "r"(x1));
-}
-
-static inline long pmc_raw3(long n, long a, long b, long c)
-{
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-
-	PMC_SYS_ASM(, "r"(x1), "r"(x2));
-}
-
-static inline long pmc_raw4(long n, long a, long b, long c, long d)
-{
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-
-	PMC_SYS_ASM(, "r"(x1), "r"(x2), "r"(x3));
-}
-
 static inline long pmc_raw5(long n, long a, long b, long c, long d, long e)
 {
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
 	register long x1 __asm__("x1") = b;
 	register long x2 __asm__("x2") = c;
 	register long x3 __asm__("x3") = d;
 	register long x4 __asm__("x4") = e;
 
-	PMC_SYS_ASM(, "r"(x1), "r"(x2), "r"(x3), "r"(x4));
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory", "cc");
+	return x0;
 }
 
 #else
@@ -100,41 +49,20 @@ static inline long pmc_raw5(long n, long a, long b, long c, long d, long e)
 #include <errno.h>
 #include <unistd.h>
 
-#define PMC_SYS_CALL(...)                                                                          \
-	long r = syscall(__VA_ARGS__);                                                             \
-	return r < 0 ? -errno : r
-
-static inline long pmc_raw1(long n, long a)
-{
-	PMC_SYS_CALL(n, a);
-}
-
-static inline long pmc_raw2(long n, long a, long b)
-{
-	PMC_SYS_CALL(n, a, b);
-}
-
-static inline long pmc_raw3(long n, long a, long b, long c)
-{
-	PMC_SYS_CALL(n, a, b, c);
-}
-
-static inline long pmc_raw4(long n, long a, long b, long c, long d)
-{
-	PMC_SYS_CALL(n, a, b, c, d);
-}
-
 static inline long pmc_raw5(long n, long a, long b, long c, long d, long e)
 {
-	PMC_SYS_CALL(n, a, b, c, d, e);
+	long r = syscall(n, a, b, c, d, e);
+
+	return r < 0 ? -errno : r;
 }
 
 #endif
 
-#define pmc_sys1(n, a)		pmc_raw1(n, (long)(a))
-#define pmc_sys2(n, a, b)	pmc_raw2(n, (long)(a), (long)(b))
-#define pmc_sys3(n, a, b, c)	pmc_raw3(n, (long)(a), (long)(b), (long)(c))
-#define pmc_sys4(n, a, b, c, d) pmc_raw4(n, (long)(a), (long)(b), (long)(c), (long)(d))
+/* Unused arguments are 0: clearing a register costs less than a variant for each number. */
+#define pmc_sys1(n, a)		pmc_raw5(n, (long)(a), 0, 0, 0, 0)
+#define pmc_sys2(n, a, b)	pmc_raw5(n, (long)(a), (long)(b), 0, 0, 0)
+#define pmc_sys3(n, a, b, c)	pmc_raw5(n, (long)(a), (long)(b), (long)(c), 0, 0)
+#define pmc_sys4(n, a, b, c, d) pmc_raw5(n, (long)(a), (long)(b), (long)(c), (long)(d), 0)
 #define pmc_sys5(n, a, b, c, d, e)                                                                 \
 	pmc_raw5(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
 
