@@ -289,7 +289,7 @@ is "$(calls inner) $(group inner .cpu_ns)" "10 null" "PMC_START=off: calls, and 
 PMC_REPORT=json run agent "$PROG/regions" nest 3
 is "$(jq '.regions | length' err)" 9 "PMC_REPORT=json has them"
 run agent "$PROG/regions" nest 3
-like "$(cat err)" 'regions are marked' "the report at exit says so"
+like "$(cat err)" 'report --by region' "the report at exit names the view of regions"
 
 # ---- without the agent --------------------------------------------------------------------------
 cat >marked.c <<'END'
