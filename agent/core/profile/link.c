@@ -8,7 +8,7 @@
 /* More than agents write; further reasons are counted as the last one. */
 #define REASONS_MAX 32
 
-static int order_u64(uint64_t a, uint64_t b)
+int profile_order_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -18,20 +18,20 @@ static int process_order(const struct table_process *a, const struct table_proce
 	int order = strcmp(a->pub.host, b->pub.host);
 
 	if (!order)
-		order = order_u64(a->pub.fixed.start_ns, b->pub.fixed.start_ns);
+		order = profile_order_u64(a->pub.fixed.start_ns, b->pub.fixed.start_ns);
 	if (!order)
-		order = order_u64(a->pub.fixed.pid, b->pub.fixed.pid);
+		order = profile_order_u64(a->pub.fixed.pid, b->pub.fixed.pid);
 	return order ? order : memcmp(a->pub.identity, b->pub.identity, 16);
 }
 
 static int note_order(const struct table_note *a, const struct table_note *b)
 {
-	int order = order_u64(a->pub.fixed.code, b->pub.fixed.code);
+	int order = profile_order_u64(a->pub.fixed.code, b->pub.fixed.code);
 
 	if (!order)
 		order = strcmp(a->pub.text, b->pub.text);
 	/* Texts of a forged dump may differ behind a NUL. */
-	return order ? order : order_u64(a->hash, b->hash);
+	return order ? order : profile_order_u64(a->hash, b->hash);
 }
 
 static bool wanted(const struct pmc_profile_tables *tables, const struct table_process *process)

@@ -70,6 +70,25 @@ static bool newer(const struct pmc_frame_head *head, uint64_t time_ns, uint64_t 
 	return head->hash > hash;
 }
 
+int profile_hold(struct pmc_profile *profile, struct held *held, const struct pmc_frame_head *head,
+		 uint64_t time_ns, const uint8_t *var, size_t len)
+{
+	if (held->var && !newer(head, time_ns, held->snapshot, held->time_ns, held->hash))
+		return 0;
+	if (!held->var || len > held->var_room) {
+		held->var = pmc_arena_alloc(&profile->arena, len + 1);
+		if (!held->var)
+			return -ENOMEM;
+		held->var_room = len;
+	}
+	memcpy(held->var, var, len);
+	held->var_len = len;
+	held->snapshot = head->snapshot;
+	held->time_ns = time_ns;
+	held->hash = head->hash;
+	return 1;
+}
+
 /* Replaces *held if it differs: a process writes the same text at every snapshot. */
 static void hold_text(struct pmc_arena *arena, const char **held, const char *text, size_t len)
 {
@@ -118,7 +137,7 @@ static int add_total(struct pmc_profile *profile, const struct pmc_frame *frame)
 	struct table_process *process;
 	struct table_total *total;
 	struct pmc_total_fixed fixed;
-	uint8_t *copy;
+	int held;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	if (fixed.kind >= TOTAL_KINDS) /* by a newer writer */
@@ -129,24 +148,11 @@ static int add_total(struct pmc_profile *profile, const struct pmc_frame *frame)
 	if (!process)
 		return -ENOMEM;
 	total = &process->totals[fixed.kind];
-	if (total->known &&
-	    !newer(&frame->head, fixed.time_ns, total->snapshot, total->fixed.time_ns, total->hash))
-		return 0;
-	copy = total->var;
-	if (frame->var_len > total->var_room || !copy) {
-		copy = pmc_arena_alloc(&profile->arena, frame->var_len + 1);
-		if (!copy)
-			return -ENOMEM;
-		total->var_room = frame->var_len;
-	}
-	memcpy(copy, frame->var, frame->var_len);
-	total->var = copy;
-	total->var_len = frame->var_len;
-	total->fixed = fixed;
-	total->snapshot = frame->head.snapshot;
-	total->hash = frame->head.hash;
-	total->known = true;
-	return 0;
+	held = profile_hold(profile, &total->held, &frame->head, fixed.time_ns, frame->var,
+			    frame->var_len);
+	if (held > 0)
+		total->fixed = fixed;
+	return held < 0 ? held : 0;
 }
 
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash)

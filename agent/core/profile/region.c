@@ -10,24 +10,12 @@
 struct table_region {
 	struct pmc_p_region pub;
 	struct table_process *process;
-	uint64_t hash;
-	uint8_t *var; /* the readings behind the name */
-	size_t var_len, var_room;
-	const void *key; /* identity, seq, name */
+	struct held held; /* the readings behind the name */
+	const void *key;  /* identity, seq, name */
 	UT_hash_handle hh;
 };
 
 enum { INCLUSIVE, EXCLUSIVE, INSIDE, AROUND, PARTS };
-
-static bool newer(const struct pmc_frame_head *head, const struct pmc_region_fixed *fixed,
-		  const struct table_region *held)
-{
-	if (head->snapshot != held->pub.snapshot)
-		return head->snapshot > held->pub.snapshot;
-	if (fixed->time_ns != held->pub.fixed.time_ns)
-		return fixed->time_ns > held->pub.fixed.time_ns;
-	return head->hash > held->hash;
-}
 
 static struct table_region *find_or_add(struct pmc_profile *profile, const struct pmc_frame *frame,
 					uint64_t seq, const char *name, size_t name_len)
@@ -74,6 +62,7 @@ int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *fram
 	struct pmc_cursor cursor;
 	const char *name;
 	size_t len;
+	int held;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	pmc_cursor_init(&cursor, frame);
@@ -84,20 +73,13 @@ int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *fram
 	region = find_or_add(profile, frame, fixed.seq, name, len);
 	if (!region)
 		return -ENOMEM;
-	if (region->var && !newer(&frame->head, &fixed, region))
-		return 0;
-	if (!region->var || cursor.left > region->var_room) {
-		region->var = pmc_arena_alloc(&profile->arena, cursor.left + 1);
-		if (!region->var)
-			return -ENOMEM;
-		region->var_room = cursor.left;
+	held = profile_hold(profile, &region->held, &frame->head, fixed.time_ns, cursor.at,
+			    cursor.left);
+	if (held > 0) {
+		region->pub.fixed = fixed;
+		region->pub.snapshot = frame->head.snapshot;
 	}
-	memcpy(region->var, cursor.at, cursor.left);
-	region->var_len = cursor.left;
-	region->pub.fixed = fixed;
-	region->pub.snapshot = frame->head.snapshot;
-	region->hash = frame->head.hash;
-	return 0;
+	return held < 0 ? held : 0;
 }
 
 /* ---- finish --------------------------------------------------------------------------------*/
@@ -152,7 +134,7 @@ static int fill(struct pmc_profile *profile, struct table_region *region)
 {
 	const struct pmc_region_fixed *fixed = &region->pub.fixed;
 	struct pmc_p_eventset *set = NULL;
-	const uint8_t *var = region->var;
+	const uint8_t *var = region->held.var;
 	struct pmc_count *counts;
 	unsigned n;
 
@@ -165,7 +147,7 @@ static int fill(struct pmc_profile *profile, struct table_region *region)
 	if (!counts)
 		return -ENOMEM;
 	for (unsigned part = 0; part < PARTS; part++) {
-		size_t left = region->var_len - (size_t)(var - region->var);
+		size_t left = region->held.var_len - (size_t)(var - region->held.var);
 		size_t len = profile_readings_len(fixed->n_groups, var, left);
 
 		if (profile_fill_counts(set, fixed->n_groups, var, len, counts + part * n))
@@ -201,21 +183,16 @@ static const struct pmc_p_row *row_of(const struct pmc_p_process *process, uint6
 		       NULL;
 }
 
-static int order_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int region_order(const struct table_region *a, const struct table_region *b)
 {
 	size_t len = a->pub.name_len < b->pub.name_len ? a->pub.name_len : b->pub.name_len;
-	int order = order_u64(a->process->index, b->process->index);
+	int order = profile_order_u64(a->process->index, b->process->index);
 
 	if (!order)
-		order = order_u64(a->pub.fixed.seq, b->pub.fixed.seq);
+		order = profile_order_u64(a->pub.fixed.seq, b->pub.fixed.seq);
 	if (!order)
 		order = memcmp(a->pub.name, b->pub.name, len);
-	return order ? order : order_u64(a->pub.name_len, b->pub.name_len);
+	return order ? order : profile_order_u64(a->pub.name_len, b->pub.name_len);
 }
 
 int profile_link_regions(struct pmc_profile *profile)

@@ -33,13 +33,17 @@ struct pmc_p_site {
 	UT_hash_handle hh; /* by hash */
 };
 
+/* The newest of the frames that supersede each other, with its readings. */
+struct held {
+	uint64_t snapshot, time_ns, hash;
+	uint8_t *var; /* NULL: no frame yet */
+	size_t var_len, var_room;
+};
+
 /* The newest TOTAL frame of a kind, its readings kept raw until all event sets are known. */
 struct table_total {
-	bool known;
-	uint64_t snapshot, hash;
 	struct pmc_total_fixed fixed;
-	uint8_t *var;
-	size_t var_len, var_room;
+	struct held held;
 };
 
 enum { TOTAL_KINDS = PMC_TOTAL_UNCORE + 1 };
@@ -114,8 +118,14 @@ int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *fram
 int profile_link_regions(struct pmc_profile *profile);
 
 /* profile.c */
+/* Holds the frame's readings if it is newer than what is held: 1, else 0; -ENOMEM. */
+int profile_hold(struct pmc_profile *profile, struct held *held, const struct pmc_frame_head *head,
+		 uint64_t time_ns, const uint8_t *var, size_t len);
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
 struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
+
+/* link.c: -1, 0 or 1 */
+int profile_order_u64(uint64_t a, uint64_t b);
 
 /* unattributed.c: opens the totals of all processes, takes off one row after the other, and closes
  * them into the processes' unattributed and descendants. After parents are in place. */

@@ -178,7 +178,7 @@ static int open_total(struct pmc_profile *profile, struct open_total *total,
 	struct pmc_p_eventset *set;
 	unsigned n;
 
-	if (!frame->known)
+	if (!frame->held.var)
 		return 0;
 	set = profile_find_set(profile, frame->fixed.eventset);
 	if (!set)
@@ -188,7 +188,7 @@ static int open_total(struct pmc_profile *profile, struct open_total *total,
 	total->subtracted = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(*total->subtracted));
 	if (!total->counts || !total->subtracted)
 		return -ENOMEM;
-	if (profile_fill_counts(set, frame->fixed.n_groups, frame->var, frame->var_len,
+	if (profile_fill_counts(set, frame->fixed.n_groups, frame->held.var, frame->held.var_len,
 				total->counts) != 0)
 		return 0;
 	total->set = &set->view;
@@ -338,7 +338,7 @@ int profile_open_totals(struct pmc_profile *profile)
 		struct table_process *p = (struct table_process *)profile->processes[i];
 
 		p->rooted = false;
-		if (p->totals[PMC_TOTAL_THREADS].known || p->totals[PMC_TOTAL_EXEC].known)
+		if (p->totals[PMC_TOTAL_THREADS].held.var || p->totals[PMC_TOTAL_EXEC].held.var)
 			error = open_totals_of(profile, p);
 	}
 	for (uint64_t i = 0; !error && i < profile->n_processes; i++)

@@ -120,10 +120,10 @@ int profile_sum_uncore(struct pmc_profile *profile)
 		struct table_process *p = (struct table_process *)profile->processes[i];
 		const struct table_total *total = &p->totals[PMC_TOTAL_UNCORE];
 		struct pmc_p_eventset *set =
-			total->known ? profile_find_set(profile, total->fixed.eventset) : NULL;
+			total->held.var ? profile_find_set(profile, total->fixed.eventset) : NULL;
 
-		if (!set || profile_fill_counts(set, total->fixed.n_groups, total->var,
-						total->var_len, parts) != 0)
+		if (!set || profile_fill_counts(set, total->fixed.n_groups, total->held.var,
+						total->held.var_len, parts) != 0)
 			continue;
 		if (add_up(&profile->arena, set, parts, &p->pub.machine) != 0)
 			return -ENOMEM;
