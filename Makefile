@@ -147,7 +147,7 @@ $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
-	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
+	$(Q)$(CC) $(BASE) -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
 
 $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	@mkdir -p $(@D)
@@ -173,7 +173,7 @@ $(O)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(
 $(O)/prog/%: tests/prog/%.c
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")
-	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -o $@ $< -pthread -ldl $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
+	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -MMD -MP -MT $@ -o $@ $< -pthread -ldl $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
 
 $(O)/prog/%: tests/prog/%.cc
 	@mkdir -p $(@D)
@@ -195,7 +195,7 @@ $(O)/vm/typed $(O)/vm/counters $(O)/vm/records $(O)/vm/region_cost $(O)/vm/user_
 $(O)/vm/%: tests/vm/%.c
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  PROG  $@")
-	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< $(filter %.a,$^) -ldl -pthread $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
+	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -MMD -MP -MT $@ -o $@ $< $(filter %.a,$^) -ldl -pthread $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
 
 $(O)/bench/%.so: tests/bench/%.c
 	@mkdir -p $(@D)
@@ -204,6 +204,7 @@ $(O)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -D_GNU_SOURCE -iquote . -Iinclude -o $@ $< -ldl -pthread
 
+-include $(wildcard $(O)/unit/*.d $(O)/prog/*.d $(O)/vm/*.d)
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 -include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/base/job.c)
 
