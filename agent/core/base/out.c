@@ -73,23 +73,29 @@ static const char pairs[] = "00010203040506070809101112131415161718192021222324"
 			    "50515253545556575859606162636465666768697071727374"
 			    "75767778798081828384858687888990919293949596979899";
 
-/* Decimal digits of value, written to the end of text[24]; returns where they start. */
-static char *decimal(char text[24], uint64_t value)
+/* Writes the decimal digits of value in front of `end`; returns where they start. */
+static char *decimal(char *end, uint64_t value)
 {
-	char *p = text + 23;
-
-	*p = '\0';
 	for (; value >= 100; value /= 100) {
-		p -= 2;
-		memcpy(p, pairs + value % 100 * 2, 2);
+		end -= 2;
+		memcpy(end, pairs + value % 100 * 2, 2);
 	}
 	if (value >= 10) {
-		p -= 2;
-		memcpy(p, pairs + value * 2, 2);
+		end -= 2;
+		memcpy(end, pairs + value * 2, 2);
 	} else {
-		*--p = (char)('0' + value);
+		*--end = (char)('0' + value);
 	}
-	return p;
+	return end;
+}
+
+static unsigned digits_of(uint64_t value)
+{
+	unsigned n = 1;
+
+	for (; value >= 10000; value /= 10000)
+		n += 4;
+	return n + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
 static char *hexadecimal(char text[24], uint64_t value)
@@ -106,9 +112,18 @@ static char *hexadecimal(char text[24], uint64_t value)
 
 void pmc_out_u64(struct pmc_out *out, uint64_t value)
 {
-	char text[24], *p = decimal(text, value);
+	char text[20], *p;
+	unsigned n;
 
-	pmc_out_bytes(out, p, (size_t)(text + 23 - p));
+	if (out->cap - out->len <= sizeof(text)) {
+		p = decimal(text + sizeof(text), value);
+		pmc_out_bytes(out, p, (size_t)(text + sizeof(text) - p));
+		return;
+	}
+	n = digits_of(value);
+	decimal(out->buf + out->len + n, value);
+	out->len += n;
+	out->buf[out->len] = '\0';
 }
 
 void pmc_out_i64(struct pmc_out *out, int64_t value)
@@ -136,17 +151,15 @@ void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len)
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 {
 	uint64_t unit = 1, whole, part;
-	char text[24];
-	const char *p;
+	char text[20], *p;
+	double mag = value < 0 ? -value : value;
 
-	if (!(value > -1.8e19 && value < 1.8e19)) {
+	if (!(mag < 1.8e19)) {
 		pmc_out_char(out, '-');
 		return;
 	}
 	for (int i = 0; i < decimals; i++)
 		unit *= 10;
-	double mag = value < 0 ? -value : value;
-
 	whole = (uint64_t)mag;
 	part = (uint64_t)((mag - (double)whole) * (double)unit + 0.5);
 	if (part >= unit) {
@@ -157,10 +170,11 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 		pmc_out_char(out, '-');
 	pmc_out_u64(out, whole);
 	if (decimals > 0) {
-		p = decimal(text, part);
-		pmc_out_char(out, '.');
-		pmc_out_pad(out, '0', decimals - (int)(text + 23 - p));
-		pmc_out_bytes(out, p, (size_t)(text + 23 - p));
+		p = decimal(text + sizeof(text), part);
+		while (text + sizeof(text) - p < decimals)
+			*--p = '0';
+		*--p = '.';
+		pmc_out_bytes(out, p, (size_t)(text + sizeof(text) - p));
 	}
 }
 
@@ -219,7 +233,8 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 						  va_arg(args, int);
 
 			negative = v < 0;
-			s = decimal(text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+			text[23] = '\0';
+			s = decimal(text + 23, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 			break;
 		}
 		case 'u':
@@ -228,7 +243,8 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 					       longs	 ? va_arg(args, unsigned long) :
 							   va_arg(args, unsigned int);
 
-			s = *p == 'x' ? hexadecimal(text, v) : decimal(text, v);
+			text[23] = '\0';
+			s = *p == 'x' ? hexadecimal(text, v) : decimal(text + 23, v);
 			break;
 		}
 		case '%':

@@ -24,8 +24,17 @@ struct pmc_count {
 	uint64_t added; /* of a sum with scaled parts: the sum of their scaled values, else 0 */
 };
 
-bool pmc_count_has_value(const struct pmc_count *count); /* COUNTED or SCALED */
-uint64_t pmc_count_value(const struct pmc_count *count); /* raw, scaled in 128 bits, or added */
+static inline bool pmc_count_has_value(const struct pmc_count *count)
+{
+	return count->state == PMC_COUNTED || count->state == PMC_SCALED;
+}
+
+uint64_t pmc_count_scaled(const struct pmc_count *count); /* scaled in 128 bits, or added */
+
+static inline uint64_t pmc_count_value(const struct pmc_count *count)
+{
+	return count->state == PMC_SCALED ? pmc_count_scaled(count) : count->raw;
+}
 
 struct pmc_p_event {
 	struct pmc_event_def def;

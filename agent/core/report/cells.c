@@ -31,7 +31,6 @@ static inline struct pmc_cell real(double value, unsigned decimals)
 static inline struct pmc_cell truth(bool value)
 {
 	return (struct pmc_cell){ .kind = PMC_CELL_BOOL,
-				  .number = value,
 				  .text = value ? "true" : "false",
 				  .len = value ? 4 : 5 };
 }

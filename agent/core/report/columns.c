@@ -163,8 +163,10 @@ int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *col
 		return -ENOMEM;
 	for (unsigned i = 0; i < N_FIELDS; i++)
 		add_field(view, groups, i, columns);
+	columns->n_fields = columns->n;
 	for (unsigned i = 0; i < events; i++)
 		add_event(view, groups, i, columns);
+	columns->first_metric = columns->n;
 	for (unsigned i = 0; i < pmc_n_metrics; i++) {
 		const struct pmc_metric *metric = &pmc_metrics[i];
 		const struct pmc_column column = {

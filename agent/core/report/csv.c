@@ -5,12 +5,26 @@
 
 #include <errno.h>
 
+/* Text that needs neither quotes nor escapes. */
+static bool is_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] <= 0x20 || text[i] >= 0x7f || text[i] == ',' || text[i] == '"')
+			return false;
+	return true;
+}
+
 static void put_text(struct pmc_out *out, const char *text, size_t len)
 {
-	bool quote = memchr(text, ',', len) || memchr(text, '"', len) ||
-		     (len && (text[0] == ' ' || text[len - 1] == ' '));
+	bool quote;
 	size_t from = 0;
 
+	if (is_plain(text, len)) {
+		pmc_out_bytes(out, text, len);
+		return;
+	}
+	quote = memchr(text, ',', len) || memchr(text, '"', len) || text[0] == ' ' ||
+		text[len - 1] == ' ';
 	if (!quote) {
 		pmc_utf8_safe(out, text, len, 0);
 		return;

@@ -273,15 +273,14 @@ static void put_value(struct pmc_json *json, const char *key, const struct pmc_c
 	json->need_comma = true;
 }
 
-/* The columns of a kind as members of the object that was just begun. */
-static void put_cells(struct pmc_view *view, struct pmc_json *json,
-		      const struct pmc_columns *columns, int kind, const struct pmc_row *row)
+/* Columns as members of the object that was just begun. */
+static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct pmc_column *column,
+		      unsigned n, const struct pmc_row *row)
 {
-	for (unsigned i = 0; i < columns->n; i++) {
-		const struct pmc_column *column = &columns->list[i];
+	for (const struct pmc_column *end = column + n; column < end; column++) {
 		struct pmc_cell cell;
 
-		if (!column->json || (int)column->kind != kind)
+		if (!column->json)
 			continue;
 		cell = pmc_cell(view, column, row);
 		pmc_out_bytes(view->out, column->key + !json->need_comma,
@@ -295,7 +294,8 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 			 const struct pmc_columns *columns, const struct pmc_row *row)
 {
 	pmc_json_object(json, "metrics");
-	put_cells(view, json, columns, PMC_COL_METRIC, row);
+	put_cells(view, json, columns->list + columns->first_metric,
+		  columns->n - columns->first_metric, row);
 	pmc_json_object_end(json);
 }
 
@@ -321,7 +321,7 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 		counts = none;
 	}
 	pmc_json_object(json, NULL);
-	put_cells(view, json, &view->of_threads, PMC_COL_FIELD, row);
+	put_cells(view, json, view->of_threads.list, view->of_threads.n_fields, row);
 	pmc_json_events(view, json, "events", set, counts);
 	json_metrics(view, json, &view->of_threads, row);
 	pmc_json_object_end(json);
@@ -369,7 +369,7 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
-	put_cells(view, json, columns, PMC_COL_FIELD, row);
+	put_cells(view, json, columns->list, columns->n_fields, row);
 	for (unsigned i = 0; i < columns->n; i++) {
 		if (columns->list[i].kind != PMC_COL_CPU)
 			continue;

@@ -210,7 +210,7 @@ static void item_value(struct pmc_view *view, struct item *item, const struct pm
 	item->number = cell->kind == PMC_CELL_REAL ? cell->real : (double)cell->number;
 	item->text = NULL;
 	item->len = cell->len;
-	if (cell->kind == PMC_CELL_TEXT) {
+	if (cell->kind >= PMC_CELL_TEXT) {
 		/* A cell's text does not outlive its row. */
 		item->text = pmc_arena_strndup(view->arena, cell->text, cell->len);
 		item->null = !item->text;

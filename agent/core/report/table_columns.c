@@ -273,7 +273,7 @@ static void measure_cell(struct pmc_table *table, struct pmc_table_column *colum
 			 const struct pmc_line *line, const struct pmc_row *row)
 {
 	struct pmc_cell cell = pmc_table_cell(table, column, line, row);
-	double value = cell.kind == PMC_CELL_NUMBER ? (double)cell.number : cell.real;
+	double value = cell.kind == PMC_CELL_REAL ? cell.real : (double)cell.number;
 
 	if (cell.kind == PMC_CELL_NULL)
 		return;
@@ -311,9 +311,7 @@ static void measure(struct pmc_table *table)
 /* Numbers of a column are as wide as its largest one. */
 static void set_width(struct pmc_table_column *column)
 {
-	struct pmc_cell cell = { .kind = PMC_CELL_REAL,
-				 .real = column->most,
-				 .number = (uint64_t)column->most };
+	struct pmc_cell cell = { .kind = PMC_CELL_REAL, .real = column->most };
 	int head = pmc_utf8_columns(column->head, strlen(column->head)), width;
 	char buf[64];
 	struct pmc_out out;
@@ -323,6 +321,8 @@ static void set_width(struct pmc_table_column *column)
 		return;
 	}
 	if (!column->left) {
+		if (column->column->unit == ID || column->column->unit == WHOLE)
+			cell.number = (uint64_t)column->most;
 		pmc_out_to_mem(&out, buf, sizeof(buf));
 		pmc_table_number(column, &cell, &out);
 		width = (int)out.len + column->estimate;

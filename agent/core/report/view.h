@@ -40,9 +40,9 @@ struct pmc_column {
 	size_t key_len;
 };
 
-struct pmc_columns {
+struct pmc_columns { /* fields, then events, then metrics */
 	struct pmc_column *list;
-	unsigned n;
+	unsigned n, n_fields, first_metric;
 };
 
 /* Rows of columns.def. */
@@ -78,10 +78,12 @@ struct pmc_cell {
 	bool partial;		/* a sum some rows are missing from */
 	bool estimate;		/* a metric of scaled values or different groups */
 	unsigned char decimals; /* of a real number in CSV and JSON */
-	uint64_t number;
-	double real;
+	union {
+		uint64_t number;
+		double real;
+		size_t len;
+	};
 	const char *text; /* of the profile, or view->text: good until the next cell */
-	size_t len;
 };
 
 struct pmc_glyphs {
