@@ -335,8 +335,7 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 		if (process->known && process->fixed.flags & PMC_PROCESS_FIRST &&
 		    process->fixed.how_ended != PMC_ENDED_EXEC)
-			tally_add(&tallies, 0,
-				  process->cmdline[0] ? process->cmdline : process->exe, 1);
+			tally_add(&tallies, 0, pmc_view_command(process), 1);
 	}
 	pmc_out_char(view->out, ' ');
 	integer_of(view->out, coverage->runs, "run");

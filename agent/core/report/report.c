@@ -191,3 +191,13 @@ int pmc_view_text(struct pmc_view *view, const char *text, int columns)
 	return pmc_utf8_fit(view->out, text, strlen(text), columns, PMC_CUT_END,
 			    view->options->screen.ascii);
 }
+
+const char *pmc_view_command(const struct pmc_p_process *process)
+{
+	const char *command = !process ? "" : process->cmdline[0] ? process->cmdline : process->exe;
+
+	for (size_t i = strcspn(command, " "); i > 0; i--)
+		if (command[i - 1] == '/')
+			return command + i;
+	return command;
+}

@@ -57,22 +57,11 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 	}
 }
 
-/* The command without the directories of its program, which leave less room for arguments. */
-static const char *command_of(const struct pmc_p_process *process)
-{
-	const char *command = !process ? "" : process->cmdline[0] ? process->cmdline : process->exe;
-
-	for (size_t i = strcspn(command, " "); i > 0; i--)
-		if (command[i - 1] == '/')
-			return command + i;
-	return command;
-}
-
 static void title(struct pmc_view *view, const struct pmc_coverage *coverage, uint64_t cpu_ns)
 {
 	enum { INDENT = 11, COLUMN = 28, GAP = 3, LEAST = 12 };
 	int screen = view->options->screen.width ? view->options->screen.width : PMC_SCREEN_WIDTH;
-	const char *command = command_of(view->first);
+	const char *command = pmc_view_command(view->first);
 	struct pmc_out *out = view->out, text;
 	char buf[200], runs[48];
 	int room, width;

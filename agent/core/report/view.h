@@ -194,6 +194,8 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
 void pmc_view_machine(struct pmc_view *view);
 void pmc_view_machine_csv(struct pmc_view *view, const struct pmc_columns *columns);
 void pmc_view_region_line(struct pmc_view *view);
+/* Its command line without the directories of the program, which tell little; "" if unknown. */
+const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */
 int pmc_view_text(struct pmc_view *view, const char *text, int columns);
 
