@@ -54,7 +54,7 @@ LIB_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -W
 ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 
 # ---- sources and products ------------------------------------------------------------------
-CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c)
+CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c agent/core/api/*/*.c)
 AGENT_SRC := $(filter-out agent/core/%,$(wildcard agent/*/*.c))
 TOOL_SRC  := $(wildcard tools/*/*.c)
 PLAN_SRC  := $(wildcard tests/planner/*.c)

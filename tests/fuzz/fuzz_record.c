@@ -6,7 +6,7 @@
  * the recipe says `raw`, their sizes are made to fit, or little but the first would ever be
  * reached. The ring is walked twice: record by record, and through a sampler set.
  */
-#include "agent/core/api/sampler.h"
+#include "agent/core/api/sampler/sampler.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_name.c - names of events looked up in trees of our own, and what refuses them says.
  */
-#include "agent/core/api/counter_event.h"
+#include "agent/core/api/counter/counter_event.h"
 #include "tests/unit/counter_try.h"
 #include "tests/unit/event_tree.h"
 

@@ -2,7 +2,7 @@
 /* test_counter_option.c - every option reaches the kernel as itself, and those that ask for records
  * that are no samples bring these about.
  */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
 #include <linux/bpf.h>

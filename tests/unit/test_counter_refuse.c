@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_refuse.c - what fails keeps its errno, says what it was about, and leaves nothing.
  */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
 #include <sys/resource.h>

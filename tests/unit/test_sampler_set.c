@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sampler_set.c - many rings as one stream: made ones, whose order is known, and real ones. */
-#include "agent/core/api/sampler.h"
+#include "agent/core/api/sampler/sampler.h"
 #include "tests/unit/ring_made.h"
 #include "tests/unit/sampler_try.h"
 

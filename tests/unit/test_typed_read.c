@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_typed_read.c - readings of a typed group, made up: scaling, resets, order, damage. */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 
 #include <pmc/group.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_group.c - groups of counters that are on the PMU together. */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 #include "agent/core/base/out.h"
 
 #include <errno.h>

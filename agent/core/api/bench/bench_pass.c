@@ -6,7 +6,7 @@
  * than starting and stopping them. What the readings and the call itself add to the difference is
  * measured once and subtracted.
  */
-#include "agent/core/api/bench.h"
+#include "agent/core/api/bench/bench.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/base/number.h"
 

@@ -9,7 +9,7 @@
  */
 #include "agent/core/base/advice.h"
 #include "agent/core/base/number.h"
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 
 #include <errno.h>
 #include <string.h>
@@ -124,7 +124,7 @@ static const struct option {
 	  mask,                                                                                    \
 	  since,                                                                                   \
 	  hint },
-#include "agent/core/api/counter_option.def"
+#include "agent/core/api/counter/counter_option.def"
 };
 
 #define N_OPTIONS (sizeof(options) / sizeof(options[0]))

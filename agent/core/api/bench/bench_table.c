@@ -5,7 +5,7 @@
  * Cells are padded, so that the source is readable too. Columns without any value are left out,
  * with the reason in a note.
  */
-#include "agent/core/api/bench.h"
+#include "agent/core/api/bench/bench.h"
 #include "agent/core/base/utf8.h"
 
 #include <string.h>

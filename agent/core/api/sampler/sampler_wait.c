@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler_wait.c - waiting for records and for the end of their sources. */
-#include "agent/core/api/sampler.h"
+#include "agent/core/api/sampler/sampler.h"
 #include "agent/core/base/clock.h"
 
 #include <errno.h>

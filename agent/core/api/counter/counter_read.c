@@ -6,7 +6,7 @@
  * nor what dead children of an inherited event have left in child_count. So a reset also takes a
  * reading, and later readings are the difference: count and times of one moment each.
  */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 #include "agent/core/base/number.h"
 
 #include <errno.h>

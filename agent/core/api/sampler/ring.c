@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ring.c - head, tail and wrapped records; see ring.h. */
-#include "agent/core/api/ring.h"
+#include "agent/core/api/sampler/ring.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_failure.c - filling a struct pmc_failure. */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 #include "agent/core/base/out.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  * Each round reads every ring and puts new records on a heap by time; their bytes stay in the
  * rings. Records up to the horizon may be returned; pmc/sampler.h explains why they are in order.
  */
-#include "agent/core/api/sampler.h"
-#include "agent/core/api/record.h"
+#include "agent/core/api/sampler/sampler.h"
+#include "agent/core/api/sampler/record.h"
 #include "agent/core/base/clock.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler.c - a sampler: one ring and the counters that write to it. */
-#include "agent/core/api/sampler.h"
-#include "agent/core/api/record.h"
+#include "agent/core/api/sampler/sampler.h"
+#include "agent/core/api/sampler/record.h"
 #include "agent/core/count/perf.h"
 #include "agent/core/count/user_read.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_run.c - one benchmark: warm-up, batch size, samples, statistics; see pmc/bench.h. */
 #include "agent/core/base/number.h"
-#include "agent/core/api/bench.h"
+#include "agent/core/api/bench/bench.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/profile/metrics.h"
 

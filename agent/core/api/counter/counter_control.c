@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_control.c - enabling, disabling and setting up counters: one ioctl each. */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 
 #include <errno.h>
 

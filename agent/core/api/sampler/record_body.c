@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record_body.c - decoding the bodies of all records but samples. */
-#include "agent/core/api/record.h"
+#include "agent/core/api/sampler/record.h"
 
 #include <string.h>
 
@@ -221,7 +221,7 @@ void pmc_record_decode_body(struct record_cursor *c, struct pmc_record *record)
 	case number:                                                                               \
 		body_##decoder(c, record);                                                         \
 		break;
-#include "agent/core/api/record_types.def"
+#include "agent/core/api/sampler/record_types.def"
 #undef RECORD
 	default:
 		body_unknown(record);

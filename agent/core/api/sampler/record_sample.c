@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record_sample.c - decoding the fields of a sample in the order of record_fields.def. */
-#include "agent/core/api/record.h"
+#include "agent/core/api/sampler/record.h"
 #include "agent/core/count/perf.h"
 
 struct sample {
@@ -165,7 +165,7 @@ bool pmc_record_decode_sample(struct record_cursor *c, bool lean_branches,
 		record->member = record_take_u64(c);                                               \
 		record->present |= (bit);                                                          \
 	}
-#include "agent/core/api/record_fields.def"
+#include "agent/core/api/sampler/record_fields.def"
 #undef WORD
 #undef FIELD
 	return s.optional;

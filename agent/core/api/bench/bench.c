@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c - opening and closing a bench: options, events, results; see pmc/bench.h. */
-#include "agent/core/api/bench.h"
-#include "agent/core/api/counter.h"
+#include "agent/core/api/bench/bench.h"
+#include "agent/core/api/counter/counter.h"
 #include "agent/core/count/group.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* typed.c - typed groups: the rows of PMC_GROUP() on a counter group; see pmc/group.h. */
-#include "agent/core/api/counter.h"
-#include "agent/core/api/counter_event.h"
+#include "agent/core/api/counter/counter.h"
+#include "agent/core/api/counter/counter_event.h"
 #include "agent/core/base/advice.h"
 
 #include <errno.h>

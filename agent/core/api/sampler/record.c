@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record.c - decoding a record: header, trailer, values, registers and names. */
-#include "agent/core/api/record.h"
+#include "agent/core/api/sampler/record.h"
 #include "agent/core/count/perf.h"
 
 #include <errno.h>
@@ -174,7 +174,7 @@ const char *pmc_record_name(uint32_t type)
 #define RECORD(number, name, decoder)                                                              \
 	case number:                                                                               \
 		return #name;
-#include "agent/core/api/record_types.def"
+#include "agent/core/api/sampler/record_types.def"
 #undef RECORD
 	}
 	return NULL;
@@ -187,7 +187,7 @@ const char *pmc_record_field_name(uint64_t bit)
 	case number:                                                                               \
 		return #name;
 #define WORD(number, name, member) FIELD(number, name)
-#include "agent/core/api/record_fields.def"
+#include "agent/core/api/sampler/record_fields.def"
 #undef WORD
 #undef FIELD
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_stat.c - median, spread and range of samples, without libm. */
-#include "agent/core/api/bench.h"
+#include "agent/core/api/bench/bench.h"
 
 #include <float.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_write.c - the results of a bench as JSON, and the reasons for missing values. */
 #include "agent/core/base/advice.h"
-#include "agent/core/api/bench.h"
+#include "agent/core/api/bench/bench.h"
 #include "agent/core/count/group.h"
 #include "agent/core/base/json.h"
 #include "agent/core/report/words.h"

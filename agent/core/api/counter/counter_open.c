@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_open.c - opening, adopting, releasing and closing counters. */
-#include "agent/core/api/counter.h"
+#include "agent/core/api/counter/counter.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * All go through the event parser (agent/core/event/event.h), so that names mean the same
  * everywhere.
  */
-#include "agent/core/api/counter.h"
-#include "agent/core/api/counter_event.h"
+#include "agent/core/api/counter/counter.h"
+#include "agent/core/api/counter/counter_event.h"
 #include "agent/core/event/source.h"
 #include "agent/core/base/out.h"
 

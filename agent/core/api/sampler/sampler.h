@@ -5,7 +5,7 @@
 #ifndef PMC_CORE_API_SAMPLER_H
 #define PMC_CORE_API_SAMPLER_H
 
-#include "agent/core/api/ring.h"
+#include "agent/core/api/sampler/ring.h"
 #include "agent/core/base/arena.h"
 #include "agent/core/base/hash.h"
 
