@@ -11,50 +11,100 @@ sources() {
 	find "$@" \( -name '*.[ch]' -o -name '*.def' -o -name '*.cc' \) 2>/dev/null | sort
 }
 
-# layer_of PATH
-layer_of() {
-	case $1 in
-	include/*) echo include ;;
-	agent/core/*) echo core ;;
-	agent/*) echo agent ;;
-	tools/*) echo tools ;;
-	*) echo other ;;
-	esac
+# Which folders each folder may include, besides its own. docs/ARCHITECTURE.md shows the same table.
+# core/* is one level: core/api, which allocates memory, is for programs and pmctl, not the agent.
+# include/pmc may be included everywhere; an OS folder (linux, darwin) belongs to the folder above it.
+mapfile -t RULES <<'END'
+agent/core/base:
+agent/core/event: core/base
+agent/core/count: core/base core/event
+agent/core/dump: core/base
+agent/core/plan: core/base core/event core/count core/dump
+agent/core/live: core/base core/count core/dump
+agent/core/profile: core/base core/event core/dump
+agent/core/report: core/base core/event core/dump core/profile
+agent/core/api/counter: core/*
+agent/core/api/sampler: core/* core/api/counter
+agent/core/api/bench: core/* core/api/counter
+agent/base: core/base core/event core/count core/plan core/live core/dump
+agent/output: core/* agent/base
+agent/thread: core/* agent/base agent/output
+agent/region: core/* agent/base agent/output agent/thread
+agent/process: core/* agent/base agent/output agent/thread agent/region
+agent/hooks: core/* agent/base agent/output agent/thread agent/region agent/process
+tools/cli: core/* core/api/*
+tools/attach: core/* core/api/* tools/cli
+tools/merge: core/* core/api/* tools/cli
+tools/report: core/* core/api/* tools/cli
+tools/doctor: core/* core/api/* tools/cli
+tools/list: core/* core/api/* tools/cli
+tools/run: core/* core/api/* tools/cli tools/attach tools/report
+END
+
+# folder_of PATH: the folder that the rules speak of.
+folder_of() {
+	local d=${1%/*}
+	d=${d%/linux}
+	echo "${d%/darwin}"
 }
 
-# Every quoted include is written from the root and stays within what its layer may see;
-# <pmc/...> is the public headers, any other <...> a library's.
+# may_include FROM TO
+may_include() {
+	local rule word
+	[ "$1" = "$2" ] && return
+	for rule in "${RULES[@]}"; do
+		[ "${rule%%:*}" = "$1" ] || continue
+		for word in ${rule#*:}; do
+			case $word in
+			core/*) word=agent/$word ;;
+			esac
+			[[ $2 =~ ^${word//\*/[^/]*}$ ]] && return
+		done
+	done
+	return 1
+}
+
+# FILE:LINE:INCLUDED of every quoted include.
+includes() {
+	sources agent tools include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' /dev/null |
+		sed -E 's/^([^:]*:[0-9]+):[^"]*"([^"]*)".*/\1:\2/'
+}
+
+# Each included file with the folders that include it, and each edge between folders.
+bad= edges=
+declare -A used_by
+while IFS=: read -r file line target; do
+	[ -e "$target" ] || bad+="$file:$line: \"$target\" is not written from the root"$'\n'
+	from=$(folder_of "$file") to=$(folder_of "$target")
+	may_include "$from" "$to" || bad+="$file:$line: $from may not include $to ($target)"$'\n'
+	case $target in
+	*/linux/* | */darwin/*) bad+="$file:$line: an OS folder is reached through the headers above it ($target)"$'\n' ;;
+	esac
+	[ "$from" = "$to" ] || edges+="$from $to"$'\n'
+	used_by[$target]+=" $from"
+done < <(includes)
+is "$bad" "" "each folder includes only what the table allows"
+
+bad=$(printf '%s' "$edges" | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //')
+is "$bad" "" "no cycle between folders"
+
+# A header says "Private to this folder." where only its folder may include it.
 bad=
-while IFS=: read -r file line text; do
-	[ -n "$file" ] || continue
-	inc=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]*[>"]).*/\1/' <<<"$text")
-	from=$(layer_of "$file")
-	case $inc in
-	\"*)
-		target=${inc//\"/}
-		[ -e "$target" ] || bad+="$file:$line: \"$target\" is not written from the root"$'\n'
-		to=$(layer_of "$target")
-		;;
-	\<pmc/*) to=include ;;
-	*) continue ;;
-	esac
-	case "$from>$to" in
-	include\>include | core\>include | core\>core) ;;
-	agent\>include | agent\>core | agent\>agent) ;;
-	tools\>include | tools\>core | tools\>tools) ;;
-	*) bad+="$file:$line: $from may not include $to ($inc)"$'\n' ;;
-	esac
-	# What is behind the OS folders is reached through headers outside them.
-	case $inc in
-	*/linux/*.h\" | */darwin/*.h\")
-		case $file in
-		agent/core/*/linux/* | agent/core/*/darwin/*) ;;
-		*) bad+="$file:$line: OS folders are reached through agent/core headers ($inc)"$'\n' ;;
-		esac
-		;;
-	esac
-done < <(sources include agent tools | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null)
-is "$bad" "" "each layer includes only what it may"
+while read -r header; do
+	home=$(folder_of "$header")
+	private=$(head -n 15 "$header" | grep -c 'Private to this folder\.')
+	for from in ${used_by[$header]:-}; do
+		[ "$private" = 0 ] || [ "$from" = "$home" ] || bad+="$header is private, but $from includes it"$'\n'
+	done
+done < <(sources agent tools | grep '\.h$')
+is "$bad" "" "no folder includes a private header of another"
+
+bad=$(git ls-files -co --exclude-standard agent tools include | while read -r f; do [ -e "$f" ] && echo "${f%/*}"; done |
+	sort | uniq -c | awk '$1 > 25 { print $2 ": " $1 " files" }')
+is "$bad" "" "no folder holds more than 25 files"
+
+documented=$(sed -nE 's/^\| `([a-z\/]+)`[^|]*\|[^|]*\| *(.*[^ ]|) *\|$/\1: \2/p' docs/ARCHITECTURE.md | sed 's/`//g; s/, / /g; s/ *$//' | grep -E '^(agent|tools)/')
+is "$documented" "$(printf '%s\n' "${RULES[@]}")" "the table of docs/ARCHITECTURE.md is the same"
 
 # The public headers are for everybody: libc and themselves.
 bad=$(sources include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
