@@ -2,6 +2,10 @@
 /*
  * child.c - starts the command, forwards signals to it and waits for its end.
  *
+ * Signals of the kernel come from the terminal, and the command gets them itself as a member of the
+ * process group. siginfo does not tell kill(pid) from kill(-group): what a process sends to the
+ * group reaches the command twice.
+ *
  * Forwarded signals are blocked and taken with sigwaitinfo, without handlers: the child cannot be
  * reaped between a check of its state and a signal to it.
  */
@@ -23,7 +27,6 @@ static const int forwarded[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1, S
 struct waiting {
 	sigset_t set, mask_was;
 	struct sigaction chld_was;
-	struct run_sentinel sentinel;
 };
 
 static void prepare(struct waiting *waiting)
@@ -157,7 +160,7 @@ static void wait_for(struct waiting *waiting, struct run_child *child)
 		if (sig == SIGCHLD) {
 			if (check(child))
 				return;
-		} else if (sig > 0 && !run_sentinel_saw(&waiting->sentinel, sig)) {
+		} else if (sig > 0 && info.si_code != SI_KERNEL) {
 			forward(child, &info);
 		}
 	}
@@ -169,14 +172,12 @@ int run_child(struct run *run)
 	int error;
 
 	/* As late as possible: a signal before this ends pmctl. */
-	run_sentinel_start(&waiting.sentinel);
 	prepare(&waiting);
 	error = start(&waiting, run);
 	if (error == 0 && run->child.exec_errno)
 		reap(&run->child);
 	else if (error == 0)
 		wait_for(&waiting, &run->child);
-	run_sentinel_stop(&waiting.sentinel);
 	/* Only the report is left: a signal ends pmctl. */
 	sigprocmask(SIG_SETMASK, &waiting.mask_was, NULL);
 	if (error)

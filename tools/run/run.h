@@ -81,13 +81,4 @@ void run_dump_close(struct run *run);
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known, bool alone, const char *file);
 
-/* ---- sentinel.c: whether a signal was sent to the whole process group -------------------- */
-struct run_sentinel {
-	pid_t pid; /* -1: none; every signal is forwarded */
-	int fd;
-};
-void run_sentinel_start(struct run_sentinel *sentinel);
-bool run_sentinel_saw(struct run_sentinel *sentinel, int sig);
-void run_sentinel_stop(struct run_sentinel *sentinel);
-
 #endif
