@@ -19,7 +19,7 @@ static int view_events(struct pmc_view *view)
 	for (uint64_t i = 0; !err && i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		err = pmc_union_add(&view->events, process->unattributed.set, false);
+		err = pmc_union_add(&view->events, process->unattributed.set, !profile->n_sets);
 		if (!err)
 			err = pmc_union_add(&view->events, process->descendants.set, false);
 		if (!err)
