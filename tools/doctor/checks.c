@@ -189,7 +189,9 @@ static void fix_filter(const struct doctor_facts *f, struct doctor_finding *to)
 	const char *kind = f->here.container ? f->here.container : "";
 
 	if (strcmp(kind, "docker") == 0 || strcmp(kind, "podman") == 0)
-		WORDS("%s run --cap-add PERFMON ..., or --security-opt seccomp=unconfined", kind);
+		WORDS("%s run --security-opt seccomp=unconfined ...; --cap-add PERFMON is enough "
+		      "for recent profiles",
+		      kind);
 	else if (strcmp(kind, "kubernetes") == 0)
 		WORDS("in the pod's securityContext: capabilities.add: [PERFMON], or "
 		      "seccompProfile.type: Unconfined");
