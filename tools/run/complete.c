@@ -5,6 +5,7 @@
  * The result of wait4 becomes a newer PROCESS frame, for every later reader of the file.
  */
 #include "agent/core/base/file.h"
+#include "agent/core/base/out.h"
 #include "agent/core/dump/build.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
@@ -49,19 +50,6 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 
-/* Joins arguments by one space, cut to the room. */
-static void join(char **cmd, char *text, size_t room)
-{
-	char *at = text, *end = text + room - 1;
-
-	for (; *cmd && at < end; cmd++) {
-		at = stpncpy(at, *cmd, (size_t)(end - at));
-		if (cmd[1] && at < end)
-			*at++ = ' ';
-	}
-	*at = '\0';
-}
-
 /* The identity that descendants with an agent have for the child; else a new one. */
 static bool find_identity(const struct run *run, const struct pmc_profile *profile,
 			  uint8_t identity[16], uint8_t job[16])
@@ -103,6 +91,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 		.rank = -1,
 	};
 	uint8_t identity[16];
+	struct pmc_out out;
 	char host[256] = "", boot_id[40], cmdline[4096], text[PATH_MAX + 256];
 	const struct pmc_process_text names = { host, boot_id, run->program.path, cmdline };
 
@@ -113,7 +102,9 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 						   "did not load the agent";
 	gethostname(host, sizeof(host) - 1);
 	pmc_file_read(boot_id, sizeof(boot_id), "/proc/sys/kernel/random/boot_id");
-	join(run->cmd, cmdline, sizeof(cmdline));
+	pmc_out_to_mem(&out, cmdline, sizeof(cmdline));
+	for (char **arg = run->cmd; *arg; arg++)
+		pmc_outf(&out, "%s%s", arg == run->cmd ? "" : " ", *arg);
 	put_ending(&fixed, child, true);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
@@ -128,8 +119,9 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 }
 
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
-		       const struct pmc_p_process *known, bool alone, const char *file)
+		       const struct pmc_p_process *known, bool alone)
 {
+	const char *file = run->dump.file;
 	struct pmc_frame_buf buf;
 	void *room = aligned_alloc(8, FRAME_BYTES);
 	ssize_t n = -1;

@@ -19,76 +19,35 @@
 #include <time.h>
 #include <unistd.h>
 
-struct text {
-	char *to;
-	size_t len, cap;
-	bool full;
-};
-
-static void put(struct text *text, char c)
-{
-	if (text->len + 1 >= text->cap)
-		text->full = true;
-	else
-		text->to[text->len++] = c;
-	text->to[text->len] = '\0';
-}
-
-/* A literal path in the syntax of PMC_OUT. */
-static void put_literal(struct text *text, const char *path)
+/* A literal path in the syntax of PMC_OUT. Returns its end. */
+static char *put_literal(char *to, const char *path)
 {
 	for (; *path; path++) {
 		if (*path == '%')
-			put(text, '%');
-		put(text, *path);
+			*to++ = '%';
+		*to++ = *path;
 	}
+	*to = '\0';
+	return to;
 }
 
-static int make_absolute(const char *asked, char path[PATH_MAX])
+/* PMC_OUT as a file name or, with `glob`, as a pattern of the files it can expand to. True if there
+ * can be several. */
+static bool expand(const char *out, bool glob, char *path)
 {
-	struct text text = { .to = path, .cap = PATH_MAX };
-	char cwd[PATH_MAX];
-
-	if (asked[0] != '/') {
-		if (!getcwd(cwd, sizeof(cwd)))
-			return -errno;
-		put_literal(&text, cwd);
-		put(&text, '/');
-	}
-	for (; *asked; asked++)
-		put(&text, *asked);
-	return text.full ? -ENAMETOOLONG : 0;
-}
-
-/* PMC_OUT as a glob pattern of the files it can expand to. True if there can be several. */
-static bool to_glob(const char *out, char pattern[PATH_MAX])
-{
-	struct text text = { .to = pattern, .cap = PATH_MAX };
 	bool several = false;
+	char *at = path;
 
 	for (; *out; out++) {
-		if (*out == '%' && out[1] && *++out != '%') {
-			put(&text, '*');
-			several = true;
-			continue;
-		}
-		if (strchr("*?[]\\", *out))
-			put(&text, '\\');
-		put(&text, *out);
+		bool placeholder = *out == '%' && out[1] && *++out != '%';
+
+		if (glob && !placeholder && strchr("*?[]\\", *out))
+			*at++ = '\\';
+		*at++ = placeholder ? '*' : *out;
+		several |= placeholder;
 	}
+	*at = '\0';
 	return several;
-}
-
-/* The file that a PMC_OUT without placeholders names. */
-static void to_plain(const char *out, char path[PATH_MAX])
-{
-	struct text text = { .to = path, .cap = PATH_MAX };
-
-	for (; *out; out++) {
-		put(&text, *out);
-		if (*out == '%' && out[1] == '%')
-			out++;
-	}
 }
 
 static int refuse(const char *path, const char *why)
@@ -99,7 +58,7 @@ static int refuse(const char *path, const char *why)
 /* Moves an existing dump out of the way, to FILE.old. */
 static int keep_old(const char *path)
 {
-	char old[PATH_MAX + 4];
+	char old[2 * PATH_MAX + 4];
 	const char *why = NULL;
 	struct stat st;
 	int fd;
@@ -121,8 +80,9 @@ static int keep_old(const char *path)
 }
 
 /* An existing file must be a dump, or empty. */
-static int check_existing(struct run *run, const char *path)
+static int check_existing(struct run *run)
 {
+	const char *path = run->dump.file;
 	int fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	const char *why;
@@ -142,7 +102,7 @@ static int check_existing(struct run *run, const char *path)
 
 static int check_directory(const char *path)
 {
-	char dir[PATH_MAX];
+	char dir[2 * PATH_MAX];
 	char *slash;
 
 	strcpy(dir, path);
@@ -153,59 +113,58 @@ static int check_directory(const char *path)
 
 static int open_private(struct run *run)
 {
-	struct text text = { .to = run->dump.path, .cap = sizeof(run->dump.path) };
 	const char *tmp = getenv("TMPDIR");
-	char name[PATH_MAX], *dir;
+	char *dir;
 
 	if (!tmp || !*tmp)
 		tmp = "/tmp";
 	dir = realpath(tmp, NULL);
-	snprintf(name, sizeof(name), "%s/pmc-XXXXXX", dir ? dir : tmp);
+	snprintf(run->dump.private_dir, PATH_MAX, "%s/pmc-XXXXXX", dir ? dir : tmp);
 	free(dir);
-	if (!mkdtemp(name))
+	if (!mkdtemp(run->dump.private_dir)) {
+		run->dump.private_dir[0] = '\0';
 		return tool_fail(EXIT_OURS,
 				 "cannot make a private dump in %s: %s; set TMPDIR to another "
 				 "directory or add -o FILE",
 				 tmp, strerror(errno));
-	strcpy(run->dump.private_dir, name);
-	put_literal(&text, name);
-	put_literal(&text, "/dump.pmc");
-	if (text.full)
-		return tool_fail(EXIT_OURS, "cannot make a private dump: TMPDIR is too long");
+	}
+	strcpy(put_literal(run->dump.path, run->dump.private_dir), "/dump.pmc");
+	expand(run->dump.path, false, run->dump.file);
 	return 0;
 }
 
 int run_dump_open(struct run *run)
 {
-	char path[PATH_MAX];
+	struct run_dump *dump = &run->dump;
+	const char *out = run->config.out;
+	char cwd[PATH_MAX] = "";
 	struct stat st;
-	int error;
 
-	run->dump.start_s = time(NULL);
-	if (!run->config.out)
+	dump->start_s = time(NULL);
+	if (!out)
 		return open_private(run);
-	error = make_absolute(run->config.out, run->dump.path);
-	if (error)
-		return refuse(run->config.out, strerror(-error));
-	run->dump.pattern = to_glob(run->dump.path, path);
-	if (run->dump.pattern)
+	if (out[0] != '/' && !getcwd(cwd, sizeof(cwd)))
+		return refuse(out, strerror(errno));
+	if (strlen(cwd) + strlen(out) + 1 >= PATH_MAX)
+		return refuse(out, strerror(ENAMETOOLONG));
+	sprintf(put_literal(dump->path, cwd), "%s%s", cwd[0] ? "/" : "", out);
+	dump->pattern = expand(dump->path, false, dump->file);
+	if (dump->pattern) {
+		expand(dump->path, true, dump->file);
 		return 0;
-	to_plain(run->dump.path, path);
-	if (lstat(path, &st) == 0)
-		return check_existing(run, path);
+	}
+	if (lstat(dump->file, &st) == 0)
+		return check_existing(run);
 	if (errno != ENOENT && errno != ENOTDIR)
-		return refuse(path, strerror(errno));
-	return check_directory(path);
+		return refuse(dump->file, strerror(errno));
+	return check_directory(dump->file);
 }
 
 void run_dump_close(struct run *run)
 {
-	char path[PATH_MAX];
-
 	if (!run->dump.private_dir[0])
 		return;
-	to_plain(run->dump.path, path);
-	unlink(path);
+	unlink(run->dump.file);
 	rmdir(run->dump.private_dir);
 	run->dump.private_dir[0] = '\0';
 }
@@ -236,20 +195,18 @@ out:
 static int read_files(const struct run *run, const uint8_t *job, struct pmc_profile *profile)
 {
 	const struct pmc_profile_options options = { .only_job = job };
-	char path[PATH_MAX];
 	glob_t found = { 0 };
 	int result = pmc_profile_init(profile, &options);
 
 	if (result)
 		return result;
-	if (to_glob(run->dump.path, path)) {
-		if (glob(path, GLOB_NOSORT, NULL, &found) == 0)
+	if (run->dump.pattern) {
+		if (glob(run->dump.file, GLOB_NOSORT, NULL, &found) == 0)
 			for (size_t i = 0; i < found.gl_pathc && result == 0; i++)
 				result = add_file(run, found.gl_pathv[i], profile);
 		globfree(&found);
 	} else {
-		to_plain(run->dump.path, path);
-		result = add_file(run, path, profile);
+		result = add_file(run, run->dump.file, profile);
 	}
 	if (result == 0)
 		result = pmc_profile_finish(profile);
@@ -299,25 +256,20 @@ static bool has_other_jobs(const struct pmc_profile *profile, const uint8_t job[
 int run_dump_read(struct run *run, struct pmc_profile *profile)
 {
 	const struct pmc_p_process *first;
-	char path[PATH_MAX];
 	uint8_t job[16];
 	bool again, known;
 	int result = read_files(run, NULL, profile);
 
 	if (result)
 		return result;
-	/* Of a pattern's files only the agent knows which is its own. */
-	if (run->dump.pattern)
-		path[0] = '\0';
-	else
-		to_plain(run->dump.path, path);
 	first = first_process(run, profile);
 	known = first != NULL;
 	if (known)
 		memcpy(job, first->fixed.job, sizeof(job));
 	again = known && has_other_jobs(profile, job);
-	if ((!known || first->fixed.how_ended == PMC_RUNNING) && path[0])
-		again |= run_dump_complete(run, profile, first, is_alone(profile, first), path);
+	/* Of a pattern's files only the agent knows which is its own. */
+	if ((!known || first->fixed.how_ended == PMC_RUNNING) && !run->dump.pattern)
+		again |= run_dump_complete(run, profile, first, is_alone(profile, first));
 	if (!again)
 		return 0;
 	pmc_profile_free(profile);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -79,23 +80,6 @@ static void read_dynamic(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct e
 	}
 }
 
-/* gcc -static-libasan and clang link the runtime statically. */
-static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct elf_facts *facts)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t n = data && shdr->sh_entsize ? data->d_size / shdr->sh_entsize : 0;
-
-	for (size_t i = 0; i < n && !facts->asan; i++) {
-		GElf_Sym sym;
-		const char *name;
-
-		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF)
-			continue;
-		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
-		facts->asan = name && strcmp(name, "__asan_init") == 0;
-	}
-}
-
 static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct elf_facts *facts)
 {
 	const char *loader = interpreter(elf);
@@ -110,12 +94,8 @@ static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct e
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr shdr;
 
-		if (!gelf_getshdr(scn, &shdr))
-			continue;
-		if (shdr.sh_type == SHT_DYNAMIC)
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_DYNAMIC)
 			read_dynamic(elf, scn, &shdr, facts);
-		else if (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB)
-			read_symbols(elf, scn, &shdr, facts);
 	}
 }
 
@@ -145,27 +125,20 @@ static bool find_command(const char *command, char path[PATH_MAX])
 {
 	const char *dirs = getenv("PATH");
 
-	if (strchr(command, '/')) {
-		size_t len = strlen(command);
-
-		if (len >= PATH_MAX)
-			return false;
-		memcpy(path, command, len + 1);
-		return access(path, F_OK) == 0;
-	}
+	if (strchr(command, '/'))
+		return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX &&
+		       access(path, F_OK) == 0;
 	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir; dir = strchr(dir, ':')) {
-		size_t len, rest = strlen(command);
 		struct stat st;
+		int len;
 
 		dir += *dir == ':';
-		len = strcspn(dir, ":");
-		if (rest == 0 || len + rest + 2 > PATH_MAX)
-			continue;
-		memcpy(path, len ? dir : ".", len ? len : 1);
-		len = len ? len : 1;
-		path[len] = '/';
-		memcpy(path + len + 1, command, rest + 1);
-		if (access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		len = (int)strcspn(dir, ":");
+		/* An empty element is the current directory. */
+		if (*command &&
+		    snprintf(path, PATH_MAX, "%.*s/%s", len ? len : 1, len ? dir : ".", command) <
+			    PATH_MAX &&
+		    access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
 			return true;
 	}
 	return false;

@@ -23,7 +23,7 @@ struct elf_facts {
 	int machine, word_bits; /* EM_*, 32 or 64 */
 	bool dynamic;		/* has a loader, or is one */
 	enum elf_libc libc;
-	bool asan; /* AddressSanitizer, which aborts if a library is preloaded before it */
+	bool asan; /* needs libasan.so, which aborts if a library is preloaded before it */
 };
 
 struct elf_program {

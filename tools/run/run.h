@@ -24,11 +24,12 @@ struct run_child {
 };
 
 struct run_dump {
-	char path[PATH_MAX];	    /* value of PMC_OUT: absolute, with its %-patterns */
-	char private_dir[PATH_MAX]; /* removed at the end; "": the user named the file */
-	bool pattern;		    /* each process has its own file */
-	uint64_t before;	    /* size of the file before the run */
-	int64_t start_s;	    /* wall clock; files older than this are of another run */
+	char path[2 * PATH_MAX + 16]; /* value of PMC_OUT: absolute, with its %-patterns */
+	char file[2 * PATH_MAX];      /* what it names; a glob pattern if `pattern` */
+	bool pattern;		      /* each process has its own file */
+	char private_dir[PATH_MAX];   /* removed at the end; "": the user named the file */
+	uint64_t before;	      /* size of the file before the run */
+	int64_t start_s;	      /* wall clock; files older than this are of another run */
 };
 
 struct run {
@@ -76,9 +77,9 @@ void run_totals_close(struct run *run);
  * had no agent, the dump is completed from wait4's result first. */
 int run_dump_read(struct run *run, struct pmc_profile *profile);
 void run_dump_close(struct run *run);
-/* Appends to the file a PROCESS frame of `known` (NULL: the child, which had no agent) as ended.
+/* Appends to the dump a PROCESS frame of `known` (NULL: the child, which had no agent) as ended.
  * `alone`: no other image of that process is known. False if it could not be written. */
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
-		       const struct pmc_p_process *known, bool alone, const char *file);
+		       const struct pmc_p_process *known, bool alone);
 
 #endif
