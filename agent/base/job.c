@@ -4,7 +4,7 @@
  *
  * 1:<job>:<owner pid>:<owner's pid namespace>:<events hash>:<reported>:<plan>:<p|o><path>
  * All numbers are in hex. <reported> is empty or the numbers of struct agent_reported. <plan> is
- * written by plan/plan_codec.c and has no ':'. The path comes last, unquoted: p for the job's
+ * the plan's EVENTSET frame in hex, or empty. The path comes last, unquoted: p for the job's
  * private dump, o for the absolute PMC_OUT. "off" keeps agents in descendants dormant.
  */
 #include "agent/base/job.h"
@@ -28,19 +28,6 @@
 static bool hex(const char **at, uint64_t *value, char end)
 {
 	return pmc_number_take(at, NULL, 16, value) && *(*at)++ == end;
-}
-
-static bool parse_id(const char **at, uint8_t id[16])
-{
-	for (unsigned i = 0; i < 16; i++, *at += 2) {
-		const char *p = *at;
-		uint64_t byte;
-
-		if (!p[0] || !p[1] || !pmc_number_take(&p, *at + 2, 16, &byte) || p != *at + 2)
-			return false;
-		id[i] = (uint8_t)byte;
-	}
-	return *(*at)++ == ':';
 }
 
 /* The numbers of a struct agent_reported, in the order of the text. */
@@ -89,9 +76,11 @@ int agent_job_parse(const char *text, struct agent_job *job)
 	if (strncmp(text, "1:", 2) != 0)
 		return -EINVAL;
 	text += 2;
-	if (!parse_id(&text, job->id) || !hex(&text, &owner, ':') ||
-	    !hex(&text, &job->owner_ns, ':') || !hex(&text, &job->events, ':') ||
-	    !parse_reported(&text, &job->reported))
+	if (!pmc_number_bytes(text, sizeof(job->id), job->id) || text[2 * sizeof(job->id)] != ':')
+		return -EINVAL;
+	text += 2 * sizeof(job->id) + 1;
+	if (!hex(&text, &owner, ':') || !hex(&text, &job->owner_ns, ':') ||
+	    !hex(&text, &job->events, ':') || !parse_reported(&text, &job->reported))
 		return -EINVAL;
 	job->owner = (int)owner;
 	end = strchr(text, ':');

@@ -3,7 +3,6 @@
 #include "agent/core/base/number.h"
 
 #include <errno.h>
-#include <stddef.h>
 
 static unsigned digit_of(char c)
 {
@@ -42,6 +41,18 @@ bool pmc_number(const char *text, uint64_t max, uint64_t *value)
 	if (!pmc_number_take(&text, NULL, 10, &number) || *text || number > max)
 		return false;
 	*value = number;
+	return true;
+}
+
+bool pmc_number_bytes(const char *text, size_t n, uint8_t *bytes)
+{
+	for (size_t i = 0; i < n; i++, text += 2) {
+		unsigned high = digit_of(text[0]), low = high < 16 ? digit_of(text[1]) : 16;
+
+		if (low == 16)
+			return false;
+		bytes[i] = (uint8_t)(high << 4 | low);
+	}
 	return true;
 }
 

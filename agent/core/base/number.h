@@ -4,6 +4,7 @@
 #define PMC_CORE_BASE_NUMBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Takes the digits at *at in base 10 or 16 (no sign, no prefix) and moves *at behind them. end:
@@ -12,6 +13,8 @@
 bool pmc_number_take(const char **at, const char *end, unsigned base, uint64_t *value);
 /* The whole of a NUL-terminated text as a decimal number of at most max; else false. */
 bool pmc_number(const char *text, uint64_t max, uint64_t *value);
+/* n bytes of two hex digits each. */
+bool pmc_number_bytes(const char *text, size_t n, uint8_t *bytes);
 
 /* a - b, and 0 where that would be negative. */
 static inline uint64_t pmc_sub_sat(uint64_t a, uint64_t b)

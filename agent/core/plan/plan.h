@@ -71,7 +71,8 @@ static inline int pmc_plan_open_group(const struct pmc_plan *plan, unsigned g,
 			      move_to, fds, id);
 }
 
-/* The plan as text for PMC_JOB, and back: 0, -EINVAL or -ENOMEM. */
+/* The plan as text for PMC_JOB, empty if descendants have to plan anew; and back: 0, -EINVAL (also
+ * for an empty text) or -ENOMEM. */
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);
 int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan);
 /* Appends the EVENTSET frame; returns its hash, 0 if it did not fit. Async-signal-safe. */

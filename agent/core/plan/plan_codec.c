@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * plan_codec.c - a plan as an EVENTSET frame, and as the text that PMC_JOB carries.
- *
- * Text: events separated by ';', the fields of each by ','. First the name, unit, core type and
- * CPUs, with everything but letters, digits and "_-/." as %XX; then NUMBERS in hex.
- */
+/* plan_codec.c - a plan as an EVENTSET frame, which PMC_JOB carries in hex. */
 #include "agent/core/base/number.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/count/user_read.h"
@@ -99,133 +94,62 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	return plan->hash ? 0 : -E2BIG;
 }
 
-static bool is_plain(unsigned char c)
+/* A frame has neither CPUs nor pins: descendants plan those events anew. */
+static bool is_whole_in_frame(const struct pmc_plan *plan)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && c < 128 && strchr("_-/.", c));
-}
-
-static void put_text(struct pmc_out *out, const char *text)
-{
-	for (; text && *text; text++)
-		if (is_plain((unsigned char)*text))
-			pmc_out_char(out, *text);
-		else
-			pmc_outf(out, "%%%02x", (unsigned char)*text);
-}
-
-/* The numbers of an event in the order of the text; a double is written as its bits. */
-#define NUMBERS(NUMBER, DOUBLE)                                                                    \
-	NUMBER(event.type)                                                                         \
-	NUMBER(event.config)                                                                       \
-	NUMBER(event.config1)                                                                      \
-	NUMBER(event.config2)                                                                      \
-	NUMBER(event.config3)                                                                      \
-	DOUBLE(event.scale)                                                                        \
-	NUMBER(event.position)                                                                     \
-	NUMBER(event.exclude_user)                                                                 \
-	NUMBER(event.exclude_kernel)                                                               \
-	NUMBER(event.brace)                                                                        \
-	NUMBER(group)                                                                              \
-	NUMBER(scope)                                                                              \
-	NUMBER(state)                                                                              \
-	NUMBER(flags)                                                                              \
-	NUMBER(error)                                                                              \
-	NUMBER(event.pinned)
-
-static void put_number(struct pmc_out *out, uint64_t value)
-{
-	pmc_out_char(out, ',');
-	pmc_out_hex(out, value);
+	for (unsigned i = 0; i < plan->count; i++)
+		if (plan->events[i].event.pinned || pmc_event_is_uncore(&plan->events[i].event))
+			return false;
+	return true;
 }
 
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out)
 {
-	for (unsigned i = 0; i < plan->count; i++) {
-		const struct pmc_planned *p = &plan->events[i];
-		uint64_t bits;
-
-		if (i)
-			pmc_out_char(out, ';');
-		put_text(out, p->event.name);
-		pmc_out_char(out, ',');
-		put_text(out, p->event.unit);
-		pmc_out_char(out, ',');
-		put_text(out, p->event.core_type);
-		pmc_out_char(out, ',');
-		put_text(out, p->event.cpus);
-#define NUMBER(field) put_number(out, (uint64_t)p->field);
-#define DOUBLE(field)                                                                              \
-	memcpy(&bits, &p->field, sizeof(bits));                                                    \
-	put_number(out, bits);
-		NUMBERS(NUMBER, DOUBLE)
-#undef NUMBER
-#undef DOUBLE
-	}
+	if (is_whole_in_frame(plan))
+		pmc_out_hex_bytes(out, plan->frame, plan->frame_bytes);
 }
 
-struct text {
-	const char *at, *end;
-};
-
-/* The text up to the next ',', unescaped. NULL: damaged, or no memory. */
-static const char *get_text(struct text *t, struct pmc_arena *arena)
+static const char *take_text(struct pmc_cursor *cursor, struct pmc_arena *arena)
 {
-	size_t n = 0;
-	const char *comma = memchr(t->at, ',', (size_t)(t->end - t->at));
-	uint64_t byte;
-	char *to;
+	const char *text;
+	size_t len;
 
-	if (!comma)
-		return NULL;
-	to = pmc_arena_alloc(arena, (size_t)(comma - t->at) + 1);
-	if (!to)
-		return NULL;
-	for (const char *p = t->at; p < comma;) {
-		const char *hex = p + 1;
-
-		if (is_plain((unsigned char)*p)) {
-			to[n++] = *p++;
-			continue;
-		}
-		if (*p != '%' || comma - p < 3 || !pmc_number_take(&hex, p + 3, 16, &byte) ||
-		    hex != p + 3)
-			return NULL;
-		to[n++] = (char)byte;
-		p = hex;
-	}
-	t->at = comma + 1;
-	return to;
+	pmc_cursor_str(cursor, &text, &len);
+	return pmc_arena_strndup(arena, text, len);
 }
 
-static bool get_number(struct text *t, uint64_t *value)
+static void take_event(struct pmc_cursor *cursor, struct pmc_arena *arena, struct pmc_planned *p)
 {
-	return pmc_number_take(&t->at, t->end, 16, value);
-}
+	const char *name, *unit, *core_type;
+	struct pmc_event_def def;
 
-static bool get_event(struct text *t, struct pmc_arena *arena, struct pmc_planned *p)
-{
-	uint64_t value;
-
-	p->event.pmu = "";
-	p->event.name = get_text(t, arena);
-	p->event.unit = p->event.name ? get_text(t, arena) : NULL;
-	p->event.core_type = p->event.unit ? get_text(t, arena) : NULL;
-	p->event.cpus = p->event.core_type ? get_text(t, arena) : NULL;
-	if (!p->event.cpus)
-		return false;
-	t->at--; /* each number has its ',' before it */
-#define NEXT (t->at < t->end && *t->at++ == ',' && get_number(t, &value))
-#define NUMBER(field)                                                                              \
-	if (!NEXT)                                                                                 \
-		return false;                                                                      \
-	p->field = (__typeof__(p->field))value;
-#define DOUBLE(field)                                                                              \
-	if (!NEXT)                                                                                 \
-		return false;                                                                      \
-	memcpy(&p->field, &value, sizeof(value));
-	NUMBERS(NUMBER, DOUBLE)
-	return true;
+	pmc_cursor_bytes(cursor, &def, sizeof(def));
+	name = take_text(cursor, arena);
+	unit = take_text(cursor, arena);
+	core_type = take_text(cursor, arena);
+	*p = (struct pmc_planned){
+		.event = {
+			.name = name,
+			.unit = unit,
+			.core_type = core_type,
+			.pmu = "",
+			.type = def.type,
+			.config = def.config,
+			.config1 = def.config1,
+			.config2 = def.config2,
+			.config3 = def.config3,
+			.scale = def.scale,
+			.exclude_user = def.scope == PMC_SCOPE_KERNEL,
+			.exclude_kernel = def.scope == PMC_SCOPE_USER,
+			.brace = PMC_NO_BRACE,
+			.position = def.position,
+		},
+		.group = def.group,
+		.scope = def.scope,
+		.state = def.state,
+		.flags = def.flags,
+		.error = (int)def.error,
+	};
 }
 
 /* Opened events come first, group by group. */
@@ -244,26 +168,30 @@ static bool take_group(struct pmc_plan *plan, const struct pmc_planned *p)
 
 int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan)
 {
-	struct text t = { text, text + len };
+	struct pmc_scan scan = { .len = len / 2 };
+	struct pmc_eventset_fixed fixed;
+	struct pmc_cursor cursor;
+	struct pmc_frame frame;
+	uint8_t *bytes = pmc_arena_alloc(arena, scan.len + 1);
 
 	memset(plan, 0, sizeof(*plan));
-	if (len == 0)
-		return 0;
 	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * PMC_EVENTS_MAX);
-	if (!plan->events)
+	if (!bytes || !plan->events)
 		return -ENOMEM;
-	for (;; t.at++) {
+	scan.data = bytes;
+	if (len % 2 || !pmc_number_bytes(text, scan.len, bytes) || !pmc_scan_next(&scan, &frame) ||
+	    frame.head.size != scan.len || frame.head.type != PMC_FRAME_EVENTSET)
+		return -EINVAL;
+	pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
+	pmc_cursor_init(&cursor, &frame);
+	if (fixed.n_events == 0 || fixed.n_events > PMC_EVENTS_MAX)
+		return -EINVAL;
+	for (; plan->count < fixed.n_events; plan->count++) {
 		struct pmc_planned *p = &plan->events[plan->count];
 
-		if (plan->count == PMC_EVENTS_MAX || !get_event(&t, arena, p))
-			return -EINVAL;
-		if (!take_group(plan, p))
-			return -EINVAL;
-		plan->count++;
-		if (t.at == t.end)
-			break;
-		if (*t.at != ';')
+		take_event(&cursor, arena, p);
+		if (cursor.bad || !take_group(plan, p))
 			return -EINVAL;
 	}
-	return pmc_plan_seal(plan, arena);
+	return arena->failed ? -ENOMEM : pmc_plan_seal(plan, arena);
 }
