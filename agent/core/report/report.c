@@ -106,7 +106,7 @@ static void choose_clock(struct pmc_view *view)
 	struct pmc_row row;
 
 	view->clock_event = -1;
-	if (event < 0 || view->options->format != PMC_FORMAT_TABLE)
+	if (event < 0 || !view->n_rows || view->options->format != PMC_FORMAT_TABLE)
 		return;
 	for (uint64_t i = 0; i < view->n_rows; i++) {
 		pmc_row_of(view, pmc_profile_thread(view->profile, view->rows[i], &buf), &row);

@@ -107,7 +107,8 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		struct pmc_fold_stat *stat = &total->events[i];
 		const struct pmc_fold_stat *more = &beside->events[i];
 
-		if (!stat->rows)
+		/* No row has it: the sum stays unknown, unless there are no rows at all. */
+		if (!stat->rows && total->rows)
 			continue;
 		if (more->rows) {
 			stat->extra++;

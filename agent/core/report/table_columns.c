@@ -387,7 +387,8 @@ static void drop_empty(struct pmc_table *table)
 	for (unsigned i = 0; i < table->n; i++) {
 		struct pmc_table_column *column = &table->columns[i];
 
-		if (column->filled || column->shows != VALUES || table->view->options->columns)
+		if (column->shows == BARS ? table->longest > 0 :
+					    column->filled || table->view->options->columns)
 			table->columns[kept++] = *column;
 	}
 	table->n = kept;
