@@ -408,6 +408,31 @@ static void hostile(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* A report of two jobs names both, and has no time that spans them. */
+static void several_runs(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process, "node", "/bin/first", "/opt/bin/first -a");
+	made_thread(1, thread_like(0, 100 * MS, 0), "first", NULL, 0);
+	process.job[0] = 1;
+	made_process(2, &process, "node", "/bin/second", "second -b");
+	made_thread(2, thread_like(0, 50 * MS, 0), "second", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_non_null(strstr(text, "2 runs"));
+	assert_non_null(strstr(text, "first -a"));
+	assert_null(strstr(text, "/opt/bin"));
+	assert_non_null(strstr(text, "second -b"));
+	assert_null(strstr(text, " wall"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 static void empty(void **state)
 {
 	struct pmc_profile profile;
@@ -442,6 +467,7 @@ int main(void)
 		cmocka_unit_test(one_screen),
 		cmocka_unit_test(marks_out_of_sight),
 		cmocka_unit_test(hostile),
+		cmocka_unit_test(several_runs),
 		cmocka_unit_test(empty),
 	};
 
