@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* main_exit: main leaves by pthread_exit while threads run on; the last of them ends the process.
- */
+/* main_exit: main leaves by pthread_exit while threads run on; the last of them ends the process
+ * and prints the CPU time that main had used. */
 #include "burn.h"
 
 #include <pthread.h>
 #include <stdio.h>
 
 static pthread_t main_thread;
+static long long main_ns; /* CPU time of main just before it left */
 
 static void *work(void *arg)
 {
 	pthread_setname_np(pthread_self(), "outlives-main");
 	pthread_join(main_thread, NULL);
 	burn_thread_ms(20);
-	puts("main is gone");
+	printf("main is gone after %lld ns\n", main_ns);
 	fflush(stdout);
 	return arg;
 }
@@ -27,5 +28,6 @@ int main(void)
 	if (pthread_create(&thread, NULL, work, NULL))
 		return 1;
 	pthread_detach(thread);
+	main_ns = raw_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	pthread_exit(NULL);
 }
