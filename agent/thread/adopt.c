@@ -34,7 +34,7 @@ static bool known(uint32_t tid)
 		if (atomic_load(&slot->word) != SLOT_FREE && slot->tid == tid)
 			return true;
 	}
-	return registry_ended_lately(&agent_registry, tid);
+	return registry_has_ended(&agent_registry, tid);
 }
 
 static bool starting(void)

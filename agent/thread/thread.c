@@ -77,13 +77,13 @@ bool agent_thread_move_fd(int fd)
 	return true;
 }
 
-/* Whether the mapping takes more than 1/64 of the host's RLIMIT_AS. */
+/* Whether the slots take more than 1/64 of the host's RLIMIT_AS. */
 static bool crowds_out(const struct registry *registry)
 {
 	struct rlimit space;
 
 	return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) == 0 &&
-	       space.rlim_cur != RLIM_INFINITY && registry->map_bytes > space.rlim_cur / 64;
+	       space.rlim_cur != RLIM_INFINITY && registry->slot_bytes * registry->capacity > space.rlim_cur / 64;
 }
 
 /*

@@ -235,14 +235,12 @@ static void know(struct attach *target, const struct slot *slot)
 	HASH_ADD(hh, target->tids, tid, sizeof(known->tid), known);
 }
 
-static bool ended_lately(const struct attach *target, uint32_t tid)
+static bool has_ended(const struct attach *target, uint32_t tid)
 {
-	const struct registry *registry = &target->registry;
-	uint64_t entry,
-		at = (uint64_t)(uintptr_t)registry->recent + tid % REGISTRY_RECENT * sizeof(entry);
+	uint64_t word, at = (uint64_t)(uintptr_t)(target->registry.ended + tid / 64);
 
-	return attach_read(target->pid, at, &entry, sizeof(entry)) == 0 &&
-	       registry_is_recent(registry, entry, tid);
+	return tid < REGISTRY_TIDS && attach_read(target->pid, at, &word, sizeof(word)) == 0 &&
+	       (word >> (tid % 64) & 1);
 }
 
 bool attach_knows(const struct attach *target, uint32_t tid)
@@ -250,7 +248,7 @@ bool attach_knows(const struct attach *target, uint32_t tid)
 	struct attach_tids *known;
 
 	HASH_FIND(hh, target->tids, &tid, sizeof(tid), known);
-	return known || ended_lately(target, tid);
+	return known || has_ended(target, tid);
 }
 
 static bool registry_is_sound(const struct attach *target, const struct registry *registry)

@@ -9,7 +9,7 @@
 
 #define CACHE_LINE 64u
 /* In front of the slots; whole pages. */
-#define RECENT_BYTES (REGISTRY_RECENT * sizeof(uint64_t))
+#define ENDED_BYTES (REGISTRY_TIDS / 8)
 
 void (*registry_closer)(int *fds, unsigned n_fds) = pmc_group_close;
 
@@ -30,7 +30,7 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	/* Not a multiple of 2 MiB: the kernel would align it to a huge page and place the host's
 	 * first stacks right below, and each madvise of glibc at the end of a thread would scan
 	 * twice as many pages. */
-	registry->map_bytes = RECENT_BYTES + registry->slot_bytes * capacity + CACHE_LINE;
+	registry->map_bytes = ENDED_BYTES + registry->slot_bytes * capacity + CACHE_LINE;
 	/* Private: a forked child must not write to its parent's slots before it has noticed the
 	 * fork. Untouched pages cost nothing. */
 	map = mmap(NULL, registry->map_bytes, PROT_READ | PROT_WRITE,
@@ -39,17 +39,17 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 		return -errno;
 	/* Few slots are used: no huge page. Fails on kernels without huge pages. */
 	madvise(map, registry->map_bytes, MADV_NOHUGEPAGE);
-	registry->recent = map;
-	registry->slots = (char *)map + RECENT_BYTES;
+	registry->ended = map;
+	registry->slots = (char *)map + ENDED_BYTES;
 	return 0;
 }
 
 void registry_fini(struct registry *registry)
 {
 	if (registry->slots)
-		munmap(registry->slots - RECENT_BYTES, registry->map_bytes);
+		munmap(registry->slots - ENDED_BYTES, registry->map_bytes);
 	registry->slots = NULL;
-	registry->recent = NULL;
+	registry->ended = NULL;
 	registry->capacity = 0;
 	atomic_store(&registry->high, 0);
 }
@@ -152,7 +152,7 @@ bool registry_release(struct registry *registry, struct slot *slot)
 	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
 
 	/* No readers, and a CLOSING slot gets no new ones. Release: whoever sees the slot free also
-	 * sees the entry of registry_ended(). */
+	 * sees the bit of registry_ended(). */
 	if (!(word & 0xffff)) {
 		atomic_store_explicit(&slot->word, SLOT_FREE, memory_order_release);
 		recycle(registry, slot);
@@ -215,29 +215,16 @@ int *registry_find_fd(struct registry *registry, struct slot *slot, int fd)
 	return NULL;
 }
 
-static uint64_t tag_now(const struct registry *registry)
-{
-	return atomic_load_explicit(&registry->vacant, memory_order_relaxed) / SLOT_ONE_TAG;
-}
-
 void registry_ended(struct registry *registry, uint32_t tid)
 {
-	atomic_store_explicit(&registry->recent[tid % REGISTRY_RECENT],
-			      tag_now(registry) << 32 | tid, memory_order_relaxed);
+	if (tid < REGISTRY_TIDS)
+		atomic_fetch_or_explicit(&registry->ended[tid / 64], UINT64_C(1) << tid % 64,
+					 memory_order_relaxed);
 }
 
-bool registry_is_recent(const struct registry *registry, uint64_t entry, uint32_t tid)
+bool registry_has_ended(const struct registry *registry, uint32_t tid)
 {
-	/* The entry may be newer than the tag that is compared with it. */
-	uint64_t age = tag_now(registry) - (entry >> 32) + REGISTRY_LATELY;
-
-	return (uint32_t)entry == tid && (age & SLOT_TAG_MASK) < 2 * REGISTRY_LATELY;
-}
-
-bool registry_ended_lately(const struct registry *registry, uint32_t tid)
-{
-	return registry_is_recent(registry,
-				  atomic_load_explicit(&registry->recent[tid % REGISTRY_RECENT],
-						       memory_order_relaxed),
-				  tid);
+	return tid < REGISTRY_TIDS &&
+	       (atomic_load_explicit(&registry->ended[tid / 64], memory_order_relaxed) >>
+			(tid % 64) & 1);
 }

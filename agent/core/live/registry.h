@@ -66,19 +66,18 @@ struct registry {
 	/* From the lowest bit: index + 1 of the first free slot, the number of taken slots
 	 * (RESERVED, LIVE or CLOSING), and a tag against ABA. */
 	_Atomic uint64_t vacant;
-	/* Tids of ended threads, which stay in /proc for a moment: tid | tag << 32 at index
-	 * tid % REGISTRY_RECENT, since the kernel assigns tids in turn. */
-	_Atomic uint64_t *recent;
+	/* One bit for each tid: a thread with a row had it and has ended. It may stay in /proc for
+	 * seconds if it waits for a CPU. A thread that starts past the agent with the tid of such a
+	 * thread, after the kernel's counter has wrapped, is taken for it. */
+	_Atomic uint64_t *ended;
 };
 
 #define SLOT_INDEX_BITS 18
 #define SLOT_INDEX_MASK ((UINT64_C(1) << SLOT_INDEX_BITS) - 1)
 #define SLOT_ONE_TAKEN	(UINT64_C(1) << SLOT_INDEX_BITS)
 #define SLOT_ONE_TAG	(UINT64_C(1) << 2 * SLOT_INDEX_BITS)
-#define SLOT_TAG_MASK	(UINT64_MAX >> 2 * SLOT_INDEX_BITS)
-/* Entries of registry.recent, and the number of slots taken or freed until one expires. */
-#define REGISTRY_RECENT 16384u
-#define REGISTRY_LATELY UINT64_C(65536)
+/* All tids are below (PID_MAX_LIMIT of the kernel). */
+#define REGISTRY_TIDS (1u << 22)
 
 /* 0 or -errno; the capacity is below 2^SLOT_INDEX_BITS. */
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity);
@@ -151,9 +150,7 @@ int *registry_find_fd(struct registry *registry, struct slot *slot, int fd);
 
 /* Remembers the tid of a thread that ends; called before its slot is released. */
 void registry_ended(struct registry *registry, uint32_t tid);
-bool registry_ended_lately(const struct registry *registry, uint32_t tid);
-/* The same for a copy of the registry; entry: recent[tid % REGISTRY_RECENT]. */
-bool registry_is_recent(const struct registry *registry, uint64_t entry, uint32_t tid);
+bool registry_has_ended(const struct registry *registry, uint32_t tid);
 
 /* Closes the descriptors of a slot, of which some may be -1, and sets them to -1. The agent sets it
  * to agent_fds_close(); default: pmc_group_close(). */
