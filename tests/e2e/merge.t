@@ -120,4 +120,12 @@ END
 is "$? $(jq .damaged_frames flip.json)" "0 1" "one flipped bit: exit 0, one damaged frame told"
 like "$(cat flip.err)" 'damaged' "and a warning"
 
+PMC_ARGS=full "$PMCTL" run --report off -o secret.pmc -- true --token=hunter2
+"$PMCTL" merge --strip-args secret.pmc -o public.pmc
+is "$(grep -c hunter2 secret.pmc) $(grep -c hunter2 public.pmc)" "1 0" "--strip-args drops command lines"
+is "$("$PMCTL" report --format json public.pmc | jq -r '.processes[] | "\(.how_ended) \(.exe | sub(".*/"; ""))"')" \
+	"exit:0 true" "and nothing else"
+is "$("$PMCTL" report --format json public.pmc | jq -c '[.threads, .damaged_frames]')" \
+	"$("$PMCTL" report --format json secret.pmc | jq -c '[.threads, .damaged_frames]')" "the rows are the same"
+
 done_testing

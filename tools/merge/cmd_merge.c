@@ -27,6 +27,8 @@ static int parse(int argc, char **argv, struct request *request)
 	while (tool_args_next(&args)) {
 		if (tool_args_is(&args, "--compact"))
 			request->options.compact = true;
+		else if (tool_args_is(&args, "--strip-args"))
+			request->options.strip_args = true;
 		else if (tool_args_is(&args, "-o") && request->out)
 			return tool_fail(EXIT_USAGE, "too many outputs; give -o once");
 		else if (tool_args_is(&args, "-o"))

@@ -47,11 +47,39 @@ static struct merge_stream *stream_of(struct merge_index *index, const uint8_t i
 	return stream;
 }
 
-int merge_index_add(struct merge_index *index, const struct pmc_frame *frame)
+/* Makes the frame a PROCESS frame without a command line, which is the last of its texts. */
+static bool strip_args(struct merge_index *index, struct pmc_frame *frame)
+{
+	void *room = pmc_arena_alloc(&index->arena, frame->head.size);
+	struct pmc_frame_buf buf;
+	struct pmc_cursor cursor;
+	const char *text;
+	size_t len;
+
+	if (!room)
+		return false;
+	pmc_frame_buf_init(&buf, room, frame->head.size);
+	pmc_frame_begin(&buf, PMC_FRAME_PROCESS, frame->head.identity, frame->head.snapshot,
+			frame->fixed, frame->head.fixed);
+	pmc_cursor_init(&cursor, frame);
+	for (unsigned i = 0; i < 4; i++) {
+		pmc_cursor_str(&cursor, &text, &len);
+		pmc_frame_str(&buf, text, i < 3 && !cursor.bad ? len : 0);
+	}
+	if (!pmc_frame_end(&buf))
+		return false;
+	pmc_frame_view(frame, buf.data, buf.len);
+	return true;
+}
+
+int merge_index_add(struct merge_index *index, struct pmc_frame *frame)
 {
 	struct merge_stream *stream = stream_of(index, frame->head.identity);
 
 	if (!stream)
+		return -ENOMEM;
+	if (index->strip_args && frame->head.type == PMC_FRAME_PROCESS &&
+	    frame->head.version == PMC_DUMP_VERSION && !strip_args(index, frame))
 		return -ENOMEM;
 	if (index->n == index->room) {
 		size_t room = index->room ? index->room * 2 : 4096;
@@ -98,21 +126,15 @@ static int stream_order(const struct merge_stream *a, const struct merge_stream 
 	return memcmp(a->identity, b->identity, sizeof(a->identity));
 }
 
-/* Skips repetitions, which are neighbours. */
 static int index_advance(struct merge_source *source)
 {
 	struct merge_index *index = (struct merge_index *)source;
-	const struct merge_entry *last = index->at ? &index->sorted[index->at - 1] : NULL;
-	const struct merge_entry *entry;
+	const struct merge_entry *entry = &index->sorted[index->at];
 
-	while (last && index->at < index->n && last->stream == index->sorted[index->at].stream &&
-	       last->hash == index->sorted[index->at].hash &&
-	       entry_order(last, &index->sorted[index->at], index) == 0)
-		index->at++;
 	source->live = index->at < index->n;
 	if (source->live) {
-		entry = &index->sorted[index->at++];
 		pmc_frame_view(&source->frame, entry->bytes, entry->size);
+		index->at++;
 	}
 	return 0;
 }
@@ -146,5 +168,5 @@ void merge_index_clear(struct merge_index *index)
 	pmc_arena_free(&index->arena);
 	free(index->entries);
 	free(index->sorted);
-	*index = (struct merge_index){ .order = index->order };
+	*index = (struct merge_index){ .order = index->order, .strip_args = index->strip_args };
 }

@@ -3,24 +3,36 @@
  * merge.c - inputs into an index and sorted runs, their union out of them.
  *
  * Inputs are mapped and sorted where they lie. When frames and index exceed the budget they are
- * written to a temporary file as a sorted run, and the maps are given back.
+ * written to a temporary file as a sorted run, which is mapped too.
  */
+#include "agent/core/base/out.h"
 #include "tools/merge/merge.h"
 #include "tools/merge/sort.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Larger files are mapped in pieces of this size. */
-#define MAP_BYTES ((off_t)256 << 20)
+/* Of a run, what was read is given back in pieces of this size. */
+#define RUN_PIECE ((size_t)32 << 20)
 
 struct map {
 	uint8_t *data;
 	size_t len;
+};
+
+/* A file of sorted frames. */
+struct merge_run {
+	struct merge_source source;
+	struct map map;
+	struct pmc_scan scan;
+	size_t given_back;
 };
 
 struct merge {
@@ -41,31 +53,24 @@ int merge_new(struct merge **result, const struct merge_options *options)
 		return -ENOMEM;
 	merge->budget = options->budget_bytes ? options->budget_bytes : MERGE_BUDGET;
 	merge->index.order = options->compact ? MERGE_BY_KEY : MERGE_CANONICAL;
+	merge->index.strip_args = options->strip_args;
 	*result = merge;
 	return 0;
 }
 
-/* Empties the index; of the maps the last `keep` stay. */
-static void clear_index(struct merge *merge, size_t keep)
-{
-	merge_index_clear(&merge->index);
-	while (merge->n_maps > keep) {
-		munmap(merge->maps[0].data, merge->maps[0].len);
-		merge->n_maps--;
-		memmove(merge->maps, merge->maps + 1, merge->n_maps * sizeof(*merge->maps));
-	}
-}
-
 static void clear(struct merge *merge)
 {
+	merge_index_clear(&merge->index);
 	for (unsigned i = 0; i < merge->n_runs; i++)
-		merge_run_close(&merge->runs[i]);
+		munmap(merge->runs[i].map.data, merge->runs[i].map.len);
+	for (size_t i = 0; i < merge->n_maps; i++)
+		munmap(merge->maps[i].data, merge->maps[i].len);
 	free(merge->runs);
-	merge->runs = NULL;
-	merge->n_runs = 0;
-	clear_index(merge, 0);
 	free(merge->maps);
+	merge->runs = NULL;
 	merge->maps = NULL;
+	merge->n_runs = 0;
+	merge->n_maps = 0;
 }
 
 void merge_free(struct merge *merge)
@@ -76,134 +81,191 @@ void merge_free(struct merge *merge)
 	free(merge);
 }
 
+/* ---- temporary files ---------------------------------------------------------------------- */
+static const char *spill_dir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
 const char *merge_spill_trouble(const struct merge *merge)
 {
-	return merge->spill_failed ? merge_spill_dir() : NULL;
+	return merge->spill_failed ? spill_dir() : NULL;
 }
 
-/* ---- spilling ----------------------------------------------------------------------------- */
-static int write_sources(struct merge_source **sources, unsigned n, enum merge_order order, int fd)
+/* A new unlinked file: its descriptor, or -errno. */
+static int spill_open(void)
 {
-	struct merge_writer writer;
-	int error = merge_writer_init(&writer, fd), closing;
+	char path[PATH_MAX];
+	int fd;
 
-	if (error)
-		return error;
-	error = merge_sources(sources, n, order, merge_writer_put, &writer);
-	closing = merge_writer_close(&writer);
-	return error ? error : closing;
-}
-
-static int write_run(struct merge *merge)
-{
-	struct merge_run *more = realloc(merge->runs, (merge->n_runs + 1) * sizeof(*more));
-	struct merge_source *source = &merge->index.source;
-	int fd, error = merge_index_sort(&merge->index);
-
-	if (!more)
-		return -ENOMEM;
-	merge->runs = more;
-	if (error)
-		return error;
-	fd = merge_spill_open();
+	if (snprintf(path, sizeof(path), "%s/pmc-XXXXXX", spill_dir()) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
-		return fd;
-	error = write_sources(&source, 1, merge->index.order, fd);
-	if (error) {
-		close(fd);
-		return error;
-	}
-	return merge_run_open(&merge->runs[merge->n_runs++], fd);
+		return -errno;
+	unlink(path);
+	return fd;
 }
 
-/* Makes a run of the index; of the maps the last `keep` stay. */
-static int spill(struct merge *merge, size_t keep)
+static int map_file(int fd, struct map *map)
 {
-	int error = merge->index.n ? write_run(merge) : 0;
+	struct stat st;
+	void *data = MAP_FAILED;
 
+	if (fstat(fd, &st) == 0)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	*map = (struct map){ data, (size_t)st.st_size };
+	return 0;
+}
+
+/* ---- the union ---------------------------------------------------------------------------- */
+/* Loads the next frame in order of the index and the first n runs, repetitions included. 1, 0 at
+ * the end, or -errno. */
+static int next_frame(struct merge *merge, unsigned n, struct pmc_frame *frame)
+{
+	struct merge_source *best = &merge->index.source;
+	int error;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct merge_source *run = &merge->runs[i].source;
+
+		if (run->live && (!best->live ||
+				  merge_compare(&run->frame, &best->frame, merge->index.order) < 0))
+			best = run;
+	}
+	if (!best->live)
+		return 0;
+	*frame = best->frame;
+	error = best->advance(best);
+	return error ? error : 1;
+}
+
+/* Whether the next frame in order takes the place of this one. */
+static bool is_obsolete(const struct merge *merge, const struct pmc_frame *frame,
+			const struct pmc_frame *next)
+{
+	if (merge->index.order == MERGE_BY_KEY && merge_same_key(frame, next))
+		return true;
+	return frame->head.hash == next->head.hash &&
+	       merge_compare(frame, next, MERGE_CANONICAL) == 0;
+}
+
+/* Writes the union of the index and the first n runs. */
+static int write_frames(struct merge *merge, unsigned n, int fd)
+{
+	static char room[256 << 10];
+	struct pmc_frame frame, held = { .bytes = NULL };
+	int error = merge_index_sort(&merge->index), got = 1;
+	struct pmc_out out;
+
+	pmc_out_to_fd(&out, fd, room, sizeof(room));
+	while (!error && !out.error && got) {
+		got = next_frame(merge, n, &frame);
+		error = got < 0 ? got : 0;
+		if (held.bytes && (!got || !is_obsolete(merge, &held, &frame)))
+			pmc_out_bytes(&out, (const char *)held.bytes, held.head.size);
+		held = frame;
+	}
+	return error ? error : pmc_out_flush(&out);
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+static int run_advance(struct merge_source *source)
+{
+	struct merge_run *run = (struct merge_run *)source;
+
+	source->live = pmc_scan_next(&run->scan, &source->frame);
+	if (run->scan.at - run->given_back >= RUN_PIECE) {
+		madvise(run->map.data + run->given_back, RUN_PIECE, MADV_DONTNEED);
+		run->given_back += RUN_PIECE;
+	}
+	return run->scan.damaged ? -EIO : 0;
+}
+
+/* Writes the index to a file and maps that. */
+static int add_run(struct merge *merge, int fd)
+{
+	struct merge_run *run = realloc(merge->runs, (merge->n_runs + 1) * sizeof(*run));
+	int error = run ? write_frames(merge, 0, fd) : -ENOMEM;
+
+	if (run)
+		merge->runs = run;
+	if (error)
+		return error;
+	run += merge->n_runs;
+	*run = (struct merge_run){ .source.advance = run_advance };
+	error = map_file(fd, &run->map);
+	if (error)
+		return error;
+	run->scan = (struct pmc_scan){ .data = run->map.data, .len = run->map.len };
+	merge->n_runs++;
+	return run_advance(&run->source);
+}
+
+static int spill(struct merge *merge)
+{
+	int fd = spill_open(), error = fd < 0 ? fd : add_run(merge, fd);
+
+	if (fd >= 0)
+		close(fd);
 	merge->spill_failed = error != 0;
-	clear_index(merge, keep);
+	merge_index_clear(&merge->index);
+	for (size_t i = 0; i < merge->n_maps; i++)
+		madvise(merge->maps[i].data, merge->maps[i].len, MADV_DONTNEED);
 	return error;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------- */
-static int map(struct merge *merge, int fd, off_t at, size_t len)
+static int add_file(struct merge *merge, int fd, size_t at, struct merge_input *seen)
 {
-	struct map *more = realloc(merge->maps, (merge->n_maps + 1) * sizeof(*more));
-	void *data;
+	struct map *map = realloc(merge->maps, (merge->n_maps + 1) * sizeof(*map));
+	struct pmc_scan scan = { .at = 0 };
+	struct pmc_frame frame;
 	int error;
 
-	if (!more)
+	if (!map)
 		return -ENOMEM;
-	merge->maps = more;
-	data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, at);
-	/* A process may have some 65,000 maps. */
-	if (data == MAP_FAILED && errno == ENOMEM && merge->n_maps) {
-		error = spill(merge, 0);
-		if (error)
-			return error;
-		data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, at);
-	}
-	if (data == MAP_FAILED)
-		return -errno;
-	merge->maps[merge->n_maps++] = (struct map){ data, len };
-	return 0;
-}
-
-/* Indexes the frames of the last map. */
-static int scan(struct merge *merge, struct pmc_scan *scan, struct merge_input *seen)
-{
-	struct pmc_frame frame;
-	int error = 0;
-
-	while (!error && pmc_scan_next(scan, &frame)) {
+	merge->maps = map;
+	map += merge->n_maps;
+	error = map_file(fd, map);
+	if (error)
+		return error;
+	merge->n_maps++;
+	scan.data = map->data + at;
+	scan.len = map->len - at;
+	while (!error && pmc_scan_next(&scan, &frame)) {
 		if (merge->index.used >= merge->budget)
-			error = spill(merge, 1);
+			error = spill(merge);
 		if (!error)
 			error = merge_index_add(&merge->index, &frame);
 		seen->good++;
 	}
-	return error;
-}
-
-static int add_file(struct merge *merge, int fd, off_t at, off_t end, struct merge_input *seen)
-{
-	const off_t page = sysconf(_SC_PAGESIZE);
-	struct pmc_scan pieces = { .partial = true };
-	int error = 0;
-
-	while (!error && at < end) {
-		off_t from = at / page * page, to = end - from > MAP_BYTES ? from + MAP_BYTES : end;
-
-		error = map(merge, fd, from, (size_t)(to - from));
-		if (error)
-			break;
-		pieces.data = merge->maps[merge->n_maps - 1].data + (at - from);
-		pieces.len = (size_t)(to - at);
-		pieces.at = 0;
-		pieces.partial = to < end;
-		error = scan(merge, &pieces, seen);
-		seen->magic |= seen->good || pmc_has_magic(pieces.data, pieces.len);
-		at += (off_t)pieces.at;
-	}
-	seen->damaged = pieces.damaged;
+	seen->magic = seen->good || pmc_has_magic(scan.data, scan.len);
+	seen->damaged = scan.damaged;
 	return error;
 }
 
 /* Copies what cannot be mapped to a temporary file: its descriptor, or -errno. */
 static int copy(struct merge *merge, int from)
 {
-	char buf[1 << 16];
-	int to = merge_spill_open(), error = 0;
+	char buf[1 << 16], room[256];
+	int to = spill_open(), error = 0;
+	struct pmc_out out;
 	ssize_t n = 1;
 
 	merge->spill_failed = to < 0;
 	if (to < 0)
 		return to;
+	pmc_out_to_fd(&out, to, room, sizeof(room));
 	while (!error && n) {
 		n = read(from, buf, sizeof(buf));
 		if (n > 0) {
-			error = merge_write_all(to, buf, (size_t)n);
+			pmc_out_bytes(&out, buf, (size_t)n);
+			error = pmc_out_flush(&out);
 			merge->spill_failed = error != 0;
 		} else if (n < 0 && errno != EINTR) {
 			error = -errno;
@@ -217,7 +279,7 @@ static int copy(struct merge *merge, int from)
 int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 {
 	off_t at = lseek(fd, 0, SEEK_CUR);
-	int error = 0, mapped = fd;
+	int error, mapped = fd;
 	struct stat st;
 
 	memset(seen, 0, sizeof(*seen));
@@ -230,7 +292,7 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 	error = fstat(mapped, &st) == 0 ? 0 : -errno;
 	if (!error && st.st_size > at) {
 		seen->bytes = (uint64_t)(st.st_size - at);
-		error = add_file(merge, mapped, at, st.st_size, seen);
+		error = add_file(merge, mapped, (size_t)at, seen);
 	}
 	if (mapped != fd)
 		close(mapped);
@@ -238,83 +300,17 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 }
 
 /* ---- output ------------------------------------------------------------------------------- */
-/* The sources of the union: *n of them, to be freed, or NULL. */
-static struct merge_source **sources_of(struct merge *merge, unsigned *n)
-{
-	struct merge_source **sources = calloc(merge->n_runs + 1, sizeof(*sources));
-
-	if (!sources || merge_index_sort(&merge->index) != 0) {
-		free(sources);
-		return NULL;
-	}
-	for (*n = 0; *n < merge->n_runs; ++*n)
-		sources[*n] = &merge->runs[*n].source;
-	sources[(*n)++] = &merge->index.source;
-	return sources;
-}
-
-static int write_union(struct merge *merge, int fd)
-{
-	unsigned n;
-	struct merge_source **sources = sources_of(merge, &n);
-	int error = sources ? write_sources(sources, n, MERGE_CANONICAL, fd) : -ENOMEM;
-
-	free(sources);
-	clear(merge);
-	return error;
-}
-
-/* ---- compaction: the last frame of each key is written; all of them are sorted again ------- */
-struct compaction {
-	struct merge_writer writer;
-	struct pmc_frame pending; /* in `copy` */
-	bool has_pending;
-	uint8_t copy[PMC_FRAME_MAX_BYTES];
-};
-
-static int put_newest(void *arg, const struct pmc_frame *frame)
-{
-	struct compaction *compaction = arg;
-	int error = 0;
-
-	if (compaction->has_pending && !merge_same_key(&compaction->pending, frame))
-		error = merge_writer_put(&compaction->writer, &compaction->pending);
-	memcpy(compaction->copy, frame->bytes, frame->head.size);
-	pmc_frame_view(&compaction->pending, compaction->copy, frame->head.size);
-	compaction->has_pending = true;
-	return error;
-}
-
-static int write_newest(struct merge *merge, int fd)
-{
-	struct compaction *compaction = malloc(sizeof(*compaction));
-	unsigned n;
-	struct merge_source **sources = sources_of(merge, &n);
-	int error = -ENOMEM, closing;
-
-	if (compaction && sources && merge_writer_init(&compaction->writer, fd) == 0) {
-		compaction->has_pending = false;
-		error = merge_sources(sources, n, MERGE_BY_KEY, put_newest, compaction);
-		if (!error && compaction->has_pending)
-			error = merge_writer_put(&compaction->writer, &compaction->pending);
-		closing = merge_writer_close(&compaction->writer);
-		error = error ? error : closing;
-	}
-	free(compaction);
-	free(sources);
-	clear(merge);
-	return error;
-}
-
+/* Keeps the newest frame of each key: writes them in the order of keys, to be sorted again. */
 static int compact(struct merge *merge)
 {
 	struct merge_input seen;
-	int fd = merge_spill_open(), error;
+	int fd = spill_open(), error;
 
 	merge->spill_failed = true;
 	if (fd < 0)
 		return fd;
-	error = write_newest(merge, fd);
+	error = write_frames(merge, merge->n_runs, fd);
+	clear(merge);
 	merge->index.order = MERGE_CANONICAL;
 	if (!error && lseek(fd, 0, SEEK_SET) < 0)
 		error = -errno;
@@ -329,5 +325,8 @@ int merge_write(struct merge *merge, int fd)
 {
 	int error = merge->index.order == MERGE_BY_KEY ? compact(merge) : 0;
 
-	return error ? error : write_union(merge, fd);
+	if (!error)
+		error = write_frames(merge, merge->n_runs, fd);
+	clear(merge);
+	return error;
 }

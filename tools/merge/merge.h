@@ -15,7 +15,8 @@
 #define MERGE_BUDGET ((size_t)1 << 30)
 
 struct merge_options {
-	bool compact; /* only the newest frame of each thread, process, total, note, region */
+	bool compact;	 /* only the newest frame of each thread, process, total, note, region */
+	bool strip_args; /* PROCESS frames without command lines */
 	size_t budget_bytes; /* 0: MERGE_BUDGET */
 };
 

@@ -137,7 +137,7 @@ int run_dump_open(struct run *run)
 {
 	struct run_dump *dump = &run->dump;
 	const char *out = run->config.out;
-	char cwd[PATH_MAX] = "";
+	char cwd[PATH_MAX] = "", *end;
 	struct stat st;
 
 	dump->start_s = time(NULL);
@@ -147,7 +147,8 @@ int run_dump_open(struct run *run)
 		return refuse(out, strerror(errno));
 	if (strlen(cwd) + strlen(out) + 1 >= PATH_MAX)
 		return refuse(out, strerror(ENAMETOOLONG));
-	sprintf(put_literal(dump->path, cwd), "%s%s", cwd[0] ? "/" : "", out);
+	end = put_literal(dump->path, cwd);
+	snprintf(end, PATH_MAX, "%s%s", cwd[0] ? "/" : "", out);
 	dump->pattern = expand(dump->path, false, dump->file);
 	if (dump->pattern) {
 		expand(dump->path, true, dump->file);
