@@ -79,27 +79,6 @@ static int no_agent(const struct attach *target)
 		target->pid, exe[0] ? exe : "a kernel thread");
 }
 
-/* 0; -ENOENT: no agent; or another -errno. */
-static int find_control(struct attach *target)
-{
-	int error = attach_maps(target);
-
-	for (size_t i = 0; !error && i < target->n_images; i++) {
-		uint64_t magic;
-
-		error = attach_symbol(target->pid, target->images[i].start, PMC_CONTROL_SYMBOL,
-				      &target->address);
-		if (!error)
-			error = attach_read(target->pid, target->address, &magic, sizeof(magic));
-		if (!error && magic == PMC_CONTROL_MAGIC)
-			return 0;
-		/* A mapped data file, or a hole in a library. */
-		if (error == -EFAULT || error == -EIO || error == -ENOENT)
-			error = 0;
-	}
-	return error ? error : -ENOENT;
-}
-
 static int refused(const struct attach *target, int error)
 {
 	if (attach_is_zombie(target->pid) || error == -ESRCH)
@@ -173,11 +152,11 @@ int attach_open(struct attach *target, pid_t pid)
 	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (target->pidfd < 0)
 		return no_pidfd(pid, errno);
-	error = find_control(target);
-	if (error == -ENOENT)
-		return attach_is_zombie(pid) ? attach_gone(pid) : no_agent(target);
+	error = attach_maps(target);
 	if (error)
 		return refused(target, error);
+	if (!target->address)
+		return attach_is_zombie(pid) ? attach_gone(pid) : no_agent(target);
 	target->other_pid_namespace = !same_namespace(pid);
 	return read_control(target);
 }

@@ -25,7 +25,7 @@ struct attach_image {
 struct attach {
 	pid_t pid;
 	int pidfd;	  /* -1: not open */
-	uint64_t address; /* of the control block, in that process */
+	uint64_t address; /* of the control block, in that process; 0: none */
 	struct pmc_control control;
 	struct attach_image *images;
 	size_t n_images;
@@ -79,10 +79,9 @@ struct attach_part {
 int attach_read_parts(pid_t pid, const struct attach_part *parts, unsigned n);
 /* Copies up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
 int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap);
-/* Fills target->images with the files mapped into the process. */
+/* Fills target->images with the files mapped into the process, and target->address if the agent's
+ * control block is in the data of one. */
 int attach_maps(struct attach *target);
-/* The address of a dynamic symbol of an image; -ENOENT: no such symbol. */
-int attach_symbol(pid_t pid, uint64_t base, const char *name, uint64_t *address);
 
 /* ---- group.c ---- */
 /* Groups of a thread or of a total, with descriptors as numbered in the process. */

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memory.c - reads memory, mapped files and dynamic symbols of another process.
- *
- * Symbols are read from memory: the file may have been replaced, or be in another mount namespace.
- */
+/* memory.c - reads another process's memory and the list of its mapped files. */
 #include "tools/attach/attach.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #define PAGE 4096u
-/* Bounds that no real process reaches. */
-#define MOST_IMAGES   65536u
-#define MOST_PHDRS    64u
-#define MOST_DYNAMIC  512u
-#define MOST_IN_CHAIN 65536u
+/* A bound that no real process reaches. */
+#define MOST_IMAGES 65536u
+/* Beyond the data segment of the agent. */
+#define MOST_DATA ((uint64_t)1 << 20)
 
 static int copy(pid_t pid, uint64_t address, void *here, size_t len, bool in)
 {
@@ -123,27 +116,52 @@ static int add_image(struct attach *target, uint64_t start, uint64_t end, const 
 	return 0;
 }
 
+/* Looks for the control block in the first MOST_DATA bytes of a data segment. */
+static int find_control(struct attach *target, uint64_t at, uint64_t end)
+{
+	uint64_t words[8192];
+	const uint64_t stop = end - at > MOST_DATA ? at + MOST_DATA : end;
+
+	while (!target->address && at < stop) {
+		size_t len = stop - at < sizeof(words) ? stop - at : sizeof(words);
+		int error = attach_read(target->pid, at, words, len);
+
+		/* A mapped data file, or a hole in a library. */
+		if (error == -EFAULT || error == -EIO)
+			return 0;
+		if (error)
+			return error;
+		for (size_t i = 0; !target->address && i < len / sizeof(*words); i++)
+			if (words[i] == PMC_CONTROL_MAGIC)
+				target->address = at + i * sizeof(*words);
+		at += len;
+	}
+	return 0;
+}
+
 /* start-end perms offset dev inode path */
 static int map_line(struct attach *target, char *line)
 {
 	struct attach_image *last = target->n_images ? &target->images[target->n_images - 1] : NULL;
 	unsigned long long start, end, offset;
-	int at = 0;
-	char *path;
+	char perms[5], *path;
+	int at = 0, error = 0;
+	bool more;
 
-	if (sscanf(line, "%llx-%llx %*s %llx %*s %*s %n", &start, &end, &offset, &at) != 3 || !at)
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, perms, &offset, &at) != 4 ||
+	    !at)
 		return 0;
 	path = line + at;
 	path[strcspn(path, "\n")] = '\0';
-	if (path[0] != '/')
-		return 0;
-	if (last && strcmp(last->path, path) == 0 && offset) {
+	/* Data that is 0 at the start has no file, and lies behind the data that has. */
+	more = last && (path[0] ? strcmp(last->path, path) == 0 && offset : start == last->end);
+	if (more)
 		last->end = end;
-		return 0;
-	}
-	if (offset || target->n_images == MOST_IMAGES)
-		return 0;
-	return add_image(target, start, end, path);
+	else if (path[0] == '/' && !offset && target->n_images < MOST_IMAGES)
+		error = add_image(target, start, end, path);
+	if (!error && more && perms[1] == 'w')
+		error = find_control(target, start, end);
+	return error;
 }
 
 int attach_maps(struct attach *target)
@@ -165,121 +183,4 @@ int attach_maps(struct attach *target)
 	free(line);
 	fclose(file);
 	return error;
-}
-
-/* ---- symbols ------------------------------------------------------------------------------*/
-struct dynamic {
-	uint64_t symbols, strings, gnu_hash;
-};
-
-static int read_dynamic(pid_t pid, uint64_t base, struct dynamic *to)
-{
-	ElfW(Phdr) phdrs[MOST_PHDRS], *found = NULL;
-	ElfW(Dyn) entries[MOST_DYNAMIC];
-	ElfW(Ehdr) head;
-	size_t n;
-	int error = attach_read(pid, base, &head, sizeof(head));
-
-	if (error)
-		return error;
-	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_type != ET_DYN ||
-	    head.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
-	    head.e_phentsize != sizeof(phdrs[0]) || head.e_phnum > MOST_PHDRS)
-		return -ENOENT;
-	error = attach_read(pid, base + head.e_phoff, phdrs, head.e_phnum * sizeof(phdrs[0]));
-	if (error)
-		return error;
-	for (unsigned i = 0; i < head.e_phnum; i++)
-		if (phdrs[i].p_type == PT_DYNAMIC)
-			found = &phdrs[i];
-	n = found ? found->p_memsz / sizeof(entries[0]) : 0;
-	if (n == 0)
-		return -ENOENT;
-	if (n > MOST_DYNAMIC)
-		n = MOST_DYNAMIC;
-	error = attach_read(pid, base + found->p_vaddr, entries, n * sizeof(entries[0]));
-	if (error)
-		return error;
-	*to = (struct dynamic){ .symbols = 0 };
-	for (size_t i = 0; i < n && entries[i].d_tag != DT_NULL; i++) {
-		/* glibc turns these into addresses, musl leaves them relative. */
-		uint64_t value = entries[i].d_un.d_ptr;
-
-		value += value < base ? base : 0;
-		if (entries[i].d_tag == DT_SYMTAB)
-			to->symbols = value;
-		else if (entries[i].d_tag == DT_STRTAB)
-			to->strings = value;
-		else if (entries[i].d_tag == DT_GNU_HASH)
-			to->gnu_hash = value;
-	}
-	return to->symbols && to->strings && to->gnu_hash ? 0 : -ENOENT;
-}
-
-static uint32_t gnu_hash(const char *name)
-{
-	uint32_t hash = 5381;
-
-	for (; *name; name++)
-		hash = hash * 33 + (unsigned char)*name;
-	return hash;
-}
-
-static int is_symbol(pid_t pid, const struct dynamic *dynamic, uint64_t base, uint32_t index,
-		     const char *name, uint64_t *address)
-{
-	ElfW(Sym) symbol;
-	char text[64];
-	int error = attach_read(pid, dynamic->symbols + (uint64_t)index * sizeof(symbol), &symbol,
-				sizeof(symbol));
-
-	if (!error)
-		error = attach_read_text(pid, dynamic->strings + symbol.st_name, text,
-					 sizeof(text));
-	if (error)
-		return error;
-	if (symbol.st_shndx == SHN_UNDEF || strcmp(text, name) != 0)
-		return -ENOENT;
-	*address = base + symbol.st_value;
-	return 0;
-}
-
-/* The hash table of System V ABI extensions: four numbers, a Bloom filter, buckets, chains. */
-int attach_symbol(pid_t pid, uint64_t base, const char *name, uint64_t *address)
-{
-	struct {
-		uint32_t buckets, first_symbol, bloom_words, bloom_shift;
-	} head;
-	uint32_t hash = gnu_hash(name), index, link;
-	struct dynamic dynamic;
-	uint64_t buckets;
-	int error = read_dynamic(pid, base, &dynamic);
-
-	if (!error)
-		error = attach_read(pid, dynamic.gnu_hash, &head, sizeof(head));
-	if (error)
-		return error;
-	if (!head.buckets)
-		return -ENOENT;
-	buckets = dynamic.gnu_hash + sizeof(head) + (uint64_t)head.bloom_words * sizeof(ElfW(Addr));
-	error = attach_read(pid, buckets + 4ull * (hash % head.buckets), &index, sizeof(index));
-	if (error)
-		return error;
-	if (index < head.first_symbol)
-		return -ENOENT;
-	for (unsigned i = 0; i < MOST_IN_CHAIN; i++, index++) {
-		error = attach_read(
-			pid, buckets + 4ull * head.buckets + 4ull * (index - head.first_symbol),
-			&link, sizeof(link));
-		if (error)
-			return error;
-		if ((link | 1) == (hash | 1)) {
-			error = is_symbol(pid, &dynamic, base, index, name, address);
-			if (error != -ENOENT)
-				return error;
-		}
-		if (link & 1)
-			return -ENOENT;
-	}
-	return -ENOENT;
 }

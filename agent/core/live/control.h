@@ -2,9 +2,9 @@
 /*
  * control.h - the object of a running agent that pmctl reads and writes from outside.
  *
- * The agent exports one object, `pmc_agent_control`. pmctl finds it by that name in the agent's
- * dynamic symbols and the load address in /proc/PID/maps, reads it with process_vm_readv, and
- * duplicates group descriptors with pidfd_getfd: no thread of the process is interrupted.
+ * The agent has one object, `pmc_agent_control`. pmctl finds its magic in the data segments that
+ * /proc/PID/maps lists, reads it with process_vm_readv, and duplicates group descriptors with
+ * pidfd_getfd: no thread of the process is interrupted.
  * Pointers are addresses in that process.
  */
 #ifndef PMC_CORE_LIVE_CONTROL_H
@@ -16,7 +16,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define PMC_CONTROL_SYMBOL  "pmc_agent_control"
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
 #define PMC_CONTROL_VERSION 4
 
