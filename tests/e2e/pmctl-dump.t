@@ -199,7 +199,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	other=$!
 	run nobody ./pmctl dump "$other"
 	is "$status" 1 "another user's process: 1"
-	like "$(cat "$T/err")" "process $other.* root, uid 0.*sudo" "one line with the fix"
+	like "$(cat "$T/err")" "process $other.* user ID 0.*sudo" "one line with the fix"
 	gone "$other"
 	exec 8>&-
 	wait

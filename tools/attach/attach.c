@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c - finds the agent in a running process and copies its control block and registry. */
 #include "tools/attach/attach.h"
+#include "agent/core/base/file.h"
 #include "agent/core/base/hash.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
@@ -21,18 +22,31 @@ struct attach_tids {
 	UT_hash_handle hh;
 };
 
+/* Only the pmctl that is running now: any program can be named pmctl. */
+static bool is_pmctl(pid_t pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return stat(path, &theirs) == 0 && stat("/proc/self/exe", &ours) == 0 &&
+	       ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
+
 int attach_pid(const char *text, pid_t *pid)
 {
+	char child[32];
 	uint64_t value;
-	pid_t child;
 
 	if (!pmc_number(text, INT_MAX, &value) || value == 0)
 		return tool_fail(EXIT_USAGE, "invalid process ID '%s'", text);
 	*pid = (pid_t)value;
 	/* More than one step: pmctl run -- pmctl run -- CMD. */
-	while ((child = attach_run_child(*pid)) != 0) {
-		tool_warn("process %d is pmctl run: acting on its child, process %d", *pid, child);
-		*pid = child;
+	while (is_pmctl(*pid) &&
+	       pmc_file_read(child, sizeof(child), "/proc/%d/task/%d/children", *pid, *pid) > 0) {
+		tool_warn("process %d is pmctl run: acting on its child, process %d", *pid,
+			  atoi(child));
+		*pid = atoi(child);
 	}
 	return 0;
 }

@@ -55,11 +55,9 @@ bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process still exists and has not called exec. */
 bool attach_same_image(struct attach *target);
 
-/* ---- run_child.c ---- */
-/* The live child of a `pmctl run`; 0: the process is not this pmctl, or has no child. */
-pid_t attach_run_child(pid_t pid);
-
-/* ---- refuse.c: print an error and return EXIT_FAIL ---- */
+/* ---- refuse.c: /proc/PID/status, and errors that return EXIT_FAIL ---- */
+/* A field of it, such as "VmHWM"; "": there is none. */
+void attach_status(pid_t pid, const char *field, char value[256]);
 /* Prints why the kernel denies access to the process, and the fix. */
 int attach_not_permitted(pid_t pid);
 int attach_gone(pid_t pid);

@@ -46,29 +46,14 @@ static int open_ours(const char *path, struct attach_out *out)
 }
 
 /* ---- the process's own dump ---------------------------------------------------------------*/
+/* The effective user and group ID. */
 static bool ids_of(pid_t pid, uid_t *uid, gid_t *gid)
 {
-	unsigned u, g;
-	bool found = false;
-	char line[256], path[64];
-	FILE *file;
+	char uids[256], gids[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	*uid = *gid = (uid_t)-1;
-	while (fgets(line, sizeof(line), file)) {
-		/* Real, effective, saved, file system. */
-		if (sscanf(line, "Uid: %*u %u", &u) == 1)
-			*uid = u;
-		if (sscanf(line, "Gid: %*u %u", &g) == 1) {
-			*gid = g;
-			found = true;
-		}
-	}
-	fclose(file);
-	return found && *uid != (uid_t)-1;
+	attach_status(pid, "Uid", uids);
+	attach_status(pid, "Gid", gids);
+	return sscanf(uids, "%*u %u", uid) == 1 && sscanf(gids, "%*u %u", gid) == 1;
 }
 
 static int open_in_root(int root, const char *path)

@@ -112,12 +112,10 @@ static void read_stat(pid_t pid, struct pmc_process_fixed *fixed)
 
 static uint64_t peak_rss(pid_t pid)
 {
-	char text[4096];
-	const char *line;
+	char kib[256];
 
-	pmc_file_read(text, sizeof(text), "/proc/%d/status", pid);
-	line = strstr(text, "\nVmHWM:");
-	return line ? strtoull(line + 7, NULL, 10) * 1024 : 0;
+	attach_status(pid, "VmHWM", kib);
+	return strtoull(kib, NULL, 10) * 1024;
 }
 
 /* The CPU clock of a process: include/linux/posix-timers.h, CPUCLOCK_SCHED. */

@@ -4,21 +4,29 @@
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
-#include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-bool attach_is_zombie(pid_t pid)
+void attach_status(pid_t pid, const char *field, char value[256])
 {
-	char text[4096];
-	const char *state;
+	char text[16384], name[32];
+	const char *at;
 
 	pmc_file_read(text, sizeof(text), "/proc/%d/status", pid);
-	state = strstr(text, "\nState:\t");
-	return state && (state[8] == 'Z' || state[8] == 'X');
+	snprintf(name, sizeof(name), "\n%s:\t", field);
+	at = strstr(text, name);
+	at = at ? at + strlen(name) : "";
+	snprintf(value, 256, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+bool attach_is_zombie(pid_t pid)
+{
+	char state[256];
+
+	attach_status(pid, "State", state);
+	return state[0] == 'Z' || state[0] == 'X';
 }
 
 int attach_gone(pid_t pid)
@@ -29,13 +37,13 @@ int attach_gone(pid_t pid)
 }
 
 /* A user ID of the process that is not ours; -1: none, or unknown. */
-static long foreign_uid(const char *status)
+static long foreign_uid(pid_t pid)
 {
-	const char *line = strstr(status, "\nUid:");
+	char text[256];
 	unsigned uids[4];
 
-	if (!line ||
-	    sscanf(line, "\nUid: %u %u %u %u", &uids[0], &uids[1], &uids[2], &uids[3]) != 4)
+	attach_status(pid, "Uid", text);
+	if (sscanf(text, "%u %u %u %u", &uids[0], &uids[1], &uids[2], &uids[3]) != 4)
 		return -1;
 	for (unsigned i = 0; i < 4; i++)
 		if (uids[i] != geteuid())
@@ -48,20 +56,14 @@ int attach_not_permitted(pid_t pid)
 	bool dumping = tool_command_name && strcmp(tool_command_name, "dump") == 0;
 	const char *signal =
 		dumping ? ", or pmctl dump --signal if PMC_DUMP was set at its start" : "";
-	char status[4096], scope[16];
-	const struct passwd *user;
-	long uid = -1;
+	long uid = geteuid() != 0 ? foreign_uid(pid) : -1;
+	char scope[16];
 
-	pmc_file_read(status, sizeof(status), "/proc/%d/status", pid);
-	if (geteuid() != 0)
-		uid = foreign_uid(status);
-	if (uid >= 0) {
-		user = getpwuid((uid_t)uid);
+	if (uid >= 0)
 		return tool_fail(EXIT_FAIL,
-				 "cannot read process %d: it belongs to user %s%s%ld; run pmctl "
-				 "as that user or with sudo",
-				 pid, user ? user->pw_name : "", user ? ", uid " : "", uid);
-	}
+				 "cannot read process %d: it belongs to user ID %ld; run pmctl as "
+				 "that user or with sudo",
+				 pid, uid);
 	pmc_file_read(scope, sizeof(scope), "/proc/sys/kernel/yama/ptrace_scope");
 	if (atoi(scope) > 0)
 		return tool_fail(EXIT_FAIL,

@@ -16,9 +16,8 @@
 #define QUICK	 100u
 #define PATIENCE 600u
 #define NAP_US	 50u
-/* For all of them: seconds, whatever the process does. */
-#define MOST_TRIES 1000000u
-#define MOST_NAPS  20000u
+/* For all copies: seconds, whatever the process does. */
+#define MOST_TRIES 200000u
 /* Of frames; no program marks so much. */
 #define MOST_BYTES ((size_t)1 << 30)
 
@@ -26,7 +25,6 @@ void attach_regions_init(struct attach_regions *regions)
 {
 	memset(regions, 0, sizeof(*regions));
 	regions->tries = MOST_TRIES;
-	regions->naps = MOST_NAPS;
 }
 
 static const struct region_record *record_of(const struct attach_regions *regions)
@@ -86,12 +84,8 @@ static bool try_again(struct attach_regions *regions, unsigned try)
 	if (!regions->tries || try >= PATIENCE)
 		return false;
 	regions->tries--;
-	if (try < QUICK)
-		return true;
-	if (!regions->naps)
-		return false;
-	regions->naps--;
-	usleep(NAP_US);
+	if (try >= QUICK)
+		usleep(NAP_US);
 	return true;
 }
 

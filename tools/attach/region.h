@@ -14,10 +14,10 @@ struct attach_regions {
 	struct region_area area;
 	_Alignas(struct region_record)
 		uint8_t record[sizeof(struct region_record) + 2 * REGION_WORDS * sizeof(uint64_t)];
-	size_t bytes;	      /* of frames so far */
-	unsigned tries, naps; /* left for the whole process */
-	uint32_t changing;    /* threads left out: they changed their records all the time */
-	bool damaged;	      /* something left out: it cannot have come from an agent */
+	size_t bytes;	   /* of frames so far */
+	unsigned tries;	   /* left for the whole process */
+	uint32_t changing; /* threads left out: they changed their records all the time */
+	bool damaged;	   /* something left out: it cannot have come from an agent */
 };
 
 /* Starts over. After attach_look, whose slots say which threads there are. */

@@ -8,6 +8,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/config.h"
 #include "tools/attach/attach.h"
+#include "tools/cli/dump_file.h"
 #include "tools/cli/pmctl.h"
 
 #include <dirent.h>
@@ -35,18 +36,10 @@ struct asking {
 /* Whether the process has a handler for the signal; without one it could be killed. */
 static bool is_caught(pid_t pid, int signo)
 {
-	char path[64], line[256];
-	unsigned long long caught = 0;
-	FILE *file;
+	char caught[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, "SigCgt:", 7) == 0)
-			caught = strtoull(line + 7, NULL, 16);
-	if (file)
-		fclose(file);
-	return caught >> (signo - 1) & 1;
+	attach_status(pid, "SigCgt", caught);
+	return strtoull(caught, NULL, 16) >> (signo - 1) & 1;
 }
 
 /* A variable of the environment at the start of the program: 0 or -errno. */
@@ -74,15 +67,13 @@ static int started_with(pid_t pid, const char *name, char *value, size_t cap)
 /* ---- the dump -----------------------------------------------------------------------------*/
 static bool is_dump(const char *path, off_t *bytes)
 {
-	uint8_t head[PMC_MAGIC_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	bool is;
 
 	if (fd < 0)
 		return false;
-	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	     pmc_is_dump(head, pread(fd, head, sizeof(head), 0));
+	is = !tool_dump_refusal(fd, &st) && st.st_size;
 	*bytes = st.st_size;
 	close(fd);
 	return is;
