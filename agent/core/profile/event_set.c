@@ -197,3 +197,21 @@ int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, con
 		profile_core_counts(set, counts);
 	return 0;
 }
+
+int profile_total(struct pmc_profile *profile, const struct table_total *total,
+		  struct pmc_p_remainder *counts)
+{
+	struct pmc_p_eventset *set =
+		total->held.var ? profile_find_set(profile, total->fixed.eventset) : NULL;
+
+	if (!set)
+		return 0;
+	counts->counts =
+		pmc_arena_alloc(&profile->arena, (set->view.count + 1) * sizeof(*counts->counts));
+	if (!counts->counts)
+		return -ENOMEM;
+	if (profile_fill_counts(set, total->fixed.n_groups, total->held.var, total->held.var_len,
+				counts->counts) == 0)
+		counts->set = &set->view;
+	return 0;
+}

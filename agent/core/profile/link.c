@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* link.c - finishing a profile: rows ordered, parents linked, coverage computed. */
+/* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
@@ -7,11 +7,6 @@
 
 /* More than agents write; further reasons are counted as the last one. */
 #define REASONS_MAX 32
-
-int profile_order_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
 
 static int process_order(const struct table_process *a, const struct table_process *b)
 {
@@ -40,40 +35,6 @@ static bool wanted(const struct pmc_profile_tables *tables, const struct table_p
 	       (process->pub.known && memcmp(process->pub.fixed.job, tables->job, 16) == 0);
 }
 
-static struct table_process *parent_of(const struct table_process *process)
-{
-	return (struct table_process *)process->pub.parent;
-}
-
-static void link_parents(struct pmc_profile *profile)
-{
-	static const uint8_t nobody[16];
-	struct pmc_profile_tables *tables = profile->tables;
-
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct pmc_p_process *pub = profile->processes[i];
-		struct table_process *parent = NULL;
-
-		if (memcmp(pub->fixed.parent_identity, nobody, 16) != 0)
-			HASH_FIND(hh, tables->processes, pub->fixed.parent_identity, 16, parent);
-		if (parent && wanted(tables, parent))
-			pub->parent = &parent->pub;
-	}
-	/* A forged dump may have a cycle of parents: cut it. Processes that are walked but not
-	 * rooted are on the path being walked now. */
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct table_process *start = (struct table_process *)profile->processes[i], *p;
-
-		for (p = start; p && !p->rooted; p = parent_of(p)) {
-			p->walked = true;
-			if (parent_of(p) && parent_of(p)->walked && !parent_of(p)->rooted)
-				p->pub.parent = NULL;
-		}
-		for (p = start; p && !p->rooted; p = parent_of(p))
-			p->rooted = true;
-	}
-}
-
 static int list_processes(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
@@ -92,101 +53,62 @@ static int list_processes(struct pmc_profile *profile)
 	return 0;
 }
 
-struct adopted {
-	uint32_t tid;
-	uint64_t time_ns; /* of the newest row */
-	UT_hash_handle hh;
-};
-
-/* The threads that the agent itself adopted, by tid. `from` is the first row of the others. */
-static struct adopted *list_adopted(struct pmc_profile *profile,
-				    const struct table_process *process,
-				    const struct pmc_p_row *from)
+struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t seq)
 {
-	struct pmc_arena *arena = &profile->arena;
-	struct adopted *table = NULL, *found;
-	struct pmc_thread_buf buf;
+	uint64_t low = 0, high = process->n_threads;
 
-	for (const struct pmc_p_row *row = process->rows; row != from; row = row->next) {
-		const struct pmc_thread_fixed *fixed =
-			&pmc_profile_thread(profile, row, &buf)->fixed;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
 
-		if (!(fixed->flags & PMC_THREAD_ADOPTED))
-			continue;
-		HASH_FIND(hh, table, &fixed->tid, sizeof(fixed->tid), found);
-		if (!found) {
-			found = pmc_arena_alloc(arena, sizeof(*found));
-			if (!found)
-				return table;
-			found->tid = fixed->tid;
-			HASH_ADD(hh, table, tid, sizeof(found->tid), found);
-		}
-		if (found->time_ns < fixed->time_ns)
-			found->time_ns = fixed->time_ns;
+		if (process->threads[middle]->seq < seq)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return table;
+	return low < process->n_threads && process->threads[low]->seq == seq ?
+		       process->threads[low] :
+		       NULL;
 }
 
-/* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
-static void drop_outside(struct pmc_profile *profile, struct table_process *process)
-{
-	struct adopted *table, *found;
-	struct pmc_p_row **at = &process->rows;
-	struct pmc_thread_buf buf;
-
-	if (!process->last_row || process->last_row->seq < PMC_SEQ_OUTSIDE)
-		return;
-	while ((*at)->seq < PMC_SEQ_OUTSIDE)
-		at = &(*at)->next;
-	table = list_adopted(profile, process, *at);
-	while (*at) {
-		const struct pmc_thread_fixed *fixed =
-			&pmc_profile_thread(profile, *at, &buf)->fixed;
-
-		HASH_FIND(hh, table, &fixed->tid, sizeof(fixed->tid), found);
-		if (!found || found->time_ns < fixed->time_ns) {
-			at = &(*at)->next;
-			continue;
-		}
-		*at = (*at)->next;
-		process->n_rows--;
-	}
-}
-
-static void reverse(struct pmc_p_row **rows, uint64_t n)
-{
-	for (uint64_t i = 0; i < n / 2; i++) {
-		struct pmc_p_row *row = rows[i];
-
-		rows[i] = rows[n - 1 - i];
-		rows[n - 1 - i] = row;
-	}
-}
-
-/* A process's rows into the lists of all. Settled rows are by seq, the newest first: the first of
- * each seq is its row. */
+/* A process's rows into the lists of all. Rows are settled: the last of each seq is its row. */
 static void list_rows_of(struct pmc_profile *profile, struct table_process *process)
 {
 	struct pmc_p_row *row, *next;
 
 	process->pub.threads = profile->threads + profile->n_threads;
 	for (row = process->rows; row; row = next) {
-		const uint64_t seq = row->seq;
-		uint64_t n = 0;
-
-		profile->threads[profile->n_threads++] = row;
-		process->pub.n_threads++;
-		for (; row && row->seq == seq; row = next, n++) {
-			next = row->next;
-			row->process = &process->pub; /* in the place of `next` */
-			if (profile->timeline)
-				profile->timeline[profile->n_timeline + n] = row;
-		}
+		next = row->next;
+		row->process = &process->pub; /* in the place of `next` */
 		if (profile->timeline)
-			reverse(profile->timeline + profile->n_timeline, n);
-		profile->n_timeline += profile->timeline ? n : 0;
-		next = row;
+			profile->timeline[profile->n_timeline++] = row;
+		if (!next || next->seq != row->seq)
+			process->pub.threads[process->pub.n_threads++] = row;
 	}
+}
+
+/* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
+static void drop_outside(struct pmc_profile *profile, struct pmc_p_process *process)
+{
+	const uint64_t n = process->n_threads;
+	struct pmc_thread_buf buf;
+	struct pmc_p_row *outside;
+
+	if (!n || process->threads[n - 1]->seq < PMC_SEQ_OUTSIDE)
+		return;
+	for (uint64_t i = 0; i < n && process->threads[i]->seq < PMC_SEQ_OUTSIDE; i++) {
+		const struct pmc_thread_fixed *fixed =
+			&pmc_profile_thread(profile, process->threads[i], &buf)->fixed;
+
+		if (!(fixed->flags & PMC_THREAD_ADOPTED))
+			continue;
+		outside = profile_find_row(process, PMC_SEQ_OUTSIDE + fixed->tid);
+		if (outside && outside->time_ns <= fixed->time_ns)
+			outside->bytes = 0; /* no row of its own */
+	}
+	process->n_threads = 0;
+	for (uint64_t i = 0; i < n; i++)
+		if (process->threads[i]->bytes)
+			process->threads[process->n_threads++] = process->threads[i];
 }
 
 static int list_rows(struct pmc_profile *profile)
@@ -196,22 +118,22 @@ static int list_rows(struct pmc_profile *profile)
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *process = (struct table_process *)profile->processes[i];
 
-		profile_settle_rows(profile, process);
-		drop_outside(profile, process);
+		if (profile_settle_rows(profile, process) != 0)
+			return -ENOMEM;
 		all += process->n_rows;
 	}
 	profile->threads = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
-	if (profile->tables->options.timeline) {
+	if (profile->tables->options.timeline)
 		profile->timeline = pmc_arena_alloc(&profile->arena, (all + 1) * sizeof(void *));
-		if (!profile->timeline)
-			return -ENOMEM;
-	}
 	profile->sets = pmc_arena_alloc(&profile->arena,
 					(HASH_COUNT(profile->tables->sets) + 1) * sizeof(void *));
-	if (!profile->threads || !profile->sets)
+	if (profile->arena.failed)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < profile->n_processes; i++)
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		list_rows_of(profile, (struct table_process *)profile->processes[i]);
+		drop_outside(profile, profile->processes[i]);
+		profile->n_threads += profile->processes[i]->n_threads;
+	}
 	return 0;
 }
 
@@ -331,10 +253,8 @@ int pmc_profile_finish(struct pmc_profile *profile)
 {
 	int error = list_processes(profile);
 
-	if (!error) {
-		link_parents(profile);
+	if (!error)
 		error = list_rows(profile);
-	}
 	if (!error)
 		error = profile_open_totals(profile);
 	for (uint64_t i = 0; !error && i < profile->n_processes; i++)

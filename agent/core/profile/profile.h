@@ -73,8 +73,7 @@ struct pmc_p_process {
 	bool known; /* a PROCESS frame was read; else only other frames refer to it */
 	uint64_t snapshot;
 	const char *host, *boot_id, *exe, *cmdline; /* "" where unknown */
-	struct pmc_p_process *parent;
-	struct pmc_p_row **threads; /* by seq */
+	struct pmc_p_row **threads;		    /* by seq */
 	uint64_t n_threads;
 	/* coverage */
 	uint64_t attributed_cpu_ns; /* sum of its rows */

@@ -166,23 +166,6 @@ static int fill(struct pmc_profile *profile, struct table_region *region)
 	return 0;
 }
 
-static const struct pmc_p_row *row_of(const struct pmc_p_process *process, uint64_t seq)
-{
-	uint64_t low = 0, high = process->n_threads;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (process->threads[middle]->seq < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < process->n_threads && process->threads[low]->seq == seq ?
-		       process->threads[low] :
-		       NULL;
-}
-
 static int region_order(const struct table_region *a, const struct table_region *b)
 {
 	size_t len = a->pub.name_len < b->pub.name_len ? a->pub.name_len : b->pub.name_len;
@@ -214,7 +197,7 @@ int profile_link_regions(struct pmc_profile *profile)
 
 		if (!region->process->index) /* of another job */
 			continue;
-		pub->row = row_of(pub->process, fixed->seq);
+		pub->row = profile_find_row(pub->process, fixed->seq);
 		pub->has_cpu = fixed->flags & PMC_REGION_CPU;
 		pub->cpu_ns = fixed->cpu_ns;
 		pub->self_cpu_ns = fixed->self_cpu_ns;

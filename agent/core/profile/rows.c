@@ -5,6 +5,7 @@
  * A process's rows are a list that is sorted whenever it has doubled; superseded rows are reused.
  * Memory follows the number of threads, not of snapshots, without an index.
  */
+#include "agent/core/base/sort.h"
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
@@ -53,87 +54,65 @@ static void unpack(const uint8_t *from, unsigned n, uint64_t *words)
 
 /* ---- order --------------------------------------------------------------------------------*/
 
-/* By seq, then the newest first: of one snapshot number the later, then the larger hash. */
-static bool in_order(const struct pmc_p_row *a, const struct pmc_p_row *b)
+struct by_seq {
+	uint64_t seq; /* of the row: most comparisons need no more */
+	struct pmc_p_row *row;
+};
+
+/* By seq, then the newest last: of one snapshot number the later, then the larger hash. */
+static int row_order(const void *a, const void *b, const void *arg)
 {
-	if (a->seq != b->seq)
-		return a->seq < b->seq;
-	if (a->snapshot != b->snapshot)
-		return a->snapshot > b->snapshot;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns > b->time_ns;
-	return a->hash >= b->hash;
+	const struct by_seq *one = a, *other = b;
+	int order = profile_order_u64(one->seq, other->seq);
+
+	(void)arg;
+	if (!order)
+		order = profile_order_u64(one->row->snapshot, other->row->snapshot);
+	if (!order)
+		order = profile_order_u64(one->row->time_ns, other->row->time_ns);
+	return order ? order : profile_order_u64(one->row->hash, other->row->hash);
 }
 
-static struct pmc_p_row *merge(struct pmc_p_row *a, struct pmc_p_row *b)
+static void row_free(struct pmc_profile *profile, struct pmc_p_row *row)
 {
-	struct pmc_p_row *list, **end = &list;
+	struct pmc_p_row **list = &profile->tables->free_rows[row->bytes / ROW_ALIGN];
 
-	while (a && b) {
-		struct pmc_p_row **smaller = in_order(a, b) ? &a : &b;
-
-		*end = *smaller;
-		end = &(*smaller)->next;
-		*smaller = *end;
-	}
-	*end = a ? a : b;
-	return list;
+	row->next = *list;
+	*list = row;
 }
 
-/*
- * A merge sort of the runs found: rows arrive nearly in order, and qsort() may call malloc().
- * merged[i] has at least 2^i rows, so that a long run is not merged with one short run at a time.
- */
-static struct pmc_p_row *sort(struct pmc_p_row *rows)
-{
-	struct pmc_p_row *merged[64] = { NULL }, *all = NULL;
-
-	while (rows) {
-		struct pmc_p_row *run = rows, *last = rows;
-		uint64_t len = 1;
-		unsigned i;
-
-		for (; last->next && in_order(last, last->next); len++)
-			last = last->next;
-		rows = last->next;
-		last->next = NULL;
-		for (i = 63 - (unsigned)__builtin_clzll(len); merged[i]; i++) {
-			run = merge(merged[i], run);
-			merged[i] = NULL;
-		}
-		merged[i] = run;
-	}
-	for (unsigned i = 0; i < 64; i++)
-		all = merge(merged[i], all);
-	return all;
-}
-
-void profile_settle_rows(struct pmc_profile *profile, struct table_process *process)
+int profile_settle_rows(struct pmc_profile *profile, struct table_process *process)
 {
 	const bool timeline = profile->tables->options.timeline;
-	struct pmc_p_row *row, *next, *last = NULL;
+	const uint64_t n = process->n_rows;
+	struct pmc_arena scratch = { 0 };
+	struct pmc_p_row *row = process->rows, **end = &process->rows;
+	struct by_seq *rows;
 
 	if (!process->unsorted)
-		return;
-	process->unsorted = false;
+		return 0;
+	rows = pmc_arena_alloc(&scratch, 2 * n * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++, row = row->next)
+		rows[i] = (struct by_seq){ row->seq, row };
+	pmc_sort(rows, rows + n, n, sizeof(*rows), row_order, NULL);
 	process->n_rows = 0;
-	for (row = sort(process->rows); row; row = next) {
-		next = row->next;
-		if (last && last->seq == row->seq && (!timeline || last->hash == row->hash)) {
-			struct pmc_p_row **list =
-				&profile->tables->free_rows[row->bytes / ROW_ALIGN];
-
-			last->next = next;
-			row->next = *list;
-			*list = row;
+	for (uint64_t i = 0; i < n; i++) {
+		row = rows[i].row;
+		if (i + 1 < n && row->seq == rows[i + 1].seq &&
+		    (!timeline || row->hash == rows[i + 1].row->hash)) {
+			row_free(profile, row); /* superseded */
 			continue;
 		}
-		if (!last)
-			process->rows = row;
-		last = row;
+		*end = process->last_row = row;
+		end = &row->next;
 		process->n_rows++;
 	}
-	process->last_row = last;
+	*end = NULL;
+	process->unsorted = false;
+	pmc_arena_free(&scratch);
+	return 0;
 }
 
 /* ---- adding -------------------------------------------------------------------------------*/
@@ -186,7 +165,8 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	if (!process)
 		return -ENOMEM;
 	if (process->n_rows >= process->settle_at) {
-		profile_settle_rows(profile, process);
+		if (profile_settle_rows(profile, process) != 0)
+			return -ENOMEM;
 		process->settle_at = process->n_rows * 2 + FIRST_SETTLE;
 	}
 	len = pack(words, n_words, packed);

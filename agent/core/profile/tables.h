@@ -8,6 +8,11 @@
 
 #define PMC_SUM_GROUP (PMC_NO_GROUP - 1)
 
+static inline int profile_order_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 /* An EVENTSET frame. The view is in the user's order; `at` maps its events to readings. */
 struct pmc_p_eventset {
 	struct pmc_p_set_view view;
@@ -56,12 +61,11 @@ struct table_process {
 	uint64_t n_rows, settle_at;
 	bool unsorted;
 	struct table_total totals[TOTAL_KINDS];
-	struct table_process *root;    /* the job's first process above it */
-	struct table_process *earlier; /* the job's first process that started last before it */
-	struct open_totals *open;      /* its totals, less the rows so far */
-	bool walked, rooted;
-	bool named;	   /* its sites have names by pmc_profile_name_sites() */
-	UT_hash_handle hh; /* by pub.identity */
+	struct table_process *root; /* the job's first process whose totals have its work */
+	struct open_totals *open;   /* its totals, less the rows so far */
+	bool named;		    /* its sites have names by pmc_profile_name_sites() */
+	UT_hash_handle hh;	    /* by pub.identity */
+	UT_hash_handle by_job;	    /* first processes, by pub.fixed.job */
 };
 
 struct table_note {
@@ -96,6 +100,9 @@ struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint6
 /* Readings (n_groups of them, `len` bytes) as counts of the set's events, in view order. */
 int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, const uint8_t *var,
 			size_t len, struct pmc_count *counts);
+/* The counts of a total; nothing if it or its event set is missing. 0 or -ENOMEM. */
+int profile_total(struct pmc_profile *profile, const struct table_total *total,
+		  struct pmc_p_remainder *counts);
 /* The bytes that n_groups readings at the start of `var` take; SIZE_MAX: they do not fit. */
 size_t profile_readings_len(unsigned n_groups, const uint8_t *var, size_t len);
 
@@ -110,8 +117,8 @@ int profile_sum_uncore(struct pmc_profile *profile);
 
 /* rows.c */
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* Sorts a process's rows by seq, the newest first, and drops superseded ones. */
-void profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
+/* Sorts a process's rows by seq, the newest last, and drops superseded ones. 0 or -ENOMEM. */
+int profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
 /* region.c */
 int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *frame);
 /* Orders the regions and finds their rows, after the rows are listed. */
@@ -124,11 +131,11 @@ int profile_hold(struct pmc_profile *profile, struct held *held, const struct pm
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
 struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
 
-/* link.c: -1, 0 or 1 */
-int profile_order_u64(uint64_t a, uint64_t b);
+/* link.c: the row of that seq in a process whose rows are listed, or NULL. */
+struct pmc_p_row *profile_find_row(const struct pmc_p_process *process, uint64_t seq);
 
-/* unattributed.c: opens the totals of all processes, takes off one row after the other, and closes
- * them into the processes' unattributed and descendants. After parents are in place. */
+/* unattributed.c: opens the totals of all processes in their unattributed and descendants,
+ * subtracts one row after the other, and closes them. After the processes are listed. */
 int profile_open_totals(struct pmc_profile *profile);
 void profile_subtract_row(struct table_process *process, const struct pmc_p_thread *row);
 void profile_close_totals(struct pmc_profile *profile);
