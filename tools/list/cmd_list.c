@@ -47,9 +47,11 @@ static int run_fit(const struct request *request)
 	int code = request->db ? list_fit_db(&fit, request->fit, request->db) :
 				 list_fit_host(&fit, request->fit);
 
+	if (!code && fit.list.arena.failed)
+		code = tool_fail(EXIT_FAIL, "out of memory");
 	if (!code)
 		code = list_fit_print(&fit, request->json);
-	pmc_arena_free(&fit.arena);
+	list_free(&fit.list);
 	return code;
 }
 

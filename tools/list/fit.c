@@ -1,66 +1,153 @@
 /* SPDX-License-Identifier: MIT */
-/* fit.c - pmctl list --fit by a database of counter masks: assignment, clash, passes. */
-#include "agent/core/base/out.h"
+/* fit.c - pmctl list --fit by a table of counter masks: assignment, clash, passes. */
+#include "agent/core/base/suggest.h"
 #include "agent/core/plan/matching.h"
 #include "tools/cli/pmctl.h"
 #include "tools/list/list.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define HEADER "name\talias\tcounter_mask"
+
+/* ---- the table ----------------------------------------------------------------------------*/
+struct row {
+	const char *name;
+	const char *alias; /* NULL: none */
+	uint64_t mask;
+};
+
+struct table {
+	struct row *rows;
+	unsigned n;
+};
+
+/* 0b... or 0x..., at most 64 bits. */
+static bool mask_parse(const char *text, uint64_t *mask)
+{
+	int base = strncmp(text, "0b", 2) == 0 ? 2 : strncmp(text, "0x", 2) == 0 ? 16 : 0;
+	char *end;
+
+	if (!base || !isxdigit((unsigned char)text[2]))
+		return false;
+	errno = 0;
+	*mask = strtoull(text + 2, &end, base);
+	return !*end && !errno;
+}
+
+/* The row of a name or alias, or NULL. */
+static const struct row *find(const struct table *table, const char *name)
+{
+	for (const struct row *row = table->rows; row < table->rows + table->n; row++)
+		if (strcmp(row->name, name) == 0 || (row->alias && strcmp(row->alias, name) == 0))
+			return row;
+	return NULL;
+}
+
+/* Adds a line, which is changed and kept. The error in it, or NULL. */
+static const char *add_line(struct table *table, char *line)
+{
+	struct row *row = realloc(table->rows, (table->n + 1) * sizeof(*row));
+	const char *mask;
+
+	if (!row || !line)
+		return "out of memory";
+	table->rows = row;
+	row += table->n;
+	row->name = strsep(&line, "\t");
+	row->alias = strsep(&line, "\t");
+	mask = strsep(&line, "\t");
+	if (!mask || line)
+		return "not three fields, separated by tabs";
+	if (!*row->name || !*row->alias)
+		return "empty name";
+	if (strcmp(row->alias, "-") == 0)
+		row->alias = NULL;
+	if (find(table, row->name) || (row->alias && find(table, row->alias)))
+		return "duplicate name";
+	if (!mask_parse(mask, &row->mask))
+		return "the counter mask is not 0b... or 0x... of at most 64 bits";
+	table->n++;
+	return NULL;
+}
+
+static int read_table(struct table *table, const char *path, struct pmc_arena *arena)
+{
+	FILE *file = fopen(path, "re");
+	const char *error = NULL;
+	unsigned number = 0;
+	char line[LINE_MAX];
+	bool broken;
+
+	if (!file)
+		return tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(errno));
+	errno = 0;
+	while (!error && fgets(line, sizeof(line), file)) {
+		size_t len = strlen(line);
+
+		number++;
+		if ((!len || line[len - 1] != '\n') && !feof(file)) {
+			error = "NUL byte, or a line that is too long";
+			break;
+		}
+		line[strcspn(line, "\r\n")] = '\0';
+		if (number > 1)
+			error = add_line(table, pmc_arena_strdup(arena, line));
+		else if (strcmp(line, HEADER) != 0)
+			error = "the header is not 'name', 'alias' and 'counter_mask', separated "
+				"by tabs";
+	}
+	broken = ferror(file);
+	fclose(file);
+	if (!error && broken)
+		return tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(errno));
+	if (!error && !table->n)
+		error = number++ ? "no event" : "the file is empty";
+	return error ? tool_fail(EXIT_FAIL, "%s, line %u: %s", path, number, error) : EXIT_OK;
+}
+
+static int unknown(const struct table *table, const char *name)
+{
+	struct pmc_nearest nearest;
+
+	if (!*name)
+		return tool_fail(EXIT_USAGE,
+				 "empty event name in --fit; separate names by one comma");
+	pmc_nearest_init(&nearest, name, strlen(name));
+	for (unsigned i = 0; i < table->n; i++) {
+		pmc_nearest_try(&nearest, table->rows[i].name);
+		if (table->rows[i].alias)
+			pmc_nearest_try(&nearest, table->rows[i].alias);
+	}
+	return tool_fail_unknown("unknown event", name, nearest.name,
+				 "the database has no such name");
+}
+
+/* ---- fitting ------------------------------------------------------------------------------*/
 struct wanted {
 	const char *name;
-	int row; /* of the database */
+	const struct row *row;
 };
 
 static int wanted_order(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
 
-	return x->row != y->row ? x->row - y->row : strcmp(x->name, y->name);
+	return x->row != y->row ? (x->row < y->row ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* The next of a comma-separated list, without blanks around it; false at the end. */
-static bool next_name(struct pmc_arena *arena, const char **rest, const char **name)
-{
-	const char *at = *rest;
-	size_t len;
-
-	if (!at)
-		return false;
-	at += strspn(at, " \t\n");
-	len = strcspn(at, ",");
-	*rest = at[len] ? at + len + 1 : NULL;
-	while (len && strchr(" \t\n", at[len - 1]))
-		len--;
-	*name = pmc_arena_strndup(arena, at, len);
-	return true;
-}
-
-static int find(const struct list_db *db, const char *name)
-{
-	int row = list_db_find(db, name);
-
-	if (!*name)
-		tool_fail(EXIT_USAGE, "empty event name in --fit; separate names by one comma");
-	else if (row < 0)
-		tool_fail_unknown("unknown event", name, list_db_nearest(db, name),
-				  "the database has no such name");
-	return row;
-}
-
-static bool add_name(struct list_fit *fit, const struct wanted *wanted, unsigned i)
+void list_fit_name(struct list_fit *fit, unsigned i, const char *name)
 {
 	unsigned nth = 1;
-	struct pmc_out out;
-	char text[512];
 
-	while (nth <= i && strcmp(wanted[i - nth].name, wanted[i].name) == 0)
+	while (nth <= i && strcmp(fit->events[i - nth].asked, name) == 0)
 		nth++;
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%s#%u", wanted[i].name, nth);
-	fit->events[i].name = nth == 1 ? wanted[i].name : pmc_arena_strdup(&fit->arena, text);
-	return fit->events[i].name;
+	fit->events[i].asked = name;
+	fit->events[i].name = nth == 1 ? name : list_text(&fit->list, "%s#%u", name, nth);
 }
 
 static void solve(struct list_fit *fit, const uint64_t *masks)
@@ -83,34 +170,34 @@ static void solve(struct list_fit *fit, const uint64_t *masks)
 
 int list_fit_db(struct list_fit *fit, const char *events, const char *path)
 {
+	char *rest = pmc_arena_strdup(&fit->list.arena, events), *name;
 	struct wanted wanted[PMC_EVENTS_MAX];
 	uint64_t masks[PMC_EVENTS_MAX];
-	const char *rest = events, *name;
-	struct list_db db;
-	int code = list_db_read(&db, path);
+	struct table table = { .n = 0 };
+	int code = read_table(&table, path, &fit->list.arena);
 
 	_Static_assert(PMC_EVENTS_MAX <= PMC_FIT_MAX, "every list can be fitted");
-	while (!code && next_name(&fit->arena, &rest, &name)) {
-		if (!name) {
-			code = tool_fail(EXIT_FAIL, "out of memory");
-		} else if (fit->n == PMC_EVENTS_MAX) {
+	while (!code && (name = strsep(&rest, ","))) {
+		name += strspn(name, " \t\n");
+		name[strcspn(name, " \t\n")] = '\0';
+		if (fit->n == PMC_EVENTS_MAX) {
 			code = tool_fail(EXIT_USAGE, "too many events in --fit; the limit is %d",
 					 PMC_EVENTS_MAX);
-		} else {
-			wanted[fit->n] = (struct wanted){ name, find(&db, name) };
-			code = wanted[fit->n++].row < 0 ? EXIT_USAGE : EXIT_OK;
+			break;
 		}
+		wanted[fit->n] = (struct wanted){ name, find(&table, name) };
+		if (!wanted[fit->n++].row)
+			code = unknown(&table, name);
 	}
 	/* The result must not depend on the order of the arguments. */
 	if (!code)
 		qsort(wanted, fit->n, sizeof(*wanted), wanted_order);
 	for (unsigned i = 0; !code && i < fit->n; i++) {
-		masks[i] = db.events[wanted[i].row].mask;
-		if (!add_name(fit, wanted, i))
-			code = tool_fail(EXIT_FAIL, "out of memory");
+		masks[i] = wanted[i].row->mask;
+		list_fit_name(fit, i, wanted[i].name);
 	}
 	if (!code)
 		solve(fit, masks);
-	list_db_free(&db);
+	free(table.rows);
 	return code;
 }

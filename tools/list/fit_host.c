@@ -102,16 +102,16 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (int)(*x)->event.position - (int)(*y)->event.position;
 }
 
-static const char *refusal(struct list *about, const struct pmc_planned *planned)
+static const char *refusal(struct list *list, const struct pmc_planned *planned)
 {
 	if (tool_perf_killed())
 		return TOOL_KILLED_TEXT;
 	if (pmc_event_is_uncore(&planned->event))
 		return "counted for the whole machine, not for a thread";
-	return list_refusal(about, planned->event.type, planned->error);
+	return list_refusal(list, planned->event.type, planned->error);
 }
 
-static int solve(struct list_fit *fit, struct list *about, const struct pmc_plan *plan)
+static int solve(struct list_fit *fit, const struct pmc_plan *plan)
 {
 	const struct pmc_planned *order[PMC_EVENTS_MAX];
 	struct candidate candidates[PMC_EVENTS_MAX];
@@ -124,20 +124,15 @@ static int solve(struct list_fit *fit, struct list *about, const struct pmc_plan
 	/* The result must not depend on the order of the arguments. */
 	qsort(order, fit->n, sizeof(*order), by_name);
 	for (unsigned i = 0; i < fit->n; i++) {
-		const char *name = order[i]->event.name;
-		unsigned nth = 1;
-
-		while (nth <= i && strcmp(order[i - nth]->event.name, name) == 0)
-			nth++;
-		fit->events[i].name = nth == 1 ? name : list_text(about, "%s#%u", name, nth);
+		list_fit_name(fit, i, order[i]->event.name);
 		fit->events[i].counter = -1;
 		if (order[i]->group != PMC_NO_GROUP) {
 			candidates[n++] = (struct candidate){ order[i], UINT64_C(1) << i };
 			continue;
 		}
 		fit->clash |= fit->clash ? 0 : UINT64_C(1) << i;
-		fit->events[i].reason = refusal(about, order[i]);
-		if (pmu_of(&order[i]->event) == PERF_TYPE_RAW && !about->core_pmu)
+		fit->events[i].reason = refusal(&fit->list, order[i]);
+		if (pmu_of(&order[i]->event) == PERF_TYPE_RAW && !fit->list.core_pmu)
 			fit->remark = "This machine has no hardware PMU; see pmctl doctor.";
 	}
 	error = pack(fit, candidates, n);
@@ -150,39 +145,25 @@ static int solve(struct list_fit *fit, struct list *about, const struct pmc_plan
 
 int list_fit_host(struct list_fit *fit, const char *text)
 {
-	struct list about = { 0 };
+	struct pmc_arena *arena = &fit->list.arena;
 	struct pmc_parse_error error;
 	struct pmc_events events;
 	struct pmc_plan plan;
-	int code = EXIT_OK, failed;
+	int failed;
 
-	list_init(&about);
-	if (pmc_events_parse(text, NULL, &fit->arena, &events, &error))
-		code = tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+	list_init(&fit->list);
+	if (pmc_events_parse(text, NULL, arena, &events, &error))
+		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
 				 "'%s': %s", text, error.text);
-	for (unsigned i = 0; !code && i < events.count; i++)
+	for (unsigned i = 0; i < events.count; i++)
 		if (events.list[i].brace != PMC_NO_BRACE && !events.list[i].sets)
-			code = tool_fail(EXIT_USAGE,
+			return tool_fail(EXIT_USAGE,
 					 "unexpected braces in '%s': --fit groups the events "
 					 "itself; leave out the braces",
 					 text);
-	if (!code && pmc_plan_make(&events, tool_perf_open, &fit->arena, &plan))
-		code = tool_fail(EXIT_FAIL, "out of memory");
-	if (!code) {
-		failed = solve(fit, &about, &plan);
-		if (failed)
-			code = tool_fail(EXIT_FAIL, "cannot probe the PMU: %s", strerror(-failed));
-	}
-	/* What `about` holds is freed here. */
-	for (unsigned i = 0; i < fit->n; i++) {
-		struct list_fit_event *event = &fit->events[i];
-
-		event->name = pmc_arena_strdup(&fit->arena, event->name);
-		if (event->reason)
-			event->reason = pmc_arena_strdup(&fit->arena, event->reason);
-	}
-	list_free(&about);
-	if (!code && fit->arena.failed)
-		code = tool_fail(EXIT_FAIL, "out of memory");
-	return code;
+	failed = pmc_plan_make(&events, tool_perf_open, arena, &plan);
+	if (!failed)
+		failed = solve(fit, &plan);
+	return failed ? tool_fail(EXIT_FAIL, "cannot probe the PMU: %s", strerror(-failed)) :
+			EXIT_OK;
 }

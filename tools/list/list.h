@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* list.h - common parts of pmctl list: rows of events and their sources, fitting, its database. */
+/* list.h - common parts of pmctl list: rows of events, their sources, and fitting. */
 #ifndef PMC_TOOLS_LIST_LIST_H
 #define PMC_TOOLS_LIST_LIST_H
 
@@ -60,31 +60,9 @@ void list_sets(struct list *list);
 int list_print_json(const struct list *list);
 void list_print_table(const struct list *list);
 
-/* ---- a database of counter masks ------------------------------------------------------------*/
-struct list_db_event {
-	const char *name;
-	const char *alias; /* NULL: none */
-	uint64_t mask;
-};
-
-struct list_db {
-	struct list_db_event *events;
-	unsigned n, room;
-	struct list_db_name *names; /* names and aliases, by text */
-	struct pmc_arena arena;
-};
-
-/* Reads a file of tab-separated `name alias counter_mask`. 0, or the exit code of an error that has
- * been printed. */
-int list_db_read(struct list_db *db, const char *path);
-void list_db_free(struct list_db *db);
-/* The event's index, or -1. */
-int list_db_find(const struct list_db *db, const char *name);
-/* The nearest name or alias to a mistyped one, or NULL. */
-const char *list_db_nearest(const struct list_db *db, const char *name);
-
 /* ---- fitting --------------------------------------------------------------------------------*/
 struct list_fit_event {
+	const char *asked;  /* the name as given */
 	const char *name;   /* of several equal ones the second gets "#2", and so on */
 	int counter;	    /* in its pass; -1: not known */
 	unsigned pass;	    /* from 0 */
@@ -92,7 +70,7 @@ struct list_fit_event {
 };
 
 struct list_fit {
-	struct pmc_arena arena;
+	struct list list; /* for its memory, and what it knows of this machine */
 	struct list_fit_event events[PMC_EVENTS_MAX];
 	unsigned n;
 	uint64_t
@@ -106,6 +84,8 @@ struct list_fit {
 /* 0, or the exit code of an error that has been printed. */
 int list_fit_db(struct list_fit *fit, const char *events, const char *path);
 int list_fit_host(struct list_fit *fit, const char *events);
+/* Names event i; equal names are neighbours. */
+void list_fit_name(struct list_fit *fit, unsigned i, const char *name);
 int list_fit_print(const struct list_fit *fit, bool json);
 
 #endif

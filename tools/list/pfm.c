@@ -43,7 +43,6 @@ void list_pfm(struct list *list)
 struct functions {
 	pfm_err_t (*initialize)(void);
 	void (*terminate)(void);
-	pfm_err_t (*encode)(const char *name, int levels, pfm_os_t os, void *arg);
 	pfm_err_t (*pmu_info)(pfm_pmu_t pmu, pfm_pmu_info_t *info);
 	pfm_err_t (*event_info)(int index, pfm_os_t os, pfm_event_info_t *info);
 	pfm_err_t (*attr_info)(int index, int attr, pfm_os_t os, pfm_event_attr_info_t *info);
@@ -55,13 +54,12 @@ static bool functions_of(void *library, struct functions *pfm)
 	/* POSIX lets an object pointer become a function pointer, ISO C does not. */
 	*(void **)&pfm->initialize = dlsym(library, "pfm_initialize");
 	*(void **)&pfm->terminate = dlsym(library, "pfm_terminate");
-	*(void **)&pfm->encode = dlsym(library, "pfm_get_os_event_encoding");
 	*(void **)&pfm->pmu_info = dlsym(library, "pfm_get_pmu_info");
 	*(void **)&pfm->event_info = dlsym(library, "pfm_get_event_info");
 	*(void **)&pfm->attr_info = dlsym(library, "pfm_get_event_attr_info");
 	*(void **)&pfm->next = dlsym(library, "pfm_get_event_next");
-	return pfm->initialize && pfm->terminate && pfm->encode && pfm->pmu_info &&
-	       pfm->event_info && pfm->attr_info && pfm->next;
+	return pfm->initialize && pfm->terminate && pfm->pmu_info && pfm->event_info &&
+	       pfm->attr_info && pfm->next;
 }
 
 struct table {
@@ -74,18 +72,13 @@ struct table {
 
 static void judge(struct table *table, const char *name)
 {
-	struct perf_event_attr attr = { 0 };
-	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg) };
-	struct pmc_event event = { 0 };
+	struct list *list = table->list;
+	struct pmc_parse_error error;
+	struct pmc_events events;
 
-	if (table->judged || table->pfm->encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
-						&arg) != PFM_SUCCESS)
+	if (table->judged || pmc_events_parse(name, NULL, &list->arena, &events, &error) != 0)
 		return;
-	event.type = attr.type;
-	event.config = attr.config;
-	event.config1 = attr.config1;
-	event.config2 = attr.config2;
-	table->answer = list_try(table->list, &event, arg.cpu);
+	table->answer = list_try(list, &events.list[0], -1);
 	table->judged = true;
 }
 
@@ -99,7 +92,7 @@ static void add_row(struct table *table, const char *name, const char *descripti
 	row.answer =
 		table->judged ?
 			table->answer :
-			(struct list_answer){ false, "libpfm4 cannot encode it for this kernel" };
+			(struct list_answer){ false, "not countable by its libpfm4 name" };
 	list_add(table->list, &row);
 }
 
