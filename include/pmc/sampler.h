@@ -113,19 +113,18 @@ int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, ui
 
 /* ---- many rings in time order -----------------------------------------------------------
  *
- * A ring may publish old records late: a record gets its time before it is published, and an
- * interrupt in between publishes a newer one first. So a record is returned only when no older one
- * can appear. In a round every ring is read and its records are queued by time. Let M be the newest
- * time seen when a round ends. A round that begins at least `settle` later sees every record with a
- * time before M, because by then they are published. When it ends, all records up to M are
- * returned.
+ * A record gets its time before it is published, so another ring may show a newer one first. A
+ * record is returned only when no older one can appear: a round looks at all rings; when a second
+ * round, begun at least `settle` later, has looked too, it has found every record older than those
+ * of the first, because by then they are published.
  *
  * The order is right unless the kernel takes longer than `settle` to publish a record (it takes
- * microseconds; longer if a virtual CPU is preempted just then), or the perf clocks of two CPUs
- * differ (not with attr.use_clockid). Records out of order are still returned, and counted in
- * totals.late. A record waits at most two `settle`. Records stay in their rings until then, so
- * memory is bounded, and a ring must hold what is written in two `settle` and while the reader is
- * busy. Rings whose events have ended do not delay others.
+ * microseconds; longer if a virtual CPU is preempted just then), the perf clocks of two CPUs differ
+ * (not with attr.use_clockid), or an interrupt writes to the same ring between the time and the
+ * publication of a record (rings of several events; PMU events). Records out of order are still
+ * returned, and counted in totals.late. A record waits at most two `settle`. Records stay in their
+ * rings until then, so memory is bounded, and a ring must hold what is written in two `settle` and
+ * while the reader is busy. Rings whose events have ended do not delay others.
  */
 
 /* settle_ns: 0 means 1 ms. */
@@ -146,7 +145,7 @@ int pmc_sampler_set_remove(struct pmc_sampler_set *set, struct pmc_sampler *samp
  * The next record in time, valid until the next call on the set or one of its samplers; *from (may
  * be NULL) is the sampler it comes from. Errors: pmc_sampler_next(), with -EAGAIN: none is ready.
  * -ENODATA: all rings have ended, or there is none. -EBADMSG, -EIO, -EBADF: the ring *from has
- * failed (reported once); others continue. -ENOMEM.
+ * failed (reported once); others continue.
  */
 int pmc_sampler_set_next(struct pmc_sampler_set *set, struct pmc_record *record,
 			 struct pmc_sampler **from);

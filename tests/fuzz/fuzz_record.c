@@ -243,7 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sampler->first = &source;
 	FUZZ_CHECK(pmc_ring_init(&sampler->ring, &page, bytes, room, malloc(PMC_RING_RECORD_MAX)) ==
 		   0);
-	sampler->at = sampler->release_to = sampler->ring.tail;
+	sampler->at = sampler->ring.tail;
 	FUZZ_CHECK(walk_set(sampler, &set_error) == n);
 	FUZZ_CHECK(set_error == (error == -EAGAIN ? -ENODATA : -EBADMSG));
 	sampler->first = NULL;

@@ -39,15 +39,14 @@ static struct pmc_source *find_counter(const struct pmc_sampler *sampler,
 
 static struct pmc_source *find_id(const struct pmc_sampler *sampler, uint64_t id)
 {
-	struct pmc_source *source;
-
-	HASH_FIND(hh, sampler->by_id, &id, sizeof(id), source);
-	return source;
+	for (struct pmc_source *s = sampler->first; s; s = s->next)
+		if (s->id == id)
+			return s;
+	return NULL;
 }
 
 static int add_source(struct pmc_sampler *sampler, const struct pmc_counter *counter)
 {
-	struct pmc_arena *arena = &sampler->arena;
 	struct pmc_source *source, **end = &sampler->first;
 	uint64_t id;
 	int error = pmc_perf_ioctl(pmc_counter_fd(counter), PERF_EVENT_IOC_ID, &id);
@@ -62,16 +61,13 @@ static int add_source(struct pmc_sampler *sampler, const struct pmc_counter *cou
 		source->ended = 0;
 		return 0;
 	}
-	source = pmc_arena_alloc(arena, sizeof(*source));
+	source = calloc(1, sizeof(*source));
 	if (!source)
 		return -ENOMEM;
 	source->counter = counter;
 	source->attr = *pmc_counter_attr(counter);
 	source->id = id;
 	source->fd = pmc_counter_fd(counter);
-	HASH_ADD(hh, sampler->by_id, id, sizeof(source->id), source);
-	if (arena->failed)
-		return -ENOMEM;
 	while (*end)
 		end = &(*end)->next;
 	*end = source;
@@ -80,7 +76,7 @@ static int add_source(struct pmc_sampler *sampler, const struct pmc_counter *cou
 	return 0;
 }
 
-const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler, uint64_t at,
+const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler,
 					    const struct perf_event_header *header)
 {
 	struct pmc_source *source = NULL;
@@ -90,7 +86,8 @@ const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler, u
 		return sampler->first;
 	where = pmc_record_identifier_at(header->type, header->size);
 	if (where >= 0)
-		source = find_id(sampler, pmc_ring_word(&sampler->ring, at + (unsigned)where));
+		source = find_id(sampler,
+				 pmc_ring_word(&sampler->ring, sampler->at + (unsigned)where));
 	return source ? source : sampler->first;
 }
 
@@ -175,7 +172,7 @@ int pmc_sampler_open(struct pmc_sampler **sampler, const struct pmc_counter *cou
 	error = map_ring(made, pmc_counter_fd(counter), pages);
 	if (error)
 		goto fail;
-	made->at = made->release_to = made->ring.tail;
+	made->at = made->ring.tail;
 	error = add_source(made, counter);
 	if (error)
 		goto fail;
@@ -192,15 +189,16 @@ void pmc_sampler_close(struct pmc_sampler *sampler)
 		return;
 	if (sampler->set)
 		pmc_sampler_set_remove(sampler->set, sampler);
-	/* Attached counters would keep the ring's memory alive. */
-	for (struct pmc_source *s = sampler->first; s; s = s->next)
+	for (struct pmc_source *s = sampler->first, *next; s; s = next) {
+		next = s->next;
+		/* An attached counter would keep the ring's memory alive. */
 		if (s != sampler->first && s->counter)
 			pmc_perf_ioctl(s->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)-1);
+		free(s);
+	}
 	if (sampler->map)
 		munmap(sampler->map, sampler->map_bytes);
 	free(sampler->ring.joined);
-	free(sampler->ahead);
-	pmc_arena_free(&sampler->arena);
 	free(sampler);
 }
 
@@ -236,90 +234,60 @@ void pmc_totals_count(struct pmc_sampler_totals *totals, const struct pmc_record
 		totals->lost_samples += record->lost.lost;
 }
 
-int pmc_sampler_deliver(struct pmc_sampler *sampler, uint64_t at, unsigned size,
+int pmc_sampler_deliver(struct pmc_sampler *sampler, const struct perf_event_header *header,
 			struct pmc_record *record)
 {
-	const void *bytes = pmc_ring_record(&sampler->ring, at, size);
-	const struct pmc_source *source;
-	struct perf_event_header header;
-	int error;
+	const struct pmc_source *source = pmc_sampler_source(sampler, header);
+	const void *bytes = pmc_ring_record(&sampler->ring, sampler->at, header->size);
+	int error = pmc_record_decode(bytes, header->size, &source->attr, record);
 
-	memcpy(&header, bytes, sizeof(header));
-	source = pmc_sampler_source(sampler, at, &header);
-	error = pmc_record_decode(bytes, size, &source->attr, record);
 	/* Sizes were checked when the record was found: the ring has been written to since. */
 	if (error)
 		error = -EPROTO;
 	/* With one layout the id was not needed to decode the record. */
-	if (sampler->one_layout && source->next) {
-		uint64_t id =
-			record->present & PERF_SAMPLE_IDENTIFIER ? record->identifier : record->id;
-
-		source = find_id(sampler, id);
-	}
+	if (sampler->one_layout && source->next)
+		source = find_id(sampler, record->present & PERF_SAMPLE_IDENTIFIER ?
+						  record->identifier :
+						  record->id);
 	record->counter = source ? source->counter : NULL;
 	pmc_totals_count(&sampler->totals, record, error);
+	sampler->at += header->size;
 	return error;
+}
+
+void pmc_sampler_look(struct pmc_sampler *sampler)
+{
+	if (!sampler->error)
+		sampler->error = pmc_ring_look(&sampler->ring);
 }
 
 int pmc_sampler_peek(struct pmc_sampler *sampler, struct perf_event_header *header)
 {
-	int error;
+	int error = sampler->error;
 
-	if (sampler->error)
-		return sampler->error;
-	if (sampler->at == sampler->ring.head) {
-		error = pmc_ring_look(&sampler->ring);
-		if (error)
-			goto damaged;
-	}
-	error = pmc_ring_header(&sampler->ring, sampler->at, header);
-	if (error && error != -EAGAIN)
-		goto damaged;
+	if (!error)
+		error = pmc_ring_header(&sampler->ring, sampler->at, header);
+	if (error != -EAGAIN)
+		sampler->error = error;
 	return error;
-damaged:
-	return sampler->error = error;
-}
-
-/* Records that a set read ahead and did not return before the ring was removed from it. */
-static int next_ahead(struct pmc_sampler *sampler, struct pmc_record *record)
-{
-	while (sampler->ahead_first != sampler->ahead_end) {
-		const struct pmc_ahead *entry = pmc_sampler_ahead(sampler, sampler->ahead_first++);
-
-		if (entry->done)
-			continue;
-		sampler->release_to = entry->at + entry->size;
-		return pmc_sampler_deliver(sampler, entry->at, entry->size, record);
-	}
-	return -EAGAIN;
 }
 
 int pmc_sampler_next(struct pmc_sampler *sampler, struct pmc_record *record)
 {
 	struct perf_event_header header;
-	uint64_t at;
 	int error;
 
 	if (sampler->set)
 		return -EBUSY;
 	if (!sampler->ring.size)
 		return -ENODATA;
-	pmc_ring_release(&sampler->ring, sampler->release_to);
-	if (sampler->ahead_first != sampler->ahead_end) {
-		error = next_ahead(sampler, record);
-		if (error != -EAGAIN)
-			return error;
-	}
+	pmc_ring_release(&sampler->ring, sampler->at);
+	if (sampler->at == sampler->ring.head)
+		pmc_sampler_look(sampler);
 	error = pmc_sampler_peek(sampler, &header);
 	if (error == -EAGAIN && sampler->ended)
 		return sampler->ended;
-	if (error)
-		return error;
-	at = sampler->at;
-	sampler->at += header.size;
-	sampler->release_to = sampler->at;
-	return pmc_sampler_deliver(sampler, at, header.size, record);
+	return error ? error : pmc_sampler_deliver(sampler, &header, record);
 }
 
 void pmc_sampler_totals(const struct pmc_sampler *sampler, struct pmc_sampler_totals *totals)

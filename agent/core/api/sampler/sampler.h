@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sampler.h - private to the sampler: a ring, its sources, and the records read ahead.
- */
+/* sampler.h - private to the sampler: a ring, its sources and its place in a set. */
 #ifndef PMC_CORE_API_SAMPLER_H
 #define PMC_CORE_API_SAMPLER_H
 
 #include "agent/core/api/sampler/ring.h"
-#include "agent/core/base/arena.h"
-#include "agent/core/base/hash.h"
 
 #include <pmc/sampler.h>
 
@@ -20,59 +16,41 @@ struct pmc_source {
 	uint64_t id;
 	int fd;
 	int ended; /* 0; -ENODATA: its task has exited; -EIO, -EBADF */
-	UT_hash_handle hh;
-};
-
-/* A record read ahead by a set. */
-struct pmc_ahead {
-	uint64_t at, time;
-	uint32_t size;
-	bool done; /* returned to the caller */
 };
 
 struct pmc_sampler {
 	struct pmc_ring ring;
-	uint64_t at;	     /* the next record to read */
-	uint64_t release_to; /* end of the last record returned */
-	int error;	     /* permanent: -EBADMSG */
-	int ended;	     /* 0, or why no record will follow those in the ring */
-	bool one_layout;     /* all sources' records have the same layout */
-	bool error_reported; /* by the set */
+	uint64_t at;	 /* the next record; what is before it is released by the next call */
+	int error;	 /* permanent: -EBADMSG */
+	int ended;	 /* 0, or why no record will follow those in the ring */
+	bool one_layout; /* all sources' records have the same layout */
 	void *map;
 	size_t map_bytes;
-	struct pmc_source *first, *by_id;
-	struct pmc_arena arena; /* sources and their table */
+	struct pmc_source *first;
 	struct pmc_sampler_totals totals;
 
 	struct pmc_sampler_set *set;
-	/* Records read ahead: ahead_first..ahead_end, at index & (room - 1). */
-	struct pmc_ahead *ahead;
-	size_t room;
-	uint64_t ahead_first, ahead_end;
-	uint64_t newest; /* time, for records without one */
+	uint64_t seen;		       /* the ring's head in the last round */
+	uint64_t settled;	       /* records before this one are settled */
+	bool peeked;		       /* next and next_time are valid */
+	struct perf_event_header next; /* the record at `at` */
+	uint64_t next_time;
+	bool error_reported;
 };
 
-/* The source of the record at `at`; never NULL. */
-const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler, uint64_t at,
+/* The source of the record at sampler->at; never NULL. */
+const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler,
 					    const struct perf_event_header *header);
 
-/* Decodes the record at `at` and adds it to the totals. 0 or -EPROTO. */
-int pmc_sampler_deliver(struct pmc_sampler *sampler, uint64_t at, unsigned size,
-			struct pmc_record *record);
+/* Updates the ring's head, or sets sampler->error. */
+void pmc_sampler_look(struct pmc_sampler *sampler);
 
-/* The header of the record at sampler->at. 0, -EAGAIN: none yet, -EBADMSG (permanent). */
+/* The header of the next record as of the last look. 0, -EAGAIN: none, or sampler->error. */
 int pmc_sampler_peek(struct pmc_sampler *sampler, struct perf_event_header *header);
 
-/* Adds an entry for each new record in the ring. 0, -ENOMEM, or sampler->error. */
-int pmc_sampler_read_ahead(struct pmc_sampler *sampler);
-
-/* Marks an entry as done and releases the ring up to the first entry that is not. */
-void pmc_sampler_ahead_done(struct pmc_sampler *sampler, uint64_t index);
-
-static inline struct pmc_ahead *pmc_sampler_ahead(const struct pmc_sampler *sampler, uint64_t index)
-{
-	return &sampler->ahead[index & (sampler->room - 1)];
-}
+/* Decodes the next record, moves behind it and adds it to the totals. 0 or -EPROTO. */
+int pmc_sampler_deliver(struct pmc_sampler *sampler, const struct perf_event_header *header,
+			struct pmc_record *record);
 
 void pmc_totals_count(struct pmc_sampler_totals *totals, const struct pmc_record *record,
 		      int result);

@@ -9,7 +9,6 @@
 
 /* Records below wakeup_events or the watermark wake nobody: look at least this often. */
 #define SLICE_NS 100000000ull
-#define FEW	 16
 
 uint64_t pmc_deadline(int timeout_ms)
 {
@@ -55,7 +54,7 @@ static void update_ended(struct pmc_sampler *sampler)
 
 int pmc_samplers_wait(struct pmc_sampler *const *samplers, unsigned n, uint64_t timeout_ns)
 {
-	struct pollfd few[FEW], *polled = few;
+	struct pollfd *polled;
 	uint64_t ns = timeout_ns < SLICE_NS ? timeout_ns : SLICE_NS;
 	struct timespec wait = { .tv_nsec = (long)ns };
 	unsigned count = 0, i = 0;
@@ -64,11 +63,9 @@ int pmc_samplers_wait(struct pmc_sampler *const *samplers, unsigned n, uint64_t 
 	for (unsigned k = 0; k < n; k++)
 		for (struct pmc_source *s = samplers[k]->first; s; s = s->next)
 			count += s->fd >= 0 && !s->ended;
-	if (count > FEW) {
-		polled = malloc(count * sizeof(*polled));
-		if (!polled)
-			return -ENOMEM;
-	}
+	polled = calloc(count + 1, sizeof(*polled));
+	if (!polled)
+		return -ENOMEM;
 	for (unsigned k = 0; k < n; k++)
 		for (struct pmc_source *s = samplers[k]->first; s; s = s->next)
 			if (s->fd >= 0 && !s->ended)
@@ -83,8 +80,7 @@ int pmc_samplers_wait(struct pmc_sampler *const *samplers, unsigned n, uint64_t 
 				s->ended = ended_by(polled[i++].revents);
 		update_ended(samplers[k]);
 	}
-	if (polled != few)
-		free(polled);
+	free(polled);
 	return got < 0 ? got : 0;
 }
 
