@@ -3,6 +3,7 @@
 #include "agent/core/base/number.h"
 
 #include <errno.h>
+#include <float.h>
 
 static unsigned digit_of(char c)
 {
@@ -68,4 +69,16 @@ int pmc_scale(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value)
 	product = (product + running / 2) / running;
 	*value = product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
 	return product > UINT64_MAX ? -EOVERFLOW : 0;
+}
+
+/* Newton's method from above: decreases until it converges. */
+double pmc_square_root(double value)
+{
+	double root = value > 1 ? value : 1, next;
+
+	if (!(value > 0) || value > DBL_MAX)
+		return value > 0 ? value : 0;
+	while ((next = root / 2 + value / root / 2) < root)
+		root = next;
+	return root;
 }

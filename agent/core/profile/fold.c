@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fold.c - sums over rows, with their state and their spread. */
 #include "agent/core/profile/fold.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <string.h>
@@ -195,24 +196,9 @@ enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows)
 	return stat->scaled ? PMC_SCALED : PMC_COUNTED;
 }
 
-/* Newton's method from above: libm would be one more library in the host. */
-static double square_root(double value)
-{
-	double root = value > 1 ? value : 1, next;
-
-	if (!(value > 0))
-		return 0;
-	for (;;) {
-		next = (root + value / root) / 2;
-		if (!(next < root))
-			return root;
-		root = next;
-	}
-}
-
 double pmc_fold_stddev(const struct pmc_fold_stat *stat)
 {
-	return stat->rows ? square_root(stat->m2 / (double)stat->rows) : 0;
+	return stat->rows ? pmc_square_root(stat->m2 / (double)stat->rows) : 0;
 }
 
 void pmc_fold_counts(const struct pmc_fold_row *row, const struct pmc_union *u,

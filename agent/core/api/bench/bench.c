@@ -2,7 +2,7 @@
 /* bench.c - opening and closing a bench: options, events, results; see pmc/bench.h. */
 #include "agent/core/api/bench/bench.h"
 #include "agent/core/api/counter/counter.h"
-#include "agent/core/count/group.h"
+#include "agent/core/api/counter/counter_event.h"
 
 #include <errno.h>
 #include <math.h>
@@ -57,13 +57,9 @@ static int plan_make(struct pmc_bench *bench, struct pmc_failure *failure)
 	struct pmc_events events;
 	int error;
 
-	if (pmc_events_parse(bench->options.events, NULL, &bench->arena, &events, &wrong)) {
-		bool unknown = wrong.code >= PMC_PARSE_UNKNOWN_EVENT &&
-			       wrong.code <= PMC_PARSE_UNKNOWN_FIELD;
-
-		error = wrong.code == PMC_PARSE_NO_MEMORY ? -ENOMEM : unknown ? -ENOENT : -EINVAL;
-		return counter_fail(failure, error, bench->options.events, "%s", wrong.text);
-	}
+	if (pmc_events_parse(bench->options.events, NULL, &bench->arena, &events, &wrong))
+		return counter_fail(failure, counter_event_error(&wrong), bench->options.events,
+				    "%s", wrong.text);
 	error = pmc_plan_make(&events, pmc_perf_open_self, &bench->arena, &bench->plan);
 	return error ? error : order_events(bench);
 }
