@@ -223,7 +223,7 @@ static void see(const struct pmc_builtin *row, void *arg)
 	assert_int_equal(pmc_events_parse(row->name, &tree_roots, &arena, &events, &error), 0);
 	assert_int_equal(events.list[0].type, row->type);
 	assert_int_equal(events.list[0].config, row->config);
-	assert_true(strlen(row->doc) > 0);
+	assert_true(row->alias_of || strlen(row->doc) > 0);
 	seen->count++;
 	seen->cache += row->type == CACHE;
 	pmc_arena_free(&arena);

@@ -15,9 +15,9 @@
 
 #define LIBRARY	     "libpfm.so.4"
 #define ZEN4	     "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS"
-#define NOT_HERE     "not built in, and libpfm4 has no such event for this machine"
-#define NOT_LOADED   "not built in, and libpfm4 cannot be loaded; install the package libpfm4"
-#define NOT_IN_BUILD "not built in, and this build has no libpfm4"
+#define NOT_HERE     "not built in; libpfm4: event not found"
+#define NOT_LOADED   "not built in; libpfm4: cannot be loaded; install the package libpfm4"
+#define NOT_IN_BUILD "not built in; libpfm4: not in this build"
 
 static const struct pmc_event_roots roots = { "sys", "trace", false };
 
@@ -106,8 +106,8 @@ static void refusals(void **state)
 		{ "zzz", PMC_PARSE_UNKNOWN_EVENT, "unknown event 'zzz': " NOT_HERE },
 		{ "perf::zzz", PMC_PARSE_UNKNOWN_EVENT, "unknown event 'perf::zzz': " NOT_HERE },
 		{ "perf::cycles:zzz", PMC_PARSE_UNKNOWN_EVENT,
-		  "unknown event 'perf::cycles:zzz': libpfm4 knows the event, but not all of its "
-		  "attributes" },
+		  "unknown event 'perf::cycles:zzz': not built in; libpfm4: invalid event "
+		  "attribute" },
 		{ "perf::cycles:period=9", PMC_PARSE_BAD_MODIFIER,
 		  "'perf::cycles:period=9': of libpfm4's modifiers only u (user) and k (kernel) "
 		  "are "

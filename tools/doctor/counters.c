@@ -129,7 +129,7 @@ void doctor_find_holders(const char *proc, unsigned self, struct doctor_facts *f
 
 	facts->holders[0] = '\0';
 	facts->n_holders = 0;
-	pmc_dir_visit(proc, add_holder, &search);
+	pmc_dir_visit(add_holder, &search, "%s", proc);
 }
 
 void doctor_count_counters(const struct pmc_roots *roots, struct doctor_facts *facts)

@@ -54,7 +54,7 @@ static void read_pmus(const char *sys, struct doctor_facts *facts)
 	struct pmu_search search = { dir, facts };
 
 	snprintf(dir, sizeof(dir), "%s/bus/event_source/devices", sys);
-	pmc_dir_visit(dir, add_pmu, &search);
+	pmc_dir_visit(add_pmu, &search, "%s", dir);
 	facts->rdpmc = facts->rdpmc_file[0] ? number_in("", facts->rdpmc_file + 1) : DOCTOR_NONE;
 }
 

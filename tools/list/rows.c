@@ -46,7 +46,7 @@ void list_init(struct list *list)
 				"/sys/kernel/tracing";
 	/* libpfm4's events come from list_pfm(). */
 	list->roots.no_pfm = true;
-	pmc_dir_visit(list->roots.sysfs, try_core_pmu, list);
+	pmc_dir_visit(try_core_pmu, list, "%s", list->roots.sysfs);
 }
 
 void list_free(struct list *list)

@@ -21,7 +21,8 @@ int pmc_file_read(char *text, size_t cap, const char *format, ...)
 int pmc_file_read_at(int dir, const char *path, char *text, size_t cap);
 /* 0 if the path exists, else -errno. */
 int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Calls visit for each entry whose name does not start with '.'; 0 or -errno. */
-int pmc_dir_visit(const char *path, void (*visit)(const char *name, void *arg), void *arg);
+/* Calls visit for each entry of the directory whose name does not start with '.'; 0 or -errno. */
+int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -9,13 +9,7 @@
 enum { LOAD = 1, STORE = 2, PREFETCH = 4 };
 
 static const struct pmc_builtin events[] = {
-#define EVENT(type, config, name, alias, doc) { name, PERF_TYPE_##type, config, NULL, doc },
-#include "agent/core/event/builtin.def"
-};
-
-/* The same rows: the alias of events[i]. */
-static const char *const aliases[] = {
-#define EVENT(type, config, name, alias, doc) alias,
+#define EVENT(type, config, name, alias_of, doc) { name, PERF_TYPE_##type, config, alias_of, doc },
 #include "agent/core/event/builtin.def"
 };
 
@@ -46,9 +40,9 @@ static const struct part results[] = {
 static const struct part *part_take(const struct part *parts, size_t n, struct event_span *rest)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct event_span names = { parts[i].names, strlen(parts[i].names) };
+		struct event_span names = event_span_of(parts[i].names);
 
-		while (names.len) {
+		while (names.at) {
 			struct event_span name = event_split(&names, ',');
 			size_t len = name.len;
 
@@ -58,8 +52,7 @@ static const struct part *part_take(const struct part *parts, size_t n, struct e
 			/* "LLC-" keeps its '-', which makes it an unknown name. */
 			if (len + 1 < rest->len)
 				len++;
-			rest->at += len;
-			rest->len -= len;
+			*rest = event_skip(*rest, len);
 			return &parts[i];
 		}
 	}
@@ -98,8 +91,7 @@ static bool cache_event(struct event_span name, struct pmc_event *event)
 bool event_builtin(struct event_span name, struct pmc_event *event)
 {
 	for (size_t i = 0; i < COUNT(events); i++) {
-		if (event_span_is(name, events[i].name) ||
-		    (aliases[i] && event_span_is(name, aliases[i]))) {
+		if (event_span_is(name, events[i].name)) {
 			event->type = events[i].type;
 			event->config = events[i].config;
 			return true;
@@ -108,45 +100,29 @@ bool event_builtin(struct event_span name, struct pmc_event *event)
 	return cache_event(name, event);
 }
 
-int event_raw(struct event_parse *parse, struct event_span name, struct pmc_event *event)
+bool event_raw(struct event_span name, struct pmc_event *event)
 {
-	struct event_span hex = { name.at + 1, name.len - 1 };
+	struct event_span hex = event_skip(name, name.len > 0);
 
-	if (name.len < 2 || name.at[0] != 'r')
-		return EVENT_NOT_MINE;
-	if (hex.len > 2 && hex.at[0] == '0' && hex.at[1] == 'x') {
-		hex.at += 2;
-		hex.len -= 2;
-	}
-	for (size_t i = 0; i < hex.len; i++)
-		if (!strchr("0123456789abcdefABCDEF", hex.at[i]))
-			return EVENT_NOT_MINE;
-	if (!event_hex(hex, &event->config))
-		return event_fail(parse, PMC_PARSE_BAD_VALUE, hex.at,
-				  "raw event '%s': more than 64 bits", event_show(parse, name));
+	if (hex.len > 2 && hex.at[0] == '0' && hex.at[1] == 'x')
+		hex = event_skip(hex, 2);
+	if (!name.len || name.at[0] != 'r' || !event_hex(hex, &event->config))
+		return false;
 	event->type = PERF_TYPE_RAW;
-	return EVENT_FOUND;
+	return true;
 }
 
 static struct event_span first_name(const struct part *part)
 {
-	struct event_span names = { part->names, strlen(part->names) };
+	struct event_span names = event_span_of(part->names);
 
 	return event_split(&names, ',');
 }
 
 void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), void *arg)
 {
-	for (size_t i = 0; i < COUNT(events); i++) {
-		struct pmc_builtin alias = events[i];
-
+	for (size_t i = 0; i < COUNT(events); i++)
 		visit(&events[i], arg);
-		if (!aliases[i])
-			continue;
-		alias.name = aliases[i];
-		alias.alias_of = events[i].name;
-		visit(&alias, arg);
-	}
 	for (size_t c = 0; c < COUNT(caches); c++) {
 		for (size_t o = 0; o < COUNT(operations) * 2; o++) {
 			const struct part *operation = &operations[o / 2];

@@ -15,35 +15,10 @@
 /* PERF_PMU_TYPE_SHIFT, which headers before Linux 5.13 lack. */
 #define TYPE_SHIFT 32
 
-static bool has_type(const struct event_parse *parse, const char *pmu, uint32_t *type)
-{
-	char text[32];
-	uint64_t number;
-	int len = pmc_file_read(text, sizeof(text), "%s/%s/type", parse->roots.sysfs, pmu);
-
-	if (len < 0 || !event_number((struct event_span){ text, (size_t)len }, &number) ||
-	    number > UINT32_MAX)
-		return false;
-	*type = (uint32_t)number;
-	return true;
-}
-
 /* The kernel gives the PMU of the larger cores the lower number. */
 static bool is_before(const struct event_core *a, const struct event_core *b)
 {
 	return a->type != b->type ? a->type < b->type : strcmp(a->name, b->name) < 0;
-}
-
-/* Common PMUs without `cpus`: a server has dozens, so their files are not tried. */
-static bool is_no_core(const char *name)
-{
-	static const char *const others[] = { "uncore_",    "software", "tracepoint",
-					      "breakpoint", "kprobe",	"uprobe" };
-
-	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strncmp(name, others[i], strlen(others[i])) == 0)
-			return true;
-	return false;
 }
 
 static void try_core(const char *name, void *arg)
@@ -53,9 +28,9 @@ static void try_core(const char *name, void *arg)
 	struct event_core core;
 	unsigned at;
 
-	if (is_no_core(name) || cores->n == EVENT_CORES_MAX ||
+	if (cores->n == EVENT_CORES_MAX ||
 	    pmc_path_exists("%s/%s/cpus", parse->roots.sysfs, name) != 0 ||
-	    !has_type(parse, name, &core.type))
+	    !event_pmu_type(parse, event_span_of(name), &core.type))
 		return;
 	core.name = pmc_arena_strdup(parse->arena, name);
 	if (!core.name)
@@ -73,7 +48,7 @@ const struct event_cores *event_cores(struct event_parse *parse)
 		cores->known = true;
 		/* x86 that is not hybrid has a PMU "cpu". */
 		if (pmc_path_exists("%s/cpu", parse->roots.sysfs) != 0)
-			pmc_dir_visit(parse->roots.sysfs, try_core, parse);
+			pmc_dir_visit(try_core, parse, "%s", parse->roots.sysfs);
 		if (parse->arena->failed)
 			return NULL;
 		if (cores->n < 2)
@@ -112,9 +87,8 @@ void event_to_core(struct pmc_event *event, const struct event_core *core)
 }
 
 struct pmu_search {
-	const struct event_parse *parse;
-	uint32_t type;
-	char name[EVENT_NAME_MAX];
+	struct event_parse *parse;
+	struct pmc_event *event;
 };
 
 static void try_type(const char *name, void *arg)
@@ -122,20 +96,9 @@ static void try_type(const char *name, void *arg)
 	struct pmu_search *search = arg;
 	uint32_t type;
 
-	if (!search->name[0] && strlen(name) < sizeof(search->name) &&
-	    has_type(search->parse, name, &type) && type == search->type)
-		memcpy(search->name, name, strlen(name) + 1);
-}
-
-/* Finds the PMU of an event from libpfm4, which gives its number only. */
-static int find_pmu(struct event_parse *parse, struct pmc_event *event)
-{
-	struct pmu_search search = { .parse = parse, .type = event->type };
-
-	pmc_dir_visit(parse->roots.sysfs, try_type, &search);
-	if (search.name[0])
-		event->pmu = pmc_arena_strdup(parse->arena, search.name);
-	return event->pmu ? 0 : -ENOMEM;
+	if (event_pmu_type(search->parse, event_span_of(name), &type) &&
+	    type == search->event->type)
+		search->event->pmu = pmc_arena_strdup(search->parse->arena, name);
 }
 
 /* The file is empty if none of the CPUs is online. */
@@ -153,13 +116,16 @@ static int find_uncore_cpus(struct event_parse *parse, struct pmc_event *event)
 
 int event_place(struct event_parse *parse, struct pmc_event *event)
 {
+	struct pmu_search search = { parse, event };
 	const struct event_cores *cores;
-	int rc = 0;
 
+	/* libpfm4 gives the number of the PMU only. */
 	if (!event->pmu[0] && event->type >= PERF_TYPE_MAX)
-		rc = find_pmu(parse, event);
-	if (rc || (!event->pmu[0] && !event->core_type))
-		return rc;
+		pmc_dir_visit(try_type, &search, "%s", parse->roots.sysfs);
+	if (!event->pmu)
+		return -ENOMEM;
+	if (!event->pmu[0] && !event->core_type)
+		return 0;
 	cores = event_cores(parse);
 	if (!cores)
 		return -ENOMEM;
@@ -179,11 +145,11 @@ int event_check_uncore(struct event_parse *parse, struct event_span item,
 		return 0;
 	if (event->asked_scope)
 		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, item.at,
-				  "'%s' counts for the whole machine: leave out :u and :k",
-				  event_show(parse, item));
+				  "'%.*s' counts for the whole machine: leave out :u and :k",
+				  EVENT_SHOW(item));
 	if (event->brace != PMC_NO_BRACE)
 		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-				  "'%s' counts for the whole machine: leave out the braces",
-				  event_show(parse, item));
+				  "'%.*s' counts for the whole machine: leave out the braces",
+				  EVENT_SHOW(item));
 	return 0;
 }

@@ -5,118 +5,71 @@
 
 #include <string.h>
 
-void event_nearest_init(struct event_nearest *nearest, struct event_span word)
+void event_nearest_init(struct event_nearest *nearest, const struct pmc_event_roots *roots,
+			struct event_span word)
 {
+	*nearest = (struct event_nearest){ .roots = roots, .suffix = "" };
 	pmc_nearest_init(&nearest->best, word.at, word.len);
-	nearest->name[0] = '\0';
 }
 
-void event_nearest_try(struct event_nearest *nearest, const char *prefix, const char *name,
-		       const char *suffix)
+void event_nearest_try(const char *name, void *arg)
+{
+	struct event_nearest *nearest = arg;
+	struct pmc_out out;
+
+	/* energy-pkg.scale and .unit are attributes of an event. */
+	if (strchr(name, '.') || !pmc_nearest_try(&nearest->best, name))
+		return;
+	pmc_out_to_mem(&out, nearest->text, sizeof(nearest->text));
+	pmc_outf(&out, "; nearest is '%s%s%s'", nearest->prefix, name, nearest->suffix);
+}
+
+static void suggest_behind(struct event_nearest *nearest, struct event_span prefix, char c)
 {
 	struct pmc_out out;
 
-	if (!pmc_nearest_try(&nearest->best, name))
-		return;
-	pmc_out_to_mem(&out, nearest->name, sizeof(nearest->name));
-	pmc_outf(&out, "%s%s%s", prefix, name, suffix);
-}
-
-static struct event_span word_of(const struct event_nearest *nearest)
-{
-	return (struct event_span){ nearest->best.word, nearest->best.len };
+	pmc_out_to_mem(&out, nearest->prefix, sizeof(nearest->prefix));
+	pmc_out_bytes(&out, prefix.at, prefix.len);
+	pmc_out_char(&out, c);
 }
 
 static void try_builtin(const struct pmc_builtin *row, void *arg)
 {
-	event_nearest_try(arg, "", row->name, "");
+	event_nearest_try(row->name, arg);
 }
 
-/* A directory whose entries are compared; a suggestion is prefix entry suffix. */
-struct search {
-	struct event_nearest *nearest;
-	const char *root, *below; /* root/ENTRY/below is searched for each ENTRY of root */
-	char prefix[EVENT_NAME_MAX];
-	const char *suffix;
-};
-
-static void try_entry(const char *name, void *arg)
+static void try_pmu(const char *pmu, void *arg)
 {
-	struct search *search = arg;
-	size_t len = strlen(name);
+	struct event_nearest *nearest = arg;
 
-	/* .scale and .unit are attributes of an event. */
-	if (!memchr(name, '.', len))
-		event_nearest_try(search->nearest, search->prefix, name, search->suffix);
-}
-
-static void search_pmu(const char *pmu, void *arg)
-{
-	struct search *search = arg;
-	char path[PMC_PATH_MAX];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, search->prefix, sizeof(search->prefix));
-	pmc_outf(&out, "%s/", pmu);
-	pmc_out_to_mem(&out, path, sizeof(path));
-	pmc_outf(&out, "%s/%s/events", search->root, pmu);
-	if (!out.error)
-		pmc_dir_visit(path, try_entry, search);
-}
-
-static void search_tracepoints(struct event_nearest *nearest, const struct pmc_event_roots *roots)
-{
-	struct event_span name = word_of(nearest), sys = event_split(&name, ':');
-	struct search search = { .nearest = nearest, .suffix = "" };
-	char path[PMC_PATH_MAX];
-	struct event_nearest inner;
-	struct pmc_out out;
-
-	if (!event_is_file_name(sys) || !event_is_file_name(name))
-		return;
-	pmc_out_to_mem(&out, search.prefix, sizeof(search.prefix));
-	pmc_outf(&out, "%.*s:", (int)sys.len, sys.at);
-	pmc_out_to_mem(&out, path, sizeof(path));
-	pmc_outf(&out, "%s/events/%.*s", event_tracefs(roots), (int)sys.len, sys.at);
-	if (out.error)
-		return;
-	event_nearest_init(&inner, name);
-	search.nearest = &inner;
-	pmc_dir_visit(path, try_entry, &search);
-	if (inner.name[0])
-		*nearest = inner;
+	suggest_behind(nearest, event_span_of(pmu), '/');
+	nearest->suffix = "/";
+	pmc_dir_visit(event_nearest_try, nearest, "%s/%s/events", nearest->roots->sysfs, pmu);
 }
 
 void event_nearest_set(struct event_nearest *nearest)
 {
+	suggest_behind(nearest, event_span_of(""), '@');
 	for (unsigned i = 0; i < pmc_n_event_sets; i++)
-		event_nearest_try(nearest, "@", pmc_event_sets[i].name, "");
+		event_nearest_try(pmc_event_sets[i].name, nearest);
 }
 
-void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots)
+void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots,
+		       struct event_span word)
 {
-	struct search search = { .nearest = nearest, .root = roots->sysfs, .suffix = "/" };
-	struct event_span tail = word_of(nearest), head = event_split(&tail, ':');
+	struct event_span name = word, head = event_split(&name, ':');
 
-	if (tail.len) {
-		search_tracepoints(nearest, roots);
-		/* It may be a mistyped built-in name with a modifier. */
-		if (!nearest->name[0])
-			event_nearest_init(nearest, head);
+	if (event_is_file_name(head) && event_is_file_name(name)) {
+		event_nearest_init(nearest, roots, name);
+		suggest_behind(nearest, head, ':');
+		pmc_dir_visit(event_nearest_try, nearest, "%s/events/%.*s", event_tracefs(roots),
+			      (int)head.len, head.at);
+		if (nearest->text[0])
+			return;
 	}
-	if (nearest->name[0])
-		return;
+	/* With ':' it may be a mistyped built-in name with a modifier. */
+	event_nearest_init(nearest, roots, head);
 	pmc_builtins_each(try_builtin, nearest);
 	event_nearest_set(nearest);
-	pmc_dir_visit(roots->sysfs, search_pmu, &search);
-}
-
-const char *event_nearest_text(struct event_nearest *nearest)
-{
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, nearest->text, sizeof(nearest->text));
-	if (nearest->name[0])
-		pmc_outf(&out, "; nearest is '%s'", nearest->name);
-	return nearest->text;
+	pmc_dir_visit(try_pmu, nearest, "%s", roots->sysfs);
 }

@@ -20,7 +20,7 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 {
 	(void)name;
 	(void)event;
-	*why = parse->roots.no_pfm ? "not built in" : "not built in, and this build has no libpfm4";
+	*why = parse->roots.no_pfm ? NULL : "not in this build";
 	return EVENT_NOT_MINE;
 }
 
@@ -43,7 +43,8 @@ static bool find_functions(struct event_pfm *pfm)
 	*(void **)&pfm->initialize = dlsym(pfm->library, "pfm_initialize");
 	*(void **)&pfm->terminate = dlsym(pfm->library, "pfm_terminate");
 	*(void **)&pfm->encode = dlsym(pfm->library, "pfm_get_os_event_encoding");
-	return pfm->initialize && pfm->terminate && pfm->encode;
+	*(void **)&pfm->strerror = dlsym(pfm->library, "pfm_strerror");
+	return pfm->initialize && pfm->terminate && pfm->encode && pfm->strerror;
 }
 
 static bool library_open(struct event_pfm *pfm)
@@ -82,28 +83,6 @@ static bool is_plain(const struct perf_event_attr *attr, const pfm_perf_encode_a
 	       !attr->branch_sample_type && encoded->cpu < 0;
 }
 
-static const char *reason_of(pfm_err_t rc)
-{
-	switch (rc) {
-	case PFM_ERR_NOTFOUND:
-		return "not built in, and libpfm4 has no such event for this machine";
-	case PFM_ERR_UMASK:
-		return "libpfm4 knows the event, but its unit mask is missing or unknown";
-	case PFM_ERR_ATTR:
-		return "libpfm4 knows the event, but not all of its attributes";
-	case PFM_ERR_ATTR_VAL:
-		return "libpfm4 knows the event, but not the value of an attribute";
-	case PFM_ERR_ATTR_SET:
-		return "libpfm4 refuses a duplicate attribute";
-	case PFM_ERR_FEATCOMB:
-		return "libpfm4 refuses this combination of attributes";
-	case PFM_ERR_NOTSUPP:
-		return "libpfm4 knows the event, but cannot encode it for this kernel";
-	default:
-		return "not built in, and libpfm4 cannot encode it";
-	}
-}
-
 int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
 	      const char **why)
 {
@@ -112,30 +91,26 @@ int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_even
 	char text[256];
 	pfm_err_t rc;
 
-	if (parse->roots.no_pfm) {
-		*why = "not built in";
+	*why = NULL;
+	if (parse->roots.no_pfm)
 		return EVENT_NOT_MINE;
-	}
-	if (name.len >= sizeof(text)) {
-		*why = "not built in, and too long for libpfm4";
+	*why = "name too long";
+	if (name.len >= sizeof(text))
 		return EVENT_NOT_MINE;
-	}
-	if (!library_open(&parse->pfm)) {
-		*why = "not built in, and libpfm4 cannot be loaded; install the package libpfm4";
+	*why = "cannot be loaded; install the package libpfm4";
+	if (!library_open(&parse->pfm))
 		return EVENT_NOT_MINE;
-	}
 	memcpy(text, name.at, name.len);
 	text[name.len] = '\0';
 	rc = parse->pfm.encode(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
-	if (rc != PFM_SUCCESS) {
-		*why = reason_of(rc);
+	*why = parse->pfm.strerror(rc);
+	if (rc != PFM_SUCCESS)
 		return EVENT_NOT_MINE;
-	}
 	if (!is_plain(&attr, &arg))
 		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, name.at,
-				  "'%s': of libpfm4's modifiers only u (user) and k (kernel) are "
+				  "'%.*s': of libpfm4's modifiers only u (user) and k (kernel) are "
 				  "supported",
-				  event_show(parse, name));
+				  EVENT_SHOW(name));
 	event->type = attr.type;
 	event->config = attr.config;
 	event->config1 = attr.config1;

@@ -2,28 +2,43 @@
 /* pmu.c - parses pmu/field=value,event,.../ by the files of the PMU in sysfs. */
 #include "agent/core/event/source.h"
 #include "agent/core/base/number.h"
-#include "agent/core/base/out.h"
 
 #include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define TERMS_MAX 32
-#define FILE_MAX  1024
+#define FILE_MAX 1024
 
+/* field=value, or the name of an event or a flag alone. */
 struct term {
 	struct event_span name, value;
-	bool has_value;
 };
 
 struct pmu_parse {
 	struct event_parse *parse;
-	struct event_span pmu;
+	struct event_span pmu, item, terms;
 	struct pmc_event *event;
-	struct term terms[TERMS_MAX];
-	unsigned n_terms;
-	const struct term *alias; /* the term that names an event */
-	const char *at;		  /* position of errors */
+	const char *at; /* position of errors */
 };
+
+static struct term take_term(struct event_span *rest)
+{
+	struct event_span value = event_trim(event_split(rest, ','));
+	struct event_span name = event_trim(event_split(&value, '='));
+
+	return (struct term){ name, event_trim(value) };
+}
+
+/* A file of the PMU in sysfs. Returns its length or -errno. */
+static int read_pmu_file(const struct pmu_parse *p, const char *folder, struct event_span name,
+			 const char *suffix, char *text, size_t cap)
+{
+	if (!event_is_file_name(name))
+		return -ENOENT;
+	return pmc_file_read(text, cap, "%s/%.*s/%s/%.*s%s", p->parse->roots.sysfs, (int)p->pmu.len,
+			     p->pmu.at, folder, (int)name.len, name.at, suffix);
+}
 
 /* ---- fields ------------------------------------------------------------------------------*/
 
@@ -42,16 +57,16 @@ static bool format_parse(struct pmc_event *event, struct event_span text, uint64
 {
 	*word = config_of(event, event_split(&text, ':'));
 	*mask = 0;
-	if (!*word || !text.len)
+	if (!*word || !text.at)
 		return false;
-	while (text.len) {
+	while (text.at) {
 		struct event_span last = event_split(&text, ','), first = event_split(&last, '-');
 		uint64_t low, high;
 
 		if (!event_number(event_trim(first), &low))
 			return false;
 		high = low;
-		if (last.len && !event_number(event_trim(last), &high))
+		if (last.at && !event_number(event_trim(last), &high))
 			return false;
 		if (low > high || high > 63)
 			return false;
@@ -73,313 +88,218 @@ static bool scatter(uint64_t *word, uint64_t mask, uint64_t value)
 	return !value;
 }
 
-static void try_name(const char *name, void *arg)
-{
-	if (!strchr(name, '.'))
-		event_nearest_try(arg, "", name, "");
-}
-
 static int unknown_field(struct pmu_parse *p, struct event_span name)
 {
 	struct event_nearest nearest;
-	char path[PMC_PATH_MAX];
-	struct pmc_out out;
 
-	event_nearest_init(&nearest, name);
-	for (int i = 0; i < 2; i++) {
-		pmc_out_to_mem(&out, path, sizeof(path));
-		pmc_outf(&out, "%s/%.*s/%s", p->parse->roots.sysfs, (int)p->pmu.len, p->pmu.at,
-			 i ? "format" : "events");
-		if (!out.error)
-			pmc_dir_visit(path, try_name, &nearest);
-	}
+	event_nearest_init(&nearest, &p->parse->roots, name);
+	pmc_dir_visit(event_nearest_try, &nearest, "%s/%.*s/events", p->parse->roots.sysfs,
+		      (int)p->pmu.len, p->pmu.at);
+	pmc_dir_visit(event_nearest_try, &nearest, "%s/%.*s/format", p->parse->roots.sysfs,
+		      (int)p->pmu.len, p->pmu.at);
 	return event_fail(p->parse, PMC_PARSE_UNKNOWN_FIELD, p->at,
-			  "unknown field or event '%s' of PMU '%s'%s", event_show(p->parse, name),
-			  event_show(p->parse, p->pmu), event_nearest_text(&nearest));
+			  "unknown field or event '%.*s' of PMU '%.*s'%s", EVENT_SHOW(name),
+			  EVENT_SHOW(p->pmu), nearest.text);
 }
 
 static int set_field(struct pmu_parse *p, const struct term *term)
 {
-	uint64_t number = 1, mask = 0, *word;
+	uint64_t number = 1, mask = 0, *word = config_of(p->event, term->name);
+	struct pmc_event raw = { 0 };
 	char format[128];
-	int rc = -ENOENT;
+	int len;
 
-	if (term->has_value && !event_number(term->value, &number))
-		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-				  "value '%s' of field '%s': not a decimal or 0x number of 64 bits",
-				  event_show(p->parse, term->value),
-				  event_show(p->parse, term->name));
-	if (event_is_file_name(term->name))
-		rc = pmc_file_read(format, sizeof(format), "%s/%.*s/format/%.*s",
-				   p->parse->roots.sysfs, (int)p->pmu.len, p->pmu.at,
-				   (int)term->name.len, term->name.at);
-	if (rc >= 0) {
-		struct event_span text = { format, (size_t)rc };
-
-		if (!format_parse(p->event, text, &word, &mask))
+	if (event_span_is(term->name, "name") && term->value.at) {
+		p->event->name =
+			pmc_arena_strndup(p->parse->arena, term->value.at, term->value.len);
+		if (!p->event->name)
+			return -ENOMEM;
+		return *p->event->name ? 0 :
+					 event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
+						    "name= without a name");
+	}
+	if (term->value.at && !event_number(term->value, &number))
+		return event_fail(
+			p->parse, PMC_PARSE_BAD_VALUE, p->at,
+			"value '%.*s' of field '%.*s': not a decimal or 0x number of 64 bits",
+			EVENT_SHOW(term->value), EVENT_SHOW(term->name));
+	len = read_pmu_file(p, "format", term->name, "", format, sizeof(format));
+	if (len >= 0) {
+		if (!format_parse(p->event, event_span_of(format), &word, &mask))
 			return event_fail(p->parse, PMC_PARSE_UNKNOWN_FIELD, p->at,
-					  "field '%s': unknown format '%s' in sysfs",
-					  event_show(p->parse, term->name),
-					  event_show(p->parse, text));
+					  "field '%.*s': unknown format '%s' in sysfs",
+					  EVENT_SHOW(term->name), format);
 		if (!scatter(word, mask, number))
 			return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-					  "value '%s' of field '%s': more than %u bits",
-					  event_show(p->parse, term->value),
-					  event_show(p->parse, term->name),
+					  "value '%.*s' of field '%.*s': more than %u bits",
+					  EVENT_SHOW(term->value), EVENT_SHOW(term->name),
 					  (unsigned)__builtin_popcountll(mask));
 		return 0;
 	}
-	word = config_of(p->event, term->name);
-	if (word && term->has_value) {
+	if (word && term->value.at) {
 		*word = number;
 		return 0;
 	}
 	/* Sampling settings, which events in sysfs carry too, do not change a count. */
-	if (term->has_value &&
+	if (term->value.at &&
 	    (event_span_is(term->name, "period") || event_span_is(term->name, "freq")))
 		return 0;
-	if (!term->has_value) {
-		struct pmc_event raw = { 0 };
-
-		rc = event_raw(p->parse, term->name, &raw);
-		/* The term may be from a sysfs file; the offset is in the user's text. */
-		if (rc < 0) {
-			p->parse->error->offset = (size_t)(p->at - p->parse->text);
-			return rc;
-		}
-		if (rc == EVENT_FOUND) {
-			p->event->config = raw.config;
-			return 0;
-		}
-	}
-	return unknown_field(p, term->name);
+	if (term->value.at || !event_raw(term->name, &raw))
+		return unknown_field(p, term->name);
+	p->event->config = raw.config;
+	return 0;
 }
 
 /* ---- named events -------------------------------------------------------------------------*/
 
-static long double power_of_ten(unsigned n)
+/* strtod() would depend on the locale. */
+static bool decimal(const char *text, double *value)
 {
-	long double power = 1;
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	char *end;
 
-	while (n-- > 0)
-		power *= 10;
-	return power;
-}
-
-/* A decimal such as 2.3283064365386962890625e-10. strtod() would depend on the locale. */
-static bool decimal(struct event_span text, double *value)
-{
-	const char *p = text.at, *end = text.at + text.len;
-	int digits = 0, exponent = 0;
-	uint64_t more = 0;
-	long double sum = 0;
-	bool point = false, negative;
-
-	for (; p < end && (*p == '.' ? !point : *p >= '0' && *p <= '9'); p++) {
-		if (*p == '.') {
-			point = true;
-			continue;
-		}
-		sum = sum * 10 + (*p - '0');
-		exponent -= point;
-		digits++;
-	}
-	if (p < end && (*p == 'e' || *p == 'E')) {
-		negative = ++p < end && *p == '-';
-		if (p < end && (*p == '-' || *p == '+'))
-			p++;
-		if (!pmc_number_take(&p, end, 10, &more) || more > 400)
-			return false;
-		exponent += negative ? -(int)more : (int)more;
-	}
-	if (!digits || p != end || digits > 400)
+	if (!c)
 		return false;
-	*value = (double)(exponent < 0 ? sum / power_of_ten((unsigned)-exponent) :
-					 sum * power_of_ten((unsigned)exponent));
-	return true;
+	*value = strtod_l(text, &end, c);
+	freelocale(c);
+	return end != text && !*end;
 }
 
-static int read_event_file(struct pmu_parse *p, struct event_span name, const char *suffix,
-			   char *text, size_t cap)
+static bool has_value(const struct pmu_parse *p, struct event_span name)
 {
-	if (!event_is_file_name(name))
-		return -ENOENT;
-	return pmc_file_read(text, cap, "%s/%.*s/events/%.*s%s", p->parse->roots.sysfs,
-			     (int)p->pmu.len, p->pmu.at, (int)name.len, name.at, suffix);
+	for (struct event_span rest = p->terms; rest.at;) {
+		struct term term = take_term(&rest);
+
+		if (term.value.at && term.name.len == name.len &&
+		    !memcmp(term.name.at, name.at, name.len))
+			return true;
+	}
+	return false;
 }
 
-static bool is_named_event(struct pmu_parse *p, const struct term *term)
+/* EVENT_FOUND, EVENT_NOT_MINE: it names no event, or an error. */
+static int set_named_event(struct pmu_parse *p, const struct term *named)
 {
+	const struct event_span name = named->name;
 	char text[FILE_MAX];
+	struct event_span rest;
 
-	return !term->has_value && !event_has(term->name, '.') &&
-	       read_event_file(p, term->name, "", text, sizeof(text)) >= 0;
-}
+	if (named->value.at || event_has(name, '.') ||
+	    read_pmu_file(p, "events", name, "", text, sizeof(text)) < 0)
+		return EVENT_NOT_MINE;
+	for (rest = event_span_of(text); rest.at;) {
+		struct term term = take_term(&rest);
+		int rc = 0;
 
-static const struct term *find_term(const struct pmu_parse *p, struct event_span name)
-{
-	for (unsigned i = 0; i < p->n_terms; i++)
-		if (p->terms[i].has_value && p->terms[i].name.len == name.len &&
-		    !memcmp(p->terms[i].name.at, name.at, name.len))
-			return &p->terms[i];
-	return NULL;
-}
-
-static int apply_named_event(struct pmu_parse *p)
-{
-	struct event_span name = p->alias->name, rest;
-	char text[FILE_MAX];
-	int rc = read_event_file(p, name, "", text, sizeof(text));
-
-	if (rc < 0)
-		return unknown_field(p, name);
-	rest = (struct event_span){ text, (size_t)rc };
-	while (rest.len) {
-		struct event_span value = event_trim(event_split(&rest, ','));
-		struct term term = { .has_value = event_has(value, '=') };
-
-		term.name = event_trim(event_split(&value, '='));
-		term.value = event_trim(value);
-		if (event_span_is(term.value, "?")) {
-			if (!find_term(p, term.name))
-				return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-						  "event '%s': no value for '%s'; add %s=1",
-						  event_show(p->parse, name),
-						  event_show(p->parse, term.name),
-						  event_show(p->parse, term.name));
-			continue;
-		}
-		rc = set_field(p, &term);
+		if (!event_span_is(term.value, "?"))
+			rc = set_field(p, &term);
+		else if (!has_value(p, term.name))
+			rc = event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
+					"event '%.*s': no value for '%.*s'; add %.*s=1",
+					EVENT_SHOW(name), EVENT_SHOW(term.name),
+					EVENT_SHOW(term.name));
 		if (rc)
 			return rc;
 	}
-	rc = read_event_file(p, name, ".scale", text, sizeof(text));
-	if (rc >= 0 && !decimal((struct event_span){ text, (size_t)rc }, &p->event->scale))
+	if (read_pmu_file(p, "events", name, ".scale", text, sizeof(text)) >= 0 &&
+	    !decimal(text, &p->event->scale))
 		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at,
-				  "event '%s': unknown scale in sysfs", event_show(p->parse, name));
-	rc = read_event_file(p, name, ".unit", text, sizeof(text));
-	if (rc > 0) {
-		p->event->unit = pmc_arena_strndup(p->parse->arena, text, (size_t)rc);
-		if (!p->event->unit)
-			return -ENOMEM;
-	}
-	return 0;
+				  "event '%.*s': unknown scale in sysfs", EVENT_SHOW(name));
+	if (read_pmu_file(p, "events", name, ".unit", text, sizeof(text)) > 0)
+		p->event->unit = pmc_arena_strdup(p->parse->arena, text);
+	return p->event->unit ? EVENT_FOUND : -ENOMEM;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------*/
 
-static int split_terms(struct pmu_parse *p, struct event_span body, struct event_span item)
+/* Sets the event among the terms, then the fields, which override those of the event. */
+static int set_terms(struct pmu_parse *p)
 {
-	bool more = true;
+	struct event_span named = { 0 }, rest;
 
-	if (!event_trim(body).len)
-		return event_fail(p->parse, PMC_PARSE_SYNTAX, body.at,
-				  "'%s': no event between the slashes", event_show(p->parse, item));
-	while (more) {
-		struct term *term = &p->terms[p->n_terms];
-		struct event_span value;
+	if (!event_trim(p->terms).len)
+		return event_fail(p->parse, PMC_PARSE_SYNTAX, p->terms.at,
+				  "'%.*s': no event between the slashes", EVENT_SHOW(p->item));
+	for (rest = p->terms; rest.at;) {
+		struct term term = take_term(&rest);
+		int rc;
 
-		if (p->n_terms == TERMS_MAX)
-			return event_fail(p->parse, PMC_PARSE_SYNTAX, body.at,
-					  "'%s': more than %d fields", event_show(p->parse, item),
-					  TERMS_MAX);
-		more = event_has(body, ',');
-		value = event_trim(event_split(&body, ','));
-		*term = (struct term){ .has_value = event_has(value, '=') };
-		term->name = event_trim(event_split(&value, '='));
-		term->value = event_trim(value);
-		if (!term->name.len)
-			return event_fail(p->parse, PMC_PARSE_SYNTAX, term->name.at,
-					  "'%s': missing field", event_show(p->parse, item));
-		p->at = term->name.at;
-		if (is_named_event(p, term)) {
-			if (p->alias)
-				return event_fail(
-					p->parse, PMC_PARSE_SYNTAX, p->at,
-					"'%s' and '%s' are two events: write one item for each",
-					event_show(p->parse, p->alias->name),
-					event_show(p->parse, term->name));
-			p->alias = term;
-		}
-		p->n_terms++;
+		p->at = term.name.at;
+		if (!term.name.len)
+			return event_fail(p->parse, PMC_PARSE_SYNTAX, p->at,
+					  "'%.*s': missing field", EVENT_SHOW(p->item));
+		rc = set_named_event(p, &term);
+		if (rc < 0)
+			return rc;
+		if (rc == EVENT_FOUND && named.at)
+			return event_fail(p->parse, PMC_PARSE_SYNTAX, p->at,
+					  "'%.*s' and '%.*s' are two events: write one item for "
+					  "each",
+					  EVENT_SHOW(named), EVENT_SHOW(term.name));
+		if (rc == EVENT_FOUND)
+			named = term.name;
+	}
+	for (rest = p->terms; rest.at;) {
+		struct term term = take_term(&rest);
+		int rc;
+
+		p->at = term.name.at;
+		rc = p->at == named.at ? 0 : set_field(p, &term);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
 
-static int set_name(struct pmu_parse *p, const struct term *term)
+bool event_pmu_type(const struct event_parse *parse, struct event_span pmu, uint32_t *type)
 {
-	if (!term->value.len)
-		return event_fail(p->parse, PMC_PARSE_BAD_VALUE, p->at, "name= without a name");
-	p->event->name = pmc_arena_strndup(p->parse->arena, term->value.at, term->value.len);
-	return p->event->name ? 0 : -ENOMEM;
+	uint64_t number;
+	char text[32];
+
+	if (!event_is_file_name(pmu) ||
+	    pmc_file_read(text, sizeof(text), "%s/%.*s/type", parse->roots.sysfs, (int)pmu.len,
+			  pmu.at) < 0 ||
+	    !pmc_number(text, UINT32_MAX, &number))
+		return false;
+	*type = (uint32_t)number;
+	return true;
 }
 
-static int find_pmu(struct pmu_parse *p)
+static int unknown_pmu(const struct pmu_parse *p)
 {
-	char text[32];
 	struct event_nearest nearest;
-	uint64_t type;
-	int rc = -ENOENT;
 
-	if (event_is_file_name(p->pmu))
-		rc = pmc_file_read(text, sizeof(text), "%s/%.*s/type", p->parse->roots.sysfs,
-				   (int)p->pmu.len, p->pmu.at);
-	if (rc < 0) {
-		event_nearest_init(&nearest, p->pmu);
-		pmc_dir_visit(p->parse->roots.sysfs, try_name, &nearest);
-		return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at, "unknown PMU '%s'%s",
-				  event_show(p->parse, p->pmu), event_nearest_text(&nearest));
-	}
-	if (!event_number((struct event_span){ text, (size_t)rc }, &type) || type > UINT32_MAX)
-		return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at,
-				  "PMU '%s': unknown type in sysfs", event_show(p->parse, p->pmu));
-	p->event->type = (uint32_t)type;
-	p->event->pmu = pmc_arena_strndup(p->parse->arena, p->pmu.at, p->pmu.len);
-	return p->event->pmu ? 0 : -ENOMEM;
+	event_nearest_init(&nearest, &p->parse->roots, p->pmu);
+	pmc_dir_visit(event_nearest_try, &nearest, "%s", p->parse->roots.sysfs);
+	return event_fail(p->parse, PMC_PARSE_UNKNOWN_PMU, p->pmu.at, "unknown PMU '%.*s'%s",
+			  EVENT_SHOW(p->pmu), nearest.text);
 }
 
 int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_event *event)
 {
-	struct pmu_parse p = { .parse = parse, .event = event };
-	struct event_span rest = item, body;
+	struct event_span modifiers = item;
+	struct pmu_parse p = { .parse = parse, .item = item, .event = event };
 	int rc;
 
-	p.pmu = event_trim(event_split(&rest, '/'));
+	p.pmu = event_trim(event_split(&modifiers, '/'));
+	p.terms = event_split(&modifiers, '/');
 	if (!p.pmu.len)
 		return event_fail(parse, PMC_PARSE_SYNTAX, item.at,
-				  "'%s': no PMU before the first slash", event_show(parse, item));
-	if (!event_has(rest, '/'))
-		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "'%s': missing closing slash",
-				  event_show(parse, item));
-	body = event_split(&rest, '/');
-	if (event_has(rest, '/'))
-		return event_fail(parse, PMC_PARSE_SYNTAX, rest.at, "'%s': too many slashes",
-				  event_show(parse, item));
-	rc = find_pmu(&p);
-	if (!rc)
-		rc = split_terms(&p, body, item);
-	if (!rc && p.alias) {
-		p.at = p.alias->name.at;
-		rc = apply_named_event(&p);
-	}
-	/* Fields override those of a named event. */
-	for (unsigned i = 0; !rc && i < p.n_terms; i++) {
-		p.at = p.terms[i].name.at;
-		if (&p.terms[i] == p.alias)
-			continue;
-		rc = p.terms[i].has_value && event_span_is(p.terms[i].name, "name") ?
-			     set_name(&p, &p.terms[i]) :
-			     set_field(&p, &p.terms[i]);
-	}
-	if (rc)
+				  "'%.*s': no PMU before the first slash", EVENT_SHOW(item));
+	if (!modifiers.at)
+		return event_fail(parse, PMC_PARSE_SYNTAX, item.at, "'%.*s': missing closing slash",
+				  EVENT_SHOW(item));
+	if (event_has(modifiers, '/'))
+		return event_fail(parse, PMC_PARSE_SYNTAX, modifiers.at, "'%.*s': too many slashes",
+				  EVENT_SHOW(item));
+	if (!event_pmu_type(parse, p.pmu, &event->type))
+		return unknown_pmu(&p);
+	event->pmu = pmc_arena_strndup(parse->arena, p.pmu.at, p.pmu.len);
+	if (!event->pmu)
+		return -ENOMEM;
+	rc = set_terms(&p);
+	if (rc || !modifiers.len)
 		return rc;
 	/* Both cpu/.../u and cpu/.../:u. */
-	if (rest.len && rest.at[0] == ':') {
-		rest.at++;
-		rest.len--;
-	} else if (!rest.len) {
-		return EVENT_FOUND;
-	}
-	rc = event_modify(parse, rest, item, event);
-	return rc ? rc : EVENT_FOUND;
+	return event_modify(parse, event_skip(modifiers, modifiers.at[0] == ':'), item, event);
 }

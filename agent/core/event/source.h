@@ -2,8 +2,7 @@
 /*
  * source.h - shared by the sources of event names: the parse, spans, errors.
  *
- * Private to agent/core/event. A source answers EVENT_FOUND, EVENT_NOT_MINE (try the next), or
- * -EINVAL after event_fail().
+ * Private to agent/core/event.
  */
 #ifndef PMC_CORE_EVENT_SOURCE_H
 #define PMC_CORE_EVENT_SOURCE_H
@@ -17,11 +16,14 @@ enum { EVENT_NOT_MINE = 0, EVENT_FOUND = 1 };
 #define EVENT_NAME_MAX	96
 #define EVENT_CORES_MAX 8
 
-/* A piece of the user's text (or of a sysfs file); not NUL-terminated. */
+/* A piece of the user's text (or of a sysfs file); not NUL-terminated. at NULL: there is none. */
 struct event_span {
 	const char *at;
 	size_t len;
 };
+
+/* For %.*s in an error text. */
+#define EVENT_SHOW(span) (int)((span).len < 64 ? (span).len : 64), (span).at
 
 /* libpfm4 while a parse needs it. */
 struct event_pfm {
@@ -31,6 +33,7 @@ struct event_pfm {
 	int (*initialize)(void);
 	void (*terminate)(void);
 	int (*encode)(const char *name, int levels, int os, void *arg);
+	const char *(*strerror)(int code);
 };
 
 /* The PMUs of the CPU's cores, by type number: one for each type of core. */
@@ -55,28 +58,26 @@ struct event_parse {
 	bool named[PMC_EVENTS_MAX]; /* named by the user, not only by a set */
 	struct event_pfm pfm;
 	struct event_cores cores;
-	char shown[4][EVENT_NAME_MAX]; /* by event_show(), in turn */
-	unsigned next_shown;
 };
 
 /* ---- text.c ------------------------------------------------------------------------*/
-/* Fills the error in; returns -EINVAL. A text that is too long is cut. */
+/* Fills the error in, without control characters, cut if too long; returns -EINVAL. */
 int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
 	       const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The span for an error text: printable and of at most 64 characters. Valid for three more calls.
- */
-const char *event_show(struct event_parse *parse, struct event_span span);
+struct event_span event_span_of(const char *text);
 bool event_span_is(struct event_span span, const char *word);
 struct event_span event_trim(struct event_span span);
-/* Up to the first `c` of *rest, which then starts behind it; all of it if there is none. */
+/* Removes the first n characters. */
+struct event_span event_skip(struct event_span span, size_t n);
+/* Up to the first `c` of *rest, which then starts behind it; all of it if there is none, and *rest
+ * is then no span. */
 struct event_span event_split(struct event_span *rest, char c);
 bool event_has(struct event_span span, char c);
 /* Digits in base 10 or, with 0x, 16: false if anything else, or more than 64 bits. */
 bool event_number(struct event_span span, uint64_t *value);
 bool event_hex(struct event_span span, uint64_t *value);
-/* The letters of modifiers. */
-#define EVENT_MODIFIERS "ukD"
-/* Applies some of them to the event; `whole` is named in a refusal. 0 or -EINVAL. */
+/* Applies modifiers to the event, if the span is one; `whole` is named in a refusal. 0 or -EINVAL.
+ */
 int event_modify(struct event_parse *parse, struct event_span modifiers, struct event_span whole,
 		 struct pmc_event *event);
 /* The name as asked for, with what a brace or a set added to its modifiers. NULL: no memory. */
@@ -103,41 +104,40 @@ int event_check_uncore(struct event_parse *parse, struct event_span item,
 
 /* ---- the sources --------------------------------------------------------------------------*/
 bool event_builtin(struct event_span name, struct pmc_event *event);
-int event_raw(struct event_parse *parse, struct event_span name, struct pmc_event *event);
-/* The item as a whole, pmu/terms/modifiers. */
+bool event_raw(struct event_span name, struct pmc_event *event);
+/* The item as a whole, pmu/terms/modifiers. 0 or -EINVAL. */
 int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_event *event);
-
-enum event_trace {
-	EVENT_TRACE_FOUND,
-	EVENT_TRACE_NONE,
-	EVENT_TRACE_NOT_MOUNTED,
-	EVENT_TRACE_NOT_PERMITTED,
-};
-enum event_trace event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
-				  struct event_span name, struct pmc_event *event);
+/* The type number of a PMU in sysfs; false: there is no such PMU. */
+bool event_pmu_type(const struct event_parse *parse, struct event_span pmu, uint32_t *type);
+/* EVENT_FOUND, EVENT_NOT_MINE, or the -errno for which tracefs cannot be read. */
+int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
+		     struct event_span name, struct pmc_event *event);
 /* The tracefs in use, for texts and searches. */
 const char *event_tracefs(const struct pmc_event_roots *roots);
 
-/* EVENT_NOT_MINE: *why is the reason. */
+/* EVENT_FOUND; EVENT_NOT_MINE: *why is the reason, NULL if libpfm4 is not to be asked; or -EINVAL.
+ */
 int event_pfm(struct event_parse *parse, struct event_span name, struct pmc_event *event,
 	      const char **why);
 void event_pfm_close(struct event_parse *parse);
 
 /* ---- nearest.c ----------------------------------------------------------------------*/
 struct event_nearest {
+	const struct pmc_event_roots *roots;
 	struct pmc_nearest best;
-	char name[EVENT_NAME_MAX]; /* "" while nothing is near */
-	char text[EVENT_NAME_MAX + 32];
+	/* Around the names that are tried, in a suggestion. */
+	char prefix[EVENT_NAME_MAX];
+	const char *suffix;
+	char text[2 * EVENT_NAME_MAX + 32]; /* "; nearest is 'x'", or "" while nothing is near */
 };
 
-void event_nearest_init(struct event_nearest *nearest, struct event_span word);
-/* Compares the word with `name`, to suggest it as prefix name suffix. */
-void event_nearest_try(struct event_nearest *nearest, const char *prefix, const char *name,
-		       const char *suffix);
-/* The nearest of all names that exist without libpfm4: built in, sysfs, tracefs, sets. */
-void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots);
+void event_nearest_init(struct event_nearest *nearest, const struct pmc_event_roots *roots,
+			struct event_span word);
+/* Compares the word with `name`; nearest is a struct event_nearest. */
+void event_nearest_try(const char *name, void *nearest);
 void event_nearest_set(struct event_nearest *nearest);
-/* "; nearest is 'x'", or "". */
-const char *event_nearest_text(struct event_nearest *nearest);
+/* The nearest of all names that exist without libpfm4: built in, sysfs, tracefs, sets. */
+void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots,
+		       struct event_span word);
 
 #endif

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define ACCEPTED "use u (user), k (kernel) or D (pinned)"
+#define MODIFIERS "ukD"
+#define ACCEPTED  "use u (user), k (kernel) or D (pinned)"
 
 int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *at,
 	       const char *format, ...)
@@ -19,26 +20,17 @@ int event_fail(struct event_parse *parse, enum pmc_parse_code code, const char *
 	va_start(args, format);
 	pmc_voutf(&out, format, args);
 	va_end(args);
+	for (char *c = parse->error->text; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	parse->error->code = code;
 	parse->error->offset = (size_t)(at - parse->text);
 	return -EINVAL;
 }
 
-const char *event_show(struct event_parse *parse, struct event_span span)
+struct event_span event_span_of(const char *text)
 {
-	char *text = parse->shown[parse->next_shown++ % 4];
-	const size_t most = 64;
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, text, sizeof(parse->shown[0]));
-	for (size_t i = 0; i < span.len && i < most; i++) {
-		unsigned char c = (unsigned char)span.at[i];
-
-		pmc_out_char(&out, c < ' ' || c > '~' ? '?' : (char)c);
-	}
-	if (span.len > most)
-		pmc_out_str(&out, "...");
-	return text;
+	return (struct event_span){ text, strlen(text) };
 }
 
 bool event_span_is(struct event_span span, const char *word)
@@ -51,12 +43,15 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+struct event_span event_skip(struct event_span span, size_t n)
+{
+	return (struct event_span){ span.at + n, span.len - n };
+}
+
 struct event_span event_trim(struct event_span span)
 {
-	while (span.len && is_space(span.at[0])) {
-		span.at++;
-		span.len--;
-	}
+	while (span.len && is_space(span.at[0]))
+		span = event_skip(span, 1);
 	while (span.len && is_space(span.at[span.len - 1]))
 		span.len--;
 	return span;
@@ -72,14 +67,12 @@ struct event_span event_split(struct event_span *rest, char c)
 	const char *hit = rest->len ? memchr(rest->at, c, rest->len) : NULL;
 	struct event_span head = *rest;
 
-	if (hit) {
-		head.len = (size_t)(hit - rest->at);
-		rest->at = hit + 1;
-		rest->len -= head.len + 1;
-	} else {
-		rest->at += rest->len;
-		rest->len = 0;
+	if (!hit) {
+		*rest = (struct event_span){ 0 };
+		return head;
 	}
+	head.len = (size_t)(hit - rest->at);
+	*rest = event_skip(*rest, head.len + 1);
 	return head;
 }
 
@@ -98,7 +91,7 @@ bool event_hex(struct event_span span, uint64_t *value)
 bool event_number(struct event_span span, uint64_t *value)
 {
 	if (span.len > 2 && span.at[0] == '0' && (span.at[1] == 'x' || span.at[1] == 'X'))
-		return event_hex((struct event_span){ span.at + 2, span.len - 2 }, value);
+		return event_hex(event_skip(span, 2), value);
 	return number(span, 10, value);
 }
 
@@ -120,7 +113,7 @@ bool event_is_file_name(struct event_span span)
 bool event_is_modifiers(struct event_span span)
 {
 	for (size_t i = 0; i < span.len; i++)
-		if (!strchr(EVENT_MODIFIERS, span.at[i]))
+		if (!strchr(MODIFIERS, span.at[i]))
 			return false;
 	return span.len > 0;
 }
@@ -130,25 +123,22 @@ int event_modify(struct event_parse *parse, struct event_span modifiers, struct 
 {
 	bool user = false, kernel = false, pinned = false;
 
+	if (!modifiers.at)
+		return 0;
 	if (!modifiers.len)
 		return event_fail(parse, PMC_PARSE_BAD_MODIFIER, modifiers.at,
-				  "no modifier after ':' in '%s': " ACCEPTED,
-				  event_show(parse, whole));
-	for (size_t i = 0; i < modifiers.len; i++) {
-		struct event_span one = { modifiers.at + i, 1 };
-		bool *which = *one.at == 'u' ? &user :
-			      *one.at == 'k' ? &kernel :
-			      *one.at == 'D' ? &pinned :
-					       NULL;
+				  "no modifier after ':' in '%.*s': " ACCEPTED, EVENT_SHOW(whole));
+	for (const char *c = modifiers.at; c < modifiers.at + modifiers.len; c++) {
+		bool *which = *c == 'u' ? &user : *c == 'k' ? &kernel : *c == 'D' ? &pinned : NULL;
 
 		if (!which)
-			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
-					  "unknown modifier '%s' in '%s': " ACCEPTED,
-					  event_show(parse, one), event_show(parse, whole));
+			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, c,
+					  "unknown modifier '%c' in '%.*s': " ACCEPTED, *c,
+					  EVENT_SHOW(whole));
 		if (*which)
-			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, one.at,
-					  "duplicate modifier '%s' in '%s'", event_show(parse, one),
-					  event_show(parse, whole));
+			return event_fail(parse, PMC_PARSE_BAD_MODIFIER, c,
+					  "duplicate modifier '%c' in '%.*s'", *c,
+					  EVENT_SHOW(whole));
 		*which = true;
 	}
 	/* Modifiers of a brace add to those of its members, as in perf. */
@@ -168,29 +158,24 @@ int event_modify(struct event_parse *parse, struct event_span modifiers, struct 
 const char *event_full_name(struct event_parse *parse, struct event_span item,
 			    const struct pmc_event *event, struct event_span added)
 {
-	const char *own = event->name ? event->name : item.at;
-	size_t len = event->name ? strlen(own) : item.len, tail;
-	bool colon = true;
-	char *name;
+	const struct event_span own = event->name ? event_span_of(event->name) : item;
+	size_t tail = own.len, len = own.len;
+	char *name = pmc_arena_alloc(parse->arena, own.len + added.len + 2);
 
-	for (tail = len; tail && strchr(EVENT_MODIFIERS, own[tail - 1]); tail--)
-		;
-	/* After ':' or the last '/' of a PMU the letters are modifiers already. */
-	if (tail && (own[tail - 1] == ':' || own[tail - 1] == '/'))
-		colon = tail == len;
-	else
-		tail = len;
-	name = pmc_arena_alloc(parse->arena, len + added.len + 2);
 	if (!name)
 		return NULL;
-	memcpy(name, own, len);
+	memcpy(name, own.at, own.len);
+	while (tail && strchr(MODIFIERS, own.at[tail - 1]))
+		tail--;
+	/* After ':' or the last '/' of a PMU the letters are modifiers already. */
+	if (!tail || (own.at[tail - 1] != ':' && own.at[tail - 1] != '/'))
+		tail = own.len;
 	for (size_t i = 0; i < added.len; i++) {
-		if (memchr(own + tail, added.at[i], len - tail))
+		if (event_has(event_skip(own, tail), added.at[i]))
 			continue;
-		if (colon)
-			name[strlen(name)] = ':';
-		colon = false;
-		name[strlen(name)] = added.at[i];
+		if (len == tail)
+			name[len++] = ':';
+		name[len++] = added.at[i];
 	}
 	return name;
 }

@@ -19,27 +19,20 @@ const char *event_tracefs(const struct pmc_event_roots *roots)
 		       places[0];
 }
 
-enum event_trace event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
-				  struct event_span name, struct pmc_event *event)
+int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
+		     struct event_span name, struct pmc_event *event)
 {
 	const char *root = event_tracefs(roots);
 	char text[32];
 	int rc;
 
 	if (!event_is_file_name(sys) || !event_is_file_name(name))
-		return EVENT_TRACE_NONE;
+		return EVENT_NOT_MINE;
 	rc = pmc_file_read(text, sizeof(text), "%s/events/%.*s/%.*s/id", root, (int)sys.len, sys.at,
 			   (int)name.len, name.at);
-	if (rc >= 0) {
-		if (!event_number((struct event_span){ text, strlen(text) }, &event->config))
-			return EVENT_TRACE_NONE;
+	if (rc >= 0 && event_number(event_span_of(text), &event->config)) {
 		event->type = PERF_TYPE_TRACEPOINT;
-		return EVENT_TRACE_FOUND;
+		return EVENT_FOUND;
 	}
-	if (rc == -EACCES || rc == -EPERM)
-		return EVENT_TRACE_NOT_PERMITTED;
-	rc = pmc_path_exists("%s/events", root);
-	return rc == -EACCES || rc == -EPERM ? EVENT_TRACE_NOT_PERMITTED :
-	       rc			     ? EVENT_TRACE_NOT_MOUNTED :
-					       EVENT_TRACE_NONE;
+	return rc == -EACCES ? rc : pmc_path_exists("%s/events", root);
 }

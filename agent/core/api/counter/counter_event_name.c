@@ -93,27 +93,26 @@ int pmc_counter_event_parse(struct pmc_counter_event *event, const char *text,
 int counter_event_trace(struct pmc_counter_event *event, const char *system, const char *name,
 			const struct pmc_event_roots *roots, struct pmc_failure *failure)
 {
-	struct event_span spans[2] = { { system, strlen(system) }, { name, strlen(name) } };
 	struct pmc_event found = { 0 };
 	char what[sizeof(failure->what)];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, what, sizeof(what));
 	pmc_outf(&out, "%s:%s", system, name);
-	switch (event_tracepoint(roots, spans[0], spans[1], &found)) {
-	case EVENT_TRACE_FOUND:
+	switch (event_tracepoint(roots, event_span_of(system), event_span_of(name), &found)) {
+	case EVENT_FOUND:
 		return pmc_counter_event_tracepoint_id(event, found.config);
-	case EVENT_TRACE_NOT_MOUNTED:
+	case EVENT_NOT_MINE:
+		return counter_fail(failure, -ENOENT, what, "no such tracepoint in %s",
+				    event_tracefs(roots));
+	case -ENOENT:
 		return counter_fail(failure, -ENODEV, what,
 				    "tracefs is not mounted; mount -t tracefs tracefs %s",
 				    event_tracefs(roots));
-	case EVENT_TRACE_NOT_PERMITTED:
+	default:
 		return counter_fail(failure, -EACCES, what,
 				    "no permission to read %s; as root: chmod a+rx %s",
 				    event_tracefs(roots), event_tracefs(roots));
-	default:
-		return counter_fail(failure, -ENOENT, what, "no such tracepoint in %s",
-				    event_tracefs(roots));
 	}
 }
 

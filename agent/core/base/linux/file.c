@@ -72,11 +72,18 @@ int pmc_path_exists(const char *format, ...)
 	return rc ? rc : (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
-int pmc_dir_visit(const char *path, void (*visit)(const char *name, void *arg), void *arg)
+int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
 {
-	char buf[4096] __attribute__((aligned(8)));
+	char buf[4096] __attribute__((aligned(8))), path[PMC_PATH_MAX];
+	va_list args;
 	long n, fd;
+	int rc;
 
+	va_start(args, format);
+	rc = path_make(path, format, args);
+	va_end(args);
+	if (rc)
+		return rc;
 	fd = pmc_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return (int)fd;

@@ -183,7 +183,7 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 }
 
 struct pmu_search {
-	const char *devices;
+	const char *sys;
 	bool found;
 };
 
@@ -194,19 +194,15 @@ static void visit_pmu(const char *name, void *arg)
 	struct pmu_search *search = arg;
 
 	if (strcmp(name, "cpu") == 0 || strcmp(name, "cpum_cf") == 0 ||
-	    pmc_path_exists("%s/%s/cpus", search->devices, name) == 0)
+	    pmc_path_exists("%s/bus/event_source/devices/%s/cpus", search->sys, name) == 0)
 		search->found = true;
 }
 
 static void read_pmus(struct pmc_here *here, const char *sys)
 {
-	char path[PMC_PATH_MAX];
-	struct pmu_search search = { path, false };
-	struct pmc_out out;
+	struct pmu_search search = { sys, false };
 
-	pmc_out_to_mem(&out, path, sizeof(path));
-	pmc_outf(&out, "%s/bus/event_source/devices", sys);
-	if (pmc_dir_visit(path, visit_pmu, &search) == 0)
+	if (pmc_dir_visit(visit_pmu, &search, "%s/bus/event_source/devices", sys) == 0)
 		here->core_pmu = search.found ? PMC_YES : PMC_NO;
 }
 
