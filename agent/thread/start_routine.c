@@ -29,7 +29,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct pmc_arena arena;
 	struct routine *table;
-	uint8_t owner[16]; /* the process image whose dump has the frames */
+	uint8_t owner[16];	    /* the process image whose dump has the frames */
 	_Atomic uint32_t forgotten; /* how often the table was cleared */
 } routines = { .lock = PTHREAD_MUTEX_INITIALIZER };
 

@@ -83,7 +83,8 @@ static bool crowds_out(const struct registry *registry)
 	struct rlimit space;
 
 	return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) == 0 &&
-	       space.rlim_cur != RLIM_INFINITY && registry->slot_bytes * registry->capacity > space.rlim_cur / 64;
+	       space.rlim_cur != RLIM_INFINITY &&
+	       registry->slot_bytes * registry->capacity > space.rlim_cur / 64;
 }
 
 /*

@@ -41,7 +41,8 @@ int main(int argc, char **argv)
 	int n = argc > 1 ? atoi(argv[1]) : 1;
 	pthread_t thread;
 
-	/* Beyond the first block of 32 keys: glibc calls its destructor after those of the block. */
+	/* Beyond the first block of 32 keys: glibc calls its destructor after those of the block.
+	 */
 	for (int i = 0; i < 40; i++)
 		if (pthread_key_create(&key, i == 39 ? destroy : NULL) != 0)
 			return 1;
