@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/prctl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,8 +30,7 @@
 AGENT_ROOMY static char file_path[PATH_MAX];
 static struct {
 	_Atomic int fd; /* -1: not open; -2: cannot be */
-	_Atomic bool headed, failed;
-	bool stream; /* a pipe or device, which cannot be read back */
+	_Atomic bool headed;
 	dev_t dev;
 	ino_t ino;
 	_Atomic bool marked; /* the descriptor carries MARK */
@@ -46,10 +44,50 @@ static int sys_open(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters)
+{
+	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
+	struct timespec now;
+
+	for (const char *p = pattern; *p; p++) {
+		if (p[0] != '%' || !p[1]) {
+			pmc_out_char(out, *p);
+			continue;
+		}
+		p++;
+		if (!strchr(letters, *p)) {
+			pmc_out_bytes(out, p - 1, 2);
+			continue;
+		}
+		switch (*p) {
+		case 'j':
+			pmc_out_hex_bytes(out, agent.job, 8);
+			break;
+		case 't':
+			clock_gettime(CLOCK_REALTIME, &now);
+			pmc_out_u64(out, (uint64_t)now.tv_sec);
+			break;
+		case 'p':
+			pmc_out_u64(out, (uint64_t)agent.pid);
+			break;
+		case 'h':
+			pmc_out_str(out, agent.host);
+			break;
+		case 'e':
+			pmc_out_str(out, base ? base + 1 : "unknown");
+			break;
+		case 'r':
+			pmc_out_i64(out, agent.rank < 0 ? 0 : agent.rank);
+			break;
+		default:
+			pmc_out_char(out, '%');
+		}
+	}
+}
+
 void agent_file_path(void)
 {
 	struct pmc_out out;
-	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
 
 	pmc_out_to_mem(&out, file_path, sizeof(file_path));
 	pmc_agent_control.out[0] = '\0';
@@ -57,32 +95,7 @@ void agent_file_path(void)
 		pmc_out_str(&out, agent.private_dump ? agent.private_dump : "");
 		return;
 	}
-	for (const char *p = agent.out; *p; p++) {
-		if (*p != '%') {
-			pmc_out_char(&out, *p);
-			continue;
-		}
-		switch (*++p) {
-		case 'p':
-			pmc_out_u64(&out, (uint64_t)agent.pid);
-			break;
-		case 'h':
-			pmc_out_str(&out, agent.host);
-			break;
-		case 'e':
-			pmc_out_str(&out, base ? base + 1 : "unknown");
-			break;
-		case 'r':
-			pmc_out_i64(&out, agent.rank < 0 ? 0 : agent.rank);
-			break;
-		case '%':
-			pmc_out_char(&out, '%');
-			break;
-		case '\0':
-			p--;
-			break;
-		}
-	}
+	agent_out_expand(&out, agent.out, "phre%");
 	memcpy(pmc_agent_control.out, file_path, out.len + 1);
 }
 
@@ -95,7 +108,9 @@ static int check_contents(int fd, struct stat *st)
 
 	if (fstat(fd, st) != 0)
 		return -errno;
-	if (!S_ISREG(st->st_mode) || st->st_size == 0)
+	if (!S_ISREG(st->st_mode))
+		return -ENOTSUP;
+	if (st->st_size == 0)
 		return 0;
 	fd = sys_open(file_path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
@@ -128,7 +143,7 @@ void agent_file_filtered(void)
 
 static int open_file(void)
 {
-	/* Write-only: not a reader of our own pipe. Non-blocking: the host must not wait here. */
+	/* Non-blocking: opening a pipe, which is refused, must not wait for its reader. */
 	int fd = -ENOENT, moved, flags = O_WRONLY | O_APPEND | O_NONBLOCK;
 	struct stat st;
 
@@ -157,7 +172,6 @@ static int open_file(void)
 		fd = moved;
 	}
 	agent_fds_mark(&fd, 1);
-	file.stream = !S_ISREG(st.st_mode);
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
 	file.start = (uint64_t)st.st_size;
@@ -169,6 +183,7 @@ const char *agent_file_fix(int error)
 {
 	switch (-error) {
 	case ENOTSUP:
+	case ENXIO: /* a pipe without a reader */
 		return "the file exists and is not a dump; name another file or remove it";
 	case ENOENT:
 		return "its directory does not exist; create it or name an absolute path";
@@ -183,8 +198,6 @@ const char *agent_file_fix(int error)
 		return "it is a symbolic link, which is not followed; name the file itself";
 	case ENAMETOOLONG:
 		return "the name is too long; name a shorter path";
-	case ENXIO:
-		return "the pipe has no reader; start its reader first";
 	case ENOSPC:
 	case EDQUOT:
 		return "the disk is full; free space or name another place";
@@ -253,48 +266,6 @@ static void consume(uint64_t signals)
 		syscall(SYS_rt_sigtimedwait, &signals, NULL, &zero, sizeof(signals));
 }
 
-static __thread volatile bool writing; /* in shielded_write */
-static _Atomic bool shield;	       /* the agent's handler of SIGXFSZ is installed */
-
-void agent_file_shield(bool stands)
-{
-	atomic_store(&shield, stands);
-}
-
-bool agent_file_writing(void)
-{
-	return writing;
-}
-
-/*
- * Whether a write needs no blocked signals. Writing to a file raises only SIGXFSZ, which the
- * agent's handler ignores if it is installed; blocking costs two system calls, a tenth of the end
- * of a thread without groups. Only at a thread's end: a live thread may have a SIGXFSZ of its own
- * pending, or leave the write by a handler that jumps. And only until a write fails: the host may
- * be changing the handler right then.
- */
-static bool shielded(void)
-{
-	return !agent_self && !file.stream &&
-	       !atomic_load_explicit(&file.failed, memory_order_relaxed) &&
-	       atomic_load_explicit(&shield, memory_order_relaxed);
-}
-
-static ssize_t shielded_write(int fd, const void *data, size_t len, int *error)
-{
-	const bool outer = writing; /* a dump signal may have interrupted it */
-	ssize_t n;
-
-	writing = true;
-	n = pmc_sys3(SYS_write, fd, data, len);
-	writing = outer;
-	*error = n < 0 ? (int)-n : 0;
-	/* If the host has blocked the signal it is pending now. */
-	if (*error == EFBIG)
-		consume(1ull << (SIGXFSZ - 1));
-	return n;
-}
-
 #define WRITE_SIGNALS (1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1))
 
 void agent_write_guard_begin(struct agent_write_guard *guard)
@@ -317,19 +288,6 @@ void agent_write_guard_end(const struct agent_write_guard *guard, bool failed)
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &guard->mask, NULL, sizeof(guard->mask));
 }
 
-__attribute__((noinline)) static ssize_t guarded_write(int fd, const void *data, size_t len,
-						       int *error)
-{
-	struct agent_write_guard guard;
-	ssize_t n;
-
-	agent_write_guard_begin(&guard);
-	n = pmc_sys3(SYS_write, fd, data, len);
-	*error = n < 0 ? (int)-n : 0;
-	agent_write_guard_end(&guard, *error == EFBIG || *error == EPIPE);
-	return n;
-}
-
 /* The host may have closed the number, and another file may have it now. */
 static bool still_ours(int fd)
 {
@@ -340,28 +298,6 @@ static bool still_ours(int fd)
 	return pmc_sys2(SYS_fstat, fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino;
 }
 
-/* A full pipe: waits 0.1 s for its reader, no longer, since the host waits with us. */
-__attribute__((noinline, cold)) static bool has_room(int fd)
-{
-	struct pollfd poll = { .fd = fd, .events = POLLOUT };
-	const struct timespec moment = { 0, 100000000 };
-
-	return syscall(SYS_ppoll, &poll, 1, &moment, NULL, 0) == 1 && poll.revents == POLLOUT;
-}
-
-__attribute__((noinline, cold)) static void give_up(int fd, int error)
-{
-	agent_note(NOTE_FILE_WRITE);
-	atomic_store(&file.failed, true);
-	/* A stream cannot go on in the middle of a frame. A file can: that frame is damaged. */
-	if (error != EAGAIN && error != EPIPE)
-		return;
-	if (!atomic_compare_exchange_strong(&file.fd, &fd, -2))
-		return;
-	agent_fds_unmark(&fd, 1);
-	syscall(SYS_close, fd);
-}
-
 __attribute__((noinline, cold)) static int another(int fd)
 {
 	agent_note(NOTE_FILE_REPLACED);
@@ -370,34 +306,27 @@ __attribute__((noinline, cold)) static int another(int fd)
 	return ready();
 }
 
-static void write_out(const void *frames, size_t len)
+/* False: not all of it was written. A frame cut short is damaged; readers skip it. */
+static bool write_out(const void *frames, size_t len)
 {
+	struct agent_write_guard guard;
 	const uint8_t *at = frames;
 	int fd = ready();
+	long n = 0;
 
 	if (fd >= 0 && !still_ours(fd))
 		fd = another(fd);
 	if (fd < 0)
-		atomic_store(&file.failed, true);
-	while (fd >= 0 && len > 0) {
-		int error;
-		ssize_t n = shielded() ? shielded_write(fd, at, len, &error) :
-					 guarded_write(fd, at, len, &error);
-
-		if (n < 0 && (error == EINTR || (error == EAGAIN && has_room(fd))))
-			continue;
-		if (n <= 0) {
-			give_up(fd, error);
-			return;
-		}
-		at += n;
-		len -= (size_t)n;
+		return false;
+	agent_write_guard_begin(&guard);
+	while (len > 0 && ((n = pmc_sys3(SYS_write, fd, at, len)) > 0 || n == -EINTR)) {
+		at += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
 	}
-}
-
-bool agent_file_incomplete(void)
-{
-	return atomic_load(&file.failed) || file.stream;
+	agent_write_guard_end(&guard, n == -EFBIG);
+	if (len > 0)
+		agent_note(NOTE_FILE_WRITE);
+	return len == 0;
 }
 
 /* Frames of a first process without PMC_OUT are only for its own report, which a killed process
@@ -429,8 +358,17 @@ __attribute__((noinline)) static bool keep(const void *frames, size_t len)
 
 void agent_file_append(const void *frames, size_t len)
 {
-	if (!may_wait() || !keep(frames, len))
-		write_out(frames, len);
+	size_t old;
+
+	if (may_wait() && keep(frames, len))
+		return;
+	if (write_out(frames, len) || !agent.first)
+		return;
+	/* The newest of what cannot be written is still in the report. */
+	if (!pending_put(frames, len) && pending_take(&old)) {
+		pending_done();
+		pending_put(frames, len);
+	}
 }
 
 const void *agent_file_waiting(size_t *len)
@@ -443,11 +381,6 @@ void agent_file_tidy(void)
 	/* Opening may have created the private dump again just after its owner removed it. */
 	if (!agent.out && !agent.first && atomic_load(&file.fd) >= 0 && !agent_job_owner_alive())
 		syscall(SYS_unlinkat, AT_FDCWD, file_path, 0);
-}
-
-bool agent_file_used(void)
-{
-	return atomic_load(&file.fd) >= 0;
 }
 
 uint64_t agent_file_start(void)
@@ -483,7 +416,6 @@ void agent_file_forked(void)
 
 	agent_fds_mark(&fd, 1);
 	atomic_store(&file.headed, false);
-	atomic_store(&file.failed, false);
 	pending_done();
 	if (!agent.out || !strchr(agent.out, '%')) {
 		if (fd == -2)

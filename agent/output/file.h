@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct pmc_out;
+
+/* Expands those letters after a '%' in a pattern of PMC_OUT; leaves the others. */
+void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters);
 /* Sets the path from agent.out or the private dump's. While single-threaded. */
 void agent_file_path(void);
 /* Opens PMC_OUT of a first process at once, to report what is wrong with it. 0, or -errno after one
@@ -20,22 +24,13 @@ void agent_file_begin(void);
 /* The frames that follow include the header frames. */
 void agent_file_no_header(void);
 void agent_file_append(const void *frames, size_t len);
-/* Whether the agent's handler of SIGXFSZ is installed, which ignores those of the agent's writes.
- */
-void agent_file_shield(bool stands);
-/* Whether the calling thread is in such a write. */
-bool agent_file_writing(void);
-/* Takes the frames that are pending in memory. Only the first process of a job without PMC_OUT
- * keeps any. To be called when no thread appends any more. */
+/* Takes the frames that are pending in memory: of the first process of a job without PMC_OUT, and
+ * those that it could not write. Nothing is appended after that. */
 const void *agent_file_waiting(size_t *len);
 /* Writes the pending frames. */
 void agent_file_flush(void);
 /* At the end of a descendant: removes a private dump that nobody will read. */
 void agent_file_tidy(void);
-/* Whether a write of this process failed, or the file cannot be read back. */
-bool agent_file_incomplete(void);
-/* Whether this process has the file open. */
-bool agent_file_used(void);
 /* Where the frames of this job start in it. */
 uint64_t agent_file_start(void);
 const char *agent_file_name(void);

@@ -2,7 +2,7 @@
 /*
  * pending_frames.h - frames kept in memory, to be written together later.
  *
- * Lock-free: any thread puts at any time; one at a time takes.
+ * Async-signal-safe: any thread puts at any time; one at a time takes.
  */
 #ifndef PMC_AGENT_OUTPUT_PENDING_FRAMES_H
 #define PMC_AGENT_OUTPUT_PENDING_FRAMES_H
@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Keeps a copy. False: no room or no memory; the caller writes the frames itself. */
+/* Keeps a copy. False: there is no room, or another thread is here; the caller writes the frames
+ * itself. */
 bool pending_put(const void *frames, size_t len);
-/* All that was put, valid until pending_done; waits a moment for threads that are in pending_put.
- * len 0: there is nothing, or somebody else has taken it. */
+/* All that was put, valid until pending_done, before which nothing more is kept. len 0: there is
+ * nothing, or somebody else has taken it. */
 const void *pending_take(size_t *len);
 /* After a take: makes room again. In a forked child: drops what is the parent's. */
 void pending_done(void);

@@ -93,18 +93,12 @@ static int open_target(void)
 
 static int read_profile(struct pmc_profile *profile)
 {
-	size_t len, waiting;
-	const void *frames = agent_final_frames(&len), *more = agent_file_waiting(&waiting);
-	struct stat st;
+	size_t len;
+	const void *frames = agent_file_waiting(&len);
 	int error, fd;
 
 	fd = (int)syscall(SYS_openat, AT_FDCWD, agent_file_name(),
 			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	/* A pipe or device cannot be read back. */
-	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-		syscall(SYS_close, fd);
-		fd = -1;
-	}
 	if (fd >= 0) {
 		if (agent.out)
 			syscall(SYS_lseek, fd, (off_t)agent_file_start(), SEEK_SET);
@@ -113,12 +107,8 @@ static int read_profile(struct pmc_profile *profile)
 		if (error)
 			return error;
 	}
-	error = waiting ? pmc_profile_add_buffer(profile, more, waiting) : 0;
-	if (!error && len)
-		error = pmc_profile_add_buffer(profile, frames, len);
-	if (error)
-		return error;
-	return pmc_profile_finish(profile);
+	error = len ? pmc_profile_add_buffer(profile, frames, len) : 0;
+	return error ? error : pmc_profile_finish(profile);
 }
 
 static void print(int fd)

@@ -10,7 +10,6 @@
 #include "agent/process/signals.h"
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
-#include "agent/output/file.h"
 #include "agent/base/note.h"
 #include "agent/base/real.h"
 #include "agent/process/exit_report.h"
@@ -46,15 +45,7 @@ static void to_default(int signo)
 {
 	const struct kernel_sigaction dfl = { .handler = SIG_DFL };
 
-	if (signo == SIGXFSZ)
-		agent_file_shield(false);
 	syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
-}
-
-/* By a process or thread, not by the kernel. */
-static bool was_sent(const siginfo_t *info)
-{
-	return info->si_code < 0 || (info->si_code == SI_USER && info->si_pid != agent.pid);
 }
 
 static void on_fatal(int signo, siginfo_t *info, void *context)
@@ -62,9 +53,6 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	/* The dump has reached the host's file size limit; the write returns EFBIG as well. */
-	if (signo == SIGXFSZ && agent_file_writing() && !was_sent(info))
-		return;
 	if (agent_active()) {
 		agent_final(PMC_ENDED_SIGNAL, signo);
 		agent_report_in_clone();
@@ -96,11 +84,8 @@ static void install(int signo, void (*handler)(int, siginfo_t *, void *), int fl
 				    .sa_flags = SA_SIGINFO | SA_ONSTACK | flags };
 
 	sigfillset(&action.sa_mask);
-	if (REAL(sigaction)(signo, &action, NULL) != 0)
-		return;
-	table[signo].ours = true;
-	if (signo == SIGXFSZ)
-		agent_file_shield(handler == on_fatal);
+	if (REAL(sigaction)(signo, &action, NULL) == 0)
+		table[signo].ours = true;
 }
 
 static void take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -165,8 +150,6 @@ void agent_signal_restore(int signo)
 
 void agent_signal_taken(int signo)
 {
-	if (signo == SIGXFSZ)
-		agent_file_shield(false);
 	if (signo == agent.config.dump && pmc_agent_control.dump_signal) {
 		pmc_agent_control.dump_signal = 0;
 		agent_note(NOTE_DUMP_SIGNAL);

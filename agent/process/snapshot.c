@@ -24,9 +24,6 @@
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
 #define TASKS_READ_MOST 1024u
 
-/* The final frames of a first process, kept in memory for its report. */
-static struct pmc_frame_buf kept;
-
 /* Reading the clock is a twentieth of the cost of a row: so many rows share one time. */
 #define ROWS_PER_TIME 8u
 
@@ -175,22 +172,10 @@ void agent_final(enum pmc_ended how, int code)
 		agent_self = NULL;
 	}
 	all(&sink, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
-	if (agent.out || agent_file_used() || !agent.first) {
-		/* A short process needs one write only. */
-		size_t len = sink.buf.len;
-
-		agent_file_no_header();
-		drain(&sink);
-		/* The report still shows frames that could not be written. */
-		if (agent.first && agent_file_incomplete()) {
-			kept = sink.buf;
-			kept.len = len;
-		} else {
-			munmap(sink.buf.data, sink.buf.cap);
-		}
-	} else {
-		kept = sink.buf;
-	}
+	/* A short process needs one write only. */
+	agent_file_no_header();
+	drain(&sink);
+	munmap(sink.buf.data, sink.buf.cap);
 	agent_file_tidy();
 	atomic_store(&agent.final_written, true);
 }
@@ -221,12 +206,6 @@ void agent_counting_start(void)
 		agent_thread_enable(slot);
 		registry_unpin(&agent_registry, slot);
 	}
-}
-
-const void *agent_final_frames(size_t *len)
-{
-	*len = kept.len;
-	return kept.data;
 }
 
 void agent_before_exec(void)

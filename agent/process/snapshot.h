@@ -10,9 +10,6 @@
 
 /* The final rows of all threads, totals, notes, process. Only the first call has an effect. */
 void agent_final(enum pmc_ended how, int code);
-/* The frames that agent_final kept in memory; len 0: all are in the file. */
-const void *agent_final_frames(size_t *len);
-
 /* The current rows of the live threads. */
 void agent_snapshot(void);
 

@@ -112,22 +112,7 @@ static const char *absolute_out(const char *pattern)
 			pmc_outf(&out, *p == '%' ? "%%%%" : "%c", *p);
 		pmc_out_char(&out, '/');
 	}
-	for (const char *p = pattern; *p; p++) {
-		if (p[0] == '%' && p[1] == 'j') {
-			pmc_out_hex_bytes(&out, agent.job, 8);
-			p++;
-		} else if (p[0] == '%' && p[1] == 't') {
-			struct timespec now;
-
-			clock_gettime(CLOCK_REALTIME, &now);
-			pmc_out_u64(&out, (uint64_t)now.tv_sec);
-			p++;
-		} else if (p[0] == '%' && p[1]) {
-			pmc_out_bytes(&out, p++, 2);
-		} else {
-			pmc_out_char(&out, *p);
-		}
-	}
+	agent_out_expand(&out, pattern, "jt");
 	return pmc_arena_strdup(&agent.arena, text);
 }
 

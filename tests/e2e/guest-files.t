@@ -62,26 +62,11 @@ rm -f x.pmc
 
 # ---- no place ---------------------------------------------------------------------------------
 mkfifo pipe
-timeout 20 cat pipe >piped 2>/dev/null &
-reader=$!
-PMC_OUT=$T/pipe run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
-unharmed "PMC_OUT on a pipe"
-wait $reader
-[ -s piped ] && readable piped "PMC_OUT on a pipe" 1
-# Nobody reads: opening must not wait, the host least of all.
-PMC_OUT=$T/pipe run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
-unharmed "PMC_OUT on a pipe without reader"
-# A reader that leaves at once.
-timeout 20 head -c 100 pipe >/dev/null 2>&1 &
-reader=$!
-PMC_OUT=$T/pipe run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
-unharmed "PMC_OUT on a pipe whose reader leaves"
-kill $reader 2>/dev/null
-wait $reader
-PMC_OUT=/dev/full run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
-unharmed "PMC_OUT=/dev/full"
-PMC_OUT=/dev/null run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
-unharmed "PMC_OUT=/dev/null"
+for out in "$T/pipe" /dev/full /dev/null; do
+	PMC_OUT=$out run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+	unharmed "PMC_OUT=${out##*/}: refused without waiting for a reader"
+	like "$(cat err)" "PMC_OUT=$out: .*not a dump" "PMC_OUT=${out##*/}: and said so"
+done
 
 # ---- the file goes in mid-run ----------------------------------------------------------------------
 mkfifo hold
