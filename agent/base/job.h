@@ -17,26 +17,31 @@ struct agent_reported {
 	struct pmc_usage thread, process;
 };
 
-/* The contents of PMC_JOB; job.c describes the text. */
-struct agent_job {
+struct agent_job_fixed {
 	uint8_t id[16];
-	int owner;	   /* pid of the first process */
+	uint64_t owner;	   /* pid of the first process */
 	uint64_t owner_ns; /* inode of its pid namespace: a pid means nothing elsewhere */
 	uint64_t events;   /* hash of the PMC_EVENTS text that the plan was made from */
 	struct agent_reported reported;
+};
+
+/* The contents of PMC_JOB; job.c describes the text. */
+struct agent_job {
+	struct agent_job_fixed fixed;
 	bool private_dump;
 	const char *path;
 	const char *plan;
 	size_t plan_len;
 };
 
+/* Room for the text, with "PMC_JOB=". */
+#define AGENT_JOB_TEXT ((size_t)64 << 10)
+
 /* 0, or -EINVAL if the text is malformed. Pointers point into text. */
 int agent_job_parse(const char *text, struct agent_job *job);
-/* "PMC_JOB=..." of the job's first process, in the arena; NULL without memory. */
-char *agent_job_first_text(void);
-/* The same for an exec, with what was reported, in a mapping; NULL without memory. */
-char *agent_job_text(void);
-void agent_job_text_free(char *text);
+/* Writes "PMC_JOB=..." into room of AGENT_JOB_TEXT; for an exec with what this image has reported.
+ * False: it does not fit. */
+bool agent_job_text(char *text, bool with_reported);
 /* Whether the job's first process still runs; true if that cannot be known. */
 bool agent_job_owner_alive(void);
 uint64_t agent_pid_namespace(void);

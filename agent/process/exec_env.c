@@ -28,8 +28,6 @@ static char **copy(char *const *envp, char *text, char **list)
 	size_t at = 0;
 	bool placed = false;
 
-	if (!list)
-		return NULL;
 	for (size_t i = 0; envp[i]; i++) {
 		if (!is_job(envp[i])) {
 			list[at++] = envp[i];
@@ -46,32 +44,33 @@ static char **copy(char *const *envp, char *text, char **list)
 char *const *exec_env_make(struct exec_env *env, char *const *envp)
 {
 	bool has_job = false;
-	void *map;
 
-	memset(env, 0, sizeof(*env));
+	env->bytes = 0;
 	for (size_t i = 0; envp && envp[i]; i++)
 		has_job |= is_job(envp[i]);
 	if (!has_job)
 		return envp;
-	env->text = agent_job_text();
-	if (!env->text)
+	env->bytes = AGENT_JOB_TEXT + copy_bytes(envp);
+	env->map =
+		mmap(NULL, env->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (env->map == MAP_FAILED) {
+		env->bytes = 0;
 		return envp;
-	env->list_bytes = copy_bytes(envp);
-	map = mmap(NULL, env->list_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		   0);
-	env->list = copy(envp, env->text, map != MAP_FAILED ? map : NULL);
-	return env->list ? env->list : envp;
+	}
+	if (!agent_job_text(env->map, true))
+		return envp;
+	return copy(envp, env->map, (char **)(void *)((char *)env->map + AGENT_JOB_TEXT));
 }
 
 void exec_env_free(struct exec_env *env)
 {
-	if (env->list)
-		munmap(env->list, env->list_bytes);
-	if (env->text)
-		agent_job_text_free(env->text);
+	if (env->bytes)
+		munmap(env->map, env->bytes);
 }
 
 char **exec_env_with_job(char **environment, char *job_text)
 {
-	return copy(environment, job_text, pmc_arena_alloc(&agent.arena, copy_bytes(environment)));
+	char **list = pmc_arena_alloc(&agent.arena, copy_bytes(environment));
+
+	return list ? copy(environment, job_text, list) : NULL;
 }

@@ -6,9 +6,8 @@
 #include <stddef.h>
 
 struct exec_env {
-	char **list;
-	size_t list_bytes;
-	char *text;
+	void *map; /* PMC_JOB, then the list */
+	size_t bytes;
 };
 
 /* A copy of envp with a new PMC_JOB; envp itself if it has none or there is no memory. */

@@ -201,14 +201,14 @@ static bool join_job(char *const *envp, struct agent_job *job)
 	if (text && strcmp(text, "off") == 0)
 		return false;
 	if (text && agent_job_parse(text, job) == 0) {
-		memcpy(agent.job, job->id, 16);
-		agent.owner = job->owner;
-		agent.owner_ns = job->owner_ns;
-		agent.first = job->owner == agent.pid && job->owner_ns == agent_pid_namespace();
+		memcpy(agent.job, job->fixed.id, 16);
+		agent.owner = (pid_t)job->fixed.owner;
+		agent.owner_ns = job->fixed.owner_ns;
+		agent.first = agent.owner == agent.pid && agent.owner_ns == agent_pid_namespace();
 		agent.covered = !agent.first;
 		agent.after_exec = agent.first;
-		if (job->reported.pid == (uint64_t)agent.pid)
-			agent.reported = job->reported;
+		if (job->fixed.reported.pid == (uint64_t)agent.pid)
+			agent.reported = job->fixed.reported;
 		if (job->private_dump)
 			agent.private_dump = own_copy(job->path);
 		else
@@ -236,7 +236,7 @@ static bool plan_events(const struct agent_job *job)
 	struct pmc_events events;
 
 	agent.events_hash = agent_text_hash(text);
-	if (job->path && job->events == agent.events_hash && agent_perf_allowed() &&
+	if (job->path && job->fixed.events == agent.events_hash && agent_perf_allowed() &&
 	    pmc_plan_decode(job->plan, job->plan_len, &agent.arena, &agent.plan) == 0)
 		return true;
 	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
@@ -301,8 +301,11 @@ static bool prepare(int argc, char **argv, char **envp)
 		agent_file_path();
 	}
 	agent_report_init(envp);
-	if (!agent.after_exec)
-		agent.job_text = agent_job_first_text();
+	if (!agent.after_exec) {
+		char *text = pmc_arena_alloc(&agent.arena, AGENT_JOB_TEXT);
+
+		agent.job_text = text && agent_job_text(text, false) ? text : NULL;
+	}
 	return true;
 }
 

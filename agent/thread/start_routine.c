@@ -10,14 +10,11 @@
 #include "agent/core/dump/build.h"
 #include "agent/core/base/hash.h"
 #include "agent/output/file.h"
-#include "agent/base/note.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
-
-#define MOST 4096u
 
 struct routine {
 	const void *address;
@@ -29,16 +26,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct pmc_arena arena;
 	struct routine *table;
-	uint8_t owner[16];	    /* the process image whose dump has the frames */
-	_Atomic uint32_t forgotten; /* how often the table was cleared */
 } routines = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* The last look-up of this thread: most programs start many threads with one routine. */
-static __thread struct {
-	const void *address;
-	uint64_t hash;
-	uint32_t forgotten;
-} last;
 
 #ifdef __GLIBC__
 /* False: the address is in no module. info->dli_sname is NULL unless the symbol covers it. */
@@ -87,25 +75,18 @@ static void clear(void)
 {
 	pmc_arena_free(&routines.arena);
 	routines.table = NULL;
-	atomic_fetch_add(&routines.forgotten, 1);
 }
 
-static uint64_t find_or_write(const void *address)
+uint64_t agent_start_routine(const void *address)
 {
 	struct pmc_arena *arena = &routines.arena;
 	struct routine *routine;
 	uint64_t hash = 0;
 
 	pthread_mutex_lock(&routines.lock);
-	if (memcmp(routines.owner, agent.identity, 16) != 0) {
-		clear();
-		memcpy(routines.owner, agent.identity, 16);
-	}
 	HASH_FIND_PTR(routines.table, &address, routine);
 	if (routine) {
 		hash = routine->hash;
-	} else if (HASH_COUNT(routines.table) >= MOST) {
-		agent_note(NOTE_SITES_FULL);
 	} else {
 		hash = write_frame(address);
 		routine = pmc_arena_alloc(arena, sizeof(*routine));
@@ -117,18 +98,6 @@ static uint64_t find_or_write(const void *address)
 	}
 	pthread_mutex_unlock(&routines.lock);
 	return hash;
-}
-
-uint64_t agent_start_routine(const void *address)
-{
-	uint32_t forgotten = atomic_load(&routines.forgotten);
-
-	if (last.address != address || last.forgotten != forgotten) {
-		last.hash = find_or_write(address);
-		last.address = address;
-		last.forgotten = forgotten;
-	}
-	return last.hash;
 }
 
 void agent_start_routines_forked(void)
