@@ -69,8 +69,8 @@ is "$(row pinned 'map(.state) | sort | join(" ")')" \
 	"7 pinned events on 6 counters: one is not counted"
 is "$(row pinned 'map(select(.state == "counted") | .value) | max - min < 10000 and min >= 100000000')" \
 	true "those that run count everything"
-is "$(row pinned '.[] | select(.state != "counted") | [.value, .raw, .reason] | tostring')" \
-	'[null,null,"pinned, and the PMU had no counter for it all of the time"]' \
+like "$(row pinned '.[] | select(.state != "counted") | [.value, .raw, .reason] | tostring')" \
+	'^\[null,null,"pinned.*counter' \
 	"the value of the other is null, not 0"
 is "$(row pinned-brace 'map(.state) | join(" ")')" \
 	"counted counted counted counted counted not-counted not-counted" \
