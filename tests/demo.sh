@@ -59,5 +59,5 @@ for t in threads:
 END
 "$O/pmctl" run -e task-clock,page-faults -o threads.pmc -- "$python" threads.py || exit 1
 
-say "\$ pmctl report --by name threads.pmc"
-"$O/pmctl" report --by name threads.pmc || exit 1
+say "\$ pmctl report --by pool threads.pmc"
+"$O/pmctl" report --by pool threads.pmc || exit 1
