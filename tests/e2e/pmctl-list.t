@@ -53,7 +53,7 @@ is "$wrong" "" "list and run -n agree about every generic event"
 
 list
 cp "$T/out" "$T/all"
-like "$(cat "$T/all")" "Software events" "the table has sections"
+like "$(cat "$T/all")" "software events" "the table has sections"
 like "$(cat "$T/all")" "yes  task-clock  " "and shows what opens"
 list 'TASK-*'
 is "$(grep -c '^  ' "$T/out")" 1 "a pattern selects by name, in any case"

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -48,14 +49,15 @@ void table_classes(struct table *table)
 	}
 }
 
-static bool read_table(struct list_db *db, const char *path, struct table *table)
+static bool read_table(struct list_table *masks, const char *path, struct pmc_arena *arena,
+		       struct table *table)
 {
-	if (list_db_read(db, path) || db->n > PMC_FIT_MAX)
+	if (list_table_read(masks, path, arena) || masks->n > PMC_FIT_MAX)
 		return false;
-	for (table->n = 0; table->n < db->n; table->n++)
+	for (table->n = 0; table->n < masks->n; table->n++)
 		table->events[table->n] = (struct table_event){
-			.name = db->events[table->n].name,
-			.mask = db->events[table->n].mask,
+			.name = masks->rows[table->n].name,
+			.mask = masks->rows[table->n].mask,
 		};
 	table_classes(table);
 	return true;
@@ -64,10 +66,11 @@ static bool read_table(struct list_db *db, const char *path, struct table *table
 int main(int argc, char **argv)
 {
 	struct table table = { .n = 0 };
-	struct list_db db;
+	struct list_table masks = { .n = 0 };
+	struct pmc_arena arena = { 0 };
 	clock_t from = clock();
 
-	if (argc != 2 || !read_table(&db, argv[1], &table)) {
+	if (argc != 2 || !read_table(&masks, argv[1], &arena, &table)) {
 		puts("Bail out!  usage: planner TABLE, of 64 events at most");
 		return 2;
 	}
@@ -78,7 +81,8 @@ int main(int argc, char **argv)
 	check_known();
 	check_small();
 	check_random();
-	list_db_free(&db);
+	free(masks.rows);
+	pmc_arena_free(&arena);
 	printf("# %.1f s of CPU time\n", (double)(clock() - from) / CLOCKS_PER_SEC);
 	printf("1..%u\n", n_results);
 	return n_failed != 0;

@@ -63,11 +63,6 @@ static int no_pidfd(pid_t pid, int error)
 		return tool_fail(EXIT_FAIL,
 				 "%d is a thread ID: use the ID of its process (Tgid in %s/status)",
 				 pid, path);
-	if (error == ENOSYS)
-		return tool_fail(EXIT_FAIL,
-				 "cannot open process %d: this kernel has no pidfd_getfd; use "
-				 "Linux 5.6 or later",
-				 pid);
 	return tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(error));
 }
 

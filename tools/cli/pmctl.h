@@ -3,6 +3,7 @@
 #ifndef PMC_TOOLS_CLI_PMCTL_H
 #define PMC_TOOLS_CLI_PMCTL_H
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -68,6 +69,9 @@ bool tool_args_is(const struct tool_args *args, const char *flag);
 void tool_help_all(void);
 /* Prints the help of a command to stdout; false: there is no such command. */
 bool tool_help(const char *command);
+
+/* Looks for the agent beside pmctl, in `dir`, and in ../lib/pmc from there. */
+bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
 
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);

@@ -18,58 +18,48 @@ static int try_attr(struct pmc_attr *attr, int pid, int cpu)
 	return 0;
 }
 
-static void try_in_child(struct pmc_attr *attr, int pipe)
+static void try_and_exit(void)
 {
 	const struct rlimit none = { 0, 0 };
-	int result;
+	struct pmc_attr attr = { .base = {
+					 .type = PERF_TYPE_SOFTWARE,
+					 .size = sizeof(attr.base),
+					 .config = PERF_COUNT_SW_TASK_CLOCK,
+					 .disabled = 1,
+					 .exclude_kernel = 1,
+				 } };
 
 	/* Being killed is an expected result: no core file. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
-	result = try_attr(attr, 0, -1);
-	if (write(pipe, &result, sizeof(result)) != sizeof(result))
-		_exit(1);
+	try_attr(&attr, 0, -1);
 	_exit(0);
-}
-
-int tool_perf_try(const struct perf_event_attr *base)
-{
-	struct pmc_attr attr = { .base = *base };
-	int pipes[2], result;
-	pid_t pid;
-
-	if (prctl(PR_GET_SECCOMP) == 0)
-		return try_attr(&attr, 0, -1);
-	if (pipe(pipes) != 0)
-		return -errno;
-	pid = fork();
-	if (pid == 0)
-		try_in_child(&attr, pipes[1]);
-	close(pipes[1]);
-	if (pid < 0)
-		result = -errno;
-	else if (read(pipes[0], &result, sizeof(result)) != sizeof(result))
-		result = TOOL_PROBE_KILLED;
-	close(pipes[0]);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return result;
 }
 
 bool tool_perf_killed(void)
 {
 	static int known = -1;
-	const struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.disabled = 1,
-		.exclude_kernel = 1,
-	};
+	int status = -1;
+	pid_t pid;
 
-	if (known < 0)
-		known = tool_perf_try(&attr) == TOOL_PROBE_KILLED;
+	if (known < 0 && prctl(PR_GET_SECCOMP) == 0)
+		known = 0;
+	if (known < 0) {
+		pid = fork();
+		if (pid == 0)
+			try_and_exit();
+		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		known = !WIFEXITED(status);
+	}
 	return known;
+}
+
+int tool_perf_try(const struct perf_event_attr *base)
+{
+	struct pmc_attr attr = { .base = *base };
+
+	return tool_perf_killed() ? TOOL_PROBE_KILLED : try_attr(&attr, 0, -1);
 }
 
 int tool_perf_open(struct pmc_attr *attr, int leader)

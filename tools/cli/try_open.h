@@ -7,14 +7,13 @@
 
 #include <stdbool.h>
 
-/* The result of an attempt that was killed; beside 0 and -errno. */
+/* Beside 0 and -errno: the attempt would be killed. */
 #define TOOL_PROBE_KILLED (-4096)
 #define TOOL_KILLED_TEXT  "a seccomp filter kills processes that call perf_event_open"
 
-/* Opens the event on this thread and closes it; under seccomp in a throwaway child. 0, -errno or
- * TOOL_PROBE_KILLED. */
+/* Opens the event on this thread and closes it. 0, -errno or TOOL_PROBE_KILLED. */
 int tool_perf_try(const struct perf_event_attr *attr);
-/* Whether perf_event_open kills its callers; found out once. */
+/* Whether perf_event_open kills its callers; found out once, by a child. */
 bool tool_perf_killed(void);
 /* A pmc_perf_opener: pmc_perf_open_self(), or -EPERM where the call kills. */
 int tool_perf_open(struct pmc_attr *attr, int leader);

@@ -2,7 +2,7 @@
 /* facts.c - facts from /proc, sysfs, resource limits and the installed files. */
 #include "agent/core/base/file.h"
 #include "tools/doctor/doctor.h"
-#include "tools/cli/find_agent.h"
+#include "tools/cli/pmctl.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -132,8 +132,6 @@ static void find_pfm(struct doctor_facts *facts)
 
 void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts)
 {
-	char tried[2][PATH_MAX + 64];
-
 	memset(facts, 0, sizeof(*facts));
 	facts->cycles = facts->cycles_user = facts->software = facts->software_user =
 		facts->system_wide = facts->ring = DOCTOR_UNTRIED;
@@ -148,9 +146,7 @@ void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts)
 	read_limits(facts);
 	pmc_file_read(facts->lsm, sizeof(facts->lsm), "%s/kernel/security/lsm", roots->sys);
 	read_tracefs(roots, facts);
-	if (tool_find_agent(facts->agent, tried) == 0)
+	if (tool_find_agent(facts->agent_dir, facts->agent))
 		doctor_agent_version(facts->agent, facts->agent_version);
-	snprintf(facts->agent_dir, sizeof(facts->agent_dir), "%.*s", PATH_MAX - 1, tried[0]);
-	dirname(facts->agent_dir);
 	find_pfm(facts);
 }

@@ -15,17 +15,6 @@
 #define HEADER "name\talias\tcounter_mask"
 
 /* ---- the table ----------------------------------------------------------------------------*/
-struct row {
-	const char *name;
-	const char *alias; /* NULL: none */
-	uint64_t mask;
-};
-
-struct table {
-	struct row *rows;
-	unsigned n;
-};
-
 /* 0b... or 0x..., at most 64 bits. */
 static bool mask_parse(const char *text, uint64_t *mask)
 {
@@ -40,18 +29,18 @@ static bool mask_parse(const char *text, uint64_t *mask)
 }
 
 /* The row of a name or alias, or NULL. */
-static const struct row *find(const struct table *table, const char *name)
+static const struct list_mask *find(const struct list_table *table, const char *name)
 {
-	for (const struct row *row = table->rows; row < table->rows + table->n; row++)
+	for (const struct list_mask *row = table->rows; row < table->rows + table->n; row++)
 		if (strcmp(row->name, name) == 0 || (row->alias && strcmp(row->alias, name) == 0))
 			return row;
 	return NULL;
 }
 
 /* Adds a line, which is changed and kept. The error in it, or NULL. */
-static const char *add_line(struct table *table, char *line)
+static const char *add_line(struct list_table *table, char *line)
 {
-	struct row *row = realloc(table->rows, (table->n + 1) * sizeof(*row));
+	struct list_mask *row = realloc(table->rows, (table->n + 1) * sizeof(*row));
 	const char *mask;
 
 	if (!row || !line)
@@ -75,7 +64,7 @@ static const char *add_line(struct table *table, char *line)
 	return NULL;
 }
 
-static int read_table(struct table *table, const char *path, struct pmc_arena *arena)
+int list_table_read(struct list_table *table, const char *path, struct pmc_arena *arena)
 {
 	FILE *file = fopen(path, "re");
 	const char *error = NULL;
@@ -110,7 +99,7 @@ static int read_table(struct table *table, const char *path, struct pmc_arena *a
 	return error ? tool_fail(EXIT_FAIL, "%s, line %u: %s", path, number, error) : EXIT_OK;
 }
 
-static int unknown(const struct table *table, const char *name)
+static int unknown(const struct list_table *table, const char *name)
 {
 	struct pmc_nearest nearest;
 
@@ -130,7 +119,7 @@ static int unknown(const struct table *table, const char *name)
 /* ---- fitting ------------------------------------------------------------------------------*/
 struct wanted {
 	const char *name;
-	const struct row *row;
+	const struct list_mask *row;
 };
 
 static int wanted_order(const void *a, const void *b)
@@ -173,8 +162,8 @@ int list_fit_db(struct list_fit *fit, const char *events, const char *path)
 	char *rest = pmc_arena_strdup(&fit->list.arena, events), *name;
 	struct wanted wanted[PMC_EVENTS_MAX];
 	uint64_t masks[PMC_EVENTS_MAX];
-	struct table table = { .n = 0 };
-	int code = read_table(&table, path, &fit->list.arena);
+	struct list_table table = { .n = 0 };
+	int code = list_table_read(&table, path, &fit->list.arena);
 
 	_Static_assert(PMC_EVENTS_MAX <= PMC_FIT_MAX, "every list can be fitted");
 	while (!code && (name = strsep(&rest, ","))) {

@@ -60,6 +60,22 @@ void list_sets(struct list *list);
 int list_print_json(const struct list *list);
 void list_print_table(const struct list *list);
 
+/* ---- a table of counter masks --------------------------------------------------------------*/
+struct list_mask {
+	const char *name;
+	const char *alias; /* NULL: none */
+	uint64_t mask;
+};
+
+struct list_table {
+	struct list_mask *rows; /* to be freed */
+	unsigned n;
+};
+
+/* Reads a file of tab-separated `name alias counter_mask`; names live in the arena. 0, or the exit
+ * code of an error that has been printed. */
+int list_table_read(struct list_table *table, const char *path, struct pmc_arena *arena);
+
 /* ---- fitting --------------------------------------------------------------------------------*/
 struct list_fit_event {
 	const char *asked;  /* the name as given */

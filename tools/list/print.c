@@ -51,21 +51,6 @@ static bool same_section(const struct list_row *a, const struct list_row *b)
 	return equal(a->type, b->type) && equal(a->pmu, b->pmu);
 }
 
-static const char *section_name(const char *type)
-{
-	static const char *const names[][2] = {
-		{ "hardware", "Hardware events" }, { "cache", "Cache events" },
-		{ "software", "Software events" }, { "sysfs", "Events in sysfs, PMU" },
-		{ "tracepoint", "Tracepoints" },   { "libpfm4", "Events of libpfm4, PMU" },
-		{ "set", "Sets of events" },	   { "other", "Other events" },
-	};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i][0], type) == 0)
-			return names[i][1];
-	return type;
-}
-
 /* A reason that applies to every row is printed once, in the heading. */
 static void put_section(const struct list_row *rows, unsigned n)
 {
@@ -75,7 +60,7 @@ static void put_section(const struct list_row *rows, unsigned n)
 	for (unsigned i = 1; i < n; i++)
 		alike &= rows[i].answer.available == rows->answer.available &&
 			 equal(rows[i].answer.reason, rows->answer.reason);
-	printf("%s%s%s", section_name(rows->type), names_pmu ? " " : "",
+	printf("%s events%s%s", rows->type, names_pmu ? " of PMU " : "",
 	       names_pmu ? rows->pmu : "");
 	if (alike && rows->answer.reason)
 		printf(": %s%s", rows->answer.available ? "" : "not available, ",

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* agent.c - finds the agent and sets the environment that makes programs load it. */
-#include "tools/cli/find_agent.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -28,22 +27,14 @@ static int check_path(struct run *run)
 
 int run_find_agent(struct run *run)
 {
-	char tried[2][PATH_MAX + 64];
-	int error;
+	char dir[PATH_MAX];
 
-	if (run->agent[0])
+	if (run->agent[0] || tool_find_agent(dir, run->agent))
 		return check_path(run);
-	error = tool_find_agent(run->agent, tried);
-	if (!error)
-		return check_path(run);
-	if (!tried[0][0])
-		return tool_fail(EXIT_FAIL,
-				 "cannot find the agent: /proc/self/exe: %s; add --agent FILE",
-				 strerror(-error));
 	return tool_fail(EXIT_FAIL,
-			 "cannot find the agent: neither %s nor %s exists; "
-			 "add --agent FILE",
-			 tried[0], tried[1]);
+			 "cannot find the agent: no libpmcagent.so in %s or %s/../lib/pmc; add "
+			 "--agent FILE",
+			 dir, dir);
 }
 
 /* Adds to a list-valued variable, at its start or end. */

@@ -14,9 +14,9 @@
 #include "tools/run/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,63 +42,47 @@ static void prepare(struct waiting *waiting)
 	sigprocmask(SIG_BLOCK, &waiting->set, &waiting->mask_was);
 }
 
-/* go: delivers a byte when the counters are open; -1: there are none. */
-static void exec_child(const struct waiting *waiting, char **cmd, int tell, int go)
+/* Waits for a byte from `pipe`, and sends the errno of a failed exec to it. */
+static void exec_child(const struct waiting *waiting, char **cmd, int pipe)
 {
 	char byte;
 	int error;
 
-	if (go >= 0 && read(go, &byte, 1) != 1)
+	if (read(pipe, &byte, 1) != 1)
 		_exit(EXIT_OURS);
-
 	sigaction(SIGCHLD, &waiting->chld_was, NULL);
 	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
 	sigprocmask(SIG_SETMASK, &waiting->mask_was, NULL);
 	execvp(cmd[0], cmd);
 	error = errno;
-	if (write(tell, &error, sizeof(error)) != sizeof(error))
-		_exit(EXIT_OURS);
+	(void)!send(pipe, &error, sizeof(error), MSG_NOSIGNAL);
 	_exit(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN);
 }
 
 /* Forks and execs; on return exec_errno is known. */
 static int start(const struct waiting *waiting, struct run *run)
 {
-	int tell[2], go[2] = { -1, -1 }, error = 0;
+	int pair[2], error = 0;
 
-	if (pipe2(tell, O_CLOEXEC) != 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return -errno;
-	if (run->totals && pipe2(go, O_CLOEXEC) != 0) {
-		error = -errno;
-		goto out;
-	}
 	run->child.start_ns = pmc_now_ns();
 	run->child.pid = fork();
 	if (run->child.pid == 0) {
-		if (run->totals)
-			close(go[1]);
-		exec_child(waiting, run->cmd, tell[1], go[0]);
+		close(pair[0]);
+		exec_child(waiting, run->cmd, pair[1]);
 	}
 	error = run->child.pid < 0 ? -errno : 0;
-	close(tell[1]);
-	tell[1] = -1;
-	if (error)
-		goto out;
-	if (run->totals) {
+	close(pair[1]);
+	if (!error) {
 		run_totals_open(run);
 		/* Fails if the child was killed, which wait4 will report. */
-		(void)!write(go[1], "", 1);
+		(void)!send(pair[0], "", 1, MSG_NOSIGNAL);
+		if (read(pair[0], &run->child.exec_errno, sizeof(run->child.exec_errno)) !=
+		    sizeof(run->child.exec_errno))
+			run->child.exec_errno = 0;
 	}
-	if (read(tell[0], &run->child.exec_errno, sizeof(run->child.exec_errno)) !=
-	    sizeof(run->child.exec_errno))
-		run->child.exec_errno = 0;
-out:
-	for (unsigned i = 0; i < 2; i++) {
-		if (tell[i] >= 0)
-			close(tell[i]);
-		if (go[i] >= 0)
-			close(go[i]);
-	}
+	close(pair[0]);
 	return error;
 }
 

@@ -64,7 +64,7 @@ void run_print_report(struct run *run);
 bool run_is_hidden(const struct run *run);
 /* Chooses the events, if any are to be counted. */
 int run_totals_prepare(struct run *run);
-/* Opens the groups on the child, before its exec. */
+/* Opens the groups on the child, before its exec, if events were chosen. */
 void run_totals_open(struct run *run);
 bool run_has_totals(const struct run *run);
 /* Appends EVENTSET and TOTAL frames, less the counts of the profile's rows. */

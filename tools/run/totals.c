@@ -61,6 +61,8 @@ void run_totals_open(struct run *run)
 	struct run_totals *totals = run->totals;
 	const struct pmc_plan *plan = &run->plan;
 
+	if (!totals)
+		return;
 	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
 		totals->error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
 						    totals->fds + plan->first[g], &totals->ids[g]);
