@@ -200,7 +200,6 @@ static uint64_t look_at_regions(const struct attach *target)
 	FUZZ_CHECK(REGION_FRAME_BYTES <= ATTACH_FRAME_BYTES);
 	attach_regions_init(&regions);
 	/* Nothing changes here by itself. */
-	regions.naps = 0;
 	regions.tries = regions.tries < 50 ? regions.tries : 50;
 	do {
 		pmc_frame_buf_init(&buf, room, REGION_FRAME_BYTES);

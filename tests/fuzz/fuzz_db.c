@@ -27,19 +27,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *events = fuzz_piece(&data, &size), path[64];
 	int fd = fuzz_file(data, size);
 	struct list_fit fit = { .n = 0 };
-	struct list_db db;
+	struct list_table table = { .n = 0 };
+	struct pmc_arena arena = { 0 };
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (list_db_read(&db, path) == 0) {
-		FUZZ_CHECK(db.n > 0);
-		for (unsigned i = 0; i < db.n && i < 64; i++)
-			FUZZ_CHECK(list_db_find(&db, db.events[i].name) == (int)i);
-		list_db_nearest(&db, events);
-	}
-	list_db_free(&db);
+	if (list_table_read(&table, path, &arena) == 0)
+		FUZZ_CHECK(table.n > 0);
+	for (unsigned i = 0; i < table.n; i++)
+		FUZZ_CHECK(*table.rows[i].name);
+	free(table.rows);
+	pmc_arena_free(&arena);
 	if (list_fit_db(&fit, events, path) == 0)
 		check_fit(&fit);
-	pmc_arena_free(&fit.arena);
+	list_free(&fit.list);
 	close(fd);
 	free(events);
 	return 0;
