@@ -42,7 +42,7 @@ static void put_text(struct pmc_out *out, const char *text, size_t len)
 	pmc_out_char(out, '"');
 }
 
-void pmc_csv_cell(struct pmc_out *out, const struct pmc_cell *cell)
+static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
 {
 	switch (cell->kind) {
 	case PMC_CELL_NULL:
@@ -85,83 +85,70 @@ static void put_row(struct pmc_view *view, const struct pmc_columns *columns,
 
 		if (i)
 			pmc_out_char(out, ',');
-		pmc_csv_cell(out, &cell);
+		put_cell(out, &cell);
 	}
 	pmc_out_char(out, '\n');
 }
 
-static int csv_groups(struct pmc_view *view, const struct pmc_columns *columns)
+/* Uncore events are in no thread's row: each process that counted them has a row of its own. */
+static void put_machine(struct pmc_view *view, const struct pmc_columns *columns,
+			const struct pmc_p_process *process)
 {
-	const struct pmc_fold_row **groups;
-	uint64_t n;
-	int err = pmc_view_groups(view, pmc_view_top(view), &groups, &n, NULL);
+	const struct pmc_p_thread machine = {
+		.process = (struct pmc_p_process *)process,
+		.set = process->machine.set,
+		.counts = process->machine.counts,
+		.module = "",
+		.symbol = "",
+		.fixed = { .name = "(machine)",
+			   .created_by = PMC_NO_SEQ,
+			   .flags = PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE,
+			   .start_ns = process->fixed.start_ns,
+			   .end_ns = process->fixed.end_ns },
+	};
+	struct pmc_row row;
 
-	if (!err)
-		put_head(view, columns);
-	for (uint64_t i = 0; !err && i < n; i++)
-		put_row(view, columns, &(struct pmc_row){ .sums = groups[i] });
-	return err;
+	pmc_row_of(view, &machine, &row);
+	put_row(view, columns, &row);
 }
 
-static int csv_steps(struct pmc_view *view, const struct pmc_columns *columns)
+static int choose_columns(struct pmc_view *view, bool groups, struct pmc_columns *columns)
 {
-	struct pmc_step_buf buf;
-	struct pmc_step *steps;
-	struct pmc_row row;
-	int err = pmc_view_steps(view, &steps);
+	const struct pmc_columns *all = groups ? &view->of_groups : &view->of_threads;
 
-	if (!err)
-		put_head(view, columns);
-	for (uint64_t i = 0; !err && i < view->n_rows; i++) {
-		pmc_step_row(view, &steps[i], &buf, &row);
-		put_row(view, columns, &row);
-	}
-	return err;
-}
-
-static int csv_threads(struct pmc_view *view, const struct pmc_columns *columns)
-{
-	struct pmc_p_row **rows = view->rows;
-	uint64_t n = view->n_rows, top = pmc_view_top(view);
-	struct pmc_thread_buf buf;
-	struct pmc_row row;
-	int err = 0;
-
-	if (view->options->sort || top)
-		err = pmc_view_threads(view, top, &rows, &n, NULL);
-	if (!err)
-		put_head(view, columns);
-	for (uint64_t i = 0; !err && i < n && !view->options->summary; i++) {
-		pmc_row_of(view, pmc_profile_thread(view->profile, rows[i], &buf), &row);
-		put_row(view, columns, &row);
-	}
-	if (!err && !view->options->n_where)
-		pmc_view_machine_csv(view, columns);
-	return err;
+	if (view->options->columns)
+		return pmc_columns_choose(view, all, columns);
+	columns->n = 0;
+	columns->list = pmc_arena_alloc(view->arena, all->n * sizeof(*columns->list));
+	for (unsigned i = 0; columns->list && i < all->n; i++)
+		if (all->list[i].csv)
+			columns->list[columns->n++] = all->list[i];
+	return columns->list ? 0 : -ENOMEM;
 }
 
 int pmc_view_csv(struct pmc_view *view)
 {
-	bool groups = view->by != PMC_BY_NONE && !view->options->timeline;
-	const struct pmc_columns *all = groups ? &view->of_groups : &view->of_threads;
+	const struct pmc_profile *profile = view->profile;
+	bool groups = view->by != PMC_BY_NONE;
 	struct pmc_columns columns;
-	uint64_t n = 0;
-	int err;
+	struct pmc_lines lines;
+	struct pmc_row_buf buf;
+	struct pmc_row row;
+	int err = choose_columns(view, groups, &columns);
 
-	if (view->options->columns) {
-		err = pmc_columns_choose(view, all, &columns);
-		if (err)
-			return err;
-	} else {
-		columns.list = pmc_arena_alloc(view->arena, all->n * sizeof(*columns.list));
-		if (!columns.list)
-			return -ENOMEM;
-		for (unsigned i = 0; i < all->n; i++)
-			if (all->list[i].csv)
-				columns.list[n++] = all->list[i];
-		columns.n = (unsigned)n;
+	if (!err)
+		err = pmc_view_lines(view, groups, &lines);
+	if (err)
+		return err;
+	put_head(view, &columns);
+	for (uint64_t i = 0; i < lines.n; i++) {
+		pmc_view_row(view, &lines, i, &buf, &row);
+		put_row(view, &columns, &row);
 	}
-	if (groups)
-		return csv_groups(view, &columns);
-	return view->options->timeline ? csv_steps(view, &columns) : csv_threads(view, &columns);
+	if (groups || view->options->timeline || view->options->n_where)
+		return 0;
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		if (profile->processes[i]->machine.set)
+			put_machine(view, &columns, profile->processes[i]);
+	return 0;
 }

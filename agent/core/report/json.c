@@ -7,7 +7,7 @@
 /* As cells of scaled events have. */
 enum { SCALED_DECIMALS = 9 };
 
-void pmc_json_known(struct pmc_json *json, const char *key, bool known, uint64_t value)
+static void json_known(struct pmc_json *json, const char *key, bool known, uint64_t value)
 {
 	if (known)
 		pmc_json_u64(json, key, value);
@@ -127,8 +127,8 @@ static void put_event(struct pmc_out *out, const char *buf, const struct event_t
 	pmc_out_char(out, '}');
 }
 
-void pmc_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
-		     const struct pmc_p_set_view *set, const struct pmc_count *counts)
+static void json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
+			const struct pmc_p_set_view *set, const struct pmc_count *counts)
 {
 	const struct pmc_set_text *texts = set && counts ? set_text(view, set) : NULL;
 
@@ -188,10 +188,10 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 		pmc_json_object_end(json);
 	}
 	pmc_json_array_end(json);
-	pmc_json_known(json, "cpu_ns", whole, fixed->cpu_ns);
+	json_known(json, "cpu_ns", whole, fixed->cpu_ns);
 	pmc_json_u64(json, "attributed_cpu_ns", process->attributed_cpu_ns);
-	pmc_json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
-	pmc_json_known(json, "overhead_ns", whole, fixed->overhead_ns);
+	json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
+	json_known(json, "overhead_ns", whole, fixed->overhead_ns);
 	pmc_json_object_end(json);
 }
 
@@ -214,7 +214,7 @@ static void json_notes(struct pmc_json *json, const struct pmc_p_process *proces
 static void json_remainder(struct pmc_view *view, struct pmc_json *json, const char *key,
 			   const struct pmc_p_remainder *remainder)
 {
-	pmc_json_events(view, json, key, remainder->set, remainder->counts);
+	json_events(view, json, key, remainder->set, remainder->counts);
 }
 
 static void json_process(struct pmc_view *view, struct pmc_json *json,
@@ -228,19 +228,19 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "host", known ? process->host : NULL);
 	pmc_json_str(json, "boot_id", known ? process->boot_id : NULL);
-	pmc_json_known(json, "pid", known, fixed->pid);
-	pmc_json_known(json, "ppid", known, fixed->ppid);
+	json_known(json, "pid", known, fixed->pid);
+	json_known(json, "ppid", known, fixed->ppid);
 	pmc_json_str(json, "exe", known ? process->exe : NULL);
 	pmc_json_str(json, "cmdline", known ? process->cmdline : NULL);
-	pmc_json_known(json, "start_ns", known, fixed->start_ns);
-	pmc_json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
+	json_known(json, "start_ns", known, fixed->start_ns);
+	json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
 	json_ended(json, process);
-	pmc_json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
-	pmc_json_known(json, "minor_faults", known, fixed->minor_faults);
-	pmc_json_known(json, "major_faults", known, fixed->major_faults);
-	pmc_json_known(json, "voluntary_switches", known, fixed->voluntary_switches);
-	pmc_json_known(json, "involuntary_switches", known, fixed->involuntary_switches);
-	pmc_json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
+	json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
+	json_known(json, "minor_faults", known, fixed->minor_faults);
+	json_known(json, "major_faults", known, fixed->major_faults);
+	json_known(json, "voluntary_switches", known, fixed->voluntary_switches);
+	json_known(json, "involuntary_switches", known, fixed->involuntary_switches);
+	json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
 	json_coverage(json, process);
 	pmc_json_str(json, "inherit_mode", known ? inherit[fixed->inherit_mode & 3] : NULL);
 	json_remainder(view, json, "unattributed", &process->unattributed);
@@ -322,7 +322,7 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 	}
 	pmc_json_object(json, NULL);
 	put_cells(view, json, view->of_threads.list, view->of_threads.n_fields, row);
-	pmc_json_events(view, json, "events", set, counts);
+	json_events(view, json, "events", set, counts);
 	json_metrics(view, json, &view->of_threads, row);
 	pmc_json_object_end(json);
 }
@@ -367,7 +367,6 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 {
 	const struct pmc_columns *columns = &view->of_groups;
 
-	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	put_cells(view, json, columns->list, columns->n_fields, row);
 	for (unsigned i = 0; i < columns->n; i++) {
@@ -389,53 +388,78 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 	pmc_json_object_end(json);
 }
 
-static int json_threads(struct pmc_view *view, struct pmc_json *json)
-{
-	struct pmc_p_row **rows = view->rows;
-	uint64_t n = view->n_rows, top = pmc_view_top(view);
-	struct pmc_thread_buf buf;
-	struct pmc_row row;
-	int err = 0;
+/* ---- regions ------------------------------------------------------------------------------*/
 
-	if (view->by == PMC_BY_NONE && (view->options->sort || top))
-		err = pmc_view_threads(view, top, &rows, &n, NULL);
-	pmc_json_array(json, "threads");
-	for (uint64_t i = 0; !err && i < n && !view->options->summary; i++) {
-		pmc_row_of(view, pmc_profile_thread(view->profile, rows[i], &buf), &row);
-		pmc_json_line(json);
-		json_row(view, json, &row);
-	}
-	pmc_json_array_end(json);
-	return err;
+static void json_pair(struct pmc_view *view, struct pmc_json *json,
+		      const struct pmc_p_region *region)
+{
+	bool known = region->fixed.flags & PMC_REGION_COST;
+
+	pmc_json_object(json, "pair");
+	json_known(json, "cpu_ns", known, region->fixed.around_cpu_ns);
+	pmc_json_str(json, "read",
+		     region->fixed.flags & PMC_REGION_USER_READS ? "user" : "system-call");
+	json_events(view, json, "events", region->set, region->around);
+	pmc_json_object_end(json);
 }
 
-static int json_groups(struct pmc_view *view, struct pmc_json *json)
+static void json_region(struct pmc_view *view, struct pmc_json *json,
+			const struct pmc_p_region *region)
 {
-	const struct pmc_fold_row **groups = NULL;
-	uint64_t n = 0;
-	int err = 0;
+	const struct pmc_p_process *process = region->process;
+	struct pmc_thread_buf buf;
 
-	if (view->by != PMC_BY_NONE)
-		err = pmc_view_groups(view, pmc_view_top(view), &groups, &n, NULL);
-	pmc_json_array(json, "groups");
-	for (uint64_t i = 0; !err && i < n; i++)
-		json_group(view, json, &(struct pmc_row){ .sums = groups[i] });
-	pmc_json_array_end(json);
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	pmc_json_strn(json, "region", region->name, region->name_len);
+	pmc_json_str(json, "host", process->known ? process->host : NULL);
+	json_known(json, "pid", process->known, process->fixed.pid);
+	json_known(json, "tid", region->row,
+		   region->row ? pmc_profile_thread(view->profile, region->row, &buf)->fixed.tid :
+				 0);
+	pmc_json_u64(json, "seq", region->fixed.seq);
+	pmc_json_u64(json, "calls", region->fixed.calls);
+	pmc_json_u64(json, "open", region->fixed.open);
+	json_known(json, "cpu_ns", region->has_cpu, region->cpu_ns);
+	json_known(json, "self_cpu_ns", region->has_cpu, region->self_cpu_ns);
+	json_events(view, json, "events", region->set, region->counts);
+	json_events(view, json, "self", region->set, region->self_counts);
+	json_pair(view, json, region);
+	pmc_json_object_end(json);
+}
+
+/* ---- the document -------------------------------------------------------------------------*/
+
+static int json_rows(struct pmc_view *view, struct pmc_json *json, bool groups)
+{
+	struct pmc_lines lines;
+	struct pmc_row_buf buf;
+	struct pmc_row row;
+	int err = pmc_view_lines(view, groups, &lines);
+
+	for (uint64_t i = 0; !err && i < lines.n; i++) {
+		pmc_view_row(view, &lines, i, &buf, &row);
+		pmc_json_line(json);
+		if (groups)
+			json_group(view, json, &row);
+		else
+			json_row(view, json, &row);
+	}
 	return err;
 }
 
 static int json_steps(struct pmc_view *view)
 {
-	struct pmc_step_buf buf;
-	struct pmc_step *steps;
-	int err = pmc_view_steps(view, &steps);
+	struct pmc_lines lines;
+	struct pmc_row_buf buf;
+	struct pmc_row row;
+	int err = pmc_view_lines(view, false, &lines);
 
-	for (uint64_t i = 0; !err && i < view->n_rows; i++) {
+	for (uint64_t i = 0; !err && i < lines.n; i++) {
 		struct pmc_json json;
-		struct pmc_row row;
 
 		pmc_json_init(&json, view->out, false);
-		pmc_step_row(view, &steps[i], &buf, &row);
+		pmc_view_row(view, &lines, i, &buf, &row);
 		json_row(view, &json, &row);
 		pmc_out_char(view->out, '\n');
 	}
@@ -457,10 +481,17 @@ int pmc_view_json(struct pmc_view *view)
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		json_process(view, &json, profile->processes[i]);
 	pmc_json_array_end(&json);
-	err = json_threads(view, &json);
-	if (!err)
-		err = json_groups(view, &json);
-	pmc_json_regions(view, &json);
+	pmc_json_array(&json, "threads");
+	err = json_rows(view, &json, false);
+	pmc_json_array_end(&json);
+	pmc_json_array(&json, "groups");
+	if (!err && view->by != PMC_BY_NONE)
+		err = json_rows(view, &json, true);
+	pmc_json_array_end(&json);
+	pmc_json_array(&json, "regions");
+	for (uint64_t i = 0; i < view->n_regions; i++)
+		json_region(view, &json, view->regions[i].region);
+	pmc_json_array_end(&json);
 	pmc_json_u64(&json, "damaged_frames", profile->damaged_frames);
 	pmc_json_object_end(&json);
 	pmc_out_char(view->out, '\n');

@@ -160,15 +160,17 @@ static int view_make(struct pmc_view *view)
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,
 	       struct pmc_out *out, const char **problem)
 {
-	static const struct pmc_glyphs utf8 = { " · ", "─ ", "σ", "µs" };
-	static const struct pmc_glyphs ascii = { ", ", "- ", "stddev", "us" };
+	static const struct pmc_glyphs utf8 = { " · ", "σ", "µs", "─ unattributed",
+						"─ descendants" };
+	static const struct pmc_glyphs ascii = { ", ", "stddev", "us", "- unattributed",
+						 "- descendants" };
 	struct pmc_arena arena = { 0 };
 	struct pmc_view view = {
 		.profile = profile,
 		.options = options,
 		.out = out,
 		.arena = &arena,
-		.by = options->by,
+		.by = options->timeline ? PMC_BY_NONE : options->by,
 		.clock_event = -1,
 		.glyphs = options->screen.ascii ? &ascii : &utf8,
 	};

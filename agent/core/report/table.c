@@ -123,64 +123,42 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 	}
 }
 
-static int rest_line(struct pmc_table *table, struct pmc_fold_row *rest, uint64_t n)
+static void add_line(struct pmc_view *view, const struct pmc_row *row, struct pmc_fold_row *sum)
 {
+	if (row->sums)
+		pmc_fold_merge(sum, row->sums, &view->events);
+	else
+		pmc_fold_add(sum, &view->events, row->thread, false);
+}
+
+/* Sums the lines that are shown, and the others into one line for the rest. */
+static int sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
+{
+	struct pmc_view *view = table->view;
+	struct pmc_lines *lines = &table->lines;
+	struct pmc_fold_row *rest = pmc_arena_alloc(view->arena, sizeof(*rest));
 	char text[48];
+	struct pmc_row row;
 	struct pmc_out out;
 
-	if (!n)
+	if (!rest || pmc_fold_init_region(rest, &view->events))
+		return -ENOMEM;
+	if (view->by != PMC_BY_REGION)
+		rest->self = NULL;
+	for (uint64_t i = 0; i < lines->all; i++) {
+		pmc_view_row(view, lines, i, &table->buf, &row);
+		add_line(view, &row, i < lines->n ? total : rest);
+	}
+	pmc_fold_merge(total, rest, &view->events);
+	if (lines->n == lines->all || view->options->summary)
 		return 0;
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_char(&out, '(');
-	pmc_show_integer(&out, n);
+	pmc_show_integer(&out, lines->all - lines->n);
 	pmc_out_str(&out, " more)");
-	rest->label = pmc_arena_strndup(table->view->arena, text, out.len);
-	table->lines[table->n_lines++] = (struct pmc_line){ .sums = rest };
+	rest->label = pmc_arena_strndup(view->arena, text, out.len);
+	table->below[table->n_below++] = rest;
 	return rest->label ? 0 : -ENOMEM;
-}
-
-static int thread_lines(struct pmc_table *table, struct pmc_fold_row *total,
-			struct pmc_fold_row *rest)
-{
-	struct pmc_view *view = table->view;
-	struct pmc_thread_buf buf;
-	struct pmc_p_row **rows;
-	uint64_t n;
-	int err = pmc_view_threads(view, pmc_view_top(view), &rows, &n, rest);
-
-	if (err)
-		return err;
-	table->lines = pmc_arena_alloc(view->arena, (n + 4) * sizeof(*table->lines));
-	if (!table->lines)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++) {
-		table->lines[table->n_lines++] = (struct pmc_line){ .row = rows[i] };
-		pmc_fold_add(total, &view->events, pmc_profile_thread(view->profile, rows[i], &buf),
-			     false);
-	}
-	pmc_fold_merge(total, rest, &view->events);
-	return rest_line(table, rest, view->n_rows - n);
-}
-
-static int group_lines(struct pmc_table *table, struct pmc_fold_row *total,
-		       struct pmc_fold_row *rest)
-{
-	struct pmc_view *view = table->view;
-	const struct pmc_fold_row **groups;
-	uint64_t n;
-	int err = pmc_view_groups(view, pmc_view_top(view), &groups, &n, rest);
-
-	if (err)
-		return err;
-	table->lines = pmc_arena_alloc(view->arena, (n + 4) * sizeof(*table->lines));
-	if (!table->lines)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++) {
-		table->lines[table->n_lines++] = (struct pmc_line){ .sums = groups[i] };
-		pmc_fold_merge(total, groups[i], &view->events);
-	}
-	pmc_fold_merge(total, rest, &view->events);
-	return rest_line(table, rest, view->groups.n_rows - n);
 }
 
 /* Regions lie in each other and do not add up: they are shares of what the threads did. */
@@ -192,25 +170,6 @@ static void sum_threads(struct pmc_view *view, struct pmc_fold_row *total)
 	for (uint64_t i = 0; i < view->n_rows; i++)
 		pmc_fold_add(total, &view->events,
 			     pmc_profile_thread(view->profile, view->rows[i], &buf), false);
-}
-
-static int step_lines(struct pmc_table *table, struct pmc_fold_row *total)
-{
-	struct pmc_view *view = table->view;
-	struct pmc_step_buf buf;
-	struct pmc_step *steps;
-	struct pmc_row row;
-	int err = pmc_view_steps(view, &steps);
-
-	table->lines = pmc_arena_alloc(view->arena, (view->n_rows + 4) * sizeof(*table->lines));
-	if (err || !table->lines)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < view->n_rows; i++) {
-		table->lines[table->n_lines++] = (struct pmc_line){ .step = &steps[i] };
-		pmc_step_row(view, &steps[i], &buf, &row);
-		pmc_fold_add(total, &view->events, row.thread, false);
-	}
-	return 0;
 }
 
 /* Whether the row has anything but zeros; one that could not be counted has. */
@@ -229,78 +188,63 @@ static bool has_something(const struct pmc_view *view, const struct pmc_fold_row
 static void line_beside(struct pmc_table *table, const char *label, struct pmc_fold_row *beside,
 			struct pmc_fold_row *total)
 {
-	char text[64];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%s%s", table->view->glyphs->rule, label);
-	beside->label = pmc_arena_strndup(table->view->arena, text, out.len);
-	beside->label = beside->label ? beside->label : label;
+	beside->label = label;
 	sum_beside(table->view, total, beside);
-	table->lines[table->n_lines++] = (struct pmc_line){
-		.sums = beside,
-		.dim = true,
-		.unattributed = label[0] == 'u',
-	};
+	table->below[table->n_below++] = beside;
 }
 
 static int table_lines(struct pmc_table *table, struct pmc_coverage *coverage,
 		       struct pmc_fold_row *total)
 {
 	struct pmc_view *view = table->view;
-	struct pmc_fold_row *rest = pmc_arena_alloc(view->arena, sizeof(*rest));
-	int err;
+	int err = pmc_view_lines(view, view->by != PMC_BY_NONE, &table->lines);
 
-	if (!rest || pmc_fold_init_region(rest, &view->events))
-		return -ENOMEM;
-	if (view->by != PMC_BY_REGION)
-		rest->self = NULL;
-	if (view->options->timeline)
-		return step_lines(table, total);
-	err = view->by == PMC_BY_NONE ? thread_lines(table, total, rest) :
-					group_lines(table, total, rest);
-	if (err)
+	if (!err)
+		err = sum_lines(table, total);
+	if (err || view->options->timeline)
 		return err;
+	if (view->options->summary)
+		table->lines.n = 0;
 	if (view->by == PMC_BY_REGION)
 		sum_threads(view, total);
-	if (view->options->summary)
-		table->n_lines = 0;
 	/* A metric of the total takes the run's time, not a thread's. */
 	total->wall_ns = coverage->wall_ns;
 	total->label = view->by == PMC_BY_REGION ? "all threads" : "total";
 	if (view->by != PMC_BY_REGION && !view->options->n_where) {
 		if (coverage->has_unattributed)
-			line_beside(table, "unattributed", &coverage->unattributed, total);
+			line_beside(table, view->glyphs->unattributed, &coverage->unattributed,
+				    total);
 		if (coverage->has_descendants && has_something(view, &coverage->descendants))
-			line_beside(table, "descendants", &coverage->descendants, total);
+			line_beside(table, view->glyphs->descendants, &coverage->descendants,
+				    total);
 	}
-	table->lines[table->n_lines++] = (struct pmc_line){ .sums = total, .total = true };
+	table->below[table->n_below++] = total;
 	return 0;
 }
 
 int pmc_view_table(struct pmc_view *view)
 {
-	struct pmc_table table = { .view = view };
+	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
 	struct pmc_footer footer = { 0 };
 	struct pmc_coverage coverage;
 	struct pmc_fold_row total;
 	int err = pmc_view_coverage(view, &coverage);
 
-	if (err || pmc_fold_init(&total, &view->events))
+	if (err || !table || pmc_fold_init(&total, &view->events))
 		return err ? err : -ENOMEM;
-	err = table_lines(&table, &coverage, &total);
+	table->view = view;
+	table->all = footer.all = &total;
+	table->coverage = footer.coverage = &coverage;
+	err = table_lines(table, &coverage, &total);
 	if (err)
 		return err;
 	view->whole_cpu = (double)(view->clock_event < 0 ? total.cpu.sum :
 							   total.events[view->clock_event].sum);
-	table.all = &total;
-	footer.all = &total;
-	footer.coverage = &coverage;
-	err = pmc_table_make(&table);
+	err = pmc_table_make(table);
 	if (err)
 		return err;
 	title(view, &coverage, total.cpu.sum);
-	pmc_table_print(&table, &footer);
+	pmc_table_print(table, &footer);
 	pmc_out_char(view->out, '\n');
 	pmc_view_footer(view, &footer);
 	return view->arena->failed ? -ENOMEM : 0;

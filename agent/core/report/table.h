@@ -8,19 +8,11 @@
 #define PMC_SCREEN_WIDTH 100
 #define PMC_BAR_WIDTH	 6
 
-struct pmc_line { /* a thread, a step or a sum */
-	const struct pmc_p_row *row;
-	const struct pmc_step *step;
-	const struct pmc_fold_row *sums;
-	bool dim, unattributed, total;
-};
-
 /* The order in which columns give way when the table is too wide. */
 enum pmc_drop { STAYS, DROP_BAR, DROP_SPREAD, DROP_INPUT, DROP_METRIC, DROP_EVENT, DROP_USAGE };
 
 struct pmc_table_column {
-	const struct pmc_column *column;
-	enum { VALUES, LABELS, BARS } shows;
+	const struct pmc_column *column; /* NULL: bars */
 	enum pmc_drop drop;
 	bool left;   /* text */
 	bool filled; /* some cell has a value */
@@ -32,28 +24,25 @@ struct pmc_table_column {
 
 struct pmc_table {
 	struct pmc_view *view;
-	struct pmc_line *lines;
-	uint64_t n_lines;
+	struct pmc_lines lines;
+	const struct pmc_fold_row *below[4]; /* sums under the lines */
+	unsigned n_below;
+	const struct pmc_fold_row *all; /* the sum of all rows */
+	const struct pmc_coverage *coverage;
 	struct pmc_table_column *columns;
 	unsigned n;
-	const struct pmc_fold_row *all; /* the sum of all rows */
-	double longest;			/* share of the row with the longest bar */
+	double longest; /* share of the row with the longest bar */
 	int gap;
-	struct pmc_line_buf *buf;
-};
-
-struct pmc_line_buf { /* room for the thread of a line */
-	struct pmc_step_buf step;
+	struct pmc_row_buf buf;
 };
 
 /* Chooses the columns, their units and widths. 0, -ENOMEM, or -EINVAL with view->problem set. */
 int pmc_table_make(struct pmc_table *table);
-/* The line as a row; of a thread, in buf. */
-void pmc_table_row(const struct pmc_table *table, const struct pmc_line *line,
-		   struct pmc_line_buf *buf, struct pmc_row *row);
-struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_table_column *column,
-			       const struct pmc_line *line, const struct pmc_row *row);
-/* Percent of all CPU time. */
+/* Line i, or behind the lines a sum. */
+void pmc_table_row(struct pmc_table *table, uint64_t i, struct pmc_row *row);
+struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_column *column,
+			       const struct pmc_row *row);
+/* Percent of all CPU time, for the bar; 0 for rows that have none. */
 double pmc_table_share(struct pmc_table *table, const struct pmc_row *row);
 /* A number in the unit of its column. */
 void pmc_table_number(const struct pmc_table_column *column, const struct pmc_cell *cell,

@@ -3,22 +3,19 @@
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/table.h"
 
-void pmc_table_row(const struct pmc_table *table, const struct pmc_line *line,
-		   struct pmc_line_buf *buf, struct pmc_row *row)
+void pmc_table_row(struct pmc_table *table, uint64_t i, struct pmc_row *row)
 {
-	struct pmc_view *view = table->view;
-
-	if (line->step)
-		pmc_step_row(view, line->step, &buf->step, row);
-	else if (line->row)
-		pmc_row_of(view, pmc_profile_thread(view->profile, line->row, &buf->step.now), row);
+	if (i < table->lines.n)
+		pmc_view_row(table->view, &table->lines, i, &table->buf, row);
 	else
-		*row = (struct pmc_row){ .sums = line->sums };
+		*row = (struct pmc_row){ .sums = table->below[i - table->lines.n] };
 }
 
-static struct pmc_cell text_cell(const char *text, size_t len)
+/* Unattributed work or that of descendants. */
+static bool is_beside(const struct pmc_table *table, const struct pmc_row *row)
 {
-	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = text, .len = len };
+	return row->sums && (row->sums == &table->coverage->unattributed ||
+			     row->sums == &table->coverage->descendants);
 }
 
 static bool is_spread(const struct pmc_column *column)
@@ -27,25 +24,15 @@ static bool is_spread(const struct pmc_column *column)
 	       column->part >= PMC_PART_MIN && column->part <= PMC_PART_STDDEV;
 }
 
-struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_table_column *column,
-			       const struct pmc_line *line, const struct pmc_row *row)
+struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_column *column,
+			       const struct pmc_row *row)
 {
-	const struct pmc_column *of = column->column;
-	const char *label;
-	size_t len;
-
-	if (column->shows == LABELS && row->thread) {
-		label = pmc_thread_label(row->thread, &len);
-		return text_cell(label, len);
-	}
-	if (column->shows == LABELS)
-		return text_cell(line->sums->label, strlen(line->sums->label));
-	if (is_spread(of) && line->sums->threads < 2)
+	if (is_spread(column) && row->sums->threads < 2)
 		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
 	/* A ratio of two small differences is noise. */
-	if (of->kind == PMC_COL_METRIC && line->unattributed)
+	if (column->kind == PMC_COL_METRIC && row->sums == &table->coverage->unattributed)
 		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
-	return pmc_cell(table->view, of, row);
+	return pmc_cell(table->view, column, row);
 }
 
 /* Digits before the point in groups of three, as in 4,358. */
@@ -80,20 +67,21 @@ void pmc_table_number(const struct pmc_table_column *column, const struct pmc_ce
 double pmc_table_share(struct pmc_table *table, const struct pmc_row *row)
 {
 	static const struct pmc_column share = { .kind = PMC_COL_FIELD, .index = PMC_FIELD_share };
-	struct pmc_cell cell = pmc_cell(table->view, &share, row);
+	struct pmc_cell cell;
 
+	if (is_beside(table, row) || row->sums == table->all)
+		return 0;
+	cell = pmc_cell(table->view, &share, row);
 	return cell.kind == PMC_CELL_REAL ? cell.real : 0;
 }
 
 /* In halves of a column, relative to the longest; returns the width. */
-static int put_bar(struct pmc_table *table, const struct pmc_line *line, const struct pmc_row *row)
+static int put_bar(struct pmc_table *table, const struct pmc_row *row)
 {
-	unsigned halves;
+	double share = pmc_table_share(table, row) / table->longest;
+	unsigned halves = (unsigned)(PMC_BAR_WIDTH * 2 * share + 0.5);
 	int width = 0;
 
-	if (line->dim || line->total || table->longest <= 0)
-		return 0;
-	halves = (unsigned)(PMC_BAR_WIDTH * 2 * pmc_table_share(table, row) / table->longest + 0.5);
 	for (; halves >= 2; halves -= 2, width++)
 		pmc_out_str(table->view->out, "█");
 	if (halves) {
@@ -118,9 +106,9 @@ static void put_text(struct pmc_table *table, const struct pmc_table_column *col
 }
 
 static void put_cell(struct pmc_table *table, const struct pmc_table_column *column,
-		     const struct pmc_line *line, const struct pmc_row *row, bool last)
+		     const struct pmc_row *row, bool last)
 {
-	struct pmc_cell cell = pmc_table_cell(table, column, line, row);
+	struct pmc_cell cell = pmc_table_cell(table, column->column, row);
 	struct pmc_out *out = table->view->out, number;
 	char buf[64];
 
@@ -166,13 +154,14 @@ static void put_head(struct pmc_table *table)
 	pmc_out_char(out, '\n');
 }
 
-static void put_line(struct pmc_table *table, const struct pmc_line *line)
+static void put_line(struct pmc_table *table, uint64_t line)
 {
 	struct pmc_out *out = table->view->out;
-	bool dim = line->dim && table->view->options->screen.color, first = true;
+	bool dim, first = true;
 	struct pmc_row row;
 
-	pmc_table_row(table, line, table->buf, &row);
+	pmc_table_row(table, line, &row);
+	dim = is_beside(table, &row) && table->view->options->screen.color;
 	if (dim)
 		pmc_out_str(out, "\x1b[2m");
 	for (unsigned i = 0; i < table->n; i++) {
@@ -182,10 +171,10 @@ static void put_line(struct pmc_table *table, const struct pmc_line *line)
 			continue;
 		pmc_out_pad(out, ' ', first ? 2 : table->gap);
 		first = false;
-		if (column->shows == BARS)
-			pmc_out_pad(out, ' ', column->width - put_bar(table, line, &row));
+		if (column->column)
+			put_cell(table, column, &row, i + 1 == table->n);
 		else
-			put_cell(table, column, line, &row, i + 1 == table->n);
+			pmc_out_pad(out, ' ', column->width - put_bar(table, &row));
 	}
 	pmc_out_str(out, dim ? "\x1b[0m\n" : "\n");
 }
@@ -214,8 +203,8 @@ static void name_hidden(struct pmc_table *table, struct pmc_footer *footer)
 void pmc_table_print(struct pmc_table *table, struct pmc_footer *footer)
 {
 	put_head(table);
-	for (uint64_t i = 0; i < table->n_lines; i++)
-		put_line(table, &table->lines[i]);
+	for (uint64_t i = 0; i < table->lines.n + table->n_below; i++)
+		put_line(table, i);
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct pmc_table_column *column = &table->columns[i];
 

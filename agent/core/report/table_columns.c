@@ -8,11 +8,6 @@
 
 enum { LABEL_MOST = 32, LABEL_LEAST = 12 };
 
-static bool has_groups(const struct pmc_table *table)
-{
-	return table->view->by != PMC_BY_NONE && !table->view->options->timeline;
-}
-
 static struct pmc_table_column *add(struct pmc_table *table, const struct pmc_column *column,
 				    enum pmc_drop drop)
 {
@@ -128,7 +123,7 @@ static void add_field(struct pmc_table *table, const struct pmc_columns *columns
 	add(table, event < 0 ? column : value_of(columns, (unsigned)event), drop);
 	if (column->index == PMC_FIELD_share && !table->view->options->screen.ascii &&
 	    !table->view->options->timeline)
-		add(table, NULL, DROP_BAR)->shows = BARS;
+		add(table, NULL, DROP_BAR);
 }
 
 static void add_event(struct pmc_table *table, const struct pmc_column *column)
@@ -145,7 +140,7 @@ static void add_event(struct pmc_table *table, const struct pmc_column *column)
 static void add_usual(struct pmc_table *table, const struct pmc_columns *columns)
 {
 	const struct pmc_report_options *options = table->view->options;
-	bool spread = has_groups(table) && options->by != PMC_BY_NONE;
+	bool spread = table->lines.groups && options->by != PMC_BY_NONE;
 
 	/* The events stand between the accounting columns. */
 	for (int usage = 0; usage < 2; usage++) {
@@ -270,9 +265,9 @@ static void make_head(struct pmc_table *table, struct pmc_table_column *column)
 /* ---- width -------------------------------------------------------------------------------- */
 
 static void measure_cell(struct pmc_table *table, struct pmc_table_column *column,
-			 const struct pmc_line *line, const struct pmc_row *row)
+			 const struct pmc_row *row)
 {
-	struct pmc_cell cell = pmc_table_cell(table, column, line, row);
+	struct pmc_cell cell = pmc_table_cell(table, column->column, row);
 	double value = cell.kind == PMC_CELL_REAL ? cell.real : (double)cell.number;
 
 	if (cell.kind == PMC_CELL_NULL)
@@ -292,20 +287,16 @@ static void measure_cell(struct pmc_table *table, struct pmc_table_column *colum
 
 static void measure(struct pmc_table *table)
 {
-	struct pmc_line_buf *buf = pmc_arena_alloc(table->view->arena, sizeof(*buf));
-
-	for (uint64_t l = 0; buf && l < table->n_lines; l++) {
-		const struct pmc_line *line = &table->lines[l];
+	for (uint64_t l = 0; l < table->lines.n + table->n_below; l++) {
 		struct pmc_row row;
 
-		pmc_table_row(table, line, buf, &row);
+		pmc_table_row(table, l, &row);
 		for (unsigned i = 0; i < table->n; i++)
-			if (table->columns[i].shows != BARS)
-				measure_cell(table, &table->columns[i], line, &row);
-		if (!line->dim && !line->total && pmc_table_share(table, &row) > table->longest)
+			if (table->columns[i].column)
+				measure_cell(table, &table->columns[i], &row);
+		if (pmc_table_share(table, &row) > table->longest)
 			table->longest = pmc_table_share(table, &row);
 	}
-	table->buf = buf;
 }
 
 /* Numbers of a column are as wide as its largest one. */
@@ -316,7 +307,7 @@ static void set_width(struct pmc_table_column *column)
 	char buf[64];
 	struct pmc_out out;
 
-	if (column->shows == BARS) {
+	if (!column->column) {
 		column->width = PMC_BAR_WIDTH;
 		return;
 	}
@@ -346,12 +337,20 @@ static int table_width(const struct pmc_table *table)
 	return width;
 }
 
+static bool has_label(const struct pmc_table *table)
+{
+	const struct pmc_column *first = table->columns[0].column;
+
+	return first->kind == PMC_COL_FIELD &&
+	       (first->index == PMC_FIELD_thread || first->index == PMC_FIELD_key);
+}
+
 static void shrink_label(struct pmc_table *table, int screen, int least)
 {
 	int over = table_width(table) - screen;
 	int *width = &table->columns[0].width;
 
-	if (over > 0 && table->columns[0].shows == LABELS)
+	if (over > 0)
 		*width = *width - over > least ? *width - over : *width > least ? least : *width;
 }
 
@@ -359,7 +358,7 @@ static void fit(struct pmc_table *table)
 {
 	const struct pmc_report_options *options = table->view->options;
 	int screen = options->screen.width ? options->screen.width : PMC_SCREEN_WIDTH;
-	bool label = table->columns[0].shows == LABELS;
+	bool label = has_label(table);
 
 	table->gap = 2;
 	if (options->wide)
@@ -376,7 +375,8 @@ static void fit(struct pmc_table *table)
 			if (table->columns[i].drop == drop)
 				table->columns[i].hidden = true;
 	}
-	shrink_label(table, screen, LABEL_LEAST);
+	if (label)
+		shrink_label(table, screen, LABEL_LEAST);
 }
 
 /* Columns that no cell fills are left out, unless they were asked for. */
@@ -387,8 +387,8 @@ static void drop_empty(struct pmc_table *table)
 	for (unsigned i = 0; i < table->n; i++) {
 		struct pmc_table_column *column = &table->columns[i];
 
-		if (column->shows == BARS ? table->longest > 0 :
-					    column->filled || table->view->options->columns)
+		if (!column->column ? table->longest > 0 :
+				      column->filled || table->view->options->columns)
 			table->columns[kept++] = *column;
 	}
 	table->n = kept;
@@ -398,37 +398,28 @@ int pmc_table_make(struct pmc_table *table)
 {
 	struct pmc_view *view = table->view;
 	const struct pmc_columns *columns =
-		has_groups(table) ? &view->of_groups : &view->of_threads;
+		table->lines.groups ? &view->of_groups : &view->of_threads;
 	struct pmc_columns chosen;
 	int err;
 
+	if (view->options->columns) {
+		err = pmc_columns_choose(view, columns, &chosen);
+		if (err)
+			return err;
+		columns = &chosen;
+	}
 	table->columns =
 		pmc_arena_alloc(view->arena, (columns->n * 2 + 4) * sizeof(*table->columns));
 	if (!table->columns)
 		return -ENOMEM;
 	if (view->options->columns) {
-		err = pmc_columns_choose(view, columns, &chosen);
-		if (err)
-			return err;
-		table->columns =
-			pmc_arena_alloc(view->arena, (chosen.n + 1) * sizeof(*table->columns));
-		if (!table->columns)
-			return -ENOMEM;
-		for (unsigned i = 0; i < chosen.n; i++) {
-			const struct pmc_column *column = &chosen.list[i];
-			bool label = column->kind == PMC_COL_FIELD &&
-				     (column->index == PMC_FIELD_thread ||
-				      column->index == PMC_FIELD_key);
-
-			add(table, column, STAYS)->shows = label ? LABELS : VALUES;
-		}
+		for (unsigned i = 0; i < chosen.n; i++)
+			add(table, &chosen.list[i], STAYS);
 	} else {
-		add(table, &columns->list[0], STAYS)->shows = LABELS;
+		add(table, &columns->list[0], STAYS);
 		add_usual(table, columns);
 	}
 	measure(table);
-	if (!table->buf)
-		return -ENOMEM;
 	drop_empty(table);
 	for (unsigned i = 0; i < table->n; i++) {
 		make_head(table, &table->columns[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uncore.c - events of the whole machine: lines under the table, rows in CSV.
+ * uncore.c - events of the whole machine: lines under the table.
  *
  * They are in no thread's row and in no sum: all processes are in them, while the first one ran.
  */
@@ -73,59 +73,4 @@ void pmc_view_machine(struct pmc_view *view)
 			pmc_out_char(out, '\n');
 		}
 	}
-}
-
-/* ---- CSV -------------------------------------------------------------------------------- */
-
-/* A row of these columns speaks of no thread. */
-static bool has_field(unsigned field)
-{
-	return field == PMC_FIELD_host || field == PMC_FIELD_exe || field == PMC_FIELD_pid ||
-	       field == PMC_FIELD_rank || field == PMC_FIELD_start_ns || field == PMC_FIELD_end_ns;
-}
-
-static void csv_row(struct pmc_view *view, const struct pmc_columns *columns,
-		    const struct pmc_p_process *process)
-{
-	const struct pmc_p_thread stand_in = {
-		.process = (struct pmc_p_process *)process,
-		.set = process->machine.set,
-		.counts = process->machine.counts,
-		.module = "",
-		.symbol = "",
-		.fixed = { .flags = PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE,
-			   .start_ns = process->fixed.start_ns,
-			   .end_ns = process->fixed.end_ns },
-	};
-	struct pmc_row row;
-
-	pmc_row_of(view, &stand_in, &row);
-	for (unsigned i = 0; i < columns->n; i++) {
-		const struct pmc_column *column = &columns->list[i];
-		struct pmc_cell cell = { .kind = PMC_CELL_NULL };
-
-		if (i)
-			pmc_out_char(view->out, ',');
-		if (column->kind != PMC_COL_FIELD || has_field(column->index))
-			cell = pmc_cell(view, column, &row);
-		else if (column->index == PMC_FIELD_name)
-			cell = (struct pmc_cell){ .kind = PMC_CELL_TEXT,
-						  .text = "(machine)",
-						  .len = 9 };
-		else if (column->index == PMC_FIELD_state)
-			cell = (struct pmc_cell){ .kind = PMC_CELL_TEXT,
-						  .text = "machine",
-						  .len = 7 };
-		pmc_csv_cell(view->out, &cell);
-	}
-	pmc_out_char(view->out, '\n');
-}
-
-void pmc_view_machine_csv(struct pmc_view *view, const struct pmc_columns *columns)
-{
-	const struct pmc_profile *profile = view->profile;
-
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		if (profile->processes[i]->machine.set)
-			csv_row(view, columns, profile->processes[i]);
 }

@@ -87,7 +87,7 @@ struct pmc_cell {
 };
 
 struct pmc_glyphs {
-	const char *dot, *rule, *sigma, *micro;
+	const char *dot, *sigma, *micro, *unattributed, *descendants;
 };
 
 struct pmc_view {
@@ -100,7 +100,8 @@ struct pmc_view {
 	enum pmc_fold_by by;	 /* of the rows; NONE: threads */
 	struct pmc_p_row **rows; /* the threads: in scope, and selected by --where */
 	uint64_t n_rows;
-	struct pmc_p_thread *regions; /* a thread for each region of these */
+	struct pmc_condition *conditions; /* --where */
+	struct pmc_p_thread *regions;	  /* a thread for each region of these */
 	uint64_t n_regions;
 	struct pmc_fold groups;
 	struct pmc_columns of_threads, of_groups;
@@ -125,29 +126,29 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 
 int pmc_view_select(struct pmc_view *view);
 bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process);
+/* Whether the thread is in scope and meets all conditions of --where. */
+bool pmc_view_selects(struct pmc_view *view, const struct pmc_p_row *row);
 /* How many rows a view shows: 0 is all. */
 uint64_t pmc_view_top(const struct pmc_view *view);
-/* The first `limit` (0: all) of the threads by options->sort (default CPU time; numbers downwards,
- * text upwards, null last, equals in their order). `rest`: NULL, or the sum of the others. */
-int pmc_view_threads(struct pmc_view *view, uint64_t limit, struct pmc_p_row ***list, uint64_t *n,
-		     struct pmc_fold_row *rest);
-int pmc_view_groups(struct pmc_view *view, uint64_t limit, const struct pmc_fold_row ***list,
-		    uint64_t *n, struct pmc_fold_row *rest);
 
-/* A snapshot of a timeline, and the one before it of the same thread (NULL: the first). */
-struct pmc_step {
-	const struct pmc_p_row *now, *before;
+struct pmc_lines {
+	bool groups;
+	const void **list; /* sums of groups, or places in view->rows */
+	uint64_t n, all;   /* shown; with those beyond --top */
 };
-struct pmc_step_buf {
+/* Groups, threads or the steps of a timeline in the order in which they are shown: by
+ * options->sort (default CPU time; numbers downwards, text upwards, null last, equals in their
+ * order), steps host by host in the order of time. */
+int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
+
+struct pmc_row_buf {
 	struct pmc_thread_buf now, before;
-	struct pmc_p_thread thread;
+	struct pmc_p_thread step;
 	struct pmc_count counts[PMC_SET_EVENTS_MAX];
 };
-/* The steps of the selected rows, host by host in the order of time. */
-int pmc_view_steps(struct pmc_view *view, struct pmc_step **steps);
-/* What the thread did in the step, as a row. */
-void pmc_step_row(struct pmc_view *view, const struct pmc_step *step, struct pmc_step_buf *buf,
-		  struct pmc_row *row);
+/* Line i as a row, good until the next one is made. */
+void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,
+		  struct pmc_row_buf *buf, struct pmc_row *row);
 
 /* ---- what is known beside the rows ------------------------------------------------------- */
 
@@ -173,15 +174,8 @@ int pmc_view_json(struct pmc_view *view);
 int pmc_view_csv(struct pmc_view *view);
 /* The regions of the selected threads. */
 int pmc_view_regions(struct pmc_view *view);
-/* An array of events; empty without a set or counts. */
-void pmc_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
-		     const struct pmc_p_set_view *set, const struct pmc_count *counts);
-void pmc_json_known(struct pmc_json *json, const char *key, bool known, uint64_t value);
-void pmc_json_regions(struct pmc_view *view, struct pmc_json *json);
 /* A software event's index if some row has a value of it; -1: none. */
 int pmc_view_software(const struct pmc_view *view, uint64_t config);
-/* The number, or nothing for null; text as it is. */
-void pmc_csv_cell(struct pmc_out *out, const struct pmc_cell *cell);
 
 /* The lines under a table. */
 struct pmc_footer {
@@ -192,7 +186,6 @@ struct pmc_footer {
 };
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
 void pmc_view_machine(struct pmc_view *view);
-void pmc_view_machine_csv(struct pmc_view *view, const struct pmc_columns *columns);
 void pmc_view_region_line(struct pmc_view *view);
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);

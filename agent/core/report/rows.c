@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.c - the rows of a view: which are selected, in which order, and the steps of a timeline. */
+#include "agent/core/base/sort.h"
+#include "agent/core/report/view.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+
+bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process)
+{
+	if (!view->options->only_first)
+		return true;
+	return process == view->first ||
+	       (process->known && process->fixed.flags & PMC_PROCESS_FIRST);
+}
+
+/* ---- --where --------------------------------------------------------------------------- */
+
+struct pmc_condition {
+	const struct pmc_column *column;
+	const char *glob;
+};
+
+static int conditions_make(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+	struct pmc_condition *conditions =
+		pmc_arena_alloc(view->arena, (options->n_where + 1) * sizeof(*conditions));
+
+	view->conditions = conditions;
+	if (!conditions)
+		return -ENOMEM;
+	for (unsigned i = 0; i < options->n_where; i++) {
+		const char *text = options->where[i], *equals = strchr(text, '=');
+
+		if (!equals || equals == text) {
+			view->problem = pmc_arena_strdup(&view->profile->arena,
+							 "invalid condition: expected COLUMN=GLOB, "
+							 "such as name=worker-*");
+			return -EINVAL;
+		}
+		conditions[i].column =
+			pmc_columns_find(view, &view->of_threads, text, (size_t)(equals - text));
+		if (!conditions[i].column)
+			return -EINVAL;
+		conditions[i].glob = equals + 1;
+	}
+	return 0;
+}
+
+static bool matches(const struct pmc_condition *condition, const struct pmc_cell *cell)
+{
+	char buf[512];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	if (cell->kind == PMC_CELL_NUMBER)
+		pmc_out_u64(&out, cell->number);
+	else if (cell->kind == PMC_CELL_REAL)
+		pmc_out_fixed(&out, cell->real, 6);
+	else if (cell->kind != PMC_CELL_NULL)
+		pmc_out_bytes(&out, cell->text, cell->len);
+	return !fnmatch(condition->glob, buf, 0);
+}
+
+static bool holds(struct pmc_view *view, const struct pmc_condition *condition,
+		  const struct pmc_row *row)
+{
+	struct pmc_cell cell = pmc_cell(view, condition->column, row);
+
+	if (matches(condition, &cell))
+		return true;
+	/* Tables call a main thread "(main)". */
+	if (condition->column->kind != PMC_COL_FIELD || condition->column->index != PMC_FIELD_name)
+		return false;
+	cell.text = pmc_thread_label(row->thread, &cell.len);
+	return matches(condition, &cell);
+}
+
+bool pmc_view_selects(struct pmc_view *view, const struct pmc_p_row *from)
+{
+	struct pmc_thread_buf buf;
+	struct pmc_row row;
+
+	if (!pmc_view_in_scope(view, from->process))
+		return false;
+	if (view->options->n_where)
+		pmc_row_of(view, pmc_profile_thread(view->profile, from, &buf), &row);
+	for (unsigned i = 0; i < view->options->n_where; i++)
+		if (!holds(view, &view->conditions[i], &row))
+			return false;
+	return true;
+}
+
+int pmc_view_select(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+	struct pmc_profile *profile = view->profile;
+	struct pmc_p_row **from = options->timeline ? profile->timeline : profile->threads;
+	uint64_t n_from = options->timeline ? profile->n_timeline : profile->n_threads;
+	int err;
+
+	view->rows = from;
+	view->n_rows = n_from;
+	if (!options->n_where && !options->only_first)
+		return 0;
+	err = conditions_make(view);
+	if (err)
+		return err;
+	view->rows = pmc_arena_alloc(view->arena, (n_from + 1) * sizeof(*view->rows));
+	if (!view->rows)
+		return -ENOMEM;
+	view->n_rows = 0;
+	for (uint64_t i = 0; i < n_from; i++)
+		if (pmc_view_selects(view, from[i]))
+			view->rows[view->n_rows++] = from[i];
+	return 0;
+}
+
+/* ---- order ----------------------------------------------------------------------------- */
+
+struct item {
+	const void *line;
+	union {
+		double number;	  /* -inf: null */
+		const char *text; /* NULL: null */
+	};
+};
+
+/* Numbers downwards, text upwards, null last. */
+static int by_number(const void *a, const void *b, const void *arg)
+{
+	double x = ((const struct item *)a)->number, y = ((const struct item *)b)->number;
+
+	(void)arg;
+	return (x < y) - (x > y);
+}
+
+static int by_text(const void *a, const void *b, const void *arg)
+{
+	const char *x = ((const struct item *)a)->text, *y = ((const struct item *)b)->text;
+
+	(void)arg;
+	return x && y ? strcmp(x, y) : !x - !y;
+}
+
+/* Clocks of different hosts have nothing in common: host by host, then by time. */
+static int by_time(const void *a, const void *b, const void *arg)
+{
+	const struct pmc_p_row *x = **(struct pmc_p_row * *const *)a;
+	const struct pmc_p_row *y = **(struct pmc_p_row * *const *)b;
+	int diff = x->process == y->process ? 0 : strcmp(x->process->host, y->process->host);
+
+	(void)arg;
+	return diff ? diff : (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+static const struct pmc_column *sort_column(struct pmc_view *view, bool groups)
+{
+	const char *sort = view->options->sort;
+
+	if (!sort)
+		sort = view->clock_event < 0 ? "cpu_ns" :
+					       view->events.columns[view->clock_event]->label;
+	return pmc_columns_find(view, groups ? &view->of_groups : &view->of_threads, sort,
+				strlen(sort));
+}
+
+static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
+{
+	const struct pmc_column *column = sort_column(view, lines->groups);
+	uint64_t n = lines->n;
+	struct item *items, *scratch;
+	struct pmc_row_buf buf;
+	struct pmc_row row;
+
+	if (!column)
+		return -EINVAL;
+	items = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*items));
+	scratch = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*items));
+	if (!items || !scratch)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++) {
+		struct pmc_cell cell;
+
+		pmc_view_row(view, lines, i, &buf, &row);
+		cell = pmc_cell(view, column, &row);
+		items[i].line = lines->list[i];
+		/* A cell's text does not outlive its row. */
+		if (column->unit == TEXT)
+			items[i].text = cell.kind == PMC_CELL_NULL ?
+						NULL :
+						pmc_arena_strndup(view->arena, cell.text, cell.len);
+		else
+			items[i].number = cell.kind == PMC_CELL_NULL ? -__builtin_inf() :
+					  cell.kind == PMC_CELL_REAL ? cell.real :
+								       (double)cell.number;
+	}
+	pmc_sort(items, scratch, n, sizeof(*items), column->unit == TEXT ? by_text : by_number,
+		 NULL);
+	for (uint64_t i = 0; i < n; i++)
+		lines->list[i] = items[i].line;
+	return view->arena->failed ? -ENOMEM : 0;
+}
+
+uint64_t pmc_view_top(const struct pmc_view *view)
+{
+	int top = view->options->top;
+
+	if (top >= 0)
+		return (uint64_t)top;
+	return view->options->format == PMC_FORMAT_TABLE && !view->options->timeline ? 20 : 0;
+}
+
+int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
+{
+	const struct pmc_report_options *options = view->options;
+	const struct pmc_fold_row *group = view->groups.rows;
+	uint64_t n = groups ? view->groups.n_rows : view->n_rows, top = pmc_view_top(view);
+	const void **scratch;
+	int err;
+
+	*lines = (struct pmc_lines){ .groups = groups, .n = n, .all = n };
+	lines->list = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*lines->list));
+	if (!lines->list)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++) {
+		lines->list[i] = groups ? (const void *)group : &view->rows[i];
+		group = group ? group->next : NULL;
+	}
+	if (options->timeline) {
+		scratch = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*scratch));
+		if (!scratch)
+			return -ENOMEM;
+		pmc_sort(lines->list, scratch, n, sizeof(*scratch), by_time, NULL);
+		return 0;
+	}
+	/* In CSV and JSON threads keep the order of the profile. */
+	if (!groups && options->format != PMC_FORMAT_TABLE &&
+	    (view->by != PMC_BY_NONE || !(options->sort || top)))
+		return 0;
+	err = sort_lines(view, lines);
+	lines->n = top && top < n ? top : n;
+	return err;
+}
+
+/* ---- rows of lines ----------------------------------------------------------------------- */
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* One count of the step: not counted if the event was never on the PMU in it. */
+static void count_step(struct pmc_count *step, const struct pmc_count *now,
+		       const struct pmc_count *before)
+{
+	*step = *now;
+	if (!pmc_count_has_value(now) || !before || !pmc_count_has_value(before))
+		return;
+	step->raw = minus(now->raw, before->raw);
+	if (now->added)
+		step->added = minus(now->added, pmc_count_value(before));
+	step->enabled_ns = minus(now->enabled_ns, before->enabled_ns);
+	step->running_ns = minus(now->running_ns, before->running_ns);
+	if (step->enabled_ns && !step->running_ns) {
+		step->state = PMC_NOT_COUNTED;
+		step->error = PMC_REASON_NEVER_RAN;
+	} else {
+		step->state = step->running_ns < step->enabled_ns ? PMC_SCALED : PMC_COUNTED;
+	}
+}
+
+/* The count of the same event in the snapshot before, which may have other groups. */
+static const struct pmc_count *count_before(const struct pmc_p_thread *before,
+					    const struct pmc_p_thread *now, unsigned i)
+{
+	const struct pmc_p_event *was, *is;
+
+	if (!before || !before->counts || !before->set || i >= before->set->count)
+		return NULL;
+	was = &before->set->events[i];
+	is = &now->set->events[i];
+	return was->def.position == is->def.position && strcmp(was->name, is->name) == 0 &&
+			       strcmp(was->core_type, is->core_type) == 0 ?
+		       &before->counts[i] :
+		       NULL;
+}
+
+/* The difference from the snapshot before of the same thread. The first step starts at its birth,
+ * so that the steps add up to the thread's row. */
+static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
+		     struct pmc_row *row)
+{
+	const struct pmc_p_thread *now, *before = NULL;
+	struct pmc_thread_fixed *fixed = &buf->step.fixed;
+	uint64_t since;
+
+	now = pmc_profile_thread(view->profile, at[0], &buf->now);
+	if (at > view->rows && at[-1]->process == at[0]->process && at[-1]->seq == at[0]->seq)
+		before = pmc_profile_thread(view->profile, at[-1], &buf->before);
+	buf->step = *now;
+	since = before ? before->fixed.time_ns : fixed->start_ns;
+	if (now->set && now->counts) {
+		for (unsigned i = 0; i < now->set->count; i++)
+			count_step(&buf->counts[i], &now->counts[i], count_before(before, now, i));
+		buf->step.counts = buf->counts;
+	}
+	if (before) {
+		const struct pmc_thread_fixed *was = &before->fixed;
+
+		fixed->cpu_ns = minus(fixed->cpu_ns, was->cpu_ns);
+		fixed->minor_faults = minus(fixed->minor_faults, was->minor_faults);
+		fixed->major_faults = minus(fixed->major_faults, was->major_faults);
+		fixed->voluntary_switches =
+			minus(fixed->voluntary_switches, was->voluntary_switches);
+		fixed->involuntary_switches =
+			minus(fixed->involuntary_switches, was->involuntary_switches);
+		/* A difference needs both ends. */
+		fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
+	}
+	pmc_row_of(view, &buf->step, row);
+	row->step = true;
+	row->t_ns = fixed->time_ns;
+	row->dt_ns = minus(row->t_ns, since);
+}
+
+void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,
+		  struct pmc_row_buf *buf, struct pmc_row *row)
+{
+	struct pmc_p_row *const *at = lines->list[i];
+
+	if (lines->groups)
+		*row = (struct pmc_row){ .sums = lines->list[i] };
+	else if (view->options->timeline)
+		step_row(view, at, buf, row);
+	else
+		pmc_row_of(view, pmc_profile_thread(view->profile, *at, &buf->now), row);
+}
