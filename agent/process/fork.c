@@ -48,7 +48,6 @@ static void become_process(void)
 	agent_notes_forget();
 	agent_inherit_forked();
 	agent_fds_forked(agent_file_fd());
-	agent_regions_forget();
 	registry_fini(&agent_registry);
 	agent_self = NULL;
 	agent_publish_process();

@@ -24,14 +24,9 @@
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
 #define TASKS_READ_MOST 1024u
 
-/* Reading the clock is a twentieth of the cost of a row: so many rows share one time. */
-#define ROWS_PER_TIME 8u
-
 /* Frames are collected in memory: a process that fits in it creates no private dump. */
 struct sink {
 	struct pmc_frame_buf buf;
-	uint64_t now;
-	unsigned rows; /* since `now` was read; 0: it is out of date */
 };
 
 static void drain(struct sink *sink)
@@ -41,7 +36,6 @@ static void drain(struct sink *sink)
 	agent_file_begin();
 	agent_file_append(sink->buf.data, sink->buf.len);
 	sink->buf.len = 0;
-	sink->rows = 0;
 }
 
 static void make_room(struct sink *sink, size_t bytes)
@@ -76,14 +70,6 @@ __attribute__((noinline)) static const struct pmc_usage *usage_at_end(const stru
 		       NULL;
 }
 
-static void row(struct sink *sink, struct slot *slot, uint64_t snapshot, bool own,
-		enum pmc_thread_state state)
-{
-	if (sink->rows++ % ROWS_PER_TIME == 0)
-		sink->now = pmc_now_ns();
-	agent_row(&sink->buf, slot, snapshot, own, usage_at_end(sink, slot->tid), state, sink->now);
-}
-
 /* Not inlined: the stack frames would add up, perhaps on a small signal stack. */
 __attribute__((noinline)) static void regions(struct sink *sink, struct slot *slot,
 					      uint64_t snapshot)
@@ -109,7 +95,8 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 		if (adopted_is_gone(slot)) {
 			registry_retire(slot);
 		} else {
-			row(sink, slot, snapshot, slot->tid == me, state);
+			agent_row(&sink->buf, slot, snapshot, slot->tid == me,
+				  usage_at_end(sink, slot->tid), state);
 			regions(sink, slot, snapshot);
 		}
 		registry_unpin(&agent_registry, slot);
@@ -123,7 +110,6 @@ static bool sink_open(struct sink *sink)
 	if (map == MAP_FAILED)
 		return false;
 	pmc_frame_buf_init(&sink->buf, map, CHUNK);
-	sink->rows = 0;
 	return true;
 }
 
@@ -166,7 +152,7 @@ void agent_final(enum pmc_ended how, int code)
 		/* The calling thread ends here; the others are cut short. */
 		registry_close(self);
 		agent_row(&sink.buf, self, snapshot, true, NULL,
-			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED, 0);
+			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
 		registry_ended(&agent_registry, self->tid);
 		registry_release(&agent_registry, self);
 		agent_self = NULL;

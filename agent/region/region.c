@@ -111,15 +111,12 @@ struct region_record *region_find(struct region_area *area, const char *name)
 
 /* ---- begin and end -------------------------------------------------------------------------*/
 
-void region_start(struct region_area *area, uint32_t depth)
-{
-	read_counters(area, region_entry(area, depth)->words);
-}
-
 void region_enter(struct region_area *area, struct region_record *record)
 {
-	region_entry(area, area->depth + 1)->record = record;
-	region_start(area, area->depth + 1);
+	struct region_entry *entry = region_entry(area, area->depth + 1);
+
+	entry->record = record;
+	read_counters(area, entry->words);
 	/* A handler that ends the thread closes what is on the stack. */
 	atomic_signal_fence(memory_order_seq_cst);
 	record->open++;

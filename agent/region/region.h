@@ -56,8 +56,6 @@ static inline void region_change_end(struct region_area *area)
 void region_enter(struct region_area *area, struct region_record *record);
 /* Pops the innermost entry and adds it up. depth is above 0. */
 void region_leave(struct region_area *area);
-/* Takes the start reading of the entry at a depth. */
-void region_start(struct region_area *area, uint32_t depth);
 /* The record of that name, made if it is new; REGION_OTHER if there is no room. */
 struct region_record *region_find(struct region_area *area, const char *name);
 
@@ -97,12 +95,10 @@ void agent_regions_last(void);
  * REGION_FRAME_BYTES of room. False: there are no more. */
 bool agent_region_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot,
 		       uint32_t *index);
-/* Around an exec that may fail: ends the caller's open regions, and opens them again. */
+/* Around an exec that may fail: ends the caller's open regions, and enters them again. */
 void agent_regions_before_exec(void);
 void agent_regions_exec_failed(void);
-/* In a forked child: before the registry is emptied, unmaps the other threads' areas; after its
- * thread has a slot, starts sums at 0 and open regions at the fork. */
-void agent_regions_forget(void);
+/* In a forked child, after its thread has a slot: starts the open regions at the fork. */
 void agent_regions_forked(void);
 
 #endif

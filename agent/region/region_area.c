@@ -14,6 +14,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define PMC_REGION_API_ONLY
+#include <pmc/region.h>
+
 #include "agent/base/poison.h"
 
 static size_t area_bytes(unsigned capacity)
@@ -223,55 +226,18 @@ void agent_regions_exec_failed(void)
 	if (!area)
 		return;
 	/* The stack still has the entries. */
-	while (area->depth < area->reopen) {
-		struct region_record *record = region_entry(area, area->depth + 1)->record;
-
-		region_change_begin(area);
-		record->calls--;
-		record->outermost -= record->open == 0;
-		region_change_end(area);
-		region_enter(area, record);
-	}
+	while (area->depth < area->reopen)
+		region_enter(area, region_entry(area, area->depth + 1)->record);
 	area->reopen = 0;
-}
-
-void agent_regions_forget(void)
-{
-	uint32_t high = atomic_load(&agent_registry.high);
-
-	for (uint32_t i = 0; i < high; i++) {
-		struct region_area *area = region_area_of(registry_slot(&agent_registry, i));
-
-		if (area && area != region_mine)
-			munmap(area, area_bytes(area->capacity));
-	}
 }
 
 void agent_regions_forked(void)
 {
-	struct region_area *area = region_mine;
+	struct region_area *parents = region_mine;
 
 	pmc_user_forked();
-	region_mine = agent_self ? area : NULL;
-	if (!region_mine)
-		return;
-	atomic_store(&agent_self->regions, (uint64_t)(uintptr_t)area);
-	area->slot = agent_self;
-	/* The kernel gives a child none of these mappings. */
-	memset(area->pages, 0, sizeof(area->pages));
-	choose_mode(area);
-	region_change_begin(area);
-	for (uint32_t i = 0; i < atomic_load(&area->n_records); i++) {
-		struct region_record *record = region_record(area, i);
-
-		record->calls = record->outermost = 0;
-		memset(record->words, 0, 2 * area->capacity * sizeof(uint64_t));
-	}
-	region_change_end(area);
-	set_owner(area, agent_self->seq + 1);
-	for (uint32_t i = 1; i <= area->depth; i++) {
-		memset(region_entry(area, i)->words + area->capacity, 0,
-		       area->capacity * sizeof(uint64_t));
-		region_start(area, i);
-	}
+	region_mine = NULL;
+	/* Its memory stays: a begin or an end of this thread may be writing to it. */
+	for (uint32_t i = 1; parents && i <= parents->depth; i++)
+		pmc_region_begin(region_entry(parents, i)->record->name);
 }

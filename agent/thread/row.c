@@ -122,7 +122,7 @@ __attribute__((noinline)) static void check_waiting(const struct agent_groups_se
 }
 
 void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
-	       const struct pmc_usage *usage, enum pmc_thread_state state, uint64_t now)
+	       const struct pmc_usage *usage, enum pmc_thread_state state)
 {
 	const struct pmc_plan *plan = &agent.plan;
 	const struct agent_groups groups = agent_groups_of(slot);
@@ -162,8 +162,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
 		atomic_store(&first_waited_ns, 0);
-	/* `now` may be older than a thread that has just started. */
-	row->time_ns = now > slot->start_ns ? now : pmc_now_ns();
+	row->time_ns = pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
 	pmc_frame_end(buf);
 }

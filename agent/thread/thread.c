@@ -298,7 +298,7 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	pmc_frame_buf_init(&buf, room, bytes);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
-	agent_row(&buf, slot, snapshot, true, NULL, state, 0);
+	agent_row(&buf, slot, snapshot, true, NULL, state);
 	agent_file_append(buf.data, buf.len);
 	registry_release(&agent_registry, slot);
 	end_cost(groups, seq, start);

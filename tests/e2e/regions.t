@@ -126,7 +126,7 @@ for how in "" raw; do
 		"${how:-libc} fork: and counts from the fork on"
 done
 regions exec
-is "$(calls around) $(calls "failed exec") $(note 46)" "1 1 0" "exec: flushed before, gone on with if it fails"
+is "$(calls around) $(calls "failed exec") $(note 46)" "2 2 0" "exec: flushed before, entered again if it fails"
 regions crash
 is "$status $(calls crash) $(note 46)" "139 1 1" "a fatal signal: the region is in the dump"
 regions handler 200000
