@@ -16,13 +16,6 @@ struct counter_zero {
 	uint64_t count, enabled_ns, running_ns;
 };
 
-/* The same of the group it leads. */
-struct group_zero {
-	struct pmc_perf_head head;
-	size_t room;
-	struct pmc_perf_value *values;
-};
-
 struct pmc_counter {
 	int fd;
 	struct pmc_attr attr;
@@ -30,12 +23,13 @@ struct pmc_counter {
 	uint64_t id;			 /* of a group member: the kernel's */
 	uint64_t member_id;		 /* of an adopted member; 0: a leader or on its own */
 	struct counter_zero zero;
-	struct group_zero group_zero;
+	struct counter_zero group_zero; /* the times of the group it leads */
 };
 
 struct pmc_counter_group {
 	struct pmc_open open; /* for new members */
 	struct pmc_counter **members;
+	struct pmc_perf_value *zero; /* of each member, at the group's last reset */
 	size_t count, room;
 };
 
@@ -76,19 +70,7 @@ int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 		  struct pmc_perf_value *values, size_t max);
 /* Its own readings start from this one. */
 int counter_zero_here(struct pmc_counter *counter);
-
-/* Readings of the leader's group start from now. Does not allocate if there is room. */
-int counter_group_zero(struct pmc_counter *leader);
-/* Room for what a reset of n members keeps. 0 or -ENOMEM. */
-int counter_group_zero_room(struct pmc_counter *leader, size_t n);
-
-/* ---- counter_group.c ---------------------------------------------------------------------- */
 /* The group's readings start from now; its members' own go on. Async-signal-safe. */
-int counter_group_zero_here(struct pmc_counter_group *group);
-
-static inline bool counter_is_grouped(const struct pmc_counter *counter)
-{
-	return counter->group || counter->attr.base.read_format & PERF_FORMAT_GROUP;
-}
+int counter_group_zero(struct pmc_counter_group *group);
 
 #endif

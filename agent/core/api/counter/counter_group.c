@@ -60,14 +60,16 @@ int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_co
 static int make_room(struct pmc_counter_group *group)
 {
 	size_t room = group->room ? 2 * group->room : 8;
-	void *more;
+	void *members, *zero;
 
 	if (group->count < group->room)
 		return 0;
-	more = realloc(group->members, room * sizeof(*group->members));
-	if (!more)
+	members = realloc(group->members, room * sizeof(*group->members));
+	group->members = members ? members : group->members;
+	zero = realloc(group->zero, room * sizeof(*group->zero));
+	group->zero = zero ? zero : group->zero;
+	if (!members || !zero)
 		return -ENOMEM;
-	group->members = more;
 	group->room = room;
 	return 0;
 }
@@ -126,13 +128,12 @@ int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_coun
 	if (leader)
 		join_the_running(leader, counter);
 	error = pmc_counter_id(counter, &counter->id);
-	if (!error)
-		error = counter_group_zero_room(leader ? leader : counter, group->count + 1);
 	if (error) {
 		counter_free(counter);
 		return counter_fail(failure, error, "event", "the new member cannot be used");
 	}
 	counter->group = group;
+	group->zero[group->count] = (struct pmc_perf_value){ .value = 0 };
 	group->members[group->count++] = counter;
 	if (member)
 		*member = counter;
@@ -147,6 +148,7 @@ void pmc_counter_group_close(struct pmc_counter_group *group)
 	while (group->count > 0)
 		counter_free(group->members[--group->count]);
 	free(group->members);
+	free(group->zero);
 	free(group);
 }
 
@@ -188,37 +190,9 @@ int pmc_counter_group_reset(struct pmc_counter_group *group)
 	return group->count ? pmc_counter_reset_group(group->members[0]) : -ENOENT;
 }
 
-/* A number that the program closed may be any other event's by now: the ids tell. */
-static bool is_member(const struct pmc_counter_group *group, size_t i, uint64_t id)
-{
-	return i < group->count && group->members[i]->id == id;
-}
-
-int counter_group_zero_here(struct pmc_counter_group *group)
-{
-	struct pmc_counter *leader = group->members[0];
-	int error = counter_group_zero(leader);
-	const struct group_zero *zero = &leader->group_zero;
-
-	if (!error && zero->head.n != group->count)
-		return -EBADF;
-	for (size_t i = 0; i < group->count && !error; i++)
-		if (!is_member(group, i, zero->values[i].id))
-			error = -EBADF;
-	return error;
-}
-
 int pmc_counter_group_read(const struct pmc_counter_group *group, struct pmc_group_times *times,
 			   struct pmc_group_value *values, size_t max)
 {
-	int error = -ENOENT;
-
-	if (group->count)
-		error = pmc_counter_read_group(group->members[0], times, values, max);
-	if (error && error != -EAGAIN && error != -ENOSPC)
-		return error;
-	for (size_t i = 0; i < times->n && i < max; i++)
-		if (!is_member(group, i, values[i].id))
-			return -EBADF;
-	return times->n == group->count ? error : -EBADF;
+	return group->count ? pmc_counter_read_group(group->members[0], times, values, max) :
+			      -ENOENT;
 }

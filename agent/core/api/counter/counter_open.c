@@ -130,7 +130,6 @@ void counter_free(struct pmc_counter *counter)
 {
 	if (counter->fd >= 0)
 		close(counter->fd);
-	free(counter->group_zero.values);
 	free(counter);
 }
 

@@ -10,8 +10,6 @@
 #include "agent/core/base/number.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- raw readings -------------------------------------------------------------------------*/
 
@@ -140,10 +138,10 @@ int counter_zero_here(struct pmc_counter *counter)
 	struct pmc_perf_head head;
 	int error = fetch_own(counter, &head, &value);
 
-	if (error)
-		return error;
-	counter->zero = (struct counter_zero){ value.value, head.enabled_ns, head.running_ns };
-	return 0;
+	if (!error)
+		counter->zero =
+			(struct counter_zero){ value.value, head.enabled_ns, head.running_ns };
+	return error;
 }
 
 int pmc_counter_reset(struct pmc_counter *counter)
@@ -151,34 +149,19 @@ int pmc_counter_reset(struct pmc_counter *counter)
 	int error = 0;
 
 	/* Clearing a member's count would change the group's readings. */
-	if (!counter_is_grouped(counter))
+	if (!counter->group && !(counter->attr.base.read_format & PERF_FORMAT_GROUP))
 		error = pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_RESET, NULL);
 	return error ? error : counter_zero_here(counter);
 }
 
 /* ---- groups -------------------------------------------------------------------------------*/
 
-/* This member's count at the last reset; it is the `at`-th of a reading. */
-static uint64_t group_zero_of(const struct group_zero *zero, const struct pmc_perf_value *value,
-			      size_t at)
-{
-	size_t n = zero->values ? (size_t)zero->head.n : 0;
-
-	if (at < n && zero->values[at].id == value->id)
-		return zero->values[at].value;
-	for (size_t i = 0; i < n; i++)
-		if (zero->values[i].id == value->id)
-			return zero->values[i].value;
-	return 0;
-}
-
 int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
 			   struct pmc_group_value *values, size_t max)
 {
-	const struct group_zero *zero = &leader->group_zero;
+	const struct pmc_counter_group *group = leader->group;
 	const uint64_t format = leader->attr.base.read_format;
 	struct pmc_perf_head head;
-	size_t stored;
 	int error;
 
 	_Static_assert(sizeof(*values) == sizeof(struct pmc_perf_value) &&
@@ -194,16 +177,19 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_ti
 		return error;
 	*times = (struct pmc_group_times){
 		.n = head.n,
-		.enabled_ns = pmc_sub_sat(head.enabled_ns, zero->head.enabled_ns),
-		.running_ns = pmc_sub_sat(head.running_ns, zero->head.running_ns),
+		.enabled_ns = pmc_sub_sat(head.enabled_ns, leader->group_zero.enabled_ns),
+		.running_ns = pmc_sub_sat(head.running_ns, leader->group_zero.running_ns),
 	};
-	stored = head.n < max ? (size_t)head.n : max;
-	for (size_t i = 0; i < stored; i++) {
-		const struct pmc_perf_value raw = { values[i].count, values[i].id, values[i].lost };
-
-		values[i].count = pmc_sub_sat(raw.value, group_zero_of(zero, &raw, i));
+	/* The program may have closed a descriptor, and its number may be another event's: -EBADF.
+	 */
+	if (group && head.n != group->count)
+		return -EBADF;
+	for (size_t i = 0; group && i < group->count && i < max; i++) {
+		if (group->members[i]->id != values[i].id)
+			return -EBADF;
+		values[i].count = pmc_sub_sat(values[i].count, group->zero[i].value);
 	}
-	if (stored < head.n)
+	if (max < head.n)
 		return -ENOSPC;
 	return format & PERF_FORMAT_TOTAL_TIME_RUNNING && !times->running_ns ? -EAGAIN : 0;
 }
@@ -219,53 +205,35 @@ int pmc_group_value_scale(const struct pmc_group_times *times, const struct pmc_
 	return error;
 }
 
-int counter_group_zero_room(struct pmc_counter *leader, size_t n)
+int counter_group_zero(struct pmc_counter_group *group)
 {
-	struct group_zero *zero = &leader->group_zero;
-	void *more;
-
-	if (n <= zero->room)
-		return 0;
-	more = realloc(zero->values, n * sizeof(*zero->values));
-	if (!more)
-		return -ENOMEM;
-	zero->values = more;
-	zero->room = n;
-	return 0;
-}
-
-int counter_group_zero(struct pmc_counter *leader)
-{
-	struct group_zero *zero = &leader->group_zero;
 	struct pmc_perf_head head;
-	int error = counter_fetch(leader, &head, zero->values, zero->room);
+	int error = counter_fetch(group->members[0], &head, group->zero, group->count);
 
-	if (!error && head.n > zero->room) {
-		error = counter_group_zero_room(leader, (size_t)head.n);
-		if (!error)
-			error = counter_fetch(leader, &head, zero->values, zero->room);
-	}
 	if (error)
 		return error;
-	/* A member added meanwhile starts from 0. */
-	if (head.n > zero->room)
-		head.n = zero->room;
-	zero->head = head;
+	if (head.n != group->count)
+		return -EBADF;
+	for (size_t i = 0; i < group->count; i++)
+		if (group->members[i]->id != group->zero[i].id)
+			return -EBADF;
+	group->members[0]->group_zero = (struct counter_zero){ .enabled_ns = head.enabled_ns,
+							       .running_ns = head.running_ns };
 	return 0;
 }
 
 int pmc_counter_reset_group(struct pmc_counter *counter)
 {
-	const struct pmc_counter_group *group = counter->group;
+	struct pmc_counter_group *group = counter->group;
 	struct pmc_counter *leader = group ? group->members[0] : counter;
 	int error = pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_RESET,
 				   (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
 
-	if (!error && leader->attr.base.read_format & PERF_FORMAT_GROUP)
-		error = counter_group_zero(leader);
 	if (!error)
 		error = counter_zero_here(leader);
+	/* Members of an adopted leader are not known: the kernel has cleared their counts. */
+	leader->group_zero = leader->zero;
 	for (size_t i = 1; group && i < group->count && !error; i++)
 		error = counter_zero_here(group->members[i]);
-	return error;
+	return group && !error ? counter_group_zero(group) : error;
 }

@@ -153,29 +153,17 @@ static int error_of_reading(int error)
 
 int pmc_typed_enable(const struct pmc_typed *group)
 {
-	int kept = errno,
-	    error = group->counters ? pmc_counter_group_enable(group->counters) : -EBADF;
-
-	errno = kept;
-	return error;
+	return group->counters ? pmc_counter_group_enable(group->counters) : -EBADF;
 }
 
 int pmc_typed_disable(const struct pmc_typed *group)
 {
-	int kept = errno,
-	    error = group->counters ? pmc_counter_group_disable(group->counters) : -EBADF;
-
-	errno = kept;
-	return error;
+	return group->counters ? pmc_counter_group_disable(group->counters) : -EBADF;
 }
 
 int pmc_typed_reset(struct pmc_typed *group)
 {
-	int kept = errno,
-	    error = group->counters ? counter_group_zero_here(group->counters) : -EBADF;
-
-	errno = kept;
-	return error_of_reading(error);
+	return error_of_reading(group->counters ? counter_group_zero(group->counters) : -EBADF);
 }
 
 int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
@@ -183,7 +171,7 @@ int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
 {
 	struct pmc_group_value read[PMC_EVENTS_MAX];
 	struct pmc_group_times all;
-	int kept = errno, error = -EBADF;
+	int error = -EBADF;
 
 	*times = (struct pmc_typed_times){ .state = PMC_NOT_COUNTED };
 	if (group->counters && n == pmc_counter_group_count(group->counters))
@@ -199,7 +187,6 @@ int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
 		times->state = all.running_ns < all.enabled_ns ? PMC_SCALED : PMC_COUNTED;
 	for (unsigned i = 0; i < n && error; i++)
 		values[i] = PMC_NO_VALUE;
-	errno = kept;
 	return error;
 }
 
