@@ -171,7 +171,7 @@ int pmc_record_reg(const struct pmc_record_regs *regs, unsigned reg, uint64_t *v
 const char *pmc_record_name(uint32_t type)
 {
 	switch (type) {
-#define RECORD(number, name, fields)                                                              \
+#define RECORD(number, name, fields)                                                               \
 	case number:                                                                               \
 		return #name;
 #include "agent/core/api/sampler/record_types.def"
