@@ -58,7 +58,6 @@ static struct failures by_words(const struct table *table, unsigned k)
 
 	do {
 		uint64_t masks[8], sets = sets_of(table, word, k);
-		int8_t counters[PMC_FIT_MAX];
 
 		found.words++;
 		found.sets += sets;
@@ -66,7 +65,7 @@ static struct failures by_words(const struct table *table, unsigned k)
 			masks[i] = table->masks[word[i]];
 		if (fails_newly(masks, k)) {
 			found.fail += sets;
-			if (pmc_fit_assign(masks, k, counters) != k)
+			if (!fits(masks, k))
 				found.unplaceable += sets;
 		}
 		for (at = 0; at < k && ++word[at] == table->classes; at++)
@@ -163,11 +162,10 @@ void check_first_fit(const struct table *all)
 static uint64_t placeable(const struct table *table, const unsigned *sizes, unsigned class,
 			  uint64_t *masks, unsigned have, unsigned k)
 {
-	int8_t counters[PMC_FIT_MAX];
 	uint64_t sets = 0;
 
 	if (class == table->classes)
-		return have == k && pmc_fit_assign(masks, k, counters) == k;
+		return have == k && fits(masks, k);
 	for (unsigned take = 0; have + take <= k && take <= sizes[class]; take++) {
 		if (take)
 			masks[have + take - 1] = table->masks[class];

@@ -107,7 +107,7 @@ static bool valid(const uint64_t *masks, unsigned n, const int8_t *counters, con
 		if (!(masks[i] & BIT(counters[i])))
 			return false;
 		for (unsigned k = 0; k < i; k++)
-			if (counters[k] == counters[i] && (!pass || pass[k] == pass[i]))
+			if (counters[k] == counters[i] && pass[k] == pass[i])
 				return false;
 	}
 	return true;
@@ -135,6 +135,14 @@ static bool clash_holds(const uint64_t *masks, uint64_t clash)
 	return true;
 }
 
+bool fits(const uint64_t *masks, unsigned n)
+{
+	struct pmc_fit_passes split;
+
+	pmc_fit_split(masks, n, &split);
+	return split.passes <= 1 && !split.impossible;
+}
+
 static bool proof_holds(const uint64_t *masks, const struct pmc_fit_passes *split)
 {
 	uint64_t counters = 0;
@@ -149,15 +157,12 @@ static bool proof_holds(const uint64_t *masks, const struct pmc_fit_passes *spli
 bool answer_holds(const uint64_t *masks, unsigned n, bool places, unsigned passes)
 {
 	struct pmc_fit_passes split;
-	int8_t counters[PMC_FIT_MAX];
-	unsigned placed = pmc_fit_assign(masks, n, counters);
-	uint64_t clash = pmc_fit_clash(masks, n);
 
-	if ((placed == n) != places || !valid(masks, n, counters, NULL))
-		return false;
-	if (places ? clash != 0 : !clash_holds(masks, clash))
-		return false;
 	pmc_fit_split(masks, n, &split);
+	if ((split.passes <= 1 && !split.impossible) != places)
+		return false;
+	if (places ? split.clash != 0 : !clash_holds(masks, split.clash))
+		return false;
 	if (!valid(masks, n, split.counter, split.pass))
 		return false;
 	for (unsigned i = 0; i < n; i++) {

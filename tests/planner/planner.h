@@ -27,6 +27,8 @@ struct table {
 /* A TAP line; returns pass. */
 bool result(bool pass, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether pmc_fit_split places all in one pass. */
+bool fits(const uint64_t *masks, unsigned n);
 /* n choose k. The tests stay below 64 bits. */
 uint64_t choose(unsigned n, unsigned k);
 /* First fit: each event in turn gets the lowest free counter of its mask. */

@@ -145,7 +145,7 @@ static void solve(struct list_fit *fit, const uint64_t *masks)
 
 	pmc_fit_split(masks, fit->n, &split);
 	fit->known_counters = true;
-	fit->clash = pmc_fit_clash(masks, fit->n);
+	fit->clash = split.clash;
 	fit->passes = fit->lower_bound = split.passes;
 	fit->proof_events = split.proof_events;
 	fit->proof_counters = split.proof_counters;

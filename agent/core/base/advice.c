@@ -157,6 +157,9 @@ void pmc_advise(int error, const struct pmc_tried *tried, const struct pmc_here 
 		at |= at_call(tried);
 	if (tried && tried->attr)
 		at |= at_attr(tried->attr, here);
+	/* Without a PMU each of them says the same. */
+	if ((error == ENODEV || error == EOPNOTSUPP) && at & AT_CORE_PMU && at & AT_NO_PMU)
+		error = ENOENT;
 	row = find(error, at);
 	pmc_out_to_mem(&out, advice->means, sizeof(advice->means));
 	if (row)

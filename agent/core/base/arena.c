@@ -15,61 +15,40 @@ struct pmc_arena_block {
 	size_t bytes;
 };
 
-static struct pmc_arena_block *block_map(struct pmc_arena *arena, size_t bytes)
+static bool add_block(struct pmc_arena *arena, size_t bytes)
 {
-	struct pmc_arena_block *block;
+	const size_t head = (sizeof(struct pmc_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	size_t next = arena->head ? arena->head->bytes * 2 : FIRST_BLOCK;
+	struct pmc_arena_block *block = MAP_FAILED;
 
-	block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (next > BIGGEST_BLOCK)
+		next = BIGGEST_BLOCK;
+	if (next < head + bytes)
+		next = head + bytes;
+	if (bytes <= SIZE_MAX / 2)
+		block = mmap(NULL, next, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
 	if (block == MAP_FAILED) {
 		arena->failed = true;
-		return NULL;
+		return false;
 	}
-	block->bytes = bytes;
-	return block;
+	block->bytes = next;
+	block->next = arena->head;
+	arena->head = block;
+	arena->used = head;
+	arena->room = next - head;
+	return true;
 }
 
 void *pmc_arena_alloc(struct pmc_arena *arena, size_t bytes)
 {
-	const size_t head = (sizeof(struct pmc_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-	struct pmc_arena_block *block = arena->head;
-	size_t next;
 	void *p;
 
-	if (bytes > SIZE_MAX / 2) {
-		arena->failed = true;
+	if (bytes <= SIZE_MAX / 2)
+		bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if ((!arena->head || arena->room < bytes) && !add_block(arena, bytes))
 		return NULL;
-	}
-	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-	if (arena->room < bytes) {
-		next = block ? block->bytes * 2 : FIRST_BLOCK;
-		if (next > BIGGEST_BLOCK)
-			next = BIGGEST_BLOCK;
-		if (bytes > next / 4) {
-			/* A block of its own, behind the one that still has room. */
-			struct pmc_arena_block *own = block_map(arena, head + bytes);
-
-			if (!own)
-				return NULL;
-			if (block) {
-				own->next = block->next;
-				block->next = own;
-			} else {
-				own->next = NULL;
-				arena->head = own;
-				arena->used = own->bytes;
-				arena->room = 0;
-			}
-			return (char *)own + head;
-		}
-		block = block_map(arena, next);
-		if (!block)
-			return NULL;
-		block->next = arena->head;
-		arena->head = block;
-		arena->used = head;
-		arena->room = next - head;
-	}
-	p = (char *)block + arena->used;
+	p = (char *)arena->head + arena->used;
 	arena->used += bytes;
 	arena->room -= bytes;
 	return p;

@@ -95,32 +95,6 @@ static bool place(struct matching *m, unsigned root)
 	return false;
 }
 
-unsigned pmc_fit_assign(const uint64_t *masks, unsigned n, int8_t *counters)
-{
-	struct matching m;
-	unsigned placed = 0;
-
-	matching_init(&m, masks, n);
-	for (unsigned i = 0; i < n; i++)
-		placed += place(&m, i);
-	for (unsigned i = 0; i < n; i++)
-		counters[m.event[i]] = m.at[i];
-	return placed;
-}
-
-uint64_t pmc_fit_clash(const uint64_t *masks, unsigned n)
-{
-	struct matching m;
-
-	matching_init(&m, masks, n);
-	/* The failed search reached exactly the clash: each event it reached is at the end of an
-	 * alternating path, so that without it there would be room. */
-	for (unsigned i = 0; i < n; i++)
-		if (!place(&m, i))
-			return as_named(&m, m.stuck_events);
-	return 0;
-}
-
 void pmc_fit_split(const uint64_t *masks, unsigned n, struct pmc_fit_passes *split)
 {
 	uint8_t used[PMC_FIT_MAX] = { 0 };
@@ -131,12 +105,18 @@ void pmc_fit_split(const uint64_t *masks, unsigned n, struct pmc_fit_passes *spl
 	for (unsigned i = 0; i < n; i++) {
 		if (!m.masks[i]) {
 			split->impossible |= BIT(m.event[i]);
+			if (!split->clash)
+				split->clash = split->impossible;
 			continue;
 		}
 		/* Events that are placed stay so: a pass more only adds room. */
 		while (!place(&m, i)) {
 			m.capacity++;
 			split->proof_events = as_named(&m, m.stuck_events);
+			/* The first failed search reached exactly a clash: each event it reached is
+			 * at the end of an alternating path, so that without it there is room. */
+			if (!split->clash)
+				split->clash = split->proof_events;
 			split->proof_counters = m.stuck_counters;
 		}
 		split->passes = m.capacity;

@@ -100,13 +100,6 @@ static int try_behind(pmc_perf_opener open, struct pmc_planned *tried, unsigned 
 	return fd;
 }
 
-static void close_some(const int *fds, const struct pmc_planned *events, unsigned count, bool pmu)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (fds[i] >= 0 && pmc_event_needs_pmu(&events[i].event) == pmu)
-			close(fds[i]);
-}
-
 /* Tries and packs the events; returns the number of groups. */
 static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsigned count)
 {
@@ -124,10 +117,12 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 		tried[i].state = PMC_NOT_COUNTED;
 		tried[i].error = PMC_REASON_UNCORE;
 	}
-	close_some(alone, tried, count, true);
-	/* A software event is expensive to open while no other of its kind is open. */
 	groups = pmc_plan_pack(open, tried, count);
-	close_some(alone, tried, count, false);
+	/* Disabled, so they took no counter meanwhile; but a software event is expensive to open
+	 * while no other of its kind is. */
+	for (unsigned i = 0; i < count; i++)
+		if (alone[i] >= 0)
+			close(alone[i]);
 	return groups;
 }
 
@@ -176,20 +171,19 @@ int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct 
 static bool type_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open,
 			    const char *core_type)
 {
-	struct pmc_probe probe = { .open = open };
-	unsigned silent = 0, pmu;
-	bool fits = true;
+	const struct pmc_event *events[2 * PMC_EVENTS_MAX];
+	enum pmc_scope scopes[2 * PMC_EVENTS_MAX];
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < 2 * plan->opened && fits; i++) {
+	for (unsigned i = 0; i < 2 * plan->opened; i++) {
 		const struct pmc_planned *event = &plan->events[i % plan->opened];
 
-		if (pmc_event_is_of_core(&event->event, core_type))
-			fits = pmc_probe_add(&probe, &event->event, event->scope) == 0;
+		if (!pmc_event_is_of_core(&event->event, core_type))
+			continue;
+		events[n] = &event->event;
+		scopes[n++] = event->scope;
 	}
-	fits = fits && pmc_probe_run(&probe, &silent);
-	pmu = (unsigned)__builtin_popcountll(probe.pmu);
-	pmc_probe_close(&probe);
-	return fits && (!silent || pmc_probe_alive(open, pmu) == pmu);
+	return pmc_probe_together(open, events, scopes, n) > 0;
 }
 
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open)

@@ -22,13 +22,6 @@ static bool read_text(char text[TEXT], const char *root, const char *name)
 	return rc > 0 || rc == -EFBIG;
 }
 
-static bool contains(const char *root, const char *name, const char *word)
-{
-	char text[TEXT];
-
-	return read_text(text, root, name) && strstr(text, word);
-}
-
 /* The text after "KEY:" or "KEY   :" at the start of a line, or NULL. */
 static const char *field(const char *text, const char *key)
 {
@@ -125,9 +118,6 @@ static void read_container(struct pmc_here *here, const struct pmc_roots *roots)
 		here->container = "podman";
 	else if (pmc_path_exists("%s/run/systemd/container", roots->root) == 0)
 		here->container = "unnamed container";
-	else if (contains(roots->proc, "self/mountinfo", "/containers/storage/overlay") ||
-		 contains(roots->proc, "self/mountinfo", "/docker/overlay2"))
-		here->container = "unnamed container";
 }
 
 /* Firmware tables, then sysfs for Xen and s390, the CPUID flag on x86, and the device tree. */
@@ -140,7 +130,6 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 		{ "Google Compute", "google" },
 		{ "VMware", "vmware" },
 		{ "VirtualBox", "virtualbox" },
-		{ "Microsoft Corporation Virtual Machine", "hyper-v" },
 		{ "Virtual Machine", "hyper-v" },
 		{ "Xen", "xen" },
 		{ "BHYVE", "bhyve" },
@@ -148,30 +137,27 @@ static void read_vm(struct pmc_here *here, const struct pmc_roots *roots)
 		{ "Parallels", "parallels" },
 		{ "Apple Virtualization", "apple" },
 	};
-	static const char *const tables[] = { "class/dmi/id/sys_vendor",
-					      "class/dmi/id/product_name" };
-	char text[TEXT];
+	static const char *const tables[] = { "class/dmi/id/product_name",
+					      "class/dmi/id/sys_vendor" };
+	char text[TEXT], *end;
 	const char *flags;
 
 	for (unsigned t = 0; t < 2 && !here->vm; t++) {
-		if (!read_text(text, roots->sys, tables[t]) || strstr(text, ".metal"))
+		if (!read_text(text, roots->sys, tables[t]))
 			continue;
+		/* Bare-metal instances of a cloud have its name but no hypervisor. */
+		if (strstr(text, ".metal"))
+			break;
 		here->vm = find_sign(text, vendors, sizeof(vendors) / sizeof(*vendors));
 	}
-	/* Bare-metal instances have the vendor's name but no hypervisor. */
-	if (read_text(text, roots->sys, "class/dmi/id/product_name") && strstr(text, ".metal"))
-		here->vm = NULL;
-	if (here->vm)
-		return;
-	if (read_text(text, roots->sys, "hypervisor/type")) {
+	if (!here->vm && read_text(text, roots->sys, "hypervisor/type"))
 		here->vm = strncmp(text, "xen", 3) == 0 ? "xen" : "unnamed hypervisor";
-		return;
-	}
-	if (read_text(text, roots->proc, "cpuinfo") && (flags = field(text, "flags"))) {
-		const char *word = strstr(flags, " hypervisor");
-		const char *end = strchr(flags, '\n');
-
-		if (word && (!end || word < end))
+	if (!here->vm && read_text(text, roots->proc, "cpuinfo") &&
+	    (flags = field(text, "flags"))) {
+		end = strchr(flags, '\n');
+		if (end)
+			*end = '\0';
+		if (strstr(flags, " hypervisor"))
 			here->vm = "unnamed hypervisor";
 	}
 	if (!here->vm && pmc_path_exists("%s/device-tree/hypervisor", roots->proc) == 0)
