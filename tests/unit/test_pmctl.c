@@ -2,7 +2,6 @@
 /* test_pmctl.c - pmctl's commands, arguments, errors and suggestions; every row is documented. */
 #include "agent/core/base/config.h"
 #include "tests/unit/tool_run.h"
-#include "tools/cli/args.h"
 
 #include <ctype.h>
 #include <jansson.h>

@@ -6,7 +6,6 @@
  * opened as its user, so that a privileged pmctl writes nothing that the process could not write.
  */
 #include "tools/attach/attach.h"
-#include "tools/cli/dump_file.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -61,11 +60,7 @@ static int open_in_root(int root, const char *path)
 	const struct open_how how = { .flags = OUT_FLAGS,
 				      .mode = 0600,
 				      .resolve = RESOLVE_IN_ROOT };
-	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-
-	if (fd >= 0 || errno != ENOSYS)
-		return fd;
-	return open(path, OUT_FLAGS, 0600);
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
 /* Takes the user ID of the process for one open; pmctl has no other thread. */

@@ -8,7 +8,6 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/config.h"
 #include "tools/attach/attach.h"
-#include "tools/cli/dump_file.h"
 #include "tools/cli/pmctl.h"
 
 #include <dirent.h>

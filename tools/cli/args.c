@@ -2,7 +2,6 @@
 /* args.c - the table of flags: parsing by it, the nearest flag, and a command's list of flags. */
 #include "agent/core/base/config.h"
 #include "agent/core/base/suggest.h"
-#include "tools/cli/args.h"
 #include "tools/cli/pmctl.h"
 
 #include <stdio.h>

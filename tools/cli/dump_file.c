@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_file.c - whether a file may be written as a dump; see dump_file.h. */
+/* dump_file.c - whether a file may be written as a dump. */
 #include "agent/core/dump/frame.h"
-#include "tools/cli/dump_file.h"
+#include "tools/cli/pmctl.h"
 
 #include <errno.h>
 #include <string.h>

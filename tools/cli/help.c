@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* help.c - help, printed from the tables of commands and flags. */
 #include "agent/core/base/config.h"
-#include "tools/cli/args.h"
 #include "tools/cli/pmctl.h"
 
 #include <stdio.h>

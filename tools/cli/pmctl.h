@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* 125 to 127 as in env(1), for commands that start a program. */
 enum { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2, EXIT_OURS = 125, EXIT_CANNOT_RUN, EXIT_NO_CMD };
@@ -45,6 +46,19 @@ void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int tool_fail_unknown(const char *what, const char *word, const char *nearest,
 		      const char *otherwise);
 
+/* ---- a command's flags: rows of flags.def and, for run, of config.def --------------------- */
+struct tool_flag {
+	const char *command;
+	const char *name;     /* --flag; NULL: a letter only */
+	const char *argument; /* NULL: none */
+	const char *help;
+	char letter; /* 0: none */
+	const struct pmc_knob *knob;
+};
+
+/* The command's next flag; *at starts as 0. False: no more. */
+bool tool_flag_at(const char *command, unsigned *at, struct tool_flag *flag);
+
 /* ---- arguments, as flags.def describes them ---------------------------------------------- */
 struct tool_args {
 	int argc, at;
@@ -72,6 +86,13 @@ bool tool_help(const char *command);
 
 /* Looks for the agent beside pmctl, in `dir`, and in ../lib/pmc from there. */
 bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
+
+/* ---- whether a file may be written as a dump: it is new, empty or a dump already --------- */
+/* Texts for "cannot write FILE: <text>". */
+/* Why open with O_NOFOLLOW failed, and the fix where there is one. */
+const char *tool_dump_open_error(int error);
+/* Why the open file is not to be written; NULL: it may be. Fills *st. */
+const char *tool_dump_refusal(int fd, struct stat *st);
 
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);

@@ -4,7 +4,6 @@
  *
  * Readers never see a partial merge, and an input may be the output.
  */
-#include "tools/cli/dump_file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/merge/merge.h"
 

@@ -37,8 +37,8 @@ int run_find_agent(struct run *run)
 			 dir, dir);
 }
 
-/* Adds to a list-valued variable, at its start or end. */
-static int extend(const char *name, const char *value, char separator, bool in_front)
+/* Puts a value in front of a list-valued variable. */
+static int prepend(const char *name, const char *value, char separator)
 {
 	const char *old = getenv(name);
 	char *text;
@@ -46,8 +46,7 @@ static int extend(const char *name, const char *value, char separator, bool in_f
 
 	if (!old || !*old)
 		return setenv(name, value, 1);
-	if (asprintf(&text, "%s%c%s", in_front ? value : old, separator, in_front ? old : value) <
-	    0)
+	if (asprintf(&text, "%s%c%s", value, separator, old) < 0)
 		return -1;
 	result = setenv(name, text, 1);
 	free(text);
@@ -68,11 +67,11 @@ int run_set_environment(const struct run *run)
 	bool failed = false;
 
 	if (!is_first_preload(run->agent))
-		failed |= extend("LD_PRELOAD", run->agent, ':', true) != 0;
+		failed |= prepend("LD_PRELOAD", run->agent, ':') != 0;
 	failed |= setenv("PMC_OUT", run->dump.path, 1) != 0;
 	/* pmctl reports the whole tree. */
 	failed |= setenv("PMC_REPORT", "off", 1) != 0;
 	if (run->program.facts.asan && !(asan && strstr(asan, "verify_asan_link_order")))
-		failed |= extend("ASAN_OPTIONS", "verify_asan_link_order=0", ':', false) != 0;
+		failed |= prepend("ASAN_OPTIONS", "verify_asan_link_order=0", ':') != 0;
 	return failed ? tool_fail(EXIT_OURS, "out of memory") : 0;
 }

@@ -104,7 +104,6 @@ static void reap(struct run_child *child)
 static bool check(struct run_child *child)
 {
 	siginfo_t info = { 0 };
-	int status;
 
 	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
 	    info.si_pid == 0)
@@ -113,26 +112,11 @@ static bool check(struct run_child *child)
 		reap(child);
 		return true;
 	}
-	/* If it has ended since, its SIGCHLD is still pending. */
-	if (waitpid(child->pid, &status, WUNTRACED | WNOHANG) != child->pid)
-		return false;
-	if (!WIFSTOPPED(status)) {
-		child->status = status;
-		child->end_ns = pmc_now_ns();
-		return true;
-	}
-	if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN ||
-	    WSTOPSIG(status) == SIGTTOU)
+	/* Not its end, if it has ended since: the SIGCHLD of that is pending. */
+	if (waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WNOHANG) == 0 &&
+	    (info.si_status == SIGTSTP || info.si_status == SIGTTIN || info.si_status == SIGTTOU))
 		kill(getpid(), SIGSTOP);
 	return false;
-}
-
-static void forward(const struct run_child *child, const siginfo_t *info)
-{
-	if (info->si_code == SI_QUEUE)
-		sigqueue(child->pid, info->si_signo, info->si_value);
-	else
-		kill(child->pid, info->si_signo);
 }
 
 static void wait_for(struct waiting *waiting, struct run_child *child)
@@ -145,7 +129,7 @@ static void wait_for(struct waiting *waiting, struct run_child *child)
 			if (check(child))
 				return;
 		} else if (sig > 0 && info.si_code != SI_KERNEL) {
-			forward(child, &info);
+			kill(child->pid, sig);
 		}
 	}
 }

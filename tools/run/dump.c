@@ -5,7 +5,6 @@
  * The private one is in a directory of its own: a daemon that the command left behind finds no
  * directory to write to, instead of littering $TMPDIR.
  */
-#include "tools/cli/dump_file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 

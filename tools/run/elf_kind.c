@@ -86,7 +86,6 @@ static void read_elf(Elf *elf, const GElf_Ehdr *ehdr, const char *path, struct e
 	Elf_Scn *scn = NULL;
 
 	facts->machine = ehdr->e_machine;
-	facts->word_bits = gelf_getclass(elf) == ELFCLASS32 ? 32 : 64;
 	/* A loader run as a command (ld.so ./app) obeys LD_PRELOAD. */
 	facts->dynamic = loader || (ehdr->e_type == ET_DYN && starts(base_name(path), "ld-"));
 	if (loader)
@@ -190,7 +189,7 @@ static enum elf_kind judge(const struct elf_program *program, const struct elf_f
 {
 	const struct elf_facts *facts = &program->facts;
 
-	if (facts->machine != agent->machine || facts->word_bits != agent->word_bits)
+	if (facts->machine != agent->machine)
 		return ELF_FOREIGN;
 	if (!facts->dynamic)
 		return ELF_STATIC;

@@ -11,7 +11,7 @@ enum elf_kind {
 	ELF_NOT_FOUND,	/* no such command in PATH, or no such file */
 	ELF_UNREADABLE, /* not readable (mode 0711) or of unknown format: unknown */
 	ELF_STATIC,	/* no loader */
-	ELF_FOREIGN,	/* of another architecture or word size than the agent */
+	ELF_FOREIGN,	/* of another architecture than the agent */
 	ELF_LIBC,	/* of another C library than the agent (musl against glibc) */
 	ELF_SECURE,	/* setuid, setgid or file capabilities: the loader ignores LD_PRELOAD */
 };
@@ -20,8 +20,8 @@ enum elf_libc { ELF_LIBC_UNKNOWN, ELF_GLIBC, ELF_MUSL };
 
 /* Facts from an ELF file. */
 struct elf_facts {
-	int machine, word_bits; /* EM_*, 32 or 64 */
-	bool dynamic;		/* has a loader, or is one */
+	int machine;  /* EM_* */
+	bool dynamic; /* has a loader, or is one */
 	enum elf_libc libc;
 	bool asan; /* needs libasan.so, which aborts if a library is preloaded before it */
 };

@@ -32,6 +32,13 @@ struct run_dump {
 	int64_t start_s;	      /* wall clock; files older than this are of another run */
 };
 
+/* Groups that pmctl opens; the plan has events only if there are any. */
+struct run_totals {
+	int error; /* -errno of opening */
+	int fds[PMC_EVENTS_MAX];
+	uint64_t ids[PMC_EVENTS_MAX];
+};
+
 struct run {
 	char **cmd;
 	bool plan_only, append;
@@ -44,7 +51,7 @@ struct run {
 	int report_fd;
 	struct run_dump dump;
 	struct run_child child;
-	struct run_totals *totals; /* NULL: none */
+	struct run_totals totals;
 };
 
 /* Each returns 0, or the exit code after printing why. */

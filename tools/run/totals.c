@@ -14,16 +14,9 @@
 #include "tools/cli/try_open.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct run_totals {
-	int error; /* -errno of opening */
-	int fds[PMC_EVENTS_MAX];
-	uint64_t ids[PMC_EVENTS_MAX];
-};
 
 /* An exec that changes credentials, or of an unreadable file, removes all counters from the
  * process: begin_new_exec in the kernel's fs/exec.c. */
@@ -43,26 +36,16 @@ bool run_is_hidden(const struct run *run)
 
 int run_totals_prepare(struct run *run)
 {
-	struct run_totals *totals;
-
-	if (!elf_obstacle(run->program.kind) || run_is_hidden(run))
-		return 0;
-	totals = calloc(1, sizeof(*totals));
-	if (!totals)
-		return tool_fail(EXIT_OURS, "out of memory");
-	run->totals = totals;
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
-		totals->fds[i] = -1;
-	return run_make_plan(run);
+		run->totals.fds[i] = -1;
+	return elf_obstacle(run->program.kind) && !run_is_hidden(run) ? run_make_plan(run) : 0;
 }
 
 void run_totals_open(struct run *run)
 {
-	struct run_totals *totals = run->totals;
+	struct run_totals *totals = &run->totals;
 	const struct pmc_plan *plan = &run->plan;
 
-	if (!totals)
-		return;
 	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
 		totals->error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
 						    totals->fds + plan->first[g], &totals->ids[g]);
@@ -117,7 +100,7 @@ static void subtract_rows(const struct pmc_plan *plan, unsigned g,
 void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		       const uint8_t identity[16], struct pmc_frame_buf *buf)
 {
-	const struct run_totals *totals = run->totals;
+	const struct run_totals *totals = &run->totals;
 	const struct pmc_plan *plan = &run->plan;
 	struct pmc_total_fixed fixed = {
 		.kind = PMC_TOTAL_THREADS,
@@ -125,7 +108,7 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 		.time_ns = run->child.end_ns,
 	};
 
-	if (!totals || totals->error || !plan->hash)
+	if (totals->error || !plan->hash)
 		return;
 	fixed.n_groups = (uint16_t)plan->groups;
 	fixed.eventset = pmc_plan_frame(plan, buf);
@@ -145,14 +128,10 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 
 bool run_has_totals(const struct run *run)
 {
-	return run->totals && !run->totals->error && run->plan.opened;
+	return !run->totals.error && run->plan.opened;
 }
 
 void run_totals_close(struct run *run)
 {
-	if (!run->totals)
-		return;
-	pmc_group_close(run->totals->fds, run->plan.opened);
-	free(run->totals);
-	run->totals = NULL;
+	pmc_group_close(run->totals.fds, run->plan.opened);
 }
