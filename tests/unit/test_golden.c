@@ -210,11 +210,11 @@ static void the_process(void **state)
 	assert_string_equal(process->exe, "/usr/bin/xz");
 	assert_string_equal(process->cmdline, "xz -T4 b\xc3\xa4r.tar");
 	assert_int_equal(process->n_notes, 2);
-	assert_string_equal(process->notes[0]->text, "a short note");
-	assert_int_equal(process->notes[0]->fixed.code, 5);
-	assert_int_equal(process->notes[0]->fixed.count, 0);
-	assert_string_equal(process->notes[1]->text, "a note");
-	assert_int_equal(process->notes[1]->fixed.count, 4);
+	assert_string_equal(process->notes[0].text, "a short note");
+	assert_int_equal(process->notes[0].fixed.code, 5);
+	assert_int_equal(process->notes[0].fixed.count, 0);
+	assert_string_equal(process->notes[1].text, "a note");
+	assert_int_equal(process->notes[1].fixed.count, 4);
 	assert_int_equal(process->attributed_cpu_ns, 1600);
 	assert_int_equal(process->threads_counted, 1);
 	assert_int_equal(process->n_uncounted, 1);

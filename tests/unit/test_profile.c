@@ -61,8 +61,8 @@ static void the_newest_holds(void **state)
 	assert_ptr_equal(profile.processes[0]->threads[1], profile.threads[1]);
 	assert_int_equal(profile.processes[0]->attributed_cpu_ns, 69);
 	assert_int_equal(profile.processes[0]->n_notes, 2);
-	assert_string_equal(profile.processes[0]->notes[0]->text, "another text");
-	assert_int_equal(profile.processes[0]->notes[1]->fixed.count, 50);
+	assert_string_equal(profile.processes[0]->notes[0].text, "another text");
+	assert_int_equal(profile.processes[0]->notes[1].fixed.count, 50);
 	assert_int_equal(profile.frames, 10);
 	assert_int_equal(profile.damaged_frames, 0);
 	pmc_profile_free(&profile);

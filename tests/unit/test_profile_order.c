@@ -39,7 +39,7 @@ static uint64_t digest_of(const struct pmc_profile *p)
 		digest = digest_u64(digest, process->fixed.time_ns);
 		digest = digest_u64(digest, process->attributed_cpu_ns);
 		for (unsigned n = 0; n < process->n_notes; n++)
-			digest = digest_u64(digest, process->notes[n]->fixed.count);
+			digest = digest_u64(digest, process->notes[n].fixed.count);
 	}
 	for (uint64_t i = 0; i < p->n_threads; i++) {
 		digest = digest_u64(digest, p->threads[i]->seq);

@@ -60,9 +60,13 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 		}
 		event->def.flags &= (uint16_t)~PMC_EVENT_SUM;
 		set->at[i].group = event->def.group;
-		if (event->def.group == PMC_NO_GROUP)
+		if (event->def.group == PMC_NO_GROUP) {
+			if (event->def.state < PMC_NOT_COUNTED ||
+			    event->def.state > PMC_NOT_PERMITTED)
+				event->def.state = PMC_NOT_COUNTED;
 			continue;
-		if (event->def.group >= fixed.n_groups)
+		}
+		if (event->def.group >= fixed.n_groups || event->def.state != PMC_COUNTED)
 			return -EBADMSG;
 		set->at[i].index = set->group_size[event->def.group]++;
 	}
@@ -112,106 +116,105 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return arena->failed ? -ENOMEM : 0;
 }
 
-size_t profile_readings_len(unsigned n_groups, const uint8_t *var, size_t len)
+bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups)
 {
 	struct pmc_reading reading;
-	size_t at = 0;
 
+	if (n_groups > PMC_EVENTS_MAX)
+		return false;
 	for (unsigned g = 0; g < n_groups; g++) {
-		if (len - at < sizeof(reading))
-			return SIZE_MAX;
-		memcpy(&reading, var + at, sizeof(reading));
-		at += sizeof(reading);
-		if (reading.n > (len - at) / sizeof(uint64_t))
-			return SIZE_MAX;
-		at += reading.n * sizeof(uint64_t);
+		if (!pmc_cursor_bytes(cursor, &reading, sizeof(reading)) ||
+		    reading.n > cursor->left / sizeof(uint64_t))
+			return false;
+		cursor->at += reading.n * sizeof(uint64_t);
+		cursor->left -= reading.n * sizeof(uint64_t);
 	}
-	return at;
+	return true;
 }
 
-/* The state of the counts of a reading with an error. */
-static enum pmc_state state_of(uint32_t error)
+/* The counts of a group, but their values; *readable: it has them. */
+static struct pmc_count judge(const struct pmc_reading *reading, unsigned size, bool *readable)
 {
-	return error == EACCES || error == EPERM ? PMC_NOT_PERMITTED : PMC_NOT_COUNTED;
-}
+	struct pmc_count count = { .state = PMC_NOT_COUNTED };
+	const uint32_t error = reading->error;
 
-static void judge(struct pmc_count *count)
-{
-	if (count->enabled_ns == 0) {
-		count->state = PMC_NOT_COUNTED;
-		count->error = PMC_REASON_NOT_STARTED;
-	} else if (count->running_ns == 0) {
-		count->state = PMC_NOT_COUNTED;
-		count->error = PMC_REASON_NEVER_RAN;
-	} else if (count->running_ns < count->enabled_ns) {
-		count->state = PMC_SCALED;
-	} else {
-		count->state = PMC_COUNTED;
+	*readable = !error && reading->n == size;
+	if (!*readable) {
+		count.error = error ? error : EBADMSG;
+		if (error == EACCES || error == EPERM)
+			count.state = PMC_NOT_PERMITTED;
+		return count;
 	}
+	count.enabled_ns = reading->enabled_ns;
+	count.running_ns = reading->running_ns;
+	if (!count.enabled_ns)
+		count.error = PMC_REASON_NOT_STARTED;
+	else if (!count.running_ns)
+		count.error = PMC_REASON_NEVER_RAN;
+	else
+		count.state = count.running_ns < count.enabled_ns ? PMC_SCALED : PMC_COUNTED;
+	return count;
 }
 
-int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, const uint8_t *var,
-			size_t len, struct pmc_count *counts)
+void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
+			 struct pmc_cursor *cursor, struct pmc_count *counts)
 {
 	struct {
-		struct pmc_reading reading;
+		struct pmc_count count;
 		const uint8_t *values;
+		bool readable;
 	} groups[PMC_EVENTS_MAX];
 
-	if (n_groups > PMC_EVENTS_MAX || profile_readings_len(n_groups, var, len) > len)
-		return -EBADMSG;
 	for (unsigned g = 0; g < n_groups; g++) {
-		memcpy(&groups[g].reading, var, sizeof(groups[g].reading));
-		groups[g].values = var + sizeof(groups[g].reading);
-		var = groups[g].values + groups[g].reading.n * sizeof(uint64_t);
+		struct pmc_reading reading = { 0 };
+
+		pmc_cursor_bytes(cursor, &reading, sizeof(reading));
+		groups[g].count = judge(&reading, set->group_size[g], &groups[g].readable);
+		groups[g].values = cursor->at;
+		cursor->at += reading.n * sizeof(uint64_t);
+		cursor->left -= reading.n * sizeof(uint64_t);
 	}
 	for (unsigned i = 0; i < set->view.count; i++) {
 		const struct pmc_event_def *def = &set->view.events[i].def;
-		unsigned g = set->at[i].group;
-		struct pmc_count *count = &counts[i];
+		const unsigned g = set->at[i].group;
 
-		*count = (struct pmc_count){ .state = PMC_NOT_COUNTED, .error = def->error };
-		if (g == PMC_SUM_GROUP)
-			continue;
-		if (def->state != PMC_COUNTED || g == PMC_NO_GROUP) {
-			if (def->state >= PMC_NOT_COUNTED && def->state <= PMC_NOT_PERMITTED)
-				count->state = (enum pmc_state)def->state;
+		if (g >= PMC_SUM_GROUP) {
+			counts[i] = (struct pmc_count){ .state = (enum pmc_state)def->state,
+							.error = def->error };
 		} else if (g >= n_groups) {
-			count->error = EBADMSG;
-		} else if (groups[g].reading.error) {
-			count->error = groups[g].reading.error;
-			count->state = state_of(count->error);
-		} else if (groups[g].reading.n != set->group_size[g]) {
-			count->error = EBADMSG;
+			counts[i] =
+				(struct pmc_count){ .state = PMC_NOT_COUNTED, .error = EBADMSG };
 		} else {
-			memcpy(&count->raw,
-			       groups[g].values + set->at[i].index * sizeof(count->raw),
-			       sizeof(count->raw));
-			count->enabled_ns = groups[g].reading.enabled_ns;
-			count->running_ns = groups[g].reading.running_ns;
-			count->error = 0;
-			judge(count);
+			counts[i] = groups[g].count;
+			if (groups[g].readable)
+				memcpy(&counts[i].raw,
+				       groups[g].values + set->at[i].index * sizeof(uint64_t),
+				       sizeof(uint64_t));
 		}
 	}
 	if (set->n_cores)
 		profile_core_counts(set, counts);
-	return 0;
 }
 
-int profile_total(struct pmc_profile *profile, const struct table_total *total,
+int profile_total(struct pmc_profile *profile, const struct table_frame *total,
 		  struct pmc_p_remainder *counts)
 {
-	struct pmc_p_eventset *set =
-		total->held.var ? profile_find_set(profile, total->fixed.eventset) : NULL;
+	struct pmc_p_eventset *set;
+	struct pmc_total_fixed fixed;
+	struct pmc_cursor cursor;
 
+	if (!total)
+		return 0;
+	pmc_frame_fixed(&total->frame, &fixed, sizeof(fixed));
+	set = profile_find_set(profile, fixed.eventset);
 	if (!set)
 		return 0;
 	counts->counts =
 		pmc_arena_alloc(&profile->arena, (set->view.count + 1) * sizeof(*counts->counts));
 	if (!counts->counts)
 		return -ENOMEM;
-	if (profile_fill_counts(set, total->fixed.n_groups, total->held.var, total->held.var_len,
-				counts->counts) == 0)
-		counts->set = &set->view;
+	pmc_cursor_init(&cursor, &total->frame);
+	profile_take_counts(set, fixed.n_groups, &cursor, counts->counts);
+	counts->set = &set->view;
 	return 0;
 }

@@ -19,20 +19,44 @@ static int process_order(const struct table_process *a, const struct table_proce
 	return order ? order : memcmp(a->pub.identity, b->pub.identity, 16);
 }
 
-static int note_order(const struct table_note *a, const struct table_note *b)
+/* By process, type, number and text. */
+static int frame_order(const struct table_frame *a, const struct table_frame *b)
 {
-	int order = profile_order_u64(a->pub.fixed.code, b->pub.fixed.code);
+	size_t len = a->text_len < b->text_len ? a->text_len : b->text_len;
+	int order = profile_order_u64(a->process->index, b->process->index);
 
 	if (!order)
-		order = strcmp(a->pub.text, b->pub.text);
-	/* Texts of a forged dump may differ behind a NUL. */
-	return order ? order : profile_order_u64(a->hash, b->hash);
+		order = profile_order_u64(a->key->type, b->key->type);
+	if (!order)
+		order = profile_order_u64(a->key->number, b->key->number);
+	if (!order)
+		order = memcmp(a->key->text, b->key->text, len);
+	return order ? order : profile_order_u64(a->text_len, b->text_len);
 }
 
 static bool wanted(const struct pmc_profile_tables *tables, const struct table_process *process)
 {
 	return !tables->options.only_job ||
 	       (process->pub.known && memcmp(process->pub.fixed.job, tables->job, 16) == 0);
+}
+
+static void read_process(struct pmc_profile *profile, const struct table_frame *kept)
+{
+	struct pmc_p_process *process = &kept->process->pub;
+	const char **texts[PROCESS_TEXTS] = { &process->host, &process->boot_id, &process->exe,
+					      &process->cmdline };
+	struct pmc_cursor cursor;
+	const char *text;
+	size_t len;
+
+	process->known = true;
+	process->snapshot = kept->frame.head.snapshot;
+	pmc_frame_fixed(&kept->frame, &process->fixed, sizeof(process->fixed));
+	pmc_cursor_init(&cursor, &kept->frame);
+	for (unsigned i = 0; i < PROCESS_TEXTS; i++) {
+		pmc_cursor_str(&cursor, &text, &len);
+		*texts[i] = pmc_arena_strndup(&profile->arena, text, len);
+	}
 }
 
 static int list_processes(struct pmc_profile *profile)
@@ -42,7 +66,10 @@ static int list_processes(struct pmc_profile *profile)
 	uint64_t n = HASH_COUNT(tables->processes);
 
 	profile->processes = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(void *));
-	if (!profile->processes)
+	for (const struct table_frame *kept = tables->frames; kept; kept = kept->hh.next)
+		if (kept->key->type == PMC_FRAME_PROCESS)
+			read_process(profile, kept);
+	if (profile->arena.failed)
 		return -ENOMEM;
 	HASH_SORT(tables->processes, process_order);
 	for (process = tables->processes; process; process = process->hh.next)
@@ -221,32 +248,41 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 	return 0;
 }
 
-static int link_notes(struct pmc_profile *profile)
+static void list_note(const struct table_frame *kept, struct pmc_p_note *note)
+{
+	struct pmc_p_process *process = &kept->process->pub;
+
+	pmc_frame_fixed(&kept->frame, &note->fixed, sizeof(note->fixed));
+	note->text = kept->key->text;
+	if (!process->n_notes++)
+		process->notes = note;
+}
+
+/* Totals, notes and regions to their processes. */
+static int link_frames(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
-	struct table_note *note;
+	const uint64_t *n = tables->n_frames;
+	struct pmc_p_note *notes =
+		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_NOTE] + 1) * sizeof(*notes));
+	int error = 0;
 
-	for (note = tables->notes; note; note = note->hh.next)
-		note->process->pub.n_notes++;
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		struct pmc_p_process *process = profile->processes[i];
-
-		if (!process->n_notes)
+	profile->regions =
+		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_REGION] + 1) * sizeof(void *));
+	if (profile->arena.failed)
+		return -ENOMEM;
+	HASH_SORT(tables->frames, frame_order);
+	for (struct table_frame *kept = tables->frames; kept && !error; kept = kept->hh.next) {
+		if (!kept->process->index) /* of another job */
 			continue;
-		process->notes =
-			pmc_arena_alloc(&profile->arena, process->n_notes * sizeof(void *));
-		if (!process->notes)
-			return -ENOMEM;
-		process->n_notes = 0;
+		if (kept->key->type == PMC_FRAME_TOTAL)
+			kept->process->totals[kept->key->number] = kept;
+		else if (kept->key->type == PMC_FRAME_NOTE)
+			list_note(kept, notes++);
+		else if (kept->key->type == PMC_FRAME_REGION)
+			error = profile_list_region(profile, kept);
 	}
-	HASH_SORT(tables->notes, note_order);
-	for (note = tables->notes; note; note = note->hh.next) {
-		struct pmc_p_process *process = &note->process->pub;
-
-		if (process->notes) /* NULL: of another job */
-			process->notes[process->n_notes++] = &note->pub;
-	}
-	return 0;
+	return error;
 }
 
 int pmc_profile_finish(struct pmc_profile *profile)
@@ -256,16 +292,14 @@ int pmc_profile_finish(struct pmc_profile *profile)
 	if (!error)
 		error = list_rows(profile);
 	if (!error)
+		error = link_frames(profile);
+	if (!error)
 		error = profile_open_totals(profile);
 	for (uint64_t i = 0; !error && i < profile->n_processes; i++)
 		error = cover(profile, profile->processes[i]);
 	if (error)
 		return error;
 	profile_close_totals(profile);
-	error = link_notes(profile);
-	if (!error)
-		error = profile_link_regions(profile);
-	if (!error)
-		error = profile_sum_uncore(profile);
+	error = profile_sum_uncore(profile);
 	return !error && profile->arena.failed ? -ENOMEM : error;
 }

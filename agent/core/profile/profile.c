@@ -58,101 +58,119 @@ struct table_process *profile_process(struct pmc_profile *profile, const uint8_t
 	return process;
 }
 
-/* Whether a frame supersedes the one held: by snapshot number, then time (`pmctl dump` reuses the
+/* Whether a frame supersedes the one kept: by snapshot number, then time (`pmctl dump` reuses the
  * process's newest number), then hash, so that the order of frames does not matter. */
-static bool newer(const struct pmc_frame_head *head, uint64_t time_ns, uint64_t snapshot,
-		  uint64_t held_ns, uint64_t hash)
+static bool newer(const struct pmc_frame_head *head, uint64_t time_ns,
+		  const struct table_frame *kept)
 {
-	if (head->snapshot != snapshot)
-		return head->snapshot > snapshot;
-	if (time_ns != held_ns)
-		return time_ns > held_ns;
-	return head->hash > hash;
+	if (head->snapshot != kept->frame.head.snapshot)
+		return head->snapshot > kept->frame.head.snapshot;
+	if (time_ns != kept->time_ns)
+		return time_ns > kept->time_ns;
+	return head->hash > kept->frame.head.hash;
 }
 
-int profile_hold(struct pmc_profile *profile, struct held *held, const struct pmc_frame_head *head,
-		 uint64_t time_ns, const uint8_t *var, size_t len)
+int profile_keep(struct pmc_profile *profile, const struct pmc_frame *frame, uint64_t time_ns,
+		 uint64_t number, const char *text, size_t len)
 {
-	if (held->var && !newer(head, time_ns, held->snapshot, held->time_ns, held->hash))
+	struct pmc_profile_tables *tables = profile->tables;
+	struct pmc_arena *arena = &profile->arena;
+	const struct pmc_frame_head *head = &frame->head;
+	struct table_frame *kept;
+	struct frame_key key;
+
+	if (len > sizeof(key.text)) /* longer than any agent writes */
+		len = sizeof(key.text);
+	memcpy(key.identity, head->identity, sizeof(key.identity));
+	key.number = number;
+	key.type = head->type;
+	memcpy(key.text, text, len);
+	HASH_FIND(hh, tables->frames, &key, offsetof(struct frame_key, text) + len, kept);
+	if (kept && !newer(head, time_ns, kept))
 		return 0;
-	if (!held->var || len > held->var_room) {
-		held->var = pmc_arena_alloc(&profile->arena, len + 1);
-		if (!held->var)
+	if (!kept) {
+		kept = pmc_arena_alloc(arena, sizeof(*kept));
+		if (!kept)
 			return -ENOMEM;
-		held->var_room = len;
+		kept->text_len = len;
+		len += offsetof(struct frame_key, text);
+		kept->key = (void *)pmc_arena_strndup(arena, (const char *)&key, len);
+		kept->process = profile_process(profile, head->identity);
+		if (!kept->key || !kept->process)
+			return -ENOMEM;
+		HASH_ADD_KEYPTR(hh, tables->frames, kept->key, len, kept);
+		tables->n_frames[head->type]++;
 	}
-	memcpy(held->var, var, len);
-	held->var_len = len;
-	held->snapshot = head->snapshot;
-	held->time_ns = time_ns;
-	held->hash = head->hash;
-	return 1;
-}
-
-/* Replaces *held if it differs: a process writes the same text at every snapshot. */
-static void hold_text(struct pmc_arena *arena, const char **held, const char *text, size_t len)
-{
-	const char *copy;
-
-	if (strnlen(*held, len + 1) == len && memcmp(*held, text, len) == 0)
-		return;
-	copy = pmc_arena_strndup(arena, text, len);
-	if (copy)
-		*held = copy;
+	if (head->size > kept->room) {
+		kept->bytes = pmc_arena_alloc(arena, head->size);
+		kept->room = head->size;
+	}
+	if (arena->failed)
+		return -ENOMEM;
+	memcpy(kept->bytes, frame->bytes, head->size);
+	pmc_frame_view(&kept->frame, kept->bytes, head->size);
+	kept->time_ns = time_ns;
+	return 0;
 }
 
 static int add_process(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
-	struct table_process *process;
 	struct pmc_process_fixed fixed;
 	struct pmc_cursor cursor;
-	const char *text[4];
-	size_t len[4];
+	const char *text;
+	size_t len;
 
 	pmc_cursor_init(&cursor, frame);
-	for (unsigned i = 0; i < 4; i++)
-		pmc_cursor_str(&cursor, &text[i], &len[i]);
-	if (cursor.bad)
-		return -EBADMSG;
-	process = profile_process(profile, frame->head.identity);
-	if (!process)
-		return -ENOMEM;
+	for (unsigned i = 0; i < PROCESS_TEXTS; i++)
+		if (!pmc_cursor_str(&cursor, &text, &len))
+			return -EBADMSG;
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	if (process->pub.known && !newer(&frame->head, fixed.time_ns, process->pub.snapshot,
-					 process->pub.fixed.time_ns, process->hash))
-		return 0;
-	process->pub.known = true;
-	process->pub.snapshot = frame->head.snapshot;
-	process->hash = frame->head.hash;
-	process->pub.fixed = fixed;
-	hold_text(&profile->arena, &process->pub.host, text[0], len[0]);
-	hold_text(&profile->arena, &process->pub.boot_id, text[1], len[1]);
-	hold_text(&profile->arena, &process->pub.exe, text[2], len[2]);
-	hold_text(&profile->arena, &process->pub.cmdline, text[3], len[3]);
-	return profile->arena.failed ? -ENOMEM : 0;
+	return profile_keep(profile, frame, fixed.time_ns, 0, "", 0);
 }
 
 static int add_total(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
-	struct table_process *process;
-	struct table_total *total;
 	struct pmc_total_fixed fixed;
-	int held;
+	struct pmc_cursor cursor;
 
 	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
 	if (fixed.kind >= TOTAL_KINDS) /* by a newer writer */
 		return 0;
-	if (profile_readings_len(fixed.n_groups, frame->var, frame->var_len) > frame->var_len)
+	pmc_cursor_init(&cursor, frame);
+	if (!profile_skip_readings(&cursor, fixed.n_groups))
 		return -EBADMSG;
-	process = profile_process(profile, frame->head.identity);
-	if (!process)
-		return -ENOMEM;
-	total = &process->totals[fixed.kind];
-	held = profile_hold(profile, &total->held, &frame->head, fixed.time_ns, frame->var,
-			    frame->var_len);
-	if (held > 0)
-		total->fixed = fixed;
-	return held < 0 ? held : 0;
+	return profile_keep(profile, frame, fixed.time_ns, fixed.kind, "", 0);
+}
+
+static int add_note(struct pmc_profile *profile, const struct pmc_frame *frame)
+{
+	struct pmc_note_fixed fixed;
+	struct pmc_cursor cursor;
+	const char *text;
+	size_t len;
+
+	pmc_cursor_init(&cursor, frame);
+	if (!pmc_cursor_str(&cursor, &text, &len))
+		return -EBADMSG;
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	return profile_keep(profile, frame, 0, fixed.code, text, len);
+}
+
+static int add_region(struct pmc_profile *profile, const struct pmc_frame *frame)
+{
+	struct pmc_region_fixed fixed;
+	struct pmc_cursor cursor;
+	const char *name;
+	size_t len;
+
+	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
+	pmc_cursor_init(&cursor, frame);
+	if (!pmc_cursor_str(&cursor, &name, &len))
+		return -EBADMSG;
+	for (unsigned part = 0; part < REGION_PARTS; part++)
+		if (!profile_skip_readings(&cursor, fixed.n_groups))
+			return -EBADMSG;
+	return profile_keep(profile, frame, fixed.time_ns, fixed.seq, name, len);
 }
 
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash)
@@ -215,56 +233,6 @@ static int add_site(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return arena->failed ? -ENOMEM : 0;
 }
 
-static int add_note(struct pmc_profile *profile, const struct pmc_frame *frame)
-{
-	struct pmc_profile_tables *tables = profile->tables;
-	struct pmc_arena *arena = &profile->arena;
-	struct {
-		uint8_t identity[16];
-		uint32_t code;
-		char text[1024];
-	} key;
-	struct pmc_note_fixed fixed;
-	struct pmc_cursor cursor;
-	struct table_note *note;
-	const char *text;
-	size_t len, key_len;
-	char *kept;
-
-	pmc_cursor_init(&cursor, frame);
-	if (!pmc_cursor_str(&cursor, &text, &len))
-		return -EBADMSG;
-	if (len > sizeof(key.text)) /* longer than any agent writes */
-		len = sizeof(key.text);
-	pmc_frame_fixed(frame, &fixed, sizeof(fixed));
-	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
-	key.code = fixed.code;
-	memcpy(key.text, text, len);
-	key_len = offsetof(__typeof__(key), text) + len;
-	HASH_FIND(hh, tables->notes, &key, key_len, note);
-	if (!note) {
-		note = pmc_arena_alloc(arena, sizeof(*note));
-		kept = pmc_arena_strndup(arena, (const char *)&key, key_len);
-		if (!note || !kept)
-			return -ENOMEM;
-		note->process = profile_process(profile, frame->head.identity);
-		if (!note->process)
-			return -ENOMEM;
-		note->pub.process = &note->process->pub;
-		note->pub.text = kept + offsetof(__typeof__(key), text);
-		note->key = kept;
-		HASH_ADD_KEYPTR(hh, tables->notes, note->key, key_len, note);
-		if (arena->failed)
-			return -ENOMEM;
-	} else if (!newer(&frame->head, 0, note->pub.snapshot, 0, note->hash)) {
-		return 0;
-	}
-	note->pub.fixed = fixed;
-	note->pub.snapshot = frame->head.snapshot;
-	note->hash = frame->head.hash;
-	return 0;
-}
-
 static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	/* A newer format version: count it as damage rather than guess. */
@@ -284,7 +252,7 @@ static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 	case PMC_FRAME_NOTE:
 		return add_note(profile, frame);
 	case PMC_FRAME_REGION:
-		return profile_add_region(profile, frame);
+		return add_region(profile, frame);
 	default:
 		return 0;
 	}

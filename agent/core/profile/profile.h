@@ -86,14 +86,12 @@ struct pmc_p_process {
 	struct pmc_p_remainder unattributed; /* first process only: thread group - rows */
 	struct pmc_p_remainder descendants;  /* first process only: exec group - covered rows */
 	struct pmc_p_remainder machine; /* first process only: uncore events, summed over CPUs */
-	struct pmc_p_note **notes;
+	struct pmc_p_note *notes;	/* by code, then text */
 	unsigned n_notes;
 };
 
 struct pmc_p_note {
-	const struct pmc_p_process *process;
 	struct pmc_note_fixed fixed;
-	uint64_t snapshot;
 	const char *text;
 };
 

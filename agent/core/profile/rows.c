@@ -133,10 +133,14 @@ static unsigned row_words(const struct pmc_frame *frame, const struct pmc_thread
 			  uint64_t *words)
 {
 	struct pmc_thread_fixed packed = *fixed;
-	size_t len = profile_readings_len(fixed->n_groups, frame->var, frame->var_len);
+	struct pmc_cursor cursor;
+	size_t len;
 
-	if (fixed->n_groups > PMC_EVENTS_MAX || len > frame->var_len ||
-	    len > (ROW_WORDS_MAX - FIXED_WORDS) * sizeof(*words))
+	pmc_cursor_init(&cursor, frame);
+	if (!profile_skip_readings(&cursor, fixed->n_groups))
+		return 0;
+	len = (size_t)(cursor.at - frame->var);
+	if (len > (ROW_WORDS_MAX - FIXED_WORDS) * sizeof(*words))
 		return 0;
 	/* Times lie near each other; what the row has beside its words is no word. */
 	packed.start_ns ^= fixed->time_ns;
@@ -223,10 +227,14 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 	thread->offset = site ? site->offset : 0;
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
-	if (set &&
-	    profile_fill_counts(set, fixed->n_groups, (const uint8_t *)(words + FIXED_WORDS),
-				(row->n_words - FIXED_WORDS) * sizeof(*words), buf->counts) != 0)
-		set = NULL;
+	if (set) {
+		struct pmc_cursor cursor = {
+			.at = (const uint8_t *)(words + FIXED_WORDS),
+			.left = (row->n_words - FIXED_WORDS) * sizeof(*words),
+		};
+
+		profile_take_counts(set, fixed->n_groups, &cursor, buf->counts);
+	}
 	thread->set = set ? &set->view : NULL;
 	thread->counts = set ? buf->counts : NULL;
 	return thread;

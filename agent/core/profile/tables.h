@@ -38,42 +38,47 @@ struct pmc_p_site {
 	UT_hash_handle hh; /* by hash */
 };
 
-/* The newest of the frames that supersede each other, with its readings. */
-struct held {
-	uint64_t snapshot, time_ns, hash;
-	uint8_t *var; /* NULL: no frame yet */
-	size_t var_len, var_room;
+/* What frames that supersede each other have in common. */
+struct frame_key {
+	uint8_t identity[16];
+	uint64_t number; /* TOTAL: kind; NOTE: code; REGION: seq */
+	uint8_t type;
+	char text[1024]; /* NOTE: text; REGION: name; NUL-terminated in a copy */
 };
 
-/* The newest TOTAL frame of a kind, its readings kept raw until all event sets are known. */
-struct table_total {
-	struct pmc_total_fixed fixed;
-	struct held held;
+/* A copy of the newest PROCESS, TOTAL, NOTE or REGION frame with a key. It is read at the end, when
+ * all event sets are known. */
+struct table_frame {
+	const struct frame_key *key;
+	size_t text_len;
+	struct table_process *process;
+	struct pmc_frame frame;
+	uint64_t time_ns; /* of the snapshot */
+	uint8_t *bytes;
+	size_t room;
+	UT_hash_handle hh; /* by *key */
 };
 
-enum { TOTAL_KINDS = PMC_TOTAL_UNCORE + 1 };
+enum {
+	PROCESS_TEXTS = 4, /* host, boot_id, exe, cmdline */
+	TOTAL_KINDS = PMC_TOTAL_UNCORE + 1,
+};
+
+/* Readings of a REGION frame; see pmc/dump.h. */
+enum { INCLUSIVE, EXCLUSIVE, INSIDE, AROUND, REGION_PARTS };
 
 struct table_process {
 	struct pmc_p_process pub;
-	uint64_t hash;	/* of the PROCESS frame */
 	uint64_t index; /* in profile->processes, from 1; 0: of another job */
 	struct pmc_p_row *rows, *last_row;
 	uint64_t n_rows, settle_at;
 	bool unsorted;
-	struct table_total totals[TOTAL_KINDS];
+	const struct table_frame *totals[TOTAL_KINDS]; /* NULL: none */
 	struct table_process *root; /* the job's first process whose totals have its work */
 	struct open_totals *open;   /* its totals, less the rows so far */
 	bool named;		    /* its sites have names by pmc_profile_name_sites() */
 	UT_hash_handle hh;	    /* by pub.identity */
 	UT_hash_handle by_job;	    /* first processes, by pub.fixed.job */
-};
-
-struct table_note {
-	struct pmc_p_note pub;
-	struct table_process *process;
-	uint64_t hash;
-	const void *key; /* process, code, text */
-	UT_hash_handle hh;
 };
 
 /* No row has more groups or values than events: fixed part, readings, values. */
@@ -89,22 +94,22 @@ struct pmc_profile_tables {
 	struct pmc_p_eventset *sets, *last_set;
 	struct pmc_p_site *sites, *last_site;
 	struct table_process *processes, *last_process;
-	struct table_note *notes;
-	struct table_region *regions;
-	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
+	struct table_frame *frames;
+	uint64_t n_frames[PMC_FRAME_REGION + 1]; /* by type */
+	struct pmc_p_row *free_rows[ROW_SIZES];	 /* superseded, by bytes / ROW_ALIGN */
 };
 
 /* event_set.c: all return 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
 int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
 struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint64_t hash);
-/* Readings (n_groups of them, `len` bytes) as counts of the set's events, in view order. */
-int profile_fill_counts(const struct pmc_p_eventset *set, unsigned n_groups, const uint8_t *var,
-			size_t len, struct pmc_count *counts);
-/* The counts of a total; nothing if it or its event set is missing. 0 or -ENOMEM. */
-int profile_total(struct pmc_profile *profile, const struct table_total *total,
+/* Moves over the readings of n_groups. False: they do not fit. */
+bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups);
+/* Moves over such readings, and gives the counts of the set's events, in view order. */
+void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
+			 struct pmc_cursor *cursor, struct pmc_count *counts);
+/* The counts of a total (NULL: none); no set if its event set is missing. 0 or -ENOMEM. */
+int profile_total(struct pmc_profile *profile, const struct table_frame *total,
 		  struct pmc_p_remainder *counts);
-/* The bytes that n_groups readings at the start of `var` take; SIZE_MAX: they do not fit. */
-size_t profile_readings_len(unsigned n_groups, const uint8_t *var, size_t len);
 
 /* hybrid.c: numbers the core types and inserts a sum before the events of each type. Events are in
  * the user's order, with room for PMC_SET_EVENTS_MAX. */
@@ -119,15 +124,12 @@ int profile_sum_uncore(struct pmc_profile *profile);
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
 /* Sorts a process's rows by seq, the newest last, and drops superseded ones. 0 or -ENOMEM. */
 int profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
-/* region.c */
-int profile_add_region(struct pmc_profile *profile, const struct pmc_frame *frame);
-/* Orders the regions and finds their rows, after the rows are listed. */
-int profile_link_regions(struct pmc_profile *profile);
+/* region.c: lists a REGION frame, after the rows. 0 or -ENOMEM. */
+int profile_list_region(struct pmc_profile *profile, const struct table_frame *kept);
 
-/* profile.c */
-/* Holds the frame's readings if it is newer than what is held: 1, else 0; -ENOMEM. */
-int profile_hold(struct pmc_profile *profile, struct held *held, const struct pmc_frame_head *head,
-		 uint64_t time_ns, const uint8_t *var, size_t len);
+/* profile.c: keeps a copy of the frame if it is the newest of its key. 0 or -ENOMEM. */
+int profile_keep(struct pmc_profile *profile, const struct pmc_frame *frame, uint64_t time_ns,
+		 uint64_t number, const char *text, size_t len);
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
 struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
 

@@ -120,7 +120,7 @@ static void subtract_execs(struct pmc_p_remainder *threads, const struct pmc_p_r
 }
 
 static int open_total(struct pmc_profile *profile, struct open_total *total,
-		      struct pmc_p_remainder *rest, const struct table_total *frame)
+		      struct pmc_p_remainder *rest, const struct table_frame *frame)
 {
 	int error = profile_total(profile, frame, rest);
 
@@ -130,7 +130,7 @@ static int open_total(struct pmc_profile *profile, struct open_total *total,
 		struct pmc_count *count = &rest->counts[i];
 
 		/* An exec group that no exec enabled is a count of 0. */
-		if (frame->fixed.kind == PMC_TOTAL_EXEC && count->error == PMC_REASON_NOT_STARTED)
+		if (frame->key->number == PMC_TOTAL_EXEC && count->error == PMC_REASON_NOT_STARTED)
 			*count = (struct pmc_count){ .state = PMC_COUNTED };
 		if (count->state == PMC_SCALED)
 			invalidate(count, PMC_REASON_SCALED);
@@ -149,20 +149,22 @@ static bool is_first(const struct table_process *p)
 
 static int open_totals_of(struct pmc_profile *profile, struct table_process *p)
 {
-	const struct table_total *threads = &p->totals[PMC_TOTAL_THREADS];
-	static const struct table_total none;
+	const struct table_frame *threads = p->totals[PMC_TOTAL_THREADS];
+	struct pmc_total_fixed fixed = { 0 };
 	int error;
 
 	p->open = pmc_arena_alloc(&profile->arena, sizeof(*p->open));
 	if (!p->open)
 		return -ENOMEM;
-	p->open->with_forks = threads->fixed.flags & PMC_TOTAL_WITH_FORKS;
+	if (threads)
+		pmc_frame_fixed(&threads->frame, &fixed, sizeof(fixed));
+	p->open->with_forks = fixed.flags & PMC_TOTAL_WITH_FORKS;
 	/* Without a PROCESS frame the rows of descendants are not known. */
 	error = open_total(profile, &p->open->threads, &p->pub.unattributed,
-			   is_first(p) || !p->open->with_forks ? threads : &none);
+			   is_first(p) || !p->open->with_forks ? threads : NULL);
 	return error ? error :
 		       open_total(profile, &p->open->execs, &p->pub.descendants,
-				  is_first(p) ? &p->totals[PMC_TOTAL_EXEC] : &none);
+				  is_first(p) ? p->totals[PMC_TOTAL_EXEC] : NULL);
 }
 
 /* Processes are in order of host and start. */
@@ -210,7 +212,7 @@ int profile_open_totals(struct pmc_profile *profile)
 	for (uint64_t i = 0; !error && i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
 
-		if (p->totals[PMC_TOTAL_THREADS].held.var || p->totals[PMC_TOTAL_EXEC].held.var)
+		if (p->totals[PMC_TOTAL_THREADS] || p->totals[PMC_TOTAL_EXEC])
 			error = open_totals_of(profile, p);
 	}
 	return error;

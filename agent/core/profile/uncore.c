@@ -118,13 +118,19 @@ int profile_sum_uncore(struct pmc_profile *profile)
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
-		const struct table_total *total = &p->totals[PMC_TOTAL_UNCORE];
-		struct pmc_p_eventset *set =
-			total->held.var ? profile_find_set(profile, total->fixed.eventset) : NULL;
+		const struct table_frame *total = p->totals[PMC_TOTAL_UNCORE];
+		struct pmc_p_eventset *set;
+		struct pmc_total_fixed fixed;
+		struct pmc_cursor cursor;
 
-		if (!set || profile_fill_counts(set, total->fixed.n_groups, total->held.var,
-						total->held.var_len, parts) != 0)
+		if (!total)
 			continue;
+		pmc_frame_fixed(&total->frame, &fixed, sizeof(fixed));
+		set = profile_find_set(profile, fixed.eventset);
+		if (!set)
+			continue;
+		pmc_cursor_init(&cursor, &total->frame);
+		profile_take_counts(set, fixed.n_groups, &cursor, parts);
 		if (add_up(&profile->arena, set, parts, &p->pub.machine) != 0)
 			return -ENOMEM;
 	}

@@ -283,8 +283,8 @@ static void notes(struct pmc_view *view)
 		const struct pmc_p_process *process = profile->processes[i];
 
 		for (unsigned n = 0; n < process->n_notes; n++)
-			tally_add(&tallies, process->notes[n]->fixed.code, process->notes[n]->text,
-				  process->notes[n]->fixed.count);
+			tally_add(&tallies, process->notes[n].fixed.code, process->notes[n].text,
+				  process->notes[n].fixed.count);
 	}
 	for (unsigned i = 0; i < tallies.n; i++) {
 		pmc_out_str(view->out, " note: ");

@@ -199,7 +199,7 @@ static void json_notes(struct pmc_json *json, const struct pmc_p_process *proces
 {
 	pmc_json_array(json, "notes");
 	for (unsigned i = 0; i < process->n_notes; i++) {
-		const struct pmc_p_note *note = process->notes[i];
+		const struct pmc_p_note *note = &process->notes[i];
 
 		pmc_json_object(json, NULL);
 		pmc_json_u64(json, "code", note->fixed.code);
