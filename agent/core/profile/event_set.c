@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* event_set.c - EVENTSET frames, and readings as counts of their events. */
+#include "agent/core/base/sort.h"
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static const char *take_text(struct pmc_cursor *cursor, struct pmc_arena *arena)
 
 /* Events with their places, in the frame's order. */
 static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct pmc_p_eventset *set,
-		 struct pmc_p_event *events)
+		 struct set_slot *slots)
 {
 	struct pmc_eventset_fixed fixed;
 	struct pmc_cursor cursor;
@@ -39,55 +40,43 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 	if (fixed.n_events > PMC_EVENTS_MAX || fixed.n_groups > fixed.n_events)
 		return -EBADMSG;
 	set->view.hash = frame->head.hash;
-	set->view.count = fixed.n_events;
+	set->n_parts = fixed.n_events;
 	set->n_groups = fixed.n_groups;
 	pmc_cursor_init(&cursor, frame);
 	for (unsigned i = 0; i < fixed.n_events; i++) {
-		struct pmc_p_event *event = &events[i];
+		struct pmc_p_event *event = &slots[i].event;
+		struct pmc_event_def *def = &event->def;
+		unsigned group;
 
-		pmc_cursor_bytes(&cursor, &event->def, sizeof(event->def));
+		pmc_cursor_bytes(&cursor, def, sizeof(*def));
 		event->name = take_text(&cursor, arena);
 		event->unit = take_text(&cursor, arena);
 		event->core_type = take_text(&cursor, arena);
-		if (cursor.bad)
+		group = def->group;
+		if (cursor.bad || (group != PMC_NO_GROUP && group >= fixed.n_groups))
 			return -EBADMSG;
-		if (!event->name || !event->unit || !event->core_type)
-			return -ENOMEM;
 		event->cpus = "";
-		if (event->def.flags & PMC_EVENT_UNCORE) {
+		if (def->flags & PMC_EVENT_UNCORE) {
 			event->cpus = event->core_type;
 			event->core_type = "";
 		}
-		event->def.flags &= (uint16_t)~PMC_EVENT_SUM;
-		set->at[i].group = event->def.group;
-		if (event->def.group == PMC_NO_GROUP) {
-			if (event->def.state < PMC_NOT_COUNTED ||
-			    event->def.state > PMC_NOT_PERMITTED)
-				event->def.state = PMC_NOT_COUNTED;
-			continue;
-		}
-		if (event->def.group >= fixed.n_groups || event->def.state != PMC_COUNTED)
-			return -EBADMSG;
-		set->at[i].index = set->group_size[event->def.group]++;
+		def->flags &= (uint16_t)~PMC_EVENT_SUM;
+		slots[i].part.group = def->group;
+		if (group != PMC_NO_GROUP)
+			slots[i].part.index = set->group_size[group]++;
+		else if (def->state < PMC_NOT_COUNTED || def->state > PMC_NOT_PERMITTED)
+			def->state = PMC_NOT_COUNTED;
+		slots[i].part.state = def->state;
+		slots[i].part.error = def->error;
 	}
-	return 0;
+	return arena->failed ? -ENOMEM : 0;
 }
 
-/* A stable insertion sort by position: sets are small. */
-static void to_users_order(struct pmc_p_eventset *set, struct pmc_p_event *events)
+static int by_position(const void *a, const void *b, const void *arg)
 {
-	for (unsigned i = 1; i < set->view.count; i++) {
-		for (unsigned j = i; j > 0 && events[j - 1].def.position > events[j].def.position;
-		     j--) {
-			struct pmc_p_event event = events[j];
-			__typeof__(set->at[0]) at = set->at[j];
-
-			events[j] = events[j - 1];
-			set->at[j] = set->at[j - 1];
-			events[j - 1] = event;
-			set->at[j - 1] = at;
-		}
-	}
+	(void)arg;
+	return profile_order_u64(((const struct set_slot *)a)->event.def.position,
+				 ((const struct set_slot *)b)->event.def.position);
 }
 
 int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
@@ -95,23 +84,28 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame)
 	struct pmc_profile_tables *tables = profile->tables;
 	struct pmc_arena *arena = &profile->arena;
 	struct pmc_p_eventset *set, parsed = { .n_groups = 0 };
-	struct pmc_p_event events[PMC_SET_EVENTS_MAX] = { 0 }, *kept;
+	struct set_slot slots[PMC_SET_EVENTS_MAX] = { 0 }, scratch[PMC_EVENTS_MAX];
+	struct pmc_p_event *events;
 	int error;
 
 	if (profile_find_set(profile, frame->head.hash))
 		return 0;
-	error = parse(frame, arena, &parsed, events);
+	error = parse(frame, arena, &parsed, slots);
 	if (error)
 		return error;
-	to_users_order(&parsed, events);
-	profile_core_sums(&parsed, events);
+	pmc_sort(slots, scratch, parsed.n_parts, sizeof(*slots), by_position, NULL);
+	profile_insert_sums(&parsed, slots, arena);
 	set = pmc_arena_alloc(arena, sizeof(*set));
-	kept = pmc_arena_alloc(arena, sizeof(*kept) * (parsed.view.count + 1));
-	if (!set || !kept)
+	events = pmc_arena_alloc(arena, (parsed.n_parts + 1) * sizeof(*events));
+	if (arena->failed)
 		return -ENOMEM;
-	memcpy(kept, events, sizeof(*kept) * parsed.view.count);
 	*set = parsed;
-	set->view.events = kept;
+	set->view.events = events;
+	for (unsigned i = 0; i < set->n_parts; i++) {
+		set->parts[i] = slots[i].part;
+		if (!slots[i].part.hidden)
+			events[set->view.count++] = slots[i].event;
+	}
 	HASH_ADD(hh, tables->sets, view.hash, sizeof(set->view.hash), set);
 	return arena->failed ? -ENOMEM : 0;
 }
@@ -132,14 +126,18 @@ bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups)
 	return true;
 }
 
-/* The counts of a group, but their values; *readable: it has them. */
-static struct pmc_count judge(const struct pmc_reading *reading, unsigned size, bool *readable)
+static bool has_values(const struct pmc_reading *reading, unsigned size)
+{
+	return !reading->error && reading->n == size;
+}
+
+/* The counts of a group of that size, but their values. */
+static struct pmc_count judge(const struct pmc_reading *reading, unsigned size)
 {
 	struct pmc_count count = { .state = PMC_NOT_COUNTED };
 	const uint32_t error = reading->error;
 
-	*readable = !error && reading->n == size;
-	if (!*readable) {
+	if (!has_values(reading, size)) {
 		count.error = error ? error : EBADMSG;
 		if (error == EACCES || error == EPERM)
 			count.state = PMC_NOT_PERMITTED;
@@ -161,39 +159,36 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 {
 	struct {
 		struct pmc_count count;
-		const uint8_t *values;
-		bool readable;
+		const uint8_t *values; /* NULL: none */
 	} groups[PMC_EVENTS_MAX];
 
 	for (unsigned g = 0; g < n_groups; g++) {
 		struct pmc_reading reading = { 0 };
 
 		pmc_cursor_bytes(cursor, &reading, sizeof(reading));
-		groups[g].count = judge(&reading, set->group_size[g], &groups[g].readable);
-		groups[g].values = cursor->at;
+		groups[g].count = judge(&reading, set->group_size[g]);
+		groups[g].values = has_values(&reading, set->group_size[g]) ? cursor->at : NULL;
 		cursor->at += reading.n * sizeof(uint64_t);
 		cursor->left -= reading.n * sizeof(uint64_t);
 	}
-	for (unsigned i = 0; i < set->view.count; i++) {
-		const struct pmc_event_def *def = &set->view.events[i].def;
-		const unsigned g = set->at[i].group;
+	for (unsigned i = 0; i < set->n_parts; i++) {
+		const struct set_part *part = &set->parts[i];
+		const unsigned g = part->group;
 
-		if (g >= PMC_SUM_GROUP) {
-			counts[i] = (struct pmc_count){ .state = (enum pmc_state)def->state,
-							.error = def->error };
-		} else if (g >= n_groups) {
+		if (g < n_groups) {
+			counts[i] = groups[g].count;
+			if (groups[g].values)
+				memcpy(&counts[i].raw, groups[g].values + part->index * 8, 8);
+		} else if (g >= PMC_SUM_GROUP) {
+			counts[i] = (struct pmc_count){ .state = (enum pmc_state)part->state,
+							.error = part->error };
+		} else {
 			counts[i] =
 				(struct pmc_count){ .state = PMC_NOT_COUNTED, .error = EBADMSG };
-		} else {
-			counts[i] = groups[g].count;
-			if (groups[g].readable)
-				memcpy(&counts[i].raw,
-				       groups[g].values + set->at[i].index * sizeof(uint64_t),
-				       sizeof(uint64_t));
 		}
 	}
-	if (set->n_cores)
-		profile_core_counts(set, counts);
+	if (set->n_cores || set->n_sums)
+		profile_sum_counts(set, counts);
 }
 
 int profile_total(struct pmc_profile *profile, const struct table_frame *total,
@@ -210,7 +205,7 @@ int profile_total(struct pmc_profile *profile, const struct table_frame *total,
 	if (!set)
 		return 0;
 	counts->counts =
-		pmc_arena_alloc(&profile->arena, (set->view.count + 1) * sizeof(*counts->counts));
+		pmc_arena_alloc(&profile->arena, (set->n_parts + 1) * sizeof(*counts->counts));
 	if (!counts->counts)
 		return -ENOMEM;
 	pmc_cursor_init(&cursor, &total->frame);

@@ -300,6 +300,5 @@ int pmc_profile_finish(struct pmc_profile *profile)
 	if (error)
 		return error;
 	profile_close_totals(profile);
-	error = profile_sum_uncore(profile);
-	return !error && profile->arena.failed ? -ENOMEM : error;
+	return profile->arena.failed ? -ENOMEM : 0;
 }

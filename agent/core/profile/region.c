@@ -57,21 +57,22 @@ static int fill(struct pmc_profile *profile, struct pmc_p_region *region, struct
 	const struct pmc_region_fixed *fixed = &region->fixed;
 	struct pmc_p_eventset *set = NULL;
 	struct pmc_count *counts;
-	unsigned n;
+	unsigned n; /* from one part to the next */
 
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
 	if (!set)
 		return 0;
-	n = set->view.count;
+	n = set->n_parts;
 	counts = pmc_arena_alloc(&profile->arena, (REGION_PARTS * n + 1) * sizeof(*counts));
 	if (!counts)
 		return -ENOMEM;
 	for (unsigned part = 0; part < REGION_PARTS; part++)
 		profile_take_counts(set, fixed->n_groups, cursor, counts + part * n);
 	if (fixed->flags & PMC_REGION_COST) {
-		take_off(fixed, false, n, counts, counts + INSIDE * n, counts + AROUND * n);
-		take_off(fixed, true, n, counts + EXCLUSIVE * n, counts + INSIDE * n,
+		take_off(fixed, false, set->view.count, counts, counts + INSIDE * n,
+			 counts + AROUND * n);
+		take_off(fixed, true, set->view.count, counts + EXCLUSIVE * n, counts + INSIDE * n,
 			 counts + AROUND * n);
 		region->around = counts + AROUND * n;
 	}

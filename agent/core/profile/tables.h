@@ -13,21 +13,31 @@ static inline int profile_order_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* An EVENTSET frame. The view is in the user's order; `at` maps its events to readings. */
+/* Where the count of an event is in readings. */
+struct set_part {
+	uint16_t group; /* PMC_NO_GROUP: not opened; PMC_SUM_GROUP: sum of the next `index` parts */
+	uint16_t index;
+	uint32_t error; /* of an event that was not opened */
+	uint8_t state;
+	uint8_t core; /* type, numbered from 1; 0: none */
+	bool hidden;  /* shown in its sum only */
+};
+
+struct set_slot {
+	struct pmc_p_event event;
+	struct set_part part;
+};
+
+/* An EVENTSET frame, in the user's order. */
 struct pmc_p_eventset {
 	struct pmc_p_set_view view;
 	unsigned n_groups;
 	uint16_t group_size[PMC_EVENTS_MAX];
-	struct {
-		/* PMC_NO_GROUP: never opened; PMC_SUM_GROUP: the sum of the next `index` */
-		uint16_t group, index;
-	} at[PMC_SET_EVENTS_MAX];
-	/* Core types, numbered from 1; 0: none. */
-	uint8_t core[PMC_SET_EVENTS_MAX];
+	unsigned n_parts; /* view.count and hidden ones */
+	struct set_part parts[PMC_SET_EVENTS_MAX];
 	unsigned n_cores, n_sums;
-	bool listed; /* in profile->sets */
-	struct pmc_p_set_view
-		*machine;  /* for MACHINE totals: each event once; NULL: not made yet */
+	bool has_hidden;
+	bool listed;	   /* in profile->sets */
 	UT_hash_handle hh; /* by view.hash */
 };
 
@@ -104,21 +114,20 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
 struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint64_t hash);
 /* Moves over the readings of n_groups. False: they do not fit. */
 bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups);
-/* Moves over such readings, and gives the counts of the set's events, in view order. */
+/* Moves over such readings, and gives the counts of the set's events. Room for set->n_parts. */
 void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 			 struct pmc_cursor *cursor, struct pmc_count *counts);
 /* The counts of a total (NULL: none); no set if its event set is missing. 0 or -ENOMEM. */
 int profile_total(struct pmc_profile *profile, const struct table_frame *total,
 		  struct pmc_p_remainder *counts);
 
-/* hybrid.c: numbers the core types and inserts a sum before the events of each type. Events are in
- * the user's order, with room for PMC_SET_EVENTS_MAX. */
-void profile_core_sums(struct pmc_p_eventset *set, struct pmc_p_event *events);
-/* Scales counts per core type to the time on that type, and fills in the sums. */
-void profile_core_counts(const struct pmc_p_eventset *set, struct pmc_count *counts);
-
-/* uncore.c: sums of MACHINE totals. 0 or -ENOMEM. */
-int profile_sum_uncore(struct pmc_profile *profile);
+/* sums.c: inserts a sum before the parts of each event. Slots are set->n_parts in the user's order,
+ * with room for PMC_SET_EVENTS_MAX. */
+void profile_insert_sums(struct pmc_p_eventset *set, struct set_slot *slots,
+			 struct pmc_arena *arena);
+/* Scales counts per core type to the time on that type, fills in the sums and removes hidden parts.
+ */
+void profile_sum_counts(const struct pmc_p_eventset *set, struct pmc_count *counts);
 
 /* rows.c */
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);

@@ -214,6 +214,9 @@ int profile_open_totals(struct pmc_profile *profile)
 
 		if (p->totals[PMC_TOTAL_THREADS] || p->totals[PMC_TOTAL_EXEC])
 			error = open_totals_of(profile, p);
+		if (!error)
+			error = profile_total(profile, p->totals[PMC_TOTAL_UNCORE],
+					      &p->pub.machine);
 	}
 	return error;
 }

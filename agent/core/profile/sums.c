@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hybrid.c - hybrid CPUs: counts per core type scaled to the time on that type, and their sums.
+ * sums.c - events counted in parts: per core type of a hybrid CPU, per CPU of an uncore PMU.
  *
  * An event of one core type stays enabled while its thread is on another type, without running
  * (kernel/events/core.c: it is inactive in the thread's context). So running < enabled does not
@@ -9,82 +9,105 @@
  */
 #include "agent/core/profile/tables.h"
 #include "agent/core/base/number.h"
+#include "agent/core/base/out.h"
 
 #include <string.h>
 
 /* Groups are read one after the other: a difference of 1/1024 is not multiplexing. */
 #define SLACK(ns) ((ns) >> 10)
 
+/* Bounds the memory that a forged dump can take. */
+#define CPUS_MAX 1024
+
 /* ---- the set ---------------------------------------------------------------------------- */
 
-static void number_cores(struct pmc_p_eventset *set, const struct pmc_p_event *events)
+static void number_cores(struct pmc_p_eventset *set, struct set_slot *slots)
 {
-	for (unsigned i = 0; i < set->view.count; i++) {
+	for (unsigned i = 0; i < set->n_parts; i++) {
+		const char *type = slots[i].event.core_type;
 		unsigned same = 0;
 
-		if (!events[i].core_type[0])
+		if (!type[0])
 			continue;
-		while (same < i && strcmp(events[same].core_type, events[i].core_type) != 0)
+		while (same < i && strcmp(slots[same].event.core_type, type) != 0)
 			same++;
-		set->core[i] = same < i ? set->core[same] : (uint8_t)++set->n_cores;
+		slots[i].part.core = same < i ? slots[same].part.core : (uint8_t)++set->n_cores;
 	}
 }
 
-/* The number of events from `first` on that are one event on different core types. */
-static unsigned family(const struct pmc_p_eventset *set, const struct pmc_p_event *events,
-		       unsigned first)
+static bool same_text(const char *a, const char *b)
 {
-	unsigned n = 1;
-
-	if (!set->core[first])
-		return 0;
-	while (first + n < set->view.count && set->core[first + n] &&
-	       events[first + n].def.position == events[first].def.position &&
-	       strcmp(events[first + n].name, events[first].name) == 0) {
-		for (unsigned i = 0; i < n; i++)
-			if (set->core[first + i] == set->core[first + n])
-				return n;
-		n++;
-	}
-	return n;
+	return strcmp(a, b) == 0;
 }
 
-static void insert_sum(struct pmc_p_eventset *set, struct pmc_p_event *events, unsigned at,
-		       unsigned n)
+/* The number of events from `first` on that are one event on different core types or CPUs. */
+static unsigned count_parts(const struct set_slot *slots, unsigned n, unsigned first)
 {
-	struct pmc_p_event sum = events[at];
+	const struct pmc_p_event *event = &slots[first].event;
+	unsigned end = first + 1;
 
-	for (unsigned i = at; i < at + n; i++) {
-		if (events[i].def.state != PMC_COUNTED || events[i].def.group == PMC_NO_GROUP)
-			continue;
-		sum = events[i];
-		break;
+	for (; end < n; end++) {
+		const struct pmc_p_event *next = &slots[end].event;
+
+		if (next->def.position != event->def.position ||
+		    !same_text(next->name, event->name) ||
+		    !next->core_type[0] != !event->core_type[0])
+			break;
+		for (unsigned i = first; i < end; i++)
+			if (same_text(slots[i].event.core_type, next->core_type) &&
+			    same_text(slots[i].event.cpus, next->cpus))
+				return end - first;
 	}
-	for (unsigned i = set->view.count++; i > at; i--) {
-		events[i] = events[i - 1];
-		set->at[i] = set->at[i - 1];
-		set->core[i] = set->core[i - 1];
+	return end - first;
+}
+
+static const char *join_cpus(struct pmc_arena *arena, const struct set_slot *slots, unsigned n)
+{
+	char text[CPUS_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (unsigned i = 0; i < n; i++)
+		pmc_outf(&out, i ? ",%s" : "%s", slots[i].event.cpus);
+	return pmc_arena_strndup(arena, text, out.len);
+}
+
+/* Inserts the sum of the n events from `slots` on before them. Parts per CPU are not shown. */
+static void insert_sum(struct pmc_p_eventset *set, struct set_slot *slots, unsigned left,
+		       unsigned n, struct pmc_arena *arena)
+{
+	struct set_slot *sum = slots;
+	unsigned opened = 0;
+
+	memmove(slots + 1, slots, left * sizeof(*slots));
+	while (opened < n && slots[1 + opened].part.group == PMC_NO_GROUP)
+		opened++;
+	sum->event = slots[1 + opened % n].event;
+	sum->part = (struct set_part){ .group = PMC_SUM_GROUP, .index = (uint16_t)n };
+	if (sum->event.core_type[0]) {
+		sum->event.core_type = "";
+		sum->event.def.flags |= PMC_EVENT_SUM;
+		/* The upper half of config is the PMU of one core type. */
+		sum->event.def.config &= UINT32_MAX;
+	} else {
+		sum->event.cpus = join_cpus(arena, slots + 1, n);
+		for (unsigned i = 1; i <= n; i++)
+			slots[i].part.hidden = set->has_hidden = true;
 	}
-	sum.core_type = "";
-	sum.def.flags |= PMC_EVENT_SUM;
-	/* The upper half of config is the PMU of one core type. */
-	sum.def.config &= UINT32_MAX;
-	events[at] = sum;
-	set->at[at].group = PMC_SUM_GROUP;
-	set->at[at].index = (uint16_t)n;
-	set->core[at] = 0;
+	set->n_parts++;
 	set->n_sums++;
 }
 
-void profile_core_sums(struct pmc_p_eventset *set, struct pmc_p_event *events)
+void profile_insert_sums(struct pmc_p_eventset *set, struct set_slot *slots,
+			 struct pmc_arena *arena)
 {
-	number_cores(set, events);
-	for (unsigned i = 0; i < set->view.count; i++) {
-		unsigned n = family(set, events, i);
+	number_cores(set, slots);
+	for (unsigned i = 0; i < set->n_parts; i++) {
+		unsigned n = count_parts(slots, set->n_parts, i);
 
 		if (n < 2)
 			continue;
-		insert_sum(set, events, i, n);
+		insert_sum(set, slots + i, set->n_parts - i, n, arena);
 		i += n;
 	}
 }
@@ -124,13 +147,13 @@ static void add_groups(const struct pmc_p_eventset *set, const struct pmc_count 
 {
 	bool seen[PMC_EVENTS_MAX] = { false };
 
-	for (unsigned i = 0; i < set->view.count; i++) {
-		unsigned group = set->at[i].group;
+	for (unsigned i = 0; i < set->n_parts; i++) {
+		unsigned group = set->parts[i].group;
 
-		if (!set->core[i] || !counts[i].enabled_ns || seen[group])
+		if (!set->parts[i].core || !counts[i].enabled_ns || seen[group])
 			continue;
 		seen[group] = true;
-		add_group(cores, set->core[i], &counts[i]);
+		add_group(cores, set->parts[i].core, &counts[i]);
 	}
 	for (unsigned c = 1; c <= set->n_cores; c++)
 		if (__builtin_add_overflow(cores->all, cores->of[c].most, &cores->all))
@@ -202,12 +225,12 @@ static void add_up(const struct pmc_p_eventset *set, const struct cores *cores, 
 	struct pmc_count sum = { .state = PMC_COUNTED };
 	bool any = false;
 
-	for (unsigned i = at + 1; i <= at + set->at[at].index; i++) {
+	for (unsigned i = at + 1; i <= at + set->parts[at].index; i++) {
 		const struct pmc_count *count = &counts[i];
 
 		if (!pmc_count_has_value(count)) {
 			/* A type the thread never ran on does not spoil the sum. */
-			if (!missing && !never_there(cores, set->core[i], set->n_cores))
+			if (!missing && !never_there(cores, set->parts[i].core, set->n_cores))
 				missing = count;
 			continue;
 		}
@@ -221,24 +244,32 @@ static void add_up(const struct pmc_p_eventset *set, const struct cores *cores, 
 	}
 	if (sum.state == PMC_COUNTED)
 		sum.added = 0;
+	/* A hybrid sum is not unsupported where one type counts the event. */
 	if (missing)
-		sum = (struct pmc_count){ .state = any ? PMC_NOT_COUNTED : missing->state,
-					  .error = missing->error };
+		sum = (struct pmc_count){
+			.state = any && set->n_cores ? PMC_NOT_COUNTED : missing->state,
+			.error = missing->error,
+		};
 	counts[at] = sum;
 }
 
-void profile_core_counts(const struct pmc_p_eventset *set, struct pmc_count *counts)
+void profile_sum_counts(const struct pmc_p_eventset *set, struct pmc_count *counts)
 {
 	struct cores cores = { 0 };
+	unsigned shown = 0;
 
-	add_groups(set, counts, &cores);
+	if (set->n_cores)
+		add_groups(set, counts, &cores);
 	if (cores.all) {
 		share_time(set, &cores);
-		for (unsigned i = 0; i < set->view.count; i++)
-			if (set->core[i])
-				settle(set, &cores, set->core[i], &counts[i]);
+		for (unsigned i = 0; i < set->n_parts; i++)
+			if (set->parts[i].core)
+				settle(set, &cores, set->parts[i].core, &counts[i]);
 	}
-	for (unsigned i = 0; i < set->view.count; i++)
-		if (set->at[i].group == PMC_SUM_GROUP)
+	for (unsigned i = 0; i < set->n_parts; i++)
+		if (set->parts[i].group == PMC_SUM_GROUP)
 			add_up(set, &cores, i, counts);
+	for (unsigned i = 0; set->has_hidden && i < set->n_parts; i++)
+		if (!set->parts[i].hidden)
+			counts[shown++] = counts[i];
 }
