@@ -124,7 +124,7 @@ static void drop_outside(struct pmc_profile *profile, struct pmc_p_process *proc
 		return;
 	for (uint64_t i = 0; i < n && process->threads[i]->seq < PMC_SEQ_OUTSIDE; i++) {
 		const struct pmc_thread_fixed *fixed =
-			&pmc_profile_thread(profile, process->threads[i], &buf)->fixed;
+			&profile_unpack(profile, process->threads[i], &buf)->fixed;
 
 		if (!(fixed->flags & PMC_THREAD_ADOPTED))
 			continue;
@@ -228,8 +228,7 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 	uint32_t reason;
 
 	for (uint64_t i = 0; i < process->n_threads; i++) {
-		const struct pmc_p_thread *row =
-			pmc_profile_thread(profile, process->threads[i], &buf);
+		const struct pmc_p_thread *row = profile_unpack(profile, process->threads[i], &buf);
 
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			process->attributed_cpu_ns += row->fixed.cpu_ns;

@@ -59,18 +59,25 @@ struct by_seq {
 	struct pmc_p_row *row;
 };
 
-/* By seq, then the newest last: of one snapshot number the later, then the larger hash. */
-static int row_order(const void *a, const void *b, const void *arg)
+/* The newest last: of one snapshot number the later, then the larger hash. */
+static int age_order(const struct pmc_p_row *a, const struct pmc_p_row *b)
+{
+	int order = profile_order_u64(a->snapshot, b->snapshot);
+
+	if (!order)
+		order = profile_order_u64(a->time_ns, b->time_ns);
+	return order ? order : profile_order_u64(a->hash, b->hash);
+}
+
+static inline __attribute__((always_inline)) int row_order(const void *a, const void *b,
+							   const void *arg)
 {
 	const struct by_seq *one = a, *other = b;
-	int order = profile_order_u64(one->seq, other->seq);
 
 	(void)arg;
-	if (!order)
-		order = profile_order_u64(one->row->snapshot, other->row->snapshot);
-	if (!order)
-		order = profile_order_u64(one->row->time_ns, other->row->time_ns);
-	return order ? order : profile_order_u64(one->row->hash, other->row->hash);
+	if (one->seq != other->seq)
+		return one->seq < other->seq ? -1 : 1;
+	return age_order(one->row, other->row);
 }
 
 static void row_free(struct pmc_profile *profile, struct pmc_p_row *row)
@@ -198,15 +205,17 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return 0;
 }
 
-const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
-					      const struct pmc_p_row *row,
-					      struct pmc_thread_buf *buf)
+struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
+				    struct pmc_thread_buf *buf)
 {
 	struct pmc_p_thread *thread = &buf->thread;
 	struct pmc_thread_fixed *fixed = &thread->fixed;
-	const struct pmc_p_site *site = NULL;
 	const struct pmc_p_eventset *set = NULL;
 	uint64_t words[ROW_WORDS_MAX];
+	struct pmc_cursor cursor = {
+		.at = (const uint8_t *)(words + FIXED_WORDS),
+		.left = (row->n_words - FIXED_WORDS) * sizeof(*words),
+	};
 
 	unpack(row->packed, row->n_words, words);
 	memcpy(fixed, words, sizeof(*fixed));
@@ -218,24 +227,28 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 	thread->process = row->process;
 	thread->snapshot = row->snapshot;
 	thread->region = NULL;
-	if (fixed->start_site)
-		site = profile_find_site(profile, fixed->start_site);
+	if (fixed->eventset)
+		set = profile_find_set(profile, fixed->eventset);
+	if (set)
+		profile_take_counts(set, fixed->n_groups, &cursor, buf->counts);
+	thread->set = set ? &set->view : NULL;
+	thread->counts = set ? buf->counts : NULL;
+	return thread;
+}
+
+const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row,
+					      struct pmc_thread_buf *buf)
+{
+	struct pmc_p_thread *thread = profile_unpack(profile, row, buf);
+	const struct pmc_p_site *site = NULL;
+
+	if (thread->fixed.start_site)
+		site = profile_find_site(profile, thread->fixed.start_site);
 	thread->module = site ? site->module : "";
 	thread->symbol = site ? site->symbol : "";
 	if (site && site->found && ((struct table_process *)row->process)->named)
 		thread->symbol = site->found;
 	thread->offset = site ? site->offset : 0;
-	if (fixed->eventset)
-		set = profile_find_set(profile, fixed->eventset);
-	if (set) {
-		struct pmc_cursor cursor = {
-			.at = (const uint8_t *)(words + FIXED_WORDS),
-			.left = (row->n_words - FIXED_WORDS) * sizeof(*words),
-		};
-
-		profile_take_counts(set, fixed->n_groups, &cursor, buf->counts);
-	}
-	thread->set = set ? &set->view : NULL;
-	thread->counts = set ? buf->counts : NULL;
 	return thread;
 }

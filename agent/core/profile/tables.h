@@ -133,6 +133,9 @@ void profile_sum_counts(const struct pmc_p_eventset *set, struct pmc_count *coun
 int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame);
 /* Sorts a process's rows by seq, the newest last, and drops superseded ones. 0 or -ENOMEM. */
 int profile_settle_rows(struct pmc_profile *profile, struct table_process *process);
+/* Unpacks a row, but for its start routine. */
+struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
+				    struct pmc_thread_buf *buf);
 /* region.c: lists a REGION frame, after the rows. 0 or -ENOMEM. */
 int profile_list_region(struct pmc_profile *profile, const struct table_frame *kept);
 
