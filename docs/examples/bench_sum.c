@@ -2,9 +2,9 @@
 /*
  * bench_sum.c - three ways to add up numbers, against each other: time and counters in one table.
  *
- *	cc -std=c11 -O2 bench_sum.c -lpmc -ldl -pthread
- *	./a.out          a table in Markdown
- *	./a.out --json   the same and more as JSON
+ * 	cc -std=c11 -O2 bench_sum.c -lpmc -ldl -pthread
+ * 	./a.out          a table in Markdown
+ * 	./a.out --json   the same and more as JSON
  */
 #include <pmc/bench.h>
 #include <pmc/counter.h>

@@ -2,13 +2,13 @@
 /*
  * ipc_monitor.c - instructions, cycles and instructions per cycle, each second.
  *
- *	ipc_monitor [-n LINES] [-i MILLISECONDS] [PID]
+ * 	ipc_monitor [-n LINES] [-i MILLISECONDS] [PID]
  *
  * Of every thread of a process, those it starts later included, until it ends; without a PID of
  * the whole machine. Two events in one group are on the PMU together, so that their quotient means
  * something; one group for each thread or CPU.
  *
- *	cc ipc_monitor.c $(pkg-config --cflags --libs pmc)
+ * 	cc ipc_monitor.c $(pkg-config --cflags --libs pmc)
  */
 #include <dirent.h>
 #include <errno.h>

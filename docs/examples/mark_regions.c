@@ -2,9 +2,9 @@
 /*
  * mark_regions.c - marked regions: what each thread did in each part of its work.
  *
- *	cc -O2 -I include docs/examples/mark_regions.c -o mark_regions -pthread
- *	LD_PRELOAD=libpmcagent.so PMC_OUT=run.pmc ./mark_regions
- *	pmctl report --by region run.pmc
+ * 	cc -O2 -I include docs/examples/mark_regions.c -o mark_regions -pthread
+ * 	LD_PRELOAD=libpmcagent.so PMC_OUT=run.pmc ./mark_regions
+ * 	pmctl report --by region run.pmc
  *
  * Nothing is linked, and without the agent the marks cost a nanosecond.
  */

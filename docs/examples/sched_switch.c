@@ -2,20 +2,20 @@
 /*
  * sched_switch.c - every context switch of every CPU, in the order of time.
  *
- *	sched_switch [-c CPU] [-d SECONDS] [-m PAGES]
+ * 	sched_switch [-c CPU] [-d SECONDS] [-m PAGES]
  *
  * One tracepoint event and one ring for each CPU (or one CPU alone), read as one stream. For each
- *switch
+ * switch
  *
- *	TID: n, PID: n
- *	TIME: ns
- *	PrevPID: n PrevComm: s NextComm: s NextPID:n
+ * 	TID: n, PID: n
+ * 	TIME: ns
+ * 	PrevPID: n PrevComm: s NextComm: s NextPID:n
  *
  * and an empty line; TID and PID are those of the task that leaves. What the rings had no room
  * for is told on stderr, where it was lost and in sum at the end. Ends by -d, SIGINT or SIGTERM,
  * after everything that is in the rings.
  *
- *	cc sched_switch.c $(pkg-config --cflags --libs pmc)
+ * 	cc sched_switch.c $(pkg-config --cflags --libs pmc)
  */
 #include <errno.h>
 #include <inttypes.h>

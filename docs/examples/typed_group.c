@@ -2,7 +2,7 @@
 /*
  * typed_group.c - counts one function by name, then loops over whatever was counted.
  *
- *	cc -std=c11 typed_group.c -lpmc -ldl -pthread
+ * 	cc -std=c11 typed_group.c -lpmc -ldl -pthread
  *
  * Software events, so it runs everywhere; a machine with a PMU can have X(cycles, "cycles", ...)
  * and X(instructions, "instructions", ...) in the same list.

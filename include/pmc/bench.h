@@ -2,29 +2,29 @@
 /*
  * pmc/bench.h - microbenchmarks with counters: time and events of the same pass, in one table.
  *
- *	static void sum(void *arg, uint64_t ops)
- *	{
- *		const struct vector *v = arg;
+ * 	static void sum(void *arg, uint64_t ops)
+ * 	{
+ * 		const struct vector *v = arg;
  *
- *		while (ops--) {
- *			uint64_t total = vector_sum(v);
- *			PMC_DO_NOT_OPTIMIZE(total);
- *		}
- *	}
+ * 		while (ops--) {
+ * 			uint64_t total = vector_sum(v);
+ * 			PMC_DO_NOT_OPTIMIZE(total);
+ * 		}
+ * 	}
  *
- *	struct pmc_bench *bench;
+ * 	struct pmc_bench *bench;
  *
- *	if (pmc_bench_open(&bench, NULL, NULL) == 0) {
- *		pmc_bench_run(bench, "sum", sum, &v, v.bytes);
- *		pmc_bench_run(bench, "sum, unrolled", sum_unrolled, &v, v.bytes);
- *		pmc_bench_write(bench, STDOUT_FILENO, PMC_BENCH_MARKDOWN);
- *	}
- *	pmc_bench_close(bench);
+ * 	if (pmc_bench_open(&bench, NULL, NULL) == 0) {
+ * 		pmc_bench_run(bench, "sum", sum, &v, v.bytes);
+ * 		pmc_bench_run(bench, "sum, unrolled", sum_unrolled, &v, v.bytes);
+ * 		pmc_bench_write(bench, STDOUT_FILENO, PMC_BENCH_MARKDOWN);
+ * 	}
+ * 	pmc_bench_close(bench);
  *
  * Method: the function is called with a growing number of operations until one call, a sample,
- *lasts 1 ms, and then repeatedly with that number. Clock and counters are read around each sample,
- *so all results are of the same work. The cost of the readings is measured with an empty function
- *and subtracted. Results are per operation: median, mean, standard deviation (n - 1), minimum and
+ * lasts 1 ms, and then repeatedly with that number. Clock and counters are read around each sample,
+ * so all results are of the same work. The cost of the readings is measured with an empty function
+ * and subtracted. Results are per operation: median, mean, standard deviation (n - 1), minimum and
  * maximum of the samples.
  *
  * It works without a PMU: events that cannot be counted are left out of the table, with a line that
@@ -33,23 +33,19 @@
  * never ran has no value.
  *
  * Functions return 0 or a negative errno. A bench and its results belong to one thread at a time.
- *It counts the thread that calls pmc_bench_run(), not threads that the function starts. Not
+ * It counts the thread that calls pmc_bench_run(), not threads that the function starts. Not
  * async-signal-safe. C11 and C++17; link with -lpmc -ldl -pthread.
  */
 #ifndef PMC_BENCH_H
 #define PMC_BENCH_H
 
+#include <pmc/api.h>
 #include <pmc/dump.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
+PMC_API_BEGIN
 
 /* Keeps the compiler from dropping the computation of `value`: it must be in a register or memory
  * here, and all memory counts as read and written. Emits no instruction. */
@@ -165,12 +161,9 @@ int pmc_bench_write(const struct pmc_bench *bench, int fd, enum pmc_bench_format
 /* Accepts NULL. */
 void pmc_bench_close(struct pmc_bench *bench);
 
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
-#ifdef __cplusplus
-}
+PMC_API_END
 
+#ifdef __cplusplus
 namespace pmc
 {
 /* Measures op(), called once per operation. It must not throw: its caller is C code. */

@@ -2,19 +2,19 @@
 /*
  * pmc/counter.h - perf counters and groups of them: open, control, read.
  *
- *	struct pmc_counter_event event;
- *	struct pmc_counter *counter;
- *	uint64_t count;
+ * 	struct pmc_counter_event event;
+ * 	struct pmc_counter *counter;
+ * 	uint64_t count;
  *
- *	pmc_counter_event_parse(&event, "page-faults", NULL);
- *	pmc_counter_open(&counter, &event, NULL, NULL);
- *	pmc_counter_enable(counter);
- *	...
- *	pmc_counter_read(counter, &count);
- *	pmc_counter_close(counter);
+ * 	pmc_counter_event_parse(&event, "page-faults", NULL);
+ * 	pmc_counter_open(&counter, &event, NULL, NULL);
+ * 	pmc_counter_enable(counter);
+ * 	...
+ * 	pmc_counter_read(counter, &count);
+ * 	pmc_counter_close(counter);
  *
  * Functions return 0 or a negative errno (the kernel's, if the kernel refused). Handles belong to
- *the caller until closed; every closer accepts NULL. Threads may use different handles at the same
+ * the caller until closed; every closer accepts NULL. Threads may use different handles at the same
  * time. One handle may be enabled, disabled and read by several threads at once; adding to a group,
  * resetting, releasing and closing need exclusive use. Reading, enabling and disabling are
  * async-signal-safe (but may change errno); the others are not.
@@ -28,18 +28,14 @@
 #define PMC_COUNTER_H
 
 #include <linux/perf_event.h>
+#include <pmc/api.h>
 #include <pmc/counter_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
+PMC_API_BEGIN
 
 struct pmc_counter;
 struct pmc_counter_group;
@@ -283,11 +279,6 @@ int pmc_counter_group_read(const struct pmc_counter_group *group, struct pmc_gro
 int pmc_group_value_scale(const struct pmc_group_times *times, const struct pmc_group_value *value,
 			  uint64_t *count);
 
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
-#ifdef __cplusplus
-}
-#endif
+PMC_API_END
 
 #endif

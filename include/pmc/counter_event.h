@@ -13,16 +13,12 @@
 #define PMC_COUNTER_EVENT_H
 
 #include <linux/perf_event.h>
+#include <pmc/api.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
+PMC_API_BEGIN
 
 /* The explanation of a failure. Functions that take one fill it on failure only. With NULL the
  * tries that find the refused option are left out. */
@@ -108,11 +104,6 @@ int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, c
 int pmc_counter_event_msr(struct pmc_counter_event *event, const char *name,
 			  struct pmc_failure *failure);
 
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
-#ifdef __cplusplus
-}
-#endif
+PMC_API_END
 
 #endif

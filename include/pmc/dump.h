@@ -25,10 +25,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define PMC_FRAME_MAGIC_0 0x89
 #define PMC_FRAME_MAGIC_1 0x70 /* 'p' */
 #define PMC_FRAME_MAGIC_2 0x6d /* 'm' */
@@ -259,14 +255,14 @@ struct pmc_note_fixed {
  *
  * Variable part: str name, then four times the readings of a thread (n_groups times
  * { struct pmc_reading, n times uint64_t }), summed over the region's entries:
- *	inclusive	from begin to end; of nested entries of one region the outermost only
- *	exclusive	without the regions inside
- *	inside		counts of an empty region between its own begin and end
- *	around		counts that an empty region adds to the region around it
+ * 	inclusive	from begin to end; of nested entries of one region the outermost only
+ * 	exclusive	without the regions inside
+ * 	inside		counts of an empty region between its own begin and end
+ * 	around		counts that an empty region adds to the region around it
  * `inside` and `around` are the overhead of marking, measured in the same process. Nothing is
  * subtracted in a dump; reports show
- *	inclusive - outermost * inside - nested * around
- *	exclusive - calls * inside - direct * (around - inside) */
+ * 	inclusive - outermost * inside - nested * around
+ * 	exclusive - calls * inside - direct * (around - inside) */
 #define PMC_REGION_CPU	      1 /* CPU times are known */
 #define PMC_REGION_COST	      2 /* the overhead of marking was measured */
 #define PMC_REGION_USER_READS 4 /* counters were read without a system call */
@@ -289,7 +285,4 @@ struct pmc_region_fixed {
 	uint32_t reserved;
 };
 
-#ifdef __cplusplus
-}
-#endif
 #endif

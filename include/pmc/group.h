@@ -2,43 +2,43 @@
 /*
  * pmc/group.h - type-safe groups of counters: one named field per event, checked by the compiler.
  *
- *	#define LOOP_EVENTS(X)                                                  \
- *		X(cycles, "cycles", "", "core clock cycles")                    \
- *		X(instructions, "instructions", "", "retired instructions")     \
- *		X(cpu, "task-clock", "ns", "CPU time")
- *	PMC_GROUP(loop, LOOP_EVENTS)
+ * 	#define LOOP_EVENTS(X)                                                  \
+ * 		X(cycles, "cycles", "", "core clock cycles")                    \
+ * 		X(instructions, "instructions", "", "retired instructions")     \
+ * 		X(cpu, "task-clock", "ns", "CPU time")
+ * 	PMC_GROUP(loop, LOOP_EVENTS)
  *
- *	struct loop group;
- *	struct loop_values values;
+ * 	struct loop group;
+ * 	struct loop_values values;
  *
- *	if (loop_open(&group, 0, -1) == 0) {
- *		loop_reset(&group);
- *		loop_enable(&group);
- *		work();
- *		loop_disable(&group);
- *		if (loop_read(&group, &values) == 0)
- *			use(values.instructions, values.cycles);
- *	}
- *	loop_close(&group);
+ * 	if (loop_open(&group, 0, -1) == 0) {
+ * 		loop_reset(&group);
+ * 		loop_enable(&group);
+ * 		work();
+ * 		loop_disable(&group);
+ * 		if (loop_read(&group, &values) == 0)
+ * 			use(values.instructions, values.cycles);
+ * 	}
+ * 	loop_close(&group);
  *
  * A row is X(field, "event", "unit", "doc"): the member's name, an event as pmctl(1) -e takes it
  * ("cycles", "L1-dcache-load-misses", "cpu/event=0xc0,umask=1/", "sched:sched_switch",
  * "instructions:u"), the unit of its value ("" for a plain count) and a description. Other members,
  * an empty list, a field named twice, an empty event and more than PMC_EVENTS_MAX rows do not
- *compile.
+ * compile.
  *
  * Put PMC_GROUP(my, MY_EVENTS) at file scope, without a semicolon, in a source file or in a header
  * that many include: all its definitions are static. C11 and C++17, gcc and clang; link with -lpmc
  * -ldl -pthread. It declares
  *
- *	struct my		the group
- *	struct my_values	a uint64_t per field; time_enabled_ns, time_running_ns; state
- *	my_n_fields, my_fields[]  name, event, unit and doc of each field, to loop over
- *	my_open, my_open_with, my_enable, my_disable, my_reset, my_read, my_close
- *	my_failed, my_explain, my_scope, my_value
+ * 	struct my		the group
+ * 	struct my_values	a uint64_t per field; time_enabled_ns, time_running_ns; state
+ * 	my_n_fields, my_fields[]  name, event, unit and doc of each field, to loop over
+ * 	my_open, my_open_with, my_enable, my_disable, my_reset, my_read, my_close
+ * 	my_failed, my_explain, my_scope, my_value
  *
  * Functions return 0 or a negative errno and leave errno alone. A struct my belongs to one thread
- *at a time. Enable, disable, reset and read are async-signal-safe; open and close allocate and are
+ * at a time. Enable, disable, reset and read are async-signal-safe; open and close allocate and are
  * not. The struct may be copied and moved: all copies are one group, closed through one of them.
  *
  * The counters of a group are on the PMU together or not at all, so ratios of them are valid. A
@@ -47,6 +47,7 @@
 #ifndef PMC_GROUP_H
 #define PMC_GROUP_H
 
+#include <pmc/api.h>
 #include <pmc/dump.h>
 
 #include <stddef.h>
@@ -54,12 +55,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
+PMC_API_BEGIN
 
 struct pmc_open;    /* <pmc/counter.h> */
 struct pmc_failure; /* <pmc/counter_event.h> */
@@ -135,12 +131,7 @@ void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_field *fi
  */
 void pmc_typed_close(struct pmc_typed *group);
 
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
-#ifdef __cplusplus
-}
-#endif
+PMC_API_END
 
 /* ---- the macro ---------------------------------------------------------------------------*/
 
@@ -160,6 +151,12 @@ void pmc_typed_close(struct pmc_typed *group);
 #define PMC_GROUP_STORE_(field, event, unit, doc)  pmc_to_->field = *pmc_from_++;
 
 #define PMC_GROUP_ROW_(field, event, unit, doc) { #field, "" event, "" unit, "" doc },
+
+#define PMC_GROUP_CALL_(name, verb)                                                                \
+	static inline PMC_GROUP_UNUSED_ int name##_##verb(struct name *pmc_group_)                 \
+	{                                                                                          \
+		return pmc_typed_##verb(&pmc_group_->typed);                                       \
+	}
 
 #define PMC_GROUP(name, ROWS)                                                                      \
 	enum { name##_n_fields = 0 ROWS(PMC_GROUP_COUNT_) };                                       \
@@ -197,20 +194,9 @@ void pmc_typed_close(struct pmc_typed *group);
 					   pmc_how_);                                              \
 	}                                                                                          \
                                                                                                    \
-	static inline PMC_GROUP_UNUSED_ int name##_enable(struct name *pmc_group_)                 \
-	{                                                                                          \
-		return pmc_typed_enable(&pmc_group_->typed);                                       \
-	}                                                                                          \
-                                                                                                   \
-	static inline PMC_GROUP_UNUSED_ int name##_disable(struct name *pmc_group_)                \
-	{                                                                                          \
-		return pmc_typed_disable(&pmc_group_->typed);                                      \
-	}                                                                                          \
-                                                                                                   \
-	static inline PMC_GROUP_UNUSED_ int name##_reset(struct name *pmc_group_)                  \
-	{                                                                                          \
-		return pmc_typed_reset(&pmc_group_->typed);                                        \
-	}                                                                                          \
+	PMC_GROUP_CALL_(name, enable)                                                              \
+	PMC_GROUP_CALL_(name, disable)                                                             \
+	PMC_GROUP_CALL_(name, reset)                                                               \
                                                                                                    \
 	static inline PMC_GROUP_UNUSED_ int name##_read(struct name *pmc_group_,                   \
 							struct name##_values *pmc_to_)             \

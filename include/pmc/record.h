@@ -15,16 +15,12 @@
 #define PMC_RECORD_H
 
 #include <linux/perf_event.h>
+#include <pmc/api.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
+PMC_API_BEGIN
 
 /* Missing in older <linux/perf_event.h>. */
 #define PMC_RECORD_AUX_OUTPUT_HW_ID   21
@@ -265,10 +261,5 @@ const char *pmc_record_name(uint32_t type);
  * static string. */
 const char *pmc_record_field_name(uint64_t bit);
 
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
-#ifdef __cplusplus
-}
-#endif
+PMC_API_END
 #endif

@@ -2,9 +2,9 @@
 /*
  * pmc/region.h - marks regions of a program, counted per thread in every dump.
  *
- *	pmc_region_begin("parse");
- *	...
- *	pmc_region_end();
+ * 	pmc_region_begin("parse");
+ * 	...
+ * 	pmc_region_end();
  *
  * Nothing is linked. Under libpmcagent.so (see libpmcagent(7)) a pair reads the calling thread's
  * counters twice and adds the difference to the name's sum; `pmctl report --by region` shows the
@@ -22,7 +22,7 @@
  *
  * C++ has a guard that ends its region when the block is left, also by an exception:
  *
- *	pmc_region guard("parse");
+ * 	pmc_region guard("parse");
  *
  * With glibc before 2.34 a program that is not position-independent must be linked with -ldl to be
  * measured. Source of the numbers: perf_event_open(2).

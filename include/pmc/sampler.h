@@ -17,15 +17,11 @@
 #ifndef PMC_SAMPLER_H
 #define PMC_SAMPLER_H
 
+#include <pmc/api.h>
 #include <pmc/counter.h>
 #include <pmc/record.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#if defined(__GNUC__)
-#pragma GCC visibility push(default)
-#endif
+PMC_API_BEGIN
 
 struct pmc_sampler;
 struct pmc_sampler_set;
@@ -155,10 +151,5 @@ int pmc_sampler_set_next_wait(struct pmc_sampler_set *set, struct pmc_record *re
 /* Totals of the records that the set returned. */
 void pmc_sampler_set_totals(const struct pmc_sampler_set *set, struct pmc_sampler_totals *totals);
 
-#if defined(__GNUC__)
-#pragma GCC visibility pop
-#endif
-#ifdef __cplusplus
-}
-#endif
+PMC_API_END
 #endif
