@@ -26,53 +26,40 @@
 AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[],
 		       int flags);
 
-enum how { BY_PATH, BY_SEARCH, BY_FD };
-
-struct image {
-	enum how how;
-	const char *path;
-	int fd, flags;
-};
-
-static int replace(const struct image *image, char *const *argv, char *const *envp)
+/* Writes the rows; returns the environment for the new image. */
+static char *const *before(struct exec_env *env, char *const *envp)
 {
-	switch (image->how) {
-	case BY_PATH:
-		return (int)syscall(SYS_execve, image->path, argv, envp);
-	case BY_SEARCH:
-		return REAL(execvpe)(image->path, argv, envp);
-	case BY_FD:
-		return (int)syscall(SYS_execveat, image->fd, image->path, argv, envp, image->flags);
+	int saved = errno;
+
+	env->active = agent_active();
+	if (env->active) {
+		agent_before_exec();
+		envp = exec_env_make(env, envp);
+	} else if (pmc_agent_control.state == PMC_CONTROL_ON) {
+		agent_fds_exec_child();
 	}
-	return -1;
+	errno = saved;
+	return envp;
 }
 
-static int flush_and_replace(const struct image *image, char *const *argv, char *const *envp)
+static int failed(struct exec_env *env, long result)
 {
-	struct exec_env env;
-	int result, saved;
+	int saved = errno;
 
-	saved = errno;
-	if (!agent_active()) {
-		if (pmc_agent_control.state == PMC_CONTROL_ON)
-			agent_fds_exec_child();
-		errno = saved;
-		return replace(image, argv, envp);
+	if (env->active) {
+		exec_env_free(env);
+		agent_exec_failed();
 	}
-	agent_before_exec();
-	envp = exec_env_make(&env, envp);
 	errno = saved;
-	result = replace(image, argv, envp);
-	saved = errno;
-	exec_env_free(&env);
-	agent_exec_failed();
-	errno = saved;
-	return result;
+	return (int)result;
 }
 
 AGENT_API int execve(const char *path, char *const argv[], char *const envp[])
 {
-	return flush_and_replace(&(struct image){ BY_PATH, path, -1, 0 }, argv, envp);
+	struct exec_env env;
+
+	envp = before(&env, envp);
+	return failed(&env, syscall(SYS_execve, path, argv, envp));
 }
 
 AGENT_API int execv(const char *path, char *const argv[])
@@ -82,7 +69,10 @@ AGENT_API int execv(const char *path, char *const argv[])
 
 AGENT_API int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	return flush_and_replace(&(struct image){ BY_SEARCH, file, -1, 0 }, argv, envp);
+	struct exec_env env;
+
+	envp = before(&env, envp);
+	return failed(&env, REAL(execvpe)(file, argv, envp));
 }
 
 AGENT_API int execvp(const char *file, char *const argv[])
@@ -92,12 +82,15 @@ AGENT_API int execvp(const char *file, char *const argv[])
 
 AGENT_API int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	return flush_and_replace(&(struct image){ BY_FD, path, dir, flags }, argv, envp);
+	struct exec_env env;
+
+	envp = before(&env, envp);
+	return failed(&env, syscall(SYS_execveat, dir, path, argv, envp, flags));
 }
 
 AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	return flush_and_replace(&(struct image){ BY_FD, "", fd, AT_EMPTY_PATH }, argv, envp);
+	return execveat(fd, "", argv, envp, AT_EMPTY_PATH);
 }
 
 /* The arguments of execl and its kin as an array on the stack. */

@@ -59,14 +59,6 @@ static long libc_syscall(long number, const long a[6])
 	return agent_libc_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-#define COLLECT(number, a)                                                                         \
-	long a[6];                                                                                 \
-	va_list args;                                                                              \
-	va_start(args, number);                                                                    \
-	for (unsigned i = 0; i < 6; i++)                                                           \
-		a[i] = va_arg(args, long);                                                         \
-	va_end(args)
-
 static bool installs_filter(long number, const long a[6])
 {
 	if (number == SYS_prctl)
@@ -101,6 +93,12 @@ long agent_filtering_call(long number, const long args[6])
 
 AGENT_API long syscall(long number, ...)
 {
-	COLLECT(number, a);
+	long a[6];
+	va_list args;
+
+	va_start(args, number);
+	for (unsigned i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
 	return agent_filtering_call(number, a);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * signal.c - hides the agent's signal handlers from the host. Overrides: sigaction signal
- * sysv_signal __sysv_signal bsd_signal ssignal sigset.
+ * sysv_signal __sysv_signal bsd_signal.
  *
  * In place of an agent's handler the host sees SIG_DFL. A handler that the host installs replaces
  * the agent's, which returns when the host sets SIG_DFL again.
@@ -11,13 +11,9 @@
 #include "agent/base/fork_guard.h"
 #include "agent/process/signals.h"
 
-#include <dlfcn.h>
-
 AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);
-AGENT_API agent_handler *ssignal(int signo, agent_handler *handler);
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler);
-AGENT_API agent_handler *sigset(int signo, agent_handler *handler);
 
 static void changed(int signo, bool to_default)
 {
@@ -74,11 +70,6 @@ AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler)
 	return signal(signo, handler);
 }
 
-AGENT_API agent_handler *ssignal(int signo, agent_handler *handler)
-{
-	return signal(signo, handler);
-}
-
 AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler)
 {
 	struct sigaction action = { .sa_handler = handler,
@@ -95,16 +86,4 @@ AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler)
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler)
 {
 	return sysv_signal(signo, handler);
-}
-
-AGENT_API agent_handler *sigset(int signo, agent_handler *handler)
-{
-	agent_handler *(*real)(int, agent_handler *);
-
-	*(void **)(void *)&real = dlsym(RTLD_NEXT, "sigset");
-	if (!real) {
-		errno = ENOSYS;
-		return SIG_ERR;
-	}
-	return hide(signo, real(signo, handler), handler);
 }

@@ -3,10 +3,12 @@
 #ifndef PMC_AGENT_PROCESS_EXEC_ENV_H
 #define PMC_AGENT_PROCESS_EXEC_ENV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct exec_env {
-	void *map; /* PMC_JOB, then the list */
+	bool active; /* the rows are written */
+	void *map;   /* PMC_JOB, then the list */
 	size_t bytes;
 };
 

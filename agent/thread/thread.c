@@ -19,7 +19,6 @@
 #include "agent/thread/inherit_groups.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/prctl.h>
 #include <pthread.h>
@@ -29,11 +28,8 @@
 #include <unistd.h>
 
 #define REGISTRY_CAPACITY (1u << 17)
-#define SMALL_ROW	  640u
 /* Upper bound for the end of a thread without groups; usually 1 or 2 us. */
 #define END_MOST_NS 20000u
-/* The first this many ends are timed, then one in this many. */
-#define END_TIMED 16u
 
 void (*_Atomic agent_thread_ending)(void);
 static __thread unsigned rounds;
@@ -258,33 +254,20 @@ void agent_thread_main(void)
 	errno = saved;
 }
 
-/*
- * The agent's overhead at the end of a thread. Without groups two readings of the CPU clock would
- * be a large part of it: the wall clock is used, up to END_MOST_NS (more means preemption), and
- * only for one in END_TIMED threads.
- */
-static uint64_t end_clock(bool groups, uint64_t seq)
+/* The agent's overhead at the end of a thread. Without groups two readings of the CPU clock would
+ * be a large part of it: the wall clock is used, up to END_MOST_NS (more means preemption). */
+static uint64_t end_clock(bool groups)
 {
-	if (groups)
-		return agent_overhead_clock();
-	return seq < END_TIMED || seq % END_TIMED == 0 ? pmc_now_ns() : 0;
+	return groups ? agent_overhead_clock() : pmc_now_ns();
 }
 
-static void end_cost(bool groups, uint64_t seq, uint64_t start)
+void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
-	uint64_t ns = end_clock(groups, seq) - start;
-
-	if (groups)
-		agent_overhead_add(ns);
-	else if (ns)
-		agent_overhead_add((seq < END_TIMED ? 1 : END_TIMED) *
-				   (ns < END_MOST_NS ? ns : END_MOST_NS));
-}
-
-static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, size_t bytes)
-{
+	const size_t need =
+		AGENT_LINE + AGENT_ROW_HEAD + agent.plan.groups * sizeof(struct pmc_reading) +
+		(agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
 	bool groups = slot->n_fds > 0;
-	uint64_t seq = slot->seq, start = end_clock(groups, seq), snapshot;
+	uint64_t start = end_clock(groups), ns, snapshot;
 	void (*ending)(void) = atomic_load(&agent_thread_ending);
 	struct pmc_frame_buf buf;
 
@@ -295,37 +278,13 @@ static void end_in(struct slot *slot, enum pmc_thread_state state, void *room, s
 	agent_self = NULL;
 	if (atomic_load_explicit(&agent.named_threads, memory_order_relaxed))
 		name_now(slot->name);
-	pmc_frame_buf_init(&buf, room, bytes);
+	/* As much stack as the row takes: a page of it more would be a page fault. */
+	pmc_frame_buf_init(&buf, __builtin_alloca_with_align(need, 64), need);
 	agent_file_begin();
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 	agent_row(&buf, slot, snapshot, true, NULL, state);
 	agent_file_append(buf.data, buf.len);
 	registry_release(&agent_registry, slot);
-	end_cost(groups, seq, start);
-}
-
-/* Separate stack frames: only rows of many events use a page of stack. */
-__attribute__((noinline)) static void end_small(struct slot *slot, enum pmc_thread_state state)
-{
-	_Alignas(8) uint8_t room[SMALL_ROW];
-
-	end_in(slot, state, room, sizeof(room));
-}
-
-__attribute__((noinline)) static void end_large(struct slot *slot, enum pmc_thread_state state)
-{
-	_Alignas(8) uint8_t room[AGENT_ROW_BYTES];
-
-	end_in(slot, state, room, sizeof(room));
-}
-
-void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
-{
-	size_t need = AGENT_LINE + AGENT_ROW_HEAD + agent.plan.groups * sizeof(struct pmc_reading) +
-		      (agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
-
-	if (need <= SMALL_ROW)
-		end_small(slot, state);
-	else
-		end_large(slot, state);
+	ns = end_clock(groups) - start;
+	agent_overhead_add(groups || ns < END_MOST_NS ? ns : END_MOST_NS);
 }
