@@ -9,12 +9,8 @@
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
-#include "agent/process/exec_env.h"
-#include "agent/process/helper.h"
 #include "agent/hooks/hooks.h"
-#include "agent/process/exit_report.h"
-#include "agent/process/snapshot.h"
-#include "agent/process/start.h"
+#include "agent/process/process.h"
 #include "agent/thread/thread.h"
 
 #include <dlfcn.h>

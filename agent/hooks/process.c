@@ -5,14 +5,11 @@
  *
  * A failed exec leaves the rows live. In a vfork child all of these only forward.
  */
-#include "agent/process/exec_env.h"
+#include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/real.h"
-#include "agent/process/exit_report.h"
-#include "agent/process/signals.h"
-#include "agent/process/snapshot.h"
 #include "agent/thread/thread.h"
 
 #include <fcntl.h>

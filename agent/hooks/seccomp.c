@@ -13,7 +13,7 @@
 #include "agent/base/fork_guard.h"
 #include "agent/base/real.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/process/seccomp_filter.h"
+#include "agent/process/process.h"
 
 #include <dlfcn.h>
 #include <linux/prctl.h>

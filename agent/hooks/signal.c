@@ -9,7 +9,7 @@
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
-#include "agent/process/signals.h"
+#include "agent/process/process.h"
 
 AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);

@@ -10,7 +10,7 @@
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
-#include "agent/process/exit_report.h"
+#include "agent/process/process.h"
 
 AGENT_API int fclose(FILE *stream)
 {

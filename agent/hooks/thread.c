@@ -10,7 +10,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
-#include "agent/thread/start_routine.h"
 #include "agent/thread/thread.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exec_env.c - see exec_env.h. Async-signal-safe. */
-#include "agent/process/exec_env.h"
+#include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/output/process_frames.h"
 

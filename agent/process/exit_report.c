@@ -5,7 +5,6 @@
  * The dump is read back and printed by the code of pmctl report. Stderr is used only if it is still
  * the file it was at the start; it is duplicated only when the program closes it (hooks/stderr.c).
  */
-#include "agent/process/exit_report.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/throwaway_clone.h"
@@ -13,7 +12,7 @@
 #include "agent/core/report/report.h"
 #include "agent/core/base/sys.h"
 #include "agent/output/file.h"
-#include "agent/process/snapshot.h"
+#include "agent/process/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

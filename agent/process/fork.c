@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* fork.c - makes a forked child a process of its own, and keeps raised limits out of it. */
-#include "agent/process/fork.h"
+#include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
 #include "agent/core/base/clock.h"
 #include "agent/output/file.h"
-#include "agent/process/helper.h"
 #include "agent/base/note.h"
 #include "agent/output/process_frames.h"
 #include "agent/region/region.h"
-#include "agent/process/exit_report.h"
-#include "agent/thread/inherit_groups.h"
-#include "agent/thread/start_routine.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>

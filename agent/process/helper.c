@@ -6,12 +6,11 @@
  * by pthread_sigmask, which leaves out the C library's own: blocking those would hang the host's
  * setuid.
  */
-#include "agent/process/helper.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
 #include "agent/base/real.h"
 #include "agent/base/note.h"
-#include "agent/process/snapshot.h"
+#include "agent/process/process.h"
 
 #include <linux/prctl.h>
 #include <signal.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp_filter.c - tries a filter of the host's in a throwaway clone before it is installed. */
-#include "agent/process/seccomp_filter.h"
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
 #include "agent/base/throwaway_clone.h"
 #include "agent/core/base/clock.h"
 #include "agent/output/file.h"
-#include "agent/process/exit_report.h"
-#include "agent/process/snapshot.h"
+#include "agent/process/process.h"
 
 #include <fcntl.h>
 #include <linux/prctl.h>

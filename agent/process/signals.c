@@ -7,13 +7,11 @@
  * process then dies of the signal as it would have without the agent: hardware faults return with
  * SIG_DFL and fault again, sent signals are queued again with their siginfo.
  */
-#include "agent/process/signals.h"
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
 #include "agent/base/real.h"
-#include "agent/process/exit_report.h"
-#include "agent/process/snapshot.h"
+#include "agent/process/process.h"
 
 #include <errno.h>
 #include <string.h>

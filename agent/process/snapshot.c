@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* snapshot.c - appends the current state to the dump: rows, totals, notes, process. */
-#include "agent/process/snapshot.h"
-#include "agent/thread/adopt.h"
+#include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
 #include "agent/region/region.h"
-#include "agent/thread/thread.h"
-#include "agent/thread/inherit_groups.h"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -17,6 +14,7 @@
 
 #include "agent/base/poison.h"
 #include "agent/output/process_frames.h"
+#include "agent/thread/thread.h"
 
 #define CHUNK ((size_t)64 << 10)
 /* Room for the frames of the process itself: totals, notes, event sets. */

@@ -5,7 +5,7 @@
  * Runs in the constructor, before those of other libraries: there is one thread, and libc works
  * except for getenv.
  */
-#include "agent/process/start.h"
+#include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"
@@ -18,10 +18,6 @@
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
 #include "agent/output/process_frames.h"
-#include "agent/process/exit_report.h"
-#include "agent/process/fork.h"
-#include "agent/process/signals.h"
-#include "agent/thread/inherit_groups.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>

@@ -5,7 +5,6 @@
  *
  * Such a row has OS accounting only; its counts are in unattributed.
  */
-#include "agent/thread/adopt.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"

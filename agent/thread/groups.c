@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* groups.c - opens, switches and reads the groups that this process holds. */
-#include "agent/thread/groups.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/seccomp_probe.h"
 #include "agent/core/dump/build.h"

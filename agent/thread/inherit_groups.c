@@ -6,7 +6,6 @@
  * counts descendants from their exec on. Opened while single-threaded: a group must be complete
  * before a thread inherits it.
  */
-#include "agent/thread/inherit_groups.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"

@@ -5,7 +5,7 @@
  * A symbol is used only if it covers the address: for a static function dladdr returns the nearest
  * exported symbol. pmctl looks up the others in the symbol table of the file.
  */
-#include "agent/thread/start_routine.h"
+#include "agent/thread/thread.h"
 #include "agent/base/agent.h"
 #include "agent/core/dump/build.h"
 #include "agent/core/base/hash.h"

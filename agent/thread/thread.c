@@ -6,7 +6,6 @@
  * cancellation. If the host has destructors too, it re-arms itself until the last round, so that
  * those are counted.
  */
-#include "agent/thread/thread.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"
@@ -16,7 +15,7 @@
 #include "agent/base/real.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/thread/inherit_groups.h"
+#include "agent/thread/thread.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,14 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* thread.h - the start and the end of a thread, and its row. */
+/* thread.h - threads and their rows; groups of a thread, inherit groups and uncore events. */
 #ifndef PMC_AGENT_THREAD_THREAD_H
 #define PMC_AGENT_THREAD_THREAD_H
 
 #include "agent/base/agent.h"
-#include "agent/core/dump/frame.h"
-#include "agent/thread/groups.h"
 #include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/core/dump/frame.h"
+#include "agent/core/live/control.h"
 #include "agent/core/live/registry.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- groups.c ---- */
+/* The error of agent_groups_open if seccomp does not permit perf_event_open: no errno. */
+#define AGENT_NOT_ALLOWED 1
+
+/* Open groups in the memory of their owner. */
+struct agent_groups {
+	unsigned groups;
+	const uint16_t *first; /* group g is fds[first[g] .. first[g+1]) */
+	const int *fds;
+	const uint64_t *ids; /* of the leaders, by group */
+	const uint64_t *base;
+};
+
+/* What the readings of a frame showed. */
+struct agent_groups_seen {
+	uint64_t enabled_ns;	  /* raw time enabled of a group; 0: none could be read */
+	uint64_t waited_ns;	  /* the longest raw time enabled of a group that has not run */
+	uint64_t first_waited_ns; /* that of the first group */
+};
+
+struct agent_groups agent_groups_of(struct slot *slot);
+struct agent_groups agent_groups_of_total(const struct pmc_control_totals *totals);
+
+/* Opens groups from <= g < to of a plan in one window and marks their descriptors, which the caller
+ * has taken from the agent's share. fds and ids are those of group 0. A group that fails is left
+ * out; returns 0 or the first error. */
+int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
+		      enum pmc_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids);
+
+static inline void agent_groups_enable(const struct agent_groups *groups)
+{
+	for (unsigned g = 0; g < groups->groups; g++)
+		if (groups->fds[groups->first[g]] >= 0)
+			pmc_group_enable(groups->fds[groups->first[g]]);
+}
+
+void agent_groups_disable(const struct agent_groups *groups);
+
+/* Appends the readings, less their bases, to the frame being built. The space behind it, of
+ * AGENT_LINE bytes and the words of a group, is scratch. *reason: why descriptors are -1; the first
+ * error is stored there if it was 0. Async-signal-safe. */
+struct agent_groups_seen agent_groups_frame(struct pmc_frame_buf *buf,
+					    const struct agent_groups *groups, uint32_t *reason);
+
+/* ---- thread.c ---- */
 /* Sizes of the largest row, with scratch space for reading its groups. */
 enum {
 	AGENT_LINE = 64,
@@ -42,5 +91,38 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	       const struct pmc_usage *usage, enum pmc_thread_state state);
 /* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
 uint64_t agent_thread_eventset(const struct slot *slot);
+
+/* ---- adopt.c ---- */
+/* Reserves a slot for every task of this process without one. room: 8-aligned, for directory
+ * entries. Async-signal-safe. */
+void agent_adopt(char *room, size_t bytes);
+
+/* ---- start_routine.c ---- */
+/* Writes the SITE frame of an address to the dump, once, and returns its hash. Takes the loader's
+ * lock for a new address: not async-signal-safe. */
+uint64_t agent_start_routine(const void *address);
+/* After dlclose: addresses are looked up again. */
+void agent_start_routines_forget(void);
+/* In a forked child. */
+void agent_start_routines_forked(void);
+
+/* ---- inherit_groups.c ---- */
+/* Opens all of them, as PMC_INHERIT says; called while the process is single-threaded. */
+void agent_inherit_open(void);
+/* Enables the thread group and uncore events; the exec group enables itself. */
+void agent_inherit_enable(void);
+/* Where one of these groups keeps this descriptor; NULL: it is none of theirs. */
+int *agent_inherit_find(int fd);
+/* Appends a TOTAL frame for each open group, and the event sets that only they use. */
+void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
+void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
+		       enum pmc_total_kind kind, uint64_t snapshot);
+/* In a forked child. */
+void agent_inherit_forked(void);
+
+/* ---- uncore.c ---- */
+void agent_uncore_open(void);
+void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
+void agent_uncore_forked(void);
 
 #endif

@@ -8,8 +8,7 @@
 #include "agent/core/count/group.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/thread/groups.h"
-#include "agent/thread/inherit_groups.h"
+#include "agent/thread/thread.h"
 
 #include <errno.h>
 

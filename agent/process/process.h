@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* process.h - a process image: start, snapshots, fork, exec, signals, end. */
+#ifndef PMC_AGENT_PROCESS_PROCESS_H
+#define PMC_AGENT_PROCESS_PROCESS_H
+
+#include <pmc/dump.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- start.c ---- */
+/* In the constructor. Sets pmc_agent_control.state to PMC_CONTROL_ON unless the agent is to stay
+ * dormant here. */
+void agent_start(int argc, char **argv, char **envp);
+
+/* ---- fork.c ---- */
+/* While single-threaded. 0 or -errno. */
+int agent_fork_init(void);
+
+/* ---- exec_env.c ---- */
+struct exec_env {
+	bool active; /* the rows are written */
+	void *map;   /* PMC_JOB, then the list */
+	size_t bytes;
+};
+
+/* A copy of envp with a new PMC_JOB; envp itself if it has none or there is no memory. */
+char *const *exec_env_make(struct exec_env *env, char *const *envp);
+/* After an exec that failed. */
+void exec_env_free(struct exec_env *env);
+
+/* A copy of the environment with PMC_JOB, in the arena. NULL without memory. */
+char **exec_env_with_job(char **environment, char *job_text);
+
+/* ---- snapshot.c ---- */
+/* All functions are async-signal-safe and need little stack. */
+
+/* The final rows of all threads, totals, notes, process. Only the first call has an effect. */
+void agent_final(enum pmc_ended how, int code);
+/* The current rows of the live threads. */
+void agent_snapshot(void);
+
+/* Like agent_final, before an exec; agent_exec_failed undoes it. */
+void agent_before_exec(void);
+void agent_exec_failed(void);
+
+/* Enables the groups of all live and later threads. */
+void agent_counting_start(void);
+
+/* ---- helper.c ---- */
+void agent_helper_start(void);
+/* In a forked child: starts another one for PMC_INTERVAL. */
+void agent_helper_forked(void);
+
+/* ---- signals.c ---- */
+/* Installs the handlers for fatal signals and for PMC_DUMP. While single-threaded. */
+void agent_signals_init(void);
+/* Whether this is one of the agent's handlers. */
+bool agent_signal_is_ours(const struct sigaction *action);
+/* The action that the host must see in its place. */
+void agent_signal_original(int signo, struct sigaction *action);
+/* Replaces the agent's handler by SIG_DFL; false if there is none. */
+bool agent_signal_forget(int signo);
+/* The host has set SIG_DFL: installs the agent's handler again if it had one. */
+void agent_signal_restore(int signo);
+/* The host has installed a handler of its own. */
+void agent_signal_taken(int signo);
+
+/* ---- seccomp_filter.c ---- */
+/* The host is about to install a filter by this system call. If the filter kills for what the agent
+ * does at the end of a thread or of the process, everything is written now and the agent does
+ * nothing from here on. */
+void agent_before_filter(long number, const long args[6]);
+
+/* ---- exit_report.c ---- */
+/* While single-threaded: records which file stderr is, and the path of PMC_REPORT=...=FILE. */
+void agent_report_init(char *const *envp);
+/* In the job's first process, as its last act: prints the report and removes the private dump. Uses
+ * a stack of its own unless called on the main thread's: reading the dump back takes more than a
+ * signal handler or a small thread has. */
+void agent_report(void);
+/* The same in a throwaway clone: after a wild pointer the agent's own data may be damaged. */
+void agent_report_in_clone(void);
+/* The host is about to close stderr: keeps a copy if the report goes there. */
+void agent_report_keep_stderr(void);
+/* In a forked child: closes the copy. */
+void agent_report_forked(void);
+
+#endif
