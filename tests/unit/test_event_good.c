@@ -164,7 +164,6 @@ static void good_strings(void **state)
 			fail_msg("'%s': brace %d", want->text, got->brace);
 		assert_string_equal(got->name, want->name ? want->name : want->text);
 		assert_int_equal(got->position, 0);
-		assert_int_equal(got->sets, 0);
 		assert_int_equal(error.code, PMC_PARSE_OK);
 		pmc_arena_free(&arena);
 	}

@@ -156,7 +156,7 @@ int list_fit_host(struct list_fit *fit, const char *text)
 		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
 				 "'%s': %s", text, error.text);
 	for (unsigned i = 0; i < events.count; i++)
-		if (events.list[i].brace != PMC_NO_BRACE && !events.list[i].sets)
+		if (events.list[i].brace != PMC_NO_BRACE && !events.sets)
 			return tool_fail(EXIT_USAGE,
 					 "unexpected braces in '%s': --fit groups the events "
 					 "itself; leave out the braces",

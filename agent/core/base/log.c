@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 enum pmc_log_level pmc_log_level = PMC_LOG_WARN;
-int pmc_log_fd = 2;
-const char *pmc_log_name = "pmcagent";
 
 void pmc_log(enum pmc_log_level level, const char *format, ...)
 {
@@ -19,14 +17,14 @@ void pmc_log(enum pmc_log_level level, const char *format, ...)
 	char text[1002];
 	va_list args;
 
-	if (level > pmc_log_level || pmc_log_fd < 0)
+	if (level > pmc_log_level)
 		return;
 	pmc_out_to_mem(&out, text, sizeof(text) - 1);
-	pmc_outf(&out, "%s: %s: ", pmc_log_name, names[level]);
+	pmc_outf(&out, "pmcagent: %s: ", names[level]);
 	va_start(args, format);
 	pmc_voutf(&out, format, args);
 	va_end(args);
 	text[out.len++] = '\n';
-	(void)syscall(SYS_write, pmc_log_fd, text, out.len);
+	(void)syscall(SYS_write, 2, text, out.len);
 	errno = saved;
 }

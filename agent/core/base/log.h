@@ -6,10 +6,6 @@
 enum pmc_log_level { PMC_LOG_ERROR, PMC_LOG_WARN, PMC_LOG_INFO, PMC_LOG_DEBUG };
 
 extern enum pmc_log_level pmc_log_level;
-/* Where lines go (default 2; -1: nowhere) and their prefix (default "pmcagent"). */
-extern int pmc_log_fd;
-extern const char *pmc_log_name;
-
 /* Async-signal-safe; keeps errno; cuts lines at 1,000 bytes. */
 void pmc_log(enum pmc_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

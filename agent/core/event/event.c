@@ -29,13 +29,10 @@ static bool list_merge(struct event_parse *parse, struct pmc_event *event)
 
 		if (!same_event(old, event))
 			continue;
-		if (parse->set >= 0) {
-			old->sets |= event->sets;
+		if (parse->set >= 0)
 			return true;
-		}
 		if (parse->named[i] || old->brace != PMC_NO_BRACE)
 			continue;
-		event->sets |= old->sets;
 		if (event->brace == PMC_NO_BRACE) {
 			*old = *event;
 			parse->named[i] = true;
@@ -167,8 +164,6 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 	if (event.type == PERF_TYPE_SOFTWARE && !event.unit[0] &&
 	    (event.config == PERF_COUNT_SW_CPU_CLOCK || event.config == PERF_COUNT_SW_TASK_CLOCK))
 		event.unit = "ns";
-	if (parse->set >= 0)
-		event.sets = 1u << parse->set;
 	return add_everywhere(parse, &event, item.at);
 }
 
@@ -240,8 +235,6 @@ static int expand(struct event_parse *parse, int set, struct event_span modifier
 		struct event_span list = event_split(&lists, '|');
 
 		events->count = count;
-		for (unsigned i = 0; i < count; i++)
-			events->list[i].sets &= ~(1u << set);
 		parse->braces = braces;
 		parse->text = list.at;
 		rc = parse_list(parse, list, PMC_NO_BRACE, modifiers);

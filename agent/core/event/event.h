@@ -40,7 +40,6 @@ struct pmc_event {
 	bool pinned;	   /* :D, as in perf: counted all of the time or not at all */
 	int brace;	   /* number of its {...}, PMC_NO_BRACE outside */
 	unsigned position; /* place in the user's list */
-	unsigned sets;	   /* bit n: added by the n-th row of sets.def, perhaps also by name */
 };
 
 struct pmc_events {

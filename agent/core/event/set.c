@@ -13,7 +13,7 @@ const struct pmc_event_set pmc_event_sets[] = {
 const unsigned pmc_n_event_sets = sizeof(pmc_event_sets) / sizeof(pmc_event_sets[0]);
 
 _Static_assert(sizeof(pmc_event_sets) / sizeof(pmc_event_sets[0]) <= 32,
-	       "pmc_event.sets has a bit per row");
+	       "pmc_events.sets has a bit per row");
 
 const char pmc_events_default[] = PMC_EVENTS_DEFAULT;
 
