@@ -5,10 +5,143 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
-static void integer_of(struct pmc_out *out, uint64_t n, const char *what)
+/* Room for a line with the names of 1024 events. */
+enum { LINE_CAP = 1 << 17 };
+
+static void end_line(struct pmc_view *view)
 {
-	pmc_show_integer(out, n);
-	pmc_outf(out, " %s%s", what, n == 1 ? "" : "s");
+	struct pmc_out *line = view->out;
+
+	pmc_show_wrapped(view->footer, line->buf, pmc_screen_width(&view->options->screen));
+	pmc_out_to_mem(line, line->buf, line->cap);
+}
+
+static void line(struct pmc_view *view, const char *text)
+{
+	pmc_out_str(view->out, text);
+	end_line(view);
+}
+
+/* ---- uncore events: in no thread's row and in no sum, of all processes while the first one ran */
+
+/* Counts of several first processes may overlap in time: each is shown with its pid. */
+static bool is_ambiguous(const struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes && n < 2; i++)
+		n += profile->processes[i]->machine.set != NULL;
+	return n > 1;
+}
+
+static void uncore_value(struct pmc_view *view, const struct pmc_p_event *event,
+			 const struct pmc_count *count)
+{
+	struct pmc_out *out = view->out;
+	double value = (double)pmc_count_value(count) * pmc_event_scale(event);
+
+	if (!strcmp(event->unit, "ns")) {
+		pmc_show_time(out, value, view->glyphs->micro);
+		return;
+	}
+	pmc_show_number(out, value);
+	if (event->unit[0]) {
+		pmc_out_char(out, ' ');
+		pmc_view_text(view, event->unit, 24);
+	}
+}
+
+static void uncore_why_not(struct pmc_out *out, const struct pmc_count *count)
+{
+	pmc_out_str(out, pmc_state_name(count->state));
+	if (count->state == PMC_NOT_PERMITTED)
+		pmc_out_str(out, ": needs kernel.perf_event_paranoid=0 or CAP_PERFMON");
+	else if (count->error)
+		pmc_outf(out, ": %s", pmc_reason_text(count->error));
+}
+
+static void uncore(struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	bool ambiguous = is_ambiguous(view);
+	struct pmc_out *out = view->out;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		const struct pmc_p_set_view *set = process->machine.set;
+
+		for (unsigned e = 0; set && e < set->count; e++) {
+			const struct pmc_p_event *event = &set->events[e];
+			const struct pmc_count *count = &process->machine.counts[e];
+
+			pmc_out_str(out, " whole machine: ");
+			pmc_view_text(view, event->name, 60);
+			pmc_out_char(out, ' ');
+			if (pmc_count_has_value(count))
+				uncore_value(view, event, count);
+			else
+				uncore_why_not(out, count);
+			if (count->state == PMC_SCALED)
+				pmc_out_str(out, ", scaled");
+			if (ambiguous && process->known)
+				pmc_outf(out, ", while process %u ran", process->fixed.pid);
+			end_line(view);
+		}
+	}
+}
+
+/* ---- regions ------------------------------------------------------------------------------ */
+
+static void pair_cost(struct pmc_view *view, const struct pmc_p_region *region)
+{
+	struct pmc_out *out = view->out;
+
+	pmc_out_str(out, view->glyphs->dot);
+	pmc_out_str(out, "begin and end cost ");
+	pmc_show_time(out, (double)region->fixed.around_cpu_ns, view->glyphs->micro);
+	for (unsigned i = 0; region->set && region->around && i < region->set->count; i++) {
+		const struct pmc_count *count = &region->around[i];
+
+		if (strcmp(region->set->events[i].name, "instructions") ||
+		    !pmc_count_has_value(count))
+			continue;
+		pmc_out_str(out, " and ");
+		pmc_show_integer(out, pmc_count_value(count));
+		pmc_out_str(out, " instructions");
+		break;
+	}
+	pmc_out_str(out, region->fixed.flags & PMC_REGION_USER_READS ?
+				 " (read in user space), subtracted" :
+				 ", subtracted");
+}
+
+static void regions(struct pmc_view *view)
+{
+	const struct pmc_p_region *dearest = NULL;
+	struct pmc_out *out = view->out;
+
+	if (view->by != PMC_BY_REGION) {
+		if (view->n_regions)
+			line(view, " it marks regions: pmctl report --by region shows them");
+		return;
+	}
+	if (!view->n_regions) {
+		line(view, " no regions marked in these threads; see pmc_region(3)");
+		return;
+	}
+	/* The cost is the same in all threads read in the same way: the highest stands for it. */
+	for (uint64_t i = 0; i < view->n_regions; i++) {
+		const struct pmc_p_region *region = view->regions[i].region;
+
+		if ((region->fixed.flags & PMC_REGION_COST) &&
+		    (!dearest || region->fixed.around_cpu_ns > dearest->fixed.around_cpu_ns))
+			dearest = region;
+	}
+	pmc_out_str(out, " regions include inner regions; self excludes them");
+	if (dearest)
+		pair_cost(view, dearest);
+	end_line(view);
 }
 
 /* ---- coverage ---------------------------------------------------------------------------- */
@@ -16,7 +149,7 @@ static void integer_of(struct pmc_out *out, uint64_t n, const char *what)
 static void counted(struct pmc_view *view, uint64_t counted, uint64_t not )
 {
 	pmc_out_str(view->out, view->glyphs->dot);
-	integer_of(view->out, counted, "thread");
+	pmc_show_count(view->out, counted, "thread", "threads");
 	pmc_out_str(view->out, " counted, ");
 	pmc_show_integer(view->out, not );
 	pmc_out_str(view->out, " not");
@@ -51,7 +184,7 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 		pmc_out_str(view->out, " % of CPU");
 	}
 	counted(view, n - not, not );
-	pmc_out_char(view->out, '\n');
+	end_line(view);
 }
 
 static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
@@ -62,8 +195,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	pmc_out_str(out, " coverage ");
 	if (coverage->unseen_ends) {
 		pmc_out_str(out, "unknown: the end of ");
-		pmc_show_integer(out, coverage->unseen_ends);
-		pmc_out_str(out, coverage->unseen_ends == 1 ? " process" : " processes");
+		pmc_show_count(out, coverage->unseen_ends, "process", "processes");
 		pmc_out_str(out, " was not seen");
 	} else if (coverage->cpu_ns) {
 		percent = 100.0 * (double)coverage->attributed_cpu_ns / (double)coverage->cpu_ns;
@@ -82,7 +214,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 				 100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 		pmc_out_str(out, " %");
 	}
-	pmc_out_char(out, '\n');
+	end_line(view);
 }
 
 /* ---- events without a value ---------------------------------------------------------------- */
@@ -182,9 +314,9 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool 
 		any = true;
 	}
 	if (any)
-		pmc_out_str(out, "; see pmctl doctor\n");
+		line(view, "; see pmctl doctor");
 	if (view->events.overflow)
-		pmc_out_str(out, " more events than columns; --format json has them all\n");
+		line(view, " more events than columns; --format json has them all");
 }
 
 static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
@@ -203,7 +335,7 @@ static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 		any = true;
 	}
 	if (any)
-		pmc_out_str(view->out, "; see pmctl doctor\n");
+		line(view, "; see pmctl doctor");
 }
 
 /* No hardware counters, and how to keep the run, in one line. */
@@ -218,7 +350,7 @@ static bool advice(struct pmc_view *view)
 		pmc_outf(view->out, "%skeep this run: %s", none ? view->glyphs->dot : " ",
 			 options->keep_hint);
 	if (none || options->keep_hint)
-		pmc_out_char(view->out, '\n');
+		end_line(view);
 	return none;
 }
 
@@ -252,6 +384,15 @@ static void tally_add(struct tallies *tallies, uint32_t reason, const char *text
 
 #define TALLIES 16
 
+static void times(struct pmc_out *out, uint64_t n)
+{
+	if (n < 2)
+		return;
+	pmc_out_str(out, " (");
+	pmc_show_integer(out, n);
+	pmc_out_str(out, " times)");
+}
+
 static void uncounted(struct pmc_view *view)
 {
 	struct tally list[TALLIES];
@@ -268,8 +409,9 @@ static void uncounted(struct pmc_view *view)
 	}
 	for (unsigned i = 0; i < tallies.n; i++) {
 		pmc_out_char(view->out, ' ');
-		integer_of(view->out, list[i].count, "thread");
-		pmc_outf(view->out, " not counted: %s\n", list[i].text);
+		pmc_show_count(view->out, list[i].count, "thread", "threads");
+		pmc_outf(view->out, " not counted: %s", list[i].text);
+		end_line(view);
 	}
 }
 
@@ -288,20 +430,17 @@ static void notes(struct pmc_view *view)
 	}
 	for (unsigned i = 0; i < tallies.n; i++) {
 		pmc_out_str(view->out, " note: ");
-		pmc_view_text(view, list[i].text, 0);
-		if (list[i].count > 1) {
-			pmc_out_str(view->out, " (");
-			pmc_show_integer(view->out, list[i].count);
-			pmc_out_str(view->out, " times)");
-		}
-		pmc_out_char(view->out, '\n');
+		pmc_view_text(view, list[i].text, 4000);
+		times(view->out, list[i].count);
+		end_line(view);
 	}
 	if (tallies.n == TALLIES)
-		pmc_out_str(view->out, " more notes may follow; JSON has them all\n");
+		line(view, " more notes may follow; JSON has them all");
 	if (profile->damaged_frames) {
 		pmc_out_char(view->out, ' ');
-		integer_of(view->out, profile->damaged_frames, "damaged frame");
-		pmc_out_str(view->out, " skipped: the report lacks what was in them\n");
+		pmc_show_count(view->out, profile->damaged_frames, "damaged frame",
+			       "damaged frames");
+		line(view, " skipped: the report lacks what was in them");
 	}
 }
 
@@ -313,12 +452,11 @@ static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 	if (!coverage->others)
 		return;
 	pmc_out_char(view->out, ' ');
-	pmc_show_integer(view->out, coverage->others);
-	pmc_out_str(view->out, coverage->others == 1 ? " child process, " : " child processes, ");
+	pmc_show_count(view->out, coverage->others, "child process, ", "child processes, ");
 	pmc_show_time(view->out, (double)coverage->others_cpu_ns, view->glyphs->micro);
 	pmc_out_str(view->out, " CPU; pmctl run -- ");
 	pmc_view_text(view, command, 60);
-	pmc_out_str(view->out, coverage->others == 1 ? " shows it\n" : " shows them\n");
+	line(view, coverage->others == 1 ? " shows it" : " shows them");
 }
 
 /* The commands of the first processes, if the report is of several runs. */
@@ -338,44 +476,49 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 			tally_add(&tallies, 0, pmc_view_command(process), 1);
 	}
 	pmc_out_char(view->out, ' ');
-	integer_of(view->out, coverage->runs, "run");
+	pmc_show_count(view->out, coverage->runs, "run", "runs");
 	for (unsigned i = 0; i < tallies.n; i++) {
 		pmc_out_str(view->out, i ? "; " : ": ");
 		pmc_view_text(view, list[i].text, 60);
-		if (list[i].count > 1) {
-			pmc_out_str(view->out, " (");
-			pmc_show_integer(view->out, list[i].count);
-			pmc_out_str(view->out, " times)");
-		}
+		times(view->out, list[i].count);
 	}
-	pmc_out_str(view->out, tallies.n == TALLIES ? "; and others\n" : "\n");
+	line(view, tallies.n == TALLIES ? "; and others" : "");
 }
 
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 {
+	char *buf = pmc_arena_alloc(view->arena, LINE_CAP);
+	struct pmc_out text;
 	bool without_hardware;
 
-	pmc_view_machine(view);
+	if (!buf)
+		return;
+	pmc_out_to_mem(&text, buf, LINE_CAP);
+	view->footer = view->out;
+	view->out = &text;
+	uncore(view);
 	if (view->options->n_where)
 		selected(view, footer);
 	else
 		coverage(view, footer->coverage);
 	runs(view, footer->coverage);
 	children(view, footer->coverage);
-	pmc_view_region_line(view);
+	regions(view);
 	uncounted(view);
 	without_hardware = advice(view);
 	missing(view, footer->all, without_hardware);
 	user_only(view, footer->all);
 	if (footer->scaled)
-		pmc_out_str(view->out,
-			    " ran below 100 %: multiplexed; values are estimates scaled to "
-			    "the whole time\n");
+		line(view, " ran below 100 %: multiplexed; values are estimates scaled to the "
+			   "whole time");
 	if (footer->estimate)
-		pmc_out_str(view->out, " ~: of scaled values, or of events in different groups\n");
+		line(view, " ~: of scaled values, or of events in different groups");
 	if (footer->partial)
-		pmc_out_str(view->out, " +: at least this much; some rows could not be counted\n");
-	if (footer->hidden && footer->hidden[0])
-		pmc_outf(view->out, " not shown: %s (--wide)\n", footer->hidden);
+		line(view, " +: at least this much; some rows could not be counted");
+	if (footer->hidden && footer->hidden[0]) {
+		pmc_outf(view->out, " not shown: %s (--wide)", footer->hidden);
+		end_line(view);
+	}
 	notes(view);
+	view->out = view->footer;
 }

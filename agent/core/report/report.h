@@ -26,6 +26,11 @@ void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp);
 /* A terminal's own width wins; anything else gets no colour. */
 void pmc_screen_of_fd(struct pmc_screen *screen, int fd);
 
+static inline int pmc_screen_width(const struct pmc_screen *screen)
+{
+	return screen->width ? screen->width : 100;
+}
+
 struct pmc_report_options {
 	enum pmc_report_format format;
 	enum pmc_fold_by by;

@@ -117,6 +117,43 @@ int pmc_view_select(struct pmc_view *view)
 	return 0;
 }
 
+/* A region in one thread, as a thread that did nothing else. */
+static void as_thread(struct pmc_profile *profile, const struct pmc_p_region *region,
+		      struct pmc_p_thread *row)
+{
+	struct pmc_thread_buf buf;
+
+	if (region->row)
+		*row = *pmc_profile_thread(profile, region->row, &buf);
+	row->process = (struct pmc_p_process *)region->process;
+	row->module = row->symbol = "";
+	row->fixed.seq = region->fixed.seq;
+	row->fixed.flags = PMC_THREAD_NO_RUSAGE | (region->has_cpu ? 0 : PMC_THREAD_NO_CPU);
+	row->fixed.start_ns = row->fixed.end_ns = 0;
+	row->fixed.cpu_ns = region->cpu_ns;
+	row->set = region->set;
+	row->counts = region->counts;
+	row->region = region;
+}
+
+int pmc_view_regions(struct pmc_view *view)
+{
+	struct pmc_profile *profile = view->profile;
+	bool all = view->rows == profile->threads;
+
+	view->regions =
+		pmc_arena_alloc(view->arena, (profile->n_regions + 1) * sizeof(*view->regions));
+	if (!view->regions)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < profile->n_regions; i++) {
+		const struct pmc_p_region *region = profile->regions[i];
+
+		if (all || (region->row && pmc_view_selects(view, region->row)))
+			as_thread(profile, region, &view->regions[view->n_regions++]);
+	}
+	return 0;
+}
+
 /* ---- order ----------------------------------------------------------------------------- */
 
 struct item {

@@ -46,10 +46,8 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 		processes = coverage->processes;
 	}
 	seen = seen > threads ? seen : threads;
-	pmc_show_integer(out, seen);
-	pmc_out_str(out, seen == 1 ? " thread in " : " threads in ");
-	pmc_show_integer(out, processes);
-	pmc_out_str(out, processes == 1 ? " process" : " processes");
+	pmc_show_count(out, seen, "thread in ", "threads in ");
+	pmc_show_count(out, processes, "process", "processes");
 	if (coverage->hosts > 1) {
 		pmc_out_str(out, " on ");
 		pmc_show_integer(out, coverage->hosts);
@@ -59,8 +57,8 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 
 static void title(struct pmc_view *view, const struct pmc_coverage *coverage, uint64_t cpu_ns)
 {
-	enum { INDENT = 11, COLUMN = 28, GAP = 3, LEAST = 12 };
-	int screen = view->options->screen.width ? view->options->screen.width : PMC_SCREEN_WIDTH;
+	enum { INDENT = 11, COLUMN = 27, GAP = 2, LEAST = 12 };
+	int screen = pmc_screen_width(&view->options->screen);
 	const char *command = pmc_view_command(view->first);
 	struct pmc_out *out = view->out, text;
 	char buf[200], runs[48];
@@ -73,6 +71,7 @@ static void title(struct pmc_view *view, const struct pmc_coverage *coverage, ui
 		command = runs;
 	}
 	pmc_out_to_mem(&text, buf, sizeof(buf));
+	pmc_out_char(&text, ' ');
 	figures(view, coverage, cpu_ns, &text);
 	room = screen - INDENT - GAP - pmc_utf8_columns(buf, text.len);
 	if (view->options->screen.color)
@@ -82,12 +81,14 @@ static void title(struct pmc_view *view, const struct pmc_coverage *coverage, ui
 				       room > LEAST ? room : screen - INDENT);
 	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[0m");
-	if (room > LEAST)
+	if (room > LEAST) {
 		pmc_out_pad(out, ' ', width + GAP > COLUMN ? GAP : COLUMN - width);
-	else
-		pmc_out_str(out, "\n ");
-	pmc_out_bytes(out, buf, text.len);
-	pmc_out_str(out, "\n\n");
+		pmc_outf(out, "%s\n", buf);
+	} else {
+		pmc_out_char(out, '\n');
+		pmc_show_wrapped(out, buf, screen);
+	}
+	pmc_out_char(out, '\n');
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */

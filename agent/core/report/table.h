@@ -5,8 +5,7 @@
 
 #include "agent/core/report/view.h"
 
-#define PMC_SCREEN_WIDTH 100
-#define PMC_BAR_WIDTH	 6
+#define PMC_BAR_WIDTH 6
 
 /* The order in which columns give way when the table is too wide. */
 enum pmc_drop { STAYS, DROP_BAR, DROP_SPREAD, DROP_INPUT, DROP_METRIC, DROP_EVENT, DROP_USAGE };

@@ -357,7 +357,7 @@ static void shrink_label(struct pmc_table *table, int screen, int least)
 static void fit(struct pmc_table *table)
 {
 	const struct pmc_report_options *options = table->view->options;
-	int screen = options->screen.width ? options->screen.width : PMC_SCREEN_WIDTH;
+	int screen = pmc_screen_width(&options->screen);
 	bool label = has_label(table);
 
 	table->gap = 2;

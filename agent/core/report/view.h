@@ -94,6 +94,7 @@ struct pmc_view {
 	struct pmc_profile *profile;
 	const struct pmc_report_options *options;
 	struct pmc_out *out;
+	struct pmc_out *footer; /* where lines of the footer go, from `out`, when they end */
 	struct pmc_arena *arena;
 	const struct pmc_glyphs *glyphs;
 	struct pmc_union events;
@@ -185,8 +186,6 @@ struct pmc_footer {
 	bool partial, estimate, scaled; /* marks that the table has */
 };
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
-void pmc_view_machine(struct pmc_view *view);
-void pmc_view_region_line(struct pmc_view *view);
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* words.c - states, reasons and numbers in the words of reports. */
 #include "agent/core/base/advice.h"
+#include "agent/core/base/utf8.h"
 #include "agent/core/report/words.h"
 
 const char *pmc_state_name(enum pmc_state state)
@@ -83,6 +84,12 @@ void pmc_show_integer(struct pmc_out *out, uint64_t value)
 	}
 }
 
+void pmc_show_count(struct pmc_out *out, uint64_t n, const char *one, const char *many)
+{
+	pmc_show_integer(out, n);
+	pmc_outf(out, " %s", n == 1 ? one : many);
+}
+
 void pmc_show_number(struct pmc_out *out, double value)
 {
 	static const char units[] = "kMGTPE";
@@ -122,4 +129,23 @@ void pmc_show_time(struct pmc_out *out, double ns, const char *micro)
 void pmc_show_percent(struct pmc_out *out, double percent)
 {
 	pmc_out_fixed(out, percent, percent < 99.95 ? 1 : 0);
+}
+
+void pmc_show_wrapped(struct pmc_out *out, const char *line, int width)
+{
+	int column = 0;
+
+	for (size_t len; *line; line += len) {
+		int columns;
+
+		len = 1 + strcspn(line + 1, " ");
+		columns = pmc_utf8_columns(line, len);
+		if (column && column + columns > width) {
+			pmc_out_str(out, "\n  ");
+			column = 2;
+		}
+		pmc_out_bytes(out, line, len);
+		column += columns;
+	}
+	pmc_out_char(out, '\n');
 }

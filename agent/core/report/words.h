@@ -14,9 +14,12 @@ const char *pmc_thread_state_name(unsigned state);
 const char *pmc_scope_name(unsigned scope);
 
 void pmc_show_integer(struct pmc_out *out, uint64_t value); /* 9,980, however long */
+void pmc_show_count(struct pmc_out *out, uint64_t n, const char *one, const char *many);
 void pmc_show_number(struct pmc_out *out, double value);    /* 1.71G, 61,220 */
 /* 0.57 s, 12.3 ms; `micro` is the unit's sign: "µs" or "us". */
 void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
 void pmc_show_percent(struct pmc_out *out, double percent);
+/* A line that begins with a space, broken between words where the screen ends. */
+void pmc_show_wrapped(struct pmc_out *out, const char *line, int width);
 
 #endif
