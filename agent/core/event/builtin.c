@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* builtin.c - perf's generic hardware, software and cache names, and raw rNNN codes. */
+/* builtin.c - perf's generic hardware, software and cache names, raw rNNN codes, and the @sets. */
 #include "agent/core/event/source.h"
 #include "agent/core/base/out.h"
 
@@ -149,4 +149,28 @@ void pmc_builtins_each(void (*visit)(const struct pmc_builtin *row, void *arg), 
 			visit(&row, arg);
 		}
 	}
+}
+
+/* ---- sets ----------------------------------------------------------------------------------*/
+
+const struct pmc_event_set pmc_event_sets[] = {
+#define X(name, events, metrics, doc) { #name, events, metrics, doc },
+#include "agent/core/event/sets.def"
+#undef X
+};
+
+const unsigned pmc_n_event_sets = sizeof(pmc_event_sets) / sizeof(pmc_event_sets[0]);
+
+_Static_assert(sizeof(pmc_event_sets) / sizeof(pmc_event_sets[0]) <= 32,
+	       "pmc_events.sets has a bit per row");
+
+const char pmc_events_default[] = PMC_EVENTS_DEFAULT;
+
+int pmc_event_set_find(const char *name, size_t len)
+{
+	for (unsigned i = 0; i < pmc_n_event_sets; i++)
+		if (strlen(pmc_event_sets[i].name) == len &&
+		    !memcmp(pmc_event_sets[i].name, name, len))
+			return (int)i;
+	return -1;
 }

@@ -169,18 +169,13 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 
 /* ---- lists ---------------------------------------------------------------------------------*/
 
-static bool ends_item(char c)
-{
-	return c == ',' || c == '{' || c == '}' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Takes one event: up to a separator, but anything between slashes. */
 static struct event_span take_event(struct event_span *rest)
 {
 	struct event_span item = { rest->at, 0 };
 	bool inside = false;
 
-	while (item.len < rest->len && (inside || !ends_item(item.at[item.len])))
+	while (item.len < rest->len && (inside || !strchr(",{} \t\n\r", item.at[item.len])))
 		inside ^= item.at[item.len++] == '/';
 	*rest = event_trim(event_skip(*rest, item.len));
 	return item;

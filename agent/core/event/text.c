@@ -38,10 +38,7 @@ bool event_span_is(struct event_span span, const char *word)
 	return strlen(word) == span.len && !memcmp(span.at, word, span.len);
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+#define SPACES " \t\n\r"
 
 struct event_span event_skip(struct event_span span, size_t n)
 {
@@ -50,9 +47,9 @@ struct event_span event_skip(struct event_span span, size_t n)
 
 struct event_span event_trim(struct event_span span)
 {
-	while (span.len && is_space(span.at[0]))
+	while (span.len && strchr(SPACES, span.at[0]))
 		span = event_skip(span, 1);
-	while (span.len && is_space(span.at[span.len - 1]))
+	while (span.len && strchr(SPACES, span.at[span.len - 1]))
 		span.len--;
 	return span;
 }

@@ -6,8 +6,8 @@
  * together if that takes no more groups. A braced group is all or nothing. A pinned event is a
  * group of its own unless braces say otherwise. Types of cores share no group.
  */
-#include "agent/core/plan/pack.h"
 #include "agent/core/event/formula.h"
+#include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.c - makes plans: which of the user's events open, and in which groups. */
 #include "agent/core/plan/plan.h"
-#include "agent/core/plan/pack.h"
 #include "agent/core/plan/pmu_probe.h"
 
 #include <errno.h>

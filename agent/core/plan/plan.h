@@ -71,6 +71,10 @@ static inline int pmc_plan_open_group(const struct pmc_plan *plan, unsigned g,
 			      move_to, fds, id);
 }
 
+/* Sets the group of each event that is in state PMC_COUNTED; those of braces that do not run
+ * together become PMC_NOT_COUNTED. Returns the number of groups. */
+unsigned pmc_plan_pack(pmc_perf_opener open, struct pmc_planned *events, unsigned count);
+
 /* The plan as text for PMC_JOB, empty if descendants have to plan anew; and back: 0, -EINVAL (also
  * for an empty text) or -ENOMEM. */
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);
