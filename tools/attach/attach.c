@@ -66,21 +66,14 @@ static int no_pidfd(pid_t pid, int error)
 	return tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(error));
 }
 
-static void exe_of(pid_t pid, char *exe, size_t cap)
-{
-	char path[64];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, exe, cap - 1);
-	exe[n > 0 ? n : 0] = '\0';
-}
-
 static int no_agent(const struct attach *target)
 {
-	char exe[PATH_MAX];
+	char path[64], exe[PATH_MAX];
+	ssize_t n;
 
-	exe_of(target->pid, exe, sizeof(exe));
+	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
 	return tool_fail(
 		EXIT_FAIL,
 		"no agent in process %d (%s): start the program with pmctl run -- CMD or with "

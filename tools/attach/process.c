@@ -20,56 +20,42 @@
 #define MOST_SET_BYTES ((size_t)96 << 10)
 
 /* ---- event sets ---------------------------------------------------------------------------*/
-/* Appends a copy of an EVENTSET frame of the process if its hash is right. */
-static bool copy_set(const struct attach *target, uint64_t address, uint64_t bytes, uint64_t hash,
+/* Appends a copy of an EVENTSET frame of the process, if it has one and its hash is right. */
+static void copy_set(const struct attach *target, uint64_t address, uint64_t bytes, uint64_t hash,
 		     struct pmc_frame_buf *buf)
 {
 	uint8_t *data;
 	struct pmc_frame frame;
-	bool good = false;
 
-	if (!address || bytes > MOST_SET_BYTES)
-		return false;
+	if (!hash || !address || bytes > MOST_SET_BYTES)
+		return;
 	data = malloc(bytes + 1);
 	if (data && attach_read(target->pid, address, data, bytes) == 0) {
 		struct pmc_scan scan = { .data = data, .len = bytes };
 
-		good = pmc_scan_next(&scan, &frame) && frame.head.type == PMC_FRAME_EVENTSET &&
-		       frame.head.hash == hash && buf->cap - buf->len >= frame.head.size;
-		if (good) {
+		if (pmc_scan_next(&scan, &frame) && frame.head.type == PMC_FRAME_EVENTSET &&
+		    frame.head.hash == hash && buf->cap - buf->len >= frame.head.size) {
 			memcpy(buf->data + buf->len, frame.bytes, frame.head.size);
 			buf->len += frame.head.size;
 		}
 	}
 	free(data);
-	return good;
 }
 
 static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 {
-	const struct pmc_control *control = &target->control;
-	const struct pmc_control_totals *both[] = { &control->threads, &control->execs };
+	const struct pmc_control *c = &target->control;
 	struct pmc_arena arena = { 0 };
 	struct pmc_plan clock;
 
-	if (control->eventset)
-		copy_set(target, control->eventset_frame, control->eventset_bytes,
-			 control->eventset, buf);
-	if (control->user_eventset)
-		copy_set(target, control->user_frame, control->user_bytes, control->user_eventset,
-			 buf);
-	if (control->uncore.eventset)
-		copy_set(target, control->uncore_frame, control->uncore_bytes,
-			 control->uncore.eventset, buf);
-	for (unsigned i = 0; i < 2; i++) {
-		const struct pmc_control_totals *totals = both[i];
-
-		if (!totals->groups || totals->eventset == control->eventset)
-			continue;
-		/* PMC_INHERIT=clock: always the same set. */
-		if (pmc_plan_clock(&arena, &clock) == 0 && clock.hash == totals->eventset)
-			pmc_plan_frame(&clock, buf);
-	}
+	copy_set(target, c->eventset_frame, c->eventset_bytes, c->eventset, buf);
+	copy_set(target, c->user_frame, c->user_bytes, c->user_eventset, buf);
+	copy_set(target, c->uncore_frame, c->uncore_bytes, c->uncore.eventset, buf);
+	/* PMC_INHERIT=clock: always the same set. */
+	if (pmc_plan_clock(&arena, &clock) == 0 &&
+	    ((c->threads.groups && c->threads.eventset == clock.hash) ||
+	     (c->execs.groups && c->execs.eventset == clock.hash)))
+		pmc_plan_frame(&clock, buf);
 	pmc_arena_free(&arena);
 }
 

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define PATIENCE_NS   5000000000u
@@ -173,15 +172,6 @@ static int no_signal(pid_t pid)
 		pid);
 }
 
-static bool may_look(pid_t pid)
-{
-	char byte;
-	struct iovec local = { .iov_base = &byte, .iov_len = 1 };
-	struct iovec remote = { .iov_base = NULL, .iov_len = 1 };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == 1 || errno != EPERM;
-}
-
 static int ask_blindly(pid_t pid)
 {
 	struct asking asking = { .pid = pid };
@@ -207,9 +197,10 @@ int attach_signal(pid_t pid)
 {
 	struct asking asking = { .pid = pid };
 	struct attach target;
+	char byte;
 	int code;
 
-	if (!may_look(pid))
+	if (attach_read(pid, 0, &byte, 1) == -EPERM)
 		return ask_blindly(pid);
 	code = attach_open(&target, pid);
 	if (!code && !target.control.dump_signal) {

@@ -57,9 +57,9 @@ static int fail(const struct merge *merge, const char *what, const char *name, i
 	return tool_fail(EXIT_FAIL, "cannot %s %s: %s", what, name, strerror(-error));
 }
 
-/* Adds one input to the merge and its counts to *all. False: it cannot be merged, which was
+/* Adds one input to the merge and its frames to *good. False: it cannot be merged, which was
  * reported; *fatal: nor can any other. */
-static bool add_file(struct merge *merge, const char *path, struct merge_input *all, bool *fatal)
+static bool add_file(struct merge *merge, const char *path, uint64_t *good, bool *fatal)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
 	struct merge_input seen;
@@ -79,8 +79,7 @@ static bool add_file(struct merge *merge, const char *path, struct merge_input *
 		fail(merge, "read", name, error);
 		return false;
 	}
-	all->good += seen.good;
-	all->damaged += seen.damaged;
+	*good += seen.good;
 	if (!seen.bytes) {
 		tool_fail(EXIT_FAIL, "%s is empty, not a dump", name);
 		return false;
@@ -98,20 +97,17 @@ static bool add_file(struct merge *merge, const char *path, struct merge_input *
 static int merge_all(struct merge *merge, const struct request *request,
 		     struct merge_output *output)
 {
-	struct merge_input all = { .good = 0 };
+	uint64_t good = 0;
 	bool whole = true, fatal = false;
 	int error;
 
 	for (int i = 0; i < request->n_files && !fatal; i++)
-		whole &= add_file(merge, request->files[i], &all, &fatal);
+		whole &= add_file(merge, request->files[i], &good, &fatal);
 	if (!whole)
 		return EXIT_FAIL;
-	if (!all.good)
+	if (!good)
 		return tool_fail(EXIT_FAIL, "nothing to merge: no good frame in %d file%s",
 				 request->n_files, request->n_files > 1 ? "s" : "");
-	if (all.damaged && request->n_files > 1)
-		tool_warn("%" PRIu64 " damaged and %" PRIu64 " good frames in all files",
-			  all.damaged, all.good);
 	error = merge_write(merge, output->fd);
 	if (!error)
 		error = merge_output_commit(output);
