@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fd.c - hides the agent's descriptors from the host. Overrides: close close_range closefrom
- * dup2 dup3.
+ * dup2 dup3 fclose.
  *
  * Programs close all descriptors when they become daemons. The agent's behave as if they were not
  * open: EBADF, and skipped by the range calls. If the host wants one of their numbers for itself,
@@ -13,6 +13,7 @@
 #include "agent/base/fork_guard.h"
 #include "agent/output/file.h"
 #include "agent/thread/thread.h"
+#include "agent/process/process.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -92,4 +93,19 @@ AGENT_API int dup3(int from, int to, int flags)
 		return -1;
 	make_room(from, to);
 	return REAL(dup3)(from, to, flags);
+}
+
+/* xz, sort and all of coreutils close stderr before they exit, to check that their output was
+ * written. The job's first process then keeps a copy for its report. Only there, only for
+ * fclose(stderr), and not across a fork: a daemon detaches by fork, close or dup2, and a copy in it
+ * would keep `$(cmd 2>&1)` waiting. */
+AGENT_API int fclose(FILE *stream)
+{
+	if (stream == stderr && agent_active()) {
+		int saved = errno;
+
+		agent_report_keep_stderr();
+		errno = saved;
+	}
+	return REAL(fclose)(stream);
 }

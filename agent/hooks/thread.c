@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - starts counting in new threads. Overrides: pthread_create thrd_create dlclose.
+ * thread.c - starts counting in new threads, and follows their names. Overrides: pthread_create
+ * thrd_create dlclose pthread_setname_np prctl pthread_key_create tss_create.
  *
  * The creator reserves a slot and puts the start routine in it; the new thread opens its groups and
  * then calls the routine. No allocation, no lock that the host could hold. glibc's thrd_create does
@@ -11,8 +12,14 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
 #include "agent/thread/thread.h"
+#include "agent/hooks/hooks.h"
 
 #include <dlfcn.h>
+#include <linux/prctl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static void *run_posix(void *arg)
 {
@@ -90,4 +97,69 @@ AGENT_API int dlclose(void *handle)
 	if (result == 0 && agent_active())
 		agent_start_routines_forget();
 	return result;
+}
+
+/* ---- names ---------------------------------------------------------------------------------*/
+
+/* A thread that ends reads its name from the kernel only if the program names threads at all. glibc
+ * names the calling thread by a direct system call, so prctl is overridden too; syscall() is in
+ * seccomp.c. Names written to /proc/.../comm are not seen. */
+AGENT_API int prctl(int option, ...);
+
+void agent_name_given(const char *name)
+{
+	struct slot *slot = agent_self;
+
+	atomic_store_explicit(&agent.named_threads, true, memory_order_relaxed);
+	if (!name || !slot)
+		return;
+	/* The last byte stays NUL: a concurrent reader sees the old name, the new one or a mix, but
+	 * never an unterminated one. */
+	memcpy(slot->name, name, strnlen(name, sizeof(slot->name) - 1) + 1);
+	slot->name[sizeof(slot->name) - 1] = '\0';
+}
+
+AGENT_API int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int result = REAL(pthread_setname_np)(thread, name);
+
+	if (result == 0)
+		agent_name_given(pthread_equal(thread, pthread_self()) ? name : NULL);
+	return result;
+}
+
+AGENT_API int prctl(int option, ...)
+{
+	long call[6] = { option };
+	va_list args;
+
+	va_start(args, option);
+	for (unsigned i = 1; i < 5; i++)
+		call[i] = va_arg(args, long);
+	va_end(args);
+	return (int)agent_filtering_call(SYS_prctl, call);
+}
+
+/* ---- destructors of thread-specific data ---------------------------------------------------*/
+
+/* To count those destructors the agent's own repeats to the last round, and in each round libc goes
+ * through all keys in every thread; without others one round is enough. A destructor whose key was
+ * made past the hooks (RTLD_DEEPBIND) is counted only as far as it runs before the agent's.
+ * glibc's tss_create does not call the public pthread_key_create, so both are overridden. */
+static void note(bool destructor)
+{
+	if (destructor)
+		atomic_store_explicit(&agent.key_destructors, true, memory_order_relaxed);
+}
+
+AGENT_API int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+	note(destructor != NULL);
+	return REAL(pthread_key_create)(key, destructor);
+}
+
+AGENT_API int tss_create(tss_t *key, tss_dtor_t destructor)
+{
+	note(destructor != NULL);
+	return REAL(tss_create)(key, destructor);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_area.c - memory of a thread's regions: made at its first region, reset for each thread.
+ * region_area.c - memory of a thread's regions: made at its first region, reset for each thread;
+ * and the cost of a pair of begin and end, measured with empty regions.
  *
  * An area stays with the slot of its thread, so that memory follows the number of threads that mark
  * regions at a time. Its untouched pages cost nothing.
@@ -240,4 +241,52 @@ void agent_regions_forked(void)
 	/* Its memory stays: a begin or an end of this thread may be writing to it. */
 	for (uint32_t i = 1; parents && i <= parents->depth; i++)
 		pmc_region_begin(region_entry(parents, i)->record->name);
+}
+
+/* ---- cost ----------------------------------------------------------------------------------*/
+
+#define TRIES 16u
+
+/* By address, as programs call it. */
+static const struct pmc_region_api *volatile const api = &pmc_region_api;
+
+static void keep_least(uint64_t *least, const uint64_t *words, unsigned n, bool first)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (first || (int64_t)words[i] < (int64_t)least[i])
+			least[i] = words[i];
+}
+
+void region_measure_cost(struct region_area *area)
+{
+	struct region_record *outer = region_record(area, REGION_COST_OUTER);
+	struct region_record *inner = region_record(area, REGION_COST_INNER);
+	const unsigned n = area->words;
+	uint64_t mask;
+
+	/* Groups that are stopped would make a pair cost nothing. */
+	if (area->cost != REGION_COST_UNKNOWN || !atomic_load(&pmc_agent_control.counting))
+		return;
+	mask = region_block_signals();
+	area->cost = REGION_COST_NONE;
+	for (unsigned try = 0; try < TRIES; try++) {
+		memset(outer->words, 0, n * sizeof(uint64_t));
+		memset(inner->words, 0, n * sizeof(uint64_t));
+		api->begin(REGION_COST_OUTER_NAME);
+		api->begin(REGION_COST_INNER_NAME);
+		api->end();
+		api->end();
+		keep_least(area->inside, inner->words, n, try == 0);
+		keep_least(area->around, outer->words, n, try == 0);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		int64_t inside = (int64_t)area->inside[i], around = (int64_t)area->around[i];
+
+		inside = inside < 0 ? 0 : inside;
+		area->inside[i] = (uint64_t)inside;
+		area->around[i] = around < inside ? 0 : (uint64_t)(around - inside);
+	}
+	if (area->inside[REGION_CPU])
+		area->cost = REGION_COST_MEASURED;
+	region_unblock_signals(mask);
 }
