@@ -287,9 +287,10 @@ int agent_fds_move(int fd)
 		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
 		agent_fds_window_close();
 	}
+	if (moved < 0)
+		return -1;
 	agent_fds_mark(&moved, 1);
-	agent_fds_unmark(&fd, 1);
-	return moved < 0 ? -1 : moved;
+	return moved;
 }
 
 bool agent_fds_ours(int fd)
@@ -325,30 +326,12 @@ void agent_fds_reserve(void)
 	agent_fds_window_close();
 }
 
-/* The numbers are adjacent: one call for each run of them. */
-static void close_runs(int keep)
-{
-	int top = atomic_load(&highest), first = -1;
-
-	agent_fds_unmark(&keep, 1);
-	for (int fd = (int)fds.base; fd <= top + 1; fd++) {
-		bool mine = fd <= top && agent_fds_ours(fd);
-
-		if (mine && first < 0)
-			first = fd;
-		if (mine || first < 0)
-			continue;
-		/* Linux < 5.9 */
-		if (syscall(SYS_close_range, first, fd - 1, 0) != 0)
-			for (int one = first; one < fd; one++)
-				syscall(SYS_close, one);
-		first = -1;
-	}
-}
-
 void agent_fds_forked(int keep)
 {
-	close_runs(keep);
+	agent_fds_unmark(&keep, 1);
+	for (int fd = (int)fds.base; fd <= atomic_load(&highest); fd++)
+		if (agent_fds_ours(fd))
+			syscall(SYS_close, fd);
 	atomic_store(&fds.used, 0);
 	atomic_store(&fds.lock, 0);
 	atomic_store(&fds.held, 0);

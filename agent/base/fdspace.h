@@ -40,8 +40,7 @@ bool agent_fds_ours(int fd);
 int agent_fds_highest(void); /* -1: none */
 /* Unmarks, closes and gives back, not during a fork: the child would keep copies. */
 void agent_fds_close(int *list, unsigned n);
-/* Gives a descriptor of the agent's another number, since the host is about to take this one; -1:
- * there is none. Async-signal-safe. */
+/* Duplicates a descriptor to one of the agent's numbers; -1: there is none. Async-signal-safe. */
 int agent_fds_move(int fd);
 /* In a forked child: closes the copies of the parent's descriptors, but for `keep` (-1: none). */
 void agent_fds_forked(int keep);

@@ -35,7 +35,7 @@ static void end(int status)
 
 	if (agent_active()) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
-		agent_report();
+		agent_report(false);
 	}
 	errno = saved;
 }

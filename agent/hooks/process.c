@@ -136,7 +136,7 @@ __attribute__((noreturn)) static void leave(int status)
 {
 	if (agent_active()) {
 		agent_final(PMC_ENDED_EXIT, status & 0xff);
-		agent_report();
+		agent_report(false);
 	}
 	for (;;)
 		syscall(SYS_exit_group, status);
@@ -168,7 +168,7 @@ AGENT_API void abort(void)
 	 * which has no room for another signal frame. A handler of the host's still runs first. */
 	if (agent_active() && agent_signal_forget(SIGABRT)) {
 		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
-		agent_report_in_clone();
+		agent_report(true);
 	}
 	REAL(abort)();
 	for (;;)

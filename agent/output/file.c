@@ -161,17 +161,13 @@ static int open_file(void)
 		syscall(SYS_close, fd);
 		return error;
 	}
-	/* Not waiting: a dump signal may have interrupted the thread that holds the lock. */
-	moved = agent_fds_window_try();
-	if (moved >= 0) {
-		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);
-		agent_fds_window_close();
-	}
+	moved = agent_fds_move(fd);
 	if (moved >= 0) {
 		syscall(SYS_close, fd);
 		fd = moved;
+	} else {
+		agent_fds_mark(&fd, 1);
 	}
-	agent_fds_mark(&fd, 1);
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
 	file.start = (uint64_t)st.st_size;
@@ -405,6 +401,7 @@ bool agent_file_move(int fd)
 	if (fd < 0 || atomic_load(&file.fd) != fd)
 		return false;
 	moved = agent_fds_move(fd);
+	agent_fds_unmark(&fd, 1);
 	/* If that is -1 the next append opens the file again. */
 	atomic_compare_exchange_strong(&file.fd, &old, moved);
 	return true;

@@ -83,12 +83,6 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	pmc_build_process(buf, agent.identity, snapshot, &fixed, &text);
 }
 
-void agent_eventset_frame(struct pmc_frame_buf *buf)
-{
-	if (agent.plan.hash)
-		pmc_plan_frame(&agent.plan, buf);
-}
-
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
 {
 	const size_t room = 8192; /* command lines are cut at 4 KiB */

@@ -17,6 +17,5 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 void agent_publish_process(void);
 /* Appends a PROCESS frame to the dump. */
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code);
-void agent_eventset_frame(struct pmc_frame_buf *buf);
 
 #endif

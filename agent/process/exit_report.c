@@ -184,17 +184,11 @@ static void report_in_clone(void)
 	munmap(stack, bytes);
 }
 
-void agent_report_in_clone(void)
-{
-	if (agent.first)
-		report_in_clone();
-}
-
-void agent_report(void)
+void agent_report(bool in_clone)
 {
 	if (!agent.first)
 		return;
-	if (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack())
+	if (!in_clone && (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack()))
 		report();
 	else
 		report_in_clone();

@@ -77,10 +77,9 @@ void agent_before_filter(long number, const long args[6]);
 void agent_report_init(char *const *envp);
 /* In the job's first process, as its last act: prints the report and removes the private dump. Uses
  * a stack of its own unless called on the main thread's: reading the dump back takes more than a
- * signal handler or a small thread has. */
-void agent_report(void);
-/* The same in a throwaway clone: after a wild pointer the agent's own data may be damaged. */
-void agent_report_in_clone(void);
+ * signal handler or a small thread has. in_clone: always in a throwaway clone, since after a wild
+ * pointer the agent's own data may be damaged. */
+void agent_report(bool in_clone);
 /* The host is about to close stderr: keeps a copy if the report goes there. */
 void agent_report_keep_stderr(void);
 /* In a forked child: closes the copy. */

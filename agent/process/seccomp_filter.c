@@ -59,5 +59,5 @@ void agent_before_filter(long number, const long args[6])
 		return;
 	agent_note(NOTE_SECCOMP_SILENT);
 	agent_final(PMC_RUNNING, 0);
-	agent_report();
+	agent_report(false);
 }

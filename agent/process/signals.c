@@ -53,7 +53,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	(void)context;
 	if (agent_active()) {
 		agent_final(PMC_ENDED_SIGNAL, signo);
-		agent_report_in_clone();
+		agent_report(true);
 	}
 	/* Another thread may still be writing the final rows. */
 	agent_final_wait();

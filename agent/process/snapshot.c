@@ -127,7 +127,8 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 	agent_notes_frames(&sink->buf, snapshot);
 	agent_overhead_add(agent_overhead_clock() - start);
 	agent_process_frame(&sink->buf, snapshot, how, code);
-	agent_eventset_frame(&sink->buf);
+	if (agent.plan.hash)
+		pmc_plan_frame(&agent.plan, &sink->buf);
 }
 
 void agent_final(enum pmc_ended how, int code)
@@ -184,10 +185,12 @@ void agent_counting_start(void)
 	agent_inherit_enable();
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
+		struct agent_groups groups;
 
 		if (!registry_pin(slot))
 			continue;
-		agent_thread_enable(slot);
+		groups = agent_groups_of(slot);
+		agent_groups_enable(&groups);
 		registry_unpin(&agent_registry, slot);
 	}
 }

@@ -69,6 +69,7 @@ bool agent_thread_move_fd(int fd)
 		return false;
 	/* -1 without a free number: the count is lost, the host's call succeeds. */
 	*place = agent_fds_move(fd);
+	agent_fds_unmark(&fd, 1);
 	return true;
 }
 
@@ -188,13 +189,6 @@ static void open_groups(struct slot *slot)
 		slot->reason = (uint32_t)-error;
 		agent_note(NOTE_THREAD_OPEN);
 	}
-}
-
-void agent_thread_enable(struct slot *slot)
-{
-	const struct agent_groups groups = agent_groups_of(slot);
-
-	agent_groups_enable(&groups);
 }
 
 /* From the kernel in the main thread of a forked child, where libc may still have the parent's tid,

@@ -74,7 +74,6 @@ struct slot *agent_thread_reserve(void);
 void agent_thread_reserve_groups(struct slot *slot);
 /* First thing in a new thread: fills the slot, opens and enables the groups. */
 void agent_thread_begin(struct slot *slot);
-void agent_thread_enable(struct slot *slot);
 /* Moves a group descriptor to another number because the host is about to use this one. False: it
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);
