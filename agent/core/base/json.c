@@ -41,7 +41,16 @@ void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len)
 {
 	size_t at = 0;
 
-	pmc_out_char(out, '"');
+	/* Most text is plain and fits: copied while it is checked. */
+	if (len + 2 < out->cap - out->len) {
+		char *to = out->buf + out->len;
+
+		for (*to++ = '"'; at < len && plain((unsigned char)text[at]); at++)
+			*to++ = text[at];
+		out->len += at + 1;
+	} else {
+		pmc_out_char(out, '"');
+	}
 	while (at < len) {
 		size_t run = 0, n;
 		uint32_t code = 0;

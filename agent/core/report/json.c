@@ -17,85 +17,13 @@ static void json_known(struct pmc_json *json, const char *key, bool known, uint6
 
 /* ---- events -------------------------------------------------------------------------------*/
 
-/* JSON of an event around its numbers: the same in all rows of a set. */
-struct event_text {
-	size_t head, scope, tail, end; /* where each begins in the buffer */
-	double scale;
-};
-
-struct pmc_set_text {
-	const struct pmc_p_set_view *set;
-	struct event_text events[PMC_SET_EVENTS_MAX];
-	char *buf;
-	size_t cap;
-};
-
-static void put_member(struct pmc_out *out, const char *key, const char *text)
+static inline void put_member(struct pmc_out *out, const char *key, const char *text)
 {
 	pmc_out_str(out, key);
-	if (text)
-		pmc_json_quoted(out, text, strlen(text));
-	else
-		pmc_out_str(out, "null");
+	pmc_json_quoted(out, text, strlen(text));
 }
 
-static size_t room_for(const struct pmc_p_set_view *set)
-{
-	size_t room = 1;
-
-	for (unsigned i = 0; i < set->count; i++) {
-		const struct pmc_p_event *event = &set->events[i];
-
-		room += 128 + 6 * (strlen(event->name) + strlen(event->unit) +
-				   strlen(event->core_type) + strlen(event->cpus));
-	}
-	return room;
-}
-
-/* Rows of one set follow each other: only the last set's text is kept. */
-static const struct pmc_set_text *set_text(struct pmc_view *view, const struct pmc_p_set_view *set)
-{
-	struct pmc_set_text *texts = view->set_text;
-	struct pmc_out out;
-	size_t room;
-
-	if (texts && texts->set == set)
-		return texts;
-	if (!texts)
-		texts = view->set_text = pmc_arena_alloc(view->arena, sizeof(*texts));
-	room = room_for(set);
-	if (texts && texts->cap < room) {
-		texts->buf = pmc_arena_alloc(view->arena, room * 2);
-		texts->cap = room * 2;
-	}
-	if (!texts || !texts->buf)
-		return NULL;
-	pmc_out_to_mem(&out, texts->buf, texts->cap);
-	for (unsigned i = 0; i < set->count; i++) {
-		const struct pmc_p_event *event = &set->events[i];
-		struct event_text *text = &texts->events[i];
-
-		text->head = out.len;
-		put_member(&out, "{\"name\":", event->name);
-		pmc_out_str(&out, ",\"value\":");
-		text->scope = out.len;
-		put_member(&out, ",\"scope\":", pmc_scope_name(event->def.scope));
-		pmc_out_str(&out, ",\"state\":\"");
-		text->tail = out.len;
-		put_member(&out,
-			   "\",\"core_type\":", event->core_type[0] ? event->core_type : NULL);
-		if (event->unit[0])
-			put_member(&out, ",\"unit\":", event->unit);
-		if (event->cpus[0])
-			put_member(&out, ",\"cpus\":", event->cpus);
-		text->end = out.len;
-		text->scale = pmc_event_scale(event);
-	}
-	texts->set = set;
-	return texts;
-}
-
-static void put_known(struct pmc_out *out, bool known, uint64_t value)
+static inline void put_known(struct pmc_out *out, bool known, uint64_t value)
 {
 	if (known)
 		pmc_out_u64(out, value);
@@ -103,14 +31,16 @@ static void put_known(struct pmc_out *out, bool known, uint64_t value)
 		pmc_out_bytes(out, "null", 4);
 }
 
-static void put_event(struct pmc_out *out, const char *buf, const struct event_text *text,
+static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
 		      const struct pmc_count *count)
 {
 	bool has_value = pmc_count_has_value(count), has_times = has_value || count->enabled_ns;
+	double scale = pmc_event_scale(event);
 
-	pmc_out_bytes(out, buf + text->head, text->scope - text->head);
-	if (has_value && text->scale != 1)
-		pmc_out_fixed(out, (double)pmc_count_value(count) * text->scale, SCALED_DECIMALS);
+	put_member(out, "{\"name\":", event->name);
+	pmc_out_str(out, ",\"value\":");
+	if (has_value && scale != 1)
+		pmc_out_fixed(out, (double)pmc_count_value(count) * scale, SCALED_DECIMALS);
 	else
 		put_known(out, has_value, has_value ? pmc_count_value(count) : 0);
 	pmc_out_str(out, ",\"raw\":");
@@ -119,24 +49,32 @@ static void put_event(struct pmc_out *out, const char *buf, const struct event_t
 	put_known(out, has_times, count->enabled_ns);
 	pmc_out_str(out, ",\"running_ns\":");
 	put_known(out, has_times, count->running_ns);
-	pmc_out_bytes(out, buf + text->scope, text->tail - text->scope);
+	pmc_out_str(out, ",\"scope\":\"");
+	pmc_out_str(out, pmc_scope_name(event->def.scope));
+	pmc_out_str(out, "\",\"state\":\"");
 	pmc_out_str(out, pmc_state_name(count->state));
-	pmc_out_bytes(out, buf + text->tail, text->end - text->tail);
+	if (event->core_type[0])
+		put_member(out, "\",\"core_type\":", event->core_type);
+	else
+		pmc_out_str(out, "\",\"core_type\":null");
+	if (event->unit[0])
+		put_member(out, ",\"unit\":", event->unit);
+	if (event->cpus[0])
+		put_member(out, ",\"cpus\":", event->cpus);
 	if (!has_value && count->error)
 		put_member(out, ",\"reason\":", pmc_reason_text(count->error));
 	pmc_out_char(out, '}');
 }
 
+/* Empty without a set or counts. */
 static void json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
 			const struct pmc_p_set_view *set, const struct pmc_count *counts)
 {
-	const struct pmc_set_text *texts = set && counts ? set_text(view, set) : NULL;
-
 	pmc_json_array(json, key);
-	for (unsigned i = 0; texts && i < set->count; i++) {
+	for (unsigned i = 0; set && counts && i < set->count; i++) {
 		if (i)
 			pmc_out_char(view->out, ',');
-		put_event(view->out, texts->buf, &texts->events[i], &counts[i]);
+		put_event(view->out, &set->events[i], &counts[i]);
 	}
 	pmc_json_array_end(json);
 }

@@ -113,7 +113,6 @@ struct pmc_view {
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
 	double whole_cpu; /* 100 % */
 	const struct pmc_p_process *first;
-	struct pmc_set_text *set_text; /* of JSON */
 	const char *problem;	       /* in the profile's arena */
 	char text[512];
 };
