@@ -77,28 +77,19 @@ static struct pmc_cell usages(const struct pmc_fold_row *sums, uint64_t value)
 	return cell;
 }
 
-static struct pmc_cell share(const struct pmc_view *view, const struct pmc_row *row)
+/* Of the CPU time of all rows, by the clock that stands for it. */
+static struct pmc_cell share(struct pmc_view *view, const struct pmc_row *row)
 {
-	const struct pmc_fold_stat *stat;
-	const struct pmc_count *count;
-	double value = 0;
-	bool known;
+	const bool clock = view->clock_event >= 0;
+	const struct pmc_column cpu = {
+		.kind = clock ? PMC_COL_EVENT : PMC_COL_FIELD,
+		.index = clock ? (unsigned)view->clock_event : PMC_FIELD_cpu_ns,
+	};
+	const struct pmc_cell cell = pmc_cell(view, &cpu, row);
 
-	if (row->thread && view->clock_event >= 0) {
-		count = &row->counts[view->clock_event];
-		known = pmc_count_has_value(count);
-		value = (double)pmc_count_value(count);
-	} else if (row->thread) {
-		known = !(row->thread->fixed.flags & PMC_THREAD_NO_CPU);
-		value = (double)row->thread->fixed.cpu_ns;
-	} else {
-		stat = view->clock_event < 0 ? &row->sums->cpu :
-					       &row->sums->events[view->clock_event];
-		known = stat->rows;
-		value = (double)stat->sum;
-	}
-	return known && view->whole_cpu > 0 ? real(100 * value / view->whole_cpu, DECIMALS) :
-					      null();
+	return cell.kind == PMC_CELL_NUMBER && view->whole_cpu > 0 ?
+		       real(100 * (double)cell.number / view->whole_cpu, DECIMALS) :
+		       null();
 }
 
 static uint64_t since_start(const struct pmc_row *row)
@@ -109,43 +100,30 @@ static uint64_t since_start(const struct pmc_row *row)
 	return row->t_ns > start_ns ? row->t_ns - start_ns : 0;
 }
 
+static void lessen(double *least, bool known, uint64_t running_ns, uint64_t enabled_ns)
+{
+	double share = enabled_ns ? (double)running_ns / (double)enabled_ns : 1;
+
+	if (known && share < *least)
+		*least = share;
+}
+
 /* The least share of time that any event of the row was on the PMU. */
-static struct pmc_cell least_ran(double least)
-{
-	return least > 1 ? null() : real(100 * least, DECIMALS);
-}
-
-static double ran_share(uint64_t running_ns, uint64_t enabled_ns)
-{
-	return enabled_ns ? (double)running_ns / (double)enabled_ns : 1;
-}
-
 static struct pmc_cell ran(const struct pmc_view *view, const struct pmc_row *row)
 {
-	double least = 2, share;
+	double least = 2;
 
 	for (unsigned i = 0; i < view->events.set.count; i++) {
-		const struct pmc_count *count = &row->counts[i];
+		const struct pmc_count *count = row->thread ? &row->counts[i] : NULL;
+		const struct pmc_fold_stat *stat = row->thread ? NULL : &row->sums->events[i];
 
-		share = ran_share(count->running_ns, count->enabled_ns);
-		if (pmc_count_has_value(count) && share < least)
-			least = share;
+		if (count)
+			lessen(&least, pmc_count_has_value(count), count->running_ns,
+			       count->enabled_ns);
+		else
+			lessen(&least, stat->rows, stat->running_ns, stat->enabled_ns);
 	}
-	return least_ran(least);
-}
-
-static struct pmc_cell ran_of_sums(const struct pmc_view *view, const struct pmc_fold_row *sums)
-{
-	double least = 2, share;
-
-	for (unsigned i = 0; i < view->events.set.count; i++) {
-		const struct pmc_fold_stat *stat = &sums->events[i];
-
-		share = ran_share(stat->running_ns, stat->enabled_ns);
-		if (stat->rows && share < least)
-			least = share;
-	}
-	return least_ran(least);
+	return least > 1 ? null() : real(100 * least, DECIMALS);
 }
 
 static inline struct pmc_cell field_of_thread(struct pmc_view *view, unsigned field,

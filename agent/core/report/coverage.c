@@ -4,30 +4,21 @@
 
 #include <errno.h>
 
-/* Adds what the rows of a process do not explain. `cpu_ns`: its CPU time; NULL: unknown. */
+/* Adds what the rows of a process do not explain, as a thread that did it. */
 static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
-			  const uint64_t *cpu_ns, struct pmc_fold_row *row)
+			  bool has_cpu, uint64_t cpu_ns, struct pmc_fold_row *row)
 {
-	const uint16_t *map = pmc_union_map(&view->events, remainder->set);
+	const struct pmc_p_thread rest = {
+		.set = remainder->set,
+		.counts = remainder->counts,
+		.fixed = { .flags = PMC_THREAD_NO_RUSAGE | (has_cpu ? 0 : PMC_THREAD_NO_CPU),
+			   .cpu_ns = cpu_ns },
+	};
 
-	if (remainder->set && remainder->counts) {
-		row->rows++;
-		for (unsigned i = 0; map && i < remainder->set->count; i++) {
-			const struct pmc_count *count = &remainder->counts[i];
-			struct pmc_fold_stat *stat;
-
-			if (map[i] == PMC_NO_COLUMN || !pmc_count_has_value(count))
-				continue;
-			stat = &row->events[map[i]];
-			pmc_fold_add_value(stat, pmc_count_value(count), false);
-			stat->raw += count->raw;
-			stat->enabled_ns += count->enabled_ns;
-			stat->running_ns += count->running_ns;
-			stat->scaled += count->state == PMC_SCALED;
-		}
-	}
-	if (cpu_ns)
-		pmc_fold_add_value(&row->cpu, *cpu_ns, false);
+	pmc_fold_add(row, &view->events, &rest, false);
+	row->threads = 0;
+	/* Without a total only the CPU time is known. */
+	row->rows -= !remainder->set || !remainder->counts;
 }
 
 bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
@@ -67,12 +58,11 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		       fixed->cpu_ns - process->attributed_cpu_ns :
 		       0;
 	coverage->has_unattributed = true;
-	remainder_add(view, &process->unattributed, &rest, &coverage->unattributed);
+	remainder_add(view, &process->unattributed, true, rest, &coverage->unattributed);
 	if (process->descendants.set) {
 		coverage->has_descendants = true;
-		remainder_add(view, &process->descendants,
-			      process->descendants.has_cpu ? &process->descendants.cpu_ns : NULL,
-			      &coverage->descendants);
+		remainder_add(view, &process->descendants, process->descendants.has_cpu,
+			      process->descendants.cpu_ns, &coverage->descendants);
 	}
 }
 
@@ -135,6 +125,17 @@ static int count_runs(struct pmc_view *view, struct pmc_coverage *coverage)
 	return arena->failed ? -ENOMEM : 0;
 }
 
+/* Rows of a process, and of a thread, are adjacent. */
+static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverage)
+{
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		const struct pmc_p_row *last = i ? view->rows[i - 1] : NULL, *row = view->rows[i];
+
+		coverage->selected += !last || !pmc_same_thread(last, row);
+		coverage->selected_processes += !last || last->process != row->process;
+	}
+}
+
 int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	struct pmc_profile *profile = view->profile;
@@ -156,5 +157,6 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 		}
 	}
 	wall_add(view, coverage);
+	count_rows(view, coverage);
 	return count_runs(view, coverage);
 }

@@ -159,19 +159,12 @@ static void counted(struct pmc_view *view, uint64_t counted, uint64_t not )
 static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	const struct pmc_report_options *options = view->options;
-	const struct pmc_p_row *last = NULL;
-	uint64_t n = 0, not = 0;
 	struct pmc_thread_buf buf;
+	uint64_t not = 0;
 
-	for (uint64_t i = 0; i < view->n_rows; i++) {
-		const struct pmc_p_row *row = view->rows[i];
-
-		if (last && last->process == row->process && last->seq == row->seq)
-			continue;
-		last = row;
-		n++;
-		not += pmc_profile_thread(view->profile, row, &buf)->fixed.reason != 0;
-	}
+	for (uint64_t i = 0; i < view->n_rows; i++)
+		not += (!i || !pmc_same_thread(view->rows[i - 1], view->rows[i])) &&
+		       pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.reason;
 	pmc_out_str(view->out, " selected by ");
 	for (unsigned i = 0; i < options->n_where; i++) {
 		pmc_out_str(view->out, i ? " and " : "");
@@ -183,7 +176,7 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 						    (double)footer->coverage->cpu_ns);
 		pmc_out_str(view->out, " % of CPU");
 	}
-	counted(view, n - not, not );
+	counted(view, footer->coverage->selected - not, not );
 	end_line(view);
 }
 

@@ -334,7 +334,7 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 	uint64_t since;
 
 	now = pmc_profile_thread(view->profile, at[0], &buf->now);
-	if (at > view->rows && at[-1]->process == at[0]->process && at[-1]->seq == at[0]->seq)
+	if (at > view->rows && pmc_same_thread(at[-1], at[0]))
 		before = pmc_profile_thread(view->profile, at[-1], &buf->before);
 	buf->step = *now;
 	since = before ? before->fixed.time_ns : fixed->start_ns;

@@ -8,25 +8,12 @@
 
 /* ---- title ------------------------------------------------------------------------------- */
 
-/* Threads and processes that the rows are of: rows of a process, and of a thread, are adjacent. */
-static void count_rows(const struct pmc_view *view, uint64_t *threads, uint64_t *processes)
-{
-	*threads = *processes = 0;
-	for (uint64_t i = 0; i < view->n_rows; i++) {
-		const struct pmc_p_row *last = i ? view->rows[i - 1] : NULL, *row = view->rows[i];
-		bool other = !last || last->process != row->process;
-
-		*processes += other;
-		*threads += other || last->seq != row->seq;
-	}
-}
-
 static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, uint64_t cpu_ns,
 		    struct pmc_out *out)
 {
-	uint64_t threads, processes, seen = coverage->threads_seen;
+	uint64_t threads = coverage->selected, processes = coverage->selected_processes;
+	uint64_t seen = coverage->threads_seen;
 
-	count_rows(view, &threads, &processes);
 	if (coverage->wall_ns && coverage->runs == 1) {
 		pmc_show_time(out, (double)coverage->wall_ns, view->glyphs->micro);
 		pmc_outf(out, " wall%s", view->glyphs->dot);

@@ -113,7 +113,7 @@ struct pmc_view {
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
 	double whole_cpu; /* 100 % */
 	const struct pmc_p_process *first;
-	const char *problem;	       /* in the profile's arena */
+	const char *problem; /* in the profile's arena */
 	char text[512];
 };
 
@@ -157,11 +157,16 @@ struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns, wall_ns; /* wall 0: unknown */
 	uint64_t threads_seen, threads_counted, threads_uncounted;
-	uint64_t others, others_cpu_ns; /* processes out of scope */
-	uint64_t unseen_ends;		/* processes whose rows are newer than they are */
+	uint64_t selected, selected_processes; /* threads of the view, and their processes */
+	uint64_t others, others_cpu_ns;	       /* processes out of scope */
+	uint64_t unseen_ends;		       /* processes whose rows are newer than they are */
 	bool has_unattributed, has_descendants;
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
+static inline bool pmc_same_thread(const struct pmc_p_row *a, const struct pmc_p_row *b)
+{
+	return a->process == b->process && a->seq == b->seq;
+}
 /* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
  * the last time known of it. */
 bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);

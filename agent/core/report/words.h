@@ -15,7 +15,7 @@ const char *pmc_scope_name(unsigned scope);
 
 void pmc_show_integer(struct pmc_out *out, uint64_t value); /* 9,980, however long */
 void pmc_show_count(struct pmc_out *out, uint64_t n, const char *one, const char *many);
-void pmc_show_number(struct pmc_out *out, double value);    /* 1.71G, 61,220 */
+void pmc_show_number(struct pmc_out *out, double value); /* 1.71G, 61,220 */
 /* 0.57 s, 12.3 ms; `micro` is the unit's sign: "µs" or "us". */
 void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
 void pmc_show_percent(struct pmc_out *out, double percent);
