@@ -34,6 +34,10 @@ struct pmc_counter_group {
 };
 
 /* ---- counter_open.c ----------------------------------------------------------------------- */
+/* Fills *failure unless NULL; the advice is cut to fit. Returns the (negative) error. */
+int counter_fail(struct pmc_failure *failure, int error, const char *what, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* What to open, in this library's version of the struct. */
 struct counter_request {
 	struct pmc_counter_event event;
@@ -58,11 +62,6 @@ int counter_try(const struct counter_request *request, const struct pmc_counter 
  */
 void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
 		     int error, struct pmc_failure *failure);
-
-/* ---- counter_failure.c -------------------------------------------------------------------- */
-/* Fills *failure unless NULL; the advice is cut to fit. Returns the (negative) error. */
-int counter_fail(struct pmc_failure *failure, int error, const char *what, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
 
 /* ---- counter_read.c ----------------------------------------------------------------------- */
 /* The raw reading now. Stores the first max values. */

@@ -33,56 +33,22 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 		.read_format = open->read_format | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID,
 		.disabled = !open->enabled && !leader,
-		.enable_on_exec = open->enable_on_exec,
-		.remove_on_exec = open->remove_on_exec,
-		.inherit = open->inherit,
-		.inherit_stat = open->inherit_stat,
-		.inherit_thread = open->inherit_thread,
-		.pinned = open->pinned || event->pinned,
-		.exclusive = open->exclusive,
-		.exclude_user = open->exclude_user || event->exclude_user,
-		.exclude_kernel = open->exclude_kernel || event->exclude_kernel,
-		.exclude_hv = open->exclude_hv || event->exclude_kernel,
-		.exclude_idle = open->exclude_idle,
-		.exclude_host = open->exclude_host,
-		.exclude_guest = open->exclude_guest,
-		.exclude_callchain_user = open->exclude_callchain_user,
-		.exclude_callchain_kernel = open->exclude_callchain_kernel,
-		.mmap = open->mmap,
-		.mmap2 = open->mmap2,
-		.mmap_data = open->mmap_data,
-		.build_id = open->build_id,
-		.comm = open->comm,
-		.comm_exec = open->comm_exec,
-		.task = open->task,
-		.context_switch = open->context_switch,
-		.namespaces = open->namespaces,
-		.ksymbol = open->ksymbol,
-		.bpf_event = open->bpf_event,
-		.cgroup = open->cgroup,
-		.text_poke = open->text_poke,
-		.sample_id_all = open->sample_id_all,
-		.aux_output = open->aux_output,
-		.write_backward = open->write_backward,
-		.use_clockid = open->use_clockid,
-		.clockid = open->use_clockid ? open->clockid : 0,
-		.sigtrap = open->sigtrap,
-		.sig_data = open->sig_data,
-		.precise_ip = open->precise_ip & 3,
 		.freq = open->sample_freq != 0,
 		.sample_period = open->sample_freq ? open->sample_freq : open->sample_period,
-		.sample_type = open->sample_type,
-		.branch_sample_type = open->branch_sample_type,
-		.sample_regs_user = open->sample_regs_user,
-		.sample_regs_intr = open->sample_regs_intr,
-		.sample_stack_user = open->sample_stack_user,
 		.watermark = open->wakeup_watermark != 0,
 		.wakeup_events =
 			open->wakeup_watermark ? open->wakeup_watermark : open->wakeup_events,
-		.aux_watermark = open->aux_watermark,
-		.aux_sample_size = open->aux_sample_size,
-		.sample_max_stack = open->sample_max_stack,
+		.use_clockid = open->use_clockid,
+		.clockid = open->use_clockid ? open->clockid : 0,
+#define SAME(member, since, hint) .member = open->member,
+#define BITS(member, bits, since, hint)
+#define OTHER(member, name, since, hint)
+#include "agent/core/api/counter/counter_option.def"
 	};
+	attr->base.pinned |= event->pinned;
+	attr->base.exclude_user |= event->exclude_user;
+	attr->base.exclude_kernel |= event->exclude_kernel;
+	attr->base.exclude_hv |= event->exclude_kernel;
 }
 
 static void target_of(const struct pmc_open *open, struct pmc_tried *tried, unsigned long *flags)
@@ -117,13 +83,16 @@ static const struct option {
 	uint64_t mask;
 	const char *since, *hint;
 } options[] = {
-#define X(member, name, mask, since, hint)                                                         \
+#define OPTION(member, name, mask, since, hint)                                                    \
 	{ name,                                                                                    \
 	  offsetof(struct counter_request, member),                                                \
 	  sizeof(((struct counter_request *)0)->member),                                           \
 	  mask,                                                                                    \
 	  since,                                                                                   \
 	  hint },
+#define SAME(member, since, hint)	 OPTION(open.member, #member, 0, since, hint)
+#define BITS(member, bits, since, hint)	 OPTION(open.member, #bits, bits, since, hint)
+#define OTHER(member, name, since, hint) OPTION(member, name, 0, since, hint)
 #include "agent/core/api/counter/counter_option.def"
 };
 
