@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* event_set.c - EVENTSET frames, and readings as counts of their events. */
+#include "agent/core/base/number.h"
 #include "agent/core/base/sort.h"
 #include "agent/core/profile/tables.h"
 
@@ -212,4 +213,14 @@ int profile_total(struct pmc_profile *profile, const struct table_frame *total,
 	profile_take_counts(set, fixed.n_groups, &cursor, counts->counts);
 	counts->set = &set->view;
 	return 0;
+}
+
+uint64_t pmc_count_scaled(const struct pmc_count *count)
+{
+	uint64_t value = count->raw;
+
+	if (count->added)
+		return count->added;
+	pmc_scale(count->raw, count->enabled_ns, count->running_ns, &value);
+	return value;
 }

@@ -45,7 +45,7 @@ void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
 		stat_clear(&events[i]);
 }
 
-static inline void value_add(struct pmc_fold_stat *stat, uint64_t value, bool spread)
+void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 {
 	stat->rows++;
 	if (__builtin_add_overflow(stat->sum, value, &stat->sum))
@@ -60,11 +60,6 @@ static inline void value_add(struct pmc_fold_stat *stat, uint64_t value, bool sp
 		stat->mean += off / (double)stat->rows;
 		stat->m2 += off * ((double)value - stat->mean);
 	}
-}
-
-void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
-{
-	value_add(stat, value, spread);
 }
 
 static void stat_why(struct pmc_fold_stat *stat, enum pmc_state state, uint32_t error)
@@ -98,8 +93,9 @@ static void add_counts(struct pmc_fold_row *row, struct pmc_union *u,
 			stat_why(stat, count->state, count->error);
 			continue;
 		}
-		value_add(stat, count->state == PMC_COUNTED ? count->raw : pmc_count_value(count),
-			  spread);
+		pmc_fold_add_value(
+			stat, count->state == PMC_COUNTED ? count->raw : pmc_count_value(count),
+			spread);
 		stat->scaled += count->state == PMC_SCALED;
 		stat->raw += count->raw;
 		stat->enabled_ns += count->enabled_ns;
@@ -136,7 +132,7 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	if (row->wall_ns && (fixed->flags & PMC_THREAD_MAIN) && thread->process)
 		row->early_ns = thread->process->fixed.pre_cpu_ns;
 	if (!(fixed->flags & PMC_THREAD_NO_CPU))
-		value_add(&row->cpu, fixed->cpu_ns, spread);
+		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
 		row->usage_rows++;
 		row->minor_faults += fixed->minor_faults;

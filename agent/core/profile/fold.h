@@ -24,7 +24,7 @@
 struct pmc_union_map { /* private: columns of a set's events */
 	const struct pmc_p_set_view *set;
 	uint16_t *column;
-	UT_hash_handle hh;
+	UT_hash_handle hh; /* by set->hash */
 };
 
 struct pmc_union_column {
@@ -43,7 +43,7 @@ struct pmc_union {
 	bool overflow;
 	struct pmc_p_event *events; /* private, as the rest */
 	struct pmc_union_column *by_key;
-	struct pmc_union_map *maps, *by_hash, *last;
+	struct pmc_union_map *maps, *last;
 };
 
 int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
@@ -83,7 +83,6 @@ struct pmc_fold_row {
 	struct pmc_fold_stat *events; /* union->set.count */
 	uint64_t calls;		      /* of a region: entries that ended */
 	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
-	uint64_t order;		      /* of first appearance */
 	char name[16];		      /* of a pool: its first thread's */
 	unsigned char name_len;
 	bool many_names; /* not all threads have that name */

@@ -205,7 +205,7 @@ static struct pmc_fold_row *row_new(struct pmc_fold *fold, const struct pmc_p_th
 	    (thread->region ? pmc_fold_init_region(row, fold->u) : pmc_fold_init(row, fold->u)))
 		return NULL;
 	row->label = label_of(fold, thread, key, len);
-	row->order = fold->n_rows++;
+	fold->n_rows++;
 	if (fold->last_row)
 		fold->last_row->next = row;
 	else

@@ -88,21 +88,31 @@ static int column_of(struct pmc_union *u, const struct pmc_p_event *event, unsig
 	return 0;
 }
 
+static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)
+{
+	struct pmc_union_map *map = u->last;
+
+	if (map && map->set->hash == hash)
+		return map;
+	HASH_FIND(hh, u->maps, &hash, sizeof(hash), map);
+	if (map)
+		u->last = map;
+	return map;
+}
+
 int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow)
 {
 	struct pmc_arena *arena = u->arena;
-	struct pmc_union_map *map, *again;
+	struct pmc_union_map *map;
 	int err;
 
-	if (!set || pmc_union_map(u, set))
+	if (!set || find_map(u, set->hash))
 		return 0;
 	map = pmc_arena_alloc(arena, sizeof(*map));
-	again = pmc_arena_alloc(arena, sizeof(*again));
-	if (!map || !again)
+	if (!map)
 		return -ENOMEM;
-	map->set = again->set = set;
-	map->column = again->column =
-		pmc_arena_alloc(arena, (set->count ? set->count : 1) * sizeof(*map->column));
+	map->set = set;
+	map->column = pmc_arena_alloc(arena, (set->count + 1) * sizeof(*map->column));
 	if (!map->column)
 		return -ENOMEM;
 	for (unsigned i = 0; i < set->count; i++) {
@@ -115,38 +125,25 @@ int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool gr
 		if (err)
 			return err;
 	}
-	HASH_ADD_PTR(u->maps, set, map);
-	HASH_FIND(hh, u->by_hash, &set->hash, sizeof(set->hash), map);
-	if (!map)
-		HASH_ADD_KEYPTR(hh, u->by_hash, &again->set->hash, sizeof(set->hash), again);
+	HASH_ADD_KEYPTR(hh, u->maps, &set->hash, sizeof(set->hash), map);
 	return arena->failed ? -ENOMEM : 0;
 }
 
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set)
 {
-	struct pmc_union_map *map = u->last;
+	const struct pmc_union_map *map = set ? find_map(u, set->hash) : NULL;
 
-	if (map && map->set == set)
-		return map->column;
-	HASH_FIND_PTR(u->maps, &set, map);
-	if (!map)
-		return NULL;
-	u->last = map;
-	return map->column;
+	return map ? map->column : NULL;
 }
 
 const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
 					      const struct pmc_p_thread *thread)
 {
-	struct pmc_union_map *map;
+	const struct pmc_union_map *map;
 	uint64_t hash = thread->fixed.eventset;
 
-	if (thread->set)
-		return thread->set;
 	if (!hash && thread->process)
 		hash = thread->process->fixed.eventset;
-	if (!hash)
-		return NULL;
-	HASH_FIND(hh, u->by_hash, &hash, sizeof(hash), map);
+	map = find_map(u, hash);
 	return map ? map->set : NULL;
 }

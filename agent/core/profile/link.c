@@ -37,7 +37,8 @@ static int frame_order(const struct table_frame *a, const struct table_frame *b)
 static bool wanted(const struct pmc_profile_tables *tables, const struct table_process *process)
 {
 	return !tables->options.only_job ||
-	       (process->pub.known && memcmp(process->pub.fixed.job, tables->job, 16) == 0);
+	       (process->pub.known &&
+		memcmp(process->pub.fixed.job, tables->options.only_job, 16) == 0);
 }
 
 static void read_process(struct pmc_profile *profile, const struct table_frame *kept)

@@ -17,13 +17,8 @@ int pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_optio
 	if (!tables)
 		return -ENOMEM;
 	profile->tables = tables;
-	if (options) {
+	if (options)
 		tables->options = *options;
-		if (options->only_job) {
-			memcpy(tables->job, options->only_job, sizeof(tables->job));
-			tables->options.only_job = tables->job;
-		}
-	}
 	return 0;
 }
 

@@ -113,7 +113,6 @@ struct pmc_p_thread {
 	const struct pmc_p_row *row; /* NULL: not a row of the profile */
 	struct pmc_p_process *process;
 	struct pmc_thread_fixed fixed;
-	uint64_t snapshot;
 	const struct pmc_p_set_view *set; /* NULL: no events, or its set is missing */
 	const struct pmc_count *counts;	  /* set->count, in set order */
 	const char *module, *symbol;	  /* of the start routine; "" unknown */
@@ -133,7 +132,6 @@ struct pmc_p_region {
 	const struct pmc_p_process *process;
 	const struct pmc_p_row *row; /* of its thread; NULL: not in the dump */
 	struct pmc_region_fixed fixed;
-	uint64_t snapshot;
 	const char *name; /* any bytes, NUL-terminated */
 	size_t name_len;
 	const struct pmc_p_set_view *set;    /* NULL: no events, or its set is missing */
@@ -163,7 +161,7 @@ struct pmc_profile {
 
 struct pmc_profile_options {
 	bool timeline;		 /* keep older snapshots too */
-	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs */
+	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
 };
 
 int pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options);

@@ -98,7 +98,6 @@ int profile_list_region(struct pmc_profile *profile, const struct table_frame *k
 	pmc_cursor_str(&cursor, &name, &len);
 	region->process = &kept->process->pub;
 	region->row = profile_find_row(region->process, fixed->seq);
-	region->snapshot = kept->frame.head.snapshot;
 	region->name = kept->key->text;
 	region->name_len = kept->text_len;
 	region->has_cpu = fixed->flags & PMC_REGION_CPU;

@@ -225,7 +225,6 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	fixed->end_ns ^= row->time_ns;
 	thread->row = row;
 	thread->process = row->process;
-	thread->snapshot = row->snapshot;
 	thread->region = NULL;
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);

@@ -100,7 +100,6 @@ struct table_process {
 
 struct pmc_profile_tables {
 	struct pmc_profile_options options;
-	uint8_t job[16];
 	struct pmc_p_eventset *sets, *last_set;
 	struct pmc_p_site *sites, *last_site;
 	struct table_process *processes, *last_process;
