@@ -8,7 +8,7 @@
 /* Room for a line with the names of 1024 events. */
 enum { LINE_CAP = 1 << 17 };
 
-static void end_line(struct pmc_view *view)
+void pmc_footer_end_line(struct pmc_view *view)
 {
 	struct pmc_out *line = view->out;
 
@@ -19,76 +19,7 @@ static void end_line(struct pmc_view *view)
 static void line(struct pmc_view *view, const char *text)
 {
 	pmc_out_str(view->out, text);
-	end_line(view);
-}
-
-/* ---- uncore events: in no thread's row and in no sum, of all processes while the first one ran */
-
-/* Counts of several first processes may overlap in time: each is shown with its pid. */
-static bool is_ambiguous(const struct pmc_view *view)
-{
-	const struct pmc_profile *profile = view->profile;
-	unsigned n = 0;
-
-	for (uint64_t i = 0; i < profile->n_processes && n < 2; i++)
-		n += profile->processes[i]->machine.set != NULL;
-	return n > 1;
-}
-
-static void uncore_value(struct pmc_view *view, const struct pmc_p_event *event,
-			 const struct pmc_count *count)
-{
-	struct pmc_out *out = view->out;
-	double value = (double)pmc_count_value(count) * pmc_event_scale(event);
-
-	if (!strcmp(event->unit, "ns")) {
-		pmc_show_time(out, value, view->glyphs->micro);
-		return;
-	}
-	pmc_show_number(out, value);
-	if (event->unit[0]) {
-		pmc_out_char(out, ' ');
-		pmc_view_text(view, event->unit, 24);
-	}
-}
-
-static void uncore_why_not(struct pmc_out *out, const struct pmc_count *count)
-{
-	pmc_out_str(out, pmc_state_name(count->state));
-	if (count->state == PMC_NOT_PERMITTED)
-		pmc_out_str(out, ": needs kernel.perf_event_paranoid=0 or CAP_PERFMON");
-	else if (count->error)
-		pmc_outf(out, ": %s", pmc_reason_text(count->error));
-}
-
-static void uncore(struct pmc_view *view)
-{
-	const struct pmc_profile *profile = view->profile;
-	bool ambiguous = is_ambiguous(view);
-	struct pmc_out *out = view->out;
-
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
-		const struct pmc_p_set_view *set = process->machine.set;
-
-		for (unsigned e = 0; set && e < set->count; e++) {
-			const struct pmc_p_event *event = &set->events[e];
-			const struct pmc_count *count = &process->machine.counts[e];
-
-			pmc_out_str(out, " whole machine: ");
-			pmc_view_text(view, event->name, 60);
-			pmc_out_char(out, ' ');
-			if (pmc_count_has_value(count))
-				uncore_value(view, event, count);
-			else
-				uncore_why_not(out, count);
-			if (count->state == PMC_SCALED)
-				pmc_out_str(out, ", scaled");
-			if (ambiguous && process->known)
-				pmc_outf(out, ", while process %u ran", process->fixed.pid);
-			end_line(view);
-		}
-	}
+	pmc_footer_end_line(view);
 }
 
 /* ---- regions ------------------------------------------------------------------------------ */
@@ -141,7 +72,7 @@ static void regions(struct pmc_view *view)
 	pmc_out_str(out, " regions include inner regions; self excludes them");
 	if (dearest)
 		pair_cost(view, dearest);
-	end_line(view);
+	pmc_footer_end_line(view);
 }
 
 /* ---- coverage ---------------------------------------------------------------------------- */
@@ -177,7 +108,7 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 		pmc_out_str(view->out, " % of CPU");
 	}
 	counted(view, footer->coverage->selected - not, not );
-	end_line(view);
+	pmc_footer_end_line(view);
 }
 
 static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
@@ -207,7 +138,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 				 100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 		pmc_out_str(out, " %");
 	}
-	end_line(view);
+	pmc_footer_end_line(view);
 }
 
 /* ---- events without a value ---------------------------------------------------------------- */
@@ -343,7 +274,7 @@ static bool advice(struct pmc_view *view)
 		pmc_outf(view->out, "%skeep this run: %s", none ? view->glyphs->dot : " ",
 			 options->keep_hint);
 	if (none || options->keep_hint)
-		end_line(view);
+		pmc_footer_end_line(view);
 	return none;
 }
 
@@ -404,7 +335,7 @@ static void uncounted(struct pmc_view *view)
 		pmc_out_char(view->out, ' ');
 		pmc_show_count(view->out, list[i].count, "thread", "threads");
 		pmc_outf(view->out, " not counted: %s", list[i].text);
-		end_line(view);
+		pmc_footer_end_line(view);
 	}
 }
 
@@ -425,7 +356,7 @@ static void notes(struct pmc_view *view)
 		pmc_out_str(view->out, " note: ");
 		pmc_view_text(view, list[i].text, 4000);
 		times(view->out, list[i].count);
-		end_line(view);
+		pmc_footer_end_line(view);
 	}
 	if (tallies.n == TALLIES)
 		line(view, " more notes may follow; JSON has them all");
@@ -489,7 +420,7 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 	pmc_out_to_mem(&text, buf, LINE_CAP);
 	view->footer = view->out;
 	view->out = &text;
-	uncore(view);
+	pmc_footer_uncore(view);
 	if (view->options->n_where)
 		selected(view, footer);
 	else
@@ -510,7 +441,7 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 		line(view, " +: at least this much; some rows could not be counted");
 	if (footer->hidden && footer->hidden[0]) {
 		pmc_outf(view->out, " not shown: %s (--wide)", footer->hidden);
-		end_line(view);
+		pmc_footer_end_line(view);
 	}
 	notes(view);
 	view->out = view->footer;

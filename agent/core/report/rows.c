@@ -240,7 +240,8 @@ static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
 	return view->arena->failed ? -ENOMEM : 0;
 }
 
-uint64_t pmc_view_top(const struct pmc_view *view)
+/* How many lines a view shows: 0 is all. */
+static uint64_t limit(const struct pmc_view *view)
 {
 	int top = view->options->top;
 
@@ -253,7 +254,7 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 {
 	const struct pmc_report_options *options = view->options;
 	const struct pmc_fold_row *group = view->groups.rows;
-	uint64_t n = groups ? view->groups.n_rows : view->n_rows, top = pmc_view_top(view);
+	uint64_t n = groups ? view->groups.n_rows : view->n_rows, top = limit(view);
 	const void **scratch;
 	int err;
 

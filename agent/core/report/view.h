@@ -128,8 +128,6 @@ int pmc_view_select(struct pmc_view *view);
 bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process);
 /* Whether the thread is in scope and meets all conditions of --where. */
 bool pmc_view_selects(struct pmc_view *view, const struct pmc_p_row *row);
-/* How many rows a view shows: 0 is all. */
-uint64_t pmc_view_top(const struct pmc_view *view);
 
 struct pmc_lines {
 	bool groups;
@@ -190,6 +188,9 @@ struct pmc_footer {
 	bool partial, estimate, scaled; /* marks that the table has */
 };
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
+/* Prints the line that the footer wrote to view->out. */
+void pmc_footer_end_line(struct pmc_view *view);
+void pmc_footer_uncore(struct pmc_view *view);
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */
