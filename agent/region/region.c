@@ -12,6 +12,7 @@
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
 #include "agent/core/base/clock.h"
+#include "agent/core/count/user_read_cpu.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,10 +24,14 @@
 
 __thread struct region_area *region_mine;
 
+/* Next to the reading of a small group in user space, calls and layers show. */
+#define fast_inline	    __attribute__((always_inline)) static inline
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
 /* ---- reading the counters ------------------------------------------------------------------*/
 
 __attribute__((noinline)) static void read_group(struct region_area *area, unsigned g,
-						 uint64_t *times, uint64_t *values)
+						 uint64_t *words)
 {
 	const unsigned at = area->first[g], n = area->first[g + 1] - at;
 	struct pmc_reading reading = { .error = EBADF };
@@ -37,33 +42,34 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	errno = saved;
 	if (reading.error) {
 		area->errors[g] = reading.error;
-		memset(area->raw, 0, n * sizeof(*values));
+		memset(area->raw, 0, n * sizeof(*words));
 	}
-	times[0] = reading.enabled_ns;
-	times[1] = reading.running_ns;
-	memcpy(values, area->raw, n * sizeof(*values));
+	words[0] = reading.enabled_ns;
+	words[1] = reading.running_ns;
+	memcpy(words + 2, area->raw, n * sizeof(*words));
 }
 
-static bool read_user(struct region_area *area, unsigned g, uint64_t *times, uint64_t *values)
+fast_inline void read_counters(struct region_area *area, uint64_t *words)
 {
-	const unsigned at = area->first[g], n = area->first[g + 1] - at;
+	pmc_user_page *const *pages = area->pages;
+	const uint16_t *first = area->first;
+	unsigned g = 0;
 
-	return area->mode == REGION_USER &&
-	       pmc_user_read_group(area->pages + at, n, &times[0], &times[1], values);
-}
-
-static void read_counters(struct region_area *area, uint64_t *words)
-{
-	uint64_t *times = words + REGION_CPU, *values = times + 2 * area->groups;
-
-	words[REGION_ENDS] = area->ends;
+	words += REGION_CPU;
 	if (area->mode == REGION_CLOCK) {
-		pmc_thread_cpu_ns(0, times);
+		pmc_thread_cpu_ns(0, words);
 		return;
 	}
-	for (unsigned g = 0; g < area->groups; g++, times += 2)
-		if (!read_user(area, g, times, values + area->first[g]))
-			read_group(area, g, times, values + area->first[g]);
+	do {
+		const unsigned n = first[1] - first[0];
+
+		if (area->mode != REGION_USER ||
+		    !user_read_group(pages, n, &words[0], &words[1], &words[2]))
+			read_group(area, g, words);
+		pages += n;
+		words += 2 + n;
+		first++;
+	} while (++g < area->groups);
 }
 
 /* ---- names ---------------------------------------------------------------------------------*/
@@ -81,9 +87,8 @@ static struct region_record *add(struct region_area *area, const char *name, siz
 	region_change_begin(area);
 	memset(record, 0, region_record_bytes(area->capacity));
 	memcpy(record->name, name, len);
-	record->name_len = (uint32_t)len;
+	record->name_len = len;
 	*hash = (uint16_t)(index + 1);
-	area->end = region_record(area, index + 1);
 	atomic_store_explicit(&area->n_records, index + 1, memory_order_relaxed);
 	region_change_end(area);
 	return record;
@@ -111,119 +116,184 @@ struct region_record *region_find(struct region_area *area, const char *name)
 
 /* ---- begin and end -------------------------------------------------------------------------*/
 
-void region_enter(struct region_area *area, struct region_record *record)
+/* A region begins in the next entry, which has its record. */
+fast_inline void enter(struct region_area *area)
 {
-	struct region_entry *entry = region_entry(area, area->depth + 1);
+	struct region_entry *entry = region_inner(area, area->top);
 
-	entry->record = record;
+	entry->words[REGION_ENDS] = area->now[REGION_ENDS];
 	read_counters(area, entry->words);
+	entry = region_inner(area, area->top);
 	/* A handler that ends the thread closes what is on the stack. */
 	atomic_signal_fence(memory_order_seq_cst);
-	record->open++;
-	area->depth++;
+	entry->record->open++;
+	area->top = entry;
+}
+
+/* The innermost region ends. */
+fast_inline void leave(struct region_area *area)
+{
+	struct region_entry *entry, *around;
+	struct region_record *record;
+	const region_words *now, *start;
+	region_words *inclusive, *exclusive, *inner, *outer;
+	const region_words zero = { 0 };
+	bool outermost;
+
+	read_counters(area, area->now);
+	entry = area->top;
+	around = region_outer(area, entry);
+	record = entry->record;
+	region_change_begin(area);
+	area->top = around;
+	outermost = --record->open == 0;
+	if (outermost)
+		record->outermost++;
+	now = (void *)area->now;
+	start = (void *)entry->words;
+	inner = (void *)(entry->words + area->capacity);
+	outer = (void *)(around->words + area->capacity);
+	inclusive = (void *)record->words;
+	exclusive = (void *)(record->words + area->capacity);
+	unsigned i = (area->words + 3) / 4;
+	do {
+		const region_words counted = *now++ - *start++;
+
+		if (outermost)
+			*inclusive += counted;
+		inclusive++;
+		*exclusive++ += counted - *inner;
+		*inner++ = zero;
+		*outer++ += counted;
+	} while (--i > 0);
+	record->calls++;
+	area->now[REGION_ENDS]++;
+	region_change_end(area);
+}
+
+void region_enter(struct region_area *area, struct region_record *record)
+{
+	region_inner(area, area->top)->record = record;
+	enter(area);
 }
 
 void region_leave(struct region_area *area)
 {
-	struct region_entry *entry = region_entry(area, area->depth);
-	struct region_record *record = entry->record;
-	const unsigned capacity = area->capacity;
-	const region_pair *now = (void *)area->now, *start = (void *)entry->words;
-	region_pair *inclusive = (void *)record->words;
-	region_pair *exclusive = (void *)(record->words + capacity);
-	region_pair *inner = (void *)(entry->words + capacity);
-	region_pair *outer = (void *)(region_entry(area, area->depth - 1)->words + capacity);
-	const region_pair zero = { 0, 0 };
-	bool outermost;
-
-	read_counters(area, area->now);
-	region_change_begin(area);
-	area->depth--;
-	area->ends++;
-	record->calls++;
-	outermost = --record->open == 0;
-	record->outermost += outermost;
-	/* Values first, times last: if a handler ends the thread here, what was added to the times
-	 * of a group never makes its values look scaled. */
-	for (unsigned i = (area->words + 1) / 2; i-- > 0;) {
-		region_pair counted = now[i] - start[i];
-
-		inclusive[i] += outermost ? counted : zero;
-		exclusive[i] += counted - inner[i];
-		outer[i] += counted;
-		inner[i] = zero;
-	}
-	region_change_end(area);
+	leave(area);
 }
 
 /* ---- what programs call --------------------------------------------------------------------*/
 
-/* Whether the calling thread may change its area now. */
-static inline bool enter_area(struct region_area *area)
+__attribute__((cold, noinline)) static struct region_area *find_area(bool attach)
 {
-	if (area->busy)
+	if (!agent_active_unless_vfork())
+		return NULL;
+	return region_mine || !attach ? region_mine : region_attach();
+}
+
+/* The calling thread's area; NULL: it has none. */
+fast_inline struct region_area *my_area(bool attach)
+{
+	struct region_area *area = region_mine;
+
+	/* A forked child that is not a process of its own yet must not read the parent's groups. */
+	if (unlikely(!area || !atomic_load_explicit(area->alive, memory_order_relaxed)))
+		return find_area(attach);
+	return area;
+}
+
+void region_abandon_change(struct region_area *area)
+{
+	if (!(atomic_load_explicit(&area->sequence, memory_order_relaxed) & 1))
+		return;
+	/* region_leave() may have counted down and not popped, or the reverse. */
+	for (uint32_t i = 0; i < area->n_records; i++)
+		region_record(area, i)->open = 0;
+	for (struct region_entry *entry = area->top; entry->record;
+	     entry = region_outer(area, entry))
+		entry->record->open++;
+	region_change_end(area);
+}
+
+__attribute__((cold, noinline)) static bool take_over(struct region_area *area, const void *frame)
+{
+	if (area->busy != frame)
 		return false;
-	area->busy = true;
+	agent_note(NOTE_REGION_HANDLER);
+	region_abandon_change(area);
+	return true;
+}
+
+/* Whether the calling thread may change its area now. A begin or end that is in progress has
+ * another stack frame than one of a handler that interrupted it, unless a handler left it by
+ * siglongjmp. */
+fast_inline bool enter_area(struct region_area *area)
+{
+	const void *frame = __builtin_frame_address(0);
+
+	if (unlikely(area->busy) && !take_over(area, frame))
+		return false;
+	area->busy = frame;
 	atomic_signal_fence(memory_order_seq_cst);
 	return true;
 }
 
-static inline void leave_area(struct region_area *area)
+fast_inline void leave_area(struct region_area *area)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	area->busy = false;
+	area->busy = NULL;
 }
 
-static void begin(struct region_area *area, const char *name)
+/* Gives the next entry its record. False: too deep. */
+__attribute__((cold, noinline)) static bool name_entry(struct region_area *area,
+						       struct region_entry *entry, const char *name)
 {
-	struct region_record *record;
-
-	if (area->depth == REGION_DEPTH) {
+	if (area->top == area->last) {
 		area->excess++;
 		agent_note(NOTE_REGION_DEEP);
-		return;
+		return false;
 	}
-	/* The last region at this depth is the likeliest one. */
-	record = region_entry(area, area->depth + 1)->record;
-	if (!record || record >= area->end || strcmp(record->name, name) != 0)
-		record = region_find(area, name);
-	region_enter(area, record);
+	entry->record = region_find(area, name ? name : "");
+	return true;
 }
 
 AGENT_API void pmc_region_begin(const char *name)
 {
-	struct region_area *area;
+	struct region_area *area = my_area(true);
+	struct region_entry *entry;
 
-	if (!agent_active_unless_vfork())
+	if (unlikely(!area))
 		return;
-	area = region_mine ? region_mine : region_attach();
-	if (!area)
-		return;
-	if (area->cost == REGION_COST_UNKNOWN && area->depth == 0)
+	if (unlikely(area->cost == REGION_COST_UNKNOWN))
 		region_measure_cost(area);
-	if (!enter_area(area)) {
+	if (unlikely(!enter_area(area))) {
 		agent_note(NOTE_REGION_HANDLER);
 		return;
 	}
-	begin(area, name ? name : "");
+	entry = region_inner(area, area->top);
+	/* The last region at this depth is the likeliest one. Beyond the last entry there is none.
+	 */
+	if ((entry->record && name && strcmp(entry->record->name, name) == 0) ||
+	    name_entry(area, entry, name))
+		enter(area);
 	leave_area(area);
 }
 
 AGENT_API void pmc_region_end(void)
 {
-	struct region_area *area;
+	struct region_area *area = my_area(false);
 
-	if (!agent_active_unless_vfork())
+	if (unlikely(!area)) {
+		if (agent_self)
+			agent_note(NOTE_REGION_END);
 		return;
-	area = region_mine;
-	if (!area && agent_self)
-		agent_note(NOTE_REGION_END);
-	if (!area || !enter_area(area))
+	}
+	if (unlikely(!enter_area(area)))
 		return;
-	if (area->excess)
+	if (unlikely(area->excess))
 		area->excess--;
-	else if (area->depth)
-		region_leave(area);
+	else if (area->top->record)
+		leave(area);
 	else
 		agent_note(NOTE_REGION_END);
 	leave_area(area);

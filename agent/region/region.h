@@ -18,9 +18,23 @@
 /* The calling thread's area; NULL: it has marked nothing yet, or is not measured. */
 extern __thread struct region_area *region_mine;
 
-static inline struct region_entry *region_entry(struct region_area *area, uint32_t depth)
+/* Neighbours on the stack. */
+static inline struct region_entry *region_inner(struct region_area *area,
+						struct region_entry *entry)
 {
-	return (void *)((char *)area + area->entries_at + depth * area->entry_bytes);
+	return (void *)((char *)entry + area->entry_bytes);
+}
+
+static inline struct region_entry *region_outer(struct region_area *area,
+						struct region_entry *entry)
+{
+	return (void *)((char *)entry - area->entry_bytes);
+}
+
+/* What is outside all regions. */
+static inline struct region_entry *region_bottom(struct region_area *area)
+{
+	return (void *)((char *)area + region_entry_at(area->capacity, 0));
 }
 
 /* The area of a slot; NULL: none of its threads has marked a region. */
@@ -39,8 +53,7 @@ static inline void region_change_begin(struct region_area *area)
 {
 	uint64_t sequence = atomic_load_explicit(&area->sequence, memory_order_relaxed);
 
-	/* A handler that ends the thread may have interrupted a change. */
-	atomic_store_explicit(&area->sequence, (sequence + 1) | 1, memory_order_relaxed);
+	atomic_store_explicit(&area->sequence, sequence + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -54,14 +67,16 @@ static inline void region_change_end(struct region_area *area)
 /* ---- region.c ---- */
 /* Pushes an entry of the record. */
 void region_enter(struct region_area *area, struct region_record *record);
-/* Pops the innermost entry and adds it up. depth is above 0. */
+/* Ends a change that a signal handler interrupted and never returned to. */
+void region_abandon_change(struct region_area *area);
+/* Pops the innermost entry and adds it up. There is one. */
 void region_leave(struct region_area *area);
 /* The record of that name, made if it is new; REGION_OTHER if there is no room. */
-struct region_record *region_find(struct region_area *area, const char *name);
+__attribute__((cold)) struct region_record *region_find(struct region_area *area, const char *name);
 
 /* ---- region_area.c ---- */
 /* Gives the calling thread an area; NULL and a note if it cannot have one. */
-struct region_area *region_attach(void);
+__attribute__((cold)) struct region_area *region_attach(void);
 
 /* ---- region_frames.c ---- */
 /* Writes all regions of the calling thread, which ends. */
@@ -72,7 +87,7 @@ void region_write_all(struct region_area *area);
 #define REGION_COST_OUTER_NAME "\001outer"
 #define REGION_COST_INNER_NAME "\001inner"
 /* Measures what a pair costs, while the thread is in no region. Not while counting is off. */
-void region_measure_cost(struct region_area *area);
+__attribute__((cold)) void region_measure_cost(struct region_area *area);
 
 /* Between the two no signal handler of the host runs. */
 static inline uint64_t region_block_signals(void)

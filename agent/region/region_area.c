@@ -30,15 +30,15 @@ static struct region_area *map_area(struct slot *slot)
 	unsigned capacity = REGION_CPU + 2 * agent.plan.groups + agent.plan.opened;
 	struct region_area *area;
 
-	/* CPU time at least; even. */
-	capacity = capacity > REGION_CPU ? (capacity + 1) & ~1u : REGION_CPU + 1;
+	/* CPU time at least. */
+	capacity = capacity > REGION_CPU ? (capacity + 3) & ~3u : 4;
 	area = mmap(NULL, area_bytes(capacity), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (area == MAP_FAILED)
 		return NULL;
 	area->capacity = capacity;
 	area->entry_bytes = (uint32_t)region_entry_bytes(capacity);
-	area->entries_at = (uint32_t)region_entry_at(capacity, 0);
+	area->last = (void *)((char *)area + region_entry_at(capacity, REGION_DEPTH));
 	atomic_store(&slot->regions, (uint64_t)(uintptr_t)area);
 	return area;
 }
@@ -103,14 +103,18 @@ static void clear_records(struct region_area *area)
 		[REGION_COST_INNER] = REGION_COST_INNER_NAME,
 		[REGION_OTHER] = "(other regions)",
 	};
+	struct region_entry *entry;
 
 	region_change_begin(area);
 	atomic_store(&area->n_records, 0);
-	area->end = region_record(area, 0);
 	memset(area->hash, 0, sizeof(area->hash));
 	region_change_end(area);
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		region_find(area, names[i]);
+	/* Entries were used from the bottom on. */
+	area->top = entry = region_bottom(area);
+	while (entry != area->last && (entry = region_inner(area, entry))->record)
+		entry->record = NULL;
 }
 
 static void set_owner(struct region_area *area, uint64_t owner)
@@ -124,10 +128,9 @@ static void set_owner(struct region_area *area, uint64_t owner)
 
 static void close_open(struct region_area *area)
 {
-	/* A handler that ends the thread may have interrupted a change. */
-	region_change_begin(area);
-	region_change_end(area);
-	while (area->depth) {
+	/* A handler may end the thread. */
+	region_abandon_change(area);
+	while (area->top->record) {
 		agent_note(NOTE_REGION_OPEN);
 		region_leave(area);
 	}
@@ -172,8 +175,10 @@ struct region_area *region_attach(void)
 		area = map_area(agent_self);
 	if (area && area != region_mine) {
 		area->slot = agent_self;
-		area->busy = false;
-		area->depth = area->excess = area->reopen = 0;
+		area->busy = NULL;
+		area->alive = agent_alive;
+		area->excess = 0;
+		area->reopen = NULL;
 		clear_records(area);
 		choose_mode(area);
 		region_mine = area;
@@ -202,7 +207,7 @@ void agent_regions_last(void)
 		    atomic_load(&area->owner) != slot->seq + 1)
 			continue;
 		add_cost(area);
-		if (area != mine && area->depth)
+		if (area != mine && area->top->record)
 			agent_note(NOTE_REGION_CUT);
 	}
 }
@@ -215,8 +220,8 @@ void agent_regions_before_exec(void)
 
 	if (!area || area->busy)
 		return;
-	area->reopen = area->depth;
-	while (area->depth)
+	area->reopen = area->top;
+	while (area->top->record)
 		region_leave(area);
 }
 
@@ -227,20 +232,25 @@ void agent_regions_exec_failed(void)
 	if (!area)
 		return;
 	/* The stack still has the entries. */
-	while (area->depth < area->reopen)
-		region_enter(area, region_entry(area, area->depth + 1)->record);
-	area->reopen = 0;
+	while (area->top < area->reopen)
+		region_enter(area, region_inner(area, area->top)->record);
+	area->reopen = NULL;
 }
 
 void agent_regions_forked(void)
 {
 	struct region_area *parents = region_mine;
+	struct region_entry *entry;
 
 	pmc_user_forked();
 	region_mine = NULL;
 	/* Its memory stays: a begin or an end of this thread may be writing to it. */
-	for (uint32_t i = 1; parents && i <= parents->depth; i++)
-		pmc_region_begin(region_entry(parents, i)->record->name);
+	if (!parents)
+		return;
+	for (entry = region_bottom(parents); entry != parents->top;) {
+		entry = region_inner(parents, entry);
+		pmc_region_begin(entry->record->name);
+	}
 }
 
 /* ---- cost ----------------------------------------------------------------------------------*/
@@ -265,7 +275,8 @@ void region_measure_cost(struct region_area *area)
 	uint64_t mask;
 
 	/* Groups that are stopped would make a pair cost nothing. */
-	if (area->cost != REGION_COST_UNKNOWN || !atomic_load(&pmc_agent_control.counting))
+	if (area->cost != REGION_COST_UNKNOWN || area->top->record ||
+	    !atomic_load(&pmc_agent_control.counting))
 		return;
 	mask = region_block_signals();
 	area->cost = REGION_COST_NONE;

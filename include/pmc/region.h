@@ -69,10 +69,19 @@ static void *pmc_region_dlsym_(void *handle, const char *name)
 /* NULL until pmc_region_init_ has run. */
 static const struct pmc_region_api *pmc_region_api_;
 
+static inline void pmc_region_no_begin_(const char *name)
+{
+	(void)name;
+}
+
+static inline void pmc_region_no_end_(void)
+{
+}
+
 /* Before main: dlsym is not async-signal-safe, and the first region may be a signal handler's. */
 __attribute__((constructor, unused)) static void pmc_region_init_(void)
 {
-	static const struct pmc_region_api none = { NULL, NULL };
+	static const struct pmc_region_api none = { pmc_region_no_begin_, pmc_region_no_end_ };
 	const void *at = pmc_region_find_("pmc_region_api");
 #ifdef __cplusplus
 	const struct pmc_region_api *found = static_cast<const struct pmc_region_api *>(at);
@@ -85,28 +94,26 @@ __attribute__((constructor, unused)) static void pmc_region_init_(void)
 
 __attribute__((unused)) static inline const struct pmc_region_api *pmc_region_get_(void)
 {
-	if (__builtin_expect(!__atomic_load_n(&pmc_region_api_, __ATOMIC_ACQUIRE), 0))
+	const struct pmc_region_api *api = __atomic_load_n(&pmc_region_api_, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(!api, 0)) {
 		pmc_region_init_();
-	return __atomic_load_n(&pmc_region_api_, __ATOMIC_ACQUIRE);
+		api = __atomic_load_n(&pmc_region_api_, __ATOMIC_RELAXED);
+	}
+	return api;
 }
 
 /* Begins a region of the calling thread. name: any bytes up to a NUL, read during the call only;
  * NULL is the empty name. */
 __attribute__((unused)) static inline void pmc_region_begin(const char *name)
 {
-	const struct pmc_region_api *api = pmc_region_get_();
-
-	if (api->begin)
-		api->begin(name);
+	pmc_region_get_()->begin(name);
 }
 
 /* Ends the last open region of the calling thread. */
 __attribute__((unused)) static inline void pmc_region_end(void)
 {
-	const struct pmc_region_api *api = pmc_region_get_();
-
-	if (api->end)
-		api->end();
+	pmc_region_get_()->end();
 }
 
 #endif

@@ -83,9 +83,8 @@ done
 cost() { awk -v k="$3" -v c="$([ "$4" = user ] && echo 2 || echo 3)" '$1 == k { print $c }' "$M/cost-$1-$2.out"; }
 for n in 1 2 5; do
 	pair=$(cost $n 1 pair all) reads=$(cost $n 1 user_reads all)
-	# Counted in instructions, small groups cost more: reading the counters takes fewer of them.
-	between "$pair" "$reads" $(((n == 5 ? 2 : 3) * reads)) \
-		"$n events: a pair is at most $((n == 5 ? 2 : 3)) × two user-space reads"
+	between "$pair" "$reads" $((2 * reads)) \
+		"$n events: a pair is at most 2 × two user-space reads"
 	for how in 0 1; do
 		# Each thread measures what a pair costs it.
 		known=$(jq '[.regions[0].pair.events[] | select(.name == "instructions:u") | .value] | first' \

@@ -43,32 +43,33 @@ enum region_cost {
 };
 
 /*
- * A reading: the number of regions that have ended in the thread; then time enabled and time
- * running of each group, then all values (REGION_CLOCK: the CPU time). Word REGION_CPU is CPU time
- * in each mode. Sums are of differences modulo 2^64: a clock read in user space may be nanoseconds
+ * A reading: the number of regions that have ended in the thread; then of each group time enabled,
+ * time running and values (REGION_CLOCK: the CPU time alone). Word REGION_CPU is CPU time in each
+ * mode. Sums are of differences modulo 2^64: a clock read in user space may be nanoseconds
  * behind the kernel's.
  */
-enum { REGION_ENDS, REGION_CPU, REGION_WORDS = REGION_CPU + 3 * PMC_EVENTS_MAX + 1 };
+enum { REGION_ENDS, REGION_CPU, REGION_WORDS = (REGION_CPU + 3 * PMC_EVENTS_MAX + 3) & ~3 };
 
-/* Words are summed up two at a time: `capacity`, which is even, separates two readings. */
-typedef uint64_t region_pair __attribute__((vector_size(16), may_alias));
+/* Words are summed up four at a time: `capacity`, which is a multiple of four, separates two
+ * readings. */
+typedef uint64_t region_words __attribute__((vector_size(32), aligned(16), may_alias));
 
-struct region_record {	    /* the sums of all entries of one name */
+struct region_record {		/* the sums of all entries of one name */
+	char name[REGION_NAME]; /* first: strcmp is fast where both strings are aligned */
+	uint64_t name_len;
 	uint64_t calls;	    /* entries that ended */
 	uint64_t outermost; /* of these, not inside another entry of the record */
 	uint64_t open;	    /* entries on the stack */
-	uint32_t name_len;
-	char name[REGION_NAME];
 	/* Inclusive sums of the outermost entries; from word `capacity` on exclusive sums of all.
 	 */
-	_Alignas(region_pair) uint64_t words[];
+	_Alignas(region_words) uint64_t words[];
 };
 
 struct region_entry { /* an open region on the thread's stack of regions */
 	struct region_record *record;
 	/* The reading at its begin; from word `capacity` on what regions directly inside counted,
 	 * which is 0 while the entry is not in use. */
-	_Alignas(region_pair) uint64_t words[];
+	_Alignas(region_words) uint64_t words[];
 };
 
 struct region_area {
@@ -86,23 +87,25 @@ struct region_area {
 	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
 
 	/* The thread's own; readers copy up to here. */
-	bool busy; /* a begin or an end is in progress */
-	uint32_t depth;
-	uint32_t entry_bytes, entries_at; /* of the layout, for speed */
-	struct region_record *end;	  /* of the records in use */
-	uint32_t excess;		  /* open entries beyond REGION_DEPTH */
-	uint32_t reopen;		  /* depth before an exec that may fail */
-	uint64_t ends;
+	const void *busy;	       /* stack frame of the begin or end in progress */
+	const _Atomic uint32_t *alive; /* agent_alive */
+	uint32_t entry_bytes;	       /* region_entry_bytes(capacity) */
+	uint32_t excess;	       /* open entries beyond REGION_DEPTH */
+	struct region_entry *top;    /* innermost; outside all regions the first, without record */
+	struct region_entry *last;   /* the deepest that there is room for */
+	struct region_entry *reopen; /* top before an exec that may fail */
 	struct slot *slot;
 	const uint16_t *first; /* of each group, the first event; one more is the end */
 	const int *fds;
 	const uint64_t *ids; /* of the leaders */
 	pmc_user_page *pages[PMC_EVENTS_MAX];
+	/* The last reading; its word REGION_ENDS is always up to date. */
+	_Alignas(region_words) uint64_t now[REGION_WORDS];
 	uint16_t hash[REGION_HASH]; /* by name: index of the record, plus one */
-	_Alignas(region_pair) uint64_t now[REGION_WORDS];
 	uint64_t raw[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
-	/* Followed by REGION_RECORDS records; REGION_DEPTH + 1 entries, the first of which stands
-	 * for what is outside all regions; REGION_ROOM bytes for frames. */
+	/* Followed by REGION_RECORDS records; REGION_DEPTH + 2 entries, the first of which stands
+	 * for what is outside all regions, and the last of which is never used; REGION_ROOM bytes
+	 * for frames. */
 };
 
 #define REGION_AREA_HEAD offsetof(struct region_area, busy)
@@ -136,7 +139,7 @@ static inline size_t region_entry_at(unsigned capacity, uint32_t depth)
 
 static inline size_t region_room_at(unsigned capacity)
 {
-	return region_entry_at(capacity, REGION_DEPTH + 1);
+	return region_entry_at(capacity, REGION_DEPTH + 2);
 }
 
 /* What a frame says beyond its area and record. */

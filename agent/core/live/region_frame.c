@@ -15,22 +15,23 @@ static uint64_t at_least_0(uint64_t sum)
 static void put_readings(struct pmc_frame_buf *buf, const struct region_area *area,
 			 const struct region_view *view, const uint64_t *words)
 {
-	const uint64_t *times = words + REGION_CPU, *values = times + 2 * area->groups;
-
+	words += REGION_CPU;
 	for (unsigned g = 0; g < area->groups; g++) {
+		const unsigned n = view->first[g + 1] - view->first[g];
 		struct pmc_reading reading = { .error = area->errors[g] };
 		uint64_t *to;
 
 		if (area->mode == REGION_CLOCK)
 			reading.error = view->reason ? view->reason : EBADF;
 		if (!reading.error) {
-			reading.enabled_ns = at_least_0(times[2 * g]);
-			reading.running_ns = at_least_0(times[2 * g + 1]);
-			reading.n = view->first[g + 1] - view->first[g];
+			reading.enabled_ns = at_least_0(words[0]);
+			reading.running_ns = at_least_0(words[1]);
+			reading.n = n;
 		}
 		to = pmc_put_reading(buf, &reading, NULL);
 		for (unsigned i = 0; to && i < reading.n; i++)
-			to[i] = at_least_0(values[view->first[g] + i]);
+			to[i] = at_least_0(words[2 + i]);
+		words += 2 + n;
 	}
 }
 

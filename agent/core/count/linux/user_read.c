@@ -137,76 +137,8 @@ void pmc_user_unrequest(struct pmc_attr *attr)
 
 /* ---- reading -------------------------------------------------------------------------------*/
 
-/* The kernel writes the page of a thread's own event on that thread's processor: only the compiler
- * has to be kept from reordering. */
-static inline void barrier(void)
-{
-	__asm__ volatile("" : : : "memory");
-}
-
-/* False: user space may not read it now. index and cap_user_rdpmc both have to allow it: arm64 sets
- * the latter whatever the permission. */
-static inline bool read_count(pmc_user_page *page, uint64_t *value)
-{
-	uint32_t index = page->index;
-	unsigned unused = 64u - page->pmc_width;
-	uint64_t counter;
-
-	if (index == 0 || unused > 63 || !page->cap_user_rdpmc || !cpu_counter(index - 1, &counter))
-		return false;
-	/* Sign extension: a counter is as wide as the hardware has it, and counts up from a
-	 * negative number. */
-	*value = (uint64_t)page->offset + (uint64_t)((int64_t)(counter << unused) >> unused);
-	return true;
-}
-
-/* Time since the kernel last wrote the page. */
-static inline uint64_t time_since(pmc_user_page *page)
-{
-	uint64_t cycles = cpu_clock(), rest;
-	unsigned shift = page->time_shift;
-	uint64_t mult = page->time_mult;
-
-	/* A clock of fewer than 64 bits wraps. */
-	if (page->cap_user_time_short)
-		cycles = page->time_cycles + ((cycles - page->time_cycles) & page->time_mask);
-	rest = cycles & (((uint64_t)1 << shift) - 1);
-	return page->time_offset + (cycles >> shift) * mult + (rest * mult >> shift);
-}
-
-/* One event; the times may be NULL. *lock: the page's sequence number, the same throughout. */
-static inline bool read_event(pmc_user_page *page, uint64_t *value, uint64_t *enabled_ns,
-			      uint64_t *running_ns, uint32_t *lock)
-{
-	do {
-		*lock = page->lock;
-		barrier();
-		if ((enabled_ns && !page->cap_user_time) || !read_count(page, value))
-			return false;
-		if (enabled_ns) {
-			uint64_t since = time_since(page);
-
-			*enabled_ns = page->time_enabled + since;
-			*running_ns = page->time_running + since;
-		}
-		barrier();
-	} while (page->lock != *lock);
-	return true;
-}
-
 bool pmc_user_read_group(pmc_user_page *const *pages, unsigned n, uint64_t *enabled_ns,
 			 uint64_t *running_ns, uint64_t *values)
 {
-	uint32_t leader, lock;
-
-	/* If the scheduler came in between, all are read again: else this code's own instructions
-	 * would be in some counts and not in others. */
-	do {
-		if (!read_event(pages[0], &values[0], enabled_ns, running_ns, &leader))
-			return false;
-		for (unsigned i = 1; i < n; i++)
-			if (!read_event(pages[i], &values[i], NULL, NULL, &lock))
-				return false;
-	} while (pages[0]->lock != leader);
-	return true;
+	return user_read_group(pages, n, enabled_ns, running_ns, values);
 }
