@@ -88,13 +88,16 @@ is "$bad" "" "each folder includes only what the table allows"
 bad=$(printf '%s' "$edges" | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //')
 is "$bad" "" "no cycle between folders"
 
-# A header says "Private to this folder." where only its folder may include it.
+# A header that says "Private to this folder." is included by its own folder only.
 bad=
 while read -r header; do
 	home=$(folder_of "$header")
-	private=$(head -n 15 "$header" | grep -c 'Private to this folder\.')
+	head -n 20 "$header" | grep -q 'Private to this folder\.' || {
+		head -n 20 "$header" | grep -qi 'private to' && bad+="$header: write \"Private to this folder.\""$'\n'
+		continue
+	}
 	for from in ${used_by[$header]:-}; do
-		[ "$private" = 0 ] || [ "$from" = "$home" ] || bad+="$header is private, but $from includes it"$'\n'
+		[ "$from" = "$home" ] || bad+="$header is private, but $from includes it"$'\n'
 	done
 done < <(sources agent tools | grep '\.h$')
 is "$bad" "" "no folder includes a private header of another"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.h - what the files that interpose libc functions share. */
+/* hooks.h - what the files that interpose libc functions share. Private to this folder. */
 #ifndef PMC_AGENT_HOOKS_HOOKS_H
 #define PMC_AGENT_HOOKS_HOOKS_H
 

@@ -2,6 +2,8 @@
 /*
  * pending_frames.h - frames kept in memory, to be written together later.
  *
+ * Private to this folder.
+ *
  * Async-signal-safe: any thread puts at any time; one at a time takes.
  */
 #ifndef PMC_AGENT_OUTPUT_PENDING_FRAMES_H

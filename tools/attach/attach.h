@@ -2,6 +2,8 @@
 /*
  * attach.h - access from outside to a running process that has the agent.
  *
+ * Private to this folder.
+ *
  * No thread of the process is interrupted. Its memory is untrusted input, like a file. Functions
  * that return `int` return 0, or the exit code after printing the error.
  */

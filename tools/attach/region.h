@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* region.h - the marked regions of another process, frame by frame. */
+/* region.h - the marked regions of another process, frame by frame. Private to this folder. */
 #ifndef PMC_TOOLS_ATTACH_REGION_H
 #define PMC_TOOLS_ATTACH_REGION_H
 

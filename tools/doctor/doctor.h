@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.h - facts about this machine, process and user, and the checks that judge them. */
+/*
+ * doctor.h - facts about this machine, process and user, and the checks that judge them.
+ *
+ * Private to this folder.
+ */
 #ifndef PMC_TOOLS_DOCTOR_DOCTOR_H
 #define PMC_TOOLS_DOCTOR_DOCTOR_H
 

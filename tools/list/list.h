@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* list.h - common parts of pmctl list: rows of events, their sources, and fitting. */
+/*
+ * list.h - common parts of pmctl list: rows of events, their sources, and fitting.
+ *
+ * Private to this folder.
+ */
 #ifndef PMC_TOOLS_LIST_LIST_H
 #define PMC_TOOLS_LIST_LIST_H
 

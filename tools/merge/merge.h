@@ -2,6 +2,8 @@
 /*
  * merge.h - the union of dumps: each frame once, in canonical order, in bounded memory.
  *
+ * Private to this folder.
+ *
  * The output depends on the set of good frames in the inputs and on nothing else.
  */
 #ifndef PMC_TOOLS_MERGE_MERGE_H

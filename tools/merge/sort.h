@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sort.h - the order of frames, and an index that sorts them in memory. */
+/* sort.h - the order of frames, and an index that sorts them in memory. Private to this folder. */
 #ifndef PMC_TOOLS_MERGE_SORT_H
 #define PMC_TOOLS_MERGE_SORT_H
 

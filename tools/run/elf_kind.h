@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_kind.h - whether a program can load the agent, checked before it is started. */
+/*
+ * elf_kind.h - whether a program can load the agent, checked before it is started.
+ *
+ * Private to this folder.
+ */
 #ifndef PMC_TOOLS_RUN_ELF_KIND_H
 #define PMC_TOOLS_RUN_ELF_KIND_H
 

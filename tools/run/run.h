@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* run.h - the parts of `pmctl run`: flags, environment, the child, its dump, the report. */
+/*
+ * run.h - the parts of `pmctl run`: flags, environment, the child, its dump, the report.
+ *
+ * Private to this folder.
+ */
 #ifndef PMC_TOOLS_RUN_RUN_H
 #define PMC_TOOLS_RUN_RUN_H
 

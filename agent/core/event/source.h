@@ -2,7 +2,7 @@
 /*
  * source.h - shared by the sources of event names: the parse, spans, errors.
  *
- * Private to agent/core/event.
+ * For agent/core/event and the counting library only.
  */
 #ifndef PMC_CORE_EVENT_SOURCE_H
 #define PMC_CORE_EVENT_SOURCE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tables.h - tables behind a profile; private to this folder. */
+/* tables.h - tables behind a profile. Private to this folder. */
 #ifndef PMC_CORE_PROFILE_TABLES_H
 #define PMC_CORE_PROFILE_TABLES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h - lines and columns of a table; private to agent/core/report. */
+/* table.h - lines and columns of a table. Private to this folder. */
 #ifndef PMC_CORE_REPORT_TABLE_H
 #define PMC_CORE_REPORT_TABLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.h - what the views of a profile share; private to agent/core/report. */
+/* view.h - what the views of a profile share. Private to this folder. */
 #ifndef PMC_CORE_REPORT_VIEW_H
 #define PMC_CORE_REPORT_VIEW_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.h - struct pmc_bench; private to agent/core/api. */
+/* bench.h - struct pmc_bench. Private to this folder. */
 #ifndef PMC_CORE_API_BENCH_H
 #define PMC_CORE_API_BENCH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counter.h - the opaque types of pmc/counter.h; private to agent/core/api.
+ * counter.h - the opaque types of pmc/counter.h, for the folders of agent/core/api.
  *
  * Library code for programs that link libpmc: it may use malloc and is not part of the agent.
  */

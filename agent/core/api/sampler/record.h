@@ -2,6 +2,8 @@
 /*
  * record.h - private to the record decoder: a cursor over the 8-byte words of a record.
  *
+ * Private to this folder.
+ *
  * Reading beyond the end sets `bad` and gives zeros, so that decoders check once, at the end.
  */
 #ifndef PMC_CORE_API_RECORD_H

@@ -2,6 +2,8 @@
 /*
  * ring.h - reading whole records from a ring buffer that the kernel writes.
  *
+ * Private to this folder.
+ *
  * The kernel publishes records by moving data_head and never overwrites what lies behind
  * data_tail (perf_output_begin() and perf_output_put_handle() of kernel/events/ring_buffer.c).
  * A reader may walk ahead of the tail: positions are the kernel's, which only grow; what lies in

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* sampler.h - private to the sampler: a ring, its sources and its place in a set. */
+/*
+ * sampler.h - private to the sampler: a ring, its sources and its place in a set.
+ *
+ * Private to this folder.
+ */
 #ifndef PMC_CORE_API_SAMPLER_H
 #define PMC_CORE_API_SAMPLER_H
 
