@@ -6,6 +6,7 @@
 #include "agent/core/count/user_read_cpu.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
@@ -21,7 +22,9 @@ static long sysctl(const char *path, long none)
 	uint64_t value;
 	char text[24];
 
-	if (pmc_file_read(text, sizeof(text), "%s", path) < 0 || !pmc_number(text, INT_MAX, &value))
+	/* Not pmc_file_read(): its path buffer is too much for a small signal stack. */
+	if (pmc_file_read_at(AT_FDCWD, path, text, sizeof(text)) < 0 ||
+	    !pmc_number(text, INT_MAX, &value))
 		return none;
 	return (long)value;
 }
