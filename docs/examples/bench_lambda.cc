@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// bench_lambda.cc - a C++ benchmark: what is measured is a lambda, called once per operation.
+// bench_lambda.cc - a C++ benchmark of a lambda, called once per operation.
 //
 //	c++ -std=c++17 -O2 bench_lambda.cc -lpmc -ldl -pthread
 #include <pmc/bench.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_sum.c - three ways to add up numbers, against each other: time and counters in one table.
+ * bench_sum.c - compares three ways to add up numbers: time and counters in one table.
  *
  * 	cc -std=c11 -O2 bench_sum.c -lpmc -ldl -pthread
  * 	./a.out          a table in Markdown
@@ -25,7 +25,7 @@ static void sum(void *arg, uint64_t ops)
 
 		for (int i = 0; i < N; i++) {
 			total += from[i];
-			/* One after the other, as written. */
+			/* Keeps the additions in order. */
 			PMC_FORGET(total);
 		}
 		PMC_DO_NOT_OPTIMIZE(total);
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	struct pmc_bench *bench;
 	int error;
 
-	/* Short, for an example: the usual values are ten times as long. */
+	/* Short runs for an example; the defaults are ten times longer. */
 	options.warmup_ns = 5000000;
 	options.total_ns = 50000000;
 	for (int i = 0; i < N; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ipc_monitor.c - instructions, cycles and instructions per cycle, each second.
+ * ipc_monitor.c - prints instructions, cycles and instructions per cycle every second.
  *
  * 	ipc_monitor [-n LINES] [-i MILLISECONDS] [PID]
  *
- * Of every thread of a process, those it starts later included, until it ends; without a PID of
- * the whole machine. Two events in one group are on the PMU together, so that their quotient means
- * something; one group for each thread or CPU.
+ * Counts all threads of a process, including threads it starts later, until it ends; without PID,
+ * the whole machine. One group per thread or CPU: events of a group are on the PMU at the same time,
+ * so their ratio is exact.
  *
  * 	cc ipc_monitor.c $(pkg-config --cflags --libs pmc)
  */
@@ -40,7 +40,7 @@ static int fail(const char *name, const struct pmc_failure *why)
 	return -why->error;
 }
 
-/* On failure no group, and *name is the event that was refused. */
+/* On failure there is no group, and *name is the refused event. */
 static int open_group(struct pmc_counter_group **group, const struct pmc_counter_event *events,
 		      const struct pmc_open *open, const char **name, struct pmc_failure *why)
 {
@@ -51,7 +51,7 @@ static int open_group(struct pmc_counter_group **group, const struct pmc_counter
 		*name = names[e];
 		err = pmc_counter_group_add(*group, &events[e], open, NULL, why);
 	}
-	/* Once it is whole, so that no event counts more than the others. */
+	/* Enabled once complete, so that no event counts more than the others. */
 	if (!err) {
 		err = pmc_counter_group_enable(*group);
 		snprintf(why->advice, sizeof(why->advice), "cannot enable: %s", strerror(-err));
@@ -64,8 +64,8 @@ static int open_group(struct pmc_counter_group **group, const struct pmc_counter
 	return err;
 }
 
-/* 0, or a negative errno that has been told; -ESRCH (a thread gone meanwhile) and -ENODEV (a CPU
- * that is offline) are not told. */
+/* Returns 0 or a negative errno, which is printed unless it is -ESRCH (the thread has ended) or
+ * -ENODEV (the CPU is offline). */
 static int add_source(const struct pmc_counter_event *events, struct pmc_open *open)
 {
 	struct source *more = realloc(sources, (n_sources + 1) * sizeof(*more));
@@ -114,7 +114,7 @@ static void close_all(void)
 		pmc_counter_group_close(sources[--n_sources].group);
 }
 
-/* Opens every thread there is, each with those it will start. */
+/* Opens every existing thread, each with the threads it will start. */
 static int open_threads(const struct pmc_counter_event *events, struct pmc_open *open,
 			struct dirent **tasks, int n)
 {
@@ -136,8 +136,8 @@ static void free_list(struct dirent **list, int n)
 		free(list);
 }
 
-/* A thread that started between the look and the open of the one that started it would be in
- * neither: so they are opened till two looks, before and after, show the same. */
+/* A thread that starts between the listing and the open of its creator would be missed, so the
+ * threads are opened until the listings before and after are equal. */
 static int open_process(const struct pmc_counter_event *events, pid_t pid)
 {
 	struct pmc_open open = PMC_OPEN_INIT;
@@ -170,7 +170,7 @@ static int open_process(const struct pmc_counter_event *events, pid_t pid)
 	return err;
 }
 
-/* What was counted since the last call. */
+/* Counts since the last call. */
 static int read_all(uint64_t sums[EVENTS])
 {
 	memset(sums, 0, EVENTS * sizeof(*sums));
@@ -180,7 +180,7 @@ static int read_all(uint64_t sums[EVENTS])
 		struct pmc_group_value values[EVENTS];
 		int err = pmc_counter_group_read(s->group, &now, values, EVENTS);
 
-		/* Never on a CPU yet: a thread that sleeps. */
+		/* The thread has not run yet. */
 		if (err == -EAGAIN && now.enabled_ns == 0)
 			continue;
 		if (err)
@@ -194,7 +194,7 @@ static int read_all(uint64_t sums[EVENTS])
 
 			delta.count -= s->values[e].count;
 			err = pmc_group_value_scale(&times, &delta, &count);
-			/* A thread's clock stands still while it sleeps, and so do its counts. */
+			/* Time enabled and counts do not advance while a thread sleeps. */
 			if (err == -EAGAIN && times.enabled_ns == 0)
 				count = 0;
 			else if (err)
@@ -207,7 +207,7 @@ static int read_all(uint64_t sums[EVENTS])
 	return 0;
 }
 
-/* A process that nobody has waited for yet is over as well. */
+/* A zombie has ended too. */
 static bool is_over(int pidfd)
 {
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
@@ -215,7 +215,7 @@ static bool is_over(int pidfd)
 	return pidfd >= 0 && poll(&end, 1, 0) == 1;
 }
 
-/* pidfd: of the process; -1: the machine, which does not end. */
+/* pidfd: of the process; -1: the whole machine. */
 static int monitor(long lines, long interval_ms, int pidfd)
 {
 	struct timespec next;
@@ -231,7 +231,7 @@ static int monitor(long lines, long interval_ms, int pidfd)
 		next.tv_nsec %= 1000000000;
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
 			continue;
-		/* Asked first, so that the last line has all of its work. */
+		/* Checked before the reading, so that the last line is complete. */
 		over = is_over(pidfd);
 		err = read_all(sums);
 		if (err == -EAGAIN && !over) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark_regions.c - marked regions: what each thread did in each part of its work.
+ * mark_regions.c - counts of each thread in each part of its work, by marked regions.
  *
  * 	cc -O2 -I include docs/examples/mark_regions.c -o mark_regions -pthread
  * 	LD_PRELOAD=libpmcagent.so PMC_OUT=run.pmc ./mark_regions
  * 	pmctl report --by region run.pmc
  *
- * Nothing is linked, and without the agent the marks cost a nanosecond.
+ * Needs no library; without the agent a mark costs a nanosecond.
  */
 #include <pmc/region.h>
 

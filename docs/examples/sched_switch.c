@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched_switch.c - every context switch of every CPU, in the order of time.
+ * sched_switch.c - prints every context switch of every CPU in time order.
  *
  * 	sched_switch [-c CPU] [-d SECONDS] [-m PAGES]
  *
- * One tracepoint event and one ring for each CPU (or one CPU alone), read as one stream. For each
- * switch
+ * One tracepoint event and one ring buffer per CPU (or for CPU only), read as one stream. Prints for
+ * each switch
  *
  * 	TID: n, PID: n
  * 	TIME: ns
  * 	PrevPID: n PrevComm: s NextComm: s NextPID:n
  *
- * and an empty line; TID and PID are those of the task that leaves. What the rings had no room
- * for is told on stderr, where it was lost and in sum at the end. Ends by -d, SIGINT or SIGTERM,
- * after everything that is in the rings.
+ * and an empty line. TID and PID are those of the task that leaves the CPU. Losses are reported on
+ * stderr, where they occur and as a total at the end. Ends after -d SECONDS or on SIGINT or SIGTERM,
+ * once the rings are empty.
  *
  * 	cc sched_switch.c $(pkg-config --cflags --libs pmc)
  */
@@ -33,7 +33,7 @@ struct ring {
 	struct pmc_sampler *sampler;
 };
 
-/* A field of the tracepoint: its place in the raw data, as its format file has it. */
+/* A field of the tracepoint: its position in the raw data, from the format file. */
 struct field {
 	const char *name;
 	unsigned offset, size;
@@ -61,7 +61,7 @@ static int fail(const struct pmc_failure *why)
 	return -1;
 }
 
-/* Lines as "	field:char prev_comm[16];	offset:8;	size:16;	signed:0;". */
+/* Parses lines such as "	field:char prev_comm[16];	offset:8;	size:16;	signed:0;". */
 static int read_format(void)
 {
 	static const char *const paths[] = {
@@ -147,10 +147,10 @@ static void print(const struct pmc_record *record)
 		comm[i][len] = '\0';
 		memcpy(&pid[i], raw->data + fields[i ? NEXT_PID : PREV_PID].offset, sizeof(pid[i]));
 	}
-	/* Of a thread that has just ended, perf knows neither; which it was the tracepoint says. */
+	/* perf reports no IDs for a task that has just ended; the tracepoint does. */
 	if (tid == UINT32_MAX)
 		tid = (uint32_t)pid[0];
-	/* One call, so that records stay whole whoever else writes there. */
+	/* One write per record, so that records of several writers do not mix. */
 	printf("TID: %" PRIu32 ", PID: %" PRId32 "\nTIME: %" PRIu64 "\nPrevPID: %" PRId32
 	       " PrevComm: %s NextComm: %s NextPID:%" PRId32 "\n\n",
 	       tid, (int32_t)record->pid, record->time, pid[0], comm[0], comm[1], pid[1]);
@@ -168,8 +168,8 @@ static void handle(const struct pmc_record *record)
 		fprintf(stderr, "sched_switch: throttled on CPU %" PRIu32 "\n", record->cpu);
 }
 
-/* Each ring's samples and losses; a loss is reported by the next record that finds room, so the
- * last ones show only against what the event itself counted. */
+/* Samples and losses of each ring. A loss is reported with the next record that fits, so the last
+ * losses show only as a difference to the event's own count. */
 static int sum_up(struct ring *rings, long n)
 {
 	uint64_t printed = 0, lost = 0, late = 0;
@@ -197,7 +197,7 @@ static int sum_up(struct ring *rings, long n)
 	return 0;
 }
 
-/* Until told to stop, then to the end of what is there. */
+/* Runs until stopped, then drains the rings. */
 static int copy(struct pmc_sampler_set *set, struct ring *rings, long n, double seconds)
 {
 	struct timespec now, end;
@@ -217,7 +217,7 @@ static int copy(struct pmc_sampler_set *set, struct ring *rings, long n, double 
 		} else if (err == -EAGAIN && draining) {
 			return 0;
 		} else if (err == -EAGAIN) {
-			/* A quiet moment: what was printed so far is seen. */
+			/* Nothing to do: flush the output. */
 			if (fflush(stdout))
 				return -EIO;
 		} else if (err != -EINTR) {
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct ring *rings = calloc((size_t)cpus, sizeof(*rings));
-	/* What is being printed is printed; only the wait ends. */
+	/* No SA_RESTART: the signal ends the wait. */
 	struct sigaction on_stop = { .sa_handler = stop, .sa_flags = SA_RESTART };
 	struct pmc_sampler_set *set = NULL;
 	struct pmc_counter_event event;
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
 		else if (err == -ENODEV)
 			err = 0;
 	}
-	/* All are open before the first one counts. */
+	/* All are open before the first is enabled. */
 	for (long i = 0; !err && i < cpus; i++)
 		if (rings[i].counter)
 			err = pmc_counter_enable(rings[i].counter);

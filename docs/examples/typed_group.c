@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * typed_group.c - counts one function by name, then loops over whatever was counted.
+ * typed_group.c - counts events of one function, by name and in a loop over all of them.
  *
  * 	cc -std=c11 typed_group.c -lpmc -ldl -pthread
  *
@@ -26,7 +26,7 @@ static void do_work(void)
 
 	if (memory)
 		memset(memory, 1, bytes);
-	/* Without a look at it the compiler need not fill it. */
+	/* Prevents the compiler from dropping the work. */
 	__asm__ volatile("" : : "r"(memory) : "memory");
 	free(memory);
 }
