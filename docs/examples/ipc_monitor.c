@@ -5,8 +5,8 @@
  * 	ipc_monitor [-n LINES] [-i MILLISECONDS] [PID]
  *
  * Counts all threads of a process, including threads it starts later, until it ends; without PID,
- * the whole machine. One group per thread or CPU: events of a group are on the PMU at the same time,
- * so their ratio is exact.
+ * the whole machine. One group per thread or CPU: events of a group are on the PMU at the same
+ * time, so their ratio is exact.
  *
  * 	cc ipc_monitor.c $(pkg-config --cflags --libs pmc)
  */

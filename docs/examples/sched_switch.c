@@ -4,16 +4,16 @@
  *
  * 	sched_switch [-c CPU] [-d SECONDS] [-m PAGES]
  *
- * One tracepoint event and one ring buffer per CPU (or for CPU only), read as one stream. Prints for
- * each switch
+ * One tracepoint event and one ring buffer per CPU (or for CPU only), read as one stream. Prints
+ * for each switch
  *
  * 	TID: n, PID: n
  * 	TIME: ns
  * 	PrevPID: n PrevComm: s NextComm: s NextPID:n
  *
  * and an empty line. TID and PID are those of the task that leaves the CPU. Losses are reported on
- * stderr, where they occur and as a total at the end. Ends after -d SECONDS or on SIGINT or SIGTERM,
- * once the rings are empty.
+ * stderr, where they occur and as a total at the end. Ends after -d SECONDS or on SIGINT or
+ * SIGTERM, once the rings are empty.
  *
  * 	cc sched_switch.c $(pkg-config --cflags --libs pmc)
  */
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct ring *rings = calloc((size_t)cpus, sizeof(*rings));
-	/* No SA_RESTART: the signal ends the wait. */
+	/* SA_RESTART: a write is completed; poll(2) ends with EINTR all the same. */
 	struct sigaction on_stop = { .sa_handler = stop, .sa_flags = SA_RESTART };
 	struct pmc_sampler_set *set = NULL;
 	struct pmc_counter_event event;
