@@ -198,9 +198,11 @@ if [ -s "$O/vm/costs" ]; then
 			"$(pair user_pair)  $(calc '%.2f' "$(pair user_pair) / $(pair user_user_reads)") × two reads" \
 			"≤ 2.00 × two reads"
 		line "  with two events" \
-			"$(pair two_pair)  $(calc '%.2f' "$(pair two_pair) / $(pair two_user_reads)") × two reads"
+			"$(pair two_pair)  $(calc '%.2f' "$(pair two_pair) / $(pair two_user_reads)") × two reads" \
+			"≤ 2.00 × two reads"
 		line "  with one event" \
-			"$(pair single_pair)  $(calc '%.2f' "$(pair single_pair) / $(pair single_user_reads)") × two reads"
+			"$(pair single_pair)  $(calc '%.2f' "$(pair single_pair) / $(pair single_user_reads)") × two reads" \
+			"≤ 2.00 × two reads"
 		line "two read(2) of a group of 5" "$(pair read_reads)"
 		line "  a region by read(2)" \
 			"$(pair read_pair)  $(calc '%.2f' "$(pair read_pair) / $(pair read_reads)") × two reads" \

@@ -159,6 +159,11 @@ for n in $(seq 50 50 1000); do
 	within "$(group twice '.events[1].sum')" 100 50 "a handler ends the program after $n steps"
 done
 between "$twice" 1 19 "some of them in the middle of a region"
+rm -f x.pmc
+PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/regions_step" jump 200
+"$PMCTL" report --by region --format json x.pmc >x.json
+is "$status $(calls after)" "0 200" "siglongjmp out of a begin or end, anywhere: later regions are counted"
+between "$(note 48)" 1 200 "some of them interrupted a begin or end"
 regions churn 2000
 is "$(calls one) $(calls odd) $(calls even) $(group one .threads)" "2000 1000 1000 2000" "2,000 threads after one another"
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions_step step|timer|exit N - regions, and a handler that marks some of its own, at any place.
+ * regions_step step|jump|timer|exit N - regions, and a handler that marks some of its own, at any
+ * place.
  *
  * step: N rounds, in each of them once the handler: a tracer makes single steps and sends its
  * signal ever later in a round. (Counters are never read in user space by single steps: each of
- * them is a switch to the tracer and back.) timer: rounds until a timer has called the handler N
- * times. Prints the rounds, and how often the handler ran. exit: a region of 100 page faults, and
- * the same again without them; N single steps into that a handler ends the program.
+ * them is a switch to the tracer and back.) jump: the same, but the handler leaves the round by
+ * siglongjmp; a region "after" follows in the same function. timer: rounds until a timer has called
+ * the handler N times. Prints the rounds, and how often the handler ran. exit: a region of 100 page
+ * faults, and the same again without them; N single steps into that a handler ends the program.
  * prog-flags: -Iinclude */
 #include <pmc/region.h>
 
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,6 +69,33 @@ static void mark(int round)
 	pmc_region_begin("inner");
 	pmc_region_end();
 	pmc_region_end();
+}
+
+static sigjmp_buf left;
+static volatile sig_atomic_t inside;
+
+static void jump(int signal)
+{
+	(void)signal;
+	if (inside)
+		siglongjmp(left, 1);
+}
+
+static void mark_and_jump(int n)
+{
+	signal(SIGALRM, jump);
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	for (volatile int round = 0; round < n; round++) {
+		raise(SIGSTOP);
+		if (sigsetjmp(left, 1) == 0) {
+			inside = 1;
+			pmc_region_begin("round");
+			pmc_region_end();
+		}
+		inside = 0;
+		pmc_region_begin("after");
+		pmc_region_end();
+	}
 }
 
 static void mark_all(int n, bool stepped)
@@ -153,7 +183,8 @@ static int trace(pid_t child, int n)
 
 int main(int argc, char **argv)
 {
-	bool stepped = argc > 1 && !strcmp(argv[1], "step");
+	bool jumped = argc > 1 && !strcmp(argv[1], "jump");
+	bool stepped = jumped || (argc > 1 && !strcmp(argv[1], "step"));
 	bool told = argc > 1 && !strcmp(argv[1], "exit");
 	int n = argc > 2 ? atoi(argv[2]) : 100;
 	pid_t child;
@@ -166,6 +197,8 @@ int main(int argc, char **argv)
 	if (child == 0) {
 		if (told)
 			mark_until_told();
+		else if (jumped)
+			mark_and_jump(n);
 		else
 			mark_all(n, stepped);
 		exit(0);
