@@ -68,6 +68,9 @@ is "$status" 2 "--require with an unknown event: exit 2"
 ok "and a JSON error" jq -e '.error.code == 2' "$T/err"
 run "$PMCTL" doctor --json --require task-clock,cycles
 is "$status $(jq .ok "$T/out")" "$((1 - has_pmu)) $(jq .hardware "$T/plain")" "--require cycles: exit 1 without a PMU"
+run "$PMCTL" doctor --require cycles
+is "$(grep -c "^cycles cannot be counted here (required)" "$T/out")" $((1 - has_pmu)) "the last line says so"
+run "$PMCTL" doctor --json --require task-clock,cycles
 [ $has_pmu = 1 ] || ok "with the event, the cause and a fix" jq -e '
 	.checks[-1] | .name == "require" and .status == "blocks" and (.remedy | length > 0) and
 	(.detail | test("^cycles: .*ENOENT"))' "$T/out"

@@ -51,7 +51,9 @@ static int print_json(const struct result *results, unsigned n, bool ok,
 		       EXIT_OK;
 }
 
-static void print_table(const struct result *results, unsigned n, const struct doctor_facts *facts)
+/* `missing`: the required events, if they cannot be counted; else NULL. */
+static void print_table(const struct result *results, unsigned n, const struct doctor_facts *facts,
+			const char *missing)
 {
 	for (unsigned i = 0, same; i < n; i++) {
 		const struct doctor_finding *finding = &results[i].finding;
@@ -79,6 +81,9 @@ static void print_table(const struct result *results, unsigned n, const struct d
 	else
 		puts("No perf events can be counted. CPU time, page faults and context switches of "
 		     "every thread\nare still available.");
+	if (missing)
+		printf("%s cannot %sbe counted here (required).\n", missing,
+		       strchr(missing, ',') ? "all " : "");
 }
 
 int cmd_doctor(int argc, char **argv)
@@ -121,6 +126,6 @@ int cmd_doctor(int argc, char **argv)
 	if (!code && json)
 		code = print_json(results, n, ok, &facts);
 	else if (!code)
-		print_table(results, n, &facts);
+		print_table(results, n, &facts, require && !ok ? require : NULL);
 	return code ? code : ok ? EXIT_OK : EXIT_FAIL;
 }
