@@ -27,7 +27,7 @@ print(subprocess.run([sys.argv[1], "run", "--report", "off", "--", "sh", "-c",
 run "$PMCTL" run -- "$T/there-is-no-such-thing"
 is "$status" 127 "a command that is not there: 127"
 is "$(cat "$T/err")" \
-	"pmctl run: cannot run '$T/there-is-no-such-thing': No such file or directory" "one line says so"
+	"pmctl run: cannot run command '$T/there-is-no-such-thing': not found" "one line says so"
 run "$PMCTL" run -- no-such-command-in-path
 is "$status" 127 "a command that is not in PATH: 127"
 echo data >"$T/data"
@@ -86,6 +86,8 @@ is "$("$PMCTL" report --format json kept.pmc | jq -r '[.processes[].how_ended] |
 	"the dump has this run alone"
 run "$PMCTL" run --report off -o kept.pmc -- "$T/there-is-no-such-thing"
 same first.pmc kept.pmc.old "a command that does not exist moves no dump"
+run "$PMCTL" run --report off -o kept.pmc -- true
+like "$(cat "$T/err")" "kept.pmc.old, which replaces an older one" "a replaced FILE.old is named"
 echo precious >kept.pmc.old
 run "$PMCTL" run --report off -o kept.pmc -- touch "$T/ran"
 is "$status $(cat kept.pmc.old)" "1 precious" "FILE.old that is not a dump is not replaced"

@@ -55,10 +55,11 @@ static int could_not_run(const struct run *run)
 
 	/* The file exists: its interpreter does not. */
 	if (error == ENOENT && run->program.kind != ELF_NOT_FOUND)
-		return tool_fail(EXIT_NO_CMD, "cannot run '%s': its interpreter is missing",
+		return tool_fail(EXIT_NO_CMD, "cannot run command '%s': its interpreter is missing",
 				 run->cmd[0]);
-	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN, "cannot run '%s': %s",
-			 run->cmd[0], strerror(error));
+	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN,
+			 "cannot run command '%s': %s", run->cmd[0],
+			 error == ENOENT ? "not found" : strerror(error));
 }
 
 /* Ends as the command did, by status or by signal; without a second core dump. */

@@ -59,6 +59,7 @@ static int keep_old(const char *path)
 {
 	char old[2 * PATH_MAX + 4];
 	const char *why = NULL;
+	bool replaces = false;
 	struct stat st;
 	int fd;
 
@@ -66,6 +67,7 @@ static int keep_old(const char *path)
 	fd = open(old, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0) {
 		why = tool_dump_refusal(fd, &st);
+		replaces = true;
 		close(fd);
 	} else if (errno != ENOENT) {
 		why = tool_dump_open_error(errno);
@@ -74,7 +76,8 @@ static int keep_old(const char *path)
 		why = strerror(errno);
 	if (why)
 		return tool_fail(EXIT_FAIL, "cannot keep the existing dump as %s: %s", old, why);
-	tool_warn("%s exists: kept as %s; --append adds to it instead", path, old);
+	tool_warn("%s exists: kept as %s%s; --append adds to it instead", path, old,
+		  replaces ? ", which replaces an older one" : "");
 	return 0;
 }
 
