@@ -74,6 +74,7 @@ for command in run report merge doctor help; do
 	is "$(sed '1,/^Examples:/d' "$T/help" | grep -c '^  [^#]*pmctl ')" 2 "$command: two examples"
 done
 like "$("$PMCTL" --version)" '^pmctl [0-9]+\.[0-9]+\.[0-9]+$' "--version"
+is "$("$PMCTL" -V) $("$PMCTL" version)" "$("$PMCTL" --version) $("$PMCTL" --version)" "-V and version are the same"
 
 for args in help doctor "doctor --json" --version "help run" "run -n -e task-clock"; do
 	run bash -c "'$PMCTL' $args >/dev/full"

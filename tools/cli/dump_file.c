@@ -32,6 +32,6 @@ const char *tool_dump_refusal(int fd, struct stat *st)
 	if (!S_ISREG(st->st_mode))
 		return "it is not a regular file; name one";
 	if (st->st_size && !pmc_is_dump(head, pread(fd, head, sizeof(head), 0)))
-		return "it exists and is not a dump; remove it or name another file";
+		return "it exists and is not a dump; choose another file";
 	return NULL;
 }

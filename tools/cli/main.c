@@ -53,7 +53,8 @@ static int dispatch(int argc, char **argv)
 		tool_help_all();
 		return EXIT_OK;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
+	    strcmp(argv[1], "version") == 0) {
 		printf("pmctl %s\n", PMC_VERSION);
 		return EXIT_OK;
 	}
