@@ -172,6 +172,8 @@ static void usage(void **state)
 	one_line_with("--timeline");
 	assert_int_equal(run("-o", dump, dump, NULL), 2);
 	one_line_with("overwrite");
+	assert_int_equal(run("-o", torn, dump, NULL), 1);
+	one_line_with("it is a dump; ");
 }
 
 static void inputs(void **state)
@@ -188,6 +190,7 @@ static void inputs(void **state)
 	assert_int_equal(run(damaged, NULL), 0);
 	one_line_with("warning: ");
 	assert_non_null(strstr(said, "1 damaged frame "));
+	assert_non_null(strstr(said, "was in it\n"));
 	assert_int_equal(run(torn, NULL), 0);
 	one_line_with("damaged");
 	/* each bad one is named, and none of the report appears */

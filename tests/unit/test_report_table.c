@@ -291,6 +291,12 @@ static void one_screen(void **state)
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8990 });
 	assert_non_null(strstr(text, "pool-20 "));
 	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8997 });
+	assert_non_null(strstr(text, "(2 more)"));
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8998 });
+	assert_null(strstr(text, " more)"));
+	free(text);
 	pmc_profile_free(&profile);
 }
 

@@ -2,6 +2,7 @@
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
 #include "agent/core/base/number.h"
 #include "agent/core/base/suggest.h"
+#include "agent/core/dump/frame.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/report/symbols.h"
@@ -176,9 +177,10 @@ static int read_file(struct pmc_profile *profile, const char *path)
 				 "pmctl run -o writes one",
 				 name);
 	if (profile->damaged_frames > damaged)
-		tool_warn("%s: %llu damaged frame%s skipped; the report lacks what was in them",
+		tool_warn("%s: %llu damaged frame%s skipped; the report lacks what was in %s",
 			  name, (unsigned long long)(profile->damaged_frames - damaged),
-			  profile->damaged_frames - damaged == 1 ? "" : "s");
+			  profile->damaged_frames - damaged == 1 ? "" : "s",
+			  profile->damaged_frames - damaged == 1 ? "it" : "them");
 	return EXIT_OK;
 }
 
@@ -194,6 +196,23 @@ static bool is_input(const struct request *request)
 		    in.st_ino == out.st_ino)
 			return true;
 	return false;
+}
+
+static bool is_dump(const char *path)
+{
+	uint8_t head[PMC_MAGIC_BYTES];
+	struct stat st;
+	bool dump;
+	int fd;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	dump = pmc_is_dump(head, pread(fd, head, sizeof(head), 0));
+	close(fd);
+	return dump;
 }
 
 static int print(struct request *request, struct pmc_profile *profile)
@@ -234,6 +253,10 @@ static int report(struct request *request)
 
 	if (request->output && is_input(request))
 		return tool_fail(EXIT_USAGE, "-o %s would overwrite an input; name another file",
+				 request->output);
+	if (request->output && strcmp(request->output, "-") && is_dump(request->output))
+		return tool_fail(EXIT_FAIL,
+				 "cannot write %s: it is a dump; remove it or name another file",
 				 request->output);
 	err = pmc_profile_init(&profile, &options);
 	if (err)

@@ -216,7 +216,7 @@ static const char *why_not(struct pmc_view *view, const struct pmc_fold_row *all
 static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool without_hardware)
 {
 	unsigned n = view->events.set.count;
-	bool *told = pmc_arena_alloc(view->arena, n + 1), any = false;
+	bool *told = pmc_arena_alloc(view->arena, n + 1), any = false, doctor = false;
 	struct pmc_out *out = view->out;
 
 	for (unsigned i = 0; told && all->rows && i < n; i++) {
@@ -236,9 +236,10 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool 
 		}
 		pmc_outf(out, " (%s)", why);
 		any = true;
+		doctor |= strcmp(why, pmc_reason_text(PMC_REASON_NOT_STARTED)) != 0;
 	}
 	if (any)
-		line(view, "; see pmctl doctor");
+		line(view, doctor ? "; see pmctl doctor" : "");
 	if (view->events.overflow)
 		line(view, " more events than columns; --format json has them all");
 }
@@ -364,7 +365,9 @@ static void notes(struct pmc_view *view)
 		pmc_out_char(view->out, ' ');
 		pmc_show_count(view->out, profile->damaged_frames, "damaged frame",
 			       "damaged frames");
-		line(view, " skipped: the report lacks what was in them");
+		line(view, profile->damaged_frames == 1 ?
+				   " skipped: the report lacks what was in it" :
+				   " skipped: the report lacks what was in them");
 	}
 }
 

@@ -278,7 +278,8 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	    (view->by != PMC_BY_NONE || !(options->sort || top)))
 		return 0;
 	err = sort_lines(view, lines);
-	lines->n = top && top < n ? top : n;
+	/* In a table "(1 more)" would take the place of the row itself. */
+	lines->n = top && top + (options->format == PMC_FORMAT_TABLE) < n ? top : n;
 	return err;
 }
 
