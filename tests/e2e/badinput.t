@@ -92,7 +92,7 @@ refuses "run: bad PMC_ value" 2 'PMC_INHERIT.*sometimes' env PMC_INHERIT=sometim
 refuses "run: no such command" 127 'no-such-command' "$PMCTL" run -- no-such-command
 touch plain.txt
 refuses "run: not executable" 126 'plain.txt' "$PMCTL" run -- ./plain.txt
-refuses "run: no agent" 1 'nowhere.so' "$PMCTL" run --agent ./nowhere.so -- $churn
+refuses "run: no agent" 125 'nowhere.so' "$PMCTL" run --agent ./nowhere.so -- $churn
 refuses "report: missing" 1 'missing.pmc' "$PMCTL" report missing.pmc
 : >nil.pmc
 refuses "report: empty" 1 'nil.pmc.*empty' "$PMCTL" report nil.pmc

@@ -38,15 +38,15 @@ refused 2 "PMC_LOG: 'loud'.*error, warn, info or debug" "bad PMC_LOG" \
 	run "${touch_ran[@]}"
 unset PMC_LOG
 
-refused 1 "cannot use the agent $T/none.so: No such file" "--agent that is not there" \
+refused 125 "cannot use the agent $T/none.so: No such file" "--agent that is not there" \
 	run --agent "$T/none.so" "${touch_ran[@]}"
 echo text >"$T/text.so"
-refused 1 "text.so: " "--agent that is no library" run --agent "$T/text.so" "${touch_ran[@]}"
+refused 125 "text.so: " "--agent that is no library" run --agent "$T/text.so" "${touch_ran[@]}"
 mkdir -p "$T/inst/bin" "$T/a b"
 cp "$PMCTL" "$T/inst/bin/"
 real=$PMCTL
 PMCTL=$T/inst/bin/pmctl
-refused 1 "libpmcagent.so in $T/inst/bin or $T/inst/bin/../lib/pmc; .*--agent" \
+refused 125 "libpmcagent.so in $T/inst/bin or $T/inst/bin/../lib/pmc; .*--agent" \
 	"no agent anywhere" run "${touch_ran[@]}"
 ok "nothing was started in any of them" test ! -e "$T/ran"
 mkdir -p "$T/inst/lib/pmc"
@@ -55,7 +55,7 @@ run "$PMCTL" run --report "json=$T/json" -- true
 ok "an installed agent is found" jq -e '.threads | length > 0' "$T/json"
 PMCTL=$real
 cp "$AGENT" "$T/a b/"
-refused 1 "space or colon" "an agent that LD_PRELOAD cannot name" run --agent "$T/a b/libpmcagent.so" -- true
+refused 125 "space or colon" "an agent that LD_PRELOAD cannot name" run --agent "$T/a b/libpmcagent.so" -- true
 
 for args in "" help --help; do
 	run "$PMCTL" $args

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* 125 to 127 as in env(1), for commands that start a program. */
+/* 125 to 127 as in env(1), for run: until CMD has started it fails with 125, not 1. */
 enum { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2, EXIT_OURS = 125, EXIT_CANNOT_RUN, EXIT_NO_CMD };
 
 /* The commands. argv[0] is the command's name; the result is the exit code. */

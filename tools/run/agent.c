@@ -14,10 +14,10 @@ static int check_path(struct run *run)
 	char resolved[PATH_MAX];
 
 	if (!realpath(run->agent, resolved))
-		return tool_fail(EXIT_FAIL, "cannot use the agent %s: %s", run->agent,
+		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", run->agent,
 				 strerror(errno));
 	if (strpbrk(resolved, " :\t\n"))
-		return tool_fail(EXIT_FAIL,
+		return tool_fail(EXIT_OURS,
 				 "cannot use the agent %s: LD_PRELOAD cannot name a path with a "
 				 "space or colon; copy it elsewhere and add --agent FILE",
 				 resolved);
@@ -31,7 +31,7 @@ int run_find_agent(struct run *run)
 
 	if (run->agent[0] || tool_find_agent(dir, run->agent))
 		return check_path(run);
-	return tool_fail(EXIT_FAIL,
+	return tool_fail(EXIT_OURS,
 			 "cannot find the agent: no libpmcagent.so in %s or %s/../lib/pmc; add "
 			 "--agent FILE",
 			 dir, dir);

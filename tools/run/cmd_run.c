@@ -21,7 +21,7 @@ static int open_report(struct run *run)
 		return 0;
 	run->report_fd = open(run->config.report.file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (run->report_fd < 0)
-		return tool_fail(EXIT_FAIL, "cannot write the report to %s: %s",
+		return tool_fail(EXIT_OURS, "cannot write the report to %s: %s",
 				 run->config.report.file, strerror(errno));
 	return 0;
 }
@@ -34,7 +34,7 @@ static int look_at_program(struct run *run)
 	int error = elf_read(run->agent, &agent);
 
 	if (error)
-		return tool_fail(EXIT_FAIL, "cannot use the agent %s: %s", run->agent,
+		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", run->agent,
 				 error == -ENOEXEC ? "it is not a shared library" :
 						     strerror(-error));
 	if (!*run->cmd)

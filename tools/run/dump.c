@@ -51,7 +51,7 @@ static bool expand(const char *out, bool glob, char *path)
 
 static int refuse(const char *path, const char *why)
 {
-	return tool_fail(EXIT_FAIL, "cannot write the dump to %s: %s", path, why);
+	return tool_fail(EXIT_OURS, "cannot write the dump to %s: %s", path, why);
 }
 
 /* Moves an existing dump out of the way, to FILE.old. */
@@ -75,7 +75,7 @@ static int keep_old(const char *path)
 	if (!why && rename(path, old) != 0)
 		why = strerror(errno);
 	if (why)
-		return tool_fail(EXIT_FAIL, "cannot keep the existing dump as %s: %s", old, why);
+		return tool_fail(EXIT_OURS, "cannot keep the existing dump as %s: %s", old, why);
 	tool_warn("%s exists: kept as %s%s; --append adds to it instead", path, old,
 		  replaces ? ", which replaces an older one" : "");
 	return 0;
