@@ -61,6 +61,9 @@ list --json 'page-faults'
 is "$(json "$T/out" '.[].name')" page-faults "and in JSON"
 list r1c2
 like "$(cat "$T/out")" "r1c2 .*config 0x1c2" "a name in no table is parsed"
+list --json cycles:u
+is "$status $(json "$T/out" '.[].name')" "0 cycles:u" "so is a name with a modifier"
+refused 2 "foo:bar" "no tracepoint" foo:bar
 refused 2 "unknown event 'cycels'.*'cycles'" "a mistyped name" cycels
 refused 1 "no event matches 'zz\*'" "a pattern that matches nothing" 'zz*'
 refused 2 "'--json'" "a mistyped flag" --jsno

@@ -128,7 +128,8 @@ void list_tracepoints(struct list *list)
 		fclose(file);
 		if (list->n > first)
 			qsort(list->rows + first, list->n - first, sizeof(row), by_name);
-	} else if (!list->glob || (strchr(list->glob, ':') && !strstr(list->glob, "::"))) {
+	} else if (!list->glob || (strpbrk(list->glob, "*?[") && strchr(list->glob, ':') &&
+				   !strstr(list->glob, "::"))) {
 		row.name = "*:*";
 		row.description = "kernel tracepoints, system:name";
 		row.answer.reason =
