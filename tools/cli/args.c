@@ -24,7 +24,7 @@ bool tool_flag_at(const char *command, unsigned *at, struct tool_flag *flag)
 	if (*at < n_knobs) {
 		const struct pmc_knob *knob = &pmc_knobs[(*at)++];
 
-		*flag = (struct tool_flag){ "run",	knob->flag,   "VALUE",
+		*flag = (struct tool_flag){ "run",	knob->flag,   knob->argument,
 					    knob->help, knob->letter, knob };
 		return true;
 	}

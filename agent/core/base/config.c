@@ -56,8 +56,8 @@ int pmc_signal_number(const char *text)
 }
 
 const struct pmc_knob pmc_knobs[] = {
-#define X(field, type, env, flag, letter, def, values, help)                                       \
-	{ env, flag, letter, def, values, help },
+#define X(field, type, env, flag, letter, argument, def, values, help)                             \
+	{ env, flag, letter, argument, def, values, help },
 #include "agent/core/base/config.def"
 #undef X
 };
@@ -178,7 +178,7 @@ int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value)
 {
 	unsigned row = 0;
 
-#define X(field, type, env, flag, letter, def, values, help)                                       \
+#define X(field, type, env, flag, letter, argument, def, values, help)                             \
 	if (row++ == knob)                                                                         \
 		return parse_##type(value, &config->field);
 #include "agent/core/base/config.def"

@@ -37,7 +37,7 @@ typedef uint64_t pmc_config_INTERVAL; /* ns; 0: none */
 typedef int pmc_config_SIGNAL;        /* 0: none */
 
 struct pmc_config {
-#define X(field, type, env, flag, letter, def, values, help) pmc_config_##type field;
+#define X(field, type, env, flag, letter, argument, def, values, help) pmc_config_##type field;
 #include "agent/core/base/config.def"
 #undef X
 };
@@ -49,7 +49,7 @@ struct pmc_config_error {
 struct pmc_knob {
 	const char *env, *flag;
 	char letter;
-	const char *def, *values, *help;
+	const char *argument, *def, *values, *help;
 };
 
 extern const struct pmc_knob pmc_knobs[];
