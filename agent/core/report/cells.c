@@ -88,7 +88,7 @@ static struct pmc_cell share(struct pmc_view *view, const struct pmc_row *row)
 	const struct pmc_cell cell = pmc_cell(view, &cpu, row);
 
 	return cell.kind == PMC_CELL_NUMBER && view->whole_cpu > 0 ?
-		       real(100 * (double)cell.number / view->whole_cpu, DECIMALS) :
+		       real(100 * ((double)cell.number / view->whole_cpu), DECIMALS) :
 		       null();
 }
 

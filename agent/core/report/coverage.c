@@ -32,6 +32,17 @@ bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_n
 	return *newest_ns > process->fixed.time_ns;
 }
 
+static bool has_killed(const struct pmc_view *view, const struct pmc_p_process *process)
+{
+	struct pmc_thread_buf buf;
+
+	for (uint64_t i = 0; i < process->n_threads; i++)
+		if (pmc_profile_thread(view->profile, process->threads[i], &buf)->fixed.state ==
+		    PMC_THREAD_KILLED)
+			return true;
+	return false;
+}
+
 static void process_add(struct pmc_view *view, const struct pmc_p_process *process,
 			struct pmc_coverage *coverage)
 {
@@ -45,6 +56,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	if (pmc_view_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
+		coverage->running += process->known && !has_killed(view, process);
 		coverage->threads_seen += fixed->threads_seen > process->n_threads ?
 						  fixed->threads_seen :
 						  process->n_threads;

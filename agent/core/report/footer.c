@@ -96,15 +96,19 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 	for (uint64_t i = 0; i < view->n_rows; i++)
 		not += (!i || !pmc_same_thread(view->rows[i - 1], view->rows[i])) &&
 		       pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.reason;
-	pmc_out_str(view->out, " selected by ");
+	pmc_out_str(view->out, view->n_rows ? " selected by " : " no thread matches ");
 	for (unsigned i = 0; i < options->n_where; i++) {
 		pmc_out_str(view->out, i ? " and " : "");
 		pmc_view_text(view, options->where[i], 40);
 	}
+	if (!view->n_rows) {
+		pmc_footer_end_line(view);
+		return;
+	}
 	if (footer->coverage->cpu_ns) {
 		pmc_out_str(view->out, ": ");
-		pmc_show_percent(view->out, 100.0 * (double)footer->all->cpu.sum /
-						    (double)footer->coverage->cpu_ns);
+		pmc_show_percent(view->out, 100 * ((double)footer->all->cpu.sum /
+						   (double)footer->coverage->cpu_ns));
 		pmc_out_str(view->out, " % of CPU");
 	}
 	counted(view, footer->coverage->selected - not, not );
@@ -117,12 +121,16 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	double percent;
 
 	pmc_out_str(out, " coverage ");
-	if (coverage->unseen_ends) {
+	if (coverage->unseen_ends && coverage->running == coverage->unseen_ends) {
+		pmc_out_str(out, "unknown: ");
+		pmc_show_count(out, coverage->running, "process", "processes");
+		pmc_out_str(out, " still running at the last snapshot");
+	} else if (coverage->unseen_ends) {
 		pmc_out_str(out, "unknown: the end of ");
 		pmc_show_count(out, coverage->unseen_ends, "process", "processes");
 		pmc_out_str(out, " was not seen");
 	} else if (coverage->cpu_ns) {
-		percent = 100.0 * (double)coverage->attributed_cpu_ns / (double)coverage->cpu_ns;
+		percent = 100 * ((double)coverage->attributed_cpu_ns / (double)coverage->cpu_ns);
 		/* The clocks of a process and its threads are read one after the other. */
 		if (percent > 100 && percent < 101)
 			percent = 100;

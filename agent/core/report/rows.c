@@ -192,20 +192,26 @@ static int by_time(const void *a, const void *b, const void *arg)
 	return diff ? diff : (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-static const struct pmc_column *sort_column(struct pmc_view *view, bool groups)
+/* CPU time, by the clock that stands for it. */
+static const char *cpu_column(const struct pmc_view *view)
 {
-	const char *sort = view->options->sort;
-
-	if (!sort)
-		sort = view->clock_event < 0 ? "cpu_ns" :
-					       view->events.columns[view->clock_event]->label;
-	return pmc_columns_find(view, groups ? &view->of_groups : &view->of_threads, sort,
-				strlen(sort));
+	return view->clock_event < 0 ? "cpu_ns" : view->events.columns[view->clock_event]->label;
 }
 
-static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
+static const struct pmc_column *sort_column(struct pmc_view *view, bool groups, const char *name)
 {
-	const struct pmc_column *column = sort_column(view, lines->groups);
+	const struct pmc_columns *columns = groups ? &view->of_groups : &view->of_threads;
+	const struct pmc_column *column = pmc_columns_find(view, columns, name, strlen(name));
+
+	/* The whole of which a share is one is not known yet. */
+	if (column && column->kind == PMC_COL_FIELD && column->index == PMC_FIELD_share)
+		return sort_column(view, groups, cpu_column(view));
+	return column;
+}
+
+static int sort_lines_by(struct pmc_view *view, struct pmc_lines *lines, const char *name)
+{
+	const struct pmc_column *column = sort_column(view, lines->groups, name);
 	uint64_t n = lines->n;
 	struct item *items, *scratch;
 	struct pmc_row_buf buf;
@@ -238,6 +244,14 @@ static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
 	for (uint64_t i = 0; i < n; i++)
 		lines->list[i] = items[i].line;
 	return view->arena->failed ? -ENOMEM : 0;
+}
+
+static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
+{
+	const char *sort = view->options->sort;
+	int err = sort_lines_by(view, lines, cpu_column(view));
+
+	return err || !sort ? err : sort_lines_by(view, lines, sort);
 }
 
 /* How many lines a view shows: 0 is all. */

@@ -51,13 +51,8 @@ void pmc_table_number(const struct pmc_table_column *column, const struct pmc_ce
 		return;
 	}
 	value /= column->divisor;
-	/* What ran part of the time never shows as 100. */
-	if (column->column->kind == PMC_COL_FIELD && column->column->index == PMC_FIELD_ran)
-		value = (double)(uint64_t)(value * 10) / 10;
-	if (unit == PERCENT && value >= 99.95)
-		pmc_show_integer(out, (uint64_t)(value + 0.5));
-	else if (value == 0 && unit != PERCENT)
-		pmc_out_char(out, '0');
+	if (unit == PERCENT)
+		pmc_show_percent(out, value);
 	else if (column->decimals == 0)
 		pmc_show_integer(out, (uint64_t)(value + 0.5));
 	else

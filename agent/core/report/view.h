@@ -135,7 +135,7 @@ struct pmc_lines {
 	uint64_t n, all;   /* shown; with those beyond --top */
 };
 /* Groups, threads or the steps of a timeline in the order in which they are shown: by
- * options->sort (default CPU time; numbers downwards, text upwards, null last, equals in their
+ * options->sort, then by CPU time (numbers downwards, text upwards, null last, equals in their
  * order), steps host by host in the order of time. */
 int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines);
 
@@ -158,6 +158,7 @@ struct pmc_coverage {
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
 	uint64_t others, others_cpu_ns;	       /* processes out of scope */
 	uint64_t unseen_ends;		       /* processes whose rows are newer than they are */
+	uint64_t running;		       /* of these, processes that ran when last seen */
 	bool has_unattributed, has_descendants;
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };

@@ -128,7 +128,10 @@ void pmc_show_time(struct pmc_out *out, double ns, const char *micro)
 
 void pmc_show_percent(struct pmc_out *out, double percent)
 {
-	pmc_out_fixed(out, percent, percent < 99.95 ? 1 : 0);
+	if (percent >= 100)
+		pmc_out_fixed(out, percent, 0);
+	else
+		pmc_out_fixed(out, percent < 99.9 ? percent : 99.9, 1);
 }
 
 void pmc_show_wrapped(struct pmc_out *out, const char *line, int width)

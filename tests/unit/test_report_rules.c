@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* test_report_rules.c - order, rounding and columns of a table, rule by rule. */
+#include "tests/unit/report_profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define MS 1000000ull
+
+static const struct pmc_process_fixed process_like = {
+	.pid = 12037,
+	.ppid = 1,
+	.start_ns = 1000 * MS,
+	.end_ns = 1620 * MS,
+	.time_ns = 1620 * MS,
+	.cpu_ns = 2310 * MS,
+	.overhead_ns = 7 * MS,
+	.flags = PMC_PROCESS_FIRST,
+	.how_ended = PMC_ENDED_EXIT,
+	.rank = -1,
+};
+
+static struct pmc_thread_fixed thread_like(uint64_t seq, uint64_t cpu_ns, uint64_t set)
+{
+	return (struct pmc_thread_fixed){
+		.seq = seq,
+		.tid = (uint32_t)(12037 + seq),
+		.state = PMC_THREAD_EXITED,
+		.flags = seq ? 0 : PMC_THREAD_MAIN,
+		.start_ns = 1000 * MS,
+		.end_ns = 1600 * MS,
+		.time_ns = 1600 * MS,
+		.cpu_ns = cpu_ns,
+		.minor_faults = 300 + seq,
+		.major_faults = seq == 1,
+		.voluntary_switches = 10,
+		.involuntary_switches = 8,
+		.created_by = seq ? 0 : PMC_NO_SEQ,
+		.eventset = set,
+	};
+}
+
+static char *table_of(struct pmc_profile *profile, struct pmc_report_options options)
+{
+	char *text;
+	int result;
+
+	options.top = options.top ? options.top : -1;
+	text = made_report(profile, &options, &result, NULL);
+	assert_int_equal(result, 0);
+	return text;
+}
+
+static void almost_all(void **state)
+{
+	static const char *const none[] = { "name=nobody" };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text, *a, *b;
+
+	(void)state;
+	made_begin();
+	process.how_ended = PMC_RUNNING;
+	process.end_ns = 0;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread_like(0, 1 * MS, 0), "little", NULL, 0);
+	made_thread(1, thread_like(1, process.cpu_ns - 2 * MS, 0), "most", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ .sort = "%" });
+	a = strstr(text, "most");
+	b = strstr(text, "little");
+	assert_true(a && b && a < b);
+	assert_non_null(strstr(text, "99.9"));
+	assert_non_null(strstr(text, "coverage 99.9 % of CPU"));
+	free(text);
+	/* all null: as without --sort */
+	text = table_of(&profile, (struct pmc_report_options){ .sort = "ran" });
+	assert_true(strstr(text, "most") < strstr(text, "little"));
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .where = none, .n_where = 1 });
+	assert_non_null(strstr(text, "\n no thread matches name=nobody\n"));
+	free(text);
+	pmc_profile_free(&profile);
+	/* a row newer than the process's last frame */
+	made_begin();
+	process.time_ns = 1500 * MS;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread_like(1, 1 * MS, 0), "later", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_non_null(strstr(text, "coverage unknown: 1 process still running"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(almost_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
