@@ -49,7 +49,7 @@ static void mistakes_are_refused(void **state)
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'run'", "pmctl help rnu");
 	PMCTL(&run, "run", "--agent", "/none", "cmd", "--help");
-	assert_int_equal(run.code, EXIT_FAIL);
+	assert_int_equal(run.code, EXIT_OURS);
 	PMCTL(&run, "run", "--repotr", "off", "true");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'--report'", "pmctl run --repotr");
