@@ -2,6 +2,7 @@
 /* test_report_rules.c - order, rounding and columns of a table, rule by rule. */
 #include "tests/unit/report_profile.h"
 
+#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -95,10 +96,61 @@ static void almost_all(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Only an event of both modes takes the place of an accounting column. */
+static void modes(void **state)
+{
+	static const struct made_event events[] = {
+		{ .name = "task-clock:u",
+		  .type = PERF_TYPE_SOFTWARE,
+		  .config = PERF_COUNT_SW_TASK_CLOCK,
+		  .scope = PMC_SCOPE_USER,
+		  .unit = "ns" },
+		{ .name = "page-faults:u",
+		  .type = PERF_TYPE_SOFTWARE,
+		  .config = PERF_COUNT_SW_PAGE_FAULTS,
+		  .scope = PMC_SCOPE_USER },
+		{ .name = "page-faults:k",
+		  .type = PERF_TYPE_SOFTWARE,
+		  .config = PERF_COUNT_SW_PAGE_FAULTS,
+		  .scope = PMC_SCOPE_KERNEL },
+		{ .name = "page-faults",
+		  .type = PERF_TYPE_SOFTWARE,
+		  .config = PERF_COUNT_SW_PAGE_FAULTS },
+	};
+	const struct made_value values = { 1, 1, 0, 4, { 7, 11, 22, 33 } };
+	static const char *const heads[] = {
+		" cpu ",	   " task-clock:u ", " page-faults:u ",
+		" page-faults:k ", " vol ",	     " page-faults "
+	};
+	struct pmc_profile profile;
+	const char *at;
+	uint64_t set;
+	char *text;
+
+	(void)state;
+	made_begin();
+	set = made_set(events, 4);
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	made_thread(1, thread_like(1, 1 * MS, set), "one", &values, 1);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ .wide = true });
+	at = text;
+	for (unsigned i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		const char *next = strstr(at, heads[i]);
+
+		if (!next)
+			fail_msg("no '%s' in order: %s", heads[i], text);
+		at = next;
+	}
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(almost_all),
+		cmocka_unit_test(modes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

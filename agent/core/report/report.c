@@ -86,22 +86,25 @@ static void choose_rows(struct pmc_view *view)
 		view->by = PMC_BY_POOL;
 }
 
-int pmc_view_software(const struct pmc_view *view, uint64_t config)
+int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last)
 {
-	for (unsigned i = 0; i < view->events.set.count; i++) {
+	int found = -1;
+
+	for (unsigned i = 0; i < view->events.set.count && (last || found < 0); i++) {
 		const struct pmc_event_def *def = &view->events.set.events[i].def;
 
 		if (def->type == PERF_TYPE_SOFTWARE && def->config == config &&
-		    def->state == PMC_COUNTED)
-			return (int)i;
+		    def->state == PMC_COUNTED && def->scope == PMC_SCOPE_ALL &&
+		    !view->events.columns[i]->mixed_scope)
+			found = (int)i;
 	}
-	return -1;
+	return found;
 }
 
 /* In a table task-clock stands for the CPU time if every thread has it. */
 static void choose_clock(struct pmc_view *view)
 {
-	int event = pmc_view_software(view, PERF_COUNT_SW_TASK_CLOCK);
+	int event = pmc_view_software(view, PERF_COUNT_SW_TASK_CLOCK, false);
 	struct pmc_thread_buf buf;
 	struct pmc_row row;
 

@@ -37,7 +37,8 @@ static bool is_input(struct pmc_view *view, unsigned event)
 	return input;
 }
 
-/* The event that counts what the accounting column shows, in every row; -1: none. */
+/* The event that counts what the accounting column shows, in every row; -1: none. Of duplicates
+ * the last one: these columns stand behind the events. */
 static int event_for(const struct pmc_table *table, unsigned field)
 {
 	int event = -1;
@@ -45,9 +46,9 @@ static int event_for(const struct pmc_table *table, unsigned field)
 	if (field == PMC_FIELD_cpu_ns)
 		return table->view->clock_event;
 	if (field == PMC_FIELD_faults)
-		event = pmc_view_software(table->view, PERF_COUNT_SW_PAGE_FAULTS);
+		event = pmc_view_software(table->view, PERF_COUNT_SW_PAGE_FAULTS, true);
 	else if (field == PMC_FIELD_voluntary_switches || field == PMC_FIELD_involuntary_switches)
-		event = pmc_view_software(table->view, PERF_COUNT_SW_CONTEXT_SWITCHES);
+		event = pmc_view_software(table->view, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
 	return event >= 0 && table->all->events[event].rows >= table->all->rows ? event : -1;
 }
 

@@ -178,8 +178,8 @@ int pmc_view_json(struct pmc_view *view);
 int pmc_view_csv(struct pmc_view *view);
 /* The regions of the selected threads. */
 int pmc_view_regions(struct pmc_view *view);
-/* A software event's index if some row has a value of it; -1: none. */
-int pmc_view_software(const struct pmc_view *view, uint64_t config);
+/* Index of the first or last event that counts it in user and kernel mode; -1: none. */
+int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last);
 
 /* The lines under a table. */
 struct pmc_footer {
