@@ -313,14 +313,17 @@ static void pools(void **state)
 		"db-pool-1",	   "db-pool-12",      "http-nio-80-exe", "http-nio-8080-e",
 		"gc-helper-with-", "gc-helper-with-", "solo-7",		 "same-3",
 		"same-3",	   "ForkJoinPool-1-", "ForkJoinPool-12", "averylongname-x",
+		"conn_1_handler",  "conn_10_handler", "conn_100_handle", "123456789012345",
+		"abcdefghijklmno", "a2345678901234z", "a2345678901235z",
 	};
 	static const struct {
 		const char *label;
 		uint64_t threads;
 	} want[] = {
-		{ "db-pool-*", 2 },	  { "http-nio-*-e*", 2 }, { "gc-helper-with-*", 2 },
-		{ "solo-7", 1 },	  { "same-3", 2 },	  { "ForkJoinPool-*", 2 },
-		{ "averylongname-x", 1 },
+		{ "db-pool-*", 2 },	  { "http-nio-*-e*", 2 },  { "gc-helper-with-*", 2 },
+		{ "solo-7", 1 },	  { "same-3", 2 },	   { "ForkJoinPool-*", 2 },
+		{ "averylongname-x", 1 }, { "conn_*_handle*", 3 }, { "123456789012345", 1 },
+		{ "abcdefghijklmno", 1 }, { "a*z*", 2 },
 	};
 	struct pmc_arena arena = { 0 };
 	const struct pmc_fold_row *row;

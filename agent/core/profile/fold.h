@@ -136,8 +136,8 @@ struct pmc_fold {
 	struct pmc_fold_row *rows, *last_row; /* in the order of first appearance */
 	uint64_t n_rows;
 	struct pmc_fold_entry *entries, *last; /* private: rows by key */
-	struct pmc_fold_entry *cut[64];	       /* private: pools of names cut by the kernel */
-	unsigned n_cut;
+	struct pmc_fold_entry *pools[64];      /* private: the first pools */
+	unsigned n_pools;
 };
 
 void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by);

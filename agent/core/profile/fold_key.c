@@ -172,6 +172,7 @@ struct pmc_fold_entry {
 	size_t len;
 	struct pmc_fold_row *row;
 	UT_hash_handle hh;
+	bool cut; /* some name may have been cut by the kernel */
 };
 
 void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by)
@@ -179,19 +180,34 @@ void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by
 	*fold = (struct pmc_fold){ .u = u, .by = by };
 }
 
-/* Names cut by the kernel are of one pool if one pattern is the start of the other, as
- * "pool-*-thread-*" and "pool-*-thread-" are. */
-static struct pmc_fold_row *same_stem(struct pmc_fold *fold, const char *key, size_t len)
-{
-	for (unsigned i = 0; i < fold->n_cut; i++) {
-		const struct pmc_fold_entry *entry = fold->cut[i];
-		size_t both = (len < entry->len ? len : entry->len) - 1;
+/* Shorter stems would join what has little in common. */
+#define STEM_LEAST 8
 
-		if (!memcmp(key, entry->key, both)) {
-			if (len < entry->len)
-				entry->row->label = pmc_arena_strndup(fold->u->arena, key, len);
-			return entry->row;
-		}
+/* The pattern without its last star. */
+static size_t stem_of(const char *key, size_t len)
+{
+	return len && key[len - 1] == '*' ? len - 1 : len;
+}
+
+/* A name that the kernel may have cut is of the pool of another one if its stem begins the other's
+ * pattern: "pool-*-thread-" (cut) and "pool-*-thread-*", "conn_*_handle" (cut) and
+ * "conn_*_handler". */
+static struct pmc_fold_row *same_stem(struct pmc_fold *fold, const char *key, size_t len, bool cut)
+{
+	const size_t stem = stem_of(key, len);
+
+	for (unsigned i = 0; i < fold->n_pools; i++) {
+		const struct pmc_fold_entry *entry = fold->pools[i];
+		const size_t other = stem_of(entry->key, entry->len);
+		const size_t both = stem < other ? stem : other;
+
+		if (both < STEM_LEAST || memcmp(key, entry->key, both) != 0)
+			continue;
+		if (!(cut && stem == both) && !(entry->cut && other == both))
+			continue;
+		if (stem < other)
+			entry->row->label = pmc_arena_strndup(fold->u->arena, key, len);
+		return entry->row;
 	}
 	return NULL;
 }
@@ -219,20 +235,20 @@ static struct pmc_fold_entry *entry_new(struct pmc_fold *fold, const struct pmc_
 {
 	struct pmc_arena *arena = fold->u->arena;
 	struct pmc_fold_entry *entry = pmc_arena_alloc(arena, sizeof(*entry));
-	bool cut = fold->by == PMC_BY_POOL &&
-		   is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
+	const bool pool = fold->by == PMC_BY_POOL;
 
 	if (!entry)
 		return NULL;
 	entry->key = pmc_arena_strndup(arena, key, len);
 	entry->len = len;
-	entry->row = cut ? same_stem(fold, key, len) : NULL;
+	entry->cut = pool && is_cut(strnlen(thread->fixed.name, sizeof(thread->fixed.name)));
+	entry->row = pool ? same_stem(fold, key, len, entry->cut) : NULL;
 	if (!entry->row)
 		entry->row = row_new(fold, thread, key, len);
 	if (!entry->key || !entry->row)
 		return NULL;
-	if (cut && fold->n_cut < sizeof(fold->cut) / sizeof(fold->cut[0]))
-		fold->cut[fold->n_cut++] = entry;
+	if (pool && fold->n_pools < sizeof(fold->pools) / sizeof(fold->pools[0]))
+		fold->pools[fold->n_pools++] = entry;
 	HASH_ADD_KEYPTR(hh, fold->entries, entry->key, len, entry);
 	return arena->failed ? NULL : entry;
 }
