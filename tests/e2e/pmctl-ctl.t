@@ -167,6 +167,15 @@ is "$status $("$PMCTL" report --format json run-child.pmc | jq .processes[0].pid
 like "$(cat "$T/err")" "process $pid is pmctl run.* $child" "which says so too"
 finish
 is "$status" 0 "pmctl run ends as it would have"
+early=
+for i in {1..10}; do
+	"$PMCTL" run --report off -o early.pmc -- sleep 2 2>/dev/null &
+	pid=$!
+	"$PMCTL" dump "$pid" -o early-dump.pmc >/dev/null 2>early.err || early+=$(cat early.err)
+	kill "$pid"
+	wait "$pid"
+done
+is "$early" "" "dump waits for a pmctl run that has just started"
 cp "$PROG/waiters" pmctl
 : >log
 ./pmctl 1 <in >log &

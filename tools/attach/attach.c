@@ -16,38 +16,105 @@
 #include <unistd.h>
 
 #define MOST_SLOTS (1u << 20)
+/* 2 s for the agent of a `pmctl run` to start. */
+#define START_POLLS   200
+#define START_POLL_US 10000
 
 struct attach_tids {
 	uint32_t tid;
 	UT_hash_handle hh;
 };
 
-/* Only the pmctl that is running now: any program can be named pmctl. */
-static bool is_pmctl(pid_t pid)
+static bool same_program(pid_t a, pid_t b)
 {
-	struct stat ours, theirs;
+	struct stat st_a, st_b;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return stat(path, &theirs) == 0 && stat("/proc/self/exe", &ours) == 0 &&
-	       ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+	snprintf(path, sizeof(path), "/proc/%d/exe", a);
+	if (stat(path, &st_a) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/exe", b);
+	return stat(path, &st_b) == 0 && st_a.st_ino == st_b.st_ino && st_a.st_dev == st_b.st_dev;
+}
+
+/* Only the pmctl that is running now: any program can be named pmctl. Also its fork before exec. */
+static bool is_run(pid_t pid)
+{
+	char cmdline[4096];
+	ssize_t n;
+	FILE *file;
+
+	if (!same_program(pid, getpid()))
+		return false;
+	snprintf(cmdline, sizeof(cmdline), "/proc/%d/cmdline", pid);
+	file = fopen(cmdline, "re");
+	if (!file)
+		return false;
+	n = (ssize_t)fread(cmdline, 1, sizeof(cmdline) - 4, file);
+	fclose(file);
+	memset(cmdline + n, 0, 4);
+	return strcmp(cmdline + strlen(cmdline) + 1, "run") == 0;
+}
+
+/* A job of our shell whose exec is still to come: `pmctl run ... & pmctl dump $!`. */
+static bool is_fork_of_shell(pid_t pid)
+{
+	char parent[256];
+
+	attach_status(pid, "PPid", parent);
+	return atoi(parent) == getppid() && same_program(pid, getppid());
+}
+
+/* Follows more than one step: pmctl run -- pmctl run -- CMD. */
+static pid_t program_of(pid_t pid)
+{
+	char child[32];
+
+	while (is_run(pid) &&
+	       pmc_file_read(child, sizeof(child), "/proc/%d/task/%d/children", pid, pid) > 0)
+		pid = atoi(child);
+	return pid;
+}
+
+/* Whether the agent has started, or the process may not be read. */
+static bool has_started(pid_t pid)
+{
+	struct attach target = { .pid = pid, .pidfd = -1 };
+	bool started = attach_maps(&target) != 0;
+	uint32_t state;
+
+	if (!started && target.address)
+		started = attach_read(pid, target.address + offsetof(struct pmc_control, state),
+				      &state, sizeof(state)) != 0 ||
+			  state != PMC_CONTROL_OFF;
+	attach_close(&target);
+	return started;
 }
 
 int attach_pid(const char *text, pid_t *pid)
 {
-	char child[32];
+	pid_t program = 0;
 	uint64_t value;
 
 	if (!pmc_number(text, INT_MAX, &value) || value == 0)
 		return tool_fail(EXIT_USAGE, "invalid process ID '%s'", text);
 	*pid = (pid_t)value;
-	/* More than one step: pmctl run -- pmctl run -- CMD. */
-	while (is_pmctl(*pid) &&
-	       pmc_file_read(child, sizeof(child), "/proc/%d/task/%d/children", *pid, *pid) > 0) {
-		tool_warn("process %d is pmctl run: acting on its child, process %d", *pid,
-			  atoi(child));
-		*pid = atoi(child);
+	for (unsigned i = 0; i < START_POLLS; i++) {
+		program = program_of(*pid);
+		if (!is_run(program) &&
+		    (program == *pid ? !is_fork_of_shell(*pid) : has_started(program)))
+			break;
+		usleep(START_POLL_US);
 	}
+	if (is_run(program))
+		return tool_fail(EXIT_FAIL,
+				 "the program of pmctl run (process %d) has not started yet, or "
+				 "has ended; try again",
+				 *pid);
+	if (program != *pid)
+		tool_warn("process %d is pmctl run: acting on its child, process %d", *pid,
+			  program);
+	*pid = program;
 	return 0;
 }
 
