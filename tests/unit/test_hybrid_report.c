@@ -271,7 +271,8 @@ static void views_name_the_types(void **state)
 	text = view(PMC_FORMAT_CSV);
 	has(text, ",cycles,cycles.raw,");
 	has(text, ",cycles@cpu_core,");
-	has(text, ",6400,6400,100,100,counted,6000,6000,60,60,counted,400,400,40,40,counted,");
+	has(text, ",6400,6400,100,100,counted,all,6000,6000,60,60,counted,all,400,400,40,40,"
+		  "counted,all,");
 	free(text);
 	text = view(PMC_FORMAT_TABLE);
 	has(text, "instructions@cpu_atom");

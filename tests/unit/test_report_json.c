@@ -292,7 +292,8 @@ static void csv(void **state)
 				 102),
 			 0);
 	assert_non_null(strstr(text, ",instructions,instructions.raw,instructions.enabled_ns,"
-				     "instructions.running_ns,instructions.state,cycles,"));
+				     "instructions.running_ns,instructions.state,"
+				     "instructions.scope,cycles,"));
 	assert_non_null(strstr(text, ",cycles@cpu_atom,"));
 	assert_non_null(strstr(text, ",ipc,"));
 	for (const char *p = text; p < head_end; p++)
@@ -310,7 +311,7 @@ static void csv(void **state)
 	assert_int_equal(lines, 5);
 	assert_non_null(strstr(text, ",\"say \"\"hi\"\", \\x0a\",false,libjob.so.2+0x1f40,0,"));
 	/* null is empty: faults and switches of the adopted thread, then its counts */
-	assert_non_null(strstr(text, ",live,1000,,700,,,,,,,,,not-counted,"));
+	assert_non_null(strstr(text, ",live,1000,,700,,,,,,,,,not-counted,user,"));
 	free(text);
 	text = text_of((struct pmc_report_options){ .format = PMC_FORMAT_CSV, .by = PMC_BY_EXE });
 	assert_int_equal(strncmp(text,
@@ -320,7 +321,7 @@ static void csv(void **state)
 			 0);
 	assert_non_null(strstr(text, ",instructions.sum,instructions.min,"));
 	assert_non_null(strstr(text, "\n/opt/job,4,6700,700,"));
-	assert_non_null(strstr(text, ",3500,500,1750.000000,3000,1250.000000,partial,"));
+	assert_non_null(strstr(text, ",3500,500,1750.000000,3000,1250.000000,partial,user,"));
 	free(text);
 }
 

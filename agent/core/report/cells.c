@@ -225,12 +225,29 @@ static struct pmc_cell stat_cell(const struct pmc_fold_stat *stat, double scale,
 	}
 }
 
-static struct pmc_cell event_cell(const struct pmc_view *view, const struct pmc_column *column,
+/* Of a group null if its rows may have counted in different scopes. */
+static struct pmc_cell scope(struct pmc_view *view, unsigned event, const struct pmc_row *row)
+{
+	const struct pmc_p_set_view *set =
+		row->thread ? pmc_union_set_of(&view->events, row->thread) : NULL;
+	const uint16_t *map = set ? pmc_union_map(&view->events, set) : NULL;
+
+	if (!view->events.columns[event]->mixed_scope)
+		return text(pmc_scope_name(view->events.set.events[event].def.scope));
+	for (unsigned i = 0; map && i < set->count; i++)
+		if (map[i] == event)
+			return text(pmc_scope_name(set->events[i].def.scope));
+	return null();
+}
+
+static struct pmc_cell event_cell(struct pmc_view *view, const struct pmc_column *column,
 				  const struct pmc_row *row)
 {
 	double scale = view->events.set.events[column->index].def.scale;
 	const struct pmc_fold_row *sums = row->sums;
 
+	if (column->part == PMC_PART_SCOPE)
+		return scope(view, column->index, row);
 	if (row->thread)
 		return event_of_thread(&row->counts[column->index], scale, column->part);
 	if (column->part != PMC_PART_SELF)

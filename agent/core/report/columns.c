@@ -30,11 +30,12 @@ static const struct part thread_parts[] = {
 	{ ".enabled_ns", PMC_PART_ENABLED },
 	{ ".running_ns", PMC_PART_RUNNING },
 	{ ".state", PMC_PART_STATE },
+	{ ".scope", PMC_PART_SCOPE },
 };
 static const struct part group_parts[] = {
-	{ ".sum", PMC_PART_VALUE }, { ".min", PMC_PART_MIN },	    { ".mean", PMC_PART_MEAN },
-	{ ".max", PMC_PART_MAX },   { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
-	{ ".self", PMC_PART_SELF },
+	{ ".sum", PMC_PART_VALUE },   { ".min", PMC_PART_MIN },	      { ".mean", PMC_PART_MEAN },
+	{ ".max", PMC_PART_MAX },     { ".stddev", PMC_PART_STDDEV }, { ".state", PMC_PART_STATE },
+	{ ".scope", PMC_PART_SCOPE }, { ".self", PMC_PART_SELF },
 };
 
 static struct pmc_column *add(struct pmc_columns *columns, const struct pmc_column *column)
@@ -99,13 +100,14 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 
 static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
 {
-	unsigned n = groups ? 6 + (view->by == PMC_BY_REGION) :
+	unsigned n = groups ? 7 + (view->by == PMC_BY_REGION) :
 			      sizeof(thread_parts) / sizeof(thread_parts[0]);
 	const struct part *parts = groups ? group_parts : thread_parts;
 	const struct pmc_p_event *event = &view->events.set.events[i];
 
 	for (unsigned p = 0; p < n; p++) {
 		bool value = parts[p].part == PMC_PART_VALUE;
+		bool word = parts[p].part == PMC_PART_STATE || parts[p].part == PMC_PART_SCOPE;
 		struct pmc_column column = {
 			.name = view->events.columns[i]->label,
 			.suffix = parts[p].suffix,
@@ -113,9 +115,9 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 			.index = i,
 			.part = parts[p].part,
 			.unit = !strcmp(event->unit, "ns") ? NS : COUNT,
-			.table = value				 ? LEAD :
-				 parts[p].part == PMC_PART_STATE ? NEVER :
-								   WIDE,
+			.table = value ? LEAD :
+				 word  ? NEVER :
+					 WIDE,
 			.csv = true,
 		};
 
@@ -123,7 +125,7 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 			column.unit = COUNT;
 		else if (parts[p].part == PMC_PART_ENABLED || parts[p].part == PMC_PART_RUNNING)
 			column.unit = NS;
-		else if (parts[p].part == PMC_PART_STATE)
+		else if (word)
 			column.unit = TEXT;
 		if (!groups && !value)
 			column.table = NEVER;
@@ -157,7 +159,7 @@ int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *col
 {
 	unsigned events = view->events.set.count;
 
-	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 7 + pmc_n_metrics) *
+	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 8 + pmc_n_metrics) *
 							     sizeof(*columns->list));
 	if (!columns->list)
 		return -ENOMEM;

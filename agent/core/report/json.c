@@ -290,7 +290,7 @@ static void json_group_event(struct pmc_view *view, struct pmc_json *json, unsig
 	pmc_json_str(json, "state", pmc_state_name(pmc_fold_state(stat, row->sums->rows)));
 	json_stat(view, json, first, row);
 	if (row->sums->self) {
-		struct pmc_cell cell = pmc_cell(view, column + 6, row);
+		struct pmc_cell cell = pmc_cell(view, column + 7, row);
 
 		put_value(json, "self", &cell);
 	}

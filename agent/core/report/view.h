@@ -24,6 +24,7 @@ enum pmc_part {
 	PMC_PART_ENABLED,
 	PMC_PART_RUNNING,
 	PMC_PART_STATE,
+	PMC_PART_SCOPE,
 	PMC_PART_SELF, /* of a region: the sum without inner regions */
 };
 
