@@ -2,6 +2,7 @@
 /* test_report_rules.c - order, rounding and columns of a table, rule by rule. */
 #include "tests/unit/report_profile.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +61,7 @@ static void almost_all(void **state)
 	struct pmc_process_fixed process = process_like;
 	struct pmc_profile profile;
 	char *text, *a, *b;
+	int result;
 
 	(void)state;
 	made_begin();
@@ -76,6 +78,12 @@ static void almost_all(void **state)
 	assert_non_null(strstr(text, "99.9"));
 	assert_non_null(strstr(text, "coverage 99.9 % of CPU"));
 	free(text);
+	text = table_of(&profile,
+			(struct pmc_report_options){ .columns = "cpu ms,page-faults k,busy" });
+	assert_non_null(strstr(text, "cpu s  page-faults  busy %"));
+	free(text);
+	free(made_report(&profile, &(struct pmc_report_options){ .sort = "cpu k" }, &result, NULL));
+	assert_int_equal(result, -EINVAL);
 	/* all null: as without --sort */
 	text = table_of(&profile, (struct pmc_report_options){ .sort = "ran" });
 	assert_true(strstr(text, "most") < strstr(text, "little"));
@@ -118,10 +126,8 @@ static void modes(void **state)
 		  .config = PERF_COUNT_SW_PAGE_FAULTS },
 	};
 	const struct made_value values = { 1, 1, 0, 4, { 7, 11, 22, 33 } };
-	static const char *const heads[] = {
-		" cpu ",	   " task-clock:u ", " page-faults:u ",
-		" page-faults:k ", " vol ",	     " page-faults "
-	};
+	static const char *const heads[] = { " cpu ",		" task-clock:u ", " page-faults:u ",
+					     " page-faults:k ", " vol ",	  " page-faults " };
 	struct pmc_profile profile;
 	const char *at;
 	uint64_t set;

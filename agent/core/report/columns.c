@@ -224,6 +224,49 @@ static const char *unknown(struct pmc_view *view, const struct pmc_nearest *near
 	return pmc_arena_strndup(&view->profile->arena, buf, out.len);
 }
 
+/* Length of the word without the unit that heads of this column may have; 0: it has none. */
+static size_t without_unit(const struct pmc_view *view, const struct pmc_column *column,
+			   const char *word, size_t len)
+{
+	static const char *const units[] = { "h", "s", "ms", "µs", "us", "ns" };
+	const char *unit = "";
+	size_t at = len;
+
+	while (at && word[at - 1] != ' ')
+		at--;
+	if (at < 2 || at == len)
+		return 0;
+	len -= at;
+	word += at;
+	for (unsigned i = 0; column->unit == NS && i < sizeof(units) / sizeof(units[0]); i++)
+		if (len == strlen(units[i]) && !memcmp(word, units[i], len))
+			return at - 1;
+	if (column->unit != COUNT)
+		return 0;
+	if (column->kind == PMC_COL_EVENT)
+		unit = view->events.set.events[column->index].unit;
+	if (len == strlen(unit) + 1 && strchr("kMGTPE", word[0])) {
+		word++;
+		len--;
+	}
+	return len == strlen(unit) && !memcmp(word, unit, len) ? at - 1 : 0;
+}
+
+/* Whether the word is the head of the column with its unit, or without the % in it. */
+static bool is_head(const struct pmc_view *view, const struct pmc_column *column, const char *word,
+		    size_t len)
+{
+	const char *head = column->head ? column->head : column->name;
+	size_t head_len = strlen(head), bare = without_unit(view, column, word, len);
+
+	if (column->part != PMC_PART_VALUE && column->kind != PMC_COL_CPU)
+		return false;
+	if (bare && ((bare == head_len && !memcmp(word, head, bare)) ||
+		     (bare == strlen(column->name) && !memcmp(word, column->name, bare))))
+		return true;
+	return head_len == len + 2 && !strcmp(head + len, " %") && !memcmp(word, head, len);
+}
+
 const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pmc_columns *columns,
 					  const char *name, size_t len)
 {
@@ -240,6 +283,9 @@ const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pm
 			return &columns->list[i];
 	for (unsigned i = 0; i < columns->n; i++)
 		if (columns->list[i].head && is_it(view, &nearest, columns->list[i].head, ""))
+			return &columns->list[i];
+	for (unsigned i = 0; i < columns->n; i++)
+		if (is_head(view, &columns->list[i], name, len))
 			return &columns->list[i];
 	view->problem = unknown(view, &nearest);
 	return NULL;
