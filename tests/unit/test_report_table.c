@@ -294,7 +294,7 @@ static void one_screen(void **state)
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8997 });
 	assert_non_null(strstr(text, "(2 more)"));
 	free(text);
-	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8998 });
+	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8999 });
 	assert_null(strstr(text, " more)"));
 	free(text);
 	pmc_profile_free(&profile);

@@ -292,8 +292,8 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	    (view->by != PMC_BY_NONE || !(options->sort || top)))
 		return 0;
 	err = sort_lines(view, lines);
-	/* In a table "(1 more)" would take the place of the row itself. */
-	lines->n = top && top + (options->format == PMC_FORMAT_TABLE) < n ? top : n;
+	/* One row instead of "(1 more)", unless --top asks for a number of rows. */
+	lines->n = top && top + (options->top < 0) < n ? top : n;
 	return err;
 }
 
