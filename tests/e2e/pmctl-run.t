@@ -88,6 +88,20 @@ run "$PMCTL" run --report off -o kept.pmc -- "$T/there-is-no-such-thing"
 same first.pmc kept.pmc.old "a command that does not exist moves no dump"
 run "$PMCTL" run --report off -o kept.pmc -- true
 like "$(cat "$T/err")" "kept.pmc.old, which replaces an older one" "a replaced FILE.old is named"
+cp kept.pmc kept.was
+cp kept.pmc.old old.was
+echo "no program" >noexec
+run "$PMCTL" run -o kept.pmc -- ./noexec
+is "$status" 126 "a command that cannot be executed"
+same kept.was kept.pmc "leaves the dump"
+same old.was kept.pmc.old "and FILE.old as they were"
+run "$PMCTL" run -o none.pmc -- ./noexec
+is "$([ -e none.pmc ] && echo there)" "" "and makes no dump"
+run "$PMCTL" run -o both.pmc --report json=both.json -- \
+	sh -c "/bin/true; $PMCTL run -o both.pmc --report off -- /bin/true; exit 3"
+like "$(cat "$T/err")" "both.pmc is being written by another pmctl run: appending" "a dump in use is not moved away"
+is "$status $(jq '[.processes[] | select(.how_ended == "running")] | length' both.json) $([ -e both.pmc.old ] && echo old)" \
+	"3 0 " "both runs are in it"
 echo precious >kept.pmc.old
 run "$PMCTL" run --report off -o kept.pmc -- touch "$T/ran"
 is "$status $(cat kept.pmc.old)" "125 precious" "FILE.old that is not a dump is not replaced"

@@ -170,4 +170,17 @@ END
 is "$(timeout 60 python3 "$T/terminal.py" "$PMCTL" "$T/count" "$T/tty.log" 2>&1)" \
 	"0 ready INT CONT TERM" "on a terminal: ^C once, ^Z stops the job, fg continues it"
 
+# Only the leader of the session gets the SIGHUP of a terminal that hangs up.
+cat >"$T/hangup.py" <<'END'
+import os, pty, sys
+shell, master = pty.fork()
+if shell == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "run", "--report", "off", "--", "sh", "-c", "echo ready; exec sleep 100"])
+os.read(master, 100)
+os.close(master)
+_, status = os.waitpid(shell, 0)
+print(os.WTERMSIG(status))
+END
+is "$(timeout 60 python3 "$T/hangup.py" "$PMCTL" 2>&1)" 1 "the terminal hangs up: the command gets SIGHUP"
+
 done_testing

@@ -68,11 +68,15 @@ static bool is_fork_of_shell(pid_t pid)
 /* Follows more than one step: pmctl run -- pmctl run -- CMD. */
 static pid_t program_of(pid_t pid)
 {
-	char child[32];
+	char children[4096];
+	int child, n;
 
-	while (is_run(pid) &&
-	       pmc_file_read(child, sizeof(child), "/proc/%d/task/%d/children", pid, pid) > 0)
-		pid = atoi(child);
+	while (is_run(pid) && pmc_file_read(children, sizeof(children), "/proc/%d/task/%d/children",
+					    pid, pid) > 0) {
+		/* The last one: those before it were started by the image that became pmctl. */
+		for (char *at = children; sscanf(at, "%d%n", &child, &n) == 1; at += n)
+			pid = child;
+	}
 	return pid;
 }
 

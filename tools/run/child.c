@@ -3,8 +3,8 @@
  * child.c - starts the command, forwards signals to it and waits for its end.
  *
  * Signals of the kernel come from the terminal, and the command gets them itself as a member of the
- * process group. siginfo does not tell kill(pid) from kill(-group): what a process sends to the
- * group reaches the command twice.
+ * process group; but at a hang-up only the leader of the session gets SIGHUP. siginfo does not tell
+ * kill(pid) from kill(-group): what a process sends to the group reaches the command twice.
  *
  * Forwarded signals are blocked and taken with sigwaitinfo, without handlers: the child cannot be
  * reaped between a check of its state and a signal to it.
@@ -119,6 +119,11 @@ static bool check(struct run_child *child)
 	return false;
 }
 
+static bool is_for_us_alone(const siginfo_t *info)
+{
+	return info->si_code != SI_KERNEL || (info->si_signo == SIGHUP && getsid(0) == getpid());
+}
+
 static void wait_for(struct waiting *waiting, struct run_child *child)
 {
 	for (;;) {
@@ -128,7 +133,7 @@ static void wait_for(struct waiting *waiting, struct run_child *child)
 		if (sig == SIGCHLD) {
 			if (check(child))
 				return;
-		} else if (sig > 0 && info.si_code != SI_KERNEL) {
+		} else if (sig > 0 && is_for_us_alone(&info)) {
 			kill(child->pid, sig);
 		}
 	}

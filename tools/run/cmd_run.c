@@ -91,6 +91,7 @@ int cmd_run(int argc, char **argv)
 	if (!run)
 		return tool_fail(EXIT_OURS, "out of memory");
 	run->report_fd = -1;
+	run->dump.lock = -1;
 	code = run_parse_flags(run, argc, argv);
 	if (code == 0)
 		code = run_find_agent(run);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,23 +82,50 @@ static int keep_old(const char *path)
 	return 0;
 }
 
+/* Whether there will be rows: a command that cannot start leaves the existing dump in place. */
+static bool can_start(const struct elf_program *program)
+{
+	struct stat st;
+
+	return program->kind != ELF_NOT_FOUND && stat(program->path, &st) == 0 &&
+	       S_ISREG(st.st_mode) && access(program->path, X_OK) == 0;
+}
+
+/* Tells other runs that this one writes to the file: they append instead of moving it away. */
+static void lock_file(struct run_dump *dump)
+{
+	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+	dump->lock = open(dump->file, flags);
+	if (dump->lock < 0 && errno == ENOENT) {
+		dump->lock = open(dump->file, flags | O_CREAT | O_EXCL, 0600);
+		dump->created = dump->lock >= 0;
+	}
+	if (dump->lock >= 0)
+		flock(dump->lock, LOCK_SH | LOCK_NB);
+}
+
 /* An existing file must be a dump, or empty. */
 static int check_existing(struct run *run)
 {
 	const char *path = run->dump.file;
 	int fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool in_use;
 	struct stat st;
 	const char *why;
 
 	if (fd < 0)
 		return refuse(path, tool_dump_open_error(errno));
 	why = tool_dump_refusal(fd, &st);
+	in_use = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	close(fd);
 	if (why)
 		return refuse(path, why);
-	/* Without a program there will be no new dump. */
-	if (st.st_size && run->out_flag && !run->append && run->program.kind != ELF_NOT_FOUND)
-		return keep_old(path);
+	if (st.st_size && run->out_flag && !run->append && can_start(&run->program)) {
+		if (!in_use)
+			return keep_old(path);
+		tool_warn("%s is being written by another pmctl run: appending to it", path);
+	}
 	run->dump.before = (uint64_t)st.st_size;
 	return 0;
 }
@@ -141,6 +169,7 @@ int run_dump_open(struct run *run)
 	const char *out = run->config.out;
 	char cwd[PATH_MAX] = "", *end;
 	struct stat st;
+	int code;
 
 	dump->start_s = time(NULL);
 	if (!out)
@@ -157,14 +186,26 @@ int run_dump_open(struct run *run)
 		return 0;
 	}
 	if (lstat(dump->file, &st) == 0)
-		return check_existing(run);
-	if (errno != ENOENT && errno != ENOTDIR)
-		return refuse(dump->file, strerror(errno));
-	return check_directory(dump->file);
+		code = check_existing(run);
+	else if (errno != ENOENT && errno != ENOTDIR)
+		code = refuse(dump->file, strerror(errno));
+	else
+		code = check_directory(dump->file);
+	if (code == 0)
+		lock_file(dump);
+	return code;
 }
 
 void run_dump_close(struct run *run)
 {
+	struct stat st;
+
+	if (run->dump.lock >= 0) {
+		if (run->dump.created && fstat(run->dump.lock, &st) == 0 && st.st_size == 0)
+			unlink(run->dump.file);
+		close(run->dump.lock);
+		run->dump.lock = -1;
+	}
 	if (!run->dump.private_dir[0])
 		return;
 	unlink(run->dump.file);
