@@ -29,7 +29,8 @@ for h in "${headers[@]}"; do
 	ok "$h: C++17, g++" compile cc g++ c++17 "$h" "$h"
 	ok "$h: C++17, clang++" compile cc clang++ c++17 "$h" "$h"
 	bad=
-	grep -q '__cplusplus' "$h" || bad+="nothing for C++ "
+	# A header of structs alone needs no linkage.
+	grep -qE '__cplusplus|^PMC_API_BEGIN' "$h" || ! grep -qE '^[a-z].*\);$' "$h" || bad+="nothing for C++ "
 	grep -q '^#ifndef PMC_[A-Z_]*_H$' "$h" || bad+="no guard of the name PMC_..._H "
 	is "$bad" "" "$h: a guard, and C linkage in C++"
 done

@@ -252,7 +252,7 @@ static void views(void **state)
 	assert_non_null(strstr(text, "key,threads,calls,self_cpu_ns,cpu_ns"));
 	/* 2 threads, 20 calls; self 3000 - 100, cpu 5000 - 100 each; instructions 1000 - 40. */
 	assert_non_null(strstr(text, "\nparse,2,20,5800,9800,"));
-	assert_non_null(strstr(text, ",1920,960,960.000000,960,0.000000,counted,1120"));
+	assert_non_null(strstr(text, ",1920,960,960.000000,960,0.000000,counted,all,1120"));
 	free(text);
 	options.format = PMC_FORMAT_TABLE;
 	text = made_report(&profile, &options, &result, NULL);

@@ -124,6 +124,23 @@ static bool is_for_us_alone(const siginfo_t *info)
 	return info->si_code != SI_KERNEL || (info->si_signo == SIGHUP && getsid(0) == getpid());
 }
 
+/* SIGCONT to the process group has continued the child by itself. */
+static bool was_continued(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid == pid;
+}
+
+static void forward(pid_t pid, int sig)
+{
+	if (sig == SIGCONT && was_continued(pid))
+		return;
+	kill(pid, sig);
+	if (sig == SIGCONT)
+		was_continued(pid);
+}
+
 static void wait_for(struct waiting *waiting, struct run_child *child)
 {
 	for (;;) {
@@ -134,7 +151,7 @@ static void wait_for(struct waiting *waiting, struct run_child *child)
 			if (check(child))
 				return;
 		} else if (sig > 0 && is_for_us_alone(&info)) {
-			kill(child->pid, sig);
+			forward(child->pid, sig);
 		}
 	}
 }
