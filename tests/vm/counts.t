@@ -4,21 +4,21 @@
 . "$(dirname "$0")/lib.sh"
 machine
 
-# What start and stop cost inside the row: the same for every thread.
+# Instructions of start and stop that are inside the row: the same for every thread.
 around=$(($(value powers 1 instructions:u) - 1000))
 diag "a thread's row has $around instructions beside the loop's"
-between "$around" 10 1200 "start and stop of a thread are a few instructions"
+between "$around" 10 1200 "start and stop add 10 to 1,200 instructions to a thread's row"
 seq=1
 for n in 1000 10000 100000 1000000 10000000 100000000 1000 5000000000; do
-	is "$(value powers $seq instructions:u)" $((n + around)) "$n instructions, exactly"
-	is "$(values powers $seq | cut -d' ' -f3 | sort -u)" counted "$n instructions: counted"
+	is "$(value powers $seq instructions:u)" $((n + around)) "loop of $n instructions: the row is exact"
+	is "$(values powers $seq | cut -d' ' -f3 | sort -u)" counted "loop of $n instructions: every event is counted"
 	seq=$((seq + 1))
 done
 
-# all_exact REPORT THREADS EVENTS SLACK: every event of every thread is the loop and the same bit
-# more; threads that meet at a barrier have that inside too, and it lets the last one through.
+# all_exact REPORT THREADS EVENTS SLACK: every event of every thread has the value of the loop plus the
+# same overhead. SLACK: variation from a barrier, where the last thread to arrive does not wait.
 all_exact() {
-	is "$(jq '[.threads[] | select(.seq > 0)] | length' "$M/$1.json")" "$2" "$1: $2 rows"
+	is "$(jq '[.threads[] | select(.seq > 0)] | length' "$M/$1.json")" "$2" "$1: the report has $2 thread rows"
 	is "$(jq '[.threads[] | select(.seq > 0) | .events[] | select(.state == "counted")] | length' \
 		"$M/$1.json")" $(($2 * $3)) "$1: each of the $3 events of each row is counted"
 	is "$(jq '[.threads[] | select(.seq > 0) | [.events[] | select(.name | startswith("cycles") | not)
@@ -28,7 +28,7 @@ all_exact() {
 		sort -n | uniq -c | sort -rn >"$T/spread"
 	is "$(jq "[.threads[] | select(.seq > 0) | .events[].value - 100000] | (max - min <= $4) and
 		min >= $around and max <= $around + (if $4 > 0 then 200 else 0 end)" "$M/$1.json")" true \
-		"$1: all rows have the loop and the same start and stop"
+		"$1: every row is the loop plus the same overhead of start and stop"
 	diag "$1: rows with so many instructions beside the loop: $(head -n 8 "$T/spread" | tr -s ' ' | tr '\n' ';')"
 }
 all_exact six 1000 6 50
@@ -36,7 +36,7 @@ all_exact three 1000 3 50
 all_exact many 5000 6 50
 all_exact churn 400 6 0
 
-# Against a counter that is not ours. The dump is read by the host's own pmctl.
+# Comparison with a counter outside the agent. The host's pmctl reads the dump.
 for n in 250 500; do
 	"$PMCTL" report --format json "$M/rows-$n.pmc" >"$T/rows.json"
 	jq '[.threads[].events[0].value] | add' "$T/rows.json" >"$T/rows"
@@ -46,12 +46,12 @@ done
 each=$((($(cat "$T/beyond-500") - $(cat "$T/beyond-250")) / 250))
 cost=$((($(cat "$M/outside-500") - $(cat "$M/bare-500") - $(cat "$M/outside-250") + $(cat "$M/bare-250")) / 250))
 diag "beyond its row a thread has $each instructions; against a bare thread it has $cost more"
-# Half of them are glibc's own: its start and end of a thread, its search through thread-specific data.
-between "$each" 0 2200 "what a thread does outside its row is at most 2,200 instructions"
+# Half of them are glibc's: starting and ending a thread, searching thread-specific data.
+between "$each" 0 2200 "instructions of a thread outside its row: at most 2,200"
 
 is "$(values names 1 | cut -d' ' -f2- | sort -u)" "$((1000000 + around)) counted" \
-	"generic, raw, sysfs and libpfm4 names give the same number" || diag "$(values names 1)"
+	"generic, raw, sysfs and libpfm4 names of instructions give the same value" || diag "$(values names 1)"
 is "$(values cycles 1 | cut -d' ' -f2- | sort -u)" "$((1000000 + around)) counted" \
-	"cycles by all their names too: IPC is 1.000" || diag "$(values cycles 1)"
+	"all names of cycles give the number of instructions: IPC is 1.000" || diag "$(values cycles 1)"
 
 done_testing
