@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pmctl ctl: start, stop and reset act on every thread, those to come too, and on nothing else.
+# pmctl ctl: start, stop and reset apply to all current and future threads and change nothing else.
 . "$(dirname "$0")/lib.sh"
 
 cd "$T" || exit 1
 mkfifo in
 
-# A thread per line of stdin works a while and waits; main answers each line when that is done.
+# Each line of stdin starts a thread that uses 30 ms of CPU and then waits; main then prints "done".
 cat >step.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ finish() {
 	status=$?
 }
 
-# step: one more thread, until it waits.
+# step: start one more thread and wait until it has used its CPU time.
 n_steps=0
 answered() { [ "$(grep -c done log)" -ge "$1" ]; }
 step() {
@@ -69,7 +69,7 @@ ctl() {
 	run "$PMCTL" ctl "$pid" "$1"
 }
 
-# clocks: the task-clock of each thread in start order, in ms; - where it was not counted.
+# clocks: the task-clock of each thread in start order: much, some, little, or - if not counted.
 look() {
 	rm -f now.pmc
 	"$PMCTL" dump "$pid" -o now.pmc >/dev/null && "$PMCTL" report --format json now.pmc >now.json
@@ -86,53 +86,53 @@ export PMC_EVENTS=task-clock PMC_REPORT=off PMC_INHERIT=full
 # ---- PMC_START=off -----------------------------------------------------------------------
 PMC_OUT=$T/off.pmc PMC_START=off target
 step
-is "$(clocks)" "- -" "PMC_START=off: nothing is counted, and that is not 0"
-is "$(json now.json '[.threads[1].cpu_ns > 20000000]|tostring')" "[true]" "CPU time is, all the same"
+is "$(clocks)" "- -" "PMC_START=off: event values are null, not 0"
+is "$(json now.json '[.threads[1].cpu_ns > 20000000]|tostring')" "[true]" "PMC_START=off: CPU time is still recorded"
 ctl start
-is "$status $(cat "$T/out")" "0 process $pid: counters started in 2 threads" "start says what it did"
+is "$status $(cat "$T/out")" "0 process $pid: counters started in 2 threads" "ctl start prints how many threads it started counters in"
 step
-like "$(clocks)" "^(little|-) (little|-) much$" "from then on threads count, those to come too"
+like "$(clocks)" "^(little|-) (little|-) much$" "after ctl start existing and new threads count"
 ctl stop
-is "$status $(cat "$T/out")" "0 process $pid: counters stopped in 3 threads" "stop says what it did"
+is "$status $(cat "$T/out")" "0 process $pid: counters stopped in 3 threads" "ctl stop prints how many threads it stopped counters in"
 step
-like "$(clocks)" "^(little|-) (little|-) much -$" "a thread that starts now does not count; what was counted stays"
+like "$(clocks)" "^(little|-) (little|-) much -$" "after ctl stop a new thread is not counted and earlier counts are kept"
 ctl start
 step
-like "$(clocks)" "^(little|-) (little|-) much (little|-) much$" "started again"
+like "$(clocks)" "^(little|-) (little|-) much (little|-) much$" "after a second ctl start a new thread counts"
 finish
-is "$status" 0 "the program ends as it would have"
+is "$status" 0 "after start and stop the program exits with status 0"
 "$PMCTL" report --format json off.pmc >off.json
 like "$(json off.json '[.threads | sort_by(.seq)[] | .events[0].value // 0 | . > 20000000] | tostring')" \
-	"false,false,true,false,true" "the exit rows say the same"
+	"false,false,true,false,true" "the rows written at exit have the same counts"
 is "$(json off.json '.processes[0].unattributed[0] | "\(.state) \(.value | type) \(.value < 10000000)"')" "counted number true" \
-	"the thread group was switched with them: nothing is unattributed"
+	"the inherit group was stopped and started too: unattributed task-clock stays below 10 ms"
 
 # ---- reset -------------------------------------------------------------------------------
 PMC_OUT=$T/reset.pmc target
 step
 step
-is "$(clocks | cut -d' ' -f2-)" "much much" "before the reset"
+is "$(clocks | cut -d' ' -f2-)" "much much" "before ctl reset both threads have counts"
 ctl reset
-is "$status $(cat "$T/out")" "0 process $pid: counters reset to 0 in 3 threads" "reset says what it did"
-is "$(clocks | cut -d' ' -f2-)" "little little" "after it"
+is "$status $(cat "$T/out")" "0 process $pid: counters reset to 0 in 3 threads" "ctl reset prints how many threads it reset"
+is "$(clocks | cut -d' ' -f2-)" "little little" "after ctl reset all counts are near 0"
 is "$(json now.json '[.threads[].events[0] | .enabled_ns > 0 and .enabled_ns <= .value + 1 and
 	.running_ns == .enabled_ns and .state == "counted"] | "\(length) \(all)"')" "3 true" \
-	"the times begin at 0 too"
-ok "CPU time goes on" jq -e '[.threads[] | select(.seq > 0) | .cpu_ns] | all(. > 20000000)' now.json
+	"ctl reset also resets enabled and running times"
+ok "ctl reset does not reset CPU time" jq -e '[.threads[] | select(.seq > 0) | .cpu_ns] | all(. > 20000000)' now.json
 step
-is "$(clocks | cut -d' ' -f2-)" "little little much" "it goes on counting"
+is "$(clocks | cut -d' ' -f2-)" "little little much" "after ctl reset a new thread counts"
 ctl reset
 ctl reset
-is "$(clocks | cut -d' ' -f2-)" "little little little" "twice is as good as once"
+is "$(clocks | cut -d' ' -f2-)" "little little little" "two resets in a row leave all counts near 0"
 is "$(json now.json '.processes[0].unattributed[0] | "\(.state) \(.value | type) \(.value < 10000000)"')" "counted number true" \
-	"nothing of it becomes unattributed"
+	"counts removed by ctl reset do not become unattributed"
 finish
 "$PMCTL" report --format json reset.pmc >reset.json
 # In jq null is less than any number.
 is "$(json reset.json '[.threads[].events[0].value | numbers | . < 20000000] | "\(length) \(all)"')" "4 true" \
-	"the exit rows begin there"
+	"the rows written at exit count from the last reset"
 
-# ---- threads come and go while it is switched ---------------------------------------------
+# ---- ctl while threads start and end -----------------------------------------------------
 PMC_OUT=$T/churn.pmc start "$PROG/churn" 3000 8 >/dev/null 2>&1 &
 pid=$!
 has_agent() { "$PMCTL" ctl "$pid" start; }
@@ -144,15 +144,15 @@ while kill -0 "$pid" 2>/dev/null && [ $n -lt 60 ]; do
 	n=$((n + 1))
 done
 wait "$pid"
-is "$?" 0 "switching under thread churn: the program ends well"
+is "$?" 0 "ctl during thread churn: the program exits with status 0"
 "$PMCTL" report --format json churn.pmc >churn.json 2>"$T/err"
-is "$(json churn.json '[.threads[] | select(.seq < 10000000)] | length')" 3001 "every thread has its row" ||
+is "$(json churn.json '[.threads[] | select(.seq < 10000000)] | length')" 3001 "ctl during thread churn: every thread has a row" ||
 	diag "$(cat "$T/err")"
 # Differences below 0 must not wrap around. Threads born while counting is off have no value.
-ok "no value is above a minute" jq -e '[.threads[].events[0].value | numbers] |
+ok "ctl during thread churn: no task-clock exceeds a minute" jq -e '[.threads[].events[0].value | numbers] |
 	length > 100 and all(. < 60000000000)' churn.json
 
-# ---- the ID of pmctl run -------------------------------------------------------------------
+# ---- the process ID of pmctl run -------------------------------------------------------------------
 : >log
 PMC_OUT=$T/run.pmc "$PMCTL" run -- ./step <in >log 2>target.err &
 pid=$!
@@ -160,13 +160,13 @@ exec 9>in
 await grep -q ready log
 child=$(pgrep -P "$pid" -x step)
 ctl stop
-is "$status $(cat "$T/out")" "0 process $child: counters stopped in 1 thread" "pmctl run: acts on its child"
-like "$(cat "$T/err")" "process $pid is pmctl run.* $child" "and says so"
+is "$status $(cat "$T/out")" "0 process $child: counters stopped in 1 thread" "given the ID of a pmctl run, pmctl ctl acts on its child"
+like "$(cat "$T/err")" "process $pid is pmctl run.* $child" "pmctl ctl names the child on stderr"
 run "$PMCTL" dump "$pid" -o run-child.pmc
-is "$status $("$PMCTL" report --format json run-child.pmc | jq .processes[0].pid)" "0 $child" "so does dump"
-like "$(cat "$T/err")" "process $pid is pmctl run.* $child" "which says so too"
+is "$status $("$PMCTL" report --format json run-child.pmc | jq .processes[0].pid)" "0 $child" "given the ID of a pmctl run, pmctl dump writes its child"
+like "$(cat "$T/err")" "process $pid is pmctl run.* $child" "pmctl dump names the child on stderr"
 finish
-is "$status" 0 "pmctl run ends as it would have"
+is "$status" 0 "pmctl run exits with the status of the command"
 early=
 for i in {1..10}; do
 	"$PMCTL" run --report off -o early.pmc -- sleep 2 2>/dev/null &
@@ -175,7 +175,7 @@ for i in {1..10}; do
 	kill "$pid"
 	wait "$pid"
 done
-is "$early" "" "dump waits for a pmctl run that has just started"
+is "$early" "" "pmctl dump waits for a pmctl run that has just started"
 cp "$PROG/waiters" pmctl
 : >log
 ./pmctl 1 <in >log &
@@ -183,7 +183,7 @@ pid=$!
 exec 9>in
 await grep -q ready log
 ctl stop
-like "$status $(cat "$T/err")" "^1 .*no agent in process $pid" "another program of that name is no pmctl run"
+like "$status $(cat "$T/err")" "^1 .*no agent in process $pid" "a different program named pmctl is not taken for pmctl run"
 finish
 
 # ---- refusals ----------------------------------------------------------------------------
@@ -191,21 +191,21 @@ refused() { # STATUS PATTERN NAME ARGS...
 	local want=$1 pattern=$2 name=$3
 	shift 3
 	run "$PMCTL" ctl "$@"
-	is "$status" "$want" "$name: $want"
-	like "$(cat "$T/err")" "$pattern" "$name: why"
-	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: in one line"
+	is "$status" "$want" "$name: exit status $want"
+	like "$(cat "$T/err")" "$pattern" "$name: the message gives the reason"
+	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: one line on stderr, nothing on stdout"
 }
-refused 2 "process ID and an action" "nothing"
-refused 2 "process ID and an action" "a pid alone" 1
-refused 2 "process ID 'x'" "a pid that is none" x start
+refused 2 "process ID and an action" "no arguments"
+refused 2 "process ID and an action" "a process ID without an action" 1
+refused 2 "process ID 'x'" "an invalid process ID" x start
 refused 2 "did you mean 'start'" "a mistyped action" $$ strat
-refused 2 "'--now'" "a flag" $$ --now
-refused 1 "no agent in process $$" "a program without agent" $$ stop
-refused 1 "no such process: 4194300" "a pid that is not there" 4194300 stop
-refused 1 "no such process: $pid" "a program that has ended" "$pid" stop
+refused 2 "'--now'" "an unknown flag" $$ --now
+refused 1 "no agent in process $$" "a process without the agent" $$ stop
+refused 1 "no such process: 4194300" "a process ID not in use" 4194300 stop
+refused 1 "no such process: $pid" "a process that has ended" "$pid" stop
 # No kernel has such events, whatever the PMU.
 PMC_EVENTS=software/config=98/,software/config=99/ target
-refused 1 "no counters to switch: process $pid" "nothing to switch" "$pid" stop
+refused 1 "no counters to switch: process $pid" "a process without counters" "$pid" stop
 finish
 
 done_testing

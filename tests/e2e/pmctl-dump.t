@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pmctl dump: a snapshot from outside is true, disturbs nobody, and every refusal says what to do.
+# pmctl dump: snapshots from outside are correct, interrupt no thread; each refusal names the fix.
 . "$(dirname "$0")/lib.sh"
 
 cd "$T" || exit 1
 mkfifo in
 
-# start CMD...: becomes it, with the agent; for the background, so that $! is its pid.
+# start CMD...: exec CMD with the agent; run in the background so that $! is its process ID.
 start() {
 	LD_PRELOAD=$AGENT exec "$@"
 }
 
-# target CMD...: in the background with the agent, reading the fifo; its output in $T/log.
+# target CMD...: start CMD in the background with the agent, stdin from the fifo, stdout to $T/log.
 target() {
 	: >log
 	start "$@" <in >log 2>"$T/target.err" &
@@ -20,7 +20,7 @@ target() {
 	await grep -q ready log
 }
 
-# finish: ends it and waits.
+# finish: close the target's stdin and wait for it.
 finish() {
 	exec 9>&-
 	wait "$pid"
@@ -32,85 +32,85 @@ gone() {
 	wait "$1" 2>/dev/null
 }
 
-# ---- true counts -------------------------------------------------------------------------
+# ---- correct counts -------------------------------------------------------------------------
 PMC_EVENTS=task-clock,page-faults PMC_REPORT=off PMC_OUT="$T/own.pmc" target "$PROG/waiters" 50 5
 before=$(stat -c %s own.pmc)
 run "$PMCTL" dump "$pid"
-is "$status" 0 "a snapshot of 51 threads"
-is "$(cat "$T/out")" "$T/own.pmc" "prints where it went: the process's own dump"
-is "$(cat "$T/err")" "" "and nothing else"
-ok "appended there" test "$(stat -c %s own.pmc)" -gt "$before"
+is "$status" 0 "pmctl dump of a process with 51 threads succeeds"
+is "$(cat "$T/out")" "$T/own.pmc" "pmctl dump prints the path of the process's dump file"
+is "$(cat "$T/err")" "" "pmctl dump prints nothing on stderr"
+ok "the snapshot is appended to the process's dump file" test "$(stat -c %s own.pmc)" -gt "$before"
 "$PMCTL" report --format json own.pmc >live.json
-is "$(json live.json '[.threads[] | select(.state == "live")] | length')" 51 "every live thread"
-is "$(json live.json '[.threads[] | select(.state == "exited")] | length')" 5 "and those that had ended"
+is "$(json live.json '[.threads[] | select(.state == "live")] | length')" 51 "the snapshot has a row for every live thread"
+is "$(json live.json '[.threads[] | select(.state == "exited")] | length')" 5 "the dump has a row for every exited thread"
 is "$(json live.json '[.threads[] | select(.state == "live" and all(.events[]; .state == "counted"))] | length')" \
-	51 "all counted"
+	51 "all events of all live threads are counted"
 is "$(json live.json '[.threads[] | select(.state == "live" and .cpu_ns > 0
 	and .voluntary_switches == null and .minor_faults == null)] | length')" 51 \
-	"CPU time of each, null for what cannot be known"
+	"live rows have CPU time, and null for context switches and faults"
 is "$(json live.json '.processes[0] | "\(.how_ended) \(.coverage.threads_seen)"')" "running 56" \
-	"the process runs"
+	"the process is reported as running with 56 threads seen"
 is "$(json live.json '[.processes[0].unattributed[].state] | unique | join(" ")')" counted \
-	"the totals are in it"
+	"the snapshot has the unattributed totals"
 run "$PMCTL" dump "$pid"
-is "$status" 0 "a second one"
+is "$status" 0 "a second snapshot succeeds"
 "$PMCTL" report --timeline --format json own.pmc >timeline 2>/dev/null
-ok "both are in the timeline" test "$(jq -s '[.[] | select(.seq == 10)] | length' timeline)" -ge 2
+ok "both snapshots are in the timeline" test "$(jq -s '[.[] | select(.seq == 10)] | length' timeline)" -ge 2
 "$PMCTL" dump "$pid" -o - >piped.pmc
 cmp_rows='[.threads[] | select(.state == "live" and .seq > 0) | [.seq, .name, (.events | map(.value))]] | sort'
 "$PMCTL" report --format json piped.pmc | jq -c "$cmp_rows" >piped.rows
-is "$(jq length piped.rows)" 50 "-o -: to standard output"
+is "$(jq length piped.rows)" 50 "-o - writes the snapshot to standard output"
 "$PMCTL" report --format json own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.own
 "$PMCTL" report --format json piped.pmc own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.piped
-same site.own site.piped "the start routines are the same"
+same site.own site.piped "start routines in the piped snapshot equal those in the process's dump"
 run "$PMCTL" dump "$pid" -o elsewhere.pmc
-is "$(cat "$T/out")" elsewhere.pmc "-o FILE"
-is "$(stat -c %a elsewhere.pmc)" 600 "mode 0600"
+is "$(cat "$T/out")" elsewhere.pmc "-o FILE: the path of FILE is printed"
+is "$(stat -c %a elsewhere.pmc)" 600 "-o FILE: FILE has mode 0600"
 is "$("$PMCTL" report --format json elsewhere.pmc | jq -r '[.threads[].start_routine] | unique | sort | join(" ")')" \
-	" wait_for_end" "a dump of its own has the start routines too"
+	" wait_for_end" "-o FILE: start routines are in FILE"
 finish
-is "$status" 0 "the program ends as it would have"
-is "$(tail -n 1 log)" "50 threads, 0 disturbed, 0 handled" "and nobody was disturbed"
+is "$status" 0 "after snapshots the program exits with status 0"
+is "$(tail -n 1 log)" "50 threads, 0 disturbed, 0 handled" "no system call of the program was interrupted"
 "$PMCTL" report --format json own.pmc >final.json
-is "$(json final.json '.threads | length')" 56 "the exit rows are newer: no thread twice"
-is "$(json final.json '[.threads[] | select(.state == "live")] | length')" 0 "none is live any more"
+is "$(json final.json '.threads | length')" 56 "rows written at exit replace snapshot rows: one row per thread"
+is "$(json final.json '[.threads[] | select(.state == "live")] | length')" 0 "no thread is reported as live after exit"
 jq -c '[.threads[] | {seq, v: .events[0].value}] | sort_by(.seq)' final.json >final.v
 jq -c '[.threads[] | {seq, v: .events[0].value}] | sort_by(.seq)' live.json >live.v
-ok "no count shrank, and what waited counted little more" jq -e -n --slurpfile a live.v --slurpfile b final.v \
+ok "no count decreased, and waiting threads counted under 20 ms more" jq -e -n --slurpfile a live.v --slurpfile b final.v \
 	'[$a[0], $b[0]] | transpose | all(.[1].v >= .[0].v and (.[0].seq == 0 or .[1].v - .[0].v < 20000000))'
 
-# ---- without a dump, stopped, from elsewhere ----------------------------------------------
+# ---- a stopped process without a dump file ------------------------------------------------
 mkdir cwd
 PMC_EVENTS=task-clock,page-faults PMC_REPORT=off target "$PROG/waiters" 20
 kill -STOP "$pid"
 run env -C cwd "$PMCTL" dump "$pid"
-is "$status" 0 "of a stopped process"
-is "$(cat "$T/out")" "pmc-$(uname -n)-$pid.pmc" "no dump of its own: a new one in the current directory"
-is "$(ls cwd)" "pmc-$(uname -n)-$pid.pmc" "which is there"
+is "$status" 0 "pmctl dump of a stopped process succeeds"
+is "$(cat "$T/out")" "pmc-$(uname -n)-$pid.pmc" "process without a dump file: pmctl dump prints the name of a new file"
+is "$(ls cwd)" "pmc-$(uname -n)-$pid.pmc" "process without a dump file: the new file is in the current directory"
 "$PMCTL" report --format json cwd/*.pmc >stopped.json
 is "$(json stopped.json '[.threads[] | select(all(.events[]; .state == "counted"))] | length')" 21 \
-	"every thread of it, counted"
-like "$(cat "/proc/$pid/status")" "State:.T" "it is still stopped"
-ok "the report from the merge is the same" bash -c \
+	"stopped process: all events of every thread are counted"
+like "$(cat "/proc/$pid/status")" "State:.T" "pmctl dump leaves a stopped process stopped"
+ok "merging the snapshot with itself gives the same report" bash -c \
 	"'$PMCTL' merge --compact cwd/*.pmc cwd/*.pmc -o - | '$PMCTL' report --format json - | cmp - stopped.json"
 kill -CONT "$pid"
 finish
-is "$(tail -n 1 log)" "20 threads, 0 disturbed, 0 handled" "it goes on as if nothing had been"
+is "$(tail -n 1 log)" "20 threads, 0 disturbed, 0 handled" "after SIGCONT no system call was interrupted"
 
-# ---- a thread that the agent never saw start ------------------------------------------------
+# ---- a thread that bypasses pthread_create --------------------------------------------------
 PMC_EVENTS=task-clock PMC_REPORT=off start "$PROG/rawclone" 300 3000 >/dev/null 2>&1 &
 pid=$!
-# It has to have burnt something first.
+# Repeat until the thread has used CPU time.
 adopted() {
 	rm -f raw.pmc
 	"$PMCTL" dump "$pid" -o raw.pmc &&
 		"$PMCTL" report --format json raw.pmc >raw.json &&
 		jq -e '[.threads[] | select(.events[0].state == "not-counted" and .cpu_ns > 0)] | length == 1' raw.json
 }
-ok "a raw clone thread is a row with CPU time, its events not counted" await adopted
+ok "a raw clone thread has a row with CPU time and events not counted" await adopted
 gone "$pid"
 
-# ---- nobody is disturbed: proved by strace ---------------------------------------------------
+# ---- no system call is interrupted (strace) ---------------------------------------------------
 if command -v strace >/dev/null; then
 	cat >sleeper.c <<'END'
 #include <poll.h>
@@ -146,26 +146,26 @@ END
 	strace -f -p "$pid" -o calls 2>strace.err &
 	tracer=$!
 	await grep -q attached strace.err
-	# Each of the five calls is seen as it goes on.
+	# Wait until strace has printed the five pending calls.
 	all_seen() { [ "$(grep -c '' calls)" = 5 ]; }
 	await all_seen
 	cp calls calls.before
-	for i in 1 2 3; do ok "dump $i under strace" "$PMCTL" dump "$pid" -o strace.pmc; done
+	for i in 1 2 3; do ok "pmctl dump $i under strace succeeds" "$PMCTL" dump "$pid" -o strace.pmc; done
 	"$PMCTL" ctl "$pid" stop >/dev/null
 	"$PMCTL" ctl "$pid" reset >/dev/null
 	"$PMCTL" ctl "$pid" start >/dev/null
-	is "$("$PMCTL" report --format json strace.pmc | jq '.threads | length')" 5 "five threads under strace"
-	same calls.before calls "none of poll, nanosleep, read and futex was interrupted, no call was made"
-	is "$(grep -c '' calls)" 5 "(strace saw each of them wait)"
+	is "$("$PMCTL" report --format json strace.pmc | jq '.threads | length')" 5 "the snapshot under strace has five threads"
+	same calls.before calls "pending poll, nanosleep, read and futex calls continue, no new call is made"
+	is "$(grep -c '' calls)" 5 "strace recorded all five pending calls"
 	kill "$tracer"
 	wait "$tracer" 2>/dev/null
-	unlike "$(cat calls)" "EINTR" "no EINTR"
+	unlike "$(cat calls)" "EINTR" "strace recorded no EINTR"
 	gone "$pid"
 else
-	skip "no strace" "nobody is disturbed"
+	skip "no strace" "no system call is interrupted"
 fi
 
-# youngest PID: its only child's only child ...
+# youngest PID: the last process in a chain of only children.
 youngest() {
 	local pid=$1 child
 
@@ -175,7 +175,7 @@ youngest() {
 	echo "$pid"
 }
 
-# ---- as an ordinary user ---------------------------------------------------------------------
+# ---- as an unprivileged user ---------------------------------------------------------------------
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 	cp "$AGENT" "$PMCTL" "$PROG/waiters" . && chmod 755 libpmcagent.so pmctl waiters
@@ -189,25 +189,25 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	await grep -q ready log
 	pid=$(youngest "$began")
 	run nobody ./pmctl dump "$pid"
-	is "$status $(cat "$T/out")" "0 $T/open/nobody.pmc" "nobody's own process: needs no privilege"
+	is "$status $(cat "$T/out")" "0 $T/open/nobody.pmc" "an unprivileged user can dump a process of the same user"
 	is "$("$PMCTL" report --format json open/nobody.pmc | jq '[.threads[] | select(.state == "live" and
-		.events[0].state == "counted")] | length')" 4 "with all its threads"
+		.events[0].state == "counted")] | length')" 4 "an unprivileged user's snapshot has all threads counted"
 	rm open/nobody.pmc
 	run "$PMCTL" dump "$pid"
 	is "$(stat -c %U open/nobody.pmc)" nobody "root writes to a user's dump as that user"
 	sleep 1000 &
 	other=$!
 	run nobody ./pmctl dump "$other"
-	is "$status" 1 "another user's process: 1"
-	like "$(cat "$T/err")" "process $other.* user ID 0.*sudo" "one line with the fix"
+	is "$status" 1 "dump of another user's process: exit status 1"
+	like "$(cat "$T/err")" "process $other.* user ID 0.*sudo" "dump of another user's process: the message suggests sudo"
 	gone "$other"
 	exec 8>&-
 	wait
 else
-	skip "takes root" "as an ordinary user"
+	skip "takes root" "pmctl dump as an unprivileged user"
 fi
 
-# ---- in a container, its agent's file gone -----------------------------------------------------
+# ---- in a container, agent file deleted ---------------------------------------------------------
 if [ "$(id -u)" = 0 ] && unshare -pfmu --mount-proc true 2>/dev/null; then
 	mkdir inner agent-here
 	cp "$AGENT" agent-here/
@@ -222,18 +222,18 @@ if [ "$(id -u)" = 0 ] && unshare -pfmu --mount-proc true 2>/dev/null; then
 	pid=$(youngest "$began")
 	run "$PMCTL" dump "$pid"
 	is "$status $(cat "$T/out")" "0 /proc/$pid/root$T/inner/1.pmc" \
-		"a container's dump is in the container, the path one for us"
+		"a container's dump is written in the container; the path printed is valid outside"
 	"$PMCTL" report --format json "/proc/$pid/root$T/inner/1.pmc" >boxed.json
-	is "$(json boxed.json '.processes[0] | "\(.host) \(.pid)"')" "boxed 1" "with its host name and pid"
+	is "$(json boxed.json '.processes[0] | "\(.host) \(.pid)"')" "boxed 1" "a container's dump has the host name and process ID of the container"
 	is "$(json boxed.json '[.threads[] | select(.tid < 100 and .cpu_ns > 0 and
-		.events[0].state == "counted")] | length')" 4 "and its own thread ids"
+		.events[0].state == "counted")] | length')" 4 "a container's dump has the thread IDs of the container"
 	exec 9>&-
 	wait
 else
-	skip "takes root and namespaces" "in a container"
+	skip "takes root and namespaces" "pmctl dump of a process in a container"
 fi
 
-# ---- the kernel forbids it; the signal helps ---------------------------------------------------
+# ---- process_vm_readv refused; --signal --------------------------------------------------------
 cat >forbid.c <<'END'
 #include <errno.h>
 #include <linux/filter.h>
@@ -242,7 +242,7 @@ cat >forbid.c <<'END'
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-/* Runs a command that may not look into other processes, as with kernel.yama.ptrace_scope. */
+/* Runs a command whose process_vm_readv fails with EPERM, as with kernel.yama.ptrace_scope. */
 int main(int argc, char **argv)
 {
 	struct sock_filter filter[] = {
@@ -261,57 +261,57 @@ END
 gcc -O1 -o forbid forbid.c
 PMC_DUMP=USR2 PMC_OUT="$T/signal.pmc" PMC_EVENTS=task-clock PMC_REPORT=off target "$PROG/waiters" 6
 run ./forbid "$PMCTL" dump "$pid"
-is "$status" 1 "not permitted to look: 1"
+is "$status" 1 "process_vm_readv refused: exit status 1"
 like "$(cat "$T/err")" "^pmctl dump: cannot read process $pid: .*sudo.*--signal" \
-	"one line that offers sudo and the signal"
-is "$(wc -l <"$T/err")" 1 "(one line)"
+	"process_vm_readv refused: the message suggests sudo and --signal"
+is "$(wc -l <"$T/err")" 1 "process_vm_readv refused: the message is one line"
 run ./forbid "$PMCTL" ctl "$pid" stop
-is "$status" 1 "so for ctl"
-unlike "$(cat "$T/err")" "--signal" "which no signal can replace"
+is "$status" 1 "process_vm_readv refused: pmctl ctl exits with status 1"
+unlike "$(cat "$T/err")" "--signal" "process_vm_readv refused: pmctl ctl does not suggest --signal"
 run "$PMCTL" dump --signal "$pid"
-is "$status $(cat "$T/out")" "0 $T/signal.pmc" "--signal: the program writes it"
+is "$status $(cat "$T/out")" "0 $T/signal.pmc" "--signal: the process writes its dump file, and its path is printed"
 is "$("$PMCTL" report --format json signal.pmc | jq '[.threads[] | select(.state == "live")] | length')" 7 \
-	"every live thread"
+	"--signal: the dump has every live thread"
 run ./forbid "$PMCTL" dump --signal "$pid"
-is "$status $(cat "$T/out")" "0 $T/signal.pmc" "also where we may not look"
+is "$status $(cat "$T/out")" "0 $T/signal.pmc" "--signal works where process_vm_readv is refused"
 finish
 PMC_EVENTS=task-clock PMC_REPORT=off target "$PROG/waiters" 1
 run "$PMCTL" dump --signal "$pid"
-is "$status" 1 "--signal and no PMC_DUMP: 1"
-like "$(cat "$T/err")" "process $pid has no dump signal.*PMC_DUMP=USR2" "one line with the fix"
+is "$status" 1 "--signal without PMC_DUMP: exit status 1"
+like "$(cat "$T/err")" "process $pid has no dump signal.*PMC_DUMP=USR2" "--signal without PMC_DUMP: the message suggests PMC_DUMP=USR2"
 finish
-is "$status" 0 "and nothing was sent"
+is "$status" 0 "--signal without PMC_DUMP: no signal is sent"
 
 # ---- refusals ----------------------------------------------------------------------------------
 refused() { # STATUS PATTERN NAME ARGS...
 	local want=$1 pattern=$2 name=$3
 	shift 3
 	run "$PMCTL" dump "$@"
-	is "$status" "$want" "$name: $want"
-	like "$(cat "$T/err")" "$pattern" "$name: why"
-	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: in one line"
+	is "$status" "$want" "$name: exit status $want"
+	like "$(cat "$T/err")" "$pattern" "$name: the message gives the reason"
+	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: one line on stderr, nothing on stdout"
 }
-refused 2 "process ID" "no pid"
-refused 2 "process ID 'abc'" "a pid that is none" abc
-refused 2 "process ID '0'" "pid 0" 0
+refused 2 "process ID" "no process ID"
+refused 2 "process ID 'abc'" "an invalid process ID" abc
+refused 2 "process ID '0'" "process ID 0" 0
 refused 2 "'--singal'; did you mean '--signal'" "a mistyped flag" --singal 1
-refused 2 "'2'" "two pids" 1 2
-refused 2 "-o .*--signal" "--signal and -o" --signal -o x 1
-refused 1 "no such process: 4194300" "a pid that is not there" 4194300
+refused 2 "'2'" "two process IDs" 1 2
+refused 2 "-o .*--signal" "--signal with -o" --signal -o x 1
+refused 1 "no such process: 4194300" "a process ID not in use" 4194300
 sleep 1000 &
 plain=$!
 is_sleep() { [ "$(cat "/proc/$plain/comm")" = sleep ]; }
 await is_sleep
-refused 1 "no agent in process $plain \(.*sleep\): start the program with pmctl run" "no agent" "$plain"
+refused 1 "no agent in process $plain \(.*sleep\): start the program with pmctl run" "a process without the agent" "$plain"
 gone "$plain"
 [ "$(id -u)" = 0 ] && refused 1 "no agent in process 2 \(a kernel thread\)" "a kernel thread" 2
 sh -c 'exit 0 & exec sleep 1000' &
 parent=$!
 zombie() { dead=$(pgrep -P "$parent" 2>/dev/null) && grep -q '^State:.Z' "/proc/$dead/status"; }
 if await zombie; then
-	refused 1 "process $dead has ended" "a zombie" "$dead"
+	refused 1 "process $dead has ended" "a zombie process" "$dead"
 else
-	ok "a zombie" false
+	ok "a zombie process was created" false
 fi
 gone "$parent"
 PMC_EVENTS=no-such-event start sleep 1000 2>/dev/null &
@@ -323,16 +323,16 @@ refused 1 "the agent in process $dormant is dormant: PMC_EVENTS=no-such-event" "
 gone "$dormant"
 PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/foreign.pmc" target "$PROG/waiters" 1
 thread=$(ls "/proc/$pid/task" | grep -v "^$pid$" | head -n 1)
-refused 1 "$thread is a thread" "a thread's id" "$thread"
+refused 1 "$thread is a thread" "a thread ID" "$thread"
 echo "not a dump" >foreign
-refused 1 "foreign: .*not a dump" "-o something else" -o foreign "$pid"
-is "$(cat foreign)" "not a dump" "it is untouched"
-refused 1 "it is a directory" "-o a directory" -o cwd "$pid"
+refused 1 "foreign: .*not a dump" "-o naming a file that is not a dump" -o foreign "$pid"
+is "$(cat foreign)" "not a dump" "-o naming a file that is not a dump: the file is unchanged"
+refused 1 "it is a directory" "-o naming a directory" -o cwd "$pid"
 ln -s own.pmc link
-refused 1 "it is a symbolic link" "-o a symbolic link" -o link "$pid"
-refused 1 "its directory does not exist" "-o in no directory" -o none/x "$pid"
-refused 1 "not a regular file" "-o a device" -o /dev/null "$pid"
+refused 1 "it is a symbolic link" "-o naming a symbolic link" -o link "$pid"
+refused 1 "its directory does not exist" "-o in a missing directory" -o none/x "$pid"
+refused 1 "not a regular file" "-o naming a device" -o /dev/null "$pid"
 finish
-refused 1 "no such process: $pid" "one that has ended" "$pid"
+refused 1 "no such process: $pid" "a process that has ended" "$pid"
 
 done_testing
