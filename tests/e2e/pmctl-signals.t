@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pmctl run: signals to pmctl reach the command; those of a terminal reach it once.
+# pmctl run: signals sent to pmctl are forwarded to the command; terminal signals arrive once.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$T/count.c" <<'END'
@@ -8,7 +8,7 @@ cat >"$T/count.c" <<'END'
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-/* Writes the name of each signal it gets, a line each; SIGTERM ends it with 42. */
+/* Prints the name of each signal received, one per line; exits with 42 on SIGTERM. */
 int main(int argc, char **argv)
 {
 	const int sigs[] = { SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTERM };
@@ -32,9 +32,9 @@ int main(int argc, char **argv)
 END
 gcc -D_GNU_SOURCE -o "$T/count" "$T/count.c" || exit 1
 
-set -m # each job is a process group of its own, led by pmctl
+set -m # each job is its own process group, with pmctl as the leader
 
-# start CMD...: in the background under pmctl; its output in $T/log, pmctl's pid in $pid.
+# start CMD...: run CMD in the background under pmctl; stdout to $T/log, the process ID of pmctl in $pid.
 start() {
 	: >"$T/log"
 	"$PMCTL" run --report off -- "$@" >"$T/log" 2>"$T/err" &
@@ -42,12 +42,12 @@ start() {
 	await grep -q ready "$T/log"
 }
 
-# got: the signals so far, in a line.
+# got: the signals received so far, on one line.
 got() {
 	grep -v ready "$T/log" | tr '\n' ' '
 }
 
-# What comes after it on the same way tells that a signal came once: USR2 is the last to arrive.
+# fence: send USR2 and wait for it; signals sent earlier have then been received.
 fence() {
 	local before
 	before=$(grep -c USR2 "$T/log")
@@ -79,7 +79,7 @@ conts=$(grep -c CONT "$T/log")
 kill -STOP -- "-$pid"
 kill -CONT "$pid"
 await test_count CONT $((conts + 1))
-pass "the group stopped, pmctl alone continued: it continues the command"
+pass "process group stopped, SIGCONT to pmctl alone: pmctl continues the command"
 kill -TERM "$pid"
 wait "$pid"
 is "$?" 42 "SIGTERM to pmctl alone: pmctl exits with the status of the command"
@@ -87,16 +87,16 @@ is "$?" 42 "SIGTERM to pmctl alone: pmctl exits with the status of the command"
 start sh -c 'echo ready; exec sleep 1000'
 kill -TERM "$pid"
 wait "$pid" 2>/dev/null
-is "$?" 143 "a command that dies of a signal: pmctl dies of it too"
+is "$?" 143 "a command killed by a signal: pmctl is killed by the same signal"
 start sh -c 'echo ready; exec sleep 1000'
 kill -INT -- "-$pid"
 wait "$pid" 2>/dev/null
-is "$?" 130 "Ctrl-C to the whole group: the command dies of it, then pmctl"
+is "$?" 130 "SIGINT to the process group: the command is killed by it, then pmctl"
 start sh -c 'trap "" INT; echo ready; while :; do sleep 0.05; done'
 kill -INT -- "-$pid"
 kill -INT "$pid"
 fence_alive() { kill -0 "$pid"; }
-ok "a command that ignores SIGINT keeps us running" fence_alive
+ok "a command that ignores SIGINT: pmctl keeps running" fence_alive
 kill -TERM "$pid"
 wait "$pid" 2>/dev/null
 
@@ -106,10 +106,10 @@ pid=$!
 await grep -q ready "$T/log"
 kill -INT -- "-$pid"
 wait "$pid" 2>/dev/null
-like "$(cat "$T/err")" "pmcagent" "Ctrl-C: the report is printed"
+like "$(cat "$T/err")" "pmcagent" "SIGINT to the process group: the report is printed"
 set +m
 
-# A terminal: ^C and ^Z as a shell's job sees them.
+# A terminal: ^C and ^Z sent to a shell job.
 cat >"$T/terminal.py" <<'END'
 import os, pty, signal, sys, time
 
@@ -168,9 +168,9 @@ _, status = os.waitpid(shell, 0)
 print(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1, *lines())
 END
 is "$(timeout 60 python3 "$T/terminal.py" "$PMCTL" "$T/count" "$T/tty.log" 2>&1)" \
-	"0 ready INT CONT TERM" "on a terminal: ^C once, ^Z stops the job, fg continues it"
+	"0 ready INT CONT TERM" "on a terminal: ^C arrives once, ^Z stops the job, SIGCONT continues it"
 
-# Only the leader of the session gets the SIGHUP of a terminal that hangs up.
+# When a terminal hangs up, the kernel sends SIGHUP to the session leader only, here pmctl.
 cat >"$T/hangup.py" <<'END'
 import os, pty, sys
 shell, master = pty.fork()
@@ -181,6 +181,6 @@ os.close(master)
 _, status = os.waitpid(shell, 0)
 print(os.WTERMSIG(status))
 END
-is "$(timeout 60 python3 "$T/hangup.py" "$PMCTL" 2>&1)" 1 "the terminal hangs up: the command gets SIGHUP"
+is "$(timeout 60 python3 "$T/hangup.py" "$PMCTL" 2>&1)" 1 "terminal hangup: pmctl and the command are killed by SIGHUP"
 
 done_testing

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# sleepers.t - a snapshot reads the CPU clock of a thread again only if the thread has run since the last
-# one, also if its counters were stopped meanwhile. The worker itself says how much CPU time it used.
+# sleepers.t - a snapshot rereads a thread's CPU clock if and only if the thread has run since the last
+# snapshot, even while its counters were stopped. The test program prints the CPU time of its worker.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 mkfifo in
 
-# A line of stdin is 30 ms of work for the worker. Main answers with its CPU time in ns, before the first
-# and after the last of that work, when the worker is asleep in sem_wait.
+# Each line of stdin makes the worker use 30 ms of CPU. Main then prints the worker's CPU time in ns, read
+# when the worker is asleep in sem_wait.
 cat >worker.c <<'END'
 #include <pthread.h>
 #include <semaphore.h>
@@ -34,7 +34,7 @@ static void *work(void *arg)
 	}
 	return arg;
 }
-/* The clock of the sleeping worker: stands still once it is off the CPU. */
+/* The CPU clock of the worker, read until it no longer advances. */
 static long long asleep(void)
 {
 	clockid_t clock;
@@ -78,41 +78,41 @@ work() {
 }
 answered() { [ "$(grep -c done log)" -ge $n_done ]; }
 
-# shot: one snapshot more; the worker's CPU time and task-clock are then in $cpu and $clock.
+# shot: take one more snapshot; set $cpu and $clock to the worker's CPU time and task-clock.
 rows() { "$PMCTL" report --timeline --format json out.pmc 2>/dev/null | grep -c '"seq":1,'; }
 more() { [ "$(rows)" -gt "$before" ]; }
 shot() {
 	before=$(rows)
 	kill -USR2 $pid
-	await more || fail "a snapshot after SIGUSR2"
+	await more || fail "SIGUSR2 writes a snapshot"
 	read -r cpu clock < <("$PMCTL" report --format json out.pmc | jq -r \
 		'.threads[] | select(.seq == 1) | "\(.cpu_ns) \(.events[0].value)"')
 }
 
-# The CPU time of the worker as it was when it last fell asleep.
+# slept: the worker's CPU time when it last fell asleep.
 slept() { awk '/^done/ { ns = $2 } END { print ns }' log; }
 
 work
 shot
-is "$cpu" "$(slept)" "after work: the CPU clock is read"
+is "$cpu" "$(slept)" "after work: the snapshot has the current CPU time"
 first_clock=$clock
 shot
-is "$cpu $clock" "$(slept) $first_clock" "asleep: the same CPU time and count"
+is "$cpu $clock" "$(slept) $first_clock" "asleep since the last snapshot: same CPU time and count"
 work
 shot
-is "$cpu" "$(slept)" "after more work: the CPU clock is read again"
-# The counter also runs during context switches: no upper bound.
-ok "and the counter has counted it" test "$clock" -ge $((first_clock + 28000000))
+is "$cpu" "$(slept)" "after more work: the snapshot has the new CPU time"
+# No upper bound: task-clock also counts during context switches.
+ok "after more work: task-clock has advanced by at least 28 ms" test "$clock" -ge $((first_clock + 28000000))
 second=$cpu second_clock=$clock
 shot
 "$PMCTL" ctl $pid stop >/dev/null
 work
 "$PMCTL" ctl $pid start >/dev/null
 shot
-is "$cpu" "$(slept)" "work while the counters were stopped: the CPU clock is read again"
-ok "which has advanced by that work" test $((cpu - second)) -ge 30000000
-ok "and the counter has not" test $((clock - second_clock)) -lt $((cpu - second - 25000000))
+is "$cpu" "$(slept)" "work while counters were stopped: the snapshot has the new CPU time"
+ok "work while counters were stopped: CPU time has advanced by at least 30 ms" test $((cpu - second)) -ge 30000000
+ok "work while counters were stopped: task-clock has advanced at least 25 ms less than CPU time" test $((clock - second_clock)) -lt $((cpu - second - 25000000))
 exec 9>&-
 wait $pid
-is $? 0 "the program ends well"
+is $? 0 "the program exits with status 0"
 done_testing
