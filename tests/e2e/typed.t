@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# typed.t - what of groups and benchmarks a compiler decides: programs that must not compile and
-# why, units and languages that share a group, the documentation's examples; and the harness
-# against perf stat.
+# typed.t - typed groups and benchmarks: programs that must not compile and the error they give,
+# groups shared between units and languages, the documentation's examples; the benchmark harness
+# compared with perf stat.
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT" || exit 1
 
 strict=(-O2 -pedantic -Wall -Wextra -Wshadow -Wundef -Werror -iquote "$ROOT" -I"$ROOT/include")
-# The archive that gets installed.
+# The archive that `make install` installs.
 link=(-L"$O/public" -lpmc -ldl -pthread)
 
-# compile COMPILER ARG...: by the standard that its name implies.
+# compile COMPILER ARG...: with C++17 for a C++ compiler, otherwise with C11.
 compile() {
 	local compiler=$1
 	shift
@@ -20,7 +20,7 @@ compile() {
 	esac
 }
 
-# as COMPILER: what makes it take a C source for its own language.
+# as COMPILER: the flag that compiles a .c file in the compiler's own language.
 as() {
 	case $1 in
 	*++) echo "-xc++" ;;
@@ -41,13 +41,13 @@ for compiler in gcc clang g++ clang++; do
 			fail "$name"
 			diag "it compiled"
 		else
-			# The first complaint is the one that is read.
-			like "$(grep -m1 'error:' "$T/err")" "error: .*($want)" "$name, and says why" ||
+			# Users read the first error, so that one has to be clear.
+			like "$(grep -m1 'error:' "$T/err")" "error: .*($want)" "$name: the first error gives the reason" ||
 				diag_file "$T/err" "$compiler"
 		fi
 	done
 done
-is "$(grep -l 'expect: ' tests/compile/*.c | wc -l)" 7 "seven ways to be wrong"
+is "$(grep -l 'expect: ' tests/compile/*.c | wc -l)" 7 "tests/compile has seven programs that must not compile"
 
 # ---- one group in many units, in two languages ---------------------------------------------
 for pair in "gcc g++" "clang clang++"; do
@@ -55,11 +55,11 @@ for pair in "gcc g++" "clang clang++"; do
 	for unit in many_a.c many_b.c; do
 		compile "$c" -c -o "$T/${unit%.c}.o" tests/compile/$unit || fail "$c: $unit compiles"
 	done
-	ok "$cxx: a unit of three" compile "$cxx" -c -o "$T/many_c.o" tests/compile/many_c.cc
+	ok "$cxx: the C++ unit of a shared group compiles" compile "$cxx" -c -o "$T/many_c.o" tests/compile/many_c.cc
 	ok "$cxx: three units that share a group link" \
 		"$cxx" -o "$T/many" "$T"/many_[abc].o "${link[@]}"
 	run "$T/many"
-	is "$status $(tr '\n' ' ' <"$T/out")" "0 faults 1 cpu 1 " "$c: opened, read and closed in turn" ||
+	is "$status $(tr '\n' ' ' <"$T/out")" "0 faults 1 cpu 1 " "$c and $cxx: each unit opens, reads or closes the shared group" ||
 		diag_file "$T/err" stderr
 done
 
@@ -76,13 +76,13 @@ for compiler in gcc clang; do
 		"$compiler: typed_group counts its 8 MiB"
 	is "$(sed 1d "$T/typed_group.out" | awk '{ print $1 }' | tr '\n' ' ')" "cpu faults switches " \
 		"$compiler: typed_group has a line for each field"
-	is "$(grep -c '^|' "$T/bench_sum.out")" 5 "$compiler: bench_sum has a table of three"
+	is "$(grep -c '^|' "$T/bench_sum.out")" 5 "$compiler: bench_sum prints a table of three benchmarks"
 	run "$T/bench_sum" --json
 	cp "$T/out" "$T/bench_sum.json"
 	is "$(jq -r '.benchmarks | map(.name) | join(",")' "$T/out")" "sum,sum by four,sum backwards" \
-		"$compiler: bench_sum in JSON"
+		"$compiler: bench_sum --json has three benchmarks"
 	is "$(jq -r '.benchmarks[] | .time_ns | .min > 0 and .min <= .median and .median <= .max' \
-		"$T/out" | sort -u)" true "$compiler: its times are in order"
+		"$T/out" | sort -u)" true "$compiler: bench_sum --json: 0 < min ≤ median ≤ max"
 done
 for compiler in g++ clang++; do
 	ok "$compiler: bench_lambda compiles" \
@@ -92,32 +92,32 @@ for compiler in g++ clang++; do
 		diag_file "$T/err" stderr
 done
 
-# Without a PMU the columns are gone and a line says why; with one they are there.
+# Columns of hardware events need a PMU; without one a line gives the reason.
 if "$PMCTL" list --json cycles | jq -e '.[] | select(.name == "cycles") | .available' >/dev/null; then
-	like "$(head -n 1 "$T/bench_sum.out")" 'cycles/op .*instructions/op' "a PMU has its columns"
-	# Each of 4,096 numbers takes an addition, and a few instructions with it.
+	like "$(head -n 1 "$T/bench_sum.out")" 'cycles/op .*instructions/op' "with a PMU bench_sum has columns of hardware events"
+	# One operation adds 4,096 numbers, each with 1 to 10 instructions.
 	between "$(jq '.benchmarks[0].events[] | select(.name == "instructions") | .per_op.mean' \
-		"$T/bench_sum.json")" 4096 40960 "and its figures are of one operation"
+		"$T/bench_sum.json")" 4096 40960 "with a PMU values are per operation"
 else
 	unlike "$(head -n 1 "$T/bench_sum.out")" 'cycles|instructions|IPC|misses' \
-		"without a PMU there are no columns of it"
+		"without a PMU bench_sum has no columns of hardware events"
 	like "$(cat "$T/bench_sum.out")" \
 		'Not counted: cycles, instructions, cache-misses, branch-misses: .{20}' \
-		"and one line says why"
+		"without a PMU one line gives the reason"
 fi
 
 # ---- the harness and perf stat -------------------------------------------------------------
-# Of one and the same run, whatever else this machine does meanwhile.
-ok "a program that does nothing but measure" \
+# Both measure the same run, so that other load does not matter.
+ok "loop_bench compiles" \
 	compile gcc -o "$T/loop_bench" tests/compile/loop_bench.c "${link[@]}"
 run perf stat -x, -e task-clock -o "$T/perf" "$T/loop_bench"
-is $status 0 "it runs under perf stat" || diag_file "$T/err" stderr
+is $status 0 "loop_bench runs under perf stat" || diag_file "$T/err" stderr
 ours=$(jq '.benchmarks[0].events[0].total / 1e6' "$T/out")
 perf=$(awk -F, '$3 ~ /^task-clock/ { print $1 }' "$T/perf")
 diag "task-clock: the harness $ours ms, perf stat $perf ms"
-within "$ours" "$perf" 2 "task-clock is that of perf stat, within 2 %"
+within "$ours" "$perf" 2 "task-clock of loop_bench equals that of perf stat within 2 %"
 is "$(jq '.benchmarks[0] | .events[0] as $e |
 	($e.per_op.mean * .ops_per_sample * .samples / $e.total * 1e4 | round)' "$T/out")" 10000 \
-	"the mean per operation, times the operations, is that total"
+	"mean per operation times number of operations equals the total"
 
 done_testing
