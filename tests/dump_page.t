@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# dump_page.t - pmc-dump(5) against pmc/dump.h and the golden dump: every field at its offset,
-# every constant with its value, every byte of the examples.
+# dump_page.t - pmc-dump(5) agrees with pmc/dump.h and the golden dump: offset and size of every
+# field, value of every constant, every byte of the examples.
 cd "$(dirname "$0")/.." || exit 1
 exec python3 - include/pmc/dump.h docs/man/pmc-dump.5 tests/golden/version-1.dump <<'END'
 import re
@@ -62,10 +62,10 @@ ok(not missing, f"{len(values)} constants with their values", "; ".join(missing)
 
 rows = re.findall(r"^([0-9a-f]{4})  ((?:[0-9a-f]{2} )*[0-9a-f]{2})(?:\s|$)", page, flags=re.M)
 wrong = [a for a, b in rows if golden[int(a, 16):].find(bytes.fromhex(b)) != 0]
-ok(len(rows) > 50 and not wrong, "the examples are bytes of the golden dump", wrong)
+ok(len(rows) > 50 and not wrong, "the hex examples equal the bytes of the golden dump", wrong)
 gaps = [b[0] for a, b in zip(rows, rows[1:])
         if int(a[0], 16) + len(a[1].split()) != int(b[0], 16)]
-ok(len(gaps) == 1, "and leave none out", gaps)
+ok(len(gaps) == 1, "the hex examples have exactly one gap", gaps)
 print(f"1..{n}")
 sys.exit(failed != 0)
 END

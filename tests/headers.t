@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# headers.t - the public headers compile alone, in strict C11 and C++17, without a warning, with gcc
-# and clang; twice in one unit; all of them together.
-NOTHING_BUILT=1 # it reads headers only
+# headers.t - each public header compiles on its own and included twice, in strict C11 and C++17, with
+# gcc and clang, without a warning; so do all of them together.
+NOTHING_BUILT=1 # needs headers only
 . "$(dirname "$0")/e2e/lib.sh"
 cd "${HEADERS_ROOT:-$ROOT/include}" || exit 1
 
@@ -16,27 +16,27 @@ compile() {
 	for h; do
 		echo "#include <$h>"
 	done >"$T/unit.$language"
-	# ISO C wants a declaration in every unit; a header may be macros alone.
+	# ISO C requires a declaration in every unit; a header may have macros only.
 	echo 'int declared;' >>"$T/unit.$language"
 	"$compiler" "-std=$standard" "${flags[@]}" "$T/unit.$language"
 }
 
 is "$(printf '%s\n' "${headers[@]}" | grep -c '^pmc/[a-z_]*\.h$')" "$(ls pmc | wc -l)" \
-	"there is nothing but headers, named in small letters"
+	"include/pmc has only .h files with lower-case names"
 for h in "${headers[@]}"; do
 	ok "$h: C11, gcc" compile c gcc c11 "$h" "$h"
 	ok "$h: C11, clang" compile c clang c11 "$h" "$h"
 	ok "$h: C++17, g++" compile cc g++ c++17 "$h" "$h"
 	ok "$h: C++17, clang++" compile cc clang++ c++17 "$h" "$h"
 	bad=
-	# A header of structs alone needs no linkage.
+	# A header without function declarations needs no C linkage.
 	grep -qE '__cplusplus|^PMC_API_BEGIN' "$h" || ! grep -qE '^[a-z].*\);$' "$h" || bad+="nothing for C++ "
 	grep -q '^#ifndef PMC_[A-Z_]*_H$' "$h" || bad+="no guard of the name PMC_..._H "
-	is "$bad" "" "$h: a guard, and C linkage in C++"
+	is "$bad" "" "$h: has an include guard and C linkage in C++"
 done
-ok "all together, C11" compile c gcc c11 "${headers[@]}"
-ok "all together, C++17" compile cc clang++ c++17 "${headers[@]}"
-ok "all together, C2x" compile c gcc c2x "${headers[@]}"
-ok "all together, C++20" compile cc g++ c++20 "${headers[@]}"
+ok "all headers in one unit: C11, gcc" compile c gcc c11 "${headers[@]}"
+ok "all headers in one unit: C++17, clang++" compile cc clang++ c++17 "${headers[@]}"
+ok "all headers in one unit: C2x, gcc" compile c gcc c2x "${headers[@]}"
+ok "all headers in one unit: C++20, g++" compile cc g++ c++20 "${headers[@]}"
 
 done_testing

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# layers.t - the rules of docs/ARCHITECTURE.md that a compiler does not check: who may include
-# whom, what may stand at the top level, what agent code may never call.
-NOTHING_BUILT=1 # it reads sources only
+# layers.t - rules of docs/ARCHITECTURE.md that a compiler does not check: includes between folders,
+# entries of the top-level directory, functions that agent code must not call.
+NOTHING_BUILT=1 # needs sources only
 . "$(dirname "$0")/e2e/lib.sh"
-# Tests that break the rules on purpose point this at a tree of their own.
+# LAYERS_ROOT: another tree to check, for tests that break the rules on purpose.
 cd "${LAYERS_ROOT:-$ROOT}" || exit 1
 
 sources() {
@@ -41,14 +41,14 @@ tools/list: core/* core/api/* tools/cli
 tools/run: core/* core/api/* tools/cli tools/attach tools/report
 END
 
-# folder_of PATH: the folder that the rules speak of.
+# folder_of PATH: its folder as named in RULES.
 folder_of() {
 	local d=${1%/*}
 	d=${d%/linux}
 	echo "${d%/darwin}"
 }
 
-# may_include FROM TO
+# may_include FROM TO: whether RULES allow it
 may_include() {
 	local rule word
 	[ "$1" = "$2" ] && return
@@ -64,7 +64,7 @@ may_include() {
 	return 1
 }
 
-# FILE:LINE:INCLUDED of every quoted include.
+# includes: print FILE:LINE:INCLUDED for every quoted include.
 includes() {
 	sources agent tools include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' /dev/null |
 		sed -E 's/^([^:]*:[0-9]+):[^"]*"([^"]*)".*/\1:\2/'
@@ -83,10 +83,10 @@ while IFS=: read -r file line target; do
 	[ "$from" = "$to" ] || edges+="$from $to"$'\n'
 	used_by[$target]+=" $from"
 done < <(includes)
-is "$bad" "" "each folder includes only what the table allows"
+is "$bad" "" "each folder includes only folders that RULES allow"
 
 bad=$(printf '%s' "$edges" | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //')
-is "$bad" "" "no cycle between folders"
+is "$bad" "" "includes between folders have no cycle"
 
 # A header that says "Private to this folder." is included by its own folder only.
 bad=
@@ -107,18 +107,18 @@ bad=$(git ls-files -co --exclude-standard agent tools include | while read -r f;
 is "$bad" "" "no folder holds more than 25 files"
 
 documented=$(sed -nE 's/^\| `([a-z\/]+)`[^|]*\|[^|]*\| *(.*[^ ]|) *\|$/\1: \2/p' docs/ARCHITECTURE.md | sed 's/`//g; s/, / /g; s/ *$//' | grep -E '^(agent|tools)/')
-is "$documented" "$(printf '%s\n' "${RULES[@]}")" "the table of docs/ARCHITECTURE.md is the same"
+is "$documented" "$(printf '%s\n' "${RULES[@]}")" "the table in docs/ARCHITECTURE.md equals RULES"
 
-# The public headers are for everybody: libc and themselves.
+# Programs include the public headers, so these depend on libc and each other only.
 bad=$(sources include | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
 	grep -vE '<(pmc/[a-z_]+|std[a-z]+|errno|string|pthread|unistd|fcntl|time|signal|dlfcn|math|sys/[a-z]+|linux/[a-z_]+)\.h>')
-is "$bad" "" "public headers include libc and themselves only"
+is "$bad" "" "public headers include only libc headers and each other"
 
-# The core is libc, xxhash (header only), uthash (through one header) and nothing else.
+# The core depends on libc, xxhash (header only) and uthash (through one header) only.
 bad=$(sources agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
 	grep -E '<(jansson|libelf|gelf|elfutils/|cmocka|perfmon/|libunwind)' |
 	grep -vE '^agent/core/event/pfm\.c:')
-is "$bad" "" "agent and core include no library's header but libpfm4's, in its own file"
+is "$bad" "" "agent and core include no library header except libpfm4's in agent/core/event/pfm.c"
 bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include agent tools --include='*.[ch]' |
 	grep -v '^agent/core/base/hash.h:')
 is "$bad" "" "uthash is included through agent/core/base/hash.h only"
@@ -126,15 +126,15 @@ is "$bad" "" "uthash is included through agent/core/base/hash.h only"
 # ---- the tree ------------------------------------------------------------------------------
 bad=$(git ls-files -co --exclude-standard 2>/dev/null | cut -d/ -f1 | sort -u |
 	grep -vxE 'agent|tools|include|tests|docs|data|Makefile|README\.md|LICENSE|CHANGELOG\.md|\..*')
-is "$bad" "" "nothing else stands at the top level"
+is "$bad" "" "the top-level directory has no unexpected entry"
 
 bad=
 for f in $(sources include agent tools tests); do
 	head -n 1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || bad+="$f: no SPDX line"$'\n'
-	# Line 2, or line 3 of a block comment, says what the file is for.
+	# Line 2, or line 3 of a block comment, states the purpose of the file.
 	sed -n '2,3p' "$f" | grep -qE '^(/\*|//| \*) ?[^ /]' || bad+="$f: no sentence of purpose"$'\n'
 done
-is "$bad" "" "every source starts with its licence and its purpose"
+is "$bad" "" "every source starts with its licence and a sentence of purpose"
 
 bad=$(sources include agent tools tests | grep -v '\.def$' |
 	xargs -r awk '{ l = $0; n = 0
@@ -142,7 +142,7 @@ bad=$(sources include agent tools tests | grep -v '\.def$' |
 		if (n + length(l) > 100) print FILENAME ":" FNR }')
 is "$bad" "" "no line is longer than 100 columns"
 
-# Programs that get measured are tables of cases, as long as there are cases.
+# Not checked for tests/prog: its programs are tables of cases of any length.
 bad=$(sources include agent tools tests/unit | while read -r f; do
 	n=$(wc -l <"$f")
 	[ "$n" -le 500 ] || echo "$f: $n lines"
@@ -151,10 +151,10 @@ is "$bad" "" "no file is longer than 500 lines"
 
 bad=$(git ls-files -co --exclude-standard include agent tools tests docs README.md 2>/dev/null |
 	grep -v '^tests/layers.t$' | xargs -r grep -nE 'TODO|FIXME|XXX[^0-9_.X"'"'"']' /dev/null | grep -vF 'XXXX')
-is "$bad" "" "nothing is left to be done"
+is "$bad" "" "no TODO, FIXME or XXX is left"
 
 # ---- what agent code may call --------------------------------------------------------------
-# The source without comments and strings, each line with its file and number.
+# code FILE...: print FILE:LINE:TEXT for every line, without comments and strings.
 code() {
 	perl -0777 -e '
 		for my $file (@ARGV) {
@@ -176,45 +176,45 @@ banned() {
 mapfile -t agent_c < <(sources agent)
 bad=$(banned 'malloc|calloc|realloc|free|strdup|strndup|asprintf|vasprintf|posix_memalign' \
 	"${agent_c[@]}" | grep -v '^agent/core/api/')
-is "$bad" "" "agent and core never use the host's malloc"
+is "$bad" "" "agent and core do not call malloc and related functions"
 
-# What may, the library for programs that link it, stays out of the agent.
+# The counting library (agent/core/api) may call malloc, so the agent must not include it.
 bad=$(sources agent | grep -v '^agent/core/api/' |
 	xargs -r grep -nE '#[[:space:]]*include[[:space:]]*("agent/core/api/|<pmc/(counter|sampler)\.h>)' /dev/null)
-is "$bad" "" "the agent includes nothing of the counting library"
+is "$bad" "" "the agent does not include the counting library"
 
-# One place opens, controls and reads perf events: short readings, errnos and sizes are judged once.
+# One file opens, controls and reads perf events, so that short reads and errors are handled once.
 mapfile -t perf_c < <(sources include agent tools)
 mapfile -t ioctl_c < <(grep -l PERF_EVENT_IOC_ "${perf_c[@]}" /dev/null)
 bad=$(code "${perf_c[@]}" | grep -E '(SYS|__NR)_perf_event_open'
 	banned 'ioctl' "${ioctl_c[@]}"
 	code "${ioctl_c[@]}" | grep -E '(SYS|__NR)_ioctl')
 bad=$(grep -v '^agent/core/count/linux/perf\.c:' <<<"$bad")
-is "$bad" "" "perf events are opened and controlled through agent/core/count/perf.h only"
+is "$bad" "" "perf events are opened and controlled in agent/core/count/linux/perf.c only"
 
 bad=$(banned '(f|v|s|sn|d|vsn|vf|vd)?printf|puts|fputs|putchar|fopen|fclose|fwrite|fread|perror|fgets|getline|popen|opendir|readdir' \
 	"${agent_c[@]}" | grep -vE '^agent/[a-z_/]+\.c:[0-9]+:AGENT_API ')
-is "$bad" "" "agent and core never use stdio"
+is "$bad" "" "agent and core do not call stdio functions"
 
-# The agent defines exit and its kin (AGENT_API), and ends what the host ended by its own _exit.
+# Exceptions: wrappers of exit and related functions (AGENT_API), and the _exit that they end with.
 bad=$(banned 'exit|_exit|_Exit|quick_exit|abort|raise|assert|err|errx' "${agent_c[@]}" |
 	grep -vE '^agent/[a-z_/]+\.c:[0-9]+:(AGENT_API .*|[[:space:]]*_exit\(status\);)')
-is "$bad" "" "agent and core never end the host"
+is "$bad" "" "agent and core do not end the program"
 
 bad=$(banned '(secure_)?getenv|setenv|putenv|unsetenv' "${agent_c[@]}" |
 	grep -vE '^agent/core/base/config\.[ch]:')
-is "$bad" "" "the environment is read by the configuration alone"
+is "$bad" "" "agent and core access the environment in agent/core/base/config.c only"
 
 bad=$(banned 'setlocale|strtod|strtof|atof|chdir|umask|srand|rand' "${agent_c[@]}")
-is "$bad" "" "agent and core leave locale, cwd and umask alone"
+is "$bad" "" "agent and core do not depend on or change locale, working directory, umask or rand state"
 
 # ---- what tools may call -------------------------------------------------------------------
 mapfile -t all_c < <(sources agent tools)
 bad=$(banned 'sprintf|gets|tmpnam|tempnam|mktemp' "${all_c[@]}")
-is "$bad" "" "no unbounded string function anywhere"
+is "$bad" "" "agent and tools call no unsafe string or temporary-file function"
 
 bad=$(grep -rnE '(^|[^A-Za-z0-9_.])/(home|root|work)/[A-Za-z]' agent include tools tests docs README.md CHANGELOG.md Makefile .ci 2>/dev/null |
 	grep -v '^tests/layers.t:')
-is "$bad" "" "no path of the machine it was written on"
+is "$bad" "" "no file has a path of a developer's machine"
 
 done_testing

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # man3.t - every public function has a manual page that names it and whose synopsis has its prototype;
 # man formats every page without a warning.
-NOTHING_BUILT=1 # it reads headers and pages only
+NOTHING_BUILT=1 # needs headers and pages only
 . "$(dirname "$0")/e2e/lib.sh"
 cd "${MAN_ROOT:-$ROOT}" || exit 1
 pages=docs/man
@@ -15,7 +15,7 @@ page() {
 	echo "$pages/${to:-$1.3}"
 }
 
-# section FILE NAME: its formatted text, on unbroken lines.
+# section FILE NAME: the formatted text of a section, without line breaks in paragraphs.
 section() {
 	if [ ! -e "$T/set/$1" ]; then
 		mkdir -p "$T/set/${1%/*}"
@@ -24,13 +24,13 @@ section() {
 	awk -v name="$2" '/^[A-Z]/ { in_it = $0 == name; next } in_it' "$T/set/$1"
 }
 
-# Ignore white space that has no meaning in C.
+# tight: remove white space that has no meaning in C.
 tight() {
 	tr -s ' \n\t' '   ' | sed -E 's/ ?([(),*;]) ?/\1/g'
 }
 
 python3 tests/public_api.py include | grep -v '^[a-z]*	[a-z_0-9]*_	' >"$T/functions"
-ok "the headers declare functions" grep -q pmc_counter_open "$T/functions"
+ok "public_api.py finds the functions in the headers" grep -q pmc_counter_open "$T/functions"
 no_page=
 no_name=
 no_prototype=
@@ -43,18 +43,18 @@ while IFS=$'\t' read -r _ name prototype; do
 	section "$file" SYNOPSIS | tight | grep -qF "$(tight <<<"$prototype" | sed 's/ *$//');" ||
 		no_prototype+="${file##*/}: $prototype;"$'\n'
 done <"$T/functions"
-is "$no_page" "" "each of $(wc -l <"$T/functions") functions has a page or a link to one"
-is "$no_name" "" "each is in its page's NAME"
-is "$no_prototype" "" "each synopsis has the prototype of the header"
+is "$no_page" "" "each of $(wc -l <"$T/functions") functions has a manual page or a link to one"
+is "$no_name" "" "each function is in the NAME section of its page"
+is "$no_prototype" "" "each SYNOPSIS has the prototype from the header"
 
 bad=
 for file in "$pages"/*.3; do
 	name=$(basename "$file" .3)
 	case $name in pmc_*) ;; *) continue ;; esac
-	# Of a page that is no link, NAME may be a subject (pmc_group) instead of a function.
+	# A page that is not a link may describe a topic (pmc_group) instead of a function.
 	[ "$(page "$name")" = "$file" ] || grep -q "	$name	" "$T/functions" || bad+="$name "
 done
-is "$bad" "" "no link is left of a function that is gone"
+is "$bad" "" "no page is a link for a function that no longer exists"
 
 bad=
 for file in "$pages"/*.[1-9]; do
@@ -68,6 +68,6 @@ for file in "$pages"/*.[1-9]; do
 	head -n 1 "$file" | grep -q 'SPDX-License-Identifier: MIT' || bad+="$file: no licence line"$'\n'
 	grep -qE "^\.TH [A-Z0-9_-]+ ${file##*.} " "$file" || bad+="$file: no .TH with its section"$'\n'
 done
-is "$bad" "" "man sets all $(ls "$pages"/*.[1-9] | wc -l) pages without a warning"
+is "$bad" "" "man formats all $(ls "$pages"/*.[1-9] | wc -l) pages without a warning"
 
 done_testing
