@@ -153,8 +153,18 @@ int merge_index_sort(struct merge_index *index)
 		stream->start = next[stream->number] = at;
 		at += stream->count;
 	}
-	for (size_t i = 0; i < index->n; i++)
-		index->sorted[next[index->entries[i].stream]++] = index->entries[i];
+	at = 0;
+	while (at < index->n && next[index->entries[at].stream] == at)
+		next[index->entries[at++].stream]++;
+	if (at == index->n) { /* grouped already, as in a merged dump */
+		struct merge_entry *scratch = index->sorted;
+
+		index->sorted = index->entries;
+		index->entries = scratch;
+	}
+	/* Entries before `at` are in place. */
+	for (size_t i = 0; at < index->n && i < index->n; i++)
+		index->sorted[i < at ? i : next[index->entries[i].stream]++] = index->entries[i];
 	for (stream = index->streams; stream; stream = stream->hh.next)
 		pmc_sort(index->sorted + stream->start, index->entries + stream->start,
 			 stream->count, sizeof(*index->sorted), entry_order, index);
