@@ -1,48 +1,50 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# library.t - libpmc as others get it: make install, pkg-config, shared and static, gcc and clang;
-# what it exports; the documentation's examples, compiled and run.
+# library.t - the installed libpmc: make install, pkg-config, shared and static linking, gcc and clang;
+# exported symbols; examples of the documentation, compiled and run.
 . "$(dirname "$0")/lib.sh"
 export O
 
 D=$T/dest
 LIB=$D/usr/lib
-# What is built stays as it is: with -o, install copies and looks at no prerequisite.
+# -o all: install copies the existing build and checks no prerequisite.
 ok "make install" make -s -C "$ROOT" -o all install DESTDIR="$D" PREFIX=/usr
 for f in bin/pmctl lib/libpmc.a lib/libpmc.so lib/pmc/libpmcagent.so lib/pkgconfig/pmc.pc \
 	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h share/man/man1/pmctl.1 \
 	share/man/man3/libpmc.3; do
 	ok "installs $f" test -s "$D/usr/$f"
 done
-is "$(find "$D" -perm /022 ! -type l | wc -l)" 0 "nothing is writable for others"
+is "$(find "$D" -perm /022 ! -type l | wc -l)" 0 "no installed file is writable by group or others"
 
 # ---- pkg-config -----------------------------------------------------------------------------
-# pkg of this installation: its prefix is /usr, so its paths want the sysroot in front.
+# pkg: pkg-config for this installation; its prefix is /usr, so its paths need the sysroot.
 pkg() {
 	PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$D \
 		PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config "$@" pmc
 }
 ok "pmc.pc is valid" pkg --exists --print-errors
-is "$(pkg --modversion)" "$("$PMCTL" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')" "its version is pmctl's"
-is "$(pkg --libs | xargs)" "-L$LIB -lpmc" "dynamic: -lpmc alone"
-is "$(pkg --libs --static | xargs)" "-L$LIB -lpmc -ldl -pthread" "static: -ldl -pthread too"
+is "$(pkg --modversion)" "$("$PMCTL" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')" \
+	"the version in pmc.pc equals that of pmctl"
+is "$(pkg --libs | xargs)" "-L$LIB -lpmc" "pkg-config --libs gives -lpmc only"
+is "$(pkg --libs --static | xargs)" "-L$LIB -lpmc -ldl -pthread" "pkg-config --libs --static adds -ldl -pthread"
 
-# ---- what it is made of -----------------------------------------------------------------------
+# ---- symbols and dependencies -----------------------------------------------------------------
 readelf -dW "$LIB/libpmc.so" >"$T/dynamic"
 like "$(cat "$T/dynamic")" 'SONAME.*\[libpmc\.so\.0\]' "the soname is libpmc.so.0"
-is "$(readlink -f "$LIB/libpmc.so")" "$(readlink -f "$LIB/libpmc.so.0")" "both names are one file"
+is "$(readlink -f "$LIB/libpmc.so")" "$(readlink -f "$LIB/libpmc.so.0")" \
+	"libpmc.so and libpmc.so.0 are links to the same file"
 is "$(sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' "$T/dynamic" | grep -vE '^(libc\.so|ld-linux|libdl|libpthread)')" "" \
-	"it needs the C library alone"
-unlike "$(cat "$T/dynamic")" TEXTREL "no relocation in its text"
+	"libpmc.so depends on the C library only"
+unlike "$(cat "$T/dynamic")" TEXTREL "libpmc.so has no text relocations"
 python3 "$ROOT/tests/public_api.py" "$ROOT/include" | sed -n 's/^extern\t\([^\t]*\).*/\1/p' | sort >"$T/declared"
 nm -D --defined-only "$LIB/libpmc.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$T/exported"
 ok "the headers declare functions" grep -q pmc_counter_open "$T/declared"
 is "$(comm -23 "$T/declared" "$T/exported")" "" "every function of the headers is exported (agent/core/api/libpmc.map)"
-is "$(comm -13 "$T/declared" "$T/exported")" "" "nothing else is"
+is "$(comm -13 "$T/declared" "$T/exported")" "" "libpmc.so exports no other symbol"
 sed -n 's/^\t\(pmc_[a-z0-9_]*\);$/\1/p' "$ROOT/agent/core/api/libpmc.map" >"$T/mapped"
-is "$(comm -13 "$T/declared" <(sort "$T/mapped"))" "" "libpmc.map lists nothing else"
+is "$(comm -13 "$T/declared" <(sort "$T/mapped"))" "" "libpmc.map lists no function that the headers do not declare"
 nm -g --defined-only "$LIB/libpmc.a" | awk 'NF == 3 { print $3 }' | sort >"$T/archived"
-same "$T/exported" "$T/archived" "the static library has these names and no others"
+same "$T/exported" "$T/archived" "the static library defines the same global symbols"
 
 # ---- the examples ---------------------------------------------------------------------------
 mkdir "$T/gcc" "$T/clang"
@@ -62,39 +64,41 @@ for source in "$ROOT"/docs/examples/*.c "$ROOT"/docs/examples/*.cc; do
 			-o "$T/$cc/$name-static" "$source" $(pkg --cflags --libs --static)
 	done
 done
-# The first program of libpmc(3), as it stands there.
+# The first program of libpmc(3), unchanged.
 sed -n '/^\.EX/,/^\.EE/{/^\.E[XE]/d;s/\\-/-/g;s/\\e/\\/g;p}' "$ROOT/docs/man/libpmc.3" >"$T/first.c"
 # shellcheck disable=SC2046
 ok "libpmc(3)'s first program compiles" gcc -Wall -Wextra -Werror -o "$T/first" "$T/first.c" $(pkg --cflags --libs)
-ok "-lpmc -ldl -pthread is all it takes, without the shared library" gcc -I"$D/usr/include" \
+ok "a program links with libpmc.a by -lpmc -ldl -pthread" gcc -I"$D/usr/include" \
 	-o "$T/by-archive" "$ROOT/docs/examples/ipc_monitor.c" \
 	-L"$LIB" -Wl,-Bstatic -lpmc -Wl,-Bdynamic -ldl -pthread
 export LD_LIBRARY_PATH=$LIB
 for program in gcc/ipc_monitor clang/ipc_monitor gcc/ipc_monitor-static by-archive; do
 	if perf stat -e cycles true 2>&1 | grep -q 'not supported'; then
 		run "$T/$program" -n 1
-		is "$status $(cat "$T/out")" "1 " "$program: without a PMU it prints no line and exits 1"
-		like "$(cat "$T/err")" '^ipc_monitor: (instructions|cycles): .{20}' "$program: and says why"
+		is "$status $(cat "$T/out")" "1 " "$program: without a PMU it prints no line and exits with 1"
+		like "$(cat "$T/err")" '^ipc_monitor: (instructions|cycles): .{20}' \
+			"$program: without a PMU the error names the event and the reason"
 	else
 		run "$T/$program" -n 1 -i 100
-		like "$(cat "$T/out")" '^instructions=[0-9]+ cycles=[0-9]+ ipc=[0-9]+\.[0-9]{3}$' "$program: a line"
+		like "$(cat "$T/out")" '^instructions=[0-9]+ cycles=[0-9]+ ipc=[0-9]+\.[0-9]{3}$' \
+			"$program: prints instructions, cycles and IPC"
 	fi
 done
 run "$T/first"
-like "$(cat "$T/out")" '^[0-9]{2,} page faults$' "libpmc(3)'s first program counts"
-# The others say what they have to say by themselves; here they run, or say why they cannot.
+like "$(cat "$T/out")" '^[0-9]{2,} page faults$' "libpmc(3)'s first program prints its page faults"
+# The other examples check their own results; here they exit with 0, or with 1 and an error message.
 for program in "$T"/gcc/* "$T"/clang/*; do
 	case $program in *ipc_monitor* | *sched_switch*) continue ;; esac
 	run timeout 60 "$program"
 	[ "$status" -eq 1 ] && [ -s "$T/err" ] && status=0
-	is "$status" 0 "${program#"$T"/} runs" || diag_file "$T/err" stderr
+	is "$status" 0 "${program#"$T"/} exits with 0, or with 1 and an error" || diag_file "$T/err" stderr
 done
 run "$T/gcc/ipc_monitor" 0
-is "$status" 2 "ipc_monitor: 0 is no process"
+is "$status" 2 "ipc_monitor 0: invalid process ID, exit status 2"
 
-# ---- sched_switch: who runs on a CPU is who came to it last ------------------------------------
-# traced CMD...: becomes CMD where the tracepoints are described; tracefs is mounted for CMD alone if
-# it is mounted nowhere. In a subshell only.
+# ---- sched_switch: the thread switched to is the next one switched from -------------------------
+# traced CMD...: exec CMD with tracefs mounted, in a mount namespace of its own if the system has none
+# mounted. Use in a subshell only.
 traced() {
 	if [ -d /sys/kernel/tracing/events ] || [ -d /sys/kernel/debug/tracing/events ]; then
 		exec "$@"
@@ -102,7 +106,7 @@ traced() {
 	exec unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"' sh "$@"
 }
 
-# CMD, while threads come and go and switch.
+# busy CMD...: run CMD while threads start, end and switch.
 busy() {
 	local rc
 	(while [ ! -e "$T/enough" ]; do "$PROG/churn" 50 1; done) >/dev/null 2>&1 &
@@ -120,37 +124,38 @@ if ! (traced true) 2>"$T/err"; then
 	skip "tracefs cannot be mounted: $(head -n 1 "$T/err")" "sched_switch"
 else
 	busy traced "$T/gcc/sched_switch" -d 1 -m 1024 >"$T/all" 2>"$T/all.err"
-	is $? 0 "sched_switch, every CPU: ends well" || diag_file "$T/all.err" stderr
+	is $? 0 "sched_switch, every CPU: exits with 0" || diag_file "$T/all.err" stderr
 	[[ $(cat "$T/all.err") =~ $summary ]]
-	is "${BASH_REMATCH[2]:-}" 0 "nothing lost" || diag_file "$T/all.err" stderr
+	is "${BASH_REMATCH[2]:-}" 0 "sched_switch, every CPU: no record is lost" || diag_file "$T/all.err" stderr
 	is "$(python3 "$switches" "$T/all" "${BASH_REMATCH[3]:-0}" all)" "${BASH_REMATCH[1]:-}" \
-		"TID = PrevPID, in order of time; printed = produced"
-	between "${BASH_REMATCH[1]:-0}" 200 100000000 "there were switches to see"
+		"sched_switch: TID = PrevPID, records are in order of time, all of them are printed"
+	between "${BASH_REMATCH[1]:-0}" 200 100000000 "sched_switch recorded at least 200 switches"
 
 	busy traced "$T/clang/sched_switch" -c 0 -d 1 -m 1024 >"$T/one" 2>"$T/one.err"
 	[[ $(cat "$T/one.err") =~ $summary ]]
-	# Without exception in the emulated machine, see tests/vm/library.t.
+	# In the emulated machine there is no exception, see tests/vm/library.t.
 	is "$(python3 "$switches" "$T/one" 0 50)" "${BASH_REMATCH[1]:-}" \
 		"CPU 0 alone: NextPID(k) = PrevPID(k+1) in all but a few, TIME never goes back"
 
 	busy traced "$T/gcc/sched_switch" -d 0.2 >/dev/full 2>"$T/full.err"
-	is $? 1 "a full disk is an error"
-	like "$(cat "$T/full.err")" 'could not be written|No space left' "and is told"
+	is $? 1 "sched_switch with output to a full disk exits with 1"
+	like "$(cat "$T/full.err")" 'could not be written|No space left' \
+		"sched_switch with output to a full disk prints an error"
 
-	# A ring of one page overflows while its reader stands still.
+	# A ring buffer of one page overflows while its reader is stopped.
 	traced "$T/gcc/sched_switch" -m 1 >"$T/slow.out" 2>"$T/slow.err" &
-	ok "it prints as it goes" await test -s "$T/slow.out"
+	ok "sched_switch prints records while it runs" await test -s "$T/slow.out"
 	kill -STOP $!
 	for _ in 1 2 3 4 5; do "$PROG/churn" 50 1 >/dev/null; done
 	kill -CONT $!
 	kill -INT $!
 	wait $!
-	is $? 0 "interrupted it ends well"
+	is $? 0 "sched_switch exits with 0 on SIGINT"
 	[[ $(cat "$T/slow.err") =~ $summary ]]
 	reported=$(sed -n 's/^sched_switch: \([0-9]*\) lost on CPU.*/\1/p' "$T/slow.err" | awk '{ n += $1 } END { print n + 0 }')
-	is "$reported" "${BASH_REMATCH[2]:-}" "a slow reader: every loss is reported with its number"
-	between "$reported" 1 1e9 "there were losses"
-	is "$(grep -c ^TID: "$T/slow.out")" "${BASH_REMATCH[1]:-}" "and the other records are there"
+	is "$reported" "${BASH_REMATCH[2]:-}" "a slow reader: the reported losses add up to the total of lost records"
+	between "$reported" 1 1e9 "a slow reader: at least one record is lost"
+	is "$(grep -c ^TID: "$T/slow.out")" "${BASH_REMATCH[1]:-}" "a slow reader: all other records are printed"
 fi
 unset LD_LIBRARY_PATH
 

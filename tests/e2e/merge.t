@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# merge.t - merging dumps of real runs: order, grouping and repetition do not matter, damage costs
-# the damaged frames only, and their number is told.
+# merge.t - merging dumps of real runs: order, grouping and repetition do not matter; damage loses only
+# the damaged frames, and their number is reported.
 . "$(dirname "$0")/lib.sh"
 export PMC_EVENTS=task-clock,page-faults PMC_REPORT=off
 
@@ -10,7 +10,7 @@ for cmd in "churn 30 1000" "ends 3" "tree 3 5" "named" "cxx_threads"; do
 	i=$((i + 1))
 	# shellcheck disable=SC2086
 	PMC_OUT=$T/$i.pmc run agent "$PROG"/$cmd
-	ok "dump of $cmd" test -s "$T/$i.pmc"
+	ok "$cmd writes a dump" test -s "$T/$i.pmc"
 done
 
 m() { # m OUT FILE...
@@ -25,35 +25,36 @@ m() { # m OUT FILE...
 cd "$T" || exit 1
 m ab 1.pmc 2.pmc
 m ba 2.pmc 1.pmc
-same ab ba "commutative"
+same ab ba "merging is commutative"
 m bc 2.pmc 3.pmc
 m ab_c ab 3.pmc
 m a_bc 1.pmc bc
-same ab_c a_bc "associative"
+same ab_c a_bc "merging is associative"
 m aa ab ab
-same aa ab "idempotent"
+same aa ab "merging is idempotent"
 m again ab
 same again ab "a merged dump merges to itself"
 cat 1.pmc 2.pmc >cat.pmc
 m catm cat.pmc
-same catm ab "a concatenation is a dump equal to its merge"
+same catm ab "merging concatenated dumps equals merging the dumps"
 "$PMCTL" report --format json cat.pmc >cat.json
 "$PMCTL" report --format json ab >ab.json
-same cat.json ab.json "and reports the same"
+same cat.json ab.json "the report of concatenated dumps equals that of the merged dump"
 "$PMCTL" merge - -o - <cat.pmc >piped 2>/dev/null
-same piped ab "through pipes as well"
+same piped ab "merging from a pipe to a pipe gives the same dump"
 
 m all 1.pmc 2.pmc 3.pmc 4.pmc 5.pmc
 m all_rev 5.pmc 3.pmc 1.pmc 4.pmc 2.pmc 1.pmc 5.pmc
-same all all_rev "five dumps in another order, some twice"
+same all all_rev "five dumps in another order, some twice, give the same merged dump"
 rows=$("$PMCTL" report --format json all | jq '.threads | length')
 sum=0
 for i in 1 2 3 4 5; do
 	sum=$((sum + $("$PMCTL" report --format json $i.pmc | jq '.threads | length')))
 done
-is "$rows" "$sum" "no row is lost or doubled"
+is "$rows" "$sum" "the merged dump has every row exactly once"
 
-# 100 damaged copies: truncated, bit-flipped, with garbage in front and between, doubled.
+# 100 damaged copies: truncated, with flipped bits, with garbage at the start or inside, or doubled with
+# a gap in the first half.
 cat >damage.py <<'END'
 import random, sys
 src, seed = open(sys.argv[1], "rb").read(), int(sys.argv[2])
@@ -90,7 +91,7 @@ for s in $(seq 100); do
 		diag "damage $s: exit $rc: $(cat one.err)"
 	}
 	if [ $rc -eq 0 ]; then
-		# Nothing that was not in the original comes out of a damaged copy.
+		# A damaged copy must not give frames that the original lacks.
 		"$PMCTL" merge one "$orig" -o both 2>/dev/null
 		"$PMCTL" merge "$orig" -o clean 2>/dev/null
 		cmp -s both clean || {
@@ -101,14 +102,14 @@ for s in $(seq 100); do
 	rm -f one
 done
 is $crashed 0 "merging 100 damaged dumps one by one never crashes"
-is $lied 0 "and never makes frames up"
+is $lied 0 "merging damaged dumps never gives frames that the original lacks"
 # shellcheck disable=SC2046
 "$PMCTL" merge $(for s in $(shuf -i 1-100 --random-source=damage.py); do echo "bad/$s"; done) \
 	*.pmc -o rescued 2>rescued.err
-is $? 0 "100 shuffled, damaged dumps and the good ones merge"
+is $? 0 "merging 100 damaged and 6 intact dumps exits with 0"
 m all_cat 1.pmc 2.pmc 3.pmc 4.pmc 5.pmc cat.pmc
-same rescued all_cat "to exactly the good frames"
-like "$(cat rescued.err)" '[0-9]+ damaged' "the number of damaged frames is told"
+same rescued all_cat "merging damaged and intact dumps gives exactly the intact frames"
+like "$(cat rescued.err)" '[0-9]+ damaged' "pmctl merge prints the number of damaged frames"
 
 python3 - 1.pmc flip.pmc <<'END'
 import sys
@@ -117,15 +118,16 @@ b[len(b) // 2] ^= 4
 open(sys.argv[2], "wb").write(b)
 END
 "$PMCTL" report --format json flip.pmc >flip.json 2>flip.err
-is "$? $(jq .damaged_frames flip.json)" "0 1" "one flipped bit: exit 0, one damaged frame told"
-like "$(cat flip.err)" 'damaged' "and a warning"
+is "$? $(jq .damaged_frames flip.json)" "0 1" "one flipped bit: pmctl report exits with 0 and reports one damaged frame"
+like "$(cat flip.err)" 'damaged' "one flipped bit: pmctl report prints a warning on stderr"
 
 PMC_ARGS=full "$PMCTL" run --report off -o secret.pmc -- true --token=hunter2
 "$PMCTL" merge --strip-args secret.pmc -o public.pmc
-is "$(grep -c hunter2 secret.pmc) $(grep -c hunter2 public.pmc)" "1 0" "--strip-args drops command lines"
+is "$(grep -c hunter2 secret.pmc) $(grep -c hunter2 public.pmc)" "1 0" "--strip-args removes command lines"
 is "$("$PMCTL" report --format json public.pmc | jq -r '.processes[] | "\(.how_ended) \(.exe | sub(".*/"; ""))"')" \
-	"exit:0 true" "and nothing else"
+	"exit:0 true" "--strip-args keeps the exit status and the executable"
 is "$("$PMCTL" report --format json public.pmc | jq -c '[.threads, .damaged_frames]')" \
-	"$("$PMCTL" report --format json secret.pmc | jq -c '[.threads, .damaged_frames]')" "the rows are the same"
+	"$("$PMCTL" report --format json secret.pmc | jq -c '[.threads, .damaged_frames]')" \
+	"--strip-args keeps the thread rows"
 
 done_testing
