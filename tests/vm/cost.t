@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cost.t - what the agent costs in instructions, user and kernel, where they can be counted.
+# cost.t - overhead of the agent in user and kernel instructions, on a machine with a PMU.
 . "$(dirname "$0")/lib.sh"
 machine
 
-# of NAME: agent minus bare.
+# of NAME: instructions with the agent minus those without.
 of() { echo $(($(cat "$M/$1.agent") - $(cat "$M/$1.bare"))); }
-# pct NAME: of what the bare program takes.
+# pct NAME: overhead in percent of the instructions without the agent.
 pct() { awk -v a="$(cat "$M/$1.agent")" -v b="$(cat "$M/$1.bare")" 'BEGIN { printf "%.4f", (a - b) * 100 / b }'; }
 each() { echo $((($(of "$1-300") - $(of "$1-100")) / 200)); }
 bare=$((($(cat "$M/threads-300.bare") - $(cat "$M/threads-100.bare")) / 200))
@@ -22,11 +22,11 @@ bare=$((($(cat "$M/threads-300.bare") - $(cat "$M/threads-100.bare")) / 200))
 mkdir -p "$O/vm" && cp "$T/costs" "$O/vm/costs"
 diag_file "$T/costs" "instructions, user and kernel, six events"
 
-between "$(pct steady)" 0 0.5 "steady state: at most 0.5 % of a program of 2,000 million instructions"
-between "$(pct shared)" 0 0.5 "and with four threads that take turns on the processor"
-# What they take today, with room; most of it is the kernel's, opening and closing six events.
-between "$(of start)" 1 3100000 "start-up: at most 3.1 million instructions"
-between "$(each threads)" 1 700000 "a thread: at most 700,000 instructions"
-between "$(each plain)" 1 200000 "a thread with OS accounting only: at most 200,000 instructions"
+between "$(pct steady)" 0 0.5 "steady state: overhead is at most 0.5 % of 2,000 million instructions"
+between "$(pct shared)" 0 0.5 "four threads that share one CPU: overhead is at most 0.5 %"
+# Bounds above the present values; most instructions are the kernel's, to open and close six events.
+between "$(of start)" 1 3100000 "start-up: overhead is at most 3.1 million instructions"
+between "$(each threads)" 1 700000 "overhead of a thread is at most 700,000 instructions"
+between "$(each plain)" 1 200000 "overhead of a thread with OS accounting only is at most 200,000 instructions"
 
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# half.t - a processor of two cycles an instruction: IPC is 0.500, instructions are as they were.
+# half.t - a processor with two cycles per instruction: IPC is 0.500, instruction counts are the same.
 . "$(dirname "$0")/lib.sh"
 ICOUNT=shift=1,sleep=off machine
 
@@ -9,6 +9,6 @@ for seq in 1 2; do
 		"IPC of thread $seq is 0.500"
 done
 is $(($(value half 2 instructions:u) - $(value half 1 instructions:u))) 99000000 \
-	"the difference of two loops is exact"
+	"instructions of two loops differ by exactly the difference of their lengths"
 
 done_testing
