@@ -52,7 +52,8 @@ is "$(json r.json '.processes[0].machine | map([.name, .state, .unit, .cpus, .co
 # The clock of a CPU runs all of the time, whichever thread runs there.
 is "$(json r.json '.processes[0] | .machine[0] as $m | (.end_ns - .start_ns) as $wall |
 	$m.raw > 0 and ($m.raw - $m.enabled_ns | fabs) < 0.01 * $m.raw and $m.raw <= $wall and
-	($m.value - $m.raw * 1e-9 | fabs) < 1e-12')" true "its value is the raw count times the scale of the sysfs event" ||
+	($m.value - $m.raw * 1e-9 | fabs) < 1e-12')" true \
+		"the uncore value is the raw count times the scale of the sysfs event" ||
 	diag "$(json r.json '.processes[0] | [.start_ns, .end_ns, .machine]')"
 is "$(json r.json '[.threads[].events[] | select(.name == "machine/clock/") |
 	[.value, .raw, .state, (.reason | test("machine"))]] | unique | tostring')" \
