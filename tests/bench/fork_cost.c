@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fork_cost THREADS ROUNDS [FILES] - median ns of fork() itself, and of fork to the child's end,
- * with that many other threads asleep and that many files open. */
+/* fork_cost THREADS ROUNDS [FILES] - median ns of fork() and of fork() to the child's exit, with
+ * THREADS other threads asleep and FILES files open. */
 #include "tests/bench/timing.h"
 
 #include <errno.h>

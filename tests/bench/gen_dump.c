@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gen_dump.c - a dump of N thread rows on stdout, as agents write them into one file.
+ * gen_dump.c - writes to stdout a dump of ROWS thread rows, as agents write them into one file.
  *
  *	gen_dump ROWS [SEED [PROCESSES]] >FILE
  *
- * PROCESSES process images (default 4) of one job, their frames interleaved: most threads end one
- * after another and are written at once, the last tenth of each process is alive at its end and
- * is flushed in one snapshot. Six events in one group. The same arguments give the same bytes.
+ * PROCESSES process images (default 4) of one job, their frames interleaved: most threads end in
+ * sequence and are written when they end; the last tenth of each process is alive at its end and
+ * written in one snapshot. Six events in one group. The same arguments give the same bytes.
  */
 /* Benchmarks are single files and link nothing. */
 #include "agent/core/dump/build.c"

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* preload_empty: what the loader itself charges for one more library. */
+/* preload_empty: an empty library, to measure the loader's cost of one more library. */
 extern int pmc_bench_nothing;
 int pmc_bench_nothing;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload_minimal: the floor for an agent that holds the same groups as ours: a thread group, an
- * exec group and each thread's own group, of MINIMAL_EVENTS (0 to 4) software events. It opens,
- * moves the descriptors away, enables, reads, writes one record and closes, and does nothing else:
- * no bookkeeping, no names, no thread that ends otherwise than by return. What is above this is
- * our own.
+ * preload_minimal: lower bound for an agent with the same groups as pmcagent: an inherit group,
+ * an exec group and a group per thread, of MINIMAL_EVENTS (0 to 4) software events. It opens them,
+ * moves the descriptors to high numbers, enables, reads, writes one record and closes. It has no
+ * bookkeeping and no names, and supports only threads that end by return. Cost of pmcagent above
+ * this is its own overhead.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

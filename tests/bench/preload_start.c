@@ -2,9 +2,9 @@
 /*
  * preload_start: counts the default events of a process with as few system calls as possible.
  *
- * Tries the six events once, as it does not know how many counters count; then opens them as one
- * group or, if one read 0, as groups of four and two that take turns; reads them at the end. A cost
- * of the agent above this is its own.
+ * Tries the six events once, as the number of usable counters is unknown; then opens them as one
+ * group or, if one read 0, as multiplexed groups of four and two; reads them at the end. Cost of
+ * pmcagent above this is its own overhead.
  */
 #include <linux/perf_event.h>
 #include <string.h>

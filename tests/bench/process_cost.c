@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_cost ROUNDS IDLE_MS PRELOAD...: starts /bin/true with each LD_PRELOAD in turn ("-": none)
- * ROUNDS times, in a new order each round, and prints the median time of each in µs, and of its
- * difference to the first, taken round by round. With IDLE_MS 0 the kernel's perf machinery is kept
- * warm by events of our own; otherwise every start follows that much idleness.
+ * process_cost ROUNDS IDLE_MS PRELOAD...: starts /bin/true ROUNDS times with each LD_PRELOAD ("-":
+ * none), in a new order each round. Prints for each the median time in µs and the median of its
+ * per-round difference to the first. With IDLE_MS 0 this program keeps perf events open so that the
+ * kernel's perf code stays warm; otherwise it is idle for IDLE_MS before every start.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

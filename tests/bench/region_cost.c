@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_cost PAIRS ROUNDS - what a pair of pmc_region_begin and pmc_region_end costs next to what
- * it cannot do without.
+ * region_cost PAIRS ROUNDS - cost of a pair of pmc_region_begin and pmc_region_end, compared with
+ * the reads that a pair needs.
  *
- * Prints medians of rounds of PAIRS, in ns a time: an empty pair, two bare reads of a group of the
+ * Prints medians over ROUNDS of PAIRS, in ns each: an empty pair, two plain reads of a group of the
  * same four software events, two of CLOCK_MONOTONIC, two of the thread's CPU clock. Without the
- * agent the first is a pair that does nothing.
+ * agent, the pair does nothing.
  */
 #include "tests/bench/timing.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot THREADS ROUNDS - what a snapshot costs next to bare reads of as many groups.
+ * snapshot THREADS ROUNDS - cost of a snapshot compared with plain reads of as many groups.
  *
  * Run under the agent with PMC_DUMP=USR2 and four software events. Each round reads one group of
  * the same four events per thread, opened by this program, and then raises SIGUSR2. Prints the
- * medians in ns: bare reads, snapshot.
+ * medians in ns: plain reads, snapshot.
  */
 #include "tests/bench/timing.h"
 

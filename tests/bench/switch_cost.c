@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* switch_cost N: ns per context switch between two threads of one CPU that pass a byte; one number.
- */
+/* switch_cost N: ns per context switch of two threads on one CPU; N round trips of a byte. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thread_cost N ITER: ns per thread to create, run ITER iterations and join, N times; one number.
- */
+/* thread_cost N ITER: prints mean ns to create and join a thread of ITER iterations; N threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

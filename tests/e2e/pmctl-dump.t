@@ -70,7 +70,7 @@ is "$("$PMCTL" report --format json elsewhere.pmc | jq -r '[.threads[].start_rou
 	" wait_for_end" "-o FILE: start routines are in FILE"
 finish
 is "$status" 0 "after snapshots the program exits with status 0"
-is "$(tail -n 1 log)" "50 threads, 0 disturbed, 0 handled" "no system call of the program was interrupted"
+is "$(tail -n 1 log)" "50 threads, 0 disturbed, 0 handled" "after snapshots: no read or poll of the program failed"
 "$PMCTL" report --format json own.pmc >final.json
 is "$(json final.json '.threads | length')" 56 "rows written at exit replace snapshot rows: one row per thread"
 is "$(json final.json '[.threads[] | select(.state == "live")] | length')" 0 "no thread is reported as live after exit"
@@ -95,7 +95,7 @@ ok "merging the snapshot with itself gives the same report" bash -c \
 	"'$PMCTL' merge --compact cwd/*.pmc cwd/*.pmc -o - | '$PMCTL' report --format json - | cmp - stopped.json"
 kill -CONT "$pid"
 finish
-is "$(tail -n 1 log)" "20 threads, 0 disturbed, 0 handled" "after SIGCONT no system call was interrupted"
+is "$(tail -n 1 log)" "20 threads, 0 disturbed, 0 handled" "stopped process: after SIGCONT no read or poll failed"
 
 # ---- a thread that bypasses pthread_create --------------------------------------------------
 PMC_EVENTS=task-clock PMC_REPORT=off start "$PROG/rawclone" 300 3000 >/dev/null 2>&1 &

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* altstack SIGNAL...: a child of two threads raises each on a signal stack. Prints how many bytes
- * of it that took beyond what a handler that does nothing takes. */
+/* altstack SIGNAL...: per SIGNAL a child with two threads raises it with an alternate stack.
+ * Prints how many more bytes of that stack were used than with an empty handler. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bad: a data race and a use after free, for the sanitizers to find. */
+/* bad: a data race and a use after free, which the sanitizers must report. */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* burn_static MS: a static program, which no preload reaches, burns MS of CPU. */
+/* burn_static MS: uses MS ms of CPU; statically linked, so LD_PRELOAD has no effect. */
 /* prog-flags: -static */
 #include "burn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bursts ROUNDS N: two threads that in each of ROUNDS start N more, which end at once or wait for
- * each other's end, in turns. So many end together that they wait for a CPU on their last way.
+ * bursts ROUNDS N: two threads start and join N threads each, ROUNDS times. In even rounds (from 0)
+ * the N threads wait and end together, so that they compete for CPUs during thread exit.
  */
 #include <pthread.h>
 #include <stdbool.h>

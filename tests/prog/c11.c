@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* c11: threads of C11's <threads.h>, which never go through the public pthread_create. */
+/* c11: threads created by thrd_create of C11, which does not call the public pthread_create. */
 #include "burn.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cases NAME [ARG]: one way a program may behave, with a known number of threads and processes.
+ * cases NAME [ARG]: runs the named test case, with a known number of threads and processes.
  *
- * What it prints and how it ends are the same every time, so that runs can be compared.
+ * Output and exit status of a case are the same in every run, so that runs can be compared.
  */
 #include "burn.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cgo [wait]: goroutines that call C, a Go signal handler, a nil pointer, and threads that Go makes
-// through C; with wait it ends at the end of stdin.
+// cgo [wait]: goroutines that call C in threads created through cgo, a Go signal handler, a
+// recovered nil dereference; with wait it first waits for the end of stdin.
 package main
 
 // #include <pthread.h>

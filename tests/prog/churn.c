@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* churn N ITER: N threads created and joined one after another, each runs ITER iterations. */
+/* churn N ITER: creates and joins N threads in sequence, each of which runs ITER iterations. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crowd N: N threads alive at once; each works a little, waits for all, works again. */
+/* crowd N: N threads alive at once; each works, waits at a barrier for all, and works again. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cxx_threads: std::thread, one of them ends by an exception that its body catches. */
+/* cxx_threads: threads of std::thread, one of which throws an exception and catches it. */
 #include "burn.h"
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * detach FIFO FILE: a daemon that outlives whoever started it: it leaves the session and its three
- * descriptors, waits for FIFO to be written to, runs a thread and writes FILE.
+ * detach FIFO FILE: a daemon that outlives the process that started it: leaves the session, points
+ * descriptors 0 to 2 to /dev/null, waits for a byte from FIFO, runs a thread and writes FILE.
  */
 #include "burn.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dl_main [deepbind] MODULE...: loads a module, lets it run its thread, unloads it; then the next.
- */
+/* dl_main [deepbind] MODULE...: for each: dlopen, call its function that runs a thread, dlclose. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

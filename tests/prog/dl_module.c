@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dl_module: a module that starts a thread when told, and is unloaded once it ended. */
+/* dl_module: a module with a function that runs and joins a thread; for dl_main. */
 /* prog-flags: -shared -fPIC */
 #include "burn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ends [ROUNDS]: threads that end in every way a thread can: by return, by pthread_exit, by
- * deferred and asynchronous cancellation, by cancellation right after birth, detached.
+ * ends [ROUNDS]: threads that end in different ways: by return, by pthread_exit, by
+ * deferred and asynchronous cancellation, by cancellation right after creation, detached.
  */
 #include <pthread.h>
 #include <stdatomic.h>

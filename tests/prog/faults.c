@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * faults [THREADS]: threads whose counts are known: number i (from 1) touches 1,000 + 500 i fresh
- * pages and uses 60 + 20 i ms of CPU in all, one after another.
+ * faults [THREADS]: threads with known counts, run in sequence: thread i (from 1) touches
+ * 1,000 + 500 i new pages and uses 60 + 20 i ms of CPU in total.
  */
 #include "burn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fds N: while N threads live, which numbers the program's own opens get, when EMFILE comes, what
- * limit a child sees. How many it could open goes to stderr.
+ * fds N: with N threads alive, prints which descriptors open() returns until EMFILE, and the file
+ * limits in a child. Prints the number of successful opens to stderr.
  */
 #include "burn.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filelimit HOW: threads end while files may not grow beyond 8 KiB, then the program meets that
- * limit itself, with SIGXFSZ default, ignored, handled or blocked; or all of them in turns; or
- * pending all the time; or changed by another thread all the time. Prints what it saw of the
- * signal. sent: how many of 20 children, in which threads end all the time, one such signal from
- * outside ends.
+ * filelimit HOW: threads end with RLIMIT_FSIZE at 8 KiB, then the program itself writes beyond it.
+ *
+ * HOW is the state of SIGXFSZ: default, ignored, handled or blocked; turns: all of them in
+ * sequence; pending: blocked and pending; changed: another thread keeps changing its action. Prints
+ * how often the signal was caught and whether it is pending. sent: sends SIGXFSZ to each of 20
+ * children, in which threads keep ending, and prints how many it killed.
  */
 #include <errno.h>
 #include <fcntl.h>

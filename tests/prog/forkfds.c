@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* forkfds FORKS: forks while threads come and go. Prints how many children had how many perf events
- * open, the first before there were threads, and how many threads began with an errno. */
+/* forkfds FORKS: forks while threads start and end (the first time before any thread). Prints how
+ * many children had how many perf events open, and how many threads started with errno set. */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>

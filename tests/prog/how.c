@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* how exit N|_exit N|signal N|abort|segv: a thread, then the process ends that way. */
+/* how exit N|_exit N|signal N|abort|segv: runs a thread, then ends the process in the given way. */
 #include "burn.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* last_ends N: N threads that end while main leaves by exit(). */
+/* last_ends N: N threads that end while main calls exit(). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

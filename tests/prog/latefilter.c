@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* latefilter TIMES: children that have eight threads, put a filter on all of them that kills on
- * perf_event_open, and then have all eight make threads at the same time. Prints how many died. */
+/* latefilter TIMES: starts TIMES children; each installs in its eight threads a seccomp filter that
+ * kills on perf_event_open, then all eight create threads. Prints how many children were killed. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lingers N: a thread that stays in its last destructor, after the agent's, while N more threads
- * begin and end; then main returns.
+ * lingers N: a thread stays in its last destructor, called after the agent's, while N more threads
+ * start and end; then main returns.
  */
 #include <limits.h>
 #include <pthread.h>

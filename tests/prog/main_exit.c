@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* main_exit: main leaves by pthread_exit while threads run on; the last of them ends the process
- * and prints the CPU time that main had used. */
+/* main_exit: main calls pthread_exit while threads still run; the last thread prints the CPU time
+ * that main had used and ends the process. */
 #include "burn.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* named: threads named by pthread_setname_np, by prctl, by its system call, by their creator,
- * renamed, and not at all. */
+/* named: threads named by pthread_setname_np, by prctl(), by the prctl system call, by their
+ * creator, named twice, and unnamed. */
 #include "burn.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// overflow: a thread overflows its stack; Rust's own handler tells so and aborts.
+// overflow: a thread overflows its stack; the handler of the Rust runtime reports it and aborts.
 use std::thread;
 
 fn deeper(n: u64) -> u64 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rawclone MS [MAIN_MS]: a thread made by the clone system call burns MS of CPU, main MAIN_MS. */
+/* rawclone MS [MAIN_MS]: a thread from the clone system call uses MS ms of CPU, main MAIN_MS. */
 #include "burn.h"
 
 #include <linux/futex.h>

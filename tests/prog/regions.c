@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions CASE [ARG] - programs that mark regions, rightly and wrongly; a case each.
+ * regions CASE [ARG] - runs the named case of correct or incorrect region marking.
  * prog-flags: -Iinclude */
 #include <pmc/region.h>
 

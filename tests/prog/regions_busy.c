@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions_busy - leaves the area of its regions as during a change of a record while a dump signal
- * comes (PMC_DUMP=USR2), then as after the change for a second one.
+ * regions_busy - raises a dump signal (PMC_DUMP=USR2) with the sequence number of its region area
+ * set as during a record update, then a second one with it set as after the update.
  * prog-flags: -I. -Iinclude */
 #include "agent/core/live/control.h"
 #include "agent/core/live/region_area.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions_step step|jump|timer|exit N - regions, and a handler that marks some of its own, at any
- * place.
+ * regions_step step|jump|timer|exit N - marks regions while a signal handler, run at any
+ * instruction, marks its own.
  *
- * step: N rounds, in each of them once the handler: a tracer makes single steps and sends its
- * signal ever later in a round. (Counters are never read in user space by single steps: each of
- * them is a switch to the tracer and back.) jump: the same, but the handler leaves the round by
- * siglongjmp; a region "after" follows in the same function. timer: rounds until a timer has called
- * the handler N times. Prints the rounds, and how often the handler ran. exit: a region of 100 page
- * faults, and the same again without them; N single steps into that a handler ends the program.
+ * step: N rounds with one handler call each: a tracer single-steps the round and sends the signal
+ * later in each round. (A single step switches to the tracer and back, so a read of counters in
+ * user space never succeeds.) jump: like step, but the handler leaves the round by siglongjmp; a
+ * region "after" follows in the same function. timer: rounds until a timer has called the handler
+ * N times. Prints the number of rounds and of handler calls. exit: a region with 100 page faults,
+ * then the same region without; N single steps into the second a handler ends the program.
  * prog-flags: -Iinclude */
 #include <pmc/region.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rusage FILE CMD...: runs CMD and writes to FILE, as JSON, what the kernel tells its parent of
- * it: rusage from wait4, and the count of an inherited task-clock event opened before it.
+ * rusage FILE CMD...: runs CMD and writes to FILE, as JSON, its resource usage from wait4 and the
+ * count of an inherited task-clock event opened before CMD starts.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

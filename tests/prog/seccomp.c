@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* seccomp errno|nosys|kill|killthread CMD...: CMD under a filter that refuses perf_event_open.
- * seccomp signal CMD...: under one that kills for fcntl(2) about the signals of descriptors. */
+/* seccomp errno|nosys|kill|killthread CMD...: runs CMD with a filter that rejects perf_event_open.
+ * seccomp signal CMD...: with a filter that kills on fcntl(2) commands for descriptor signals. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* smallstack: 20 threads on stacks of 16 KiB that use 6 KiB of them. */
+/* smallstack: 20 threads with stacks of 16 KiB, of which each uses 6 KiB. */
 #include "burn.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spawn CMD...: runs CMD by fork and exec, waits, and ends as it ended. */
+/* spawn CMD...: runs CMD by fork and exec, waits, and ends with its status. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm THREADS SIGNALS [SEED]: threads come and go, processes are forked and replaced, and all
- * the while SIGUSR2 hits the process and its threads, SIGNALS times. Each thread has descriptors
- * of its own and sees to it that nobody else reads them. Without an agent that dumps on SIGUSR2
- * only SIGNALS 0 survives.
+ * storm THREADS SIGNALS [SEED]: threads start and end and processes fork and exec while SIGUSR2 is
+ * sent SIGNALS times to the process and its threads. Each thread has its own descriptors and checks
+ * that no other code reads from them. Unless an agent handles SIGUSR2 (PMC_DUMP), the program
+ * survives only with SIGNALS 0.
  */
 #include "burn.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tree DEPTH MS: main and one thread burn MS each, then the same DEPTH - 1 deep, by exec. */
+/* tree DEPTH MS: main and a thread use MS ms of CPU each, then a child does so with DEPTH - 1. */
 #include "burn.h"
 
 #include <pthread.h>

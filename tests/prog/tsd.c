@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tsd [c11]: a thread whose thread-specific data burns 30 ms in each of two rounds of destructors.
- * c11: its key is one of C11. */
+/* tsd [c11]: a thread whose thread-specific data has a destructor that uses 30 ms of CPU in each of
+ * two rounds. c11: the key is created by tss_create. */
 #include "burn.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* usurp DUMP FILE: between two threads, FILE gets the number that DUMP is open at, by a system call
- * that nobody interposes. */
+/* usurp DUMP FILE: between two threads, replaces the descriptor of DUMP by FILE with a dup3 system
+ * call, which the agent cannot interpose. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiters N [ENDED [handler]]: ENDED threads that end, then N that work a little and wait for the
- * end of stdin: main in read, the others in a futex, read and poll by turns. With
- * handler it has a handler of its own for SIGUSR2. Says "ready", then who was disturbed.
+ * waiters N [ENDED [handler]]: ENDED threads that end, then N that use 1 ms of CPU and wait for the
+ * end of stdin: main in read, the others alternately in a futex, read and poll. With handler it
+ * installs a handler for SIGUSR2. Prints "ready", then how many reads and polls failed.
  */
 #include "burn.h"
 
