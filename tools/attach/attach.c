@@ -289,7 +289,8 @@ static void know(struct attach *target, const struct slot *slot)
 
 static bool has_ended(const struct attach *target, uint32_t tid)
 {
-	uint64_t word, at = (uint64_t)(uintptr_t)(target->registry.ended + tid / 64);
+	/* An address in the other process, maybe a forged one. */
+	uint64_t word, at = (uintptr_t)target->registry.ended + tid / 64 * sizeof(word);
 
 	return tid < REGISTRY_TIDS && attach_read(target->pid, at, &word, sizeof(word)) == 0 &&
 	       (word >> (tid % 64) & 1);

@@ -129,12 +129,12 @@ static int stream_order(const struct merge_stream *a, const struct merge_stream 
 static int index_advance(struct merge_source *source)
 {
 	struct merge_index *index = (struct merge_index *)source;
-	const struct merge_entry *entry = &index->sorted[index->at];
 
 	source->live = index->at < index->n;
 	if (source->live) {
+		const struct merge_entry *entry = &index->sorted[index->at++];
+
 		pmc_frame_view(&source->frame, entry->bytes, entry->size);
-		index->at++;
 	}
 	return 0;
 }
@@ -156,7 +156,7 @@ int merge_index_sort(struct merge_index *index)
 	at = 0;
 	while (at < index->n && next[index->entries[at].stream] == at)
 		next[index->entries[at++].stream]++;
-	if (at == index->n) { /* grouped already, as in a merged dump */
+	if (at && at == index->n) { /* grouped already, as in a merged dump */
 		struct merge_entry *scratch = index->sorted;
 
 		index->sorted = index->entries;
