@@ -54,7 +54,7 @@ void pmc_table_number(const struct pmc_table_column *column, const struct pmc_ce
 	if (unit == PERCENT)
 		pmc_show_percent(out, value);
 	else if (column->decimals == 0)
-		pmc_show_integer(out, (uint64_t)(value + 0.5));
+		pmc_show_integer(out, pmc_nearest_integer(value));
 	else
 		pmc_out_fixed(out, value, column->decimals);
 }
@@ -74,7 +74,8 @@ double pmc_table_share(struct pmc_table *table, const struct pmc_row *row)
 static int put_bar(struct pmc_table *table, const struct pmc_row *row)
 {
 	double share = pmc_table_share(table, row) / table->longest;
-	unsigned halves = (unsigned)(PMC_BAR_WIDTH * 2 * share + 0.5);
+	uint64_t halves =
+		share < 1 ? pmc_nearest_integer(PMC_BAR_WIDTH * 2 * share) : PMC_BAR_WIDTH * 2;
 	int width = 0;
 
 	for (; halves >= 2; halves -= 2, width++)

@@ -314,7 +314,7 @@ static void set_width(struct pmc_table_column *column)
 	}
 	if (!column->left) {
 		if (column->column->unit == ID || column->column->unit == WHOLE)
-			cell.number = (uint64_t)column->most;
+			cell.number = pmc_nearest_integer(column->most);
 		pmc_out_to_mem(&out, buf, sizeof(buf));
 		pmc_table_number(column, &cell, &out);
 		width = (int)out.len + column->estimate;

@@ -103,7 +103,7 @@ void pmc_show_number(struct pmc_out *out, double value)
 		else if (value < 1000)
 			digits(out, value);
 		else
-			pmc_show_integer(out, (uint64_t)(value + 0.5));
+			pmc_show_integer(out, pmc_nearest_integer(value));
 		return;
 	}
 	for (value /= 1000; value >= 999.95 && unit < sizeof(units) - 2; unit++)
@@ -115,7 +115,7 @@ void pmc_show_number(struct pmc_out *out, double value)
 void pmc_show_time(struct pmc_out *out, double ns, const char *micro)
 {
 	if (ns >= 1e13)
-		pmc_show_integer(out, (uint64_t)(ns / 1e9 + 0.5));
+		pmc_show_integer(out, pmc_nearest_integer(ns / 1e9));
 	else if (ns >= 99.95e6 || ns <= 0)
 		digits(out, ns / 1e9);
 	else if (ns >= 99.95e3)

@@ -13,6 +13,14 @@ const char *pmc_state_name(enum pmc_state state);
 const char *pmc_thread_state_name(unsigned state);
 const char *pmc_scope_name(unsigned scope);
 
+/* The nearest integer, 0 to 2^64 - 1: forged dumps hold any value. */
+static inline uint64_t pmc_nearest_integer(double value)
+{
+	if (!(value > 0))
+		return 0;
+	return value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
+
 void pmc_show_integer(struct pmc_out *out, uint64_t value); /* 9,980, however long */
 void pmc_show_count(struct pmc_out *out, uint64_t n, const char *one, const char *many);
 void pmc_show_number(struct pmc_out *out, double value); /* 1.71G, 61,220 */
