@@ -96,7 +96,7 @@ void pmc_show_number(struct pmc_out *out, double value)
 	unsigned unit = 0;
 
 	if (value < 99999.5) {
-		if (value == (double)(uint64_t)value)
+		if (value >= 0 && value == (double)(uint64_t)value)
 			pmc_show_integer(out, (uint64_t)value);
 		else if (value < 0.01)
 			pmc_out_fixed(out, value, 6);
