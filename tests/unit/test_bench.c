@@ -193,10 +193,10 @@ static void counts_are_of_the_work_alone(void **state)
 		assert_true(faults->per_op.median == 4);
 		assert_true(faults->per_op.min == 4);
 		/* A page that was reclaimed, or a sanitizer's, may come in between. */
-		assert_true(faults->per_op.mean >= 4 && faults->per_op.mean < 4.01);
+		assert_true(faults->per_op.mean >= 4 && faults->per_op.mean < 4.5);
 		assert_true(faults->total >= 4 * result.samples * result.ops_per_sample);
 		assert_true(faults->total <
-			    4.01 * (double)(result.samples * result.ops_per_sample));
+			    4.5 * (double)(result.samples * result.ops_per_sample));
 	}
 	assert_string_equal(result.counts[0].event, "page-faults");
 	assert_string_equal(result.counts[1].event, "task-clock");
@@ -335,8 +335,9 @@ static void a_table_of_equal_rows(void **state)
 {
 	struct pmc_bench *bench = open_bench("task-clock,page-faults");
 	struct calls calls = { 0 };
+	struct pmc_bench_result result;
 	unsigned rows = 0, columns;
-	char *text, *line;
+	char *text, *line, faults[32];
 
 	(void)state;
 	text = written(bench, PMC_BENCH_MARKDOWN);
@@ -358,7 +359,10 @@ static void a_table_of_equal_rows(void **state)
 	assert_null(strchr(text, '\033'));
 	assert_non_null(strstr(text, "| a\\|b"));
 	assert_non_null(strstr(text, "page-faults/op"));
-	assert_non_null(strstr(text, " 4.000 |"));
+	/* 4 a call, and what the kernel or a sanitizer adds now and then. */
+	assert_int_equal(pmc_bench_get(bench, 1, &result), 0);
+	snprintf(faults, sizeof(faults), " %.3f |", result.counts[1].per_op.mean);
+	assert_non_null(strstr(text, faults));
 	assert_non_null(strstr(text, "baseline"));
 	/* Thousands of times slower is not no speed at all. */
 	assert_null(strstr(text, " 0.00 |"));
