@@ -183,7 +183,9 @@ const struct perf_event_attr *pmc_counter_attr(const struct pmc_counter *counter
 /* The kernel's id of the event in samples and group readings. */
 int pmc_counter_id(const struct pmc_counter *counter, uint64_t *id);
 
-/* This counter only. Members of a group count only while their leader is enabled. */
+/* This counter only. Members of a group count only while their leader is enabled. Enabling a member
+ * of a running group of software events stops the group for a moment: Linux 6.18 would start the
+ * member at the next context switch. */
 int pmc_counter_enable(struct pmc_counter *counter);
 int pmc_counter_disable(struct pmc_counter *counter);
 /* Sets the count and the times to 0. (The kernel's reset keeps the times, which would falsify later
@@ -191,7 +193,8 @@ int pmc_counter_disable(struct pmc_counter *counter);
  * the whole group are not affected. */
 int pmc_counter_reset(struct pmc_counter *counter);
 /* The same for the counter's whole group. Enabling and disabling act on the leader; a member that
- * was disabled on its own stays disabled. */
+ * was disabled on its own stays disabled. Of an adopted counter the leader is not known, so all
+ * members are enabled; adopt the leader, as otherwise some may start at the next context switch. */
 int pmc_counter_enable_group(struct pmc_counter *counter);
 int pmc_counter_disable_group(struct pmc_counter *counter);
 int pmc_counter_reset_group(struct pmc_counter *counter);

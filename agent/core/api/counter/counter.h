@@ -67,6 +67,8 @@ void counter_explain(const struct counter_request *request, const struct pmc_cou
 /* The raw reading now. Stores the first max values. */
 int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 		  struct pmc_perf_value *values, size_t max);
+/* The raw running time now; 0 if it cannot be read. */
+uint64_t counter_running_ns(const struct pmc_counter *counter);
 /* Its own readings start from this one. */
 int counter_zero_here(struct pmc_counter *counter);
 /* The group's readings start from now; its members' own go on. Async-signal-safe. */

@@ -74,21 +74,14 @@ static int make_room(struct pmc_counter_group *group)
 	return 0;
 }
 
-static uint64_t running_ns(const struct pmc_counter *counter)
-{
-	struct pmc_perf_head head;
-
-	return counter_fetch(counter, &head, NULL, 0) ? 0 : head.running_ns;
-}
-
 /* Lets a new member of a running group run. The kernel reschedules only the member's own PMU, which
  * for software events may differ from the leader's (__perf_install_in_context() and ctx_resched()
  * in kernel/events/core.c); the member would not run until the next context switch. */
 static void join_the_running(const struct pmc_counter *leader, struct pmc_counter *counter)
 {
-	uint64_t before = running_ns(leader);
+	uint64_t before = counter_running_ns(leader);
 
-	if (!before || running_ns(counter) || running_ns(leader) == before)
+	if (!before || counter_running_ns(counter) || counter_running_ns(leader) == before)
 		return;
 	pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_DISABLE, NULL);
 	/* Enabled time before this point must not scale the count. */

@@ -187,28 +187,67 @@ int pmc_counter_id(const struct pmc_counter *counter, uint64_t *id)
 
 /* ---- control: one ioctl each --------------------------------------------------------------*/
 
+/* Whether its times advance now; of a thread that is not on a CPU they do not. */
+static bool is_running(const struct pmc_counter *counter)
+{
+	uint64_t before = counter_running_ns(counter);
+
+	return before && counter_running_ns(counter) != before;
+}
+
+/* Software events are of several PMUs of the kernel. One that is enabled in a running group of
+ * another PMU stays stopped until the thread's next context switch (Linux 6.18):
+ * __perf_event_enable() in kernel/events/core.c reschedules the event's own PMU only. */
+static bool is_software(const struct pmc_counter *counter)
+{
+	const uint32_t type = counter->attr.base.type;
+
+	return type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_TRACEPOINT ||
+	       type == PERF_TYPE_BREAKPOINT;
+}
+
+static int ioctl_of(const struct pmc_counter *counter, unsigned long request)
+{
+	return pmc_perf_ioctl(counter->fd, request, NULL);
+}
+
 int pmc_counter_enable(struct pmc_counter *counter)
 {
-	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_ENABLE, NULL);
+	struct pmc_counter *leader = counter->group ? counter->group->members[0] : counter;
+	int error, restarted;
+
+	if (leader == counter || !is_software(leader) || !is_running(leader))
+		return ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
+	error = ioctl_of(leader, PERF_EVENT_IOC_DISABLE);
+	error = error ? error : ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
+	restarted = ioctl_of(leader, PERF_EVENT_IOC_ENABLE);
+	return error ? error : restarted;
 }
 
 int pmc_counter_disable(struct pmc_counter *counter)
 {
-	return pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_DISABLE, NULL);
+	return ioctl_of(counter, PERF_EVENT_IOC_DISABLE);
 }
 
-/* A group of ours by its leader alone; pmc_group_enable() has the reason. Of an adopted counter the
- * leader is not known. */
+/* A group of ours by its leader alone: with PERF_IOC_FLAG_GROUP each member is enabled after its
+ * leader, and may stay stopped as above. */
 static int control_group(const struct pmc_counter *counter, unsigned long request)
 {
 	if (counter->group)
-		return pmc_perf_ioctl(counter->group->members[0]->fd, request, NULL);
+		return ioctl_of(counter->group->members[0], request);
 	return pmc_perf_ioctl(counter->fd, request, (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
 }
 
 int pmc_counter_enable_group(struct pmc_counter *counter)
 {
-	return control_group(counter, PERF_EVENT_IOC_ENABLE);
+	int error = control_group(counter, PERF_EVENT_IOC_ENABLE);
+
+	if (error || counter->group)
+		return error;
+	/* Of an adopted counter the members are not known. If it is the leader, this starts them.
+	 */
+	error = ioctl_of(counter, PERF_EVENT_IOC_DISABLE);
+	return error ? error : ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
 }
 
 int pmc_counter_disable_group(struct pmc_counter *counter)

@@ -44,6 +44,13 @@ int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 	return error == -ENOSPC ? fetch_large(counter, head, values, max) : error;
 }
 
+uint64_t counter_running_ns(const struct pmc_counter *counter)
+{
+	struct pmc_perf_head head;
+
+	return counter_fetch(counter, &head, NULL, 0) ? 0 : head.running_ns;
+}
+
 /* ---- one counter --------------------------------------------------------------------------*/
 
 /* Reading any member of a group returns the whole group, the leader first: perf_read_group() in
