@@ -423,7 +423,7 @@ static void timeline(void **state)
 			{ 100 * (i + 1), 100 * (i + 1), 0, 1, { 90 * (i + 1) * (i + 1) } },
 			{ 100 * (i + 1), running[i], 0, 1, { running[i] * 7 } },
 		};
-		struct pmc_thread_fixed fixed = thread_like(1, 200 * (i + 1));
+		struct pmc_thread_fixed fixed = thread_like(1, 100 * (i + 1));
 
 		fixed.time_ns = 1000 + 100 * (i + 1);
 		fixed.end_ns = i == 2 ? fixed.time_ns : 0;
@@ -452,7 +452,7 @@ static void timeline(void **state)
 	}
 	assert_int_equal(n, 3);
 	assert_int_equal(sum, 90 * 9);
-	assert_int_equal(cpu, 600);
+	assert_int_equal(cpu, 300);
 	free(text);
 	for (options.format = PMC_FORMAT_TABLE; options.format <= PMC_FORMAT_CSV;
 	     options.format += PMC_FORMAT_CSV) {

@@ -128,9 +128,6 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 	row->wall_ns = row->threads == 1 && fixed->start_ns && until > fixed->start_ns ?
 			       until - fixed->start_ns :
 			       0;
-	row->early_ns = 0;
-	if (row->wall_ns && (fixed->flags & PMC_THREAD_MAIN) && thread->process)
-		row->early_ns = thread->process->fixed.pre_cpu_ns;
 	if (!(fixed->flags & PMC_THREAD_NO_CPU))
 		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
@@ -169,7 +166,7 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 {
 	into->threads += row->threads;
 	into->rows += row->rows;
-	into->wall_ns = into->early_ns = 0;
+	into->wall_ns = 0;
 	stat_merge(&into->cpu, &row->cpu);
 	into->usage_rows += row->usage_rows;
 	into->minor_faults += row->minor_faults;

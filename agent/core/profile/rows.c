@@ -205,6 +205,19 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return 0;
 }
 
+/* A thread's CPU clock starts with its creation, its start_ns when the agent sees it: it started no
+ * later than its CPU time says. */
+static void date_start(struct pmc_thread_fixed *fixed)
+{
+	const uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
+
+	if (fixed->flags & PMC_THREAD_NO_CPU || !fixed->start_ns || fixed->start_ns > until ||
+	    fixed->cpu_ns >= until)
+		return;
+	if (until - fixed->start_ns < fixed->cpu_ns)
+		fixed->start_ns = until - fixed->cpu_ns;
+}
+
 struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
 				    struct pmc_thread_buf *buf)
 {
@@ -223,6 +236,7 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	fixed->time_ns = row->time_ns;
 	fixed->start_ns ^= row->time_ns;
 	fixed->end_ns ^= row->time_ns;
+	date_start(fixed);
 	thread->row = row;
 	thread->process = row->process;
 	thread->region = NULL;

@@ -262,7 +262,7 @@ static struct pmc_cell event_cell(struct pmc_view *view, const struct pmc_column
 static void input_of_thread(const struct pmc_row *row, struct pmc_metric_input *input)
 {
 	const struct pmc_thread_fixed *fixed = &row->thread->fixed;
-	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns, early = 0;
+	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
 
 	input->counts = row->counts;
 	input->has_cpu = !(fixed->flags & PMC_THREAD_NO_CPU);
@@ -270,13 +270,9 @@ static void input_of_thread(const struct pmc_row *row, struct pmc_metric_input *
 	input->switches = fixed->voluntary_switches + fixed->involuntary_switches;
 	input->wall_ns = row->dt_ns;
 	/* An adopted thread has no start time. */
-	if (!row->step && fixed->start_ns && until > fixed->start_ns) {
+	if (!row->step && fixed->start_ns && until > fixed->start_ns)
 		input->wall_ns = until - fixed->start_ns;
-		/* A main thread's CPU time begins before its start_ns. */
-		if (fixed->flags & PMC_THREAD_MAIN)
-			early = row->thread->process->fixed.pre_cpu_ns;
-	}
-	input->cpu_ns = fixed->cpu_ns - (fixed->cpu_ns < early ? 0 : early);
+	input->cpu_ns = fixed->cpu_ns;
 }
 
 static void input_of_sums(struct pmc_view *view, const struct pmc_fold_row *sums,
@@ -290,7 +286,7 @@ static void input_of_sums(struct pmc_view *view, const struct pmc_fold_row *sums
 			 sums->cpu.rows == sums->rows + sums->cpu.extra;
 	input->has_switches =
 		view->counts_whole && sums->usage_rows && sums->usage_rows == sums->rows;
-	input->cpu_ns = sums->cpu.sum - (sums->cpu.sum < sums->early_ns ? 0 : sums->early_ns);
+	input->cpu_ns = sums->cpu.sum;
 	input->wall_ns = sums->wall_ns;
 	input->switches = sums->voluntary_switches + sums->involuntary_switches;
 }

@@ -375,7 +375,8 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 	pmc_row_of(view, &buf->step, row);
 	row->step = true;
 	row->t_ns = fixed->time_ns;
-	row->dt_ns = minus(row->t_ns, since);
+	/* The start of an adopted thread is not known. */
+	row->dt_ns = since ? minus(row->t_ns, since) : 0;
 }
 
 void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* test_report_phase.c - times in reports: of threads, of intervals, of phases in which counting was
+ * on. */
+#include "tests/unit/report_profile.h"
+
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define MS 1000000ull
+
+static const struct pmc_process_fixed process_like = {
+	.pid = 12037,
+	.start_ns = 1000 * MS,
+	.end_ns = 2000 * MS,
+	.time_ns = 2000 * MS,
+	.cpu_ns = 900 * MS,
+	.pre_cpu_ns = 400 * MS,
+	.flags = PMC_PROCESS_FIRST,
+	.how_ended = PMC_ENDED_EXIT,
+	.rank = -1,
+};
+
+static struct pmc_thread_fixed thread_at(uint64_t seq, uint64_t time_ns, uint64_t cpu_ns)
+{
+	return (struct pmc_thread_fixed){
+		.seq = seq,
+		.tid = (uint32_t)(12037 + seq),
+		.flags = seq ? 0 : PMC_THREAD_MAIN,
+		.start_ns = 1000 * MS,
+		.time_ns = time_ns,
+		.cpu_ns = cpu_ns,
+		.created_by = PMC_NO_SEQ,
+	};
+}
+
+static char *report(struct pmc_report_options options)
+{
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	made_profile(&profile, options.timeline);
+	options.top = options.top ? options.top : -1;
+	text = made_report(&profile, &options, &result, NULL);
+	assert_int_equal(result, 0);
+	pmc_profile_free(&profile);
+	return text;
+}
+
+/* Whether the text has the lines, one after the other. */
+static void has_lines(const char *text, const char *lines)
+{
+	if (!strstr(text, lines))
+		fail_msg("no\n%s\nin\n%s", lines, text);
+}
+
+static char *csv(const char *columns, bool timeline)
+{
+	return report((struct pmc_report_options){
+		.format = PMC_FORMAT_CSV, .columns = columns, .timeline = timeline });
+}
+
+/* The start of a main thread is moved to before the agent's: so is all of its CPU time. */
+static void busy_of_main(void **state)
+{
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	made_thread(1, thread_at(0, 2000 * MS, 900 * MS), "app", NULL, 0);
+	text = csv("cpu_ns,cpu_pct", false);
+	has_lines(text, "900000000,90.000000\n");
+	free(text);
+}
+
+/* A thread's CPU clock starts with its creation, before the agent sees it. */
+static void busy_of_short_threads(void **state)
+{
+	struct pmc_thread_fixed thread = thread_at(1, 1000 * MS + 10000, 24000);
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	made_thread(1, thread, "short", NULL, 0);
+	text = csv("start_ns,cpu_ns,cpu_pct", false);
+	has_lines(text, "999986000,24000,100.000000\n");
+	free(text);
+}
+
+/* Nobody saw it start: its first interval has no beginning. */
+static void interval_of_an_adopted_thread(void **state)
+{
+	struct pmc_thread_fixed thread = thread_at(1, 1500 * MS, 20 * MS);
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	thread.flags = PMC_THREAD_ADOPTED;
+	thread.start_ns = 0;
+	made_thread(1, thread, "old", NULL, 0);
+	thread.time_ns = 1600 * MS;
+	thread.cpu_ns = 70 * MS;
+	made_thread(1, thread, "old", NULL, 0);
+	text = csv("t_ns,dt_ns,cpu_ns,cpu_pct", true);
+	has_lines(text, "1500000000,,20000000,\n1600000000,100000000,50000000,50.000000\n");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(busy_of_main),
+		cmocka_unit_test(busy_of_short_threads),
+		cmocka_unit_test(interval_of_an_adopted_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
