@@ -194,7 +194,8 @@ int pmc_counter_disable(struct pmc_counter *counter);
 int pmc_counter_reset(struct pmc_counter *counter);
 /* The same for the counter's whole group. Enabling and disabling act on the leader; a member that
  * was disabled on its own stays disabled. Of an adopted counter the leader is not known, so all
- * members are enabled; adopt the leader, as otherwise some may start at the next context switch. */
+ * members are enabled; adopt the leader with PERF_FORMAT_GROUP and _ID, as otherwise some may start
+ * at the next context switch. */
 int pmc_counter_enable_group(struct pmc_counter *counter);
 int pmc_counter_disable_group(struct pmc_counter *counter);
 int pmc_counter_reset_group(struct pmc_counter *counter);

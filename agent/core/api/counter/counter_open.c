@@ -238,14 +238,23 @@ static int control_group(const struct pmc_counter *counter, unsigned long reques
 	return pmc_perf_ioctl(counter->fd, request, (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
 }
 
+/* Whether an adopted counter is known to lead its group: a reading starts with the leader. */
+static bool is_leader(const struct pmc_counter *counter)
+{
+	struct pmc_perf_value first = { .id = 0 };
+	struct pmc_perf_head head;
+
+	return counter->member_id && !counter_fetch(counter, &head, &first, 1) &&
+	       first.id == counter->member_id;
+}
+
 int pmc_counter_enable_group(struct pmc_counter *counter)
 {
 	int error = control_group(counter, PERF_EVENT_IOC_ENABLE);
 
-	if (error || counter->group)
+	if (error || counter->group || !is_leader(counter))
 		return error;
-	/* Of an adopted counter the members are not known. If it is the leader, this starts them.
-	 */
+	/* The members are enabled now; this starts them. */
 	error = ioctl_of(counter, PERF_EVENT_IOC_DISABLE);
 	return error ? error : ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
 }
