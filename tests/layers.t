@@ -25,6 +25,7 @@ agent/core/profile: core/base core/event core/dump
 agent/core/report: core/base core/event core/dump core/profile
 agent/core/api/counter: core/*
 agent/core/api/sampler: core/* core/api/counter
+agent/core/api/tracepoint: core/* core/api/counter
 agent/core/api/bench: core/* core/api/counter
 agent/base: core/base core/event core/count core/plan core/live core/dump
 agent/output: core/* agent/base

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_format.c - what a kernel says of its PMUs and tracepoints in small files: the pieces of the
- * input are their contents, read as event strings and pmctl list read them.
+ * input are their contents, read as event strings, pmctl list and pmc/tracepoint.h read them.
  *
  * No event is opened: list_try answers from here.
  * prog-flags: -Wl,--wrap=list_try
@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <pmc/tracepoint.h>
 #include <sys/stat.h>
 
 static char root[256];
@@ -110,6 +111,31 @@ static void parse(const char *text)
 	pmc_arena_free(&arena);
 }
 
+/* The text as a format, and the rest of the input as a sample. */
+static void decode(const char *format, const uint8_t *data, size_t size)
+{
+	struct pmc_record record = { .type = PERF_RECORD_SAMPLE, .present = PERF_SAMPLE_RAW };
+	struct pmc_tracepoint *tracepoint;
+	unsigned char *raw = malloc(size ? size : 1);
+	char text[128];
+
+	FUZZ_CHECK(raw);
+	memcpy(raw, data, size);
+	record.sample.raw = (struct pmc_record_span){ .data = raw, .size = size };
+	if (!pmc_tracepoint_parse(&tracepoint, format, strlen(format), NULL)) {
+		pmc_tracepoint_print(tracepoint, &record, text, sizeof(text));
+		for (size_t i = 0; i < pmc_tracepoint_count(tracepoint); i++) {
+			const struct pmc_tracepoint_field *field = pmc_tracepoint_at(tracepoint, i);
+
+			FUZZ_CHECK(field->name[0] && field->type[0]);
+			pmc_tracepoint_text(field, &record, text, sizeof(text));
+			FUZZ_CHECK(strlen(text) < sizeof(text));
+		}
+		pmc_tracepoint_free(tracepoint);
+	}
+	free(raw);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const events[] = {
@@ -127,6 +153,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		char *text = fuzz_piece(&data, &size);
 
 		write_file(files[i], text);
+		if (i == COUNT(files) - 1)
+			decode(text, data, size);
 		free(text);
 	}
 	for (size_t i = 0; i < COUNT(events); i++)
