@@ -37,7 +37,7 @@ BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclud
 # The agent runs in foreign processes: hidden symbols, and TLS that needs no allocation.
 AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec
 # noseparate-code: each mapping of the library costs a program some 2 us at its start.
-AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
+AGENT_LINK  := -shared -Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,--hash-style=gnu \
                -Wl,-z,noseparate-code -Wl,-O1 -Wl,--as-needed -Wl,--wrap=syscall \
                -Wl,--version-script=agent/hooks/preload.map
 # gcc compiles the agent as one unit, which saves a tenth of the instructions at a thread's start and

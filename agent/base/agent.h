@@ -63,7 +63,6 @@ struct agent {
 	_Atomic uint32_t helper_tid;  /* the helper thread has no row; 0: there is none */
 	_Atomic bool key_destructors; /* the host has destructors of thread-specific data */
 	_Atomic bool named_threads;   /* the host has named a thread */
-	_Atomic bool final_written;   /* the final rows are in the dump, or given up */
 	struct pmc_arena arena;	      /* filled while single-threaded */
 };
 
@@ -73,9 +72,6 @@ extern struct pmc_control pmc_agent_control;
 extern struct registry agent_registry;
 /* The calling thread's slot; NULL: it has none, or its row is written. */
 extern __thread struct slot *agent_self;
-
-/* After another thread has begun the final snapshot: waits for its end, two seconds at most. */
-void agent_final_wait(void);
 
 /* The clock for time spent in agent code, which adds up to the overhead of the agent. CPU time of
  * the thread: wall time would include preemption. */

@@ -24,17 +24,21 @@ static int refuse(struct pmc_attr *attr, int leader)
 	return -EPERM;
 }
 
-static void try_once(void *arg)
+void agent_perf_try(void)
 {
 	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE,
 					   .config = PERF_COUNT_SW_TASK_CLOCK,
 					   .disabled = 1 } };
 	int fd = pmc_perf_open_self(&attr, -1);
 
-	(void)arg;
-
 	if (fd >= 0)
 		syscall(SYS_close, fd);
+}
+
+static void try_once(void *arg)
+{
+	(void)arg;
+	agent_perf_try();
 }
 
 /* Not inlined: every thread would need that stack. */
@@ -45,37 +49,38 @@ __attribute__((noinline)) static bool survives(void)
 	return agent_throwaway_clone(try_once, NULL, stack, sizeof(stack)) == 1;
 }
 
-/* The seccomp mode probed last, and the result. */
-static _Atomic int mode_seen;
+/* Under a filter that has been tried. */
+static _Atomic bool probed;
 static _Atomic bool allowed = true;
 
-/* Threads that get here at the same time probe each for itself. */
-__attribute__((noinline, cold)) static void probe(int mode)
+/* A thread may have another filter than the others: what one of them forbids stays forbidden. */
+static void set_allowed(bool may)
+{
+	if (!may && atomic_exchange(&allowed, false))
+		agent_note(NOTE_SECCOMP_KILL);
+	atomic_store(&probed, true);
+}
+
+/* A filter that was there at the start. Threads that get here at the same time probe each for
+ * itself. */
+__attribute__((noinline, cold)) static void probe(void)
 {
 	int saved = errno;
-	bool good;
 
-	if (atomic_load(&mode_seen) == mode)
-		return;
-	good = survives();
-	if (atomic_exchange(&allowed, good) && !good)
-		agent_note(NOTE_SECCOMP_KILL);
-	atomic_store(&mode_seen, mode);
+	set_allowed(survives());
 	errno = saved;
 }
 
 bool agent_perf_allowed(void)
 {
-	int mode = (int)pmc_sys1(SYS_prctl, PR_GET_SECCOMP);
-
-	if (mode > 0)
-		probe(mode);
+	if (!atomic_load(&probed) && pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0)
+		probe();
 	return atomic_load(&allowed);
 }
 
-void agent_perf_filtered(void)
+void agent_perf_filtered(bool may)
 {
-	atomic_store(&mode_seen, 0);
+	set_allowed(may);
 }
 
 pmc_perf_opener agent_probe(void)

@@ -8,8 +8,10 @@
 /* Whether perf_event_open may be called without being killed by a seccomp filter. Probes again if
  * the seccomp mode has changed. Async-signal-safe. */
 bool agent_perf_allowed(void);
-/* The host has installed a filter. */
-void agent_perf_filtered(void);
+/* In a throwaway clone: calls it. */
+void agent_perf_try(void);
+/* The host has installed a filter, under which perf_event_open may or may not be called. */
+void agent_perf_filtered(bool may);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */
 pmc_perf_opener agent_probe(void);
 

@@ -8,7 +8,6 @@
  * the kernel's block.
  */
 #include "agent/base/agent.h"
-#include "agent/base/fork_guard.h"
 #include "agent/hooks/hooks.h"
 #include "agent/process/process.h"
 #include "agent/thread/thread.h"
@@ -33,10 +32,7 @@ static void end(int status)
 {
 	int saved = errno;
 
-	if (agent_active()) {
-		agent_final(PMC_ENDED_EXIT, status & 0xff);
-		agent_report(false);
-	}
+	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
 	errno = saved;
 }
 
@@ -63,7 +59,11 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	agent_start(argc, argv, envp);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;
+	/* Twice: if two threads call exit or quick_exit, each takes handlers off the list, and the
+	 * second one must find one in which it waits. */
 	on_exit(at_exit, NULL);
+	on_exit(at_exit, NULL);
+	at_quick_exit(at_quick);
 	at_quick_exit(at_quick);
 }
 #else
@@ -91,6 +91,8 @@ __attribute__((constructor)) static void begin(void)
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;
 	atexit(at_exit);
+	atexit(at_exit);
+	at_quick_exit(at_quick);
 	at_quick_exit(at_quick);
 }
 #endif

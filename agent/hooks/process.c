@@ -7,6 +7,7 @@
  */
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
+#include "agent/base/ending.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/real.h"
@@ -34,6 +35,9 @@ static char *const *before(struct exec_env *env, char *const *envp)
 		envp = exec_env_make(env, envp);
 	} else if (pmc_agent_control.state == PMC_CONTROL_ON) {
 		agent_fds_exec_child();
+	} else {
+		/* An exec ends the other threads, of which one may be writing. */
+		agent_ending_wait(AGENT_REPORTED);
 	}
 	errno = saved;
 	return envp;
@@ -134,10 +138,7 @@ AGENT_API int execle(const char *path, const char *arg, ...)
 
 __attribute__((noreturn)) static void leave(int status)
 {
-	if (agent_active()) {
-		agent_final(PMC_ENDED_EXIT, status & 0xff);
-		agent_report(false);
-	}
+	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
@@ -166,10 +167,8 @@ AGENT_API void abort(void)
 {
 	/* Written here, not in the SIGABRT handler: abort is often called on a small signal stack,
 	 * which has no room for another signal frame. A handler of the host's still runs first. */
-	if (agent_active() && agent_signal_forget(SIGABRT)) {
-		agent_final(PMC_ENDED_SIGNAL, SIGABRT);
-		agent_report(true);
-	}
+	if (!agent_active() || agent_signal_forget(SIGABRT))
+		agent_leave(PMC_ENDED_SIGNAL, SIGABRT, true);
 	REAL(abort)();
 	for (;;)
 		syscall(SYS_exit_group, 127);

@@ -75,16 +75,15 @@ static bool is_for_all(long number, const long a[6])
 
 long agent_filtering_call(long number, const long args[6])
 {
-	bool filter = installs_filter(number, args) && agent_active(), held;
+	bool filter = installs_filter(number, args) && agent_active(), held, perf = false;
 	long result;
 
 	if (filter)
-		agent_before_filter(number, args);
+		perf = agent_before_filter(number, args);
 	held = filter && is_for_all(number, args) && agent_active() && agent_fds_hold();
 	result = libc_syscall(number, args);
-	/* A second filter does not change the mode: what is permitted must be probed again. */
 	if (filter && result >= 0)
-		agent_perf_filtered();
+		agent_perf_filtered(perf);
 	agent_fds_let(held);
 	if (number == SYS_prctl && args[0] == PR_SET_NAME && result == 0)
 		agent_name_given((const char *)args[1]);

@@ -369,7 +369,7 @@ void agent_file_append(const void *frames, size_t len)
 
 const void *agent_file_waiting(size_t *len)
 {
-	return pending_take(len);
+	return pending_take_last(len);
 }
 
 void agent_file_tidy(void)

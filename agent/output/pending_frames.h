@@ -16,8 +16,12 @@
  * itself. */
 bool pending_put(const void *frames, size_t len);
 /* All that was put, valid until pending_done, before which nothing more is kept. len 0: there is
- * nothing, or somebody else has taken it. */
+ * nothing, or somebody else has taken it. Gives up at once if the
+ * caller is a signal handler that interrupted a put or a take. */
 const void *pending_take(size_t *len);
+/* The same, also in a signal handler that interrupted a put or a take of its thread, which does not
+ * go on. */
+const void *pending_take_last(size_t *len);
 /* After a take: makes room again. In a forked child: drops what is the parent's. */
 void pending_done(void);
 

@@ -140,6 +140,12 @@ static void print(int fd)
 	pmc_profile_free(&profile);
 }
 
+void agent_report_abandon(void)
+{
+	if (agent.first && !agent.out && agent.private_dump)
+		syscall(SYS_unlinkat, AT_FDCWD, agent.private_dump, 0);
+}
+
 static void report(void)
 {
 	struct agent_write_guard guard;
@@ -152,8 +158,7 @@ static void report(void)
 	}
 	if (fd > 2)
 		syscall(SYS_close, fd);
-	if (!agent.out && agent.private_dump)
-		syscall(SYS_unlinkat, AT_FDCWD, agent.private_dump, 0);
+	agent_report_abandon();
 }
 
 static void report_there(void *arg)

@@ -13,6 +13,11 @@
  * dormant here. */
 void agent_start(int argc, char **argv, char **envp);
 
+/* ---- leave.c ---- */
+/* Before the process ends: writes the final rows and the report, once. If another thread is doing
+ * that, waits for it. in_clone: see agent_report. Async-signal-safe. */
+void agent_leave(enum pmc_ended how, int code, bool in_clone);
+
 /* ---- fork.c ---- */
 /* While single-threaded. 0 or -errno. */
 int agent_fork_init(void);
@@ -35,7 +40,7 @@ char **exec_env_with_job(char **environment, char *job_text);
 /* ---- snapshot.c ---- */
 /* All functions are async-signal-safe and need little stack. */
 
-/* The final rows of all threads, totals, notes, process. Only the first call has an effect. */
+/* The final rows of all threads, totals, notes, process. Called by agent_leave only. */
 void agent_final(enum pmc_ended how, int code);
 /* The current rows of the live threads. */
 void agent_snapshot(void);
@@ -67,10 +72,11 @@ void agent_signal_restore(int signo);
 void agent_signal_taken(int signo);
 
 /* ---- seccomp_filter.c ---- */
-/* The host is about to install a filter by this system call. If the filter kills for what the agent
- * does at the end of a thread or of the process, everything is written now and the agent does
- * nothing from here on. */
-void agent_before_filter(long number, const long args[6]);
+/* The host is about to install a filter by this system call. Returns whether perf_event_open may be
+ * called under it. If the filter kills for what the agent does at the end of a thread or of the
+ * process, or that cannot be tried, everything is written now and the agent does nothing from here
+ * on. */
+bool agent_before_filter(long number, const long args[6]);
 
 /* ---- exit_report.c ---- */
 /* While single-threaded: records which file stderr is, and the path of PMC_REPORT=...=FILE. */
@@ -80,6 +86,8 @@ void agent_report_init(char *const *envp);
  * signal handler or a small thread has. in_clone: always in a throwaway clone, since after a wild
  * pointer the agent's own data may be damaged. */
 void agent_report(bool in_clone);
+/* The process ends within agent_report: removes the private dump. */
+void agent_report_abandon(void);
 /* The host is about to close stderr: keeps a copy if the report goes there. */
 void agent_report_keep_stderr(void);
 /* In a forked child: closes the copy. */

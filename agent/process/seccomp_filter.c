@@ -1,40 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* seccomp_filter.c - tries a filter of the host's in a throwaway clone before it is installed. */
+/*
+ * seccomp_filter.c - tries a filter of the host's in a throwaway clone before it is installed.
+ *
+ * A trial that cannot be made (RLIMIT_NPROC, an earlier filter) says nothing about the filter: it
+ * counts as failed.
+ */
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/base/throwaway_clone.h"
 #include "agent/core/base/clock.h"
 #include "agent/output/file.h"
 #include "agent/process/process.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-/* In a clone, under the filter: makes every system call that rows, dump and report need. */
-static void try_filtered(void *arg)
+struct trial {
+	long call[7];
+	_Atomic bool lives, perf_lives;
+	_Alignas(16) char inner_stack[2048];
+};
+
+static void nothing(void *arg)
 {
-	const long *call = arg;
+	(void)arg;
+}
+
+/* What rows and the dump need. */
+static void write_rows(void)
+{
+	const struct timespec zero = { 0, 0 };
 	struct pmc_usage usage;
 	uint64_t ns, mask = 0;
+	uint32_t word = 0;
 	char name[16];
 	struct stat st;
 	void *map;
 	int fd;
 
-	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) < 0)
-		return;
 	syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
 	syscall(SYS_gettid);
 	syscall(SYS_getpid);
 	syscall(SYS_getppid);
 	pmc_usage_thread(&usage);
 	pmc_thread_cpu_ns(0, &ns);
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
+	syscall(SYS_rt_sigpending, &mask, sizeof(mask));
+	mask = 0;
+	syscall(SYS_rt_sigtimedwait, &mask, NULL, &zero, sizeof(mask));
+	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	sched_yield();
 	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map != MAP_FAILED)
 		munmap(map, 4096);
@@ -42,22 +69,66 @@ static void try_filtered(void *arg)
 	if (fd < 0)
 		return;
 	syscall(SYS_fstat, fd, &st);
+	fstat(fd, &st);
 	syscall(SYS_fcntl, fd, F_GETFD);
 	(void)!syscall(SYS_write, fd, name, 1);
 	(void)!syscall(SYS_read, fd, name, 1);
+	(void)!syscall(SYS_pread64, fd, name, 1, 0);
 	syscall(SYS_getdents64, fd, name, sizeof(name));
 	syscall(SYS_close, fd);
 }
 
-void agent_before_filter(long number, const long args[6])
+/* What the report of the first process needs besides. */
+static void print_report(char *stack, size_t bytes)
 {
-	long call[7] = { number, args[0], args[1], args[2], args[3], args[4], args[5] };
+	struct pollfd none = { .fd = -1 };
+	const struct timespec zero = { 0, 0 };
+	stack_t now;
+
+	syscall(SYS_lseek, -1, 0L, SEEK_SET);
+	syscall(SYS_unlinkat, AT_FDCWD, "", 0);
+	syscall(SYS_sigaltstack, NULL, &now);
+	syscall(SYS_ppoll, &none, 1, &zero, NULL, 0);
+	agent_throwaway_clone(nothing, NULL, stack, bytes);
+}
+
+/* In a clone, under the filter. */
+static void try_filtered(void *arg)
+{
+	struct trial *trial = arg;
+	const long *call = trial->call;
+
+	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) >= 0) {
+		write_rows();
+		if (agent.first)
+			print_report(trial->inner_stack, sizeof(trial->inner_stack));
+		atomic_store(&trial->lives, true);
+		agent_perf_try();
+	}
+	atomic_store(&trial->lives, true);
+	atomic_store(&trial->perf_lives, true);
+}
+
+/* With a listener the system calls of this thread wait for another process, perhaps for ever. */
+static bool has_listener(const long *call)
+{
+	return call[0] == SYS_seccomp && call[1] == SECCOMP_SET_MODE_FILTER &&
+	       (call[2] & SECCOMP_FILTER_FLAG_NEW_LISTENER);
+}
+
+bool agent_before_filter(long number, const long args[6])
+{
+	struct trial trial = {
+		.call = { number, args[0], args[1], args[2], args[3], args[4], args[5] },
+	};
 	_Alignas(16) char stack[4096];
 
 	agent_file_filtered();
-	if (agent_throwaway_clone(try_filtered, call, stack, sizeof(stack)) != 0)
-		return;
+	if (!has_listener(trial.call))
+		agent_throwaway_clone(try_filtered, &trial, stack, sizeof(stack));
+	if (trial.lives)
+		return trial.perf_lives;
 	agent_note(NOTE_SECCOMP_SILENT);
-	agent_final(PMC_RUNNING, 0);
-	agent_report(false);
+	agent_leave(PMC_RUNNING, 0, false);
+	return false;
 }

@@ -51,12 +51,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	if (agent_active()) {
-		agent_final(PMC_ENDED_SIGNAL, signo);
-		agent_report(true);
-	}
-	/* Another thread may still be writing the final rows. */
-	agent_final_wait();
+	agent_leave(PMC_ENDED_SIGNAL, signo, true);
 	to_default(signo);
 	/* Hardware faults have si_code > 0 and are raised again on return. */
 	if (info->si_code <= 0 || info->si_code == SI_USER || signo == SIGHUP || signo == SIGINT ||

@@ -134,14 +134,10 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 void agent_final(enum pmc_ended how, int code)
 {
 	struct sink sink;
-	uint32_t on = PMC_CONTROL_ON;
 
-	if (!atomic_compare_exchange_strong(&pmc_agent_control.state, &on, PMC_CONTROL_DONE))
+	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
+	if (!sink_open(&sink))
 		return;
-	if (!sink_open(&sink)) {
-		atomic_store(&agent.final_written, true);
-		return;
-	}
 	if (agent_self) {
 		struct slot *self = agent_self;
 		uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
@@ -162,7 +158,6 @@ void agent_final(enum pmc_ended how, int code)
 	drain(&sink);
 	munmap(sink.buf.data, sink.buf.cap);
 	agent_file_tidy();
-	atomic_store(&agent.final_written, true);
 }
 
 void agent_snapshot(void)

@@ -7,6 +7,7 @@
  * those are counted.
  */
 #include "agent/base/agent.h"
+#include "agent/base/ending.h"
 #include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
@@ -48,7 +49,7 @@ static void at_thread_end(void *arg)
 	else if (agent_self)
 		/* The final snapshot is reading this slot: the CPU clock of a thread that has gone
 		 * cannot be read. */
-		agent_final_wait();
+		agent_ending_wait(AGENT_WRITTEN);
 	agent_self = NULL;
 	errno = saved;
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* ending.c - see ending.h. A futex, not sched_yield: the thread that is waited for may have lost
+ * its CPU to others. */
+#include "agent/base/ending.h"
+#include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
+#include "agent/core/base/sys.h"
+
+#include <linux/futex.h>
+#include <time.h>
+
+#define PATIENCE_NS UINT64_C(2000000000)
+
+static _Atomic uint32_t reached, waiting;
+/* Its address tells threads apart, without a system call. */
+static __thread char me;
+static char *_Atomic taken_by;
+
+/* A child of a process that ends inherits this state, but not the thread that writes. */
+static bool is_child(void)
+{
+	return !agent_alive || atomic_load(agent_alive) == 0 ||
+	       (pid_t)pmc_sys1(SYS_getpid, 0) != agent.pid;
+}
+
+bool agent_ending_unfinished(void)
+{
+	uint32_t now = atomic_load(&reached);
+
+	return now != AGENT_RUNS && now != AGENT_REPORTED;
+}
+
+bool agent_ending_step(enum agent_ending step)
+{
+	uint32_t before = (uint32_t)step - 1;
+
+	if (is_child() || !atomic_compare_exchange_strong(&reached, &before, (uint32_t)step))
+		return false;
+	atomic_store(&taken_by, &me);
+	if (atomic_load(&waiting))
+		pmc_sys3(SYS_futex, &reached, FUTEX_WAKE_PRIVATE, INT32_MAX);
+	return true;
+}
+
+bool agent_ending_interrupted(void)
+{
+	return atomic_load(&reached) == AGENT_REPORTS && atomic_load(&taken_by) == &me &&
+	       !is_child();
+}
+
+void agent_ending_wait(enum agent_ending step)
+{
+	uint64_t start, passed;
+	uint32_t now = atomic_load(&reached);
+
+	if (now == AGENT_RUNS || now >= (uint32_t)step || atomic_load(&taken_by) == &me ||
+	    is_child())
+		return;
+	start = pmc_now_ns();
+	atomic_fetch_add(&waiting, 1);
+	while ((now = atomic_load(&reached)) < (uint32_t)step &&
+	       (passed = pmc_now_ns() - start) < PATIENCE_NS) {
+		const struct timespec left = {
+			.tv_sec = (time_t)((PATIENCE_NS - passed) / 1000000000u),
+			.tv_nsec = (long)((PATIENCE_NS - passed) % 1000000000u),
+		};
+
+		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, now, &left);
+	}
+	atomic_fetch_sub(&waiting, 1);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ending.h - how far the end of the process has come.
+ *
+ * One thread writes the final rows and the report; other threads that leave meanwhile wait for it,
+ * since the first exit_group(2) ends them all. Async-signal-safe.
+ */
+#ifndef PMC_AGENT_BASE_ENDING_H
+#define PMC_AGENT_BASE_ENDING_H
+
+#include <stdbool.h>
+
+/* In this order. */
+enum agent_ending {
+	AGENT_RUNS,
+	AGENT_WRITES,  /* a thread writes the final rows */
+	AGENT_WRITTEN, /* they are in the dump, or given up */
+	AGENT_REPORTS, /* a thread prints the report */
+	AGENT_REPORTED,
+};
+
+/* Whether the end has begun and is not complete. No system call. */
+bool agent_ending_unfinished(void);
+/* Advances by one step; false: another thread has taken that step, or this is a child that was
+ * forked or vforked during the end. The caller of the first and third step takes the next one. */
+bool agent_ending_step(enum agent_ending step);
+/* Waits until another thread has come to this step, two seconds at most. Returns at once if the end
+ * has not begun, in such a child, and in a signal handler that interrupted the thread that is
+ * waited for. */
+void agent_ending_wait(enum agent_ending step);
+/* Whether the caller is a signal handler that interrupted the report. */
+bool agent_ending_interrupted(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* leave.c - the end of the process: final rows and report, by the first thread that leaves. */
+#include "agent/base/agent.h"
+#include "agent/base/ending.h"
+#include "agent/base/fork_guard.h"
+#include "agent/core/base/sys.h"
+#include "agent/process/process.h"
+
+#include <signal.h>
+
+#include "agent/base/poison.h"
+
+#define BIT(signo) (UINT64_C(1) << ((signo)-1))
+
+/* A handler of the host's that ends the process would cut the rows short. Faults of this thread
+ * cannot wait. */
+static uint64_t block_signals(void)
+{
+	const uint64_t but =
+		BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS);
+	const uint64_t all = ~but;
+	uint64_t mask = 0;
+
+	pmc_sys4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &mask, sizeof(all));
+	return mask;
+}
+
+void agent_leave(enum pmc_ended how, int code, bool in_clone)
+{
+	bool active = agent_active(), prints;
+	uint64_t mask;
+
+	/* Under a seccomp filter there may be no system call from here on. */
+	if (!active && !agent_ending_unfinished())
+		return;
+	mask = block_signals();
+	if (active && agent_ending_step(AGENT_WRITES)) {
+		agent_final(how, code);
+		agent_ending_step(AGENT_WRITTEN);
+	}
+	agent_ending_wait(AGENT_WRITTEN);
+	prints = agent_ending_step(AGENT_REPORTS);
+	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	if (prints) {
+		agent_report(in_clone);
+		agent_ending_step(AGENT_REPORTED);
+	} else if (agent_ending_interrupted()) {
+		agent_report_abandon();
+	} else {
+		agent_ending_wait(AGENT_REPORTED);
+	}
+}
