@@ -13,14 +13,14 @@ static const struct {
 #undef X
 };
 
-static _Atomic uint64_t counts[N_NOTES];
+static _Atomic uint64_t counts[N_NOTES], written[N_NOTES];
 
 void agent_note(enum agent_note note)
 {
 	atomic_fetch_add_explicit(&counts[note], 1, memory_order_relaxed);
 }
 
-void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
+void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all)
 {
 	for (unsigned i = 0; i < N_NOTES; i++) {
 		struct pmc_note_fixed fixed = {
@@ -29,13 +29,17 @@ void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 			.count = atomic_load_explicit(&counts[i], memory_order_relaxed),
 		};
 
-		if (fixed.count)
+		if (atomic_exchange_explicit(&written[i], fixed.count, memory_order_relaxed) !=
+			    fixed.count ||
+		    (all && fixed.count))
 			pmc_build_note(buf, agent.identity, snapshot, &fixed, notes[i].text);
 	}
 }
 
 void agent_notes_forget(void)
 {
-	for (unsigned i = 0; i < N_NOTES; i++)
+	for (unsigned i = 0; i < N_NOTES; i++) {
 		atomic_store_explicit(&counts[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&written[i], 0, memory_order_relaxed);
+	}
 }

@@ -31,6 +31,7 @@ AGENT_ROOMY static char file_path[PATH_MAX];
 static struct {
 	_Atomic int fd; /* -1: not open; -2: cannot be */
 	_Atomic bool headed;
+	_Atomic uint32_t lost;
 	dev_t dev;
 	ino_t ino;
 	_Atomic bool marked; /* the descriptor carries MARK */
@@ -320,8 +321,10 @@ static bool write_out(const void *frames, size_t len)
 		len -= n > 0 ? (size_t)n : 0;
 	}
 	agent_write_guard_end(&guard, n == -EFBIG);
-	if (len > 0)
+	if (len > 0) {
 		agent_note(NOTE_FILE_WRITE);
+		atomic_fetch_add_explicit(&file.lost, 1, memory_order_relaxed);
+	}
 	return len == 0;
 }
 
@@ -370,6 +373,11 @@ void agent_file_append(const void *frames, size_t len)
 const void *agent_file_waiting(size_t *len)
 {
 	return pending_take_last(len);
+}
+
+uint32_t agent_file_lost(void)
+{
+	return atomic_load_explicit(&file.lost, memory_order_relaxed);
 }
 
 void agent_file_tidy(void)

@@ -24,6 +24,8 @@ void agent_file_begin(void);
 /* The frames that follow include the header frames. */
 void agent_file_no_header(void);
 void agent_file_append(const void *frames, size_t len);
+/* A number that changes when the dump lacks frames that were appended before. */
+uint32_t agent_file_lost(void);
 /* Takes the frames that are pending in memory: of the first process of a job without PMC_OUT, and
  * those that it could not write. Nothing is appended after that. */
 const void *agent_file_waiting(size_t *len);

@@ -22,7 +22,9 @@
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
 #define TASKS_READ_MOST 1024u
 
-/* Frames are collected in memory: a process that fits in it creates no private dump. */
+/* A snapshot has the rows and notes that changed since the last one: most of many threads sleep.
+ *
+ * Frames are collected in memory: a process that fits in it creates no private dump. */
 struct sink {
 	struct pmc_frame_buf buf;
 };
@@ -90,13 +92,11 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 		if (!registry_pin(slot))
 			continue;
 		make_room(sink, AGENT_ROW_BYTES + PMC_TASK_ROOM);
-		if (adopted_is_gone(slot)) {
+		if (adopted_is_gone(slot))
 			registry_retire(slot);
-		} else {
-			agent_row(&sink->buf, slot, snapshot, slot->tid == me,
-				  usage_at_end(sink, slot->tid), state);
+		else if (agent_row(&sink->buf, slot, snapshot, slot->tid == me,
+				   usage_at_end(sink, slot->tid), state))
 			regions(sink, slot, snapshot);
-		}
 		registry_unpin(&agent_registry, slot);
 	}
 }
@@ -124,10 +124,11 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 	make_room(sink, TAIL);
 	/* Totals are read after the rows that are subtracted from them. */
 	agent_inherit_frames(&sink->buf, snapshot);
-	agent_notes_frames(&sink->buf, snapshot);
+	agent_notes_frames(&sink->buf, snapshot, how != PMC_RUNNING);
 	agent_overhead_add(agent_overhead_clock() - start);
 	agent_process_frame(&sink->buf, snapshot, how, code);
-	if (agent.plan.hash)
+	/* At the start and the end of a process image; see agent_process_header. */
+	if (agent.plan.hash && how != PMC_RUNNING)
 		pmc_plan_frame(&agent.plan, &sink->buf);
 }
 

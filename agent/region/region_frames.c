@@ -42,8 +42,7 @@ static bool put(struct pmc_frame_buf *buf, struct region_area *area, struct regi
 				pmc_frame_end(buf);
 				return true;
 			}
-			buf->len = buf->start;
-			buf->overflow = false;
+			pmc_frame_drop(buf);
 		}
 		/* A handler would wait for the change that it interrupted. */
 		if (area == region_mine)

@@ -5,6 +5,7 @@
 #include "agent/core/base/number.h"
 #include "agent/core/dump/build.h"
 #include "agent/base/note.h"
+#include "agent/output/file.h"
 #include "agent/thread/thread.h"
 
 #include <string.h>
@@ -121,7 +122,16 @@ __attribute__((noinline)) static void check_waiting(const struct agent_groups_se
 	agent_note(NOTE_GROUP_WAITED);
 }
 
-void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
+/* Whether the newest row in the dump says the same as the frame being built; remembers it if not.
+ * Frames that could not be written make the rows of all threads new. */
+static bool is_written(struct slot *slot, const struct pmc_frame_buf *buf)
+{
+	uint64_t content = pmc_frame_content(buf) + agent_file_lost();
+
+	return atomic_exchange_explicit(&slot->written, content, memory_order_relaxed) == content;
+}
+
+bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state)
 {
 	const struct pmc_plan *plan = &agent.plan;
@@ -147,7 +157,7 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	row = pmc_begin_thread(buf, agent.identity, snapshot, &start);
 	if (!row) {
 		pmc_frame_end(buf);
-		return;
+		return false;
 	}
 	/* Groups before the accounting: they would count that. A group that is disabled as a whole
 	 * is cheaper to close, and to read where access to the PMU traps. */
@@ -162,7 +172,14 @@ void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
 		atomic_store(&first_waited_ns, 0);
+	/* Without its time. The last row of a thread is written in any case. */
+	if (!last && is_written(slot, buf) &&
+	    atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE) {
+		pmc_frame_drop(buf);
+		return false;
+	}
 	row->time_ns = pmc_now_ns();
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
 	pmc_frame_end(buf);
+	return true;
 }

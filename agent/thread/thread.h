@@ -85,8 +85,9 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state);
 void agent_thread_main(void);
 
 /* Appends a row to buf. The caller owns the slot or has it pinned. own: the slot is the calling
- * thread's. usage: of another thread; NULL: unknown. */
-void agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
+ * thread's. usage: of another thread; NULL: unknown. False: the dump has the same row already;
+ * never at the end of the thread or of the process. */
+bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state);
 /* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
 uint64_t agent_thread_eventset(const struct slot *slot);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# sleepers.t - a snapshot rereads a thread's CPU clock if and only if the thread has run since the last
+# sleepers.t - a snapshot has a row of a thread if and only if the thread has run since the last
 # snapshot, even while its counters were stopped. The test program prints the CPU time of its worker.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
@@ -78,11 +78,12 @@ work() {
 }
 answered() { [ "$(grep -c done log)" -ge $n_done ]; }
 
-# shot: take one more snapshot; set $cpu and $clock to the worker's CPU time and task-clock.
-rows() { "$PMCTL" report --timeline --format json out.pmc 2>/dev/null | grep -c '"seq":1,'; }
-more() { [ "$(rows)" -gt "$before" ]; }
+# shot: take one more snapshot, by a handler in main; set $cpu and $clock to the worker's CPU time and
+# task-clock.
+rows() { "$PMCTL" report --timeline --format json out.pmc 2>/dev/null | grep -c '"seq":'"$1,"; }
+more() { [ "$(rows 0)" -gt "$before" ]; }
 shot() {
-	before=$(rows)
+	before=$(rows 0)
 	kill -USR2 $pid
 	await more || fail "SIGUSR2 writes a snapshot"
 	read -r cpu clock < <("$PMCTL" report --format json out.pmc | jq -r \
@@ -96,8 +97,10 @@ work
 shot
 is "$cpu" "$(slept)" "after work: the snapshot has the current CPU time"
 first_clock=$clock
+first_rows=$(rows 1)
 shot
 is "$cpu $clock" "$(slept) $first_clock" "asleep since the last snapshot: same CPU time and count"
+is "$(rows 1)" "$first_rows" "asleep since the last snapshot: it has no row of the thread"
 work
 shot
 is "$cpu" "$(slept)" "after more work: the snapshot has the new CPU time"

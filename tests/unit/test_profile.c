@@ -120,6 +120,29 @@ static void orphans_are_kept(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Later snapshots have no row of a live thread that did not run. */
+static void a_live_row_is_valid_until_the_newest_snapshot(void **state)
+{
+	(void)state;
+	const struct pmc_process_fixed process = { .time_ns = 500 };
+	struct pmc_thread_fixed thread = { .start_ns = 100, .time_ns = 200 };
+
+	build_start();
+	build_process(1, 9, &process, "a");
+	pmc_begin_thread(&build, id(1), 2, &thread);
+	pmc_frame_end(&build);
+	thread.seq = 1;
+	thread.state = PMC_THREAD_EXITED;
+	thread.end_ns = thread.time_ns = 300;
+	pmc_begin_thread(&build, id(1), 3, &thread);
+	pmc_frame_end(&build);
+	load();
+	assert_int_equal(profile.n_threads, 2);
+	assert_int_equal(pmc_thread_until(unpack_row(&profile, profile.threads[0])), 500);
+	assert_int_equal(pmc_thread_until(unpack_row(&profile, profile.threads[1])), 300);
+	pmc_profile_free(&profile);
+}
+
 static const struct pmc_count *count_of(unsigned event)
 {
 	return &unpack_row(&profile, profile.threads[0])->counts[event];
@@ -353,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_holds),
 		cmocka_unit_test(timeline_keeps_all),
+		cmocka_unit_test(a_live_row_is_valid_until_the_newest_snapshot),
 		cmocka_unit_test(orphans_are_kept),
 		cmocka_unit_test(each_answer_is_its_own),
 		cmocka_unit_test(scaling_is_exact),

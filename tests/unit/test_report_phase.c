@@ -86,6 +86,8 @@ static void busy_of_short_threads(void **state)
 	(void)state;
 	made_begin();
 	made_process(1, &process_like, "node", "/bin/app", "app");
+	thread.state = PMC_THREAD_EXITED;
+	thread.end_ns = thread.time_ns;
 	made_thread(1, thread, "short", NULL, 0);
 	text = csv("start_ns,cpu_ns,cpu_pct", false);
 	has_lines(text, "999986000,24000,100.000000\n");

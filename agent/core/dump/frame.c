@@ -128,8 +128,7 @@ uint64_t pmc_frame_end(struct pmc_frame_buf *buf)
 	uint64_t hash;
 
 	if (buf->overflow) {
-		buf->len = buf->start;
-		buf->overflow = false;
+		pmc_frame_drop(buf);
 		return 0;
 	}
 	size = (uint32_t)(buf->len - buf->start);
@@ -138,6 +137,19 @@ uint64_t pmc_frame_end(struct pmc_frame_buf *buf)
 	memcpy(frame + offsetof(struct pmc_frame_head, hash), &hash, sizeof(hash));
 	buf->start = buf->len;
 	return hash;
+}
+
+uint64_t pmc_frame_content(const struct pmc_frame_buf *buf)
+{
+	const uint8_t *frame = buf->data + buf->start;
+
+	return buf->overflow ? 0 : XXH3_64bits(frame + HEAD, buf->len - buf->start - HEAD);
+}
+
+void pmc_frame_drop(struct pmc_frame_buf *buf)
+{
+	buf->len = buf->start;
+	buf->overflow = false;
 }
 
 /* ---- scanning ---------------------------------------------------------------------------*/

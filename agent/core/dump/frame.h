@@ -32,6 +32,10 @@ void pmc_frame_bytes(struct pmc_frame_buf *buf, const void *bytes, size_t len); 
 void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
 /* Fills in size and hash. Returns the hash; 0: the frame did not fit and was dropped. */
 uint64_t pmc_frame_end(struct pmc_frame_buf *buf);
+/* A hash of the payload of the frame being built; 0: it does not fit. */
+uint64_t pmc_frame_content(const struct pmc_frame_buf *buf);
+/* Takes back the frame being built. */
+void pmc_frame_drop(struct pmc_frame_buf *buf);
 
 /* ---- scanning ---------------------------------------------------------------------------*/
 /* Whether a file that starts with these n bytes starts with a frame. n < 0: could not be read. */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 4
+#define PMC_CONTROL_VERSION 5
 
 enum pmc_control_state {
 	PMC_CONTROL_OFF = 0, /* dormant: only `why` is valid */

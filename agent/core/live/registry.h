@@ -50,6 +50,7 @@ struct slot {
 	_Atomic uint32_t seen_lock;
 	uint32_t seen_switched;
 	uint64_t seen_enabled_ns, seen_cpu_ns;
+	_Atomic uint64_t written; /* content of the newest row in the dump, see row.c; 0: none */
 	/* A set of groups: ids of the leaders; what to subtract (see set_base); the descriptors as
 	 * int. */
 	uint64_t data[];

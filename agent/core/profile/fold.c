@@ -120,7 +120,7 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 		  bool spread)
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
-	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
+	uint64_t until = pmc_thread_until(thread);
 
 	row->threads++;
 	row->rows++;

@@ -121,6 +121,20 @@ struct pmc_p_thread {
 	const struct pmc_p_region *region;
 };
 
+/* When the row is known to be valid last. Later snapshots have no row of a live thread that has not
+ * changed. */
+static inline uint64_t pmc_thread_until(const struct pmc_p_thread *thread)
+{
+	const struct pmc_thread_fixed *fixed = &thread->fixed;
+
+	if (fixed->end_ns)
+		return fixed->end_ns;
+	if (fixed->state == PMC_THREAD_LIVE && thread->process &&
+	    thread->process->fixed.time_ns > fixed->time_ns)
+		return thread->process->fixed.time_ns;
+	return fixed->time_ns;
+}
+
 /* Room for an unpacked row (about 4 KB). */
 struct pmc_thread_buf {
 	struct pmc_p_thread thread;

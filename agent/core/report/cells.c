@@ -262,7 +262,7 @@ static struct pmc_cell event_cell(struct pmc_view *view, const struct pmc_column
 static void input_of_thread(const struct pmc_row *row, struct pmc_metric_input *input)
 {
 	const struct pmc_thread_fixed *fixed = &row->thread->fixed;
-	uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
+	uint64_t until = pmc_thread_until(row->thread);
 
 	input->counts = row->counts;
 	input->has_cpu = !(fixed->flags & PMC_THREAD_NO_CPU);
