@@ -75,19 +75,59 @@ void agent_report_forked(void)
 	where.kept = -1;
 }
 
+/* Reason and fix for an -errno of a report that is to go to a file. */
+static const char *file_fix(int error)
+{
+	switch (-error) {
+	case ENXIO:
+	case EPIPE:
+		return "it is a pipe that nobody reads; name a file, or start its reader first";
+	case ETIMEDOUT:
+		return "its reader takes nothing; name a file";
+	default:
+		return agent_file_fix(error);
+	}
+}
+
 static int open_target(void)
 {
 	int fd;
 
 	if (where.file) {
-		fd = (int)syscall(SYS_openat, AT_FDCWD, where.file,
-				  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		/* Non-blocking: a pipe without a reader must not wait for one. */
+		fd = (int)syscall(
+			SYS_openat, AT_FDCWD, where.file,
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 		if (fd < 0)
 			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (there is no report)",
-				where.file, agent_file_fix(-errno));
+				where.file, file_fix(-errno));
 		return fd;
 	}
 	return is_our_stderr(2) ? 2 : is_our_stderr(where.kept) ? where.kept : -1;
+}
+
+/* How long the end of the program waits for a reader that takes nothing. */
+#define PATIENCE_MS 1000
+
+/* Files take output at once. A pipe or a terminal is opened again, to make it non-blocking without
+ * a change to the program's descriptor; where that fails, poll alone decides. Returns the
+ * descriptor to write to. */
+static int without_blocking(int fd, struct pmc_out *out)
+{
+	char path[32];
+	struct pmc_out name;
+	struct stat st;
+	int again = -1;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	out->patience_ms = PATIENCE_MS;
+	pmc_out_to_mem(&name, path, sizeof(path));
+	pmc_outf(&name, "/proc/self/fd/%d", fd);
+	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+		again = (int)syscall(SYS_openat, AT_FDCWD, path,
+				     O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	return again < 0 ? fd : again;
 }
 
 static int read_profile(struct pmc_profile *profile)
@@ -135,7 +175,13 @@ static void print(int fd)
 	text = error ? NULL : pmc_arena_alloc(&profile.arena, 1 << 16);
 	if (text) {
 		pmc_out_to_fd(&out, fd, text, 1 << 16);
+		out.fd = without_blocking(fd, &out);
 		pmc_report(&profile, &options, &out, &problem);
+		if (out.fd != fd)
+			syscall(SYS_close, out.fd);
+		if (out.error && where.file)
+			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is incomplete)",
+				where.file, file_fix(out.error));
 	}
 	pmc_profile_free(&profile);
 }

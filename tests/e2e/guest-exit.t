@@ -37,4 +37,40 @@ AGENT=$T/agent.so PMC_REPORT=off run "$PROG/leavers" unload 1
 is "$status $(cat out err)" "0 unload: 1 ended, 0 not as expected, 0 busy" \
 	"dlopen and dlclose of the agent, then exit"
 
+# ---- nobody reads the report -----------------------------------------------------------------------
+mkfifo fifo
+for kind in threads json; do
+	PMC_REPORT=$kind=fifo run timeout 60 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
+	is "$status $(cat out)" "0 joined 3" "PMC_REPORT=$kind=FIFO without a reader: the program ends"
+	is "$(wc -l <err) $(grep -c 'PMC_REPORT: .*fifo' err)" "1 1" \
+		"PMC_REPORT=$kind=FIFO without a reader: one line says so" || diag_file err stderr
+done
+
+# full_stderr CMD...: runs CMD with a full pipe as stderr, which nobody reads.
+full_stderr() {
+	python3 -c '
+import os, subprocess, sys
+r, w = os.pipe()
+os.set_blocking(w, False)
+for size in 4096, 1:
+    try:
+        while True:
+            os.write(w, b"x" * size)
+    except BlockingIOError:
+        pass
+os.set_blocking(w, True)
+sys.exit(subprocess.run(sys.argv[1:], stderr=w, timeout=60).returncode & 255)' "$@"
+}
+for kind in threads json; do
+	PMC_REPORT=$kind run full_stderr env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
+	is "$status $(cat out err)" "0 joined 3" "a full pipe on stderr, PMC_REPORT=$kind: the program ends"
+done
+PMC_OUT=/nonexistent/x.pmc run full_stderr env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
+is "$status $(cat out err)" "0 joined 3" "a full pipe on stderr and an error to log: the program ends"
+PMC_REPORT=threads run full_stderr env LD_PRELOAD="$AGENT" bash -c 'kill -TERM $$'
+is "$status $(cat err)" "241 " "a full pipe on stderr: a signal ends the program as ever"
+# Small reads: the pipe is full most of the time.
+PMC_REPORT=json agent "$PROG/churn" 2000 10 2>&1 >/dev/null | dd bs=512 2>/dev/null | jq '.threads | length' >n
+is "$(cat n)" 2001 "a slow reader gets all of a report that exceeds its pipe"
+
 done_testing

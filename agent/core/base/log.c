@@ -25,6 +25,8 @@ void pmc_log(enum pmc_log_level level, const char *format, ...)
 	pmc_voutf(&out, format, args);
 	va_end(args);
 	text[out.len++] = '\n';
-	(void)syscall(SYS_write, 2, text, out.len);
+	/* A line that would block the program, or raise SIGPIPE, is dropped. */
+	if (pmc_out_writable(2, 0))
+		(void)syscall(SYS_write, 2, text, out.len);
 	errno = saved;
 }

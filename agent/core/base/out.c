@@ -3,9 +3,11 @@
 #include "agent/core/base/out.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap)
@@ -19,12 +21,27 @@ void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap)
 	buf[0] = '\0';
 }
 
+bool pmc_out_writable(int fd, int patience_ms)
+{
+	const struct timespec most = { patience_ms / 1000, patience_ms % 1000 * 1000000L };
+	struct pollfd poll = { .fd = fd, .events = POLLOUT };
+
+	return syscall(SYS_ppoll, &poll, 1UL, &most, NULL, 0UL) == 1 && poll.revents == POLLOUT;
+}
+
 static void drain(struct pmc_out *out, const char *bytes, size_t len)
 {
 	while (len && !out->error) {
-		long n = syscall(SYS_write, out->fd, bytes, len);
+		/* A pipe that poll calls writable takes as much without waiting. */
+		size_t some = out->patience_ms && len > PIPE_BUF ? PIPE_BUF : len;
+		long n;
 
-		if (n < 0 && errno == EINTR)
+		if (out->patience_ms && !pmc_out_writable(out->fd, out->patience_ms)) {
+			out->error = -ETIMEDOUT;
+			return;
+		}
+		n = syscall(SYS_write, out->fd, bytes, some);
+		if (n < 0 && (errno == EINTR || (errno == EAGAIN && out->patience_ms)))
 			continue;
 		if (n <= 0) {
 			out->error = n < 0 ? -errno : -EIO;

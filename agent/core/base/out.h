@@ -9,6 +9,7 @@
 #define PMC_CORE_BASE_OUT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -18,6 +19,8 @@ struct pmc_out {
 	size_t len, cap;
 	int fd;	   /* -1: memory; what does not fit sets error to -ENOSPC and is dropped */
 	int error; /* 0 or the first -errno */
+	/* How long a reader may take nothing: -ETIMEDOUT after that. 0: for ever. */
+	int patience_ms;
 };
 
 void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap);
@@ -60,6 +63,8 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals);
 void pmc_outf(struct pmc_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
+/* Waits until fd takes output, and not at all if it never will (a pipe without a reader). */
+bool pmc_out_writable(int fd, int patience_ms);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);
 
