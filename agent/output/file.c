@@ -128,7 +128,7 @@ static int check_contents(int fd, struct stat *st)
  * a file whose times were queried gets new ones at the next write: each row would change the inode,
  * 1,800 instructions.
  */
-#define MARK 61
+#define MARK PMC_CONTROL_OUT_MARK
 
 /* A seccomp filter may permit only some commands of fcntl. */
 static void mark(int fd)
@@ -140,6 +140,14 @@ static void mark(int fd)
 void agent_file_filtered(void)
 {
 	atomic_store(&file.marked, false);
+}
+
+/* pmctl dump writes to a duplicate of the descriptor, never to a path that this process names. */
+static void publish(void)
+{
+	int fd = atomic_load(&file.fd);
+
+	atomic_store(&pmc_agent_control.out_fd, fd >= 0 ? fd + 1 : 0);
 }
 
 static int open_file(void)
@@ -215,6 +223,7 @@ int agent_file_check(void)
 		return fd;
 	}
 	file.fd = fd;
+	publish();
 	return 0;
 }
 
@@ -233,6 +242,7 @@ __attribute__((noinline, cold)) static int open_now(void)
 		}
 		return expected;
 	}
+	publish();
 	return fd;
 }
 
@@ -241,6 +251,12 @@ static inline int ready(void)
 	int fd = atomic_load(&file.fd);
 
 	return fd != -1 ? fd : open_now();
+}
+
+void agent_file_open(void)
+{
+	if (agent.out)
+		ready();
 }
 
 void agent_file_begin(void)
@@ -412,6 +428,7 @@ bool agent_file_move(int fd)
 	agent_fds_unmark(&fd, 1);
 	/* If that is -1 the next append opens the file again. */
 	atomic_compare_exchange_strong(&file.fd, &old, moved);
+	publish();
 	return true;
 }
 
@@ -431,4 +448,5 @@ void agent_file_forked(void)
 		syscall(SYS_close, fd);
 	atomic_store(&file.fd, -1);
 	agent_file_path();
+	agent_file_open();
 }

@@ -16,6 +16,8 @@ void agent_file_path(void);
 /* Opens PMC_OUT of a first process at once, to report what is wrong with it. 0, or -errno after one
  * line on stderr; the file is unchanged then. */
 int agent_file_check(void);
+/* Opens PMC_OUT if it is not open yet, so that pmctl dump can write to it. */
+void agent_file_open(void);
 /* Reason and fix for an -errno of opening a file for output. */
 const char *agent_file_fix(int error);
 /* Before the first frames of this process image: writes the header frames, to which rows refer.

@@ -288,8 +288,10 @@ static bool prepare(int argc, char **argv, char **envp)
 	}
 	agent_identity(agent.identity);
 	agent_file_path();
-	if (!agent.first)
+	if (!agent.first) {
+		agent_file_open();
 		return true;
+	}
 	if (agent.out && agent_file_check() != 0) {
 		/* There is still a report. */
 		agent.out = NULL;

@@ -27,7 +27,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define REGISTRY_CAPACITY (1u << 17)
 /* Upper bound for the end of a thread without groups; usually 1 or 2 us. */
 #define END_MOST_NS 20000u
 

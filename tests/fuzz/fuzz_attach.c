@@ -214,40 +214,33 @@ static uint64_t look_at_regions(const struct attach *target)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct attach target = { .pid = getpid(), .pidfd = pidfd, .address = address(&control) };
-	struct attach_tasks tasks;
+	struct attach target;
 	struct pmc_frame_buf buf;
 
+	FUZZ_CHECK(attach_enter(&target, getpid(), false) == 0);
+	target.address = address(&control);
 	make_process();
 	change(data, size);
-	if (attach_look(&target) == 0 && target.n_slots <= SLOTS_MAX &&
-	    attach_tasks_open(&target, &tasks) == 0) {
+	if (attach_look(&target) == 0 && target.n_slots <= SLOTS_MAX) {
 		/* As pmctl dump does: room for each before it is made. */
 		size_t room =
 			target.n_slots * ATTACH_FRAME_BYTES + ATTACH_FRAME_BYTES + (512 << 10);
 		uint8_t *memory = malloc(room);
 
-		FUZZ_CHECK(memory && tasks.n > 0);
+		FUZZ_CHECK(memory && target.tasks.n > 0);
 		uint64_t regions = look_at_regions(&target);
 
 		/* All that was made, if nothing is changed. */
 		FUZZ_CHECK(size > 3 || regions == AREAS * (NAMES + 1));
 		pmc_frame_buf_init(&buf, memory, room);
-		for (uint32_t i = 0; i < target.n_slots; i++) {
-			struct slot *slot = registry_slot(&target.registry, i);
-
-			if ((slot->word & ~0xffffu) == SLOT_LIVE)
-				attach_row(&target, &tasks, &buf, slot, i & 1);
-		}
-		attach_adopted(&target, &tasks, &tasks.list[0], &buf);
+		for (uint32_t i = 0; i < target.n_slots; i++)
+			attach_row(&target, &buf, registry_slot(&target.registry, i), i & 1);
+		attach_adopted(&target, &target.tasks.list[0], &buf);
 		attach_process_frames(&target, &buf);
 		FUZZ_CHECK(!buf.overflow);
 		check_frames(&buf);
 		free(memory);
-		attach_tasks_close(&tasks);
 	}
-	/* Our own descriptor stays open. */
-	target.pidfd = -1;
 	attach_close(&target);
 	return 0;
 }

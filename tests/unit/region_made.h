@@ -108,9 +108,8 @@ static int set_up(void **state)
 		return -1;
 	areas[0] = made_area(made_slot(3), REGION_READ);
 	areas[1] = made_area(made_slot(4), REGION_CLOCK);
-	memset(&target, 0, sizeof(target));
-	target.pid = getpid();
-	target.pidfd = -1;
+	if (attach_enter(&target, getpid(), false) != 0)
+		return -1;
 	target.address = (uint64_t)(uintptr_t)&control;
 	return attach_look(&target);
 }

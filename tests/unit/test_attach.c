@@ -12,13 +12,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -30,6 +33,7 @@ static char said[4096];
 
 static int saved_stderr;
 static struct pmc_control control;
+static struct attach target;
 
 static void listen(void)
 {
@@ -73,29 +77,39 @@ static void text_ends_where_memory_does(void **state)
 	assert_ptr_not_equal(pages, MAP_FAILED);
 	memset(pages, 'a', PAGE);
 	memcpy(pages + PAGE - 6, "hello", 6);
-	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
-	assert_int_equal(attach_read_text(getpid(), end - 6, text, sizeof(text)), 0);
+	assert_int_equal(munmap(pages + PAGE, PAGE), 0);
+	assert_int_equal(attach_enter(&target, getpid(), false), 0);
+	assert_int_equal(attach_read_text(&target, end - 6, text, sizeof(text)), 0);
 	assert_string_equal(text, "hello");
-	assert_int_equal(attach_read_text(getpid(), end - 6, text, 4), 0);
+	assert_int_equal(attach_read_text(&target, end - 6, text, 4), 0);
 	assert_string_equal(text, "hel");
 	pages[PAGE - 1] = '!';
-	assert_int_equal(attach_read_text(getpid(), end - 6, text, sizeof(text)), -EFAULT);
+	assert_int_equal(attach_read_text(&target, end - 6, text, sizeof(text)), -EFAULT);
 	assert_string_equal(text, "hello!");
-	assert_int_equal(attach_read_text(getpid(), end, text, sizeof(text)), -EFAULT);
+	assert_int_equal(attach_read_text(&target, end, text, sizeof(text)), -EFAULT);
 	assert_string_equal(text, "");
-	munmap(pages, 2 * PAGE);
+	assert_int_equal(attach_read(&target, UINT64_MAX - 8, text, 4), -EFAULT);
+	assert_int_equal(attach_read(&target, UINT64_MAX - 8, text, 64), -EFAULT);
+	attach_close(&target);
+	munmap(pages, PAGE);
+}
+
+static void find(void)
+{
+	assert_int_equal(attach_enter(&target, getpid(), false), 0);
+	assert_int_equal(attach_maps(&target), 0);
 }
 
 static void the_control_block_is_found(void **state)
 {
-	static struct pmc_control found = { .version = 1 };
-	struct attach target = { .pid = getpid(), .pidfd = -1 };
+	/* In data, and in data that was 0 at the start. */
+	static struct pmc_control found = { .state = 1 };
 	uint64_t function = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "getppid");
 	bool mapped = false;
 
 	(void)state;
 	memset(&control, 0, sizeof(control));
-	assert_int_equal(attach_maps(&target), 0);
+	find();
 	for (size_t i = 0; i < target.n_images; i++) {
 		assert_true(target.images[i].start < target.images[i].end);
 		mapped |= function >= target.images[i].start && function < target.images[i].end;
@@ -103,17 +117,133 @@ static void the_control_block_is_found(void **state)
 	assert_true(mapped);
 	assert_int_equal(target.address, 0);
 	attach_close(&target);
-	/* In data, and in data that was 0 at the start. */
 	for (unsigned i = 0; i < 2; i++) {
 		struct pmc_control *block = i ? &control : &found;
 
+		block->version = PMC_CONTROL_VERSION;
+		block->bytes = sizeof(*block);
 		block->magic = PMC_CONTROL_MAGIC;
-		target = (struct attach){ .pid = getpid(), .pidfd = -1 };
-		assert_int_equal(attach_maps(&target), 0);
+		find();
 		assert_int_equal(target.address, (uint64_t)(uintptr_t)block);
 		block->magic = 0;
 		attach_close(&target);
 	}
+}
+
+/* The magic alone is in the data of any program that knows it. */
+static void other_magic_is_passed_over(void **state)
+{
+	static uint64_t words[4] = { 1 };
+
+	(void)state;
+	memset(&control, 0, sizeof(control));
+	words[0] = words[2] = PMC_CONTROL_MAGIC;
+	find();
+	assert_in_range(target.address, (uint64_t)(uintptr_t)words,
+			(uint64_t)(uintptr_t)(words + 2));
+	attach_close(&target);
+	control.version = PMC_CONTROL_VERSION;
+	control.bytes = sizeof(control);
+	control.magic = PMC_CONTROL_MAGIC;
+	/* The words are in front of it. */
+	assert_true((char *)words < (char *)&control);
+	find();
+	assert_int_equal(target.address, (uint64_t)(uintptr_t)&control);
+	attach_close(&target);
+	memset(words, 0, sizeof(words));
+}
+
+/* ---- a process that ends ------------------------------------------------------------------*/
+/* A child of this process ID, a copy of us that does nothing; -1: not permitted. */
+static pid_t child_with_id(pid_t id)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = id ? (uint64_t)(uintptr_t)&id : 0,
+		.set_tid_size = id != 0,
+	};
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_reused_id_is_another_process(void **state)
+{
+	static uint64_t word = 1;
+	uint64_t at = (uint64_t)(uintptr_t)&word, got = 0, two = 2;
+	pid_t pid = child_with_id(0), again;
+	struct attach heir;
+
+	(void)state;
+	assert_true(pid > 0);
+	assert_int_equal(attach_enter(&target, pid, true), 0);
+	assert_int_equal(attach_write(&target, at, &two, sizeof(two)), 0);
+	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), 0);
+	assert_int_equal(got, 2);
+	assert_false(attach_has_ended(&target));
+	end(pid);
+	assert_true(attach_has_ended(&target));
+	again = child_with_id(pid);
+	if (again < 0) {
+		attach_close(&target);
+		print_message("# clone3 with a chosen process ID: %s\n", strerror(errno));
+		skip();
+	}
+	assert_int_equal(attach_write(&target, at, &two, sizeof(two)), -ESRCH);
+	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), -ESRCH);
+	assert_true(attach_has_ended(&target));
+	SAYS(attach_tasks_open(&target), EXIT_FAIL, "has ended");
+	attach_close(&target);
+	/* Untouched. */
+	assert_int_equal(attach_enter(&heir, again, false), 0);
+	assert_int_equal(attach_read(&heir, at, &got, sizeof(got)), 0);
+	assert_int_equal(got, 1);
+	attach_close(&heir);
+	end(again);
+}
+
+/* The memory stays that of the program that was entered. */
+static void memory_ends_at_exec(void **state)
+{
+	static uint64_t word = 1;
+	uint64_t at = (uint64_t)(uintptr_t)&word, got = 0;
+	int go[2], done[2];
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)!read(go[0], &byte, 1);
+		execlp("sleep", "sleep", "1000", NULL);
+		_exit(1);
+	}
+	close(done[1]);
+	assert_int_equal(attach_enter(&target, pid, true), 0);
+	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), 0);
+	assert_int_equal(write(go[1], "", 1), 1);
+	/* Its copy of the pipe closes at exec. */
+	assert_int_equal(read(done[0], &byte, 1), 0);
+	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), -ESRCH);
+	assert_int_equal(attach_write(&target, at, &got, sizeof(got)), -ESRCH);
+	assert_false(attach_has_ended(&target));
+	assert_int_equal(attach_no_memory(&target, -ESRCH), ATTACH_AGAIN);
+	attach_close(&target);
+	end(pid);
+	close(go[0]);
+	close(go[1]);
+	close(done[0]);
 }
 
 static void pids(void **state)
@@ -131,7 +261,6 @@ static void pids(void **state)
 /* ---- a process: ourselves -------------------------------------------------------------------*/
 static struct registry registry;
 static struct slot *slot;
-static struct attach target;
 static int group[PMC_EVENTS_MAX];
 static struct pmc_arena arena;
 
@@ -162,11 +291,10 @@ static int set_up(void **state)
 		pmc_group_enable(group[0]);
 	set_fds(&registry, slot->data)[0] = group[0];
 	registry_live(slot);
-	memset(&target, 0, sizeof(target));
-	target.pid = getpid();
-	target.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (attach_enter(&target, getpid(), true) != 0)
+		return -1;
 	target.address = (uint64_t)(uintptr_t)&control;
-	return target.pidfd < 0 ? -1 : 0;
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -183,17 +311,14 @@ static int tear_down(void **state)
 static void look(struct pmc_thread_fixed *row, struct pmc_reading *reading, uint64_t *value)
 {
 	static uint64_t memory[8192];
-	struct attach_tasks tasks;
 	struct pmc_frame_buf buf;
 	struct pmc_frame frame;
 	struct pmc_cursor cursor;
 
 	assert_int_equal(attach_look(&target), 0);
 	assert_int_equal(target.n_slots, 1);
-	assert_int_equal(attach_tasks_open(&target, &tasks), 0);
 	pmc_frame_buf_init(&buf, memory, sizeof(memory));
-	attach_row(&target, &tasks, &buf, registry_slot(&target.registry, 0), false);
-	attach_tasks_close(&tasks);
+	attach_row(&target, &buf, registry_slot(&target.registry, 0), false);
 	struct pmc_scan scan = { .data = buf.data, .len = buf.len };
 
 	assert_true(pmc_scan_next(&scan, &frame));
@@ -279,7 +404,7 @@ static void slots_in_motion_are_left_out(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		slot->word = phases[i];
 		assert_int_equal(attach_look(&target), 0);
-		assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_FREE);
+		assert_int_equal(target.n_slots, 0);
 		/* A thread with a slot is not adopted, whatever it is doing. */
 		assert_int_equal(attach_knows(&target, slot->tid), phases[i] != SLOT_FREE);
 		assert_int_equal(target.starting, phases[i] == SLOT_RESERVED);
@@ -287,6 +412,7 @@ static void slots_in_motion_are_left_out(void **state)
 	/* Somebody reads it: it is LIVE all the same. */
 	slot->word = SLOT_LIVE + 3;
 	assert_int_equal(attach_look(&target), 0);
+	assert_int_equal(target.n_slots, 1);
 	assert_int_equal(registry_slot(&target.registry, 0)->word, SLOT_LIVE + 3);
 	assert_false(attach_knows(&target, 12345));
 	registry_ended(&registry, 12345);
@@ -335,9 +461,11 @@ static void lies_are_refused(void **state)
 	DAMAGED(registry.slot_bytes = SIZE_MAX);
 	DAMAGED(registry.slot_bytes += 1);
 	DAMAGED(registry.high = 17);
-	DAMAGED(registry.high = 1u << 30; registry.capacity = 1u << 31);
+	DAMAGED(registry.high = registry.capacity = REGISTRY_CAPACITY + 1);
 	DAMAGED(control.first[1] = 65);
 	DAMAGED(control.first[0] = 1);
+	DAMAGED(control.dump_signal = -1);
+	DAMAGED(control.dump_signal = SIGRTMAX + 1);
 	DAMAGED(control.threads.groups = 65);
 	DAMAGED(control.execs.groups = 2; control.execs.first[1] = 3; control.execs.first[2] = 2);
 	registry.slots = NULL;
@@ -351,6 +479,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_ends_where_memory_does),
 		cmocka_unit_test(the_control_block_is_found),
+		cmocka_unit_test(other_magic_is_passed_over),
+		cmocka_unit_test(a_reused_id_is_another_process),
+		cmocka_unit_test(memory_ends_at_exec),
 		cmocka_unit_test(pids),
 		cmocka_unit_test_setup_teardown(rows_are_true, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(foreign_descriptors_are_left_alone, set_up,

@@ -165,7 +165,7 @@ static void lies_are_refused(void **state)
 static void parts_are_read_in_order(void **state)
 {
 	char from[3][8] = { "first", "second", "third" }, to[3][8] = { "", "", "" };
-	struct attach_part parts[ATTACH_PARTS + 1] = {
+	struct attach_part parts[] = {
 		{ (uint64_t)(uintptr_t)from[0], to[0], 8 },
 		{ 8, NULL, 0 },
 		{ (uint64_t)(uintptr_t)from[1], to[1], 3 },
@@ -173,16 +173,16 @@ static void parts_are_read_in_order(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(attach_read_parts(getpid(), parts, 4), 0);
+	assert_int_equal(attach_enter(&target, getpid(), false), 0);
+	assert_int_equal(attach_read_parts(&target, parts, 4), 0);
 	assert_string_equal(to[0], "first");
 	assert_string_equal(to[1], "sec");
 	assert_string_equal(to[2], "third");
 	parts[2].address = 8;
-	assert_int_equal(attach_read_parts(getpid(), parts, 4), -EFAULT);
+	assert_int_equal(attach_read_parts(&target, parts, 4), -EFAULT);
 	parts[0].address = 8;
-	assert_int_equal(attach_read_parts(getpid(), parts, 4), -EFAULT);
-	assert_int_equal(attach_read_parts(getpid(), parts, ATTACH_PARTS + 1), -EINVAL);
-	assert_int_equal(attach_read_parts(999999999, parts, 1), -ESRCH);
+	assert_int_equal(attach_read_parts(&target, parts, 4), -EFAULT);
+	attach_close(&target);
 }
 
 int main(void)

@@ -1,167 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.c - finds the agent in a running process and copies its control block and registry. */
 #include "tools/attach/attach.h"
-#include "agent/core/base/file.h"
 #include "agent/core/base/hash.h"
-#include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 
-#include <errno.h>
-#include <stddef.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define MOST_SLOTS (1u << 20)
-/* 2 s for the agent of a `pmctl run` to start. */
-#define START_POLLS   200
-#define START_POLL_US 10000
+/* Slots are copied in pieces of this size. */
+#define PIECE ((size_t)64 << 10)
+/* Live slots beyond twice the number of threads that /proc lists: threads that started since. */
+#define NEWBORN 1024
+/* No real program calls exec this often in a row. */
+#define TRIES 5
 
 struct attach_tids {
 	uint32_t tid;
 	UT_hash_handle hh;
 };
 
-static bool same_program(pid_t a, pid_t b)
-{
-	struct stat st_a, st_b;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", a);
-	if (stat(path, &st_a) != 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/exe", b);
-	return stat(path, &st_b) == 0 && st_a.st_ino == st_b.st_ino && st_a.st_dev == st_b.st_dev;
-}
-
-/* Only the pmctl that is running now: any program can be named pmctl. Also its fork before exec. */
-static bool is_run(pid_t pid)
-{
-	char cmdline[4096];
-	ssize_t n;
-	FILE *file;
-
-	if (!same_program(pid, getpid()))
-		return false;
-	snprintf(cmdline, sizeof(cmdline), "/proc/%d/cmdline", pid);
-	file = fopen(cmdline, "re");
-	if (!file)
-		return false;
-	n = (ssize_t)fread(cmdline, 1, sizeof(cmdline) - 4, file);
-	fclose(file);
-	memset(cmdline + n, 0, 4);
-	return strcmp(cmdline + strlen(cmdline) + 1, "run") == 0;
-}
-
-/* A job of our shell whose exec is still to come: `pmctl run ... & pmctl dump $!`. */
-static bool is_fork_of_shell(pid_t pid)
-{
-	char parent[256];
-
-	attach_status(pid, "PPid", parent);
-	return atoi(parent) == getppid() && same_program(pid, getppid());
-}
-
-/* Follows more than one step: pmctl run -- pmctl run -- CMD. */
-static pid_t program_of(pid_t pid)
-{
-	char children[4096];
-	int child, n;
-
-	while (is_run(pid) && pmc_file_read(children, sizeof(children), "/proc/%d/task/%d/children",
-					    pid, pid) > 0) {
-		/* The last one: those before it were started by the image that became pmctl. */
-		for (char *at = children; sscanf(at, "%d%n", &child, &n) == 1; at += n)
-			pid = child;
-	}
-	return pid;
-}
-
-/* Whether the agent has started, or the process may not be read. */
-static bool has_started(pid_t pid)
-{
-	struct attach target = { .pid = pid, .pidfd = -1 };
-	bool started = attach_maps(&target) != 0;
-	uint32_t state;
-
-	if (!started && target.address)
-		started = attach_read(pid, target.address + offsetof(struct pmc_control, state),
-				      &state, sizeof(state)) != 0 ||
-			  state != PMC_CONTROL_OFF;
-	attach_close(&target);
-	return started;
-}
-
-int attach_pid(const char *text, pid_t *pid)
-{
-	pid_t program = 0;
-	uint64_t value;
-
-	if (!pmc_number(text, INT_MAX, &value) || value == 0)
-		return tool_fail(EXIT_USAGE, "invalid process ID '%s'", text);
-	*pid = (pid_t)value;
-	for (unsigned i = 0; i < START_POLLS; i++) {
-		program = program_of(*pid);
-		if (!is_run(program) &&
-		    (program == *pid ? !is_fork_of_shell(*pid) : has_started(program)))
-			break;
-		usleep(START_POLL_US);
-	}
-	if (is_run(program))
-		return tool_fail(EXIT_FAIL,
-				 "the program of pmctl run (process %d) has not started yet, or "
-				 "has ended; try again",
-				 *pid);
-	if (program != *pid)
-		tool_warn("process %d is pmctl run: acting on its child, process %d", *pid,
-			  program);
-	*pid = program;
-	return 0;
-}
-
 /* ---- open ---------------------------------------------------------------------------------*/
-static int no_pidfd(pid_t pid, int error)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (error == ESRCH)
-		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
-	if (error == EINVAL || (error == ENOENT && access(path, F_OK) == 0))
-		return tool_fail(EXIT_FAIL,
-				 "%d is a thread ID: use the ID of its process (Tgid in %s/status)",
-				 pid, path);
-	return tool_fail(EXIT_FAIL, "cannot open process %d: %s", pid, strerror(error));
-}
-
-static int no_agent(const struct attach *target)
-{
-	char path[64], exe[PATH_MAX];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	return tool_fail(
-		EXIT_FAIL,
-		"no agent in process %d (%s): start the program with pmctl run -- CMD or with "
-		"LD_PRELOAD=libpmcagent.so",
-		target->pid, exe[0] ? exe : "a kernel thread");
-}
-
-static int refused(const struct attach *target, int error)
-{
-	if (attach_is_zombie(target->pid) || error == -ESRCH)
-		return attach_gone(target->pid);
-	if (error == -EPERM || error == -EACCES)
-		return attach_not_permitted(target->pid);
-	return tool_fail(EXIT_FAIL, "cannot read the memory of process %d: %s", target->pid,
-			 strerror(-error));
-}
-
 static int damaged(const struct attach *target)
 {
 	return tool_fail(EXIT_FAIL, "the agent data in process %d is damaged", target->pid);
@@ -180,10 +42,10 @@ static bool first_is_sound(const uint16_t *first, unsigned groups)
 static int read_control(struct attach *target)
 {
 	struct pmc_control *control = &target->control;
-	int error = attach_read(target->pid, target->address, control, sizeof(*control));
+	int error = attach_read(target, target->address, control, sizeof(*control));
 
 	if (error)
-		return refused(target, error);
+		return attach_no_memory(target, error);
 	control->out[sizeof(control->out) - 1] = '\0';
 	control->why[sizeof(control->why) - 1] = '\0';
 	if (control->version != PMC_CONTROL_VERSION || control->bytes != sizeof(*control))
@@ -201,52 +63,76 @@ static int read_control(struct attach *target)
 				 target->pid);
 	if (!first_is_sound(control->threads.first, control->threads.groups) ||
 	    !first_is_sound(control->execs.first, control->execs.groups) ||
-	    !first_is_sound(control->uncore.first, control->uncore.groups))
+	    !first_is_sound(control->uncore.first, control->uncore.groups) ||
+	    control->dump_signal < 0 || control->dump_signal > SIGRTMAX)
 		return damaged(target);
 	return 0;
 }
 
-static bool same_namespace(pid_t pid)
+static bool same_namespace(const struct attach *target)
 {
 	struct stat ours, theirs;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	return stat(path, &theirs) != 0 || stat("/proc/self/ns/pid", &ours) != 0 ||
+	return fstatat(target->image, "ns/pid", &theirs, 0) != 0 ||
+	       stat("/proc/self/ns/pid", &ours) != 0 ||
 	       (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev);
 }
 
-int attach_open(struct attach *target, pid_t pid)
+int attach_open(struct attach *target, pid_t pid, bool writing)
 {
-	int error;
+	int error = attach_enter(target, pid, writing);
 
-	memset(target, 0, sizeof(*target));
-	target->pid = pid;
-	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (target->pidfd < 0)
-		return no_pidfd(pid, errno);
+	if (error)
+		return attach_no_entry(target, error);
 	error = attach_maps(target);
 	if (error)
-		return refused(target, error);
+		return attach_no_memory(target, error);
 	if (!target->address)
-		return attach_is_zombie(pid) ? attach_gone(pid) : no_agent(target);
-	target->other_pid_namespace = !same_namespace(pid);
+		return attach_no_agent(target);
+	target->other_pid_namespace = !same_namespace(target);
 	return read_control(target);
+}
+
+static void forget_slots(struct attach *target)
+{
+	free(target->registry.slots);
+	free(target->index);
+	target->registry.slots = NULL;
+	target->index = NULL;
+	target->n_slots = target->room = 0;
+	target->tids = NULL;
+	target->routines = NULL;
+	target->starting = false;
+	attach_tasks_close(&target->tasks);
+	pmc_arena_free(&target->arena);
 }
 
 void attach_close(struct attach *target)
 {
-	if (target->pidfd >= 0)
-		close(target->pidfd);
-	target->pidfd = -1;
+	attach_leave(target);
 	for (size_t i = 0; i < target->n_images; i++)
 		free(target->images[i].path);
 	free(target->images);
 	target->images = NULL;
 	target->n_images = 0;
-	free(target->registry.slots);
-	target->registry.slots = NULL;
-	pmc_arena_free(&target->arena);
+	forget_slots(target);
+}
+
+int attach_act(pid_t pid, bool writing, int (*act)(struct attach *target, void *arg), void *arg)
+{
+	struct attach target;
+	int code = ATTACH_AGAIN;
+
+	for (unsigned try = 0; try < TRIES && code == ATTACH_AGAIN; try++) {
+		code = attach_open(&target, pid, writing);
+		if (!code)
+			code = act(&target, arg);
+		attach_close(&target);
+	}
+	return code != ATTACH_AGAIN ?
+		       code :
+		       tool_fail(EXIT_FAIL, "process %d calls exec all the time; try again later",
+				 pid);
 }
 
 /* ---- copies -------------------------------------------------------------------------------*/
@@ -292,7 +178,7 @@ static bool has_ended(const struct attach *target, uint32_t tid)
 	/* An address in the other process, maybe a forged one. */
 	uint64_t word, at = (uintptr_t)target->registry.ended + tid / 64 * sizeof(word);
 
-	return tid < REGISTRY_TIDS && attach_read(target->pid, at, &word, sizeof(word)) == 0 &&
+	return tid < REGISTRY_TIDS && attach_read(target, at, &word, sizeof(word)) == 0 &&
 	       (word >> (tid % 64) & 1);
 }
 
@@ -312,68 +198,93 @@ static bool registry_is_sound(const struct attach *target, const struct registry
 	return registry->n_groups <= PMC_EVENTS_MAX && registry->n_fds <= PMC_EVENTS_MAX &&
 	       registry->set_words == words && registry->slot_bytes >= least &&
 	       registry->slot_bytes < least + 64 && registry->slot_bytes % 8 == 0 &&
-	       registry->capacity <= MOST_SLOTS && registry->high <= registry->capacity &&
+	       registry->capacity <= REGISTRY_CAPACITY && registry->high <= registry->capacity &&
 	       first_is_sound(target->control.first, registry->n_groups) &&
 	       target->control.first[registry->n_groups] == registry->n_fds;
 }
 
-static int read_slots(struct attach *target, const char *second)
+/* Room for the copy of one more slot. Grows with the slots that are kept, whatever the registry
+ * says it has. */
+static bool reserve(struct attach *target)
 {
-	struct registry *registry = &target->registry;
+	uint32_t room = target->room ? 2 * target->room : 64;
+	uint32_t *index;
+	char *slots;
 
-	for (uint32_t i = 0; i < target->n_slots; i++) {
-		struct slot *a = registry_slot(registry, i);
-		struct slot *b = (struct slot *)(void *)(second + i * registry->slot_bytes);
+	if (target->n_slots < target->room)
+		return true;
+	index = realloc(target->index, room * sizeof(*index));
+	target->index = index ? index : target->index;
+	slots = realloc(target->registry.slots, room * target->registry.slot_bytes);
+	target->registry.slots = slots ? slots : target->registry.slots;
+	if (!index || !slots)
+		return false;
+	target->room = room;
+	return true;
+}
+
+/* Keeps slots `from` to `to`, copied twice, where they are steady. */
+static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, char *second)
+{
+	const size_t bytes = target->registry.slot_bytes;
+
+	for (uint32_t i = from; i < to; i++, first += bytes, second += bytes) {
+		struct slot *a = (void *)first, *b = (void *)second;
 
 		know(target, a);
 		know(target, b);
 		if (!steady(target, a, b))
-			a->word = SLOT_FREE;
+			continue;
+		/* No agent has more rows than threads. */
+		if (target->n_slots > 2 * target->tasks.n + NEWBORN)
+			return damaged(target);
+		if (!reserve(target))
+			return tool_fail(EXIT_FAIL, "out of memory");
+		memcpy(target->registry.slots + target->n_slots * bytes, first, bytes);
+		target->index[target->n_slots++] = i;
 	}
 	return target->arena.failed ? tool_fail(EXIT_FAIL, "out of memory") : 0;
+}
+
+static int read_slots(struct attach *target)
+{
+	static uint64_t first[PIECE / 8], second[PIECE / 8];
+	const size_t bytes = target->registry.slot_bytes;
+	const uint32_t high = target->registry.high, n = (uint32_t)(PIECE / bytes);
+	int code = 0;
+
+	for (uint32_t i = 0; !code && i < high; i += n) {
+		uint32_t to = high - i < n ? high : i + n;
+		uint64_t at = target->slots_address + i * bytes;
+		int error = attach_read(target, at, first, (to - i) * bytes);
+
+		if (!error)
+			error = attach_read(target, at, second, (to - i) * bytes);
+		code = error ? attach_no_memory(target, error) :
+			       keep(target, i, to, (char *)first, (char *)second);
+	}
+	return code;
 }
 
 int attach_look_again(struct attach *target)
 {
 	struct registry *registry = &target->registry;
-	char *first = NULL, *second = NULL;
-	size_t bytes;
 	int error, code;
 
-	free(registry->slots);
-	error = attach_read(target->pid, target->control.registry, registry, sizeof(*registry));
+	forget_slots(target);
+	/* Before the slots: every thread listed then has a slot, unless the agent did not see it
+	 * start. */
+	code = attach_tasks_open(target);
+	if (code)
+		return code;
+	error = attach_read(target, target->control.registry, registry, sizeof(*registry));
 	target->slots_address = (uint64_t)(uintptr_t)registry->slots;
 	registry->slots = NULL;
 	if (error)
-		return refused(target, error);
+		return attach_no_memory(target, error);
 	if (!registry_is_sound(target, registry))
 		return damaged(target);
-	target->n_slots = registry->high;
-	target->tids = NULL;
-	target->starting = false;
-	pmc_arena_free(&target->arena);
-	target->routines = NULL;
-	bytes = target->n_slots * registry->slot_bytes;
-	first = malloc(bytes + 1);
-	second = malloc(bytes + 1);
-	if (!first || !second) {
-		code = tool_fail(EXIT_FAIL, "out of memory");
-		goto out;
-	}
-	error = attach_read(target->pid, target->slots_address, first, bytes);
-	if (!error)
-		error = attach_read(target->pid, target->slots_address, second, bytes);
-	if (error) {
-		code = refused(target, error);
-		goto out;
-	}
-	registry->slots = first;
-	first = NULL;
-	code = read_slots(target, second);
-out:
-	free(first);
-	free(second);
-	return code;
+	return read_slots(target);
 }
 
 int attach_look(struct attach *target)
@@ -383,12 +294,12 @@ int attach_look(struct attach *target)
 	return code ? code : attach_look_again(target);
 }
 
-bool attach_same_image(struct attach *target)
+bool attach_same_image(const struct attach *target)
 {
 	struct pmc_control now;
 
-	return attach_read(target->pid, target->address, &now, sizeof(now)) == 0 &&
+	return attach_read(target, target->address, &now, sizeof(now)) == 0 &&
 	       now.magic == PMC_CONTROL_MAGIC &&
 	       memcmp(now.identity, target->control.identity, sizeof(now.identity)) == 0 &&
-	       syscall(SYS_pidfd_send_signal, target->pidfd, 0, NULL, 0) == 0;
+	       !attach_has_ended(target);
 }

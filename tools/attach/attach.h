@@ -4,8 +4,10 @@
  *
  * Private to this folder.
  *
- * No thread of the process is interrupted. Its memory is untrusted input, like a file. Functions
- * that return `int` return 0, or the exit code after printing the error.
+ * No thread of the process is interrupted. Its memory is untrusted input, like a file, and it may
+ * end, call exec, or lose its process ID to another process at any time: everything is read and
+ * written through descriptors that are opened first. Functions that return `int` return 0, the
+ * exit code after printing the error, or ATTACH_AGAIN.
  */
 #ifndef PMC_TOOLS_ATTACH_ATTACH_H
 #define PMC_TOOLS_ATTACH_ATTACH_H
@@ -24,17 +26,39 @@ struct attach_image {
 	char *path;
 };
 
+/* The threads in /proc/PID/task. */
+struct attach_task {
+	pid_t pid;    /* in our pid namespace */
+	uint32_t tid; /* in its own */
+};
+struct attach_tasks {
+	struct attach_task *list; /* by tid */
+	size_t n;
+	int fd; /* the directory; -1: not open */
+};
+
+/* The process called exec while it was being read; nothing was printed. */
+#define ATTACH_AGAIN (-1)
+
 struct attach {
 	pid_t pid;
-	int pidfd;	  /* -1: not open */
+	/* -1: not open. They stay with the process when its ID is reused. */
+	int dir; /* /proc/PID */
+	int pidfd;
+	/* The same, or of a live thread if the main thread has ended. */
+	int image, files;
+	int mem;	  /* /proc/PID/mem: the memory that it had when this was opened */
 	uint64_t address; /* of the control block, in that process; 0: none */
 	struct pmc_control control;
 	struct attach_image *images;
 	size_t n_images;
-	/* A copy of registry and slots; slots that changed while being copied are SLOT_FREE. */
+	struct attach_tasks tasks; /* from before the slots were copied */
+	/* A copy of the registry and of the slots of live threads; a slot that changed while being
+	 * copied is left out. */
 	struct registry registry;
 	uint64_t slots_address;
-	uint32_t n_slots;
+	uint32_t n_slots, room;
+	uint32_t *index;	  /* of each copied slot in the process's registry */
 	struct attach_tids *tids; /* of all slots in use, changing ones included */
 	bool starting;		  /* a thread has a slot and no tid yet */
 	bool other_pid_namespace;
@@ -42,11 +66,23 @@ struct attach {
 	struct pmc_arena arena;
 };
 
-/* ---- attach.c ---- */
+/* ---- pid.c ---- */
 /* A process ID from the command line. The ID of a `pmctl run` becomes that of the program it
  * measures, and a warning says so. */
 int attach_pid(const char *text, pid_t *pid);
-int attach_open(struct attach *target, pid_t pid);
+
+/* ---- descriptors.c ---- */
+/* Opens the descriptors; 0 or -errno. With -EACCES from `mem`, `dir` and `pidfd` are open. */
+int attach_enter(struct attach *target, pid_t pid, bool writing);
+void attach_leave(struct attach *target);
+/* Whether all threads of the process have ended. */
+bool attach_has_ended(const struct attach *target);
+/* A field of /proc/PID/status, such as "VmHWM"; "": there is none. */
+void attach_status(int dir, const char *field, char value[256]);
+
+/* ---- attach.c ---- */
+/* Opens the process and copies the control block. */
+int attach_open(struct attach *target, pid_t pid, bool writing);
 void attach_close(struct attach *target);
 /* Copies the control block, the registry and the slots. */
 int attach_look(struct attach *target);
@@ -55,32 +91,34 @@ int attach_look_again(struct attach *target);
 /* Whether a slot has, or had a moment ago, a thread of this tid. */
 bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process still exists and has not called exec. */
-bool attach_same_image(struct attach *target);
+bool attach_same_image(const struct attach *target);
+/* Opens the process, acts and closes it, again while the result is ATTACH_AGAIN. */
+int attach_act(pid_t pid, bool writing, int (*act)(struct attach *target, void *arg), void *arg);
 
-/* ---- refuse.c: /proc/PID/status, and errors that return EXIT_FAIL ---- */
-/* A field of it, such as "VmHWM"; "": there is none. */
-void attach_status(pid_t pid, const char *field, char value[256]);
-/* Prints why the kernel denies access to the process, and the fix. */
-int attach_not_permitted(pid_t pid);
+/* ---- refuse.c: errors that return EXIT_FAIL ---- */
 int attach_gone(pid_t pid);
-/* Whether the process has ended and its parent has not waited for it. */
-bool attach_is_zombie(pid_t pid);
+/* Prints why the kernel denies access to the process, and the fix. */
+int attach_not_permitted(const struct attach *target);
+/* Prints why attach_enter failed. */
+int attach_no_entry(const struct attach *target, int error);
+/* Prints why its memory cannot be read, or returns ATTACH_AGAIN. */
+int attach_no_memory(const struct attach *target, int error);
+int attach_no_agent(const struct attach *target);
 
-/* ---- memory.c: 0 or -errno ---- */
-int attach_read(pid_t pid, uint64_t address, void *to, size_t len);
-int attach_write(pid_t pid, uint64_t address, const void *from, size_t len);
+/* ---- memory.c: 0 or -errno; -ESRCH: the memory is gone, the process ended or called exec ---- */
+int attach_read(const struct attach *target, uint64_t address, void *to, size_t len);
+int attach_write(const struct attach *target, uint64_t address, const void *from, size_t len);
 struct attach_part {
 	uint64_t address;
 	void *to;
 	size_t len;
 };
-#define ATTACH_PARTS 8
-/* Copies up to ATTACH_PARTS pieces by one system call, in this order. */
-int attach_read_parts(pid_t pid, const struct attach_part *parts, unsigned n);
+/* Copies pieces in this order. */
+int attach_read_parts(const struct attach *target, const struct attach_part *parts, unsigned n);
 /* Copies up to cap - 1 bytes, to the first NUL; always NUL-terminated. */
-int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap);
-/* Fills target->images with the files mapped into the process, and target->address if the agent's
- * control block is in the data of one. */
+int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap);
+/* Fills target->images with the files mapped into the process, and target->address if an agent's
+ * control block is in the data of one; a block of this version is preferred. */
 int attach_maps(struct attach *target);
 
 /* ---- group.c ---- */
@@ -107,22 +145,14 @@ void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
 /* ---- threads.c, process.c: frames, appended to a buffer that the caller grows ---- */
 /* The largest THREAD and REGION frame, scratch space included. */
 #define ATTACH_FRAME_BYTES ((size_t)16 << 10)
-struct attach_task {
-	pid_t pid;    /* in our pid namespace */
-	uint32_t tid; /* in its own */
-};
-struct attach_tasks {
-	struct attach_task *list; /* by tid */
-	size_t n;
-	int fd; /* /proc/PID/task */
-};
-int attach_tasks_open(struct attach *target, struct attach_tasks *tasks);
+/* Lists target->tasks. */
+int attach_tasks_open(struct attach *target);
 void attach_tasks_close(struct attach_tasks *tasks);
-void attach_row(struct attach *target, const struct attach_tasks *tasks, struct pmc_frame_buf *buf,
-		struct slot *slot, bool own_routines);
+void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
+		bool own_routines);
 /* Appends the row of a task if the agent did not see it start. */
-void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
-		    const struct attach_task *task, struct pmc_frame_buf *buf);
+void attach_adopted(struct attach *target, const struct attach_task *task,
+		    struct pmc_frame_buf *buf);
 /* Appends TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 
@@ -131,6 +161,11 @@ struct attach_out {
 	int fd;
 	char path[PATH_MAX];
 };
+/* A duplicate of the descriptor of the process's dump: open for appending to a dump. -1: it has
+ * none open, or another file; *why says which. */
+int attach_out_dup(const struct attach *target, const char **why);
+/* A path here of that file; 0 or -errno. */
+int attach_out_name(const struct attach *target, int fd, char path[PATH_MAX]);
 /* path: of -o; NULL: the dump of the process, or a new file if it has none. */
 int attach_out_open(struct attach *target, const char *path, struct attach_out *out);
 int attach_out_write(struct attach_out *out, const uint8_t *frames, size_t len);

@@ -31,14 +31,14 @@ struct switching {
 
 static uint64_t slot_address(const struct attach *target, uint32_t index)
 {
-	return target->slots_address + (uint64_t)index * target->registry.slot_bytes;
+	return target->slots_address + (uint64_t)target->index[index] * target->registry.slot_bytes;
 }
 
 static bool still_there(const struct attach *target, uint32_t index, const struct slot *slot)
 {
 	struct slot now;
 
-	return attach_read(target->pid, slot_address(target, index), &now, sizeof(now)) == 0 &&
+	return attach_read(target, slot_address(target, index), &now, sizeof(now)) == 0 &&
 	       (now.word & ~0xffffu) == SLOT_LIVE && now.seq == slot->seq;
 }
 
@@ -74,11 +74,11 @@ static bool reset_slot(struct switching *s, uint32_t index, struct slot *slot,
 		      target->registry.n_groups * sizeof(uint64_t);
 
 	if (!read_all(target, groups, base) || !still_there(target, index, slot) ||
-	    attach_write(target->pid, at, base, n * sizeof(*base)) != 0)
+	    attach_write(target, at, base, n * sizeof(*base)) != 0)
 		return false;
 	/* Reused by another thread in the meantime: that one starts at 0. */
 	if (!still_there(target, index, slot)) {
-		(void)attach_write(target->pid, at, zero, n * sizeof(*zero));
+		(void)attach_write(target, at, zero, n * sizeof(*zero));
 		return false;
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -130,7 +130,7 @@ static void switch_threads(struct switching *s, uint64_t since)
 static void write_base(const struct switching *s, size_t offset,
 		       const struct pmc_control_totals *totals, unsigned n)
 {
-	(void)attach_write(s->target->pid,
+	(void)attach_write(s->target,
 			   s->target->address + offset + offsetof(struct pmc_control_totals, base),
 			   totals->base, n * sizeof(totals->base[0]));
 }
@@ -179,13 +179,14 @@ static int set_counting(struct switching *s)
 {
 	struct attach *target = s->target;
 	uint32_t counting = s->action == START, switched = target->control.switched + 1;
+	int error = attach_write(target, target->address + offsetof(struct pmc_control, switched),
+				 &switched, sizeof(switched));
 
-	if (attach_write(target->pid, target->address + offsetof(struct pmc_control, switched),
-			 &switched, sizeof(switched)) != 0 ||
-	    attach_write(target->pid, target->address + offsetof(struct pmc_control, counting),
-			 &counting, sizeof(counting)) != 0)
-		return attach_gone(target->pid);
-	return 0;
+	if (!error)
+		error = attach_write(target,
+				     target->address + offsetof(struct pmc_control, counting),
+				     &counting, sizeof(counting));
+	return error ? attach_no_memory(target, error) : 0;
 }
 
 static int apply(struct switching *s)
@@ -250,11 +251,20 @@ static int parse_action(const char *text, enum action *action)
 				 "use start, stop or reset");
 }
 
+static int act(struct attach *target, void *arg)
+{
+	struct switching s = { .target = target, .action = *(const enum action *)arg };
+	int code = attach_look(target);
+
+	if (!code)
+		code = apply(&s);
+	return code ? code : report(&s);
+}
+
 int cmd_ctl(int argc, char **argv)
 {
 	const char *operands[2];
-	struct attach target;
-	struct switching s = { .target = &target };
+	enum action action;
 	struct tool_args args;
 	unsigned n = 0;
 	pid_t pid;
@@ -271,18 +281,8 @@ int cmd_ctl(int argc, char **argv)
 	if (n != 2)
 		return tool_fail(EXIT_USAGE, "a process ID and an action are required: "
 					     "pmctl ctl PID start|stop|reset");
-	code = parse_action(operands[1], &s.action);
+	code = parse_action(operands[1], &action);
 	if (!code)
 		code = attach_pid(operands[0], &pid);
-	if (code)
-		return code;
-	code = attach_open(&target, pid);
-	if (!code)
-		code = attach_look(&target);
-	if (!code)
-		code = apply(&s);
-	if (!code)
-		code = report(&s);
-	attach_close(&target);
-	return code;
+	return code ? code : attach_act(pid, true, act, &action);
 }

@@ -9,9 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An exec in the middle makes a snapshot useless; no real program execs this often in a row. */
-#define TRIES 5
-
 struct request {
 	const char *pid, *out;
 	bool signal;
@@ -68,7 +65,6 @@ static bool reserve(struct pmc_frame_buf *buf, size_t bytes)
 static int collect(struct attach *target, struct attach_regions *regions, struct pmc_frame_buf *buf,
 		   bool own_sites)
 {
-	struct attach_tasks tasks;
 	bool room = true;
 	int code = attach_look(target);
 
@@ -79,30 +75,24 @@ static int collect(struct attach *target, struct attach_regions *regions, struct
 	do {
 		room = reserve(buf, ATTACH_FRAME_BYTES);
 	} while (room && attach_regions_next(target, regions, buf));
-	code = attach_tasks_open(target, &tasks);
-	for (uint32_t i = 0; !code && room && i < target->n_slots; i++) {
-		struct slot *slot = registry_slot(&target->registry, i);
-
-		if ((slot->word & ~0xffffu) != SLOT_LIVE)
-			continue;
+	for (uint32_t i = 0; room && i < target->n_slots; i++) {
 		room = reserve(buf, ATTACH_FRAME_BYTES);
 		if (room)
-			attach_row(target, &tasks, buf, slot, own_sites);
+			attach_row(target, buf, registry_slot(&target->registry, i), own_sites);
 	}
 	/* No slots: PMC_ONLY or PMC_SKIP excludes the program, and it gets no rows. */
-	for (size_t i = 0; !code && room && target->n_slots && i < tasks.n; i++) {
+	for (size_t i = 0; room && target->registry.high && i < target->tasks.n; i++) {
 		room = reserve(buf, ATTACH_FRAME_BYTES);
 		if (room)
-			attach_adopted(target, &tasks, &tasks.list[i], buf);
+			attach_adopted(target, &target->tasks.list[i], buf);
 	}
-	attach_tasks_close(&tasks);
-	if (!code && room)
-		room = reserve(buf, 512 << 10);
-	if (!code && room)
-		attach_process_frames(target, buf);
+	room = room && reserve(buf, 512 << 10);
 	if (!room)
 		return tool_fail(EXIT_FAIL, "out of memory");
-	return code;
+	attach_process_frames(target, buf);
+	return attach_same_image(target) ? 0 :
+	       attach_has_ended(target)	 ? attach_gone(target->pid) :
+					   ATTACH_AGAIN;
 }
 
 static void warn_missing_regions(const struct attach *target, const struct attach_regions *regions)
@@ -116,31 +106,23 @@ static void warn_missing_regions(const struct attach *target, const struct attac
 		tool_warn("regions of process %d are damaged: some are missing", target->pid);
 }
 
-static int snapshot(struct attach *target, const struct request *request)
+static int snapshot(struct attach *target, void *arg)
 {
+	const struct request *request = arg;
 	struct attach_regions regions = { .changing = 0 };
 	bool own_sites = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
 	struct attach_out out = { .fd = -1 };
-	int code = 0, tries = 0;
+	int code = collect(target, &regions, &buf, own_sites);
 
-	do {
-		code = collect(target, &regions, &buf, own_sites);
-		if (code)
-			goto done;
-	} while (!attach_same_image(target) && ++tries < TRIES);
-	if (tries == TRIES) {
-		code = attach_gone(target->pid);
-		goto done;
-	}
-	code = attach_out_open(target, request->out, &out);
+	if (!code)
+		code = attach_out_open(target, request->out, &out);
 	if (!code)
 		code = attach_out_write(&out, buf.data, buf.len);
 	if (!code && (!request->out || strcmp(request->out, "-") != 0))
 		printf("%s\n", out.path);
 	if (!code)
 		warn_missing_regions(target, &regions);
-done:
 	if (out.fd >= 0)
 		close(out.fd);
 	free(buf.data);
@@ -150,7 +132,6 @@ done:
 int cmd_dump(int argc, char **argv)
 {
 	struct request request = { .pid = NULL };
-	struct attach target;
 	pid_t pid;
 	int code;
 
@@ -161,11 +142,5 @@ int cmd_dump(int argc, char **argv)
 		return code;
 	/* A write beyond RLIMIT_FSIZE fails instead of killing pmctl. */
 	signal(SIGXFSZ, SIG_IGN);
-	if (request.signal)
-		return attach_signal(pid);
-	code = attach_open(&target, pid);
-	if (!code)
-		code = snapshot(&target, &request);
-	attach_close(&target);
-	return code;
+	return request.signal ? attach_signal(pid) : attach_act(pid, false, snapshot, &request);
 }

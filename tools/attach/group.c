@@ -44,7 +44,7 @@ int attach_group_dup(const struct attach *target, int fd, uint64_t id, uint32_t 
 		*error = EBADF;
 		return -1;
 	}
-	ours = (int)syscall(SYS_pidfd_getfd, target->pidfd, fd, 0);
+	ours = (int)syscall(SYS_pidfd_getfd, target->files, fd, 0);
 	if (ours < 0) {
 		*error = errno == EBADF ? PMC_REASON_RECYCLED : (uint32_t)errno;
 		return -1;

@@ -3,31 +3,35 @@
 #include "tools/attach/attach.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #define PAGE 4096u
-/* A bound that no real process reaches. */
-#define MOST_IMAGES 65536u
+/* Bounds that no real process reaches: of /proc/PID/maps, and of data to search. */
+#define MOST_MAPS   ((size_t)16 << 20)
+#define MOST_SEARCH ((uint64_t)1 << 30)
 /* Beyond the data segment of the agent. */
 #define MOST_DATA ((uint64_t)1 << 20)
 
-static int copy(pid_t pid, uint64_t address, void *here, size_t len, bool in)
+static int result_of(ssize_t n)
 {
-	char *at = here;
+	/* 0: nobody has this memory any more. EIO: nothing is mapped there. */
+	return n == 0 ? -ESRCH : errno == EIO || errno == EINVAL ? -EFAULT : -errno;
+}
+
+int attach_read(const struct attach *target, uint64_t address, void *to, size_t len)
+{
+	char *at = to;
 
 	while (len > 0) {
-		struct iovec local = { .iov_base = at, .iov_len = len };
-		struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = len };
-		ssize_t n = in ? process_vm_readv(pid, &local, 1, &remote, 1, 0) :
-				 process_vm_writev(pid, &local, 1, &remote, 1, 0);
+		ssize_t n = pread(target->mem, at, len, (off_t)address);
 
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EFAULT;
+		if (n <= 0)
+			return result_of(n);
 		at += n;
 		address += (uint64_t)n;
 		len -= (size_t)n;
@@ -35,39 +39,33 @@ static int copy(pid_t pid, uint64_t address, void *here, size_t len, bool in)
 	return 0;
 }
 
-int attach_read(pid_t pid, uint64_t address, void *to, size_t len)
+int attach_write(const struct attach *target, uint64_t address, const void *from, size_t len)
 {
-	return copy(pid, address, to, len, true);
-}
+	const char *at = from;
 
-int attach_write(pid_t pid, uint64_t address, const void *from, size_t len)
-{
-	return copy(pid, address, (void *)(uintptr_t)from, len, false);
-}
+	while (len > 0) {
+		ssize_t n = pwrite(target->mem, at, len, (off_t)address);
 
-/* process_vm_readv(2): "Buffers are processed in array order". The kernel takes and releases a lock
- * for each, which orders the copies. */
-int attach_read_parts(pid_t pid, const struct attach_part *parts, unsigned n)
-{
-	struct iovec local[ATTACH_PARTS], remote[ATTACH_PARTS];
-	size_t len = 0;
-	ssize_t got;
-
-	if (n > ATTACH_PARTS)
-		return -EINVAL;
-	for (unsigned i = 0; i < n; i++) {
-		local[i] = (struct iovec){ .iov_base = parts[i].to, .iov_len = parts[i].len };
-		remote[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)parts[i].address,
-					    .iov_len = parts[i].len };
-		len += parts[i].len;
+		if (n <= 0)
+			return result_of(n);
+		at += n;
+		address += (uint64_t)n;
+		len -= (size_t)n;
 	}
-	got = process_vm_readv(pid, local, n, remote, n, 0);
-	if (got < 0)
-		return -errno;
-	return (size_t)got == len ? 0 : -EFAULT;
+	return 0;
 }
 
-int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap)
+/* The kernel takes and releases a lock in each system call, which orders the copies. */
+int attach_read_parts(const struct attach *target, const struct attach_part *parts, unsigned n)
+{
+	int error = 0;
+
+	for (unsigned i = 0; !error && i < n; i++)
+		error = attach_read(target, parts[i].address, parts[i].to, parts[i].len);
+	return error;
+}
+
+int attach_read_text(const struct attach *target, uint64_t address, char *to, size_t cap)
 {
 	size_t len = 0;
 
@@ -79,7 +77,7 @@ int attach_read_text(pid_t pid, uint64_t address, char *to, size_t cap)
 
 		if (n > cap - 1 - len)
 			n = cap - 1 - len;
-		error = attach_read(pid, address + len, to + len, n);
+		error = attach_read(target, address + len, to + len, n);
 		if (error) {
 			to[len] = '\0';
 			return error;
@@ -116,32 +114,56 @@ static int add_image(struct attach *target, uint64_t start, uint64_t end, const 
 	return 0;
 }
 
-/* Looks for the control block in the first MOST_DATA bytes of a data segment. */
-static int find_control(struct attach *target, uint64_t at, uint64_t end)
+struct search {
+	struct attach *target;
+	uint64_t left;
+	bool sound; /* target->address is that of a control block of this version */
+};
+
+/* Any program may have the magic in its data. A block of another version is kept for the message
+ * that names the version, if no other block is found. */
+static void consider(struct search *search, uint64_t address)
 {
-	uint64_t words[8192];
+	struct attach *target = search->target;
+	struct pmc_control head;
+	bool sound;
+
+	if (attach_read(target, address, &head, offsetof(struct pmc_control, state)) != 0)
+		return;
+	sound = head.version == PMC_CONTROL_VERSION && head.bytes == sizeof(head);
+	if (sound || !target->address)
+		target->address = address;
+	search->sound = sound;
+}
+
+/* Looks for the control block in the first MOST_DATA bytes of a data segment. */
+static int find_control(struct search *search, uint64_t at, uint64_t end)
+{
+	static uint64_t words[8192];
 	const uint64_t stop = end - at > MOST_DATA ? at + MOST_DATA : end;
 
-	while (!target->address && at < stop) {
+	while (!search->sound && at < stop && search->left) {
 		size_t len = stop - at < sizeof(words) ? stop - at : sizeof(words);
-		int error = attach_read(target->pid, at, words, len);
+		int error = attach_read(search->target, at, words, len);
 
 		/* A mapped data file, or a hole in a library. */
-		if (error == -EFAULT || error == -EIO)
+		if (error == -EFAULT)
 			return 0;
 		if (error)
 			return error;
-		for (size_t i = 0; !target->address && i < len / sizeof(*words); i++)
+		for (size_t i = 0; !search->sound && i < len / sizeof(*words); i++)
 			if (words[i] == PMC_CONTROL_MAGIC)
-				target->address = at + i * sizeof(*words);
+				consider(search, at + i * sizeof(*words));
+		search->left -= len < search->left ? len : search->left;
 		at += len;
 	}
 	return 0;
 }
 
 /* start-end perms offset dev inode path */
-static int map_line(struct attach *target, char *line)
+static int map_line(struct search *search, char *line)
 {
+	struct attach *target = search->target;
 	struct attach_image *last = target->n_images ? &target->images[target->n_images - 1] : NULL;
 	unsigned long long start, end, offset;
 	char perms[5], *path;
@@ -157,27 +179,32 @@ static int map_line(struct attach *target, char *line)
 	more = last && (path[0] ? strcmp(last->path, path) == 0 && offset : start == last->end);
 	if (more)
 		last->end = end;
-	else if (path[0] == '/' && !offset && target->n_images < MOST_IMAGES)
+	else if (path[0] == '/' && !offset)
 		error = add_image(target, start, end, path);
 	if (!error && more && perms[1] == 'w')
-		error = find_control(target, start, end);
+		error = find_control(search, start, end);
 	return error;
 }
 
 int attach_maps(struct attach *target)
 {
-	char path[64], *line = NULL;
-	size_t room = 0;
-	int error = 0;
-	FILE *file;
+	int error = 0, fd = openat(target->image, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	struct search search = { target, MOST_SEARCH, false };
+	size_t room = 0, bytes = 0;
+	char *line = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", target->pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
+	if (!file) {
+		error = -errno;
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
 	errno = 0;
-	while (!error && getline(&line, &room, file) >= 0)
-		error = map_line(target, line);
+	while (!error && bytes < MOST_MAPS && getline(&line, &room, file) >= 0) {
+		bytes += strlen(line);
+		error = map_line(&search, line);
+	}
 	if (!error && ferror(file))
 		error = -(errno ? errno : EIO);
 	free(line);

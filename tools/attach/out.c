@@ -2,16 +2,15 @@
 /*
  * out.c - where a snapshot from outside goes: the process's dump, a new one, or -o FILE.
  *
- * The path of the process's dump is untrusted: it is resolved in the root of the process and
- * opened as its user, so that a privileged pmctl writes nothing that the process could not write.
+ * pmctl may have more rights than the process. It therefore opens no path that the process names:
+ * it appends to a duplicate of a descriptor that the process itself has open for appending.
  */
 #include "tools/attach/attach.h"
+#include "agent/core/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,81 +43,119 @@ static int open_ours(const char *path, struct attach_out *out)
 	return check(out);
 }
 
+/* In the current directory, where others may have put a file of that name. */
+static int open_new(const struct attach *target, struct attach_out *out)
+{
+	struct utsname host;
+	char name[sizeof(host.nodename) + 32];
+	struct stat st;
+	int code;
+
+	if (uname(&host) != 0 || strchr(host.nodename, '/'))
+		strcpy(host.nodename, "host");
+	snprintf(name, sizeof(name), "pmc-%s-%d.pmc", host.nodename, target->pid);
+	code = open_ours(name, out);
+	if (!code && (fstat(out->fd, &st) != 0 || st.st_uid != geteuid() || st.st_nlink != 1))
+		code = refuse(name, "it belongs to another user or has another name; use -o FILE");
+	return code;
+}
+
 /* ---- the process's own dump ---------------------------------------------------------------*/
-/* The effective user and group ID. */
-static bool ids_of(pid_t pid, uid_t *uid, gid_t *gid)
+/* Why the duplicate is not to be written; NULL: it may be. */
+static const char *refusal(int fd)
 {
-	char uids[256], gids[256];
+	uint8_t head[PMC_MAGIC_BYTES];
+	char path[64];
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL), again;
+	ssize_t n;
 
-	attach_status(pid, "Uid", uids);
-	attach_status(pid, "Gid", gids);
-	return sscanf(uids, "%*u %u", uid) == 1 && sscanf(gids, "%*u %u", gid) == 1;
+	if (flags < 0 || fstat(fd, &st) != 0)
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode) || !(flags & O_APPEND) || (flags & O_ACCMODE) == O_RDONLY)
+		return "the process has another file in its place; use -o FILE";
+	if (!st.st_nlink)
+		return "it was deleted; use -o FILE";
+	if (st.st_nlink > 1)
+		return "it has more than one name; use -o FILE";
+	/* The mark of the agent. A seccomp filter may prevent it. */
+	if (!st.st_size)
+		return fcntl(fd, F_GETSIG) == PMC_CONTROL_OUT_MARK ? NULL :
+								     "it is empty; use -o FILE";
+	/* The descriptor is not open for reading, and names a regular file for good. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (again < 0)
+		return strerror(errno);
+	n = pread(again, head, sizeof(head), 0);
+	close(again);
+	return pmc_is_dump(head, n) ? NULL : "it is not a dump; use -o FILE";
 }
 
-static int open_in_root(int root, const char *path)
+int attach_out_dup(const struct attach *target, const char **why)
 {
-	const struct open_how how = { .flags = OUT_FLAGS,
-				      .mode = 0600,
-				      .resolve = RESOLVE_IN_ROOT };
-	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-}
+	int number = target->control.out_fd - 1, fd;
 
-/* Takes the user ID of the process for one open; pmctl has no other thread. */
-static int open_as_owner(const struct attach *target, const char *path)
-{
-	uid_t uid, was = geteuid();
-	gid_t gid, group_was = getegid();
-	char root_path[64];
-	int root, fd = -1, error = 0;
-
-	snprintf(root_path, sizeof(root_path), "/proc/%d/root", target->pid);
-	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	if (was == 0 && ids_of(target->pid, &uid, &gid) && uid != was) {
-		if (setgroups(0, NULL) != 0 || setegid(gid) != 0 || seteuid(uid) != 0)
-			error = -errno;
+	*why = "the process does not have it open; use -o FILE";
+	if (number < 0)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_getfd, target->files, number, 0);
+	if (fd < 0) {
+		*why = errno == EBADF ? *why : strerror(errno);
+		return -1;
 	}
-	if (!error) {
-		fd = open_in_root(root, path);
-		error = fd < 0 ? -errno : 0;
-	}
-	if (geteuid() != was && (seteuid(was) != 0 || setegid(group_was) != 0))
-		error = -EPERM;
-	close(root);
-	if (error && fd >= 0)
-		close(fd);
-	return error ? error : fd;
+	*why = refusal(fd);
+	if (!*why)
+		return fd;
+	close(fd);
+	return -1;
 }
 
-/* The path of a process in a container may be another file here: replaces it by /proc/PID/root. */
-static void name_for_us(const struct attach *target, struct attach_out *out)
+static bool names(const char *path, int fd)
 {
-	struct stat ours, theirs;
+	struct stat named, open;
 
-	if (fstat(out->fd, &theirs) != 0 ||
-	    (stat(out->path, &ours) == 0 && ours.st_dev == theirs.st_dev &&
-	     ours.st_ino == theirs.st_ino))
-		return;
-	snprintf(out->path, sizeof(out->path), "/proc/%d/root%.4000s", target->pid,
-		 target->control.out);
+	return fstat(fd, &open) == 0 && stat(path, &named) == 0 && open.st_dev == named.st_dev &&
+	       open.st_ino == named.st_ino;
+}
+
+int attach_out_name(const struct attach *target, int fd, char path[PATH_MAX])
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(path, PATH_MAX, "%s", target->control.out);
+	if (names(path, fd))
+		return 0;
+	/* The path of a process in a container may be another file here. */
+	snprintf(path, PATH_MAX, "/proc/%d/root%.4000s", target->pid, target->control.out);
+	if (names(path, fd))
+		return 0;
+	/* Renamed since. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return names(path, fd) ? 0 : -ENOENT;
 }
 
 static int open_own(struct attach *target, struct attach_out *out)
 {
+	const char *why;
+
 	strcpy(out->path, target->control.out);
-	out->fd = open_as_owner(target, out->path);
+	out->fd = attach_out_dup(target, &why);
 	if (out->fd < 0)
-		return refuse(out->path, tool_dump_open_error(-out->fd));
-	name_for_us(target, out);
-	return check(out);
+		return attach_same_image(target) ? refuse(out->path, why) : ATTACH_AGAIN;
+	if (attach_out_name(target, out->fd, out->path) != 0)
+		return refuse(target->control.out, "it has no name here; use -o FILE");
+	/* The path is printed for scripts as it is. */
+	if (!pmc_utf8_is_safe(out->path))
+		return refuse(out->path, "its name has control characters; use -o FILE");
+	return 0;
 }
 
 int attach_out_open(struct attach *target, const char *path, struct attach_out *out)
 {
-	struct utsname host;
-	char name[sizeof(host.nodename) + 32];
-
 	*out = (struct attach_out){ .fd = -1 };
 	if (path && strcmp(path, "-") == 0) {
 		strcpy(out->path, "standard output");
@@ -129,12 +166,7 @@ int attach_out_open(struct attach *target, const char *path, struct attach_out *
 	}
 	if (path)
 		return open_ours(path, out);
-	if (target->control.out[0])
-		return open_own(target, out);
-	if (uname(&host) != 0)
-		strcpy(host.nodename, "host");
-	snprintf(name, sizeof(name), "pmc-%s-%d.pmc", host.nodename, target->pid);
-	return open_ours(name, out);
+	return target->control.out[0] ? open_own(target, out) : open_new(target, out);
 }
 
 int attach_out_write(struct attach_out *out, const uint8_t *frames, size_t len)

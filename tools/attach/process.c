@@ -30,7 +30,7 @@ static void copy_set(const struct attach *target, uint64_t address, uint64_t byt
 	if (!hash || !address || bytes > MOST_SET_BYTES)
 		return;
 	data = malloc(bytes + 1);
-	if (data && attach_read(target->pid, address, data, bytes) == 0) {
+	if (data && attach_read(target, address, data, bytes) == 0) {
 		struct pmc_scan scan = { .data = data, .len = bytes };
 
 		if (pmc_scan_next(&scan, &frame) && frame.head.type == PMC_FRAME_EVENTSET &&
@@ -83,12 +83,12 @@ static void put_total(const struct attach *target, const struct pmc_control_tota
 
 /* ---- process ------------------------------------------------------------------------------*/
 /* The program name in /proc/PID/stat may contain anything: the fields are behind its last ')'. */
-static void read_stat(pid_t pid, struct pmc_process_fixed *fixed)
+static void read_stat(const struct attach *target, struct pmc_process_fixed *fixed)
 {
 	char text[1024];
 	const char *at;
 
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/stat", pid) <= 0)
+	if (pmc_file_read_at(target->dir, "stat", text, sizeof(text)) <= 0)
 		return;
 	at = strrchr(text, ')');
 	if (at)
@@ -96,11 +96,11 @@ static void read_stat(pid_t pid, struct pmc_process_fixed *fixed)
 		       &fixed->ppid, &fixed->minor_faults, &fixed->major_faults);
 }
 
-static uint64_t peak_rss(pid_t pid)
+static uint64_t peak_rss(const struct attach *target)
 {
 	char kib[256];
 
-	attach_status(pid, "VmHWM", kib);
+	attach_status(target->image, "VmHWM", kib);
 	return strtoull(kib, NULL, 10) * 1024;
 }
 
@@ -115,24 +115,25 @@ static uint64_t cpu_clock(pid_t pid)
 }
 
 /* Of the UTS namespace of the process: a container has a host name of its own. */
-static void host_name(pid_t pid, struct utsname *host)
+static void host_name(const struct attach *target, struct utsname *host)
 {
-	char path[64];
-	int fd;
+	int theirs = openat(target->dir, "ns/uts", O_RDONLY | O_CLOEXEC);
+	int ours = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+	bool moved = theirs >= 0 && ours >= 0 && setns(theirs, CLONE_NEWUTS) == 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/uts", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		(void)setns(fd, CLONE_NEWUTS);
-		close(fd);
-	}
 	if (uname(host) != 0)
 		host->nodename[0] = '\0';
+	if (moved)
+		(void)setns(ours, CLONE_NEWUTS);
+	if (theirs >= 0)
+		close(theirs);
+	if (ours >= 0)
+		close(ours);
 }
 
 static void read_text(const struct attach *target, uint64_t address, char text[4096])
 {
-	if (!address || attach_read_text(target->pid, address, text, 4096) != 0)
+	if (!address || attach_read_text(target, address, text, 4096) != 0)
 		text[0] = '\0';
 }
 
@@ -145,13 +146,13 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	struct utsname host;
 	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
 
-	read_stat(pid, &fixed);
+	read_stat(target, &fixed);
 	if (target->other_pid_namespace)
 		fixed.ppid = 0; /* its number is of our namespace */
 	fixed.minor_faults = pmc_sub_sat(fixed.minor_faults, control->carried_minor_faults);
 	fixed.major_faults = pmc_sub_sat(fixed.major_faults, control->carried_major_faults);
 	fixed.flags |= PMC_PROCESS_NO_SWITCHES;
-	fixed.max_rss_bytes = peak_rss(pid);
+	fixed.max_rss_bytes = peak_rss(target);
 	fixed.cpu_ns = pmc_sub_sat(cpu_clock(pid), control->carried_process_ns);
 	fixed.threads_seen = control->seen;
 	fixed.threads_counted = pmc_sub_sat(control->seen, control->uncounted);
@@ -160,7 +161,7 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	fixed.end_ns = 0;
 	fixed.how_ended = PMC_RUNNING;
 	fixed.how_code = 0;
-	host_name(pid, &host);
+	host_name(target, &host);
 	pmc_file_read(boot, sizeof(boot), "/proc/sys/kernel/random/boot_id");
 	read_text(target, control->exe, exe);
 	read_text(target, control->cmdline, cmdline);

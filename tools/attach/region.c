@@ -3,7 +3,7 @@
  * region.c - copies the marked regions of another process's threads out of their areas.
  *
  * A record is copied with its area under the area's sequence number, which is the first and the
- * last that one system call copies; a copy during a change is repeated a bounded number of times.
+ * last to be copied; a copy during a change is repeated a bounded number of times.
  * The process is not trusted: an area counts only for the live thread of its slot, and only if its
  * numbers are ones that the agent writes.
  */
@@ -19,7 +19,7 @@
 /* For all copies: seconds, whatever the process does. */
 #define MOST_TRIES 200000u
 /* Of frames; no program marks so much. */
-#define MOST_BYTES ((size_t)1 << 30)
+#define MOST_BYTES ((size_t)256 << 20)
 
 void attach_regions_init(struct attach_regions *regions)
 {
@@ -62,7 +62,7 @@ static enum copied copy_once(const struct attach *target, struct attach_regions 
 		{ at, &after, sizeof(after) },
 	};
 
-	if (attach_read_parts(target->pid, parts, sizeof(parts) / sizeof(parts[0])) != 0)
+	if (attach_read_parts(target, parts, sizeof(parts) / sizeof(parts[0])) != 0)
 		return DAMAGED;
 	if (sequence != after || sequence & 1)
 		return CHANGING;

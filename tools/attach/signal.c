@@ -7,12 +7,14 @@
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/config.h"
+#include "agent/core/base/utf8.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,34 +26,37 @@
 #define LOOK_EVERY_US 1000
 
 struct asking {
-	pid_t pid;
+	const struct attach *target;
 	int signo;
-	char path[PATH_MAX];
-	off_t before;
-	const uint8_t *identity; /* NULL: unknown, any growth of the file is the answer */
+	bool blind; /* the memory of the process must not be read */
+	int fd;	    /* its dump, for reading; -1: none yet */
+	off_t at;   /* up to where it was searched for the answer */
+	uint8_t *data;
 };
 
 /* Whether the process has a handler for the signal; without one it could be killed. */
-static bool is_caught(pid_t pid, int signo)
+static bool is_caught(const struct attach *target, int signo)
 {
 	char caught[256];
 
-	attach_status(pid, "SigCgt", caught);
+	attach_status(target->dir, "SigCgt", caught);
 	return strtoull(caught, NULL, 16) >> (signo - 1) & 1;
 }
 
 /* A variable of the environment at the start of the program: 0 or -errno. */
-static int started_with(pid_t pid, const char *name, char *value, size_t cap)
+static int started_with(const struct attach *target, const char *name, char *value, size_t cap)
 {
-	char path[64], *item = NULL;
+	int result = -ENOENT, fd = openat(target->image, "environ", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 	size_t room = 0, len = strlen(name);
-	int result = -ENOENT;
-	FILE *file;
+	char *item = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
+	if (!file) {
+		result = -errno;
+		if (fd >= 0)
+			close(fd);
+		return result;
+	}
 	while (result && getdelim(&item, &room, '\0', file) > 0)
 		if (strncmp(item, name, len) == 0 && item[len] == '=') {
 			snprintf(value, cap, "%s", item + len + 1);
@@ -63,104 +68,157 @@ static int started_with(pid_t pid, const char *name, char *value, size_t cap)
 }
 
 /* ---- the dump -----------------------------------------------------------------------------*/
-static bool is_dump(const char *path, off_t *bytes)
+/* Opens the file of a descriptor of ours for reading if it is a dump; else -1. A descriptor cannot
+ * become a device or a pipe, as a path of the process can. */
+static int read_dump(int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char path[64];
 	struct stat st;
-	bool is;
+	int again = -1;
 
-	if (fd < 0)
-		return false;
-	is = !tool_dump_refusal(fd, &st) && st.st_size;
-	*bytes = st.st_size;
-	close(fd);
-	return is;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		again = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (again >= 0 && (tool_dump_refusal(again, &st) || !st.st_size)) {
+		close(again);
+		again = -1;
+	}
+	return again;
 }
 
-/* Looks for a dump among the open files of the process. */
-static bool find_dump(struct asking *asking)
+static int search_files(const struct attach *target)
 {
-	char dir_name[64], path[sizeof(dir_name) + NAME_MAX + 2];
+	int list = openat(target->image, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -1;
+	DIR *dir = list >= 0 ? fdopendir(list) : NULL;
 	struct dirent *entry;
-	bool found = false;
-	DIR *dir;
 
-	snprintf(dir_name, sizeof(dir_name), "/proc/%d/fd", asking->pid);
-	dir = opendir(dir_name);
-	while (dir && !found && (entry = readdir(dir))) {
-		struct stat st;
-		ssize_t n;
+	while (dir && found < 0 && (entry = readdir(dir))) {
+		int fd = openat(list, entry->d_name, O_PATH | O_CLOEXEC);
 
-		snprintf(path, sizeof(path), "%s/%s", dir_name, entry->d_name);
-		if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !is_dump(path, &asking->before))
-			continue;
-		n = readlink(path, asking->path, sizeof(asking->path) - 1);
-		asking->path[n > 0 ? n : 0] = '\0';
-		found = n > 0;
+		if (fd >= 0) {
+			found = read_dump(fd);
+			close(fd);
+		}
 	}
 	if (dir)
 		closedir(dir);
 	return found;
 }
 
-/* Whether the end of a snapshot of this process was appended. */
-static bool answered(const struct asking *asking)
+static int open_dump(const struct asking *asking)
 {
-	struct pmc_scan scan = { .partial = true };
-	struct pmc_frame frame;
-	struct stat st;
-	bool found = false;
-	uint8_t *data;
-	int fd;
+	struct attach now = *asking->target;
+	const char *why;
+	int fd, found;
 
-	if (stat(asking->path, &st) != 0 || st.st_size <= asking->before)
-		return false;
-	if (!asking->identity)
-		return true;
-	scan.len = (size_t)(st.st_size - asking->before);
-	data = malloc(scan.len);
-	fd = open(asking->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (data && fd >= 0 && pread(fd, data, scan.len, asking->before) == (ssize_t)scan.len) {
-		scan.data = data;
-		while (!found && pmc_scan_next(&scan, &frame))
-			found = frame.head.type == PMC_FRAME_PROCESS && frame.head.snapshot > 1 &&
-				memcmp(frame.head.identity, asking->identity, 16) == 0;
-	}
+	if (asking->blind)
+		return asking->fd >= 0 ? -1 : search_files(asking->target);
+	if (attach_read(&now, now.address + offsetof(struct pmc_control, out_fd),
+			&now.control.out_fd, sizeof(now.control.out_fd)) != 0)
+		return -1;
+	fd = attach_out_dup(&now, &why);
+	found = fd >= 0 ? read_dump(fd) : -1;
 	if (fd >= 0)
 		close(fd);
-	free(data);
 	return found;
 }
 
-static int ask(struct asking *asking, int pidfd)
+/* Takes the dump that the process has open now; it may have opened another since. */
+static void follow(struct asking *asking)
+{
+	struct stat now, held;
+	int fd = open_dump(asking);
+
+	if (fd < 0)
+		return;
+	if (asking->fd >= 0 && fstat(fd, &now) == 0 && fstat(asking->fd, &held) == 0 &&
+	    now.st_dev == held.st_dev && now.st_ino == held.st_ino) {
+		close(fd);
+		return;
+	}
+	if (asking->fd >= 0)
+		close(asking->fd);
+	asking->fd = fd;
+	asking->at = 0;
+}
+
+#define WINDOW (2 * (size_t)PMC_FRAME_MAX_BYTES)
+
+/* Whether the end of a snapshot of this process was appended. */
+static bool answered(struct asking *asking)
+{
+	const uint8_t *identity = asking->target->control.identity;
+	struct pmc_scan scan = { .data = asking->data, .partial = true };
+	struct pmc_frame frame;
+	ssize_t n = pread(asking->fd, asking->data, WINDOW, asking->at);
+
+	if (n <= 0)
+		return false;
+	scan.len = (size_t)n;
+	while (pmc_scan_next(&scan, &frame))
+		if (frame.head.type == PMC_FRAME_PROCESS && frame.head.snapshot > 1 &&
+		    (asking->blind || memcmp(frame.head.identity, identity, 16) == 0))
+			return true;
+	asking->at += (off_t)scan.at;
+	return false;
+}
+
+static int print_name(const struct asking *asking)
+{
+	char path[PATH_MAX];
+
+	if (attach_out_name(asking->target, asking->fd, path) != 0 || !pmc_utf8_is_safe(path))
+		return tool_fail(EXIT_FAIL,
+				 "the snapshot was written, but the dump %s cannot be named here",
+				 path);
+	printf("%s\n", path);
+	return 0;
+}
+
+static int wait_for_answer(struct asking *asking)
 {
 	uint64_t start = pmc_now_ns();
-	struct stat st;
 
-	if (asking->path[0] && stat(asking->path, &st) == 0)
-		asking->before = st.st_size;
-	if (!is_caught(asking->pid, asking->signo))
-		return tool_fail(EXIT_FAIL,
-				 "cannot signal process %d: the program replaced the handler of "
-				 "its dump signal %d; use pmctl dump without --signal",
-				 asking->pid, asking->signo);
-	if (syscall(SYS_pidfd_send_signal, pidfd, asking->signo, NULL, 0) != 0)
-		return errno == ESRCH ?
-			       attach_gone(asking->pid) :
-			       tool_fail(EXIT_FAIL, "cannot send signal %d to process %d: %s",
-					 asking->signo, asking->pid, strerror(errno));
 	while (pmc_now_ns() - start < PATIENCE_NS) {
-		if ((asking->path[0] || find_dump(asking)) && answered(asking)) {
-			printf("%s\n", asking->path);
-			return 0;
-		}
-		usleep(LOOK_EVERY_US);
+		off_t at;
+
+		follow(asking);
+		at = asking->at;
+		if (asking->fd >= 0 && answered(asking))
+			return print_name(asking);
+		if (attach_has_ended(asking->target))
+			return attach_gone(asking->target->pid);
+		if (asking->at == at)
+			usleep(LOOK_EVERY_US);
 	}
 	return tool_fail(
 		EXIT_FAIL,
 		"no snapshot from process %d within 5 s of signal %d: it is stopped, blocks the "
 		"signal or has its own handler; use pmctl dump without --signal",
-		asking->pid, asking->signo);
+		asking->target->pid, asking->signo);
+}
+
+static int ask(struct asking *asking)
+{
+	const struct attach *target = asking->target;
+
+	follow(asking);
+	/* What is there already is no answer. */
+	if (asking->fd >= 0)
+		asking->at = lseek(asking->fd, 0, SEEK_END);
+	if (!is_caught(target, asking->signo))
+		return tool_fail(EXIT_FAIL,
+				 "cannot signal process %d: the program replaced the handler of "
+				 "its dump signal %d; use pmctl dump without --signal",
+				 target->pid, asking->signo);
+	if (!asking->blind && !attach_same_image(target))
+		return attach_no_memory(target, -ESRCH);
+	if (syscall(SYS_pidfd_send_signal, target->pidfd, asking->signo, NULL, 0) != 0)
+		return errno == ESRCH ?
+			       attach_gone(target->pid) :
+			       tool_fail(EXIT_FAIL, "cannot send signal %d to process %d: %s",
+					 asking->signo, target->pid, strerror(errno));
+	return wait_for_answer(asking);
 }
 
 static int no_signal(pid_t pid)
@@ -172,45 +230,49 @@ static int no_signal(pid_t pid)
 		pid);
 }
 
-static int ask_blindly(pid_t pid)
+static int ask_and_close(struct asking *asking)
 {
-	struct asking asking = { .pid = pid };
-	char value[64];
-	int pidfd, code;
+	int code;
 
-	code = started_with(pid, "PMC_DUMP", value, sizeof(value));
-	if (code)
-		return code == -ENOENT ? no_signal(pid) : attach_not_permitted(pid);
-	asking.signo = pmc_signal_number(value);
-	if (asking.signo <= 0)
-		return no_signal(pid);
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd < 0)
-		return attach_gone(pid);
-	find_dump(&asking);
-	code = ask(&asking, pidfd);
-	close(pidfd);
+	asking->fd = -1;
+	asking->data = malloc(WINDOW);
+	code = asking->data ? ask(asking) : tool_fail(EXIT_FAIL, "out of memory");
+	free(asking->data);
+	if (asking->fd >= 0)
+		close(asking->fd);
 	return code;
+}
+
+static int ask_blindly(const struct attach *target)
+{
+	struct asking asking = { .target = target, .blind = true };
+	char value[64];
+	int code = started_with(target, "PMC_DUMP", value, sizeof(value));
+
+	if (code)
+		return code == -ENOENT ? no_signal(target->pid) : attach_not_permitted(target);
+	asking.signo = pmc_signal_number(value);
+	return asking.signo > 0 ? ask_and_close(&asking) : no_signal(target->pid);
+}
+
+static int ask_agent(struct attach *target, void *arg)
+{
+	struct asking asking = { .target = target, .signo = target->control.dump_signal };
+
+	(void)arg;
+	return asking.signo ? ask_and_close(&asking) : no_signal(target->pid);
 }
 
 int attach_signal(pid_t pid)
 {
-	struct asking asking = { .pid = pid };
 	struct attach target;
-	char byte;
-	int code;
+	int error = attach_enter(&target, pid, false), code;
 
-	if (attach_read(pid, 0, &byte, 1) == -EPERM)
-		return ask_blindly(pid);
-	code = attach_open(&target, pid);
-	if (!code && !target.control.dump_signal) {
-		code = no_signal(pid);
-	} else if (!code) {
-		asking.signo = target.control.dump_signal;
-		asking.identity = target.control.identity;
-		snprintf(asking.path, sizeof(asking.path), "%s", target.control.out);
-		code = ask(&asking, target.pidfd);
+	if (error != -EACCES && error != -EPERM) {
+		attach_close(&target);
+		return attach_act(pid, false, ask_agent, NULL);
 	}
+	code = ask_blindly(&target);
 	attach_close(&target);
 	return code;
 }

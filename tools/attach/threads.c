@@ -61,8 +61,9 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static bool add_task(struct attach *target, struct attach_tasks *tasks, const char *name)
+static bool add_task(struct attach *target, const char *name)
 {
+	struct attach_tasks *tasks = &target->tasks;
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	struct attach_task *list = tasks->list;
 
@@ -80,25 +81,30 @@ static bool add_task(struct attach *target, struct attach_tasks *tasks, const ch
 	return true;
 }
 
-int attach_tasks_open(struct attach *target, struct attach_tasks *tasks)
+int attach_tasks_open(struct attach *target)
 {
+	struct attach_tasks *tasks = &target->tasks;
 	struct dirent *entry;
 	bool whole = true;
-	char path[64];
-	DIR *dir;
+	DIR *dir = NULL;
+	int fd;
 
-	*tasks = (struct attach_tasks){ .fd = -1 };
-	snprintf(path, sizeof(path), "/proc/%d/task", target->pid);
-	dir = opendir(path);
-	if (!dir)
+	tasks->fd = openat(target->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tasks->fd < 0)
 		return errno == ENOENT || errno == ESRCH ?
 			       attach_gone(target->pid) :
-			       tool_fail(EXIT_FAIL, "cannot read %s: %s", path, strerror(errno));
-	tasks->fd = dup(dirfd(dir));
-	while (tasks->fd >= 0 && whole && (entry = readdir(dir)))
-		whole = add_task(target, tasks, entry->d_name);
-	closedir(dir);
-	if (tasks->fd < 0 || !whole)
+			       tool_fail(EXIT_FAIL, "cannot list the threads of process %d: %s",
+					 target->pid, strerror(errno));
+	fd = fcntl(tasks->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		dir = fdopendir(fd);
+	while (dir && whole && (entry = readdir(dir)))
+		whole = add_task(target, entry->d_name);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	if (!dir || !whole)
 		return tool_fail(EXIT_FAIL, "out of %s", whole ? "descriptors" : "memory");
 	if (tasks->n)
 		qsort(tasks->list, tasks->n, sizeof(*tasks->list), by_tid);
@@ -114,12 +120,12 @@ void attach_tasks_close(struct attach_tasks *tasks)
 }
 
 /* CPU time from schedstat; up to a tick old for a running thread. */
-static bool cpu_of(const struct attach_tasks *tasks, const struct attach_task *task, uint64_t *ns)
+static bool cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns)
 {
 	char text[128];
 
 	*ns = 0;
-	if (!task || !read_task(tasks, task->pid, "schedstat", text, sizeof(text)))
+	if (!pid || !read_task(tasks, pid, "schedstat", text, sizeof(text)))
 		return false;
 	*ns = strtoull(text, NULL, 10);
 	/* 0: a kernel without CONFIG_SCHED_INFO. Every thread here has run. */
@@ -127,11 +133,18 @@ static bool cpu_of(const struct attach_tasks *tasks, const struct attach_task *t
 }
 
 /* ---- rows ---------------------------------------------------------------------------------*/
-static const struct attach_task *find_task(const struct attach_tasks *tasks, uint32_t tid)
+/* The ID here of a thread of the process; 0: unknown. */
+static pid_t our_tid(const struct attach *target, uint32_t tid)
 {
-	const struct attach_task key = { .tid = tid };
+	const struct attach_task *task, key = { .tid = tid };
 
-	return tasks->n ? bsearch(&key, tasks->list, tasks->n, sizeof(key), by_tid) : NULL;
+	/* Not listed: a thread that started since. */
+	if (!target->other_pid_namespace)
+		return (pid_t)tid;
+	task = target->tasks.n ?
+		       bsearch(&key, target->tasks.list, target->tasks.n, sizeof(key), by_tid) :
+		       NULL;
+	return task ? task->pid : 0;
 }
 
 /* The SITE frame of a start routine, as agent/thread/start_routine.c builds it; readers look the
@@ -168,8 +181,8 @@ static uint64_t eventset_of(const struct pmc_control *control, const struct slot
 	return (slot->flags & SLOT_USER_ONLY) ? control->user_eventset : control->eventset;
 }
 
-void attach_row(struct attach *target, const struct attach_tasks *tasks, struct pmc_frame_buf *buf,
-		struct slot *slot, bool own_routines)
+void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
+		bool own_routines)
 {
 	struct attach_groups groups;
 	struct pmc_thread_fixed *placed, row = {
@@ -190,7 +203,7 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 	row.n_groups = (uint16_t)groups.groups;
 	placed = pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
 	attach_groups_frame(target, buf, &groups, &row.reason);
-	if (!cpu_of(tasks, find_task(tasks, row.tid), &row.cpu_ns))
+	if (!cpu_of(&target->tasks, our_tid(target, row.tid), &row.cpu_ns))
 		row.flags |= PMC_THREAD_NO_CPU;
 	if (row.flags & PMC_THREAD_MAIN)
 		row.cpu_ns = pmc_sub_sat(row.cpu_ns, target->control.carried_thread_ns);
@@ -201,9 +214,10 @@ void attach_row(struct attach *target, const struct attach_tasks *tasks, struct 
 	pmc_frame_end(buf);
 }
 
-void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
-		    const struct attach_task *task, struct pmc_frame_buf *buf)
+void attach_adopted(struct attach *target, const struct attach_task *task,
+		    struct pmc_frame_buf *buf)
 {
+	const struct attach_tasks *tasks = &target->tasks;
 	struct pmc_thread_fixed row = {
 		/* Above all that the agent assigns, and the same in every snapshot. */
 		.seq = PMC_SEQ_OUTSIDE + task->tid,
@@ -221,7 +235,7 @@ void attach_adopted(struct attach *target, const struct attach_tasks *tasks,
 	if (attach_knows(target, task->tid) ||
 	    !read_task(tasks, task->pid, "comm", name, sizeof(name)))
 		return;
-	if (strcmp(name, HELPER_NAME) == 0 || !cpu_of(tasks, task, &row.cpu_ns) ||
+	if (strcmp(name, HELPER_NAME) == 0 || !cpu_of(tasks, task->pid, &row.cpu_ns) ||
 	    (row.cpu_ns < STARTING_NS && target->starting))
 		return;
 	memcpy(row.name, name, strnlen(name, sizeof(row.name) - 1));

@@ -158,6 +158,20 @@ int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns
 	return pmc_utf8_fit(out, text, len, columns, PMC_CUT_END, false);
 }
 
+bool pmc_utf8_is_safe(const char *text)
+{
+	for (size_t left = strlen(text); left;) {
+		uint32_t code = 0;
+		size_t n = pmc_utf8_decode(text, left, &code);
+
+		if (!n || pmc_utf8_width(code) < 0)
+			return false;
+		text += n;
+		left -= n;
+	}
+	return true;
+}
+
 int pmc_utf8_columns(const char *text, size_t len)
 {
 	int total = 0;

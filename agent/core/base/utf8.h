@@ -28,6 +28,9 @@ int pmc_utf8_fit(struct pmc_out *out, const char *text, size_t len, int columns,
 /* The same with PMC_CUT_END and UTF-8. */
 int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns);
 
+/* Whether text is valid and harmless: pmc_utf8_safe prints it as it is. */
+bool pmc_utf8_is_safe(const char *text);
+
 /* Terminal width of valid, harmless text. */
 int pmc_utf8_columns(const char *text, size_t len);
 

@@ -3,8 +3,7 @@
  * control.h - the object of a running agent that pmctl reads and writes from outside.
  *
  * The agent has one object, `pmc_agent_control`. pmctl finds its magic in the data segments that
- * /proc/PID/maps lists, reads it with process_vm_readv, and duplicates group descriptors with
- * pidfd_getfd: no thread of the process is interrupted.
+ * /proc/PID/maps lists, XX no thread of the process is interrupted.
  * Pointers are addresses in that process.
  */
 #ifndef PMC_CORE_LIVE_CONTROL_H
@@ -17,7 +16,10 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 5
+#define PMC_CONTROL_VERSION 6
+/* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
+ * is the agent's. */
+#define PMC_CONTROL_OUT_MARK 61
 
 enum pmc_control_state {
 	PMC_CONTROL_OFF = 0, /* dormant: only `why` is valid */
@@ -66,6 +68,8 @@ struct pmc_control {
 	/* Uncore events; eventset 0: none. */
 	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;
+	_Atomic int32_t out_fd; /* descriptor of the dump, plus 1; 0: not open */
+	uint32_t reserved3;
 	/* Why the agent is dormant, as printed on stderr. */
 	char why[256];
 	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */

@@ -77,6 +77,8 @@ struct registry {
 #define SLOT_INDEX_MASK ((UINT64_C(1) << SLOT_INDEX_BITS) - 1)
 #define SLOT_ONE_TAKEN	(UINT64_C(1) << SLOT_INDEX_BITS)
 #define SLOT_ONE_TAG	(UINT64_C(1) << 2 * SLOT_INDEX_BITS)
+/* Threads alive at once. */
+#define REGISTRY_CAPACITY (1u << 17)
 /* All tids are below (PID_MAX_LIMIT of the kernel). */
 #define REGISTRY_TIDS (1u << 22)
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * descriptors.c - the descriptors through which a process is seen.
+ *
+ * A process ID may pass to another process between two system calls. The descriptors of its /proc
+ * directory, of its memory and the pidfd stay with the process: after it has ended they fail.
+ */
+#include "agent/core/base/file.h"
+#include "tools/attach/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef PIDFD_THREAD /* Linux 6.9 */
+#define PIDFD_THREAD O_EXCL
+#endif
+
+void attach_status(int dir, const char *field, char value[256])
+{
+	char text[16384], name[32];
+	const char *at;
+
+	pmc_file_read_at(dir, "status", text, sizeof(text));
+	snprintf(name, sizeof(name), "\n%s:\t", field);
+	at = strstr(text, name);
+	at = at ? at + strlen(name) : "";
+	snprintf(value, 256, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+bool attach_has_ended(const struct attach *target)
+{
+	struct pollfd ended = { .fd = target->pidfd, .events = POLLIN };
+
+	return poll(&ended, 1, 0) > 0;
+}
+
+static bool is_zombie(int dir)
+{
+	char state[256];
+
+	attach_status(dir, "State", state);
+	return state[0] == 'Z' || state[0] == 'X';
+}
+
+/* The directory answers as long as its process has the ID: a pidfd that was opened after the
+ * directory and before this is of the same process. */
+static bool is_there(int dir)
+{
+	return faccessat(dir, "stat", F_OK, 0) == 0;
+}
+
+static int open_dir(int at, const char *path)
+{
+	return openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The main thread has left by pthread_exit: its memory and descriptors are those of any other
+ * thread. */
+static void enter_by_thread(struct attach *target)
+{
+	int list = openat(target->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = list >= 0 ? fdopendir(list) : NULL;
+	struct dirent *entry;
+
+	while (tasks && (entry = readdir(tasks))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int dir = tid > 0 ? open_dir(list, entry->d_name) : -1, pidfd = -1;
+
+		if (dir >= 0 && !is_zombie(dir))
+			pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+		if (pidfd >= 0 && is_there(dir)) {
+			close(target->image);
+			close(target->files);
+			target->image = dir;
+			target->files = pidfd;
+			break;
+		}
+		if (pidfd >= 0)
+			close(pidfd);
+		if (dir >= 0)
+			close(dir);
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+int attach_enter(struct attach *target, pid_t pid, bool writing)
+{
+	char path[64];
+
+	memset(target, 0, sizeof(*target));
+	target->pid = pid;
+	target->dir = target->pidfd = target->image = target->files = target->mem = -1;
+	target->tasks.fd = -1;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	target->dir = open_dir(AT_FDCWD, path);
+	if (target->dir < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (target->pidfd < 0)
+		return -errno;
+	if (!is_there(target->dir))
+		return -ESRCH;
+	target->image = open_dir(target->dir, ".");
+	target->files = fcntl(target->pidfd, F_DUPFD_CLOEXEC, 0);
+	if (target->image < 0 || target->files < 0)
+		return -errno;
+	if (is_zombie(target->dir) && !attach_has_ended(target))
+		enter_by_thread(target);
+	target->mem = openat(target->image, "mem", (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	return target->mem < 0 ? -errno : 0;
+}
+
+void attach_leave(struct attach *target)
+{
+	int *const all[] = { &target->dir, &target->pidfd, &target->image, &target->files,
+			     &target->mem };
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (*all[i] >= 0)
+			close(*all[i]);
+		*all[i] = -1;
+	}
+}

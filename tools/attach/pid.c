@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* pid.c - the process that a process ID on the command line means. */
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "tools/attach/attach.h"
+#include "tools/cli/pmctl.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* 2 s for the agent of a `pmctl run` to start. */
+#define START_POLLS   200
+#define START_POLL_US 10000
+
+static bool same_program(pid_t a, pid_t b)
+{
+	struct stat st_a, st_b;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", a);
+	if (stat(path, &st_a) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/exe", b);
+	return stat(path, &st_b) == 0 && st_a.st_ino == st_b.st_ino && st_a.st_dev == st_b.st_dev;
+}
+
+/* Only the pmctl that is running now: any program can be named pmctl. Also its fork before exec. */
+static bool is_run(pid_t pid)
+{
+	char cmdline[4096];
+	ssize_t n;
+	FILE *file;
+
+	if (!same_program(pid, getpid()))
+		return false;
+	snprintf(cmdline, sizeof(cmdline), "/proc/%d/cmdline", pid);
+	file = fopen(cmdline, "re");
+	if (!file)
+		return false;
+	n = (ssize_t)fread(cmdline, 1, sizeof(cmdline) - 4, file);
+	fclose(file);
+	memset(cmdline + n, 0, 4);
+	return strcmp(cmdline + strlen(cmdline) + 1, "run") == 0;
+}
+
+/* A job of our shell whose exec is still to come: `pmctl run ... & pmctl dump $!`. */
+static bool is_fork_of_shell(pid_t pid)
+{
+	char path[64], parent[256];
+	int dir;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return false;
+	attach_status(dir, "PPid", parent);
+	close(dir);
+	return atoi(parent) == getppid() && same_program(pid, getppid());
+}
+
+/* Follows more than one step: pmctl run -- pmctl run -- CMD. */
+static pid_t program_of(pid_t pid)
+{
+	char children[4096];
+	int child, n;
+
+	while (is_run(pid) && pmc_file_read(children, sizeof(children), "/proc/%d/task/%d/children",
+					    pid, pid) > 0) {
+		/* The last one: those before it were started by the image that became pmctl. */
+		for (char *at = children; sscanf(at, "%d%n", &child, &n) == 1; at += n)
+			pid = child;
+	}
+	return pid;
+}
+
+/* Whether the agent has started, or the process may not be read. */
+static bool has_started(pid_t pid)
+{
+	struct attach target;
+	bool started = attach_enter(&target, pid, false) != 0 || attach_maps(&target) != 0;
+	uint32_t state;
+
+	if (!started && target.address)
+		started = attach_read(&target, target.address + offsetof(struct pmc_control, state),
+				      &state, sizeof(state)) != 0 ||
+			  state != PMC_CONTROL_OFF;
+	attach_close(&target);
+	return started;
+}
+
+int attach_pid(const char *text, pid_t *pid)
+{
+	pid_t program = 0;
+	uint64_t value;
+
+	if (!pmc_number(text, INT_MAX, &value) || value == 0)
+		return tool_fail(EXIT_USAGE, "invalid process ID '%s'", text);
+	*pid = (pid_t)value;
+	for (unsigned i = 0; i < START_POLLS; i++) {
+		program = program_of(*pid);
+		if (!is_run(program) &&
+		    (program == *pid ? !is_fork_of_shell(*pid) : has_started(program)))
+			break;
+		usleep(START_POLL_US);
+	}
+	if (is_run(program))
+		return tool_fail(EXIT_FAIL,
+				 "the program of pmctl run (process %d) has not started yet, or "
+				 "has ended; try again",
+				 *pid);
+	if (program != *pid)
+		tool_warn("process %d is pmctl run: acting on its child, process %d", *pid,
+			  program);
+	*pid = program;
+	return 0;
+}
