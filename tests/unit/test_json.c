@@ -113,7 +113,7 @@ static void every_byte(void **state)
 				size_t n = pmc_utf8_decode(p, strlen(p), &code);
 
 				assert_true(n > 0);
-				assert_false(code < 0x20 || (code >= 0x7f && code < 0xa0));
+				assert_true(pmc_utf8_width(code) >= 0);
 				p += n - 1;
 			}
 		}
@@ -123,6 +123,9 @@ static void every_byte(void **state)
 	assert_string_equal(text, "\"a\\u001b[31m\\\"\\\\\\n\\u009b\xef\xbf\xbd日本"
 				  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
 				  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+	start(false);
+	pmc_json_str(&json, NULL, "\xe2\x80\xae\xf3\xa0\x80\x81");
+	assert_string_equal(text, "\"\\u202e\\udb40\\udc01\"");
 }
 
 static void safe(const char *in, int columns, const char *want, int width)

@@ -59,9 +59,10 @@ static void mistakes_are_refused(void **state)
 static void errors_are_one_harmless_line(void **state)
 {
 	(void)state;
-	PMCTL(&run, "\033[31mred\nline\177");
+	PMCTL(&run, "\033[31mred\nline\177\xc2\x9b\xe2\x80\xae\xff\xc3\xa9");
 	assert_int_equal(run.code, EXIT_USAGE);
-	expect_in(run.err, "'?[31mred?line?'", "the refusal");
+	expect_in(run.err, "'\\x1b[31mred\\x0aline\\x7f\\u{9b}\\u{202e}\\xff\xc3\xa9'",
+		  "the refusal");
 	assert_ptr_equal(strchr(run.err, '\n'), run.err + strlen(run.err) - 1);
 }
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* error.c - errors and warnings: one line on stderr, as text or as a JSON object. */
+/*
+ * error.c - errors and warnings: one line on stderr, as text or as a JSON object.
+ *
+ * Messages contain text of unknown origin, such as paths that another process names: what a
+ * terminal would obey is escaped here, for all commands.
+ */
 #include "agent/core/base/json.h"
+#include "agent/core/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
 #include <stdarg.h>
@@ -14,7 +20,7 @@ const char *tool_command_name;
 /* One write, so that the lines of several processes do not mix. */
 static void put(const char *kind, int code, const char *text)
 {
-	char line[3000];
+	char line[8192]; /* an escape takes up to ten bytes for one to four */
 	struct pmc_out out;
 	struct pmc_json json;
 
@@ -31,8 +37,10 @@ static void put(const char *kind, int code, const char *text)
 		pmc_json_object_end(&json);
 		pmc_out_char(&out, '\n');
 	} else {
-		pmc_outf(&out, "pmctl%s%s: %s%s\n", tool_command_name ? " " : "",
-			 tool_command_name ? tool_command_name : "", code ? "" : "warning: ", text);
+		pmc_outf(&out, "pmctl%s%s: %s", tool_command_name ? " " : "",
+			 tool_command_name ? tool_command_name : "", code ? "" : "warning: ");
+		pmc_utf8_safe(&out, text, strlen(text), 0);
+		pmc_out_char(&out, '\n');
 	}
 	(void)pmc_out_flush(&out);
 }
@@ -42,9 +50,6 @@ static void say(const char *kind, int code, const char *format, va_list args)
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), format, args);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
 	put(kind, code, text);
 }
 

@@ -35,8 +35,8 @@ extern const char *tool_command_name;
 /* The disposition of SIGPIPE when pmctl was started, which programs it starts get back. */
 extern struct sigaction tool_sigpipe_was;
 
-/* ---- errors: one line on stderr, "pmctl <command>: text", control characters replaced by '?' --
- */
+/* ---- errors: one line on stderr, "pmctl <command>: text"; control characters and direction
+ * overrides in it are escaped -------------------------------------------------------------- */
 /* Errors and warnings are JSON objects; set by the command's --json or --format json. */
 extern bool tool_json_errors;
 /* Returns `code`, for `return tool_fail(...)`. */

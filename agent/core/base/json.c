@@ -16,7 +16,8 @@ static void indent(struct pmc_json *json)
 	pmc_out_pad(json->out, ' ', (int)json->depth * 2);
 }
 
-/* DEL and the C1 controls are legal in JSON but dangerous on a terminal: escaped too. */
+/* DEL, the C1 controls and direction overrides are legal in JSON but dangerous on a terminal: they
+ * are escaped too. */
 static bool plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -32,6 +33,9 @@ static void escape(struct pmc_out *out, uint32_t code)
 	} else if (code >= 8 && code <= 13 && code != 11) {
 		pmc_out_char(out, '\\');
 		pmc_out_char(out, two[code - 8]);
+	} else if (code > 0xffff) {
+		code -= 0x10000;
+		pmc_outf(out, "\\u%04x\\u%04x", 0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff));
 	} else {
 		pmc_outf(out, "\\u%04x", code);
 	}
@@ -64,7 +68,7 @@ void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len)
 		n = pmc_utf8_decode(text + at, len - at, &code);
 		if (!n)
 			pmc_out_str(out, "\xef\xbf\xbd");
-		else if (code >= 0xa0)
+		else if (code >= 0xa0 && pmc_utf8_width(code) >= 0)
 			pmc_out_bytes(out, text + at, n);
 		else
 			escape(out, code);
