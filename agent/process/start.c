@@ -242,6 +242,18 @@ static bool plan_events(const struct agent_job *job)
 	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
 }
 
+static void note_unfiltered(void)
+{
+	for (unsigned i = 0; i < agent.plan.count; i++) {
+		const struct pmc_event *event = &agent.plan.events[i].event;
+
+		if (!event->asked_scope || pmc_event_filter(event) != PMC_UNFILTERED)
+			continue;
+		agent_note(NOTE_UNFILTERED);
+		return;
+	}
+}
+
 static void note_refusals(void)
 {
 	for (unsigned i = 0; i < agent.plan.count; i++) {
@@ -279,6 +291,7 @@ static bool prepare(int argc, char **argv, char **envp)
 	if (!plan_events(&job) || !plan_user())
 		return false;
 	note_refusals();
+	note_unfiltered();
 	agent_fds_init();
 	if (agent_fork_init() != 0 || agent_threads_init() != 0) {
 		pmc_log(PMC_LOG_WARN,

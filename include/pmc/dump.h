@@ -95,18 +95,20 @@ struct pmc_event_def {
 	uint32_t type; /* perf_event_attr */
 	uint16_t group;
 	uint8_t scope; /* enum pmc_scope: as opened, after any fallback */
-	uint8_t state; /* PMC_COUNTED, or why it was not opened: NOT_SUPPORTED, NOT_PERMITTED, ...
-			*/
+	/* PMC_COUNTED, or why not: NOT_SUPPORTED, NOT_PERMITTED, ... With a group: its readings
+	 * have no meaning. */
+	uint8_t state;
 	uint64_t config, config1, config2, config3;
 	double scale;	   /* of the PMU (sysfs .scale); 1.0 if it has none */
 	uint16_t position; /* in the requested list, from 0 */
 	uint16_t flags;	   /* PMC_EVENT_* */
 	uint32_t error;	   /* errno of opening, or enum pmc_reason; 0: opened */
 };
-#define PMC_EVENT_FELL_BACK 1 /* requested for all modes, counted in user mode only */
-#define PMC_EVENT_UNCORE    2 /* counts for the whole machine; core_type is its CPU number */
-#define PMC_EVENT_SUM	    4 /* only in reports: the sum over all types of cores */
-#define PMC_EVENT_EXCLUSIVE 8 /* its group shares the PMU with no other group of the thread */
+#define PMC_EVENT_FELL_BACK  1	/* requested for all modes, counted in user mode only */
+#define PMC_EVENT_UNCORE     2	/* counts for the whole machine; core_type is its CPU number */
+#define PMC_EVENT_SUM	     4	/* only in reports: the sum over all types of cores */
+#define PMC_EVENT_EXCLUSIVE  8	/* its group shares the PMU with no other group of the thread */
+#define PMC_EVENT_UNFILTERED 16 /* counts all modes, also if it was opened for user mode only */
 
 /* ---- PMC_FRAME_SITE ----------------------------------------------------------------------
  * Variable part: str module (its path), str symbol (empty: unknown). */
@@ -197,6 +199,7 @@ enum pmc_reason {
 	PMC_REASON_BRACE,	   /* its braced group needs more counters than run at once */
 	PMC_REASON_UNCORE,	   /* counts for the whole machine: see the UNCORE total */
 	PMC_REASON_UNCORE_FULL,	   /* uncore, on more CPUs than an event set has room for */
+	PMC_REASON_KERNEL_ONLY,	   /* requested in user mode, and occurs in kernel mode only */
 };
 
 #define PMC_NO_SEQ UINT64_MAX

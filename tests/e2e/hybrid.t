@@ -158,6 +158,6 @@ is "$(json r.json '.threads[0].events | map([.core_type, .state, .value == null]
 # ---- pinned --------------------------------------------------------------------------------
 counted whole "cs:D,{task-clock,page-faults}:uD" "$PROG/churn" 2 20000
 is "$(json r.json '.threads[0].events | map([.name, .state, .scope]) | tostring')" \
-	'[["cs:D","counted","all"],["task-clock:uD","counted","user"],["page-faults:uD","counted","user"]]' \
+	'[["cs:D","counted","all"],["task-clock:uD","counted","all"],["page-faults:uD","counted","user"]]' \
 	"pinned events keep their names and scopes"
 done_testing

@@ -21,9 +21,9 @@ if [ "$paranoid" = 2 ]; then
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \
 		PMC_REPORT="json=$T/nobody/r.json" "$T/churn" 20 20000
 	is "$status $(cat "$T/out")" "0 joined 20" "nobody: the host runs"
-	is "$(json "$T/nobody/r.json" '[.threads[] | select(all(.events[]; .scope == "user" and
-		.state == "counted" and .value != null))] | length')" 21 \
-		"nobody at paranoid 2: user mode only, marked as such" ||
+	is "$(json "$T/nobody/r.json" '[.threads[] | select([.events[] | .name + " " + .scope +
+		" " + .state] == ["task-clock all counted", "page-faults user counted"])] | length')" 21 \
+		"nobody at paranoid 2: page faults in user mode only, marked as such; task-clock counts all" ||
 		diag "$(json "$T/nobody/r.json" '.threads[0]')"
 	is "$(json "$T/nobody/r.json" '.threads[0].events[0].name')" task-clock \
 		"nobody: the event keeps its name"
@@ -122,11 +122,12 @@ int main(void)
 END
 cc -O1 -o "$T/drop" "$T/drop.c" -pthread
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
-	PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT=$T/drop.pmc run agent "$T/drop"
+	PMC_EVENTS=page-faults,context-switches,task-clock PMC_REPORT=off PMC_OUT=$T/drop.pmc run agent "$T/drop"
 	is "$status" 0 "privilege dropped: the host runs"
 	is "$("$O/pmctl" report --format json "$T/drop.pmc" |
-		jq -c '[.threads[] | select(.seq > 0) | .events[0] | [.state, .scope]]')" \
-		'[["counted","all"],["counted","user"]]' "later threads count user mode, marked as such"
+		jq -r '.threads[] | select(.seq > 0) | [.events[] | if .value == null then .state else .scope end] |
+		join(" ")')" $'all all all\nuser not-permitted all' \
+		"later threads count user mode, marked as such; context-switches are not 0 but null"
 else
 	skip "needs root and perf_event_paranoid 2 or more" "a drop of privilege"
 fi

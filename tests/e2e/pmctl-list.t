@@ -110,9 +110,13 @@ for mode in errno kill; do
 	is "$status $(json "$T/out" '.fits')" "0 false" "and nothing fits"
 done
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ]; then
-	run setpriv --reuid=65534 --clear-groups --no-new-privs -- "$PMCTL" list --json task-clock
-	is "$(json "$T/out" '.[] | "\(.available): \(.reason)"')" "true: in user mode only" \
-		"as nobody: in user mode only"
+	run setpriv --reuid=65534 --clear-groups --no-new-privs -- "$PMCTL" list --json '*-[csf][lwa]*'
+	is "$(json "$T/out" '.[] | select(.name == "page-faults") | "\(.available): \(.reason)"')" \
+		"true: in user mode only" "as nobody: page-faults in user mode only"
+	is "$(json "$T/out" '.[] | select(.name == "task-clock") | "\(.available): \(.reason)"')" \
+		"true: null" "as nobody: task-clock without restriction"
+	like "$(json "$T/out" '.[] | select(.name == "context-switches") | "\(.available): \(.reason)"')" \
+		"^false: .*cannot be counted in user mode alone" "as nobody: context-switches not at all"
 fi
 
 # ---- fitting, by a database ----------------------------------------------------------------

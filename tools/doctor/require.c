@@ -2,6 +2,7 @@
 /* require.c - pmctl doctor --require: whether given events can be counted, and if not why. */
 #include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
+#include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 #include "tools/doctor/doctor.h"
@@ -12,19 +13,18 @@
 static void judge(const struct doctor_facts *facts, const struct pmc_planned *planned,
 		  struct doctor_finding *to)
 {
-	const struct perf_event_attr attr = { .type = planned->event.type,
-					      .exclude_kernel = planned->scope == PMC_SCOPE_USER };
 	const struct pmc_event *event = &planned->event;
 	enum pmc_scope scope = planned->scope;
 	bool machine = pmc_event_is_uncore(event);
-	const struct pmc_tried tried = {
-		.attr = &attr, .placed = machine, .pid = machine ? -1 : 0, .cpu = machine ? 0 : -1
-	};
+	struct pmc_attr attr;
+	struct pmc_tried tried = pmc_plan_tried(planned, &attr);
 	int error = planned->error;
 	struct pmc_advice advice;
 	char name[24];
 
 	if (machine) {
+		tried.placed = true;
+		tried.pid = -1;
 		error = tool_event_try(event, PMC_SCOPE_ALL, atoi(event->cpus));
 	} else if (planned->group != PMC_NO_GROUP) {
 		error = 0;
@@ -37,7 +37,11 @@ static void judge(const struct doctor_facts *facts, const struct pmc_planned *pl
 			return;
 		}
 	}
-	if (error) {
+	if (error >= PMC_REASON_ADOPTED) {
+		doctor_say(to, DOCTOR_BLOCKS, "%s: not countable (%s)", event->name,
+			   pmc_reason_text((uint32_t)error));
+		doctor_fix_words(to, "change the list of events");
+	} else if (error) {
 		pmc_advise(error, &tried, &facts->here, &advice);
 		doctor_say(to, DOCTOR_BLOCKS, "%s: not countable (%s: %s)", event->name,
 			   pmc_error_name(error, name), advice.means);

@@ -108,7 +108,7 @@ static const char *refusal(struct list *list, const struct pmc_planned *planned)
 		return TOOL_KILLED_TEXT;
 	if (pmc_event_is_uncore(&planned->event))
 		return "counted for the whole machine, not for a thread";
-	return list_refusal(list, planned->event.type, planned->error);
+	return list_refusal(list, planned);
 }
 
 static int solve(struct list_fit *fit, const struct pmc_plan *plan)

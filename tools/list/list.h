@@ -9,6 +9,7 @@
 
 #include "agent/core/base/arena.h"
 #include "agent/core/event/event.h"
+#include "agent/core/plan/plan.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,8 +52,8 @@ const char *list_text(struct list *list, const char *format, ...)
 
 /* Opens the event on the calling thread or, with cpu >= 0, for that CPU. */
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu);
-/* Why opening an event of this type failed with this errno. */
-const char *list_refusal(struct list *list, uint32_t type, int error);
+/* Why an event was refused to the calling thread. */
+const char *list_refusal(struct list *list, const struct pmc_planned *planned);
 
 /* The sources of rows. */
 void list_builtins(struct list *list);

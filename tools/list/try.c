@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - whether an event opens here for this user, and if not why. */
 #include "agent/core/base/advice.h"
+#include "agent/core/report/words.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"
 
-#include <errno.h>
+#include <unistd.h>
 
-static const char *refusal(struct list *list, uint32_t type, int cpu, int error)
+static const char *refusal(struct list *list, const struct pmc_tried *tried, int error)
 {
-	const struct perf_event_attr attr = { .type = type };
-	const struct pmc_tried tried = {
-		.attr = &attr, .placed = true, .pid = cpu < 0 ? 0 : -1, .cpu = cpu
-	};
 	struct pmc_advice advice;
 
 	if (!list->here) {
@@ -19,32 +16,44 @@ static const char *refusal(struct list *list, uint32_t type, int cpu, int error)
 		if (list->here)
 			pmc_here_read(list->here, NULL);
 	}
-	pmc_advise(error, &tried, list->here, &advice);
+	pmc_advise(error, tried, list->here, &advice);
 	return list_text(list, "%s", advice.means);
 }
 
-const char *list_refusal(struct list *list, uint32_t type, int error)
+const char *list_refusal(struct list *list, const struct pmc_planned *planned)
 {
-	return refusal(list, type, -1, error);
+	struct pmc_attr attr;
+	const struct pmc_tried tried = pmc_plan_tried(planned, &attr);
+
+	if (planned->error >= PMC_REASON_ADOPTED)
+		return pmc_reason_text((uint32_t)planned->error);
+	return refusal(list, &tried, planned->error);
+}
+
+/* For a whole CPU, as uncore events are counted. */
+static struct list_answer try_cpu(struct list *list, const struct pmc_event *event, int cpu)
+{
+	const struct perf_event_attr attr = { .type = event->type };
+	const struct pmc_tried tried = { .attr = &attr, .placed = true, .pid = -1, .cpu = cpu };
+	int error = tool_event_try(event, PMC_SCOPE_ALL, cpu);
+
+	return (struct list_answer){ !error, error ? refusal(list, &tried, error) : NULL };
 }
 
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)
 {
-	int error;
+	struct pmc_planned planned = { .event = *event };
+	int fd;
 
 	if (tool_perf_killed())
 		return (struct list_answer){ false, TOOL_KILLED_TEXT };
-	error = tool_event_try(event, PMC_SCOPE_ALL, cpu);
-	if (!error)
-		return (struct list_answer){ true, NULL };
-	if ((error == -EACCES || error == -EPERM) && cpu < 0) {
-		int user = tool_event_try(event, PMC_SCOPE_USER, cpu);
-
-		if (!user)
-			return (struct list_answer){ true, "in user mode only" };
-		/* Permission is checked before the event is looked up: this errno is the cause. */
-		if (user != -EACCES && user != -EPERM)
-			error = user;
-	}
-	return (struct list_answer){ false, refusal(list, event->type, cpu, error) };
+	if (cpu >= 0)
+		return try_cpu(list, event, cpu);
+	fd = pmc_plan_try(tool_perf_open, &planned);
+	if (fd < 0)
+		return (struct list_answer){ false, list_refusal(list, &planned) };
+	close(fd);
+	return (struct list_answer){ true, planned.flags & PMC_EVENT_FELL_BACK ?
+						   "in user mode only" :
+						   NULL };
 }

@@ -17,6 +17,8 @@ static const char *scope_note(const struct pmc_planned *p)
 {
 	if (p->flags & PMC_EVENT_FELL_BACK)
 		return " (user mode only: not permitted to count the kernel)";
+	if (p->flags & PMC_EVENT_UNFILTERED && p->event.asked_scope)
+		return " (user and kernel mode: :u and :k have no effect on it)";
 	return p->scope == PMC_SCOPE_USER   ? " (user mode)" :
 	       p->scope == PMC_SCOPE_KERNEL ? " (kernel mode)" :
 					      "";
@@ -25,10 +27,8 @@ static const char *scope_note(const struct pmc_planned *p)
 /* Why the event is not counted here, with its errno, and the fix. */
 static void print_refusal(const struct pmc_planned *p, const struct pmc_here *here)
 {
-	const struct pmc_tried tried = { .attr = &(const struct perf_event_attr){
-						 .type = p->event.type,
-						 .exclude_kernel = p->scope == PMC_SCOPE_USER,
-					 } };
+	struct pmc_attr attr;
+	const struct pmc_tried tried = pmc_plan_tried(p, &attr);
 	char text[320], name[24];
 
 	if (!p->error)

@@ -40,6 +40,7 @@ enum {
 	AT_BRANCHES = 1 << 27,
 	AT_USER_STACK = 1 << 28,
 	AT_INHERIT = 1 << 29,
+	AT_KERNEL_ONLY = 1 << 30,
 };
 
 static const struct row {
@@ -108,6 +109,8 @@ static uint32_t at_call(const struct pmc_tried *tried)
 
 	if (tried->sibling)
 		at |= AT_SIBLING;
+	if (tried->kernel_only)
+		at |= AT_KERNEL_ONLY;
 	if (!tried->placed)
 		return at;
 	if (tried->cpu >= 0)

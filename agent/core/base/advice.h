@@ -47,8 +47,9 @@ struct pmc_tried {
 	const struct perf_event_attr *attr; /* NULL: not known */
 	int pid, cpu;			    /* as given to perf_event_open, if `placed` */
 	bool placed;
-	bool cgroup;  /* pid is a cgroup's descriptor */
-	bool sibling; /* joined to a leader */
+	bool cgroup;	  /* pid is a cgroup's descriptor */
+	bool sibling;	  /* joined to a leader */
+	bool kernel_only; /* cannot be counted in user mode alone */
 };
 
 struct pmc_advice {

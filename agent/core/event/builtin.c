@@ -9,7 +9,8 @@
 enum { LOAD = 1, STORE = 2, PREFETCH = 4 };
 
 static const struct pmc_builtin events[] = {
-#define EVENT(type, config, name, alias_of, doc) { name, PERF_TYPE_##type, config, alias_of, doc },
+#define EVENT(type, config, name, alias_of, filter, doc)                                           \
+	{ name, PERF_TYPE_##type, config, alias_of, PMC_##filter, doc },
 #include "agent/core/event/builtin.def"
 };
 
@@ -98,6 +99,16 @@ bool event_builtin(struct event_span name, struct pmc_event *event)
 		}
 	}
 	return cache_event(name, event);
+}
+
+enum pmc_filter pmc_event_filter(const struct pmc_event *event)
+{
+	if (event->type == PERF_TYPE_TRACEPOINT && event->filter != PMC_UNFILTERED)
+		return PMC_KERNEL_ONLY;
+	for (size_t i = 0; i < COUNT(events); i++)
+		if (event->type == events[i].type && event->config == events[i].config)
+			return events[i].filter;
+	return event->filter;
 }
 
 bool event_raw(struct event_span name, struct pmc_event *event)

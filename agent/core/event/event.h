@@ -24,6 +24,13 @@
 
 #define PMC_NO_BRACE (-1)
 
+/* What exclude_user and exclude_kernel do to an event. */
+enum pmc_filter {
+	PMC_FILTERED,	 /* counted in the modes that are left */
+	PMC_UNFILTERED,	 /* counted in all modes, whatever is excluded */
+	PMC_KERNEL_ONLY, /* occurs in kernel mode: with exclude_kernel it reads 0 for ever */
+};
+
 struct pmc_event {
 	const char *name; /* as the user wrote it, with modifiers */
 	const char *unit; /* "" if none; "ns" for clocks; from the PMU's .unit */
@@ -37,6 +44,7 @@ struct pmc_event {
 	double scale;
 	bool exclude_user, exclude_kernel;
 	bool asked_scope;  /* :u or :k was given: never fall back to another scope */
+	uint8_t filter;	   /* of tracepoints and probes; ask pmc_event_filter() */
 	bool pinned;	   /* :D, as in perf: counted all of the time or not at all */
 	int brace;	   /* number of its {...}, PMC_NO_BRACE outside */
 	unsigned position; /* place in the user's list */
@@ -80,6 +88,8 @@ struct pmc_event_roots {
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
 		     struct pmc_events *events, struct pmc_parse_error *error);
 
+/* By type and config; of a tracepoint given by its number PMC_KERNEL_ONLY, as of most. */
+enum pmc_filter pmc_event_filter(const struct pmc_event *event);
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);
 /* Whether the event is counted by this type of core; NULL is "", no particular one. */
@@ -108,6 +118,7 @@ struct pmc_builtin {
 	uint32_t type;
 	uint64_t config;
 	const char *alias_of; /* NULL: this is the canonical name */
+	enum pmc_filter filter;
 	const char *doc;
 };
 

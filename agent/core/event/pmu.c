@@ -297,6 +297,9 @@ int event_pmu(struct event_parse *parse, struct event_span item, struct pmc_even
 	event->pmu = pmc_arena_strndup(parse->arena, p.pmu.at, p.pmu.len);
 	if (!event->pmu)
 		return -ENOMEM;
+	event->filter = event_span_is(p.pmu, "kprobe") ? PMC_KERNEL_ONLY :
+			event_span_is(p.pmu, "uprobe") ? PMC_UNFILTERED :
+							 PMC_FILTERED;
 	rc = set_terms(&p);
 	if (rc || !modifiers.len)
 		return rc;

@@ -32,6 +32,10 @@ int event_tracepoint(const struct pmc_event_roots *roots, struct event_span sys,
 			   (int)name.len, name.at);
 	if (rc >= 0 && event_number(event_span_of(text), &event->config)) {
 		event->type = PERF_TYPE_TRACEPOINT;
+		/* perf_syscall_enter() in kernel/trace/trace_syscalls.c passes the registers of
+		 * user mode; others pass the kernel's, and perf_tp_event_match() in
+		 * kernel/events/core.c looks at exclude_kernel only. */
+		event->filter = event_span_is(sys, "syscalls") ? PMC_UNFILTERED : PMC_KERNEL_ONLY;
 		return EVENT_FOUND;
 	}
 	return rc == -EACCES ? rc : pmc_path_exists("%s/events", root);

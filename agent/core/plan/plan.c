@@ -26,6 +26,8 @@ enum pmc_state pmc_plan_refusal(int error)
 
 static enum pmc_scope scope_of(const struct pmc_event *event)
 {
+	if (pmc_event_filter(event) == PMC_UNFILTERED)
+		return PMC_SCOPE_ALL;
 	if (event->exclude_kernel && !event->exclude_user)
 		return PMC_SCOPE_USER;
 	if (event->exclude_user && !event->exclude_kernel)
@@ -42,33 +44,65 @@ static int open_alone(pmc_perf_opener open, const struct pmc_event *event, enum 
 	return open(&attr, -1);
 }
 
-/* Finds out scope and state of an event. Returns its descriptor or -errno. */
-static int try_alone(pmc_perf_opener open, struct pmc_planned *planned)
+static bool is_denied(int error)
 {
-	struct pmc_event *event = &planned->event;
+	return error == -EACCES || error == -EPERM;
+}
+
+/* User mode only, as perf_event_paranoid 2 permits unprivileged users; denied: the errno so far. */
+static int fall_back(pmc_perf_opener open, struct pmc_planned *planned, int denied)
+{
+	int user = open_alone(open, &planned->event, PMC_SCOPE_USER);
+
+	if (user >= 0) {
+		planned->scope = PMC_SCOPE_USER;
+		planned->flags |= PMC_EVENT_FELL_BACK;
+		return user;
+	}
+	/* PMUs of their own may not be able to exclude a mode: PERF_PMU_CAP_NO_EXCLUDE in
+	 * kernel/events/core.c. */
+	if (is_denied(user) || (user == -EINVAL && planned->event.type >= PERF_TYPE_MAX))
+		return denied;
+	/* The kernel checks permission before it looks for the event. */
+	return user;
+}
+
+int pmc_plan_try(pmc_perf_opener open, struct pmc_planned *planned)
+{
+	const struct pmc_event *event = &planned->event;
+	const enum pmc_filter filter = pmc_event_filter(event);
 	int fd;
 
 	planned->scope = (uint8_t)scope_of(event);
-	fd = open_alone(open, event, planned->scope);
-	/* perf_event_paranoid 2: an unprivileged user may count user mode only. */
-	if ((fd == -EACCES || fd == -EPERM) && !event->asked_scope &&
-	    planned->scope == PMC_SCOPE_ALL) {
-		int user = open_alone(open, event, PMC_SCOPE_USER);
-
-		if (user >= 0) {
-			planned->scope = PMC_SCOPE_USER;
-			planned->flags |= PMC_EVENT_FELL_BACK;
-			return user;
-		}
-		/* The kernel checks permission before it looks for the event. */
-		if (user != -EACCES && user != -EPERM)
-			fd = user;
+	if (filter == PMC_UNFILTERED)
+		planned->flags |= PMC_EVENT_UNFILTERED;
+	if (filter == PMC_KERNEL_ONLY && planned->scope == PMC_SCOPE_USER) {
+		planned->state = PMC_NOT_SUPPORTED;
+		planned->error = PMC_REASON_KERNEL_ONLY;
+		return -ENOENT;
 	}
+	fd = open_alone(open, event, planned->scope);
+	if (is_denied(fd) && !event->asked_scope && planned->scope == PMC_SCOPE_ALL &&
+	    filter == PMC_FILTERED)
+		fd = fall_back(open, planned, fd);
 	if (fd < 0) {
 		planned->state = (uint8_t)pmc_plan_refusal(-fd);
 		planned->error = -fd;
 	}
 	return fd;
+}
+
+struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_attr *attr)
+{
+	const struct pmc_event *event = &planned->event;
+
+	pmc_group_attr(event, planned->scope, true, attr);
+	/* Without :k a PMU of its own was tried in user mode too. */
+	return (struct pmc_tried){
+		.attr = &attr->base,
+		.kernel_only = pmc_event_filter(event) == PMC_KERNEL_ONLY ||
+			       (event->type >= PERF_TYPE_MAX && !event->asked_scope),
+	};
 }
 
 bool pmc_event_is_uncore(const struct pmc_event *event)
@@ -108,7 +142,7 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 	for (unsigned i = 0; i < count; i++) {
 		alone[i] = -1;
 		if (!pmc_event_is_uncore(&tried[i].event)) {
-			alone[i] = try_alone(open, &tried[i]);
+			alone[i] = pmc_plan_try(open, &tried[i]);
 			if (alone[i] == -EINVAL)
 				alone[i] = try_behind(open, tried, i, alone);
 			continue;
@@ -231,11 +265,17 @@ int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct p
 		struct pmc_planned *p = &user->events[i];
 
 		*p = plan->events[i];
-		if (p->group == PMC_NO_GROUP || p->scope != PMC_SCOPE_ALL || p->event.asked_scope)
+		if (p->group == PMC_NO_GROUP || p->scope != PMC_SCOPE_ALL || p->event.asked_scope ||
+		    pmc_event_filter(&p->event) == PMC_UNFILTERED)
 			continue;
 		p->scope = PMC_SCOPE_USER;
 		p->flags |= PMC_EVENT_FELL_BACK;
 		changed++;
+		if (pmc_event_filter(&p->event) != PMC_KERNEL_ONLY)
+			continue;
+		/* It keeps its place in the group, where it reads 0. */
+		p->state = PMC_NOT_PERMITTED;
+		p->error = EACCES;
 	}
 	if (!changed)
 		user->count = user->opened = user->groups = 0;

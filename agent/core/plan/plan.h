@@ -8,6 +8,7 @@
 #ifndef PMC_CORE_PLAN_PLAN_H
 #define PMC_CORE_PLAN_PLAN_H
 
+#include "agent/core/base/advice.h"
 #include "agent/core/base/out.h"
 #include "agent/core/count/group.h"
 #include "agent/core/dump/frame.h"
@@ -17,7 +18,7 @@ struct pmc_planned {
 	struct pmc_event event;
 	uint16_t group; /* PMC_NO_GROUP: not opened, see state and error */
 	uint8_t scope;	/* enum pmc_scope, after any fallback */
-	uint8_t state;	/* PMC_COUNTED, or why not */
+	uint8_t state;	/* PMC_COUNTED, or why not; with a group: its reading has no meaning */
 	uint16_t flags; /* PMC_EVENT_* */
 	int error;	/* errno of the refused open, or enum pmc_reason */
 };
@@ -40,6 +41,9 @@ struct pmc_plan {
  * PMU runs. No descriptor stays open. 0 or -ENOMEM. */
 int pmc_plan_make(const struct pmc_events *events, pmc_perf_opener open, struct pmc_arena *arena,
 		  struct pmc_plan *plan);
+/* Tries one event and sets its scope, flags, state and error. Returns its descriptor, disabled, or
+ * a negative number. */
+int pmc_plan_try(pmc_perf_opener open, struct pmc_planned *planned);
 /* Makes the frame and the attrs of a plan whose other members are set. 0, -ENOMEM or -E2BIG. */
 int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena);
 /* The same plan restricted to user mode; count 0 if it has no event that can be. 0 or -ENOMEM. */
@@ -57,6 +61,8 @@ bool pmc_event_is_uncore(const struct pmc_event *event);
 
 /* The state of an event whose open failed with this errno. */
 enum pmc_state pmc_plan_refusal(int error);
+/* What was tried for an event that was refused, for pmc_advise(); refers to *attr. */
+struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_attr *attr);
 /* Whether all events run twice at the same time, so that own and inherit groups do not share. */
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open);
 

@@ -141,6 +141,7 @@ static void take_event(struct pmc_cursor *cursor, struct pmc_arena *arena, struc
 			.scale = def.scale,
 			.exclude_user = def.scope == PMC_SCOPE_KERNEL,
 			.exclude_kernel = def.scope == PMC_SCOPE_USER,
+			.filter = def.flags & PMC_EVENT_UNFILTERED ? PMC_UNFILTERED : PMC_FILTERED,
 			.brace = PMC_NO_BRACE,
 			.position = def.position,
 		},

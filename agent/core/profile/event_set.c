@@ -63,10 +63,10 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 		}
 		def->flags &= (uint16_t)~PMC_EVENT_SUM;
 		slots[i].part.group = def->group;
+		if (def->state < PMC_NOT_COUNTED || def->state > PMC_NOT_PERMITTED)
+			def->state = group == PMC_NO_GROUP ? PMC_NOT_COUNTED : PMC_COUNTED;
 		if (group != PMC_NO_GROUP)
 			slots[i].part.index = set->group_size[group]++;
-		else if (def->state < PMC_NOT_COUNTED || def->state > PMC_NOT_PERMITTED)
-			def->state = PMC_NOT_COUNTED;
 		slots[i].part.state = def->state;
 		slots[i].part.error = def->error;
 	}
@@ -176,11 +176,11 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 		const struct set_part *part = &set->parts[i];
 		const unsigned g = part->group;
 
-		if (g < n_groups) {
+		if (g < n_groups && part->state == PMC_COUNTED) {
 			counts[i] = groups[g].count;
 			if (groups[g].values)
 				memcpy(&counts[i].raw, groups[g].values + part->index * 8, 8);
-		} else if (g >= PMC_SUM_GROUP) {
+		} else if (g < n_groups || g >= PMC_SUM_GROUP) {
 			counts[i] = (struct pmc_count){ .state = (enum pmc_state)part->state,
 							.error = part->error };
 		} else {

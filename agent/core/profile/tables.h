@@ -17,7 +17,7 @@ static inline int profile_order_u64(uint64_t a, uint64_t b)
 struct set_part {
 	uint16_t group; /* PMC_NO_GROUP: not opened; PMC_SUM_GROUP: sum of the next `index` parts */
 	uint16_t index;
-	uint32_t error; /* of an event that was not opened */
+	uint32_t error; /* of an event that is not counted */
 	uint8_t state;
 	uint8_t core; /* type, numbered from 1; 0: none */
 	bool hidden;  /* shown in its sum only */

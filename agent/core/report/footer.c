@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* footer.c - the lines under a table: coverage, advice, what is missing and why, notes. */
+#include "agent/core/event/event.h"
 #include "agent/core/report/view.h"
 
 #include <errno.h>
@@ -178,11 +179,15 @@ static bool no_pmu(const struct pmc_view *view)
 /* What the errno means on this machine; NULL if the report may be of another, or without memory. */
 static const char *why_here(struct pmc_view *view, const struct pmc_event_def *def, uint32_t error)
 {
+	const struct pmc_event event = { .type = def->type, .config = def->config };
 	const struct perf_event_attr attr = {
 		.type = def->type,
 		.exclude_kernel = def->scope == PMC_SCOPE_USER,
 	};
-	const struct pmc_tried tried = { .attr = &attr };
+	const struct pmc_tried tried = {
+		.attr = &attr,
+		.kernel_only = pmc_event_filter(&event) == PMC_KERNEL_ONLY,
+	};
 	struct pmc_advice *advice;
 
 	if (!view->options->here || !error || error >= PMC_REASON_ADOPTED)

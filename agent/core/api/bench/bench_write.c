@@ -29,14 +29,13 @@ static void why_of(const struct pmc_bench *bench, const struct pmc_bench_count *
 		   struct why *why)
 {
 	const struct pmc_planned *event = &bench->plan.events[bench->order[i]];
-	struct pmc_tried tried = { .call = PMC_CALL_OPEN };
+	struct pmc_tried tried;
 	struct pmc_attr attr;
 	struct pmc_here here;
 	struct pmc_out out;
 
 	if (count->error > 0 && count->error < PMC_REASON_ADOPTED) {
-		pmc_group_attr(&event->event, event->scope, true, &attr);
-		tried.attr = &attr.base;
+		tried = pmc_plan_tried(event, &attr);
 		pmc_here_read(&here, NULL);
 		pmc_advice_text(count->error, &tried, &here, why->text, sizeof(why->text));
 		return;
