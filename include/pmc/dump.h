@@ -200,6 +200,7 @@ enum pmc_reason {
 	PMC_REASON_UNCORE,	   /* counts for the whole machine: see the UNCORE total */
 	PMC_REASON_UNCORE_FULL,	   /* uncore, on more CPUs than an event set has room for */
 	PMC_REASON_KERNEL_ONLY,	   /* requested in user mode, and occurs in kernel mode only */
+	PMC_REASON_ALL_PINNED,	   /* the pinned events of the list leave no counter for it */
 };
 
 #define PMC_NO_SEQ UINT64_MAX

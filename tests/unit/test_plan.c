@@ -304,6 +304,48 @@ static void pinned_events_are_groups_of_their_own(void **state)
 	pmc_arena_free(&arena);
 }
 
+/* Pinned events run all of the time: a group of the others must fit beside them. */
+static void pinned_events_take_their_counters_first(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_events events = hardware(&arena, 7);
+	struct pmc_plan plan;
+	unsigned before = open_fds();
+
+	(void)state;
+	events.list[6].pinned = true;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.groups, 3);
+	assert_int_equal(plan.opened, 7);
+	assert_int_equal(group_of(&plan, "g"), 0);
+	for (unsigned g = 1; g < 3; g++)
+		assert_in_range(plan.first[g + 1] - plan.first[g], 1, 5);
+	assert_int_equal(open_fds(), before);
+	/* As a braced group the others would never run. */
+	for (unsigned i = 0; i < 6; i++)
+		events.list[i].brace = 0;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.opened, 1);
+	assert_int_equal(plan.events[1].state, PMC_NOT_COUNTED);
+	assert_int_equal(plan.events[1].error, PMC_REASON_BRACE);
+	/* Nothing is left for the others, or for the last of the pinned. */
+	for (unsigned i = 0; i < 7; i++) {
+		events.list[i].brace = PMC_NO_BRACE;
+		events.list[i].pinned = i > 0;
+	}
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.opened, 6);
+	assert_string_equal(plan.events[6].event.name, "a");
+	assert_int_equal(plan.events[6].error, PMC_REASON_ALL_PINNED);
+	events.list[0].pinned = true;
+	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	assert_int_equal(plan.opened, 6);
+	assert_string_equal(plan.events[6].event.name, "g");
+	assert_int_equal(plan.events[6].error, PMC_REASON_PINNED);
+	assert_int_equal(open_fds(), before);
+	pmc_arena_free(&arena);
+}
+
 static void software_events_do_not_take_turns(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -342,6 +384,7 @@ int main(void)
 		cmocka_unit_test_setup(braces_stay_apart, fake_reset),
 		cmocka_unit_test_setup(descendants_plan_pins_and_uncore_events_anew, fake_reset),
 		cmocka_unit_test_setup(pinned_events_are_groups_of_their_own, fake_reset),
+		cmocka_unit_test_setup(pinned_events_take_their_counters_first, fake_reset),
 		cmocka_unit_test_setup(software_events_do_not_take_turns, fake_reset),
 		cmocka_unit_test_setup(text_brings_the_plan_back, fake_reset),
 		cmocka_unit_test_setup(damaged_text_is_refused, fake_reset),

@@ -65,7 +65,7 @@ is "$(row taken ".[0].value == null and .[1].value > $loop * 0.99 and .[1].value
 is "$(row cycles 'map(.state) | unique | join(" ")')" counted \
 	"seven events fit with the cycle counter"
 
-# Seven pinned events on six counters: the kernel chooses which one is not counted.
+# Seven pinned events on six counters.
 is "$(row pinned 'map(.state) | sort | join(" ")')" \
 	"counted counted counted counted counted counted not-counted" \
 	"7 pinned events on 6 counters: one is not counted"
@@ -77,7 +77,17 @@ like "$(row pinned '.[] | select(.state != "counted") | [.value, .raw, .reason] 
 is "$(row pinned-brace 'map(.state) | join(" ")')" \
 	"counted counted counted counted counted not-counted not-counted" \
 	"a pinned group is counted as a whole or not at all"
-like "$(cat "$M/plan-pinned")" "group 7: descriptors 1, PMU counters 1, pinned" "run -n marks a pinned group"
+like "$(cat "$M/plan-pinned")" "group 6: descriptors 1, PMU counters 1, pinned" "run -n marks a pinned group"
+unlike "$(cat "$M/plan-pinned")" "group 7" "run -n plans no group for a pinned event without a counter"
+is "$(grep -o 'PMU counters.*' "$M/plan-beside" | xargs -d '\n' | head -n 1)" \
+	"PMU counters 1, pinned PMU counters 5 PMU counters 1" "groups fit beside a pinned event" ||
+	diag_file "$M/plan-beside" plan
+is "$(row beside 'map(.state) | join(" ")')" "counted scaled scaled scaled scaled scaled scaled" \
+	"six events beside a pinned one are all counted in turn"
+is "$(row beside '.[0].value as $all | map(.value) | min > $all * 0.98 and max < $all * 1.02')" true \
+	"six events beside a pinned one: scaled values within 2 %" || diag "$(row beside tostring)"
+is "$(jq '.processes[0].notes | length' "$M/beside.json")" 0 "no other user of the PMU is blamed" ||
+	diag "$(jq -c '.processes[0].notes' "$M/beside.json")"
 
 # Counters lost while the program runs: a group that did not run is not counted, and there is a note.
 states() {

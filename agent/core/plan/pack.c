@@ -4,13 +4,15 @@
  *
  * First fit in the user's order. Where one group is not enough, events that form a ratio stay
  * together if that takes no more groups. A braced group is all or nothing. A pinned event is a
- * group of its own unless braces say otherwise. Types of cores share no group.
+ * group of its own unless braces say otherwise; pinned groups come first and run all of the time,
+ * so the others are probed beside them. Types of cores share no group.
  */
 #include "agent/core/event/formula.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 struct packing {
 	pmc_perf_opener open;
@@ -19,8 +21,10 @@ struct packing {
 	unsigned count;
 	uint16_t group[PMC_EVENTS_MAX];
 	unsigned groups;
-	unsigned silent; /* counters that read 0 in a group of all its events */
-	bool all_run;	 /* all events ran as one group, so any of them run together */
+	unsigned silent;	  /* counters that read 0 in a group of all its events */
+	bool all_run;		  /* all events ran as one group, so any of them run together */
+	int held[PMC_EVENTS_MAX]; /* descriptors of pinned groups, which run meanwhile */
+	unsigned n_held, held_counters;
 };
 
 /* WAITING: opens, and has no group yet. */
@@ -39,6 +43,18 @@ static bool may_join(const struct packing *packing, unsigned i, unsigned first)
 		pmc_event_is_of_core(a, b->core_type));
 }
 
+/* Whether event i is in a group that is pinned: in braces one pinned event pins all. */
+static bool is_pinned(const struct packing *packing, unsigned i)
+{
+	const struct pmc_event *event = &packing->events[i].event;
+	bool pinned = event->pinned;
+
+	for (unsigned k = 0; k < packing->count && event->brace != PMC_NO_BRACE; k++)
+		pinned |= packing->events[k].event.brace == event->brace &&
+			  packing->events[k].event.pinned;
+	return pinned;
+}
+
 static unsigned partner_of(const struct packing *packing, unsigned i)
 {
 	for (unsigned k = 0; k < packing->count; k++)
@@ -48,14 +64,14 @@ static unsigned partner_of(const struct packing *packing, unsigned i)
 	return i;
 }
 
-/* 0 or -errno. */
+/* 0, -errno or -PMC_REASON_ALL_PINNED. */
 static int open_next(const struct packing *packing, struct pmc_probe *probe, unsigned i)
 {
 	const struct pmc_planned *event = &packing->events[i];
 
 	if (packing->most && pmc_event_needs_pmu(&event->event) &&
-	    (unsigned)__builtin_popcountll(probe->pmu) == packing->most)
-		return -ENOSPC;
+	    packing->held_counters + (unsigned)__builtin_popcountll(probe->pmu) >= packing->most)
+		return -PMC_REASON_ALL_PINNED;
 	return pmc_probe_add(probe, &event->event, event->scope);
 }
 
@@ -79,7 +95,9 @@ static bool run_all(struct packing *packing, struct pmc_probe *probe, unsigned f
 	for (unsigned i = first; i < packing->count; i++)
 		if (may_join(packing, i, first) && open_next(packing, probe, i) != 0)
 			return false;
-	return probe->n < 2 || packing->all_run || pmc_probe_run(probe, &packing->silent);
+	/* A single event that does not run now may run later, but not beside pinned groups. */
+	return packing->all_run || (probe->n < 2 && !packing->n_held) ||
+	       pmc_probe_run(probe, &packing->silent);
 }
 
 /* One group of all events that may join the first. False: the PMU does not run them together. */
@@ -107,16 +125,26 @@ static bool take(struct packing *packing, struct pmc_probe *probe, unsigned i)
 	return true;
 }
 
-/* One group of the first event, which stays even if the PMU does not run it now, and of those that
- * run beside it. With `pairs` an event and its partner of a ratio are added together or not. */
+/* One group of the first event, which stays even if the PMU does not run it now unless pinned
+ * groups are the reason, and of those that run beside it. With `pairs` an event and its partner of
+ * a ratio are added together or not. */
 static void take_what_fits(struct packing *packing, struct pmc_probe *probe, unsigned first,
 			   bool pairs)
 {
 	int error = open_next(packing, probe, first);
+	unsigned silent;
 
+	if (!error && packing->n_held && !pmc_probe_run(probe, &silent)) {
+		refuse(packing, first, PMC_NOT_COUNTED,
+		       is_pinned(packing, first) ? PMC_REASON_PINNED : PMC_REASON_ALL_PINNED);
+		pmc_probe_drop(probe);
+		return;
+	}
 	if (error) {
-		/* It opened behind another leader only. */
-		refuse(packing, first, pmc_plan_refusal(-error), -error);
+		/* Else it opened behind another leader only. */
+		bool full = error == -PMC_REASON_ALL_PINNED;
+
+		refuse(packing, first, full ? PMC_NOT_COUNTED : pmc_plan_refusal(-error), -error);
 		return;
 	}
 	for (unsigned i = first; i < packing->count; i++) {
@@ -139,7 +167,30 @@ static void refuse_brace(struct packing *packing, unsigned first)
 {
 	for (unsigned i = first; i < packing->count; i++)
 		if (may_join(packing, i, first))
-			refuse(packing, i, PMC_NOT_COUNTED, PMC_REASON_BRACE);
+			refuse(packing, i, PMC_NOT_COUNTED,
+			       packing->n_held && is_pinned(packing, first) ? PMC_REASON_PINNED :
+									      PMC_REASON_BRACE);
+}
+
+/* Keeps a pinned group on the PMU while others are probed. */
+static void hold(struct packing *packing, struct pmc_probe *probe)
+{
+	unsigned counters = (unsigned)__builtin_popcountll(probe->pmu);
+
+	if (!counters || probe->n > PMC_EVENTS_MAX - packing->n_held)
+		return;
+	pmc_group_enable(probe->fds[0]);
+	packing->held_counters += counters;
+	for (unsigned i = 0; i < probe->n; i++)
+		packing->held[packing->n_held++] = probe->fds[i];
+	*probe = (struct pmc_probe){ .open = probe->open };
+}
+
+static void let_go(struct packing *packing)
+{
+	while (packing->n_held)
+		close(packing->held[--packing->n_held]);
+	packing->held_counters = 0;
 }
 
 static void add_group(struct packing *packing, unsigned first, bool pairs)
@@ -156,6 +207,8 @@ static void add_group(struct packing *packing, unsigned first, bool pairs)
 		take_what_fits(packing, &probe, first, pairs);
 	}
 	packing->groups += all || probe.n > 0;
+	if (is_pinned(packing, first))
+		hold(packing, &probe);
 	pmc_probe_close(&probe);
 }
 
@@ -166,8 +219,12 @@ static void fill(struct packing *packing, bool pairs)
 		packing->group[i] =
 			packing->events[i].state == PMC_COUNTED ? WAITING : PMC_NO_GROUP;
 	for (unsigned i = 0; i < packing->count; i++)
+		if (packing->group[i] == WAITING && is_pinned(packing, i))
+			add_group(packing, i, pairs);
+	for (unsigned i = 0; i < packing->count; i++)
 		if (packing->group[i] == WAITING)
 			add_group(packing, i, pairs);
+	let_go(packing);
 }
 
 static void fill_best(struct packing *packing)
