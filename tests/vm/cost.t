@@ -25,8 +25,8 @@ diag_file "$T/costs" "instructions, user and kernel, six events"
 between "$(pct steady)" 0 0.5 "steady state: overhead is at most 0.5 % of 2,000 million instructions"
 between "$(pct shared)" 0 0.5 "four threads that share one CPU: overhead is at most 0.5 %"
 # Bounds above the present values; most instructions are the kernel's, to open and close six events.
-between "$(of start)" 1 3100000 "start-up: overhead is at most 3.1 million instructions"
-between "$(each threads)" 1 700000 "overhead of a thread is at most 700,000 instructions"
-between "$(each plain)" 1 200000 "overhead of a thread with OS accounting only is at most 200,000 instructions"
+between "$(of start)" 1 1300000 "start-up: overhead is at most 1.3 million instructions"
+between "$(each threads)" 1 120000 "overhead of a thread is at most 120,000 instructions"
+between "$(each plain)" 1 8000 "overhead of a thread with OS accounting only is at most 8,000 instructions"
 
 done_testing
