@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# soak.sh - a million threads, 10,000 processes, then random programs under random signals, dumps and
-# limits until the time is up. Not part of make check.
+# soak.sh - a million threads, 10,000 processes, 20,000 attacks on pmctl, then random programs under
+# random signals, dumps and limits until the time is up. Not part of make check.
 #
 #	make soak                    10 minutes and more
 #	SECONDS=20 make soak         a short run: threads and processes in proportion
@@ -67,6 +67,20 @@ got=$(rows "$T/p.pmc" '/true')
 [ "$got" = $n ] || wrong "$n processes: $got rows"
 echo "soak: $n processes: $got rows, $((SECONDS - at)) s"
 rm -f "$T"/*.pmc
+
+# ---- attacks on pmctl -------------------------------------------------------------------------------
+if [ "$(id -u)" = 0 ]; then
+	n=$((20000 * limit / 600))
+	[ $n -le 20000 ] || n=20000
+	at=$SECONDS
+	mkdir "$T/attack" && chmod 755 "$T" "$T/attack"
+	cp "$PROG/snatch" "$T/attack/hold" && chmod 4755 "$T/attack/hold"
+	"$PROG/snatch" "$T/attack" "$PMCTL" all $n "$SEED" >"$T/out" 2>"$T/err" ||
+		wrong "attacks: $(head -n 1 "$T/out") $(head -n 1 "$T/err")"
+	echo "soak: $(tail -n 1 "$T/out"), $((SECONDS - at)) s"
+else
+	echo "soak: attacks on pmctl take root"
+fi
 
 # ---- random rounds ----------------------------------------------------------------------------------
 signals=(USR2 USR2 USR2 USR2 USR1 HUP INT TERM QUIT KILL STOP CONT ABRT SEGV)
