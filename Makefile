@@ -115,6 +115,11 @@ $(O)/lto/%.o: %.c $(O)/flags
 $(O)/lto/agent/hooks/seccomp.o: override private LTO = -fno-lto
 $(O)/obj/agent/hooks/seccomp.o: override private CFLAGS += -fno-lto
 
+# The compiler must not turn the loops of memcpy and its kin into calls of themselves.
+OWN_LIBC := -fno-builtin -ffreestanding
+$(O)/lto/agent/base/own_libc.o: override private LTO = -fno-lto $(OWN_LIBC)
+$(O)/obj/agent/base/own_libc.o: override private CFLAGS += -fno-lto $(OWN_LIBC)
+
 $(O)/lto/core.a: $(LTO_CORE)
 	$(if $(filter 0,$(V)),@echo "  AR    $@")
 	$(Q)rm -f $@ && $(AR) qcs $@ $^

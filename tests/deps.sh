@@ -75,6 +75,7 @@ check() {
 	program nginx nginx-light
 	ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || need postgresql
 	program gdb gdb
+	program valgrind valgrind
 	program strace strace
 	program ssh-agent openssh-client
 	program pgrep procps

@@ -14,6 +14,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <threads.h>
+#include <time.h>
 
 typedef void agent_handler(int);
 

@@ -63,7 +63,8 @@ AGENT_API void closefrom(int first)
 
 	if (close_range(first < 0 ? 0 : (unsigned)first, UINT_MAX, 0) != 0)
 		for (int fd = first < 0 ? 0 : first; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-			close(fd);
+			if (!is_hidden(fd))
+				REAL(close)(fd);
 	errno = saved;
 }
 

@@ -8,6 +8,7 @@
  * the kernel's block.
  */
 #include "agent/base/agent.h"
+#include "agent/base/own_libc.h"
 #include "agent/hooks/hooks.h"
 #include "agent/process/process.h"
 #include "agent/thread/thread.h"
@@ -51,18 +52,23 @@ static void at_exit(int status, void *unused)
 
 __attribute__((constructor)) static void begin(int argc, char **argv, char **envp)
 {
+	int (*register_exit)(void (*)(int, void *), void *);
+
 	/* libc is not initialised yet. If libpfm4 has to be loaded, libc is initialised on the way
 	 * and would keep a NULL environ. */
 	if (!environ)
 		environ = envp;
 	agent_syscall_init();
+	agent_untrack_data();
 	agent_start(argc, argv, envp);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;
+	/* Sanitizers intercept on_exit, and are not initialised yet. */
+	*(void **)(void *)&register_exit = dlsym(RTLD_NEXT, "on_exit");
 	/* Twice: if two threads call exit or quick_exit, each takes handlers off the list, and the
 	 * second one must find one in which it waits. */
-	on_exit(at_exit, NULL);
-	on_exit(at_exit, NULL);
+	register_exit(at_exit, NULL);
+	register_exit(at_exit, NULL);
 	at_quick_exit(at_quick);
 	at_quick_exit(at_quick);
 }
@@ -87,6 +93,7 @@ __attribute__((constructor)) static void begin(void)
 	static char *none[] = { NULL };
 
 	agent_syscall_init();
+	agent_untrack_data();
 	agent_start(0, none, environ);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;

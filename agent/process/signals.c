@@ -10,6 +10,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
+#include "agent/base/own_libc.h"
 #include "agent/base/real.h"
 #include "agent/process/process.h"
 
@@ -29,30 +30,13 @@ AGENT_ROOMY static struct {
 	struct sigaction original;
 } table[_NSIG];
 
-/* The kernel's struct; the restorer is x86's. */
-struct kernel_sigaction {
-	void (*handler)(int);
-	unsigned long flags;
-#ifdef SA_RESTORER
-	void (*restorer)(void);
-#endif
-	uint64_t mask;
-};
-
-static void to_default(int signo)
-{
-	const struct kernel_sigaction dfl = { .handler = SIG_DFL };
-
-	syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
-}
-
 static void on_fatal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	(void)context;
 	agent_leave(PMC_ENDED_SIGNAL, signo, true);
-	to_default(signo);
+	agent_sigdefault(signo);
 	/* Hardware faults have si_code > 0 and are raised again on return. */
 	if (info->si_code <= 0 || info->si_code == SI_USER || signo == SIGHUP || signo == SIGINT ||
 	    signo == SIGTERM || signo == SIGQUIT || signo == SIGABRT || signo == SIGXCPU ||
@@ -77,7 +61,7 @@ static void install(int signo, void (*handler)(int, siginfo_t *, void *), int fl
 				    .sa_flags = SA_SIGINFO | SA_ONSTACK | flags };
 
 	sigfillset(&action.sa_mask);
-	if (REAL(sigaction)(signo, &action, NULL) == 0)
+	if (agent_sigaction(signo, &action, NULL) == 0)
 		table[signo].ours = true;
 }
 
@@ -85,7 +69,7 @@ static void take(int signo, void (*handler)(int, siginfo_t *, void *), int flags
 {
 	struct sigaction now;
 
-	if (REAL(sigaction)(signo, NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
+	if (agent_sigaction(signo, NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
 	    now.sa_handler != SIG_DFL)
 		return;
 	table[signo].original = now;
@@ -125,9 +109,9 @@ bool agent_signal_forget(int signo)
 {
 	struct sigaction now;
 
-	if (REAL(sigaction)(signo, NULL, &now) != 0 || !agent_signal_is_ours(&now))
+	if (agent_sigaction(signo, NULL, &now) != 0 || !agent_signal_is_ours(&now))
 		return false;
-	to_default(signo);
+	agent_sigdefault(signo);
 	return true;
 }
 

@@ -61,32 +61,6 @@ for lib in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 	PRE="$AGENT:$path" alike "$lib, fork and exec" 20 "$PROG/cases" exec-all "$PROG/cases"
 done
 
-# ---- sanitizers -------------------------------------------------------------------------------------
-for kind in address thread; do
-	if ! gcc -O1 -g -D_GNU_SOURCE -fsanitize=$kind -o "churn-$kind" "$SRC/churn.c" -pthread 2>err; then
-		ok "gcc has -fsanitize=$kind" false
-		continue
-	fi
-	run "./churn-$kind" 20 1000
-	is "$status $(cat out)" "0 joined 20" "-fsanitize=$kind: the program as it is"
-	run "$PMCTL" run -o "$kind.pmc" -- "./churn-$kind" 20 1000
-	is "$status $(cat out)" "0 joined 20" "-fsanitize=$kind under pmctl run: as ever" ||
-		diag_file err stderr
-	unlike "$(cat err)" 'ERROR|WARNING' "-fsanitize=$kind under pmctl run: nothing to report"
-	"$PMCTL" report --format json "$kind.pmc" >r.json 2>/dev/null
-	between "$(jq '[.threads[] | select(.name | test("churn"))] | length' r.json)" 21 22 \
-		"-fsanitize=$kind under pmctl run: every thread has a row"
-	PMC_OUT=$T/$kind-plain.pmc run env LD_PRELOAD="$AGENT" ASAN_OPTIONS=verify_asan_link_order=0 \
-		"./churn-$kind" 20 1000
-	is "$status $(cat out) $(cat err)" "0 joined 20 " "-fsanitize=$kind under plain LD_PRELOAD: as ever"
-	# What the sanitizer finds, it still finds.
-	gcc -O0 -g -fsanitize=$kind -o "bad-$kind" "$SRC/bad.c" -pthread
-	PMC_OUT=$T/bad.pmc run env LD_PRELOAD="$AGENT" \
-		ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 "./bad-$kind"
-	like "$(cat err)" 'heap-use-after-free|data race' "-fsanitize=$kind finds what it is there for" ||
-		diag_file err stderr
-done
-
 # ---- threads that nobody told us of, small stacks ---------------------------------------------------------
 alike "RTLD_DEEPBIND plug-in" 1 "$PROG/dl_main" deepbind "$PROG/dl_module"
 alike "stacks of 16 KiB" 21 "$PROG/smallstack"

@@ -2,10 +2,10 @@
 /* plan.c - makes plans: which of the user's events open, and in which groups. */
 #include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
+#include "agent/core/base/sys.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum pmc_state pmc_plan_refusal(int error)
 {
@@ -155,7 +155,7 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 	 * while no other of its kind is. */
 	for (unsigned i = 0; i < count; i++)
 		if (alone[i] >= 0)
-			close(alone[i]);
+			pmc_sys1(SYS_close, alone[i]);
 	return groups;
 }
 

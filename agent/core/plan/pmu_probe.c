@@ -2,10 +2,10 @@
 /* pmu_probe.c - runs groups on the PMU to learn what it counts; see pmu_probe.h. */
 #include "agent/core/plan/pmu_probe.h"
 #include "agent/core/base/clock.h"
+#include "agent/core/base/sys.h"
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 int pmc_probe_add(struct pmc_probe *probe, const struct pmc_event *event, enum pmc_scope scope)
 {
@@ -34,7 +34,7 @@ void pmc_probe_drop(struct pmc_probe *probe)
 {
 	if (probe->n == 0)
 		return;
-	close(probe->fds[--probe->n]);
+	pmc_sys1(SYS_close, probe->fds[--probe->n]);
 	probe->pmu &= ~(UINT64_C(1) << probe->n);
 }
 
