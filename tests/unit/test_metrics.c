@@ -35,18 +35,34 @@ static struct pmc_count counted(uint64_t value)
 	return (struct pmc_count){ .raw = value, .enabled_ns = 1000, .running_ns = 1000 };
 }
 
+static void take(const char *name, const struct pmc_p_set_view *set, const struct pmc_count *counts,
+		 struct pmc_ratio *ratio)
+{
+	struct pmc_metric_events pair;
+
+	pmc_metric_events(metric(name), set, &pair);
+	pmc_ratio_take(metric(name), &pair, set, counts, ratio);
+}
+
+static double value_of(const char *name, const struct pmc_ratio *ratio)
+{
+	double value = 12345;
+
+	if (pmc_ratio_value(metric(name), ratio, &value))
+		return value;
+	assert_true(value == 12345);
+	return -1;
+}
+
 /* What the metric is of two events and their counts; -1: null. */
 static double of(const char *name, const struct pmc_p_event events[2],
 		 const struct pmc_count counts[2])
 {
 	const struct pmc_p_set_view set = { .count = 2, .events = events };
-	const struct pmc_metric_input input = { .set = &set, .counts = counts };
-	double value = 12345;
+	struct pmc_ratio ratio = { 0 };
 
-	if (pmc_metric_compute(metric(name), &input, &value))
-		return value;
-	assert_true(value == 12345);
-	return -1;
+	take(name, &set, counts, &ratio);
+	return value_of(name, &ratio);
 }
 
 static double pair(const char *name, uint32_t a_type, uint64_t a_config, uint64_t a,
@@ -133,17 +149,15 @@ static void missing_events(void **state)
 	const struct pmc_p_event events[] = { event(HW, 1), event(HW, 9) };
 	const struct pmc_count counts[] = { counted(300), counted(200) };
 	const struct pmc_p_set_view set = { .count = 2, .events = events };
-	const struct pmc_metric_input nothing = { 0 }, no_counts = { .set = &set };
-	double value;
+	struct pmc_ratio ratio = { 0 };
 
 	(void)state;
 	assert_true(of("ipc", events, counts) == -1);
 	assert_false(pmc_metric_applies(metric("ipc"), &set));
 	assert_false(pmc_metric_applies(metric("ipc"), NULL));
-	assert_false(pmc_metric_compute(metric("ipc"), &nothing, &value));
-	assert_false(pmc_metric_compute(metric("ipc"), &no_counts, &value));
+	take("ipc", &set, NULL, &ratio);
+	assert_true(value_of("ipc", &ratio) == -1);
 	assert_false(pmc_metric_applies(pmc_n_metrics, &set));
-	assert_false(pmc_metric_compute(pmc_n_metrics, &nothing, &value));
 }
 
 static void mixed_scopes_are_no_pair(void **state)
@@ -184,18 +198,100 @@ static void the_first_pair_with_values(void **state)
 	struct pmc_p_event events[] = { event(HW, 1), event(HW, 0), event(HW, 1), event(HW, 0) };
 	struct pmc_count counts[] = { counted(300), counted(100), counted(80), counted(40) };
 	const struct pmc_p_set_view set = { .count = 4, .events = events };
-	const struct pmc_metric_input input = { .set = &set, .counts = counts };
-	double value;
+	struct pmc_ratio first = { 0 }, second = { 0 }, third = { 0 };
 
 	(void)state;
-	assert_true(pmc_metric_compute(metric("ipc"), &input, &value) && value == 3);
+	take("ipc", &set, counts, &first);
+	assert_true(value_of("ipc", &first) == 3);
 	counts[0].state = PMC_NOT_COUNTED;
 	counts[1].state = PMC_NOT_COUNTED;
-	assert_true(pmc_metric_compute(metric("ipc"), &input, &value) && value == 2);
+	take("ipc", &set, counts, &second);
+	assert_true(value_of("ipc", &second) == 2);
 	counts[0].state = counts[1].state = PMC_COUNTED;
 	events[0].def.scope = PMC_SCOPE_USER;
 	events[3].def.scope = PMC_SCOPE_USER;
-	assert_true(pmc_metric_compute(metric("ipc"), &input, &value) && value == 7.5);
+	take("ipc", &set, counts, &third);
+	assert_true(value_of("ipc", &third) == 7.5);
+}
+
+/* A ratio of sums is formed over the rows that have both events. */
+static void rows_that_have_both(void **state)
+{
+	const struct pmc_p_event both[] = { event(HW, 1), event(HW, 0) };
+	const struct pmc_p_event one[] = { event(HW, 1) }, other[] = { event(HW, 0) };
+	const struct pmc_p_set_view sets[] = {
+		{ .count = 2, .events = both },
+		{ .count = 1, .events = one },
+		{ .count = 1, .events = other },
+	};
+	const struct pmc_count rows[][2] = {
+		{ counted(300), counted(200) },
+		{ counted(100), counted(200) },
+	};
+	const struct pmc_count lone = counted(97000);
+	struct pmc_ratio ratio = { 0 }, more = { 0 };
+
+	(void)state;
+	take("ipc", &sets[1], &lone, &ratio);
+	take("ipc", &sets[2], &lone, &ratio);
+	assert_true(value_of("ipc", &ratio) == -1);
+	take("ipc", &sets[0], rows[0], &ratio);
+	assert_true(value_of("ipc", &ratio) == 1.5);
+	take("ipc", &sets[0], rows[1], &more);
+	pmc_ratio_add(&ratio, &more);
+	assert_true(value_of("ipc", &ratio) == 1);
+	assert_int_equal(ratio.state, PMC_RATIO_EXACT);
+}
+
+static void states_of_ratios(void **state)
+{
+	struct pmc_p_event events[] = { event(HW, 0), event(HW, 1) };
+	struct pmc_count counts[] = {
+		{ .raw = 200, .enabled_ns = 4000, .running_ns = 1000, .state = PMC_SCALED },
+		{ .raw = 50, .enabled_ns = 4000, .running_ns = 1000, .state = PMC_SCALED },
+	};
+	const struct pmc_p_set_view set = { .count = 2, .events = events };
+	struct pmc_ratio scaled = { 0 }, mixed = { 0 }, bound = { 0 };
+
+	(void)state;
+	take("ipc", &set, counts, &scaled);
+	assert_int_equal(scaled.state, PMC_RATIO_SCALED);
+	assert_true(of("stall_bound_pct", events, counts) == 75);
+	events[1].def.group = 1;
+	take("ipc", &set, counts, &mixed);
+	assert_int_equal(mixed.state, PMC_RATIO_MIXED);
+	/* Of two groups it is no bound. */
+	take("stall_bound_pct", &set, counts, &bound);
+	assert_true(value_of("stall_bound_pct", &bound) == -1);
+	counts[0] = counted(200);
+	counts[1] = counted(50);
+	take("ipc", &set, counts, &scaled);
+	assert_int_equal(scaled.state, PMC_RATIO_MIXED);
+}
+
+/* A sum over core types is of one group where it is on each type. */
+static void groups_of_hybrid_sums(void **state)
+{
+	struct pmc_p_event events[] = { event(HW, 1), event(HW, 1), event(HW, 1),
+					event(HW, 0), event(HW, 0), event(HW, 0) };
+	const struct pmc_count counts[] = { counted(900), counted(600), counted(300),
+					    counted(450), counted(200), counted(250) };
+	const struct pmc_p_set_view set = { .count = 6, .events = events };
+	struct pmc_ratio exact = { 0 }, mixed = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		events[i].def.position = i / 3;
+		events[i].def.flags = i % 3 ? 0 : PMC_EVENT_SUM;
+		events[i].core_type = i % 3 == 0 ? "" : i % 3 == 1 ? "cpu_core" : "cpu_atom";
+		events[i].def.group = i % 3 == 2;
+	}
+	take("ipc", &set, counts, &exact);
+	assert_true(value_of("ipc", &exact) == 2);
+	assert_int_equal(exact.state, PMC_RATIO_EXACT);
+	events[5].def.group = 2;
+	take("ipc", &set, counts, &mixed);
+	assert_int_equal(mixed.state, PMC_RATIO_MIXED);
 }
 
 /* A PMU's own event means something else on another PMU: its name must say it too. */
@@ -215,26 +311,26 @@ static void topdown(void **state)
 
 static void accounting(void **state)
 {
-	const struct pmc_metric_input known = { .has_cpu = true,
+	const struct pmc_metric_usage known = { .has_cpu = true,
 						.has_switches = true,
 						.cpu_ns = 500000000,
 						.wall_ns = 2000000000,
 						.switches = 7 };
-	struct pmc_metric_input input = known;
+	struct pmc_metric_usage input = known;
 	double value;
 
 	(void)state;
 	assert_true(pmc_metric_applies(metric("cpu_pct"), NULL));
 	assert_true(pmc_metric_applies(metric("switches_per_s"), NULL));
-	assert_true(pmc_metric_compute(metric("cpu_pct"), &input, &value) && value == 25);
-	assert_true(pmc_metric_compute(metric("switches_per_s"), &input, &value) && value == 3.5);
+	assert_true(pmc_metric_of_usage(metric("cpu_pct"), &input, &value) && value == 25);
+	assert_true(pmc_metric_of_usage(metric("switches_per_s"), &input, &value) && value == 3.5);
 	input.has_cpu = input.has_switches = false;
-	assert_false(pmc_metric_compute(metric("cpu_pct"), &input, &value));
-	assert_false(pmc_metric_compute(metric("switches_per_s"), &input, &value));
+	assert_false(pmc_metric_of_usage(metric("cpu_pct"), &input, &value));
+	assert_false(pmc_metric_of_usage(metric("switches_per_s"), &input, &value));
 	input = known;
 	input.wall_ns = 0;
-	assert_false(pmc_metric_compute(metric("cpu_pct"), &input, &value));
-	assert_false(pmc_metric_compute(metric("switches_per_s"), &input, &value));
+	assert_false(pmc_metric_of_usage(metric("cpu_pct"), &input, &value));
+	assert_false(pmc_metric_of_usage(metric("switches_per_s"), &input, &value));
 }
 
 static void the_table(void **state)
@@ -266,6 +362,9 @@ int main(void)
 		cmocka_unit_test(mixed_scopes_are_no_pair),
 		cmocka_unit_test(core_types_are_not_mixed),
 		cmocka_unit_test(the_first_pair_with_values),
+		cmocka_unit_test(rows_that_have_both),
+		cmocka_unit_test(states_of_ratios),
+		cmocka_unit_test(groups_of_hybrid_sums),
 		cmocka_unit_test(topdown),
 		cmocka_unit_test(accounting),
 		cmocka_unit_test(the_table),

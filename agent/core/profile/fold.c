@@ -13,13 +13,19 @@ static void stat_clear(struct pmc_fold_stat *stat)
 	*stat = (struct pmc_fold_stat){ .min = UINT64_MAX, .why = WHY_NONE };
 }
 
+static size_t ratios_bytes(const struct pmc_union *u)
+{
+	return (size_t)__builtin_popcountll(u->ratios) * sizeof(struct pmc_ratio);
+}
+
 int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u)
 {
 	unsigned n = u->set.count ? u->set.count : 1;
 
 	*row = (struct pmc_fold_row){ .label = "" };
 	row->events = pmc_arena_alloc(u->arena, n * sizeof(*row->events));
-	if (!row->events)
+	row->ratios = pmc_arena_alloc(u->arena, ratios_bytes(u) + 1);
+	if (!row->events || !row->ratios)
 		return -ENOMEM;
 	pmc_fold_clear(row, u);
 	return 0;
@@ -38,8 +44,10 @@ int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u)
 void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
 {
 	struct pmc_fold_stat *events = row->events;
+	struct pmc_ratio *ratios = row->ratios;
 
-	*row = (struct pmc_fold_row){ .label = "", .events = events };
+	*row = (struct pmc_fold_row){ .label = "", .events = events, .ratios = ratios };
+	memset(ratios, 0, ratios_bytes(u));
 	stat_clear(&row->cpu);
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_clear(&events[i]);
@@ -72,6 +80,17 @@ static void stat_why(struct pmc_fold_stat *stat, enum pmc_state state, uint32_t 
 			stat->why = PMC_NOT_COUNTED;
 		if (stat->error != error)
 			stat->error = 0;
+	}
+}
+
+static void add_ratios(struct pmc_fold_row *row, struct pmc_union *u,
+		       const struct pmc_p_thread *thread)
+{
+	for (uint64_t left = u->ratios; left; left &= left - 1) {
+		unsigned metric = (unsigned)__builtin_ctzll(left);
+
+		pmc_union_ratio(u, thread->set, thread->counts, metric,
+				pmc_fold_ratio(row, u, metric));
 	}
 }
 
@@ -137,8 +156,10 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 		row->voluntary_switches += fixed->voluntary_switches;
 		row->involuntary_switches += fixed->involuntary_switches;
 	}
-	if (thread->set)
+	if (thread->set) {
 		add_counts(row, u, thread, spread);
+		add_ratios(row, u, thread);
+	}
 	if (thread->region && row->self)
 		add_self(row, u, thread, spread);
 }
@@ -175,6 +196,8 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	into->involuntary_switches += row->involuntary_switches;
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_merge(&into->events[i], &row->events[i]);
+	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
+		pmc_ratio_add(&into->ratios[i], &row->ratios[i]);
 	into->calls += row->calls;
 	if (into->self && row->self)
 		pmc_fold_merge(into->self, row->self, u);
@@ -194,31 +217,10 @@ double pmc_fold_stddev(const struct pmc_fold_stat *stat)
 	return stat->rows ? pmc_square_root(stat->m2 / (double)stat->rows) : 0;
 }
 
-void pmc_fold_counts(const struct pmc_fold_row *row, const struct pmc_union *u,
-		     struct pmc_count *counts, bool *whole)
+struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pmc_union *u,
+				 unsigned metric)
 {
-	uint64_t covered = 0;
-	bool alike = true;
+	const uint64_t bit = UINT64_C(1) << metric;
 
-	*whole = true;
-	for (unsigned i = 0; i < u->set.count; i++) {
-		const struct pmc_fold_stat *stat = &row->events[i];
-
-		if (!stat->rows)
-			continue;
-		*whole &= pmc_fold_state(stat, row->rows) != PMC_PARTIAL;
-		alike &= !covered || covered == stat->rows;
-		covered = stat->rows;
-	}
-	for (unsigned i = 0; i < u->set.count; i++) {
-		const struct pmc_fold_stat *stat = &row->events[i];
-		enum pmc_state state = pmc_fold_state(stat, row->rows);
-
-		if (state == PMC_PARTIAL)
-			state = alike ? (stat->scaled ? PMC_SCALED : PMC_COUNTED) : PMC_NOT_COUNTED;
-		/* The sum is of scaled values: equal times keep it from being scaled again. */
-		counts[i] = (struct pmc_count){ .raw = stat->sum, .state = state };
-		if (stat->rows && state <= PMC_SCALED)
-			counts[i].enabled_ns = counts[i].running_ns = 1;
-	}
+	return u->ratios & bit ? &row->ratios[__builtin_popcountll(u->ratios & (bit - 1))] : NULL;
 }

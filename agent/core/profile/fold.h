@@ -10,6 +10,7 @@
 
 #include "agent/core/base/hash.h"
 #include "agent/core/base/out.h"
+#include "agent/core/profile/metrics.h"
 #include "agent/core/profile/profile.h"
 
 #include <stdbool.h>
@@ -21,9 +22,17 @@
 #define PMC_UNION_MAX 1024
 #define PMC_NO_COLUMN 0xffff
 
+/* A metric that a set has the events for. */
+struct pmc_union_ratio {
+	unsigned metric;
+	struct pmc_metric_events events;
+};
+
 struct pmc_union_map { /* private: columns of a set's events */
 	const struct pmc_p_set_view *set;
 	uint16_t *column;
+	struct pmc_union_ratio *ratios;
+	unsigned n_ratios;
 	UT_hash_handle hh; /* by set->hash */
 };
 
@@ -41,6 +50,7 @@ struct pmc_union {
 	struct pmc_p_set_view set; /* the united events */
 	struct pmc_union_column **columns;
 	bool overflow;
+	uint64_t ratios;	    /* bits: metrics that some set has the events for */
 	struct pmc_p_event *events; /* private, as the rest */
 	struct pmc_union_column *by_key;
 	struct pmc_union_map *maps, *last;
@@ -52,6 +62,9 @@ int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
 int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
 /* Column of each event of the set (PMC_NO_COLUMN: left out), or NULL if it was not added. */
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set);
+/* Adds what a row with these counts of the set contributes to a metric. */
+void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
+		     const struct pmc_count *counts, unsigned metric, struct pmc_ratio *ratio);
 /* The set a row was to be counted with: its own or its process's. May be NULL. */
 const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,
 					      const struct pmc_p_thread *thread);
@@ -80,6 +93,7 @@ struct pmc_fold_row {
 	uint64_t usage_rows; /* rows whose faults and switches are known */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	struct pmc_fold_stat *events; /* union->set.count */
+	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */
 	uint64_t calls;		      /* of a region: entries that ended */
 	struct pmc_fold_row *self;    /* of a region: without inner ones; else NULL */
 	char name[16];		      /* of a pool: its first thread's */
@@ -88,7 +102,8 @@ struct pmc_fold_row {
 	struct pmc_fold_row *next;
 };
 
-/* The row's stats come from the arena of the union. -ENOMEM. May be cleared and used again. */
+/* After the last set was added to the union, from whose arena the row's stats come. -ENOMEM. May be
+ * cleared and used again. */
 int pmc_fold_init(struct pmc_fold_row *row, const struct pmc_union *u);
 /* The same for the row of a region, with its `self`. */
 int pmc_fold_init_region(struct pmc_fold_row *row, const struct pmc_union *u);
@@ -105,11 +120,9 @@ void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows);
 /* Of the whole population (divided by n), not of a sample. */
 double pmc_fold_stddev(const struct pmc_fold_stat *stat);
-/* The sums as counts of the united set, for metrics. Partial sums are given only if all sums cover
- * equally many rows; *whole is false then, and a metric that also needs CPU time or switches
- * cannot be computed. */
-void pmc_fold_counts(const struct pmc_fold_row *row, const struct pmc_union *u,
-		     struct pmc_count *counts, bool *whole);
+/* The sums that a metric is made of, over the rows that have both events; NULL: no set has them. */
+struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pmc_union *u,
+				 unsigned metric);
 
 /* ---- groups ---------------------------------------------------------------------------- */
 

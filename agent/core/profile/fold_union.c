@@ -100,6 +100,25 @@ static const struct pmc_union_map *find_map(struct pmc_union *u, uint64_t hash)
 	return map;
 }
 
+/* The metrics that the set has the events for. */
+static int add_ratios(struct pmc_union *u, struct pmc_union_map *map)
+{
+	map->ratios = pmc_arena_alloc(u->arena, pmc_n_metrics * sizeof(*map->ratios));
+	if (!map->ratios)
+		return -ENOMEM;
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		struct pmc_union_ratio *ratio = &map->ratios[map->n_ratios];
+
+		ratio->metric = i;
+		pmc_metric_events(i, map->set, &ratio->events);
+		if (!ratio->events.applies)
+			continue;
+		map->n_ratios++;
+		u->ratios |= UINT64_C(1) << i;
+	}
+	return 0;
+}
+
 int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow)
 {
 	struct pmc_arena *arena = u->arena;
@@ -112,6 +131,8 @@ int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool gr
 	if (!map)
 		return -ENOMEM;
 	map->set = set;
+	if (add_ratios(u, map))
+		return -ENOMEM;
 	map->column = pmc_arena_alloc(arena, (set->count + 1) * sizeof(*map->column));
 	if (!map->column)
 		return -ENOMEM;
@@ -134,6 +155,16 @@ const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *
 	const struct pmc_union_map *map = set ? find_map(u, set->hash) : NULL;
 
 	return map ? map->column : NULL;
+}
+
+void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
+		     const struct pmc_count *counts, unsigned metric, struct pmc_ratio *ratio)
+{
+	const struct pmc_union_map *map = set ? find_map(u, set->hash) : NULL;
+
+	for (unsigned i = 0; map && i < map->n_ratios; i++)
+		if (map->ratios[i].metric == metric)
+			pmc_ratio_take(metric, &map->ratios[i].events, set, counts, ratio);
 }
 
 const struct pmc_p_set_view *pmc_union_set_of(struct pmc_union *u,

@@ -13,6 +13,9 @@ const struct pmc_metric pmc_metrics[] = {
 
 const unsigned pmc_n_metrics = sizeof(pmc_metrics) / sizeof(pmc_metrics[0]);
 
+_Static_assert(sizeof(pmc_metrics) / sizeof(pmc_metrics[0]) <= 64,
+	       "pmc_union.ratios has a bit for each");
+
 static bool is_input(const struct pmc_p_event *event, enum pmc_input input)
 {
 	return !event->def.config1 && !event->def.config2 && !event->def.config3 &&
@@ -28,7 +31,7 @@ static bool is_pair(const struct pmc_p_event *a, const struct pmc_p_event *b)
 	return a->def.scope == b->def.scope && !strcmp(a_type, b_type);
 }
 
-static bool is_accounting(unsigned metric)
+bool pmc_metric_is_accounting(unsigned metric)
 {
 	return pmc_formulas[metric].kind == CPU_PCT || pmc_formulas[metric].kind == SWITCHES_PER_S;
 }
@@ -59,9 +62,7 @@ void pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
 {
 	struct pmc_metric_events other;
 
-	*events = (struct pmc_metric_events){ .applies = is_accounting(metric) };
-	if (events->applies)
-		return;
+	*events = (struct pmc_metric_events){ .applies = false };
 	events->applies = find_pair(&pmc_formulas[metric], set, NULL, false, events);
 	other = *events;
 	events->many = events->applies && find_pair(&pmc_formulas[metric], set, NULL, true, &other);
@@ -73,6 +74,8 @@ bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set)
 
 	if (metric >= pmc_n_metrics)
 		return false;
+	if (pmc_metric_is_accounting(metric))
+		return true;
 	pmc_metric_events(metric, set, &events);
 	return events.applies;
 }
@@ -85,52 +88,99 @@ static bool quotient(double factor, uint64_t dividend, uint64_t divisor, double 
 	return true;
 }
 
-bool pmc_metric_of(unsigned metric, const struct pmc_metric_events *events,
-		   const struct pmc_metric_input *input, double *value, bool *estimate)
+/* The parts of a sum over core types follow it. */
+static const struct pmc_p_event *next_part(const struct pmc_p_set_view *set, unsigned sum,
+					   unsigned i)
+{
+	const struct pmc_p_event *event = &set->events[sum + i];
+
+	return sum + i < set->count && event->core_type && event->core_type[0] &&
+			       event->def.position == set->events[sum].def.position ?
+		       event :
+		       NULL;
+}
+
+/* Whether the events are in one group; sums over core types: in one on each type. */
+static bool run_together(const struct pmc_p_set_view *set, unsigned a, unsigned b)
+{
+	const struct pmc_p_event *p, *q;
+
+	if (set->events[a].def.group != set->events[b].def.group)
+		return false;
+	if (!(set->events[a].def.flags & set->events[b].def.flags & PMC_EVENT_SUM))
+		return true;
+	for (unsigned i = 1; (p = next_part(set, a, i)); i++)
+		for (unsigned k = 1; (q = next_part(set, b, k)); k++)
+			if (!strcmp(p->core_type, q->core_type) && p->def.group != q->def.group)
+				return false;
+	return true;
+}
+
+static void add_up(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+void pmc_ratio_add(struct pmc_ratio *into, const struct pmc_ratio *more)
+{
+	add_up(&into->a, more->a);
+	add_up(&into->b, more->b);
+	into->known |= more->known;
+	into->state = more->state > into->state ? more->state : into->state;
+}
+
+void pmc_ratio_take(unsigned metric, const struct pmc_metric_events *events,
+		    const struct pmc_p_set_view *set, const struct pmc_count *counts,
+		    struct pmc_ratio *ratio)
 {
 	const struct pmc_formula *formula = &pmc_formulas[metric];
 	struct pmc_metric_events pair = *events;
+	struct pmc_ratio row = { .known = true };
 	const struct pmc_count *a, *b;
-	uint64_t a_value, b_value;
 
-	*estimate = false;
-	if (formula->kind == CPU_PCT)
-		return input->has_cpu && quotient(100, input->cpu_ns, input->wall_ns, value);
-	if (formula->kind == SWITCHES_PER_S)
-		return input->has_switches && quotient(1e9, input->switches, input->wall_ns, value);
-	if (!pair.applies || !input->counts)
-		return false;
-	if (pair.many && !find_pair(formula, input->set, input->counts, false, &pair))
-		return false;
-	a = &input->counts[pair.a];
-	b = &input->counts[pair.b];
+	if (!pair.applies || !counts)
+		return;
+	if (pair.many && !find_pair(formula, set, counts, false, &pair))
+		return;
+	a = &counts[pair.a];
+	b = &counts[pair.b];
 	if (!pmc_count_has_value(a) || !pmc_count_has_value(b))
+		return;
+	if (!run_together(set, pair.a, pair.b))
+		row.state = PMC_RATIO_MIXED;
+	else if (a->state == PMC_SCALED || b->state == PMC_SCALED)
+		row.state = PMC_RATIO_SCALED;
+	if (formula->kind == EXCESS_PCT && row.state == PMC_RATIO_MIXED)
+		return;
+	row.a = pmc_count_value(a);
+	row.b = pmc_count_value(b);
+	pmc_ratio_add(ratio, &row);
+}
+
+bool pmc_ratio_value(unsigned metric, const struct pmc_ratio *ratio, double *value)
+{
+	const uint64_t a = ratio->a, b = ratio->b;
+
+	if (!ratio->known)
 		return false;
-	*estimate = a->state == PMC_SCALED || b->state == PMC_SCALED ||
-		    input->set->events[pair.a].def.group != input->set->events[pair.b].def.group;
-	a_value = pmc_count_value(a);
-	b_value = pmc_count_value(b);
-	switch (formula->kind) {
+	switch (pmc_formulas[metric].kind) {
 	case PER:
-		return quotient(1, a_value, b_value, value);
+		return quotient(1, a, b, value);
 	case PCT:
-		return quotient(100, a_value, b_value, value);
+		return quotient(100, a, b, value);
 	case KI:
-		return quotient(1000, a_value, b_value, value);
+		return quotient(1000, a, b, value);
 	case EXCESS_PCT:
-		return quotient(100, a_value > b_value ? a_value - b_value : 0, a_value, value);
+		return quotient(100, a > b ? a - b : 0, a, value);
 	default:
 		return false;
 	}
 }
 
-bool pmc_metric_compute(unsigned metric, const struct pmc_metric_input *input, double *value)
+bool pmc_metric_of_usage(unsigned metric, const struct pmc_metric_usage *usage, double *value)
 {
-	struct pmc_metric_events events;
-	bool estimate;
-
-	if (metric >= pmc_n_metrics)
-		return false;
-	pmc_metric_events(metric, input->set, &events);
-	return pmc_metric_of(metric, &events, input, value, &estimate);
+	if (pmc_formulas[metric].kind == CPU_PCT)
+		return usage->has_cpu && quotient(100, usage->cpu_ns, usage->wall_ns, value);
+	return usage->has_switches && quotient(1e9, usage->switches, usage->wall_ns, value);
 }

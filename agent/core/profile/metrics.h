@@ -22,32 +22,55 @@ struct pmc_metric {
 	const char *doc;
 };
 
-struct pmc_metric_input {
-	const struct pmc_p_set_view *set; /* may be NULL */
-	const struct pmc_count *counts;	  /* set->count */
-	bool has_cpu, has_switches;
-	uint64_t cpu_ns, wall_ns; /* wall_ns 0: unknown */
-	uint64_t switches;	  /* voluntary + involuntary */
-};
-
 extern const struct pmc_metric pmc_metrics[];
 extern const unsigned pmc_n_metrics;
 
 /* Whether the events the metric needs are in the set at all (then its column makes sense). */
 bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set);
-bool pmc_metric_compute(unsigned metric, const struct pmc_metric_input *input, double *value);
 
-/* The events of the set that a metric is made of, for callers with many rows. */
+/* ---- ratios of two events --------------------------------------------------------------- */
+
+/* The events of a set that a metric is made of. */
 struct pmc_metric_events {
 	bool applies;
-	bool many; /* other events of the set would do too: try pmc_metric_compute */
+	bool many; /* other events of the set would do too, where these have no values */
 	unsigned a, b;
 };
 void pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
 		       struct pmc_metric_events *events);
-/* pmc_metric_compute for these events. *estimate: they were scaled or counted in different groups.
- */
-bool pmc_metric_of(unsigned metric, const struct pmc_metric_events *events,
-		   const struct pmc_metric_input *input, double *value, bool *estimate);
+
+/* The worse one stands for both. */
+enum pmc_ratio_state {
+	PMC_RATIO_EXACT,
+	PMC_RATIO_SCALED, /* of scaled values */
+	PMC_RATIO_MIXED,  /* of events in different groups, which do not run at the same time */
+};
+
+/* The two sums of a ratio, over the rows that have both values. All zero: no row. */
+struct pmc_ratio {
+	uint64_t a, b;
+	bool known;
+	uint8_t state; /* enum pmc_ratio_state */
+};
+
+/* Adds the row of these counts, if it has both values. A metric that is a bound takes only events
+ * of one group. */
+void pmc_ratio_take(unsigned metric, const struct pmc_metric_events *events,
+		    const struct pmc_p_set_view *set, const struct pmc_count *counts,
+		    struct pmc_ratio *ratio);
+void pmc_ratio_add(struct pmc_ratio *into, const struct pmc_ratio *more);
+bool pmc_ratio_value(unsigned metric, const struct pmc_ratio *ratio, double *value);
+
+/* ---- OS accounting ----------------------------------------------------------------------- */
+
+struct pmc_metric_usage {
+	bool has_cpu, has_switches;
+	uint64_t cpu_ns, wall_ns; /* wall_ns 0: unknown */
+	uint64_t switches;	  /* voluntary + involuntary */
+};
+
+/* Whether the metric is made of OS accounting, and not of events. */
+bool pmc_metric_is_accounting(unsigned metric);
+bool pmc_metric_of_usage(unsigned metric, const struct pmc_metric_usage *usage, double *value);
 
 #endif

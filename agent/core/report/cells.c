@@ -259,50 +259,58 @@ static struct pmc_cell event_cell(struct pmc_view *view, const struct pmc_column
 
 /* ---- metrics ----------------------------------------------------------------------------- */
 
-static void input_of_thread(const struct pmc_row *row, struct pmc_metric_input *input)
+static void usage_of_thread(const struct pmc_row *row, struct pmc_metric_usage *usage)
 {
 	const struct pmc_thread_fixed *fixed = &row->thread->fixed;
 	uint64_t until = pmc_thread_until(row->thread);
 
-	input->counts = row->counts;
-	input->has_cpu = !(fixed->flags & PMC_THREAD_NO_CPU);
-	input->has_switches = !(fixed->flags & PMC_THREAD_NO_RUSAGE);
-	input->switches = fixed->voluntary_switches + fixed->involuntary_switches;
-	input->wall_ns = row->dt_ns;
+	usage->has_cpu = !(fixed->flags & PMC_THREAD_NO_CPU);
+	usage->has_switches = !(fixed->flags & PMC_THREAD_NO_RUSAGE);
+	usage->switches = fixed->voluntary_switches + fixed->involuntary_switches;
+	usage->wall_ns = row->dt_ns;
 	/* An adopted thread has no start time. */
 	if (!row->step && fixed->start_ns && until > fixed->start_ns)
-		input->wall_ns = until - fixed->start_ns;
-	input->cpu_ns = fixed->cpu_ns;
+		usage->wall_ns = until - fixed->start_ns;
+	usage->cpu_ns = fixed->cpu_ns;
 }
 
-static void input_of_sums(struct pmc_view *view, const struct pmc_fold_row *sums,
-			  struct pmc_metric_input *input)
+static void usage_of_sums(const struct pmc_fold_row *sums, struct pmc_metric_usage *usage)
 {
-	if (view->counts_of != sums)
-		pmc_fold_counts(sums, &view->events, view->counts, &view->counts_whole);
-	view->counts_of = sums;
-	input->counts = view->counts;
-	input->has_cpu = view->counts_whole && sums->cpu.rows &&
-			 sums->cpu.rows == sums->rows + sums->cpu.extra;
-	input->has_switches =
-		view->counts_whole && sums->usage_rows && sums->usage_rows == sums->rows;
-	input->cpu_ns = sums->cpu.sum;
-	input->wall_ns = sums->wall_ns;
-	input->switches = sums->voluntary_switches + sums->involuntary_switches;
+	usage->has_cpu = sums->cpu.rows && sums->cpu.rows == sums->rows + sums->cpu.extra;
+	usage->has_switches = sums->usage_rows && sums->usage_rows == sums->rows;
+	usage->cpu_ns = sums->cpu.sum;
+	usage->wall_ns = sums->wall_ns;
+	usage->switches = sums->voluntary_switches + sums->involuntary_switches;
 }
 
 static struct pmc_cell metric_cell(struct pmc_view *view, unsigned metric,
 				   const struct pmc_row *row)
 {
-	struct pmc_metric_input input = { .set = &view->events.set };
 	struct pmc_cell cell = { .kind = PMC_CELL_NULL, .decimals = DECIMALS };
+	struct pmc_metric_usage usage = { 0 };
+	struct pmc_ratio ratio = { 0 };
+	const struct pmc_ratio *sum;
+	bool known;
 
-	if (row->thread)
-		input_of_thread(row, &input);
-	else
-		input_of_sums(view, row->sums, &input);
-	if (pmc_metric_of(metric, &view->metrics[metric], &input, &cell.real, &cell.estimate))
+	if (pmc_metric_is_accounting(metric)) {
+		if (row->thread)
+			usage_of_thread(row, &usage);
+		else
+			usage_of_sums(row->sums, &usage);
+		known = pmc_metric_of_usage(metric, &usage, &cell.real);
+	} else {
+		sum = row->thread ? NULL : pmc_fold_ratio(row->sums, &view->events, metric);
+		if (sum)
+			ratio = *sum;
+		if (row->thread)
+			pmc_union_ratio(&view->events, row->thread->set, row->thread->counts,
+					metric, &ratio);
+		known = pmc_ratio_value(metric, &ratio, &cell.real);
+	}
+	if (known) {
 		cell.kind = PMC_CELL_REAL;
+		cell.estimate = ratio.state;
+	}
 	return cell;
 }
 
@@ -355,7 +363,6 @@ void pmc_row_of(struct pmc_view *view, const struct pmc_p_thread *thread, struct
 	unsigned n = view->events.set.count;
 
 	*row = (struct pmc_row){ .thread = thread, .counts = view->counts };
-	view->counts_of = NULL;
 	if (map && set->count == n && is_in_order(map, n)) {
 		row->counts = thread->counts;
 		return;

@@ -182,7 +182,7 @@ int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *col
 			.json = true,
 		};
 
-		if (view->metrics[i].applies)
+		if (pmc_metric_is_accounting(i) || view->events.ratios >> i & 1)
 			add(columns, &column);
 	}
 	return make_keys(view, columns);

@@ -228,6 +228,30 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct
 	}
 }
 
+/* Of the metrics that are not exact; nothing if all are. */
+static void json_metric_states(struct pmc_view *view, struct pmc_json *json,
+			       const struct pmc_columns *columns, const struct pmc_row *row)
+{
+	static const char *const names[] = {
+		[PMC_RATIO_SCALED] = "scaled",
+		[PMC_RATIO_MIXED] = "mixed",
+	};
+	bool any = false;
+
+	for (unsigned i = columns->first_metric; i < columns->n; i++) {
+		struct pmc_cell cell = pmc_cell(view, &columns->list[i], row);
+
+		if (cell.kind == PMC_CELL_NULL || cell.estimate == PMC_RATIO_EXACT)
+			continue;
+		if (!any)
+			pmc_json_object(json, "metric_states");
+		any = true;
+		pmc_json_str(json, columns->list[i].name, names[cell.estimate]);
+	}
+	if (any)
+		pmc_json_object_end(json);
+}
+
 static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 			 const struct pmc_columns *columns, const struct pmc_row *row)
 {
@@ -235,6 +259,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 	put_cells(view, json, columns->list + columns->first_metric,
 		  columns->n - columns->first_metric, row);
 	pmc_json_object_end(json);
+	json_metric_states(view, json, columns, row);
 }
 
 static void json_row(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)

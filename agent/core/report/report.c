@@ -31,12 +31,7 @@ static int view_events(struct pmc_view *view)
 		return err;
 	view->counts =
 		pmc_arena_alloc(view->arena, (view->events.set.count + 1) * sizeof(*view->counts));
-	view->metrics = pmc_arena_alloc(view->arena, pmc_n_metrics * sizeof(*view->metrics));
-	if (!view->counts || !view->metrics)
-		return -ENOMEM;
-	for (unsigned i = 0; i < pmc_n_metrics; i++)
-		pmc_metric_events(i, &view->events.set, &view->metrics[i]);
-	return 0;
+	return view->counts ? 0 : -ENOMEM;
 }
 
 /* The job's first process, in the image it ended as, not the shell or launcher before it. The

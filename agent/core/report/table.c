@@ -111,6 +111,18 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 	}
 }
 
+/* As far as the rows have the events too. */
+static void ratios_beside(struct pmc_view *view, struct pmc_fold_row *total,
+			  const struct pmc_fold_row *beside)
+{
+	for (unsigned i = 0; i < pmc_n_metrics; i++) {
+		struct pmc_ratio *ratio = pmc_fold_ratio(total, &view->events, i);
+
+		if (ratio && (ratio->known || !total->rows))
+			pmc_ratio_add(ratio, pmc_fold_ratio(beside, &view->events, i));
+	}
+}
+
 static void add_line(struct pmc_view *view, const struct pmc_row *row, struct pmc_fold_row *sum)
 {
 	if (row->sums)
@@ -177,6 +189,7 @@ static void line_beside(struct pmc_table *table, const char *label, struct pmc_f
 			struct pmc_fold_row *total)
 {
 	beside->label = label;
+	ratios_beside(table->view, total, beside);
 	sum_beside(table->view, total, beside);
 	table->below[table->n_below++] = beside;
 }

@@ -32,7 +32,7 @@ static bool is_input(struct pmc_view *view, unsigned event)
 		return false;
 	def->type = UINT32_MAX;
 	for (unsigned i = 0; i < pmc_n_metrics && !input; i++)
-		input = view->metrics[i].applies && !pmc_metric_applies(i, &view->events.set);
+		input = view->events.ratios >> i & 1 && !pmc_metric_applies(i, &view->events.set);
 	*def = kept;
 	return input;
 }
@@ -275,7 +275,7 @@ static void measure_cell(struct pmc_table *table, struct pmc_table_column *colum
 		return;
 	column->filled = true;
 	column->partial |= cell.partial;
-	column->estimate |= cell.estimate;
+	column->estimate |= cell.estimate != PMC_RATIO_EXACT;
 	column->real |= cell.kind == PMC_CELL_REAL;
 	if (cell.kind == PMC_CELL_TEXT || cell.kind == PMC_CELL_BOOL) {
 		int width = pmc_utf8_columns(cell.text, cell.len);

@@ -77,7 +77,7 @@ struct pmc_row { /* a line of a view: a thread, or a sum */
 struct pmc_cell {
 	enum { PMC_CELL_NULL, PMC_CELL_NUMBER, PMC_CELL_REAL, PMC_CELL_TEXT, PMC_CELL_BOOL } kind;
 	bool partial;		/* a sum some rows are missing from */
-	bool estimate;		/* a metric of scaled values or different groups */
+	unsigned char estimate; /* of a metric: enum pmc_ratio_state */
 	unsigned char decimals; /* of a real number in CSV and JSON */
 	union {
 		uint64_t number;
@@ -107,10 +107,7 @@ struct pmc_view {
 	uint64_t n_regions;
 	struct pmc_fold groups;
 	struct pmc_columns of_threads, of_groups;
-	struct pmc_metric_events *metrics; /* one per metric */
-	struct pmc_count *counts;	   /* one per event column, for the current row */
-	const struct pmc_fold_row *counts_of;
-	bool counts_whole;
+	struct pmc_count *counts; /* one per event column, for the current row */
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
 	double whole_cpu; /* 100 % */
 	const struct pmc_p_process *first;
