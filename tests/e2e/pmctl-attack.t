@@ -24,7 +24,71 @@ attack dump-reuse 0
 attack dump-exec 0
 # The process ends at the signal.
 attack signal-reuse 1
+attack stop-die 0
 attack stop-reuse 0
 attack reset-reuse 0
+
+# ---- text and sizes that the process chooses ---------------------------------------------------
+mkdir cwd cwd/pmc-x && chmod 777 cwd cwd/pmc-x
+if unshare --uts true 2>/dev/null; then
+	LD_PRELOAD=$AGENT PMC_REPORT=off unshare --uts sh -c 'printf x/../../created >/proc/sys/kernel/hostname
+		exec sleep 1000' &
+	pid=$!
+	named() { [ "$(cat "/proc/$pid/comm")" = sleep ]; }
+	await named
+	run env -C cwd "$PMCTL" dump "$pid"
+	is "$status $(ls)" "0 $(ls -I "created*")" "the host name of the process does not lead out of the current directory"
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+else
+	skip "no UTS namespaces" "the host name of the process does not lead out of the current directory"
+fi
+
+out=$T/$(printf 'e\033[31m')
+LD_PRELOAD=$AGENT PMC_REPORT=off PMC_OUT=$out.pmc sleep 1000 &
+pid=$!
+ready() { "$PMCTL" dump "$pid" -o ready.pmc; }
+await ready
+run "$PMCTL" dump "$pid"
+is "$status $(cat "$T/out")" "1 " "a dump whose name has control characters is refused"
+like "$(cat "$T/err")" "e.x1b\[31m.pmc: .*use -o" "a name with control characters is printed escaped"
+run "$PMCTL" dump "$pid" -o plain.pmc
+is "$status" 0 "-o writes its snapshot"
+kill "$pid"
+wait "$pid" 2>/dev/null
+
+# The process grows its dump by a hole when it gets the signal, and writes no snapshot.
+cat >hole.c <<'END'
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static void grow(int signo) { (void)signo; (void)!truncate("hole.pmc", 1 << 30); }
+static struct sigaction action = { .sa_handler = grow };
+extern int __sigaction(int, const struct sigaction *, struct sigaction *);
+int main(void)
+{
+	/* Behind the agent's back. */
+	__sigaction(SIGUSR2, &action, NULL);
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+END
+if gcc -O1 -o hole hole.c 2>/dev/null; then
+	LD_PRELOAD=$AGENT PMC_REPORT=off PMC_DUMP=USR2 PMC_OUT=hole.pmc ./hole >log &
+	pid=$!
+	await grep -q ready log
+	run python3 -c 'import resource, subprocess, sys
+print(subprocess.call(sys.argv[1:]), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)' \
+		"$PMCTL" dump --signal "$pid"
+	like "$(cat "$T/err")" "no snapshot from process $pid" "--signal: a hole in the dump is no snapshot"
+	like "$(cat "$T/out")" "^1 [0-9]{1,2}$" "--signal: a dump that grows by a hole of 1 GB costs less than 100 MB"
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+else
+	skip "libc does not export __sigaction" "--signal: a dump that grows by a hole"
+fi
 
 done_testing

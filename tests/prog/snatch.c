@@ -47,6 +47,7 @@ static const struct {
 	{ "dump-reuse", { "dump", "PID" }, REUSE },
 	{ "dump-exec", { "dump", "PID" }, EXEC },
 	{ "signal-reuse", { "dump", "--signal", "PID" }, REUSE },
+	{ "stop-die", { "ctl", "PID", "stop" }, DIE },
 	{ "stop-reuse", { "ctl", "PID", "stop" }, REUSE },
 	{ "stop-exec", { "ctl", "PID", "stop" }, EXEC },
 	{ "reset-reuse", { "ctl", "PID", "reset" }, REUSE },
@@ -286,6 +287,9 @@ static bool won(pid_t heir, enum action action, char *how, size_t cap)
 		what = "memory of another process was copied";
 	else if (action == REUSE && is_touched(heir))
 		what = "another process was written to, or got the signal";
+	else if (action == DIE && contains("errors", "pmctl") && !contains("errors", "has ended") &&
+		 !contains("errors", "no such process"))
+		what = "the message is not that the process has ended";
 	snprintf(how, cap, "%s", what ? what : "");
 	unlink(in_dir("vault/created"));
 	return what;

@@ -18,10 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -151,99 +148,6 @@ static void other_magic_is_passed_over(void **state)
 	assert_int_equal(target.address, (uint64_t)(uintptr_t)&control);
 	attach_close(&target);
 	memset(words, 0, sizeof(words));
-}
-
-/* ---- a process that ends ------------------------------------------------------------------*/
-/* A child of this process ID, a copy of us that does nothing; -1: not permitted. */
-static pid_t child_with_id(pid_t id)
-{
-	struct clone_args args = {
-		.exit_signal = SIGCHLD,
-		.set_tid = id ? (uint64_t)(uintptr_t)&id : 0,
-		.set_tid_size = id != 0,
-	};
-	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-
-	if (pid == 0)
-		for (;;)
-			pause();
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static void a_reused_id_is_another_process(void **state)
-{
-	static uint64_t word = 1;
-	uint64_t at = (uint64_t)(uintptr_t)&word, got = 0, two = 2;
-	pid_t pid = child_with_id(0), again;
-	struct attach heir;
-
-	(void)state;
-	assert_true(pid > 0);
-	assert_int_equal(attach_enter(&target, pid, true), 0);
-	assert_int_equal(attach_write(&target, at, &two, sizeof(two)), 0);
-	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), 0);
-	assert_int_equal(got, 2);
-	assert_false(attach_has_ended(&target));
-	end(pid);
-	assert_true(attach_has_ended(&target));
-	again = child_with_id(pid);
-	if (again < 0) {
-		attach_close(&target);
-		print_message("# clone3 with a chosen process ID: %s\n", strerror(errno));
-		skip();
-	}
-	assert_int_equal(attach_write(&target, at, &two, sizeof(two)), -ESRCH);
-	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), -ESRCH);
-	assert_true(attach_has_ended(&target));
-	SAYS(attach_tasks_open(&target), EXIT_FAIL, "has ended");
-	attach_close(&target);
-	/* Untouched. */
-	assert_int_equal(attach_enter(&heir, again, false), 0);
-	assert_int_equal(attach_read(&heir, at, &got, sizeof(got)), 0);
-	assert_int_equal(got, 1);
-	attach_close(&heir);
-	end(again);
-}
-
-/* The memory stays that of the program that was entered. */
-static void memory_ends_at_exec(void **state)
-{
-	static uint64_t word = 1;
-	uint64_t at = (uint64_t)(uintptr_t)&word, got = 0;
-	int go[2], done[2];
-	char byte;
-	pid_t pid;
-
-	(void)state;
-	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
-	pid = fork();
-	if (pid == 0) {
-		(void)!read(go[0], &byte, 1);
-		execlp("sleep", "sleep", "1000", NULL);
-		_exit(1);
-	}
-	close(done[1]);
-	assert_int_equal(attach_enter(&target, pid, true), 0);
-	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), 0);
-	assert_int_equal(write(go[1], "", 1), 1);
-	/* Its copy of the pipe closes at exec. */
-	assert_int_equal(read(done[0], &byte, 1), 0);
-	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), -ESRCH);
-	assert_int_equal(attach_write(&target, at, &got, sizeof(got)), -ESRCH);
-	assert_false(attach_has_ended(&target));
-	assert_int_equal(attach_no_memory(&target, -ESRCH), ATTACH_AGAIN);
-	attach_close(&target);
-	end(pid);
-	close(go[0]);
-	close(go[1]);
-	close(done[0]);
 }
 
 static void pids(void **state)
@@ -420,6 +324,28 @@ static void slots_in_motion_are_left_out(void **state)
 	assert_true(attach_knows(&target, 12345));
 }
 
+/* Memory grows with the slots of live threads, not with what the registry says it has. */
+static void forged_registries_take_no_memory(void **state)
+{
+	struct registry *big = &registry;
+
+	(void)state;
+	registry_fini(big);
+	assert_int_equal(registry_init(big, 1, 1, REGISTRY_CAPACITY), 0);
+	big->high = REGISTRY_CAPACITY;
+	slot = registry_slot(big, REGISTRY_CAPACITY - 1);
+	registry_live(slot);
+	assert_int_equal(attach_look(&target), 0);
+	assert_int_equal(target.n_slots, 1);
+	assert_int_equal(target.index[0], REGISTRY_CAPACITY - 1);
+	assert_in_range(target.room, 1, 64);
+	/* More live slots than threads. */
+	for (uint32_t i = 0; i < REGISTRY_CAPACITY; i++)
+		registry_live(registry_slot(big, i));
+	SAYS(attach_look(&target), EXIT_FAIL, "is damaged");
+	assert_in_range(target.room, 1024, 4096);
+}
+
 static void other_agents_are_refused(void **state)
 {
 	(void)state;
@@ -480,13 +406,13 @@ int main(void)
 		cmocka_unit_test(text_ends_where_memory_does),
 		cmocka_unit_test(the_control_block_is_found),
 		cmocka_unit_test(other_magic_is_passed_over),
-		cmocka_unit_test(a_reused_id_is_another_process),
-		cmocka_unit_test(memory_ends_at_exec),
 		cmocka_unit_test(pids),
 		cmocka_unit_test_setup_teardown(rows_are_true, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(foreign_descriptors_are_left_alone, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(slots_in_motion_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(forged_registries_take_no_memory, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(other_agents_are_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lies_are_refused, set_up, tear_down),
 	};
