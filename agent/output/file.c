@@ -9,11 +9,12 @@
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/output/pending_frames.h"
-#include "agent/core/dump/frame.h"
 #include "agent/core/base/log.h"
 #include "agent/core/base/out.h"
 #include "agent/core/base/sys.h"
 #include "agent/base/note.h"
+#include "agent/output/open.h"
+#include "agent/output/private_dump.h"
 #include "agent/output/process_frames.h"
 
 #include <errno.h>
@@ -36,55 +37,11 @@ static struct {
 	ino_t ino;
 	_Atomic bool marked; /* the descriptor carries MARK */
 	uint64_t start;
+	/* The root directory when it was opened: in another one the path is another file's. */
+	dev_t root_dev;
+	ino_t root_ino;
+	_Atomic bool full;
 } file = { .fd = -1 };
-
-static int sys_open(const char *path, int flags)
-{
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	return fd < 0 ? -errno : fd;
-}
-
-void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters)
-{
-	const char *base = agent.exe ? strrchr(agent.exe, '/') : NULL;
-	struct timespec now;
-
-	for (const char *p = pattern; *p; p++) {
-		if (p[0] != '%' || !p[1]) {
-			pmc_out_char(out, *p);
-			continue;
-		}
-		p++;
-		if (!strchr(letters, *p)) {
-			pmc_out_bytes(out, p - 1, 2);
-			continue;
-		}
-		switch (*p) {
-		case 'j':
-			pmc_out_hex_bytes(out, agent.job, 8);
-			break;
-		case 't':
-			clock_gettime(CLOCK_REALTIME, &now);
-			pmc_out_u64(out, (uint64_t)now.tv_sec);
-			break;
-		case 'p':
-			pmc_out_u64(out, (uint64_t)agent.pid);
-			break;
-		case 'h':
-			pmc_out_str(out, agent.host);
-			break;
-		case 'e':
-			pmc_out_str(out, base ? base + 1 : "unknown");
-			break;
-		case 'r':
-			pmc_out_i64(out, agent.rank < 0 ? 0 : agent.rank);
-			break;
-		default:
-			pmc_out_char(out, '%');
-		}
-	}
-}
 
 void agent_file_path(void)
 {
@@ -98,28 +55,6 @@ void agent_file_path(void)
 	}
 	agent_out_expand(&out, agent.out, "phre%");
 	memcpy(pmc_agent_control.out, file_path, out.len + 1);
-}
-
-/* 0 if the file may be appended to: it is empty or a dump. */
-static int check_contents(int fd, struct stat *st)
-{
-	struct stat again;
-	uint8_t head[PMC_MAGIC_BYTES];
-	long n = 0;
-
-	if (fstat(fd, st) != 0)
-		return -errno;
-	if (!S_ISREG(st->st_mode))
-		return -ENOTSUP;
-	if (st->st_size == 0)
-		return 0;
-	fd = sys_open(file_path, O_RDONLY | O_NONBLOCK);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &again) == 0 && again.st_dev == st->st_dev && again.st_ino == st->st_ino)
-		n = syscall(SYS_pread64, fd, head, sizeof(head), 0L);
-	syscall(SYS_close, fd);
-	return pmc_is_dump(head, n) ? 0 : -ENOTSUP;
 }
 
 /*
@@ -150,26 +85,40 @@ static void publish(void)
 	atomic_store(&pmc_agent_control.out_fd, fd >= 0 ? fd + 1 : 0);
 }
 
-static int open_file(void)
+static int stat_path(const char *path, struct stat *st)
 {
-	/* Non-blocking: opening a pipe, which is refused, must not wait for its reader. */
-	int fd = -ENOENT, moved, flags = O_WRONLY | O_APPEND | O_NONBLOCK;
+	return (int)pmc_sys4(SYS_newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+static int open_plain(void)
+{
 	struct stat st;
+	int fd;
 
 	if (!file_path[0])
 		return -ENOENT;
 	/* A private dump that its owner has removed is not created again: nobody would read it. */
-	if (agent.out || agent.first || agent_job_owner_alive())
-		flags |= O_CREAT;
-	fd = sys_open(file_path, flags);
+	fd = agent_dump_open(file_path, agent.out || agent.first || agent_job_owner_alive(), &st);
 	if (fd < 0)
 		return fd;
-	int error = check_contents(fd, &st);
-
-	if (error) {
-		syscall(SYS_close, fd);
-		return error;
+	file.dev = st.st_dev;
+	file.ino = st.st_ino;
+	file.start = (uint64_t)st.st_size;
+	mark(fd);
+	if (agent.out && stat_path("/", &st) == 0) {
+		file.root_dev = st.st_dev;
+		file.root_ino = st.st_ino;
 	}
+	return fd;
+}
+
+/* Opens the dump at one of our numbers. */
+static int open_file(void)
+{
+	int fd = open_plain(), moved;
+
+	if (fd < 0)
+		return fd;
 	moved = agent_fds_move(fd);
 	if (moved >= 0) {
 		syscall(SYS_close, fd);
@@ -177,38 +126,7 @@ static int open_file(void)
 	} else {
 		agent_fds_mark(&fd, 1);
 	}
-	file.dev = st.st_dev;
-	file.ino = st.st_ino;
-	file.start = (uint64_t)st.st_size;
-	mark(fd);
 	return fd;
-}
-
-const char *agent_file_fix(int error)
-{
-	switch (-error) {
-	case ENOTSUP:
-	case ENXIO: /* a pipe without a reader */
-		return "the file exists and is not a dump; name another file or remove it";
-	case ENOENT:
-		return "its directory does not exist; create it or name an absolute path";
-	case EACCES:
-	case EPERM:
-		return "no permission to write there; name another place";
-	case EROFS:
-		return "the file system is read-only; name another place";
-	case EISDIR:
-		return "it is a directory; name a file in it";
-	case ELOOP:
-		return "it is a symbolic link, which is not followed; name the file itself";
-	case ENAMETOOLONG:
-		return "the name is too long; name a shorter path";
-	case ENOSPC:
-	case EDQUOT:
-		return "the disk is full; free space or name another place";
-	default:
-		return "it cannot be opened for writing; name another file";
-	}
 }
 
 int agent_file_check(void)
@@ -319,6 +237,54 @@ __attribute__((noinline, cold)) static int another(int fd)
 	return ready();
 }
 
+/* After a rename (logrotate) or a deletion: creates the dump again under its name, at the same
+ * number, so that a thread that is writing meets one of the two files. */
+static void follow_name(int fd)
+{
+	struct stat st;
+	int now;
+
+	/* Not under a filter: newfstatat was not tried there. */
+	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !still_ours(fd))
+		return;
+	if (stat_path(file_path, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
+		return;
+	if (stat_path("/", &st) != 0 || st.st_dev != file.root_dev || st.st_ino != file.root_ino)
+		return;
+	now = open_plain();
+	if (now < 0) {
+		agent_note(NOTE_FILE_GONE);
+		return;
+	}
+	syscall(SYS_dup3, now, fd, O_CLOEXEC);
+	syscall(SYS_close, now);
+	agent_note(NOTE_FILE_RENAMED);
+	atomic_store(&file.headed, false);
+	atomic_fetch_add(&file.lost, 1);
+}
+
+void agent_file_follow(void)
+{
+	follow_name(atomic_load(&file.fd));
+}
+
+bool agent_file_takes_snapshot(void)
+{
+	int fd = ready();
+	struct stat st;
+
+	follow_name(fd);
+	if (!agent.config.out_max || fd < 0 || pmc_sys2(SYS_fstat, fd, &st) != 0)
+		return true;
+	if ((uint64_t)st.st_size < agent.config.out_max) {
+		atomic_store(&file.full, false);
+		return true;
+	}
+	if (!atomic_exchange(&file.full, true))
+		agent_note(NOTE_OUT_MAX);
+	return false;
+}
+
 /* False: not all of it was written. A frame cut short is damaged; readers skip it. */
 static bool write_out(const void *frames, size_t len)
 {
@@ -400,7 +366,7 @@ void agent_file_tidy(void)
 {
 	/* Opening may have created the private dump again just after its owner removed it. */
 	if (!agent.out && !agent.first && atomic_load(&file.fd) >= 0 && !agent_job_owner_alive())
-		syscall(SYS_unlinkat, AT_FDCWD, file_path, 0);
+		agent_private_remove(file_path);
 }
 
 uint64_t agent_file_start(void)

@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pmc_out;
-
-/* Expands those letters after a '%' in a pattern of PMC_OUT; leaves the others. */
-void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters);
 /* Sets the path from agent.out or the private dump's. While single-threaded. */
 void agent_file_path(void);
 /* Opens PMC_OUT of a first process at once, to report what is wrong with it. 0, or -errno after one
@@ -18,8 +14,10 @@ void agent_file_path(void);
 int agent_file_check(void);
 /* Opens PMC_OUT if it is not open yet, so that pmctl dump can write to it. */
 void agent_file_open(void);
-/* Reason and fix for an -errno of opening a file for output. */
-const char *agent_file_fix(int error);
+/* If the dump was renamed or deleted: what follows goes to a new file of its name. */
+void agent_file_follow(void);
+/* Before a snapshot. False: the dump has reached PMC_OUT_MAX, which is noted. */
+bool agent_file_takes_snapshot(void);
 /* Before the first frames of this process image: writes the header frames, to which rows refer.
  * Async-signal-safe, like agent_file_append. */
 void agent_file_begin(void);

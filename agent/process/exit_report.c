@@ -8,10 +8,13 @@
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/throwaway_clone.h"
+#include "agent/core/base/file.h"
 #include "agent/core/base/log.h"
 #include "agent/core/report/report.h"
 #include "agent/core/base/sys.h"
 #include "agent/output/file.h"
+#include "agent/output/open.h"
+#include "agent/output/private_dump.h"
 #include "agent/process/process.h"
 
 #include <errno.h>
@@ -94,13 +97,12 @@ static int open_target(void)
 	int fd;
 
 	if (where.file) {
-		/* Non-blocking: a pipe without a reader must not wait for one. */
-		fd = (int)syscall(
-			SYS_openat, AT_FDCWD, where.file,
-			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-		if (fd < 0)
+		fd = pmc_file_open_report(where.file);
+		if (fd >= 0)
+			pmc_file_empty(fd);
+		else
 			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (there is no report)",
-				where.file, file_fix(-errno));
+				where.file, file_fix(fd));
 		return fd;
 	}
 	return is_our_stderr(2) ? 2 : is_our_stderr(where.kept) ? where.kept : -1;
@@ -189,7 +191,7 @@ static void print(int fd)
 void agent_report_abandon(void)
 {
 	if (agent.first && !agent.out && agent.private_dump)
-		syscall(SYS_unlinkat, AT_FDCWD, agent.private_dump, 0);
+		agent_private_remove(agent.private_dump);
 }
 
 static void report(void)
@@ -204,7 +206,9 @@ static void report(void)
 	}
 	if (fd > 2)
 		syscall(SYS_close, fd);
-	agent_report_abandon();
+	/* Only a job with descendants has one, and looks for those of jobs that were killed. */
+	if (!agent.out && agent.private_dump && agent_private_remove(agent.private_dump))
+		agent_private_sweep(agent.private_dump);
 }
 
 static void report_there(void *arg)

@@ -54,6 +54,7 @@ static void write_rows(void)
 	syscall(SYS_gettid);
 	syscall(SYS_getpid);
 	syscall(SYS_getppid);
+	syscall(SYS_geteuid);
 	pmc_usage_thread(&usage);
 	pmc_thread_cpu_ns(0, &ns);
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
@@ -87,6 +88,7 @@ static void print_report(char *stack, size_t bytes)
 
 	syscall(SYS_lseek, -1, 0L, SEEK_SET);
 	syscall(SYS_unlinkat, AT_FDCWD, "", 0);
+	syscall(SYS_ftruncate, -1, 0L);
 	syscall(SYS_sigaltstack, NULL, &now);
 	syscall(SYS_ppoll, &none, 1, &zero, NULL, 0);
 	agent_throwaway_clone(nothing, NULL, stack, bytes);

@@ -139,6 +139,7 @@ void agent_final(enum pmc_ended how, int code)
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
 	if (!sink_open(&sink))
 		return;
+	agent_file_follow();
 	if (agent_self) {
 		struct slot *self = agent_self;
 		uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
@@ -167,8 +168,13 @@ void agent_snapshot(void)
 
 	if (!sink_open(&sink))
 		return;
-	agent_file_begin();
-	all(&sink, PMC_THREAD_LIVE, PMC_RUNNING, 0);
+	if (agent_file_takes_snapshot()) {
+		agent_file_begin();
+		all(&sink, PMC_THREAD_LIVE, PMC_RUNNING, 0);
+	} else {
+		agent_notes_frames(&sink.buf, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
+				   false);
+	}
 	drain(&sink);
 	munmap(sink.buf.data, sink.buf.cap);
 }

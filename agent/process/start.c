@@ -14,6 +14,8 @@
 #include "agent/core/base/number.h"
 #include "agent/core/base/sys.h"
 #include "agent/output/file.h"
+#include "agent/output/open.h"
+#include "agent/output/private_dump.h"
 #include "agent/base/real.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
@@ -120,30 +122,6 @@ static bool out_is_valid(const char *pattern)
 	return true;
 }
 
-/* The directory for the job's private dump: the first writable one. */
-static const char *private_directory(char *const *envp)
-{
-	const char *const places[] = { pmc_env(envp, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
-
-	for (unsigned i = 0; i < 4; i++)
-		if (places[i] && *places[i] == '/' &&
-		    syscall(SYS_faccessat, AT_FDCWD, places[i], W_OK | X_OK) == 0)
-			return places[i];
-	return "/tmp";
-}
-
-static const char *private_path(char *const *envp)
-{
-	char text[PATH_MAX];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, text, sizeof(text));
-	pmc_outf(&out, "%s/pmc-", private_directory(envp));
-	pmc_out_hex_bytes(&out, agent.job, 16);
-	pmc_out_str(&out, ".job");
-	return pmc_arena_strdup(&agent.arena, text);
-}
-
 /* Logs one line, and keeps the agent dormant and silent in descendants. */
 static void refuse(const char *variable, const char *value, const char *why)
 {
@@ -189,6 +167,17 @@ static bool configure(char *const *envp)
 	return true;
 }
 
+/* False: nobody but the agent wrote such a PMC_JOB. */
+static bool parse_job(const char *text, struct agent_job *job)
+{
+	if (agent_job_parse(text, job) != 0)
+		return false;
+	memcpy(agent.job, job->fixed.id, 16);
+	agent.owner = (pid_t)job->fixed.owner;
+	agent.owner_ns = job->fixed.owner_ns;
+	return !job->private_dump || agent_private_is_ours(job->path);
+}
+
 /* Joins the job of PMC_JOB, or starts one. */
 static bool join_job(char *const *envp, struct agent_job *job)
 {
@@ -196,10 +185,7 @@ static bool join_job(char *const *envp, struct agent_job *job)
 
 	if (text && strcmp(text, "off") == 0)
 		return false;
-	if (text && agent_job_parse(text, job) == 0) {
-		memcpy(agent.job, job->fixed.id, 16);
-		agent.owner = (pid_t)job->fixed.owner;
-		agent.owner_ns = job->fixed.owner_ns;
+	if (text && parse_job(text, job)) {
 		agent.first = agent.owner == agent.pid && agent.owner_ns == agent_pid_namespace();
 		agent.covered = !agent.first;
 		agent.after_exec = agent.first;
@@ -221,7 +207,7 @@ static bool join_job(char *const *envp, struct agent_job *job)
 	if (agent.config.out)
 		agent.out = absolute_out(agent.config.out);
 	else
-		agent.private_dump = private_path(envp);
+		agent.private_dump = agent_private_path(envp);
 	return true;
 }
 
@@ -308,7 +294,7 @@ static bool prepare(int argc, char **argv, char **envp)
 	if (agent.out && agent_file_check() != 0) {
 		/* There is still a report. */
 		agent.out = NULL;
-		agent.private_dump = private_path(envp);
+		agent.private_dump = agent_private_path(envp);
 		agent_file_path();
 	}
 	agent_report_init(envp);

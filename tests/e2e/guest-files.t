@@ -81,9 +81,9 @@ exec 9>&-
 wait $pid
 is "$? $(tail -n 1 out)$(cat err)" "0 20 threads, 0 disturbed, 0 handled" \
 	"dump deleted in mid-run: the host ends normally"
-"$PMCTL" report --format json kept.pmc >r.json 2>r.err
+"$PMCTL" report --format json kept.pmc gone.pmc >r.json 2>r.err
 is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 41 \
-	"dump deleted in mid-run: an open descriptor still has all rows"
+	"dump deleted in mid-run: the open file and the new one have all rows"
 
 # ---- stderr ---------------------------------------------------------------------------------------------
 unset PMC_REPORT

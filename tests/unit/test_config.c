@@ -75,6 +75,35 @@ static void what_is_not_understood_is_named(void **state)
 	}
 }
 
+static void sizes(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes; /* 0: refused */
+	} sizes[] = {
+		{ "PMC_OUT_MAX=1", 1 },
+		{ "PMC_OUT_MAX=500M", 500ull << 20 },
+		{ "PMC_OUT_MAX=2G", 2ull << 30 },
+		{ "PMC_OUT_MAX=4T", 4ull << 40 },
+		{ "PMC_OUT_MAX=0", 0 },
+		{ "PMC_OUT_MAX=G", 0 },
+		{ "PMC_OUT_MAX=1g", 0 },
+		{ "PMC_OUT_MAX=1GB", 0 },
+		{ "PMC_OUT_MAX=-1", 0 },
+		{ "PMC_OUT_MAX=9000000T", 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const char *env[] = { sizes[i].text, NULL };
+		struct pmc_config_error error;
+		struct pmc_config config;
+
+		assert_int_equal(read_env(env, &config, &error), sizes[i].bytes ? 0 : -EINVAL);
+		assert_int_equal(config.out_max, sizes[i].bytes);
+	}
+}
+
 static void every_row_is_complete(void **state)
 {
 	(void)state;
@@ -109,6 +138,7 @@ int main(void)
 		cmocka_unit_test(empty_environment_is_the_defaults),
 		cmocka_unit_test(values_are_understood),
 		cmocka_unit_test(what_is_not_understood_is_named),
+		cmocka_unit_test(sizes),
 		cmocka_unit_test(every_row_is_complete),
 		cmocka_unit_test(globs),
 	};

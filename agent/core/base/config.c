@@ -142,6 +142,28 @@ static int parse_TIME(const char *value, pmc_config_TIME *to)
 	return -EINVAL;
 }
 
+/* Bytes, or with a suffix kibibytes and so on: 500M, 2G. */
+static int parse_SIZE(const char *value, pmc_config_SIZE *to)
+{
+	static const char suffixes[] = "KMGT";
+	const char *p = value, *suffix;
+	unsigned shift = 0;
+	uint64_t number;
+
+	if (!pmc_number_take(&p, NULL, 10, &number) || !number)
+		return -EINVAL;
+	if (*p) {
+		suffix = strchr(suffixes, *p++);
+		if (!suffix || *p)
+			return -EINVAL;
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+	}
+	if (number > UINT64_MAX >> 1 >> shift)
+		return -EINVAL;
+	*to = number << shift;
+	return 0;
+}
+
 static int parse_INTERVAL(const char *value, pmc_config_INTERVAL *to)
 {
 	uint64_t ns;

@@ -34,7 +34,8 @@ typedef enum pmc_log_level pmc_config_LOG;
 typedef bool pmc_config_SWITCH;
 typedef uint64_t pmc_config_TIME;     /* ns */
 typedef uint64_t pmc_config_INTERVAL; /* ns; 0: none */
-typedef int pmc_config_SIGNAL;        /* 0: none */
+typedef uint64_t pmc_config_SIZE;     /* bytes; 0: none */
+typedef int pmc_config_SIGNAL;	      /* 0: none */
 
 struct pmc_config {
 #define X(field, type, env, flag, letter, argument, def, values, help) pmc_config_##type field;

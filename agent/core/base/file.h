@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.h - reads small files and directories, such as those of /proc and sysfs.
+ * file.h - reads small files and directories, such as those of /proc and sysfs; opens reports.
  *
  * Raw system calls: no malloc, no stdio, no cancellation point. Async-signal-safe; errno is kept.
  */
@@ -24,5 +24,12 @@ int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Calls visit for each entry of the directory whose name does not start with '.'; 0 or -errno. */
 int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Opens a file for a report, non-blocking, and creates it with ordinary mode; its old contents are
+ * still there. The descriptor or -errno; ENXIO: a pipe without a reader, ELOOP: a symbolic link,
+ * unless to a pipe or device, EMLINK: a file with several names. */
+int pmc_file_open_report(const char *path);
+/* Removes the contents of a regular file. 0 or -errno. */
+int pmc_file_empty(int fd);
 
 #endif

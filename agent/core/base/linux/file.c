@@ -7,7 +7,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int path_make(char path[PMC_PATH_MAX], const char *format, va_list args)
@@ -70,6 +72,48 @@ int pmc_path_exists(const char *format, ...)
 	rc = path_make(path, format, args);
 	va_end(args);
 	return rc ? rc : (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
+}
+
+static bool is_file(int fd, struct stat *st)
+{
+	return pmc_sys2(SYS_fstat, fd, st) == 0 && S_ISREG(st->st_mode);
+}
+
+/* A descriptor of a pipe or device that the symbolic link leads to, or -ELOOP. */
+static long follow_link(const char *path)
+{
+	const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	long fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags, 0);
+	struct stat st;
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ELOOP : fd;
+	if (!is_file((int)fd, &st))
+		return fd;
+	pmc_sys1(SYS_close, fd);
+	return -ELOOP;
+}
+
+int pmc_file_open_report(const char *path)
+{
+	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	long fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags, 0666);
+	struct stat st;
+
+	if (fd == -ELOOP)
+		fd = follow_link(path);
+	/* A hard link that somebody else put there, say in /tmp, to a file of this user. */
+	if (fd < 0 || !is_file((int)fd, &st) || st.st_nlink == 1)
+		return (int)fd;
+	pmc_sys1(SYS_close, fd);
+	return -EMLINK;
+}
+
+int pmc_file_empty(int fd)
+{
+	struct stat st;
+
+	return is_file(fd, &st) && st.st_size ? (int)pmc_sys2(SYS_ftruncate, fd, 0) : 0;
 }
 
 int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)

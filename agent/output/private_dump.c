@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* private_dump.c - see private_dump.h. Raw system calls. */
+#include "agent/output/private_dump.h"
+#include "agent/base/agent.h"
+#include "agent/core/base/number.h"
+#include "agent/core/base/out.h"
+#include "agent/core/base/sys.h"
+#include "agent/output/open.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/prctl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/poison.h"
+
+#define PREFIX	  "pmc-"
+#define SUFFIX	  ".job"
+#define NAME_ROOM 96
+
+/* The directory for the job's private dump: the first writable one. */
+static const char *directory(char *const *envp)
+{
+	const char *const places[] = { pmc_env(envp, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+
+	for (unsigned i = 0; i < 4; i++)
+		if (places[i] && *places[i] == '/' &&
+		    pmc_sys3(SYS_faccessat, AT_FDCWD, places[i], W_OK | X_OK) == 0)
+			return places[i];
+	return "/tmp";
+}
+
+static void put_name(struct pmc_out *out)
+{
+	pmc_out_str(out, PREFIX);
+	pmc_out_hex_bytes(out, agent.job, 16);
+	pmc_outf(out, "-%u-%llu" SUFFIX, (unsigned)agent.owner, (unsigned long long)agent.owner_ns);
+}
+
+const char *agent_private_path(char *const *envp)
+{
+	char text[PATH_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s/", directory(envp));
+	put_name(&out);
+	return pmc_arena_strdup(&agent.arena, text);
+}
+
+bool agent_private_is_ours(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct pmc_out out;
+	char name[NAME_ROOM];
+
+	pmc_out_to_mem(&out, name, sizeof(name));
+	put_name(&out);
+	return *path == '/' && strcmp(slash + 1, name) == 0;
+}
+
+/* Removes a dump of this user and nothing else. */
+static bool remove_dump(int dir, const char *name)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	long fd = pmc_sys4(SYS_openat, dir, name, flags, 0);
+	struct stat st;
+	bool is_dump;
+
+	if (fd < 0)
+		return false;
+	is_dump = agent_dump_check((int)fd, &st) == 0;
+	pmc_sys1(SYS_close, fd);
+	return is_dump && pmc_sys3(SYS_unlinkat, dir, name, 0) == 0;
+}
+
+bool agent_private_remove(const char *path)
+{
+	return agent_private_is_ours(path) && remove_dump(AT_FDCWD, path);
+}
+
+static bool skip(const char **at, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (strncmp(*at, text, len) != 0)
+		return false;
+	*at += len;
+	return true;
+}
+
+/* The pid of the first process, in this pid namespace; 0: another name, or another namespace. */
+static uint64_t owner_of(const char *name)
+{
+	uint8_t job[16];
+	uint64_t pid, ns;
+
+	if (!skip(&name, PREFIX) || strlen(name) < 32 || !pmc_number_bytes(name, 16, job))
+		return 0;
+	name += 32;
+	if (!skip(&name, "-") || !pmc_number_take(&name, NULL, 10, &pid) || !skip(&name, "-") ||
+	    !pmc_number_take(&name, NULL, 10, &ns) || strcmp(name, SUFFIX) != 0)
+		return 0;
+	return ns == agent.owner_ns && pid <= INT_MAX ? pid : 0;
+}
+
+static bool is_process(uint64_t pid)
+{
+	struct pmc_out out;
+	char path[40];
+
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/%llu", (unsigned long long)pid);
+	return pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+}
+
+void agent_private_sweep(const char *path)
+{
+	char text[PATH_MAX], entries[4096] __attribute__((aligned(8)));
+	const char *slash = strrchr(path, '/');
+	struct pmc_out out;
+	uint64_t owner;
+	long fd, n;
+
+	/* A filter may not know these system calls; without /proc nobody seems to live. */
+	if (pmc_sys1(SYS_prctl, PR_GET_SECCOMP) != 0 || !is_process((uint64_t)agent.pid))
+		return;
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_out_bytes(&out, path, (size_t)(slash - path) + 1);
+	fd = pmc_sys4(SYS_openat, AT_FDCWD, text, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	while ((n = pmc_sys3(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(entries + at);
+
+			owner = owner_of(entry->d_name);
+			if (owner && !is_process(owner))
+				remove_dump((int)fd, entry->d_name);
+			at += entry->d_reclen;
+		}
+	}
+	pmc_sys1(SYS_close, fd);
+}
