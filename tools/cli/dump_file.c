@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_file.c - whether a file may be written as a dump. */
+/* dump_file.c - whether a file may be written as a dump, and opening one for a report. */
+#include "agent/core/base/file.h"
 #include "agent/core/dump/frame.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,9 +18,23 @@ const char *tool_dump_open_error(int error)
 		return "it is a directory; name a file in it";
 	case ENOENT:
 		return "its directory does not exist; create it first";
+	case ENXIO:
+		return "it is a pipe that nobody reads; start its reader first";
+	case EMLINK:
+		return "it has several names (hard links); name another file";
 	default:
 		return strerror(error);
 	}
+}
+
+int tool_open_report(const char *path)
+{
+	int fd = pmc_file_open_report(path), flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+
+	/* A reader was there when it was opened; from here on it may be slow. */
+	if (flags >= 0)
+		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	return fd;
 }
 
 const char *tool_dump_refusal(int fd, struct stat *st)

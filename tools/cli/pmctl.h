@@ -91,6 +91,8 @@ bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
 /* Texts for "cannot write FILE: <text>". */
 /* Why open with O_NOFOLLOW failed, and the fix where there is one. */
 const char *tool_dump_open_error(int error);
+/* pmc_file_open_report(), blocking. The descriptor or -errno, for the text above. */
+int tool_open_report(const char *path);
 /* Why the open file is not to be written; NULL: it may be. Fills *st. */
 const char *tool_dump_refusal(int fd, struct stat *st);
 

@@ -41,7 +41,7 @@ int merge_write(struct merge *merge, int fd);
 const char *merge_spill_trouble(const struct merge *merge);
 void merge_free(struct merge *merge);
 
-/* ---- the output: a temporary file beside it, renamed over it when complete --------------- */
+/* ---- the output: a temporary file beside it, OUT.pmctl-tmp, renamed over it when complete - */
 /* One at a time. Standard output, devices and pipes are written directly. */
 struct merge_output {
 	int fd;

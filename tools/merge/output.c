@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* The temporary file's path, for the signal handler; "": none. */
@@ -48,6 +49,39 @@ static void handle_signals(void)
 	}
 }
 
+/* A pipe or device: written to directly. Its reader must be there. */
+static int open_direct(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd;
+}
+
+/* Opens the temporary file: a new one, or one that a killed merge has left, whose lock is free. In
+ * a directory of several users it may be somebody else's, or lead elsewhere. The descriptor, or -1
+ * with errno. */
+static int open_temporary(void)
+{
+	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct stat st, named;
+	int fd = open(temporary, flags, 0600);
+
+	if (fd >= 0 && !tool_dump_refusal(fd, &st) && st.st_nlink == 1 && st.st_uid == geteuid() &&
+	    flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    /* Another merge may have renamed it since it was opened. */
+	    lstat(temporary, &named) == 0 && named.st_dev == st.st_dev &&
+	    named.st_ino == st.st_ino && ftruncate(fd, 0) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	else if (errno == ENAMETOOLONG)
+		return -1;
+	strcat(temporary, ".XXXXXX");
+	return mkostemp(temporary, O_CLOEXEC);
+}
+
 /* Looks at an existing file. 1: *direct is open to be written, 0: it is to be replaced, or -errno
  * and *why. */
 static int look_at(const char *path, int *direct, const char **why)
@@ -60,7 +94,8 @@ static int look_at(const char *path, int *direct, const char **why)
 		return errno == ENOENT ? 0 : -errno;
 	}
 	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode)) {
-		*direct = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+		*direct = open_direct(path);
+		*why = *direct < 0 ? tool_dump_open_error(errno) : NULL;
 		return *direct < 0 ? -errno : 1;
 	}
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -91,12 +126,12 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 	found = look_at(path, &output->fd, why);
 	if (found)
 		return found < 0 ? found : 0;
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
-	    sizeof(temporary)) {
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp", path) >=
+	    sizeof(temporary) - sizeof(".XXXXXX")) {
 		temporary[0] = '\0';
 		return -ENAMETOOLONG;
 	}
-	output->fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
+	output->fd = open_temporary();
 	if (output->fd >= 0)
 		return 0;
 	*why = tool_dump_open_error(errno);
@@ -106,11 +141,11 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 
 int merge_output_commit(struct merge_output *output)
 {
-	int fd = output->fd;
+	int copy = dup(output->fd);
 
-	output->fd = -1;
-	/* Some file systems report a full disk only now. */
-	if (close(fd) < 0)
+	/* Some file systems report a full disk only when a descriptor is closed. The lock stays
+	 * until the temporary name is gone. */
+	if (copy >= 0 && close(copy) < 0)
 		return -errno;
 	if (temporary[0] && rename(temporary, output->path) < 0)
 		return -errno;
@@ -120,10 +155,10 @@ int merge_output_commit(struct merge_output *output)
 
 void merge_output_close(struct merge_output *output)
 {
-	if (output->fd >= 0)
-		close(output->fd);
 	if (temporary[0])
 		unlink(temporary);
 	temporary[0] = '\0';
+	if (output->fd >= 0)
+		close(output->fd);
 	output->fd = -1;
 }

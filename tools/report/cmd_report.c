@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
+#include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "agent/core/base/suggest.h"
 #include "agent/core/dump/frame.h"
@@ -224,10 +225,11 @@ static int print(struct request *request, struct pmc_profile *profile)
 	int fd = STDOUT_FILENO, err;
 
 	if (request->output && strcmp(request->output, "-")) {
-		fd = open(request->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY,
-			  0666);
+		fd = tool_open_report(request->output);
 		if (fd < 0)
-			return tool_fail(EXIT_FAIL, "cannot write %s: %s", where, strerror(errno));
+			return tool_fail(EXIT_FAIL, "cannot write %s: %s", where,
+					 tool_dump_open_error(-fd));
+		pmc_file_empty(fd);
 	}
 	pmc_screen_from_env(&screen, environ);
 	pmc_screen_of_fd(&screen, fd);

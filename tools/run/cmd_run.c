@@ -19,10 +19,10 @@ static int open_report(struct run *run)
 	run->report_fd = STDERR_FILENO;
 	if (!run->config.report.file)
 		return 0;
-	run->report_fd = open(run->config.report.file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	run->report_fd = tool_open_report(run->config.report.file);
 	if (run->report_fd < 0)
 		return tool_fail(EXIT_OURS, "cannot write the report to %s: %s",
-				 run->config.report.file, strerror(errno));
+				 run->config.report.file, tool_dump_open_error(-run->report_fd));
 	return 0;
 }
 

@@ -3,11 +3,13 @@
  * dump.c - the file that a job's agents write to: named by the user, or private and removed.
  *
  * The private one is in a directory of its own: a daemon that the command left behind finds no
- * directory to write to, instead of littering $TMPDIR.
+ * directory to write to, instead of littering $TMPDIR. The run holds a lock on the directory: one
+ * without a lock was left by a run that was killed.
  */
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -18,6 +20,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define PRIVATE_PREFIX "pmctl-run-"
+#define PRIVATE_FILE   "dump.pmc"
 
 /* A literal path in the syntax of PMC_OUT. Returns its end. */
 static char *put_literal(char *to, const char *path)
@@ -141,24 +146,77 @@ static int check_directory(const char *path)
 	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse(path, tool_dump_open_error(errno));
 }
 
+static int open_directory(int parent, const char *name)
+{
+	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Removes a private directory of this user that no run has locked. */
+static void remove_unused(int parent, const char *name)
+{
+	int fd = open_directory(parent, name);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		unlinkat(fd, PRIVATE_FILE, 0);
+		unlinkat(parent, name, AT_REMOVEDIR);
+	}
+	close(fd);
+}
+
+/* Removes what runs of this user left that were killed. */
+static void sweep(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, PRIVATE_PREFIX, strlen(PRIVATE_PREFIX)) == 0)
+			remove_unused(dirfd(dir), entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* Another run may remove the directory before it is locked: then makes another. */
+static bool make_directory(struct run_dump *dump, const char *parent)
+{
+	for (;;) {
+		snprintf(dump->private_dir, PATH_MAX, "%s/" PRIVATE_PREFIX "XXXXXX", parent);
+		if (!mkdtemp(dump->private_dir))
+			return false;
+		dump->lock = open_directory(AT_FDCWD, dump->private_dir);
+		if (dump->lock >= 0)
+			flock(dump->lock, LOCK_EX);
+		if (access(dump->private_dir, F_OK) == 0)
+			return true;
+		if (dump->lock >= 0)
+			close(dump->lock);
+	}
+}
+
 static int open_private(struct run *run)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *dir;
+	bool made;
 
 	if (!tmp || !*tmp)
 		tmp = "/tmp";
 	dir = realpath(tmp, NULL);
-	snprintf(run->dump.private_dir, PATH_MAX, "%s/pmc-XXXXXX", dir ? dir : tmp);
+	made = make_directory(&run->dump, dir ? dir : tmp);
+	if (made)
+		sweep(dir ? dir : tmp);
 	free(dir);
-	if (!mkdtemp(run->dump.private_dir)) {
+	if (!made) {
 		run->dump.private_dir[0] = '\0';
 		return tool_fail(EXIT_OURS,
 				 "cannot make a private dump in %s: %s; set TMPDIR to another "
 				 "directory or add -o FILE",
 				 tmp, strerror(errno));
 	}
-	strcpy(put_literal(run->dump.path, run->dump.private_dir), "/dump.pmc");
+	strcpy(put_literal(run->dump.path, run->dump.private_dir), "/" PRIVATE_FILE);
 	expand(run->dump.path, false, run->dump.file);
 	return 0;
 }
@@ -200,17 +258,17 @@ void run_dump_close(struct run *run)
 {
 	struct stat st;
 
+	if (run->dump.private_dir[0]) {
+		unlink(run->dump.file);
+		rmdir(run->dump.private_dir);
+		run->dump.private_dir[0] = '\0';
+	}
 	if (run->dump.lock >= 0) {
 		if (run->dump.created && fstat(run->dump.lock, &st) == 0 && st.st_size == 0)
 			unlink(run->dump.file);
 		close(run->dump.lock);
 		run->dump.lock = -1;
 	}
-	if (!run->dump.private_dir[0])
-		return;
-	unlink(run->dump.file);
-	rmdir(run->dump.private_dir);
-	run->dump.private_dir[0] = '\0';
 }
 
 /* Adds one file of the job to the profile, from where this run began to write. */

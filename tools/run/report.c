@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - prints the report of the process tree after the command has ended. */
+#include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
@@ -51,9 +52,8 @@ void run_print_report(struct run *run)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])
 		options.keep_hint = "pmctl run -o run.pmc";
-	/* An existing file may be longer. Devices refuse, which does no harm. */
 	if (run->config.report.file)
-		(void)!ftruncate(run->report_fd, 0);
+		pmc_file_empty(run->report_fd);
 	pmc_out_to_fd(&out, run->report_fd, room, sizeof(room));
 	result = pmc_report(&profile, &options, &out, &problem);
 	if (result)

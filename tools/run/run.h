@@ -33,7 +33,7 @@ struct run_dump {
 	bool pattern;		      /* each process has its own file */
 	char private_dir[PATH_MAX];   /* removed at the end; "": the user named the file */
 	uint64_t before;	      /* size of the file before the run */
-	int lock;		      /* holds a shared lock of the file during the run, or -1 */
+	int lock;		      /* holds a lock of the file or private_dir, or -1 */
 	bool created;		      /* the file was not there before */
 	int64_t start_s;	      /* wall clock; files older than this are of another run */
 };

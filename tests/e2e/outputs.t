@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# outputs.t - files that the agent and pmctl write: symbolic and hard links, pipes, other users' files,
+# modes; a dump that is renamed, deleted or full; what killed runs leave.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+umask 022
+export PMC_EVENTS=task-clock PMC_REPORT=off
+PMC_OUT=$T/dump.pmc agent "$PROG/churn" 3 100 >/dev/null
+cp dump.pmc good.pmc
+
+dump_json() { "$PMCTL" report --format json "$1" 2>/dev/null | jq -r "$2"; }
+before() { sha256sum <"$1"; }
+
+# ---- PMC_OUT ----------------------------------------------------------------------------------------
+ln -s dump.pmc link.pmc
+cp good.pmc first.pmc && ln first.pmc second.pmc
+cp good.pmc other.pmc && chmod 666 other.pmc && chown 65534 other.pmc
+mkfifo pipe
+# PMC_OUT=... FILE: the target that must not change, what the message says.
+for case in "link.pmc dump.pmc symbolic.link" "second.pmc first.pmc several.names" "pipe good.pmc not.a.dump" \
+	"other.pmc other.pmc another.user"; do
+	read -r out target why <<<"$case"
+	was=$(before "$target")
+	PMC_OUT=$T/$out run timeout -s KILL 20 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100
+	is "$status $(cat out)" "0 joined 3" "PMC_OUT=$out: the program runs"
+	like "$(cat err)" "$why" "PMC_OUT=$out: it is refused, and why"
+	is "$(before "$target")" "$was" "PMC_OUT=$out: $target is unchanged"
+done
+rm -f x.pmc
+PMC_OUT=$T/x.pmc run agent sh -c "/bin/true; setpriv --reuid=65534 --regid=65534 --clear-groups /bin/true"
+is "$(stat -c '%a %u' x.pmc)" "600 $(id -u)" "a new dump has mode 0600"
+dump_json x.pmc '[.processes[].exe | split("/")[-1]] | sort | join(" ")' >names
+like "$(cat names)" "true" "children of the same user append to it"
+
+# ---- reports ------------------------------------------------------------------------------------------
+echo precious >precious
+ln -s precious plink
+cp precious ptwo && ln ptwo pthree
+report_to() {
+	case $1 in
+	agent) PMC_REPORT=json=$2 run timeout -s KILL 20 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100 ;;
+	run) run timeout -s KILL 20 "$PMCTL" run --report "json=$2" -- "$PROG/churn" 3 100 ;;
+	report) run timeout -s KILL 20 "$PMCTL" report --format json -o "$2" good.pmc ;;
+	merge) run timeout -s KILL 20 "$PMCTL" merge good.pmc -o "$2" ;;
+	esac
+}
+declare -A failing=([agent]=0 [run]=125 [report]=1 [merge]=1)
+for by in agent run report merge; do
+	report_to $by "$T/plink"
+	is "$status $(cat precious)" "${failing[$by]} precious" "$by: a symbolic link is not followed"
+	like "$(cat err)" "symbolic link" "$by: and it says so"
+	report_to $by "$T/pipe"
+	is "$status" "${failing[$by]}" "$by: a pipe without a reader does not block"
+	like "$(cat err)" "pipe that nobody reads" "$by: and it says so"
+	exec 7<>pipe
+	report_to $by "$T/pipe"
+	is "$status $(timeout 10 head -c 1 <&7 | wc -c)" "0 1" "$by: a pipe with a reader gets it"
+	exec 7<&-
+	[ $by = merge ] && continue
+	report_to $by "$T/pthree"
+	is "$status $(cat ptwo)" "${failing[$by]} precious" "$by: a file with several names is not written"
+	head -c 100000 /dev/zero >long
+	report_to $by "$T/long"
+	ok "$by: a longer file is replaced" jq .pmc long
+	rm -f new
+	report_to $by "$T/new"
+	is "$(stat -c %a new)" 644 "$by: a report has an ordinary mode"
+done
+rm -f new
+report_to merge "$T/new"
+is "$(stat -c %a new) $(ls "$T" | grep -c pmctl-tmp)" "600 0" "merge: a dump has mode 0600, and no temporary file is left"
+"$PMCTL" report --format json -o /dev/stdout good.pmc | cat >stdout.json
+ok "report: -o /dev/stdout to a pipe" jq .pmc stdout.json
+
+# What a killed merge has left is used again; what only looks like it is not.
+cp good.pmc new.pmctl-tmp
+report_to merge "$T/new"
+is "$status $(ls "$T" | grep -c pmctl-tmp)" "0 0" "merge: the temporary file of a killed merge is gone after the next"
+for trap in "ln -s precious" "ln ptwo" "cp precious"; do
+	$trap new.pmctl-tmp
+	report_to merge "$T/new"
+	is "$status $(cat precious ptwo new.pmctl-tmp | sort -u)" "0 precious" "merge: OUT.pmctl-tmp by $trap is not written"
+	rm -f new.pmctl-tmp
+done
+exec 8>new.pmctl-tmp
+flock 8
+report_to merge "$T/new"
+is "$status $(stat -c %s new.pmctl-tmp)" "0 0" "merge: the temporary file of a running merge is not touched"
+exec 8>&-
+
+# ---- renamed, deleted, full -------------------------------------------------------------------------
+# held VARIABLES...: waiters with 20 threads and a dump signal, at work until descriptor 9 closes.
+mkfifo hold
+held() {
+	rm -f out err
+	env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_OUT="$T/held.pmc" "$@" "$PROG/waiters" 20 20 <hold >out 2>err 9>&- &
+	pid=$!
+	exec 9>hold
+	await grep -q ready out
+}
+end_held() {
+	exec 9>&-
+	wait $pid
+	is "$? $(tail -n 1 out)$(cat err)" "0 20 threads, 0 disturbed, 0 handled" "$1: the program is not disturbed"
+}
+has() { [ "$("$PMCTL" report --format json "$1" 2>/dev/null | jq "$2")" = "$3" ]; }
+
+for how in mv rm; do
+	rm -f held.pmc* kept.pmc
+	held
+	kill -USR2 $pid
+	ok "$how: a snapshot" await has held.pmc '.threads | length' 41
+	cp held.pmc kept.pmc
+	[ $how = mv ] && mv held.pmc held.pmc.1
+	[ $how = rm ] && rm held.pmc
+	kill -USR2 $pid
+	ok "$how: the dump comes back under its name, complete" await has held.pmc '.threads | length' 21
+	end_held "$how"
+	is "$(dump_json held.pmc '[.processes[].notes[] | select(.text | test("renamed or deleted"))] | length')" 1 \
+		"$how: a note says so"
+	is "$(dump_json held.pmc '.processes[0].how_ended')" "exit:0" "$how: it has the end"
+	is "$("$PMCTL" report --format json held.pmc kept.pmc | jq '[.threads[].state] | map(select(. == "exited")) | length')" \
+		41 "$how: both files have all rows"
+done
+# At the end, without a snapshot after the rename.
+rm -f held.pmc*
+held
+mv held.pmc held.pmc.1
+end_held "renamed before the end"
+is "$(dump_json held.pmc '.processes[0].how_ended')" "exit:0" "renamed before the end: the end is under the name"
+# A directory that is gone, and another root, where the path is another file's.
+mkdir gone
+held PMC_OUT="$T/gone/x.pmc"
+mv gone/x.pmc kept.pmc && rmdir gone
+kill -USR2 $pid
+end_held "directory deleted"
+like "$(dump_json kept.pmc '.processes[].notes[].text')" "could not be created again" "directory deleted: the old file goes on, with a note"
+
+rm -f held.pmc*
+held PMC_OUT_MAX=2K
+for _ in 1 2 3; do
+	kill -USR2 $pid
+	ok "PMC_OUT_MAX: a note" await has held.pmc '[.processes[].notes[] | select(.text | test("PMC_OUT_MAX"))] | length' 1
+done
+size=$(stat -c %s held.pmc)
+kill -USR2 $pid
+end_held PMC_OUT_MAX
+is "$(dump_json held.pmc '[.threads[].state] | map(select(. == "exited")) | length')" 41 "PMC_OUT_MAX: rows of ended threads are kept"
+between "$size" 2048 12000 "PMC_OUT_MAX: snapshots stop"
+PMC_OUT_MAX=2X run agent "$PROG/churn" 3 100
+like "$(cat err)" "PMC_OUT_MAX=2X: .*500M" "PMC_OUT_MAX: an invalid value is named"
+
+# ---- private dumps, PMC_JOB --------------------------------------------------------------------------
+mkdir tmp
+export TMPDIR=$T/tmp
+unset PMC_REPORT
+private() { find tmp -name 'pmc-*.job' | wc -l; }
+run agent sh -c '/bin/true; ls "$TMPDIR"'
+like "$(cat out)" '^pmc-.*\.job$' "a job with children has a private dump"
+is "$(stat -c %a tmp 2>/dev/null) $(private)" "755 0" "and removes it"
+# killed: its first process, with a private dump that has a child's row.
+killed() {
+	rm -f job
+	env LD_PRELOAD="$AGENT" sh -c '/bin/true; env >job; read -r _ <hold' 2>/dev/null 9>&- &
+	pid=$!
+	await test -s job
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	is "$(private)" 1 "SIGKILL leaves the private dump"
+}
+killed
+name=$(basename tmp/pmc-*.job)
+job=$(sed -n 's/^PMC_JOB=//p' job)
+# Of somebody else, with another name, a link, not a dump, of a process that lives.
+cp good.pmc tmp/pmc-run.job
+cp good.pmc "tmp/${name/-*-/-$(printf %032d 1)-}"
+printf text >"tmp/pmc-$(printf %032d 2)-${name#pmc-*-}"
+ln -s ../good.pmc "tmp/pmc-$(printf %032d 3)-${name#pmc-*-}"
+cp good.pmc "tmp/pmc-$(printf %032d 4)-${name#pmc-*-}"
+chown 65534 "tmp/pmc-$(printf %032d 4)-${name#pmc-*-}"
+cp good.pmc "tmp/pmc-$(printf %032d 5)-$$-${name##*-}"
+is "$(private)" 7 "files that look like private dumps"
+run agent sh -c /bin/true\;:
+ok "the next job with children removes it" test ! -e "tmp/$name"
+is "$(private)" 6 "and nothing that is another user's, no dump, or in use" || diag "$(ls -l tmp)"
+rm -f tmp/*
+
+# A forged PMC_JOB: as the job's first process, and as a child whose first process is gone.
+echo precious >precious
+cp good.pmc precious.pmc
+prefix=${job%%:[po]/*}
+for path in "$T/precious" "$T/precious.pmc" "$T/tmp/pmc-$(printf %032d 1)-1-1.job" precious.pmc ""; do
+	mkdir -p tmp && cp good.pmc "tmp/pmc-$(printf %032d 1)-1-1.job"
+	for who in self 4194303; do
+		run bash -c 'pid=$1; [ "$pid" != self ] || pid=$BASHPID
+			text=$(printf %016x $pid | fold -w 2 | tac | tr -d "\n")
+			PMC_JOB=2:${2:2:32}$text${2:50}:p$3 LD_PRELOAD=$4 exec '"$PROG/churn 3 100" \
+			bash $who "$prefix" "$path" "$AGENT"
+		is "$status $(cat out)" "0 joined 3" "forged PMC_JOB, $who, ${path##*/}: the program runs"
+		ok "forged PMC_JOB, $who, ${path##*/}: nothing is removed" \
+			test -e precious -a -e precious.pmc -a -e "tmp/pmc-$(printf %032d 1)-1-1.job"
+		is "$(before precious.pmc)" "$(before good.pmc)" "forged PMC_JOB, $who, ${path##*/}: nor written to"
+	done
+done
+
+# ---- pmctl run ----------------------------------------------------------------------------------------------
+rm -rf tmp && mkdir tmp
+"$PMCTL" run -- sh -c 'echo here >ready; read -r _ <hold' >/dev/null 2>&1 9>&- &
+pid=$!
+await test -s ready
+child=$(pgrep -P $pid)
+run "$PMCTL" run --report off -- true
+is "$(find tmp -mindepth 1 -maxdepth 1 | wc -l)" 1 "pmctl run: the private directory of a run at work stays"
+kill -KILL $pid "$child"
+wait $pid 2>/dev/null
+mkdir tmp/pmctl-run-mine && touch tmp/pmctl-run-mine/other
+run "$PMCTL" run --report off -- true
+is "$(find tmp -mindepth 1 | sort | tr '\n' ' ')" "tmp/pmctl-run-mine tmp/pmctl-run-mine/other " \
+	"pmctl run: that of a killed run is removed by the next, nothing else"
+done_testing
