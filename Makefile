@@ -18,6 +18,7 @@ DESTDIR ?=
 CFLAGS  ?= -O2 -g
 WERROR  ?=
 V       ?= 0
+HOSTS   ?= full
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 
 # Cross builds use the compiler's own archiver: make CC=aarch64-linux-gnu-gcc O=build/aarch64
@@ -240,6 +241,10 @@ check-vm: all progs ## run the tests that need a hardware PMU, in an emulated ma
 	$(GUEST) -j$(JOBS) all guests
 	O=$(O) bash tests/check.sh vm
 
+check-hosts: all progs ## compare other projects' tests and servers with and without the agent (HOSTS=short)
+	sh tests/deps.sh hosts
+	O=$(O) HOSTS=$(HOSTS) bash tests/check.sh hosts
+
 check-planner: ## compare the counter assignment with brute force, print the numbers
 	sh tests/deps.sh build
 	$(MAKE) -j$(JOBS) $(O)/planner/planner
@@ -307,4 +312,4 @@ clean: ## remove all build directories
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-.PHONY: all deps demo check check-unit check-e2e check-planner check-vm units guests progs examples benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE
+.PHONY: all deps demo check check-unit check-e2e check-planner check-vm check-hosts units guests progs examples benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE

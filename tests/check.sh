@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# check.sh [unit|e2e|vm|all] - runs the tests by prove and lists what was skipped and why.
+# check.sh [unit|e2e|vm|hosts|all] - runs the tests by prove and lists what was skipped and why.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
@@ -25,10 +25,16 @@ case $what in
 unit) tests=("${unit[@]}") ;;
 e2e) tests=("${e2e[@]}") ;;
 vm) tests=("${vm[@]}") ;;
+# Not part of all. The full suites take more than an hour, one at a time.
+hosts)
+	tests=(tests/hosts/*.t)
+	[ "${HOSTS:-full}" = short ] || CHECK_JOBS=1 CHECK_LIMIT=14400
+	export CHECK_LIMIT=${CHECK_LIMIT:-900}
+	;;
 # The emulated machines last: each needs a core, but not an idle machine.
 all) tests=("${unit[@]}" "${e2e[@]}" "${vm[@]}") ;;
 *)
-	echo "usage: check.sh [unit|e2e|vm|all]" >&2
+	echo "usage: check.sh [unit|e2e|vm|hosts|all]" >&2
 	exit 2
 	;;
 esac

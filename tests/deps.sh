@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deps.sh build|demo|check|bench|vm|fuzz [ARCH] - installs missing packages.
+# deps.sh build|demo|check|bench|vm|fuzz|hosts [ARCH] - installs missing packages.
 #
 # Package names are Debian's. Without root it prints the missing packages and fails. A program on the
 # PATH that runs counts as installed.
@@ -126,16 +126,30 @@ fuzz() {
 		need "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
 }
 
+# Host programs of make check-hosts; sources of redis and git are fetched by their tests.
+hosts() {
+	check
+	fuzz
+	program /usr/bin/python3.11 python3.11
+	has_package libpython3.11-testsuite || need libpython3.11-testsuite
+	program tclsh tcl
+	program git git
+	program /usr/sbin/sshd openssh-server
+	program chromium chromium
+	program valgrind valgrind
+	program curl curl
+}
+
 foreign=
 case $stage in
-build | demo | vm | fuzz) $stage ;;
+build | demo | vm | fuzz | hosts) $stage ;;
 check)
 	check
 	vm
 	;;
 bench) check ;;
 *)
-	echo "usage: deps.sh build|demo|check|bench|vm|fuzz [arm64]" >&2
+	echo "usage: deps.sh build|demo|check|bench|vm|fuzz|hosts [arm64]" >&2
 	exit 2
 	;;
 esac
