@@ -211,6 +211,15 @@ static void put_value(struct pmc_json *json, const char *key, const struct pmc_c
 	json->need_comma = true;
 }
 
+static void put_member_cell(struct pmc_json *json, const struct pmc_column *column,
+			    const struct pmc_cell *cell)
+{
+	pmc_out_bytes(json->out, column->key + !json->need_comma,
+		      column->key_len - !json->need_comma);
+	put_cell(json->out, cell);
+	json->need_comma = true;
+}
+
 /* Columns as members of the object that was just begun. */
 static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct pmc_column *column,
 		      unsigned n, const struct pmc_row *row)
@@ -221,45 +230,38 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct
 		if (!column->json)
 			continue;
 		cell = pmc_cell(view, column, row);
-		pmc_out_bytes(view->out, column->key + !json->need_comma,
-			      column->key_len - !json->need_comma);
-		put_cell(view->out, &cell);
-		json->need_comma = true;
+		put_member_cell(json, column, &cell);
 	}
-}
-
-/* Of the metrics that are not exact; nothing if all are. */
-static void json_metric_states(struct pmc_view *view, struct pmc_json *json,
-			       const struct pmc_columns *columns, const struct pmc_row *row)
-{
-	static const char *const names[] = {
-		[PMC_RATIO_SCALED] = "scaled",
-		[PMC_RATIO_MIXED] = "mixed",
-	};
-	bool any = false;
-
-	for (unsigned i = columns->first_metric; i < columns->n; i++) {
-		struct pmc_cell cell = pmc_cell(view, &columns->list[i], row);
-
-		if (cell.kind == PMC_CELL_NULL || cell.estimate == PMC_RATIO_EXACT)
-			continue;
-		if (!any)
-			pmc_json_object(json, "metric_states");
-		any = true;
-		pmc_json_str(json, columns->list[i].name, names[cell.estimate]);
-	}
-	if (any)
-		pmc_json_object_end(json);
 }
 
 static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 			 const struct pmc_columns *columns, const struct pmc_row *row)
 {
+	static const char *const names[] = {
+		[PMC_RATIO_SCALED] = "scaled",
+		[PMC_RATIO_MIXED] = "mixed",
+	};
+	const struct pmc_column *list = columns->list + columns->first_metric;
+	const unsigned n = columns->n - columns->first_metric;
+	unsigned char states[64];
+	bool estimates = false;
+
 	pmc_json_object(json, "metrics");
-	put_cells(view, json, columns->list + columns->first_metric,
-		  columns->n - columns->first_metric, row);
+	for (unsigned i = 0; i < n; i++) {
+		struct pmc_cell cell = pmc_cell(view, &list[i], row);
+
+		put_member_cell(json, &list[i], &cell);
+		states[i] = cell.estimate;
+		estimates |= cell.estimate != PMC_RATIO_EXACT;
+	}
 	pmc_json_object_end(json);
-	json_metric_states(view, json, columns, row);
+	if (!estimates)
+		return;
+	pmc_json_object(json, "metric_states");
+	for (unsigned i = 0; i < n; i++)
+		if (states[i] != PMC_RATIO_EXACT)
+			pmc_json_str(json, list[i].name, names[states[i]]);
+	pmc_json_object_end(json);
 }
 
 static void json_row(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
