@@ -27,78 +27,51 @@ static const char *const names[EVENTS] = { "instructions", "cycles" };
 
 struct source { /* a thread or a CPU */
 	struct pmc_counter_group *group;
-	struct pmc_group_times times; /* at the last reading */
-	struct pmc_group_value values[EVENTS];
+	struct pmc_counter_group_times times; /* at the last reading */
+	struct pmc_counter_group_value values[EVENTS];
 };
 
 static struct source *sources;
 static size_t n_sources;
 
-static int fail(const char *name, const struct pmc_failure *why)
+static int fail(const struct pmc_failure *why)
 {
-	fprintf(stderr, "ipc_monitor: %s: %s\n", name, why->advice);
+	fprintf(stderr, "ipc_monitor: %s: %s\n", why->what, why->advice);
 	return -why->error;
-}
-
-/* On failure there is no group, and *name is the refused event. */
-static int open_group(struct pmc_counter_group **group, const struct pmc_counter_event *events,
-		      const struct pmc_open *open, const char **name, struct pmc_failure *why)
-{
-	int err = pmc_counter_group_open(group, NULL, 0, open, why);
-
-	*name = names[INSTRUCTIONS];
-	for (int e = 0; !err && e < EVENTS; e++) {
-		*name = names[e];
-		err = pmc_counter_group_add(*group, &events[e], open, NULL, why);
-	}
-	/* Enabled once complete, so that no event counts more than the others. */
-	if (!err) {
-		err = pmc_counter_group_enable(*group);
-		snprintf(why->advice, sizeof(why->advice), "cannot enable: %s", strerror(-err));
-		why->error = -err;
-	}
-	if (err) {
-		pmc_counter_group_close(*group);
-		*group = NULL;
-	}
-	return err;
 }
 
 /* Returns 0 or a negative errno, which is printed unless it is -ESRCH (the thread has ended) or
  * -ENODEV (the CPU is offline). */
-static int add_source(const struct pmc_counter_event *events, struct pmc_open *open)
+static int add_source(const struct pmc_counter_event *events, const struct pmc_open_options *open)
 {
 	struct source *more = realloc(sources, (n_sources + 1) * sizeof(*more));
-	struct pmc_counter_group **group;
 	struct pmc_failure why;
-	const char *name;
 	int err;
 
 	if (!more)
 		return -ENOMEM;
 	sources = more;
-	memset(&sources[n_sources], 0, sizeof(*sources));
-	group = &sources[n_sources].group;
-	err = open_group(group, events, open, &name, &why);
-	if (err == -EACCES && open->target == PMC_TARGET_PID && !open->exclude_kernel) {
-		fprintf(stderr, "ipc_monitor: user mode only: %s\n", why.advice);
-		open->exclude_kernel = true;
-		err = open_group(group, events, open, &name, &why);
-	}
+	more += n_sources;
+	memset(more, 0, sizeof(*more));
+	err = pmc_counter_group_open(&more->group, events, EVENTS, open, &why);
 	if (err == -ESRCH || err == -ENODEV)
 		return err;
 	if (err)
-		return fail(name, &why);
-	n_sources++;
+		return fail(&why);
+	if (n_sources++ == 0 &&
+	    pmc_counter_scope(pmc_counter_group_at(more->group, 0)) == PMC_SCOPE_USER)
+		fprintf(stderr,
+			"ipc_monitor: user mode only: this user may not count the kernel\n");
 	return 0;
 }
 
 static int open_machine(const struct pmc_counter_event *events)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	open.target = PMC_TARGET_ANY;
+	open.enabled = true;
 	for (open.cpu = 0; open.cpu < cpus; open.cpu++) {
 		int err = add_source(events, &open);
 
@@ -115,7 +88,7 @@ static void close_all(void)
 }
 
 /* Opens every existing thread, each with the threads it will start. */
-static int open_threads(const struct pmc_counter_event *events, struct pmc_open *open,
+static int open_threads(const struct pmc_counter_event *events, struct pmc_open_options *open,
 			struct dirent **tasks, int n)
 {
 	int err = 0;
@@ -140,11 +113,12 @@ static void free_list(struct dirent **list, int n)
  * threads are opened until the listings before and after are equal. */
 static int open_process(const struct pmc_counter_event *events, pid_t pid)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	int err = -ESRCH;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	open.enabled = true;
 	open.inherit = true;
 	open.inherit_thread = true;
 	for (int tries = 0; tries < 20; tries++) {
@@ -176,12 +150,12 @@ static int read_all(uint64_t sums[EVENTS])
 	memset(sums, 0, EVENTS * sizeof(*sums));
 	for (size_t i = 0; i < n_sources; i++) {
 		struct source *s = &sources[i];
-		struct pmc_group_times now, times;
-		struct pmc_group_value values[EVENTS];
+		struct pmc_counter_group_times now, times;
+		struct pmc_counter_group_value values[EVENTS];
 		int err = pmc_counter_group_read(s->group, &now, values, EVENTS);
 
 		/* The thread has not run yet. */
-		if (err == -EAGAIN && now.enabled_ns == 0)
+		if (err == -EAGAIN)
 			continue;
 		if (err)
 			return err;
@@ -189,13 +163,13 @@ static int read_all(uint64_t sums[EVENTS])
 		times.enabled_ns -= s->times.enabled_ns;
 		times.running_ns -= s->times.running_ns;
 		for (int e = 0; e < EVENTS; e++) {
-			struct pmc_group_value delta = values[e];
+			struct pmc_counter_group_value delta = values[e];
 			uint64_t count;
 
 			delta.count -= s->values[e].count;
-			err = pmc_group_value_scale(&times, &delta, &count);
+			err = pmc_counter_group_scale(&times, &delta, &count);
 			/* Time enabled and counts do not advance while a thread sleeps. */
-			if (err == -EAGAIN && times.enabled_ns == 0)
+			if (err == -EAGAIN)
 				count = 0;
 			else if (err)
 				return err;
@@ -234,7 +208,7 @@ static int monitor(long lines, long interval_ms, int pidfd)
 		/* Checked before the reading, so that the last line is complete. */
 		over = is_over(pidfd);
 		err = read_all(sums);
-		if (err == -EAGAIN && !over) {
+		if (err == -EBUSY && !over) {
 			fprintf(stderr, "ipc_monitor: the PMU was taken by others all the time\n");
 			continue;
 		}
@@ -277,7 +251,7 @@ int main(int argc, char **argv)
 		goto usage;
 	for (int e = 0; e < EVENTS && !err; e++)
 		if (pmc_counter_event_parse(&events[e], names[e], &why))
-			err = fail(names[e], &why);
+			err = fail(&why);
 	if (!err)
 		err = pid ? open_process(events, pid) : open_machine(events);
 	if (!err && pid)

@@ -128,6 +128,7 @@ struct pmc_bench_count {
 	/* Per operation; valid if the state is PMC_COUNTED or PMC_SCALED. The mean is total /
 	 * operations. */
 	struct pmc_bench_stat per_op;
+	uint64_t reserved[4];
 };
 
 struct pmc_bench_result {
@@ -143,6 +144,7 @@ struct pmc_bench_result {
 	bool baseline;
 	size_t n_counts;
 	const struct pmc_bench_count *counts; /* in the order of options.events */
+	uint64_t reserved[8];
 };
 
 /* Results in the order of the runs, valid until the bench is closed. speedup and baseline are those

@@ -13,14 +13,18 @@
  * 	pmc_counter_read(counter, &count);
  * 	pmc_counter_close(counter);
  *
- * Functions return 0 or a negative errno (the kernel's, if the kernel refused). Handles belong to
- * the caller until closed; every closer accepts NULL. Threads may use different handles at the same
- * time. One handle may be enabled, disabled and read by several threads at once; adding to a group,
- * resetting, releasing and closing need exclusive use. Reading, enabling and disabling are
- * async-signal-safe (but may change errno); the others are not.
+ * Functions return 0 or a negative errno (the kernel's, if the kernel refused); -EINVAL also means
+ * that an argument is NULL. Handles belong to the caller until closed; every closer accepts NULL.
+ * Threads may use different handles at the same time. One handle may be enabled, disabled and read
+ * by several threads at once; adding to a group, resetting, releasing and closing need exclusive
+ * use. Reading, enabling and disabling are async-signal-safe (but may change errno); the others are
+ * not.
  *
- * Descriptors are close-on-exec. A counter that never ran reads -EAGAIN, a pinned one that lost the
- * PMU -ENODATA; neither reads 0.
+ * What was not counted is an error, never 0: -EAGAIN: not enabled, or the thread has not run since;
+ * -EBUSY: enabled, but the PMU never had room; -ENODATA: a pinned counter lost the PMU.
+ *
+ * Descriptors are close-on-exec. If the program closes one and its number is used again, functions
+ * return -EBADF. In a child of fork() a handle is still the parent's counter.
  *
  * Source: perf_event_open(2) and kernel/events/core.c.
  */
@@ -30,6 +34,7 @@
 #include <linux/perf_event.h>
 #include <pmc/api.h>
 #include <pmc/counter_event.h>
+#include <pmc/dump.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,12 +53,12 @@ enum pmc_target {
 };
 
 /*
- * Options of an open. Start from PMC_OPEN_INIT or pmc_open_init(): the calling thread, any CPU,
- * disabled, user and kernel mode as the event says, no sampling. Members have the names of struct
+ * Options of an open. Start from PMC_OPEN_INIT or pmc_open_options_init(): the calling thread, any
+ * CPU, disabled, user and kernel mode as permitted, no sampling. Members have the names of struct
  * perf_event_attr, described in perf_event_open(2); those that differ are explained here. A member
  * unknown to the running kernel is refused, and pmc_failure.what names it.
  */
-struct pmc_open {
+struct pmc_open_options {
 	uint32_t size; /* of this struct in bytes, for later versions */
 
 	/* Target. */
@@ -75,6 +80,12 @@ struct pmc_open {
 	bool inherit_thread; /* with inherit: threads only, not forked children */
 	bool pinned;
 	bool exclusive;
+
+	/* If kernel mode is not permitted to this user, count user mode only, unless the event or
+	 * exclude_user or exclude_kernel chooses. True in PMC_OPEN_INIT. pmc_counter_scope() is the
+	 * result. Events that occur in the kernel only, as context-switches, are refused (-EACCES).
+	 */
+	bool user_if_denied;
 
 	/* What it does not count. */
 	bool exclude_user;
@@ -122,26 +133,33 @@ struct pmc_open {
 	uint32_t aux_sample_size;    /* bytes */
 	int32_t clockid;	     /* CLOCK_*; with use_clockid */
 	uint16_t sample_max_stack;   /* frames */
+
+	/* Unless NULL, called with the complete attr right before it is given to the kernel: for
+	 * what has no member here. attr->size bytes are valid and may be changed. Called again to
+	 * find out why an open failed. */
+	void (*change_attr)(struct perf_event_attr *attr, void *arg);
+	void *change_arg;
 };
 
 #ifdef __cplusplus
-static inline struct pmc_open pmc_open_init(void)
+static inline struct pmc_open_options pmc_open_options_init(void)
 {
-	struct pmc_open open = {};
+	struct pmc_open_options open = {};
 
 	open.size = sizeof(open);
 	open.cpu = -1;
+	open.user_if_denied = true;
 	return open;
 }
-#define PMC_OPEN_INIT (pmc_open_init())
+#define PMC_OPEN_INIT (pmc_open_options_init())
 #else
 #define PMC_OPEN_INIT                                                                              \
 	{                                                                                          \
-		.size = sizeof(struct pmc_open), .cpu = -1                                         \
+		.size = sizeof(struct pmc_open_options), .cpu = -1, .user_if_denied = 1            \
 	}
-static inline struct pmc_open pmc_open_init(void)
+static inline struct pmc_open_options pmc_open_options_init(void)
 {
-	const struct pmc_open open = PMC_OPEN_INIT;
+	const struct pmc_open_options open = PMC_OPEN_INIT;
 
 	return open;
 }
@@ -157,14 +175,15 @@ struct pmc_counter_reading {
 	uint64_t id;   /* the kernel's; 0 without has_id */
 	uint64_t lost; /* samples dropped since the open; 0 without has_lost */
 	bool has_times, has_id, has_lost;
+	uint8_t reserved[21];
 };
 
-/* Opens one counter. open NULL: PMC_OPEN_INIT; failure NULL: no explanation. *counter is NULL on
+/* Opens one counter. options NULL: PMC_OPEN_INIT; failure NULL: no explanation. *counter is NULL on
  * failure. Errors are those of perf_event_open(2); for E2BIG, EINVAL and EOPNOTSUPP failure->what
- * names the refused option, found by opening without it. -EINVAL also: `open` is not initialised,
- * or members exclude each other. */
+ * names the refused option, found by opening without it; else the event. -EINVAL also: `options` is
+ * not initialised, or members exclude each other. */
 int pmc_counter_open(struct pmc_counter **counter, const struct pmc_counter_event *event,
-		     const struct pmc_open *open, struct pmc_failure *failure);
+		     const struct pmc_open_options *options, struct pmc_failure *failure);
 /* Makes a counter of a descriptor opened elsewhere with `attr` (attr->size bytes of it are read).
  * On success the counter owns the descriptor. A group member with PERF_FORMAT_GROUP reads its own
  * count only with PERF_FORMAT_ID, else its leader's. -EBADF, -ENOTTY: not a perf event. */
@@ -182,6 +201,14 @@ int pmc_counter_fd(const struct pmc_counter *counter);
 const struct perf_event_attr *pmc_counter_attr(const struct pmc_counter *counter);
 /* The kernel's id of the event in samples and group readings. */
 int pmc_counter_id(const struct pmc_counter *counter, uint64_t *id);
+/* What is counted: PMC_SCOPE_USER after a fall-back (user_if_denied). Clocks count all modes,
+ * whatever is excluded. */
+enum pmc_scope pmc_counter_scope(const struct pmc_counter *counter);
+/* The name of its event; "" if adopted. Valid as long as the counter. */
+const char *pmc_counter_name(const struct pmc_counter *counter);
+/* Explains the error of a reading or any other call on this counter: *failure gets the event and a
+ * line of advice. Not async-signal-safe. */
+void pmc_counter_explain(const struct pmc_counter *counter, int error, struct pmc_failure *failure);
 
 /* This counter only. Members of a group count only while their leader is enabled. Enabling a member
  * of a running group of software events stops the group for a moment: Linux 6.18 would start the
@@ -215,51 +242,59 @@ int pmc_counter_set_filter(struct pmc_counter *counter, const char *filter);
 /* The count since the last reset: exact if the counter was on the PMU all the time, else scaled by
  * enabled / running (in 128 bits, rounded to nearest). For a thread counted on one CPU that is an
  * estimate for all CPUs; pmc_counter_read_count_and_time() gives the raw count.
- * -EAGAIN: not scheduled yet. -ENODATA: pinned, and lost the PMU. -EOVERFLOW: the scaled count
- * exceeds 64 bits. -ECHILD: inherited, and a copy has other members (copies that are just ending
- * are waited for). -EIO: the reading does not have the format of attr. On failure *count is
- * unchanged.
+ * -EAGAIN: not enabled since the last reset, or the thread has not run since. -EBUSY: enabled, but
+ * never on the PMU. -ENODATA: pinned, and lost the PMU. -EOVERFLOW: the scaled count exceeds 64
+ * bits. -ECHILD: inherited, and a copy has other members (copies that are just ending are waited
+ * for). -EBADF: the descriptor was closed. On failure *count is unchanged.
  */
 int pmc_counter_read(const struct pmc_counter *counter, uint64_t *count);
-/* The raw count and its times. Errors as above; with -EAGAIN the times are set. */
+/* The raw count and its times. Errors as above; with -EAGAIN and -EBUSY the times are set. */
 int pmc_counter_read_count_and_time(const struct pmc_counter *counter, uint64_t *count,
 				    uint64_t *enabled_ns, uint64_t *running_ns);
-/* The whole reading. Errors as above; with -EAGAIN *reading is set but its count is invalid. */
+/* The whole reading. Errors as above; with -EAGAIN and -EBUSY *reading is set but its count is
+ * invalid. */
 int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_reading *reading);
+/* *scaled = count * enabled / running in 128 bits, rounded to nearest; the count if running >=
+ * enabled. -EAGAIN: enabled is 0. -EBUSY: running is 0. -EOVERFLOW: more than 64 bits. */
+int pmc_scale(uint64_t count, uint64_t enabled_ns, uint64_t running_ns, uint64_t *scaled);
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
 /* Common to all members: they are on the PMU together or not at all. */
-struct pmc_group_times {
+struct pmc_counter_group_times {
 	uint64_t n;	     /* members, including those beyond the caller's array */
 	uint64_t enabled_ns; /* since the last reset */
 	uint64_t running_ns;
+	uint64_t reserved[5];
 };
 
-struct pmc_group_value {
+struct pmc_counter_group_value {
 	uint64_t count; /* raw, since the last reset */
 	uint64_t id;
 	uint64_t lost; /* 0 without PERF_FORMAT_LOST */
+	uint64_t reserved;
 };
 
 /* Reads the group that the counter leads (opened or adopted with PERF_FORMAT_GROUP). Values are in
  * the order in which members were added. At most `max` are stored; -ENOSPC: there are more,
  * times->n in all. -ENOTSUP: opened without PERF_FORMAT_GROUP. Other errors: pmc_counter_read(). */
-int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
-			   struct pmc_group_value *values, size_t max);
+int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_counter_group_times *times,
+			   struct pmc_counter_group_value *values, size_t max);
 
 /* Opens a group of n events (NULL, 0: an empty group). On failure no descriptor stays open and
- * failure->what names the event or option. `open` applies to all; enabled, pinned, exclusive and
- * enable_on_exec to the leader, which is the first. */
+ * failure->what names the event or option. The options apply to all; enabled, pinned, exclusive and
+ * enable_on_exec to the leader, which is the first. With user_if_denied all members that do not
+ * choose fall back to user mode, or none. */
 int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_counter_event *events,
-			   size_t n, const struct pmc_open *open, struct pmc_failure *failure);
-/* Adds a member; the first is the leader. On failure the group is unchanged. open NULL: that of the
- * group. *member (may be NULL) gets the counter, which is closed with the group. After a thread has
- * inherited the group the kernel refuses new members (-EINVAL), or readings are -ECHILD: add
+			   size_t n, const struct pmc_open_options *options,
+			   struct pmc_failure *failure);
+/* Adds a member; the first is the leader. On failure the group is unchanged. options NULL: those of
+ * the group. *member (may be NULL) gets the counter, which is closed with the group. After a thread
+ * has inherited the group the kernel refuses new members (-EINVAL), or readings are -ECHILD: add
  * members before starting threads. The times are those of the group: reset it after adding to a
- * running group. */
+ * running group. -E2BIG: a reading of the group would exceed the kernel's limit of 16 KB. */
 int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
-			  const struct pmc_open *open, struct pmc_counter **member,
+			  const struct pmc_open_options *options, struct pmc_counter **member,
 			  struct pmc_failure *failure);
 void pmc_counter_group_close(struct pmc_counter_group *group);
 
@@ -275,13 +310,42 @@ int pmc_counter_group_enable(struct pmc_counter_group *group);
 int pmc_counter_group_disable(struct pmc_counter_group *group);
 /* Sets all counts and the times to 0. */
 int pmc_counter_group_reset(struct pmc_counter_group *group);
-/* As pmc_counter_read_group(). All values are of the same moment. -EBADF: a descriptor was closed
- * and used again. */
-int pmc_counter_group_read(const struct pmc_counter_group *group, struct pmc_group_times *times,
-			   struct pmc_group_value *values, size_t max);
-/* Scales a value by enabled / running as pmc_counter_read() does. -EAGAIN, -EOVERFLOW. */
-int pmc_group_value_scale(const struct pmc_group_times *times, const struct pmc_group_value *value,
-			  uint64_t *count);
+/* As pmc_counter_read_group(). All values are of the same moment. */
+int pmc_counter_group_read(const struct pmc_counter_group *group,
+			   struct pmc_counter_group_times *times,
+			   struct pmc_counter_group_value *values, size_t max);
+/* Scales a value of a reading by its times; see pmc_scale(). */
+int pmc_counter_group_scale(const struct pmc_counter_group_times *times,
+			    const struct pmc_counter_group_value *value, uint64_t *count);
+/* As pmc_counter_explain(). */
+void pmc_counter_group_explain(const struct pmc_counter_group *group, int error,
+			       struct pmc_failure *failure);
+
+/* ---- every CPU --------------------------------------------------------------------------- */
+
+struct pmc_counter_cpus;
+
+/* Opens a group of n events on every online CPU (of an uncore PMU: on those that count it). Of the
+ * options `cpu` is ignored; the target is PMC_TARGET_ANY unless it is a cgroup or a pid other than
+ * 0. On failure nothing stays open. -ENODEV: no online CPU counts all of the events. */
+int pmc_counter_cpus_open(struct pmc_counter_cpus **cpus, const struct pmc_counter_event *events,
+			  size_t n, const struct pmc_open_options *options,
+			  struct pmc_failure *failure);
+void pmc_counter_cpus_close(struct pmc_counter_cpus *cpus);
+/* The groups, one per CPU: their number, and the index-th with its CPU (NULL: not wanted). NULL
+ * beyond the last. They are closed with the others. */
+size_t pmc_counter_cpus_count(const struct pmc_counter_cpus *cpus);
+struct pmc_counter_group *pmc_counter_cpus_at(const struct pmc_counter_cpus *cpus, size_t index,
+					      int *cpu);
+int pmc_counter_cpus_enable(struct pmc_counter_cpus *cpus);
+int pmc_counter_cpus_disable(struct pmc_counter_cpus *cpus);
+int pmc_counter_cpus_reset(struct pmc_counter_cpus *cpus);
+/* Sums of counts and times over all CPUs, the events in order; ids are 0. pmc_counter_group_scale()
+ * scales a sum. Errors are those of pmc_counter_read_group(); -EAGAIN and -EBUSY only if they hold
+ * for all CPUs. */
+int pmc_counter_cpus_read(const struct pmc_counter_cpus *cpus,
+			  struct pmc_counter_group_times *times,
+			  struct pmc_counter_group_value *values, size_t max);
 
 PMC_API_END
 

@@ -24,8 +24,9 @@ PMC_API_BEGIN
  * tries that find the refused option are left out. */
 struct pmc_failure {
 	int error;	  /* errno, positive */
-	char what[64];	  /* the option, event, PMU or field that failed; "" if unknown */
+	char what[64];	  /* the option or event that failed; "" if unknown */
 	char advice[320]; /* cause and fix in one line; never empty */
+	uint32_t reserved[7];
 };
 
 /* An event. The first six members are those of struct perf_event_attr. */
@@ -35,18 +36,23 @@ struct pmc_counter_event {
 	uint64_t config;
 	uint64_t config1; /* of probes: the address of the caller's string, used when opened */
 	uint64_t config2;
-	uint64_t config3;    /* Linux 6.3 */
-	bool exclude_user;   /* ":k" was given in text */
-	bool exclude_kernel; /* ":u" was given in text */
-	bool pinned;	     /* ":D" was given in text */
-	double scale;	     /* count * scale is in `unit`; from sysfs, else 1 */
-	char unit[24];	     /* from sysfs; "ns" for clocks; "" for plain counts */
+	uint64_t config3;     /* Linux 6.3 */
+	uint64_t reserved[4]; /* 0; room for config4 */
+	bool exclude_user;    /* ":k" was given in text */
+	bool exclude_kernel;  /* ":u" was given in text */
+	bool pinned;	      /* ":D" was given in text */
+	bool asked_scope;     /* user or kernel mode was chosen: see user_if_denied */
+	uint8_t filter;	      /* for the library */
+	char unit[27];	      /* from sysfs; "ns" for clocks; "" for plain counts */
+	double scale;	      /* count * scale is in `unit`; from sysfs, else 1 */
+	char name[64];	      /* for messages, cut to fit: "cycles:u", "sched:sched_switch" */
 };
 
 /* One event string as for pmctl and PMC_EVENTS: "cycles", "L1-dcache-load-misses", "r1c2",
  * "cpu/event=0xc0,umask=1/", "sched:sched_switch", names of libpfm4; each with ":u" (user), ":k"
  * (kernel), ":D" (pinned). -ENOENT: unknown event, PMU or field. -EINVAL: malformed, or not one
- * event (a set; on hybrid CPUs a generic name, which is one event per core type). -ENOMEM. */
+ * event (a set; on hybrid CPUs a generic name, which is one event per core type). Of tracepoints:
+ * -EACCES, -ENODEV as pmc_counter_event_tracepoint(). -ENOMEM. */
 int pmc_counter_event_parse(struct pmc_counter_event *event, const char *text,
 			    struct pmc_failure *failure);
 
@@ -72,17 +78,21 @@ int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *sy
 int pmc_counter_event_breakpoint(struct pmc_counter_event *event, uint32_t type, uint64_t address,
 				 uint64_t length);
 
-/* Executions of a kernel instruction at symbol + offset or at an address; `ret`: returns of the
- * function instead. The string is not copied: it must live until the event is opened. -ENOENT: the
- * kernel has no kprobes for perf. */
-int pmc_counter_event_kprobe(struct pmc_counter_event *event, bool ret, const char *symbol,
-			     uint64_t offset, struct pmc_failure *failure);
-int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, bool ret, uint64_t address,
-				     struct pmc_failure *failure);
-/* Executions of the instruction at the file offset `offset` of `path`; `ret`: returns of the
- * function that starts there. The path is not copied: it must live until the event is opened. */
-int pmc_counter_event_uprobe(struct pmc_counter_event *event, bool ret, const char *path,
-			     uint64_t offset, struct pmc_failure *failure);
+enum pmc_probe {
+	PMC_PROBE_ENTRY = 0, /* executions of the instruction */
+	PMC_PROBE_RETURN,    /* returns of the function that starts there */
+};
+
+/* A kernel instruction at symbol + offset or at an address. The string is not copied: it must live
+ * until the event is opened. -ENOENT: the kernel has no kprobes for perf. */
+int pmc_counter_event_kprobe(struct pmc_counter_event *event, enum pmc_probe probe,
+			     const char *symbol, uint64_t offset, struct pmc_failure *failure);
+int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, enum pmc_probe probe,
+				     uint64_t address, struct pmc_failure *failure);
+/* The instruction at the file offset `offset` of `path`. The path is not copied: it must live until
+ * the event is opened. */
+int pmc_counter_event_uprobe(struct pmc_counter_event *event, enum pmc_probe probe,
+			     const char *path, uint64_t offset, struct pmc_failure *failure);
 
 /* A field of a PMU's events, by the name of its format file. */
 struct pmc_counter_field {
@@ -99,6 +109,20 @@ int pmc_counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
  * PMU's events in sysfs. */
 int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, const char *fields,
 			     struct pmc_failure *failure);
+/* A field of the PMU's format files. */
+struct pmc_counter_format {
+	const char *name;   /* "umask" */
+	const char *format; /* its bits: "config:8-15" */
+	unsigned n_bits;    /* the greatest value is 2^n_bits - 1 */
+	unsigned reserved[5];
+};
+
+/* Calls visit for each field of a PMU's events, in the order of the directory; the struct is valid
+ * during the call. -ENOENT: unknown PMU. */
+int pmc_counter_event_formats(const char *pmu,
+			      void (*visit)(const struct pmc_counter_format *format, void *arg),
+			      void *arg, struct pmc_failure *failure);
+
 /* x86: a model-specific register, as "tsc", "aperf", "mperf", "smi". -ENOENT: not listed in sysfs.
  */
 int pmc_counter_event_msr(struct pmc_counter_event *event, const char *name,

@@ -2,17 +2,15 @@
 /*
  * pmc/group.h - type-safe groups of counters: one named field per event, checked by the compiler.
  *
- * 	#define LOOP_EVENTS(X)                                                  \
- * 		X(cycles, "cycles", "", "core clock cycles")                    \
- * 		X(instructions, "instructions", "", "retired instructions")     \
- * 		X(cpu, "task-clock", "ns", "CPU time")
- * 	PMC_GROUP(loop, LOOP_EVENTS)
+ * 	#define LOOP_EVENTS(X)                  \
+ * 		X(cycles, PMC_EVENT_CYCLES)     \
+ * 		X(instructions, PMC_EVENT_INSTRUCTIONS)
+ * 	PMC_GROUP(loop, LOOP_EVENTS);
  *
- * 	struct loop group;
+ * 	struct loop group = { 0 };
  * 	struct loop_values values;
  *
  * 	if (loop_open(&group, 0, -1) == 0) {
- * 		loop_reset(&group);
  * 		loop_enable(&group);
  * 		work();
  * 		loop_disable(&group);
@@ -21,15 +19,15 @@
  * 	}
  * 	loop_close(&group);
  *
- * A row is X(field, "event", "unit", "doc"): the member's name, an event as pmctl(1) -e takes it
- * ("cycles", "L1-dcache-load-misses", "cpu/event=0xc0,umask=1/", "sched:sched_switch",
- * "instructions:u"), the unit of its value ("" for a plain count) and a description. Other members,
- * an empty list, a field named twice, an empty event and more than PMC_EVENTS_MAX rows do not
- * compile.
+ * A row is X(field, "event"), and may have a unit and a description: X(cpu, "task-clock", "ns",
+ * "CPU time"). The event is one as pmctl(1) -e takes it ("cycles", "L1-dcache-load-misses",
+ * "cpu/event=0xc0,umask=1/", "sched:sched_switch", "instructions:u"), or a macro of
+ * <pmc/event_names.h>. Other members than the fields, an empty list, a field named twice or like a
+ * member that every group has, an empty event and more than PMC_EVENTS_MAX rows do not compile.
  *
- * Put PMC_GROUP(my, MY_EVENTS) at file scope, without a semicolon, in a source file or in a header
- * that many include: all its definitions are static. C11 and C++17, gcc and clang; link with -lpmc
- * -ldl -pthread. It declares
+ * Put PMC_GROUP(my, MY_EVENTS) at file scope, in a source file or in a header that many include:
+ * all its definitions are static. A semicolon behind it is allowed. C11 and C++17, gcc and clang;
+ * link with -lpmc -ldl -pthread. It declares
  *
  * 	struct my		the group
  * 	struct my_values	a uint64_t per field; time_enabled_ns, time_running_ns; state
@@ -40,15 +38,18 @@
  * Functions return 0 or a negative errno and leave errno alone. A struct my belongs to one thread
  * at a time. Enable, disable, reset and read are async-signal-safe; open and close allocate and are
  * not. The struct may be copied and moved: all copies are one group, closed through one of them.
+ * One that is all zero is not open: it may be closed, and its functions return -EBADF.
  *
  * The counters of a group are on the PMU together or not at all, so ratios of them are valid. A
- * group larger than the PMU never counts: my_read returns -EAGAIN.
+ * group larger than the PMU never counts: my_read returns -EBUSY.
  */
 #ifndef PMC_GROUP_H
 #define PMC_GROUP_H
 
 #include <pmc/api.h>
+#include <pmc/counter.h>
 #include <pmc/dump.h>
+#include <pmc/event_names.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,11 +58,8 @@
 
 PMC_API_BEGIN
 
-struct pmc_open;    /* <pmc/counter.h> */
-struct pmc_failure; /* <pmc/counter_event.h> */
-
 /* A row. */
-struct pmc_field {
+struct pmc_typed_field {
 	const char *name;
 	const char *event;
 	const char *unit; /* "" if none */
@@ -74,13 +72,13 @@ struct pmc_field {
 /* ---- functions behind the generated ones -------------------------------------------------
  * For programs that know their events only at run time. */
 
-struct pmc_counter_group; /* <pmc/counter.h> */
-
 struct pmc_typed {
 	struct pmc_counter_group *counters; /* NULL: not open */
 	int32_t failed; /* index of the field that could not be opened; -1: none */
 	uint8_t scope;	/* enum pmc_scope */
 	uint8_t reserved[3];
+	int32_t pid, cpu; /* as opened */
+	uint64_t reserved_too;
 };
 
 /* Times and state of the whole group since the last reset. */
@@ -88,6 +86,7 @@ struct pmc_typed_times {
 	uint64_t enabled_ns;
 	uint64_t running_ns;
 	enum pmc_state state; /* PMC_COUNTED, PMC_SCALED or PMC_NOT_COUNTED */
+	uint32_t reserved[5];
 };
 
 /*
@@ -97,15 +96,16 @@ struct pmc_typed_times {
  * open and group->failed is the field. Not async-signal-safe.
  *
  * -EINVAL: n is 0 or above PMC_EVENTS_MAX, a string is not one event, or the PMU cannot hold the
- * group. -ENOENT: unknown event. -EACCES, -EPERM: perf_event_paranoid or a security policy; see
- * `pmctl doctor`. -ESRCH, -EMFILE and others: perf_event_open(2).
+ * group. -ENOENT: unknown event. -EACCES, -EPERM: perf_event_paranoid or a security policy, or an
+ * event that occurs in the kernel only; see `pmctl doctor`. -ESRCH, -EMFILE and others:
+ * perf_event_open(2).
  */
-int pmc_typed_open(struct pmc_typed *group, const struct pmc_field *fields, unsigned n, pid_t pid,
-		   int cpu);
-/* The same with the options of `open` (inherit, pinned, exclude_kernel, a cgroup, ...; its
- * read_format is ignored) and without falling back to user mode. NULL: PMC_OPEN_INIT. */
-int pmc_typed_open_with(struct pmc_typed *group, const struct pmc_field *fields, unsigned n,
-			const struct pmc_open *open);
+int pmc_typed_open(struct pmc_typed *group, const struct pmc_typed_field *fields, unsigned n,
+		   pid_t pid, int cpu);
+/* The same with options (inherit, pinned, user_if_denied, a cgroup, ...; read_format is ignored).
+ * NULL: PMC_OPEN_INIT. */
+int pmc_typed_open_with(struct pmc_typed *group, const struct pmc_typed_field *fields, unsigned n,
+			const struct pmc_open_options *options);
 /* All counters of the group at once. Async-signal-safe. -EBADF: not open. */
 int pmc_typed_enable(const struct pmc_typed *group);
 int pmc_typed_disable(const struct pmc_typed *group);
@@ -117,16 +117,16 @@ int pmc_typed_reset(struct pmc_typed *group);
  * part of the time it was enabled, values are scaled by enabled / running (in 128 bits, rounded)
  * and the state is PMC_SCALED.
  *
- * On failure the state is PMC_NOT_COUNTED and each value PMC_NO_VALUE. -EAGAIN: the group has not
- * run: not enabled, or the PMU is taken or too small. -ENODATA: a pinned group lost the PMU; enable
- * it again. -EBADF: not open, or the descriptors were closed and used again.
+ * On failure the state is PMC_NOT_COUNTED and each value PMC_NO_VALUE. -EAGAIN: not enabled, or the
+ * thread has not run since. -EBUSY: enabled, but the PMU is taken or too small. -ENODATA: a pinned
+ * group lost the PMU; enable it again. -EBADF: not open, or the descriptors were closed.
  */
 int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
 		   struct pmc_typed_times *times);
 /* Explains the error of an open or read of this group: *failure gets the event and a line of
  * advice. Not async-signal-safe. */
-void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_field *fields, int error,
-		       struct pmc_failure *failure);
+void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_typed_field *fields,
+		       int error, struct pmc_failure *failure);
 /* Closes the group and frees its memory. May be called twice and with NULL. Not async-signal-safe.
  */
 void pmc_typed_close(struct pmc_typed *group);
@@ -144,13 +144,24 @@ PMC_API_END
 #endif
 #define PMC_GROUP_UNUSED_ __attribute__((__unused__))
 
-/* "" event: a string literal or nothing that compiles. */
-#define PMC_GROUP_COUNT_(field, event, unit, doc)  +1
-#define PMC_GROUP_NAMED_(field, event, unit, doc)  &&(sizeof("" event) > 1)
-#define PMC_GROUP_MEMBER_(field, event, unit, doc) uint64_t field;
-#define PMC_GROUP_STORE_(field, event, unit, doc)  pmc_to_->field = *pmc_from_++;
+/* Unit and description are optional: the arguments behind the given ones stand in for them. ""
+ * event: a string literal or nothing that compiles. */
+#define PMC_GROUP_SIZE_(event, ...)   sizeof(event)
+#define PMC_GROUP_COUNT_(field, ...)  +1
+#define PMC_GROUP_NAMED_(field, ...)  &&(PMC_GROUP_SIZE_(__VA_ARGS__, 0) > 1)
+#define PMC_GROUP_MEMBER_(field, ...) uint64_t field;
+#define PMC_GROUP_STORE_(field, ...)  pmc_to_->field = *pmc_from_++;
+#define PMC_GROUP_ROW_(field, ...)    PMC_GROUP_FIELD_(#field, __VA_ARGS__, "", "", "")
 
-#define PMC_GROUP_ROW_(field, event, unit, doc) { #field, "" event, "" unit, "" doc },
+#define PMC_GROUP_FIELD_(name, event, unit, doc, ...) { name, "" event, "" unit, "" doc },
+
+/* Names that a field may not have: PMC_GROUP_TAKEN_##field is two arguments for them, else one. */
+#define PMC_GROUP_TAKEN_state		  , 0
+#define PMC_GROUP_TAKEN_time_enabled_ns	  , 0
+#define PMC_GROUP_TAKEN_time_running_ns	  , 0
+#define PMC_GROUP_SECOND_(a, second, ...) second
+#define PMC_GROUP_CHECK_(...)		  PMC_GROUP_SECOND_(__VA_ARGS__, 1, 1)
+#define PMC_GROUP_FREE_(field, ...)	  &&PMC_GROUP_CHECK_(PMC_GROUP_TAKEN_##field)
 
 #define PMC_GROUP_CALL_(name, verb)                                                                \
 	static inline PMC_GROUP_UNUSED_ int name##_##verb(struct name *pmc_group_)                 \
@@ -163,6 +174,10 @@ PMC_API_END
 	PMC_GROUP_ASSERT_(name##_n_fields > 0, "PMC_GROUP: the list of events is empty");          \
 	PMC_GROUP_ASSERT_(name##_n_fields <= PMC_EVENTS_MAX, "PMC_GROUP: more than 64 events");    \
 	PMC_GROUP_ASSERT_(1 ROWS(PMC_GROUP_NAMED_), "PMC_GROUP: a row names no event");            \
+	PMC_GROUP_ASSERT_(                                                                         \
+		1 ROWS(PMC_GROUP_FREE_),                                                           \
+		"PMC_GROUP: a field is named state, time_enabled_ns or time_running_ns, "          \
+		"as a member of every group: choose another name");                                \
                                                                                                    \
 	struct name##_values {                                                                     \
 		ROWS(PMC_GROUP_MEMBER_)                                                            \
@@ -175,7 +190,7 @@ PMC_API_END
 		struct pmc_typed typed;                                                            \
 	};                                                                                         \
                                                                                                    \
-	static const struct pmc_field                                                              \
+	static const struct pmc_typed_field                                                        \
 		name##_fields[name##_n_fields > 0 ? name##_n_fields : 1] PMC_GROUP_UNUSED_ = {     \
 			ROWS(PMC_GROUP_ROW_)                                                       \
 		};                                                                                 \
@@ -187,8 +202,8 @@ PMC_API_END
 				      pmc_pid_, pmc_cpu_);                                         \
 	}                                                                                          \
                                                                                                    \
-	static inline PMC_GROUP_UNUSED_ int name##_open_with(struct name *pmc_group_,              \
-							     const struct pmc_open *pmc_how_)      \
+	static inline PMC_GROUP_UNUSED_ int name##_open_with(                                      \
+		struct name *pmc_group_, const struct pmc_open_options *pmc_how_)                  \
 	{                                                                                          \
 		return pmc_typed_open_with(&pmc_group_->typed, name##_fields, name##_n_fields,     \
 					   pmc_how_);                                              \
@@ -226,7 +241,7 @@ PMC_API_END
 		return pmc_group_->typed.failed;                                                   \
 	}                                                                                          \
                                                                                                    \
-	/* Explains the error of an open or a read. struct pmc_failure: <pmc/counter.h>. */        \
+	/* Explains the error of an open or a read. */                                             \
 	static inline PMC_GROUP_UNUSED_ void name##_explain(                                       \
 		const struct name *pmc_group_, int pmc_error_, struct pmc_failure *pmc_why_)       \
 	{                                                                                          \

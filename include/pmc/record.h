@@ -38,7 +38,7 @@ struct pmc_record_span {
 };
 
 /* Counts (PERF_SAMPLE_READ, PERF_RECORD_READ), as read(2) of the event gives them; see
- * pmc_record_value(). Times are 0 unless `read_format` has their bits. */
+ * pmc_record_read_value(). Times are 0 unless `read_format` has their bits. */
 struct pmc_record_read {
 	uint64_t read_format; /* PERF_FORMAT_* of the event */
 	uint64_t n;	      /* values: 1, or those of the group */
@@ -51,6 +51,7 @@ struct pmc_record_value {
 	uint64_t value;
 	uint64_t id;   /* 0 unless PERF_FORMAT_ID */
 	uint64_t lost; /* 0 unless PERF_FORMAT_LOST */
+	uint64_t reserved;
 };
 
 /* Sampled registers; see pmc_record_reg(). */
@@ -213,8 +214,10 @@ struct pmc_record {
 	uint64_t time;	     /* PERF_SAMPLE_TIME: ns of perf's clock, or of attr.clockid */
 	uint32_t pid, tid;   /* PERF_SAMPLE_TID; (uint32_t)-1: an exiting task */
 	uint32_t cpu;	     /* PERF_SAMPLE_CPU */
+	uint32_t reserved[5];
 
 	union {
+		uint64_t room[64];			 /* for members of later versions */
 		struct pmc_record_sample sample;	 /* PERF_RECORD_SAMPLE */
 		struct pmc_record_mmap mmap;		 /* PERF_RECORD_MMAP, _MMAP2 */
 		struct pmc_record_lost lost;		 /* PERF_RECORD_LOST, _LOST_SAMPLES */
@@ -248,11 +251,17 @@ int pmc_record_decode(const void *bytes, size_t size, const struct perf_event_at
 		      struct pmc_record *record);
 
 /* The i-th value of a reading. 0 or -ENOENT. */
-int pmc_record_value(const struct pmc_record_read *read, uint64_t i,
-		     struct pmc_record_value *value);
+int pmc_record_read_value(const struct pmc_record_read *read, uint64_t i,
+			  struct pmc_record_value *value);
 
 /* Register number `reg` (asm/perf_regs.h). 0, or -ENOENT: not recorded. */
 int pmc_record_reg(const struct pmc_record_regs *regs, unsigned reg, uint64_t *value);
+
+/* The record as one line of text: its type, the fields present, then its own members, as in
+ * "sample pid=7 tid=8 time=123 cpu=0 ip=0x4011a6 period=1000 callchain={0x4011a6,0x401200}". Bytes
+ * are given by their number, strings with control characters escaped. -EINVAL: NULL, or no room.
+ * -ENOSPC: cut. */
+int pmc_record_text(const struct pmc_record *record, char *text, size_t size);
 
 /* The name of a record type ("sample", "mmap2", ...); NULL: unknown. A static string. */
 const char *pmc_record_name(uint32_t type);

@@ -12,7 +12,8 @@
  * those not reported yet, if the counter has PMC_READ_FORMAT_LOST (Linux 6.0).
  *
  * A sampler or set is used by one thread at a time; not async-signal-safe. The ring is not mapped
- * in children of fork(): only the parent may use it. Functions return 0 or a negative errno.
+ * in children of fork(): there all functions but the closers return -ESTALE. Functions return 0 or
+ * a negative errno; -EINVAL also means that an argument is NULL.
  */
 #ifndef PMC_SAMPLER_H
 #define PMC_SAMPLER_H
@@ -36,33 +37,39 @@ struct pmc_sampler_totals {
 	uint64_t throttles;    /* times an event was stopped for sampling too fast */
 	uint64_t undecodable;  /* returned with -EPROTO */
 	uint64_t late;	       /* of a set: returned after a newer one */
+	uint64_t reserved[8];
 };
 
 /* ---- one ring --------------------------------------------------------------------------- */
 
 /*
  * Maps `pages` pages (a power of 2) as the ring of `counter`. 0 pages: no ring, only what
- * pmc_sampler_read_user() needs. The counter remains the caller's and must live until
- * pmc_sampler_close().
- * -EINVAL: pages is not a power of 2, or the counter is inherited and not bound to a CPU. -EPERM:
- * more memory than perf_event_mlock_kb and RLIMIT_MEMLOCK allow. -EOPNOTSUPP: attr.write_backward.
- * -ENOMEM.
+ * pmc_sampler_read_user() needs. The counter remains the caller's; if it is closed first, the
+ * records in the ring can still be read, and no others follow (-EBADF).
+ * -EBUSY: the counter has a sampler. -EINVAL: pages is not a power of 2, or the counter is
+ * inherited and not bound to a CPU. -EPERM: more memory than perf_event_mlock_kb and RLIMIT_MEMLOCK
+ * allow. -EOPNOTSUPP: attr.write_backward. -ENOMEM. failure may be NULL.
  */
-int pmc_sampler_open(struct pmc_sampler **sampler, const struct pmc_counter *counter,
-		     unsigned pages);
-/* Unmaps the ring, detaches its counters and removes it from its set. Accepts NULL. */
+int pmc_sampler_open(struct pmc_sampler **sampler, struct pmc_counter *counter, unsigned pages,
+		     struct pmc_failure *failure);
+/* Unmaps the ring, detaches its counters and removes it from its set; closes a counter that
+ * pmc_sampler_set_open() opened. Accepts NULL. */
 void pmc_sampler_close(struct pmc_sampler *sampler);
+/* The counter that the ring was opened for; NULL if it is closed. */
+struct pmc_counter *pmc_sampler_counter(const struct pmc_sampler *sampler);
+/* Explains an error of a function of samplers and sets: *failure gets the event and a line of
+ * advice. sampler may be NULL. */
+void pmc_sampler_explain(const struct pmc_sampler *sampler, int error, struct pmc_failure *failure);
 
 /*
- * Lets another counter of the same CPU or thread write to this ring (PERF_EVENT_IOC_SET_OUTPUT). It
- * must live until it is detached or the sampler closed.
+ * Lets another counter of the same CPU or thread write to this ring (PERF_EVENT_IOC_SET_OUTPUT).
  * -EINVAL: the kernel refuses the pair; or their records have different layouts and cannot be
  * distinguished: both attrs then need PERF_SAMPLE_IDENTIFIER and sample_id_all. -EEXIST: attached
- * already.
+ * already. -EBUSY: the counter has another sampler.
  * For two equal software events on one thread the kernel (6.3 and later) gives the samples of both
  * the id of one, so record->counter is that one.
  */
-int pmc_sampler_attach(struct pmc_sampler *sampler, const struct pmc_counter *counter);
+int pmc_sampler_attach(struct pmc_sampler *sampler, struct pmc_counter *counter);
 /* Detaches a counter. Its records in the ring remain, with record->counter NULL. -ENOENT: not
  * attached. -EINVAL: the counter that the ring was opened for. */
 int pmc_sampler_detach(struct pmc_sampler *sampler, const struct pmc_counter *counter);
@@ -89,7 +96,7 @@ int pmc_sampler_next(struct pmc_sampler *sampler, struct pmc_record *record);
  */
 int pmc_sampler_next_wait(struct pmc_sampler *sampler, struct pmc_record *record, int timeout_ms);
 
-void pmc_sampler_totals(const struct pmc_sampler *sampler, struct pmc_sampler_totals *totals);
+void pmc_sampler_read_totals(const struct pmc_sampler *sampler, struct pmc_sampler_totals *totals);
 
 /* Records that the kernel has dropped so far, reported or not (PERF_FORMAT_LOST of all counters of
  * the ring). -EOPNOTSUPP: a counter does not have this format. */
@@ -125,7 +132,16 @@ int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, ui
 
 /* settle_ns: 0 means 1 ms. */
 int pmc_sampler_set_new(struct pmc_sampler_set **set, uint64_t settle_ns);
-/* Leaves its samplers open. Accepts NULL. */
+/*
+ * A set with a ring of `pages` pages on every online CPU, for one event. Of the options `cpu` is
+ * ignored; the target is PMC_TARGET_ANY unless it is a cgroup or a pid other than 0; the time and
+ * sample_id_all, which the order needs, are added, and PMC_READ_FORMAT_LOST if the kernel has it.
+ * The rings and counters belong to the set. Errors: pmc_counter_open(), pmc_sampler_open().
+ */
+int pmc_sampler_set_open(struct pmc_sampler_set **set, const struct pmc_counter_event *event,
+			 const struct pmc_open_options *options, unsigned pages,
+			 struct pmc_failure *failure);
+/* Closes the samplers that pmc_sampler_set_open() opened, and leaves others open. Accepts NULL. */
 void pmc_sampler_set_free(struct pmc_sampler_set *set);
 
 /*
@@ -134,7 +150,8 @@ void pmc_sampler_set_free(struct pmc_sampler_set *set);
  * -EBUSY: it is in a set.
  */
 int pmc_sampler_set_add(struct pmc_sampler_set *set, struct pmc_sampler *sampler);
-/* Removes a ring; pmc_sampler_next() returns its remaining records. -ENOENT: not in this set. */
+/* Removes a ring, which is then the caller's; pmc_sampler_next() returns its remaining records.
+ * -ENOENT: not in this set. */
 int pmc_sampler_set_remove(struct pmc_sampler_set *set, struct pmc_sampler *sampler);
 
 /*
@@ -148,8 +165,14 @@ int pmc_sampler_set_next(struct pmc_sampler_set *set, struct pmc_record *record,
 /* As pmc_sampler_next_wait(). */
 int pmc_sampler_set_next_wait(struct pmc_sampler_set *set, struct pmc_record *record,
 			      struct pmc_sampler **from, int timeout_ms);
+/* Enables and disables the counters of all rings. */
+int pmc_sampler_set_enable(struct pmc_sampler_set *set);
+int pmc_sampler_set_disable(struct pmc_sampler_set *set);
+/* The sum of pmc_sampler_lost() of all rings. */
+int pmc_sampler_set_lost(const struct pmc_sampler_set *set, uint64_t *lost);
 /* Totals of the records that the set returned. */
-void pmc_sampler_set_totals(const struct pmc_sampler_set *set, struct pmc_sampler_totals *totals);
+void pmc_sampler_set_read_totals(const struct pmc_sampler_set *set,
+				 struct pmc_sampler_totals *totals);
 
 PMC_API_END
 #endif

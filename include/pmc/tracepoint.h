@@ -110,7 +110,8 @@ int pmc_tracepoint_bytes(const struct pmc_tracepoint_field *field, const struct 
 			 struct pmc_record_span *bytes);
 
 /* The value as text: "-3", "0xffff888012345678" (pointers), "bash", "{1,2,3}", "00ff12" (bytes).
- * Control characters and backslashes of strings are escaped as \n, \\, \x1b. -ENOSPC: cut. */
+ * Control characters, direction overrides and invalid bytes in strings are escaped as \x1b.
+ * -ENOSPC: cut. */
 int pmc_tracepoint_text(const struct pmc_tracepoint_field *field, const struct pmc_record *record,
 			char *text, size_t size);
 /* All fields but the common ones: "prev_comm=bash prev_pid=7 ...". -ENOSPC: cut. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reserved.c - a field that every group has. */
-/* expect: (duplicate member|redeclaration of|conflicting).*time_running_ns */
+/* expect: PMC_GROUP: a field is named state, time_enabled_ns or time_running_ns */
 #include <pmc/group.h>
 
 #define LOOP(X) X(time_running_ns, "cycles", "", "core clock cycles")

@@ -10,7 +10,7 @@ LIB=$D/usr/lib
 # -o all: install copies the existing build and checks no prerequisite.
 ok "make install" make -s -C "$ROOT" -o all install DESTDIR="$D" PREFIX=/usr
 for f in bin/pmctl lib/libpmc.a lib/libpmc.so lib/pmc/libpmcagent.so lib/pkgconfig/pmc.pc \
-	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h share/man/man1/pmctl.1 \
+	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h include/pmc/tracepoint.h share/man/man1/pmctl.1 \
 	share/man/man3/libpmc.3; do
 	ok "installs $f" test -s "$D/usr/$f"
 done
@@ -64,6 +64,17 @@ for source in "$ROOT"/docs/examples/*.c "$ROOT"/docs/examples/*.cc; do
 			-o "$T/$cc/$name-static" "$source" $(pkg --cflags --libs --static)
 	done
 done
+# The programs that a new user writes first.
+while read -r name lines; do
+	between "$(wc -l <"$ROOT/docs/examples/$name.c")" 10 "$lines" "$name.c has at most $lines lines"
+done <<-END
+	count 25
+	group 35
+	typed_group 20
+	sched_switch 60
+	callchains 45
+	regions 27
+END
 # The first program of libpmc(3), unchanged.
 sed -n '/^\.EX/,/^\.EE/{/^\.E[XE]/d;s/\\-/-/g;s/\\e/\\/g;p}' "$ROOT/docs/man/libpmc.3" >"$T/first.c"
 # shellcheck disable=SC2046
@@ -86,6 +97,24 @@ for program in gcc/ipc_monitor clang/ipc_monitor gcc/ipc_monitor-static by-archi
 done
 run "$T/first"
 like "$(cat "$T/out")" '^[0-9]{2,} page faults$' "libpmc(3)'s first program prints its page faults"
+between "$(wc -l <"$T/first.c")" 10 24 "libpmc(3)'s first program has less than 25 lines"
+run "$T/gcc/count"
+between "$(sed 's/ page faults//' "$T/out")" 250 400 "count: counts the pages of its function"
+run "$T/gcc/group"
+is "$(awk '$2 > 0 { print $1 }' "$T/out" | xargs)" "task-clock page-faults minor-faults" "group: counts each event"
+run "$T/gcc/callchains"
+between "$(grep -cE '^[0-9]+( 0x[0-9a-f]+)+$' "$T/out")" 10 1000000 "callchains: prints samples with addresses"
+# perf_event_paranoid 2 permits user mode to everyone.
+if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -eq 2 ]; then
+	chmod 755 "$T" "$T/gcc" "$D" "$D/usr" "$LIB"
+	for program in gcc/count gcc/group gcc/typed_group gcc/callchains first; do
+		run setpriv --reuid 65534 --regid 65534 --clear-groups env LD_LIBRARY_PATH="$LIB" "$T/$program"
+		is "$status $(cat "$T/err")" "0 " "$program works without privilege"
+		ok "$program prints a result without privilege" test -s "$T/out"
+	done
+else
+	skip "not root, or perf_event_paranoid is not 2" "programs without privilege"
+fi
 # The other examples check their own results; here they exit with 0, or with 1 and an error message.
 for program in "$T"/gcc/* "$T"/clang/*; do
 	case $program in *ipc_monitor* | *sched_switch*) continue ;; esac
@@ -123,7 +152,7 @@ summary='([0-9]+) switches, ([0-9]+) lost, ([0-9]+) late'
 if ! (traced true) 2>"$T/err"; then
 	skip "tracefs cannot be mounted: $(head -n 1 "$T/err")" "sched_switch"
 else
-	busy traced "$T/gcc/sched_switch" -d 1 -m 1024 >"$T/all" 2>"$T/all.err"
+	busy traced "$T/gcc/sched_switch" 2 1024 >"$T/all" 2>"$T/all.err"
 	is $? 0 "sched_switch, every CPU: exits with 0" || diag_file "$T/all.err" stderr
 	[[ $(cat "$T/all.err") =~ $summary ]]
 	is "${BASH_REMATCH[2]:-}" 0 "sched_switch, every CPU: no record is lost" || diag_file "$T/all.err" stderr
@@ -131,30 +160,18 @@ else
 		"sched_switch: TID = PrevPID, records are in order of time, all of them are printed"
 	between "${BASH_REMATCH[1]:-0}" 200 100000000 "sched_switch recorded at least 200 switches"
 
-	busy traced "$T/clang/sched_switch" -c 0 -d 1 -m 1024 >"$T/one" 2>"$T/one.err"
-	[[ $(cat "$T/one.err") =~ $summary ]]
-	# In the emulated machine there is no exception, see tests/vm/library.t.
-	is "$(python3 "$switches" "$T/one" 0 50)" "${BASH_REMATCH[1]:-}" \
-		"CPU 0 alone: NextPID(k) = PrevPID(k+1) in all but a few, TIME never goes back"
-
-	busy traced "$T/gcc/sched_switch" -d 0.2 >/dev/full 2>"$T/full.err"
+	busy traced "$T/clang/sched_switch" 1 >/dev/full 2>"$T/full.err"
 	is $? 1 "sched_switch with output to a full disk exits with 1"
-	like "$(cat "$T/full.err")" 'could not be written|No space left' \
-		"sched_switch with output to a full disk prints an error"
 
 	# A ring buffer of one page overflows while its reader is stopped.
-	traced "$T/gcc/sched_switch" -m 1 >"$T/slow.out" 2>"$T/slow.err" &
+	traced "$T/gcc/sched_switch" 5 1 >"$T/slow.out" 2>"$T/slow.err" &
 	ok "sched_switch prints records while it runs" await test -s "$T/slow.out"
 	kill -STOP $!
 	for _ in 1 2 3 4 5; do "$PROG/churn" 50 1 >/dev/null; done
 	kill -CONT $!
-	kill -INT $!
 	wait $!
-	is $? 0 "sched_switch exits with 0 on SIGINT"
 	[[ $(cat "$T/slow.err") =~ $summary ]]
-	reported=$(sed -n 's/^sched_switch: \([0-9]*\) lost on CPU.*/\1/p' "$T/slow.err" | awk '{ n += $1 } END { print n + 0 }')
-	is "$reported" "${BASH_REMATCH[2]:-}" "a slow reader: the reported losses add up to the total of lost records"
-	between "$reported" 1 1e9 "a slow reader: at least one record is lost"
+	between "${BASH_REMATCH[2]:-0}" 1 1e9 "a slow reader: at least one record is lost, and the loss is reported"
 	is "$(grep -c ^TID: "$T/slow.out")" "${BASH_REMATCH[1]:-}" "a slow reader: all other records are printed"
 fi
 unset LD_LIBRARY_PATH

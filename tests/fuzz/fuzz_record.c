@@ -49,10 +49,10 @@ static void touch_read(const struct pmc_record_read *read, const struct pmc_reco
 
 	FUZZ_CHECK(read->n <= record->size / 8);
 	for (uint64_t i = 0; i < read->n; i++) {
-		FUZZ_CHECK(pmc_record_value(read, i, &value) == 0);
+		FUZZ_CHECK(pmc_record_read_value(read, i, &value) == 0);
 		sum += value.value + value.id + value.lost;
 	}
-	FUZZ_CHECK(pmc_record_value(read, read->n, &value) == -ENOENT);
+	FUZZ_CHECK(pmc_record_read_value(read, read->n, &value) == -ENOENT);
 }
 
 static void touch_regs(const struct pmc_record_regs *regs, const struct pmc_record *record)
@@ -90,6 +90,10 @@ static void touch_sample(const struct pmc_record *r)
 
 static void touch_record(const struct pmc_record *r)
 {
+	char text[200];
+
+	pmc_record_text(r, text, sizeof(text));
+	FUZZ_CHECK(strlen(text) < sizeof(text));
 	switch (r->type) {
 	case PERF_RECORD_SAMPLE:
 		touch_sample(r);
@@ -203,7 +207,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct perf_event_mmap_page page;
 	struct recipe recipe;
-	struct pmc_source source = { .fd = -1 };
+	static unsigned char alive = 1;
+	struct pmc_source source = { .detached = true };
 	struct pmc_sampler *sampler;
 	struct pmc_ring ring;
 	unsigned char *records, *bytes;
@@ -241,12 +246,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sampler = calloc(1, sizeof(*sampler));
 	sampler->one_layout = true;
 	sampler->first = &source;
-	FUZZ_CHECK(pmc_ring_init(&sampler->ring, &page, bytes, room, malloc(PMC_RING_RECORD_MAX)) ==
-		   0);
+	sampler->alive = &alive;
+	FUZZ_CHECK(pmc_ring_init(&sampler->ring, &page, bytes, room, joined) == 0);
 	sampler->at = sampler->ring.tail;
 	FUZZ_CHECK(walk_set(sampler, &set_error) == n);
 	FUZZ_CHECK(set_error == (error == -EAGAIN ? -ENODATA : -EBADMSG));
 	sampler->first = NULL;
+	sampler->alive = NULL;
 	pmc_sampler_close(sampler);
 	free(bytes);
 	free(records);

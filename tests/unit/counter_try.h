@@ -77,7 +77,7 @@ static inline bool may_count(void)
 
 /* Opens or tells why not. */
 static inline struct pmc_counter *must_open(const struct pmc_counter_event *event,
-					    const struct pmc_open *open)
+					    const struct pmc_open_options *open)
 {
 	struct pmc_failure failure = { 0 };
 	struct pmc_counter *counter;

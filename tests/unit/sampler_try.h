@@ -54,7 +54,7 @@ static inline bool have_tracefs(void)
 }
 
 static inline struct pmc_counter *opened(const struct pmc_counter_event *event,
-					 const struct pmc_open *open)
+					 const struct pmc_open_options *open)
 {
 	struct pmc_counter *counter;
 	struct pmc_failure failure;
@@ -70,7 +70,7 @@ static inline struct pmc_counter *opened(const struct pmc_counter_event *event,
 }
 
 /* The beats of a thread or CPU, each of them a sample. */
-static inline struct pmc_counter *open_beats(struct pmc_open open)
+static inline struct pmc_counter *open_beats(struct pmc_open_options open)
 {
 	struct pmc_counter_event event;
 	struct pmc_counter *counter;
@@ -87,7 +87,7 @@ static inline struct pmc_counter *open_beats(struct pmc_open open)
 	return counter;
 }
 
-static inline struct pmc_counter *open_software(uint64_t id, const struct pmc_open *open)
+static inline struct pmc_counter *open_software(uint64_t id, const struct pmc_open_options *open)
 {
 	struct pmc_counter_event event;
 
@@ -95,10 +95,10 @@ static inline struct pmc_counter *open_software(uint64_t id, const struct pmc_op
 	return opened(&event, open);
 }
 
-static inline struct pmc_sampler *sampled(const struct pmc_counter *counter, unsigned pages)
+static inline struct pmc_sampler *sampled(struct pmc_counter *counter, unsigned pages)
 {
 	struct pmc_sampler *sampler;
-	int error = pmc_sampler_open(&sampler, counter, pages);
+	int error = pmc_sampler_open(&sampler, counter, pages, NULL);
 
 	if (error)
 		fail_msg("sampler: %s", strerror(-error));

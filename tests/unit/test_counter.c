@@ -78,7 +78,7 @@ static void test_reset_covers_the_times(void **state)
 static void test_read_full(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_reading reading;
 	struct pmc_counter *counter;
 	uint64_t id;
@@ -104,7 +104,7 @@ static void test_read_full(void **state)
 static void test_read_full_counts_the_lost(void **state)
 {
 	struct pmc_counter_event event = getppid_event();
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_reading reading;
 	struct pmc_counter *counter;
 	unsigned stored = 0;
@@ -132,7 +132,7 @@ static void test_read_full_counts_the_lost(void **state)
 static void test_refresh(void **state)
 {
 	struct pmc_counter_event event = getppid_event();
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 
@@ -161,7 +161,7 @@ static void test_refresh(void **state)
 static void test_set_period(void **state)
 {
 	struct pmc_counter_event event = getppid_event();
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 
@@ -368,8 +368,8 @@ static void test_adopt_any_format(void **state)
 		.config = PERF_COUNT_SW_PAGE_FAULTS,
 	};
 	struct pmc_counter_reading reading;
-	struct pmc_group_value values[2];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2];
+	struct pmc_counter_group_times times;
 	struct pmc_counter *counter;
 	uint64_t count = 0;
 	int fd, sibling;
@@ -439,7 +439,7 @@ static void *other(void *arg)
 static void test_another_thread(void **state)
 {
 	struct pmc_counter_event event = getppid_event();
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter *counter;
 	pthread_t thread;
 	uint64_t count;

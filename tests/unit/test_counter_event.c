@@ -47,7 +47,7 @@ static void test_hardware(void **state)
 	} else {
 		/* Without a PMU: a reason, and no counter. */
 		assert_int_equal(failure.error, ENOENT);
-		assert_string_equal(failure.what, "event");
+		assert_string_equal(failure.what, "instructions");
 		assert_true(strlen(failure.advice) > 10);
 		assert_null(counter);
 	}
@@ -304,12 +304,12 @@ static void test_uprobe_and_uretprobe(void **state)
 	path[n] = '\0';
 	dl_iterate_phdr(find_offset, NULL);
 	assert_true(offset_in_file > 0);
-	if (pmc_counter_event_uprobe(&enter, false, path, offset_in_file, &failure)) {
+	if (pmc_counter_event_uprobe(&enter, PMC_PROBE_ENTRY, path, offset_in_file, &failure)) {
 		assert_int_equal(failure.error, ENOENT);
 		print_message("skip: this kernel has no uprobes for perf\n");
 		skip();
 	}
-	must(pmc_counter_event_uprobe(&leave, true, path, offset_in_file, &failure));
+	must(pmc_counter_event_uprobe(&leave, PMC_PROBE_RETURN, path, offset_in_file, &failure));
 	assert_int_equal(enter.type, leave.type);
 	assert_int_equal(enter.config, 0);
 	assert_int_equal(leave.config, 1);
@@ -328,20 +328,22 @@ static void test_kprobe_has_its_own_type(void **state)
 
 	(void)state;
 	if (!file) {
-		assert_int_equal(pmc_counter_event_kprobe(&event, false, "do_exit", 0, &failure),
-				 -ENOENT);
+		assert_int_equal(
+			pmc_counter_event_kprobe(&event, PMC_PROBE_ENTRY, "do_exit", 0, &failure),
+			-ENOENT);
 		assert_string_equal(failure.what, "kprobe");
-		assert_int_equal(pmc_counter_event_kprobe_address(&event, true, 1, &failure),
-				 -ENOENT);
+		assert_int_equal(
+			pmc_counter_event_kprobe_address(&event, PMC_PROBE_RETURN, 1, &failure),
+			-ENOENT);
 		assert_string_equal(failure.what, "kprobe");
 		return;
 	}
 	assert_non_null(fgets(text, sizeof(text), file));
 	fclose(file);
-	must(pmc_counter_event_kprobe(&event, false, "do_exit", 16, &failure));
+	must(pmc_counter_event_kprobe(&event, PMC_PROBE_ENTRY, "do_exit", 16, &failure));
 	assert_int_equal(event.type, strtoul(text, NULL, 10));
 	assert_int_equal(event.config2, 16);
-	must(pmc_counter_event_kprobe_address(&event, true, 0x1234, &failure));
+	must(pmc_counter_event_kprobe_address(&event, PMC_PROBE_RETURN, 0x1234, &failure));
 	assert_int_equal(event.type, strtoul(text, NULL, 10));
 	assert_int_equal(event.config, 1);
 	assert_int_equal(event.config1, 0);

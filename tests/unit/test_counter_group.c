@@ -15,7 +15,7 @@ static void pair(struct pmc_counter_event events[2])
 }
 
 static struct pmc_counter_group *must_group(const struct pmc_counter_event *events, size_t n,
-					    const struct pmc_open *open)
+					    const struct pmc_open_options *open)
 {
 	struct pmc_failure failure = { 0 };
 	struct pmc_counter_group *group;
@@ -30,8 +30,8 @@ static void test_reads_all_at_once(void **state)
 {
 	struct pmc_counter_event events[2];
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[2];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2];
+	struct pmc_counter_group_times times;
 	uint64_t id, count;
 
 	(void)state;
@@ -58,7 +58,7 @@ static void test_reads_all_at_once(void **state)
 		assert_int_equal(pmc_counter_group_index(group, member), i);
 		assert_int_equal(pmc_counter_read(member, &count), 0);
 		assert_int_equal(count, 100);
-		assert_int_equal(pmc_group_value_scale(&times, &values[i], &count), 0);
+		assert_int_equal(pmc_counter_group_scale(&times, &values[i], &count), 0);
 		assert_int_equal(count, 100);
 	}
 	assert_null(pmc_counter_group_at(group, 2));
@@ -68,10 +68,10 @@ static void test_reads_all_at_once(void **state)
 static void test_lost_in_a_group(void **state)
 {
 	struct pmc_counter_event events[2];
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[2];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2];
+	struct pmc_counter_group_times times;
 	uint64_t stored;
 	char *ring;
 
@@ -100,8 +100,8 @@ static void test_short_arrays(void **state)
 {
 	struct pmc_counter_event events[2];
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[2] = { { 0 }, { 77, 77, 77 } };
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2] = { { 0 }, { 77, 77, 77, 0 } };
+	struct pmc_counter_group_times times;
 
 	(void)state;
 	pair(events);
@@ -123,9 +123,9 @@ static void test_many_members(void **state)
 {
 	struct pmc_counter_event events[2];
 	struct pmc_failure failure = { 0 };
-	struct pmc_group_value *values;
+	struct pmc_counter_group_value *values;
 	struct pmc_counter_group *group;
-	struct pmc_group_times times;
+	struct pmc_counter_group_times times;
 	int error = 0;
 	size_t n = 0;
 
@@ -158,8 +158,8 @@ static void test_many_members(void **state)
 static void test_empty_group(void **state)
 {
 	struct pmc_counter_group *group = must_group(NULL, 0, NULL);
-	struct pmc_group_value value;
-	struct pmc_group_times times;
+	struct pmc_counter_group_value value;
+	struct pmc_counter_group_times times;
 
 	(void)state;
 	assert_int_equal(pmc_counter_group_count(group), 0);
@@ -204,8 +204,8 @@ static void test_reset_of_one_member(void **state)
 {
 	struct pmc_counter_event events[2];
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[2];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2];
+	struct pmc_counter_group_times times;
 	uint64_t count;
 
 	(void)state;
@@ -233,8 +233,8 @@ static void test_disable_one_member(void **state)
 {
 	struct pmc_counter_event events[2];
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[2];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2];
+	struct pmc_counter_group_times times;
 
 	(void)state;
 	pair(events);
@@ -254,7 +254,7 @@ static void test_disable_one_member(void **state)
 static void test_options_of_members(void **state)
 {
 	struct pmc_counter_event events[2];
-	struct pmc_open open = PMC_OPEN_INIT, other = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT, other = PMC_OPEN_INIT;
 	struct pmc_failure failure = { 0 };
 	struct pmc_counter_group *group;
 	const struct perf_event_attr *attr;
@@ -288,10 +288,10 @@ static void test_options_of_members(void **state)
 static void test_enabled_from_the_start(void **state)
 {
 	struct pmc_counter_event events[3];
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[3];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[3];
+	struct pmc_counter_group_times times;
 
 	(void)state;
 	getppid_event();
@@ -350,10 +350,10 @@ static void run_thread(unsigned n)
 static void test_inherited_group(void **state)
 {
 	struct pmc_counter_event events[2];
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[2];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2];
+	struct pmc_counter_group_times times;
 	uint64_t before;
 
 	(void)state;
@@ -396,10 +396,10 @@ static void *wait_there(void *arg)
 static int add_late(int *read_error)
 {
 	struct pmc_counter_event events[2];
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_group *group;
-	struct pmc_group_value values[2] = { { 77, 77, 77 } };
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2] = { { 77, 77, 77, 0 } };
+	struct pmc_counter_group_times times;
 	pthread_t thread;
 	int error;
 	char c;

@@ -11,7 +11,7 @@
 
 /* ---- the attr -----------------------------------------------------------------------------*/
 
-static struct perf_event_attr attr_with(const struct pmc_open *open)
+static struct perf_event_attr attr_with(const struct pmc_open_options *open)
 {
 	struct counter_request request;
 	struct pmc_failure failure;
@@ -31,7 +31,7 @@ static struct perf_event_attr attr_with(const struct pmc_open *open)
 /* The option changes this member of the attr to this value, and nothing else. */
 #define changes(option, given, member, want)                                                       \
 	do {                                                                                       \
-		struct pmc_open changed = PMC_OPEN_INIT;                                           \
+		struct pmc_open_options changed = PMC_OPEN_INIT;                                   \
 		struct perf_event_attr expected = attr_with(NULL), got;                            \
                                                                                                    \
 		changed.option = given;                                                            \
@@ -86,13 +86,7 @@ static void test_each_option_sets_its_own_member(void **state)
 	changes(precise_ip, 3, precise_ip, 3);
 	changes(sample_period, 12345, sample_period, 12345);
 	changes(sample_type, PERF_SAMPLE_TID, sample_type, PERF_SAMPLE_TID);
-	changes(branch_sample_type, PERF_SAMPLE_BRANCH_ANY, branch_sample_type,
-		PERF_SAMPLE_BRANCH_ANY);
-	/* In another crate the one for the interrupt set the one for user mode. */
-	changes(sample_regs_user, 0x180, sample_regs_user, 0x180);
-	changes(sample_regs_intr, 0x180, sample_regs_intr, 0x180);
 	changes(sig_data, 77, sig_data, 77);
-	changes(sample_stack_user, 1024, sample_stack_user, 1024);
 	changes(wakeup_events, 5, wakeup_events, 5);
 	changes(aux_watermark, 4096, aux_watermark, 4096);
 	changes(aux_sample_size, 4096, aux_sample_size, 4096);
@@ -101,9 +95,55 @@ static void test_each_option_sets_its_own_member(void **state)
 	changes(clockid, 1, clockid, 0);
 }
 
+/* Members that have an effect only with their bit in sample_type. */
+static void test_options_of_sample_fields(void **state)
+{
+	struct pmc_open_options open = PMC_OPEN_INIT;
+	struct perf_event_attr attr;
+
+	(void)state;
+	open.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER |
+			   PERF_SAMPLE_BRANCH_STACK;
+	/* In another crate the one for the interrupt set the one for user mode. */
+	open.sample_regs_user = 0x180;
+	open.sample_regs_intr = 0x81;
+	open.sample_stack_user = 1024;
+	open.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+	attr = attr_with(&open);
+	assert_int_equal(attr.sample_regs_user, 0x180);
+	assert_int_equal(attr.sample_regs_intr, 0x81);
+	assert_int_equal(attr.sample_stack_user, 1024);
+	assert_int_equal(attr.branch_sample_type, PERF_SAMPLE_BRANCH_ANY);
+}
+
+static void make_comm(struct perf_event_attr *attr, void *arg)
+{
+	++*(unsigned *)arg;
+	attr->comm = 1;
+	attr->sample_max_stack = 3;
+}
+
+/* What has no member, or not the wanted value, is changed right before the open. */
+static void test_the_attr_can_be_changed(void **state)
+{
+	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
+	struct pmc_open_options open = PMC_OPEN_INIT;
+	struct pmc_counter *counter;
+	unsigned calls_made = 0;
+
+	(void)state;
+	open.change_attr = make_comm;
+	open.change_arg = &calls_made;
+	counter = must_open(&event, &open);
+	assert_int_equal(calls_made, 1);
+	assert_int_equal(pmc_counter_attr(counter)->comm, 1);
+	assert_int_equal(pmc_counter_attr(counter)->sample_max_stack, 3);
+	pmc_counter_close(counter);
+}
+
 static void test_options_that_set_two_members(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_attr attr;
 
 	(void)state;
@@ -215,7 +255,7 @@ static const struct recording {
 	uint16_t misc;
 	bool root;
 } recordings[] = {
-#define OPTION(member) offsetof(struct pmc_open, member)
+#define OPTION(member) offsetof(struct pmc_open_options, member)
 	{ "mmap", { OPTION(mmap) }, map_program, PERF_RECORD_MMAP, 0, false },
 	{ "mmap2", { OPTION(mmap), OPTION(mmap2) }, map_program, PERF_RECORD_MMAP2, 0, false },
 	{ "mmap_data",
@@ -254,7 +294,7 @@ static const struct recording {
 static bool comes(const struct recording *recording, bool with)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 	bool came;
@@ -306,7 +346,7 @@ static void *wait_at_gate(void *arg)
 static void test_task_has_the_end_too(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 	pthread_t thread;
@@ -336,7 +376,7 @@ static void test_task_has_the_end_too(void **state)
 static void test_comm_exec(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 	pid_t pid;
@@ -367,7 +407,7 @@ static void test_comm_exec(void **state)
 static void test_options_without_a_sign(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_TASK_CLOCK);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	open.text_poke = geteuid() == 0;
@@ -382,7 +422,7 @@ static void test_sample_id_all(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
 	const struct perf_event_header *record;
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 	uint64_t id;
@@ -407,6 +447,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_option_sets_its_own_member),
+		cmocka_unit_test(test_options_of_sample_fields),
+		cmocka_unit_test(test_the_attr_can_be_changed),
 		cmocka_unit_test(test_options_that_set_two_members),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_task_has_the_end_too),

@@ -16,7 +16,7 @@ static struct pmc_failure failure;
 #endif
 
 /* Opening page-faults so fails with this errno, and what the failure names is that. */
-static void refused(const struct pmc_open *open, int error, const char *what)
+static void refused(const struct pmc_open_options *open, int error, const char *what)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct pmc_counter *counter = (void *)1;
@@ -41,15 +41,15 @@ static void refused(const struct pmc_open *open, int error, const char *what)
 
 static void test_options_that_exclude_each_other(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	open.sample_period = open.sample_freq = 10;
 	refused(&open, -EINVAL, "sample_freq");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.wakeup_events = open.wakeup_watermark = 10;
 	refused(&open, -EINVAL, "wakeup_watermark");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.precise_ip = 4;
 	refused(&open, -EINVAL, "precise_ip");
 }
@@ -57,52 +57,53 @@ static void test_options_that_exclude_each_other(void **state)
 /* The kernel says no more than EINVAL or EOPNOTSUPP to these. */
 static void test_the_option_is_named(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	open.sigtrap = true;
 	refused(&open, -EINVAL, "sigtrap");
 	assert_non_null(strstr(failure.advice, "remove_on_exec"));
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.inherit_thread = true;
 	refused(&open, -EINVAL, "inherit_thread");
 	assert_non_null(strstr(failure.advice, "inherit"));
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.remove_on_exec = open.enable_on_exec = true;
 	refused(&open, -EINVAL, "remove_on_exec");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.use_clockid = true;
 	open.clockid = 1000;
 	refused(&open, -EINVAL, "clockid");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.sample_type = PERF_SAMPLE_REGS_INTR;
 	open.sample_regs_intr = NO_REGISTER;
 	refused(&open, -EINVAL, "PERF_SAMPLE_REGS_INTR");
+	open = pmc_open_options_init();
 	open.sample_type = PERF_SAMPLE_REGS_USER;
 	open.sample_regs_user = NO_REGISTER;
 	refused(&open, -EINVAL, "PERF_SAMPLE_REGS_USER");
 	assert_non_null(strstr(failure.advice, "sample_regs_user"));
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.sample_type = PERF_SAMPLE_STACK_USER;
 	open.sample_stack_user = 7;
 	refused(&open, -EINVAL, "PERF_SAMPLE_STACK_USER");
 	assert_non_null(strstr(failure.advice, "sample_stack_user"));
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.sample_type = PERF_SAMPLE_BRANCH_STACK;
 	open.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
 	open.sample_period = 1;
 	refused(&open, -EOPNOTSUPP, "PERF_SAMPLE_BRANCH_STACK");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.sample_type = UINT64_C(1) << 40;
 	refused(&open, -EINVAL, "sample_type");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.read_format = UINT64_C(1) << 40;
 	refused(&open, -EINVAL, "read_format");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.sample_type = PERF_SAMPLE_AUX;
 	open.aux_sample_size = 4096;
 	refused(&open, -EINVAL, "aux_sample_size");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.aux_output = true;
 	refused(&open, -EOPNOTSUPP, "aux_output");
 }
@@ -110,7 +111,7 @@ static void test_the_option_is_named(void **state)
 /* Among many that are right the one that is not. */
 static void test_the_option_is_named_among_many(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	open.inherit = open.inherit_thread = open.mmap = open.mmap2 = open.build_id = true;
@@ -127,7 +128,7 @@ static void test_the_option_is_named_among_many(void **state)
 static void test_e2big_names_the_option(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct counter_request request;
 
 	(void)state;
@@ -141,16 +142,16 @@ static void test_e2big_names_the_option(void **state)
 
 static void test_targets(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	/* The kernel would take -1 for every thread there is. */
 	open.pid = -1;
 	refused(&open, -EINVAL, "pid");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.target = PMC_TARGET_ANY;
 	refused(&open, -EINVAL, "cpu");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.target = PMC_TARGET_CGROUP;
 	refused(&open, -EINVAL, "cpu");
 	open.cpu = 0;
@@ -159,50 +160,50 @@ static void test_targets(void **state)
 	open.cgroup_fd = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
 	refused(&open, -EBADF, "cgroup_fd");
 	close(open.cgroup_fd);
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.cpu = -2;
 	refused(&open, -EINVAL, "cpu");
 	open.cpu = 1 << 20;
-	refused(&open, -EINVAL, "event");
-	open = pmc_open_init();
+	refused(&open, -EINVAL, "cpu");
+	open = pmc_open_options_init();
 	open.target = (enum pmc_target)3;
 	open.cpu = 0;
 	refused(&open, -EINVAL, "target");
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.pid = 0x7ffffff0;
-	refused(&open, -ESRCH, "event");
+	refused(&open, -ESRCH, "pid");
 }
 
 static void test_what_is_no_pmc_open(void **state)
 {
 	struct {
-		struct pmc_open open;
+		struct pmc_open_options open;
 		uint64_t newer;
 	} later = { .open = PMC_OPEN_INIT };
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct pmc_open zero, *garbage;
+	struct pmc_open_options zero, *garbage;
 	struct pmc_counter *counter;
 	size_t size = (size_t)getpagesize();
 	char *page;
 
 	(void)state;
 	memset(&zero, 0, sizeof(zero));
-	refused(&zero, -EINVAL, "struct pmc_open");
+	refused(&zero, -EINVAL, "struct pmc_open_options");
 	/* At the end of what may be read: nothing is looked at behind it. */
 	page = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	assert_int_equal(munmap(page + size, size), 0);
-	garbage = (struct pmc_open *)(page + size - sizeof(*garbage));
-	*garbage = pmc_open_init();
+	garbage = (struct pmc_open_options *)(page + size - sizeof(*garbage));
+	*garbage = pmc_open_options_init();
 	garbage->size = 0x7fffffff;
-	refused(garbage, -EINVAL, "struct pmc_open");
+	refused(garbage, -EINVAL, "struct pmc_open_options");
 	munmap(page, size);
 	/* A program of a later version: what it sets and we do not know is not passed over. */
 	later.open.size = sizeof(later);
 	assert_int_equal(pmc_counter_open(&counter, &event, &later.open, NULL), 0);
 	pmc_counter_close(counter);
 	later.newer = 1;
-	refused(&later.open, -E2BIG, "struct pmc_open");
+	refused(&later.open, -E2BIG, "struct pmc_open_options");
 }
 
 static void test_event_that_is_none(void **state)
@@ -213,14 +214,14 @@ static void test_event_that_is_none(void **state)
 	(void)state;
 	assert_int_equal(pmc_counter_open(&counter, &event, NULL, &failure), -ENOENT);
 	assert_int_equal(failure.error, ENOENT);
-	assert_string_equal(failure.what, "event");
-	if (pmc_counter_event_uprobe(&event, false, "/no/such/file", 0, NULL) == 0) {
+	assert_string_equal(failure.what, "software 0xffff");
+	if (pmc_counter_event_uprobe(&event, PMC_PROBE_ENTRY, "/no/such/file", 0, NULL) == 0) {
 		assert_int_equal(pmc_counter_open(&counter, &event, NULL, &failure), -ENOENT);
 		assert_non_null(strstr(failure.advice, "/no/such/file"));
 	}
 	assert_int_equal(pmc_counter_event_tracepoint_id(&event, 0x7ffffff), 0);
 	assert_true(pmc_counter_open(&counter, &event, NULL, &failure) < 0);
-	assert_string_equal(failure.what, "event");
+	assert_string_equal(failure.what, "tracepoint 0x7ffffff");
 }
 
 static void test_no_descriptor_left(void **state)
@@ -245,7 +246,9 @@ static void test_no_descriptor_left(void **state)
 static void test_not_permitted(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_counter_event switches = software(PERF_COUNT_SW_CONTEXT_SWITCHES);
+	struct pmc_counter_event clock = software(PERF_COUNT_SW_TASK_CLOCK);
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter *counter;
 	int status, level = 0;
 	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
@@ -264,6 +267,17 @@ static void test_not_permitted(void **state)
 	if (pid == 0) {
 		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
 			_exit(1);
+		/* One that occurs in the kernel only does not fall back: it would read 0. */
+		if (pmc_counter_open(&counter, &switches, &open, &failure) != -EACCES ||
+		    strcmp(failure.what, "context-switches"))
+			_exit(6);
+		if (level == 2 && (pmc_counter_open(&counter, &event, NULL, NULL) ||
+				   pmc_counter_scope(counter) != PMC_SCOPE_USER))
+			_exit(7);
+		if (level == 2 && (pmc_counter_open(&counter, &clock, NULL, NULL) ||
+				   pmc_counter_scope(counter) != PMC_SCOPE_ALL))
+			_exit(8);
+		open.user_if_denied = false;
 		if (pmc_counter_open(&counter, &event, &open, &failure) != -EACCES ||
 		    failure.error != EACCES)
 			_exit(2);
@@ -289,13 +303,13 @@ static void test_partial_open_leaks_no_descriptor(void **state)
 					       software(0xffff),
 					       software(PERF_COUNT_SW_PAGE_FAULTS_MIN) };
 	struct pmc_counter_group *group = (void *)1;
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	unsigned before = open_fds();
 
 	(void)state;
 	assert_int_equal(pmc_counter_group_open(&group, events, 3, NULL, &failure), -ENOENT);
 	assert_null(group);
-	assert_string_equal(failure.what, "events[1]");
+	assert_string_equal(failure.what, "software 0xffff");
 	assert_int_equal(failure.error, ENOENT);
 	assert_int_equal(open_fds(), before);
 	assert_int_equal(pmc_counter_group_open(&group, events, 3, NULL, NULL), -ENOENT);
@@ -323,8 +337,8 @@ static void test_every_call_tells_errno(void **state)
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct pmc_counter *counter = must_open(&event, NULL);
 	struct pmc_counter_group *group;
-	struct pmc_group_value value;
-	struct pmc_group_times times;
+	struct pmc_counter_group_value value;
+	struct pmc_counter_group_times times;
 	struct pmc_counter_reading reading;
 	uint64_t a, b, c;
 

@@ -54,8 +54,8 @@ static struct pmc_counter_group *must_group(const uint64_t kind[2])
 static void assert_round(const struct pmc_counter_group *group, const uint64_t kind[2],
 			 uint64_t last[2])
 {
-	struct pmc_group_value values[2];
-	struct pmc_group_times times;
+	struct pmc_counter_group_value values[2];
+	struct pmc_counter_group_times times;
 
 	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
 	for (unsigned i = 0; i < 2; i++) {

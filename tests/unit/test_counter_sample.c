@@ -15,7 +15,7 @@
 #endif
 
 struct sampling {
-	struct pmc_open open;
+	struct pmc_open_options open;
 	struct pmc_counter *counter;
 	struct perf_event_mmap_page *ring;
 };
@@ -292,7 +292,7 @@ static void test_write_backward(void **state)
 static void test_precise_ip(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_CPU_CLOCK);
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter *counter;
 
 	(void)state;
@@ -328,7 +328,7 @@ static volatile uint64_t watched;
 static void test_sigtrap(void **state)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO }, old;
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_event event;
 	struct pmc_failure failure;
 	struct pmc_counter *counter;

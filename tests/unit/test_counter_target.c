@@ -29,7 +29,7 @@ static void family(void)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static uint64_t family_count(const struct pmc_open *open)
+static uint64_t family_count(const struct pmc_open_options *open)
 {
 	struct pmc_counter_event event = getppid_event();
 	struct pmc_counter *counter = must_open(&event, open);
@@ -45,7 +45,7 @@ static uint64_t family_count(const struct pmc_open *open)
 
 static void test_inherit(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	assert_int_equal(family_count(&open), 10);
@@ -57,7 +57,7 @@ static void test_inherit(void **state)
 
 static void test_inherit_stat(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	open.inherit = open.inherit_stat = true;
@@ -67,7 +67,7 @@ static void test_inherit_stat(void **state)
 /* ---- exec ---------------------------------------------------------------------------------*/
 
 /* A child calls 10 times, then becomes a program that calls 50 times. */
-static uint64_t exec_count(struct pmc_open *open)
+static uint64_t exec_count(struct pmc_open_options *open)
 {
 	struct pmc_counter_event event = getppid_event();
 	struct pmc_counter *counter;
@@ -99,7 +99,7 @@ static uint64_t exec_count(struct pmc_open *open)
 
 static void test_enable_on_exec(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	open.enable_on_exec = true;
@@ -108,7 +108,7 @@ static void test_enable_on_exec(void **state)
 
 static void test_remove_on_exec(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
 	open.enabled = true;
@@ -141,7 +141,7 @@ static void two_cpus(int cpus[2], cpu_set_t *all)
 static void test_one_cpu_of_a_thread(void **state)
 {
 	struct pmc_counter_event event = getppid_event();
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter *counter;
 	uint64_t count, enabled, running;
 	cpu_set_t all;
@@ -167,7 +167,7 @@ static void test_one_cpu_of_a_thread(void **state)
 }
 
 /* Opens or skips where this user may not look at a whole CPU. */
-static struct pmc_counter *open_cpu(const struct pmc_open *open)
+static struct pmc_counter *open_cpu(const struct pmc_open_options *open)
 {
 	struct pmc_counter_event event = getppid_event();
 	struct pmc_failure failure = { 0 };
@@ -185,7 +185,7 @@ static struct pmc_counter *open_cpu(const struct pmc_open *open)
 
 static void test_any_thread_of_a_cpu(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter *counter;
 	uint64_t count;
 	cpu_set_t all;
@@ -257,7 +257,7 @@ static void calls_in_cgroup(const char *path, int cpu, unsigned n)
 
 static void test_cgroup(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	const char *path = make_cgroup();
 	struct pmc_counter *counter;
 	uint64_t count = 0;

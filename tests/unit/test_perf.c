@@ -212,7 +212,7 @@ static void test_scaling_is_exact(void **state)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		uint64_t value = 77;
 
-		assert_int_equal(pmc_scale(all[i].raw, all[i].enabled, all[i].running, &value),
+		assert_int_equal(pmc_scaled(all[i].raw, all[i].enabled, all[i].running, &value),
 				 all[i].error);
 		if (value != all[i].value)
 			fail_msg("row %zu: %llu", i, (unsigned long long)value);

@@ -405,12 +405,12 @@ static void reads_decode_in_every_format(void **state)
 		assert_int_equal(r.counts.read.running_ns,
 				 format & PERF_FORMAT_TOTAL_TIME_RUNNING ? 40 : 0);
 		for (unsigned i = 0; i < n; i++) {
-			assert_int_equal(pmc_record_value(&r.counts.read, i, &value), 0);
+			assert_int_equal(pmc_record_read_value(&r.counts.read, i, &value), 0);
 			assert_int_equal(value.value, 100 + i);
 			assert_int_equal(value.id, format & PERF_FORMAT_ID ? 200 + i : 0);
 			assert_int_equal(value.lost, format & PERF_FORMAT_LOST ? 300 + i : 0);
 		}
-		assert_int_equal(pmc_record_value(&r.counts.read, n, &value), -ENOENT);
+		assert_int_equal(pmc_record_read_value(&r.counts.read, n, &value), -ENOENT);
 		has_trailer(&r);
 		if (format & PERF_FORMAT_GROUP) {
 			words[2] = UINT64_MAX;

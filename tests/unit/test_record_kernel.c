@@ -12,9 +12,9 @@
 
 static char own_path[4096];
 
-static struct pmc_open identified(void)
+static struct pmc_open_options identified(void)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	open.enabled = true;
 	open.sample_id_all = true;
@@ -124,7 +124,7 @@ static void look(struct life *life, const struct pmc_record *r)
 static struct life follow(bool build_id, bool mmap2)
 {
 	struct life life = { .child = 0 };
-	struct pmc_open open = identified();
+	struct pmc_open_options open = identified();
 	struct pmc_counter *counter;
 	struct pmc_sampler *sampler;
 	struct pmc_record record;
@@ -238,7 +238,7 @@ static void *spins(void *arg)
 
 static void a_sample_with_everything(void **state)
 {
-	struct pmc_open open = identified();
+	struct pmc_open_options open = identified();
 	struct pmc_counter_event events[2];
 	struct pmc_counter_group *group;
 	struct pmc_sampler *sampler;
@@ -292,7 +292,7 @@ static void a_sample_with_everything(void **state)
 		assert_int_equal(s->read.n, 2);
 		assert_true(s->read.enabled_ns >= s->read.running_ns && s->read.running_ns > 0);
 		for (unsigned i = 0; i < 2; i++) {
-			assert_int_equal(pmc_record_value(&s->read, i, &value), 0);
+			assert_int_equal(pmc_record_read_value(&s->read, i, &value), 0);
 			assert_int_equal(value.id, ids[i]);
 			assert_true(i || value.value >= 500000);
 		}
@@ -346,7 +346,7 @@ static int load_bpf(void)
 
 static void a_bpf_program_and_its_symbol(void **state)
 {
-	struct pmc_open open = identified();
+	struct pmc_open_options open = identified();
 	struct bpf_prog_info info = { .type = 0 };
 	union bpf_attr ask = { .info = { .info_len = sizeof(info), .info = (uintptr_t)&info } };
 	unsigned loads = 0, unloads = 0, symbols = 0, gone = 0;

@@ -182,7 +182,7 @@ static void is_read(const struct made *m, const struct pmc_record_read *read)
 		struct pmc_record_value value;
 		unsigned at = 14 + i * each_of(format);
 
-		assert_int_equal(pmc_record_value(read, i, &value), 0);
+		assert_int_equal(pmc_record_read_value(read, i, &value), 0);
 		assert_int_equal(value.value, group ? at++ : 11);
 		if (!group)
 			at++;

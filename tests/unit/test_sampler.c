@@ -21,9 +21,9 @@ static void fault(unsigned n)
 	munmap(pages, n * 4096ul);
 }
 
-static struct pmc_open every_one(void)
+static struct pmc_open_options every_one(void)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	open.sample_period = 1;
 	open.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -34,7 +34,7 @@ static struct pmc_open every_one(void)
 
 static void next_gives_what_is_there_and_no_more(void **state)
 {
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	struct pmc_sampler *sampler = sampled(counter, 8);
 	struct pmc_sampler_totals totals;
@@ -62,7 +62,7 @@ static void next_gives_what_is_there_and_no_more(void **state)
 		last = record.time;
 	}
 	assert_int_equal(pmc_sampler_next(sampler, &record), -EAGAIN);
-	pmc_sampler_totals(sampler, &totals);
+	pmc_sampler_read_totals(sampler, &totals);
 	assert_int_equal(totals.records, count);
 	assert_int_equal(totals.samples, count);
 	assert_int_equal(totals.bytes, count * 32);
@@ -109,7 +109,7 @@ static uint64_t cpu_ns(void)
 static void the_end_of_the_task_ends_the_ring_once_it_is_empty(void **state)
 {
 	struct child child = child_faults(5);
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *counter;
 	struct pmc_sampler *sampler;
 	struct pmc_record record;
@@ -146,7 +146,7 @@ static void the_end_of_the_task_ends_the_ring_once_it_is_empty(void **state)
 static void waiting_never_spins(void **state)
 {
 	struct child dead = child_faults(1), live = child_faults(1);
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *counters[2];
 	struct pmc_sampler *sampler;
 	struct pmc_record record;
@@ -189,7 +189,7 @@ static void a_signal_interrupts_and_loses_nothing(void **state)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 	struct itimerval soon = { .it_value = { .tv_usec = 20000 } };
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	struct pmc_sampler *sampler = sampled(counter, 8);
 	struct pmc_record record;
@@ -208,7 +208,7 @@ static void a_signal_interrupts_and_loses_nothing(void **state)
 
 static void what_comes_during_a_pause_is_lost_and_counted(void **state)
 {
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	struct pmc_sampler *sampler = sampled(counter, 8);
 	struct pmc_sampler_totals totals;
@@ -231,7 +231,7 @@ static void what_comes_during_a_pause_is_lost_and_counted(void **state)
 	pmc_counter_disable(counter);
 	while (pmc_sampler_next(sampler, &record) == 0)
 		;
-	pmc_sampler_totals(sampler, &totals);
+	pmc_sampler_read_totals(sampler, &totals);
 	assert_int_equal(totals.lost, lost);
 	assert_true(totals.samples >= 2);
 	assert_int_equal(totals.records, totals.samples + 1);
@@ -243,7 +243,7 @@ static void what_comes_during_a_pause_is_lost_and_counted(void **state)
 
 static void counters_that_share_a_ring_are_told_apart(void **state)
 {
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *faults = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open), *minor,
 			   *alike;
 	struct pmc_sampler *sampler = sampled(faults, 8);
@@ -317,17 +317,17 @@ static void counters_that_share_a_ring_are_told_apart(void **state)
 
 static void rings_that_cannot_be_are_refused(void **state)
 {
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open), *other;
 	struct pmc_sampler *sampler;
 	struct pmc_record record;
 	uint64_t lost;
 
 	(void)state;
-	assert_int_equal(pmc_sampler_open(&sampler, counter, 3), -EINVAL);
+	assert_int_equal(pmc_sampler_open(&sampler, counter, 3, NULL), -EINVAL);
 	assert_null(sampler);
 	/* No ring: nothing to read, and nowhere to write. */
-	assert_int_equal(pmc_sampler_open(&sampler, counter, 0), 0);
+	assert_int_equal(pmc_sampler_open(&sampler, counter, 0, NULL), 0);
 	assert_int_equal(pmc_sampler_next(sampler, &record), -ENODATA);
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), -ENODATA);
 	/* A page fault is on no counter that a program could read. */
@@ -350,13 +350,13 @@ static void rings_that_cannot_be_are_refused(void **state)
 	/* Per task, inherited and on any CPU: the kernel has no ring for it. */
 	open.inherit = true;
 	other = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
-	assert_int_equal(pmc_sampler_open(&sampler, other, 1), -EINVAL);
+	assert_int_equal(pmc_sampler_open(&sampler, other, 1, NULL), -EINVAL);
 	pmc_counter_close(other);
 
 	open.inherit = false;
 	open.write_backward = true;
 	other = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
-	assert_int_equal(pmc_sampler_open(&sampler, other, 1), -EOPNOTSUPP);
+	assert_int_equal(pmc_sampler_open(&sampler, other, 1, NULL), -EOPNOTSUPP);
 	pmc_counter_close(other);
 	pmc_counter_close(counter);
 	pmc_sampler_close(NULL);
@@ -364,7 +364,7 @@ static void rings_that_cannot_be_are_refused(void **state)
 
 static void a_damaged_ring_ends(void **state)
 {
-	struct pmc_open open = every_one();
+	struct pmc_open_options open = every_one();
 	struct pmc_counter *counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	struct perf_event_mmap_page *page;
 	struct pmc_sampler *sampler;

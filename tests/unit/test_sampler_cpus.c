@@ -7,9 +7,9 @@
 
 #define SETTLE_NS 20000000
 
-static struct pmc_open beats_of(int tid)
+static struct pmc_open_options beats_of(int tid)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	open.pid = tid;
 	open.enabled = true;
@@ -89,7 +89,7 @@ static void threads_that_take_turns_come_in_turn(void **state)
 		expected++;
 	}
 	assert_int_equal(expected, TURNS);
-	pmc_sampler_set_totals(set, &totals);
+	pmc_sampler_set_read_totals(set, &totals);
 	assert_int_equal(totals.samples, TURNS);
 	assert_int_equal(totals.late, 0);
 	assert_int_equal(totals.lost, 0);
@@ -171,7 +171,7 @@ static void rings_of_different_speeds_come_in_order(void **state)
 		last[b.args[1]] = b.args[0];
 		seen[b.args[1]]++;
 	}
-	pmc_sampler_set_totals(set, &totals);
+	pmc_sampler_set_read_totals(set, &totals);
 	assert_int_equal(totals.late, 0);
 	for (int i = 0; i < THREADS; i++) {
 		uint64_t lost;
@@ -214,7 +214,7 @@ static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 	struct pmc_counter *counters[CPUS];
 	struct pmc_sampler *samplers[CPUS];
 	struct pmc_counter_event event;
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_sampler_set *set;
 	struct pmc_record record;
 	static bool seen_as_prev[PIDS], missing[PIDS];

@@ -77,7 +77,7 @@ static void records_and_lost_are_what_was_produced(void **state)
 {
 	const char *records = getenv("PMC_TEST_RECORDS");
 	struct producer p = { .n = records ? strtoull(records, NULL, 0) : 10000000, .more = 3 };
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_sampler_totals totals;
 	struct pmc_counter *counter;
 	struct pmc_sampler *sampler;
@@ -101,7 +101,7 @@ static void records_and_lost_are_what_was_produced(void **state)
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
 	assert_int_equal(count, p.n);
 	assert_int_equal(pmc_sampler_lost(sampler, &lost), 0);
-	pmc_sampler_totals(sampler, &totals);
+	pmc_sampler_read_totals(sampler, &totals);
 	print_message("%llu produced, %llu read, %llu lost, %llu of these not yet reported\n",
 		      (unsigned long long)count, (unsigned long long)seen.samples,
 		      (unsigned long long)lost, (unsigned long long)(lost - totals.lost));
@@ -115,7 +115,7 @@ static void records_and_lost_are_what_was_produced(void **state)
 	__atomic_store_n(&p.go, 2, __ATOMIC_RELEASE);
 	await(&p.done, 2);
 	assert_int_equal(drain(sampler, &seen), -EAGAIN);
-	pmc_sampler_totals(sampler, &totals);
+	pmc_sampler_read_totals(sampler, &totals);
 	assert_int_equal(totals.lost, lost);
 	assert_int_equal(totals.samples + totals.lost, p.n + p.more);
 	assert_int_equal(seen.last, p.n + p.more - 1);

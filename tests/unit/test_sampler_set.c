@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sampler_set.c - many rings as one stream: made ones, whose order is known, and real ones. */
+#include "agent/core/api/counter/counter.h"
 #include "agent/core/api/sampler/sampler.h"
+
+#include <sys/mman.h>
 #include "tests/unit/ring_made.h"
 #include "tests/unit/sampler_try.h"
 
@@ -13,20 +16,26 @@ struct made_sampler {
 	struct made_ring made;
 	struct pmc_source source;
 	struct pmc_sampler *sampler;
+	unsigned char *joined;
 };
 
 static void sampler_init(struct made_sampler *m, uint64_t size)
 {
 	made_init(&m->made, size, 0);
-	m->source = (struct pmc_source){ .fd = -1,
+	m->source = (struct pmc_source){ .detached = true,
 					 .attr = { .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
 						   .sample_id_all = 1 } };
 	m->sampler = calloc(1, sizeof(*m->sampler));
 	m->sampler->one_layout = true;
 	m->sampler->first = &m->source;
-	assert_int_equal(pmc_ring_init(&m->sampler->ring, &m->made.page, m->made.data, size,
-				       malloc(PMC_RING_RECORD_MAX)),
-			 0);
+	m->sampler->alive_bytes = 4096;
+	m->sampler->alive =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(m->sampler->alive, MAP_FAILED);
+	*m->sampler->alive = 1;
+	m->joined = malloc(PMC_RING_RECORD_MAX);
+	assert_int_equal(
+		pmc_ring_init(&m->sampler->ring, &m->made.page, m->made.data, size, m->joined), 0);
 }
 
 static void sampler_fini(struct made_sampler *m)
@@ -34,6 +43,7 @@ static void sampler_fini(struct made_sampler *m)
 	/* The source is not the sampler's to close. */
 	m->sampler->first = NULL;
 	pmc_sampler_close(m->sampler);
+	free(m->joined);
 	made_fini(&m->made);
 }
 
@@ -109,7 +119,7 @@ static void nothing_comes_before_older_ones_can_be_ruled_out(void **state)
 	assert_ptr_equal(from, a.sampler);
 	assert_int_equal(pmc_sampler_set_next(set, &record, &from), -ENODATA);
 	assert_null(from);
-	pmc_sampler_set_totals(set, &totals);
+	pmc_sampler_set_read_totals(set, &totals);
 	assert_int_equal(totals.records, 3);
 	assert_int_equal(totals.late, 0);
 	pmc_sampler_set_free(set);
@@ -167,7 +177,7 @@ static void a_record_behind_a_newer_one_of_its_ring_is_late(void **state)
 	}
 	assert_int_equal(next(set, &record, NULL), -EAGAIN);
 	assert_int_equal(a.made.page.data_tail, 24 * 5);
-	pmc_sampler_set_totals(set, &totals);
+	pmc_sampler_set_read_totals(set, &totals);
 	assert_int_equal(totals.late, 2);
 	pmc_sampler_set_free(set);
 	sampler_fini(&a);
@@ -189,9 +199,9 @@ static void what_comes_too_late_is_counted(void **state)
 	put(&a, 99, 2);
 	assert_int_equal(next(set, &record, NULL), 0);
 	assert_int_equal(record.id, 2);
-	pmc_sampler_set_totals(set, &totals);
+	pmc_sampler_set_read_totals(set, &totals);
 	assert_int_equal(totals.late, 1);
-	pmc_sampler_totals(a.sampler, &totals);
+	pmc_sampler_read_totals(a.sampler, &totals);
 	assert_int_equal(totals.late, 1);
 	pmc_sampler_set_free(set);
 	sampler_fini(&a);
@@ -319,11 +329,12 @@ static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
 		struct pmc_sampler *from;
 		struct made_sampler a;
 		struct pmc_record record;
-		int fd = polled_as(reasons[i]);
+		struct pmc_counter polled = { .fd = polled_as(reasons[i]) };
 
 		/* Alone: first what is there, then the reason, however often it is asked for. */
 		sampler_init(&a, 4096);
-		a.source.fd = fd;
+		a.source.counter = &polled;
+		a.source.detached = false;
 		put(&a, 1, 1);
 		assert_int_equal(pmc_sampler_next_wait(a.sampler, &record, -1), 0);
 		assert_int_equal(pmc_sampler_next(a.sampler, &record), -EAGAIN);
@@ -333,7 +344,8 @@ static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
 
 		/* In a set: the reason once, and its record does not wait for a round to settle. */
 		sampler_init(&a, 4096);
-		a.source.fd = fd;
+		a.source.counter = &polled;
+		a.source.detached = false;
 		pmc_sampler_set_new(&set, 60000000000);
 		pmc_sampler_set_add(set, a.sampler);
 		put(&a, 1, 1);
@@ -348,7 +360,7 @@ static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
 		pmc_sampler_set_free(set);
 		sampler_fini(&a);
 		if (reasons[i] != -EBADF)
-			close(fd);
+			close(polled.fd);
 	}
 }
 
@@ -395,7 +407,7 @@ static void any_filling_comes_out_in_order(void **state)
 	}
 	assert_int_equal(got, put_in);
 	assert_true(got > 100000);
-	pmc_sampler_set_totals(set, &totals);
+	pmc_sampler_set_read_totals(set, &totals);
 	assert_int_equal(totals.late, 0);
 	pmc_sampler_set_free(set);
 	for (unsigned i = 0; i < 5; i++)

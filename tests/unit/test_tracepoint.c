@@ -133,9 +133,8 @@ static void a_record_gives_values(void **state)
 		const char *name;
 		int64_t value;
 	} integers[] = {
-		{ "common_pid", 12 }, { "pid", -7 },
-		{ "flags", 200 },     { "small", -2 },
-		{ "big", -2 },	      { "pointer", (int64_t)0xffff888000000010 },
+		{ "common_pid", 12 }, { "pid", -7 }, { "flags", 200 },
+		{ "small", -2 },      { "big", -2 }, { "pointer", (int64_t)0xffff888000000010 },
 	};
 	struct pmc_tracepoint *tracepoint = made();
 	struct pmc_record record = record_of(sizeof(data));
@@ -147,10 +146,10 @@ static void a_record_gives_values(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); i++) {
-		assert_int_equal(pmc_tracepoint_integer(
-					 pmc_tracepoint_find(tracepoint, integers[i].name), &record,
-					 &value),
-				 0);
+		assert_int_equal(
+			pmc_tracepoint_integer(pmc_tracepoint_find(tracepoint, integers[i].name),
+					       &record, &value),
+			0);
 		assert_int_equal(value, integers[i].value);
 	}
 #define FIELD(name) pmc_tracepoint_find(tracepoint, name)
@@ -177,7 +176,7 @@ static void a_record_gives_values(void **state)
 	assert_int_equal(pmc_tracepoint_print(tracepoint, &record, text, sizeof(text)), 0);
 	assert_string_equal(text, "comm=exactly 16 bytes pid=-7 flags=200 small=-2 "
 				  "big=18446744073709551614 pointer=0xffff888000000010 "
-				  "text=a\\n\\x1b\\\\z list={5,65535} fixed={1,4000000000} "
+				  "text=a\\x0a\\x1b\\z list={5,65535} fixed={1,4000000000} "
 				  "odd=00ff12 label=ab");
 	assert_int_equal(pmc_tracepoint_print(tracepoint, &record, text, 8), -ENOSPC);
 	assert_string_equal(text, "comm=ex");
@@ -236,8 +235,8 @@ static void bad_formats_are_refused(void **state)
 		struct pmc_tracepoint *tracepoint = (void *)1;
 		struct pmc_failure why = { 0 };
 
-		assert_int_equal(
-			pmc_tracepoint_parse(&tracepoint, bad[i], strlen(bad[i]), &why), -EPROTO);
+		assert_int_equal(pmc_tracepoint_parse(&tracepoint, bad[i], strlen(bad[i]), &why),
+				 -EPROTO);
 		assert_null(tracepoint);
 		assert_true(why.advice[0]);
 	}
@@ -319,7 +318,7 @@ static void all_formats_of_this_kernel_are_understood(void **state)
 /* The number of a system call, and the thread that called it. */
 static void a_sample_of_this_kernel_is_decoded(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_tracepoint *tracepoint;
 	struct pmc_counter_event event;
 	struct pmc_counter *counter;
@@ -331,13 +330,13 @@ static void a_sample_of_this_kernel_is_decoded(void **state)
 	(void)state;
 	if (!have_tracefs() || !may_count())
 		skip();
-	assert_int_equal(
-		pmc_tracepoint_load(&tracepoint, "syscalls", "sys_enter_getppid", NULL), 0);
+	assert_int_equal(pmc_tracepoint_load(&tracepoint, "syscalls", "sys_enter_getppid", NULL),
+			 0);
 	assert_int_equal(pmc_tracepoint_event(tracepoint, &event), 0);
 	open.sample_period = 1;
 	open.sample_type = PERF_SAMPLE_RAW;
 	counter = must_open(&event, &open);
-	assert_int_equal(pmc_sampler_open(&sampler, counter, 4), 0);
+	assert_int_equal(pmc_sampler_open(&sampler, counter, 4, NULL), 0);
 	pmc_counter_enable(counter);
 	calls(1);
 	pmc_counter_disable(counter);

@@ -184,13 +184,15 @@ static void descriptors_are_close_on_exec(void **state)
 
 static void names_that_are_no_event(void **state)
 {
-	const struct pmc_field set = { .name = "a", .event = "@cache", .unit = "", .doc = "" };
-	const struct pmc_field open_brace[] = { { .event = "{page-faults" },
-						{ .event = "task-clock}" } };
-	const struct pmc_field split[] = { { .event = "cpu/event=1" },
-					   { .event = "umask=2/" },
-					   { .event = "page-faults,faults" } };
-	const struct pmc_field empty = { .event = "" }, none = { .event = NULL };
+	const struct pmc_typed_field set = {
+		.name = "a", .event = "@cache", .unit = "", .doc = ""
+	};
+	const struct pmc_typed_field open_brace[] = { { .event = "{page-faults" },
+						      { .event = "task-clock}" } };
+	const struct pmc_typed_field split[] = { { .event = "cpu/event=1" },
+						 { .event = "umask=2/" },
+						 { .event = "page-faults,faults" } };
+	const struct pmc_typed_field empty = { .event = "" }, none = { .event = NULL };
 	struct unknown unknown;
 	struct pmc_typed typed;
 	struct two two;
@@ -244,14 +246,14 @@ static void a_failure_has_words(void **state)
 	error = faults_open(&group, 0, 1 << 20);
 	faults_explain(&group, error, &failure);
 	assert_int_equal(failure.error, EINVAL);
-	assert_string_equal(failure.what, "page-faults");
+	assert_string_equal(failure.what, "cpu");
 	assert_true(failure.advice[0] != 0);
 	assert_int_equal(faults_open(&group, 0, -1), 0);
 	errno = 88;
 	faults_explain(&group, -EAGAIN, &failure);
 	assert_int_equal(errno, 88);
 	assert_int_equal(failure.error, EAGAIN);
-	assert_string_equal(failure.what, "");
+	assert_string_equal(failure.what, "page-faults");
 	assert_true(failure.advice[0] != 0);
 	faults_close(&group);
 }
@@ -324,7 +326,7 @@ static unsigned faults_with_thread(struct faults *group, unsigned n)
 
 static void inherit_is_asked_for(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct faults group;
 
 	(void)state;
@@ -342,7 +344,7 @@ static void inherit_is_asked_for(void **state)
 
 static void options_reach_the_kernel(void **state)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct faults_values values;
 	struct faults group;
 	struct user user;
@@ -362,7 +364,7 @@ static void options_reach_the_kernel(void **state)
 	assert_int_equal(user_scope(&user), PMC_SCOPE_USER);
 	user_close(&user);
 	/* Not from PMC_OPEN_INIT. */
-	open = pmc_open_init();
+	open = pmc_open_options_init();
 	open.size = 3;
 	assert_int_equal(faults_open_with(&group, &open), -EINVAL);
 }
@@ -370,7 +372,7 @@ static void options_reach_the_kernel(void **state)
 /* As nobody: at perf_event_paranoid 2 user mode alone is left, at 3 and above nothing. */
 static int open_as_nobody(void)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct faults_values values;
 	struct faults group;
 	int error;
@@ -392,7 +394,11 @@ static int open_as_nobody(void)
 	if (faults_scope(&group) != PMC_SCOPE_USER)
 		return 6;
 	faults_close(&group);
-	/* Asked for in so many words it is refused. */
+	/* With options too, unless it is not wanted. */
+	if (faults_open_with(&group, &open) || faults_scope(&group) != PMC_SCOPE_USER)
+		return 9;
+	faults_close(&group);
+	open.user_if_denied = false;
 	error = faults_open_with(&group, &open);
 	return error == -EACCES || error == -EPERM ? 7 : 8;
 }

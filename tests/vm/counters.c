@@ -36,9 +36,9 @@ static unsigned descriptors(void)
 	return n;
 }
 
-static struct pmc_open user_only(void)
+static struct pmc_open_options user_only(void)
 {
-	struct pmc_open open = pmc_open_init();
+	struct pmc_open_options open = pmc_open_options_init();
 
 	open.exclude_kernel = true;
 	return open;
@@ -47,7 +47,7 @@ static struct pmc_open user_only(void)
 /* The loop under the event, twice from 0: what was counted, or the error. */
 static void count_loop(const char *what, const struct pmc_counter_event *event, int made)
 {
-	struct pmc_open open = user_only();
+	struct pmc_open_options open = user_only();
 	struct pmc_counter *counter = NULL;
 	uint64_t count = 0;
 	int error = made ? made : pmc_counter_open(&counter, event, &open, &failure);
@@ -88,10 +88,10 @@ static void kinds(void)
 static void groups(void)
 {
 	struct pmc_counter_event event[15];
-	struct pmc_group_value values[15];
-	struct pmc_open open = user_only();
+	struct pmc_counter_group_value values[15];
+	struct pmc_open_options open = user_only();
 	struct pmc_counter_group *group = NULL;
-	struct pmc_group_times times;
+	struct pmc_counter_group_times times;
 	struct pmc_counter *single[14];
 	unsigned before = descriptors();
 	uint64_t count;
@@ -146,7 +146,7 @@ static void groups(void)
 
 static void children(char *const *command)
 {
-	struct pmc_open open = user_only();
+	struct pmc_open_options open = user_only();
 	struct pmc_counter_event event;
 	struct pmc_counter *counter = NULL;
 	uint64_t count = 0;
@@ -268,7 +268,7 @@ static void with_bpf(void)
 	map = bpf(BPF_MAP_CREATE, &attr);
 	program = map < 0 ? -1 : load_program(map);
 	say("bpf-load", program < 0 ? -errno : 0);
-	pmc_counter_event_kprobe(&event, false, "__arm64_sys_getppid", 0, &failure);
+	pmc_counter_event_kprobe(&event, PMC_PROBE_ENTRY, "__arm64_sys_getppid", 0, &failure);
 	error = pmc_counter_open(&counter, &event, NULL, &failure);
 	error = error ? error : pmc_counter_set_bpf(counter, program);
 	error = error ? error : pmc_counter_enable(counter);
@@ -294,21 +294,23 @@ static void kernel_probes(void)
 	uint64_t at = address_of("__arm64_sys_getppid");
 
 	probed("kprobe", &event,
-	       pmc_counter_event_kprobe(&event, false, "__arm64_sys_getppid", 0, &failure));
+	       pmc_counter_event_kprobe(&event, PMC_PROBE_ENTRY, "__arm64_sys_getppid", 0,
+					&failure));
 	probed("kretprobe", &event,
-	       pmc_counter_event_kprobe(&event, true, "__arm64_sys_getppid", 0, &failure));
+	       pmc_counter_event_kprobe(&event, PMC_PROBE_RETURN, "__arm64_sys_getppid", 0,
+					&failure));
 	say("kallsyms", at != 0);
 	probed("kprobe-address", &event,
-	       pmc_counter_event_kprobe_address(&event, false, at, &failure));
+	       pmc_counter_event_kprobe_address(&event, PMC_PROBE_ENTRY, at, &failure));
 	probed("kprobe-nowhere", &event,
-	       pmc_counter_event_kprobe(&event, false, "no_such_function", 0, &failure));
+	       pmc_counter_event_kprobe(&event, PMC_PROBE_ENTRY, "no_such_function", 0, &failure));
 	printf("nowhere-says %s | %s\n", failure.what, failure.advice);
 }
 
 /* Samples of the cycle counter: every one is there, with a time that does not go back. */
 static void samples(void)
 {
-	struct pmc_open open = user_only();
+	struct pmc_open_options open = user_only();
 	struct pmc_sampler *sampler = NULL;
 	struct pmc_counter_event event;
 	struct pmc_counter *counter = NULL;
@@ -321,7 +323,7 @@ static void samples(void)
 	open.sample_period = LOOP;
 	open.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	error = pmc_counter_open(&counter, &event, &open, &failure);
-	error = error ? error : pmc_sampler_open(&sampler, counter, 8);
+	error = error ? error : pmc_sampler_open(&sampler, counter, 8, NULL);
 	error = error ? error : pmc_counter_enable(counter);
 	run_instructions(100 * LOOP);
 	error = error ? error : pmc_counter_disable(counter);

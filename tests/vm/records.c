@@ -27,7 +27,7 @@ struct cycles {
 	int error;
 };
 
-static struct cycles cycles_open(struct pmc_open *open, uint64_t config1, unsigned pages)
+static struct cycles cycles_open(struct pmc_open_options *open, uint64_t config1, unsigned pages)
 {
 	struct cycles c = { NULL, NULL, 0 };
 	struct pmc_counter_event event;
@@ -38,7 +38,7 @@ static struct cycles cycles_open(struct pmc_open *open, uint64_t config1, unsign
 	event.config1 = config1;
 	c.error = pmc_counter_open(&c.counter, &event, open, NULL);
 	if (!c.error)
-		c.error = pmc_sampler_open(&c.sampler, c.counter, pages);
+		c.error = pmc_sampler_open(&c.sampler, c.counter, pages, NULL);
 	return c;
 }
 
@@ -51,7 +51,7 @@ static void cycles_close(struct cycles *c)
 /* Far above kernel.perf_event_max_sample_rate. */
 static void throttled(void)
 {
-	struct pmc_open open = pmc_open_init();
+	struct pmc_open_options open = pmc_open_options_init();
 	struct pmc_sampler_totals totals = { 0 };
 	struct pmc_record record;
 	long long unthrottles = 0;
@@ -67,7 +67,7 @@ static void throttled(void)
 	while (!c.error && pmc_sampler_next(c.sampler, &record) == 0)
 		unthrottles += record.type == PERF_RECORD_UNTHROTTLE;
 	if (!c.error)
-		pmc_sampler_totals(c.sampler, &totals);
+		pmc_sampler_read_totals(c.sampler, &totals);
 	say("throttles", c.error ? c.error : (long long)totals.throttles);
 	say("unthrottles", unthrottles);
 	cycles_close(&c);
@@ -75,7 +75,7 @@ static void throttled(void)
 
 static void whole(void)
 {
-	struct pmc_open open = pmc_open_init();
+	struct pmc_open_options open = pmc_open_options_init();
 	struct pmc_sampler_totals totals = { 0 };
 	struct pmc_record record;
 	long long agree = 0, sp_in_stack = 0, falls = 0;
@@ -107,7 +107,7 @@ static void whole(void)
 		pmc_record_reg(&s->regs_intr, REG_PC, &intr);
 		agree += pc == s->ip && intr == s->ip && s->n_callchain >= 2 &&
 			 s->callchain[1] == s->ip && s->period == LOOP &&
-			 pmc_record_value(&s->read, 0, &value) == 0 && value.value >= LOOP;
+			 pmc_record_read_value(&s->read, 0, &value) == 0 && value.value >= LOOP;
 		sp_in_stack += s->stack_user.size > 0 && sp <= (uintptr_t)&here &&
 			       (uintptr_t)&here - sp < 4096;
 		/* The loop counts down in one register: from sample to sample it falls by half
@@ -124,7 +124,7 @@ static void whole(void)
 		last_x0 = least != UINT64_MAX ? least : last_x0;
 	}
 	if (!c.error)
-		pmc_sampler_totals(c.sampler, &totals);
+		pmc_sampler_read_totals(c.sampler, &totals);
 	say("samples", c.error ? c.error : (long long)totals.samples);
 	say("agree", agree);
 	say("stacks", sp_in_stack);
@@ -136,7 +136,7 @@ static void whole(void)
 /* arm64: config1 bit 1 asks for user access, bit 0 for 64 bits. */
 static void user_read(const char *what, uint64_t config1)
 {
-	struct pmc_open open = pmc_open_init();
+	struct pmc_open_options open = pmc_open_options_init();
 	uint64_t before = 0, user = 0, after = 0, enabled = 0, running = 0, t;
 	struct cycles c = cycles_open(&open, config1, 0);
 	int error = c.error;

@@ -56,9 +56,10 @@ static int exact(void)
 
 enum { MOST = 16 };
 
-static const struct pmc_field instruction = { "i", "instructions:u", "", "retired instructions" };
+static const struct pmc_typed_field instruction = { "i", "instructions:u", "",
+						    "retired instructions" };
 
-static void fields_of(struct pmc_field *fields, unsigned n)
+static void fields_of(struct pmc_typed_field *fields, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		fields[i] = instruction;
@@ -79,7 +80,7 @@ static void print_reading(const struct pmc_typed *group, unsigned n)
 
 static int crowd(unsigned n)
 {
-	struct pmc_field fields[MOST];
+	struct pmc_typed_field fields[MOST];
 	struct pmc_typed group;
 	int error;
 
@@ -97,9 +98,9 @@ static int crowd(unsigned n)
 
 static int pinned(void)
 {
-	struct pmc_open open = PMC_OPEN_INIT;
+	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_typed group, more;
-	struct pmc_field fields[MOST];
+	struct pmc_typed_field fields[MOST];
 	int error;
 
 	open.pinned = true;
@@ -122,7 +123,7 @@ static int pinned(void)
 
 static int scaled(unsigned n)
 {
-	struct pmc_field fields[MOST];
+	struct pmc_typed_field fields[MOST];
 	struct pmc_typed groups[2];
 	int error = 0;
 

@@ -35,12 +35,12 @@ crowd() {
 crowd crowd-4 4
 crowd crowd-6 6
 # Seven are accepted and never scheduled: see "What fits" in the kernel's arm_pmu.c.
-is "$(line crowd-7 2)" "-11 3 0.000$(printf " $none%.0s" 1 2 3 4 5 6 7)" \
-	"group that never ran: EAGAIN, state not counted, no value is 0"
+is "$(line crowd-7 2)" "-16 3 0.000$(printf " $none%.0s" 1 2 3 4 5 6 7)" \
+	"group that never ran: EBUSY, state not counted, no value is 0"
 is "$(line crowd-8 1)" "open -22 failed 7" "group of 8 on 6 counters: EINVAL, with the index of the failed event"
 is "$(line crowd-16 1)" "open -22 failed 7" "group of 16 on 6 counters: EINVAL, with the index of the failed event"
-is "$(line held 2)" "-11 3 0.000$(printf " $none%.0s" 1 2 3 4)" \
-	"group without free counters because others hold them: EAGAIN"
+is "$(line held 2)" "-16 3 0.000$(printf " $none%.0s" 1 2 3 4)" \
+	"group without free counters because others hold them: EBUSY"
 is "$(line pinned 1 | cut -d' ' -f1-3)" "0 0 1.000" "a pinned group is counted all of the time"
 is "$(line pinned 2)" "-61 3 0.000$(printf " $none%.0s" 1 2 3 4)" \
 	"a pinned group that loses its counters: ENODATA"

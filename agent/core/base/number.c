@@ -57,7 +57,7 @@ bool pmc_number_bytes(const char *text, size_t n, uint8_t *bytes)
 	return true;
 }
 
-int pmc_scale(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value)
+int pmc_scaled(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value)
 {
 	unsigned __int128 product = (unsigned __int128)raw * enabled;
 

@@ -24,7 +24,7 @@ static inline uint64_t pmc_sub_sat(uint64_t a, uint64_t b)
 
 /* *value = raw * enabled / running, rounded to nearest, in 128 bits; raw if running >= enabled.
  * 0; -EAGAIN: running is 0 and *value unchanged; -EOVERFLOW: *value is UINT64_MAX. */
-int pmc_scale(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value);
+int pmc_scaled(uint64_t raw, uint64_t enabled, uint64_t running, uint64_t *value);
 
 /* 0 for negative values and NaN. (libm would be one more library in the host.) */
 double pmc_square_root(double value);

@@ -221,6 +221,6 @@ uint64_t pmc_count_scaled(const struct pmc_count *count)
 
 	if (count->added)
 		return count->added;
-	pmc_scale(count->raw, count->enabled_ns, count->running_ns, &value);
+	pmc_scaled(count->raw, count->enabled_ns, count->running_ns, &value);
 	return value;
 }

@@ -71,6 +71,8 @@ int pmc_bench_open(struct pmc_bench **bench, const struct pmc_bench_options *opt
 	struct pmc_bench *made;
 	int kept = errno, error;
 
+	if (!bench)
+		return counter_fail(failure, -EINVAL, "bench", "NULL");
 	*bench = NULL;
 	made = pmc_arena_alloc(&arena, sizeof(*made));
 	if (!made) {
@@ -105,6 +107,8 @@ void pmc_bench_close(struct pmc_bench *bench)
 
 int pmc_bench_set_baseline(struct pmc_bench *bench, size_t index)
 {
+	if (!bench)
+		return -EINVAL;
 	if (index >= bench->n)
 		return -ENOENT;
 	bench->baseline = index;
@@ -113,7 +117,7 @@ int pmc_bench_set_baseline(struct pmc_bench *bench, size_t index)
 
 size_t pmc_bench_n_results(const struct pmc_bench *bench)
 {
-	return bench->n;
+	return bench ? bench->n : 0;
 }
 
 static const struct bench_result *nth(const struct pmc_bench *bench, size_t index)
@@ -127,10 +131,13 @@ static const struct bench_result *nth(const struct pmc_bench *bench, size_t inde
 
 int pmc_bench_get(const struct pmc_bench *bench, size_t index, struct pmc_bench_result *to)
 {
-	const struct bench_result *result = nth(bench, index);
-	const struct bench_result *baseline = nth(bench, bench->baseline);
+	const struct bench_result *result, *baseline;
 	double was, is;
 
+	if (!bench || !to)
+		return -EINVAL;
+	result = nth(bench, index);
+	baseline = nth(bench, bench->baseline);
 	if (!result)
 		return -ENOENT;
 	was = baseline->is.time_ns.median;

@@ -145,8 +145,8 @@ static uint64_t take_raw(const struct counters *counters, pmc_bench_fn run, void
 
 		values[i] = (struct value){ .state = PMC_NOT_COUNTED };
 		if (!from->error && !to->error &&
-		    !pmc_scale(after.values[i] - before.values[i], enabled, running,
-			       &values[i].count))
+		    !pmc_scaled(after.values[i] - before.values[i], enabled, running,
+				&values[i].count))
 			values[i].state = running < enabled ? PMC_SCALED : PMC_COUNTED;
 	}
 	return time_ns;
@@ -359,7 +359,7 @@ int pmc_bench_run(struct pmc_bench *bench, const char *name, pmc_bench_fn run, v
 	struct bench_result *result;
 	int kept = errno, error = -ENOMEM;
 
-	if (!name || !run)
+	if (!bench || !name || !run)
 		return -EINVAL;
 	result = pmc_arena_alloc(&bench->arena, sizeof(*result));
 	if (result)

@@ -394,6 +394,8 @@ int pmc_bench_write(const struct pmc_bench *bench, int fd, enum pmc_bench_format
 	int kept = errno, error = 0;
 	char buf[4096];
 
+	if (!bench)
+		return -EINVAL;
 	/* struct pmc_out with fd < 0 writes to memory. */
 	if (fd < 0)
 		return -EBADF;

@@ -8,6 +8,7 @@
 #define PMC_CORE_API_COUNTER_H
 
 #include "agent/core/count/perf.h"
+#include "agent/core/event/event.h"
 
 #include <pmc/counter.h>
 
@@ -19,21 +20,27 @@ struct counter_zero {
 struct pmc_counter {
 	int fd;
 	struct pmc_attr attr;
+	char name[sizeof(((struct pmc_counter_event *)0)->name)];
+	enum pmc_scope scope;
+	enum pmc_filter filter;		 /* what excluding a mode does to its event */
 	struct pmc_counter_group *group; /* NULL: on its own */
-	uint64_t id;			 /* of a group member: the kernel's */
+	struct pmc_counter **held;	 /* the sampler's reference to it; NULL: no sampler */
+	bool on_any_cpu;		 /* opened without a CPU */
+	uint64_t id;			 /* the kernel's: its descriptor may be closed and reused */
 	uint64_t member_id;		 /* of an adopted member; 0: a leader or on its own */
 	struct counter_zero zero;
 	struct counter_zero group_zero; /* the times of the group it leads */
 };
 
 struct pmc_counter_group {
-	struct pmc_open open; /* for new members */
+	struct pmc_open_options open; /* for new members */
+	bool user_only, all_modes;    /* what members count that do not choose */
 	struct pmc_counter **members;
 	struct pmc_perf_value *zero; /* of each member, at the group's last reset */
 	size_t count, room;
 };
 
-/* ---- counter_open.c ----------------------------------------------------------------------- */
+/* ---- counter_request.c -------------------------------------------------------------------- */
 /* Fills *failure unless NULL; the advice is cut to fit. Returns the (negative) error. */
 int counter_fail(struct pmc_failure *failure, int error, const char *what, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -41,27 +48,48 @@ int counter_fail(struct pmc_failure *failure, int error, const char *what, const
 /* What to open, in this library's version of the struct. */
 struct counter_request {
 	struct pmc_counter_event event;
-	struct pmc_open open;
+	struct pmc_open_options open;
 };
 
-/* Converts the caller's version of struct pmc_open. 0, -EINVAL: not from PMC_OPEN_INIT, -E2BIG:
- * unknown members are set. */
+/* Converts the caller's version of struct pmc_open_options and checks it. event NULL: for a group.
+ * 0, -EINVAL, -EBADF, or -E2BIG: unknown members are set. */
 int counter_request_make(struct counter_request *request, const struct pmc_counter_event *event,
-			 const struct pmc_open *open, struct pmc_failure *failure);
-/* Opens it as a sibling of the leader (NULL: alone). The caller frees the counter. */
+			 const struct pmc_open_options *open, struct pmc_failure *failure);
+/* Whether it may count user mode only if kernel mode is denied with this error. */
+bool counter_may_fall_back(const struct counter_request *request, int error);
+void counter_fall_back(struct counter_request *request);
+
+/* ---- counter_open.c ----------------------------------------------------------------------- */
+/* Opens it as a sibling of the leader (NULL: alone), without a fall-back. The caller frees the
+ * counter. */
 int counter_request_open(const struct counter_request *request, const struct pmc_counter *leader,
 			 struct pmc_counter **counter, struct pmc_failure *failure);
 /* Closes and frees, group member or not. */
 void counter_free(struct pmc_counter *counter);
+/* -EBADF if the descriptor is no longer this counter, else 0. */
+int counter_check(const struct pmc_counter *counter);
 
 /* ---- counter_option.c --------------------------------------------------------------------- */
 /* The descriptor of a request, or -errno. */
 int counter_try(const struct counter_request *request, const struct pmc_counter *leader,
 		struct pmc_attr *attr);
-/* Finds out why the kernel refused: tries again without one option after the other, newest first.
- */
+/* The name that stands for the event in failures, never "". */
+const char *counter_event_name(const struct pmc_counter_event *event);
+/* Explains an error by the request and the machine. */
+void counter_advise(const struct counter_request *request, bool sibling, int error,
+		    struct pmc_failure *failure);
+/* The same; for errors that do not name the option, tries again without one option after the other,
+ * newest first. */
 void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
 		     int error, struct pmc_failure *failure);
+
+/* ---- counter_cpus.c ----------------------------------------------------------------------- */
+/* The next online CPU after `cpu` (-1: the first); -1: none, or unknown. */
+int counter_cpu_next(int cpu);
+bool counter_cpu_is_online(int cpu);
+/* Whether to open the event on this CPU: an event of an uncore PMU is counted by one CPU for each
+ * socket, and would be counted by all of them again. */
+bool counter_cpu_counts(const struct pmc_counter_event *event, int cpu);
 
 /* ---- counter_read.c ----------------------------------------------------------------------- */
 /* The raw reading now. Stores the first max values. */

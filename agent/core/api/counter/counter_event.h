@@ -4,12 +4,15 @@
 #ifndef PMC_CORE_API_COUNTER_EVENT_H
 #define PMC_CORE_API_COUNTER_EVENT_H
 
+#include "agent/core/api/counter/counter.h"
 #include "agent/core/event/event.h"
 
 #include <pmc/counter_event.h>
 
 /* A parsed event as a counter takes it. */
 void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *event);
+/* What excluding a mode does to the event. */
+enum pmc_filter counter_filter(const struct pmc_counter_event *event);
 /* A parse error as -ENOENT, -ENOMEM or -EINVAL. */
 int counter_event_error(const struct pmc_parse_error *error);
 

@@ -8,6 +8,7 @@
 #include "agent/core/api/counter/counter.h"
 #include "agent/core/api/counter/counter_event.h"
 #include "agent/core/event/source.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 
 #include <errno.h>
@@ -30,6 +31,14 @@ int counter_event_error(const struct pmc_parse_error *error)
 	}
 }
 
+static void set_text(char *to, size_t size, const char *from)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, to, size);
+	pmc_out_str(&out, from);
+}
+
 void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *event)
 {
 	size_t unit = strlen(from->unit);
@@ -43,10 +52,13 @@ void counter_event_of(const struct pmc_event *from, struct pmc_counter_event *ev
 		.exclude_user = from->exclude_user,
 		.exclude_kernel = from->exclude_kernel,
 		.pinned = from->pinned,
+		.asked_scope = from->asked_scope,
+		.filter = (uint8_t)from->filter,
 		.scale = from->scale,
 	};
 	if (unit < sizeof(event->unit))
 		memcpy(event->unit, from->unit, unit);
+	set_text(event->name, sizeof(event->name), from->name);
 }
 
 /* A counter counts on one core type: taking the first would silently leave out the others. */
@@ -62,6 +74,29 @@ static int not_one(const struct pmc_events *events, const char *what, struct pmc
 	return counter_fail(failure, -EINVAL, what, "%u events; expected one", events->count);
 }
 
+/* Whether the text may name a tracepoint, and tracefs cannot be read: *error says why, as for
+ * pmc_counter_event_tracepoint(). */
+static bool no_tracefs(const char *text, const struct pmc_event_roots *roots,
+		       struct pmc_failure *failure, int *error)
+{
+	struct event_span rest = event_span_of(text), system = event_split(&rest, ':'),
+			  name = event_split(&rest, ':');
+	const struct pmc_event_roots none = { 0 };
+	struct pmc_event unused = { 0 };
+	char names[2][EVENT_NAME_MAX];
+
+	system = event_trim(system);
+	if (!name.at || system.len >= EVENT_NAME_MAX || name.len >= EVENT_NAME_MAX ||
+	    event_tracepoint(roots ? roots : &none, system, name, &unused) >= 0)
+		return false;
+	memcpy(names[0], system.at, system.len);
+	memcpy(names[1], name.at, name.len);
+	names[0][system.len] = names[1][name.len] = '\0';
+	*error = counter_event_trace(&(struct pmc_counter_event){ 0 }, names[0], names[1],
+				     roots ? roots : &none, failure);
+	return true;
+}
+
 int counter_event_text(struct pmc_counter_event *event, const char *text, const char *what,
 		       const struct pmc_event_roots *roots, struct pmc_failure *failure)
 {
@@ -71,7 +106,9 @@ int counter_event_text(struct pmc_counter_event *event, const char *text, const 
 	int rc = pmc_events_parse(text, roots, &arena, &events, &error);
 
 	what = what ? what : text;
-	if (rc) {
+	if (rc && error.code == PMC_PARSE_UNKNOWN_EVENT && no_tracefs(text, roots, failure, &rc)) {
+		/* It may be a tracepoint. */
+	} else if (rc) {
 		rc = counter_fail(failure, counter_event_error(&error), what, "%s", error.text);
 	} else if (events.count != 1) {
 		rc = not_one(&events, what, failure);
@@ -85,6 +122,8 @@ int counter_event_text(struct pmc_counter_event *event, const char *text, const 
 int pmc_counter_event_parse(struct pmc_counter_event *event, const char *text,
 			    struct pmc_failure *failure)
 {
+	if (!event || !text)
+		return counter_fail(failure, -EINVAL, event ? "text" : "event", "NULL");
 	return counter_event_text(event, text, NULL, NULL, failure);
 }
 
@@ -101,7 +140,11 @@ int counter_event_trace(struct pmc_counter_event *event, const char *system, con
 	pmc_outf(&out, "%s:%s", system, name);
 	switch (event_tracepoint(roots, event_span_of(system), event_span_of(name), &found)) {
 	case EVENT_FOUND:
-		return pmc_counter_event_tracepoint_id(event, found.config);
+		if (pmc_counter_event_tracepoint_id(event, found.config))
+			return -EINVAL;
+		event->filter = (uint8_t)found.filter;
+		set_text(event->name, sizeof(event->name), what);
+		return 0;
 	case EVENT_NOT_MINE:
 		return counter_fail(failure, -ENOENT, what, "no such tracepoint in %s",
 				    event_tracefs(roots));
@@ -119,6 +162,8 @@ int counter_event_trace(struct pmc_counter_event *event, const char *system, con
 int pmc_counter_event_tracepoint(struct pmc_counter_event *event, const char *system,
 				 const char *name, struct pmc_failure *failure)
 {
+	if (!event || !system || !name)
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
 	return counter_event_trace(event, system, name, &(struct pmc_event_roots){ 0 }, failure);
 }
 
@@ -168,33 +213,103 @@ int pmc_counter_event_pmu(struct pmc_counter_event *event, const char *pmu,
 			  const struct pmc_counter_field *fields, size_t n,
 			  struct pmc_failure *failure)
 {
+	if (!event || !pmu || (n && !fields))
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
+	for (size_t i = 0; i < n; i++)
+		if (!fields[i].name)
+			return counter_fail(failure, -EINVAL, pmu, "the name of a field is NULL");
 	return counter_event_pmu(event, pmu, fields, n, NULL, failure);
 }
 
 int pmc_counter_event_fields(struct pmc_counter_event *event, const char *pmu, const char *fields,
 			     struct pmc_failure *failure)
 {
+	if (!event || !pmu || !fields)
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
 	return pmu_text(event, pmu, fields, NULL, failure);
 }
 
 int pmc_counter_event_msr(struct pmc_counter_event *event, const char *name,
 			  struct pmc_failure *failure)
 {
+	if (!event || !name)
+		return counter_fail(failure, -EINVAL, "event", "an argument is NULL");
 	if (!is_plain(name))
 		return counter_fail(failure, -EINVAL, name, "invalid character in the name");
 	return pmu_text(event, "msr", name, NULL, failure);
+}
+
+/* ---- the fields of a PMU --------------------------------------------------------------------*/
+
+struct format_visit {
+	const char *pmu;
+	void (*visit)(const struct pmc_counter_format *format, void *arg);
+	void *arg;
+};
+
+/* The bits of a format such as "config1:0-7,32". */
+static unsigned bits_of(const char *format)
+{
+	const char *at = strchr(format, ':');
+	uint64_t first, last;
+	unsigned bits = 0;
+
+	while (at && *at++ && pmc_number_take(&at, NULL, 10, &first)) {
+		last = first;
+		if (*at == '-' && (at++, !pmc_number_take(&at, NULL, 10, &last)))
+			break;
+		bits += last >= first && last < 64 ? (unsigned)(last - first) + 1 : 0;
+		at = *at == ',' ? at : NULL;
+	}
+	return bits;
+}
+
+static void visit_format(const char *name, void *arg)
+{
+	const struct format_visit *v = arg;
+	struct pmc_counter_format format = { .name = name };
+	char text[128];
+
+	if (pmc_file_read(text, sizeof(text), "/sys/bus/event_source/devices/%s/format/%s", v->pmu,
+			  name) <= 0)
+		return;
+	format.format = text;
+	format.n_bits = bits_of(text);
+	v->visit(&format, v->arg);
+}
+
+int pmc_counter_event_formats(const char *pmu,
+			      void (*visit)(const struct pmc_counter_format *format, void *arg),
+			      void *arg, struct pmc_failure *failure)
+{
+	struct format_visit v = { pmu, visit, arg };
+	struct pmc_counter_event event;
+	int error;
+
+	if (!pmu || !visit)
+		return counter_fail(failure, -EINVAL, "pmu", "an argument is NULL");
+	error = counter_event_pmu(&event, pmu, NULL, 0, NULL, failure);
+	if (error)
+		return error;
+	/* A PMU without fields has no such directory. */
+	pmc_dir_visit(visit_format, &v, "/sys/bus/event_source/devices/%s/format", pmu);
+	return 0;
 }
 
 /* ---- probes -------------------------------------------------------------------------------*/
 
 /* The PMU defines the type and the bit for returns: perf_kprobe and perf_uprobe in
  * kernel/events/core.c. */
-static int probe(struct pmc_counter_event *event, const char *pmu, bool ret, uint64_t config1,
-		 uint64_t config2, struct pmc_failure *failure)
+static int make_probe(struct pmc_counter_event *event, const char *pmu, enum pmc_probe probe,
+		      uint64_t config1, uint64_t config2, struct pmc_failure *failure)
 {
 	const struct pmc_counter_field field = { "retprobe", 1 };
-	int error = pmc_counter_event_pmu(event, pmu, &field, ret, failure);
+	int error;
 
+	if (probe != PMC_PROBE_ENTRY && probe != PMC_PROBE_RETURN)
+		return counter_fail(failure, -EINVAL, "probe",
+				    "use PMC_PROBE_ENTRY or PMC_PROBE_RETURN");
+	error = pmc_counter_event_pmu(event, pmu, &field, probe == PMC_PROBE_RETURN, failure);
 	if (error)
 		return error;
 	event->config1 = config1;
@@ -202,20 +317,47 @@ static int probe(struct pmc_counter_event *event, const char *pmu, bool ret, uin
 	return 0;
 }
 
-int pmc_counter_event_kprobe(struct pmc_counter_event *event, bool ret, const char *symbol,
-			     uint64_t offset, struct pmc_failure *failure)
+static void name_probe(struct pmc_counter_event *event, const char *pmu, const char *place,
+		       uint64_t offset)
 {
-	return probe(event, "kprobe", ret, (uint64_t)(uintptr_t)symbol, offset, failure);
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, event->name, sizeof(event->name));
+	pmc_outf(&out, "%s:%s+0x%llx", pmu, place, (unsigned long long)offset);
 }
 
-int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, bool ret, uint64_t address,
-				     struct pmc_failure *failure)
+int pmc_counter_event_kprobe(struct pmc_counter_event *event, enum pmc_probe probe,
+			     const char *symbol, uint64_t offset, struct pmc_failure *failure)
 {
-	return probe(event, "kprobe", ret, 0, address, failure);
+	int error;
+
+	if (!event || !symbol)
+		return counter_fail(failure, -EINVAL, event ? "symbol" : "event", "NULL");
+	error = make_probe(event, "kprobe", probe, (uint64_t)(uintptr_t)symbol, offset, failure);
+	if (!error)
+		name_probe(event, "kprobe", symbol, offset);
+	return error;
 }
 
-int pmc_counter_event_uprobe(struct pmc_counter_event *event, bool ret, const char *path,
-			     uint64_t offset, struct pmc_failure *failure)
+int pmc_counter_event_kprobe_address(struct pmc_counter_event *event, enum pmc_probe probe,
+				     uint64_t address, struct pmc_failure *failure)
 {
-	return probe(event, "uprobe", ret, (uint64_t)(uintptr_t)path, offset, failure);
+	int error = make_probe(event, "kprobe", probe, 0, address, failure);
+
+	if (!error)
+		name_probe(event, "kprobe", "", address);
+	return error;
+}
+
+int pmc_counter_event_uprobe(struct pmc_counter_event *event, enum pmc_probe probe,
+			     const char *path, uint64_t offset, struct pmc_failure *failure)
+{
+	int error;
+
+	if (!event || !path)
+		return counter_fail(failure, -EINVAL, event ? "path" : "event", "NULL");
+	error = make_probe(event, "uprobe", probe, (uint64_t)(uintptr_t)path, offset, failure);
+	if (!error)
+		name_probe(event, "uprobe", path, offset);
+	return error;
 }

@@ -1,60 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_group.c - groups of counters that are on the PMU together. */
 #include "agent/core/api/counter/counter.h"
-#include "agent/core/base/out.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- open, add, close ---------------------------------------------------------------------*/
 
-/* Names the event in the failure if no option is the cause. */
-static void place(struct pmc_failure *failure, size_t index)
+static int open_group(struct pmc_counter_group **group, const struct pmc_counter_event *events,
+		      size_t n, const struct pmc_open_options *options, struct pmc_failure *failure)
 {
-	char advice[sizeof(failure->advice)], what[32];
-	struct pmc_out out;
+	struct pmc_counter_group *new = calloc(1, sizeof(*new));
+	const bool enabled = options->enabled;
+	int error = 0;
 
-	if (!failure || strcmp(failure->what, "event"))
-		return;
-	pmc_out_to_mem(&out, what, sizeof(what));
-	pmc_outf(&out, "events[%zu]", index);
-	memcpy(advice, failure->advice, sizeof(advice));
-	counter_fail(failure, -failure->error, what, "%s", advice);
-}
-
-int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_counter_event *events,
-			   size_t n, const struct pmc_open *open, struct pmc_failure *failure)
-{
-	struct counter_request request;
-	struct pmc_counter_group *new;
-	int error = counter_request_make(&request, NULL, open, failure);
-
-	*group = NULL;
-	if (error)
-		return error;
-	new = calloc(1, sizeof(*new));
 	if (!new)
 		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
-	new->open = request.open;
+	new->open = *options;
 	/* Enabled once complete: siblings must not miss what their leader counts. */
-	new->open.enabled = n == 0 && request.open.enabled;
-	for (size_t i = 0; i < n && !error; i++) {
+	new->open.enabled = n == 0 && enabled;
+	for (size_t i = 0; i < n && !error; i++)
 		error = pmc_counter_group_add(new, &events[i], NULL, NULL, failure);
-		if (error)
-			place(failure, i);
-	}
-	if (!error && n > 0 && request.open.enabled) {
+	if (!error && n > 0 && enabled) {
 		error = pmc_counter_group_enable(new);
 		if (error)
-			counter_fail(failure, error, "enabled", "cannot enable the group");
+			pmc_counter_group_explain(new, error, failure);
 	}
-	new->open.enabled = request.open.enabled;
+	new->open.enabled = enabled;
 	if (error)
 		pmc_counter_group_close(new);
 	else
 		*group = new;
 	return error;
+}
+
+int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_counter_event *events,
+			   size_t n, const struct pmc_open_options *options,
+			   struct pmc_failure *failure)
+{
+	struct counter_request request;
+	int error;
+
+	if (!group || (n && !events))
+		return counter_fail(failure, -EINVAL, group ? "events" : "group", "NULL");
+	*group = NULL;
+	error = counter_request_make(&request, NULL, options, failure);
+	return error ? error : open_group(group, events, n, &request.open, failure);
 }
 
 static int make_room(struct pmc_counter_group *group)
@@ -89,42 +80,74 @@ static void join_the_running(const struct pmc_counter *leader, struct pmc_counte
 	pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
-int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
-			  const struct pmc_open *open, struct pmc_counter **member,
+static int member_request(const struct pmc_counter_group *group,
+			  const struct pmc_counter_event *event,
+			  const struct pmc_open_options *options, struct counter_request *request,
 			  struct pmc_failure *failure)
 {
-	struct pmc_counter *leader = group->count ? group->members[0] : NULL, *counter = NULL;
+	int error = counter_request_make(request, event, options ? options : &group->open, failure);
+
+	if (error)
+		return error;
+	if (group->count == 0) {
+		request->open.read_format |= PERF_FORMAT_GROUP;
+		return 0;
+	}
+	/* Only the leader reads the whole group. */
+	request->open.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
+	if (!options)
+		request->open.pinned = request->open.exclusive = false;
+	if (!options)
+		request->open.enable_on_exec = false;
+	return 0;
+}
+
+/* Members that do not choose count user mode only, or none of them: ratios of events of two scopes
+ * mean nothing. */
+static int open_member(struct pmc_counter_group *group, struct counter_request *request,
+		       struct pmc_counter **counter, struct pmc_failure *failure)
+{
+	struct pmc_counter *leader = group->count ? group->members[0] : NULL;
+	const bool chooses = !counter_may_fall_back(request, -EACCES);
+	int error;
+
+	if (group->user_only && !chooses)
+		counter_fall_back(request);
+	error = counter_request_open(request, leader, counter, failure);
+	if (!group->all_modes && counter_may_fall_back(request, error)) {
+		counter_fall_back(request);
+		error = counter_request_open(request, leader, counter, failure);
+		group->user_only = !error;
+	} else if (!error && !chooses && !group->user_only) {
+		group->all_modes = true;
+	}
+	return error;
+}
+
+int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
+			  const struct pmc_open_options *options, struct pmc_counter **member,
+			  struct pmc_failure *failure)
+{
+	struct pmc_counter *leader, *counter = NULL;
 	struct counter_request request;
 	int error;
 
 	if (member)
 		*member = NULL;
-	error = counter_request_make(&request, event, open ? open : &group->open, failure);
+	if (!group || !event)
+		return counter_fail(failure, -EINVAL, group ? "event" : "group", "NULL");
+	leader = group->count ? group->members[0] : NULL;
+	error = member_request(group, event, options, &request, failure);
 	if (error)
 		return error;
-	if (leader) {
-		/* Only the leader reads the whole group. */
-		request.open.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
-		if (!open)
-			request.open.pinned = request.open.exclusive = false;
-		if (!open)
-			request.open.enable_on_exec = false;
-	} else {
-		request.open.read_format |= PERF_FORMAT_GROUP;
-	}
 	error = make_room(group);
 	if (error)
 		return counter_fail(failure, error, "memory", "out of memory");
-	error = counter_request_open(&request, leader, &counter, failure);
+	error = open_member(group, &request, &counter, failure);
 	if (error)
 		return error;
 	if (leader)
 		join_the_running(leader, counter);
-	error = pmc_counter_id(counter, &counter->id);
-	if (error) {
-		counter_free(counter);
-		return counter_fail(failure, error, "event", "the new member cannot be used");
-	}
 	counter->group = group;
 	group->zero[group->count] = (struct pmc_perf_value){ .value = 0 };
 	group->members[group->count++] = counter;
@@ -149,43 +172,63 @@ void pmc_counter_group_close(struct pmc_counter_group *group)
 
 size_t pmc_counter_group_count(const struct pmc_counter_group *group)
 {
-	return group->count;
+	return group ? group->count : 0;
 }
 
 struct pmc_counter *pmc_counter_group_at(const struct pmc_counter_group *group, size_t index)
 {
-	return index < group->count ? group->members[index] : NULL;
+	return group && index < group->count ? group->members[index] : NULL;
 }
 
 int pmc_counter_group_index(const struct pmc_counter_group *group,
 			    const struct pmc_counter *counter)
 {
-	for (size_t i = 0; i < group->count; i++)
+	for (size_t i = 0; group && i < group->count; i++)
 		if (group->members[i] == counter)
 			return (int)i;
-	return -ENOENT;
+	return group && counter ? -ENOENT : -EINVAL;
 }
 
 /* ---- all at once --------------------------------------------------------------------------*/
 
+/* 0 if the group has a leader. */
+static int has_leader(const struct pmc_counter_group *group)
+{
+	return !group ? -EINVAL : group->count ? 0 : -ENOENT;
+}
+
 int pmc_counter_group_enable(struct pmc_counter_group *group)
 {
-	return group->count ? pmc_counter_enable_group(group->members[0]) : -ENOENT;
+	int error = has_leader(group);
+
+	return error ? error : pmc_counter_enable_group(group->members[0]);
 }
 
 int pmc_counter_group_disable(struct pmc_counter_group *group)
 {
-	return group->count ? pmc_counter_disable_group(group->members[0]) : -ENOENT;
+	int error = has_leader(group);
+
+	return error ? error : pmc_counter_disable_group(group->members[0]);
 }
 
 int pmc_counter_group_reset(struct pmc_counter_group *group)
 {
-	return group->count ? pmc_counter_reset_group(group->members[0]) : -ENOENT;
+	int error = has_leader(group);
+
+	return error ? error : pmc_counter_reset_group(group->members[0]);
 }
 
-int pmc_counter_group_read(const struct pmc_counter_group *group, struct pmc_group_times *times,
-			   struct pmc_group_value *values, size_t max)
+int pmc_counter_group_read(const struct pmc_counter_group *group,
+			   struct pmc_counter_group_times *times,
+			   struct pmc_counter_group_value *values, size_t max)
 {
-	return group->count ? pmc_counter_read_group(group->members[0], times, values, max) :
-			      -ENOENT;
+	int error = has_leader(group);
+
+	return error ? error : pmc_counter_read_group(group->members[0], times, values, max);
+}
+
+void pmc_counter_group_explain(const struct pmc_counter_group *group, int error,
+			       struct pmc_failure *failure)
+{
+	pmc_counter_explain(group && group->count ? group->members[0] : NULL, error, failure);
 }

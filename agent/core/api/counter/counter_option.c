@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counter_option.c - opening with a struct pmc_open, and finding the option that the kernel
+ * counter_option.c - opening with a struct pmc_open_options, and finding the option that the kernel
  * refused.
  *
  * The kernel returns just E2BIG or EINVAL (perf_copy_attr() and perf_event_open() in
@@ -10,6 +10,7 @@
 #include "agent/core/base/advice.h"
 #include "agent/core/base/number.h"
 #include "agent/core/api/counter/counter.h"
+#include "agent/core/api/counter/counter_event.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 		    struct pmc_attr *attr)
 {
 	const struct pmc_counter_event *event = &request->event;
-	const struct pmc_open *open = &request->open;
+	const struct pmc_open_options *open = &request->open;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->config3 = event->config3;
@@ -49,9 +50,13 @@ static void attr_of(const struct counter_request *request, const struct pmc_coun
 	attr->base.exclude_user |= event->exclude_user;
 	attr->base.exclude_kernel |= event->exclude_kernel;
 	attr->base.exclude_hv |= event->exclude_kernel;
+	pmc_perf_size(attr);
+	if (open->change_attr)
+		open->change_attr(&attr->base, open->change_arg);
 }
 
-static void target_of(const struct pmc_open *open, struct pmc_tried *tried, unsigned long *flags)
+static void target_of(const struct pmc_open_options *open, struct pmc_tried *tried,
+		      unsigned long *flags)
 {
 	*flags = 0;
 	tried->placed = true;
@@ -72,7 +77,7 @@ int counter_try(const struct counter_request *request, const struct pmc_counter 
 
 	attr_of(request, leader, attr);
 	target_of(&request->open, &tried, &flags);
-	return pmc_perf_open(attr, tried.pid, tried.cpu, leader ? leader->fd : -1, flags);
+	return pmc_perf_open_sized(attr, tried.pid, tried.cpu, leader ? leader->fd : -1, flags);
 }
 
 /* ---- which option -------------------------------------------------------------------------*/
@@ -167,15 +172,29 @@ static bool blame_given(const struct counter_request *request, int error,
 			struct pmc_failure *failure)
 {
 	const char *name = (const char *)(uintptr_t)request->event.config1;
+	const struct pmc_open_options *open = &request->open;
+	const char *event = counter_event_name(&request->event);
 
-	if (error == -EBADF && request->open.target == PMC_TARGET_CGROUP)
+	if (error == -EBADF && open->target == PMC_TARGET_CGROUP)
 		counter_fail(failure, error, "cgroup_fd",
 			     "not the directory of a cgroup; open one in /sys/fs/cgroup");
+	else if (error == -ESRCH && open->target == PMC_TARGET_PID)
+		counter_fail(
+			failure, error, "pid",
+			"there is no thread %d: it has ended, or never existed; give the ID of "
+			"a running thread",
+			(int)open->pid);
+	else if ((error == -ENODEV || error == -EINVAL) && open->cpu >= 0 &&
+		 !counter_cpu_is_online(open->cpu))
+		counter_fail(failure, error, "cpu",
+			     "CPU %d is offline or does not exist; /sys/devices/system/cpu/online "
+			     "lists those that do",
+			     open->cpu);
 	else if (error == -ENOENT && name && is_of(&request->event, "uprobe"))
-		counter_fail(failure, error, "event", "no such file: %s", name);
+		counter_fail(failure, error, event, "no such file: %s", name);
 	else if ((error == -ENOENT || error == -EINVAL || error == -EADDRNOTAVAIL) && name &&
 		 is_of(&request->event, "kprobe"))
-		counter_fail(failure, error, "event",
+		counter_fail(failure, error, event,
 			     "no kernel function %s, or it cannot be probed there; see "
 			     "/proc/kallsyms",
 			     name);
@@ -184,37 +203,74 @@ static bool blame_given(const struct counter_request *request, int error,
 	return true;
 }
 
-void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
-		     int error, struct pmc_failure *failure)
+/* The kernel's limit, with the header that a sample of the reading would have:
+ * perf_event_validate_size() in kernel/events/core.c. */
+static bool exceeds_reading(const struct pmc_counter *leader)
 {
-	struct pmc_tried tried = { .call = PMC_CALL_OPEN, .sibling = leader != NULL };
-	struct counter_request less = *request;
+	const struct pmc_counter_group *group = leader ? leader->group : NULL;
+	const size_t others = 256;
+
+	return group &&
+	       8 * pmc_perf_read_words(leader->attr.base.read_format, (unsigned)group->count + 1) +
+			       others >=
+		       8 * PMC_PERF_WORDS_MAX;
+}
+
+void counter_advise(const struct counter_request *request, bool sibling, int error,
+		    struct pmc_failure *failure)
+{
+	struct pmc_tried tried = { .call = PMC_CALL_OPEN,
+				   .sibling = sibling,
+				   .kernel_only =
+					   counter_filter(&request->event) == PMC_KERNEL_ONLY };
+	char text[sizeof(failure->advice)];
 	struct pmc_here here;
 	struct pmc_attr attr;
 	unsigned long flags;
-	char text[320];
-	int fd;
 
-	if (!failure)
+	if (!failure || blame_given(request, error, failure))
 		return;
-	if (error == -E2BIG || error == -EINVAL || error == -EOPNOTSUPP) {
-		for (size_t i = 0; i < N_OPTIONS; i++) {
-			if (!take_out(&less, &options[i]))
-				continue;
-			fd = counter_try(&less, leader, &attr);
-			if (fd < 0)
-				continue;
-			close(fd);
-			blame(&options[i], error, failure);
-			return;
-		}
-	}
-	if (blame_given(request, error, failure))
-		return;
-	attr_of(request, leader, &attr);
+	attr_of(request, NULL, &attr);
 	target_of(&request->open, &tried, &flags);
 	tried.attr = &attr.base;
 	pmc_here_read(&here, NULL);
-	counter_fail(failure, error, "event", "%s",
+	counter_fail(failure, error, counter_event_name(&request->event), "%s",
 		     pmc_advice_text(error, &tried, &here, text, sizeof(text)));
+}
+
+/* Blames the option without which the open succeeds. */
+static bool blame_option(const struct counter_request *request, const struct pmc_counter *leader,
+			 int error, struct pmc_failure *failure)
+{
+	struct counter_request less = *request;
+	struct pmc_attr attr;
+	int fd;
+
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		if (!take_out(&less, &options[i]))
+			continue;
+		fd = counter_try(&less, leader, &attr);
+		if (fd < 0)
+			continue;
+		close(fd);
+		blame(&options[i], error, failure);
+		return true;
+	}
+	return false;
+}
+
+void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
+		     int error, struct pmc_failure *failure)
+{
+	if (!failure)
+		return;
+	if (error == -E2BIG && exceeds_reading(leader))
+		counter_fail(failure, error, counter_event_name(&request->event),
+			     "a reading of the group would exceed the kernel's limit of 16 KB; "
+			     "split it into several groups");
+	else if (blame_given(request, error, failure))
+		return;
+	else if ((error != -E2BIG && error != -EINVAL && error != -EOPNOTSUPP) ||
+		 !blame_option(request, leader, error, failure))
+		counter_advise(request, leader != NULL, error, failure);
 }

@@ -10,8 +10,15 @@
 #include "agent/core/base/number.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* ---- raw readings -------------------------------------------------------------------------*/
+
+/* The error of a reading: what fails, or is no reading at all, may be another file by now. */
+static int error_of(const struct pmc_counter *counter, int error)
+{
+	return error && error != -ENOSPC && counter_check(counter) ? -EBADF : error;
+}
 
 static int fetch(const struct pmc_counter *counter, uint64_t *words, size_t room,
 		 struct pmc_perf_head *head, struct pmc_perf_value *values, size_t max)
@@ -41,7 +48,9 @@ int counter_fetch(const struct pmc_counter *counter, struct pmc_perf_head *head,
 	uint64_t words[64];
 	int error = fetch(counter, words, 64, head, values, max);
 
-	return error == -ENOSPC ? fetch_large(counter, head, values, max) : error;
+	if (error == -ENOSPC)
+		error = fetch_large(counter, head, values, max);
+	return error_of(counter, error);
 }
 
 uint64_t counter_running_ns(const struct pmc_counter *counter)
@@ -82,18 +91,43 @@ static int fetch_own(const struct pmc_counter *counter, struct pmc_perf_head *he
 		return -EIO;
 	if (counter->member_id && value->id != counter->member_id)
 		return fetch_member(counter, head, value);
+	/* The kernel tells which event it is. */
+	if (counter->attr.base.read_format & PERF_FORMAT_ID ? value->id != counter->id :
+							      counter_check(counter))
+		return -EBADF;
 	return 0;
+}
+
+/* 0, or why there is no count. */
+static int not_counted(uint64_t enabled_ns, uint64_t running_ns)
+{
+	return running_ns ? 0 : enabled_ns ? -EBUSY : -EAGAIN;
+}
+
+int pmc_scale(uint64_t count, uint64_t enabled_ns, uint64_t running_ns, uint64_t *scaled)
+{
+	uint64_t value;
+	int error = not_counted(enabled_ns, running_ns);
+
+	if (!scaled)
+		return -EINVAL;
+	if (!error)
+		error = pmc_scaled(count, enabled_ns, running_ns, &value);
+	if (!error)
+		*scaled = value;
+	return error;
 }
 
 int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_reading *reading)
 {
-	const uint64_t format = counter->attr.base.read_format;
 	struct pmc_perf_value value;
 	struct pmc_perf_head head;
-	int error = fetch_own(counter, &head, &value);
+	uint64_t format;
+	int error = counter && reading ? fetch_own(counter, &head, &value) : -EINVAL;
 
 	if (error)
 		return error;
+	format = counter->attr.base.read_format;
 	*reading = (struct pmc_counter_reading){
 		.count = pmc_sub_sat(value.value, counter->zero.count),
 		.enabled_ns = pmc_sub_sat(head.enabled_ns, counter->zero.enabled_ns),
@@ -105,20 +139,20 @@ int pmc_counter_read_full(const struct pmc_counter *counter, struct pmc_counter_
 		.has_id = format & PERF_FORMAT_ID,
 		.has_lost = format & PERF_FORMAT_LOST,
 	};
-	return reading->has_times && !reading->running_ns ? -EAGAIN : 0;
+	return reading->has_times ? not_counted(reading->enabled_ns, reading->running_ns) : 0;
 }
 
 int pmc_counter_read(const struct pmc_counter *counter, uint64_t *count)
 {
 	struct pmc_counter_reading reading;
 	uint64_t scaled;
-	int error = pmc_counter_read_full(counter, &reading);
+	int error = count ? pmc_counter_read_full(counter, &reading) : -EINVAL;
 
 	if (error)
 		return error;
 	scaled = reading.count;
 	if (reading.has_times)
-		error = pmc_scale(reading.count, reading.enabled_ns, reading.running_ns, &scaled);
+		error = pmc_scaled(reading.count, reading.enabled_ns, reading.running_ns, &scaled);
 	if (!error)
 		*count = scaled;
 	return error;
@@ -128,9 +162,10 @@ int pmc_counter_read_count_and_time(const struct pmc_counter *counter, uint64_t 
 				    uint64_t *enabled_ns, uint64_t *running_ns)
 {
 	struct pmc_counter_reading reading;
-	int error = pmc_counter_read_full(counter, &reading);
+	int error = count && enabled_ns && running_ns ? pmc_counter_read_full(counter, &reading) :
+							-EINVAL;
 
-	if (error && error != -EAGAIN)
+	if (error && error != -EAGAIN && error != -EBUSY)
 		return error;
 	*enabled_ns = reading.enabled_ns;
 	*running_ns = reading.running_ns;
@@ -153,43 +188,54 @@ int counter_zero_here(struct pmc_counter *counter)
 
 int pmc_counter_reset(struct pmc_counter *counter)
 {
-	int error = 0;
+	int error = counter ? counter_check(counter) : -EINVAL;
 
 	/* Clearing a member's count would change the group's readings. */
-	if (!counter->group && !(counter->attr.base.read_format & PERF_FORMAT_GROUP))
+	if (!error && !counter->group && !(counter->attr.base.read_format & PERF_FORMAT_GROUP))
 		error = pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_RESET, NULL);
 	return error ? error : counter_zero_here(counter);
 }
 
 /* ---- groups -------------------------------------------------------------------------------*/
 
-int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
-			   struct pmc_group_value *values, size_t max)
+/* Moves n values, decoded side by side at the start of the array, to their places, from the last
+ * on.
+ */
+static void spread(struct pmc_counter_group_value *values, uint64_t n)
 {
-	const struct pmc_counter_group *group = leader->group;
-	const uint64_t format = leader->attr.base.read_format;
+	const unsigned char *from = (const unsigned char *)values;
+	struct pmc_perf_value one;
+
+	while (n-- > 0) {
+		memcpy(&one, from + n * sizeof(one), sizeof(one));
+		values[n] = (struct pmc_counter_group_value){ one.value, one.id, one.lost, 0 };
+	}
+}
+
+int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_counter_group_times *times,
+			   struct pmc_counter_group_value *values, size_t max)
+{
+	const struct pmc_counter_group *group;
 	struct pmc_perf_head head;
 	int error;
 
-	_Static_assert(sizeof(*values) == sizeof(struct pmc_perf_value) &&
-			       offsetof(struct pmc_group_value, id) ==
-				       offsetof(struct pmc_perf_value, id) &&
-			       offsetof(struct pmc_group_value, lost) ==
-				       offsetof(struct pmc_perf_value, lost),
-		       "a value is decoded in place");
-	if (!(format & PERF_FORMAT_GROUP))
+	_Static_assert(sizeof(*values) >= sizeof(struct pmc_perf_value), "decoded in place");
+	if (!leader || !times || (max && !values))
+		return -EINVAL;
+	group = leader->group;
+	if (!(leader->attr.base.read_format & PERF_FORMAT_GROUP))
 		return -ENOTSUP;
 	error = counter_fetch(leader, &head, (struct pmc_perf_value *)values, max);
 	if (error)
 		return error;
-	*times = (struct pmc_group_times){
+	*times = (struct pmc_counter_group_times){
 		.n = head.n,
 		.enabled_ns = pmc_sub_sat(head.enabled_ns, leader->group_zero.enabled_ns),
 		.running_ns = pmc_sub_sat(head.running_ns, leader->group_zero.running_ns),
 	};
-	/* The program may have closed a descriptor, and its number may be another event's: -EBADF.
-	 */
-	if (group && head.n != group->count)
+	spread(values, head.n < max ? head.n : max);
+	/* The program may have closed a descriptor, and its number may be another event's. */
+	if (group ? head.n != group->count : counter_check(leader))
 		return -EBADF;
 	for (size_t i = 0; group && i < group->count && i < max; i++) {
 		if (group->members[i]->id != values[i].id)
@@ -198,18 +244,17 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_ti
 	}
 	if (max < head.n)
 		return -ENOSPC;
-	return format & PERF_FORMAT_TOTAL_TIME_RUNNING && !times->running_ns ? -EAGAIN : 0;
+	return leader->attr.base.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING ?
+		       not_counted(times->enabled_ns, times->running_ns) :
+		       0;
 }
 
-int pmc_group_value_scale(const struct pmc_group_times *times, const struct pmc_group_value *value,
-			  uint64_t *count)
+int pmc_counter_group_scale(const struct pmc_counter_group_times *times,
+			    const struct pmc_counter_group_value *value, uint64_t *count)
 {
-	uint64_t scaled;
-	int error = pmc_scale(value->count, times->enabled_ns, times->running_ns, &scaled);
-
-	if (!error)
-		*count = scaled;
-	return error;
+	if (!times || !value)
+		return -EINVAL;
+	return pmc_scale(value->count, times->enabled_ns, times->running_ns, count);
 }
 
 int counter_group_zero(struct pmc_counter_group *group)
@@ -231,11 +276,14 @@ int counter_group_zero(struct pmc_counter_group *group)
 
 int pmc_counter_reset_group(struct pmc_counter *counter)
 {
-	struct pmc_counter_group *group = counter->group;
+	struct pmc_counter_group *group = counter ? counter->group : NULL;
 	struct pmc_counter *leader = group ? group->members[0] : counter;
-	int error = pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_RESET,
-				   (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
+	int error = leader ? counter_check(leader) : -EINVAL;
 
+	if (error)
+		return error;
+	error = pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_RESET,
+			       (void *)(uintptr_t)PERF_IOC_FLAG_GROUP);
 	if (!error)
 		error = counter_zero_here(leader);
 	/* Members of an adopted leader are not known: the kernel has cleared their counts. */

@@ -103,13 +103,25 @@ static bool decode_other(const uint64_t *words, unsigned n, struct pmc_record *r
 	return !c.bad;
 }
 
+static void set_head(struct pmc_record *record, const struct perf_event_header *head,
+		     const void *bytes, const struct perf_event_attr *attr)
+{
+	memset(record, 0, sizeof(*record));
+	record->type = head->type;
+	record->misc = head->misc;
+	record->size = head->size;
+	record->bytes = bytes;
+	record->attr = attr;
+}
+
 int pmc_record_decode(const void *bytes, size_t size, const struct perf_event_attr *attr,
 		      struct pmc_record *record)
 {
 	struct perf_event_header head;
-	struct pmc_record known;
 	bool good;
 
+	if (!bytes || !attr || !record)
+		return -EINVAL;
 	if ((uintptr_t)bytes % 8)
 		return -EINVAL;
 	if (size < sizeof(head))
@@ -117,31 +129,29 @@ int pmc_record_decode(const void *bytes, size_t size, const struct perf_event_at
 	memcpy(&head, bytes, sizeof(head));
 	if (head.size < sizeof(head) || head.size % 8 || head.size > size)
 		return -EBADMSG;
-	known = (struct pmc_record){
-		.type = head.type,
-		.misc = head.misc,
-		.size = head.size,
-		.bytes = bytes,
-		.attr = attr,
-	};
-	*record = known;
+	set_head(record, &head, bytes, attr);
 	if (head.type == PERF_RECORD_SAMPLE)
 		good = decode_sample(bytes, head.size / 8, record);
 	else
 		good = decode_other(bytes, head.size / 8, record);
 	/* A record that does not decode gives its header only. */
 	if (!good)
-		*record = known;
+		set_head(record, &head, bytes, attr);
 	return good ? 0 : -EPROTO;
 }
 
-int pmc_record_value(const struct pmc_record_read *read, uint64_t i, struct pmc_record_value *value)
+int pmc_record_read_value(const struct pmc_record_read *read, uint64_t i,
+			  struct pmc_record_value *value)
 {
-	uint64_t format = read->read_format;
-	const uint64_t *at = read->words;
+	const uint64_t *at;
 	struct pmc_perf_head head;
 	struct pmc_perf_value one;
+	uint64_t format;
 
+	if (!read || !value)
+		return -EINVAL;
+	format = read->read_format;
+	at = read->words;
 	memset(value, 0, sizeof(*value));
 	if (i >= read->n)
 		return -ENOENT;
@@ -155,12 +165,14 @@ int pmc_record_value(const struct pmc_record_read *read, uint64_t i, struct pmc_
 	} else {
 		pmc_perf_decode(at, pmc_perf_read_words(format, 1), format, &head, &one, 1);
 	}
-	*value = (struct pmc_record_value){ one.value, one.id, one.lost };
+	*value = (struct pmc_record_value){ one.value, one.id, one.lost, 0 };
 	return 0;
 }
 
 int pmc_record_reg(const struct pmc_record_regs *regs, unsigned reg, uint64_t *value)
 {
+	if (!regs || !value)
+		return -EINVAL;
 	*value = 0;
 	if (regs->abi == PERF_SAMPLE_REGS_ABI_NONE || reg > 63 || !(regs->mask >> reg & 1))
 		return -ENOENT;

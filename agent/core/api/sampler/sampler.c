@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler.c - a sampler: one ring and the counters that write to it. */
 #include "agent/core/api/sampler/sampler.h"
+#include "agent/core/api/counter/counter.h"
 #include "agent/core/api/sampler/record.h"
 #include "agent/core/count/perf.h"
 #include "agent/core/count/user_read.h"
@@ -28,6 +29,11 @@ static bool names_itself(const struct perf_event_attr *attr)
 	return attr->sample_type & PERF_SAMPLE_IDENTIFIER && attr->sample_id_all;
 }
 
+int pmc_sampler_usable(const struct pmc_sampler *sampler)
+{
+	return !sampler ? -EINVAL : *sampler->alive ? 0 : -ESTALE;
+}
+
 static struct pmc_source *find_counter(const struct pmc_sampler *sampler,
 				       const struct pmc_counter *counter)
 {
@@ -45,29 +51,41 @@ static struct pmc_source *find_id(const struct pmc_sampler *sampler, uint64_t id
 	return NULL;
 }
 
-static int add_source(struct pmc_sampler *sampler, const struct pmc_counter *counter)
+static void hold(struct pmc_source *source, struct pmc_counter *counter)
+{
+	source->counter = counter;
+	source->detached = false;
+	source->ended = 0;
+	counter->held = &source->counter;
+}
+
+static void let_go(struct pmc_source *source)
+{
+	if (source->counter)
+		source->counter->held = NULL;
+	source->counter = NULL;
+}
+
+static int add_source(struct pmc_sampler *sampler, struct pmc_counter *counter)
 {
 	struct pmc_source *source, **end = &sampler->first;
 	uint64_t id;
-	int error = pmc_perf_ioctl(pmc_counter_fd(counter), PERF_EVENT_IOC_ID, &id);
+	int error = pmc_counter_id(counter, &id);
 
 	if (error < 0)
 		return error;
 	/* Attached before. */
 	source = find_id(sampler, id);
 	if (source) {
-		source->counter = counter;
-		source->fd = pmc_counter_fd(counter);
-		source->ended = 0;
+		hold(source, counter);
 		return 0;
 	}
 	source = calloc(1, sizeof(*source));
 	if (!source)
 		return -ENOMEM;
-	source->counter = counter;
+	hold(source, counter);
 	source->attr = *pmc_counter_attr(counter);
 	source->id = id;
-	source->fd = pmc_counter_fd(counter);
 	while (*end)
 		end = &(*end)->next;
 	*end = source;
@@ -91,27 +109,42 @@ const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler,
 	return source ? source : sampler->first;
 }
 
-int pmc_sampler_attach(struct pmc_sampler *sampler, const struct pmc_counter *counter)
+/* Makes the counter write to another ring, of the counter with descriptor `to`; -1: to none. */
+static int set_output(const struct pmc_counter *counter, int to)
 {
-	const struct perf_event_attr *attr = pmc_counter_attr(counter);
-	struct pmc_source *first = sampler->first;
-	int error;
+	int error = counter_check(counter);
 
+	return error ? error :
+		       pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)to);
+}
+
+int pmc_sampler_attach(struct pmc_sampler *sampler, struct pmc_counter *counter)
+{
+	struct pmc_source *first;
+	const struct perf_event_attr *attr;
+	int error = pmc_sampler_usable(sampler);
+
+	if (error || !counter)
+		return error ? error : -EINVAL;
+	first = sampler->first;
+	attr = pmc_counter_attr(counter);
 	if (find_counter(sampler, counter))
 		return -EEXIST;
+	if (counter->held)
+		return -EBUSY;
+	if (!first->counter)
+		return -EBADF;
 	if (!sampler->ring.size || (sampler->set && !pmc_attr_same_order(&first->attr, attr)))
 		return -EINVAL;
 	for (struct pmc_source *s = first; s; s = s->next)
 		if (!same_layout(&s->attr, attr) && !(names_itself(&s->attr) && names_itself(attr)))
 			return -EINVAL;
-	error = pmc_perf_ioctl(pmc_counter_fd(counter), PERF_EVENT_IOC_SET_OUTPUT,
-			       (void *)(intptr_t)first->fd);
+	error = set_output(counter, pmc_counter_fd(first->counter));
 	if (error < 0)
 		return error;
 	error = add_source(sampler, counter);
 	if (error)
-		pmc_perf_ioctl(pmc_counter_fd(counter), PERF_EVENT_IOC_SET_OUTPUT,
-			       (void *)(intptr_t)-1);
+		set_output(counter, -1);
 	else
 		sampler->ended = 0;
 	return error;
@@ -119,26 +152,50 @@ int pmc_sampler_attach(struct pmc_sampler *sampler, const struct pmc_counter *co
 
 int pmc_sampler_detach(struct pmc_sampler *sampler, const struct pmc_counter *counter)
 {
-	struct pmc_source *source = find_counter(sampler, counter);
-	int error;
+	struct pmc_source *source;
+	int error = pmc_sampler_usable(sampler);
 
+	if (error || !counter)
+		return error ? error : -EINVAL;
+	source = find_counter(sampler, counter);
 	if (!source)
 		return -ENOENT;
 	if (source == sampler->first)
 		return -EINVAL;
-	error = pmc_perf_ioctl(source->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)-1);
-	source->counter = NULL;
-	source->fd = -1;
+	error = set_output(source->counter, -1);
+	let_go(source);
+	source->detached = true;
 	return error < 0 ? error : 0;
 }
 
 /* ---- open and close ------------------------------------------------------------------------ */
 
+/* A page that the kernel clears in children of fork (Linux 4.14), and the buffer for records that
+ * are wrapped. */
+static int map_alive(struct pmc_sampler *sampler, size_t page, bool has_ring)
+{
+	unsigned char *map;
+
+	sampler->alive_bytes = page + (has_ring ? PMC_RING_RECORD_MAX : 0);
+	map = mmap(NULL, sampler->alive_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	madvise(map, page, MADV_WIPEONFORK);
+	sampler->alive = map;
+	*sampler->alive = 1;
+	sampler->ring.joined = has_ring ? map + page : NULL;
+	return 0;
+}
+
 static int map_ring(struct pmc_sampler *sampler, int fd, unsigned pages)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	unsigned char *map;
+	int error = map_alive(sampler, page, pages);
 
+	if (error)
+		return error;
 	sampler->map_bytes = (1 + (size_t)pages) * page;
 	map = mmap(NULL, sampler->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
@@ -147,74 +204,121 @@ static int map_ring(struct pmc_sampler *sampler, int fd, unsigned pages)
 	sampler->ring.page = (struct perf_event_mmap_page *)map;
 	if (!pages)
 		return 0;
-	sampler->ring.joined = malloc(PMC_RING_RECORD_MAX);
-	if (!sampler->ring.joined)
-		return -ENOMEM;
 	return pmc_ring_init(&sampler->ring, sampler->ring.page, map + page, pages * page,
 			     sampler->ring.joined);
 }
 
-int pmc_sampler_open(struct pmc_sampler **sampler, const struct pmc_counter *counter,
-		     unsigned pages)
+/* Errors that have nothing to do with the kernel. */
+static int check_open(const struct pmc_counter *counter, unsigned pages,
+		      struct pmc_failure *failure)
+{
+	if (!counter)
+		return counter_fail(failure, -EINVAL, "counter", "NULL");
+	if (pages & (pages - 1))
+		return counter_fail(failure, -EINVAL, "pages", "%u is not a power of 2", pages);
+	if (counter->held)
+		return counter_fail(
+			failure, -EBUSY, counter->name,
+			"it has a sampler, or is attached to one; close or detach that");
+	if (pmc_counter_attr(counter)->write_backward)
+		return counter_fail(failure, -EOPNOTSUPP, "write_backward",
+				    "rings are read forward only; leave it out");
+	if (pmc_counter_attr(counter)->inherit && counter->on_any_cpu && pages)
+		return counter_fail(failure, -EINVAL, "inherit",
+				    "an inherited counter needs a CPU for its ring; open it on "
+				    "each CPU, as pmc_sampler_set_open() does");
+	return 0;
+}
+
+int pmc_sampler_open(struct pmc_sampler **sampler, struct pmc_counter *counter, unsigned pages,
+		     struct pmc_failure *failure)
 {
 	struct pmc_sampler *made;
 	int error;
 
+	if (!sampler)
+		return counter_fail(failure, -EINVAL, "sampler", "NULL");
 	*sampler = NULL;
-	if (pages & (pages - 1))
-		return -EINVAL;
-	if (pmc_counter_attr(counter)->write_backward)
-		return -EOPNOTSUPP;
+	error = check_open(counter, pages, failure);
+	if (error)
+		return error;
 	made = calloc(1, sizeof(*made));
 	if (!made)
-		return -ENOMEM;
+		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
 	made->one_layout = true;
-	error = map_ring(made, pmc_counter_fd(counter), pages);
-	if (error)
-		goto fail;
-	made->at = made->ring.tail;
-	error = add_source(made, counter);
-	if (error)
-		goto fail;
+	error = counter_check(counter);
+	if (!error)
+		error = map_ring(made, pmc_counter_fd(counter), pages);
+	if (!error) {
+		made->at = made->ring.tail;
+		error = add_source(made, counter);
+	}
+	if (error) {
+		pmc_sampler_close(made);
+		pmc_sampler_advise(counter->name, &counter->attr.base, error, failure);
+		return error;
+	}
 	*sampler = made;
 	return 0;
-fail:
-	pmc_sampler_close(made);
-	return error;
 }
 
 void pmc_sampler_close(struct pmc_sampler *sampler)
 {
+	bool child;
+
 	if (!sampler)
 		return;
+	child = sampler->alive && !*sampler->alive;
 	if (sampler->set)
 		pmc_sampler_set_remove(sampler->set, sampler);
 	for (struct pmc_source *s = sampler->first, *next; s; s = next) {
 		next = s->next;
-		/* An attached counter would keep the ring's memory alive. */
-		if (s != sampler->first && s->counter)
-			pmc_perf_ioctl(s->fd, PERF_EVENT_IOC_SET_OUTPUT, (void *)(intptr_t)-1);
+		/* An attached counter would keep the ring's memory alive. A child must not change
+		 * what the counter does for its parent. */
+		if (s != sampler->first && s->counter && !child)
+			set_output(s->counter, -1);
+		let_go(s);
 		free(s);
 	}
-	if (sampler->map)
+	if (sampler->map && !child)
 		munmap(sampler->map, sampler->map_bytes);
-	free(sampler->ring.joined);
+	if (sampler->alive)
+		munmap(sampler->alive, sampler->alive_bytes);
+	pmc_counter_close(sampler->owned);
 	free(sampler);
+}
+
+struct pmc_counter *pmc_sampler_counter(const struct pmc_sampler *sampler)
+{
+	return sampler ? sampler->first->counter : NULL;
 }
 
 int pmc_sampler_fd(const struct pmc_sampler *sampler)
 {
-	return sampler->first->fd;
+	if (!sampler)
+		return -EINVAL;
+	return sampler->first->counter ? pmc_counter_fd(sampler->first->counter) : -EBADF;
+}
+
+static int pause_output(struct pmc_sampler *sampler, uintptr_t pause)
+{
+	int error = pmc_sampler_usable(sampler);
+
+	if (!error)
+		error = sampler->first->counter ? counter_check(sampler->first->counter) : -EBADF;
+	return error ? error :
+		       pmc_perf_ioctl(pmc_sampler_fd(sampler), PERF_EVENT_IOC_PAUSE_OUTPUT,
+				      (void *)pause);
 }
 
 int pmc_sampler_pause(struct pmc_sampler *sampler)
 {
-	return pmc_perf_ioctl(sampler->first->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)1);
+	return pause_output(sampler, 1);
 }
 
 int pmc_sampler_resume(struct pmc_sampler *sampler)
 {
-	return pmc_perf_ioctl(sampler->first->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)0);
+	return pause_output(sampler, 0);
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -275,8 +379,10 @@ int pmc_sampler_peek(struct pmc_sampler *sampler, struct perf_event_header *head
 int pmc_sampler_next(struct pmc_sampler *sampler, struct pmc_record *record)
 {
 	struct perf_event_header header;
-	int error;
+	int error = record ? pmc_sampler_usable(sampler) : -EINVAL;
 
+	if (error)
+		return error;
 	if (sampler->set)
 		return -EBUSY;
 	if (!sampler->ring.size)
@@ -290,9 +396,10 @@ int pmc_sampler_next(struct pmc_sampler *sampler, struct pmc_record *record)
 	return error ? error : pmc_sampler_deliver(sampler, &header, record);
 }
 
-void pmc_sampler_totals(const struct pmc_sampler *sampler, struct pmc_sampler_totals *totals)
+void pmc_sampler_read_totals(const struct pmc_sampler *sampler, struct pmc_sampler_totals *totals)
 {
-	*totals = sampler->totals;
+	if (totals)
+		*totals = sampler ? sampler->totals : (struct pmc_sampler_totals){ 0 };
 }
 
 static int source_lost(const struct pmc_source *source, uint64_t *lost)
@@ -300,7 +407,7 @@ static int source_lost(const struct pmc_source *source, uint64_t *lost)
 	struct pmc_counter_reading reading;
 	int error = pmc_counter_read_full(source->counter, &reading);
 
-	if (error && error != -EAGAIN)
+	if (error && error != -EAGAIN && error != -EBUSY)
 		return error;
 	*lost += reading.lost;
 	return reading.has_lost ? 0 : -EOPNOTSUPP;
@@ -310,8 +417,10 @@ int pmc_sampler_lost(const struct pmc_sampler *sampler, uint64_t *lost)
 {
 	uint64_t sum = 0;
 
+	if (!sampler || !lost)
+		return -EINVAL;
 	for (const struct pmc_source *s = sampler->first; s; s = s->next) {
-		int error = s->counter ? source_lost(s, &sum) : 0;
+		int error = s->counter ? source_lost(s, &sum) : s->detached ? 0 : -EBADF;
 
 		if (error)
 			return error;
@@ -323,7 +432,11 @@ int pmc_sampler_lost(const struct pmc_sampler *sampler, uint64_t *lost)
 int pmc_sampler_read_user(const struct pmc_sampler *sampler, uint64_t *count, uint64_t *enabled_ns,
 			  uint64_t *running_ns)
 {
-	pmc_user_page *page = sampler->ring.page;
+	pmc_user_page *page;
+	int error = pmc_sampler_usable(sampler);
 
+	if (error || !count || !enabled_ns || !running_ns)
+		return error ? error : -EINVAL;
+	page = sampler->ring.page;
 	return pmc_user_read_group(&page, 1, enabled_ns, running_ns, count) ? 0 : -EOPNOTSUPP;
 }

@@ -11,14 +11,14 @@
 
 #include <pmc/sampler.h>
 
-/* A counter that writes to the ring. A detached one stays, with counter NULL, for the records that
- * are left in the ring. */
+/* A counter that writes to the ring. It stays, with counter NULL, after it is detached or closed,
+ * for the records that are left in the ring. */
 struct pmc_source {
 	struct pmc_source *next;
-	const struct pmc_counter *counter;
+	struct pmc_counter *counter;
 	struct perf_event_attr attr;
 	uint64_t id;
-	int fd;
+	bool detached;
 	int ended; /* 0; -ENODATA: its task has exited; -EIO, -EBADF */
 };
 
@@ -30,6 +30,9 @@ struct pmc_sampler {
 	bool one_layout; /* all sources' records have the same layout */
 	void *map;
 	size_t map_bytes;
+	unsigned char *alive;	   /* 0 in children of fork, where the ring is not mapped */
+	size_t alive_bytes;	   /* with ring.joined before it */
+	struct pmc_counter *owned; /* closed with the sampler */
 	struct pmc_source *first;
 	struct pmc_sampler_totals totals;
 
@@ -41,6 +44,13 @@ struct pmc_sampler {
 	uint64_t next_time;
 	bool error_reported;
 };
+
+/* -EINVAL: NULL. -ESTALE: in a child of fork. Else 0. */
+int pmc_sampler_usable(const struct pmc_sampler *sampler);
+
+/* Explains a refused mapping. */
+void pmc_sampler_advise(const char *what, const struct perf_event_attr *attr, int error,
+			struct pmc_failure *failure);
 
 /* The source of the record at sampler->at; never NULL. */
 const struct pmc_source *pmc_sampler_source(const struct pmc_sampler *sampler,

@@ -122,14 +122,25 @@ static int report_end(struct pmc_sampler_set *set, struct pmc_sampler **from)
 	return 0;
 }
 
+/* Rings are not mapped in children of fork: all of a set, or none. */
+static int set_usable(const struct pmc_sampler_set *set)
+{
+	return !set ? -EINVAL : set->n ? pmc_sampler_usable(set->samplers[0]) : 0;
+}
+
 int pmc_sampler_set_next(struct pmc_sampler_set *set, struct pmc_record *record,
 			 struct pmc_sampler **from)
 {
-	bool over = all_ended(set);
+	bool over;
 	struct pmc_sampler *unused;
 	int error;
 
 	from = from ? from : &unused;
+	*from = NULL;
+	error = record ? set_usable(set) : -EINVAL;
+	if (error)
+		return error;
+	over = all_ended(set);
 	if (set->held)
 		pmc_ring_release(&set->held->ring, set->held->at);
 	set->held = NULL;
@@ -178,6 +189,8 @@ int pmc_sampler_set_next_wait(struct pmc_sampler_set *set, struct pmc_record *re
 
 int pmc_sampler_set_new(struct pmc_sampler_set **set, uint64_t settle_ns)
 {
+	if (!set)
+		return -EINVAL;
 	*set = calloc(1, sizeof(**set));
 	if (!*set)
 		return -ENOMEM;
@@ -189,8 +202,13 @@ void pmc_sampler_set_free(struct pmc_sampler_set *set)
 {
 	if (!set)
 		return;
-	while (set->n)
-		pmc_sampler_set_remove(set, set->samplers[set->n - 1]);
+	while (set->n) {
+		struct pmc_sampler *last = set->samplers[set->n - 1];
+
+		pmc_sampler_set_remove(set, last);
+		if (last->owned)
+			pmc_sampler_close(last);
+	}
 	free(set->samplers);
 	free(set);
 }
@@ -204,8 +222,12 @@ bool pmc_attr_same_order(const struct perf_event_attr *a, const struct perf_even
 
 int pmc_sampler_set_add(struct pmc_sampler_set *set, struct pmc_sampler *sampler)
 {
-	const struct pmc_sampler *other = set->n ? set->samplers[0] : sampler;
+	const struct pmc_sampler *other;
+	int error = set ? pmc_sampler_usable(sampler) : -EINVAL;
 
+	if (error)
+		return error;
+	other = set->n ? set->samplers[0] : sampler;
 	if (sampler->set)
 		return -EBUSY;
 	if (!sampler->ring.size)
@@ -237,6 +259,8 @@ int pmc_sampler_set_remove(struct pmc_sampler_set *set, struct pmc_sampler *samp
 {
 	unsigned i = 0;
 
+	if (!set || !sampler)
+		return -EINVAL;
 	if (sampler->set != set)
 		return -ENOENT;
 	if (set->held == sampler)
@@ -248,7 +272,45 @@ int pmc_sampler_set_remove(struct pmc_sampler_set *set, struct pmc_sampler *samp
 	return 0;
 }
 
-void pmc_sampler_set_totals(const struct pmc_sampler_set *set, struct pmc_sampler_totals *totals)
+void pmc_sampler_set_read_totals(const struct pmc_sampler_set *set,
+				 struct pmc_sampler_totals *totals)
 {
-	*totals = set->totals;
+	if (totals)
+		*totals = set ? set->totals : (struct pmc_sampler_totals){ 0 };
+}
+
+/* ---- all rings at once --------------------------------------------------------------------- */
+
+static int each_counter(struct pmc_sampler_set *set, int (*call)(struct pmc_counter *counter))
+{
+	int error = set_usable(set);
+
+	for (unsigned i = 0; !error && i < set->n; i++)
+		for (struct pmc_source *s = set->samplers[i]->first; s && !error; s = s->next)
+			error = s->counter ? call(s->counter) : 0;
+	return error;
+}
+
+int pmc_sampler_set_enable(struct pmc_sampler_set *set)
+{
+	return each_counter(set, pmc_counter_enable);
+}
+
+int pmc_sampler_set_disable(struct pmc_sampler_set *set)
+{
+	return each_counter(set, pmc_counter_disable);
+}
+
+int pmc_sampler_set_lost(const struct pmc_sampler_set *set, uint64_t *lost)
+{
+	uint64_t sum = 0, one;
+	int error = set && lost ? 0 : -EINVAL;
+
+	for (unsigned i = 0; !error && i < set->n; i++) {
+		error = pmc_sampler_lost(set->samplers[i], &one);
+		sum += error ? 0 : one;
+	}
+	if (!error)
+		*lost = sum;
+	return error;
 }

@@ -42,9 +42,11 @@ static void update_ended(struct pmc_sampler *sampler)
 	int why = -ENODATA;
 
 	for (const struct pmc_source *s = sampler->first; s; s = s->next) {
-		if (s->fd < 0)
+		if (s->detached)
 			continue;
-		if (!s->ended)
+		if (!s->counter && !s->ended)
+			why = -EBADF;
+		else if (!s->ended)
 			return;
 		if (s->ended != -ENODATA)
 			why = s->ended;
@@ -62,21 +64,22 @@ int pmc_samplers_wait(struct pmc_sampler *const *samplers, unsigned n, uint64_t 
 
 	for (unsigned k = 0; k < n; k++)
 		for (struct pmc_source *s = samplers[k]->first; s; s = s->next)
-			count += s->fd >= 0 && !s->ended;
+			count += s->counter && !s->ended;
 	polled = calloc(count + 1, sizeof(*polled));
 	if (!polled)
 		return -ENOMEM;
 	for (unsigned k = 0; k < n; k++)
 		for (struct pmc_source *s = samplers[k]->first; s; s = s->next)
-			if (s->fd >= 0 && !s->ended)
-				polled[i++] = (struct pollfd){ .fd = s->fd, .events = POLLIN };
+			if (s->counter && !s->ended)
+				polled[i++] = (struct pollfd){ .fd = pmc_counter_fd(s->counter),
+							       .events = POLLIN };
 	got = ppoll(polled, count, &wait, NULL);
 	if (got < 0)
 		got = -errno;
 	i = 0;
 	for (unsigned k = 0; k < n; k++) {
 		for (struct pmc_source *s = samplers[k]->first; s && got > 0; s = s->next)
-			if (s->fd >= 0 && !s->ended)
+			if (s->counter && !s->ended)
 				s->ended = ended_by(polled[i++].revents);
 		update_ended(samplers[k]);
 	}

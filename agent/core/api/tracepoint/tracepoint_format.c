@@ -164,8 +164,8 @@ static int set_declaration(struct pmc_tracepoint *tracepoint, struct pmc_tracepo
 	if (array.len)
 		memcpy(type + base.len, array.at, array.len);
 	field->type = type;
-	field->is_dynamic = field->size == 4 && (starts(base, "__data_loc ") ||
-						 starts(base, "__rel_loc "));
+	field->is_dynamic =
+		field->size == 4 && (starts(base, "__data_loc ") || starts(base, "__rel_loc "));
 	base = without(without(base, "__data_loc "), "__rel_loc ");
 	if (base.len > 2 && !memcmp(base.at + base.len - 2, "[]", 2)) {
 		base.len -= 2;

@@ -7,7 +7,7 @@
  * number of bytes; include/trace/stages/stage6_event_callback.h.
  */
 #include "agent/core/api/tracepoint/tracepoint.h"
-#include "agent/core/base/out.h"
+#include "agent/core/base/utf8.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,8 +16,7 @@
 
 static int raw_of(const struct pmc_record *record, struct pmc_record_span *raw)
 {
-	if (!record || record->type != PERF_RECORD_SAMPLE ||
-	    !(record->present & PERF_SAMPLE_RAW))
+	if (!record || record->type != PERF_RECORD_SAMPLE || !(record->present & PERF_SAMPLE_RAW))
 		return -EINVAL;
 	*raw = record->sample.raw;
 	return 0;
@@ -154,23 +153,6 @@ int pmc_tracepoint_string(const struct pmc_tracepoint_field *field, const struct
 	return len < size ? 0 : -ENOSPC;
 }
 
-/* So that a thread's name cannot move a terminal's cursor or forge a line. */
-static void put_string(struct pmc_out *out, const struct pmc_record_span *bytes)
-{
-	for (size_t i = 0, n = length_of(bytes); i < n; i++) {
-		unsigned char c = bytes->data[i];
-
-		if (c == '\\')
-			pmc_out_str(out, "\\\\");
-		else if (c == '\n')
-			pmc_out_str(out, "\\n");
-		else if (c < ' ' || c == 0x7f)
-			pmc_outf(out, "\\x%02x", c);
-		else
-			pmc_out_char(out, (char)c);
-	}
-}
-
 static void put_integer(struct pmc_out *out, const struct pmc_tracepoint_field *field,
 			const unsigned char *data)
 {
@@ -197,7 +179,8 @@ static int put_value(struct pmc_out *out, const struct pmc_tracepoint_field *fie
 		put_integer(out, field, bytes.data);
 		break;
 	case PMC_TRACEPOINT_STRING:
-		put_string(out, &bytes);
+		/* A thread's name must not move a terminal's cursor or forge a line. */
+		pmc_utf8_safe(out, (const char *)bytes.data, length_of(&bytes), 0);
 		break;
 	case PMC_TRACEPOINT_ARRAY:
 		pmc_out_char(out, '{');
