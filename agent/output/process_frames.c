@@ -26,10 +26,20 @@ static const char *boot_id(void)
 	return text;
 }
 
+static void carry(uint64_t cpu_ns, const struct pmc_usage *usage, uint64_t words[ACCOUNT_WORDS])
+{
+	struct account_words carried = { .of[ACCOUNT_CPU] = cpu_ns };
+
+	account_put_usage(&carried, usage);
+	memcpy(words, carried.of, sizeof(carried.of));
+}
+
 /* The fields that do not change while this image runs. */
 void agent_publish_process(void)
 {
 	struct pmc_process_fixed *fixed = &pmc_agent_control.process;
+	const bool counting = atomic_load(&pmc_agent_control.counting);
+	struct account_side side;
 
 	*fixed = (struct pmc_process_fixed){
 		.pid = (uint32_t)agent.pid,
@@ -44,39 +54,51 @@ void agent_publish_process(void)
 	};
 	memcpy(fixed->parent_identity, agent.parent, 16);
 	memcpy(fixed->job, agent.job, 16);
-	pmc_agent_control.carried_thread_ns = agent.reported.thread_cpu_ns;
-	pmc_agent_control.carried_process_ns = agent.reported.process_cpu_ns;
-	pmc_agent_control.carried_minor_faults = agent.reported.process.minor_faults;
-	pmc_agent_control.carried_major_faults = agent.reported.process.major_faults;
+	fixed->pid_namespace = agent.first ? agent.owner_ns : agent_pid_namespace();
+	carry(agent.reported.thread_cpu_ns, &agent.reported.thread,
+	      pmc_agent_control.carried_thread);
+	carry(agent.reported.process_cpu_ns, &agent.reported.process,
+	      pmc_agent_control.carried_process);
+	account_open(&side, 1, pmc_agent_control.carried_process, !counting);
+	side.base[ACCOUNT_WALL] = side.at[ACCOUNT_WALL] = agent.start_ns;
+	account_write(&pmc_agent_control.account, &side);
+	if (!counting)
+		atomic_fetch_add(&pmc_agent_control.switched, 1);
+}
+
+void agent_process_words(struct account_words *now, struct pmc_usage *usage)
+{
+	pmc_usage_process(usage);
+	account_put_usage(now, usage);
+	now->of[ACCOUNT_CPU] = pmc_process_cpu_ns();
+	now->of[ACCOUNT_OVERHEAD] = atomic_load(&pmc_agent_control.overhead_ns);
+	now->of[ACCOUNT_WALL] = pmc_now_ns();
+	now->unknown = 0;
 }
 
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)
 {
 	struct pmc_process_fixed fixed = pmc_agent_control.process;
-	const struct pmc_usage *before = &agent.reported.process;
 	const struct pmc_process_text text = {
 		.host = agent.host,
 		.boot_id = boot_id(),
 		.exe = agent.exe,
 		.cmdline = agent.cmdline,
 	};
+	struct account_words now;
+	struct account_side side;
 	struct pmc_usage usage;
 
-	pmc_usage_process(&usage);
+	agent_process_words(&now, &usage);
+	account_read(&pmc_agent_control.account, 1, &side);
 	fixed.ppid = (uint32_t)syscall(SYS_getppid);
-	fixed.cpu_ns = pmc_sub_sat(pmc_process_cpu_ns(), agent.reported.process_cpu_ns);
-	fixed.minor_faults = pmc_sub_sat(usage.minor_faults, before->minor_faults);
-	fixed.major_faults = pmc_sub_sat(usage.major_faults, before->major_faults);
-	fixed.voluntary_switches =
-		pmc_sub_sat(usage.voluntary_switches, before->voluntary_switches);
-	fixed.involuntary_switches =
-		pmc_sub_sat(usage.involuntary_switches, before->involuntary_switches);
+	fixed.time_ns = now.of[ACCOUNT_WALL];
+	account_process(&side, &now, pmc_agent_control.carried_process, &fixed);
 	fixed.max_rss_bytes = usage.max_rss_bytes;
+	fixed.children_cpu_ns = pmc_children_cpu_ns();
 	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
 	fixed.threads_counted =
 		pmc_sub_sat(fixed.threads_seen, atomic_load(&pmc_agent_control.uncounted));
-	fixed.overhead_ns = atomic_load(&pmc_agent_control.overhead_ns);
-	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
 	fixed.how_ended = (uint8_t)how;
 	fixed.how_code = (uint8_t)code;

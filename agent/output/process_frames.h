@@ -5,12 +5,15 @@
 
 #include "agent/core/base/clock.h"
 #include "agent/core/dump/frame.h"
+#include "agent/core/live/account.h"
 #include "agent/core/plan/plan.h"
 
 #include <sys/types.h>
 
 /* Appends the frames that rows refer to: EVENTSET, and PROCESS in state running. */
 void agent_process_header(void);
+/* What the kernel says of the process now; *usage: all of its rusage. */
+void agent_process_words(struct account_words *now, struct pmc_usage *usage);
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how,
 			 int code);
 /* Fills the constant fields of the PROCESS frame in pmc_agent_control; again in a forked child. */

@@ -179,24 +179,6 @@ void agent_snapshot(void)
 	munmap(sink.buf.data, sink.buf.cap);
 }
 
-void agent_counting_start(void)
-{
-	uint32_t high = atomic_load(&agent_registry.high);
-
-	atomic_store(&pmc_agent_control.counting, 1);
-	agent_inherit_enable();
-	for (uint32_t i = 0; i < high; i++) {
-		struct slot *slot = registry_slot(&agent_registry, i);
-		struct agent_groups groups;
-
-		if (!registry_pin(slot))
-			continue;
-		groups = agent_groups_of(slot);
-		agent_groups_enable(&groups);
-		registry_unpin(&agent_registry, slot);
-	}
-}
-
 void agent_before_exec(void)
 {
 	struct sink sink;

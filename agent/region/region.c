@@ -57,7 +57,11 @@ fast_inline void read_counters(struct region_area *area, uint64_t *words)
 
 	words += REGION_CPU;
 	if (area->mode == REGION_CLOCK) {
-		pmc_thread_cpu_ns(0, words);
+		if (unlikely(atomic_load_explicit(&pmc_agent_control.switched,
+						  memory_order_relaxed)))
+			words[0] = region_clock();
+		else
+			pmc_thread_cpu_ns(0, words);
 		return;
 	}
 	do {
@@ -130,6 +134,18 @@ fast_inline void enter(struct region_area *area)
 	area->top = entry;
 }
 
+/* The innermost region ends, and leaves no trace. */
+__attribute__((cold, noinline)) static void region_drop(struct region_area *area)
+{
+	struct region_entry *entry = area->top;
+
+	region_change_begin(area);
+	area->top = region_outer(area, entry);
+	entry->record->open--;
+	memset(entry->words + area->capacity, 0, area->capacity * sizeof(uint64_t));
+	region_change_end(area);
+}
+
 /* The innermost region ends. */
 fast_inline void leave(struct region_area *area)
 {
@@ -144,6 +160,12 @@ fast_inline void leave(struct region_area *area)
 	entry = area->top;
 	around = region_outer(area, entry);
 	record = entry->record;
+	/* Counting was off all the time: the call is not counted either. */
+	if (unlikely(area->now[REGION_CPU] == entry->words[REGION_CPU]) &&
+	    !atomic_load(&pmc_agent_control.counting)) {
+		region_drop(area);
+		return;
+	}
 	region_change_begin(area);
 	area->top = around;
 	outermost = --record->open == 0;
@@ -270,6 +292,8 @@ AGENT_API void pmc_region_begin(const char *name)
 		agent_note(NOTE_REGION_HANDLER);
 		return;
 	}
+	if (unlikely(region_is_stale(area)))
+		region_start_over(area);
 	entry = region_inner(area, area->top);
 	/* The last region at this depth is the likeliest one. Beyond the last entry there is none.
 	 */
@@ -290,6 +314,8 @@ AGENT_API void pmc_region_end(void)
 	}
 	if (unlikely(!enter_area(area)))
 		return;
+	if (unlikely(region_is_stale(area)))
+		region_start_over(area);
 	if (unlikely(area->excess))
 		area->excess--;
 	else if (area->top->record)

@@ -9,6 +9,7 @@
 #ifndef PMC_AGENT_REGION_REGION_H
 #define PMC_AGENT_REGION_REGION_H
 
+#include "agent/base/agent.h"
 #include "agent/core/base/sys.h"
 #include "agent/core/live/region_area.h"
 
@@ -63,6 +64,19 @@ static inline void region_change_end(struct region_area *area)
 
 	atomic_store_explicit(&area->sequence, sequence + 1, memory_order_release);
 }
+
+/* Whether its records are from before the last pmctl ctl reset. */
+static inline bool region_is_stale(const struct region_area *area)
+{
+	return area->resets !=
+	       atomic_load_explicit(&pmc_agent_control.resets, memory_order_relaxed);
+}
+
+/* ---- region_reset.c ---- */
+/* In the area's thread: clears its records, and lets open entries begin at the reset. */
+__attribute__((cold)) void region_start_over(struct region_area *area);
+/* CPU time of the calling thread while counting was on. */
+__attribute__((cold)) uint64_t region_clock(void);
 
 /* ---- region.c ---- */
 /* Pushes an entry of the record. */

@@ -130,6 +130,8 @@ static void close_open(struct region_area *area)
 {
 	/* A handler may end the thread. */
 	region_abandon_change(area);
+	if (region_is_stale(area))
+		region_start_over(area);
 	while (area->top->record) {
 		agent_note(NOTE_REGION_OPEN);
 		region_leave(area);
@@ -178,6 +180,7 @@ struct region_area *region_attach(void)
 		area->busy = NULL;
 		area->alive = agent_alive;
 		area->excess = 0;
+		area->resets = atomic_load(&pmc_agent_control.resets);
 		area->reopen = NULL;
 		clear_records(area);
 		choose_mode(area);

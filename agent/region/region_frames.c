@@ -22,6 +22,7 @@ static void fill(struct pmc_frame_buf *buf, struct region_area *area, struct reg
 		.snapshot = snapshot,
 		.first = area->first,
 		.reason = area->slot->reason,
+		.cleared = region_is_stale(area),
 	};
 
 	region_frame_fill(buf, area, record, &view);
@@ -62,7 +63,7 @@ bool agent_region_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t sn
 	if (!area || atomic_load(&area->owner) != slot->seq + 1 || *index >= area->n_records)
 		return false;
 	record = region_record(area, (*index)++);
-	if ((record->calls || record->open) && !put(buf, area, record, snapshot))
+	if ((record->calls || record->open || area->resets) && !put(buf, area, record, snapshot))
 		agent_note(NOTE_REGION_BUSY);
 	return true;
 }
@@ -78,7 +79,8 @@ void region_write_all(struct region_area *area)
 	for (uint32_t i = REGION_OTHER; i < area->n_records; i++) {
 		struct region_record *record = region_record(area, i);
 
-		if (!record->calls)
+		/* After a reset an older frame must not remain the newest. */
+		if (!record->calls && !area->resets)
 			continue;
 		if (buf.cap - buf.len < REGION_FRAME_BYTES) {
 			agent_file_append(buf.data, buf.len);

@@ -38,47 +38,52 @@ static bool cpu_clock(struct slot *slot, uint64_t enabled_ns, uint64_t *cpu_ns)
 	return known;
 }
 
-/* Subtracts what the image before an exec has reported. */
-static void take_off_reported(struct pmc_thread_fixed *row)
+void agent_account_open(const struct slot *slot, bool stopped, struct account_side *side)
 {
-	const struct agent_reported *before = &agent.reported;
+	static const uint64_t none[ACCOUNT_WORDS];
+	bool main = slot->flags & PMC_THREAD_MAIN;
 
-	row->cpu_ns = pmc_sub_sat(row->cpu_ns, before->thread_cpu_ns);
-	row->minor_faults = pmc_sub_sat(row->minor_faults, before->thread.minor_faults);
-	row->major_faults = pmc_sub_sat(row->major_faults, before->thread.major_faults);
-	row->voluntary_switches =
-		pmc_sub_sat(row->voluntary_switches, before->thread.voluntary_switches);
-	row->involuntary_switches =
-		pmc_sub_sat(row->involuntary_switches, before->thread.involuntary_switches);
+	account_open(side, slot->seq + 1, main ? pmc_agent_control.carried_thread : none, stopped);
+	side->base[ACCOUNT_WALL] = side->at[ACCOUNT_WALL] = slot->start_ns;
+	/* Nobody read the clock of an adopted thread when counting was switched. */
+	if (slot->flags & PMC_THREAD_ADOPTED && atomic_load(&pmc_agent_control.switched))
+		side->unknown = ~0u;
 }
 
-static inline void put_usage(struct pmc_thread_fixed *row, const struct pmc_usage *usage)
+void agent_account(const struct slot *slot, struct account_side *side)
 {
-	row->minor_faults = usage->minor_faults;
-	row->major_faults = usage->major_faults;
-	row->voluntary_switches = usage->voluntary_switches;
-	row->involuntary_switches = usage->involuntary_switches;
+	const uint32_t index = registry_index(&agent_registry, slot);
+
+	if (!atomic_load_explicit(&pmc_agent_control.switched, memory_order_acquire) ||
+	    !account_read(&agent_registry.accounts[index], slot->seq + 1, side))
+		agent_account_open(slot, false, side);
 }
 
-/* enabled_ns: raw time enabled of a group; 0: none could be read. */
-static void fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
-			    const struct pmc_usage *usage, uint64_t enabled_ns)
+/* enabled_ns: raw time enabled of a group; 0: none could be read. Returns the time. */
+static uint64_t fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
+				const struct pmc_usage *usage, uint64_t enabled_ns, bool phases)
 {
+	struct account_words now = { .unknown = 0 };
+	uint64_t *cpu_ns = &now.of[ACCOUNT_CPU];
+	struct account_side side;
 	struct pmc_usage mine;
+	uint64_t time_ns;
 
-	if (!(own ? pmc_thread_cpu_ns(0, &row->cpu_ns) : cpu_clock(slot, enabled_ns, &row->cpu_ns)))
-		row->flags |= PMC_THREAD_NO_CPU;
+	if (!(own ? pmc_thread_cpu_ns(0, cpu_ns) : cpu_clock(slot, enabled_ns, cpu_ns)))
+		now.unknown = ACCOUNT_BIT(ACCOUNT_CPU);
 	/* RUSAGE_THREAD covers the calling thread only. */
 	if (own) {
 		pmc_usage_thread(&mine);
-		put_usage(row, &mine);
-	} else if (usage) {
-		put_usage(row, usage);
-	} else {
-		row->flags |= PMC_THREAD_NO_RUSAGE;
+		usage = &mine;
 	}
-	if (slot->flags & PMC_THREAD_MAIN)
-		take_off_reported(row);
+	if (usage)
+		account_put_usage(&now, usage);
+	else
+		now.unknown |= ACCOUNT_FAULTS | ACCOUNT_SWITCHES;
+	now.of[ACCOUNT_WALL] = time_ns = pmc_now_ns();
+	agent_account(slot, &side);
+	account_row(&side, &now, row, phases);
+	return time_ns;
 }
 
 uint64_t agent_thread_eventset(const struct slot *slot)
@@ -136,6 +141,8 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 {
 	const struct pmc_plan *plan = &agent.plan;
 	const struct agent_groups groups = agent_groups_of(slot);
+	/* Room for off_ns and reset_ns. */
+	const bool phases = atomic_load(&pmc_agent_control.switched) != 0;
 	struct pmc_thread_fixed start = {
 		.seq = slot->seq,
 		.tid = slot->tid,
@@ -147,11 +154,13 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.eventset = agent_thread_eventset(slot),
 		.start_site = slot->start_site,
 		.reason = slot->reason,
+		.off_ns = phases,
 	};
 	/* Nobody else reads the groups any more. */
 	bool last = own && registry_unread(slot);
 	struct agent_groups_seen seen;
 	struct pmc_thread_fixed *row;
+	uint64_t time_ns;
 
 	memcpy(start.name, slot->name, sizeof(start.name));
 	row = pmc_begin_thread(buf, agent.identity, snapshot, &start);
@@ -167,7 +176,7 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);
-	fill_accounting(row, slot, own, usage, seen.enabled_ns);
+	time_ns = fill_accounting(row, slot, own, usage, seen.enabled_ns, phases);
 	if (seen.waited_ns && plan->hardware)
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
@@ -178,7 +187,7 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		pmc_frame_drop(buf);
 		return false;
 	}
-	row->time_ns = pmc_now_ns();
+	row->time_ns = time_ns;
 	row->end_ns = state == PMC_THREAD_LIVE ? 0 : row->time_ns;
 	pmc_frame_end(buf);
 	return true;

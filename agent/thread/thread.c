@@ -79,8 +79,7 @@ static bool crowds_out(const struct registry *registry)
 	struct rlimit space;
 
 	return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &space) == 0 &&
-	       space.rlim_cur != RLIM_INFINITY &&
-	       registry->slot_bytes * registry->capacity > space.rlim_cur / 64;
+	       space.rlim_cur != RLIM_INFINITY && registry->map_bytes > space.rlim_cur / 64;
 }
 
 /*
@@ -200,6 +199,27 @@ static uint32_t own_tid(const struct slot *slot)
 	return tid ? tid : (uint32_t)pmc_sys1(SYS_gettid, 0);
 }
 
+/* Of a thread that begins while counting is off. */
+static void set_account(struct slot *slot, bool stopped)
+{
+	struct account_side side;
+
+	agent_account_open(slot, stopped, &side);
+	account_write(&agent_registry.accounts[registry_index(&agent_registry, slot)], &side);
+}
+
+/* Counting may have been switched on since, before the slot was live. */
+static void start_account(struct slot *slot)
+{
+	struct account_side side;
+
+	if (!atomic_load_explicit(&pmc_agent_control.switched, memory_order_acquire))
+		return;
+	agent_account(slot, &side);
+	if (side.stopped)
+		set_account(slot, false);
+}
+
 void agent_thread_begin(struct slot *slot)
 {
 	/* Without events the two system calls for the clock would be a large part of the cost. */
@@ -213,13 +233,18 @@ void agent_thread_begin(struct slot *slot)
 		name_now(slot->name);
 	pthread_setspecific(key, slot);
 	open_groups(slot);
+	if (!atomic_load(&pmc_agent_control.counting))
+		set_account(slot, true);
 	registry_live(slot);
 	/* Not after PMC_START=off or pmctl ctl stop. */
 	if (atomic_load(&pmc_agent_control.counting)) {
+		start_account(slot);
 		agent_groups_enable(&groups);
 		/* pmctl ctl stop may have come in between. */
-		if (!atomic_load(&pmc_agent_control.counting))
+		if (!atomic_load(&pmc_agent_control.counting)) {
 			agent_groups_disable(&groups);
+			set_account(slot, true);
+		}
 	}
 	/* Bookkeeping after the groups are enabled: what precedes them is unattributed. */
 	if (slot->reason)

@@ -89,6 +89,9 @@ void agent_thread_main(void);
  * never at the end of the thread or of the process. */
 bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state);
+/* The slot's account; one that nothing has been taken off yet if there is none. */
+void agent_account(const struct slot *slot, struct account_side *side);
+void agent_account_open(const struct slot *slot, bool stopped, struct account_side *side);
 /* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
 uint64_t agent_thread_eventset(const struct slot *slot);
 

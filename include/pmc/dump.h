@@ -167,6 +167,11 @@ struct pmc_process_fixed {
 	uint8_t inherit_mode; /* enum pmc_inherit */
 	uint8_t flags;	      /* PMC_PROCESS_* */
 	int32_t rank;	      /* of an MPI launcher; -1: none */
+	/* Of its life, the time in which counting was off, or before a reset. cpu_ns, faults,
+	 * switches and overhead_ns are of the rest. */
+	uint64_t off_ns;
+	uint64_t children_cpu_ns; /* of ended children that were waited for, and of theirs */
+	uint64_t pid_namespace;	  /* inode of /proc/self/ns/pid; 0: unknown */
 };
 
 /* ---- PMC_FRAME_THREAD --------------------------------------------------------------------
@@ -179,9 +184,10 @@ enum pmc_thread_state {
 };
 
 #define PMC_THREAD_MAIN	     1
-#define PMC_THREAD_ADOPTED   2 /* start not seen: OS accounting only */
-#define PMC_THREAD_NO_RUSAGE 4 /* faults and switches are unknown, not 0 */
-#define PMC_THREAD_NO_CPU    8 /* cpu_ns is unknown */
+#define PMC_THREAD_ADOPTED   2	/* start not seen: OS accounting only */
+#define PMC_THREAD_NO_RUSAGE 4	/* faults and switches are unknown, not 0 */
+#define PMC_THREAD_NO_CPU    8	/* cpu_ns is unknown */
+#define PMC_THREAD_OFF	     16 /* counting was off at the snapshot */
 
 /* Why there are no counts. Smaller numbers are errno values. */
 enum pmc_reason {
@@ -193,7 +199,7 @@ enum pmc_reason {
 	PMC_REASON_REGISTRY_FULL,  /* more threads than the agent can register */
 	PMC_REASON_SCALED,	   /* only in reports: a difference with a scaled side */
 	PMC_REASON_SET_LOST,	   /* only in reports: its EVENTSET frame is not in the dump */
-	PMC_REASON_NOT_STARTED,	   /* only in reports: never enabled */
+	PMC_REASON_NOT_STARTED,	   /* only in reports: counting was off */
 	PMC_REASON_ROW_LOST,	   /* only in reports: ended, and its row is not in the dump */
 	PMC_REASON_PINNED,	   /* pinned, and the PMU had no counter for it all the time */
 	PMC_REASON_BRACE,	   /* its braced group needs more counters than run at once */
@@ -224,6 +230,9 @@ struct pmc_thread_fixed {
 	char name[16];	     /* NUL-padded */
 	uint32_t reason;     /* 0: counted; else errno or enum pmc_reason */
 	uint32_t reserved;
+	/* Left out if both are 0. */
+	uint64_t off_ns;   /* as of a process; counts are of the rest, too */
+	uint64_t reset_ns; /* time of the last reset; 0: none */
 };
 
 /* ---- PMC_FRAME_TOTAL ---------------------------------------------------------------------

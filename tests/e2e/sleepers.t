@@ -112,9 +112,12 @@ shot
 work
 "$PMCTL" ctl $pid start >/dev/null
 shot
-is "$cpu" "$(slept)" "work while counters were stopped: the snapshot has the new CPU time"
-ok "work while counters were stopped: CPU time has advanced by at least 30 ms" test $((cpu - second)) -ge 30000000
-ok "work while counters were stopped: task-clock has advanced at least 25 ms less than CPU time" test $((clock - second_clock)) -lt $((cpu - second - 25000000))
+ok "work while counters were stopped: CPU time has advanced by less than 5 ms" test $((cpu - second)) -lt 5000000
+ok "work while counters were stopped: so has task-clock" test $((clock - second_clock)) -lt 5000000
+work
+"$PMCTL" ctl $pid start >/dev/null
+shot
+ok "work after that: CPU time has advanced by at least 30 ms" test $((cpu - second)) -ge 30000000
 exec 9>&-
 wait $pid
 is $? 0 "the program exits with status 0"

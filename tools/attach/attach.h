@@ -148,6 +148,13 @@ void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
 /* Lists target->tasks. */
 int attach_tasks_open(struct attach *target);
 void attach_tasks_close(struct attach_tasks *tasks);
+/* A file of /proc/PID/task/TID. False: it cannot be read. */
+bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+		      size_t cap);
+/* The ID here of a thread of the process; 0: unknown. */
+pid_t attach_our_tid(const struct attach *target, uint32_t tid);
+/* CPU time of a task, of which pid may be 0, from schedstat. */
+bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns);
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines);
 /* Appends the row of a task if the agent did not see it start. */
@@ -155,6 +162,21 @@ void attach_adopted(struct attach *target, const struct attach_task *task,
 		    struct pmc_frame_buf *buf);
 /* Appends TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
+
+/* ---- account.c ---- */
+enum attach_action { ATTACH_START, ATTACH_STOP, ATTACH_RESET };
+/* What the kernel says now. False: there is no such task. */
+bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now);
+void attach_process_words(const struct attach *target, struct account_words *now);
+/* The account of a slot's thread. */
+void attach_account(const struct attach *target, const struct slot *slot,
+		    struct account_side *side);
+/* Applies the action to the accounts of a thread, and of the process. *lost: the values that the
+ * rows of live threads had, added up; they are what a reset takes from the process. */
+bool attach_switch_thread(const struct attach *target, enum attach_action action,
+			  const struct slot *slot, struct account_words *lost);
+void attach_switch_process(const struct attach *target, enum attach_action action,
+			   const struct account_words *lost);
 
 /* ---- out.c ---- */
 struct attach_out {

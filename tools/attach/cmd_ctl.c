@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum action { START, STOP, RESET };
 static const char *const actions[] = { "start", "stop", "reset" };
 
 /* A thread younger than this may have read control.counting just before it was changed. */
@@ -22,8 +21,9 @@ static const char *const actions[] = { "start", "stop", "reset" };
 
 struct switching {
 	struct attach *target;
-	enum action action;
+	enum attach_action action;
 	unsigned threads, uncounted;
+	struct account_words lost_words; /* of the rows of live threads, before the switch */
 	/* What a reset takes from the rows of live threads and so from the thread group, laid out
 	 * like set_base(). */
 	uint64_t lost[3 * PMC_EVENTS_MAX];
@@ -96,7 +96,7 @@ static bool switch_groups(const struct switching *s, const struct attach_groups 
 					  &error);
 
 		if (fd < 0 ||
-		    (s->action == START ? pmc_group_enable(fd) : pmc_group_disable(fd)) != 0)
+		    (s->action == ATTACH_START ? pmc_group_enable(fd) : pmc_group_disable(fd)) != 0)
 			all = false;
 		if (fd >= 0)
 			close(fd);
@@ -113,13 +113,17 @@ static void switch_threads(struct switching *s, uint64_t since)
 	for (uint32_t i = 0; i < target->n_slots; i++) {
 		struct slot *slot = registry_slot(&target->registry, i);
 		struct attach_groups groups;
-		bool done;
+		bool done, accounted;
 
 		if ((slot->word & ~0xffffu) != SLOT_LIVE || slot->start_ns < since)
 			continue;
 		attach_groups_of(target, slot, &groups);
-		done = s->action == RESET ? reset_slot(s, i, slot, &groups) :
-					    switch_groups(s, &groups);
+		accounted = attach_switch_thread(target, s->action, slot, &s->lost_words);
+		if (!groups.groups)
+			done = accounted;
+		else
+			done = s->action == ATTACH_RESET ? reset_slot(s, i, slot, &groups) :
+							   switch_groups(s, &groups);
 		if (since)
 			continue;
 		s->threads += done;
@@ -142,10 +146,13 @@ static void reset_thread_group(struct switching *s)
 	struct pmc_control_totals *totals = &s->target->control.threads;
 	unsigned n = 2 * totals->groups + totals->first[totals->groups];
 
-	if (!totals->groups || totals->eventset != s->target->control.eventset)
+	if (!totals->groups)
 		return;
+	/* PMC_INHERIT=clock: one task-clock, from which the CPU time of rows is subtracted. */
 	for (unsigned i = 0; i < n; i++)
-		totals->base[i] += s->lost[i];
+		totals->base[i] += totals->eventset == s->target->control.eventset ?
+					   s->lost[i] :
+					   s->lost_words.of[ACCOUNT_CPU];
 	write_base(s, offsetof(struct pmc_control, threads), totals, n);
 }
 
@@ -154,9 +161,6 @@ static void switch_thread_group(const struct switching *s)
 	const struct pmc_control *control = &s->target->control;
 	struct attach_groups groups;
 
-	/* PMC_INHERIT=clock: the CPU time of rows is subtracted from it, and that never stops. */
-	if (s->action == STOP && control->threads.eventset != control->eventset)
-		return;
 	attach_groups_of_total(&control->threads, &groups);
 	switch_groups(s, &groups);
 }
@@ -168,82 +172,93 @@ static void switch_uncore(struct switching *s)
 	struct attach_groups groups;
 
 	attach_groups_of_total(totals, &groups);
-	if (s->action != RESET)
+	if (s->action != ATTACH_RESET)
 		switch_groups(s, &groups);
 	else if (totals->groups && read_all(s->target, &groups, totals->base))
 		write_base(s, offsetof(struct pmc_control, uncore), totals, n);
 }
 
-/* For threads that start from now on. */
-static int set_counting(struct switching *s)
+static int write_control(const struct switching *s, size_t offset, uint32_t value)
 {
-	struct attach *target = s->target;
-	uint32_t counting = s->action == START, switched = target->control.switched + 1;
-	int error = attach_write(target, target->address + offsetof(struct pmc_control, switched),
-				 &switched, sizeof(switched));
+	const struct attach *target = s->target;
+	int error = attach_write(target, target->address + offset, &value, sizeof(value));
 
-	if (!error)
-		error = attach_write(target,
-				     target->address + offsetof(struct pmc_control, counting),
-				     &counting, sizeof(counting));
 	return error ? attach_no_memory(target, error) : 0;
+}
+
+/* For threads that start from now on. */
+static int set_counting(const struct switching *s)
+{
+	int code = write_control(s, offsetof(struct pmc_control, switched),
+				 s->target->control.switched + 1);
+
+	if (code || s->action == ATTACH_RESET)
+		return code;
+	return write_control(s, offsetof(struct pmc_control, counting), s->action == ATTACH_START);
 }
 
 static int apply(struct switching *s)
 {
 	uint64_t begin = pmc_now_ns();
-	int code = s->action == RESET ? 0 : set_counting(s);
+	int code = set_counting(s);
 
 	/* Only now: a thread that is not among these slots sees the new control.counting. */
 	if (!code)
 		code = attach_look_again(s->target);
 	if (code)
 		return code;
-	/* The thread group starts before the rows and stops after them, so it never has less. */
-	if (s->action == START)
+	/* Process and thread group start before the rows and stop after them, so they never have
+	 * less. */
+	if (s->action == ATTACH_START) {
+		attach_switch_process(s->target, s->action, &s->lost_words);
 		switch_thread_group(s);
+	}
 	switch_threads(s, 0);
-	if (s->action != RESET) {
+	if (s->action != ATTACH_RESET) {
 		code = attach_look_again(s->target);
 		if (!code)
 			switch_threads(s, begin > YOUNG_NS ? begin - YOUNG_NS : 1);
 	}
-	if (s->action == STOP)
+	if (s->action == ATTACH_STOP)
 		switch_thread_group(s);
-	else if (s->action == RESET)
+	else if (s->action == ATTACH_RESET)
 		reset_thread_group(s);
+	if (s->action != ATTACH_START)
+		attach_switch_process(s->target, s->action, &s->lost_words);
 	switch_uncore(s);
+	if (!code && s->action == ATTACH_RESET)
+		code = write_control(s, offsetof(struct pmc_control, resets),
+				     s->target->control.resets + 1);
 	return code;
 }
 
 static int report(const struct switching *s)
 {
 	static const char *const done[] = { "started", "stopped", "reset to 0" };
+	const bool events = s->target->registry.n_groups;
 	pid_t pid = s->target->pid;
 
-	if (!s->target->registry.n_groups)
-		return tool_fail(EXIT_FAIL,
-				 "no counters to switch: process %d counts no perf event, only CPU "
-				 "time, faults and switches; pmctl doctor shows what blocks them",
-				 pid);
-	if (!s->threads && s->uncounted)
+	if (events && !s->threads && s->uncounted)
 		return tool_fail(EXIT_FAIL,
 				 "no counters to switch: none of the %u threads of process %d has "
 				 "any; pmctl doctor shows what blocks them",
 				 s->uncounted, pid);
-	printf("process %d: counters %s in %u thread%s", pid, done[s->action], s->threads,
+	printf("process %d: %s %s in %u thread%s", pid,
+	       events ? "counters" : "CPU time, faults and switches", done[s->action], s->threads,
 	       s->threads == 1 ? "" : "s");
-	if (s->uncounted)
+	if (!events)
+		printf("; no perf event is counted");
+	else if (s->uncounted)
 		printf("; %u without counters, or just ended", s->uncounted);
 	putchar('\n');
 	return 0;
 }
 
-static int parse_action(const char *text, enum action *action)
+static int parse_action(const char *text, enum attach_action *action)
 {
 	for (unsigned i = 0; i < 3; i++) {
 		if (strcmp(text, actions[i]) == 0) {
-			*action = (enum action)i;
+			*action = (enum attach_action)i;
 			return 0;
 		}
 	}
@@ -253,7 +268,7 @@ static int parse_action(const char *text, enum action *action)
 
 static int act(struct attach *target, void *arg)
 {
-	struct switching s = { .target = target, .action = *(const enum action *)arg };
+	struct switching s = { .target = target, .action = *(const enum attach_action *)arg };
 	int code = attach_look(target);
 
 	if (!code)
@@ -264,7 +279,7 @@ static int act(struct attach *target, void *arg)
 int cmd_ctl(int argc, char **argv)
 {
 	const char *operands[2];
-	enum action action;
+	enum attach_action action;
 	struct tool_args args;
 	unsigned n = 0;
 	pid_t pid;

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MOST_SET_BYTES ((size_t)96 << 10)
@@ -83,17 +82,18 @@ static void put_total(const struct attach *target, const struct pmc_control_tota
 
 /* ---- process ------------------------------------------------------------------------------*/
 /* The program name in /proc/PID/stat may contain anything: the fields are behind its last ')'. */
-static void read_stat(const struct attach *target, struct pmc_process_fixed *fixed)
+static uint32_t parent_of(const struct attach *target)
 {
 	char text[1024];
 	const char *at;
+	uint32_t ppid = 0;
 
 	if (pmc_file_read_at(target->dir, "stat", text, sizeof(text)) <= 0)
-		return;
+		return 0;
 	at = strrchr(text, ')');
 	if (at)
-		sscanf(at + 1, " %*c %" SCNu32 " %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64,
-		       &fixed->ppid, &fixed->minor_faults, &fixed->major_faults);
+		sscanf(at + 1, " %*c %" SCNu32, &ppid);
+	return ppid;
 }
 
 static uint64_t peak_rss(const struct attach *target)
@@ -102,16 +102,6 @@ static uint64_t peak_rss(const struct attach *target)
 
 	attach_status(target->image, "VmHWM", kib);
 	return strtoull(kib, NULL, 10) * 1024;
-}
-
-/* The CPU clock of a process: include/linux/posix-timers.h, CPUCLOCK_SCHED. */
-static uint64_t cpu_clock(pid_t pid)
-{
-	struct timespec t;
-
-	if (clock_gettime((clockid_t)((~(unsigned)pid << 3) | 2u), &t) != 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* Of the UTS namespace of the process: a container has a host name of its own. */
@@ -142,22 +132,20 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	const struct pmc_control *control = &target->control;
 	struct pmc_process_fixed fixed = control->process;
 	char boot[64], exe[4096], cmdline[4096];
-	pid_t pid = target->pid;
+	struct account_words now;
+	struct account_side side;
 	struct utsname host;
 	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
 
-	read_stat(target, &fixed);
-	if (target->other_pid_namespace)
-		fixed.ppid = 0; /* its number is of our namespace */
-	fixed.minor_faults = pmc_sub_sat(fixed.minor_faults, control->carried_minor_faults);
-	fixed.major_faults = pmc_sub_sat(fixed.major_faults, control->carried_major_faults);
-	fixed.flags |= PMC_PROCESS_NO_SWITCHES;
+	/* Its number would be of our namespace. */
+	fixed.ppid = target->other_pid_namespace ? 0 : parent_of(target);
 	fixed.max_rss_bytes = peak_rss(target);
-	fixed.cpu_ns = pmc_sub_sat(cpu_clock(pid), control->carried_process_ns);
+	attach_process_words(target, &now);
+	account_read(&control->account, 1, &side);
+	fixed.time_ns = now.of[ACCOUNT_WALL];
+	account_process(&side, &now, control->carried_process, &fixed);
 	fixed.threads_seen = control->seen;
 	fixed.threads_counted = pmc_sub_sat(control->seen, control->uncounted);
-	fixed.overhead_ns = control->overhead_ns;
-	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = 0;
 	fixed.how_ended = PMC_RUNNING;
 	fixed.how_code = 0;

@@ -136,6 +136,7 @@ static void put(const struct attach *target, struct attach_regions *regions,
 		.snapshot = target->control.snapshot,
 		.first = regions->groups.first,
 		.reason = regions->slot->reason,
+		.cleared = regions->area.resets != target->control.resets,
 	};
 	size_t before = buf->len;
 
@@ -155,7 +156,7 @@ bool attach_regions_next(const struct attach *target, struct attach_regions *reg
 		return next_slot(target, regions);
 	if (!usable(regions, copy(target, regions, true, regions->next_record++)))
 		regions->slot = NULL;
-	else if (record_of(regions)->calls || record_of(regions)->open)
+	else if (record_of(regions)->calls || record_of(regions)->open || target->control.resets)
 		put(target, regions, buf);
 	return true;
 }

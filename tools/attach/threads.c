@@ -27,7 +27,7 @@ struct attach_routine {
 };
 
 /* ---- /proc/PID/task -----------------------------------------------------------------------*/
-static bool read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
+bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
 		      size_t cap)
 {
 	char path[64];
@@ -43,7 +43,7 @@ static uint32_t inner_tid(const struct attach_tasks *tasks, pid_t pid)
 {
 	char text[4096], *line, *end;
 
-	if (!read_task(tasks, pid, "status", text, sizeof(text)))
+	if (!attach_read_task(tasks, pid, "status", text, sizeof(text)))
 		return 0;
 	line = strstr(text, "\nNSpid:");
 	if (!line)
@@ -120,12 +120,12 @@ void attach_tasks_close(struct attach_tasks *tasks)
 }
 
 /* CPU time from schedstat; up to a tick old for a running thread. */
-static bool cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns)
+bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns)
 {
 	char text[128];
 
 	*ns = 0;
-	if (!pid || !read_task(tasks, pid, "schedstat", text, sizeof(text)))
+	if (!pid || !attach_read_task(tasks, pid, "schedstat", text, sizeof(text)))
 		return false;
 	*ns = strtoull(text, NULL, 10);
 	/* 0: a kernel without CONFIG_SCHED_INFO. Every thread here has run. */
@@ -134,7 +134,7 @@ static bool cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns)
 
 /* ---- rows ---------------------------------------------------------------------------------*/
 /* The ID here of a thread of the process; 0: unknown. */
-static pid_t our_tid(const struct attach *target, uint32_t tid)
+pid_t attach_our_tid(const struct attach *target, uint32_t tid)
 {
 	const struct attach_task *task, key = { .tid = tid };
 
@@ -184,18 +184,24 @@ static uint64_t eventset_of(const struct pmc_control *control, const struct slot
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines)
 {
+	struct account_words now = { .unknown = ACCOUNT_FAULTS | ACCOUNT_SWITCHES };
+	/* Room for off_ns and reset_ns. */
+	const bool phases = target->control.switched;
+	struct account_side side;
 	struct attach_groups groups;
 	struct pmc_thread_fixed *placed, row = {
 		.seq = slot->seq,
 		.tid = slot->tid,
 		.state = PMC_THREAD_LIVE,
-		.flags = (uint8_t)(slot->flags | PMC_THREAD_NO_RUSAGE),
+		.flags = (uint8_t)slot->flags,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
 		.eventset = eventset_of(&target->control, slot),
 		.start_site = slot->start_site,
 		.reason = slot->reason,
+		.off_ns = phases,
 	};
+	const size_t bytes = pmc_thread_bytes(&row);
 
 	if (own_routines)
 		row.start_site = start_routine(target, buf, (uint64_t)(uintptr_t)slot->start.posix);
@@ -203,14 +209,14 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	row.n_groups = (uint16_t)groups.groups;
 	placed = pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
 	attach_groups_frame(target, buf, &groups, &row.reason);
-	if (!cpu_of(&target->tasks, our_tid(target, row.tid), &row.cpu_ns))
-		row.flags |= PMC_THREAD_NO_CPU;
-	if (row.flags & PMC_THREAD_MAIN)
-		row.cpu_ns = pmc_sub_sat(row.cpu_ns, target->control.carried_thread_ns);
-	row.time_ns = pmc_now_ns();
+	if (!attach_cpu_of(&target->tasks, attach_our_tid(target, row.tid), &now.of[ACCOUNT_CPU]))
+		now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+	now.of[ACCOUNT_WALL] = row.time_ns = pmc_now_ns();
+	attach_account(target, slot, &side);
+	account_row(&side, &now, &row, phases);
 	memcpy(row.name, slot->name, sizeof(row.name));
 	if (placed)
-		*placed = row;
+		memcpy(placed, &row, bytes);
 	pmc_frame_end(buf);
 }
 
@@ -233,11 +239,16 @@ void attach_adopted(struct attach *target, const struct attach_task *task,
 	char name[32];
 
 	if (attach_knows(target, task->tid) ||
-	    !read_task(tasks, task->pid, "comm", name, sizeof(name)))
+	    !attach_read_task(tasks, task->pid, "comm", name, sizeof(name)))
 		return;
-	if (strcmp(name, HELPER_NAME) == 0 || !cpu_of(tasks, task->pid, &row.cpu_ns) ||
+	if (strcmp(name, HELPER_NAME) == 0 || !attach_cpu_of(tasks, task->pid, &row.cpu_ns) ||
 	    (row.cpu_ns < STARTING_NS && target->starting))
 		return;
+	/* Nobody read its clock when counting was switched. */
+	if (target->control.switched) {
+		row.flags |= PMC_THREAD_NO_CPU;
+		row.cpu_ns = 0;
+	}
 	memcpy(row.name, name, strnlen(name, sizeof(row.name) - 1));
 	row.time_ns = pmc_now_ns();
 	pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);

@@ -33,5 +33,6 @@ bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage 
 bool pmc_task_stat(const char *text, struct pmc_usage *usage);
 bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage);
 void pmc_usage_process(struct pmc_usage *usage); /* getrusage(RUSAGE_SELF) */
+uint64_t pmc_children_cpu_ns(void);		 /* getrusage(RUSAGE_CHILDREN) */
 
 #endif

@@ -62,7 +62,8 @@ void pmc_put_event(struct pmc_frame_buf *buf, const struct pmc_event_def *def, c
 struct pmc_thread_fixed *pmc_begin_thread(struct pmc_frame_buf *buf, const uint8_t identity[16],
 					  uint64_t snapshot, const struct pmc_thread_fixed *fixed)
 {
-	return pmc_frame_begin(buf, PMC_FRAME_THREAD, identity, snapshot, fixed, sizeof(*fixed));
+	return pmc_frame_begin(buf, PMC_FRAME_THREAD, identity, snapshot, fixed,
+			       pmc_thread_bytes(fixed));
 }
 
 void pmc_begin_total(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,

@@ -10,6 +10,8 @@
 
 #include "agent/core/dump/frame.h"
 
+#include <stddef.h>
+
 struct pmc_process_text {
 	const char *host, *boot_id, *exe, *cmdline; /* NULL: unknown */
 };
@@ -30,7 +32,14 @@ void pmc_put_event(struct pmc_frame_buf *buf, const struct pmc_event_def *def, c
 		   const char *unit, const char *core_type);
 
 /* ---- THREAD, TOTAL: n_groups times pmc_put_reading; REGION: four times as many ------------ */
-/* Returns the fixed part in the frame, which may be changed until pmc_frame_end. NULL: no room. */
+/* Without phases, rows are written without the fields about them. */
+static inline size_t pmc_thread_bytes(const struct pmc_thread_fixed *fixed)
+{
+	return fixed->off_ns || fixed->reset_ns ? sizeof(*fixed) :
+						  offsetof(struct pmc_thread_fixed, off_ns);
+}
+/* Returns the fixed part in the frame, of pmc_thread_bytes(), which may be changed until
+ * pmc_frame_end. NULL: no room. */
 struct pmc_thread_fixed *pmc_begin_thread(struct pmc_frame_buf *buf, const uint8_t identity[16],
 					  uint64_t snapshot, const struct pmc_thread_fixed *fixed);
 void pmc_begin_total(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 6
+#define PMC_CONTROL_VERSION 7
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -29,9 +29,9 @@ enum pmc_control_state {
 
 /* Inherit groups and uncore events: held by the job's first process. */
 struct pmc_control_totals {
-	uint32_t groups;	 /* 0: there is none */
-	uint32_t flags;		 /* PMC_TOTAL_* */
-	uint64_t eventset;	 /* hash */
+	uint32_t groups;		    /* 0: there is none */
+	uint32_t flags;			    /* PMC_TOTAL_* */
+	uint64_t eventset;		    /* hash */
 	uint16_t first[PMC_EVENTS_MAX + 1]; /* group g is fds[first[g] .. first[g+1]) */
 	uint16_t reserved[3];
 	int32_t fds[PMC_EVENTS_MAX];
@@ -52,7 +52,9 @@ struct pmc_control {
 	uint64_t registry;	   /* struct registry of registry.h, and through it the slots */
 	uint16_t first[PMC_EVENTS_MAX + 1];
 	uint16_t reserved2;
-	_Atomic uint32_t switched; /* written by pmctl ctl: number of stops and starts */
+	_Atomic uint32_t switched; /* number of changes of accounts; 0: none has been opened */
+	_Atomic uint32_t resets;   /* written by pmctl ctl reset, after the accounts */
+	uint32_t reserved4;
 	uint64_t eventset; /* hash; 0: no events */
 	uint64_t eventset_frame, eventset_bytes;
 	/* The event set of slots with SLOT_USER_ONLY. */
@@ -62,9 +64,11 @@ struct pmc_control {
 	uint64_t exe, cmdline; /* NUL-terminated */
 	_Atomic uint64_t seen, uncounted, overhead_ns;
 	struct pmc_control_totals threads, execs;
-	/* Reported by the image before an exec, to be subtracted. */
-	uint64_t carried_thread_ns; /* of the main thread */
-	uint64_t carried_process_ns, carried_minor_faults, carried_major_faults;
+	/* Reported by the image before an exec, or before the agent noticed a fork: to be
+	 * subtracted. */
+	uint64_t carried_thread[ACCOUNT_WORDS]; /* of the main thread */
+	uint64_t carried_process[ACCOUNT_WORDS];
+	struct account account; /* of the process */
 	/* Uncore events; eventset 0: none. */
 	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;

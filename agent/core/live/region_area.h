@@ -79,8 +79,10 @@ struct region_area {
 	uint32_t capacity; /* words that there is room for; part of the layout */
 	uint32_t words;	   /* of a reading */
 	uint32_t groups;
-	uint32_t mode; /* enum region_mode */
-	uint32_t cost; /* enum region_cost, of inside and around in this mode */
+	uint32_t mode;	 /* enum region_mode */
+	uint32_t cost;	 /* enum region_cost, of inside and around in this mode */
+	uint32_t resets; /* control.resets when the records were last cleared */
+	uint32_t reserved;
 	uint64_t eventset;
 	uint32_t errors[PMC_EVENTS_MAX]; /* of each group: why it can no longer be read */
 	/* Cost of an empty region: counted in the region itself, and in the one around it. */
@@ -148,6 +150,7 @@ struct region_view {
 	uint64_t snapshot;
 	const uint16_t *first; /* as the area's, readable here */
 	uint32_t reason;       /* why the thread has no groups */
+	bool cleared;	       /* a reset that its thread has not seen yet clears the record */
 };
 
 /* Appends a REGION frame up to pmc_frame_end, which is left to the caller: the sequence number has

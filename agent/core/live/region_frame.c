@@ -38,13 +38,16 @@ static void put_readings(struct pmc_frame_buf *buf, const struct region_area *ar
 void region_frame_fill(struct pmc_frame_buf *buf, const struct region_area *area,
 		       const struct region_record *record, const struct region_view *view)
 {
-	const uint64_t *inclusive = record->words, *exclusive = inclusive + area->capacity;
-	bool has_cpu = record->calls && (area->mode == REGION_CLOCK ||
-					 (!area->errors[0] && at_least_0(inclusive[REGION_CPU])));
+	static const uint64_t zero[2 * REGION_WORDS];
+	const uint64_t *inclusive = view->cleared ? zero : record->words;
+	const uint64_t *exclusive = inclusive + area->capacity;
+	const uint64_t calls = view->cleared ? 0 : record->calls;
+	bool has_cpu = calls && (area->mode == REGION_CLOCK ||
+				 (!area->errors[0] && at_least_0(inclusive[REGION_CPU])));
 	struct pmc_region_fixed fixed = {
 		.seq = area->owner - 1,
-		.calls = record->calls,
-		.outermost = record->outermost,
+		.calls = calls,
+		.outermost = view->cleared ? 0 : record->outermost,
 		.nested = inclusive[REGION_ENDS],
 		.direct = exclusive[REGION_ENDS],
 		.open = record->open,

@@ -30,7 +30,9 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	/* Not a multiple of 2 MiB: the kernel would align it to a huge page and place the host's
 	 * first stacks right below, and each madvise of glibc at the end of a thread would scan
 	 * twice as many pages. */
-	registry->map_bytes = ENDED_BYTES + registry->slot_bytes * capacity + CACHE_LINE;
+	registry->map_bytes = ENDED_BYTES +
+			      (registry->slot_bytes + sizeof(struct account)) * capacity +
+			      CACHE_LINE;
 	/* Private: a forked child must not write to its parent's slots before it has noticed the
 	 * fork. Untouched pages cost nothing. */
 	map = mmap(NULL, registry->map_bytes, PROT_READ | PROT_WRITE,
@@ -41,6 +43,7 @@ int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, 
 	madvise(map, registry->map_bytes, MADV_NOHUGEPAGE);
 	registry->ended = map;
 	registry->slots = (char *)map + ENDED_BYTES;
+	registry->accounts = (void *)(registry->slots + registry->slot_bytes * capacity);
 	return 0;
 }
 
@@ -75,8 +78,7 @@ static struct slot *pop(struct registry *registry)
 
 static void push(struct registry *registry, struct slot *slot)
 {
-	uint32_t index =
-		(uint32_t)((size_t)((char *)slot - registry->slots) / registry->slot_bytes);
+	uint32_t index = registry_index(registry, slot);
 	uint64_t top = atomic_load_explicit(&registry->vacant, memory_order_relaxed), next;
 
 	do {
@@ -226,5 +228,6 @@ bool registry_has_ended(const struct registry *registry, uint32_t tid)
 {
 	return tid < REGISTRY_TIDS &&
 	       (atomic_load_explicit(&registry->ended[tid / 64], memory_order_relaxed) >>
-			(tid % 64) & 1);
+			(tid % 64) &
+		1);
 }

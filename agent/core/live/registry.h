@@ -9,6 +9,8 @@
 #ifndef PMC_CORE_LIVE_REGISTRY_H
 #define PMC_CORE_LIVE_REGISTRY_H
 
+#include "agent/core/live/account.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +62,7 @@ _Static_assert(sizeof(struct slot) <= 128, "a slot without groups has two cache 
 
 struct registry {
 	char *slots;
+	struct account *accounts; /* of the slots, behind them: touched from a first change on */
 	size_t slot_bytes, map_bytes, set_words;
 	unsigned n_groups, n_fds;
 	uint32_t capacity;
@@ -146,6 +149,11 @@ static inline uint64_t set_less(uint64_t says, uint64_t base)
 static inline struct slot *registry_slot(const struct registry *registry, uint32_t index)
 {
 	return (struct slot *)(void *)(registry->slots + index * registry->slot_bytes);
+}
+
+static inline uint32_t registry_index(const struct registry *registry, const struct slot *slot)
+{
+	return (uint32_t)((size_t)((const char *)slot - registry->slots) / registry->slot_bytes);
 }
 
 /* Where the slot keeps this descriptor; NULL: the slot does not have it. */

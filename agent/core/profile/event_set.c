@@ -133,7 +133,7 @@ static bool has_values(const struct pmc_reading *reading, unsigned size)
 }
 
 /* The counts of a group of that size, but their values. */
-static struct pmc_count judge(const struct pmc_reading *reading, unsigned size)
+static struct pmc_count judge(const struct pmc_reading *reading, unsigned size, bool was_on)
 {
 	struct pmc_count count = { .state = PMC_NOT_COUNTED };
 	const uint32_t error = reading->error;
@@ -146,7 +146,9 @@ static struct pmc_count judge(const struct pmc_reading *reading, unsigned size)
 	}
 	count.enabled_ns = reading->enabled_ns;
 	count.running_ns = reading->running_ns;
-	if (!count.enabled_ns)
+	if (!count.enabled_ns && was_on)
+		count.state = PMC_COUNTED;
+	else if (!count.enabled_ns)
 		count.error = PMC_REASON_NOT_STARTED;
 	else if (!count.running_ns)
 		count.error = PMC_REASON_NEVER_RAN;
@@ -156,7 +158,7 @@ static struct pmc_count judge(const struct pmc_reading *reading, unsigned size)
 }
 
 void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
-			 struct pmc_cursor *cursor, struct pmc_count *counts)
+			 struct pmc_cursor *cursor, bool was_on, struct pmc_count *counts)
 {
 	struct {
 		struct pmc_count count;
@@ -167,7 +169,7 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 		struct pmc_reading reading = { 0 };
 
 		pmc_cursor_bytes(cursor, &reading, sizeof(reading));
-		groups[g].count = judge(&reading, set->group_size[g]);
+		groups[g].count = judge(&reading, set->group_size[g], was_on);
 		groups[g].values = has_values(&reading, set->group_size[g]) ? cursor->at : NULL;
 		cursor->at += reading.n * sizeof(uint64_t);
 		cursor->left -= reading.n * sizeof(uint64_t);
@@ -192,7 +194,7 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 		profile_sum_counts(set, counts);
 }
 
-int profile_total(struct pmc_profile *profile, const struct table_frame *total,
+int profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,
 		  struct pmc_p_remainder *counts)
 {
 	struct pmc_p_eventset *set;
@@ -210,7 +212,7 @@ int profile_total(struct pmc_profile *profile, const struct table_frame *total,
 	if (!counts->counts)
 		return -ENOMEM;
 	pmc_cursor_init(&cursor, &total->frame);
-	profile_take_counts(set, fixed.n_groups, &cursor, counts->counts);
+	profile_take_counts(set, fixed.n_groups, &cursor, was_on, counts->counts);
 	counts->set = &set->view;
 	return 0;
 }

@@ -139,14 +139,10 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 		  bool spread)
 {
 	const struct pmc_thread_fixed *fixed = &thread->fixed;
-	uint64_t until = pmc_thread_until(thread);
 
 	row->threads++;
 	row->rows++;
-	/* An adopted thread has no start time. */
-	row->wall_ns = row->threads == 1 && fixed->start_ns && until > fixed->start_ns ?
-			       until - fixed->start_ns :
-			       0;
+	row->wall_ns = row->threads == 1 ? pmc_thread_on_ns(fixed, pmc_thread_until(thread)) : 0;
 	if (!(fixed->flags & PMC_THREAD_NO_CPU))
 		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {

@@ -88,7 +88,7 @@ struct pmc_fold_row {
 	const char *label;
 	uint64_t threads;
 	uint64_t rows;
-	uint64_t wall_ns; /* of a single thread, from its start_ns; else 0 */
+	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */
 	struct pmc_fold_stat cpu;
 	uint64_t usage_rows; /* rows whose faults and switches are known */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;

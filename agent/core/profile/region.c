@@ -68,7 +68,7 @@ static int fill(struct pmc_profile *profile, struct pmc_p_region *region, struct
 	if (!counts)
 		return -ENOMEM;
 	for (unsigned part = 0; part < REGION_PARTS; part++)
-		profile_take_counts(set, fixed->n_groups, cursor, counts + part * n);
+		profile_take_counts(set, fixed->n_groups, cursor, false, counts + part * n);
 	if (fixed->flags & PMC_REGION_COST) {
 		take_off(fixed, false, set->view.count, counts, counts + INSIDE * n,
 			 counts + AROUND * n);
@@ -84,16 +84,21 @@ static int fill(struct pmc_profile *profile, struct pmc_p_region *region, struct
 
 int profile_list_region(struct pmc_profile *profile, const struct table_frame *kept)
 {
-	struct pmc_p_region *region = pmc_arena_alloc(&profile->arena, sizeof(*region));
-	struct pmc_region_fixed *fixed;
+	struct pmc_p_region *region;
+	struct pmc_region_fixed now, *fixed;
 	struct pmc_cursor cursor;
 	const char *name;
 	size_t len;
 
+	pmc_frame_fixed(&kept->frame, &now, sizeof(now));
+	/* Cleared by a reset. */
+	if (!now.calls && !now.open)
+		return 0;
+	region = pmc_arena_alloc(&profile->arena, sizeof(*region));
 	if (!region)
 		return -ENOMEM;
 	fixed = &region->fixed;
-	pmc_frame_fixed(&kept->frame, fixed, sizeof(*fixed));
+	*fixed = now;
 	pmc_cursor_init(&cursor, &kept->frame);
 	pmc_cursor_str(&cursor, &name, &len);
 	region->process = &kept->process->pub;

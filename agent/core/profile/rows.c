@@ -206,16 +206,21 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 }
 
 /* A thread's CPU clock starts with its creation, its start_ns when the agent sees it: it started no
- * later than its CPU time says. */
+ * later than its CPU time says. Nor was counting on for less time, though the clock of a running
+ * thread that pmctl ctl reads may be a tick old. */
 static void date_start(struct pmc_thread_fixed *fixed)
 {
 	const uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
+	uint64_t on_ns = pmc_thread_on_ns(fixed, until), lack;
 
 	if (fixed->flags & PMC_THREAD_NO_CPU || !fixed->start_ns || fixed->start_ns > until ||
-	    fixed->cpu_ns >= until)
+	    fixed->cpu_ns >= until || on_ns >= fixed->cpu_ns)
 		return;
-	if (until - fixed->start_ns < fixed->cpu_ns)
-		fixed->start_ns = until - fixed->cpu_ns;
+	lack = fixed->cpu_ns - on_ns;
+	if (lack <= fixed->off_ns)
+		fixed->off_ns -= lack;
+	else
+		fixed->start_ns = until - fixed->cpu_ns - fixed->off_ns;
 }
 
 struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const struct pmc_p_row *row,
@@ -243,7 +248,10 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
 	if (set)
-		profile_take_counts(set, fixed->n_groups, &cursor, buf->counts);
+		profile_take_counts(set, fixed->n_groups, &cursor,
+				    fixed->off_ns &&
+					    pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
+				    buf->counts);
 	thread->set = set ? &set->view : NULL;
 	thread->counts = set ? buf->counts : NULL;
 	return thread;

@@ -119,10 +119,10 @@ static void subtract_execs(struct pmc_p_remainder *threads, const struct pmc_p_r
 	}
 }
 
-static int open_total(struct pmc_profile *profile, struct open_total *total,
+static int open_total(struct pmc_profile *profile, struct open_total *total, bool was_on,
 		      struct pmc_p_remainder *rest, const struct table_frame *frame)
 {
-	int error = profile_total(profile, frame, rest);
+	int error = profile_total(profile, frame, was_on, rest);
 
 	total->rest = rest;
 	memset(total->map, 0xff, sizeof(total->map));
@@ -147,6 +147,12 @@ static bool is_first(const struct table_process *p)
 	return p->pub.known && (p->pub.fixed.flags & PMC_PROCESS_FIRST);
 }
 
+/* Whether counting was switched on in the life of the process. */
+static bool was_on(const struct table_process *p)
+{
+	return p->pub.fixed.off_ns && pmc_process_on_ns(&p->pub.fixed);
+}
+
 static int open_totals_of(struct pmc_profile *profile, struct table_process *p)
 {
 	const struct table_frame *threads = p->totals[PMC_TOTAL_THREADS];
@@ -160,10 +166,10 @@ static int open_totals_of(struct pmc_profile *profile, struct table_process *p)
 		pmc_frame_fixed(&threads->frame, &fixed, sizeof(fixed));
 	p->open->with_forks = fixed.flags & PMC_TOTAL_WITH_FORKS;
 	/* Without a PROCESS frame the rows of descendants are not known. */
-	error = open_total(profile, &p->open->threads, &p->pub.unattributed,
+	error = open_total(profile, &p->open->threads, was_on(p), &p->pub.unattributed,
 			   is_first(p) || !p->open->with_forks ? threads : NULL);
 	return error ? error :
-		       open_total(profile, &p->open->execs, &p->pub.descendants,
+		       open_total(profile, &p->open->execs, false, &p->pub.descendants,
 				  is_first(p) ? p->totals[PMC_TOTAL_EXEC] : NULL);
 }
 
@@ -215,7 +221,7 @@ int profile_open_totals(struct pmc_profile *profile)
 		if (p->totals[PMC_TOTAL_THREADS] || p->totals[PMC_TOTAL_EXEC])
 			error = open_totals_of(profile, p);
 		if (!error)
-			error = profile_total(profile, p->totals[PMC_TOTAL_UNCORE],
+			error = profile_total(profile, p->totals[PMC_TOTAL_UNCORE], false,
 					      &p->pub.machine);
 	}
 	return error;

@@ -262,15 +262,12 @@ static struct pmc_cell event_cell(struct pmc_view *view, const struct pmc_column
 static void usage_of_thread(const struct pmc_row *row, struct pmc_metric_usage *usage)
 {
 	const struct pmc_thread_fixed *fixed = &row->thread->fixed;
-	uint64_t until = pmc_thread_until(row->thread);
 
 	usage->has_cpu = !(fixed->flags & PMC_THREAD_NO_CPU);
 	usage->has_switches = !(fixed->flags & PMC_THREAD_NO_RUSAGE);
 	usage->switches = fixed->voluntary_switches + fixed->involuntary_switches;
-	usage->wall_ns = row->dt_ns;
-	/* An adopted thread has no start time. */
-	if (!row->step && fixed->start_ns && until > fixed->start_ns)
-		usage->wall_ns = until - fixed->start_ns;
+	usage->wall_ns =
+		row->step ? row->on_ns : pmc_thread_on_ns(fixed, pmc_thread_until(row->thread));
 	usage->cpu_ns = fixed->cpu_ns;
 }
 

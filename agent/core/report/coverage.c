@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* coverage.c - the coverage summary: what is known beside the rows, of all processes in scope. */
+#include "agent/core/base/sort.h"
 #include "agent/core/report/view.h"
 
 #include <errno.h>
@@ -78,31 +79,74 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	}
 }
 
-/* From the first start to the last end, on the host where that is longest. */
-static void wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
+struct span {
+	uint64_t from, to;
+};
+
+static int by_from(const void *a, const void *b, const void *arg)
+{
+	const struct span *x = a, *y = b;
+
+	(void)arg;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The time in which any of the spans was: without the gaps between runs. */
+static uint64_t spanned(struct pmc_view *view, struct span *spans, uint64_t n)
+{
+	struct span *scratch = pmc_arena_alloc(view->arena, (n + 1) * sizeof(*scratch));
+	uint64_t to = 0, sum = 0;
+
+	if (!scratch)
+		return 0;
+	pmc_sort(spans, scratch, n, sizeof(*spans), by_from, NULL);
+	for (uint64_t i = 0; i < n; i++) {
+		const uint64_t from = spans[i].from > to ? spans[i].from : to;
+
+		if (spans[i].to <= from)
+			continue;
+		sum += spans[i].to - from;
+		to = spans[i].to;
+	}
+	return sum;
+}
+
+/* The time in which processes ran and counting was on, on the host where that is longest. Of a
+ * process it is taken to be the last part of its life. */
+static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	struct pmc_profile *profile = view->profile;
+	struct span *spans =
+		pmc_arena_alloc(view->arena, (profile->n_processes + 1) * sizeof(*spans));
 	const char *host = NULL;
-	uint64_t from = 0, to = 0;
+	uint64_t n = 0, wall_ns;
 
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_p_process *process = profile->processes[i];
+	if (!spans)
+		return -ENOMEM;
+	for (uint64_t i = 0; i <= profile->n_processes; i++) {
+		const struct pmc_p_process *process =
+			i < profile->n_processes ? profile->processes[i] : NULL;
 		uint64_t end;
 
-		pmc_view_end_unseen(process, &end);
-		if (!process->known || !pmc_view_in_scope(view, process))
+		if (process && (!process->known || !pmc_view_in_scope(view, process)))
 			continue;
-		if (!host || strcmp(host, process->host)) {
-			host = process->host;
+		if (n && (!process || strcmp(host, process->host) != 0)) {
+			wall_ns = spanned(view, spans, n);
+			coverage->wall_ns =
+				wall_ns > coverage->wall_ns ? wall_ns : coverage->wall_ns;
 			coverage->hosts++;
-			from = process->fixed.start_ns;
-			to = end;
+			n = 0;
 		}
-		from = process->fixed.start_ns < from ? process->fixed.start_ns : from;
-		to = end > to ? end : to;
-		if (to > from && to - from > coverage->wall_ns)
-			coverage->wall_ns = to - from;
+		if (!process)
+			break;
+		host = process->host;
+		pmc_view_end_unseen(process, &end);
+		coverage->off_ns = process->fixed.off_ns > coverage->off_ns ?
+					   process->fixed.off_ns :
+					   coverage->off_ns;
+		spans[n++] = (struct span){ process->fixed.start_ns + process->fixed.off_ns, end };
 	}
+	return view->arena->failed ? -ENOMEM : 0;
 }
 
 struct run {
@@ -151,6 +195,7 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	struct pmc_profile *profile = view->profile;
+	int err;
 
 	memset(coverage, 0, sizeof(*coverage));
 	if (pmc_fold_init(&coverage->unattributed, &view->events) ||
@@ -168,7 +213,7 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 				process->known ? process->fixed.cpu_ns : process->attributed_cpu_ns;
 		}
 	}
-	wall_add(view, coverage);
 	count_rows(view, coverage);
-	return count_runs(view, coverage);
+	err = wall_add(view, coverage);
+	return err ? err : count_runs(view, coverage);
 }

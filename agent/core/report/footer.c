@@ -148,6 +148,12 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		pmc_out_str(out, " %");
 	}
 	pmc_footer_end_line(view);
+	if (!coverage->off_ns)
+		return;
+	pmc_out_str(out, " counting was off for ");
+	pmc_show_time(out, (double)coverage->off_ns, view->glyphs->micro);
+	line(view, " (PMC_START, PMC_DELAY, pmctl ctl), or reset then: all values, CPU time and "
+		   "switches too, are of the rest");
 }
 
 /* ---- events without a value ---------------------------------------------------------------- */

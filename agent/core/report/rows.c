@@ -340,20 +340,36 @@ static const struct pmc_count *count_before(const struct pmc_p_thread *before,
 		       NULL;
 }
 
-/* The difference from the snapshot before of the same thread. The first step starts at its birth,
- * so that the steps add up to the thread's row. */
+/* Counting was off all the time. */
+static void skip_step(struct pmc_p_thread *step, struct pmc_count *counts)
+{
+	step->fixed.flags |= PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE;
+	for (unsigned i = 0; step->set && step->counts && i < step->set->count; i++)
+		if (pmc_count_has_value(&counts[i]))
+			counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
+							.error = PMC_REASON_NOT_STARTED };
+}
+
+/* The difference from the snapshot before of the same thread. The first step starts at its birth or
+ * the last reset, so that the steps since then add up to the thread's row. */
 static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct pmc_row_buf *buf,
 		     struct pmc_row *row)
 {
 	const struct pmc_p_thread *now, *before = NULL;
 	struct pmc_thread_fixed *fixed = &buf->step.fixed;
-	uint64_t since;
+	uint64_t since, on_ns;
 
 	now = pmc_profile_thread(view->profile, at[0], &buf->now);
 	if (at > view->rows && pmc_same_thread(at[-1], at[0]))
 		before = pmc_profile_thread(view->profile, at[-1], &buf->before);
 	buf->step = *now;
-	since = before ? before->fixed.time_ns : fixed->start_ns;
+	on_ns = pmc_thread_on_ns(fixed, fixed->time_ns);
+	/* What was counted before a reset is gone: the step starts there. */
+	if (before && fixed->reset_ns > before->fixed.reset_ns)
+		before = NULL;
+	since = before		? before->fixed.time_ns :
+		fixed->reset_ns ? fixed->reset_ns :
+				  fixed->start_ns;
 	if (now->set && now->counts) {
 		for (unsigned i = 0; i < now->set->count; i++)
 			count_step(&buf->counts[i], &now->counts[i], count_before(before, now, i));
@@ -362,6 +378,7 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 	if (before) {
 		const struct pmc_thread_fixed *was = &before->fixed;
 
+		on_ns = minus(on_ns, pmc_thread_on_ns(was, was->time_ns));
 		fixed->cpu_ns = minus(fixed->cpu_ns, was->cpu_ns);
 		fixed->minor_faults = minus(fixed->minor_faults, was->minor_faults);
 		fixed->major_faults = minus(fixed->major_faults, was->major_faults);
@@ -369,6 +386,8 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 			minus(fixed->voluntary_switches, was->voluntary_switches);
 		fixed->involuntary_switches =
 			minus(fixed->involuntary_switches, was->involuntary_switches);
+		if (!on_ns && fixed->off_ns > was->off_ns)
+			skip_step(&buf->step, buf->counts);
 		/* A difference needs both ends. */
 		fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
 	}
@@ -377,6 +396,7 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 	row->t_ns = fixed->time_ns;
 	/* The start of an adopted thread is not known. */
 	row->dt_ns = since ? minus(row->t_ns, since) : 0;
+	row->on_ns = !before || before->fixed.start_ns ? on_ns : row->dt_ns;
 }
 
 void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,

@@ -72,6 +72,7 @@ struct pmc_row { /* a line of a view: a thread, or a sum */
 	const struct pmc_fold_row *sums;
 	bool step; /* of a timeline: what the thread did in dt_ns before t_ns */
 	uint64_t t_ns, dt_ns;
+	uint64_t on_ns; /* of dt_ns, the time for which counting was on */
 };
 
 struct pmc_cell {
@@ -151,7 +152,9 @@ void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t
 /* Sums over the processes in scope. */
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
-	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns, wall_ns; /* wall 0: unknown */
+	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
+	uint64_t wall_ns; /* for which counting was on; 0: unknown */
+	uint64_t off_ns;  /* of the process for which it was off the longest */
 	uint64_t threads_seen, threads_counted, threads_uncounted;
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
 	uint64_t others, others_cpu_ns;	       /* processes out of scope */

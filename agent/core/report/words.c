@@ -49,7 +49,7 @@ const char *pmc_reason_text(uint32_t reason)
 	case PMC_REASON_NEVER_RAN:
 		return "enabled, but never scheduled on the PMU";
 	case PMC_REASON_NOT_STARTED:
-		return "counting was never started (PMC_START, PMC_DELAY, pmctl ctl)";
+		return "counting was off (PMC_START, PMC_DELAY, pmctl ctl)";
 	case PMC_REASON_ROW_LOST:
 		return "its row did not reach the dump";
 	case PMC_REASON_PINNED:

@@ -80,6 +80,20 @@ void pmc_usage_thread(struct pmc_usage *usage)
 	usage_of(RUSAGE_THREAD, usage);
 }
 
+static uint64_t ns_of_time(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+uint64_t pmc_children_cpu_ns(void)
+{
+	struct rusage r;
+
+	if (pmc_sys2(SYS_getrusage, RUSAGE_CHILDREN, &r) != 0)
+		return 0;
+	return ns_of_time(&r.ru_utime) + ns_of_time(&r.ru_stime);
+}
+
 void pmc_usage_process(struct pmc_usage *usage)
 {
 	usage_of(RUSAGE_SELF, usage);

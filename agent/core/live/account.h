@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account.h - OS accounting while counting is on.
+ *
+ * The kernel's clocks, faults and switches of a thread go on while counting is off (PMC_START,
+ * PMC_DELAY, pmctl ctl). An account says what to subtract, so that they speak of the same time as
+ * the events. It has two sides: a change is written to the other side and becomes valid with its
+ * number, so a reader never uses half of it, and a writer that is killed leaves the old side.
+ * Async-signal-safe.
+ */
+#ifndef PMC_CORE_LIVE_ACCOUNT_H
+#define PMC_CORE_LIVE_ACCOUNT_H
+
+#include "agent/core/base/clock.h"
+
+#include <pmc/dump.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	ACCOUNT_WALL, /* CLOCK_MONOTONIC */
+	ACCOUNT_CPU,
+	ACCOUNT_OVERHEAD, /* of a process */
+	ACCOUNT_MINOR,
+	ACCOUNT_MAJOR,
+	ACCOUNT_VOLUNTARY,
+	ACCOUNT_INVOLUNTARY,
+	ACCOUNT_WORDS,
+};
+#define ACCOUNT_BIT(word) (1u << (word))
+#define ACCOUNT_FAULTS	  (ACCOUNT_BIT(ACCOUNT_MINOR) | ACCOUNT_BIT(ACCOUNT_MAJOR))
+#define ACCOUNT_SWITCHES  (ACCOUNT_BIT(ACCOUNT_VOLUNTARY) | ACCOUNT_BIT(ACCOUNT_INVOLUNTARY))
+
+/* What the kernel says now; or, less what is not to be counted, the values of a row. */
+struct account_words {
+	uint64_t of[ACCOUNT_WORDS];
+	uint32_t unknown; /* bits of words that could not be read */
+};
+
+struct account_side {
+	uint64_t owner;	   /* seq + 1 of the thread; 1 of a process; 0: nobody */
+	uint64_t reset_ns; /* time of the last reset; 0: none */
+	uint32_t stopped;
+	uint32_t unknown;	      /* words that could not be read at a change */
+	uint64_t base[ACCOUNT_WORDS]; /* to be subtracted */
+	uint64_t at[ACCOUNT_WORDS];   /* when counting stopped */
+};
+
+struct account {
+	_Atomic uint32_t number; /* its lowest bit is the valid side */
+	uint32_t reserved;
+	struct account_side sides[2];
+};
+
+/* An account of which nothing is counted yet (stopped), or everything beyond `base`. */
+void account_open(struct account_side *side, uint64_t owner, const uint64_t base[ACCOUNT_WORDS],
+		  bool stopped);
+void account_start(struct account_side *side, const struct account_words *now);
+void account_stop(struct account_side *side, const struct account_words *now);
+void account_reset(struct account_side *side, const struct account_words *now);
+/* Turns `now` into what was counted; WALL is the time for which counting was on. */
+void account_values(const struct account_side *side, struct account_words *now);
+
+/* The values in a row whose start_ns is known; of now. phases: it has room for off_ns and
+ * reset_ns. */
+void account_row(const struct account_side *side, struct account_words *now,
+		 struct pmc_thread_fixed *row, bool phases);
+
+/* The values in a PROCESS frame whose start_ns, time_ns and pre_cpu_ns are known. */
+void account_process(const struct account_side *side, struct account_words *now,
+		     const uint64_t carried[ACCOUNT_WORDS], struct pmc_process_fixed *process);
+
+/* Copies the valid side. False: it is not the owner's. */
+bool account_read(const struct account *account, uint64_t owner, struct account_side *side);
+/* Makes it the valid one; by one writer at a time. */
+void account_write(struct account *account, const struct account_side *side);
+
+static inline void account_put_usage(struct account_words *words, const struct pmc_usage *usage)
+{
+	words->of[ACCOUNT_MINOR] = usage->minor_faults;
+	words->of[ACCOUNT_MAJOR] = usage->major_faults;
+	words->of[ACCOUNT_VOLUNTARY] = usage->voluntary_switches;
+	words->of[ACCOUNT_INVOLUNTARY] = usage->involuntary_switches;
+}
+
+#endif

@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# PMC_START=off, PMC_DELAY and pmctl ctl: every column speaks of the time in which counting was on.
+. "$(dirname "$0")/lib.sh"
+
+cd "$T" || exit 1
+mkfifo in
+export PMC_REPORT=off
+
+answered() { [ "$(grep -c done log)" -ge "$1" ]; }
+step() {
+	local before
+	before=$(grep -c done log)
+	echo go >&9
+	await answered $((before + 1))
+}
+
+# Of a report: how many steps each column of the worker amounts to.
+steps() {
+	json "$1" '
+		def n($one): if . == null then "-" else . / $one | round end;
+		[.threads[] | select(.seq == 1)][0] as $t |
+		[.regions[] | select(.region == "step")][0] as $r |
+		"cpu \($t.cpu_ns | n(100000000)) faults \($t.minor_faults | n(2048))",
+		"switches \($t.voluntary_switches | n(102))",
+		"clock \($t.events[0].value | n(100000000)) events \($t.events[1].value | n(2048))",
+		"calls \($r.calls // 0) region \($r.cpu_ns // 0 | n(100000000))",
+		"process \(.processes[0] | .coverage.cpu_ns | n(100000000))",
+		"\(.processes[0].minor_faults | n(2048))"' | tr '\n' ' '
+}
+
+# phase EVENTS NAME OPERATIONS: PMC_OUT of a run in which B is a step and the rest is for pmctl ctl.
+phase() {
+	local op
+	: >log
+	rm -f run.pmc
+	PMC_EVENTS=$1 PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
+	pid=$!
+	exec 9>in
+	await grep -q ready log
+	for op in $2; do
+		case $op in
+		B) step ;;
+		D) rm -f now.pmc; "$PMCTL" dump "$pid" -o now.pmc >/dev/null && "$PMCTL" report --format json now.pmc >now.json ;;
+		*) "$PMCTL" ctl "$pid" "$op" >/dev/null || diag "ctl $op failed" ;;
+		esac
+	done
+	exec 9>&-
+	wait "$pid"
+	"$PMCTL" report --format json run.pmc >run.json
+}
+
+# table STEPS NAME OPERATIONS: with perf events and without, the columns amount to that many steps.
+table() {
+	local n=$1 clock events
+	for events in task-clock,page-faults software/config=98/,software/config=99/; do
+		clock=$n
+		case $events in *98*) clock=- ;; esac
+		phase "$events" "$3"
+		# A step that was not counted at all has no value.
+		[ "$n" = 0 ] && [ "$clock" = 0 ] && clock="[-0]"
+		like "$(steps run.json)" "^cpu $n faults $n switches $n clock $clock events $clock calls $n region $n process $n $n $" \
+			"$2: $n steps in every column (${events%%,*})" || diag_file run.json run.json
+	done
+}
+export PMC_INHERIT=full
+PMC_START=off table 0 "PMC_START=off" "B"
+PMC_START=off table 1 "PMC_START=off, start" "B start B"
+table 1 "stop" "B stop B"
+table 2 "stop and start" "B stop B start B"
+table 1 "reset" "B B reset B"
+table 0 "stop and reset" "B stop B reset B"
+PMC_START=off table 1 "everything" "B start B reset B stop B"
+
+
+# ---- what else the report of a phase says ------------------------------------------------------
+PMC_START=off phase task-clock,page-faults "B start D B"
+is "$(json now.json '[.threads[] | .events[] | "\(.state) \(.value)"] | unique | join(", ")')" "counted 0" \
+	"threads that have slept since ctl start counted 0"
+is "$(json run.json '[.threads[] | select(.seq == 2) | .events[] | "\(.state) \(.value)"] | unique | join(", ")')" \
+	"counted 0" "a thread that sleeps until the end counted 0"
+"$PMCTL" report run.pmc >table
+like "$(tr -s '\n ' "  " <table)" "counting was off for .*all values, CPU time and switches too, are of the rest" \
+	"the table says that its values are of the rest"
+unlike "$(cat table)" "not counted:" "no event of a sleeping thread is reported as not counted"
+like "$(grep coverage table)" "coverage (9[5-9]|100)" "coverage is of the phase"
+is "$(json run.json '.threads[] | select(.seq == 1) | .metrics | .cpu_pct > 0 and .cpu_pct <= 100')" true \
+	"busy % is of the phase"
+
+# ---- intervals around a reset: those since then add up to the row -------------------------------------
+phase task-clock,page-faults "B D B reset D B"
+is "$(json now.json '[.threads[] | select(.seq == 1) | .events[0] | "\(.state) \(.value < 50000000)"] | join(" ")')" \
+	"counted true" "after the reset the row starts at 0"
+mv run.pmc b.pmc
+: >log
+PMC_EVENTS=task-clock PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
+pid=$!
+exec 9>in
+await grep -q ready log
+for op in B D B reset B D B; do
+	case $op in
+	B) step ;;
+	D) "$PMCTL" dump "$pid" >/dev/null ;;
+	*) "$PMCTL" ctl "$pid" $op >/dev/null ;;
+	esac
+done
+exec 9>&-
+wait "$pid"
+"$PMCTL" report --timeline --format json run.pmc | jq -c 'select(.seq == 1) |
+	[(.cpu_ns / 100000000 | round), (.events[0].value / 100000000 | round), .events[0].state, .dt_ns > 0]' >lines
+is "$(tr '\n' ' ' <lines)" '[1,1,"counted",true] [1,1,"counted",true] [1,1,"counted",true] ' \
+	"intervals: one step before the reset, two after it" || diag_file lines lines
+
+# ---- PMC_DELAY -------------------------------------------------------------------------------
+delayed() {
+	"$PMCTL" dump "$pid" -o now.pmc >/dev/null &&
+		"$PMCTL" report --format json now.pmc | jq -e '.processes[0].coverage.cpu_ns > 0' >/dev/null
+}
+: >log
+rm -f run.pmc
+PMC_DELAY=3s PMC_EVENTS=task-clock,page-faults PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
+pid=$!
+exec 9>in
+await grep -q ready log
+step
+if delayed; then
+	skip "the machine took more than 3 s for 100 ms of work" "PMC_DELAY"
+else
+	await delayed
+	step
+fi
+exec 9>&-
+wait "$pid"
+"$PMCTL" report --format json run.pmc >run.json
+like "$(steps run.json)" "^cpu 1 faults 1 switches 1 clock 1 events 1 calls 1 region 1 process 1 1 $" \
+	"PMC_DELAY: the step after it is in every column, the one before in none" || diag_file run.json run.json
+
+done_testing

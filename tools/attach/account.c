@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account.c - accounts of a running process and its threads: what the kernel says of them, and the
+ * changes of pmctl ctl.
+ *
+ * CPU time of a thread is from schedstat, which for one that is running is up to a tick old.
+ */
+#include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "tools/attach/attach.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- what the kernel says ---------------------------------------------------------------- */
+
+bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now)
+{
+	const struct attach_tasks *tasks = &target->tasks;
+	const pid_t pid = attach_our_tid(target, tid);
+	struct pmc_usage usage = { 0 };
+	char status[4096], stat[1024];
+
+	*now = (struct account_words){ .of[ACCOUNT_WALL] = pmc_now_ns() };
+	if (!attach_cpu_of(tasks, pid, &now->of[ACCOUNT_CPU]))
+		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU);
+	if (pid && attach_read_task(tasks, pid, "status", status, sizeof(status)) &&
+	    attach_read_task(tasks, pid, "stat", stat, sizeof(stat)) &&
+	    pmc_task_status(status, tid, &usage) && pmc_task_stat(stat, &usage))
+		account_put_usage(now, &usage);
+	else
+		now->unknown |= ACCOUNT_FAULTS | ACCOUNT_SWITCHES;
+	return !(now->unknown & ACCOUNT_BIT(ACCOUNT_CPU));
+}
+
+/* The CPU clock of a process: include/linux/posix-timers.h, CPUCLOCK_SCHED. */
+static bool cpu_clock(pid_t pid, uint64_t *ns)
+{
+	struct timespec t;
+
+	if (clock_gettime((clockid_t)((~(unsigned)pid << 3) | 2u), &t) != 0)
+		return false;
+	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+void attach_process_words(const struct attach *target, struct account_words *now)
+{
+	struct pmc_usage usage = { 0 };
+	char stat[1024];
+
+	/* Switches of threads that have ended are nowhere in /proc. */
+	*now = (struct account_words){ .unknown = ACCOUNT_SWITCHES };
+	if (pmc_file_read_at(target->dir, "stat", stat, sizeof(stat)) <= 0 ||
+	    !pmc_task_stat(stat, &usage))
+		now->unknown |= ACCOUNT_FAULTS;
+	account_put_usage(now, &usage);
+	if (!cpu_clock(target->pid, &now->of[ACCOUNT_CPU]))
+		now->unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
+	now->of[ACCOUNT_OVERHEAD] = target->control.overhead_ns;
+	now->of[ACCOUNT_WALL] = pmc_now_ns();
+}
+
+/* ---- accounts ---------------------------------------------------------------------------- */
+
+static uint64_t address_of(const struct attach *target, const struct slot *slot)
+{
+	return (uintptr_t)target->registry.accounts +
+	       (uint64_t)target->index[registry_index(&target->registry, slot)] *
+		       sizeof(struct account);
+}
+
+/* As agent_account_open(). */
+static void open_account(const struct attach *target, const struct slot *slot,
+			 struct account_side *side)
+{
+	const bool main = slot->flags & PMC_THREAD_MAIN;
+	static const uint64_t none[ACCOUNT_WORDS];
+
+	account_open(side, slot->seq + 1, main ? target->control.carried_thread : none, false);
+	side->base[ACCOUNT_WALL] = side->at[ACCOUNT_WALL] = slot->start_ns;
+	if (slot->flags & PMC_THREAD_ADOPTED && target->control.switched)
+		side->unknown = ~0u;
+}
+
+static void read_account(const struct attach *target, const struct slot *slot,
+			 struct account *account, struct account_side *side)
+{
+	memset(account, 0, sizeof(*account));
+	if (attach_read(target, address_of(target, slot), account, sizeof(*account)) != 0 ||
+	    !account_read(account, slot->seq + 1, side))
+		open_account(target, slot, side);
+}
+
+void attach_account(const struct attach *target, const struct slot *slot, struct account_side *side)
+{
+	struct account account;
+
+	if (target->control.switched)
+		read_account(target, slot, &account, side);
+	else
+		open_account(target, slot, side);
+}
+
+/* The other side, and only then the number that makes it valid. */
+static bool write_account(const struct attach *target, uint64_t address,
+			  const struct account *account, const struct account_side *side)
+{
+	const uint32_t number = account->number + 1;
+
+	return attach_write(target, address + offsetof(struct account, sides[number & 1]), side,
+			    sizeof(*side)) == 0 &&
+	       attach_write(target, address + offsetof(struct account, number), &number,
+			    sizeof(number)) == 0;
+}
+
+static void change(enum attach_action action, struct account_side *side,
+		   const struct account_words *now)
+{
+	if (action == ATTACH_START)
+		account_start(side, now);
+	else if (action == ATTACH_STOP)
+		account_stop(side, now);
+	else
+		account_reset(side, now);
+}
+
+bool attach_switch_thread(const struct attach *target, enum attach_action action,
+			  const struct slot *slot, struct account_words *lost)
+{
+	struct account_words now, values;
+	struct account_side side;
+	struct account account;
+
+	read_account(target, slot, &account, &side);
+	if (!attach_thread_words(target, slot->tid, &now))
+		return false;
+	values = now;
+	account_values(&side, &values);
+	change(action, &side, &now);
+	/* In a slot that another thread has taken since, the account is not that thread's. */
+	if (!write_account(target, address_of(target, slot), &account, &side))
+		return false;
+	for (unsigned i = 0; i < ACCOUNT_WORDS; i++)
+		lost->of[i] += values.of[i];
+	lost->unknown |= values.unknown;
+	return true;
+}
+
+void attach_switch_process(const struct attach *target, enum attach_action action,
+			   const struct account_words *lost)
+{
+	const uint64_t at = target->address + offsetof(struct pmc_control, account);
+	struct account_words now;
+	struct account_side side;
+	struct account account;
+
+	if (attach_read(target, at, &account, sizeof(account)) != 0 ||
+	    !account_read(&account, 1, &side))
+		return;
+	attach_process_words(target, &now);
+	if (action != ATTACH_RESET) {
+		change(action, &side, &now);
+	} else {
+		/* Rows of ended threads keep their values: the process loses what live rows lose.
+		 */
+		for (unsigned i = ACCOUNT_MINOR; i < ACCOUNT_WORDS; i++)
+			side.base[i] += lost->of[i];
+		side.base[ACCOUNT_CPU] += lost->of[ACCOUNT_CPU];
+		side.unknown |= lost->unknown;
+		side.base[ACCOUNT_WALL] =
+			side.stopped ? side.at[ACCOUNT_WALL] : now.of[ACCOUNT_WALL];
+		side.base[ACCOUNT_OVERHEAD] =
+			side.stopped ? side.at[ACCOUNT_OVERHEAD] : now.of[ACCOUNT_OVERHEAD];
+		side.reset_ns = now.of[ACCOUNT_WALL];
+	}
+	write_account(target, at, &account, &side);
+}
