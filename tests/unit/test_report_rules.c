@@ -152,11 +152,39 @@ static void modes(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Sums of numbers that a forged dump has stop at the largest number. */
+static void sums_do_not_wrap(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_like(0, UINT64_MAX / 2 + 9, 0);
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	process.threads_seen = process.overhead_ns = UINT64_MAX / 2 + 9;
+	thread.minor_faults = thread.voluntary_switches = UINT64_MAX / 2 + 9;
+	made_begin();
+	for (unsigned id = 1; id <= 2; id++) {
+		made_process(id, &process, "node", "/bin/app", "app");
+		made_thread(id, thread, "one", NULL, 0);
+	}
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ .wide = true });
+	assert_non_null(strstr(text, "18,446,744,073,709,551,615 threads"));
+	free(text);
+	text = table_of(&profile,
+			(struct pmc_report_options){ .format = PMC_FORMAT_CSV, .by = PMC_BY_HOST });
+	assert_non_null(strstr(text, ",18446744073709551615,0,18446744073709551615,"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(modes),
+		cmocka_unit_test(sums_do_not_wrap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

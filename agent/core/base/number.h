@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* number.h - numbers: parsing with overflow checks, saturating subtraction, scaling, roots. */
+/* number.h - numbers: parsing, sums and differences without overflow, scaling, roots. */
 #ifndef PMC_CORE_BASE_NUMBER_H
 #define PMC_CORE_BASE_NUMBER_H
 
@@ -20,6 +20,13 @@ bool pmc_number_bytes(const char *text, size_t n, uint8_t *bytes);
 static inline uint64_t pmc_sub_sat(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
+}
+
+/* Sums of numbers that a forged dump may have stay at UINT64_MAX instead of wrapping. */
+static inline void pmc_add_sat(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
 }
 
 /* *value = raw * enabled / running, rounded to nearest, in 128 bits; raw if running >= enabled.

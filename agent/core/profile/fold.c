@@ -56,8 +56,7 @@ void pmc_fold_clear(struct pmc_fold_row *row, const struct pmc_union *u)
 void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 {
 	stat->rows++;
-	if (__builtin_add_overflow(stat->sum, value, &stat->sum))
-		stat->sum = UINT64_MAX;
+	pmc_add_sat(&stat->sum, value);
 	if (value < stat->min)
 		stat->min = value;
 	if (value > stat->max)
@@ -116,9 +115,9 @@ static void add_counts(struct pmc_fold_row *row, struct pmc_union *u,
 			stat, count->state == PMC_COUNTED ? count->raw : pmc_count_value(count),
 			spread);
 		stat->scaled += count->state == PMC_SCALED;
-		stat->raw += count->raw;
-		stat->enabled_ns += count->enabled_ns;
-		stat->running_ns += count->running_ns;
+		pmc_add_sat(&stat->raw, count->raw);
+		pmc_add_sat(&stat->enabled_ns, count->enabled_ns);
+		pmc_add_sat(&stat->running_ns, count->running_ns);
 	}
 }
 
@@ -128,7 +127,7 @@ static void add_self(struct pmc_fold_row *row, struct pmc_union *u,
 	const struct pmc_p_region *region = thread->region;
 	struct pmc_p_thread self = *thread;
 
-	row->calls += region->fixed.calls;
+	pmc_add_sat(&row->calls, region->fixed.calls);
 	self.region = NULL;
 	self.counts = region->self_counts;
 	self.fixed.cpu_ns = region->self_cpu_ns;
@@ -147,10 +146,10 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 		pmc_fold_add_value(&row->cpu, fixed->cpu_ns, spread);
 	if (!(fixed->flags & PMC_THREAD_NO_RUSAGE)) {
 		row->usage_rows++;
-		row->minor_faults += fixed->minor_faults;
-		row->major_faults += fixed->major_faults;
-		row->voluntary_switches += fixed->voluntary_switches;
-		row->involuntary_switches += fixed->involuntary_switches;
+		pmc_add_sat(&row->minor_faults, fixed->minor_faults);
+		pmc_add_sat(&row->major_faults, fixed->major_faults);
+		pmc_add_sat(&row->voluntary_switches, fixed->voluntary_switches);
+		pmc_add_sat(&row->involuntary_switches, fixed->involuntary_switches);
 	}
 	if (thread->set) {
 		add_counts(row, u, thread, spread);
@@ -169,13 +168,12 @@ static void stat_merge(struct pmc_fold_stat *into, const struct pmc_fold_stat *s
 		return;
 	into->rows += stat->rows;
 	into->scaled += stat->scaled;
-	if (__builtin_add_overflow(into->sum, stat->sum, &into->sum))
-		into->sum = UINT64_MAX;
+	pmc_add_sat(&into->sum, stat->sum);
 	into->min = stat->min < into->min ? stat->min : into->min;
 	into->max = stat->max > into->max ? stat->max : into->max;
-	into->raw += stat->raw;
-	into->enabled_ns += stat->enabled_ns;
-	into->running_ns += stat->running_ns;
+	pmc_add_sat(&into->raw, stat->raw);
+	pmc_add_sat(&into->enabled_ns, stat->enabled_ns);
+	pmc_add_sat(&into->running_ns, stat->running_ns);
 }
 
 void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
@@ -186,15 +184,15 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	into->wall_ns = 0;
 	stat_merge(&into->cpu, &row->cpu);
 	into->usage_rows += row->usage_rows;
-	into->minor_faults += row->minor_faults;
-	into->major_faults += row->major_faults;
-	into->voluntary_switches += row->voluntary_switches;
-	into->involuntary_switches += row->involuntary_switches;
+	pmc_add_sat(&into->minor_faults, row->minor_faults);
+	pmc_add_sat(&into->major_faults, row->major_faults);
+	pmc_add_sat(&into->voluntary_switches, row->voluntary_switches);
+	pmc_add_sat(&into->involuntary_switches, row->involuntary_switches);
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_merge(&into->events[i], &row->events[i]);
 	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)
 		pmc_ratio_add(&into->ratios[i], &row->ratios[i]);
-	into->calls += row->calls;
+	pmc_add_sat(&into->calls, row->calls);
 	if (into->self && row->self)
 		pmc_fold_merge(into->self, row->self, u);
 }

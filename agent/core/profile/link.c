@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "agent/core/profile/tables.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <string.h>
@@ -204,7 +205,7 @@ static int add_reason(struct pmc_profile *profile, struct pmc_p_process *process
 		process->uncounted[i].reason = reason;
 		process->n_uncounted++;
 	}
-	process->uncounted[i].count += count;
+	pmc_add_sat(&process->uncounted[i].count, count);
 	return 0;
 }
 
@@ -232,7 +233,7 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		const struct pmc_p_thread *row = profile_unpack(profile, process->threads[i], &buf);
 
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
-			process->attributed_cpu_ns += row->fixed.cpu_ns;
+			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
 		list_set(profile, row->set);
 		profile_subtract_row((struct table_process *)process, row);
 		if (row_counted(row, &reason))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - computes the rows of metrics.def from a row's counts. */
 #include "agent/core/profile/metrics.h"
+#include "agent/core/base/number.h"
 #include "agent/core/event/formula.h"
 
 #include <string.h>
@@ -116,16 +117,10 @@ static bool run_together(const struct pmc_p_set_view *set, unsigned a, unsigned 
 	return true;
 }
 
-static void add_up(uint64_t *sum, uint64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = UINT64_MAX;
-}
-
 void pmc_ratio_add(struct pmc_ratio *into, const struct pmc_ratio *more)
 {
-	add_up(&into->a, more->a);
-	add_up(&into->b, more->b);
+	pmc_add_sat(&into->a, more->a);
+	pmc_add_sat(&into->b, more->b);
 	into->known |= more->known;
 	into->state = more->state > into->state ? more->state : into->state;
 }

@@ -138,8 +138,7 @@ static void add_group(struct cores *cores, unsigned core, const struct pmc_count
 		cores->enabled = count->enabled_ns;
 	if (count->running_ns > of->most)
 		of->most = count->running_ns;
-	if (__builtin_add_overflow(of->sum, count->running_ns, &of->sum))
-		of->sum = UINT64_MAX;
+	pmc_add_sat(&of->sum, count->running_ns);
 }
 
 static void add_groups(const struct pmc_p_eventset *set, const struct pmc_count *counts,
@@ -156,8 +155,7 @@ static void add_groups(const struct pmc_p_eventset *set, const struct pmc_count 
 		add_group(cores, set->parts[i].core, &counts[i]);
 	}
 	for (unsigned c = 1; c <= set->n_cores; c++)
-		if (__builtin_add_overflow(cores->all, cores->of[c].most, &cores->all))
-			cores->all = UINT64_MAX;
+		pmc_add_sat(&cores->all, cores->of[c].most);
 }
 
 /*
@@ -237,10 +235,10 @@ static void add_up(const struct pmc_p_eventset *set, const struct cores *cores, 
 		any = true;
 		if (count->state == PMC_SCALED)
 			sum.state = PMC_SCALED;
-		sum.raw += count->raw;
-		sum.added += pmc_count_value(count);
-		sum.enabled_ns += count->enabled_ns;
-		sum.running_ns += count->running_ns;
+		pmc_add_sat(&sum.raw, count->raw);
+		pmc_add_sat(&sum.added, pmc_count_value(count));
+		pmc_add_sat(&sum.enabled_ns, count->enabled_ns);
+		pmc_add_sat(&sum.running_ns, count->running_ns);
 	}
 	if (sum.state == PMC_COUNTED)
 		sum.added = 0;

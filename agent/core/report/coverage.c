@@ -2,6 +2,7 @@
 /* coverage.c - the coverage summary: what is known beside the rows, of all processes in scope. */
 #include "agent/core/base/sort.h"
 #include "agent/core/report/view.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 
@@ -51,22 +52,22 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	uint64_t rest, newest_ns;
 
 	coverage->threads_counted += process->threads_counted;
-	coverage->attributed_cpu_ns += process->attributed_cpu_ns;
+	pmc_add_sat(&coverage->attributed_cpu_ns, process->attributed_cpu_ns);
 	for (unsigned i = 0; i < process->n_uncounted; i++)
-		coverage->threads_uncounted += process->uncounted[i].count;
+		pmc_add_sat(&coverage->threads_uncounted, process->uncounted[i].count);
 	if (pmc_view_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
 		coverage->running += process->known && !has_killed(view, process);
-		coverage->threads_seen += fixed->threads_seen > process->n_threads ?
-						  fixed->threads_seen :
-						  process->n_threads;
-		coverage->cpu_ns += process->attributed_cpu_ns;
+		pmc_add_sat(&coverage->threads_seen, fixed->threads_seen > process->n_threads ?
+							     fixed->threads_seen :
+							     process->n_threads);
+		pmc_add_sat(&coverage->cpu_ns, process->attributed_cpu_ns);
 		return;
 	}
-	coverage->threads_seen += fixed->threads_seen;
-	coverage->cpu_ns += fixed->cpu_ns;
-	coverage->overhead_ns += fixed->overhead_ns;
+	pmc_add_sat(&coverage->threads_seen, fixed->threads_seen);
+	pmc_add_sat(&coverage->cpu_ns, fixed->cpu_ns);
+	pmc_add_sat(&coverage->overhead_ns, fixed->overhead_ns);
 	rest = fixed->cpu_ns > process->attributed_cpu_ns ?
 		       fixed->cpu_ns - process->attributed_cpu_ns :
 		       0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* footer.c - the lines under a table: coverage, advice, what is missing and why, notes. */
 #include "agent/core/event/event.h"
+#include "agent/core/base/number.h"
 #include "agent/core/report/view.h"
 
 #include <errno.h>
@@ -318,7 +319,7 @@ static void tally_add(struct tallies *tallies, uint32_t reason, const char *text
 		struct tally *tally = &tallies->list[i];
 
 		if (tally->reason == reason && !strcmp(tally->text, text)) {
-			tally->count += count;
+			pmc_add_sat(&tally->count, count);
 			return;
 		}
 	}

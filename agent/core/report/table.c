@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - the table a person sees: title, rows by CPU time, the rest in one row, totals. */
 #include "agent/core/report/table.h"
-
+#include "agent/core/base/number.h"
 #include "agent/core/base/utf8.h"
 
 #include <errno.h>
@@ -101,9 +101,9 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		if (more->rows) {
 			stat->extra++;
 			pmc_fold_add_value(stat, more->sum, false);
-			stat->raw += more->raw;
-			stat->enabled_ns += more->enabled_ns;
-			stat->running_ns += more->running_ns;
+			pmc_add_sat(&stat->raw, more->raw);
+			pmc_add_sat(&stat->enabled_ns, more->enabled_ns);
+			pmc_add_sat(&stat->running_ns, more->running_ns);
 			stat->scaled += more->scaled;
 		} else if (matters) {
 			stat->extra++;
