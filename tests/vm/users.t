@@ -36,6 +36,33 @@ for level in 1 0; do
 	between "$(($(value nobody-$level 1 instructions:u) + $(value nobody-$level 1 instructions:k) - $(value nobody-$level 1 instructions)))" \
 		-1000 1000 "nobody at paranoid $level: user and kernel counts add up to the total"
 done
+
+# ---- software events ------------------------------------------------------------------------
+# modes NAME EVENT: state and scope of the main thread's EVENT plain / :u / :k; 0 if it read that.
+modes() {
+	jq -r --arg n "$2" '[.threads[] | select(.seq == 0) | .events[] |
+		select(.name == $n or .name == $n + ":u" or .name == $n + ":k") |
+		if .value == null then .state elif .value == 0 then "0" else .scope end] | join(" / ")' "$M/software-$1.json"
+}
+for level in 2 1; do
+	for user in root nobody; do
+		# No page need be touched in kernel mode.
+		kernel="all / not-supported / kernel" filtered="all / user / (kernel|0)"
+		if [ $user-$level = nobody-2 ]; then
+			kernel="not-permitted / not-supported / not-permitted"
+			filtered="user / user / not-permitted"
+		fi
+		for event in task-clock syscalls:sys_enter_munmap; do
+			is "$(modes $user-$level $event)" "all / all / all" \
+				"$user at paranoid $level: $event counts all, whatever is excluded"
+		done
+		for event in context-switches sched:sched_switch; do
+			is "$(modes $user-$level $event)" "$kernel" "$user at paranoid $level: $event is never 0"
+		done
+		like "$(modes $user-$level page-faults)" "^$filtered$" "$user at paranoid $level: page-faults by mode"
+	done
+done
+
 is "$(tail -n 1 "$M/doctor-3")" 1 "doctor run by nobody at paranoid 3 exits with 1" || diag_file "$M/doctor-3" doctor
 like "$(cat "$M/doctor-3")" 'perf_event_paranoid=(2|1|0)|perf_event_paranoid *blocks' \
 	"doctor run by nobody at paranoid 3 names perf_event_paranoid" || diag_file "$M/doctor-3" doctor
