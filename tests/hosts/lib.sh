@@ -93,8 +93,13 @@ failures() {
 	} | sort -u | wc -l
 }
 
+# Share of CPU time that the rows of the dump explain.
+coverage() {
+	"$PMCTL" report --width 100 "$T/dump/x.pmc" 2>/dev/null | sed -n 's/^ *coverage \([0-9.]*\) .*/\1/p'
+}
+
 compare() {
-	local name=$1 least=$2 file=$RESULTS/${1//\//-} try seconds
+	local name=$1 least=$2 file=$RESULTS/${1//\//-} try seconds covered=
 	shift 2
 	variant=bare
 	for try in 1 2 3; do
@@ -114,7 +119,7 @@ compare() {
 		cp "$T/good" "$T/lost"
 		for try in 1 2 3; do
 			once "$file.$variant" "$@"
-			[ $try -gt 1 ] || seconds+=" $(cat "$file.$variant.seconds")"
+			[ $try -gt 1 ] || seconds+=" $(cat "$file.$variant.seconds")" covered+=" $(coverage)"
 			comm -23 "$T/lost" <(passed "$file.$variant") >"$T/still"
 			mv "$T/still" "$T/lost"
 			[ -s "$T/lost" ] || break
@@ -130,5 +135,5 @@ compare() {
 			diag_file "$file.$variant.log" "log: $file.$variant.log"
 	done
 	diag "$name: $(wc -l <"$file.bare") tests; failures: $(failures "$file.bare") bare," \
-		"$(failures "$file.agent") agent, $(failures "$file.interval") interval; seconds: $seconds"
+		"$(failures "$file.agent") agent, $(failures "$file.interval") interval; seconds: $seconds; coverage in %:$covered"
 }
