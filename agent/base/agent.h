@@ -31,8 +31,6 @@ enum {
 	/* Snapshot number of the header frames, which come first whenever they are written. */
 	AGENT_HEADER_SNAPSHOT = 1,
 };
-/* agent.helper_tid while the helper thread starts and its tid is not known yet. */
-#define AGENT_HELPER_BEGINS UINT32_MAX
 
 struct agent {
 	bool first;	 /* the job's first process */
@@ -60,7 +58,6 @@ struct agent {
 	uint64_t owner_ns, events_hash; /* see struct agent_job */
 	int exit_status;
 	_Atomic uint64_t next_seq;
-	_Atomic uint32_t helper_tid;  /* the helper thread has no row; 0: there is none */
 	_Atomic bool key_destructors; /* the host has destructors of thread-specific data */
 	_Atomic bool named_threads;   /* the host has named a thread */
 	struct pmc_arena arena;	      /* filled while single-threaded */

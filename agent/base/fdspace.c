@@ -206,6 +206,11 @@ bool agent_fds_hold(void)
 	return false;
 }
 
+bool agent_fds_busy(void)
+{
+	return atomic_load(&fds.lock) || atomic_load(&fds.held);
+}
+
 void agent_fds_limited(rlim_t soft, rlim_t hard)
 {
 	/* A limit lowered below the agent's numbers: from now on opening needs windows. */

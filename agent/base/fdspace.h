@@ -26,6 +26,8 @@ void agent_fds_window_close(void);
  * within 0.1 s. */
 bool agent_fds_hold(void);
 void agent_fds_let(bool held);
+/* Whether a window or a fork is in progress, perhaps in the code that a signal interrupted. */
+bool agent_fds_busy(void);
 /* Opens no window for the next 5 ms, in which system() starts its child. */
 void agent_fds_quiet(void);
 /* The host has set its own limit. */

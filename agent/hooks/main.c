@@ -116,7 +116,7 @@ static int main_with_job(int argc, char **argv, char **envp)
 			environ = with;
 		}
 	}
-	agent_helper_start();
+	agent_tick_start();
 	errno = saved;
 	agent.exit_status = host_main(argc, argv, envp);
 	return agent.exit_status;

@@ -29,9 +29,15 @@ static void changed(int signo, bool to_default)
 AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction was;
-	int result = REAL(sigaction)(signo, action, &was);
-	int saved = errno;
+	int result, saved;
 
+	if (agent_own_signal_action(signo, action, &was)) {
+		if (old)
+			*old = was;
+		return 0;
+	}
+	result = REAL(sigaction)(signo, action, &was);
+	saved = errno;
 	if (result != 0)
 		return result;
 	if (agent_signal_is_ours(&was))
@@ -62,6 +68,11 @@ static agent_handler *hide(int signo, agent_handler *was, agent_handler *now)
 
 AGENT_API agent_handler *signal(int signo, agent_handler *handler)
 {
+	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct sigaction was;
+
+	if (handler != SIG_ERR && agent_own_signal_action(signo, &action, &was))
+		return was.sa_handler;
 	return hide(signo, REAL(signal)(signo, handler), handler);
 }
 

@@ -50,6 +50,7 @@ static void become_process(void)
 	agent_file_forked();
 	agent_start_routines_forked();
 	agent_report_forked();
+	agent_tick_forked();
 	if (registry_init(&agent_registry, agent.plan.groups, agent.plan.opened, capacity) != 0)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	else if (agent.measured)
@@ -73,8 +74,7 @@ static void at_fork_parent(void)
 
 static void at_fork_child(void)
 {
-	if (agent_active())
-		agent_helper_forked();
+	agent_active();
 }
 
 int agent_fork_init(void)

@@ -52,10 +52,22 @@ void agent_exec_failed(void);
 /* Enables the groups of all live and later threads. */
 void agent_counting_start(void);
 
-/* ---- helper.c ---- */
-void agent_helper_start(void);
-/* In a forked child: starts another one for PMC_INTERVAL. */
-void agent_helper_forked(void);
+/* ---- tick.c ---- */
+/* Before main: starts the timers of PMC_INTERVAL and PMC_DELAY. */
+void agent_tick_start(void);
+/* In a forked child, which has no timers. */
+void agent_tick_forked(void);
+/* The agent's own signal has come from a timer. Async-signal-safe. */
+void agent_tick_signal(void);
+/* The agent's own signal is now this one; 0: none. */
+void agent_tick_moved(int signo);
+/* Before an exec: nothing starts a snapshot, and no signal is left for the new image. */
+void agent_tick_hold(void);
+/* After an exec that failed. */
+void agent_tick_let(void);
+/* The host is about to install a seccomp filter, which may kill for timers and for signals: no more
+ * of them. */
+void agent_tick_filtered(void);
 
 /* ---- signals.c ---- */
 /* Installs the handlers for fatal signals and for PMC_DUMP. While single-threaded. */
@@ -70,6 +82,23 @@ bool agent_signal_forget(int signo);
 void agent_signal_restore(int signo);
 /* The host has installed a handler of its own. */
 void agent_signal_taken(int signo);
+/* Installs a handler where the action is SIG_DFL; false: it is not. */
+bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int flags);
+void agent_signal_set_original(int signo, const struct sigaction *action);
+/* The handler of fatal signals. */
+void agent_signal_fatal(int signo, siginfo_t *info, void *context);
+
+/* ---- own_signal.c ---- */
+/* Takes a signal for the agent, from this number on (0: from the lowest); 0: all are in use. */
+int agent_own_signal_take(int from);
+/* Its number; 0: none. */
+int agent_own_signal(void);
+/* The host changes or queries the disposition of a signal. True: it was the agent's, and that is
+ * done; *old is set in any case then. */
+bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
+/* The host's pthread_sigmask. */
+int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
+void agent_own_signal_handler(int signo, siginfo_t *info, void *context);
 
 /* ---- seccomp_filter.c ---- */
 /* The host is about to install a filter by this system call. Returns whether perf_event_open may be

@@ -126,6 +126,7 @@ bool agent_before_filter(long number, const long args[6])
 	_Alignas(16) char stack[4096];
 
 	agent_file_filtered();
+	agent_tick_filtered();
 	if (!has_listener(trial.call))
 		agent_throwaway_clone(try_filtered, &trial, stack, sizeof(stack));
 	if (trial.lives)

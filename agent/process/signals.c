@@ -30,7 +30,7 @@ AGENT_ROOMY static struct {
 	struct sigaction original;
 } table[_NSIG];
 
-static void on_fatal(int signo, siginfo_t *info, void *context)
+void agent_signal_fatal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
@@ -65,15 +65,16 @@ static void install(int signo, void (*handler)(int, siginfo_t *, void *), int fl
 		table[signo].ours = true;
 }
 
-static void take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
+bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction now;
 
 	if (agent_sigaction(signo, NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
 	    now.sa_handler != SIG_DFL)
-		return;
+		return false;
 	table[signo].original = now;
 	install(signo, handler, flags);
+	return table[signo].ours;
 }
 
 void agent_signals_init(void)
@@ -85,10 +86,10 @@ void agent_signals_init(void)
 	if (agent.pid != 1)
 		for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
 			if (fatal[i] != dump)
-				take(fatal[i], on_fatal, 0);
+				agent_signal_take(fatal[i], agent_signal_fatal, 0);
 	if (!dump)
 		return;
-	take(dump, on_dump, SA_RESTART);
+	agent_signal_take(dump, on_dump, SA_RESTART);
 	if (!table[dump].ours)
 		agent_note(NOTE_DUMP_SIGNAL);
 	pmc_agent_control.dump_signal = table[dump].ours ? dump : 0;
@@ -97,12 +98,18 @@ void agent_signals_init(void)
 bool agent_signal_is_ours(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) &&
-	       (action->sa_sigaction == on_fatal || action->sa_sigaction == on_dump);
+	       (action->sa_sigaction == agent_signal_fatal || action->sa_sigaction == on_dump ||
+		action->sa_sigaction == agent_own_signal_handler);
 }
 
 void agent_signal_original(int signo, struct sigaction *action)
 {
 	*action = table[signo].original;
+}
+
+void agent_signal_set_original(int signo, const struct sigaction *action)
+{
+	table[signo].original = *action;
 }
 
 bool agent_signal_forget(int signo)
@@ -121,8 +128,8 @@ void agent_signal_restore(int signo)
 		return;
 	if (signo == agent.config.dump)
 		install(signo, on_dump, SA_RESTART);
-	else
-		install(signo, on_fatal, 0);
+	else if (signo < SIGRTMIN)
+		install(signo, agent_signal_fatal, 0);
 }
 
 void agent_signal_taken(int signo)

@@ -183,6 +183,7 @@ void agent_before_exec(void)
 {
 	struct sink sink;
 
+	agent_tick_hold();
 	if (!sink_open(&sink))
 		return;
 	agent_regions_before_exec();
@@ -198,4 +199,5 @@ void agent_exec_failed(void)
 	agent_regions_exec_failed();
 	/* Newer than the frames with state exec; the rows follow when the threads end. */
 	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);
+	agent_tick_let();
 }

@@ -40,8 +40,6 @@ static bool starting(void)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
 
-	if (atomic_load(&agent.helper_tid) == AGENT_HELPER_BEGINS)
-		return true;
 	for (uint32_t i = 0; i < high; i++)
 		if ((atomic_load(&registry_slot(&agent_registry, i)->word) & ~0xffffu) ==
 		    SLOT_RESERVED)
@@ -69,8 +67,7 @@ static void consider(const char *task)
 	if (!pmc_number(task, UINT32_MAX, &number))
 		return;
 	tid = (uint32_t)number;
-	if (tid == atomic_load(&agent.helper_tid) || known(tid) ||
-	    !pmc_thread_cpu_ns((int)tid, &cpu_ns))
+	if (known(tid) || !pmc_thread_cpu_ns((int)tid, &cpu_ns))
 		return;
 	begins = starting();
 	/* Again: its tid may have come into its slot in between. */
@@ -98,11 +95,8 @@ static bool all_have_slots(void)
 	uint32_t expected = registry_taken(&agent_registry);
 	struct stat st;
 
-	/* Tasks without a slot: the helper thread, and the thread that ends the process, whose row
-	 * is already written. */
-	if (atomic_load(&agent.helper_tid))
-		expected++;
-	if (!agent_self && (uint32_t)syscall(SYS_gettid) != atomic_load(&agent.helper_tid))
+	/* A task without a slot: the thread that ends the process, whose row is already written. */
+	if (!agent_self)
 		expected++;
 	return syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 &&
 	       st.st_nlink - 2 == (nlink_t)expected;

@@ -30,6 +30,7 @@
 /* Upper bound for the end of a thread without groups; usually 1 or 2 us. */
 #define END_MOST_NS 20000u
 
+void (*_Atomic agent_thread_tick)(void);
 void (*_Atomic agent_thread_ending)(void);
 static __thread unsigned rounds;
 static pthread_key_t key;
@@ -142,9 +143,10 @@ struct slot *agent_thread_reserve(void)
 	}
 	slot->seq = atomic_fetch_add(&agent.next_seq, 1);
 	slot->created_by = agent_self ? agent_self->seq : PMC_NO_SEQ;
-	/* A thread inherits its creator's name. */
+	/* A thread inherits its creator's name and signal mask. */
 	if (agent_self)
 		memcpy(slot->name, agent_self->name, sizeof(slot->name));
+	slot->blocked = agent_self ? agent_self->blocked : 0;
 	return slot;
 }
 
@@ -225,6 +227,7 @@ void agent_thread_begin(struct slot *slot)
 	/* Without events the two system calls for the clock would be a large part of the cost. */
 	uint64_t start = pmc_now_ns(), cpu_ns = slot->n_fds ? agent_overhead_clock() : 0;
 	const struct agent_groups groups = agent_groups_of(slot);
+	void (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 
 	agent_self = slot;
 	slot->tid = own_tid(slot);
@@ -252,6 +255,10 @@ void agent_thread_begin(struct slot *slot)
 	atomic_fetch_add_explicit(&pmc_agent_control.seen, 1, memory_order_relaxed);
 	if (slot->n_fds)
 		agent_overhead_add(agent_overhead_clock() - cpu_ns);
+	if (tick) {
+		agent_timer_start(slot);
+		tick();
+	}
 }
 
 void agent_thread_main(void)
@@ -284,11 +291,17 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 	const size_t need =
 		AGENT_LINE + AGENT_ROW_HEAD + agent.plan.groups * sizeof(struct pmc_reading) +
 		(agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
-	bool groups = slot->n_fds > 0;
-	uint64_t start = end_clock(groups), ns, snapshot;
+	void (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 	void (*ending)(void) = atomic_load(&agent_thread_ending);
+	bool groups = slot->n_fds > 0;
+	uint64_t start, ns, snapshot;
 	struct pmc_frame_buf buf;
 
+	if (tick) {
+		agent_timer_stop(slot);
+		tick();
+	}
+	start = end_clock(groups);
 	if (ending)
 		ending();
 	registry_close(slot);

@@ -77,6 +77,8 @@ void agent_thread_begin(struct slot *slot);
 /* Moves a group descriptor to another number because the host is about to use this one. False: it
  * is not a group of ours. */
 bool agent_thread_move_fd(int fd);
+/* Called by a thread that has just started, and by one that ends; NULL: nothing is. */
+extern void (*_Atomic agent_thread_tick)(void);
 /* Called first by a thread that ends; NULL: nothing is. */
 extern void (*_Atomic agent_thread_ending)(void);
 /* Last thing in a thread: its final row. */
@@ -94,6 +96,16 @@ void agent_account(const struct slot *slot, struct account_side *side);
 void agent_account_open(const struct slot *slot, bool stopped, struct account_side *side);
 /* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
 uint64_t agent_thread_eventset(const struct slot *slot);
+
+/* ---- timer.c ---- */
+/* The signal that timers send; 0: none. most: how many timers there may be; -1: as before. */
+void agent_timers_signal(int number, int most);
+/* CPU time between two ticks of threads that start from here on; 0: no timers. */
+void agent_timers_period(uint64_t ns);
+/* Makes the timers of all live threads anew, or deletes them. */
+void agent_timers_restart(void);
+void agent_timer_start(struct slot *slot);
+void agent_timer_stop(struct slot *slot);
 
 /* ---- adopt.c ---- */
 /* Reserves a slot for every task of this process without one. room: 8-aligned, for directory

@@ -31,7 +31,8 @@ alike "JVM, C2 and G1" 10 java -XX:+UseG1GC -cp "$T" Threads
 if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 \
 	go build -o cgo "$SRC/cgo.go" 2>err; then
 	alike "Go with cgo" 1 ./cgo
-	# Go ends by a system call of its own, which no hook sees: its rows come with the interval.
+	# Go ends by a system call of its own, which no hook sees: its rows come with the interval, since
+	# it replaces the handlers of most signals, but not of the lowest real-time one.
 	rm -f x.pmc
 	mkfifo hold
 	PMC_INTERVAL=20ms PMC_OUT=$T/x.pmc LD_PRELOAD=$AGENT ./cgo wait <hold >out 2>err 9>&- &

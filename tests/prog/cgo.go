@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // cgo [wait]: goroutines that call C in threads created through cgo, a Go signal handler, a
-// recovered nil dereference; with wait it first waits for the end of stdin.
+// recovered nil dereference; with wait it first calls C until the end of stdin.
 package main
 
 // #include <pthread.h>
@@ -36,6 +36,11 @@ func main() {
 	out, err := exec.Command("sh", "-c", "echo from sh").Output()
 	fmt.Print(string(out), err, "\n")
 	if len(os.Args) > 1 {
+		go func() {
+			for {
+				C.twice(1)
+			}
+		}()
 		os.Stdin.Read(make([]byte, 1))
 	}
 	defer func() { fmt.Println("recovered:", recover() != nil) }()

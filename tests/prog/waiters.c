@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiters N [ENDED [handler]]: ENDED threads that end, then N that use 1 ms of CPU and wait for the
- * end of stdin: main in read, the others alternately in a futex, read and poll. With handler it
- * installs a handler for SIGUSR2. Prints "ready", then how many reads and polls failed.
+ * waiters N [ENDED [handler|busy]]: ENDED threads that end, then N that use 1 ms of CPU and wait
+ * for the end of stdin: main in read, the others alternately in a futex, read and poll. With
+ * handler it installs a handler for SIGUSR2, with busy main uses CPU time until the end of stdin.
+ * Prints "ready", then how many reads and polls failed.
  */
 #include "burn.h"
 
@@ -78,7 +79,7 @@ int main(int argc, char **argv)
 	    pthread_attr_setstacksize(&attr, 128 * 1024) ||
 	    pthread_barrier_init(&started, NULL, n + 1))
 		return 1;
-	if (argc > 3)
+	if (argc > 3 && !strcmp(argv[3], "handler"))
 		signal(SIGUSR2, on_signal);
 	for (unsigned i = 0; i < ended; i++)
 		if (pthread_create(&threads[0], &attr, work, NULL) ||
@@ -90,6 +91,9 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&started);
 	puts("ready");
 	fflush(stdout);
+	if (argc > 3 && !strcmp(argv[3], "busy"))
+		while (poll(&(struct pollfd){ 0, POLLIN, 0 }, 1, 0) == 0)
+			burn_thread_ms(1);
 	if (read(0, &c, 1) != 0)
 		atomic_fetch_add(&disturbed, 1);
 	close(ends[1]);

@@ -87,10 +87,10 @@ for seq in 1 2 3; do
 	differ mid-signal ".threads[0].events" "live thread $seq at the dump signal" $sleep
 	differ mid-dumped ".threads[0].events" "live thread $seq at pmctl dump" $sleep
 done
+# A snapshot takes some 6,000 instructions of the thread that takes it.
 for seq in 1 3; do
-	differ interval "[.threads[] | select(.seq == $seq)] | .[0].events" "thread $seq with periodic snapshots"
+	differ interval "[.threads[] | select(.seq == $seq)] | .[0].events" "thread $seq with periodic snapshots" 12000
 done
-is "$(value interval-$few 2 instructions:u)" "$(value interval-$many 2 instructions:u)" \
-	"interval: snapshots add no instructions to the thread that they read"
+within "$(value interval-$few 2 instructions:u)" 50000000 1 "interval: snapshots add less than 1 % to a busy thread"
 
 done_testing

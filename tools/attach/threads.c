@@ -19,7 +19,6 @@
 /* CPU time that a thread without a tid in its slot cannot have used yet; as in
  * agent/thread/adopt.c. */
 #define STARTING_NS 20000000u
-#define HELPER_NAME "pmcagent"
 
 struct attach_routine {
 	uint64_t address, hash;
@@ -241,7 +240,7 @@ void attach_adopted(struct attach *target, const struct attach_task *task,
 	if (attach_knows(target, task->tid) ||
 	    !attach_read_task(tasks, task->pid, "comm", name, sizeof(name)))
 		return;
-	if (strcmp(name, HELPER_NAME) == 0 || !attach_cpu_of(tasks, task->pid, &row.cpu_ns) ||
+	if (!attach_cpu_of(tasks, task->pid, &row.cpu_ns) ||
 	    (row.cpu_ns < STARTING_NS && target->starting))
 		return;
 	/* Nobody read its clock when counting was switched. */

@@ -20,6 +20,9 @@ struct pmc_usage {
 uint64_t pmc_now_ns(void); /* CLOCK_MONOTONIC */
 /* CPU time of a thread of this process; 0 and false if it has ended. tid 0: the caller. */
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
+/* A thread's CPU clock ID is ~tid << 3 | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED, see
+ * include/linux/posix-timers.h. */
+#define PMC_CLOCK_OF_THREAD 6u
 /* The caller's tid from libc, without a system call. 0: unknown. Wrong in the child of a raw
  * clone. */
 uint32_t pmc_thread_tid(void);

@@ -23,13 +23,9 @@ uint64_t pmc_now_ns(void)
 	return ns_of(&t);
 }
 
-/* A thread's CPU clock ID: ~tid << 3 | CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED, see
- * include/linux/posix-timers.h. */
-#define OF_THREAD 6u
-
 bool pmc_thread_cpu_ns(int tid, uint64_t *ns)
 {
-	clockid_t id = tid ? (clockid_t)((~(unsigned)tid << 3) | OF_THREAD) :
+	clockid_t id = tid ? (clockid_t)((~(unsigned)tid << 3) | PMC_CLOCK_OF_THREAD) :
 			     CLOCK_THREAD_CPUTIME_ID;
 	struct timespec t;
 
@@ -44,10 +40,11 @@ uint32_t pmc_thread_tid(void)
 {
 	clockid_t id;
 
-	if (pthread_getcpuclockid(pthread_self(), &id) != 0 || ((unsigned)id & 7) != OF_THREAD)
+	if (pthread_getcpuclockid(pthread_self(), &id) != 0 ||
+	    ((unsigned)id & 7) != PMC_CLOCK_OF_THREAD)
 		return 0;
 	/* Shifted as a signed number: the highest three bits of ~tid are set. */
-	return (uint32_t)~(id >> 3);
+	return (uint32_t) ~(id >> 3);
 }
 
 uint64_t pmc_process_cpu_ns(void)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own_signal.c - the agent's own signal, which its timers send: one number, one handler, and rules
+ * for what the host does with that number.
+ *
+ * It is the lowest real-time signal with the default action: Go replaces the handlers of higher
+ * ones. The host sees the default action, and the masks that it has set. If it installs a handler
+ * or blocks this very signal, the agent takes another number. A thread that blocks all signals has
+ * this one unblocked all the same: it would have no ticks. Should somebody else send it there, it
+ * is blocked and queued again.
+ *
+ * Contract: async-signal-safe.
+ */
+#include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
+#include "agent/base/own_libc.h"
+#include "agent/core/base/sys.h"
+#include "agent/process/process.h"
+#include "agent/thread/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/poison.h"
+
+static _Atomic int own; /* 0: none */
+
+static uint64_t bit_of(unsigned signo)
+{
+	return signo ? 1ull << (signo - 1) : 0;
+}
+
+int agent_own_signal(void)
+{
+	return atomic_load_explicit(&own, memory_order_relaxed);
+}
+
+/* Whether a set has most real-time signals: the host means any signal, not this one. */
+static bool is_any(uint64_t mask)
+{
+	return __builtin_popcountll(mask >> (SIGRTMIN - 1)) > (SIGRTMAX - SIGRTMIN) / 2;
+}
+
+/* The signal that the host has blocked in a thread with this mask, and the kernel has not; 0: none.
+ * A host may have changed the mask by system calls of its own since. */
+static int hidden(unsigned blocked, const sigset_t *mask)
+{
+	uint64_t now;
+
+	memcpy(&now, mask, sizeof(now));
+	return is_any(now) ? (int)blocked : 0;
+}
+
+/* The host uses this number: the next free one takes its place. */
+static void move(int from)
+{
+	if (atomic_compare_exchange_strong(&own, &from, 0))
+		agent_tick_moved(agent_own_signal_take(from + 1));
+}
+
+static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
+{
+	struct sigaction original;
+
+	if (agent_self && hidden(agent_self->blocked, &context->uc_sigmask) == signo) {
+		move(signo);
+		sigaddset(&context->uc_sigmask, signo);
+		if (info->si_code == SI_TKILL) {
+			syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
+			return;
+		}
+		/* The kernel lets only the main thread queue a signal as sent by kill(2). */
+		if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0) {
+			info->si_code = SI_QUEUE;
+			syscall(SYS_rt_sigqueueinfo, getpid(), signo, info);
+		}
+		return;
+	}
+	agent_signal_original(signo, &original);
+	if (original.sa_handler != SIG_IGN)
+		agent_signal_fatal(signo, info, context);
+}
+
+void agent_own_signal_handler(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (info->si_code == SI_TIMER && info->si_ptr == &agent)
+		agent_tick_signal();
+	else
+		come_from_others(signo, info, context);
+	errno = saved;
+}
+
+int agent_own_signal_take(int from)
+{
+	for (int signo = from ? from : SIGRTMIN; signo <= SIGRTMAX; signo++) {
+		const uint64_t bit = bit_of((unsigned)signo);
+
+		if (signo == agent.config.dump ||
+		    !agent_signal_take(signo, agent_own_signal_handler, SA_RESTART))
+			continue;
+		/* The mask that this program was started with. */
+		pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
+		atomic_store(&own, signo);
+		return signo;
+	}
+	return 0;
+}
+
+bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	if (signo <= 0 || signo != agent_own_signal() || !agent_active())
+		return false;
+	if (action && ((action->sa_flags & SA_SIGINFO) ||
+		       (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN))) {
+		move(signo);
+		return false;
+	}
+	agent_signal_original(signo, old);
+	if (action)
+		agent_signal_set_original(signo, action);
+	return true;
+}
+
+/* The mask for the kernel. */
+static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
+{
+	uint64_t bit = bit_of((unsigned)signo);
+
+	if (how == SIG_UNBLOCK) {
+		if (mask & bit_of(slot->blocked))
+			slot->blocked = 0;
+	} else if ((mask & bit) && is_any(mask)) {
+		slot->blocked = (uint8_t)signo;
+		mask &= ~bit;
+	} else {
+		if (how == SIG_SETMASK)
+			slot->blocked = 0;
+		if (mask & bit) {
+			struct sigaction original;
+
+			move(signo);
+			agent_signal_original(signo, &original);
+			agent_sigaction(signo, &original, NULL);
+		}
+	}
+	return mask;
+}
+
+int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
+{
+	/* libc's own signals, from 32 on, stay as they are. */
+	const uint64_t internal = bit_of((unsigned)SIGRTMIN) - bit_of(32);
+	int signo = agent_own_signal();
+	struct slot *slot = signo && agent_active() ? agent_self : NULL;
+	unsigned was = slot ? slot->blocked : 0;
+	uint64_t mask = 0;
+	long error;
+
+	if (set) {
+		memcpy(&mask, set, sizeof(mask));
+		mask &= ~internal;
+	}
+	if (set && slot)
+		mask = keep_own(slot, signo, how, mask);
+	error = pmc_sys4(SYS_rt_sigprocmask, how, set ? &mask : NULL, old, sizeof(mask));
+	if (!error && old && hidden(was, old))
+		sigaddset(old, (int)was);
+	if (slot && slot->blocked != was && !atomic_load(&slot->timer))
+		agent_timer_start(slot);
+	return (int)-error;
+}

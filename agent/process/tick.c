@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tick.c - takes a snapshot every PMC_INTERVAL and starts counting after PMC_DELAY.
+ *
+ * No thread and no child process: each thread has a timer on its CPU time (agent/thread/timer.c),
+ * and whichever thread runs compares the wall clock with the time of the next snapshot, at each
+ * tick, at its start and at its end. A process that uses no CPU time takes no snapshots. Timers
+ * expire in the kernel's clock interrupt, so an interval has at least that length.
+ *
+ * Contract: all but agent_tick_start is async-signal-safe and needs less than 1 KiB of stack.
+ */
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/fork_guard.h"
+#include "agent/base/note.h"
+#include "agent/base/throwaway_clone.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "agent/core/base/sys.h"
+#include "agent/process/process.h"
+#include "agent/thread/thread.h"
+
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/poison.h"
+
+/* CPU time between two ticks: an eighth of the interval, since a thread may share its CPU, but not
+ * more than this, for threads that run little. */
+#define PERIOD_MOST_NS 20000000u
+/* A tick without a snapshot: two thirds of it is the kernel's delivery of the signal. */
+#define TICK_NS 2000u
+/* Timers of one process: a part of what the user has left of RLIMIT_SIGPENDING. */
+#define ROOM_SHARE 4u
+/* Attempts to get the lock of snapshots before an exec. */
+#define PATIENCE 1000u
+
+static struct {
+	uint64_t interval_ns;	   /* 0: no snapshots */
+	_Atomic uint64_t next_ns;  /* when the next snapshot is due */
+	_Atomic uint64_t begin_ns; /* when counting starts; 0: it has started */
+	_Atomic bool busy;	   /* a snapshot is being taken, or must not be */
+	bool rounded;
+	uint64_t jiffy_ns;
+	int room;
+} tick;
+
+static uint64_t period(void)
+{
+	uint64_t least = atomic_load(&tick.begin_ns) ? agent.config.delay : 0, ns;
+
+	if (tick.interval_ns && (!least || tick.interval_ns < least))
+		least = tick.interval_ns;
+	ns = least / 8 < PERIOD_MOST_NS ? least / 8 : PERIOD_MOST_NS;
+	return least && ns < tick.jiffy_ns ? tick.jiffy_ns : ns;
+}
+
+static void begin_counting(void)
+{
+	uint64_t at = atomic_load(&tick.begin_ns);
+
+	if (!atomic_compare_exchange_strong(&tick.begin_ns, &at, 0))
+		return;
+	agent_timers_period(period());
+	agent_timers_restart();
+	if (agent.config.start)
+		agent_counting_start();
+}
+
+/* Whether it took a snapshot. */
+static bool snapshot_if_due(uint64_t now)
+{
+	uint64_t next = atomic_load(&tick.next_ns);
+	bool due;
+
+	if (!tick.interval_ns || now < next || atomic_exchange(&tick.busy, true))
+		return false;
+	next = atomic_load(&tick.next_ns);
+	due = now >= next;
+	if (due) {
+		/* Late by a whole interval or more: skip those. */
+		next += tick.interval_ns;
+		atomic_store(&tick.next_ns, next > now ? next : now + tick.interval_ns);
+		agent_snapshot();
+	}
+	atomic_store(&tick.busy, false);
+	return due;
+}
+
+static bool look(void)
+{
+	uint64_t now = pmc_now_ns(), begin = atomic_load(&tick.begin_ns);
+
+	if (begin && now >= begin)
+		begin_counting();
+	return snapshot_if_due(now);
+}
+
+static void at_thread(void)
+{
+	look();
+}
+
+void agent_tick_signal(void)
+{
+	/* In the middle of agent code that has a lock: the next tick comes soon. */
+	if (!agent_active() || agent_fds_busy())
+		return;
+	if (!look())
+		agent_overhead_add(TICK_NS);
+}
+
+/* In a clone, under a seccomp filter that this program was started with. */
+static void try_timer(void *arg)
+{
+	const struct itimerspec off = { { 0, 0 }, { 0, 0 } };
+	int id;
+
+	(void)arg;
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, NULL, &id) != 0)
+		return;
+	syscall(SYS_timer_settime, id, 0, &off, NULL);
+	syscall(SYS_timer_delete, id);
+}
+
+static bool filter_permits(void)
+{
+	_Alignas(16) char stack[4096];
+
+	return syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) <= 0 ||
+	       agent_throwaway_clone(try_timer, NULL, stack, sizeof(stack)) == 1;
+}
+
+/* How many timers this process may have: the signals queued for the user, and the limit. */
+static int room(void)
+{
+	struct rlimit limit;
+	char text[4096], *at;
+	uint64_t used = 0;
+
+	if (syscall(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) != 0 ||
+	    limit.rlim_cur > INT32_MAX)
+		return INT32_MAX;
+	pmc_file_read_at(AT_FDCWD, "/proc/self/status", text, sizeof(text));
+	at = strstr(text, "\nSigQ:\t");
+	if (at) {
+		at += sizeof("\nSigQ:\t") - 1;
+		at[strcspn(at, "/")] = '\0';
+		pmc_number(at, INT32_MAX, &used);
+	}
+	return (int)(pmc_sub_sat(limit.rlim_cur, used) / ROOM_SHARE);
+}
+
+void agent_tick_start(void)
+{
+	struct timespec jiffy = { 0, 0 };
+	int signo;
+
+	if (pmc_agent_control.state != PMC_CONTROL_ON || !agent.measured ||
+	    (!agent.config.interval && !agent.config.delay))
+		return;
+	/* The resolution of the coarse clock is the period of the clock interrupt. */
+	syscall(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &jiffy);
+	tick.jiffy_ns = (uint64_t)jiffy.tv_nsec;
+	tick.interval_ns = agent.config.interval;
+	if (tick.interval_ns && tick.interval_ns < tick.jiffy_ns) {
+		tick.interval_ns = tick.jiffy_ns;
+		agent_note(NOTE_TICK_ROUNDED);
+		tick.rounded = true;
+	}
+	tick.next_ns = agent.start_ns + tick.interval_ns;
+	tick.begin_ns = agent.config.delay ? agent.start_ns + agent.config.delay : 0;
+	tick.room = filter_permits() ? room() : 0;
+	signo = tick.room ? agent_own_signal_take(0) : 0;
+	if (!signo)
+		agent_note(NOTE_TICK);
+	agent_timers_signal(signo, tick.room);
+	agent_timers_period(period());
+	atomic_store(&agent_thread_tick, at_thread);
+	agent_timers_restart();
+}
+
+void agent_tick_forked(void)
+{
+	if (!atomic_load(&agent_thread_tick))
+		return;
+	atomic_store(&tick.busy, false);
+	atomic_store(&tick.next_ns, agent.start_ns + tick.interval_ns);
+	agent_timers_signal(tick.room ? agent_own_signal() : 0, tick.room);
+	if (tick.rounded)
+		agent_note(NOTE_TICK_ROUNDED);
+}
+
+void agent_tick_moved(int signo)
+{
+	if (!signo)
+		agent_note(NOTE_TICK);
+	agent_timers_signal(signo, -1);
+	agent_timers_restart();
+}
+
+void agent_tick_filtered(void)
+{
+	if (!agent_own_signal() || !tick.room)
+		return;
+	tick.room = 0;
+	agent_tick_moved(0);
+}
+
+void agent_tick_hold(void)
+{
+	const uint64_t own = agent_own_signal() ? 1ull << (agent_own_signal() - 1) : 0;
+	const struct timespec zero = { 0, 0 };
+
+	if (!atomic_load(&agent_thread_tick))
+		return;
+	/* Bounded: the exec may be in a handler that interrupted the snapshot. */
+	for (unsigned i = 0; atomic_exchange(&tick.busy, true) && i < PATIENCE; i++)
+		sched_yield();
+	if (agent_self)
+		agent_timer_stop(agent_self);
+	/* A pending signal outlives the exec, in which the handler is lost. */
+	if (own)
+		syscall(SYS_rt_sigtimedwait, &own, NULL, &zero, sizeof(own));
+}
+
+void agent_tick_let(void)
+{
+	if (!atomic_load(&agent_thread_tick))
+		return;
+	atomic_store(&tick.busy, false);
+	if (agent_self)
+		agent_timer_start(agent_self);
+}

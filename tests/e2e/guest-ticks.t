@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# guest-ticks.t - PMC_INTERVAL and PMC_DELAY: programs behave as without them, in threads, signals,
+# system calls and processes; snapshots come while the program uses CPU time.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+export PMC_REPORT=off
+ticks=$PROG/ticks
+python=$(python3 -c 'import sys; print(sys.executable)')
+
+status_of() {
+	jq -r 'if .signal > 0 then 128 + .signal else .exit end' "$1"
+}
+
+# Snapshots of the processes whose program matches a regular expression.
+snapshots() {
+	"$PMCTL" report --format json x.pmc >r.json 2>r.err || return
+	"$PMCTL" report --timeline --format json x.pmc | jq -s --argjson pids \
+		"$(jq -c --arg exe "$1" '[.processes[] | select(.exe | test($exe)) | .pid]' r.json)" \
+		'[.[] | select(.pid | IN($pids[])) | [.pid, .t_ns]] | unique | length'
+}
+
+# ---- as without the agent ------------------------------------------------------------------------
+# name | status | command. Threads that other tools count, and tools that a second thread breaks.
+read -r -d '' table <<END
+one task, no child process           |   0 | $ticks tasks
+system calls that are not restarted  |   0 | $ticks calls
+handlers of all real-time signals    |   0 | $ticks handlers
+a real-time signal that kills        | 162 | $ticks lethal
+real-time signals ignored            |   0 | $ticks ignored
+all signals blocked, sigwaitinfo     |   0 | $ticks waits
+timer with SIGRTMIN, sigwaitinfo     |   0 | $ticks timer
+100 execs with a tick due            |   4 | $ticks execs
+fork from a thread, child returns    |   0 | $ticks thread-forks
+main leaves by pthread_exit          |   0 | $ticks main-leaves
+seccomp strict                       |   5 | $ticks strict
+setpriv                              |   0 | setpriv --reuid 65534 --regid 65534 --clear-groups id -u
+unshare(1) with a user namespace     |   0 | unshare -Ur id -u
+nsenter(1)                           |   0 | nsenter -t $$ -m -p id -u
+fork in Python                       |   0 | $python -W error -c import\u0020os;[os.wait()if(os.fork())else(os._exit(0))for(i)in(range(9))]
+fork in a thread of Python           |   0 | $python -W always $SRC/py_processes.py fork
+END
+
+while IFS='|' read -r name want cmd; do
+	read -r name <<<"$name"
+	read -r want <<<"$want"
+	read -ra cmd <<<"$cmd"
+	cmd=("${cmd[@]//\\u0020/ }")
+	rm -rf x.pmc any && mkdir -m 1777 any
+	run timeout -k 1 60 "$PROG/rusage" ru0 "${cmd[@]}"
+	mv out out0
+	mv err err0
+	# %e: after setpriv another user writes.
+	case ${cmd[0]} in "$ticks") dump=$T/x.pmc ;; *) dump=$T/any/%e.pmc ;; esac
+	run timeout -k 1 60 "$PROG/rusage" ru1 env "LD_PRELOAD=$AGENT" PMC_INTERVAL=10ms "PMC_OUT=$dump" "${cmd[@]}"
+	is "$(status_of ru0) $(status_of ru1)" "$want $want" "$name: status without and with ticks"
+	same out0 out "$name: same stdout"
+	same err0 err "$name: same stderr"
+	case ${cmd[0]} in
+	"$ticks") between "$(snapshots '/ticks$')" 2 100000 "$name: there were snapshots" ;;
+	esac
+done <<<"$table"
+
+# ---- snapshots come while the program runs -------------------------------------------------------
+# start VARIABLES...: `ticks busy` in the background, $pid, until descriptor 9 is closed.
+start() {
+	rm -f hold out x.pmc
+	mkfifo hold
+	env "$@" LD_PRELOAD="$AGENT" PMC_OUT="$T/x.pmc" "$ticks" busy <hold >out 2>err 9>&- &
+	pid=$!
+	exec 9>hold
+	await grep -q ready out
+}
+finish() {
+	exec 9>&-
+	wait "$pid"
+	status=$?
+}
+at_least() {
+	[ "$(snapshots ticks)" -ge "$1" ]
+}
+counted() {
+	"$PMCTL" dump "$pid" -o now.pmc && "$PMCTL" report --format json now.pmc >r.json &&
+		jq -e '[.threads[].events[] | select(.state == "counted" and .value > 0)] | length >= 2' r.json
+}
+
+start PMC_INTERVAL=20ms
+ok "PMC_INTERVAL: snapshots come as long as the program runs" await at_least 20
+finish
+is "$status $(cat err)" "0 " "PMC_INTERVAL: the program ends normally"
+start PMC_DELAY=300ms PMC_EVENTS=task-clock
+ok "PMC_DELAY: counting starts while the program runs" await counted
+finish
+is "$status $("$PMCTL" report --format json x.pmc | jq '[.threads[] | select(.cpu_ns > .events[0].value)] | length')" \
+	"0 2" "PMC_DELAY: what was used before is not counted"
+# A child that was forked before the delay is over starts counting, too.
+PMC_DELAY=200ms PMC_EVENTS=task-clock PMC_OUT=$T/f.pmc run agent bash -c \
+	'(i=0; while [ $SECONDS -lt 2 ]; do i=$((i + 1)); done; exit 0) & wait'
+is "$("$PMCTL" report --format json f.pmc | jq '.threads | max_by(.cpu_ns) | .events[0].value > 0')" true \
+	"PMC_DELAY: a child forked before counting starts" ||
+	diag "$("$PMCTL" report --format json f.pmc | jq -c '.threads[] | [.pid, .cpu_ns, .events[0].value]')"
+
+# ---- limits --------------------------------------------------------------------------------------
+notes() {
+	"$PMCTL" report --format json x.pmc | jq -r '.processes[].notes[]'
+}
+rm -f x.pmc
+PMC_INTERVAL=1ms PMC_OUT=$T/x.pmc run agent "$ticks" tasks
+case $(getconf CLK_TCK 2>/dev/null; zcat /proc/config.gz 2>/dev/null | grep -x CONFIG_HZ=1000) in
+*HZ=1000) unlike "$(notes)" "clock tick" "1ms with a tick of 1 ms: there is no note" ;;
+*) like "$(notes)" "clock tick" "an interval below the clock tick: there is a note" ;;
+esac
+rm -f x.pmc
+# No pending signals are left: the program and its descendants run without timers.
+PMC_INTERVAL=10ms PMC_OUT=$T/x.pmc run agent bash -c 'ulimit -i 0 && exec "$1" calls' limited "$ticks"
+is "$status $(cat out)" "0 0 interrupted" "RLIMIT_SIGPENDING 0: the program runs"
+like "$(notes)" "RLIMIT_SIGPENDING" "RLIMIT_SIGPENDING 0: a note names it"
+between "$(snapshots '/ticks$')" 2 100 "RLIMIT_SIGPENDING 0: threads that start and end take snapshots"
+
+done_testing

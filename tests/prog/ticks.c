@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ticks CASE [ARGUMENT]: what a program does with its threads, signals and system calls that
+ * periodic snapshots must not change. Prints the same with and without them.
+ */
+#include "burn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUSY_MS 150
+
+static const char *self, *argument;
+static atomic_uint disturbed, handled;
+static int ends[2];
+
+static pthread_t start(void *(*work)(void *), uintptr_t arg)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, (void *)arg))
+		exit(3);
+	return thread;
+}
+
+static void *burn(void *arg)
+{
+	burn_thread_ms((long)(uintptr_t)arg);
+	return arg;
+}
+
+/* Until stdin ends, in a second thread too. */
+static void *spin(void *arg)
+{
+	struct pollfd fd = { 0, POLLIN, 0 };
+
+	while (poll(&fd, 1, 0) == 0)
+		burn_thread_ms(1);
+	return arg;
+}
+
+static int busy(void)
+{
+	pthread_t other = start(spin, 0);
+
+	puts("ready");
+	fflush(stdout);
+	spin(NULL);
+	pthread_join(other, NULL);
+	return 0;
+}
+
+static int tasks(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	int n = -2;
+
+	burn_thread_ms(BUSY_MS);
+	while (readdir(dir))
+		n++;
+	printf("%d task, child: %d\n", n, waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+	closedir(dir);
+	return 0;
+}
+
+/* ---- system calls that a signal handler may interrupt
+ * ------------------------------------------*/
+/* None of them is restarted after a handler: an interruption shows. */
+static void *blocked(void *arg)
+{
+	struct pollfd fd = { ends[0], POLLIN, 0 };
+	struct epoll_event event = { .events = EPOLLIN };
+	const struct timespec nap = { 0, 100000 };
+	int epoll = epoll_create1(0), result = 0;
+	fd_set set;
+
+	epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event);
+	FD_ZERO(&set);
+	FD_SET(ends[0], &set);
+	switch ((uintptr_t)arg) {
+	case 0:
+		result = poll(&fd, 1, -1);
+		break;
+	case 1:
+		result = epoll_wait(epoll, &event, 1, -1);
+		break;
+	case 2:
+		result = select(ends[0] + 1, &set, NULL, NULL, NULL);
+		break;
+	default: /* busy and asleep in turn */
+		while (poll(&fd, 1, 0) == 0) {
+			burn_thread_ms(1);
+			disturbed += nanosleep(&nap, NULL) != 0;
+		}
+	}
+	disturbed += result < 0;
+	close(epoll);
+	return arg;
+}
+
+static int calls(void)
+{
+	pthread_t threads[5];
+
+	if (pipe(ends))
+		return 1;
+	for (uintptr_t i = 0; i < 5; i++)
+		threads[i] = start(blocked, i);
+	burn_thread_ms(BUSY_MS);
+	close(ends[1]);
+	for (unsigned i = 0; i < 5; i++)
+		pthread_join(threads[i], NULL);
+	printf("%u interrupted\n", disturbed);
+	return 0;
+}
+
+/* ---- signals
+ * -----------------------------------------------------------------------------------*/
+static void on_signal(int signo, siginfo_t *info, void *context)
+{
+	(void)context;
+	handled++;
+	disturbed += signo != SIGRTMIN || info->si_code == SI_TIMER;
+}
+
+/* Queries, sets and uses every real-time signal that there is. */
+static int handlers(void)
+{
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO }, old;
+	unsigned not_default = 0;
+
+	burn_thread_ms(20);
+	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
+		not_default += sigaction(s, NULL, &old) != 0 || old.sa_handler != SIG_DFL;
+	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
+		not_default += signal(s, SIG_DFL) != SIG_DFL;
+	burn_thread_ms(20);
+	sigaction(SIGRTMIN, &action, &old);
+	not_default += old.sa_handler != SIG_DFL;
+	for (unsigned i = 0; i < 10; i++) {
+		burn_thread_ms(10);
+		raise(SIGRTMIN);
+	}
+	sigaction(SIGRTMIN, NULL, &old);
+	printf("%u not default, %u handled, %u wrong, mine: %d\n", not_default, handled, disturbed,
+	       old.sa_sigaction == on_signal);
+	return 0;
+}
+
+static int lethal(void)
+{
+	burn_thread_ms(20);
+	raise(SIGRTMIN);
+	return 0;
+}
+
+static int ignored(void)
+{
+	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
+		signal(s, SIG_IGN);
+	burn_thread_ms(20);
+	raise(SIGRTMIN);
+	puts("alive");
+	return 0;
+}
+
+/* Blocks all signals and waits for any: only what was sent may come. */
+static void *collector(void *arg)
+{
+	sigset_t all, now;
+	unsigned others = 0;
+	int signo;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	printf("inherited: %d %d\n", sigismember(&now, SIGRTMIN), sigismember(&now, SIGUSR1));
+	do {
+		burn_thread_ms(5);
+		signo = sigwaitinfo(&all, NULL);
+		handled += signo == SIGUSR1 || signo == SIGRTMIN;
+		others += signo != SIGUSR1 && signo != SIGRTMIN && signo != SIGTERM;
+	} while (signo != SIGTERM);
+	printf("%u others\n", others);
+	return arg;
+}
+
+static int waits(void)
+{
+	pthread_t thread, worker;
+	sigset_t all, old, now, pending;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	thread = start(collector, 0);
+	worker = start(burn, BUSY_MS);
+	for (unsigned i = 1; i <= 20; i++) {
+		kill(getpid(), i % 2 ? SIGUSR1 : SIGRTMIN);
+		burn_thread_ms(5);
+		while (handled < i)
+			usleep(1000);
+	}
+	kill(getpid(), SIGTERM);
+	pthread_join(thread, NULL);
+	pthread_join(worker, NULL);
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	sigpending(&pending);
+	printf("%u taken, %d blocked, %d pending\n", handled, sigismember(&now, SIGRTMIN),
+	       sigisemptyset(&pending));
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	sigprocmask(SIG_BLOCK, NULL, &now);
+	printf("%d\n", sigismember(&now, SIGRTMIN));
+	return 0;
+}
+
+/* A timer of the program's own, with the signal that it takes by sigwaitinfo and no handler. */
+static int timer(void)
+{
+	const struct itimerspec every = { { 0, 5000000 }, { 0, 5000000 } };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
+	sigset_t set;
+	timer_t id;
+	unsigned right = 0;
+
+	burn_thread_ms(20);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	event.sigev_value.sival_ptr = &id;
+	if (timer_create(CLOCK_MONOTONIC, &event, &id) || timer_settime(id, 0, &every, NULL))
+		return 1;
+	for (unsigned i = 0; i < 10; i++) {
+		siginfo_t info;
+
+		burn_thread_ms(10);
+		right += sigwaitinfo(&set, &info) == SIGRTMIN && info.si_ptr == &id;
+	}
+	printf("%u right\n", right);
+	return timer_delete(id);
+}
+
+/* ---- processes
+ * ---------------------------------------------------------------------------------*/
+/* ARGUMENT times: burns, with all signals blocked or not, and replaces itself. */
+static int execs(void)
+{
+	int left = argument ? atoi(argument) : 100;
+	char text[16];
+	sigset_t all;
+
+	if (left == 0) {
+		puts("the last");
+		return 4;
+	}
+	sigfillset(&all);
+	if (left % 2)
+		sigprocmask(SIG_BLOCK, &all, NULL);
+	burn_thread_ms(left % 7);
+	sigemptyset(&all);
+	snprintf(text, sizeof(text), "%d", left - 1);
+	if (left % 3 == 0)
+		execl("/nonexistent", "no", (char *)NULL);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	execl(self, self, "execs", text, (char *)NULL);
+	return 1;
+}
+
+static void *forks(void *arg)
+{
+	pid_t child = fork();
+	int status;
+
+	burn_thread_ms(20);
+	if (child == 0) /* the child's only thread ends here, and the child with it */
+		return arg;
+	waitpid(child, &status, 0);
+	printf("child: %x\n", (unsigned)status);
+	return arg;
+}
+
+static int thread_forks(void)
+{
+	pthread_join(start(forks, 0), NULL);
+	return 0;
+}
+
+static int main_leaves(void)
+{
+	start(burn, BUSY_MS);
+	pthread_exit(NULL);
+}
+
+static int strict(void)
+{
+	burn_thread_ms(20);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		return 1;
+	for (volatile unsigned long i = 0; i < 100000000; i++)
+		;
+	syscall(SYS_write, 1, "strict\n", 7);
+	syscall(SYS_exit, 5);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} cases[] = {
+	{ "busy", busy },
+	{ "tasks", tasks },
+	{ "calls", calls },
+	{ "handlers", handlers },
+	{ "lethal", lethal },
+	{ "ignored", ignored },
+	{ "waits", waits },
+	{ "timer", timer },
+	{ "execs", execs },
+	{ "thread-forks", thread_forks },
+	{ "main-leaves", main_leaves },
+	{ "strict", strict },
+};
+
+int main(int argc, char **argv)
+{
+	self = argv[0];
+	argument = argc > 2 ? argv[2] : NULL;
+	for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(cases[i].name, argv[1]))
+			return cases[i].run();
+	fprintf(stderr, "ticks: no case %s\n", argc > 1 ? argv[1] : "");
+	return 2;
+}
