@@ -152,6 +152,34 @@ static void modes(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Text that a spreadsheet would take as a formula. */
+static void formulas_are_guarded(void **state)
+{
+	static const char *const names[][2] = {
+		{ "=1+1", "\n'=1+1," },	  { "+a", "\n'+a," },
+		{ "-bash", "\n'-bash," }, { "@x,y", "\n\"'@x,y\"," },
+		{ "-1.5", "\n-1.5," },	  { "-", "\n'-," },
+		{ "a=b", "\na=b," },	  { "=\xc3\xa9", "\n'=\xc3\xa9," },
+	};
+	const unsigned n = sizeof(names) / sizeof(names[0]);
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	for (unsigned i = 0; i < n; i++)
+		made_thread(1, thread_like(1 + i, MS, 0), names[i][0], NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile,
+			(struct pmc_report_options){ .format = PMC_FORMAT_CSV, .by = PMC_BY_NAME });
+	for (unsigned i = 0; i < n; i++)
+		if (!strstr(text, names[i][1]))
+			fail_msg("no '%s' in %s", names[i][1] + 1, text);
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 /* Sums of numbers that a forged dump has stop at the largest number. */
 static void sums_do_not_wrap(void **state)
 {
@@ -184,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(modes),
+		cmocka_unit_test(formulas_are_guarded),
 		cmocka_unit_test(sums_do_not_wrap),
 	};
 
