@@ -36,6 +36,12 @@ if unshare --uts true 2>/dev/null; then
 	pid=$!
 	named() { [ "$(cat "/proc/$pid/comm")" = sleep ]; }
 	await named
+	await "$PMCTL" dump "$pid" -o ready.pmc
+	file=cwd/pmc-$(uname -n)-$pid.pmc
+	cp ready.pmc "$file" && chown 65534 "$file"
+	run env -C cwd "$PMCTL" dump "$pid"
+	is "$status $(cmp ready.pmc "$file")" "1 " "a snapshot without -o is not written to a file of another user"
+	rm "$file"
 	run env -C cwd "$PMCTL" dump "$pid"
 	is "$status $(ls)" "0 $(ls -I "created*")" "the host name of the process does not lead out of the current directory"
 	kill "$pid"
@@ -54,6 +60,10 @@ is "$status $(cat "$T/out")" "1 " "a dump whose name has control characters is r
 like "$(cat "$T/err")" "e.x1b\[31m.pmc: .*use -o" "a name with control characters is printed escaped"
 run "$PMCTL" dump "$pid" -o plain.pmc
 is "$status" 0 "-o writes its snapshot"
+ln plain.pmc linked.pmc
+size=$(stat -c %s plain.pmc)
+run "$PMCTL" dump "$pid" -o plain.pmc
+is "$status $(stat -c %s plain.pmc)" "1 $size" "-o refuses a dump with a second name"
 kill "$pid"
 wait "$pid" 2>/dev/null
 

@@ -55,8 +55,8 @@ static int open_new(const struct attach *target, struct attach_out *out)
 		strcpy(host.nodename, "host");
 	snprintf(name, sizeof(name), "pmc-%s-%d.pmc", host.nodename, target->pid);
 	code = open_ours(name, out);
-	if (!code && (fstat(out->fd, &st) != 0 || st.st_uid != geteuid() || st.st_nlink != 1))
-		code = refuse(name, "it belongs to another user or has another name; use -o FILE");
+	if (!code && (fstat(out->fd, &st) != 0 || st.st_uid != geteuid()))
+		code = refuse(name, "it belongs to another user; use -o FILE");
 	return code;
 }
 

@@ -47,6 +47,9 @@ const char *tool_dump_refusal(int fd, struct stat *st)
 		return tool_dump_open_error(EISDIR);
 	if (!S_ISREG(st->st_mode))
 		return "it is not a regular file; name one";
+	/* Somebody else may have put a link to a file of this user there. */
+	if (st->st_nlink > 1)
+		return tool_dump_open_error(EMLINK);
 	if (st->st_size && !pmc_is_dump(head, pread(fd, head, sizeof(head), 0)))
 		return "it exists and is not a dump; choose another file";
 	return NULL;
