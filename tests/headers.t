@@ -34,6 +34,10 @@ for h in "${headers[@]}"; do
 	grep -q '^#ifndef PMC_[A-Z_]*_H$' "$h" || bad+="no guard of the name PMC_..._H "
 	is "$bad" "" "$h: has an include guard and C linkage in C++"
 done
+# In C++ a function hides the struct of its name.
+is "$(grep -ohE '^struct pmc_[a-z_]+ \{' pmc/*.h | sed 's/struct \(.*\) {/\1/' | sort -u |
+	comm -12 - <(python3 "$ROOT/tests/public_api.py" . | cut -f2 | sort -u))" "" \
+	"no function has the name of a struct"
 ok "all headers in one unit: C11, gcc" compile c gcc c11 "${headers[@]}"
 ok "all headers in one unit: C++17, clang++" compile cc clang++ c++17 "${headers[@]}"
 ok "all headers in one unit: C2x, gcc" compile c gcc c2x "${headers[@]}"

@@ -73,7 +73,7 @@ done <<-END
 	typed_group 20
 	sched_switch 60
 	callchains 45
-	regions 27
+	mark_regions 27
 END
 # The first program of libpmc(3), unchanged.
 sed -n '/^\.EX/,/^\.EE/{/^\.E[XE]/d;s/\\-/-/g;s/\\e/\\/g;p}' "$ROOT/docs/man/libpmc.3" >"$T/first.c"

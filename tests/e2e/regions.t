@@ -366,10 +366,10 @@ PMC_REPORT=off PMC_OUT=x.pmc run agent python3 "$ROOT/docs/examples/regions.py"
 "$PMCTL" report --by region --format json x.pmc >x.json
 is "$(cat out) $(calls fill) $(calls sum) $(calls job)" "sum 499999500000 4 4 4" "Python: under the agent calls of each region are counted"
 is "$(jq -c '[.regions[].seq] | unique | length' x.json)" 4 "Python: each of 4 threads has its own regions"
-ok "regions.c compiles" $E2E_CC -std=c11 -O2 $strict "$ROOT/docs/examples/regions.c" -o example -pthread
+ok "mark_regions.c compiles" $E2E_CC -std=c11 -O2 $strict "$ROOT/docs/examples/mark_regions.c" -o example -pthread
 rm -f x.pmc
 PMC_REPORT=off PMC_OUT=x.pmc run agent ./example
 "$PMCTL" report --by region --format json x.pmc >x.json
-is "$status $(calls "fill") $(calls "sum")" "0 4 4" "regions.c: under the agent calls of each region are counted"
+is "$status $(calls "fill") $(calls "sum")" "0 4 4" "mark_regions.c: under the agent calls of each region are counted"
 
 done_testing

@@ -103,6 +103,9 @@ static bool decode_other(const uint64_t *words, unsigned n, struct pmc_record *r
 	return !c.bad;
 }
 
+_Static_assert(sizeof(struct pmc_record_sample) <= sizeof(((struct pmc_record *)0)->room),
+	       "the union's size does not depend on its members");
+
 static void set_head(struct pmc_record *record, const struct perf_event_header *head,
 		     const void *bytes, const struct perf_event_attr *attr)
 {

@@ -44,11 +44,11 @@ static void update_ended(struct pmc_sampler *sampler)
 	for (const struct pmc_source *s = sampler->first; s; s = s->next) {
 		if (s->detached)
 			continue;
-		if (!s->counter && !s->ended)
-			why = -EBADF;
-		else if (!s->ended)
+		if (s->counter && !s->ended)
 			return;
-		if (s->ended != -ENODATA)
+		if (!s->ended)
+			why = -EBADF; /* the counter was closed */
+		else if (s->ended != -ENODATA)
 			why = s->ended;
 	}
 	sampler->ended = why;

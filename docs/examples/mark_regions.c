@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* regions.c - pmctl run -o run.pmc -- ./regions; pmctl report --by region run.pmc */
+/* mark_regions.c - pmctl run -o run.pmc -- ./mark_regions; pmctl report --by region run.pmc */
 #include <pmc/region.h>
 #include <pthread.h>
 
