@@ -3,9 +3,10 @@
  * fd.c - hides the agent's descriptors from the host. Overrides: close close_range closefrom
  * dup2 dup3 fclose.
  *
- * Programs close all descriptors when they become daemons. The agent's behave as if they were not
- * open: EBADF, and skipped by the range calls. If the host wants one of their numbers for itself,
- * the agent's descriptor moves to another number.
+ * Programs close all descriptors when they become daemons. The agent's stay open: close() succeeds,
+ * for programs that take the numbers from /proc/self/fd, and the range calls skip them. If the host
+ * wants one of their numbers for itself, the agent's descriptor moves to another number. fstat and
+ * fcntl see them.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
@@ -23,18 +24,18 @@
 AGENT_API int close_range(unsigned first, unsigned last, int flags);
 AGENT_API void closefrom(int first);
 
-/* With errno EBADF if it is. */
 static bool is_hidden(int fd)
 {
-	if (!agent_fds_ours(fd) || !agent_active())
-		return false;
-	errno = EBADF;
-	return true;
+	int saved = errno;
+	bool hidden = agent_fds_ours(fd) && agent_active();
+
+	errno = saved;
+	return hidden;
 }
 
 AGENT_API int close(int fd)
 {
-	return is_hidden(fd) ? -1 : REAL(close)(fd);
+	return is_hidden(fd) ? 0 : REAL(close)(fd);
 }
 
 AGENT_API int close_range(unsigned first, unsigned last, int flags)
@@ -82,16 +83,20 @@ static void make_room(int from, int fd)
 
 AGENT_API int dup2(int from, int to)
 {
-	if (is_hidden(from))
+	if (is_hidden(from)) {
+		errno = EBADF;
 		return -1;
+	}
 	make_room(from, to);
 	return REAL(dup2)(from, to);
 }
 
 AGENT_API int dup3(int from, int to, int flags)
 {
-	if (is_hidden(from))
+	if (is_hidden(from)) {
+		errno = EBADF;
 		return -1;
+	}
 	make_room(from, to);
 	return REAL(dup3)(from, to, flags);
 }

@@ -32,6 +32,25 @@ pid=$(jq '[.processes[] | select(.exe | endswith("fds"))][0].pid' r.json)
 is "$(jq --argjson p "$pid" '[.threads[] | select(.pid == $p and all(.events[]; .state == "counted"))] |
 	length' r.json)" 201 "soft 64: every thread is counted"
 
+# ---- a host that closes what it finds -------------------------------------------------------------
+closes() {
+	"$(python3 -c 'import sys; print(sys.executable)')" -c '
+import os
+failed = []
+fds = [int(name) for name in os.listdir("/proc/self/fd")]
+for fd in fds:
+    try:
+        if fd > 2: os.close(fd)
+    except OSError:
+        failed.append(fd)
+print(len(failed), "not closed")'
+}
+run closes
+is "$(cat out)" "1 not closed" "a host that closes all of /proc/self/fd: only the directory is closed already"
+LD_PRELOAD=$AGENT PMC_OUT=$T/closes.pmc run closes
+is "$status $(cat out err)" "0 1 not closed" "with the agent: the same"
+ok "with the agent: the dump is whole" "$PMCTL" report closes.pmc
+
 # ---- soft = hard = 64 ----------------------------------------------------------------------------
 run limited 64 64 "$PROG/fds" 200
 bare=$(tail -n 1 err)
