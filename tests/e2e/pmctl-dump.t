@@ -68,6 +68,34 @@ is "$(cat "$T/out")" elsewhere.pmc "-o FILE: the path of FILE is printed"
 is "$(stat -c %a elsewhere.pmc)" 600 "-o FILE: FILE has mode 0600"
 is "$("$PMCTL" report --format json elsewhere.pmc | jq -r '[.threads[].start_routine] | unique | sort | join(" ")')" \
 	" wait_for_end" "-o FILE: start routines are in FILE"
+
+# ---- repeated by the wall clock: every thread of this process waits --------------------------
+run "$PMCTL" dump "$pid" -o "$T/often.pmc" -I 5ms -n 3
+is "$status $(cat "$T/out")" "0 $T/often.pmc" "pmctl dump -I -n prints the path once"
+is "$("$PMCTL" report --timeline --format json often.pmc | jq -s 'map(select(.seq == 0)) | length')" 3 \
+	"pmctl dump -I 5ms -n 3: three snapshots of a process that waits"
+rm often.pmc
+for bad in "-I 0" "-I soon" "-I 1s -n 0" "-I 1s -n -1" "-n 2" "-I 1s --signal"; do
+	# shellcheck disable=SC2086
+	run "$PMCTL" dump "$pid" -o "$T/never.pmc" $bad
+	is "$status $(wc -l <"$T/err") $(ls never.pmc 2>/dev/null)" "2 1 " "pmctl dump $bad: exit 2 and one line"
+done
+sleep 1000 &
+sleeper=$!
+LD_PRELOAD=$AGENT PMC_REPORT=off tail --pid=$sleeper -f /dev/null &
+waiter=$!
+await "$PMCTL" dump $waiter -o "$T/first.pmc"
+"$PMCTL" dump $waiter -o "$T/until.pmc" -I 5ms >until.out 2>until.err &
+dumper=$!
+until_two() {
+	[ "$("$PMCTL" report --timeline --format json until.pmc | jq -s 'map(select(.seq == 0)) | length')" -ge 2 ]
+}
+ok "pmctl dump -I: snapshots go on" await until_two
+kill $sleeper
+wait $waiter
+wait $dumper
+is "$? $(cat until.out)" "0 $T/until.pmc" "pmctl dump -I ends with the process" || diag_file until.err stderr
+rm first.pmc until.pmc
 finish
 is "$status" 0 "after snapshots the program exits with status 0"
 is "$(tail -n 1 log)" "50 threads, 0 disturbed, 0 handled" "after snapshots: no read or poll of the program failed"

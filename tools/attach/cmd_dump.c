@@ -1,27 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_dump.c - pmctl dump: a snapshot of a running process, taken from outside. */
+/* cmd_dump.c - pmctl dump: snapshots of a running process, taken from outside. */
+#include "agent/core/base/clock.h"
+#include "agent/core/base/config.h"
+#include "agent/core/base/number.h"
 #include "tools/attach/region.h"
 #include "tools/cli/pmctl.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct request {
 	const char *pid, *out;
 	bool signal;
+	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the process ends */
+	bool printed;		     /* the path of the dump */
 };
+
+/* As PMC_INTERVAL. */
+static int parse_interval(const char *text, uint64_t *ns)
+{
+	struct pmc_config config;
+
+	for (unsigned i = 0; i < pmc_n_knobs; i++) {
+		if (strcmp(pmc_knobs[i].env, "PMC_INTERVAL") != 0)
+			continue;
+		if (pmc_config_set(&config, i, text) != 0)
+			return tool_fail(EXIT_USAGE, "invalid interval '%s': accepted: %s", text,
+					 pmc_knobs[i].values);
+	}
+	*ns = config.interval;
+	return 0;
+}
+
+static int parse_count(const char *text, uint64_t *count)
+{
+	if (pmc_number(text, UINT32_MAX, count) && *count > 0)
+		return 0;
+	return tool_fail(EXIT_USAGE, "invalid number of snapshots '%s': accepted: 1 or more", text);
+}
 
 static int parse(int argc, char **argv, struct request *request)
 {
 	struct tool_args args;
+	int code = 0;
 
 	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args)) {
+	while (!code && tool_args_next(&args)) {
 		if (tool_args_is(&args, "-o"))
 			request->out = args.value;
+		else if (tool_args_is(&args, "--interval"))
+			code = parse_interval(args.value, &request->interval_ns);
+		else if (tool_args_is(&args, "--count"))
+			code = parse_count(args.value, &request->count);
 		else if (tool_args_is(&args, "--signal"))
 			request->signal = true;
 		else if (request->pid)
@@ -31,8 +67,8 @@ static int parse(int argc, char **argv, struct request *request)
 		else
 			request->pid = args.value;
 	}
-	if (args.code)
-		return args.code;
+	if (code || args.code)
+		return code ? code : args.code;
 	if (!request->pid)
 		return tool_fail(EXIT_USAGE, "a process ID is required: pmctl dump PID [-o FILE]");
 	if (request->out && !request->out[0])
@@ -40,6 +76,11 @@ static int parse(int argc, char **argv, struct request *request)
 	if (request->signal && request->out)
 		return tool_fail(EXIT_USAGE, "-o cannot be used with --signal: the program writes "
 					     "to its own dump");
+	if (request->signal && request->interval_ns)
+		return tool_fail(EXIT_USAGE, "-I cannot be used with --signal: set PMC_INTERVAL "
+					     "for the program instead");
+	if (request->count && !request->interval_ns)
+		return tool_fail(EXIT_USAGE, "-n needs -I TIME, the time between two snapshots");
 	return 0;
 }
 
@@ -108,7 +149,7 @@ static void warn_missing_regions(const struct attach *target, const struct attac
 
 static int snapshot(struct attach *target, void *arg)
 {
-	const struct request *request = arg;
+	struct request *request = arg;
 	struct attach_regions regions = { .changing = 0 };
 	bool own_sites = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
@@ -119,13 +160,58 @@ static int snapshot(struct attach *target, void *arg)
 		code = attach_out_open(target, request->out, &out);
 	if (!code)
 		code = attach_out_write(&out, buf.data, buf.len);
-	if (!code && (!request->out || strcmp(request->out, "-") != 0))
+	if (!code && !request->printed && (!request->out || strcmp(request->out, "-") != 0)) {
 		printf("%s\n", out.path);
+		fflush(stdout);
+		request->printed = true;
+	}
 	if (!code)
 		warn_missing_regions(target, &regions);
 	if (out.fd >= 0)
 		close(out.fd);
 	free(buf.data);
+	return code;
+}
+
+/* Waits until that time; false: the process has ended before. */
+static bool lives_until(int pidfd, uint64_t ns)
+{
+	struct pollfd process = { .fd = pidfd, .events = POLLIN };
+	uint64_t now;
+
+	while ((now = pmc_now_ns()) < ns) {
+		const struct timespec wait = { .tv_sec = (time_t)((ns - now) / 1000000000u),
+					       .tv_nsec = (long)((ns - now) % 1000000000u) };
+		int n = ppoll(&process, 1, &wait, NULL);
+
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return false;
+	}
+	return true;
+}
+
+/* Snapshots by the wall clock, until the process has ended. */
+static int repeat(pid_t pid, struct request *request)
+{
+	uint64_t next = pmc_now_ns(), now;
+	int code = 0, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (pidfd < 0)
+		return attach_gone(pid);
+	for (uint64_t i = 1;; i++) {
+		code = attach_act(pid, false, snapshot, request);
+		now = pmc_now_ns();
+		/* Late by a whole interval or more: skip those. */
+		next += request->interval_ns;
+		if (next < now)
+			next = now + request->interval_ns;
+		if (code || i == request->count || !lives_until(pidfd, next))
+			break;
+	}
+	/* It ended during a snapshot that is not the first. */
+	if (code && request->printed && !lives_until(pidfd, pmc_now_ns() + 1))
+		code = 0;
+	close(pidfd);
 	return code;
 }
 
@@ -142,5 +228,8 @@ int cmd_dump(int argc, char **argv)
 		return code;
 	/* A write beyond RLIMIT_FSIZE fails instead of killing pmctl. */
 	signal(SIGXFSZ, SIG_IGN);
-	return request.signal ? attach_signal(pid) : attach_act(pid, false, snapshot, &request);
+	if (request.signal)
+		return attach_signal(pid);
+	return request.interval_ns ? repeat(pid, &request) :
+				     attach_act(pid, false, snapshot, &request);
 }
