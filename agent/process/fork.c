@@ -19,6 +19,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* In the child's handler of pthread_atfork. */
+static bool in_fork;
+
+/* A child made past fork (_Fork, raw clone) becomes a process at its first call into the agent. Its
+ * row starts there, as its events do; the CPU time before is unattributed. */
+static void begin_late(void)
+{
+	agent_note(NOTE_LATE_FORK);
+	pmc_thread_cpu_ns(0, &agent.reported.thread_cpu_ns);
+	pmc_usage_thread(&agent.reported.thread);
+	agent.start_ns -= pmc_process_cpu_ns();
+}
+
 /* Async-signal-safe, as the child of a multi-threaded process requires. */
 static void become_process(void)
 {
@@ -42,6 +55,8 @@ static void become_process(void)
 	atomic_store(&pmc_agent_control.uncounted, 0);
 	atomic_store(&pmc_agent_control.overhead_ns, 0);
 	agent_notes_forget();
+	if (!in_fork)
+		begin_late();
 	agent_inherit_forked();
 	agent_fds_forked(agent_file_fd());
 	registry_fini(&agent_registry);
@@ -55,6 +70,8 @@ static void become_process(void)
 		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	else if (agent.measured)
 		agent_thread_main();
+	if (!in_fork && agent_self)
+		agent_self->start_ns = start;
 	agent_regions_forked();
 	errno = saved;
 }
@@ -74,7 +91,9 @@ static void at_fork_parent(void)
 
 static void at_fork_child(void)
 {
+	in_fork = true;
 	agent_active();
+	in_fork = false;
 }
 
 int agent_fork_init(void)

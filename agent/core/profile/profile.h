@@ -85,7 +85,8 @@ struct pmc_p_process {
 	} * uncounted;
 	unsigned n_uncounted;
 	struct pmc_p_remainder unattributed; /* first process only: thread group - rows */
-	struct pmc_p_remainder descendants;  /* first process only: exec group - covered rows */
+	/* First process only: exec group - covered rows. CPU time may be known without a set. */
+	struct pmc_p_remainder descendants;
 	struct pmc_p_remainder machine; /* first process only: uncore events, summed over CPUs */
 	struct pmc_p_note *notes;	/* by code, then text */
 	unsigned n_notes;

@@ -86,6 +86,10 @@ struct table_process {
 	const struct table_frame *totals[TOTAL_KINDS]; /* NULL: none */
 	struct table_process *root; /* the job's first process whose totals have its work */
 	struct open_totals *open;   /* its totals, less the rows so far */
+	/* Of a root: CPU time of its children, and of all its descendants in the dump; whether
+	 * counting was off for a time in any. */
+	uint64_t children_cpu_ns, seen_cpu_ns;
+	bool phases;
 	bool named;		    /* its sites have names by pmc_profile_name_sites() */
 	UT_hash_handle hh;	    /* by pub.identity */
 	UT_hash_handle by_job;	    /* first processes, by pub.fixed.job */

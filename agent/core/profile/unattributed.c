@@ -187,8 +187,22 @@ static int find_roots(struct pmc_profile *profile)
 		HASH_FIND(by_job, firsts, p->pub.fixed.job, sizeof(p->pub.fixed.job), first);
 		if (first && strcmp(first->pub.host, p->pub.host) == 0)
 			p->root = first;
-		if (!is_first(p))
+		/* The clock of children went on while counting was off. */
+		if (p->root)
+			p->root->phases |= p->pub.fixed.off_ns != 0;
+		if (!is_first(p)) {
+			if (p->root)
+				p->root->seen_cpu_ns += p->pub.fixed.cpu_ns;
 			continue;
+		}
+		p->children_cpu_ns = p->pub.fixed.children_cpu_ns;
+		/* After an exec, the children of the image before are counted, too. */
+		if (p->root && first->pub.fixed.pid == p->pub.fixed.pid) {
+			p->seen_cpu_ns = first->seen_cpu_ns;
+			p->phases = first->phases;
+			first->children_cpu_ns = 0;
+		}
+		p->phases |= p->pub.fixed.off_ns != 0;
 		p->root = p;
 		if (first)
 			HASH_DELETE(by_job, firsts, first);
@@ -227,6 +241,21 @@ int profile_open_totals(struct pmc_profile *profile)
 	return error;
 }
 
+/* CPU time of ended descendants that no row has, by wait4(2) in the job's first process: of
+ * programs without an agent, of children killed before their first row, of the exits of all. */
+static void close_unseen(struct table_process *p)
+{
+	struct pmc_p_remainder *rest = &p->pub.descendants;
+	uint64_t unseen = pmc_sub_sat(p->children_cpu_ns, p->seen_cpu_ns);
+
+	if (!p->children_cpu_ns || p->phases)
+		return;
+	/* Both are lower bounds: an exec group has children that still run, but none by fork. */
+	if (!rest->has_cpu || rest->cpu_ns < unseen)
+		rest->cpu_ns = unseen;
+	rest->has_cpu = true;
+}
+
 void profile_close_totals(struct pmc_profile *profile)
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
@@ -235,5 +264,6 @@ void profile_close_totals(struct pmc_profile *profile)
 
 		if (both && p->open->with_forks)
 			subtract_execs(&p->pub.unattributed, &p->pub.descendants);
+		close_unseen(p);
 	}
 }

@@ -73,8 +73,10 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		       0;
 	coverage->has_unattributed = true;
 	remainder_add(view, &process->unattributed, true, rest, &coverage->unattributed);
-	if (process->descendants.set) {
+	if (process->descendants.set || process->descendants.has_cpu) {
 		coverage->has_descendants = true;
+		if (process->descendants.has_cpu)
+			coverage->cpu_ns += process->descendants.cpu_ns;
 		remainder_add(view, &process->descendants, process->descendants.has_cpu,
 			      process->descendants.cpu_ns, &coverage->descendants);
 	}

@@ -79,13 +79,14 @@ static void regions(struct pmc_view *view)
 
 /* ---- coverage ---------------------------------------------------------------------------- */
 
-static void counted(struct pmc_view *view, uint64_t counted, uint64_t not )
+/* unseen: processes whose end is not in the dump, with any number of threads. */
+static void counted(struct pmc_view *view, uint64_t counted, uint64_t not, uint64_t unseen)
 {
 	pmc_out_str(view->out, view->glyphs->dot);
 	pmc_show_count(view->out, counted, "thread", "threads");
-	pmc_out_str(view->out, " counted, ");
+	pmc_out_str(view->out, unseen ? " counted, at least " : " counted, ");
 	pmc_show_integer(view->out, not );
-	pmc_out_str(view->out, " not");
+	pmc_out_str(view->out, unseen ? " not; later rows are unknown" : " not");
 }
 
 /* Of the rows that --where selects. */
@@ -113,13 +114,14 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 						   (double)footer->coverage->cpu_ns));
 		pmc_out_str(view->out, " % of CPU");
 	}
-	counted(view, footer->coverage->selected - not, not );
+	counted(view, footer->coverage->selected - not, not, 0);
 	pmc_footer_end_line(view);
 }
 
 static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	struct pmc_out *out = view->out;
+	uint64_t beside;
 	double percent;
 
 	pmc_out_str(out, " coverage ");
@@ -141,7 +143,8 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	} else {
 		pmc_out_str(out, "unknown");
 	}
-	counted(view, coverage->threads_counted, coverage->threads_uncounted);
+	counted(view, coverage->threads_counted, coverage->threads_uncounted,
+		coverage->unseen_ends);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends) {
 		pmc_outf(out, "%sagent overhead ", view->glyphs->dot);
 		pmc_show_percent(out,
@@ -149,6 +152,14 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		pmc_out_str(out, " %");
 	}
 	pmc_footer_end_line(view);
+	beside = coverage->descendants.cpu.sum;
+	if (coverage->has_descendants && beside > coverage->cpu_ns / 100) {
+		pmc_out_char(out, ' ');
+		pmc_show_time(out, (double)beside, view->glyphs->micro);
+		line(view,
+		     " CPU of child processes is in no row: programs without an agent, children "
+		     "killed before their first row, start and exit of the others");
+	}
 	if (!coverage->off_ns)
 		return;
 	pmc_out_str(out, " counting was off for ");

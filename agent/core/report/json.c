@@ -128,6 +128,8 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 	pmc_json_array_end(json);
 	json_known(json, "cpu_ns", whole, fixed->cpu_ns);
 	pmc_json_u64(json, "attributed_cpu_ns", process->attributed_cpu_ns);
+	json_known(json, "descendants_cpu_ns", process->descendants.has_cpu,
+		   process->descendants.cpu_ns);
 	json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
 	json_known(json, "overhead_ns", whole, fixed->overhead_ns);
 	pmc_json_object_end(json);
@@ -161,6 +163,7 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	static const char *const inherit[] = { "off", "clock", "full", "auto" };
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	bool known = process->known;
+	bool switches = known && !(fixed->flags & PMC_PROCESS_NO_SWITCHES);
 
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
@@ -176,8 +179,8 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
 	json_known(json, "minor_faults", known, fixed->minor_faults);
 	json_known(json, "major_faults", known, fixed->major_faults);
-	json_known(json, "voluntary_switches", known, fixed->voluntary_switches);
-	json_known(json, "involuntary_switches", known, fixed->involuntary_switches);
+	json_known(json, "voluntary_switches", switches, fixed->voluntary_switches);
+	json_known(json, "involuntary_switches", switches, fixed->involuntary_switches);
 	json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
 	json_coverage(json, process);
 	pmc_json_str(json, "inherit_mode", known ? inherit[fixed->inherit_mode & 3] : NULL);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * children KIND END - starts a child that uses 200 ms of CPU time, and waits for it. KIND: fork,
+ * _Fork, vfork or clone; END: exit, raw (by a system call of its own), or kill (SIGKILL). */
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void burn(void)
+{
+	struct timespec t;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	while (t.tv_sec == 0 && t.tv_nsec < 200000000);
+}
+
+static void child(const char *end)
+{
+	burn();
+	if (!strcmp(end, "kill"))
+		syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+	if (!strcmp(end, "raw"))
+		syscall(SYS_exit_group, 0);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	pid_t pid = 0;
+
+	if (argc != 3)
+		return 2;
+	if (!strcmp(argv[1], "fork"))
+		pid = fork();
+	else if (!strcmp(argv[1], "_Fork"))
+		pid = _Fork();
+	else if (!strcmp(argv[1], "clone"))
+		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	else
+		pid = vfork();
+	if (pid == 0)
+		child(argv[2]);
+	return pid < 0 || waitpid(pid, NULL, 0) != pid;
+}
