@@ -243,6 +243,16 @@ static void a_failure_has_words(void **state)
 	assert_int_equal(failure.error, EINVAL);
 	assert_string_equal(failure.what, "{page-faults}");
 	assert_non_null(strstr(failure.advice, "without braces"));
+	/* Neither a thread nor a CPU. */
+	error = faults_open(&group, -1, -1);
+	faults_explain(&group, error, &failure);
+	assert_int_equal(failure.error, EINVAL);
+	assert_string_equal(failure.what, "cpu");
+	assert_non_null(strstr(failure.advice, "needs a CPU"));
+	error = faults_open(&group, 0x7ffffff0, -1);
+	faults_explain(&group, error, &failure);
+	assert_int_equal(failure.error, ESRCH);
+	assert_string_equal(failure.what, "pid");
 	error = faults_open(&group, 0, 1 << 20);
 	faults_explain(&group, error, &failure);
 	assert_int_equal(failure.error, EINVAL);

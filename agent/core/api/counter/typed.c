@@ -198,25 +198,44 @@ void pmc_typed_close(struct pmc_typed *group)
 	errno = kept;
 }
 
-/* Opens the failed row once more, for its explanation. */
-static void explain_open(const struct pmc_typed *group, const struct pmc_typed_field *field,
-			 int error, struct pmc_failure *failure)
+static struct pmc_open_options options_of(const struct pmc_typed *group)
 {
+	struct pmc_open_options options = PMC_OPEN_INIT;
+
+	options.target = group->pid == -1 ? PMC_TARGET_ANY : PMC_TARGET_PID;
+	options.pid = group->pid == -1 ? 0 : group->pid;
+	options.cpu = group->cpu;
+	return options;
+}
+
+/* Of an open that failed at this row. */
+static void explain_row(const struct pmc_typed *group, const struct pmc_typed_field *field,
+			int error, struct pmc_failure *failure)
+{
+	const struct pmc_open_options options = options_of(group);
 	const char *text = field->event ? field->event : "";
 	struct pmc_counter_event event;
 	struct counter_request request;
 
-	if (parse_row(text, &event)) {
-		if (!counter_event_text(&event, text, NULL, NULL, failure))
-			counter_fail(failure, error, text,
-				     "a row is one event, without braces and not a set");
-		return;
+	if (!parse_row(text, &event)) {
+		counter_request_make(&request, &event, &options, NULL);
+		counter_advise(&request, group->failed > 0, error, failure);
+	} else if (!counter_event_text(&event, text, NULL, NULL, failure)) {
+		counter_fail(failure, error, text,
+			     "a row is one event, without braces and not a set");
 	}
-	counter_request_make(&request, &event, NULL, NULL);
-	request.open.target = group->pid == -1 ? PMC_TARGET_ANY : PMC_TARGET_PID;
-	request.open.pid = group->pid;
-	request.open.cpu = group->cpu;
-	counter_advise(&request, group->failed > 0, error, failure);
+}
+
+/* Of an open that failed before the first row. */
+static void explain_options(const struct pmc_typed *group, int error, struct pmc_failure *failure)
+{
+	const struct pmc_open_options options = options_of(group);
+	struct counter_request request;
+
+	if (counter_request_make(&request, NULL, &options, failure) != error)
+		counter_fail(failure, error, "options",
+			     "the list of events is empty, or an option is invalid; see "
+			     "pmc_open_options(3)");
 }
 
 void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_typed_field *fields,
@@ -231,12 +250,11 @@ void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_typed_fie
 		counter_fail(failure, error, "group", "an argument is NULL");
 	else if (group->counters)
 		pmc_counter_group_explain(group->counters, error, failure);
-	else if (group->failed >= 0 && error != -EBADF)
-		explain_open(group, &fields[group->failed], error, failure);
+	else if (error == -EBADF)
+		counter_fail(failure, error, "group", "it is not open; open it first");
+	else if (group->failed >= 0)
+		explain_row(group, &fields[group->failed], error, failure);
 	else
-		counter_fail(failure, error, "group",
-			     error == -EBADF ? "it is not open; open it first" :
-					       "the list of events is empty, or an option is "
-					       "invalid; see pmc_open_options(3)");
+		explain_options(group, error, failure);
 	errno = kept;
 }
