@@ -128,11 +128,16 @@ static void consider(struct search *search, uint64_t address)
 	struct pmc_control head;
 	bool sound;
 
+	/* It costs as much as reading a page does. */
+	search->left -= search->left < PAGE ? search->left : PAGE;
 	if (attach_read(target, address, &head, offsetof(struct pmc_control, state)) != 0)
 		return;
 	sound = head.version == PMC_CONTROL_VERSION && head.bytes == sizeof(head);
-	if (sound || !target->address)
-		target->address = address;
+	/* Another version of the agent, or other data with the magic. */
+	if (!sound && (target->address || !head.version || head.version > 999 ||
+		       head.bytes > sizeof(head) * 16))
+		return;
+	target->address = address;
 	search->sound = sound;
 }
 
@@ -151,7 +156,7 @@ static int find_control(struct search *search, uint64_t at, uint64_t end)
 			return 0;
 		if (error)
 			return error;
-		for (size_t i = 0; !search->sound && i < len / sizeof(*words); i++)
+		for (size_t i = 0; !search->sound && search->left && i < len / sizeof(*words); i++)
 			if (words[i] == PMC_CONTROL_MAGIC)
 				consider(search, at + i * sizeof(*words));
 		search->left -= len < search->left ? len : search->left;
