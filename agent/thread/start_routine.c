@@ -2,8 +2,7 @@
 /*
  * start_routine.c - SITE frames of start routines, each looked up once.
  *
- * A symbol is used only if it covers the address: for a static function dladdr returns the nearest
- * exported symbol. pmctl looks up the others in the symbol table of the file.
+ * A static function has no symbol here: pmctl finds it in the symbol table of the file.
  */
 #include "agent/thread/thread.h"
 #include "agent/base/agent.h"
@@ -11,8 +10,6 @@
 #include "agent/core/base/hash.h"
 #include "agent/output/file.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -28,41 +25,19 @@ static struct {
 	struct routine *table;
 } routines = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-#ifdef __GLIBC__
-/* False: the address is in no module. info->dli_sname is NULL unless the symbol covers it. */
-static bool look_up(const void *address, Dl_info *info)
-{
-	uintptr_t at = (uintptr_t)address;
-	const ElfW(Sym) *sym = NULL;
-
-	if (!dladdr1(address, info, (void **)(void *)&sym, RTLD_DL_SYMENT) || !info->dli_fname)
-		return false;
-	if (!sym || at < (uintptr_t)info->dli_saddr ||
-	    at >= (uintptr_t)info->dli_saddr + (sym->st_size ? sym->st_size : 1))
-		info->dli_sname = NULL;
-	return true;
-}
-#else
-static bool look_up(const void *address, Dl_info *info)
-{
-	/* musl returns a symbol only if it covers the address. */
-	return dladdr(address, info) && info->dli_fname;
-}
-#endif
-
 static uint64_t write_frame(const void *address)
 {
 	_Alignas(8) uint8_t room[PMC_SITE_BYTES];
 	struct pmc_frame_buf buf;
 	uint64_t offset = (uint64_t)(uintptr_t)address, hash;
 	const char *module = "", *symbol = "";
-	Dl_info info;
+	struct agent_place place;
 
-	if (look_up(address, &info)) {
+	if (agent_find_place(address, &place)) {
 		/* The loader's name of the program is "" or argv[0]. */
-		module = strchr(info.dli_fname, '/') ? info.dli_fname : agent.exe;
-		offset = (uint64_t)((uintptr_t)address - (uintptr_t)info.dli_fbase);
-		symbol = info.dli_sname ? info.dli_sname : "";
+		module = strchr(place.module, '/') ? place.module : agent.exe;
+		offset = place.offset;
+		symbol = place.symbol;
 	}
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	hash = pmc_build_site(&buf, offset, module, symbol);

@@ -112,9 +112,19 @@ void agent_timer_stop(struct slot *slot);
  * entries. Async-signal-safe. */
 void agent_adopt(char *room, size_t bytes);
 
+/* ---- place.c ---- */
+struct agent_place {
+	const char *module,
+		*symbol; /* the loader's name; "": no dynamic symbol covers the address */
+	uint64_t offset; /* from where the module is mapped */
+};
+
+/* False: the address is in no module. */
+bool agent_find_place(const void *address, struct agent_place *place);
+
 /* ---- start_routine.c ---- */
-/* Writes the SITE frame of an address to the dump, once, and returns its hash. Takes the loader's
- * lock for a new address: not async-signal-safe. */
+/* Writes the SITE frame of an address to the dump, once, and returns its hash.
+ * Takes a lock: not async-signal-safe. */
 uint64_t agent_start_routine(const void *address);
 /* After dlclose: addresses are looked up again. */
 void agent_start_routines_forget(void);

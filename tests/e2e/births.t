@@ -50,6 +50,12 @@ counted in-module 1
 like "$(json "$T/report.json" '.threads[] | select(.name == "in-module") | .start_routine')" \
 	'work_in_module|dl_module' "the start routine in an unloaded module is named"
 
+# A thread that another thread creates waits for no lock of the loader.
+report timeout 60 "$PROG/dl_main" "$PROG/dl_waits"
+is "$status $(cat "$T/out")" "0 module ran" "a constructor that waits for a thread that creates one"
+is "$(json "$T/report.json" '[.threads[] | select(.start_routine == "dl_waits_outer")] | length')" 1 \
+	"its start routine is named"
+
 # Both modules are probably loaded at the same address; stripped, they differ by file name only.
 ok "strip makes a module without symbols" strip -o "$T/one" "$PROG/dl_module"
 strip -o "$T/two" "$PROG/dl_module"
