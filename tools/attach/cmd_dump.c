@@ -20,6 +20,7 @@ struct request {
 	bool signal;
 	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the process ends */
 	bool printed;		     /* the path of the dump */
+	int pidfd;		     /* of the process of the first snapshot; -1: any */
 };
 
 /* As PMC_INTERVAL. */
@@ -147,30 +148,11 @@ static void warn_missing_regions(const struct attach *target, const struct attac
 		tool_warn("regions of process %d are damaged: some are missing", target->pid);
 }
 
-static int snapshot(struct attach *target, void *arg)
+static bool has_ended(int pidfd)
 {
-	struct request *request = arg;
-	struct attach_regions regions = { .changing = 0 };
-	bool own_sites = request->out || !target->control.out[0];
-	struct pmc_frame_buf buf = { .data = NULL };
-	struct attach_out out = { .fd = -1 };
-	int code = collect(target, &regions, &buf, own_sites);
+	struct pollfd process = { .fd = pidfd, .events = POLLIN };
 
-	if (!code)
-		code = attach_out_open(target, request->out, &out);
-	if (!code)
-		code = attach_out_write(&out, buf.data, buf.len);
-	if (!code && !request->printed && (!request->out || strcmp(request->out, "-") != 0)) {
-		printf("%s\n", out.path);
-		fflush(stdout);
-		request->printed = true;
-	}
-	if (!code)
-		warn_missing_regions(target, &regions);
-	if (out.fd >= 0)
-		close(out.fd);
-	free(buf.data);
-	return code;
+	return poll(&process, 1, 0) > 0;
 }
 
 /* Waits until that time; false: the process has ended before. */
@@ -190,6 +172,36 @@ static bool lives_until(int pidfd, uint64_t ns)
 	return true;
 }
 
+static int snapshot(struct attach *target, void *arg)
+{
+	struct request *request = arg;
+	struct attach_regions regions = { .changing = 0 };
+	bool own_sites = request->out || !target->control.out[0];
+	struct pmc_frame_buf buf = { .data = NULL };
+	struct attach_out out = { .fd = -1 };
+	int code;
+
+	/* While that process exists, no other has its ID: it is the one that was opened. */
+	if (request->pidfd >= 0 && has_ended(request->pidfd))
+		return attach_gone(target->pid);
+	code = collect(target, &regions, &buf, own_sites);
+	if (!code)
+		code = attach_out_open(target, request->out, &out);
+	if (!code)
+		code = attach_out_write(&out, buf.data, buf.len);
+	if (!code && !request->printed && (!request->out || strcmp(request->out, "-") != 0)) {
+		printf("%s\n", out.path);
+		fflush(stdout);
+		request->printed = true;
+	}
+	if (!code)
+		warn_missing_regions(target, &regions);
+	if (out.fd >= 0)
+		close(out.fd);
+	free(buf.data);
+	return code;
+}
+
 /* Snapshots by the wall clock, until the process has ended. */
 static int repeat(pid_t pid, struct request *request)
 {
@@ -198,6 +210,7 @@ static int repeat(pid_t pid, struct request *request)
 
 	if (pidfd < 0)
 		return attach_gone(pid);
+	request->pidfd = pidfd;
 	for (uint64_t i = 1;; i++) {
 		code = attach_act(pid, false, snapshot, request);
 		now = pmc_now_ns();
@@ -209,7 +222,7 @@ static int repeat(pid_t pid, struct request *request)
 			break;
 	}
 	/* It ended during a snapshot that is not the first. */
-	if (code && request->printed && !lives_until(pidfd, pmc_now_ns() + 1))
+	if (code && request->printed && has_ended(pidfd))
 		code = 0;
 	close(pidfd);
 	return code;
@@ -217,7 +230,7 @@ static int repeat(pid_t pid, struct request *request)
 
 int cmd_dump(int argc, char **argv)
 {
-	struct request request = { .pid = NULL };
+	struct request request = { .pidfd = -1 };
 	pid_t pid;
 	int code;
 
