@@ -255,7 +255,7 @@ static void streams_like_buffers(void **state)
 				more = len - fed;
 			memcpy(window + left, bytes + fed, more);
 			fed += more;
-			scan.at = 0;
+			pmc_scan_move(&scan);
 			scan.len = left + more;
 			scan.partial = fed < len;
 			while (pmc_scan_next(&scan, &frame)) {
@@ -269,6 +269,41 @@ static void streams_like_buffers(void **state)
 			fail_msg("round %u: %u frames for %u, damage %lu for %lu", round, pieces,
 				 whole, (unsigned long)scan.damaged, (unsigned long)damaged);
 	}
+}
+
+/* Heads that claim a megabyte each, 48 bytes apart: what is hashed for nothing stays in proportion to
+ * the bytes, and the small frames after them are found. */
+static void forged_heads(void **state)
+{
+	(void)state;
+	const size_t len = (size_t)8 << 20, tail = 4096;
+	uint8_t *bytes = malloc(len + tail);
+	struct pmc_frame_head head = { .magic = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1,
+						  PMC_FRAME_MAGIC_2, PMC_FRAME_MAGIC_3 },
+				       .size = PMC_FRAME_MAX_BYTES,
+				       .version = PMC_DUMP_VERSION,
+				       .type = PMC_FRAME_NOTE };
+	struct pmc_scan scan = { .data = bytes };
+	struct pmc_frame_buf buf;
+	struct pmc_frame frame;
+	unsigned good = 0;
+
+	assert_non_null(bytes);
+	for (size_t at = 0; at < len; at += sizeof(head))
+		memcpy(bytes + at, &head, sizeof(head) < len - at ? sizeof(head) : len - at);
+	pmc_frame_buf_init(&buf, bytes + len, tail);
+	for (unsigned i = 0; i < 3; i++) {
+		pmc_frame_begin(&buf, PMC_FRAME_NOTE, NULL, i, NULL, 0);
+		pmc_frame_str(&buf, "text", 4);
+		pmc_frame_end(&buf);
+	}
+	scan.len = len + buf.len;
+	while (pmc_scan_next(&scan, &frame))
+		good++;
+	assert_int_equal(good, 3);
+	assert_in_range(scan.wasted, PMC_FRAME_MAX_BYTES, 32 * len);
+	assert_true(scan.damaged >= len / sizeof(head) - 1);
+	free(bytes);
 }
 
 static void noise(void **state)
@@ -354,6 +389,7 @@ int main(void)
 		cmocka_unit_test(every_bit_flip),
 		cmocka_unit_test(damage_is_counted_in_frames),
 		cmocka_unit_test(streams_like_buffers),
+		cmocka_unit_test(forged_heads),
 		cmocka_unit_test(noise),
 		cmocka_unit_test(strings_are_not_believed),
 		cmocka_unit_test(order),

@@ -189,8 +189,23 @@ static bool head_plausible(const struct pmc_frame_head *head)
 	       head->fixed % 8 == 0 && head->fixed <= head->size - HEAD && head->version != 0;
 }
 
+/*
+ * Heads that claim a large frame cost its hash each, and may be forged 48 bytes apart. Small frames
+ * are always verified, at most SMALL / 48 times their bytes. Of larger ones, whose hash was wrong,
+ * at most FREE and then WORTH times the bytes that were passed; beyond that they count as damage.
+ * No dump of agents has as much damage: their frames are small, and the bytes of a torn one are
+ * hashed once.
+ */
+enum { SMALL = 4096, FREE = 16 << 20, WORTH = 16 };
+
+static bool can_afford(const struct pmc_scan *scan, uint32_t size)
+{
+	return size <= SMALL || scan->wasted <= FREE + WORTH * (scan->passed + scan->at);
+}
+
 /* Examines the frame at bytes, of which `left` > 0 are known. */
-static enum look look_at(const uint8_t *bytes, size_t left, struct pmc_frame *frame)
+static enum look look_at(struct pmc_scan *scan, const uint8_t *bytes, size_t left,
+			 struct pmc_frame *frame)
 {
 	struct pmc_frame_head *head = &frame->head;
 
@@ -203,8 +218,12 @@ static enum look look_at(const uint8_t *bytes, size_t left, struct pmc_frame *fr
 		return LOOK_BAD;
 	if (left < head->size)
 		return LOOK_MORE;
-	if (frame_hash(bytes, head->size) != head->hash)
+	if (!can_afford(scan, head->size))
 		return LOOK_BAD;
+	if (frame_hash(bytes, head->size) != head->hash) {
+		scan->wasted += head->size;
+		return LOOK_BAD;
+	}
 	pmc_frame_view(frame, bytes, head->size);
 	return LOOK_GOOD;
 }
@@ -230,7 +249,7 @@ bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame)
 		const uint8_t *bytes = scan->data + scan->at;
 		size_t left = scan->len - scan->at;
 
-		switch (look_at(bytes, left, frame)) {
+		switch (look_at(scan, bytes, left, frame)) {
 		case LOOK_GOOD:
 			scan->at += frame->head.size;
 			scan->lost = false;

@@ -62,14 +62,21 @@ struct pmc_scan {
 	uint64_t damaged; /* damaged frames skipped so far */
 	bool partial;	  /* more data may follow: stop before an incomplete frame at the end */
 	bool lost;	  /* private: `at` is in damage that is counted already */
+	uint64_t passed;  /* private: bytes before `data` */
+	uint64_t wasted;  /* bytes hashed of frames that were not good */
 };
 
 /* Finds the next good frame. False at the end: `at` is then len, or with `partial` the start of an
  * incomplete tail of less than PMC_FRAME_MAX_BYTES. Without `partial` such a tail counts as
  * damaged. Skipped bytes count as one damaged frame per magic in them, and one more if they do not
- * begin with one. To read a stream in pieces, keep the struct, move [at, len) to the front, set
- * data, len and at = 0, and clear `partial` for the last piece. */
+ * begin with one. To read a stream in pieces, keep the struct, move [at, len) to the front, call
+ * pmc_scan_move, set len, and clear `partial` for the last piece. */
 bool pmc_scan_next(struct pmc_scan *scan, struct pmc_frame *frame);
+static inline void pmc_scan_move(struct pmc_scan *scan)
+{
+	scan->passed += scan->at;
+	scan->at = 0;
+}
 
 /* Copies the fixed part; fields that the writer did not have are 0. */
 void pmc_frame_fixed(const struct pmc_frame *frame, void *to, size_t bytes);

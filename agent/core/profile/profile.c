@@ -303,7 +303,7 @@ int pmc_profile_add_fd(struct pmc_profile *profile, int fd)
 		memmove(buf, buf + scan.at, left);
 		/* A raw call: read(2) of libc is a cancellation point of the host. */
 		got = syscall(SYS_read, fd, buf + left, room - left);
-		scan.at = 0;
+		pmc_scan_move(&scan);
 		scan.len = left;
 		if (got < 0) {
 			if (errno != EINTR)
