@@ -10,6 +10,7 @@
 #include "agent/base/fdspace.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
+#include "agent/core/dump/command_line.h"
 #include "agent/core/base/log.h"
 #include "agent/core/base/number.h"
 #include "agent/core/base/sys.h"
@@ -32,9 +33,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Longer command lines are cut. */
-#define CMDLINE_BYTES 4096
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -50,7 +48,7 @@ static const char *own_copy(const char *text)
 
 static void read_program(int argc, char **argv)
 {
-	char exe[PATH_MAX], text[CMDLINE_BYTES];
+	char exe[PATH_MAX], text[PMC_COMMAND_LINE_BYTES];
 	long n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	struct pmc_out out;
 
@@ -58,8 +56,7 @@ static void read_program(int argc, char **argv)
 	if (!agent.exe)
 		agent.exe = own_copy(argc > 0 ? argv[0] : "");
 	pmc_out_to_mem(&out, text, sizeof(text));
-	for (int i = 0; i < argc && argv[i]; i++)
-		pmc_outf(&out, "%s%s", i ? " " : "", argv[i]);
+	pmc_command_line(&out, argv, agent.config.args);
 	agent.cmdline = pmc_arena_strdup(&agent.arena, text);
 	if (!agent.cmdline)
 		agent.cmdline = "";

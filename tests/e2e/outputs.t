@@ -89,6 +89,22 @@ report_to merge "$T/new"
 is "$status $(stat -c %s new.pmctl-tmp)" "0 0" "merge: the temporary file of a running merge is not touched"
 exec 8>&-
 
+# ---- secrets in command lines --------------------------------------------------------------------------
+# secret FILE: how many times it has the secret.
+secret() { grep -c hunter2 "$1"; }
+args=(--password hunter2 --api-key=hunter2 https://u:hunter2@h)
+PMC_OUT=$T/a.pmc run agent bash -c 'exec "$@"' bash "$PROG/churn" 3 100 "$T/rss" "${args[@]}"
+is "$(secret a.pmc)" 0 "a dump has no secrets of command lines"
+like "$(dump_json a.pmc '.processes[].cmdline')" 'churn 3 100 .*--password \*\*\*' "it has the rest"
+PMC_ARGS=full PMC_OUT=$T/f.pmc run agent "$PROG/churn" 3 100 "$T/rss" "${args[@]}"
+like "$(dump_json f.pmc '.processes[].cmdline')" 'hunter2' "PMC_ARGS=full keeps them"
+PMC_ARGS=name PMC_OUT=$T/n.pmc run agent "$PROG/churn" 3 100 "$T/rss" "${args[@]}"
+is "$(dump_json n.pmc '.processes[].cmdline')" "$PROG/churn" "PMC_ARGS=name: the program's name"
+run "$PMCTL" merge f.pmc -o stripped.pmc --strip-args
+is "$(secret stripped.pmc)" 0 "merge --strip-args removes them"
+run "$PMCTL" run -o s.pmc --report off -- "$PROG/burn_static" "${args[@]}"
+is "$(secret s.pmc)" 0 "nor has that of a program without the agent"
+
 # ---- renamed, deleted, full -------------------------------------------------------------------------
 # held VARIABLES...: waiters with 20 threads and a dump signal, at work until descriptor 9 closes.
 mkfifo hold

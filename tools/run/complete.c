@@ -7,6 +7,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
 #include "agent/core/dump/build.h"
+#include "agent/core/dump/command_line.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -92,7 +93,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 	};
 	uint8_t identity[16];
 	struct pmc_out out;
-	char host[256] = "", boot_id[40], cmdline[4096], text[PATH_MAX + 256];
+	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES], text[PATH_MAX + 256];
 	const struct pmc_process_text names = { host, boot_id, run->program.path, cmdline };
 
 	if (!find_identity(run, profile, identity, fixed.job))
@@ -103,8 +104,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 	gethostname(host, sizeof(host) - 1);
 	pmc_file_read(boot_id, sizeof(boot_id), "/proc/sys/kernel/random/boot_id");
 	pmc_out_to_mem(&out, cmdline, sizeof(cmdline));
-	for (char **arg = run->cmd; *arg; arg++)
-		pmc_outf(&out, "%s%s", arg == run->cmd ? "" : " ", *arg);
+	pmc_command_line(&out, run->cmd, run->config.args);
 	put_ending(&fixed, child, true);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);

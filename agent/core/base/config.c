@@ -92,6 +92,7 @@ static int choice(const char *value, size_t len, const char *const *words, unsig
 	}
 
 WORDS(INHERIT, "off", "clock", "full", "auto")
+WORDS(ARGS, "full", "masked", "name")
 WORDS(LOG, "error", "warn", "info", "debug")
 WORDS(SWITCH, "off", "on")
 

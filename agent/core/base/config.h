@@ -22,6 +22,12 @@ enum pmc_report_kind {
 	PMC_REPORT_JSON,
 };
 
+enum pmc_args {
+	PMC_ARGS_FULL,
+	PMC_ARGS_MASKED,
+	PMC_ARGS_NAME,
+};
+
 struct pmc_config_report {
 	enum pmc_report_kind kind;
 	const char *file; /* NULL: stderr */
@@ -30,6 +36,7 @@ struct pmc_config_report {
 typedef const char *pmc_config_TEXT;
 typedef enum pmc_inherit pmc_config_INHERIT;
 typedef struct pmc_config_report pmc_config_REPORT;
+typedef enum pmc_args pmc_config_ARGS;
 typedef enum pmc_log_level pmc_config_LOG;
 typedef bool pmc_config_SWITCH;
 typedef uint64_t pmc_config_TIME;     /* ns */
