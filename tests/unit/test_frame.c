@@ -271,8 +271,8 @@ static void streams_like_buffers(void **state)
 	}
 }
 
-/* Heads that claim a megabyte each, 48 bytes apart: what is hashed for nothing stays in proportion to
- * the bytes, and the small frames after them are found. */
+/* Heads that claim a megabyte each, 48 bytes apart: what is hashed for nothing stays in proportion
+ * to the bytes, and the small frames after them are found. */
 static void forged_heads(void **state)
 {
 	(void)state;

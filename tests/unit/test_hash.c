@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hash.c - tables of keys that were chosen to collide: the work per key is that of any keys. */
+/* test_hash.c - keys that were chosen to collide take no more work than others. */
 #include "agent/core/base/hash.h"
 
 #include <setjmp.h>
