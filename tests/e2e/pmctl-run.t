@@ -200,6 +200,13 @@ ok "a static program: a dynamic program it starts is not counted twice" jq -e '(
 run "$PMCTL" report --format json started.pmc
 is "$(json "$T/out" '[.processes[].unattributed[0].value] | tostring')" \
 	"$(json "$T/started.json" '[.processes[].unattributed[0].value] | tostring')" "a static program: the dump has the same unattributed values"
+printf '#include <sys/mman.h>\nint main(void) { char *p = mmap(0, 4096000, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, 4096000, MADV_NOHUGEPAGE); for (int i = 0; i < 1000; i++) p[i * 4096] = 1; return 0; }\n' >faults.c
+gcc -O1 -static -o faults faults.c
+PMC_INHERIT=full run "$PMCTL" run -e page-faults --report "json=$T/started.json" -- ./start /bin/sh -c './faults; true'
+ok "a static program that starts a job: the job's descendants are not counted twice" jq -e '
+	([.processes[].descendants[].value] | add) as $below | ([.processes[].unattributed[].value] | add) as $rest |
+	$below > 1000 and $below < 2000 and $rest < 1000' "$T/started.json" || diag "$(cat "$T/started.json")"
 if [ "$(id -u)" = 0 ]; then
 	cp dynamic setuid && chown nobody setuid && chmod 4755 setuid
 	run "$PMCTL" run -e task-clock -- ./setuid

@@ -56,23 +56,46 @@ void run_totals_open(struct run *run)
 		  strerror(-totals->error));
 }
 
-/* Finds an event of the plan in a row, whose events are in the user's order. */
-static const struct pmc_count *count_of(const struct pmc_p_thread *row,
+/* Finds an event of the plan among counts, which are in the user's order. */
+static const struct pmc_count *count_of(const struct pmc_p_set_view *set,
+					const struct pmc_count *counts,
 					const struct pmc_event *event)
 {
 	const char *core_type = event->core_type ? event->core_type : "";
 
-	for (unsigned i = 0; i < row->set->count; i++)
-		if (row->set->events[i].def.position == event->position &&
-		    !strcmp(row->set->events[i].core_type, core_type))
-			return &row->counts[i];
+	for (unsigned i = 0; i < set->count; i++)
+		if (set->events[i].def.position == event->position &&
+		    !strcmp(set->events[i].core_type, core_type))
+			return &counts[i];
 	return NULL;
 }
 
-/* Subtracts the rows of programs that this one started and that have agents. */
-static void subtract_rows(const struct pmc_plan *plan, unsigned g,
-			  const struct pmc_profile *profile, struct pmc_reading *reading,
-			  uint64_t *values)
+static void subtract(const struct run *run, unsigned g, const struct pmc_p_set_view *set,
+		     const struct pmc_count *counts, struct pmc_reading *reading, uint64_t *values)
+{
+	const struct pmc_plan *plan = &run->plan;
+
+	if (!set || !counts || set->hash != plan->hash)
+		return;
+	for (unsigned i = 0; i < reading->n; i++) {
+		const struct pmc_count *count =
+			count_of(set, counts, &plan->events[plan->first[g] + i].event);
+		const bool scaled =
+			count && (count->state == PMC_SCALED || count->error == PMC_REASON_SCALED);
+
+		if (scaled) {
+			*reading = (struct pmc_reading){ .error = PMC_REASON_SCALED };
+			return;
+		}
+		if (count && pmc_count_has_value(count))
+			values[i] -= count->raw < values[i] ? count->raw : values[i];
+	}
+}
+
+/* Subtracts what the jobs of programs that this one started show: their rows, what those do not
+ * explain, and their descendants. */
+static void subtract_jobs(const struct run *run, unsigned g, const struct pmc_profile *profile,
+			  struct pmc_reading *reading, uint64_t *values)
 {
 	struct pmc_thread_buf buf;
 
@@ -80,20 +103,15 @@ static void subtract_rows(const struct pmc_plan *plan, unsigned g,
 		const struct pmc_p_thread *row =
 			pmc_profile_thread(profile, profile->threads[t], &buf);
 
-		if (!row->set || row->set->hash != plan->hash)
-			continue;
-		for (unsigned i = 0; i < reading->n; i++) {
-			const struct pmc_count *count =
-				count_of(row, &plan->events[plan->first[g] + i].event);
+		subtract(run, g, row->set, row->counts, reading, values);
+	}
+	for (uint64_t i = 0; reading->n && i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
 
-			if (!count || count->state == PMC_NOT_COUNTED)
-				continue;
-			if (count->state == PMC_SCALED) {
-				*reading = (struct pmc_reading){ .error = PMC_REASON_SCALED };
-				return;
-			}
-			values[i] -= count->raw < values[i] ? count->raw : values[i];
-		}
+		subtract(run, g, process->unattributed.set, process->unattributed.counts, reading,
+			 values);
+		subtract(run, g, process->descendants.set, process->descendants.counts, reading,
+			 values);
 	}
 }
 
@@ -120,7 +138,7 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 
 		pmc_group_read(totals->fds[first], totals->ids[g], plan->first[g + 1] - first,
 			       &reading, words);
-		subtract_rows(plan, g, profile, &reading, words);
+		subtract_jobs(run, g, profile, &reading, words);
 		pmc_put_reading(buf, &reading, words);
 	}
 	pmc_frame_end(buf);

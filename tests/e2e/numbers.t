@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# JSON counts above 2^53: exact in the text; what jq, python3 and node make of them. pmctl(1) says so.
+. "$(dirname "$0")/lib.sh"
+
+cd "$T" || exit 1
+# A row whose event counted 2^53 + 1, in a dump of our own making.
+cat >made.c <<'END'
+#include "agent/core/dump/build.h"
+#include <stdio.h>
+int main(void)
+{
+	static uint64_t room[8192];
+	const struct pmc_event_def def = { .scale = 1 };
+	const struct pmc_process_text text = { "host", "boot", "/bin/app", "app" };
+	const struct pmc_reading reading = { .enabled_ns = 5, .running_ns = 5, .n = 1 };
+	const uint64_t value = (UINT64_C(1) << 53) + 1;
+	struct pmc_process_fixed process = { .pid = 7, .rank = -1, .flags = PMC_PROCESS_FIRST };
+	struct pmc_thread_fixed thread = { .tid = 7, .n_groups = 1, .created_by = PMC_NO_SEQ };
+	const uint8_t identity[16] = { 1 };
+	struct pmc_frame_buf buf;
+
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	pmc_begin_eventset(&buf, 1, 1);
+	pmc_put_event(&buf, &def, "cycles", "", "");
+	process.eventset = thread.eventset = pmc_frame_end(&buf);
+	pmc_build_process(&buf, identity, 1, &process, &text);
+	pmc_begin_thread(&buf, identity, 1, &thread);
+	pmc_put_reading(&buf, &reading, &value);
+	pmc_frame_end(&buf);
+	return fwrite(buf.data, 1, buf.len, stdout) != buf.len;
+}
+END
+ok "the test's dump can be made" gcc -I"$ROOT" -I"$ROOT/include" -o made made.c "$ROOT"/agent/core/dump/build.c \
+	"$ROOT"/agent/core/dump/frame.c
+./made >big.pmc
+"$PMCTL" report --format json big.pmc >big.json
+exact=9007199254740993 rounded=9007199254740992
+is "$(grep -c "\"value\":$exact,\"raw\":$exact" big.json)" 1 "the report has every digit"
+is "$("$PMCTL" report --format csv --columns cycles big.pmc | tail -1)" $exact "CSV has every digit"
+is "$(python3 -c 'import json; print(json.load(open("big.json"))["threads"][0]["events"][0]["value"])')" $exact \
+	"python3 reads integers exactly"
+is "$(node -e 'console.log(JSON.parse(require("fs").readFileSync("big.json")).threads[0].events[0].value)')" $rounded \
+	"node rounds to the nearest double"
+# 1.7 and later print a number that was not changed as it was written.
+case $(jq --version) in
+jq-1.[0-6]*) want=$rounded ;;
+*) want=$exact ;;
+esac
+is "$(jq '.threads[0].events[0].value' big.json)" $want "$(jq --version) prints what pmctl(1) says"
+is "$(jq '.threads[0].events[0].value + 0' big.json)" $rounded "jq calculates with doubles"
+
+done_testing
