@@ -93,9 +93,9 @@ failures() {
 	} | sort -u | wc -l
 }
 
-# Share of CPU time that the rows of the dump explain.
+# Share of CPU time that the rows of the dump explain; unknown if a process ended without its last rows.
 coverage() {
-	"$PMCTL" report --width 100 "$T/dump/x.pmc" 2>/dev/null | sed -n 's/^ *coverage \([0-9.]*\) .*/\1/p'
+	"$PMCTL" report --width 100 "$T/dump/x.pmc" 2>/dev/null | sed -nE 's/^ *coverage ([0-9.]+|unknown).*/\1/p'
 }
 
 compare() {
