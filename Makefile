@@ -84,15 +84,14 @@ VM_BIN    := $(patsubst tests/vm/%.c,$(O)/vm/%,$(wildcard tests/vm/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
              $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
 
-TOOL_LIBS := -ldw -lelf
-# Unit tests read JSON back.
-TEST_LIBS := -lcmocka -ljansson -lm
+TOOL_LIBS := -ldw -lelf -lpopt -ljansson -lm
+TEST_LIBS := -lcmocka
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
-all: $(O)/libpmcagent.so $(O)/pmctl $(O)/libpmc.a $(O)/libpmc.so $(O)/public/libpmc.a ## build the agent, pmctl and libpmc
+all: $(O)/libpmcagent.so $(O)/pmctl $(O)/pmc-spawn $(O)/libpmc.a $(O)/libpmc.so $(O)/public/libpmc.a ## build the agent, pmctl and libpmc
 .DEFAULT_GOAL := all
 
 # A change of flags rebuilds everything.
@@ -150,6 +149,12 @@ $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJ) $(O)/libpmc.a $(TOOL_LIBS) -ldl -pthread
 
+# Without libc, and as small as possible: see its first comment.
+$(O)/pmc-spawn: tools/bench/helper/pmc_spawn.c $(O)/flags
+	$(if $(filter 0,$(V)),@echo "  LINK  $@")
+	$(Q)$(CC) $(BASE) -MT $@ -O2 $(filter -g%,$(CFLAGS)) -ffreestanding -fno-stack-protector -fno-pie -no-pie \
+		-fcf-protection=none -fno-lto -static -nostdlib -Wl,--build-id=none -Wl,-z,noseparate-code -o $@ $<
+
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
@@ -162,7 +167,7 @@ $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 
 # Each fuzz target is built twice: with libFuzzer, and as a program that replays files.
 FUZZ_OBJ = $(TOOL_LIB) $(O)/libpmc.a
-fuzz_link = $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(TOOL_LIBS) -lm -ldl -pthread \
+fuzz_link = $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(TOOL_LIBS) -ldl -pthread \
             $(shell sed -n 's/.*prog-flags: *\([^*]*\).*/\1/p' $<)
 $(O)/fuzz/fuzz_config $(O)/fuzz/replay_config: $(call obj,agent/base/job.c)
 $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_OBJ) $(O)/flags
@@ -284,7 +289,7 @@ INSTALL_MAN := $(wildcard docs/man/*.[1-9])
 install: all ## install under DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pmc $(DESTDIR)$(INCDIR)/pmc
 	install -m755 $(O)/pmctl $(DESTDIR)$(BINDIR)/
-	install -m755 $(O)/libpmcagent.so $(DESTDIR)$(LIBDIR)/pmc/
+	install -m755 $(O)/libpmcagent.so $(O)/pmc-spawn $(DESTDIR)$(LIBDIR)/pmc/
 	install -m644 $(O)/public/libpmc.a $(DESTDIR)$(LIBDIR)/
 	install -m755 $(O)/libpmc.so $(DESTDIR)$(LIBDIR)/libpmc.so.$(VERSION)
 	ln -sf libpmc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -299,7 +304,7 @@ install: all ## install under DESTDIR/PREFIX
 	for m in $(INSTALL_MAN); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -d $$d; install -m644 $$m $$d/; done
 
 uninstall: ## remove the installed files
-	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(LIBDIR)/libpmc.a $(DESTDIR)$(LIBDIR)/pmc/libpmcagent.so
+	rm -f $(DESTDIR)$(BINDIR)/pmctl $(DESTDIR)$(LIBDIR)/libpmc.a $(addprefix $(DESTDIR)$(LIBDIR)/pmc/,libpmcagent.so pmc-spawn)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libpmc.so $(SONAME) libpmc.so.$(VERSION)) $(DESTDIR)$(PKGDIR)/pmc.pc
 	for h in include/pmc/*.h; do rm -f $(DESTDIR)$(INCDIR)/pmc/$${h##*/}; done
 	for m in $(INSTALL_MAN); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/}; done

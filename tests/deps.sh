@@ -46,6 +46,8 @@ build() {
 	header libelf.h libelf-dev
 	header elfutils/libdw.h libdw-dev
 	header perfmon/pfmlib.h libpfm4-dev
+	header popt.h libpopt-dev
+	header jansson.h libjansson-dev
 	ldconfig -p 2>/dev/null | grep -q 'libpfm\.so\.4' || need libpfm4
 }
 
@@ -58,7 +60,6 @@ demo() {
 check() {
 	demo
 	header cmocka.h libcmocka-dev
-	header jansson.h libjansson-dev
 	program clang clang
 	program prove perl
 	program jq jq
@@ -95,7 +96,7 @@ cross() {
 		has_package gcc-aarch64-linux-gnu || need gcc-aarch64-linux-gnu
 		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
 		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
-		for p in libelf-dev libdw-dev libpfm4-dev libxxhash-dev; do
+		for p in libelf-dev libdw-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev; do
 			has_package "$p:arm64" || need "$p:arm64"
 		done
 		;;

@@ -35,6 +35,8 @@ agent/process: core/* agent/base agent/output agent/thread agent/region
 agent/hooks: core/* agent/base agent/output agent/thread agent/region agent/process
 tools/cli: core/* core/api/*
 tools/attach: core/* core/api/* tools/cli
+tools/bench: core/* core/api/* tools/cli tools/bench/helper
+tools/bench/helper: core/base
 tools/merge: core/* core/api/* tools/cli
 tools/report: core/* core/api/* tools/cli
 tools/doctor: core/* core/api/* tools/cli

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bench_stat.c - median, mean, spread and range against numbers worked out otherwise. */
-#include "agent/core/api/bench/bench.h"
+#include "agent/core/api/bench/bench_stat.h"
 
 #include <math.h>
 #include <setjmp.h>

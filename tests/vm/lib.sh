@@ -30,7 +30,7 @@ machine() {
 	find "$GUEST/prog" "$GUEST/vm" "$GUEST/examples" -type f -perm -1 >"$T/programs"
 	mapfile -t programs <"$T/programs"
 	bash "$VM/initrd.sh" "$T/initrd" "$cache/busybox" "$T/guest.sh" "$GUEST/libpmcagent.so" \
-		"$GUEST/pmctl" "${programs[@]}" || {
+		"$GUEST/pmctl" "$GUEST/pmc-spawn" "${programs[@]}" || {
 		echo "Bail out!  no root for the machine"
 		exit 1
 	}

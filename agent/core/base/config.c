@@ -109,8 +109,7 @@ static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 	return 0;
 }
 
-/* A number, perhaps with a fraction, and a unit: 250ms, 1.5s, 2m. 0 needs no unit. */
-static int parse_TIME(const char *value, pmc_config_TIME *to)
+int pmc_config_time(const char *value, uint64_t *ns)
 {
 	static const struct {
 		const char *name;
@@ -129,7 +128,7 @@ static int parse_TIME(const char *value, pmc_config_TIME *to)
 		for (p++; *p >= '0' && *p <= '9' && scale < 1000000000; p++, scale *= 10)
 			part = part * 10 + (uint64_t)(*p - '0');
 	if (!*p && whole == 0 && part == 0) {
-		*to = 0;
+		*ns = 0;
 		return 0;
 	}
 	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -137,10 +136,15 @@ static int parse_TIME(const char *value, pmc_config_TIME *to)
 			continue;
 		if (whole > UINT64_MAX / 2 / units[i].ns)
 			return -EINVAL;
-		*to = whole * units[i].ns + part * units[i].ns / scale;
+		*ns = whole * units[i].ns + part * units[i].ns / scale;
 		return 0;
 	}
 	return -EINVAL;
+}
+
+static int parse_TIME(const char *value, pmc_config_TIME *to)
+{
+	return pmc_config_time(value, to);
 }
 
 /* Bytes, or with a suffix kibibytes and so on: 500M, 2G. */

@@ -22,9 +22,4 @@ struct pmc_bench {
 	size_t n, baseline;
 };
 
-/* Statistics of n >= 1 values, which are sorted; scratch has room for n too. The caller gives the
- * mean, which is exact only as a quotient of sums. */
-void bench_stat(double *values, double *scratch, size_t n, double mean,
-		struct pmc_bench_stat *stat);
-
 #endif

@@ -7,6 +7,7 @@
  * measured once and subtracted.
  */
 #include "agent/core/api/bench/bench.h"
+#include "agent/core/api/bench/bench_stat.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/base/number.h"
 #include "agent/core/count/group.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_stat.c - median, spread and range of samples. */
-#include "agent/core/api/bench/bench.h"
+#include "agent/core/api/bench/bench_stat.h"
 #include "agent/core/base/number.h"
 #include "agent/core/base/sort.h"
 

@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# bench.t - pmctl bench: what it measures, compares and refuses.
+. "$(dirname "$0")/lib.sh"
+
+bench() { run "$PMCTL" bench "$@"; }
+# of COMMAND FILTER: a value of the JSON in $T/out.
+of() { jq -r ".commands[$1]$2" "$T/out"; }
+
+# ---- figures ----------------------------------------------------------------------------------
+bench -r 5 -e task-clock,page-faults --format json "$PROG/pages 1000" "$PROG/pages 3000"
+is "$status" 0 "two commands are measured"
+is "$(of 0 '.runs | length') $(of 1 '.runs | length')" "5 5" "-r is the number of runs of each"
+# The pages of the two programs differ by exactly 2,000.
+between "$(($(of 1 .summary[\"page-faults\"].min) - $(of 0 .summary[\"page-faults\"].min)))" 1995 2005 \
+	"page faults of the two commands differ by what they touch"
+is "$(jq '.commands[0] | ([.runs[].events["page-faults"]] | add / length) as $mean |
+	.summary["page-faults"].mean - $mean | fabs < 0.001' "$T/out")" true "the mean is that of the runs"
+is "$(jq '[.commands[].runs[] | .wall_ns >= .user_ns + .sys_ns - 20000000] | all' "$T/out")" true \
+	"one thread's CPU time is within its wall time"
+is "$(of 1 '.summary["page-faults"].significant') $(of 0 '.summary["page-faults"].significant')" "true null" \
+	"only the second command is compared, and differs"
+unlike "$(cat "$T/out")" "nan|inf" "no number is undefined"
+
+# What pmctl itself uses must not show: Linux carries peak memory over exec.
+bench -r 3 -e task-clock --format json -- "$PROG/pages" 2000
+small=$(of 0 .summary.peak_rss_bytes.max)
+bench -r 3 -e task-clock --format json -- "$PROG/pages" 22000
+between "$(($(of 0 .summary.peak_rss_bytes.min) - small))" 79000000 85000000 "peak memory follows the command's"
+bench -r 3 -e task-clock --format json true
+between "$(of 0 .summary.peak_rss_bytes.max)" 1 4000000 "true needs less memory than pmctl"
+
+# ---- commands ---------------------------------------------------------------------------------
+bench -r 1 --output "$T/words" "printf '%s|' 'a b' \"c'd\" e\\ f"
+is "$(cat "$T/words")" "a b|c'd|e f|" "words of a string are split as a shell would"
+bench -r 1 --output "$T/words" -- printf '%s|' 'a b' '$HOME'
+is "$(cat "$T/words")" 'a b|$HOME|' "an argv is taken as it is"
+like "$(cat "$T/out")" "'%s\\|' 'a b' '.HOME'" "and shown as one would type it"
+bench -r 1 --shell --output "$T/words" 'echo a b | tr a-z A-Z'
+is "$(cat "$T/words")" "A B" "--shell runs shell lines"
+printf '3\n1\n' >"$T/lines"
+bench -r 2 --input "$T/lines" --output "$T/words" sort
+is "$(tr '\n' ' ' <"$T/words")" "1 3 1 3 " "each run reads --input from its start"
+bench -r 2 -w 1 --prepare "echo p >>$T/log" --setup "echo s >>$T/log" --cleanup "echo c >>$T/log" \
+	"sh -c 'echo A >>$T/log'" "sh -c 'echo B >>$T/log'"
+is "$(tr -d '\n' <"$T/log")" "spApBpApBpApBc" "commands take turns, with --setup, --prepare and --cleanup"
+rm "$T/log"
+bench -r 2 --sequential --setup "echo s >>$T/log" --cleanup "echo c >>$T/log" \
+	"sh -c 'echo A >>$T/log'" "sh -c 'echo B >>$T/log'"
+is "$(tr -d '\n' <"$T/log")" "sAAcsBBc" "--sequential: one after the other"
+bench -r 1 --output "$T/words" -- ls /proc/self/fd
+ls /proc/self/fd >"$T/bare"
+same "$T/words" "$T/bare" "the command gets no descriptor of ours"
+
+# ---- failures ---------------------------------------------------------------------------------
+bench -r 3 "sh -c 'exit 7'"
+is "$status" 1 "a failing command stops the bench"
+like "$(cat "$T/err")" "status 7" "and says how it failed"
+bench -r 3 --ignore-failure --format json "sh -c 'exit 7'" "sh -c 'kill -9 \$\$'"
+is "$status $(of 0 '|[.runs[].exit]|unique|join(",")') $(of 1 '|[.runs[].exit]|unique|join(",")') $(of 0 .failures)" \
+	"0 7 137 3" "--ignore-failure measures failing runs and keeps their status"
+bench -r 1 --timeout 100ms "sh -c 'sleep 100 & wait'"
+is "$status" 1 "--timeout kills a run"
+like "$(cat "$T/err")" "timeout" "and says so"
+bench nosuchprogram
+is "$status" 127 "a program that does not exist"
+bench "$T/err"
+is "$status" 126 "a file that is no program"
+bench ''
+is "$status" 2 "an empty command"
+bench "echo 'a"
+is "$status" 2 "an open quote"
+bench -d 1x true
+is "$status" 2 "a duration without a unit"
+bench --fail-above 5 true
+is "$status" 2 "--fail-above with nothing to compare"
+bench --fromat json true
+like "$(cat "$T/err")" "format" "a mistyped flag names the nearest"
+bench -r 1 --input "$T/none" true
+is "$status" 1 "an input that does not exist"
+bench -r 2 --prepare 'exit 4' true
+is "$status" 1 "a failing --prepare"
+bench -r 2 "sh -c 'yes | head -c 100000000'"
+is "$status" 0 "a command with much output"
+bench -r 2 "sh -c '(sleep 5; :) >/dev/null 2>&1 &'"
+is "$status" 0 "a command that leaves a process behind"
+bench -r 1 --format json true
+is "$(of 0 .summary.wall_ns.stddev)" null "one run has no deviation"
+
+# An interrupt during a run ends that run; those before it are shown.
+"$PMCTL" bench -d 100s --format json "sh -c 'echo x >>$T/ticks; test \$(wc -l <$T/ticks) -lt 3 || sleep 100'" \
+	>"$T/out" 2>"$T/err" &
+pid=$!
+third() { [ "$(wc -l <"$T/ticks")" -ge 3 ]; }
+await third
+kill -INT $pid
+# A background job of a script ignores SIGINT, and so does pmctl.
+kill -TERM $pid
+wait $pid
+is "$?" 143 "a signal ends pmctl bench as it would any program"
+is "$(of 0 '.runs|length') $(jq .interrupted "$T/out")" "2 true" "after it has shown the runs before"
+
+# ---- comparison -------------------------------------------------------------------------------
+bench -r 4 -e page-faults --format json "$PROG/pages 1000"
+cp "$T/out" "$T/base.json"
+bench -r 4 -e page-faults --baseline "$T/base.json" --fail-above 5 "$PROG/pages 1500"
+is "$status" 1 "--fail-above: more page faults than in the baseline"
+bench -r 4 -e page-faults --baseline "$T/base.json" --format json "$PROG/pages 1000"
+between "$(of 0 '.summary["page-faults"].delta_pct')" -0.5 0.5 "equal to the baseline: no difference"
+echo '{}' >"$T/bad.json"
+bench -r 1 --baseline "$T/bad.json" true
+is "$status" 1 "a baseline without runs"
+bench -r 1 --baseline /dev/null true
+is "$status" 1 "an empty baseline"
+
+bench -r 3 --per-thread -e page-faults --format json "$PROG/named 2"
+is "$status" 0 "--per-thread"
+between "$(of 0 '.threads|length')" 2 20 "has rows for threads"
+like "$(of 0 '.threads[].name')" "main" "by name"
+bench -r 2 --per-thread -- "$PROG/nothing_there"
+is "$status" 127 "--per-thread of no program"
+
+# ---- forms ------------------------------------------------------------------------------------
+bench -r 3 -e page-faults --format csv true 'echo "a,b"'
+is "$(python3 -c 'import csv,sys; print([len(r) for r in csv.reader(open(sys.argv[1]), strict=True)])' "$T/out")" \
+	"[8, 8, 8, 8, 8, 8, 8]" "CSV has a row per run"
+bench -r 2 --format markdown 'echo a|b'
+is "$(grep '^| [a-z_]* |' "$T/out" | sed 's/[^|]//g' | sort -u)" "|||||||||" "Markdown rows have equal columns"
+for c in always never; do bench -r 3 --color $c "$PROG/pages 100" "$PROG/pages 9000"; sed 's/\x1b\[[0-9;]*m//g' "$T/out" | sed 's/[0-9.]//g' | wc -l >"$T/$c"; done
+same "$T/always" "$T/never" "color changes no line"
+like "$("$PMCTL" bench -r 3 --color always "$PROG/pages 100" "$PROG/pages 9000" | tr '\033' E)" 'E\[31m' "worse is red"
+
+done_testing

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* baseline.c - runs of an earlier bench, from its JSON. */
+#include "tools/bench/bench.h"
+#include "tools/cli/pmctl.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char *const bench_keys[BENCH_EVENTS];
+
+static double number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	double result = json_is_number(value) ? json_number_value(value) : NAN;
+
+	return result >= 0 ? result : NAN;
+}
+
+static bool read_runs(struct bench *bench, struct bench_command *command, const json_t *runs)
+{
+	size_t n = json_array_size(runs);
+
+	command->runs = calloc(n + 1, sizeof(*command->runs));
+	for (size_t r = 0; command->runs && r < n; r++) {
+		const json_t *run = json_array_get(runs, r);
+		const json_t *events = json_object_get(run, "events");
+		double *values =
+			pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(*values));
+
+		if (!values)
+			return false;
+		for (unsigned m = 0; m < bench->n_measures; m++)
+			values[m] = m < BENCH_EVENTS ? number(run, bench_keys[m]) :
+						       number(events, bench->measures[m].name);
+		command->runs[command->n_runs++].values = values;
+	}
+	return command->runs;
+}
+
+static int read_commands(struct bench *bench, const json_t *commands)
+{
+	size_t n = json_array_size(commands);
+
+	bench->baseline = pmc_arena_alloc(&bench->arena, (n + 1) * sizeof(*bench->baseline));
+	for (size_t c = 0; bench->baseline && c < n; c++) {
+		const json_t *command = json_array_get(commands, c);
+		const char *text = json_string_value(json_object_get(command, "command"));
+		struct bench_command *stored = &bench->baseline[bench->n_baseline];
+
+		if (!text || !json_array_size(json_object_get(command, "runs")))
+			continue;
+		stored->text = pmc_arena_strdup(&bench->arena, text);
+		bench->n_baseline++;
+		if (!stored->text || !read_runs(bench, stored, json_object_get(command, "runs")))
+			return tool_fail(EXIT_FAIL, "out of memory");
+	}
+	return bench->baseline ? 0 : tool_fail(EXIT_FAIL, "out of memory");
+}
+
+int bench_read_baseline(struct bench *bench)
+{
+	const char *file = bench->baseline_file;
+	json_error_t error;
+	json_t *root;
+	int code;
+
+	if (!file)
+		return 0;
+	root = json_load_file(file, 0, &error);
+	if (!root)
+		return tool_fail(EXIT_FAIL, "cannot read --baseline %s: %s", file, error.text);
+	code = read_commands(bench, json_object_get(root, "commands"));
+	json_decref(root);
+	if (code)
+		return code;
+	if (!bench->n_baseline)
+		return tool_fail(
+			EXIT_FAIL,
+			"--baseline %s has no runs; pmctl bench --format json writes such a file",
+			file);
+	for (unsigned c = 0; c < bench->n_commands; c++)
+		if (!bench_reference(bench, &bench->commands[c]))
+			tool_warn("--baseline %s does not have the command '%s'", file,
+				  bench->commands[c].text);
+	return 0;
+}

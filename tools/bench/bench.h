@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* bench.h - pmctl bench: commands, their runs, and what was measured. Private to this folder. */
+#ifndef PMC_TOOLS_BENCH_H
+#define PMC_TOOLS_BENCH_H
+
+#include "agent/core/base/out.h"
+#include "agent/core/plan/plan.h"
+#include "tools/bench/helper/protocol.h"
+#include "tools/bench/statistics.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- measurements: rows of the table ----------------------------------------------------- */
+enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_COUNT };
+
+struct bench_measure {
+	const char *name; /* in tables and JSON */
+	enum bench_unit unit;
+	const struct pmc_planned *event; /* NULL: of the operating system */
+	unsigned pass; /* of an event: the runs i with i % passes == pass have it */
+};
+
+/* The first measurements; events follow. */
+enum { BENCH_WALL, BENCH_USER, BENCH_SYS, BENCH_RSS, BENCH_EVENTS };
+
+/* ---- commands ----------------------------------------------------------------------------- */
+struct bench_run {
+	int status;	/* as of wait4(2) */
+	double *values; /* of each measurement; NAN: none */
+};
+
+/* A thread name's CPU time and events in each run under the agent. */
+struct bench_thread {
+	const char *name;
+	double *values; /* of run r and column c: [r * n_columns + c]; NAN: none */
+	struct bench_thread *next;
+};
+
+struct bench_command {
+	const char *text; /* as shown */
+	char **argv;	  /* argv[0] as given */
+	char path[4096];  /* what is executed */
+	struct bench_run *runs;
+	size_t n_runs, room;
+	uint64_t failures; /* of all runs, warm-ups too */
+	struct bench_thread *threads;
+	size_t thread_runs;
+	bool scaled[PMC_EVENTS_MAX]; /* events of which a run was multiplexed */
+};
+
+enum bench_format { BENCH_TABLE, BENCH_JSON, BENCH_CSV, BENCH_MARKDOWN };
+
+struct bench {
+	struct pmc_arena arena;
+	struct bench_command *commands;
+	unsigned n_commands;
+	struct bench_command
+		*baseline; /* of --baseline; NULL: the first command is the reference */
+	unsigned n_baseline;
+
+	/* flags */
+	const char *events, *prepare, *setup, *cleanup, *input, *output, *baseline_file;
+	uint64_t duration_ns, timeout_ns;
+	uint64_t runs, warmups; /* runs 0: as many as the duration allows */
+	bool sequential, shell, ignore_failure, per_thread;
+	double fail_above; /* percent; negative: not asked for */
+	enum bench_format format;
+	int color; /* -1: on a terminal */
+
+	/* counters */
+	struct pmc_plan plan;
+	unsigned passes;
+	struct bench_measure *measures;
+	unsigned n_measures;
+	double shell_ns[3]; /* wall, user and system time of an empty shell; subtracted */
+
+	/* where it stands */
+	bool interrupted;
+	unsigned n_thread_columns; /* CPU time, then events */
+	const char **thread_columns;
+};
+
+/* ---- the parts: 0, or the exit code with the error printed --------------------------------- */
+int bench_flags(struct bench *bench, int argc, char **argv);
+/* Adds a command: the words of a string, or a shell line; or an argv. */
+int bench_add_string(struct bench *bench, const char *text);
+int bench_add_argv(struct bench *bench, char **argv);
+
+/* The events of the bench as measurements and passes. */
+int bench_plan(struct bench *bench);
+/* Measures every command. */
+int bench_measure(struct bench *bench);
+/* Further runs under the agent, for --per-thread. */
+int bench_threads(struct bench *bench);
+int bench_read_baseline(struct bench *bench);
+int bench_print(struct bench *bench);
+
+/* ---- one command's process that starts it ------------------------------------------------- */
+struct bench_helper {
+	pid_t pid; /* 0: none */
+	int socket;
+	int fds[PMC_EVENTS_MAX]; /* by event of the plan; -1: not open */
+	uint64_t ids[PMC_EVENTS_MAX];
+	struct pmc_reading before[PMC_EVENTS_MAX]; /* of each group */
+	uint64_t words[PMC_EVENTS_MAX];
+};
+
+/* `extra`: NAME=VALUE strings for the command's environment, NULL at the end; may be NULL. */
+int bench_helper_start(const struct bench *bench, const struct bench_command *command,
+		       char *const *extra, struct bench_helper *helper);
+/* Runs the command once. False: the helper is gone. An interrupt kills the command. */
+bool bench_helper_run(const struct bench *bench, struct bench_helper *helper,
+		      struct spawn_result *result);
+void bench_helper_stop(struct bench_helper *helper);
+
+/* Opens the counters of a pass; they count from the command's exec. 0 or -errno. */
+int bench_counters_open(const struct bench *bench, struct bench_helper *helper, unsigned pass);
+/* What they counted since they were opened or read, into the values of the run's events. */
+void bench_counters_read(const struct bench *bench, struct bench_command *command,
+			 struct bench_helper *helper, unsigned pass, double *values);
+void bench_counters_close(const struct bench *bench, struct bench_helper *helper);
+
+/* Runs a line of --prepare, --setup or --cleanup by sh. */
+int bench_shell(const struct bench *bench, const char *flag, const char *line);
+/* SIGINT or SIGTERM has come since bench_catch_signals(). */
+bool bench_signalled(void);
+void bench_catch_signals(void);
+/* Ends as the signal would have ended pmctl. */
+void bench_raise_again(void);
+
+/* 0: the run counts. Else the exit code, with the failure printed. */
+int bench_judge(struct bench *bench, struct bench_command *command,
+		const struct spawn_result *result, size_t run);
+
+/* ---- results ------------------------------------------------------------------------------ */
+/* The summary of a measurement over the runs that have it. */
+void bench_summary_of(const struct bench_command *command, unsigned measure,
+		      struct bench_summary *summary);
+/* What the command is compared with; NULL: it is the reference. */
+const struct bench_command *bench_reference(const struct bench *bench,
+					    const struct bench_command *command);
+/* A thread's column over its runs; runs without the thread count as 0. */
+void bench_thread_summary(const struct bench *bench, const struct bench_command *command,
+			  const char *name, unsigned column, struct bench_summary *summary);
+/* A value with its unit: "1.234 ms", "12.3 MB", "4.56 G". */
+void bench_show(struct pmc_out *out, double value, enum bench_unit unit);
+/* The reason of an event without a value. */
+void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap);
+bool bench_regressed(const struct bench *bench);
+
+void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color);
+void bench_write_markdown(const struct bench *bench, struct pmc_out *out);
+void bench_write_json(const struct bench *bench, struct pmc_out *out);
+void bench_write_csv(const struct bench *bench, struct pmc_out *out);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_bench.c - pmctl bench: measures commands against each other. */
+#include "tools/bench/bench.h"
+#include "tools/cli/pmctl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool use_color(const struct bench *bench)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (bench->color >= 0)
+		return bench->color;
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
+}
+
+int bench_print(struct bench *bench)
+{
+	static char room[64 << 10];
+	struct pmc_out out;
+	int error;
+
+	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
+	if (bench->format == BENCH_JSON)
+		bench_write_json(bench, &out);
+	else if (bench->format == BENCH_CSV)
+		bench_write_csv(bench, &out);
+	else if (bench->format == BENCH_MARKDOWN)
+		bench_write_markdown(bench, &out);
+	else
+		bench_write_table(bench, &out, use_color(bench));
+	error = pmc_out_flush(&out);
+	return error ? tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
+				 strerror(-error)) :
+		       0;
+}
+
+static bool measured(const struct bench *bench)
+{
+	for (unsigned c = 0; c < bench->n_commands; c++)
+		if (bench->commands[c].n_runs)
+			return true;
+	return false;
+}
+
+static int run_bench(struct bench *bench)
+{
+	int code = bench_plan(bench), printed;
+
+	if (!code)
+		code = bench_read_baseline(bench);
+	if (code)
+		return code;
+	bench_catch_signals();
+	code = bench_measure(bench);
+	if (!code && bench->per_thread && !bench->interrupted)
+		code = bench_threads(bench);
+	/* What was measured before a failure or an interrupt is kept. */
+	printed = measured(bench) ? bench_print(bench) : 0;
+	if (!code && bench->interrupted)
+		tool_warn("interrupted: the results are of the runs before that");
+	bench_raise_again();
+	if (!code && !printed && bench_regressed(bench))
+		code = tool_fail(EXIT_FAIL, "a command is slower than --fail-above permits");
+	return code ? code : printed;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct bench bench = { 0 };
+	int code = bench_flags(&bench, argc, argv);
+
+	if (!code)
+		code = run_bench(&bench);
+	for (unsigned c = 0; c < bench.n_commands; c++)
+		free(bench.commands[c].runs);
+	for (unsigned c = 0; c < bench.n_baseline; c++)
+		free(bench.baseline[c].runs);
+	pmc_arena_free(&bench.arena);
+	return code;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* command.c - the commands of a bench: words of a string, a line for the shell, or an argv. */
+#include "tools/bench/bench.h"
+#include "tools/cli/pmctl.h"
+
+#include <popt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As execvp(3) would look for it. */
+static int find_program(struct bench_command *command)
+{
+	const char *name = command->argv[0], *path = getenv("PATH");
+
+	if (strchr(name, '/')) {
+		if (snprintf(command->path, sizeof(command->path), "%s", name) >=
+		    (int)sizeof(command->path))
+			return tool_fail(EXIT_NO_CMD, "cannot run %.60s...: the path is too long",
+					 name);
+		if (is_program(name))
+			return 0;
+		if (access(name, F_OK) == 0)
+			return tool_fail(EXIT_CANNOT_RUN,
+					 "cannot run %s: it is not an executable file", name);
+		return tool_fail(EXIT_NO_CMD, "cannot run %s: there is no such file", name);
+	}
+	for (path = path ? path : "/bin:/usr/bin"; *path; path += *path == ':') {
+		int len = (int)strcspn(path, ":");
+
+		if (snprintf(command->path, sizeof(command->path), "%.*s%s%s", len, path,
+			     len ? "/" : "./", name) < (int)sizeof(command->path) &&
+		    is_program(command->path))
+			return 0;
+		path += len;
+	}
+	return tool_fail(EXIT_NO_CMD, "cannot run %s: no such program on the PATH%s", name,
+			 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
+}
+
+static int add(struct bench *bench, const char *text, char **argv)
+{
+	struct bench_command *command = &bench->commands[bench->n_commands];
+	int code;
+
+	if (!text || !argv)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	*command = (struct bench_command){ .text = text, .argv = argv };
+	code = find_program(command);
+	bench->n_commands += !code;
+	return code;
+}
+
+static int add_line(struct bench *bench, const char *text)
+{
+	char **argv = pmc_arena_alloc(&bench->arena, 4 * sizeof(*argv));
+
+	if (argv) {
+		argv[0] = (char *)"/bin/sh";
+		argv[1] = (char *)"-c";
+		argv[2] = (char *)text;
+	}
+	return add(bench, text, argv);
+}
+
+/* poptParseArgvString takes the end of the text for the end of a quote. */
+static bool has_open_quote(const char *text)
+{
+	char quote = 0;
+
+	for (; *text; text++) {
+		if (*text == '\\' && text[1])
+			text++;
+		else if (quote ? *text == quote : *text == '"' || *text == '\'')
+			quote = quote ? 0 : *text;
+	}
+	return quote;
+}
+
+int bench_add_string(struct bench *bench, const char *text)
+{
+	const char **words;
+	char **argv;
+	int n, error;
+
+	if (bench->shell)
+		return add_line(bench, text);
+	error = poptParseArgvString(text, &n, &words);
+	if (error == POPT_ERROR_NOARG || (!error && n == 0))
+		return tool_fail(EXIT_USAGE, "a command is empty; give 'CMD [ARG...]'");
+	if (error || has_open_quote(text))
+		return tool_fail(EXIT_USAGE,
+				 "cannot parse '%.80s': a quote is not closed; \\' and "
+				 "\\\" are quotes as such",
+				 text);
+	argv = pmc_arena_alloc(&bench->arena, ((size_t)n + 1) * sizeof(*argv));
+	for (int i = 0; argv && i < n; i++)
+		argv[i] = pmc_arena_strdup(&bench->arena, words[i]);
+	free(words);
+	return add(bench, text, bench->arena.failed ? NULL : argv);
+}
+
+/* The argv as one would type it. */
+static const char *typed(struct bench *bench, char **argv)
+{
+	size_t len = 1;
+	char *text, *to;
+
+	for (char **arg = argv; *arg; arg++)
+		len += 3 + 4 * strlen(*arg);
+	text = to = pmc_arena_alloc(&bench->arena, len);
+	for (char **arg = argv; text && *arg; arg++) {
+		bool quote = !**arg || strpbrk(*arg, " \t\n'\"\\|&;<>()$`*?[#~");
+
+		if (arg != argv)
+			*to++ = ' ';
+		if (quote)
+			*to++ = '\'';
+		for (const char *c = *arg; *c; c++)
+			to = *c == '\'' ? stpcpy(to, "'\\''") : (*to = *c, to + 1);
+		if (quote)
+			*to++ = '\'';
+		*to = '\0';
+	}
+	return text;
+}
+
+int bench_add_argv(struct bench *bench, char **argv)
+{
+	const char *text = typed(bench, argv);
+
+	if (bench->shell && !argv[1])
+		return add_line(bench, argv[0]);
+	if (bench->shell)
+		return tool_fail(EXIT_USAGE,
+				 "--shell takes each command as one string: pmctl bench --shell "
+				 "'CMD | CMD'");
+	return add(bench, text, argv);
+}

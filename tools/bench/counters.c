@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counters.c - the events of a bench: measurements, passes, and groups on pmc-spawn.
+ *
+ * Groups are inherited by the command and start at its exec. If the PMU cannot run all events at
+ * once, each run counts one group of them (a pass), so that none is multiplexed.
+ */
+#include "agent/core/base/advice.h"
+#include "agent/core/report/words.h"
+#include "tools/bench/bench.h"
+#include "tools/cli/pmctl.h"
+#include "tools/cli/try_open.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EVERY_PASS ((unsigned)-1)
+
+static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
+{
+	for (unsigned i = plan->first[group]; i < plan->first[group + 1]; i++)
+		if (pmc_event_needs_pmu(&plan->events[i].event))
+			return true;
+	return false;
+}
+
+/* The pass of a group: groups without hardware events are in each. */
+static unsigned pass_of(const struct pmc_plan *plan, unsigned group)
+{
+	unsigned pass = 0;
+
+	if (!group_needs_pmu(plan, group))
+		return EVERY_PASS;
+	for (unsigned g = 0; g < group; g++)
+		pass += group_needs_pmu(plan, g);
+	return pass;
+}
+
+static const char *event_name(struct bench *bench, const struct pmc_event *event)
+{
+	char text[256];
+
+	if (!event->core_type || !*event->core_type)
+		return event->name;
+	snprintf(text, sizeof(text), "%s@%s", event->name, event->core_type);
+	return pmc_arena_strdup(&bench->arena, text);
+}
+
+/* Measurements in the user's order. */
+static void add_events(struct bench *bench)
+{
+	const struct pmc_plan *plan = &bench->plan;
+
+	for (unsigned position = 0; position < PMC_EVENTS_MAX; position++) {
+		for (unsigned i = 0; i < plan->opened; i++) {
+			const struct pmc_planned *planned = &plan->events[i];
+
+			if (planned->event.position != position || planned->state != PMC_COUNTED)
+				continue;
+			bench->measures[bench->n_measures++] = (struct bench_measure){
+				.name = event_name(bench, &planned->event),
+				.unit = strcmp(planned->event.unit, "ns") ? BENCH_COUNT : BENCH_NS,
+				.event = planned,
+				.pass = pass_of(plan, planned->group),
+			};
+		}
+	}
+}
+
+int bench_plan(struct bench *bench)
+{
+	static const struct bench_measure system[BENCH_EVENTS] = {
+		[BENCH_WALL] = { "wall_time", BENCH_NS, NULL, EVERY_PASS },
+		[BENCH_USER] = { "user_time", BENCH_NS, NULL, EVERY_PASS },
+		[BENCH_SYS] = { "system_time", BENCH_NS, NULL, EVERY_PASS },
+		[BENCH_RSS] = { "peak_rss", BENCH_BYTES, NULL, EVERY_PASS },
+	};
+	const char *text = bench->events ? bench->events : pmc_events_default;
+	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_events events;
+
+	if (pmc_events_parse(text, NULL, &bench->arena, &events, &error))
+		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+				 "--events '%s': %s", text, error.text);
+	bench->measures = pmc_arena_alloc(
+		&bench->arena, sizeof(system) + PMC_EVENTS_MAX * sizeof(*bench->measures));
+	if (!bench->measures || pmc_plan_make(&events, tool_perf_open, &bench->arena, &bench->plan))
+		return tool_fail(EXIT_FAIL, "out of memory");
+	memcpy(bench->measures, system, sizeof(system));
+	bench->n_measures = BENCH_EVENTS;
+	add_events(bench);
+	for (unsigned g = 0; g < bench->plan.groups; g++)
+		bench->passes += group_needs_pmu(&bench->plan, g);
+	bench->passes += bench->passes == 0;
+	return 0;
+}
+
+void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap)
+{
+	struct pmc_tried tried;
+	struct pmc_attr attr;
+	struct pmc_here here;
+
+	(void)bench;
+	if (event->error >= PMC_REASON_ADOPTED || event->error <= 0) {
+		snprintf(text, cap, "%s", pmc_reason_text((uint32_t)event->error));
+		return;
+	}
+	tried = pmc_plan_tried(event, &attr);
+	pmc_here_read(&here, NULL);
+	pmc_advice_text(event->error, &tried, &here, text, cap);
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+static void read_group(const struct pmc_plan *plan, struct bench_helper *helper, unsigned group,
+		       struct pmc_reading *reading, uint64_t *words)
+{
+	unsigned first = plan->first[group];
+
+	pmc_group_read(helper->fds[first], helper->ids[group], plan->first[group + 1] - first,
+		       reading, words);
+}
+
+static bool is_in_pass(const struct bench *bench, unsigned group, unsigned pass)
+{
+	unsigned of = pass_of(&bench->plan, group);
+
+	return of == EVERY_PASS || of == pass;
+}
+
+int bench_counters_open(const struct bench *bench, struct bench_helper *helper, unsigned pass)
+{
+	const struct pmc_plan *plan = &bench->plan;
+	int error = 0;
+
+	for (unsigned g = 0; g < plan->groups && !error; g++) {
+		unsigned first = plan->first[g];
+
+		if (!is_in_pass(bench, g, pass) || helper->fds[first] >= 0)
+			continue;
+		error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, helper->pid, -1, 0,
+					    helper->fds + first, &helper->ids[g]);
+		helper->before[g] = (struct pmc_reading){ 0 };
+		memset(helper->words + first, 0,
+		       (plan->first[g + 1] - first) * sizeof(*helper->words));
+	}
+	return error;
+}
+
+void bench_counters_close(const struct bench *bench, struct bench_helper *helper)
+{
+	pmc_group_close(helper->fds, bench->plan.opened);
+}
+
+/* An inherited group is not reset between runs: that would not reach what ended children added. */
+void bench_counters_read(const struct bench *bench, struct bench_command *command,
+			 struct bench_helper *helper, unsigned pass, double *values)
+{
+	const struct pmc_plan *plan = &bench->plan;
+
+	for (unsigned g = 0; g < plan->groups; g++) {
+		struct pmc_reading *before = &helper->before[g], now;
+		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)], enabled, running;
+		unsigned first = plan->first[g];
+
+		if (!is_in_pass(bench, g, pass) || helper->fds[first] < 0)
+			continue;
+		read_group(plan, helper, g, &now, words);
+		enabled = now.enabled_ns - before->enabled_ns;
+		running = now.running_ns - before->running_ns;
+		for (unsigned m = BENCH_EVENTS; now.n && running && m < bench->n_measures; m++) {
+			unsigned i = (unsigned)(bench->measures[m].event - plan->events);
+			double value;
+
+			if (i < first || i >= plan->first[g + 1])
+				continue;
+			value = (double)(words[i - first] - helper->words[i]);
+			if (running < enabled) {
+				value = value * ((double)enabled / (double)running);
+				command->scaled[i] = true;
+			}
+			values[m] = value;
+			helper->words[i] = words[i - first];
+		}
+		if (now.n)
+			*before = now;
+	}
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pmc_spawn.c - pmc-spawn PATH ARG0 [ARG...]: starts a command again and again and measures each
+ * run.
+ *
+ * A process of its own without libc, because Linux carries the peak resident memory of whoever
+ * calls execve over into the new program (setmax_mm_hiwater_rss in the kernel's fs/exec.c). Started
+ * from pmctl, no command would seem smaller than pmctl. The socket at number 3 brings a request for
+ * each run and takes its result; numbers 0 to 2 and the environment are the command's.
+ */
+#include "agent/core/base/sys.h"
+#include "tools/bench/helper/protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/wait.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static volatile int exec_error;
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	pmc_sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t ns_of(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * 1000000000u + (uint64_t)tv->tv_usec * 1000;
+}
+
+/* As vfork(2): the child uses this memory until its exec. It becomes a process group of its own, so
+ * that what it starts can be killed with it. */
+__attribute__((noinline)) static long start(const char *path, char **argv, char **envp)
+{
+	long pid = pmc_sys5(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid != 0)
+		return pid;
+	pmc_sys2(SYS_setpgid, 0, 0);
+	exec_error = (int)-pmc_sys3(SYS_execve, path, argv, envp);
+	pmc_sys1(SYS_exit, 127);
+	__builtin_unreachable();
+}
+
+/* Waits for the end of the process, the end of its time, or pmctl's order to kill it. */
+static enum spawn_stop wait_for(long pid, uint64_t timeout_ns)
+{
+	struct timespec left = { (time_t)(timeout_ns / 1000000000u),
+				 (long)(timeout_ns % 1000000000u) };
+	struct pollfd fds[2] = { { .fd = SPAWN_SOCKET, .events = POLLIN },
+				 { .fd = -1, .events = POLLIN } };
+	enum spawn_stop stop = SPAWN_ENDED;
+	long n;
+
+	/* Without pidfd_open (before Linux 5.3, or a seccomp filter) nothing can stop the command.
+	 */
+	fds[1].fd = (int)pmc_sys2(SYS_pidfd_open, pid, 0);
+	if (fds[1].fd < 0)
+		return SPAWN_ENDED;
+	do {
+		n = pmc_sys5(SYS_ppoll, fds, 2, timeout_ns ? &left : NULL, NULL, 0);
+	} while (n == -EINTR);
+	if (n == 0)
+		stop = SPAWN_TIMED_OUT;
+	else if (n > 0 && !fds[1].revents)
+		stop = SPAWN_KILLED;
+	if (stop)
+		pmc_sys2(SYS_kill, -pid, SIGKILL);
+	pmc_sys1(SYS_close, fds[1].fd);
+	return stop;
+}
+
+static void run(const struct spawn_request *request, const char *path, char **argv, char **envp,
+		struct spawn_result *result)
+{
+	struct rusage usage;
+	uint64_t from;
+	long pid, n;
+
+	*result = (struct spawn_result){ 0 };
+	exec_error = 0;
+	/* The standard input from its start, if it is a file. */
+	pmc_sys3(SYS_lseek, 0, 0, 0);
+	from = now();
+	pid = start(path, argv, envp);
+	if (pid < 0) {
+		result->error = (int32_t)-pid;
+		return;
+	}
+	result->stopped = (int32_t)wait_for(pid, request->timeout_ns);
+	do {
+		n = pmc_sys4(SYS_wait4, pid, &result->status, 0, &usage);
+	} while (n == -EINTR);
+	result->wall_ns = now() - from;
+	result->error = exec_error;
+	result->user_ns = ns_of(&usage.ru_utime);
+	result->sys_ns = ns_of(&usage.ru_stime);
+	result->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+__attribute__((used, noreturn)) static void serve(long *stack)
+{
+	char **argv = (char **)(stack + 1), **envp = argv + stack[0] + 1;
+	struct spawn_request request;
+	struct spawn_result result;
+
+	pmc_sys3(SYS_fcntl, SPAWN_SOCKET, F_SETFD, FD_CLOEXEC);
+	while (stack[0] > 2 && pmc_sys3(SYS_read, SPAWN_SOCKET, &request, sizeof(request)) ==
+				       (long)sizeof(request)) {
+		run(&request, argv[1], argv + 2, envp, &result);
+		pmc_sys3(SYS_write, SPAWN_SOCKET, &result, sizeof(result));
+	}
+	pmc_sys1(SYS_exit_group, 0);
+	__builtin_unreachable();
+}
+
+#if defined(__x86_64__)
+__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall "
+	"serve\n");
+#elif defined(__aarch64__)
+__asm__(".globl _start\n_start:\n\tmov x29, #0\n\tmov x0, sp\n\tbl serve\n");
+#else
+#error "pmc-spawn has no entry point for this processor"
+#endif

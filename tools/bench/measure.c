@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure.c - the runs of a bench: warm-ups, then all commands in turn, until their time is over.
+ *
+ * Commands take turns (A B A B), so that a machine that gets slower or faster meanwhile changes all
+ * of them alike.
+ */
+#include "agent/core/base/clock.h"
+#include "tools/bench/bench.h"
+#include "tools/cli/pmctl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LEAST_RUNS 3
+#define MOST_RUNS  10000
+#define SHELL_RUNS 20
+
+/* ---- progress on a terminal --------------------------------------------------------------- */
+
+static void show_progress(const struct bench *bench, uint64_t done, uint64_t spent_ns,
+			  uint64_t end_ns)
+{
+	static uint64_t shown_ns;
+	uint64_t now = pmc_now_ns();
+	double share = end_ns ? (double)spent_ns / (double)end_ns :
+				(double)done / (double)(bench->runs ? bench->runs : 1);
+	char bar[41];
+	int filled = share >= 1 ? 40 : (int)(share * 40);
+
+	if (!isatty(STDERR_FILENO) || now - shown_ns < 100000000)
+		return;
+	shown_ns = now;
+	memset(bar, '.', 40);
+	memset(bar, '#', (size_t)filled);
+	bar[40] = '\0';
+	fprintf(stderr, "\r [%s] %llu runs", bar, (unsigned long long)done);
+	if (done && share > 0 && share < 1)
+		fprintf(stderr, ", %.0f s left ", (double)spent_ns / 1e9 * (1 - share) / share);
+	fflush(stderr);
+}
+
+static void clear_progress(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- one run ------------------------------------------------------------------------------ */
+
+static struct bench_run *new_run(struct bench *bench, struct bench_command *command)
+{
+	struct bench_run *run;
+
+	if (command->n_runs == command->room) {
+		size_t room = command->room ? command->room * 2 : 64;
+		struct bench_run *more = realloc(command->runs, room * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		command->runs = more;
+		command->room = room;
+	}
+	run = &command->runs[command->n_runs];
+	run->values = pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(*run->values));
+	for (unsigned m = 0; run->values && m < bench->n_measures; m++)
+		run->values[m] = NAN;
+	return run->values ? run : NULL;
+}
+
+int bench_judge(struct bench *bench, struct bench_command *command,
+		const struct spawn_result *result, size_t run)
+{
+	char how[64];
+
+	if (result->error)
+		return tool_fail(result->error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN,
+				 "cannot run %s: %s%s", command->path, strerror(result->error),
+				 result->error == ENOEXEC ? "; give it a #! line, or add --shell" :
+							    "");
+	if (result->stopped == SPAWN_KILLED || (!result->status && !result->stopped))
+		return 0;
+	command->failures++;
+	if (bench->ignore_failure)
+		return 0;
+	if (result->stopped == SPAWN_TIMED_OUT)
+		snprintf(how, sizeof(how), "exceeded --timeout and was killed");
+	else if (WIFSIGNALED(result->status))
+		snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(result->status),
+			 strsignal(WTERMSIG(result->status)));
+	else
+		snprintf(how, sizeof(how), "exited with status %d", WEXITSTATUS(result->status));
+	return tool_fail(EXIT_FAIL,
+			 "run %zu of '%.200s' %s; --output inherit shows its output, "
+			 "--ignore-failure measures it all the same",
+			 run + 1, command->text, how);
+}
+
+static double less(double value, double part)
+{
+	return value > part ? value - part : 0;
+}
+
+/* `keep`: no warm-up. */
+static int run_once(struct bench *bench, struct bench_command *command, struct bench_helper *helper,
+		    bool keep)
+{
+	unsigned pass = (unsigned)(command->n_runs % bench->passes);
+	struct bench_run *run = new_run(bench, command);
+	struct spawn_result result;
+	int code;
+
+	if (!run)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	code = bench_shell(bench, "--prepare", bench->prepare);
+	if (code || bench_signalled())
+		return code;
+	if (bench->passes > 1)
+		bench_counters_close(bench, helper);
+	code = bench_counters_open(bench, helper, pass);
+	if (code)
+		return tool_fail(EXIT_FAIL, "cannot open the counters of %s: %s; see pmctl doctor",
+				 command->argv[0], strerror(-code));
+	if (!bench_helper_run(bench, helper, &result))
+		return EXIT_FAIL;
+	bench_counters_read(bench, command, helper, pass, run->values);
+	code = bench_judge(bench, command, &result, command->n_runs);
+	if (code || !keep || result.stopped == SPAWN_KILLED || bench_signalled())
+		return code;
+	run->status = result.status;
+	run->values[BENCH_WALL] = less((double)result.wall_ns, bench->shell_ns[0]);
+	run->values[BENCH_USER] = less((double)result.user_ns, bench->shell_ns[1]);
+	run->values[BENCH_SYS] = less((double)result.sys_ns, bench->shell_ns[2]);
+	run->values[BENCH_RSS] = (double)result.peak_rss_bytes;
+	command->n_runs++;
+	return 0;
+}
+
+/* ---- the schedule ------------------------------------------------------------------------- */
+
+/* Runs the commands from..to in turn: `warmups` rounds, then measured ones. */
+static int run_rounds(struct bench *bench, struct bench_helper *helpers, unsigned from, unsigned to)
+{
+	uint64_t least = bench->runs ? bench->runs : LEAST_RUNS * (uint64_t)bench->passes;
+	uint64_t most = bench->runs ? bench->runs : MOST_RUNS;
+	uint64_t limit = bench->runs ? 0 : bench->duration_ns * (to - from);
+	uint64_t begin = pmc_now_ns(), spent = 0;
+	int code = 0;
+
+	for (uint64_t round = 0; round < bench->warmups && !code && !bench_signalled(); round++)
+		for (unsigned c = from; c < to && !code && !bench_signalled(); c++)
+			code = run_once(bench, &bench->commands[c], &helpers[c], false);
+	begin = pmc_now_ns();
+	for (uint64_t round = 0; round < most && (round < least || spent < limit); round++) {
+		for (unsigned c = from; c < to; c++) {
+			if (code || bench_signalled())
+				return code;
+			code = run_once(bench, &bench->commands[c], &helpers[c], true);
+			spent = pmc_now_ns() - begin;
+			show_progress(bench, bench->commands[c].n_runs, spent, limit);
+		}
+	}
+	return code;
+}
+
+/* What an empty shell takes is in each run of a shell line. */
+static int measure_shell(struct bench *bench)
+{
+	struct bench shell = *bench;
+	struct bench_command command = { .text = "" };
+	struct bench_helper helper;
+	struct bench_summary summary;
+	int code;
+
+	shell.commands = &command;
+	shell.n_commands = 0;
+	shell.runs = SHELL_RUNS;
+	shell.warmups = 3;
+	shell.prepare = NULL;
+	shell.n_measures = BENCH_EVENTS;
+	shell.plan.groups = 0;
+	shell.passes = 1;
+	code = bench_add_string(&shell, "");
+	if (!code)
+		code = bench_helper_start(&shell, &command, NULL, &helper);
+	if (code)
+		return code;
+	code = run_rounds(&shell, &helper, 0, 1);
+	bench_helper_stop(&helper);
+	for (unsigned m = BENCH_WALL; m <= BENCH_SYS; m++) {
+		bench_summary_of(&command, m, &summary);
+		bench->shell_ns[m] = summary.mean;
+	}
+	bench->arena = shell.arena;
+	free(command.runs);
+	return code;
+}
+
+/* Commands from..to with --setup before and --cleanup after them. */
+static int measure_commands(struct bench *bench, struct bench_helper *helpers, unsigned from,
+			    unsigned to)
+{
+	int code = bench_shell(bench, "--setup", bench->setup), after;
+
+	if (!code && !bench_signalled())
+		code = run_rounds(bench, helpers, from, to);
+	after = bench_shell(bench, "--cleanup", bench->cleanup);
+	return code ? code : after;
+}
+
+int bench_measure(struct bench *bench)
+{
+	struct bench_helper *helpers = calloc(bench->n_commands, sizeof(*helpers));
+	int code = helpers ? 0 : tool_fail(EXIT_FAIL, "out of memory");
+
+	if (!code && bench->shell)
+		code = measure_shell(bench);
+	for (unsigned c = 0; c < bench->n_commands && !code; c++)
+		code = bench_helper_start(bench, &bench->commands[c], NULL, &helpers[c]);
+	for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled();
+	     c += bench->sequential ? 1 : bench->n_commands)
+		code = measure_commands(bench, helpers, c,
+					bench->sequential ? c + 1 : bench->n_commands);
+	for (unsigned c = 0; c < bench->n_commands && helpers; c++) {
+		bench_counters_close(bench, &helpers[c]);
+		bench_helper_stop(&helpers[c]);
+	}
+	free(helpers);
+	clear_progress();
+	bench->interrupted = bench_signalled();
+	return code;
+}

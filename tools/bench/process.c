@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c - processes of a bench: pmc-spawn, which starts a command, and the shell lines.
+ *
+ * SIGINT, SIGTERM and SIGHUP are blocked and looked at between and during runs; at the end they
+ * take effect. pmc-spawn and its command are process groups of their own, which the terminal's
+ * signals do not reach.
+ */
+#include "tools/bench/bench.h"
+#include "tools/cli/pmctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- signals ------------------------------------------------------------------------------ */
+
+static sigset_t caught, mask_was;
+static int signal_fd = -1;
+
+void bench_catch_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction was;
+
+	sigemptyset(&caught);
+	/* A blocked signal would be pending even if it is ignored. */
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+			sigaddset(&caught, ends[i]);
+	sigprocmask(SIG_BLOCK, &caught, &mask_was);
+	signal_fd = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool bench_signalled(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	sigandset(&pending, &pending, &caught);
+	return !sigisemptyset(&pending);
+}
+
+void bench_raise_again(void)
+{
+	sigprocmask(SIG_SETMASK, &mask_was, NULL);
+}
+
+static void as_started(void)
+{
+	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
+	sigprocmask(SIG_SETMASK, &mask_was, NULL);
+}
+
+/* ---- pmc-spawn ---------------------------------------------------------------------------- */
+
+static bool find_helper(char found[PATH_MAX])
+{
+	static const char *const places[] = { "", "/../lib/pmc" };
+	char dir[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+
+	dir[n > 0 ? n : 0] = '\0';
+	dirname(dir);
+	for (unsigned i = 0; i < 2; i++)
+		if (snprintf(found, PATH_MAX, "%s%s/pmc-spawn", dir, places[i]) < PATH_MAX &&
+		    access(found, X_OK) == 0)
+			return true;
+	tool_fail(EXIT_FAIL, "cannot find pmc-spawn in %s or %s/../lib/pmc; install pmctl whole",
+		  dir, dir);
+	return false;
+}
+
+/* The command's standard input and output, as --input and --output say. */
+static bool redirect(const struct bench *bench)
+{
+	const char *input = bench->input ? bench->input : "/dev/null";
+	const char *output = bench->output ? bench->output : "null";
+	int in = open(input, O_RDONLY | O_CLOEXEC), out;
+
+	if (in < 0 || dup2(in, 0) < 0)
+		return false;
+	if (!strcmp(output, "inherit"))
+		return true;
+	if (!strcmp(output, "null"))
+		out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	else
+		out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+	return out >= 0 && dup2(out, 1) >= 0 && (strcmp(output, "null") || dup2(out, 2) >= 0);
+}
+
+/* In the child: becomes pmc-spawn, or writes the errno of a failure to the socket. */
+static void become_helper(const struct bench *bench, char **argv, char *const *extra, int socket)
+{
+	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 10), error;
+
+	setpgid(0, 0);
+	if (extra)
+		unsetenv("PMC_JOB"); /* of an enclosing job: this run is a job of its own */
+	for (; extra && *extra; extra++)
+		putenv(*extra);
+	if (redirect(bench) && dup2(fd, SPAWN_SOCKET) == SPAWN_SOCKET) {
+		as_started();
+		execv(argv[0], argv);
+		fd = SPAWN_SOCKET;
+	}
+	error = errno;
+	(void)!write(fd, &error, sizeof(error));
+	_exit(EXIT_FAIL);
+}
+
+int bench_helper_start(const struct bench *bench, const struct bench_command *command,
+		       char *const *extra, struct bench_helper *helper)
+{
+	static char path[PATH_MAX];
+	size_t n = 0;
+	int pair[2];
+	char **argv;
+
+	*helper = (struct bench_helper){ .socket = -1 };
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
+		helper->fds[i] = -1;
+	if (!path[0] && !find_helper(path))
+		return EXIT_FAIL;
+	while (command->argv[n])
+		n++;
+	argv = calloc(n + 3, sizeof(*argv));
+	if (!argv || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		free(argv);
+		return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(errno));
+	}
+	argv[0] = path;
+	argv[1] = (char *)command->path;
+	memcpy(argv + 2, command->argv, n * sizeof(*argv));
+	helper->pid = fork();
+	if (helper->pid == 0)
+		become_helper(bench, argv, extra, pair[1]);
+	free(argv);
+	close(pair[1]);
+	helper->socket = pair[0];
+	if (helper->pid > 0)
+		return 0;
+	close(pair[0]);
+	return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(errno));
+}
+
+bool bench_helper_run(const struct bench *bench, struct bench_helper *helper,
+		      struct spawn_result *result)
+{
+	const struct spawn_request request = { .timeout_ns = bench->timeout_ns };
+	struct pollfd fds[2] = { { .fd = helper->socket, .events = POLLIN },
+				 { .fd = signal_fd, .events = POLLIN } };
+	ssize_t n;
+
+	n = send(helper->socket, &request, sizeof(request), MSG_NOSIGNAL);
+	while (n > 0) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents)
+			break;
+		if (fds[1].revents) {
+			(void)!send(helper->socket, "", 1, MSG_NOSIGNAL);
+			fds[1].fd = -1;
+		}
+	}
+	n = recv(helper->socket, result, sizeof(*result), 0);
+	if (n == sizeof(*result))
+		return true;
+	if (n == sizeof(int))
+		tool_fail(EXIT_FAIL, "cannot start pmc-spawn: %s%s", strerror(*(int *)result),
+			  bench->input || bench->output ? "; check --input and --output" : "");
+	else
+		tool_fail(EXIT_FAIL, "pmc-spawn ended early: it was killed");
+	return false;
+}
+
+void bench_helper_stop(struct bench_helper *helper)
+{
+	if (helper->pid <= 0)
+		return;
+	close(helper->socket);
+	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	helper->pid = 0;
+}
+
+/* ---- shell lines -------------------------------------------------------------------------- */
+
+int bench_shell(const struct bench *bench, const char *flag, const char *line)
+{
+	pid_t pid = line ? fork() : 0;
+	int status = 0;
+
+	(void)bench;
+	if (!line)
+		return 0;
+	if (pid == 0) {
+		as_started();
+		/* Its output must not be mixed into the results. */
+		dup2(2, 1);
+		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+		_exit(EXIT_NO_CMD);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0)
+		return tool_fail(EXIT_FAIL, "cannot start %s '%s': %s", flag, line,
+				 strerror(errno));
+	if (status == 0 || bench_signalled())
+		return 0;
+	if (WIFSIGNALED(status))
+		return tool_fail(EXIT_FAIL, "%s '%s' was killed by signal %d", flag, line,
+				 WTERMSIG(status));
+	return tool_fail(EXIT_FAIL, "%s '%s' failed with exit status %d", flag, line,
+			 WEXITSTATUS(status));
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c - --per-thread: further runs under the agent, and what each thread name used in each.
+ *
+ * Apart from the measured runs, so that these have no agent in them. Names that differ in digits
+ * only are one (db-pool-1, db-pool-2: db-pool-*), as in reports.
+ */
+#include "agent/core/profile/fold.h"
+#include "tools/bench/bench.h"
+#include "tools/cli/pmctl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_RUNS 20
+
+struct under_agent {
+	char dir[64], dump[80];
+	char *environ[6];
+	char preload[2 * PATH_MAX], out[96], events[4096];
+};
+
+static int set_up(const struct bench *bench, struct under_agent *agent)
+{
+	const char *old = getenv("LD_PRELOAD"), *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX], found[PATH_MAX];
+
+	if (!tool_find_agent(dir, found))
+		return tool_fail(EXIT_FAIL,
+				 "cannot find the agent: no libpmcagent.so in %s or "
+				 "%s/../lib/pmc; install pmctl whole",
+				 dir, dir);
+	if (snprintf(agent->dir, sizeof(agent->dir), "%s/pmc-bench-XXXXXX",
+		     tmp && strlen(tmp) < 40 ? tmp : "/tmp") < 0 ||
+	    !mkdtemp(agent->dir))
+		return tool_fail(EXIT_FAIL, "cannot make a directory for dumps: %s",
+				 strerror(errno));
+	snprintf(agent->dump, sizeof(agent->dump), "%s/run.pmc", agent->dir);
+	snprintf(agent->preload, sizeof(agent->preload), "LD_PRELOAD=%s%s%s", found,
+		 old && *old ? ":" : "", old ? old : "");
+	snprintf(agent->out, sizeof(agent->out), "PMC_OUT=%s", agent->dump);
+	snprintf(agent->events, sizeof(agent->events), "PMC_EVENTS=%s",
+		 bench->events ? bench->events : pmc_events_default);
+	agent->environ[0] = agent->preload;
+	agent->environ[1] = agent->out;
+	agent->environ[2] = agent->events;
+	agent->environ[3] = (char *)"PMC_REPORT=off";
+	return 0;
+}
+
+/* The thread's values of run r; new threads are added. */
+static double *values_of(struct bench *bench, struct bench_command *command, const char *name,
+			 size_t r)
+{
+	struct bench_thread **at = &command->threads;
+	size_t n = (size_t)MOST_RUNS * bench->n_thread_columns;
+
+	while (*at && strcmp((*at)->name, name))
+		at = &(*at)->next;
+	if (!*at) {
+		struct bench_thread *thread = pmc_arena_alloc(&bench->arena, sizeof(*thread));
+
+		if (!thread || !(thread->name = pmc_arena_strdup(&bench->arena, name)) ||
+		    !(thread->values = pmc_arena_alloc(&bench->arena, n * sizeof(double))))
+			return NULL;
+		*at = thread;
+	}
+	return (*at)->values + r * bench->n_thread_columns;
+}
+
+static int take_rows(struct bench *bench, struct bench_command *command,
+		     const struct pmc_fold *fold, size_t r)
+{
+	for (const struct pmc_fold_row *row = fold->rows; row; row = row->next) {
+		double *values = values_of(bench, command, row->label, r);
+
+		if (!values)
+			return -ENOMEM;
+		values[0] = (double)row->cpu.sum;
+		for (unsigned c = 1; c < bench->n_thread_columns; c++) {
+			for (unsigned i = 0; i < fold->u->set.count; i++) {
+				if (strcmp(fold->u->set.events[i].name, bench->thread_columns[c]))
+					continue;
+				values[c] = row->events[i].rows ? (double)row->events[i].sum : NAN;
+				break;
+			}
+		}
+	}
+	return 0;
+}
+
+static int read_dump(struct bench *bench, struct bench_command *command, const char *path, size_t r)
+{
+	const struct pmc_profile_options options = { .timeline = false };
+	struct pmc_profile profile;
+	struct pmc_arena arena = { 0 };
+	struct pmc_thread_buf buf;
+	struct pmc_union u;
+	struct pmc_fold fold;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+
+	if (fd < 0)
+		return -errno;
+	error = pmc_profile_init(&profile, &options);
+	if (!error)
+		error = pmc_profile_add_fd(&profile, fd);
+	close(fd);
+	if (!error)
+		error = pmc_profile_finish(&profile);
+	if (!error)
+		error = pmc_union_init(&u, &arena);
+	for (unsigned s = 0; s < profile.n_sets && !error; s++)
+		error = pmc_union_add(&u, profile.sets[s], true);
+	if (!error) {
+		pmc_fold_begin(&fold, &u, PMC_BY_POOL);
+		for (uint64_t t = 0; t < profile.n_threads && !error; t++)
+			error = pmc_fold_thread(
+				&fold, pmc_profile_thread(&profile, profile.threads[t], &buf));
+		error = error ? error : pmc_fold_end(&fold);
+		error = error ? error : take_rows(bench, command, &fold, r);
+	}
+	pmc_arena_free(&arena);
+	pmc_profile_free(&profile);
+	return error;
+}
+
+static int run_once(struct bench *bench, struct bench_command *command, struct bench_helper *helper,
+		    const struct under_agent *agent, size_t r)
+{
+	struct spawn_result result;
+	int code = bench_shell(bench, "--prepare", bench->prepare), error;
+
+	if (code || bench_signalled())
+		return code;
+	unlink(agent->dump);
+	if (!bench_helper_run(bench, helper, &result))
+		return EXIT_FAIL;
+	code = bench_judge(bench, command, &result, r);
+	if (code || bench_signalled() || result.stopped == SPAWN_KILLED)
+		return code;
+	error = read_dump(bench, command, agent->dump, r);
+	if (error == -ENOENT)
+		return tool_fail(EXIT_FAIL,
+				 "--per-thread: '%.200s' left no dump; static and setuid programs "
+				 "cannot load the agent (pmctl run says more)",
+				 command->text);
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot read the dump of '%.200s': %s", command->text,
+				 strerror(-error));
+	command->thread_runs = r + 1;
+	return 0;
+}
+
+int bench_threads(struct bench *bench)
+{
+	struct bench_helper *helpers = calloc(bench->n_commands, sizeof(*helpers));
+	struct under_agent agent = { .dir = "" };
+	size_t rounds =
+		bench->commands[0].n_runs < MOST_RUNS ? bench->commands[0].n_runs : MOST_RUNS;
+	int code = helpers ? set_up(bench, &agent) : tool_fail(EXIT_FAIL, "out of memory");
+
+	bench->thread_columns = pmc_arena_alloc(
+		&bench->arena, (bench->n_measures + 1) * sizeof(*bench->thread_columns));
+	if (!code && !bench->thread_columns)
+		code = tool_fail(EXIT_FAIL, "out of memory");
+	if (!code)
+		bench->thread_columns[bench->n_thread_columns++] = "cpu_ns";
+	for (unsigned m = BENCH_EVENTS; m < bench->n_measures && !code; m++)
+		bench->thread_columns[bench->n_thread_columns++] =
+			bench->measures[m].event->event.name;
+	for (unsigned c = 0; c < bench->n_commands && !code; c++)
+		code = bench_helper_start(bench, &bench->commands[c], agent.environ, &helpers[c]);
+	for (size_t r = 0; r < rounds && !code; r++)
+		for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled(); c++)
+			code = run_once(bench, &bench->commands[c], &helpers[c], &agent, r);
+	for (unsigned c = 0; c < bench->n_commands && helpers; c++)
+		bench_helper_stop(&helpers[c]);
+	free(helpers);
+	unlink(agent.dump);
+	if (agent.dir[0])
+		rmdir(agent.dir);
+	bench->interrupted = bench_signalled();
+	return code;
+}
