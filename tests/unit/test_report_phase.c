@@ -114,12 +114,79 @@ static void interval_of_an_adopted_thread(void **state)
 	free(text);
 }
 
+/* Wall time without the gap between two runs; the title of --where names no other hosts. */
+static void several_runs(void **state)
+{
+	static const char *const here[] = { "host=here" };
+	struct pmc_process_fixed later = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 900 * MS);
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process_like, "here", "/bin/app", "app");
+	made_thread(1, thread, "app", NULL, 0);
+	later.job[0] = 1;
+	later.start_ns += 60000 * MS;
+	later.time_ns = later.end_ns += 60000 * MS;
+	made_process(2, &later, "here", "/bin/app", "app");
+	thread.start_ns = later.start_ns;
+	thread.time_ns = later.end_ns;
+	made_thread(2, thread, "app", NULL, 0);
+	text = report((struct pmc_report_options){ .columns = "thread,busy" });
+	has_lines(text, "  total             90.0\n");
+	free(text);
+	made_process(3, &process_like, "there", "/bin/app", "app");
+	made_thread(3, thread_at(0, 2000 * MS, 900 * MS), "app", NULL, 0);
+	text = report((struct pmc_report_options){ 0 });
+	has_lines(text, "in 3 processes on 2 hosts");
+	free(text);
+	text = report((struct pmc_report_options){ .where = here, .n_where = 1 });
+	assert_null(strstr(text, "hosts"));
+	free(text);
+}
+
+/* A row in which counting was off for a time: busy % is of the rest; one that slept counted 0. */
+static void off_for_a_time(void **state)
+{
+	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,
+						     0 } };
+	static const struct made_value nothing = { 0, 0, 0, 1, { 0 } };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 100 * MS);
+	char *text;
+
+	(void)state;
+	made_begin();
+	process.eventset = thread.eventset = made_set(clock, 1);
+	process.off_ns = thread.off_ns = 800 * MS;
+	process.cpu_ns = 100 * MS;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread, "app", &nothing, 1);
+	text = csv("cpu_ns,cpu_pct,task-clock,task-clock.state", false);
+	has_lines(text, "100000000,50.000000,0,counted\n");
+	free(text);
+	text = report((struct pmc_report_options){ 0 });
+	has_lines(text, " 0.20 s wall");
+	has_lines(text, " counting was off for 0.80 s");
+	free(text);
+	thread.off_ns = 1000 * MS;
+	thread.cpu_ns = 0;
+	thread.flags |= PMC_THREAD_OFF;
+	made_thread(1, thread, "app", &nothing, 1);
+	text = csv("cpu_ns,cpu_pct,task-clock,task-clock.state", false);
+	has_lines(text, "0,,,not-counted\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(busy_of_main),
 		cmocka_unit_test(busy_of_short_threads),
 		cmocka_unit_test(interval_of_an_adopted_thread),
+		cmocka_unit_test(several_runs),
+		cmocka_unit_test(off_for_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

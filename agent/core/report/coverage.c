@@ -192,6 +192,8 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 
 		coverage->selected += !last || !pmc_same_thread(last, row);
 		coverage->selected_processes += !last || last->process != row->process;
+		coverage->selected_hosts +=
+			!last || strcmp(last->process->host, row->process->host) != 0;
 	}
 }
 

@@ -153,7 +153,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	}
 	pmc_footer_end_line(view);
 	beside = coverage->descendants.cpu.sum;
-	if (coverage->has_descendants && beside > coverage->cpu_ns / 100) {
+	if (coverage->has_descendants && beside > coverage->cpu_ns / 100 && beside > 10000000) {
 		pmc_out_char(out, ' ');
 		pmc_show_time(out, (double)beside, view->glyphs->micro);
 		line(view,

@@ -13,6 +13,7 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 {
 	uint64_t threads = coverage->selected, processes = coverage->selected_processes;
 	uint64_t seen = coverage->threads_seen;
+	uint64_t hosts = view->options->n_where ? coverage->selected_hosts : coverage->hosts;
 
 	if (coverage->wall_ns && coverage->runs == 1) {
 		pmc_show_time(out, (double)coverage->wall_ns, view->glyphs->micro);
@@ -35,9 +36,9 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 	seen = seen > threads ? seen : threads;
 	pmc_show_count(out, seen, "thread in ", "threads in ");
 	pmc_show_count(out, processes, "process", "processes");
-	if (coverage->hosts > 1) {
+	if (hosts > 1) {
 		pmc_out_str(out, " on ");
-		pmc_show_integer(out, coverage->hosts);
+		pmc_show_integer(out, hosts);
 		pmc_out_str(out, " hosts");
 	}
 }

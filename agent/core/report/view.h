@@ -157,6 +157,7 @@ struct pmc_coverage {
 	uint64_t off_ns;  /* of the process for which it was off the longest */
 	uint64_t threads_seen, threads_counted, threads_uncounted;
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
+	uint64_t selected_hosts;
 	uint64_t others, others_cpu_ns;	       /* processes out of scope */
 	uint64_t unseen_ends;		       /* processes whose rows are newer than they are */
 	uint64_t running;		       /* of these, processes that ran when last seen */
