@@ -156,6 +156,15 @@ size_t strcspn(const char *text, const char *reject)
 	return n;
 }
 
+size_t strspn(const char *text, const char *accept)
+{
+	size_t n = 0;
+
+	while (text[n] && strchr(accept, text[n]))
+		n++;
+	return n;
+}
+
 char *strstr(const char *text, const char *part)
 {
 	const size_t n = strlen(part);
