@@ -71,9 +71,16 @@ line "process start, bare" "$(calc '%.3f ms' "$bare / 1000")"
 line "process start, empty preload" "$(calc '%.3f ms' "$empty / 1000")"
 line "process start, agent, default events" \
 	"$(calc '%.3f ms' "$ours / 1000") ($(calc '%+.3f ms' "$delta / 1000"))" "≤ +0.300 ms to empty"
+default=$ours
 read -r ours delta < <(sed -n 4p "$T/start")
 line "  those events tried and counted, no more" \
 	"$(calc '%.3f ms' "$ours / 1000") ($(calc '%+.3f ms' "$delta / 1000"))"
+env $quiet PMC_OUT="$T/dump.true" bash -c 'for i in $(seq 50); do LD_PRELOAD=$1 "$2"; done' \
+	- "$agent" "$(type -P true)" 2>>"$T/err"
+printed=$("$O/pmctl" report --format json "$T/dump.true" |
+	jq '[.processes[] | select(.exe | endswith("true")) | .coverage.overhead_ns] | sort | .[length / 2 | floor]')
+line "  overhead that its report shows" "$(calc '%+.3f ms' "$printed / 1e6")" "that to bare $(calc '%+.3f ms' "($default - $bare) / 1000"), ± 1/3"
+rm -f "$T/dump.true"
 env $quiet PMC_EVENTS=$events4 "$B/process_cost" $((rounds * 20)) 0 "$B/preload_empty.so" "$agent" >"$T/start"
 read -r ours delta < <(sed -n 2p "$T/start")
 line "process start, agent, 4 software events" \
@@ -97,16 +104,30 @@ rounds=$((rounds * 8)) paired "$T/threads" "$B/thread_cost 1000 2000" \
 	"PMC_REPORT=off PMC_OUT=$T/dump.pmc $accounting LD_PRELOAD=$agent" \
 	"$min MINIMAL_EVENTS=4" \
 	"$off$events4 PMC_INHERIT=full LD_PRELOAD=$agent" \
-	"$off$events4 PMC_INHERIT=off LD_PRELOAD=$agent"
+	"$off$events4 PMC_INHERIT=off LD_PRELOAD=$agent" \
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_INTERVAL=10s $accounting LD_PRELOAD=$agent"
 us() { calc '%.1f µs' "$(med "$T/threads" "$1") / 1000"; }
 ratio() { calc '%.2f ×' "$(med "$T/threads" "$1" "$2")"; }
 line "thread create + join, bare" "$(us 1)"
 line "  empty preload" "$(us 2)  $(ratio 2 1) bare"
 line "  one write per thread, nothing else" "$(us 3)  $(ratio 3 1) bare"
 line "  agent, OS accounting only" "$(us 4)  $(ratio 4 1) bare" "≤ 1.15 × bare"
+line "  the same with a timer (PMC_INTERVAL)" "$(us 8)  $(ratio 8 4) without"
 line "  minimal preload, 3 groups of 4 events" "$(us 5)  $(ratio 5 1) bare"
 line "  agent, 3 groups of 4 events" "$(us 6)  $(ratio 6 1) bare, $(ratio 6 5) minimal" "≤ 1.10 × minimal"
 line "  agent, own group of 4 events only" "$(us 7)  $(ratio 7 1) bare"
+
+# ---- ticks ----------------------------------------------------------------------------------
+# One busy thread, with a tick in each clock tick of the kernel; at 1ms each is a snapshot.
+paired "$T/ticks" "$B/thread_cost 10 10000000" \
+	"A=a" \
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc $accounting LD_PRELOAD=$agent" \
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_INTERVAL=32ms $accounting LD_PRELOAD=$agent" \
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_INTERVAL=1ms $accounting LD_PRELOAD=$agent"
+ratio() { calc '%.3f ×' "$(med "$T/ticks" "$1" "$2")"; }
+line "busy thread, agent" "$(ratio 2 1) bare"
+line "  PMC_INTERVAL=32ms, a tick every 4 ms" "$(ratio 3 2) without"
+line "  PMC_INTERVAL=1ms, a snapshot every tick" "$(ratio 4 2) without"
 
 # ---- context switches -----------------------------------------------------------------------
 paired "$T/switch" "$B/switch_cost 50000" \
