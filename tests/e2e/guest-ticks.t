@@ -100,6 +100,14 @@ is "$("$PMCTL" report --format json f.pmc | jq '.threads | max_by(.cpu_ns) | .ev
 	"PMC_DELAY: a child forked before counting starts" ||
 	diag "$("$PMCTL" report --format json f.pmc | jq -c '.threads[] | [.pid, .cpu_ns, .events[0].value]')"
 
+# ---- coverage of short processes -----------------------------------------------------------------
+PMC_INTERVAL=20ms PMC_OUT=$T/short.pmc run agent bash -c \
+	'for i in {1..40}; do /bin/true; (:); done'
+PMC_INTERVAL=20ms PMC_OUT=$T/short.pmc run agent "$python" "$SRC/py_processes.py" fork
+between "$("$PMCTL" report --format json short.pmc | jq '[.processes[].coverage | select(.cpu_ns)] |
+	100 * (map(.attributed_cpu_ns) | add) / (map(.cpu_ns) | add)')" 95 100 \
+	"PMC_INTERVAL=20ms: thread rows explain 95 % of the CPU time of short processes"
+
 # ---- limits --------------------------------------------------------------------------------------
 notes() {
 	"$PMCTL" report --format json x.pmc | jq -r '.processes[].notes[]'
