@@ -2,6 +2,8 @@
 /* test_merge.c - the merge is a union of frames: laws, damage, compaction. */
 #include "tests/unit/merge_try.h"
 
+#include <errno.h>
+
 static const struct merge_options compact = { .compact = true };
 
 /* ---- laws --------------------------------------------------------------------------------*/
@@ -125,6 +127,46 @@ static void compact_knows_the_later_look(void **state)
 		dump_free(&in);
 		dump_free(&out);
 	}
+}
+
+/* Inputs are mapped: what another program writes there during the merge is not taken for frames. */
+static void overwritten_inputs_are_an_error(void **state)
+{
+	(void)state;
+	static uint64_t memory[64];
+	const uint8_t identity[16] = { 9 };
+	struct dump in = { NULL, 0 };
+	struct pmc_thread_fixed row = { .cpu_ns = 1 };
+	struct merge_input seen;
+	struct pmc_frame_buf buf;
+	struct merge *merge;
+	int fd, out;
+
+	pmc_frame_buf_init(&buf, memory, sizeof(memory));
+	pmc_frame_begin(&buf, PMC_FRAME_THREAD, identity, 3, &row, sizeof(row));
+	pmc_frame_end(&buf);
+	dump_append(&in, memory, buf.len);
+	for (int round = 0; round < 2; round++) {
+		fd = memory_file(&in);
+		out = memfd_create("out", MFD_CLOEXEC);
+		assert_int_equal(merge_new(&merge, &plain), 0);
+		assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
+		if (round) {
+			/* Another frame of the same size. */
+			pmc_frame_buf_init(&buf, memory, sizeof(memory));
+			row.cpu_ns = 2;
+			pmc_frame_begin(&buf, PMC_FRAME_THREAD, identity, 3, &row, sizeof(row));
+			pmc_frame_end(&buf);
+		} else {
+			memset(memory, 0, sizeof(memory));
+		}
+		assert_int_equal(pwrite(fd, memory, in.len, 0), in.len);
+		assert_int_equal(merge_write(merge, out), -ESTALE);
+		merge_free(merge);
+		close(fd);
+		close(out);
+	}
+	dump_free(&in);
 }
 
 /* ---- damage ------------------------------------------------------------------------------*/
@@ -273,6 +315,7 @@ int main(void)
 		cmocka_unit_test(compact_laws),
 		cmocka_unit_test(compact_keeps_the_newest),
 		cmocka_unit_test(compact_knows_the_later_look),
+		cmocka_unit_test(overwritten_inputs_are_an_error),
 		cmocka_unit_test(damage_costs_the_damaged_frames),
 		cmocka_unit_test(noise_is_survived),
 		cmocka_unit_test(equal_hash_is_not_equal_bytes),

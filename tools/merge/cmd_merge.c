@@ -49,6 +49,9 @@ static int fail(const struct merge *merge, const char *what, const char *name, i
 {
 	const char *spill = merge_spill_trouble(merge);
 
+	if (error == -ESTALE)
+		return tool_fail(EXIT_FAIL, "cannot read an input: it was overwritten during the "
+					    "merge; run the merge again");
 	if (spill)
 		return tool_fail(EXIT_FAIL,
 				 "cannot use temporary files in %s: %s; "

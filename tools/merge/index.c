@@ -134,7 +134,9 @@ static int index_advance(struct merge_source *source)
 	if (source->live) {
 		const struct merge_entry *entry = &index->sorted[index->at++];
 
-		pmc_frame_view(&source->frame, entry->bytes, entry->size);
+		/* Inputs are mapped: their contents may change. */
+		if (!pmc_frame_still(&source->frame, entry->bytes, entry->size, entry->hash))
+			return -ESTALE;
 	}
 	return 0;
 }

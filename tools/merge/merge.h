@@ -35,7 +35,7 @@ int merge_new(struct merge **merge, const struct merge_options *options);
 /* Adds every good frame from the descriptor's position to its end. 0 or -errno. The file is mapped
  * until merge_write or merge_free: if it is truncated, that is a SIGBUS; see merge_output_open. */
 int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen);
-/* Writes the union; the merge is then empty. 0 or -errno. */
+/* Writes the union; the merge is then empty. 0 or -errno; ESTALE: an input was overwritten. */
 int merge_write(struct merge *merge, int fd);
 /* The directory of temporary files if the last error was about them, else NULL. */
 const char *merge_spill_trouble(const struct merge *merge);

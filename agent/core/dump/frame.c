@@ -183,6 +183,16 @@ void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size)
 	frame->var_len = size - HEAD - head->fixed;
 }
 
+bool pmc_frame_still(struct pmc_frame *frame, const uint8_t *bytes, size_t size, uint64_t hash)
+{
+	uint32_t claimed;
+
+	pmc_frame_view(frame, bytes, size);
+	memcpy(&claimed, bytes + offsetof(struct pmc_frame_head, size), sizeof(claimed));
+	return memcmp(bytes, magic, sizeof(magic)) == 0 && claimed == size &&
+	       frame->head.hash == hash;
+}
+
 static bool head_plausible(const struct pmc_frame_head *head)
 {
 	return head->size >= HEAD && head->size <= PMC_FRAME_MAX_BYTES && head->size % 8 == 0 &&

@@ -56,6 +56,10 @@ struct pmc_frame {
  * written there since. */
 void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size);
 
+/* The same; false: it no longer has the head of the frame that was scanned, with this hash. Its
+ * contents are not verified again. */
+bool pmc_frame_still(struct pmc_frame *frame, const uint8_t *bytes, size_t size, uint64_t hash);
+
 struct pmc_scan {
 	const uint8_t *data;
 	size_t len, at;
