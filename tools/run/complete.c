@@ -121,8 +121,9 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known, bool alone)
 {
-	const char *file = run->dump.file;
+	const char *file = run->dump.file, *why = NULL;
 	struct pmc_frame_buf buf;
+	struct stat st;
 	void *room = aligned_alloc(8, FRAME_BYTES);
 	ssize_t n = -1;
 	int fd = -1;
@@ -134,12 +135,19 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		complete_known(&buf, run, known, alone);
 	else
 		complete_unknown(&buf, run, profile);
-	fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0 && buf.len)
+	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		  0600);
+	if (fd < 0)
+		why = tool_dump_open_error(errno);
+	else
+		why = tool_dump_refusal(fd, &st);
+	if (!why && buf.len) {
 		n = write(fd, buf.data, buf.len);
-	if (n != (ssize_t)buf.len)
-		tool_warn("cannot write how %s ended to %s: %s", run->cmd[0], file,
-			  strerror(fd < 0 || n < 0 ? errno : ENOSPC));
+		if (n != (ssize_t)buf.len)
+			why = strerror(n < 0 ? errno : ENOSPC);
+	}
+	if (why)
+		tool_warn("cannot write how %s ended to %s: %s", run->cmd[0], file, why);
 	if (fd >= 0)
 		close(fd);
 	free(room);

@@ -274,7 +274,7 @@ void run_dump_close(struct run *run)
 /* Adds one file of the job to the profile, from where this run began to write. */
 static int add_file(const struct run *run, const char *path, struct pmc_profile *profile)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	int result = 0;
 
