@@ -82,6 +82,44 @@ else
 	echo "soak: attacks on pmctl take root"
 fi
 
+# ---- outputs under attack ---------------------------------------------------------------------------
+# Another user swaps the names of outputs, in a directory like /tmp, for links to a file and to a dump
+# of this user, pipes, and files of its own: neither may change, and nothing may wait.
+n=$((20000 * limit / 600))
+[ $n -le 20000 ] || n=20000
+if [ "$(id -u)" = 0 ]; then
+	at=$SECONDS
+	mkdir -m 1777 "$T/shared"
+	chmod 711 "$T"
+	PMC_OUT=$T/victim.pmc LD_PRELOAD=$AGENT "$PROG/churn" 1 1 >/dev/null
+	cp "$T/victim.pmc" "$T/in.pmc"
+	echo victim >"$T/victim"
+	chmod 644 "$T/victim" "$T/victim.pmc"
+	was=$(cat "$T/victim" "$T/victim.pmc" | sha256sum)
+	names=("$T"/shared/{x.pmc,r.json,m.pmc,m.pmc.pmctl-tmp,run.pmc})
+	cp "$PROG/swapper" "$T/swapper"
+	"$T/swapper" "$T/victim" "$T/victim.pmc" "${names[@]}" &
+	swapper=$!
+	for ((i = 0; i < n; i++)); do
+		case $((i % 5)) in
+		0) PMC_OUT=${names[0]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
+		1) PMC_REPORT=json=${names[1]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
+		2) timeout 20 "$PMCTL" report -o "${names[1]}" "$T/in.pmc" ;;
+		3) timeout 20 "$PMCTL" merge "$T/in.pmc" -o "${names[2]}" ;;
+		4) timeout 20 "$PMCTL" run --report "json=${names[1]}" -o "${names[4]}" -- /bin/true ;;
+		esac >/dev/null 2>&1
+		[ $? != 124 ] || wrong "outputs under attack: case $((i % 5)) waits"
+		rm -f "${names[@]}"
+	done
+	kill $swapper
+	wait $swapper 2>/dev/null
+	[ "$(cat "$T/victim" "$T/victim.pmc" | sha256sum)" = "$was" ] || wrong "outputs under attack: a file has changed"
+	rm -rf "$T/shared" "$T"/*.pmc
+	echo "soak: $n outputs under attack, $((SECONDS - at)) s"
+else
+	echo "soak: no outputs under attack: that takes root"
+fi
+
 # ---- random rounds ----------------------------------------------------------------------------------
 signals=(USR2 USR2 USR2 USR2 USR1 HUP INT TERM QUIT KILL STOP CONT ABRT SEGV)
 
