@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* swapper VICTIM DUMP NAME...: as another user, replaces the names, in a directory that everybody may
- * write to, by links to files that it may not write, pipes, and files of its own, until it is
+/* swapper VICTIM DUMP NAME...: as another user, replaces the names, in a directory that everybody
+ * may write to, by links to files that it may not write, pipes, and files of its own, until it is
  * killed. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -121,6 +121,8 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known, bool alone)
 {
+	const int flags =
+		O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	const char *file = run->dump.file, *why = NULL;
 	struct pmc_frame_buf buf;
 	struct stat st;
@@ -135,8 +137,7 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		complete_known(&buf, run, known, alone);
 	else
 		complete_unknown(&buf, run, profile);
-	fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		  0600);
+	fd = open(file, flags, 0600);
 	if (fd < 0)
 		why = tool_dump_open_error(errno);
 	else
