@@ -78,31 +78,36 @@ void agent_process_words(struct account_words *now, struct pmc_usage *usage)
 
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)
 {
-	struct pmc_process_fixed fixed = pmc_agent_control.process;
+	/* In the free end of the buffer, not on what may be a small signal stack. */
+	struct {
+		struct pmc_process_fixed fixed;
+		struct account_words now;
+		struct account_side side;
+		struct pmc_usage usage;
+	} *room = (void *)((char *)buf->data + ((buf->cap - sizeof(*room)) & ~(size_t)7));
+	struct pmc_process_fixed *fixed = &room->fixed;
 	const struct pmc_process_text text = {
 		.host = agent.host,
 		.boot_id = boot_id(),
 		.exe = agent.exe,
 		.cmdline = agent.cmdline,
 	};
-	struct account_words now;
-	struct account_side side;
-	struct pmc_usage usage;
 
-	agent_process_words(&now, &usage);
-	account_read(&pmc_agent_control.account, 1, &side);
-	fixed.ppid = (uint32_t)syscall(SYS_getppid);
-	fixed.time_ns = now.of[ACCOUNT_WALL];
-	account_process(&side, &now, pmc_agent_control.carried_process, &fixed);
-	fixed.max_rss_bytes = usage.max_rss_bytes;
-	fixed.children_cpu_ns = pmc_children_cpu_ns();
-	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
-	fixed.threads_counted =
-		pmc_sub_sat(fixed.threads_seen, atomic_load(&pmc_agent_control.uncounted));
-	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
-	fixed.how_ended = (uint8_t)how;
-	fixed.how_code = (uint8_t)code;
-	pmc_build_process(buf, agent.identity, snapshot, &fixed, &text);
+	*fixed = pmc_agent_control.process;
+	agent_process_words(&room->now, &room->usage);
+	account_read(&pmc_agent_control.account, 1, &room->side);
+	fixed->ppid = (uint32_t)syscall(SYS_getppid);
+	fixed->time_ns = room->now.of[ACCOUNT_WALL];
+	account_process(&room->side, &room->now, pmc_agent_control.carried_process, fixed);
+	fixed->max_rss_bytes = room->usage.max_rss_bytes;
+	fixed->children_cpu_ns = pmc_children_cpu_ns();
+	fixed->threads_seen = atomic_load(&pmc_agent_control.seen);
+	fixed->threads_counted =
+		pmc_sub_sat(fixed->threads_seen, atomic_load(&pmc_agent_control.uncounted));
+	fixed->end_ns = how == PMC_RUNNING ? 0 : fixed->time_ns;
+	fixed->how_ended = (uint8_t)how;
+	fixed->how_code = (uint8_t)code;
+	pmc_build_process(buf, agent.identity, snapshot, fixed, &text);
 }
 
 void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)

@@ -136,19 +136,17 @@ static bool is_written(struct slot *slot, const struct pmc_frame_buf *buf)
 	return atomic_exchange_explicit(&slot->written, content, memory_order_relaxed) == content;
 }
 
-bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
-	       const struct pmc_usage *usage, enum pmc_thread_state state)
+/* Not inlined: its struct would stay on what may be a small signal stack. */
+__attribute__((noinline)) static struct pmc_thread_fixed *
+begin_row(struct pmc_frame_buf *buf, const struct slot *slot, uint64_t snapshot,
+	  enum pmc_thread_state state, bool phases)
 {
-	const struct pmc_plan *plan = &agent.plan;
-	const struct agent_groups groups = agent_groups_of(slot);
-	/* Room for off_ns and reset_ns. */
-	const bool phases = atomic_load(&pmc_agent_control.switched) != 0;
 	struct pmc_thread_fixed start = {
 		.seq = slot->seq,
 		.tid = slot->tid,
 		.state = (uint8_t)state,
 		.flags = (uint8_t)slot->flags,
-		.n_groups = (uint16_t)plan->groups,
+		.n_groups = (uint16_t)agent.plan.groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
 		.eventset = agent_thread_eventset(slot),
@@ -156,14 +154,25 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		.reason = slot->reason,
 		.off_ns = phases,
 	};
+
+	memcpy(start.name, slot->name, sizeof(start.name));
+	return pmc_begin_thread(buf, agent.identity, snapshot, &start);
+}
+
+bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
+	       const struct pmc_usage *usage, enum pmc_thread_state state)
+{
+	const struct pmc_plan *plan = &agent.plan;
+	const struct agent_groups groups = agent_groups_of(slot);
+	/* Room for off_ns and reset_ns. */
+	const bool phases = atomic_load(&pmc_agent_control.switched) != 0;
 	/* Nobody else reads the groups any more. */
 	bool last = own && registry_unread(slot);
 	struct agent_groups_seen seen;
 	struct pmc_thread_fixed *row;
 	uint64_t time_ns;
 
-	memcpy(start.name, slot->name, sizeof(start.name));
-	row = pmc_begin_thread(buf, agent.identity, snapshot, &start);
+	row = begin_row(buf, slot, snapshot, state, phases);
 	if (!row) {
 		pmc_frame_end(buf);
 		return false;
