@@ -9,8 +9,7 @@ for c in 0 1; do
 	is "$(two ".commands[$c].runs | [.[].events[\"instructions:u\"]] | unique | length")" 1 \
 		"command $((c + 1)): instructions are equal in every run"
 done
-# Two instructions a turn.
-is "$(two '.commands[1].runs[0].events["instructions:u"] - .commands[0].runs[0].events["instructions:u"]')" 4000 \
+is "$(two '.commands[1].runs[0].events["instructions:u"] - .commands[0].runs[0].events["instructions:u"]')" 2000 \
 	"the difference of two commands is exact"
 is "$(two '.commands[1].summary["instructions:u"] | .ci_pct == 0 and .delta_pct > 0')" true \
 	"and has no spread"

@@ -101,7 +101,8 @@ int bench_print(struct bench *bench);
 struct bench_helper {
 	pid_t pid; /* 0: none */
 	int socket;
-	int fds[PMC_EVENTS_MAX]; /* by event of the plan; -1: not open */
+	int fds[PMC_EVENTS_MAX];     /* by event of the plan; -1: not open */
+	int anchors[PMC_EVENTS_MAX]; /* of each group; see bench_counters_open() */
 	uint64_t ids[PMC_EVENTS_MAX];
 	struct pmc_reading before[PMC_EVENTS_MAX]; /* of each group */
 	uint64_t words[PMC_EVENTS_MAX];

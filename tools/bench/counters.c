@@ -131,9 +131,16 @@ static bool is_in_pass(const struct bench *bench, unsigned group, unsigned pass)
 	return of == EVERY_PASS || of == pass;
 }
 
+/*
+ * An anchor is a disabled event that children do not inherit. Without one the kernel takes the
+ * contexts of pmc-spawn and of its child for equal, and may swap them when it switches from one to
+ * the other (perf_event_context_sched_out). The child's exec then enables the events of pmc-spawn
+ * itself, and what later children inherit is never enabled.
+ */
 int bench_counters_open(const struct bench *bench, struct bench_helper *helper, unsigned pass)
 {
 	const struct pmc_plan *plan = &bench->plan;
+	uint64_t anchor_id;
 	int error = 0;
 
 	for (unsigned g = 0; g < plan->groups && !error; g++) {
@@ -143,6 +150,9 @@ int bench_counters_open(const struct bench *bench, struct bench_helper *helper, 
 			continue;
 		error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, helper->pid, -1, 0,
 					    helper->fds + first, &helper->ids[g]);
+		if (!error)
+			error = pmc_group_open(&plan->attrs[first], 1, PMC_GROUP_OWN, helper->pid,
+					       -1, 0, &helper->anchors[g], &anchor_id);
 		helper->before[g] = (struct pmc_reading){ 0 };
 		memset(helper->words + first, 0,
 		       (plan->first[g + 1] - first) * sizeof(*helper->words));
@@ -153,6 +163,7 @@ int bench_counters_open(const struct bench *bench, struct bench_helper *helper, 
 void bench_counters_close(const struct bench *bench, struct bench_helper *helper)
 {
 	pmc_group_close(helper->fds, bench->plan.opened);
+	pmc_group_close(helper->anchors, bench->plan.groups);
 }
 
 /* An inherited group is not reset between runs: that would not reach what ended children added. */

@@ -122,13 +122,13 @@ int bench_helper_start(const struct bench *bench, const struct bench_command *co
 		       char *const *extra, struct bench_helper *helper)
 {
 	static char path[PATH_MAX];
+	int pair[2], error = EPIPE;
 	size_t n = 0;
-	int pair[2];
 	char **argv;
 
 	*helper = (struct bench_helper){ .socket = -1 };
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
-		helper->fds[i] = -1;
+		helper->fds[i] = helper->anchors[i] = -1;
 	if (!path[0] && !find_helper(path))
 		return EXIT_FAIL;
 	while (command->argv[n])
@@ -147,10 +147,16 @@ int bench_helper_start(const struct bench *bench, const struct bench_command *co
 	free(argv);
 	close(pair[1]);
 	helper->socket = pair[0];
-	if (helper->pid > 0)
+	if (helper->pid < 0) {
+		close(pair[0]);
+		return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(errno));
+	}
+	/* Counters opened before its exec would count pmc-spawn too. */
+	if (recv(helper->socket, &error, sizeof(error), 0) == 1)
 		return 0;
-	close(pair[0]);
-	return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(errno));
+	bench_helper_stop(helper);
+	return tool_fail(EXIT_FAIL, "cannot start pmc-spawn: %s%s", strerror(error),
+			 bench->input || bench->output ? "; check --input and --output" : "");
 }
 
 bool bench_helper_run(const struct bench *bench, struct bench_helper *helper,
@@ -175,11 +181,7 @@ bool bench_helper_run(const struct bench *bench, struct bench_helper *helper,
 	n = recv(helper->socket, result, sizeof(*result), 0);
 	if (n == sizeof(*result))
 		return true;
-	if (n == sizeof(int))
-		tool_fail(EXIT_FAIL, "cannot start pmc-spawn: %s%s", strerror(*(int *)result),
-			  bench->input || bench->output ? "; check --input and --output" : "");
-	else
-		tool_fail(EXIT_FAIL, "pmc-spawn ended early: it was killed");
+	tool_fail(EXIT_FAIL, "pmc-spawn ended early: it was killed");
 	return false;
 }
 

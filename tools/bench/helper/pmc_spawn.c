@@ -113,6 +113,8 @@ __attribute__((used, noreturn)) static void serve(long *stack)
 	struct spawn_result result;
 
 	pmc_sys3(SYS_fcntl, SPAWN_SOCKET, F_SETFD, FD_CLOEXEC);
+	/* From here on an exec is the command's. */
+	pmc_sys3(SYS_write, SPAWN_SOCKET, "", 1);
 	while (stack[0] > 2 && pmc_sys3(SYS_read, SPAWN_SOCKET, &request, sizeof(request)) ==
 				       (long)sizeof(request)) {
 		run(&request, argv[1], argv + 2, envp, &result);

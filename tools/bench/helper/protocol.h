@@ -7,6 +7,9 @@
 
 #define SPAWN_SOCKET 3
 
+/* First pmc-spawn sends a byte; before its exec the errno of a failure may come instead (an int).
+ */
+
 /* One run. Anything else that arrives while the command runs, or the end of the socket, kills it.
  */
 struct spawn_request {
