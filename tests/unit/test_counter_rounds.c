@@ -4,7 +4,8 @@
  *
  * Page faults and task-clock are of different PMUs of the kernel. Linux 6.18 leaves a member
  * stopped until the next context switch if it is enabled while its leader runs. A context switch
- * during the test hides that in a round; it never makes a correct round fail.
+ * during the test hides that in a round; it never makes a correct round fail. A stopped member
+ * counts nothing, so a part of the work shows that it runs.
  */
 #include "agent/core/count/group.h"
 #include "tests/unit/counter_try.h"
@@ -31,12 +32,15 @@ static void work(void)
 	burn_ns(burnt_ns);
 }
 
-/* At least what work() does; the clocks may differ by a little. */
+/*
+ * The least that a running member shows of work(). On a loaded virtual machine task-clock was seen
+ * at 58 % of the thread's CPU clock.
+ */
 static uint64_t least(uint64_t kind)
 {
 	if (kind == PERF_COUNT_SW_PAGE_FAULTS)
 		return PAGES;
-	return kind == PERF_COUNT_SW_DUMMY ? 0 : burnt_ns / 10 * 9;
+	return kind == PERF_COUNT_SW_DUMMY ? 0 : burnt_ns / 10;
 }
 
 static struct pmc_counter_group *must_group(const uint64_t kind[2])
