@@ -39,6 +39,7 @@ tools/bench: core/* core/api/* tools/cli tools/bench/helper
 tools/bench/helper: core/base
 tools/merge: core/* core/api/* tools/cli
 tools/report: core/* core/api/* tools/cli
+tools/diff: core/* core/api/* tools/cli tools/report tools/bench
 tools/doctor: core/* core/api/* tools/cli
 tools/list: core/* core/api/* tools/cli
 tools/run: core/* core/api/* tools/cli tools/attach tools/report

@@ -7,14 +7,13 @@
 #include "agent/core/plan/plan.h"
 #include "tools/bench/helper/protocol.h"
 #include "tools/bench/statistics.h"
+#include "tools/bench/units.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* ---- measurements: rows of the table ----------------------------------------------------- */
-enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_COUNT };
-
 struct bench_measure {
 	const char *name; /* in tables and JSON */
 	enum bench_unit unit;
@@ -145,8 +144,6 @@ const struct bench_command *bench_reference(const struct bench *bench,
 /* A thread's column over its runs; runs without the thread count as 0. */
 void bench_thread_summary(const struct bench *bench, const struct bench_command *command,
 			  const char *name, unsigned column, struct bench_summary *summary);
-/* A value with its unit: "1.234 ms", "12.3 MB", "4.56 G". */
-void bench_show(struct pmc_out *out, double value, enum bench_unit unit);
 /* The reason of an event without a value. */
 void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap);
 bool bench_regressed(const struct bench *bench);

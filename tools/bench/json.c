@@ -164,33 +164,19 @@ void bench_write_json(const struct bench *bench, struct pmc_out *out)
 
 /* ---- CSV ---------------------------------------------------------------------------------- */
 
-/* Quoted, with quotes doubled; a leading = + - @ would be a formula to a spreadsheet. */
-static void put_text(struct pmc_out *out, const char *text)
-{
-	pmc_out_char(out, '"');
-	if (strchr("=+-@", text[0]) && text[0])
-		pmc_out_char(out, '\'');
-	for (; *text; text++) {
-		if (*text == '"')
-			pmc_out_char(out, '"');
-		pmc_out_char(out, *text);
-	}
-	pmc_out_char(out, '"');
-}
-
 void bench_write_csv(const struct bench *bench, struct pmc_out *out)
 {
 	pmc_out_str(out, "command,run,exit");
 	for (unsigned m = 0; m < bench->n_measures; m++) {
 		pmc_out_char(out, ',');
-		put_text(out, key_of(bench, m));
+		bench_csv_text(out, key_of(bench, m));
 	}
 	pmc_out_char(out, '\n');
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
 
 		for (size_t r = 0; r < command->n_runs; r++) {
-			put_text(out, command->text);
+			bench_csv_text(out, command->text);
 			pmc_outf(out, ",%zu,%d", r + 1, exit_of(command->runs[r].status));
 			for (unsigned m = 0; m < bench->n_measures; m++) {
 				double value = command->runs[r].values[m];

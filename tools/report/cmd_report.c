@@ -6,6 +6,7 @@
 #include "agent/core/dump/frame.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
+#include "tools/report/read.h"
 #include "tools/report/symbols.h"
 
 #include <errno.h>
@@ -143,48 +144,6 @@ static int parse(struct request *request, int argc, char **argv)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static int read_file(struct pmc_profile *profile, const char *path)
-{
-	bool input = !strcmp(path, "-");
-	const char *name = input ? "standard input" : path;
-	uint64_t frames = profile->frames, damaged = profile->damaged_frames;
-	struct stat st;
-	int fd, err;
-
-	fd = input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return tool_fail(EXIT_FAIL, "cannot open %s: %s%s", name, strerror(errno),
-				 errno == ENOENT ? "; PMC_OUT or pmctl run -o names the dump" : "");
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		err = -EISDIR;
-	} else {
-		err = pmc_profile_add_fd(profile, fd);
-	}
-	if (!input)
-		close(fd);
-	if (err == -EISDIR)
-		return tool_fail(EXIT_FAIL, "%s is a directory; name the dumps in it: %s/*.pmc",
-				 name, name);
-	if (err)
-		return tool_fail(EXIT_FAIL, "cannot read %s: %s", name, strerror(-err));
-	if (profile->frames == frames && profile->damaged_frames == damaged)
-		return tool_fail(EXIT_FAIL,
-				 "%s is empty: nothing was recorded; PMC_OUT or pmctl run -o "
-				 "writes a dump",
-				 name);
-	if (profile->frames == frames)
-		return tool_fail(EXIT_FAIL,
-				 "%s is not a dump: it has no valid frame; PMC_OUT or "
-				 "pmctl run -o writes one",
-				 name);
-	if (profile->damaged_frames > damaged)
-		tool_warn("%s: %llu damaged frame%s skipped; the report lacks what was in %s",
-			  name, (unsigned long long)(profile->damaged_frames - damaged),
-			  profile->damaged_frames - damaged == 1 ? "" : "s",
-			  profile->damaged_frames - damaged == 1 ? "it" : "them");
-	return EXIT_OK;
-}
-
 /* Opening an input for writing would destroy it. */
 static bool is_input(const struct request *request)
 {
@@ -265,7 +224,7 @@ static int report(struct request *request)
 		return tool_fail(EXIT_FAIL, "%s", strerror(-err));
 	/* Every unreadable file is named; a partial report would look complete. */
 	for (unsigned i = 0; i < request->n_files; i++)
-		if (read_file(&profile, request->files[i]))
+		if (report_read_file(&profile, request->files[i]))
 			code = EXIT_FAIL;
 	if (!code) {
 		err = pmc_profile_finish(&profile);
@@ -281,10 +240,27 @@ static int report(struct request *request)
 	return code;
 }
 
+/* report --diff is diff with the same files and flags. */
+static int as_diff(int argc, char **argv)
+{
+	int n = 1;
+
+	argv[0] = (char *)"diff";
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--diff"))
+			argv[n++] = argv[i];
+	argv[n] = NULL;
+	return cmd_diff(n, argv);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct request request = { .options.top = -1 };
 	int code;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--diff"))
+			return as_diff(argc, argv);
 
 	request.where = calloc((size_t)argc + 1, sizeof(*request.where));
 	request.files = calloc((size_t)argc + 1, sizeof(*request.files));

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# diff.t - pmctl diff: what changed between dumps, what cannot be compared, what is refused.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+
+record() { run "$PMCTL" run --report off "$@"; }
+diff_() { run "$PMCTL" diff "$@"; }
+# of KEY NAME FIELD: of the JSON in $T/out.
+of() { jq -r --arg k "$1" --arg n "$2" ".rows[] | select(.key == \$k) | .events[] | select(.name == \$n) | $3" "$T/out"; }
+
+for i in 1 2 3; do
+	record -e page-faults -o a$i.pmc -- "$PROG/faults" 2
+	record -e page-faults -o b$i.pmc -- "$PROG/faults" 3
+done
+# Thread i touches 1,000 + 500 i pages.
+diff_ a1.pmc b1.pmc --format json
+is "$status" 0 "two dumps"
+between "$(of 'fault-*' page-faults .delta)" 2490 2520 "the difference of a pool is what its new thread did"
+is "$(of 'fault-*' threads '"\(.a) \(.b) \(.delta_pct)"')" "2 3 50" "threads are counted"
+is "$(of '(main)' threads .delta)" 0 "other rows are unchanged"
+is "$(jq -r '.rows[0].key' out)" 'fault-*' "the largest change of CPU time comes first"
+is "$(jq '[.total[].events[]|select(.name=="threads")|.delta][0]' out)" 1 "and there is a total"
+is "$(of 'fault-*' cpu_ns .significant)" null "one dump a side has no interval"
+
+diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc --format json
+is "$(of 'fault-*' page-faults .significant)" true "several dumps a side: a certain difference"
+like "$(of 'fault-*' page-faults .ci_pct)" '^[0-9.]+$' "has an interval"
+diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc
+like "$(cat out)" '\*' "which the table marks"
+diff_ a1.pmc a1.pmc --format json
+is "$(jq '[.rows[].events[].delta | select(. != 0)] | length' out)" 0 "a dump does not differ from itself"
+
+# ---- --by, --fail-above, forms -----------------------------------------------------------------
+diff_ --by name a1.pmc b1.pmc --format json
+is "$(jq -r '.rows[] | select(.key == "fault-3") | .side' out)" new "a thread of one side only is new"
+diff_ --by name b1.pmc a1.pmc --format json
+is "$(jq -r '.rows[] | select(.key == "fault-3") | .side' out)" gone "or gone"
+is "$(of fault-3 page-faults .b)" 0 "and did nothing on the other side"
+diff_ --fail-above 10 a1.pmc b1.pmc
+is "$status" 1 "--fail-above: more page faults"
+diff_ --fail-above 10 b1.pmc a1.pmc
+is "$status" 0 "--fail-above: fewer"
+cp out table
+diff_ --top 1 a1.pmc b1.pmc
+like "$(cat out)" '1 more row' "--top leaves rows out and says so"
+run "$PMCTL" report --diff b1.pmc a1.pmc
+same out table "report --diff is the same"
+diff_ a1.pmc b1.pmc --format csv
+is "$(python3 -c 'import csv; print({len(r) for r in csv.reader(open("out"), strict=True)})')" "{8}" "CSV"
+
+# ---- what cannot be compared ---------------------------------------------------------------------
+record -e task-clock -o clock.pmc -- "$PROG/faults" 2
+diff_ a1.pmc clock.pmc
+like "$(cat out)" 'page-faults was counted on side A only' "different events are said"
+diff_ a1.pmc clock.pmc --format json
+is "$(of 'fault-*' page-faults .delta)" null "and not compared"
+record -e page-faults:u -o user.pmc -- "$PROG/faults" 2
+diff_ a1.pmc b1.pmc --format json
+unlike "$(cat out)" 'nan|inf' "no number is undefined"
+
+# ---- refused -------------------------------------------------------------------------------------
+diff_ a1.pmc
+is "$status" 2 "one dump"
+diff_ a1.pmc a2.pmc a3.pmc
+is "$status" 2 "three dumps without --vs"
+diff_ a1.pmc --vs
+is "$status" 2 "nothing after --vs"
+diff_ a1.pmc --vs b1.pmc --vs b2.pmc
+is "$status" 2 "two --vs"
+diff_ --by thread a1.pmc b1.pmc
+is "$status" 2 "rows that two runs do not share"
+diff_ --by pol a1.pmc b1.pmc
+like "$(cat err)" "pool" "a mistyped key names the nearest"
+diff_ a1.pmc /etc/passwd
+is "$status" 1 "no dump"
+diff_ none.pmc also-none.pmc
+is "$status $(wc -l <err)" "1 2" "each file that is missing is named"
+
+done_testing

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_diff.c - pmctl diff: what each thread name did in one run and in another. */
+#include "agent/core/base/number.h"
+#include "agent/core/report/report.h"
+#include "tools/cli/pmctl.h"
+#include "tools/diff/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const by_names[] = {
+#define X(name, alias, value, doc) #name,
+#include "agent/core/profile/by.def"
+#undef X
+};
+static const enum pmc_fold_by by_values[] = {
+#define X(name, alias, value, doc) value,
+#include "agent/core/profile/by.def"
+#undef X
+};
+static const char *const formats[] = { "table", "json", "csv" };
+
+static int set_word(const struct tool_args *args, const char *const *words, unsigned n,
+		    unsigned *place)
+{
+	char what[32] = "invalid ", see[160] = "one of ";
+
+	for (unsigned i = 0; i < n; i++) {
+		*place = i;
+		if (!strcmp(args->value, words[i]))
+			return 0;
+		strcat(strcat(see, words[i]), i + 1 < n ? ", " : "");
+	}
+	strcat(what, args->flag);
+	return tool_fail_unknown(what, args->value, tool_nearest(args->value, words, n), see);
+}
+
+static int set_flag(struct diff *diff, const struct tool_args *args)
+{
+	unsigned place = 0;
+	uint64_t number;
+	char *end;
+	int code;
+
+	if (tool_args_is(args, "--by")) {
+		code = set_word(args, by_names, sizeof(by_names) / sizeof(by_names[0]), &place);
+		diff->by = by_values[place];
+		if (!code && (diff->by == PMC_BY_THREAD || diff->by == PMC_BY_REGION))
+			return tool_fail(EXIT_USAGE,
+					 "--by %s is not for diff: its rows are not the same "
+					 "in two runs; use pool or name",
+					 args->value);
+		return code;
+	}
+	if (tool_args_is(args, "--format")) {
+		code = set_word(args, formats, 3, &place);
+		diff->format = place == 1 ? PMC_FORMAT_JSON :
+			       place == 2 ? PMC_FORMAT_CSV :
+					    PMC_FORMAT_TABLE;
+		return code;
+	}
+	if (tool_args_is(args, "--top")) {
+		if (!pmc_number(args->value, 1000000, &number))
+			return tool_fail(EXIT_USAGE, "invalid --top '%.60s'; give a number",
+					 args->value);
+		diff->top = (unsigned)number;
+		return 0;
+	}
+	diff->fail_above = strtod(args->value, &end);
+	if (end == args->value || (*end && strcmp(end, "%")) || !(diff->fail_above >= 0))
+		return tool_fail(EXIT_USAGE,
+				 "invalid --fail-above '%.60s'; give a percentage such as 5",
+				 args->value);
+	return 0;
+}
+
+static int parse(struct diff *diff, int argc, char **argv)
+{
+	struct tool_args args;
+	unsigned side = 0;
+	bool vs = false;
+	int code = 0;
+
+	for (unsigned s = 0; s < 2; s++) {
+		diff->files[s] = pmc_arena_alloc(&diff->arena, sizeof(char *) * (size_t)argc);
+		if (!diff->files[s])
+			return tool_fail(EXIT_FAIL, "out of memory");
+	}
+	tool_args_init(&args, argc, argv);
+	while (!code && tool_args_next(&args)) {
+		if (!args.flag)
+			diff->files[side][diff->n_files[side]++] = args.value;
+		else if (!tool_args_is(&args, "--vs"))
+			code = set_flag(diff, &args);
+		else if (vs)
+			code = tool_fail(EXIT_USAGE, "--vs stands once, between the two sides");
+		else {
+			vs = true;
+			side = 1;
+		}
+	}
+	if (code || args.code)
+		return code ? code : args.code;
+	/* Without --vs the last file is the other side. */
+	if (!vs && diff->n_files[0] == 2)
+		diff->files[1][diff->n_files[1]++] = diff->files[0][--diff->n_files[0]];
+	if (!diff->n_files[0] || !diff->n_files[1])
+		return tool_fail(
+			EXIT_USAGE,
+			"diff needs two dumps, or several on each side: pmctl diff A... --vs B...");
+	return 0;
+}
+
+static int by_impact(const void *a, const void *b)
+{
+	const struct diff_row *x = *(struct diff_row *const *)a, *y = *(struct diff_row *const *)b;
+
+	return x->impact != y->impact ? (x->impact < y->impact) - (x->impact > y->impact) :
+					strcmp(x->key, y->key);
+}
+
+/* By how much the row's CPU time changed. */
+static void sort_rows(struct diff *diff)
+{
+	struct diff_row **rows = calloc(diff->n_rows + 1, sizeof(struct diff_row *));
+	unsigned n = 0;
+
+	for (struct diff_row *row = diff->rows; rows && row; row = row->next) {
+		struct bench_summary sides[2];
+
+		diff_values(diff, row, DIFF_CPU, sides);
+		row->impact = fabs(sides[1].mean - sides[0].mean);
+		rows[n++] = row;
+	}
+	if (!rows)
+		return;
+	qsort(rows, n, sizeof(struct diff_row *), by_impact);
+	for (unsigned i = 0; i < n; i++)
+		rows[i]->next = rows[i + 1];
+	diff->rows = rows[0];
+	free(rows);
+}
+
+/* Whether the total's CPU time or an event of it is larger by more than --fail-above; for certain,
+ * where there are several dumps a side. */
+static bool is_worse(const struct diff *diff)
+{
+	bool worse = false;
+
+	for (unsigned c = 0; c < diff->n_columns && diff->fail_above >= 0; c++) {
+		struct bench_summary sides[2];
+		struct bench_delta delta;
+
+		if (c != DIFF_CPU && c < DIFF_EVENTS)
+			continue;
+		if (!diff_values(diff, &diff->total, c, sides))
+			continue;
+		bench_compare(&sides[0], &sides[1], &delta);
+		worse |= delta.known && delta.pct > diff->fail_above &&
+			 (!delta.has_ci || delta.pct > delta.ci_pct);
+	}
+	return worse;
+}
+
+static int run_diff(struct diff *diff)
+{
+	static char room[64 << 10];
+	struct pmc_out out;
+	int code = diff_read(diff), error;
+
+	if (code)
+		return code;
+	sort_rows(diff);
+	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
+	diff_print(diff, &out);
+	error = pmc_out_flush(&out);
+	if (error)
+		return tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
+				 strerror(-error));
+	if (is_worse(diff))
+		return tool_fail(EXIT_FAIL, "side B uses more than --fail-above permits");
+	return 0;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff *diff = calloc(1, sizeof(*diff));
+	int code;
+
+	if (!diff)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	diff->by = PMC_BY_POOL;
+	diff->top = 20;
+	diff->fail_above = -1;
+	code = parse(diff, argc, argv);
+	if (!code)
+		code = run_diff(diff);
+	diff_free_rows(diff);
+	pmc_arena_free(&diff->arena);
+	free(diff);
+	return code;
+}

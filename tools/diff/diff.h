@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* diff.h - pmctl diff: two sides of dumps as rows and columns of samples. Private to this folder.
+ */
+#ifndef PMC_TOOLS_DIFF_H
+#define PMC_TOOLS_DIFF_H
+
+#include "agent/core/base/hash.h"
+#include "agent/core/base/out.h"
+#include "agent/core/profile/fold.h"
+#include "tools/bench/statistics.h"
+
+#include <stdbool.h>
+
+/* The columns before the events. */
+enum { DIFF_CPU, DIFF_THREADS, DIFF_FAULTS, DIFF_VOLUNTARY, DIFF_INVOLUNTARY, DIFF_EVENTS };
+
+struct diff_column {
+	const char *name;
+	bool is_time;
+	unsigned scopes[2]; /* of an event, on each side: bits of 1 << enum pmc_scope */
+};
+
+/* One sample a dump: what the rows of a key sum up to in it. */
+struct diff_row {
+	const char *key;
+	struct diff_sample {
+		double *values; /* of the first n columns; NAN: none */
+		unsigned n;
+	} * samples[2]; /* of each dump of the side */
+	bool scaled;	/* some count was */
+	bool there[2];
+	double impact;
+	struct diff_row *next;
+	UT_hash_handle hh; /* by key */
+};
+
+struct diff {
+	struct pmc_arena arena;
+	enum pmc_fold_by by;
+	const char **files[2];
+	unsigned n_files[2];
+	int format;	   /* enum pmc_report_format */
+	unsigned top;	   /* 0: all */
+	double fail_above; /* percent; negative: not asked for */
+
+	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
+	unsigned n_columns;
+	struct diff_row total, *rows, *by_key;
+	unsigned n_rows;
+	const char *hosts[2]; /* of each side, joined by commas */
+};
+
+/* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
+int diff_read(struct diff *diff);
+/* What a row has in a column: a summary for each side. False: the sides cannot be compared. */
+bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
+		 struct bench_summary sides[2]);
+void diff_free_rows(struct diff *diff);
+void diff_print(const struct diff *diff, struct pmc_out *out);
+
+#endif

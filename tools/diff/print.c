@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* print.c - the differences as a table, JSON or CSV. */
+#include "agent/core/base/json.h"
+#include "agent/core/base/utf8.h"
+#include "agent/core/report/report.h"
+#include "agent/core/report/words.h"
+#include "tools/bench/units.h"
+#include "tools/diff/diff.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A column of a row, compared. */
+struct compared {
+	struct bench_summary sides[2];
+	struct bench_delta delta;
+	bool comparable;
+};
+
+static bool compare(const struct diff *diff, const struct diff_row *row, unsigned column,
+		    struct compared *result)
+{
+	result->comparable = diff_values(diff, row, column, result->sides);
+	bench_compare(&result->sides[0], &result->sides[1], &result->delta);
+	if (!result->comparable)
+		result->delta = (struct bench_delta){ .known = false };
+	return result->sides[0].n || result->sides[1].n;
+}
+
+static const char *presence(const struct diff_row *row)
+{
+	return row->there[0] ? (row->there[1] ? "both" : "gone") : "new";
+}
+
+static double difference(const struct compared *value)
+{
+	return value->sides[1].mean - value->sides[0].mean;
+}
+
+/* ---- table -------------------------------------------------------------------------------- */
+
+#define CELLS 7 /* key, measurement, A, B, delta, percent, note */
+
+struct line {
+	char cells[CELLS][64];
+};
+
+static void show(char cell[64], double value, enum bench_unit unit, bool sign)
+{
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, cell, 64);
+	if (sign && value > 0)
+		pmc_out_char(&out, '+');
+	bench_show(&out, value, unit);
+}
+
+static bool fill(const struct diff *diff, const struct diff_row *row, unsigned column,
+		 struct line *line)
+{
+	const struct diff_column *of = &diff->columns[column];
+	enum bench_unit unit = of->is_time ? BENCH_NS : BENCH_COUNT;
+	struct compared value;
+	struct pmc_out out;
+
+	*line = (struct line){ 0 };
+	if (!compare(diff, row, column, &value))
+		return false;
+	snprintf(line->cells[1], sizeof(line->cells[1]), "%s",
+		 column == DIFF_CPU ? "cpu" : of->name);
+	for (unsigned side = 0; side < 2; side++)
+		if (value.sides[side].n)
+			show(line->cells[2 + side], value.sides[side].mean, unit, false);
+		else
+			strcpy(line->cells[2 + side], "-");
+	if (!value.comparable)
+		return true;
+	if (value.sides[0].mean == 0 && value.sides[1].mean == 0)
+		return false;
+	show(line->cells[4], difference(&value), unit, true);
+	pmc_out_to_mem(&out, line->cells[5], sizeof(line->cells[5]));
+	if (value.delta.known) {
+		pmc_out_str(&out, value.delta.pct > 0 ? "+" : "");
+		pmc_out_fixed(&out, value.delta.pct, 1);
+		pmc_out_char(&out, '%');
+	}
+	if (value.delta.known && value.delta.has_ci) {
+		pmc_out_str(&out, " ± ");
+		pmc_out_fixed(&out, value.delta.ci_pct, 1);
+		pmc_out_str(&out, value.delta.significant ? "% *" : "%");
+	}
+	return true;
+}
+
+static void write_line(const struct line *line, const int widths[CELLS], struct pmc_out *out)
+{
+	unsigned last = CELLS - 1;
+
+	while (last && !line->cells[last][0])
+		last--;
+	for (unsigned i = 0; i <= last; i++) {
+		int pad = widths[i] - pmc_utf8_columns(line->cells[i], strlen(line->cells[i]));
+
+		pmc_out_str(out, "  ");
+		pmc_out_pad(out, ' ', i < 2 ? 0 : pad);
+		pmc_out_str(out, line->cells[i]);
+		pmc_out_pad(out, ' ', i < 2 && i < last ? pad : 0);
+	}
+	pmc_out_char(out, '\n');
+}
+
+/* Calls `use` for each line of the table: rows by their impact, then the total. */
+static void each_line(const struct diff *diff,
+		      void (*use)(const struct line *line, const int widths[CELLS],
+				  struct pmc_out *out),
+		      const int widths[CELLS], struct pmc_out *out)
+{
+	struct line line = { { "", "", "A", "B", "B - A", "" } };
+	unsigned shown = 0;
+
+	strcpy(line.cells[0],
+	       diff->by == PMC_BY_POOL || diff->by == PMC_BY_NAME ? "thread" : "row");
+	use(&line, widths, out);
+	for (const struct diff_row *row = diff->rows, *next; row; row = next) {
+		bool first = true;
+
+		next = row->next;
+		if (row != &diff->total && diff->top && ++shown > diff->top)
+			continue;
+		for (unsigned c = 0; c < diff->n_columns; c++) {
+			struct pmc_out key;
+
+			if (!fill(diff, row, c, &line))
+				continue;
+			if (first) {
+				pmc_out_to_mem(&key, line.cells[0], sizeof(line.cells[0]));
+				pmc_utf8_safe(&key, row->key, strlen(row->key), 32);
+				if (strcmp(presence(row), "both"))
+					snprintf(line.cells[6], sizeof(line.cells[6]), "%s",
+						 presence(row));
+			}
+			first = false;
+			use(&line, widths, out);
+		}
+		if (!next && row != &diff->total)
+			next = &diff->total;
+	}
+}
+
+struct measuring {
+	int widths[CELLS];
+};
+
+static struct measuring measuring;
+
+static void widen(const struct line *line, const int widths[CELLS], struct pmc_out *out)
+{
+	(void)widths;
+	(void)out;
+	for (unsigned i = 0; i < CELLS; i++) {
+		int width = pmc_utf8_columns(line->cells[i], strlen(line->cells[i]));
+
+		if (width > measuring.widths[i])
+			measuring.widths[i] = width;
+	}
+}
+
+static void note_differences(const struct diff *diff, struct pmc_out *out)
+{
+	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++) {
+		const unsigned *scopes = diff->columns[c].scopes;
+
+		if (scopes[0] == scopes[1])
+			continue;
+		if (scopes[0] && scopes[1])
+			pmc_outf(out,
+				 " %s was counted in different modes (user, kernel) and is not "
+				 "compared\n",
+				 diff->columns[c].name);
+		else
+			pmc_outf(out, " %s was counted on side %s only\n", diff->columns[c].name,
+				 scopes[0] ? "A" : "B");
+	}
+	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1]))
+		pmc_outf(out, " hosts differ: A %s, B %s\n", diff->hosts[0], diff->hosts[1]);
+	if (diff->total.scaled)
+		pmc_out_str(out,
+			    " some counts were multiplexed, and are scaled to the whole time\n");
+	if (diff->n_files[0] > 1 && diff->n_files[1] > 1)
+		pmc_out_str(out, " ±: 95 % interval; *: it excludes 0\n");
+}
+
+static void write_side(const struct diff *diff, unsigned side, struct pmc_out *out)
+{
+	const char *file = diff->files[side][0];
+
+	pmc_outf(out, "%s ", side ? "  B" : " A");
+	pmc_utf8_safe(out, file, strlen(file), 60);
+	if (diff->n_files[side] > 1)
+		pmc_outf(out, " and %u more", diff->n_files[side] - 1);
+}
+
+static void write_table(const struct diff *diff, struct pmc_out *out)
+{
+	memset(&measuring, 0, sizeof(measuring));
+	each_line(diff, widen, NULL, out);
+	write_side(diff, 0, out);
+	write_side(diff, 1, out);
+	pmc_out_str(out, "\n\n");
+	each_line(diff, write_line, measuring.widths, out);
+	if (diff->top && diff->n_rows > diff->top)
+		pmc_outf(out, "  %u more rows (--top 0 shows all)\n", diff->n_rows - diff->top);
+	pmc_out_char(out, '\n');
+	note_differences(diff, out);
+}
+
+/* ---- JSON and CSV ------------------------------------------------------------------------- */
+
+static void json_row(struct pmc_json *json, const struct diff *diff, const struct diff_row *row)
+{
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "key", row->key);
+	pmc_json_str(json, "side", presence(row));
+	pmc_json_array(json, "events");
+	for (unsigned c = 0; c < diff->n_columns; c++) {
+		struct compared value;
+
+		if (!compare(diff, row, c, &value))
+			continue;
+		pmc_json_object(json, NULL);
+		pmc_json_str(json, "name", diff->columns[c].name);
+		pmc_json_double(json, "a", value.sides[0].n ? value.sides[0].mean : NAN);
+		pmc_json_double(json, "b", value.sides[1].n ? value.sides[1].mean : NAN);
+		pmc_json_double(json, "delta", value.comparable ? difference(&value) : NAN);
+		pmc_json_double(json, "delta_pct", value.delta.known ? value.delta.pct : NAN);
+		pmc_json_double(json, "ci_pct", value.delta.has_ci ? value.delta.ci_pct : NAN);
+		if (value.delta.has_ci)
+			pmc_json_bool(json, "significant", value.delta.significant);
+		else
+			pmc_json_null(json, "significant");
+		pmc_json_object_end(json);
+	}
+	pmc_json_array_end(json);
+	pmc_json_object_end(json);
+}
+
+static void write_json(const struct diff *diff, struct pmc_out *out)
+{
+	struct pmc_json json;
+
+	pmc_json_init(&json, out, false);
+	pmc_json_object(&json, NULL);
+	pmc_json_array(&json, "rows");
+	for (const struct diff_row *row = diff->rows; row; row = row->next)
+		json_row(&json, diff, row);
+	pmc_json_array_end(&json);
+	pmc_json_array(&json, "total");
+	json_row(&json, diff, &diff->total);
+	pmc_json_array_end(&json);
+	for (unsigned side = 0; side < 2; side++)
+		pmc_json_str(&json, side ? "hosts_b" : "hosts_a", diff->hosts[side]);
+	pmc_json_object_end(&json);
+	pmc_out_char(out, '\n');
+}
+
+static void csv_number(struct pmc_out *out, bool known, double value)
+{
+	pmc_out_char(out, ',');
+	if (known)
+		pmc_out_fixed(out, value, value == floor(value) ? 0 : 3);
+}
+
+static void write_csv(const struct diff *diff, struct pmc_out *out)
+{
+	pmc_out_str(out, "key,side,name,a,b,delta,delta_pct,ci_pct\n");
+	for (const struct diff_row *row = diff->rows; row; row = row->next) {
+		for (unsigned c = 0; c < diff->n_columns; c++) {
+			struct compared value;
+
+			if (!compare(diff, row, c, &value))
+				continue;
+			bench_csv_text(out, row->key);
+			pmc_outf(out, ",%s,", presence(row));
+			bench_csv_text(out, diff->columns[c].name);
+			csv_number(out, value.sides[0].n, value.sides[0].mean);
+			csv_number(out, value.sides[1].n, value.sides[1].mean);
+			csv_number(out, value.comparable, difference(&value));
+			csv_number(out, value.delta.known, value.delta.pct);
+			csv_number(out, value.delta.has_ci, value.delta.ci_pct);
+			pmc_out_char(out, '\n');
+		}
+	}
+}
+
+void diff_print(const struct diff *diff, struct pmc_out *out)
+{
+	if (diff->format == PMC_FORMAT_JSON)
+		write_json(diff, out);
+	else if (diff->format == PMC_FORMAT_CSV)
+		write_csv(diff, out);
+	else
+		write_table(diff, out);
+}

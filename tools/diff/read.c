@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* read.c - dumps to rows: each dump is folded by the key, and is one sample of its side. */
+#include "tools/report/read.h"
+#include "tools/cli/pmctl.h"
+#include "tools/diff/diff.h"
+#include "tools/report/symbols.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct diff_column *add_column(struct diff *diff, const char *name, bool is_time)
+{
+	struct diff_column *column = &diff->columns[diff->n_columns++];
+
+	*column = (struct diff_column){ .name = name, .is_time = is_time };
+	return column;
+}
+
+/* The column of an event; NULL: there are too many. */
+static struct diff_column *event_column(struct diff *diff, const char *label,
+					const struct pmc_p_event *event)
+{
+	const unsigned room = sizeof(diff->columns) / sizeof(diff->columns[0]);
+
+	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++)
+		if (!strcmp(diff->columns[c].name, label))
+			return &diff->columns[c];
+	label = diff->n_columns < room ? pmc_arena_strdup(&diff->arena, label) : NULL;
+	return label ? add_column(diff, label, !strcmp(event->unit, "ns")) : NULL;
+}
+
+static int init_row(struct diff *diff, struct diff_row *row, const char *key)
+{
+	row->key = pmc_arena_strdup(&diff->arena, key);
+	for (unsigned side = 0; side < 2; side++)
+		row->samples[side] = pmc_arena_alloc(
+			&diff->arena, diff->n_files[side] * sizeof(*row->samples[0]));
+	return diff->arena.failed ? -ENOMEM : 0;
+}
+
+static struct diff_row *find_row(struct diff *diff, const char *key)
+{
+	struct pmc_arena *arena = &diff->arena;
+	struct diff_row *row;
+
+	HASH_FIND_STR(diff->by_key, key, row);
+	if (row)
+		return row;
+	row = pmc_arena_alloc(arena, sizeof(*row));
+	if (!row || init_row(diff, row, key))
+		return NULL;
+	HASH_ADD_KEYPTR(hh, diff->by_key, row->key, strlen(row->key), row);
+	row->next = diff->rows;
+	diff->rows = row;
+	diff->n_rows++;
+	return row;
+}
+
+static double value_of(const struct diff_sample *sample, unsigned column)
+{
+	return column < sample->n ? sample->values[column] : NAN;
+}
+
+static void add(struct diff_sample *sample, unsigned column, double more)
+{
+	if (column >= sample->n) {
+		double *values = realloc(sample->values, (column + 1) * sizeof(*values));
+
+		/* Not known, then. */
+		if (!values)
+			return;
+		for (unsigned c = sample->n; c <= column; c++)
+			values[c] = NAN;
+		sample->values = values;
+		sample->n = column + 1;
+	}
+	sample->values[column] =
+		isnan(sample->values[column]) ? more : sample->values[column] + more;
+}
+
+static void take_row(struct diff *diff, struct diff_row *row, unsigned side, unsigned sample,
+		     const struct pmc_fold_row *from, const struct pmc_union *u)
+{
+	struct diff_sample *to = &row->samples[side][sample];
+
+	row->there[side] = true;
+	add(to, DIFF_CPU, (double)from->cpu.sum);
+	add(to, DIFF_THREADS, (double)from->threads);
+	if (from->usage_rows == from->rows) {
+		add(to, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
+		add(to, DIFF_VOLUNTARY, (double)from->voluntary_switches);
+		add(to, DIFF_INVOLUNTARY, (double)from->involuntary_switches);
+	}
+	for (unsigned i = 0; i < u->set.count; i++) {
+		enum pmc_state state = pmc_fold_state(&from->events[i], from->rows);
+		struct diff_column *column;
+
+		if (state != PMC_COUNTED && state != PMC_SCALED)
+			continue;
+		column = event_column(diff, u->columns[i]->label, &u->set.events[i]);
+		if (!column)
+			continue;
+		column->scopes[side] |= 1u << u->set.events[i].def.scope;
+		row->scaled |= state == PMC_SCALED;
+		add(to, (unsigned)(column - diff->columns),
+		    (double)from->events[i].sum * pmc_event_scale(&u->set.events[i]));
+	}
+}
+
+static int take_profile(struct diff *diff, unsigned side, unsigned sample,
+			const struct pmc_profile *profile)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_thread_buf buf;
+	struct pmc_union u;
+	struct pmc_fold fold;
+	int error = pmc_union_init(&u, &arena);
+
+	for (unsigned s = 0; s < profile->n_sets && !error; s++)
+		error = pmc_union_add(&u, profile->sets[s], true);
+	if (!error) {
+		pmc_fold_begin(&fold, &u, diff->by);
+		for (uint64_t t = 0; t < profile->n_threads && !error; t++)
+			error = pmc_fold_thread(
+				&fold, pmc_profile_thread(profile, profile->threads[t], &buf));
+		error = error ? error : pmc_fold_end(&fold);
+	}
+	for (const struct pmc_fold_row *row = error ? NULL : fold.rows; row; row = row->next) {
+		struct diff_row *to = find_row(diff, row->label);
+
+		if (!to) {
+			error = -ENOMEM;
+			break;
+		}
+		take_row(diff, to, side, sample, row, &u);
+		take_row(diff, &diff->total, side, sample, row, &u);
+	}
+	pmc_arena_free(&arena);
+	return error;
+}
+
+/* Adds the hosts of the profile to those of the side. */
+static void take_hosts(struct diff *diff, unsigned side, const struct pmc_profile *profile)
+{
+	for (uint64_t p = 0; p < profile->n_processes; p++) {
+		const char *host = profile->processes[p]->host, *old = diff->hosts[side];
+		char text[1024];
+
+		if (!*host || (old && strstr(old, host)) || (old && strlen(old) > 512))
+			continue;
+		snprintf(text, sizeof(text), "%s%s%.256s", old ? old : "", old ? "," : "", host);
+		diff->hosts[side] = pmc_arena_strdup(&diff->arena, text);
+	}
+}
+
+static int read_sample(struct diff *diff, unsigned side, unsigned sample)
+{
+	const struct pmc_profile_options options = { .timeline = false };
+	const char *file = diff->files[side][sample];
+	struct pmc_profile profile;
+	int code, error = pmc_profile_init(&profile, &options);
+
+	if (error)
+		return tool_fail(EXIT_FAIL, "%s", strerror(-error));
+	code = report_read_file(&profile, file);
+	if (!code) {
+		error = pmc_profile_finish(&profile);
+		if (!error) {
+			symbols_resolve(&profile, NULL);
+			take_hosts(diff, side, &profile);
+			error = take_profile(diff, side, sample, &profile);
+		}
+		if (error)
+			code = tool_fail(EXIT_FAIL, "cannot hold %s in memory: %s", file,
+					 strerror(-error));
+	}
+	pmc_profile_free(&profile);
+	return code;
+}
+
+int diff_read(struct diff *diff)
+{
+	static const char *const names[] = { "cpu_ns", "threads", "page_faults",
+					     "voluntary_switches", "involuntary_switches" };
+	int code = 0;
+
+	for (unsigned c = 0; c < DIFF_EVENTS; c++)
+		add_column(diff, names[c], c == DIFF_CPU);
+	if (init_row(diff, &diff->total, "total"))
+		return tool_fail(EXIT_FAIL, "out of memory");
+	/* Every unreadable file is named. */
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned s = 0; s < diff->n_files[side]; s++)
+			code = read_sample(diff, side, s) ? EXIT_FAIL : code;
+	return code;
+}
+
+bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
+		 struct bench_summary sides[2])
+{
+	const struct diff_column *of = &diff->columns[column];
+	unsigned known[2] = { 0 };
+
+	for (unsigned side = 0; side < 2; side++) {
+		unsigned n = diff->n_files[side];
+		double *values = malloc((n + 1) * sizeof(*values));
+
+		for (unsigned s = 0; s < n && values; s++) {
+			const struct diff_sample *sample = &row->samples[side][s];
+			double value = value_of(sample, column);
+
+			/* Threads that a dump does not have did nothing in it. */
+			if (isnan(value) && isnan(value_of(sample, DIFF_CPU)) &&
+			    (column < DIFF_EVENTS || of->scopes[side]))
+				value = 0;
+			if (!isnan(value))
+				values[known[side]++] = value;
+		}
+		bench_summarize(values, values ? known[side] : 0, &sides[side]);
+		free(values);
+	}
+	if (column >= DIFF_EVENTS && of->scopes[0] != of->scopes[1])
+		return false;
+	return sides[0].n && sides[1].n;
+}
+
+static void free_samples(const struct diff *diff, struct diff_row *row)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned s = 0; row->samples[side] && s < diff->n_files[side]; s++)
+			free(row->samples[side][s].values);
+}
+
+void diff_free_rows(struct diff *diff)
+{
+	for (struct diff_row *row = diff->rows; row; row = row->next)
+		free_samples(diff, row);
+	free_samples(diff, &diff->total);
+}
