@@ -186,6 +186,8 @@ else
 fi
 
 # ---- a build ---------------------------------------------------------------------------------------------------
+# A gcc that is ccache would run no cc1 the second time.
+export CCACHE_DISABLE=1
 mkdir proj
 for i in $(seq 100); do
 	echo "int f$i(void); int f$i(void) { return $i; }" >"proj/f$i.c"
