@@ -148,7 +148,10 @@ check)
 	check
 	vm
 	;;
-bench) check ;;
+bench)
+	check
+	program hyperfine hyperfine
+	;;
 *)
 	echo "usage: deps.sh build|demo|check|bench|vm|fuzz|hosts [arm64]" >&2
 	exit 2

@@ -68,6 +68,18 @@ got=$(rows "$T/p.pmc" '/true')
 echo "soak: $n processes: $got rows, $((SECONDS - at)) s"
 rm -f "$T"/*.pmc
 
+# ---- equal commands ---------------------------------------------------------------------------------
+# Of 200 comparisons of a command with itself 10 should have a 95 % interval that excludes 0; more than
+# 17 have a probability of 1 %.
+n=0
+trials=$((limit >= 600 ? 200 : limit / 3 + 1))
+for ((i = 0; i < trials; i++)); do
+	"$PMCTL" bench -r 40 -e task-clock --format json true true 2>/dev/null |
+		jq -e '.commands[1].summary.wall_ns | (.delta_pct | fabs) > .ci_pct' >/dev/null && n=$((n + 1))
+done
+echo "soak: $n of $trials benches of equal commands have an interval that excludes 0"
+[ "$n" -le $((trials * 17 / 200 + 3)) ] || wrong "pmctl bench finds differences of equal commands"
+
 # ---- attacks on pmctl -------------------------------------------------------------------------------
 if [ "$(id -u)" = 0 ]; then
 	n=$((20000 * limit / 600))

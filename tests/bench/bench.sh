@@ -187,6 +187,18 @@ line "  bare, 2,000 descriptors of its own" "$(us 7), to the child's end $(us 8)
 line "  agent, 2,000 descriptors" "$(us 5), to the child's end $(us 6)" \
 	"fork not measurably slower"
 
+# ---- pmctl bench ------------------------------------------------------------------------------
+# Wall time of true, in which starting it is nearly all, by two tools in turn.
+for r in 1 2 3 4 5; do
+	"$O/pmctl" bench -r 400 -e task-clock --format json true | jq -j '.commands[0].summary.wall_ns.mean'
+	hyperfine -N --warmup 1 --runs 400 --export-json "$T/hyperfine" true >/dev/null
+	jq '" \(.results[0].mean * 1e9)"' -r "$T/hyperfine"
+done >"$T/spawn" 2>>"$T/err"
+line "true, measured by hyperfine -N" "$(calc '%.0f µs' "$(med "$T/spawn" 2) / 1000")"
+line "  measured by pmctl bench" \
+	"$(calc '%.0f µs' "$(med "$T/spawn" 1) / 1000")  $(calc '%.2f' "$(med "$T/spawn" 1 2)") × hyperfine" \
+	"≤ 1.00 × hyperfine"
+
 # ---- memory -------------------------------------------------------------------------------
 rss() { # ENVIRONMENT...
 	"$O/prog/rusage" "$T/ru" env "$@" "$O/prog/crowd" "$threads" >/dev/null 2>&1
