@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_run.c - pmctl run: runs a command under the agent and reports its process tree. */
+#include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,27 +60,6 @@ static int could_not_run(const struct run *run)
 			 error == ENOENT ? "not found" : strerror(error));
 }
 
-/* Ends as the command did, by status or by signal; without a second core dump. */
-static int end_as(int status)
-{
-	const struct rlimit none = { 0, 0 };
-	int sig;
-	sigset_t set;
-
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	sig = WTERMSIG(status);
-	fflush(stdout);
-	setrlimit(RLIMIT_CORE, &none);
-	prctl(PR_SET_DUMPABLE, 0);
-	signal(sig, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	raise(sig);
-	return 128 + sig;
-}
-
 int cmd_run(int argc, char **argv)
 {
 	struct run *run = calloc(1, sizeof(*run));
@@ -118,7 +95,7 @@ int cmd_run(int argc, char **argv)
 	run_dump_close(run);
 	run_totals_close(run);
 	if (code == 0)
-		code = end_as(run->child.status);
+		code = tool_end_as(run->child.status);
 out:
 	if (run->report_fd > STDERR_FILENO)
 		close(run->report_fd);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* child.c - starting a command whose events are opened before its exec, and ending as it did. */
+#include "tools/cli/child.h"
+#include "tools/cli/pmctl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Waits for a byte from the socket, and sends the errno of a failed exec to it. */
+static void become(char **command, int socket)
+{
+	char byte;
+	int error;
+
+	if (read(socket, &byte, 1) != 1)
+		_exit(EXIT_OURS);
+	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
+	execvp(command[0], command);
+	error = errno;
+	(void)!send(socket, &error, sizeof(error), MSG_NOSIGNAL);
+	_exit(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN);
+}
+
+int tool_child_start(struct tool_child *child, char **command)
+{
+	int pair[2];
+
+	/* With an inherited SIG_IGN the kernel would reap the child. */
+	signal(SIGCHLD, SIG_DFL);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(errno));
+	child->pid = fork();
+	if (child->pid == 0) {
+		close(pair[0]);
+		become(command, pair[1]);
+	}
+	close(pair[1]);
+	child->socket = pair[0];
+	if (child->pid > 0)
+		return 0;
+	child->pid = 0;
+	close(pair[0]);
+	return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(errno));
+}
+
+int tool_child_go(struct tool_child *child, const char *name)
+{
+	ssize_t got;
+	int error = 0;
+
+	(void)!send(child->socket, "", 1, MSG_NOSIGNAL);
+	do
+		got = read(child->socket, &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	close(child->socket);
+	child->socket = -1;
+	if (got != sizeof(error))
+		return 0;
+	tool_child_ended(child, true);
+	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN,
+			 "cannot run command '%s': %s", name,
+			 error == ENOENT ? "not found" : strerror(error));
+}
+
+bool tool_child_ended(struct tool_child *child, bool wait)
+{
+	pid_t pid = child->pid, got;
+	siginfo_t info = { 0 };
+
+	if (!pid)
+		return true;
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | (wait ? 0 : WNOHANG)) < 0 &&
+	       errno == EINTR)
+		;
+	if (info.si_pid != pid && !wait)
+		return false;
+	/* From here on a signal handler must not signal it. */
+	child->pid = 0;
+	do
+		got = waitpid(pid, &child->status, 0);
+	while (got < 0 && errno == EINTR);
+	return true;
+}
+
+void tool_child_drop(struct tool_child *child)
+{
+	if (!child->pid)
+		return;
+	if (child->socket >= 0)
+		close(child->socket);
+	child->socket = -1;
+	tool_child_ended(child, true);
+}
+
+int tool_end_as(int status)
+{
+	const struct rlimit none = { 0, 0 };
+	int sig;
+	sigset_t set;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	sig = WTERMSIG(status);
+	fflush(stdout);
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	return 128 + sig;
+}

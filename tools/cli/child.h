@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* child.h - a command that waits, after the fork, until its events are open. */
+#ifndef PMC_TOOLS_CLI_CHILD_H
+#define PMC_TOOLS_CLI_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* All zero: none. */
+struct tool_child {
+	pid_t pid; /* 0: none, or reaped */
+	int socket;
+	int status; /* of wait(2) */
+};
+
+/* Forks; the new process waits for tool_child_go(). 0, or the exit code after a message. */
+int tool_child_start(struct tool_child *child, char **command);
+/* Lets it exec. 0, or the exit code (126, 127) after a message. */
+int tool_child_go(struct tool_child *child, const char *name);
+/* Whether it has ended; then it is reaped and `status` set. wait: waits for that. */
+bool tool_child_ended(struct tool_child *child, bool wait);
+/* Ends a child that was never let go, and reaps it. */
+void tool_child_drop(struct tool_child *child);
+/* Ends as a process with this status of wait(2) did: returns its exit code, or dies of its signal
+ * without another core dump. */
+int tool_end_as(int status);
+
+#endif
