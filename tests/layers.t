@@ -43,6 +43,7 @@ tools/diff: core/* core/api/* tools/cli tools/report tools/bench
 tools/doctor: core/* core/api/* tools/cli
 tools/list: core/* core/api/* tools/cli
 tools/run: core/* core/api/* tools/cli tools/attach tools/report
+tools/trace: core/* core/api/* tools/cli
 END
 
 # folder_of PATH: its folder as named in RULES.

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_trace.c - pmctl trace: prints tracepoints of a machine, a process or a command. */
+#include "agent/core/base/file.h"
+#include "tools/cli/pmctl.h"
+#include "tools/trace/trace.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static int open_output(struct trace *trace)
+{
+	static char room[256 << 10];
+	int fd = STDOUT_FILENO, error;
+
+	if (trace->output && strcmp(trace->output, "-") != 0) {
+		fd = tool_open_report(trace->output);
+		if (fd < 0)
+			return tool_fail(trace_failed(trace), "cannot write %s: %s", trace->output,
+					 tool_dump_open_error(-fd));
+		error = pmc_file_empty(fd);
+		if (error) {
+			close(fd);
+			return tool_fail(trace_failed(trace), "cannot write %s: %s", trace->output,
+					 strerror(-error));
+		}
+	}
+	pmc_out_to_fd(&trace->out, fd, room, sizeof(room));
+	return 0;
+}
+
+/* The exit code: of a failure, else of the command. */
+static int close_output(struct trace *trace)
+{
+	int error = pmc_out_flush(&trace->out);
+
+	if (trace->out.fd > STDERR_FILENO && close(trace->out.fd) != 0 && !error)
+		error = -errno;
+	if (!error)
+		return 0;
+	return tool_fail(EXIT_FAIL, "cannot write %s: %s",
+			 trace->output ? trace->output : "to standard output", strerror(-error));
+}
+
+static int run_trace(struct trace *trace)
+{
+	int code = open_output(trace), closed;
+
+	if (code)
+		return code;
+	code = trace_follow(trace);
+	closed = close_output(trace);
+	if (code)
+		return code;
+	if (!closed)
+		trace_write_totals(trace);
+	if (trace->command) {
+		tool_child_ended(&trace->child, true);
+		if (!closed)
+			return tool_end_as(trace->child.status);
+	}
+	return closed;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct trace trace = { .child = { .socket = -1 } };
+	int code = trace_flags(&trace, argc, argv);
+
+	if (!code)
+		code = trace_find_points(&trace);
+	if (!code)
+		code = trace_open(&trace);
+	if (!code)
+		code = run_trace(&trace);
+	tool_child_drop(&trace.child);
+	trace_close(&trace);
+	trace_free_points(&trace);
+	pmc_arena_free(&trace.arena);
+	return code;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* flags.c - flags of `pmctl trace`. */
+#include "agent/core/base/config.h"
+#include "agent/core/base/number.h"
+#include "tools/cli/pmctl.h"
+#include "tools/trace/trace.h"
+
+#include <string.h>
+
+#define MOST_PAGES (1u << 18)
+
+static int refuse(const struct tool_args *args, const char *accepted)
+{
+	return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give %s", args->flag, args->value,
+			 accepted);
+}
+
+static int set_format(struct trace *trace, const char *word)
+{
+	static const char *const formats[] = { "text", "fields", "json" };
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (!strcmp(word, formats[i])) {
+			trace->format = (enum trace_format)i;
+			return 0;
+		}
+	}
+	return tool_fail_unknown("invalid --format", word, tool_nearest(word, formats, 3),
+				 "one of text, fields, json");
+}
+
+/* "0-3,8" */
+static bool is_cpu_list(const char *at)
+{
+	uint64_t first, last;
+
+	for (;; at++) {
+		if (!pmc_number_take(&at, NULL, 10, &first) || first > INT32_MAX)
+			return false;
+		last = first;
+		if (*at == '-' && (at++, !pmc_number_take(&at, NULL, 10, &last)))
+			return false;
+		if (last < first || last > INT32_MAX || (*at && *at != ','))
+			return false;
+		if (!*at)
+			return true;
+	}
+}
+
+static int set_flag(struct trace *trace, const struct tool_args *args)
+{
+	uint64_t number;
+
+	if (tool_args_is(args, "--events")) {
+		trace->events = args->value;
+	} else if (tool_args_is(args, "--all")) {
+		trace->all = true;
+	} else if (tool_args_is(args, "--cpus")) {
+		trace->cpus = args->value;
+		if (!is_cpu_list(args->value))
+			return refuse(args, "CPUs such as 0-3,8");
+	} else if (tool_args_is(args, "--pid")) {
+		if (!pmc_number(args->value, INT32_MAX, &number) || !number)
+			return refuse(args, "a process ID");
+		trace->pid = (pid_t)number;
+	} else if (tool_args_is(args, "--filter")) {
+		trace->filter = args->value;
+	} else if (tool_args_is(args, "--duration")) {
+		if (pmc_config_time(args->value, &trace->duration_ns) || !trace->duration_ns)
+			return refuse(args, "a time such as 500ms, 5s or 2m");
+	} else if (tool_args_is(args, "--pages")) {
+		if (!pmc_number(args->value, MOST_PAGES, &number) || !number ||
+		    (number & (number - 1)))
+			return refuse(args, "a power of 2 from 1 to 262144");
+		trace->pages = (unsigned)number;
+	} else if (tool_args_is(args, "--format")) {
+		return set_format(trace, args->value);
+	} else {
+		trace->output = args->value;
+	}
+	return 0;
+}
+
+int trace_failed(const struct trace *trace)
+{
+	return trace->command ? EXIT_OURS : EXIT_FAIL;
+}
+
+int trace_flags(struct trace *trace, int argc, char **argv)
+{
+	struct tool_args args;
+	int code = 0, targets;
+
+	tool_args_init(&args, argc, argv);
+	while (!code && tool_args_next(&args)) {
+		if (args.flag) {
+			code = set_flag(trace, &args);
+		} else if (args.operands) {
+			trace->command = argv + args.at - 1;
+			break;
+		} else {
+			code = tool_fail(EXIT_USAGE,
+					 "unexpected argument '%s'; a command stands "
+					 "behind --",
+					 args.value);
+		}
+	}
+	if (code || args.code)
+		return code ? code : args.code;
+	if (!trace->events)
+		return tool_fail(EXIT_USAGE,
+				 "no tracepoint; give -e NAME, as -e sched:sched_switch "
+				 "(pmctl list '*sched*' shows names)");
+	targets = trace->all + !!trace->cpus + !!trace->pid + !!trace->command;
+	if (targets != 1)
+		return tool_fail(EXIT_USAGE, "%s; give one of -a, -C CPUS, -p PID or -- CMD",
+				 targets ? "more than one target" : "no target");
+	return 0;
+}

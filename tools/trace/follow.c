@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * follow.c - from the start of tracing to its end: reads the rings, in order of time, and empties
+ * them.
+ *
+ * The first SIGINT, SIGTERM or SIGHUP ends the tracing (of a command: is forwarded to it, and the
+ * command's end ends the tracing), the second ends pmctl at once.
+ */
+#include "agent/core/base/clock.h"
+#include "tools/cli/pmctl.h"
+#include "tools/trace/trace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#define SLICE_MS 100
+
+/* ---- signals ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t signalled;
+static struct tool_child *volatile forward_to;
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)context;
+	signalled = sig;
+	/* The terminal's signals reach the command without us. */
+	if (forward_to && forward_to->pid && info->si_code != SI_KERNEL)
+		kill(forward_to->pid, sig);
+	errno = saved;
+}
+
+static void catch_signals(struct trace *trace)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_sigaction = on_signal,
+				    .sa_flags = SA_SIGINFO | (int)SA_RESETHAND };
+	struct sigaction was;
+
+	if (trace->command)
+		forward_to = &trace->child;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+			sigaction(ends[i], &action, NULL);
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static struct trace_ring *ring_of(struct trace *trace, const struct pmc_sampler *sampler)
+{
+	for (unsigned r = 0; r < trace->n_rings; r++)
+		if (trace->rings[r].sampler == sampler)
+			return &trace->rings[r];
+	return NULL;
+}
+
+static void lose(struct trace *trace, struct trace_ring *ring, uint64_t lost)
+{
+	static bool said;
+
+	if (!lost)
+		return;
+	ring->lost += lost;
+	trace_write_loss(trace, ring, lost);
+	if (!said)
+		tool_warn("records are being lost: use larger rings (-m %u), -o FILE, or --filter",
+			  2 * trace->ring_pages);
+	said = true;
+}
+
+static void take(struct trace *trace, const struct pmc_record *record, struct trace_ring *ring)
+{
+	if (record->type == PERF_RECORD_LOST) {
+		lose(trace, ring, record->lost.lost);
+	} else if (record->type == PERF_RECORD_SAMPLE) {
+		ring->records++;
+		trace_write(trace, record);
+	}
+}
+
+/* A ring that has failed ends alone; the others go on. */
+static void explain(const struct trace_ring *ring, int error)
+{
+	struct pmc_failure why;
+
+	pmc_sampler_explain(ring->sampler, error, &why);
+	tool_warn("CPU %d: %s: %s", ring->cpu, why.what, why.advice);
+}
+
+/* What is left: order needs no more waiting once nothing is written. */
+static void empty_rings(struct trace *trace)
+{
+	struct pmc_sampler_totals totals;
+	struct pmc_record record;
+	uint64_t lost;
+
+	pmc_sampler_set_read_totals(trace->set, &totals);
+	trace->late = totals.late;
+	for (unsigned r = 0; r < trace->n_rings; r++) {
+		struct trace_ring *ring = &trace->rings[r];
+		int error;
+
+		if (!ring->sampler)
+			continue;
+		pmc_sampler_set_remove(trace->set, ring->sampler);
+		do {
+			error = pmc_sampler_next(ring->sampler, &record);
+			if (!error)
+				take(trace, &record, ring);
+		} while (!error || error == -EPROTO);
+		/* Losses are reported with the next record, which the last ones do not have. */
+		if (pmc_sampler_lost(ring->sampler, &lost) == 0 && lost > ring->lost)
+			lose(trace, ring, lost - ring->lost);
+	}
+}
+
+/* ---- the loop ----------------------------------------------------------------------------- */
+
+struct following {
+	uint64_t end_ns; /* 0: none */
+	bool stopped;	 /* nothing is written any more */
+	unsigned records;
+};
+
+static bool is_over(struct trace *trace, const struct following *now)
+{
+	if (trace->out.error || (now->end_ns && pmc_now_ns() >= now->end_ns))
+		return true;
+	return trace->command ? tool_child_ended(&trace->child, false) : signalled != 0;
+}
+
+static void check(struct trace *trace, struct following *now)
+{
+	if (now->stopped || !is_over(trace, now))
+		return;
+	pmc_sampler_set_disable(trace->set);
+	now->stopped = true;
+}
+
+/* The time to wait for a record: none may be left after the last wait. */
+static int wait_ms(const struct following *now)
+{
+	uint64_t ns = pmc_now_ns();
+
+	if (!now->stopped && now->end_ns && now->end_ns - ns < SLICE_MS * 1000000ull)
+		return now->end_ns > ns ? (int)((now->end_ns - ns) / 1000000) + 1 : 0;
+	return SLICE_MS;
+}
+
+static void follow(struct trace *trace, struct following *now)
+{
+	struct pmc_sampler *from;
+	struct pmc_record record;
+	int error;
+
+	for (;;) {
+		error = pmc_sampler_set_next(trace->set, &record, &from);
+		if (error == -EAGAIN) {
+			pmc_out_flush(&trace->out);
+			check(trace, now);
+			error = pmc_sampler_set_next_wait(trace->set, &record, &from, wait_ms(now));
+			if (error == -EAGAIN && now->stopped)
+				return;
+		}
+		if (!error)
+			take(trace, &record, ring_of(trace, from));
+		else if (from && error != -EPROTO)
+			explain(ring_of(trace, from), error);
+		else if (error != -EAGAIN && error != -EINTR && error != -EPROTO)
+			return; /* -ENODATA: all traced threads have ended */
+		if (!(++now->records % 256) || trace->out.error)
+			check(trace, now);
+		if (trace->out.error)
+			return;
+	}
+}
+
+int trace_follow(struct trace *trace)
+{
+	struct following now = { 0 };
+	int code = 0;
+
+	catch_signals(trace);
+	if (trace->duration_ns)
+		now.end_ns = pmc_now_ns() + trace->duration_ns;
+	if (trace->command)
+		code = tool_child_go(&trace->child, trace->command[0]);
+	else if (pmc_sampler_set_enable(trace->set))
+		code = tool_fail(EXIT_FAIL, "cannot start tracing: %s", strerror(errno));
+	if (code)
+		return code;
+	follow(trace, &now);
+	if (!now.stopped)
+		pmc_sampler_set_disable(trace->set);
+	empty_rings(trace);
+	pmc_out_flush(&trace->out);
+	return 0;
+}

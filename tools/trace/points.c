@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* points.c - the tracepoints that -e names, and which of them a record is of. */
+#include "agent/core/base/file.h"
+#include "agent/core/base/suggest.h"
+#include "tools/cli/pmctl.h"
+#include "tools/trace/trace.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_POINTS 60000
+#define IDS	    65536 /* common_type has 16 bits */
+#define NAMES_BYTES ((size_t)4 << 20)
+
+/* SYSTEM:NAME of every tracepoint, each with a NUL, and another at the end; none if the file cannot
+ * be read. The caller frees. */
+static char *read_names(void)
+{
+	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	char *names = calloc(1, NAMES_BYTES + 1);
+
+	for (unsigned i = 0; names && i < 2; i++)
+		if (pmc_file_read(names, NAMES_BYTES, "%s/available_events", roots[i]) > 0)
+			break;
+	for (char *at = names; at && (at = strchr(at, '\n')); at++)
+		*at = '\0';
+	return names;
+}
+
+#define EACH_NAME(name, names)                                                                     \
+	const char *name = names;                                                                  \
+	*name;                                                                                     \
+	name += strlen(name) + 1
+
+static int add(struct trace *trace, const char *name, struct pmc_failure *why)
+{
+	char system[sizeof(trace->points->name)];
+	size_t colon = strcspn(name, ":");
+	struct trace_point *point = &trace->points[trace->n_points];
+	uint64_t id;
+	int error;
+
+	*why = (struct pmc_failure){ .advice = "its name is not SYSTEM:NAME" };
+	if (strlen(name) >= sizeof(point->name) || !name[colon])
+		return -EINVAL;
+	snprintf(system, sizeof(system), "%.*s", (int)colon, name);
+	error = pmc_tracepoint_load(&point->tracepoint, system, name + colon + 1, why);
+	if (error)
+		return error;
+	id = pmc_tracepoint_id(point->tracepoint);
+	if (id >= IDS || trace->by_id[id] || trace->n_points == MOST_POINTS) {
+		pmc_tracepoint_free(point->tracepoint); /* named twice */
+		return 0;
+	}
+	strcpy(point->name, name);
+	if (!strcmp(name, "sched:sched_switch")) {
+		point->prev_pid = pmc_tracepoint_find(point->tracepoint, "prev_pid");
+		point->prev_comm = pmc_tracepoint_find(point->tracepoint, "prev_comm");
+		point->next_pid = pmc_tracepoint_find(point->tracepoint, "next_pid");
+		point->next_comm = pmc_tracepoint_find(point->tracepoint, "next_comm");
+	}
+	trace->by_id[id] = (uint16_t)++trace->n_points;
+	return 0;
+}
+
+/* Room for one more. */
+static bool grow(struct trace *trace)
+{
+	struct trace_point *more;
+
+	if (trace->n_points & (trace->n_points - 1) || trace->n_points == 1)
+		return true;
+	more = realloc(trace->points, sizeof(*more) * (trace->n_points ? 2 * trace->n_points : 2));
+	if (more)
+		trace->points = more;
+	return more;
+}
+
+static const char *after_colon(const char *name)
+{
+	return name + strcspn(name, ":") + (strchr(name, ':') != NULL);
+}
+
+/* A pattern without a system matches names in all systems. */
+static bool matches(const char *pattern, const char *name)
+{
+	return fnmatch(pattern, strchr(pattern, ':') ? name : after_colon(name), 0) == 0;
+}
+
+static int say_why(const struct trace *trace, const char *what, const struct pmc_failure *why)
+{
+	return tool_fail(trace_failed(trace), "cannot trace %s: %s", what, why->advice);
+}
+
+static int unknown(const char *word, const char *names)
+{
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, word, strlen(word));
+	for (EACH_NAME(name, names))
+		pmc_nearest_try(&nearest, strchr(word, ':') ? name : after_colon(name));
+	return tool_fail_unknown("unknown tracepoint", word, nearest.name,
+				 "pmctl list '*:*' shows their names");
+}
+
+/* All that match; those whose format cannot be read (ftrace's own) are left out if others can. */
+static int add_matching(struct trace *trace, const char *pattern, const char *names)
+{
+	unsigned before = trace->n_points;
+	struct pmc_failure why;
+	const char *failed = NULL;
+	bool found = false;
+
+	for (EACH_NAME(name, names)) {
+		if (!matches(pattern, name))
+			continue;
+		found = true;
+		if (!grow(trace))
+			return tool_fail(trace_failed(trace), "out of memory");
+		if (add(trace, name, &why) && !failed)
+			failed = name;
+	}
+	if (!found)
+		return unknown(pattern, names);
+	return failed && trace->n_points == before ? say_why(trace, failed, &why) : 0;
+}
+
+/* Why tracefs has no list of names, as of a name that every kernel has. */
+static int no_names(struct trace *trace, const char *word)
+{
+	struct pmc_tracepoint *any;
+	struct pmc_failure why = { .advice = "cannot read available_events in tracefs" };
+
+	if (pmc_tracepoint_load(&any, "sched", "sched_switch", &why) == 0)
+		pmc_tracepoint_free(any);
+	return say_why(trace, word, &why);
+}
+
+static int add_word(struct trace *trace, const char *word, const char *names)
+{
+	if (!*word)
+		return tool_fail(EXIT_USAGE, "an empty name in -e '%s'", trace->events);
+	return *names ? add_matching(trace, word, names) : no_names(trace, word);
+}
+
+int trace_find_points(struct trace *trace)
+{
+	char *names = read_names(), *words = pmc_arena_strdup(&trace->arena, trace->events);
+	int code = 0;
+
+	trace->by_id = pmc_arena_alloc(&trace->arena, IDS * sizeof(*trace->by_id));
+	if (!names || !words || !trace->by_id)
+		code = tool_fail(trace_failed(trace), "out of memory");
+	while (!code && words) {
+		code = add_word(trace, strsep(&words, ","), names);
+	}
+	free(names);
+	return code;
+}
+
+void trace_free_points(struct trace *trace)
+{
+	for (unsigned i = 0; i < trace->n_points; i++)
+		pmc_tracepoint_free(trace->points[i].tracepoint);
+	free(trace->points);
+}
+
+const struct trace_point *trace_point_of(const struct trace *trace, const struct pmc_record *record)
+{
+	uint64_t id;
+
+	if (pmc_tracepoint_of(record, &id) || !trace->by_id[id & (IDS - 1)])
+		return NULL;
+	return &trace->points[trace->by_id[id & (IDS - 1)] - 1];
+}

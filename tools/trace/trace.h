@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h - one run of `pmctl trace`: flags, tracepoints, rings. Private to this folder.
+ *
+ * flags.c fills the first part, points.c the tracepoints, open.c the rings; follow.c reads them and
+ * hands each record to write.c or, with --summary, to summary.c.
+ */
+#ifndef PMC_TOOLS_TRACE_TRACE_H
+#define PMC_TOOLS_TRACE_TRACE_H
+
+#include "agent/core/base/arena.h"
+#include "agent/core/base/out.h"
+#include "tools/cli/child.h"
+
+#include <pmc/sampler.h>
+#include <pmc/tracepoint.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON };
+
+struct trace_point {
+	struct pmc_tracepoint *tracepoint;
+	char name[160]; /* "sched:sched_switch" */
+	/* Of sched:sched_switch; NULL in all others. */
+	const struct pmc_tracepoint_field *prev_pid, *prev_comm, *next_pid, *next_comm;
+};
+
+struct trace_ring {
+	int cpu;
+	struct pmc_sampler *sampler; /* NULL: nothing to trace on this CPU */
+	uint64_t records, lost;	     /* printed; reported as lost */
+};
+
+struct trace {
+	struct pmc_arena arena;
+
+	const char *events, *filter, *output, *cpus;
+	bool all;
+	pid_t pid;	/* 0: none */
+	char **command; /* NULL: none */
+	uint64_t duration_ns;
+	unsigned pages; /* 0: the default */
+	enum trace_format format;
+
+	struct trace_point *points;
+	unsigned n_points;
+	uint16_t *by_id; /* index + 1 in points of a tracepoint's number; 0: none */
+
+	struct pmc_sampler_set *set;
+	struct trace_ring *rings;
+	unsigned n_rings;
+	struct pmc_counter **counters;
+	size_t n_counters, room_counters;
+	unsigned ring_pages; /* in use */
+
+	struct tool_child child;
+	struct pmc_out out;
+	uint64_t late;
+};
+
+/* Functions that return int return 0, or the exit code after they have printed why. */
+
+/* flags.c */
+int trace_flags(struct trace *trace, int argc, char **argv);
+/* The exit code of a failure before the command has started. */
+int trace_failed(const struct trace *trace);
+
+/* points.c */
+int trace_find_points(struct trace *trace);
+void trace_free_points(struct trace *trace);
+const struct trace_point *trace_point_of(const struct trace *trace,
+					 const struct pmc_record *record);
+
+/* open.c */
+int trace_open(struct trace *trace);
+void trace_close(struct trace *trace);
+
+/* follow.c */
+int trace_follow(struct trace *trace);
+
+/* write.c */
+void trace_write(struct trace *trace, const struct pmc_record *record);
+void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64_t lost);
+/* What was printed and lost, to stderr. */
+void trace_write_totals(const struct trace *trace);
+
+#endif
