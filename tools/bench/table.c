@@ -332,6 +332,7 @@ static void write_summary(const struct bench *bench, struct pmc_out *out)
 {
 	const struct bench_command *fastest = bench->commands;
 	struct bench_summary best, summary;
+	struct bench_delta delta;
 	double ratio, half;
 
 	bench_summary_of(fastest, BENCH_WALL, &best);
@@ -352,7 +353,9 @@ static void write_summary(const struct bench *bench, struct pmc_out *out)
 		if (command == fastest || !bench_ratio(&summary, &best, &ratio, &half))
 			continue;
 		pmc_utf8_safe(out, fastest->text, strlen(fastest->text), 60);
-		if (ratio - 1 <= half) {
+		/* The same test as that of the delta: the two never disagree. */
+		bench_compare(&best, &summary, &delta);
+		if (delta.has_ci && delta.pct <= delta.ci_pct) {
 			pmc_out_str(out, " and ");
 			pmc_utf8_safe(out, command->text, strlen(command->text), 60);
 			pmc_out_str(out, ": no certain difference\n");
@@ -360,11 +363,13 @@ static void write_summary(const struct bench *bench, struct pmc_out *out)
 		}
 		pmc_out_str(out, " ran ");
 		pmc_out_fixed(out, ratio, 2);
-		pmc_out_str(out, " ± ");
-		pmc_out_fixed(out, half, 2);
+		if (delta.has_ci) {
+			pmc_out_str(out, " ± ");
+			pmc_out_fixed(out, half, 2);
+		}
 		pmc_out_str(out, " times faster than ");
 		pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-		pmc_out_char(out, '\n');
+		pmc_out_str(out, delta.has_ci ? "\n" : " (too few runs for an interval)\n");
 	}
 }
 

@@ -47,7 +47,9 @@ struct diff {
 	unsigned n_columns;
 	struct diff_row total, *rows, *by_key;
 	unsigned n_rows;
-	const char *hosts[2]; /* of each side, joined by commas */
+	const char *hosts[2];	 /* of each side, joined by commas */
+	const char *commands[2]; /* of the first process of each side's first dump */
+	uint64_t off_ns[2];	 /* longest time for which counting was off in a process */
 };
 
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */

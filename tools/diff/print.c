@@ -184,6 +184,13 @@ static void note_differences(const struct diff *diff, struct pmc_out *out)
 	}
 	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1]))
 		pmc_outf(out, " hosts differ: A %s, B %s\n", diff->hosts[0], diff->hosts[1]);
+	for (unsigned side = 0; side < 2; side++) {
+		if (!diff->off_ns[side])
+			continue;
+		pmc_outf(out, " counting was off in %c for ", "AB"[side]);
+		bench_show(out, (double)diff->off_ns[side], BENCH_NS);
+		pmc_out_str(out, ": its values are of the rest\n");
+	}
 	if (diff->total.scaled)
 		pmc_out_str(out,
 			    " some counts were multiplexed, and are scaled to the whole time\n");
@@ -195,10 +202,15 @@ static void write_side(const struct diff *diff, unsigned side, struct pmc_out *o
 {
 	const char *file = diff->files[side][0];
 
-	pmc_outf(out, "%s ", side ? "  B" : " A");
+	pmc_outf(out, " %c ", "AB"[side]);
 	pmc_utf8_safe(out, file, strlen(file), 60);
 	if (diff->n_files[side] > 1)
 		pmc_outf(out, " and %u more", diff->n_files[side] - 1);
+	if (diff->commands[side]) {
+		pmc_out_str(out, ": ");
+		pmc_utf8_safe(out, diff->commands[side], strlen(diff->commands[side]), 60);
+	}
+	pmc_out_char(out, '\n');
 }
 
 static void write_table(const struct diff *diff, struct pmc_out *out)
@@ -207,7 +219,7 @@ static void write_table(const struct diff *diff, struct pmc_out *out)
 	each_line(diff, widen, NULL, out);
 	write_side(diff, 0, out);
 	write_side(diff, 1, out);
-	pmc_out_str(out, "\n\n");
+	pmc_out_str(out, "\n");
 	each_line(diff, write_line, measuring.widths, out);
 	if (diff->top && diff->n_rows > diff->top)
 		pmc_outf(out, "  %u more rows (--top 0 shows all)\n", diff->n_rows - diff->top);
@@ -259,8 +271,10 @@ static void write_json(const struct diff *diff, struct pmc_out *out)
 	pmc_json_array(&json, "total");
 	json_row(&json, diff, &diff->total);
 	pmc_json_array_end(&json);
-	for (unsigned side = 0; side < 2; side++)
+	for (unsigned side = 0; side < 2; side++) {
 		pmc_json_str(&json, side ? "hosts_b" : "hosts_a", diff->hosts[side]);
+		pmc_json_u64(&json, side ? "off_ns_b" : "off_ns_a", diff->off_ns[side]);
+	}
 	pmc_json_object_end(&json);
 	pmc_out_char(out, '\n');
 }

@@ -142,13 +142,18 @@ static int take_profile(struct diff *diff, unsigned side, unsigned sample,
 	return error;
 }
 
-/* Adds the hosts of the profile to those of the side. */
-static void take_hosts(struct diff *diff, unsigned side, const struct pmc_profile *profile)
+/* What the side is of: hosts, a command, time without counting. */
+static void take_processes(struct diff *diff, unsigned side, const struct pmc_profile *profile)
 {
 	for (uint64_t p = 0; p < profile->n_processes; p++) {
-		const char *host = profile->processes[p]->host, *old = diff->hosts[side];
+		const struct pmc_p_process *process = profile->processes[p];
+		const char *host = process->host, *old = diff->hosts[side];
 		char text[1024];
 
+		if (!diff->commands[side] && *process->cmdline)
+			diff->commands[side] = pmc_arena_strdup(&diff->arena, process->cmdline);
+		if (process->fixed.off_ns > diff->off_ns[side])
+			diff->off_ns[side] = process->fixed.off_ns;
 		if (!*host || (old && strstr(old, host)) || (old && strlen(old) > 512))
 			continue;
 		snprintf(text, sizeof(text), "%s%s%.256s", old ? old : "", old ? "," : "", host);
@@ -170,7 +175,7 @@ static int read_sample(struct diff *diff, unsigned side, unsigned sample)
 		error = pmc_profile_finish(&profile);
 		if (!error) {
 			symbols_resolve(&profile, NULL);
-			take_hosts(diff, side, &profile);
+			take_processes(diff, side, &profile);
 			error = take_profile(diff, side, sample, &profile);
 		}
 		if (error)
