@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_try.h - what the tests of counters share: work of known size, tracefs, rings,
- * descriptors.
- */
+/* counter_try.h - shared by the tests of counters: known work, tracefs, rings, descriptors. */
 #ifndef PMC_TESTS_COUNTER_TRY_H
 #define PMC_TESTS_COUNTER_TRY_H
 
@@ -28,7 +26,7 @@
 
 #include <cmocka.h>
 
-/* Keeps the CPU busy until the thread's own clock says so. */
+/* Uses CPU until the thread's clock has advanced by this much. */
 static inline void burn_ns(uint64_t ns)
 {
 	struct timespec from, now;
@@ -58,8 +56,8 @@ static inline struct pmc_counter_event software(uint64_t id)
 	return event;
 }
 
-/* Whether this user may count the kernel too, as most of these tests do. If not the program is to
- * end: what it would have said is said. */
+/* Whether this user may count the kernel, as most of these tests do. If not, prints why; the caller
+ * ends. */
 static inline bool may_count(void)
 {
 	struct pmc_counter_event event;
@@ -75,7 +73,7 @@ static inline bool may_count(void)
 	return error != -EACCES && error != -EPERM && error != -ENOSYS;
 }
 
-/* Opens or tells why not. */
+/* Opens, or fails the test with the reason. */
 static inline struct pmc_counter *must_open(const struct pmc_counter_event *event,
 					    const struct pmc_open_options *open)
 {
@@ -88,7 +86,8 @@ static inline struct pmc_counter *must_open(const struct pmc_counter_event *even
 	return counter;
 }
 
-/* This process gets a tracefs of its own where the machine has none mounted. False: it cannot. */
+/* Mounts tracefs in a mount namespace of this process if the machine has none mounted. False: not
+ * possible. */
 static inline bool have_tracefs(void)
 {
 	static int known = -1;
@@ -103,7 +102,7 @@ static inline bool have_tracefs(void)
 	return known;
 }
 
-/* Calls of getppid(2) by the kernel's own count: each is one. */
+/* Calls of getppid(2), by a tracepoint: one per call. */
 static inline void calls(unsigned n)
 {
 	while (n-- > 0)
@@ -143,7 +142,8 @@ static inline void ring_unmap(struct perf_event_mmap_page *ring)
 	munmap(ring, (1 + RING_PAGES) * 4096);
 }
 
-/* The first record of the type in a ring that nobody empties, and the bits in misc; NULL: none. */
+/* The first record of this type, with all of these bits in misc, in a ring that is not emptied; or
+ * NULL. */
 static inline const struct perf_event_header *ring_find(const struct perf_event_mmap_page *ring,
 							uint32_t type, uint16_t misc)
 {
@@ -176,7 +176,7 @@ static inline unsigned ring_count(const struct perf_event_mmap_page *ring, uint3
 	return n;
 }
 
-/* What follows a record's header. */
+/* The record after its header. */
 static inline const uint64_t *words_of(const struct perf_event_header *record)
 {
 	return (const uint64_t *)(record + 1);

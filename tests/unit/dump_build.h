@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_build.h - small dumps for tests, written out by hand. */
+/* dump_build.h - small dumps for tests. */
 #ifndef PMC_TESTS_DUMP_BUILD_H
 #define PMC_TESTS_DUMP_BUILD_H
 
@@ -20,7 +20,7 @@ static inline void build_str(const char *text)
 	pmc_frame_str(&build, text, strlen(text));
 }
 
-/* Identities and jobs are one byte here. */
+/* Identities and jobs differ in one byte here. */
 static inline const uint8_t *id(uint8_t byte)
 {
 	static uint8_t ids[8][16];
@@ -61,7 +61,7 @@ static inline uint64_t build_set(const struct ev *events, uint16_t n, uint16_t g
 	return pmc_frame_end(&build);
 }
 
-/* One group of n values that ran all of the time; ran < 100: that many of 100 ns. */
+/* One group of n values that always ran; with ran < 100 only for that many of 100 ns. */
 static inline void build_reading(unsigned ran, uint32_t error, unsigned n, const uint64_t *values)
 {
 	const struct pmc_reading reading = {
@@ -94,8 +94,8 @@ struct thread_row {
 	uint8_t identity;
 	uint64_t snapshot, seq, cpu_ns, set;
 	uint8_t flags;
-	unsigned ran;	/* of 100; 0: 100 */
-	uint32_t error; /* of the reading, and the row's reason */
+	unsigned ran;	/* percent; 0: 100 */
+	uint32_t error; /* of the reading; also the row's reason */
 	unsigned n;
 	uint64_t values[4];
 };

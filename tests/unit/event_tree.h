@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_tree.h - a sysfs and a tracefs of our own, so that event strings mean the same on every
- * machine that runs the tests. Made in a temporary directory that becomes the current one.
+ * event_tree.h - a made-up sysfs and tracefs, so that event strings mean the same on every machine.
+ * It is a temporary directory, which becomes the current directory.
  */
 #ifndef PMC_TESTS_EVENT_TREE_H
 #define PMC_TESTS_EVENT_TREE_H
@@ -58,7 +58,7 @@ static const char *const tree_files[][2] = {
 	{ "trace/events/sched/sched_switch/id", "316\n" },
 	{ "trace/events/sched/sched_wakeup/id", "318\n" },
 	{ "trace/events/syscalls/sys_enter_openat/id", "614\n" },
-	/* A machine with two types of cores, and PMUs that count for all of it. */
+	/* A machine with two types of cores and machine-wide PMUs. */
 	{ "hybrid/cpu_core/type", "4\n" },
 	{ "hybrid/cpu_core/cpus", "0-3\n" },
 	{ "hybrid/cpu_core/format/event", "config:0-7\n" },
@@ -74,7 +74,7 @@ static const char *const tree_files[][2] = {
 	{ "hybrid/uncore_large/type", "30\n" },
 	{ "hybrid/uncore_large/cpumask", "0-62,100,200\n" },
 	{ "hybrid/uncore_large/format/event", "config:0-7\n" },
-	/* Two clusters of arm64; and a machine whose cores are alike. */
+	/* Two clusters of arm64; and a machine with one type of core. */
 	{ "clusters/armv8_cortex_a53/type", "8\n" },
 	{ "clusters/armv8_cortex_a53/cpus", "0-3\n" },
 	{ "clusters/armv8_cortex_a72/type", "7\n" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fake_pmu.h - a double of perf_event_open(2) with a number of counters, dead ones and refusals. */
+/* fake_pmu.h - a fake perf_event_open(2) with a number of counters, dead counters and refusals. */
 #ifndef PMC_TESTS_FAKE_PMU_H
 #define PMC_TESTS_FAKE_PMU_H
 
@@ -20,27 +20,27 @@
 /* PMU types of the cores of a hybrid machine. */
 enum { CORE = 4, ATOM = 10 };
 
-/* The descriptor of a pinned group is a file with its reading, which is empty if there are not
- * enough counters for all pinned groups. */
+/* The descriptor of a pinned group is a file with its reading, which is empty if there are too few
+ * counters for all pinned groups. */
 static struct {
 	unsigned group_size;
 	unsigned counters;
 	unsigned alive;		/* counters that count when all are in use; 0: all */
-	uint64_t emulated;	/* value of the others */
-	uint64_t blocked;	/* config that opens and never counts */
-	bool user_only;		/* EACCES for whatever includes the kernel */
-	uint64_t led, leads;	/* config that opens only behind a leader of that config */
+	uint64_t emulated;	/* what dead counters read */
+	uint64_t blocked;	/* config that opens but never counts */
+	bool user_only;		/* EACCES for events that include the kernel */
+	uint64_t led, leads;	/* config that opens only after a leader with that config */
 	uint64_t missing;	/* config that does not exist: ENOENT */
 	int everything;		/* errno for every open, 0: none */
-	unsigned atom_counters; /* of cores whose PMU has type ATOM; 0: as others */
+	unsigned atom_counters; /* of PMUs of type ATOM; 0: as others */
 	struct {
-		int leader; /* its own number for a leader */
+		int leader; /* its own descriptor for a leader */
 		uint32_t pmu;
 		bool pinned;
-		bool software; /* takes no counter, and may be in any group */
+		bool software; /* needs no counter; allowed in every group */
 		bool blocked;
 		uint64_t config;
-		ino_t file; /* tells whether the number is still this event's */
+		ino_t file; /* inode, to detect that the descriptor was reused */
 	} events[1024];
 	unsigned opens;
 } kernel;
@@ -81,7 +81,7 @@ static inline void count(int leader)
 	assert_int_equal(pwrite(leader, words, sizeof(words), 0), sizeof(words));
 }
 
-/* Gives counters to pinned groups in the order of their descriptors, enabled or not. */
+/* Gives counters to pinned groups in the order of their descriptors, whether enabled or not. */
 static inline void schedule(uint32_t pmu)
 {
 	unsigned left =
@@ -101,7 +101,7 @@ static inline void schedule(uint32_t pmu)
 	}
 }
 
-/* On hybrid CPUs a generic event names the PMU above its code, others are of its type. */
+/* On hybrid CPUs a generic event has the PMU in the upper bits of config. */
 static inline uint32_t pmu_of(const struct pmc_attr *attr)
 {
 	if (attr->base.type == PERF_TYPE_HARDWARE || attr->base.type == PERF_TYPE_HW_CACHE)
@@ -141,7 +141,7 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	kernel.events[fd].blocked = attr->base.config == kernel.blocked;
 	kernel.events[fd].pmu =
 		is_software && leader >= 0 ? kernel.events[leader].pmu : pmu_of(attr);
-	/* The kernel takes no group across PMUs. */
+	/* The kernel refuses groups across PMUs. */
 	if (leader >= 0 && kernel.events[leader].software)
 		kernel.events[leader].pmu = kernel.events[fd].pmu;
 	else if (leader >= 0)
@@ -159,7 +159,7 @@ static inline unsigned open_fds(void)
 	return n;
 }
 
-/* Events a, b, c, ... that each take a counter. */
+/* Events a, b, c, ..., which need a counter each. */
 static inline struct pmc_events hardware(struct pmc_arena *arena, unsigned n)
 {
 	struct pmc_event *list = pmc_arena_alloc(arena, n * sizeof(*list) + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_try.h - merges of dumps in memory, and a naive one to compare them with. */
+/* merge_try.h - merges of dumps in memory, and a simple merge to compare with. */
 #ifndef PMC_TESTS_MERGE_TRY_H
 #define PMC_TESTS_MERGE_TRY_H
 
@@ -76,7 +76,7 @@ static inline void check_same(const struct dump *a, const struct dump *b)
 		assert_memory_equal(a->data, b->data, a->len);
 }
 
-/* ---- a reference: all frames in an array, qsort, neighbours compared -------------------- */
+/* ---- a reference: all frames in an array, qsort, adjacent frames compared --------------- */
 static inline int by_order(const void *a, const void *b)
 {
 	const struct pmc_frame *frame_a = a, *frame_b = b;
@@ -109,7 +109,7 @@ static inline struct pmc_frame *frames_of(const struct dump *dumps, unsigned n, 
 	return frames;
 }
 
-/* Where the fixed part says when the frame was made; 0: nowhere. */
+/* The time in the fixed part; 0: none. */
 static inline uint64_t time_of(const struct pmc_frame *frame)
 {
 	const size_t at =

@@ -60,7 +60,7 @@ static inline void dump_free(struct dump *dump)
 	*dump = (struct dump){ NULL, 0 };
 }
 
-/* A frame as a later version of the format might write it: known framing, other inside. */
+/* A frame of a later version of the format: known header, unknown content. */
 static inline void reseal(uint8_t *frame, uint8_t version, uint8_t type)
 {
 	struct pmc_frame_head head;
@@ -96,7 +96,7 @@ static inline void random_readings(struct pmc_frame_buf *buf, unsigned groups)
 	}
 }
 
-/* One random frame of few possible keys, so that snapshots of one thing meet. */
+/* A random frame with one of few keys, so that some frames supersede others. */
 static inline void random_frame(struct dump *dump)
 {
 	static uint64_t memory[512];

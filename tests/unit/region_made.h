@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* region_made.h - a process with marked regions to look into: ours plays it. */
+/* region_made.h - a process with marked regions for pmctl dump to read, played by the test. */
 #ifndef PMC_TESTS_UNIT_REGION_MADE_H
 #define PMC_TESTS_UNIT_REGION_MADE_H
 
@@ -16,20 +16,20 @@
 #include <cmocka.h>
 
 #define AREAS 2
-#define NAMES 3			 /* of a thread */
-#define FIRST (REGION_OTHER + 1) /* record of the first of them */
-#define WORDS 6			 /* one group of two: ends, enabled, running, two values; even */
+#define NAMES 3			 /* regions of each thread */
+#define FIRST (REGION_OTHER + 1) /* record of the first region */
+#define WORDS 6			 /* a group of two: ends, enabled, running, two values; even */
 
 static struct pmc_control control;
 static struct registry registry;
 static struct region_area *areas[AREAS];
 static struct attach target;
 static struct attach_regions regions;
-/* A thread of that process, while it runs. */
+/* A thread of that process. */
 static pthread_t thread;
 static _Atomic bool running;
 
-/* ---- a process: ourselves -------------------------------------------------------------------*/
+/* ---- this process as the target ------------------------------------------------------------ */
 static inline size_t area_bytes(void)
 {
 	return region_record_at(WORDS, REGION_RECORDS);
@@ -40,8 +40,8 @@ static inline struct region_record *record_at(struct region_area *area, uint32_t
 	return (void *)((char *)area + region_record_at(WORDS, index));
 }
 
-/* Regions "one", "two" and "three" of the thread in that slot. Region i: i calls, inclusive sums
- * from 1000 * i, exclusive ones from 100 * i. */
+/* Regions "one", "two" and "three" of the thread in that slot. Region i has i calls; inclusive sums
+ * start at 1000 * i, exclusive ones at 100 * i. */
 static struct region_area *made_area(struct slot *slot, enum region_mode mode)
 {
 	static const char *const names[NAMES] = { "one", "two", "three" };
@@ -57,7 +57,7 @@ static struct region_area *made_area(struct slot *slot, enum region_mode mode)
 	area->cost = REGION_COST_MEASURED;
 	area->eventset = 77;
 	area->n_records = FIRST + NAMES;
-	/* Never reported, whatever they count. */
+	/* Records of the cost of marking are never reported. */
 	record_at(area, REGION_COST_OUTER)->calls = record_at(area, REGION_COST_INNER)->calls = 16;
 	strcpy(record_at(area, REGION_OTHER)->name, "(other regions)");
 	record_at(area, REGION_OTHER)->name_len = 15;
@@ -139,11 +139,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- what comes out ---------------------------------------------------------------------------*/
+/* ---- results ------------------------------------------------------------------------------- */
 struct seen {
 	struct pmc_region_fixed fixed;
 	char name[REGION_NAME];
-	struct pmc_reading readings[8]; /* four of each group */
+	struct pmc_reading readings[8]; /* four values for each group */
 	uint64_t values[8][2];
 };
 
@@ -180,7 +180,7 @@ static void see(const struct pmc_frame *frame)
 	assert_int_equal(cursor.left, 0);
 }
 
-/* All frames of one look, in seen[]. */
+/* Reads all frames of one snapshot into seen[]. */
 static inline void look(void)
 {
 	static uint64_t memory[ATTACH_FRAME_BYTES / 8];

@@ -142,7 +142,7 @@ static inline void made_profile(struct pmc_profile *profile, bool timeline)
 		abort();
 }
 
-/* The report as text; the caller's to free. *result: what pmc_report said. */
+/* The report as text, which the caller frees; *result: the result of pmc_report. */
 static inline char *made_report(struct pmc_profile *profile,
 				const struct pmc_report_options *options, int *result,
 				const char **problem)
@@ -159,7 +159,7 @@ static inline char *made_report(struct pmc_profile *profile,
 	return text;
 }
 
-/* Compares with tests/golden/NAME; PMC_GOLDEN=write in the environment writes it instead. */
+/* Compares with tests/golden/NAME; with PMC_GOLDEN=write in the environment writes it instead. */
 static inline bool made_golden(const char *text, const char *name)
 {
 	static char want[1 << 20];

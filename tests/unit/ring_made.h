@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring_made.h - a ring in ordinary memory, with what the kernel does to one. */
+/* ring_made.h - a ring in ordinary memory, filled as the kernel fills one. */
 #ifndef TESTS_UNIT_RING_MADE_H
 #define TESTS_UNIT_RING_MADE_H
 
@@ -11,7 +11,7 @@
 struct made_ring {
 	struct perf_event_mmap_page page;
 	uint64_t size;
-	uint64_t head; /* of the writer, published by made_publish */
+	uint64_t head; /* the writer's head, published by made_publish */
 	unsigned char *data;
 };
 
@@ -37,7 +37,7 @@ static inline void made_publish(struct made_ring *made)
 	__atomic_store_n((uint64_t *)&made->page.data_head, made->head, __ATOMIC_RELEASE);
 }
 
-/* As perf_output_begin(): room for n more bytes, never quite all of it. */
+/* As in perf_output_begin(): room for n more bytes; the ring is never filled completely. */
 static inline int made_room(const struct made_ring *made, size_t n)
 {
 	uint64_t tail = __atomic_load_n((const uint64_t *)&made->page.data_tail, __ATOMIC_ACQUIRE);

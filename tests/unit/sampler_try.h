@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* getppid, which looks at none of the arguments that carry our numbers. */
+/* getppid ignores its arguments, which carry the numbers of the samples. */
 #define BEAT_CALL SYS_getppid
 
 static inline void beat(uint64_t a, uint64_t b, uint64_t c)
@@ -27,7 +27,7 @@ static inline void beat(uint64_t a, uint64_t b, uint64_t c)
 	syscall(BEAT_CALL, a, b, c);
 }
 
-/* What raw_syscalls:sys_enter puts into PERF_SAMPLE_RAW: 8 common bytes, the number, 6 words. */
+/* PERF_SAMPLE_RAW of raw_syscalls:sys_enter: 8 common bytes, the system call's number, 6 words. */
 struct beat {
 	uint64_t number, args[6];
 };
@@ -40,7 +40,7 @@ static inline bool beat_of(const struct pmc_record *record, struct beat *b)
 	return b->number == BEAT_CALL;
 }
 
-/* tracefs where it belongs, for this process alone if it is not mounted. */
+/* tracefs, mounted in a mount namespace of this process if the machine has none mounted. */
 static inline bool have_tracefs(void)
 {
 	const char *id = "/sys/kernel/tracing/events/raw_syscalls/sys_enter/id";
@@ -69,7 +69,7 @@ static inline struct pmc_counter *opened(const struct pmc_counter_event *event,
 	return counter;
 }
 
-/* The beats of a thread or CPU, each of them a sample. */
+/* Counts the system calls that carry a number, with a sample for each. */
 static inline struct pmc_counter *open_beats(struct pmc_open_options open)
 {
 	struct pmc_counter_event event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_account.c - OS accounting by phases: what each change does to each word. */
+/* test_account.c - OS accounting while counting is switched on, off and reset. */
 #include "agent/core/live/account.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* Every word of the kernel's at that time, each with a beginning of its own. */
+/* The kernel's words at this time; each starts at another value, so that mixing them up shows. */
 static struct account_words at(uint64_t time)
 {
 	struct account_words now = { .unknown = 0 };
@@ -28,7 +28,7 @@ static struct account_side opened(bool stopped)
 	return side;
 }
 
-/* operations: one each time unit; '.' lets time pass. The value of every word at the end. */
+/* The value of every word after the operations, one per time unit; '.': no operation. */
 static uint64_t value_after(bool stopped, const char *operations)
 {
 	struct account_side side = opened(stopped);
@@ -55,7 +55,7 @@ static void every_word_is_of_the_phase(void **state)
 {
 	static const struct {
 		const char *operations;
-		uint64_t on, off; /* the value if counting is on or off at the beginning */
+		uint64_t on, off; /* value if counting starts on or off */
 	} table[] = {
 		{ "...", 3, 0 },       { "s...", 4, 3 },	  { "..p..", 3, 0 },
 		{ "..p..s..", 5, 2 },  { "..p..p..", 3, 0 },	  { "..s..s..", 8, 5 },
@@ -71,7 +71,7 @@ static void every_word_is_of_the_phase(void **state)
 	}
 }
 
-/* What could not be read at a switch is unknown from then on, until a reset. */
+/* A word that could not be read at a switch stays unknown until a reset. */
 static void unknown_words(void **state)
 {
 	struct account_side side = opened(false);
@@ -92,7 +92,7 @@ static void unknown_words(void **state)
 	assert_int_equal(now.of[ACCOUNT_VOLUNTARY], 1);
 }
 
-/* An account of the slot's last thread is not this one's; a half-written side is not valid. */
+/* The account of a slot's previous thread, and a half-written side, are not valid. */
 static void the_valid_side(void **state)
 {
 	static struct account account;

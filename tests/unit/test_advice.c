@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_advice.c - each errno in each circumstance gets its own advice, and what is looked at. */
+/* test_advice.c - advice for each errno in each circumstance, and the facts that it is based on. */
 #include "agent/core/base/advice.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static void a_row_fits_and_is_whole(void **state)
 	}
 }
 
-/* Those that a person meets must not sound alike. */
+/* Frequent errors need advice that differs. */
 static void errors_are_told_apart(void **state)
 {
 	static const int errors[] = { EACCES,	  EPERM, ENOENT, EINVAL, EMFILE, ENFILE, ENODEV,
@@ -80,7 +80,7 @@ static void errors_are_told_apart(void **state)
 	assert_string_equal(pmc_error_name(-EACCES, a), "EACCES");
 	assert_string_equal(pmc_error_name(EUCLEAN, a), "errno 117");
 	expect(-EUCLEAN, NULL, NULL, "errno 117", "pmctl doctor");
-	/* A last row says it all by itself, whatever the machine it is read on. */
+	/* Texts that are shown without facts of the machine contain no placeholders. */
 	for (size_t i = 0; i < N_ROWS; i++)
 		assert_null(strchr(pmc_error_means(rows[i].error), '{'));
 }
@@ -114,7 +114,7 @@ static void permission(void **state)
 	here = user;
 	here.perfmon = PMC_YES;
 	expect(EACCES, &self, &here, "security module", "dmesg");
-	/* Nothing is known of this machine but its level: not the user's fault, then. */
+	/* Privilege is unknown: the advice must not name perf_event_paranoid as the cause. */
 	here = (struct pmc_here){ .paranoid = 2 };
 	expect(EACCES, &kernel, &here, "does not permit", "pmctl doctor");
 }
@@ -212,7 +212,7 @@ static void one_line(void **state)
 	assert_string_equal(pmc_advice_text(EMFILE, NULL, NULL, cut, sizeof(cut)), "too many ");
 }
 
-/* ---- what is looked at ------------------------------------------------------------------ */
+/* ---- facts of the machine --------------------------------------------------------------- */
 
 struct tree {
 	char dir[40], proc[64], sys[64];
@@ -283,7 +283,7 @@ static void who_we_are(void **state)
 	assert_true(here.filtered == PMC_YES && here.lockdown == PMC_YES);
 	assert_true(here.core_pmu == PMC_NO && here.user_namespace == PMC_NO);
 
-	/* The same capability in a namespace of one's own is none. */
+	/* Capabilities in a user namespace other than the first do not permit counting. */
 	user_namespace(&tree, "user:[4026532177]");
 	put(&tree, "proc/self/status", "CapEff:\\t000001ffffffffff\\nSeccomp:\\t0\\n");
 	put(&tree, "sys/bus/event_source/devices/armv8_cortex_a72/cpus", "0-3\\n");
@@ -339,7 +339,7 @@ static void where_we_are(void **state)
 			assert_string_equal(here.vm, cases[i].vm);
 		tree_free(&tree);
 	}
-	/* A cloud's name on a machine of one's own. */
+	/* A bare-metal instance of a cloud provider is not a virtual machine. */
 	tree_new(&tree);
 	put(&tree, "sys/class/dmi/id/sys_vendor", "Amazon EC2\\n");
 	put(&tree, "sys/class/dmi/id/product_name", "c6i.metal\\n");

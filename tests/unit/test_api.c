@@ -113,7 +113,7 @@ static void close_under(const struct pmc_counter *counter)
 	close(pmc_counter_fd(counter));
 }
 
-/* As a program does that closes all descriptors. */
+/* As in a program that closes all its descriptors. */
 static void close_descriptors(const struct fixture *f)
 {
 	close_under(f->counter);
@@ -177,7 +177,7 @@ static bool call(struct fixture *f, unsigned i, enum state state, const char **n
 			function arguments;                                                        \
 		return true;                                                                       \
 	}
-/* P: one that returns a pointer; want: whether it does. */
+/* P: a function that returns a pointer; want: whether it is not NULL. */
 #define P(function, arguments, result)                                                             \
 	if (n++ == i) {                                                                            \
 		*name = #function;                                                                 \
@@ -236,7 +236,7 @@ static void functions_with_closed_descriptors(void **unused)
 	all_rows(CLOSED);
 }
 
-/* Opened by the parent, used by the child. */
+/* Handles opened by the parent and used by the child. */
 static void functions_in_a_child_of_fork(void **unused)
 {
 	const char *name = "";
@@ -258,7 +258,8 @@ static void functions_in_a_child_of_fork(void **unused)
 				print_error("%s (row %u): want %d, got %d\n", name, i, want, got);
 				_exit(1);
 			}
-			/* A child that ends its handles leaves those of its parent alone. */
+			/* A child that closes its copies of the handles must not affect the
+			 * parent's. */
 			teardown_handles(&f);
 			_exit(any ? 0 : 2);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_attach.c - another process's memory is input: ours plays that process, sound and hostile. */
+/* test_attach.c - reading a process with an agent; this process plays it, valid and hostile. */
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/core/plan/plan.h"
@@ -25,7 +25,7 @@
 
 #define PAGE 4096u
 
-/* What a refusal says, in one line. */
+/* Text of a refusal, in one line. */
 static char said[4096];
 
 static int saved_stderr;
@@ -99,7 +99,7 @@ static void find(void)
 
 static void the_control_block_is_found(void **state)
 {
-	/* In data, and in data that was 0 at the start. */
+	/* In .data and in .bss. */
 	static struct pmc_control found = { .state = 1 };
 	uint64_t function = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "getppid");
 	bool mapped = false;
@@ -127,7 +127,7 @@ static void the_control_block_is_found(void **state)
 	}
 }
 
-/* The magic alone is in the data of any program that knows it. */
+/* The magic alone is no control block: every program that compares it has it in its data. */
 static void other_magic_is_passed_over(void **state)
 {
 	static uint64_t words[4] = { 1 };
@@ -146,7 +146,7 @@ static void other_magic_is_passed_over(void **state)
 	control.version = PMC_CONTROL_VERSION;
 	control.bytes = sizeof(control);
 	control.magic = PMC_CONTROL_MAGIC;
-	/* The words are in front of it. */
+	/* The lone magic comes first in memory, so the search must go on past it. */
 	assert_true((char *)words < (char *)&control);
 	find();
 	assert_int_equal(target.address, (uint64_t)(uintptr_t)&control);
@@ -166,7 +166,7 @@ static void pids(void **state)
 	assert_int_equal(pid, 17);
 }
 
-/* ---- a process: ourselves -------------------------------------------------------------------*/
+/* ---- this process as the target -------------------------------------------------------------- */
 static struct registry registry;
 static struct slot *slot;
 static int group[PMC_EVENTS_MAX];
@@ -215,7 +215,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The row of our slot, as a look from outside has it. */
+/* The row of the slot, as pmctl dump writes it. */
 static void look(struct pmc_thread_fixed *row, struct pmc_reading *reading, uint64_t *value)
 {
 	static uint64_t memory[8192];
@@ -259,7 +259,7 @@ static void rows_are_true(void **state)
 	assert_int_equal(reading.n, 1);
 	assert_int_equal(reading.running_ns, reading.enabled_ns);
 	assert_true(value > 0);
-	/* Less what a reset left; never below 0. */
+	/* Minus the values at the last reset, never below 0. */
 	all = value;
 	set_base(&registry, slot->data)[0] = reading.enabled_ns;
 	set_base(&registry, slot->data)[1] = INT64_MAX;
@@ -273,7 +273,7 @@ static void rows_are_true(void **state)
 	assert_int_equal(value, 0);
 }
 
-/* Another file in the place of a group is not even read: a pipe would lose what is in it. */
+/* A descriptor that is no longer the group's must not be read: reading a pipe removes its data. */
 static void foreign_descriptors_are_left_alone(void **state)
 {
 	struct pmc_thread_fixed row;
@@ -297,7 +297,7 @@ static void foreign_descriptors_are_left_alone(void **state)
 	assert_int_equal(row.reason, PMC_REASON_RECYCLED);
 	if (group[0] < 0)
 		skip();
-	/* A group, but not that one. */
+	/* A perf event group with another event ID. */
 	set_fds(&registry, slot->data)[0] = group[0];
 	set_ids(slot->data)[0]++;
 	look(&row, &reading, &value);
@@ -313,11 +313,11 @@ static void slots_in_motion_are_left_out(void **state)
 		slot->word = phases[i];
 		assert_int_equal(attach_look(&target), 0);
 		assert_int_equal(target.n_slots, 0);
-		/* A thread with a slot is not adopted, whatever it is doing. */
+		/* A thread with a slot is not adopted, in whatever state the slot is. */
 		assert_int_equal(attach_knows(&target, slot->tid), phases[i] != SLOT_FREE);
 		assert_int_equal(target.starting, phases[i] == SLOT_RESERVED);
 	}
-	/* Somebody reads it: it is LIVE all the same. */
+	/* A live slot with three readers is still live. */
 	slot->word = SLOT_LIVE + 3;
 	assert_int_equal(attach_look(&target), 0);
 	assert_int_equal(target.n_slots, 1);
@@ -328,7 +328,7 @@ static void slots_in_motion_are_left_out(void **state)
 	assert_true(attach_knows(&target, 12345));
 }
 
-/* Memory grows with the slots of live threads, not with what the registry says it has. */
+/* Memory use depends on the number of live slots, not on the size that the registry claims. */
 static void forged_registries_take_no_memory(void **state)
 {
 	struct registry *big = &registry;
@@ -343,7 +343,7 @@ static void forged_registries_take_no_memory(void **state)
 	assert_int_equal(target.n_slots, 1);
 	assert_int_equal(target.index[0], REGISTRY_CAPACITY - 1);
 	assert_in_range(target.room, 1, 64);
-	/* More live slots than threads. */
+	/* More live slots than the process has threads. */
 	for (uint32_t i = 0; i < REGISTRY_CAPACITY; i++)
 		registry_live(registry_slot(big, i));
 	SAYS(attach_look(&target), EXIT_FAIL, "is damaged");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_attach_end.c - a process that ends, calls exec, or loses its ID while it is being read. */
+/* test_attach_end.c - a process that ends, calls exec, or loses its ID while it is read. */
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
 
@@ -20,7 +20,7 @@
 
 static struct attach target;
 
-/* A child of this process ID, a copy of us that does nothing; -1: not permitted. */
+/* A forked child with this process ID, which only waits; -1: not permitted. */
 static pid_t child_with_id(pid_t id)
 {
 	struct clone_args args = {
@@ -69,7 +69,7 @@ static void a_reused_id_is_another_process(void **state)
 	assert_true(attach_has_ended(&target));
 	assert_int_equal(attach_tasks_open(&target), EXIT_FAIL);
 	attach_close(&target);
-	/* Untouched. */
+	/* The process that now has the ID was not written to. */
 	assert_int_equal(attach_enter(&heir, again, false), 0);
 	assert_int_equal(attach_read(&heir, at, &got, sizeof(got)), 0);
 	assert_int_equal(got, 1);
@@ -77,7 +77,7 @@ static void a_reused_id_is_another_process(void **state)
 	end(again);
 }
 
-/* The memory stays that of the program that was entered. */
+/* Memory that was opened before an exec is still that of the old program. */
 static void memory_ends_at_exec(void **state)
 {
 	static uint64_t word = 1;
@@ -99,7 +99,7 @@ static void memory_ends_at_exec(void **state)
 	assert_int_equal(attach_enter(&target, pid, true), 0);
 	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), 0);
 	assert_int_equal(write(go[1], "", 1), 1);
-	/* Its copy of the pipe closes at exec. */
+	/* The child's end of the pipe closes at exec. */
 	assert_int_equal(read(done[0], &byte, 1), 0);
 	assert_int_equal(attach_read(&target, at, &got, sizeof(got)), -ESRCH);
 	assert_int_equal(attach_write(&target, at, &got, sizeof(got)), -ESRCH);

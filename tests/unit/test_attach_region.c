@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_attach_region.c - marked regions of another process: frames are true, lies are refused. */
+/* test_attach_region.c - marked regions of another process: valid areas give frames, forged ones
+ * none. */
 #include "tests/unit/region_made.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static void frames_are_true(void **state)
 		assert_int_equal(two->values[part][0], from[part] + 2);
 		assert_int_equal(two->values[part][1], from[part] + 3);
 	}
-	/* The other thread has CPU time alone. */
+	/* The other thread has CPU time but no counts. */
 	assert_int_equal(seen[3].fixed.seq, 4);
 	assert_int_equal(seen[3].fixed.cpu_ns, 1000);
 	assert_int_equal(seen[3].fixed.n_groups, 1);
@@ -55,7 +56,7 @@ static void odd_records(void **state)
 	struct region_record *record = record_at(areas[0], FIRST);
 
 	(void)state;
-	/* A clock that user space reads may be behind the kernel's. */
+	/* A clock read in user space may be behind the kernel's: the difference is negative. */
 	record->words[REGION_CPU] = 0ull - 5;
 	record_at(areas[0], REGION_OTHER)->open = 1;
 	areas[0]->errors[0] = ENODATA;
@@ -72,7 +73,7 @@ static void odd_records(void **state)
 	assert_int_equal(seen[1].readings[0].n, 0);
 	assert_int_equal(seen[4].readings[0].error, PMC_REASON_FD_BUDGET);
 	assert_int_equal(seen[4].fixed.flags, PMC_REGION_CPU);
-	/* No thread marks any. */
+	/* No thread has marked a region. */
 	registry_slot(&registry, 0)->regions = registry_slot(&registry, 1)->regions = 0;
 	assert_int_equal(attach_look(&target), 0);
 	look();
@@ -110,7 +111,7 @@ static void areas_of_other_threads(void **state)
 	look();
 	assert_int_equal(n_seen, 3);
 	registry_slot(&target.registry, 0)->word = SLOT_LIVE;
-	/* Two slots with one area: it is of one thread. */
+	/* Two slots with the same area: it belongs to the slot that its owner field names. */
 	registry_slot(&target.registry, 1)->regions = registry_slot(&target.registry, 0)->regions;
 	look();
 	assert_int_equal(n_seen, 3);
@@ -118,7 +119,7 @@ static void areas_of_other_threads(void **state)
 	assert_false(regions.damaged);
 }
 
-/* ---- lies ---------------------------------------------------------------------------------*/
+/* ---- forged areas -------------------------------------------------------------------------- */
 #define DAMAGED(change, frames)                                                                    \
 	do {                                                                                       \
 		uint8_t *copy = malloc(area_bytes());                                              \

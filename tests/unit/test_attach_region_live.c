@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_attach_region_live.c - marked regions of a thread that marks on while it is looked at. */
+/* test_attach_region_live.c - reading regions of a thread that goes on marking meanwhile. */
 #include "tests/unit/region_made.h"
 
 #include <sched.h>
@@ -10,7 +10,7 @@ static void change(struct region_area *area, int by)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Every word of every record is the number of its calls, but while the sequence is odd. */
+/* While the sequence number is even, every word of a record equals its number of calls. */
 static void *marks(void *arg)
 {
 	struct region_area *area = arg;
@@ -23,7 +23,7 @@ static void *marks(void *arg)
 			record->calls = calls;
 			for (unsigned w = 0; w < 2 * WORDS; w++) {
 				record->words[w] = calls;
-				/* Long enough for a reader to come into it. */
+				/* Long enough for a reader to meet the record half-written. */
 				for (volatile int spin = 0; spin < 20; spin++)
 					;
 			}
@@ -64,7 +64,7 @@ static void copies_are_of_one_time(void **state)
 	assert_true(n > 0);
 }
 
-/* One thread after another uses the area: each has as many calls as its number says. */
+/* Two threads use the area in turn; each sets as many calls as its sequence number. */
 static void *hands_on(void *arg)
 {
 	struct region_area *area = arg;
@@ -110,7 +110,7 @@ static void an_area_changes_hands(void **state)
 	assert_true(n[0] && n[1]);
 }
 
-/* Numbers that change between sound and unsound. */
+/* Sizes that change between valid and invalid while they are read. */
 static void *lies(void *arg)
 {
 	volatile struct region_area *area = arg;

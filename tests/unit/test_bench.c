@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_bench.c - the harness on work whose counts are known: batches, figures, tables, refusals. */
+/* test_bench.c - the benchmark harness on work with known counts: batches, results, tables,
+ * refusals. */
 #include "tests/unit/touch_pages.h"
 
 #include <pmc/bench.h>
@@ -46,7 +47,7 @@ static void spin(void *arg, uint64_t ops)
 
 static size_t page_bytes;
 
-/* Exactly 4 page faults an operation. */
+/* Exactly 4 page faults per operation. */
 static void fault(void *arg, uint64_t ops)
 {
 	(void)arg;
@@ -68,7 +69,7 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The first call is held up, as if something else had the CPU. */
+/* The first call is slow, as if another process had the CPU. */
 static void hiccup(void *arg, uint64_t ops)
 {
 	struct calls *calls = arg;
@@ -105,7 +106,7 @@ static int open_fds(void)
 	return n;
 }
 
-/* What the bench writes; the caller frees it. */
+/* The output of the benchmark; the caller frees it. */
 static char *written(const struct pmc_bench *bench, enum pmc_bench_format format)
 {
 	char *text = calloc(1, 65536);
@@ -141,8 +142,8 @@ static void a_batch_grows_and_stays(void **state)
 	assert_true(result.samples >= 10 && result.samples < calls.n);
 	assert_true(result.samples * result.ops_per_sample < calls.total);
 	assert_true(result.ops_per_sample > 1000);
-	/* Half of the samples at least as long as the median; and the batch was 1 ms at its best.
-	 */
+	/* The batch took 1 ms when its size was set, maybe with a slow call: samples may be
+	 * shorter. */
 	assert_true(result.time_ns.median * (double)result.ops_per_sample > 0.1e6);
 	assert_true(result.time_ns.min > 0 && result.time_ns.min <= result.time_ns.median);
 	assert_true(result.time_ns.median <= result.time_ns.max);
@@ -156,7 +157,7 @@ static void a_batch_grows_and_stays(void **state)
 	assert_int_equal(result.counts[0].state, PMC_COUNTED);
 	assert_int_equal(result.counts[0].samples, result.samples);
 	assert_string_equal(result.counts[0].unit, "ns");
-	/* No more CPU time than time, but for the clocks' grain. */
+	/* CPU time does not exceed wall time, except for the resolution of the clocks. */
 	assert_true(result.counts[0].per_op.mean <= result.time_ns.mean * 1.01);
 	assert_true(result.counts[0].per_op.mean > 0);
 	pmc_bench_close(bench);
@@ -175,7 +176,7 @@ static void one_slow_call_does_not_settle_the_batch(void **state)
 	pmc_bench_close(bench);
 }
 
-/* The counts of the work and of nothing else. */
+/* Counts exclude the harness's own work. */
 static void counts_are_of_the_work_alone(void **state)
 {
 	struct pmc_bench *bench = open_bench("page-faults,task-clock,minor-faults:u");
@@ -192,7 +193,7 @@ static void counts_are_of_the_work_alone(void **state)
 		assert_int_equal(faults->error, 0);
 		assert_true(faults->per_op.median == 4);
 		assert_true(faults->per_op.min == 4);
-		/* A page that was reclaimed, or a sanitizer's, may come in between. */
+		/* A reclaimed page, or a sanitizer, may add a few faults. */
 		assert_true(faults->per_op.mean >= 4 && faults->per_op.mean < 4.5);
 		assert_true(faults->total >= 4 * result.samples * result.ops_per_sample);
 		assert_true(faults->total <
@@ -265,7 +266,7 @@ static void samples_keep_to_their_limits(void **state)
 	pmc_bench_close(bench);
 }
 
-/* A run that gets no descriptors has its times all the same, and says what is missing. */
+/* A run without free descriptors reports times, and names the missing counters. */
 static void counters_that_fail_later(void **state)
 {
 	struct pmc_bench *bench = open_bench("task-clock,page-faults");
@@ -364,7 +365,7 @@ static void a_table_of_equal_rows(void **state)
 	snprintf(faults, sizeof(faults), " %.3f |", result.counts[1].per_op.mean);
 	assert_non_null(strstr(text, faults));
 	assert_non_null(strstr(text, "baseline"));
-	/* Thousands of times slower is not no speed at all. */
+	/* A speed-up below 0.01 is not rounded to 0.00. */
 	assert_null(strstr(text, " 0.00 |"));
 	assert_null(strstr(text, "IPC"));
 	assert_null(strstr(text, "nan"));
@@ -372,7 +373,7 @@ static void a_table_of_equal_rows(void **state)
 	pmc_bench_close(bench);
 }
 
-/* An event that no kernel has, whatever the PMU: a column less, and a line that says why. */
+/* An event that no kernel supports, with or without a PMU: its column is omitted, with a note. */
 static void what_cannot_be_counted_is_left_out(void **state)
 {
 	struct pmc_bench *bench = open_bench("task-clock,software/config=99/,page-faults");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_bench_stat.c - median, mean, spread and range against numbers worked out otherwise. */
+/* test_bench_stat.c - median, mean, standard deviation and range, calculated independently. */
 #include "agent/core/api/bench/bench_stat.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorting, and the root of libm, over many sizes and scales. */
+/* Many sizes and magnitudes, compared with qsort and sqrt. */
 static void many_values(void **state)
 {
 	static double values[5000], sorted[5000];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_command_line.c - what is left of command lines: secrets are masked, the rest is as it was.
- */
+/* test_command_line.c - masking of secrets in command lines; other text is unchanged. */
 #include "agent/core/dump/command_line.h"
 
 #include <setjmp.h>
@@ -75,7 +74,7 @@ static void the_knob(void **state)
 	shows(none, PMC_ARGS_NAME, "");
 }
 
-/* Cut after masking: no half of a secret is left over. */
+/* Masking comes before truncation: a truncated secret could no longer be recognised. */
 static void long_ones_are_cut(void **state)
 {
 	static char big[2 * PMC_COMMAND_LINE_BYTES];

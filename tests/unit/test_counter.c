@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter.c - one counter on this kernel: every call of pmc/counter.h that is not a group's.
- */
+/* test_counter.c - each call of pmc/counter.h for single counters, on this kernel. */
 #include "tests/unit/counter_try.h"
 
 #include <linux/bpf.h>
@@ -57,7 +56,7 @@ static void test_reset_covers_the_times(void **state)
 	assert_true(before >= 5000000);
 	assert_int_equal(pmc_counter_reset(counter), 0);
 
-	/* Nothing was enabled since: no count, and times that say so. */
+	/* Not enabled since the reset: no count, and both times are 0. */
 	count = 77;
 	assert_int_equal(pmc_counter_read_count_and_time(counter, &count, &enabled, &running),
 			 -EAGAIN);
@@ -100,7 +99,7 @@ static void test_read_full(void **state)
 	pmc_counter_close(counter);
 }
 
-/* A ring of one page that nobody reads: what does not fit is lost, and counted. */
+/* A ring of one page that is never emptied: records that do not fit are counted as lost. */
 static void test_read_full_counts_the_lost(void **state)
 {
 	struct pmc_counter_event event = getppid_event();
@@ -142,7 +141,7 @@ static void test_refresh(void **state)
 	ring = ring_map(counter, PROT_READ | PROT_WRITE);
 	assert_int_equal(pmc_counter_refresh(counter, 3), 0);
 	calls(100);
-	/* The kernel stops it behind the third, from an interrupt of its own. */
+	/* The kernel stops the counter after the third overflow, asynchronously (irq_work). */
 	for (int i = 0; i < 1000 && ring_count(ring, PERF_RECORD_SAMPLE) < 3; i++)
 		sched_yield();
 	assert_int_equal(ring_count(ring, PERF_RECORD_SAMPLE), 3);
@@ -216,7 +215,7 @@ static void test_set_filter(void **state)
 	pmc_counter_close(counter);
 }
 
-/* A program that returns 0 swallows the event: no sample. */
+/* A BPF program that returns 0 suppresses the sample. */
 static int load_program(enum bpf_prog_type type, int result)
 {
 	const struct bpf_insn code[] = {
@@ -316,13 +315,13 @@ static void test_adopt_what_is_none(void **state)
 	assert_int_equal(pmc_counter_adopt(&counter, 4095, &attr), -EBADF);
 	attr.size = 48;
 	assert_int_equal(pmc_counter_adopt(&counter, ends[0], &attr), -EINVAL);
-	/* It stays the caller's. */
+	/* After a failure the descriptor is still the caller's. */
 	assert_true(fcntl(ends[0], F_GETFD) >= 0);
 	close(ends[0]);
 	close(ends[1]);
 }
 
-/* The kernel answers with the whole group, its leader first, whichever member is asked. */
+/* With PERF_FORMAT_GROUP, reading any member returns the whole group, the leader first. */
 static void test_adopt_a_member(void **state)
 {
 	struct perf_event_attr attr = {
@@ -359,7 +358,7 @@ static void test_adopt_a_member(void **state)
 	close(leader);
 }
 
-/* Somebody else's layouts: alone without times, and a whole group. */
+/* Formats that this library would not choose: without times, and a whole group. */
 static void test_adopt_any_format(void **state)
 {
 	struct perf_event_attr attr = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_counter_cpus.c - groups and rings on every CPU, counters closed before their sampler, and
- * what failures say. */
+ * texts of failures. */
 #include "agent/core/api/counter/counter.h"
 #include "agent/core/api/counter/counter_event.h"
 #include "tests/unit/counter_try.h"
@@ -130,13 +130,13 @@ static void a_ring_on_each_cpu_has_every_record(void **state)
 	assert_true(totals.samples >= mine);
 	assert_int_equal(pmc_sampler_set_lost(set, &lost), 0);
 	assert_int_equal(lost, 0);
-	/* The rings and their counters are the set's. */
+	/* The set owns its rings and their counters. */
 	pmc_sampler_set_free(set);
 	assert_int_equal(open_fds(), fds);
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
-/* A ring that was taken out of the set is the caller's, with its counter. */
+/* A ring removed from the set is owned by the caller, together with its counter. */
 static void a_removed_ring_is_closed_with_its_counter(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -159,7 +159,7 @@ static void a_removed_ring_is_closed_with_its_counter(void **state)
 	assert_int_equal(open_fds(), fds);
 }
 
-/* The counter first: records that are there can still be read, then the ring has ended. */
+/* Once its counter is closed, a ring gives its remaining records and then ends. */
 static void a_counter_may_be_closed_before_its_sampler(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -197,7 +197,7 @@ static void a_counter_may_be_closed_before_its_sampler(void **state)
 	pmc_sampler_explain(sampler, error, &why);
 	assert_int_equal(why.error, EBADF);
 	pmc_sampler_close(sampler);
-	/* After it a counter may have another one. */
+	/* After a sampler is closed, its counter can get another one. */
 	counter = must_open(&event, &options);
 	assert_int_equal(pmc_sampler_open(&sampler, counter, 8, NULL), 0);
 	pmc_sampler_close(sampler);
@@ -206,7 +206,7 @@ static void a_counter_may_be_closed_before_its_sampler(void **state)
 	pmc_counter_close(counter);
 }
 
-/* ---- words --------------------------------------------------------------------------------*/
+/* ---- texts of failures ---------------------------------------------------------------------- */
 
 static void a_reading_before_the_enable_is_explained(void **state)
 {
@@ -230,7 +230,7 @@ static void a_reading_before_the_enable_is_explained(void **state)
 	pmc_counter_close(counter);
 }
 
-/* Members until the kernel refuses one. */
+/* Adds members until the kernel refuses one. */
 static void a_reading_that_is_too_large_is_explained(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
@@ -268,7 +268,7 @@ static void both_ways_to_a_tracepoint_fail_alike(void **state)
 	assert_string_equal(a.advice, b.advice);
 	if (!have_tracefs() || geteuid() != 0)
 		return;
-	/* tracefs is root's. */
+	/* Only root may read tracefs. */
 	pid = fork();
 	if (pid == 0) {
 		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))

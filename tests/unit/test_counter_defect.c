@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_counter_defect.c - what other counting libraries got wrong, each as a test of its own.
+ * test_counter_defect.c - defects of other counting libraries, one test for each.
  *
- * A type-safe group that reset its leader alone; a monitor whose attr was too short; a counter
- * library that took one probe for another. Their other defects are tested where they belong:
- * registers and probes in test_counter_sample.c and test_counter_event.c, options in
- * test_counter_refuse.c, scaling and short readings in test_perf.c.
+ * A type-safe group that reset only its leader; a monitor whose attr was too short; a counter
+ * library that confused kprobes with uprobes. Further defects are covered elsewhere: registers and
+ * probes in test_counter_sample.c and test_counter_event.c, options in test_counter_refuse.c,
+ * scaling and short readings in test_perf.c.
  */
 #include "agent/core/api/counter/counter.h"
 #include "tests/unit/counter_try.h"
@@ -25,11 +25,11 @@ static struct pmc_counter_group *two_of_page_faults(const struct pmc_open_option
 	return group;
 }
 
-/* Times that a cycle is done again. Linux 6.18 drops a task's tracepoints now and then while others
- * trace, 256 of 256 too; it never makes them more. */
+/* How often a cycle is repeated. Linux 6.18 sometimes drops all of a task's tracepoints while other
+ * processes trace; it never adds any. */
 enum { ONCE_MORE = 5 };
 
-/* RESET without the group flag: siblings went on to 512 and 768. */
+/* RESET without PERF_IOC_FLAG_GROUP left the siblings at 512 and 768. */
 static void test_reset_reaches_the_siblings(void **state)
 {
 	struct pmc_counter_event events[2] = { getppid_event() };
@@ -45,7 +45,7 @@ static void test_reset_reaches_the_siblings(void **state)
 	assert_int_equal(pmc_counter_group_open(&group, events, 2, NULL, NULL), 0);
 	for (int cycle = 0; cycle < 3; cycle++) {
 		assert_int_equal(pmc_counter_group_reset(group), 0);
-		/* In the kernel too, for whoever else looks at the events. */
+		/* The kernel's own counts are 0 as well, for other readers of the events. */
 		for (size_t i = 0; i < 2; i++) {
 			struct pmc_perf_head head;
 			struct pmc_perf_value raw;
@@ -72,7 +72,7 @@ static void test_reset_reaches_the_siblings(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* The kernel's reset leaves the times: what is scaled later would mix in the run before. */
+/* A reset in the kernel leaves the times: scaling by them would mix in the run before. */
 static void test_reset_does_not_mix_runs(void **state)
 {
 	struct pmc_counter_group *group = two_of_page_faults(NULL);
@@ -96,8 +96,8 @@ static void test_reset_does_not_mix_runs(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* Software events are of several PMUs, and the kernel does not by itself let a member of one join a
- * group of another that runs. */
+/* Software events belong to several PMUs, and the kernel does not start a member of one when it
+ * joins a running group of another. */
 static void test_joins_a_running_group(void **state)
 {
 	static const uint64_t leaders[] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_CPU_CLOCK,
@@ -124,14 +124,14 @@ static void test_joins_a_running_group(void **state)
 			pmc_counter_read_count_and_time(member, &count, &enabled_ns, &running_ns),
 			0);
 		assert_true(count >= 16);
-		/* Unless a switch of threads came between and let it in. */
+		/* A context switch in between may have started the member before. */
 		whole += enabled_ns == running_ns;
 		rounds++;
 		assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
 		assert_true(values[1].count >= count);
 		pmc_counter_group_close(group);
 
-		/* One that stands still is not started. */
+		/* A member that joins a stopped group is not started. */
 		event = software(leaders[i / 2 % 4]);
 		assert_int_equal(pmc_counter_group_open(&group, &event, 1, NULL, NULL), 0);
 		event = software(joining[i % 2]);
@@ -142,7 +142,8 @@ static void test_joins_a_running_group(void **state)
 	assert_true(whole > rounds * 3 / 4);
 }
 
-/* Enabled and never on a counter: read as zeros. Here it is because the CPU is another one. */
+/* A group that was enabled but never scheduled used to be read as zeros. Here the thread runs on
+ * another CPU. */
 static void test_unscheduled_is_not_zero(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
@@ -188,7 +189,7 @@ static void test_unscheduled_is_not_zero(void **state)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
-/* Scaled in floating point: bits beyond the 53rd were lost. */
+/* Scaling in floating point lost the bits beyond the 53rd. */
 static void test_scaled_group_value_is_exact(void **state)
 {
 	const struct pmc_counter_group_times times = { .n = 1, .enabled_ns = 3, .running_ns = 1 };
@@ -200,7 +201,7 @@ static void test_scaled_group_value_is_exact(void **state)
 	assert_int_equal(count, 3 * (UINT64_C(1) << 60) + 3);
 }
 
-/* A reading with fewer words than its attr promises was taken for a whole one. */
+/* A reading with fewer words than its format requires was accepted. */
 static void test_short_reading_is_an_error(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -215,7 +216,7 @@ static void test_short_reading_is_an_error(void **state)
 	attr.read_format |= PERF_FORMAT_LOST;
 	assert_int_equal(pmc_counter_adopt(&liar, pmc_counter_release(counter), &attr), 0);
 	assert_int_equal(pmc_counter_read(liar, &count), -EIO);
-	/* Alone it begins with the value, as a group with the number of its members. */
+	/* A single event's reading starts with the value, a group's with the number of members. */
 	liar->attr.base.read_format |= PERF_FORMAT_GROUP;
 	touch_pages(1000, 4096);
 	assert_int_equal(pmc_counter_read_group(liar, &times, &value, 1), -EIO);
@@ -234,7 +235,7 @@ static void test_close_on_exec(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* 48 bytes, less than the kernel has ever had: E2BIG at every open. */
+/* An attr of 48 bytes is less than any kernel accepts: each open failed with E2BIG. */
 static void test_attr_is_long_enough(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -245,8 +246,8 @@ static void test_attr_is_long_enough(void **state)
 	pmc_counter_close(counter);
 }
 
-/* The number of a closed descriptor that is used again: of a file, and of another event. The
- * emulated machine has a pinned counter in error, which reads 0 bytes too, and is -ENODATA. */
+/* The number of a closed descriptor is reused, for a file and for another event. A pinned event in
+ * error also reads 0 bytes but is -ENODATA; the emulated machine tests that. */
 static void test_a_recycled_descriptor_is_not_read(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -276,18 +277,18 @@ static void test_a_recycled_descriptor_is_not_read(void **state)
 		assert_string_equal(why.what, "page-faults");
 		assert_int_equal(count, 77);
 		assert_int_equal(enabled, 77);
-		/* The number is the file's now. */
+		/* The number now belongs to the file. */
 		file = pmc_counter_fd(counter);
 		pmc_counter_close(counter);
 		assert_true(fcntl(file, F_GETFD) >= 0);
 		close(file);
 	}
-	/* Nothing was done to the other event. */
+	/* The other event was not changed. */
 	assert_int_equal(pmc_counter_read(other, &count), -EAGAIN);
 	pmc_counter_close(other);
 }
 
-/* Two counters that are not a group are of two moments: their ratio is of nothing. */
+/* Two counters outside a group are read at different times: their ratio is meaningless. */
 static void test_ratio_of_one_moment(void **state)
 {
 	struct pmc_counter_event events[2] = { getppid_event(), getppid_event() };
@@ -313,18 +314,17 @@ static void test_ratio_of_one_moment(void **state)
 		assert_true(error == 0 || error == -EAGAIN);
 		apart += values[0].count - values[1].count + 1 > 2;
 	}
-	/* A call may be under way between the two, and now and then the reader is put aside between
-	 * them. Two readings are always some calls apart. */
+	/* The two reads are some calls apart, more if the reader is preempted between them. */
 	assert_in_range(apart, 0, 300);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
-	/* Once in many runs of a busy machine the kernel drops some of a child's tracepoints. */
+	/* On a busy machine the kernel rarely drops some of a child's tracepoints. */
 	assert_in_range(values[0].count, 198000, 200000);
 	assert_in_range(values[1].count, 198000, 200000);
 	pmc_counter_group_close(group);
 }
 
-/* Ends children without a pause, as long as the test lives. */
+/* Starts and ends children until the test ends. */
 static pid_t churn(void)
 {
 	pid_t pid = fork();
@@ -341,7 +341,8 @@ static pid_t churn(void)
 	return pid;
 }
 
-/* While a child ends its copies differ from the group for a moment: two readings of a hundred. */
+/* While a child ends, the sum over its copies of the group may differ for a moment: up to two
+ * readings in a hundred. */
 static void test_children_that_end(void **state)
 {
 	static const uint64_t kinds[] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter_event.c - every kind of event: what is opened here counts, what is not is encoded.
- */
+/* test_counter_event.c - every kind of event: those available here count, for others the encoding
+ * is checked. */
 #include "tests/unit/counter_try.h"
 
 #include <link.h>
@@ -45,7 +45,7 @@ static void test_hardware(void **state)
 	if (pmc_counter_open(&counter, &event, NULL, &failure) == 0) {
 		pmc_counter_close(counter);
 	} else {
-		/* Without a PMU: a reason, and no counter. */
+		/* Without a PMU there is a reason and no counter. */
 		assert_int_equal(failure.error, ENOENT);
 		assert_string_equal(failure.what, "instructions");
 		assert_true(strlen(failure.advice) > 10);
@@ -183,14 +183,14 @@ static void test_tracepoint_under_debugfs(void **state)
 		print_message("skip: mounting needs root\n");
 		skip();
 	}
-	/* In a child: what it mounts is its own. */
+	/* In a child with a mount namespace of its own. */
 	pid = fork();
 	if (pid == 0) {
 		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 			_exit(10);
 		while (umount2("/sys/kernel/tracing", MNT_DETACH) == 0)
 			;
-		/* Neither is there, then debugfs, which brings it along. */
+		/* With neither mounted; then debugfs, which includes tracefs. */
 		while (umount2("/sys/kernel/debug", MNT_DETACH) == 0)
 			;
 		if (pmc_counter_event_tracepoint(&event, "sched", "sched_switch", NULL) != -ENODEV)
@@ -276,7 +276,7 @@ static void test_breakpoint(void **state)
 
 static uint64_t offset_in_file;
 
-/* The first object is this program: its segment with the function gives the offset in the file. */
+/* The first object is this program: the function's file offset follows from its segment. */
 static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const uintptr_t at = (uintptr_t)stepped_on;
@@ -319,7 +319,7 @@ static void test_uprobe_and_uretprobe(void **state)
 	assert_int_equal(count_of(&leave, work_write), 0);
 }
 
-/* kprobe and uprobe are two PMUs: taking one's type for the other's was a defect elsewhere. */
+/* kprobe and uprobe are two PMUs; another library used the type of one for the other. */
 static void test_kprobe_has_its_own_type(void **state)
 {
 	struct pmc_counter_event event;
@@ -371,14 +371,14 @@ static void test_msr(void **state)
 	must(pmc_counter_event_fields(&fields, "msr", "event=0x00", &failure));
 	assert_int_equal(event.type, fields.type);
 	assert_int_equal(event.config, fields.config);
-	/* It ticks at a GHz or more. */
+	/* The TSC runs at 1 GHz or more. */
 	assert_true(count_of(&event, work_long) > 1000000);
 	assert_int_equal(pmc_counter_event_msr(&event, "nonesuch", &failure), -ENOENT);
 	assert_int_equal(pmc_counter_event_msr(&event, "tsc/", &failure), -EINVAL);
 }
 
-/* Faults that the kernel takes on the program's pages. A sanitizer's wrappers would add their own.
- */
+/* Faults that the kernel takes on the program's pages; libc's wrappers under a sanitizer would add
+ * some. */
 static void work_kernel_pages(void)
 {
 	const size_t bytes = 64 * 4096;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter_group.c - groups: together on and off, one reading, all or nothing. */
+/* test_counter_group.c - groups: started, stopped and read together, opened completely or not at
+ * all. */
 #include "tests/unit/counter_try.h"
 
 #include <pthread.h>
 
-/* getppid(2) entered and left: both are exactly as many as there were calls. */
+/* Entry and exit of getppid(2): both events count exactly the number of calls. */
 static void pair(struct pmc_counter_event events[2])
 {
 	struct pmc_failure failure = { 0 };
@@ -117,8 +118,8 @@ static void test_short_arrays(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* So large a group that its reading does not fit a small stack's buffer; then as large as the
- * kernel lets it become. */
+/* First a group whose reading exceeds a small buffer on the stack, then the largest that the kernel
+ * permits. */
 static void test_many_members(void **state)
 {
 	struct pmc_counter_event events[2];
@@ -188,7 +189,7 @@ static void test_members_belong_to_the_group(void **state)
 	stranger = must_open(&events[0], NULL);
 	assert_int_equal(pmc_counter_group_index(group, stranger), -ENOENT);
 	pmc_counter_close(stranger);
-	/* By way of a member the whole group is meant. */
+	/* The calls for groups, given a member, apply to its whole group. */
 	assert_int_equal(pmc_counter_enable_group(member), 0);
 	calls(10);
 	assert_int_equal(pmc_counter_disable_group(member), 0);
@@ -199,7 +200,7 @@ static void test_members_belong_to_the_group(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* One member's zero is its own affair. */
+/* Resetting one member leaves the others unchanged. */
 static void test_reset_of_one_member(void **state)
 {
 	struct pmc_counter_event events[2];
@@ -228,7 +229,7 @@ static void test_reset_of_one_member(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* A disabled member of an enabled group stands still, the others run. */
+/* A disabled member of an enabled group does not count, the others do. */
 static void test_disable_one_member(void **state)
 {
 	struct pmc_counter_event events[2];
@@ -250,7 +251,7 @@ static void test_disable_one_member(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* The leader's options are the leader's, a member's own may be given with it. */
+/* Options of a group apply to its leader; a member may have its own. */
 static void test_options_of_members(void **state)
 {
 	struct pmc_counter_event events[2];
@@ -284,7 +285,7 @@ static void test_options_of_members(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* Opened enabled, the leader counts nothing that its members miss: not even their opening. */
+/* A group opened enabled starts when complete: the leader does not count the opening of members. */
 static void test_enabled_from_the_start(void **state)
 {
 	struct pmc_counter_event events[3];
@@ -317,8 +318,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* This thread on one CPU, the other on another if there is one: where two threads meet, the kernel
- * may swap their event contexts, and it is chance whose count a count is. */
+/* Puts the two threads on different CPUs if possible: when two threads with copies of the same
+ * events meet on a CPU, the kernel may swap their event contexts, and their counts. */
 static void run_thread(unsigned n)
 {
 	cpu_set_t all, one;
@@ -340,13 +341,14 @@ static void run_thread(unsigned n)
 	assert_int_equal(pthread_create(&thread, &attr, work, (void *)(uintptr_t)n), 0);
 	pthread_attr_destroy(&attr);
 	pthread_join(thread, NULL);
-	/* Joined is not gone: only then its counts are its creator's. */
+	/* After pthread_join the thread may still exist; its counts are added to the parent's when
+	 * it is gone. */
 	while (syscall(SYS_tgkill, getpid(), worker, 0) == 0)
 		sched_yield();
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
-/* Dead children's counts are in the parent's, and a reset takes those off as well. */
+/* Counts of ended children are in the parent's event; a reset removes these, too. */
 static void test_inherited_group(void **state)
 {
 	struct pmc_counter_event events[2];
@@ -379,7 +381,7 @@ static void test_inherited_group(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* A member that joined when a child had its copy of the group: the children do not match. */
+/* A member that is added after a child has copied the group: parent and child differ. */
 static int added[2][2];
 
 static void *wait_there(void *arg)
@@ -392,7 +394,7 @@ static void *wait_there(void *arg)
 	return NULL;
 }
 
-/* What came of adding: 0 or -errno; *read_error of reading then. */
+/* Results: 0 or -errno of adding; *read_error: of reading after it. */
 static int add_late(int *read_error)
 {
 	struct pmc_counter_event events[2];
@@ -431,8 +433,8 @@ static void test_echild(void **state)
 	int error = -EINVAL, read_error = 0;
 
 	(void)state;
-	/* If the two threads met on a CPU, their event contexts were swapped, and the kernel finds
-	 * the leader in the other one (perf_event_context_sched_out()). */
+	/* If the two threads met on a CPU, their event contexts were swapped, and the leader is in
+	 * the other thread's context (perf_event_context_sched_out()). */
 	for (int i = 0; i < 100 && error; i++) {
 		error = add_late(&read_error);
 		if (error) {
@@ -441,7 +443,7 @@ static void test_echild(void **state)
 		}
 	}
 	assert_int_equal(error, 0);
-	/* Older kernels did not notice. */
+	/* Older kernels do not detect the difference. */
 	if (read_error)
 		assert_int_equal(read_error, -ECHILD);
 }

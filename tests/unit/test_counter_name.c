@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter_name.c - names of events looked up in trees of our own, and what refuses them says.
- */
+/* test_counter_name.c - lookup of event names in made-up sysfs and tracefs trees, and texts of
+ * refusals. */
 #include "agent/core/api/counter/counter_event.h"
 #include "tests/unit/counter_try.h"
 #include "tests/unit/event_tree.h"
@@ -13,7 +13,7 @@ static struct pmc_failure failure;
 			fail_msg("%s: %s: %s", #call, failure.what, failure.advice);               \
 	} while (0)
 
-/* tracefs alone, or under debugfs, or not at all. */
+/* tracefs mounted alone, under debugfs, or not at all. */
 static void test_tracepoint_places(void **state)
 {
 	struct pmc_event_roots roots = tree_roots;
@@ -29,7 +29,7 @@ static void test_tracepoint_places(void **state)
 	assert_non_null(strstr(failure.advice, "mount -t tracefs"));
 }
 
-/* Split fields, config3, hexadecimal and decimal, and no field that was not asked for. */
+/* Split fields, config3, hexadecimal and decimal; fields that are not given stay 0. */
 static void test_pmu_fields(void **state)
 {
 	const struct pmc_counter_field split[] = { { "event", 0x1c0 }, { "umask", 0x41 } };
@@ -101,7 +101,7 @@ static void test_text(void **state)
 	assert_int_equal(pmc_counter_event_parse(&event, "", NULL), -EINVAL);
 }
 
-/* Two types of cores: no counter is on both, and the failure says which there are. */
+/* With two types of cores no PMU covers both; the failure lists the PMUs. */
 static void test_hybrid(void **state)
 {
 	const struct pmc_event_roots roots = { "hybrid", "trace", true };
@@ -115,7 +115,7 @@ static void test_hybrid(void **state)
 	must(counter_event_text(&event, "cpu_atom/event=0x3c/", NULL, &roots, &failure));
 	assert_int_equal(event.type, 10);
 	assert_int_equal(event.config, 0x3c);
-	/* What is no matter of cores is one event there too. */
+	/* Events that do not depend on the type of core are single events there, too. */
 	must(counter_event_text(&event, "page-faults", NULL, &roots, &failure));
 	assert_int_equal(event.type, PERF_TYPE_SOFTWARE);
 }

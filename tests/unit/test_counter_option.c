@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter_option.c - every option reaches the kernel as itself, and those that ask for records
- * that are no samples bring these about.
- */
+/* test_counter_option.c - every option sets its own member of the attr, and options for records
+ * other than samples cause these records. */
 #include "agent/core/api/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
@@ -21,14 +20,14 @@ static struct perf_event_attr attr_with(const struct pmc_open_options *open)
 
 	if (counter_request_make(&request, &event, open, &failure))
 		fail_msg("%s: %s", failure.what, failure.advice);
-	/* What comes of it is not asked here: not every kernel has every option. */
+	/* Success of the open is not checked: kernels differ in the options that they support. */
 	fd = counter_try(&request, NULL, &attr);
 	if (fd >= 0)
 		close(fd);
 	return attr.base;
 }
 
-/* The option changes this member of the attr to this value, and nothing else. */
+/* The option sets this member of the attr to this value, and changes no other. */
 #define changes(option, given, member, want)                                                       \
 	do {                                                                                       \
 		struct pmc_open_options changed = PMC_OPEN_INIT;                                   \
@@ -91,11 +90,11 @@ static void test_each_option_sets_its_own_member(void **state)
 	changes(aux_watermark, 4096, aux_watermark, 4096);
 	changes(aux_sample_size, 4096, aux_sample_size, 4096);
 	changes(sample_max_stack, 5, sample_max_stack, 5);
-	/* Without use_clockid the number means nothing. */
+	/* clockid has no effect without use_clockid. */
 	changes(clockid, 1, clockid, 0);
 }
 
-/* Members that have an effect only with their bit in sample_type. */
+/* Members that have an effect only if a bit in sample_type is set. */
 static void test_options_of_sample_fields(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
@@ -104,7 +103,7 @@ static void test_options_of_sample_fields(void **state)
 	(void)state;
 	open.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER |
 			   PERF_SAMPLE_BRANCH_STACK;
-	/* In another crate the one for the interrupt set the one for user mode. */
+	/* Another library wrote the mask for interrupts to the member for user mode. */
 	open.sample_regs_user = 0x180;
 	open.sample_regs_intr = 0x81;
 	open.sample_stack_user = 1024;
@@ -123,7 +122,7 @@ static void make_comm(struct perf_event_attr *attr, void *arg)
 	attr->sample_max_stack = 3;
 }
 
-/* What has no member, or not the wanted value, is changed right before the open. */
+/* Members without an option can be set in a callback right before the open. */
 static void test_the_attr_can_be_changed(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
@@ -290,7 +289,7 @@ static const struct recording {
 	{ "cgroup", { OPTION(cgroup) }, make_cgroup, PERF_RECORD_CGROUP, 0, true },
 };
 
-/* Whether the record comes, with the options or without. */
+/* Whether the record occurs, with the options or without. */
 static bool comes(const struct recording *recording, bool with)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
@@ -330,8 +329,8 @@ static void test_records(void **state)
 	}
 }
 
-/* The end of a thread is in the ring of its creator only if the event is inherited, which a ring
- * of any CPU is not; so the thread itself is watched. */
+/* A thread's end is recorded in its creator's ring only for inherited events, which a ring without
+ * a fixed CPU cannot have; so the event is opened on the thread itself. */
 static int gate[2];
 static _Atomic pid_t watched_tid;
 
@@ -363,7 +362,7 @@ static void test_task_has_the_end_too(void **state)
 	ring = ring_map(counter, PROT_READ | PROT_WRITE);
 	assert_int_equal(write(gate[1], "x", 1), 1);
 	pthread_join(thread, NULL);
-	/* Joined is not gone: the kernel writes the record a little later. */
+	/* After pthread_join the kernel may not have written the record yet. */
 	while (syscall(SYS_tgkill, getpid(), watched_tid, 0) == 0)
 		sched_yield();
 	assert_non_null(ring_find(ring, PERF_RECORD_EXIT, 0));
@@ -403,7 +402,7 @@ static void test_comm_exec(void **state)
 	close(gate[1]);
 }
 
-/* What nothing here can be made to show is at least taken. */
+/* Options whose effect cannot be observed here must at least be accepted. */
 static void test_options_without_a_sign(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_TASK_CLOCK);
@@ -436,7 +435,7 @@ static void test_sample_id_all(void **state)
 	record = ring_find(ring, PERF_RECORD_COMM, 0);
 	assert_non_null(record);
 	assert_int_equal(pmc_counter_id(counter, &id), 0);
-	/* pid, tid, the name, and then the id that was asked for. */
+	/* pid, tid, the name, then the requested ID fields. */
 	assert_int_equal(record->size, sizeof(*record) + 8 + 8 + 8);
 	assert_int_equal(words_of(record)[2], id);
 	ring_unmap(ring);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter_refuse.c - what fails keeps its errno, says what it was about, and leaves nothing.
- */
+/* test_counter_refuse.c - failures have the kernel's errno and name their cause; they leave no
+ * descriptor open. */
 #include "agent/core/api/counter/counter.h"
 #include "tests/unit/counter_try.h"
 
@@ -8,14 +8,14 @@
 
 static struct pmc_failure failure;
 
-/* A bit of <asm/perf_regs.h>'s masks that stands for nothing. */
+/* A bit in the masks of <asm/perf_regs.h> that is no register. */
 #ifdef __x86_64__
 #define NO_REGISTER (UINT64_C(1) << 28)
 #else
 #define NO_REGISTER (UINT64_C(1) << 63)
 #endif
 
-/* Opening page-faults so fails with this errno, and what the failure names is that. */
+/* Opening page-faults with these options fails with this errno, and failure.what is `what`. */
 static void refused(const struct pmc_open_options *open, int error, const char *what)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -34,7 +34,7 @@ static void refused(const struct pmc_open_options *open, int error, const char *
 	assert_true(strlen(failure.advice) > 10);
 	assert_null(strchr(failure.advice, '\n'));
 	assert_int_equal(open_fds(), before);
-	/* Without words the same. */
+	/* The same without a struct pmc_failure. */
 	assert_int_equal(pmc_counter_open(&counter, &event, open, NULL), error);
 	assert_int_equal(open_fds(), before);
 }
@@ -54,7 +54,7 @@ static void test_options_that_exclude_each_other(void **state)
 	refused(&open, -EINVAL, "precise_ip");
 }
 
-/* The kernel says no more than EINVAL or EOPNOTSUPP to these. */
+/* For each of these the kernel says only EINVAL or EOPNOTSUPP. */
 static void test_the_option_is_named(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
@@ -108,7 +108,7 @@ static void test_the_option_is_named(void **state)
 	refused(&open, -EOPNOTSUPP, "aux_output");
 }
 
-/* Among many that are right the one that is not. */
+/* One wrong option among many correct ones. */
 static void test_the_option_is_named_among_many(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
@@ -124,7 +124,7 @@ static void test_the_option_is_named_among_many(void **state)
 	refused(&open, -EINVAL, "clockid");
 }
 
-/* An old kernel refuses the whole attr with E2BIG; which part of it is found out here. */
+/* An old kernel refuses the whole attr with E2BIG; the library finds the option that is too new. */
 static void test_e2big_names_the_option(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -145,7 +145,7 @@ static void test_targets(void **state)
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
 	(void)state;
-	/* The kernel would take -1 for every thread there is. */
+	/* The kernel would take -1 for every thread. */
 	open.pid = -1;
 	refused(&open, -EINVAL, "pid");
 	open = pmc_open_options_init();
@@ -189,7 +189,7 @@ static void test_what_is_no_pmc_open(void **state)
 	(void)state;
 	memset(&zero, 0, sizeof(zero));
 	refused(&zero, -EINVAL, "struct pmc_open_options");
-	/* At the end of what may be read: nothing is looked at behind it. */
+	/* The structure ends at the end of a mapped page: a read past it would fault. */
 	page = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	assert_int_equal(munmap(page + size, size), 0);
@@ -198,7 +198,7 @@ static void test_what_is_no_pmc_open(void **state)
 	garbage->size = 0x7fffffff;
 	refused(garbage, -EINVAL, "struct pmc_open_options");
 	munmap(page, size);
-	/* A program of a later version: what it sets and we do not know is not passed over. */
+	/* From a program built with a later version: options that this version lacks must be 0. */
 	later.open.size = sizeof(later);
 	assert_int_equal(pmc_counter_open(&counter, &event, &later.open, NULL), 0);
 	pmc_counter_close(counter);
@@ -242,7 +242,7 @@ static void test_no_descriptor_left(void **state)
 	assert_int_equal(failure.error, EMFILE);
 }
 
-/* As a user without capabilities: EACCES, and the advice says what would help. */
+/* As a user without capabilities: EACCES, and advice. */
 static void test_not_permitted(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
@@ -267,7 +267,8 @@ static void test_not_permitted(void **state)
 	if (pid == 0) {
 		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
 			_exit(1);
-		/* One that occurs in the kernel only does not fall back: it would read 0. */
+		/* An event that occurs only in the kernel has no user-mode fallback: it would read
+		 * 0. */
 		if (pmc_counter_open(&counter, &switches, &open, &failure) != -EACCES ||
 		    strcmp(failure.what, "context-switches"))
 			_exit(6);
@@ -296,7 +297,7 @@ static void test_not_permitted(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* The second of three: what was open is closed, and the failure says which it was. */
+/* The second of three fails: the first is closed, and the failure names the second. */
 static void test_partial_open_leaks_no_descriptor(void **state)
 {
 	struct pmc_counter_event events[3] = { software(PERF_COUNT_SW_PAGE_FAULTS),
@@ -320,7 +321,7 @@ static void test_partial_open_leaks_no_descriptor(void **state)
 	assert_string_equal(failure.what, "sigtrap");
 	assert_int_equal(open_fds(), before);
 
-	/* Adding to a group that stands: it stands as before. */
+	/* A failed addition leaves the group as it was. */
 	assert_int_equal(pmc_counter_group_open(&group, events, 1, NULL, &failure), 0);
 	assert_int_equal(open_fds(), before + 1);
 	events[1] = software(0xffff);
@@ -331,7 +332,7 @@ static void test_partial_open_leaks_no_descriptor(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
-/* Each call tells what the kernel said, once its descriptor is gone. */
+/* With its descriptor closed, each call returns the errno of the kernel. */
 static void test_every_call_tells_errno(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);

@@ -33,8 +33,8 @@ static void work(void)
 }
 
 /*
- * The least that a running member shows of work(). On a loaded virtual machine task-clock was seen
- * at 58 % of the thread's CPU clock.
+ * Least part of a round's work() that a running member counts. On a loaded virtual machine
+ * task-clock was seen at 58 % of the thread's CPU clock.
  */
 static uint64_t least(uint64_t kind)
 {

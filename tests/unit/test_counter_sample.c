@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter_sample.c - options of sampling have their effect: looked at in the samples. */
+/* test_counter_sample.c - options of sampling, checked by their effect on samples. */
 #include "tests/unit/counter_try.h"
 
 #include <poll.h>
@@ -28,8 +28,8 @@ static struct sampling sampling(void)
 	return s;
 }
 
-/* Opens, and samples so many calls of getppid: by a tracepoint that is hit in the kernel, while
- * that of a system call's name is given the registers of user mode. */
+/* Samples n calls of getppid by raw_syscalls:sys_enter, which is hit in kernel mode. Tracepoints of
+ * single system calls would be given the user-mode registers. */
 static void sample(struct sampling *s, unsigned n)
 {
 	struct pmc_counter_event event = getppid_event();
@@ -133,7 +133,7 @@ static void test_clockid(void **state)
 	}
 }
 
-/* Clocks that cannot be read at any moment are for events that never come by an NMI. */
+/* Clocks that cannot be read in an NMI are accepted only for events that never overflow in one. */
 static void test_clockid_of_slow_clocks(void **state)
 {
 	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI };
@@ -175,7 +175,7 @@ static uint64_t ip_of_registers(bool user)
 	return ip;
 }
 
-/* In a system call: the interrupted registers are the kernel's, the others the user's. */
+/* In a system call: the interrupted registers are kernel-mode, the others user-mode. */
 static void test_regs_intr_are_not_regs_user(void **state)
 {
 	(void)state;
@@ -194,14 +194,15 @@ static void test_stack_user(void **state)
 	s.open.sample_stack_user = 512;
 	sample(&s, 1);
 	words = first_sample(&s);
-	/* Size, bytes, and how many of them were really there. */
+	/* Size, bytes, and how many of them were copied. */
 	assert_int_equal(words[0], 512);
 	assert_in_range(words[1 + 512 / 8], 1, 512);
 	done(&s);
 }
 #endif
 
-/* Frames in a call chain, less the markers; *user and *kernel: whether those are there. */
+/* Number of addresses in a call chain, without the context markers; *user and *kernel: whether
+ * these markers occur. */
 static unsigned chain(const struct sampling *s, bool *user, bool *kernel)
 {
 	const uint64_t *words = first_sample(s);
@@ -284,7 +285,7 @@ static void test_write_backward(void **state)
 	s.open.sample_type = PERF_SAMPLE_TID;
 	s.open.write_backward = true;
 	sample(&s, 3);
-	/* The head runs from 0 down. */
+	/* The head starts at 0 and decreases. */
 	assert_int_equal(s.ring->data_head, (uint64_t)-48);
 	done(&s);
 }
@@ -318,7 +319,7 @@ static void on_trap(int signo, siginfo_t *info, void *context)
 #ifdef si_perf_data
 	trap_data = info->si_perf_data;
 #else
-	/* Behind si_addr, as the kernel's siginfo.h has it: older libcs do not name it. */
+	/* The fields after si_addr, as in the kernel's siginfo.h; older libcs lack them. */
 	memcpy((void *)&trap_data, (char *)&info->si_addr + sizeof(void *), sizeof(trap_data));
 #endif
 }
@@ -335,7 +336,7 @@ static void test_sigtrap(void **state)
 	int error;
 
 	(void)state;
-	/* A write to memory: what a debugger's watchpoint is. Type 2 is HW_BREAKPOINT_W. */
+	/* A write to memory, as a debugger's watchpoint. Type 2 is HW_BREAKPOINT_W. */
 	assert_int_equal(pmc_counter_event_breakpoint(&event, 2, (uint64_t)(uintptr_t)&watched, 8),
 			 0);
 	open.sample_period = 1;

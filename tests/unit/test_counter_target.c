@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_counter_target.c - whom a counter counts: threads, children, CPUs, cgroups, across exec. */
+/* test_counter_target.c - targets of counters: threads, children, CPUs and cgroups; counting across
+ * exec. */
 #include "tests/unit/counter_try.h"
 
 #include <pthread.h>
 
-static const char *self; /* this program, which does "calls N" for an exec */
+static const char *self; /* this program, run with "calls N" after an exec */
 
 static void *call_100(void *arg)
 {
@@ -66,7 +67,7 @@ static void test_inherit_stat(void **state)
 
 /* ---- exec ---------------------------------------------------------------------------------*/
 
-/* A child calls 10 times, then becomes a program that calls 50 times. */
+/* A child makes 10 calls, then a program that makes 50 replaces it. */
 static uint64_t exec_count(struct pmc_open_options *open)
 {
 	struct pmc_counter_event event = getppid_event();
@@ -128,7 +129,7 @@ static int stay_on(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Two CPUs that this process may run on; the second is -1 if there is but one. */
+/* Two CPUs that this process may run on; the second is -1 if there is only one. */
 static void two_cpus(int cpus[2], cpu_set_t *all)
 {
 	cpus[0] = cpus[1] = -1;
@@ -166,7 +167,7 @@ static void test_one_cpu_of_a_thread(void **state)
 	pmc_counter_close(counter);
 }
 
-/* Opens or skips where this user may not look at a whole CPU. */
+/* Opens, or skips the test if this user may not count a whole CPU. */
 static struct pmc_counter *open_cpu(const struct pmc_open_options *open)
 {
 	struct pmc_counter_event event = getppid_event();
@@ -207,7 +208,7 @@ static void test_any_thread_of_a_cpu(void **state)
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
-	/* Others run there too. */
+	/* The count includes other processes on that CPU. */
 	assert_in_range(count, 5000, UINT64_MAX - 1);
 	pmc_counter_close(counter);
 }
@@ -217,7 +218,7 @@ static void test_any_thread_of_a_cpu(void **state)
 static const char *const cgroup_mounts[] = { "/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified",
 					     "/sys/fs/cgroup" };
 
-/* A cgroup of our own that the perf events know; its path, or NULL. */
+/* A new cgroup in the hierarchy that perf events use; its path, or NULL. */
 static const char *make_cgroup(void)
 {
 	static char path[256];

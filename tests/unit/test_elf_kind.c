@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_elf_kind.c - what elf_kind says of programs that are compiled or made up here. */
+/* test_elf_kind.c - elf_kind() on programs compiled here and on damaged files. */
 #include "tools/run/elf_kind.h"
 
 #include <elf.h>
@@ -131,7 +131,7 @@ static void address_sanitizer(void **state)
 	      dir);
 	look("asan", ELF_OK);
 	assert_true(program.facts.asan);
-	/* A runtime in the program does not look at the order of libraries. */
+	/* A statically linked runtime does not depend on the order of libraries. */
 	look("asan-static", ELF_OK);
 	assert_false(program.facts.asan);
 }
@@ -182,7 +182,7 @@ static void secure(void **state)
 	(void)state;
 	if (getuid() != 0)
 		skip();
-	/* It gains nothing if it is root's and so are we. */
+	/* setuid root has no effect if the user is root already. */
 	shell("cd %s && cp dyn su && chown 0:0 su && chmod 4755 su", dir);
 	look("su", ELF_OK);
 	shell("cd %s && cp dyn su2 && chown 65534:0 su2 && chmod 4755 su2", dir);
@@ -203,7 +203,7 @@ static void in_path(void **state)
 	elf_look("static", &agent, &program);
 	assert_int_equal(program.kind, ELF_STATIC);
 	assert_string_equal(program.path, at("static"));
-	/* A file that may not be executed, and a directory, are passed over. */
+	/* Directories and files without execute permission are skipped. */
 	shell("mkdir %s/sub && mkdir %s/sub/static && chmod 755 %s/sub/static", dir, dir, dir);
 	snprintf(path, sizeof(path), "%s/sub:%s", dir, dir);
 	setenv("PATH", path, 1);
@@ -217,7 +217,7 @@ static void in_path(void **state)
 	free(old);
 }
 
-/* Every file cut short, and with bytes turned: nothing may be read outside it (ASan tells). */
+/* Files truncated at every length and with flipped bits: no read outside the file (needs ASan). */
 static void damaged(void **state)
 {
 	unsigned char bytes[65536], copy[65536];
@@ -236,7 +236,7 @@ static void damaged(void **state)
 		memcpy(copy, bytes, (size_t)n);
 		for (int k = 0; k < 8; k++) {
 			seed = seed * 1103515245 + 12345;
-			/* Headers, where offsets and sizes are. */
+			/* The headers, which hold offsets and sizes. */
 			copy[k % 2 ? seed % 1024 : (size_t)n - 1 - seed % 2048] =
 				(unsigned char)(seed >> 16);
 		}

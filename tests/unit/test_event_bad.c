@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_event_bad.c - errors of event strings: code, offset, text. All their wording is here. */
+/* test_event_bad.c - errors of event strings: code, offset and text. */
 #include "tests/unit/event_tree.h"
 
 #include <errno.h>
@@ -225,7 +225,7 @@ static void too_many(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* Any text gives events, or an error of one line whose offset is in the text. */
+/* Mangled text gives events, or a one-line error with an offset inside the text. */
 static void mangled_strings(void **state)
 {
 	static const char alphabet[] = ",:{}@/=u k?0x1\n\377cyesrbdfault-";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_event_good.c - what each kind of event string opens: every field of its attr. */
+/* test_event_good.c - event strings and the attr that each gives, field by field. */
 #include "tests/unit/event_tree.h"
 
 #include <linux/perf_event.h>
@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-/* What is counted: everything, asked for or not, or one side. */
+/* Modes: all by default, user mode, kernel mode, or both by :uk. */
 enum { ALL, USER, KERNEL, BOTH };
 
 #define HW    PERF_TYPE_HARDWARE
@@ -23,7 +23,7 @@ static const struct good {
 	uint32_t type;
 	uint64_t config, config1, config2, config3;
 	int scope, brace;
-	const char *name; /* NULL: the text */
+	const char *name; /* NULL: same as the text */
 } goods[] = {
 	{ "cycles", HW, 0, 0, 0, 0, ALL, OUT, NULL },
 	{ "cpu-cycles", HW, 0, 0, 0, 0, ALL, OUT, NULL },
@@ -193,7 +193,7 @@ static void units_and_scales(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* Common names must not touch the file system or a library: process start waits for them. */
+/* Built-in names must not need the file system or a library: they are parsed at process start. */
 static void builtin_names_need_nothing(void **state)
 {
 	static const struct pmc_event_roots nowhere = { "nowhere", "nowhere", true };
@@ -234,7 +234,7 @@ static void every_listed_name_resolves(void **state)
 
 	(void)state;
 	pmc_builtins_each(see, &seen);
-	/* 22 events, 7 aliases; 16 combinations of cache and operation, each twice. */
+	/* 22 events, 7 aliases; 16 combinations of cache and operation, each with two results. */
 	assert_int_equal(seen.cache, 32);
 	assert_int_equal(seen.count, 22 + 7 + 32);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_event_list.c - several events: order, groups, sets, and what is counted twice. */
+/* test_event_list.c - lists of events: order, groups, sets, duplicates. */
 #include "tests/unit/event_tree.h"
 
 #include "agent/core/profile/metrics.h"
@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-/* The list as "name[#brace][*], ...": a '*' marks what came (also) from a set. */
+/* The list as "name[#brace][*], ..."; '*': the event is (also) from a set. */
 static const char *listed(const char *text, const struct pmc_event_roots *roots)
 {
 	static char out[2048];
@@ -66,16 +66,17 @@ static void sets_add_what_is_missing(void **state)
 					 "branches,branch-misses");
 	assert_list("@branch,@stalls", "cycles,instructions,branches,branch-misses,"
 				       "stalled-cycles-frontend,stalled-cycles-backend");
-	/* The same events whichever comes first; the name is the one that was asked for. */
+	/* Duplicates of a set's events merge in either order; the name that the user gave is kept.
+	 */
 	assert_list("cpu-cycles,@branch", "cpu-cycles,instructions,branches,branch-misses");
 	assert_list("@branch,cpu-cycles", "cpu-cycles,instructions,branches,branch-misses");
 	assert_list("@branch,cycles,cycles", "cycles,instructions,branches,branch-misses,cycles");
 	assert_list("cycles,cycles,@branch", "cycles,cycles,instructions,branches,branch-misses");
-	/* Other scopes are other events. */
+	/* The same event in another mode is another event. */
 	assert_list("cycles:u,@branch", "cycles:u,cycles,instructions,branches,branch-misses");
 	assert_list("@branch:u", "cycles:u,instructions:u,branches:u,branch-misses:u");
 	assert_list("cycles:uk,@branch", "cycles:uk,cycles,instructions,branches,branch-misses");
-	/* A group keeps its members. */
+	/* A set does not remove an event from a group. */
 	assert_list("{cycles,cs},@branch", "cycles#0,cs#0,instructions,branches,branch-misses");
 	assert_list("@branch,{cycles,cs}", "instructions,branches,branch-misses,cycles#0,cs#0");
 }
@@ -108,7 +109,7 @@ static void topdown_takes_slots_where_there_are_any(void **state)
 			    "cs#0,cpu/slots/:u#1,cpu/topdown-retiring/:u#1,"
 			    "cpu/topdown-bad-spec/:u#1,cpu/topdown-fe-bound/:u#1,"
 			    "cpu/topdown-be-bound/:u#1");
-	/* A group is not taken apart because one of its events is there already. */
+	/* A group stays whole even if one of its events is in the list already. */
 	assert_string_equal(listed("cpu/slots/,@topdown", &slots),
 			    "cpu/slots/,cpu/slots/#0,cpu/topdown-retiring/#0,"
 			    "cpu/topdown-bad-spec/#0,cpu/topdown-fe-bound/#0,"
@@ -144,7 +145,7 @@ static bool applies(const char *metric, size_t len, const struct pmc_events *eve
 	return false;
 }
 
-/* Each metric a set names exists, and can be computed from the set on some machine. */
+/* Each metric of a set exists and can be computed from the set on some machine. */
 static void sets_have_their_metrics(void **state)
 {
 	static const struct pmc_event_roots slots = { "slots", "nowhere", true };

@@ -8,8 +8,8 @@
 
 #include "tests/unit/event_tree.h"
 
-/* By name, independent of the table: these the kernel counts in all modes or in kernel mode only.
- */
+/* Named here, independently of the table: events that the kernel counts in all modes, or in kernel
+ * mode only. */
 static const char *const unfiltered[] = { "cpu-clock", "task-clock", "syscalls:sys_enter_openat" };
 static const char *const in_kernel[] = { "context-switches", "cs",
 					 "cpu-migrations",   "migrations",
@@ -90,7 +90,7 @@ static void check(const char *name, int mode, bool root)
 			 root ? "root" : "user", planned->state, planned->scope, planned->error,
 			 want.state, want.scope, want.error);
 	assert_int_equal(planned->group == PMC_NO_GROUP, want.state != PMC_COUNTED);
-	/* A fallback is what an unprivileged user gets without asking. */
+	/* An unprivileged user gets the user-mode fallback without :u. */
 	assert_int_equal(!!(planned->flags & PMC_EVENT_FELL_BACK),
 			 !root && mode == PLAIN && want.scope == PMC_SCOPE_USER);
 	if (want.state == PMC_COUNTED)
@@ -125,7 +125,7 @@ static void test_every_event(void **state)
 	check_all("cpu/event=1/");
 }
 
-/* What PMC_JOB carries opens alike in descendants. */
+/* Events from PMC_JOB open the same in descendants. */
 static void test_survives_encoding(void **state)
 {
 	static const char *const names[] = { "task-clock:u", "syscalls:sys_enter_openat:k",
@@ -149,8 +149,8 @@ static void test_survives_encoding(void **state)
 	}
 }
 
-/* Root's plan for threads after a loss of privilege: groups keep their layout, and events that
- * occur in the kernel only are marked. */
+/* Root's plan, for threads started after a loss of privilege: groups keep their layout, and events
+ * that occur only in the kernel are marked. */
 static void test_user_plan(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -189,7 +189,7 @@ static int open_without_exclude(struct pmc_attr *attr, int leader)
 	return fake_open(attr, leader);
 }
 
-/* PMUs that cannot exclude a mode refuse that with EINVAL: permission is what is missing. */
+/* PMUs that cannot exclude a mode fail with EINVAL although permission is the cause. */
 static void test_pmu_without_modes(void **state)
 {
 	struct pmc_planned planned = { .event = { .name = "msr/tsc/", .type = 9 } };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_event_pfm.c - names that only libpfm4 knows, and that the library leaves as it came.
+ * test_event_pfm.c - event names that only libpfm4 knows, and the state in which libpfm4 is left.
  *
- * Where libpfm4 is not installed, the text that says so is what is tested.
+ * Without libpfm4 the error message is tested instead.
  */
 #include "tests/unit/event_tree.h"
 
@@ -21,7 +21,7 @@
 
 static const struct pmc_event_roots roots = { "sys", "trace", false };
 
-/* Whether names can get as far as libpfm4; if not, what is said instead. */
+/* NULL if libpfm4 is available, otherwise the text of the error. */
 static const char *missing(void)
 {
 	struct pmc_parse_error error;
@@ -156,7 +156,7 @@ static void events_of_one_processor(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* a:b is a tracepoint wherever tracefs has it, and libpfm4's where it has not. */
+/* A tracepoint takes precedence over an event of libpfm4 with the same name. */
 static void tracepoints_come_first(void **state)
 {
 	struct pmc_parse_error error;
@@ -187,7 +187,7 @@ static void the_library_is_let_go(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* A host that uses libpfm4 itself must not find it terminated under its hands. */
+/* A host that uses libpfm4 itself must not find it terminated. */
 static void a_hosts_library_stays_initialised(void **state)
 {
 	struct pmc_parse_error error;

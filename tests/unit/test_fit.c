@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fit.c - events on counters: what fits, who clashes, how few passes, in whatever order. */
+/* test_fit.c - assignment of events to counters: conflicts, fewest passes, independence of the
+ * order. */
 #include "agent/core/plan/matching.h"
 
 #include <setjmp.h>
@@ -19,7 +20,7 @@ static uint64_t clash_of(const uint64_t *masks, unsigned n)
 	return split.clash;
 }
 
-/* How many events are in the first pass. */
+/* Number of events in the first pass. */
 static unsigned assign(const uint64_t *masks, unsigned n)
 {
 	struct pmc_fit_passes split;
@@ -46,7 +47,7 @@ static void first_fit_would_refuse(void **state)
 	assert_int_equal(assign(ring, 3), 3);
 	assert_int_equal(assign(family_15h, 4), 4);
 	assert_int_equal(clash_of(ring, 3), 0);
-	/* The last event moves every other one. */
+	/* Each event could take its neighbour's counter: adding the last one moves all others. */
 	for (unsigned n = 3; n <= PMC_FIT_MAX; n++) {
 		for (unsigned i = 0; i + 2 < n; i++)
 			chain[i] = BIT(i) | BIT(i + 1);
@@ -102,7 +103,7 @@ static void events_without_a_counter(void **state)
 
 static void a_clash_names_nobody_innocent(void **state)
 {
-	/* Events 1, 3 and 5 share two counters; 0 and 4 are on others, 2 has a way out. */
+	/* Events 1, 3 and 5 share two counters; 0 and 4 have their own, 2 has an alternative. */
 	static const uint64_t masks[] = { 0x10, 3, 0x2a, 3, 0x0c, 3 };
 
 	(void)state;
@@ -111,7 +112,7 @@ static void a_clash_names_nobody_innocent(void **state)
 
 static void passes_are_fewest_and_proved(void **state)
 {
-	/* Seven events on three counters, and two that are anywhere. */
+	/* Seven events limited to three counters, and two that any counter can count. */
 	static const uint64_t masks[] = { 7, 0xff, 7, 7, 3, 0xff, 1, 7, 7 };
 	struct pmc_fit_passes split;
 	uint64_t taken[3] = { 0 };
@@ -141,7 +142,7 @@ static int seen_order(const void *a, const void *b)
 	return x->mask != y->mask ? (x->mask > y->mask) - (x->mask < y->mask) : x->place - y->place;
 }
 
-/* What every event got, as a list that no order of the events can change. */
+/* The outcome for each event, sorted so that it does not depend on the order of the events. */
 static void outcome(const uint64_t *masks, unsigned n, struct seen *seen)
 {
 	struct pmc_fit_passes split;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fold.c - sums, spread and their state against brute force; keys; events of two sets. */
+/* test_fold.c - sums, spread and states against brute force; keys; events of two sets. */
 #include "agent/core/profile/fold.h"
 #include "tests/unit/report_profile.h"
 
@@ -69,7 +69,7 @@ struct brute {
 	double stddev;
 };
 
-/* By halving, so that the test shares nothing with what it tests. */
+/* By bisection, independent of the code under test. */
 static double root_of(double value)
 {
 	double low = 0, high = value > 1 ? value : 1;
@@ -229,7 +229,7 @@ static void states(void **state)
 		assert_int_equal(pmc_fold_state(&stat, rows), table[i].want);
 		assert_int_equal(stat.sum, table[i].sum);
 	}
-	/* a sum that does not fit says so by standing still, not by wrapping */
+	/* a sum that overflows stops at the largest number */
 	struct pmc_fold_row row;
 
 	assert_int_equal(pmc_fold_init(&row, &u), 0);
@@ -306,7 +306,7 @@ static void patterns(void **state)
 	}
 }
 
-/* The names of threads, and of the pools they make with their numbers. */
+/* Names of threads, and the pools that names with numbers form. */
 static void pools(void **state)
 {
 	static const char *const names[] = {

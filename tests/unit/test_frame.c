@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_frame.c - frames: what is built is read back, and damage costs the damaged frame only. */
+/* test_frame.c - frames are read back as built, and damage loses only the damaged frame. */
 #include "agent/core/dump/frame.h"
 
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static void round_trip(void **state)
 
 	assert_true(pmc_scan_next(&scan, &frame));
 	assert_int_equal(frame.head.identity[0], 0);
-	/* A writer that knew less of the fixed part: the rest is zero. */
+	/* A writer with a shorter fixed part: the rest is zero. */
 	memset(&fixed, 0xff, sizeof(fixed));
 	pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
 	assert_int_equal(fixed.count, 0);
@@ -118,10 +118,10 @@ static void what_does_not_fit_is_taken_back(void **state)
 	free(big);
 }
 
-/* Frames of a buffer: returns how many are good; *damaged gets the rest. */
+/* The number of good frames in a buffer; *damaged: of damaged ones. */
 static unsigned count(const void *data, size_t len, uint64_t *damaged)
 {
-	/* A copy of the exact size, so that ASan sees a byte too far. */
+	/* A copy of the exact size, so that ASan detects a read past the end. */
 	uint8_t *copy = malloc(len + !len);
 	struct pmc_scan scan = { .data = copy, .len = len };
 	struct pmc_frame frame;
@@ -204,16 +204,17 @@ static void damage_is_counted_in_frames(void **state)
 	size_t len = many(memory, sizeof(memory));
 	uint64_t damaged;
 
-	/* Three neighbours, the middle one without its magic; and one further on. */
+	/* Three adjacent frames are damaged, the middle one in its magic; and a fourth, further on.
+	 */
 	bytes[ends[3] + 50] ^= 1;
 	bytes[ends[4] + 2] ^= 1;
 	bytes[ends[5] + 50] ^= 1;
 	bytes[ends[9] + 50] ^= 1;
 	assert_int_equal(count(memory, len, &damaged), FRAMES - 4);
-	/* The headless one leaves no trace of its own between two damaged heads. */
+	/* A frame without its magic between two damaged frames is not counted separately. */
 	assert_int_equal(damaged, 3);
 
-	/* A headless one before one with a head: both are seen. */
+	/* A frame without its magic before a damaged frame: both are counted. */
 	len = many(memory, sizeof(memory));
 	bytes[ends[4] + 2] ^= 1;
 	bytes[ends[5] + 50] ^= 1;
@@ -227,7 +228,7 @@ static void damage_is_counted_in_frames(void **state)
 	assert_int_equal(damaged, 0);
 }
 
-/* The same bytes in one piece and in random pieces give the same frames and the same damage. */
+/* The same bytes in one piece and in random pieces give the same frames and damage. */
 static void streams_like_buffers(void **state)
 {
 	(void)state;
@@ -271,8 +272,8 @@ static void streams_like_buffers(void **state)
 	}
 }
 
-/* Heads that claim a megabyte each, 48 bytes apart: what is hashed for nothing stays in proportion
- * to the bytes, and the small frames after them are found. */
+/* Headers that claim a megabyte each, 48 bytes apart: the bytes hashed in vain must stay
+ * proportional to the input, and the small frames after them are found. */
 static void forged_heads(void **state)
 {
 	(void)state;

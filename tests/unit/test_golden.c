@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_golden.c - a dump of format version 1, kept as bytes: every later reader must read it.
+ * test_golden.c - a dump of format version 1, stored as bytes: every later version must read it.
  *
- * `test_golden FILE` wrote it. It is not written again; a new format version adds a file.
+ * Written by `test_golden FILE`. It is never written again; a new format version adds a file.
  */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
@@ -22,7 +22,7 @@
 
 #define GOLDEN "tests/golden/version-1.dump"
 
-/* ---- how it was written -----------------------------------------------------------------*/
+/* ---- writing ---------------------------------------------------------------------------- */
 static void put_threads(uint64_t set, uint64_t site)
 {
 	static const uint64_t values[2] = { 1710000000, 2930000000 };
@@ -68,7 +68,7 @@ static void put_process(uint64_t set)
 {
 	struct {
 		struct pmc_process_fixed known;
-		uint64_t later; /* of a writer that knew more */
+		uint64_t later; /* as from a later version */
 	} fixed = {
 		.known = {
 			.pid = 12037,
@@ -120,7 +120,7 @@ static void build_golden(void)
 	};
 	static const struct ev clock_event = { .name = "task-clock", .type = 1, .config = 1 };
 	const struct pmc_site_fixed site = { .offset = 0x1234 };
-	const uint32_t code = 5; /* of a writer that knew less than struct pmc_note_fixed */
+	const uint32_t code = 5; /* of a writer with an older, shorter struct pmc_note_fixed */
 
 	build_start();
 	uint64_t set = build_set(events, 4, 2), clock_set = build_set(&clock_event, 1, 1);
@@ -136,7 +136,7 @@ static void build_golden(void)
 	pmc_frame_begin(&build, PMC_FRAME_NOTE, id(0xa1), 3, &(uint64_t){ code }, 8);
 	build_str("a short note");
 	pmc_frame_end(&build);
-	/* A type that nobody knows yet. */
+	/* An unknown frame type. */
 	pmc_frame_begin(&build, (enum pmc_frame_type)200, id(0xa1), 3, NULL, 0);
 	build_str("from the future");
 	pmc_frame_end(&build);
@@ -154,7 +154,7 @@ static int write_golden(const char *path)
 	return 0;
 }
 
-/* ---- what must be read from it, for ever -----------------------------------------------------*/
+/* ---- reading: these values never change ------------------------------------------------------ */
 static struct pmc_profile profile;
 
 static int load(void **state)
@@ -219,7 +219,7 @@ static void the_process(void **state)
 	assert_int_equal(process->threads_counted, 1);
 	assert_int_equal(process->n_uncounted, 1);
 	assert_int_equal(process->uncounted[0].reason, EMFILE);
-	/* Rows have no task-clock: 1000 - (800 - 100) - 800, no less than nothing. */
+	/* Rows have no task-clock: 1000 - (800 - 100) - 800 < 0, so 0. */
 	assert_int_equal(pmc_count_value(&process->unattributed.counts[0]), 0);
 	assert_int_equal(pmc_count_value(&process->descendants.counts[0]), 555);
 }
@@ -277,7 +277,7 @@ static void the_counts(void **state)
 	assert_int_equal(second->counts[0].error, EMFILE);
 }
 
-/* A merge keeps every frame, also of types and sizes it does not know. */
+/* A merge keeps every frame, including unknown types and sizes. */
 static void merged(void **state)
 {
 	int in = open(GOLDEN, O_RDONLY | O_CLOEXEC), out = memfd_create("out", MFD_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hash.c - keys that were chosen to collide take no more work than others. */
+/* test_hash.c - keys that were chosen to collide take no more comparisons than others. */
 #include "agent/core/base/hash.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #define N 20000u
 
 struct item {
-	uint32_t key[4]; /* as an identity */
+	uint32_t key[4]; /* no hash: the number itself */
 	UT_hash_handle hh;
 };
 
@@ -30,8 +30,8 @@ static void unmix(uint32_t s[3])
 	s[0] = (s[0] ^ s[2] >> 13) + s[2] + s[1];
 }
 
-/* A key of hash 0 under HASH_JEN, which uthash takes unless told otherwise: its mixing is undone,
- * from any end state. */
+/* A key with hash 0 under HASH_JEN, the default of uthash: its mixing is inverted, from any final
+ * state. */
 static void collide(uint32_t n, uint32_t key[4])
 {
 	uint32_t s[3] = { n * 2654435761u, n, 0 };
@@ -87,7 +87,7 @@ static void siphash_is_siphash(void **state)
 	memcpy(key, bytes, sizeof(key));
 	for (unsigned len = 0; len < 3; len++)
 		assert_int_equal(pmc_hash_sip(key, bytes, len), expected[len]);
-	/* Words too. */
+	/* Words, too. */
 	assert_int_not_equal(pmc_hash_sip(key, bytes, 15), pmc_hash_sip(key, bytes, 16));
 }
 

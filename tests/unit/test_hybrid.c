@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hybrid.c - types of cores and machine-wide PMUs: from a sysfs of our own to the plan. */
+/* test_hybrid.c - types of cores and machine-wide PMUs: from a made-up sysfs to the plan. */
 #include "agent/core/event/event.h"
 #include "agent/core/plan/plan.h"
 #include "tests/unit/event_tree.h"
@@ -69,7 +69,7 @@ static void each_type_of_core_counts(void **state)
 	is_event(3, "L1-dcache-load-misses:u", "cpu_atom", PERF_TYPE_HW_CACHE, ON(ATOM, 0x10000),
 		 1);
 	assert_true(events.list[3].exclude_kernel);
-	/* A raw code goes to the PMU that it is for. */
+	/* A raw code goes to the PMU of its type of core. */
 	is_event(4, "r1c2", "cpu_core", CORE, 0x1c2, 2);
 	is_event(5, "r1c2", "cpu_atom", ATOM, 0x1c2, 2);
 	is_event(6, "cs", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 3);
@@ -93,7 +93,7 @@ static void cores_that_are_alike_are_one(void **state)
 	is_event(0, "cycles", "", PERF_TYPE_HARDWARE, 0, 0);
 	is_event(1, "r11", "", PERF_TYPE_RAW, 0x11, 1);
 	is_event(2, "armv8_pmuv3_0/config=8/", "", 8, 8, 2);
-	/* The tree of the other tests has a PMU "cpu". */
+	/* The tree used by other tests has a PMU "cpu". */
 	parse(&tree_roots, "cycles");
 	assert_int_equal(events.count, 1);
 }
@@ -107,7 +107,7 @@ static void what_is_named_twice_is_two_pairs(void **state)
 	is_event(13, "cycles", "cpu_atom", PERF_TYPE_HARDWARE, ON(ATOM, 0), 6);
 }
 
-/* Groups of the plan as "cpu_core:2 cpu_atom:2". */
+/* Groups of the plan as text, e.g. "cpu_core:2 cpu_atom:2". */
 static const char *groups(void)
 {
 	static char text[256];
@@ -136,7 +136,7 @@ static void types_share_no_group(void **state)
 	kernel.atom_counters = 4;
 	make(&hybrid, "@default,cs");
 	assert_string_equal(groups(), "cpu_core:6 cpu_atom:4 cpu_atom:2 :1");
-	/* A brace is one on each type; where it does not fit, it is not counted. */
+	/* Braces give one group for each type of core; a group that does not fit is not counted. */
 	make(&hybrid, "{cycles,instructions,branches,branch-misses,cache-misses},r11");
 	assert_string_equal(groups(), "cpu_core:5 cpu_core:1 cpu_atom:1");
 	for (unsigned i = plan.opened; i < plan.count; i++) {
@@ -207,7 +207,8 @@ static void the_machine_is_its_cpus(void **state)
 		assert_int_equal(machine.events[i].flags, PMC_EVENT_UNCORE);
 		assert_int_equal(machine.events[i].state, PMC_COUNTED);
 	}
-	/* A part of a machine is no machine: 65 CPUs are more than a set holds. */
+	/* Events of a PMU with 65 CPUs exceed the size of a set: none is opened, as a part of them
+	 * would look like the total. */
 	make(&hybrid, "power/energy-pkg/,uncore_large/event=1/");
 	assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 	assert_int_equal(machine.count, PMC_EVENTS_MAX);

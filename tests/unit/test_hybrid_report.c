@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hybrid_report.c - what types of cores counted, and the machine: from frames to the views. */
+/* test_hybrid_report.c - counts by type of core and of the whole machine, from frames to views. */
 #include "tests/unit/report_profile.h"
 #include "tests/unit/unpack.h"
 
@@ -11,8 +11,8 @@
 
 static struct pmc_profile profile;
 
-/* cycles on both types in groups 0 and 1, instructions in 2 and 3, as the plan lays them out; the
- * frame's positions are what tells which belong together. */
+/* cycles on both types in groups 0 and 1, instructions in 2 and 3, as the plan orders them; events
+ * that belong together are found by their positions in the frame. */
 static uint64_t set_of(unsigned events, const uint16_t *group, uint8_t atom_state)
 {
 	struct pmc_eventset_fixed fixed = { .n_events = (uint16_t)(2 * events) };
@@ -40,10 +40,10 @@ static uint64_t set_of(unsigned events, const uint16_t *group, uint8_t atom_stat
 	return pmc_frame_end(&made);
 }
 
-/* A group that holds two events; the second has one more. */
+/* Group with two events, of which the second counts one more than the first. */
 static unsigned shared = PMC_NO_GROUP;
 
-/* One row of such a set; {enabled, running, value} of each group. */
+/* One row of such a set; {enabled, running, value} for each group. */
 static const struct pmc_count *row_of(uint64_t set, unsigned groups, uint64_t values[][3])
 {
 	struct made_value readings[4] = { 0 };
@@ -114,7 +114,7 @@ static void the_sum_stands_in_front(void **state)
 								      "cpu_atom");
 		assert_int_equal(!!(events[i].def.flags & PMC_EVENT_SUM), i % 3 == 0);
 	}
-	/* The code without the PMU: figures are made of it. */
+	/* The code without the PMU: metrics use it. */
 	assert_int_equal(events[3].def.config, 1);
 	pmc_profile_free(&profile);
 }
@@ -124,7 +124,7 @@ static void never_scaled_by_the_other_types_time(void **state)
 	(void)state;
 	one_event(ROW(100, 70, 700), ROW(100, 30, 60),
 		  STATES(PMC_COUNTED, PMC_COUNTED, PMC_COUNTED), ROW(760, 700, 60));
-	/* The clocks of two groups are a hair apart. */
+	/* The enabled times of two groups differ slightly. */
 	one_event(ROW(1000000, 699990, 700), ROW(1000000, 299990, 60),
 		  STATES(PMC_COUNTED, PMC_COUNTED, PMC_COUNTED), ROW(760, 700, 60));
 }
@@ -145,7 +145,7 @@ static void what_never_ran_at_all_is_not_counted(void **state)
 		  STATES(PMC_NOT_COUNTED, PMC_NOT_COUNTED, PMC_NOT_COUNTED), ROW(0, 0, 0));
 	one_event(ROW(0, 0, 0), ROW(0, 0, 0),
 		  STATES(PMC_NOT_COUNTED, PMC_NOT_COUNTED, PMC_NOT_COUNTED), ROW(0, 0, 0));
-	/* Nobody can tell what the other type did in the time that none of them ran. */
+	/* No group ran for 60 of the 100 ns: the time on each type of core is unknown. */
 	one_event(ROW(100, 40, 400), ROW(100, 0, 0),
 		  STATES(PMC_NOT_COUNTED, PMC_SCALED, PMC_NOT_COUNTED), ROW(0, 1000, 0));
 }
@@ -156,7 +156,8 @@ static void turns_are_scaled_to_the_time_on_that_type(void **state)
 	const struct pmc_count *counts;
 
 	(void)state;
-	/* 700 on cpu_core, where two groups take turns, 300 on cpu_atom, where one has it all. */
+	/* 700 ns on cpu_core, where two groups are multiplexed, 300 ns on cpu_atom, which has one
+	 * group. */
 	made_begin();
 	shared = 1;
 	counts = row_of(
@@ -169,7 +170,7 @@ static void turns_are_scaled_to_the_time_on_that_type(void **state)
 	is_count(&counts[4], PMC_SCALED, 70);
 	is_count(&counts[5], PMC_COUNTED, 61);
 	is_count(&counts[3], PMC_SCALED, 131);
-	/* What a view shows of it says the same. */
+	/* The fields that views show are consistent. */
 	assert_int_equal(counts[1].enabled_ns, 700);
 	assert_int_equal(counts[1].running_ns, 350);
 	assert_int_equal(counts[0].raw, 7061);
@@ -344,7 +345,7 @@ static void the_machine_is_the_sum_of_its_cpus(void **state)
 	has(text, "\"machine\":[{\"name\":\"power/energy/\",\"value\":10.000000000,\"raw\":35,"
 		  "\"enabled_ns\":200,\"running_ns\":150,\"scope\":\"all\",\"state\":\"scaled\","
 		  "\"core_type\":null,\"unit\":\"Joules\",\"cpus\":\"0,18\"}]");
-	/* In no row, and that is said. */
+	/* In the thread rows the event is null, with a reason. */
 	has(text,
 	    "{\"name\":\"power/energy/\",\"value\":null,\"raw\":null,\"enabled_ns\":null,"
 	    "\"running_ns\":null,\"scope\":\"all\",\"state\":\"not-counted\","

@@ -81,7 +81,7 @@ static void structure(void **state)
 				"\"part\":\"abc\"}");
 		else
 			assert_non_null(strstr(text, "{\n  \"big\": 18446744073709551615,\n"));
-		/* jansson keeps 63 bits of an integer: let it read as a real here */
+		/* jansson limits integers to 63 bits: parse larger ones as reals */
 		json_t *back = json_loads(text, JSON_DECODE_INT_AS_REAL, NULL);
 
 		assert_non_null(back);

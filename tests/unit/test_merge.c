@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge.c - the merge is a union of frames: laws, damage, compaction. */
+/* test_merge.c - a merge is a union of frames: laws, damage, compaction. */
 #include "tests/unit/merge_try.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static void laws(const struct merge_options *options, unsigned rounds)
 		struct dump c = random_dump(below(60)), cat = { NULL, 0 };
 		struct dump ab, ba, bc, ab_c, a_bc, aa, again, of_cat, want;
 
-		/* They overlap. */
+		/* Frames occur in several inputs. */
 		dump_append(&b, a.data, a.len);
 		dump_append(&c, b.data, b.len / 2);
 		ab = merged2(options, &a, &b);
@@ -97,7 +97,7 @@ static void compact_keeps_the_newest(void **state)
 	dump_free(&out);
 }
 
-/* Of one snapshot number the later look is the newest, whatever its hash. */
+/* Of two frames with one snapshot number the later one is the newest, whatever its hash. */
 static void compact_knows_the_later_look(void **state)
 {
 	(void)state;
@@ -129,7 +129,8 @@ static void compact_knows_the_later_look(void **state)
 	}
 }
 
-/* Inputs are mapped: what another program writes there during the merge is not taken for frames. */
+/* Inputs are mapped: bytes that another program writes during the merge must not be taken for
+ * frames. */
 static void overwritten_inputs_are_an_error(void **state)
 {
 	(void)state;
@@ -152,7 +153,7 @@ static void overwritten_inputs_are_an_error(void **state)
 		assert_int_equal(merge_new(&merge, &plain), 0);
 		assert_int_equal(merge_add_fd(merge, fd, &seen), 0);
 		if (round) {
-			/* Another frame of the same size. */
+			/* A different frame of the same size. */
 			pmc_frame_buf_init(&buf, memory, sizeof(memory));
 			row.cpu_ns = 2;
 			pmc_frame_begin(&buf, PMC_FRAME_THREAD, identity, 3, &row, sizeof(row));
@@ -190,8 +191,8 @@ static void shuffle(struct dump *dump)
 	*dump = out;
 }
 
-/* A copy of the dump, hurt in one of several ways. *expected is what a reader must count, and
- * *survivors what must come out. */
+/* A damaged copy of the dump. *expected: the number of damaged frames that a reader counts,
+ * *survivors: the frames that remain. */
 static struct dump hurt(const struct dump *good, unsigned way, uint64_t *expected,
 			struct dump *survivors)
 {
@@ -201,7 +202,7 @@ static struct dump hurt(const struct dump *good, unsigned way, uint64_t *expecte
 
 	dump_append(&bad, good->data, good->len);
 	shuffle(&bad);
-	frames = frames_of(good, 1, &count); /* for the number alone */
+	frames = frames_of(good, 1, &count); /* only to count them */
 	free(frames);
 	*expected = 0;
 	hit = below((unsigned)count);
@@ -219,14 +220,14 @@ static struct dump hurt(const struct dump *good, unsigned way, uint64_t *expecte
 			at = (size_t)(frame.bytes - bad.data);
 	}
 	switch (way) {
-	case 0: /* doubled */
+	case 0: /* duplicated */
 		dump_append(survivors, bad.data, bad.len);
 		bad.data = realloc(bad.data, 2 * bad.len);
 		assert_non_null(bad.data);
 		memcpy(bad.data + bad.len, bad.data, bad.len);
 		bad.len *= 2;
 		break;
-	case 1: /* cut within a frame */
+	case 1: /* truncated within a frame */
 		bad.len = at + 1 + below(47);
 		*expected = 1;
 		break;
@@ -262,7 +263,7 @@ static void damage_costs_the_damaged_frames(void **state)
 	dump_free(&survivors);
 }
 
-/* Anything at all: no crash, and what comes out is what a scan finds. */
+/* Arbitrary damage: the result has exactly the frames that a scan finds. */
 static void noise_is_survived(void **state)
 {
 	(void)state;
@@ -292,7 +293,7 @@ static void noise_is_survived(void **state)
 	}
 }
 
-/* Nobody can make XXH3 collide on purpose for a test, so: the comparison itself. */
+/* A collision of XXH3 cannot be made on purpose, so the comparison is tested directly. */
 static void equal_hash_is_not_equal_bytes(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_cmd.c - pmctl merge at its edges: what it refuses, and that it harms no file. */
+/* test_merge_cmd.c - pmctl merge: inputs and outputs that it refuses; no file is harmed. */
 #include "tests/unit/random_dump.h"
 #include "tests/unit/tool_run.h"
 
@@ -70,7 +70,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Nothing is left behind but what the test names. */
+/* rmdir fails if the merge has left a file that is not listed here. */
 static int teardown(void **state)
 {
 	static const char *const names[] = { "a.pmc",  "b.pmc", "foreign", "empty", "torn",
@@ -123,12 +123,12 @@ static void bad_inputs(void **state)
 			fail_msg("%s", run.err);
 		assert_int_not_equal(access("out", F_OK), 0);
 	}
-	/* Each is named, one line each, and the good one does not help. */
+	/* Each bad file gives one line; a good file among them changes nothing. */
 	PMCTL(&run, "merge", "missing", "a.pmc", "foreign", "folder", "-o", "out");
 	assert_int_equal(run.code, EXIT_FAIL);
 	check_lines(run.err, 3);
 	assert_int_not_equal(access("out", F_OK), 0);
-	/* A dump with no good frame left is a damaged dump. */
+	/* A dump without any good frame is a damaged dump. */
 	PMCTL(&run, "merge", "torn", "a.pmc", "-o", "out");
 	assert_int_equal(run.code, EXIT_OK);
 	assert_non_null(strstr(run.err, "1 damaged"));
@@ -178,7 +178,7 @@ static void outputs_that_are_replaced(void **state)
 	assert_int_equal(run.code, EXIT_OK);
 	check_file("b.pmc", ab.data, ab.len);
 	PMCTL(&run, "merge", "--compact", "--", "ab", "-o", "x");
-	assert_int_equal(run.code, EXIT_USAGE); /* after -- all are files */
+	assert_int_equal(run.code, EXIT_USAGE); /* after -- each argument is a file */
 	dump_free(&ab);
 }
 

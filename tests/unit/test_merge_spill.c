@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_spill.c - a merge in little memory, of files and pipes, and its errors. */
+/* test_merge_spill.c - merges with little memory, of files and pipes, and their errors. */
 #include "tests/unit/merge_try.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static void spilling_changes_nothing(void **state)
 	}
 }
 
-/* A feed of the bytes through a pipe, by a child. */
+/* Writes the bytes to a pipe from a child process. */
 static int piped(const struct dump *dump)
 {
 	int ends[2];
@@ -44,7 +44,7 @@ static int piped(const struct dump *dump)
 	return ends[0];
 }
 
-/* Files and pipes give one result, also when runs are spilled. */
+/* Files and pipes give the same result, with and without spilling. */
 static void files_as_pipes(void **state)
 {
 	(void)state;
@@ -86,7 +86,7 @@ static void files_as_pipes(void **state)
 	dump_free(&second);
 }
 
-/* A file is merged from its position on. */
+/* Reading starts at the position of the file. */
 static void from_the_position(void **state)
 {
 	(void)state;
@@ -111,7 +111,7 @@ static void from_the_position(void **state)
 	dump_free(&dump);
 }
 
-/* Exit code 1, and no temporary file is left. */
+/* Exit code 1; no temporary file remains. */
 static void a_truncated_input_is_an_error(void **state)
 {
 	(void)state;
@@ -130,7 +130,7 @@ static void a_truncated_input_is_an_error(void **state)
 	pid = fork();
 	if (pid == 0) {
 		close(STDERR_FILENO);
-		/* The test runner has handlers of its own. */
+		/* The test runner installs its own handlers. */
 		signal(SIGBUS, SIG_DFL);
 		if (merge_output_open(&output, path, &why) || merge_new(&merge, &plain) ||
 		    merge_add_fd(merge, fd, &seen) || ftruncate(fd, 4096))

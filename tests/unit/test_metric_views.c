@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_metric_views.c - metrics as the views show them, against hand calculation: from an event
- * list by the planner on a double of the PMU, through frames, to JSON and the table.
+ * test_metric_views.c - metrics in the views against hand calculation: an event list goes through
+ * the planner on a fake PMU, frames, JSON and the table.
  */
 #include "tests/unit/fake_pmu.h"
 
@@ -15,7 +15,7 @@ static const struct pmc_event_roots plain = { "nothing", "trace", true };
 static const struct pmc_event_roots slots = { "slots", "trace", true };
 static const struct pmc_event_roots hybrid = { "hybrid", "trace", true };
 
-/* What each event counts on the double, on cores of the second type too. */
+/* What each event counts on the fake PMU, on cores of the second type, too. */
 static const struct {
 	const char *name;
 	uint64_t value, atom;
@@ -43,7 +43,7 @@ static const struct {
 	{ "cpu/topdown-be-bound/", 2100000, 0 },
 };
 
-/* Calculated by hand from the values above; `sum` from those of both types of cores. */
+/* Calculated by hand from the values above; `sum`: over both types of cores. */
 static const struct {
 	const char *metric, *a, *b;
 	double value, sum;
@@ -117,8 +117,8 @@ static void put_process(unsigned id, uint64_t set)
 		     "host", "/bin/program", "program");
 }
 
-/* A row with the value of each event; group g ran for running[g] of 1,000 ns, and of the time on
- * its type of core `turns` groups had a part each. */
+/* A row with the value of each event; group g ran for running[g] of 1,000 ns; `turns` groups of its
+ * type of core shared that time. */
 static void put_row(unsigned id, uint64_t seq, uint64_t set, const uint64_t *running,
 		    const unsigned *turns)
 {
@@ -158,7 +158,7 @@ static json_t *json_report(enum pmc_fold_by by)
 	return root;
 }
 
-/* ---- against the table ---------------------------------------------------------------------- */
+/* ---- compared with the table --------------------------------------------------------------- */
 
 /* The group of an event on a type of core; -1: not in the list. */
 static int group_of(const char *name, const char *core_type)
@@ -196,13 +196,13 @@ static void check_metric(const json_t *row, size_t i, double want, const char *s
 			 got ? json_string_value(got) : "none", state ? state : "none");
 }
 
-/* Whether the metric is made of events of the list. */
+/* Whether the list has the events of the metric. */
 static bool applies(size_t i, const char *core_type)
 {
 	return group_of(metrics[i].a, core_type) >= 0 && group_of(metrics[i].b, core_type) >= 0;
 }
 
-/* The row of a thread and the sum of two such rows. */
+/* The row of one thread, and the sum of two such rows. */
 static void check_rows(bool scaled)
 {
 	json_t *root = json_report(PMC_BY_EXE);
@@ -238,7 +238,7 @@ static void check_list(const char *text, const struct pmc_event_roots *roots, un
 		turns[g] = plan.groups;
 		running[g] = 1000 / plan.groups;
 	}
-	/* So that raw counts are whole numbers. */
+	/* So that scaled counts are whole numbers. */
 	assert_in_range(plan.groups, 1, 2);
 	made_begin();
 	set = put_set();
@@ -264,8 +264,7 @@ static void test_sets(void **state)
 	check_list("@topdown", &plain, 2);
 }
 
-/* Each metric of a set has a row in the table above, so that a new one is calculated by hand too.
- */
+/* Each metric of a set needs a row in the table above. */
 static void test_every_metric(void **state)
 {
 	(void)state;
@@ -301,7 +300,7 @@ static void check_hybrid(unsigned core_counters)
 	for (unsigned g = 0; g < plan.groups; g++)
 		of_core += !is_atom(&plan.events[plan.first[g]].event);
 	assert_int_equal(of_core, core_counters == 6 ? 1 : 2);
-	/* 600 ns on one type, where the groups take turns, 400 on the other. */
+	/* 600 ns on one type, where groups are multiplexed, 400 ns on the other. */
 	for (unsigned g = 0; g < plan.groups; g++) {
 		bool atom = is_atom(&plan.events[plan.first[g]].event);
 
@@ -333,7 +332,7 @@ static void test_hybrid(void **state)
 	check_hybrid(3);
 }
 
-/* ---- rows that lack an event ---------------------------------------------------------------- */
+/* ---- rows without one of the events ---------------------------------------------------------- */
 
 static void put_dump(unsigned id, const char *text)
 {
@@ -358,7 +357,7 @@ static char *table_report(void)
 	return text;
 }
 
-/* The IPC of the dumps' sum; -1: none. */
+/* The IPC of the sum over the dumps; -1: null. */
 static double ipc_of_all(void)
 {
 	json_t *root = json_report(PMC_BY_EXE);
@@ -400,7 +399,7 @@ static void test_rows_that_have_both(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Each row is judged by the groups of its own set, not by those of the first. */
+/* Each row is judged by the groups of its own event set, not of the first set. */
 static void test_groups_of_the_rows_own_set(void **state)
 {
 	json_t *root;

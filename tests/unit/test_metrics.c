@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_metrics.c - each figure's arithmetic, and every way in which it must be null instead. */
+/* test_metrics.c - the arithmetic of each metric, and each case in which it must be null. */
 #include "agent/core/profile/metrics.h"
 
 #include <linux/perf_event.h>
@@ -54,7 +54,7 @@ static double value_of(const char *name, const struct pmc_ratio *ratio)
 	return -1;
 }
 
-/* What the metric is of two events and their counts; -1: null. */
+/* The metric of two events with these counts; -1: null. */
 static double of(const char *name, const struct pmc_p_event events[2],
 		 const struct pmc_count counts[2])
 {
@@ -192,7 +192,7 @@ static void core_types_are_not_mixed(void **state)
 	assert_true(of("ipc", events, counts) == 1.5);
 }
 
-/* Where an event is there more than once, the first pair that fits and was counted is used. */
+/* If an event occurs more than once, the first valid pair with values is used. */
 static void the_first_pair_with_values(void **state)
 {
 	struct pmc_p_event events[] = { event(HW, 1), event(HW, 0), event(HW, 1), event(HW, 0) };
@@ -260,7 +260,7 @@ static void states_of_ratios(void **state)
 	events[1].def.group = 1;
 	take("ipc", &set, counts, &mixed);
 	assert_int_equal(mixed.state, PMC_RATIO_MIXED);
-	/* Of two groups it is no bound. */
+	/* Two groups give no bound. */
 	take("stall_bound_pct", &set, counts, &bound);
 	assert_true(value_of("stall_bound_pct", &bound) == -1);
 	counts[0] = counted(200);
@@ -269,7 +269,7 @@ static void states_of_ratios(void **state)
 	assert_int_equal(scaled.state, PMC_RATIO_MIXED);
 }
 
-/* A sum over core types is of one group where it is on each type. */
+/* A sum over types of cores is of one group if it is so on each type. */
 static void groups_of_hybrid_sums(void **state)
 {
 	struct pmc_p_event events[] = { event(HW, 1), event(HW, 1), event(HW, 1),
@@ -294,7 +294,7 @@ static void groups_of_hybrid_sums(void **state)
 	assert_int_equal(mixed.state, PMC_RATIO_MIXED);
 }
 
-/* A PMU's own event means something else on another PMU: its name must say it too. */
+/* A PMU-specific event of the same name means something else on another PMU. */
 static void topdown(void **state)
 {
 	struct pmc_p_event events[] = { event(RAW, 0x8000), event(RAW, 0x400) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_out.c - text output against the C library's, and its behaviour at full buffers. */
+/* test_out.c - text output compared with printf, and full buffers. */
 #include "agent/core/base/out.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void fixed_agrees_with_printf(void **state)
 	(void)state;
 	srand(7);
 	for (unsigned i = 0; i < 20000; i++) {
-		/* Exact in binary, so that both round the same number, and never at a tie. */
+		/* Exact in binary, and ties are skipped: both functions round the same number. */
 		double value = (rand() - RAND_MAX / 2) / 1024.0 * (i % 7 ? 1 : 1e6);
 		char want[64], got[64];
 		struct pmc_out o;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_perf.c - readings of every layout, what is short of one, and scaling to the last bit. */
+/* test_perf.c - readings in every format, short readings, and exact scaling. */
 #include "agent/core/base/number.h"
 #include "agent/core/count/group.h"
 
@@ -20,7 +20,7 @@
 #define LOST	PERF_FORMAT_LOST
 #define ALL	(ENABLED | RUNNING | ID | GROUP | LOST)
 
-/* Builds a reading by the page, word by word, and decodes it, for each of the 32 formats. */
+/* Builds and decodes a reading as perf_event_open(2) describes it, for each of the 32 formats. */
 static void test_decodes_every_format(void **state)
 {
 	(void)state;
@@ -49,7 +49,7 @@ static void test_decodes_every_format(void **state)
 				words[len++] = 3000 + i;
 		}
 		assert_int_equal(pmc_perf_read_words(format, n), len);
-		/* One word less is an overrun, one more is somebody else's. */
+		/* A reading that is one word short is an error; words after its end are ignored. */
 		memset(values, 0xff, sizeof(values));
 		assert_int_equal(pmc_perf_decode(words, len - 1, format, &head, values, 3),
 				 -EINVAL);
@@ -63,7 +63,7 @@ static void test_decodes_every_format(void **state)
 			assert_int_equal(values[i].id, format & ID ? 2000 + i : 0);
 			assert_int_equal(values[i].lost, format & LOST ? 3000 + i : 0);
 		}
-		/* A short array takes what it can, and says how much there was. */
+		/* A short array is filled, and the number of members returned. */
 		memset(values, 0xff, sizeof(values));
 		assert_int_equal(pmc_perf_decode(words, len, format, &head, values, 0), len);
 		assert_int_equal(head.n, n);
@@ -89,7 +89,7 @@ static void test_a_number_of_members_that_cannot_be(void **state)
 	assert_int_equal(pmc_perf_decode(words, 0, 0, &head, &value, 1), -EINVAL);
 }
 
-/* A pipe for a descriptor that reads what we want. */
+/* A pipe in place of a perf event, to choose what is read. */
 static int holding(const void *bytes, size_t n)
 {
 	int ends[2];
@@ -110,7 +110,7 @@ static void test_short_reads(void **state)
 	fd = holding(sent, sizeof(sent));
 	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID, 1, words), 0);
 	assert_memory_equal(words, sent, sizeof(sent));
-	/* Nothing is left: what a pinned group in error reads. */
+	/* An empty pipe reads 0 bytes, like a pinned group in error. */
 	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID, 1, words), -ENODATA);
 	close(fd);
 	assert_int_equal(pmc_perf_read(fd, 0, 1, words), -EBADF);
@@ -148,7 +148,7 @@ static void test_open_and_ioctl_tell_errno(void **state)
 	assert_int_equal(pmc_perf_open(&attr, 0, -1, -1, 0), -ENOENT);
 }
 
-/* A sibling counts after each round of disable and enable as the leader does. */
+/* After each disable and enable, a sibling counts as the leader does. */
 static void test_a_group_restarts(void **state)
 {
 	static const uint64_t configs[] = { PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_TASK_CLOCK };
@@ -181,7 +181,7 @@ static void test_a_group_restarts(void **state)
 	assert_int_equal(fds[1], -1);
 }
 
-/* raw * enabled / running, to nearest: by long division in 192 bits' worth of care. */
+/* raw * enabled / running, rounded to nearest; expected values by long division. */
 static void test_scaling_is_exact(void **state)
 {
 	static const struct {
@@ -194,7 +194,7 @@ static void test_scaling_is_exact(void **state)
 		{ 7, 10, 5, 14, 0 },
 		{ 1, 3, 2, 2, 0 },
 		{ 1, 4, 3, 1, 0 },
-		/* Doubles have 53 bits: each of these is off by one or more in them. */
+		/* A double has 53 bits: floating point would give other values. */
 		{ (UINT64_C(1) << 53) + 1, 10, 10, (UINT64_C(1) << 53) + 1, 0 },
 		{ (UINT64_C(1) << 53) + 1, 2, 1, (UINT64_C(1) << 54) + 2, 0 },
 		{ (UINT64_C(1) << 62) + 1, 3, 1, 3 * (UINT64_C(1) << 62) + 3, 0 },
@@ -203,7 +203,7 @@ static void test_scaling_is_exact(void **state)
 		{ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 },
 		{ UINT64_MAX, 2, 1, UINT64_MAX, -EOVERFLOW },
 		{ UINT64_MAX, UINT64_MAX, 1, UINT64_MAX, -EOVERFLOW },
-		/* Never scheduled: no division, and no value. */
+		/* Never scheduled: no division by 0, and no value. */
 		{ 0, 10, 0, 77, -EAGAIN },
 		{ 5, 0, 0, 77, -EAGAIN },
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_plan.c - plans made on a fake PMU, and their text for PMC_JOB. */
+/* test_plan.c - plans made on a fake PMU, and their text in PMC_JOB. */
 #include "agent/core/plan/plan.h"
 #include "tests/unit/fake_pmu.h"
 
@@ -33,15 +33,15 @@ static void one_group_takes_few_opens(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.opened, 6);
-	/* Each alone, and all as one group. */
+	/* Six opens of single events, six as one group. */
 	assert_int_equal(kernel.opens, 12);
-	/* The seventh is refused, and the rest are not tried. */
+	/* The seventh open fails; the rest are not tried. */
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));
 	assert_int_equal(kernel.opens, 12 + 7);
 	pmc_arena_free(&arena);
 }
 
-/* arm64 may accept seven events where six run; the NMI watchdog holds a counter unnoticed. */
+/* arm64 may accept seven events where six run; the NMI watchdog may hold a counter. */
 static void packs_what_runs_not_what_opens(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -59,7 +59,7 @@ static void packs_what_runs_not_what_opens(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 2);
 	assert_int_equal(plan.first[1], 5);
-	/* All counters are taken: each event may still run alone later. */
+	/* All counters are taken: each event gets its own group and may run later. */
 	kernel.counters = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 7);
@@ -94,7 +94,7 @@ static void ratios_stay_together(void **state)
 	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "f"));
 	assert_int_equal(group_of(&plan, "c"), group_of(&plan, "g"));
 	assert_int_equal(group_of(&plan, "d"), group_of(&plan, "h"));
-	/* But not if that takes a group more. */
+	/* Ratios are split if keeping them together needs one more group. */
 	events.count = 6;
 	events.list[1].config = 3, events.list[4].config = 5;
 	kernel.counters = 3;
@@ -133,7 +133,7 @@ static void falls_back_to_user_mode(void **state)
 
 	(void)state;
 	kernel.user_only = true;
-	events.list[1].asked_scope = true; /* :uk: never changed */
+	events.list[1].asked_scope = true; /* :uk: no fallback */
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.events[0].scope, PMC_SCOPE_USER);
@@ -217,7 +217,7 @@ static void text_brings_the_plan_back(void **state)
 	assert_int_equal(back.groups, plan.groups);
 	assert_int_equal(back.hardware, plan.hardware);
 	assert_memory_equal(back.first, plan.first, sizeof(unsigned) * (plan.groups + 1));
-	/* The frame has every field: equal hashes are equal plans. */
+	/* The hash covers every field of the event set. */
 	assert_true(back.hash == plan.hash);
 	pmc_arena_free(&arena);
 }
@@ -295,7 +295,7 @@ static void pinned_events_are_groups_of_their_own(void **state)
 	for (unsigned i = 0; i < plan.opened; i++)
 		assert_int_equal(plan.events[i].event.pinned,
 				 strchr("bc", plan.events[i].event.name[0]) != NULL);
-	/* In braces one pinned event pins the leader. */
+	/* In braces one pinned event pins the whole group. */
 	events.list[3].brace = events.list[4].brace = 0;
 	events.list[4].pinned = true;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
@@ -304,7 +304,7 @@ static void pinned_events_are_groups_of_their_own(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* Pinned events run all of the time: a group of the others must fit beside them. */
+/* Pinned events always run: a group of the other events must fit beside them. */
 static void pinned_events_take_their_counters_first(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -321,14 +321,14 @@ static void pinned_events_take_their_counters_first(void **state)
 	for (unsigned g = 1; g < 3; g++)
 		assert_in_range(plan.first[g + 1] - plan.first[g], 1, 5);
 	assert_int_equal(open_fds(), before);
-	/* As a braced group the others would never run. */
+	/* A braced group of the others would never be scheduled. */
 	for (unsigned i = 0; i < 6; i++)
 		events.list[i].brace = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.events[1].state, PMC_NOT_COUNTED);
 	assert_int_equal(plan.events[1].error, PMC_REASON_BRACE);
-	/* Nothing is left for the others, or for the last of the pinned. */
+	/* No counters remain for the other event, nor for the last pinned one. */
 	for (unsigned i = 0; i < 7; i++) {
 		events.list[i].brace = PMC_NO_BRACE;
 		events.list[i].pinned = i > 0;
@@ -354,7 +354,7 @@ static void software_events_do_not_take_turns(void **state)
 
 	(void)state;
 	events.list[0].type = events.list[4].type = PERF_TYPE_SOFTWARE;
-	/* All at once: one group is enough. */
+	/* The software events need no counters, so one group is enough. */
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 1);
 	kernel.counters = 4;
@@ -364,7 +364,7 @@ static void software_events_do_not_take_turns(void **state)
 	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "e"));
 	assert_int_equal(plan.first[group_of(&plan, "a") + 1] - plan.first[group_of(&plan, "a")],
 			 2);
-	/* Unless in braces. */
+	/* Braces still make groups of their own. */
 	events.list[0].brace = events.list[1].brace = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "b"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_plan_counters.c - plans on PMUs with dead counters, and whether plans fit twice. */
+/* test_plan_counters.c - plans on PMUs with dead counters, and whether all groups fit twice. */
 #include "agent/core/plan/plan.h"
 #include "tests/unit/fake_pmu.h"
 
-/* Six counters run and one stays at 0: groups of five, and never two groups at a time. */
+/* Six counters of which one is dead: groups of five, which must not be scheduled two at a time. */
 static void takes_no_counter_that_does_not_count(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -26,7 +26,7 @@ static void takes_no_counter_that_does_not_count(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.events[0].flags, 0);
-	/* Twice three would take all six. */
+	/* Two groups of three would use all six. */
 	events.count = 3;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));
@@ -37,7 +37,7 @@ static void takes_no_counter_that_does_not_count(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* An event that never counts is no dead counter, and its group stays whole. */
+/* An event that never counts is not taken for a dead counter, and its group stays whole. */
 static void tells_a_counter_from_an_event(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -48,7 +48,7 @@ static void tells_a_counter_from_an_event(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		events.list[i].config = PERF_COUNT_HW_CPU_CYCLES + i;
-	/* A hypervisor that emulates instructions moves the dead counter a little. */
+	/* A hypervisor that emulates instructions may increment the dead counter slightly. */
 	kernel.alive = 5;
 	kernel.emulated = 5;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
@@ -62,7 +62,7 @@ static void tells_a_counter_from_an_event(void **state)
 	assert_int_equal(kernel.opens, 6 + 6 + 6);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.events[0].flags, 0);
-	/* Nor is a group dead of which nothing counts. */
+	/* A group of which no event counts does not show a dead counter. */
 	kernel.alive = 0;
 	kernel.emulated = 0;
 	kernel.blocked = UINT64_MAX;
@@ -72,7 +72,7 @@ static void tells_a_counter_from_an_event(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* Two groups that each leave a counter free take the dead one when both are on the PMU. */
+/* Two groups that each leave a counter free use the dead one when both are scheduled. */
 static void finds_a_dead_counter_behind_braces(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -93,7 +93,7 @@ static void finds_a_dead_counter_behind_braces(void **state)
 	pmc_arena_free(&arena);
 }
 
-/* Topdown's events open behind slots only. */
+/* Events of topdown open only with slots as leader. */
 static void keeps_an_event_behind_its_leader(void **state)
 {
 	struct pmc_arena arena = { 0 };
@@ -107,7 +107,7 @@ static void keeps_an_event_behind_its_leader(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.opened, 6);
-	/* Another group has another leader. */
+	/* Another group, with another leader. */
 	kernel.alive = 5;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.opened, 5);
@@ -118,7 +118,7 @@ static void keeps_an_event_behind_its_leader(void **state)
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.opened, 5);
 	assert_int_equal(plan.events[5].state, PMC_NOT_SUPPORTED);
-	/* In braces with its leader it does not depend on the other events. */
+	/* In braces with its leader an event does not depend on other events. */
 	events.list[1].brace = events.list[5].brace = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.opened, 6);
@@ -138,7 +138,7 @@ static void knows_whether_it_fits_twice(void **state)
 	assert_true(pmc_plan_fits_twice(&plan, fake_open));
 	kernel.counters = 5;
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));
-	/* Two groups, each of which fits, but not both. */
+	/* Two groups, each of which fits, but not both at once. */
 	events.list[2].brace = 0;
 	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
 	assert_int_equal(plan.groups, 2);

@@ -101,7 +101,7 @@ static void nearest(void **state)
 	assert_null(tool_nearest_flag("merge", "--agent"));
 }
 
-/* A man page as plain words: escapes, macros and fonts are taken out. */
+/* A man page as plain text, without macros, escapes and fonts. */
 static const char *man_page(const char *path)
 {
 	static char text[65536];
@@ -128,7 +128,7 @@ static const char *man_page(const char *path)
 	return text;
 }
 
-/* Whether word stands in text with nothing of a name on either side. */
+/* Whether the text has the word, delimited by characters that are not part of names. */
 static bool has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_profile.c - the profile: the newest holds, counts are judged honestly. */
+/* test_profile.c - the profile: newest frames win, and each count has its state. */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 #include "tests/unit/unpack.h"
@@ -80,7 +80,7 @@ static void timeline_keeps_all(void **state)
 						       .snapshot = snapshot,
 						       .seq = seq,
 						       .cpu_ns = snapshot * 10 + seq });
-		/* Said twice, counted once. */
+		/* A repeated frame is counted once. */
 		build_row((struct thread_row){ .identity = 1,
 					       .snapshot = snapshot,
 					       .seq = 2,
@@ -120,7 +120,7 @@ static void orphans_are_kept(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Later snapshots have no row of a live thread that did not run. */
+/* Later snapshots omit a live thread that did not run. */
 static void a_live_row_is_valid_until_the_newest_snapshot(void **state)
 {
 	(void)state;
@@ -234,7 +234,7 @@ static void scaling_is_exact(void **state)
 		{ 1, 4, 3, 1 }, /* 1.33 */
 		{ 0, 100, 1, 0 },
 		{ UINT64_MAX, 2, 1, UINT64_MAX },
-		{ UINT64_MAX / 2, UINT64_MAX, UINT64_MAX - 1, 1ull << 63 }, /* a half more */
+		{ UINT64_MAX / 2, UINT64_MAX, UINT64_MAX - 1, 1ull << 63 }, /* factor near 1 */
 		{ 1ull << 62, 3ull << 61, 3ull << 60, 1ull << 63 },
 		{ 12345678901234567, 10000000000, 9999999999, 12345678902469135 },
 	};
@@ -330,7 +330,7 @@ static void sites_are_resolved(void **state)
 	build_start();
 	size_t before = build.len;
 
-	/* The row first: frames may come in any order. */
+	/* The row comes first: frames may come in any order. */
 	pmc_frame_begin(&build, PMC_FRAME_SITE, NULL, 0, &site, sizeof(site));
 	build_str("/lib/x.so");
 	build_str("start");

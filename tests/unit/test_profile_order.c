@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_profile_order.c - one profile from frames in any order, repeated, superseded or senseless.
- */
+/* test_profile_order.c - a profile from frames in any order, repeated, superseded or invalid. */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 #include "tests/unit/unpack.h"
@@ -70,7 +69,7 @@ static void order_does_not_matter(void **state)
 		pmc_profile_free(&profile);
 
 		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-		for (unsigned i = 0; i < 3 * n; i++) /* some come twice, some later */
+		for (unsigned i = 0; i < 3 * n; i++) /* some are repeated, some are newer */
 			assert_int_equal(pmc_profile_add(&profile, &frames[below(n)]), 0);
 		for (unsigned i = n; i > 0; i--)
 			assert_int_equal(pmc_profile_add(&profile, &frames[i - 1]), 0);
@@ -112,7 +111,7 @@ static void sets_may_come_last(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Of one snapshot number the later look holds, whichever comes first and whatever its hash. */
+/* Of two frames with one snapshot number the later one is used, in any order, with any hash. */
 static void time_tells_equal_numbers_apart(void **state)
 {
 	(void)state;
@@ -146,7 +145,7 @@ static void time_tells_equal_numbers_apart(void **state)
 	}
 }
 
-/* A thread that a look from outside adopted before the agent did is one row, not two. */
+/* A thread that pmctl dump adopted before the agent did has one row, not two. */
 static void adopted_twice_is_one(void **state)
 {
 	static const struct {
@@ -160,8 +159,8 @@ static void adopted_twice_is_one(void **state)
 		{ 3, 10, 22, PMC_THREAD_ADOPTED },
 		{ PMC_SEQ_OUTSIDE + 20, 40, 20, PMC_THREAD_ADOPTED },
 		{ PMC_SEQ_OUTSIDE + 20, 41, 20, PMC_THREAD_ADOPTED },
-		{ PMC_SEQ_OUTSIDE + 21, 40, 21, PMC_THREAD_ADOPTED }, /* its tid came again */
-		{ PMC_SEQ_OUTSIDE + 22, 40, 22, PMC_THREAD_ADOPTED }, /* so here */
+		{ PMC_SEQ_OUTSIDE + 21, 40, 21, PMC_THREAD_ADOPTED }, /* reused tid */
+		{ PMC_SEQ_OUTSIDE + 22, 40, 22, PMC_THREAD_ADOPTED }, /* reused tid */
 		{ PMC_SEQ_OUTSIDE + 23, 40, 23, PMC_THREAD_ADOPTED },
 	};
 	static const uint32_t want[] = { 1, 20, 21, 22, 21, 22, 23 };
@@ -186,7 +185,7 @@ static void adopted_twice_is_one(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Memory follows the number of threads, not of snapshots. */
+/* Memory use depends on the number of threads, not of snapshots. */
 static void snapshots_do_not_pile_up(void **state)
 {
 	(void)state;
@@ -208,7 +207,7 @@ static void snapshots_do_not_pile_up(void **state)
 		assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
 		build_start();
 		if (snapshot == 10) {
-			/* What is mapped now shall do for the rest. */
+			/* Later snapshots need no more memory. */
 			used = profile.arena.used;
 			assert_true(used > 0);
 		}
@@ -228,7 +227,7 @@ static void noise_is_survived(void **state)
 		struct pmc_scan scan = { .data = dump.data, .len = dump.len };
 		struct pmc_frame frame;
 
-		/* Frames whose hash is right and whose inside is not. */
+		/* Frames with a correct hash and an invalid content. */
 		while (pmc_scan_next(&scan, &frame)) {
 			uint8_t *bytes = dump.data + (frame.bytes - dump.data);
 			struct pmc_frame_head head = frame.head;

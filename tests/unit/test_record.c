@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_record.c - records made here, of every type and with every field, whole and cut short. */
+/* test_record.c - made-up records of every type and with every field, whole and truncated. */
 #include <pmc/record.h>
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static void has_trailer(const struct pmc_record *r)
 	assert_int_equal(r->identifier, r->present & PERF_SAMPLE_IDENTIFIER ? 904 : 0);
 }
 
-/* Decodes a copy that ends where the record does, so that a sanitizer sees a byte too many. */
+/* Decodes a copy of the exact size, so that a sanitizer detects a read past the end. */
 static uint64_t *copy;
 static int decode(struct pmc_record *record)
 {
@@ -98,7 +98,7 @@ static int decode(struct pmc_record *record)
 	return pmc_record_decode(copy, n_words * 8, &attr, record);
 }
 
-/* Decodes the record; each shorter one is refused. */
+/* Decodes the record; each truncation of it is an error. */
 static void whole_from(struct pmc_record *record, unsigned shortest)
 {
 	unsigned all = n_words;
@@ -109,7 +109,7 @@ static void whole_from(struct pmc_record *record, unsigned shortest)
 		assert_int_equal(record->size, n_words * 8);
 		if (n_words < shortest)
 			assert_int_equal(record->present, 0);
-		/* A size beyond what is there. */
+		/* A size beyond the end of the data. */
 		set_size(n_words + 1);
 		assert_int_equal(decode(record), -EBADMSG);
 	}
@@ -311,7 +311,7 @@ static void every_type_with_and_without_trailer(struct pmc_record *r)
 	assert_int_equal(r->deferred.callchain[1], 6);
 	has_trailer(r);
 
-	/* A type of some later kernel: its bytes, and its trailer if it has one. */
+	/* A type of a later kernel: its bytes, and its trailer if it has one. */
 	start(40, 3);
 	u64(1), u64(2), u64(3), trailer();
 	whole_from(r, 1);
@@ -366,7 +366,7 @@ static void a_string_without_an_end_is_refused(void **state)
 	start(PERF_RECORD_COMM, 0);
 	u32x2(1, 2), u64(0x4141414141414141), trailer();
 	set_size(n_words);
-	/* The trailer's zeros are not the string's end. */
+	/* A string needs its own terminator: zeros in the trailer do not count. */
 	assert_int_equal(decode(&r), -EPROTO);
 }
 

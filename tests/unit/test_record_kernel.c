@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_record_kernel.c - records that this kernel writes, against what is known of the process. */
+/* test_record_kernel.c - records from this kernel, compared with known facts of the process. */
 #include "tests/unit/sampler_try.h"
 
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static void look(struct life *life, const struct pmc_record *r)
 	case PERF_RECORD_FORK:
 		assert_int_equal(r->task.ppid, life->child);
 		assert_int_equal(r->task.ptid, life->child);
-		/* A sanitizer may have a thread of its own in the child. */
+		/* A sanitizer may start a thread of its own in the child. */
 		if (r->task.pid == (uint32_t)life->child)
 			break;
 		assert_int_equal(r->task.pid, r->task.tid);
@@ -108,7 +108,7 @@ static void look(struct life *life, const struct pmc_record *r)
 		life->in += !r->context_switch.out;
 		break;
 	case PERF_RECORD_NAMESPACES:
-		/* A clone tells those of the new task too. */
+		/* A clone gives a record for the new task, too. */
 		assert_true((pid_t)r->namespaces.pid == life->child ||
 			    r->namespaces.pid == life->grandchild);
 		assert_true(r->namespaces.n > UTS_NS_INDEX);
@@ -181,7 +181,7 @@ static void a_mapping_with_its_build_id(void **state)
 
 	(void)state;
 	assert_int_equal(life.mmap, 1);
-	/* Linkers may be told to write none; then the kernel has none to give. */
+	/* Without a build ID in the file the kernel has none to report. */
 	if (!life.build_id_size) {
 		close(fd);
 		return;
@@ -204,7 +204,7 @@ static _Atomic uintptr_t stack_low, stack_high;
 
 static __attribute__((noinline)) void spin(void)
 {
-	/* A leaf may keep 128 bytes below its stack pointer, but no more. */
+	/* A leaf function may use up to 128 bytes below its stack pointer. */
 	volatile uint64_t canaries[64];
 
 	for (unsigned i = 0; i < 64; i++)
@@ -308,7 +308,7 @@ static void a_sample_with_everything(void **state)
 		assert_int_equal(s->regs_user.abi, PERF_SAMPLE_REGS_ABI_64);
 		assert_true(sp <= stack_high);
 		assert_true(s->stack_user.size > 0 && s->stack_user.size <= 1024);
-		/* Before it spins. */
+		/* Before the loop starts. */
 		if (!stack_low || sp > stack_low || s->ip < (uintptr_t)spin ||
 		    s->ip > (uintptr_t)spin + 4096)
 			continue;
@@ -325,9 +325,9 @@ static void a_sample_with_everything(void **state)
 	pmc_counter_group_close(group);
 }
 
-/* ---- what the whole machine tells ---------------------------------------------------------- */
+/* ---- records of the whole machine ---------------------------------------------------------- */
 
-/* A program that returns 0, or -errno. */
+/* Loads a BPF program that returns 0; the descriptor, or -errno. */
 static int load_bpf(void)
 {
 	struct bpf_insn code[] = {
@@ -380,7 +380,7 @@ static void a_bpf_program_and_its_symbol(void **state)
 	ask.info.bpf_fd = (uint32_t)fd;
 	assert_int_equal(syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &ask, sizeof(ask)), 0);
 	close(fd);
-	/* It goes when nobody uses it any more. */
+	/* A BPF program is freed some time after its last use. */
 	for (unsigned i = 0; i < 100 && !unloads; i++) {
 		while (pmc_sampler_next_wait(sampler, &r, 50) == 0) {
 			if (r.type == PERF_RECORD_BPF_EVENT && r.bpf.id == info.id) {
@@ -398,7 +398,7 @@ static void a_bpf_program_and_its_symbol(void **state)
 	}
 	assert_int_equal(loads, 1);
 	assert_int_equal(unloads, 1);
-	/* Without a JIT there is no code to have a symbol. */
+	/* Without the JIT there is no code, and no symbol. */
 	assert_true(symbols == 0 || (symbols == 2 && gone == 1));
 	pmc_sampler_close(sampler);
 	pmc_counter_close(counter);

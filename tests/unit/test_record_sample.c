@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_record_sample.c - samples made here, of each field alone and of many, whole and cut short.
- */
+/* test_record_sample.c - made-up samples with single fields and random sets of fields, whole and
+ * truncated. */
 #include <pmc/record.h>
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void are_bytes(const struct pmc_record_span *span, unsigned n, unsigned s
 		assert_int_equal(span->data[i], (unsigned char)(seed + i));
 }
 
-/* What a sample was made with, where its fields have a length. */
+/* The expected values of fields with a length. */
 struct made {
 	unsigned callchain, raw, branches, stack, dyn, aux, group;
 	bool no_user_regs, no_branch_stack, no_counters;
@@ -62,7 +62,7 @@ static unsigned each_of(uint64_t format)
 	return 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
 }
 
-/* The layout is perf_output_sample()'s of kernel/events/core.c, written down a second time. */
+/* The layout of the kernel's perf_output_sample(), written independently of the decoder. */
 static void make(const struct made *m)
 {
 	struct perf_event_header header = { .type = PERF_RECORD_SAMPLE };
@@ -265,7 +265,7 @@ static void is(const struct made *m, const struct pmc_record *r)
 		is_regs(&s->regs_intr, attr.sample_regs_intr, 6000, false);
 }
 
-/* Whole: as it was made. Cut after any word: refused, in memory that ends there. */
+/* Decodes as made; truncated after any word, it is an error, and nothing is read past the end. */
 static void check(const struct made *m)
 {
 	struct pmc_record record;
@@ -285,7 +285,7 @@ static void check(const struct made *m)
 			assert_int_equal(error, 0);
 			is(m, &record);
 		} else if (attr.branch_sample_type) {
-			/* Without counters it may be whole. */
+			/* Without counters a shorter sample may be valid. */
 			assert_true(error == 0 || error == -EPROTO);
 		} else {
 			assert_int_equal(error, -EPROTO);
@@ -332,7 +332,7 @@ static void fields_of_any_length_in_any_mixture(void **state)
 		m.dyn = m.stack ? rnd() % (m.stack + 1) : 0;
 		attr = attr_of((rnd() | (uint64_t)rnd() << 12) & (PERF_SAMPLE_MAX - 1));
 		attr.read_format = rnd() % PERF_FORMAT_MAX;
-		/* The kernel takes one of these two. */
+		/* The kernel refuses both at once. */
 		attr.sample_type &=
 			~(uint64_t)(rnd() % 2 ? PERF_SAMPLE_WEIGHT : PERF_SAMPLE_WEIGHT_STRUCT);
 		check(&m);
@@ -359,7 +359,7 @@ static void what_the_kernel_leaves_out_of_branches_is_noticed(void **state)
 	}
 }
 
-/* Every length in a record, made absurd. */
+/* Replaces each length in a record by invalid ones. */
 static void lengths_that_lie_are_refused(void **state)
 {
 	static const uint64_t fields[] = { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_RAW,
@@ -377,7 +377,7 @@ static void lengths_that_lie_are_refused(void **state)
 			attr = attr_of(fields[f]);
 			make(&plain);
 			words[1] = lies[l];
-			/* Of a raw size half the word counts. */
+			/* The size of raw data is 32 bits. */
 			if (fields[f] == PERF_SAMPLE_RAW && (uint32_t)lies[l] <= plain.raw)
 				continue;
 			assert_int_equal(pmc_record_decode(words, n_words * 8, &attr, &record),
@@ -385,7 +385,7 @@ static void lengths_that_lie_are_refused(void **state)
 			assert_int_equal(record.present, 0);
 		}
 	}
-	/* More copied than there is. */
+	/* More bytes copied than the size of the dump of the stack. */
 	attr = attr_of(PERF_SAMPLE_STACK_USER);
 	make(&plain);
 	words[n_words - 1] = 25;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_region.c - REGION frames in the profile and the views: what marking costs is taken off, the
- * newest holds, and frames that lie do no harm. */
+/* test_region.c - REGION frames in the profile and the views: the cost of marking is subtracted,
+ * the newest frame is used, invalid frames are harmless. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 static const struct made_event two[] = { { .name = "instructions", .group = 0 },
 					 { .name = "cycles", .group = 0 } };
 
-/* enabled, running, two values: inclusive, exclusive, inside, around. */
+/* enabled, running, two values: inclusive, exclusive; cost inside and around a pair. */
 struct sums {
 	uint64_t enabled, running, a, b;
 };
@@ -111,7 +111,7 @@ static void scaled(void **state)
 	(void)state;
 	made_region(1, region_of(set, 0, 10), "half", 4, half);
 	made_profile(&profile, false);
-	/* 1,000 raw stand for 2,000, of which 400 are marking's; less than nothing is nothing. */
+	/* 1,000 raw scale to 2,000, of which 400 are the cost of marking; never below 0. */
 	assert_int_equal(profile.regions[0]->counts[0].state, PMC_SCALED);
 	assert_int_equal(pmc_count_value(&profile.regions[0]->counts[0]), 1600);
 	assert_int_equal(pmc_count_value(&profile.regions[0]->counts[1]), 0);
@@ -152,11 +152,11 @@ static void newest(void **state)
 	made_region(1, region_of(set, 1, 8), "q", 1, plain);
 	made_profile(&profile, false);
 	assert_int_equal(profile.n_regions, 3);
-	/* By thread, then by name. */
+	/* Ordered by thread, then by name. */
 	assert_int_equal(profile.regions[0]->fixed.calls, 9);
 	assert_int_equal(profile.regions[1]->fixed.calls, 8);
 	assert_int_equal(profile.regions[2]->fixed.calls, 3);
-	/* The same the other way round, and twice. */
+	/* The same frames in reverse order, and each twice. */
 	scan = (struct pmc_scan){ .data = made.data, .len = made.len };
 	while (n < 16 && pmc_scan_next(&scan, &frames[n]))
 		n++;
@@ -180,7 +180,8 @@ static void odd(void **state)
 	struct pmc_profile profile;
 
 	(void)state;
-	/* A thread without a row; a set that is not there; huge numbers; names of any kind. */
+	/* A region of a thread without a row; an unknown event set; huge numbers; names of any
+	 * bytes. */
 	made_region(1, fixed, "no row", 6, plain);
 	fixed.seq = 0;
 	fixed.eventset = 4711;
@@ -192,7 +193,7 @@ static void odd(void **state)
 	made_region(1, region_of(set, 0, 1), longest, sizeof(longest), plain);
 	made_region(1, region_of(set, 0, 1), "a\0b\xff\n\"", 6, plain);
 	made_region(1, region_of(set, 0, 1), "", 0, plain);
-	/* Readings that end before their time. */
+	/* Truncated readings. */
 	fixed = region_of(set, 0, 1);
 	fixed.n_groups = 60000;
 	pmc_frame_begin(&made, PMC_FRAME_REGION, made_identity(1), ++made_snapshot, &fixed,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_registry.c - slots under churn: never two owners, never a read of a slot that is gone. */
+/* test_registry.c - slots while threads start and end: one owner at a time; no reads of closed
+ * slots. */
 #include "agent/core/count/group.h"
 #include "agent/core/live/registry.h"
 
@@ -86,7 +87,7 @@ static void a_reader_closes_in_the_owners_place(void **state)
 	registry_close(slot);
 	registry_close_fds(&r, slot);
 	assert_false(registry_release(&r, slot));
-	/* Still readable: its descriptor is open until the last reader leaves. */
+	/* Still readable: the descriptor stays open until the last reader leaves. */
 	assert_int_equal(set_fds(&r, slot->data)[0], pipefd[0]);
 	registry_unpin(&r, slot);
 	assert_int_equal(given_back, 0);
@@ -118,7 +119,7 @@ static void a_reader_retires_what_is_gone(void **state)
 	registry_live(slot);
 	assert_true(registry_pin(slot));
 	assert_true(registry_pin(slot));
-	registry_retire(slot); /* somebody else still reads */
+	registry_retire(slot); /* another reader has the slot pinned */
 	registry_unpin(&r, slot);
 	registry_retire(slot);
 	assert_false(registry_pin(slot));
@@ -136,7 +137,7 @@ static void *own(void *arg)
 
 		if (!slot)
 			continue;
-		/* The creator's mark: nobody else may have it at the same time. */
+		/* The owner's mark: a second owner at the same time would see it. */
 		if (slot->arg)
 			double_owned++;
 		slot->arg = arg;
@@ -162,7 +163,7 @@ static void *look(void *arg)
 
 			if (!registry_pin(slot))
 				continue;
-			/* Pinned: seq and tid are of one and the same owner. */
+			/* While a slot is pinned, its seq and tid are those of one owner. */
 			if (slot->tid != ((uint32_t)slot->seq ^ 0x5a5a5a5a))
 				foreign_reads++;
 			reads++;
@@ -189,7 +190,7 @@ static void churn_with_readers(void **state)
 	assert_int_equal(double_owned, 0);
 	assert_int_equal(foreign_reads, 0);
 	assert_int_equal(registry_taken(&registry), 0);
-	/* All slots can be had again: none was lost on the way. */
+	/* All slots can be allocated again: none has leaked. */
 	for (unsigned i = 0; i < 64; i++)
 		assert_non_null(registry_alloc(&registry));
 	assert_null(registry_alloc(&registry));
@@ -204,7 +205,8 @@ static void ended_tids_are_known(void **state)
 	assert_int_equal(registry_init(&r, 0, 0, 2), 0);
 	assert_false(registry_has_ended(&r, 77));
 	registry_ended(&r, 77);
-	/* However many begin and end while a thread waits for a CPU to leave /proc. */
+	/* An ended thread may remain in /proc for any time: its tid is kept, however many others
+	 * end. */
 	for (uint32_t i = 1; i < 100000; i++) {
 		registry_ended(&r, 77 + i);
 		registry_release(&r, registry_alloc(&r));
@@ -217,7 +219,7 @@ static void ended_tids_are_known(void **state)
 	registry_fini(&r);
 }
 
-/* What /proc/self/smaps says in a line of the mapping that begins at map. */
+/* The number on this line of /proc/self/smaps for the mapping that begins at map. */
 static bool smaps(const void *map, const char *key, char *line, int bytes)
 {
 	FILE *f = fopen("/proc/self/smaps", "r");

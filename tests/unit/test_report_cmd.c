@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_cmd.c - pmctl report: arguments, inputs good and bad, exit codes; symbols. */
+/* test_report_cmd.c - pmctl report: arguments, valid and invalid inputs, exit codes, symbols. */
 #include "tests/unit/report_profile.h"
 #include "tests/unit/unpack.h"
 #include "tools/cli/pmctl.h"
@@ -132,7 +132,7 @@ static void good(void **state)
 	assert_int_equal(run(dump, NULL), 0);
 	assert_string_equal(said, "");
 	assert_non_null(strstr(printed, "solo"));
-	/* a dump given twice is one */
+	/* the same dump twice counts once */
 	assert_int_equal(run("--format", "json", dump, dump, NULL), 0);
 	json_t *root = json_loads(printed, 0, NULL);
 
@@ -193,7 +193,7 @@ static void inputs(void **state)
 	assert_non_null(strstr(said, "was in it\n"));
 	assert_int_equal(run(torn, NULL), 0);
 	one_line_with("damaged");
-	/* each bad one is named, and none of the report appears */
+	/* each bad file is named; no report is printed */
 	assert_int_equal(run(missing, dump, empty, NULL), 1);
 	assert_string_equal(printed, "");
 	assert_non_null(strstr(said, "missing.pmc"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_json.c - JSON, CSV, timeline and choice of rows, read back field by field. */
+/* test_report_json.c - JSON, CSV, timeline and selection of rows, parsed and compared by field. */
 #include "tests/unit/report_profile.h"
 
 #include <errno.h>
@@ -222,7 +222,7 @@ static void threads(void **state)
 	is_number(root, "threads.0.events.0.value", 3000);
 	is_text(root, "threads.0.events.0.scope", "user");
 	is_text(root, "threads.0.events.0.state", "counted");
-	is_number(root, "threads.0.events.2.value", 100); /* else on other cores, maybe */
+	is_number(root, "threads.0.events.2.value", 100); /* ran on one type of core */
 	is_number(root, "threads.0.events.2.raw", 100);
 	is_number(root, "threads.0.events.2.enabled_ns", 2000);
 	is_number(root, "threads.0.events.2.running_ns", 2000);
@@ -236,7 +236,7 @@ static void threads(void **state)
 	is_text(root, "threads.1.name", "say \"hi\", \n");
 	is_text(root, "threads.1.start_routine", "libjob.so.2+0x1f40");
 	is_number(root, "threads.1.created_by", 0);
-	/* adopted: CPU time, and every event not counted */
+	/* adopted: CPU time only; no event is counted */
 	is_number(root, "threads.2.cpu_ns", 700);
 	is_null(root, "threads.2.minor_faults");
 	is_null(root, "threads.2.end_ns");
@@ -310,7 +310,7 @@ static void csv(void **state)
 	}
 	assert_int_equal(lines, 5);
 	assert_non_null(strstr(text, ",\"say \"\"hi\"\", \\x0a\",false,libjob.so.2+0x1f40,0,"));
-	/* null is empty: faults and switches of the adopted thread, then its counts */
+	/* null is an empty field: faults and switches of the adopted thread, then its counts */
 	assert_non_null(strstr(text, ",live,1000,,700,,,,,,,,,not-counted,user,"));
 	free(text);
 	text = text_of((struct pmc_report_options){ .format = PMC_FORMAT_CSV, .by = PMC_BY_EXE });
@@ -359,7 +359,7 @@ static void choice(void **state)
 	is_real(root, "threads.0.metrics.ipc", 2);
 	is_real(root, "threads.1.metrics.ipc", 1.0 / 3);
 	json_decref(root);
-	/* null comes last, however one sorts */
+	/* null sorts last in either direction */
 	root = json_of((struct pmc_report_options){ .sort = "cpu_ns" });
 	is_null(root, "threads.3.cpu_ns");
 	json_decref(root);
@@ -443,7 +443,7 @@ static void timeline(void **state)
 		is_number(root, "dt_ns", 100);
 		sum += (uint64_t)json_integer_value(at(root, "events.0.value"));
 		cpu += (uint64_t)json_integer_value(at(root, "cpu_ns"));
-		/* in the second interval the counter was never on the PMU */
+		/* in the second interval the event was never scheduled */
 		if (n == 1)
 			is_null(root, "events.1.value");
 		else

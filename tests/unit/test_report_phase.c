@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_phase.c - times in reports: of threads, of intervals, of phases in which counting was
- * on. */
+/* test_report_phase.c - times of threads, intervals, and phases in which counting was on. */
 #include "tests/unit/report_profile.h"
 
 #include <linux/perf_event.h>
@@ -50,7 +49,7 @@ static char *report(struct pmc_report_options options)
 	return text;
 }
 
-/* Whether the text has the lines, one after the other. */
+/* Whether the text has these lines in this order, without others between them. */
 static void has_lines(const char *text, const char *lines)
 {
 	if (!strstr(text, lines))
@@ -63,7 +62,7 @@ static char *csv(const char *columns, bool timeline)
 		.format = PMC_FORMAT_CSV, .columns = columns, .timeline = timeline });
 }
 
-/* The start of a main thread is moved to before the agent's: so is all of its CPU time. */
+/* A main thread starts before the agent, so that all of its CPU time is after its start. */
 static void busy_of_main(void **state)
 {
 	char *text;
@@ -77,7 +76,7 @@ static void busy_of_main(void **state)
 	free(text);
 }
 
-/* A thread's CPU clock starts with its creation, before the agent sees it. */
+/* A thread's CPU clock starts at its creation, before the agent sees the thread. */
 static void busy_of_short_threads(void **state)
 {
 	struct pmc_thread_fixed thread = thread_at(1, 1000 * MS + 10000, 24000);
@@ -94,7 +93,7 @@ static void busy_of_short_threads(void **state)
 	free(text);
 }
 
-/* Nobody saw it start: its first interval has no beginning. */
+/* The start of an adopted thread is unknown: its first interval has no beginning. */
 static void interval_of_an_adopted_thread(void **state)
 {
 	struct pmc_thread_fixed thread = thread_at(1, 1500 * MS, 20 * MS);
@@ -114,7 +113,8 @@ static void interval_of_an_adopted_thread(void **state)
 	free(text);
 }
 
-/* Wall time without the gap between two runs; the title of --where names no other hosts. */
+/* Wall time excludes the gap between two runs; with --where, the title names hosts of matching rows
+ * only. */
 static void several_runs(void **state)
 {
 	static const char *const here[] = { "host=here" };
@@ -146,7 +146,8 @@ static void several_runs(void **state)
 	free(text);
 }
 
-/* A row in which counting was off for a time: busy % is of the rest; one that slept counted 0. */
+/* Counting was off for a part of the time: busy % covers the rest; a thread that slept meanwhile
+ * counted 0. */
 static void off_for_a_time(void **state)
 {
 	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,

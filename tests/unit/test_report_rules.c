@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_rules.c - order, rounding and columns of a table, rule by rule. */
+/* test_report_rules.c - order, rounding and columns of a table. */
 #include "tests/unit/report_profile.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ static void almost_all(void **state)
 	assert_non_null(strstr(text, "\n no thread matches name=nobody\n"));
 	free(text);
 	pmc_profile_free(&profile);
-	/* a row newer than the process's last frame */
+	/* the row is newer than the process's last frame */
 	made_begin();
 	process.time_ns = 1500 * MS;
 	made_process(1, &process, "node", "/bin/app", "app");
@@ -104,7 +104,7 @@ static void almost_all(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Only an event of both modes takes the place of an accounting column. */
+/* An accounting column is replaced only by an event that counts both modes. */
 static void modes(void **state)
 {
 	static const struct made_event events[] = {
@@ -180,7 +180,7 @@ static void formulas_are_guarded(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Sums of numbers that a forged dump has stop at the largest number. */
+/* Sums of forged numbers stop at the largest number. */
 static void sums_do_not_wrap(void **state)
 {
 	struct pmc_process_fixed process = process_like;

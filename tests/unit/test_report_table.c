@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_table.c - the table a person sees, against golden files and rule by rule. */
+/* test_report_table.c - the table compared with golden files, and single rules. */
 #include "agent/core/base/utf8.h"
 #include "tests/unit/report_profile.h"
 
@@ -75,7 +75,7 @@ static char *table_of(struct pmc_profile *profile, struct pmc_report_options opt
 	return text;
 }
 
-/* No table line may be wider than the screen it was made for. */
+/* No line of the table may exceed the width that was requested. */
 static void assert_fits(const char *text)
 {
 	const char *end;
@@ -164,7 +164,7 @@ static void full(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Multiplexed, partial, remainders, adopted threads: every mark the table knows. */
+/* Multiplexed, partial, remainders, adopted threads: every mark of the table. */
 static void marks(void **state)
 {
 	static const struct made_event events[] = {
@@ -274,7 +274,7 @@ static void one_screen(void **state)
 	for (unsigned i = 1; i < 9000; i++) {
 		char name[16];
 
-		/* half of them have names that no pattern joins */
+		/* half of them have names that no pattern groups */
 		snprintf(name, sizeof(name), i & 1 ? "t%c%c%c" : "pool-%u",
 			 i & 1 ? 'a' + i % 26 : i, 'a' + i / 26 % 26, 'a' + i / 676 % 26);
 		made_thread(1, thread_like(i, i, 0), name, NULL, 0);
@@ -300,7 +300,7 @@ static void one_screen(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* What a mark means is told where one is to be seen. */
+/* A mark is explained only if the table shows it. */
 static void marks_out_of_sight(void **state)
 {
 	struct made_value values[2] = { { 600 * MS, 600 * MS, 0, 2, { 1000, 2000 } },
@@ -414,7 +414,7 @@ static void hostile(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* A report of two jobs names both, and has no time that spans them. */
+/* A report on two jobs names both, and has no elapsed time. */
 static void several_runs(void **state)
 {
 	struct pmc_process_fixed process = process_like;
@@ -449,7 +449,7 @@ static void empty(void **state)
 	for (int format = PMC_FORMAT_TABLE; format <= PMC_FORMAT_CSV; format++)
 		free(table_of(&profile, (struct pmc_report_options){
 						.format = (enum pmc_report_format)format }));
-	/* rows whose process never said who it is */
+	/* rows of a process whose PROCESS frame is missing */
 	made_begin();
 	made_thread(1, thread_like(1, 5 * MS, 77), "orphan", NULL, 0);
 	pmc_profile_free(&profile);

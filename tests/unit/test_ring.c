@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ring.c - a ring in ordinary memory: wrapped records, damage, and a writer that races. */
+/* test_ring.c - a ring in ordinary memory: wrapped records, damage, and a concurrent writer. */
 #include "tests/unit/ring_made.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static void a_record_may_wrap_anywhere(void **state)
 	(void)state;
 	for (unsigned s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		for (uint64_t start = 0; start < 4096; start += 8) {
-			/* Positions near the end of 64 bits wrap as well as any. */
+			/* Positions near the end of 64 bits wrap correctly. */
 			uint64_t base = start % 16 ? start : start - 4096;
 			struct perf_event_header header;
 			struct made_ring made;
@@ -53,14 +53,14 @@ static void a_record_may_wrap_anywhere(void **state)
 			assert_memory_equal(got, record, sizes[s]);
 			wrapped += got == joined;
 			assert_int_equal(pmc_ring_header(&ring, base + sizes[s], &header), -EAGAIN);
-			/* Nothing is given back before it is asked to be. */
+			/* Space is released only by pmc_ring_release(). */
 			assert_int_equal(made.page.data_tail, base);
 			pmc_ring_release(&ring, base + sizes[s]);
 			assert_int_equal(made.page.data_tail, base + sizes[s]);
 			made_fini(&made);
 		}
 	}
-	/* Of a record of n words in 512 there are n - 1 wrapped places. */
+	/* A record of n words in a ring of 512 has n - 1 positions where it wraps. */
 	assert_int_equal(wrapped, 0 + 1 + 2 + 4 + 31 + 127 + 509 + 510 + 511);
 }
 
@@ -82,7 +82,7 @@ static void a_size_that_cannot_be_ends_it(void **state)
 		made_publish(&made);
 		pmc_ring_init(&ring, &made.page, made.data, 4096, joined);
 		assert_int_equal(pmc_ring_look(&ring), 0);
-		/* Above 64 is beyond the head. */
+		/* Sizes above 64 exceed the head. */
 		assert_int_equal(pmc_ring_header(&ring, 4064, &header), -EBADMSG);
 		assert_int_equal(made.page.data_tail, 4064);
 		made_fini(&made);
@@ -100,15 +100,15 @@ static void a_head_that_cannot_be_ends_it(void **state)
 	pmc_ring_init(&ring, &made.page, made.data, 4096, joined);
 	made.page.data_head = 8192 + 4096;
 	assert_int_equal(pmc_ring_look(&ring), 0);
-	made.page.data_head = 8192 + 4096 + 8; /* laps the tail: what was there is gone */
+	made.page.data_head = 8192 + 4096 + 8; /* unread data was overwritten */
 	assert_int_equal(pmc_ring_look(&ring), -EBADMSG);
-	made.page.data_head = 8192 + 64; /* goes back */
+	made.page.data_head = 8192 + 64; /* moved backwards */
 	assert_int_equal(pmc_ring_look(&ring), -EBADMSG);
 	made.page.data_head = 8184; /* before the tail */
 	assert_int_equal(pmc_ring_look(&ring), -EBADMSG);
 	made_fini(&made);
 
-	/* Less than a header before the head. */
+	/* Less than a header from the tail. */
 	made_init(&made, 4096, 0);
 	pmc_ring_init(&ring, &made.page, made.data, 4096, joined);
 	made.page.data_head = 4;
@@ -133,7 +133,7 @@ struct writer {
 	uint64_t lost, done;
 };
 
-/* { header, sequence, sequence * k for the rest of it } */
+/* { header, sequence, then sequence * k } */
 static void *writes(void *arg)
 {
 	struct writer *w = arg;
@@ -147,7 +147,8 @@ static void *writes(void *arg)
 		random = random * 1664525 + 1013904223;
 		n = 2 + (random >> 16) % 30;
 		header.size = (uint16_t)(8 * n);
-		/* Every other time it waits, so that a reader who is seldom on a CPU sees some. */
+		/* In half of the rounds it waits for room, so that a reader that rarely runs gets
+		 * records, too. */
 		while ((random & 0x8000) && !made_room(&w->made, header.size))
 			sched_yield();
 		if (!made_room(&w->made, header.size)) {

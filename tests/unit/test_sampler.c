@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sampler.c - one ring on this kernel: waiting and its ends, counters that share it, errors.
- */
+/* test_sampler.c - one ring on this kernel: waiting, end of the ring, shared rings, errors. */
 #include "tests/unit/sampler_try.h"
 
 #include <signal.h>
@@ -50,7 +49,7 @@ static void next_gives_what_is_there_and_no_more(void **state)
 	pmc_counter_disable(counter);
 	pmc_counter_id(counter, &id);
 	assert_int_equal(pmc_counter_read(counter, &count), 0);
-	assert_true(count >= 10); /* our code may fault too */
+	assert_true(count >= 10); /* the test's own code may fault, too */
 	for (unsigned i = 0; i < count; i++) {
 		assert_int_equal(pmc_sampler_next(sampler, &record), 0);
 		assert_int_equal(record.type, PERF_RECORD_SAMPLE);
@@ -71,7 +70,7 @@ static void next_gives_what_is_there_and_no_more(void **state)
 	pmc_counter_close(counter);
 }
 
-/* A child that faults n times, and then again, whenever it is told. */
+/* A child that makes n page faults, then n more for each byte that it is sent. */
 struct child {
 	pid_t pid;
 	int to;
@@ -86,7 +85,7 @@ static struct child child_faults(unsigned n)
 	assert_int_equal(pipe(pipes), 0);
 	child.pid = fork();
 	if (!child.pid) {
-		/* Nobody else's pipe is held open here. */
+		/* Must not hold the write end of another child's pipe open. */
 		dup2(pipes[0], 0);
 		close_range(3, ~0U, 0);
 		while (read(0, &c, 1) == 1)
@@ -120,11 +119,11 @@ static void the_end_of_the_task_ends_the_ring_once_it_is_empty(void **state)
 	open.pid = child.pid;
 	counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	sampler = sampled(counter, 8);
-	/* The child may be on its way to the pipe still: what it does before there is a ring is
-	 * counted and not recorded. */
+	/* The child may not have reached the read yet: its faults before the ring was mapped are
+	 * counted but not recorded. */
 	assert_int_equal(pmc_counter_enable(counter), 0);
 	assert_int_equal(write(child.to, "x", 1), 1);
-	/* Far below the kernel's wake-up at half the ring, and yet it comes. */
+	/* The kernel wakes the reader at half the ring; the sampler must not wait for that. */
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), 0);
 	close(child.to);
 	waitpid(child.pid, NULL, 0);
@@ -141,8 +140,8 @@ static void the_end_of_the_task_ends_the_ring_once_it_is_empty(void **state)
 	pmc_counter_close(counter);
 }
 
-/* perf-event2's reader spins once poll() has POLLERR or POLLHUP to tell: here one counter of the
- * ring is of a task that is gone while another one lives. */
+/* The reader of perf-event2 spins once poll() returns POLLERR or POLLHUP. Here one counter of the
+ * ring is of a task that has ended, while another task lives. */
 static void waiting_never_spins(void **state)
 {
 	struct child dead = child_faults(1), live = child_faults(1);
@@ -252,11 +251,11 @@ static void counters_that_share_a_ring_are_told_apart(void **state)
 	uint64_t lost, count, switches = 0;
 
 	(void)state;
-	/* Another layout: the identifier tells. */
+	/* Other fields: records are told apart by their identifier. */
 	open.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN;
 	minor = open_software(PERF_COUNT_SW_PAGE_FAULTS_MIN, &open);
-	/* Not of the same kind as the first: of two equal software events the kernel gives the
-	 * samples of both the id of one (perf_prepare_sample() finds it done). */
+	/* Another event than the first: for two equal software events the kernel gives the samples
+	 * of both one ID (perf_prepare_sample() takes it as filled in). */
 	open = every_one();
 	alike = open_software(PERF_COUNT_SW_CONTEXT_SWITCHES, &open);
 	assert_int_equal(pmc_sampler_attach(sampler, minor), 0);
@@ -302,7 +301,7 @@ static void counters_that_share_a_ring_are_told_apart(void **state)
 	assert_int_equal(n_nobody, switches);
 	assert_int_equal(pmc_sampler_lost(sampler, &lost), 0);
 	assert_int_equal(lost, 0);
-	/* And back: it is known again. */
+	/* Attached again: its records are known again. */
 	assert_int_equal(pmc_sampler_attach(sampler, alike), 0);
 	pmc_counter_enable(alike);
 	usleep(1000);
@@ -326,15 +325,15 @@ static void rings_that_cannot_be_are_refused(void **state)
 	(void)state;
 	assert_int_equal(pmc_sampler_open(&sampler, counter, 3, NULL), -EINVAL);
 	assert_null(sampler);
-	/* No ring: nothing to read, and nowhere to write. */
+	/* Without a ring there are no records. */
 	assert_int_equal(pmc_sampler_open(&sampler, counter, 0, NULL), 0);
 	assert_int_equal(pmc_sampler_next(sampler, &record), -ENODATA);
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), -ENODATA);
-	/* A page fault is on no counter that a program could read. */
+	/* No hardware counter counts page faults. */
 	assert_int_equal(pmc_sampler_read_user(sampler, &lost, &lost, &lost), -EOPNOTSUPP);
 	pmc_sampler_close(sampler);
 
-	/* Records that nothing tells apart. */
+	/* Records without an identifier. */
 	open.sample_type = PERF_SAMPLE_TIME;
 	open.read_format = 0;
 	other = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
@@ -347,7 +346,7 @@ static void rings_that_cannot_be_are_refused(void **state)
 	pmc_sampler_close(sampler);
 	pmc_counter_close(other);
 
-	/* Per task, inherited and on any CPU: the kernel has no ring for it. */
+	/* The kernel refuses a ring for an inherited event of a task on any CPU. */
 	open.inherit = true;
 	other = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	assert_int_equal(pmc_sampler_open(&sampler, other, 1, NULL), -EINVAL);
@@ -371,7 +370,7 @@ static void a_damaged_ring_ends(void **state)
 	struct pmc_record record;
 
 	(void)state;
-	/* The control page a second time, to write what only the kernel should. */
+	/* Maps the control page a second time, to write fields that are the kernel's. */
 	page = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, pmc_counter_fd(counter), 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	sampler = sampled(counter, 1);

@@ -15,13 +15,13 @@ static struct pmc_open_options beats_of(int tid)
 	open.enabled = true;
 	open.sample_type = PERF_SAMPLE_IDENTIFIER;
 	open.read_format = PMC_READ_FORMAT_LOST;
-	/* One clock for all CPUs. */
+	/* One clock for all CPUs: records of different CPUs are compared by time. */
 	open.use_clockid = true;
 	open.clockid = CLOCK_MONOTONIC;
 	return open;
 }
 
-/* ---- two threads that take turns: what is right is known exactly --------------------------- */
+/* ---- two threads that alternate: the order is known exactly ------------------------------- */
 
 #define TURNS 20000
 
@@ -118,7 +118,7 @@ static void *runs(void *arg)
 	__atomic_store_n(&r->tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&r->go, __ATOMIC_ACQUIRE))
 		sched_yield();
-	/* 1, 10, 100 and 1000 times as fast, and bursts. */
+	/* 1, 10, 100 and 1000 times as fast, and in bursts. */
 	for (unsigned i = 0; i < 300000; i++) {
 		static const unsigned every[THREADS] = { 1, 10, 100, 1000 };
 
@@ -260,7 +260,7 @@ static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 			continue;
 		assert_true(record.sample.raw.size >= sizeof(s));
 		memcpy(&s, record.sample.raw.data, sizeof(s));
-		/* -1 for one that is on its way out. */
+		/* -1: the task is exiting. */
 		if (record.tid != (uint32_t)-1)
 			assert_int_equal(record.tid, s.prev_pid);
 		seen_as_prev[task_of(s.prev_pid, record.cpu)] = true;
@@ -270,8 +270,8 @@ static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 			chained++;
 		next[record.cpu] = s.next_pid;
 	}
-	/* The kernel writes nothing for a task that it believes to be in an event already
-	 * (task_struct.perf_recursion), and a task may be stuck so for the rest of its life. */
+	/* The kernel skips events of a task that it believes to be handling one
+	 * (task_struct.perf_recursion), and this counter may stay set until the task ends. */
 	for (unsigned pid = 0; pid < PIDS; pid++)
 		if (missing[pid] && seen_as_prev[pid])
 			fail_msg("a switch from task %u is missing, and others are not", pid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_sampler_flood.c - millions of records through a small ring with a slow reader: what came
- * and what was lost is what was produced, nothing is torn, nothing comes twice.
+ * test_sampler_flood.c - millions of records through a small ring with a slow reader: records and
+ * losses add up to the number produced; none is torn or repeated.
  *
- * PMC_TEST_RECORDS says how many, 10,000,000 if it does not.
+ * PMC_TEST_RECORDS: number of records, 10,000,000 by default.
  */
 #include "tests/unit/sampler_try.h"
 
@@ -12,8 +12,8 @@
 struct producer {
 	pthread_t thread;
 	uint64_t n, more;
-	int tid;      /* 0 until it runs */
-	int go, done; /* what it waits for, what it has done */
+	int tid;      /* 0 until the thread runs */
+	int go, done; /* phase that it waits for, phase that it has finished */
 };
 
 static void await(int *what, int at_least)
@@ -43,7 +43,7 @@ struct seen {
 	uint64_t samples, last;
 };
 
-/* Everything that is there; returns how next ended. */
+/* Reads all records in the ring; returns the error of the last read. */
 static int drain(struct pmc_sampler *sampler, struct seen *seen)
 {
 	struct pmc_record record;
@@ -64,10 +64,10 @@ static int drain(struct pmc_sampler *sampler, struct seen *seen)
 				 (unsigned long long)seen->last);
 		seen->last = b.args[0];
 		seen->samples++;
-		/* Slow: the producer is several times as fast. */
+		/* A reader several times slower than the producer. */
 		for (volatile unsigned k = 0; k < 1500; k++)
 			;
-		/* Until the next call the kernel leaves it alone. */
+		/* The kernel must not overwrite the record before the next read. */
 		assert_true(beat_of(&record, &still) && !memcmp(&b, &still, sizeof(b)));
 	}
 	return error;
@@ -111,7 +111,7 @@ static void records_and_lost_are_what_was_produced(void **state)
 	assert_true(lost > 0);
 	assert_true(seen.samples > p.n / 10000);
 
-	/* The next that fit report the rest, so that the records alone add up. */
+	/* The loss is reported in front of the next record that fits. */
 	__atomic_store_n(&p.go, 2, __ATOMIC_RELEASE);
 	await(&p.done, 2);
 	assert_int_equal(drain(sampler, &seen), -EAGAIN);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sampler_set.c - many rings as one stream: made ones, whose order is known, and real ones. */
+/* test_sampler_set.c - several rings as one stream: made-up rings with a known order, and real
+ * ones. */
 #include "agent/core/api/counter/counter.h"
 #include "agent/core/api/sampler/sampler.h"
 
@@ -40,14 +41,14 @@ static void sampler_init(struct made_sampler *m, uint64_t size)
 
 static void sampler_fini(struct made_sampler *m)
 {
-	/* The source is not the sampler's to close. */
+	/* The sampler does not own its source. */
 	m->sampler->first = NULL;
 	pmc_sampler_close(m->sampler);
 	free(m->joined);
 	made_fini(&m->made);
 }
 
-/* { header, time, id }; its id tells it apart. */
+/* { header, time, id }; the id is unique. */
 static void put(struct made_sampler *m, uint64_t time, uint64_t id)
 {
 	struct perf_event_header header = { .type = PERF_RECORD_SAMPLE, .size = 24 };
@@ -67,8 +68,8 @@ static void settle(uint64_t ns)
 
 #define SETTLE 2000000
 
-/* A record is seen by a round that begins at once or after the one under way has settled, and comes
- * when that has settled itself. */
+/* Up to three calls: a record is returned when the round that saw it has settled, and that round
+ * may begin only after the current one. */
 static int next(struct pmc_sampler_set *set, struct pmc_record *record, struct pmc_sampler **from)
 {
 	int error;
@@ -93,7 +94,7 @@ static void nothing_comes_before_older_ones_can_be_ruled_out(void **state)
 	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
-	/* So long that no round settles by itself. */
+	/* So long that rounds never settle by time. */
 	assert_int_equal(pmc_sampler_set_new(&set, 60000000000), 0);
 	assert_int_equal(pmc_sampler_set_next(set, &record, &from), -ENODATA);
 	assert_int_equal(pmc_sampler_set_add(set, a.sampler), 0);
@@ -104,10 +105,10 @@ static void nothing_comes_before_older_ones_can_be_ruled_out(void **state)
 	put(&a, 200, 2);
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(pmc_sampler_set_next(set, &record, &from), -EAGAIN);
-	/* The other ring was slower. */
+	/* The other ring delivers an older record later. */
 	put(&b, 50, 3);
 	assert_int_equal(pmc_sampler_set_next(set, &record, &from), -EAGAIN);
-	/* That both have ended proves it. */
+	/* Both rings have ended: no older record can come. */
 	a.sampler->ended = b.sampler->ended = -ENODATA;
 	assert_int_equal(pmc_sampler_set_next(set, &record, &from), 0);
 	assert_int_equal(record.id, 3);
@@ -141,7 +142,7 @@ static void what_no_round_has_settled_is_held_back(void **state)
 	pmc_sampler_set_add(set, b.sampler);
 	put(&a, 100, 1);
 	assert_int_equal(next(set, &record, NULL), 0);
-	/* However long ago the last round was: none has ended that saw this one. */
+	/* The time since the last round does not matter: no settled round has seen this record. */
 	put(&a, 200, 2);
 	assert_int_equal(pmc_sampler_set_next(set, &record, NULL), -EAGAIN);
 	put(&b, 150, 3);
@@ -154,7 +155,7 @@ static void what_no_round_has_settled_is_held_back(void **state)
 	sampler_fini(&b);
 }
 
-/* A record that an interrupt overtook is published after a newer one of the same ring. */
+/* A record that an interrupt delays is published after a newer record of the same ring. */
 static void a_record_behind_a_newer_one_of_its_ring_is_late(void **state)
 {
 	static const uint64_t times[] = { 10, 30, 20, 20, 50 };
@@ -231,14 +232,14 @@ static void rings_come_and_go(void **state)
 	assert_int_equal(pmc_sampler_set_remove(other, a.sampler), -ENOENT);
 	assert_int_equal(pmc_sampler_set_remove(set, a.sampler), 0);
 	assert_int_equal(pmc_sampler_set_remove(set, a.sampler), -ENOENT);
-	/* By itself again: what is left of it, each once. */
+	/* Outside the set: the remaining records, each once. */
 	put(&a, 300, 4);
 	assert_int_equal(pmc_sampler_next(a.sampler, &record), 0);
 	assert_int_equal(record.id, 1);
 	/* In another set: the rest. */
 	assert_int_equal(a.made.page.data_tail, 24);
 	assert_int_equal(pmc_sampler_set_add(other, a.sampler), 0);
-	/* What it gave last is given back at once: the ring may be too full for another. */
+	/* The space of its last record is released at once: the ring may be full. */
 	assert_int_equal(a.made.page.data_tail, 24 * 2);
 	assert_int_equal(next(other, &record, &from), 0);
 	assert_int_equal(record.id, 2);
@@ -246,7 +247,7 @@ static void rings_come_and_go(void **state)
 	assert_int_equal(record.id, 4);
 	assert_int_equal(next(other, &record, &from), -EAGAIN);
 	assert_int_equal(a.made.page.data_tail, 24 * 4);
-	/* One that joins late is in order with the rest. */
+	/* A ring that is added late is in order with the others. */
 	put(&c, 106, 20);
 	pmc_sampler_set_add(set, c.sampler);
 	assert_int_equal(next(set, &record, &from), 0);
@@ -254,7 +255,7 @@ static void rings_come_and_go(void **state)
 	assert_int_equal(next(set, &record, &from), 0);
 	assert_int_equal(record.id, 20);
 	assert_ptr_equal(from, c.sampler);
-	/* Closing leaves the set. */
+	/* Closing a sampler removes it from its set. */
 	sampler_fini(&c);
 	assert_int_equal(next(set, &record, &from), 0);
 	assert_int_equal(record.id, 11);
@@ -303,7 +304,8 @@ static void a_damaged_ring_is_told_once_and_the_others_go_on(void **state)
 	sampler_fini(&b);
 }
 
-/* Descriptors that poll() answers as it answers those of events in error, closed, at their end. */
+/* A descriptor for which poll() returns what it returns for an event in error, closed, or at its
+ * end. */
 static int polled_as(int why)
 {
 	int pipes[2];
@@ -331,7 +333,7 @@ static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
 		struct pmc_record record;
 		struct pmc_counter polled = { .fd = polled_as(reasons[i]) };
 
-		/* Alone: first what is there, then the reason, however often it is asked for. */
+		/* A single sampler: the remaining records, then the reason at each call. */
 		sampler_init(&a, 4096);
 		a.source.counter = &polled;
 		a.source.detached = false;
@@ -342,7 +344,7 @@ static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
 			assert_int_equal(pmc_sampler_next_wait(a.sampler, &record, -1), reasons[i]);
 		sampler_fini(&a);
 
-		/* In a set: the reason once, and its record does not wait for a round to settle. */
+		/* In a set: the reason once; the remaining record is not held back for a round. */
 		sampler_init(&a, 4096);
 		a.source.counter = &polled;
 		a.source.detached = false;
@@ -364,7 +366,7 @@ static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
 	}
 }
 
-/* Random fillings of rings of different speeds, read at random moments; writers obey the rule:
+/* Random records in rings of different speeds, read at random moments. Writers obey the rule that
  * times come from one clock and are published before the next round settles. */
 static void any_filling_comes_out_in_order(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_statistics.c - summaries, Welch's t test, and t quantiles against numbers from mpmath. */
+/* test_statistics.c - summaries, Welch's t test, and t quantiles calculated by mpmath. */
 #include "tools/bench/statistics.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void t_quantiles(void **state)
 		assert_true(near(bench_t_quantile(0.95, of_95[i].df), of_95[i].t, 1e-9));
 	assert_true(near(bench_t_quantile(0.99, 5), 4.03214298356, 1e-9));
 	assert_true(near(bench_t_quantile(0.99, 40), 2.70445926743, 1e-9));
-	/* Larger samples need smaller intervals. */
+	/* Quantiles decrease with the degrees of freedom. */
 	for (double df = 1; df < 1e6; df *= 1.7)
 		assert_true(bench_t_quantile(0.95, df) > bench_t_quantile(0.95, df * 1.7));
 }
@@ -91,7 +91,7 @@ static void differences(void **state)
 	assert_true(bench_ratio(&a, &b, &ratio, &half));
 	assert_true(near(ratio, 1.5803912213740456, 1e-12));
 	assert_true(near(half, 0.7653209304359012, 1e-9));
-	/* Without the outlier the difference is certain. */
+	/* Without the outlier the difference is significant. */
 	summarize(slow, 6, &a);
 	bench_compare(&a, &b, &delta);
 	assert_true(delta.significant && delta.pct < 0);
@@ -115,7 +115,7 @@ static void without_an_answer(void **state)
 	assert_false(delta.known);
 	assert_false(bench_ratio(&a, &zero, &ratio, &half));
 	assert_false(bench_ratio(&a, &none, &ratio, &half));
-	/* One run: a difference, but no interval. */
+	/* One run gives a difference, but no interval. */
 	summarize(more, 1, &b);
 	bench_compare(&a, &b, &delta);
 	assert_true(delta.known && !delta.has_ci && !delta.significant && near(delta.pct, 2, 1e-9));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_suggest.c - the distance between words, and where it gives up. */
+/* test_suggest.c - edit distance of words, and its limit. */
 #include "agent/core/base/suggest.h"
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void neighbours_swapped_are_one_edit(void **state)
 	assert_int_equal(distance("cycels", "cycles", 3), 1);
 	assert_int_equal(distance("ab", "ba", 3), 1);
 	assert_int_equal(distance("instrcutoins", "instructions", 3), 2);
-	/* Optimal string alignment: nothing is edited twice. */
+	/* Optimal string alignment: no part is edited twice. */
 	assert_int_equal(distance("ca", "abc", 5), 3);
 }
 
@@ -79,7 +79,7 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* By the definition, slowly. */
+/* The recursive definition. */
 static unsigned slow(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned best;
@@ -93,7 +93,7 @@ static unsigned slow(const char *a, size_t n, const char *b, size_t m)
 	return best;
 }
 
-/* Every limit gives up exactly where the definition says. */
+/* With each limit the result is that of the definition, cut off above the limit. */
 static void agrees_with_the_definition(void **state)
 {
 	unsigned seed = 7;

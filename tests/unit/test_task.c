@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_task.c - faults and switches of another thread, from /proc. */
+/* test_task.c - page faults and context switches of another thread, from /proc. */
 #include "agent/core/base/clock.h"
 
 #include <pthread.h>
@@ -38,11 +38,11 @@ static void test_status(void **state)
 				    7, &usage));
 	assert_int_equal(usage.voluntary_switches, 5);
 	assert_int_equal(usage.involuntary_switches, 6);
-	/* Another thread's, by the numbers of another namespace. */
+	/* The file of another thread: its ID in the innermost namespace differs. */
 	assert_false(pmc_task_status("NSpid:\t7\t70\nvoluntary_ctxt_switches:\t5\n"
 				     "nonvoluntary_ctxt_switches:\t6\n",
 				     7, &usage));
-	/* Before Linux 4.1 there is no such line. */
+	/* Before Linux 4.1 there is no NSpid line. */
 	assert_true(pmc_task_status(
 		"voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6", 7, &usage));
 	assert_false(pmc_task_status("voluntary_ctxt_switches:\t5\n", 7, &usage));
@@ -89,7 +89,7 @@ static void *touch(void *arg)
 	return arg;
 }
 
-/* Read from outside, a thread has what it says of itself; waiting is a switch more. */
+/* /proc has at least the values that the thread read itself; waiting adds a switch. */
 static void test_another_thread(void **state)
 {
 	struct pmc_usage usage;
@@ -107,7 +107,7 @@ static void test_another_thread(void **state)
 			told.voluntary_switches + 2);
 	assert_true(told.voluntary_switches >= 10);
 	assert_true(usage.involuntary_switches >= told.involuntary_switches);
-	/* A file that does not fit is not guessed at. */
+	/* A file larger than the buffer is an error. */
 	assert_false(pmc_usage_of_task(tid, room, 64, &usage));
 	sem_post(&done);
 	pthread_join(thread, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tracepoint.c - pmc/tracepoint.h: formats and values made here, and those of this kernel. */
+/* test_tracepoint.c - pmc/tracepoint.h: made-up formats and records, and those of this kernel. */
 #include "tests/unit/counter_try.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@ static const char made_format[] =
 	"\n"
 	"print fmt: \"comm=%s\", REC->comm\n";
 
-/* The raw data of made_format; 71 bytes, then the dynamic ones. */
+/* The raw data of made_format: 71 bytes, then the dynamic fields. */
 static struct {
 	unsigned char bytes[96];
 } data;
@@ -183,7 +183,7 @@ static void a_record_gives_values(void **state)
 	pmc_tracepoint_free(tracepoint);
 }
 
-/* Every length of a cut record, and positions beyond its end. */
+/* Records truncated at every length, and positions beyond the end. */
 static void damaged_records_are_errors(void **state)
 {
 	struct pmc_tracepoint *tracepoint = made();
@@ -286,7 +286,7 @@ static void all_formats_of_this_kernel_are_understood(void **state)
 		int m;
 
 		snprintf(path, sizeof(path), "%s/%s", root, systems[i]->d_name);
-		/* Those of ftrace have no number: perf cannot open them. */
+		/* Events of ftrace have no ID: perf cannot open them. */
 		m = systems[i]->d_name[0] == '.' || !strcmp(systems[i]->d_name, "ftrace") ?
 			    -1 :
 			    scandir(path, &names, NULL, NULL);

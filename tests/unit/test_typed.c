@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_typed.c - typed groups on this kernel: what opens counts exactly, what fails leaves nothing.
- */
+/* test_typed.c - typed groups on this kernel: exact counts; failed opens leave no descriptor. */
 #include "tests/unit/touch_pages.h"
 
 #include <pmc/counter.h>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* The same event thrice: siblings must say what their leader says. */
+/* The same event three times: the siblings' counts must equal the leader's. */
 #define FAULTS(X)                                                                                  \
 	X(first, "page-faults", "", "page faults")                                                 \
 	X(cpu, "task-clock", "ns", "CPU time")                                                     \
@@ -72,7 +71,7 @@ static int setup(void **state)
 
 	(void)state;
 	page_bytes = sysconf(_SC_PAGESIZE);
-	/* All code that runs while a test counts is in memory before. */
+	/* Touches all code that runs while counting, so that it causes no page faults. */
 	if (faults_open(&group, 0, -1))
 		return -1;
 	faults_reset(&group);
@@ -117,7 +116,7 @@ static void counts_between_enable_and_disable(void **state)
 	faults_close(&group);
 }
 
-/* RESET without the group flag left siblings at 256, 512, 768; and it never touches the times. */
+/* RESET without PERF_IOC_FLAG_GROUP left siblings at 256, 512, 768; it never resets the times. */
 static void reset_covers_siblings_and_times(void **state)
 {
 	struct faults_values values, longer;
@@ -142,7 +141,7 @@ static void reset_covers_siblings_and_times(void **state)
 		assert_int_equal(values.third, 256);
 		assert_int_equal(values.time_running_ns, values.time_enabled_ns);
 	}
-	/* The reset took off the time of the long run. */
+	/* The reset subtracts the time of the long run. */
 	assert_true(values.time_enabled_ns < longer.time_enabled_ns);
 	faults_close(&group);
 }
@@ -268,7 +267,7 @@ static void a_failure_has_words(void **state)
 	faults_close(&group);
 }
 
-/* The third of four finds no descriptor: the two before it must not stay. */
+/* The third of four events gets no descriptor: the two before it must be closed. */
 static void a_failed_open_leaks_nothing(void **state)
 {
 	struct rlimit was, low;
@@ -292,7 +291,7 @@ static void a_failed_open_leaks_nothing(void **state)
 	assert_int_equal(faults_failed(&group), 2);
 	assert_int_equal(open_fds(), fds_before);
 	faults_close(&group);
-	/* And it can be opened after all. */
+	/* The group can be opened once descriptors are free. */
 	assert_int_equal(faults_open(&group, 0, -1), 0);
 	faults_close(&group);
 }
@@ -347,7 +346,7 @@ static void inherit_is_asked_for(void **state)
 	open.inherit = true;
 	assert_int_equal(faults_open_with(&group, &open), 0);
 	assert_in_range(faults_with_thread(&group, 5000), 5000, 6000);
-	/* What ended children counted is taken off by a reset too. */
+	/* A reset also subtracts the counts of ended children. */
 	assert_in_range(faults_with_thread(&group, 5000), 5000, 6000);
 	faults_close(&group);
 }
@@ -373,13 +372,13 @@ static void options_reach_the_kernel(void **state)
 	assert_int_equal(user_open(&user, 0, -1), 0);
 	assert_int_equal(user_scope(&user), PMC_SCOPE_USER);
 	user_close(&user);
-	/* Not from PMC_OPEN_INIT. */
+	/* open.size is not that of PMC_OPEN_INIT. */
 	open = pmc_open_options_init();
 	open.size = 3;
 	assert_int_equal(faults_open_with(&group, &open), -EINVAL);
 }
 
-/* As nobody: at perf_event_paranoid 2 user mode alone is left, at 3 and above nothing. */
+/* As user nobody: perf_event_paranoid 2 permits user mode only, 3 and above nothing. */
 static int open_as_nobody(void)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
@@ -395,7 +394,7 @@ static int open_as_nobody(void)
 	faults_enable(&group);
 	fault(64);
 	faults_disable(&group);
-	/* Here some pages are still shared with the parent, and copied by a fault. */
+	/* Pages shared with the parent since fork cause further faults. */
 	if (faults_read(&group, &values) || values.first < 64 || values.first > 256 ||
 	    values.second != values.first)
 		return 4;
@@ -404,7 +403,7 @@ static int open_as_nobody(void)
 	if (faults_scope(&group) != PMC_SCOPE_USER)
 		return 6;
 	faults_close(&group);
-	/* With options too, unless it is not wanted. */
+	/* The fallback also applies with options, unless user_if_denied is false. */
 	if (faults_open_with(&group, &open) || faults_scope(&group) != PMC_SCOPE_USER)
 		return 9;
 	faults_close(&group);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_typed_read.c - readings of a typed group, made up: scaling, resets, order, damage. */
+/* test_typed_read.c - made-up readings of a typed group: scaling, resets, order, errors. */
 #include "agent/core/api/counter/counter.h"
 
 #include <pmc/group.h>
@@ -17,7 +17,7 @@
 	X(three, "task-clock", "ns", "third")
 PMC_GROUP(trio, TRIO)
 
-/* A group whose leader is a pipe: what is written there is its next reading. */
+/* A group whose leader is a pipe: the bytes written to it are the next reading. */
 struct pipe_group {
 	struct trio group;
 	struct pmc_counter_group *counters;
@@ -91,13 +91,13 @@ static void counted(void **state)
 	assert_int_equal(values.three, 3);
 	assert_int_equal(values.time_enabled_ns, 1000);
 	assert_int_equal(values.time_running_ns, 1000);
-	/* Zero is a count like any other. */
+	/* A count of 0 is valid. */
 	reading(p, 1000, 1000, 0, 0, 0);
 	assert_int_equal(trio_read(&p->group, &values), 0);
 	assert_int_equal(values.one, 0);
 }
 
-/* Doubles have 53 bits: 2^60 + 1 and 3 * (2^55 + 1) are no doubles. */
+/* A double has 53 bits: 2^60 + 1 and 3 * (2^55 + 1) have no exact value as double. */
 static void scaled_without_loss_above_53_bits(void **state)
 {
 	struct pipe_group *p = *state;
@@ -110,11 +110,11 @@ static void scaled_without_loss_above_53_bits(void **state)
 	assert_true(values.one == 3 * big);
 	assert_int_equal(values.two, 21);
 	assert_int_equal(values.three, 0);
-	/* Rounded, not cut: 5 * 3 / 2 = 7.5. */
+	/* Rounded to nearest: 5 * 3 / 2 = 7.5. */
 	reading(p, 3, 2, 5, 0, 0);
 	assert_int_equal(trio_read(&p->group, &values), 0);
 	assert_int_equal(values.one, 8);
-	/* More than 64 bits is no number we could give. */
+	/* A scaled value above 64 bits is an error. */
 	reading(p, 4000, 1000, UINT64_C(1) << 63, 0, 0);
 	assert_int_equal(trio_read(&p->group, &values), -EOVERFLOW);
 	assert_nothing(&values);
@@ -135,7 +135,7 @@ static void never_ran_is_not_zero(void **state)
 	assert_nothing(&values);
 }
 
-/* What the first run counted while multiplexed must not colour the second. */
+/* Values after a reset must not be scaled by times before it. */
 static void reset_covers_siblings_and_times(void **state)
 {
 	struct pipe_group *p = *state;
@@ -151,7 +151,7 @@ static void reset_covers_siblings_and_times(void **state)
 	assert_int_equal(values.three, 256);
 	assert_int_equal(values.time_enabled_ns, 1000);
 	assert_int_equal(values.time_running_ns, 1000);
-	/* Nothing since the reset: that is no count either. */
+	/* Not scheduled since the reset: no value. */
 	reading(p, 5000, 2000, 512, 768, 1024);
 	assert_int_equal(trio_reset(&p->group), 0);
 	reading(p, 5000, 2000, 512, 768, 1024);
@@ -171,13 +171,13 @@ static void a_foreign_descriptor_is_not_read_as_ours(void **state)
 	assert_nothing(&values);
 	assert_int_equal(write(p->to, fewer, sizeof(fewer)), sizeof(fewer));
 	assert_int_equal(trio_read(&p->group, &values), -EBADF);
-	/* Short. */
+	/* Short readings. */
 	assert_int_equal(write(p->to, other, 5 * 8), 5 * 8);
 	assert_int_equal(trio_read(&p->group, &values), -EBADF);
 	assert_nothing(&values);
 	assert_int_equal(write(p->to, other, 3), 3);
 	assert_int_equal(trio_reset(&p->group), -EBADF);
-	/* A failed reset moves nothing. */
+	/* A failed reset changes nothing. */
 	reading(p, 10, 10, 1, 2, 3);
 	assert_int_equal(trio_read(&p->group, &values), 0);
 	assert_int_equal(values.three, 3);
@@ -198,7 +198,7 @@ static void closed_is_an_error(void **state)
 	assert_int_equal(trio_reset(&p->group), -EBADF);
 }
 
-/* errno is the program's, whatever a call meets. */
+/* No call changes errno. */
 static void errno_is_left_alone(void **state)
 {
 	struct pipe_group *p = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_unattributed.c - counts outside thread rows: totals minus rows, each subtracted once. */
+/* test_unattributed.c - counts outside thread rows: totals minus rows, each row subtracted once. */
 #include "agent/core/profile/profile.h"
 #include "tests/unit/dump_build.h"
 
@@ -104,7 +104,7 @@ static void rows_come_off(void **state)
 	process(1, 0, FIRST, 1, 0);
 	row(1, 0, set, 100);
 	row(1, 1, set, 20);
-	/* Rows without counts: their work stays. */
+	/* Rows without counts: their work remains in the total. */
 	build_row((struct thread_row){ .identity = 1,
 				       .seq = 2,
 				       .cpu_ns = 900,
@@ -185,7 +185,7 @@ static void a_lost_set_is_unknown(void **state)
 	check_none(&find(1)->unattributed, PMC_REASON_SET_LOST);
 	pmc_profile_free(&profile);
 
-	/* The total's own: there is nothing to subtract from. */
+	/* The event set of the total is missing: no difference can be formed. */
 	build_start();
 	process(1, 0, FIRST, 1, 0);
 	threads_total(1, 0x5151, 100);
@@ -194,7 +194,7 @@ static void a_lost_set_is_unknown(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* inherit=clock: the totals count task-clock only, the rows something else. */
+/* inherit=clock: the totals count only task-clock, the rows other events. */
 static void the_clock_stands_in(void **state)
 {
 	(void)state;
@@ -288,8 +288,8 @@ static void events_are_matched_by_what_they_count(void **state)
 }
 
 /*
- * first(1) -> exec'd 2 -> exec'd 3, and 1 forks 4, which stays 1's program, and execs 5 from it;
- * 2 forks 6. The exec group sees 2, 3, 5, 6 and a static program of 40, the thread group only 1.
+ * Parents: 1 of 2 and 4, 2 of 3 and 6, 4 of 5; 4 and 6 were forked and did not call exec. The exec
+ * group counts 2, 3, 5, 6 and a static program (40), the thread group only 1.
  */
 static void a_tree_three_deep(void **state)
 {
@@ -319,7 +319,7 @@ static void a_tree_three_deep(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* The same, where frames of a process in the middle were lost. */
+/* The same with lost PROCESS frames in between. */
 static void a_broken_chain_is_mended_by_time(void **state)
 {
 	(void)state;
@@ -327,7 +327,7 @@ static void a_broken_chain_is_mended_by_time(void **state)
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
-	process(3, 2, COVERED, 3, 0); /* no 2 */
+	process(3, 2, COVERED, 3, 0); /* 2 is missing */
 	row(1, 0, set, 10);
 	row(3, 0, set, 30);
 	execs_total(1, set, 50);
@@ -336,7 +336,7 @@ static void a_broken_chain_is_mended_by_time(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* The first process replaced itself: its next image is first too, and starts new totals. */
+/* The first process calls exec: its next image is first, too, and starts new totals. */
 static void an_exec_of_the_first_process_splits_the_tree(void **state)
 {
 	(void)state;
@@ -347,7 +347,7 @@ static void an_exec_of_the_first_process_splits_the_tree(void **state)
 	process(2, 1, COVERED, 2, 0);
 	process(3, 1, FIRST, 10, 0);
 	process(4, 3, COVERED, 11, 0);
-	process(5, 99, COVERED, 12, 0); /* by time: of the second image */
+	process(5, 99, COVERED, 12, 0); /* by its start time, of the second image */
 	for (uint8_t i = 1; i <= 5; i++)
 		row(i, 0, set, 100u * i);
 	threads_total(1, set, 101);
@@ -381,7 +381,8 @@ static void other_jobs_are_not_taken_off(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Before 5.13 the thread group takes in forked children and all that they exec. */
+/* Before Linux 5.13 the thread group's total includes forked children and the programs that they
+ * exec. */
 static void an_old_kernels_thread_group(void **state)
 {
 	(void)state;
@@ -395,7 +396,7 @@ static void an_old_kernels_thread_group(void **state)
 		for (uint8_t i = 1; i <= 4; i++)
 			if (i != 3)
 				row(i, 0, set, 100u * i);
-		/* 3 of a raw thread, 40 of an exec'd static program. */
+		/* 3 of a raw thread, 40 of a static program after exec. */
 		build_total(1, 1, PMC_TOTAL_THREADS, PMC_TOTAL_WITH_FORKS, set, 100,
 			    100 + 200 + 400 + 3 + 40);
 		if (with_exec)
@@ -408,7 +409,7 @@ static void an_old_kernels_thread_group(void **state)
 	}
 }
 
-/* enable_on_exec and no exec: enabled for no time, and all there was to count. */
+/* enable_on_exec without an exec: a total that was never enabled is a valid 0. */
 static void nobody_execd(void **state)
 {
 	(void)state;
@@ -431,7 +432,7 @@ static void nobody_execd(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* Without its PROCESS frame nobody knows whose rows to take off: no answer, not a wrong one. */
+/* Without its PROCESS frame the rows to subtract are unknown: no value. */
 static void an_orphaned_total(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_user_read.c - when user space may not read a counter; that it may is tests/vm/user_read.t's.
- */
+/* test_user_read.c - conditions under which user space must not read a counter;
+ * tests/vm/user_read.t has the reads. */
 #include "agent/core/count/user_read.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void refusals(void **state)
 	pmc_user_page *pages[1] = { page };
 
 	(void)state;
-	/* Not on a counter: the instruction must not be tried, it would fault here. */
+	/* Index 0: the event is not on a counter. The read instruction would fault here. */
 	assert_false(pmc_user_read_group(pages, 1, &enabled, &running, &value));
 	page = page_of(1);
 	page->cap_user_rdpmc = 0;
@@ -95,14 +95,14 @@ static void limit(void **state)
 		free(pages);
 		skip();
 	}
-	/* Root has no limit of the kernel's, so what stops this is our own. */
+	/* The kernel does not limit root, so the library's own limit applies. */
 	while (n < MOST && pmc_user_map(fd, &pages[n]) == 0)
 		n++;
 	assert_true(n > 0 && n < MOST);
 	assert_int_equal(pmc_user_map(fd, &pages[n]), -EPERM);
 	for (int i = 0; i < n; i++)
 		pmc_user_unmap(pages[i]);
-	/* What was given back is there again. */
+	/* Unmapped pages are available again. */
 	assert_int_equal(pmc_user_map(fd, &pages[0]), 0);
 	pmc_user_unmap(pages[0]);
 	free(pages);

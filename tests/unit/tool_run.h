@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tool_run.h - runs pmctl in a forked child and keeps what it printed. */
+/* tool_run.h - runs pmctl in a forked child and keeps its output. */
 #ifndef PMC_TESTS_TOOL_RUN_H
 #define PMC_TESTS_TOOL_RUN_H
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 struct tool_run {
-	int code; /* 128 + signal if it was killed */
+	int code; /* exit code, or 128 + signal */
 	char out[32768], err[8192];
 };
 
@@ -26,7 +26,7 @@ static inline void tool_run_read(FILE *file, char *text, size_t cap)
 	fclose(file);
 }
 
-/* words: the arguments after "pmctl", ended by NULL. */
+/* words: the arguments after "pmctl", terminated by NULL. */
 static inline void tool_run(struct tool_run *run, const char *const *words)
 {
 	char *argv[32] = { (char *)"pmctl" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* touch_pages.h - a known number of page faults, also under a sanitizer. */
+/* touch_pages.h - an exact number of page faults, also under a sanitizer. */
 #ifndef TOUCH_PAGES_H
 #define TOUCH_PAGES_H
 
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Exactly n. Neither the calls nor the stores may touch a sanitizer's shadow memory. */
+/* Exactly n faults. Neither calls nor stores may touch a sanitizer's shadow memory. */
 static inline void __attribute__((no_sanitize("address", "undefined", "thread")))
 touch_pages(size_t n, size_t page)
 {
@@ -17,7 +17,7 @@ touch_pages(size_t n, size_t page)
 
 	if (pages == -1)
 		abort();
-	/* One huge page would be one fault. */
+	/* A huge page would be a single fault. */
 	if (n > 16)
 		syscall(SYS_madvise, pages, n * page, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < n; i++)
