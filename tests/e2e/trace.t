@@ -44,6 +44,8 @@ refused 2 "power of 2" -e sched:sched_switch -a -m 3
 refused 2 "invalid --cpus" -e sched:sched_switch -C 1-0
 refused 2 "text, fields, json" -e sched:sched_switch -a --format xml
 refused 2 "filter" -e sched:sched_switch -a --filter 'no_such_field == 1'
+refused 2 "leave out -e" --summary -e sched:sched_switch -a
+refused 2 "leave out -C" --summary -C 0
 refused 1 "not online" -e sched:sched_switch -C 99999
 refused 1 "no process" -e sched:sched_switch -p 2147483647
 refused 127 "not found" -e sched:sched_switch -- ./nosuchprogram
@@ -88,10 +90,46 @@ touch done.too
 is "$(jq -s 'length == 0 or (map(select(.tid != .pid)) | length > 0)' out)" true "-p: threads of children too"
 wait
 
+# ---- --summary ----------------------------------------------------------------------------------
+# A child that runs and sleeps; what the kernel says of it, as it is kept until it is waited for.
+cat >summed.py <<'END'
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", """
+import time
+for i in range(20):
+    end = time.thread_time() + 0.005
+    while time.thread_time() < end: pass
+    time.sleep(0.01)
+"""])
+os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+print(child.pid, open(f"/proc/{child.pid}/schedstat").read())
+child.wait()
+sys.exit(4)
+END
+cp "$(type -P sleep)" mark
+(while [ ! -e quiet ]; do ./mark 0.01; done) &
+trace --summary --format json -o x.json -- python3 summed.py
+touch quiet
+wait
+is "$status" 4 "--summary of a command"
+read -r tid oncpu delay slices <out
+row() { jq "select(.tid == $tid) | $1" x.json; }
+within "$(row .oncpu_ns)" "$oncpu" 5 "CPU time of a child is that of /proc/PID/schedstat"
+between "$(($(row .run_delay_ns) - delay))" -20000000 20000000 "and so is its run delay"
+within "$(row .switches)" "$slices" 10 "and its number of turns"
+between "$(row .blocked_ns.sleep)" 100000000 60000000000 "and it slept"
+is "$(row '(.wait_log2_us | add) >= .involuntary_switches and .longest_wait_ns <= .run_delay_ns')" true \
+	"the waits are in the histogram"
+is "$(jq -s 'map(select(.name == "mark")) | length' x.json)" 0 \
+	"only threads of the command have rows"
+sleep 1 &
+trace --summary -p $!
+is "$status $(grep -c '^sleep ' out)" "0 1" "--summary -p: the process has a row, and its end ends the trace"
+trace --summary -a -d 100ms
+like "$(cat out)" "run delay" "--summary -a prints a table"
+
 # ---- the machine: two traces of the same switches ------------------------------------------------
 cp "$PROG/churn" tracee
-cp "$(type -P sleep)" mark
-chmod +x tracee mark
 both='prev_comm == "tracee" || prev_comm == "mark"'
 "$PMCTL" trace -e sched:sched_switch -a --filter "$both" --format json -o all.json 2>all.err &
 all=$!

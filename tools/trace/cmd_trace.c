@@ -46,9 +46,13 @@ static int run_trace(struct trace *trace)
 {
 	int code = open_output(trace), closed;
 
+	if (!code && trace->summarize)
+		code = trace_summary_start(trace);
 	if (code)
 		return code;
 	code = trace_follow(trace);
+	if (!code && trace->summary)
+		code = trace_summary_end(trace);
 	closed = close_output(trace);
 	if (code)
 		return code;
@@ -74,6 +78,7 @@ int cmd_trace(int argc, char **argv)
 	if (!code)
 		code = run_trace(&trace);
 	tool_child_drop(&trace.child);
+	trace_summary_free(&trace);
 	trace_close(&trace);
 	trace_free_points(&trace);
 	pmc_arena_free(&trace.arena);

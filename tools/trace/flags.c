@@ -73,6 +73,8 @@ static int set_flag(struct trace *trace, const struct tool_args *args)
 		    (number & (number - 1)))
 			return refuse(args, "a power of 2 from 1 to 262144");
 		trace->pages = (unsigned)number;
+	} else if (tool_args_is(args, "--summary")) {
+		trace->summarize = true;
 	} else if (tool_args_is(args, "--format")) {
 		return set_format(trace, args->value);
 	} else {
@@ -107,6 +109,15 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	}
 	if (code || args.code)
 		return code ? code : args.code;
+	if (trace->summarize && (trace->events || trace->filter))
+		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out %s",
+				 trace->events ? "-e" : "--filter");
+	if (trace->summarize && trace->cpus)
+		return tool_fail(EXIT_USAGE,
+				 "--summary follows threads over all CPUs; leave out -C");
+	if (trace->summarize)
+		trace->events = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,"
+				"sched:sched_process_fork";
 	if (!trace->events)
 		return tool_fail(EXIT_USAGE,
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "

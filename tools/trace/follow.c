@@ -77,7 +77,10 @@ static void take(struct trace *trace, const struct pmc_record *record, struct tr
 		lose(trace, ring, record->lost.lost);
 	} else if (record->type == PERF_RECORD_SAMPLE) {
 		ring->records++;
-		trace_write(trace, record);
+		if (trace->summary)
+			trace_summary_take(trace, record);
+		else
+			trace_write(trace, record);
 	}
 }
 
@@ -129,7 +132,10 @@ static bool is_over(struct trace *trace, const struct following *now)
 {
 	if (trace->out.error || (now->end_ns && pmc_now_ns() >= now->end_ns))
 		return true;
-	return trace->command ? tool_child_ended(&trace->child, false) : signalled != 0;
+	if (trace->command)
+		return tool_child_ended(&trace->child, false);
+	/* Of --summary the rings are those of the machine. */
+	return signalled || (trace->summary && trace->pid && kill(trace->pid, 0) && errno == ESRCH);
 }
 
 static void check(struct trace *trace, struct following *now)
@@ -186,10 +192,13 @@ int trace_follow(struct trace *trace)
 	catch_signals(trace);
 	if (trace->duration_ns)
 		now.end_ns = pmc_now_ns() + trace->duration_ns;
+	/* Events of a command start with its exec. */
+	if (!trace->command || trace->summary)
+		code = pmc_sampler_set_enable(trace->set);
+	if (code)
+		return tool_fail(trace_failed(trace), "cannot start tracing: %s", strerror(-code));
 	if (trace->command)
 		code = tool_child_go(&trace->child, trace->command[0]);
-	else if (pmc_sampler_set_enable(trace->set))
-		code = tool_fail(EXIT_FAIL, "cannot start tracing: %s", strerror(errno));
 	if (code)
 		return code;
 	follow(trace, &now);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #define DEFAULT_PAGES 512
 #define LEAST_DEFAULT 16
@@ -147,7 +148,10 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 	options.pid = tid;
 	options.cpu = ring->cpu;
 	options.inherit = tid != 0;
-	options.enable_on_exec = trace->command != NULL;
+	options.enable_on_exec = tid && trace->command;
+	/* The clock of dumps. */
+	options.use_clockid = true;
+	options.clockid = CLOCK_MONOTONIC;
 	options.sample_period = 1;
 	options.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			      PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
@@ -193,7 +197,7 @@ static int open_thread(struct trace *trace, pid_t tid)
 		if (error == -ENODEV && !counter_cpu_is_online(trace->rings[r].cpu))
 			error = 0;
 	}
-	if (error == -ESRCH && trace->pid)
+	if (error == -ESRCH && tid && trace->pid)
 		return 0; /* the thread has ended */
 	return error > 0 ? error : error ? say_why(trace, &why) : 0;
 }
@@ -255,9 +259,9 @@ int trace_open(struct trace *trace)
 	if (code)
 		return code;
 	raise_limit();
-	if (trace->pid)
+	if (trace->pid && !trace->summarize)
 		return open_process(trace);
-	return open_thread(trace, trace->child.pid);
+	return open_thread(trace, trace->summarize ? 0 : trace->child.pid);
 }
 
 void trace_close(struct trace *trace)

@@ -43,6 +43,7 @@ struct trace {
 	uint64_t duration_ns;
 	unsigned pages; /* 0: the default */
 	enum trace_format format;
+	bool summarize;
 
 	struct trace_point *points;
 	unsigned n_points;
@@ -58,6 +59,7 @@ struct trace {
 	struct tool_child child;
 	struct pmc_out out;
 	uint64_t late;
+	struct trace_summary *summary; /* NULL: without --summary */
 };
 
 /* Functions that return int return 0, or the exit code after they have printed why. */
@@ -79,6 +81,14 @@ void trace_close(struct trace *trace);
 
 /* follow.c */
 int trace_follow(struct trace *trace);
+
+/* summary.c */
+/* After the rings are open, before tracing starts. */
+int trace_summary_start(struct trace *trace);
+void trace_summary_take(struct trace *trace, const struct pmc_record *record);
+/* Prints it. */
+int trace_summary_end(struct trace *trace);
+void trace_summary_free(struct trace *trace);
 
 /* write.c */
 void trace_write(struct trace *trace, const struct pmc_record *record);

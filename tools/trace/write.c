@@ -163,6 +163,8 @@ void trace_write(struct trace *trace, const struct pmc_record *record)
 
 void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64_t lost)
 {
+	if (trace->summary)
+		return;
 	if (trace->format == TRACE_JSON)
 		pmc_outf(&trace->out, "{\"lost\":%llu,\"cpu\":%d}\n", (unsigned long long)lost,
 			 ring->cpu);

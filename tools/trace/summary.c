@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary.c - --summary: what each thread did with its time, from records of the scheduler.
+ *
+ * A thread runs from the record that switches to it to the one that switches from it; then it is
+ * runnable if it was preempted, else blocked until its wake-up. Waiting for a CPU (run delay) lasts
+ * from the wake-up or preemption to the next switch to it. A time that began before the trace
+ * counts from the start of the trace if its kind is known by its end, and one that is not over
+ * counts to the end.
+ */
+#include "tools/trace/summary.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "tools/cli/pmctl.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPUS 8192	/* the largest CONFIG_NR_CPUS */
+#define TIDS (4u << 20) /* PID_MAX_LIMIT of include/linux/threads.h */
+
+/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14. */
+#define STATE_SLEEP	0x1
+#define STATE_DISK	0x2
+#define STATE_STOPPED	0xc
+#define STATE_ENDED	0x30
+#define STATE_IDLE	0x80
+#define STATE_PREEMPTED 0x100
+
+enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, N_POINTS };
+
+struct trace_summary {
+	const struct trace_point *points[N_POINTS];
+	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
+	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
+	uint64_t start_ns;
+	bool some; /* only threads of the target and what they start */
+	struct trace_cpu {
+		int64_t tid; /* switched to last; 0: the idle thread, or none yet */
+		uint64_t time_ns;
+	} * cpus;
+	bool failed;
+};
+
+#define KIND_OTHER (TRACE_BLOCKED_KINDS - 1)
+const char *const trace_blocked_names[] = { "sleep", "disk", "stopped", "idle", "other" };
+
+static unsigned kind_of(int64_t state)
+{
+	if (state & STATE_SLEEP)
+		return 0;
+	if (state & STATE_DISK)
+		return 1;
+	if (state & STATE_STOPPED)
+		return 2;
+	return state & STATE_IDLE ? 3 : KIND_OTHER;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static struct trace_thread *add_thread(struct trace_summary *summary, int64_t tid, bool wanted)
+{
+	struct trace_thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread) {
+		summary->failed = true;
+		return NULL;
+	}
+	thread->tid = (uint32_t)tid;
+	thread->wanted = wanted;
+	thread->since_ns = summary->start_ns;
+	thread->next = summary->last;
+	summary->last = thread;
+	return summary->by_tid[tid] = thread;
+}
+
+/* NULL: an idle thread, or no memory. */
+static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid)
+{
+	if (tid <= 0 || tid >= TIDS)
+		return NULL;
+	if (summary->by_tid[tid])
+		return summary->by_tid[tid];
+	return add_thread(summary, tid, !summary->some);
+}
+
+/* Ends the state it is in: its time until `now` is known. */
+static void settle(struct trace_thread *thread, uint64_t now)
+{
+	uint64_t ns = pmc_sub_sat(now, thread->since_ns), us = ns / 1000;
+
+	if (thread->state == THREAD_RUNNING) {
+		thread->oncpu_ns += ns;
+	} else if (thread->state == THREAD_BLOCKED) {
+		thread->blocked_ns[thread->blocked] += ns;
+	} else if (thread->state == THREAD_RUNNABLE) {
+		thread->delay_ns += ns;
+		thread->waits[us ? 64 - __builtin_clzll(us) : 0]++;
+		if (ns > thread->longest_ns)
+			thread->longest_ns = ns;
+	}
+	thread->since_ns = now;
+}
+
+static void enter(struct trace_thread *thread, enum trace_thread_state state, uint64_t now)
+{
+	settle(thread, now);
+	thread->state = state;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static void leave(struct trace_summary *summary, struct trace_thread *thread, int64_t state,
+		  const struct pmc_record *record)
+{
+	if (thread->state == THREAD_UNKNOWN)
+		thread->state = THREAD_RUNNING;
+	thread->pid = (int32_t)record->pid > 0 ? record->pid : thread->pid;
+	pmc_tracepoint_string(summary->points[SWITCH]->prev_comm, record, thread->name,
+			      sizeof(thread->name));
+	if (state == 0 || state & STATE_PREEMPTED) {
+		thread->preempted++;
+		enter(thread, THREAD_RUNNABLE, record->time);
+		return;
+	}
+	thread->waited++;
+	enter(thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
+	thread->blocked = (uint8_t)kind_of(state);
+	/* The number may be used again. */
+	if (state & STATE_ENDED)
+		summary->by_tid[thread->tid] = NULL;
+}
+
+/* Records may be lost, and kernels drop those of some threads: when the thread that leaves is not
+ * the one that came, the latter has left at an unknown time, so its time is not counted. */
+static void mend(struct trace_summary *summary, struct trace_thread *prev, int64_t from,
+		 const struct pmc_record *record)
+{
+	struct trace_cpu *cpu = &summary->cpus[record->cpu % CPUS];
+	struct trace_thread *came;
+
+	if (cpu->tid == from || !cpu->time_ns)
+		return;
+	came = thread_of(summary, cpu->tid);
+	if (came && came->state == THREAD_RUNNING && came->since_ns == cpu->time_ns)
+		came->state = THREAD_GONE;
+	if (prev && prev->state != THREAD_RUNNING)
+		enter(prev, THREAD_RUNNING, cpu->time_ns);
+}
+
+static void on_switch(struct trace_summary *summary, const struct pmc_record *record)
+{
+	const struct trace_point *point = summary->points[SWITCH];
+	struct trace_thread *prev, *next;
+	int64_t from, to, state;
+
+	if (pmc_tracepoint_integer(point->prev_pid, record, &from) ||
+	    pmc_tracepoint_integer(point->next_pid, record, &to) ||
+	    pmc_tracepoint_integer(summary->prev_state, record, &state))
+		return;
+	prev = thread_of(summary, from);
+	mend(summary, prev, from, record);
+	if (prev)
+		leave(summary, prev, state, record);
+	summary->cpus[record->cpu % CPUS] = (struct trace_cpu){ to, record->time };
+	next = thread_of(summary, to);
+	if (!next)
+		return;
+	if (next->state == THREAD_UNKNOWN)
+		next->state = THREAD_RUNNABLE;
+	enter(next, THREAD_RUNNING, record->time);
+	if (!next->name[0])
+		pmc_tracepoint_string(point->next_comm, record, next->name, sizeof(next->name));
+}
+
+static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint_field *pid,
+		      const struct pmc_record *record)
+{
+	struct trace_thread *thread;
+	int64_t tid;
+
+	if (pmc_tracepoint_integer(pid, record, &tid))
+		return;
+	thread = thread_of(summary, tid);
+	/* Of a runnable thread nothing changes. */
+	if (!thread || thread->state == THREAD_RUNNING || thread->state == THREAD_RUNNABLE)
+		return;
+	if (thread->state == THREAD_UNKNOWN) {
+		thread->state = THREAD_BLOCKED;
+		thread->blocked = KIND_OTHER;
+	}
+	enter(thread, THREAD_RUNNABLE, record->time);
+}
+
+static void on_fork(struct trace_summary *summary, const struct pmc_record *record)
+{
+	struct trace_thread *parent, *child;
+	int64_t from, to;
+
+	if (pmc_tracepoint_integer(summary->parent, record, &from) ||
+	    pmc_tracepoint_integer(summary->child, record, &to) || to <= 0 || to >= TIDS)
+		return;
+	parent = thread_of(summary, from);
+	child = add_thread(summary, to, parent && parent->wanted);
+	if (child)
+		child->state = THREAD_GONE; /* not begun */
+}
+
+void trace_summary_take(struct trace *trace, const struct pmc_record *record)
+{
+	struct trace_summary *summary = trace->summary;
+	const struct trace_point *point = trace_point_of(trace, record);
+
+	if (point == summary->points[SWITCH])
+		on_switch(summary, record);
+	else if (point == summary->points[WAKEUP])
+		on_wakeup(summary, summary->woken[0], record);
+	else if (point == summary->points[WAKEUP_NEW])
+		on_wakeup(summary, summary->woken[1], record);
+	else if (point)
+		on_fork(summary, record);
+}
+
+/* ---- start and end ------------------------------------------------------------------------ */
+
+static void add_target(const char *name, void *arg)
+{
+	uint64_t tid;
+
+	if (pmc_number(name, TIDS - 1, &tid) && tid)
+		add_thread(arg, (int64_t)tid, true);
+}
+
+int trace_summary_start(struct trace *trace)
+{
+	static const char *const names[] = { TRACE_SUMMARY_POINTS };
+	struct trace_summary *summary = pmc_arena_alloc(&trace->arena, sizeof(*summary));
+	pid_t target = trace->pid ? trace->pid : trace->child.pid;
+
+	if (summary)
+		summary->by_tid = calloc(TIDS, sizeof(struct trace_thread *));
+	if (summary)
+		summary->cpus = pmc_arena_alloc(&trace->arena, CPUS * sizeof(*summary->cpus));
+	if (!summary || !summary->by_tid || !summary->cpus)
+		return tool_fail(trace_failed(trace), "out of memory");
+	trace->summary = summary;
+	summary->start_ns = pmc_now_ns();
+	for (unsigned i = 0; i < N_POINTS; i++)
+		for (unsigned p = 0; p < trace->n_points; p++)
+			if (!strcmp(trace->points[p].name, names[i]))
+				summary->points[i] = &trace->points[p];
+	summary->prev_state =
+		pmc_tracepoint_find(summary->points[SWITCH]->tracepoint, "prev_state");
+	for (unsigned i = 0; i < 2; i++)
+		summary->woken[i] =
+			pmc_tracepoint_find(summary->points[WAKEUP + i]->tracepoint, "pid");
+	summary->parent = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "parent_pid");
+	summary->child = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "child_pid");
+	summary->some = target != 0;
+	if (target && pmc_dir_visit(add_target, summary, "/proc/%d/task", target))
+		return tool_fail(trace_failed(trace), "no process %d; see ps", target);
+	return 0;
+}
+
+/* Most CPU time first. */
+static int order(const void *a, const void *b)
+{
+	const struct trace_thread *left = *(struct trace_thread *const *)a;
+	const struct trace_thread *right = *(struct trace_thread *const *)b;
+
+	if (left->oncpu_ns != right->oncpu_ns)
+		return left->oncpu_ns < right->oncpu_ns ? 1 : -1;
+	return left->tid < right->tid ? -1 : left->tid > right->tid;
+}
+
+int trace_summary_end(struct trace *trace)
+{
+	struct trace_summary *summary = trace->summary;
+	struct trace_thread **rows;
+	uint64_t now = pmc_now_ns();
+	size_t n = 0, i = 0;
+
+	for (struct trace_thread *t = summary->last; t; t = t->next)
+		n += t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
+	rows = calloc(n + 1, sizeof(struct trace_thread *));
+	if (!rows || summary->failed) {
+		free(rows);
+		return tool_fail(EXIT_FAIL, "out of memory");
+	}
+	for (struct trace_thread *t = summary->last; t; t = t->next) {
+		if (!t->wanted || !(t->preempted + t->waited || t->state == THREAD_RUNNING))
+			continue;
+		settle(t, now);
+		rows[i++] = t;
+	}
+	qsort(rows, n, sizeof(struct trace_thread *), order);
+	trace_summary_write(trace, rows, n, now - summary->start_ns);
+	free(rows);
+	return 0;
+}
+
+void trace_summary_free(struct trace *trace)
+{
+	if (!trace->summary)
+		return;
+	for (struct trace_thread *t = trace->summary->last, *next; t; t = next) {
+		next = t->next;
+		free(t);
+	}
+	free(trace->summary->by_tid);
+}
