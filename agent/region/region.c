@@ -49,22 +49,20 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	memcpy(words + 2, area->raw, n * sizeof(*words));
 }
 
-fast_inline void read_counters(struct region_area *area, uint64_t *words)
+/* Each group in user space if it is on its counters. */
+__attribute__((noinline)) static void read_each(struct region_area *area, uint64_t *words)
 {
 	pmc_user_page *const *pages = area->pages;
 	const uint16_t *first = area->first;
-	unsigned g = 0;
 
-	words += REGION_CPU;
 	if (area->mode == REGION_CLOCK) {
-		if (unlikely(atomic_load_explicit(&pmc_agent_control.switched,
-						  memory_order_relaxed)))
+		if (atomic_load_explicit(&pmc_agent_control.switched, memory_order_relaxed))
 			words[0] = region_clock();
 		else
 			pmc_thread_cpu_ns(0, words);
 		return;
 	}
-	do {
+	for (unsigned g = 0; g < area->groups; g++, first++) {
 		const unsigned n = first[1] - first[0];
 
 		if (area->mode != REGION_USER ||
@@ -72,8 +70,35 @@ fast_inline void read_counters(struct region_area *area, uint64_t *words)
 			read_group(area, g, words);
 		pages += n;
 		words += 2 + n;
+	}
+}
+
+/* Without a call, all groups in user space. False: one of them cannot be read so. */
+fast_inline bool read_in_user_space(const struct region_area *area, uint64_t *words)
+{
+	pmc_user_page *const *pages = area->pages;
+	const uint16_t *first = area->first;
+	unsigned left = area->groups;
+
+	if (area->mode != REGION_USER)
+		return false;
+	for (;;) {
+		const unsigned n = first[1] - first[0];
+
+		if (!user_read_group(pages, n, &words[0], &words[1], &words[2]))
+			return false;
+		if (--left == 0)
+			return true;
+		pages += n;
+		words += 2 + n;
 		first++;
-	} while (++g < area->groups);
+	}
+}
+
+fast_inline void read_counters(struct region_area *area, uint64_t *words)
+{
+	if (unlikely(!read_in_user_space(area, words + REGION_CPU)))
+		read_each(area, words + REGION_CPU);
 }
 
 /* ---- names ---------------------------------------------------------------------------------*/
@@ -118,6 +143,24 @@ struct region_record *region_find(struct region_area *area, const char *name)
 	return add(area, name, len, hash);
 }
 
+/* Reads no word that the name is not in. */
+fast_inline bool has_name(const struct region_record *record, const char *name)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	const size_t len = record->name_len, whole = len & ~(sizeof(word) - 1);
+	size_t i = 0;
+	word differ;
+
+	if ((uintptr_t)name % sizeof(word))
+		return strcmp(record->name, name) == 0;
+	for (; i < whole; i += sizeof(word))
+		if (*(const word *)(record->name + i) != *(const word *)(name + i))
+			return false;
+	differ = *(const word *)(record->name + i) ^ *(const word *)(name + i);
+	/* The lowest byte is the first; the last that counts is the NUL. */
+	return differ << (8 * (sizeof(word) - 1 - len % sizeof(word))) == 0;
+}
+
 /* ---- begin and end -------------------------------------------------------------------------*/
 
 /* A region begins in the next entry, which has its record. */
@@ -127,7 +170,6 @@ fast_inline void enter(struct region_area *area)
 
 	entry->words[REGION_ENDS] = area->now[REGION_ENDS];
 	read_counters(area, entry->words);
-	entry = region_inner(area, area->top);
 	/* A handler that ends the thread closes what is on the stack. */
 	atomic_signal_fence(memory_order_seq_cst);
 	entry->record->open++;
@@ -154,6 +196,7 @@ fast_inline void leave(struct region_area *area)
 	const region_words *now, *start;
 	region_words *inclusive, *exclusive, *inner, *outer;
 	const region_words zero = { 0 };
+	const uint64_t *end;
 	bool outermost;
 
 	read_counters(area, area->now);
@@ -177,7 +220,7 @@ fast_inline void leave(struct region_area *area)
 	outer = (void *)(around->words + area->capacity);
 	inclusive = (void *)record->words;
 	exclusive = (void *)(record->words + area->capacity);
-	unsigned i = (area->words + 3) / 4;
+	end = area->now + area->words;
 	do {
 		const region_words counted = *now++ - *start++;
 
@@ -187,7 +230,7 @@ fast_inline void leave(struct region_area *area)
 		*exclusive++ += counted - *inner;
 		*inner++ = zero;
 		*outer++ += counted;
-	} while (--i > 0);
+	} while ((const uint64_t *)now < end);
 	record->calls++;
 	area->now[REGION_ENDS]++;
 	region_change_end(area);
@@ -297,7 +340,7 @@ AGENT_API void pmc_region_begin(const char *name)
 	entry = region_inner(area, area->top);
 	/* The last region at this depth is the likeliest one. Beyond the last entry there is none.
 	 */
-	if ((entry->record && name && strcmp(entry->record->name, name) == 0) ||
+	if ((entry->record && name && has_name(entry->record, name)) ||
 	    name_entry(area, entry, name))
 		enter(area);
 	leave_area(area);

@@ -69,7 +69,7 @@ static inline void region_change_end(struct region_area *area)
 static inline bool region_is_stale(const struct region_area *area)
 {
 	return area->resets !=
-	       atomic_load_explicit(&pmc_agent_control.resets, memory_order_relaxed);
+	       atomic_load_explicit(area->resets_now, memory_order_relaxed);
 }
 
 /* ---- region_reset.c ---- */

@@ -179,6 +179,7 @@ struct region_area *region_attach(void)
 		area->slot = agent_self;
 		area->busy = NULL;
 		area->alive = agent_alive;
+		area->resets_now = &pmc_agent_control.resets;
 		area->excess = 0;
 		area->resets = atomic_load(&pmc_agent_control.resets);
 		area->reopen = NULL;

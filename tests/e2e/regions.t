@@ -99,6 +99,9 @@ is "$(jq -r '[.groups[].key | select(startswith("nnn")) | length] | tostring' x.
 ok "names with control or invalid bytes: JSON is valid" jq -e '.groups | length == 7' x.json
 is "$("$PMCTL" report --by region --format csv x.pmc | awk -F'"' 'NR > 1 { print NF % 2 }' | sort -u)" 1 \
 	"names with control or invalid bytes: CSV quotes are balanced"
+regions lengths
+is "$status $(jq -c '[.groups[] | select(.key | test("^a+$")) | [(.key | length), .calls]] | sort' x.json)" \
+	"0 $(jq -nc '[range(1; 25) | [., 8]]')" "names that start alike are told apart, at the end of memory too"
 regions deep 3000
 is "$status $(calls top) $(calls deep) $(calls after) $(note 44)" "0 1 1023 1 1977" \
 	"nesting beyond the maximum depth: excess regions noted, later regions counted"

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -166,6 +167,31 @@ static int names(const char *arg)
 	pmc_region_end();
 	pmc_region_begin("quote\" comma, \xff line\n");
 	pmc_region_end();
+	return 0;
+}
+
+/* ---- lengths: names that start alike, aligned before other bytes, and at the end of memory ---- */
+static int lengths(const char *arg)
+{
+	enum { PAGE = 65536, MOST = 24 };
+	char *page =
+		mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = page + PAGE;
+
+	(void)arg;
+	mprotect(end, PAGE, PROT_NONE);
+	for (int i = 0; i < 2 * MOST; i++) {
+		int len = i < MOST ? i + 1 : 2 * MOST - i;
+
+		memset(page, 'a', (size_t)len);
+		page[len] = '\0';
+		memcpy(end - len - 1, page, (size_t)len + 1);
+		for (int k = 0; k < 4; k++) {
+			pmc_region_begin(k % 2 ? end - len - 1 : page);
+			pmc_region_end();
+		}
+		page[len] = 'z';
+	}
 	return 0;
 }
 
@@ -461,7 +487,7 @@ static const struct {
 	{ "deep", deep },     { "many", many },	      { "fork", forks },
 	{ "exec", execs },    { "handler", handler }, { "crash", crash },
 	{ "unseen", unseen }, { "churn", churn },     { "serve", serve },
-	{ "stay", stay },     { "busy", busy },
+	{ "stay", stay },     { "busy", busy },	      { "lengths", lengths },
 };
 
 int main(int argc, char **argv)

@@ -55,7 +55,7 @@ enum { REGION_ENDS, REGION_CPU, REGION_WORDS = (REGION_CPU + 3 * PMC_EVENTS_MAX 
 typedef uint64_t region_words __attribute__((vector_size(32), aligned(16), may_alias));
 
 struct region_record {		/* the sums of all entries of one name */
-	char name[REGION_NAME]; /* first: strcmp is fast where both strings are aligned */
+	char name[REGION_NAME]; /* first: aligned, compared by words */
 	uint64_t name_len;
 	uint64_t calls;	    /* entries that ended */
 	uint64_t outermost; /* of these, not inside another entry of the record */
@@ -89,10 +89,11 @@ struct region_area {
 	uint64_t inside[REGION_WORDS], around[REGION_WORDS];
 
 	/* The thread's own; readers copy up to here. */
-	const void *busy;	       /* stack frame of the begin or end in progress */
-	const _Atomic uint32_t *alive; /* agent_alive */
-	uint32_t entry_bytes;	       /* region_entry_bytes(capacity) */
-	uint32_t excess;	       /* open entries beyond REGION_DEPTH */
+	const void *busy;		    /* stack frame of the begin or end in progress */
+	const _Atomic uint32_t *alive;	    /* agent_alive */
+	const _Atomic uint32_t *resets_now; /* control.resets */
+	uint32_t entry_bytes;		    /* region_entry_bytes(capacity) */
+	uint32_t excess;		    /* open entries beyond REGION_DEPTH */
 	struct region_entry *top;    /* innermost; outside all regions the first, without record */
 	struct region_entry *last;   /* the deepest that there is room for */
 	struct region_entry *reopen; /* top before an exec that may fail */
