@@ -8,7 +8,7 @@
  * sequence and are written when they end; the last tenth of each process is alive at its end and
  * written in one snapshot. Six events in one group. The same arguments give the same bytes.
  */
-/* Benchmarks are single files and link nothing. */
+/* Benchmarks are single source files, linked with no other object. */
 #include "agent/core/dump/build.c"
 #include "agent/core/dump/frame.c"
 
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 		put_process(p, i, set, false);
 		flush(sizeof(memory) - 65536);
 	}
-	/* The processes take turns of some threads, until a tenth of each is left alive. */
+	/* The processes run some threads in turn, until a tenth of each is alive. */
 	for (unsigned running = n; running;) {
 		unsigned i = (unsigned)(rnd() % n);
 		struct process *p = &processes[i];

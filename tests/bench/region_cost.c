@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	long pairs = argc > 1 ? atol(argv[1]) : 100000;
 	int rounds = argc > 2 ? atoi(argv[2]) : 11, group = open_group();
 	static uint64_t ns[4][256];
-	/* Aligned as the agent's: the kernel's copy to a crooked address costs more. */
+	/* Aligned as the agent's: the kernel's copy to an unaligned address costs more. */
 	_Alignas(64) uint64_t data[3 + 2 * 4];
 	struct timespec t;
 

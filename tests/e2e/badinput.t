@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# badinput.t - bad input: one clear line, the right exit code, and a host that continues.
+# badinput.t - bad input: a one-line error and the documented exit code; the host program continues.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 churn="$PROG/churn 3 1000"
@@ -30,13 +30,13 @@ export PMC_EVENTS=task-clock PMC_REPORT=off
 echo "my thesis" >thesis.txt
 cp thesis.txt thesis.was
 host "PMC_OUT is a foreign file" "thesis.txt.*dump" PMC_OUT=thesis.txt
-same thesis.was thesis.txt "and it is unchanged"
+same thesis.was thesis.txt "PMC_OUT is a foreign file: it is unchanged"
 mkdir dir
 host "PMC_OUT is a directory" "dir" PMC_OUT=dir
-host "PMC_OUT in no directory" "nowhere/x.pmc" PMC_OUT=nowhere/x.pmc
+host "PMC_OUT in a missing directory" "nowhere/x.pmc" PMC_OUT=nowhere/x.pmc
 ln -s target link.pmc
 host "PMC_OUT is a symbolic link" "link.pmc" PMC_OUT=link.pmc
-ok "and its target is not made" test ! -e target
+ok "PMC_OUT is a symbolic link: its target is not created" test ! -e target
 host "PMC_OUT with an unknown %" "PMC_OUT" PMC_OUT=x%Qy
 : >empty.pmc
 run env LD_PRELOAD="$AGENT" PMC_OUT=empty.pmc $churn
@@ -44,9 +44,9 @@ is "$status $(cat err)" "0 " "an empty file may become a dump"
 ok "and does" test -s empty.pmc
 run env LD_PRELOAD="$AGENT" PMC_OUT=empty.pmc $churn
 is "$("$PMCTL" report --format json empty.pmc | jq '.threads | length')" 8 \
-	"a second run is appended to it"
+	"a second run appends to it"
 
-# ---- no room, no permission: the host is untouched ------------------------------------------
+# ---- disk full, no permission: the host continues --------------------------------------------
 if [ "$(id -u)" -eq 0 ]; then
 	drop="setpriv --reuid=65534 --regid=65534 --clear-groups"
 else
@@ -64,7 +64,7 @@ is "$(wc -l <err)" 1 "read-only directory: one line only" || diag_file err stder
 run sh -c "ulimit -f 8; LD_PRELOAD=$AGENT PMC_OUT=small.pmc exec $PROG/churn 2000 100"
 is "$status $(cat out)" "0 joined 2000" "file size limit: the agent's write does not kill the host"
 "$PMCTL" report --format json small.pmc >small.json 2>/dev/null
-is "$(jq '.threads | length > 10' small.json)" true "and the written part is readable"
+is "$(jq '.threads | length > 10' small.json)" true "file size limit: the written part is readable"
 
 run env LD_PRELOAD="$AGENT" PMC_REPORT=threads=/dev/full $churn
 is "$status $(cat out)" "0 joined 3" "report to a full device: the host ends normally"
@@ -102,7 +102,7 @@ head -c 4000 /dev/urandom >noise.pmc
 refuses "report: noise" 1 'noise.pmc' "$PMCTL" report noise.pmc
 refuses "merge: missing" 1 'missing.pmc' "$PMCTL" merge missing.pmc -o m.pmc
 refuses "merge: foreign" 1 'thesis.txt' "$PMCTL" merge thesis.txt -o m.pmc
-refuses "merge: onto a foreign file" 1 'thesis.txt' "$PMCTL" merge empty.pmc -o thesis.txt
+refuses "merge refuses a foreign file as output" 1 'thesis.txt' "$PMCTL" merge empty.pmc -o thesis.txt
 same thesis.was thesis.txt "merge leaves it unchanged"
 refuses "merge: no output" 2 '' "$PMCTL" merge empty.pmc
 refuses "mistyped command" 2 'report' "$PMCTL" reprot empty.pmc
@@ -112,7 +112,7 @@ refuses "report: no file" 2 '' "$PMCTL" report
 
 run bash -c "'$PMCTL' report --format json empty.pmc >/dev/full"
 is "$status" 1 "report to a full disk is an error"
-like "$(jq -r .error.message err)" 'No space left' "and the error is JSON under --format json"
+like "$(jq -r .error.message err)" 'No space left' "report to a full disk: the error is JSON with --format json"
 
 # A truncated dump is a dump.
 head -c $(($(wc -c <empty.pmc) - 20)) empty.pmc >torn.pmc

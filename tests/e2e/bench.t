@@ -13,7 +13,7 @@ is "$status" 0 "two commands are measured"
 is "$(of 0 '.runs | length') $(of 1 '.runs | length')" "5 5" "-r is the number of runs of each"
 # The pages of the two programs differ by exactly 2,000.
 between "$(($(of 1 .summary[\"page-faults\"].min) - $(of 0 .summary[\"page-faults\"].min)))" 1995 2005 \
-	"page faults of the two commands differ by what they touch"
+	"page faults of the two commands differ by their number of pages"
 is "$(jq '.commands[0] | ([.runs[].events["page-faults"]] | add / length) as $mean |
 	.summary["page-faults"].mean - $mean | fabs < 0.001' "$T/out")" true "the mean is that of the runs"
 is "$(jq '[.commands[].runs[] | .wall_ns >= .user_ns + .sys_ns - 20000000] | all' "$T/out")" true \
@@ -22,7 +22,7 @@ is "$(of 1 '.summary["page-faults"].significant') $(of 0 '.summary["page-faults"
 	"only the second command is compared, and differs"
 unlike "$(cat "$T/out")" "nan|inf" "no number is undefined"
 
-# What pmctl itself uses must not show: Linux carries peak memory over exec.
+# What pmctl itself uses must not show: Linux keeps peak memory over exec.
 bench -r 3 -e task-clock --format json -- "$PROG/pages" 2000
 small=$(of 0 .summary.peak_rss_bytes.max)
 bench -r 3 -e task-clock --format json -- "$PROG/pages" 22000
@@ -32,10 +32,10 @@ between "$(of 0 .summary.peak_rss_bytes.max)" 1 4000000 "true needs less memory 
 
 # ---- commands ---------------------------------------------------------------------------------
 bench -r 1 --output "$T/words" "printf '%s|' 'a b' \"c'd\" e\\ f"
-is "$(cat "$T/words")" "a b|c'd|e f|" "words of a string are split as a shell would"
+is "$(cat "$T/words")" "a b|c'd|e f|" "a string is split into words as in a shell"
 bench -r 1 --output "$T/words" -- printf '%s|' 'a b' '$HOME'
-is "$(cat "$T/words")" 'a b|$HOME|' "an argv is taken as it is"
-like "$(cat "$T/out")" "'%s\\|' 'a b' '.HOME'" "and shown as one would type it"
+is "$(cat "$T/words")" 'a b|$HOME|' "an argument vector is not split"
+like "$(cat "$T/out")" "'%s\\|' 'a b' '.HOME'" "an argument vector is shown quoted"
 bench -r 1 --shell --output "$T/words" 'echo a b | tr a-z A-Z'
 is "$(cat "$T/words")" "A B" "--shell runs shell lines"
 printf '3\n1\n' >"$T/lines"
@@ -50,12 +50,12 @@ bench -r 2 --sequential --setup "echo s >>$T/log" --cleanup "echo c >>$T/log" \
 is "$(tr -d '\n' <"$T/log")" "sAAcsBBc" "--sequential: one after the other"
 bench -r 1 --output "$T/words" -- ls /proc/self/fd
 ls /proc/self/fd >"$T/bare"
-same "$T/words" "$T/bare" "the command gets no descriptor of ours"
+same "$T/words" "$T/bare" "the command inherits no descriptor of pmctl"
 
 # ---- failures ---------------------------------------------------------------------------------
 bench -r 3 "sh -c 'exit 7'"
 is "$status" 1 "a failing command stops the bench"
-like "$(cat "$T/err")" "status 7" "and says how it failed"
+like "$(cat "$T/err")" "status 7" "the error gives the exit status of the command"
 bench -r 3 --ignore-failure --format json "sh -c 'exit 7'" "sh -c 'kill -9 \$\$'"
 is "$status $(of 0 '|[.runs[].exit]|unique|join(",")') $(of 1 '|[.runs[].exit]|unique|join(",")') $(of 0 .failures)" \
 	"0 7 137 3" "--ignore-failure measures failing runs and keeps their status"
@@ -63,7 +63,7 @@ bench -r 1 --timeout 100ms "sh -c 'sleep 100 & wait'"
 is "$status" 1 "--timeout kills a run"
 like "$(cat "$T/err")" "timeout" "and says so"
 bench nosuchprogram
-is "$status" 127 "a program that does not exist"
+is "$status" 127 "a missing program"
 bench "$T/err"
 is "$status" 126 "a file that is no program"
 bench ''
@@ -75,9 +75,9 @@ is "$status" 2 "a duration without a unit"
 bench --fail-above 5 true
 is "$status" 2 "--fail-above with nothing to compare"
 bench --fromat json true
-like "$(cat "$T/err")" "format" "a mistyped flag names the nearest"
+like "$(cat "$T/err")" "format" "a mistyped flag: the nearest is suggested"
 bench -r 1 --input "$T/none" true
-is "$status" 1 "an input that does not exist"
+is "$status" 1 "a missing input file"
 bench -r 2 --prepare 'exit 4' true
 is "$status" 1 "a failing --prepare"
 bench -r 2 "sh -c 'yes | head -c 100000000'"
@@ -87,7 +87,7 @@ is "$status" 0 "a command that leaves a process behind"
 bench -r 1 --format json true
 is "$(of 0 .summary.wall_ns.stddev)" null "one run has no deviation"
 
-# An interrupt during a run ends that run; those before it are shown.
+# An interrupt ends the run in progress; earlier runs are reported.
 "$PMCTL" bench -d 100s --format json "sh -c 'echo x >>$T/ticks; test \$(wc -l <$T/ticks) -lt 3 || sleep 100'" \
 	>"$T/out" 2>"$T/err" &
 pid=$!
@@ -97,8 +97,8 @@ kill -INT $pid
 # A background job of a script ignores SIGINT, and so does pmctl.
 kill -TERM $pid
 wait $pid
-is "$?" 143 "a signal ends pmctl bench as it would any program"
-is "$(of 0 '.runs|length') $(jq .interrupted "$T/out")" "2 true" "after it has shown the runs before"
+is "$?" 143 "SIGTERM: pmctl bench is killed by it"
+is "$(of 0 '.runs|length') $(jq .interrupted "$T/out")" "2 true" "SIGTERM: earlier runs are reported"
 
 # ---- comparison -------------------------------------------------------------------------------
 bench -r 4 -e page-faults --format json "$PROG/pages 1000"

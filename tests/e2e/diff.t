@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# diff.t - pmctl diff: what changed between dumps, what cannot be compared, what is refused.
+# diff.t - pmctl diff: differences between dumps, incomparable dumps, refusals.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 
@@ -16,18 +16,18 @@ done
 # Thread i touches 1,000 + 500 i pages.
 diff_ a1.pmc b1.pmc --format json
 is "$status" 0 "two dumps"
-between "$(of 'fault-*' page-faults .delta)" 2490 2520 "the difference of a pool is what its new thread did"
+between "$(of 'fault-*' page-faults .delta)" 2490 2520 "the difference of a pool is its new thread's count"
 is "$(of 'fault-*' threads '"\(.a) \(.b) \(.delta_pct)"')" "2 3 50" "threads are counted"
 is "$(of '(main)' threads .delta)" 0 "other rows are unchanged"
 is "$(jq -r '.rows[0].key' out)" 'fault-*' "the largest change of CPU time comes first"
-is "$(jq '[.total[].events[]|select(.name=="threads")|.delta][0]' out)" 1 "and there is a total"
+is "$(jq '[.total[].events[]|select(.name=="threads")|.delta][0]' out)" 1 "the last row is the total"
 is "$(of 'fault-*' cpu_ns .significant)" null "one dump a side has no interval"
 
 diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc --format json
-is "$(of 'fault-*' page-faults .significant)" true "several dumps a side: a certain difference"
+is "$(of 'fault-*' page-faults .significant)" true "several dumps a side: a significant difference"
 like "$(of 'fault-*' page-faults .ci_pct)" '^[0-9.]+$' "has an interval"
 diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc
-like "$(cat out)" '\*' "which the table marks"
+like "$(cat out)" '\*' "the table marks a significant difference"
 diff_ a1.pmc a1.pmc --format json
 is "$(jq '[.rows[].events[].delta | select(. != 0)] | length' out)" 0 "a dump does not differ from itself"
 
@@ -36,7 +36,7 @@ diff_ --by name a1.pmc b1.pmc --format json
 is "$(jq -r '.rows[] | select(.key == "fault-3") | .side' out)" new "a thread of one side only is new"
 diff_ --by name b1.pmc a1.pmc --format json
 is "$(jq -r '.rows[] | select(.key == "fault-3") | .side' out)" gone "or gone"
-is "$(of fault-3 page-faults .b)" 0 "and did nothing on the other side"
+is "$(of fault-3 page-faults .b)" 0 "a thread of one side only: its values on the other side are 0"
 diff_ --fail-above 10 a1.pmc b1.pmc
 is "$status" 1 "--fail-above: more page faults"
 diff_ --fail-above 10 b1.pmc a1.pmc
@@ -49,12 +49,12 @@ same out table "report --diff is the same"
 diff_ a1.pmc b1.pmc --format csv
 is "$(python3 -c 'import csv; print({len(r) for r in csv.reader(open("out"), strict=True)})')" "{8}" "CSV"
 
-# ---- what cannot be compared ---------------------------------------------------------------------
+# ---- incomparable dumps --------------------------------------------------------------------------
 record -e task-clock -o clock.pmc -- "$PROG/faults" 2
 diff_ a1.pmc clock.pmc
-like "$(cat out)" 'page-faults was counted on side A only' "different events are said"
+like "$(cat out)" 'page-faults was counted on side A only' "different events: a note names them"
 diff_ a1.pmc clock.pmc --format json
-is "$(of 'fault-*' page-faults .delta)" null "and not compared"
+is "$(of 'fault-*' page-faults .delta)" null "different events: no difference is formed"
 record -e page-faults:u -o user.pmc -- "$PROG/faults" 2
 diff_ a1.pmc b1.pmc --format json
 unlike "$(cat out)" 'nan|inf' "no number is undefined"
@@ -69,12 +69,12 @@ is "$status" 2 "nothing after --vs"
 diff_ a1.pmc --vs b1.pmc --vs b2.pmc
 is "$status" 2 "two --vs"
 diff_ --by thread a1.pmc b1.pmc
-is "$status" 2 "rows that two runs do not share"
+is "$status" 2 "a key that differs in every run is refused"
 diff_ --by pol a1.pmc b1.pmc
-like "$(cat err)" "pool" "a mistyped key names the nearest"
+like "$(cat err)" "pool" "a mistyped key: the nearest is suggested"
 diff_ a1.pmc /etc/passwd
 is "$status" 1 "no dump"
 diff_ none.pmc also-none.pmc
-is "$status $(wc -l <err)" "1 2" "each file that is missing is named"
+is "$status $(wc -l <err)" "1 2" "each missing file is named"
 
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# doctor.t - pmctl doctor on this machine: arranged situations, each named with its cause and fixed by
-# its own fix. tests/vm/doctor.t does the same where there is a PMU.
+# doctor.t - pmctl doctor in situations set up by the test: it names the cause, and its fix works.
+# tests/vm/doctor.t does the same on a machine with a PMU.
 . "$(dirname "$0")/lib.sh"
 
 # nobody needs to reach the files.
@@ -26,7 +26,7 @@ part() {
 "$PMCTL" doctor --json >"$T/plain"
 is "$? $(jq -r .ok "$T/plain")" "0 true" "software events at least: exit 0"
 has_pmu=$(jq 'if .hardware then 1 else 0 end' "$T/plain")
-ok "every fix is a command or words, and none is given for what is ok" jq -e '
+ok "a fix is a command or text; checks that are ok have none" jq -e '
 	.checks | all((.remedy_is_command | type == "boolean") and
 		(.hint == null or (.hint | length > 0)) and
 		(.status != "ok" or .remedy == null) and
@@ -34,9 +34,9 @@ ok "every fix is a command or words, and none is given for what is ok" jq -e '
 bad=$(jq -r '.checks[] | select(.remedy_is_command) | .remedy' "$T/plain" | while read -r command; do
 	bash -n -c "$command" 2>&1 || echo "$command"
 done)
-is "$bad" "" "a shell can read every command"
+is "$bad" "" "every command has valid shell syntax"
 is "$(part "$T/plain" agent status)" ok "the agent beside pmctl is found, of this version"
-is "$(part "$T/plain" kernel-features status | grep -c -e ok -e limits)" 1 "kernel features are tried"
+is "$(part "$T/plain" kernel-features status | grep -c -e ok -e limits)" 1 "kernel features are checked"
 if [ -z "$(ls -d /sys/bus/event_source/devices/{cpu,cpu_*,armv8_*} 2>/dev/null)" ]; then
 	is "$(part "$T/plain" pmu status) $(part "$T/plain" cycles status) $(jq .hardware "$T/plain")" \
 		"blocks blocks false" "no PMU: blocks"
@@ -44,11 +44,11 @@ if [ -z "$(ls -d /sys/bus/event_source/devices/{cpu,cpu_*,armv8_*} 2>/dev/null)"
 		"no PMU: the errno and the cause"
 	run "$PMCTL" run -e cycles,task-clock -- true
 	like "$(grep 'pmctl doctor' "$T/err")" 'no hardware counters' \
-		"no PMU: the report of a run says so" || diag_file "$T/err" report
+		"no PMU: the report of a run gives the reason" || diag_file "$T/err" report
 else
 	skip "this machine has a PMU" "a machine without one"
 fi
-# What the table says of a check is what JSON says.
+# Table and JSON must agree on each check.
 "$PMCTL" doctor >"$T/table"
 is "$(awk '/^[a-z]/ { print $1, $2 }' "$T/table" | head -n "$(jq '.checks | length' "$T/plain")")" \
 	"$(jq -r '.checks[] | .name + " " + .status' "$T/plain")" "table and JSON agree"
@@ -62,16 +62,16 @@ done)" "" "every check is in the manual"
 # ---- --require -------------------------------------------------------------------------------
 run "$PMCTL" doctor --require task-clock
 is "$status" 0 "--require task-clock: exit 0"
-like "$(grep '^require' "$T/out")" '^require +ok +task-clock' "and a row for it"
+like "$(grep '^require' "$T/out")" '^require +ok +task-clock' "the table has a row for it"
 run "$PMCTL" doctor --json --require task-clock,sched:no_such
 is "$status" 2 "--require with an unknown event: exit 2"
-ok "and a JSON error" jq -e '.error.code == 2' "$T/err"
+ok "with --json the error is JSON" jq -e '.error.code == 2' "$T/err"
 run "$PMCTL" doctor --json --require task-clock,cycles
 is "$status $(jq .ok "$T/out")" "$((1 - has_pmu)) $(jq .hardware "$T/plain")" "--require cycles: exit 1 without a PMU"
 run "$PMCTL" doctor --require cycles
-is "$(grep -c "^cycles cannot be counted here (required)" "$T/out")" $((1 - has_pmu)) "the last line says so"
+is "$(grep -c "^cycles cannot be counted here (required)" "$T/out")" $((1 - has_pmu)) "the last line names the event"
 run "$PMCTL" doctor --json --require task-clock,cycles
-[ $has_pmu = 1 ] || ok "with the event, the cause and a fix" jq -e '
+[ $has_pmu = 1 ] || ok "the row has the cause and a fix" jq -e '
 	.checks[-1] | .name == "require" and .status == "blocks" and (.remedy | length > 0) and
 	(.detail | test("^cycles: .*ENOENT"))' "$T/out"
 run "$PROG/seccomp" kill "$PMCTL" doctor --require task-clock
@@ -87,9 +87,9 @@ for mode in errno nosys kill; do
 	"$T/bin/seccomp" $mode "$PMCTL" doctor --json >"$T/filtered"
 	is "$?" 1 "seccomp $mode: exit 1"
 	like "$(part "$T/filtered" seccomp status) $(part "$T/filtered" seccomp detail)" "^blocks .*$cause" \
-		"seccomp $mode: the filter is named, and what it does"
+		"seccomp $mode: the filter and its action are named"
 	is "$(jq -r '.checks[] | select(.detail | test("perf_event_paranoid is|whole CPUs only")) | .name' \
-		"$T/filtered")" "" "seccomp $mode: nothing else is blamed"
+		"$T/filtered")" "" "seccomp $mode: perf_event_paranoid is not named as a cause"
 done
 
 # ---- levels and capabilities -----------------------------------------------------------------
@@ -102,7 +102,7 @@ if [ "$(id -u)" = 0 ] && [ "$level" = 2 ]; then
 		"nobody: the errno and the cause"
 	is "$(part "$T/nobody" perf_event_paranoid remedy)" "sudo sysctl -w kernel.perf_event_paranoid=1" \
 		"nobody: the fix needs sudo"
-	unlike "$(jq -r '.checks[].remedy // ""' "$T/plain")" 'sudo' "root's fixes do not"
+	unlike "$(jq -r '.checks[].remedy // ""' "$T/plain")" 'sudo' "root: fixes do not need sudo"
 
 	# The fix starts a shell, here doctor.
 	printf '#!/bin/sh\nexec "%s" doctor --json\n' "$PMCTL" >"$T/bin/shell"
@@ -116,7 +116,7 @@ if [ "$(id -u)" = 0 ] && [ "$level" = 2 ]; then
 	is "$(part "$T/capable" capability status) $(part "$T/capable" perf_event_paranoid status) $(
 		part "$T/capable" software-events status)" "ok ok ok" "nobody: the capability fix works" ||
 		diag_file "$T/err" stderr
-	like "$(part "$T/capable" capability detail)" '^CAP_PERFMON; .*uid 65534' "nobody: and is what it says"
+	like "$(part "$T/capable" capability detail)" '^CAP_PERFMON; .*uid 65534' "nobody: the fix starts doctor with the capability"
 else
 	skip "needs root and perf_event_paranoid 2" "levels and capabilities"
 fi
@@ -125,9 +125,9 @@ fi
 if unshare -Ur true 2>/dev/null && [ "$level" -ge 2 ]; then
 	unshare -Ur "$PMCTL" doctor --json >"$T/namespace"
 	like "$(part "$T/namespace" user-namespace status) $(part "$T/namespace" user-namespace detail)" \
-		"limits .*capabilities.*root" "a user namespace: its root is none"
-	like "$(part "$T/namespace" capability detail)" 'effective set 1ff' "its capabilities are shown"
-	like "$(part "$T/namespace" user-namespace hint)" 'outside' "and where to apply the fix"
+		"limits .*capabilities.*root" "a user namespace: its root is not privileged"
+	like "$(part "$T/namespace" capability detail)" 'effective set 1ff' "a user namespace: its capabilities are shown"
+	like "$(part "$T/namespace" user-namespace hint)" 'outside' "a user namespace: the fix must be applied outside"
 else
 	skip "no user namespaces here, or perf_event_paranoid below 2" "a user namespace"
 fi
@@ -146,7 +146,7 @@ if [ "$(id -u)" = 0 ] && { mountpoint -q /sys/kernel/tracing ||
 		"limits ok" "tracefs not mounted: the fix mounts it"
 	unshare -m bash -c 'mount -t tmpfs none /proc; "$PMCTL" doctor --json >"$T/noproc"'
 	like "$(part "$T/noproc" perf_event_paranoid detail)" '/proc' "no /proc: reported"
-	is "$(part "$T/noproc" software-events status)" ok "no /proc: events open all the same"
+	is "$(part "$T/noproc" software-events status)" ok "no /proc: events still open"
 else
 	skip "cannot mount tracefs here" "tracefs not mounted"
 fi
@@ -156,7 +156,7 @@ mkdir "$T/alone"
 cp "$PMCTL" "$T/alone/"
 "$T/alone/pmctl" doctor --json >"$T/missing"
 is "$(part "$T/missing" agent status)" limits "agent missing: reported"
-like "$(part "$T/missing" agent detail)" "$T/alone" "agent missing: the place is named"
+like "$(part "$T/missing" agent detail)" "$T/alone" "agent missing: the directory is named"
 (
 	cd "$T/bin" || exit
 	sudo() { "$@"; }
@@ -189,15 +189,15 @@ else
 	is "$(part "$T/more-fds" file-descriptors status)" ok "64 descriptors: the fix works" ||
 		diag_file "$T/err" stderr
 fi
-# A limit so low that next to nothing can be opened.
+# Too few descriptors to try the events.
 (ulimit -n 4 && exec "$PMCTL" doctor --json) >"$T/none" 2>"$T/err"
 is "$? $(jq .hardware "$T/none")" "0 $(jq .hardware "$T/plain")" "four descriptors: no crash" ||
 	diag_file "$T/err" stderr
-unlike "$(part "$T/none" counters detail)" '[0-9]' "four descriptors: no number of counters"
+unlike "$(part "$T/none" counters detail)" '[0-9]' "four descriptors: the number of counters is null"
 is "$(part "$T/none" user-access detail)" "$(part "$T/plain" user-access detail)" \
 	"four descriptors: user access is known"
 
-# ---- the plan says the same --------------------------------------------------------------------
+# ---- run -n: same cause and fix ----------------------------------------------------------------
 run as_nobody "$PMCTL" run -n -e cycles:k -- true
 if [ "$(id -u)" = 0 ] && [ "$level" = 2 ]; then
 	like "$(cat "$T/out")" 'cycles:k: not-permitted \(EACCES: kernel.perf_event_paranoid is 2.*sysctl -w' \

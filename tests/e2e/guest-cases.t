@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# guest-cases.t - every way a program may fork, exec, end, be killed and use its threads: same
-# output, same status, right rows. One line of the table each.
+# guest-cases.t - programs fork, exec, end, are killed and use threads in many ways, one line of the
+# table each: same output and status as without the agent, correct rows.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 cases=$PROG/cases
@@ -9,12 +9,12 @@ export PMC_EVENTS=task-clock PMC_REPORT=off
 
 MAKEFLAGS='' rustc -O -o "$T/overflow" "$SRC/overflow.rs" 2>"$T/err" || diag_file "$T/err" rustc
 javac -nowarn -d "$T" "$SRC/Crash.java" 2>"$T/err" || diag_file "$T/err" javac
-# The program itself, not a shim of shell scripts.
+# python3 may be a shell script of a version manager: use the interpreter itself.
 python=$(python3 -c 'import sys; print(sys.executable)')
 jvm="java -Xint -XX:+UseSerialGC -XX:-UsePerfData -XX:ErrorFile=$T/hs_err -cp $T"
 
 # name | status | images and how they ended | rows and their states | command
-# Status as a shell has it. "*": any number.
+# Status as in $?. "*": any number of rows.
 read -r -d '' table <<END
 fork in a multi-threaded program     |   0 | exit:0 exit:3      | exited:4 live:4        | $cases fork-threads
 fork without exec                    |   0 | exit:0 exit:5      | exited:2               | $cases fork-only
@@ -59,7 +59,7 @@ readable() {
 as_wanted() {
 	readable && [ "$(ends)" = "$1" ]
 }
-# What differs from run to run by itself: numbers of threads.
+# Numbers of threads differ between runs.
 own() {
 	sed -E "s/(thread '[^']*' )\([0-9]+\)/\1(TID)/" "$1"
 }
@@ -97,14 +97,14 @@ while IFS='|' read -r name want ends states cmd; do
 	is "$(cat r.err)" "" "$name: no frame is damaged"
 	is "$(jq '[.threads[] | select(.cpu_ns == null or .cpu_ns <= 0)] | length' r.json)" 0 \
 		"$name: every row has CPU time"
-	# In another user namespace, and above a limit that was lowered, later threads may not be.
+	# After unshare of the user namespace, or a lowered limit, later threads may not be counted.
 	case $cmd in *unshare* | *limits*) continue ;; esac
 	is "$(jq -c '[.threads[].events[0].state] | unique' r.json)" '["counted"]' \
 		"$name: every row is counted"
 done <<<"$table"
-is "$(cat "$T/done" 2>/dev/null)" "" "no file of an earlier case remains"
+is "$(cat "$T/done" 2>/dev/null)" "" "every case removed its file"
 
-# A counted row of each thread, where nothing stood in the way.
+# Without limits each thread has a counted row.
 PMC_OUT=$T/c.pmc run agent "$cases" fork-threads
 is "$("$PMCTL" report --format json c.pmc | jq '[.threads[] | select(.events[0].state == "counted" and
 	.events[0].value > 0)] | length')" 8 "fork: the threads of both are counted"
@@ -115,7 +115,7 @@ PMC_FOLLOW=off PMC_OUT=$T/f.pmc run agent bash -c "$cases leaf; exit 0"
 is "$("$PMCTL" report --format json f.pmc | jq -r '[.processes[].exe | sub(".*/"; "")] | unique | join(" ")')" \
 	bash "PMC_FOLLOW=off: no agent in exec'd children"
 
-# A dump of memory is the kernel's: whether there is one does not depend on us.
+# The agent must not change whether the kernel writes a core file.
 for case in fault abort; do
 	mkdir "core-$case"
 	for with in 0 1; do
@@ -129,16 +129,16 @@ for case in fault abort; do
 	rm -rf "core-$case"
 done
 
-# A real-time thread that ends while it is being read.
+# Real-time threads that end while they are read.
 PMC_DUMP=USR2 PMC_OUT=$T/rt.pmc run agent "$cases" fifo yes
 is "$status $(cat out)" "0 50 real-time threads" "SCHED_FIFO threads ending during dumps: host unharmed"
 is "$("$PMCTL" report --format json rt.pmc | jq '[.threads[] | select(.state == "exited")] | length')" \
 	51 "SCHED_FIFO threads ending during dumps: every row"
 
-# The JVM uses SIGSEGV itself; when it is a crash, its report is there.
+# The JVM handles SIGSEGV itself; after a crash it writes its report.
 # shellcheck disable=SC2086
 PMC_OUT=$T/j.pmc run agent $jvm Crash
-is "$status $(head -n 1 out)" "134 null pointers: 500" "Java: its own SIGSEGVs, then the crash"
+is "$status $(head -n 1 out)" "134 null pointers: 500" "Java: SIGSEGVs that it handles, then the crash"
 like "$(head -n 12 "$T/hs_err" 2>/dev/null)" 'SIGSEGV' "Java: the hs_err file is written"
 "$PMCTL" report --format json j.pmc >r.json
 is "$(jq -r '.processes[].how_ended' r.json)" signal:6 "Java: how_ended"

@@ -6,7 +6,7 @@
 cd "$T" || exit 1
 export PMC_EVENTS=task-clock,page-faults PMC_REPORT=off
 
-# ---- what a sanitizer would see of the agent -------------------------------------------------------
+# ---- functions that sanitizers intercept ---------------------------------------------------------
 # Calls from the agent's constructor come before a sanitizer is initialised, and its accesses to the
 # agent's memory would look like races. The functions allowed here are called in hooks, which the
 # host calls, for events that libpfm4 knows or uncore events (dlclose, strtod_l), or have no
@@ -21,9 +21,9 @@ is "$(grep -x 'memcpy\|mmap\|sigaction' intercepted | xargs)" "memcpy mmap sigac
 	"gcc's sanitizers intercept some functions"
 readelf -rW "$AGENT" | awk '$3 ~ /JUMP_SLO|GLOB_DAT|ABS64|_64_64/ { sub("@.*", "", $5); print $5 }' |
 	sort -u | comm -12 - intercepted | grep -vxF "$(printf '%s\n' $allowed)" >called
-is "$(cat called)" "" "the agent calls nothing that they intercept"
+is "$(cat called)" "" "the agent calls no function that they intercept"
 
-# ---- sanitizers ------------------------------------------------------------------------------------
+# ---- sanitizers ----------------------------------------------------------------------------------
 # Process IDs, and the loader's allocations, which include the agent's thread-local storage, differ.
 neutral() {
 	sed -e 's/==[0-9]*==/====/' -e '/total heap usage/d'
@@ -64,9 +64,9 @@ PMC_EVENTS=perf::PERF_COUNT_SW_CPU_CLOCK run env LD_PRELOAD="$AGENT" ./churn-cla
 is "$status $(cat out)" "0 joined 20" "clang-thread: an event that libpfm4 knows does not disturb the program"
 unset ASAN_OPTIONS
 run "$PMCTL" run -o x.pmc -- ./churn-gcc-address 20 1000
-is "$status $(cat out)" "0 joined 20" "gcc-address under pmctl run: as ever"
-unlike "$(cat err)" 'ERROR|WARNING' "gcc-address under pmctl run: nothing to report"
-# What a sanitizer finds, it still finds.
+is "$status $(cat out)" "0 joined 20" "gcc-address under pmctl run: as without the agent"
+unlike "$(cat err)" 'ERROR|WARNING' "gcc-address under pmctl run: no report about the agent"
+# Sanitizers still find the defects of a program.
 for kind in address thread; do
 	gcc -O0 -g -fsanitize=$kind -o "bad-$kind" "$SRC/bad.c" -pthread
 	PMC_OUT=$T/bad.pmc run env LD_PRELOAD="$AGENT" \
@@ -75,7 +75,7 @@ for kind in address thread; do
 		diag_file err stderr
 done
 
-# ---- valgrind --------------------------------------------------------------------------------------
+# ---- valgrind ------------------------------------------------------------------------------------
 if command -v valgrind >/dev/null; then
 	same_under memcheck valgrind --leak-check=full --show-leak-kinds=all "$PROG/ends" 2
 	same_under "memcheck, fork and exec" valgrind -q --trace-children=yes "$PROG/tree"

@@ -17,7 +17,7 @@ how_ended() {
 	jq -r '[.processes[].how_ended] | unique | join(" ")' r.json
 }
 
-# ---- two threads leave, a signal arrives while one does --------------------------------------------
+# ---- two threads call _exit; a signal arrives meanwhile ------------------------------------------
 for how in both exits handler; do
 	ended $how 60
 	is "$(how_ended)" "exit:0" "$how: every process has its last rows"
@@ -26,27 +26,27 @@ ended term 100
 is "$(jq '[.processes[] | select(.how_ended | test("exit:0|signal:15") | not)] | length' r.json)" 0 \
 	"term: every process has its last rows" || diag "$(jq -r '.processes[].how_ended' r.json | sort | uniq -c)"
 
-# ---- a filter that cannot be tried -----------------------------------------------------------------
+# ---- no process for the seccomp probe ------------------------------------------------------------
 chmod 777 "$T"
 cp "$AGENT" agent.so
 AGENT=$T/agent.so ended nproc 1
-like "$(jq -r '.processes[].notes[]' r.json)" "seccomp filter" "nproc: a note says why nothing follows"
+like "$(jq -r '.processes[].notes[]' r.json)" "seccomp filter" "nproc: a note gives the reason for missing rows"
 
-# ---- dlopen and dlclose ----------------------------------------------------------------------------
+# ---- dlopen and dlclose --------------------------------------------------------------------------
 AGENT=$T/agent.so PMC_REPORT=off run "$PROG/leavers" unload 1
 is "$status $(cat out err)" "0 unload: 1 ended, 0 not as expected, 0 busy" \
 	"dlopen and dlclose of the agent, then exit"
 
-# ---- nobody reads the report -----------------------------------------------------------------------
+# ---- no reader of the report ---------------------------------------------------------------------
 mkfifo fifo
 for kind in threads json; do
 	PMC_REPORT=$kind=fifo run timeout 60 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
 	is "$status $(cat out)" "0 joined 3" "PMC_REPORT=$kind=FIFO without a reader: the program ends"
 	is "$(wc -l <err) $(grep -c 'PMC_REPORT: .*fifo' err)" "1 1" \
-		"PMC_REPORT=$kind=FIFO without a reader: one line says so" || diag_file err stderr
+		"PMC_REPORT=$kind=FIFO without a reader: a one-line error" || diag_file err stderr
 done
 
-# full_stderr CMD...: runs CMD with a full pipe as stderr, which nobody reads.
+# full_stderr CMD...: runs CMD with a full pipe without a reader as stderr.
 full_stderr() {
 	python3 -c '
 import os, subprocess, sys
@@ -68,7 +68,7 @@ done
 PMC_OUT=/nonexistent/x.pmc run full_stderr env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
 is "$status $(cat out err)" "0 joined 3" "a full pipe on stderr and an error to log: the program ends"
 PMC_REPORT=threads run full_stderr env LD_PRELOAD="$AGENT" bash -c 'kill -TERM $$'
-is "$status $(cat err)" "241 " "a full pipe on stderr: a signal ends the program as ever"
+is "$status $(cat err)" "241 " "a full pipe on stderr: a signal ends the program"
 # Small reads: the pipe is full most of the time.
 PMC_REPORT=json agent "$PROG/churn" 2000 10 2>&1 >/dev/null | dd bs=512 2>/dev/null | jq '.threads | length' >n
 is "$(cat n)" 2001 "a slow reader gets all of a report that exceeds its pipe"

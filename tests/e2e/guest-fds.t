@@ -7,7 +7,7 @@ export PMC_EVENTS=task-clock,page-faults PMC_REPORT=off
 hard=$(ulimit -Hn)
 [ "$hard" = unlimited ] && hard=1048576
 
-# limited SOFT HARD CMD...: under these limits, stdin from nowhere.
+# limited SOFT HARD CMD...: under these limits, stdin from /dev/null.
 limited() {
 	local soft=$1 hard=$2
 	shift 2
@@ -23,16 +23,16 @@ summary() {
 # ---- soft 64 below a high hard limit -------------------------------------------------------------
 run limited 64 "$hard" "$PROG/fds" 200
 cp out out0
-is "$(head -n 1 out)" "200 threads" "soft 64: the program as it is"
+is "$(head -n 1 out)" "200 threads" "soft 64: 200 threads run without the agent"
 run limited 64 "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/a.pmc" "$PROG/fds" 200
-is "$status" 0 "soft 64, hard $hard: the host ends well"
+is "$status" 0 "soft 64, hard $hard: the host ends normally"
 same out0 out "soft 64: numbers, EMFILE, dup2, close and the limit of children as without the agent"
 summary a.pmc >/dev/null
 pid=$(jq '[.processes[] | select(.exe | endswith("fds"))][0].pid' r.json)
 is "$(jq --argjson p "$pid" '[.threads[] | select(.pid == $p and all(.events[]; .state == "counted"))] |
 	length' r.json)" 201 "soft 64: every thread is counted"
 
-# ---- a host that closes what it finds -------------------------------------------------------------
+# ---- a host that closes all descriptors ----------------------------------------------------------
 closes() {
 	"$(python3 -c 'import sys; print(sys.executable)')" -c '
 import os
@@ -48,8 +48,8 @@ print(len(failed), "not closed")'
 run closes
 is "$(cat out)" "1 not closed" "a host that closes all of /proc/self/fd: only the directory is closed already"
 LD_PRELOAD=$AGENT PMC_OUT=$T/closes.pmc run closes
-is "$status $(cat out err)" "0 1 not closed" "with the agent: the same"
-ok "with the agent: the dump is whole" "$PMCTL" report closes.pmc
+is "$status $(cat out err)" "0 1 not closed" "a host that closes all of /proc/self/fd: same output with the agent"
+ok "a host that closes all of /proc/self/fd: the dump has all rows" "$PMCTL" report closes.pmc
 
 # ---- soft = hard = 64 ----------------------------------------------------------------------------
 run limited 64 64 "$PROG/fds" 200
@@ -57,7 +57,7 @@ bare=$(tail -n 1 err)
 run limited 64 64 env LD_PRELOAD="$AGENT" PMC_OUT="$T/b.pmc" "$PROG/fds" 200
 is "$status" 0 "soft = hard = 64: the host ends normally"
 between "$(tail -n 1 err)" $((bare - 17)) "$bare" \
-	"soft = hard = 64: at most a quarter, and one for the dump, is ours" || diag "bare: $bare"
+	"soft = hard = 64: the agent uses at most a quarter, and one for the dump" || diag "bare: $bare"
 like "$(cat out)" "EMFILE" "soft = hard = 64: the host gets EMFILE"
 summary b.pmc >/dev/null
 jq --argjson p "$(jq '[.processes[] | select(.exe | endswith("fds"))][0].pid' r.json)" \
@@ -79,32 +79,32 @@ like "$(jq -r '.process.notes[]' f.json)" "ulimit -n" "soft = hard = 64: a note 
 within "$(jq .process.coverage.attributed_cpu_ns f.json)" "$(jq .process.coverage.cpu_ns f.json)" 15 \
 	"soft = hard = 64: the rows explain the CPU time"
 
-# ---- forks while threads come and go -------------------------------------------------------------
+# ---- forks while threads start and end -----------------------------------------------------------
 forks() {
 	run limited "$1" "$2" env LD_PRELOAD="$AGENT" PMC_OUT="$T/forks.pmc" "$PROG/forkfds" 200
 	is "$(cat out)" "200 children with 2
-0 threads with an errno" "soft $1, hard $2: a child has its own events alone, a thread begins without errno" ||
+0 threads with an errno" "soft $1, hard $2: a child has its own events only, errno is 0 in a new thread" ||
 		diag_file out "children and threads"
 }
 forks 1024 "$hard"
 forks "$hard" "$hard"
-# As long as where a thread loses its processor between the opening of its events and their marking.
+# A delay as if the thread were preempted between opening its events and recording them.
 run limited 1024 "$hard" strace -f --seccomp-bpf -o /dev/null -e trace=perf_event_open \
 	-e inject=perf_event_open:delay_exit=5000 \
 	env LD_PRELOAD="$AGENT" PMC_OUT="$T/slow.pmc" "$PROG/forkfds" 20
-is "$(head -n 1 out)" "20 children with 2" "opening takes 10 ms: a child has its own events alone" ||
+is "$(head -n 1 out)" "20 children with 2" "slow opens: a child has its own events only" ||
 	diag_file err stderr
 
-# ---- the dump's number is taken past every hook ----------------------------------------------------
+# ---- the dump's descriptor is replaced without a hook --------------------------------------------
 PMC_OUT=$T/usurped.pmc run agent "$PROG/usurp" "$T/usurped.pmc" "$T/usurper"
-is "$status $(cat out)" "0 0 bytes" "the file that got the dump's number gets no row"
+is "$status $(cat out)" "0 0 bytes" "no row is written to the file that has the dump's number"
 summary usurped.pmc >/dev/null
 is "$(jq -c '[[.threads[].name], [.processes[0].notes[].code]]' r.json)" \
-	'[["usurp","before","after"],[13]]' "the dump is opened again and has them all" || diag_file r.json
+	'[["usurp","before","after"],[13]]' "the dump is opened again and has all rows" || diag_file r.json
 
-# ---- 5,000 threads, six events each ------------------------------------------------------------------
+# ---- 5,000 threads, six events each --------------------------------------------------------------
 export PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults
-# Who may raise the hard limit does; others have what there is.
+# Raise the hard limit if permitted.
 many() {
 	bash -c '{ [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 65536 ] || ulimit -Hn 65536; } 2>/dev/null
 		ulimit -Sn 1024 && exec "$@"' many "$@"
@@ -120,9 +120,9 @@ else
 		"5,000 threads x 6 events: all that the limit allows are counted"
 fi
 run limited "$hard" "$hard" env LD_PRELOAD="$AGENT" PMC_OUT="$T/d.pmc" "$PROG/crowd" 5000
-is "$status $(cat out)" "0 crowd of 5000" "5,000 threads, soft = hard = $hard: the host ends well"
+is "$status $(cat out)" "0 crowd of 5000" "5,000 threads, soft = hard = $hard: the host ends normally"
 is "$(summary d.pmc | cut -d' ' -f1,2)" "5001 rows," "5,000 threads, soft = hard: every thread has a row"
 between "$(summary d.pmc | sed 's/.*rows, //; s/ .*//')" $((hard / 4 / 6 - 2)) 5001 \
-	"and the agent's share is used"
+	"5,000 threads: the agent uses its share of descriptors"
 
 done_testing

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# guest-files.t - no room, no permission, nobody listening, the file gone: the host is unharmed, one
-# note says so, and what was written stays readable.
+# guest-files.t - disk full, file size limit, no permission, stderr closed, dump deleted: the host runs
+# as without the agent, there is one note, and written frames stay readable.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 export PMC_EVENTS=task-clock PMC_REPORT=off
 trap 'umount "$T/small" 2>/dev/null; rm -rf "$T"' EXIT
 
-# unharmed NAME: the last run was churn 2000 100 as it always is.
+# unharmed NAME: the last run had the output and status of churn 2000 100 without the agent.
 unharmed() {
 	is "$status $(cat out)" "0 joined 2000" "$1: the host ends well"
 	[ "$(wc -l <err)" -le 1 ] || fail "$1: at most one line on stderr"
@@ -18,7 +18,7 @@ readable() {
 	between "$(jq '.threads | length' r.json)" "$3" 2001 "$2: and has rows"
 }
 
-# ---- no room --------------------------------------------------------------------------------
+# ---- disk full ------------------------------------------------------------------------------
 mkdir small
 if mount -t tmpfs -o size=64k,mode=777 none small 2>err; then
 	PMC_OUT=$T/small/x.pmc run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
@@ -35,40 +35,40 @@ else
 	skip "no tmpfs can be mounted here: $(head -n 1 err)" "disk full"
 fi
 
-# A quota: writes come back short, then fail.
+# As with a quota, writes are short, then fail.
 for blocks in 1 7 64; do
 	rm -f q.pmc
 	run bash -c "ulimit -f $blocks; LD_PRELOAD=$AGENT PMC_OUT=$T/q.pmc exec timeout -s KILL 10 $PROG/churn 2000 100"
 	unharmed "file size limit of $blocks KiB"
 	[ $blocks = 1 ] || readable q.pmc "file size limit of $blocks KiB" 5
-	between "$(stat -c %s q.pmc)" 1 $((blocks * 1024)) "file size limit of $blocks KiB: it is kept"
+	between "$(stat -c %s q.pmc)" 1 $((blocks * 1024)) "file size limit of $blocks KiB: the dump is no larger"
 done
 run bash -c "ulimit -f 4; LD_PRELOAD=$AGENT PMC_OUT=$T/f.pmc exec timeout -s KILL 10 $PROG/cases fork-only"
 is "$status $(cat out)" "0 child exit 5" "file size limit and fork: same status"
-# The signal of that limit is the host's, whatever it does with it: of our writes it sees nothing.
+# SIGXFSZ belongs to the host: writes of the agent must not raise it, in any state of the signal.
 for how in default ignored handled blocked turns pending changed; do
 	rm -f x.pmc mine
 	run "$PROG/filelimit" $how
 	without="$status $(cat out)"
 	PMC_OUT=$T/x.pmc run agent "$PROG/filelimit" $how
-	is "$status $(cat out)" "$without" "SIGXFSZ $how: as without the agent"
+	is "$status $(cat out)" "$without" "SIGXFSZ $how: same output as without the agent"
 	readable x.pmc "SIGXFSZ $how" 20
 	rm -f x.pmc
 done
-# Nor does one that another process sent get lost in them.
+# A SIGXFSZ sent by another process must not get lost during a write of the agent.
 PMC_OUT=$T/x.pmc run agent "$PROG/filelimit" sent
-is "$(cat out)" "20 ended" "a SIGXFSZ from outside ends the process, whatever its threads are doing"
+is "$(cat out)" "20 ended" "a SIGXFSZ from outside ends the process, also while threads write rows"
 rm -f x.pmc
 
-# ---- no place ---------------------------------------------------------------------------------
+# ---- PMC_OUT is not a regular file ------------------------------------------------------------
 mkfifo pipe
 for out in "$T/pipe" /dev/full /dev/null; do
 	PMC_OUT=$out run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
 	unharmed "PMC_OUT=${out##*/}: refused without waiting for a reader"
-	like "$(cat err)" "PMC_OUT=$out: .*not a dump" "PMC_OUT=${out##*/}: and said so"
+	like "$(cat err)" "PMC_OUT=$out: .*not a dump" "PMC_OUT=${out##*/}: a one-line error"
 done
 
-# ---- the file goes in mid-run ----------------------------------------------------------------------
+# ---- the dump is deleted during the run ----------------------------------------------------------
 mkfifo hold
 env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_OUT="$T/gone.pmc" "$PROG/waiters" 20 20 <hold >out 2>err &
 pid=$!
@@ -80,12 +80,12 @@ kill -USR2 "$pid"
 exec 9>&-
 wait $pid
 is "$? $(tail -n 1 out)$(cat err)" "0 20 threads, 0 disturbed, 0 handled" \
-	"dump deleted in mid-run: the host ends normally"
+	"dump deleted during the run: the host ends normally"
 "$PMCTL" report --format json kept.pmc gone.pmc >r.json 2>r.err
 is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 41 \
-	"dump deleted in mid-run: the open file and the new one have all rows"
+	"dump deleted during the run: the open file and the new one have all rows"
 
-# ---- stderr ---------------------------------------------------------------------------------------------
+# ---- stderr --------------------------------------------------------------------------------------
 unset PMC_REPORT
 run bash -c "LD_PRELOAD=$AGENT exec $PROG/churn 2000 100 2>&-"
 unharmed "stderr closed"
@@ -94,20 +94,20 @@ unharmed "stderr is a closed pipe"
 run bash -c "LD_PRELOAD=$AGENT exec $PROG/churn 2000 100 2>/dev/full"
 unharmed "stderr is full"
 
-# ---- a daemon that outlives $(cmd 2>&1) ---------------------------------------------------------------------
+# ---- a daemon that outlives $(cmd 2>&1) ----------------------------------------------------------
 mkfifo go
 got=$(PMC_OUT=$T/daemon.pmc timeout 30 env LD_PRELOAD="$AGENT" "$PROG/detach" "$T/go" "$T/done" 2>&1)
-# That it came back is the test: the daemon still waits.
+# The daemon still waits here: it must not hold the pipe of $() open.
 ok "\$(cmd 2>&1) does not wait for the daemon" test ! -e done
 is "$(head -n 1 <<<"$got")" starting "\$(cmd 2>&1) has what it printed"
 timeout 20 bash -c 'echo >go'
-ok "the daemon lives on and ends" await grep -q done "$T/done"
+ok "a daemon: it runs on after its parent, and ends" await grep -q done "$T/done"
 both() {
 	"$PMCTL" report --format json daemon.pmc >r.json &&
 		[ "$(jq '[.processes[] | select(.how_ended == "exit:0")] | length' r.json)" = 2 ]
 }
-ok "and is in the dump" await both
-is "$(jq '[.threads[] | select(.name == "detach")] | length' r.json)" 3 "with its thread, and so is the parent that left by daemon()"
+ok "a daemon: it is in the dump" await both
+is "$(jq '[.threads[] | select(.name == "detach")] | length' r.json)" 3 "a daemon: its thread and its parent have rows"
 is "$(stat -c %a daemon.pmc)" 600 "the mode of a dump is 0600"
 
 done_testing

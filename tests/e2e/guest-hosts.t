@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# guest-hosts.t - hosts with machinery of their own: it works, or is declined with one line.
+# guest-hosts.t - language run times, other preloaded libraries, setuid and static programs: they run
+# as without the agent, with rows or with a one-line reason for no rows.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 export PMC_EVENTS=task-clock PMC_REPORT=off
@@ -31,8 +32,8 @@ alike "JVM, C2 and G1" 10 java -XX:+UseG1GC -cp "$T" Threads
 if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 \
 	go build -o cgo "$SRC/cgo.go" 2>err; then
 	alike "Go with cgo" 1 ./cgo
-	# Go ends by a system call of its own, which no hook sees: its rows come with the interval, since
-	# it replaces the handlers of most signals, but not of the lowest real-time one.
+	# Go ends by its own exit_group system call, which cannot be interposed: rows come from periodic
+	# snapshots. It replaces the handlers of most signals, but not of the lowest real-time one.
 	rm -f x.pmc
 	mkfifo hold
 	PMC_INTERVAL=20ms PMC_OUT=$T/x.pmc LD_PRELOAD=$AGENT ./cgo wait <hold >out 2>err 9>&- &
@@ -62,13 +63,13 @@ for lib in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 	PRE="$AGENT:$path" alike "$lib, fork and exec" 20 "$PROG/cases" exec-all "$PROG/cases"
 done
 
-# ---- threads that nobody told us of, small stacks ---------------------------------------------------------
+# ---- raw clones, small stacks --------------------------------------------------------------------
 alike "RTLD_DEEPBIND plug-in" 1 "$PROG/dl_main" deepbind "$PROG/dl_module"
 alike "stacks of 16 KiB" 21 "$PROG/smallstack"
 PMC_EVENTS=task-clock,page-faults,context-switches,cpu-migrations,minor-faults,major-faults \
 	PMC_INTERVAL=1ms alike "stacks of 16 KiB, 6 events, snapshots" 21 "$PROG/smallstack"
 
-# ---- setuid ---------------------------------------------------------------------------------------------------
+# ---- setuid --------------------------------------------------------------------------------------
 if [ "$(id -u)" -eq 0 ] && ! findmnt -no OPTIONS -T "$T" | grep -q nosuid; then
 	cp "$PROG/churn" suid
 	chmod 4755 suid

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# guest-many.t - many processes, one file: every frame is whole, every process is there.
+# guest-many.t - many processes append to one dump: every frame is intact, every process has rows.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 export PMC_EVENTS=task-clock PMC_REPORT=off
@@ -11,7 +11,7 @@ readable() {
 }
 
 # ---- 64 jobs at once --------------------------------------------------------------------------
-# Each takes a line from the pipe before it becomes the program: none starts before all are there.
+# Each process waits for a line from the pipe before its exec, so that all start together.
 mkfifo gate
 exec 9<>gate
 for i in $(seq 64); do
@@ -33,7 +33,7 @@ is "$(jq '[.processes[] | select(.exe | endswith("churn")) |
 	select(.coverage.threads_seen != 101 or .coverage.threads_counted != 101)] | length' r.json)" 0 \
 	"64 processes at once: each has its own coverage summary"
 
-# ---- 2,000 processes, one job, as a shell starts them ---------------------------------------------
+# ---- 2,000 processes, one job, as a shell starts them --------------------------------------------
 # shellcheck disable=SC2016
 PMC_OUT=$T/2000.pmc run agent bash -c 'for i in {1..1000}; do "$1" & "$1"; wait; done; echo all' \
 	bash "$(type -P true)"
@@ -46,7 +46,7 @@ is "$(jq '[.threads[] | select(.state == "exec")] | length' r.json)" 2000 \
 is "$(jq '[.threads[] | select(.events[0].state != "counted")] | length' r.json)" 0 \
 	"2,000 short processes: every row is counted"
 
-# ---- a file per process -------------------------------------------------------------------------------
+# ---- a file per process --------------------------------------------------------------------------
 mkdir each
 # shellcheck disable=SC2016
 PMC_OUT=$T/each/%e-%p.pmc run agent bash -c 'for i in {1..20}; do "$1"; done' bash "$(type -P true)"

@@ -6,11 +6,11 @@
 cd "$T" || exit 1
 export PMC_EVENTS=task-clock PMC_REPORT=off
 export TMPDIR=$T
-# What is left over ends with the test, whatever became of it.
+# Kill servers that are still running when the test ends, also after a failure.
 trap 'kill -KILL $(cat "$T"/*.pid 2>/dev/null) 2>/dev/null; rm -rf "$T"' EXIT
 python=$(python3 -c 'import sys; print(sys.executable)')
 
-# both NAME CMD...: without and with the agent; out0 and out, status0 and status; the dump in r.json.
+# both NAME CMD...: run without and with the agent; sets out0 and out, status0 and status, r.json.
 both() {
 	local name=$1
 	shift
@@ -27,12 +27,12 @@ dumped() {
 	"$PMCTL" report --format json x.pmc >r.json 2>r.err
 	is "$? $(cat r.err)" "0 " "$1: the dump is whole"
 }
-# Images of a program that have a row, by base name.
+# Number of processes with a row, by the base name of their program.
 images() {
 	jq --arg e "$1" '. as $r | [.processes[] | select(.exe | test("/" + $e + "$")) | .pid] as $p |
 		[.threads[] | select(.pid as $q | $p | index($q)) | .pid] | unique | length' r.json
 }
-# Only absent hardware skips a test.
+# Absent programs fail the test; only absent hardware skips one.
 absent() {
 	ok "$1 is installed (make deps; sh tests/deps.sh check)" false
 }
@@ -49,7 +49,7 @@ for method in fork spawn; do
 		"multiprocessing, $method: the children have rows"
 done
 
-# ---- redis ------------------------------------------------------------------------------------------
+# ---- redis ---------------------------------------------------------------------------------------
 redis() {
 	local port rc
 	port=$(free_port)
@@ -76,12 +76,12 @@ if command -v redis-server >/dev/null; then
 	dumped redis
 	between "$(images 'redis-[a-z-]*')" 3 4 "redis: launcher, server and bgsave child have rows"
 	between "$(jq '[.threads[] | select(.name | test("^io_thd"))] | length' r.json)" 1 2 \
-		"redis: its I/O thread is there by name" || diag "$(jq -c '[.threads[].name]' r.json)"
+		"redis: its I/O thread has a row with its name" || diag "$(jq -c '[.threads[].name]' r.json)"
 else
 	absent redis-server
 fi
 
-# ---- nginx --------------------------------------------------------------------------------------------
+# ---- nginx ---------------------------------------------------------------------------------------
 # shellcheck disable=SC2016
 web() {
 	local port old
@@ -117,7 +117,7 @@ fetch() {
 	"$python" -c 'import sys, urllib.request
 print(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/").read())' "$1"
 }
-# Two workers, none of them an old one.
+# Wait until two new workers run and the old ones have ended.
 reloaded() {
 	local new
 	new=$(pgrep -P "$(cat nginx.pid)" | sort | tr '\n' ' ')
@@ -140,7 +140,7 @@ else
 	absent nginx
 fi
 
-# ---- PostgreSQL --------------------------------------------------------------------------------------------
+# ---- PostgreSQL ----------------------------------------------------------------------------------
 pg=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 as_postgres() {
 	if [ "$(id -u)" -eq 0 ]; then
@@ -180,13 +180,13 @@ if [ -n "$pg" ] && [ -x "$pg/pgbench" ]; then
 	between "$(images pgbench)" 2 3 "PostgreSQL: pgbench has rows"
 	between "$(jq '[.processes[] | select(.exe | endswith("pgbench")) | .pid] as $p |
 		[.threads[] | select(.pid as $q | $p | index($q))] | length' r.json)" 3 6 \
-		"PostgreSQL: pgbench -j 2 has its threads"
+		"PostgreSQL: the threads of pgbench -j 2 have rows"
 else
 	absent postgresql
 fi
 
-# ---- a build ---------------------------------------------------------------------------------------------------
-# A gcc that is ccache would run no cc1 the second time.
+# ---- a build -------------------------------------------------------------------------------------
+# If gcc is ccache, the second build would run no cc1.
 export CCACHE_DISABLE=1
 mkdir proj
 for i in $(seq 100); do
@@ -199,7 +199,7 @@ rm -f proj/*.o x.pmc
 run "$PMCTL" run --report threads --events task-clock -o x.pmc -- make -s -C proj -j2
 is "$status" 0 "pmctl run -- make -j2: exit 0"
 (cd proj && cksum ./*.o) >sums1
-same sums0 sums1 "make -j2: the same objects"
+same sums0 sums1 "make -j2: same objects as without the agent"
 dumped "make -j2"
 is "$(images make) $(images cc1) $(images '(.*-)?as')" "1 100 100" \
 	"make -j2 of 100 files: make, every cc1 and every as has rows"
@@ -209,13 +209,13 @@ for name in make gcc cc1 as; do
 		"the report of pmctl run -- make names $name"
 done
 
-# ---- shells and daemons ---------------------------------------------------------------------------------------------
+# ---- shells and daemons --------------------------------------------------------------------------
 both "job control" bash "$SRC/jobs.sh"
 same out0 out "job control: same stdout"
 same err0 err "job control: same stderr"
 between "$(images bash)" 3 40 "job control: shell and jobs have rows"
 if command -v ssh-agent >/dev/null; then
-	# A copy is not setgid: the loader lets it have an agent.
+	# A copy without setgid: the loader accepts LD_PRELOAD.
 	cp "$(type -P ssh-agent)" copied-agent
 	daemon() {
 		local program=$1
@@ -240,7 +240,7 @@ else
 	absent ssh-agent
 fi
 
-# ---- debuggers on top ----------------------------------------------------------------------------------------------------
+# ---- strace and gdb ------------------------------------------------------------------------------
 if command -v strace >/dev/null; then
 	rm -f x.pmc
 	PMC_OUT=$T/x.pmc run timeout 30 strace -f -qq -o calls -E "LD_PRELOAD=$AGENT" "$PROG/churn" 20 100

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# guest-signals.t - dumps in mid-run, by signal and by interval; what a killed program leaves.
+# guest-signals.t - snapshots by signal and by interval; the dump of a killed program.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 export PMC_EVENTS=task-clock PMC_REPORT=off
@@ -12,8 +12,8 @@ now_ns() {
 	python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))'
 }
 
-# start VARIABLES... -- ARGUMENTS: waiters in the background, once all its threads are there.
-# Ends when descriptor 9 is closed. $pid is its number.
+# start VARIABLES... -- ARGUMENTS: run waiters in the background and wait until all its threads run.
+# It ends when descriptor 9 is closed. $pid: its process ID.
 start() {
 	local vars=()
 	while [ "$1" != -- ]; do
@@ -60,20 +60,20 @@ quiet() {
 	kill -USR2 "$pid"
 	await newer && live_since "$since" 1
 }
-ok "later ones have only the threads that ran" await quiet
+ok "later snapshots have only the threads that ran" await quiet
 finish
-is "$status $(tail -n 1 out) $(cat err)" "0 200 threads, 0 disturbed, 0 handled " "the host continues"
+is "$status $(tail -n 1 out) $(cat err)" "0 200 threads, 0 disturbed, 0 handled " "the host continues after a dump signal"
 readable x.pmc
 is "$(jq -r '[.threads[].state] | group_by(.) | map("\(.[0]):\(length)") | join(" ")' r.json)" \
 	exited:231 "at the end each thread has one row"
 
-# ---- what the host does with the signal itself comes first -----------------------------------------
+# ---- the host's use of the signal has priority ---------------------------------------------------
 start PMC_DUMP=USR2 -- 5 0 handler
 for i in 1 2 3; do
 	kill -USR2 "$pid"
 done
 finish
-like "$(tail -n 1 out)" "5 threads, 0 disturbed, [1-3] handled" "a host with its own handler keeps it"
+like "$(tail -n 1 out)" "5 threads, 0 disturbed, [1-3] handled" "a host's own handler stays installed"
 readable x.pmc
 like "$(jq -r '.processes[].notes[]' r.json)" "PMC_DUMP" "a note names PMC_DUMP"
 run bash -c "trap '' USR2; LD_PRELOAD=$AGENT PMC_DUMP=USR2 PMC_OUT=$T/ign.pmc exec $PROG/churn 5 100"
@@ -88,7 +88,7 @@ for name in SIGUSR1 10 RTMIN+3 SIGRTMIN+3; do
 	finish
 done
 
-# ---- a thousand, while threads come and go, in fork and exec -----------------------------------------
+# ---- 1,000 dump signals while threads and processes start and end --------------------------------
 run "$PROG/storm" 2000
 cp out out0
 for seed in 1 2; do
@@ -103,17 +103,17 @@ for seed in 1 2; do
 	is "$(jq --argjson p "$main" '[.threads[] | select(.pid == $p and .state == "exited")] | length' r.json)" \
 		2002 "seed $seed: no row is lost"
 	is "$(jq -r '[.processes[].how_ended] | unique | join(" ")' r.json)" "exec exit:0 exit:3" \
-		"seed $seed: the children have theirs"
+		"seed $seed: the children have rows"
 	between "$("$PMCTL" report --timeline --format json x.pmc |
 		jq -c "select(.seq == 0 and .tid == $main)" | wc -l)" 100 1100 \
-		"seed $seed: there were that many snapshots" ||
+		"seed $seed: between 100 and 1,100 snapshots" ||
 		diag "$("$PMCTL" report --timeline --format json x.pmc | head -n 3)"
 done
 
-# ---- SIGKILL in mid-run ---------------------------------------------------------------------------------
+# ---- SIGKILL -------------------------------------------------------------------------------------
 start PMC_INTERVAL=100ms -- 50 30 busy
 since=$(now_ns)
-ok "PMC_INTERVAL: snapshots come by themselves" await live_since 0 81
+ok "PMC_INTERVAL: periodic snapshots are written" await live_since 0 81
 kill -KILL "$pid"
 finish
 is "$status" 137 "it is killed"
@@ -123,24 +123,24 @@ is "$(jq '[.threads[] | select(.state == "live")] | length' r.json)" 51 \
 	"SIGKILL: every live thread has a row"
 is "$(jq '[.threads[] | select(.state == "exited")] | length' r.json)" 30 \
 	"SIGKILL: every ended thread has a row"
-is "$(jq '[.processes[].notes[]] | length' r.json)" 0 "there is no note" ||
+is "$(jq '[.processes[].notes[]] | length' r.json)" 0 "SIGKILL: there is no note" ||
 	diag "$(jq -c '.processes[].notes' r.json)"
 start PMC_INTERVAL=20ms -- 5 0 busy
 since=$(now_ns)
-ok "PMC_INTERVAL=20ms: snapshots come by themselves" await live_since "$since" 1
+ok "PMC_INTERVAL=20ms: periodic snapshots are written" await live_since "$since" 1
 finish
 is "$status $(tail -n 1 out)" "0 5 threads, 0 disturbed, 0 handled" "PMC_INTERVAL: the host is not disturbed"
 
-# ---- counting that begins later ------------------------------------------------------------------------------
+# ---- counting that begins later ------------------------------------------------------------------
 start PMC_START=off -- 5
 finish
 readable x.pmc
 is "$(jq '[.threads[].events[] | select(.value != null and .value != 0)] | length' r.json)" 0 \
 	"PMC_START=off: nothing is counted"
 is "$(jq '[.threads[].events[] | select(.value == 0 and .state == "counted")] | length' r.json)" 0 \
-	"PMC_START=off: no count of 0 either"
+	"PMC_START=off: values are null, not 0"
 is "$(jq '[.threads[] | select(.cpu_ns == 0 and .minor_faults == 0 and .voluntary_switches == 0)] | length' \
-	r.json)" 6 "PMC_START=off: every thread has a row, without the CPU time of that time"
+	r.json)" 6 "PMC_START=off: every thread has a row without CPU time"
 like "$(jq -r '.processes[].notes[]' r.json)" "counting was off" "PMC_START=off: a note"
 PMC_DELAY=60s PMC_OUT=$T/d.pmc run agent "$PROG/churn" 3 1000
 is "$status $(cat out)" "0 joined 3" "PMC_DELAY beyond the end: the host does not wait"
@@ -148,7 +148,7 @@ readable d.pmc
 is "$(jq '[.threads[].events[] | select(.value != null and .value != 0)] | length' r.json)" 0 \
 	"PMC_DELAY beyond the end: nothing is counted"
 
-# ---- values that cannot be used ------------------------------------------------------------------------------------
+# ---- invalid values ------------------------------------------------------------------------------
 refused() {
 	run env "$1" LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
 	is "$status $(cat out)" "0 joined 3" "$1: the host runs on"
@@ -167,7 +167,7 @@ refused PMC_START=maybe
 refused PMC_DELAY=soon
 refused PMC_FOLLOW=them
 
-# ---- the host's signal stack --------------------------------------------------------------------------
+# ---- the host's signal stack ---------------------------------------------------------------------
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PMC_EVENTS=task-clock,page-faults \
 	"$PROG/altstack" 12 15
 {
@@ -175,6 +175,6 @@ run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PM
 	read -r fatal
 } <"$T/out"
 between "$dump" 1 1024 "a dump takes less than 1 KiB of the host's signal stack"
-between "$fatal" 1 1024 "the final dump at a fatal signal takes less than 1 KiB of it"
+between "$fatal" 1 1024 "the final dump at a fatal signal takes less than 1 KiB of the host's signal stack"
 
 done_testing

@@ -20,8 +20,8 @@ snapshots() {
 		'[.[] | select(.pid | IN($pids[])) | [.pid, .t_ns]] | unique | length'
 }
 
-# ---- as without the agent ------------------------------------------------------------------------
-# name | status | command. Threads that other tools count, and tools that a second thread breaks.
+# ---- programs behave as without the agent --------------------------------------------------------
+# name | status | command. Includes tools that count the threads of a process or allow only one.
 read -r -d '' table <<END
 one task, no child process           |   0 | $ticks tasks
 system calls that are not restarted  |   0 | $ticks calls
@@ -93,7 +93,7 @@ ok "PMC_DELAY: counting starts while the program runs" await counted
 finish
 is "$status $("$PMCTL" report --format json x.pmc | jq -c '.threads[] | select(.main) |
 	(.end_ns - .start_ns - 300000000) as $most | [.cpu_ns, .events[0].value] | map(. <= $most)')" \
-	"0 [true,true]" "PMC_DELAY: what was used before is not counted"
+	"0 [true,true]" "PMC_DELAY: earlier work is not counted"
 # A child that was forked before the delay is over starts counting, too.
 PMC_DELAY=200ms PMC_EVENTS=task-clock PMC_OUT=$T/f.pmc run agent bash -c \
 	'(i=0; while [ $SECONDS -lt 2 ]; do i=$((i + 1)); done; exit 0) & wait'

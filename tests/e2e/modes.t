@@ -95,7 +95,7 @@ is "$(json "$T/nobody/root.json" '.threads[0] | (.voluntary_switches + .involunt
 run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$AGENT" \
 	PMC_EVENTS=task-clock,context-switches,page-faults COLUMNS=200 "$T/busy"
 like "$(grep 'user mode only' "$T/err" | head -n 1)" 'user mode only: page-faults;' \
-	"nobody: the table claims user mode for page-faults alone" || diag_file "$T/err" table
+	"nobody: the table marks page-faults only as user mode" || diag_file "$T/err" table
 like "$(cat "$T/err")" 'not counted: context-switches \(not permitted' \
 	"nobody: the table gives the reason for context-switches"
 

@@ -12,7 +12,7 @@ cp dump.pmc good.pmc
 dump_json() { "$PMCTL" report --format json "$1" 2>/dev/null | jq -r "$2"; }
 before() { sha256sum <"$1"; }
 
-# ---- PMC_OUT ----------------------------------------------------------------------------------------
+# ---- PMC_OUT -------------------------------------------------------------------------------------
 ln -s dump.pmc link.pmc
 cp good.pmc first.pmc && ln first.pmc second.pmc
 cp good.pmc other.pmc && chmod 666 other.pmc && chown 65534 other.pmc
@@ -24,7 +24,7 @@ for case in "link.pmc dump.pmc symbolic.link" "second.pmc first.pmc several.name
 	was=$(before "$target")
 	PMC_OUT=$T/$out run timeout -s KILL 20 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100
 	is "$status $(cat out)" "0 joined 3" "PMC_OUT=$out: the program runs"
-	like "$(cat err)" "$why" "PMC_OUT=$out: it is refused, and why"
+	like "$(cat err)" "$why" "PMC_OUT=$out: it is refused, with the reason"
 	is "$(before "$target")" "$was" "PMC_OUT=$out: $target is unchanged"
 done
 rm -f x.pmc
@@ -33,7 +33,7 @@ is "$(stat -c '%a %u' x.pmc)" "600 $(id -u)" "a new dump has mode 0600"
 dump_json x.pmc '[.processes[].exe | split("/")[-1]] | sort | join(" ")' >names
 like "$(cat names)" "true" "children of the same user append to it"
 
-# ---- reports ------------------------------------------------------------------------------------------
+# ---- reports -------------------------------------------------------------------------------------
 echo precious >precious
 ln -s precious plink
 cp precious ptwo && ln ptwo pthree
@@ -52,7 +52,7 @@ for by in agent run report merge; do
 	like "$(cat err)" "symbolic link" "$by: and it says so"
 	report_to $by "$T/pipe"
 	is "$status" "${failing[$by]}" "$by: a pipe without a reader does not block"
-	like "$(cat err)" "pipe that nobody reads" "$by: and it says so"
+	like "$(cat err)" "pipe without a reader" "$by: and it says so"
 	exec 7<>pipe
 	report_to $by "$T/pipe"
 	is "$status $(timeout 10 head -c 1 <&7 | wc -c)" "0 1" "$by: a pipe with a reader gets it"
@@ -73,7 +73,7 @@ is "$(stat -c %a new) $(ls "$T" | grep -c pmctl-tmp)" "600 0" "merge: a dump has
 "$PMCTL" report --format json -o /dev/stdout good.pmc | cat >stdout.json
 ok "report: -o /dev/stdout to a pipe" jq .pmc stdout.json
 
-# What a killed merge has left is used again; what only looks like it is not.
+# The temporary file of a killed merge is reused, unless it is a link or not a dump.
 cp good.pmc new.pmctl-tmp
 report_to merge "$T/new"
 is "$status $(ls "$T" | grep -c pmctl-tmp)" "0 0" "merge: the temporary file of a killed merge is gone after the next"
@@ -89,13 +89,13 @@ report_to merge "$T/new"
 is "$status $(stat -c %s new.pmctl-tmp)" "0 0" "merge: the temporary file of a running merge is not touched"
 exec 8>&-
 
-# ---- secrets in command lines --------------------------------------------------------------------------
+# ---- secrets in command lines --------------------------------------------------------------------
 # secret FILE: how many times it has the secret.
 secret() { grep -c hunter2 "$1"; }
 args=(--password hunter2 --api-key=hunter2 https://u:hunter2@h)
 PMC_OUT=$T/a.pmc run agent bash -c 'exec "$@"' bash "$PROG/churn" 3 100 "$T/rss" "${args[@]}"
 is "$(secret a.pmc)" 0 "a dump has no secrets of command lines"
-like "$(dump_json a.pmc '.processes[].cmdline')" 'churn 3 100 .*--password \*\*\*' "it has the rest"
+like "$(dump_json a.pmc '.processes[].cmdline')" 'churn 3 100 .*--password \*\*\*' "other words of command lines are kept"
 PMC_ARGS=full PMC_OUT=$T/f.pmc run agent "$PROG/churn" 3 100 "$T/rss" "${args[@]}"
 like "$(dump_json f.pmc '.processes[].cmdline')" 'hunter2' "PMC_ARGS=full keeps them"
 PMC_ARGS=name PMC_OUT=$T/n.pmc run agent "$PROG/churn" 3 100 "$T/rss" "${args[@]}"
@@ -103,9 +103,9 @@ is "$(dump_json n.pmc '.processes[].cmdline')" "$PROG/churn" "PMC_ARGS=name: the
 run "$PMCTL" merge f.pmc -o stripped.pmc --strip-args
 is "$(secret stripped.pmc)" 0 "merge --strip-args removes them"
 run "$PMCTL" run -o s.pmc --report off -- "$PROG/burn_static" "${args[@]}"
-is "$(secret s.pmc)" 0 "nor has that of a program without the agent"
+is "$(secret s.pmc)" 0 "a dump of a program without the agent has no secrets, either"
 
-# ---- renamed, deleted, full -------------------------------------------------------------------------
+# ---- renamed, deleted, full ----------------------------------------------------------------------
 # held VARIABLES...: waiters with 20 threads and a dump signal, at work until descriptor 9 closes.
 mkfifo hold
 held() {
@@ -144,14 +144,14 @@ rm -f held.pmc*
 held
 mv held.pmc held.pmc.1
 end_held "renamed before the end"
-is "$(dump_json held.pmc '.processes[0].how_ended')" "exit:0" "renamed before the end: the end is under the name"
-# A directory that is gone, and another root, where the path is another file's.
+is "$(dump_json held.pmc '.processes[0].how_ended')" "exit:0" "renamed before the end: the last rows are in a new file of that name"
+# A deleted directory; and chroot, after which the path names another file.
 mkdir gone
 held PMC_OUT="$T/gone/x.pmc"
 mv gone/x.pmc kept.pmc && rmdir gone
 kill -USR2 $pid
 end_held "directory deleted"
-like "$(dump_json kept.pmc '.processes[].notes[].text')" "could not be created again" "directory deleted: the old file goes on, with a note"
+like "$(dump_json kept.pmc '.processes[].notes[].text')" "could not be created again" "directory deleted: the open file is used further, with a note"
 
 rm -f held.pmc*
 held PMC_OUT_MAX=2K
@@ -167,14 +167,14 @@ between "$size" 2048 12000 "PMC_OUT_MAX: snapshots stop"
 PMC_OUT_MAX=2X run agent "$PROG/churn" 3 100
 like "$(cat err)" "PMC_OUT_MAX=2X: .*500M" "PMC_OUT_MAX: an invalid value is named"
 
-# ---- private dumps, PMC_JOB --------------------------------------------------------------------------
+# ---- private dumps, PMC_JOB ----------------------------------------------------------------------
 mkdir tmp
 export TMPDIR=$T/tmp
 unset PMC_REPORT
 private() { find tmp -name 'pmc-*.job' | wc -l; }
 run agent sh -c '/bin/true; ls "$TMPDIR"'
 like "$(cat out)" '^pmc-.*\.job$' "a job with children has a private dump"
-is "$(stat -c %a tmp 2>/dev/null) $(private)" "755 0" "and removes it"
+is "$(stat -c %a tmp 2>/dev/null) $(private)" "755 0" "the private dump is removed at the end"
 # killed: its first process, with a private dump that has a child's row.
 killed() {
 	rm -f job
@@ -188,7 +188,7 @@ killed() {
 killed
 name=$(basename tmp/pmc-*.job)
 job=$(sed -n 's/^PMC_JOB=//p' job)
-# Of somebody else, with another name, a link, not a dump, of a process that lives.
+# Not to be removed: another name, not a dump, a link, another user's, of a live process.
 cp good.pmc tmp/pmc-run.job
 cp good.pmc "tmp/${name/-*-/-$(printf %032d 1)-}"
 printf text >"tmp/pmc-$(printf %032d 2)-${name#pmc-*-}"
@@ -199,7 +199,7 @@ cp good.pmc "tmp/pmc-$(printf %032d 5)-$$-${name##*-}"
 is "$(private)" 7 "files that look like private dumps"
 run agent sh -c /bin/true\;:
 ok "the next job with children removes it" test ! -e "tmp/$name"
-is "$(private)" 6 "and nothing that is another user's, no dump, or in use" || diag "$(ls -l tmp)"
+is "$(private)" 6 "files of other users, files in use and other files are kept" || diag "$(ls -l tmp)"
 rm -f tmp/*
 
 # A forged PMC_JOB: as the job's first process, and as a child whose first process is gone.
@@ -216,22 +216,22 @@ for path in "$T/precious" "$T/precious.pmc" "$T/tmp/pmc-$(printf %032d 1)-1-1.jo
 		is "$status $(cat out)" "0 joined 3" "forged PMC_JOB, $who, ${path##*/}: the program runs"
 		ok "forged PMC_JOB, $who, ${path##*/}: nothing is removed" \
 			test -e precious -a -e precious.pmc -a -e "tmp/pmc-$(printf %032d 1)-1-1.job"
-		is "$(before precious.pmc)" "$(before good.pmc)" "forged PMC_JOB, $who, ${path##*/}: nor written to"
+		is "$(before precious.pmc)" "$(before good.pmc)" "forged PMC_JOB, $who, ${path##*/}: nothing is written to it"
 	done
 done
 
-# ---- pmctl run ----------------------------------------------------------------------------------------------
+# ---- pmctl run -----------------------------------------------------------------------------------
 rm -rf tmp && mkdir tmp
 "$PMCTL" run -- sh -c 'echo here >ready; read -r _ <hold' >/dev/null 2>&1 9>&- &
 pid=$!
 await test -s ready
 child=$(pgrep -P $pid)
 run "$PMCTL" run --report off -- true
-is "$(find tmp -mindepth 1 -maxdepth 1 | wc -l)" 1 "pmctl run: the private directory of a run at work stays"
+is "$(find tmp -mindepth 1 -maxdepth 1 | wc -l)" 1 "pmctl run: the private directory of a live run is kept"
 kill -KILL $pid "$child"
 wait $pid 2>/dev/null
 mkdir tmp/pmctl-run-mine && touch tmp/pmctl-run-mine/other
 run "$PMCTL" run --report off -- true
 is "$(find tmp -mindepth 1 | sort | tr '\n' ' ')" "tmp/pmctl-run-mine tmp/pmctl-run-mine/other " \
-	"pmctl run: that of a killed run is removed by the next, nothing else"
+	"pmctl run: only the private directory of a killed run is removed"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# permission.t - where counting is limited or forbidden, the host lives and the report says why.
+# permission.t - where counting is restricted or forbidden: the host runs, the report gives the reason.
 . "$(dirname "$0")/lib.sh"
 
 # nobody needs to reach the files.
@@ -20,7 +20,7 @@ if [ "$paranoid" = 2 ]; then
 	mkdir -m 777 "$T/nobody"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \
 		PMC_REPORT="json=$T/nobody/r.json" "$T/churn" 20 20000
-	is "$status $(cat "$T/out")" "0 joined 20" "nobody: the host runs"
+	is "$status $(cat "$T/out")" "0 joined 20" "nobody: the host exits with 0"
 	is "$(json "$T/nobody/r.json" '[.threads[] | select([.events[] | .name + " " + .scope +
 		" " + .state] == ["task-clock all counted", "page-faults user counted"])] | length')" 21 \
 		"nobody at paranoid 2: page faults in user mode only, marked as such; task-clock counts all" ||
@@ -45,7 +45,7 @@ for how in errno kill; do
 		[ $events = default ] || set -- "PMC_EVENTS=$events"
 		run "$T/seccomp" $how env LD_PRELOAD="$AGENT" PMC_REPORT="json=$r" "$@" "$T/churn" 10 20000
 		is "$status $(cat "$T/out") $(cat "$T/err")" "0 joined 10 " \
-			"seccomp $how, $events events: the host lives"
+			"seccomp $how, $events events: the host exits normally"
 		is "$(json "$r" '[.threads[] | select(.cpu_ns > 0)] | length')" 11 \
 			"seccomp $how, $events events: OS accounting of every thread"
 		is "$(json "$r" '[.threads[].events[] | select(.value != null)] | length')" 0 \
@@ -54,38 +54,38 @@ for how in errno kill; do
 			"seccomp $how, $events events: one note" || diag "$(json "$r" '.processes[].notes')"
 	done
 	run "$T/seccomp" $how env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock "$T/churn" 10 20000
-	like "$(cat "$T/err")" 'pmcagent: ' "seccomp $how: the table is there" ||
+	like "$(cat "$T/err")" 'pmcagent: ' "seccomp $how: the table is printed" ||
 		diag_file "$T/err" stderr
 
-	# A sandbox that puts the filter up itself: the plan it was started with holds no longer.
+	# A program that installs the filter itself: events of the plan can no longer be opened.
 	PMC_EVENTS=task-clock report "$T/seccomp" $how "$T/churn" 10 20000
-	is "$status $(cat "$T/out")" "0 joined 10" "seccomp $how after the agent began: the host lives"
+	is "$status $(cat "$T/out")" "0 joined 10" "seccomp $how after the agent started: the host exits normally"
 	is "$(json "$T/report.json" '[.threads[] | select(.cpu_ns > 0 and .name == "churn")] | length')" 11 \
-		"seccomp $how after the agent began: every thread has OS accounting"
+		"seccomp $how after the agent started: every thread has OS accounting"
 done
 
-# One that the program puts up itself, whose successor then starts under it: fstat is all that is left
-# to tell the dump's descriptor by.
+# A filter installed before an exec: fcntl on the dump's descriptor kills, so the agent must identify it
+# by fstat.
 rm -f "$T/filter.pmc"
 PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT="$T/filter.pmc" \
 	run env LD_PRELOAD="$AGENT" "$T/seccomp" signal "$T/churn" 10 20000
-is "$status $(cat "$T/out")" "0 joined 10" "a filter that kills for signals of descriptors: the host lives"
+is "$status $(cat "$T/out")" "0 joined 10" "a filter that kills for signals of descriptors: the host exits normally"
 is "$("$PMCTL" report --format json "$T/filter.pmc" |
 	jq '[.threads[] | select(.cpu_ns > 0 and .name == "churn")] | length')" 11 \
 	"a filter that kills for signals of descriptors: every row is in the dump"
 
-# A filter for all threads while threads begin, then threads that begin under it at the same time.
+# The filter is installed in all threads while threads start; then threads start under it.
 PMC_EVENTS=task-clock PMC_REPORT=off run env LD_PRELOAD="$AGENT" "$PROG/latefilter" 100
-is "$(cat "$T/out")" "0 died" "a filter that kills, put on all threads: no host dies"
+is "$(cat "$T/out")" "0 died" "a filter that kills, installed in all threads: no host is killed"
 
-# As without a PMU: the default events, which no kernel has by this number, leave no column, one
-# line says why, the rest is there.
+# As without a PMU: the default events get a config that no kernel has. The report omits their columns
+# and gives the reason in one line.
 PMC_EVENTS=$(printf 'software/config=99,name=%s/,' cycles instructions cache-references \
 	cache-misses branches branch-misses)
 export PMC_EVENTS=${PMC_EVENTS%,}
 report "$T/churn" 10 20000
 is "$(json "$T/report.json" '[.threads[].events[] | select(.state == "counted")] | length')" 0 \
-	"no PMU: nothing claims to be counted"
+	"no PMU: no default event is counted"
 is "$(json "$T/report.json" '[.threads[].events[].name] | unique | length')" 6 \
 	"no PMU: the six default events each have a reason"
 run agent "$T/churn" 10 20000
@@ -93,12 +93,12 @@ table=$(cat "$T/err")
 unlike "$(grep -m1 'tid' "$T/err")" 'cycles|instr|IPC' "no PMU: no hardware columns"
 is "$(grep -c 'pmctl doctor' "$T/err")" 1 "no PMU: one line gives the reason and names pmctl doctor" ||
 	diag_file "$T/err" report
-like "$table" 'churn .*[0-9]' "no PMU: there are rows"
-like "$table" 'coverage' "no PMU: there is a coverage summary"
-like "$(grep -m1 'tid' "$T/err")" 'cpu.*faults' "no PMU: there are CPU time, switches and faults"
+like "$table" 'churn .*[0-9]' "no PMU: the table has rows"
+like "$table" 'coverage' "no PMU: the table has a coverage summary"
+like "$(grep -m1 'tid' "$T/err")" 'cpu.*faults' "no PMU: the table has CPU time, switches and faults"
 unset PMC_EVENTS
 
-# A server that gives up root: threads born after that count user mode, the others everything.
+# A server that gives up root: threads started later count user mode only, earlier ones both modes.
 cat >"$T/drop.c" <<'END'
 #include <pthread.h>
 #include <unistd.h>
@@ -123,7 +123,7 @@ END
 cc -O1 -o "$T/drop" "$T/drop.c" -pthread
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
 	PMC_EVENTS=page-faults,context-switches,task-clock PMC_REPORT=off PMC_OUT=$T/drop.pmc run agent "$T/drop"
-	is "$status" 0 "privilege dropped: the host runs"
+	is "$status" 0 "privilege dropped: the host exits with 0"
 	is "$("$O/pmctl" report --format json "$T/drop.pmc" |
 		jq -r '.threads[] | select(.seq > 0) | [.events[] | if .value == null then .state else .scope end] |
 		join(" ")')" $'all all all\nuser not-permitted all' \

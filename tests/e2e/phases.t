@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# PMC_START=off, PMC_DELAY and pmctl ctl: every column speaks of the time in which counting was on.
+# PMC_START=off, PMC_DELAY and pmctl ctl: every column covers the time in which counting was on.
 . "$(dirname "$0")/lib.sh"
 
 cd "$T" || exit 1
@@ -15,7 +15,7 @@ step() {
 	await answered $((before + 1))
 }
 
-# Of a report: how many steps each column of the worker amounts to.
+# steps: the value of each column of the worker, as a number of steps.
 steps() {
 	json "$1" '
 		def n($one): if . == null then "-" else . / $one | round end;
@@ -50,7 +50,7 @@ phase() {
 	"$PMCTL" report --format json run.pmc >run.json
 }
 
-# table STEPS NAME OPERATIONS: with perf events and without, the columns amount to that many steps.
+# table STEPS NAME OPERATIONS: each column has the value of that many steps, with and without events.
 table() {
 	local n=$1 clock events
 	for events in task-clock,page-faults software/config=98/,software/config=99/; do
@@ -73,7 +73,7 @@ table 0 "stop and reset" "B stop B reset B"
 PMC_START=off table 1 "everything" "B start B reset B stop B"
 
 
-# ---- what else the report of a phase says ------------------------------------------------------
+# ---- notes and ratios of a phase ---------------------------------------------------------------
 PMC_START=off phase task-clock,page-faults "B start D B"
 is "$(json now.json '[.threads[] | .events[] | "\(.state) \(.value)"] | unique | join(", ")')" "counted 0" \
 	"threads that have slept since ctl start counted 0"
@@ -81,13 +81,13 @@ is "$(json run.json '[.threads[] | select(.seq == 2) | .events[] | "\(.state) \(
 	"counted 0" "a thread that sleeps until the end counted 0"
 "$PMCTL" report run.pmc >table
 like "$(tr -s '\n ' "  " <table)" "counting was off for .*all values, CPU time and switches too, are of the rest" \
-	"the table says that its values are of the rest"
+	"a note: values cover the time in which counting was on"
 unlike "$(cat table)" "not counted:" "no event of a sleeping thread is reported as not counted"
-like "$(grep coverage table)" "coverage (9[5-9]|100)" "coverage is of the phase"
+like "$(grep coverage table)" "coverage (9[5-9]|100)" "coverage is relative to the phase"
 is "$(json run.json '.threads[] | select(.seq == 1) | .metrics | .cpu_pct > 0 and .cpu_pct <= 100')" true \
-	"busy % is of the phase"
+	"busy % is relative to the phase"
 
-# ---- intervals around a reset: those since then add up to the row -------------------------------------
+# ---- intervals since a reset add up to the row ---------------------------------------------------
 phase task-clock,page-faults "B D B reset D B"
 is "$(json now.json '[.threads[] | select(.seq == 1) | .events[0] | "\(.state) \(.value < 50000000)"] | join(" ")')" \
 	"counted true" "after the reset the row starts at 0"
@@ -111,7 +111,7 @@ wait "$pid"
 is "$(tr '\n' ' ' <lines)" '[1,1,"counted",true] [1,1,"counted",true] [1,1,"counted",true] ' \
 	"intervals: one step before the reset, two after it" || diag_file lines lines
 
-# ---- PMC_DELAY: a thread that runs starts counting once the delay is over ---------------------------
+# ---- PMC_DELAY: a thread that runs starts counting once the delay is over ------------------------
 : >log
 rm -f run.pmc
 PMC_DELAY=3s PMC_EVENTS=task-clock,page-faults PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
@@ -131,7 +131,7 @@ if [ $late = 1 ]; then
 	skip "the machine took more than a second for 100 ms of work" "PMC_DELAY"
 else
 	like "$(steps run.json)" "^cpu [12] faults [12] switches [12] clock [12] events [12] calls [12] region [12] process [12] [12] $" \
-		"PMC_DELAY: two steps after it are in every column, the one before in none" || diag_file run.json run.json
+		"PMC_DELAY: every column has the two steps after it only" || diag_file run.json run.json
 fi
 
 done_testing

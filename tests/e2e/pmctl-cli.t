@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pmctl: wrong arguments get one line that helps, before anything is started.
+# pmctl: wrong arguments give a one-line error with a fix, before anything is started.
 . "$(dirname "$0")/lib.sh"
 
-# refused CODE REGEX NAME ARGS...: pmctl ARGS exits with CODE and says one line like REGEX.
+# refused CODE REGEX NAME ARGS...: pmctl ARGS exits with CODE and one line on stderr that matches REGEX.
 refused() {
 	local code=$1 regex=$2 name=$3
 	shift 3
@@ -48,7 +48,7 @@ real=$PMCTL
 PMCTL=$T/inst/bin/pmctl
 refused 125 "libpmcagent.so in $T/inst/bin or $T/inst/bin/../lib/pmc; .*--agent" \
 	"no agent anywhere" run "${touch_ran[@]}"
-ok "nothing was started in any of them" test ! -e "$T/ran"
+ok "no command was started by wrong arguments" test ! -e "$T/ran"
 mkdir -p "$T/inst/lib/pmc"
 cp "$AGENT" "$T/inst/lib/pmc/"
 run "$PMCTL" run --report "json=$T/json" -- true
@@ -79,13 +79,13 @@ is "$("$PMCTL" -V) $("$PMCTL" version)" "$("$PMCTL" --version) $("$PMCTL" --vers
 for args in help doctor "doctor --json" --version "help run" "run -n -e task-clock"; do
 	run bash -c "'$PMCTL' $args >/dev/full"
 	is "$status" 1 "pmctl $args to a full disk: exit 1"
-	like "$(cat "$T/err")" "cannot write to standard output: No space left" "and an error"
+	like "$(cat "$T/err")" "cannot write to standard output: No space left" "pmctl $args to a full disk: the error"
 	run bash -c "'$PMCTL' $args >&-"
 	is "$status" 1 "pmctl $args to a closed stdout: exit 1"
 done
 "$PMCTL" run --report "json=$T/closed.json" -- no-such-command 2>&-
 is "$?" 127 "stderr closed: same exit code"
-is "$(cat "$T/closed.json")" "" "and no message is written to a file that got its number"
+is "$(cat "$T/closed.json")" "" "stderr closed: no message is written to a file with descriptor 2"
 exec 8> >(exec true)
 wait $! # no reader is left
 "$PMCTL" help >&8 2>"$T/err"
@@ -118,7 +118,7 @@ for mode in errno kill killthread; do
 		"doctor under a seccomp filter ($mode): the filter is named"
 	run "$PROG/seccomp" "$mode" "$PMCTL" run -n -e task-clock
 	is "$status" 0 "run -n under a seccomp filter ($mode) survives"
-	unlike "$(cat "$T/out")" "group 1" "and plans nothing"
+	unlike "$(cat "$T/out")" "group 1" "run -n under a seccomp filter ($mode): no group is planned"
 done
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$T"

@@ -152,7 +152,7 @@ is "$(json churn.json '[.threads[] | select(.seq < 10000000)] | length')" 3001 "
 ok "ctl during thread churn: no task-clock exceeds a minute" jq -e '[.threads[].events[0].value | numbers] |
 	length > 100 and all(. < 60000000000)' churn.json
 
-# ---- the process ID of pmctl run -------------------------------------------------------------------
+# ---- the process ID of pmctl run -----------------------------------------------------------------
 : >log
 PMC_OUT=$T/run.pmc "$PMCTL" run -- ./step <in >log 2>target.err &
 pid=$!

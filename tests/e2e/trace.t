@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace.t - pmctl trace: its forms, targets and losses, and what it refuses.
+# trace.t - pmctl trace: forms of output, targets, lost records, refusals.
 . "$(dirname "$0")/lib.sh"
 # With tracefs, in a mount namespace of its own if the system has none mounted.
 if ! [ -d /sys/kernel/tracing/events ]; then
@@ -20,12 +20,12 @@ for e in sched:sched_switch 'sched:*' sched_switch; do "$PMCTL" trace -e "$e" -a
 END
 PMCTL=$PMCTL run unshare -m bash bare
 is "$(tr '\n' ' ' <out)" "1 1 1 " "without tracefs it fails, and mounts nothing"
-is "$(grep -c 'mount -t tracefs' err)" 3 "and says how to mount it"
+is "$(grep -c 'mount -t tracefs' err)" 3 "the error says how to mount tracefs"
 
 trace() { run timeout -s KILL 60 "$PMCTL" trace "$@"; }
 lost_of() { jq 'select(.summary).lost' "$1"; }
 
-# ---- what is refused --------------------------------------------------------------------------
+# ---- refusals ---------------------------------------------------------------------------------
 refused() {
 	local code=$1 regex=$2
 	shift 2
@@ -55,13 +55,13 @@ refused 1 "No space left" -e sched:sched_switch -o /dev/full -- "$PROG/churn" 50
 # ---- a command --------------------------------------------------------------------------------
 trace -e sched:sched_process_exit --format json -o x.json -- "$PROG/churn" 20 10
 is "$status $(cat out) $(jq -s length x.json)" "0 joined 20 21" "a command: each of its threads ends once"
-is "$(jq -s 'map(.tid == .fields.pid) | all' x.json)" true "and is the thread of the record"
+is "$(jq -s 'map(.tid == .fields.pid) | all' x.json)" true "TID of a record is the thread that ended"
 is "$(jq '.records' err)" 21 "the summary counts the records"
 trace -e 'sched:sched_process_e*' --format fields -o x -- sh -c '/bin/true; exit 7'
-is "$status $(grep -c event=sched:sched_process_exec x)" "7 2" "its children are traced; its status is returned"
+is "$status $(grep -c event=sched:sched_process_exec x)" "7 2" "children of the command are traced; its exit status is returned"
 is "$(grep -c event=sched:sched_process_exit x)" 2 "a glob names several tracepoints"
 trace -e sched_process_exit -o x -- sh -c 'kill -9 $$'
-is "$status" 137 "a command that a signal kills"
+is "$status" 137 "a command that is killed by a signal"
 trace -e 'sched:sched_process_exec,sched_process_exec,sched:sched_proces*_exec' --format json -o x.json -- true
 is "$(jq -s length x.json)" 1 "a tracepoint that is named three times is traced once"
 trace -e sched:sched_process_exit --filter 'comm == "true"' --format json -o x.json -- sh -c '/bin/true; /bin/echo'
@@ -150,11 +150,11 @@ is "$(($(grep -c '"time_ns"' few.json) + $(lost_of few.err)))" "$(grep -c '"time
 	"printed + lost = produced"
 is "$(jq -s 'map(.lost // 0) | add' few.json)" "$(lost_of few.err)" "the losses in the stream add up to the summary's"
 is "$(jq -sc '[.[] | select(.lost) | .cpu] | unique' few.json)" "$(jq -c 'select(.summary) | [.cpus[] | select(.lost > 0) | .cpu]' few.err)" \
-	"and are of the same CPUs"
+	"losses in the stream are of the same CPUs as in the summary"
 
-# ---- every switch, as text and as JSON ------------------------------------------------------------
-# That NextPID(k) = PrevPID(k+1) on each CPU is tested in the emulated machine: some kernels drop records
-# of threads whose recursion count is stuck, for every tool alike.
+# ---- every switch, as text and as JSON -----------------------------------------------------------
+# NextPID(k) = PrevPID(k+1) on each CPU is tested on the emulated machine: some kernels drop records of
+# threads whose recursion count is stuck, for every tool.
 check() {
 	jq -rn --argjson late "$(jq .late "$2")" 'reduce (inputs | select(.time_ns)) as $r ([0, 0, 0];
 		[.[0] + (if $r.tid == $r.fields.prev_pid then 0 else 1 end),
@@ -164,7 +164,7 @@ check() {
 (while [ ! -e enough ]; do "$PROG/churn" 50 1; done) >/dev/null 2>&1 &
 trace -e sched:sched_switch -a -d 1s -o all.json --format json
 is "$(check all.json err)" "other TIDs: 0, late: 0" "TID = PrevPID, and records are in order of time"
-is "$(grep -c '"time_ns"' all.json)" "$(jq .records err)" "the summary is right"
+is "$(grep -c '"time_ns"' all.json)" "$(jq .records err)" "the summary counts the records"
 trace -e sched:sched_switch -a -d 300ms -o x
 touch enough
 wait
@@ -177,7 +177,7 @@ trace -e sched:sched_switch,sched:sched_waking -C "$cpu" -d 300ms --format json
 is "$(jq -r 'select(.time_ns).cpu' out | sort -u)" "$cpu" "-C: records of this CPU only"
 env --default-signal=INT "$PMCTL" trace -e sched:sched_switch -a >x 2>err &
 tracer=$!
-ok "output comes at once" await test -s x
+ok "records are shown at once" await test -s x
 kill -INT $tracer
 wait $tracer
 is "$? $(($(wc -l <x) % 4))" "0 0" "SIGINT ends it after a whole record"

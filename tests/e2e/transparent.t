@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# transparent.t - real programs do the same with and without the agent, and all their threads
-# appear, by name. Which threads there were is asked of the kernel: perf's record of every fork.
+# transparent.t - real programs behave the same with and without the agent, and all their threads have
+# rows with their names. The expected threads are from perf's record of every fork.
 . "$(dirname "$0")/lib.sh"
 
-# What differs between two runs of the same program, agent or not: process and thread numbers.
+# Process and thread IDs differ between any two runs.
 norm() {
 	sed -E -e "s/(thread '[^']*' )\([0-9]+\)/\1(TID)/" "$1"
 }
 
-# alike NAME CMD...: bare, with a JSON report to a file, and with the report on stderr.
+# alike NAME CMD...: run without the agent, with a JSON report to a file, and with a report on stderr.
 alike() {
 	local name=$1 rc sig n
 	shift
@@ -26,7 +26,7 @@ alike() {
 	same "$T/err0" "$T/err1" "$name: same stderr"
 	is "$(json "$T/ru1" '"\(.exit) \(.signal)"')" "$rc $sig" "$name: same status"
 
-	# Threads the kernel saw born, in processes that ran under the agent, against the rows.
+	# Compare the rows with the threads that the kernel created in processes with the agent.
 	perf script -i "$T/perf.data" --show-task-events 2>/dev/null |
 		sed -nE 's/.*PERF_RECORD_FORK\(([0-9]+):([0-9]+)\):.*/\1 \2/p' | sort -u >"$T/born"
 	jq -r '.threads[] | "\(.pid) \(.tid)"' "$T/report.json" 2>/dev/null | sort -u >"$T/rows"
@@ -40,7 +40,7 @@ alike() {
 	is "$(wc -l <"$T/odd")" 0 "$name: every row has a name and CPU time" ||
 		diag_file "$T/odd" "rows without"
 
-	# And with the report where people read it: after what the program itself wrote.
+	# The report on stderr must follow the program's own output.
 	run "$PROG/rusage" "$T/ru2" env LD_PRELOAD="$AGENT" \
 		PMC_EVENTS=task-clock,page-faults "$@"
 	same "$T/out0" "$T/out" "$name: same stdout under the report on stderr"
@@ -53,7 +53,7 @@ alike() {
 		diag_file "$T/err2" "stderr under the agent"
 }
 
-# rows PATTERN COUNT NAME: that many threads are called like this.
+# rows PATTERN COUNT NAME: COUNT rows have names that match PATTERN.
 rows() {
 	local n
 	n=$(names | grep -cE "^$1\$")
@@ -77,7 +77,7 @@ done
 rows 'VM Thread' 1 "Java: the VM's own thread, by name"
 
 alike Node node "$SRC/node_workers.js"
-between "$(names | grep -c .)" 9 40 "Node: main, platform and worker threads"
+between "$(names | grep -c .)" 9 40 "Node: main, platform and worker threads, by name"
 
 alike python3 python3 "$SRC/py_threads.py"
 for i in 0 1 2 3; do
@@ -104,7 +104,7 @@ for i in 0 1 2 3; do
 	rows "rust-$i" 1 "Rust: rust-$i, by name"
 done
 
-# How a program ends is its own affair.
+# The agent must not change a program's exit status.
 for how in "exit 0" "exit 77" "_exit 5" "signal 15" "signal 9" abort segv; do
 	run "$PROG/rusage" "$T/ru0" sh -c "ulimit -c 0; exec $PROG/how $how"
 	mv "$T/out" "$T/out0"

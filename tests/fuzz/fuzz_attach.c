@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_attach.c - the memory of a process that pmctl dump looks into: we play that process, sound
- * at first, and the input says which bytes of it are otherwise.
+ * fuzz_attach.c - memory of a process that pmctl dump reads; this process plays it, and the input
+ * changes bytes of it.
  *
- * The input is a sequence of changes: one byte names the part (low two bits) and how many bytes
- * change (the rest), two where, then the bytes.
+ * The input is a sequence of changes: one byte has the part (low two bits) and the number of bytes
+ * (the rest), two the position, then the bytes follow.
  */
 #include "agent/core/live/control.h"
 #include "agent/core/live/registry.h"
@@ -21,13 +21,13 @@
 #define WORDS  (REGION_CPU + 2 * GROUPS + EVENTS)
 _Static_assert(WORDS % 2 == 0, "a capacity is even");
 #define FIRST (REGION_OTHER + 1)
-/* A changed pointer may find as many as it says: these are read, and take no memory here. */
+/* A forged process may have more live slots; then no rows are built, to save memory. */
 #define SLOTS_MAX 64
 
-/* What a process has where its pointers lead. */
+/* What the process has at the addresses of its pointers. */
 static const char exe[] = "/usr/bin/program", cmdline[] = "program --with arguments";
 
-/* A thread's regions, up to the last record in use. */
+/* The regions of a thread, up to the last record in use. */
 struct area {
 	struct region_area head;
 	uint8_t records[(FIRST + NAMES) * (sizeof(struct region_record) + 2 * WORDS * 8)];
@@ -35,7 +35,7 @@ struct area {
 
 static struct pmc_control control;
 static struct registry registry;
-/* What else there is, in one piece for the input. */
+/* The other structures, contiguous for the input. */
 static struct {
 	uint64_t set_frame[64];
 	struct area area[AREAS];
@@ -97,7 +97,7 @@ static void make_control(void)
 		control.threads.fds[i] = control.execs.fds[i] = -1;
 }
 
-/* The first is of a thread without groups. */
+/* The first slot is of a thread without groups. */
 static void make_area(uint32_t i)
 {
 	struct region_area *area = &other.area[i].head;
@@ -176,7 +176,7 @@ static void change(const uint8_t *data, size_t size)
 	}
 }
 
-/* What came out is a dump, whatever went in. */
+/* The output must be a valid dump for any input. */
 static void check_frames(const struct pmc_frame_buf *buf)
 {
 	struct pmc_scan scan = { .data = buf->data, .len = buf->len };
@@ -188,7 +188,7 @@ static void check_frames(const struct pmc_frame_buf *buf)
 	FUZZ_CHECK(scan.damaged == 0 && bytes == buf->len);
 }
 
-/* Any number of them, each a whole frame within what its maker says it takes. */
+/* Regions, in any number; each frame must be within the size that was announced for it. */
 static uint64_t look_at_regions(const struct attach *target)
 {
 	static uint64_t room[ATTACH_FRAME_BYTES / 8];
@@ -199,7 +199,7 @@ static uint64_t look_at_regions(const struct attach *target)
 
 	FUZZ_CHECK(REGION_FRAME_BYTES <= ATTACH_FRAME_BYTES);
 	attach_regions_init(&regions);
-	/* Nothing changes here by itself. */
+	/* The memory does not change during a run. */
 	regions.tries = regions.tries < 50 ? regions.tries : 50;
 	do {
 		pmc_frame_buf_init(&buf, room, REGION_FRAME_BYTES);
@@ -222,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	make_process();
 	change(data, size);
 	if (attach_look(&target) == 0 && target.n_slots <= SLOTS_MAX) {
-		/* As pmctl dump does: room for each before it is made. */
+		/* As in pmctl dump, space is reserved before each frame. */
 		size_t room =
 			target.n_slots * ATTACH_FRAME_BYTES + ATTACH_FRAME_BYTES + (512 << 10);
 		uint8_t *memory = malloc(room);
@@ -230,7 +230,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(memory && target.tasks.n > 0);
 		uint64_t regions = look_at_regions(&target);
 
-		/* All that was made, if nothing is changed. */
+		/* The number of frames of an unchanged process. */
 		FUZZ_CHECK(size > 3 || regions == AREAS * (NAMES + 1));
 		pmc_frame_buf_init(&buf, memory, room);
 		for (uint32_t i = 0; i < target.n_slots; i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_config.c - the environment of a foreign program: PMC_JOB first, then PMC_* settings, each
- * ended by a NUL byte; the plan in PMC_JOB is decoded and must survive the way back.
+ * ended by a NUL byte; the plan in PMC_JOB is decoded and must be the same after encoding it again.
  */
 #include "agent/base/agent.h"
 #include "agent/core/base/config.h"
 #include "agent/core/plan/plan.h"
 #include "tests/fuzz/fuzz.h"
 
-/* job.c writes the agent's own job as well. */
+/* job.c also writes the agent's own job. */
 struct agent agent;
 
 #define SETTINGS_MAX 32

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_db.c - a file of counter masks (pmctl list --fit EVENTS --pmu-db FILE), and a list of
- * events asked of it: the input's first piece is the list, the rest the file.
+ * fuzz_db.c - a file of counter masks (pmctl list --fit EVENTS --pmu-db FILE) and a list of events
+ * to look up: the input's first piece is the list, the rest the file.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tools/list/list.h"
@@ -15,7 +15,7 @@ static void check_fit(const struct list_fit *fit)
 		FUZZ_CHECK(event->name);
 		FUZZ_CHECK(event->reason || (event->counter >= 0 && event->counter < 64));
 		FUZZ_CHECK(event->reason || event->pass < fit->passes);
-		/* Nobody shares a counter. */
+		/* No two events may have the same counter. */
 		for (unsigned k = 0; !event->reason && k < i; k++)
 			FUZZ_CHECK(fit->events[k].reason || fit->events[k].pass != event->pass ||
 				   fit->events[k].counter != event->counter);

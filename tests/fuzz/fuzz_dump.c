@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_dump.c - an arbitrary file as pmctl report and pmctl merge read it.
+ * fuzz_dump.c - an arbitrary file read as by pmctl report and pmctl merge.
  *
- * The first two bytes choose the view. Unless the first one's highest bit is set, frames get the
- * sizes and hashes a writer would have given them, or nothing but the scan would ever be reached;
- * references to a frame by the hash that the input has for it are changed alike.
+ * The first two bytes choose the view. Unless the highest bit of the first one is set, sizes and
+ * hashes of frames are corrected, as otherwise only the scan would be reached; references to a
+ * frame by its hash are corrected, too.
  */
 #include "agent/core/profile/profile.h"
 #include "agent/core/report/report.h"
@@ -63,7 +63,7 @@ static void refer(uint8_t *frame, const struct pmc_frame_head *head, const struc
 	}
 }
 
-/* Frames that others refer to come first: their hashes are known when the others are sealed. */
+/* Frames that others refer to come first, so that their hashes are known in time. */
 static void seal(uint8_t *data, size_t size)
 {
 	struct reference known[FRAMES_MAX];
@@ -92,7 +92,7 @@ static void seal(uint8_t *data, size_t size)
 	}
 }
 
-/* Returns how many frames were damaged, those included whose inside is not as their type says. */
+/* Returns the number of damaged frames, including those whose content does not fit their type. */
 static uint64_t write_report(int fd, const struct pmc_report_options *options, int to, bool tell)
 {
 	static char room[64 << 10];
@@ -117,7 +117,7 @@ static uint64_t write_report(int fd, const struct pmc_report_options *options, i
 	return damaged;
 }
 
-/* As pmctl report does. */
+/* As in pmctl report. */
 static void report(int fd, uint8_t choice, uint8_t more)
 {
 	struct pmc_report_options options = {
@@ -168,9 +168,9 @@ static void check_same(int a, int b)
 	free(y);
 }
 
-/* All that a report says of a dump it says of its merge, but for the damage that is gone; what
- * --compact drops is in no report. A merge does not look inside frames: of two that claim to be the
- * same snapshot it may keep the one that a report cannot read, which no writer makes. */
+/* The report of a dump equals that of its merge, except for damage and for frames that --compact
+ * drops, which no report shows. A merge does not check the content of frames: of two that claim to
+ * be the same snapshot it may keep one that a report cannot read; no writer makes such frames. */
 static void check_reports(int dump, int merged, bool compact, uint64_t damaged)
 {
 	static const struct pmc_report_options options = { .format = PMC_FORMAT_JSON, .top = -1 };
@@ -208,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(seen.bytes == size - 2);
 	if (data[0] % 3 == PMC_FORMAT_JSON)
 		check_reports(fd, once, options.compact, seen.damaged);
-	/* What a merge wrote is whole, and its own merge. */
+	/* The output of a merge has no damage, and merging it changes nothing. */
 	twice = merge(once, &options, &seen);
 	FUZZ_CHECK(seen.damaged == 0);
 	check_same(once, twice);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_elf.c - a program's file as pmctl run looks at it before it starts one, and a module's as
- * pmctl report does for names of functions. The first eight bytes are the address looked for.
+ * fuzz_elf.c - a program's file as pmctl run checks it, and a module's file as pmctl report reads
+ * it for function names. The first eight bytes are the address to look up.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tools/run/elf_kind.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_events.c - event strings (PMC_EVENTS, -e) against a sysfs and a tracefs of our own, and
- * what is made of them: the text that descendants get, and the plan that comes of it.
+ * fuzz_events.c - event strings (PMC_EVENTS, -e) with a made-up sysfs and tracefs, the text that
+ * descendants get, and the plan.
  */
 #include "agent/core/event/event.h"
 #include "tests/fuzz/fuzz.h"
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		FUZZ_CHECK(error.code != PMC_PARSE_OK && error.text[0]);
 		FUZZ_CHECK(error.offset <= strlen(text));
-		/* It is shown to people: one line, nothing a terminal would obey. */
+		/* Error messages are one line without control characters. */
 		for (const char *c = error.text; *c; c++)
 			FUZZ_CHECK((unsigned char)*c >= ' ' && *c != 0x7f);
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_format.c - what a kernel says of its PMUs and tracepoints in small files: the pieces of the
- * input are their contents, read as event strings, pmctl list and pmc/tracepoint.h read them.
+ * fuzz_format.c - the kernel's small files about PMUs and tracepoints: the pieces of the input are
+ * their contents, which event strings, pmctl list and pmc/tracepoint.h read.
  *
- * No event is opened: list_try answers from here.
+ * No event is opened: list_try is replaced.
+ *
  * prog-flags: -Wl,--wrap=list_try
  */
 #include "agent/core/event/event.h"
@@ -78,7 +79,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* An empty piece is a file that is not there. */
+/* An empty piece is a missing file. */
 static void write_file(const char *path, const char *text)
 {
 	size_t len = strlen(text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_record.c - a ring with any bytes in it, walked and decoded by an attr of any kind.
+ * fuzz_record.c - arbitrary bytes in a ring, walked and decoded with an arbitrary attr.
  *
- * The input starts with a struct recipe; the rest are records, as much as fits the ring. Unless
- * the recipe says `raw`, their sizes are made to fit, or little but the first would ever be
- * reached. The ring is walked twice: record by record, and through a sampler set.
+ * The input starts with a struct recipe; the rest are records, as many as fit into the ring. Unless
+ * the recipe has `raw`, their sizes are corrected, as otherwise little more than the first record
+ * would be reached. The ring is walked twice: record by record, and through a sampler set.
  */
 #include "agent/core/api/sampler/sampler.h"
 #include "tests/fuzz/fuzz.h"
@@ -134,7 +134,7 @@ static void touch_record(const struct pmc_record *r)
 	}
 }
 
-/* How many records there are before the ring is empty or damaged (*error). */
+/* Number of records before the ring is empty or damaged (*error). */
 static uint64_t walk(struct pmc_ring *ring, const struct perf_event_attr *attr, int *error)
 {
 	struct perf_event_header header;
@@ -144,7 +144,7 @@ static uint64_t walk(struct pmc_ring *ring, const struct perf_event_attr *attr, 
 	FUZZ_CHECK(pmc_ring_look(ring) == 0);
 	while ((*error = pmc_ring_header(ring, at, &header)) == 0) {
 		const void *bytes = pmc_ring_record(ring, at, header.size);
-		/* Of just its size, so that a byte too many is seen. */
+		/* A copy of the exact size, so that a read past the end is detected. */
 		uint64_t *copy = malloc(header.size);
 		int result;
 
@@ -162,7 +162,7 @@ static uint64_t walk(struct pmc_ring *ring, const struct perf_event_attr *attr, 
 	return n;
 }
 
-/* The same through a set, where records also go on a heap by their time. */
+/* The same through a set, which orders records by time. */
 static uint64_t walk_set(struct pmc_sampler *sampler, int *error)
 {
 	struct pmc_sampler_set *set;
@@ -185,7 +185,7 @@ static uint64_t walk_set(struct pmc_sampler *sampler, int *error)
 	return n;
 }
 
-/* Sizes and types that lead somewhere. */
+/* Valid sizes and types. */
 static void mend(unsigned char *data, size_t size)
 {
 	for (size_t at = 0; at + 8 <= size;) {

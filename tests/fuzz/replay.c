@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.c - runs a fuzz target once over each file it is given, without libFuzzer: what a
- * corpus found once is found again by any compiler, in make check.
+ * replay.c - runs a fuzz target once for each file, without libFuzzer, so that make check tests the
+ * corpus with any compiler.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Not every target has one. */
+/* Not every target has an initializer. */
 __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static int replay(const char *path)
@@ -22,7 +22,7 @@ static int replay(const char *path)
 		len = ftell(file);
 	if (len >= 0) {
 		rewind(file);
-		/* Just as long as the input, so that a sanitizer sees the first byte behind it. */
+		/* A copy of the exact size, so that a sanitizer detects a read past the end. */
 		data = malloc(len ? (size_t)len : 1);
 	}
 	if (!data || fread(data, 1, (size_t)len, file) != (size_t)len) {
@@ -30,7 +30,7 @@ static int replay(const char *path)
 		len = -1;
 	}
 	if (len >= 0) {
-		/* The last line of a crash names the input. */
+		/* After a crash, the last line names the input. */
 		printf("%s\n", path);
 		fflush(stdout);
 		LLVMFuzzerTestOneInput(data, (size_t)len);
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	int failed = 0, count = argc;
 	char **list = argv;
 
-	/* It may change the directory: paths are absolute. */
+	/* A target may change the directory: paths are made absolute. */
 	if (LLVMFuzzerInitialize)
 		LLVMFuzzerInitialize(&count, &list);
 	for (int i = 1; i < argc; i++)

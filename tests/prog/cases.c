@@ -102,8 +102,8 @@ static int fork_threads(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* A child of a multi-threaded program: only what is async-signal-safe, then 2
-		 * threads, which glibc allows. */
+		/* A child of a multi-threaded program: async-signal-safe calls only, then 2
+		 * threads, which glibc permits. */
 		threads(2);
 		exit(3);
 	}
@@ -157,7 +157,7 @@ static int fork_killed(void)
 	return 0;
 }
 
-/* ARG: the file that the daemon makes when it is about to end. */
+/* ARG: a file that the daemon creates before it ends. */
 static int daemonise(void)
 {
 	struct rlimit limit;
@@ -173,7 +173,7 @@ static int daemonise(void)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	for (int fd = 0; fd < (int)limit.rlim_cur; fd++)
 		close(fd);
-	/* The lowest numbers are the daemon's again. */
+	/* As a daemon does: descriptors 0 to 2 become /dev/null again. */
 	int null = open("/dev/null", O_RDWR);
 	int out = null == 0 ? dup(null) : -1, err = dup(null);
 
@@ -401,7 +401,7 @@ static int term_handled(void)
 	printf("signal %s\n", signal(SIGTERM, SIG_DFL) == on_signal ? "mine" : "not mine");
 	printf("signal %s\n", signal(SIGHUP, SIG_IGN) == SIG_DFL ? "default" : "not default");
 	printf("signal %s\n", signal(SIGHUP, SIG_DFL) == SIG_IGN ? "ignored" : "not ignored");
-	/* Every disposition that may be asked for is the default. */
+	/* Every signal whose disposition can be queried has the default. */
 	for (int signo = 1; signo < 32; signo++)
 		if (sigaction(signo, NULL, &old) == 0 && old.sa_handler != SIG_DFL)
 			printf("%d is not default\n", signo);
@@ -461,7 +461,7 @@ static int cancelled(void)
 
 		pthread_cancel(thread);
 		pthread_join(thread, &result);
-		/* No cancellation point in work(): the thread is never cut short. */
+		/* work() has no cancellation point, so the thread returns normally. */
 		n += result == NULL;
 	}
 	printf("%u ended as they began\n", n);
@@ -483,7 +483,7 @@ static int fifo(void)
 
 		if (pthread_create(&thread, &attr, work, NULL))
 			continue;
-		/* With PMC_DUMP=USR2: snapshots while it ends. */
+		/* With PMC_DUMP=USR2: snapshots while the thread ends. */
 		for (int k = 0; args[0] && k < 3; k++)
 			kill(getpid(), SIGUSR2);
 		pthread_join(thread, NULL);

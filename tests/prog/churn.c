@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	}
 	getrusage(RUSAGE_SELF, &usage);
 	printf("joined %lu\n", joined);
-	/* A third argument names a file for what is not the same in every run. */
+	/* A third argument names a file for output that differs between runs. */
 	if (argc > 3) {
 		FILE *f = fopen(argv[3], "w");
 

@@ -27,7 +27,7 @@ static void count(int signo)
 	caught++;
 }
 
-/* An exec, too, has the rows written first, by a thread that lives on if it fails. */
+/* An exec writes the rows first, in a thread that runs on if it fails. */
 static void *nothing(void *arg)
 {
 	return arg;
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 		return sent();
 	if (setrlimit(RLIMIT_FSIZE, &limit) || turn(how))
 		return 1;
-	/* Once more, now that every disposition was there. */
+	/* Again, after all dispositions have been used. */
 	if (!strcmp(how, "turns") && (turn("handled") || turn("default")))
 		return 1;
 	if (!strcmp(how, "changed") && changed())

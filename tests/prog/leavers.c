@@ -107,7 +107,7 @@ static int nproc(void)
 	return 0;
 }
 
-/* A signal that arrives a while after the child began to leave. */
+/* A signal that arrives some time after the child began to exit. */
 static void interrupt(pid_t child, int ready, long ns)
 {
 	struct timespec from, now;

@@ -32,8 +32,8 @@ static void join(pthread_t *threads, int n)
 		pthread_join(threads[i], NULL);
 }
 
-/* ---- nest: three deep, in N threads; each level does more itself than what taking off the cost of
- * marking is wrong by ---- */
+/* ---- nest: three deep, in N threads; each level does more than the error of the estimated cost
+ * ---- */
 static void *nested(void *arg)
 {
 	pmc_region_begin("outer");
@@ -61,7 +61,7 @@ static int nest(const char *arg)
 	return 0;
 }
 
-/* ---- recurse: a region inside itself, directly and by way of another ---- */
+/* ---- recurse: a region inside itself, directly and through another ---- */
 static void recursion(int depth)
 {
 	pmc_region_begin("recursion");
@@ -80,7 +80,7 @@ static int recurse(const char *arg)
 	return 0;
 }
 
-/* ---- unbalanced: ends too many, begins too many ---- */
+/* ---- unbalanced: more ends than begins, more begins than ends ---- */
 static void *leaves_open(void *arg)
 {
 	pmc_region_begin("left open");
@@ -144,7 +144,7 @@ static int cut(const char *arg)
 	return 0;
 }
 
-/* ---- names: equal ones from different places, changing ones in one place, odd ones ---- */
+/* ---- names: the same name at different places, changing names at one place, odd names ---- */
 static int names(const char *arg)
 {
 	static char a[] = "same", b[] = "same", buffer[16], longer[1001];
@@ -170,7 +170,7 @@ static int names(const char *arg)
 	return 0;
 }
 
-/* ---- lengths: names that start alike, aligned before other bytes, and at the end of memory ---- */
+/* ---- lengths: names with a common prefix, aligned, and at the end of mapped memory ---- */
 static int lengths(const char *arg)
 {
 	enum { PAGE = 65536, MOST = 24 };
@@ -195,7 +195,7 @@ static int lengths(const char *arg)
 	return 0;
 }
 
-/* ---- deep and many: more than is kept ---- */
+/* ---- deep and many: beyond the limits ---- */
 static int deep(const char *arg)
 {
 	int n = arg ? atoi(arg) : 3000;
@@ -225,7 +225,7 @@ static int many(const char *arg)
 	return 0;
 }
 
-/* ---- fork: the child is inside what its parent had open ---- */
+/* ---- fork: the child is inside regions that its parent opened ---- */
 static int forks(const char *arg)
 {
 	int status;
@@ -235,7 +235,7 @@ static int forks(const char *arg)
 	pmc_region_begin("before");
 	burn(10000000);
 	pmc_region_end();
-	/* Without libc's fork, and its handlers, too. */
+	/* By the fork system call, without the handlers of libc. */
 	child = arg ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
 	if (child == 0) {
 		pmc_region_begin("child");
@@ -249,7 +249,7 @@ static int forks(const char *arg)
 	return status;
 }
 
-/* ---- exec: one that fails, then one that does not ---- */
+/* ---- exec: one that fails, then one that succeeds ---- */
 static int execs(const char *arg)
 {
 	(void)arg;
@@ -312,7 +312,8 @@ static int crash(const char *arg)
 	return 0;
 }
 
-/* ---- unseen: a thread that no agent saw start: libc's own pthread_create, not the agent's ---- */
+/* ---- unseen: a thread whose start the agent does not see: libc's pthread_create, called directly
+ * ---- */
 static void *unseen_thread(void *arg)
 {
 	pmc_region_begin("unseen");
@@ -357,7 +358,7 @@ static int churn(const char *arg)
 	return 0;
 }
 
-/* ---- serve: stays inside a region until standard input ends; with ARG, a child does ---- */
+/* ---- serve: stays inside a region until standard input ends; with ARG, a child process does */
 static int serve(const char *arg)
 {
 	int status;
@@ -387,8 +388,8 @@ static int serve(const char *arg)
 	return 0;
 }
 
-/* ---- stay: N threads that wait inside five entries of a region, others done, until standard input
- * ends ---- */
+/* ---- stay: N threads that wait inside five entries of a region, with others ended, until standard
+ * input ends ---- */
 static pthread_barrier_t there;
 
 static void dive(int depth, int wait)
@@ -439,7 +440,7 @@ static int stay(const char *arg)
 	return 0;
 }
 
-/* ---- busy: N threads that mark all the time, until standard input ends ---- */
+/* ---- busy: N threads that mark regions until standard input ends ---- */
 static volatile int busy_now = 1;
 
 static void *marks(void *arg)
@@ -448,10 +449,10 @@ static void *marks(void *arg)
 
 	for (int i = 0; busy_now; i++) {
 		pmc_region_begin("all");
-		/* New names, too, for a while. */
+		/* New names are registered, too, for a while. */
 		snprintf(name, sizeof(name), "name %d", i % 50);
 		pmc_region_begin(name);
-		burn(2000); /* more than the cost of marking may be misjudged by */
+		burn(2000); /* more than the error of the estimated cost of marking */
 		pmc_region_end();
 		pmc_region_begin("none");
 		pmc_region_end();

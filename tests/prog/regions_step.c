@@ -34,7 +34,7 @@ static void every_us(long us)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* A page fault, and nothing else that a count depends on. */
+/* A page fault, and no work that depends on a count. */
 static void fault(int page)
 {
 	madvise(pages[page], (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED);
@@ -50,7 +50,7 @@ static void handler(int signal)
 	fault(1);
 	pmc_region_end();
 	pmc_region_end();
-	/* Where it takes longer than the timer nothing else would run. */
+	/* If the handler took longer than the timer's period, nothing else would run. */
 	if (++signals == wanted)
 		every_us(0);
 }
@@ -59,7 +59,7 @@ static void mark(int round)
 {
 	char name[32];
 
-	/* New names, those of last time, and longer ones. */
+	/* New names, those of the last call, and longer ones. */
 	snprintf(name, sizeof(name), round % 2 ? "name %d" : "a longer name: %d", round / 4 % 20);
 	pmc_region_begin("outer");
 	fault(0);
@@ -118,7 +118,7 @@ static void mark_all(int n, bool stepped)
 			raise(SIGSTOP);
 		mark(rounds);
 	}
-	/* One more may be under way. */
+	/* One more call may be in progress. */
 	signal(SIGALRM, SIG_IGN);
 	pmc_region_end();
 	printf("%d %d\n", rounds, (int)signals);
@@ -168,7 +168,7 @@ static int trace(pid_t child, int n)
 	long steps, length = 0;
 
 	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
-		/* The first round tells how long one is. */
+		/* The first round shows the number of steps of a round. */
 		for (steps = 0; round == 0 || steps < length * round / n; steps++) {
 			ptrace(PTRACE_SINGLESTEP, child, NULL, NULL);
 			if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||

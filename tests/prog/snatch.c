@@ -40,7 +40,7 @@
 enum action { DIE, REUSE, EXEC };
 static const struct {
 	const char *name;
-	const char *arguments[4]; /* of pmctl; PID stands for the process */
+	const char *arguments[4]; /* arguments of pmctl; PID stands for the process */
 	enum action action;
 } cases[] = {
 	{ "dump-die", { "dump", "PID" }, DIE },
@@ -54,8 +54,8 @@ static const struct {
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-/* All processes of a round are copies of this one: what is here has the same address in each. A
- * process that takes over an ID has it as here: the secret, and 0. */
+/* All processes of a round are copies of this one, so this object has the same address in each. A
+ * process that takes over an ID has the secret here, and 0. */
 static struct {
 	struct pmc_control control;
 	struct registry registry;
@@ -65,7 +65,7 @@ static struct {
 } mine;
 
 static const char *dir;
-static int last_status = -1; /* of a pmctl that was not attacked */
+static int last_status = -1; /* of an unattacked pmctl */
 
 static void check(bool right, const char *what)
 {
@@ -89,12 +89,12 @@ static void on_signal(int signo)
 {
 	(void)signo;
 	mine.signals = 1;
-	/* pmctl does not wait for an answer then. */
+	/* pmctl does not wait for an answer in this state. */
 	if (mine.control.magic)
 		_exit(0);
 }
 
-/* ---- the process that pmctl looks at --------------------------------------------------------- */
+/* ---- the process that pmctl reads ------------------------------------------------------------ */
 static int open_group(uint64_t *id)
 {
 	struct perf_event_attr attr = {
@@ -151,7 +151,7 @@ static void forge(void)
 	control->magic = PMC_CONTROL_MAGIC;
 }
 
-/* Its dump, as the agent would have opened it. */
+/* Opens its dump as the agent does. */
 static void open_dump(void)
 {
 	int fd = open(in_dir("open/dump"), O_WRONLY | O_APPEND);
@@ -175,7 +175,7 @@ static void act_as_target(int ready, int go)
 	_exit(1);
 }
 
-/* The setuid program: opens a file of root's for appending, by the number of the dump. */
+/* The setuid program: opens a file of root for appending, at the dump's number. */
 static int hold(void)
 {
 	int fd = open(in_dir("vault/log"), O_WRONLY | O_APPEND);
@@ -211,7 +211,7 @@ static void end(pid_t pid)
 	check(waitpid(pid, NULL, 0) == pid, "waitpid");
 }
 
-/* The process that has the ID afterwards; 0: none. */
+/* The process that has the ID after the action; 0: none. */
 static pid_t act(enum action action, pid_t target, int go, int held)
 {
 	char byte = 1;
@@ -316,7 +316,7 @@ static void run_pmctl(const char *pmctl, unsigned which, pid_t target, int go)
 	_exit(126);
 }
 
-/* Not a child of ours: pmctl waits for a sibling of the same program to call exec. */
+/* Not a child of this process: pmctl waits for a sibling of the same program to call exec. */
 static pid_t start_pmctl(const char *pmctl, unsigned which, pid_t target)
 {
 	char byte = 1;
@@ -336,7 +336,7 @@ static pid_t start_pmctl(const char *pmctl, unsigned which, pid_t target)
 	return pid;
 }
 
-/* Lets pmctl go on up to the start of its system call number `calls`; false: it ended before. */
+/* Lets pmctl run up to the start of its system call number `calls`; false: it ended before. */
 static bool run_to(pid_t pid, unsigned calls)
 {
 	int status;
@@ -347,7 +347,7 @@ static bool run_to(pid_t pid, unsigned calls)
 			last_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 			return false;
 		}
-		/* Two stops for each call. */
+		/* Each system call stops twice. */
 		if (stops > 2 * calls)
 			return true;
 		ptrace(PTRACE_SYSCALL, pid, NULL, NULL);

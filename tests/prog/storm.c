@@ -28,7 +28,7 @@ static void expect(int condition)
 	atomic_fetch_add(&bad, !condition);
 }
 
-/* A pipe and an eventfd: what goes in comes out, once. */
+/* A pipe and an eventfd: each byte written is read exactly once. */
 static void own_fds(uint64_t token)
 {
 	uint64_t got = 0;
@@ -56,7 +56,7 @@ static void *worker(void *arg)
 
 static void *sender(void *arg)
 {
-	/* On average one signal for each fraction of the work, whoever gets it. */
+	/* On average one signal for each part of the work, whichever thread receives it. */
 	for (unsigned long i = 0; i < n_signals; i++) {
 		unsigned long due = i * n_threads / n_signals;
 
@@ -79,7 +79,7 @@ static void child(unsigned how)
 	if (!pid && how % 3 == 0) {
 		pthread_t thread;
 
-		/* The agent of a forked child is there, with a handler for the signal. */
+		/* The agent of a forked child has installed its handler for the signal. */
 		if (n_signals)
 			kill(getpid(), SIGUSR2);
 		if (pthread_create(&thread, NULL, worker, NULL) == 0)
@@ -109,7 +109,8 @@ int main(int argc, char **argv)
 	if (n_signals && pthread_create(&from, NULL, sender, NULL))
 		return 1;
 	for (unsigned long i = 0; i < n_threads; i += AT_ONCE) {
-		/* Where main blocks it, the threads get it: they inherit the mask of now. */
+		/* Where main blocks the signal, its threads get it: they inherit the present mask.
+		 */
 		for (unsigned k = 0; k < AT_ONCE; k++)
 			if (pthread_create(&threads[k], NULL, worker, (void *)(i + k)))
 				return 1;

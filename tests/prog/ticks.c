@@ -46,7 +46,7 @@ static void *burn(void *arg)
 	return arg;
 }
 
-/* Until stdin ends, in a second thread too. */
+/* Until stdin ends, also in a second thread. */
 static void *spin(void *arg)
 {
 	struct pollfd fd = { 0, POLLIN, 0 };
@@ -82,7 +82,7 @@ static int tasks(void)
 
 /* ---- system calls that a signal handler may interrupt
  * ------------------------------------------*/
-/* None of them is restarted after a handler: an interruption shows. */
+/* None of these calls is restarted after a handler, so that an interruption shows. */
 static void *blocked(void *arg)
 {
 	struct pollfd fd = { ends[0], POLLIN, 0 };
@@ -140,7 +140,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	disturbed += signo != SIGRTMIN || info->si_code == SI_TIMER;
 }
 
-/* Queries, sets and uses every real-time signal that there is. */
+/* Queries, sets and uses every real-time signal. */
 static int handlers(void)
 {
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO }, old;
@@ -181,7 +181,7 @@ static int ignored(void)
 	return 0;
 }
 
-/* Blocks all signals and waits for any: only what was sent may come. */
+/* Blocks all signals and waits for any: only signals that the program sent may arrive. */
 static void *collector(void *arg)
 {
 	sigset_t all, now;
@@ -229,7 +229,7 @@ static int waits(void)
 	return 0;
 }
 
-/* A timer of the program's own, with the signal that it takes by sigwaitinfo and no handler. */
+/* A timer of the program itself, whose signal it receives by sigwaitinfo without a handler. */
 static int timer(void)
 {
 	const struct itimerspec every = { { 0, 5000000 }, { 0, 5000000 } };
@@ -257,7 +257,7 @@ static int timer(void)
 
 /* ---- processes
  * ---------------------------------------------------------------------------------*/
-/* ARGUMENT times: burns, with all signals blocked or not, and replaces itself. */
+/* ARGUMENT times: uses CPU, with or without all signals blocked, and calls exec. */
 static int execs(void)
 {
 	int left = argument ? atoi(argument) : 100;
@@ -287,7 +287,7 @@ static void *forks(void *arg)
 	int status;
 
 	burn_thread_ms(20);
-	if (child == 0) /* the child's only thread ends here, and the child with it */
+	if (child == 0) /* the child's only thread ends here, and so does the child */
 		return arg;
 	waitpid(child, &status, 0);
 	printf("child: %x\n", (unsigned)status);

@@ -37,7 +37,7 @@ static bool make_key(bool c11)
 		return pthread_key_create(&key, destroy) == 0;
 	if (tss_create(&tss, destroy) != thrd_success)
 		return false;
-	key = tss; /* in glibc and musl they are the same */
+	key = tss; /* in glibc and musl the two types are the same */
 	return true;
 }
 

@@ -52,12 +52,12 @@ static void *wait_for_end(void *arg)
 		pthread_mutex_unlock(&mutex);
 		break;
 	case 1:
-		/* Restarted where the kernel restarts it. */
+		/* Restarted after a handler if the kernel restarts it. */
 		if (read(ends[0], &c, 1) != 0)
 			atomic_fetch_add(&disturbed, 1);
 		break;
 	default: {
-		/* Never restarted after a handler: an interruption shows. */
+		/* Never restarted after a handler, so that an interruption shows. */
 		struct pollfd fd = { ends[0], POLLIN, 0 };
 
 		while (poll(&fd, 1, -1) < 0)
