@@ -152,7 +152,7 @@ $(O)/pmctl: $(TOOL_OBJ) $(O)/libpmc.a
 # Without libc, and as small as possible: see its first comment.
 $(O)/pmc-spawn: tools/bench/helper/pmc_spawn.c $(O)/flags
 	$(if $(filter 0,$(V)),@echo "  LINK  $@")
-	$(Q)$(CC) $(BASE) -MT $@ -O2 $(filter -g%,$(CFLAGS)) -ffreestanding -fno-stack-protector -fno-pie -no-pie \
+	$(Q)$(CC) $(BASE) -MT $@ -O2 $(filter -g%,$(CFLAGS)) -ffreestanding -fno-stack-protector -fno-pie \
 		-fcf-protection=none -fno-lto -static -nostdlib -Wl,--build-id=none -Wl,-z,noseparate-code -o $@ $<
 
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
