@@ -60,6 +60,17 @@ is "$(jq '.records' err)" 21 "the summary counts the records"
 trace -e 'sched:sched_process_e*' --format fields -o x -- sh -c '/bin/true; exit 7'
 is "$status $(grep -c event=sched:sched_process_exec x)" "7 2" "children of the command are traced; its exit status is returned"
 is "$(grep -c event=sched:sched_process_exit x)" 2 "a glob names several tracepoints"
+trace -e 'sched:sched_process_e*' -o x -- true
+is "$(grep -c '^TID: [0-9]*, PID: [0-9]*$' x) $(grep -c '^sched:sched_process_exec filename=.*true pid=' x) $(($(wc -l <x) % 4))" \
+	"2 1 0" "text of other tracepoints has their fields"
+if grep -q '^irq_vectors:irq_work_exit$' /sys/kernel/tracing/available_events; then
+	trace -e 'irq_vectors:irq_work_e*' -a -d 50ms
+	is "$status" 0 "a glob that matches a tracepoint that the kernel refuses to all"
+	like "$(cat err)" "irq_work_exit is not traced" "leaves it out and says so"
+	refused 1 "irq_work_exit" -e irq_vectors:irq_work_exit -a
+else
+	skip "this kernel has no irq_vectors:irq_work_exit" "a tracepoint that the kernel refuses"
+fi
 trace -e sched_process_exit -o x -- sh -c 'kill -9 $$'
 is "$status" 137 "a command that is killed by a signal"
 trace -e 'sched:sched_process_exec,sched_process_exec,sched:sched_proces*_exec' --format json -o x.json -- true

@@ -185,14 +185,31 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 	return error;
 }
 
+/* The kernel refuses some tracepoints to everybody (irq_work), so a glob may match them. */
+static bool leave_out(struct trace *trace, struct trace_point *point, int error)
+{
+	if (!point->matched || (error != -EPERM && error != -EACCES))
+		return false;
+	if (trace->n_refused + 1 == trace->n_points)
+		return false;
+	trace->n_refused++;
+	return point->refused = true;
+}
+
 static int open_thread(struct trace *trace, pid_t tid)
 {
 	struct pmc_failure why = { .advice = "out of memory" };
 	int error = 0;
 
 	for (unsigned r = 0; r < trace->n_rings; r++) {
-		for (unsigned p = 0; p < trace->n_points && !error; p++)
-			error = open_one(trace, &trace->rings[r], &trace->points[p], tid, &why);
+		for (unsigned p = 0; p < trace->n_points && !error; p++) {
+			struct trace_point *point = &trace->points[p];
+
+			if (!point->refused)
+				error = open_one(trace, &trace->rings[r], point, tid, &why);
+			if (error && leave_out(trace, point, error))
+				error = 0;
+		}
 		/* It went offline. */
 		if (error == -ENODEV && !counter_cpu_is_online(trace->rings[r].cpu))
 			error = 0;
@@ -260,8 +277,13 @@ int trace_open(struct trace *trace)
 		return code;
 	raise_limit();
 	if (trace->pid && !trace->summarize)
-		return open_process(trace);
-	return open_thread(trace, trace->summarize ? 0 : trace->child.pid);
+		code = open_process(trace);
+	else
+		code = open_thread(trace, trace->summarize ? 0 : trace->child.pid);
+	for (unsigned p = 0; !code && trace->n_refused && p < trace->n_points; p++)
+		if (trace->points[p].refused)
+			tool_warn("%s is not traced: the kernel refuses it", trace->points[p].name);
+	return code;
 }
 
 void trace_close(struct trace *trace)

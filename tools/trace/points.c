@@ -43,6 +43,7 @@ static int add(struct trace *trace, const char *name, struct pmc_failure *why)
 	uint64_t id;
 	int error;
 
+	*point = (struct trace_point){ 0 };
 	*why = (struct pmc_failure){ .advice = "its name is not SYSTEM:NAME" };
 	if (strlen(name) >= sizeof(point->name) || !name[colon])
 		return -EINVAL;
@@ -109,7 +110,7 @@ static int unknown(const char *word, const char *names)
 /* All that match; those whose format cannot be read (ftrace's own) are left out if others can. */
 static int add_matching(struct trace *trace, const char *pattern, const char *names)
 {
-	unsigned before = trace->n_points;
+	unsigned before = trace->n_points, n;
 	struct pmc_failure why;
 	const char *failed = NULL;
 	bool found = false;
@@ -120,8 +121,11 @@ static int add_matching(struct trace *trace, const char *pattern, const char *na
 		found = true;
 		if (!grow(trace))
 			return tool_fail(trace_failed(trace), "out of memory");
+		n = trace->n_points;
 		if (add(trace, name, &why) && !failed)
 			failed = name;
+		if (trace->n_points > n)
+			trace->points[n].matched = strpbrk(pattern, "*?[") != NULL;
 	}
 	if (!found)
 		return unknown(pattern, names);

@@ -14,11 +14,9 @@
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CPUS 8192	/* the largest CONFIG_NR_CPUS */
 #define TIDS (4u << 20) /* PID_MAX_LIMIT of include/linux/threads.h */
 
 /* prev_state: bits of include/linux/sched.h, stable since Linux 4.14. */
@@ -28,21 +26,6 @@
 #define STATE_ENDED	0x30
 #define STATE_IDLE	0x80
 #define STATE_PREEMPTED 0x100
-
-enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, N_POINTS };
-
-struct trace_summary {
-	const struct trace_point *points[N_POINTS];
-	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
-	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
-	uint64_t start_ns;
-	bool some; /* only threads of the target and what they start */
-	struct trace_cpu {
-		int64_t tid; /* switched to last; 0: the idle thread, or none yet */
-		uint64_t time_ns;
-	} * cpus;
-	bool failed;
-};
 
 #define KIND_OTHER (TRACE_BLOCKED_KINDS - 1)
 const char *const trace_blocked_names[] = { "sleep", "disk", "stopped", "idle", "other" };
@@ -86,8 +69,7 @@ static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid
 	return add_thread(summary, tid, !summary->some);
 }
 
-/* Ends the state it is in: its time until `now` is known. */
-static void settle(struct trace_thread *thread, uint64_t now)
+void trace_thread_settle(struct trace_thread *thread, uint64_t now)
 {
 	uint64_t ns = pmc_sub_sat(now, thread->since_ns), us = ns / 1000;
 
@@ -106,7 +88,7 @@ static void settle(struct trace_thread *thread, uint64_t now)
 
 static void enter(struct trace_thread *thread, enum trace_thread_state state, uint64_t now)
 {
-	settle(thread, now);
+	trace_thread_settle(thread, now);
 	thread->state = state;
 }
 
@@ -138,7 +120,7 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 static void mend(struct trace_summary *summary, struct trace_thread *prev, int64_t from,
 		 const struct pmc_record *record)
 {
-	struct trace_cpu *cpu = &summary->cpus[record->cpu % CPUS];
+	struct trace_cpu *cpu = &summary->cpus[record->cpu % TRACE_SUMMARY_CPUS];
 	struct trace_thread *came;
 
 	if (cpu->tid == from || !cpu->time_ns)
@@ -164,7 +146,7 @@ static void on_switch(struct trace_summary *summary, const struct pmc_record *re
 	mend(summary, prev, from, record);
 	if (prev)
 		leave(summary, prev, state, record);
-	summary->cpus[record->cpu % CPUS] = (struct trace_cpu){ to, record->time };
+	summary->cpus[record->cpu % TRACE_SUMMARY_CPUS] = (struct trace_cpu){ to, record->time };
 	next = thread_of(summary, to);
 	if (!next)
 		return;
@@ -242,7 +224,8 @@ int trace_summary_start(struct trace *trace)
 	if (summary)
 		summary->by_tid = calloc(TIDS, sizeof(struct trace_thread *));
 	if (summary)
-		summary->cpus = pmc_arena_alloc(&trace->arena, CPUS * sizeof(*summary->cpus));
+		summary->cpus =
+			pmc_arena_alloc(&trace->arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
 	if (!summary || !summary->by_tid || !summary->cpus)
 		return tool_fail(trace_failed(trace), "out of memory");
 	trace->summary = summary;
@@ -261,43 +244,6 @@ int trace_summary_start(struct trace *trace)
 	summary->some = target != 0;
 	if (target && pmc_dir_visit(add_target, summary, "/proc/%d/task", target))
 		return tool_fail(trace_failed(trace), "no process %d; see ps", target);
-	return 0;
-}
-
-/* Most CPU time first. */
-static int order(const void *a, const void *b)
-{
-	const struct trace_thread *left = *(struct trace_thread *const *)a;
-	const struct trace_thread *right = *(struct trace_thread *const *)b;
-
-	if (left->oncpu_ns != right->oncpu_ns)
-		return left->oncpu_ns < right->oncpu_ns ? 1 : -1;
-	return left->tid < right->tid ? -1 : left->tid > right->tid;
-}
-
-int trace_summary_end(struct trace *trace)
-{
-	struct trace_summary *summary = trace->summary;
-	struct trace_thread **rows;
-	uint64_t now = pmc_now_ns();
-	size_t n = 0, i = 0;
-
-	for (struct trace_thread *t = summary->last; t; t = t->next)
-		n += t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
-	rows = calloc(n + 1, sizeof(struct trace_thread *));
-	if (!rows || summary->failed) {
-		free(rows);
-		return tool_fail(EXIT_FAIL, "out of memory");
-	}
-	for (struct trace_thread *t = summary->last; t; t = t->next) {
-		if (!t->wanted || !(t->preempted + t->waited || t->state == THREAD_RUNNING))
-			continue;
-		settle(t, now);
-		rows[i++] = t;
-	}
-	qsort(rows, n, sizeof(struct trace_thread *), order);
-	trace_summary_write(trace, rows, n, now - summary->start_ns);
-	free(rows);
 	return 0;
 }
 

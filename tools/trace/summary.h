@@ -33,8 +33,25 @@ struct trace_thread {
 	struct trace_thread *next;
 };
 
-/* summary_write.c */
-void trace_summary_write(struct trace *trace, struct trace_thread *const *rows, size_t n,
-			 uint64_t wall_ns);
+#define TRACE_SUMMARY_CPUS 8192 /* the largest CONFIG_NR_CPUS */
+
+enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, N_POINTS };
+
+struct trace_summary {
+	const struct trace_point *points[N_POINTS];
+	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
+	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
+	uint64_t start_ns;
+	bool some; /* only threads of the target and what they start */
+	struct trace_cpu {
+		int64_t tid; /* switched to last; 0: the idle thread, or none yet */
+		uint64_t time_ns;
+	} * cpus;
+	bool failed;
+};
+
+/* summary.c */
+/* Ends the state the thread is in: its time until `now` is known. */
+void trace_thread_settle(struct trace_thread *thread, uint64_t now);
 
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* summary_write.c - the threads of --summary as a table or as JSON lines. */
+#include "agent/core/base/clock.h"
 #include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"
+#include "tools/cli/pmctl.h"
 #include "tools/trace/summary.h"
+
+#include <stdlib.h>
 
 #define MOST_ROWS 40
 
@@ -67,8 +71,8 @@ static void put_row(struct pmc_out *out, const struct trace_thread *t)
 		 (unsigned long long)t->preempted);
 }
 
-void trace_summary_write(struct trace *trace, struct trace_thread *const *rows, size_t n,
-			 uint64_t wall_ns)
+static void put_all(struct trace *trace, struct trace_thread *const *rows, size_t n,
+		    uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->out;
 
@@ -85,4 +89,41 @@ void trace_summary_write(struct trace *trace, struct trace_thread *const *rows, 
 		put_row(out, rows[i]);
 	if (n > MOST_ROWS)
 		pmc_outf(out, "%zu more threads: --format json has all\n", n - MOST_ROWS);
+}
+
+/* Most CPU time first. */
+static int order(const void *a, const void *b)
+{
+	const struct trace_thread *left = *(struct trace_thread *const *)a;
+	const struct trace_thread *right = *(struct trace_thread *const *)b;
+
+	if (left->oncpu_ns != right->oncpu_ns)
+		return left->oncpu_ns < right->oncpu_ns ? 1 : -1;
+	return left->tid < right->tid ? -1 : left->tid > right->tid;
+}
+
+int trace_summary_end(struct trace *trace)
+{
+	struct trace_summary *summary = trace->summary;
+	struct trace_thread **rows;
+	uint64_t now = pmc_now_ns();
+	size_t n = 0, i = 0;
+
+	for (struct trace_thread *t = summary->last; t; t = t->next)
+		n += t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
+	rows = calloc(n + 1, sizeof(struct trace_thread *));
+	if (!rows || summary->failed) {
+		free(rows);
+		return tool_fail(EXIT_FAIL, "out of memory");
+	}
+	for (struct trace_thread *t = summary->last; t; t = t->next) {
+		if (!t->wanted || !(t->preempted + t->waited || t->state == THREAD_RUNNING))
+			continue;
+		trace_thread_settle(t, now);
+		rows[i++] = t;
+	}
+	qsort(rows, n, sizeof(struct trace_thread *), order);
+	put_all(trace, rows, n, now - summary->start_ns);
+	free(rows);
+	return 0;
 }

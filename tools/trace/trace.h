@@ -23,6 +23,8 @@ enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON };
 struct trace_point {
 	struct pmc_tracepoint *tracepoint;
 	char name[160]; /* "sched:sched_switch" */
+	bool matched;	/* by a glob */
+	bool refused;	/* by the kernel; left out, as it is only matched */
 	/* Of sched:sched_switch; NULL in all others. */
 	const struct pmc_tracepoint_field *prev_pid, *prev_comm, *next_pid, *next_comm;
 };
@@ -46,7 +48,7 @@ struct trace {
 	bool summarize;
 
 	struct trace_point *points;
-	unsigned n_points;
+	unsigned n_points, n_refused;
 	uint16_t *by_id; /* index + 1 in points of a tracepoint's number; 0: none */
 
 	struct pmc_sampler_set *set;
@@ -86,9 +88,10 @@ int trace_follow(struct trace *trace);
 /* After the rings are open, before tracing starts. */
 int trace_summary_start(struct trace *trace);
 void trace_summary_take(struct trace *trace, const struct pmc_record *record);
-/* Prints it. */
-int trace_summary_end(struct trace *trace);
 void trace_summary_free(struct trace *trace);
+
+/* summary_write.c: prints it. */
+int trace_summary_end(struct trace *trace);
 
 /* write.c */
 void trace_write(struct trace *trace, const struct pmc_record *record);
