@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# stat.t - pmctl stat: counts of commands, processes, threads and CPUs, intervals, formats, failures.
+. "$(dirname "$0")/lib.sh"
+
+stat() { run "$PMCTL" stat "$@"; }
+# sum EVENT [ROW]: its value in the summary in $T/out; ROW: a condition on the row.
+sum() { jq -r --arg e "$1" "select(.summary and ${2:-true}) | .events[] | select(.name == \$e).value" "$T/out"; }
+# When a stat in the background counts, it prints its first interval.
+counting() {
+	until [ -s "$1" ]; do
+		kill -0 "$2" 2>/dev/null || return 1
+		sleep 0.02
+	done
+}
+
+# ---- a command --------------------------------------------------------------------------------
+stat --format json -- "$PROG/pages" 20000
+is "$status" 0 "a command is counted"
+faults=$(sum page-faults)
+perf stat -x, -e page-faults -o "$T/perf" "$PROG/pages" 20000
+within "$faults" "$(sed -n 's/,.*page-faults.*//p' "$T/perf")" 1 "page faults are those of perf stat"
+is "$(jq -s 'length' "$T/out")" 1 "one line without -I"
+stat --format json -e task-clock -- sh -c 'i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done'
+within "$(sum task-clock)" "$(jq '.user_ns + .system_ns' "$T/out")" 3 "task-clock is the CPU time that wait4 reports"
+stat --format json -e page-faults -- sh -c "$PROG/pages 5000 & $PROG/pages 7000; wait"
+between "$(sum page-faults)" 12000 15000 "processes of the command are included"
+stat -- sh -c 'echo out; exit 7'
+is "$status $(cat "$T/out")" "7 out" "the command's status and output"
+like "$(cat "$T/err")" "task-clock.*CPUs" "the table is on stderr"
+stat -- sh -c 'kill -TERM $$'
+is "$status" 143 "a command's signal ends pmctl too"
+stat -- /no/such/program
+is "$status" 127 "a command that does not exist"
+stat -- /etc/passwd
+is "$status" 126 "a file that is no program"
+stat -o "$T/file" --format csv -e page-faults -- "$PROG/pages" 100
+is "$(wc -l <"$T/file") $(wc -c <"$T/out")" "2 0" "-o is the output file"
+ok "CSV rows have as many fields as the head" python3 -c '
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1]), strict=True))
+sys.exit(len({len(r) for r in rows}) != 1)' "$T/file"
+LC_ALL=de_DE.UTF-8 stat --format json -e task-clock -- "$PROG/pages" 10
+ok "JSON whatever the locale" jq -e .interval_ns "$T/out"
+stat -e cycles,page-faults --format json -- true
+ok "an event has a value or none, and a state" jq -e '[.events[] | .state == "counted" or .value == null] | all' "$T/out"
+stat -e no-such-event -- true
+is "$status" 2 "unknown event"
+
+# ---- a process --------------------------------------------------------------------------------
+mkfifo "$T/go"
+# attach FLAG...: counts a shell that then starts a process and a program with threads.
+attach() {
+	rm -f "$T/out"
+	sh -c "read x <'$T/go'; '$PROG/pages' 9000; '$PROG/pages' 4000 & '$PROG/crowd' 20 >/dev/null 2>&1; wait" &
+	local target=$!
+	"$PMCTL" stat -p $target -I 20ms --format json "$@" >"$T/out" 2>"$T/err" &
+	local stat=$!
+	counting "$T/out" $stat
+	echo go >"$T/go"
+	wait $target
+	wait $stat
+	status=$?
+}
+attach -e page-faults
+is "$status" 0 "stat -p ends with the process"
+between "$(sum page-faults)" 13000 17000 "processes and threads started after attaching are counted"
+is "$(jq -s '([.[] | select(.summary | not).events[0].value] | add) == ([.[] | select(.summary)][0].events[0].value)' \
+	"$T/out")" true "intervals add up to the summary"
+attach -e page-faults --cumulative
+is "$(jq -s '[.[].events[0].value] | . == sort' "$T/out")" true "--cumulative never falls"
+
+mkfifo "$T/stdin"
+"$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
+waiter=$!
+exec 9>"$T/stdin"
+until grep -q ready "$T/waiters" || ! kill -0 $waiter; do sleep 0.02; done
+stat -p $waiter --per-thread --format json -I 20ms -n 2
+is "$(jq -s '[.[] | select(.summary and .tid)] | length' "$T/out")" "$(ls /proc/$waiter/task | wc -l)" \
+	"--per-thread: a row for each thread"
+ok "rows of threads have waits that add up to the time" jq -es '[.[] | select(.summary and .tid) |
+	(.oncpu_ns + .run_delay_ns + .blocked_ns) / .interval_ns | . > 0.5 and . < 1.5] | all' "$T/out"
+stat -t $waiter --format json -I 20ms -n 1
+is "$status $(sum page-faults) $(jq -r 'select(.summary).tid' "$T/out")" "0 0 $waiter" "-t: a thread asleep"
+rm -f "$T/out"
+"$PMCTL" stat -p $waiter -I 20ms >"$T/out" 2>"$T/err" &
+stat=$!
+counting "$T/out" $stat
+kill -TERM $stat
+wait $stat
+is "$?" 0 "a signal ends stat -p"
+like "$(cat "$T/out")" "elapsed" "with the summary"
+stat -p $waiter -- true
+is "$status" 0 "a command gives the duration"
+exec 9>&-
+wait $waiter
+
+# ---- the machine ------------------------------------------------------------------------------
+stat -a --per-cpu --format json -e cpu-clock,page-faults -- "$PROG/pages" 8000
+ok "all page faults of the machine" test "$(sum page-faults '(.cpu == null)')" -ge 8000
+is "$(sum page-faults '.cpu != null' | paste -sd+ | bc)" "$(sum page-faults '(.cpu == null)')" \
+	"rows of CPUs add up to the total"
+is "$(jq -s '[.[] | select(.cpu != null)] | length' "$T/out")" "$(getconf _NPROCESSORS_ONLN)" "a row for each CPU"
+for by in core socket node; do
+	stat -a --per-$by --format json -e page-faults -- true
+	ok "--per-$by" jq -es ".[0].$by >= 0 and (.[-1] | has(\"$by\") | not)" "$T/out"
+done
+
+# ---- refusals ---------------------------------------------------------------------------------
+stat -p 4194999
+is "$status" 1 "no such process"
+like "$(cat "$T/err")" "no process 4194999" "says so"
+for args in "" "-p 0" "-p x" "-p 1 -a" "-I 0 -- true" "-n 3 -- true" "--per-cpu -- true" "--per-thread -- true" \
+	"true" "--per-cpu --per-core -a" "--format jsn -- true"; do
+	# shellcheck disable=SC2086
+	stat $args
+	is "$status" 2 "usage: stat $args"
+done
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$T"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" stat -a
+	is "$status" 1 "the machine is not for everyone"
+	like "$(cat "$T/err")" "perf_event_paranoid|CAP_PERFMON" "with the fix"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" stat -p $$
+	is "$status" 1 "nor are the processes of others"
+fi
+"$PMCTL" stat --format json -- true >/dev/full 2>"$T/err"
+is "$?" 1 "a full disk"
+
+done_testing

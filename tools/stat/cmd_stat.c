@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_stat.c - pmctl stat: counts of a command, a process, a thread, or the machine over time. */
+#include "tools/stat/stat.h"
+#include "agent/core/base/file.h"
+#include "tools/cli/pmctl.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void stat_print(struct stat_job *stat, bool summary)
+{
+	if (stat->format == STAT_JSON)
+		stat_json(stat, summary);
+	else if (stat->format == STAT_CSV)
+		stat_csv(stat, summary);
+	else
+		stat_table(stat, summary);
+	pmc_out_flush(&stat->out);
+}
+
+static int open_output(struct stat_job *stat)
+{
+	static char room[64 << 10];
+	int fd = STDOUT_FILENO;
+
+	/* The command's own output is on the standard output. */
+	if (stat->format == STAT_TABLE && stat->cmd)
+		fd = STDERR_FILENO;
+	if (stat->output) {
+		fd = tool_open_report(stat->output);
+		if (fd >= 0)
+			pmc_file_empty(fd);
+		else
+			return tool_fail(EXIT_FAIL, "cannot write %s: %s", stat->output,
+					 tool_dump_open_error(-fd));
+	}
+	pmc_out_to_fd(&stat->out, fd, room, sizeof(room));
+	return 0;
+}
+
+static void warn(const struct stat_job *stat)
+{
+	if (stat->unsettled)
+		tool_warn("threads were started during each of %u attempts to attach: some may be "
+			  "counted in part",
+			  stat->restarts);
+	if (stat->error)
+		tool_warn("some threads or CPUs are not counted: %s", strerror(-stat->error));
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	static struct stat_job stat;
+	int code = stat_flags(&stat, argc, argv);
+
+	if (!code)
+		code = stat_plan(&stat);
+	if (!code)
+		code = open_output(&stat);
+	if (!code)
+		code = stat_run(&stat);
+	stat_close(&stat);
+	if (!code) {
+		warn(&stat);
+		if (stat.out.error)
+			code = tool_fail(EXIT_FAIL, "cannot write the output: %s",
+					 strerror(-stat.out.error));
+	}
+	if (!code && stat.target == STAT_COMMAND)
+		code = tool_end_as(stat.child.status);
+	pmc_arena_free(&stat.arena);
+	return code;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* json.c - rows as JSON lines, and as CSV with a line for each event. */
+#include "agent/core/base/json.h"
+#include "agent/core/report/words.h"
+#include "tools/stat/stat.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t interval_of(const struct stat_job *stat, bool summary)
+{
+	return stat->now_ns - (summary || stat->cumulative ? stat->begin_ns : stat->before_ns);
+}
+
+static void put_value(struct pmc_json *json, const char *key, double value)
+{
+	if (value >= 0 && value < 9e15 && value == floor(value))
+		pmc_json_u64(json, key, (uint64_t)value);
+	else
+		pmc_json_double(json, key, value);
+}
+
+static void put_event(struct pmc_json *json, const struct stat_job *stat,
+		      const struct stat_row *row, unsigned e, uint64_t ns)
+{
+	const struct pmc_p_event *event = &stat->view.events[e];
+	const struct pmc_count *count = &row->counts[e];
+	double value;
+	bool known;
+
+	stat_value(stat, row, e, &known, &value);
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "name", event->name);
+	put_value(json, "value", known ? value : NAN);
+	if (known)
+		pmc_json_u64(json, "raw", count->raw);
+	else
+		pmc_json_null(json, "raw");
+	pmc_json_str(json, "unit", event->unit);
+	pmc_json_double(json, "per_second", known && ns ? value * 1e9 / (double)ns : NAN);
+	pmc_json_u64(json, "enabled_ns", count->enabled_ns);
+	pmc_json_u64(json, "running_ns", count->running_ns);
+	pmc_json_str(json, "scope", pmc_scope_name(event->def.scope));
+	pmc_json_str(json, "state", pmc_state_name(count->state));
+	pmc_json_object_end(json);
+}
+
+static void put_key(struct pmc_json *json, const struct stat_job *stat, const struct stat_row *row)
+{
+	const struct stat_key *key = &row->key;
+	const struct {
+		const char *name;
+		int value;
+	} parts[] = { { "cpu", key->cpu },
+		      { "socket", key->socket },
+		      { "core", key->core },
+		      { "node", key->node },
+		      { "tid", key->tid } };
+
+	if (stat->target == STAT_PROCESS || stat->child_pid)
+		pmc_json_u64(
+			json, "pid",
+			(uint64_t)(stat->target == STAT_PROCESS ? stat->pid : stat->child_pid));
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].value >= 0)
+			pmc_json_u64(json, parts[i].name, (uint64_t)parts[i].value);
+	if (key->tid >= 0)
+		pmc_json_str(json, "name", row->name);
+}
+
+static uint64_t nanoseconds(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
+static void put_row(struct stat_job *stat, const struct stat_row *row, bool summary)
+{
+	uint64_t ns = interval_of(stat, summary), blocked;
+	double cpus = stat_cpus(stat, row, ns), value;
+	struct stat_waits waits;
+	struct pmc_json json;
+	bool estimate;
+
+	pmc_json_init(&json, &stat->out, false);
+	pmc_json_object(&json, NULL);
+	pmc_json_u64(&json, "time_ns", stat->now_ns - stat->begin_ns);
+	pmc_json_u64(&json, "interval_ns", ns);
+	put_key(&json, stat, row);
+	pmc_json_array(&json, "events");
+	for (unsigned e = 0; e < stat->view.count; e++)
+		put_event(&json, stat, row, e, ns);
+	pmc_json_array_end(&json);
+	pmc_json_object(&json, "metrics");
+	if (cpus >= 0)
+		pmc_json_double(&json, "cpus", cpus);
+	for (unsigned m = 0; m < pmc_n_metrics; m++)
+		if (!pmc_metric_is_accounting(m) && pmc_metric_applies(m, &stat->view))
+			pmc_json_double(&json, pmc_metrics[m].name,
+					stat_metric(stat, row, m, &value, &estimate) ? value : NAN);
+	pmc_json_object_end(&json);
+	if (stat_waits_of(stat, row, summary || stat->cumulative, &waits, &blocked)) {
+		pmc_json_u64(&json, "oncpu_ns", waits.cpu_ns);
+		pmc_json_u64(&json, "run_delay_ns", waits.delay_ns);
+		pmc_json_u64(&json, "blocked_ns", blocked);
+		pmc_json_u64(&json, "voluntary_switches", waits.voluntary);
+		pmc_json_u64(&json, "involuntary_switches", waits.involuntary);
+	}
+	if (summary && stat->target == STAT_COMMAND) {
+		pmc_json_u64(&json, "user_ns", nanoseconds(stat->usage.ru_utime));
+		pmc_json_u64(&json, "system_ns", nanoseconds(stat->usage.ru_stime));
+	}
+	if (summary)
+		pmc_json_bool(&json, "summary", true);
+	pmc_json_object_end(&json);
+	pmc_out_char(&stat->out, '\n');
+}
+
+/* The total comes last. */
+static void each_row(struct stat_job *stat, bool summary,
+		     void (*put)(struct stat_job *stat, const struct stat_row *row, bool summary))
+{
+	for (unsigned r = 1; r < stat->n_rows; r++)
+		if (stat->rows[r].seen || summary)
+			put(stat, &stat->rows[r], summary);
+	if (stat->target != STAT_THREAD)
+		put(stat, &stat->rows[0], summary);
+}
+
+void stat_json(struct stat_job *stat, bool summary)
+{
+	each_row(stat, summary, put_row);
+}
+
+/* ---- CSV ---------------------------------------------------------------------------------- */
+
+/* Quoted, with quotes doubled; a leading = + - @ would be a formula to a spreadsheet. */
+static void put_text(struct pmc_out *out, const char *text)
+{
+	pmc_out_char(out, '"');
+	if (text[0] && strchr("=+-@", text[0]))
+		pmc_out_char(out, '\'');
+	for (; *text; text++) {
+		if (*text == '"')
+			pmc_out_char(out, '"');
+		pmc_out_char(out, (unsigned char)*text < ' ' ? '?' : *text);
+	}
+	pmc_out_char(out, '"');
+}
+
+static void put_csv_number(struct pmc_out *out, int value)
+{
+	pmc_out_char(out, ',');
+	if (value >= 0)
+		pmc_out_u64(out, (uint64_t)value);
+}
+
+static void put_csv_row(struct stat_job *stat, const struct stat_row *row, bool summary)
+{
+	struct pmc_out *out = &stat->out;
+
+	for (unsigned e = 0; e < stat->view.count; e++) {
+		const struct pmc_p_event *event = &stat->view.events[e];
+		const struct pmc_count *count = &row->counts[e];
+		double value;
+		bool known;
+
+		stat_value(stat, row, e, &known, &value);
+		pmc_outf(out, "%llu,%llu,%s", (unsigned long long)(stat->now_ns - stat->begin_ns),
+			 (unsigned long long)interval_of(stat, summary), summary ? "yes" : "no");
+		put_csv_number(out, row->key.cpu);
+		put_csv_number(out, row->key.socket);
+		put_csv_number(out, row->key.core);
+		put_csv_number(out, row->key.node);
+		put_csv_number(out, row->key.tid);
+		pmc_out_char(out, ',');
+		put_text(out, row->name);
+		pmc_out_char(out, ',');
+		put_text(out, event->name);
+		pmc_out_char(out, ',');
+		if (known)
+			pmc_out_fixed(out, value, value == floor(value) ? 0 : 6);
+		pmc_out_char(out, ',');
+		put_text(out, event->unit);
+		pmc_outf(out, ",%s,%llu,%llu\n", pmc_state_name(count->state),
+			 (unsigned long long)count->enabled_ns,
+			 (unsigned long long)count->running_ns);
+	}
+}
+
+void stat_csv(struct stat_job *stat, bool summary)
+{
+	if (!stat->headed)
+		pmc_out_str(&stat->out, "time_ns,interval_ns,summary,cpu,socket,core,node,tid,name,"
+					"event,value,unit,state,enabled_ns,running_ns\n");
+	stat->headed = true;
+	each_row(stat, summary, put_csv_row);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* loop.c - intervals of a stat: waits for the time, a signal, or the end of the target. */
+#include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "tools/cli/pmctl.h"
+#include "tools/stat/stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often the end of a thread is looked for where no descriptor tells it. */
+#define LOOK_NS 100000000u
+/* PIDFD_THREAD of <linux/pidfd.h>, since Linux 6.9. */
+#define FOR_THREAD O_EXCL
+
+static bool has_pid(const struct stat_job *stat)
+{
+	return stat->target == STAT_PROCESS || stat->target == STAT_THREAD;
+}
+
+static bool target_ended(const struct stat_job *stat)
+{
+	return has_pid(stat) && pmc_path_exists("/proc/%d/task/%d", stat->pid, stat->pid) != 0;
+}
+
+static int open_target(const struct stat_job *stat)
+{
+	if (!has_pid(stat))
+		return -1;
+	return (int)syscall(SYS_pidfd_open, stat->pid,
+			    stat->target == STAT_THREAD ? FOR_THREAD : 0);
+}
+
+/* Blocks those that are not ignored: a blocked signal would be pending even if it is ignored. */
+static int open_signals(sigset_t *was)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction now;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, was);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Whether to stop. The terminal has sent its signals to the command too. */
+static bool take_signals(struct stat_job *stat, int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		if (stat->target != STAT_COMMAND)
+			return true;
+		if (info.ssi_code != SI_KERNEL)
+			kill(stat->child_pid, (int)info.ssi_signo);
+	}
+	return false;
+}
+
+static void step(struct stat_job *stat)
+{
+	stat_rescan(stat);
+	stat_read(stat);
+	stat_read_waits(stat);
+	stat->now_ns = pmc_now_ns();
+	stat_sum(stat, stat->cumulative);
+	stat_print(stat, false);
+	stat->before_ns = stat->now_ns;
+	for (unsigned r = 0; r < stat->n_rows; r++)
+		stat->rows[r].before = stat->rows[r].now;
+	for (unsigned g = 0; g < stat->n_groups; g++) {
+		struct stat_group *group = &stat->groups[g];
+
+		group->before = group->now;
+		memcpy(group->words_before, group->words, group->n * sizeof(*group->words));
+	}
+}
+
+/* Waits until `until`, 0: for ever. True: the target has ended, or a signal has come. */
+static bool wait_until(struct stat_job *stat, int signals, int target, uint64_t until)
+{
+	struct pollfd fds[2] = { { .fd = signals, .events = POLLIN },
+				 { .fd = target, .events = POLLIN } };
+	bool looks = target < 0 && has_pid(stat);
+
+	for (;;) {
+		uint64_t now = pmc_now_ns(), left = until > now ? until - now : 0;
+		struct timespec wait;
+
+		if (until && !left)
+			return false;
+		if (looks && (!until || left > LOOK_NS))
+			left = LOOK_NS;
+		wait = (struct timespec){ (time_t)(left / 1000000000u),
+					  (long)(left % 1000000000u) };
+		if (ppoll(fds, 2, until || looks ? &wait : NULL, NULL) < 0 && errno != EINTR)
+			return true;
+		if (take_signals(stat, signals) ||
+		    (stat->cmd && tool_child_ended(&stat->child, false)) || fds[1].revents ||
+		    (target < 0 && target_ended(stat)))
+			return true;
+	}
+}
+
+/* Whether the command goes on, without intervals. */
+static bool last_interval(struct stat_job *stat)
+{
+	if (stat->target == STAT_COMMAND)
+		stat->interval_ns = 0;
+	return stat->target == STAT_COMMAND;
+}
+
+int stat_run(struct stat_job *stat)
+{
+	uint64_t n = 0;
+	int signals, target = -1, code = 0;
+	bool ended = false;
+	sigset_t was;
+
+	if (stat->cmd)
+		code = tool_child_start(&stat->child, stat->cmd);
+	stat->child_pid = stat->child.pid;
+	if (!code)
+		code = stat_open(stat);
+	if (code) {
+		tool_child_drop(&stat->child);
+		return code;
+	}
+	target = open_target(stat);
+	signals = open_signals(&was);
+	if (stat->cmd)
+		code = tool_child_go(&stat->child, stat->cmd[0]);
+	while (!code && !ended) {
+		uint64_t next = stat->begin_ns + (n + 1) * stat->interval_ns;
+
+		ended = wait_until(stat, signals, target, stat->interval_ns ? next : 0);
+		if (stat->interval_ns)
+			step(stat);
+		/* Intervals that were missed are not made up for. */
+		n = stat->interval_ns ? (stat->before_ns - stat->begin_ns) / stat->interval_ns : 0;
+		if (stat->count && --stat->count == 0 && !last_interval(stat))
+			ended = true;
+		ended |= stat->out.error != 0;
+	}
+	if (!code) {
+		if (!stat->interval_ns)
+			stat_rescan(stat);
+		stat_read(stat);
+		stat_read_waits(stat);
+		if (!stat->interval_ns || stat->target != STAT_COMMAND)
+			stat->now_ns = pmc_now_ns();
+		getrusage(RUSAGE_CHILDREN, &stat->usage);
+		stat_sum(stat, true);
+		stat_print(stat, true);
+	}
+	/* A command that gave the duration only. */
+	if (!code && stat->child.pid)
+		kill(stat->child.pid, SIGTERM);
+	close(signals);
+	if (target >= 0)
+		close(target);
+	sigprocmask(SIG_SETMASK, &was, NULL);
+	return code;
+}

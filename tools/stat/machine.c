@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* machine.c - the CPUs that are online: their cores, sockets and nodes, and groups on each. */
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "tools/cli/try_open.h"
+#include "tools/stat/stat.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CPUS "/sys/devices/system/cpu"
+
+static int topology(int cpu, const char *file)
+{
+	char text[32];
+	uint64_t value;
+
+	if (pmc_file_read(text, sizeof(text), CPUS "/cpu%d/topology/%s", cpu, file) <= 0 ||
+	    !pmc_number(text, INT_MAX, &value))
+		return 0;
+	return (int)value;
+}
+
+/* cpuN has a link nodeM. */
+static void take_node(const char *name, void *arg)
+{
+	uint64_t node;
+
+	if (!strncmp(name, "node", 4) && pmc_number(name + 4, INT_MAX, &node))
+		*(int *)arg = (int)node;
+}
+
+static struct stat_key key_of(const struct stat_job *stat, int cpu)
+{
+	struct stat_key key = { -1, -1, -1, -1, -1 };
+
+	if (stat->by == BY_CPU)
+		key.cpu = cpu;
+	if (stat->by == BY_CORE || stat->by == BY_SOCKET)
+		key.socket = topology(cpu, "physical_package_id");
+	if (stat->by == BY_CORE)
+		key.core = topology(cpu, "core_id");
+	if (stat->by == BY_NODE) {
+		key.node = 0;
+		pmc_dir_visit(take_node, &key.node, CPUS "/cpu%d", cpu);
+	}
+	return key;
+}
+
+static bool counts_on(const struct stat_job *stat, unsigned event, int cpu)
+{
+	const char *at = stat->plan.events[event].event.cpus;
+	uint64_t first, last;
+
+	while (at && pmc_number_take(&at, NULL, 10, &first)) {
+		last = first;
+		if (*at == '-') {
+			at++;
+			pmc_number_take(&at, NULL, 10, &last);
+		}
+		if (first <= (uint64_t)cpu && (uint64_t)cpu <= last)
+			return true;
+		at += *at == ',';
+	}
+	return false;
+}
+
+static int open_cpu(struct stat_job *stat, int cpu)
+{
+	const struct pmc_plan *plan = &stat->plan;
+	const struct stat_key key = key_of(stat, cpu);
+	unsigned row = stat_row(stat, &key);
+	int error = 0;
+
+	if (row == UINT_MAX)
+		return -ENOMEM;
+	for (unsigned g = 0; g < plan->groups && !error; g++) {
+		const char *type = plan->events[plan->first[g]].event.core_type;
+
+		error = stat_add_group(stat, row, plan->first[g],
+				       plan->first[g + 1] - plan->first[g], PMC_GROUP_OWN, -1, cpu);
+		/* A CPU of another type. */
+		if (error == -ENOENT && type && *type)
+			error = 0;
+	}
+	for (unsigned i = plan->opened; i < plan->count && !error && !tool_perf_killed(); i++)
+		if (pmc_event_is_uncore(&plan->events[i].event) && counts_on(stat, i, cpu))
+			error = stat_add_group(stat, row, i, 1, PMC_GROUP_OWN, -1, cpu);
+	return error;
+}
+
+/* Counts of a CPU that went offline stay; its groups are detached and opened anew when it is back
+ * (perf_event_exit_cpu_context() in kernel/events/core.c). */
+static void leave_cpu(struct stat_job *stat, int cpu)
+{
+	for (unsigned g = 0; g < stat->n_groups; g++) {
+		struct stat_group *group = &stat->groups[g];
+
+		if (group->ended || group->cpu != cpu)
+			continue;
+		pmc_group_close(group->fds, group->n);
+		group->ended = true;
+	}
+}
+
+static int scan(struct stat_job *stat)
+{
+	uint64_t online[STAT_CPUS / 64] = { 0 };
+	char text[4096];
+	const char *at = text;
+	uint64_t cpu, last;
+	int error = pmc_file_read(text, sizeof(text), CPUS "/online");
+
+	if (error <= 0)
+		return error ? error : -ENODEV;
+	error = 0;
+	while (pmc_number_take(&at, NULL, 10, &cpu)) {
+		last = cpu;
+		if (*at == '-') {
+			at++;
+			pmc_number_take(&at, NULL, 10, &last);
+		}
+		for (; cpu <= last && cpu < STAT_CPUS; cpu++)
+			online[cpu / 64] |= 1ull << (cpu % 64);
+		at += *at == ',';
+	}
+	for (cpu = 0; cpu < STAT_CPUS; cpu++) {
+		uint64_t bit = 1ull << (cpu % 64);
+		bool is = online[cpu / 64] & bit, was = stat->online[cpu / 64] & bit;
+
+		if (was && !is)
+			leave_cpu(stat, (int)cpu);
+		if (is && !was)
+			error = open_cpu(stat, (int)cpu);
+		if (error == -ENODEV) /* It went offline just now. */
+			is = false;
+		else if (error)
+			return error;
+		error = 0;
+		stat->online[cpu / 64] = (stat->online[cpu / 64] & ~bit) | (is ? bit : 0);
+	}
+	return 0;
+}
+
+int stat_open_machine(struct stat_job *stat)
+{
+	return scan(stat);
+}
+
+void stat_scan_cpus(struct stat_job *stat)
+{
+	int error = scan(stat);
+
+	if (error && !stat->error)
+		stat->error = error;
+}

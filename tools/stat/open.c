@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* open.c - opens and starts the groups of a stat's target, and closes them. */
+#include "agent/core/base/clock.h"
+#include "tools/cli/pmctl.h"
+#include "tools/cli/try_open.h"
+#include "tools/stat/stat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static int open_command(struct stat_job *stat)
+{
+	const struct pmc_plan *plan = &stat->plan;
+	int error = 0;
+
+	for (unsigned g = 0; g < plan->groups && !error; g++)
+		error = stat_add_group(stat, 0, plan->first[g], plan->first[g + 1] - plan->first[g],
+				       PMC_GROUP_EXEC, stat->child_pid, -1);
+	return error;
+}
+
+static int explain(const struct stat_job *stat, int error)
+{
+	const struct pmc_tried tried = {
+		.attr = stat->plan.opened ? &stat->plan.attrs[0].base : NULL,
+		.pid = stat->target == STAT_MACHINE ? -1 : stat->pid,
+		.cpu = stat->target == STAT_MACHINE ? 0 : -1,
+		.placed = true,
+	};
+	struct pmc_here here;
+	char text[320];
+
+	if (error == -ESRCH)
+		return tool_fail(EXIT_FAIL, "no %s %d: it has ended, or never was",
+				 stat->target == STAT_THREAD ? "thread" : "process", stat->pid);
+	if (error == -ECHILD && stat->target == STAT_PROCESS)
+		return tool_fail(EXIT_FAIL, "%d is a thread, not a process; give -t %d", stat->pid,
+				 stat->pid);
+	pmc_here_read(&here, NULL);
+	pmc_advice_text(error, &tried, &here, text, sizeof(text));
+	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot open counters of %s: %s",
+			 stat->target == STAT_MACHINE ? "the machine" :
+			 stat->target == STAT_COMMAND ? "the command" :
+							"that process",
+			 text);
+}
+
+int stat_open(struct stat_job *stat)
+{
+	static const struct stat_key total = { -1, -1, -1, -1, -1 };
+	struct rlimit files;
+	int error = 0;
+
+	if (stat_row(stat, &total) != 0)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	/* A descriptor for each event and thread. The command has been forked with the old limit.
+	 */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	if (stat->target == STAT_COMMAND)
+		error = open_command(stat);
+	else if (stat->target == STAT_MACHINE)
+		error = stat_open_machine(stat);
+	else
+		error = stat_open_process(stat);
+	if (error)
+		return explain(stat, error);
+	for (unsigned g = 0; g < stat->n_groups && stat->target != STAT_COMMAND; g++)
+		pmc_group_enable(stat->groups[g].fds[0]);
+	stat->begin_ns = stat->before_ns = pmc_now_ns();
+	return 0;
+}
+
+void stat_rescan(struct stat_job *stat)
+{
+	unsigned opened = stat->n_groups;
+
+	if (stat->by == BY_THREAD)
+		stat_scan_threads(stat);
+	else if (stat->target == STAT_MACHINE)
+		stat_scan_cpus(stat);
+	for (unsigned g = opened; g < stat->n_groups; g++)
+		pmc_group_enable(stat->groups[g].fds[0]);
+}
+
+void stat_close(struct stat_job *stat)
+{
+	for (unsigned g = 0; g < stat->n_groups; g++)
+		if (!stat->groups[g].ended)
+			pmc_group_close(stat->groups[g].fds, stat->groups[g].n);
+	free(stat->groups);
+	free(stat->rows);
+}

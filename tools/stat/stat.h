@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* stat.h - pmctl stat: target, groups, rows of sums, and their output. Private to this folder. */
+#ifndef PMC_TOOLS_STAT_STAT_H
+#define PMC_TOOLS_STAT_STAT_H
+
+#include "agent/core/base/out.h"
+#include "agent/core/plan/plan.h"
+#include "agent/core/profile/metrics.h"
+#include "tools/cli/child.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#define STAT_CPUS 8192u /* NR_CPUS of the largest kernels */
+
+enum stat_target { STAT_COMMAND, STAT_PROCESS, STAT_THREAD, STAT_MACHINE };
+enum stat_by { BY_TOTAL, BY_THREAD, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
+enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
+
+/* Times and switches of a thread, from /proc. */
+struct stat_waits {
+	bool known;
+	uint64_t cpu_ns, delay_ns; /* on a CPU; waiting for one */
+	uint64_t voluntary, involuntary;
+};
+
+/* What identifies a row; -1: not part of it. */
+struct stat_key {
+	int cpu, core, socket, node, tid;
+};
+
+struct stat_row {
+	struct stat_key key;
+	char name[32];		  /* of the thread */
+	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
+	struct pmc_count *counts; /* of each event of the view: last interval, or since the start */
+	uint64_t since_ns, until_ns; /* when its waits were read first and last */
+	struct stat_waits begin, before, now;
+};
+
+/* An open group of the plan, or an uncore event alone. Its counts go to a row and to the total. */
+struct stat_group {
+	unsigned row, first, n; /* events first .. first + n of the plan */
+	int cpu;		/* -1: any */
+	bool ended;		/* closed; `now` stays */
+	int *fds;
+	uint64_t id, *words, *words_before;
+	struct pmc_reading now, before;
+};
+
+struct stat_job {
+	struct pmc_arena arena;
+	/* flags */
+	enum stat_target target;
+	enum stat_by by;
+	enum stat_format format;
+	pid_t pid; /* of the target, or of its thread */
+	char **cmd;
+	const char *events, *output;
+	uint64_t interval_ns, count;
+	bool cumulative, clear;
+
+	/* events */
+	struct pmc_plan plan;
+	struct pmc_p_set_view view;	  /* all events, in the user's order */
+	unsigned view_of[PMC_EVENTS_MAX]; /* of each event of the plan */
+
+	/* what is counted */
+	struct stat_row *rows; /* [0]: the total */
+	unsigned n_rows, rows_room;
+	struct stat_group *groups;
+	unsigned n_groups, groups_room;
+	unsigned restarts;		 /* of attaching, since threads were started meanwhile */
+	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
+	bool unsettled;			 /* threads were started during each attempt */
+	int error;			 /* first failure of a scan */
+
+	/* the run */
+	struct tool_child child;
+	pid_t child_pid; /* after its end too */
+	struct rusage usage;
+	uint64_t begin_ns, before_ns, now_ns;
+	struct pmc_out out;
+	unsigned lines; /* since the last head of the table */
+	bool headed;
+};
+
+/* The parts: 0, or the exit code with the error printed. */
+int stat_flags(struct stat_job *stat, int argc, char **argv);
+int stat_plan(struct stat_job *stat);
+/* Why an event has no value. */
+void stat_why(const struct stat_job *stat, unsigned event, char *text, size_t cap);
+/* Opens and starts the groups of the target. */
+int stat_open(struct stat_job *stat);
+/* Rows of threads and CPUs that are new, and those that have ended. */
+void stat_rescan(struct stat_job *stat);
+void stat_close(struct stat_job *stat);
+/* Runs intervals until the target ends, the count is reached, or a signal comes. */
+int stat_run(struct stat_job *stat);
+
+/* ---- rows.c ---- */
+/* The row of a key, added if it is new; UINT_MAX: no memory. */
+unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
+/* Adds a group; on failure -errno. */
+int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
+		   enum pmc_group_kind kind, pid_t pid, int cpu);
+void stat_read(struct stat_job *stat);
+/* Sums of the groups: since the last sums, or since the start. */
+void stat_sum(struct stat_job *stat, bool cumulative);
+void stat_value(const struct stat_job *stat, const struct stat_row *row, unsigned event,
+		bool *known, double *value);
+/* Difference of waits in the last interval, or since the start; false: not known. */
+bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
+		   struct stat_waits *waits, uint64_t *blocked_ns);
+/* CPUs used in that time, by the clock event of the row; negative: not known. */
+double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns);
+/* Which metrics of metrics.def a table shows. */
+bool stat_shows_metric(const struct stat_job *stat, unsigned metric);
+bool stat_metric(const struct stat_job *stat, const struct stat_row *row, unsigned metric,
+		 double *value, bool *estimate);
+
+/* ---- threads.c, machine.c: parts of stat_open() and stat_rescan() ---- */
+int stat_open_process(struct stat_job *stat);
+void stat_scan_threads(struct stat_job *stat);
+void stat_read_waits(struct stat_job *stat);
+int stat_open_machine(struct stat_job *stat);
+void stat_scan_cpus(struct stat_job *stat);
+
+/* ---- output ---- */
+void stat_print(struct stat_job *stat, bool summary);
+void stat_table(struct stat_job *stat, bool summary);
+void stat_json(struct stat_job *stat, bool summary);
+void stat_csv(struct stat_job *stat, bool summary);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c - the threads of a process: their groups, rows, and waits from /proc.
+ *
+ * A process as a whole is counted by inherited groups, one set for each of its threads; threads and
+ * processes that they start are included. A thread that starts while they are being opened may have
+ * inherited some of them or none, and nothing tells which. So groups are closed and opened again
+ * until no thread has started meanwhile. Counting starts after that, in all of them.
+ */
+#include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "tools/stat/stat.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_RESTARTS 20
+
+struct tids {
+	pid_t *list;
+	unsigned n, room;
+	bool failed;
+};
+
+static void take_tid(const char *name, void *arg)
+{
+	struct tids *tids = arg;
+	uint64_t tid;
+
+	if (!pmc_number(name, INT_MAX, &tid))
+		return;
+	if (tids->n == tids->room) {
+		unsigned room = tids->room ? tids->room * 2 : 256;
+		pid_t *more = realloc(tids->list, room * sizeof(*more));
+
+		if (!more) {
+			tids->failed = true;
+			return;
+		}
+		tids->list = more;
+		tids->room = room;
+	}
+	tids->list[tids->n++] = (pid_t)tid;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The caller frees tids->list. */
+static int read_tids(pid_t pid, struct tids *tids)
+{
+	int error = pmc_dir_visit(take_tid, tids, "/proc/%d/task", pid);
+
+	if (error == -ENOENT || (!error && !tids->n && !tids->failed))
+		return -ESRCH;
+	if (error || tids->failed)
+		return error ? error : -ENOMEM;
+	qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
+	return 0;
+}
+
+static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind kind, pid_t tid)
+{
+	const struct pmc_plan *plan = &stat->plan;
+	int error = 0;
+
+	for (unsigned g = 0; g < plan->groups && !error; g++)
+		error = stat_add_group(stat, row, plan->first[g],
+				       plan->first[g + 1] - plan->first[g], kind, tid, -1);
+	return error;
+}
+
+/* ---- rows of threads ---------------------------------------------------------------------- */
+
+static uint64_t number_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+	uint64_t value = 0;
+
+	if (!at)
+		return 0;
+	at += strlen(key);
+	at += strspn(at, ": \t");
+	pmc_number_take(&at, NULL, 10, &value);
+	return value;
+}
+
+/* schedstat: ns on a CPU, ns waiting for one (Documentation/scheduler/sched-stats.rst). It is up to
+ * date as of the last tick or switch. */
+static void read_waits(struct stat_job *stat, struct stat_row *row)
+{
+	struct stat_waits waits = { .known = false };
+	char text[4096];
+	const char *at = text;
+
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/schedstat", row->key.tid) <= 0 ||
+	    !pmc_number_take(&at, NULL, 10, &waits.cpu_ns) || *at++ != ' ' ||
+	    !pmc_number_take(&at, NULL, 10, &waits.delay_ns))
+		return;
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/status", row->key.tid) > 0) {
+		waits.voluntary = number_of(text, "\nvoluntary_ctxt_switches");
+		waits.involuntary = number_of(text, "\nnonvoluntary_ctxt_switches");
+	}
+	waits.known = true;
+	row->until_ns = pmc_now_ns();
+	row->now = waits;
+	if (!row->begin.known)
+		row->begin = waits;
+	pmc_file_read(row->name, sizeof(row->name), "/proc/%d/task/%d/comm", stat->pid,
+		      row->key.tid);
+}
+
+void stat_read_waits(struct stat_job *stat)
+{
+	for (unsigned r = 1; stat->by == BY_THREAD && r < stat->n_rows; r++)
+		if (stat->rows[r].seen)
+			read_waits(stat, &stat->rows[r]);
+}
+
+static int open_row(struct stat_job *stat, pid_t tid)
+{
+	const struct stat_key key = { -1, -1, -1, -1, (int)tid };
+	unsigned before = stat->n_rows, row = stat_row(stat, &key);
+	int error;
+
+	if (row == UINT_MAX)
+		return -ENOMEM;
+	stat->rows[row].seen = true;
+	if (row < before)
+		return 0;
+	error = open_task(stat, row, PMC_GROUP_OWN, tid);
+	if (!error)
+		read_waits(stat, &stat->rows[row]);
+	return error;
+}
+
+/* Threads that end before their groups are open have rows without counts. */
+static int scan_rows(struct stat_job *stat)
+{
+	struct tids tids = { .n = 0 };
+	int error = read_tids(stat->pid, &tids);
+
+	for (unsigned r = 1; r < stat->n_rows; r++)
+		stat->rows[r].seen = false;
+	for (unsigned i = 0; i < tids.n && !error; i++) {
+		error = open_row(stat, tids.list[i]);
+		if (error == -ESRCH && (pid_t)tids.list[i] != stat->pid)
+			error = 0;
+	}
+	free(tids.list);
+	return error;
+}
+
+void stat_scan_threads(struct stat_job *stat)
+{
+	int error;
+
+	if (stat->target == STAT_THREAD) {
+		stat->rows[1].seen =
+			!pmc_path_exists("/proc/%d/task/%d", stat->pid, stat->rows[1].key.tid);
+		return;
+	}
+	error = scan_rows(stat);
+	if (error && error != -ESRCH && !stat->error)
+		stat->error = error;
+}
+
+/* ---- the whole process -------------------------------------------------------------------- */
+
+static bool is_subset(const struct tids *of, const struct tids *tids)
+{
+	for (unsigned i = 0; i < tids->n; i++)
+		if (!bsearch(&tids->list[i], of->list, of->n, sizeof(pid_t), compare_tids))
+			return false;
+	return true;
+}
+
+static void close_groups(struct stat_job *stat)
+{
+	for (unsigned g = 0; g < stat->n_groups; g++)
+		pmc_group_close(stat->groups[g].fds, stat->groups[g].n);
+	stat->n_groups = 0;
+}
+
+/* 1: a thread has started meanwhile. */
+static int try_open(struct stat_job *stat)
+{
+	struct tids tids = { .n = 0 }, after = { .n = 0 };
+	int error = read_tids(stat->pid, &tids);
+
+	for (unsigned i = 0; i < tids.n && !error; i++) {
+		error = open_task(stat, 0, PMC_GROUP_PLAIN, tids.list[i]);
+		/* The thread has ended. */
+		if (error == -ESRCH)
+			error = 0;
+	}
+	if (!error)
+		error = read_tids(stat->pid, &after);
+	if (!error && !is_subset(&tids, &after))
+		error = 1;
+	free(tids.list);
+	free(after.list);
+	return error;
+}
+
+/* Not the main thread of its process, whose ID the process has. */
+static bool is_other_thread(pid_t pid)
+{
+	char text[4096];
+
+	return pmc_file_read(text, sizeof(text), "/proc/%d/status", pid) > 0 &&
+	       number_of(text, "\nTgid") != (uint64_t)pid;
+}
+
+int stat_open_process(struct stat_job *stat)
+{
+	int error = 1;
+
+	if (stat->target == STAT_THREAD)
+		return open_row(stat, stat->pid);
+	if (is_other_thread(stat->pid))
+		return -ECHILD;
+	if (stat->by == BY_THREAD)
+		return scan_rows(stat);
+	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
+		close_groups(stat);
+		error = try_open(stat);
+		stat->restarts += error == 1;
+	}
+	/* The groups of the last attempt are good for all but threads that started during it. */
+	stat->unsettled = error == 1;
+	return error == 1 ? 0 : error;
+}
