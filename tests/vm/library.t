@@ -29,6 +29,10 @@ is "${BASH_REMATCH[2]:-} ${BASH_REMATCH[3]:-}" "0 0" "sched_switch: no record is
 between "${BASH_REMATCH[1]:-0}" 200 100000000 "sched_switch recorded at least 200 switches"
 is "$(python3 "$ROOT/tests/e2e/switches.py" "$M/switches.out" 0 0)" "${BASH_REMATCH[1]:-}" \
 	"NextPID(k) = PrevPID(k+1) throughout, TID = PrevPID, TIME never goes back; printed = produced"
+is "$(cat "$M/trace.rc") $(sed 's/[0-9]* records/N records/' "$M/trace.err")" "0 pmctl trace: N records, 0 lost" \
+	"pmctl trace: no record is lost or late"
+is "$(python3 "$ROOT/tests/e2e/switches.py" "$M/trace.out" 0 0)" \
+	"$(sed -n 's/.*: \([0-9]*\) records.*/\1/p' "$M/trace.err")" "pmctl trace: the records fit together, too"
 ICOUNT=shift=1,sleep=off machine
 looks 0.500
 
