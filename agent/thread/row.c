@@ -81,6 +81,11 @@ static uint64_t fill_accounting(struct pmc_thread_fixed *row, struct slot *slot,
 	else
 		now.unknown |= ACCOUNT_FAULTS | ACCOUNT_SWITCHES;
 	now.of[ACCOUNT_WALL] = time_ns = pmc_now_ns();
+	/* Counting was always on: only what the main thread brought from before is subtracted. */
+	if (!phases && !(slot->flags & PMC_THREAD_MAIN)) {
+		account_put_row(&now, row);
+		return time_ns;
+	}
 	agent_account(slot, &side);
 	account_row(&side, &now, row, phases);
 	return time_ns;

@@ -50,12 +50,8 @@ void account_values(const struct account_side *side, struct account_words *now)
 	now->unknown = side->stopped ? side->unknown : now->unknown | side->unknown;
 }
 
-void account_row(const struct account_side *side, struct account_words *now,
-		 struct pmc_thread_fixed *row, bool phases)
+void account_put_row(const struct account_words *now, struct pmc_thread_fixed *row)
 {
-	const uint64_t time_ns = now->of[ACCOUNT_WALL];
-
-	account_values(side, now);
 	row->cpu_ns = now->of[ACCOUNT_CPU];
 	row->minor_faults = now->of[ACCOUNT_MINOR];
 	row->major_faults = now->of[ACCOUNT_MAJOR];
@@ -65,6 +61,15 @@ void account_row(const struct account_side *side, struct account_words *now,
 		row->flags |= PMC_THREAD_NO_CPU;
 	if (now->unknown & (ACCOUNT_FAULTS | ACCOUNT_SWITCHES))
 		row->flags |= PMC_THREAD_NO_RUSAGE;
+}
+
+void account_row(const struct account_side *side, struct account_words *now,
+		 struct pmc_thread_fixed *row, bool phases)
+{
+	const uint64_t time_ns = now->of[ACCOUNT_WALL];
+
+	account_values(side, now);
+	account_put_row(now, row);
 	if (side->stopped)
 		row->flags |= PMC_THREAD_OFF;
 	if (!phases)

@@ -62,8 +62,10 @@ void account_reset(struct account_side *side, const struct account_words *now);
 /* Turns `now` into what was counted; WALL is the time for which counting was on. */
 void account_values(const struct account_side *side, struct account_words *now);
 
-/* The values in a row whose start_ns is known; of now. phases: it has room for off_ns and
- * reset_ns. */
+/* The values in a row, of now. */
+void account_put_row(const struct account_words *now, struct pmc_thread_fixed *row);
+/* The same of now less the account's, in a row whose start_ns is known. phases: it has room for
+ * off_ns and reset_ns. */
 void account_row(const struct account_side *side, struct account_words *now,
 		 struct pmc_thread_fixed *row, bool phases);
 
