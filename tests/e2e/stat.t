@@ -95,6 +95,19 @@ is "$status" 0 "a command gives the duration"
 exec 9>&-
 wait $waiter
 
+# Threads end while their groups are opened.
+"$PROG/churn" 100000000 1000 >/dev/null 2>&1 &
+churn=$!
+ok "the program has started" kill -0 $churn
+for flag in --per-thread ""; do
+	# shellcheck disable=SC2086
+	stat -p $churn $flag -I 10ms -n 20 --format json
+	is "$status" 0 "a process whose threads come and go${flag:+, $flag}"
+	unlike "$(cat "$T/err")" "not counted" "no failure is reported for threads that have ended"
+done
+kill $churn
+wait $churn 2>/dev/null
+
 # ---- the machine ------------------------------------------------------------------------------
 stat -a --per-cpu --format json -e cpu-clock,page-faults -- "$PROG/pages" 8000
 ok "all page faults of the machine" test "$(sum page-faults '(.cpu == null)')" -ge 8000

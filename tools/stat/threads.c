@@ -66,6 +66,8 @@ static int read_tids(pid_t pid, struct tids *tids)
 	return 0;
 }
 
+/* -ESRCH: the thread has ended. To a sibling whose leader's thread has just ended Linux 6.18 says
+ * ENODEV. */
 static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind kind, pid_t tid)
 {
 	const struct pmc_plan *plan = &stat->plan;
@@ -74,7 +76,7 @@ static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind ki
 	for (unsigned g = 0; g < plan->groups && !error; g++)
 		error = stat_add_group(stat, row, plan->first[g],
 				       plan->first[g + 1] - plan->first[g], kind, tid, -1);
-	return error;
+	return error == -ENODEV ? -ESRCH : error;
 }
 
 /* ---- rows of threads ---------------------------------------------------------------------- */
