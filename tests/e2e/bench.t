@@ -87,6 +87,23 @@ is "$status" 0 "a command that leaves a process behind"
 bench -r 1 --format json true
 is "$(of 0 .summary.wall_ns.stddev)" null "one run has no deviation"
 
+mkfifo "$T/fifo"
+bench -r 1 --input "$T/fifo" cat
+is "$status" 1 "a pipe as input, which nobody writes"
+bench -r 1 --output "$T/fifo" true
+is "$status" 1 "a pipe as output, which nobody reads"
+bench -r 1 --timeout 200ms -- python3 -c 'import os, time; os.setpgid(0, os.getppid()); time.sleep(100)'
+is "$status" 1 "--timeout kills a command that left its process group"
+bench -r 1 'echo a | cat'
+like "$(cat "$T/err")" "shell" "an operator of the shell is named"
+bench -r 1 --format json -- echo --password=hunter2
+unlike "$(cat "$T/out")" "hunter2" "secrets are masked as in dumps"
+timeout -s TERM 1 "$PMCTL" bench -r 1 --setup 'exec sleep 100' true >"$T/out" 2>"$T/err"
+is "$?" 124 "a signal ends a --setup line"
+echo '{"commands":[{"command":"true","runs":[{"wall_ns":1e-308},{"wall_ns":1e308},{"wall_ns":"x"}]}]}' >"$T/odd.json"
+bench -r 2 --baseline "$T/odd.json" --format json true
+unlike "$(cat "$T/out")" "nan|inf|e-30" "odd numbers in a baseline are none"
+
 # An interrupt ends the run in progress; earlier runs are reported.
 "$PMCTL" bench -d 100s --format json "sh -c 'echo x >>$T/ticks; test \$(wc -l <$T/ticks) -lt 3 || sleep 100'" \
 	>"$T/out" 2>"$T/err" &

@@ -15,7 +15,8 @@ static double number(const json_t *object, const char *key)
 	const json_t *value = json_object_get(object, key);
 	double result = json_is_number(value) ? json_number_value(value) : NAN;
 
-	return result >= 0 ? result : NAN;
+	/* Beyond these nothing was measured. */
+	return result == 0 || (result > 1e-6 && result < 1e18) ? result : NAN;
 }
 
 static bool read_runs(struct bench *bench, struct bench_command *command, const json_t *runs)
@@ -70,7 +71,10 @@ int bench_read_baseline(struct bench *bench)
 		return 0;
 	root = json_load_file(file, 0, &error);
 	if (!root)
-		return tool_fail(EXIT_FAIL, "cannot read --baseline %s: %s", file, error.text);
+		return tool_fail(EXIT_FAIL,
+				 "cannot read --baseline %s: %s; pmctl bench --format json writes "
+				 "such a file",
+				 file, error.text);
 	code = read_commands(bench, json_object_get(root, "commands"));
 	json_decref(root);
 	if (code)

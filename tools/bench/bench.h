@@ -68,6 +68,8 @@ struct bench {
 	enum bench_format format;
 	int color; /* -1: on a terminal */
 
+	int io[3]; /* the commands' standard descriptors; -1: pmctl's own */
+
 	/* counters */
 	struct pmc_plan plan;
 	unsigned passes;
@@ -96,6 +98,9 @@ int bench_threads(struct bench *bench);
 int bench_read_baseline(struct bench *bench);
 int bench_print(struct bench *bench);
 
+/* Opens --input and --output into bench->io. */
+int bench_open_files(struct bench *bench);
+
 /* ---- one command's process that starts it ------------------------------------------------- */
 struct bench_helper {
 	pid_t pid; /* 0: none */
@@ -123,7 +128,7 @@ void bench_counters_read(const struct bench *bench, struct bench_command *comman
 void bench_counters_close(const struct bench *bench, struct bench_helper *helper);
 
 /* Runs a line of --prepare, --setup or --cleanup by sh. */
-int bench_shell(const struct bench *bench, const char *flag, const char *line);
+int bench_shell(const char *flag, const char *line);
 /* SIGINT or SIGTERM has come since bench_catch_signals(). */
 bool bench_signalled(void);
 void bench_catch_signals(void);

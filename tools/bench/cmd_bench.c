@@ -51,6 +51,8 @@ static int run_bench(struct bench *bench)
 
 	if (!code)
 		code = bench_read_baseline(bench);
+	if (!code)
+		code = bench_open_files(bench);
 	if (code)
 		return code;
 	bench_catch_signals();
@@ -69,7 +71,7 @@ static int run_bench(struct bench *bench)
 
 int cmd_bench(int argc, char **argv)
 {
-	struct bench bench = { 0 };
+	struct bench bench = { .io = { -1, -1, -1 } };
 	int code = bench_flags(&bench, argc, argv);
 
 	if (!code)

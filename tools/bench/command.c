@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* command.c - the commands of a bench: words of a string, a line for the shell, or an argv. */
+#include "agent/core/base/config.h"
+#include "agent/core/dump/command_line.h"
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
@@ -47,6 +49,24 @@ static int find_program(struct bench_command *command)
 			 strpbrk(name, " |<>;&$") ? "; --shell runs shell lines" : "");
 }
 
+/* The text to show and to store. With known forms of secrets in it, the command line as a dump has
+ * it (PMC_ARGS). */
+static const char *masked(struct bench *bench, const char *text, char **argv)
+{
+	struct pmc_config config;
+	struct pmc_config_error error;
+	char full[4096], shown[4096];
+	struct pmc_out out;
+
+	if (pmc_config_from_env(environ, &config, &error) != 0)
+		config.args = PMC_ARGS_MASKED;
+	pmc_out_to_mem(&out, full, sizeof(full));
+	pmc_command_line(&out, argv, PMC_ARGS_FULL);
+	pmc_out_to_mem(&out, shown, sizeof(shown));
+	pmc_command_line(&out, argv, config.args);
+	return strcmp(full, shown) ? pmc_arena_strdup(&bench->arena, shown) : text;
+}
+
 static int add(struct bench *bench, const char *text, char **argv)
 {
 	struct bench_command *command = &bench->commands[bench->n_commands];
@@ -54,7 +74,7 @@ static int add(struct bench *bench, const char *text, char **argv)
 
 	if (!text || !argv)
 		return tool_fail(EXIT_FAIL, "out of memory");
-	*command = (struct bench_command){ .text = text, .argv = argv };
+	*command = (struct bench_command){ .text = masked(bench, text, argv), .argv = argv };
 	code = find_program(command);
 	bench->n_commands += !code;
 	return code;
@@ -86,6 +106,19 @@ static bool has_open_quote(const char *text)
 	return quote;
 }
 
+/* A word that a shell would take as an operator; NULL: none. */
+static const char *operator_in(char **argv)
+{
+	static const char *const operators[] = { "|", "||", "&&", "&",	";",
+						 ">", ">>", "<",  "2>", "2>&1" };
+
+	for (; *argv; argv++)
+		for (unsigned i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+			if (!strcmp(*argv, operators[i]))
+				return *argv;
+	return NULL;
+}
+
 int bench_add_string(struct bench *bench, const char *text)
 {
 	const char **words;
@@ -106,6 +139,9 @@ int bench_add_string(struct bench *bench, const char *text)
 	for (int i = 0; argv && i < n; i++)
 		argv[i] = pmc_arena_strdup(&bench->arena, words[i]);
 	free(words);
+	if (!bench->arena.failed && operator_in(argv))
+		tool_warn("'%s' in '%.80s' is an argument of %s; --shell runs shell lines",
+			  operator_in(argv), text, argv[0]);
 	return add(bench, text, bench->arena.failed ? NULL : argv);
 }
 

@@ -117,7 +117,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 
 	if (!run)
 		return tool_fail(EXIT_FAIL, "out of memory");
-	code = bench_shell(bench, "--prepare", bench->prepare);
+	code = bench_shell("--prepare", bench->prepare);
 	if (code || bench_signalled())
 		return code;
 	if (bench->passes > 1)
@@ -205,11 +205,11 @@ static int measure_shell(struct bench *bench)
 static int measure_commands(struct bench *bench, struct bench_helper *helpers, unsigned from,
 			    unsigned to)
 {
-	int code = bench_shell(bench, "--setup", bench->setup), after;
+	int code = bench_shell("--setup", bench->setup), after;
 
 	if (!code && !bench_signalled())
 		code = run_rounds(bench, helpers, from, to);
-	after = bench_shell(bench, "--cleanup", bench->cleanup);
+	after = bench_shell("--cleanup", bench->cleanup);
 	return code ? code : after;
 }
 

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,22 +82,42 @@ static bool find_helper(char found[PATH_MAX])
 	return false;
 }
 
-/* The command's standard input and output, as --input and --output say. */
+/* Opens a file of --input or --output. A pipe could keep pmctl waiting for its other end. */
+static int open_plain(const char *flag, const char *path, int how, int *fd)
+{
+	struct stat st;
+
+	*fd = open(path, how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+	if (*fd < 0)
+		return tool_fail(EXIT_FAIL, "cannot open %s %s: %s", flag, path, strerror(errno));
+	if (fstat(*fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)))
+		return tool_fail(EXIT_FAIL, "cannot use %s %s: it is neither a file nor a device",
+				 flag, path);
+	fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
+	return 0;
+}
+
+int bench_open_files(struct bench *bench)
+{
+	const int how = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
+	int code = open_plain("--input", bench->input ? bench->input : "/dev/null", O_RDONLY,
+			      &bench->io[0]);
+
+	if (code || (bench->output && !strcmp(bench->output, "inherit")))
+		return code;
+	if (bench->output && strcmp(bench->output, "null"))
+		return open_plain("--output", bench->output, how, &bench->io[1]);
+	code = open_plain("--output", "/dev/null", O_WRONLY, &bench->io[1]);
+	bench->io[2] = bench->io[1];
+	return code;
+}
+
 static bool redirect(const struct bench *bench)
 {
-	const char *input = bench->input ? bench->input : "/dev/null";
-	const char *output = bench->output ? bench->output : "null";
-	int in = open(input, O_RDONLY | O_CLOEXEC), out;
-
-	if (in < 0 || dup2(in, 0) < 0)
-		return false;
-	if (!strcmp(output, "inherit"))
-		return true;
-	if (!strcmp(output, "null"))
-		out = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	else
-		out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-	return out >= 0 && dup2(out, 1) >= 0 && (strcmp(output, "null") || dup2(out, 2) >= 0);
+	for (int i = 0; i < 3; i++)
+		if (bench->io[i] >= 0 && dup2(bench->io[i], i) < 0)
+			return false;
+	return true;
 }
 
 /* In the child: becomes pmc-spawn, or writes the errno of a failure to the socket. */
@@ -155,8 +177,7 @@ int bench_helper_start(const struct bench *bench, const struct bench_command *co
 	if (recv(helper->socket, &error, sizeof(error), 0) == 1)
 		return 0;
 	bench_helper_stop(helper);
-	return tool_fail(EXIT_FAIL, "cannot start pmc-spawn: %s%s", strerror(error),
-			 bench->input || bench->output ? "; check --input and --output" : "");
+	return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error));
 }
 
 bool bench_helper_run(const struct bench *bench, struct bench_helper *helper,
@@ -197,12 +218,30 @@ void bench_helper_stop(struct bench_helper *helper)
 
 /* ---- shell lines -------------------------------------------------------------------------- */
 
-int bench_shell(const struct bench *bench, const char *flag, const char *line)
+/* Waits for the line; a signal to pmctl ends it. */
+static int wait_for_line(pid_t pid)
+{
+	int status = 0, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd fds[2] = { { .fd = pidfd, .events = POLLIN },
+				 { .fd = signal_fd, .events = POLLIN } };
+
+	while (pidfd >= 0 && (poll(fds, 2, -1) >= 0 || errno == EINTR) && !fds[0].revents) {
+		if (!fds[1].revents)
+			continue;
+		kill(pid, SIGTERM);
+		fds[1].fd = -1;
+	}
+	close(pidfd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+int bench_shell(const char *flag, const char *line)
 {
 	pid_t pid = line ? fork() : 0;
-	int status = 0;
+	int status;
 
-	(void)bench;
 	if (!line)
 		return 0;
 	if (pid == 0) {
@@ -212,11 +251,10 @@ int bench_shell(const struct bench *bench, const char *flag, const char *line)
 		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
 		_exit(EXIT_NO_CMD);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
 	if (pid < 0)
 		return tool_fail(EXIT_FAIL, "cannot start %s '%s': %s", flag, line,
 				 strerror(errno));
+	status = wait_for_line(pid);
 	if (status == 0 || bench_signalled())
 		return 0;
 	if (WIFSIGNALED(status))

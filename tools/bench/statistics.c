@@ -14,7 +14,8 @@
 
 #define LEVEL 0.95
 /* A difference below this is not worth a mark, however certain it is. */
-#define LEAST_PCT 1.0
+#define LEAST_PCT	    1.0
+#define LEAST_FOR_QUARTILES 8
 
 void bench_summarize(double *values, size_t n, struct bench_summary *summary)
 {
@@ -31,6 +32,9 @@ void bench_summarize(double *values, size_t n, struct bench_summary *summary)
 	free(scratch);
 	*summary = (struct bench_summary){ n,	     stat.mean, stat.stddev, stat.median, stat.min,
 					   stat.max, 0 };
+	/* Quartiles of fewer are the values themselves, nearly. */
+	if (n < LEAST_FOR_QUARTILES)
+		return;
 	low = values[n / 4];
 	high = values[n - 1 - n / 4];
 	for (size_t i = 0; i < n; i++)

@@ -389,6 +389,13 @@ void bench_write_table(const struct bench *bench, struct pmc_out *out, bool colo
 		pmc_out_str(out, "): ");
 		pmc_utf8_safe(out, command->text, strlen(command->text), 0);
 		pmc_out_char(out, '\n');
+		if (bench->baseline && bench_reference(bench, command)) {
+			const char *text = bench_reference(bench, command)->text;
+
+			pmc_outf(out, "  compared with %s: ", bench->baseline_file);
+			pmc_utf8_safe(out, text, strlen(text), 0);
+			pmc_out_char(out, '\n');
+		}
 		head_row(&row, heads[NAME]);
 		if (!bench_reference(bench, command))
 			row.cells[DELTA][0] = '\0';

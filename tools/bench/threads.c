@@ -133,7 +133,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 		    const struct under_agent *agent, size_t r)
 {
 	struct spawn_result result;
-	int code = bench_shell(bench, "--prepare", bench->prepare), error;
+	int code = bench_shell("--prepare", bench->prepare), error;
 
 	if (code || bench_signalled())
 		return code;

@@ -143,12 +143,10 @@ static void sort_rows(struct diff *diff)
 	free(rows);
 }
 
-/* Whether the total's CPU time or an event of it is larger by more than --fail-above; for certain,
- * where there are several dumps a side. */
-static bool is_worse(const struct diff *diff)
+/* 0, or the exit code with what is larger by more than --fail-above printed: the total's CPU time
+ * or an event of it. For certain, where there are several dumps a side. */
+static int judge(const struct diff *diff)
 {
-	bool worse = false;
-
 	for (unsigned c = 0; c < diff->n_columns && diff->fail_above >= 0; c++) {
 		struct bench_summary sides[2];
 		struct bench_delta delta;
@@ -158,10 +156,14 @@ static bool is_worse(const struct diff *diff)
 		if (!diff_values(diff, &diff->total, c, sides))
 			continue;
 		bench_compare(&sides[0], &sides[1], &delta);
-		worse |= delta.known && delta.pct > diff->fail_above &&
-			 (!delta.has_ci || delta.pct > delta.ci_pct);
+		if (delta.known && delta.pct > diff->fail_above &&
+		    (!delta.has_ci || delta.pct > delta.ci_pct))
+			return tool_fail(EXIT_FAIL,
+					 "%s of the total is %.1f %% larger in B; --fail-above "
+					 "permits %.1f %%",
+					 diff->columns[c].name, delta.pct, diff->fail_above);
 	}
-	return worse;
+	return 0;
 }
 
 static int run_diff(struct diff *diff)
@@ -179,9 +181,7 @@ static int run_diff(struct diff *diff)
 	if (error)
 		return tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
 				 strerror(-error));
-	if (is_worse(diff))
-		return tool_fail(EXIT_FAIL, "side B uses more than --fail-above permits");
-	return 0;
+	return judge(diff);
 }
 
 int cmd_diff(int argc, char **argv)

@@ -110,6 +110,30 @@ static void write_line(const struct line *line, const int widths[CELLS], struct 
 	pmc_out_char(out, '\n');
 }
 
+/* Calls `use` for each line of a row. */
+static void each_cell(const struct diff *diff, const struct diff_row *row,
+		      void (*use)(const struct line *line, const int widths[CELLS],
+				  struct pmc_out *out),
+		      const int widths[CELLS], struct pmc_out *out)
+{
+	bool first = true;
+	struct line line;
+	struct pmc_out key;
+
+	for (unsigned c = 0; c < diff->n_columns; c++) {
+		if (!fill(diff, row, c, &line))
+			continue;
+		if (first) {
+			pmc_out_to_mem(&key, line.cells[0], sizeof(line.cells[0]));
+			pmc_utf8_safe(&key, row->key, strlen(row->key), 32);
+			if (strcmp(presence(row), "both"))
+				snprintf(line.cells[6], sizeof(line.cells[6]), "%s", presence(row));
+		}
+		first = false;
+		use(&line, widths, out);
+	}
+}
+
 /* Calls `use` for each line of the table: rows by their impact, then the total. */
 static void each_line(const struct diff *diff,
 		      void (*use)(const struct line *line, const int widths[CELLS],
@@ -122,30 +146,10 @@ static void each_line(const struct diff *diff,
 	strcpy(line.cells[0],
 	       diff->by == PMC_BY_POOL || diff->by == PMC_BY_NAME ? "thread" : "row");
 	use(&line, widths, out);
-	for (const struct diff_row *row = diff->rows, *next; row; row = next) {
-		bool first = true;
-
-		next = row->next;
-		if (row != &diff->total && diff->top && ++shown > diff->top)
-			continue;
-		for (unsigned c = 0; c < diff->n_columns; c++) {
-			struct pmc_out key;
-
-			if (!fill(diff, row, c, &line))
-				continue;
-			if (first) {
-				pmc_out_to_mem(&key, line.cells[0], sizeof(line.cells[0]));
-				pmc_utf8_safe(&key, row->key, strlen(row->key), 32);
-				if (strcmp(presence(row), "both"))
-					snprintf(line.cells[6], sizeof(line.cells[6]), "%s",
-						 presence(row));
-			}
-			first = false;
-			use(&line, widths, out);
-		}
-		if (!next && row != &diff->total)
-			next = &diff->total;
-	}
+	for (const struct diff_row *row = diff->rows; row; row = row->next)
+		if (!diff->top || ++shown <= diff->top)
+			each_cell(diff, row, use, widths, out);
+	each_cell(diff, &diff->total, use, widths, out);
 }
 
 struct measuring {
@@ -222,7 +226,7 @@ static void write_table(const struct diff *diff, struct pmc_out *out)
 	pmc_out_str(out, "\n");
 	each_line(diff, write_line, measuring.widths, out);
 	if (diff->top && diff->n_rows > diff->top)
-		pmc_outf(out, "  %u more rows (--top 0 shows all)\n", diff->n_rows - diff->top);
+		pmc_outf(out, "  and %u more (--top 0 shows all)\n", diff->n_rows - diff->top);
 	pmc_out_char(out, '\n');
 	note_differences(diff, out);
 }
@@ -286,26 +290,34 @@ static void csv_number(struct pmc_out *out, bool known, double value)
 		pmc_out_fixed(out, value, value == floor(value) ? 0 : 3);
 }
 
+static void csv_row(const struct diff *diff, const struct diff_row *row, struct pmc_out *out)
+{
+	for (unsigned c = 0; c < diff->n_columns; c++) {
+		struct compared value;
+
+		if (!compare(diff, row, c, &value))
+			continue;
+		bench_csv_text(out, row->key);
+		pmc_outf(out, ",%s,", presence(row));
+		bench_csv_text(out, diff->columns[c].name);
+		csv_number(out, value.sides[0].n, value.sides[0].mean);
+		csv_number(out, value.sides[1].n, value.sides[1].mean);
+		csv_number(out, value.comparable, difference(&value));
+		csv_number(out, value.delta.known, value.delta.pct);
+		csv_number(out, value.delta.has_ci, value.delta.ci_pct);
+		pmc_outf(out, ",%s\n",
+			 !value.delta.has_ci	 ? "" :
+			 value.delta.significant ? "true" :
+						   "false");
+	}
+}
+
 static void write_csv(const struct diff *diff, struct pmc_out *out)
 {
-	pmc_out_str(out, "key,side,name,a,b,delta,delta_pct,ci_pct\n");
-	for (const struct diff_row *row = diff->rows; row; row = row->next) {
-		for (unsigned c = 0; c < diff->n_columns; c++) {
-			struct compared value;
-
-			if (!compare(diff, row, c, &value))
-				continue;
-			bench_csv_text(out, row->key);
-			pmc_outf(out, ",%s,", presence(row));
-			bench_csv_text(out, diff->columns[c].name);
-			csv_number(out, value.sides[0].n, value.sides[0].mean);
-			csv_number(out, value.sides[1].n, value.sides[1].mean);
-			csv_number(out, value.comparable, difference(&value));
-			csv_number(out, value.delta.known, value.delta.pct);
-			csv_number(out, value.delta.has_ci, value.delta.ci_pct);
-			pmc_out_char(out, '\n');
-		}
-	}
+	pmc_out_str(out, "key,side,name,a,b,delta,delta_pct,ci_pct,significant\n");
+	for (const struct diff_row *row = diff->rows; row; row = row->next)
+		csv_row(diff, row, out);
+	csv_row(diff, &diff->total, out);
 }
 
 void diff_print(const struct diff *diff, struct pmc_out *out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* read.c - dumps to rows: each dump is folded by the key, and is one sample of its side. */
 #include "tools/report/read.h"
+#include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/diff/diff.h"
 #include "tools/report/symbols.h"
@@ -110,6 +111,50 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 	}
 }
 
+/* CPU time and counts that no row has, as a row of their own. */
+static int take_remainder(struct diff *diff, unsigned side, unsigned sample, const char *key,
+			  const struct pmc_p_remainder *remainder, uint64_t cpu_ns,
+			  struct pmc_union *u)
+{
+	const struct pmc_p_thread rest = {
+		.set = remainder->set,
+		.counts = remainder->counts,
+		.fixed = { .flags = PMC_THREAD_NO_RUSAGE, .cpu_ns = cpu_ns },
+	};
+	struct pmc_fold_row sums = { .label = key };
+	struct diff_row *to;
+
+	if (!cpu_ns && !remainder->set)
+		return 0;
+	to = find_row(diff, key);
+	if (!to || pmc_fold_init(&sums, u))
+		return -ENOMEM;
+	pmc_fold_add(&sums, u, &rest, false);
+	sums.threads = 0;
+	take_row(diff, to, side, sample, &sums, u);
+	take_row(diff, &diff->total, side, sample, &sums, u);
+	return 0;
+}
+
+static int take_remainders(struct diff *diff, unsigned side, unsigned sample,
+			   const struct pmc_profile *profile, struct pmc_union *u)
+{
+	int error = 0;
+
+	for (uint64_t p = 0; p < profile->n_processes && !error; p++) {
+		const struct pmc_p_process *process = profile->processes[p];
+		uint64_t rest = pmc_sub_sat(process->fixed.cpu_ns, process->attributed_cpu_ns);
+
+		error = take_remainder(diff, side, sample, "unattributed", &process->unattributed,
+				       rest, u);
+		if (!error && (process->descendants.set || process->descendants.has_cpu))
+			error = take_remainder(
+				diff, side, sample, "descendants", &process->descendants,
+				process->descendants.has_cpu ? process->descendants.cpu_ns : 0, u);
+	}
+	return error;
+}
+
 static int take_profile(struct diff *diff, unsigned side, unsigned sample,
 			const struct pmc_profile *profile)
 {
@@ -121,6 +166,11 @@ static int take_profile(struct diff *diff, unsigned side, unsigned sample,
 
 	for (unsigned s = 0; s < profile->n_sets && !error; s++)
 		error = pmc_union_add(&u, profile->sets[s], true);
+	for (uint64_t p = 0; p < profile->n_processes && !error; p++) {
+		error = pmc_union_add(&u, profile->processes[p]->unattributed.set, false);
+		if (!error)
+			error = pmc_union_add(&u, profile->processes[p]->descendants.set, false);
+	}
 	if (!error) {
 		pmc_fold_begin(&fold, &u, diff->by);
 		for (uint64_t t = 0; t < profile->n_threads && !error; t++)
@@ -138,6 +188,8 @@ static int take_profile(struct diff *diff, unsigned side, unsigned sample,
 		take_row(diff, to, side, sample, row, &u);
 		take_row(diff, &diff->total, side, sample, row, &u);
 	}
+	if (!error)
+		error = take_remainders(diff, side, sample, profile, &u);
 	pmc_arena_free(&arena);
 	return error;
 }

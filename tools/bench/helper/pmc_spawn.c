@@ -72,8 +72,11 @@ static enum spawn_stop wait_for(long pid, uint64_t timeout_ns)
 		stop = SPAWN_TIMED_OUT;
 	else if (n > 0 && !fds[1].revents)
 		stop = SPAWN_KILLED;
-	if (stop)
+	/* The process may have left its group. */
+	if (stop) {
 		pmc_sys2(SYS_kill, -pid, SIGKILL);
+		pmc_sys4(SYS_pidfd_send_signal, fds[1].fd, SIGKILL, NULL, 0);
+	}
 	pmc_sys1(SYS_close, fds[1].fd);
 	return stop;
 }
