@@ -129,6 +129,11 @@ for args in "" "-p 0" "-p x" "-p 1 -a" "-I 0 -- true" "-n 3 -- true" "--per-cpu 
 	stat $args
 	is "$status" 2 "usage: stat $args"
 done
+for how in errno kill; do
+	run "$PROG/seccomp" $how "$PMCTL" stat -- true
+	is "$status" 125 "a command that may not be counted ($how)"
+	like "$(cat "$T/err")" "seccomp" "with the reason"
+done
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$T"
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" stat -a

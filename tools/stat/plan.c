@@ -85,7 +85,7 @@ int stat_plan(struct stat_job *stat)
 	if (counts_something(stat) || stat->by == BY_THREAD)
 		return 0;
 	stat_why(stat, 0, why, sizeof(why));
-	return tool_fail(EXIT_FAIL, "cannot count %s: %s",
+	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot count %s: %s",
 			 stat->view.count ? stat->view.events[0].name : text, why);
 }
 
