@@ -16,22 +16,26 @@ static bool use_color(const struct bench *bench)
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
+static void write_any(const void *arg, struct pmc_out *out)
+{
+	const struct bench *bench = arg;
+
+	if (bench->format == BENCH_JSON)
+		bench_write_json(bench, out);
+	else if (bench->format == BENCH_CSV)
+		bench_write_csv(bench, out);
+	else if (bench->format == BENCH_MARKDOWN)
+		bench_write_markdown(bench, out);
+	else
+		bench_write_table(bench, out, use_color(bench));
+}
+
 int bench_print(struct bench *bench)
 {
-	static char room[64 << 10];
-	struct pmc_out out;
 	int error;
 
-	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	if (bench->format == BENCH_JSON)
-		bench_write_json(bench, &out);
-	else if (bench->format == BENCH_CSV)
-		bench_write_csv(bench, &out);
-	else if (bench->format == BENCH_MARKDOWN)
-		bench_write_markdown(bench, &out);
-	else
-		bench_write_table(bench, &out, use_color(bench));
-	error = pmc_out_flush(&out);
+	error = bench_to_stdout(bench->format == BENCH_TABLE || bench->format == BENCH_MARKDOWN,
+				write_any, bench);
 	return error ? tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
 				 strerror(-error)) :
 		       0;

@@ -101,11 +101,6 @@ int bench_judge(struct bench *bench, struct bench_command *command,
 			 run + 1, command->text, how);
 }
 
-static double less(double value, double part)
-{
-	return value > part ? value - part : 0;
-}
-
 /* `keep`: no warm-up. */
 static int run_once(struct bench *bench, struct bench_command *command, struct bench_helper *helper,
 		    bool keep)
@@ -133,9 +128,10 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	if (code || !keep || result.stopped == SPAWN_KILLED || bench_signalled())
 		return code;
 	run->status = result.status;
-	run->values[BENCH_WALL] = less((double)result.wall_ns, bench->shell_ns[0]);
-	run->values[BENCH_USER] = less((double)result.user_ns, bench->shell_ns[1]);
-	run->values[BENCH_SYS] = less((double)result.sys_ns, bench->shell_ns[2]);
+	/* Negative for a run that was shorter than the mean shell: means stay right. */
+	run->values[BENCH_WALL] = (double)result.wall_ns - bench->shell_ns[0];
+	run->values[BENCH_USER] = (double)result.user_ns - bench->shell_ns[1];
+	run->values[BENCH_SYS] = (double)result.sys_ns - bench->shell_ns[2];
 	run->values[BENCH_RSS] = (double)result.peak_rss_bytes;
 	command->n_runs++;
 	return 0;

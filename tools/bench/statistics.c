@@ -14,8 +14,18 @@
 
 #define LEVEL 0.95
 /* A difference below this is not worth a mark, however certain it is. */
-#define LEAST_PCT	    1.0
-#define LEAST_FOR_QUARTILES 8
+#define LEAST_PCT 1.0
+
+/* Of sorted values, interpolated between neighbours (type 7 of R and NumPy). */
+static double quartile(const double *values, size_t n, double share)
+{
+	double place = share * (double)(n - 1);
+	size_t at = (size_t)place;
+
+	if (at + 1 >= n)
+		return values[n - 1];
+	return values[at] + (place - (double)at) * (values[at + 1] - values[at]);
+}
 
 void bench_summarize(double *values, size_t n, struct bench_summary *summary)
 {
@@ -32,11 +42,8 @@ void bench_summarize(double *values, size_t n, struct bench_summary *summary)
 	free(scratch);
 	*summary = (struct bench_summary){ n,	     stat.mean, stat.stddev, stat.median, stat.min,
 					   stat.max, 0 };
-	/* Quartiles of fewer are the values themselves, nearly. */
-	if (n < LEAST_FOR_QUARTILES)
-		return;
-	low = values[n / 4];
-	high = values[n - 1 - n / 4];
+	low = quartile(values, n, 0.25);
+	high = quartile(values, n, 0.75);
 	for (size_t i = 0; i < n; i++)
 		summary->outliers += values[i] < low - 1.5 * (high - low) ||
 				     values[i] > high + 1.5 * (high - low);
@@ -118,18 +125,26 @@ static double error_of(const struct bench_summary *summary)
 	return summary->stddev * summary->stddev / (double)summary->n;
 }
 
-double bench_welch_df(const struct bench_summary *a, const struct bench_summary *b)
+/* Of a combination of the means whose squared error is ea + eb. */
+static double df_of(const struct bench_summary *a, const struct bench_summary *b, double ea,
+		    double eb)
 {
-	double ea = error_of(a), eb = error_of(b);
-
 	return (ea + eb) * (ea + eb) /
 	       (ea * ea / (double)(a->n - 1) + eb * eb / (double)(b->n - 1));
 }
 
-/* Half of the interval around a combination of the means that has this squared error. */
-static double half_of(const struct bench_summary *a, const struct bench_summary *b, double square)
+double bench_welch_df(const struct bench_summary *a, const struct bench_summary *b)
 {
-	return square > 0 ? bench_t_quantile(LEVEL, bench_welch_df(a, b)) * sqrt(square) : 0;
+	return df_of(a, b, error_of(a), error_of(b));
+}
+
+/* Half of the interval around it. */
+static double half_of(const struct bench_summary *a, const struct bench_summary *b, double ea,
+		      double eb)
+{
+	if (ea + eb <= 0)
+		return 0;
+	return bench_t_quantile(LEVEL, df_of(a, b, ea, eb)) * sqrt(ea + eb);
 }
 
 void bench_compare(const struct bench_summary *reference, const struct bench_summary *summary,
@@ -145,15 +160,13 @@ void bench_compare(const struct bench_summary *reference, const struct bench_sum
 	if (!delta->has_ci)
 		return;
 	delta->ci_pct =
-		half_of(reference, summary, error_of(reference) + error_of(summary)) / base * 100;
+		half_of(reference, summary, error_of(reference), error_of(summary)) / base * 100;
 	delta->significant = fabs(delta->pct) >= LEAST_PCT && fabs(delta->pct) > delta->ci_pct;
 }
 
 bool bench_ratio(const struct bench_summary *a, const struct bench_summary *b, double *ratio,
 		 double *half)
 {
-	double square;
-
 	if (!a->n || !b->n || b->mean == 0)
 		return false;
 	*ratio = a->mean / b->mean;
@@ -161,7 +174,6 @@ bool bench_ratio(const struct bench_summary *a, const struct bench_summary *b, d
 	if (a->n < 2 || b->n < 2)
 		return true;
 	/* The delta method: the error of a quotient to first order. */
-	square = (error_of(a) + *ratio * *ratio * error_of(b)) / (b->mean * b->mean);
-	*half = half_of(a, b, square);
+	*half = half_of(a, b, error_of(a), *ratio * *ratio * error_of(b)) / fabs(b->mean);
 	return true;
 }

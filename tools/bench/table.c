@@ -444,10 +444,10 @@ void bench_write_markdown(const struct bench *bench, struct pmc_out *out)
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
 
-		pmc_outf(out, "%s**Benchmark %u** (%zu runs): `", c ? "\n" : "", c + 1,
+		pmc_outf(out, "%s**Benchmark %u** (%zu runs): `` ", c ? "\n" : "", c + 1,
 			 command->n_runs);
 		pmc_utf8_safe(out, command->text, strlen(command->text), 0);
-		pmc_out_str(out, "`\n\n");
+		pmc_out_str(out, " ``\n\n");
 		head_row(&row, heads[NAME]);
 		write_markdown_row(out, &row);
 		pmc_out_str(out, "|:--|--:|--:|--:|--:|--:|--:|--:|\n");

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* units.c - see units.h. */
 #include "tools/bench/units.h"
+#include "agent/core/base/utf8.h"
+#include "agent/core/report/report.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void bench_show(struct pmc_out *out, double value, enum bench_unit unit)
 {
@@ -28,13 +33,82 @@ void bench_show(struct pmc_out *out, double value, enum bench_unit unit)
 
 void bench_csv_text(struct pmc_out *out, const char *text)
 {
+	char safe[4096];
+	struct pmc_out to;
+
+	pmc_out_to_mem(&to, safe, sizeof(safe));
+	pmc_utf8_safe(&to, text, strlen(text), 0);
 	pmc_out_char(out, '"');
-	if (strchr("=+-@", text[0]) && text[0])
+	if (safe[0] && strchr("=+-@", safe[0]))
 		pmc_out_char(out, '\'');
-	for (; *text; text++) {
-		if (*text == '"')
+	for (const char *c = safe; *c; c++) {
+		if (*c == '"')
 			pmc_out_char(out, '"');
-		pmc_out_char(out, *text);
+		pmc_out_char(out, *c);
 	}
 	pmc_out_char(out, '"');
+}
+
+static const struct {
+	const char *from, *to;
+} ascii[] = {
+	{ "±", "+-" }, { "…", ".." }, { "σ", "s" }, { "µ", "u" }, { "↑", "^" }, { "↓", "v" },
+};
+
+static void put_ascii(const char *text, struct pmc_out *out)
+{
+	while (*text) {
+		const char *to = NULL;
+
+		for (unsigned i = 0; i < sizeof(ascii) / sizeof(ascii[0]) && !to; i++) {
+			if (strncmp(text, ascii[i].from, strlen(ascii[i].from)))
+				continue;
+			to = ascii[i].to;
+			text += strlen(ascii[i].from);
+		}
+		if (to) {
+			pmc_out_str(out, to);
+			continue;
+		}
+		/* One mark for each other character. */
+		if (((unsigned char)*text & 0xc0) != 0x80)
+			pmc_out_char(out, (unsigned char)*text < 0x80 ? *text : '?');
+		text++;
+	}
+}
+
+int bench_to_stdout(bool for_people, void (*write)(const void *arg, struct pmc_out *out),
+		    const void *arg)
+{
+	static char room[64 << 10], line[4096 + 1];
+	struct pmc_screen screen;
+	struct pmc_out out, stored;
+	ssize_t n;
+	int fd;
+
+	pmc_screen_from_env(&screen, environ);
+	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
+	fd = for_people && screen.ascii ? memfd_create("output", MFD_CLOEXEC) : -1;
+	if (fd < 0) {
+		write(arg, &out);
+		return pmc_out_flush(&out);
+	}
+	pmc_out_to_fd(&stored, fd, line, sizeof(line));
+	write(arg, &stored);
+	pmc_out_flush(&stored);
+	lseek(fd, 0, SEEK_SET);
+	while ((n = read(fd, line, sizeof(line) - 1)) > 0) {
+		size_t kept = 0;
+
+		/* A character that is cut goes to the next piece. */
+		while (kept < 4 && n > (ssize_t)kept &&
+		       ((unsigned char)line[n - 1 - (ssize_t)kept] & 0x80) &&
+		       n == (ssize_t)sizeof(line) - 1)
+			kept++;
+		lseek(fd, -(off_t)kept, SEEK_CUR);
+		line[n - (ssize_t)kept] = '\0';
+		put_ascii(line, &out);
+	}
+	close(fd);
+	return pmc_out_flush(&out);
 }

@@ -5,11 +5,18 @@
 
 #include "agent/core/base/out.h"
 
+#include <stdbool.h>
+
 enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_COUNT };
 
 /* Four significant digits and a unit: "1.234 ms", "12.30 MB", "4.560 G". */
 void bench_show(struct pmc_out *out, double value, enum bench_unit unit);
 /* Quoted for CSV, with quotes doubled; a leading = + - @ would be a formula to a spreadsheet. */
 void bench_csv_text(struct pmc_out *out, const char *text);
+
+/* Calls write(arg, out) for standard output; what is for people becomes ASCII where the locale is
+ * not UTF-8. 0 or -errno. */
+int bench_to_stdout(bool for_people, void (*write)(const void *arg, struct pmc_out *out),
+		    const void *arg);
 
 #endif

@@ -2,6 +2,7 @@
 /* cmd_diff.c - pmctl diff: what each thread name did in one run and in another. */
 #include "agent/core/base/number.h"
 #include "agent/core/report/report.h"
+#include "tools/bench/units.h"
 #include "tools/cli/pmctl.h"
 #include "tools/diff/diff.h"
 
@@ -168,16 +169,12 @@ static int judge(const struct diff *diff)
 
 static int run_diff(struct diff *diff)
 {
-	static char room[64 << 10];
-	struct pmc_out out;
 	int code = diff_read(diff), error;
 
 	if (code)
 		return code;
 	sort_rows(diff);
-	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	diff_print(diff, &out);
-	error = pmc_out_flush(&out);
+	error = bench_to_stdout(diff->format == PMC_FORMAT_TABLE, diff_print, diff);
 	if (error)
 		return tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
 				 strerror(-error));

@@ -58,6 +58,6 @@ int diff_read(struct diff *diff);
 bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
 		 struct bench_summary sides[2]);
 void diff_free_rows(struct diff *diff);
-void diff_print(const struct diff *diff, struct pmc_out *out);
+void diff_print(const void *diff, struct pmc_out *out);
 
 #endif

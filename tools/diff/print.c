@@ -320,8 +320,10 @@ static void write_csv(const struct diff *diff, struct pmc_out *out)
 	csv_row(diff, &diff->total, out);
 }
 
-void diff_print(const struct diff *diff, struct pmc_out *out)
+void diff_print(const void *arg, struct pmc_out *out)
 {
+	const struct diff *diff = arg;
+
 	if (diff->format == PMC_FORMAT_JSON)
 		write_json(diff, out);
 	else if (diff->format == PMC_FORMAT_CSV)
