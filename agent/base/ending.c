@@ -12,11 +12,11 @@
 #define PATIENCE_NS UINT64_C(2000000000)
 
 static _Atomic uint32_t reached, waiting;
-/* Its address tells threads apart, without a system call. */
+/* Its address identifies the thread, without a system call. */
 static __thread char me;
 static char *_Atomic taken_by;
 
-/* A child of a process that ends inherits this state, but not the thread that writes. */
+/* A child of fork inherits the state of an ending process, but not the thread that writes. */
 static bool is_child(void)
 {
 	return !agent_alive || atomic_load(agent_alive) == 0 ||

@@ -10,23 +10,23 @@
 
 #include <stdbool.h>
 
-/* In this order. */
+/* In order of time. */
 enum agent_ending {
 	AGENT_RUNS,
 	AGENT_WRITES,  /* a thread writes the final rows */
-	AGENT_WRITTEN, /* they are in the dump, or given up */
+	AGENT_WRITTEN, /* they are in the dump, or could not be written */
 	AGENT_REPORTS, /* a thread prints the report */
 	AGENT_REPORTED,
 };
 
 /* Whether the end has begun and is not complete. No system call. */
 bool agent_ending_unfinished(void);
-/* Advances by one step; false: another thread has taken that step, or this is a child that was
- * forked or vforked during the end. The caller of the first and third step takes the next one. */
+/* Advances by one step. False: another thread has taken that step, or this is a child that was
+ * forked or vforked during the end. The caller that takes the first or third step must take the
+ * next one, too. */
 bool agent_ending_step(enum agent_ending step);
-/* Waits until another thread has come to this step, two seconds at most. Returns at once if the end
- * has not begun, in such a child, and in a signal handler that interrupted the thread that is
- * waited for. */
+/* Waits until another thread has reached this step, at most two seconds. Returns at once if the end
+ * has not begun, in a child as above, and in a signal handler that interrupted that thread. */
 void agent_ending_wait(enum agent_ending step);
 /* Whether the caller is a signal handler that interrupted the report. */
 bool agent_ending_interrupted(void);

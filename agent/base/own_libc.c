@@ -203,8 +203,8 @@ void *mmap(void *at, size_t bytes, int access, int flags, int fd, off_t offset)
 	return map;
 }
 
-/* libpfm4 would call functions of a ThreadSanitizer that is not initialised yet: it counts as
- * missing. */
+/* dlopen of libpfm4 would call functions of a ThreadSanitizer that is not initialised yet: libpfm4
+ * is treated as missing. */
 void *dlopen(const char *path, int flags)
 {
 	void *(*real)(const char *, int);
@@ -253,7 +253,7 @@ int uname(struct utsname *host)
 
 /* ---- signals -------------------------------------------------------------------------------*/
 
-/* Without the two signals that the C library keeps for itself, as its own does. */
+/* Without the two signals that the C library reserves, as in libc's sigfillset. */
 int sigfillset(sigset_t *set)
 {
 	memset(set, 0xff, sizeof(*set));
@@ -261,7 +261,7 @@ int sigfillset(sigset_t *set)
 	return 0;
 }
 
-/* The kernel's struct; the restorer is x86's. */
+/* struct sigaction of the kernel; x86 needs the restorer. */
 struct kernel_action {
 	void (*handler)(void);
 	unsigned long flags;

@@ -49,11 +49,11 @@ __attribute__((noinline)) static bool survives(void)
 	return agent_throwaway_clone(try_once, NULL, stack, sizeof(stack)) == 1;
 }
 
-/* Under a filter that has been tried. */
+/* The present filter has been tested. */
 static _Atomic bool probed;
 static _Atomic bool allowed = true;
 
-/* A thread may have another filter than the others: what one of them forbids stays forbidden. */
+/* Threads may have different filters: a call that one of them forbids stays forbidden. */
 static void set_allowed(bool may)
 {
 	if (!may && atomic_exchange(&allowed, false))
@@ -61,8 +61,7 @@ static void set_allowed(bool may)
 	atomic_store(&probed, true);
 }
 
-/* A filter that was there at the start. Threads that get here at the same time probe each for
- * itself. */
+/* A filter from before the start. Threads that get here at the same time each probe it. */
 __attribute__((noinline, cold)) static void probe(void)
 {
 	int saved = errno;

@@ -8,9 +8,9 @@
 /* Whether perf_event_open may be called without being killed by a seccomp filter. Probes again if
  * the seccomp mode has changed. Async-signal-safe. */
 bool agent_perf_allowed(void);
-/* In a throwaway clone: calls it. */
+/* Makes the call in a throwaway clone. */
 void agent_perf_try(void);
-/* The host has installed a filter, under which perf_event_open may or may not be called. */
+/* The host has installed a filter; may: whether perf_event_open may be called under it. */
 void agent_perf_filtered(bool may);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */
 pmc_perf_opener agent_probe(void);

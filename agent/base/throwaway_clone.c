@@ -32,8 +32,8 @@ static int run(void *arg)
 	return 0;
 }
 
-/* clone(2), on a stack of its own. Not libc's function, which sanitizers intercept to follow the
- * child. run() does not return. */
+/* clone(2) with a new stack. Sanitizers intercept libc's clone to follow the child. run() does not
+ * return. */
 static pid_t start(void *top, struct job *job)
 {
 #if defined(__x86_64__)

@@ -63,10 +63,10 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	agent_start(argc, argv, envp);
 	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
 		return;
-	/* Sanitizers intercept on_exit, and are not initialised yet. */
+	/* Sanitizers intercept on_exit and may not be initialised yet. */
 	*(void **)(void *)&register_exit = dlsym(RTLD_NEXT, "on_exit");
-	/* Twice: if two threads call exit or quick_exit, each takes handlers off the list, and the
-	 * second one must find one in which it waits. */
+	/* Registered twice: if two threads call exit or quick_exit, each removes handlers from the
+	 * list, and the second thread must find one, in which it waits. */
 	register_exit(at_exit, NULL);
 	register_exit(at_exit, NULL);
 	at_quick_exit(at_quick);

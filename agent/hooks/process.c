@@ -36,7 +36,7 @@ static char *const *before(struct exec_env *env, char *const *envp)
 	} else if (pmc_agent_control.state == PMC_CONTROL_ON) {
 		agent_fds_exec_child();
 	} else {
-		/* An exec ends the other threads, of which one may be writing. */
+		/* An exec ends the other threads, one of which may be writing. */
 		agent_ending_wait(AGENT_REPORTED);
 	}
 	errno = saved;

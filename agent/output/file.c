@@ -37,7 +37,7 @@ static struct {
 	ino_t ino;
 	_Atomic bool marked; /* the descriptor carries MARK */
 	uint64_t start;
-	/* The root directory when it was opened: in another one the path is another file's. */
+	/* The root directory at the open: after a chroot the path may name another file. */
 	dev_t root_dev;
 	ino_t root_ino;
 	_Atomic bool full;
@@ -77,7 +77,7 @@ void agent_file_filtered(void)
 	atomic_store(&file.marked, false);
 }
 
-/* pmctl dump writes to a duplicate of the descriptor, never to a path that this process names. */
+/* pmctl dump writes to a duplicate of the descriptor, never to a path named by this process. */
 static void publish(void)
 {
 	int fd = atomic_load(&file.fd);
@@ -112,7 +112,7 @@ static int open_plain(void)
 	return fd;
 }
 
-/* Opens the dump at one of our numbers. */
+/* Opens the dump at a high descriptor number. */
 static int open_file(void)
 {
 	int fd = open_plain(), moved;
@@ -238,13 +238,13 @@ __attribute__((noinline, cold)) static int another(int fd)
 }
 
 /* After a rename (logrotate) or a deletion: creates the dump again under its name, at the same
- * number, so that a thread that is writing meets one of the two files. */
+ * descriptor, so that a concurrent writer uses either file. */
 static void follow_name(int fd)
 {
 	struct stat st;
 	int now;
 
-	/* Not under a filter: newfstatat was not tried there. */
+	/* Not under a seccomp filter: newfstatat was not tested there. */
 	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !still_ours(fd))
 		return;
 	if (stat_path(file_path, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino)

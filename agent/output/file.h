@@ -14,7 +14,7 @@ void agent_file_path(void);
 int agent_file_check(void);
 /* Opens PMC_OUT if it is not open yet, so that pmctl dump can write to it. */
 void agent_file_open(void);
-/* If the dump was renamed or deleted: what follows goes to a new file of its name. */
+/* If the dump was renamed or deleted, creates it again under its name for later frames. */
 void agent_file_follow(void);
 /* Before a snapshot. False: the dump has reached PMC_OUT_MAX, which is noted. */
 bool agent_file_takes_snapshot(void);
@@ -24,7 +24,7 @@ void agent_file_begin(void);
 /* The frames that follow include the header frames. */
 void agent_file_no_header(void);
 void agent_file_append(const void *frames, size_t len);
-/* A number that changes when the dump lacks frames that were appended before. */
+/* Changes when frames that were appended before are no longer in the dump. */
 uint32_t agent_file_lost(void);
 /* Takes the frames that are pending in memory: of the first process of a job without PMC_OUT, and
  * those that it could not write. Nothing is appended after that. */

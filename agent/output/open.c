@@ -2,10 +2,10 @@
 /*
  * open.c - see open.h.
  *
- * The program may have more rights than who can write to the directory of the dump: a symbolic link
- * is not followed, and an existing file is appended to only if it is a dump of the same user that
- * has no other name. A file that is created is one of its own. What was checked stays valid: a
- * child of fork that gives up its privileges goes on with its parent's descriptor.
+ * The program may have more privileges than users who can write to the directory of the dump: a
+ * symbolic link is not followed, and an existing file is appended to only if it is a dump of the
+ * same user without other links. A child of fork that drops its privileges goes on with the
+ * descriptor, for which this was checked.
  */
 #include "agent/output/open.h"
 #include "agent/base/agent.h"
@@ -22,7 +22,7 @@
 
 #include "agent/base/poison.h"
 
-/* A file that comes and goes while it is opened. */
+/* Attempts, if a file is repeatedly created and removed meanwhile. */
 #define TRIES 8
 
 void agent_out_expand(struct pmc_out *out, const char *pattern, const char *letters)
@@ -96,7 +96,7 @@ int agent_dump_open(const char *path, bool create, struct stat *st)
 			fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600);
 			if (fd == -EEXIST)
 				continue;
-			/* On some file systems its owner is not who created it. */
+			/* On some file systems the owner of a new file is not its creator. */
 			if (fd >= 0 && pmc_sys2(SYS_fstat, fd, st) == 0)
 				return (int)fd;
 		}

@@ -15,9 +15,9 @@
 /* Keeps a copy. False: there is no room, or another thread is here; the caller writes the frames
  * itself. */
 bool pending_put(const void *frames, size_t len);
-/* All that was put, valid until pending_done, before which nothing more is kept. len 0: there is
- * nothing, or somebody else has taken it. Gives up at once if the
- * caller is a signal handler that interrupted a put or a take. */
+/* All frames put so far, valid until pending_done; until then pending_put refuses further frames.
+ * len 0: there are none, or another thread has taken them. Gives up at once in a signal handler
+ * that interrupted a put or a take. */
 const void *pending_take(size_t *len);
 /* The same, also in a signal handler that interrupted a put or a take of its thread, which does not
  * go on. */

@@ -92,7 +92,7 @@ static bool skip(const char **at, const char *text)
 	return true;
 }
 
-/* The pid of the first process, in this pid namespace; 0: another name, or another namespace. */
+/* The first process's ID, in this PID namespace; 0: not such a name, or another namespace. */
 static uint64_t owner_of(const char *name)
 {
 	uint8_t job[16];
@@ -125,7 +125,7 @@ void agent_private_sweep(const char *path)
 	uint64_t owner;
 	long fd, n;
 
-	/* A filter may not know these system calls; without /proc nobody seems to live. */
+	/* A seccomp filter may refuse these system calls; without /proc, processes look dead. */
 	if (pmc_sys1(SYS_prctl, PR_GET_SECCOMP) != 0 || !is_process((uint64_t)agent.pid))
 		return;
 	pmc_out_to_mem(&out, text, sizeof(text));

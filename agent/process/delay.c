@@ -55,7 +55,7 @@ void agent_counting_start(void)
 	atomic_fetch_add(&pmc_agent_control.switched, 1);
 	atomic_store(&pmc_agent_control.counting, 1);
 	high = atomic_load(&agent_registry.high);
-	/* The process before its threads, so that it never has less. */
+	/* The process before its threads, so that its values are never below theirs. */
 	start_process_account();
 	agent_inherit_enable();
 	for (uint32_t i = 0; i < high; i++) {

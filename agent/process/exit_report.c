@@ -84,7 +84,7 @@ static const char *file_fix(int error)
 	switch (-error) {
 	case ENXIO:
 	case EPIPE:
-		return "it is a pipe that nobody reads; name a file, or start its reader first";
+		return "it is a pipe without a reader; name a file, or start its reader first";
 	case ETIMEDOUT:
 		return "its reader takes nothing; name a file";
 	default:

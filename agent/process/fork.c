@@ -19,11 +19,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* In the child's handler of pthread_atfork. */
+/* For the child's handler of pthread_atfork. */
 static bool in_fork;
 
-/* A child made past fork (_Fork, raw clone) becomes a process at its first call into the agent. Its
- * row starts there, as its events do; the CPU time before is unattributed. */
+/* A child created without fork() (_Fork, raw clone) becomes a process at its first call into the
+ * agent. Its row and its events start there; its CPU time before that is unattributed. */
 static void begin_late(void)
 {
 	agent_note(NOTE_LATE_FORK);

@@ -12,8 +12,8 @@
 
 #define BIT(signo) (UINT64_C(1) << ((signo)-1))
 
-/* A handler of the host's that ends the process would cut the rows short. Faults of this thread
- * cannot wait. */
+/* A handler of the host that ends the process would truncate the rows. Faults of this thread cannot
+ * be blocked. */
 static uint64_t block_signals(void)
 {
 	const uint64_t but =
@@ -30,7 +30,7 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone)
 	bool active = agent_active(), prints;
 	uint64_t mask;
 
-	/* Under a seccomp filter there may be no system call from here on. */
+	/* Under a seccomp filter, system calls may be forbidden from here on. */
 	if (!active && !agent_ending_unfinished())
 		return;
 	mask = block_signals();

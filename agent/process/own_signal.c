@@ -38,14 +38,14 @@ int agent_own_signal(void)
 	return atomic_load_explicit(&own, memory_order_relaxed);
 }
 
-/* Whether a set has most real-time signals: the host means any signal, not this one. */
+/* Whether the set has most real-time signals: then the host does not mean this particular one. */
 static bool is_any(uint64_t mask)
 {
 	return __builtin_popcountll(mask >> (SIGRTMIN - 1)) > (SIGRTMAX - SIGRTMIN) / 2;
 }
 
-/* The signal that the host has blocked in a thread with this mask, and the kernel has not; 0: none.
- * A host may have changed the mask by system calls of its own since. */
+/* The agent's signal if the host has blocked it in a thread with this mask but the kernel has not;
+ * else 0. The host may have changed the mask by its own system calls. */
 static int hidden(unsigned blocked, const sigset_t *mask)
 {
 	uint64_t now;
@@ -54,7 +54,7 @@ static int hidden(unsigned blocked, const sigset_t *mask)
 	return is_any(now) ? (int)blocked : 0;
 }
 
-/* The host uses this number: the next free one takes its place. */
+/* The host uses this number: the agent takes the next free one. */
 static void move(int from)
 {
 	if (atomic_compare_exchange_strong(&own, &from, 0))
@@ -72,7 +72,7 @@ static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 			syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
 			return;
 		}
-		/* The kernel lets only the main thread queue a signal as sent by kill(2). */
+		/* Only the main thread may queue a signal that looks as if sent by kill(2). */
 		if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0) {
 			info->si_code = SI_QUEUE;
 			syscall(SYS_rt_sigqueueinfo, getpid(), signo, info);
@@ -103,7 +103,7 @@ int agent_own_signal_take(int from)
 		if (signo == agent.config.dump ||
 		    !agent_signal_take(signo, agent_own_signal_handler, SA_RESTART))
 			continue;
-		/* The mask that this program was started with. */
+		/* The signal mask at the start of this program. */
 		pmc_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
 		atomic_store(&own, signo);
 		return signo;
@@ -126,7 +126,7 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 	return true;
 }
 
-/* The mask for the kernel. */
+/* The mask as given to the kernel. */
 static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
 {
 	uint64_t bit = bit_of((unsigned)signo);
@@ -153,7 +153,7 @@ static uint64_t keep_own(struct slot *slot, int signo, int how, uint64_t mask)
 
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 {
-	/* libc's own signals, from 32 on, stay as they are. */
+	/* libc's own signals, from 32 on, keep their state. */
 	const uint64_t internal = bit_of((unsigned)SIGRTMIN) - bit_of(32);
 	int signo = agent_own_signal();
 	struct slot *slot = signo && agent_active() ? agent_self : NULL;

@@ -59,14 +59,14 @@ void agent_tick_start(void);
 void agent_tick_forked(void);
 /* The agent's own signal has come from a timer. Async-signal-safe. */
 void agent_tick_signal(void);
-/* The agent's own signal is now this one; 0: none. */
+/* The number of the agent's signal has changed; 0: none is left. */
 void agent_tick_moved(int signo);
-/* Before an exec: nothing starts a snapshot, and no signal is left for the new image. */
+/* Before an exec: no snapshot starts any more, and no signal stays pending for the new image. */
 void agent_tick_hold(void);
-/* After an exec that failed. */
+/* After a failed exec. */
 void agent_tick_let(void);
-/* The host is about to install a seccomp filter, which may kill for timers and for signals: no more
- * of them. */
+/* The host is about to install a seccomp filter, which may kill for timer and signal calls: stops
+ * the timers. */
 void agent_tick_filtered(void);
 
 /* ---- signals.c ---- */
@@ -89,12 +89,13 @@ void agent_signal_set_original(int signo, const struct sigaction *action);
 void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 
 /* ---- own_signal.c ---- */
-/* Takes a signal for the agent, from this number on (0: from the lowest); 0: all are in use. */
+/* Reserves a signal for the agent, the first free one from this number on (0: the lowest); 0: none
+ * is free. */
 int agent_own_signal_take(int from);
 /* Its number; 0: none. */
 int agent_own_signal(void);
-/* The host changes or queries the disposition of a signal. True: it was the agent's, and that is
- * done; *old is set in any case then. */
+/* The host changes or queries the disposition of a signal. True: it was the agent's signal, and the
+ * call has been handled; *old is set in either case. */
 bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old);
 /* The host's pthread_sigmask. */
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
@@ -102,9 +103,8 @@ void agent_own_signal_handler(int signo, siginfo_t *info, void *context);
 
 /* ---- seccomp_filter.c ---- */
 /* The host is about to install a filter by this system call. Returns whether perf_event_open may be
- * called under it. If the filter kills for what the agent does at the end of a thread or of the
- * process, or that cannot be tried, everything is written now and the agent does nothing from here
- * on. */
+ * called under it. If the filter kills for calls that the agent makes at the end of a thread or
+ * process, or cannot be tested, everything is written now and the agent stops. */
 bool agent_before_filter(long number, const long args[6]);
 
 /* ---- exit_report.c ---- */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp_filter.c - tries a filter of the host's in a throwaway clone before it is installed.
+ * seccomp_filter.c - tests a filter of the host in a throwaway clone before it is installed.
  *
- * A trial that cannot be made (RLIMIT_NPROC, an earlier filter) says nothing about the filter: it
- * counts as failed.
+ * A test that cannot be made (RLIMIT_NPROC, an earlier filter) counts as failed.
  */
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
@@ -37,7 +36,7 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
-/* What rows and the dump need. */
+/* System calls for rows and the dump. */
 static void write_rows(void)
 {
 	const struct timespec zero = { 0, 0 };
@@ -79,7 +78,7 @@ static void write_rows(void)
 	syscall(SYS_close, fd);
 }
 
-/* What the report of the first process needs besides. */
+/* Further system calls for the report of the first process. */
 static void print_report(char *stack, size_t bytes)
 {
 	struct pollfd none = { .fd = -1 };
@@ -111,7 +110,7 @@ static void try_filtered(void *arg)
 	atomic_store(&trial->perf_lives, true);
 }
 
-/* With a listener the system calls of this thread wait for another process, perhaps for ever. */
+/* With a listener, system calls of this thread wait for another process, possibly without end. */
 static bool has_listener(const long *call)
 {
 	return call[0] == SYS_seccomp && call[1] == SECCOMP_SET_MODE_FILTER &&

@@ -22,9 +22,8 @@
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
 #define TASKS_READ_MOST 1024u
 
-/* A snapshot has the rows and notes that changed since the last one: most of many threads sleep.
- *
- * Frames are collected in memory: a process that fits in it creates no private dump. */
+/* A snapshot has only rows and notes that changed since the last one, as most of many threads
+ * sleep. || Frames are collected in memory: a process whose frames fit creates no private dump. */
 struct sink {
 	struct pmc_frame_buf buf;
 };

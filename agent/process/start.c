@@ -171,7 +171,7 @@ static bool configure(char *const *envp)
 	return true;
 }
 
-/* False: nobody but the agent wrote such a PMC_JOB. */
+/* False: PMC_JOB is damaged or was not written by an agent. */
 static bool parse_job(const char *text, struct agent_job *job)
 {
 	if (agent_job_parse(text, job) != 0)

@@ -33,12 +33,12 @@
 
 #include "agent/base/poison.h"
 
-/* CPU time between two ticks: an eighth of the interval, since a thread may share its CPU, but not
- * more than this, for threads that run little. */
+/* CPU time between two ticks: an eighth of the interval, as threads share CPUs, with an upper limit
+ * for threads that run little. */
 #define PERIOD_MOST_NS 20000000u
-/* A tick without a snapshot: two thirds of it is the kernel's delivery of the signal. */
+/* CPU time of a tick without a snapshot, two thirds of it the kernel's delivery of the signal. */
 #define TICK_NS 2000u
-/* Timers of one process: a part of what the user has left of RLIMIT_SIGPENDING. */
+/* Timers of one process: a part of the user's remaining RLIMIT_SIGPENDING. */
 #define ROOM_SHARE 4u
 /* Attempts to get the lock of snapshots before an exec. */
 #define PATIENCE 1000u
@@ -111,14 +111,14 @@ static void at_thread(void)
 
 void agent_tick_signal(void)
 {
-	/* In the middle of agent code that has a lock: the next tick comes soon. */
+	/* The interrupted agent code may hold a lock: the next tick follows soon. */
 	if (!agent_active() || agent_fds_busy())
 		return;
 	if (!look())
 		agent_overhead_add(TICK_NS);
 }
 
-/* In a clone, under a seccomp filter that this program was started with. */
+/* In a clone, under a seccomp filter from before the start of this program. */
 static void try_timer(void *arg)
 {
 	const struct itimerspec off = { { 0, 0 }, { 0, 0 } };
@@ -139,7 +139,7 @@ static bool filter_permits(void)
 	       agent_throwaway_clone(try_timer, NULL, stack, sizeof(stack)) == 1;
 }
 
-/* How many timers this process may have: the signals queued for the user, and the limit. */
+/* How many timers this process may have: from the user's queued signals and the limit. */
 static int room(void)
 {
 	struct rlimit limit;
@@ -227,7 +227,7 @@ void agent_tick_hold(void)
 		sched_yield();
 	if (agent_self)
 		agent_timer_stop(agent_self);
-	/* A pending signal outlives the exec, in which the handler is lost. */
+	/* A pending signal would survive the exec, but its handler would not. */
 	if (own)
 		syscall(SYS_rt_sigtimedwait, &own, NULL, &zero, sizeof(own));
 }

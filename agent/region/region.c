@@ -49,7 +49,7 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	memcpy(words + 2, area->raw, n * sizeof(*words));
 }
 
-/* Each group in user space if it is on its counters. */
+/* Reads each group in user space if its events are on counters. */
 __attribute__((noinline)) static void read_each(struct region_area *area, uint64_t *words)
 {
 	pmc_user_page *const *pages = area->pages;
@@ -143,7 +143,7 @@ struct region_record *region_find(struct region_area *area, const char *name)
 	return add(area, name, len, hash);
 }
 
-/* Reads no word that the name is not in. */
+/* Reads only words that contain bytes of the name: the next one may be unmapped. */
 fast_inline bool has_name(const struct region_record *record, const char *name)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
@@ -157,7 +157,7 @@ fast_inline bool has_name(const struct region_record *record, const char *name)
 		if (*(const word *)(record->name + i) != *(const word *)(name + i))
 			return false;
 	differ = *(const word *)(record->name + i) ^ *(const word *)(name + i);
-	/* The lowest byte is the first; the last that counts is the NUL. */
+	/* Little-endian: the lowest byte is the first; the NUL is the last that counts. */
 	return differ << (8 * (sizeof(word) - 1 - len % sizeof(word))) == 0;
 }
 
@@ -176,7 +176,7 @@ fast_inline void enter(struct region_area *area)
 	area->top = entry;
 }
 
-/* The innermost region ends, and leaves no trace. */
+/* Ends the innermost region without counting the call. */
 __attribute__((cold, noinline)) static void region_drop(struct region_area *area)
 {
 	struct region_entry *entry = area->top;

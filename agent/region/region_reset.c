@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_reset.c - regions after pmctl ctl: sums start over at a reset, and without groups the CPU
- * clock stands still while counting is off.
+ * region_reset.c - regions after pmctl ctl: sums restart at a reset, and without groups the CPU
+ * clock does not advance while counting is off.
  *
- * pmctl cannot change the records: only their thread writes to them. It notices the reset at its
- * next begin or end. Async-signal-safe.
+ * pmctl cannot change the records, as only their thread writes to them. The thread applies a reset
+ * at its next begin or end. Async-signal-safe.
  */
 #include "agent/region/region.h"
 #include "agent/thread/thread.h"
@@ -39,7 +39,7 @@ static void begin_at_reset(const struct region_area *area, uint64_t *words)
 	for (unsigned g = 0; g < area->groups; g++) {
 		const unsigned at = area->first[g], n = area->first[g + 1] - at;
 
-		/* A group that could not be read then has no reading. */
+		/* A group that could not be read at the reset has no reading. */
 		if (base[2 * g]) {
 			words[0] = base[2 * g];
 			words[1] = base[2 * g + 1];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.c - the module and the dynamic symbol that an address is in.
+ * place.c - the module and the dynamic symbol of an address.
  *
- * Without the loader's lock, which dladdr takes: dlopen holds it while it runs constructors, and
- * one that waits for a thread which creates another would wait for ever. Only glibc before 2.35 and
- * musl, which have no _dl_find_object, use dladdr.
+ * dladdr takes the loader's lock. dlopen holds it while it runs constructors: one that waits for a
+ * thread that creates another would deadlock. So dladdr is used only with glibc before 2.35 and
+ * musl, which have no _dl_find_object.
  */
 #include "agent/base/real.h"
 #include "agent/thread/thread.h"

@@ -45,7 +45,7 @@ void agent_account_open(const struct slot *slot, bool stopped, struct account_si
 
 	account_open(side, slot->seq + 1, main ? pmc_agent_control.carried_thread : none, stopped);
 	side->base[ACCOUNT_WALL] = side->at[ACCOUNT_WALL] = slot->start_ns;
-	/* Nobody read the clock of an adopted thread when counting was switched. */
+	/* The clock of an adopted thread was not read when counting was switched. */
 	if (slot->flags & PMC_THREAD_ADOPTED && atomic_load(&pmc_agent_control.switched))
 		side->unknown = ~0u;
 }
@@ -132,8 +132,8 @@ __attribute__((noinline)) static void check_waiting(const struct agent_groups_se
 	agent_note(NOTE_GROUP_WAITED);
 }
 
-/* Whether the newest row in the dump says the same as the frame being built; remembers it if not.
- * Frames that could not be written make the rows of all threads new. */
+/* Whether the newest row in the dump equals the frame being built; if not, remembers the frame.
+ * After a failed write the rows of all threads count as new. */
 static bool is_written(struct slot *slot, const struct pmc_frame_buf *buf)
 {
 	uint64_t content = pmc_frame_content(buf) + agent_file_lost();
@@ -141,7 +141,7 @@ static bool is_written(struct slot *slot, const struct pmc_frame_buf *buf)
 	return atomic_exchange_explicit(&slot->written, content, memory_order_relaxed) == content;
 }
 
-/* Not inlined: its struct would stay on what may be a small signal stack. */
+/* Not inlined: the struct would stay on the signal stack, which may be small. */
 __attribute__((noinline)) static struct pmc_thread_fixed *
 begin_row(struct pmc_frame_buf *buf, const struct slot *slot, uint64_t snapshot,
 	  enum pmc_thread_state state, bool phases)
@@ -195,7 +195,7 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
 		atomic_store(&first_waited_ns, 0);
-	/* Without its time. The last row of a thread is written in any case. */
+	/* The comparison excludes the time. The last row of a thread is written in any case. */
 	if (!last && is_written(slot, buf) &&
 	    atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE) {
 		pmc_frame_drop(buf);

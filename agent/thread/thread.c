@@ -201,7 +201,7 @@ static uint32_t own_tid(const struct slot *slot)
 	return tid ? tid : (uint32_t)pmc_sys1(SYS_gettid, 0);
 }
 
-/* Of a thread that begins while counting is off. */
+/* For a thread that starts while counting is off. */
 static void set_account(struct slot *slot, bool stopped)
 {
 	struct account_side side;
@@ -223,9 +223,9 @@ static void start_account(struct slot *slot)
 }
 
 /*
- * What the kernel spends at a clone on copies of the inherit groups, and frees at the thread's end,
- * is not seen from inside. An estimate: half of what opening as many events of its own costs the
- * thread, which is what `make bench` finds.
+ * Kernel time for copying the inherit groups at a clone, and for freeing them at the thread's end,
+ * cannot be measured here. Estimate, from `make bench`: half the time that the thread needs to open
+ * as many events.
  */
 static uint64_t inherited_ns(const struct slot *slot, uint64_t own_ns)
 {

@@ -91,7 +91,7 @@ void agent_thread_main(void);
  * never at the end of the thread or of the process. */
 bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state);
-/* The slot's account; one that nothing has been taken off yet if there is none. */
+/* The slot's account; if there is none, one that subtracts nothing. */
 void agent_account(const struct slot *slot, struct account_side *side);
 void agent_account_open(const struct slot *slot, bool stopped, struct account_side *side);
 /* The hash of the event set of a slot's groups: the job's, or the user-mode one. */
@@ -100,9 +100,9 @@ uint64_t agent_thread_eventset(const struct slot *slot);
 /* ---- timer.c ---- */
 /* The signal that timers send; 0: none. most: how many timers there may be; -1: as before. */
 void agent_timers_signal(int number, int most);
-/* CPU time between two ticks of threads that start from here on; 0: no timers. */
+/* CPU time between two ticks, for threads that start from now on; 0: no timers. */
 void agent_timers_period(uint64_t ns);
-/* Makes the timers of all live threads anew, or deletes them. */
+/* Creates the timers of all live threads again, or deletes them. */
 void agent_timers_restart(void);
 void agent_timer_start(struct slot *slot);
 void agent_timer_stop(struct slot *slot);

@@ -45,7 +45,7 @@ void agent_timer_stop(struct slot *slot)
 void agent_timer_start(struct slot *slot)
 {
 	uint64_t period = atomic_load(&period_ns);
-	/* The clock of a thread, see pmc_thread_cpu_ns: any thread may make its timer. */
+	/* The clock of a thread, see pmc_thread_cpu_ns: any thread may create its timer. */
 	const clockid_t clock = (clockid_t)((~slot->tid << 3) | PMC_CLOCK_OF_THREAD);
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
 				  .sigev_signo = atomic_load(&signo),
@@ -54,7 +54,8 @@ void agent_timer_start(struct slot *slot)
 
 	if (!event.sigev_signo || !period || (slot->flags & PMC_THREAD_ADOPTED))
 		return;
-	/* The signal was another one when the thread blocked all: this one is blocked. */
+	/* The number of the agent's signal changed after the thread blocked all signals: the new
+	 * one is blocked. */
 	if (slot->blocked && slot->blocked != event.sigev_signo)
 		return;
 	event.sigev_notify_thread_id = (pid_t)slot->tid;
@@ -66,7 +67,7 @@ void agent_timer_start(struct slot *slot)
 	}
 	set_period(id, period);
 	atomic_store(&slot->timer, id + 1);
-	/* Started by another thread while this one ended. */
+	/* Another thread created the timer while this thread ended. */
 	if ((atomic_load(&slot->word) & ~0xffffu) != SLOT_LIVE)
 		agent_timer_stop(slot);
 }

@@ -134,9 +134,9 @@ struct pmc_open_options {
 	int32_t clockid;	     /* CLOCK_*; with use_clockid */
 	uint16_t sample_max_stack;   /* frames */
 
-	/* Unless NULL, called with the complete attr right before it is given to the kernel: for
-	 * what has no member here. attr->size bytes are valid and may be changed. Called again to
-	 * find out why an open failed. */
+	/* Unless NULL, called with the complete attr right before each open, to set members that
+	 * have no option here. attr->size bytes are valid and may be changed. Called again if the
+	 * cause of a failed open is searched. */
 	void (*change_attr)(struct perf_event_attr *attr, void *arg);
 	void *change_arg;
 };
@@ -201,8 +201,8 @@ int pmc_counter_fd(const struct pmc_counter *counter);
 const struct perf_event_attr *pmc_counter_attr(const struct pmc_counter *counter);
 /* The kernel's id of the event in samples and group readings. */
 int pmc_counter_id(const struct pmc_counter *counter, uint64_t *id);
-/* What is counted: PMC_SCOPE_USER after a fall-back (user_if_denied). Clocks count all modes,
- * whatever is excluded. */
+/* Modes that are counted: PMC_SCOPE_USER after a fall-back (user_if_denied). Clocks count all modes
+ * in any case. */
 enum pmc_scope pmc_counter_scope(const struct pmc_counter *counter);
 /* The name of its event; "" if adopted. Valid as long as the counter. */
 const char *pmc_counter_name(const struct pmc_counter *counter);

@@ -41,8 +41,8 @@ struct pmc_counter_event {
 	bool exclude_user;    /* ":k" was given in text */
 	bool exclude_kernel;  /* ":u" was given in text */
 	bool pinned;	      /* ":D" was given in text */
-	bool asked_scope;     /* user or kernel mode was chosen: see user_if_denied */
-	uint8_t filter;	      /* for the library */
+	bool asked_scope;     /* user or kernel mode was chosen explicitly: see user_if_denied */
+	uint8_t filter;	      /* reserved for the library */
 	char unit[27];	      /* from sysfs; "ns" for clocks; "" for plain counts */
 	double scale;	      /* count * scale is in `unit`; from sysfs, else 1 */
 	char name[64];	      /* for messages, cut to fit: "cycles:u", "sched:sched_switch" */

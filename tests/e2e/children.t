@@ -31,7 +31,7 @@ for events in task-clock software/config=98/; do
 			"$how, $events: the child's row has no CPU time from before its first call into the agent"
 		between "$(tenths '[.processes[].coverage | .cpu_ns - .attributed_cpu_ns] | max')" 9 11 \
 			"$how, $events: the CPU time before is in the coverage of its process"
-		like "$(cat table)" "made past fork" "$how, $events: a note says from when the row counts"
+		like "$(cat table)" "created without fork" "$how, $events: a note says where the row starts"
 	done
 	child $events fork exit
 	like "$(cat table)" "coverage (9[0-9]|100)" "fork exit, $events: coverage is above 90 %"

@@ -49,10 +49,10 @@ declare -A failing=([agent]=0 [run]=125 [report]=1 [merge]=1)
 for by in agent run report merge; do
 	report_to $by "$T/plink"
 	is "$status $(cat precious)" "${failing[$by]} precious" "$by: a symbolic link is not followed"
-	like "$(cat err)" "symbolic link" "$by: and it says so"
+	like "$(cat err)" "symbolic link" "$by: the error names the cause"
 	report_to $by "$T/pipe"
 	is "$status" "${failing[$by]}" "$by: a pipe without a reader does not block"
-	like "$(cat err)" "pipe without a reader" "$by: and it says so"
+	like "$(cat err)" "pipe without a reader" "$by: the error names the cause"
 	exec 7<>pipe
 	report_to $by "$T/pipe"
 	is "$status $(timeout 10 head -c 1 <&7 | wc -c)" "0 1" "$by: a pipe with a reader gets it"

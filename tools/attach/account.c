@@ -54,7 +54,7 @@ void attach_process_words(const struct attach *target, struct account_words *now
 	struct pmc_usage usage = { 0 };
 	char stat[1024];
 
-	/* Switches of threads that have ended are nowhere in /proc. */
+	/* /proc has no context switches of ended threads. */
 	*now = (struct account_words){ .unknown = ACCOUNT_SWITCHES };
 	if (pmc_file_read_at(target->dir, "stat", stat, sizeof(stat)) <= 0 ||
 	    !pmc_task_stat(stat, &usage))
@@ -107,7 +107,7 @@ void attach_account(const struct attach *target, const struct slot *slot, struct
 		open_account(target, slot, side);
 }
 
-/* The other side, and only then the number that makes it valid. */
+/* The new side first, then the sequence number that makes it valid. */
 static bool write_account(const struct attach *target, uint64_t address,
 			  const struct account *account, const struct account_side *side)
 {
@@ -143,7 +143,7 @@ bool attach_switch_thread(const struct attach *target, enum attach_action action
 	values = now;
 	account_values(&side, &values);
 	change(action, &side, &now);
-	/* In a slot that another thread has taken since, the account is not that thread's. */
+	/* If another thread has taken the slot, its account is that thread's. */
 	if (!write_account(target, address_of(target, slot), &account, &side))
 		return false;
 	for (unsigned i = 0; i < ACCOUNT_WORDS; i++)
@@ -167,8 +167,8 @@ void attach_switch_process(const struct attach *target, enum attach_action actio
 	if (action != ATTACH_RESET) {
 		change(action, &side, &now);
 	} else {
-		/* Rows of ended threads keep their values: the process loses what live rows lose.
-		 */
+		/* Rows of ended threads keep their values, so only values of live rows are
+		 * subtracted from the process. */
 		for (unsigned i = ACCOUNT_MINOR; i < ACCOUNT_WORDS; i++)
 			side.base[i] += lost->of[i];
 		side.base[ACCOUNT_CPU] += lost->of[ACCOUNT_CPU];

@@ -15,7 +15,7 @@
 #define PIECE ((size_t)64 << 10)
 /* Live slots beyond twice the number of threads that /proc lists: threads that started since. */
 #define NEWBORN 1024
-/* No real program calls exec this often in a row. */
+/* Consecutive execs after which pmctl gives up. */
 #define TRIES 5
 
 struct attach_tids {
@@ -131,7 +131,7 @@ int attach_act(pid_t pid, bool writing, int (*act)(struct attach *target, void *
 	}
 	return code != ATTACH_AGAIN ?
 		       code :
-		       tool_fail(EXIT_FAIL, "process %d calls exec all the time; try again later",
+		       tool_fail(EXIT_FAIL, "process %d keeps calling exec; try again later",
 				 pid);
 }
 
@@ -203,8 +203,8 @@ static bool registry_is_sound(const struct attach *target, const struct registry
 	       target->control.first[registry->n_groups] == registry->n_fds;
 }
 
-/* Room for the copy of one more slot. Grows with the slots that are kept, whatever the registry
- * says it has. */
+/* Room for one more slot. Memory grows with the slots that are kept, not with the size that the
+ * registry claims. */
 static bool reserve(struct attach *target)
 {
 	uint32_t room = target->room ? 2 * target->room : 64;
@@ -223,7 +223,7 @@ static bool reserve(struct attach *target)
 	return true;
 }
 
-/* Keeps slots `from` to `to`, copied twice, where they are steady. */
+/* Keeps slots `from` to `to` that are equal in two copies. */
 static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, char *second)
 {
 	const size_t bytes = target->registry.slot_bytes;
@@ -235,7 +235,7 @@ static int keep(struct attach *target, uint32_t from, uint32_t to, char *first, 
 		know(target, b);
 		if (!steady(target, a, b))
 			continue;
-		/* No agent has more rows than threads. */
+		/* An agent has at most as many rows as threads. */
 		if (target->n_slots > 2 * target->tasks.n + NEWBORN)
 			return damaged(target);
 		if (!reserve(target))

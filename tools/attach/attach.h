@@ -28,8 +28,8 @@ struct attach_image {
 
 /* The threads in /proc/PID/task. */
 struct attach_task {
-	pid_t pid;    /* in our pid namespace */
-	uint32_t tid; /* in its own */
+	pid_t pid;    /* in the PID namespace of pmctl */
+	uint32_t tid; /* in the thread's own */
 };
 struct attach_tasks {
 	struct attach_task *list; /* by tid */
@@ -45,14 +45,14 @@ struct attach {
 	/* -1: not open. They stay with the process when its ID is reused. */
 	int dir; /* /proc/PID */
 	int pidfd;
-	/* The same, or of a live thread if the main thread has ended. */
+	/* The same; of a live thread if the main thread has ended. */
 	int image, files;
-	int mem;	  /* /proc/PID/mem: the memory that it had when this was opened */
+	int mem;	  /* /proc/PID/mem: the memory of the program that ran at the open */
 	uint64_t address; /* of the control block, in that process; 0: none */
 	struct pmc_control control;
 	struct attach_image *images;
 	size_t n_images;
-	struct attach_tasks tasks; /* from before the slots were copied */
+	struct attach_tasks tasks; /* opened before the slots were copied */
 	/* A copy of the registry and of the slots of live threads; a slot that changed while being
 	 * copied is left out. */
 	struct registry registry;
@@ -92,7 +92,7 @@ int attach_look_again(struct attach *target);
 bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process still exists and has not called exec. */
 bool attach_same_image(const struct attach *target);
-/* Opens the process, acts and closes it, again while the result is ATTACH_AGAIN. */
+/* Opens the process, calls act and closes the process; repeats that on ATTACH_AGAIN. */
 int attach_act(pid_t pid, bool writing, int (*act)(struct attach *target, void *arg), void *arg);
 
 /* ---- refuse.c: errors that return EXIT_FAIL ---- */
@@ -101,7 +101,7 @@ int attach_gone(pid_t pid);
 int attach_not_permitted(const struct attach *target);
 /* Prints why attach_enter failed. */
 int attach_no_entry(const struct attach *target, int error);
-/* Prints why its memory cannot be read, or returns ATTACH_AGAIN. */
+/* Prints the reason for which memory cannot be read, or returns ATTACH_AGAIN. */
 int attach_no_memory(const struct attach *target, int error);
 int attach_no_agent(const struct attach *target);
 
@@ -151,7 +151,7 @@ void attach_tasks_close(struct attach_tasks *tasks);
 /* A file of /proc/PID/task/TID. False: it cannot be read. */
 bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *name, char *text,
 		      size_t cap);
-/* The ID here of a thread of the process; 0: unknown. */
+/* The ID, in pmctl's namespace, of a thread of the process; 0: unknown. */
 pid_t attach_our_tid(const struct attach *target, uint32_t tid);
 /* CPU time of a task, of which pid may be 0, from schedstat. */
 bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns);
@@ -165,14 +165,14 @@ void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 
 /* ---- account.c ---- */
 enum attach_action { ATTACH_START, ATTACH_STOP, ATTACH_RESET };
-/* What the kernel says now. False: there is no such task. */
+/* Present values of the kernel. False: there is no such task. */
 bool attach_thread_words(const struct attach *target, uint32_t tid, struct account_words *now);
 void attach_process_words(const struct attach *target, struct account_words *now);
 /* The account of a slot's thread. */
 void attach_account(const struct attach *target, const struct slot *slot,
 		    struct account_side *side);
-/* Applies the action to the accounts of a thread, and of the process. *lost: the values that the
- * rows of live threads had, added up; they are what a reset takes from the process. */
+/* Applies the action to the account of a thread or of the process. *lost: the sum of the values
+ * that rows of live threads had, which a reset subtracts from the process. */
 bool attach_switch_thread(const struct attach *target, enum attach_action action,
 			  const struct slot *slot, struct account_words *lost);
 void attach_switch_process(const struct attach *target, enum attach_action action,
@@ -183,8 +183,8 @@ struct attach_out {
 	int fd;
 	char path[PATH_MAX];
 };
-/* A duplicate of the descriptor of the process's dump: open for appending to a dump. -1: it has
- * none open, or another file; *why says which. */
+/* A duplicate of the descriptor through which the process appends to its dump. -1: it has no dump
+ * open, or another file; *why says which. */
 int attach_out_dup(const struct attach *target, const char **why);
 /* A path here of that file; 0 or -errno. */
 int attach_out_name(const struct attach *target, int fd, char path[PATH_MAX]);

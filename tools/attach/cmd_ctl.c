@@ -148,7 +148,8 @@ static void reset_thread_group(struct switching *s)
 
 	if (!totals->groups)
 		return;
-	/* PMC_INHERIT=clock: one task-clock, from which the CPU time of rows is subtracted. */
+	/* With PMC_INHERIT=clock there is one task-clock, from which the CPU time of rows is
+	 * subtracted. */
 	for (unsigned i = 0; i < n; i++)
 		totals->base[i] += totals->eventset == s->target->control.eventset ?
 					   s->lost[i] :
@@ -207,8 +208,8 @@ static int apply(struct switching *s)
 		code = attach_look_again(s->target);
 	if (code)
 		return code;
-	/* Process and thread group start before the rows and stop after them, so they never have
-	 * less. */
+	/* Process and thread group start before the rows and stop after them, so that totals are
+	 * never below the rows. */
 	if (s->action == ATTACH_START) {
 		attach_switch_process(s->target, s->action, &s->lost_words);
 		switch_thread_group(s);

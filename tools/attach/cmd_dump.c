@@ -155,7 +155,7 @@ static bool has_ended(int pidfd)
 	return poll(&process, 1, 0) > 0;
 }
 
-/* Waits until that time; false: the process has ended before. */
+/* Waits until that time; false: the process ended first. */
 static bool lives_until(int pidfd, uint64_t ns)
 {
 	struct pollfd process = { .fd = pidfd, .events = POLLIN };
@@ -181,7 +181,7 @@ static int snapshot(struct attach *target, void *arg)
 	struct attach_out out = { .fd = -1 };
 	int code;
 
-	/* While that process exists, no other has its ID: it is the one that was opened. */
+	/* The ID cannot be reused while the process exists, so this is the opened process. */
 	if (request->pidfd >= 0 && has_ended(request->pidfd))
 		return attach_gone(target->pid);
 	code = collect(target, &regions, &buf, own_sites);
@@ -221,7 +221,7 @@ static int repeat(pid_t pid, struct request *request)
 		if (code || i == request->count || !lives_until(pidfd, next))
 			break;
 	}
-	/* It ended during a snapshot that is not the first. */
+	/* The process ended, and an earlier snapshot was written. */
 	if (code && request->printed && has_ended(pidfd))
 		code = 0;
 	close(pidfd);

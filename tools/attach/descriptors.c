@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors.c - the descriptors through which a process is seen.
+ * descriptors.c - descriptors for access to a process.
  *
- * A process ID may pass to another process between two system calls. The descriptors of its /proc
- * directory, of its memory and the pidfd stay with the process: after it has ended they fail.
+ * Between two system calls a process ID may be reused. Descriptors of /proc/PID, of /proc/PID/mem
+ * and the pidfd stay with the process and fail after its end.
  */
 #include "agent/core/base/file.h"
 #include "tools/attach/attach.h"
@@ -49,8 +49,8 @@ static bool is_zombie(int dir)
 	return state[0] == 'Z' || state[0] == 'X';
 }
 
-/* The directory answers as long as its process has the ID: a pidfd that was opened after the
- * directory and before this is of the same process. */
+/* /proc/PID can be read as long as its process has the ID, so a pidfd that was opened between
+ * opening and reading it is of the same process. */
 static bool is_there(int dir)
 {
 	return faccessat(dir, "stat", F_OK, 0) == 0;
@@ -61,8 +61,7 @@ static int open_dir(int at, const char *path)
 	return openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The main thread has left by pthread_exit: its memory and descriptors are those of any other
- * thread. */
+/* The main thread has ended by pthread_exit: use memory and descriptors of any other thread. */
 static void enter_by_thread(struct attach *target)
 {
 	int list = openat(target->dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

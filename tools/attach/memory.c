@@ -19,7 +19,7 @@
 
 static int result_of(ssize_t n)
 {
-	/* 0: nobody has this memory any more. EIO: nothing is mapped there. */
+	/* A read of 0 bytes: the process has ended or called exec. EIO: not mapped. */
 	return n == 0 ? -ESRCH : errno == EIO || errno == EINVAL ? -EFAULT : -errno;
 }
 
@@ -128,7 +128,7 @@ static void consider(struct search *search, uint64_t address)
 	struct pmc_control head;
 	bool sound;
 
-	/* It costs as much as reading a page does. */
+	/* A candidate costs as much as reading a page. */
 	search->left -= search->left < PAGE ? search->left : PAGE;
 	if (attach_read(target, address, &head, offsetof(struct pmc_control, state)) != 0)
 		return;

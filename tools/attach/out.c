@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out.c - where a snapshot from outside goes: the process's dump, a new one, or -o FILE.
+ * out.c - destination of a snapshot from outside: the process's dump, a new one, or -o FILE.
  *
- * pmctl may have more rights than the process. It therefore opens no path that the process names:
- * it appends to a duplicate of a descriptor that the process itself has open for appending.
+ * pmctl may have more privileges than the process, so it opens no path that the process names: it
+ * appends to a duplicate of a descriptor that the process itself has open for appending.
  */
 #include "tools/attach/attach.h"
 #include "agent/core/base/utf8.h"
@@ -43,7 +43,7 @@ static int open_ours(const char *path, struct attach_out *out)
 	return check(out);
 }
 
-/* In the current directory, where others may have put a file of that name. */
+/* In the current directory, where other users may have created a file of that name. */
 static int open_new(const struct attach *target, struct attach_out *out)
 {
 	struct utsname host;
@@ -61,7 +61,7 @@ static int open_new(const struct attach *target, struct attach_out *out)
 }
 
 /* ---- the process's own dump ---------------------------------------------------------------*/
-/* Why the duplicate is not to be written; NULL: it may be. */
+/* Why the duplicate must not be written to; NULL: it may be. */
 static const char *refusal(int fd)
 {
 	uint8_t head[PMC_MAGIC_BYTES];
@@ -127,11 +127,11 @@ int attach_out_name(const struct attach *target, int fd, char path[PATH_MAX])
 	snprintf(path, PATH_MAX, "%s", target->control.out);
 	if (names(path, fd))
 		return 0;
-	/* The path of a process in a container may be another file here. */
+	/* In a container the same path may be another file. */
 	snprintf(path, PATH_MAX, "/proc/%d/root%.4000s", target->pid, target->control.out);
 	if (names(path, fd))
 		return 0;
-	/* Renamed since. */
+	/* The dump was renamed. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, PATH_MAX - 1);
 	path[n > 0 ? n : 0] = '\0';
@@ -148,7 +148,7 @@ static int open_own(struct attach *target, struct attach_out *out)
 		return attach_same_image(target) ? refuse(out->path, why) : ATTACH_AGAIN;
 	if (attach_out_name(target, out->fd, out->path) != 0)
 		return refuse(target->control.out, "it has no name here; use -o FILE");
-	/* The path is printed for scripts as it is. */
+	/* The path is printed unescaped, for scripts. */
 	if (!pmc_utf8_is_safe(out->path))
 		return refuse(out->path, "its name has control characters; use -o FILE");
 	return 0;

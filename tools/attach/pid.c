@@ -30,7 +30,7 @@ static bool same_program(pid_t a, pid_t b)
 	return stat(path, &st_b) == 0 && st_a.st_ino == st_b.st_ino && st_a.st_dev == st_b.st_dev;
 }
 
-/* Only the pmctl that is running now: any program can be named pmctl. Also its fork before exec. */
+/* Only the pmctl that is running now, also after a fork: any program can be named pmctl. */
 static bool is_run(pid_t pid)
 {
 	char cmdline[4096];
@@ -49,7 +49,7 @@ static bool is_run(pid_t pid)
 	return strcmp(cmdline + strlen(cmdline) + 1, "run") == 0;
 }
 
-/* A job of our shell whose exec is still to come: `pmctl run ... & pmctl dump $!`. */
+/* A background job of this shell before its exec: `pmctl run ... & pmctl dump $!`. */
 static bool is_fork_of_shell(pid_t pid)
 {
 	char path[64], parent[256];
@@ -72,7 +72,8 @@ static pid_t program_of(pid_t pid)
 
 	while (is_run(pid) && pmc_file_read(children, sizeof(children), "/proc/%d/task/%d/children",
 					    pid, pid) > 0) {
-		/* The last one: those before it were started by the image that became pmctl. */
+		/* The last child: earlier ones were started by the image that called exec to become
+		 * pmctl. */
 		for (char *at = children; sscanf(at, "%d%n", &child, &n) == 1; at += n)
 			pid = child;
 	}

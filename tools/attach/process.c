@@ -137,7 +137,7 @@ static void put_process(const struct attach *target, struct pmc_frame_buf *buf)
 	struct utsname host;
 	const struct pmc_process_text text = { host.nodename, boot, exe, cmdline };
 
-	/* Its number would be of our namespace. */
+	/* The parent's ID would be one of pmctl's PID namespace. */
 	fixed.ppid = target->other_pid_namespace ? 0 : parent_of(target);
 	fixed.max_rss_bytes = peak_rss(target);
 	attach_process_words(target, &now);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region.c - copies the marked regions of another process's threads out of their areas.
+ * region.c - copies the marked regions of threads of another process.
  *
- * A record is copied with its area under the area's sequence number, which is the first and the
- * last to be copied; a copy during a change is repeated a bounded number of times.
- * The process is not trusted: an area counts only for the live thread of its slot, and only if its
- * numbers are ones that the agent writes.
+ * A record is copied together with its area, whose sequence number is read first and last; a copy
+ * during a change is repeated a bounded number of times. The process is not trusted: an area is
+ * used only for the live thread of its slot, and only with sizes that the agent writes.
  */
 #include "tools/attach/region.h"
 

@@ -29,8 +29,8 @@ struct asking {
 	const struct attach *target;
 	int signo;
 	bool blind; /* the memory of the process must not be read */
-	int fd;	    /* its dump, for reading; -1: none yet */
-	off_t at;   /* up to where it was searched for the answer */
+	int fd;	    /* its dump, open for reading; -1: none yet */
+	off_t at;   /* position up to which the answer was searched */
 	uint8_t *data;
 };
 
@@ -68,8 +68,8 @@ static int started_with(const struct attach *target, const char *name, char *val
 }
 
 /* ---- the dump -----------------------------------------------------------------------------*/
-/* Opens the file of a descriptor of ours for reading if it is a dump; else -1. A descriptor cannot
- * become a device or a pipe, as a path of the process can. */
+/* Opens the file of this descriptor for reading if it is a dump; else -1. Unlike a path of the
+ * process, the descriptor cannot become a device or a pipe. */
 static int read_dump(int fd)
 {
 	char path[64];
@@ -123,7 +123,7 @@ static int open_dump(const struct asking *asking)
 	return found;
 }
 
-/* Takes the dump that the process has open now; it may have opened another since. */
+/* The process may have opened another dump: uses the present one. */
 static void follow(struct asking *asking)
 {
 	struct stat now, held;
@@ -144,7 +144,7 @@ static void follow(struct asking *asking)
 
 #define WINDOW (2 * (size_t)PMC_FRAME_MAX_BYTES)
 
-/* Whether the end of a snapshot of this process was appended. */
+/* Whether the final frame of a snapshot of this process was appended. */
 static bool answered(struct asking *asking)
 {
 	const uint8_t *identity = asking->target->control.identity;
@@ -203,7 +203,7 @@ static int ask(struct asking *asking)
 	const struct attach *target = asking->target;
 
 	follow(asking);
-	/* What is there already is no answer. */
+	/* Frames from before the signal are no answer. */
 	if (asking->fd >= 0)
 		asking->at = lseek(asking->fd, 0, SEEK_END);
 	if (!is_caught(target, asking->signo))

@@ -137,7 +137,7 @@ pid_t attach_our_tid(const struct attach *target, uint32_t tid)
 {
 	const struct attach_task *task, key = { .tid = tid };
 
-	/* Not listed: a thread that started since. */
+	/* Not in the list: a thread that has started since. */
 	if (!target->other_pid_namespace)
 		return (pid_t)tid;
 	task = target->tasks.n ?
@@ -243,7 +243,7 @@ void attach_adopted(struct attach *target, const struct attach_task *task,
 	if (!attach_cpu_of(tasks, task->pid, &row.cpu_ns) ||
 	    (row.cpu_ns < STARTING_NS && target->starting))
 		return;
-	/* Nobody read its clock when counting was switched. */
+	/* Its clock was not read when counting was switched. */
 	if (target->control.switched) {
 		row.flags |= PMC_THREAD_NO_CPU;
 		row.cpu_ns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_bench.c - pmctl bench: measures commands against each other. */
+/* cmd_bench.c - pmctl bench: measures commands and compares them. */
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
@@ -63,10 +63,10 @@ static int run_bench(struct bench *bench)
 	code = bench_measure(bench);
 	if (!code && bench->per_thread && !bench->interrupted)
 		code = bench_threads(bench);
-	/* What was measured before a failure or an interrupt is kept. */
+	/* Completed runs are shown after a failure or an interrupt, too. */
 	printed = measured(bench) ? bench_print(bench) : 0;
 	if (!code && bench->interrupted)
-		tool_warn("interrupted: the results are of the runs before that");
+		tool_warn("interrupted: results cover the completed runs");
 	bench_raise_again();
 	if (!code && !printed && bench_regressed(bench))
 		code = tool_fail(EXIT_FAIL, "a command is slower than --fail-above permits");

@@ -19,7 +19,7 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* As execvp(3) would look for it. */
+/* Searches the PATH as execvp(3) does. */
 static int find_program(struct bench_command *command)
 {
 	const char *name = command->argv[0], *path = getenv("PATH");
@@ -92,7 +92,7 @@ static int add_line(struct bench *bench, const char *text)
 	return add(bench, text, argv);
 }
 
-/* poptParseArgvString takes the end of the text for the end of a quote. */
+/* poptParseArgvString accepts a missing closing quote. */
 static bool has_open_quote(const char *text)
 {
 	char quote = 0;
@@ -145,7 +145,7 @@ int bench_add_string(struct bench *bench, const char *text)
 	return add(bench, text, bench->arena.failed ? NULL : argv);
 }
 
-/* The argv as one would type it. */
+/* The argument vector, quoted for a shell. */
 static const char *typed(struct bench *bench, char **argv)
 {
 	size_t len = 1;

@@ -166,7 +166,7 @@ void bench_counters_close(const struct bench *bench, struct bench_helper *helper
 	pmc_group_close(helper->anchors, bench->plan.groups);
 }
 
-/* An inherited group is not reset between runs: that would not reach what ended children added. */
+/* Inherited groups are not reset between runs: a reset keeps the counts of ended children. */
 void bench_counters_read(const struct bench *bench, struct bench_command *command,
 			 struct bench_helper *helper, unsigned pass, double *values)
 {

@@ -41,7 +41,7 @@ static int set_percent(const struct tool_args *args, double *percent)
 	return 0;
 }
 
-/* The place of the value in n words. */
+/* The index of the value in n words. */
 static int set_word(const struct tool_args *args, const char *const *words, unsigned n, int *place)
 {
 	char what[32], see[80] = "one of ";
@@ -136,7 +136,7 @@ int bench_flags(struct bench *bench, int argc, char **argv)
 	}
 	if (code || args.code)
 		return code ? code : args.code;
-	/* --shell changes what a string means, wherever the flag stands. */
+	/* --shell applies to all strings, also those before the flag. */
 	for (unsigned i = 0; i < n && !code; i++)
 		code = bench_add_string(bench, words[i]);
 	if (!code && tail)

@@ -164,7 +164,7 @@ static int run_rounds(struct bench *bench, struct bench_helper *helpers, unsigne
 	return code;
 }
 
-/* What an empty shell takes is in each run of a shell line. */
+/* Each run of a shell line includes the time of an empty shell. */
 static int measure_shell(struct bench *bench)
 {
 	struct bench shell = *bench;

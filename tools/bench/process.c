@@ -35,7 +35,7 @@ void bench_catch_signals(void)
 	struct sigaction was;
 
 	sigemptyset(&caught);
-	/* A blocked signal would be pending even if it is ignored. */
+	/* A blocked signal becomes pending even if it is ignored. */
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (sigaction(ends[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
 			sigaddset(&caught, ends[i]);
@@ -127,7 +127,7 @@ static void become_helper(const struct bench *bench, char **argv, char *const *e
 
 	setpgid(0, 0);
 	if (extra)
-		unsetenv("PMC_JOB"); /* of an enclosing job: this run is a job of its own */
+		unsetenv("PMC_JOB"); /* of an enclosing job: a run is a job of its own */
 	for (; extra && *extra; extra++)
 		putenv(*extra);
 	if (redirect(bench) && dup2(fd, SPAWN_SOCKET) == SPAWN_SOCKET) {
@@ -246,7 +246,7 @@ int bench_shell(const char *flag, const char *line)
 		return 0;
 	if (pid == 0) {
 		as_started();
-		/* Its output must not be mixed into the results. */
+		/* Output of these commands must not mix with the results. */
 		dup2(2, 1);
 		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
 		_exit(EXIT_NO_CMD);

@@ -47,8 +47,7 @@ void bench_thread_summary(const struct bench *bench, const struct bench_command 
 	free(values);
 }
 
-/* Whether wall time, or an event that was asked for, is certainly worse by more than --fail-above.
- */
+/* Whether wall time, or a requested event, is significantly worse by more than --fail-above. */
 bool bench_regressed(const struct bench *bench)
 {
 	bool worse = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.h - what repeated measurements say: a summary of each side, and their difference. */
+/* statistics.h - repeated measurements: a summary of each side, and their difference. */
 #ifndef PMC_TOOLS_BENCH_STATISTICS_H
 #define PMC_TOOLS_BENCH_STATISTICS_H
 

@@ -47,7 +47,7 @@ static void show_delta(struct cell_row *row, const struct bench_delta *delta)
 	pmc_out_to_mem(&out, row->cells[DELTA], sizeof(row->cells[DELTA]));
 	if (!delta->known)
 		return;
-	/* The mark also says it without color. */
+	/* The mark shows significance and direction without color, too. */
 	pmc_out_str(&out, !delta->significant ? "  " : delta->pct < 0 ? "↓ " : "↑ ");
 	pmc_out_char(&out, delta->pct < 0 ? '-' : '+');
 	pmc_out_fixed(&out, fabs(delta->pct), 1);
@@ -281,7 +281,7 @@ static void find_widths(const struct bench *bench, struct widths *widths)
 	}
 }
 
-/* What could not be counted, a line for each reason. */
+/* Events that could not be counted, one line for each reason. */
 static void note_missing(const struct bench *bench, struct pmc_out *out)
 {
 	bool noted[PMC_EVENTS_MAX] = { false };
@@ -353,7 +353,7 @@ static void write_summary(const struct bench *bench, struct pmc_out *out)
 		if (command == fastest || !bench_ratio(&summary, &best, &ratio, &half))
 			continue;
 		pmc_utf8_safe(out, fastest->text, strlen(fastest->text), 60);
-		/* The same test as that of the delta: the two never disagree. */
+		/* Uses the same test as the delta, so that the two agree. */
 		bench_compare(&best, &summary, &delta);
 		if (delta.has_ci && delta.pct <= delta.ci_pct) {
 			pmc_out_str(out, " and ");

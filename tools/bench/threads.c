@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - --per-thread: further runs under the agent, and what each thread name used in each.
+ * threads.c - --per-thread: further runs under the agent, with the CPU time and events of each
+ * thread name.
  *
- * Apart from the measured runs, so that these have no agent in them. Names that differ in digits
- * only are one (db-pool-1, db-pool-2: db-pool-*), as in reports.
+ * They are separate from the measured runs, which have no agent. Names that differ only in digits
+ * are one name (db-pool-1, db-pool-2: db-pool-*), as in reports.
  */
 #include "agent/core/profile/fold.h"
 #include "tools/bench/bench.h"

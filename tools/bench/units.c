@@ -23,7 +23,7 @@ void bench_show(struct pmc_out *out, double value, enum bench_unit unit)
 	for (; fabs(value) >= 999.95 && units[unit][i + 1]; i++)
 		value /= 1000;
 	decimals = fabs(value) < 9.9995 ? 3 : fabs(value) < 99.995 ? 2 : 1;
-	/* Whole numbers of what has no parts. */
+	/* Whole values without a prefix have no decimals. */
 	if (i == 0 && value == floor(value))
 		decimals = 0;
 	pmc_out_fixed(out, value, decimals);

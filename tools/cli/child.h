@@ -15,13 +15,13 @@ struct tool_child {
 
 /* Forks; the new process waits for tool_child_go(). 0, or the exit code after a message. */
 int tool_child_start(struct tool_child *child, char **command);
-/* Lets it exec. 0, or the exit code (126, 127) after a message. */
+/* Starts the exec. 0, or the exit code (126, 127) after a message. */
 int tool_child_go(struct tool_child *child, const char *name);
 /* Whether it has ended; then it is reaped and `status` set. wait: waits for that. */
 bool tool_child_ended(struct tool_child *child, bool wait);
-/* Ends a child that was never let go, and reaps it. */
+/* Kills a child that did not call exec yet, and reaps it. */
 void tool_child_drop(struct tool_child *child);
-/* Ends as a process with this status of wait(2) did: returns its exit code, or dies of its signal
+/* Ends as the process with this status of wait(2): returns its exit code, or raises its signal,
  * without another core dump. */
 int tool_end_as(int status);
 

@@ -19,7 +19,7 @@ const char *tool_dump_open_error(int error)
 	case ENOENT:
 		return "its directory does not exist; create it first";
 	case ENXIO:
-		return "it is a pipe that nobody reads; start its reader first";
+		return "it is a pipe without a reader; start its reader first";
 	case EMLINK:
 		return "it has several names (hard links); name another file";
 	default:
@@ -31,7 +31,7 @@ int tool_open_report(const char *path)
 {
 	int fd = pmc_file_open_report(path), flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
 
-	/* A reader was there when it was opened; from here on it may be slow. */
+	/* The pipe had a reader when it was opened; writes may block from here on. */
 	if (flags >= 0)
 		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
 	return fd;
@@ -47,7 +47,7 @@ const char *tool_dump_refusal(int fd, struct stat *st)
 		return tool_dump_open_error(EISDIR);
 	if (!S_ISREG(st->st_mode))
 		return "it is not a regular file; name one";
-	/* Somebody else may have put a link to a file of this user there. */
+	/* Another user may have linked this name to a file of this user. */
 	if (st->st_nlink > 1)
 		return tool_dump_open_error(EMLINK);
 	if (st->st_size && !pmc_is_dump(head, pread(fd, head, sizeof(head), 0)))

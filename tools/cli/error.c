@@ -2,8 +2,8 @@
 /*
  * error.c - errors and warnings: one line on stderr, as text or as a JSON object.
  *
- * Messages contain text of unknown origin, such as paths that another process names: what a
- * terminal would obey is escaped here, for all commands.
+ * Messages may contain untrusted text, such as paths named by another process: control characters
+ * are escaped here for all commands.
  */
 #include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_diff.c - pmctl diff: what each thread name did in one run and in another. */
+/* cmd_diff.c - pmctl diff: compares the threads of two runs, by name or another key. */
 #include "agent/core/base/number.h"
 #include "agent/core/report/report.h"
 #include "tools/bench/units.h"
@@ -122,7 +122,7 @@ static int by_impact(const void *a, const void *b)
 					strcmp(x->key, y->key);
 }
 
-/* By how much the row's CPU time changed. */
+/* The change of the row's CPU time. */
 static void sort_rows(struct diff *diff)
 {
 	struct diff_row **rows = calloc(diff->n_rows + 1, sizeof(struct diff_row *));

@@ -70,7 +70,7 @@ static void add(struct diff_sample *sample, unsigned column, double more)
 	if (column >= sample->n) {
 		double *values = realloc(sample->values, (column + 1) * sizeof(*values));
 
-		/* Not known, then. */
+		/* Then the value is unknown. */
 		if (!values)
 			return;
 		for (unsigned c = sample->n; c <= column; c++)
@@ -269,7 +269,7 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 			const struct diff_sample *sample = &row->samples[side][s];
 			double value = value_of(sample, column);
 
-			/* Threads that a dump does not have did nothing in it. */
+			/* Threads missing in a dump count as 0 there. */
 			if (isnan(value) && isnan(value_of(sample, DIFF_CPU)) &&
 			    (column < DIFF_EVENTS || of->scopes[side]))
 				value = 0;

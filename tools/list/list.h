@@ -52,7 +52,7 @@ const char *list_text(struct list *list, const char *format, ...)
 
 /* Opens the event on the calling thread or, with cpu >= 0, for that CPU. */
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu);
-/* Why an event was refused to the calling thread. */
+/* Why the kernel refuses the event for the calling thread. */
 const char *list_refusal(struct list *list, const struct pmc_planned *planned);
 
 /* The sources of rows. */

@@ -30,7 +30,7 @@ const char *list_refusal(struct list *list, const struct pmc_planned *planned)
 	return refusal(list, &tried, planned->error);
 }
 
-/* For a whole CPU, as uncore events are counted. */
+/* On one CPU, as uncore events are counted. */
 static struct list_answer try_cpu(struct list *list, const struct pmc_event *event, int cpu)
 {
 	const struct perf_event_attr attr = { .type = event->type };

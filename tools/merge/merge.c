@@ -100,7 +100,7 @@ static int spill_open(void)
 	char path[PATH_MAX];
 	int fd = open(spill_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	/* Some file systems have no files without a name. */
+	/* Some file systems do not support O_TMPFILE. */
 	if (fd >= 0)
 		return fd;
 	if (snprintf(path, sizeof(path), "%s/pmc-XXXXXX", spill_dir()) >= (int)sizeof(path))

@@ -49,7 +49,7 @@ static void handle_signals(void)
 	}
 }
 
-/* A pipe or device: written to directly. Its reader must be there. */
+/* A pipe or device is written to directly; a pipe needs a reader. */
 static int open_direct(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -59,9 +59,8 @@ static int open_direct(const char *path)
 	return fd;
 }
 
-/* Opens the temporary file: a new one, or one that a killed merge has left, whose lock is free. In
- * a directory of several users it may be somebody else's, or lead elsewhere. The descriptor, or -1
- * with errno. */
+/* Opens the temporary file: a new one, or that of a killed merge, which is not locked. In a shared
+ * directory it may be another user's, or a link. The descriptor, or -1 with errno. */
 static int open_temporary(void)
 {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

@@ -166,7 +166,7 @@ static void remove_unused(int parent, const char *name)
 	close(fd);
 }
 
-/* Removes what runs of this user left that were killed. */
+/* Removes private directories of killed runs of this user. */
 static void sweep(const char *path)
 {
 	DIR *dir = opendir(path);

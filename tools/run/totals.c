@@ -92,8 +92,8 @@ static void subtract(const struct run *run, unsigned g, const struct pmc_p_set_v
 	}
 }
 
-/* Subtracts what the jobs of programs that this one started show: their rows, what those do not
- * explain, and their descendants. */
+/* Subtracts the jobs of programs that this one started: their rows, their unattributed counts, and
+ * their descendants. */
 static void subtract_jobs(const struct run *run, unsigned g, const struct pmc_profile *profile,
 			  struct pmc_reading *reading, uint64_t *values)
 {

@@ -27,7 +27,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 	(void)context;
 	signalled = sig;
-	/* The terminal's signals reach the command without us. */
+	/* The terminal sends its signals to the command, too. */
 	if (forward_to && forward_to->pid && info->si_code != SI_KERNEL)
 		kill(forward_to->pid, sig);
 	errno = saved;
@@ -93,7 +93,8 @@ static void explain(const struct trace_ring *ring, int error)
 	tool_warn("CPU %d: %s: %s", ring->cpu, why.what, why.advice);
 }
 
-/* What is left: order needs no more waiting once nothing is written. */
+/* Reads the remaining records: nothing is written any more, so no record needs to wait for older
+ * ones. */
 static void empty_rings(struct trace *trace)
 {
 	struct pmc_sampler_totals totals;
@@ -134,7 +135,7 @@ static bool is_over(struct trace *trace, const struct following *now)
 		return true;
 	if (trace->command)
 		return tool_child_ended(&trace->child, false);
-	/* Of --summary the rings are those of the machine. */
+	/* With --summary the rings are those of the whole machine. */
 	return signalled || (trace->summary && trace->pid && kill(trace->pid, 0) && errno == ESRCH);
 }
 
@@ -146,7 +147,7 @@ static void check(struct trace *trace, struct following *now)
 	now->stopped = true;
 }
 
-/* The time to wait for a record: none may be left after the last wait. */
+/* The time to wait for a record, 0 after the last wait. */
 static int wait_ms(const struct following *now)
 {
 	uint64_t ns = pmc_now_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points.c - the tracepoints that -e names, and which of them a record is of. */
+/* points.c - the tracepoints of -e, and the one that a record belongs to. */
 #include "agent/core/base/file.h"
 #include "agent/core/base/suggest.h"
 #include "tools/cli/pmctl.h"
@@ -132,7 +132,8 @@ static int add_matching(struct trace *trace, const char *pattern, const char *na
 	return failed && trace->n_points == before ? say_why(trace, failed, &why) : 0;
 }
 
-/* Why tracefs has no list of names, as of a name that every kernel has. */
+/* The reason for which tracefs has no list of names, from loading a tracepoint that every kernel
+ * has. */
 static int no_names(struct trace *trace, const char *word)
 {
 	struct pmc_tracepoint *any;

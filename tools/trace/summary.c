@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.c - --summary: what each thread did with its time, from records of the scheduler.
+ * summary.c - --summary: time that each thread spent running, runnable and blocked, from scheduler
+ * records.
  *
  * A thread runs from the record that switches to it to the one that switches from it; then it is
  * runnable if it was preempted, else blocked until its wake-up. Waiting for a CPU (run delay) lasts
- * from the wake-up or preemption to the next switch to it. A time that began before the trace
- * counts from the start of the trace if its kind is known by its end, and one that is not over
- * counts to the end.
+ * from the wake-up or preemption to the next switch to it. A state that began before the trace
+ * counts from the start of the trace if it is known when it ends; one that has not ended counts to
+ * the end.
  */
 #include "tools/trace/summary.h"
 #include "agent/core/base/clock.h"
@@ -110,13 +111,13 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 	thread->waited++;
 	enter(thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
 	thread->blocked = (uint8_t)kind_of(state);
-	/* The number may be used again. */
+	/* The thread ID may be reused. */
 	if (state & STATE_ENDED)
 		summary->by_tid[thread->tid] = NULL;
 }
 
-/* Records may be lost, and kernels drop those of some threads: when the thread that leaves is not
- * the one that came, the latter has left at an unknown time, so its time is not counted. */
+/* Records may be lost, and kernels drop those of some threads. If the outgoing thread is not the
+ * last incoming one, the latter left at an unknown time, and its time is not counted. */
 static void mend(struct trace_summary *summary, struct trace_thread *prev, int64_t from,
 		 const struct pmc_record *record)
 {
@@ -166,7 +167,7 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 	if (pmc_tracepoint_integer(pid, record, &tid))
 		return;
 	thread = thread_of(summary, tid);
-	/* Of a runnable thread nothing changes. */
+	/* A wake-up of a runnable thread changes nothing. */
 	if (!thread || thread->state == THREAD_RUNNING || thread->state == THREAD_RUNNABLE)
 		return;
 	if (thread->state == THREAD_UNKNOWN) {

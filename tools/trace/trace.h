@@ -96,7 +96,7 @@ int trace_summary_end(struct trace *trace);
 /* write.c */
 void trace_write(struct trace *trace, const struct pmc_record *record);
 void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64_t lost);
-/* What was printed and lost, to stderr. */
+/* Prints the numbers of records printed and lost to stderr. */
 void trace_write_totals(const struct trace *trace);
 
 #endif

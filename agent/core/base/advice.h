@@ -47,9 +47,9 @@ struct pmc_tried {
 	const struct perf_event_attr *attr; /* NULL: not known */
 	int pid, cpu;			    /* as given to perf_event_open, if `placed` */
 	bool placed;
-	bool cgroup;	  /* pid is a cgroup's descriptor */
-	bool sibling;	  /* joined to a leader */
-	bool kernel_only; /* cannot be counted in user mode alone */
+	bool cgroup;	  /* pid is the descriptor of a cgroup */
+	bool sibling;	  /* opened as a member of a group */
+	bool kernel_only; /* cannot be restricted to user mode */
 };
 
 struct pmc_advice {

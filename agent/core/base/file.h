@@ -25,9 +25,9 @@ int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)
 int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Opens a file for a report, non-blocking, and creates it with ordinary mode; its old contents are
- * still there. The descriptor or -errno; ENXIO: a pipe without a reader, ELOOP: a symbolic link,
- * unless to a pipe or device, EMLINK: a file with several names. */
+/* Opens a file for a report, non-blocking, without truncating it; a new file has mode 0666 less the
+ * umask. The descriptor or -errno; ENXIO: a pipe without a reader, ELOOP: a symbolic link, unless
+ * to a pipe or device, EMLINK: a file with several names. */
 int pmc_file_open_report(const char *path);
 /* Removes the contents of a regular file. 0 or -errno. */
 int pmc_file_empty(int fd);

@@ -22,7 +22,7 @@ static inline uint64_t pmc_sub_sat(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Sums of numbers that a forged dump may have stay at UINT64_MAX instead of wrapping. */
+/* Sums saturate at UINT64_MAX: a forged dump may have any numbers. */
 static inline void pmc_add_sat(uint64_t *sum, uint64_t value)
 {
 	if (__builtin_add_overflow(*sum, value, sum))

@@ -32,7 +32,7 @@ bool pmc_out_writable(int fd, int patience_ms)
 static void drain(struct pmc_out *out, const char *bytes, size_t len)
 {
 	while (len && !out->error) {
-		/* A pipe that poll calls writable takes as much without waiting. */
+		/* A write of this size to a pipe that is ready does not block. */
 		size_t some = out->patience_ms && len > PIPE_BUF ? PIPE_BUF : len;
 		long n;
 

@@ -19,7 +19,8 @@ struct pmc_out {
 	size_t len, cap;
 	int fd;	   /* -1: memory; what does not fit sets error to -ENOSPC and is dropped */
 	int error; /* 0 or the first -errno */
-	/* How long a reader may take nothing: -ETIMEDOUT after that. 0: for ever. */
+	/* Time without progress of the reader after which writing fails with -ETIMEDOUT. 0: no
+	 * limit. */
 	int patience_ms;
 };
 
@@ -63,7 +64,7 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals);
 void pmc_outf(struct pmc_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
-/* Waits until fd takes output, and not at all if it never will (a pipe without a reader). */
+/* Waits until fd is writable. Returns at once if it never will be (a pipe without a reader). */
 bool pmc_out_writable(int fd, int patience_ms);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);

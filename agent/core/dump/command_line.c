@@ -66,7 +66,7 @@ static const char *value_end(const char *value)
 	return value + strcspn(value, SPACE "\"';&,");
 }
 
-/* Whether the secret value of the '=' at `equals` is to be masked: from there to *end. */
+/* Whether the value after the '=' at `equals` is a secret; *end: the end of the value. */
 static bool is_assigned(const char *arg, const char *equals, const char **end)
 {
 	const char *name = equals;

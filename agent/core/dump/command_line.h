@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* command_line.h - the command line as a PROCESS frame has it, without secrets (PMC_ARGS). */
+/* command_line.h - the command line of a PROCESS frame, with secrets masked (PMC_ARGS). */
 #ifndef PMC_CORE_DUMP_COMMAND_LINE_H
 #define PMC_CORE_DUMP_COMMAND_LINE_H
 
 #include "agent/core/base/config.h"
 #include "agent/core/base/out.h"
 
-/* Longer ones are cut. */
+/* Longer command lines are truncated. */
 #define PMC_COMMAND_LINE_BYTES 4096
 
 /* Writes the arguments, NULL-terminated, with spaces between them. Async-signal-safe. */

@@ -34,7 +34,7 @@ void pmc_frame_str(struct pmc_frame_buf *buf, const char *text, size_t len);
 uint64_t pmc_frame_end(struct pmc_frame_buf *buf);
 /* A hash of the payload of the frame being built; 0: it does not fit. */
 uint64_t pmc_frame_content(const struct pmc_frame_buf *buf);
-/* Takes back the frame being built. */
+/* Discards the frame being built. */
 void pmc_frame_drop(struct pmc_frame_buf *buf);
 
 /* ---- scanning ---------------------------------------------------------------------------*/
@@ -56,7 +56,7 @@ struct pmc_frame {
  * written there since. */
 void pmc_frame_view(struct pmc_frame *frame, const uint8_t *bytes, size_t size);
 
-/* The same; false: it no longer has the head of the frame that was scanned, with this hash. Its
+/* The same. False: the bytes have changed since the scan: the head or its hash differs. The
  * contents are not verified again. */
 bool pmc_frame_still(struct pmc_frame *frame, const uint8_t *bytes, size_t size, uint64_t hash);
 
@@ -67,7 +67,7 @@ struct pmc_scan {
 	bool partial;	  /* more data may follow: stop before an incomplete frame at the end */
 	bool lost;	  /* private: `at` is in damage that is counted already */
 	uint64_t passed;  /* private: bytes before `data` */
-	uint64_t wasted;  /* bytes hashed of frames that were not good */
+	uint64_t wasted;  /* bytes hashed in vain, of frames with a wrong hash */
 };
 
 /* Finds the next good frame. False at the end: `at` is then len, or with `partial` the start of an

@@ -28,7 +28,7 @@
 enum pmc_filter {
 	PMC_FILTERED,	 /* counted in the modes that are left */
 	PMC_UNFILTERED,	 /* counted in all modes, whatever is excluded */
-	PMC_KERNEL_ONLY, /* occurs in kernel mode: with exclude_kernel it reads 0 for ever */
+	PMC_KERNEL_ONLY, /* occurs in kernel mode only: reads 0 with exclude_kernel */
 };
 
 struct pmc_event {
@@ -88,7 +88,7 @@ struct pmc_event_roots {
 int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, struct pmc_arena *arena,
 		     struct pmc_events *events, struct pmc_parse_error *error);
 
-/* By type and config; of a tracepoint given by its number PMC_KERNEL_ONLY, as of most. */
+/* From type and config; a tracepoint given by number counts as PMC_KERNEL_ONLY, as most are. */
 enum pmc_filter pmc_event_filter(const struct pmc_event *event);
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);

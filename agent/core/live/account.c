@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A change during every copy would need a pmctl ctl every few nanoseconds. */
+/* Only a pmctl ctl every few nanoseconds could change the account during every copy. */
 #define TRIES 100u
 
 void account_open(struct account_side *side, uint64_t owner, const uint64_t base[ACCOUNT_WORDS],
@@ -92,7 +92,7 @@ void account_process(const struct account_side *side, struct account_words *now,
 	process->off_ns = pmc_sub_sat(process->time_ns - process->start_ns, now->of[ACCOUNT_WALL]);
 	if (now->unknown & ACCOUNT_SWITCHES)
 		process->flags |= PMC_PROCESS_NO_SWITCHES;
-	/* CPU time from before the agent is no part of a later phase. */
+	/* CPU time from before the agent belongs to no later phase. */
 	if (side->stopped || side->base[ACCOUNT_CPU] != carried[ACCOUNT_CPU])
 		process->pre_cpu_ns = 0;
 }

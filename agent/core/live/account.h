@@ -2,11 +2,13 @@
 /*
  * account.h - OS accounting while counting is on.
  *
- * The kernel's clocks, faults and switches of a thread go on while counting is off (PMC_START,
- * PMC_DELAY, pmctl ctl). An account says what to subtract, so that they speak of the same time as
- * the events. It has two sides: a change is written to the other side and becomes valid with its
- * number, so a reader never uses half of it, and a writer that is killed leaves the old side.
- * Async-signal-safe.
+ * The kernel's clocks, faults and switches of a thread advance while counting is off (PMC_START,
+ * PMC_DELAY, pmctl ctl). An account has the values to subtract, so that these columns cover the
+ * same time as the events.
+ *
+ * It has two sides: a change is written to the invalid side, which becomes valid with a new
+ * sequence number. So a reader never uses a half-written side, and a writer that is killed leaves
+ * the old one. Async-signal-safe.
  */
 #ifndef PMC_CORE_LIVE_ACCOUNT_H
 #define PMC_CORE_LIVE_ACCOUNT_H
@@ -32,7 +34,7 @@ enum {
 #define ACCOUNT_FAULTS	  (ACCOUNT_BIT(ACCOUNT_MINOR) | ACCOUNT_BIT(ACCOUNT_MAJOR))
 #define ACCOUNT_SWITCHES  (ACCOUNT_BIT(ACCOUNT_VOLUNTARY) | ACCOUNT_BIT(ACCOUNT_INVOLUNTARY))
 
-/* What the kernel says now; or, less what is not to be counted, the values of a row. */
+/* Present values of the kernel; or values of a row after subtraction. */
 struct account_words {
 	uint64_t of[ACCOUNT_WORDS];
 	uint32_t unknown; /* bits of words that could not be read */
@@ -48,18 +50,18 @@ struct account_side {
 };
 
 struct account {
-	_Atomic uint32_t number; /* its lowest bit is the valid side */
+	_Atomic uint32_t number; /* its lowest bit selects the valid side */
 	uint32_t reserved;
 	struct account_side sides[2];
 };
 
-/* An account of which nothing is counted yet (stopped), or everything beyond `base`. */
+/* An account that has counted nothing yet (stopped), or everything since `base`. */
 void account_open(struct account_side *side, uint64_t owner, const uint64_t base[ACCOUNT_WORDS],
 		  bool stopped);
 void account_start(struct account_side *side, const struct account_words *now);
 void account_stop(struct account_side *side, const struct account_words *now);
 void account_reset(struct account_side *side, const struct account_words *now);
-/* Turns `now` into what was counted; WALL is the time for which counting was on. */
+/* Converts `now` to values of the counted phases; WALL is the time for which counting was on. */
 void account_values(const struct account_side *side, struct account_words *now);
 
 /* The values in a row, of now. */
@@ -73,9 +75,9 @@ void account_row(const struct account_side *side, struct account_words *now,
 void account_process(const struct account_side *side, struct account_words *now,
 		     const uint64_t carried[ACCOUNT_WORDS], struct pmc_process_fixed *process);
 
-/* Copies the valid side. False: it is not the owner's. */
+/* Copies the valid side. False: the account has another owner. */
 bool account_read(const struct account *account, uint64_t owner, struct account_side *side);
-/* Makes it the valid one; by one writer at a time. */
+/* Makes the side the valid one. Only one writer at a time. */
 void account_write(struct account *account, const struct account_side *side);
 
 static inline void account_put_usage(struct account_words *words, const struct pmc_usage *usage)

@@ -3,7 +3,7 @@
  * control.h - the object of a running agent that pmctl reads and writes from outside.
  *
  * The agent has one object, `pmc_agent_control`. pmctl finds its magic in the data segments that
- * /proc/PID/maps lists, XX no thread of the process is interrupted.
+ * /proc/PID/maps lists; no thread of the process is interrupted.
  * Pointers are addresses in that process.
  */
 #ifndef PMC_CORE_LIVE_CONTROL_H
@@ -64,7 +64,7 @@ struct pmc_control {
 	uint64_t exe, cmdline; /* NUL-terminated */
 	_Atomic uint64_t seen, uncounted, overhead_ns;
 	struct pmc_control_totals threads, execs;
-	/* Reported by the image before an exec, or before the agent noticed a fork: to be
+	/* Values that the image before an exec has reported, or the parent of an unnoticed fork:
 	 * subtracted. */
 	uint64_t carried_thread[ACCOUNT_WORDS]; /* of the main thread */
 	uint64_t carried_process[ACCOUNT_WORDS];

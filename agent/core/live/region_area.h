@@ -151,7 +151,7 @@ struct region_view {
 	uint64_t snapshot;
 	const uint16_t *first; /* as the area's, readable here */
 	uint32_t reason;       /* why the thread has no groups */
-	bool cleared;	       /* a reset that its thread has not seen yet clears the record */
+	bool cleared;	       /* a reset that is still to be applied clears the record */
 };
 
 /* Appends a REGION frame up to pmc_frame_end, which is left to the caller: the sequence number has

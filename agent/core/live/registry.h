@@ -63,7 +63,7 @@ _Static_assert(sizeof(struct slot) <= 128, "a slot without groups has two cache 
 
 struct registry {
 	char *slots;
-	struct account *accounts; /* of the slots, behind them: touched from a first change on */
+	struct account *accounts; /* after the slots; memory is used from a first change on */
 	size_t slot_bytes, map_bytes, set_words;
 	unsigned n_groups, n_fds;
 	uint32_t capacity;

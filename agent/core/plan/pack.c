@@ -2,10 +2,10 @@
 /*
  * pack.c - packs events into the fewest groups that the PMU runs.
  *
- * First fit in the user's order. Where one group is not enough, events that form a ratio stay
- * together if that takes no more groups. A braced group is all or nothing. A pinned event is a
- * group of its own unless braces say otherwise; pinned groups come first and run all of the time,
- * so the others are probed beside them. Types of cores share no group.
+ * First fit in the user's order. If one group is not enough, events that form a ratio stay together
+ * unless that takes more groups. A braced group is counted as a whole or not at all. A pinned event
+ * is a group of its own unless it is in braces; pinned groups come first and always run, so the
+ * other groups are probed beside them. Groups do not span types of cores.
  */
 #include "agent/core/event/formula.h"
 #include "agent/core/plan/plan.h"
@@ -23,7 +23,7 @@ struct packing {
 	unsigned groups;
 	unsigned silent;	  /* counters that read 0 in a group of all its events */
 	bool all_run;		  /* all events ran as one group, so any of them run together */
-	int held[PMC_EVENTS_MAX]; /* descriptors of pinned groups, which run meanwhile */
+	int held[PMC_EVENTS_MAX]; /* descriptors of pinned groups, running meanwhile */
 	unsigned n_held, held_counters;
 };
 
@@ -95,7 +95,7 @@ static bool run_all(struct packing *packing, struct pmc_probe *probe, unsigned f
 	for (unsigned i = first; i < packing->count; i++)
 		if (may_join(packing, i, first) && open_next(packing, probe, i) != 0)
 			return false;
-	/* A single event that does not run now may run later, but not beside pinned groups. */
+	/* A single event that does not run now may run later, except beside pinned groups. */
 	return packing->all_run || (probe->n < 2 && !packing->n_held) ||
 	       pmc_probe_run(probe, &packing->silent);
 }
@@ -141,7 +141,7 @@ static void take_what_fits(struct packing *packing, struct pmc_probe *probe, uns
 		return;
 	}
 	if (error) {
-		/* Else it opened behind another leader only. */
+		/* Otherwise the event opened only with another leader. */
 		bool full = error == -PMC_REASON_ALL_PINNED;
 
 		refuse(packing, first, full ? PMC_NOT_COUNTED : pmc_plan_refusal(-error), -error);
@@ -172,7 +172,7 @@ static void refuse_brace(struct packing *packing, unsigned first)
 									      PMC_REASON_BRACE);
 }
 
-/* Keeps a pinned group on the PMU while others are probed. */
+/* Keeps a pinned group scheduled while other groups are probed. */
 static void hold(struct packing *packing, struct pmc_probe *probe)
 {
 	unsigned counters = (unsigned)__builtin_popcountll(probe->pmu);

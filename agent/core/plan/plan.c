@@ -49,7 +49,7 @@ static bool is_denied(int error)
 	return error == -EACCES || error == -EPERM;
 }
 
-/* User mode only, as perf_event_paranoid 2 permits unprivileged users; denied: the errno so far. */
+/* Restricts the event to user mode, as perf_event_paranoid 2 permits; denied: the errno so far. */
 static int fall_back(pmc_perf_opener open, struct pmc_planned *planned, int denied)
 {
 	int user = open_alone(open, &planned->event, PMC_SCOPE_USER);
@@ -59,8 +59,7 @@ static int fall_back(pmc_perf_opener open, struct pmc_planned *planned, int deni
 		planned->flags |= PMC_EVENT_FELL_BACK;
 		return user;
 	}
-	/* PMUs of their own may not be able to exclude a mode: PERF_PMU_CAP_NO_EXCLUDE in
-	 * kernel/events/core.c. */
+	/* Some PMUs cannot exclude a mode: PERF_PMU_CAP_NO_EXCLUDE in kernel/events/core.c. */
 	if (is_denied(user) || (user == -EINVAL && planned->event.type >= PERF_TYPE_MAX))
 		return denied;
 	/* The kernel checks permission before it looks for the event. */
@@ -273,7 +272,7 @@ int pmc_plan_user(const struct pmc_plan *plan, struct pmc_arena *arena, struct p
 		changed++;
 		if (pmc_event_filter(&p->event) != PMC_KERNEL_ONLY)
 			continue;
-		/* It keeps its place in the group, where it reads 0. */
+		/* The event keeps its place in the group, where it reads 0. */
 		p->state = PMC_NOT_PERMITTED;
 		p->error = EACCES;
 	}

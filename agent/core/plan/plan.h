@@ -61,7 +61,7 @@ bool pmc_event_is_uncore(const struct pmc_event *event);
 
 /* The state of an event whose open failed with this errno. */
 enum pmc_state pmc_plan_refusal(int error);
-/* What was tried for an event that was refused, for pmc_advise(); refers to *attr. */
+/* The request that failed, for pmc_advise(); refers to *attr. */
 struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_attr *attr);
 /* Whether all events run twice at the same time, so that own and inherit groups do not share. */
 bool pmc_plan_fits_twice(const struct pmc_plan *plan, pmc_perf_opener open);

@@ -62,7 +62,7 @@ int pmc_union_init(struct pmc_union *u, struct pmc_arena *arena);
 int pmc_union_add(struct pmc_union *u, const struct pmc_p_set_view *set, bool grow);
 /* Column of each event of the set (PMC_NO_COLUMN: left out), or NULL if it was not added. */
 const uint16_t *pmc_union_map(struct pmc_union *u, const struct pmc_p_set_view *set);
-/* Adds what a row with these counts of the set contributes to a metric. */
+/* Adds a row, which has these counts of the set, to a metric. */
 void pmc_union_ratio(struct pmc_union *u, const struct pmc_p_set_view *set,
 		     const struct pmc_count *counts, unsigned metric, struct pmc_ratio *ratio);
 /* The set a row was to be counted with: its own or its process's. May be NULL. */
@@ -120,7 +120,7 @@ void pmc_fold_add_value(struct pmc_fold_stat *stat, uint64_t value, bool spread)
 enum pmc_state pmc_fold_state(const struct pmc_fold_stat *stat, uint64_t rows);
 /* Of the whole population (divided by n), not of a sample. */
 double pmc_fold_stddev(const struct pmc_fold_stat *stat);
-/* The sums that a metric is made of, over the rows that have both events; NULL: no set has them. */
+/* The sums of the metric's terms, over the rows that have both events; NULL: no set has them. */
 struct pmc_ratio *pmc_fold_ratio(const struct pmc_fold_row *row, const struct pmc_union *u,
 				 unsigned metric);
 

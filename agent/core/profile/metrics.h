@@ -33,13 +33,13 @@ bool pmc_metric_applies(unsigned metric, const struct pmc_p_set_view *set);
 /* The events of a set that a metric is made of. */
 struct pmc_metric_events {
 	bool applies;
-	bool many; /* other events of the set would do too, where these have no values */
+	bool many; /* if these have no values, other events of the set are tried */
 	unsigned a, b;
 };
 void pmc_metric_events(unsigned metric, const struct pmc_p_set_view *set,
 		       struct pmc_metric_events *events);
 
-/* The worse one stands for both. */
+/* Of two states the higher one is used for both. */
 enum pmc_ratio_state {
 	PMC_RATIO_EXACT,
 	PMC_RATIO_SCALED, /* of scaled values */

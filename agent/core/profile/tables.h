@@ -117,8 +117,8 @@ int profile_add_set(struct pmc_profile *profile, const struct pmc_frame *frame);
 struct pmc_p_eventset *profile_find_set(const struct pmc_profile *profile, uint64_t hash);
 /* Moves over the readings of n_groups. False: they do not fit. */
 bool profile_skip_readings(struct pmc_cursor *cursor, unsigned n_groups);
-/* Moves over such readings, and gives the counts of the set's events. Room for set->n_parts.
- * was_on: counting was switched on in the thread's life; if it has not run since, it counted 0. */
+/* Sums such readings into counts of the set's events; counts has room for set->n_parts. was_on:
+ * counting was switched on in the thread's life, so a thread that has not run since counted 0. */
 void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 			 struct pmc_cursor *cursor, bool was_on, struct pmc_count *counts);
 /* The counts of a total (NULL: none); no set if its event set is missing. 0 or -ENOMEM. */

@@ -187,7 +187,7 @@ static int find_roots(struct pmc_profile *profile)
 		HASH_FIND(by_job, firsts, p->pub.fixed.job, sizeof(p->pub.fixed.job), first);
 		if (first && strcmp(first->pub.host, p->pub.host) == 0)
 			p->root = first;
-		/* The clock of children went on while counting was off. */
+		/* The CPU clock of children advances while counting is off. */
 		if (p->root)
 			p->root->phases |= p->pub.fixed.off_ns != 0;
 		if (!is_first(p)) {
@@ -196,7 +196,7 @@ static int find_roots(struct pmc_profile *profile)
 			continue;
 		}
 		p->children_cpu_ns = p->pub.fixed.children_cpu_ns;
-		/* After an exec, the children of the image before are counted, too. */
+		/* Children of the image before an exec are included, too. */
 		if (p->root && first->pub.fixed.pid == p->pub.fixed.pid) {
 			p->seen_cpu_ns = first->seen_cpu_ns;
 			p->phases = first->phases;
@@ -241,8 +241,8 @@ int profile_open_totals(struct pmc_profile *profile)
 	return error;
 }
 
-/* CPU time of ended descendants that no row has, by wait4(2) in the job's first process: of
- * programs without an agent, of children killed before their first row, of the exits of all. */
+/* CPU time of ended descendants in no row, by wait4(2) in the job's first process: programs without
+ * an agent, children killed before their first row, and the exit of each process. */
 static void close_unseen(struct table_process *p)
 {
 	struct pmc_p_remainder *rest = &p->pub.descendants;

@@ -364,7 +364,7 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 		before = pmc_profile_thread(view->profile, at[-1], &buf->before);
 	buf->step = *now;
 	on_ns = pmc_thread_on_ns(fixed, fixed->time_ns);
-	/* What was counted before a reset is gone: the step starts there. */
+	/* Values from before a reset are lost, so the step starts at the reset. */
 	if (before && fixed->reset_ns > before->fixed.reset_ns)
 		before = NULL;
 	since = before		? before->fixed.time_ns :

@@ -112,7 +112,7 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 	}
 }
 
-/* As far as the rows have the events too. */
+/* The metric covers only rows that have both events. */
 static void ratios_beside(struct pmc_view *view, struct pmc_fold_row *total,
 			  const struct pmc_fold_row *beside)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* protocol.h - what pmctl and pmc-spawn send each other, over the sequential socket at number 3. */
+/* protocol.h - messages between pmctl and pmc-spawn, over the socket at descriptor 3. */
 #ifndef PMC_TOOLS_BENCH_PROTOCOL_H
 #define PMC_TOOLS_BENCH_PROTOCOL_H
 
@@ -7,11 +7,10 @@
 
 #define SPAWN_SOCKET 3
 
-/* First pmc-spawn sends a byte; before its exec the errno of a failure may come instead (an int).
- */
+/* pmc-spawn first sends a byte; if its exec fails, the child of pmctl sends the errno (an int)
+ * instead. */
 
-/* One run. Anything else that arrives while the command runs, or the end of the socket, kills it.
- */
+/* Starts a run. Any further message during the run, or the end of the socket, kills the command. */
 struct spawn_request {
 	uint64_t timeout_ns; /* 0: none */
 };

@@ -26,7 +26,7 @@ struct pmc_counter {
 	struct pmc_counter_group *group; /* NULL: on its own */
 	struct pmc_counter **held;	 /* the sampler's reference to it; NULL: no sampler */
 	bool on_any_cpu;		 /* opened without a CPU */
-	uint64_t id;			 /* the kernel's: its descriptor may be closed and reused */
+	uint64_t id;			 /* the kernel's; detects a reused descriptor */
 	uint64_t member_id;		 /* of an adopted member; 0: a leader or on its own */
 	struct counter_zero zero;
 	struct counter_zero group_zero; /* the times of the group it leads */
@@ -34,7 +34,7 @@ struct pmc_counter {
 
 struct pmc_counter_group {
 	struct pmc_open_options open; /* for new members */
-	bool user_only, all_modes;    /* what members count that do not choose */
+	bool user_only, all_modes;    /* scope of members without a choice of their own */
 	struct pmc_counter **members;
 	struct pmc_perf_value *zero; /* of each member, at the group's last reset */
 	size_t count, room;
@@ -55,13 +55,13 @@ struct counter_request {
  * 0, -EINVAL, -EBADF, or -E2BIG: unknown members are set. */
 int counter_request_make(struct counter_request *request, const struct pmc_counter_event *event,
 			 const struct pmc_open_options *open, struct pmc_failure *failure);
-/* Whether it may count user mode only if kernel mode is denied with this error. */
+/* Whether the event may fall back to user mode if the open failed with this error. */
 bool counter_may_fall_back(const struct counter_request *request, int error);
 void counter_fall_back(struct counter_request *request);
 
 /* ---- counter_open.c ----------------------------------------------------------------------- */
-/* Opens it as a sibling of the leader (NULL: alone), without a fall-back. The caller frees the
- * counter. */
+/* Opens the counter as a sibling of the leader (NULL: alone), without a fall-back. The caller frees
+ * the counter. */
 int counter_request_open(const struct counter_request *request, const struct pmc_counter *leader,
 			 struct pmc_counter **counter, struct pmc_failure *failure);
 /* Closes and frees, group member or not. */
@@ -75,11 +75,11 @@ int counter_try(const struct counter_request *request, const struct pmc_counter 
 		struct pmc_attr *attr);
 /* The name that stands for the event in failures, never "". */
 const char *counter_event_name(const struct pmc_counter_event *event);
-/* Explains an error by the request and the machine. */
+/* Explains an error by the options and the machine. */
 void counter_advise(const struct counter_request *request, bool sibling, int error,
 		    struct pmc_failure *failure);
-/* The same; for errors that do not name the option, tries again without one option after the other,
- * newest first. */
+/* The same for errors that do not name the option: opens again without one option at a time, newest
+ * first. */
 void counter_explain(const struct counter_request *request, const struct pmc_counter *leader,
 		     int error, struct pmc_failure *failure);
 
@@ -87,8 +87,8 @@ void counter_explain(const struct counter_request *request, const struct pmc_cou
 /* The next online CPU after `cpu` (-1: the first); -1: none, or unknown. */
 int counter_cpu_next(int cpu);
 bool counter_cpu_is_online(int cpu);
-/* Whether to open the event on this CPU: an event of an uncore PMU is counted by one CPU for each
- * socket, and would be counted by all of them again. */
+/* Whether to open the event on this CPU: one CPU of each socket counts the events of an uncore PMU;
+ * others would count them again. */
 bool counter_cpu_counts(const struct pmc_counter_event *event, int cpu);
 
 /* ---- counter_read.c ----------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 /* ---- control: one ioctl each --------------------------------------------------------------*/
 
-/* Whether its times advance now; of a thread that is not on a CPU they do not. */
+/* Whether the times advance now; those of a thread that is not on a CPU do not. */
 static bool is_running(const struct pmc_counter *counter)
 {
 	uint64_t before = counter_running_ns(counter);
@@ -25,7 +25,7 @@ static bool is_software(const struct pmc_counter *counter)
 	       type == PERF_TYPE_BREAKPOINT;
 }
 
-/* Never on another event whose descriptor has got the same number. */
+/* Not if the descriptor's number now belongs to another event. */
 static int ioctl_with(const struct pmc_counter *counter, unsigned long request, const void *arg)
 {
 	int error = counter_check(counter);
@@ -59,8 +59,8 @@ int pmc_counter_disable(struct pmc_counter *counter)
 	return counter ? ioctl_of(counter, PERF_EVENT_IOC_DISABLE) : -EINVAL;
 }
 
-/* A group of ours by its leader alone: with PERF_IOC_FLAG_GROUP each member is enabled after its
- * leader, and may stay stopped as above. */
+/* A group opened here is enabled through its leader only: with PERF_IOC_FLAG_GROUP each member is
+ * enabled after its leader, and may stay stopped as above. */
 static int control_group(const struct pmc_counter *counter, unsigned long request)
 {
 	if (!counter)
@@ -86,7 +86,7 @@ int pmc_counter_enable_group(struct pmc_counter *counter)
 
 	if (error || counter->group || !is_leader(counter))
 		return error;
-	/* The members are enabled now; this starts them. */
+	/* All members are enabled now; enabling the leader again starts them. */
 	error = ioctl_of(counter, PERF_EVENT_IOC_DISABLE);
 	return error ? error : ioctl_of(counter, PERF_EVENT_IOC_ENABLE);
 }

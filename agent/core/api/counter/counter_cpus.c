@@ -79,7 +79,7 @@ bool counter_cpu_counts(const struct pmc_counter_event *event, int cpu)
 {
 	struct search search = { .type = event->type };
 
-	/* The types of the kernel's own numbers have no list. */
+	/* PMUs with types below PERF_TYPE_MAX have no list. */
 	if (event->type >= PERF_TYPE_MAX)
 		pmc_dir_visit(try_pmu, &search, "/sys/bus/event_source/devices");
 	return !search.list[0] || next_in(search.list, (uint64_t)cpu) == cpu;
@@ -141,7 +141,7 @@ int pmc_counter_cpus_open(struct pmc_counter_cpus **cpus, const struct pmc_count
 		if (!all_count_on(events, n, cpu))
 			continue;
 		error = add_cpu(new, events, n, &open, failure);
-		/* It went offline. */
+		/* The CPU went offline. */
 		if (error == -ENODEV && !counter_cpu_is_online(cpu))
 			error = 0;
 	}

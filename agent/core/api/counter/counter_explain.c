@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* Errors that are this library's own, or that mean something else than at an open. */
+/* Errors of this library, and errors with another meaning than at an open. */
 static const char *meaning(const struct pmc_counter *counter, int error)
 {
 	struct pmc_counter_reading reading;

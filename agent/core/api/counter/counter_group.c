@@ -102,8 +102,8 @@ static int member_request(const struct pmc_counter_group *group,
 	return 0;
 }
 
-/* Members that do not choose count user mode only, or none of them: ratios of events of two scopes
- * mean nothing. */
+/* Members that do not choose a mode all fall back to user mode, or none does: ratios of events with
+ * different scopes are meaningless. */
 static int open_member(struct pmc_counter_group *group, struct counter_request *request,
 		       struct pmc_counter **counter, struct pmc_failure *failure)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_open.c - opening, adopting, releasing and closing counters, and what they are. */
+/* counter_open.c - opening, adopting, releasing and closing counters; their properties. */
 #include "agent/core/api/counter/counter.h"
 #include "agent/core/api/counter/counter_event.h"
 
@@ -106,7 +106,7 @@ int counter_check(const struct pmc_counter *counter)
 	uint64_t id = 0;
 	int error = pmc_perf_ioctl(counter->fd, PERF_EVENT_IOC_ID, &id);
 
-	/* A seccomp filter refuses the question, which is no answer. */
+	/* If a seccomp filter refuses the ioctl, the identity is unknown. */
 	if (error == -EPERM || error == -EACCES || error == -ENOSYS)
 		return 0;
 	return error || id != counter->id ? -EBADF : 0;
@@ -114,10 +114,10 @@ int counter_check(const struct pmc_counter *counter)
 
 void counter_free(struct pmc_counter *counter)
 {
-	/* A sampler that lives longer keeps the ring, but must not use the descriptor again. */
+	/* A sampler that is closed later keeps the ring, but must not use the descriptor. */
 	if (counter->held)
 		*counter->held = NULL;
-	/* Not a descriptor that the program closed and opened again. */
+	/* Must not close another file that has the number now. */
 	if (counter->fd >= 0 && (!counter->id || counter_check(counter) == 0))
 		close(counter->fd);
 	free(counter);

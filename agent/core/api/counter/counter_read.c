@@ -14,7 +14,7 @@
 
 /* ---- raw readings -------------------------------------------------------------------------*/
 
-/* The error of a reading: what fails, or is no reading at all, may be another file by now. */
+/* A read failed or was too short: if the descriptor is another file now, the error is -EBADF. */
 static int error_of(const struct pmc_counter *counter, int error)
 {
 	return error && error != -ENOSPC && counter_check(counter) ? -EBADF : error;
@@ -91,14 +91,14 @@ static int fetch_own(const struct pmc_counter *counter, struct pmc_perf_head *he
 		return -EIO;
 	if (counter->member_id && value->id != counter->member_id)
 		return fetch_member(counter, head, value);
-	/* The kernel tells which event it is. */
+	/* The kernel's ID of the event shows whether it is this counter. */
 	if (counter->attr.base.read_format & PERF_FORMAT_ID ? value->id != counter->id :
 							      counter_check(counter))
 		return -EBADF;
 	return 0;
 }
 
-/* 0, or why there is no count. */
+/* 0, or the reason for no count. */
 static int not_counted(uint64_t enabled_ns, uint64_t running_ns)
 {
 	return running_ns ? 0 : enabled_ns ? -EBUSY : -EAGAIN;
@@ -198,9 +198,7 @@ int pmc_counter_reset(struct pmc_counter *counter)
 
 /* ---- groups -------------------------------------------------------------------------------*/
 
-/* Moves n values, decoded side by side at the start of the array, to their places, from the last
- * on.
- */
+/* Spreads n decoded values from the start of the array to their places, last first, in place. */
 static void spread(struct pmc_counter_group_value *values, uint64_t n)
 {
 	const unsigned char *from = (const unsigned char *)values;
@@ -234,7 +232,7 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_counter_
 		.running_ns = pmc_sub_sat(head.running_ns, leader->group_zero.running_ns),
 	};
 	spread(values, head.n < max ? head.n : max);
-	/* The program may have closed a descriptor, and its number may be another event's. */
+	/* The descriptor may be closed, and its number another event's. */
 	if (group ? head.n != group->count : counter_check(leader))
 		return -EBADF;
 	for (size_t i = 0; group && i < group->count && i < max; i++) {

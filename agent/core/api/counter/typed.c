@@ -9,8 +9,8 @@
 
 /* ---- rows ---------------------------------------------------------------------------------*/
 
-/* One row is one event. Of an event that each type of core counts by itself the first type's is
- * taken: no group can span two. */
+/* A row is one event. A generic event on hybrid CPUs gives one per type of core; the first is used,
+ * as no group can span two PMUs. */
 static int parse_row(const char *text, struct pmc_counter_event *event)
 {
 	struct pmc_parse_error error;
@@ -51,8 +51,7 @@ static int parse_rows(struct pmc_typed *group, const struct pmc_typed_field *fie
 
 /* ---- opening ------------------------------------------------------------------------------*/
 
-/* That of all members; clocks, which count all modes whatever is excluded, do not matter beside
- * others. */
+/* The scope of all members. Clocks, which count all modes, are ignored beside other events. */
 static enum pmc_scope common_scope(const struct pmc_counter_group *group)
 {
 	enum pmc_scope scope = PMC_SCOPE_ALL;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The member's own name: that behind the last '.'. */
+/* The last component of the member's name. */
 static const char *last_part(const char *member)
 {
 	const char *dot = strrchr(member, '.');
@@ -230,7 +230,7 @@ static void put_body(struct pmc_out *out, const struct pmc_record *record)
 	}
 }
 
-/* Whether the body names the thread, so that the trailer's would be named twice. */
+/* Whether the body names the thread: then the trailer's thread is left out. */
 static bool has_own_thread(uint32_t type)
 {
 	switch (type) {

@@ -170,8 +170,8 @@ int pmc_sampler_detach(struct pmc_sampler *sampler, const struct pmc_counter *co
 
 /* ---- open and close ------------------------------------------------------------------------ */
 
-/* A page that the kernel clears in children of fork (Linux 4.14), and the buffer for records that
- * are wrapped. */
+/* A page that the kernel clears in children of fork (Linux 4.14), and the buffer for wrapped
+ * records. */
 static int map_alive(struct pmc_sampler *sampler, size_t page, bool has_ring)
 {
 	unsigned char *map;
@@ -208,7 +208,7 @@ static int map_ring(struct pmc_sampler *sampler, int fd, unsigned pages)
 			     sampler->ring.joined);
 }
 
-/* Errors that have nothing to do with the kernel. */
+/* Errors of this library. */
 static int check_open(const struct pmc_counter *counter, unsigned pages,
 		      struct pmc_failure *failure)
 {
@@ -273,8 +273,8 @@ void pmc_sampler_close(struct pmc_sampler *sampler)
 		pmc_sampler_set_remove(sampler->set, sampler);
 	for (struct pmc_source *s = sampler->first, *next; s; s = next) {
 		next = s->next;
-		/* An attached counter would keep the ring's memory alive. A child must not change
-		 * what the counter does for its parent. */
+		/* An attached counter would keep the ring's memory allocated. In a child of fork,
+		 * detaching would affect the parent's counter. */
 		if (s != sampler->first && s->counter && !child)
 			set_output(s->counter, -1);
 		let_go(s);

@@ -11,8 +11,8 @@
 
 #include <pmc/sampler.h>
 
-/* A counter that writes to the ring. It stays, with counter NULL, after it is detached or closed,
- * for the records that are left in the ring. */
+/* A counter that writes to the ring. After it is detached or closed, the entry remains with counter
+ * NULL, for records that are still in the ring. */
 struct pmc_source {
 	struct pmc_source *next;
 	struct pmc_counter *counter;
@@ -31,7 +31,7 @@ struct pmc_sampler {
 	void *map;
 	size_t map_bytes;
 	unsigned char *alive;	   /* 0 in children of fork, where the ring is not mapped */
-	size_t alive_bytes;	   /* with ring.joined before it */
+	size_t alive_bytes;	   /* of ring.joined and the page before it */
 	struct pmc_counter *owned; /* closed with the sampler */
 	struct pmc_source *first;
 	struct pmc_sampler_totals totals;

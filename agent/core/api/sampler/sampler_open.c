@@ -44,7 +44,7 @@ static int add_cpus(struct pmc_sampler_set *set, const struct pmc_counter_event 
 		if (!counter_cpu_counts(event, cpu))
 			continue;
 		error = add_cpu(set, event, options, pages, failure);
-		/* It went offline. */
+		/* The CPU went offline. */
 		if (error && (error != -ENODEV || counter_cpu_is_online(cpu)))
 			return error;
 		any |= !error;
@@ -70,7 +70,7 @@ int pmc_sampler_set_open(struct pmc_sampler_set **set, const struct pmc_counter_
 	open = request.open;
 	if (open.target == PMC_TARGET_PID && open.pid == 0)
 		open.target = PMC_TARGET_ANY;
-	/* What the order of time needs. Started together at the end. */
+	/* Options that ordering by time needs. The counters are started together at the end. */
 	open.sample_type |= PERF_SAMPLE_TIME;
 	open.sample_id_all = true;
 	open.enabled = false;

@@ -79,7 +79,7 @@ static bool is_file(int fd, struct stat *st)
 	return pmc_sys2(SYS_fstat, fd, st) == 0 && S_ISREG(st->st_mode);
 }
 
-/* A descriptor of a pipe or device that the symbolic link leads to, or -ELOOP. */
+/* A descriptor of the pipe or device that the symbolic link names, or -ELOOP. */
 static long follow_link(const char *path)
 {
 	const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -102,7 +102,8 @@ int pmc_file_open_report(const char *path)
 
 	if (fd == -ELOOP)
 		fd = follow_link(path);
-	/* A hard link that somebody else put there, say in /tmp, to a file of this user. */
+	/* A hard link to a file of this user that another user may have created, for example in
+	 * /tmp. */
 	if (fd < 0 || !is_file((int)fd, &st) || st.st_nlink == 1)
 		return (int)fd;
 	pmc_sys1(SYS_close, fd);

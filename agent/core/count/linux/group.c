@@ -26,7 +26,7 @@ void pmc_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool le
 	attr->pinned = leader && event->pinned;
 	attr->exclude_user = event->exclude_user;
 	attr->exclude_kernel = event->exclude_kernel || scope == PMC_SCOPE_USER;
-	/* The same counts without the privilege to count the kernel. */
+	/* The same events restricted to user mode. */
 	if (pmc_event_filter(event) == PMC_UNFILTERED) {
 		attr->exclude_user = 0;
 		attr->exclude_kernel = 1;
