@@ -49,11 +49,18 @@ void bench_csv_text(struct pmc_out *out, const char *text)
 	pmc_out_char(out, '"');
 }
 
+/* clang-format off */
 static const struct {
 	const char *from, *to;
 } ascii[] = {
-	{ "±", "+-" }, { "…", ".." }, { "σ", "s" }, { "µ", "u" }, { "↑", "^" }, { "↓", "v" },
+	{ "±", "+-" },
+	{ "…", ".." },
+	{ "σ", "s" },
+	{ "µ", "u" },
+	{ "↑", "^" },
+	{ "↓", "v" },
 };
+/* clang-format on */
 
 static void put_ascii(const char *text, struct pmc_out *out)
 {
