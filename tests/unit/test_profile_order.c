@@ -164,6 +164,7 @@ static void adopted_twice_is_one(void **state)
 		{ PMC_SEQ_OUTSIDE + 23, 40, 23, PMC_THREAD_ADOPTED },
 	};
 	static const uint32_t want[] = { 1, 20, 21, 22, 21, 22, 23 };
+	static const uint64_t times[] = { 50, 40, 41, 60, 60, 10, 40, 40, 40 }; /* of a timeline */
 
 	(void)state;
 	build_start();
@@ -182,6 +183,16 @@ static void adopted_twice_is_one(void **state)
 	assert_int_equal(profile.n_threads, sizeof(want) / sizeof(want[0]));
 	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_int_equal(unpack_row(&profile, profile.threads[i])->fixed.tid, want[i]);
+	pmc_profile_free(&profile);
+	assert_int_equal(
+		pmc_profile_init(&profile, &(struct pmc_profile_options){ .timeline = true }), 0);
+	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
+	assert_int_equal(pmc_profile_finish(&profile), 0);
+	assert_int_equal(profile.n_timeline, sizeof(times) / sizeof(times[0]));
+	for (unsigned i = 0; i < profile.n_timeline; i++) {
+		assert_int_equal(profile.timeline[i]->time_ns, times[i]);
+		assert_int_equal(profile.timeline[i]->seq == 1, i >= 1 && i <= 3);
+	}
 	pmc_profile_free(&profile);
 }
 

@@ -180,6 +180,40 @@ static void off_for_a_time(void **state)
 	free(text);
 }
 
+/* The head of a timeline is that of the report: steps before a reset are in neither. */
+static void timeline_around_a_reset(void **state)
+{
+	static const char *const main_thread[] = { "name=app" };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 1500 * MS, 480 * MS);
+	char *plain, *steps;
+
+	(void)state;
+	made_begin();
+	process.off_ns = 500 * MS;
+	process.cpu_ns = 150 * MS;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread, "app", NULL, 0);
+	thread.off_ns = 500 * MS;
+	thread.reset_ns = 1500 * MS;
+	thread.time_ns = 2000 * MS;
+	thread.cpu_ns = 90 * MS;
+	made_thread(1, thread, "app", NULL, 0);
+	for (int where = 0; where < 2; where++) {
+		plain = report((struct pmc_report_options){
+			.where = main_thread, .n_where = (unsigned)where });
+		steps = report((struct pmc_report_options){
+			.where = main_thread, .n_where = (unsigned)where, .timeline = true });
+		has_lines(plain, where ? " 90.0 ms CPU (0.18 CPUs)" : " 0.15 s CPU (0.30 CPUs)");
+		assert_memory_equal(plain, steps, strcspn(plain, "\n"));
+		has_lines(plain, where ? "name=app: 60.0 % of CPU" : " coverage 60.0 % of CPU");
+		has_lines(steps, where ? "name=app: 60.0 % of CPU" : " coverage 60.0 % of CPU");
+		has_lines(steps, "480.0");
+		free(plain);
+		free(steps);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +222,7 @@ int main(void)
 		cmocka_unit_test(interval_of_an_adopted_thread),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),
+		cmocka_unit_test(timeline_around_a_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "agent/core/profile/tables.h"
 #include "agent/core/base/number.h"
+#include "agent/core/base/sort.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,15 +116,49 @@ static void list_rows_of(struct pmc_profile *profile, struct table_process *proc
 	}
 }
 
-/* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
-static void drop_outside(struct pmc_profile *profile, struct pmc_p_process *process)
+static int step_order(const void *a, const void *b, const void *arg)
 {
+	const struct pmc_p_row *x = *(struct pmc_p_row *const *)a;
+	const struct pmc_p_row *y = *(struct pmc_p_row *const *)b;
+	int order = profile_order_u64(x->seq, y->seq);
+
+	(void)arg;
+	return order ? order : profile_order_u64(x->time_ns, y->time_ns);
+}
+
+/* A timeline keeps the steps of dropped rows, as steps of the thread's own row. The process's are
+ * its last n. */
+static int rename_steps(struct pmc_profile *profile, uint64_t n)
+{
+	struct pmc_p_row **steps = profile->timeline + profile->n_timeline - n;
+	void *scratch = pmc_arena_alloc(&profile->arena, (n + 1) * sizeof(*steps));
+	const struct pmc_p_row *last = NULL;
+	uint64_t seq = 0;
+
+	if (!scratch)
+		return -ENOMEM;
+	for (uint64_t i = n; i-- > 0;) {
+		if (!last || steps[i]->seq != seq) {
+			last = steps[i];
+			seq = last->seq;
+		}
+		if (!last->bytes)
+			steps[i]->seq = last->hash;
+	}
+	pmc_sort(steps, scratch, n, sizeof(*steps), step_order, NULL);
+	return 0;
+}
+
+/* `pmctl dump` saw these threads before the agent adopted them: one thread, two rows. */
+static int drop_outside(struct pmc_profile *profile, struct table_process *of)
+{
+	struct pmc_p_process *process = &of->pub;
 	const uint64_t n = process->n_threads;
 	struct pmc_thread_buf buf;
 	struct pmc_p_row *outside;
 
 	if (!n || process->threads[n - 1]->seq < PMC_SEQ_OUTSIDE)
-		return;
+		return 0;
 	for (uint64_t i = 0; i < n && process->threads[i]->seq < PMC_SEQ_OUTSIDE; i++) {
 		const struct pmc_thread_fixed *fixed =
 			&profile_unpack(profile, process->threads[i], &buf)->fixed;
@@ -131,13 +166,16 @@ static void drop_outside(struct pmc_profile *profile, struct pmc_p_process *proc
 		if (!(fixed->flags & PMC_THREAD_ADOPTED))
 			continue;
 		outside = profile_find_row(process, PMC_SEQ_OUTSIDE + fixed->tid);
-		if (outside && outside->time_ns <= fixed->time_ns)
+		if (outside && outside->time_ns <= fixed->time_ns) {
 			outside->bytes = 0; /* no row of its own */
+			outside->hash = fixed->seq;
+		}
 	}
 	process->n_threads = 0;
 	for (uint64_t i = 0; i < n; i++)
 		if (process->threads[i]->bytes)
 			process->threads[process->n_threads++] = process->threads[i];
+	return profile->timeline && process->n_threads < n ? rename_steps(profile, of->n_rows) : 0;
 }
 
 static int list_rows(struct pmc_profile *profile)
@@ -159,8 +197,11 @@ static int list_rows(struct pmc_profile *profile)
 	if (profile->arena.failed)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		list_rows_of(profile, (struct table_process *)profile->processes[i]);
-		drop_outside(profile, profile->processes[i]);
+		struct table_process *process = (struct table_process *)profile->processes[i];
+
+		list_rows_of(profile, process);
+		if (drop_outside(profile, process) != 0)
+			return -ENOMEM;
 		profile->n_threads += profile->processes[i]->n_threads;
 	}
 	return 0;

@@ -110,7 +110,7 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 	}
 	if (footer->coverage->cpu_ns) {
 		pmc_out_str(view->out, ": ");
-		pmc_show_percent(view->out, 100 * ((double)footer->all->cpu.sum /
+		pmc_show_percent(view->out, 100 * ((double)footer->coverage->shown_cpu_ns /
 						   (double)footer->coverage->cpu_ns));
 		pmc_out_str(view->out, " % of CPU");
 	}

@@ -8,9 +8,9 @@
 
 /* ---- title ------------------------------------------------------------------------------- */
 
-static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, uint64_t cpu_ns,
-		    struct pmc_out *out)
+static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, struct pmc_out *out)
 {
+	const uint64_t cpu_ns = coverage->shown_cpu_ns;
 	uint64_t threads = coverage->selected, processes = coverage->selected_processes;
 	uint64_t seen = coverage->threads_seen;
 	uint64_t hosts = view->options->n_where ? coverage->selected_hosts : coverage->hosts;
@@ -43,7 +43,7 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 	}
 }
 
-static void title(struct pmc_view *view, const struct pmc_coverage *coverage, uint64_t cpu_ns)
+static void title(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	enum { INDENT = 11, COLUMN = 27, GAP = 2, LEAST = 12 };
 	int screen = pmc_screen_width(&view->options->screen);
@@ -60,7 +60,7 @@ static void title(struct pmc_view *view, const struct pmc_coverage *coverage, ui
 	}
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	pmc_out_char(&text, ' ');
-	figures(view, coverage, cpu_ns, &text);
+	figures(view, coverage, &text);
 	room = screen - INDENT - GAP - pmc_utf8_columns(buf, text.len);
 	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[1m");
@@ -162,15 +162,17 @@ static int sum_lines(struct pmc_table *table, struct pmc_fold_row *total)
 	return rest->label ? 0 : -ENOMEM;
 }
 
-/* Regions lie in each other and do not add up: they are shares of what the threads did. */
+/* The last row of each thread. Regions lie in each other and do not add up: they are shares of what
+ * the threads did. Steps of a timeline may lie before a reset. */
 static void sum_threads(struct pmc_view *view, struct pmc_fold_row *total)
 {
 	struct pmc_thread_buf buf;
 
 	pmc_fold_clear(total, &view->events);
 	for (uint64_t i = 0; i < view->n_rows; i++)
-		pmc_fold_add(total, &view->events,
-			     pmc_profile_thread(view->profile, view->rows[i], &buf), false);
+		if (i + 1 == view->n_rows || !pmc_same_thread(view->rows[i], view->rows[i + 1]))
+			pmc_fold_add(total, &view->events,
+				     pmc_profile_thread(view->profile, view->rows[i], &buf), false);
 }
 
 /* Whether the row has anything but zeros; one that could not be counted has. */
@@ -195,20 +197,12 @@ static void line_beside(struct pmc_table *table, const char *label, struct pmc_f
 	table->below[table->n_below++] = beside;
 }
 
-static int table_lines(struct pmc_table *table, struct pmc_coverage *coverage,
-		       struct pmc_fold_row *total)
+/* The rows below the others: what is beside the threads, and the total. */
+static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
+			struct pmc_fold_row *total)
 {
 	struct pmc_view *view = table->view;
-	int err = pmc_view_lines(view, view->by != PMC_BY_NONE, &table->lines);
 
-	if (!err)
-		err = sum_lines(table, total);
-	if (err || view->options->timeline)
-		return err;
-	if (view->options->summary)
-		table->lines.n = 0;
-	if (view->by == PMC_BY_REGION)
-		sum_threads(view, total);
 	/* A metric of the total takes the run's time, not a thread's. */
 	total->wall_ns = coverage->wall_ns;
 	total->label = view->by == PMC_BY_REGION ? "all threads" : "total";
@@ -221,6 +215,34 @@ static int table_lines(struct pmc_table *table, struct pmc_coverage *coverage,
 				    total);
 	}
 	table->below[table->n_below++] = total;
+	coverage->shown_cpu_ns = total->cpu.sum;
+}
+
+static int table_lines(struct pmc_table *table, struct pmc_coverage *coverage,
+		       struct pmc_fold_row *total)
+{
+	struct pmc_view *view = table->view;
+	int err = pmc_view_lines(view, view->by != PMC_BY_NONE, &table->lines);
+	struct pmc_fold_row rows;
+
+	if (!err)
+		err = sum_lines(table, total);
+	if (err)
+		return err;
+	if (view->options->timeline) {
+		/* Only the title and the footer use this sum. */
+		if (pmc_fold_init(&rows, &view->events))
+			return -ENOMEM;
+		sum_threads(view, &rows);
+		lines_below(table, coverage, &rows);
+		table->n_below = 0;
+		return 0;
+	}
+	if (view->options->summary)
+		table->lines.n = 0;
+	if (view->by == PMC_BY_REGION)
+		sum_threads(view, total);
+	lines_below(table, coverage, total);
 	return 0;
 }
 
@@ -245,7 +267,7 @@ int pmc_view_table(struct pmc_view *view)
 	err = pmc_table_make(table);
 	if (err)
 		return err;
-	title(view, &coverage, total.cpu.sum);
+	title(view, &coverage);
 	pmc_table_print(table, &footer);
 	pmc_out_char(view->out, '\n');
 	pmc_view_footer(view, &footer);
