@@ -147,7 +147,7 @@ static void several_runs(void **state)
 }
 
 /* Counting was off for a part of the time: busy % covers the rest; a thread that slept meanwhile
- * counted 0. */
+ * counted 0, and one that was never counted has no values. */
 static void off_for_a_time(void **state)
 {
 	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,
@@ -169,14 +169,39 @@ static void off_for_a_time(void **state)
 	free(text);
 	text = report((struct pmc_report_options){ 0 });
 	has_lines(text, " 0.20 s wall");
-	has_lines(text, " counting was off for 0.80 s");
+	has_lines(text, " 0.80 s not counted (PMC_START");
 	free(text);
 	thread.off_ns = 1000 * MS;
 	thread.cpu_ns = 0;
 	thread.flags |= PMC_THREAD_OFF;
 	made_thread(1, thread, "app", &nothing, 1);
 	text = csv("cpu_ns,cpu_pct,task-clock,task-clock.state", false);
-	has_lines(text, "0,,,not-counted\n");
+	has_lines(text, "\n,,,not-counted\n");
+	free(text);
+	text = report((struct pmc_report_options){ 0 });
+	has_lines(text, "0 threads counted, 1 not");
+	free(text);
+}
+
+/* task-clock in the place of the CPU time: min to max are its too. */
+static void spread_of_the_clock_shown(void **state)
+{
+	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,
+						     0 } };
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	for (unsigned i = 1; i < 3; i++) {
+		const struct made_value value = { 1, 1, 0, 1, { 10 * i * MS } };
+		struct pmc_thread_fixed thread = thread_at(i, 2000 * MS, 100 * i * MS);
+
+		thread.eventset = made_set(clock, 1);
+		made_thread(1, thread, "w", &value, 1);
+	}
+	text = report((struct pmc_report_options){ .by = PMC_BY_NAME });
+	has_lines(text, "  10.00    15.00   20.00  5.000 ");
 	free(text);
 }
 
@@ -222,6 +247,7 @@ int main(void)
 		cmocka_unit_test(interval_of_an_adopted_thread),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),
+		cmocka_unit_test(spread_of_the_clock_shown),
 		cmocka_unit_test(timeline_around_a_reset),
 	};
 

@@ -234,6 +234,7 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 		.at = (const uint8_t *)(words + FIXED_WORDS),
 		.left = (row->n_words - FIXED_WORDS) * sizeof(*words),
 	};
+	bool on;
 
 	unpack(row->packed, row->n_words, words);
 	memcpy(fixed, words, sizeof(*fixed));
@@ -247,11 +248,14 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	thread->region = NULL;
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
+	on = fixed->off_ns && pmc_thread_on_ns(fixed, pmc_thread_until(thread));
+	/* Counting was never on: 0 would be read as a value. An adopted thread has no start. */
+	if (fixed->off_ns && fixed->start_ns && !on) {
+		fixed->flags |= PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE;
+		fixed->reason = fixed->reason ? fixed->reason : PMC_REASON_NOT_STARTED;
+	}
 	if (set)
-		profile_take_counts(set, fixed->n_groups, &cursor,
-				    fixed->off_ns &&
-					    pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
-				    buf->counts);
+		profile_take_counts(set, fixed->n_groups, &cursor, on, buf->counts);
 	thread->set = set ? &set->view : NULL;
 	thread->counts = set ? buf->counts : NULL;
 	return thread;

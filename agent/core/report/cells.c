@@ -318,9 +318,13 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 	case PMC_COL_FIELD:
 		return row->thread ? field_of_thread(view, column->index, row) :
 				     field_of_group(view, column->index, row);
-	case PMC_COL_CPU:
-		return row->sums ? stat_cell(&row->sums->cpu, 1, column->part, row->sums->rows) :
-				   null();
+	case PMC_COL_CPU: /* the spread of the clock that the row shows */
+		return !row->sums ? null() :
+		       view->clock_event < 0 ?
+				    stat_cell(&row->sums->cpu, 1, column->part, row->sums->rows) :
+				    stat_cell(&row->sums->events[view->clock_event],
+					      view->events.set.events[view->clock_event].def.scale,
+					      column->part, row->sums->rows);
 	case PMC_COL_EVENT:
 		return event_cell(view, column, row);
 	default:

@@ -144,6 +144,7 @@ static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 			break;
 		host = process->host;
 		pmc_view_end_unseen(process, &end);
+		coverage->off_processes += process->fixed.off_ns != 0;
 		coverage->off_ns = process->fixed.off_ns > coverage->off_ns ?
 					   process->fixed.off_ns :
 					   coverage->off_ns;

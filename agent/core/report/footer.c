@@ -156,15 +156,23 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	if (coverage->has_descendants && beside > coverage->cpu_ns / 100 && beside > 10000000) {
 		pmc_out_char(out, ' ');
 		pmc_show_time(out, (double)beside, view->glyphs->micro);
-		line(view,
-		     " CPU of child processes is in no row: programs without an agent, children "
-		     "killed before their first row, start and exit of the others");
+		line(view, " CPU of child processes is in no thread's row: programs without an "
+			   "agent, children "
+			   "killed before their first row, start and exit of the others");
 	}
 	if (!coverage->off_ns)
 		return;
-	pmc_out_str(out, " counting was off for ");
+	pmc_out_char(out, ' ');
 	pmc_show_time(out, (double)coverage->off_ns, view->glyphs->micro);
-	line(view, " (PMC_START, PMC_DELAY, pmctl ctl), or reset then: all values, CPU time and "
+	pmc_out_str(out, " not counted");
+	if (coverage->processes > 1) {
+		pmc_out_str(out, " in ");
+		pmc_show_integer(out, coverage->off_processes);
+		pmc_out_str(out, " of ");
+		pmc_show_integer(out, coverage->processes);
+		pmc_out_str(out, " processes");
+	}
+	line(view, " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
 		   "switches too, are of the rest");
 }
 
@@ -412,8 +420,12 @@ static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 	pmc_out_char(view->out, ' ');
 	pmc_show_count(view->out, coverage->others, "child process, ", "child processes, ");
 	pmc_show_time(view->out, (double)coverage->others_cpu_ns, view->glyphs->micro);
-	pmc_out_str(view->out, " CPU; pmctl run -- ");
-	pmc_view_text(view, command, 60);
+	/* A dump has no quotes: a shell would take these words apart in another way. */
+	pmc_out_str(view->out, " CPU; pmctl run");
+	if (!strpbrk(command, "|&;<>()$`\\\"'*?[]#~=%!{}\n\t")) {
+		pmc_out_str(view->out, " -- ");
+		pmc_view_text(view, command, 60);
+	}
 	line(view, coverage->others == 1 ? " shows it" : " shows them");
 }
 
