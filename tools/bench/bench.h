@@ -153,7 +153,8 @@ void bench_thread_summary(const struct bench *bench, const struct bench_command 
 void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap);
 bool bench_regressed(const struct bench *bench);
 
-void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color);
+/* columns: width to fit into; 0: any. */
+void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int columns);
 void bench_write_markdown(const struct bench *bench, struct pmc_out *out);
 void bench_write_json(const struct bench *bench, struct pmc_out *out);
 void bench_write_csv(const struct bench *bench, struct pmc_out *out);

@@ -218,7 +218,22 @@ struct terminal {
 	struct pmc_out *out;
 	struct widths widths;
 	bool color;
+	bool left_out[N_CELLS]; /* on a narrow terminal */
 };
+
+/* Leaves out what is needed least until the lines fit, if they can. */
+static void fit(struct terminal *terminal, int columns)
+{
+	static const unsigned char least_first[] = { MEDIAN, OUTLIERS, MAX, MIN };
+	int width = 3; /* of the separators that are longer than two characters */
+
+	for (unsigned i = 0; i < N_CELLS; i++)
+		width += terminal->widths.of[i] + 2;
+	for (unsigned i = 0; i < sizeof(least_first) && columns && width > columns; i++) {
+		terminal->left_out[least_first[i]] = true;
+		width -= terminal->widths.of[least_first[i]] + 2;
+	}
+}
 
 static void put(struct terminal *terminal, const struct cell_row *row, unsigned cell, bool left)
 {
@@ -243,6 +258,9 @@ static void write_row(void *to, const struct cell_row *row)
 	put(terminal, row, NAME, true);
 	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		bool empty = !row->cells[order[i].cell][0];
+
+		if (terminal->left_out[order[i].cell])
+			continue;
 
 		pmc_out_str(out, empty && order[i].cell == SIGMA ? "   " : order[i].before);
 		put(terminal, row, order[i].cell, false);
@@ -373,12 +391,13 @@ static void write_summary(const struct bench *bench, struct pmc_out *out)
 	}
 }
 
-void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color)
+void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int columns)
 {
 	struct terminal terminal = { .out = out, .color = color };
 	struct cell_row row;
 
 	find_widths(bench, &terminal.widths);
+	fit(&terminal, columns);
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
 
