@@ -205,6 +205,33 @@ static void spread_of_the_clock_shown(void **state)
 	free(text);
 }
 
+/* The group did not count a child made past fork: the sum of the events lacks it. */
+static void sum_without_a_child(void **state)
+{
+	static const struct made_event clock[] = { { "task-clock", 1, 1, 0, 0, 0, "ns", NULL, 0, 0,
+						     0 } };
+	const struct made_value row = { 1, 1, 0, 1, { 100 * MS } };
+	struct made_value group = { 1, 1, 0, 1, { 100 * MS } };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 100 * MS);
+	char *text;
+
+	(void)state;
+	for (int lacks = 0; lacks < 2; lacks++) {
+		made_begin();
+		process.eventset = thread.eventset = made_set(clock, 1);
+		process.pre_cpu_ns = 0;
+		process.cpu_ns = (lacks ? 300 : 101) * MS;
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread, "app", &row, 1);
+		group.values[0] = 101 * MS;
+		made_total(1, PMC_TOTAL_THREADS, process.eventset, &group, 1);
+		text = report((struct pmc_report_options){ .columns = "thread,task-clock" });
+		has_lines(text, lacks ? " 101.0+\n" : " 101.0\n");
+		free(text);
+	}
+}
+
 /* The head of a timeline is that of the report: steps before a reset are in neither. */
 static void timeline_around_a_reset(void **state)
 {
@@ -225,8 +252,8 @@ static void timeline_around_a_reset(void **state)
 	thread.cpu_ns = 90 * MS;
 	made_thread(1, thread, "app", NULL, 0);
 	for (int where = 0; where < 2; where++) {
-		plain = report((struct pmc_report_options){
-			.where = main_thread, .n_where = (unsigned)where });
+		plain = report((struct pmc_report_options){ .where = main_thread,
+							    .n_where = (unsigned)where });
 		steps = report((struct pmc_report_options){
 			.where = main_thread, .n_where = (unsigned)where, .timeline = true });
 		has_lines(plain, where ? " 90.0 ms CPU (0.18 CPUs)" : " 0.15 s CPU (0.30 CPUs)");
@@ -248,6 +275,7 @@ int main(void)
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),
 		cmocka_unit_test(spread_of_the_clock_shown),
+		cmocka_unit_test(sum_without_a_child),
 		cmocka_unit_test(timeline_around_a_reset),
 	};
 

@@ -5,6 +5,7 @@
 #include "agent/core/base/utf8.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 
 /* ---- title ------------------------------------------------------------------------------- */
 
@@ -81,12 +82,25 @@ static void title(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
+/* CPU time of work beside the rows in which no event was counted, if task-clock tells: children
+ * made past fork, start and end of processes. */
+static uint64_t uncounted_ns(struct pmc_view *view, const struct pmc_fold_row *beside)
+{
+	int clock = pmc_view_software(view, PERF_COUNT_SW_TASK_CLOCK, false);
+
+	return clock < 0 || !beside->events[clock].rows ?
+		       0 :
+		       pmc_sub_sat(beside->cpu.sum, beside->events[clock].sum);
+}
+
 /* Adds what is beside the rows to their sum. An event that was not counted there, in CPU time
  * worth mentioning, makes the sum partial. */
 static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		       const struct pmc_fold_row *beside)
 {
-	bool matters = beside->cpu.sum > total->cpu.sum / 200 && beside->cpu.sum > 1000000;
+	const uint64_t some_ns = total->cpu.sum / 200 > 1000000 ? total->cpu.sum / 200 : 1000000;
+	const bool matters = beside->cpu.sum > some_ns;
+	const bool lacks = uncounted_ns(view, beside) > some_ns;
 
 	if (beside->cpu.rows) {
 		total->cpu.extra++;
@@ -100,7 +114,7 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		if (!stat->rows && total->rows)
 			continue;
 		if (more->rows) {
-			stat->extra++;
+			stat->extra += 1 + lacks;
 			pmc_fold_add_value(stat, more->sum, false);
 			pmc_add_sat(&stat->raw, more->raw);
 			pmc_add_sat(&stat->enabled_ns, more->enabled_ns);
