@@ -42,6 +42,11 @@ static void inside_arguments(void **state)
 	MASKED("sh -c export TOKEN=***; run --pass *** -v", "sh", "-c",
 	       "export TOKEN=abc; run --pass hunter2 -v");
 	MASKED("sh -c A='b c' SECRET=*** x", "sh", "-c", "A='b c' SECRET='d e' x");
+	MASKED("sh -c run \"--password=***\" '--token=***'; x", "sh", "-c",
+	       "run \"--password=a hunter2\" '--token=b c'; x");
+	MASKED("sh -c run '--token' *** \"--pass\" *** -v", "sh", "-c",
+	       "run '--token' 'a b' \"--pass\" hunter2 -v");
+	MASKED("sh -c run '--pass=***", "sh", "-c", "run '--pass=a b");
 	MASKED("curl http://h/?a=1&api_key=***&b=2", "curl", "http://h/?a=1&api_key=xyz&b=2");
 	MASKED("x --set=db.password=***,a=b", "x", "--set=db.password=c,a=b");
 }

@@ -44,11 +44,21 @@ static bool is_secret(const char *name, const char *end)
 	return false;
 }
 
-/* -NAME or --NAME, whose value is the next word. */
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* -NAME or --NAME, perhaps in quotes, whose value is the next word. */
 static bool is_flag(const char *word, const char *end)
 {
-	const char *at = word;
+	const char *at;
 
+	if (end - word > 2 && is_quote(*word) && end[-1] == *word) {
+		word++;
+		end--;
+	}
+	at = word;
 	while (at < end && is_name(*at))
 		at++;
 	return *word == '-' && end - word > 2 && at == end && is_secret(word, end);
@@ -59,7 +69,7 @@ static const char *value_end(const char *value)
 {
 	const char *end;
 
-	if (*value == '"' || *value == '\'') {
+	if (is_quote(*value)) {
 		end = strchr(value + 1, *value);
 		return end ? end + 1 : value + strlen(value);
 	}
@@ -75,7 +85,12 @@ static bool is_assigned(const char *arg, const char *equals, const char **end)
 		name--;
 	if (!is_secret(name, equals))
 		return false;
-	*end = name == arg ? equals + strlen(equals) : value_end(equals + 1);
+	if (name == arg)
+		*end = equals + strlen(equals);
+	else if (is_quote(name[-1]) && !is_quote(equals[1]))
+		*end = equals + strcspn(equals, (const char[]){ name[-1], '\0' });
+	else
+		*end = value_end(equals + 1);
 	return true;
 }
 
