@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * signal.c - hides the agent's signal handlers from the host. Overrides: sigaction signal
- * sysv_signal __sysv_signal bsd_signal.
+ * sysv_signal __sysv_signal bsd_signal sigaltstack.
  *
  * In place of an agent's handler the host sees SIG_DFL. A handler that the host installs replaces
  * the agent's, which returns when the host sets SIG_DFL again.
@@ -97,4 +97,14 @@ AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler)
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler)
 {
 	return sysv_signal(signo, handler);
+}
+
+AGENT_API int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	int saved = errno;
+
+	if (stack && !(stack->ss_flags & SS_DISABLE) && agent_active())
+		agent_signal_stack(stack->ss_size);
+	errno = saved;
+	return REAL(sigaltstack)(stack, old);
 }

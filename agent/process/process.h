@@ -85,6 +85,9 @@ void agent_signal_taken(int signo);
 /* Installs a handler where the action is SIG_DFL; false: it is not. */
 bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int flags);
 void agent_signal_set_original(int signo, const struct sigaction *action);
+/* The host is about to give a thread an alternate stack of this size: if the agent's handlers do
+ * not fit, all of them leave alternate stacks alone from here on. */
+void agent_signal_stack(size_t bytes);
 /* The handler of fatal signals. */
 void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 

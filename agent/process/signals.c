@@ -3,7 +3,8 @@
  * signals.c - writes the final rows at a fatal signal, and a snapshot at the dump signal.
  *
  * Contract: the handlers run in any thread at any point, perhaps on the host's signal stack:
- * async-signal-safe, errno restored, less than 1 KiB of stack. Frames are built in a mapping. The
+ * async-signal-safe, errno restored, less than 1 KiB of stack. Frames are built in a mapping. They
+ * run on a thread's alternate stack, as Go requires, unless a thread has a very small one. The
  * process then dies of the signal as it would have without the agent: hardware faults return with
  * SIG_DFL and fault again, sent signals are queued again with their siginfo.
  */
@@ -15,7 +16,9 @@
 #include "agent/process/process.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,10 +58,16 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 	errno = saved;
 }
 
+/* What a handler needs on top of the kernel's frame. */
+#define HANDLER_BYTES 1024u
+
+/* SA_ONSTACK; 0 once a thread has an alternate stack that is too small for the agent's handlers. */
+static _Atomic int on_stack = SA_ONSTACK;
+
 static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction action = { .sa_sigaction = handler,
-				    .sa_flags = SA_SIGINFO | SA_ONSTACK | flags };
+				    .sa_flags = SA_SIGINFO | atomic_load(&on_stack) | flags };
 
 	sigfillset(&action.sa_mask);
 	if (agent_sigaction(signo, &action, NULL) == 0)
@@ -75,6 +84,26 @@ bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int
 	table[signo].original = now;
 	install(signo, handler, flags);
 	return table[signo].ours;
+}
+
+void agent_signal_stack(size_t bytes)
+{
+	const size_t frame = getauxval(AT_MINSIGSTKSZ);
+
+	/* Kernels that do not say: AVX-512 takes 3.4 KiB. */
+	if (bytes >= (frame ? frame : 4096) + HANDLER_BYTES || !atomic_exchange(&on_stack, 0))
+		return;
+	for (int signo = 1; signo < _NSIG; signo++) {
+		struct sigaction action, was;
+
+		if (!table[signo].ours || agent_sigaction(signo, NULL, &action) != 0 ||
+		    !agent_signal_is_ours(&action))
+			continue;
+		action.sa_flags &= ~SA_ONSTACK;
+		/* Another thread may have installed a handler in between. */
+		if (agent_sigaction(signo, &action, &was) == 0 && !agent_signal_is_ours(&was))
+			agent_sigaction(signo, &was, NULL);
+	}
 }
 
 void agent_signals_init(void)

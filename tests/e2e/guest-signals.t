@@ -176,5 +176,9 @@ run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PM
 } <"$T/out"
 between "$dump" 1 1024 "a dump takes less than 1 KiB of the host's signal stack"
 between "$fatal" 1 1024 "the final dump at a fatal signal takes less than 1 KiB of the host's signal stack"
+run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_OUT="$T/small.pmc" "$PROG/ticks" small-stack 12
+is "$status $(cat out)" "0 0 bytes written below" "PMC_DUMP, an alternate stack that is too small: the host runs on"
+is "$("$PMCTL" report --timeline --format json small.pmc | jq -s 'map(select(.state == "live")) | length')" 1 \
+	"PMC_DUMP, an alternate stack that is too small: there is a snapshot"
 
 done_testing

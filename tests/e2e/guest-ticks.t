@@ -30,6 +30,8 @@ a real-time signal that kills        | 162 | $ticks lethal
 real-time signals ignored            |   0 | $ticks ignored
 all signals blocked, sigwaitinfo     |   0 | $ticks waits
 timer with SIGRTMIN, sigwaitinfo     |   0 | $ticks timer
+alternate stacks too small           |   0 | $ticks small-stack
+the same, ended by SIGTERM           | 143 | $ticks small-stack 15
 100 execs with a tick due            |   4 | $ticks execs
 fork from a thread, child returns    |   0 | $ticks thread-forks
 main leaves by pthread_exit          |   0 | $ticks main-leaves

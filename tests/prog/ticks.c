@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -255,6 +257,35 @@ static int timer(void)
 	return timer_delete(id);
 }
 
+/* Alternate stacks that have no room for the frame of a signal (2048 bytes), or for nothing but
+ * it. ARGUMENT: a signal that the process sends itself then. */
+static void *on_small_stack(void *arg)
+{
+	const size_t below = 64 << 10, bytes = (uintptr_t)arg;
+	unsigned char *memory = mmap(NULL, below + bytes, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t stack = { .ss_sp = memory + below, .ss_size = bytes };
+
+	if (memory == MAP_FAILED)
+		exit(3);
+	sigaltstack(&stack, NULL); /* 2048 may be refused */
+	burn_thread_ms(BUSY_MS);
+	for (size_t i = 0; i < below; i++)
+		disturbed += memory[i] != 0;
+	return arg;
+}
+
+static int small_stack(void)
+{
+	pthread_t other = start(on_small_stack, getauxval(AT_MINSIGSTKSZ));
+
+	on_small_stack((void *)2048);
+	pthread_join(other, NULL);
+	printf("%u bytes written below\n", disturbed);
+	fflush(stdout);
+	return argument ? raise(atoi(argument)) : 0;
+}
+
 /* ---- processes
  * ---------------------------------------------------------------------------------*/
 /* ARGUMENT times: uses CPU, with or without all signals blocked, and calls exec. */
@@ -330,6 +361,7 @@ static const struct {
 	{ "ignored", ignored },
 	{ "waits", waits },
 	{ "timer", timer },
+	{ "small-stack", small_stack },
 	{ "execs", execs },
 	{ "thread-forks", thread_forks },
 	{ "main-leaves", main_leaves },
