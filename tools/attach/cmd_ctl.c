@@ -264,7 +264,7 @@ static int parse_action(const char *text, enum attach_action *action)
 		}
 	}
 	return tool_fail_unknown("unknown action", text, tool_nearest(text, actions, 3),
-				 "use start, stop or reset");
+				 "give the process ID, then start, stop or reset");
 }
 
 static int act(struct attach *target, void *arg)
