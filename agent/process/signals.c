@@ -58,6 +58,11 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 	errno = saved;
 }
 
+/* Of <elf.h>; older ones lack it. */
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
 /* What a handler needs on top of the kernel's frame. */
 #define HANDLER_BYTES 1024u
 

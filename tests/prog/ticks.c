@@ -29,6 +29,10 @@
 
 #define BUSY_MS 150
 
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
 static const char *self, *argument;
 static atomic_uint disturbed, handled;
 static int ends[2];
