@@ -410,6 +410,14 @@ static void notes(struct pmc_view *view)
 	}
 }
 
+static bool has_shell_characters(const char *text)
+{
+	for (; *text; text++)
+		if (strchr("|&;<>()$`\\\"'*?[]#~=%!{}\n\t", *text))
+			return true;
+	return false;
+}
+
 static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const struct pmc_p_process *first = view->first;
@@ -422,7 +430,7 @@ static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 	pmc_show_time(view->out, (double)coverage->others_cpu_ns, view->glyphs->micro);
 	/* A dump has no quotes: a shell would take these words apart in another way. */
 	pmc_out_str(view->out, " CPU; pmctl run");
-	if (!strpbrk(command, "|&;<>()$`\\\"'*?[]#~=%!{}\n\t")) {
+	if (!has_shell_characters(command)) {
 		pmc_out_str(view->out, " -- ");
 		pmc_view_text(view, command, 60);
 	}
