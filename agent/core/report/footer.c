@@ -412,10 +412,9 @@ static void notes(struct pmc_view *view)
 
 static bool has_shell_characters(const char *text)
 {
-	for (; *text; text++)
-		if (strchr("|&;<>()$`\\\"'*?[]#~=%!{}\n\t", *text))
-			return true;
-	return false;
+	while (*text && !strchr("|&;<>()$`\\\"'*?[]#~=%!{}\n\t", *text))
+		text++;
+	return *text;
 }
 
 static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
