@@ -410,17 +410,11 @@ static void notes(struct pmc_view *view)
 	}
 }
 
-static bool has_shell_characters(const char *text)
-{
-	while (*text && !strchr("|&;<>()$`\\\"'*?[]#~=%!{}\n\t", *text))
-		text++;
-	return *text;
-}
-
 static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	const struct pmc_p_process *first = view->first;
 	const char *command = first && first->cmdline[0] ? first->cmdline : first ? first->exe : "";
+	const char *odd = command;
 
 	if (!coverage->others)
 		return;
@@ -429,7 +423,9 @@ static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 	pmc_show_time(view->out, (double)coverage->others_cpu_ns, view->glyphs->micro);
 	/* A dump has no quotes: a shell would take these words apart in another way. */
 	pmc_out_str(view->out, " CPU; pmctl run");
-	if (!has_shell_characters(command)) {
+	while (*odd && !strchr("|&;<>()$`\\\"'*?[]#~=%!{}\n\t", *odd))
+		odd++;
+	if (!*odd) {
 		pmc_out_str(view->out, " -- ");
 		pmc_view_text(view, command, 60);
 	}
