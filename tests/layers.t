@@ -42,7 +42,8 @@ tools/report: core/* core/api/* tools/cli
 tools/diff: core/* core/api/* tools/cli tools/report tools/bench
 tools/doctor: core/* core/api/* tools/cli
 tools/list: core/* core/api/* tools/cli
-tools/stat: core/* core/api/* tools/cli
+tools/live: core/* core/api/* tools/cli
+tools/stat: core/* core/api/* tools/cli tools/live
 tools/run: core/* core/api/* tools/cli tools/attach tools/report
 tools/trace: core/* core/api/* tools/cli
 END

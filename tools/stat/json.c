@@ -77,7 +77,7 @@ static void put_row(struct stat_job *stat, const struct stat_row *row, bool summ
 {
 	uint64_t ns = interval_of(stat, summary), blocked;
 	double cpus = stat_cpus(stat, row, ns), value;
-	struct stat_waits waits;
+	struct live_waits waits;
 	struct pmc_json json;
 	bool estimate;
 

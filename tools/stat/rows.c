@@ -172,13 +172,13 @@ void stat_value(const struct stat_job *stat, const struct stat_row *row, unsigne
 }
 
 /* The sum over threads. */
-static bool waits_of_all(const struct stat_job *stat, bool cumulative, struct stat_waits *waits,
+static bool waits_of_all(const struct stat_job *stat, bool cumulative, struct live_waits *waits,
 			 uint64_t *blocked_ns)
 {
-	*waits = (struct stat_waits){ .known = false };
+	*waits = (struct live_waits){ .known = false };
 	*blocked_ns = 0;
 	for (unsigned r = 1; r < stat->n_rows; r++) {
-		struct stat_waits one;
+		struct live_waits one;
 		uint64_t blocked;
 
 		if (!stat_waits_of(stat, &stat->rows[r], cumulative, &one, &blocked))
@@ -194,10 +194,10 @@ static bool waits_of_all(const struct stat_job *stat, bool cumulative, struct st
 }
 
 bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
-		   struct stat_waits *waits, uint64_t *blocked_ns)
+		   struct live_waits *waits, uint64_t *blocked_ns)
 {
 	bool all = cumulative || !row->before.known;
-	const struct stat_waits *from = all ? &row->begin : &row->before;
+	const struct live_waits *from = all ? &row->begin : &row->before;
 	uint64_t since = all ? row->since_ns : stat->before_ns;
 
 	if (row == stat->rows)
@@ -206,7 +206,7 @@ bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool
 		return false;
 	if (since < stat->begin_ns)
 		since = stat->begin_ns;
-	*waits = (struct stat_waits){
+	*waits = (struct live_waits){
 		.known = true,
 		.cpu_ns = pmc_sub_sat(row->now.cpu_ns, from->cpu_ns),
 		.delay_ns = pmc_sub_sat(row->now.delay_ns, from->delay_ns),

@@ -7,6 +7,7 @@
 #include "agent/core/plan/plan.h"
 #include "agent/core/profile/metrics.h"
 #include "tools/cli/child.h"
+#include "tools/live/task.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,13 +20,6 @@ enum stat_target { STAT_COMMAND, STAT_PROCESS, STAT_THREAD, STAT_MACHINE };
 enum stat_by { BY_TOTAL, BY_THREAD, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
 enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
 
-/* Times and switches of a thread, from /proc. */
-struct stat_waits {
-	bool known;
-	uint64_t cpu_ns, delay_ns; /* on a CPU; waiting for one */
-	uint64_t voluntary, involuntary;
-};
-
 /* What identifies a row; -1: not part of it. */
 struct stat_key {
 	int cpu, core, socket, node, tid;
@@ -37,7 +31,7 @@ struct stat_row {
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
 	struct pmc_count *counts; /* of each event of the view: last interval, or since the start */
 	uint64_t since_ns, until_ns; /* when its waits were read first and last */
-	struct stat_waits begin, before, now;
+	struct live_waits begin, before, now;
 };
 
 /* An open group of the plan, or an uncore event alone. Its counts go to a row and to the total. */
@@ -113,7 +107,7 @@ void stat_value(const struct stat_job *stat, const struct stat_row *row, unsigne
 		bool *known, double *value);
 /* Difference of waits in the last interval, or since the start; false: not known. */
 bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
-		   struct stat_waits *waits, uint64_t *blocked_ns);
+		   struct live_waits *waits, uint64_t *blocked_ns);
 /* CPUs used in that time, by the clock event of the row; negative: not known. */
 double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns);
 /* Which metrics of metrics.def a table shows. */

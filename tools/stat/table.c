@@ -131,7 +131,7 @@ static void put_head(struct stat_job *stat)
 
 static void put_waits(struct stat_job *stat, const struct stat_row *row, bool cumulative)
 {
-	struct stat_waits waits = { .known = false };
+	struct live_waits waits = { .known = false };
 	char text[N_WAITS][32];
 	uint64_t blocked = 0;
 

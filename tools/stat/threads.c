@@ -9,62 +9,12 @@
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
 #include "tools/stat/stat.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MOST_RESTARTS 20
-
-struct tids {
-	pid_t *list;
-	unsigned n, room;
-	bool failed;
-};
-
-static void take_tid(const char *name, void *arg)
-{
-	struct tids *tids = arg;
-	uint64_t tid;
-
-	if (!pmc_number(name, INT_MAX, &tid))
-		return;
-	if (tids->n == tids->room) {
-		unsigned room = tids->room ? tids->room * 2 : 256;
-		pid_t *more = realloc(tids->list, room * sizeof(*more));
-
-		if (!more) {
-			tids->failed = true;
-			return;
-		}
-		tids->list = more;
-		tids->room = room;
-	}
-	tids->list[tids->n++] = (pid_t)tid;
-}
-
-static int compare_tids(const void *a, const void *b)
-{
-	const pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The caller frees tids->list. */
-static int read_tids(pid_t pid, struct tids *tids)
-{
-	int error = pmc_dir_visit(take_tid, tids, "/proc/%d/task", pid);
-
-	if (error == -ENOENT || (!error && !tids->n && !tids->failed))
-		return -ESRCH;
-	if (error || tids->failed)
-		return error ? error : -ENOMEM;
-	qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
-	return 0;
-}
 
 /* -ESRCH: the thread has ended. To a sibling whose leader's thread has just ended Linux 6.18 says
  * ENODEV. */
@@ -81,36 +31,12 @@ static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind ki
 
 /* ---- rows of threads ---------------------------------------------------------------------- */
 
-static uint64_t number_of(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-	uint64_t value = 0;
-
-	if (!at)
-		return 0;
-	at += strlen(key);
-	at += strspn(at, ": \t");
-	pmc_number_take(&at, NULL, 10, &value);
-	return value;
-}
-
-/* schedstat: ns on a CPU, ns waiting for one (Documentation/scheduler/sched-stats.rst). It is up to
- * date as of the last tick or switch. */
 static void read_waits(struct stat_job *stat, struct stat_row *row)
 {
-	struct stat_waits waits = { .known = false };
-	char text[4096];
-	const char *at = text;
+	struct live_waits waits;
 
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/schedstat", row->key.tid) <= 0 ||
-	    !pmc_number_take(&at, NULL, 10, &waits.cpu_ns) || *at++ != ' ' ||
-	    !pmc_number_take(&at, NULL, 10, &waits.delay_ns))
+	if (!live_waits_read(row->key.tid, &waits))
 		return;
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/status", row->key.tid) > 0) {
-		waits.voluntary = number_of(text, "\nvoluntary_ctxt_switches");
-		waits.involuntary = number_of(text, "\nnonvoluntary_ctxt_switches");
-	}
-	waits.known = true;
 	row->until_ns = pmc_now_ns();
 	row->now = waits;
 	if (!row->begin.known)
@@ -146,17 +72,17 @@ static int open_row(struct stat_job *stat, pid_t tid)
 /* Threads that end before their groups are open have rows without counts. */
 static int scan_rows(struct stat_job *stat)
 {
-	struct tids tids = { .n = 0 };
-	int error = read_tids(stat->pid, &tids);
+	struct live_tids tids = { .n = 0 };
+	int error = live_tids_read(stat->pid, &tids);
 
 	for (unsigned r = 1; r < stat->n_rows; r++)
 		stat->rows[r].seen = false;
 	for (unsigned i = 0; i < tids.n && !error; i++) {
 		error = open_row(stat, tids.list[i]);
-		if (error == -ESRCH && (pid_t)tids.list[i] != stat->pid)
+		if (error == -ESRCH && tids.list[i] != stat->pid)
 			error = 0;
 	}
-	free(tids.list);
+	live_tids_free(&tids);
 	return error;
 }
 
@@ -176,10 +102,10 @@ void stat_scan_threads(struct stat_job *stat)
 
 /* ---- the whole process -------------------------------------------------------------------- */
 
-static bool is_subset(const struct tids *of, const struct tids *tids)
+static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
 {
 	for (unsigned i = 0; i < tids->n; i++)
-		if (!bsearch(&tids->list[i], of->list, of->n, sizeof(pid_t), compare_tids))
+		if (!live_tids_have(of, tids->list[i]))
 			return false;
 	return true;
 }
@@ -194,8 +120,8 @@ static void close_groups(struct stat_job *stat)
 /* 1: a thread has started meanwhile. */
 static int try_open(struct stat_job *stat)
 {
-	struct tids tids = { .n = 0 }, after = { .n = 0 };
-	int error = read_tids(stat->pid, &tids);
+	struct live_tids tids = { .n = 0 }, after = { .n = 0 };
+	int error = live_tids_read(stat->pid, &tids);
 
 	for (unsigned i = 0; i < tids.n && !error; i++) {
 		error = open_task(stat, 0, PMC_GROUP_PLAIN, tids.list[i]);
@@ -204,21 +130,22 @@ static int try_open(struct stat_job *stat)
 			error = 0;
 	}
 	if (!error)
-		error = read_tids(stat->pid, &after);
+		error = live_tids_read(stat->pid, &after);
 	if (!error && !is_subset(&tids, &after))
 		error = 1;
-	free(tids.list);
-	free(after.list);
+	live_tids_free(&tids);
+	live_tids_free(&after);
 	return error;
 }
 
 /* Not the main thread of its process, whose ID the process has. */
 static bool is_other_thread(pid_t pid)
 {
+	uint64_t process;
 	char text[4096];
 
 	return pmc_file_read(text, sizeof(text), "/proc/%d/status", pid) > 0 &&
-	       number_of(text, "\nTgid") != (uint64_t)pid;
+	       live_parse_status(text, "Tgid", &process) && process != (uint64_t)pid;
 }
 
 int stat_open_process(struct stat_job *stat)

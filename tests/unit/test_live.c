@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* test_live.c - files of /proc about threads: parsing, and this process's own threads. */
+#include "tools/live/task.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void stat_line(void **state)
+{
+	struct live_stat stat;
+
+	(void)state;
+	assert_true(live_parse_stat("7 (a) R (b\n) S 5 7 7 0 -1 4194560 11 0 13 0 1 2 0 0 20 0 1 0 "
+				    "4711 100 200",
+				    &stat));
+	assert_string_equal(stat.name, "a) R (b\n");
+	assert_int_equal(stat.state, 'S');
+	assert_int_equal(stat.parent, 5);
+	assert_int_equal(stat.minor_faults, 11);
+	assert_int_equal(stat.major_faults, 13);
+	assert_int_equal(stat.start_ticks, 4711);
+}
+
+static void stat_line_cut(void **state)
+{
+	static const char whole[] = "7 (x) S 5 7 7 0 -1 4194560 11 0 13 0 1 2 0 0 20 0 1 0 4711";
+	struct live_stat stat;
+	char text[sizeof(whole)];
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(whole) - 5; len++) {
+		memcpy(text, whole, len);
+		text[len] = '\0';
+		assert_false(live_parse_stat(text, &stat));
+	}
+	assert_true(live_parse_stat(whole, &stat));
+}
+
+static void status_lines(void **state)
+{
+	static const char text[] = "Name:\tvoluntary_ctxt_switches:9\nTgid:\t12\n"
+				   "voluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t4";
+	struct live_waits waits = { .known = false };
+	uint64_t value = 0;
+
+	(void)state;
+	live_parse_switches(text, &waits);
+	assert_int_equal(waits.voluntary, 3);
+	assert_int_equal(waits.involuntary, 4);
+	assert_true(live_parse_status(text, "Tgid", &value));
+	assert_int_equal(value, 12);
+	assert_false(live_parse_status(text, "gid", &value));
+}
+
+static void schedstat_line(void **state)
+{
+	struct live_waits waits = { .known = false };
+
+	(void)state;
+	assert_true(live_parse_schedstat("100 20 3", &waits));
+	assert_int_equal(waits.cpu_ns, 100);
+	assert_int_equal(waits.delay_ns, 20);
+	assert_int_equal(waits.slices, 3);
+	assert_false(live_parse_schedstat("100 20", &waits));
+	assert_false(live_parse_schedstat("", &waits));
+}
+
+static void own_threads(void **state)
+{
+	struct live_tids tids = { .n = 0 };
+	struct live_waits waits;
+
+	(void)state;
+	assert_int_equal(live_tids_read(getpid(), &tids), 0);
+	assert_true(live_tids_have(&tids, gettid()));
+	assert_false(live_tids_have(&tids, 1));
+	assert_true(live_waits_read(gettid(), &waits));
+	/* No process has an ID as large. */
+	assert_int_equal(live_tids_read(1 << 30, &tids), -ESRCH);
+	assert_int_equal(tids.n, 0);
+	assert_false(live_waits_read(1 << 30, &waits));
+	live_tids_free(&tids);
+	live_tids_free(&tids);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stat_line),	cmocka_unit_test(stat_line_cut),
+		cmocka_unit_test(status_lines), cmocka_unit_test(schedstat_line),
+		cmocka_unit_test(own_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* task.c - reads and parses the files of threads in /proc; see task.h. */
+#include "tools/live/task.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the threads of a process ------------------------------------------------------------- */
+
+struct reading {
+	struct live_tids *tids;
+	bool failed;
+};
+
+static void take_tid(const char *name, void *arg)
+{
+	struct reading *reading = arg;
+	struct live_tids *tids = reading->tids;
+	uint64_t tid;
+
+	if (!pmc_number(name, INT_MAX, &tid))
+		return;
+	if (tids->n == tids->room) {
+		unsigned room = tids->room ? tids->room * 2 : 256;
+		pid_t *more = realloc(tids->list, room * sizeof(*more));
+
+		if (!more) {
+			reading->failed = true;
+			return;
+		}
+		tids->list = more;
+		tids->room = room;
+	}
+	tids->list[tids->n++] = (pid_t)tid;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int live_tids_read(pid_t pid, struct live_tids *tids)
+{
+	struct reading reading = { .tids = tids };
+	int error;
+
+	tids->n = 0;
+	error = pmc_dir_visit(take_tid, &reading, "/proc/%d/task", pid);
+	if (error == -ENOENT || (!error && !tids->n && !reading.failed))
+		return -ESRCH;
+	if (error || reading.failed)
+		return error ? error : -ENOMEM;
+	qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
+	return 0;
+}
+
+bool live_tids_have(const struct live_tids *tids, pid_t tid)
+{
+	return tids->n && bsearch(&tid, tids->list, tids->n, sizeof(tid), compare_tids);
+}
+
+void live_tids_free(struct live_tids *tids)
+{
+	free(tids->list);
+	*tids = (struct live_tids){ .n = 0 };
+}
+
+/* ---- the files ------------------------------------------------------------------------------ */
+
+bool live_parse_schedstat(const char *text, struct live_waits *waits)
+{
+	const char *at = text;
+
+	return pmc_number_take(&at, NULL, 10, &waits->cpu_ns) && *at++ == ' ' &&
+	       pmc_number_take(&at, NULL, 10, &waits->delay_ns) && *at++ == ' ' &&
+	       pmc_number_take(&at, NULL, 10, &waits->slices);
+}
+
+bool live_parse_status(const char *text, const char *key, uint64_t *value)
+{
+	const size_t len = strlen(key);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (strncmp(text, key, len) != 0 || text[len] != ':')
+			continue;
+		text += len + 1;
+		text += strspn(text, " \t");
+		return pmc_number_take(&text, NULL, 10, value);
+	}
+	return false;
+}
+
+void live_parse_switches(const char *status, struct live_waits *waits)
+{
+	live_parse_status(status, "voluntary_ctxt_switches", &waits->voluntary);
+	live_parse_status(status, "nonvoluntary_ctxt_switches", &waits->involuntary);
+}
+
+/* Fields of proc_pid_stat(5). The name may contain parentheses, spaces and line feeds. */
+bool live_parse_stat(const char *text, struct live_stat *stat)
+{
+	const char *name = strchr(text, '('), *at = strrchr(text, ')');
+	uint64_t value = 0;
+	size_t len;
+
+	if (!name || !at || at < name || at[1] != ' ' || !at[2])
+		return false;
+	len = (size_t)(at - ++name);
+	if (len >= sizeof(stat->name))
+		len = sizeof(stat->name) - 1;
+	memcpy(stat->name, name, len);
+	stat->name[len] = '\0';
+	stat->state = at[2];
+	at += 3;
+	for (unsigned field = 4; field <= 22; field++) {
+		at += *at == ' ';
+		/* Some are signed. */
+		at += *at == '-';
+		if (!pmc_number_take(&at, NULL, 10, &value))
+			return false;
+		if (field == 4)
+			stat->parent = value;
+		else if (field == 10)
+			stat->minor_faults = value;
+		else if (field == 12)
+			stat->major_faults = value;
+	}
+	stat->start_ticks = value;
+	return true;
+}
+
+bool live_waits_read(pid_t tid, struct live_waits *waits)
+{
+	char text[4096];
+
+	*waits = (struct live_waits){ .known = false };
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/schedstat", tid) <= 0 ||
+	    !live_parse_schedstat(text, waits))
+		return false;
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) > 0)
+		live_parse_switches(text, waits);
+	return waits->known = true;
+}

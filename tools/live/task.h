@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* task.h - threads of other processes as /proc shows them: IDs, times, switches. */
+#ifndef PMC_TOOLS_LIVE_TASK_H
+#define PMC_TOOLS_LIVE_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- the threads of a process ------------------------------------------------------------- */
+
+/* All zero: empty. */
+struct live_tids {
+	pid_t *list; /* ascending */
+	unsigned n, room;
+};
+
+/* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
+int live_tids_read(pid_t pid, struct live_tids *tids);
+bool live_tids_have(const struct live_tids *tids, pid_t tid);
+void live_tids_free(struct live_tids *tids);
+
+/* ---- times and switches ------------------------------------------------------------------- */
+
+/* Since the start of a thread. */
+struct live_waits {
+	bool known;
+	/* On a CPU, waiting for one, and how often it got one, from schedstat
+	 * (Documentation/scheduler/sched-stats.rst): up to date as of the last tick or switch. A
+	 * wait that goes on is not included. */
+	uint64_t cpu_ns, delay_ns, slices;
+	uint64_t voluntary, involuntary; /* switches */
+};
+
+bool live_waits_read(pid_t tid, struct live_waits *waits);
+
+/* ---- the files, for callers that read them -------------------------------------------------- */
+
+bool live_parse_schedstat(const char *text, struct live_waits *waits);
+/* The number behind "key:" in a status file. */
+bool live_parse_status(const char *text, const char *key, uint64_t *value);
+void live_parse_switches(const char *status, struct live_waits *waits);
+
+#define LIVE_NAME 64 /* names of kernel threads have more than 15 bytes */
+struct live_stat {
+	char name[LIVE_NAME]; /* any bytes */
+	char state;	      /* of proc_pid_stat(5): R S D T t Z X I */
+	uint64_t parent, minor_faults, major_faults;
+	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
+};
+bool live_parse_stat(const char *text, struct live_stat *stat);
+
+#endif
