@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* units.c - see units.h. */
 #include "tools/bench/units.h"
+#include "tools/cli/pmctl.h"
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/report.h"
 

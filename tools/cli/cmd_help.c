@@ -2,6 +2,8 @@
 /* cmd_help.c - pmctl help [COMMAND]. */
 #include "tools/cli/pmctl.h"
 
+#include <stddef.h>
+
 int cmd_help(int argc, char **argv)
 {
 	const char *command = NULL;

@@ -16,6 +16,9 @@ enum { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2, EXIT_OURS = 125, EXIT_CANNOT_
 #include "tools/cli/commands.def"
 #undef X
 
+/* Not every libc declares it. */
+extern char **environ;
+
 struct tool_command {
 	const char *name, *group, *synopsis, *summary;
 	struct {

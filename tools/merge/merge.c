@@ -98,11 +98,8 @@ const char *merge_spill_trouble(const struct merge *merge)
 static int spill_open(void)
 {
 	char path[PATH_MAX];
-	int fd = open(spill_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd;
 
-	/* Some file systems do not support O_TMPFILE. */
-	if (fd >= 0)
-		return fd;
 	if (snprintf(path, sizeof(path), "%s/pmc-XXXXXX", spill_dir()) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	fd = mkostemp(path, O_CLOEXEC);

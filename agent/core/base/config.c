@@ -20,7 +20,13 @@ static const struct {
 	{ "CONT", SIGCONT }, { "STOP", SIGSTOP },     { "TSTP", SIGTSTP },     { "TTIN", SIGTTIN },
 	{ "TTOU", SIGTTOU }, { "URG", SIGURG },	      { "XCPU", SIGXCPU },     { "XFSZ", SIGXFSZ },
 	{ "PROF", SIGPROF }, { "VTALRM", SIGVTALRM }, { "WINCH", SIGWINCH },   { "IO", SIGIO },
-	{ "PWR", SIGPWR },   { "SYS", SIGSYS },	      { "STKFLT", SIGSTKFLT },
+	{ "SYS", SIGSYS },
+#ifdef SIGPWR /* not on every OS */
+	{ "PWR", SIGPWR },
+#endif
+#ifdef SIGSTKFLT
+	{ "STKFLT", SIGSTKFLT },
+#endif
 };
 
 /* The whole text as a small number; -1 if it is anything else. */
@@ -30,6 +36,41 @@ static int number(const char *text)
 
 	return pmc_number(text, 999, &value) ? (int)value : -1;
 }
+
+#ifdef SIGRTMIN
+/* RTMIN, RTMIN+3, RTMAX-1. */
+static int real_time_signal(const char *text)
+{
+	bool min = strncmp(text, "RTMIN", 5) == 0;
+	int value = -1;
+
+	if (min || strncmp(text, "RTMAX", 5) == 0)
+		value = text[5] == (min ? '+' : '-') ? number(text + 6) :
+			text[5] == '\0'	     ? 0 :
+						       -1;
+	if (value < 0)
+		return -EINVAL;
+	value = min ? SIGRTMIN + value : SIGRTMAX - value;
+	return value >= SIGRTMIN && value <= SIGRTMAX ? value : -EINVAL;
+}
+
+static bool is_signal(int value)
+{
+	/* 32 and 33 are reserved by the C library. */
+	return value >= 1 && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN);
+}
+#else
+static int real_time_signal(const char *text)
+{
+	(void)text;
+	return -EINVAL;
+}
+
+static bool is_signal(int value)
+{
+	return value >= 1 && value < NSIG;
+}
+#endif
 
 int pmc_signal_number(const char *text)
 {
@@ -41,18 +82,9 @@ int pmc_signal_number(const char *text)
 		for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 			if (strcmp(text, signals[i].name) == 0)
 				return signals[i].number;
-		if (strncmp(text, "RTMIN", 5) == 0)
-			value = text[5] == '+' ? number(text + 6) : text[5] == '\0' ? 0 : -1;
-		else if (strncmp(text, "RTMAX", 5) == 0)
-			value = text[5] == '-' ? number(text + 6) : text[5] == '\0' ? 0 : -1;
-		if (value < 0)
-			return -EINVAL;
-		value = strncmp(text, "RTMIN", 5) == 0 ? SIGRTMIN + value : SIGRTMAX - value;
-		return value >= SIGRTMIN && value <= SIGRTMAX ? value : -EINVAL;
+		return real_time_signal(text);
 	}
-	/* 32 and 33 are reserved by the C library. */
-	return value >= 1 && value <= SIGRTMAX && (value < 32 || value >= SIGRTMIN) ? value :
-										      -EINVAL;
+	return is_signal(value) ? value : -EINVAL;
 }
 
 const struct pmc_knob pmc_knobs[] = {

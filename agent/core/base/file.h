@@ -19,6 +19,8 @@ int pmc_file_read(char *text, size_t cap, const char *format, ...)
 /* The same for a path relative to a directory descriptor or AT_FDCWD. path and text may be the same
  * memory. Needs little stack, unlike pmc_file_read. */
 int pmc_file_read_at(int dir, const char *path, char *text, size_t cap);
+/* read(2), no cancellation point: the number of bytes, or -errno. */
+long pmc_fd_read(int fd, void *bytes, size_t len);
 /* 0 if the path exists, else -errno. */
 int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Calls visit for each entry of the directory whose name does not start with '.'; 0 or -errno. */

@@ -16,7 +16,6 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 static inline uint64_t pmc_hash_turn(uint64_t word, unsigned by)
 {
@@ -61,11 +60,13 @@ static inline uint64_t pmc_hash_sip(const uint64_t key[2], const void *bytes, si
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* The key is the kernel's AT_RANDOM: no system call. */
+/* 16 random bytes of this process, without a system call; NULL: there are none. linux/random.c */
+const void *pmc_process_random(void);
+
 static inline uint64_t pmc_hash(const void *bytes, size_t len)
 {
 	uint64_t key[2] = { 0, 0 };
-	const void *random = (const void *)getauxval(AT_RANDOM);
+	const void *random = pmc_process_random();
 
 	if (random)
 		memcpy(key, random, sizeof(key));

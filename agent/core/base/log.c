@@ -4,8 +4,6 @@
 #include "agent/core/base/out.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum pmc_log_level pmc_log_level = PMC_LOG_WARN;
 
@@ -27,6 +25,6 @@ void pmc_log(enum pmc_log_level level, const char *format, ...)
 	text[out.len++] = '\n';
 	/* A line that would block the program, or raise SIGPIPE, is dropped. */
 	if (pmc_out_writable(2, 0))
-		(void)syscall(SYS_write, 2, text, out.len);
+		(void)pmc_out_write(2, text, out.len);
 	errno = saved;
 }

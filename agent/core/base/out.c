@@ -4,11 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap)
 {
@@ -19,14 +15,6 @@ void pmc_out_to_mem(struct pmc_out *out, char *buf, size_t cap)
 {
 	*out = (struct pmc_out){ .buf = buf, .cap = cap, .fd = -1 };
 	buf[0] = '\0';
-}
-
-bool pmc_out_writable(int fd, int patience_ms)
-{
-	const struct timespec most = { patience_ms / 1000, patience_ms % 1000 * 1000000L };
-	struct pollfd poll = { .fd = fd, .events = POLLOUT };
-
-	return syscall(SYS_ppoll, &poll, 1UL, &most, NULL, 0UL) == 1 && poll.revents == POLLOUT;
 }
 
 static void drain(struct pmc_out *out, const char *bytes, size_t len)
@@ -40,11 +28,11 @@ static void drain(struct pmc_out *out, const char *bytes, size_t len)
 			out->error = -ETIMEDOUT;
 			return;
 		}
-		n = syscall(SYS_write, out->fd, bytes, some);
-		if (n < 0 && (errno == EINTR || (errno == EAGAIN && out->patience_ms)))
+		n = pmc_out_write(out->fd, bytes, some);
+		if (n == -EINTR || (n == -EAGAIN && out->patience_ms))
 			continue;
 		if (n <= 0) {
-			out->error = n < 0 ? -errno : -EIO;
+			out->error = n < 0 ? (int)n : -EIO;
 			return;
 		}
 		bytes += n;

@@ -3,7 +3,7 @@
  * out.h - buffered text output without stdio, malloc or locale.
  *
  * Goes to a descriptor or to memory. Errors stick: check once, at pmc_out_flush. Writes are raw
- * system calls, never a cancellation point.
+ * system calls (linux/out.c), never a cancellation point.
  */
 #ifndef PMC_CORE_BASE_OUT_H
 #define PMC_CORE_BASE_OUT_H
@@ -66,6 +66,10 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 /* Waits until fd is writable. Returns at once if it never will be (a pipe without a reader). */
 bool pmc_out_writable(int fd, int patience_ms);
+/* write(2), no cancellation point: the number of bytes, or -errno. */
+long pmc_out_write(int fd, const void *bytes, size_t len);
+/* Columns of a terminal, 0 if it does not tell; -1: fd is no terminal. */
+int pmc_out_columns(int fd);
 /* Writes what is buffered. Returns 0 or the first error. */
 int pmc_out_flush(struct pmc_out *out);
 

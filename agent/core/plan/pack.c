@@ -10,7 +10,6 @@
 #include "agent/core/event/formula.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
-#include "agent/core/base/sys.h"
 
 #include <errno.h>
 
@@ -189,7 +188,7 @@ static void hold(struct packing *packing, struct pmc_probe *probe)
 static void let_go(struct packing *packing)
 {
 	while (packing->n_held)
-		pmc_sys1(SYS_close, packing->held[--packing->n_held]);
+		pmc_group_close(&packing->held[--packing->n_held], 1);
 	packing->held_counters = 0;
 }
 

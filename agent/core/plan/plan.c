@@ -2,7 +2,6 @@
 /* plan.c - makes plans: which of the user's events open, and in which groups. */
 #include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
-#include "agent/core/base/sys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -154,7 +153,7 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 	 * while no other of its kind is. */
 	for (unsigned i = 0; i < count; i++)
 		if (alone[i] >= 0)
-			pmc_sys1(SYS_close, alone[i]);
+			pmc_group_close(&alone[i], 1);
 	return groups;
 }
 

@@ -2,7 +2,6 @@
 /* pmu_probe.c - runs groups on the PMU to learn what it counts; see pmu_probe.h. */
 #include "agent/core/plan/pmu_probe.h"
 #include "agent/core/base/clock.h"
-#include "agent/core/base/sys.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -34,7 +33,7 @@ void pmc_probe_drop(struct pmc_probe *probe)
 {
 	if (probe->n == 0)
 		return;
-	pmc_sys1(SYS_close, probe->fds[--probe->n]);
+	pmc_group_close(&probe->fds[--probe->n], 1);
 	probe->pmu &= ~(UINT64_C(1) << probe->n);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* profile.c - frames into tables: any order, any number of times, the newest is kept. */
+#include "agent/core/base/file.h"
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 int pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options)
 {
@@ -301,13 +300,12 @@ int pmc_profile_add_fd(struct pmc_profile *profile, int fd)
 		long got;
 
 		memmove(buf, buf + scan.at, left);
-		/* A raw call: read(2) of libc is a cancellation point of the host. */
-		got = syscall(SYS_read, fd, buf + left, room - left);
+		got = pmc_fd_read(fd, buf + left, room - left);
 		pmc_scan_move(&scan);
 		scan.len = left;
 		if (got < 0) {
-			if (errno != EINTR)
-				error = -errno;
+			if (got != -EINTR)
+				error = (int)got;
 			continue;
 		}
 		scan.len += (size_t)got;

@@ -4,9 +4,6 @@
 #include "agent/core/report/report.h"
 
 #include <strings.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static bool is_utf8(const char *locale)
 {
@@ -31,10 +28,10 @@ void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp)
 
 void pmc_screen_of_fd(struct pmc_screen *screen, int fd)
 {
-	struct winsize size = { .ws_col = 0 };
+	int columns = pmc_out_columns(fd);
 
-	if (syscall(SYS_ioctl, fd, TIOCGWINSZ, &size) != 0)
+	if (columns < 0)
 		screen->color = false;
-	else if (size.ws_col)
-		screen->width = size.ws_col;
+	else if (columns)
+		screen->width = columns;
 }

@@ -21,6 +21,11 @@ static int path_make(char path[PMC_PATH_MAX], const char *format, va_list args)
 	return out.error ? -ENAMETOOLONG : 0;
 }
 
+long pmc_fd_read(int fd, void *bytes, size_t len)
+{
+	return pmc_sys3(SYS_read, fd, bytes, len);
+}
+
 int pmc_file_read_at(int dir, const char *path, char *text, size_t cap)
 {
 	size_t len = 0;
@@ -31,7 +36,7 @@ int pmc_file_read_at(int dir, const char *path, char *text, size_t cap)
 	if (fd < 0)
 		return (int)fd;
 	while (len < cap - 1 && n != 0) {
-		n = pmc_sys3(SYS_read, fd, text + len, cap - 1 - len);
+		n = pmc_fd_read((int)fd, text + len, cap - 1 - len);
 		if (n < 0 && n != -EINTR)
 			break;
 		len += n > 0 ? (size_t)n : 0;

@@ -7,33 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-void pmc_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool leader,
-		    struct pmc_attr *to)
-{
-	struct perf_event_attr *attr = &to->base;
-
-	memset(to, 0, sizeof(*to));
-	to->config3 = event->config3;
-	attr->type = event->type;
-	attr->config = event->config;
-	attr->config1 = event->config1;
-	attr->config2 = event->config2;
-	attr->read_format = PMC_GROUP_FORMAT;
-	attr->disabled = leader;
-	attr->pinned = leader && event->pinned;
-	attr->exclude_user = event->exclude_user;
-	attr->exclude_kernel = event->exclude_kernel || scope == PMC_SCOPE_USER;
-	/* The same events restricted to user mode. */
-	if (pmc_event_filter(event) == PMC_UNFILTERED) {
-		attr->exclude_user = 0;
-		attr->exclude_kernel = 1;
-	}
-	attr->exclude_hv = attr->exclude_kernel;
-	pmc_perf_size(to);
-}
 
 /* Inherit groups must not keep a thread's own group off the PMU: never pinned, never exclusive. */
 static void make_inherited(struct pmc_attr *attr, enum pmc_group_kind kind, bool leader)

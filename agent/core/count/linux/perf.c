@@ -11,20 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef PERF_ATTR_SIZE_VER8
-void pmc_perf_size(struct pmc_attr *attr)
-{
-	attr->base.size = sizeof(attr->base);
-	attr->base.config3 = attr->config3;
-}
-#else
-void pmc_perf_size(struct pmc_attr *attr)
-{
-	_Static_assert(offsetof(struct pmc_attr, config3) == 128, "config3 follows sig_data");
-	attr->base.size = sizeof(*attr);
-}
-#endif
-
 int pmc_perf_open(struct pmc_attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
 	pmc_perf_size(attr);

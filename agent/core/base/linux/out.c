@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* out.c - output to a descriptor by raw system calls; see out.h. */
+#include "agent/core/base/out.h"
+#include "agent/core/base/sys.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+bool pmc_out_writable(int fd, int patience_ms)
+{
+	const struct timespec most = { patience_ms / 1000, patience_ms % 1000 * 1000000L };
+	struct pollfd poll = { .fd = fd, .events = POLLOUT };
+
+	return pmc_sys5(SYS_ppoll, &poll, 1, &most, 0, 0) == 1 && poll.revents == POLLOUT;
+}
+
+long pmc_out_write(int fd, const void *bytes, size_t len)
+{
+	return pmc_sys3(SYS_write, fd, bytes, len);
+}
+
+int pmc_out_columns(int fd)
+{
+	struct winsize size = { .ws_col = 0 };
+
+	return pmc_sys3(SYS_ioctl, fd, TIOCGWINSZ, &size) != 0 ? -1 : size.ws_col;
+}
