@@ -71,10 +71,10 @@ fi
 # evidence FILE: failed tests with the comments that follow, sanitizer reports; else the last lines.
 evidence() {
 	awk '/^not ok/ && !/# *(SKIP|T[O]DO)/ { on = 1; n = 0; bad = 1 } /^ok/ { on = 0 }
-		on && (/^not ok/ || (/^ *#/ && ++n <= 8)) { print "    " substr($0, 1, 160) }
+		on && (/^not ok/ || (/^ *#/ && ++n <= 12)) { print "    " substr($0, 1, 300) }
 		/(ERROR|WARNING|SUMMARY): [A-Z][A-Za-z]*Sanitizer|: runtime error: / {
-			print "    " substr($0, 1, 160); bad = 1 }
-		END { exit !bad }' "$1" || tail -n 4 "$1" | cut -c1-160 | sed 's/^/    ... /'
+			print "    " substr($0, 1, 300); bad = 1 }
+		END { exit !bad }' "$1" || tail -n 4 "$1" | cut -c1-300 | sed 's/^/    ... /'
 }
 
 if [ "$rc" -ne 0 ]; then

@@ -58,11 +58,16 @@ pass() {
 	echo "ok $n_tests - $1"
 }
 
+# fail NAME [EVIDENCE...]: then the stderr of the last program, unless an earlier failure showed it.
 fail() {
 	n_tests=$((n_tests + 1))
 	n_failed=$((n_failed + 1))
 	echo "not ok $n_tests - $1"
 	diag "failed: $1 (${BASH_SOURCE[2]##*/}:${BASH_LINENO[1]})"
+	shift
+	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /' >&2
+	cmp -s "$T/err" "$T/.shown" && return
+	cp "$T/err" "$T/.shown" 2>/dev/null && diag_file "$T/err" stderr
 }
 
 ok() {
@@ -73,8 +78,7 @@ ok() {
 	if [ $rc -eq 0 ]; then
 		pass "$name"
 	else
-		fail "$name"
-		diag "exit $rc of: $*"
+		fail "$name" "exit $rc of: $*"
 		diag_file "$T/.ok" output
 		return 1
 	fi
@@ -84,9 +88,7 @@ is() {
 	if [ "$1" = "$2" ]; then
 		pass "$3"
 	else
-		fail "$3"
-		diag "got:  $1"
-		diag "want: $2"
+		fail "$3" "got:  $1" "want: $2"
 		return 1
 	fi
 }
@@ -95,18 +97,14 @@ like() {
 	if [[ $1 =~ $2 ]]; then
 		pass "$3"
 	else
-		fail "$3"
-		diag "got:   $1"
-		diag "wants: $2"
+		fail "$3" "got:   $1" "wants: $2"
 		return 1
 	fi
 }
 
 unlike() {
 	if [[ $1 =~ $2 ]]; then
-		fail "$3"
-		diag "got:        $1"
-		diag "must lack:  $2"
+		fail "$3" "got:        $1" "must lack:  $2"
 		return 1
 	else
 		pass "$3"
@@ -118,9 +116,7 @@ between() {
 		'BEGIN { exit !(v ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ && v + 0 >= lo + 0 && v + 0 <= hi + 0) }'; then
 		pass "$4"
 	else
-		fail "$4"
-		diag "got:  $1"
-		diag "want: $2 to $3"
+		fail "$4" "got:  $1" "want: $2 to $3"
 		return 1
 	fi
 }
