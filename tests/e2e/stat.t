@@ -105,6 +105,13 @@ for flag in --per-thread ""; do
 	is "$status" 0 "a process whose threads come and go${flag:+, $flag}"
 	unlike "$(cat "$T/err")" "not counted" "no failure is reported for threads that have ended"
 done
+# The threads that the program starts between the opening of a leader and of its siblings.
+for n in 1 2 3 4 5; do
+	run strace -f -o /dev/null -e trace=perf_event_open -e inject=perf_event_open:delay_exit=1000 \
+		"$PMCTL" stat -p $churn -I 10ms -n 5 --format json
+	is "$status $(jq -r 'select(.summary).events[0].state' "$T/out")" "0 counted" \
+		"the main thread is counted however slowly its groups are opened, $n"
+done
 kill $churn
 wait $churn 2>/dev/null
 

@@ -16,16 +16,32 @@
 
 #define MOST_RESTARTS 20
 
+/* An event that is not inherited. At a context switch between a thread and one that it has started
+ * the kernel exchanges their event contexts if all events are inherited, see
+ * perf_event_context_sched_out() in kernel/events/core.c. The leader would then belong to the other
+ * thread, and its siblings be refused: EINVAL, or ENODEV after that thread's end. */
+static int keep_context(pid_t tid)
+{
+	struct pmc_attr attr = { .base = { .type = PERF_TYPE_SOFTWARE,
+					   .config = PERF_COUNT_SW_DUMMY,
+					   .disabled = 1,
+					   .exclude_kernel = 1,
+					   .exclude_hv = 1 } };
+
+	return pmc_perf_open(&attr, tid, -1, -1, 0);
+}
+
 /* -ESRCH: the thread has ended. To a sibling whose leader's thread has just ended Linux 6.18 says
  * ENODEV. */
 static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind kind, pid_t tid)
 {
 	const struct pmc_plan *plan = &stat->plan;
-	int error = 0;
+	int keeper = kind == PMC_GROUP_OWN ? -1 : keep_context(tid), error = 0;
 
 	for (unsigned g = 0; g < plan->groups && !error; g++)
 		error = stat_add_group(stat, row, plan->first[g],
 				       plan->first[g + 1] - plan->first[g], kind, tid, -1);
+	pmc_group_close(&keeper, 1);
 	return error == -ENODEV ? -ESRCH : error;
 }
 
