@@ -23,12 +23,12 @@ static void put_value(struct pmc_json *json, const char *key, double value)
 static void put_event(struct pmc_json *json, const struct stat_job *stat,
 		      const struct stat_row *row, unsigned e, uint64_t ns)
 {
-	const struct pmc_p_event *event = &stat->view.events[e];
+	const struct pmc_p_event *event = &stat->live.view.events[e];
 	const struct pmc_count *count = &row->counts[e];
 	double value;
 	bool known;
 
-	stat_value(stat, row, e, &known, &value);
+	known = live_value(&stat->live, row->counts, e, &value);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "name", event->name);
 	put_value(json, "value", known ? value : NAN);
@@ -87,16 +87,19 @@ static void put_row(struct stat_job *stat, const struct stat_row *row, bool summ
 	pmc_json_u64(&json, "interval_ns", ns);
 	put_key(&json, stat, row);
 	pmc_json_array(&json, "events");
-	for (unsigned e = 0; e < stat->view.count; e++)
+	for (unsigned e = 0; e < stat->live.view.count; e++)
 		put_event(&json, stat, row, e, ns);
 	pmc_json_array_end(&json);
 	pmc_json_object(&json, "metrics");
 	if (cpus >= 0)
 		pmc_json_double(&json, "cpus", cpus);
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
-		if (!pmc_metric_is_accounting(m) && pmc_metric_applies(m, &stat->view))
-			pmc_json_double(&json, pmc_metrics[m].name,
-					stat_metric(stat, row, m, &value, &estimate) ? value : NAN);
+		if (!pmc_metric_is_accounting(m) && pmc_metric_applies(m, &stat->live.view))
+			pmc_json_double(
+				&json, pmc_metrics[m].name,
+				live_metric(&stat->live, row->counts, m, &value, &estimate) ?
+					value :
+					NAN);
 	pmc_json_object_end(&json);
 	if (stat_waits_of(stat, row, summary || stat->cumulative, &waits, &blocked)) {
 		pmc_json_u64(&json, "oncpu_ns", waits.cpu_ns);
@@ -158,13 +161,13 @@ static void put_csv_row(struct stat_job *stat, const struct stat_row *row, bool 
 {
 	struct pmc_out *out = &stat->out;
 
-	for (unsigned e = 0; e < stat->view.count; e++) {
-		const struct pmc_p_event *event = &stat->view.events[e];
+	for (unsigned e = 0; e < stat->live.view.count; e++) {
+		const struct pmc_p_event *event = &stat->live.view.events[e];
 		const struct pmc_count *count = &row->counts[e];
 		double value;
 		bool known;
 
-		stat_value(stat, row, e, &known, &value);
+		known = live_value(&stat->live, row->counts, e, &value);
 		pmc_outf(out, "%llu,%llu,%s", (unsigned long long)(stat->now_ns - stat->begin_ns),
 			 (unsigned long long)interval_of(stat, summary), summary ? "yes" : "no");
 		put_csv_number(out, row->key.cpu);

@@ -81,12 +81,8 @@ static void step(struct stat_job *stat)
 	stat->before_ns = stat->now_ns;
 	for (unsigned r = 0; r < stat->n_rows; r++)
 		stat->rows[r].before = stat->rows[r].now;
-	for (unsigned g = 0; g < stat->n_groups; g++) {
-		struct stat_group *group = &stat->groups[g];
-
-		group->before = group->now;
-		memcpy(group->words_before, group->words, group->n * sizeof(*group->words));
-	}
+	for (unsigned g = 0; g < stat->n_groups; g++)
+		live_group_step(&stat->groups[g].group);
 }
 
 /* Waits until `until`, 0: for ever. True: the target has ended, or a signal has come. */

@@ -51,7 +51,7 @@ static struct stat_key key_of(const struct stat_job *stat, int cpu)
 
 static bool counts_on(const struct stat_job *stat, unsigned event, int cpu)
 {
-	const char *at = stat->plan.events[event].event.cpus;
+	const char *at = stat->live.plan.events[event].event.cpus;
 	uint64_t first, last;
 
 	while (at && pmc_number_take(&at, NULL, 10, &first)) {
@@ -69,7 +69,7 @@ static bool counts_on(const struct stat_job *stat, unsigned event, int cpu)
 
 static int open_cpu(struct stat_job *stat, int cpu)
 {
-	const struct pmc_plan *plan = &stat->plan;
+	const struct pmc_plan *plan = &stat->live.plan;
 	const struct stat_key key = key_of(stat, cpu);
 	unsigned row = stat_row(stat, &key);
 	int error = 0;
@@ -98,10 +98,8 @@ static void leave_cpu(struct stat_job *stat, int cpu)
 	for (unsigned g = 0; g < stat->n_groups; g++) {
 		struct stat_group *group = &stat->groups[g];
 
-		if (group->ended || group->cpu != cpu)
-			continue;
-		pmc_group_close(group->fds, group->n);
-		group->ended = true;
+		if (group->cpu == cpu)
+			live_group_close(&group->group);
 	}
 }
 

@@ -12,7 +12,7 @@
 
 static int open_command(struct stat_job *stat)
 {
-	const struct pmc_plan *plan = &stat->plan;
+	const struct pmc_plan *plan = &stat->live.plan;
 	int error = 0;
 
 	for (unsigned g = 0; g < plan->groups && !error; g++)
@@ -24,7 +24,7 @@ static int open_command(struct stat_job *stat)
 static int explain(const struct stat_job *stat, int error)
 {
 	const struct pmc_tried tried = {
-		.attr = stat->plan.opened ? &stat->plan.attrs[0].base : NULL,
+		.attr = stat->live.plan.opened ? &stat->live.plan.attrs[0].base : NULL,
 		.pid = stat->target == STAT_MACHINE ? -1 : stat->pid,
 		.cpu = stat->target == STAT_MACHINE ? 0 : -1,
 		.placed = true,
@@ -70,7 +70,7 @@ int stat_open(struct stat_job *stat)
 	if (error)
 		return explain(stat, error);
 	for (unsigned g = 0; g < stat->n_groups && stat->target != STAT_COMMAND; g++)
-		pmc_group_enable(stat->groups[g].fds[0]);
+		pmc_group_enable(stat->groups[g].group.fds[0]);
 	stat->begin_ns = stat->before_ns = pmc_now_ns();
 	return 0;
 }
@@ -84,14 +84,13 @@ void stat_rescan(struct stat_job *stat)
 	else if (stat->target == STAT_MACHINE)
 		stat_scan_cpus(stat);
 	for (unsigned g = opened; g < stat->n_groups; g++)
-		pmc_group_enable(stat->groups[g].fds[0]);
+		pmc_group_enable(stat->groups[g].group.fds[0]);
 }
 
 void stat_close(struct stat_job *stat)
 {
 	for (unsigned g = 0; g < stat->n_groups; g++)
-		if (!stat->groups[g].ended)
-			pmc_group_close(stat->groups[g].fds, stat->groups[g].n);
+		live_group_free(&stat->groups[g].group);
 	free(stat->groups);
 	free(stat->rows);
 }

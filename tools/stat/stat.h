@@ -4,9 +4,8 @@
 #define PMC_TOOLS_STAT_STAT_H
 
 #include "agent/core/base/out.h"
-#include "agent/core/plan/plan.h"
-#include "agent/core/profile/metrics.h"
 #include "tools/cli/child.h"
+#include "tools/live/events.h"
 #include "tools/live/task.h"
 
 #include <stdbool.h>
@@ -34,14 +33,11 @@ struct stat_row {
 	struct live_waits begin, before, now;
 };
 
-/* An open group of the plan, or an uncore event alone. Its counts go to a row and to the total. */
+/* Its counts go to a row and to the total. */
 struct stat_group {
-	unsigned row, first, n; /* events first .. first + n of the plan */
-	int cpu;		/* -1: any */
-	bool ended;		/* closed; `now` stays */
-	int *fds;
-	uint64_t id, *words, *words_before;
-	struct pmc_reading now, before;
+	unsigned row;
+	int cpu; /* -1: any */
+	struct live_group group;
 };
 
 struct stat_job {
@@ -56,10 +52,7 @@ struct stat_job {
 	uint64_t interval_ns, count;
 	bool cumulative, clear;
 
-	/* events */
-	struct pmc_plan plan;
-	struct pmc_p_set_view view;	  /* all events, in the user's order */
-	unsigned view_of[PMC_EVENTS_MAX]; /* of each event of the plan */
+	struct live_events live;
 
 	/* what is counted */
 	struct stat_row *rows; /* [0]: the total */
@@ -84,8 +77,6 @@ struct stat_job {
 /* The parts: 0, or the exit code with the error printed. */
 int stat_flags(struct stat_job *stat, int argc, char **argv);
 int stat_plan(struct stat_job *stat);
-/* Why an event has no value. */
-void stat_why(const struct stat_job *stat, unsigned event, char *text, size_t cap);
 /* Opens and starts the groups of the target. */
 int stat_open(struct stat_job *stat);
 /* Rows of threads and CPUs that are new, and those that have ended. */
@@ -103,17 +94,11 @@ int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned
 void stat_read(struct stat_job *stat);
 /* Sums of the groups: since the last sums, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
-void stat_value(const struct stat_job *stat, const struct stat_row *row, unsigned event,
-		bool *known, double *value);
 /* Difference of waits in the last interval, or since the start; false: not known. */
 bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
 		   struct live_waits *waits, uint64_t *blocked_ns);
 /* CPUs used in that time, by the clock event of the row; negative: not known. */
 double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns);
-/* Which metrics of metrics.def a table shows. */
-bool stat_shows_metric(const struct stat_job *stat, unsigned metric);
-bool stat_metric(const struct stat_job *stat, const struct stat_row *row, unsigned metric,
-		 double *value, bool *estimate);
 
 /* ---- threads.c, machine.c: parts of stat_open() and stat_rescan() ---- */
 int stat_open_process(struct stat_job *stat);

@@ -12,7 +12,7 @@
 
 static const char *head_of(const struct stat_job *stat, unsigned e, char *text, size_t cap)
 {
-	const struct pmc_p_event *event = &stat->view.events[e];
+	const struct pmc_p_event *event = &stat->live.view.events[e];
 	const char *unit = strcmp(event->unit, "ns") ? event->unit : "ms";
 
 	snprintf(text, cap, "%s%s%s", event->name, *unit ? " " : "", unit);
@@ -45,14 +45,14 @@ static void event_text(const struct stat_job *stat, const struct stat_row *row, 
 	bool known;
 
 	pmc_out_to_mem(&out, text, cap);
-	stat_value(stat, row, e, &known, &value);
+	known = live_value(&stat->live, row->counts, e, &value);
 	if (!known) {
 		pmc_out_char(&out, '-');
 		return;
 	}
 	if (count->state == PMC_SCALED)
 		pmc_out_char(&out, '~');
-	put_number(&out, &stat->view.events[e], value);
+	put_number(&out, &stat->live.view.events[e], value);
 }
 
 static void metric_text(const struct stat_job *stat, const struct stat_row *row, unsigned m,
@@ -63,7 +63,7 @@ static void metric_text(const struct stat_job *stat, const struct stat_row *row,
 	double value;
 
 	pmc_out_to_mem(&out, text, cap);
-	if (!stat_metric(stat, row, m, &value, &estimate)) {
+	if (!live_metric(&stat->live, row->counts, m, &value, &estimate)) {
 		pmc_out_char(&out, '-');
 		return;
 	}
@@ -117,12 +117,12 @@ static void put_head(struct stat_job *stat)
 		pmc_outf(out, "  %-23s", stat->by == BY_THREAD ? "thread" : "row");
 	if (stat->target != STAT_MACHINE)
 		put_right(out, "CPUs", 8);
-	for (unsigned e = 0; e < stat->view.count; e++) {
+	for (unsigned e = 0; e < stat->live.view.count; e++) {
 		head_of(stat, e, text, sizeof(text));
 		put_right(out, text, width_of(text));
 	}
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
-		if (stat_shows_metric(stat, m))
+		if (live_shows_metric(&stat->live, m))
 			put_right(out, pmc_metrics[m].column, width_of(pmc_metrics[m].column));
 	for (unsigned w = 0; stat->by == BY_THREAD && w < N_WAITS; w++)
 		put_right(out, wait_heads[w], width_of(wait_heads[w]));
@@ -174,12 +174,12 @@ static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t
 			pmc_out_char(&time, '-');
 		put_right(out, text, 8);
 	}
-	for (unsigned e = 0; e < stat->view.count; e++) {
+	for (unsigned e = 0; e < stat->live.view.count; e++) {
 		event_text(stat, row, e, text, sizeof(text));
 		put_right(out, text, width_of(head_of(stat, e, head, sizeof(head))));
 	}
 	for (unsigned m = 0; m < pmc_n_metrics; m++) {
-		if (!stat_shows_metric(stat, m))
+		if (!live_shows_metric(&stat->live, m))
 			continue;
 		metric_text(stat, row, m, text, sizeof(text));
 		put_right(out, text, width_of(pmc_metrics[m].column));
@@ -224,20 +224,20 @@ static void put_rows(struct stat_job *stat, bool summary)
 
 static void put_event(struct stat_job *stat, unsigned e, uint64_t ns)
 {
-	const struct pmc_p_event *event = &stat->view.events[e];
+	const struct pmc_p_event *event = &stat->live.view.events[e];
 	const struct pmc_count *count = &stat->rows[0].counts[e];
 	struct pmc_out *out = &stat->out;
 	double value, cpus = stat_cpus(stat, stat->rows, ns);
 	char text[256], why[320];
 	bool known, clock = !strcmp(event->unit, "ns");
 
-	stat_value(stat, stat->rows, e, &known, &value);
+	known = live_value(&stat->live, stat->rows->counts, e, &value);
 	if (known)
 		event_text(stat, stat->rows, e, text, sizeof(text));
 	put_right(out, known ? text : pmc_state_name(count->state), 18);
 	pmc_outf(out, " %-6.6s %-24s", !known ? "" : clock ? "ms" : event->unit, event->name);
 	if (!known && event->def.state) {
-		stat_why(stat, e, why, sizeof(why));
+		live_events_why(&stat->live, e, why, sizeof(why));
 		pmc_outf(out, "  %s", why);
 	} else if (!known) {
 		pmc_outf(out, "  %s", count->error ? pmc_reason_text(count->error) : "");
@@ -267,10 +267,10 @@ static void put_list(struct stat_job *stat)
 	char text[64];
 
 	pmc_out_char(out, '\n');
-	for (unsigned e = 0; e < stat->view.count; e++)
+	for (unsigned e = 0; e < stat->live.view.count; e++)
 		put_event(stat, e, ns);
 	for (unsigned m = 0; m < pmc_n_metrics; m++) {
-		if (!stat_shows_metric(stat, m))
+		if (!live_shows_metric(&stat->live, m))
 			continue;
 		metric_text(stat, stat->rows, m, text, sizeof(text));
 		put_right(out, text, 18);
@@ -293,7 +293,7 @@ static void put_list(struct stat_job *stat)
 
 static bool any_scaled(const struct stat_job *stat)
 {
-	for (unsigned e = 0; e < stat->view.count; e++)
+	for (unsigned e = 0; e < stat->live.view.count; e++)
 		if (stat->rows[0].counts[e].state == PMC_SCALED)
 			return true;
 	return false;

@@ -35,7 +35,7 @@ static int keep_context(pid_t tid)
  * ENODEV. */
 static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind kind, pid_t tid)
 {
-	const struct pmc_plan *plan = &stat->plan;
+	const struct pmc_plan *plan = &stat->live.plan;
 	int keeper = kind == PMC_GROUP_OWN ? -1 : keep_context(tid), error = 0;
 
 	for (unsigned g = 0; g < plan->groups && !error; g++)
@@ -129,7 +129,7 @@ static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
 static void close_groups(struct stat_job *stat)
 {
 	for (unsigned g = 0; g < stat->n_groups; g++)
-		pmc_group_close(stat->groups[g].fds, stat->groups[g].n);
+		live_group_free(&stat->groups[g].group);
 	stat->n_groups = 0;
 }
 

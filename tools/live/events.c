@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* events.c - plans a list of events and the view that reports use; see events.h. */
+#include "tools/live/events.h"
+#include "agent/core/event/formula.h"
+#include "agent/core/profile/fold.h"
+#include "agent/core/report/words.h"
+#include "tools/cli/pmctl.h"
+#include "tools/cli/try_open.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add_event(struct live_events *events, unsigned i, bool machine, struct pmc_arena *arena)
+{
+	const struct pmc_planned *planned = &events->plan.events[i];
+	const struct pmc_event *event = &planned->event;
+	bool uncore = pmc_event_is_uncore(event) && machine;
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s%s%s", event->name,
+		 event->core_type && *event->core_type ? "@" : "",
+		 event->core_type ? event->core_type : "");
+	((struct pmc_p_event *)events->view.events)[events->view.count] = (struct pmc_p_event){
+		.def = {
+			.type = event->type,
+			.group = planned->group,
+			.scope = planned->scope,
+			.state = uncore ? PMC_COUNTED : planned->state,
+			.config = event->config,
+			.config1 = event->config1,
+			.config2 = event->config2,
+			.config3 = event->config3,
+			.scale = event->scale,
+			.position = (uint16_t)event->position,
+			.flags = planned->flags,
+			.error = uncore ? 0 : (uint32_t)planned->error,
+		},
+		.name = pmc_arena_strdup(arena, name),
+		.unit = event->unit ? event->unit : "",
+		.core_type = event->core_type ? event->core_type : "",
+		.cpus = event->cpus ? event->cpus : "",
+	};
+	events->view_of[i] = events->view.count++;
+}
+
+int live_events_plan(struct live_events *events, const char *text, bool optional, bool machine,
+		     struct pmc_arena *arena)
+{
+	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_plan *plan = &events->plan;
+	struct pmc_events parsed;
+
+	if (pmc_events_parse(text, NULL, arena, &parsed, &error))
+		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+				 "--events '%s': %s", text, error.text);
+	events->view.events = pmc_arena_alloc(arena, PMC_EVENTS_MAX * sizeof(*events->view.events));
+	if (!events->view.events || pmc_plan_make(&parsed, tool_perf_open, arena, plan))
+		return tool_fail(EXIT_FAIL, "out of memory");
+	for (unsigned position = 0; position < PMC_EVENTS_MAX; position++)
+		for (unsigned i = 0; i < plan->count; i++)
+			if (plan->events[i].event.position == position &&
+			    (!optional || plan->events[i].state == PMC_COUNTED ||
+			     plan->events[i].state == PMC_NOT_PERMITTED))
+				add_event(events, i, machine, arena);
+	return 0;
+}
+
+bool live_events_any(const struct live_events *events)
+{
+	for (unsigned i = 0; i < events->view.count; i++)
+		if (events->view.events[i].def.state == PMC_COUNTED)
+			return true;
+	return false;
+}
+
+void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap)
+{
+	const struct pmc_plan *plan = &events->plan;
+	struct pmc_tried tried;
+	struct pmc_attr attr;
+	struct pmc_here here;
+	unsigned i = 0;
+
+	while (i < plan->count && events->view_of[i] != event)
+		i++;
+	if (i == plan->count || plan->events[i].error >= PMC_REASON_ADOPTED ||
+	    plan->events[i].error <= 0) {
+		snprintf(text, cap, "%s",
+			 i == plan->count ? "this machine has none of the events" :
+					    pmc_reason_text((uint32_t)plan->events[i].error));
+		return;
+	}
+	tried = pmc_plan_tried(&plan->events[i], &attr);
+	pmc_here_read(&here, NULL);
+	pmc_advice_text(plan->events[i].error, &tried, &here, text, cap);
+}
+
+/* ---- counts of the view ------------------------------------------------------------------- */
+
+void live_counts_clear(const struct live_events *events, struct pmc_count *counts)
+{
+	for (unsigned e = 0; e < events->view.count; e++) {
+		const struct pmc_event_def *def = &events->view.events[e].def;
+
+		counts[e] = (struct pmc_count){
+			.state = def->state ? def->state : PMC_NOT_COUNTED,
+			.error = def->error,
+		};
+	}
+}
+
+bool live_value(const struct live_events *events, const struct pmc_count *counts, unsigned event,
+		double *value)
+{
+	const struct pmc_count *count = &counts[event];
+
+	*value = (double)pmc_count_value(count) * pmc_event_scale(&events->view.events[event]);
+	return pmc_count_has_value(count);
+}
+
+/* Real stall events take the place of the lower bound. */
+bool live_shows_metric(const struct live_events *events, unsigned metric)
+{
+	const struct pmc_p_set_view *view = &events->view;
+	bool stalls = !strncmp(pmc_metrics[metric].name, "stall_", 6);
+
+	if (pmc_metric_is_accounting(metric) || !pmc_metric_applies(metric, view) ||
+	    !(pmc_metrics[metric].table || stalls))
+		return false;
+	if (pmc_formulas[metric].kind != EXCESS_PCT)
+		return true;
+	for (unsigned m = 0; m < pmc_n_metrics; m++) {
+		struct pmc_metric_events of;
+
+		if (m == metric || strncmp(pmc_metrics[m].name, "stall_", 6) != 0)
+			continue;
+		pmc_metric_events(m, view, &of);
+		if (of.applies && !view->events[of.a].def.state)
+			return false;
+	}
+	return true;
+}
+
+bool live_metric(const struct live_events *events, const struct pmc_count *counts, unsigned metric,
+		 double *value, bool *estimate)
+{
+	struct pmc_metric_events of;
+	struct pmc_ratio ratio = { 0 };
+
+	if (pmc_metric_is_accounting(metric))
+		return false;
+	pmc_metric_events(metric, &events->view, &of);
+	pmc_ratio_take(metric, &of, &events->view, counts, &ratio);
+	*estimate = ratio.state != PMC_RATIO_EXACT;
+	return pmc_ratio_value(metric, &ratio, value);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* events.h - events that are counted from outside: their plan, open groups, counts and metrics. */
+#ifndef PMC_TOOLS_LIVE_EVENTS_H
+#define PMC_TOOLS_LIVE_EVENTS_H
+
+#include "agent/core/plan/plan.h"
+#include "agent/core/profile/metrics.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct live_events {
+	struct pmc_plan plan;
+	struct pmc_p_set_view view;	  /* in the user's order */
+	unsigned view_of[PMC_EVENTS_MAX]; /* of each event of the plan */
+};
+
+/* Counted by default where the machine has them. */
+#define LIVE_HARDWARE                                                                              \
+	"cycles,instructions,branches,branch-misses,stalled-cycles-frontend,"                      \
+	"stalled-cycles-backend"
+
+/* optional: events that this machine does not have are left out. machine: uncore events are
+ * counted. 0, or the exit code after printing the error. */
+int live_events_plan(struct live_events *events, const char *text, bool optional, bool machine,
+		     struct pmc_arena *arena);
+/* Whether any event can be counted. */
+bool live_events_any(const struct live_events *events);
+/* Why an event of the view has no value. */
+void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap);
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+/* Events first .. first + n of the plan, or an uncore event alone, open on a thread or CPU. */
+struct live_group {
+	unsigned first, n;
+	int *fds; /* NULL: closed; the counts stay */
+	uint64_t id, *words, *words_before;
+	struct pmc_reading now, before;
+};
+
+/* Disabled. 0 or -errno. */
+int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
+		    unsigned n, enum pmc_group_kind kind, pid_t pid, int cpu);
+/* False: it cannot be read, and the counts stay; now.error says why. */
+bool live_group_read(struct live_group *group);
+/* The next interval begins with this reading. */
+void live_group_step(struct live_group *group);
+void live_group_close(struct live_group *group);
+void live_group_free(struct live_group *group);
+/* Adds counts of the last interval, or since the opening, to those of the view. */
+void live_group_add(const struct live_group *group, const struct live_events *events,
+		    bool cumulative, struct pmc_count *counts);
+
+/* ---- counts of the view ------------------------------------------------------------------- */
+
+void live_counts_clear(const struct live_events *events, struct pmc_count *counts);
+/* Adds the counts of a row to those of a sum. */
+void live_counts_add(const struct live_events *events, struct pmc_count *to,
+		     const struct pmc_count *more);
+/* In the event's unit. False: it has no value. */
+bool live_value(const struct live_events *events, const struct pmc_count *counts, unsigned event,
+		double *value);
+/* Which metrics of metrics.def a table shows. */
+bool live_shows_metric(const struct live_events *events, unsigned metric);
+bool live_metric(const struct live_events *events, const struct pmc_count *counts, unsigned metric,
+		 double *value, bool *estimate);
+
+#endif
