@@ -45,6 +45,7 @@ build() {
 	header uthash.h uthash-dev
 	header libelf.h libelf-dev
 	header elfutils/libdw.h libdw-dev
+	header libiberty/demangle.h libiberty-dev
 	header perfmon/pfmlib.h libpfm4-dev
 	header popt.h libpopt-dev
 	header jansson.h libjansson-dev
@@ -96,7 +97,7 @@ cross() {
 		has_package gcc-aarch64-linux-gnu || need gcc-aarch64-linux-gnu
 		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
 		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
-		for p in libelf-dev libdw-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev; do
+		for p in libelf-dev libdw-dev libiberty-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev; do
 			has_package "$p:arm64" || need "$p:arm64"
 		done
 		;;

@@ -38,7 +38,8 @@ tools/attach: core/* core/api/* tools/cli
 tools/bench: core/* core/api/* tools/cli tools/bench/helper
 tools/bench/helper: core/base
 tools/merge: core/* core/api/* tools/cli
-tools/report: core/* core/api/* tools/cli
+tools/report: core/* core/api/* tools/cli tools/symbol
+tools/symbol: core/*
 tools/diff: core/* core/api/* tools/cli tools/report tools/bench
 tools/doctor: core/* core/api/* tools/cli
 tools/list: core/* core/api/* tools/cli
@@ -123,7 +124,7 @@ is "$bad" "" "public headers include only libc headers and each other"
 
 # The core depends on libc, xxhash (header only) and uthash (through one header) only.
 bad=$(sources agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
-	grep -E '<(jansson|libelf|gelf|elfutils/|cmocka|perfmon/|libunwind)' |
+	grep -E '<(jansson|libelf|libiberty|gelf|dwarf|elfutils/|cmocka|perfmon/|libunwind)' |
 	grep -vE '^agent/core/event/pfm\.c:')
 is "$bad" "" "agent and core include no library header except libpfm4's in agent/core/event/pfm.c"
 bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include agent tools --include='*.[ch]' |

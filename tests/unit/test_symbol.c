@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_symbol.c - functions and lines of addresses in programs compiled here: C, C++, inlined,
+ * stripped, with separate debug files, of another build, in libraries.
+ *
+ * The programs print the address of a call in a known function, as the symbol table has it.
+ */
+#include "tools/symbol/symbol.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char where_c[] = "#define _GNU_SOURCE\n"
+			      "#include <dlfcn.h>\n#include <elf.h>\n#include <stdio.h>\n"
+			      "__attribute__((noinline)) void where(const char *name) {\n"
+			      "	char *at = __builtin_return_address(0); Dl_info info;\n"
+			      "	dladdr(at, &info);\n"
+			      "	Elf64_Ehdr *head = info.dli_fbase;\n"
+			      "	printf(\"%s %lx\\n\", name, (unsigned long)at - 1 -\n"
+			      "	       (head->e_type == ET_EXEC ? 0 : (unsigned long)head));\n"
+			      "}\n";
+static const char plain_c[] = "void where(const char *);\n"
+			      "static inline __attribute__((always_inline)) void inner(int n) {\n"
+			      "	if (n) where(\"inner\");\n" /* line 3 */
+			      "	__asm__ volatile(\"\");\n"
+			      "}\n"
+			      "static inline __attribute__((always_inline)) void middle(int n) {\n"
+			      "	inner(n + 1);\n" /* line 7 */
+			      "}\n"
+			      "__attribute__((noinline)) int outer(int n) {\n"
+			      "	where(\"outer\");\n" /* line 10 */
+			      "	middle(n);\n"	     /* line 11 */
+			      "	return n + 1;\n"
+			      "}\n";
+static const char main_c[] =
+	"int outer(int);\n"
+	"int main(int argc, char **argv) { (void)argv; return outer(argc) < 0; }\n";
+static const char cxx_cc[] =
+	"extern \"C\" void where(const char *);\n"
+	"namespace shop {\n"
+	"template <typename T> struct Box { T value; __attribute__((noinline)) T twice(T x); };\n"
+	"template <typename T> T Box<T>::twice(T x) { where(\"twice\"); return value + x; }\n"
+	"}\n"
+	"int main(int argc, char **) { return shop::Box<int>{1}.twice(argc) > 9; }\n";
+
+static char dir[] = "/tmp/pmc-symbol-XXXXXX";
+static struct symbols *symbols;
+
+static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void shell(const char *format, ...)
+{
+	char command[2048];
+	int at = snprintf(command, sizeof(command), "cd %s && ", dir);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command + at, sizeof(command) - (size_t)at, format, args);
+	va_end(args);
+	if (system(command) != 0)
+		fail_msg("failed: %s", command);
+}
+
+static void put_text(const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* The address that the program prints for a function. */
+static uint64_t address_in(const char *program, const char *function)
+{
+	char command[256], name[64];
+	unsigned long address, found = 0;
+	FILE *pipe;
+
+	snprintf(command, sizeof(command), "cd %s && LD_LIBRARY_PATH=. ./%s", dir, program);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	while (fscanf(pipe, "%63s %lx", name, &address) == 2)
+		if (!strcmp(name, function))
+			found = address;
+	assert_int_equal(pclose(pipe), 0);
+	assert_true(found != 0);
+	return found;
+}
+
+static unsigned hex_id(const char *name, uint8_t id[64])
+{
+	char command[256], hex[160] = "";
+	unsigned n = 0, byte;
+	FILE *pipe;
+
+	snprintf(command, sizeof(command), "readelf -n %s/%s | sed -n 's/.*Build ID: *//p'", dir,
+		 name);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	assert_int_equal(fscanf(pipe, "%159s", hex), 1);
+	assert_int_equal(pclose(pipe), 0);
+	for (; sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
+		id[n] = (uint8_t)byte;
+	return n;
+}
+
+static struct symbol_module *module_of(const char *file, const char *id_of)
+{
+	uint8_t id[64];
+	char path[128];
+	struct symbol_module *module;
+	unsigned n = id_of ? hex_id(id_of, id) : 0;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	module = symbols_module(symbols, path, id, n);
+	assert_non_null(module);
+	return module;
+}
+
+static void is_frame(const struct symbol_frame *frame, const char *function, const char *file,
+		     unsigned line, bool inlined)
+{
+	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+	const char *base = slash ? slash + 1 : frame->file;
+
+	if ((function && (!frame->function || strcmp(frame->function, function) != 0)) ||
+	    (!function && frame->function) || (file && (!base || strcmp(base, file) != 0)) ||
+	    (!file && base) || frame->line != line || frame->inlined != inlined)
+		fail_msg("%s %s:%u%s, not %s %s:%u%s", frame->function, base, frame->line,
+			 frame->inlined ? " inlined" : "", function, file, line,
+			 inlined ? " inlined" : "");
+}
+
+static const struct symbol_place *place(struct symbol_module *module, uint64_t address)
+{
+	const struct symbol_place *at = symbols_at(symbols, module, address);
+
+	assert_true(at == symbols_at(symbols, module, address));
+	return at;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	/* Files that users of this machine have must not be found. */
+	setenv("XDG_CACHE_HOME", dir, 1);
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	unsetenv("DEBUGINFOD_URLS");
+	put_text("where.c", where_c);
+	put_text("plain.c", plain_c);
+	put_text("main.c", main_c);
+	put_text("cxx.cc", cxx_cc);
+	shell("gcc -g -O2 -c where.c plain.c main.c && "
+	      "gcc -o pie where.o plain.o main.o -ldl && "
+	      "gcc -Wl,--build-id=0x4d4d -o rebuilt where.o plain.o main.o -ldl && "
+	      "gcc -no-pie -o nopie where.o plain.o main.o -ldl && "
+	      "gcc -O2 -o nodebug where.c plain.c main.c -ldl && "
+	      "cp pie stripped && strip stripped && "
+	      "gcc -g -O2 -fPIC -shared -o libplain.so where.c plain.c -ldl && "
+	      "gcc -O2 -o uses main.c -L. -lplain && "
+	      "g++ -g -O2 -o cxx cxx.cc where.o -ldl && "
+	      "clang -g -O2 -o clang where.c plain.c main.c -ldl && "
+	      "gcc -g -gsplit-dwarf -O2 -c plain.c -o split.o && "
+	      "gcc -g -O2 -o split where.o split.o main.o -ldl");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	shell("rm -r %s", dir);
+	return 0;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return symbols_new(&symbols, NULL);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	symbols_free(symbols);
+	return 0;
+}
+
+static void is_plain_program(const char *name)
+{
+	struct symbol_module *module = module_of(name, name);
+	const struct symbol_place *at = place(module, address_in(name, "outer"));
+	const uint64_t start = at->start;
+
+	assert_int_equal(at->n, 1);
+	is_frame(&at->frames[0], "outer", "plain.c", 10, false);
+	assert_true(start != 0 && start < address_in(name, "outer"));
+
+	at = place(module, address_in(name, "inner"));
+	assert_int_equal(at->n, 3);
+	is_frame(&at->frames[0], "inner", "plain.c", 3, true);
+	is_frame(&at->frames[1], "middle", "plain.c", 7, true);
+	is_frame(&at->frames[2], "outer", "plain.c", 11, false);
+	assert_true(at->start == start);
+	assert_int_equal(symbols_status(symbols, module), SYMBOL_OPEN);
+}
+
+static void test_programs(void **state)
+{
+	static const char *const names[] = { "pie", "nopie", "clang", "split" };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		is_plain_program(names[i]);
+}
+
+static void test_shared_library(void **state)
+{
+	struct symbol_module *module = module_of("libplain.so", "libplain.so");
+	const struct symbol_place *at = place(module, address_in("uses", "inner"));
+
+	(void)state;
+	assert_int_equal(at->n, 3);
+	is_frame(&at->frames[2], "outer", "plain.c", 11, false);
+}
+
+static void test_cxx_names(void **state)
+{
+	struct symbol_module *module = module_of("cxx", "cxx");
+	const struct symbol_place *at = place(module, address_in("cxx", "twice"));
+
+	(void)state;
+	assert_int_equal(at->n, 1);
+	is_frame(&at->frames[0], "shop::Box<int>::twice(int)", "cxx.cc", 4, false);
+}
+
+/* Without debug information the symbol table has the function, without inlined ones. */
+static void test_symbol_table(void **state)
+{
+	struct symbol_module *module = module_of("nodebug", "nodebug");
+	const struct symbol_place *at = place(module, address_in("nodebug", "inner"));
+
+	(void)state;
+	assert_int_equal(at->n, 1);
+	is_frame(&at->frames[0], "outer", NULL, 0, false);
+}
+
+static void test_stripped(void **state)
+{
+	struct symbol_module *module = module_of("stripped", "stripped");
+	const uint64_t address = address_in("stripped", "inner");
+
+	(void)state;
+	is_frame(&place(module, address)->frames[0], NULL, NULL, 0, false);
+	assert_int_equal(place(module, address)->n, 1);
+	assert_int_equal(symbols_status(symbols, module), SYMBOL_OPEN);
+	/* Addresses outside every function. */
+	is_frame(&place(module_of("pie", "pie"), UINT64_MAX)->frames[0], NULL, NULL, 0, false);
+	is_frame(&place(module_of("pie", "pie"), 0)->frames[0], NULL, NULL, 0, false);
+}
+
+/* Separate debug files: each way in its own directory, with a stripped program. */
+static void finds_debug_file(const char *name)
+{
+	struct symbols *kept = symbols;
+	char path[64];
+
+	assert_int_equal(symbols_new(&symbols, NULL), 0);
+	snprintf(path, sizeof(path), "%s/stripped", name);
+	assert_int_equal(place(module_of(path, "stripped"), address_in("pie", "inner"))->n, 3);
+	symbols_free(symbols);
+	symbols = kept;
+}
+
+static void test_debug_link(void **state)
+{
+	(void)state;
+	shell("mkdir -p beside hidden/.debug && objcopy --only-keep-debug pie beside/pie.debug && "
+	      "cp beside/pie.debug hidden/.debug/ && "
+	      "cd beside && objcopy --add-gnu-debuglink=pie.debug ../stripped stripped && "
+	      "cp stripped ../hidden/");
+	finds_debug_file("beside");
+	finds_debug_file("hidden");
+}
+
+/* A debug file of another build is not used, nor one that is no regular file. */
+static void test_wrong_debug_link(void **state)
+{
+	(void)state;
+	shell("mkdir wrong pipe && cd wrong && objcopy --only-keep-debug ../rebuilt pie.debug && "
+	      "objcopy --add-gnu-debuglink=pie.debug ../stripped stripped && "
+	      "cp stripped ../pipe/ && mkfifo ../pipe/pie.debug");
+	assert_int_equal(
+		place(module_of("wrong/stripped", "stripped"), address_in("pie", "inner"))->n, 1);
+	assert_int_equal(
+		place(module_of("pipe/stripped", "stripped"), address_in("pie", "inner"))->n, 1);
+}
+
+static void test_debuginfod_cache(void **state)
+{
+	uint8_t id[64];
+	char hex[129];
+	unsigned n = hex_id("pie", id);
+
+	(void)state;
+	for (unsigned i = 0; i < n; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	shell("mkdir -p debuginfod_client/%s && "
+	      "objcopy --only-keep-debug pie debuginfod_client/%s/debuginfo && "
+	      "mkdir cached && cp stripped cached",
+	      hex, hex);
+	finds_debug_file("cached");
+	/* The debug file serves without the program, too. */
+	finds_debug_file("absent");
+	shell("rm -r debuginfod_client");
+}
+
+static void test_root(void **state)
+{
+	char root[64];
+	uint8_t id[64];
+	unsigned n = hex_id("pie", id);
+	struct symbols *kept = symbols;
+
+	(void)state;
+	shell("mkdir -p root/opt && cp pie root/opt/program");
+	snprintf(root, sizeof(root), "%s/root", dir);
+	assert_int_equal(symbols_new(&symbols, root), 0);
+	assert_int_equal(
+		place(symbols_module(symbols, "/opt/program", id, n), address_in("pie", "inner"))
+			->n,
+		3);
+	symbols_free(symbols);
+	symbols = kept;
+}
+
+static void test_other_build(void **state)
+{
+	struct symbol_module *module = module_of("nopie", "pie");
+
+	(void)state;
+	is_frame(&place(module, address_in("nopie", "outer"))->frames[0], NULL, NULL, 0, false);
+	assert_int_equal(symbols_status(symbols, module), SYMBOL_DIFFERS);
+	assert_int_equal(symbols_status(symbols, module_of("no-file", "pie")), SYMBOL_MISSING);
+	assert_int_equal(symbols_status(symbols, module_of("plain.c", NULL)), SYMBOL_BAD);
+	assert_int_equal(symbols_status(symbols, module_of("pipe/pie.debug", NULL)),
+			 SYMBOL_MISSING);
+	/* Of a module whose build ID is unknown the path has to do. */
+	module = module_of("pie", NULL);
+	assert_int_equal(place(module, address_in("pie", "inner"))->n, 3);
+}
+
+static void test_modules_are_kept(void **state)
+{
+	struct symbol_module *a = module_of("pie", "pie"), *b = module_of("pie", "nopie");
+
+	(void)state;
+	assert_true(a != b);
+	assert_true(module_of("pie", "pie") == a);
+	assert_true(symbols_next(symbols, NULL) == a && symbols_next(symbols, a) == b);
+	assert_null(symbols_next(symbols, b));
+}
+
+/* Damaged files: any answer, no crash. */
+static void test_damaged_files(void **state)
+{
+	static const char *const names[] = { "pie", "cxx", "split" };
+	char path[128];
+	struct stat st;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		const char *name = names[i % 3];
+		char damaged[32];
+		FILE *file;
+
+		snprintf(damaged, sizeof(damaged), "damaged-%u", i);
+		shell("cp %s %s", name, damaged);
+		snprintf(path, sizeof(path), "%s/%s", dir, damaged);
+		assert_int_equal(stat(path, &st), 0);
+		if (i % 4 == 3) {
+			assert_int_equal(truncate(path, st.st_size * (i + 1) / 70), 0);
+		} else {
+			file = fopen(path, "r+");
+			assert_non_null(file);
+			for (unsigned k = 0; k < 200; k++) {
+				fseek(file, (long)((i * 7919u + k * 104729u) % st.st_size),
+				      SEEK_SET);
+				fputc((int)(k * 37 + i), file);
+			}
+			fclose(file);
+		}
+		for (uint64_t address = 0x1000; address < 0x1800; address += 5)
+			place(module_of(damaged, NULL), address);
+	}
+}
+
+static void test_vdso(void **state)
+{
+	const Elf64_Ehdr *head = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct symbol_module *module = symbols_module(symbols, "[vdso]", NULL, 0);
+	unsigned found = 0;
+
+	(void)state;
+	if (!head)
+		skip();
+	for (uint64_t address = 0; address < 8192; address += 16) {
+		const char *name = place(module, address)->frames[0].function;
+
+		found += name && strstr(name, "clock_gettime") != NULL;
+	}
+	assert_int_equal(symbols_status(symbols, module), SYMBOL_OPEN);
+	assert_true(found > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+		TEST(test_programs),
+		TEST(test_shared_library),
+		TEST(test_cxx_names),
+		TEST(test_symbol_table),
+		TEST(test_stripped),
+		TEST(test_debug_link),
+		TEST(test_wrong_debug_link),
+		TEST(test_debuginfod_cache),
+		TEST(test_root),
+		TEST(test_other_build),
+		TEST(test_modules_are_kept),
+		TEST(test_damaged_files),
+		TEST(test_vdso),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

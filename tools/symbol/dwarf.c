@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf.c - functions, inlined functions and lines of an address from DWARF.
+ *
+ * libdw's own search for the functions around an address walks through all of a compile unit each
+ * time, which takes milliseconds in C++. Here a unit's functions are listed once.
+ */
+#include "tools/symbol/private.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NESTED_MOST = 32, BLOCKS_MOST = 256 };
+
+/* ---- functions of a unit ----------------------------------------------------------------- */
+
+/* The DIE behind this one, on the same level. In a valid file it lies further on; DIEs that refer
+ * to earlier ones would make a walk endless. */
+static bool next_sibling(Dwarf_Die *die)
+{
+	const Dwarf_Off was = dwarf_dieoffset(die);
+	Dwarf_Die next;
+
+	if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= was)
+		return false;
+	*die = next;
+	return true;
+}
+
+static bool add_function(struct unit *unit, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		if (start >= end)
+			continue;
+		if (!symbol_grow(&unit->functions, unit->n, &unit->room, sizeof(*unit->functions)))
+			return false;
+		unit->functions[unit->n++] =
+			(struct unit_function){ .start = start, .end = end, .die = *die };
+	}
+	return true;
+}
+
+/* Functions stand below the unit, its namespaces and, in some compilers' files, its types. */
+static bool list_functions(struct unit *unit, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (depth > NESTED_MOST || dwarf_child(parent, &die) != 0)
+		return true;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			if (!add_function(unit, &die))
+				return false;
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+		case DW_TAG_union_type:
+			if (!list_functions(unit, &die, depth + 1))
+				return false;
+			break;
+		default:
+			break;
+		}
+	} while (next_sibling(&die));
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct unit_function *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static const struct unit_function *find_function(struct unit *unit, Dwarf_Addr address)
+{
+	size_t low = 0, high;
+
+	if (!unit->listed) {
+		unit->listed = true;
+		list_functions(unit, &unit->die, 0);
+		if (unit->n)
+			qsort(unit->functions, unit->n, sizeof(*unit->functions), by_start);
+	}
+	for (high = unit->n; low < high;) {
+		size_t mid = low + (high - low) / 2;
+
+		if (unit->functions[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && address < unit->functions[low - 1].end ? &unit->functions[low - 1] : NULL;
+}
+
+/* ---- units of a module ------------------------------------------------------------------- */
+
+static bool add_ranges(struct units *units)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(&units->list[units->n].lines, at, &base, &start, &end)) > 0) {
+		if (start >= end)
+			continue;
+		if (!symbol_grow(&units->ranges, units->n_ranges, &units->ranges_room,
+				 sizeof(*units->ranges)))
+			return false;
+		units->ranges[units->n_ranges++] = (struct unit_range){
+			.start = start, .end = end, .unit = (unsigned)units->n
+		};
+	}
+	return true;
+}
+
+static int by_range(const void *a, const void *b)
+{
+	const struct unit_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static void list_units(struct symbol_module *module)
+{
+	struct units *units = &module->units;
+	Dwarf_Die *die = NULL, split;
+	uint8_t kind;
+
+	while ((die = dwfl_module_nextcu(module->dwfl_module, die, &units->bias))) {
+		struct unit *unit;
+
+		if (!symbol_grow(&units->list, units->n, &units->room, sizeof(*units->list)))
+			break;
+		unit = &units->list[units->n];
+		*unit = (struct unit){ .die = *die, .lines = *die };
+		/* The content of a skeleton is in a file of its own (.dwo). */
+		if (dwarf_cu_info(die->cu, NULL, &kind, NULL, &split, NULL, NULL, NULL) == 0 &&
+		    kind == DW_UT_skeleton && split.cu)
+			unit->die = split;
+		if (!add_ranges(units))
+			break;
+		units->n++;
+	}
+	if (units->n_ranges)
+		qsort(units->ranges, units->n_ranges, sizeof(*units->ranges), by_range);
+}
+
+static struct unit *find_unit(struct symbol_module *module, uint64_t address)
+{
+	struct units *units = &module->units;
+	size_t low = 0, high;
+
+	if (!module->has_units) {
+		module->has_units = true;
+		list_units(module);
+	}
+	address -= units->bias;
+	for (high = units->n_ranges; low < high;) {
+		size_t mid = low + (high - low) / 2;
+
+		if (units->ranges[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && address < units->ranges[low - 1].end ?
+		       &units->list[units->ranges[low - 1].unit] :
+		       NULL;
+}
+
+void symbol_units_free(struct units *units)
+{
+	for (size_t i = 0; i < units->n; i++)
+		free(units->list[i].functions);
+	free(units->list);
+	free(units->ranges);
+	*units = (struct units){ 0 };
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+static const char *name_of(struct symbols *symbols, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	if (!name)
+		name = dwarf_diename(die);
+	return name ? symbol_name(symbols, name) : NULL;
+}
+
+static Dwarf_Word number_of(Dwarf_Die *die, unsigned attribute)
+{
+	Dwarf_Attribute found;
+	Dwarf_Word value;
+
+	return dwarf_attr(die, attribute, &found) && dwarf_formudata(&found, &value) == 0 ? value :
+											    0;
+}
+
+/* The DIEs around an address within a function, the innermost last: inlined functions only. */
+static unsigned find_inlined(const struct unit_function *function, Dwarf_Addr address,
+			     Dwarf_Die *inlined, unsigned most)
+{
+	Dwarf_Die die = function->die, child;
+	unsigned n = 0;
+
+	for (unsigned depth = 0; depth < BLOCKS_MOST && n < most; depth++) {
+		bool inside = false;
+
+		if (dwarf_child(&die, &child) != 0)
+			break;
+		do {
+			const int tag = dwarf_tag(&child);
+
+			inside = (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+				  tag == DW_TAG_try_block || tag == DW_TAG_catch_block) &&
+				 dwarf_haspc(&child, address) > 0;
+		} while (!inside && next_sibling(&child));
+		if (!inside)
+			break;
+		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine)
+			inlined[n++] = child;
+		die = child;
+	}
+	return n;
+}
+
+/* Where the innermost frame is in the source. */
+static void set_line(struct symbols *symbols, struct unit *unit, Dwarf_Addr address,
+		     struct symbol_frame *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&unit->lines, address);
+	const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	int number = 0;
+
+	if (!file || dwarf_lineno(line, &number) != 0)
+		return;
+	frame->file = symbol_text(symbols, file);
+	frame->line = number > 0 ? (unsigned)number : 0;
+}
+
+/* Where an inlined function was called. */
+static void set_call(struct symbols *symbols, struct unit *unit, Dwarf_Die *inlined,
+		     struct symbol_frame *frame)
+{
+	const Dwarf_Word file = number_of(inlined, DW_AT_call_file);
+	Dwarf_Files *files;
+	const char *name;
+	size_t n;
+
+	frame->line = (unsigned)number_of(inlined, DW_AT_call_line);
+	if (dwarf_getsrcfiles(&unit->die, &files, &n) != 0 || file >= n)
+		return;
+	name = dwarf_filesrc(files, file, NULL, NULL);
+	frame->file = name ? symbol_text(symbols, name) : NULL;
+}
+
+unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
+			     uint64_t address, struct symbol_frame *frames, unsigned most)
+{
+	struct unit *unit = module->dwfl_module ? find_unit(module, address) : NULL;
+	const struct unit_function *function;
+	Dwarf_Die inlined[NESTED_MOST];
+	unsigned n = 0;
+
+	if (!unit || !most)
+		return 0;
+	address -= module->units.bias;
+	function = find_function(unit, address);
+	memset(frames, 0, sizeof(*frames));
+	set_line(symbols, unit, address, frames);
+	if (!function)
+		return frames->file ? 1 : 0;
+	n = find_inlined(function, address, inlined,
+			 most - 1 < NESTED_MOST ? most - 1 : NESTED_MOST);
+	for (unsigned i = 0; i < n; i++) {
+		Dwarf_Die *die = &inlined[n - 1 - i];
+
+		frames[i].function = name_of(symbols, die);
+		frames[i].inlined = true;
+		frames[i + 1] = (struct symbol_frame){ 0 };
+		set_call(symbols, unit, die, &frames[i + 1]);
+	}
+	frames[n].function = name_of(symbols, &((struct unit_function *)function)->die);
+	return n + 1;
+}

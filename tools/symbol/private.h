@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* private.h - what the files of the symbolizer share. Private to this folder. */
+#ifndef PMC_TOOLS_SYMBOL_PRIVATE_H
+#define PMC_TOOLS_SYMBOL_PRIVATE_H
+
+#include "agent/core/base/hash.h"
+#include "tools/symbol/symbol.h"
+
+#include <elfutils/libdwfl.h>
+#include <stddef.h>
+
+enum { SYMBOL_ID_MOST = 64, SYMBOL_NAME_MOST = 4096, SYMBOL_PATH_MAX = 4096 };
+
+struct symbol_entry {
+	uint64_t start, end;
+	const char *raw;
+	size_t order; /* of those with one start the first is kept */
+};
+
+/* Sorted by start; an entry may lie in the one before. */
+struct symbol_table {
+	struct symbol_entry *list;
+	size_t n, room;
+};
+
+struct unit_range {
+	uint64_t start, end;
+	unsigned unit;
+};
+
+struct unit_function {
+	uint64_t start, end;
+	Dwarf_Die die;
+};
+
+/* A compile unit; its functions are listed when an address in it is looked up. */
+struct unit {
+	Dwarf_Die die, lines; /* of a split unit: its content; the skeleton, which has the lines */
+	struct unit_function *functions;
+	size_t n, room;
+	bool listed;
+};
+
+struct units {
+	struct unit *list;
+	size_t n, room;
+	struct unit_range *ranges;
+	size_t n_ranges, ranges_room;
+	Dwarf_Addr bias;
+};
+
+struct known_place;
+
+struct symbol_module {
+	char *path; /* the key: path, NUL, build ID */
+	uint8_t id[SYMBOL_ID_MOST];
+	unsigned id_bytes;
+	pid_t pid; /* of a perf map, else 0 */
+	bool opened, has_units;
+	enum symbol_status status;
+	Dwfl *dwfl;
+	Dwfl_Module *dwfl_module;
+	struct symbol_table table;
+	struct units units;
+	struct known_place *places;
+	struct symbol_module *next;
+	UT_hash_handle hh;
+};
+
+struct text; /* an interned one */
+
+struct symbols {
+	struct pmc_arena arena;
+	const char *root;
+	struct symbol_module *modules, *first, *last;
+	struct text *texts, *names;
+	Dwfl_Callbacks callbacks;
+	char *debug_path; /* of elfutils' own search */
+};
+
+/* Makes room for one more item. False: no memory. */
+bool symbol_grow(void *list, size_t n, size_t *room, size_t size);
+/* The same text as one pointer; NULL: no memory. */
+const char *symbol_text(struct symbols *symbols, const char *text);
+/* The same for a name that is perhaps mangled. */
+const char *symbol_name(struct symbols *symbols, const char *raw);
+
+/* A regular file; paths come from dumps and must not be waited for. -1: there is none. */
+int symbol_open_file(const char *path);
+/* Whether the ELF file has that build ID. */
+bool symbol_has_id(int fd, const uint8_t *id, unsigned id_bytes);
+
+/* debug_file.c */
+Dwfl_Callbacks symbol_callbacks(struct symbols *symbols);
+/* A file with that build ID, from where debug packages and debuginfod keep them; -1: none. Its path
+ * is put in `path`. */
+int symbol_find_by_id(const struct symbols *symbols, const uint8_t *id, unsigned id_bytes,
+		      char path[SYMBOL_PATH_MAX]);
+
+/* module.c */
+void symbol_module_open(struct symbols *symbols, struct symbol_module *module);
+void symbol_module_close(struct symbol_module *module);
+
+/* table.c */
+void symbol_table_read(struct symbol_module *module);
+void symbol_table_sort(struct symbol_table *table);
+const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address);
+/* perf_map.c */
+enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
+
+/* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. */
+unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
+			     uint64_t address, struct symbol_frame *frames, unsigned most);
+void symbol_units_free(struct units *units);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol.h - functions and source lines of code addresses, from ELF files, DWARF and perf maps.
+ *
+ * A module is opened when its first address is looked up, and each address is looked up once. Text
+ * is as found in the files: escape it before printing. For one thread.
+ */
+#ifndef PMC_TOOLS_SYMBOL_SYMBOL_H
+#define PMC_TOOLS_SYMBOL_SYMBOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct symbols;
+struct symbol_module;
+
+struct symbol_frame {
+	const char *function; /* demangled; NULL: unknown. Equal texts are one pointer. */
+	const char *file;     /* NULL: unknown; the same */
+	unsigned line;	      /* 0: unknown */
+	bool inlined;	      /* into the function of the next frame */
+};
+
+/* Where an address lies: at least one frame, the innermost first. */
+struct symbol_place {
+	const struct symbol_frame *frames;
+	unsigned n;
+	uint64_t start; /* of the function, by the symbol table, as an address; 0: unknown */
+};
+
+enum symbol_status {
+	SYMBOL_OPEN,
+	SYMBOL_MISSING, /* no such file here */
+	SYMBOL_DIFFERS, /* the file here has another build ID */
+	SYMBOL_BAD,	/* it is no ELF file that can be read */
+};
+
+/* `root` comes before the paths of modules and debug files; NULL: none. 0 or -ENOMEM. */
+int symbols_new(struct symbols **symbols, const char *root);
+void symbols_free(struct symbols *symbols);
+
+/* The module of a path and build ID; the ID may be empty where none is known. "[vdso]" is the
+ * kernel's. NULL: no memory. */
+struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,
+				     unsigned id_bytes);
+/* The perf map of a process, /tmp/perf-PID.map: code that was compiled at run time. It is read if
+ * this user or root owns it. */
+struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid);
+
+/* A place for an address as the module's symbol table has it; in a perf map, as the process had it.
+ * Never NULL; without symbols it has one frame of unknown function. */
+const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,
+				      uint64_t address);
+/* Opens the module. */
+enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module);
+const char *symbols_path(const struct symbol_module *module);
+/* The next module in the order of their first use; NULL: none. From NULL: the first. */
+struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module);
+
+/* The C++ or Rust name in `text`, cut to cap - 1 bytes. 0: it is no mangled name, and text is
+ * unchanged. */
+unsigned symbols_demangle(const char *name, char *text, unsigned cap);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* symbols.c - the modules and places that are known, each looked up once. */
+#include "tools/symbol/private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INLINED_MOST = 64 };
+
+struct text {
+	const char *key, *value;
+	UT_hash_handle hh;
+};
+
+struct known_place {
+	uint64_t address;
+	struct symbol_place place;
+	UT_hash_handle hh;
+};
+
+bool symbol_grow(void *list, size_t n, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *moved;
+
+	if (n < *room)
+		return true;
+	moved = reallocarray(*(void **)list, more, size);
+	if (!moved)
+		return false;
+	*(void **)list = moved;
+	*room = more;
+	return true;
+}
+
+static struct text *find_text(struct text *table, const char *key, size_t len)
+{
+	struct text *text;
+
+	HASH_FIND(hh, table, key, len, text);
+	return text;
+}
+
+static const char *add_text(struct symbols *symbols, struct text **table, const char *key,
+			    size_t len, const char *value)
+{
+	struct pmc_arena *arena = &symbols->arena;
+	struct text *text = pmc_arena_alloc(arena, sizeof(*text));
+
+	if (!text)
+		return NULL;
+	text->key = pmc_arena_strndup(arena, key, len);
+	if (!text->key)
+		return NULL;
+	text->value = value ? value : text->key;
+	HASH_ADD_KEYPTR(hh, *table, text->key, len, text);
+	return text->value;
+}
+
+const char *symbol_text(struct symbols *symbols, const char *text)
+{
+	const size_t len = strnlen(text, SYMBOL_NAME_MOST);
+	const struct text *found = find_text(symbols->texts, text, len);
+
+	return found ? found->value : add_text(symbols, &symbols->texts, text, len, NULL);
+}
+
+const char *symbol_name(struct symbols *symbols, const char *raw)
+{
+	const size_t len = strnlen(raw, SYMBOL_NAME_MOST);
+	const struct text *found = find_text(symbols->names, raw, len);
+	char buf[SYMBOL_NAME_MOST];
+	const char *text;
+
+	if (found)
+		return found->value;
+	text = symbol_text(symbols, symbols_demangle(raw, buf, sizeof(buf)) ? buf : raw);
+	return text ? add_text(symbols, &symbols->names, raw, len, text) : NULL;
+}
+
+/* ---- modules ----------------------------------------------------------------------------- */
+
+int symbols_new(struct symbols **to, const char *root)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+	*to = symbols;
+	if (!symbols)
+		return -ENOMEM;
+	symbols->root = root ? root : "";
+	symbols->callbacks = symbol_callbacks(symbols);
+	return 0;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (struct symbol_module *module = symbols->first; module; module = module->next)
+		symbol_module_close(module);
+	pmc_arena_free(&symbols->arena);
+	free(symbols);
+}
+
+static struct symbol_module *find_module(struct symbols *symbols, const char *path,
+					 const uint8_t *id, unsigned id_bytes, pid_t pid)
+{
+	struct pmc_arena *arena = &symbols->arena;
+	struct symbol_module *module;
+	const size_t len = strlen(path);
+	char *key;
+
+	if (id_bytes > SYMBOL_ID_MOST)
+		id_bytes = SYMBOL_ID_MOST;
+	key = malloc(len + 1 + id_bytes);
+	if (!key)
+		return NULL;
+	memcpy(key, path, len + 1);
+	if (id_bytes)
+		memcpy(key + len + 1, id, id_bytes);
+	HASH_FIND(hh, symbols->modules, key, len + 1 + id_bytes, module);
+	if (!module) {
+		module = pmc_arena_alloc(arena, sizeof(*module));
+		if (module)
+			module->path = pmc_arena_strndup(arena, key, len + 1 + id_bytes);
+		if (!module || !module->path) {
+			free(key);
+			return NULL;
+		}
+		if (id_bytes)
+			memcpy(module->id, id, id_bytes);
+		module->id_bytes = id_bytes;
+		module->pid = pid;
+		HASH_ADD_KEYPTR(hh, symbols->modules, module->path, len + 1 + id_bytes, module);
+		*(symbols->last ? &symbols->last->next : &symbols->first) = module;
+		symbols->last = module;
+	}
+	free(key);
+	return module;
+}
+
+struct symbol_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *id,
+				     unsigned id_bytes)
+{
+	return find_module(symbols, path, id, id_bytes, 0);
+}
+
+struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	return find_module(symbols, path, NULL, 0, pid);
+}
+
+static void open_once(struct symbols *symbols, struct symbol_module *module)
+{
+	if (module->opened)
+		return;
+	module->opened = true;
+	if (module->pid)
+		module->status = symbol_perf_map_read(symbols, module);
+	else
+		symbol_module_open(symbols, module);
+}
+
+enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module)
+{
+	open_once(symbols, module);
+	return module->status;
+}
+
+const char *symbols_path(const struct symbol_module *module)
+{
+	return module->path;
+}
+
+struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module)
+{
+	return module ? module->next : symbols->first;
+}
+
+/* ---- places ------------------------------------------------------------------------------ */
+
+static void look_up(struct symbols *symbols, struct symbol_module *module, uint64_t address,
+		    struct symbol_place *place)
+{
+	static const struct symbol_frame unknown;
+	const struct symbol_entry *entry = symbol_table_find(&module->table, address);
+	struct symbol_frame frames[INLINED_MOST], *kept;
+
+	place->n = symbol_dwarf_frames(symbols, module, address, frames, INLINED_MOST);
+	place->frames = &unknown;
+	if (entry) {
+		place->start = entry->start;
+		if (!place->n)
+			frames[place->n++] = (struct symbol_frame){ 0 };
+		if (!frames[place->n - 1].function)
+			frames[place->n - 1].function = symbol_name(symbols, entry->raw);
+	}
+	kept = place->n ? pmc_arena_alloc(&symbols->arena, place->n * sizeof(*kept)) : NULL;
+	if (kept) {
+		memcpy(kept, frames, place->n * sizeof(*kept));
+		place->frames = kept;
+	} else {
+		place->n = 1;
+	}
+}
+
+const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,
+				      uint64_t address)
+{
+	static const struct symbol_frame unknown;
+	static const struct symbol_place none = { .frames = &unknown, .n = 1 };
+	struct pmc_arena *arena = &symbols->arena;
+	struct known_place *known;
+
+	HASH_FIND(hh, module->places, &address, sizeof(address), known);
+	if (known)
+		return &known->place;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known)
+		return &none;
+	open_once(symbols, module);
+	known->address = address;
+	look_up(symbols, module, address, &known->place);
+	HASH_ADD(hh, module->places, address, sizeof(address), known);
+	return &known->place;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* table.c - the functions of a module's symbol tables, sorted by address. */
+#include "tools/symbol/private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_code(Elf *elf, GElf_Word section)
+{
+	GElf_Shdr header;
+	Elf_Scn *scn = elf ? elf_getscn(elf, section) : NULL;
+
+	return scn && gelf_getshdr(scn, &header) && header.sh_flags & SHF_EXECINSTR;
+}
+
+/* Functions of assembly code may have neither type nor size. Names with '$' mark instructions and
+ * data on ARM. */
+static bool is_function(const GElf_Sym *symbol, GElf_Word section, Elf *elf, const char *name)
+{
+	const int type = GELF_ST_TYPE(symbol->st_info);
+
+	if (!name || !name[0] || section == SHN_UNDEF)
+		return false;
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		return true;
+	return type == STT_NOTYPE && name[0] != '$' && is_code(elf, section);
+}
+
+void symbol_table_read(struct symbol_module *module)
+{
+	struct symbol_table *table = &module->table;
+	int n = dwfl_module_getsymtab(module->dwfl_module);
+
+	/* From the end, where global symbols are: of equal ones the first is kept. */
+	for (int i = n - 1; i > 0; i--) {
+		GElf_Sym symbol;
+		GElf_Addr address;
+		GElf_Word section;
+		Elf *elf;
+		const char *name = dwfl_module_getsym_info(module->dwfl_module, i, &symbol,
+							   &address, &section, &elf, NULL);
+
+		if (!is_function(&symbol, section, elf, name))
+			continue;
+		if (!symbol_grow(&table->list, table->n, &table->room, sizeof(*table->list)))
+			break;
+		table->list[table->n++] = (struct symbol_entry){ .start = address,
+								 .end = address + symbol.st_size,
+								 .raw = name };
+	}
+	symbol_table_sort(table);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct symbol_entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+void symbol_table_sort(struct symbol_table *table)
+{
+	size_t kept = 0;
+
+	if (!table->n)
+		return;
+	qsort(table->list, table->n, sizeof(*table->list), by_start);
+	for (size_t i = 0; i < table->n; i++)
+		if (!kept || table->list[i].start != table->list[kept - 1].start)
+			table->list[kept++] = table->list[i];
+	table->n = kept;
+	/* Without a size a function ends where the next one starts. */
+	for (size_t i = 0; i + 1 < kept; i++)
+		if (table->list[i].end <= table->list[i].start)
+			table->list[i].end = table->list[i + 1].start;
+}
+
+const struct symbol_entry *symbol_table_find(const struct symbol_table *table, uint64_t address)
+{
+	enum { AROUND = 8 };
+	size_t low = 0, high = table->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (table->list[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* One that lies in others may have ended before the address. */
+	for (size_t i = low; i > 0 && low - i < AROUND; i--)
+		if (address < table->list[i - 1].end)
+			return &table->list[i - 1];
+	return NULL;
+}
