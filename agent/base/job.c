@@ -47,6 +47,9 @@ static void fill_reported(struct agent_reported *now)
 	pmc_thread_cpu_ns(0, &now->thread_cpu_ns);
 	now->process_cpu_ns = pmc_process_cpu_ns();
 	pmc_usage_thread(&now->thread);
+	now->thread_delay_ns = 0;
+	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY)
+		pmc_run_delay(0, &now->thread_delay_ns);
 	pmc_usage_process(&now->process);
 }
 

@@ -13,7 +13,7 @@
  * called exec go on as those of the new main thread. */
 struct agent_reported {
 	uint64_t pid; /* 0: nothing */
-	uint64_t thread_cpu_ns, process_cpu_ns;
+	uint64_t thread_cpu_ns, process_cpu_ns, thread_delay_ns;
 	struct pmc_usage thread, process;
 };
 

@@ -26,9 +26,11 @@ static const char *boot_id(void)
 	return text;
 }
 
-static void carry(uint64_t cpu_ns, const struct pmc_usage *usage, uint64_t words[ACCOUNT_WORDS])
+static void carry(uint64_t cpu_ns, uint64_t delay_ns, const struct pmc_usage *usage,
+		  uint64_t words[ACCOUNT_WORDS])
 {
-	struct account_words carried = { .of[ACCOUNT_CPU] = cpu_ns };
+	struct account_words carried = { .of[ACCOUNT_CPU] = cpu_ns,
+					 .of[ACCOUNT_DELAY] = delay_ns };
 
 	account_put_usage(&carried, usage);
 	memcpy(words, carried.of, sizeof(carried.of));
@@ -55,9 +57,9 @@ void agent_publish_process(void)
 	memcpy(fixed->parent_identity, agent.parent, 16);
 	memcpy(fixed->job, agent.job, 16);
 	fixed->pid_namespace = agent.first ? agent.owner_ns : agent_pid_namespace();
-	carry(agent.reported.thread_cpu_ns, &agent.reported.thread,
+	carry(agent.reported.thread_cpu_ns, agent.reported.thread_delay_ns, &agent.reported.thread,
 	      pmc_agent_control.carried_thread);
-	carry(agent.reported.process_cpu_ns, &agent.reported.process,
+	carry(agent.reported.process_cpu_ns, 0, &agent.reported.process,
 	      pmc_agent_control.carried_process);
 	account_open(&side, 1, pmc_agent_control.carried_process, !counting);
 	side.base[ACCOUNT_WALL] = side.at[ACCOUNT_WALL] = agent.start_ns;

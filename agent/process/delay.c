@@ -26,7 +26,8 @@ static void start_account(const struct slot *slot, char *room)
 	if (room && pmc_usage_of_task(slot->tid, room, PMC_TASK_ROOM, &usage))
 		account_put_usage(&now, &usage);
 	else
-		now.unknown = ACCOUNT_FAULTS | ACCOUNT_SWITCHES;
+		now.unknown = ACCOUNT_USAGE;
+	agent_os_words(slot, false, now.unknown ? NULL : &usage, &now);
 	if (!pmc_thread_cpu_ns((int)slot->tid, &now.of[ACCOUNT_CPU]))
 		now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
 	now.of[ACCOUNT_WALL] = pmc_now_ns();

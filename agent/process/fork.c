@@ -29,6 +29,7 @@ static void begin_late(void)
 	agent_note(NOTE_LATE_FORK);
 	pmc_thread_cpu_ns(0, &agent.reported.thread_cpu_ns);
 	pmc_usage_thread(&agent.reported.thread);
+	pmc_run_delay(0, &agent.reported.thread_delay_ns);
 	agent.start_ns -= pmc_process_cpu_ns();
 }
 

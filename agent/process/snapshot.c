@@ -26,6 +26,7 @@
  * sleep. || Frames are collected in memory: a process whose frames fit creates no private dump. */
 struct sink {
 	struct pmc_frame_buf buf;
+	struct pmc_usage usage; /* of one thread */
 };
 
 static void drain(struct sink *sink)
@@ -51,21 +52,18 @@ static bool adopted_is_gone(const struct slot *slot)
 	return (slot->flags & PMC_THREAD_ADOPTED) && !pmc_thread_cpu_ns((int)slot->tid, &ns);
 }
 
-/* Faults and switches of a thread that is alive when its process ends. At 20 us each it is too
- * expensive for every snapshot and for very many threads. Static, since the stack may be a small
- * signal stack; only one thread runs the final snapshot. */
-__attribute__((noinline)) static const struct pmc_usage *usage_at_end(const struct sink *sink,
-								      uint32_t tid)
+/* Faults, switches and times of another thread, at the end of the process and for OS events. At
+ * 20 us each they are too expensive for other snapshots, and for very many threads. */
+__attribute__((noinline)) static const struct pmc_usage *usage_of(struct sink *sink, uint32_t tid)
 {
-	static struct pmc_usage usage;
-	static unsigned tasks_read;
+	static unsigned tasks_read; /* at the end, in one thread */
 
-	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
-	    tasks_read++ >= TASKS_READ_MOST)
+	if (!agent.plan.os && (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
+			       tasks_read++ >= TASKS_READ_MOST))
 		return NULL;
 	return pmc_usage_of_task(tid, (char *)sink->buf.data + sink->buf.len,
-				 sink->buf.cap - sink->buf.len, &usage) ?
-		       &usage :
+				 sink->buf.cap - sink->buf.len, &sink->usage) ?
+		       &sink->usage :
 		       NULL;
 }
 
@@ -94,7 +92,7 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else if (agent_row(&sink->buf, slot, snapshot, slot->tid == me,
-				   usage_at_end(sink, slot->tid), state))
+				   slot->tid == me ? NULL : usage_of(sink, slot->tid), state))
 			regions(sink, slot, snapshot);
 		registry_unpin(&agent_registry, slot);
 	}

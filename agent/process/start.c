@@ -320,6 +320,7 @@ static void publish(void)
 	c->registry = (uint64_t)(uintptr_t)&agent_registry;
 	for (unsigned g = 0; g <= agent.plan.groups; g++)
 		c->first[g] = (uint16_t)agent.plan.first[g];
+	c->os = agent.plan.os;
 	c->eventset = agent.plan.hash;
 	c->eventset_frame = (uint64_t)(uintptr_t)agent.plan.frame;
 	c->eventset_bytes = agent.plan.frame_bytes;

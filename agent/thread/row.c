@@ -59,6 +59,16 @@ void agent_account(const struct slot *slot, struct account_side *side)
 		agent_account_open(slot, false, side);
 }
 
+/* What usage does not have. That the thread's files in /proc are those of its TID is known from
+ * reading them for usage. */
+void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *usage,
+		    struct account_words *now)
+{
+	if (agent.plan.os & 1u << PMC_OS_RUN_DELAY &&
+	    (!usage || !pmc_run_delay(own ? 0 : slot->tid, &now->of[ACCOUNT_DELAY])))
+		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
+}
+
 /* enabled_ns: raw time enabled of a group; 0: none could be read. Returns the time. */
 static uint64_t fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
 				const struct pmc_usage *usage, uint64_t enabled_ns, bool phases)
@@ -79,7 +89,9 @@ static uint64_t fill_accounting(struct pmc_thread_fixed *row, struct slot *slot,
 	if (usage)
 		account_put_usage(&now, usage);
 	else
-		now.unknown |= ACCOUNT_FAULTS | ACCOUNT_SWITCHES;
+		now.unknown |= ACCOUNT_USAGE;
+	if (agent.plan.os)
+		agent_os_words(slot, own, usage, &now);
 	now.of[ACCOUNT_WALL] = time_ns = pmc_now_ns();
 	/* Counting was always on: only what the main thread brought from before is subtracted. */
 	if (!phases && !(slot->flags & PMC_THREAD_MAIN)) {
@@ -150,7 +162,7 @@ begin_row(struct pmc_frame_buf *buf, const struct slot *slot, uint64_t snapshot,
 		.seq = slot->seq,
 		.tid = slot->tid,
 		.state = (uint8_t)state,
-		.flags = (uint8_t)slot->flags,
+		.flags = (uint8_t)(slot->flags | os_flags(agent.plan.os)),
 		.n_groups = (uint16_t)agent.plan.groups,
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,

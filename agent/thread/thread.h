@@ -91,6 +91,9 @@ void agent_thread_main(void);
  * never at the end of the thread or of the process. */
 bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, bool own,
 	       const struct pmc_usage *usage, enum pmc_thread_state state);
+/* Adds the words of OS events that usage (NULL: unknown) lacks. */
+void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *usage,
+		    struct account_words *now);
 /* The slot's account; if there is none, one that subtracts nothing. */
 void agent_account(const struct slot *slot, struct account_side *side);
 void agent_account_open(const struct slot *slot, bool stopped, struct account_side *side);

@@ -91,8 +91,16 @@ struct pmc_eventset_fixed {
 	uint32_t reserved;
 };
 
+/* Events that the OS counts by itself, as nanoseconds. Their values are fields of thread rows. */
+#define PMC_TYPE_OS 0xfffffff0u
+enum pmc_os_event {
+	PMC_OS_RUN_DELAY = 0, /* waiting for a CPU */
+	PMC_OS_USER_TIME = 1,
+	PMC_OS_SYSTEM_TIME = 2,
+};
+
 struct pmc_event_def {
-	uint32_t type; /* perf_event_attr */
+	uint32_t type; /* perf_event_attr, or PMC_TYPE_OS */
 	uint16_t group;
 	uint8_t scope; /* enum pmc_scope: as opened, after any fallback */
 	/* PMC_COUNTED, or why not: NOT_SUPPORTED, NOT_PERMITTED, ... With a group: its readings
@@ -188,6 +196,8 @@ enum pmc_thread_state {
 #define PMC_THREAD_NO_RUSAGE 4	/* faults and switches are unknown, not 0 */
 #define PMC_THREAD_NO_CPU    8	/* cpu_ns is unknown */
 #define PMC_THREAD_OFF	     16 /* counting was off at the snapshot */
+#define PMC_THREAD_TIMES     32 /* user_ns and system_ns are known */
+#define PMC_THREAD_DELAY     64 /* run_delay_ns is known */
 
 /* Why there are no counts. Smaller numbers are errno values. */
 enum pmc_reason {
@@ -207,6 +217,7 @@ enum pmc_reason {
 	PMC_REASON_UNCORE_FULL,	   /* uncore, on more CPUs than an event set has room for */
 	PMC_REASON_KERNEL_ONLY,	   /* requested in user mode, and occurs in kernel mode only */
 	PMC_REASON_ALL_PINNED,	   /* the pinned events of the list leave no counter for it */
+	PMC_REASON_OS,		   /* of PMC_TYPE_OS: not read, or not in a row of a thread */
 };
 
 #define PMC_NO_SEQ UINT64_MAX
@@ -230,9 +241,11 @@ struct pmc_thread_fixed {
 	char name[16];	     /* NUL-padded */
 	uint32_t reason;     /* 0: counted; else errno or enum pmc_reason */
 	uint32_t reserved;
-	/* Left out if both are 0. */
+	/* Left out if both are 0, and nothing follows. */
 	uint64_t off_ns;   /* as of a process; counts are of the rest, too */
 	uint64_t reset_ns; /* time of the last reset; 0: none */
+	/* Left out unless the event set has an event of PMC_TYPE_OS. */
+	uint64_t run_delay_ns, user_ns, system_ns;
 };
 
 /* ---- PMC_FRAME_TOTAL ---------------------------------------------------------------------

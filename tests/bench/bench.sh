@@ -105,7 +105,9 @@ rounds=$((rounds * 8)) paired "$T/threads" "$B/thread_cost 1000 2000" \
 	"$min MINIMAL_EVENTS=4" \
 	"$off$events4 PMC_INHERIT=full LD_PRELOAD=$agent" \
 	"$off$events4 PMC_INHERIT=off LD_PRELOAD=$agent" \
-	"PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_INTERVAL=10s $accounting LD_PRELOAD=$agent"
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc PMC_INTERVAL=10s $accounting LD_PRELOAD=$agent" \
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc $accounting,user-time,system-time LD_PRELOAD=$agent" \
+	"PMC_REPORT=off PMC_OUT=$T/dump.pmc $accounting,run-delay LD_PRELOAD=$agent"
 us() { calc '%.1f µs' "$(med "$T/threads" "$1") / 1000"; }
 ratio() { calc '%.2f ×' "$(med "$T/threads" "$1" "$2")"; }
 line "thread create + join, bare" "$(us 1)"
@@ -113,6 +115,8 @@ line "  empty preload" "$(us 2)  $(ratio 2 1) bare"
 line "  one write per thread, nothing else" "$(us 3)  $(ratio 3 1) bare"
 line "  agent, OS accounting only" "$(us 4)  $(ratio 4 1) bare" "≤ 1.15 × bare"
 line "  the same with a timer (PMC_INTERVAL)" "$(us 8)  $(ratio 8 4) without"
+line "  the same with user-time and system-time" "$(ratio 9 4) without"
+line "  the same with run-delay" "$(ratio 10 4) without"
 line "  minimal preload, 3 groups of 4 events" "$(us 5)  $(ratio 5 1) bare"
 line "  agent, 3 groups of 4 events" "$(us 6)  $(ratio 6 1) bare, $(ratio 6 5) minimal" "≤ 1.10 × minimal"
 line "  agent, own group of 4 events only" "$(us 7)  $(ratio 7 1) bare"

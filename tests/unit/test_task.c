@@ -18,14 +18,18 @@ static void test_stat(void **state)
 	struct pmc_usage usage = { 0 };
 
 	(void)state;
-	assert_true(pmc_task_stat("12 (a) b) (c) S 1 2 3 4 5 6 4294967296 8 9 10 11 12", &usage));
+	assert_true(
+		pmc_task_stat("12 (a) b) (c) S 1 2 3 4 5 6 4294967296 8 9 10 11 12 13", &usage));
+	assert_int_equal(usage.user_ns, 110000000);
+	assert_int_equal(usage.system_ns, 120000000);
 	assert_int_equal(usage.minor_faults, 4294967296);
 	assert_int_equal(usage.major_faults, 9);
 	assert_false(pmc_task_stat("", &usage));
 	assert_false(pmc_task_stat("12 (a", &usage));
 	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 7", &usage));
 	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 7 8 9", &usage));
-	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 -7 8 9 10", &usage));
+	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 -7 8 9 10 11 12 13", &usage));
+	assert_false(pmc_task_stat("12 (a) S 1 2 3 4 5 6 7 8 9 10 11 12", &usage));
 }
 
 static void test_status(void **state)
@@ -49,6 +53,21 @@ static void test_status(void **state)
 	assert_false(pmc_task_status("voluntary_ctxt_switches:\nnonvoluntary_ctxt_switches:\t6\n",
 				     7, &usage));
 	assert_false(pmc_task_status("", 7, &usage));
+}
+
+static void test_schedstat(void **state)
+{
+	uint64_t ns;
+
+	(void)state;
+	assert_true(pmc_task_schedstat("0 18446744073709551615 1", &ns));
+	assert_true(ns == UINT64_MAX);
+	/* A kernel without CONFIG_SCHED_INFO. */
+	assert_false(pmc_task_schedstat("0 0 0", &ns));
+	assert_false(pmc_task_schedstat("", &ns));
+	assert_false(pmc_task_schedstat("1 2", &ns));
+	assert_true(pmc_run_delay(0, &ns));
+	assert_false(pmc_run_delay(UINT32_MAX, &ns));
 }
 
 static void *tids_agree(void *arg)
@@ -119,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_schedstat),
 		cmocka_unit_test(test_tid_without_a_call),
 		cmocka_unit_test(test_another_thread),
 	};

@@ -24,7 +24,7 @@ bool attach_thread_words(const struct attach *target, uint32_t tid, struct accou
 	const struct attach_tasks *tasks = &target->tasks;
 	const pid_t pid = attach_our_tid(target, tid);
 	struct pmc_usage usage = { 0 };
-	char status[4096], stat[1024];
+	char status[4096], stat[1024], schedstat[128];
 
 	*now = (struct account_words){ .of[ACCOUNT_WALL] = pmc_now_ns() };
 	if (!attach_cpu_of(tasks, pid, &now->of[ACCOUNT_CPU]))
@@ -34,7 +34,11 @@ bool attach_thread_words(const struct attach *target, uint32_t tid, struct accou
 	    pmc_task_status(status, tid, &usage) && pmc_task_stat(stat, &usage))
 		account_put_usage(now, &usage);
 	else
-		now->unknown |= ACCOUNT_FAULTS | ACCOUNT_SWITCHES;
+		now->unknown |= ACCOUNT_USAGE;
+	if (target->control.os & 1u << PMC_OS_RUN_DELAY &&
+	    (!pid || !attach_read_task(tasks, pid, "schedstat", schedstat, sizeof(schedstat)) ||
+	     !pmc_task_schedstat(schedstat, &now->of[ACCOUNT_DELAY])))
+		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 	return !(now->unknown & ACCOUNT_BIT(ACCOUNT_CPU));
 }
 

@@ -183,7 +183,7 @@ static uint64_t eventset_of(const struct pmc_control *control, const struct slot
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines)
 {
-	struct account_words now = { .unknown = ACCOUNT_FAULTS | ACCOUNT_SWITCHES };
+	struct account_words now = { .unknown = ACCOUNT_USAGE };
 	/* Room for off_ns and reset_ns. */
 	const bool phases = target->control.switched;
 	struct account_side side;
@@ -192,7 +192,7 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 		.seq = slot->seq,
 		.tid = slot->tid,
 		.state = PMC_THREAD_LIVE,
-		.flags = (uint8_t)slot->flags,
+		.flags = (uint8_t)(slot->flags | os_flags(target->control.os)),
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
 		.eventset = eventset_of(&target->control, slot),
@@ -208,7 +208,10 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 	row.n_groups = (uint16_t)groups.groups;
 	placed = pmc_begin_thread(buf, target->control.identity, target->control.snapshot, &row);
 	attach_groups_frame(target, buf, &groups, &row.reason);
-	if (!attach_cpu_of(&target->tasks, attach_our_tid(target, row.tid), &now.of[ACCOUNT_CPU]))
+	if (target->control.os)
+		attach_thread_words(target, row.tid, &now);
+	else if (!attach_cpu_of(&target->tasks, attach_our_tid(target, row.tid),
+				&now.of[ACCOUNT_CPU]))
 		now.unknown |= ACCOUNT_BIT(ACCOUNT_CPU);
 	now.of[ACCOUNT_WALL] = row.time_ns = pmc_now_ns();
 	attach_account(target, slot, &side);

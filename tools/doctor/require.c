@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* require.c - pmctl doctor --require: whether given events can be counted, and if not why. */
+#include "agent/core/base/clock.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
 #include "agent/core/report/words.h"
@@ -26,6 +27,12 @@ static void judge(const struct doctor_facts *facts, const struct pmc_planned *pl
 		tried.placed = true;
 		tried.pid = -1;
 		error = tool_event_try(event, PMC_SCOPE_ALL, atoi(event->cpus));
+	} else if (pmc_event_is_of_os(event)) {
+		/* No part of a kernel with a /proc lacks user-time and system-time. */
+		uint64_t ns;
+
+		if (event->config != PMC_OS_RUN_DELAY || pmc_run_delay(0, &ns))
+			error = 0;
 	} else if (planned->group != PMC_NO_GROUP) {
 		error = 0;
 		if (pmc_event_needs_pmu(event) &&

@@ -99,9 +99,12 @@ static void add_builtin(const struct pmc_builtin *builtin, void *arg)
 	if (builtin->alias_of)
 		row.description = list_text(list, "same as %s", builtin->alias_of);
 	row.type = builtin->type == PERF_TYPE_SOFTWARE ? "software" :
+		   builtin->type == PMC_TYPE_OS	       ? "os" :
 		   builtin->type == PERF_TYPE_HW_CACHE ? "cache" :
 							 "hardware";
-	row.pmu = builtin->type == PERF_TYPE_SOFTWARE ? "software" : list->core_pmu;
+	row.pmu = builtin->type == PERF_TYPE_SOFTWARE ? "software" :
+		  builtin->type == PMC_TYPE_OS	      ? "os" :
+							list->core_pmu;
 	list_add(list, &row);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - whether an event opens here for this user, and if not why. */
 #include "agent/core/base/advice.h"
+#include "agent/core/base/clock.h"
 #include "agent/core/report/words.h"
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"
@@ -40,6 +41,14 @@ static struct list_answer try_cpu(struct list *list, const struct pmc_event *eve
 	return (struct list_answer){ !error, error ? refusal(list, &tried, error) : NULL };
 }
 
+static struct list_answer try_os(const struct pmc_event *event)
+{
+	uint64_t ns;
+	bool known = event->config != PMC_OS_RUN_DELAY || pmc_run_delay(0, &ns);
+
+	return (struct list_answer){ known, known ? NULL : "/proc/thread-self/schedstat has none" };
+}
+
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)
 {
 	struct pmc_planned planned = { .event = *event };
@@ -47,6 +56,8 @@ struct list_answer list_try(struct list *list, const struct pmc_event *event, in
 
 	if (tool_perf_killed())
 		return (struct list_answer){ false, TOOL_KILLED_TEXT };
+	if (pmc_event_is_of_os(event))
+		return try_os(event);
 	if (cpu >= 0)
 		return try_cpu(list, event, cpu);
 	fd = pmc_plan_try(tool_perf_open, &planned);

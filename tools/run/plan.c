@@ -42,12 +42,18 @@ static void print_refusal(const struct pmc_planned *p, const struct pmc_here *he
 		       pmc_advice_text(p->error, &tried, here, text, sizeof(text)));
 }
 
-static unsigned count_uncore(const struct pmc_plan *plan)
+/* Uncore events and those of the OS, which are counted without a group. */
+static bool needs_no_group(const struct pmc_event *event)
+{
+	return pmc_event_is_uncore(event) || pmc_event_is_of_os(event);
+}
+
+static unsigned count_others(const struct pmc_plan *plan)
 {
 	unsigned n = 0;
 
 	for (unsigned i = plan->opened; i < plan->count; i++)
-		n += pmc_event_is_uncore(&plan->events[i].event);
+		n += needs_no_group(&plan->events[i].event);
 	return n;
 }
 
@@ -77,12 +83,12 @@ static void print_groups(const struct pmc_plan *plan)
 			printf("  %s%s\n", label(&plan->events[i], buf, sizeof(buf)),
 			       scope_note(&plan->events[i]));
 	}
-	if (plan->opened + count_uncore(plan) == plan->count)
+	if (plan->opened + count_others(plan) == plan->count)
 		return;
 	pmc_here_read(&here, NULL);
 	puts("not counted here (see pmctl doctor):");
 	for (unsigned i = plan->opened; i < plan->count; i++) {
-		if (pmc_event_is_uncore(&plan->events[i].event))
+		if (needs_no_group(&plan->events[i].event))
 			continue;
 		printf("  %s: %s", label(&plan->events[i], buf, sizeof(buf)),
 		       pmc_state_name(plan->events[i].state));
@@ -106,6 +112,15 @@ static void print_uncore(const struct pmc_plan *plan)
 		first = false;
 		printf("  %s on CPU %s\n", event->name, event->cpus);
 	}
+}
+
+static void print_os(const struct pmc_plan *plan)
+{
+	if (plan->os)
+		puts("from /proc and getrusage, at the end of threads and in snapshots:");
+	for (unsigned i = plan->opened; plan->os && i < plan->count; i++)
+		if (pmc_event_is_of_os(&plan->events[i].event))
+			printf("  %s\n", plan->events[i].event.name);
 }
 
 /* Resolves `auto` as the agent does. */
@@ -150,6 +165,7 @@ int run_print_plan(struct run *run)
 		puts("a seccomp filter kills on perf_event_open: OS accounting only");
 	print_groups(&run->plan);
 	print_uncore(&run->plan);
+	print_os(&run->plan);
 	printf("per thread: descriptors %u, groups %u; also CPU time, faults and switches\n",
 	       run->plan.opened, run->plan.groups);
 	printf("inherit %s\n", inherit_mode(run->config.inherit, &run->plan));

@@ -14,6 +14,7 @@
 
 struct pmc_usage {
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	uint64_t user_ns, system_ns;
 	uint64_t max_rss_bytes;
 };
 
@@ -35,6 +36,10 @@ bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage 
 /* Parse the two files; false if malformed or of another thread. */
 bool pmc_task_stat(const char *text, struct pmc_usage *usage);
 bool pmc_task_status(const char *text, uint32_t tid, struct pmc_usage *usage);
+/* Time for which a thread of this process, 0: the caller, has waited for a CPU. False: unknown. */
+bool pmc_run_delay(uint32_t tid, uint64_t *ns);
+/* The same from the text of schedstat. */
+bool pmc_task_schedstat(const char *text, uint64_t *ns);
 void pmc_usage_process(struct pmc_usage *usage); /* getrusage(RUSAGE_SELF) */
 uint64_t pmc_children_cpu_ns(void);		 /* getrusage(RUSAGE_CHILDREN) */
 

@@ -6,6 +6,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#define PERF_TYPE_OS PMC_TYPE_OS
+
 enum { LOAD = 1, STORE = 2, PREFETCH = 4 };
 
 static const struct pmc_builtin events[] = {

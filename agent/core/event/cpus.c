@@ -60,7 +60,7 @@ const struct event_cores *event_cores(struct event_parse *parse)
 bool pmc_event_needs_pmu(const struct pmc_event *event)
 {
 	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT &&
-	       event->type != PERF_TYPE_BREAKPOINT;
+	       event->type != PERF_TYPE_BREAKPOINT && event->type != PMC_TYPE_OS;
 }
 
 bool pmc_event_is_of_core(const struct pmc_event *event, const char *core_type)

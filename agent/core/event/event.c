@@ -161,8 +161,10 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 	event.name = event_full_name(parse, item, &event, modifiers);
 	if (!event.name)
 		return -ENOMEM;
-	if (event.type == PERF_TYPE_SOFTWARE && !event.unit[0] &&
-	    (event.config == PERF_COUNT_SW_CPU_CLOCK || event.config == PERF_COUNT_SW_TASK_CLOCK))
+	if (pmc_event_is_of_os(&event) ||
+	    (event.type == PERF_TYPE_SOFTWARE && !event.unit[0] &&
+	     (event.config == PERF_COUNT_SW_CPU_CLOCK ||
+	      event.config == PERF_COUNT_SW_TASK_CLOCK)))
 		event.unit = "ns";
 	return add_everywhere(parse, &event, item.at);
 }

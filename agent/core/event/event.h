@@ -90,6 +90,12 @@ int pmc_events_parse(const char *text, const struct pmc_event_roots *roots, stru
 
 /* From type and config; a tracepoint given by number counts as PMC_KERNEL_ONLY, as most are. */
 enum pmc_filter pmc_event_filter(const struct pmc_event *event);
+/* Whether the OS counts the event by itself: no perf event is opened for it. */
+static inline bool pmc_event_is_of_os(const struct pmc_event *event)
+{
+	return event->type == PMC_TYPE_OS;
+}
+
 /* Whether the event takes a counter of a PMU: neither software nor tracepoint nor breakpoint. */
 bool pmc_event_needs_pmu(const struct pmc_event *event);
 /* Whether the event is counted by this type of core; NULL is "", no particular one. */

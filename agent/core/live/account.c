@@ -50,6 +50,21 @@ void account_values(const struct account_side *side, struct account_words *now)
 	now->unknown = side->stopped ? side->unknown : now->unknown | side->unknown;
 }
 
+/* Only these rows have the fields. */
+static void put_os(const struct account_words *now, struct pmc_thread_fixed *row)
+{
+	if (row->flags & PMC_THREAD_TIMES) {
+		row->user_ns = now->of[ACCOUNT_USER];
+		row->system_ns = now->of[ACCOUNT_SYSTEM];
+	}
+	if (row->flags & PMC_THREAD_DELAY)
+		row->run_delay_ns = now->of[ACCOUNT_DELAY];
+	if (now->unknown & ACCOUNT_TIMES)
+		row->flags &= (uint8_t)~PMC_THREAD_TIMES;
+	if (now->unknown & ACCOUNT_BIT(ACCOUNT_DELAY))
+		row->flags &= (uint8_t)~PMC_THREAD_DELAY;
+}
+
 void account_put_row(const struct account_words *now, struct pmc_thread_fixed *row)
 {
 	row->cpu_ns = now->of[ACCOUNT_CPU];
@@ -61,6 +76,7 @@ void account_put_row(const struct account_words *now, struct pmc_thread_fixed *r
 		row->flags |= PMC_THREAD_NO_CPU;
 	if (now->unknown & (ACCOUNT_FAULTS | ACCOUNT_SWITCHES))
 		row->flags |= PMC_THREAD_NO_RUSAGE;
+	put_os(now, row);
 }
 
 void account_row(const struct account_side *side, struct account_words *now,

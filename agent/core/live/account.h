@@ -28,11 +28,18 @@ enum {
 	ACCOUNT_MAJOR,
 	ACCOUNT_VOLUNTARY,
 	ACCOUNT_INVOLUNTARY,
+	/* Of threads, with events of PMC_TYPE_OS only. */
+	ACCOUNT_DELAY,
+	ACCOUNT_USER,
+	ACCOUNT_SYSTEM,
 	ACCOUNT_WORDS,
 };
 #define ACCOUNT_BIT(word) (1u << (word))
 #define ACCOUNT_FAULTS	  (ACCOUNT_BIT(ACCOUNT_MINOR) | ACCOUNT_BIT(ACCOUNT_MAJOR))
 #define ACCOUNT_SWITCHES  (ACCOUNT_BIT(ACCOUNT_VOLUNTARY) | ACCOUNT_BIT(ACCOUNT_INVOLUNTARY))
+#define ACCOUNT_TIMES	  (ACCOUNT_BIT(ACCOUNT_USER) | ACCOUNT_BIT(ACCOUNT_SYSTEM))
+/* All that a pmc_usage has. */
+#define ACCOUNT_USAGE (ACCOUNT_FAULTS | ACCOUNT_SWITCHES | ACCOUNT_TIMES)
 
 /* Present values of the kernel; or values of a row after subtraction. */
 struct account_words {
@@ -64,7 +71,7 @@ void account_reset(struct account_side *side, const struct account_words *now);
 /* Converts `now` to values of the counted phases; WALL is the time for which counting was on. */
 void account_values(const struct account_side *side, struct account_words *now);
 
-/* The values in a row, of now. */
+/* The values in a row, of now; those of OS events where the row's flags have room for them. */
 void account_put_row(const struct account_words *now, struct pmc_thread_fixed *row);
 /* The same of now less the account's, in a row whose start_ns is known. phases: it has room for
  * off_ns and reset_ns. */
@@ -74,6 +81,13 @@ void account_row(const struct account_side *side, struct account_words *now,
 /* The values in a PROCESS frame whose start_ns, time_ns and pre_cpu_ns are known. */
 void account_process(const struct account_side *side, struct account_words *now,
 		     const uint64_t carried[ACCOUNT_WORDS], struct pmc_process_fixed *process);
+
+/* Flags of a row that has fields for these OS events. */
+static inline uint8_t os_flags(unsigned os)
+{
+	return (uint8_t)((os & 1u << PMC_OS_RUN_DELAY ? PMC_THREAD_DELAY : 0) |
+			 (os & ~(1u << PMC_OS_RUN_DELAY) ? PMC_THREAD_TIMES : 0));
+}
 
 /* Copies the valid side. False: the account has another owner. */
 bool account_read(const struct account *account, uint64_t owner, struct account_side *side);
@@ -86,6 +100,8 @@ static inline void account_put_usage(struct account_words *words, const struct p
 	words->of[ACCOUNT_MAJOR] = usage->major_faults;
 	words->of[ACCOUNT_VOLUNTARY] = usage->voluntary_switches;
 	words->of[ACCOUNT_INVOLUNTARY] = usage->involuntary_switches;
+	words->of[ACCOUNT_USER] = usage->user_ns;
+	words->of[ACCOUNT_SYSTEM] = usage->system_ns;
 }
 
 #endif

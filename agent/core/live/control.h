@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 8
+#define PMC_CONTROL_VERSION 9
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -54,7 +54,7 @@ struct pmc_control {
 	uint16_t reserved2;
 	_Atomic uint32_t switched; /* number of changes of accounts; 0: none has been opened */
 	_Atomic uint32_t resets;   /* written by pmctl ctl reset, after the accounts */
-	uint32_t reserved4;
+	uint32_t os;		   /* of the plan: OS events */
 	uint64_t eventset; /* hash; 0: no events */
 	uint64_t eventset_frame, eventset_bytes;
 	/* The event set of slots with SLOT_USER_ONLY. */

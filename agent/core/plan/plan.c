@@ -138,15 +138,17 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 	unsigned groups;
 
 	for (unsigned i = 0; i < count; i++) {
+		const struct pmc_event *event = &tried[i].event;
+
 		alone[i] = -1;
-		if (!pmc_event_is_uncore(&tried[i].event)) {
+		if (!pmc_event_is_uncore(event) && !pmc_event_is_of_os(event)) {
 			alone[i] = pmc_plan_try(open, &tried[i]);
 			if (alone[i] == -EINVAL)
 				alone[i] = try_behind(open, tried, i, alone);
 			continue;
 		}
 		tried[i].state = PMC_NOT_COUNTED;
-		tried[i].error = PMC_REASON_UNCORE;
+		tried[i].error = pmc_event_is_of_os(event) ? PMC_REASON_OS : PMC_REASON_UNCORE;
 	}
 	groups = pmc_plan_pack(open, tried, count);
 	/* Disabled, so they took no counter meanwhile; but a software event is expensive to open

@@ -31,6 +31,7 @@ struct pmc_plan {
 	unsigned first[PMC_EVENTS_MAX + 1]; /* group g is events[first[g] .. first[g+1]) */
 	bool hardware;			    /* an opened event takes a counter of a PMU */
 	bool stops;			    /* groups are disabled before they are closed */
+	unsigned os; /* bits 1 << enum pmc_os_event: in the list, not among the opened ones */
 	struct pmc_attr *attrs;		    /* of the opened events, as own groups take them */
 	const void *frame;		    /* EVENTSET; NULL if count is 0 */
 	size_t frame_bytes;

@@ -79,6 +79,10 @@ int pmc_plan_seal(struct pmc_plan *plan, struct pmc_arena *arena)
 	plan->frame = NULL;
 	plan->frame_bytes = 0;
 	plan->stops = plan->hardware && plan->opened > plan->groups;
+	plan->os = 0;
+	for (unsigned i = 0; i < plan->count; i++)
+		if (pmc_event_is_of_os(&plan->events[i].event))
+			plan->os |= 1u << (plan->events[i].event.config & 31);
 	if (plan->count == 0)
 		return 0;
 	if (make_attrs(plan, arena) != 0)

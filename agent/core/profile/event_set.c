@@ -65,6 +65,10 @@ static int parse(const struct pmc_frame *frame, struct pmc_arena *arena, struct 
 		slots[i].part.group = def->group;
 		if (def->state < PMC_NOT_COUNTED || def->state > PMC_NOT_PERMITTED)
 			def->state = group == PMC_NO_GROUP ? PMC_NOT_COUNTED : PMC_COUNTED;
+		if (def->type == PMC_TYPE_OS) {
+			def->state = PMC_COUNTED;
+			def->error = 0;
+		}
 		if (group != PMC_NO_GROUP)
 			slots[i].part.index = set->group_size[group]++;
 		slots[i].part.state = def->state;
@@ -182,6 +186,9 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 			counts[i] = groups[g].count;
 			if (groups[g].values)
 				memcpy(&counts[i].raw, groups[g].values + part->index * 8, 8);
+		} else if (part->state == PMC_COUNTED && g == PMC_NO_GROUP) {
+			counts[i] = (struct pmc_count){ .state = PMC_NOT_COUNTED,
+							.error = PMC_REASON_OS };
 		} else if (g < n_groups || g >= PMC_SUM_GROUP) {
 			counts[i] = (struct pmc_count){ .state = (enum pmc_state)part->state,
 							.error = part->error };
@@ -192,6 +199,35 @@ void profile_take_counts(const struct pmc_p_eventset *set, unsigned n_groups,
 	}
 	if (set->n_cores || set->n_sums)
 		profile_sum_counts(set, counts);
+}
+
+/* Events of the OS, whose values are fields of the row; they were counted for on_ns. */
+void profile_take_os(const struct pmc_p_eventset *set, const struct pmc_thread_fixed *fixed,
+		     uint64_t on_ns, struct pmc_count *counts)
+{
+	const struct {
+		uint64_t value;
+		uint8_t flag;
+	} fields[] = {
+		[PMC_OS_RUN_DELAY] = { fixed->run_delay_ns, PMC_THREAD_DELAY },
+		[PMC_OS_USER_TIME] = { fixed->user_ns, PMC_THREAD_TIMES },
+		[PMC_OS_SYSTEM_TIME] = { fixed->system_ns, PMC_THREAD_TIMES },
+	};
+
+	for (unsigned i = 0; i < set->view.count; i++) {
+		const struct pmc_event_def *def = &set->view.events[i].def;
+
+		if (def->type != PMC_TYPE_OS)
+			continue;
+		if (fixed->reason == PMC_REASON_NOT_STARTED)
+			counts[i].error = fixed->reason;
+		else if (def->config < sizeof(fields) / sizeof(fields[0]) &&
+			 fixed->flags & fields[def->config].flag)
+			counts[i] = (struct pmc_count){ .raw = fields[def->config].value,
+							.enabled_ns = on_ns,
+							.running_ns = on_ns,
+							.state = PMC_COUNTED };
+	}
 }
 
 int profile_total(struct pmc_profile *profile, const struct table_frame *total, bool was_on,

@@ -256,6 +256,9 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	}
 	if (set)
 		profile_take_counts(set, fixed->n_groups, &cursor, on, buf->counts);
+	if (set)
+		profile_take_os(set, fixed, pmc_thread_on_ns(fixed, pmc_thread_until(thread)),
+				buf->counts);
 	thread->set = set ? &set->view : NULL;
 	thread->counts = set ? buf->counts : NULL;
 	return thread;

@@ -62,6 +62,8 @@ const char *pmc_reason_text(uint32_t reason)
 		return "it counts on more CPUs than an event set has room for";
 	case PMC_REASON_ALL_PINNED:
 		return "the pinned events (:D) leave no counter for it";
+	case PMC_REASON_OS:
+		return "the OS counts it for threads only, and /proc must be readable";
 	case PMC_REASON_KERNEL_ONLY:
 		return "it occurs in kernel mode only; leave out :u";
 	case PMC_REASON_REGISTRY_FULL:

@@ -112,6 +112,10 @@ int counter_event_text(struct pmc_counter_event *event, const char *text, const 
 		rc = counter_fail(failure, counter_event_error(&error), what, "%s", error.text);
 	} else if (events.count != 1) {
 		rc = not_one(&events, what, failure);
+	} else if (pmc_event_is_of_os(&events.list[0])) {
+		rc = counter_fail(failure, -ENOTSUP, what,
+				  "it is no perf event; read /proc/thread-self/schedstat or "
+				  "getrusage(2)");
 	} else {
 		counter_event_of(&events.list[0], event);
 	}

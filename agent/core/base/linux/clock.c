@@ -56,6 +56,11 @@ uint64_t pmc_process_cpu_ns(void)
 	return ns_of(&t);
 }
 
+static uint64_t ns_of_time(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
 static void usage_of(int who, struct pmc_usage *usage)
 {
 	struct rusage r;
@@ -68,6 +73,8 @@ static void usage_of(int who, struct pmc_usage *usage)
 		.major_faults = (uint64_t)r.ru_majflt,
 		.voluntary_switches = (uint64_t)r.ru_nvcsw,
 		.involuntary_switches = (uint64_t)r.ru_nivcsw,
+		.user_ns = ns_of_time(&r.ru_utime),
+		.system_ns = ns_of_time(&r.ru_stime),
 		.max_rss_bytes = (uint64_t)r.ru_maxrss * 1024,
 	};
 }
@@ -75,11 +82,6 @@ static void usage_of(int who, struct pmc_usage *usage)
 void pmc_usage_thread(struct pmc_usage *usage)
 {
 	usage_of(RUSAGE_THREAD, usage);
-}
-
-static uint64_t ns_of_time(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
 }
 
 uint64_t pmc_children_cpu_ns(void)

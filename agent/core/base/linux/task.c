@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task.c - faults and switches of another thread of this process, from /proc; see clock.h.
+ * task.c - faults, switches and times of a thread of this process, from /proc; see clock.h.
  *
- * proc(5): fields 10 and 12 of task/TID/stat, and lines of task/TID/status. They equal what
- * getrusage(RUSAGE_THREAD) returns in that thread.
+ * proc(5): fields 10, 12, 14 and 15 of task/TID/stat, and lines of task/TID/status. They equal what
+ * getrusage(RUSAGE_THREAD) returns in that thread; times are in units of 10 ms, rounded down.
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
@@ -13,23 +13,34 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* USER_HZ of include/asm-generic/param.h, of all architectures but alpha and ia64. */
+#define TICK_NS 10000000u
+
 bool pmc_task_stat(const char *text, struct pmc_usage *usage)
 {
 	/* Field 2, the name, may contain parentheses and spaces. */
 	const char *at = strrchr(text, ')');
+	uint64_t value;
 	unsigned field = 2;
 
 	for (; at && *at; at++) {
 		if (*at != ' ')
 			continue;
 		field++;
-		if (field != 10 && field != 12)
+		if (field != 10 && field != 12 && field != 14 && field != 15)
 			continue;
 		at++;
-		if (!pmc_number_take(&at, NULL, 10,
-				     field == 10 ? &usage->minor_faults : &usage->major_faults))
+		if (!pmc_number_take(&at, NULL, 10, &value))
 			return false;
-		if (field == 12)
+		if (field == 10)
+			usage->minor_faults = value;
+		else if (field == 12)
+			usage->major_faults = value;
+		else if (field == 14)
+			usage->user_ns = value * TICK_NS;
+		else
+			usage->system_ns = value * TICK_NS;
+		if (field == 15)
 			return *at == ' ';
 		at--;
 	}
@@ -82,4 +93,27 @@ bool pmc_usage_of_task(uint32_t tid, char *room, size_t bytes, struct pmc_usage 
 	memset(usage, 0, sizeof(*usage));
 	return read_task(tid, "status", room, bytes) && pmc_task_status(room, tid, usage) &&
 	       read_task(tid, "stat", room, bytes) && pmc_task_stat(room, usage);
+}
+
+/* CPU time, run delay and number of turns; "0 0 0" without CONFIG_SCHED_INFO. */
+bool pmc_task_schedstat(const char *text, uint64_t *ns)
+{
+	uint64_t cpu_ns, turns;
+
+	*ns = 0;
+	return pmc_number_take(&text, NULL, 10, &cpu_ns) && *text++ == ' ' &&
+	       pmc_number_take(&text, NULL, 10, ns) && *text++ == ' ' &&
+	       pmc_number_take(&text, NULL, 10, &turns) && turns;
+}
+
+bool pmc_run_delay(uint32_t tid, uint64_t *ns)
+{
+	char text[80];
+
+	*ns = 0;
+	if (tid)
+		return read_task(tid, "schedstat", text, sizeof(text)) &&
+		       pmc_task_schedstat(text, ns);
+	return pmc_file_read_at(AT_FDCWD, "/proc/thread-self/schedstat", text, sizeof(text)) > 0 &&
+	       pmc_task_schedstat(text, ns);
 }

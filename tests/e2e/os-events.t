@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# os-events.t - run-delay, user-time and system-time: values of the kernel, in rows of every kind.
+. "$(dirname "$0")/lib.sh"
+export PMC_EVENTS=run-delay,user-time,system_time
+
+# value NAME: of a row that is piped in.
+values='[.events[] | {(.name): .value}] | add'
+
+# ---- a starved program ------------------------------------------------------------------------
+# Each thread prints what the kernel says, and is counted a little later.
+for _ in 1 2 3; do
+	report "$PROG/starve" 3 200
+	ok "rows have at least what each thread read" jq -e --rawfile told "$T/out" '
+		[.threads[] | {(.tid | tostring): ('"$values"')}] | add as $row |
+		[$told | split("\n")[] | select(. != "") | split(" ") | [.[0], (.[1:][] | tonumber)] | . as $t |
+		 $row[$t[0]] | .["run-delay"] >= $t[1] and .["user-time"] >= $t[2] and .system_time >= $t[3]] |
+		length == 4 and all' "$T/report.json"
+	told=$(awk '{ delay += $2 } END { printf "%.0f", delay }' "$T/out")
+	counted=$(json "$T/report.json" '[.threads[] | select(.seq > 0).events[0].value] | add')
+	[ $((counted - told)) -gt $((told / 100)) ] || break
+done
+within "$counted" "$told" 1 "the run delay of a starved program is that of schedstat"
+ok "user and system time are the CPU time" jq -e '[.threads[] | (.events[1].value + .events[2].value) / .cpu_ns |
+	. > 0.9 and . < 1.1] | all' "$T/report.json"
+ok "each is counted in all modes" jq -e '[.threads[].events[] | .state == "counted" and .scope == "all" and
+	.enabled_ns == .running_ns] | all' "$T/report.json"
+PMC_EVENTS=run-delay,page-faults report "$PROG/crowd" 3
+is "$(json "$T/report.json" '.processes[0].unattributed[0] | "\(.state) \(.value)"')" "not-counted null" \
+	"work outside rows has no values"
+like "$("$PMCTL" run -n -e run-delay,page-faults -- true)" "getrusage.*:" "run -n: they take no descriptor"
+
+# ---- only where they are asked for ------------------------------------------------------------
+reads() { strace -f -o "$T/strace" -e trace=openat env LD_PRELOAD="$AGENT" PMC_REPORT=off "$PROG/crowd" 5 >/dev/null 2>&1; grep -c schedstat "$T/strace"; }
+between "$(reads)" 5 20 "schedstat is read at the end of each thread"
+is "$(PMC_EVENTS=user-time reads)" 0 "not for another event"
+is "$(PMC_EVENTS=page-faults reads)" 0 "nor without"
+
+# ---- other rows -------------------------------------------------------------------------------
+report sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exec "$0" 1 10' "$PROG/starve"
+ok "after an exec the main thread starts at 0" jq -e '[.threads[] | select(.seq == 0)] | length == 2 and
+	(.[0].events[1].value + .[0].events[2].value) > 5 * (.[1].events[1].value + .[1].events[2].value)' "$T/report.json"
+report sh -c '"$0" 1 10' "$PROG/starve"
+is "$(json "$T/report.json" '[.threads[].events[].state] | unique | join(",")')" counted "children count the same"
+
+PMC_OUT=$T/ticks.pmc PMC_INTERVAL=20ms report "$PROG/starve" 2 300
+"$PMCTL" report --timeline --format json "$T/ticks.pmc" >"$T/timeline"
+ok "periodic snapshots have them" jq -es '[.[] | select(.seq == 1).events[0].value] | length > 3 and (map(. // -1) | min) >= 0' "$T/timeline"
+PMC_START=off report "$PROG/starve" 1 10
+is "$(json "$T/report.json" '[.threads[].events[].state] | unique | join(",")')" not-counted "PMC_START=off"
+mkfifo "$T/stdin"
+PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT PMC_REPORT=off "$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
+exec 9>"$T/stdin"
+until grep -q ready "$T/waiters"; do kill -0 $! || break; sleep 0.02; done
+ok "pmctl dump" "$PMCTL" dump -o "$T/dump.pmc" $!
+exec 9>&-
+wait $!
+is "$("$PMCTL" report --format json "$T/dump.pmc" | jq -r '[.threads[].events[].state] | unique | join(",")')" counted \
+	"rows from outside have them"
+
+# ---- other commands ---------------------------------------------------------------------------
+ok "list" jq -e '.[0] | .available and .pmu == "os"' <("$PMCTL" list --json run-delay)
+ok "doctor --require" "$PMCTL" doctor --require user_time
+
+done_testing
