@@ -29,8 +29,7 @@ static const char *boot_id(void)
 static void carry(uint64_t cpu_ns, uint64_t delay_ns, const struct pmc_usage *usage,
 		  uint64_t words[ACCOUNT_WORDS])
 {
-	struct account_words carried = { .of[ACCOUNT_CPU] = cpu_ns,
-					 .of[ACCOUNT_DELAY] = delay_ns };
+	struct account_words carried = { .of[ACCOUNT_CPU] = cpu_ns, .of[ACCOUNT_DELAY] = delay_ns };
 
 	account_put_usage(&carried, usage);
 	memcpy(words, carried.of, sizeof(carried.of));

@@ -92,7 +92,7 @@ struct pmc_eventset_fixed {
 };
 
 /* Events that the OS counts by itself, as nanoseconds. Their values are fields of thread rows. */
-#define PMC_TYPE_OS 0xfffffff0u
+#define PMC_TYPE_OS 4294967280
 enum pmc_os_event {
 	PMC_OS_RUN_DELAY = 0, /* waiting for a CPU */
 	PMC_OS_USER_TIME = 1,

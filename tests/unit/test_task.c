@@ -47,8 +47,8 @@ static void test_status(void **state)
 				     "nonvoluntary_ctxt_switches:\t6\n",
 				     7, &usage));
 	/* Before Linux 4.1 there is no NSpid line. */
-	assert_true(pmc_task_status(
-		"voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6", 7, &usage));
+	assert_true(pmc_task_status("voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6",
+				    7, &usage));
 	assert_false(pmc_task_status("voluntary_ctxt_switches:\t5\n", 7, &usage));
 	assert_false(pmc_task_status("voluntary_ctxt_switches:\nnonvoluntary_ctxt_switches:\t6\n",
 				     7, &usage));
@@ -136,10 +136,8 @@ static void test_another_thread(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stat),
-		cmocka_unit_test(test_status),
-		cmocka_unit_test(test_schedstat),
-		cmocka_unit_test(test_tid_without_a_call),
+		cmocka_unit_test(test_stat),	       cmocka_unit_test(test_status),
+		cmocka_unit_test(test_schedstat),      cmocka_unit_test(test_tid_without_a_call),
 		cmocka_unit_test(test_another_thread),
 	};
 

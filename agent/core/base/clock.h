@@ -28,7 +28,7 @@ bool pmc_thread_cpu_ns(int tid, uint64_t *ns);
  * clone. */
 uint32_t pmc_thread_tid(void);
 uint64_t pmc_process_cpu_ns(void);
-void pmc_usage_thread(struct pmc_usage *usage);  /* getrusage(RUSAGE_THREAD): the caller */
+void pmc_usage_thread(struct pmc_usage *usage); /* getrusage(RUSAGE_THREAD): the caller */
 /* The same for another thread of this process, from two files of /proc in some 20 us. room: scratch
  * of at least PMC_TASK_ROOM bytes. False: unknown. */
 #define PMC_TASK_ROOM ((size_t)4096)

@@ -163,8 +163,7 @@ static int add_event(struct event_parse *parse, struct event_span item, int brac
 		return -ENOMEM;
 	if (pmc_event_is_of_os(&event) ||
 	    (event.type == PERF_TYPE_SOFTWARE && !event.unit[0] &&
-	     (event.config == PERF_COUNT_SW_CPU_CLOCK ||
-	      event.config == PERF_COUNT_SW_TASK_CLOCK)))
+	     (event.config == PERF_COUNT_SW_CPU_CLOCK || event.config == PERF_COUNT_SW_TASK_CLOCK)))
 		event.unit = "ns";
 	return add_everywhere(parse, &event, item.at);
 }

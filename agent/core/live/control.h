@@ -55,7 +55,7 @@ struct pmc_control {
 	_Atomic uint32_t switched; /* number of changes of accounts; 0: none has been opened */
 	_Atomic uint32_t resets;   /* written by pmctl ctl reset, after the accounts */
 	uint32_t os;		   /* of the plan: OS events */
-	uint64_t eventset; /* hash; 0: no events */
+	uint64_t eventset;	   /* hash; 0: no events */
 	uint64_t eventset_frame, eventset_bytes;
 	/* The event set of slots with SLOT_USER_ONLY. */
 	uint64_t user_eventset, user_frame, user_bytes;

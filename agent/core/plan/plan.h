@@ -32,8 +32,8 @@ struct pmc_plan {
 	bool hardware;			    /* an opened event takes a counter of a PMU */
 	bool stops;			    /* groups are disabled before they are closed */
 	unsigned os; /* bits 1 << enum pmc_os_event: in the list, not among the opened ones */
-	struct pmc_attr *attrs;		    /* of the opened events, as own groups take them */
-	const void *frame;		    /* EVENTSET; NULL if count is 0 */
+	struct pmc_attr *attrs; /* of the opened events, as own groups take them */
+	const void *frame;	/* EVENTSET; NULL if count is 0 */
 	size_t frame_bytes;
 	uint64_t hash; /* of the frame; 0 if count is 0 */
 };
