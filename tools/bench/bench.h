@@ -38,9 +38,10 @@ struct bench_thread {
 };
 
 struct bench_command {
-	const char *text; /* as shown */
-	char **argv;	  /* argv[0] as given */
-	char path[4096];  /* what is executed */
+	const char *text;	 /* as shown */
+	char **argv;		 /* argv[0] as given */
+	char path[4096];	 /* what is executed */
+	uint32_t first, n_words; /* of pmc-spawn's arguments */
 	struct bench_run *runs;
 	size_t n_runs, room;
 	uint64_t failures; /* of all runs, warm-ups too */
@@ -93,6 +94,8 @@ int bench_add_argv(struct bench *bench, char **argv);
 int bench_plan(struct bench *bench);
 /* Measures every command. */
 int bench_measure(struct bench *bench);
+/* The commands from..to of the next round, in random order. */
+void bench_shuffle(unsigned *order, unsigned from, unsigned to);
 /* Further runs under the agent, for --per-thread. */
 int bench_threads(struct bench *bench);
 int bench_read_baseline(struct bench *bench);
@@ -101,30 +104,27 @@ int bench_print(struct bench *bench);
 /* Opens --input and --output into bench->io. */
 int bench_open_files(struct bench *bench);
 
-/* ---- one command's process that starts it ------------------------------------------------- */
+/* ---- the process that starts the commands -------------------------------------------------- */
 struct bench_helper {
 	pid_t pid; /* 0: none */
 	int socket;
 	int fds[PMC_EVENTS_MAX];     /* by event of the plan; -1: not open */
 	int anchors[PMC_EVENTS_MAX]; /* of each group; see bench_counters_open() */
 	uint64_t ids[PMC_EVENTS_MAX];
-	struct pmc_reading before[PMC_EVENTS_MAX]; /* of each group */
-	uint64_t words[PMC_EVENTS_MAX];
 };
 
 /* `extra`: NAME=VALUE strings for the command's environment, NULL at the end; may be NULL. */
-int bench_helper_start(const struct bench *bench, const struct bench_command *command,
-		       char *const *extra, struct bench_helper *helper);
-/* Runs the command once. False: the helper is gone. An interrupt kills the command. */
-bool bench_helper_run(const struct bench *bench, struct bench_helper *helper,
-		      struct spawn_result *result);
+int bench_helper_start(struct bench *bench, char *const *extra, struct bench_helper *helper);
+/* Runs a command once. False: the helper is gone. An interrupt kills the command. */
+bool bench_helper_run(const struct bench *bench, const struct bench_command *command,
+		      struct bench_helper *helper, struct spawn_result *result);
 void bench_helper_stop(struct bench_helper *helper);
 
 /* Opens the counters of a pass; they count from the command's exec. 0 or -errno. */
 int bench_counters_open(const struct bench *bench, struct bench_helper *helper, unsigned pass);
-/* What they counted since they were opened or read, into the values of the run's events. */
+/* What they counted, into the values of the run's events. */
 void bench_counters_read(const struct bench *bench, struct bench_command *command,
-			 struct bench_helper *helper, unsigned pass, double *values);
+			 const struct bench_helper *helper, unsigned pass, double *values);
 void bench_counters_close(const struct bench *bench, struct bench_helper *helper);
 
 /* Runs a line of --prepare, --setup or --cleanup by sh. */
@@ -140,15 +140,22 @@ int bench_judge(struct bench *bench, struct bench_command *command,
 		const struct spawn_result *result, size_t run);
 
 /* ---- results ------------------------------------------------------------------------------ */
-/* The summary of a measurement over the runs that have it. */
-void bench_summary_of(const struct bench_command *command, unsigned measure,
-		      struct bench_summary *summary);
+/* A measurement over the runs that have it. */
+struct bench_row {
+	struct bench_summary summary;
+	struct bench_delta delta; /* from the reference */
+};
+
+/* `reference`: NULL if there is nothing to compare with. */
+void bench_row_of(const struct bench *bench, const struct bench_command *command,
+		  const struct bench_command *reference, unsigned measure, struct bench_row *row);
 /* What the command is compared with; NULL: it is the reference. */
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command);
 /* A thread's column over its runs; runs without the thread count as 0. */
-void bench_thread_summary(const struct bench *bench, const struct bench_command *command,
-			  const char *name, unsigned column, struct bench_summary *summary);
+void bench_thread_row(const struct bench *bench, const struct bench_command *command,
+		      const struct bench_command *reference, const char *name, unsigned column,
+		      struct bench_row *row);
 /* The reason of an event without a value. */
 void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap);
 bool bench_regressed(const struct bench *bench);

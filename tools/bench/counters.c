@@ -115,8 +115,8 @@ void bench_why(const struct bench *bench, const struct pmc_planned *event, char 
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-static void read_group(const struct pmc_plan *plan, struct bench_helper *helper, unsigned group,
-		       struct pmc_reading *reading, uint64_t *words)
+static void read_group(const struct pmc_plan *plan, const struct bench_helper *helper,
+		       unsigned group, struct pmc_reading *reading, uint64_t *words)
 {
 	unsigned first = plan->first[group];
 
@@ -153,9 +153,6 @@ int bench_counters_open(const struct bench *bench, struct bench_helper *helper, 
 		if (!error)
 			error = pmc_group_open(&plan->attrs[first], 1, PMC_GROUP_OWN, helper->pid,
 					       -1, 0, &helper->anchors[g], &anchor_id);
-		helper->before[g] = (struct pmc_reading){ 0 };
-		memset(helper->words + first, 0,
-		       (plan->first[g + 1] - first) * sizeof(*helper->words));
 	}
 	return error;
 }
@@ -166,37 +163,30 @@ void bench_counters_close(const struct bench *bench, struct bench_helper *helper
 	pmc_group_close(helper->anchors, bench->plan.groups);
 }
 
-/* Inherited groups are not reset between runs: a reset keeps the counts of ended children. */
 void bench_counters_read(const struct bench *bench, struct bench_command *command,
-			 struct bench_helper *helper, unsigned pass, double *values)
+			 const struct bench_helper *helper, unsigned pass, double *values)
 {
 	const struct pmc_plan *plan = &bench->plan;
 
 	for (unsigned g = 0; g < plan->groups; g++) {
-		struct pmc_reading *before = &helper->before[g], now;
-		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)], enabled, running;
+		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
 		unsigned first = plan->first[g];
+		struct pmc_reading now;
 
 		if (!is_in_pass(bench, g, pass) || helper->fds[first] < 0)
 			continue;
 		read_group(plan, helper, g, &now, words);
-		enabled = now.enabled_ns - before->enabled_ns;
-		running = now.running_ns - before->running_ns;
-		for (unsigned m = BENCH_EVENTS; now.n && running && m < bench->n_measures; m++) {
+		for (unsigned m = BENCH_EVENTS; now.n && now.running_ns && m < bench->n_measures;
+		     m++) {
 			unsigned i = (unsigned)(bench->measures[m].event - plan->events);
-			double value;
 
 			if (i < first || i >= plan->first[g + 1])
 				continue;
-			value = (double)(words[i - first] - helper->words[i]);
-			if (running < enabled) {
-				value = value * ((double)enabled / (double)running);
+			values[m] = (double)words[i - first];
+			if (now.running_ns < now.enabled_ns) {
+				values[m] *= (double)now.enabled_ns / (double)now.running_ns;
 				command->scaled[i] = true;
 			}
-			values[m] = value;
-			helper->words[i] = words[i - first];
 		}
-		if (now.n)
-			*before = now;
 	}
 }

@@ -25,17 +25,15 @@ static void put_value(struct pmc_json *json, const char *key, double value)
 		pmc_json_double(json, key, value);
 }
 
-static void put_summary(struct pmc_json *json, const char *key, const struct bench_summary *summary,
-			const struct bench_summary *reference)
+static void put_summary(struct pmc_json *json, const char *key, const struct bench_row *row)
 {
-	struct bench_delta delta = { .known = false };
+	const struct bench_summary *summary = &row->summary;
+	const struct bench_delta *delta = &row->delta;
 
 	if (!summary->n) {
 		pmc_json_null(json, key);
 		return;
 	}
-	if (reference)
-		bench_compare(reference, summary, &delta);
 	pmc_json_object(json, key);
 	pmc_json_u64(json, "n", summary->n);
 	pmc_json_double(json, "mean", summary->mean);
@@ -44,10 +42,10 @@ static void put_summary(struct pmc_json *json, const char *key, const struct ben
 	put_value(json, "min", summary->min);
 	put_value(json, "max", summary->max);
 	pmc_json_u64(json, "outliers", summary->outliers);
-	pmc_json_double(json, "delta_pct", delta.known ? delta.pct : NAN);
-	pmc_json_double(json, "ci_pct", delta.has_ci ? delta.ci_pct : NAN);
-	if (delta.has_ci)
-		pmc_json_bool(json, "significant", delta.significant);
+	pmc_json_double(json, "delta_pct", delta->known ? delta->pct : NAN);
+	pmc_json_double(json, "ci_pct", delta->has_ci ? delta->ci_pct : NAN);
+	if (delta->has_ci)
+		pmc_json_bool(json, "significant", delta->significant);
 	else
 		pmc_json_null(json, "significant");
 	pmc_json_object_end(json);
@@ -92,13 +90,10 @@ static void put_threads(struct pmc_json *json, const struct bench *bench,
 		pmc_json_object(json, NULL);
 		pmc_json_str(json, "name", t->name);
 		for (unsigned c = 0; c < bench->n_thread_columns; c++) {
-			struct bench_summary summary, base;
+			struct bench_row row;
 
-			bench_thread_summary(bench, command, t->name, c, &summary);
-			if (reference)
-				bench_thread_summary(bench, reference, t->name, c, &base);
-			put_summary(json, bench->thread_columns[c], &summary,
-				    reference ? &base : NULL);
+			bench_thread_row(bench, command, reference, t->name, c, &row);
+			put_summary(json, bench->thread_columns[c], &row);
 		}
 		pmc_json_object_end(json);
 	}
@@ -117,12 +112,10 @@ static void put_command(struct pmc_json *json, const struct bench *bench,
 	put_runs(json, bench, command);
 	pmc_json_object(json, "summary");
 	for (unsigned m = 0; m < bench->n_measures; m++) {
-		struct bench_summary summary, base;
+		struct bench_row row;
 
-		bench_summary_of(command, m, &summary);
-		if (reference)
-			bench_summary_of(reference, m, &base);
-		put_summary(json, key_of(bench, m), &summary, reference ? &base : NULL);
+		bench_row_of(bench, command, reference, m, &row);
+		put_summary(json, key_of(bench, m), &row);
 	}
 	pmc_json_object_end(json);
 	if (bench->per_thread)

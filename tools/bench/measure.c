@@ -2,8 +2,9 @@
 /*
  * measure.c - the runs of a bench: warm-ups, then all commands in turn, until their time is over.
  *
- * Commands take turns (A B A B), so that a machine that gets slower or faster meanwhile changes all
- * of them alike.
+ * Commands take turns, so that a machine that gets slower or faster meanwhile changes all of them
+ * alike. Each round has another order: a command that always came second would always find what the
+ * first leaves behind, such as the other CPU where runs alternate between two.
  */
 #include "agent/core/base/clock.h"
 #include "tools/bench/bench.h"
@@ -115,15 +116,15 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	code = bench_shell("--prepare", bench->prepare);
 	if (code || bench_signalled())
 		return code;
-	if (bench->passes > 1)
-		bench_counters_close(bench, helper);
+	/* New ones for each run: a process that an earlier run left behind is still in the old. */
 	code = bench_counters_open(bench, helper, pass);
 	if (code)
 		return tool_fail(EXIT_FAIL, "cannot open the counters of %s: %s; see pmctl doctor",
 				 command->argv[0], strerror(-code));
-	if (!bench_helper_run(bench, helper, &result))
+	if (!bench_helper_run(bench, command, helper, &result))
 		return EXIT_FAIL;
 	bench_counters_read(bench, command, helper, pass, run->values);
+	bench_counters_close(bench, helper);
 	code = bench_judge(bench, command, &result, command->n_runs);
 	if (code || !keep || result.stopped == SPAWN_KILLED || bench_signalled())
 		return code;
@@ -139,28 +140,47 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 
 /* ---- the schedule ------------------------------------------------------------------------- */
 
+void bench_shuffle(unsigned *order, unsigned from, unsigned to)
+{
+	static uint64_t state;
+
+	state = state ? state : pmc_now_ns();
+	for (unsigned i = 0; i < to - from; i++) {
+		unsigned k;
+
+		/* Of a linear congruential generator only the high bits are random. */
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		k = (unsigned)(state >> 33) % (i + 1);
+		order[i] = order[k];
+		order[k] = from + i;
+	}
+}
+
 /* Runs the commands from..to in turn: `warmups` rounds, then measured ones. */
-static int run_rounds(struct bench *bench, struct bench_helper *helpers, unsigned from, unsigned to)
+static int run_rounds(struct bench *bench, struct bench_helper *helper, unsigned from, unsigned to)
 {
 	uint64_t least = bench->runs ? bench->runs : LEAST_RUNS * (uint64_t)bench->passes;
 	uint64_t most = bench->runs ? bench->runs : MOST_RUNS;
 	uint64_t limit = bench->runs ? 0 : bench->duration_ns * (to - from);
 	uint64_t begin = pmc_now_ns(), spent = 0;
-	int code = 0;
+	unsigned *order = calloc(to - from, sizeof(*order));
+	int code = order ? 0 : tool_fail(EXIT_FAIL, "out of memory");
 
 	for (uint64_t round = 0; round < bench->warmups && !code && !bench_signalled(); round++)
 		for (unsigned c = from; c < to && !code && !bench_signalled(); c++)
-			code = run_once(bench, &bench->commands[c], &helpers[c], false);
+			code = run_once(bench, &bench->commands[c], helper, false);
 	begin = pmc_now_ns();
 	for (uint64_t round = 0; round < most && (round < least || spent < limit); round++) {
-		for (unsigned c = from; c < to; c++) {
-			if (code || bench_signalled())
-				return code;
-			code = run_once(bench, &bench->commands[c], &helpers[c], true);
+		if (code || bench_signalled())
+			break;
+		bench_shuffle(order, from, to);
+		for (unsigned i = 0; i < to - from && !code && !bench_signalled(); i++) {
+			code = run_once(bench, &bench->commands[order[i]], helper, true);
 			spent = pmc_now_ns() - begin;
-			show_progress(bench, bench->commands[c].n_runs, spent, limit);
+			show_progress(bench, round + 1, spent, limit);
 		}
 	}
+	free(order);
 	return code;
 }
 
@@ -170,7 +190,7 @@ static int measure_shell(struct bench *bench)
 	struct bench shell = *bench;
 	struct bench_command command = { .text = "" };
 	struct bench_helper helper;
-	struct bench_summary summary;
+	struct bench_row row;
 	int code;
 
 	shell.commands = &command;
@@ -183,14 +203,14 @@ static int measure_shell(struct bench *bench)
 	shell.passes = 1;
 	code = bench_add_string(&shell, "");
 	if (!code)
-		code = bench_helper_start(&shell, &command, NULL, &helper);
+		code = bench_helper_start(&shell, NULL, &helper);
 	if (code)
 		return code;
 	code = run_rounds(&shell, &helper, 0, 1);
 	bench_helper_stop(&helper);
 	for (unsigned m = BENCH_WALL; m <= BENCH_SYS; m++) {
-		bench_summary_of(&command, m, &summary);
-		bench->shell_ns[m] = summary.mean;
+		bench_row_of(bench, &command, NULL, m, &row);
+		bench->shell_ns[m] = row.summary.mean;
 	}
 	bench->arena = shell.arena;
 	free(command.runs);
@@ -198,35 +218,31 @@ static int measure_shell(struct bench *bench)
 }
 
 /* Commands from..to with --setup before and --cleanup after them. */
-static int measure_commands(struct bench *bench, struct bench_helper *helpers, unsigned from,
+static int measure_commands(struct bench *bench, struct bench_helper *helper, unsigned from,
 			    unsigned to)
 {
 	int code = bench_shell("--setup", bench->setup), after;
 
 	if (!code && !bench_signalled())
-		code = run_rounds(bench, helpers, from, to);
+		code = run_rounds(bench, helper, from, to);
 	after = bench_shell("--cleanup", bench->cleanup);
 	return code ? code : after;
 }
 
 int bench_measure(struct bench *bench)
 {
-	struct bench_helper *helpers = calloc(bench->n_commands, sizeof(*helpers));
-	int code = helpers ? 0 : tool_fail(EXIT_FAIL, "out of memory");
+	struct bench_helper helper = { .pid = 0 };
+	int code = bench->shell ? measure_shell(bench) : 0;
 
-	if (!code && bench->shell)
-		code = measure_shell(bench);
-	for (unsigned c = 0; c < bench->n_commands && !code; c++)
-		code = bench_helper_start(bench, &bench->commands[c], NULL, &helpers[c]);
+	if (!code)
+		code = bench_helper_start(bench, NULL, &helper);
 	for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled();
 	     c += bench->sequential ? 1 : bench->n_commands)
-		code = measure_commands(bench, helpers, c,
+		code = measure_commands(bench, &helper, c,
 					bench->sequential ? c + 1 : bench->n_commands);
-	for (unsigned c = 0; c < bench->n_commands && helpers; c++) {
-		bench_counters_close(bench, &helpers[c]);
-		bench_helper_stop(&helpers[c]);
-	}
-	free(helpers);
+	if (helper.pid > 0)
+		bench_counters_close(bench, &helper);
+	bench_helper_stop(&helper);
 	clear_progress();
 	bench->interrupted = bench_signalled();
 	return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.c - processes of a bench: pmc-spawn, which starts a command, and the shell lines.
+ * process.c - processes of a bench: pmc-spawn, which starts the commands, and the shell lines.
  *
  * SIGINT, SIGTERM and SIGHUP are blocked and looked at between and during runs; at the end they
  * take effect. pmc-spawn and its command are process groups of their own, which the terminal's
@@ -140,12 +140,37 @@ static void become_helper(const struct bench *bench, char **argv, char *const *e
 	_exit(EXIT_FAIL);
 }
 
-int bench_helper_start(const struct bench *bench, const struct bench_command *command,
-		       char *const *extra, struct bench_helper *helper)
+/* pmc-spawn's arguments: path and argv of each command. NULL: out of memory. */
+static char **words_of(struct bench *bench, char *path)
+{
+	uint32_t n = 1;
+	char **words;
+
+	for (unsigned c = 0; c < bench->n_commands; c++) {
+		struct bench_command *command = &bench->commands[c];
+
+		command->first = n++;
+		for (char **word = command->argv; *word; word++)
+			n++;
+		command->n_words = n - command->first;
+	}
+	words = calloc(n + 1, sizeof(*words));
+	for (unsigned c = 0; c < bench->n_commands && words; c++) {
+		struct bench_command *command = &bench->commands[c];
+
+		words[command->first] = command->path;
+		memcpy(words + command->first + 1, command->argv,
+		       (command->n_words - 1) * sizeof(*words));
+	}
+	if (words)
+		words[0] = path;
+	return words;
+}
+
+int bench_helper_start(struct bench *bench, char *const *extra, struct bench_helper *helper)
 {
 	static char path[PATH_MAX];
 	int pair[2], error = EPIPE;
-	size_t n = 0;
 	char **argv;
 
 	*helper = (struct bench_helper){ .socket = -1 };
@@ -153,16 +178,11 @@ int bench_helper_start(const struct bench *bench, const struct bench_command *co
 		helper->fds[i] = helper->anchors[i] = -1;
 	if (!path[0] && !find_helper(path))
 		return EXIT_FAIL;
-	while (command->argv[n])
-		n++;
-	argv = calloc(n + 3, sizeof(*argv));
+	argv = words_of(bench, path);
 	if (!argv || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
 		free(argv);
 		return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(errno));
 	}
-	argv[0] = path;
-	argv[1] = (char *)command->path;
-	memcpy(argv + 2, command->argv, n * sizeof(*argv));
 	helper->pid = fork();
 	if (helper->pid == 0)
 		become_helper(bench, argv, extra, pair[1]);
@@ -180,10 +200,11 @@ int bench_helper_start(const struct bench *bench, const struct bench_command *co
 	return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error));
 }
 
-bool bench_helper_run(const struct bench *bench, struct bench_helper *helper,
-		      struct spawn_result *result)
+bool bench_helper_run(const struct bench *bench, const struct bench_command *command,
+		      struct bench_helper *helper, struct spawn_result *result)
 {
-	const struct spawn_request request = { .timeout_ns = bench->timeout_ns };
+	const struct spawn_request request = { bench->timeout_ns, command->first,
+					       command->n_words };
 	struct pollfd fds[2] = { { .fd = helper->socket, .events = POLLIN },
 				 { .fd = signal_fd, .events = POLLIN } };
 	ssize_t n;

@@ -6,19 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void bench_summary_of(const struct bench_command *command, unsigned measure,
-		      struct bench_summary *summary)
-{
-	double *values = malloc((command->n_runs + 1) * sizeof(*values));
-	size_t n = 0;
-
-	for (size_t r = 0; values && r < command->n_runs; r++)
-		if (!isnan(command->runs[r].values[measure]))
-			values[n++] = command->runs[r].values[measure];
-	bench_summarize(values, n, summary);
-	free(values);
-}
-
 const struct bench_command *bench_reference(const struct bench *bench,
 					    const struct bench_command *command)
 {
@@ -30,21 +17,78 @@ const struct bench_command *bench_reference(const struct bench *bench,
 	return bench->n_baseline == 1 ? bench->baseline : NULL;
 }
 
-void bench_thread_summary(const struct bench *bench, const struct bench_command *command,
-			  const char *name, unsigned column, struct bench_summary *summary)
+/* The values of a column by run; NAN: none. */
+struct column {
+	const struct bench *bench;
+	const char *thread; /* NULL: of the whole command */
+	unsigned index;
+};
+
+static size_t runs_of(const struct column *column, const struct bench_command *command)
+{
+	return column->thread ? command->thread_runs : command->n_runs;
+}
+
+/* Runs without the thread count as 0. NULL: out of memory. */
+static double *values_of(const struct column *column, const struct bench_command *command)
 {
 	const struct bench_thread *thread = command->threads;
-	double *values = calloc(command->thread_runs + 1, sizeof(*values));
+	size_t n = runs_of(column, command);
+	double *values = calloc(n + 1, sizeof(*values));
 
-	while (thread && strcmp(thread->name, name))
+	while (column->thread && thread && strcmp(thread->name, column->thread))
 		thread = thread->next;
-	for (size_t r = 0; values && r < command->thread_runs; r++) {
-		double value = thread ? thread->values[r * bench->n_thread_columns + column] : 0;
-
-		values[r] = isnan(value) ? 0 : value;
+	for (size_t r = 0; values && r < n; r++) {
+		if (!column->thread)
+			values[r] = command->runs[r].values[column->index];
+		else if (thread)
+			values[r] =
+				thread->values[r * column->bench->n_thread_columns + column->index];
+		if (column->thread && isnan(values[r]))
+			values[r] = 0;
 	}
-	bench_summarize(values, values ? command->thread_runs : 0, summary);
+	return values;
+}
+
+/* Commands took turns, so that their runs of one round are a pair. */
+static bool are_pairs(const struct bench *bench, const struct bench_command *a,
+		      const struct bench_command *b)
+{
+	const struct bench_command *end = bench->commands + bench->n_commands;
+
+	return !bench->sequential && a >= bench->commands && a < end && b >= bench->commands &&
+	       b < end;
+}
+
+static void compare(const struct column *column, const struct bench_command *command,
+		    const struct bench_command *reference, struct bench_row *row)
+{
+	size_t n = runs_of(column, command), n_base = reference ? runs_of(column, reference) : 0;
+	double *values = values_of(column, command);
+	double *base = reference ? values_of(column, reference) : NULL;
+	struct bench_summary summary;
+
+	*row = (struct bench_row){ .delta.known = false };
+	bench_summarize(values, values ? n : 0, &row->summary);
+	bench_summarize(base, base ? n_base : 0, &summary);
+	bench_compare(&summary, &row->summary, &row->delta);
+	if (row->delta.known && are_pairs(column->bench, command, reference))
+		bench_compare_pairs(base, values, n < n_base ? n : n_base, &summary, &row->delta);
+	free(base);
 	free(values);
+}
+
+void bench_row_of(const struct bench *bench, const struct bench_command *command,
+		  const struct bench_command *reference, unsigned measure, struct bench_row *row)
+{
+	compare(&(struct column){ bench, NULL, measure }, command, reference, row);
+}
+
+void bench_thread_row(const struct bench *bench, const struct bench_command *command,
+		      const struct bench_command *reference, const char *name, unsigned column,
+		      struct bench_row *row)
+{
+	compare(&(struct column){ bench, name, column }, command, reference, row);
 }
 
 /* Whether wall time, or a requested event, is significantly worse by more than --fail-above. */
@@ -57,15 +101,12 @@ bool bench_regressed(const struct bench *bench)
 		const struct bench_command *reference = bench_reference(bench, command);
 
 		for (unsigned m = 0; reference && m < bench->n_measures; m++) {
-			struct bench_summary a, b;
-			struct bench_delta delta;
+			struct bench_row row;
 
 			if (m != BENCH_WALL && (m < BENCH_EVENTS || !bench->events))
 				continue;
-			bench_summary_of(reference, m, &a);
-			bench_summary_of(command, m, &b);
-			bench_compare(&a, &b, &delta);
-			worse |= delta.significant && delta.pct > bench->fail_above;
+			bench_row_of(bench, command, reference, m, &row);
+			worse |= row.delta.significant && row.delta.pct > bench->fail_above;
 		}
 	}
 	return worse;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statistics.c - summaries, Welch's t test, and quantiles of Student's t distribution.
+ * statistics.c - summaries, intervals of differences, and quantiles of Student's t distribution.
  *
+ * With enough values, intervals are of trimmed means: on a shared machine some runs are twice as
+ * slow, and a few of them widen an interval of means beyond any use. Welch's t test with winsorized
+ * variances then is Yuen's.
  * The quantile inverts the regularized incomplete beta function, evaluated by its continued
  * fraction (DLMF 8.17.22).
  */
@@ -27,26 +30,66 @@ static double quartile(const double *values, size_t n, double share)
 	return values[at] + (place - (double)at) * (values[at + 1] - values[at]);
 }
 
-void bench_summarize(double *values, size_t n, struct bench_summary *summary)
+/* The mean of sorted values without the `cut` smallest and largest, and its squared error from the
+ * variance of all values with those moved to their nearest neighbour that is kept. */
+static void trim(const double *values, size_t n, size_t cut, struct bench_summary *summary)
 {
-	double *scratch = n ? malloc(n * sizeof(*scratch)) : NULL, sum = 0, low, high;
-	struct pmc_bench_stat stat;
+	double sum = 0, all = 0, squares = 0;
+	size_t kept = n - 2 * cut;
 
-	*summary = (struct bench_summary){ 0 };
-	if (!scratch)
-		return;
 	/* Relative to one of them: equal values have exactly that mean. */
+	for (size_t i = cut; i < n - cut; i++)
+		sum += values[i] - values[cut];
+	all = sum + (double)cut * (values[n - cut - 1] - values[cut]);
+	all = values[cut] + all / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		double value = values[i < cut ? cut : i < n - cut ? i : n - cut - 1];
+
+		squares += (value - all) * (value - all);
+	}
+	summary->kept = kept;
+	summary->middle = values[cut] + sum / (double)kept;
+	summary->error = kept > 1 ? squares / ((double)kept * (double)(kept - 1)) : 0;
+}
+
+/* Of n >= 1 values. */
+static void summarize(double *values, double *scratch, size_t n, struct bench_summary *summary)
+{
+	struct pmc_bench_stat stat;
+	double sum = 0, low, high;
+
 	for (size_t i = 0; i < n; i++)
 		sum += values[i] - values[0];
 	bench_stat(values, scratch, n, values[0] + sum / (double)n, &stat);
-	free(scratch);
-	*summary = (struct bench_summary){ n,	     stat.mean, stat.stddev, stat.median, stat.min,
-					   stat.max, 0 };
+	*summary = (struct bench_summary){ .n = n,
+					   .mean = stat.mean,
+					   .stddev = stat.stddev,
+					   .median = stat.median,
+					   .min = stat.min,
+					   .max = stat.max };
 	low = quartile(values, n, 0.25);
 	high = quartile(values, n, 0.75);
 	for (size_t i = 0; i < n; i++)
 		summary->outliers += values[i] < low - 1.5 * (high - low) ||
 				     values[i] > high + 1.5 * (high - low);
+	trim(values, n, n < BENCH_TRIMMED ? 0 : n / 4, summary);
+	/* Values of which most are equal: their spread is in what was cut. */
+	if (summary->error == 0 && stat.min < stat.max)
+		trim(values, n, 0, summary);
+}
+
+void bench_summarize(const double *values, size_t n, struct bench_summary *summary)
+{
+	double *copy = n ? malloc(2 * n * sizeof(*copy)) : NULL;
+	size_t known = 0;
+
+	*summary = (struct bench_summary){ 0 };
+	for (size_t i = 0; i < n && copy; i++)
+		if (!isnan(values[i]))
+			copy[known++] = values[i];
+	if (known)
+		summarize(copy, copy + n, known, summary);
+	free(copy);
 }
 
 /* ---- Student's t distribution ------------------------------------------------------------- */
@@ -119,61 +162,76 @@ double bench_t_quantile(double level, double df)
 
 /* ---- two sides ---------------------------------------------------------------------------- */
 
-/* The squared standard error of the mean. */
-static double error_of(const struct bench_summary *summary)
-{
-	return summary->stddev * summary->stddev / (double)summary->n;
-}
-
-/* Of a combination of the means whose squared error is ea + eb. */
+/* Degrees of freedom of a sum whose parts have these squared errors. */
 static double df_of(const struct bench_summary *a, const struct bench_summary *b, double ea,
 		    double eb)
 {
 	return (ea + eb) * (ea + eb) /
-	       (ea * ea / (double)(a->n - 1) + eb * eb / (double)(b->n - 1));
+	       (ea * ea / (double)(a->kept - 1) + eb * eb / (double)(b->kept - 1));
 }
 
 double bench_welch_df(const struct bench_summary *a, const struct bench_summary *b)
 {
-	return df_of(a, b, error_of(a), error_of(b));
+	return df_of(a, b, a->error, b->error);
 }
 
-/* Half of the interval around it. */
-static double half_of(const struct bench_summary *a, const struct bench_summary *b, double ea,
-		      double eb)
+/* Half of the interval around a value with this squared error. */
+static double half_of(double error, double df)
 {
-	if (ea + eb <= 0)
-		return 0;
-	return bench_t_quantile(LEVEL, df_of(a, b, ea, eb)) * sqrt(ea + eb);
+	return error > 0 ? bench_t_quantile(LEVEL, df) * sqrt(error) : 0;
+}
+
+static void judge(struct bench_delta *delta)
+{
+	delta->significant =
+		delta->has_ci && fabs(delta->pct) >= LEAST_PCT && fabs(delta->pct) > delta->ci_pct;
 }
 
 void bench_compare(const struct bench_summary *reference, const struct bench_summary *summary,
 		   struct bench_delta *delta)
 {
-	double base = fabs(reference->mean);
+	double base = fabs(reference->middle), ea = reference->error, eb = summary->error;
 
 	*delta = (struct bench_delta){ .known = reference->n && summary->n && base > 0 };
 	if (!delta->known)
 		return;
-	delta->pct = (summary->mean - reference->mean) / base * 100;
+	delta->pct = (summary->middle - reference->middle) / base * 100;
+	delta->ratio = summary->middle / reference->middle;
 	delta->has_ci = reference->n > 1 && summary->n > 1;
 	if (!delta->has_ci)
 		return;
-	delta->ci_pct =
-		half_of(reference, summary, error_of(reference), error_of(summary)) / base * 100;
-	delta->significant = fabs(delta->pct) >= LEAST_PCT && fabs(delta->pct) > delta->ci_pct;
+	delta->ci_pct = half_of(ea + eb, df_of(reference, summary, ea, eb)) / base * 100;
+	/* The delta method: the error of a quotient to first order. */
+	ea *= delta->ratio * delta->ratio;
+	delta->ratio_ci = half_of(ea + eb, df_of(reference, summary, ea, eb)) / base;
+	judge(delta);
 }
 
-bool bench_ratio(const struct bench_summary *a, const struct bench_summary *b, double *ratio,
-		 double *half)
+/* values - ratio * reference of every pair. */
+static void subtract(const double *reference, const double *values, size_t n, double ratio,
+		     struct bench_summary *summary)
 {
-	if (!a->n || !b->n || b->mean == 0)
-		return false;
-	*ratio = a->mean / b->mean;
-	*half = 0;
-	if (a->n < 2 || b->n < 2)
-		return true;
-	/* The delta method: the error of a quotient to first order. */
-	*half = half_of(a, b, error_of(a), *ratio * *ratio * error_of(b)) / fabs(b->mean);
-	return true;
+	double *differences = malloc((n + 1) * sizeof(*differences));
+
+	for (size_t i = 0; i < n && differences; i++)
+		differences[i] = values[i] - ratio * reference[i];
+	bench_summarize(differences, differences ? n : 0, summary);
+	free(differences);
+}
+
+void bench_compare_pairs(const double *reference, const double *values, size_t n,
+			 const struct bench_summary *of_reference, struct bench_delta *delta)
+{
+	double base = fabs(of_reference->middle);
+	struct bench_summary pairs;
+
+	subtract(reference, values, n, 1, &pairs);
+	if (!delta->known || pairs.n < BENCH_TRIMMED)
+		return;
+	delta->pct = pairs.middle / base * 100;
+	delta->ratio = 1 + pairs.middle / of_reference->middle;
+	delta->ci_pct = half_of(pairs.error, (double)(pairs.kept - 1)) / base * 100;
+	subtract(reference, values, n, delta->ratio, &pairs);
+	delta->ratio_ci = half_of(pairs.error, (double)(pairs.kept - 1)) / base;
+	judge(delta);
 }

@@ -68,11 +68,10 @@ static void show_value(char cell[80], double value, enum bench_unit unit)
 	bench_show(&out, value, unit);
 }
 
-/* `reference`: NULL if there is nothing to compare with. */
 static void fill(struct cell_row *row, const char *name, enum bench_unit unit, bool scaled,
-		 const struct bench_summary *summary, const struct bench_summary *reference)
+		 const struct bench_row *values)
 {
-	struct bench_delta delta;
+	const struct bench_summary *summary = &values->summary;
 	struct pmc_out out;
 
 	*row = (struct cell_row){ .color = 0 };
@@ -95,10 +94,7 @@ static void fill(struct cell_row *row, const char *name, enum bench_unit unit, b
 	pmc_out_to_mem(&out, row->cells[OUTLIERS], sizeof(row->cells[OUTLIERS]));
 	pmc_outf(&out, "%zu (%2u%%)", summary->outliers,
 		 (unsigned)(100.0 * (double)summary->outliers / (double)summary->n + 0.5));
-	if (reference) {
-		bench_compare(reference, summary, &delta);
-		show_delta(row, &delta);
-	}
+	show_delta(row, &values->delta);
 }
 
 static void measure_row(const struct bench *bench, const struct bench_command *command, unsigned m,
@@ -106,20 +102,19 @@ static void measure_row(const struct bench *bench, const struct bench_command *c
 {
 	const struct bench_command *reference = bench_reference(bench, command);
 	const struct bench_measure *measure = &bench->measures[m];
-	struct bench_summary summary, base;
+	struct bench_row values;
+	size_t n;
 
-	bench_summary_of(command, m, &summary);
-	if (reference)
-		bench_summary_of(reference, m, &base);
+	bench_row_of(bench, command, reference, m, &values);
 	fill(row, measure->name, measure->unit,
-	     measure->event && command->scaled[measure->event - bench->plan.events], &summary,
-	     reference ? &base : NULL);
-	if (bench->passes > 1 && measure->event && summary.n < command->n_runs && summary.n) {
+	     measure->event && command->scaled[measure->event - bench->plan.events], &values);
+	n = values.summary.n;
+	if (bench->passes > 1 && measure->event && n < command->n_runs && n) {
 		size_t len = strlen(row->cells[NAME]);
 		struct pmc_out out;
 
 		pmc_out_to_mem(&out, row->cells[NAME] + len, sizeof(row->cells[NAME]) - len);
-		pmc_outf(&out, " (%zu runs)", summary.n);
+		pmc_outf(&out, " (%zu runs)", n);
 	}
 }
 
@@ -155,17 +150,18 @@ static size_t thread_keys(const struct bench *bench, const struct bench_command 
 	for (unsigned s = 0; s < 2 && *keys; s++) {
 		for (const struct bench_thread *t = sides[s] ? sides[s]->threads : NULL; t;
 		     t = t->next) {
-			struct bench_summary a, b = { 0 };
+			struct bench_row a, b = { 0 };
 			size_t k = 0;
 
 			while (k < n && strcmp((*keys)[k].name, t->name))
 				k++;
 			if (k < n)
 				continue;
-			bench_thread_summary(bench, command, t->name, 0, &a);
+			bench_thread_row(bench, command, NULL, t->name, 0, &a);
 			if (reference)
-				bench_thread_summary(bench, reference, t->name, 0, &b);
-			(*keys)[n++] = (struct thread_key){ t->name, fabs(a.mean - b.mean) };
+				bench_thread_row(bench, reference, NULL, t->name, 0, &b);
+			(*keys)[n++] = (struct thread_key){ t->name,
+							    fabs(a.summary.mean - b.summary.mean) };
 		}
 	}
 	if (*keys)
@@ -188,19 +184,17 @@ static void each_thread(const struct bench *bench, const struct bench_command *c
 	n = thread_keys(bench, command, reference, &keys);
 	for (size_t k = 0; k < n && k < MOST_THREADS; k++) {
 		for (unsigned c = 0; c < bench->n_thread_columns; c++) {
-			struct bench_summary summary, base;
+			struct bench_row values;
 			struct cell_row row;
 			char name[80];
 			struct pmc_out out;
 
-			bench_thread_summary(bench, command, keys[k].name, c, &summary);
-			if (reference)
-				bench_thread_summary(bench, reference, keys[k].name, c, &base);
+			bench_thread_row(bench, command, reference, keys[k].name, c, &values);
 			pmc_out_to_mem(&out, name, sizeof(name));
 			pmc_outf(&out, "%s%s", c ? "  " : "",
 				 c ? bench->thread_columns[c] : keys[k].name);
 			fill(&row, name, c ? bench->measures[BENCH_EVENTS + c - 1].unit : BENCH_NS,
-			     false, &summary, reference ? &base : NULL);
+			     false, &values);
 			show(to, &row);
 		}
 	}
@@ -349,45 +343,46 @@ static void note_scopes(const struct bench *bench, struct pmc_out *out)
 static void write_summary(const struct bench *bench, struct pmc_out *out)
 {
 	const struct bench_command *fastest = bench->commands;
-	struct bench_summary best, summary;
-	struct bench_delta delta;
-	double ratio, half;
+	struct bench_row best, row;
 
-	bench_summary_of(fastest, BENCH_WALL, &best);
+	bench_row_of(bench, fastest, NULL, BENCH_WALL, &best);
 	for (unsigned c = 1; c < bench->n_commands; c++) {
-		bench_summary_of(&bench->commands[c], BENCH_WALL, &summary);
-		if (summary.n && (!best.n || summary.mean < best.mean)) {
+		bench_row_of(bench, &bench->commands[c], NULL, BENCH_WALL, &row);
+		if (row.summary.n &&
+		    (!best.summary.n || row.summary.middle < best.summary.middle)) {
 			fastest = &bench->commands[c];
-			best = summary;
+			best = row;
 		}
 	}
-	if (bench->n_commands < 2 || !best.n)
+	if (bench->n_commands < 2 || !best.summary.n)
 		return;
 	pmc_out_str(out, "\n");
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
+		const struct bench_delta *delta = &row.delta;
+		unsigned digits;
 
-		bench_summary_of(command, BENCH_WALL, &summary);
-		if (command == fastest || !bench_ratio(&summary, &best, &ratio, &half))
+		bench_row_of(bench, command, fastest, BENCH_WALL, &row);
+		digits = delta->has_ci && delta->ratio_ci < 0.005 ? 3 : 2;
+		if (command == fastest || !delta->known)
 			continue;
 		pmc_utf8_safe(out, fastest->text, strlen(fastest->text), 60);
-		/* Uses the same test as the delta, so that the two agree. */
-		bench_compare(&best, &summary, &delta);
-		if (delta.has_ci && delta.pct <= delta.ci_pct) {
+		/* The test of the delta, so that the two agree. */
+		if (delta->has_ci && delta->pct <= delta->ci_pct) {
 			pmc_out_str(out, " and ");
 			pmc_utf8_safe(out, command->text, strlen(command->text), 60);
 			pmc_out_str(out, ": no certain difference\n");
 			continue;
 		}
 		pmc_out_str(out, " ran ");
-		pmc_out_fixed(out, ratio, 2);
-		if (delta.has_ci) {
+		pmc_out_fixed(out, delta->ratio, digits);
+		if (delta->has_ci) {
 			pmc_out_str(out, " ± ");
-			pmc_out_fixed(out, half, 2);
+			pmc_out_fixed(out, delta->ratio_ci, digits);
 		}
 		pmc_out_str(out, " times faster than ");
 		pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-		pmc_out_str(out, delta.has_ci ? "\n" : " (too few runs for an interval)\n");
+		pmc_out_str(out, delta->has_ci ? "\n" : " (too few runs for an interval)\n");
 	}
 }
 

@@ -139,7 +139,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	if (code || bench_signalled())
 		return code;
 	unlink(agent->dump);
-	if (!bench_helper_run(bench, helper, &result))
+	if (!bench_helper_run(bench, command, helper, &result))
 		return EXIT_FAIL;
 	code = bench_judge(bench, command, &result, r);
 	if (code || bench_signalled() || result.stopped == SPAWN_KILLED)
@@ -159,11 +159,12 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 
 int bench_threads(struct bench *bench)
 {
-	struct bench_helper *helpers = calloc(bench->n_commands, sizeof(*helpers));
+	unsigned *order = calloc(bench->n_commands, sizeof(*order));
+	struct bench_helper helper = { .pid = 0 };
 	struct under_agent agent = { .dir = "" };
 	size_t rounds =
 		bench->commands[0].n_runs < MOST_RUNS ? bench->commands[0].n_runs : MOST_RUNS;
-	int code = helpers ? set_up(bench, &agent) : tool_fail(EXIT_FAIL, "out of memory");
+	int code = order ? set_up(bench, &agent) : tool_fail(EXIT_FAIL, "out of memory");
 
 	bench->thread_columns = pmc_arena_alloc(
 		&bench->arena, (bench->n_measures + 1) * sizeof(*bench->thread_columns));
@@ -174,14 +175,15 @@ int bench_threads(struct bench *bench)
 	for (unsigned m = BENCH_EVENTS; m < bench->n_measures && !code; m++)
 		bench->thread_columns[bench->n_thread_columns++] =
 			bench->measures[m].event->event.name;
-	for (unsigned c = 0; c < bench->n_commands && !code; c++)
-		code = bench_helper_start(bench, &bench->commands[c], agent.environ, &helpers[c]);
-	for (size_t r = 0; r < rounds && !code; r++)
-		for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled(); c++)
-			code = run_once(bench, &bench->commands[c], &helpers[c], &agent, r);
-	for (unsigned c = 0; c < bench->n_commands && helpers; c++)
-		bench_helper_stop(&helpers[c]);
-	free(helpers);
+	if (!code)
+		code = bench_helper_start(bench, agent.environ, &helper);
+	for (size_t r = 0; r < rounds && !code; r++) {
+		bench_shuffle(order, 0, bench->n_commands);
+		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++)
+			code = run_once(bench, &bench->commands[order[i]], &helper, &agent, r);
+	}
+	bench_helper_stop(&helper);
+	free(order);
 	unlink(agent.dump);
 	if (agent.dir[0])
 		rmdir(agent.dir);

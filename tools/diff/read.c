@@ -259,7 +259,6 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 		 struct bench_summary sides[2])
 {
 	const struct diff_column *of = &diff->columns[column];
-	unsigned known[2] = { 0 };
 
 	for (unsigned side = 0; side < 2; side++) {
 		unsigned n = diff->n_files[side];
@@ -273,10 +272,9 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 			if (isnan(value) && isnan(value_of(sample, DIFF_CPU)) &&
 			    (column < DIFF_EVENTS || of->scopes[side]))
 				value = 0;
-			if (!isnan(value))
-				values[known[side]++] = value;
+			values[s] = value;
 		}
-		bench_summarize(values, values ? known[side] : 0, &sides[side]);
+		bench_summarize(values, values ? n : 0, &sides[side]);
 		free(values);
 	}
 	if (column >= DIFF_EVENTS && of->scopes[0] != of->scopes[1])

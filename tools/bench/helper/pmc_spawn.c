@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pmc_spawn.c - pmc-spawn PATH ARG0 [ARG...]: starts a command again and again and measures each
- * run.
+ * pmc_spawn.c - pmc-spawn PATH ARG0 [ARG...] [PATH ARG0 [ARG...]]...: starts commands again and
+ * again and measures each run.
+ *
+ * One process starts all of them: the scheduler may keep each of several on another CPU, and one
+ * CPU may be busier.
  *
  * A process of its own without libc, because Linux carries the peak resident memory of whoever
  * calls execve over into the new program (setmax_mm_hiwater_rss in the kernel's fs/exec.c). Started
@@ -120,7 +123,15 @@ __attribute__((used, noreturn)) static void serve(long *stack)
 	pmc_sys3(SYS_write, SPAWN_SOCKET, "", 1);
 	while (stack[0] > 2 && pmc_sys3(SYS_read, SPAWN_SOCKET, &request, sizeof(request)) ==
 				       (long)sizeof(request)) {
-		run(&request, argv[1], argv + 2, envp, &result);
+		char **words = argv + request.first, *next;
+
+		if (request.n_words < 2 ||
+		    request.first + (uint64_t)request.n_words > (uint64_t)stack[0])
+			break;
+		next = words[request.n_words];
+		words[request.n_words] = NULL;
+		run(&request, words[0], words + 1, envp, &result);
+		words[request.n_words] = next;
 		pmc_sys3(SYS_write, SPAWN_SOCKET, &result, sizeof(result));
 	}
 	pmc_sys1(SYS_exit_group, 0);

@@ -12,7 +12,8 @@
 
 /* Starts a run. Any further message during the run, or the end of the socket, kills the command. */
 struct spawn_request {
-	uint64_t timeout_ns; /* 0: none */
+	uint64_t timeout_ns;	 /* 0: none */
+	uint32_t first, n_words; /* of pmc-spawn's arguments: the path, and the command's argv */
 };
 
 struct spawn_result {
