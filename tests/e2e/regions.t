@@ -239,7 +239,7 @@ for events in task-clock,page-faults L1-dcache-loads $nowhere; do
 	is "$(jq -c '[.regions[] | [.region, .calls, .open]] | unique' x.json)" \
 		'[["dive",8,0],["inner",10,0],["leaf",1,0],["middle",10,0],["outer",2,0],["staying",1,0],["step",6,0]]' \
 		"$events: rows written at exit replace those of the snapshots"
-	rm stay.in stay.pmc stay.outside.pmc
+	rm stay.in stay.out stay.pmc stay.outside.pmc
 done
 
 # A forked child inherits its parent's area of regions; it must contain the child's regions only.

@@ -13,8 +13,10 @@ cat >worker.c <<'END'
 #include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 static sem_t go, done;
 static pthread_t thread;
+static volatile pid_t worker;
 static long long cpu(clockid_t clock)
 {
 	struct timespec t;
@@ -23,6 +25,7 @@ static long long cpu(clockid_t clock)
 }
 static void *work(void *arg)
 {
+	worker = gettid();
 	for (;;) {
 		long long end;
 		while (sem_wait(&go))
@@ -34,17 +37,21 @@ static void *work(void *arg)
 	}
 	return arg;
 }
-/* The CPU clock of the worker, read until it no longer advances. */
+/* The CPU clock of the worker, read when it sleeps. */
 static long long asleep(void)
 {
 	clockid_t clock;
-	long long now, before = -1;
+	char path[64], name[64], state = 0;
 	pthread_getcpuclockid(thread, &clock);
-	while ((now = cpu(clock)) != before) {
-		before = now;
-		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", worker);
+	while (state != 'S') {
+		FILE *file = fopen(path, "r");
+		if (!file || fscanf(file, "%*d (%63[^)]) %c", name, &state) != 2)
+			return -1;
+		fclose(file);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
-	return now;
+	return cpu(clock);
 }
 int main(void)
 {
@@ -62,7 +69,7 @@ int main(void)
 	return 0;
 }
 END
-gcc -O1 -pthread -o worker worker.c || exit 1
+gcc -O1 -D_GNU_SOURCE -pthread -o worker worker.c || exit 1
 
 LD_PRELOAD=$AGENT PMC_EVENTS=task-clock PMC_DUMP=USR2 PMC_OUT="$T/out.pmc" PMC_REPORT=off \
 	./worker <in >log 2>err &
