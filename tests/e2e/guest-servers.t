@@ -15,11 +15,11 @@ both() {
 	local name=$1
 	shift
 	rm -f x.pmc
-	run timeout -k 1 30 "$@"
+	run timeout -k 1 100 "$@"
 	status0=$status
 	mv out out0
 	mv err err0
-	PMC_OUT=$T/x.pmc run timeout -k 1 30 env LD_PRELOAD="$AGENT" "$@"
+	PMC_OUT=$T/x.pmc run timeout -k 1 100 env LD_PRELOAD="$AGENT" "$@"
 	is "$status" "$status0" "$name: same status ($status0)" || diag_file err stderr
 	dumped "$name"
 }
@@ -36,6 +36,10 @@ images() {
 absent() {
 	ok "$1 is installed (make deps; sh tests/deps.sh check)" false
 }
+# A process has written its last rows when it has ended. Its parent may be one that does not wait for it.
+ended() {
+	[ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"
+}
 free_port() {
 	"$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
@@ -51,7 +55,7 @@ done
 
 # ---- redis ---------------------------------------------------------------------------------------
 redis() {
-	local port rc
+	local port rc server
 	port=$(free_port)
 	rm -f redis.log
 	env "$@" redis-server --port "$port" --bind 127.0.0.1 --io-threads 2 --io-threads-do-reads yes \
@@ -64,8 +68,10 @@ redis() {
 	redis-cli -p "$port" bgsave >/dev/null
 	await test -s "$T/dump.rdb"
 	redis-cli -p "$port" get key
+	server=$(cat "$T/redis.pid")
 	redis-cli -p "$port" shutdown nosave
-	await test ! -e "$T/redis.pid"
+	await ended "$server"
+	rm -f "$T/redis.pid"
 	rm -f "$T/dump.rdb"
 	echo "started: $rc"
 }
@@ -84,7 +90,7 @@ fi
 # ---- nginx ---------------------------------------------------------------------------------------
 # shellcheck disable=SC2016
 web() {
-	local port old
+	local port old master
 	port=$(free_port)
 	mkdir -p web/logs
 	chmod -R 777 web
@@ -102,14 +108,16 @@ web() {
 	echo "started: $?"
 	await fetch "$port"
 	fetch "$port"
-	old=$(pgrep -P "$(cat nginx.pid)" | sort | tr '\n' ' ')
-	pgrep -cP "$(cat nginx.pid)"
-	kill -HUP "$(cat nginx.pid)"
+	master=$(cat nginx.pid)
+	await reloaded
+	old=$(pgrep -P "$master" | sort | tr '\n' ' ')
+	pgrep -cP "$master"
+	kill -HUP "$master"
 	await reloaded "$old"
-	pgrep -cP "$(cat nginx.pid)"
+	pgrep -cP "$master"
 	fetch "$port"
-	kill -QUIT "$(cat nginx.pid)"
-	await test ! -e nginx.pid
+	kill -QUIT "$master"
+	await ended "$master"
 	grep -cE '\[(alert|crit|emerg)\]' web/logs/error.log
 	rm -rf web
 }
@@ -117,12 +125,12 @@ fetch() {
 	"$python" -c 'import sys, urllib.request
 print(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/").read())' "$1"
 }
-# Wait until two new workers run and the old ones have ended.
+# reloaded [OLD]: two workers run, and OLD ones have ended.
 reloaded() {
 	local new
 	new=$(pgrep -P "$(cat nginx.pid)" | sort | tr '\n' ' ')
 	[ "$(wc -w <<<"$new")" -eq 2 ] || return 1
-	for p in $1; do
+	for p in ${1:-}; do
 		case " $new" in *" $p "*) return 1 ;; esac
 	done
 }
@@ -150,7 +158,7 @@ as_postgres() {
 	fi
 }
 database() {
-	local dir=$T/$1
+	local dir=$T/$1 server
 	shift
 	mkdir -m 777 "$dir"
 	as_postgres env "$@" "$pg/initdb" -D "$dir/data" -A trust -U me -N >"$dir/initdb.log" 2>&1
@@ -158,7 +166,7 @@ database() {
 	as_postgres env "$@" "$pg/pg_ctl" -D "$dir/data" -w -l "$dir/log" \
 		-o "-c listen_addresses='' -c unix_socket_directories=$dir -c fsync=off" start >/dev/null 2>&1
 	echo "start: $?"
-	head -n 1 "$dir/data/postmaster.pid" >"$T/pg.pid"
+	server=$(head -n 1 "$dir/data/postmaster.pid" | tee "$T/pg.pid")
 	as_postgres env "$@" "$pg/pgbench" -h "$dir" -U me -i -q postgres >/dev/null 2>&1
 	echo "pgbench -i: $?"
 	as_postgres env "$@" "$pg/pgbench" -h "$dir" -U me -c 2 -j 2 -t 200 postgres 2>/dev/null |
@@ -166,6 +174,7 @@ database() {
 	"$pg/psql" -h "$dir" -U me -Atc 'select count(*) from pgbench_history' postgres
 	as_postgres env "$@" "$pg/pg_ctl" -D "$dir/data" -w -m fast stop >/dev/null 2>&1
 	echo "stop: $?"
+	await ended "$server"
 	grep -ciE 'panic|terminated by signal' "$dir/log"
 }
 if [ -n "$pg" ] && [ -x "$pg/pgbench" ]; then
@@ -224,7 +233,7 @@ if command -v ssh-agent >/dev/null; then
 		echo "$SSH_AGENT_PID" >ssh.pid
 		ssh-add -l 2>&1
 		kill "$SSH_AGENT_PID"
-		await test ! -e "/proc/$SSH_AGENT_PID"
+		await ended "$SSH_AGENT_PID"
 		echo "gone: $?"
 	}
 	daemon ssh-agent A=1 >ssh0 2>&1
@@ -243,7 +252,7 @@ fi
 # ---- strace and gdb ------------------------------------------------------------------------------
 if command -v strace >/dev/null; then
 	rm -f x.pmc
-	PMC_OUT=$T/x.pmc run timeout 30 strace -f -qq -o calls -E "LD_PRELOAD=$AGENT" "$PROG/churn" 20 100
+	PMC_OUT=$T/x.pmc run timeout 100 strace -f -qq -o calls -E "LD_PRELOAD=$AGENT" "$PROG/churn" 20 100
 	is "$status $(cat out)" "0 joined 20" "strace -f: same output as without the agent"
 	dumped strace
 	is "$(jq '.threads | length' r.json)" 21 "strace -f: every row"
@@ -252,7 +261,7 @@ else
 fi
 if command -v gdb >/dev/null; then
 	rm -f x.pmc
-	run timeout 60 gdb -q -nx -batch -ex "set environment LD_PRELOAD $AGENT" \
+	run timeout 100 gdb -q -nx -batch -ex "set environment LD_PRELOAD $AGENT" \
 		-ex "set environment PMC_OUT $T/x.pmc" -ex 'break work' -ex run -ex bt -ex 'delete' \
 		-ex continue --args "$PROG/churn" 20 100
 	like "$(cat out)" 'work \(arg=' "gdb: the breakpoint in a thread, and its stack"

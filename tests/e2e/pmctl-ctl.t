@@ -169,7 +169,7 @@ finish
 is "$status" 0 "pmctl run exits with the status of the command"
 early=
 for i in {1..10}; do
-	"$PMCTL" run --report off -o early.pmc -- sleep 2 2>/dev/null &
+	"$PMCTL" run --report off -o early.pmc -- sleep 1000 2>/dev/null &
 	pid=$!
 	"$PMCTL" dump "$pid" -o early-dump.pmc >/dev/null 2>early.err || early+=$(cat early.err)
 	kill "$pid"

@@ -22,7 +22,7 @@ PMCTL=$PMCTL run unshare -m bash bare
 is "$(tr '\n' ' ' <out)" "1 1 1 " "without tracefs it fails, and mounts nothing"
 is "$(grep -c 'mount -t tracefs' err)" 3 "the error says how to mount tracefs"
 
-trace() { run timeout -s KILL 60 "$PMCTL" trace "$@"; }
+trace() { run timeout -s KILL 100 "$PMCTL" trace "$@"; }
 lost_of() { jq 'select(.summary).lost' "$1"; }
 
 # ---- refusals ---------------------------------------------------------------------------------
@@ -77,7 +77,12 @@ trace -e 'sched:sched_process_exec,sched_process_exec,sched:sched_proces*_exec' 
 is "$(jq -s length x.json)" 1 "a tracepoint that is named three times is traced once"
 trace -e sched:sched_process_exit --filter 'comm == "true"' --format json -o x.json -- sh -c '/bin/true; /bin/echo'
 is "$(jq -r .fields.comm x.json)" true "--filter"
-trace -d 10ms -e sched:sched_process_exit -o x -- sh -c 'sleep 0.3; exit 3'
+# The command ends when the trace has printed its totals.
+mkfifo gate
+: >err
+(await grep -q records err && echo go >gate) &
+trace -d 10ms -e sched:sched_process_exit -o x -- sh -c 'read -r _ <gate; exit 3'
+wait
 is "$status $(grep -c . x)" "3 0" "-d ends the trace and leaves the command running"
 
 # ---- a process --------------------------------------------------------------------------------
@@ -137,9 +142,17 @@ is "$(row '(.wait_log2_us | add) >= .involuntary_switches and .longest_wait_ns <
 	"the waits are in the histogram"
 is "$(jq -s 'map(select(.name == "mark")) | length' x.json)" 0 \
 	"only threads of the command have rows"
-sleep 1 &
-trace --summary -p $!
-is "$status $(grep -c '^sleep ' out)" "0 1" "--summary -p: the process has a row, and its end ends the trace"
+sh -c 'read -r _ <gate; exec sleep 0.1' &
+pid=$!
+"$PMCTL" trace --summary -p $pid >out 2>err &
+tracer=$!
+# It waits for records, with its rings open.
+tracing() { grep -q '^State:.S' /proc/$tracer/status && ls -l /proc/$tracer/fd | grep -q perf_event; }
+await tracing
+echo go >gate
+wait $tracer
+is "$? $(grep -c '^sleep ' out)" "0 1" "--summary -p: the process has a row, and its end ends the trace"
+wait $pid
 trace --summary -a -d 100ms
 like "$(cat out)" "run delay" "--summary -a prints a table"
 
@@ -148,8 +161,10 @@ cp "$PROG/churn" tracee
 both='prev_comm == "tracee" || prev_comm == "mark"'
 "$PMCTL" trace -e sched:sched_switch -a --filter "$both" --format json -o all.json 2>all.err &
 all=$!
-"$PMCTL" trace -e sched:sched_switch -a --filter "$both" --format json -m 2 2>few.err | cat >few.json &
-few=$(pgrep -n -P $$ -x pmctl)
+mkfifo slow
+cat <slow >few.json &
+"$PMCTL" trace -e sched:sched_switch -a --filter "$both" --format json -m 2 2>few.err >slow &
+few=$!
 seen() { ./mark 0.01 && grep -q mark all.json && grep -q mark few.json; }
 ok "records are shown while the trace runs" await seen
 kill -STOP "$few"
@@ -190,6 +205,7 @@ is "$(cat bad) $(($(wc -l <x) / 4))" "0 $(sed -n 's/.*: \([0-9]*\) records.*/\1/
 cpu=$(jq .cpu all.json | sort -u | head -n 1)
 trace -e sched:sched_switch,sched:sched_waking -C "$cpu" -d 300ms --format json
 is "$(jq -r 'select(.time_ns).cpu' out | sort -u)" "$cpu" "-C: records of this CPU only"
+rm x
 env --default-signal=INT "$PMCTL" trace -e sched:sched_switch -a >x 2>err &
 tracer=$!
 ok "records are shown at once" await test -s x
