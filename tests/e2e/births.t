@@ -51,7 +51,7 @@ like "$(json "$T/report.json" '.threads[] | select(.name == "in-module") | .star
 	'work_in_module|dl_module' "the start routine in an unloaded module is named"
 
 # A thread that another thread creates waits for no lock of the loader.
-report timeout 60 "$PROG/dl_main" "$PROG/dl_waits"
+report timeout 100 "$PROG/dl_main" "$PROG/dl_waits"
 is "$status $(cat "$T/out")" "0 module ran" "a constructor that waits for a thread that creates one"
 is "$(json "$T/report.json" '[.threads[] | select(.start_routine == "dl_waits_outer")] | length')" 1 \
 	"its start routine is named"

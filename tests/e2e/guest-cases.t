@@ -75,13 +75,13 @@ while IFS='|' read -r name want ends states cmd; do
 	read -r states <<<"$states"
 	rm -f x.pmc "$T/done"
 	# shellcheck disable=SC2086
-	run timeout -k 1 20 "$PROG/rusage" ru0 $cmd
+	run timeout -k 1 100 "$PROG/rusage" ru0 $cmd
 	mv out out0
 	own err >err0
 	[ "${cmd/daemon/}" = "$cmd" ] || ok "$name: it ends" await test -s "$T/done"
 	rm -f "$T/done"
 	# shellcheck disable=SC2086
-	run timeout -k 1 20 "$PROG/rusage" ru1 env LD_PRELOAD="$AGENT" "PMC_OUT=$T/x.pmc" $cmd
+	run timeout -k 1 100 "$PROG/rusage" ru1 env LD_PRELOAD="$AGENT" "PMC_OUT=$T/x.pmc" $cmd
 	own err >err1
 	is "$(status_of ru0) $(status_of ru1)" "$want $want" "$name: status without and with the agent"
 	same out0 out "$name: same stdout"

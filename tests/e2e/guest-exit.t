@@ -40,7 +40,7 @@ is "$status $(cat out err)" "0 unload: 1 ended, 0 not as expected, 0 busy" \
 # ---- no reader of the report ---------------------------------------------------------------------
 mkfifo fifo
 for kind in threads json; do
-	PMC_REPORT=$kind=fifo run timeout 60 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
+	PMC_REPORT=$kind=fifo run timeout 100 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000
 	is "$status $(cat out)" "0 joined 3" "PMC_REPORT=$kind=FIFO without a reader: the program ends"
 	is "$(wc -l <err) $(grep -c 'PMC_REPORT: .*fifo' err)" "1 1" \
 		"PMC_REPORT=$kind=FIFO without a reader: a one-line error" || diag_file err stderr
@@ -59,7 +59,7 @@ for size in 4096, 1:
     except BlockingIOError:
         pass
 os.set_blocking(w, True)
-sys.exit(subprocess.run(sys.argv[1:], stderr=w, timeout=60).returncode & 255)' "$@"
+sys.exit(subprocess.run(sys.argv[1:], stderr=w, timeout=100).returncode & 255)' "$@"
 }
 for kind in threads json; do
 	PMC_REPORT=$kind run full_stderr env LD_PRELOAD="$AGENT" "$PROG/churn" 3 1000

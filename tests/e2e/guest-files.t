@@ -21,7 +21,7 @@ readable() {
 # ---- disk full ------------------------------------------------------------------------------
 mkdir small
 if mount -t tmpfs -o size=64k,mode=777 none small 2>err; then
-	PMC_OUT=$T/small/x.pmc run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+	PMC_OUT=$T/small/x.pmc run timeout -s KILL 100 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
 	unharmed "disk full"
 	readable small/x.pmc "disk full" 100
 	PMC_REPORT=json=$T/full.json PMC_OUT=$T/small/y.pmc run agent "$PROG/churn" 3 100
@@ -38,12 +38,12 @@ fi
 # As with a quota, writes are short, then fail.
 for blocks in 1 7 64; do
 	rm -f q.pmc
-	run bash -c "ulimit -f $blocks; LD_PRELOAD=$AGENT PMC_OUT=$T/q.pmc exec timeout -s KILL 10 $PROG/churn 2000 100"
+	run bash -c "ulimit -f $blocks; LD_PRELOAD=$AGENT PMC_OUT=$T/q.pmc exec timeout -s KILL 100 $PROG/churn 2000 100"
 	unharmed "file size limit of $blocks KiB"
 	[ $blocks = 1 ] || readable q.pmc "file size limit of $blocks KiB" 5
 	between "$(stat -c %s q.pmc)" 1 $((blocks * 1024)) "file size limit of $blocks KiB: the dump is no larger"
 done
-run bash -c "ulimit -f 4; LD_PRELOAD=$AGENT PMC_OUT=$T/f.pmc exec timeout -s KILL 10 $PROG/cases fork-only"
+run bash -c "ulimit -f 4; LD_PRELOAD=$AGENT PMC_OUT=$T/f.pmc exec timeout -s KILL 100 $PROG/cases fork-only"
 is "$status $(cat out)" "0 child exit 5" "file size limit and fork: same status"
 # SIGXFSZ belongs to the host: writes of the agent must not raise it, in any state of the signal.
 for how in default ignored handled blocked turns pending changed; do
@@ -63,7 +63,7 @@ rm -f x.pmc
 # ---- PMC_OUT is not a regular file ------------------------------------------------------------
 mkfifo pipe
 for out in "$T/pipe" /dev/full /dev/null; do
-	PMC_OUT=$out run timeout -s KILL 10 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
+	PMC_OUT=$out run timeout -s KILL 100 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
 	unharmed "PMC_OUT=${out##*/}: refused without waiting for a reader"
 	like "$(cat err)" "PMC_OUT=$out: .*not a dump" "PMC_OUT=${out##*/}: a one-line error"
 done
@@ -96,11 +96,11 @@ unharmed "stderr is full"
 
 # ---- a daemon that outlives $(cmd 2>&1) ----------------------------------------------------------
 mkfifo go
-got=$(PMC_OUT=$T/daemon.pmc timeout 30 env LD_PRELOAD="$AGENT" "$PROG/detach" "$T/go" "$T/done" 2>&1)
+got=$(PMC_OUT=$T/daemon.pmc timeout 100 env LD_PRELOAD="$AGENT" "$PROG/detach" "$T/go" "$T/done" 2>&1)
 # The daemon still waits here: it must not hold the pipe of $() open.
 ok "\$(cmd 2>&1) does not wait for the daemon" test ! -e done
 is "$(head -n 1 <<<"$got")" starting "\$(cmd 2>&1) has what it printed"
-timeout 20 bash -c 'echo >go'
+timeout 100 bash -c 'echo >go'
 ok "a daemon: it runs on after its parent, and ends" await grep -q done "$T/done"
 both() {
 	"$PMCTL" report --format json daemon.pmc >r.json &&

@@ -11,11 +11,11 @@ alike() {
 	local name=$1 rows=$2
 	shift 2
 	rm -f x.pmc
-	run timeout -k 1 30 "$@"
+	run timeout -k 1 100 "$@"
 	status0=$status
 	mv out out0
 	mv err err0
-	PMC_OUT=$T/x.pmc run timeout -k 1 30 env "LD_PRELOAD=${PRE:-$AGENT}" "$@"
+	PMC_OUT=$T/x.pmc run timeout -k 1 100 env "LD_PRELOAD=${PRE:-$AGENT}" "$@"
 	is "$status" "$status0" "$name: same status ($status0)"
 	same out0 out "$name: same stdout"
 	same err0 err "$name: same stderr"

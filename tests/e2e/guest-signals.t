@@ -93,7 +93,7 @@ run "$PROG/storm" 2000
 cp out out0
 for seed in 1 2; do
 	rm -f x.pmc
-	PMC_DUMP=USR2 PMC_OUT=$T/x.pmc run timeout -s KILL 60 env LD_PRELOAD="$AGENT" \
+	PMC_DUMP=USR2 PMC_OUT=$T/x.pmc run timeout -s KILL 100 env LD_PRELOAD="$AGENT" \
 		"$PROG/storm" 2000 1000 $seed
 	same out0 out "1,000 dump signals, seed $seed: nothing crashed, hung, or read the host's descriptors"
 	is "$status $(cat err)" "0 " "seed $seed: status and stderr"

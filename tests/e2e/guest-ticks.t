@@ -49,12 +49,12 @@ while IFS='|' read -r name want cmd; do
 	read -ra cmd <<<"$cmd"
 	cmd=("${cmd[@]//\\u0020/ }")
 	rm -rf x.pmc any && mkdir -m 1777 any
-	run timeout -k 1 60 "$PROG/rusage" ru0 "${cmd[@]}"
+	run timeout -k 1 100 "$PROG/rusage" ru0 "${cmd[@]}"
 	mv out out0
 	mv err err0
 	# %e: after setpriv another user writes.
 	case ${cmd[0]} in "$ticks") dump=$T/x.pmc ;; *) dump=$T/any/%e.pmc ;; esac
-	run timeout -k 1 60 "$PROG/rusage" ru1 env "LD_PRELOAD=$AGENT" PMC_INTERVAL=10ms "PMC_OUT=$dump" "${cmd[@]}"
+	run timeout -k 1 100 "$PROG/rusage" ru1 env "LD_PRELOAD=$AGENT" PMC_INTERVAL=10ms "PMC_OUT=$dump" "${cmd[@]}"
 	is "$(status_of ru0) $(status_of ru1)" "$want $want" "$name: status without and with ticks"
 	same out0 out "$name: same stdout"
 	same err0 err "$name: same stderr"

@@ -195,12 +195,11 @@ names() {
 	jq -r '.threads[].name' "${1:-$T/report.json}" | sort
 }
 
-# Waits for CMD to succeed, at most 20 s.
+# Waits for CMD to succeed, at most a minute.
 await() {
-	local i
-	for i in $(seq 400); do
-		"$@" >/dev/null 2>&1 && return 0
+	local end=$((SECONDS + 60))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05
 	done
-	return 1
 }

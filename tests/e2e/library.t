@@ -118,7 +118,7 @@ fi
 # The other examples check their own results; here they exit with 0, or with 1 and an error message.
 for program in "$T"/gcc/* "$T"/clang/*; do
 	case $program in *ipc_monitor* | *sched_switch*) continue ;; esac
-	run timeout 60 "$program"
+	run timeout 100 "$program"
 	[ "$status" -eq 1 ] && [ -s "$T/err" ] && status=0
 	is "$status" 0 "${program#"$T"/} exits with 0, or with 1 and an error" || diag_file "$T/err" stderr
 done

@@ -22,7 +22,7 @@ for case in "link.pmc dump.pmc symbolic.link" "second.pmc first.pmc several.name
 	"other.pmc other.pmc another.user"; do
 	read -r out target why <<<"$case"
 	was=$(before "$target")
-	PMC_OUT=$T/$out run timeout -s KILL 20 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100
+	PMC_OUT=$T/$out run timeout -s KILL 100 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100
 	is "$status $(cat out)" "0 joined 3" "PMC_OUT=$out: the program runs"
 	like "$(cat err)" "$why" "PMC_OUT=$out: it is refused, with the reason"
 	is "$(before "$target")" "$was" "PMC_OUT=$out: $target is unchanged"
@@ -39,10 +39,10 @@ ln -s precious plink
 cp precious ptwo && ln ptwo pthree
 report_to() {
 	case $1 in
-	agent) PMC_REPORT=json=$2 run timeout -s KILL 20 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100 ;;
-	run) run timeout -s KILL 20 "$PMCTL" run --report "json=$2" -- "$PROG/churn" 3 100 ;;
-	report) run timeout -s KILL 20 "$PMCTL" report --format json -o "$2" good.pmc ;;
-	merge) run timeout -s KILL 20 "$PMCTL" merge good.pmc -o "$2" ;;
+	agent) PMC_REPORT=json=$2 run timeout -s KILL 100 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100 ;;
+	run) run timeout -s KILL 100 "$PMCTL" run --report "json=$2" -- "$PROG/churn" 3 100 ;;
+	report) run timeout -s KILL 100 "$PMCTL" report --format json -o "$2" good.pmc ;;
+	merge) run timeout -s KILL 100 "$PMCTL" merge good.pmc -o "$2" ;;
 	esac
 }
 declare -A failing=([agent]=0 [run]=125 [report]=1 [merge]=1)
@@ -55,7 +55,7 @@ for by in agent run report merge; do
 	like "$(cat err)" "pipe without a reader" "$by: the error names the cause"
 	exec 7<>pipe
 	report_to $by "$T/pipe"
-	is "$status $(timeout 10 head -c 1 <&7 | wc -c)" "0 1" "$by: a pipe with a reader gets it"
+	is "$status $(timeout 100 head -c 1 <&7 | wc -c)" "0 1" "$by: a pipe with a reader gets it"
 	exec 7<&-
 	[ $by = merge ] && continue
 	report_to $by "$T/pthree"

@@ -120,7 +120,7 @@ def lines():
         return f.read().split()
 
 def until(what):
-    for _ in range(400):
+    for _ in range(1200):
         if what():
             return
         time.sleep(0.05)
@@ -167,7 +167,7 @@ os.write(master, b"\x1a")
 _, status = os.waitpid(shell, 0)
 print(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1, *lines())
 END
-is "$(timeout 60 python3 "$T/terminal.py" "$PMCTL" "$T/count" "$T/tty.log" 2>&1)" \
+is "$(timeout 200 python3 "$T/terminal.py" "$PMCTL" "$T/count" "$T/tty.log" 2>&1)" \
 	"0 ready INT CONT TERM" "on a terminal: ^C arrives once, ^Z stops the job, SIGCONT continues it"
 
 # When a terminal hangs up, the kernel sends SIGHUP to the session leader only, here pmctl.
@@ -181,6 +181,6 @@ os.close(master)
 _, status = os.waitpid(shell, 0)
 print(os.WTERMSIG(status))
 END
-is "$(timeout 60 python3 "$T/hangup.py" "$PMCTL" 2>&1)" 1 "terminal hangup: pmctl and the command are killed by SIGHUP"
+is "$(timeout 200 python3 "$T/hangup.py" "$PMCTL" 2>&1)" 1 "terminal hangup: pmctl and the command are killed by SIGHUP"
 
 done_testing
