@@ -12,8 +12,8 @@
  * are compared bytewise, numbers as unsigned.
  *
  * The identity is that of the process image the frame is about: 128 random bits, new in a forked
- * child and after exec. Frames shared by several processes (event sets, sites) have identity 0 and
- * snapshot 0; other frames refer to them by hash.
+ * child and after exec. Frames shared by several processes (event sets, sites, modules) have
+ * identity 0 and snapshot 0; other frames refer to them by hash.
  *
  * The payload starts with a fixed part of `fixed` bytes, as the writer's version has it. A reader
  * takes fields beyond them as 0 and skips bytes beyond the fields it knows. The variable part
@@ -43,6 +43,9 @@ enum pmc_frame_type {
 	PMC_FRAME_TOTAL = 5,	/* counts of an inherit group; the newest is valid */
 	PMC_FRAME_NOTE = 6,	/* a note in the coverage summary */
 	PMC_FRAME_REGION = 7,	/* a marked region in one thread; the newest is valid */
+	PMC_FRAME_MODULE = 8,	/* a program or library, to which stacks refer */
+	PMC_FRAME_STACKS = 9,	/* call stacks, to which samples refer */
+	PMC_FRAME_SAMPLES = 10, /* samples of a thread by one event; the newest is valid */
 };
 
 struct pmc_frame_head {	      /* offset */
@@ -240,7 +243,7 @@ struct pmc_thread_fixed {
 	uint64_t start_site; /* hash of the SITE frame of its start routine; 0: unknown */
 	char name[16];	     /* NUL-padded */
 	uint32_t reason;     /* 0: counted; else errno or enum pmc_reason */
-	uint32_t reserved;
+	uint32_t created_stack; /* ID of the stack that created it; 0: unknown */
 	/* Left out if both are 0, and nothing follows. */
 	uint64_t off_ns;   /* as of a process; counts are of the rest, too */
 	uint64_t reset_ns; /* time of the last reset; 0: none */
@@ -309,6 +312,71 @@ struct pmc_region_fixed {
 	uint16_t n_groups;
 	uint16_t flags; /* PMC_REGION_* */
 	uint32_t reserved;
+};
+
+/* ---- PMC_FRAME_MODULE --------------------------------------------------------------------
+ * Variable part: str path ("[vdso]": the kernel's), str build_id (bytes; empty: none). */
+struct pmc_module_fixed {
+	uint64_t reserved;
+};
+
+/* ---- PMC_FRAME_STACKS --------------------------------------------------------------------
+ * Variable part: n_modules hashes (uint64_t) of MODULE frames; then n_stacks times
+ * { struct pmc_stack_def, depth times uint64_t }, the innermost frame first.
+ *
+ * Within a process image an ID always stands for the same stack: all STACKS frames together are
+ * its table of stacks. The upper 16 bits of a frame select a module from the list. The lower 48
+ * bits are an address as in the symbol table of the module's file (the address at run time less
+ * the load bias), or the address at run time if there is no module. It is inside the instruction
+ * that was executing: in callers this is the return address less one. */
+#define PMC_NO_MODULE		 0xffffu
+#define PMC_STACK_MODULE(word)	 ((unsigned)((word) >> 48))
+#define PMC_STACK_ADDRESS(word)	 ((word) & ((UINT64_C(1) << 48) - 1))
+#define PMC_STACK_DEPTH_MAX	 128 /* of the agent; readers accept more */
+
+struct pmc_stacks_fixed {
+	uint32_t n_modules;
+	uint32_t n_stacks;
+};
+
+struct pmc_stack_def {
+	uint32_t id; /* from 1 */
+	uint16_t depth;
+	uint16_t flags; /* PMC_STACK_* */
+};
+#define PMC_STACK_TRUNCATED 1 /* deeper than was recorded */
+#define PMC_STACK_BROKEN    2 /* callers could not be found up to the outermost one */
+#define PMC_STACK_FP	    4 /* found by frame pointers */
+
+/* ---- PMC_FRAME_SAMPLES -------------------------------------------------------------------
+ * Samples of a thread since its start, by identity, seq, eventset and part.
+ *
+ * Variable part: the reading of the event (n_groups times { struct pmc_reading, n times
+ * uint64_t }), then n times struct pmc_sample. Long lists are split into parts; part 0 has the
+ * reading and the sums. */
+#define PMC_SAMPLES_PART 2048 /* most entries of a part, as the agent writes them */
+
+struct pmc_samples_fixed {
+	uint64_t seq;	    /* of the thread, as in its row */
+	uint64_t time_ns;   /* time of the snapshot */
+	uint64_t eventset;  /* hash of an EVENTSET frame with the sampled event only */
+	uint32_t part;	    /* from 0 */
+	uint32_t n;
+	uint64_t period;    /* 0: by frequency */
+	uint64_t frequency; /* in Hz; 0: by period */
+	uint64_t samples;   /* taken, in all parts */
+	uint64_t lost;	    /* overflows of the event without a sample */
+	uint64_t throttled; /* periods for which the kernel sent no signal */
+	uint64_t truncated; /* samples with an incomplete stack */
+	uint16_t n_groups; /* 1 in part 0, else 0 */
+	uint16_t flags;	   /* 0 */
+	uint32_t reserved;
+};
+
+struct pmc_sample {
+	uint32_t stack; /* ID; 0: no stack */
+	uint32_t count;
+	uint64_t weight; /* sum of the periods, in the unit of the event */
 };
 
 #endif

@@ -77,7 +77,8 @@ static void seal(uint8_t *data, size_t size)
 				continue;
 			}
 			if (shared ==
-			    (head.type == PMC_FRAME_EVENTSET || head.type == PMC_FRAME_SITE)) {
+			    (head.type == PMC_FRAME_EVENTSET || head.type == PMC_FRAME_SITE ||
+			     head.type == PMC_FRAME_MODULE)) {
 				uint64_t was = head.hash;
 
 				if (!shared)
@@ -89,6 +90,30 @@ static void seal(uint8_t *data, size_t size)
 			}
 			at += head.size;
 		}
+	}
+}
+
+/* Every sample is of its process, and is found by its row. */
+static void check_samples(const struct pmc_profile *profile)
+{
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		struct pmc_p_samples *samples = profile->samples[i], **found;
+		uint64_t sum = 0, n = 0;
+
+		for (uint64_t s = 0; s < samples->n; s++) {
+			const struct pmc_p_stack *stack = samples->list[s].stack;
+
+			FUZZ_CHECK(!stack || stack->process == samples->process);
+			for (unsigned f = 0; stack && f < stack->depth; f++)
+				sum += stack->frames[f].module ? stack->frames[f].module->hash : 0;
+		}
+		FUZZ_CHECK(sum != 1);
+		if (!samples->row)
+			continue;
+		found = pmc_profile_samples_of(profile, samples->row, &n);
+		while (n && *found != samples)
+			found++, n--;
+		FUZZ_CHECK(n);
 	}
 }
 
@@ -107,6 +132,7 @@ static uint64_t write_report(int fd, const struct pmc_report_options *options, i
 	FUZZ_CHECK(pmc_profile_add_fd(&profile, fd) == 0);
 	FUZZ_CHECK(pmc_profile_finish(&profile) == 0);
 	symbols_resolve(&profile, "elsewhere");
+	check_samples(&profile);
 	damaged = profile.damaged_frames;
 	if (!tell)
 		profile.damaged_frames = 0;

@@ -107,7 +107,7 @@ static inline void random_frame(struct dump *dump)
 
 	pmc_frame_buf_init(&buf, memory, sizeof(memory));
 	random_identity(identity);
-	switch (below(10)) {
+	switch (below(14)) {
 	case 0: {
 		struct pmc_process_fixed fixed = { .pid = below(3),
 						   .rank = -1,
@@ -152,6 +152,39 @@ static inline void random_frame(struct dump *dump)
 		pmc_frame_begin(&buf, PMC_FRAME_REGION, identity, snapshot, &fixed, sizeof(fixed));
 		pmc_frame_str(&buf, text, strlen(text));
 		random_readings(&buf, 4 * fixed.n_groups);
+		break;
+	}
+	case 6: {
+		struct pmc_module_fixed fixed = { 0 };
+
+		pmc_frame_begin(&buf, PMC_FRAME_MODULE, NULL, 0, &fixed, sizeof(fixed));
+		pmc_frame_str(&buf, texts[below(4)], 1);
+		pmc_frame_str(&buf, "\1\2", 2);
+		break;
+	}
+	case 7: {
+		struct pmc_stacks_fixed fixed = { .n_modules = 1, .n_stacks = 1 };
+		struct pmc_stack_def def = { .id = below(4), .depth = (uint16_t)below(3) };
+		uint64_t words[3] = { rnd(), below(5), (uint64_t)PMC_NO_MODULE << 48 };
+
+		pmc_frame_begin(&buf, PMC_FRAME_STACKS, identity, snapshot, &fixed, sizeof(fixed));
+		pmc_frame_bytes(&buf, words, sizeof(words[0]));
+		pmc_put_stack(&buf, &def, words + 1);
+		break;
+	}
+	case 8:
+	case 9: {
+		struct pmc_samples_fixed fixed = { .seq = below(3),
+						   .time_ns = below(3),
+						   .part = below(3),
+						   .n = below(3),
+						   .n_groups = (uint16_t)below(2) };
+		struct pmc_sample samples[2] = { { below(4), below(9), rnd() >> 20 },
+						 { below(4), below(9), rnd() >> 20 } };
+
+		pmc_frame_begin(&buf, PMC_FRAME_SAMPLES, identity, snapshot, &fixed, sizeof(fixed));
+		random_readings(&buf, fixed.n_groups);
+		pmc_frame_bytes(&buf, samples, fixed.n * sizeof(samples[0]));
 		break;
 	}
 	default: {

@@ -45,6 +45,18 @@ static uint64_t digest_of(const struct pmc_profile *p)
 		digest = digest_u64(digest, p->threads[i]->snapshot);
 		digest = digest_u64(digest, unpack_row(p, p->threads[i])->fixed.cpu_ns);
 	}
+	for (uint64_t i = 0; i < p->n_samples; i++) {
+		const struct pmc_p_samples *samples = p->samples[i];
+
+		digest = digest_u64(digest, samples->process->identity[0]);
+		digest = digest_u64(digest, samples->fixed.seq);
+		digest = digest_u64(digest, samples->samples << 8 | samples->fixed.part);
+		for (uint64_t n = 0; n < samples->n; n++)
+			if (samples->list[n].stack)
+				digest = digest_u64(digest, samples->list[n].stack->depth);
+	}
+	for (uint64_t i = 0; i < p->n_modules; i++)
+		digest = digest_u64(digest, p->modules[i]->hash);
 	return digest;
 }
 

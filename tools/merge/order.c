@@ -20,6 +20,7 @@ static void key_of(const struct pmc_frame *frame, struct key *key)
 	struct pmc_total_fixed total;
 	struct pmc_note_fixed note;
 	struct pmc_region_fixed region;
+	struct pmc_samples_fixed samples;
 	struct pmc_cursor cursor;
 
 	*key = (struct key){ .text = "" };
@@ -52,6 +53,18 @@ static void key_of(const struct pmc_frame *frame, struct key *key)
 		key->time_ns = region.time_ns;
 		pmc_cursor_init(&cursor, frame);
 		pmc_cursor_str(&cursor, &key->text, &key->len);
+		break;
+	case PMC_FRAME_SAMPLES:
+		pmc_frame_fixed(frame, &samples, sizeof(samples));
+		if (frame->head.fixed < sizeof(samples))
+			return;
+		key->number = samples.seq;
+		key->time_ns = samples.time_ns;
+		/* eventset and part */
+		key->len = offsetof(struct pmc_samples_fixed, n);
+		key->len -= offsetof(struct pmc_samples_fixed, eventset);
+		key->text = (const char *)frame->fixed;
+		key->text += offsetof(struct pmc_samples_fixed, eventset);
 		break;
 	default:
 		return;

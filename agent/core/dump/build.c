@@ -40,6 +40,17 @@ uint64_t pmc_build_site(struct pmc_frame_buf *buf, uint64_t offset, const char *
 	return pmc_frame_end(buf);
 }
 
+uint64_t pmc_build_module(struct pmc_frame_buf *buf, const char *path, const void *build_id,
+			  size_t build_id_len)
+{
+	const struct pmc_module_fixed fixed = { 0 };
+
+	pmc_frame_begin(buf, PMC_FRAME_MODULE, NULL, 0, &fixed, sizeof(fixed));
+	pmc_frame_str(buf, path, strnlen(path, 3000));
+	pmc_frame_str(buf, build_id, build_id_len < 64 ? build_id_len : 64);
+	return pmc_frame_end(buf);
+}
+
 void pmc_begin_eventset(struct pmc_frame_buf *buf, unsigned n_events, unsigned n_groups)
 {
 	const struct pmc_eventset_fixed fixed = {
@@ -77,6 +88,25 @@ void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uin
 {
 	pmc_frame_begin(buf, PMC_FRAME_REGION, identity, snapshot, fixed, sizeof(*fixed));
 	pmc_frame_str(buf, name, name_len);
+}
+
+void pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
+		      const struct pmc_stacks_fixed *fixed)
+{
+	pmc_frame_begin(buf, PMC_FRAME_STACKS, identity, snapshot, fixed, sizeof(*fixed));
+}
+
+void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
+		   const uint64_t *frames)
+{
+	pmc_frame_bytes(buf, def, sizeof(*def));
+	pmc_frame_bytes(buf, frames, def->depth * sizeof(*frames));
+}
+
+void pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
+		       const struct pmc_samples_fixed *fixed)
+{
+	pmc_frame_begin(buf, PMC_FRAME_SAMPLES, identity, snapshot, fixed, sizeof(*fixed));
 }
 
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,

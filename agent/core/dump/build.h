@@ -26,6 +26,11 @@ uint64_t pmc_build_note(struct pmc_frame_buf *buf, const uint8_t identity[16], u
 uint64_t pmc_build_site(struct pmc_frame_buf *buf, uint64_t offset, const char *module,
 			const char *symbol);
 
+/* The path is cut after 3,000 bytes and the build ID after 64: the frame fits PMC_MODULE_BYTES. */
+#define PMC_MODULE_BYTES 4096
+uint64_t pmc_build_module(struct pmc_frame_buf *buf, const char *path, const void *build_id,
+			  size_t build_id_len);
+
 /* ---- EVENTSET: n_events times pmc_put_event --------------------------------------------- */
 void pmc_begin_eventset(struct pmc_frame_buf *buf, unsigned n_events, unsigned n_groups);
 void pmc_put_event(struct pmc_frame_buf *buf, const struct pmc_event_def *def, const char *name,
@@ -48,6 +53,14 @@ void pmc_begin_total(struct pmc_frame_buf *buf, const uint8_t identity[16], uint
 		     const struct pmc_total_fixed *fixed);
 void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
 		      const struct pmc_region_fixed *fixed, const char *name, size_t name_len);
+/* ---- STACKS: n_modules hashes by pmc_frame_bytes, n_stacks times pmc_put_stack ------------ */
+void pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
+		      const struct pmc_stacks_fixed *fixed);
+void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
+		   const uint64_t *frames);
+/* ---- SAMPLES: n_groups times pmc_put_reading, then n samples by pmc_frame_bytes ----------- */
+void pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
+		       const struct pmc_samples_fixed *fixed);
 /* Appends a reading and room for its values, filled from `values` unless that is NULL. Returns
  * where the values are. NULL: no room. */
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,

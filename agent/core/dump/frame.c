@@ -26,6 +26,11 @@ _Static_assert(sizeof(struct pmc_thread_fixed) == 168, "fixed part as documented
 _Static_assert(sizeof(struct pmc_total_fixed) == 24, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_note_fixed) == 16, "fixed part as documented");
 _Static_assert(sizeof(struct pmc_region_fixed) == 104, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_module_fixed) == 8, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_stacks_fixed) == 8, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_stack_def) == 8, "stack as documented");
+_Static_assert(sizeof(struct pmc_samples_fixed) == 88, "fixed part as documented");
+_Static_assert(sizeof(struct pmc_sample) == 16, "sample as documented");
 
 static const uint8_t magic[PMC_MAGIC_BYTES] = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1,
 						PMC_FRAME_MAGIC_2, PMC_FRAME_MAGIC_3 };

@@ -300,7 +300,7 @@ static void list_note(const struct table_frame *kept, struct pmc_p_note *note)
 		process->notes = note;
 }
 
-/* Totals, notes and regions to their processes. */
+/* Totals, notes, regions and samples to their processes. */
 static int link_frames(struct pmc_profile *profile)
 {
 	struct pmc_profile_tables *tables = profile->tables;
@@ -311,7 +311,9 @@ static int link_frames(struct pmc_profile *profile)
 
 	profile->regions =
 		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_REGION] + 1) * sizeof(void *));
-	if (profile->arena.failed)
+	profile->samples =
+		pmc_arena_alloc(&profile->arena, (n[PMC_FRAME_SAMPLES] + 1) * sizeof(void *));
+	if (profile->arena.failed || profile_list_modules(profile) != 0)
 		return -ENOMEM;
 	HASH_SORT(tables->frames, frame_order);
 	for (struct table_frame *kept = tables->frames; kept && !error; kept = kept->hh.next) {
@@ -323,6 +325,10 @@ static int link_frames(struct pmc_profile *profile)
 			list_note(kept, notes++);
 		else if (kept->key->type == PMC_FRAME_REGION)
 			error = profile_list_region(profile, kept);
+		else if (kept->key->type == PMC_FRAME_STACKS)
+			error = profile_list_stacks(profile, kept);
+		else if (kept->key->type == PMC_FRAME_SAMPLES)
+			error = profile_list_samples(profile, kept);
 	}
 	return error;
 }

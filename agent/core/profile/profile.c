@@ -247,6 +247,12 @@ static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 		return add_note(profile, frame);
 	case PMC_FRAME_REGION:
 		return add_region(profile, frame);
+	case PMC_FRAME_MODULE:
+		return profile_add_module(profile, frame);
+	case PMC_FRAME_STACKS:
+		return profile_add_stacks(profile, frame);
+	case PMC_FRAME_SAMPLES:
+		return profile_add_samples(profile, frame);
 	default:
 		return 0;
 	}

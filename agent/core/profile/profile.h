@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.h - dumps in memory: processes, threads, events, counts, regions, notes.
+ * profile.h - dumps in memory: processes, threads, events, counts, regions, samples, notes.
  *
  * Frames are added in any order and any number of times (adding is idempotent and commutative, as
  * is the merge). Finishing links, orders and sums them for reports. A thread's row is its newest
@@ -119,6 +119,7 @@ struct pmc_p_thread {
 	const struct pmc_count *counts;	  /* set->count, in set order */
 	const char *module, *symbol;	  /* of the start routine; "" unknown */
 	uint64_t offset;
+	const struct pmc_p_stack *creation; /* where it was created; NULL: unknown */
 	/* In a report by region: the counts are of this region only. NULL elsewhere. */
 	const struct pmc_p_region *region;
 };
@@ -175,6 +176,46 @@ struct pmc_p_region {
 	uint64_t cpu_ns, self_cpu_ns;
 };
 
+/* A program or library. Modules of all processes of a dump are in one list. */
+struct pmc_p_module {
+	uint64_t hash;
+	const char *path; /* "[vdso]": the kernel's */
+	const uint8_t *build_id;
+	size_t build_id_len; /* 0: it has none */
+	void *user;	     /* of the caller; NULL at first */
+};
+
+/* Inside the instruction that was executing: no address of a caller needs to be decremented. */
+struct pmc_p_frame {
+	struct pmc_p_module *module; /* NULL: in no file; or its MODULE frame is not in the dump */
+	uint64_t address;	     /* as in the module's symbol table; without one at run time */
+};
+
+struct pmc_p_stack {
+	const struct pmc_p_process *process;
+	uint32_t id;
+	uint16_t depth, flags;	     /* PMC_STACK_* */
+	struct pmc_p_frame frames[]; /* the innermost first */
+};
+
+struct pmc_p_sample {
+	const struct pmc_p_stack *stack; /* NULL: none was taken, or it is not in the dump */
+	uint64_t count, weight;		 /* weight: sum of the periods, in the event's unit */
+};
+
+/* The samples of a thread by one event. */
+struct pmc_p_samples {
+	const struct pmc_p_process *process;
+	const struct pmc_p_row *row;	/* of its thread; NULL: not in the dump */
+	struct pmc_samples_fixed fixed; /* of part 0 */
+	const struct pmc_p_event *event; /* NULL: its event set is missing */
+	/* Of the event itself, which the weights should add up to; NULL: unknown. */
+	const struct pmc_count *count;
+	uint64_t samples, weight; /* sums over the list */
+	uint64_t n;
+	struct pmc_p_sample *list; /* a stack may be there more than once */
+};
+
 struct pmc_profile {
 	struct pmc_arena arena;
 	struct pmc_p_process **processes; /* by host, start_ns, pid, identity */
@@ -187,6 +228,10 @@ struct pmc_profile {
 	unsigned n_sets;
 	struct pmc_p_region **regions; /* processes in order, then seq, then name */
 	uint64_t n_regions;
+	struct pmc_p_samples **samples; /* processes in order, then seq, then event set */
+	uint64_t n_samples;
+	struct pmc_p_module **modules; /* by path, then build ID */
+	uint64_t n_modules;
 	uint64_t damaged_frames;
 	uint64_t frames;		   /* good frames added */
 	struct pmc_profile_tables *tables; /* private */
@@ -209,6 +254,12 @@ int pmc_profile_finish(struct pmc_profile *profile);
 const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row,
 					      struct pmc_thread_buf *buf);
+/* The stack of that ID in a process image; NULL: it is not in the dump. */
+const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
+					    const struct pmc_p_process *process, uint32_t id);
+/* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
+struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
+					      const struct pmc_p_row *row, uint64_t *n);
 /* Names start routines that the dump has as module and offset only, in processes of `host`. `find`
  * returns the arena's text, or NULL. */
 void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,

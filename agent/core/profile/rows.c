@@ -246,6 +246,7 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	thread->row = row;
 	thread->process = row->process;
 	thread->region = NULL;
+	thread->creation = NULL;
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
 	on = fixed->off_ns && pmc_thread_on_ns(fixed, pmc_thread_until(thread));
@@ -278,5 +279,8 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 	if (site && site->found && ((struct table_process *)row->process)->named)
 		thread->symbol = site->found;
 	thread->offset = site ? site->offset : 0;
+	if (thread->fixed.created_stack)
+		thread->creation = pmc_profile_stack(profile, thread->process,
+						     thread->fixed.created_stack);
 	return thread;
 }

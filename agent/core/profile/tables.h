@@ -51,13 +51,14 @@ struct pmc_p_site {
 /* What frames that supersede each other have in common. */
 struct frame_key {
 	uint8_t identity[16];
-	uint64_t number; /* TOTAL: kind; NOTE: code; REGION: seq */
+	uint64_t number; /* TOTAL: kind; NOTE: code; REGION, SAMPLES: seq; STACKS: hash */
 	uint8_t type;
-	char text[1024]; /* NOTE: text; REGION: name; NUL-terminated in a copy */
+	/* NOTE: text; REGION: name; SAMPLES: see profile_add_samples; NUL-terminated in a copy */
+	char text[1024];
 };
 
-/* A copy of the newest PROCESS, TOTAL, NOTE or REGION frame with a key. It is read at the end, when
- * all event sets are known. */
+/* A copy of the newest frame with a key; not of EVENTSET, SITE, MODULE and THREAD frames. It is
+ * read at the end, when all event sets are known. */
 struct table_frame {
 	const struct frame_key *key;
 	size_t text_len;
@@ -67,6 +68,22 @@ struct table_frame {
 	uint8_t *bytes;
 	size_t room;
 	UT_hash_handle hh; /* by *key */
+};
+
+struct table_module {
+	struct pmc_p_module pub;
+	UT_hash_handle hh; /* by pub.hash */
+};
+
+struct stack_key {
+	const struct pmc_p_process *process;
+	uint64_t id;
+};
+
+struct table_stack {
+	struct stack_key key;
+	const struct pmc_p_stack *stack;
+	UT_hash_handle hh; /* by key */
 };
 
 enum {
@@ -108,7 +125,9 @@ struct pmc_profile_tables {
 	struct pmc_p_site *sites, *last_site;
 	struct table_process *processes, *last_process;
 	struct table_frame *frames;
-	uint64_t n_frames[PMC_FRAME_REGION + 1]; /* by type */
+	uint64_t n_frames[PMC_FRAME_SAMPLES + 1]; /* by type */
+	struct table_module *modules;
+	struct table_stack *stacks;
 	struct pmc_p_row *free_rows[ROW_SIZES];	 /* superseded, by bytes / ROW_ALIGN */
 };
 
@@ -144,6 +163,15 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 				    struct pmc_thread_buf *buf);
 /* region.c: lists a REGION frame, after the rows. 0 or -ENOMEM. */
 int profile_list_region(struct pmc_profile *profile, const struct table_frame *kept);
+
+/* samples.c: frames of sampling. 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
+int profile_add_module(struct pmc_profile *profile, const struct pmc_frame *frame);
+int profile_add_stacks(struct pmc_profile *profile, const struct pmc_frame *frame);
+int profile_add_samples(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* Reads such a frame after the rows are listed: STACKS before SAMPLES. 0 or -ENOMEM. */
+int profile_list_modules(struct pmc_profile *profile);
+int profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept);
+int profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept);
 
 /* profile.c: keeps a copy of the frame if it is the newest of its key. 0 or -ENOMEM. */
 int profile_keep(struct pmc_profile *profile, const struct pmc_frame *frame, uint64_t time_ns,

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* test_samples.c - modules, stacks and samples: frames to a profile. */
+#include "tests/unit/samples_made.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct pmc_profile profile;
+
+static const struct made_event clock_event = { .name = "task-clock",
+					       .type = 1,
+					       .config = 1,
+					       .unit = "ns" };
+
+static const struct made_stack three[] = {
+	{ 1, 0, 2, { MADE_FRAME(0, 0x1010), MADE_FRAME(1, 0x2020) } },
+	{ 2, PMC_STACK_TRUNCATED, 1, { MADE_FRAME(1, 0x2020) } },
+	{ 3, PMC_STACK_FP, 1, { MADE_RAW(0x7f0000001234) } },
+};
+
+/* Process 1 with threads 0 and 1; returns the event set of the samples. */
+static uint64_t begin(void)
+{
+	const struct pmc_process_fixed process = { .pid = 7, .time_ns = 9, .rank = -1 };
+	uint64_t set, modules[2];
+
+	made_begin();
+	set = made_set(&clock_event, 1);
+	made_process(1, &process, "host", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN }, "app", NULL, 0);
+	made_thread(1, (struct pmc_thread_fixed){ .seq = 1, .created_stack = 2 }, "work", NULL, 0);
+	modules[0] = made_module("/lib/b.so", "id-b");
+	modules[1] = made_module("/bin/app", "id-a");
+	made_stacks(1, modules, 2, three, 3);
+	return set;
+}
+
+static void samples_and_stacks_are_linked(void **state)
+{
+	const uint64_t set = begin();
+	const struct pmc_sample list[] = { { 1, 3, 3000 }, { 3, 1, 1000 }, { 0, 2, 2000 } };
+	struct pmc_p_samples **of, *samples;
+	struct pmc_thread_buf buf;
+	uint64_t n;
+
+	(void)state;
+	made_samples(1, (struct pmc_samples_fixed){ .seq = 1, .eventset = set, .period = 1000 },
+		     6100, list, 3);
+	made_profile(&profile, false);
+	assert_int_equal(profile.damaged_frames, 0);
+	assert_int_equal(profile.n_modules, 2);
+	assert_string_equal(profile.modules[0]->path, "/bin/app");
+	assert_int_equal(profile.modules[1]->build_id_len, 4);
+	assert_memory_equal(profile.modules[1]->build_id, "id-b", 4);
+
+	assert_int_equal(profile.n_samples, 1);
+	samples = profile.samples[0];
+	assert_ptr_equal(samples->row, profile.threads[1]);
+	assert_string_equal(samples->event->name, "task-clock");
+	assert_int_equal(pmc_count_value(samples->count), 6100);
+	assert_int_equal(samples->samples, 6);
+	assert_int_equal(samples->weight, 6000);
+	assert_int_equal(samples->n, 3);
+	assert_int_equal(samples->list[0].stack->depth, 2);
+	assert_ptr_equal(samples->list[0].stack->frames[0].module, profile.modules[1]);
+	assert_int_equal(samples->list[0].stack->frames[0].address, 0x1010);
+	assert_ptr_equal(samples->list[0].stack->frames[1].module, profile.modules[0]);
+	assert_null(samples->list[1].stack->frames[0].module);
+	assert_int_equal(samples->list[1].stack->frames[0].address, 0x7f0000001234);
+	assert_null(samples->list[2].stack);
+
+	of = pmc_profile_samples_of(&profile, profile.threads[1], &n);
+	assert_int_equal(n, 1);
+	assert_ptr_equal(*of, samples);
+	assert_null(pmc_profile_samples_of(&profile, profile.threads[0], &n));
+	assert_int_equal(pmc_profile_thread(&profile, profile.threads[1], &buf)->creation->flags,
+			 PMC_STACK_TRUNCATED);
+	assert_null(pmc_profile_thread(&profile, profile.threads[0], &buf)->creation);
+	pmc_profile_free(&profile);
+}
+
+static void newest_snapshot_of_each_part_counts(void **state)
+{
+	const uint64_t set = begin();
+	const struct pmc_sample old[] = { { 1, 1, 10 } }, new[] = { { 1, 5, 50 } };
+	const struct pmc_sample more[] = { { 2, 7, 70 } };
+	const struct pmc_samples_fixed one = { .eventset = set, .time_ns = 1 };
+	struct pmc_samples_fixed two = one, late = one;
+
+	(void)state;
+	two.part = 1;
+	late.time_ns = 2;
+	made_samples(1, two, 0, more, 1);
+	made_samples(1, one, 20, old, 1);
+	made_samples(1, late, 90, new, 1);
+	made_profile(&profile, false);
+	assert_int_equal(profile.n_samples, 1);
+	assert_int_equal(profile.samples[0]->n, 2);
+	assert_int_equal(profile.samples[0]->weight, 120);
+	assert_int_equal(pmc_count_value(profile.samples[0]->count), 90);
+	pmc_profile_free(&profile);
+}
+
+static void lists_that_do_not_fit_are_damage(void **state)
+{
+	const struct made_stack unlisted = { 4, 0, 1, { MADE_FRAME(9, 1) } };
+	struct pmc_samples_fixed fixed = { .n = 1 };
+	struct pmc_stacks_fixed stacks = { .n_stacks = 1 };
+
+	(void)state;
+	begin();
+	made_stacks(1, NULL, 0, &unlisted, 1);
+	pmc_begin_samples(&made, made_identity(1), ++made_snapshot, &fixed);
+	pmc_frame_end(&made);
+	fixed.n = UINT32_MAX;
+	pmc_begin_samples(&made, made_identity(1), ++made_snapshot, &fixed);
+	pmc_frame_end(&made);
+	pmc_begin_stacks(&made, made_identity(1), ++made_snapshot, &stacks);
+	pmc_frame_end(&made);
+	stacks = (struct pmc_stacks_fixed){ .n_modules = UINT32_MAX };
+	pmc_begin_stacks(&made, made_identity(1), ++made_snapshot, &stacks);
+	pmc_frame_end(&made);
+	pmc_frame_begin(&made, PMC_FRAME_MODULE, NULL, 0, NULL, 0);
+	pmc_frame_end(&made);
+	made_profile(&profile, false);
+	assert_int_equal(profile.damaged_frames, 6);
+	assert_int_equal(profile.n_samples, 0);
+	pmc_profile_free(&profile);
+}
+
+static void missing_frames_leave_gaps(void **state)
+{
+	const struct pmc_sample list[] = { { 8, 1, 10 } };
+
+	(void)state;
+	begin();
+	made_samples(1, (struct pmc_samples_fixed){ .seq = 5, .eventset = 77 }, 20, list, 1);
+	made_samples(2, (struct pmc_samples_fixed){ .seq = 5, .eventset = 77 }, 20, list, 1);
+	made_profile(&profile, false);
+	assert_int_equal(profile.n_samples, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_null(profile.samples[i]->row);
+		assert_null(profile.samples[i]->event);
+		assert_null(profile.samples[i]->count);
+		assert_null(profile.samples[i]->list[0].stack);
+	}
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_and_stacks_are_linked),
+		cmocka_unit_test(newest_snapshot_of_each_part_counts),
+		cmocka_unit_test(lists_that_do_not_fit_are_damage),
+		cmocka_unit_test(missing_frames_leave_gaps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
