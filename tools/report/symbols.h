@@ -5,17 +5,10 @@
 
 #include "agent/core/profile/profile.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* Gives every thread of the profile whose start routine has no symbol one from its module's
  * file, where that is on this machine and has a function starting just there. Files that are
  * missing or no ELF change nothing. Threads of other hosts are left alone: their files of the
  * same path may differ. `host` NULL: this machine's name. */
 void symbols_resolve(struct pmc_profile *profile, const char *host);
-
-/* The function that starts at `offset` from the load address of an ELF file, copied into name.
- * Returns its length, 0 if there is none. */
-size_t symbols_lookup(const char *module, uint64_t offset, char *name, size_t cap);
 
 #endif

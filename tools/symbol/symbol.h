@@ -52,6 +52,10 @@ struct symbol_module *symbols_perf_map(struct symbols *symbols, pid_t pid);
  * Never NULL; without symbols it has one frame of unknown function. */
 const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,
 				      uint64_t address);
+/* The function that starts at `offset` from where the module begins in memory, by the symbol table;
+ * NULL: none does. */
+const char *symbols_function(struct symbols *symbols, struct symbol_module *module,
+			     uint64_t offset);
 /* Opens the module. */
 enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module);
 const char *symbols_path(const struct symbol_module *module);

@@ -209,6 +209,19 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 	}
 }
 
+const char *symbols_function(struct symbols *symbols, struct symbol_module *module, uint64_t offset)
+{
+	const struct symbol_entry *entry;
+	Dwarf_Addr base;
+
+	open_once(symbols, module);
+	if (!module->dwfl_module)
+		return NULL;
+	dwfl_module_info(module->dwfl_module, NULL, &base, NULL, NULL, NULL, NULL, NULL);
+	entry = symbol_table_find(&module->table, base + offset);
+	return entry && entry->start == base + offset ? symbol_name(symbols, entry->raw) : NULL;
+}
+
 const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,
 				      uint64_t address)
 {

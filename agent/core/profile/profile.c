@@ -182,7 +182,8 @@ struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t
 
 void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 			    const char *(*find)(struct pmc_arena *arena, const char *module,
-						uint64_t offset))
+						uint64_t offset, void *arg),
+			    void *arg)
 {
 	struct pmc_p_site *site;
 	bool any = false;
@@ -195,7 +196,7 @@ void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 	}
 	for (site = profile->tables->sites; any && site; site = site->hh.next)
 		if (!site->symbol[0] && site->module[0])
-			site->found = find(&profile->arena, site->module, site->offset);
+			site->found = find(&profile->arena, site->module, site->offset, arg);
 }
 
 static int add_site(struct pmc_profile *profile, const struct pmc_frame *frame)

@@ -264,7 +264,8 @@ struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
  * returns the arena's text, or NULL. */
 void pmc_profile_name_sites(struct pmc_profile *profile, const char *host,
 			    const char *(*find)(struct pmc_arena *arena, const char *module,
-						uint64_t offset));
+						uint64_t offset, void *arg),
+			    void *arg);
 void pmc_profile_free(struct pmc_profile *profile);
 
 #endif
