@@ -269,6 +269,9 @@ static void test_stripped(void **state)
 	is_frame(&place(module, address)->frames[0], NULL, NULL, 0, false);
 	assert_int_equal(place(module, address)->n, 1);
 	assert_int_equal(symbols_status(symbols, module), SYMBOL_OPEN);
+	/* The function has no name, but a start. */
+	assert_true(place(module, address)->start ==
+		    place(module_of("pie", "pie"), address)->start);
 	/* Addresses outside every function. */
 	is_frame(&place(module_of("pie", "pie"), UINT64_MAX)->frames[0], NULL, NULL, 0, false);
 	is_frame(&place(module_of("pie", "pie"), 0)->frames[0], NULL, NULL, 0, false);

@@ -26,7 +26,7 @@ struct symbol_frame {
 struct symbol_place {
 	const struct symbol_frame *frames;
 	unsigned n;
-	uint64_t start; /* of the function, by the symbol table, as an address; 0: unknown */
+	uint64_t start; /* of the function, which may be known without its name; 0: unknown */
 };
 
 enum symbol_status {

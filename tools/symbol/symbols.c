@@ -193,8 +193,9 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 
 	place->n = symbol_dwarf_frames(symbols, module, address, frames, INLINED_MOST);
 	place->frames = &unknown;
-	if (entry) {
+	if (entry)
 		place->start = entry->start;
+	if (entry && entry->raw) {
 		if (!place->n)
 			frames[place->n++] = (struct symbol_frame){ 0 };
 		if (!frames[place->n - 1].function)
@@ -219,7 +220,9 @@ const char *symbols_function(struct symbols *symbols, struct symbol_module *modu
 		return NULL;
 	dwfl_module_info(module->dwfl_module, NULL, &base, NULL, NULL, NULL, NULL, NULL);
 	entry = symbol_table_find(&module->table, base + offset);
-	return entry && entry->start == base + offset ? symbol_name(symbols, entry->raw) : NULL;
+	return entry && entry->raw && entry->start == base + offset ?
+		       symbol_name(symbols, entry->raw) :
+		       NULL;
 }
 
 const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_module *module,

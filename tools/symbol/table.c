@@ -26,9 +26,70 @@ static bool is_function(const GElf_Sym *symbol, GElf_Word section, Elf *elf, con
 	return type == STT_NOTYPE && name[0] != '$' && is_code(elf, section);
 }
 
+static bool add(struct symbol_table *table, uint64_t start, uint64_t end, const char *raw)
+{
+	if (!symbol_grow(&table->list, table->n, &table->room, sizeof(*table->list)))
+		return false;
+	table->list[table->n] =
+		(struct symbol_entry){ .start = start, .end = end, .raw = raw, .order = table->n };
+	table->n++;
+	return true;
+}
+
+static int64_t signed_at(const char *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* Stripped files still have the bounds of their functions, for exceptions: .eh_frame_hdr lists
+ * starts, sorted, and their descriptions in .eh_frame. Only the form that linkers write is read:
+ * 32-bit offsets, and both sections in one segment. */
+static void add_bounds(struct symbol_table *table, Elf *elf, const GElf_Phdr *phdr)
+{
+	enum { HEAD = 12, DESCRIPTION = 16 };
+	static const uint8_t form[] = { 1, 0x1b, 0x03, 0x3b };
+	const int64_t from = (int64_t)phdr->p_offset, base = (int64_t)phdr->p_vaddr;
+	size_t size;
+	const char *image = elf_rawfile(elf, &size);
+
+	if (!image || phdr->p_offset > size || phdr->p_filesz > size - phdr->p_offset ||
+	    phdr->p_filesz < HEAD || memcmp(image + from, form, sizeof(form)) != 0)
+		return;
+	for (size_t at = HEAD; at + 8 <= phdr->p_filesz; at += 8) {
+		const int64_t start = base + signed_at(image + from + at);
+		const int64_t offset = signed_at(image + from + at + 4);
+		const char *description = image + from + offset;
+		uint64_t length = 0;
+
+		if (from + offset >= 0 && (uint64_t)(from + offset) + DESCRIPTION <= size &&
+		    base + offset + 8 + signed_at(description + 8) == start)
+			length = (uint32_t)signed_at(description + 12);
+		if (!add(table, (uint64_t)start, (uint64_t)start + length, NULL))
+			return;
+	}
+}
+
+static void read_bounds(struct symbol_module *module)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module->dwfl_module, &bias);
+	size_t n = 0;
+
+	if (!elf || elf_getphdrnum(elf, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr phdr;
+
+		if (gelf_getphdr(elf, (int)i, &phdr) && phdr.p_type == PT_GNU_EH_FRAME)
+			add_bounds(&module->table, elf, &phdr);
+	}
+}
+
 void symbol_table_read(struct symbol_module *module)
 {
-	struct symbol_table *table = &module->table;
 	int n = dwfl_module_getsymtab(module->dwfl_module);
 
 	/* From the end, where global symbols are: of equal ones the first is kept. */
@@ -40,15 +101,12 @@ void symbol_table_read(struct symbol_module *module)
 		const char *name = dwfl_module_getsym_info(module->dwfl_module, i, &symbol,
 							   &address, &section, &elf, NULL);
 
-		if (!is_function(&symbol, section, elf, name))
-			continue;
-		if (!symbol_grow(&table->list, table->n, &table->room, sizeof(*table->list)))
+		if (is_function(&symbol, section, elf, name) &&
+		    !add(&module->table, address, address + symbol.st_size, name))
 			break;
-		table->list[table->n++] = (struct symbol_entry){ .start = address,
-								 .end = address + symbol.st_size,
-								 .raw = name };
 	}
-	symbol_table_sort(table);
+	read_bounds(module);
+	symbol_table_sort(&module->table);
 }
 
 static int by_start(const void *a, const void *b)
