@@ -77,6 +77,13 @@ trace -e 'sched:sched_process_exec,sched_process_exec,sched:sched_proces*_exec' 
 is "$(jq -s length x.json)" 1 "a tracepoint that is named three times is traced once"
 trace -e sched:sched_process_exit --filter 'comm == "true"' --format json -o x.json -- sh -c '/bin/true; /bin/echo'
 is "$(jq -r .fields.comm x.json)" true "--filter"
+trace -e sched:sched_process_exit --filter 'comm == "true"' -e sched:sched_process_exec --format json -o x.json -- sh -c '/bin/true; /bin/echo'
+is "$(jq -r '.event + " " + (.fields.comm // .fields.filename | sub(".*/"; ""))' x.json | sort | tr '\n' ' ')" \
+	"sched:sched_process_exec echo sched:sched_process_exec sh sched:sched_process_exec true sched:sched_process_exit true " \
+	"a filter is for the tracepoints of the -e before it"
+refused 2 "-e before it" --filter 'comm == "x"' -e sched:sched_process_exit -a
+refused 2 "&&" -e sched:sched_process_exit --filter 'pid > 0' --filter 'prio > 0' -a
+refused 1 "joined by" -e sched:sched_process_exit --filter 'pid > 0' -e sched:sched_process_exit -a
 # The command ends when the trace has printed its totals.
 mkfifo gate
 : >err

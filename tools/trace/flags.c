@@ -47,12 +47,26 @@ static bool is_cpu_list(const char *at)
 	}
 }
 
+/* Of the -e before it, as with perf. */
+static int set_filter(struct trace *trace, const char *filter)
+{
+	struct trace_names *list = trace->lists + trace->n_lists;
+
+	if (list-- == trace->lists)
+		return tool_fail(EXIT_USAGE, "--filter is for the -e before it; give -e NAME first");
+	if (list->filter)
+		return tool_fail(EXIT_USAGE, "two filters for -e %.60s; join them with &&",
+				 list->names);
+	list->filter = filter;
+	return 0;
+}
+
 static int set_flag(struct trace *trace, const struct tool_args *args)
 {
 	uint64_t number;
 
 	if (tool_args_is(args, "--events")) {
-		trace->events = args->value;
+		trace->lists[trace->n_lists++].names = args->value;
 	} else if (tool_args_is(args, "--all")) {
 		trace->all = true;
 	} else if (tool_args_is(args, "--cpus")) {
@@ -64,7 +78,7 @@ static int set_flag(struct trace *trace, const struct tool_args *args)
 			return refuse(args, "a process ID");
 		trace->pid = (pid_t)number;
 	} else if (tool_args_is(args, "--filter")) {
-		trace->filter = args->value;
+		return set_filter(trace, args->value);
 	} else if (tool_args_is(args, "--duration")) {
 		if (pmc_config_time(args->value, &trace->duration_ns) || !trace->duration_ns)
 			return refuse(args, "a time such as 500ms, 5s or 2m");
@@ -93,6 +107,11 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	struct tool_args args;
 	int code = 0, targets;
 
+	/* No more than arguments, and one for --summary. */
+	trace->lists = pmc_arena_alloc(&trace->arena,
+				       ((size_t)argc + 1) * sizeof(*trace->lists));
+	if (!trace->lists)
+		return tool_fail(EXIT_FAIL, "out of memory");
 	tool_args_init(&args, argc, argv);
 	while (!code && tool_args_next(&args)) {
 		if (args.flag) {
@@ -109,16 +128,16 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	}
 	if (code || args.code)
 		return code ? code : args.code;
-	if (trace->summarize && (trace->events || trace->filter))
-		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out %s",
-				 trace->events ? "-e" : "--filter");
+	if (trace->summarize && trace->n_lists)
+		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
 	if (trace->summarize && trace->cpus)
 		return tool_fail(EXIT_USAGE,
 				 "--summary follows threads over all CPUs; leave out -C");
 	if (trace->summarize)
-		trace->events = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,"
+		trace->lists[trace->n_lists++].names =
+				"sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,"
 				"sched:sched_process_fork";
-	if (!trace->events)
+	if (!trace->n_lists)
 		return tool_fail(EXIT_USAGE,
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "
 				 "(pmctl list '*sched*' shows names)");

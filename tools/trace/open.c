@@ -169,12 +169,12 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 		pmc_counter_close(counter);
 		return error;
 	}
-	error = trace->filter ? pmc_counter_set_filter(counter, trace->filter) : 0;
+	error = point->filter ? pmc_counter_set_filter(counter, point->filter) : 0;
 	if (error) {
 		tool_fail(EXIT_USAGE,
 			  "invalid --filter '%s' for %s: %s; use its fields, as "
 			  "'prev_pid != 0' (pmctl trace --format fields shows them)",
-			  trace->filter, point->name, strerror(-error));
+			  point->filter, point->name, strerror(-error));
 		return EXIT_USAGE;
 	}
 	if (!ring->sampler)

@@ -35,7 +35,19 @@ static char *read_names(void)
 	*name;                                                                                     \
 	name += strlen(name) + 1
 
-static int add(struct trace *trace, const char *name, struct pmc_failure *why)
+/* Tracepoint n is named again. */
+static int again(struct trace *trace, unsigned n, const char *filter, struct pmc_failure *why)
+{
+	const char *was = trace->points[n].filter;
+
+	if (was == filter || (was && filter && !strcmp(was, filter)))
+		return 0;
+	*why = (struct pmc_failure){ .advice = "two -e name it, with different filters; give one -e "
+					       "with the filters joined by ||" };
+	return -EEXIST;
+}
+
+static int add(struct trace *trace, const char *name, const char *filter, struct pmc_failure *why)
 {
 	char system[sizeof(trace->points->name)];
 	size_t colon = strcspn(name, ":");
@@ -43,7 +55,7 @@ static int add(struct trace *trace, const char *name, struct pmc_failure *why)
 	uint64_t id;
 	int error;
 
-	*point = (struct trace_point){ 0 };
+	*point = (struct trace_point){ .filter = filter };
 	*why = (struct pmc_failure){ .advice = "its name is not SYSTEM:NAME" };
 	if (strlen(name) >= sizeof(point->name) || !name[colon])
 		return -EINVAL;
@@ -53,8 +65,10 @@ static int add(struct trace *trace, const char *name, struct pmc_failure *why)
 		return error;
 	id = pmc_tracepoint_id(point->tracepoint);
 	if (id >= IDS || trace->by_id[id] || trace->n_points == MOST_POINTS) {
-		pmc_tracepoint_free(point->tracepoint); /* named twice */
-		return 0;
+		pmc_tracepoint_free(point->tracepoint);
+		return id < IDS && trace->by_id[id] ?
+			       again(trace, trace->by_id[id] - 1u, filter, why) :
+			       0;
 	}
 	strcpy(point->name, name);
 	if (!strcmp(name, "sched:sched_switch")) {
@@ -108,12 +122,14 @@ static int unknown(const char *word, const char *names)
 }
 
 /* All that match; those whose format cannot be read (ftrace's own) are left out if others can. */
-static int add_matching(struct trace *trace, const char *pattern, const char *names)
+static int add_matching(struct trace *trace, const char *pattern, const char *filter,
+			const char *names)
 {
 	unsigned before = trace->n_points, n;
 	struct pmc_failure why;
 	const char *failed = NULL;
 	bool found = false;
+	int error;
 
 	for (EACH_NAME(name, names)) {
 		if (!matches(pattern, name))
@@ -122,7 +138,10 @@ static int add_matching(struct trace *trace, const char *pattern, const char *na
 		if (!grow(trace))
 			return tool_fail(trace_failed(trace), "out of memory");
 		n = trace->n_points;
-		if (add(trace, name, &why) && !failed)
+		error = add(trace, name, filter, &why);
+		if (error == -EEXIST)
+			return say_why(trace, name, &why);
+		if (error && !failed)
 			failed = name;
 		if (trace->n_points > n)
 			trace->points[n].matched = strpbrk(pattern, "*?[") != NULL;
@@ -144,23 +163,30 @@ static int no_names(struct trace *trace, const char *word)
 	return say_why(trace, word, &why);
 }
 
-static int add_word(struct trace *trace, const char *word, const char *names)
+static int add_word(struct trace *trace, const char *word, const struct trace_names *list,
+		    const char *names)
 {
 	if (!*word)
-		return tool_fail(EXIT_USAGE, "an empty name in -e '%s'", trace->events);
-	return *names ? add_matching(trace, word, names) : no_names(trace, word);
+		return tool_fail(EXIT_USAGE, "an empty name in -e '%s'", list->names);
+	return *names ? add_matching(trace, word, list->filter, names) : no_names(trace, word);
 }
 
 int trace_find_points(struct trace *trace)
 {
-	char *names = read_names(), *words = pmc_arena_strdup(&trace->arena, trace->events);
+	char *names = read_names();
 	int code = 0;
 
 	trace->by_id = pmc_arena_alloc(&trace->arena, IDS * sizeof(*trace->by_id));
-	if (!names || !words || !trace->by_id)
+	if (!names || !trace->by_id)
 		code = tool_fail(trace_failed(trace), "out of memory");
-	while (!code && words) {
-		code = add_word(trace, strsep(&words, ","), names);
+	for (unsigned i = 0; i < trace->n_lists && !code; i++) {
+		const struct trace_names *list = &trace->lists[i];
+		char *words = pmc_arena_strdup(&trace->arena, list->names);
+
+		if (!words)
+			code = tool_fail(trace_failed(trace), "out of memory");
+		while (!code && words)
+			code = add_word(trace, strsep(&words, ","), list, names);
 	}
 	free(names);
 	return code;

@@ -23,10 +23,16 @@ enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON };
 struct trace_point {
 	struct pmc_tracepoint *tracepoint;
 	char name[160]; /* "sched:sched_switch" */
+	const char *filter; /* in the kernel; NULL: none */
 	bool matched;	/* by a glob */
 	bool refused;	/* by the kernel; left out, as it is only matched */
 	/* Of sched:sched_switch; NULL in all others. */
 	const struct pmc_tracepoint_field *prev_pid, *prev_comm, *next_pid, *next_comm;
+};
+
+/* One -e, and the --filter that follows it. */
+struct trace_names {
+	const char *names, *filter;
 };
 
 struct trace_ring {
@@ -38,7 +44,9 @@ struct trace_ring {
 struct trace {
 	struct pmc_arena arena;
 
-	const char *events, *filter, *output, *cpus;
+	struct trace_names *lists;
+	unsigned n_lists;
+	const char *output, *cpus;
 	bool all;
 	pid_t pid;	/* 0: none */
 	char **command; /* NULL: none */
