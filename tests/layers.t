@@ -46,7 +46,7 @@ tools/list: core/* core/api/* tools/cli
 tools/live: core/* core/api/* tools/cli
 tools/stat: core/* core/api/* tools/cli tools/live
 tools/run: core/* core/api/* tools/cli tools/attach tools/report
-tools/trace: core/* core/api/* tools/cli
+tools/trace: core/* core/api/* tools/cli tools/live
 END
 
 # folder_of PATH: its folder as named in RULES.

@@ -112,6 +112,17 @@ trace -e sched:sched_process_exit --format json -p $pid -d 300ms
 touch done.too
 is "$(jq -s 'length == 0 or (map(select(.tid != .pid)) | length > 0)' out)" true "-p: threads of children too"
 wait
+"$PROG/relay" 400 2000 >links &
+pid=$!
+await test -s links
+trace -e sched:sched_process_exit --format json -p $pid -o x.json
+ok "-p: of threads that only other threads create, none is missed" python3 - x.json links <<'END'
+import json, sys
+links = [int(line) for line in open(sys.argv[2])]
+seen = {json.loads(line)["fields"]["pid"] for line in open(sys.argv[1])}
+first = next(i for i, tid in enumerate(links) if tid in seen)
+sys.exit(not set(links[first:]) <= seen)
+END
 
 # ---- --summary ----------------------------------------------------------------------------------
 # A child that runs and sleeps; what the kernel says of it, as it is kept until it is waited for.

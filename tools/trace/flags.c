@@ -53,7 +53,8 @@ static int set_filter(struct trace *trace, const char *filter)
 	struct trace_names *list = trace->lists + trace->n_lists;
 
 	if (list-- == trace->lists)
-		return tool_fail(EXIT_USAGE, "--filter is for the -e before it; give -e NAME first");
+		return tool_fail(EXIT_USAGE,
+				 "--filter is for the -e before it; give -e NAME first");
 	if (list->filter)
 		return tool_fail(EXIT_USAGE, "two filters for -e %.60s; join them with &&",
 				 list->names);
@@ -108,8 +109,7 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	int code = 0, targets;
 
 	/* No more than arguments, and one for --summary. */
-	trace->lists = pmc_arena_alloc(&trace->arena,
-				       ((size_t)argc + 1) * sizeof(*trace->lists));
+	trace->lists = pmc_arena_alloc(&trace->arena, ((size_t)argc + 1) * sizeof(*trace->lists));
 	if (!trace->lists)
 		return tool_fail(EXIT_FAIL, "out of memory");
 	tool_args_init(&args, argc, argv);
@@ -135,8 +135,8 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 				 "--summary follows threads over all CPUs; leave out -C");
 	if (trace->summarize)
 		trace->lists[trace->n_lists++].names =
-				"sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,"
-				"sched:sched_process_fork";
+			"sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,"
+			"sched:sched_process_fork";
 	if (!trace->n_lists)
 		return tool_fail(EXIT_USAGE,
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "

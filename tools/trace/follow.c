@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define SLICE_MS 100
+#define SCAN_NS	 1000000000u
 
 /* ---- signals ------------------------------------------------------------------------------ */
 
@@ -93,32 +94,36 @@ static void explain(const struct trace_ring *ring, int error)
 	tool_warn("CPU %d: %s: %s", ring->cpu, why.what, why.advice);
 }
 
+void trace_empty_ring(struct trace *trace, struct trace_ring *ring)
+{
+	struct pmc_record record;
+	uint64_t lost;
+	int error;
+
+	if (!ring->sampler)
+		return;
+	pmc_sampler_set_remove(trace->set, ring->sampler);
+	do {
+		error = pmc_sampler_next(ring->sampler, &record);
+		if (!error)
+			take(trace, &record, ring);
+	} while (!error || error == -EPROTO);
+	/* Losses are reported with the next record, which the last ones do not have. */
+	if (pmc_sampler_lost(ring->sampler, &lost) == 0 && ring->lost_before + lost > ring->lost)
+		lose(trace, ring, ring->lost_before + lost - ring->lost);
+	ring->lost_before = ring->lost;
+}
+
 /* Reads the remaining records: nothing is written any more, so no record needs to wait for older
  * ones. */
 static void empty_rings(struct trace *trace)
 {
 	struct pmc_sampler_totals totals;
-	struct pmc_record record;
-	uint64_t lost;
 
 	pmc_sampler_set_read_totals(trace->set, &totals);
 	trace->late = totals.late;
-	for (unsigned r = 0; r < trace->n_rings; r++) {
-		struct trace_ring *ring = &trace->rings[r];
-		int error;
-
-		if (!ring->sampler)
-			continue;
-		pmc_sampler_set_remove(trace->set, ring->sampler);
-		do {
-			error = pmc_sampler_next(ring->sampler, &record);
-			if (!error)
-				take(trace, &record, ring);
-		} while (!error || error == -EPROTO);
-		/* Losses are reported with the next record, which the last ones do not have. */
-		if (pmc_sampler_lost(ring->sampler, &lost) == 0 && lost > ring->lost)
-			lose(trace, ring, lost - ring->lost);
-	}
+	for (unsigned r = 0; r < trace->n_rings; r++)
+		trace_empty_ring(trace, &trace->rings[r]);
 }
 
 /* ---- the loop ----------------------------------------------------------------------------- */
@@ -127,6 +132,7 @@ struct following {
 	uint64_t end_ns; /* 0: none */
 	bool stopped;	 /* nothing is written any more */
 	unsigned records;
+	uint64_t scan_ns; /* when CPUs are looked at next */
 };
 
 static bool is_over(struct trace *trace, const struct following *now)
@@ -141,6 +147,12 @@ static bool is_over(struct trace *trace, const struct following *now)
 
 static void check(struct trace *trace, struct following *now)
 {
+	uint64_t ns = pmc_now_ns();
+
+	if (!now->stopped && ns >= now->scan_ns) {
+		trace_scan_cpus(trace);
+		now->scan_ns = ns + SCAN_NS;
+	}
 	if (now->stopped || !is_over(trace, now))
 		return;
 	pmc_sampler_set_disable(trace->set);

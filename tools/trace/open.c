@@ -9,6 +9,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>
@@ -23,6 +24,10 @@
 /* Large rings are read less often, for which they must hold some 40 ms of records. */
 #define LARGE_PAGES	128
 #define LARGE_SETTLE_NS 10000000
+
+#define CPUS	      "/sys/devices/system/cpu"
+#define MOST_CPUS     8192 /* the largest CONFIG_NR_CPUS */
+#define MOST_ATTEMPTS 20u  /* to attach */
 
 static int say_why(const struct trace *trace, const struct pmc_failure *why)
 {
@@ -45,78 +50,73 @@ static bool in_list(const char *at, int cpu)
 	return false;
 }
 
+/* Room for CPUs that come online later. */
+static unsigned possible_cpus(void)
+{
+	char text[4096];
+	const char *at = text;
+	uint64_t last = 0;
+
+	if (pmc_file_read(text, sizeof(text), CPUS "/possible") <= 0)
+		return MOST_CPUS;
+	while (*at)
+		if (!pmc_number_take(&at, NULL, 10, &last))
+			at++;
+	return last < MOST_CPUS ? (unsigned)last + 1 : MOST_CPUS;
+}
+
+static struct trace_ring *ring_on(struct trace *trace, int cpu)
+{
+	struct trace_ring *ring = trace->rings;
+
+	while (ring < trace->rings + trace->n_rings && ring->cpu != cpu)
+		ring++;
+	if (ring == trace->rings + trace->n_rings && trace->n_rings < trace->room_rings)
+		trace->rings[trace->n_rings++] = (struct trace_ring){ .cpu = cpu };
+	return ring < trace->rings + trace->n_rings ? ring : NULL;
+}
+
 static int find_cpus(struct trace *trace)
 {
-	unsigned n = 0, wanted = 0;
 	const char *at = trace->cpus;
 	uint64_t first, last;
 
-	for (int cpu = counter_cpu_next(-1); cpu >= 0; cpu = counter_cpu_next(cpu))
-		n++;
-	trace->rings = pmc_arena_alloc(&trace->arena, (n + 1) * sizeof(*trace->rings));
+	trace->room_rings = possible_cpus();
+	trace->rings = pmc_arena_alloc(&trace->arena, trace->room_rings * sizeof(*trace->rings));
 	if (!trace->rings)
 		return tool_fail(trace_failed(trace), "out of memory");
 	for (int cpu = counter_cpu_next(-1); cpu >= 0; cpu = counter_cpu_next(cpu))
-		if (trace->n_rings < n && (!at || in_list(at, cpu)))
-			trace->rings[trace->n_rings++].cpu = cpu;
+		if (!at || in_list(at, cpu))
+			ring_on(trace, cpu);
 	for (; at && pmc_number_take(&at, NULL, 10, &first); at += *at == ',') {
 		last = first;
 		if (*at == '-')
 			at++, pmc_number_take(&at, NULL, 10, &last);
-		for (uint64_t cpu = first; cpu <= last && wanted <= trace->n_rings; cpu++) {
-			wanted++;
+		for (uint64_t cpu = first; cpu <= last; cpu++)
 			if (!counter_cpu_is_online((int)cpu))
 				return tool_fail(EXIT_FAIL,
-						 "CPU %d is not online; see "
-						 "/sys/devices/system/cpu/online",
+						 "CPU %d is not online; see " CPUS "/online",
 						 (int)cpu);
-		}
 	}
 	return trace->n_rings ? 0 :
 				tool_fail(trace_failed(trace), "cannot read which CPUs are "
 							       "online: mount sysfs at /sys");
 }
 
-struct threads {
-	pid_t *tids;
-	unsigned n, room;
-	bool failed;
-};
-
-static void add_thread(const char *name, void *arg)
-{
-	struct threads *threads = arg;
-	uint64_t tid;
-
-	if (!pmc_number(name, INT32_MAX, &tid))
-		return;
-	if (threads->n == threads->room) {
-		unsigned room = threads->room ? 2 * threads->room : 64;
-		pid_t *more = realloc(threads->tids, room * sizeof(*more));
-
-		threads->failed |= !more;
-		if (!more)
-			return;
-		threads->tids = more;
-		threads->room = room;
-	}
-	threads->tids[threads->n++] = (pid_t)tid;
-}
-
 /* ---- events ------------------------------------------------------------------------------- */
 
-static int keep(struct trace *trace, struct pmc_counter *counter)
+static int keep(struct trace_ring *ring, struct pmc_counter *counter)
 {
-	if (trace->n_counters == trace->room_counters) {
-		size_t room = trace->room_counters ? 2 * trace->room_counters : 64;
-		struct pmc_counter **more = realloc(trace->counters, room * sizeof(*more));
+	if (ring->n_counters == ring->room_counters) {
+		size_t room = ring->room_counters ? 2 * ring->room_counters : 16;
+		struct pmc_counter **more = realloc(ring->counters, room * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		trace->counters = more;
-		trace->room_counters = room;
+		ring->counters = more;
+		ring->room_counters = room;
 	}
-	trace->counters[trace->n_counters++] = counter;
+	ring->counters[ring->n_counters++] = counter;
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 	}
 	if (error)
 		return error;
-	error = keep(trace, counter);
+	error = keep(ring, counter);
 	if (error) {
 		pmc_counter_close(counter);
 		return error;
@@ -196,60 +196,129 @@ static bool leave_out(struct trace *trace, struct trace_point *point, int error)
 	return point->refused = true;
 }
 
+/* All tracepoints of one thread (0: of all) on one CPU. */
+static int open_on(struct trace *trace, struct trace_ring *ring, pid_t tid, struct pmc_failure *why)
+{
+	int error = 0;
+
+	for (unsigned p = 0; p < trace->n_points && !error; p++) {
+		struct trace_point *point = &trace->points[p];
+
+		if (!point->refused)
+			error = open_one(trace, ring, point, tid, why);
+		if (error && leave_out(trace, point, error))
+			error = 0;
+	}
+	/* It went offline. */
+	return error == -ENODEV && !counter_cpu_is_online(ring->cpu) ? 0 : error;
+}
+
 static int open_thread(struct trace *trace, pid_t tid)
 {
 	struct pmc_failure why = { .advice = "out of memory" };
 	int error = 0;
 
-	for (unsigned r = 0; r < trace->n_rings; r++) {
-		for (unsigned p = 0; p < trace->n_points && !error; p++) {
-			struct trace_point *point = &trace->points[p];
-
-			if (!point->refused)
-				error = open_one(trace, &trace->rings[r], point, tid, &why);
-			if (error && leave_out(trace, point, error))
-				error = 0;
-		}
-		/* It went offline. */
-		if (error == -ENODEV && !counter_cpu_is_online(trace->rings[r].cpu))
-			error = 0;
-	}
+	for (unsigned r = 0; r < trace->n_rings && !error; r++)
+		error = open_on(trace, &trace->rings[r], tid, &why);
 	if (error == -ESRCH && tid && trace->pid)
 		return 0; /* the thread has ended */
 	return error > 0 ? error : error ? say_why(trace, &why) : 0;
 }
 
-/* All threads. One that starts meanwhile is traced if the thread that creates it was, by
- * inheritance; whether it was is not visible from outside. */
+void trace_close_ring(struct trace *trace, struct trace_ring *ring)
+{
+	if (ring->sampler)
+		pmc_sampler_set_remove(trace->set, ring->sampler);
+	pmc_sampler_close(ring->sampler);
+	ring->sampler = NULL;
+	for (size_t i = 0; i < ring->n_counters; i++)
+		pmc_counter_close(ring->counters[i]);
+	free(ring->counters);
+	ring->counters = NULL;
+	ring->n_counters = ring->room_counters = 0;
+}
+
+static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
+{
+	for (unsigned i = 0; i < tids->n; i++)
+		if (!live_tids_have(of, tids->list[i]))
+			return false;
+	return true;
+}
+
+/* 1: a thread has started meanwhile. */
+static int try_process(struct trace *trace, struct live_tids *tids, struct live_tids *after,
+		       int *code)
+{
+	int error = live_tids_read(trace->pid, tids);
+
+	for (unsigned i = 0; i < tids->n && !error && !*code; i++)
+		*code = open_thread(trace, tids->list[i]);
+	if (!error && !*code)
+		error = live_tids_read(trace->pid, after);
+	return !error && !*code && !is_subset(tids, after) ? 1 : error;
+}
+
+/* All threads. One that starts meanwhile inherits the events of the thread that creates it, as far
+ * as these are open yet, and how far is not visible from outside. So they are closed and opened
+ * again until no thread has started meanwhile. Tracing starts after that, in all of them. */
 static int open_process(struct trace *trace)
 {
-	struct threads before = { 0 }, after = { 0 };
-	int code = 0;
+	struct live_tids tids = { .n = 0 }, after = { .n = 0 };
+	int error = 1, code = 0;
+	bool any = false;
 
-	if (pmc_dir_visit(add_thread, &before, "/proc/%d/task", trace->pid))
-		return tool_fail(EXIT_FAIL, "no process %d; see ps", trace->pid);
-	for (unsigned i = 0; i < before.n && !code; i++)
-		code = open_thread(trace, before.tids[i]);
-	pmc_dir_visit(add_thread, &after, "/proc/%d/task", trace->pid);
-	if (!code && !trace->n_counters)
-		code = tool_fail(EXIT_FAIL, "process %d has ended", trace->pid);
-	else if (!code && (after.failed || before.failed))
-		code = tool_fail(EXIT_FAIL, "out of memory");
-	for (unsigned i = 0; i < after.n && !code; i++) {
-		unsigned known = 0;
-
-		while (known < before.n && before.tids[known] != after.tids[i])
-			known++;
-		if (known < before.n)
-			continue;
-		tool_warn("threads of process %d started while it was attached to; those created "
-			  "by a thread that was not attached yet are not traced",
-			  trace->pid);
-		break;
+	for (unsigned i = 0; i < MOST_ATTEMPTS && error == 1; i++) {
+		for (unsigned r = 0; r < trace->n_rings; r++)
+			trace_close_ring(trace, &trace->rings[r]);
+		error = try_process(trace, &tids, &after, &code);
 	}
-	free(before.tids);
-	free(after.tids);
-	return code;
+	live_tids_free(&tids);
+	live_tids_free(&after);
+	for (unsigned r = 0; r < trace->n_rings; r++)
+		any |= trace->rings[r].n_counters != 0;
+	if (code)
+		return code;
+	if (error == -ESRCH || (!error && !any))
+		return tool_fail(EXIT_FAIL, "no process %d: it has ended, or never was",
+				 trace->pid);
+	if (error == 1)
+		tool_warn("threads of process %d were started during each of %u attempts to "
+			  "attach: some may not be traced",
+			  trace->pid, MOST_ATTEMPTS);
+	return error < 0 ? tool_fail(EXIT_FAIL, "cannot read /proc/%d/task: %s", trace->pid,
+				     strerror(-error)) :
+			   0;
+}
+
+void trace_scan_cpus(struct trace *trace)
+{
+	char text[sizeof(trace->online)];
+	struct pmc_failure why = { .advice = "out of memory" };
+	bool threads = (trace->pid || trace->command) && !trace->summarize;
+
+	if (trace->cpus || threads || pmc_file_read(text, sizeof(text), CPUS "/online") <= 0 ||
+	    !strcmp(text, trace->online))
+		return;
+	strcpy(trace->online, text);
+	for (unsigned r = 0; r < trace->n_rings; r++)
+		trace->rings[r].offline |= !in_list(text, trace->rings[r].cpu);
+	for (int cpu = counter_cpu_next(-1); cpu >= 0; cpu = counter_cpu_next(cpu)) {
+		struct trace_ring *ring = ring_on(trace, cpu);
+		int error;
+
+		if (!ring || (ring->sampler && !ring->offline))
+			continue;
+		/* The events of a CPU that went offline have ended. */
+		trace_empty_ring(trace, ring);
+		trace_close_ring(trace, ring);
+		ring->offline = false;
+		error = open_on(trace, ring, 0, &why);
+		if (!error && ring->sampler)
+			error = pmc_sampler_set_enable(trace->set);
+		if (error)
+			tool_warn("CPU %d, which came online, is not traced: %s", cpu, why.advice);
+	}
 }
 
 static void raise_limit(void)
@@ -276,6 +345,7 @@ int trace_open(struct trace *trace)
 	if (code)
 		return code;
 	raise_limit();
+	pmc_file_read(trace->online, sizeof(trace->online), CPUS "/online");
 	if (trace->pid && !trace->summarize)
 		code = open_process(trace);
 	else
@@ -289,9 +359,6 @@ int trace_open(struct trace *trace)
 void trace_close(struct trace *trace)
 {
 	for (unsigned r = 0; r < trace->n_rings; r++)
-		pmc_sampler_close(trace->rings[r].sampler);
+		trace_close_ring(trace, &trace->rings[r]);
 	pmc_sampler_set_free(trace->set);
-	for (size_t i = 0; i < trace->n_counters; i++)
-		pmc_counter_close(trace->counters[i]);
-	free(trace->counters);
 }

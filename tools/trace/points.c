@@ -42,7 +42,7 @@ static int again(struct trace *trace, unsigned n, const char *filter, struct pmc
 
 	if (was == filter || (was && filter && !strcmp(was, filter)))
 		return 0;
-	*why = (struct pmc_failure){ .advice = "two -e name it, with different filters; give one -e "
+	*why = (struct pmc_failure){ .advice = "two -e name it with different filters; give one, "
 					       "with the filters joined by ||" };
 	return -EEXIST;
 }

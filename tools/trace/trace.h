@@ -22,10 +22,10 @@ enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON };
 
 struct trace_point {
 	struct pmc_tracepoint *tracepoint;
-	char name[160]; /* "sched:sched_switch" */
+	char name[160];	    /* "sched:sched_switch" */
 	const char *filter; /* in the kernel; NULL: none */
-	bool matched;	/* by a glob */
-	bool refused;	/* by the kernel; left out, as it is only matched */
+	bool matched;	    /* by a glob */
+	bool refused;	    /* by the kernel; left out, as it is only matched */
 	/* Of sched:sched_switch; NULL in all others. */
 	const struct pmc_tracepoint_field *prev_pid, *prev_comm, *next_pid, *next_comm;
 };
@@ -38,7 +38,11 @@ struct trace_names {
 struct trace_ring {
 	int cpu;
 	struct pmc_sampler *sampler; /* NULL: nothing to trace on this CPU */
-	uint64_t records, lost;	     /* printed; reported as lost */
+	bool offline;		     /* the CPU has been, since it was opened */
+	struct pmc_counter **counters;
+	size_t n_counters, room_counters;
+	uint64_t records, lost; /* printed; reported as lost */
+	uint64_t lost_before;	/* in earlier samplers of the CPU */
 };
 
 struct trace {
@@ -62,9 +66,9 @@ struct trace {
 	struct pmc_sampler_set *set;
 	struct trace_ring *rings;
 	unsigned n_rings;
-	struct pmc_counter **counters;
-	size_t n_counters, room_counters;
+	unsigned room_rings;
 	unsigned ring_pages; /* in use */
+	char online[4096];   /* the list of CPUs, when it was read last */
 
 	struct tool_child child;
 	struct pmc_out out;
@@ -89,8 +93,14 @@ const struct trace_point *trace_point_of(const struct trace *trace,
 int trace_open(struct trace *trace);
 void trace_close(struct trace *trace);
 
+void trace_close_ring(struct trace *trace, struct trace_ring *ring);
+/* Opens rings of CPUs that have come online. */
+void trace_scan_cpus(struct trace *trace);
+
 /* follow.c */
 int trace_follow(struct trace *trace);
+/* Takes the records that are left in the ring of events that have ended. */
+void trace_empty_ring(struct trace *trace, struct trace_ring *ring);
 
 /* summary.c */
 /* After the rings are open, before tracing starts. */
