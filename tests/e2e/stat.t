@@ -21,8 +21,13 @@ faults=$(sum page-faults)
 perf stat -x, -e page-faults -o "$T/perf" "$PROG/pages" 20000
 within "$faults" "$(sed -n 's/,.*page-faults.*//p' "$T/perf")" 1 "page faults are those of perf stat"
 is "$(jq -s 'length' "$T/out")" 1 "one line without -I"
+# Time that a hypervisor has stolen is in task-clock only.
+stolen() { awk '/^cpu / { print $9 * 10000000 }' /proc/stat; }
+before=$(stolen)
 stat --format json -e task-clock -- sh -c 'i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done'
-within "$(sum task-clock)" "$(jq '.user_ns + .system_ns' "$T/out")" 3 "task-clock is the CPU time that wait4 reports"
+between "$(sum task-clock)" "$(jq '(.user_ns + .system_ns) * 0.97' "$T/out")" \
+	"$(jq --argjson stolen "$(($(stolen) - before))" '(.user_ns + .system_ns) * 1.03 + $stolen' "$T/out")" \
+	"task-clock is the CPU time that wait4 reports"
 stat --format json -e page-faults -- sh -c "$PROG/pages 5000 & $PROG/pages 7000; wait"
 between "$(sum page-faults)" 12000 15000 "processes of the command are included"
 stat -- sh -c 'echo out; exit 7'
@@ -75,11 +80,12 @@ mkfifo "$T/stdin"
 waiter=$!
 exec 9>"$T/stdin"
 until grep -q ready "$T/waiters" || ! kill -0 $waiter; do sleep 0.02; done
-stat -p $waiter --per-thread --format json -I 20ms -n 2
+stat -p $waiter --per-thread --format json -I 100ms -n 2
 is "$(jq -s '[.[] | select(.summary and .tid)] | length' "$T/out")" "$(ls /proc/$waiter/task | wc -l)" \
 	"--per-thread: a row for each thread"
+# A thread's waits end when they are read: pmctl may have been preempted since.
 ok "rows of threads have waits that add up to the time" jq -es '[.[] | select(.summary and .tid) |
-	(.oncpu_ns + .run_delay_ns + .blocked_ns) / .interval_ns | . > 0.5 and . < 1.5] | all' "$T/out"
+	(.oncpu_ns + .run_delay_ns + .blocked_ns) / .interval_ns | . > 0.1 and . < 1.5] | all' "$T/out"
 stat -t $waiter --format json -I 20ms -n 1
 is "$status $(sum page-faults) $(jq -r 'select(.summary).tid' "$T/out")" "0 0 $waiter" "-t: a thread asleep"
 rm -f "$T/out"
