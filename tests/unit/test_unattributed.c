@@ -253,6 +253,33 @@ static void a_task_clock_of_equal_scope_is_used(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* A hypervisor took 15 of the 75 that the rows' task-clock counted. */
+static void stolen_time_is_not_in_descendants(void **state)
+{
+	(void)state;
+	build_start();
+	uint64_t clock = set_of(clock_event);
+
+	process(1, 0, FIRST, 1, 0);
+	process(2, 1, PMC_PROCESS_COVERED, 2, 5);
+	build_row((struct thread_row){ .identity = 2,
+				       .cpu_ns = 25,
+				       .flags = PMC_THREAD_MAIN,
+				       .set = clock,
+				       .n = 1,
+				       .values = { 30 } });
+	build_row((struct thread_row){
+		.identity = 2, .seq = 1, .cpu_ns = 35, .set = clock, .n = 1, .values = { 45 } });
+	/* Its start is in the CPU clock only. */
+	build_row((struct thread_row){
+		.identity = 2, .seq = 2, .cpu_ns = 12, .set = clock, .n = 1, .values = { 10 } });
+	execs_total(1, clock, 100);
+	load();
+	check_value(&find(1)->descendants, 100 - 30 - 45 - 10);
+	assert_int_equal(find(1)->descendants.cpu_ns, 100 - (5 + 30) - 45 - 12);
+	pmc_profile_free(&profile);
+}
+
 static void events_are_matched_by_what_they_count(void **state)
 {
 	(void)state;
@@ -458,6 +485,7 @@ int main(void)
 		cmocka_unit_test(a_lost_set_is_unknown),
 		cmocka_unit_test(the_clock_stands_in),
 		cmocka_unit_test(a_task_clock_of_equal_scope_is_used),
+		cmocka_unit_test(stolen_time_is_not_in_descendants),
 		cmocka_unit_test(events_are_matched_by_what_they_count),
 		cmocka_unit_test(a_tree_three_deep),
 		cmocka_unit_test(a_broken_chain_is_mended_by_time),

@@ -77,16 +77,30 @@ static uint64_t row_cpu_ns(const struct pmc_p_thread *row)
 	return pmc_sub_sat(row->fixed.cpu_ns, row->process->fixed.pre_cpu_ns);
 }
 
+/* CPU time of a row by the clock of the total, task-clock: of a virtual CPU it includes the time in
+ * which the hypervisor ran something else, which the CPU clock leaves out. The CPU clock includes
+ * the thread's start and end. */
+static uint64_t row_task_ns(const struct pmc_p_thread *row, const struct pmc_count *task_clock)
+{
+	uint64_t ns = row->fixed.flags & PMC_THREAD_NO_CPU ? 0 : row->fixed.cpu_ns, counted;
+
+	if (task_clock->state != PMC_COUNTED)
+		return ns;
+	counted = task_clock->raw;
+	if (row->fixed.flags & PMC_THREAD_MAIN)
+		counted += row->process->fixed.pre_cpu_ns;
+	return counted > ns ? counted : ns;
+}
+
 /* Work that a row has no count of stays in the total, unless the row's event set is lost. */
 static void subtract_row(struct open_total *total, const struct pmc_p_thread *row)
 {
 	const struct pmc_p_set_view *set = total->rest->set;
 	const bool lost = !row->set && row->fixed.eventset;
+	const struct pmc_count none = { .state = PMC_NOT_COUNTED }, *task_clock = &none;
 
 	if (!set)
 		return;
-	if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
-		subtract(&total->rest->cpu_ns, row->fixed.cpu_ns);
 	for (unsigned i = 0; row->set != total->mapped && i < set->count; i++)
 		total->map[i] = find_event(row->set, set, i);
 	total->mapped = row->set;
@@ -94,6 +108,8 @@ static void subtract_row(struct open_total *total, const struct pmc_p_thread *ro
 		struct pmc_count *count = &total->rest->counts[i];
 		const int at = total->map[i];
 
+		if (at >= 0 && is_task_clock(&set->events[i]))
+			task_clock = &row->counts[at];
 		if (at < 0 && is_task_clock(&set->events[i]))
 			subtract(&count->raw, row_cpu_ns(row));
 		else if (at < 0 && lost)
@@ -103,6 +119,7 @@ static void subtract_row(struct open_total *total, const struct pmc_p_thread *ro
 		else if (at >= 0 && row->counts[at].state == PMC_COUNTED)
 			subtract(&count->raw, row->counts[at].raw);
 	}
+	subtract(&total->rest->cpu_ns, row_task_ns(row, task_clock));
 }
 
 /* For a thread group that counted exec'd descendants: subtracts those without a row. */
