@@ -22,7 +22,7 @@ perf stat -x, -e page-faults -o "$T/perf" "$PROG/pages" 20000
 within "$faults" "$(sed -n 's/,.*page-faults.*//p' "$T/perf")" 1 "page faults are those of perf stat"
 is "$(jq -s 'length' "$T/out")" 1 "one line without -I"
 # Time that a hypervisor has stolen is in task-clock only.
-stolen() { awk '/^cpu / { print $9 * 10000000 }' /proc/stat; }
+stolen() { awk '/^cpu / { printf "%.0f", $9 * 10000000 }' /proc/stat; }
 before=$(stolen)
 stat --format json -e task-clock -- sh -c 'i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done'
 between "$(sum task-clock)" "$(jq '(.user_ns + .system_ns) * 0.97' "$T/out")" \
