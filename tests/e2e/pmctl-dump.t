@@ -107,6 +107,36 @@ jq -c '[.threads[] | {seq, v: .events[0].value}] | sort_by(.seq)' live.json >liv
 ok "no count decreased, and waiting threads counted under 20 ms more" jq -e -n --slurpfile a live.v --slurpfile b final.v \
 	'[$a[0], $b[0]] | transpose | all(.[1].v >= .[0].v and (.[0].seq == 0 or .[1].v - .[0].v < 20000000))'
 
+# ---- repeated while the process calls exec ----------------------------------------------------
+# again FIFO: waits for a line, then executes itself until it is killed.
+cat >again <<'END'
+#!/bin/sh
+[ "$1" = "" ] || read -r line <"$1"
+exec "$0"
+END
+chmod +x again
+mkfifo go
+LD_PRELOAD=$AGENT PMC_REPORT=off ./again go &
+pid=$!
+await "$PMCTL" dump $pid -o "$T/first.pmc"
+"$PMCTL" dump $pid -o "$T/again.pmc" -I 2ms -n 100 >again.out 2>again.err &
+dumper=$!
+await test -s again.out
+echo now >go
+wait $dumper
+is "$? $(cat again.err)" "0 " "pmctl dump -I goes on while the process calls exec all the time"
+ok "the snapshots are of several programs" test \
+	"$("$PMCTL" report --format json again.pmc | jq '.processes | length')" -gt 2
+gone $pid
+# The next program has no agent: an error, when its agent could have started. Checked at the end.
+LD_PRELOAD=$AGENT PMC_REPORT=off sh -c 'read -r line <"$1"; LD_PRELOAD= exec sleep 1000' sh go &
+without=$!
+await "$PMCTL" dump $without -o "$T/first.pmc"
+"$PMCTL" dump $without -o "$T/without.pmc" -I 2ms >without.out 2>without.err &
+without_dumper=$!
+await test -s without.out
+echo now >go
+
 # ---- a stopped process without a dump file ------------------------------------------------
 mkdir cwd
 PMC_EVENTS=task-clock,page-faults PMC_REPORT=off target "$PROG/waiters" 20
@@ -274,7 +304,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	like "$(cat "$T/err")" "process $other.* user ID 0.*sudo" "dump of another user's process: the message suggests sudo"
 	gone "$other"
 	exec 8>&-
-	wait
+	wait "$began"
 else
 	skip "takes root" "pmctl dump as an unprivileged user"
 fi
@@ -300,7 +330,7 @@ if [ "$(id -u)" = 0 ] && unshare -pfmu --mount-proc true 2>/dev/null; then
 	is "$(json boxed.json '[.threads[] | select(.tid < 100 and .cpu_ns > 0 and
 		.events[0].state == "counted")] | length')" 4 "a container's dump has the thread IDs of the container"
 	exec 9>&-
-	wait
+	wait "$began"
 else
 	skip "takes root and namespaces" "pmctl dump of a process in a container"
 fi
@@ -399,5 +429,10 @@ refused 1 "its directory does not exist" "-o in a missing directory" -o none/x "
 refused 1 "not a regular file" "-o naming a device" -o /dev/null "$pid"
 finish
 refused 1 "no such process: $pid" "a process that has ended" "$pid"
+
+wait $without_dumper
+like "$? $(cat without.err)" "^1 pmctl dump: no agent in process $without " \
+	"pmctl dump -I ends with an error if the next program has no agent"
+gone $without
 
 done_testing

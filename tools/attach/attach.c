@@ -46,6 +46,10 @@ static int read_control(struct attach *target)
 
 	if (error)
 		return attach_no_memory(target, error);
+	if (target->patient &&
+	    (control->version != PMC_CONTROL_VERSION || control->bytes != sizeof(*control) ||
+	     control->state != PMC_CONTROL_ON))
+		return ATTACH_AGAIN;
 	control->out[sizeof(control->out) - 1] = '\0';
 	control->why[sizeof(control->why) - 1] = '\0';
 	if (control->version != PMC_CONTROL_VERSION || control->bytes != sizeof(*control))
@@ -78,17 +82,18 @@ static bool same_namespace(const struct attach *target)
 	       (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev);
 }
 
-int attach_open(struct attach *target, pid_t pid, bool writing)
+int attach_open(struct attach *target, pid_t pid, unsigned flags)
 {
-	int error = attach_enter(target, pid, writing);
+	int error = attach_enter(target, pid, flags & ATTACH_WRITE);
 
+	target->patient = flags & ATTACH_PATIENT;
 	if (error)
 		return attach_no_entry(target, error);
 	error = attach_maps(target);
 	if (error)
 		return attach_no_memory(target, error);
 	if (!target->address)
-		return attach_no_agent(target);
+		return target->patient ? ATTACH_AGAIN : attach_no_agent(target);
 	target->other_pid_namespace = !same_namespace(target);
 	return read_control(target);
 }
@@ -118,18 +123,18 @@ void attach_close(struct attach *target)
 	forget_slots(target);
 }
 
-int attach_act(pid_t pid, bool writing, int (*act)(struct attach *target, void *arg), void *arg)
+int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg)
 {
 	struct attach target;
 	int code = ATTACH_AGAIN;
 
 	for (unsigned try = 0; try < TRIES && code == ATTACH_AGAIN; try++) {
-		code = attach_open(&target, pid, writing);
+		code = attach_open(&target, pid, flags);
 		if (!code)
 			code = act(&target, arg);
 		attach_close(&target);
 	}
-	return code != ATTACH_AGAIN ?
+	return code != ATTACH_AGAIN || flags & ATTACH_PATIENT ?
 		       code :
 		       tool_fail(EXIT_FAIL, "process %d keeps calling exec; try again later",
 				 pid);

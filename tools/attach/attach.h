@@ -37,8 +37,16 @@ struct attach_tasks {
 	int fd; /* the directory; -1: not open */
 };
 
-/* The process called exec while it was being read; nothing was printed. */
+/* Nothing was printed: the process called exec while it was being read, or, with ATTACH_PATIENT, it
+ * has no agent that is counting. */
 #define ATTACH_AGAIN (-1)
+
+enum {
+	ATTACH_WRITE = 1,
+	/* The process had an agent before. It may be between an exec and the start of the next
+	 * agent, or ending. */
+	ATTACH_PATIENT = 2,
+};
 
 struct attach {
 	pid_t pid;
@@ -62,6 +70,7 @@ struct attach {
 	struct attach_tids *tids; /* of all slots in use, changing ones included */
 	bool starting;		  /* a thread has a slot and no tid yet */
 	bool other_pid_namespace;
+	bool patient; /* ATTACH_PATIENT */
 	struct attach_routine *routines;
 	struct pmc_arena arena;
 };
@@ -81,8 +90,8 @@ bool attach_has_ended(const struct attach *target);
 void attach_status(int dir, const char *field, char value[256]);
 
 /* ---- attach.c ---- */
-/* Opens the process and copies the control block. */
-int attach_open(struct attach *target, pid_t pid, bool writing);
+/* Opens the process and copies the control block; flags: ATTACH_WRITE, ATTACH_PATIENT. */
+int attach_open(struct attach *target, pid_t pid, unsigned flags);
 void attach_close(struct attach *target);
 /* Copies the control block, the registry and the slots. */
 int attach_look(struct attach *target);
@@ -92,8 +101,9 @@ int attach_look_again(struct attach *target);
 bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process still exists and has not called exec. */
 bool attach_same_image(const struct attach *target);
-/* Opens the process, calls act and closes the process; repeats that on ATTACH_AGAIN. */
-int attach_act(pid_t pid, bool writing, int (*act)(struct attach *target, void *arg), void *arg);
+/* Opens the process, calls act and closes the process; repeats that a few times on ATTACH_AGAIN,
+ * which is returned with ATTACH_PATIENT only. */
+int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg);
 
 /* ---- refuse.c: errors that return EXIT_FAIL ---- */
 int attach_gone(pid_t pid);

@@ -300,5 +300,5 @@ int cmd_ctl(int argc, char **argv)
 	code = parse_action(operands[1], &action);
 	if (!code)
 		code = attach_pid(operands[0], &pid);
-	return code ? code : attach_act(pid, true, act, &action);
+	return code ? code : attach_act(pid, ATTACH_WRITE, act, &action);
 }

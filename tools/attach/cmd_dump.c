@@ -15,6 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* -I: after an exec, until the next program's agent counts. */
+#define RETRY_NS    100000000u
+#define PATIENCE_NS 10000000000u
+
 struct request {
 	const char *pid, *out;
 	bool signal;
@@ -205,24 +209,35 @@ static int snapshot(struct attach *target, void *arg)
 /* Snapshots by the wall clock, until the process has ended. */
 static int repeat(pid_t pid, struct request *request)
 {
-	uint64_t next = pmc_now_ns(), now;
+	const uint64_t retry_ns =
+		request->interval_ns < RETRY_NS ? request->interval_ns : RETRY_NS;
+	uint64_t next = pmc_now_ns(), taken = 0, deadline = 0, now;
 	int code = 0, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (pidfd < 0)
 		return attach_gone(pid);
 	request->pidfd = pidfd;
-	for (uint64_t i = 1;; i++) {
-		code = attach_act(pid, false, snapshot, request);
+	for (;;) {
+		code = attach_act(pid, deadline > pmc_now_ns() ? ATTACH_PATIENT : 0, snapshot,
+				  request);
 		now = pmc_now_ns();
+		if (code == ATTACH_AGAIN) {
+			if (lives_until(pidfd, now + retry_ns))
+				continue;
+			break;
+		}
+		if (code || ++taken == request->count)
+			break;
 		/* Late by a whole interval or more: skip those. */
 		next += request->interval_ns;
 		if (next < now)
 			next = now + request->interval_ns;
-		if (code || i == request->count || !lives_until(pidfd, next))
+		if (!lives_until(pidfd, next))
 			break;
+		deadline = pmc_now_ns() + PATIENCE_NS;
 	}
 	/* The process ended, and an earlier snapshot was written. */
-	if (code && request->printed && has_ended(pidfd))
+	if (code && taken && has_ended(pidfd))
 		code = 0;
 	close(pidfd);
 	return code;
@@ -244,5 +259,5 @@ int cmd_dump(int argc, char **argv)
 	if (request.signal)
 		return attach_signal(pid);
 	return request.interval_ns ? repeat(pid, &request) :
-				     attach_act(pid, false, snapshot, &request);
+				     attach_act(pid, 0, snapshot, &request);
 }

@@ -270,7 +270,7 @@ int attach_signal(pid_t pid)
 
 	if (error != -EACCES && error != -EPERM) {
 		attach_close(&target);
-		return attach_act(pid, false, ask_agent, NULL);
+		return attach_act(pid, 0, ask_agent, NULL);
 	}
 	code = ask_blindly(&target);
 	attach_close(&target);
