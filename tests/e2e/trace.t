@@ -155,7 +155,7 @@ row() { jq "select(.tid == $tid) | $1" x.json; }
 within "$(row .oncpu_ns)" "$oncpu" 5 "CPU time of a child is that of /proc/PID/schedstat"
 between "$(($(row .run_delay_ns) - delay))" -20000000 20000000 "and so is its run delay"
 within "$(row .switches)" "$slices" 10 "and its number of turns"
-between "$(row .blocked_ns.sleep)" 100000000 60000000000 "and it slept"
+between "$(row '.blocked_ns | add')" 100000000 60000000000 "and it slept"
 is "$(row '(.wait_log2_us | add) >= .involuntary_switches and .longest_wait_ns <= .run_delay_ns')" true \
 	"the waits are in the histogram"
 is "$(jq -s 'map(select(.name == "mark")) | length' x.json)" 0 \
@@ -169,8 +169,23 @@ tracing() { grep -q '^State:.S' /proc/$tracer/status && ls -l /proc/$tracer/fd |
 await tracing
 echo go >gate
 wait $tracer
-is "$? $(grep -c '^sleep ' out)" "0 1" "--summary -p: the process has a row, and its end ends the trace"
+is "$? $(sed '/^waits/q' out | grep -c '^sleep ')" "0 1" "--summary -p: the process has a row, and its end ends the trace"
 wait $pid
+# The shell waits for a program that sleeps, and is woken by its end.
+for _ in 1 2 3 4 5; do
+	trace --summary --format json -o x.json -- sh -c './mark 0.1; :'
+	[ "$(jq -r 'select(.name == "sh").woken_by[0].name' x.json)" != mark ] || break
+done
+is "$(jq -r 'select(.name == "sh" or .name == "mark") | "\(.name) \(.blocked_ns | to_entries | max_by(.value).key) \(.woken_by[0].name)"' x.json |
+	sort | tr '\n' ' ')" "mark clock_nanosleep (interrupt) sh wait4 mark " "threads wait in system calls, and somebody wakes them"
+is "$(jq -r 'select(.name == "sh") | .woken_by[0].wait_ns > 50000000 and .woken_by[0].wait_ns <= ([.blocked_ns[]] | add)' x.json)" true \
+	"the time until then is known"
+trace --summary --by pool --format json -o x.json -- "$PROG/waiters" 5 </dev/null
+is "$(jq -r '"\(.pool) \(.threads)"' x.json)" "waiters 6" "--by pool: threads of one name are a row"
+trace --summary --by pool -- "$PROG/waiters" 5 </dev/null
+like "$(cat out)" "waiters +6 .*futex" "and in the table"
+refused 2 "thread or pool" --summary --by x -a
+refused 2 "for --summary" --by pool -e sched_switch -a
 trace --summary -a -d 100ms
 like "$(cat out)" "run delay" "--summary -a prints a table"
 

@@ -90,6 +90,10 @@ static int set_flag(struct trace *trace, const struct tool_args *args)
 		trace->pages = (unsigned)number;
 	} else if (tool_args_is(args, "--summary")) {
 		trace->summarize = true;
+	} else if (tool_args_is(args, "--by")) {
+		trace->by_pool = !strcmp(args->value, "pool");
+		if (!trace->by_pool && strcmp(args->value, "thread") != 0)
+			return refuse(args, "thread or pool");
 	} else if (tool_args_is(args, "--format")) {
 		return set_format(trace, args->value);
 	} else {
@@ -130,13 +134,15 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 		return code ? code : args.code;
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
+	if (trace->by_pool && !trace->summarize)
+		return tool_fail(EXIT_USAGE, "--by is for --summary");
 	if (trace->summarize && trace->cpus)
 		return tool_fail(EXIT_USAGE,
 				 "--summary follows threads over all CPUs; leave out -C");
 	if (trace->summarize)
 		trace->lists[trace->n_lists++].names =
 			"sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,"
-			"sched:sched_process_fork";
+			"sched:sched_process_fork,sched:sched_waking";
 	if (!trace->n_lists)
 		return tool_fail(EXIT_USAGE,
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "

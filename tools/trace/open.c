@@ -155,6 +155,11 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 	options.sample_period = 1;
 	options.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			      PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+	/* Where threads wait. */
+	if (trace->summarize && point->prev_pid) {
+		options.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		options.exclude_callchain_user = true;
+	}
 	options.sample_id_all = true;
 	options.read_format = PMC_READ_FORMAT_LOST;
 	error = pmc_counter_open(&counter, &event, &options, why);

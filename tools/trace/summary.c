@@ -4,10 +4,10 @@
  * records.
  *
  * A thread runs from the record that switches to it to the one that switches from it; then it is
- * runnable if it was preempted, else blocked until its wake-up. Waiting for a CPU (run delay) lasts
- * from the wake-up or preemption to the next switch to it. A state that began before the trace
- * counts from the start of the trace if it is known when it ends; one that has not ended counts to
- * the end.
+ * runnable if it was preempted, else blocked until its wake-up; summary_reason.c knows in which
+ * system call. Waiting for a CPU (run delay) lasts from the wake-up or preemption to the next
+ * switch to it. A state that began before the trace counts from the start of the trace if it is
+ * known when it ends; one that has not ended counts to the end.
  */
 #include "tools/trace/summary.h"
 #include "agent/core/base/clock.h"
@@ -15,32 +15,19 @@
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TIDS (4u << 20) /* PID_MAX_LIMIT of include/linux/threads.h */
 
-/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14. */
-#define STATE_SLEEP	0x1
-#define STATE_DISK	0x2
-#define STATE_STOPPED	0xc
+/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14; summary_reason.c has others.
+ */
 #define STATE_ENDED	0x30
-#define STATE_IDLE	0x80
 #define STATE_PREEMPTED 0x100
 
-#define KIND_OTHER (TRACE_BLOCKED_KINDS - 1)
-const char *const trace_blocked_names[] = { "sleep", "disk", "stopped", "idle", "other" };
-
-static unsigned kind_of(int64_t state)
-{
-	if (state & STATE_SLEEP)
-		return 0;
-	if (state & STATE_DISK)
-		return 1;
-	if (state & STATE_STOPPED)
-		return 2;
-	return state & STATE_IDLE ? 3 : KIND_OTHER;
-}
+/* common_flags: TRACE_FLAG_HARDIRQ, _SOFTIRQ and _NMI of include/linux/trace_events.h. */
+#define IN_INTERRUPT 0x58
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
@@ -70,14 +57,15 @@ static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid
 	return add_thread(summary, tid, !summary->some);
 }
 
-void trace_thread_settle(struct trace_thread *thread, uint64_t now)
+void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
 {
 	uint64_t ns = pmc_sub_sat(now, thread->since_ns), us = ns / 1000;
 
 	if (thread->state == THREAD_RUNNING) {
 		thread->oncpu_ns += ns;
 	} else if (thread->state == THREAD_BLOCKED) {
-		thread->blocked_ns[thread->blocked] += ns;
+		if (!thread->reason || !trace_blocked_add(thread, thread->reason, ns))
+			summary->failed = true;
 	} else if (thread->state == THREAD_RUNNABLE) {
 		thread->delay_ns += ns;
 		thread->waits[us ? 64 - __builtin_clzll(us) : 0]++;
@@ -87,9 +75,10 @@ void trace_thread_settle(struct trace_thread *thread, uint64_t now)
 	thread->since_ns = now;
 }
 
-static void enter(struct trace_thread *thread, enum trace_thread_state state, uint64_t now)
+static void enter(struct trace_summary *summary, struct trace_thread *thread,
+		  enum trace_thread_state state, uint64_t now)
 {
-	trace_thread_settle(thread, now);
+	trace_thread_settle(summary, thread, now);
 	thread->state = state;
 }
 
@@ -105,12 +94,13 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 			      sizeof(thread->name));
 	if (state == 0 || state & STATE_PREEMPTED) {
 		thread->preempted++;
-		enter(thread, THREAD_RUNNABLE, record->time);
+		enter(summary, thread, THREAD_RUNNABLE, record->time);
 		return;
 	}
 	thread->waited++;
-	enter(thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
-	thread->blocked = (uint8_t)kind_of(state);
+	enter(summary, thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
+	thread->reason = trace_reason_of(summary, state, record);
+	thread->waker = NULL;
 	/* The thread ID may be reused. */
 	if (state & STATE_ENDED)
 		summary->by_tid[thread->tid] = NULL;
@@ -130,7 +120,7 @@ static void mend(struct trace_summary *summary, struct trace_thread *prev, int64
 	if (came && came->state == THREAD_RUNNING && came->since_ns == cpu->time_ns)
 		came->state = THREAD_GONE;
 	if (prev && prev->state != THREAD_RUNNING)
-		enter(prev, THREAD_RUNNING, cpu->time_ns);
+		enter(summary, prev, THREAD_RUNNING, cpu->time_ns);
 }
 
 static void on_switch(struct trace_summary *summary, const struct pmc_record *record)
@@ -153,7 +143,7 @@ static void on_switch(struct trace_summary *summary, const struct pmc_record *re
 		return;
 	if (next->state == THREAD_UNKNOWN)
 		next->state = THREAD_RUNNABLE;
-	enter(next, THREAD_RUNNING, record->time);
+	enter(summary, next, THREAD_RUNNING, record->time);
 	if (!next->name[0])
 		pmc_tracepoint_string(point->next_comm, record, next->name, sizeof(next->name));
 }
@@ -172,9 +162,30 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 		return;
 	if (thread->state == THREAD_UNKNOWN) {
 		thread->state = THREAD_BLOCKED;
-		thread->blocked = KIND_OTHER;
+		thread->reason = trace_reason_of(summary, 0, NULL);
 	}
-	enter(thread, THREAD_RUNNABLE, record->time);
+	if (thread->state == THREAD_BLOCKED && thread->waker &&
+	    !trace_pair_add(summary, thread, thread->waker, 1,
+			    pmc_sub_sat(record->time, thread->since_ns)))
+		summary->failed = true;
+	thread->waker = NULL;
+	enter(summary, thread, THREAD_RUNNABLE, record->time);
+}
+
+/* The running thread wakes another; in an interrupt it has nothing to do with that. */
+static void on_waking(struct trace_summary *summary, const struct pmc_record *record)
+{
+	struct trace_thread *thread, *by = &summary->interrupt;
+	int64_t tid, flags = 0;
+
+	if (pmc_tracepoint_integer(summary->waking, record, &tid))
+		return;
+	pmc_tracepoint_integer(summary->waking_flags, record, &flags);
+	thread = thread_of(summary, tid);
+	if (!(flags & IN_INTERRUPT) && (int32_t)record->tid > 0)
+		by = thread_of(summary, record->tid);
+	if (thread && by)
+		thread->waker = by;
 }
 
 static void on_fork(struct trace_summary *summary, const struct pmc_record *record)
@@ -202,6 +213,8 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 		on_wakeup(summary, summary->woken[0], record);
 	else if (point == summary->points[WAKEUP_NEW])
 		on_wakeup(summary, summary->woken[1], record);
+	else if (point == summary->points[WAKING])
+		on_waking(summary, record);
 	else if (point)
 		on_fork(summary, record);
 }
@@ -230,6 +243,8 @@ int trace_summary_start(struct trace *trace)
 	if (!summary || !summary->by_tid || !summary->cpus)
 		return tool_fail(trace_failed(trace), "out of memory");
 	trace->summary = summary;
+	summary->arena = &trace->arena;
+	snprintf(summary->interrupt.name, sizeof(summary->interrupt.name), "(interrupt)");
 	summary->start_ns = pmc_now_ns();
 	for (unsigned i = 0; i < N_POINTS; i++)
 		for (unsigned p = 0; p < trace->n_points; p++)
@@ -242,6 +257,9 @@ int trace_summary_start(struct trace *trace)
 			pmc_tracepoint_find(summary->points[WAKEUP + i]->tracepoint, "pid");
 	summary->parent = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "parent_pid");
 	summary->child = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "child_pid");
+	summary->waking = pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "pid");
+	summary->waking_flags =
+		pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_flags");
 	summary->some = target != 0;
 	if (target && pmc_dir_visit(add_target, summary, "/proc/%d/task", target))
 		return tool_fail(trace_failed(trace), "no process %d; see ps", target);
@@ -254,6 +272,7 @@ void trace_summary_free(struct trace *trace)
 		return;
 	for (struct trace_thread *t = trace->summary->last, *next; t; t = next) {
 		next = t->next;
+		free(t->blocked);
 		free(t);
 	}
 	free(trace->summary->by_tid);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.h - the threads of --summary. Private to this folder. */
+/* summary.h - threads that --summary follows, why they wait, who wakes them. Private to this folder. */
 #ifndef PMC_TOOLS_TRACE_SUMMARY_H
 #define PMC_TOOLS_TRACE_SUMMARY_H
 
+#include "agent/core/base/hash.h"
 #include "tools/trace/trace.h"
 
 #define TRACE_SUMMARY_POINTS                                                                       \
 	"sched:sched_switch", "sched:sched_wakeup", "sched:sched_wakeup_new",                      \
-		"sched:sched_process_fork"
+		"sched:sched_process_fork", "sched:sched_waking"
 
 enum trace_thread_state {
 	THREAD_UNKNOWN,
@@ -17,30 +18,63 @@ enum trace_thread_state {
 	THREAD_GONE, /* has ended, or it is not known where it is */
 };
 
-#define TRACE_BLOCKED_KINDS 5
-extern const char *const trace_blocked_names[];
+/* The outermost frames of the kernel's stack, which end with the system call. */
+#define TRACE_FRAMES 6
+
+/* Where threads wait. Without a stack of the kernel the kind of wait alone. */
+struct trace_reason {
+	struct {
+		uint64_t kind, frames[TRACE_FRAMES]; /* outermost first */
+	} key;
+	char name[64]; /* at the end: "futex", "fsync (D)", "sleep" */
+	UT_hash_handle hh;
+};
+
+struct trace_blocked {
+	const struct trace_reason *reason;
+	uint64_t ns;
+};
 
 struct trace_thread {
 	uint32_t pid, tid; /* pid 0: unknown */
-	char name[16];
+	uint32_t threads;  /* of a pool; 0: a thread */
+	char name[20];
 	enum trace_thread_state state;
-	uint8_t blocked;   /* a kind, while blocked */
 	bool wanted;	   /* of the target */
 	uint64_t since_ns; /* the state's start */
-	uint64_t oncpu_ns, delay_ns, longest_ns, blocked_ns[TRACE_BLOCKED_KINDS];
-	uint64_t preempted, waited; /* switches from it */
-	uint32_t waits[65];	    /* [0]: below 1 us; [i]: from 2^(i-1) us on */
+	uint64_t oncpu_ns, delay_ns, longest_ns, blocked_ns;
+	uint64_t preempted, waited;	   /* switches from it */
+	uint32_t waits[65];		   /* [0]: below 1 us; [i]: from 2^(i-1) us on */
+	const struct trace_reason *reason; /* while blocked */
+	struct trace_blocked *blocked;
+	unsigned n_blocked;
+	struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
+	struct trace_thread *pool;  /* at the end, with --by pool */
 	struct trace_thread *next;
+};
+
+/* One thread waking another. */
+struct trace_pair {
+	struct {
+		const struct trace_thread *woken, *by;
+	} key;
+	uint64_t count, wait_ns; /* wait_ns: how long those waits had lasted */
+	UT_hash_handle hh;
 };
 
 #define TRACE_SUMMARY_CPUS 8192 /* the largest CONFIG_NR_CPUS */
 
-enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, N_POINTS };
+enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING, N_POINTS };
 
 struct trace_summary {
 	const struct trace_point *points[N_POINTS];
 	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
+	const struct pmc_tracepoint_field *waking, *waking_flags;
 	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
+	struct trace_thread interrupt;	     /* wakes threads from interrupts, in anybody's name */
+	struct pmc_arena *arena;	     /* of reasons and pairs */
+	struct trace_reason *reasons;
+	struct trace_pair *pairs;
 	uint64_t start_ns;
 	bool some; /* only threads of the target and what they start */
 	struct trace_cpu {
@@ -52,6 +86,26 @@ struct trace_summary {
 
 /* summary.c */
 /* Ends the state the thread is in: its time until `now` is known. */
-void trace_thread_settle(struct trace_thread *thread, uint64_t now);
+void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now);
+
+/* summary_reason.c */
+/* Of a record of sched_switch. NULL: no memory. */
+const struct trace_reason *trace_reason_of(struct trace_summary *summary, int64_t prev_state,
+					   const struct pmc_record *record);
+/* Adds to the thread's time in that reason. False: no memory. */
+bool trace_blocked_add(struct trace_thread *thread, const struct trace_reason *reason, uint64_t ns);
+/* Names all reasons, and sorts those of the thread, most time first. */
+void trace_reasons_name(struct trace_summary *summary);
+void trace_blocked_sort(struct trace_thread *thread);
+
+/* summary_pairs.c */
+/* Adds a wait that ended. False: no memory. */
+bool trace_pair_add(struct trace_summary *summary, const struct trace_thread *woken,
+		    const struct trace_thread *by, uint64_t count, uint64_t wait_ns);
+/* Rows of pools in place of those of threads; the list is in summary->last. False: no memory. */
+bool trace_pools(struct trace_summary *summary);
+/* The pairs of a row, most time first, into a list that the caller frees. */
+struct trace_pair **trace_pairs_of(const struct trace_summary *summary,
+				   const struct trace_thread *woken, unsigned *n);
 
 #endif

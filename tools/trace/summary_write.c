@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* summary_write.c - the threads of --summary as a table or as JSON lines. */
+/* summary_write.c - prints the rows of --summary, as a table or as JSON, and who ended the waits.
+ */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"
@@ -7,10 +8,37 @@
 #include "tools/trace/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define MOST_ROWS 40
+#define MOST_ROWS   40
+#define MOST_CHAINS 10
+#define MOST_LINKS  5
+#define WIDTH	    100 /* without a terminal */
 
-static void put_json(struct pmc_out *out, const struct trace_thread *t)
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void put_wakers(struct pmc_json *json, const struct trace_summary *summary,
+		       const struct trace_thread *t)
+{
+	unsigned n;
+	struct trace_pair **pairs = trace_pairs_of(summary, t, &n);
+
+	pmc_json_array(json, "woken_by");
+	for (unsigned i = 0; i < n; i++) {
+		pmc_json_object(json, NULL);
+		if (!pairs[i]->key.by->threads)
+			pmc_json_u64(json, "tid", pairs[i]->key.by->tid);
+		pmc_json_str(json, "name", pairs[i]->key.by->name);
+		pmc_json_u64(json, "count", pairs[i]->count);
+		pmc_json_u64(json, "wait_ns", pairs[i]->wait_ns);
+		pmc_json_object_end(json);
+	}
+	pmc_json_array_end(json);
+	free(pairs);
+}
+
+static void put_json(struct pmc_out *out, const struct trace_summary *summary,
+		     const struct trace_thread *t)
 {
 	struct pmc_json json;
 	unsigned last = 64;
@@ -19,18 +47,22 @@ static void put_json(struct pmc_out *out, const struct trace_thread *t)
 		last--;
 	pmc_json_init(&json, out, false);
 	pmc_json_object(&json, NULL);
-	if (t->pid)
-		pmc_json_u64(&json, "pid", t->pid);
-	else
-		pmc_json_null(&json, "pid");
-	pmc_json_u64(&json, "tid", t->tid);
-	pmc_json_str(&json, "name", t->name);
+	if (t->threads) {
+		pmc_json_str(&json, "pool", t->name);
+		pmc_json_u64(&json, "threads", t->threads);
+	} else {
+		if (t->pid)
+			pmc_json_u64(&json, "pid", t->pid);
+		else
+			pmc_json_null(&json, "pid");
+		pmc_json_u64(&json, "tid", t->tid);
+		pmc_json_str(&json, "name", t->name);
+	}
 	pmc_json_u64(&json, "oncpu_ns", t->oncpu_ns);
 	pmc_json_u64(&json, "run_delay_ns", t->delay_ns);
 	pmc_json_object(&json, "blocked_ns");
-	for (unsigned i = 0; i < TRACE_BLOCKED_KINDS; i++)
-		if (t->blocked_ns[i])
-			pmc_json_u64(&json, trace_blocked_names[i], t->blocked_ns[i]);
+	for (unsigned i = 0; i < t->n_blocked; i++)
+		pmc_json_u64(&json, t->blocked[i].reason->name, t->blocked[i].ns);
 	pmc_json_object_end(&json);
 	pmc_json_u64(&json, "switches", t->waited + t->preempted);
 	pmc_json_u64(&json, "voluntary_switches", t->waited);
@@ -40,9 +72,12 @@ static void put_json(struct pmc_out *out, const struct trace_thread *t)
 	for (unsigned i = 0; i <= last; i++)
 		pmc_json_u64(&json, NULL, t->waits[i]);
 	pmc_json_array_end(&json);
+	put_wakers(&json, summary, t);
 	pmc_json_object_end(&json);
 	pmc_out_char(out, '\n');
 }
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static void put_ms(struct pmc_out *out, uint64_t ns)
 {
@@ -51,24 +86,113 @@ static void put_ms(struct pmc_out *out, uint64_t ns)
 
 	pmc_out_to_mem(&cell, text, sizeof(text));
 	pmc_out_fixed(&cell, (double)ns / 1e6, 1);
-	pmc_outf(out, " %10s", text);
+	pmc_outf(out, " %9s", text);
 }
 
-static void put_row(struct pmc_out *out, const struct trace_thread *t)
+static unsigned percent(uint64_t part, uint64_t whole)
 {
-	uint64_t other = t->blocked_ns[2] + t->blocked_ns[3] + t->blocked_ns[4];
+	return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
+}
+
+/* As many as fit into the line: "futex 93 %, read 7 %". */
+static void put_reasons(struct pmc_out *out, const struct trace_thread *t, int room)
+{
+	for (unsigned i = 0; i < t->n_blocked; i++) {
+		unsigned part = percent(t->blocked[i].ns, t->blocked_ns);
+		char text[96];
+		struct pmc_out cell;
+
+		pmc_out_to_mem(&cell, text, sizeof(text));
+		pmc_outf(&cell, "%s%s %u %%", i ? ", " : "  ", t->blocked[i].reason->name, part);
+		room -= (int)strlen(text);
+		if ((i && room < 0) || !part)
+			break;
+		pmc_out_str(out, text);
+	}
+}
+
+static void put_name(struct pmc_out *out, const struct trace_thread *t)
+{
+	char id[16];
+	struct pmc_out cell;
 	int width = pmc_utf8_safe(out, t->name, strlen(t->name), 0);
 
-	pmc_out_pad(out, ' ', 16 - width);
-	pmc_outf(out, " %8u", t->tid);
+	pmc_out_to_mem(&cell, id, sizeof(id));
+	pmc_outf(&cell, "%u", t->threads ? t->threads : t->tid);
+	pmc_out_pad(out, ' ', 15 - width);
+	pmc_outf(out, " %8s", id);
+}
+
+static void put_row(struct pmc_out *out, const struct trace_thread *t, int width)
+{
+	put_name(out, t);
 	put_ms(out, t->oncpu_ns);
 	put_ms(out, t->delay_ns);
 	put_ms(out, t->longest_ns);
-	put_ms(out, t->blocked_ns[0]);
-	put_ms(out, t->blocked_ns[1]);
-	put_ms(out, other);
-	pmc_outf(out, " %8llu %8llu\n", (unsigned long long)t->waited,
-		 (unsigned long long)t->preempted);
+	put_ms(out, t->blocked_ns);
+	put_reasons(out, t, width - 64);
+	pmc_out_char(out, '\n');
+}
+
+static const struct trace_thread *main_waker(const struct trace_summary *summary,
+					     const struct trace_thread *t, unsigned *part)
+{
+	unsigned n;
+	struct trace_pair **pairs = trace_pairs_of(summary, t, &n);
+	const struct trace_thread *by = n ? pairs[0]->key.by : NULL;
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		all += pairs[i]->wait_ns;
+	*part = by ? percent(pairs[0]->wait_ns, all) : 0;
+	free(pairs);
+	return by;
+}
+
+/* Who ended most of its waiting, who that one's, and so on: up to an interrupt or one that is in
+ * the line already. */
+static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
+		      const struct trace_thread *t)
+{
+	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
+	unsigned part, i = 1;
+
+	for (unsigned n = 1; n <= MOST_LINKS && i == n; n++) {
+		t = main_waker(summary, t, &part);
+		if (!t)
+			break;
+		if (n == 1)
+			put_name(out, seen[0]);
+		pmc_out_str(out, " <- ");
+		pmc_utf8_safe(out, t->name, strlen(t->name), 0);
+		if (!t->threads && t->tid)
+			pmc_outf(out, " %u", t->tid);
+		pmc_outf(out, " %u %%", part);
+		seen[n] = t;
+		for (i = 0; i < n && seen[i] != t; i++)
+			;
+		i += i == n && t == &summary->interrupt;
+	}
+	if (seen[1])
+		pmc_out_char(out, '\n');
+}
+
+static void put_table(struct trace *trace, struct trace_thread *const *rows, size_t n,
+		      uint64_t wall_ns)
+{
+	const bool pools = trace->by_pool;
+	struct pmc_out *out = &trace->out;
+	int width = pmc_out_columns(out->fd);
+
+	width = width > 0 ? width : WIDTH;
+	pmc_outf(out, "%zu %s%s in %llu ms; times in ms\n\n", n, pools ? "pool" : "thread",
+		 n == 1 ? "" : "s", (unsigned long long)(wall_ns / 1000000));
+	pmc_outf(out, "%-15s %8s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
+		 pools ? "threads" : "tid", "on CPU", "run delay", "longest", "blocked", "in");
+	for (size_t i = 0; i < n && i < MOST_ROWS; i++)
+		put_row(out, rows[i], width);
+	if (n > MOST_ROWS)
+		pmc_outf(out, "%zu more: --format json has all\n", n - MOST_ROWS);
 }
 
 static void put_all(struct trace *trace, struct trace_thread *const *rows, size_t n,
@@ -76,19 +200,14 @@ static void put_all(struct trace *trace, struct trace_thread *const *rows, size_
 {
 	struct pmc_out *out = &trace->out;
 
-	if (trace->format == TRACE_JSON) {
-		for (size_t i = 0; i < n; i++)
-			put_json(out, rows[i]);
+	for (size_t i = 0; i < n && trace->format == TRACE_JSON; i++)
+		put_json(out, trace->summary, rows[i]);
+	if (trace->format == TRACE_JSON)
 		return;
-	}
-	pmc_outf(out, "%zu threads in %llu ms; times in ms\n\n", n,
-		 (unsigned long long)(wall_ns / 1000000));
-	pmc_outf(out, "%-16s %8s %10s %10s %10s %10s %10s %10s %8s %8s\n", "thread", "tid",
-		 "on CPU", "run delay", "longest", "sleep", "disk", "other", "vol", "invol");
-	for (size_t i = 0; i < n && i < MOST_ROWS; i++)
-		put_row(out, rows[i]);
-	if (n > MOST_ROWS)
-		pmc_outf(out, "%zu more threads: --format json has all\n", n - MOST_ROWS);
+	put_table(trace, rows, n, wall_ns);
+	pmc_out_str(out, "\nwaits ended by, and share of the time waited:\n");
+	for (size_t i = 0; i < n && i < MOST_CHAINS; i++)
+		put_chain(out, trace->summary, rows[i]);
 }
 
 /* Most CPU time first. */
@@ -102,6 +221,11 @@ static int order(const void *a, const void *b)
 	return left->tid < right->tid ? -1 : left->tid > right->tid;
 }
 
+static bool is_row(const struct trace_thread *t)
+{
+	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
+}
+
 int trace_summary_end(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
@@ -109,17 +233,23 @@ int trace_summary_end(struct trace *trace)
 	uint64_t now = pmc_now_ns();
 	size_t n = 0, i = 0;
 
+	trace_reasons_name(summary);
 	for (struct trace_thread *t = summary->last; t; t = t->next)
-		n += t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
+		if (is_row(t))
+			trace_thread_settle(summary, t, now);
+	if (trace->by_pool && !trace_pools(summary))
+		summary->failed = true;
+	for (struct trace_thread *t = summary->last; t; t = t->next)
+		n += is_row(t);
 	rows = calloc(n + 1, sizeof(struct trace_thread *));
 	if (!rows || summary->failed) {
 		free(rows);
 		return tool_fail(EXIT_FAIL, "out of memory");
 	}
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
-		if (!t->wanted || !(t->preempted + t->waited || t->state == THREAD_RUNNING))
+		if (!is_row(t))
 			continue;
-		trace_thread_settle(t, now);
+		trace_blocked_sort(t);
 		rows[i++] = t;
 	}
 	qsort(rows, n, sizeof(struct trace_thread *), order);

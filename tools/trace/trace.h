@@ -57,7 +57,7 @@ struct trace {
 	uint64_t duration_ns;
 	unsigned pages; /* 0: the default */
 	enum trace_format format;
-	bool summarize;
+	bool summarize, by_pool;
 
 	struct trace_point *points;
 	unsigned n_points, n_refused;

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary_reason.c - why a thread waits: the system call, from the kernel's stack at sched_switch.
+ *
+ * The stack of a waiting thread ends, seen from inside, with the function of its system call and
+ * the kernel's entry code. Frames are kept as addresses; /proc/kallsyms is read at the end of the
+ * trace.
+ */
+#include "agent/core/base/number.h"
+#include "tools/trace/summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* prev_state: bits of include/linux/sched.h, stable since Linux 4.14. */
+#define STATE_SLEEP   0x1
+#define STATE_DISK    0x2
+#define STATE_STOPPED 0xc
+#define STATE_IDLE    0x80
+
+enum { KIND_SLEEP, KIND_DISK, KIND_STOPPED, KIND_IDLE, KIND_OTHER };
+static const char *const kinds[] = { "sleep", "disk", "stopped", "idle", "other" };
+
+static unsigned kind_of(int64_t state)
+{
+	if (state & STATE_SLEEP)
+		return KIND_SLEEP;
+	if (state & STATE_DISK)
+		return KIND_DISK;
+	if (state & STATE_STOPPED)
+		return KIND_STOPPED;
+	return state & STATE_IDLE ? KIND_IDLE : KIND_OTHER;
+}
+
+const struct trace_reason *trace_reason_of(struct trace_summary *summary, int64_t prev_state,
+					   const struct pmc_record *record)
+{
+	struct pmc_arena *arena = summary->arena;
+	struct trace_reason *reason, key = { .key.kind = kind_of(prev_state) };
+	unsigned n = 0;
+
+	if (record && record->present & PERF_SAMPLE_CALLCHAIN)
+		for (uint64_t i = record->sample.n_callchain; i-- && n < TRACE_FRAMES;)
+			if (record->sample.callchain[i] < (uint64_t)PERF_CONTEXT_MAX)
+				key.key.frames[n++] = record->sample.callchain[i];
+	HASH_FIND(hh, summary->reasons, &key.key, sizeof(key.key), reason);
+	if (reason)
+		return reason;
+	reason = pmc_arena_alloc(arena, sizeof(*reason));
+	if (!reason)
+		return NULL;
+	*reason = (struct trace_reason){ .key = key.key };
+	HASH_ADD(hh, summary->reasons, key, sizeof(reason->key), reason);
+	return reason;
+}
+
+bool trace_blocked_add(struct trace_thread *thread, const struct trace_reason *reason, uint64_t ns)
+{
+	struct trace_blocked *more;
+	unsigned i = 0;
+
+	thread->blocked_ns += ns;
+	while (i < thread->n_blocked && thread->blocked[i].reason != reason)
+		i++;
+	if (i == thread->n_blocked) {
+		more = realloc(thread->blocked, (i + 1) * sizeof(*more));
+		if (!more)
+			return false;
+		more[i] = (struct trace_blocked){ .reason = reason };
+		thread->blocked = more;
+		thread->n_blocked++;
+	}
+	thread->blocked[i].ns += ns;
+	return true;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+struct function {
+	uint64_t start;
+	char name[48];
+};
+
+struct functions {
+	struct function *list;
+	size_t n, room;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* None if addresses are hidden (kernel.kptr_restrict). */
+static void read_functions(struct functions *functions)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], name[48], type;
+	unsigned long long start;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%llx %c %47s", &start, &type, name) != 3 || !start ||
+		    !strchr("tTwW", type))
+			continue;
+		if (functions->n == functions->room) {
+			size_t room = functions->room ? 2 * functions->room : 1 << 16;
+			struct function *more = realloc(functions->list, room * sizeof(*more));
+
+			if (!more)
+				break;
+			functions->list = more;
+			functions->room = room;
+		}
+		functions->list[functions->n].start = start;
+		strcpy(functions->list[functions->n++].name, name);
+	}
+	if (file)
+		fclose(file);
+	if (functions->n)
+		qsort(functions->list, functions->n, sizeof(*functions->list), by_start);
+}
+
+static const char *name_of(const struct functions *functions, uint64_t address)
+{
+	size_t low = 0, high = functions->n;
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (functions->list[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return functions->n && functions->list[low].start <= address ? functions->list[low].name :
+								       NULL;
+}
+
+/* Code on the way into the kernel, of x86-64 and arm64. */
+static bool is_entry(const char *name)
+{
+	static const char *const starts[] = {
+		"entry_",   "do_syscall_", "x64_sys_call", "el0",	  "do_el0_svc",
+		"invoke_",  "ret_from_",   "kthread",	   "asm_",	  "irqentry_",
+		"do_int80", "__do_fast_",  "do_fast_",	   "ret_to_user", "el1",
+	};
+
+	for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strncmp(name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* __x64_sys_futex is "futex"; a tail call leaves kernel_wait4 or do_sys_poll. */
+static const char *plain(const char *name)
+{
+	static const char *const starts[] = { "__x64_sys_", "__arm64_sys_", "__ia32_sys_",
+					      "__se_sys_",  "__do_sys_",    "__sys_",
+					      "ksys_",	    "do_sys_",	    "kernel_" };
+
+	for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!strncmp(name, starts[i], strlen(starts[i])))
+			return name + strlen(starts[i]);
+	return strstr(name, "page_fault") ? "page fault" : name;
+}
+
+static void set_name(struct trace_reason *reason, const struct functions *functions)
+{
+	const char *name = NULL, *found = NULL;
+
+	for (unsigned i = 0; i < TRACE_FRAMES && reason->key.frames[i] && !found; i++) {
+		name = name_of(functions, reason->key.frames[i]);
+		if (name && !is_entry(name))
+			found = plain(name);
+	}
+	snprintf(reason->name, sizeof(reason->name), "%s%s",
+		 found ? found : kinds[reason->key.kind],
+		 found && reason->key.kind == KIND_DISK ? " (D)" : "");
+}
+
+void trace_reasons_name(struct trace_summary *summary)
+{
+	struct functions functions = { .n = 0 };
+
+	read_functions(&functions);
+	for (struct trace_reason *r = summary->reasons; r; r = r->hh.next)
+		set_name(r, &functions);
+	free(functions.list);
+}
+
+static int most_time(const void *a, const void *b)
+{
+	const struct trace_blocked *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : strcmp(x->reason->name, y->reason->name);
+}
+
+/* Several stacks may have one name. */
+void trace_blocked_sort(struct trace_thread *thread)
+{
+	unsigned n = 0, k;
+
+	for (unsigned i = 0; i < thread->n_blocked; i++) {
+		for (k = 0; k < n; k++)
+			if (!strcmp(thread->blocked[k].reason->name,
+				    thread->blocked[i].reason->name))
+				break;
+		if (k == n)
+			thread->blocked[n++] = thread->blocked[i];
+		else
+			thread->blocked[k].ns += thread->blocked[i].ns;
+	}
+	thread->n_blocked = n;
+	if (n)
+		qsort(thread->blocked, n, sizeof(*thread->blocked), most_time);
+}
