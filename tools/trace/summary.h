@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary.h - threads that --summary follows, why they wait, who wakes them. Private to this folder. */
+/* summary.h - threads that --summary follows, their waits and wakers. Private to this folder. */
 #ifndef PMC_TOOLS_TRACE_SUMMARY_H
 #define PMC_TOOLS_TRACE_SUMMARY_H
 
