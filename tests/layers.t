@@ -46,6 +46,7 @@ tools/list: core/* core/api/* tools/cli
 tools/live: core/* core/api/* tools/cli
 tools/stat: core/* core/api/* tools/cli tools/live
 tools/run: core/* core/api/* tools/cli tools/attach tools/report
+tools/top: core/* core/api/* tools/cli tools/live
 tools/trace: core/* core/api/* tools/cli tools/live
 END
 

@@ -4,20 +4,25 @@
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* Waits for a byte from the socket, and sends the errno of a failed exec to it. */
-static void become(char **command, int socket)
+static void become(char **command, int socket, int output)
 {
 	char byte;
 	int error;
 
+	if (output && (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0 ||
+		       dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO) < 0))
+		_exit(EXIT_OURS);
 	if (read(socket, &byte, 1) != 1)
 		_exit(EXIT_OURS);
 	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
@@ -38,7 +43,7 @@ int tool_child_start(struct tool_child *child, char **command)
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(pair[0]);
-		become(command, pair[1]);
+		become(command, pair[1], child->output);
 	}
 	close(pair[1]);
 	child->socket = pair[0];
@@ -96,6 +101,20 @@ void tool_child_drop(struct tool_child *child)
 		close(child->socket);
 	child->socket = -1;
 	tool_child_ended(child, true);
+}
+
+int tool_signals(const int *signals, unsigned n, sigset_t *was)
+{
+	struct sigaction now;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	for (unsigned i = 0; i < n; i++)
+		if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, was);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int tool_end_as(int status)

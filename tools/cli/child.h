@@ -3,6 +3,7 @@
 #ifndef PMC_TOOLS_CLI_CHILD_H
 #define PMC_TOOLS_CLI_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -10,6 +11,9 @@
 struct tool_child {
 	pid_t pid; /* 0: none, or reaped */
 	int socket;
+	/* Set before the start: a descriptor for its standard output and error, with /dev/null as
+	 * its input; 0: those of pmctl. */
+	int output;
 	int status; /* of wait(2) */
 };
 
@@ -24,5 +28,9 @@ void tool_child_drop(struct tool_child *child);
 /* Ends as the process with this status of wait(2): returns its exit code, or raises its signal,
  * without another core dump. */
 int tool_end_as(int status);
+
+/* Blocks SIGCHLD and those of the list that are not ignored; *was: the mask before. A signalfd. (A
+ * blocked signal would be pending even if it is ignored.) */
+int tool_signals(const int *signals, unsigned n, sigset_t *was);
 
 #endif

@@ -38,22 +38,6 @@ static int open_target(const struct stat_job *stat)
 			    stat->target == STAT_THREAD ? FOR_THREAD : 0);
 }
 
-/* Blocks those that are not ignored: a blocked signal would be pending even if it is ignored. */
-static int open_signals(sigset_t *was)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction now;
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-			sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, was);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* Whether to stop. The terminal has sent its signals to the command too. */
 static bool take_signals(struct stat_job *stat, int fd)
 {
@@ -121,6 +105,7 @@ static bool last_interval(struct stat_job *stat)
 
 int stat_run(struct stat_job *stat)
 {
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	uint64_t n = 0;
 	int signals, target = -1, code = 0;
 	bool ended = false;
@@ -136,7 +121,7 @@ int stat_run(struct stat_job *stat)
 		return code;
 	}
 	target = open_target(stat);
-	signals = open_signals(&was);
+	signals = tool_signals(ends, sizeof(ends) / sizeof(ends[0]), &was);
 	if (stat->cmd)
 		code = tool_child_go(&stat->child, stat->cmd[0]);
 	while (!code && !ended) {

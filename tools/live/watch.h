@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.h - a thread that is read again and again: what it did in the last interval, and where it
+ * waits.
+ *
+ * The files of a thread stay open, which makes a reading five times as fast and keeps it apart
+ * from a later thread with the same ID. Threads that did not run cost one short read.
+ */
+#ifndef PMC_TOOLS_LIVE_WATCH_H
+#define PMC_TOOLS_LIVE_WATCH_H
+
+#include "tools/live/task.h"
+
+#define LIVE_WCHAN 48
+
+enum live_file { LIVE_SCHEDSTAT, LIVE_STAT, LIVE_STATUS, LIVE_WAIT, LIVE_FILES };
+
+/* How many files may be kept open, and are. */
+struct live_budget {
+	unsigned most, open;
+};
+
+/* One interval; sums of several threads have `ns` of all of them. */
+struct live_span {
+	uint64_t ns, cpu_ns, delay_ns, blocked_ns;
+	uint64_t voluntary, involuntary, minor_faults, major_faults;
+};
+
+struct live_task {
+	pid_t pid, tid;
+	int fds[LIVE_FILES]; /* -1: not open */
+	struct live_stat stat;
+	struct live_waits waits;
+	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
+	uint64_t read_ns;	/* 0: never */
+	uint64_t ahead_ns;	/* run delay that was assumed, until the kernel adds it */
+	bool known;		/* `span` has a meaning */
+	struct live_span span;
+};
+
+/* Raises the limit of descriptors and takes half of it. */
+void live_budget_init(struct live_budget *budget);
+void live_task_init(struct live_task *task, pid_t pid, pid_t tid);
+/* since_ns: the thread has started after this time, so that its first reading is an interval too;
+ * 0: unknown. 0; -ESRCH: it has ended; -errno. */
+int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget);
+void live_task_close(struct live_task *task, struct live_budget *budget);
+
+void live_span_add(struct live_span *sum, const struct live_span *span);
+/* Whether it is running or waits for a CPU. */
+static inline bool live_is_runnable(const struct live_task *task)
+{
+	return task->stat.state == 'R';
+}
+
+#endif

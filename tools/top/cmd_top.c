@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_top.c - pmctl top: what each thread of a process or of the machine does, live. */
+#include "tools/cli/pmctl.h"
+#include "tools/top/top.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int start_command(struct top_job *job)
+{
+	int fd, code;
+
+	fd = job->flags.output ? tool_open_report(job->flags.output) :
+				 open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return tool_fail(EXIT_OURS, "cannot write %s: %s",
+				 job->flags.output ? job->flags.output : "/dev/null",
+				 job->flags.output ? tool_dump_open_error(-fd) : strerror(errno));
+	job->child.output = fd;
+	code = tool_child_start(&job->child, job->flags.cmd);
+	close(fd);
+	return code;
+}
+
+static int set_look(struct top_job *job)
+{
+	const struct top_flags *flags = &job->flags;
+	const char *names[TOP_MOST_COLUMNS];
+	unsigned n = 0;
+
+	job->look = (struct top_look){ .by = flags->by ? flags->by : top_usual_by(&job->watch),
+				       .sort = TOP_CPU,
+				       .reverse = flags->reverse };
+	if (flags->filter)
+		strcpy(job->look.filter, flags->filter);
+	if (!flags->sort)
+		return 0;
+	job->look.sort = top_find_column(&job->watch, flags->sort);
+	if (job->look.sort != UINT_MAX)
+		return 0;
+	for (unsigned c = 0; c < top_n_columns(&job->watch) && n < TOP_MOST_COLUMNS; c++)
+		names[n++] = top_column_name(&job->watch, c);
+	return tool_fail_unknown("invalid --sort", flags->sort, tool_nearest(flags->sort, names, n),
+				 "a column, such as cpu, delay, voluntary or name");
+}
+
+bool top_step(struct top_job *job)
+{
+	bool alive = top_watch_scan(&job->watch);
+
+	return alive && top_rows_make(&job->rows, &job->watch, &job->look) == 0;
+}
+
+static int run(struct top_job *job)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP };
+	sigset_t was;
+	int code = 0;
+
+	pmc_screen_from_env(&job->screen, environ);
+	pmc_screen_of_fd(&job->screen, STDOUT_FILENO);
+	if (job->flags.cmd)
+		code = start_command(job);
+	if (!code)
+		code = top_watch_start(&job->watch, &job->flags,
+				       job->flags.cmd ? job->child.pid : job->flags.pid);
+	if (!code)
+		code = top_events_plan(&job->watch);
+	if (code)
+		return code;
+	job->signals = tool_signals(signals, sizeof(signals) / sizeof(signals[0]), &was);
+	if (job->flags.cmd)
+		code = tool_child_go(&job->child, job->flags.cmd[0]);
+	if (code)
+		return code;
+	top_watch_scan(&job->watch);
+	job->next_ns = job->watch.now_ns + job->flags.interval_ns;
+	code = set_look(job);
+	return code ? code : top_batch(job);
+}
+
+int cmd_top(int argc, char **argv)
+{
+	static struct top_job job = { .child = { .socket = -1 }, .signals = -1 };
+	int code = top_flags(&job.flags, argc, argv);
+
+	if (code)
+		return code;
+	code = run(&job);
+	top_rows_free(&job.rows);
+	top_watch_stop(&job.watch);
+	if (!code && job.flags.cmd) {
+		tool_child_ended(&job.child, true);
+		return tool_end_as(job.child.status);
+	}
+	tool_child_drop(&job.child);
+	return code;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* events.c - events of each watched thread: opened when it is found, read in each interval. */
+#include "tools/cli/pmctl.h"
+#include "tools/cli/try_open.h"
+#include "tools/top/top.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Cycles and instructions where there is a PMU, and nothing said if there is none. */
+int top_events_plan(struct top_watch *watch)
+{
+	const struct top_flags *flags = watch->flags;
+	const char *text = flags->events ? flags->events : "cycles,instructions";
+	char why[320];
+	int code;
+
+	/* Descriptors for every thread of the machine are opened only when events are asked for. */
+	if (!flags->events && flags->all)
+		return 0;
+	code = live_events_plan(&watch->live, text, !flags->events, false, &watch->arena);
+	if (code || live_events_any(&watch->live))
+		return code;
+	if (!flags->events) {
+		watch->live.view.count = 0;
+		return 0;
+	}
+	live_events_why(&watch->live, 0, why, sizeof(why));
+	return tool_fail(flags->cmd ? EXIT_OURS : EXIT_FAIL, "cannot count %s: %s",
+			 watch->live.view.events[0].name, why);
+}
+
+static int open_groups(struct top_watch *watch, struct top_task *task)
+{
+	const struct pmc_plan *plan = &watch->live.plan;
+	int error = 0;
+
+	for (unsigned g = 0; g < plan->groups && !error; g++)
+		error = live_group_open(&task->groups[g], &watch->live, plan->first[g],
+					plan->first[g + 1] - plan->first[g], PMC_GROUP_OWN,
+					task->task.tid, -1);
+	for (unsigned g = 0; g < plan->groups && !error; g++)
+		pmc_group_enable(task->groups[g].fds[0]);
+	return error;
+}
+
+static void free_groups(struct top_watch *watch, struct top_task *task)
+{
+	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++)
+		live_group_free(&task->groups[g]);
+	free(task->groups);
+	task->groups = NULL;
+}
+
+void top_events_open(struct top_watch *watch, struct top_task *task)
+{
+	const struct live_events *live = &watch->live;
+	int error;
+
+	if (!live->view.count || !live->plan.groups || tool_perf_killed())
+		return;
+	task->counts = calloc(live->view.count, sizeof(*task->counts));
+	task->groups = calloc(live->plan.groups, sizeof(*task->groups));
+	error = task->counts && task->groups ? open_groups(watch, task) : -ENOMEM;
+	if (!error)
+		return;
+	free_groups(watch, task);
+	/* The thread has ended. */
+	if (error != -ESRCH && error != -ENODEV && !watch->error)
+		watch->error = error;
+}
+
+void top_events_read(struct top_watch *watch, struct top_task *task)
+{
+	if (!task->counts)
+		return;
+	live_counts_clear(&watch->live, task->counts);
+	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++) {
+		struct live_group *group = &task->groups[g];
+
+		/* A thread that did not run has counted nothing. */
+		live_group_step(group);
+		if (!task->task.known || task->task.span.cpu_ns || !group->now.enabled_ns)
+			live_group_read(group);
+		live_group_add(group, &watch->live, false, task->counts);
+	}
+}
+
+void top_events_close(struct top_watch *watch, struct top_task *task)
+{
+	free_groups(watch, task);
+	free(task->counts);
+	task->counts = NULL;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* flags.c - flags of `pmctl top`. */
+#include "agent/core/base/config.h"
+#include "agent/core/base/number.h"
+#include "tools/cli/pmctl.h"
+#include "tools/top/top.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* The kernel's tick bounds what shorter intervals could show. */
+#define LEAST_INTERVAL_NS 10000000u
+
+static int refuse(const struct tool_args *args, const char *accepted)
+{
+	return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give %s", args->flag, args->value,
+			 accepted);
+}
+
+static int set_pid(struct top_flags *flags, const char *text)
+{
+	uint64_t pid;
+
+	if (flags->pid)
+		return tool_fail(EXIT_USAGE, "unexpected argument '%.60s': one process ID only",
+				 text);
+	if (!pmc_number(text, INT_MAX, &pid) || !pid)
+		return tool_fail(EXIT_USAGE,
+				 "invalid process ID '%.60s'; write -- before a command", text);
+	flags->pid = (pid_t)pid;
+	return 0;
+}
+
+static int set_by(struct top_flags *flags, const char *word)
+{
+	static const char *const words[] = { "thread", "pool", "process" };
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (!strcmp(word, words[i])) {
+			flags->by = (enum top_by)(TOP_THREAD + i);
+			return 0;
+		}
+	}
+	return tool_fail_unknown("invalid --by", word, tool_nearest(word, words, 3),
+				 "one of thread, pool, process");
+}
+
+static int set_flag(struct top_flags *flags, const struct tool_args *args)
+{
+	if (tool_args_is(args, "--all"))
+		flags->all = true;
+	else if (tool_args_is(args, "--batch"))
+		flags->batch = true;
+	else if (tool_args_is(args, "--reverse"))
+		flags->reverse = true;
+	else if (tool_args_is(args, "--events"))
+		flags->events = args->value;
+	else if (tool_args_is(args, "--sort"))
+		flags->sort = args->value;
+	else if (tool_args_is(args, "--filter"))
+		flags->filter = args->value;
+	else if (tool_args_is(args, "--output"))
+		flags->output = args->value;
+	else if (tool_args_is(args, "--by"))
+		return set_by(flags, args->value);
+	else if (tool_args_is(args, "--interval") &&
+		 (pmc_config_time(args->value, &flags->interval_ns) != 0 ||
+		  flags->interval_ns < LEAST_INTERVAL_NS))
+		return refuse(args, "a time of at least 10ms, such as 500ms or 2s");
+	else if (tool_args_is(args, "--count") &&
+		 (!pmc_number(args->value, UINT64_MAX, &flags->count) || !flags->count))
+		return refuse(args, "a number from 1");
+	return 0;
+}
+
+static int check(const struct top_flags *flags)
+{
+	if (flags->all + (flags->pid != 0) + (flags->cmd != NULL) > 1)
+		return tool_fail(EXIT_USAGE, "more than one target; give one of PID, -a and "
+					     "-- CMD");
+	if (!flags->all && !flags->pid && !flags->cmd)
+		return tool_fail(EXIT_USAGE, "no target; pmctl top PID, -a, or -- CMD [ARG...]");
+	if (flags->output && !flags->cmd)
+		return tool_fail(EXIT_USAGE, "-o is for the output of a command; add -- CMD");
+	if (flags->filter && strlen(flags->filter) >= sizeof(((struct top_look *)0)->filter))
+		return tool_fail(EXIT_USAGE, "--filter is longer than 63 bytes");
+	return 0;
+}
+
+int top_flags(struct top_flags *flags, int argc, char **argv)
+{
+	struct tool_args args;
+	int code = 0;
+
+	*flags = (struct top_flags){ .interval_ns = 1000000000u };
+	tool_args_init(&args, argc, argv);
+	while (!code && tool_args_next(&args)) {
+		if (args.flag) {
+			code = set_flag(flags, &args);
+		} else if (args.operands) {
+			flags->cmd = argv + args.at - 1;
+			break;
+		} else {
+			code = set_pid(flags, args.value);
+		}
+	}
+	if (code || args.code)
+		return code ? code : args.code;
+	return check(flags);
+}

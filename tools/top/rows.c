@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.c - threads as rows: folded by pool or process, filtered and sorted. */
+#include "agent/core/base/hash.h"
+#include "agent/core/base/sort.h"
+#include "tools/top/top.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As in reports: more threads than this are shown by pool. */
+#define MANY_THREADS 20
+
+enum top_by top_usual_by(const struct top_watch *watch)
+{
+	if (watch->flags->all)
+		return TOP_PROCESS;
+	return watch->n_tasks > MANY_THREADS ? TOP_POOL : TOP_THREAD;
+}
+
+/* ---- folding -------------------------------------------------------------------------------- */
+
+static uint64_t key_of(const struct top_task *task, enum top_by by, char name[LIVE_NAME])
+{
+	const char *own = task->task.stat.name;
+	size_t len = strlen(own);
+
+	if (by == TOP_PROCESS) {
+		memcpy(name, task->process->name, LIVE_NAME);
+		return (uint64_t)task->process->pid;
+	}
+	if (by == TOP_THREAD || len > 20) {
+		memcpy(name, own, LIVE_NAME);
+		return by == TOP_THREAD ? task->number : pmc_hash(own, len);
+	}
+	len = pmc_pool_pattern(own, len, name);
+	name[len] = '\0';
+	return pmc_hash(name, len);
+}
+
+static bool fits(const struct top_look *look, const char *name)
+{
+	char glob[sizeof(look->filter) + 2];
+
+	if (!look->filter[0])
+		return true;
+	/* A word without wildcards may stand anywhere in the name. */
+	if (!strpbrk(look->filter, "*?[")) {
+		glob[0] = '*';
+		strcpy(glob + 1, look->filter);
+		strcat(glob, "*");
+		return fnmatch(glob, name, 0) == 0;
+	}
+	return fnmatch(look->filter, name, 0) == 0;
+}
+
+static bool is_shown(const struct top_look *look, const struct top_task *task)
+{
+	char name[LIVE_NAME];
+
+	return !look->only || key_of(task, look->only_by, name) == look->only;
+}
+
+static struct top_row *find_row(struct top_rows *rows, uint64_t key)
+{
+	unsigned at = (unsigned)(key * 0x9e3779b97f4a7c15u >> 40) & (rows->index_room - 1);
+
+	while (rows->index[at] && rows->rows[rows->index[at] - 1].key != key)
+		at = (at + 1) & (rows->index_room - 1);
+	if (!rows->index[at]) {
+		rows->index[at] = ++rows->n;
+		memset(&rows->rows[rows->n - 1], 0, sizeof(rows->rows[0]));
+		rows->rows[rows->n - 1].key = key;
+	}
+	return &rows->rows[rows->index[at] - 1];
+}
+
+static void add_task(const struct top_watch *watch, struct top_row *row,
+		     const struct top_task *task, enum top_by by, struct pmc_count *counts)
+{
+	const struct live_task *live = &task->task;
+
+	if (!row->threads++) {
+		row->by = by;
+		row->task = task;
+		row->pid = task->process->pid;
+		if (counts)
+			live_counts_clear(&watch->live, counts);
+	} else {
+		row->task = NULL;
+		row->pid = row->pid == task->process->pid ? row->pid : 0;
+	}
+	row->states[live->stat.state & 127]++;
+	for (unsigned i = 0; i < TOP_HISTORY; i++)
+		row->cpu_us[i] += task->cpu_us[i];
+	if (live->known) {
+		row->known++;
+		live_span_add(&row->span, &live->span);
+	}
+	if (!counts)
+		return;
+	row->counts = counts;
+	if (task->counts)
+		live_counts_add(&watch->live, counts, task->counts);
+}
+
+/* Most threads' function, by Boyer and Moore's vote: exact where more than half share it. */
+static void vote(struct top_row *row, const struct live_task *task)
+{
+	if (!task->wchan[0])
+		return;
+	if (!row->n_where)
+		memcpy(row->where, task->wchan, sizeof(row->where));
+	if (!strcmp(row->where, task->wchan))
+		row->n_where++;
+	else
+		row->n_where--;
+}
+
+static int make_room(struct top_rows *rows, const struct top_watch *watch)
+{
+	const size_t n = watch->n_tasks + 1, counts = n * watch->live.view.count;
+	unsigned index = 64;
+
+	while (index < 2 * n)
+		index *= 2;
+	if (rows->room < n) {
+		free(rows->rows);
+		rows->room = (unsigned)n * 2;
+		rows->rows = malloc(rows->room * sizeof(*rows->rows));
+	}
+	if (rows->index_room < index) {
+		free(rows->index);
+		rows->index_room = index;
+		rows->index = malloc(index * sizeof(*rows->index));
+	}
+	if (rows->counts_room < counts) {
+		free(rows->counts);
+		rows->counts_room = counts;
+		rows->counts = malloc(counts * sizeof(*rows->counts));
+	}
+	if (!rows->rows || !rows->index || (counts && !rows->counts)) {
+		top_rows_free(rows);
+		return -ENOMEM;
+	}
+	memset(rows->index, 0, rows->index_room * sizeof(*rows->index));
+	return 0;
+}
+
+/* ---- sorting -------------------------------------------------------------------------------- */
+
+struct order {
+	const struct top_watch *watch;
+	const struct top_look *look;
+};
+
+static int by_text(const struct top_row *a, const struct top_row *b, const struct order *order)
+{
+	char left[256], right[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, left, sizeof(left));
+	top_cell(order->watch, a, order->look->sort, &out);
+	pmc_out_to_mem(&out, right, sizeof(right));
+	top_cell(order->watch, b, order->look->sort, &out);
+	return strcmp(left, right);
+}
+
+/* Rows without a value come last. */
+static int compare(const void *a, const void *b, const void *arg)
+{
+	const struct order *order = arg;
+	const unsigned column = order->look->sort;
+	const struct top_row *left = a, *right = b;
+	bool has_left, has_right;
+	double x, y;
+	int result;
+
+	if (top_column_is_text(column)) {
+		result = by_text(left, right, order);
+	} else {
+		has_left = top_value(order->watch, left, column, &x);
+		has_right = top_value(order->watch, right, column, &y);
+		if (!has_left || !has_right)
+			return has_right - has_left;
+		result = x < y ? -1 : x > y;
+		if (top_column_descends(column))
+			result = -result;
+	}
+	return order->look->reverse ? -result : result;
+}
+
+static int sort_rows(struct top_rows *rows, const struct top_watch *watch,
+		     const struct top_look *look)
+{
+	const struct order order = { watch, look };
+	void *scratch = malloc((rows->n + 1) * sizeof(*rows->rows));
+
+	if (!scratch)
+		return -ENOMEM;
+	pmc_sort(rows->rows, scratch, rows->n, sizeof(*rows->rows), compare, &order);
+	free(scratch);
+	return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static void add_process(struct top_rows *rows, const struct top_watch *watch,
+			const struct top_process *process, const struct top_look *look)
+{
+	uint64_t cpu_ns = process->ended_ns;
+
+	for (unsigned t = 0; t < process->n; t++) {
+		const struct top_task *task = process->tasks[t];
+		struct pmc_count *counts = NULL;
+		char name[LIVE_NAME];
+		struct top_row *row;
+
+		if (task->task.known) {
+			live_span_add(&rows->sum, &task->task.span);
+			cpu_ns += task->task.span.cpu_ns;
+		}
+		if (!is_shown(look, task))
+			continue;
+		row = find_row(rows, key_of(task, look->by, name));
+		/* A pool has its threads' own name while all have the same. */
+		if (look->by == TOP_POOL && !row->threads)
+			memcpy(row->name, task->task.stat.name, LIVE_NAME);
+		else if (look->by != TOP_POOL || strcmp(row->name, task->task.stat.name) != 0)
+			memcpy(row->name, name, LIVE_NAME);
+		if (watch->live.view.count)
+			counts = rows->counts + (size_t)(row - rows->rows) * watch->live.view.count;
+		add_task(watch, row, task, look->by, counts);
+		vote(row, &task->task);
+		/* Threads that have ended are part of their process only. */
+		if (look->by == TOP_PROCESS && !t && row->known)
+			row->span.cpu_ns += process->ended_ns;
+	}
+	rows->cpu_ns += cpu_ns;
+}
+
+int top_rows_make(struct top_rows *rows, const struct top_watch *watch, const struct top_look *look)
+{
+	unsigned kept = 0;
+	int error = make_room(rows, watch);
+
+	if (error)
+		return error;
+	rows->n = rows->hidden = 0;
+	rows->cpu_ns = 0;
+	rows->sum = (struct live_span){ .ns = 0 };
+	rows->wall_ns = watch->before_ns ? watch->now_ns - watch->before_ns : 0;
+	rows->threads = watch->n_tasks;
+	rows->processes = watch->n;
+	for (unsigned i = 0; i < watch->n; i++)
+		add_process(rows, watch, watch->processes[i], look);
+	for (unsigned i = 0; i < rows->n; i++) {
+		if (fits(look, rows->rows[i].name))
+			rows->rows[kept++] = rows->rows[i];
+		else
+			rows->hidden++;
+	}
+	rows->n = kept;
+	return sort_rows(rows, watch, look);
+}
+
+void top_rows_free(struct top_rows *rows)
+{
+	free(rows->rows);
+	free(rows->index);
+	free(rows->counts);
+	*rows = (struct top_rows){ .n = 0 };
+}

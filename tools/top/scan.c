@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.c - finds the processes and threads that are watched, and reads each of them. */
+#include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "tools/cli/pmctl.h"
+#include "tools/top/top.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* CPU clock of a process, see MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h. */
+#define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
+
+static bool reserve(void **list, unsigned n, unsigned *room, size_t size)
+{
+	unsigned more = *room ? *room * 2 : 64;
+	void *bigger;
+
+	while (more < n)
+		more *= 2;
+	if (n <= *room)
+		return true;
+	bigger = realloc(*list, more * size);
+	if (!bigger)
+		return false;
+	*list = bigger;
+	*room = more;
+	return true;
+}
+
+/* ---- threads of a process ------------------------------------------------------------------ */
+
+static void free_task(struct top_watch *watch, struct top_task *task)
+{
+	top_events_close(watch, task);
+	live_task_close(&task->task, &watch->budget);
+	free(task);
+	watch->n_tasks--;
+}
+
+static void free_process(struct top_watch *watch, struct top_process *process)
+{
+	for (unsigned i = 0; i < process->n; i++)
+		free_task(watch, process->tasks[i]);
+	free(process->tasks);
+	free(process);
+}
+
+static struct top_task *new_task(struct top_watch *watch, struct top_process *process, pid_t tid)
+{
+	struct top_task *task = calloc(1, sizeof(*task));
+
+	if (!task)
+		return NULL;
+	live_task_init(&task->task, process->pid, tid);
+	task->process = process;
+	task->number = ++watch->numbers;
+	watch->n_tasks++;
+	return task;
+}
+
+/* False: it has ended. */
+static bool read_task(struct top_watch *watch, struct top_task *task)
+{
+	bool first = !task->task.read_ns;
+
+	if (live_task_read(&task->task, watch->before_ns, &watch->budget) != 0)
+		return false;
+	if (first)
+		top_events_open(watch, task);
+	top_events_read(watch, task);
+	if (task->task.known) {
+		task->cpu_us[watch->slot] += (uint32_t)(task->task.span.cpu_ns / 1000);
+		task->delay_us[watch->slot] += (uint32_t)(task->task.span.delay_ns / 1000);
+	}
+	return true;
+}
+
+/* Replaces the list of threads by those of watch->tids, in the same order. */
+static void merge_tasks(struct top_watch *watch, struct top_process *process)
+{
+	const struct live_tids *tids = &watch->tids;
+	struct top_task **old = process->tasks, **list = malloc((tids->n + 1) * sizeof(*list));
+	unsigned n = 0, at = 0;
+
+	if (!list)
+		return;
+	for (unsigned i = 0; i < tids->n; i++) {
+		struct top_task *task = NULL;
+
+		while (at < process->n && old[at]->task.tid < tids->list[i])
+			free_task(watch, old[at++]);
+		if (at < process->n && old[at]->task.tid == tids->list[i])
+			task = old[at++];
+		if (task && !read_task(watch, task)) {
+			/* Another thread may have its ID now. */
+			free_task(watch, task);
+			task = NULL;
+		}
+		if (!task) {
+			task = new_task(watch, process, tids->list[i]);
+			if (task && !read_task(watch, task)) {
+				free_task(watch, task);
+				task = NULL;
+			}
+		}
+		if (task)
+			list[n++] = task;
+	}
+	while (at < process->n)
+		free_task(watch, old[at++]);
+	free(old);
+	process->tasks = list;
+	process->n = n;
+}
+
+static void read_process_clock(struct top_watch *watch, struct top_process *process)
+{
+	uint64_t before = process->cpu_ns, rows = 0, now;
+	struct timespec time;
+
+	process->ended_ns = 0;
+	if (clock_gettime(PROCESS_CLOCK(process->pid), &time) != 0)
+		return;
+	now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+	process->cpu_ns = now;
+	for (unsigned i = 0; i < process->n; i++)
+		rows += process->tasks[i]->task.known ? process->tasks[i]->task.span.cpu_ns : 0;
+	if (before && watch->before_ns)
+		process->ended_ns = pmc_sub_sat(now, before + rows);
+}
+
+/* Ended threads stay until they are reaped. */
+static bool is_alive(const struct top_process *process)
+{
+	for (unsigned i = 0; i < process->n; i++)
+		if (!strchr("ZX", process->tasks[i]->task.stat.state))
+			return true;
+	return false;
+}
+
+/* NULL: not found. IDs of other threads may be lower. */
+static const struct top_task *main_task(const struct top_process *process)
+{
+	for (unsigned i = 0; i < process->n; i++)
+		if (process->tasks[i]->task.tid == process->pid)
+			return process->tasks[i];
+	return NULL;
+}
+
+/* False: the process has ended. The main thread stays as long as the process: another one belongs
+ * to another process. */
+static bool scan_process(struct top_watch *watch, struct top_process *process)
+{
+	const struct top_task *main = main_task(process);
+	const uint64_t number = main ? main->number : 0;
+
+	if (live_tids_read(process->pid, &watch->tids) != 0)
+		return false;
+	merge_tasks(watch, process);
+	main = main_task(process);
+	if (!main || (number && main->number != number))
+		return false;
+	memcpy(process->name, main->task.stat.name, sizeof(process->name));
+	read_process_clock(watch, process);
+	return true;
+}
+
+/* ---- processes ----------------------------------------------------------------------------- */
+
+static unsigned find(const struct top_watch *watch, pid_t pid)
+{
+	unsigned low = 0, high = watch->n;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (watch->processes[middle]->pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct top_process *add_process(struct top_watch *watch, pid_t pid)
+{
+	unsigned at = find(watch, pid);
+	struct top_process *process;
+
+	if (at < watch->n && watch->processes[at]->pid == pid) {
+		watch->processes[at]->seen = true;
+		return watch->processes[at];
+	}
+	process = calloc(1, sizeof(*process));
+	if (!process ||
+	    !reserve((void **)&watch->processes, watch->n + 1, &watch->room, sizeof(process))) {
+		free(process);
+		return NULL;
+	}
+	process->pid = pid;
+	process->seen = true;
+	memmove(watch->processes + at + 1, watch->processes + at,
+		(watch->n - at) * sizeof(process));
+	watch->processes[at] = process;
+	watch->n++;
+	return process;
+}
+
+static void take_process(const char *name, void *arg)
+{
+	uint64_t pid;
+
+	if (pmc_number(name, INT_MAX, &pid) && pid)
+		add_process(arg, (pid_t)pid);
+}
+
+/* A child is in the list of the thread that started it, or of another one if that has ended (needs
+ * CONFIG_PROC_CHILDREN). Only a thread that ran can have started one. */
+static void find_children(struct top_watch *watch, const struct top_task *task)
+{
+	char text[4096];
+	const char *at = text;
+	uint64_t pid;
+
+	if (task->task.known && !task->task.span.cpu_ns)
+		return;
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", task->task.pid,
+			  task->task.tid) <= 0)
+		return;
+	while (pmc_number_take(&at, NULL, 10, &pid)) {
+		if (pid <= INT_MAX)
+			add_process(watch, (pid_t)pid);
+		at += strspn(at, " ");
+	}
+}
+
+static void drop_unseen(struct top_watch *watch)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < watch->n; i++) {
+		struct top_process *process = watch->processes[i];
+
+		if (process->seen)
+			watch->processes[kept++] = process;
+		else
+			free_process(watch, process);
+	}
+	watch->n = kept;
+}
+
+/* Processes that are found while others are read are read too: children of children. */
+static void scan_tree(struct top_watch *watch)
+{
+	pid_t at = 0;
+
+	for (unsigned i; (i = find(watch, at)) < watch->n;) {
+		struct top_process *process = watch->processes[i];
+
+		at = process->pid + 1;
+		process->seen = scan_process(watch, process);
+		if (watch->flags->all)
+			continue;
+		for (unsigned t = 0; process->seen && t < process->n; t++)
+			find_children(watch, process->tasks[t]);
+	}
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+unsigned top_slot(const struct top_watch *watch, unsigned ago)
+{
+	return (watch->slot + 2 * TOP_HISTORY - 1 - ago) % TOP_HISTORY;
+}
+
+static void next_slot(struct top_watch *watch)
+{
+	watch->slot_used_ns = 0;
+	watch->slot = (watch->slot + 1) % TOP_HISTORY;
+	watch->slots += watch->slots < TOP_HISTORY - 1;
+	for (unsigned i = 0; i < watch->n; i++)
+		for (unsigned t = 0; t < watch->processes[i]->n; t++) {
+			watch->processes[i]->tasks[t]->cpu_us[watch->slot] = 0;
+			watch->processes[i]->tasks[t]->delay_us[watch->slot] = 0;
+		}
+}
+
+bool top_watch_scan(struct top_watch *watch)
+{
+	bool alive = watch->flags->all;
+
+	watch->before_ns = watch->now_ns;
+	watch->now_ns = pmc_now_ns();
+	if (watch->before_ns)
+		watch->slot_used_ns += watch->now_ns - watch->before_ns;
+	if (watch->flags->all) {
+		for (unsigned i = 0; i < watch->n; i++)
+			watch->processes[i]->seen = false;
+		pmc_dir_visit(take_process, watch, "/proc");
+		drop_unseen(watch);
+	}
+	scan_tree(watch);
+	drop_unseen(watch);
+	for (unsigned i = 0; i < watch->n; i++)
+		alive |= watch->processes[i]->root && is_alive(watch->processes[i]);
+	/* A slot is over when less than half an interval is missing. */
+	if (watch->slot_used_ns + watch->flags->interval_ns / 2 >= watch->slot_ns)
+		next_slot(watch);
+	return alive;
+}
+
+int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t pid)
+{
+	struct top_process *root;
+
+	*watch = (struct top_watch){ .flags = flags };
+	watch->slot_ns = flags->interval_ns > 1000000000u ? flags->interval_ns : 1000000000u;
+	live_budget_init(&watch->budget);
+	if (flags->all)
+		return 0;
+	if (pmc_path_exists("/proc/%d", pid) != 0)
+		return tool_fail(EXIT_FAIL, "no process %d: it has ended, or never was", pid);
+	root = add_process(watch, pid);
+	if (!root)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	root->root = true;
+	return 0;
+}
+
+void top_watch_stop(struct top_watch *watch)
+{
+	for (unsigned i = 0; i < watch->n; i++)
+		free_process(watch, watch->processes[i]);
+	free(watch->processes);
+	live_tids_free(&watch->tids);
+	pmc_arena_free(&watch->arena);
+	watch->processes = NULL;
+	watch->n = 0;
+}

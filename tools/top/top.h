@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * top.h - pmctl top: what is watched, its rows, and how they are shown. Private to this folder.
+ *
+ * flags.c fills struct top_flags; scan.c finds processes and threads and reads them (struct
+ * top_watch); rows.c folds them into rows, filters and sorts these; layout.c makes lines of text of
+ * them, which batch.c prints and screen.c draws.
+ */
+#ifndef PMC_TOOLS_TOP_TOP_H
+#define PMC_TOOLS_TOP_TOP_H
+
+#include "agent/core/base/out.h"
+#include "agent/core/report/report.h"
+#include "tools/cli/child.h"
+#include "tools/live/events.h"
+#include "tools/live/watch.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- flags.c ------------------------------------------------------------------------------ */
+
+enum top_by { TOP_AUTO, TOP_THREAD, TOP_POOL, TOP_PROCESS };
+
+struct top_flags {
+	bool all, batch, reverse;
+	pid_t pid;  /* 0: none */
+	char **cmd; /* NULL: none */
+	const char *events, *output, *filter, *sort;
+	uint64_t interval_ns, count; /* 0: no end */
+	enum top_by by;
+};
+
+int top_flags(struct top_flags *flags, int argc, char **argv);
+
+/* ---- scan.c: processes and threads ---------------------------------------------------------- */
+
+#define TOP_HISTORY 61 /* a minute of seconds, or of longer intervals, and the present one */
+
+struct top_task {
+	struct live_task task;
+	struct top_process *process;
+	uint64_t number; /* never used again, unlike the ID */
+	uint32_t cpu_us[TOP_HISTORY], delay_us[TOP_HISTORY];
+	struct live_group *groups; /* of the plan; NULL: not open */
+	struct pmc_count *counts;  /* of the view, in the last interval; NULL: none */
+};
+
+struct top_process {
+	pid_t pid;
+	char name[LIVE_NAME];	 /* of its main thread */
+	struct top_task **tasks; /* ascending IDs */
+	unsigned n, room;
+	uint64_t cpu_ns;   /* of all its threads, ended ones too; 0: unknown */
+	uint64_t ended_ns; /* in the last interval: CPU time that no thread's row has */
+	bool seen, root;
+};
+
+struct top_watch {
+	const struct top_flags *flags;
+	struct pmc_arena arena;
+	struct live_budget budget;
+	struct live_tids tids;
+	struct top_process **processes; /* ascending IDs */
+	unsigned n, room, n_tasks;
+	uint64_t numbers;		/* of threads ever seen */
+	uint64_t now_ns, before_ns;	/* of the last scans; before_ns 0: only one so far */
+	unsigned slot, slots;		/* of the histories: the present one, how many are in use */
+	uint64_t slot_ns, slot_used_ns; /* length of a slot; how much of the present one is over */
+	struct live_events live;	/* view.count 0: no events */
+	int error;			/* of events: the first failure to open one */
+	unsigned uncounted;		/* threads whose events are not open */
+};
+
+/* 0, or the exit code after printing the error. */
+int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t pid);
+/* The next interval. False: what was watched has ended. */
+bool top_watch_scan(struct top_watch *watch);
+void top_watch_stop(struct top_watch *watch);
+/* The CPU or run delay of a slot of the last minute, `ago` slots before the last whole one. */
+unsigned top_slot(const struct top_watch *watch, unsigned ago);
+
+/* events.c: of each thread */
+int top_events_plan(struct top_watch *watch);
+void top_events_open(struct top_watch *watch, struct top_task *task);
+void top_events_read(struct top_watch *watch, struct top_task *task);
+void top_events_close(struct top_watch *watch, struct top_task *task);
+
+/* ---- rows.c ------------------------------------------------------------------------------- */
+
+struct top_row {
+	uint64_t key; /* the same in the next interval */
+	enum top_by by;
+	char name[LIVE_NAME];
+	const struct top_task *task; /* of a row of one thread; else NULL */
+	pid_t pid;		     /* 0: several */
+	unsigned threads, known;     /* in all; with an interval */
+	struct live_span span;
+	unsigned states[128];	/* number of threads in each state */
+	char where[LIVE_WCHAN]; /* where most threads wait */
+	unsigned n_where;
+	struct pmc_count *counts; /* of the view; NULL: none */
+	uint32_t cpu_us[TOP_HISTORY];
+};
+
+/* What is shown, as keys and flags have it. */
+struct top_look {
+	enum top_by by;
+	unsigned sort; /* column */
+	bool reverse;
+	char filter[64];
+	uint64_t only; /* row key of a pool or process whose threads are shown; 0: all */
+	enum top_by only_by;
+	char only_name[LIVE_NAME];
+};
+
+struct top_rows {
+	struct top_row *rows;
+	unsigned n, room, hidden; /* hidden: by the filter */
+	struct live_span sum;	  /* of all threads watched */
+	uint64_t cpu_ns, wall_ns; /* of all processes, ended threads too */
+	unsigned threads, processes;
+	unsigned *index; /* private: rows by hash of their key */
+	unsigned index_room;
+	struct pmc_count *counts; /* private: room for all rows' */
+	size_t counts_room;
+};
+
+/* 0 or -ENOMEM. */
+int top_rows_make(struct top_rows *rows, const struct top_watch *watch,
+		  const struct top_look *look);
+void top_rows_free(struct top_rows *rows);
+/* Threads, pools or processes, by what there is. */
+enum top_by top_usual_by(const struct top_watch *watch);
+
+/* ---- columns.c ---------------------------------------------------------------------------- */
+
+enum top_column {
+#define X(id, ...) TOP_##id,
+#include "tools/top/columns.def"
+#undef X
+	TOP_COLUMNS /* then the events of the view, then the metrics */
+};
+
+unsigned top_n_columns(const struct top_watch *watch);
+/* The name for -s. */
+const char *top_column_name(const struct top_watch *watch, unsigned column);
+const char *top_column_head(const struct top_watch *watch, unsigned column, enum top_by by);
+/* UINT_MAX: unknown. */
+unsigned top_find_column(const struct top_watch *watch, const char *name);
+/* Whether the column says something about such rows. */
+bool top_column_applies(const struct top_watch *watch, unsigned column, enum top_by by);
+/* Without the space before it; wider text is cut. */
+int top_column_width(const struct top_watch *watch, unsigned column, enum top_by by);
+int top_column_priority(const struct top_watch *watch, unsigned column, enum top_by by);
+bool top_column_is_text(unsigned column);
+/* Larger values first. */
+bool top_column_descends(unsigned column);
+/* The cell as text; numbers have no padding. */
+void top_cell(const struct top_watch *watch, const struct top_row *row, unsigned column,
+	      struct pmc_out *out);
+/* False: the cell is empty. */
+bool top_value(const struct top_watch *watch, const struct top_row *row, unsigned column,
+	       double *value);
+/* What the row does most: a function of the kernel, or a word. */
+void top_where(const struct top_row *row, struct pmc_out *out);
+
+/* ---- layout.c ------------------------------------------------------------------------------ */
+
+#define TOP_MOST_COLUMNS 128
+struct top_layout {
+	unsigned n, columns[TOP_MOST_COLUMNS];
+	int widths[TOP_MOST_COLUMNS];
+};
+
+/* The columns that fit, the more important ones first, and their widths. */
+void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
+		     const struct top_look *look, const struct top_rows *rows, int width);
+void top_put_head(const struct top_layout *layout, const struct top_watch *watch,
+		  const struct top_look *look, bool ascii, struct pmc_out *out);
+void top_put_row(const struct top_layout *layout, const struct top_watch *watch,
+		 const struct top_row *row, bool ascii, struct pmc_out *out);
+/* A line about all that is watched. */
+void top_put_title(const struct top_watch *watch, const struct top_look *look,
+		   const struct top_rows *rows, bool ascii, struct pmc_out *out);
+/* The last n slots before the present one as characters; most: the value of a full one. */
+void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t most, bool ascii,
+		       struct pmc_out *out);
+
+/* ---- outputs ------------------------------------------------------------------------------- */
+
+struct top_job {
+	struct top_flags flags;
+	struct top_watch watch;
+	struct top_look look;
+	struct top_rows rows;
+	struct tool_child child;
+	int signals;
+	struct pmc_screen screen;
+	uint64_t next_ns; /* when the interval ends */
+};
+
+/* Reads all threads and makes the rows. False: what was watched has ended. */
+bool top_step(struct top_job *job);
+
+/* wait.c; keys: a descriptor, or -1. */
+enum top_event { TOP_INTERVAL, TOP_KEY, TOP_RESIZED, TOP_STOP, TOP_ENDED };
+enum top_event top_wait(struct top_job *job, int keys);
+
+int top_batch(struct top_job *job);
+/* The table as plain text. */
+void top_put_table(struct top_job *job, int width, unsigned most, struct pmc_out *out);
+
+#endif
