@@ -25,7 +25,6 @@ static void print(const struct pmc_tracepoint *tp, const struct pmc_record *r)
 
 int main(int argc, char **argv)
 {
-	const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
 	struct pmc_open_options options = PMC_OPEN_INIT;
 	struct pmc_tracepoint *tracepoint;
 	struct pmc_sampler_totals totals;
@@ -34,6 +33,7 @@ int main(int argc, char **argv)
 	struct pmc_record record;
 	struct pmc_failure why;
 	uint64_t lost = 0;
+	time_t end;
 	int error;
 
 	options.sample_period = 1;
@@ -43,6 +43,7 @@ int main(int argc, char **argv)
 	    pmc_tracepoint_event(tracepoint, &event) ||
 	    pmc_sampler_set_open(&set, &event, &options, argc > 2 ? atoi(argv[2]) : 128, &why))
 		return fprintf(stderr, "%s: %s\n", why.what, why.advice), 1;
+	end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
 	do {
 		error = pmc_sampler_set_next_wait(set, &record, NULL, 100);
 		if (!error && record.type == PERF_RECORD_SAMPLE)
