@@ -132,6 +132,32 @@ for by in core socket node; do
 	ok "--per-$by" jq -es ".[0].$by >= 0 and (.[-1] | has(\"$by\") | not)" "$T/out"
 done
 
+# ---- a cgroup ---------------------------------------------------------------------------------
+group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)perf_event(,|$)/ { print $2; exit }' /proc/self/mounts)
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)}
+if [ -z "$group" ] || ! mkdir "$group/pmc-test.$$" 2>"$T/err"; then
+	skip "no cgroup can be made: $(cat "$T/err")" "a cgroup"
+else
+	inside() { echo $BASHPID >"$group/pmc-test.$$/cgroup.procs"; exec "$@"; }
+	mkfifo "$T/enter"
+	(read -r _ <"$T/enter"; "$PROG/pages" 3000 & inside "$PROG/pages" 6000) >"$T/inside" 2>&1 &
+	stat --cgroup "pmc-test.$$" --per-cpu --format json -e page-faults,cpu-clock -- \
+		bash -c 'echo go >"$1"; while kill -0 "$2" 2>/dev/null; do sleep 0.05; done' bash "$T/enter" $!
+	between "$(sum page-faults '.cpu == null')" 5900 6800 "--cgroup: page faults of its processes alone"
+	is "$(sum page-faults '.cpu != null' | paste -sd+ | bc)" "$(sum page-faults '(.cpu == null)')" "rows of CPUs add up"
+	ok "and the CPU time" test "$(sum cpu-clock '.cpu == null')" -gt 0
+	wait
+	stat --cgroup "$group/pmc-test.$$" -- true
+	is "$status" 0 "--cgroup: a path"
+	like "$(cat "$T/err")" "cpu-clock.*CPUs" "CPUs used"
+	rmdir "$group/pmc-test.$$"
+fi
+stat --cgroup no-such-cgroup
+is "$status" 1 "no such cgroup"
+like "$(cat "$T/err")" "no cgroup no-such-cgroup: /.*no-such-cgroup: No such file" "says where it was looked for"
+stat --cgroup x -p 1
+is "$status" 2 "usage: two targets"
+
 # ---- refusals ---------------------------------------------------------------------------------
 stat -p 4194999
 is "$status" 1 "no such process"

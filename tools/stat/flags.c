@@ -22,9 +22,10 @@ static int set_target(struct stat_job *stat, const struct tool_args *args, enum 
 	uint64_t pid = 0;
 
 	if (stat->target != STAT_COMMAND)
-		return tool_fail(EXIT_USAGE, "more than one target; give one of -p, -t and -a");
+		return tool_fail(EXIT_USAGE, "more than one target; give one of -p, -t, -a and "
+					     "--cgroup");
 	stat->target = target;
-	if (args->value && (!pmc_number(args->value, INT_MAX, &pid) || !pid))
+	if (target != STAT_MACHINE && (!pmc_number(args->value, INT_MAX, &pid) || !pid))
 		return refuse(args, "a process or thread ID");
 	stat->pid = (pid_t)pid;
 	return 0;
@@ -68,6 +69,10 @@ static int set_flag(struct stat_job *stat, const struct tool_args *args)
 		return set_target(stat, args, STAT_THREAD);
 	if (tool_args_is(args, "--all-cpus"))
 		return set_target(stat, args, STAT_MACHINE);
+	if (tool_args_is(args, "--cgroup")) {
+		stat->cgroup = args->value;
+		return set_target(stat, args, STAT_MACHINE);
+	}
 	if (tool_args_is(args, "--format"))
 		return set_format(stat, args->value);
 	if (tool_args_is(args, "--events"))
@@ -92,12 +97,12 @@ static int check(const struct stat_job *stat)
 {
 	if (stat->target == STAT_COMMAND && !stat->cmd)
 		return tool_fail(EXIT_USAGE, "no target; pmctl stat -- CMD [ARG...], -p PID, "
-					     "-t TID, or -a");
+					     "-t TID, -a, or --cgroup NAME");
 	if ((stat->count || stat->cumulative || stat->clear) && !stat->interval_ns)
 		return tool_fail(EXIT_USAGE, "-n, --cumulative and --clear need an interval; "
 					     "give -I TIME");
 	if (stat->by >= BY_CPU && stat->target != STAT_MACHINE)
-		return tool_fail(EXIT_USAGE, "rows of CPUs are for the whole machine; add -a");
+		return tool_fail(EXIT_USAGE, "rows of CPUs are for -a and --cgroup; add -a");
 	if (stat->by == BY_THREAD && stat->target == STAT_COMMAND)
 		return tool_fail(EXIT_USAGE, "--per-thread is for -p PID; pmctl run -- CMD counts "
 					     "each thread of a command");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static int open_command(struct stat_job *stat)
 {
@@ -41,6 +42,7 @@ static int explain(const struct stat_job *stat, int error)
 	pmc_here_read(&here, NULL);
 	pmc_advice_text(error, &tried, &here, text, sizeof(text));
 	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot open counters of %s: %s",
+			 stat->cgroup		      ? "the cgroup" :
 			 stat->target == STAT_MACHINE ? "the machine" :
 			 stat->target == STAT_COMMAND ? "the command" :
 							"that process",
@@ -51,7 +53,7 @@ int stat_open(struct stat_job *stat)
 {
 	static const struct stat_key total = { -1, -1, -1, -1, -1 };
 	struct rlimit files;
-	int error = 0;
+	int error = 0, code;
 
 	if (stat_row(stat, &total) != 0)
 		return tool_fail(EXIT_FAIL, "out of memory");
@@ -61,6 +63,9 @@ int stat_open(struct stat_job *stat)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+	code = stat->cgroup ? stat_open_cgroup(stat) : 0;
+	if (code)
+		return code;
 	if (stat->target == STAT_COMMAND)
 		error = open_command(stat);
 	else if (stat->target == STAT_MACHINE)
@@ -91,6 +96,8 @@ void stat_close(struct stat_job *stat)
 {
 	for (unsigned g = 0; g < stat->n_groups; g++)
 		live_group_free(&stat->groups[g].group);
+	if (stat->cgroup && stat->cgroup_fd >= 0)
+		close(stat->cgroup_fd);
 	free(stat->groups);
 	free(stat->rows);
 }

@@ -131,8 +131,11 @@ double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64
 	for (unsigned e = 0; ns && e < stat->live.view.count; e++) {
 		const struct pmc_event_def *def = &stat->live.view.events[e].def;
 
-		if (def->type == PERF_TYPE_SOFTWARE && def->config == PERF_COUNT_SW_TASK_CLOCK &&
-		    stat->target != STAT_MACHINE && pmc_count_has_value(&row->counts[e]))
+		if (def->type == PERF_TYPE_SOFTWARE &&
+		    def->config ==
+			    (stat->cgroup ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK) &&
+		    (stat->target != STAT_MACHINE || stat->cgroup) &&
+		    pmc_count_has_value(&row->counts[e]))
 			return (double)pmc_count_value(&row->counts[e]) / (double)ns;
 	}
 	return -1;

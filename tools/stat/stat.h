@@ -49,6 +49,8 @@ struct stat_job {
 	pid_t pid; /* of the target, or of its thread */
 	char **cmd;
 	const char *events, *output;
+	const char *cgroup; /* NULL: none; else the target is the machine */
+	int cgroup_fd;
 	uint64_t interval_ns, count;
 	bool cumulative, clear;
 
@@ -105,6 +107,8 @@ int stat_open_process(struct stat_job *stat);
 void stat_scan_threads(struct stat_job *stat);
 void stat_read_waits(struct stat_job *stat);
 int stat_open_machine(struct stat_job *stat);
+/* cgroup.c: opens its directory. 0, or the exit code with the error printed. */
+int stat_open_cgroup(struct stat_job *stat);
 void stat_scan_cpus(struct stat_job *stat);
 
 /* ---- output ---- */

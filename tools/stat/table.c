@@ -115,7 +115,7 @@ static void put_head(struct stat_job *stat)
 	put_right(out, "time s", 12);
 	if (stat->by != BY_TOTAL)
 		pmc_outf(out, "  %-23s", stat->by == BY_THREAD ? "thread" : "row");
-	if (stat->target != STAT_MACHINE)
+	if (stat->target != STAT_MACHINE || stat->cgroup)
 		put_right(out, "CPUs", 8);
 	for (unsigned e = 0; e < stat->live.view.count; e++) {
 		head_of(stat, e, text, sizeof(text));
@@ -166,7 +166,7 @@ static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t
 	put_right(out, text, 12);
 	if (stat->by != BY_TOTAL)
 		pmc_outf(out, "  %-23.23s", row_name(stat, row, text, sizeof(text)));
-	if (stat->target != STAT_MACHINE) {
+	if (stat->target != STAT_MACHINE || stat->cgroup) {
 		pmc_out_to_mem(&time, text, sizeof(text));
 		if (cpus >= 0)
 			pmc_out_fixed(&time, cpus, 2);
@@ -241,7 +241,7 @@ static void put_event(struct stat_job *stat, unsigned e, uint64_t ns)
 		pmc_outf(out, "  %s", why);
 	} else if (!known) {
 		pmc_outf(out, "  %s", count->error ? pmc_reason_text(count->error) : "");
-	} else if (clock && cpus >= 0 && event->def.config == PERF_COUNT_SW_TASK_CLOCK) {
+	} else if (clock && cpus >= 0 && event->def.type == PERF_TYPE_SOFTWARE) {
 		pmc_out_str(out, "  ");
 		pmc_out_fixed(out, cpus, 3);
 		pmc_out_str(out, " CPUs");

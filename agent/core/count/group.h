@@ -18,6 +18,7 @@ enum pmc_group_kind {
 	PMC_GROUP_THREADS, /* inherit=1, inherit_thread=1: all threads of the process */
 	PMC_GROUP_PLAIN,   /* inherit=1: threads and forked children; kernels before 5.13 */
 	PMC_GROUP_EXEC,	   /* inherit=1, disabled, enable_on_exec: exec'd descendants */
+	PMC_GROUP_CGROUP,  /* inherit=0: pid is the descriptor of a cgroup, on one CPU */
 };
 
 /* The attr of one event of an own group that counts this scope. Leaders are disabled, and pinned

@@ -34,9 +34,13 @@ static int move(int fd, int move_to)
 }
 
 /* noinline: threads of the common case do not pay for the attr on the stack. */
-__attribute__((noinline)) static int open_inherited(struct pmc_attr attr, enum pmc_group_kind kind,
-						    int pid, int cpu, int leader)
+__attribute__((noinline)) static int open_other(struct pmc_attr attr, enum pmc_group_kind kind,
+						int pid, int cpu, int leader)
 {
+	if (kind == PMC_GROUP_CGROUP) {
+		pmc_user_unrequest(&attr);
+		return pmc_perf_open_sized(&attr, pid, cpu, leader, PERF_FLAG_PID_CGROUP);
+	}
 	make_inherited(&attr, kind, leader < 0);
 	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
 }
@@ -61,7 +65,7 @@ int pmc_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_group_kind
 
 	do {
 		if (kind != PMC_GROUP_OWN)
-			fd = open_inherited(attrs[i], kind, pid, cpu, leader);
+			fd = open_other(attrs[i], kind, pid, cpu, leader);
 		else
 			fd = pmc_perf_open_sized(&attrs[i], pid, cpu, leader, 0);
 		if (fd < 0 && kind == PMC_GROUP_OWN)
