@@ -346,9 +346,9 @@ static void put_dump(unsigned id, const char *text)
 	put_row(id, 0, set, running, turns);
 }
 
-static char *table_report(void)
+static char *report_as(int format)
 {
-	const struct pmc_report_options options = { .top = -1, .wide = true };
+	const struct pmc_report_options options = { .format = format, .top = -1, .wide = true };
 	char *text;
 	int result;
 
@@ -380,7 +380,7 @@ static void test_rows_that_have_both(void **state)
 	put_dump(2, "instructions");
 	made_profile(&profile, false);
 	assert_true(ipc_of_all() == -1);
-	text = table_report();
+	text = report_as(PMC_FORMAT_TABLE);
 	assert_null(strstr(text, "IPC"));
 	free(text);
 	pmc_profile_free(&profile);
@@ -391,10 +391,13 @@ static void test_rows_that_have_both(void **state)
 	put_dump(3, "instructions");
 	made_profile(&profile, false);
 	assert_true(ipc_of_all() == 2.5);
-	text = table_report();
+	text = report_as(PMC_FORMAT_TABLE);
 	assert_non_null(strstr(text, "IPC"));
 	assert_non_null(strstr(text, "2.50"));
 	assert_null(strstr(text, "~2.50"));
+	free(text);
+	text = report_as(PMC_FORMAT_CSV);
+	assert_non_null(strstr(text, "2.500000,exact,"));
 	free(text);
 	pmc_profile_free(&profile);
 }
@@ -421,9 +424,13 @@ static void test_groups_of_the_rows_own_set(void **state)
 	root = json_report(PMC_BY_NONE);
 	check_metric(json_array_get(json_object_get(root, "threads"), 1), 0, 2.5, "mixed");
 	json_decref(root);
-	text = table_report();
+	text = report_as(PMC_FORMAT_TABLE);
 	assert_non_null(strstr(text, "~2.50"));
 	assert_non_null(strstr(text, "~: "));
+	free(text);
+	text = report_as(PMC_FORMAT_CSV);
+	assert_non_null(strstr(text, ",ipc,ipc.state,"));
+	assert_non_null(strstr(text, "2.500000,mixed,"));
 	free(text);
 	pmc_profile_free(&profile);
 }

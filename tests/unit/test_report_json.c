@@ -295,7 +295,7 @@ static void csv(void **state)
 				     "instructions.running_ns,instructions.state,"
 				     "instructions.scope,cycles,"));
 	assert_non_null(strstr(text, ",cycles@cpu_atom,"));
-	assert_non_null(strstr(text, ",ipc,"));
+	assert_non_null(strstr(text, ",ipc,ipc.state,"));
 	for (const char *p = text; p < head_end; p++)
 		commas += *p == ',';
 	for (; *line; line = strchr(line, '\n') + 1, lines++) {

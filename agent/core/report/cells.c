@@ -280,9 +280,10 @@ static void usage_of_sums(const struct pmc_fold_row *sums, struct pmc_metric_usa
 	usage->switches = sums->voluntary_switches + sums->involuntary_switches;
 }
 
-static struct pmc_cell metric_cell(struct pmc_view *view, unsigned metric,
+static struct pmc_cell metric_cell(struct pmc_view *view, const struct pmc_column *column,
 				   const struct pmc_row *row)
 {
+	const unsigned metric = column->index;
 	struct pmc_cell cell = { .kind = PMC_CELL_NULL, .decimals = DECIMALS };
 	struct pmc_metric_usage usage = { 0 };
 	struct pmc_ratio ratio = { 0 };
@@ -304,10 +305,12 @@ static struct pmc_cell metric_cell(struct pmc_view *view, unsigned metric,
 					metric, &ratio);
 		known = pmc_ratio_value(metric, &ratio, &cell.real);
 	}
-	if (known) {
-		cell.kind = PMC_CELL_REAL;
-		cell.estimate = ratio.state;
-	}
+	if (!known)
+		return cell;
+	if (column->part == PMC_PART_STATE)
+		return text(pmc_ratio_state_name(ratio.state));
+	cell.kind = PMC_CELL_REAL;
+	cell.estimate = ratio.state;
 	return cell;
 }
 
@@ -328,7 +331,7 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 	case PMC_COL_EVENT:
 		return event_cell(view, column, row);
 	default:
-		return metric_cell(view, column->index, row);
+		return metric_cell(view, column, row);
 	}
 }
 

@@ -155,23 +155,11 @@ static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
 	return 0;
 }
 
-int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
+static void add_metrics(struct pmc_view *view, struct pmc_columns *columns)
 {
-	unsigned events = view->events.set.count;
-
-	columns->list = pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 8 + pmc_n_metrics) *
-							     sizeof(*columns->list));
-	if (!columns->list)
-		return -ENOMEM;
-	for (unsigned i = 0; i < N_FIELDS; i++)
-		add_field(view, groups, i, columns);
-	columns->n_fields = columns->n;
-	for (unsigned i = 0; i < events; i++)
-		add_event(view, groups, i, columns);
-	columns->first_metric = columns->n;
 	for (unsigned i = 0; i < pmc_n_metrics; i++) {
 		const struct pmc_metric *metric = &pmc_metrics[i];
-		const struct pmc_column column = {
+		struct pmc_column column = {
 			.name = metric->name,
 			.head = metric->column,
 			.kind = PMC_COL_METRIC,
@@ -182,9 +170,38 @@ int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *col
 			.json = true,
 		};
 
-		if (pmc_metric_is_accounting(i) || view->events.ratios >> i & 1)
-			add(columns, &column);
+		if (!pmc_metric_is_accounting(i) && !(view->events.ratios >> i & 1))
+			continue;
+		add(columns, &column);
+		if (pmc_metric_is_accounting(i))
+			continue;
+		/* JSON has these in an object of their own. */
+		column.suffix = ".state";
+		column.head = NULL;
+		column.part = PMC_PART_STATE;
+		column.unit = TEXT;
+		column.table = NEVER;
+		column.json = false;
+		add(columns, &column);
 	}
+}
+
+int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns)
+{
+	unsigned events = view->events.set.count;
+
+	columns->list =
+		pmc_arena_alloc(view->arena, (N_FIELDS + 4 + events * 8 + 2 * pmc_n_metrics) *
+						     sizeof(*columns->list));
+	if (!columns->list)
+		return -ENOMEM;
+	for (unsigned i = 0; i < N_FIELDS; i++)
+		add_field(view, groups, i, columns);
+	columns->n_fields = columns->n;
+	for (unsigned i = 0; i < events; i++)
+		add_event(view, groups, i, columns);
+	columns->first_metric = columns->n;
+	add_metrics(view, columns);
 	return make_keys(view, columns);
 }
 

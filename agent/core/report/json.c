@@ -240,10 +240,6 @@ static void put_cells(struct pmc_view *view, struct pmc_json *json, const struct
 static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 			 const struct pmc_columns *columns, const struct pmc_row *row)
 {
-	static const char *const names[] = {
-		[PMC_RATIO_SCALED] = "scaled",
-		[PMC_RATIO_MIXED] = "mixed",
-	};
 	const struct pmc_column *list = columns->list + columns->first_metric;
 	const unsigned n = columns->n - columns->first_metric;
 	unsigned char states[64];
@@ -251,9 +247,12 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 
 	pmc_json_object(json, "metrics");
 	for (unsigned i = 0; i < n; i++) {
-		struct pmc_cell cell = pmc_cell(view, &list[i], row);
+		struct pmc_cell cell = { .kind = PMC_CELL_NULL };
 
-		put_member_cell(json, &list[i], &cell);
+		if (list[i].json) {
+			cell = pmc_cell(view, &list[i], row);
+			put_member_cell(json, &list[i], &cell);
+		}
 		states[i] = cell.estimate;
 		estimates |= cell.estimate != PMC_RATIO_EXACT;
 	}
@@ -263,7 +262,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_object(json, "metric_states");
 	for (unsigned i = 0; i < n; i++)
 		if (states[i] != PMC_RATIO_EXACT)
-			pmc_json_str(json, list[i].name, names[states[i]]);
+			pmc_json_str(json, list[i].name, pmc_ratio_state_name(states[i]));
 	pmc_json_object_end(json);
 }
 

@@ -12,6 +12,7 @@ const char *pmc_reason_text(uint32_t reason);
 const char *pmc_state_name(enum pmc_state state);
 const char *pmc_thread_state_name(unsigned state);
 const char *pmc_scope_name(unsigned scope);
+const char *pmc_ratio_state_name(unsigned state); /* enum pmc_ratio_state */
 
 /* The nearest integer, 0 to 2^64 - 1: forged dumps hold any value. */
 static inline uint64_t pmc_nearest_integer(double value)
