@@ -143,7 +143,6 @@ enum pmc_ended {
 	PMC_ENDED_EXIT = 1,   /* how_code = status */
 	PMC_ENDED_SIGNAL = 2, /* how_code = signal */
 	PMC_ENDED_EXEC = 3,   /* replaced by exec */
-	PMC_ENDED_LOST = 4,   /* only in reports: ended, unknown how */
 };
 
 enum pmc_inherit {

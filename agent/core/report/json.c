@@ -81,6 +81,7 @@ static void json_events(struct pmc_view *view, struct pmc_json *json, const char
 
 /* ---- processes ----------------------------------------------------------------------------*/
 
+/* "lost": its rows are there, but no frame of the process. */
 static void json_ended(struct pmc_json *json, const struct pmc_p_process *process)
 {
 	char text[24];
@@ -96,9 +97,6 @@ static void json_ended(struct pmc_json *json, const struct pmc_p_process *proces
 		break;
 	case PMC_ENDED_EXEC:
 		pmc_out_str(&out, "exec");
-		break;
-	case PMC_ENDED_LOST:
-		pmc_out_str(&out, "lost");
 		break;
 	default:
 		pmc_out_str(&out, "running");
