@@ -4,17 +4,18 @@
 . "$(dirname "$0")/lib.sh"
 
 cd "$T" || exit 1
-# A row whose event counted 2^53 + 1, in a dump of our own making.
+# A row whose event counted 2^53 + N, in a dump of our own making.
 cat >made.c <<'END'
 #include "agent/core/dump/build.h"
 #include <stdio.h>
-int main(void)
+#include <stdlib.h>
+int main(int argc, char **argv)
 {
 	static uint64_t room[8192];
 	const struct pmc_event_def def = { .scale = 1 };
 	const struct pmc_process_text text = { "host", "boot", "/bin/app", "app" };
 	const struct pmc_reading reading = { .enabled_ns = 5, .running_ns = 5, .n = 1 };
-	const uint64_t value = (UINT64_C(1) << 53) + 1;
+	const uint64_t value = (UINT64_C(1) << 53) + strtoul(argv[argc - 1], NULL, 10);
 	struct pmc_process_fixed process = { .pid = 7, .rank = -1, .flags = PMC_PROCESS_FIRST };
 	struct pmc_thread_fixed thread = { .tid = 7, .n_groups = 1, .created_by = PMC_NO_SEQ };
 	const uint8_t identity[16] = { 1 };
@@ -33,11 +34,17 @@ int main(void)
 END
 ok "the test's dump can be made" gcc -I"$ROOT" -I"$ROOT/include" -o made made.c "$ROOT"/agent/core/dump/build.c \
 	"$ROOT"/agent/core/dump/frame.c
-./made >big.pmc
+./made 1 >big.pmc
+./made 4 >bigger.pmc
 "$PMCTL" report --format json big.pmc >big.json
 exact=9007199254740993 rounded=9007199254740992
 is "$(grep -c "\"value\":$exact,\"raw\":$exact" big.json)" 1 "the report has every digit"
 is "$("$PMCTL" report --format csv --columns cycles big.pmc | tail -1)" $exact "CSV has every digit"
+is "$("$PMCTL" diff --format json big.pmc bigger.pmc |
+	grep -o '"name":"cycles","a":[0-9]*,"b":[0-9]*,"delta":[0-9]*' | sort -u)" \
+	"\"name\":\"cycles\",\"a\":$exact,\"b\":9007199254740996,\"delta\":3" "diff has every digit"
+is "$("$PMCTL" diff --format csv bigger.pmc big.pmc | grep '^"total".*cycles' | cut -d, -f4-6)" \
+	"9007199254740996,$exact,-3" "diff: CSV has every digit"
 is "$(python3 -c 'import json; print(json.load(open("big.json"))["threads"][0]["events"][0]["value"])')" $exact \
 	"python3 reads integers exactly"
 is "$(node -e 'console.log(JSON.parse(require("fs").readFileSync("big.json")).threads[0].events[0].value)')" $rounded \

@@ -129,10 +129,10 @@ static void sort_rows(struct diff *diff)
 	unsigned n = 0;
 
 	for (struct diff_row *row = diff->rows; rows && row; row = row->next) {
-		struct bench_summary sides[2];
+		struct diff_side sides[2];
 
 		diff_values(diff, row, DIFF_CPU, sides);
-		row->impact = fabs(sides[1].mean - sides[0].mean);
+		row->impact = (double)fabsl(sides[1].value - sides[0].value);
 		rows[n++] = row;
 	}
 	if (!rows)
@@ -149,14 +149,14 @@ static void sort_rows(struct diff *diff)
 static int judge(const struct diff *diff)
 {
 	for (unsigned c = 0; c < diff->n_columns && diff->fail_above >= 0; c++) {
-		struct bench_summary sides[2];
+		struct diff_side sides[2];
 		struct bench_delta delta;
 
 		if (c != DIFF_CPU && c < DIFF_EVENTS)
 			continue;
 		if (!diff_values(diff, &diff->total, c, sides))
 			continue;
-		bench_compare(&sides[0], &sides[1], &delta);
+		bench_compare(&sides[0].summary, &sides[1].summary, &delta);
 		if (delta.known && delta.pct > diff->fail_above &&
 		    (!delta.has_ci || delta.pct > delta.ci_pct))
 			return tool_fail(EXIT_FAIL,

@@ -20,11 +20,14 @@ struct diff_column {
 	unsigned scopes[2]; /* of an event, on each side: bits of 1 << enum pmc_scope */
 };
 
+/* A count: long double has all integers up to 2^64 (x86, arm64). */
+typedef long double diff_number;
+
 /* One sample a dump: what the rows of a key sum up to in it. */
 struct diff_row {
 	const char *key;
 	struct diff_sample {
-		double *values; /* of the first n columns; NAN: none */
+		diff_number *values; /* of the first n columns; NAN: none */
 		unsigned n;
 	} * samples[2]; /* of each dump of the side */
 	bool scaled;	/* some count was */
@@ -54,9 +57,15 @@ struct diff {
 
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
-/* What a row has in a column: a summary for each side. False: the sides cannot be compared. */
+/* What a row has in a column on a side: of one dump the value, of several the mean. */
+struct diff_side {
+	struct bench_summary summary;
+	diff_number value;
+};
+
+/* False: the sides cannot be compared. */
 bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
-		 struct bench_summary sides[2]);
+		 struct diff_side sides[2]);
 void diff_free_rows(struct diff *diff);
 void diff_print(const void *diff, struct pmc_out *out);
 

@@ -13,7 +13,7 @@
 
 /* A column of a row, compared. */
 struct compared {
-	struct bench_summary sides[2];
+	struct diff_side sides[2];
 	struct bench_delta delta;
 	bool comparable;
 };
@@ -22,10 +22,10 @@ static bool compare(const struct diff *diff, const struct diff_row *row, unsigne
 		    struct compared *result)
 {
 	result->comparable = diff_values(diff, row, column, result->sides);
-	bench_compare(&result->sides[0], &result->sides[1], &result->delta);
+	bench_compare(&result->sides[0].summary, &result->sides[1].summary, &result->delta);
 	if (!result->comparable)
 		result->delta = (struct bench_delta){ .known = false };
-	return result->sides[0].n || result->sides[1].n;
+	return result->sides[0].summary.n || result->sides[1].summary.n;
 }
 
 static const char *presence(const struct diff_row *row)
@@ -33,9 +33,9 @@ static const char *presence(const struct diff_row *row)
 	return row->there[0] ? (row->there[1] ? "both" : "gone") : "new";
 }
 
-static double difference(const struct compared *value)
+static diff_number difference(const struct compared *value)
 {
-	return value->sides[1].mean - value->sides[0].mean;
+	return value->sides[1].value - value->sides[0].value;
 }
 
 /* ---- table -------------------------------------------------------------------------------- */
@@ -70,15 +70,15 @@ static bool fill(const struct diff *diff, const struct diff_row *row, unsigned c
 	snprintf(line->cells[1], sizeof(line->cells[1]), "%s",
 		 column == DIFF_CPU ? "cpu" : of->name);
 	for (unsigned side = 0; side < 2; side++)
-		if (value.sides[side].n)
-			show(line->cells[2 + side], value.sides[side].mean, unit, false);
+		if (value.sides[side].summary.n)
+			show(line->cells[2 + side], (double)value.sides[side].value, unit, false);
 		else
 			strcpy(line->cells[2 + side], "-");
 	if (!value.comparable)
 		return true;
-	if (value.sides[0].mean == 0 && value.sides[1].mean == 0)
+	if (value.sides[0].value == 0 && value.sides[1].value == 0)
 		return false;
-	show(line->cells[4], difference(&value), unit, true);
+	show(line->cells[4], (double)difference(&value), unit, true);
 	pmc_out_to_mem(&out, line->cells[5], sizeof(line->cells[5]));
 	if (value.delta.known) {
 		pmc_out_str(&out, value.delta.pct > 0 ? "+" : "");
@@ -233,6 +233,29 @@ static void write_table(const struct diff *diff, struct pmc_out *out)
 
 /* ---- JSON and CSV ------------------------------------------------------------------------- */
 
+/* False: it is no whole number, or too large. */
+static bool is_whole(diff_number value, uint64_t *size)
+{
+	diff_number positive = value < 0 ? -value : value;
+
+	if (!(positive < 0x1p64L))
+		return false;
+	*size = (uint64_t)positive;
+	return (diff_number)*size == positive;
+}
+
+static void json_number(struct pmc_json *json, const char *key, bool known, diff_number value)
+{
+	uint64_t size;
+
+	if (!known || !is_whole(value, &size) || (value < 0 && size > INT64_MAX))
+		pmc_json_double(json, key, known ? (double)value : NAN);
+	else if (value < 0)
+		pmc_json_i64(json, key, -(int64_t)size);
+	else
+		pmc_json_u64(json, key, size);
+}
+
 static void json_row(struct pmc_json *json, const struct diff *diff, const struct diff_row *row)
 {
 	pmc_json_line(json);
@@ -247,9 +270,9 @@ static void json_row(struct pmc_json *json, const struct diff *diff, const struc
 			continue;
 		pmc_json_object(json, NULL);
 		pmc_json_str(json, "name", diff->columns[c].name);
-		pmc_json_double(json, "a", value.sides[0].n ? value.sides[0].mean : NAN);
-		pmc_json_double(json, "b", value.sides[1].n ? value.sides[1].mean : NAN);
-		pmc_json_double(json, "delta", value.comparable ? difference(&value) : NAN);
+		json_number(json, "a", value.sides[0].summary.n, value.sides[0].value);
+		json_number(json, "b", value.sides[1].summary.n, value.sides[1].value);
+		json_number(json, "delta", value.comparable, difference(&value));
 		pmc_json_double(json, "delta_pct", value.delta.known ? value.delta.pct : NAN);
 		pmc_json_double(json, "ci_pct", value.delta.has_ci ? value.delta.ci_pct : NAN);
 		if (value.delta.has_ci)
@@ -283,11 +306,17 @@ static void write_json(const struct diff *diff, struct pmc_out *out)
 	pmc_out_char(out, '\n');
 }
 
-static void csv_number(struct pmc_out *out, bool known, double value)
+static void csv_number(struct pmc_out *out, bool known, diff_number value)
 {
+	uint64_t size;
+
 	pmc_out_char(out, ',');
-	if (known)
-		pmc_out_fixed(out, value, value == floor(value) ? 0 : 3);
+	if (known && is_whole(value, &size)) {
+		pmc_out_str(out, value < 0 ? "-" : "");
+		pmc_out_u64(out, size);
+	} else if (known) {
+		pmc_out_fixed(out, (double)value, 3);
+	}
 }
 
 static void csv_row(const struct diff *diff, const struct diff_row *row, struct pmc_out *out)
@@ -300,8 +329,8 @@ static void csv_row(const struct diff *diff, const struct diff_row *row, struct 
 		bench_csv_text(out, row->key);
 		pmc_outf(out, ",%s,", presence(row));
 		bench_csv_text(out, diff->columns[c].name);
-		csv_number(out, value.sides[0].n, value.sides[0].mean);
-		csv_number(out, value.sides[1].n, value.sides[1].mean);
+		csv_number(out, value.sides[0].summary.n, value.sides[0].value);
+		csv_number(out, value.sides[1].summary.n, value.sides[1].value);
 		csv_number(out, value.comparable, difference(&value));
 		csv_number(out, value.delta.known, value.delta.pct);
 		csv_number(out, value.delta.has_ci, value.delta.ci_pct);

@@ -60,15 +60,15 @@ static struct diff_row *find_row(struct diff *diff, const char *key)
 	return row;
 }
 
-static double value_of(const struct diff_sample *sample, unsigned column)
+static diff_number value_of(const struct diff_sample *sample, unsigned column)
 {
 	return column < sample->n ? sample->values[column] : NAN;
 }
 
-static void add(struct diff_sample *sample, unsigned column, double more)
+static void add(struct diff_sample *sample, unsigned column, diff_number more)
 {
 	if (column >= sample->n) {
-		double *values = realloc(sample->values, (column + 1) * sizeof(*values));
+		diff_number *values = realloc(sample->values, (column + 1) * sizeof(*values));
 
 		/* Then the value is unknown. */
 		if (!values)
@@ -88,12 +88,12 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 	struct diff_sample *to = &row->samples[side][sample];
 
 	row->there[side] = true;
-	add(to, DIFF_CPU, (double)from->cpu.sum);
-	add(to, DIFF_THREADS, (double)from->threads);
+	add(to, DIFF_CPU, from->cpu.sum);
+	add(to, DIFF_THREADS, from->threads);
 	if (from->usage_rows == from->rows) {
 		add(to, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
-		add(to, DIFF_VOLUNTARY, (double)from->voluntary_switches);
-		add(to, DIFF_INVOLUNTARY, (double)from->involuntary_switches);
+		add(to, DIFF_VOLUNTARY, from->voluntary_switches);
+		add(to, DIFF_INVOLUNTARY, from->involuntary_switches);
 	}
 	for (unsigned i = 0; i < u->set.count; i++) {
 		enum pmc_state state = pmc_fold_state(&from->events[i], from->rows);
@@ -107,7 +107,7 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 		column->scopes[side] |= 1u << u->set.events[i].def.scope;
 		row->scaled |= state == PMC_SCALED;
 		add(to, (unsigned)(column - diff->columns),
-		    (double)from->events[i].sum * pmc_event_scale(&u->set.events[i]));
+		    from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
 	}
 }
 
@@ -256,7 +256,7 @@ int diff_read(struct diff *diff)
 }
 
 bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
-		 struct bench_summary sides[2])
+		 struct diff_side sides[2])
 {
 	const struct diff_column *of = &diff->columns[column];
 
@@ -266,20 +266,24 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 
 		for (unsigned s = 0; s < n && values; s++) {
 			const struct diff_sample *sample = &row->samples[side][s];
-			double value = value_of(sample, column);
+			diff_number value = value_of(sample, column);
 
 			/* Threads missing in a dump count as 0 there. */
 			if (isnan(value) && isnan(value_of(sample, DIFF_CPU)) &&
 			    (column < DIFF_EVENTS || of->scopes[side]))
 				value = 0;
-			values[s] = value;
+			values[s] = (double)value;
+			if (!isnan(value))
+				sides[side].value = value;
 		}
-		bench_summarize(values, values ? n : 0, &sides[side]);
+		bench_summarize(values, values ? n : 0, &sides[side].summary);
+		if (sides[side].summary.n != 1)
+			sides[side].value = sides[side].summary.mean;
 		free(values);
 	}
 	if (column >= DIFF_EVENTS && of->scopes[0] != of->scopes[1])
 		return false;
-	return sides[0].n && sides[1].n;
+	return sides[0].summary.n && sides[1].summary.n;
 }
 
 static void free_samples(const struct diff *diff, struct diff_row *row)
