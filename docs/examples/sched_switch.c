@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 	struct pmc_record record;
 	struct pmc_failure why;
 	uint64_t lost = 0;
-	time_t end;
-	int error;
+	time_t end = argc > 1 ? atoi(argv[1]) : 1;
+	int error = 0;
 
 	options.sample_period = 1;
 	options.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_RAW;
@@ -43,14 +43,13 @@ int main(int argc, char **argv)
 	    pmc_tracepoint_event(tracepoint, &event) ||
 	    pmc_sampler_set_open(&set, &event, &options, argc > 2 ? atoi(argv[2]) : 128, &why))
 		return fprintf(stderr, "%s: %s\n", why.what, why.advice), 1;
-	end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
-	do {
+	for (end += time(NULL); !error || (error == -EAGAIN && time(NULL) < end);) {
 		error = pmc_sampler_set_next_wait(set, &record, NULL, 100);
 		if (!error && record.type == PERF_RECORD_SAMPLE)
 			print(tracepoint, &record);
 		if (time(NULL) >= end)
 			pmc_sampler_set_disable(set);
-	} while (!error || (error == -EAGAIN && time(NULL) < end));
+	}
 	pmc_sampler_set_lost(set, &lost);
 	pmc_sampler_set_read_totals(set, &totals);
 	fprintf(stderr, "%llu switches, %llu lost, %llu late\n", (unsigned long long)totals.samples,
