@@ -53,6 +53,11 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 					 "--by %s is not for diff: its rows are not the same "
 					 "in two runs; use pool or name",
 					 args->value);
+		if (!code && pmc_by_samples(diff->by))
+			return tool_fail(EXIT_USAGE,
+					 "--by %s is not for diff: it compares counts, not "
+					 "samples; use pool or name",
+					 args->value);
 		return code;
 	}
 	if (tool_args_is(args, "--format")) {

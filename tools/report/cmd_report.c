@@ -7,6 +7,7 @@
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/report/read.h"
+#include "tools/report/samples.h"
 #include "tools/report/symbols.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct request {
 	const char **files;
 	unsigned n_files;
 	const char *output;
+	const char *root; /* --symfs */
 };
 
 /* What a flag takes: the words of a list, with their aliases. */
@@ -107,6 +109,12 @@ static int set_flag(struct request *request, const struct tool_args *args)
 		request->where[options->n_where++] = args->value;
 	else if (tool_args_is(args, "--timeline"))
 		options->timeline = true;
+	else if (tool_args_is(args, "--bottom-up"))
+		options->inverted = true;
+	else if (tool_args_is(args, "--event"))
+		options->event = args->value;
+	else if (tool_args_is(args, "--symfs"))
+		request->root = args->value;
 	else if (tool_args_is(args, "--wide"))
 		options->wide = true;
 	else
@@ -136,6 +144,14 @@ static int parse(struct request *request, int argc, char **argv)
 	if (options->timeline && (options->by != PMC_BY_NONE || options->sort || options->top >= 0))
 		return tool_fail(EXIT_USAGE, "--timeline is in the order of time; "
 					     "--by, --sort and --top cannot be used with it");
+	if (options->inverted && options->by != PMC_BY_PATH)
+		return tool_fail(EXIT_USAGE, "--bottom-up is for --by path");
+	if (options->by == PMC_BY_PATH && options->sort)
+		return tool_fail(EXIT_USAGE, "--by path is in the order of a tree; "
+					     "--sort cannot be used with it");
+	if ((options->event || request->root) && !pmc_by_samples(options->by))
+		return tool_fail(EXIT_USAGE, "%s is for samples: --by function, line or path",
+				 options->event ? "--event" : "--symfs");
 	if (options->columns && options->format == PMC_FORMAT_JSON)
 		return tool_fail(EXIT_USAGE,
 				 "--columns is for tables and CSV; JSON has every field");
@@ -206,6 +222,25 @@ static int print(struct request *request, struct pmc_profile *profile)
 	return EXIT_OK;
 }
 
+static int name_and_print(struct request *request, struct pmc_profile *profile)
+{
+	struct report_names *names = NULL;
+	int code;
+
+	symbols_resolve(profile, NULL);
+	if (pmc_by_samples(request->options.by)) {
+		if (report_names_new(&names, request->root))
+			return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
+		request->options.fold_samples = report_fold_samples;
+		request->options.fold_arg = names;
+	}
+	code = print(request, profile);
+	if (names && code == EXIT_OK)
+		report_names_warn(names);
+	report_names_free(names);
+	return code;
+}
+
 static int report(struct request *request)
 {
 	const struct pmc_profile_options options = { .timeline = request->options.timeline };
@@ -232,10 +267,8 @@ static int report(struct request *request)
 			code = tool_fail(EXIT_FAIL, "cannot hold the dump in memory: %s",
 					 strerror(-err));
 	}
-	if (!code) {
-		symbols_resolve(&profile, NULL);
-		code = print(request, &profile);
-	}
+	if (!code)
+		code = name_and_print(request, &profile);
 	pmc_profile_free(&profile);
 	return code;
 }

@@ -246,7 +246,7 @@ static void set_line(struct symbols *symbols, struct unit *unit, Dwarf_Addr addr
 
 	if (!file || dwarf_lineno(line, &number) != 0)
 		return;
-	frame->file = symbol_text(symbols, file);
+	frame->file = symbols_text(symbols, file);
 	frame->line = number > 0 ? (unsigned)number : 0;
 }
 
@@ -263,7 +263,7 @@ static void set_call(struct symbols *symbols, struct unit *unit, Dwarf_Die *inli
 	if (dwarf_getsrcfiles(&unit->die, &files, &n) != 0 || file >= n)
 		return;
 	name = dwarf_filesrc(files, file, NULL, NULL);
-	frame->file = name ? symbol_text(symbols, name) : NULL;
+	frame->file = name ? symbols_text(symbols, name) : NULL;
 }
 
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,

@@ -38,7 +38,7 @@ static bool add_line(struct symbols *symbols, struct symbol_table *table, char *
 	/* Code that is compiled again is appended: the last line counts. */
 	table->list[table->n] = (struct symbol_entry){ .start = start,
 						       .end = start + size,
-						       .raw = symbol_text(symbols, at),
+						       .raw = symbols_text(symbols, at),
 						       .order = SIZE_MAX - table->n };
 	return table->list[table->n++].raw != NULL;
 }

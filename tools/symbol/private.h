@@ -80,9 +80,7 @@ struct symbols {
 
 /* Makes room for one more item. False: no memory. */
 bool symbol_grow(void *list, size_t n, size_t *room, size_t size);
-/* The same text as one pointer; NULL: no memory. */
-const char *symbol_text(struct symbols *symbols, const char *text);
-/* The same for a name that is perhaps mangled. */
+/* symbols_text() of a name that is perhaps mangled. */
 const char *symbol_name(struct symbols *symbols, const char *raw);
 
 /* A regular file; paths come from dumps and must not be waited for. -1: there is none. */

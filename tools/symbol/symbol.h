@@ -59,6 +59,9 @@ const char *symbols_function(struct symbols *symbols, struct symbol_module *modu
 /* Opens the module. */
 enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module);
 const char *symbols_path(const struct symbol_module *module);
+bool symbols_is_perf_map(const struct symbol_module *module);
+/* A text as the pointer that functions and files have for it; NULL: no memory. */
+const char *symbols_text(struct symbols *symbols, const char *text);
 /* The next module in the order of their first use; NULL: none. From NULL: the first. */
 struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module);
 

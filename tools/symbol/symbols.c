@@ -59,7 +59,7 @@ static const char *add_text(struct symbols *symbols, struct text **table, const 
 	return text->value;
 }
 
-const char *symbol_text(struct symbols *symbols, const char *text)
+const char *symbols_text(struct symbols *symbols, const char *text)
 {
 	const size_t len = strnlen(text, SYMBOL_NAME_MOST);
 	const struct text *found = find_text(symbols->texts, text, len);
@@ -76,7 +76,7 @@ const char *symbol_name(struct symbols *symbols, const char *raw)
 
 	if (found)
 		return found->value;
-	text = symbol_text(symbols, symbols_demangle(raw, buf, sizeof(buf)) ? buf : raw);
+	text = symbols_text(symbols, symbols_demangle(raw, buf, sizeof(buf)) ? buf : raw);
 	return text ? add_text(symbols, &symbols->names, raw, len, text) : NULL;
 }
 
@@ -175,6 +175,11 @@ enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module 
 const char *symbols_path(const struct symbol_module *module)
 {
 	return module->path;
+}
+
+bool symbols_is_perf_map(const struct symbol_module *module)
+{
+	return module->pid != 0;
 }
 
 struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module)

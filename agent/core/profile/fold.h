@@ -137,7 +137,16 @@ enum pmc_fold_by {
 	PMC_BY_HOST,
 	PMC_BY_RANK,
 	PMC_BY_REGION, /* the rows are what a thread did in a region */
+	/* The rows are made of samples, by the caller of pmc_report(), who knows the names. */
+	PMC_BY_FUNCTION,
+	PMC_BY_LINE,
+	PMC_BY_PATH,
 };
+
+static inline bool pmc_by_samples(enum pmc_fold_by by)
+{
+	return by >= PMC_BY_FUNCTION;
+}
 
 struct pmc_fold_entry;
 

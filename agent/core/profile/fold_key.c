@@ -123,6 +123,10 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 		if (process->known && process->fixed.rank >= 0)
 			pmc_out_i64(&out, process->fixed.rank);
 		break;
+	case PMC_BY_FUNCTION:
+	case PMC_BY_LINE:
+	case PMC_BY_PATH:
+		break;
 	case PMC_BY_REGION:
 		*len = thread->region->name_len;
 		return thread->region->name;

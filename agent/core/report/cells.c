@@ -330,6 +330,8 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 					      column->part, row->sums->rows);
 	case PMC_COL_EVENT:
 		return event_cell(view, column, row);
+	case PMC_COL_SAMPLE:
+		return pmc_sample_cell(view, column->index, row->sample);
 	default:
 		return metric_cell(view, column, row);
 	}

@@ -135,6 +135,60 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 	}
 }
 
+/* Of a path in a tree what was sampled below it counts; bottom-up nothing else does. The key has
+ * the function's name but in rows of lines. */
+static bool is_left_out(const struct pmc_view *view, unsigned sample)
+{
+	const bool tree = view->by == PMC_BY_PATH;
+
+	switch (sample) {
+	case PMC_SAMPLE_function:
+		return view->by != PMC_BY_LINE;
+	case PMC_SAMPLE_samples:
+		return tree;
+	case PMC_SAMPLE_total_samples:
+		return !tree;
+	case PMC_SAMPLE_self_pct:
+		return view->options->inverted;
+	default:
+		return false;
+	}
+}
+
+/* Columns of functions, lines or paths: ALL of them, LINES only, PATHS only. */
+static void add_sample_columns(struct pmc_view *view, struct pmc_columns *columns)
+{
+	enum { ALL, LINES, PATHS };
+	static const struct sample_field {
+		const char *name, *head;
+		unsigned char unit, of, table;
+	} of_samples[] = {
+#define X(name, head, unit, of, table, value) { #name, head, unit, of, table },
+#include "agent/core/report/sample_columns.def"
+#undef X
+	};
+
+	for (unsigned i = 0; i < sizeof(of_samples) / sizeof(of_samples[0]); i++) {
+		const struct sample_field *field = &of_samples[i];
+		struct pmc_column column = {
+			.name = field->name,
+			.head = i == PMC_SAMPLE_key ? by_name(view->by) : field->head,
+			.kind = PMC_COL_SAMPLE,
+			.index = i,
+			.unit = field->unit,
+			.table = field->table,
+			.csv = true,
+			.json = true,
+		};
+
+		if (is_left_out(view, i))
+			column.table = NEVER;
+		if (field->of == ALL || (field->of == LINES && view->by == PMC_BY_LINE) ||
+		    (field->of == PATHS && view->by == PMC_BY_PATH))
+			add(columns, &column);
+	}
+}
+
 static int make_keys(struct pmc_view *view, struct pmc_columns *columns)
 {
 	for (unsigned i = 0; i < columns->n; i++) {
@@ -195,6 +249,11 @@ int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *col
 						     sizeof(*columns->list));
 	if (!columns->list)
 		return -ENOMEM;
+	if (groups && pmc_by_samples(view->by)) {
+		add_sample_columns(view, columns);
+		columns->n_fields = columns->first_metric = columns->n;
+		return make_keys(view, columns);
+	}
 	for (unsigned i = 0; i < N_FIELDS; i++)
 		add_field(view, groups, i, columns);
 	columns->n_fields = columns->n;

@@ -18,62 +18,9 @@ void pmc_footer_end_line(struct pmc_view *view)
 	pmc_out_to_mem(line, line->buf, line->cap);
 }
 
-static void line(struct pmc_view *view, const char *text)
+void pmc_footer_line(struct pmc_view *view, const char *text)
 {
 	pmc_out_str(view->out, text);
-	pmc_footer_end_line(view);
-}
-
-/* ---- regions ------------------------------------------------------------------------------ */
-
-static void pair_cost(struct pmc_view *view, const struct pmc_p_region *region)
-{
-	struct pmc_out *out = view->out;
-
-	pmc_out_str(out, view->glyphs->dot);
-	pmc_out_str(out, "begin and end cost ");
-	pmc_show_time(out, (double)region->fixed.around_cpu_ns, view->glyphs->micro);
-	for (unsigned i = 0; region->set && region->around && i < region->set->count; i++) {
-		const struct pmc_count *count = &region->around[i];
-
-		if (strcmp(region->set->events[i].name, "instructions") ||
-		    !pmc_count_has_value(count))
-			continue;
-		pmc_out_str(out, " and ");
-		pmc_show_integer(out, pmc_count_value(count));
-		pmc_out_str(out, " instructions");
-		break;
-	}
-	pmc_out_str(out, region->fixed.flags & PMC_REGION_USER_READS ?
-				 " (read in user space), subtracted" :
-				 ", subtracted");
-}
-
-static void regions(struct pmc_view *view)
-{
-	const struct pmc_p_region *dearest = NULL;
-	struct pmc_out *out = view->out;
-
-	if (view->by != PMC_BY_REGION) {
-		if (view->n_regions)
-			line(view, " it marks regions: pmctl report --by region shows them");
-		return;
-	}
-	if (!view->n_regions) {
-		line(view, " no regions marked in these threads; see pmc_region(3)");
-		return;
-	}
-	/* The cost is the same in all threads read in the same way: the highest stands for it. */
-	for (uint64_t i = 0; i < view->n_regions; i++) {
-		const struct pmc_p_region *region = view->regions[i].region;
-
-		if ((region->fixed.flags & PMC_REGION_COST) &&
-		    (!dearest || region->fixed.around_cpu_ns > dearest->fixed.around_cpu_ns))
-			dearest = region;
-	}
-	pmc_out_str(out, " regions include inner regions; self excludes them");
-	if (dearest)
-		pair_cost(view, dearest);
 	pmc_footer_end_line(view);
 }
 
@@ -156,9 +103,10 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	if (coverage->has_descendants && beside > coverage->cpu_ns / 100 && beside > 10000000) {
 		pmc_out_char(out, ' ');
 		pmc_show_time(out, (double)beside, view->glyphs->micro);
-		line(view, " CPU of child processes is in no thread's row: programs without an "
-			   "agent, children "
-			   "killed before their first row, start and exit of the others");
+		pmc_footer_line(
+			view, " CPU of child processes is in no thread's row: programs without an "
+			      "agent, children "
+			      "killed before their first row, start and exit of the others");
 	}
 	if (!coverage->off_ns)
 		return;
@@ -172,8 +120,9 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		pmc_show_integer(out, coverage->processes);
 		pmc_out_str(out, " processes");
 	}
-	line(view, " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
-		   "switches too, are of the rest");
+	pmc_footer_line(view,
+			" (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
+			"switches too, are of the rest");
 }
 
 /* ---- events without a value ---------------------------------------------------------------- */
@@ -278,9 +227,9 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool 
 		doctor |= strcmp(why, pmc_reason_text(PMC_REASON_NOT_STARTED)) != 0;
 	}
 	if (any)
-		line(view, doctor ? "; see pmctl doctor" : "");
+		pmc_footer_line(view, doctor ? "; see pmctl doctor" : "");
 	if (view->events.overflow)
-		line(view, " more events than columns; --format json has them all");
+		pmc_footer_line(view, " more events than columns; --format json has them all");
 }
 
 static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
@@ -299,7 +248,7 @@ static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 		any = true;
 	}
 	if (any)
-		line(view, "; see pmctl doctor");
+		pmc_footer_line(view, "; see pmctl doctor");
 }
 
 /* No hardware counters, and how to keep the run, in one line. */
@@ -399,14 +348,14 @@ static void notes(struct pmc_view *view)
 		pmc_footer_end_line(view);
 	}
 	if (tallies.n == TALLIES)
-		line(view, " more notes may follow; JSON has them all");
+		pmc_footer_line(view, " more notes may follow; JSON has them all");
 	if (profile->damaged_frames) {
 		pmc_out_char(view->out, ' ');
 		pmc_show_count(view->out, profile->damaged_frames, "damaged frame",
 			       "damaged frames");
-		line(view, profile->damaged_frames == 1 ?
-				   " skipped: the report lacks what was in it" :
-				   " skipped: the report lacks what was in them");
+		pmc_footer_line(view, profile->damaged_frames == 1 ?
+					      " skipped: the report lacks what was in it" :
+					      " skipped: the report lacks what was in them");
 	}
 }
 
@@ -429,7 +378,7 @@ static void children(struct pmc_view *view, const struct pmc_coverage *coverage)
 		pmc_out_str(view->out, " -- ");
 		pmc_view_text(view, command, 60);
 	}
-	line(view, coverage->others == 1 ? " shows it" : " shows them");
+	pmc_footer_line(view, coverage->others == 1 ? " shows it" : " shows them");
 }
 
 /* The commands of the first processes, if the report is of several runs. */
@@ -455,39 +404,46 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 		pmc_view_text(view, list[i].text, 60);
 		times(view->out, list[i].count);
 	}
-	line(view, tallies.n == TALLIES ? "; and others" : "");
+	pmc_footer_line(view, tallies.n == TALLIES ? "; and others" : "");
+}
+
+/* What is missing in rows of counts, and why. */
+static void counts(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	children(view, footer->coverage);
+	pmc_footer_regions(view);
+	uncounted(view);
+	missing(view, footer->all, advice(view));
+	user_only(view, footer->all);
 }
 
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	char *buf = pmc_arena_alloc(view->arena, LINE_CAP);
 	struct pmc_out text;
-	bool without_hardware;
 
 	if (!buf)
 		return;
 	pmc_out_to_mem(&text, buf, LINE_CAP);
 	view->footer = view->out;
 	view->out = &text;
-	pmc_footer_uncore(view);
+	if (!pmc_by_samples(view->by))
+		pmc_footer_uncore(view);
 	if (view->options->n_where)
 		selected(view, footer);
-	else
+	else if (!pmc_by_samples(view->by))
 		coverage(view, footer->coverage);
 	runs(view, footer->coverage);
-	children(view, footer->coverage);
-	regions(view);
-	uncounted(view);
-	without_hardware = advice(view);
-	missing(view, footer->all, without_hardware);
-	user_only(view, footer->all);
+	if (!pmc_by_samples(view->by))
+		counts(view, footer);
 	if (footer->scaled)
-		line(view, " ran below 100 %: multiplexed; values are estimates scaled to the "
-			   "whole time");
+		pmc_footer_line(view,
+				" ran below 100 %: multiplexed; values are estimates scaled to the "
+				"whole time");
 	if (footer->estimate)
-		line(view, " ~: of scaled values, or of events in different groups");
+		pmc_footer_line(view, " ~: of scaled values, or of events in different groups");
 	if (footer->partial)
-		line(view, " +: at least this much; some rows could not be counted");
+		pmc_footer_line(view, " +: at least this much; some rows could not be counted");
 	if (footer->hidden && footer->hidden[0]) {
 		pmc_outf(view->out, " not shown: %s (--wide)", footer->hidden);
 		pmc_footer_end_line(view);

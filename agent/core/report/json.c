@@ -334,6 +334,10 @@ static void json_group(struct pmc_view *view, struct pmc_json *json, const struc
 
 	pmc_json_object(json, NULL);
 	put_cells(view, json, columns->list, columns->n_fields, row);
+	if (row->sample) {
+		pmc_json_object_end(json);
+		return;
+	}
 	for (unsigned i = 0; i < columns->n; i++) {
 		if (columns->list[i].kind != PMC_COL_CPU)
 			continue;
@@ -390,6 +394,28 @@ static void json_region(struct pmc_view *view, struct pmc_json *json,
 	json_events(view, json, "events", region->set, region->counts);
 	json_events(view, json, "self", region->set, region->self_counts);
 	json_pair(view, json, region);
+	pmc_json_object_end(json);
+}
+
+/* ---- samples ------------------------------------------------------------------------------*/
+
+/* What the groups are made of, and which share of the event they explain. */
+static void json_sampling(struct pmc_view *view, struct pmc_json *json)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+
+	pmc_json_object(json, "sampling");
+	pmc_json_str(json, "event", samples->event ? samples->event->name : NULL);
+	pmc_json_str(json, "unit",
+		     samples->event && samples->event->unit[0] ? samples->event->unit : NULL);
+	json_known(json, "period", samples->period, samples->period);
+	json_known(json, "frequency", samples->frequency, samples->frequency);
+	pmc_json_u64(json, "samples", samples->samples);
+	pmc_json_u64(json, "weight", samples->weight);
+	json_known(json, "value", samples->has_value, samples->value);
+	pmc_json_u64(json, "lost", samples->lost);
+	pmc_json_u64(json, "throttled", samples->throttled);
+	pmc_json_u64(json, "incomplete", samples->incomplete);
 	pmc_json_object_end(json);
 }
 
@@ -457,6 +483,8 @@ int pmc_view_json(struct pmc_view *view)
 	for (uint64_t i = 0; i < view->n_regions; i++)
 		json_region(view, &json, view->regions[i].region);
 	pmc_json_array_end(&json);
+	if (pmc_by_samples(view->by))
+		json_sampling(view, &json);
 	pmc_json_u64(&json, "damaged_frames", profile->damaged_frames);
 	pmc_json_object_end(&json);
 	pmc_out_char(view->out, '\n');

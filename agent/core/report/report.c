@@ -120,6 +120,8 @@ static int fold_rows(struct pmc_view *view)
 
 	pmc_fold_begin(&view->groups, &view->events, view->by);
 	view->groups.spread = view->options->by != PMC_BY_NONE;
+	if (pmc_by_samples(view->by))
+		return pmc_view_sample_rows(view);
 	if (view->by == PMC_BY_NONE || view->options->timeline)
 		return 0;
 	if (view->by == PMC_BY_REGION) {
@@ -177,6 +179,7 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 	if (!err)
 		err = options->format == PMC_FORMAT_JSON ? pmc_view_json(&view) :
 		      options->format == PMC_FORMAT_CSV	 ? pmc_view_csv(&view) :
+		      pmc_by_samples(view.by)		 ? pmc_view_sample_table(&view) :
 							   pmc_view_table(&view);
 	if (!err)
 		err = pmc_out_flush(out);

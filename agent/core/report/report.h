@@ -31,6 +31,31 @@ static inline int pmc_screen_width(const struct pmc_screen *screen)
 	return screen->width ? screen->width : 100;
 }
 
+/* A row of --by function, line or path. */
+struct pmc_sample_row {
+	const char *function; /* as in the source, or module+offset; never NULL */
+	const char *module;   /* path; "" unknown */
+	const char *file;     /* "" unknown */
+	unsigned line;
+	unsigned depth;			     /* of a path: below how many others */
+	const struct pmc_sample_row *parent; /* of a path: caller, bottom-up callee; else NULL */
+	uint64_t threads;
+	/* Samples taken in it, and in it or what it called; and their weights. */
+	uint64_t samples, total_samples, self, total;
+};
+
+struct pmc_sample_fold {
+	enum pmc_fold_by by;
+	bool inverted;			    /* paths from where samples were taken to the callers */
+	const struct pmc_p_samples **lists; /* of the selected threads, by one event */
+	uint64_t n_lists;
+	struct pmc_arena *arena; /* for the result */
+	/* Result. Paths are in the order of the tree: a caller, then all it called, the heaviest
+	 * first. */
+	const struct pmc_sample_row **rows;
+	uint64_t n_rows;
+};
+
 struct pmc_report_options {
 	enum pmc_report_format format;
 	enum pmc_fold_by by;
@@ -42,7 +67,12 @@ struct pmc_report_options {
 	bool summary;	     /* totals and coverage without thread rows */
 	bool wide;	     /* every column, however wide */
 	bool timeline;	     /* a line per snapshot instead */
+	bool inverted;	     /* --by path: bottom-up */
+	const char *event;   /* whose samples are shown; NULL: the one with most */
 	bool only_first;     /* rows of the first process only, children in a footer */
+	/* Makes the rows of --by function, line and path; 0 or -ENOMEM. */
+	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
+	void *fold_arg;
 	struct pmc_screen screen;
 	const char *keep_hint;	     /* command that keeps this run; NULL: none */
 	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */

@@ -195,7 +195,9 @@ static int by_time(const void *a, const void *b, const void *arg)
 /* CPU time, by the clock that stands for it. */
 static const char *cpu_column(const struct pmc_view *view)
 {
-	return view->clock_event < 0 ? "cpu_ns" : view->events.columns[view->clock_event]->label;
+	return pmc_by_samples(view->by) ? "self" :
+	       view->clock_event < 0	? "cpu_ns" :
+					  view->events.columns[view->clock_event]->label;
 }
 
 static const struct pmc_column *sort_column(struct pmc_view *view, bool groups, const char *name)
@@ -249,7 +251,11 @@ static int sort_lines_by(struct pmc_view *view, struct pmc_lines *lines, const c
 static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
 {
 	const char *sort = view->options->sort;
-	int err = sort_lines_by(view, lines, cpu_column(view));
+	int err;
+
+	if (lines->groups && view->by == PMC_BY_PATH)
+		return 0;
+	err = sort_lines_by(view, lines, cpu_column(view));
 
 	return err || !sort ? err : sort_lines_by(view, lines, sort);
 }
@@ -268,7 +274,10 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 {
 	const struct pmc_report_options *options = view->options;
 	const struct pmc_fold_row *group = view->groups.rows;
-	uint64_t n = groups ? view->groups.n_rows : view->n_rows, top = limit(view);
+	const bool samples = groups && pmc_by_samples(view->by);
+	uint64_t top = limit(view), n = samples ? view->samples.fold.n_rows :
+					groups	? view->groups.n_rows :
+						  view->n_rows;
 	const void **scratch;
 	int err;
 
@@ -277,7 +286,9 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	if (!lines->list)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++) {
-		lines->list[i] = groups ? (const void *)group : &view->rows[i];
+		lines->list[i] = samples ? (const void *)view->samples.fold.rows[i] :
+				 groups	 ? (const void *)group :
+					   &view->rows[i];
 		group = group ? group->next : NULL;
 	}
 	if (options->timeline) {
@@ -294,6 +305,8 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	err = sort_lines(view, lines);
 	/* One row instead of "(1 more)", unless --top asks for a number of rows. */
 	lines->n = top && top + (options->top < 0) < n ? top : n;
+	if (!err && lines->n < n && samples && view->by == PMC_BY_PATH)
+		err = pmc_sample_top(view, lines, lines->n);
 	return err;
 }
 
@@ -404,7 +417,9 @@ void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t
 {
 	struct pmc_p_row *const *at = lines->list[i];
 
-	if (lines->groups)
+	if (lines->groups && pmc_by_samples(view->by))
+		*row = (struct pmc_row){ .sample = lines->list[i] };
+	else if (lines->groups)
 		*row = (struct pmc_row){ .sums = lines->list[i] };
 	else if (view->options->timeline)
 		step_row(view, at, buf, row);

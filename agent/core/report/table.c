@@ -44,7 +44,7 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 	}
 }
 
-static void title(struct pmc_view *view, const struct pmc_coverage *coverage)
+void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	enum { INDENT = 11, COLUMN = 27, GAP = 2, LEAST = 12 };
 	int screen = pmc_screen_width(&view->options->screen);
@@ -281,7 +281,7 @@ int pmc_view_table(struct pmc_view *view)
 	err = pmc_table_make(table);
 	if (err)
 		return err;
-	title(view, &coverage);
+	pmc_table_title(view, &coverage);
 	pmc_table_print(table, &footer);
 	pmc_out_char(view->out, '\n');
 	pmc_view_footer(view, &footer);

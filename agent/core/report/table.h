@@ -21,12 +21,23 @@ struct pmc_table_column {
 	char head[128];
 };
 
+/* Where a line of a tree hangs: a caller with one callee goes on in the same level. */
+struct pmc_branch {
+	unsigned level;
+	uint64_t last; /* bits: no line follows below the same caller at that level */
+	bool connected;
+};
+
 struct pmc_table {
 	struct pmc_view *view;
 	struct pmc_lines lines;
 	const struct pmc_fold_row *below[4]; /* sums under the lines */
 	unsigned n_below;
-	const struct pmc_fold_row *all; /* the sum of all rows */
+	const struct pmc_sample_row *rest; /* below rows of samples; NULL: none */
+	uint64_t at;			   /* line of the row that was made last */
+	struct pmc_branch *branches;	   /* of the lines of a tree; else NULL */
+	char *label;			   /* room for the label of one line of it */
+	const struct pmc_fold_row *all;	   /* the sum of all rows */
 	const struct pmc_coverage *coverage;
 	struct pmc_table_column *columns;
 	unsigned n;
@@ -35,6 +46,7 @@ struct pmc_table {
 	struct pmc_row_buf buf;
 };
 
+void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* Chooses the columns, their units and widths. 0, -ENOMEM, or -EINVAL with view->problem set. */
 int pmc_table_make(struct pmc_table *table);
 /* Line i, or behind the lines a sum. */
@@ -46,6 +58,12 @@ double pmc_table_share(struct pmc_table *table, const struct pmc_row *row);
 /* A number in the unit of its column. */
 void pmc_table_number(const struct pmc_table_column *column, const struct pmc_cell *cell,
 		      struct pmc_out *out);
+static inline bool pmc_is_sample_key(const struct pmc_column *column)
+{
+	return column->kind == PMC_COL_SAMPLE && column->index == PMC_SAMPLE_key;
+}
+/* The label of the last row made, which is a line of a tree. */
+struct pmc_cell pmc_table_branch(struct pmc_table *table);
 /* Prints head and lines; the footer learns which marks and columns there are. */
 void pmc_table_print(struct pmc_table *table, struct pmc_footer *footer);
 

@@ -5,8 +5,11 @@
 
 void pmc_table_row(struct pmc_table *table, uint64_t i, struct pmc_row *row)
 {
+	table->at = i;
 	if (i < table->lines.n)
 		pmc_view_row(table->view, &table->lines, i, &table->buf, row);
+	else if (table->rest)
+		*row = (struct pmc_row){ .sample = table->rest };
 	else
 		*row = (struct pmc_row){ .sums = table->below[i - table->lines.n] };
 }
@@ -27,6 +30,8 @@ static bool is_spread(const struct pmc_column *column)
 struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_column *column,
 			       const struct pmc_row *row)
 {
+	if (table->branches && pmc_is_sample_key(column) && row->sample != table->rest)
+		return pmc_table_branch(table);
 	if (is_spread(column) && row->sums->threads < 2)
 		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
 	/* A ratio of two small differences is noise. */
@@ -64,6 +69,8 @@ double pmc_table_share(struct pmc_table *table, const struct pmc_row *row)
 	static const struct pmc_column share = { .kind = PMC_COL_FIELD, .index = PMC_FIELD_share };
 	struct pmc_cell cell;
 
+	if (row->sample)
+		return row->sample == table->rest ? 0 : pmc_sample_share(table->view, row->sample);
 	if (is_beside(table, row) || row->sums == table->all)
 		return 0;
 	cell = pmc_cell(table->view, &share, row);
@@ -91,11 +98,16 @@ static void put_text(struct pmc_table *table, const struct pmc_table_column *col
 		     const struct pmc_cell *cell, bool last)
 {
 	struct pmc_out *out = table->view->out;
+	const bool sample = column->column->kind == PMC_COL_SAMPLE;
+	const bool tree = table->branches && pmc_is_sample_key(column->column);
 	/* Of a path the end tells the most. */
-	bool path = memchr(cell->text, '/', cell->len) != NULL;
+	bool path = !sample && memchr(cell->text, '/', cell->len) != NULL;
 	bool glyphs = table->view->options->screen.ascii;
 	int width = pmc_utf8_fit(out, cell->text, cell->len, column->width,
-				 path ? PMC_CUT_LEFT : PMC_CUT_MIDDLE, glyphs);
+				 path ? PMC_CUT_LEFT :
+				 tree ? PMC_CUT_END :
+					PMC_CUT_MIDDLE,
+				 glyphs);
 
 	if (!last)
 		pmc_out_pad(out, ' ', column->width - width);
@@ -112,6 +124,8 @@ static void put_cell(struct pmc_table *table, const struct pmc_table_column *col
 		put_text(table, column, &cell, last);
 		return;
 	}
+	if (column->left && last)
+		return;
 	pmc_out_to_mem(&number, buf, sizeof(buf));
 	if (cell.kind != PMC_CELL_NULL) {
 		if (cell.estimate)

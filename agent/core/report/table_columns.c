@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
-enum { LABEL_MOST = 32, LABEL_LEAST = 12 };
+enum { LABEL_MOST = 32, LABEL_LEAST = 12, FUNCTION_MOST = 44 };
 
 static struct pmc_table_column *add(struct pmc_table *table, const struct pmc_column *column,
 				    enum pmc_drop drop)
@@ -138,6 +138,19 @@ static void add_event(struct pmc_table *table, const struct pmc_column *column)
 		add(table, column, core || is_input(view, column->index) ? DROP_INPUT : DROP_EVENT);
 }
 
+static void add_sample(struct pmc_table *table, const struct pmc_column *column)
+{
+	const struct pmc_view *view = table->view;
+	const unsigned share = view->by == PMC_BY_PATH ? PMC_SAMPLE_total_pct : PMC_SAMPLE_self_pct;
+
+	add(table, column,
+	    column->index == PMC_SAMPLE_threads ? DROP_SPREAD :
+	    column->index == PMC_SAMPLE_module	? DROP_INPUT :
+						  STAYS);
+	if (column->index == share && !view->options->screen.ascii)
+		add(table, NULL, DROP_BAR);
+}
+
 static void add_usual(struct pmc_table *table, const struct pmc_columns *columns)
 {
 	const struct pmc_report_options *options = table->view->options;
@@ -156,6 +169,8 @@ static void add_usual(struct pmc_table *table, const struct pmc_columns *columns
 				add_field(table, columns, column);
 			else if (column->kind == PMC_COL_EVENT)
 				add_event(table, column);
+			else if (column->kind == PMC_COL_SAMPLE)
+				add_sample(table, column);
 			else
 				add(table, column,
 				    column->kind == PMC_COL_METRIC ? DROP_METRIC : DROP_SPREAD);
@@ -326,6 +341,10 @@ static void set_width(struct pmc_table_column *column)
 		head += column->partial;
 	}
 	column->width = column->width > head ? column->width : head;
+	/* Names of C++ and Rust functions have no end. */
+	if (column->left && column->column->kind == PMC_COL_SAMPLE &&
+	    !pmc_is_sample_key(column->column) && column->width > LABEL_MOST)
+		column->width = LABEL_MOST;
 }
 
 static int table_width(const struct pmc_table *table)
@@ -342,8 +361,9 @@ static bool has_label(const struct pmc_table *table)
 {
 	const struct pmc_column *first = table->columns[0].column;
 
-	return first->kind == PMC_COL_FIELD &&
-	       (first->index == PMC_FIELD_thread || first->index == PMC_FIELD_key);
+	return pmc_is_sample_key(first) ||
+	       (first->kind == PMC_COL_FIELD &&
+		(first->index == PMC_FIELD_thread || first->index == PMC_FIELD_key));
 }
 
 static void shrink_label(struct pmc_table *table, int screen, int least)
@@ -364,6 +384,8 @@ static void fit(struct pmc_table *table)
 	table->gap = 2;
 	if (options->wide)
 		return;
+	if (pmc_by_samples(table->view->by) && label)
+		shrink_label(table, screen, FUNCTION_MOST);
 	for (enum pmc_drop drop = DROP_BAR; drop <= DROP_USAGE; drop++) {
 		if (drop == DROP_SPREAD && label)
 			shrink_label(table, screen, LABEL_MOST);

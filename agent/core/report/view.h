@@ -31,8 +31,8 @@ enum pmc_part {
 struct pmc_column {
 	const char *name, *suffix; /* "cycles" ".min" */
 	const char *head;	   /* in tables; NULL: the name */
-	enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC } kind;
-	unsigned index; /* row of columns.def; event; metric */
+	enum { PMC_COL_FIELD, PMC_COL_CPU, PMC_COL_EVENT, PMC_COL_METRIC, PMC_COL_SAMPLE } kind;
+	unsigned index; /* row of columns.def or sample_columns.def; event; metric */
 	enum pmc_part part;
 	enum pmc_unit unit;
 	enum pmc_in_table table;
@@ -53,6 +53,13 @@ enum {
 #undef X
 };
 
+/* Rows of sample_columns.def. */
+enum {
+#define X(name, ...) PMC_SAMPLE_##name,
+#include "agent/core/report/sample_columns.def"
+#undef X
+};
+
 struct pmc_view;
 
 /* All columns that rows of threads, or groups, have. -ENOMEM. */
@@ -66,10 +73,11 @@ int pmc_columns_choose(struct pmc_view *view, const struct pmc_columns *from,
 
 /* ---- rows and cells ---------------------------------------------------------------------- */
 
-struct pmc_row { /* a line of a view: a thread, or a sum */
+struct pmc_row { /* a line of a view: a thread, a sum, or a function */
 	const struct pmc_p_thread *thread;
 	const struct pmc_count *counts; /* of the thread, one per event column */
 	const struct pmc_fold_row *sums;
+	const struct pmc_sample_row *sample;
 	bool step; /* of a timeline: what the thread did in dt_ns before t_ns */
 	uint64_t t_ns, dt_ns;
 	uint64_t on_ns; /* of dt_ns, the time for which counting was on */
@@ -92,6 +100,18 @@ struct pmc_glyphs {
 	const char *dot, *sigma, *micro, *unattributed, *descendants;
 };
 
+/* The samples of a view, by one event. */
+struct pmc_view_samples {
+	struct pmc_sample_fold fold;
+	const struct pmc_p_event *event; /* NULL: there are no samples */
+	const char *others;		 /* names of other events with samples; "" none */
+	uint64_t samples, weight, lost, throttled, incomplete;
+	uint64_t value;		    /* of the event, in the same threads */
+	bool has_value;		    /* it is known of all */
+	uint64_t period, frequency; /* 0: not the same for all */
+	char *path;		    /* room for the longest key of a row */
+};
+
 struct pmc_view {
 	struct pmc_profile *profile;
 	const struct pmc_report_options *options;
@@ -107,6 +127,7 @@ struct pmc_view {
 	struct pmc_p_thread *regions;	  /* a thread for each region of these */
 	uint64_t n_regions;
 	struct pmc_fold groups;
+	struct pmc_view_samples samples;
 	struct pmc_columns of_threads, of_groups;
 	struct pmc_count *counts; /* one per event column, for the current row */
 	int clock_event;  /* counts every row's CPU time in place of the accounting; -1: none */
@@ -182,6 +203,15 @@ int pmc_view_json(struct pmc_view *view);
 int pmc_view_csv(struct pmc_view *view);
 /* The regions of the selected threads. */
 int pmc_view_regions(struct pmc_view *view);
+/* The samples of the selected threads, folded, with the columns of their rows. */
+int pmc_view_sample_rows(struct pmc_view *view);
+struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
+				const struct pmc_sample_row *row);
+/* What the bar of a row shows: of paths the total, else self, in percent. */
+double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
+/* Of paths the heaviest `top`, still in the order of the tree. */
+int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines, uint64_t top);
+int pmc_view_sample_table(struct pmc_view *view);
 /* Index of the first or last event that counts it in user and kernel mode; -1: none. */
 int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last);
 
@@ -195,7 +225,10 @@ struct pmc_footer {
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
 /* Prints the line that the footer wrote to view->out. */
 void pmc_footer_end_line(struct pmc_view *view);
+/* Adds text to it, and prints it. */
+void pmc_footer_line(struct pmc_view *view, const char *text);
 void pmc_footer_uncore(struct pmc_view *view);
+void pmc_footer_regions(struct pmc_view *view);
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* sample.c - the samples of a view: by which event, what they explain, and the cells of their rows.
+ */
+#include "agent/core/base/sort.h"
+#include "agent/core/report/view.h"
+
+#include <errno.h>
+
+/* ---- choice ------------------------------------------------------------------------------ */
+
+/* Few in practice; of a hostile dump's further ones no samples are shown. */
+enum { EVENTS_MOST = 16 };
+
+struct sampled {
+	const struct pmc_p_event *event;
+	uint64_t samples;
+};
+
+static bool same_event(const struct pmc_p_event *a, const struct pmc_p_event *b)
+{
+	return a == b || (!strcmp(a->name, b->name) && !strcmp(a->core_type, b->core_type));
+}
+
+static void tally(struct sampled *list, unsigned *n, const struct pmc_p_samples *samples)
+{
+	unsigned i = 0;
+
+	if (!samples->event)
+		return;
+	while (i < *n && !same_event(list[i].event, samples->event))
+		i++;
+	if (i == EVENTS_MOST)
+		return;
+	if (i == *n)
+		list[(*n)++] = (struct sampled){ .event = samples->event };
+	pmc_add_sat(&list[i].samples, samples->samples);
+}
+
+/* The event that was asked for, or the one with most samples. */
+static int choose_event(struct pmc_view *view, const struct sampled *list, unsigned n)
+{
+	struct pmc_view_samples *samples = &view->samples;
+	const char *asked = view->options->event;
+	char buf[512];
+	struct pmc_out out;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (asked ? !strcmp(list[i].event->name, asked) :
+			    list[i].samples > list[most].samples)
+			most = i;
+	if (n && (!asked || !strcmp(list[most].event->name, asked)))
+		samples->event = list[most].event;
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; i < n; i++)
+		if (list[i].event != samples->event)
+			pmc_outf(&out, "%s%s", out.len ? ", " : "", list[i].event->name);
+	samples->others = pmc_arena_strndup(&view->profile->arena, buf, out.len);
+	if (!samples->others)
+		return -ENOMEM;
+	if (!asked || samples->event)
+		return 0;
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_outf(&out, "no samples by event '%.60s'%s%s", asked, n ? "; there are some by " : "",
+		 samples->others);
+	view->problem = pmc_arena_strndup(&view->profile->arena, buf, out.len);
+	return -EINVAL;
+}
+
+/* The last row of each thread has its samples. */
+static struct pmc_p_samples **samples_of(const struct pmc_view *view, uint64_t i, uint64_t *n)
+{
+	*n = 0;
+	if (i + 1 < view->n_rows && pmc_same_thread(view->rows[i], view->rows[i + 1]))
+		return NULL;
+	return pmc_profile_samples_of(view->profile, view->rows[i], n);
+}
+
+static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples)
+{
+	const struct pmc_samples_fixed *fixed = &samples->fixed;
+	const bool first = !to->fold.n_lists;
+
+	to->fold.lists[to->fold.n_lists++] = samples;
+	pmc_add_sat(&to->samples, samples->samples);
+	pmc_add_sat(&to->weight, samples->weight);
+	pmc_add_sat(&to->lost, fixed->lost);
+	pmc_add_sat(&to->throttled, fixed->throttled);
+	pmc_add_sat(&to->incomplete, fixed->truncated);
+	if (first || to->period != fixed->period)
+		to->period = first ? fixed->period : 0;
+	if (first || to->frequency != fixed->frequency)
+		to->frequency = first ? fixed->frequency : 0;
+	to->has_value &= samples->count && pmc_count_has_value(samples->count);
+	if (to->has_value)
+		pmc_add_sat(&to->value, pmc_count_value(samples->count));
+}
+
+static int choose(struct pmc_view *view)
+{
+	struct pmc_view_samples *to = &view->samples;
+	struct sampled list[EVENTS_MOST];
+	uint64_t n_lists = 0, n;
+	unsigned n_events = 0;
+	int err;
+
+	for (uint64_t i = 0; i < view->n_rows; i++) {
+		struct pmc_p_samples **of = samples_of(view, i, &n);
+
+		for (uint64_t k = 0; k < n; k++)
+			tally(list, &n_events, of[k]);
+		n_lists += n;
+	}
+	err = choose_event(view, list, n_events);
+	if (err)
+		return err;
+	to->fold.lists = pmc_arena_alloc(view->arena, (n_lists + 1) * sizeof(*to->fold.lists));
+	if (!to->fold.lists)
+		return -ENOMEM;
+	to->has_value = to->event != NULL;
+	for (uint64_t i = 0; to->event && i < view->n_rows; i++) {
+		struct pmc_p_samples **of = samples_of(view, i, &n);
+
+		for (uint64_t k = 0; k < n; k++)
+			if (of[k]->event && same_event(of[k]->event, to->event))
+				add(to, of[k]);
+	}
+	return 0;
+}
+
+/* Room for the longest key of a path. */
+static int make_room(struct pmc_view *view)
+{
+	const struct pmc_sample_fold *fold = &view->samples.fold;
+	size_t most = 0;
+
+	for (uint64_t i = 0; view->by == PMC_BY_PATH && i < fold->n_rows; i++) {
+		size_t len = 1;
+
+		/* Only ends of paths: their callers' keys are shorter. */
+		if (i + 1 < fold->n_rows && fold->rows[i + 1]->parent == fold->rows[i])
+			continue;
+		for (const struct pmc_sample_row *row = fold->rows[i]; row; row = row->parent)
+			len += strlen(row->function) + 1;
+		most = len > most ? len : most;
+	}
+	view->samples.path = pmc_arena_alloc(view->arena, most + 1);
+	return view->samples.path ? 0 : -ENOMEM;
+}
+
+int pmc_view_sample_rows(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+	struct pmc_sample_fold *fold = &view->samples.fold;
+	int err = choose(view);
+
+	fold->by = view->by;
+	fold->inverted = options->inverted;
+	fold->arena = view->arena;
+	if (!err && options->fold_samples)
+		err = options->fold_samples(fold, options->fold_arg);
+	return err ? err : make_room(view);
+}
+
+/* ---- cells ------------------------------------------------------------------------------- */
+
+static struct pmc_cell null(void)
+{
+	return (struct pmc_cell){ .kind = PMC_CELL_NULL };
+}
+
+static struct pmc_cell number(bool known, uint64_t value)
+{
+	return (struct pmc_cell){ .kind = known ? PMC_CELL_NUMBER : PMC_CELL_NULL,
+				  .number = value };
+}
+
+static struct pmc_cell text(const char *text)
+{
+	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = text, .len = strlen(text) };
+}
+
+static struct pmc_cell percent(const struct pmc_view_samples *samples, uint64_t weight)
+{
+	if (!samples->weight)
+		return null();
+	return (struct pmc_cell){ .kind = PMC_CELL_REAL,
+				  .decimals = 6,
+				  .real = 100 * ((double)weight / (double)samples->weight) };
+}
+
+/* From the outermost caller on, as flame graphs have it; bottom-up from where samples were taken.
+ * A ';' in a name would look like two names. */
+static struct pmc_cell path(struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	char *from = view->samples.path;
+	size_t len = 0, at;
+
+	for (const struct pmc_sample_row *r = row; r; r = r->parent)
+		len += strlen(r->function) + 1;
+	at = len;
+	for (const struct pmc_sample_row *r = row; r; r = r->parent) {
+		const size_t bytes = strlen(r->function);
+
+		from[--at] = ';';
+		at -= bytes;
+		memcpy(from + at, r->function, bytes);
+		for (char *c = from + at; (c = memchr(c, ';', bytes - (size_t)(c - from - at)));)
+			*c = ':';
+	}
+	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = from, .len = len - 1 };
+}
+
+static struct pmc_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	const bool table = view->options->format == PMC_FORMAT_TABLE;
+	struct pmc_out out;
+
+	if (view->by == PMC_BY_PATH)
+		return table ? text(row->function) : path(view, row);
+	if (view->by != PMC_BY_LINE || !row->file[0])
+		return text(row->function);
+	pmc_out_to_mem(&out, view->text, sizeof(view->text));
+	pmc_outf(&out, "%s:%u", table ? pmc_base_name(row->file) : row->file, row->line);
+	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = view->text, .len = out.len };
+}
+
+static struct pmc_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	if (!row->module[0])
+		return null();
+	return text(view->options->format == PMC_FORMAT_TABLE ? pmc_base_name(row->module) :
+								row->module);
+}
+
+struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
+				const struct pmc_sample_row *r)
+{
+	const struct pmc_view_samples *s = &view->samples;
+
+	switch (column) {
+#define X(name, head, unit, of, table, value)                                                      \
+	case PMC_SAMPLE_##name:                                                                    \
+		return value;
+#include "agent/core/report/sample_columns.def"
+#undef X
+	default:
+		return null();
+	}
+}
+
+double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	const uint64_t weight = view->by == PMC_BY_PATH ? row->total : row->self;
+
+	return view->samples.weight ? 100 * ((double)weight / (double)view->samples.weight) : 0;
+}
+
+/* ---- the heaviest paths ------------------------------------------------------------------ */
+
+struct ranked {
+	uint64_t total, place;
+};
+
+static int by_total(const void *a, const void *b, const void *arg)
+{
+	const struct ranked *x = a, *y = b;
+
+	(void)arg;
+	return (x->total < y->total) - (x->total > y->total);
+}
+
+static int by_place(const void *a, const void *b, const void *arg)
+{
+	const struct ranked *x = a, *y = b;
+
+	(void)arg;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+/* No path is heavier than its callers, which stand before it: those of the rows that are left are
+ * left, too. */
+int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines, uint64_t top)
+{
+	struct ranked *ranks = pmc_arena_alloc(view->arena, lines->all * sizeof(*ranks));
+	struct ranked *scratch = pmc_arena_alloc(view->arena, lines->all * sizeof(*ranks));
+
+	if (!ranks || !scratch)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < lines->all; i++)
+		ranks[i] = (struct ranked){ ((const struct pmc_sample_row *)lines->list[i])->total,
+					    i };
+	pmc_sort(ranks, scratch, lines->all, sizeof(*ranks), by_total, NULL);
+	pmc_sort(ranks, scratch, top, sizeof(*ranks), by_place, NULL);
+	for (uint64_t i = 0; i < top; i++)
+		lines->list[i] = view->samples.fold.rows[ranks[i].place];
+	lines->n = top;
+	return 0;
+}

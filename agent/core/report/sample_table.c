@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_table.c - functions, lines and call trees as a table, with what their samples explain. */
+#include "agent/core/report/table.h"
+
+#include <errno.h>
+
+/* ---- what the samples explain ------------------------------------------------------------ */
+
+static void put_amount(struct pmc_view *view, uint64_t value)
+{
+	const struct pmc_p_event *event = view->samples.event;
+
+	if (!strcmp(event->unit, "ns"))
+		pmc_show_time(view->out, (double)value, view->glyphs->micro);
+	else
+		pmc_show_number(view->out, (double)value);
+}
+
+static void put_rate(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+
+	if (samples->period) {
+		pmc_out_str(view->out, ", one every ");
+		put_amount(view, samples->period);
+	} else if (samples->frequency) {
+		pmc_out_str(view->out, " at ");
+		pmc_show_integer(view->out, samples->frequency);
+		pmc_out_str(view->out, " Hz");
+	}
+}
+
+static void put_losses(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+	const struct {
+		uint64_t n;
+		const char *what;
+	} losses[] = {
+		{ samples->lost, " lost" },
+		{ samples->throttled, " suppressed by the kernel's rate limit" },
+		{ samples->incomplete, " with an incomplete stack" },
+	};
+
+	for (unsigned i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		if (!losses[i].n)
+			continue;
+		pmc_out_str(view->out, view->glyphs->dot);
+		pmc_show_integer(view->out, losses[i].n);
+		pmc_out_str(view->out, losses[i].what);
+	}
+}
+
+static void put_explained(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+	struct pmc_out *out = view->out, line;
+	char buf[512];
+
+	pmc_out_to_mem(&line, buf, sizeof(buf));
+	view->out = &line;
+	pmc_out_char(&line, ' ');
+	if (samples->event) {
+		pmc_show_count(&line, samples->samples, "sample by ", "samples by ");
+		pmc_view_text(view, samples->event->name, 60);
+		put_rate(view);
+		if (samples->has_value && samples->value) {
+			pmc_out_str(&line, ": ");
+			pmc_show_percent(&line,
+					 100 * ((double)samples->weight / (double)samples->value));
+			pmc_out_str(&line, " % of ");
+			put_amount(view, samples->value);
+		}
+		put_losses(view);
+	} else {
+		pmc_out_str(&line, "no samples in these threads; pmctl run --sample takes some");
+	}
+	view->out = out;
+	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
+	if (!samples->others[0])
+		return;
+	pmc_out_to_mem(&line, buf, sizeof(buf));
+	pmc_outf(&line, " samples by other events: %s (--event)", samples->others);
+	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
+}
+
+/* ---- trees ------------------------------------------------------------------------------- */
+
+enum { LEVELS_MOST = 24, STEP_BYTES = 9 };
+
+struct caller {
+	uint64_t callees, seen; /* lines below this one */
+};
+
+static size_t longest_name(const struct pmc_lines *lines, unsigned *depth)
+{
+	size_t most = 0;
+
+	*depth = 0;
+	for (uint64_t i = 0; i < lines->n; i++) {
+		const struct pmc_sample_row *row = lines->list[i];
+		const size_t len = strlen(row->function);
+
+		*depth = row->depth > *depth ? row->depth : *depth;
+		most = len > most ? len : most;
+	}
+	return most;
+}
+
+/* Lines are in the order of the tree: the callees of a line follow it. */
+static int make_branches(struct pmc_table *table)
+{
+	const struct pmc_lines *lines = &table->lines;
+	struct pmc_arena *arena = table->view->arena;
+	unsigned depth;
+	const size_t longest = longest_name(lines, &depth);
+	struct caller *callers = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*callers));
+	uint64_t *above = pmc_arena_alloc(arena, (depth + 1) * sizeof(*above));
+
+	table->branches = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*table->branches));
+	table->label = pmc_arena_alloc(arena, longest + LEVELS_MOST * STEP_BYTES + 1);
+	if (!callers || !above || !table->branches || !table->label)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < lines->n; i++) {
+		const struct pmc_sample_row *row = lines->list[i];
+
+		above[row->depth] = i;
+		if (row->depth)
+			callers[above[row->depth - 1]].callees++;
+	}
+	for (uint64_t i = 0; i < lines->n; i++) {
+		const struct pmc_sample_row *row = lines->list[i];
+		struct pmc_branch *branch = &table->branches[i];
+		struct caller *caller;
+
+		above[row->depth] = i;
+		if (!row->depth)
+			continue;
+		caller = &callers[above[row->depth - 1]];
+		*branch = table->branches[above[row->depth - 1]];
+		branch->connected = caller->callees > 1 && branch->level < LEVELS_MOST;
+		if (!branch->connected)
+			continue;
+		branch->last |= (uint64_t)(++caller->seen == caller->callees) << branch->level;
+		branch->level++;
+	}
+	return 0;
+}
+
+struct pmc_cell pmc_table_branch(struct pmc_table *table)
+{
+	static const char *const utf8[] = { "│  ", "   ", "├─ ", "└─ " };
+	static const char *const ascii[] = { "|  ", "   ", "|- ", "`- " };
+	const char *const *parts = table->view->options->screen.ascii ? ascii : utf8;
+	const struct pmc_sample_row *row = table->lines.list[table->at];
+	const struct pmc_branch *branch = &table->branches[table->at];
+	char *at = table->label;
+
+	for (unsigned level = 0; level < branch->level; level++) {
+		const bool own = branch->connected && level + 1 == branch->level;
+
+		at = stpcpy(at, parts[2 * own + (branch->last >> level & 1)]);
+	}
+	at = stpcpy(at, row->function);
+	return (struct pmc_cell){ .kind = PMC_CELL_TEXT,
+				  .text = table->label,
+				  .len = (size_t)(at - table->label) };
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+/* Functions and lines beyond --top in one line. */
+static int make_rest(struct pmc_table *table)
+{
+	const struct pmc_lines *lines = &table->lines;
+	struct pmc_view *view = table->view;
+	struct pmc_sample_row *rest;
+	char buf[64];
+	struct pmc_out out;
+
+	if (lines->n == lines->all)
+		return 0;
+	rest = pmc_arena_alloc(view->arena, sizeof(*rest));
+	if (!rest)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < lines->all; i++) {
+		const struct pmc_sample_row *row = view->samples.fold.rows[i];
+
+		pmc_add_sat(&rest->samples, row->samples);
+		pmc_add_sat(&rest->self, row->self);
+	}
+	for (uint64_t i = 0; i < lines->n; i++) {
+		const struct pmc_sample_row *row = lines->list[i];
+
+		rest->samples = pmc_sub_sat(rest->samples, row->samples);
+		rest->self = pmc_sub_sat(rest->self, row->self);
+	}
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	pmc_out_char(&out, '(');
+	pmc_show_integer(&out, lines->all - lines->n);
+	pmc_out_str(&out, " more)");
+	rest->function = pmc_arena_strndup(view->arena, buf, out.len);
+	rest->module = rest->file = "";
+	table->rest = rest;
+	table->n_below = 1;
+	return rest->function ? 0 : -ENOMEM;
+}
+
+int pmc_view_sample_table(struct pmc_view *view)
+{
+	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
+	struct pmc_footer footer = { 0 };
+	struct pmc_coverage coverage;
+	struct pmc_thread_buf buf;
+	int err = pmc_view_coverage(view, &coverage);
+
+	if (err || !table)
+		return err ? err : -ENOMEM;
+	for (uint64_t i = 0; i < view->n_rows; i++)
+		pmc_add_sat(&coverage.shown_cpu_ns,
+			    pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.cpu_ns);
+	table->view = view;
+	table->coverage = footer.coverage = &coverage;
+	err = pmc_view_lines(view, true, &table->lines);
+	if (!err && view->by == PMC_BY_PATH)
+		err = make_branches(table);
+	if (!err)
+		err = make_rest(table);
+	if (!err)
+		err = pmc_table_make(table);
+	if (err)
+		return err;
+	pmc_table_title(view, &coverage);
+	put_explained(view);
+	pmc_out_char(view->out, '\n');
+	if (view->samples.event)
+		pmc_table_print(table, &footer);
+	pmc_out_char(view->out, '\n');
+	pmc_view_footer(view, &footer);
+	return view->arena->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* test_report_samples.c - samples by function, line and path, as table, CSV and JSON. */
+#include "tests/unit/samples_made.h"
+#include "tools/report/samples.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const struct made_event clock_event = {
+	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
+};
+static const struct made_event faults_event = { .name = "page-faults", .type = 1, .config = 2 };
+
+enum { MAIN = 0x1000, WORK = 0x2000, SORT = 0x3000, READ = 0x4000 };
+
+#define APP(address) MADE_FRAME(1, address)
+#define LIB(address) MADE_FRAME(0, address)
+
+/* main calls work and read; work calls sort, which calls itself. */
+static const struct made_stack stacks[] = {
+	{ 1, 0, 1, { APP(MAIN) } },
+	{ 2, 0, 2, { APP(WORK), APP(MAIN) } },
+	{ 3, 0, 3, { LIB(SORT), APP(WORK), APP(MAIN) } },
+	{ 4, 0, 5, { LIB(SORT), LIB(SORT), LIB(SORT), APP(WORK), APP(MAIN) } },
+	{ 5, 0, 2, { LIB(READ), APP(MAIN) } },
+	{ 6, PMC_STACK_TRUNCATED, 2, { LIB(SORT), LIB(SORT) } },
+	{ 7, 0, 2, { MADE_RAW(0x7f0000001234), APP(MAIN) } },
+};
+
+/* Two threads: 100 samples of 1 ms in the first, 20 in the second. */
+static void make(struct pmc_profile *profile)
+{
+	const struct pmc_process_fixed process = { .pid = 7,
+						   .rank = -1,
+						   .start_ns = 1,
+						   .end_ns = 1000000000,
+						   .time_ns = 1000000000,
+						   .cpu_ns = 120000000,
+						   .threads_seen = 2,
+						   .flags = PMC_PROCESS_FIRST,
+						   .how_ended = PMC_ENDED_EXIT };
+	const struct pmc_sample first[] = {
+		{ 1, 5, 5000000 },   { 2, 15, 15000000 }, { 3, 30, 30000000 }, { 4, 10, 10000000 },
+		{ 5, 25, 25000000 }, { 6, 5, 5000000 },	  { 7, 6, 6000000 },   { 0, 4, 4000000 },
+	};
+	const struct pmc_sample second[] = { { 2, 20, 20000000 } };
+	const struct pmc_sample faults[] = { { 1, 2, 2 } };
+	uint64_t clock, fault, modules[2];
+
+	made_begin();
+	clock = made_set(&clock_event, 1);
+	fault = made_set(&faults_event, 1);
+	made_process(1, &process, "elsewhere", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN, .cpu_ns = 100000000 },
+		    "app", NULL, 0);
+	made_thread(1, (struct pmc_thread_fixed){ .seq = 1, .cpu_ns = 20000000 }, "pool-1", NULL,
+		    0);
+	modules[0] = made_module("/opt/none/lib.so", "lib-id");
+	modules[1] = made_module("/opt/none/app", "app-id");
+	made_stacks(1, modules, 2, stacks, sizeof(stacks) / sizeof(stacks[0]));
+	made_samples(1,
+		     (struct pmc_samples_fixed){ .eventset = clock,
+						 .period = 1000000,
+						 .samples = 100,
+						 .lost = 3,
+						 .truncated = 5 },
+		     125000000, first, 8);
+	made_samples(1,
+		     (struct pmc_samples_fixed){
+			     .seq = 1, .eventset = clock, .period = 1000000, .samples = 20 },
+		     25000000, second, 1);
+	made_samples(1, (struct pmc_samples_fixed){ .eventset = fault, .period = 1, .samples = 2 },
+		     2, faults, 1);
+	made_profile(profile, false);
+}
+
+static char *report_with(struct pmc_report_options options, int result_wanted, const char **problem)
+{
+	struct report_names *names;
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	make(&profile);
+	options.top = options.top ? options.top : -1;
+	assert_int_equal(report_names_new(&names, NULL), 0);
+	options.fold_samples = report_fold_samples;
+	options.fold_arg = names;
+	text = made_report(&profile, &options, &result, problem);
+	assert_int_equal(result, result_wanted);
+	report_names_free(names);
+	if (!problem)
+		pmc_profile_free(&profile);
+	return text;
+}
+
+static char *report(struct pmc_report_options options)
+{
+	return report_with(options, 0, NULL);
+}
+
+static void has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no\n%s\nin\n%s", part, text);
+}
+
+static void has_not(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		fail_msg("unexpected\n%s\nin\n%s", part, text);
+}
+
+static void functions_as_csv(void **state)
+{
+	char *text = report(
+		(struct pmc_report_options){ .by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV });
+
+	(void)state;
+	has(text,
+	    "key,threads,samples,self,self_pct,total_samples,total,total_pct,function,module\n");
+	/* A recursion is in the total once. */
+	has(text, "lib.so+0x3000,1,45,45000000,37.500000,45,45000000,37.500000,lib.so+0x3000,"
+		  "/opt/none/lib.so\n");
+	has(text, "app+0x2000,2,35,35000000,29.166667,75,75000000,62.500000,app+0x2000,");
+	has(text, "app+0x1000,2,5,5000000,4.166667,111,111000000,92.500000,app+0x1000,");
+	has(text, "(code in no file),1,6,6000000,5.000000,6,6000000,5.000000,(code in no file),\n");
+	has(text, "(no stack),1,4,4000000,3.333333,4,4000000,3.333333,(no stack),\n");
+	/* The heaviest first. */
+	assert_true(strstr(text, "lib.so+0x3000,") < strstr(text, "app+0x2000,"));
+	free(text);
+}
+
+static void threads_of_a_condition(void **state)
+{
+	const char *where[] = { "name=pool-*" };
+	char *text = report((struct pmc_report_options){
+		.by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV, .where = where, .n_where = 1 });
+
+	(void)state;
+	has(text, "app+0x2000,1,20,20000000,100.000000,20,20000000,100.000000,");
+	has(text, "app+0x1000,1,0,0,0.000000,20,20000000,100.000000,");
+	has_not(text, "lib.so");
+	free(text);
+}
+
+static void paths_as_csv(void **state)
+{
+	char *text =
+		report((struct pmc_report_options){ .by = PMC_BY_PATH, .format = PMC_FORMAT_CSV });
+
+	(void)state;
+	has(text,
+	    "app+0x1000,0,2,5,5000000,4.166667,111,111000000,92.500000,app+0x1000,/opt/none/app\n"
+	    "app+0x1000;app+0x2000,1,2,35,35000000,29.166667,75,75000000,62.500000,app+0x2000,"
+	    "/opt/none/app\n"
+	    "app+0x1000;app+0x2000;lib.so+0x3000,2,1,30,30000000,25.000000,40,40000000,"
+	    "33.333333,lib.so+0x3000,/opt/none/lib.so\n"
+	    "app+0x1000;app+0x2000;lib.so+0x3000;lib.so+0x3000,3,1,0,0,0.000000,10,");
+	has(text, "\n(incomplete stack),0,1,0,0,0.000000,5,5000000,4.166667,(incomplete stack),\n"
+		  "(incomplete stack);lib.so+0x3000,1,");
+	free(text);
+}
+
+static void paths_bottom_up(void **state)
+{
+	char *text = report((struct pmc_report_options){
+		.by = PMC_BY_PATH, .format = PMC_FORMAT_CSV, .inverted = true });
+
+	(void)state;
+	has(text, "lib.so+0x3000,0,1,0,0,0.000000,45,45000000,37.500000,lib.so+0x3000,");
+	has(text, "\nlib.so+0x3000;app+0x2000,1,1,0,0,0.000000,30,30000000,25.000000,");
+	has(text, "\nlib.so+0x3000;app+0x2000;app+0x1000,2,1,30,");
+	free(text);
+}
+
+static void tree_in_a_table(void **state)
+{
+	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH });
+	char *ascii =
+		report((struct pmc_report_options){ .by = PMC_BY_PATH, .screen.ascii = true });
+
+	(void)state;
+	has(text, "120 samples by task-clock, one every 1.00 ms: 80.0 % of 0.15 s · 3 lost");
+	has(text, "samples by other events: page-faults (--event)");
+	/* A caller's only callee stays in its column. */
+	has(text, "\n  app+0x1000 ");
+	has(text, "\n  ├─ app+0x2000 ");
+	has(text, "\n  │  lib.so+0x3000 ");
+	has(text, "\n  ├─ lib.so+0x4000 ");
+	has(text, "\n  └─ (code in no file) ");
+	has(text, "\n  (incomplete stack) ");
+	has(ascii, "\n  |- app+0x2000 ");
+	has(ascii, "\n  |  lib.so+0x3000 ");
+	has(ascii, "\n  `- (code in no file) ");
+	free(text);
+	free(ascii);
+}
+
+/* Rows that are left out never have a callee in the tree. */
+static void top_of_a_tree(void **state)
+{
+	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 3 });
+
+	(void)state;
+	has(text, "\n  app+0x1000 ");
+	has(text, "\n  app+0x2000 ");
+	has(text, "\n  lib.so+0x3000 ");
+	has_not(text, "0x4000");
+	free(text);
+	text = report((struct pmc_report_options){ .by = PMC_BY_FUNCTION, .top = 2 });
+	has(text, "(4 more)");
+	free(text);
+}
+
+static void as_json(void **state)
+{
+	char *text = report(
+		(struct pmc_report_options){ .by = PMC_BY_FUNCTION, .format = PMC_FORMAT_JSON });
+	json_t *root = json_loads(text, 0, NULL), *sampling, *first;
+
+	(void)state;
+	assert_non_null(root);
+	sampling = json_object_get(root, "sampling");
+	assert_string_equal(json_string_value(json_object_get(sampling, "event")), "task-clock");
+	assert_int_equal(json_integer_value(json_object_get(sampling, "samples")), 120);
+	assert_int_equal(json_integer_value(json_object_get(sampling, "weight")), 120000000);
+	assert_int_equal(json_integer_value(json_object_get(sampling, "value")), 150000000);
+	assert_int_equal(json_integer_value(json_object_get(sampling, "period")), 1000000);
+	assert_true(json_is_null(json_object_get(sampling, "frequency")));
+	first = json_array_get(json_object_get(root, "groups"), 0);
+	assert_string_equal(json_string_value(json_object_get(first, "key")), "lib.so+0x3000");
+	assert_int_equal(json_integer_value(json_object_get(first, "samples")), 45);
+	assert_int_equal(json_array_size(json_object_get(root, "groups")), 6);
+	json_decref(root);
+	free(text);
+}
+
+static void of_an_event(void **state)
+{
+	const char *problem = NULL;
+	char *text = report((struct pmc_report_options){
+		.by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV, .event = "page-faults" });
+
+	(void)state;
+	has(text, "\napp+0x1000,1,2,2,100.000000,2,2,100.000000,");
+	free(text);
+	free(report_with((struct pmc_report_options){ .by = PMC_BY_FUNCTION, .event = "cycles" },
+			 -EINVAL, &problem));
+	has(problem, "cycles");
+	has(problem, "task-clock");
+}
+
+static void sorted(void **state)
+{
+	char *text = report((struct pmc_report_options){
+		.by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV, .sort = "total" });
+
+	(void)state;
+	assert_true(strstr(text, "app+0x1000,") < strstr(text, "lib.so+0x3000,"));
+	free(text);
+}
+
+static void without_samples(void **state)
+{
+	const struct pmc_report_options options = { .by = PMC_BY_PATH, .top = -1 };
+	const struct pmc_process_fixed process = { .pid = 7, .rank = -1, .time_ns = 9 };
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process, "elsewhere", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN }, "app", NULL, 0);
+	made_profile(&profile, false);
+	text = made_report(&profile, &options, &result, NULL);
+	assert_int_equal(result, 0);
+	has(text, "no samples");
+	free(text);
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_as_csv), cmocka_unit_test(threads_of_a_condition),
+		cmocka_unit_test(paths_as_csv),	    cmocka_unit_test(paths_bottom_up),
+		cmocka_unit_test(tree_in_a_table),  cmocka_unit_test(top_of_a_tree),
+		cmocka_unit_test(as_json),	    cmocka_unit_test(of_an_event),
+		cmocka_unit_test(sorted),	    cmocka_unit_test(without_samples),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

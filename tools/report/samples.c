@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* samples.c - folds samples by function, line or call path. */
+#include "tools/report/samples.h"
+#include "agent/core/base/sort.h"
+#include "tools/report/names.h"
+
+#include <errno.h>
+
+/* A function, line, or place in the tree. */
+struct node {
+	struct pmc_sample_row row;
+	struct node *parent, *callees;
+	struct node *next; /* in the order of creation, callers first; then of the same caller */
+	struct node_key {
+		const struct node *parent;
+		const struct spot *spot;
+	} key;
+	uint64_t thread; /* counted last, from 1 */
+	uint64_t place;	 /* of a path, in the order of creation, from 1; of others a mark */
+	UT_hash_handle hh;
+};
+
+/* A stack as nodes: the one in which the sample was taken, and all others once. */
+struct known_stack {
+	const struct pmc_p_stack *stack;
+	struct node *self;
+	struct node **others;
+	unsigned n;
+	UT_hash_handle hh;
+};
+
+struct folding {
+	struct pmc_sample_fold *fold;
+	struct report_names *names;
+	struct pmc_arena *arena;
+	struct node *nodes, *first, *last;
+	struct known_stack *stacks;
+	uint64_t n, thread;
+};
+
+static struct node *find_node(struct folding *f, struct node *parent, const struct spot *spot)
+{
+	struct pmc_arena *arena = f->arena;
+	const struct node_key key = { parent, spot };
+	struct node *node;
+
+	HASH_FIND(hh, f->nodes, &key, sizeof(key), node);
+	if (node)
+		return node;
+	node = pmc_arena_alloc(arena, sizeof(*node));
+	if (!node)
+		return NULL;
+	node->key = key;
+	node->parent = parent;
+	node->row = (struct pmc_sample_row){
+		.function = spot->function,
+		.module = spot->module,
+		.file = spot->file,
+		.line = spot->line,
+		.depth = parent ? parent->row.depth + 1 : 0,
+		.parent = parent ? &parent->row : NULL,
+	};
+	HASH_ADD(hh, f->nodes, key, sizeof(key), node);
+	*(f->last ? &f->last->next : &f->first) = node;
+	f->last = node;
+	f->n++;
+	return node;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+/* The spots of a stack, the innermost first. */
+struct flat {
+	const struct spot **list;
+	unsigned n;
+};
+
+static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct flat *flat)
+{
+	const bool lines = f->fold->by == PMC_BY_LINE;
+	const struct spots *spots;
+	size_t room = 1;
+
+	for (unsigned i = 0; stack && i < stack->depth; i++) {
+		spots = names_of_frame(f->names, stack->process, &stack->frames[i], lines);
+		if (!spots)
+			return -ENOMEM;
+		room += spots->n;
+	}
+	flat->n = 0;
+	flat->list = pmc_arena_alloc(f->arena, (room + 1) * sizeof(*flat->list));
+	if (!flat->list)
+		return -ENOMEM;
+	for (unsigned i = 0; stack && i < stack->depth; i++) {
+		spots = names_of_frame(f->names, stack->process, &stack->frames[i], lines);
+		for (unsigned k = 0; k < spots->n; k++)
+			flat->list[flat->n++] = spots->list[k];
+	}
+	if (!flat->n)
+		flat->list[flat->n++] = names_word(f->names, "(no stack)");
+	else if (f->fold->by == PMC_BY_PATH &&
+		 stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
+		flat->list[flat->n++] = names_word(f->names, "(incomplete stack)");
+	return flat->list[flat->n - 1] ? 0 : -ENOMEM;
+}
+
+static int add_path(struct folding *f, const struct flat *flat, struct known_stack *known)
+{
+	struct node *node = NULL;
+
+	for (unsigned i = 0; i < flat->n; i++) {
+		node = find_node(f, node, flat->list[f->fold->inverted ? i : flat->n - 1 - i]);
+		if (!node)
+			return -ENOMEM;
+	}
+	known->self = node;
+	return 0;
+}
+
+/* In a recursion a function is there more than once: marked by the number of the stack. */
+static int add_functions(struct folding *f, const struct flat *flat, struct known_stack *known)
+{
+	const uint64_t mark = UINT64_MAX - HASH_COUNT(f->stacks);
+
+	known->others = pmc_arena_alloc(f->arena, flat->n * sizeof(*known->others));
+	if (!known->others)
+		return -ENOMEM;
+	for (unsigned i = 0; i < flat->n; i++) {
+		struct node *node = find_node(f, NULL, flat->list[i]);
+
+		if (!node)
+			return -ENOMEM;
+		if (!i)
+			known->self = node;
+		if (node->place == mark)
+			continue;
+		node->place = mark;
+		known->others[known->n++] = node;
+	}
+	return 0;
+}
+
+static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stack *stack)
+{
+	struct pmc_arena *arena = f->arena;
+	struct known_stack *known;
+	struct flat flat;
+	int err;
+
+	HASH_FIND_PTR(f->stacks, &stack, known);
+	if (known)
+		return known;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known || flatten(f, stack, &flat))
+		return NULL;
+	known->stack = stack;
+	err = f->fold->by == PMC_BY_PATH ? add_path(f, &flat, known) :
+					   add_functions(f, &flat, known);
+	if (err)
+		return NULL;
+	HASH_ADD_PTR(f->stacks, stack, known);
+	return known;
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+static void count_thread(struct folding *f, struct node *node)
+{
+	node->row.threads += node->thread != f->thread;
+	node->thread = f->thread;
+}
+
+static int add_sample(struct folding *f, const struct pmc_p_sample *sample)
+{
+	struct known_stack *known = find_stack(f, sample->stack);
+
+	if (!known)
+		return -ENOMEM;
+	pmc_add_sat(&known->self->row.samples, sample->count);
+	pmc_add_sat(&known->self->row.self, sample->weight);
+	for (unsigned i = 0; i < known->n; i++) {
+		pmc_add_sat(&known->others[i]->row.total_samples, sample->count);
+		pmc_add_sat(&known->others[i]->row.total, sample->weight);
+		count_thread(f, known->others[i]);
+	}
+	/* Callers of a counted node have been counted. */
+	for (struct node *node = known->n ? NULL : known->self; node && node->thread != f->thread;
+	     node = node->parent)
+		count_thread(f, node);
+	return 0;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* By caller in the order of creation, then the heaviest first. */
+static int by_caller(const void *a, const void *b, const void *arg)
+{
+	const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+	const uint64_t of_x = x->parent ? x->parent->place : 0;
+	const uint64_t of_y = y->parent ? y->parent->place : 0;
+	int names;
+
+	(void)arg;
+	if (of_x != of_y)
+		return of_x < of_y ? -1 : 1;
+	if (x->row.total != y->row.total)
+		return x->row.total < y->row.total ? 1 : -1;
+	names = strcmp(x->row.function, y->row.function);
+	return names ? names : strcmp(x->row.module, y->row.module);
+}
+
+/* Adds what was called to its callers, and puts the nodes in the order of the tree. */
+static int order_tree(struct folding *f, struct node **nodes)
+{
+	struct node **scratch = pmc_arena_alloc(f->arena, (f->n + 1) * sizeof(*scratch));
+	struct node *roots = NULL, *node;
+
+	if (!scratch)
+		return -ENOMEM;
+	for (uint64_t i = f->n; i-- > 0;) {
+		struct pmc_sample_row *row = &nodes[i]->row;
+
+		pmc_add_sat(&row->total_samples, row->samples);
+		pmc_add_sat(&row->total, row->self);
+		if (nodes[i]->parent) {
+			pmc_add_sat(&nodes[i]->parent->row.total_samples, row->total_samples);
+			pmc_add_sat(&nodes[i]->parent->row.total, row->total);
+		}
+		nodes[i]->place = i + 1;
+	}
+	pmc_sort(nodes, scratch, f->n, sizeof(*nodes), by_caller, NULL);
+	for (uint64_t i = f->n; i-- > 0;) {
+		struct node **list = nodes[i]->parent ? &nodes[i]->parent->callees : &roots;
+
+		nodes[i]->next = *list;
+		*list = nodes[i];
+	}
+	node = roots;
+	for (uint64_t i = 0; node; i++) {
+		nodes[i] = node;
+		if (node->callees) {
+			node = node->callees;
+			continue;
+		}
+		while (node && !node->next)
+			node = node->parent;
+		node = node ? node->next : NULL;
+	}
+	return 0;
+}
+
+static int make_rows(struct folding *f)
+{
+	struct pmc_sample_fold *fold = f->fold;
+	struct node **nodes = pmc_arena_alloc(f->arena, (f->n + 1) * sizeof(*nodes));
+	struct node *node = f->first;
+	int err = 0;
+
+	fold->rows = pmc_arena_alloc(f->arena, (f->n + 1) * sizeof(*fold->rows));
+	if (!nodes || !fold->rows)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < f->n; i++, node = node->next)
+		nodes[i] = node;
+	if (fold->by == PMC_BY_PATH)
+		err = order_tree(f, nodes);
+	for (uint64_t i = 0; i < f->n; i++)
+		fold->rows[i] = &nodes[i]->row;
+	fold->n_rows = f->n;
+	return err;
+}
+
+int report_fold_samples(struct pmc_sample_fold *fold, void *names)
+{
+	struct folding f = { .fold = fold, .names = names, .arena = fold->arena };
+
+	for (uint64_t i = 0; i < fold->n_lists; i++) {
+		const struct pmc_p_samples *samples = fold->lists[i];
+
+		f.thread = i + 1;
+		for (uint64_t k = 0; k < samples->n; k++)
+			if (add_sample(&f, &samples->list[k]))
+				return -ENOMEM;
+	}
+	return make_rows(&f);
+}

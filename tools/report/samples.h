@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* samples.h - samples by function, line or call path, with their names. */
+#ifndef PMC_TOOLS_REPORT_SAMPLES_H
+#define PMC_TOOLS_REPORT_SAMPLES_H
+
+#include "agent/core/report/report.h"
+
+struct report_names;
+
+/* Where names come from: files below `root`, NULL is this machine's. 0 or -ENOMEM. The rows of a
+ * fold are good as long as the names. */
+int report_names_new(struct report_names **names, const char *root);
+void report_names_free(struct report_names *names);
+/* For struct pmc_report_options; `names` is a struct report_names. */
+int report_fold_samples(struct pmc_sample_fold *fold, void *names);
+/* Says on stderr which modules have no names, and why. */
+void report_names_warn(struct report_names *names);
+
+#endif
