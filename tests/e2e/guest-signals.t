@@ -104,10 +104,10 @@ for seed in 1 2; do
 		2002 "seed $seed: no row is lost"
 	is "$(jq -r '[.processes[].how_ended] | unique | join(" ")' r.json)" "exec exit:0 exit:3" \
 		"seed $seed: the children have rows"
+	# Signals that are pending at the same time are one: on one CPU most of them.
 	between "$("$PMCTL" report --timeline --format json x.pmc |
-		jq -c "select(.seq == 0 and .tid == $main)" | wc -l)" 100 1100 \
-		"seed $seed: between 100 and 1,100 snapshots" ||
-		diag "$("$PMCTL" report --timeline --format json x.pmc | head -n 3)"
+		jq -c "select(.seq == 0 and .tid == $main)" | wc -l)" 10 1100 \
+		"seed $seed: between 10 and 1,100 snapshots"
 done
 
 # ---- SIGKILL -------------------------------------------------------------------------------------
