@@ -76,6 +76,8 @@ bench "echo 'a"
 is "$status" 2 "an open quote"
 bench -d 1x true
 is "$status" 2 "a duration without a unit"
+bench -d 1s -r 3 true
+is "$status" 2 "a duration and a number of runs"
 bench --fail-above 5 true
 is "$status" 2 "--fail-above with nothing to compare"
 bench --fromat json true

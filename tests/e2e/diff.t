@@ -46,6 +46,18 @@ diff_ --top 1 a1.pmc b1.pmc
 like "$(cat out)" 'and [0-9]+ more' "--top leaves rows out and says so"
 run "$PMCTL" report --diff b1.pmc a1.pmc
 same out table "report --diff is the same"
+mkdir a-directory-with-a-long-name && cp "$PROG/faults" a-directory-with-a-long-name/
+record -e page-faults -o long.pmc -- "$T/a-directory-with-a-long-name/faults" 2
+diff_ --by exe --width 80 long.pmc a1.pmc
+is "$(grep -v '^ [AB] ' out | LC_ALL=C.UTF-8 grep -E '^.{81}')" "" "--width: lines fit"
+COLUMNS=80 diff_ --by exe long.pmc a1.pmc
+is "$(grep -v '^ [AB] ' out | LC_ALL=C.UTF-8 grep -E '^.{81}')" "" "COLUMNS: lines fit"
+diff_ --width 1 long.pmc a1.pmc
+is "$status" 2 "--width: too small"
+diff_ a1.pmc b1.pmc
+is "$(awk '/^  [^ ]/ { key = $1 } / page-faults / { print key }' out | sort | uniq -d)" "" \
+	"page faults have one line where an event counts them, too"
+like "$(cat out)" ' vol +[0-9]' "context switches are named as in reports"
 diff_ a1.pmc b1.pmc --format csv
 is "$(python3 -c 'import csv; print({len(r) for r in csv.reader(open("out"), strict=True)})')" "{9}" "CSV"
 

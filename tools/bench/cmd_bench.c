@@ -17,16 +17,6 @@ static bool use_color(const struct bench *bench)
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
-/* Of the terminal or of COLUMNS; 0: neither is known. */
-static int columns(void)
-{
-	struct pmc_screen screen;
-
-	pmc_screen_from_env(&screen, environ);
-	pmc_screen_of_fd(&screen, STDOUT_FILENO);
-	return screen.width;
-}
-
 static void write_any(const void *arg, struct pmc_out *out)
 {
 	const struct bench *bench = arg;
@@ -38,7 +28,7 @@ static void write_any(const void *arg, struct pmc_out *out)
 	else if (bench->format == BENCH_MARKDOWN)
 		bench_write_markdown(bench, out);
 	else
-		bench_write_table(bench, out, use_color(bench), columns());
+		bench_write_table(bench, out, use_color(bench), (int)bench_columns());
 }
 
 int bench_print(struct bench *bench)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DURATION_NS 5000000000u
+
 #define MOST_RUNS 10000
 
 static int refuse(const struct tool_args *args, const char *accepted)
@@ -116,7 +118,6 @@ int bench_flags(struct bench *bench, int argc, char **argv)
 	unsigned n = 0;
 	int code = 0;
 
-	bench->duration_ns = 5000000000u;
 	bench->fail_above = -1;
 	bench->color = -1;
 	words = pmc_arena_alloc(&bench->arena, sizeof(*words) * (size_t)argc);
@@ -144,6 +145,9 @@ int bench_flags(struct bench *bench, int argc, char **argv)
 	if (!code && !bench->n_commands)
 		code = tool_fail(EXIT_USAGE,
 				 "no command; pmctl bench 'CMD A' 'CMD B', or -- CMD [ARG...]");
+	if (!code && bench->runs && bench->duration_ns)
+		code = tool_fail(EXIT_USAGE, "--duration and --runs exclude each other; give one");
+	bench->duration_ns = bench->duration_ns ? bench->duration_ns : DURATION_NS;
 	if (!code && bench->fail_above >= 0 && bench->n_commands < 2 && !bench->baseline_file)
 		code = tool_fail(EXIT_USAGE,
 				 "--fail-above has nothing to compare with; name two commands "

@@ -14,6 +14,8 @@ void bench_show(struct pmc_out *out, double value, enum bench_unit unit);
 /* Quoted for CSV, with quotes doubled; a leading = + - @ would be a formula to a spreadsheet. */
 void bench_csv_text(struct pmc_out *out, const char *text);
 
+/* Of the terminal, else of COLUMNS; 0: neither is known. */
+unsigned bench_columns(void);
 /* Calls write(arg, out) for standard output; what is for people becomes ASCII where the locale is
  * not UTF-8. 0 or -errno. */
 int bench_to_stdout(bool for_people, void (*write)(const void *arg, struct pmc_out *out),

@@ -38,10 +38,20 @@ static int set_word(const struct tool_args *args, const char *const *words, unsi
 	return tool_fail_unknown(what, args->value, tool_nearest(args->value, words, n), see);
 }
 
+static int set_number(const struct tool_args *args, uint64_t least, unsigned *to)
+{
+	uint64_t number;
+
+	if (!pmc_number(args->value, 1000000, &number) || number < least)
+		return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give a number from %llu",
+				 args->flag, args->value, (unsigned long long)least);
+	*to = (unsigned)number;
+	return 0;
+}
+
 static int set_flag(struct diff *diff, const struct tool_args *args)
 {
 	unsigned place = 0;
-	uint64_t number;
 	char *end;
 	int code;
 
@@ -67,13 +77,10 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 					    PMC_FORMAT_TABLE;
 		return code;
 	}
-	if (tool_args_is(args, "--top")) {
-		if (!pmc_number(args->value, 1000000, &number))
-			return tool_fail(EXIT_USAGE, "invalid --top '%.60s'; give a number",
-					 args->value);
-		diff->top = (unsigned)number;
-		return 0;
-	}
+	if (tool_args_is(args, "--top"))
+		return set_number(args, 0, &diff->top);
+	if (tool_args_is(args, "--width"))
+		return set_number(args, 20, &diff->width);
 	diff->fail_above = strtod(args->value, &end);
 	if (end == args->value || (*end && strcmp(end, "%")) || !(diff->fail_above >= 0))
 		return tool_fail(EXIT_USAGE,
@@ -195,6 +202,7 @@ int cmd_diff(int argc, char **argv)
 		return tool_fail(EXIT_FAIL, "out of memory");
 	diff->by = PMC_BY_POOL;
 	diff->top = 20;
+	diff->width = bench_columns();
 	diff->fail_above = -1;
 	code = parse(diff, argc, argv);
 	if (!code)

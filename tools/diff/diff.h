@@ -44,6 +44,7 @@ struct diff {
 	unsigned n_files[2];
 	int format;	   /* enum pmc_report_format */
 	unsigned top;	   /* 0: all */
+	unsigned width;	   /* of tables; 0: any */
 	double fail_above; /* percent; negative: not asked for */
 
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];

@@ -40,11 +40,20 @@ static diff_number difference(const struct compared *value)
 
 /* ---- table -------------------------------------------------------------------------------- */
 
-#define CELLS 7 /* key, measurement, A, B, delta, percent, note */
+#define CELLS	  7 /* key, measurement, A, B, delta, percent, note */
+#define NAME_MOST 32
+#define KEY_LEAST 12
 
 struct line {
 	char cells[CELLS][64];
 };
+
+struct measuring {
+	int widths[CELLS];
+	size_t key_most;
+};
+
+static struct measuring measuring;
 
 static void show(char cell[64], double value, enum bench_unit unit, bool sign)
 {
@@ -56,19 +65,37 @@ static void show(char cell[64], double value, enum bench_unit unit, bool sign)
 	bench_show(&out, value, unit);
 }
 
+/* As reports have them. */
+static const char *const names[DIFF_EVENTS] = {
+	[DIFF_CPU] = "cpu",	  [DIFF_THREADS] = "threads",	[DIFF_FAULTS] = "page-faults",
+	[DIFF_VOLUNTARY] = "vol", [DIFF_INVOLUNTARY] = "invol",
+};
+
+/* The event that counts the same is shown. */
+static bool is_event_too(const struct diff *diff, const struct diff_row *row, unsigned column)
+{
+	struct compared value;
+
+	for (unsigned c = DIFF_EVENTS; c < diff->n_columns && column < DIFF_EVENTS; c++)
+		if (!strcmp(diff->columns[c].name, names[column]))
+			return compare(diff, row, c, &value);
+	return false;
+}
+
 static bool fill(const struct diff *diff, const struct diff_row *row, unsigned column,
 		 struct line *line)
 {
 	const struct diff_column *of = &diff->columns[column];
+	const char *name = column < DIFF_EVENTS ? names[column] : of->name;
 	enum bench_unit unit = of->is_time ? BENCH_NS : BENCH_COUNT;
 	struct compared value;
 	struct pmc_out out;
 
 	*line = (struct line){ 0 };
-	if (!compare(diff, row, column, &value))
+	if (!compare(diff, row, column, &value) || is_event_too(diff, row, column))
 		return false;
-	snprintf(line->cells[1], sizeof(line->cells[1]), "%s",
-		 column == DIFF_CPU ? "cpu" : of->name);
+	pmc_out_to_mem(&out, line->cells[1], sizeof(line->cells[1]));
+	pmc_utf8_safe(&out, name, strlen(name), NAME_MOST);
 	for (unsigned side = 0; side < 2; side++)
 		if (value.sides[side].summary.n)
 			show(line->cells[2 + side], (double)value.sides[side].value, unit, false);
@@ -125,7 +152,7 @@ static void each_cell(const struct diff *diff, const struct diff_row *row,
 			continue;
 		if (first) {
 			pmc_out_to_mem(&key, line.cells[0], sizeof(line.cells[0]));
-			pmc_utf8_safe(&key, row->key, strlen(row->key), 32);
+			pmc_utf8_safe(&key, row->key, strlen(row->key), measuring.key_most);
 			if (strcmp(presence(row), "both"))
 				snprintf(line.cells[6], sizeof(line.cells[6]), "%s", presence(row));
 		}
@@ -140,7 +167,7 @@ static void each_line(const struct diff *diff,
 				  struct pmc_out *out),
 		      const int widths[CELLS], struct pmc_out *out)
 {
-	struct line line = { { "", "", "A", "B", "B - A", "" } };
+	struct line line = { { "", "", "A", "B", "B - A", "delta" } };
 	unsigned shown = 0;
 
 	strcpy(line.cells[0],
@@ -151,12 +178,6 @@ static void each_line(const struct diff *diff,
 			each_cell(diff, row, use, widths, out);
 	each_cell(diff, &diff->total, use, widths, out);
 }
-
-struct measuring {
-	int widths[CELLS];
-};
-
-static struct measuring measuring;
 
 static void widen(const struct line *line, const int widths[CELLS], struct pmc_out *out)
 {
@@ -217,10 +238,27 @@ static void write_side(const struct diff *diff, unsigned side, struct pmc_out *o
 	pmc_out_char(out, '\n');
 }
 
+/* Widths of the columns; the key is shortened if the lines do not fit otherwise. */
+static void measure(const struct diff *diff, size_t key_most, struct pmc_out *out)
+{
+	int width = 0;
+
+	measuring = (struct measuring){ .key_most = key_most };
+	each_line(diff, widen, NULL, out);
+	for (unsigned i = 0; i < CELLS; i++)
+		width += measuring.widths[i] ? measuring.widths[i] + 2 : 0;
+	if (!diff->width || width <= (int)diff->width || measuring.widths[0] <= KEY_LEAST)
+		return;
+	width -= (int)diff->width;
+	measure(diff,
+		(size_t)(measuring.widths[0] - width > KEY_LEAST ? measuring.widths[0] - width :
+								   KEY_LEAST),
+		out);
+}
+
 static void write_table(const struct diff *diff, struct pmc_out *out)
 {
-	memset(&measuring, 0, sizeof(measuring));
-	each_line(diff, widen, NULL, out);
+	measure(diff, NAME_MOST, out);
 	write_side(diff, 0, out);
 	write_side(diff, 1, out);
 	pmc_out_str(out, "\n");
