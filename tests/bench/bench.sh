@@ -250,6 +250,7 @@ fi
 
 # ---- merge and report -----------------------------------------------------------------------
 . tests/bench/bench_merge.sh
+. tests/bench/bench_live.sh
 
 [ ! -s "$T/err" ] || {
 	echo "bench: programs wrote to stderr:" >&2
