@@ -86,6 +86,30 @@ is "$(jq -s '[.[] | select(.summary and .tid)] | length' "$T/out")" "$(ls /proc/
 # A thread's waits end when they are read: pmctl may have been preempted since.
 ok "rows of threads have waits that add up to the time" jq -es '[.[] | select(.summary and .tid) |
 	(.oncpu_ns + .run_delay_ns + .blocked_ns) / .interval_ns | . > 0.1 and . < 1.5] | all' "$T/out"
+stat -p $waiter --by pool --format json -I 20ms -n 2
+is "$(jq -r 'select(.summary and .pool) | "\(.pool) \(.threads)"' "$T/out")" "waiters $(ls /proc/$waiter/task | wc -l)" \
+	"--by pool: a row for threads of one name"
+ok "which is the sum of its threads, and says where they are blocked" jq -es '[.[] | select(.summary)] |
+	.[0].blocked_ns == .[1].blocked_ns and (.[0].blocked_in | length >= 2 and ([.[]] | add) > 0)' "$T/out"
+for width in 80 200; do
+	python3 - $width "$PMCTL" stat -p $waiter --per-thread -I 20ms -n 2 >"$T/out" <<'END'
+import fcntl, os, pty, struct, sys, termios
+columns = int(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
+text = b""
+try:
+    while part := os.read(fd, 65536):
+        text += part
+except OSError:
+    pass
+lines = text.decode().replace("\r", "").split("\n")
+print("at" in lines[0].split(), max(map(len, lines)) <= columns, len(lines[0]))
+END
+	like "$(cat "$T/out")" "^$([ $width = 200 ] && echo True || echo False) True" "lines fit into $width columns"
+done
 stat -t $waiter --format json -I 20ms -n 1
 is "$status $(sum page-faults) $(jq -r 'select(.summary).tid' "$T/out")" "0 0 $waiter" "-t: a thread asleep"
 rm -f "$T/out"

@@ -56,9 +56,27 @@ static int set_by(struct stat_job *stat, const char *flag)
 		if (stat->by != BY_TOTAL)
 			return tool_fail(EXIT_USAGE, "more than one kind of rows; give one --per "
 						     "flag");
-		stat->by = (enum stat_by)(BY_THREAD + i);
+		stat->by = i ? (enum stat_by)(BY_CPU + i - 1) : BY_THREAD;
 	}
 	return 0;
+}
+
+/* As the --per flags. */
+static int set_key(struct stat_job *stat, const struct tool_args *args)
+{
+	static const char *const keys[] = { "thread", "pool", "cpu", "core", "socket", "node" };
+
+	if (stat->by != BY_TOTAL)
+		return tool_fail(EXIT_USAGE,
+				 "more than one kind of rows; give one --per flag or --by");
+	for (unsigned i = 0; i < 6; i++)
+		if (!strcmp(args->value, keys[i]))
+			stat->by = (enum stat_by)(BY_THREAD + i);
+	return stat->by != BY_TOTAL ?
+		       0 :
+		       tool_fail_unknown("invalid --by", args->value,
+					 tool_nearest(args->value, keys, 6),
+					 "one of thread, pool, cpu, core, socket, node");
 }
 
 static int set_flag(struct stat_job *stat, const struct tool_args *args)
@@ -73,6 +91,8 @@ static int set_flag(struct stat_job *stat, const struct tool_args *args)
 		stat->cgroup = args->value;
 		return set_target(stat, args, STAT_MACHINE);
 	}
+	if (tool_args_is(args, "--by"))
+		return set_key(stat, args);
 	if (tool_args_is(args, "--format"))
 		return set_format(stat, args->value);
 	if (tool_args_is(args, "--events"))
@@ -103,11 +123,13 @@ static int check(const struct stat_job *stat)
 					     "give -I TIME");
 	if (stat->by >= BY_CPU && stat->target != STAT_MACHINE)
 		return tool_fail(EXIT_USAGE, "rows of CPUs are for -a and --cgroup; add -a");
-	if (stat->by == BY_THREAD && stat->target == STAT_COMMAND)
-		return tool_fail(EXIT_USAGE, "--per-thread is for -p PID; pmctl run -- CMD counts "
-					     "each thread of a command");
-	if (stat->by == BY_THREAD && stat->target == STAT_MACHINE)
-		return tool_fail(EXIT_USAGE, "--per-thread is for -p PID; give -p instead of -a");
+	if (stat_has_waits(stat) && stat->target == STAT_COMMAND)
+		return tool_fail(EXIT_USAGE,
+				 "rows of threads are for -p PID; pmctl run -- CMD counts "
+				 "each thread of a command");
+	if (stat_has_waits(stat) && stat->target == STAT_MACHINE)
+		return tool_fail(EXIT_USAGE,
+				 "rows of threads are for -p PID; give -p instead of -a");
 	return 0;
 }
 

@@ -66,11 +66,23 @@ static void put_key(struct pmc_json *json, const struct stat_job *stat, const st
 			pmc_json_u64(json, parts[i].name, (uint64_t)parts[i].value);
 	if (key->tid >= 0)
 		pmc_json_str(json, "name", row->name);
+	if (row->threads) {
+		pmc_json_str(json, "pool", row->name);
+		pmc_json_u64(json, "threads", row->threads);
+	}
 }
 
 static uint64_t nanoseconds(struct timeval time)
 {
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
+static void put_places(struct pmc_json *json, const struct stat_row *row)
+{
+	pmc_json_object(json, "blocked_in");
+	for (unsigned i = 0; i < STAT_PLACES && row->places[i].ns; i++)
+		pmc_json_u64(json, row->places[i].name, row->places[i].ns);
+	pmc_json_object_end(json);
 }
 
 static void put_row(struct stat_job *stat, const struct stat_row *row, bool summary)
@@ -108,6 +120,10 @@ static void put_row(struct stat_job *stat, const struct stat_row *row, bool summ
 		pmc_json_u64(&json, "voluntary_switches", waits.voluntary);
 		pmc_json_u64(&json, "involuntary_switches", waits.involuntary);
 	}
+	if (!summary && row->task && row->task->wchan[0])
+		pmc_json_str(&json, "blocked_at", row->task->wchan);
+	if (summary && row->places[0].ns)
+		put_places(&json, row);
 	if (summary && stat->target == STAT_COMMAND) {
 		pmc_json_u64(&json, "user_ns", nanoseconds(stat->usage.ru_utime));
 		pmc_json_u64(&json, "system_ns", nanoseconds(stat->usage.ru_stime));
@@ -122,9 +138,12 @@ static void put_row(struct stat_job *stat, const struct stat_row *row, bool summ
 static void each_row(struct stat_job *stat, bool summary,
 		     void (*put)(struct stat_job *stat, const struct stat_row *row, bool summary))
 {
-	for (unsigned r = 1; r < stat->n_rows; r++)
-		if (stat->rows[r].seen || summary)
-			put(stat, &stat->rows[r], summary);
+	unsigned n;
+	const struct stat_row *rows = stat_shown(stat, &n);
+
+	for (unsigned r = 0; r < n; r++)
+		if (rows[r].seen || summary)
+			put(stat, &rows[r], summary);
 	if (stat->target != STAT_THREAD)
 		put(stat, &stat->rows[0], summary);
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static int open_command(struct stat_job *stat)
@@ -52,17 +51,13 @@ static int explain(const struct stat_job *stat, int error)
 int stat_open(struct stat_job *stat)
 {
 	static const struct stat_key total = { -1, -1, -1, -1, -1 };
-	struct rlimit files;
 	int error = 0, code;
 
 	if (stat_row(stat, &total) != 0)
 		return tool_fail(EXIT_FAIL, "out of memory");
-	/* A descriptor for each event and thread. The command has been forked with the old limit.
-	 */
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	/* A descriptor for each event and thread, and files of threads. The command has been forked
+	 * with the old limit. */
+	live_budget_init(&stat->budget);
 	code = stat->cgroup ? stat_open_cgroup(stat) : 0;
 	if (code)
 		return code;
@@ -84,7 +79,7 @@ void stat_rescan(struct stat_job *stat)
 {
 	unsigned opened = stat->n_groups;
 
-	if (stat->by == BY_THREAD)
+	if (stat_has_waits(stat))
 		stat_scan_threads(stat);
 	else if (stat->target == STAT_MACHINE)
 		stat_scan_cpus(stat);
@@ -98,6 +93,10 @@ void stat_close(struct stat_job *stat)
 		live_group_free(&stat->groups[g].group);
 	if (stat->cgroup && stat->cgroup_fd >= 0)
 		close(stat->cgroup_fd);
+	for (unsigned r = 1; r < stat->n_rows; r++)
+		if (stat->rows[r].task)
+			live_task_close(stat->rows[r].task, &stat->budget);
+	free(stat->pools);
 	free(stat->groups);
 	free(stat->rows);
 }

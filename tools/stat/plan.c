@@ -15,7 +15,7 @@ int stat_plan(struct stat_job *stat)
 	text = stat->events ? stat->events : text;
 	code = live_events_plan(&stat->live, text, !stat->events, stat->target == STAT_MACHINE,
 				&stat->arena);
-	if (code || live_events_any(&stat->live) || stat->by == BY_THREAD)
+	if (code || live_events_any(&stat->live) || stat_has_waits(stat))
 		return code;
 	live_events_why(&stat->live, 0, why, sizeof(why));
 	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot count %s: %s",

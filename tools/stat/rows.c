@@ -78,11 +78,19 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 				       stat->rows[group->row].counts);
 		live_group_add(&group->group, &stat->live, cumulative, stat->rows[0].counts);
 	}
+	if (stat->by == BY_POOL && !stat_fold_pools(stat) && !stat->error)
+		stat->error = -ENOMEM;
 }
 
-/* The sum over threads. */
-static bool waits_of_all(const struct stat_job *stat, bool cumulative, struct live_waits *waits,
-			 uint64_t *blocked_ns)
+const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n)
+{
+	*n = stat->by == BY_POOL ? stat->n_pools : stat->n_rows - 1;
+	return stat->by == BY_POOL ? stat->pools : stat->rows + 1;
+}
+
+/* The sum over the threads of a pool; NULL: over all. */
+static bool waits_of_all(const struct stat_job *stat, const struct stat_row *pool, bool cumulative,
+			 struct live_waits *waits, uint64_t *blocked_ns)
 {
 	*waits = (struct live_waits){ .known = false };
 	*blocked_ns = 0;
@@ -90,7 +98,8 @@ static bool waits_of_all(const struct stat_job *stat, bool cumulative, struct li
 		struct live_waits one;
 		uint64_t blocked;
 
-		if (!stat_waits_of(stat, &stat->rows[r], cumulative, &one, &blocked))
+		if ((pool && stat->rows[r].pool != pool) ||
+		    !stat_waits_of(stat, &stat->rows[r], cumulative, &one, &blocked))
 			continue;
 		waits->known = true;
 		waits->cpu_ns += one.cpu_ns;
@@ -109,8 +118,8 @@ bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool
 	const struct live_waits *from = all ? &row->begin : &row->before;
 	uint64_t since = all ? row->since_ns : stat->before_ns;
 
-	if (row == stat->rows)
-		return waits_of_all(stat, cumulative, waits, blocked_ns);
+	if (row == stat->rows || row->threads)
+		return waits_of_all(stat, row->threads ? row : NULL, cumulative, waits, blocked_ns);
 	if (!row->now.known)
 		return false;
 	if (since < stat->begin_ns)

@@ -6,7 +6,7 @@
 #include "agent/core/base/out.h"
 #include "tools/cli/child.h"
 #include "tools/live/events.h"
-#include "tools/live/task.h"
+#include "tools/live/watch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #define STAT_CPUS 8192u /* NR_CPUS of the largest kernels */
 
 enum stat_target { STAT_COMMAND, STAT_PROCESS, STAT_THREAD, STAT_MACHINE };
-enum stat_by { BY_TOTAL, BY_THREAD, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
+enum stat_by { BY_TOTAL, BY_THREAD, BY_POOL, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
 enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
 
 /* What identifies a row; -1: not part of it. */
@@ -24,9 +24,20 @@ struct stat_key {
 	int cpu, core, socket, node, tid;
 };
 
+/* Time blocked in a function of the kernel, as far as one look per interval shows. */
+struct stat_place {
+	char name[LIVE_WCHAN];
+	uint64_t ns;
+};
+#define STAT_PLACES 4 /* others are not kept */
+
 struct stat_row {
 	struct stat_key key;
-	char name[32];		  /* of the thread */
+	char name[32];			       /* of the thread or pool */
+	unsigned threads;		       /* of a pool; 0: a thread */
+	struct stat_row *pool;		       /* in the same list as other pools */
+	struct live_task *task;		       /* NULL: no thread */
+	struct stat_place places[STAT_PLACES]; /* since the start */
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
 	struct pmc_count *counts; /* of each event of the view: last interval, or since the start */
 	uint64_t since_ns, until_ns; /* when its waits were read first and last */
@@ -59,6 +70,9 @@ struct stat_job {
 	/* what is counted */
 	struct stat_row *rows; /* [0]: the total */
 	unsigned n_rows, rows_room;
+	struct stat_row *pools; /* of the threads; at most n_rows */
+	unsigned n_pools;
+	struct live_budget budget; /* of files of threads */
 	struct stat_group *groups;
 	unsigned n_groups, groups_room;
 	unsigned restarts;		 /* of attaching, since threads were started meanwhile */
@@ -94,6 +108,8 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
 		   enum pmc_group_kind kind, pid_t pid, int cpu);
 void stat_read(struct stat_job *stat);
+/* The rows to print, without the total. */
+const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n);
 /* Sums of the groups: since the last sums, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
 /* Difference of waits in the last interval, or since the start; false: not known. */
@@ -106,6 +122,13 @@ double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64
 int stat_open_process(struct stat_job *stat);
 void stat_scan_threads(struct stat_job *stat);
 void stat_read_waits(struct stat_job *stat);
+/* pools.c: sums rows of threads whose names differ in digits. False: no memory. */
+bool stat_fold_pools(struct stat_job *stat);
+/* Rows of threads, or of pools of them. */
+static inline bool stat_has_waits(const struct stat_job *stat)
+{
+	return stat->by == BY_THREAD || stat->by == BY_POOL;
+}
 int stat_open_machine(struct stat_job *stat);
 /* cgroup.c: opens its directory. 0, or the exit code with the error printed. */
 int stat_open_cgroup(struct stat_job *stat);

@@ -81,6 +81,8 @@ static const char *row_name(const struct stat_job *stat, const struct stat_row *
 
 	if (row == stat->rows)
 		snprintf(text, cap, "total");
+	else if (row->threads)
+		snprintf(text, cap, "%.20s x%u", row->name, row->threads);
 	else if (key->tid >= 0)
 		snprintf(text, cap, "%d %s", key->tid, row->name);
 	else if (key->cpu >= 0)
@@ -98,59 +100,135 @@ static const char *row_name(const struct stat_job *stat, const struct stat_row *
 	return text;
 }
 
-static int width_of(const char *head)
-{
-	return strlen(head) > 12 ? (int)strlen(head) + 2 : 14;
-}
-
 static const char *const wait_heads[] = { "on cpu ms", "run delay ms", "blocked ms", "vol",
 					  "invol" };
 #define N_WAITS (sizeof(wait_heads) / sizeof(wait_heads[0]))
 
+enum kind { EVENT, METRIC, WAIT };
+
+struct column {
+	enum kind kind;
+	unsigned index;
+	char head[64];
+};
+
+struct columns {
+	struct column list[PMC_EVENTS_MAX + 64];
+	unsigned n, left_out;
+	int wide, used; /* the least width of a column; of the line */
+};
+
+static void add_column(struct columns *columns, enum kind kind, unsigned index, const char *head)
+{
+	struct column *column = &columns->list[columns->n];
+
+	if (columns->n == sizeof(columns->list) / sizeof(columns->list[0]))
+		return;
+	*column = (struct column){ .kind = kind, .index = index };
+	snprintf(column->head, sizeof(column->head), "%.60s", head);
+	columns->n++;
+}
+
+static int width_of(const struct columns *columns, const struct column *column)
+{
+	int head = (int)strlen(column->head) + (columns->wide > 10 ? 2 : 1);
+
+	return head > columns->wide ? head : columns->wide;
+}
+
+static int sum_widths(const struct columns *columns)
+{
+	int sum = columns->used;
+
+	for (unsigned i = 0; i < columns->n; i++)
+		sum += width_of(columns, &columns->list[i]);
+	return sum;
+}
+
+/* All, narrower on a narrow terminal, and without those that do not fit, metrics first. */
+static void choose_columns(const struct stat_job *stat, struct columns *columns)
+{
+	int room = pmc_out_columns(stat->out.fd);
+	char text[256];
+
+	*columns = (struct columns){ .wide = 14 };
+	columns->used = 12 + (stat->by != BY_TOTAL ? 25 : 0) +
+			(stat->target != STAT_MACHINE || stat->cgroup ? 8 : 0);
+	for (unsigned w = 0; stat_has_waits(stat) && w < N_WAITS; w++)
+		add_column(columns, WAIT, w, wait_heads[w]);
+	for (unsigned e = 0; e < stat->live.view.count; e++)
+		add_column(columns, EVENT, e, head_of(stat, e, text, sizeof(text)));
+	for (unsigned m = 0; m < pmc_n_metrics; m++)
+		if (live_shows_metric(&stat->live, m))
+			add_column(columns, METRIC, m, pmc_metrics[m].column);
+	if (room > 0 && sum_widths(columns) > room)
+		columns->wide = 8;
+	while (room > 0 && columns->n > 1 && sum_widths(columns) > room) {
+		columns->n--;
+		columns->left_out++;
+	}
+}
+
 static void put_head(struct stat_job *stat)
 {
 	struct pmc_out *out = &stat->out;
-	char text[256];
+	struct columns columns;
 
+	choose_columns(stat, &columns);
 	put_right(out, "time s", 12);
 	if (stat->by != BY_TOTAL)
-		pmc_outf(out, "  %-23s", stat->by == BY_THREAD ? "thread" : "row");
+		pmc_outf(out, "  %-23s",
+			 stat->by == BY_THREAD ? "thread" :
+			 stat->by == BY_POOL   ? "pool" :
+						 "row");
 	if (stat->target != STAT_MACHINE || stat->cgroup)
 		put_right(out, "CPUs", 8);
-	for (unsigned e = 0; e < stat->live.view.count; e++) {
-		head_of(stat, e, text, sizeof(text));
-		put_right(out, text, width_of(text));
-	}
-	for (unsigned m = 0; m < pmc_n_metrics; m++)
-		if (live_shows_metric(&stat->live, m))
-			put_right(out, pmc_metrics[m].column, width_of(pmc_metrics[m].column));
-	for (unsigned w = 0; stat->by == BY_THREAD && w < N_WAITS; w++)
-		put_right(out, wait_heads[w], width_of(wait_heads[w]));
+	for (unsigned i = 0; i < columns.n; i++)
+		put_right(out, columns.list[i].head, width_of(&columns, &columns.list[i]));
+	if (stat_has_waits(stat) && !columns.left_out)
+		pmc_out_str(out, "  at");
 	pmc_out_char(out, '\n');
 }
 
-static void put_waits(struct stat_job *stat, const struct stat_row *row, bool cumulative)
+static void wait_text(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
+		      char text[N_WAITS][32])
 {
 	struct live_waits waits = { .known = false };
-	char text[N_WAITS][32];
 	uint64_t blocked = 0;
+	struct pmc_out out;
+	bool known = stat_has_waits(stat) && stat_waits_of(stat, row, cumulative, &waits, &blocked);
+	const double ns[3] = { (double)waits.cpu_ns, (double)waits.delay_ns, (double)blocked };
 
-	if (stat_waits_of(stat, row, cumulative, &waits, &blocked)) {
-		const double ns[3] = { (double)waits.cpu_ns, (double)waits.delay_ns,
-				       (double)blocked };
-		struct pmc_out out;
-
-		for (unsigned w = 0; w < N_WAITS; w++) {
-			pmc_out_to_mem(&out, text[w], sizeof(text[w]));
-			if (w < 3)
-				pmc_out_fixed(&out, ns[w] / 1e6, 2);
-			else
-				pmc_show_integer(&out,
-						 w == 3 ? waits.voluntary : waits.involuntary);
-		}
+	for (unsigned w = 0; w < N_WAITS; w++) {
+		pmc_out_to_mem(&out, text[w], sizeof(text[w]));
+		if (!known)
+			pmc_out_char(&out, '-');
+		else if (w < 3)
+			pmc_out_fixed(&out, ns[w] / 1e6, 2);
+		else
+			pmc_show_integer(&out, w == 3 ? waits.voluntary : waits.involuntary);
 	}
-	for (unsigned w = 0; w < N_WAITS; w++)
-		put_right(&stat->out, waits.known ? text[w] : "-", width_of(wait_heads[w]));
+}
+
+/* Where it is blocked now; over more than one interval or thread, most of the time. */
+static void put_place(struct pmc_out *out, const struct stat_row *row, bool cumulative, int room)
+{
+	const struct stat_place *most = row->places;
+	char text[LIVE_WCHAN + 8] = "";
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < STAT_PLACES; i++) {
+		all += row->places[i].ns;
+		if (row->places[i].ns > most->ns)
+			most = &row->places[i];
+	}
+	if (row->task && !cumulative)
+		snprintf(text, sizeof(text), "%s", row->task->wchan);
+	else if (all)
+		snprintf(text, sizeof(text), "%s %u %%", most->name,
+			 (unsigned)((double)most->ns * 100 / (double)all + 0.5));
+	if (text[0] && room > 2)
+		pmc_outf(out, "  %.*s", room - 2, text);
 }
 
 static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t ns,
@@ -158,9 +236,13 @@ static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t
 {
 	struct pmc_out *out = &stat->out;
 	double cpus = stat_cpus(stat, row, ns);
-	char text[256], head[256];
+	char text[256], waits[N_WAITS][32];
+	int room = pmc_out_columns(out->fd);
+	struct columns columns;
 	struct pmc_out time;
 
+	choose_columns(stat, &columns);
+	wait_text(stat, row, cumulative, waits);
 	pmc_out_to_mem(&time, text, sizeof(text));
 	pmc_out_fixed(&time, (double)(stat->now_ns - stat->begin_ns) / 1e9, 3);
 	put_right(out, text, 12);
@@ -174,18 +256,18 @@ static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t
 			pmc_out_char(&time, '-');
 		put_right(out, text, 8);
 	}
-	for (unsigned e = 0; e < stat->live.view.count; e++) {
-		event_text(stat, row, e, text, sizeof(text));
-		put_right(out, text, width_of(head_of(stat, e, head, sizeof(head))));
+	for (unsigned i = 0; i < columns.n; i++) {
+		const struct column *column = &columns.list[i];
+
+		if (column->kind == EVENT)
+			event_text(stat, row, column->index, text, sizeof(text));
+		else if (column->kind == METRIC)
+			metric_text(stat, row, column->index, text, sizeof(text));
+		put_right(out, column->kind == WAIT ? waits[column->index] : text,
+			  width_of(&columns, column));
 	}
-	for (unsigned m = 0; m < pmc_n_metrics; m++) {
-		if (!live_shows_metric(&stat->live, m))
-			continue;
-		metric_text(stat, row, m, text, sizeof(text));
-		put_right(out, text, width_of(pmc_metrics[m].column));
-	}
-	if (stat->by == BY_THREAD)
-		put_waits(stat, row, cumulative);
+	if (stat_has_waits(stat) && !columns.left_out)
+		put_place(out, row, cumulative, room > 0 ? room - sum_widths(&columns) : 99);
 	pmc_out_char(out, '\n');
 	stat->lines++;
 }
@@ -202,6 +284,8 @@ static unsigned head_every(const struct stat_job *stat)
 static void put_rows(struct stat_job *stat, bool summary)
 {
 	uint64_t since = summary || stat->cumulative ? stat->begin_ns : stat->before_ns;
+	unsigned n;
+	const struct stat_row *rows = stat_shown(stat, &n);
 
 	if (stat->clear && isatty(stat->out.fd)) {
 		pmc_out_str(&stat->out, "\033[H\033[2J");
@@ -212,10 +296,9 @@ static void put_rows(struct stat_job *stat, bool summary)
 		stat->headed = true;
 		stat->lines = 0;
 	}
-	for (unsigned r = 1; r < stat->n_rows; r++)
-		if (stat->rows[r].seen || summary)
-			put_line(stat, &stat->rows[r], stat->now_ns - since,
-				 summary || stat->cumulative);
+	for (unsigned r = 0; r < n; r++)
+		if (rows[r].seen || summary)
+			put_line(stat, &rows[r], stat->now_ns - since, summary || stat->cumulative);
 	if (stat->target != STAT_THREAD)
 		put_line(stat, &stat->rows[0], stat->now_ns - since, summary || stat->cumulative);
 }
@@ -291,6 +374,21 @@ static void put_list(struct stat_job *stat)
 	pmc_out_str(out, "\n\n");
 }
 
+/* Threads sleep, and the kernel does not say where. */
+static bool hides_places(const struct stat_job *stat)
+{
+	bool asleep = false;
+
+	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
+		const struct stat_row *row = &stat->rows[r];
+
+		if (row->places[0].ns)
+			return false;
+		asleep |= row->task && row->task->known && strchr("SD", row->task->stat.state);
+	}
+	return asleep;
+}
+
 static bool any_scaled(const struct stat_job *stat)
 {
 	for (unsigned e = 0; e < stat->live.view.count; e++)
@@ -312,4 +410,6 @@ void stat_table(struct stat_job *stat, bool summary)
 	}
 	if (summary && any_scaled(stat))
 		pmc_out_str(&stat->out, " ~ multiplexed: scaled to the whole time\n");
+	if (summary && hides_places(stat))
+		pmc_out_str(&stat->out, " at: needs permission to trace the process (ptrace)\n");
 }

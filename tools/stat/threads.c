@@ -13,6 +13,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 #define MOST_RESTARTS 20
 
@@ -47,25 +49,48 @@ static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind ki
 
 /* ---- rows of threads ---------------------------------------------------------------------- */
 
+static void add_place(struct stat_row *row, uint64_t ns)
+{
+	struct stat_place *place = row->places;
+
+	while (place < row->places + STAT_PLACES && place->ns &&
+	       strcmp(place->name, row->task->wchan) != 0)
+		place++;
+	if (place == row->places + STAT_PLACES)
+		return;
+	memcpy(place->name, row->task->wchan, sizeof(place->name));
+	place->ns += ns;
+}
+
 static void read_waits(struct stat_job *stat, struct stat_row *row)
 {
-	struct live_waits waits;
+	struct live_task *task = row->task;
 
-	if (!live_waits_read(row->key.tid, &waits))
+	if (!task) {
+		task = row->task = pmc_arena_alloc(&stat->arena, sizeof(*task));
+		if (!task)
+			return;
+		live_task_init(task, stat->pid, row->key.tid);
+	}
+	if (live_task_read(task, 0, &stat->budget))
 		return;
-	row->until_ns = pmc_now_ns();
-	row->now = waits;
+	row->until_ns = task->read_ns;
+	row->now = task->waits;
 	if (!row->begin.known)
-		row->begin = waits;
-	pmc_file_read(row->name, sizeof(row->name), "/proc/%d/task/%d/comm", stat->pid,
-		      row->key.tid);
+		row->begin = task->waits;
+	if (task->known && task->wchan[0])
+		add_place(row, task->span.blocked_ns);
+	snprintf(row->name, sizeof(row->name), "%.31s", task->stat.name);
 }
 
 void stat_read_waits(struct stat_job *stat)
 {
-	for (unsigned r = 1; stat->by == BY_THREAD && r < stat->n_rows; r++)
+	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
 		if (stat->rows[r].seen)
 			read_waits(stat, &stat->rows[r]);
+		else if (stat->rows[r].task)
+			live_task_close(stat->rows[r].task, &stat->budget);
+	}
 }
 
 static int open_row(struct stat_job *stat, pid_t tid)
@@ -172,7 +197,7 @@ int stat_open_process(struct stat_job *stat)
 		return open_row(stat, stat->pid);
 	if (is_other_thread(stat->pid))
 		return -ECHILD;
-	if (stat->by == BY_THREAD)
+	if (stat_has_waits(stat))
 		return scan_rows(stat);
 	while (error == 1 && stat->restarts <= MOST_RESTARTS) {
 		close_groups(stat);
