@@ -57,7 +57,7 @@ ALL_CFLAGS = $(BASE) $(AGENT_FLAGS) $(CFLAGS)
 # ---- sources and products ------------------------------------------------------------------
 CORE_SRC  := $(wildcard agent/core/*/*.c agent/core/*/linux/*.c agent/core/api/*/*.c)
 AGENT_SRC := $(filter-out agent/core/%,$(wildcard agent/*/*.c))
-TOOL_SRC  := $(wildcard tools/*/*.c)
+TOOL_SRC  := $(wildcard tools/*/*.c tools/*/linux/*.c)
 PLAN_SRC  := $(wildcard tests/planner/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
@@ -219,6 +219,53 @@ $(O)/bench/%: tests/bench/%.c
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
 -include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/base/job.c)
 
+# ---- macOS: a cross build; docs/MACOS.md ----------------------------------------------------
+MAC      := $(O)/macos
+MAC_SDK  := $(MAC)/sdk
+MAC_DIR  := $(abspath $(MAC_SDK))
+LLVM     ?= $(patsubst %/,%,$(dir $(realpath $(shell command -v clang 2>/dev/null))))
+# _Float16: in declarations of math.h that clang 14 cannot compile for x86_64. xlocale.h: strtod_l.
+MAC_FLAGS = -nostdlibinc -isystem $(MAC_DIR)/any-darwin-any -isystem $(MAC_DIR)/headers \
+            -idirafter $(MAC_DIR)/$(1)-linux-any -idirafter $(MAC_DIR)/any-linux-any \
+            -D_Float16=float -include xlocale.h \
+            $(BASE) -O2 -fPIC -fvisibility=hidden -DTOOL_WITHOUT_PERF_EVENTS
+MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/macos/libSystem.tbd
+# pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
+MAC_TOOLS := $(filter-out tools/cli/pmctl.c tools/cli/child.c tools/cli/try_open.c tools/cli/find_agent.c \
+	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
+	$(wildcard tools/cli/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c)) \
+	tools/bench/statistics.c tools/bench/units.c $(wildcard tools/*/darwin/*.c)
+MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
+	$(wildcard agent/core/*/darwin/*.c)
+MAC_AGENT := agent/base/agent.c agent/base/note.c $(wildcard agent/*/darwin/*.c)
+MAC_SRC   := $(MAC_CORE) $(MAC_TOOLS) $(MAC_AGENT) tools/cli/pmctl.c
+
+$(MAC_SDK)/done: tests/macos/package-lock.json tests/macos/fetch.sh
+	sh tests/macos/fetch.sh $(MAC_SDK)
+
+# mac_arch ARCH LINUX_ARCH: objects and products of one architecture.
+define mac_arch
+$(MAC)/$(1)/%.o: %.c $(MAC_SDK)/done $(O)/flags
+	@mkdir -p $$(@D)
+	$$(if $$(filter 0,$$(V)),@echo "  CC    $$< ($(1))")
+	$$(Q)$(LLVM)/clang -target $(1)-apple-macos11.0 $$(call MAC_FLAGS,$(2)) -c -o $$@ $$<
+$(MAC)/$(1)/core.a: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_CORE))
+	$$(Q)rm -f $$@ && $(LLVM)/llvm-ar --format=darwin qcsD $$@ $$^
+$(MAC)/$(1)/pmctl: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_TOOLS) tools/cli/pmctl.c) $(MAC)/$(1)/core.a tests/macos/libSystem.tbd
+	$$(Q)$(call MAC_LINK,$(1)) -e _main -o $$@ $$(filter-out %.tbd,$$^)
+$(MAC)/$(1)/libpmcagent.dylib: $(patsubst %.c,$(MAC)/$(1)/%.o,$(MAC_AGENT)) $(MAC)/$(1)/core.a tests/macos/libSystem.tbd
+	$$(Q)$(call MAC_LINK,$(1)) -dylib -install_name @rpath/libpmcagent.dylib -o $$@ $$(filter-out %.tbd,$$^)
+-include $(patsubst %.c,$(MAC)/$(1)/%.d,$(MAC_SRC))
+endef
+$(eval $(call mac_arch,arm64,aarch64))
+$(eval $(call mac_arch,x86_64,x86))
+
+$(MAC)/%: $(MAC)/arm64/% $(MAC)/x86_64/%
+	$(if $(filter 0,$(V)),@echo "  LIPO  $@")
+	$(Q)$(LLVM)/llvm-lipo -create -output $@ $^
+
+macos: $(MAC)/pmctl ## cross-build the universal agent and pmctl for macOS (clang, lld, npm)
+
 # ---- rules for people ----------------------------------------------------------------------
 deps: ## install the build and test packages (Debian; needs root)
 	sh tests/deps.sh build $(CROSS)
@@ -317,4 +364,4 @@ clean: ## remove all build directories
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
-.PHONY: all deps demo check check-unit check-e2e check-planner check-vm check-hosts units guests progs examples benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE
+.PHONY: macos all deps demo check check-unit check-e2e check-planner check-vm check-hosts units guests progs examples benches bench soak asan tsan fuzz fuzzers install uninstall clean help FORCE

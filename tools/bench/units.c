@@ -7,8 +7,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 void bench_show(struct pmc_out *out, double value, enum bench_unit unit)
@@ -99,17 +99,20 @@ int bench_to_stdout(bool for_people, void (*write)(const void *arg, struct pmc_o
 {
 	static char room[64 << 10], line[4096 + 1];
 	struct pmc_screen screen;
+	FILE *file = NULL;
 	struct pmc_out out, stored;
 	ssize_t n;
 	int fd;
 
 	pmc_screen_from_env(&screen, environ);
 	pmc_out_to_fd(&out, STDOUT_FILENO, room, sizeof(room));
-	fd = for_people && screen.ascii ? memfd_create("output", MFD_CLOEXEC) : -1;
-	if (fd < 0) {
+	if (for_people && screen.ascii)
+		file = tmpfile();
+	if (!file) {
 		write(arg, &out);
 		return pmc_out_flush(&out);
 	}
+	fd = fileno(file);
 	pmc_out_to_fd(&stored, fd, line, sizeof(line));
 	write(arg, &stored);
 	pmc_out_flush(&stored);
@@ -126,6 +129,6 @@ int bench_to_stdout(bool for_people, void (*write)(const void *arg, struct pmc_o
 		line[n - (ssize_t)kept] = '\0';
 		put_ascii(line, &out);
 	}
-	close(fd);
+	fclose(file);
 	return pmc_out_flush(&out);
 }

@@ -87,9 +87,7 @@ static int run_list(const struct request *request)
 
 	list_init(&list);
 	list_builtins(&list);
-	list_sysfs(&list);
-	list_pfm(&list);
-	list_tracepoints(&list);
+	list_machine(&list);
 	list_sets(&list);
 	if (!list.n && list.glob)
 		code = find_unlisted(&list);

@@ -57,6 +57,8 @@ const char *list_refusal(struct list *list, const struct pmc_planned *planned);
 
 /* The sources of rows. */
 void list_builtins(struct list *list);
+/* All that the OS has beside the built-in events; linux/machine.c. */
+void list_machine(struct list *list);
 void list_sysfs(struct list *list);
 void list_tracepoints(struct list *list);
 void list_pfm(struct list *list);

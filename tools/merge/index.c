@@ -7,7 +7,7 @@
  * each group is sorted by merging its natural runs.
  */
 #include "agent/core/base/hash.h"
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 #include "tools/merge/sort.h"
 
 #include <errno.h>

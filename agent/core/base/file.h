@@ -7,9 +7,19 @@
 #ifndef PMC_CORE_BASE_FILE_H
 #define PMC_CORE_BASE_FILE_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #define PMC_PATH_MAX 512
+
+/* System calls that are no cancellation point; -errno on failure. */
+int pmc_fd_open(int dir, const char *path, int flags);
+long pmc_fd_read(int fd, void *bytes, size_t len);
+void pmc_fd_close(int fd);
+int pmc_path_access(const char *path); /* 0: the path exists */
+/* A path from a format: 0 or -ENAMETOOLONG. */
+int pmc_path_make(char path[PMC_PATH_MAX], const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
 
 /* Reads the file at a formatted path into text, with a NUL and without trailing white space.
  * Returns the length; -EFBIG if it has cap - 1 bytes or more (text holds its start); or another
@@ -19,8 +29,6 @@ int pmc_file_read(char *text, size_t cap, const char *format, ...)
 /* The same for a path relative to a directory descriptor or AT_FDCWD. path and text may be the same
  * memory. Needs little stack, unlike pmc_file_read. */
 int pmc_file_read_at(int dir, const char *path, char *text, size_t cap);
-/* read(2), no cancellation point: the number of bytes, or -errno. */
-long pmc_fd_read(int fd, void *bytes, size_t len);
 /* 0 if the path exists, else -errno. */
 int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Calls visit for each entry of the directory whose name does not start with '.'; 0 or -errno. */

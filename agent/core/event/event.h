@@ -23,6 +23,8 @@
 #include <stdint.h>
 
 #define PMC_NO_BRACE (-1)
+/* Type of an event of Apple's kpep database, which has it by name; config is a hash of the name. */
+#define PMC_TYPE_KPEP 0x6b706570u
 
 /* What exclude_user and exclude_kernel do to an event. */
 enum pmc_filter {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* event_set.c - EVENTSET frames, and readings as counts of their events. */
 #include "agent/core/base/number.h"
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>

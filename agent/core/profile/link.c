@@ -2,7 +2,7 @@
 /* link.c - finishing a profile: rows listed, coverage computed, notes linked. */
 #include "agent/core/profile/tables.h"
 #include "agent/core/base/number.h"
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * A process's rows are a list that is sorted whenever it has doubled; superseded rows are reused.
  * Memory follows the number of threads, not of snapshots, without an index.
  */
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>

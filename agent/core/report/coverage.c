@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* coverage.c - the coverage summary: what is known beside the rows, of all processes in scope. */
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 #include "agent/core/report/view.h"
 #include "agent/core/base/number.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - the rows of a view: which are selected, in which order, and the steps of a timeline. */
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 #include "agent/core/report/view.h"
 
 #include <errno.h>

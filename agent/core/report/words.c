@@ -70,6 +70,18 @@ const char *pmc_reason_text(uint32_t reason)
 		return "the pinned events (:D) leave no counter for it";
 	case PMC_REASON_OS:
 		return "the OS counts it for threads only, and /proc must be readable";
+	case PMC_REASON_NO_COUNTERS:
+		return "the virtual machine has no counters";
+	case PMC_REASON_OWN_THREAD:
+		return "only the thread itself can read it, at its end";
+	case PMC_REASON_NO_EVENT:
+		return "the processor's event database does not have it";
+	case PMC_REASON_CONFLICT:
+		return "other events of the list take the counters that can count it";
+	case PMC_REASON_NO_KPERF:
+		return "the kperf framework of macOS could not be used";
+	case PMC_REASON_NO_SOURCE:
+		return "macOS does not count it";
 	case PMC_REASON_KERNEL_ONLY:
 		return "it occurs in kernel mode only; leave out :u";
 	case PMC_REASON_REGISTRY_FULL:

@@ -2,7 +2,7 @@
 /* bench_stat.c - median, spread and range of samples. */
 #include "agent/core/api/bench/bench_stat.h"
 #include "agent/core/base/number.h"
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 
 static int by_value(const void *a, const void *b, const void *unused)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c - small files and directories by system call; see file.h. */
+/* file.c - files and directories by raw system calls; see file.h. */
 #include "agent/core/base/file.h"
-#include "agent/core/base/out.h"
 #include "agent/core/base/sys.h"
 
 #include <dirent.h>
@@ -12,71 +11,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int path_make(char path[PMC_PATH_MAX], const char *format, va_list args)
+int pmc_fd_open(int dir, const char *path, int flags)
 {
-	struct pmc_out out;
+	return (int)pmc_sys4(SYS_openat, dir, path, flags, 0);
+}
 
-	pmc_out_to_mem(&out, path, PMC_PATH_MAX);
-	pmc_voutf(&out, format, args);
-	return out.error ? -ENAMETOOLONG : 0;
+void pmc_fd_close(int fd)
+{
+	pmc_sys1(SYS_close, fd);
+}
+
+int pmc_path_access(const char *path)
+{
+	return (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
 long pmc_fd_read(int fd, void *bytes, size_t len)
 {
 	return pmc_sys3(SYS_read, fd, bytes, len);
-}
-
-int pmc_file_read_at(int dir, const char *path, char *text, size_t cap)
-{
-	size_t len = 0;
-	long fd, n = 1;
-
-	fd = pmc_sys4(SYS_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
-	text[0] = '\0';
-	if (fd < 0)
-		return (int)fd;
-	while (len < cap - 1 && n != 0) {
-		n = pmc_fd_read((int)fd, text + len, cap - 1 - len);
-		if (n < 0 && n != -EINTR)
-			break;
-		len += n > 0 ? (size_t)n : 0;
-	}
-	pmc_sys1(SYS_close, fd);
-	if (n < 0) {
-		text[0] = '\0';
-		return (int)n;
-	}
-	text[len] = '\0';
-	if (len == cap - 1)
-		return -EFBIG;
-	while (len && strchr(" \t\r\n", text[len - 1]))
-		text[--len] = '\0';
-	return (int)len;
-}
-
-int pmc_file_read(char *text, size_t cap, const char *format, ...)
-{
-	char path[PMC_PATH_MAX];
-	va_list args;
-	int rc;
-
-	va_start(args, format);
-	rc = path_make(path, format, args);
-	va_end(args);
-	text[0] = '\0';
-	return rc ? rc : pmc_file_read_at(AT_FDCWD, path, text, cap);
-}
-
-int pmc_path_exists(const char *format, ...)
-{
-	char path[PMC_PATH_MAX];
-	va_list args;
-	int rc;
-
-	va_start(args, format);
-	rc = path_make(path, format, args);
-	va_end(args);
-	return rc ? rc : (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
 static bool is_file(int fd, struct stat *st)
@@ -130,7 +82,7 @@ int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const c
 	int rc;
 
 	va_start(args, format);
-	rc = path_make(path, format, args);
+	rc = pmc_path_make(path, format, args);
 	va_end(args);
 	if (rc)
 		return rc;

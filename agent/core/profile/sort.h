@@ -5,8 +5,8 @@
  * Inlined, so that the compiler sees the item size and the comparison. The agent's report must not
  * call qsort, which may call malloc.
  */
-#ifndef PMC_CORE_BASE_SORT_H
-#define PMC_CORE_BASE_SORT_H
+#ifndef PMC_CORE_PROFILE_SORT_H
+#define PMC_CORE_PROFILE_SORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

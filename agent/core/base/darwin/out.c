@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* out.c - output to a descriptor on macOS, which has no stable system call numbers; see out.h. */
+#include "agent/core/base/out.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+bool pmc_out_writable(int fd, int patience_ms)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
+
+	return poll(&poll_fd, 1, patience_ms) == 1 && poll_fd.revents == POLLOUT;
+}
+
+long pmc_out_write(int fd, const void *bytes, size_t len)
+{
+	long n = write(fd, bytes, len);
+
+	return n < 0 ? -errno : n;
+}
+
+int pmc_out_columns(int fd)
+{
+	struct winsize size = { .ws_col = 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &size) != 0 ? -1 : size.ws_col;
+}

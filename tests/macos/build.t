@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# build.t - the cross build for macOS: structure of its files, the same bytes twice. Nothing here
+# runs them; docs/MACOS.md says what only a Mac can verify.
+NOTHING_BUILT=1
+. "$(dirname "$0")/../e2e/lib.sh"
+cd "$ROOT" || exit 1
+
+bad=$(grep -rln '__APPLE__' agent tools tests | grep -vE '/darwin/|^tests/macos')
+is "$bad" "" "no source outside darwin/ asks for the OS"
+
+sdk=$O/macos/sdk
+llvm=$(dirname "$(readlink -f "$(command -v clang)")")
+for tool in ld64.lld llvm-lipo llvm-objdump llvm-nm; do
+	[ -x "$llvm/$tool" ] || skip_all "no $llvm/$tool (packages lld and llvm): no cross build for macOS"
+done
+if ! make O="$O" "$sdk/done" >"$T/fetch" 2>&1; then
+	skip_all "the headers of macOS could not be fetched: $(grep -m1 -iE 'npm err|error|not found' "$T/fetch" | cut -c1-80)"
+fi
+
+run make O="$O" macos
+is "$status" 0 "make macos succeeds"
+[ "$status" = 0 ] || diag_file "$T/err" "its errors"
+products=(pmctl)
+
+for file in "${products[@]}"; do
+	built=$O/macos/$file
+	is "$("$llvm/llvm-lipo" -archs "$built" | xargs -n1 | sort | xargs)" "arm64 x86_64" "$file is universal"
+	for arch in arm64 x86_64; do
+		"$llvm/llvm-objdump" --macho --arch="$arch" --private-headers "$built" >"$T/headers"
+		is "$(awk '/LC_LOAD_DYLIB|LC_LOAD_WEAK_DYLIB|LC_REEXPORT_DYLIB/ { on = 1 } on && / name / { print $2; on = 0 }' "$T/headers")" \
+			/usr/lib/libSystem.B.dylib "$file, $arch: needs libSystem only"
+		like "$(awk '/LC_BUILD_VERSION/ { on = 1 } on && /minos/ { print $2; exit }' "$T/headers")" '^11\.0' \
+			"$file, $arch: runs from macOS 11 on"
+		# A symbol that the linker took from the stub exists in the real library of that processor.
+		export ARCH=${arch/#arm64/arm64e}-macos
+		"$llvm/llvm-nm" --arch="$arch" --undefined-only --just-symbol-name "$built" | grep '^[_d]' | sort -u >"$T/undefined"
+		perl -0777 -ne 'for (split /- targets:/) {
+			/^\s*\[([^\]]*)\]/ && index($1, $ENV{ARCH}) >= 0 or next;
+			while (/symbols:\s*\[([^\]]*)\]/g) { my $l = $1; $l =~ tr/,\x27/  /; print "$_\n" for split " ", $l } }' \
+			"$sdk/libSystem.tbd" | sort -u >"$T/real"
+		is "$(comm -23 "$T/undefined" "$T/real" | grep -v '^dyld_stub_binder$')" "" \
+			"$file, $arch: each undefined symbol is in libSystem"
+		between "$(wc -l <"$T/undefined")" 10 1000 "$file, $arch: undefined symbols were found"
+	done
+	"$llvm/llvm-objdump" --macho --arch=arm64 --private-headers "$built" >"$T/headers"
+	like "$(cat "$T/headers")" LC_CODE_SIGNATURE "$file: the arm64 slice is signed"
+done
+
+# Into another directory, with the headers that are there.
+mkdir -p "$T/again/macos"
+ln -s "$sdk" "$T/again/macos/sdk"
+run make O="$T/again" -j2 macos
+is "$status" 0 "a second build succeeds"
+for file in "${products[@]}"; do
+	is "$(sha256sum <"$T/again/macos/$file")" "$(sha256sum <"$O/macos/$file")" "$file: the same bytes again"
+done
+
+done_testing
