@@ -158,7 +158,13 @@ $(O)/pmc-spawn: tools/bench/helper/pmc_spawn.c $(O)/flags
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
-	$(Q)$(CC) $(BASE) -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(TOOL_LIB) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
+	$(Q)$(CC) $(BASE) -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
+
+# What of the macOS port does not call macOS runs here, against doubles.
+MAC_COUNTS := $(addprefix agent/core/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
+MAC_LOGIC  := $(MAC_COUNTS) agent/thread/darwin/mac_threads.c agent/base/agent.c agent/base/note.c
+$(O)/unit/test_mac_counts: $(call obj,$(MAC_COUNTS))
+$(O)/unit/test_mac_threads: $(call obj,$(MAC_LOGIC))
 
 $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	@mkdir -p $(@D)
@@ -217,7 +223,7 @@ $(O)/bench/%: tests/bench/%.c
 
 -include $(wildcard $(O)/unit/*.d $(O)/prog/*.d $(O)/vm/*.d)
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) agent/base/job.c)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) agent/base/job.c)
 
 # ---- macOS: a cross build; docs/MACOS.md ----------------------------------------------------
 MAC      := $(O)/macos

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mac_plan.h - the plan of the events that threads have on macOS, and their readings.
+ *
+ * Implemented in darwin/mac_plan.c. The plan has the frame and the states of any other plan, but
+ * nothing is opened for a thread: group 0 has what the kernel counts for each thread (cycles,
+ * instructions, CPU time), the last group the events of kperf. Cycles and instructions are an event
+ * for each performance level of the processor.
+ */
+#ifndef PMC_CORE_PLAN_MAC_PLAN_H
+#define PMC_CORE_PLAN_MAC_PLAN_H
+
+#include "agent/core/count/thread_counts.h"
+#include "agent/core/plan/plan.h"
+
+struct pmc_mac_source {
+	enum { PMC_MAC_CYCLES, PMC_MAC_INSTRUCTIONS, PMC_MAC_CLOCK, PMC_MAC_KPEP } kind;
+	unsigned index; /* performance level, or event of kperf */
+};
+
+struct pmc_mac_plan {
+	struct pmc_plan plan;
+	struct pmc_mac_source sources[PMC_EVENTS_MAX]; /* of the opened events */
+	unsigned kpep_group;			       /* plan.groups: there is none */
+};
+
+/* attach: as pmc_mac_kpc_open(). 0, -ENOMEM or -E2BIG. */
+int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool attach,
+		      struct pmc_arena *arena, struct pmc_mac_plan *plan);
+/* Appends the readings of all groups to the frame being built. Async-signal-safe. */
+void pmc_mac_plan_put(const struct pmc_mac_plan *plan, struct pmc_frame_buf *buf,
+		      const struct pmc_mac_reading *counts);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mac_threads.c - see mac_threads.h. Async-signal-safe.
+ *
+ * An entry belongs to its thread from begin to end. A snapshot reads it without a lock: the kernel
+ * refuses to read a thread that has ended, and numbers are not used again.
+ */
+#include "agent/thread/mac_threads.h"
+#include "agent/base/agent.h"
+#include "agent/base/note.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/dump/build.h"
+#include "agent/output/file.h"
+
+#include <string.h>
+
+/* Entries of a thread number that are searched, from (number % MAC_THREADS) on. */
+#define SEARCH 64u
+
+/* Numbers are never 0. */
+#define FREE	 UINT64_C(0)
+#define RESERVED UINT64_MAX
+
+struct entry {
+	_Atomic uint64_t seq, start_ns; /* seq 0: the main thread */
+};
+
+struct mac_job mac_job;
+static _Atomic uint64_t numbers[MAC_THREADS];
+static struct entry entries[MAC_THREADS];
+
+static unsigned place(uint64_t tid, unsigned i)
+{
+	return (unsigned)((tid + i) % MAC_THREADS);
+}
+
+static struct entry *find(uint64_t tid, _Atomic uint64_t **number)
+{
+	for (unsigned i = 0; i < SEARCH; i++) {
+		*number = &numbers[place(tid, i)];
+		if (atomic_load_explicit(*number, memory_order_acquire) == tid)
+			return &entries[place(tid, i)];
+	}
+	return NULL;
+}
+
+static struct entry *take(uint64_t tid, _Atomic uint64_t **number)
+{
+	for (unsigned i = 0; i < SEARCH; i++) {
+		uint64_t none = FREE;
+
+		*number = &numbers[place(tid, i)];
+		if (atomic_compare_exchange_strong(*number, &none, RESERVED))
+			return &entries[place(tid, i)];
+	}
+	return NULL;
+}
+
+bool mac_thread_begin(uint64_t tid, bool main)
+{
+	_Atomic uint64_t *number;
+	struct entry *entry;
+
+	if (find(tid, &number))
+		return false;
+	entry = take(tid, &number);
+	if (!entry) {
+		agent_note(NOTE_REGISTRY_FULL);
+		return false;
+	}
+	atomic_store_explicit(&entry->seq, atomic_fetch_add(&agent.next_seq, 1),
+			      memory_order_relaxed);
+	atomic_store_explicit(&entry->start_ns, main ? agent.start_ns : pmc_now_ns(),
+			      memory_order_relaxed);
+	atomic_store_explicit(number, tid, memory_order_release);
+	atomic_fetch_add(&mac_job.seen, 1);
+	return true;
+}
+
+/* Appends the row of a thread; false: it has ended, or there is no room. */
+static bool row(struct pmc_frame_buf *buf, const struct entry *entry, uint64_t tid, bool own,
+		uint64_t snapshot, enum pmc_thread_state state)
+{
+	struct pmc_mac_reading counts;
+	const uint64_t seq = atomic_load_explicit(&entry->seq, memory_order_relaxed);
+	struct pmc_thread_fixed fixed = {
+		.seq = seq,
+		.tid = (uint32_t)tid,
+		.state = (uint8_t)state,
+		.flags = PMC_THREAD_NO_RUSAGE | (seq ? 0 : PMC_THREAD_MAIN),
+		.n_groups = (uint16_t)mac_job.plan.plan.groups,
+		.start_ns = atomic_load_explicit(&entry->start_ns, memory_order_relaxed),
+		.time_ns = pmc_now_ns(),
+		.created_by = PMC_NO_SEQ,
+		.eventset = mac_job.plan.plan.hash,
+	};
+
+	if (pmc_mac_read(&mac_job.mac, tid, own, &counts) != 0)
+		return false;
+	fixed.end_ns = state == PMC_THREAD_LIVE ? 0 : fixed.time_ns;
+	fixed.cpu_ns = counts.cpu_ns;
+	fixed.flags |= counts.has_cpu ? 0 : PMC_THREAD_NO_CPU;
+	fixed.reason = mac_job.plan.plan.groups ? counts.counts_error : 0;
+	memcpy(fixed.name, counts.name, sizeof(fixed.name));
+	pmc_begin_thread(buf, agent.identity, snapshot, &fixed);
+	pmc_mac_plan_put(&mac_job.plan, buf, &counts);
+	return pmc_frame_end(buf) != 0;
+}
+
+void mac_thread_end(uint64_t tid, enum pmc_thread_state state)
+{
+	uint64_t room[(MAC_ROW_BYTES + 7) / 8], snapshot;
+	_Atomic uint64_t *number;
+	const struct entry *entry = find(tid, &number);
+	struct pmc_frame_buf buf;
+
+	if (!entry)
+		return;
+	/* A snapshot with a higher number than this one finds no such thread; one with a lower
+	 * number may have a row of it, which is older. */
+	atomic_exchange(number, RESERVED);
+	snapshot = atomic_fetch_add(&mac_job.snapshot, 1) + 1;
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	if (row(&buf, entry, tid, true, snapshot, state))
+		agent_file_append(buf.data, buf.len);
+	atomic_store_explicit(number, FREE, memory_order_release);
+}
+
+void mac_threads_rows(struct pmc_frame_buf *buf, void (*full)(struct pmc_frame_buf *buf),
+		      uint64_t snapshot, uint64_t self, enum pmc_thread_state state)
+{
+	for (unsigned i = 0; i < MAC_THREADS; i++) {
+		uint64_t tid = atomic_load_explicit(&numbers[i], memory_order_acquire);
+		size_t len;
+
+		if (tid == FREE || tid == RESERVED)
+			continue;
+		if (buf->cap - buf->len < MAC_ROW_BYTES)
+			full(buf);
+		len = buf->len;
+		row(buf, &entries[i], tid, tid == self, snapshot, state);
+		/* It has ended, and its entry may be another thread's. */
+		if (atomic_load(&numbers[i]) != tid)
+			buf->len = len;
+	}
+}
+
+void mac_threads_forget(void)
+{
+	for (unsigned i = 0; i < MAC_THREADS; i++)
+		atomic_store_explicit(&numbers[i], FREE, memory_order_relaxed);
+	atomic_store(&mac_job.seen, 0);
+	atomic_store(&agent.next_seq, 0);
+}

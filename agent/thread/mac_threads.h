@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mac_threads.h - the threads of a process on macOS, and their rows.
+ *
+ * Implemented in darwin/mac_threads.c. A table of thread numbers: a thread enters it when it starts
+ * and leaves it when it ends, both by itself. Lock-free, without thread-local variables: macOS
+ * allocates them on first use, and has freed them when the end of a thread is announced.
+ */
+#ifndef PMC_AGENT_THREAD_MAC_THREADS_H
+#define PMC_AGENT_THREAD_MAC_THREADS_H
+
+#include "agent/core/dump/frame.h"
+#include "agent/core/plan/mac_plan.h"
+
+enum {
+	/* Threads alive at once; a process has a few thousand at most (kern.num_taskthreads). */
+	MAC_THREADS = 1 << 14,
+	MAC_ROW_BYTES = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed) +
+			PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)),
+};
+
+/* What rows are made of; set once, before the first thread. */
+extern struct mac_job {
+	struct pmc_mac mac;
+	struct pmc_mac_plan plan;
+	_Atomic uint64_t snapshot; /* number of the last snapshot */
+	_Atomic uint64_t seen;
+} mac_job;
+
+/* The calling thread has started. False: it is known already, or the table is full (noted). */
+bool mac_thread_begin(uint64_t tid, bool main);
+/* The calling thread ends: its last row goes to agent_file_append(). */
+void mac_thread_end(uint64_t tid, enum pmc_thread_state state);
+/* Appends a row for each thread in the table to buf; `full` is called when the next one might not
+ * fit, and empties it. self: the calling thread. Threads that end meanwhile write their own. */
+void mac_threads_rows(struct pmc_frame_buf *buf, void (*full)(struct pmc_frame_buf *buf),
+		      uint64_t snapshot, uint64_t self, enum pmc_thread_state state);
+/* In a forked child: no thread of the parent is left. */
+void mac_threads_forget(void);
+
+#endif

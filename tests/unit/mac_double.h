@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mac_double.h - a double of the system calls of macOS in count/thread_counts.h.
+ *
+ * Shapes are those of the sources of xnu (bsd/kern/proc_info.c, osfmk/kern/recount.c,
+ * bsd/kern/kern_kpc.c) and of headers of kperf that others have published. A call that fails fills
+ * its results with 0xa5: code that uses them shows up in the values, or crashes.
+ */
+#ifndef PMC_TESTS_MAC_DOUBLE_H
+#define PMC_TESTS_MAC_DOUBLE_H
+
+#include "agent/core/count/thread_counts.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DOUBLE_THREADS = 4096 };
+
+/* Threads have the numbers 1000, 1001, ...; the caller's is set by double_be(). */
+static struct {
+	int self_error, levels_error; /* -errno; 0: works */
+	unsigned levels;
+	int short_reply; /* bytes that thread_info gives instead of all */
+	bool root, no_kperf, no_symbol;
+	int db_error, force_error, map_error; /* codes of kperfdata */
+	int force_errno, config_errno;	      /* errno of kperf, 0: works */
+	int error;			      /* what last_error() returns */
+	unsigned forced, configured, counting, thread_counting, live_db, live_config;
+	bool order_broken;
+	char added[8][32];
+	unsigned n_added;
+	_Atomic bool ended[DOUBLE_THREADS];
+	_Atomic uint64_t work[DOUBLE_THREADS]; /* thread t: t's instructions; cycles are twice */
+} mac_double;
+
+static __thread uint64_t double_self = 1000;
+
+static inline void double_reset(unsigned levels)
+{
+	memset((void *)&mac_double, 0, sizeof(mac_double));
+	mac_double.levels = levels;
+	double_self = 1000;
+}
+
+static inline void double_be(uint64_t tid)
+{
+	double_self = tid;
+}
+
+static int double_self_counts(uint64_t counts[2])
+{
+	if (mac_double.self_error) {
+		memset(counts, 0xa5, 16);
+		return mac_double.self_error;
+	}
+	counts[0] = mac_double.work[double_self - 1000];
+	counts[1] = 2 * counts[0];
+	return 0;
+}
+
+static int double_counts(uint64_t tid, void *to, size_t bytes)
+{
+	unsigned char reply[8 + 40 * 16] = { 0 };
+	size_t n = 8 + 40 * mac_double.levels;
+	uint64_t work = mac_double.work[tid - 1000];
+
+	if (mac_double.levels_error || n > bytes) {
+		memset(to, 0xa5, bytes);
+		return mac_double.levels_error ? mac_double.levels_error : -ENOMEM;
+	}
+	reply[0] = (unsigned char)mac_double.levels;
+	/* All of the work is done on the first level but 10, on the last. */
+	for (unsigned l = 0; l < mac_double.levels; l++) {
+		uint64_t part = mac_double.levels == 1	   ? work :
+				l == 0			   ? work - 10 :
+				l == mac_double.levels - 1 ? 10 :
+							     0;
+		const uint64_t words[5] = { part, 2 * part, 24 * part, 0, 0 };
+
+		memcpy(reply + 8 + 40 * l, words, sizeof(words));
+	}
+	memset(to, 0xa5, bytes);
+	memcpy(to, reply, n);
+	return mac_double.short_reply ? mac_double.short_reply : (int)n;
+}
+
+static int double_info(uint64_t tid, void *to, size_t bytes)
+{
+	unsigned char reply[112] = { 0 };
+	const uint64_t times[2] = { 7000, 1000 };
+
+	if (bytes < sizeof(reply))
+		return -ENOMEM;
+	memcpy(reply, times, sizeof(times));
+	snprintf((char *)reply + 48, 64, "worker-%llu-with-a-long-name", (unsigned long long)tid);
+	memcpy(to, reply, sizeof(reply));
+	return sizeof(reply);
+}
+
+static int double_thread_info(unsigned flavor, uint64_t tid, void *to, size_t bytes)
+{
+	if (tid < 1000 || tid >= 1000 + DOUBLE_THREADS || mac_double.ended[tid - 1000]) {
+		memset(to, 0xa5, bytes);
+		return -ESRCH;
+	}
+	return flavor == 34 ? double_counts(tid, to, bytes) :
+	       flavor == 15 ? double_info(tid, to, bytes) :
+			      -EINVAL;
+}
+
+static uint64_t double_tid(void)
+{
+	return double_self;
+}
+
+static const char *double_level(unsigned level)
+{
+	return level == 0 ? "Performance" : level == 1 ? "Efficiency" : NULL;
+}
+
+static void double_timebase(uint32_t *numer, uint32_t *denom)
+{
+	/* Of Apple silicon. */
+	*numer = 125;
+	*denom = 3;
+}
+
+static bool double_root(void)
+{
+	return mac_double.root;
+}
+
+/* ---- kperf and kperfdata ----------------------------------------------------------------- */
+static int fail_errno(int error)
+{
+	mac_double.error = error;
+	return -1;
+}
+
+static int double_kpep_db_create(const char *name, void **db)
+{
+	*db = name || mac_double.db_error ? (void *)(uintptr_t)0xa5a5a5a5 : &mac_double;
+	mac_double.live_db += !mac_double.db_error;
+	return mac_double.db_error;
+}
+
+static void double_kpep_db_free(void *db)
+{
+	mac_double.live_db -= db == &mac_double;
+}
+
+/* Events: FIXED_CYCLES, INST_*; CLASH_* conflicts with whatever is there; others do not exist. */
+static int double_kpep_db_event(void *db, const char *name, void **event)
+{
+	bool known = strcmp(name, "FIXED_CYCLES") == 0 || strncmp(name, "INST_", 5) == 0 ||
+		     strncmp(name, "CLASH_", 6) == 0;
+
+	*event = known && db == &mac_double ? (void *)(uintptr_t)name :
+					      (void *)(uintptr_t)0xa5a5a5a5;
+	return known ? 0 : 11;
+}
+
+static int double_kpep_config_create(void *db, void **config)
+{
+	*config = db;
+	mac_double.live_config++;
+	return 0;
+}
+
+static void double_kpep_config_free(void *config)
+{
+	mac_double.live_config -= config == &mac_double;
+}
+
+static int double_kpep_config_force_counters(void *config)
+{
+	mac_double.order_broken |= config != &mac_double;
+	return mac_double.force_error;
+}
+
+static int double_kpep_config_add_event(void *config, void **event, uint32_t user_only,
+					uint32_t *error)
+{
+	(void)config, (void)user_only, (void)error;
+	if (strncmp(*event, "CLASH_", 6) == 0)
+		return 12;
+	snprintf(mac_double.added[mac_double.n_added++ % 8], 32, "%s", (const char *)*event);
+	return 0;
+}
+
+static int double_kpep_config_kpc_classes(void *config, uint32_t *classes)
+{
+	(void)config;
+	*classes = 3;
+	return 0;
+}
+
+static int double_kpep_config_kpc_count(void *config, size_t *n)
+{
+	(void)config;
+	*n = 10;
+	return 0;
+}
+
+static int double_kpep_config_kpc_map(void *config, size_t *map, size_t bytes)
+{
+	(void)config;
+	memset(map, 0xa5, bytes);
+	/* The last event of the list has the lowest counter. */
+	for (unsigned i = 0; i < mac_double.n_added && !mac_double.map_error; i++)
+		map[i] = mac_double.n_added - 1 - i;
+	return mac_double.map_error > 0 ? mac_double.map_error : 0;
+}
+
+static int double_kpep_config_kpc(void *config, uint64_t *registers, size_t bytes)
+{
+	(void)config;
+	memset(registers, 1, bytes);
+	return 0;
+}
+
+static int double_kpc_force_all_ctrs_set(int on)
+{
+	if (on && mac_double.force_errno)
+		return fail_errno(mac_double.force_errno);
+	mac_double.forced = (unsigned)on;
+	return 0;
+}
+
+static int double_kpc_set_config(uint32_t classes, uint64_t *registers)
+{
+	(void)classes, (void)registers;
+	if (mac_double.config_errno)
+		return fail_errno(mac_double.config_errno);
+	mac_double.order_broken |= !mac_double.forced || mac_double.counting;
+	mac_double.configured = 1;
+	return 0;
+}
+
+static int double_kpc_set_counting(uint32_t classes)
+{
+	mac_double.order_broken |= classes && !mac_double.configured;
+	mac_double.counting = classes;
+	return 0;
+}
+
+static int double_kpc_set_thread_counting(uint32_t classes)
+{
+	mac_double.thread_counting = classes;
+	return 0;
+}
+
+static int double_kpc_get_thread_counters(uint32_t tid, uint32_t n, uint64_t *counters)
+{
+	memset(counters, 0xa5, n * sizeof(*counters));
+	/* Other threads cannot be read. */
+	if (tid || !mac_double.thread_counting)
+		return fail_errno(EINVAL);
+	for (uint32_t i = 0; i < n; i++)
+		counters[i] = mac_double.work[double_self - 1000] * 100 + i;
+	return 0;
+}
+
+static void *double_library(const char *path)
+{
+	return mac_double.no_kperf ? NULL : (void *)(uintptr_t)path;
+}
+
+static void *double_symbol(void *library, const char *name)
+{
+	static const struct {
+		const char *name;
+		void *function;
+	} known[] = {
+#define F(name) { #name, (void *)(uintptr_t)double_##name }
+		F(kpep_db_create),	    F(kpep_db_free),
+		F(kpep_db_event),	    F(kpep_config_create),
+		F(kpep_config_free),	    F(kpep_config_force_counters),
+		F(kpep_config_add_event),   F(kpep_config_kpc_classes),
+		F(kpep_config_kpc_count),   F(kpep_config_kpc_map),
+		F(kpep_config_kpc),	    F(kpc_force_all_ctrs_set),
+		F(kpc_set_config),	    F(kpc_set_counting),
+		F(kpc_set_thread_counting), F(kpc_get_thread_counters),
+#undef F
+	};
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].name, name) == 0 &&
+		    (strstr(library, "kperfdata") != NULL) == (name[1] == 'p' && name[2] == 'e') &&
+		    !(mac_double.no_symbol && strcmp(name, "kpc_set_thread_counting") == 0))
+			return known[i].function;
+	return NULL;
+}
+
+static int double_last_error(void)
+{
+	return mac_double.error;
+}
+
+static const struct pmc_mac_calls double_calls = {
+	.self_counts = double_self_counts,
+	.thread_info = double_thread_info,
+	.self_tid = double_tid,
+	.level_name = double_level,
+	.timebase = double_timebase,
+	.is_root = double_root,
+	.library = double_library,
+	.symbol = double_symbol,
+	.last_error = double_last_error,
+};
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* test_mac_counts.c - counts of macOS against a double of its system calls: sources, plans, kperf.
+ */
+#include "agent/core/plan/mac_plan.h"
+#include "tests/unit/mac_double.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct pmc_mac mac;
+static struct pmc_mac_reading reading;
+static uint64_t room[PMC_MAC_KPC_BYTES / 8];
+
+static void levels_are_told_apart(void **state)
+{
+	(void)state;
+	double_reset(2);
+	mac_double.work[5] = 1000;
+	pmc_mac_open(&mac, &double_calls);
+	assert_true(mac.counts);
+	assert_int_equal(mac.levels, 2);
+	assert_int_equal(mac.trouble, 0);
+	assert_int_equal(pmc_mac_read(&mac, 1005, false, &reading), 0);
+	assert_int_equal(reading.counts_error, 0);
+	assert_int_equal(reading.level[0].instructions, 990);
+	assert_int_equal(reading.level[0].cycles, 1980);
+	assert_int_equal(reading.level[1].instructions, 10);
+	/* 24 units of 125/3 ns for each instruction. */
+	assert_true(reading.has_cpu);
+	assert_int_equal(reading.cpu_ns, 1000 * 1000);
+	assert_string_equal(reading.name, "worker-1005-wit");
+	/* kperf is not in use. */
+	assert_int_equal(reading.kpc_error, PMC_REASON_OWN_THREAD);
+}
+
+static void an_ended_thread_has_no_reading(void **state)
+{
+	(void)state;
+	double_reset(2);
+	mac_double.ended[7] = true;
+	pmc_mac_open(&mac, &double_calls);
+	assert_int_equal(pmc_mac_read(&mac, 1007, false, &reading), -ESRCH);
+	mac_double.levels_error = -EINVAL;
+	pmc_mac_open(&mac, &double_calls);
+	assert_int_equal(pmc_mac_read(&mac, 1007, false, &reading), -ESRCH);
+}
+
+static void before_macos_13_a_thread_reads_itself(void **state)
+{
+	(void)state;
+	double_reset(2);
+	mac_double.work[0] = 500;
+	mac_double.levels_error = -EINVAL;
+	pmc_mac_open(&mac, &double_calls);
+	assert_true(mac.counts);
+	assert_int_equal(mac.levels, 0);
+	assert_int_equal(mac.trouble, PMC_MAC_OLD);
+	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
+	assert_int_equal(reading.counts_error, 0);
+	assert_int_equal(reading.level[0].instructions, 500);
+	assert_int_equal(reading.cpu_ns, 8000);
+	assert_int_equal(pmc_mac_read(&mac, 1001, false, &reading), 0);
+	assert_int_equal(reading.counts_error, PMC_REASON_OWN_THREAD);
+	assert_int_equal(reading.level[0].instructions, 0);
+	assert_int_equal(reading.cpu_ns, 8000);
+}
+
+static void a_virtual_machine_leaves_cpu_time(void **state)
+{
+	(void)state;
+	double_reset(1);
+	mac_double.self_error = -ENOTSUP;
+	pmc_mac_open(&mac, &double_calls);
+	assert_false(mac.counts);
+	assert_int_equal(mac.trouble, PMC_MAC_NO_COUNTERS);
+	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
+	assert_int_equal(reading.counts_error, PMC_REASON_NO_COUNTERS);
+	assert_int_equal(reading.level[0].cycles, 0);
+	assert_true(reading.has_cpu);
+	assert_int_equal(reading.cpu_ns, 8000);
+}
+
+/* Replies that are too short, or of another number of levels than before, are not used. */
+static void a_reply_of_another_shape_is_refused(void **state)
+{
+	(void)state;
+	double_reset(2);
+	pmc_mac_open(&mac, &double_calls);
+	mac_double.short_reply = 8 + 40;
+	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
+	assert_int_equal(reading.counts_error, EINVAL);
+	assert_int_equal(reading.level[0].instructions, 0);
+	mac_double.short_reply = 0;
+	mac_double.levels = 1;
+	pmc_mac_read(&mac, 1000, true, &reading);
+	assert_int_equal(reading.counts_error, EINVAL);
+	for (int bytes = 1; bytes < 8; bytes++) {
+		mac_double.short_reply = bytes;
+		pmc_mac_open(&mac, &double_calls);
+		assert_int_equal(mac.levels, 0);
+	}
+	double_reset(9);
+	pmc_mac_open(&mac, &double_calls);
+	assert_int_equal(mac.levels, 0);
+}
+
+/* ---- kperf -------------------------------------------------------------------------------- */
+static unsigned open_kpc(const char *const *names, unsigned n, bool attach, uint32_t *reasons)
+{
+	const bool user_only[8] = { false };
+
+	pmc_mac_open(&mac, &double_calls);
+	return pmc_mac_kpc_open(&mac, room, names, user_only, n, attach, reasons);
+}
+
+static void released(void)
+{
+	assert_int_equal(mac_double.forced, 0);
+	assert_int_equal(mac_double.counting, 0);
+	assert_int_equal(mac_double.thread_counting, 0);
+	assert_int_equal(mac_double.live_db, 0);
+	assert_int_equal(mac_double.live_config, 0);
+	assert_false(mac_double.order_broken);
+	assert_null(mac.kpc);
+}
+
+static void kperf_counts_in_the_order_of_the_map(void **state)
+{
+	static const char *const names[] = { "INST_ALL", "NO_SUCH", "FIXED_CYCLES", "CLASH_A" };
+	uint32_t reasons[4];
+
+	(void)state;
+	double_reset(2);
+	mac_double.root = true;
+	mac_double.work[0] = 3;
+	assert_int_equal(open_kpc(names, 4, false, reasons), 2);
+	assert_int_equal(reasons[0], 0);
+	assert_int_equal(reasons[1], PMC_REASON_NO_EVENT);
+	assert_int_equal(reasons[2], 0);
+	assert_int_equal(reasons[3], PMC_REASON_CONFLICT);
+	assert_int_equal(mac.trouble, PMC_MAC_NOT_FOUND | PMC_MAC_CONFLICT);
+	assert_false(mac_double.order_broken);
+	assert_int_equal(pmc_mac_read(&mac, 1000, true, &reading), 0);
+	assert_int_equal(reading.kpc_error, 0);
+	assert_int_equal(reading.kpc[0], 301); /* INST_ALL: counter 1 */
+	assert_int_equal(reading.kpc[1], 300); /* FIXED_CYCLES: counter 0 */
+	assert_int_equal(pmc_mac_read(&mac, 1001, false, &reading), 0);
+	assert_int_equal(reading.kpc_error, PMC_REASON_OWN_THREAD);
+	mac_double.thread_counting = 0;
+	pmc_mac_read(&mac, 1000, true, &reading);
+	assert_int_equal(reading.kpc_error, EINVAL);
+	assert_int_equal(reading.kpc[0], 0);
+	pmc_mac_close(&mac);
+	released();
+	pmc_mac_close(&mac);
+}
+
+/* A failure at each step: the reason of both events, the note, and nothing is kept. */
+static void kperf_failures_have_reasons(void **state)
+{
+	static const char *const names[] = { "INST_ALL", "FIXED_CYCLES" };
+	static const struct {
+		bool user, no_kperf, no_symbol;
+		int db, force, map, force_errno, config_errno, error;
+		uint32_t reason, trouble;
+	} cases[] = {
+		{ .user = true, .reason = EPERM, .trouble = PMC_MAC_ROOT },
+		{ .no_kperf = true,
+		  .reason = PMC_REASON_NO_KPERF,
+		  .trouble = PMC_MAC_NO_FRAMEWORK },
+		{ .no_symbol = true,
+		  .reason = PMC_REASON_NO_KPERF,
+		  .trouble = PMC_MAC_NO_FRAMEWORK },
+		{ .db = 13, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_NOT_FORCED },
+		{ .db = 15, .error = ENOENT, .reason = ENOENT, .trouble = PMC_MAC_FAILED },
+		{ .db = 15, .error = EPERM, .reason = EPERM, .trouble = PMC_MAC_ROOT },
+		{ .db = 15, .error = 0, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_FAILED },
+		{ .db = 99, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_FAILED },
+		{ .force = 13, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_NOT_FORCED },
+		{ .map = 15, .error = EPERM, .reason = EPERM, .trouble = PMC_MAC_ROOT },
+		{ .map = -1, .reason = PMC_REASON_NO_KPERF, .trouble = PMC_MAC_FAILED },
+		{ .force_errno = EBUSY, .reason = EBUSY, .trouble = PMC_MAC_BUSY },
+		{ .force_errno = EPERM, .reason = EPERM, .trouble = PMC_MAC_ROOT },
+		{ .config_errno = EPERM, .reason = EPERM, .trouble = PMC_MAC_REFUSED },
+		{ .config_errno = EINVAL,
+		  .reason = PMC_REASON_NO_KPERF,
+		  .trouble = PMC_MAC_FAILED },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t reasons[2];
+
+		double_reset(2);
+		mac_double.root = !cases[i].user;
+		mac_double.no_kperf = cases[i].no_kperf;
+		mac_double.no_symbol = cases[i].no_symbol;
+		mac_double.db_error = cases[i].db;
+		mac_double.force_error = cases[i].force;
+		mac_double.map_error = cases[i].map;
+		mac_double.force_errno = cases[i].force_errno;
+		mac_double.config_errno = cases[i].config_errno;
+		mac_double.error = cases[i].error;
+		if (open_kpc(names, 2, false, reasons) != 0 || reasons[0] != cases[i].reason ||
+		    reasons[1] != cases[i].reason || mac.trouble != cases[i].trouble)
+			fail_msg("case %u: reasons %u and %u, trouble %u", i, reasons[0],
+				 reasons[1], mac.trouble);
+		released();
+		/* Cycles and instructions do not depend on it. */
+		assert_true(mac.counts);
+	}
+}
+
+/* Another process of the job has programmed the counters and gives them back. */
+static void a_descendant_only_reads(void **state)
+{
+	static const char *const names[] = { "INST_ALL" };
+	uint32_t reason;
+
+	(void)state;
+	double_reset(2);
+	mac_double.root = true;
+	mac_double.forced = mac_double.configured = 1;
+	mac_double.counting = mac_double.thread_counting = 3;
+	assert_int_equal(open_kpc(names, 1, true, &reason), 1);
+	pmc_mac_read(&mac, 1000, true, &reading);
+	assert_int_equal(reading.kpc_error, 0);
+	pmc_mac_close(&mac);
+	assert_int_equal(mac_double.forced, 1);
+	assert_int_equal(mac_double.thread_counting, 3);
+}
+
+/* ---- plans -------------------------------------------------------------------------------- */
+static void plans_name_levels_and_refusals(void **state)
+{
+	struct pmc_arena arena = { 0 };
+	struct pmc_event list[] = {
+		{ .name = "cycles",
+		  .type = PERF_TYPE_HARDWARE,
+		  .config = PERF_COUNT_HW_CPU_CYCLES },
+		{ .name = "INST_ALL:u",
+		  .type = PMC_TYPE_KPEP,
+		  .exclude_kernel = true,
+		  .asked_scope = true },
+		{ .name = "cache-misses",
+		  .type = PERF_TYPE_HARDWARE,
+		  .config = PERF_COUNT_HW_CACHE_MISSES },
+		{ .name = "instructions:u",
+		  .type = PERF_TYPE_HARDWARE,
+		  .config = PERF_COUNT_HW_INSTRUCTIONS,
+		  .exclude_kernel = true,
+		  .asked_scope = true },
+		{ .name = "task-clock",
+		  .type = PERF_TYPE_SOFTWARE,
+		  .config = PERF_COUNT_SW_TASK_CLOCK },
+		{ .name = "CLASH_B", .type = PMC_TYPE_KPEP },
+	};
+	const struct pmc_events events = { .list = list, .count = 6 };
+	struct pmc_mac_plan plan;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		list[i].unit = list[i].pmu = "";
+		list[i].scale = 1;
+		list[i].brace = PMC_NO_BRACE;
+		list[i].position = i;
+	}
+	double_reset(2);
+	mac_double.root = true;
+	pmc_mac_open(&mac, &double_calls);
+	assert_int_equal(pmc_mac_plan_make(&mac, &events, false, &arena, &plan), 0);
+	/* Cycles of both levels, the clock, INST_ALL; then what is not counted. */
+	assert_int_equal(plan.plan.count, 7);
+	assert_int_equal(plan.plan.opened, 4);
+	assert_int_equal(plan.plan.groups, 2);
+	assert_int_equal(plan.kpep_group, 1);
+	assert_string_equal(plan.plan.events[0].event.core_type, "Performance");
+	assert_string_equal(plan.plan.events[1].event.core_type, "Efficiency");
+	assert_string_equal(plan.plan.events[3].event.name, "INST_ALL:u");
+	assert_int_equal(plan.plan.events[3].scope, PMC_SCOPE_USER);
+	assert_string_equal(mac_double.added[0], "INST_ALL");
+	assert_int_equal(plan.plan.events[4].error, PMC_REASON_NO_SOURCE);
+	assert_int_equal(plan.plan.events[4].state, PMC_NOT_SUPPORTED);
+	assert_int_equal(plan.plan.events[5].error, PMC_REASON_NO_SOURCE);
+	assert_int_equal(plan.plan.events[6].error, PMC_REASON_CONFLICT);
+	assert_int_equal(plan.plan.events[6].state, PMC_NOT_COUNTED);
+	assert_non_null(plan.plan.frame);
+	pmc_mac_close(&mac);
+	released();
+	pmc_arena_free(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(levels_are_told_apart),
+		cmocka_unit_test(an_ended_thread_has_no_reading),
+		cmocka_unit_test(before_macos_13_a_thread_reads_itself),
+		cmocka_unit_test(a_virtual_machine_leaves_cpu_time),
+		cmocka_unit_test(a_reply_of_another_shape_is_refused),
+		cmocka_unit_test(kperf_counts_in_the_order_of_the_map),
+		cmocka_unit_test(kperf_failures_have_reasons),
+		cmocka_unit_test(a_descendant_only_reads),
+		cmocka_unit_test(plans_name_levels_and_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

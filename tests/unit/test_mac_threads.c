@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_mac_threads.c - rows of the threads of a process on macOS, against a double of its system
+ * calls: threads that start, end, are many, and end during snapshots.
+ */
+#include "agent/base/agent.h"
+#include "agent/core/dump/build.h"
+#include "agent/core/profile/profile.h"
+#include "agent/output/file.h"
+#include "agent/thread/mac_threads.h"
+#include "tests/unit/mac_double.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* What the agent appends to its dump. */
+static struct {
+	pthread_mutex_t lock;
+	uint8_t *bytes;
+	size_t len;
+} dump = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void agent_file_append(const void *frames, size_t len)
+{
+	pthread_mutex_lock(&dump.lock);
+	dump.bytes = realloc(dump.bytes, dump.len + len);
+	memcpy(dump.bytes + dump.len, frames, len);
+	dump.len += len;
+	pthread_mutex_unlock(&dump.lock);
+}
+
+static struct pmc_arena arena;
+
+static void start(unsigned levels, int self_error, int levels_error)
+{
+	static struct pmc_event list[2] = {
+		{ .name = "cycles", .config = PERF_COUNT_HW_CPU_CYCLES },
+		{ .name = "instructions", .config = PERF_COUNT_HW_INSTRUCTIONS, .position = 1 },
+	};
+	const struct pmc_events events = { .list = list, .count = 2 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		list[i].unit = list[i].pmu = "";
+		list[i].scale = 1;
+		list[i].brace = PMC_NO_BRACE;
+	}
+	double_reset(levels);
+	mac_double.self_error = self_error;
+	mac_double.levels_error = levels_error;
+	memset(agent.identity, 7, 16);
+	memset(agent.job, 9, 16);
+	agent.start_ns = 1;
+	dump.len = 0;
+	mac_threads_forget();
+	atomic_store(&mac_job.snapshot, 1);
+	pmc_mac_open(&mac_job.mac, &double_calls);
+	assert_int_equal(pmc_mac_plan_make(&mac_job.mac, &events, false, &arena, &mac_job.plan), 0);
+	agent_file_append(mac_job.plan.plan.frame, mac_job.plan.plan.frame_bytes);
+}
+
+static void drain(struct pmc_frame_buf *buf)
+{
+	agent_file_append(buf->data, buf->len);
+	buf->len = 0;
+}
+
+static void snapshot(uint64_t self)
+{
+	static uint64_t room[2048];
+	struct pmc_frame_buf buf;
+
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	mac_threads_rows(&buf, drain, atomic_fetch_add(&mac_job.snapshot, 1) + 1, self,
+			 PMC_THREAD_LIVE);
+	drain(&buf);
+}
+
+static void finish(struct pmc_profile *profile)
+{
+	const struct pmc_process_text text = { "mac", "", "app", "app" };
+	const struct pmc_process_fixed fixed = { .pid = 1, .eventset = mac_job.plan.plan.hash };
+	static uint64_t room[512];
+	struct pmc_frame_buf buf;
+
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	pmc_build_process(&buf, agent.identity, mac_job.snapshot + 1, &fixed, &text);
+	drain(&buf);
+	assert_int_equal(pmc_profile_init(profile, NULL), 0);
+	assert_int_equal(pmc_profile_add_buffer(profile, dump.bytes, dump.len), 0);
+	assert_int_equal(pmc_profile_finish(profile), 0);
+	assert_int_equal(profile->damaged_frames, 0);
+}
+
+static const struct pmc_count *count_of(const struct pmc_p_thread *thread, const char *name,
+					const char *core)
+{
+	for (unsigned i = 0; i < thread->set->count; i++)
+		if (strcmp(thread->set->events[i].name, name) == 0 &&
+		    strcmp(thread->set->events[i].core_type, core) == 0)
+			return &thread->counts[i];
+	fail_msg("no event %s of core type '%s'", name, core);
+	return NULL;
+}
+
+static void a_thread_has_its_row(void **state)
+{
+	struct pmc_profile profile;
+	struct pmc_thread_buf buf;
+	const struct pmc_p_thread *thread;
+
+	(void)state;
+	start(2, 0, 0);
+	assert_true(mac_thread_begin(1000, true));
+	assert_false(mac_thread_begin(1000, false));
+	assert_true(mac_thread_begin(1003, false));
+	mac_double.work[3] = 100;
+	snapshot(1000);
+	mac_double.work[3] = 300;
+	double_be(1003);
+	mac_thread_end(1003, PMC_THREAD_EXITED);
+	mac_double.ended[3] = true;
+	mac_thread_end(1003, PMC_THREAD_EXITED);
+	mac_double.work[0] = 50;
+	snapshot(1000);
+	finish(&profile);
+	assert_int_equal(profile.n_threads, 2);
+	thread = pmc_profile_thread(&profile, profile.threads[0], &buf);
+	assert_int_equal(thread->fixed.flags & PMC_THREAD_MAIN, PMC_THREAD_MAIN);
+	assert_int_equal(thread->fixed.state, PMC_THREAD_LIVE);
+	assert_int_equal(count_of(thread, "instructions", "Performance")->raw, 40);
+	thread = pmc_profile_thread(&profile, profile.threads[1], &buf);
+	assert_int_equal(thread->fixed.tid, 1003);
+	assert_int_equal(thread->fixed.state, PMC_THREAD_EXITED);
+	assert_int_equal(count_of(thread, "instructions", "Performance")->raw, 290);
+	assert_int_equal(count_of(thread, "instructions", "Efficiency")->raw, 10);
+	assert_int_equal(count_of(thread, "cycles", "")->raw, 600);
+	assert_int_equal(count_of(thread, "cycles", "")->state, PMC_COUNTED);
+	assert_int_equal(thread->fixed.cpu_ns, 300 * 1000);
+	pmc_profile_free(&profile);
+}
+
+/* Without counters: CPU time, and a reason in place of counts. */
+static void a_virtual_machine_has_rows(void **state)
+{
+	struct pmc_profile profile;
+	struct pmc_thread_buf buf;
+	const struct pmc_p_thread *thread;
+
+	(void)state;
+	start(1, -ENOTSUP, 0);
+	mac_thread_begin(1000, true);
+	mac_thread_end(1000, PMC_THREAD_EXITED);
+	finish(&profile);
+	assert_int_equal(profile.n_threads, 1);
+	thread = pmc_profile_thread(&profile, profile.threads[0], &buf);
+	assert_int_equal(thread->fixed.cpu_ns, 8000);
+	assert_int_equal(count_of(thread, "cycles", "")->state, PMC_NOT_SUPPORTED);
+	pmc_profile_free(&profile);
+}
+
+static void before_macos_13_live_threads_have_no_counts(void **state)
+{
+	struct pmc_profile profile;
+	struct pmc_thread_buf buf;
+	const struct pmc_p_thread *thread;
+
+	(void)state;
+	start(1, 0, -EINVAL);
+	mac_thread_begin(1000, true);
+	mac_thread_begin(1001, false);
+	mac_double.work[0] = 5;
+	snapshot(1000);
+	finish(&profile);
+	thread = pmc_profile_thread(&profile, profile.threads[0], &buf);
+	assert_int_equal(count_of(thread, "instructions", "")->raw, 5);
+	thread = pmc_profile_thread(&profile, profile.threads[1], &buf);
+	assert_int_equal(count_of(thread, "instructions", "")->state, PMC_NOT_COUNTED);
+	assert_int_equal(thread->fixed.reason, PMC_REASON_OWN_THREAD);
+	pmc_profile_free(&profile);
+}
+
+/* ---- many threads, while snapshots are taken ---------------------------------------------- */
+enum { WORKERS = 8, ROUNDS = 250 };
+
+static _Atomic unsigned running;
+
+static void *work(void *arg)
+{
+	const unsigned worker = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		const uint64_t tid = 1001 + worker * ROUNDS + i;
+
+		double_be(tid);
+		assert_true(mac_thread_begin(tid, false));
+		mac_double.work[tid - 1000] = 11;
+		sched_yield();
+		mac_double.work[tid - 1000] = tid;
+		mac_thread_end(tid, PMC_THREAD_EXITED);
+		mac_double.ended[tid - 1000] = true;
+	}
+	running--;
+	return NULL;
+}
+
+static void each_of_many_threads_has_its_last_row(void **state)
+{
+	pthread_t threads[WORKERS];
+	struct pmc_profile profile;
+	struct pmc_thread_buf buf;
+
+	(void)state;
+	start(1, 0, 0);
+	mac_thread_begin(1000, true);
+	running = WORKERS;
+	for (unsigned i = 0; i < WORKERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i), 0);
+	while (running)
+		snapshot(1000);
+	for (unsigned i = 0; i < WORKERS; i++)
+		pthread_join(threads[i], NULL);
+	snapshot(1000);
+	finish(&profile);
+	assert_int_equal(profile.n_threads, WORKERS * ROUNDS + 1);
+	for (uint64_t i = 1; i < profile.n_threads; i++) {
+		const struct pmc_p_thread *thread =
+			pmc_profile_thread(&profile, profile.threads[i], &buf);
+
+		assert_int_equal(thread->fixed.state, PMC_THREAD_EXITED);
+		assert_int_equal(count_of(thread, "instructions", "")->raw, thread->fixed.tid);
+	}
+	pmc_profile_free(&profile);
+}
+
+/* Numbers that meet in the table, more than it searches: noted, no row, nothing is overwritten. */
+static void a_full_table_refuses_threads(void **state)
+{
+	struct pmc_profile profile;
+	unsigned taken = 0;
+
+	(void)state;
+	start(1, 0, 0);
+	for (uint64_t i = 0; i < 100; i++)
+		taken += mac_thread_begin(1000 + i * MAC_THREADS, false);
+	assert_int_equal(taken, 64);
+	mac_thread_end(1000 + 99 * MAC_THREADS, PMC_THREAD_EXITED);
+	mac_thread_end(1000, PMC_THREAD_EXITED);
+	assert_true(mac_thread_begin(1000 + 99 * MAC_THREADS, false));
+	finish(&profile);
+	assert_int_equal(profile.n_threads, 1);
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_has_its_row),
+		cmocka_unit_test(a_virtual_machine_has_rows),
+		cmocka_unit_test(before_macos_13_live_threads_have_no_counts),
+		cmocka_unit_test(each_of_many_threads_has_its_last_row),
+		cmocka_unit_test(a_full_table_refuses_threads),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	pmc_arena_free(&arena);
+	free(dump.bytes);
+	return failed;
+}
