@@ -49,6 +49,7 @@ build() {
 	header perfmon/pfmlib.h libpfm4-dev
 	header popt.h libpopt-dev
 	header jansson.h libjansson-dev
+	header ncurses.h libncurses-dev
 	ldconfig -p 2>/dev/null | grep -q 'libpfm\.so\.4' || need libpfm4
 }
 
@@ -84,6 +85,7 @@ check() {
 	program go golang-go
 	program pkg-config pkg-config
 	program man man-db
+	program tmux tmux
 	program groff groff-base
 	for lib in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4; do
 		ldconfig -p | grep -q "${lib%%:*}" || need "${lib#*:}"
@@ -97,7 +99,8 @@ cross() {
 		has_package gcc-aarch64-linux-gnu || need gcc-aarch64-linux-gnu
 		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
 		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
-		for p in libelf-dev libdw-dev libiberty-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev; do
+		for p in libelf-dev libdw-dev libiberty-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev \
+			libncurses-dev; do
 			has_package "$p:arm64" || need "$p:arm64"
 		done
 		;;

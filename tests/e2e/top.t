@@ -100,4 +100,124 @@ for bad in '' '-a 1' 'x' '1 2' '--by core 1' '-s nonsense 1' '-I 1us 1' '-n 0 1'
 	run "$PMCTL" top -b $bad
 	is "$status" 2 "wrong arguments: $bad"
 done
+# ---- the screen -------------------------------------------------------------------------------
+run env TERM=dumb "$PMCTL" top 1
+is "$status" 1 "without a terminal: exit status"
+like "$(cat "$T/err")" 'pmctl stat --per-thread' "without a terminal: what else to use"
+
+if ! command -v tmux >/dev/null; then
+	skip "tmux is not installed" "the screen"
+	done_testing
+	exit
+fi
+export TMUX_TMPDIR=$T
+unset TMUX
+term() {
+	tmux -L pmc "$@" 2>/dev/null 7>&-
+}
+# start WIDTH ENV... -- ARG...: top in a terminal of that width; its exit status goes to $T/rc
+start() {
+	local width=$1
+	shift
+	rm -f "$T/rc"
+	term kill-server
+	term -f /dev/null new-session -d -x "$width" -y 24 \
+		"env $* $AS $PMCTL top -I 200ms $ARGS; echo \$? >$T/rc; sleep 1000"
+}
+screen() {
+	term capture-pane -p
+}
+# shows REGEX NAME: waits until the screen has it
+shows() {
+	local n=0
+	until screen | grep -qE -- "$1"; do
+		n=$((n + 1))
+		if [ "$n" -gt 600 ]; then
+			fail "$2"
+			screen | diag_file /dev/stdin screen
+			return 1
+		fi
+		sleep 0.05
+	done
+	pass "$2"
+}
+ended() {
+	local n=0
+	until [ -s "$T/rc" ] || [ "$n" -gt 600 ]; do
+		n=$((n + 1))
+		sleep 0.05
+	done
+	cat "$T/rc"
+}
+rm -f "$T/in"
+start_pools
+AS= ARGS=$POOLS
+start 80 LC_ALL=C.UTF-8
+shows 'sleeper-1 +[0-9]+ +0\.0 .* S futex' "80 columns: a thread that waits for a lock"
+shows 'spinner-0 .*\((runs|waits for CPU)\)' "80 columns: a thread that runs"
+shows 'e.x1b\[31mvil' "80 columns: an escaped name"
+term resize-window -x 200 -y 30
+shows 'major/s +last 60 s' "resized to 200 columns while it runs"
+shows 'spinner-0 .*[▁▂▃▄▅▆▇█]' "a sparkline"
+term send-keys p
+shows '^sleeper-\* +4 ' "p: pools"
+term send-keys /
+shows '^filter: _' "/: asks for a filter"
+term send-keys slee Enter
+shows 'filter slee \([0-9]+ hidden\)' "a filter"
+term send-keys Enter
+shows 'only sleeper-\*' "Enter: the threads of a pool"
+shows '^sleeper-3 ' "Enter: a thread of it"
+term send-keys Enter
+shows 'since its start' "Enter: one thread"
+shows 'on a CPU   . waiting for a CPU' "Enter: its graph"
+term send-keys Escape
+shows '^sleeper-3 ' "Esc: back to the threads"
+term send-keys w
+shows '^CSV file: pmctl-top-' "w: asks for a file"
+term send-keys C-u
+term send-keys "$T/rows.csv" Enter
+shows '4 rows written to' "w: says what it wrote"
+is "$(python3 -c 'import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1]), strict=True))
+print(len(rows), sorted(r["name"] for r in rows)[0], {len(r) for r in rows} == {len(rows[0])})' "$T/rows.csv")" \
+	"4 sleeper-0 True" "w: a CSV file"
+term send-keys h
+shows '^  PgUp|^  Up Down' "h: help"
+term send-keys Escape
+term send-keys Space
+shows '^PAUSED' "Space: pause"
+term send-keys Space
+term send-keys C-c
+is "$(ended)" 0 "Ctrl-C ends it"
+is "$(term display-message -p '#{alternate_on}')" 0 "Ctrl-C: the terminal is restored"
+
+start 100 LC_ALL=C NO_COLOR=1
+shows '^spinner-0 .* [-.:=+*#@]+$' "the C locale: a sparkline in ASCII"
+is "$(screen | LC_ALL=C tr -d '\0-\177' | wc -c)" 0 "the C locale: ASCII alone"
+is "$(term capture-pane -p -e | grep -c $'\x1b\\[3[1-7]m')" 0 "NO_COLOR: no colours"
+term send-keys q
+is "$(ended)" 0 "q ends it"
+start 100 TERM=dumb
+is "$(ended)" 1 "a dumb terminal"
+shows 'pmctl stat --per-thread' "a dumb terminal: what else to use"
+ARGS="-- sh -c 'sleep 2; exit 4'"
+start 100 LC_ALL=C.UTF-8
+is "$(ended)" 4 "a command: its exit status"
+shows '^sleep +[0-9]+ .* S hrtimer_nanosleep' "a command: the last table stays"
+# A shell with job control, to suspend and resume.
+ARGS=$POOLS
+term kill-server
+term -f /dev/null new-session -d -x 100 -y 24 "env LC_ALL=C.UTF-8 PS1=prompt: bash --norc --noprofile -i"
+shows '^prompt:' "a shell"
+term send-keys "$PMCTL top -I 200ms $POOLS" Enter
+shows '^sleeper-1 ' "started by a shell"
+term send-keys C-z
+shows 'Stopped' "Ctrl-Z suspends it"
+term send-keys fg Enter
+shows '^sleeper-1 ' "fg resumes it"
+term send-keys q
+term kill-server
+exec 7>&-
+wait "$POOLS" 2>/dev/null
 done_testing

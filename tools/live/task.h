@@ -3,6 +3,8 @@
 #ifndef PMC_TOOLS_LIVE_TASK_H
 #define PMC_TOOLS_LIVE_TASK_H
 
+#include "agent/core/base/out.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -49,5 +51,9 @@ struct live_stat {
 	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
 };
 bool live_parse_stat(const char *text, struct live_stat *stat);
+
+/* A text of CSV: quoted, with quotes doubled; a leading = + - @ would be a formula to a
+ * spreadsheet. */
+void live_put_csv(struct pmc_out *out, const char *text);
 
 #endif

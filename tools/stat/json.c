@@ -155,20 +155,6 @@ void stat_json(struct stat_job *stat, bool summary)
 
 /* ---- CSV ---------------------------------------------------------------------------------- */
 
-/* Quoted, with quotes doubled; a leading = + - @ would be a formula to a spreadsheet. */
-static void put_text(struct pmc_out *out, const char *text)
-{
-	pmc_out_char(out, '"');
-	if (text[0] && strchr("=+-@", text[0]))
-		pmc_out_char(out, '\'');
-	for (; *text; text++) {
-		if (*text == '"')
-			pmc_out_char(out, '"');
-		pmc_out_char(out, (unsigned char)*text < ' ' ? '?' : *text);
-	}
-	pmc_out_char(out, '"');
-}
-
 static void put_csv_number(struct pmc_out *out, int value)
 {
 	pmc_out_char(out, ',');
@@ -195,14 +181,14 @@ static void put_csv_row(struct stat_job *stat, const struct stat_row *row, bool 
 		put_csv_number(out, row->key.node);
 		put_csv_number(out, row->key.tid);
 		pmc_out_char(out, ',');
-		put_text(out, row->name);
+		live_put_csv(out, row->name);
 		pmc_out_char(out, ',');
-		put_text(out, event->name);
+		live_put_csv(out, event->name);
 		pmc_out_char(out, ',');
 		if (known)
 			pmc_out_fixed(out, value, value == floor(value) ? 0 : 6);
 		pmc_out_char(out, ',');
-		put_text(out, event->unit);
+		live_put_csv(out, event->unit);
 		pmc_outf(out, ",%s,%llu,%llu\n", pmc_state_name(count->state),
 			 (unsigned long long)count->enabled_ns,
 			 (unsigned long long)count->running_ns);

@@ -81,7 +81,9 @@ static int run(struct top_job *job)
 	top_watch_scan(&job->watch);
 	job->next_ns = job->watch.now_ns + job->flags.interval_ns;
 	code = set_look(job);
-	return code ? code : top_batch(job);
+	if (code)
+		return code;
+	return job->flags.batch ? top_batch(job) : top_screen(job);
 }
 
 int cmd_top(int argc, char **argv)

@@ -233,11 +233,13 @@ void top_put_title(const struct top_watch *watch, const struct top_look *look,
 			put_cpus(rows, rows->cpu_ns - known, " by threads that ended)", out);
 		}
 		pmc_out_str(out, dot);
-		put_cpus(rows, rows->sum.delay_ns, " waiting for a CPU", out);
+		put_cpus(rows, rows->sum.delay_ns, " waiting for one", out);
 	}
-	pmc_out_str(out, dot);
-	pmc_out_str(out, "by ");
-	pmc_out_str(out, top_column_name(watch, look->sort));
+	if (look->sort != TOP_CPU) {
+		pmc_out_str(out, dot);
+		pmc_out_str(out, "by ");
+		pmc_out_str(out, top_column_name(watch, look->sort));
+	}
 	if (look->only) {
 		pmc_out_str(out, dot);
 		pmc_out_str(out, "only ");

@@ -279,16 +279,21 @@ unsigned top_slot(const struct top_watch *watch, unsigned ago)
 	return (watch->slot + 2 * TOP_HISTORY - 1 - ago) % TOP_HISTORY;
 }
 
-static void next_slot(struct top_watch *watch)
+static void clear_slot(struct top_watch *watch)
 {
 	watch->slot_used_ns = 0;
-	watch->slot = (watch->slot + 1) % TOP_HISTORY;
-	watch->slots += watch->slots < TOP_HISTORY - 1;
 	for (unsigned i = 0; i < watch->n; i++)
 		for (unsigned t = 0; t < watch->processes[i]->n; t++) {
 			watch->processes[i]->tasks[t]->cpu_us[watch->slot] = 0;
 			watch->processes[i]->tasks[t]->delay_us[watch->slot] = 0;
 		}
+}
+
+static void next_slot(struct top_watch *watch)
+{
+	watch->slot = (watch->slot + 1) % TOP_HISTORY;
+	watch->slots += watch->slots < TOP_HISTORY - 1;
+	clear_slot(watch);
 }
 
 bool top_watch_scan(struct top_watch *watch)
@@ -313,6 +318,12 @@ bool top_watch_scan(struct top_watch *watch)
 	if (watch->slot_used_ns + watch->flags->interval_ns / 2 >= watch->slot_ns)
 		next_slot(watch);
 	return alive;
+}
+
+void top_watch_skip(struct top_watch *watch)
+{
+	top_watch_scan(watch);
+	clear_slot(watch);
 }
 
 int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t pid)

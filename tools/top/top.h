@@ -77,6 +77,8 @@ struct top_watch {
 int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t pid);
 /* The next interval. False: what was watched has ended. */
 bool top_watch_scan(struct top_watch *watch);
+/* After a pause: a reading that begins an interval, but ends none. */
+void top_watch_skip(struct top_watch *watch);
 void top_watch_stop(struct top_watch *watch);
 /* The CPU or run delay of a slot of the last minute, `ago` slots before the last whole one. */
 unsigned top_slot(const struct top_watch *watch, unsigned ago);
@@ -209,6 +211,7 @@ enum top_event { TOP_INTERVAL, TOP_KEY, TOP_RESIZED, TOP_STOP, TOP_ENDED };
 enum top_event top_wait(struct top_job *job, int keys);
 
 int top_batch(struct top_job *job);
+int top_screen(struct top_job *job);
 /* The table as plain text. */
 void top_put_table(struct top_job *job, int width, unsigned most, struct pmc_out *out);
 

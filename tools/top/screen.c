@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen.c - draws on a terminal with ncurses, and runs until a key or a signal ends it.
+ *
+ * Signals come through a descriptor (tool_signals), so none of the handlers of ncurses ever runs.
+ * Text is made harmless before it gets here: nothing from a process reaches the terminal as is.
+ */
+#include "tools/top/screen.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/utf8.h"
+#include "tools/cli/pmctl.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <locale.h>
+#include <ncurses.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <unistd.h>
+
+/* A macro of term.h. */
+#undef columns
+
+/* The first table comes soon, whatever the interval. */
+#define FIRST_NS 300000000u
+
+enum { RUNS = 1, WAITS, DISK };
+
+/* ---- the terminal --------------------------------------------------------------------------- */
+
+static int refuse(const char *why)
+{
+	return tool_fail(EXIT_FAIL, "%s; use pmctl stat --per-thread -I 1s -p PID, or pmctl top -b",
+			 why);
+}
+
+/* 0, or the exit code. *keys: where keys come from. */
+static int open_terminal(struct top_job *job, SCREEN **terminal, FILE **keys)
+{
+	const char *term = getenv("TERM");
+	int error;
+
+	if (!isatty(STDOUT_FILENO))
+		return refuse("the output is not a terminal");
+	if (!term || !*term || setupterm(NULL, STDOUT_FILENO, &error) != OK)
+		return refuse("the terminal is unknown: TERM is not set, or terminfo lacks it");
+	if (!tigetstr("cup") || tigetstr("cup") == (char *)-1)
+		return refuse("the terminal cannot move the cursor");
+	/* A locale that is not installed has no characters but those of ASCII. */
+	if (!setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1)
+		job->screen.ascii |= !setlocale(LC_CTYPE, "C.UTF-8");
+	*keys = isatty(STDIN_FILENO) ? stdin : fopen("/dev/tty", "re");
+	if (!*keys)
+		return refuse("there is no terminal to read keys from");
+	use_tioctl(TRUE);
+	*terminal = newterm(NULL, stdout, *keys);
+	if (!*terminal)
+		return refuse("the terminal cannot be used");
+	set_escdelay(25);
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	curs_set(0);
+	if (job->screen.color && has_colors() && start_color() == OK &&
+	    use_default_colors() == OK) {
+		init_pair(RUNS, COLOR_GREEN, -1);
+		init_pair(WAITS, COLOR_YELLOW, -1);
+		init_pair(DISK, COLOR_RED, -1);
+	} else {
+		job->screen.color = false;
+	}
+	return 0;
+}
+
+static void resize(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+		resizeterm(size.ws_row, size.ws_col);
+	clearok(curscr, TRUE);
+}
+
+/* As the shell expects it: with the default action of SIGTSTP. */
+static void stop(void)
+{
+	sigset_t set;
+
+	def_prog_mode();
+	endwin();
+	signal(SIGTSTP, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	reset_prog_mode();
+	resize();
+}
+
+/* ---- drawing -------------------------------------------------------------------------------- */
+
+static void put_line(int line, const char *text, size_t len, attr_t attributes)
+{
+	char fitted[4096];
+	struct pmc_out out;
+	int width;
+
+	if (line >= LINES)
+		return;
+	pmc_out_to_mem(&out, fitted, sizeof(fitted));
+	width = pmc_utf8_fit(&out, text, len, COLS, PMC_CUT_END, false);
+	if (attributes & A_REVERSE)
+		pmc_out_pad(&out, ' ', COLS - width);
+	attrset(attributes);
+	mvaddnstr(line, 0, fitted, (int)out.len);
+	attrset(A_NORMAL);
+}
+
+static void put_lines(int from, const char *text)
+{
+	for (int line = from; *text; line++) {
+		size_t len = strcspn(text, "\n");
+
+		put_line(line, text, len, A_NORMAL);
+		text += len + (text[len] == '\n');
+	}
+}
+
+static attr_t colour_of(const struct top_job *job, const struct top_row *row)
+{
+	const struct live_span *span = &row->span;
+
+	if (!job->screen.color || !row->known)
+		return A_NORMAL;
+	if (row->states['D'])
+		return (attr_t)COLOR_PAIR(DISK);
+	if (span->delay_ns * 4 > span->ns)
+		return (attr_t)COLOR_PAIR(WAITS);
+	return span->cpu_ns * 4 > span->ns ? (attr_t)COLOR_PAIR(RUNS) : A_NORMAL;
+}
+
+/* The head, with the column that is sorted by in bold. */
+static void draw_head(struct top_screen *screen, int line)
+{
+	struct top_job *job = screen->job;
+	char text[4096];
+	struct pmc_out out;
+	int at = 0;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	top_put_head(&screen->layout, &job->watch, &job->look, job->screen.ascii, &out);
+	put_line(line, text, out.len, A_REVERSE);
+	for (unsigned i = 0; i < screen->layout.n; i++) {
+		if (screen->layout.columns[i] == job->look.sort)
+			mvchgat(line, at, screen->layout.widths[i],
+				A_REVERSE | A_BOLD | A_UNDERLINE, 0, NULL);
+		at += screen->layout.widths[i] + 1;
+	}
+}
+
+static void draw_table(struct top_screen *screen)
+{
+	struct top_job *job = screen->job;
+	const unsigned selected = top_selected(screen);
+	char text[4096];
+	struct pmc_out out;
+
+	top_layout_make(&screen->layout, &job->watch, &job->look, &job->rows, COLS);
+	draw_head(screen, 1);
+	screen->height = LINES > 3 ? (unsigned)LINES - 3 : 0;
+	/* Rows may have become fewer. */
+	if (screen->first + screen->height > job->rows.n)
+		screen->first = job->rows.n > screen->height ? job->rows.n - screen->height : 0;
+	for (unsigned i = 0; i < screen->height && screen->first + i < job->rows.n; i++) {
+		const struct top_row *row = &job->rows.rows[screen->first + i];
+
+		pmc_out_to_mem(&out, text, sizeof(text));
+		top_put_row(&screen->layout, &job->watch, row, job->screen.ascii, &out);
+		put_line((int)i + 2, text, out.len,
+			 screen->first + i == selected && screen->selected ? A_REVERSE :
+									     colour_of(job, row));
+	}
+}
+
+static void draw_foot(const struct top_screen *screen)
+{
+	static const char *const questions[] = { "", "filter: ", "CSV file: ", "dump: " };
+	char text[512];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	if (screen->prompt) {
+		pmc_out_str(&out, questions[screen->prompt]);
+		pmc_utf8_fit(&out, screen->input, strlen(screen->input), 0, PMC_CUT_END,
+			     screen->job->screen.ascii);
+		pmc_out_char(&out, '_');
+	} else if (screen->message[0]) {
+		pmc_utf8_fit(&out, screen->message, strlen(screen->message), 0, PMC_CUT_END,
+			     screen->job->screen.ascii);
+	} else {
+		pmc_out_str(&out, screen->paused ? "PAUSED, Space: go on  " : "");
+		pmc_out_str(&out, "q quit  h help  < > sort  t p P rows  / filter  Enter zoom  "
+				  "Space pause  w CSV");
+	}
+	put_line(LINES - 1, text, out.len, A_NORMAL);
+}
+
+static void draw(struct top_screen *screen)
+{
+	struct top_job *job = screen->job;
+	char text[16384];
+	struct pmc_out out;
+
+	erase();
+	pmc_out_to_mem(&out, text, sizeof(text));
+	if (screen->view == TOP_TABLE) {
+		top_put_title(&job->watch, &job->look, &job->rows, job->screen.ascii, &out);
+		put_line(0, text, out.len, A_BOLD);
+		draw_table(screen);
+	} else {
+		if (screen->view == TOP_HELP)
+			top_put_help(&out);
+		else
+			top_put_zoom(screen, COLS, &out);
+		put_lines(0, text);
+	}
+	draw_foot(screen);
+	refresh();
+}
+
+/* ---- the loop ------------------------------------------------------------------------------- */
+
+/* Keeps the table as text, for the end: the threads will be gone then. */
+static void keep_last(struct top_job *job, struct pmc_out *last, char *room, size_t size)
+{
+	pmc_out_to_mem(last, room, size);
+	top_put_table(job, COLS, LINES > 3 ? (unsigned)LINES - 3 : UINT_MAX, last);
+}
+
+static void take_keys(struct top_screen *screen)
+{
+	int key;
+
+	while ((key = getch()) != ERR)
+		if (key == 'L' - '@')
+			clearok(curscr, TRUE);
+		else if (key != KEY_RESIZE) /* left by resizeterm() */
+			top_key(screen, key);
+}
+
+static bool step(struct top_screen *screen, enum top_event event)
+{
+	struct top_job *job = screen->job;
+	const bool was_paused = screen->paused;
+
+	switch (event) {
+	case TOP_KEY:
+		take_keys(screen);
+		if (was_paused && !screen->paused)
+			top_watch_skip(&job->watch);
+		break;
+	case TOP_RESIZED:
+		resize();
+		break;
+	case TOP_STOP:
+		stop();
+		top_watch_skip(&job->watch);
+		top_remake(screen);
+		break;
+	case TOP_INTERVAL:
+		if (screen->paused)
+			break;
+		if (!top_step(job))
+			return false;
+		if (job->flags.count && --job->flags.count == 0)
+			screen->quit = true;
+		break;
+	case TOP_ENDED:
+		return false;
+	}
+	return true;
+}
+
+int top_screen(struct top_job *job)
+{
+	static char room[256 << 10];
+	struct top_screen screen = { .job = job };
+	SCREEN *terminal = NULL;
+	struct pmc_out last;
+	bool going = true;
+	FILE *keys = NULL;
+	int code = open_terminal(job, &terminal, &keys);
+
+	if (code)
+		return code;
+	pmc_out_to_mem(&last, room, sizeof(room));
+	if (job->flags.interval_ns > FIRST_NS)
+		job->next_ns = pmc_now_ns() + FIRST_NS;
+	top_rows_make(&job->rows, &job->watch, &job->look);
+	while (going && !screen.quit) {
+		enum top_event event;
+
+		draw(&screen);
+		event = top_wait(job, fileno(keys));
+		going = step(&screen, event);
+		if (going && event == TOP_INTERVAL && !screen.paused)
+			keep_last(job, &last, room, sizeof(room));
+	}
+	endwin();
+	delscreen(terminal);
+	if (keys != stdin)
+		fclose(keys);
+	/* The alternate screen is gone. */
+	if (!screen.quit)
+		fwrite(room, 1, last.len, stdout);
+	return 0;
+}

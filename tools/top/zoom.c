@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* zoom.c - one thread: its last minute as a graph, and what it did since its start; the help. */
+#include "agent/core/base/utf8.h"
+#include "agent/core/report/words.h"
+#include "tools/top/screen.h"
+
+#include <string.h>
+
+#define GRAPH_LINES 8
+
+static const struct top_task *find_task(const struct top_watch *watch, uint64_t number)
+{
+	for (unsigned i = 0; i < watch->n; i++)
+		for (unsigned t = 0; t < watch->processes[i]->n; t++)
+			if (watch->processes[i]->tasks[t]->number == number)
+				return watch->processes[i]->tasks[t];
+	return NULL;
+}
+
+/* Eighths of a line, of a graph of GRAPH_LINES lines. */
+static unsigned eighths(uint64_t us, uint64_t most)
+{
+	uint64_t n = most ? (us * GRAPH_LINES * 8 + most / 2) / most : 0;
+
+	return n < GRAPH_LINES * 8 ? (unsigned)n : GRAPH_LINES * 8;
+}
+
+static void put_dot(unsigned line, unsigned cpu, unsigned both, bool ascii, struct pmc_out *out)
+{
+	static const char *const parts[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇" };
+	const unsigned low = line * 8;
+
+	if (cpu >= low + 8)
+		pmc_out_str(out, ascii ? "#" : "█");
+	else if (both > low && both >= low + 4 && both - cpu >= 4)
+		pmc_out_str(out, ascii ? "." : "░");
+	else if (cpu > low)
+		pmc_out_str(out, ascii ? (cpu >= low + 4 ? "#" : "_") : parts[cpu - low - 1]);
+	else
+		pmc_out_char(out, ' ');
+}
+
+static void put_graph(const struct top_watch *watch, const struct top_task *task, int width,
+		      bool ascii, struct pmc_out *out)
+{
+	const unsigned room = width > 10 ? (unsigned)width - 8 : 2;
+	const unsigned n = watch->slots < room ? watch->slots : room;
+	const uint64_t most = watch->slot_ns / 1000;
+
+	for (int line = GRAPH_LINES - 1; line >= 0; line--) {
+		pmc_outf(out, "%5s ", line == GRAPH_LINES - 1 ? "100 %" : line == 0 ? "0 %" : "");
+		for (unsigned ago = n; ago-- > 0;) {
+			const unsigned slot = top_slot(watch, ago);
+			const uint64_t cpu = task->cpu_us[slot], delay = task->delay_us[slot];
+
+			put_dot((unsigned)line, eighths(cpu, most), eighths(cpu + delay, most),
+				ascii, out);
+		}
+		pmc_out_char(out, '\n');
+	}
+	pmc_outf(out, "      %s on a CPU   %s waiting for a CPU", ascii ? "#" : "█",
+		 ascii ? "." : "░");
+	pmc_outf(out, "   (last %u s)\n", (unsigned)(n * (watch->slot_ns / 1000000) / 1000));
+}
+
+static void put_number(const char *what, uint64_t value, struct pmc_out *out)
+{
+	pmc_outf(out, "  %-22s ", what);
+	pmc_show_integer(out, value);
+	pmc_out_char(out, '\n');
+}
+
+static void put_time(const char *what, uint64_t ns, struct pmc_out *out)
+{
+	pmc_outf(out, "  %-22s ", what);
+	pmc_show_time(out, (double)ns, "us");
+	pmc_out_char(out, '\n');
+}
+
+void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *out)
+{
+	const struct top_watch *watch = &screen->job->watch;
+	const struct top_task *task = find_task(watch, screen->zoomed);
+	const bool ascii = screen->job->screen.ascii;
+	const struct live_task *live;
+
+	if (!task) {
+		pmc_out_str(out, "the thread has ended; Esc: back\n");
+		return;
+	}
+	live = &task->task;
+	pmc_utf8_fit(out, live->stat.name, strlen(live->stat.name), 0, PMC_CUT_END, ascii);
+	pmc_outf(out, "  thread %d of process %d, state %c", live->tid, live->pid,
+		 live->stat.state);
+	if (live->wchan[0])
+		pmc_outf(out, ", waits in %s", live->wchan);
+	pmc_out_str(out, "\n\n");
+	put_graph(watch, task, width, ascii, out);
+	pmc_out_str(out, "\n since its start\n");
+	put_time("on a CPU", live->waits.cpu_ns, out);
+	put_time("waiting for a CPU", live->waits.delay_ns, out);
+	put_number("voluntary switches", live->waits.voluntary, out);
+	put_number("involuntary switches", live->waits.involuntary, out);
+	put_number("minor page faults", live->stat.minor_faults, out);
+	put_number("major page faults", live->stat.major_faults, out);
+}
+
+void top_put_help(struct pmc_out *out)
+{
+	static const struct {
+		const char *keys, *what;
+	} keys[] = {
+#define X(keys, what) { keys, what },
+#include "tools/top/keys.def"
+#undef X
+	};
+	static const struct {
+		const char *name, *doc;
+	} columns[] = {
+#define X(id, name, head, folded, width, priority, doc) { name, doc },
+#include "tools/top/columns.def"
+#undef X
+	};
+
+	pmc_out_str(out, "keys\n");
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		pmc_outf(out, "  %-14s %s\n", keys[i].keys, keys[i].what);
+	pmc_out_str(out, "\ncolumns\n");
+	for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		pmc_outf(out, "  %-14s %s\n", columns[i].name, columns[i].doc);
+}
