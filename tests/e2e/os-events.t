@@ -58,6 +58,17 @@ wait $!
 is "$("$PMCTL" report --format json "$T/dump.pmc" | jq -r '[.threads[].events[].state] | unique | join(",")')" counted \
 	"rows from outside have them"
 
+# ---- pmctl stat ---------------------------------------------------------------------------------
+"$PROG/starve" 3 300 >"$T/told" &
+starve=$!
+"$PMCTL" stat -p $starve --by pool -e run-delay,user-time,system-time -I 20ms --format json >"$T/stat"
+wait $starve
+ok "stat --by pool: run delay, user and system time" jq -es '(map(select(.summary)) | last.events | map(.value)) as $sum |
+	(map(select(.summary | not) | select(.pool | not).events[0].value // 0) | add) as $steps |
+	$sum[0] > 100000000 and $sum[1] + $sum[2] > 300000000 and $steps == $sum[0]' "$T/stat"
+"$PMCTL" stat -e user-time,system-time --format json -- "$PROG/starve" 1 50 >"$T/stat"
+ok "of a command from wait4" jq -se 'last | .events[0].value == .user_ns and .events[1].value == .system_ns' <(grep '^{' "$T/stat")
+
 # ---- other commands ---------------------------------------------------------------------------
 ok "list" jq -e '.[0] | .available and .pmu == "os"' <("$PMCTL" list --json run-delay)
 ok "doctor --require" "$PMCTL" doctor --require user_time

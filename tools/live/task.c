@@ -131,6 +131,10 @@ bool live_parse_stat(const char *text, struct live_stat *stat)
 			stat->minor_faults = value;
 		else if (field == 12)
 			stat->major_faults = value;
+		else if (field == 14)
+			stat->user_ticks = value;
+		else if (field == 15)
+			stat->system_ticks = value;
 	}
 	stat->start_ticks = value;
 	return true;

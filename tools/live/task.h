@@ -32,6 +32,7 @@ struct live_waits {
 	 * wait that goes on is not included. */
 	uint64_t cpu_ns, delay_ns, slices;
 	uint64_t voluntary, involuntary; /* switches */
+	uint64_t user_ns, system_ns;	 /* from stat, in units of 10 ms */
 };
 
 bool live_waits_read(pid_t tid, struct live_waits *waits);
@@ -48,6 +49,7 @@ struct live_stat {
 	char name[LIVE_NAME]; /* any bytes */
 	char state;	      /* of proc_pid_stat(5): R S D T t Z X I */
 	uint64_t parent, minor_faults, major_faults;
+	uint64_t user_ticks, system_ticks; /* of 10 ms */
 	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
 };
 bool live_parse_stat(const char *text, struct live_stat *stat);

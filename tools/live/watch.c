@@ -12,6 +12,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* USER_HZ of include/asm-generic/param.h. */
+#define TICK_NS 10000000u
+
 static const char *const names[] = { "schedstat", "stat", "status", "wchan" };
 
 void live_budget_init(struct live_budget *budget)
@@ -125,6 +128,8 @@ static int read_rest(struct live_task *task, struct live_budget *budget, bool fi
 	if (!first && stat.start_ticks != task->stat.start_ticks)
 		return -ESRCH;
 	task->stat = stat;
+	task->waits.user_ns = stat.user_ticks * TICK_NS;
+	task->waits.system_ns = stat.system_ticks * TICK_NS;
 	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) > 0)
 		live_parse_switches(text, &task->waits);
 	read_wchan(task, budget);

@@ -144,6 +144,7 @@ int stat_run(struct stat_job *stat)
 		if (!stat->interval_ns || stat->target != STAT_COMMAND)
 			stat->now_ns = pmc_now_ns();
 		getrusage(RUSAGE_CHILDREN, &stat->usage);
+		stat->ended = true;
 		stat_sum(stat, true);
 		stat_print(stat, true);
 	}

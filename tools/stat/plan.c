@@ -15,7 +15,9 @@ int stat_plan(struct stat_job *stat)
 	text = stat->events ? stat->events : text;
 	code = live_events_plan(&stat->live, text, !stat->events, stat->target == STAT_MACHINE,
 				&stat->arena);
-	if (code || live_events_any(&stat->live) || stat_has_waits(stat))
+	/* Events of the OS: of rows of threads, and of a command that has ended. */
+	if (code || live_events_any(&stat->live) || stat_has_waits(stat) ||
+	    (stat->target == STAT_COMMAND && stat->live.plan.os & ~(1u << PMC_OS_RUN_DELAY)))
 		return code;
 	live_events_why(&stat->live, 0, why, sizeof(why));
 	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot count %s: %s",

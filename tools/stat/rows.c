@@ -66,6 +66,55 @@ void stat_read(struct stat_job *stat)
 	}
 }
 
+/* ---- events of the OS ----------------------------------------------------------------------- */
+
+static uint64_t os_value(uint64_t event, const struct live_waits *waits)
+{
+	return event == PMC_OS_RUN_DELAY ? waits->delay_ns :
+	       event == PMC_OS_USER_TIME ? waits->user_ns :
+					   waits->system_ns;
+}
+
+static void put_os(struct pmc_count *count, uint64_t value, uint64_t ns)
+{
+	if (count->state != PMC_COUNTED)
+		*count = (struct pmc_count){ .state = PMC_COUNTED };
+	count->raw += value;
+	count->enabled_ns += ns;
+	count->running_ns += ns;
+}
+
+static uint64_t ns_of(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
+/* One event in all rows of threads, or of a command at its end. */
+static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
+{
+	const uint64_t event = stat->live.view.events[e].def.config;
+	const uint64_t ns = stat->now_ns - (cumulative ? stat->begin_ns : stat->before_ns);
+
+	if (stat->target == STAT_COMMAND && stat->ended && event != PMC_OS_RUN_DELAY)
+		put_os(&stat->rows[0].counts[e],
+		       ns_of(event == PMC_OS_USER_TIME ? stat->usage.ru_utime :
+							 stat->usage.ru_stime),
+		       ns);
+	for (unsigned r = 1; r < stat->n_rows; r++) {
+		struct stat_row *row = &stat->rows[r];
+		const struct live_waits *from =
+			cumulative || !row->before.known ? &row->begin : &row->before;
+		uint64_t value = pmc_sub_sat(os_value(event, &row->now), os_value(event, from));
+
+		if (!row->now.known)
+			continue;
+		put_os(&row->counts[e], value, ns);
+		put_os(&stat->rows[0].counts[e], value, ns);
+		if (stat->by == BY_POOL)
+			put_os(&row->pool->counts[e], value, ns);
+	}
+}
+
 void stat_sum(struct stat_job *stat, bool cumulative)
 {
 	for (unsigned r = 0; r < stat->n_rows; r++)
@@ -80,6 +129,9 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 	}
 	if (stat->by == BY_POOL && !stat_fold_pools(stat) && !stat->error)
 		stat->error = -ENOMEM;
+	for (unsigned e = 0; e < stat->live.view.count && !stat->error; e++)
+		if (stat->live.view.events[e].def.type == PMC_TYPE_OS)
+			sum_os(stat, e, cumulative);
 }
 
 const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n)

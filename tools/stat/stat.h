@@ -84,6 +84,7 @@ struct stat_job {
 	struct tool_child child;
 	pid_t child_pid; /* after its end too */
 	struct rusage usage;
+	bool ended; /* the summary comes: usage is known */
 	uint64_t begin_ns, before_ns, now_ns;
 	struct pmc_out out;
 	unsigned lines; /* since the last head of the table */
