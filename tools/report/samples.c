@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* samples.c - folds samples by function, line or call path. */
 #include "tools/report/samples.h"
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 #include "tools/report/names.h"
 
 #include <errno.h>

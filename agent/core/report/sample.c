@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.c - the samples of a view: by which event, what they explain, and the cells of their rows.
  */
-#include "agent/core/base/sort.h"
+#include "agent/core/profile/sort.h"
 #include "agent/core/report/view.h"
 
 #include <errno.h>
