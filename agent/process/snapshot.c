@@ -159,7 +159,30 @@ void agent_final(enum pmc_ended how, int code)
 	agent_file_tidy();
 }
 
-void agent_snapshot(void)
+/* The groups of the calling thread do not count the snapshot that it takes. */
+static bool pause_own(struct slot *self)
+{
+	struct agent_groups groups;
+
+	if (!self || !agent.plan.groups || !atomic_load(&pmc_agent_control.counting))
+		return false;
+	groups = agent_groups_of(self);
+	agent_groups_disable(&groups);
+	return true;
+}
+
+static void resume_own(struct slot *self)
+{
+	const struct agent_groups groups = agent_groups_of(self);
+
+	/* pmctl ctl stop may have come in between, or may come now. */
+	if (atomic_load(&pmc_agent_control.counting))
+		agent_groups_enable(&groups);
+	if (!atomic_load(&pmc_agent_control.counting))
+		agent_groups_disable(&groups);
+}
+
+static void take_snapshot(void)
 {
 	struct sink sink;
 
@@ -174,6 +197,16 @@ void agent_snapshot(void)
 	}
 	drain(&sink);
 	munmap(sink.buf.data, sink.buf.cap);
+}
+
+void agent_snapshot(void)
+{
+	struct slot *self = agent_self;
+	bool paused = pause_own(self);
+
+	take_snapshot();
+	if (paused)
+		resume_own(self);
 }
 
 void agent_before_exec(void)
