@@ -48,6 +48,7 @@ build() {
 	header libiberty/demangle.h libiberty-dev
 	header perfmon/pfmlib.h libpfm4-dev
 	header popt.h libpopt-dev
+	has_package libunwind-dev || [ -e /usr/include/libunwind.h ] || need libunwind-dev
 	header jansson.h libjansson-dev
 	header ncurses.h libncurses-dev
 	ldconfig -p 2>/dev/null | grep -q 'libpfm\.so\.4' || need libpfm4
@@ -100,7 +101,7 @@ cross() {
 		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
 		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
 		for p in libelf-dev libdw-dev libiberty-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev \
-			libncurses-dev; do
+			libncurses-dev libunwind-dev; do
 			has_package "$p:arm64" || need "$p:arm64"
 		done
 		;;

@@ -29,10 +29,11 @@ agent/core/api/tracepoint: core/* core/api/counter
 agent/core/api/bench: core/* core/api/counter
 agent/base: core/base core/event core/count core/plan core/live core/dump
 agent/output: core/* agent/base
-agent/thread: core/* agent/base agent/output
+agent/sample: core/* agent/base agent/output
+agent/thread: core/* agent/base agent/output agent/sample
 agent/region: core/* agent/base agent/output agent/thread
-agent/process: core/* agent/base agent/output agent/thread agent/region
-agent/hooks: core/* agent/base agent/output agent/thread agent/region agent/process
+agent/process: core/* agent/base agent/output agent/sample agent/thread agent/region
+agent/hooks: core/* agent/base agent/output agent/sample agent/thread agent/region agent/process
 tools/cli: core/* core/api/*
 tools/attach: core/* core/api/* tools/cli
 tools/bench: core/* core/api/* tools/cli tools/bench/helper
@@ -126,8 +127,8 @@ is "$bad" "" "public headers include only libc headers and each other"
 # The core depends on libc, xxhash (header only) and uthash (through one header) only.
 bad=$(sources agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
 	grep -E '<(jansson|libelf|libiberty|gelf|dwarf|elfutils/|cmocka|perfmon/|libunwind)' |
-	grep -vE '^agent/core/event/pfm\.c:')
-is "$bad" "" "agent and core include no library header except libpfm4's in agent/core/event/pfm.c"
+	grep -vE '^agent/(core/event/pfm|sample/sample_dwarf)\.c:')
+is "$bad" "" "agent and core include no library header except libpfm4's and libunwind's, in one file each"
 bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include agent tools --include='*.[ch]' |
 	grep -v '^agent/core/base/hash.h:')
 is "$bad" "" "uthash is included through agent/core/base/hash.h only"

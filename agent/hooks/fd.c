@@ -13,6 +13,7 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
 #include "agent/output/file.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 #include "agent/process/process.h"
 
@@ -76,7 +77,7 @@ static void make_room(int from, int fd)
 
 	/* If `from` is not open the call fails and takes no number. */
 	if (agent_fds_ours(fd) && syscall(SYS_fcntl, from, F_GETFD) >= 0 && agent_active() &&
-	    !agent_file_move(fd))
+	    !agent_file_move(fd) && !agent_sample_move_fd(fd))
 		agent_thread_move_fd(fd);
 	errno = saved;
 }

@@ -11,6 +11,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 #include "agent/hooks/hooks.h"
 
@@ -41,7 +42,7 @@ static int run_c11(void *arg)
 	return start(start_arg);
 }
 
-static struct slot *prepare(const void *routine)
+static struct slot *prepare(const void *routine, const void *caller)
 {
 	int saved = errno;
 	struct slot *slot;
@@ -52,6 +53,7 @@ static struct slot *prepare(const void *routine)
 	slot = agent_thread_reserve();
 	if (slot) {
 		slot->start_site = agent_start_routine(routine);
+		agent_sample_creation(slot, caller);
 		agent_thread_reserve_groups(slot);
 	}
 	errno = saved;
@@ -61,7 +63,8 @@ static struct slot *prepare(const void *routine)
 AGENT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
 			     void *arg)
 {
-	struct slot *slot = prepare((const void *)(uintptr_t)start);
+	struct slot *slot =
+		prepare((const void *)(uintptr_t)start, __builtin_return_address(0));
 	int result;
 
 	if (!slot)
@@ -76,7 +79,8 @@ AGENT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 
 AGENT_API int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 {
-	struct slot *slot = prepare((const void *)(uintptr_t)start);
+	struct slot *slot =
+		prepare((const void *)(uintptr_t)start, __builtin_return_address(0));
 	int result;
 
 	if (!slot)
@@ -94,8 +98,10 @@ AGENT_API int dlclose(void *handle)
 	int result = REAL(dlclose)(handle);
 
 	/* The next module may be loaded at the same addresses. */
-	if (result == 0 && agent_active())
+	if (result == 0 && agent_active()) {
 		agent_start_routines_forget();
+		agent_sample_closed();
+	}
 	return result;
 }
 

@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/output/process_frames.h"
 #include "agent/process/process.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 
 #include <sys/mman.h>
@@ -68,6 +69,7 @@ void agent_counting_start(void)
 		start_account(slot, room == MAP_FAILED ? NULL : room);
 		groups = agent_groups_of(slot);
 		agent_groups_enable(&groups);
+		agent_sample_enable(slot);
 		registry_unpin(&agent_registry, slot);
 	}
 	if (room != MAP_FAILED)

@@ -9,6 +9,7 @@
 #include "agent/base/note.h"
 #include "agent/output/process_frames.h"
 #include "agent/region/region.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ static void become_process(void)
 		begin_late();
 	agent_inherit_forked();
 	agent_fds_forked(agent_file_fd());
+	agent_sample_forked();
 	registry_fini(&agent_registry);
 	agent_self = NULL;
 	agent_publish_process();
@@ -83,10 +85,12 @@ static void before_fork(void)
 {
 	/* The child must inherit the host's limit, not one that a window raised. */
 	held = agent_active() && agent_fds_hold();
+	agent_sample_fork_begin();
 }
 
 static void at_fork_parent(void)
 {
+	agent_sample_fork_end();
 	agent_fds_let(held);
 }
 

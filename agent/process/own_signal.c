@@ -16,6 +16,7 @@
 #include "agent/base/own_libc.h"
 #include "agent/core/base/sys.h"
 #include "agent/process/process.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
@@ -58,7 +59,7 @@ static int hidden(unsigned blocked, const sigset_t *mask)
 static void move(int from)
 {
 	if (atomic_compare_exchange_strong(&own, &from, 0))
-		agent_tick_moved(agent_own_signal_take(from + 1));
+		agent_own_signal_moved(agent_own_signal_take(from + 1));
 }
 
 static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
@@ -84,15 +85,29 @@ static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 		agent_signal_fatal(signo, info, context);
 }
 
+/* Of a perf event: only the kernel sends signals with such a code. */
+static bool is_overflow(const siginfo_t *info)
+{
+	return info->si_code == POLL_IN || info->si_code == POLL_HUP;
+}
+
 void agent_own_signal_handler(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	if (info->si_code == SI_TIMER && info->si_ptr == &agent)
 		agent_tick_signal();
+	else if (is_overflow(info))
+		agent_sample_signal(context);
 	else
 		come_from_others(signo, info, context);
 	errno = saved;
+}
+
+void agent_own_signal_moved(int signo)
+{
+	agent_tick_moved(signo);
+	agent_sample_moved(signo);
 }
 
 int agent_own_signal_take(int from)
@@ -161,6 +176,12 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 	uint64_t mask = 0;
 	long error;
 
+	/* libunwind blocks all signals, as they are, and restores the mask. */
+	if (agent_unwinding) {
+		if (old)
+			sigfillset(old);
+		return 0;
+	}
 	if (set) {
 		memcpy(&mask, set, sizeof(mask));
 		mask &= ~internal;

@@ -97,6 +97,8 @@ void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 int agent_own_signal_take(int from);
 /* Its number; 0: none. */
 int agent_own_signal(void);
+/* Its number has changed; 0: none is left. */
+void agent_own_signal_moved(int signo);
 /* The host changes or queries the disposition of a signal. True: it was the agent's signal, and the
  * call has been handled; *old is set in either case. */
 bool agent_own_signal_action(int signo, const struct sigaction *action, struct sigaction *old);

@@ -6,6 +6,7 @@
 #include "agent/output/file.h"
 #include "agent/base/note.h"
 #include "agent/region/region.h"
+#include "agent/sample/sample.h"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -78,6 +79,24 @@ __attribute__((noinline)) static void regions(struct sink *sink, struct slot *sl
 	} while (agent_region_next(&sink->buf, slot, snapshot, &record));
 }
 
+/* Not inlined, like regions(). */
+__attribute__((noinline)) static void samples(struct sink *sink, struct slot *slot,
+					      uint64_t snapshot)
+{
+	uint32_t part = 0;
+
+	do {
+		make_room(sink, AGENT_SAMPLES_BYTES);
+	} while (agent_sample_next(&sink->buf, slot, snapshot, &part));
+}
+
+__attribute__((noinline)) static void stacks(struct sink *sink, uint64_t snapshot)
+{
+	do {
+		make_room(sink, AGENT_SAMPLES_BYTES);
+	} while (agent_sample_tables_next(&sink->buf, snapshot));
+}
+
 static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
 {
 	uint32_t high = atomic_load(&agent_registry.high);
@@ -92,8 +111,10 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
 		else if (agent_row(&sink->buf, slot, snapshot, slot->tid == me,
-				   slot->tid == me ? NULL : usage_of(sink, slot->tid), state))
+				   slot->tid == me ? NULL : usage_of(sink, slot->tid), state)) {
 			regions(sink, slot, snapshot);
+			samples(sink, slot, snapshot);
+		}
 		registry_unpin(&agent_registry, slot);
 	}
 }
@@ -118,6 +139,7 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 		agent_adopt((char *)sink->buf.data + sink->buf.cap - 4096, 4096);
 		rows(sink, snapshot, state);
 	}
+	stacks(sink, snapshot);
 	make_room(sink, TAIL);
 	/* Totals are read after the rows that are subtracted from them. */
 	agent_inherit_frames(&sink->buf, snapshot);
@@ -141,8 +163,10 @@ void agent_final(enum pmc_ended how, int code)
 		struct slot *self = agent_self;
 		uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
+		agent_sample_end(self);
 		agent_regions_last();
 		regions(&sink, self, snapshot);
+		samples(&sink, self, snapshot);
 		/* The calling thread ends here; the others are cut short. */
 		registry_close(self);
 		agent_row(&sink.buf, self, snapshot, true, NULL,

@@ -21,6 +21,7 @@
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
 #include "agent/output/process_frames.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
@@ -146,6 +147,7 @@ static void own_config(struct pmc_config *config)
 	config->only = own_copy(config->only);
 	config->skip = own_copy(config->skip);
 	config->report.file = own_copy(config->report.file);
+	config->sample.event = own_copy(config->sample.event);
 }
 
 static bool configure(char *const *envp)
@@ -259,6 +261,16 @@ static void note_refusals(void)
 	}
 }
 
+static bool plan_samples(void)
+{
+	char why[256];
+
+	if (agent_sample_configure(why) == 0)
+		return true;
+	refuse("PMC_SAMPLE", agent.config.sample.event, why);
+	return false;
+}
+
 static bool plan_user(void)
 {
 	/* Only for root, which may give up its privilege later, as servers do. */
@@ -278,7 +290,7 @@ static bool prepare(int argc, char **argv, char **envp)
 	agent.measured = selected(argc, argv);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
-	if (!plan_events(&job) || !plan_user())
+	if (!plan_events(&job) || !plan_samples() || !plan_user())
 		return false;
 	note_refusals();
 	note_unfiltered();

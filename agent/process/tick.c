@@ -19,6 +19,7 @@
 #include "agent/core/base/number.h"
 #include "agent/core/base/sys.h"
 #include "agent/process/process.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 
 #include <fcntl.h>
@@ -159,14 +160,10 @@ static int room(void)
 	return (int)(pmc_sub_sat(limit.rlim_cur, used) / ROOM_SHARE);
 }
 
-void agent_tick_start(void)
+static void start_timers(int signo)
 {
 	struct timespec jiffy = { 0, 0 };
-	int signo;
 
-	if (pmc_agent_control.state != PMC_CONTROL_ON || !agent.measured ||
-	    (!agent.config.interval && !agent.config.delay))
-		return;
 	/* The resolution of the coarse clock is the period of the clock interrupt. */
 	syscall(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &jiffy);
 	tick.jiffy_ns = (uint64_t)jiffy.tv_nsec;
@@ -179,13 +176,28 @@ void agent_tick_start(void)
 	tick.next_ns = agent.start_ns + tick.interval_ns;
 	tick.begin_ns = agent.config.delay ? agent.start_ns + agent.config.delay : 0;
 	tick.room = filter_permits() ? room() : 0;
-	signo = tick.room ? agent_own_signal_take(0) : 0;
+	if (!tick.room)
+		signo = 0;
 	if (!signo)
 		agent_note(NOTE_TICK);
 	agent_timers_signal(signo, tick.room);
 	agent_timers_period(period());
 	atomic_store(&agent_thread_tick, at_thread);
 	agent_timers_restart();
+}
+
+void agent_tick_start(void)
+{
+	const bool ticks = agent.config.interval || agent.config.delay;
+	int signo;
+
+	if (pmc_agent_control.state != PMC_CONTROL_ON || !agent.measured ||
+	    (!ticks && !agent_sample_wanted()))
+		return;
+	signo = ticks || agent.config.sample.on ? agent_own_signal_take(0) : 0;
+	if (ticks)
+		start_timers(signo);
+	agent_sample_start(signo);
 }
 
 void agent_tick_forked(void)
@@ -201,6 +213,8 @@ void agent_tick_forked(void)
 
 void agent_tick_moved(int signo)
 {
+	if (!atomic_load(&agent_thread_tick))
+		return;
 	if (!signo)
 		agent_note(NOTE_TICK);
 	agent_timers_signal(signo, -1);
@@ -209,6 +223,7 @@ void agent_tick_moved(int signo)
 
 void agent_tick_filtered(void)
 {
+	agent_sample_stop();
 	if (!agent_own_signal() || !tick.room)
 		return;
 	tick.room = 0;
@@ -220,7 +235,8 @@ void agent_tick_hold(void)
 	const uint64_t own = agent_own_signal() ? 1ull << (agent_own_signal() - 1) : 0;
 	const struct timespec zero = { 0, 0 };
 
-	if (!atomic_load(&agent_thread_tick))
+	agent_sample_hold();
+	if (!own)
 		return;
 	/* Bounded: the exec may be in a handler that interrupted the snapshot. */
 	for (unsigned i = 0; atomic_exchange(&tick.busy, true) && i < PATIENCE; i++)
@@ -234,6 +250,7 @@ void agent_tick_hold(void)
 
 void agent_tick_let(void)
 {
+	agent_sample_let();
 	if (!atomic_load(&agent_thread_tick))
 		return;
 	atomic_store(&tick.busy, false);

@@ -6,6 +6,7 @@
 #include "agent/core/dump/build.h"
 #include "agent/base/note.h"
 #include "agent/output/file.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 
 #include <string.h>
@@ -169,6 +170,7 @@ begin_row(struct pmc_frame_buf *buf, const struct slot *slot, uint64_t snapshot,
 		.eventset = agent_thread_eventset(slot),
 		.start_site = slot->start_site,
 		.reason = slot->reason,
+		.created_stack = agent_sample_created(slot),
 		.off_ns = phases,
 	};
 

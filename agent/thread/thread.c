@@ -16,6 +16,7 @@
 #include "agent/base/real.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
+#include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 
 #include <errno.h>
@@ -271,6 +272,7 @@ void agent_thread_begin(struct slot *slot)
 		cpu_ns = agent_overhead_clock() - cpu_ns;
 		agent_overhead_add(cpu_ns + inherited_ns(slot, cpu_ns));
 	}
+	agent_sample_begin(slot);
 	if (tick) {
 		agent_timer_start(slot);
 		tick();
@@ -320,6 +322,7 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 	start = end_clock(groups);
 	if (ending)
 		ending();
+	agent_sample_end(slot);
 	registry_close(slot);
 	registry_ended(&agent_registry, slot->tid);
 	agent_self = NULL;
@@ -331,6 +334,8 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 	agent_row(&buf, slot, snapshot, true, NULL, state);
 	agent_file_append(buf.data, buf.len);
+	agent_sample_write(slot, snapshot);
+	agent_sample_release(slot);
 	registry_release(&agent_registry, slot);
 	ns = end_clock(groups) - start;
 	agent_overhead_add(groups || ns < END_MOST_NS ? ns : END_MOST_NS);

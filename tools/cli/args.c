@@ -106,7 +106,8 @@ bool tool_args_scan(int argc, char **argv)
 			break;
 		if (argv[i][0] != '-' || !find_flag(argv[0], argv[i], &flag, &value))
 			continue;
-		if (flag.argument && !value)
+		if (flag.argument && !value &&
+		    (flag.argument[0] != '[' || (i + 1 < argc && argv[i + 1][0] != '-')))
 			value = ++i < argc ? argv[i] : "";
 		if (flag.letter == 'h')
 			help = true;
@@ -158,7 +159,11 @@ bool tool_args_next(struct tool_args *args)
 	if (!flag.argument && args->value)
 		return stop(args, tool_fail(EXIT_USAGE, "unexpected value '%s': %s takes none",
 					    args->value, args->flag));
-	if (flag.argument && !args->value) {
+	if (flag.argument && flag.argument[0] == '[' && !args->value) {
+		args->value = "on";
+		if (args->at < args->argc && args->argv[args->at][0] != '-')
+			args->value = args->argv[args->at++];
+	} else if (flag.argument && !args->value) {
 		if (args->at >= args->argc)
 			return stop(args, tool_fail(EXIT_USAGE, "%s needs a value: %s", args->flag,
 						    flag.knob ? flag.knob->values : flag.argument));

@@ -125,8 +125,44 @@ static int choice(const char *value, size_t len, const char *const *words, unsig
 
 WORDS(INHERIT, "off", "clock", "full", "auto")
 WORDS(ARGS, "full", "masked", "name")
+WORDS(UNWIND, "dwarf", "fp")
 WORDS(LOG, "error", "warn", "info", "debug")
 WORDS(SWITCH, "off", "on")
+
+/* Without a rate. */
+#define SAMPLE_HZ 997u
+#define SAMPLE_HZ_MOST 100000u
+
+static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
+{
+	static const char *const switches[] = { "context-switches", "cs" };
+	const char *rate = strrchr(value, '@');
+	uint64_t number;
+
+	*to = (pmc_config_SAMPLE){ .on = true, .frequency = SAMPLE_HZ };
+	if (!*value || strcmp(value, "on") == 0)
+		return 0;
+	to->event = value;
+	to->event_len = strlen(value);
+	if (rate) {
+		if (!pmc_number(rate + 1, UINT64_MAX >> 1, &to->period) || !to->period)
+			return -EINVAL;
+		to->frequency = 0;
+	} else {
+		rate = strrchr(value, '/');
+		/* A slash at the end closes the terms of a PMU. */
+		if (rate && rate[1]) {
+			if (!pmc_number(rate + 1, SAMPLE_HZ_MOST, &number) || !number)
+				return -EINVAL;
+			to->frequency = number;
+		} else {
+			rate = NULL;
+		}
+	}
+	if (rate)
+		to->event_len = (size_t)(rate - value);
+	return to->event_len && choice(value, to->event_len, switches, 2) < 0 ? 0 : -EINVAL;
+}
 
 static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 {

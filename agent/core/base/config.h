@@ -28,6 +28,18 @@ enum pmc_args {
 	PMC_ARGS_NAME,
 };
 
+enum pmc_unwind {
+	PMC_UNWIND_DWARF,
+	PMC_UNWIND_FP,
+};
+
+struct pmc_config_sample {
+	bool on;
+	const char *event; /* not NUL-terminated; event_len 0: the default */
+	size_t event_len;
+	uint64_t period, frequency; /* the other one is 0 */
+};
+
 struct pmc_config_report {
 	enum pmc_report_kind kind;
 	const char *file; /* NULL: stderr */
@@ -36,6 +48,8 @@ struct pmc_config_report {
 typedef const char *pmc_config_TEXT;
 typedef enum pmc_inherit pmc_config_INHERIT;
 typedef struct pmc_config_report pmc_config_REPORT;
+typedef struct pmc_config_sample pmc_config_SAMPLE;
+typedef enum pmc_unwind pmc_config_UNWIND;
 typedef enum pmc_args pmc_config_ARGS;
 typedef enum pmc_log_level pmc_config_LOG;
 typedef bool pmc_config_SWITCH;

@@ -90,10 +90,11 @@ void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uin
 	pmc_frame_str(buf, name, name_len);
 }
 
-void pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		      const struct pmc_stacks_fixed *fixed)
+struct pmc_stacks_fixed *pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16],
+					  uint64_t snapshot,
+					  const struct pmc_stacks_fixed *fixed)
 {
-	pmc_frame_begin(buf, PMC_FRAME_STACKS, identity, snapshot, fixed, sizeof(*fixed));
+	return pmc_frame_begin(buf, PMC_FRAME_STACKS, identity, snapshot, fixed, sizeof(*fixed));
 }
 
 void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
@@ -103,10 +104,11 @@ void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
 	pmc_frame_bytes(buf, frames, def->depth * sizeof(*frames));
 }
 
-void pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		       const struct pmc_samples_fixed *fixed)
+struct pmc_samples_fixed *pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16],
+					    uint64_t snapshot,
+					    const struct pmc_samples_fixed *fixed)
 {
-	pmc_frame_begin(buf, PMC_FRAME_SAMPLES, identity, snapshot, fixed, sizeof(*fixed));
+	return pmc_frame_begin(buf, PMC_FRAME_SAMPLES, identity, snapshot, fixed, sizeof(*fixed));
 }
 
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,

@@ -54,13 +54,17 @@ void pmc_begin_total(struct pmc_frame_buf *buf, const uint8_t identity[16], uint
 void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
 		      const struct pmc_region_fixed *fixed, const char *name, size_t name_len);
 /* ---- STACKS: n_modules hashes by pmc_frame_bytes, n_stacks times pmc_put_stack ------------ */
-void pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		      const struct pmc_stacks_fixed *fixed);
+/* Returns the fixed part in the frame, which may be changed until pmc_frame_end. NULL: no room. */
+struct pmc_stacks_fixed *pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16],
+					  uint64_t snapshot,
+					  const struct pmc_stacks_fixed *fixed);
 void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
 		   const uint64_t *frames);
 /* ---- SAMPLES: n_groups times pmc_put_reading, then n samples by pmc_frame_bytes ----------- */
-void pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16], uint64_t snapshot,
-		       const struct pmc_samples_fixed *fixed);
+/* As pmc_begin_stacks. */
+struct pmc_samples_fixed *pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16],
+					    uint64_t snapshot,
+					    const struct pmc_samples_fixed *fixed);
 /* Appends a reading and room for its values, filled from `values` unless that is NULL. Returns
  * where the values are. NULL: no room. */
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,

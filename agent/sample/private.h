@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* private.h - what the files of sampling share. Private to this folder. */
+#ifndef PMC_AGENT_SAMPLE_PRIVATE_H
+#define PMC_AGENT_SAMPLE_PRIVATE_H
+
+#include "agent/core/base/sys.h"
+#include "agent/core/count/perf.h"
+#include "agent/sample/sample.h"
+
+#include <pmc/dump.h>
+#include <stdatomic.h>
+
+/* ---- sample_event.c ---- */
+struct sample_event {
+	bool on;
+	struct pmc_attr attr;
+	uint64_t period;    /* of each sample; 0: the difference of two readings */
+	uint64_t frequency; /* as asked for; 0: by period */
+	uint64_t eventset;
+};
+extern struct sample_event sample_event;
+/* Its EVENTSET frame. */
+void sample_eventset(struct pmc_frame_buf *buf);
+
+/* ---- sample_thread.c ---- */
+struct sample_counts;
+
+/* Of each slot; written by its thread. */
+struct sample_thread {
+	_Atomic int fd; /* plus 1; 0: no event is open */
+	uint32_t created_stack;
+	uint64_t id; /* of the event */
+	struct sample_counts *_Atomic counts;
+	uint64_t last; /* the last reading, without a fixed period */
+	uint64_t enabled_ns, running_ns, value; /* of an event that was closed */
+	_Atomic uint64_t samples, lost, truncated;
+};
+/* NULL: there is no sampling. */
+struct sample_thread *sample_of(const struct slot *slot);
+/* Starts sampling in all live threads. */
+void sample_threads_start(int number);
+
+/* ---- sample_memory.c: reads of memory that may not be there ---- */
+struct sample_memory {
+	uintptr_t stack; /* readable from a page below here... */
+	uintptr_t from, to;
+	uintptr_t pages[8]; /* known to be readable */
+	unsigned next, budget;
+};
+/* ...up to here. */
+#define SAMPLE_STACK_MOST ((uintptr_t)64 << 20)
+void sample_memory_init(struct sample_memory *memory, uintptr_t stack);
+/* Also [from, to) may be read: the module that is examined. */
+static inline void sample_memory_module(struct sample_memory *memory, uintptr_t from, uintptr_t to)
+{
+	memory->from = from;
+	memory->to = to;
+}
+bool sample_word(struct sample_memory *memory, uintptr_t at, uint64_t *word);
+bool sample_bytes(struct sample_memory *memory, uintptr_t at, void *to, size_t n);
+
+/* ---- sample_modules.c ---- */
+/* struct dl_find_object of <dlfcn.h>, which older headers lack. */
+struct sample_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *map;
+	void *eh_frame;
+	void *rest[15];
+};
+bool sample_object(uintptr_t address, struct sample_object *object);
+/* The address as a word of a STACKS frame. */
+uint64_t sample_place(struct sample_memory *memory, uintptr_t address);
+#define SAMPLE_MODULES 1024u
+/* How many modules there are so far, and their hashes. */
+unsigned sample_modules(void);
+uint64_t sample_module_hash(unsigned module);
+/* The MODULE frame with that number, NULL: there is none, or not yet. */
+const void *sample_module_frame(unsigned module, size_t *bytes);
+void sample_modules_forked(void);
+
+/* ---- sample_stacks.c: the table of stacks ---- */
+/* The ID of a stack; 0: the table is full. */
+uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags);
+/* A stack by its ID; NULL: there is none, or not yet. */
+const uint64_t *sample_stack(uint32_t id, struct pmc_stack_def *def);
+uint32_t sample_stacks(void); /* IDs are below */
+void sample_stacks_forked(void);
+
+/* ---- sample_area.c: one mapping for all of it ---- */
+enum sample_part {
+	AREA_THREADS, /* struct sample_thread, by slot */
+	AREA_MODULES,
+	AREA_TEXT,  /* MODULE frames */
+	AREA_INDEX, /* of stacks, by hash */
+	AREA_STACKS,
+	AREA_WORDS,   /* of stacks */
+	AREA_SCRATCH, /* stacks for handlers */
+	AREA_PARTS,
+};
+#define SAMPLE_SCRATCH_BYTES ((size_t)64 << 10)
+#define SAMPLE_SCRATCHES     16u
+/* 0 or -ENOMEM. */
+int sample_area_init(uint32_t slots);
+/* Whether there is an area. */
+bool sample_ready(void);
+/* A part, and how many items of this size it has; NULL: there is no area. */
+void *sample_area(enum sample_part part, size_t item, size_t *n);
+/* In a forked child: zeroes everything. */
+void sample_area_clear(void);
+
+/* ---- sample_counts.c: samples of a thread by stack ---- */
+struct sample_counts {
+	struct sample_counts *older;
+	size_t bytes;
+	uint32_t capacity; /* a power of two */
+	_Atomic uint32_t n;
+	/* capacity entries, then 2 * capacity numbers of entries plus one, by hash (uint32_t) */
+	struct pmc_sample list[];
+};
+/* False: there is no memory. */
+bool sample_count(struct sample_thread *thread, uint32_t stack, uint64_t weight);
+void sample_counts_free(struct sample_thread *thread);
+
+/* ---- sample_fp.c, sample_dwarf.c ---- */
+struct sample_regs {
+	uintptr_t ip, sp, fp;
+	const void *context; /* ucontext_t */
+};
+struct sample_walk {
+	struct sample_memory memory;
+	struct sample_regs regs;
+	uintptr_t outer; /* return address of the outermost frame to leave out; 0: none */
+	unsigned depth, flags;		     /* PMC_STACK_* */
+	uintptr_t at[PMC_STACK_DEPTH_MAX];   /* addresses inside the instructions */
+	uint64_t frames[PMC_STACK_DEPTH_MAX];
+};
+void sample_regs_of(const void *context, struct sample_regs *regs);
+void sample_walk_fp(struct sample_walk *walk);
+/* Loads libunwind. False: it cannot be used. Not async-signal-safe. */
+bool sample_dwarf_init(void);
+/* False: libunwind cannot be used in this process. */
+bool sample_walk_dwarf(struct sample_walk *walk);
+void sample_dwarf_forked(void);
+
+/* ---- sample_signal.c ---- */
+/* A stack for the work of a handler, with a sample_walk at its start; NULL: all are in use. */
+struct sample_walk *sample_scratch_take(void **top);
+void sample_scratch_give(struct sample_walk *walk);
+/* Walks the stack of walk->regs and returns its ID. */
+uint32_t sample_walk_id(struct sample_walk *walk);
+void sample_signal_forked(void);
+/* Calls work(arg) on another stack. */
+void sample_on_stack(void *top, void (*work)(void *), void *arg);
+/* Threads in libunwind; while `held`, none enters. */
+extern _Atomic uint32_t sample_walking;
+extern _Atomic bool sample_held;
+
+/* ---- sample_frames.c ---- */
+void sample_frames_forked(void);
+
+#endif

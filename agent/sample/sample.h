@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample.h - sampling: at overflows of an event each thread records its call stack.
+ *
+ * The sampling event of a thread is apart from the counted ones. The kernel sends the agent's own
+ * signal to the thread whose event overflowed, and switches the event off until the handler has
+ * recorded the sample: signals cannot queue up. docs/ARCHITECTURE.md says why the handler cannot
+ * deadlock. Functions are async-signal-safe unless they say otherwise.
+ */
+#ifndef PMC_AGENT_SAMPLE_SAMPLE_H
+#define PMC_AGENT_SAMPLE_SAMPLE_H
+
+#include "agent/core/dump/frame.h"
+#include "agent/core/live/registry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- sample_event.c ---- */
+/* Resolves PMC_SAMPLE. Not async-signal-safe. 0; or -EINVAL with *why filled. */
+int agent_sample_configure(char why[256]);
+/* Whether sampling or stacks at thread creation were asked for. */
+bool agent_sample_wanted(void);
+/* Opens the event of all live threads and prepares unwinding, before main. signo: the agent's own
+ * signal; 0: none. Not async-signal-safe. */
+void agent_sample_start(int signo);
+
+/* ---- sample_modules.c ---- */
+/* After dlclose: addresses may be of other modules. */
+void agent_sample_closed(void);
+
+/* ---- sample_thread.c ---- */
+/* A thread starts and ends; both are called by the thread. */
+void agent_sample_begin(struct slot *slot);
+/* Stops sampling; the samples stay until agent_sample_release. */
+void agent_sample_end(struct slot *slot);
+void agent_sample_release(struct slot *slot);
+/* Counting starts (PMC_DELAY). */
+void agent_sample_enable(struct slot *slot);
+/* The number of the agent's signal has changed; 0: none is left. */
+void agent_sample_moved(int signo);
+/* Before an exec: no signal of this thread stays pending; after a failed one. */
+void agent_sample_hold(void);
+void agent_sample_let(void);
+/* Ends sampling in all threads, before a seccomp filter. */
+void agent_sample_stop(void);
+/* Moves the descriptor to another number because the host is about to use this one. False: it is
+ * not of a sampling event. */
+bool agent_sample_move_fd(int fd);
+/* In a forked child, before it has a slot. */
+void agent_sample_forked(void);
+/* Around fork(): no thread is in libunwind, whose locks the child would inherit. */
+void agent_sample_fork_begin(void);
+void agent_sample_fork_end(void);
+
+/* ---- sample_signal.c ---- */
+/* The handler of the agent's signal, sent by a sampling event. context: ucontext_t. */
+void agent_sample_signal(const void *context);
+/* The calling thread is in libunwind: its changes of the signal mask are ignored, since all signals
+ * are blocked. */
+extern __thread bool agent_unwinding;
+
+/* ---- sample_creation.c ---- */
+/* The stack of the calling thread, which creates the thread of this slot, from the frame on that
+ * has the return address `caller`. Not async-signal-safe. */
+void agent_sample_creation(struct slot *slot, const void *caller);
+/* The ID of that stack; 0: none. */
+uint32_t agent_sample_created(const struct slot *slot);
+
+/* ---- sample_frames.c ---- */
+/* A SAMPLES frame at its largest; a STACKS frame is no larger. */
+#define AGENT_SAMPLES_BYTES                                                                        \
+	(sizeof(struct pmc_frame_head) + sizeof(struct pmc_samples_fixed) +                        \
+	 sizeof(struct pmc_reading) + sizeof(uint64_t) +                                           \
+	 PMC_SAMPLES_PART * sizeof(struct pmc_sample))
+/* Appends the next part of the slot's samples, from *part = 0 on. False: there is none. */
+bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot,
+		       uint32_t *part);
+/* Appends modules and stacks that are not in the dump yet. False: there is none left. */
+bool agent_sample_tables_next(struct pmc_frame_buf *buf, uint64_t snapshot);
+/* The samples of a thread that ends, and new stacks. */
+void agent_sample_write(struct slot *slot, uint64_t snapshot);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_event.c - which event is sampled, and the start of sampling. */
+#include "agent/base/agent.h"
+#include "agent/base/note.h"
+#include "agent/base/seccomp_probe.h"
+#include "agent/core/base/out.h"
+#include "agent/core/count/group.h"
+#include "agent/core/dump/build.h"
+#include "agent/sample/private.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct sample_event sample_event;
+
+static struct pmc_event event;
+
+static bool is_clock(void)
+{
+	return event.type == PERF_TYPE_SOFTWARE && (event.config == PERF_COUNT_SW_TASK_CLOCK ||
+						    event.config == PERF_COUNT_SW_CPU_CLOCK);
+}
+
+static void make_attr(void)
+{
+	const struct pmc_config_sample *asked = &agent.config.sample;
+	struct pmc_attr *attr = &sample_event.attr;
+
+	pmc_group_attr(&event, PMC_SCOPE_USER, true, attr);
+	attr->base.disabled = 1;
+	/* A signal for an overflow in the kernel would interrupt system calls of the program. */
+	attr->base.exclude_kernel = 1;
+	attr->base.exclude_hv = 1;
+	attr->base.remove_on_exec = 1;
+	attr->base.wakeup_events = 1;
+	sample_event.frequency = asked->frequency;
+	sample_event.period = asked->period;
+	if (asked->frequency && is_clock()) {
+		/* As the kernel does for its clocks. */
+		sample_event.period = 1000000000u / asked->frequency;
+	} else if (asked->frequency) {
+		attr->base.freq = 1;
+		attr->base.sample_freq = asked->frequency;
+	}
+	if (!attr->base.freq)
+		attr->base.sample_period = sample_event.period;
+	pmc_perf_size(attr);
+}
+
+static int parse(const char *name, char why[256])
+{
+	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
+	struct pmc_events events;
+
+	why[0] = '\0';
+	if (pmc_events_parse(name, NULL, &agent.arena, &events, &error) != 0) {
+		memcpy(why, error.text, sizeof(error.text));
+		return -EINVAL;
+	}
+	event = events.list[0];
+	event.pinned = false;
+	make_attr();
+	return 0;
+}
+
+/* 0 or -errno. */
+static int try_open(void)
+{
+	int fd, error;
+	uint64_t id;
+
+	if (!agent_perf_allowed())
+		return -EPERM;
+	error = pmc_group_open(&sample_event.attr, 1, PMC_GROUP_OWN, 0, -1, 0, &fd, &id);
+	if (error == -EINVAL && sample_event.attr.base.remove_on_exec) {
+		sample_event.attr.base.remove_on_exec = 0; /* Linux before 5.13 */
+		error = pmc_group_open(&sample_event.attr, 1, PMC_GROUP_OWN, 0, -1, 0, &fd, &id);
+	}
+	if (!error)
+		pmc_group_close(&fd, 1);
+	return error;
+}
+
+bool agent_sample_wanted(void)
+{
+	return agent.config.sample.on || agent.config.stacks;
+}
+
+int agent_sample_configure(char why[256])
+{
+	const struct pmc_config_sample *asked = &agent.config.sample;
+	char *name;
+	int error;
+
+	if (!asked->on)
+		return 0;
+	name = asked->event_len ?
+		       pmc_arena_strndup(&agent.arena, asked->event, asked->event_len) :
+		       pmc_arena_strdup(&agent.arena, "cycles");
+	if (!name)
+		return 0;
+	error = parse(name, why);
+	if (error)
+		return asked->event_len ? error : 0;
+	if (pmc_event_filter(&event) == PMC_KERNEL_ONLY) {
+		struct pmc_out out;
+
+		pmc_out_to_mem(&out, why, 256);
+		pmc_outf(&out, "'%s' occurs in the kernel only, and samples are taken in user mode",
+			 event.name);
+		return -EINVAL;
+	}
+	error = try_open();
+	if (error && !asked->event_len && parse("task-clock", why) == 0)
+		error = try_open();
+	sample_event.on = !error;
+	if (error)
+		agent_note(NOTE_SAMPLE_EVENT);
+	return 0;
+}
+
+void sample_eventset(struct pmc_frame_buf *buf)
+{
+	const bool unfiltered = pmc_event_filter(&event) == PMC_UNFILTERED;
+	const struct pmc_event_def def = {
+		.type = event.type,
+		.scope = unfiltered ? PMC_SCOPE_ALL : PMC_SCOPE_USER,
+		.config = event.config,
+		.config1 = event.config1,
+		.config2 = event.config2,
+		.config3 = event.config3,
+		.scale = 1,
+		.flags = unfiltered ? PMC_EVENT_UNFILTERED : 0,
+	};
+
+	if (!sample_event.on)
+		return;
+	pmc_begin_eventset(buf, 1, 1);
+	pmc_put_event(buf, &def, event.name, event.unit, event.core_type);
+	sample_event.eventset = pmc_frame_end(buf);
+}
+
+void agent_sample_start(int signo)
+{
+	_Alignas(8) uint8_t room[1024];
+	struct pmc_frame_buf buf;
+
+	if (!agent_sample_wanted() || sample_area_init(agent_registry.capacity) != 0)
+		return;
+	if (agent.config.unwind == PMC_UNWIND_DWARF && !sample_dwarf_init())
+		agent_note(NOTE_SAMPLE_FP);
+	if (sample_event.on && !signo)
+		agent_note(NOTE_SAMPLE_STOPPED);
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	sample_eventset(&buf);
+	sample_threads_start(signo);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_signal.c - takes a sample in the handler of the agent's signal.
+ *
+ * Contract: all signals are blocked, and the signal came at an overflow in user mode, anywhere. The
+ * handler takes no lock that interrupted code may hold, and allocates by mmap only. The work runs
+ * on a stack of its own: libunwind needs up to 10 KiB, and the host's may be small.
+ */
+#include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/count/group.h"
+#include "agent/sample/private.h"
+
+#include <string.h>
+
+#include "agent/base/poison.h"
+
+_Atomic uint32_t sample_walking;
+_Atomic bool sample_held;
+
+static _Atomic uint32_t scratch_taken;
+
+struct sample_walk *sample_scratch_take(void **top)
+{
+	uint32_t taken = atomic_load(&scratch_taken), bit;
+	size_t n;
+	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
+	uintptr_t end;
+
+	do {
+		bit = ~taken & (taken + 1);
+		if (!room || bit >= 1u << SAMPLE_SCRATCHES)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&scratch_taken, &taken, taken | bit));
+	end = (uintptr_t)room + (unsigned)(__builtin_ctz(bit) + 1) * SAMPLE_SCRATCH_BYTES;
+	end = (end - sizeof(struct sample_walk)) & ~(uintptr_t)63;
+	*top = (void *)end;
+	return (struct sample_walk *)end;
+}
+
+void sample_scratch_give(struct sample_walk *walk)
+{
+	size_t n;
+	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
+
+	atomic_fetch_and(&scratch_taken,
+			 ~(1u << ((size_t)((char *)walk - room) / SAMPLE_SCRATCH_BYTES)));
+}
+
+void sample_signal_forked(void)
+{
+	atomic_store(&scratch_taken, 0);
+	atomic_store(&sample_walking, 0);
+	atomic_store(&sample_held, false);
+}
+
+/* Removes the agent's own frames. By frame pointers the first frame of the host may be missing. */
+static void leave_out(struct sample_walk *walk)
+{
+	unsigned n = 0;
+
+	while (n < walk->depth && walk->at[n] != walk->outer - 1)
+		n++;
+	if (n == walk->depth) {
+		walk->at[0] = walk->outer - 1;
+		return;
+	}
+	walk->depth -= n;
+	memmove(walk->at, walk->at + n, walk->depth * sizeof(walk->at[0]));
+}
+
+uint32_t sample_walk_id(struct sample_walk *walk)
+{
+	sample_memory_init(&walk->memory, walk->regs.sp);
+	if (agent.config.unwind != PMC_UNWIND_DWARF || !sample_walk_dwarf(walk))
+		sample_walk_fp(walk);
+	if (walk->outer)
+		leave_out(walk);
+	for (unsigned i = 0; i < walk->depth; i++)
+		walk->frames[i] = sample_place(&walk->memory, walk->at[i]);
+	return sample_stack_id(walk->frames, walk->depth, walk->flags);
+}
+
+/* What a sample is worth, and the event's reading if its period varies. */
+static uint64_t weight_of(struct sample_thread *thread, int fd)
+{
+	struct pmc_reading reading = { 0 };
+	uint64_t words[PMC_GROUP_WORDS(1)], weight;
+
+	if (sample_event.period)
+		return sample_event.period;
+	pmc_group_read(fd, thread->id, 1, &reading, words);
+	if (!reading.n)
+		return 0;
+	weight = words[0] - thread->last;
+	thread->last = words[0];
+	return weight;
+}
+
+struct work {
+	struct sample_walk *walk;
+	struct sample_thread *thread;
+	int fd;
+};
+
+static void take(void *arg)
+{
+	const struct work *work = arg;
+	struct sample_thread *thread = work->thread;
+	uint32_t stack = sample_walk_id(work->walk);
+
+	if (!sample_count(thread, stack, weight_of(thread, work->fd))) {
+		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
+		return;
+	}
+	atomic_fetch_add_explicit(&thread->samples, 1, memory_order_relaxed);
+	if (!stack || work->walk->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
+		atomic_fetch_add_explicit(&thread->truncated, 1, memory_order_relaxed);
+}
+
+void sample_on_stack(void *top, void (*work)(void *), void *arg)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%rsp, %%rbx\n"
+			 "	movq %[top], %%rsp\n"
+			 "	call *%[work]\n"
+			 "	movq %%rbx, %%rsp"
+			 : "+D"(arg)
+			 : [top] "r"(top), [work] "r"(work)
+			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory",
+			   "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+			   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#elif defined(__aarch64__)
+	register void *x0 __asm__("x0") = arg;
+
+	__asm__ volatile("mov x19, sp\n"
+			 "	mov sp, %[top]\n"
+			 "	blr %[work]\n"
+			 "	mov sp, x19"
+			 : "+r"(x0)
+			 : [top] "r"(top), [work] "r"(work)
+			 : "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",
+			   "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x30", "memory",
+			   "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17",
+			   "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27",
+			   "v28", "v29", "v30", "v31");
+#else
+	(void)top;
+	work(arg);
+#endif
+}
+
+void agent_sample_signal(const void *context)
+{
+	struct slot *slot = agent_active() ? agent_self : NULL;
+	struct sample_thread *thread = slot ? sample_of(slot) : NULL;
+	struct work work = { .thread = thread };
+	uint64_t start;
+	void *top;
+
+	if (!thread)
+		return;
+	work.fd = atomic_load_explicit(&thread->fd, memory_order_relaxed) - 1;
+	if (work.fd < 0)
+		return;
+	start = pmc_now_ns();
+	work.walk = agent_unwinding ? NULL : sample_scratch_take(&top);
+	if (work.walk) {
+		work.walk->outer = 0;
+		sample_regs_of(context, &work.walk->regs);
+		sample_on_stack(top, take, &work);
+		sample_scratch_give(work.walk);
+	} else {
+		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
+	}
+	agent_overhead_add(pmc_now_ns() - start);
+	pmc_perf_ioctl(work.fd, PERF_EVENT_IOC_REFRESH, (void *)1);
+}

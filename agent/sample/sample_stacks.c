@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_stacks.c - the table of stacks of this process image: each stack once, numbered from 1.
+ *
+ * Lock-free. A stack is complete before its number enters the index; two threads that add the same
+ * stack at once leave one number unused.
+ */
+#include "agent/base/note.h"
+#include "agent/core/base/number.h"
+#include "agent/sample/private.h"
+
+#include <string.h>
+
+#include "agent/base/poison.h"
+
+struct record {
+	uint64_t hash;
+	uint32_t first; /* of its words */
+	uint16_t depth, flags;
+	_Atomic uint32_t ready;
+	uint32_t reserved;
+};
+
+static _Atomic uint32_t n_stacks = 1, n_words;
+
+static uint64_t hash_of(const uint64_t *frames, unsigned depth, unsigned flags)
+{
+	uint64_t hash = depth << 8 | flags;
+
+	for (unsigned i = 0; i < depth; i++) {
+		hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+static bool same(const struct record *record, const uint64_t *words, uint64_t hash,
+		 const uint64_t *frames, unsigned depth, unsigned flags)
+{
+	return record->hash == hash && record->depth == depth && record->flags == flags &&
+	       memcmp(words + record->first, frames, depth * sizeof(*frames)) == 0;
+}
+
+/* A number for a stack; 0: the table is full. */
+static uint32_t add(struct record *records, size_t most, uint64_t *words, size_t most_words,
+		    uint64_t hash, const uint64_t *frames, unsigned depth, unsigned flags)
+{
+	struct record *record;
+	uint32_t id, first;
+
+	if (atomic_load(&n_stacks) >= most || atomic_load(&n_words) + depth > most_words)
+		return 0;
+	id = atomic_fetch_add(&n_stacks, 1);
+	first = atomic_fetch_add(&n_words, depth);
+	if (id >= most || first + depth > most_words)
+		return 0;
+	record = &records[id];
+	record->hash = hash;
+	record->first = first;
+	record->depth = (uint16_t)depth;
+	record->flags = (uint16_t)flags;
+	memcpy(words + first, frames, depth * sizeof(*frames));
+	atomic_store_explicit(&record->ready, 1, memory_order_release);
+	return id;
+}
+
+uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
+{
+	size_t slots, most, most_words;
+	_Atomic uint32_t *index = sample_area(AREA_INDEX, sizeof(*index), &slots);
+	struct record *records = sample_area(AREA_STACKS, sizeof(*records), &most);
+	uint64_t *words = sample_area(AREA_WORDS, sizeof(*words), &most_words);
+	const uint64_t hash = hash_of(frames, depth, flags);
+	uint32_t id = 0;
+
+	if (!index)
+		return 0;
+	for (size_t at = hash >> 20 & (slots - 1);; at = (at + 1) & (slots - 1)) {
+		uint32_t found = atomic_load_explicit(&index[at], memory_order_acquire);
+
+		if (!found && !id) {
+			id = add(records, most, words, most_words, hash, frames, depth, flags);
+			if (!id) {
+				agent_note(NOTE_SAMPLE_FULL);
+				return 0;
+			}
+		}
+		if (!found && atomic_compare_exchange_strong(&index[at], &found, id))
+			return id;
+		if (same(&records[found], words, hash, frames, depth, flags))
+			return found;
+	}
+}
+
+const uint64_t *sample_stack(uint32_t id, struct pmc_stack_def *def)
+{
+	size_t most, most_words;
+	const struct record *record = sample_area(AREA_STACKS, sizeof(*record), &most);
+	const uint64_t *words = sample_area(AREA_WORDS, sizeof(*words), &most_words);
+
+	if (!words || id >= most ||
+	    !atomic_load_explicit(&record[id].ready, memory_order_acquire))
+		return NULL;
+	*def = (struct pmc_stack_def){ .id = id,
+				       .depth = record[id].depth,
+				       .flags = record[id].flags };
+	return words + record[id].first;
+}
+
+uint32_t sample_stacks(void)
+{
+	return atomic_load(&n_stacks);
+}
+
+void sample_stacks_forked(void)
+{
+	atomic_store(&n_stacks, 1);
+	atomic_store(&n_words, 0);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_thread.c - the sampling event of each thread: opened, switched, closed. */
+#include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
+#include "agent/base/note.h"
+#include "agent/base/seccomp_probe.h"
+#include "agent/core/count/group.h"
+#include "agent/sample/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "agent/base/poison.h"
+
+/* Attempts to find no thread in libunwind before a fork. */
+#define PATIENCE 10000u
+
+static _Atomic int signo; /* 0: no sampling */
+
+struct sample_thread *sample_of(const struct slot *slot)
+{
+	const uint32_t index = registry_index(&agent_registry, slot);
+	size_t n;
+	struct sample_thread *threads = sample_area(AREA_THREADS, sizeof(*threads), &n);
+
+	return threads && index < n ? &threads[index] : NULL;
+}
+
+static void arm(int fd)
+{
+	pmc_perf_ioctl(fd, PERF_EVENT_IOC_REFRESH, (void *)1);
+}
+
+/* The signal goes to the thread whose event it is, as one that can be queued: the lowest free
+ * descriptor of the event is in the agent's range. */
+static int route(int fd, const struct slot *slot, int number)
+{
+	const struct f_owner_ex owner = { F_OWNER_TID, (pid_t)slot->tid };
+	long result = pmc_sys3(SYS_fcntl, fd, F_SETSIG, number);
+
+	if (!result)
+		result = pmc_sys3(SYS_fcntl, fd, F_SETOWN_EX, &owner);
+	return (int)(result ? result : pmc_sys3(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK));
+}
+
+static int open_event(const struct slot *slot, uint64_t *id)
+{
+	int fd = -1, error, move_to = agent_fds_window_open();
+
+	error = agent_perf_allowed() ?
+			pmc_group_open(&sample_event.attr, 1, PMC_GROUP_OWN, (int)slot->tid, -1,
+				       move_to, &fd, id) :
+			-EPERM;
+	if (!error)
+		agent_fds_mark(&fd, 1);
+	agent_fds_window_close();
+	return error ? error : fd;
+}
+
+void agent_sample_begin(struct slot *slot)
+{
+	struct sample_thread *thread = sample_of(slot);
+	int fd, number = atomic_load(&signo);
+
+	if (!thread || !number || !sample_event.on || slot->flags & PMC_THREAD_ADOPTED)
+		return;
+	if (!agent_fds_take(1)) {
+		agent_note(NOTE_SAMPLE_OPEN);
+		return;
+	}
+	fd = open_event(slot, &thread->id);
+	if (fd < 0) {
+		agent_fds_give(1);
+		agent_note(NOTE_SAMPLE_OPEN);
+		return;
+	}
+	if (route(fd, slot, number) != 0) {
+		agent_fds_close(&fd, 1);
+		agent_note(NOTE_SAMPLE_OPEN);
+		return;
+	}
+	atomic_store(&thread->fd, fd + 1);
+	if (atomic_load(&pmc_agent_control.counting))
+		arm(fd);
+}
+
+void agent_sample_enable(struct slot *slot)
+{
+	struct sample_thread *thread = sample_of(slot);
+	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+
+	if (fd >= 0)
+		arm(fd);
+}
+
+static void read_last(struct sample_thread *thread, int fd)
+{
+	struct pmc_reading reading = { 0 };
+	uint64_t words[PMC_GROUP_WORDS(1)];
+
+	pmc_group_read(fd, thread->id, 1, &reading, words);
+	if (!reading.n)
+		return;
+	thread->enabled_ns = reading.enabled_ns;
+	thread->running_ns = reading.running_ns;
+	thread->value = words[0];
+}
+
+void agent_sample_end(struct slot *slot)
+{
+	struct sample_thread *thread = sample_of(slot);
+	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+
+	if (fd < 0)
+		return;
+	pmc_group_disable(fd);
+	read_last(thread, fd);
+	atomic_store(&thread->fd, 0);
+	agent_fds_close(&fd, 1);
+}
+
+void agent_sample_release(struct slot *slot)
+{
+	struct sample_thread *thread = sample_of(slot);
+
+	if (!thread)
+		return;
+	/* A reader that still has the slot pinned may be in the table. */
+	if (!registry_unread(slot)) {
+		struct sample_counts *counts = atomic_load(&thread->counts);
+
+		if (counts)
+			atomic_store(&counts->n, 0), memset(counts->list, 0,
+							    counts->bytes - sizeof(*counts));
+	} else {
+		sample_counts_free(thread);
+	}
+	thread->created_stack = 0;
+	thread->enabled_ns = thread->running_ns = thread->value = thread->last = 0;
+	thread->samples = thread->lost = thread->truncated = 0;
+}
+
+static void for_all(void (*act)(struct slot *slot))
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(&agent_registry, i);
+
+		if (!registry_pin(slot))
+			continue;
+		act(slot);
+		registry_unpin(&agent_registry, slot);
+	}
+}
+
+static void route_again(struct slot *slot)
+{
+	struct sample_thread *thread = sample_of(slot);
+	int fd = thread ? atomic_load(&thread->fd) - 1 : -1, number = atomic_load(&signo);
+
+	if (fd < 0)
+		return;
+	if (!number || route(fd, slot, number) != 0)
+		pmc_group_disable(fd);
+}
+
+void agent_sample_moved(int number)
+{
+	if (!sample_event.on || !atomic_load(&signo))
+		return;
+	if (!number)
+		agent_note(NOTE_SAMPLE_STOPPED);
+	atomic_store(&signo, number);
+	for_all(route_again);
+}
+
+void agent_sample_stop(void)
+{
+	agent_sample_moved(0);
+}
+
+void sample_threads_start(int number)
+{
+	atomic_store(&signo, number);
+	if (number)
+		for_all(agent_sample_begin);
+}
+
+void agent_sample_hold(void)
+{
+	struct sample_thread *thread = agent_self ? sample_of(agent_self) : NULL;
+	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+
+	if (fd >= 0)
+		pmc_group_disable(fd);
+}
+
+void agent_sample_let(void)
+{
+	if (agent_self && atomic_load(&pmc_agent_control.counting))
+		agent_sample_enable(agent_self);
+}
+
+bool agent_sample_move_fd(int fd)
+{
+	uint32_t high = atomic_load(&agent_registry.high);
+	size_t n;
+	struct sample_thread *threads = sample_area(AREA_THREADS, sizeof(*threads), &n);
+
+	for (uint32_t i = 0; threads && i < high && i < n; i++) {
+		if (atomic_load_explicit(&threads[i].fd, memory_order_relaxed) != fd + 1)
+			continue;
+		/* 0 without a free number: sampling of that thread ends. */
+		atomic_store(&threads[i].fd, agent_fds_move(fd) + 1);
+		agent_fds_unmark(&fd, 1);
+		return true;
+	}
+	return false;
+}
+
+void agent_sample_forked(void)
+{
+	size_t n;
+	struct sample_thread *threads = sample_area(AREA_THREADS, sizeof(*threads), &n);
+	uint32_t high = atomic_load(&agent_registry.high);
+
+	if (!threads)
+		return;
+	for (uint32_t i = 0; i < high && i < n; i++)
+		sample_counts_free(&threads[i]);
+	sample_dwarf_forked();
+	sample_signal_forked();
+	sample_stacks_forked();
+	sample_modules_forked();
+	sample_area_clear();
+	sample_frames_forked();
+}
+
+void agent_sample_fork_begin(void)
+{
+	if (!sample_ready())
+		return;
+	atomic_store(&sample_held, true);
+	for (unsigned i = 0; atomic_load(&sample_walking) && i < PATIENCE; i++)
+		sched_yield();
+}
+
+void agent_sample_fork_end(void)
+{
+	atomic_store(&sample_held, false);
+}
