@@ -119,7 +119,7 @@ static void put_name(struct pmc_out *out, const struct trace_thread *t)
 
 	pmc_out_to_mem(&cell, id, sizeof(id));
 	pmc_outf(&cell, "%u", t->threads ? t->threads : t->tid);
-	pmc_out_pad(out, ' ', 15 - width);
+	pmc_out_pad(out, ' ', 16 - width);
 	pmc_outf(out, " %8s", id);
 }
 
@@ -130,7 +130,7 @@ static void put_row(struct pmc_out *out, const struct trace_thread *t, int width
 	put_ms(out, t->delay_ns);
 	put_ms(out, t->longest_ns);
 	put_ms(out, t->blocked_ns);
-	put_reasons(out, t, width - 64);
+	put_reasons(out, t, width - 65);
 	pmc_out_char(out, '\n');
 }
 
@@ -155,9 +155,10 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 		      const struct trace_thread *t)
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
-	unsigned part, i = 1;
+	bool last = false;
+	unsigned part;
 
-	for (unsigned n = 1; n <= MOST_LINKS && i == n; n++) {
+	for (unsigned n = 1; n <= MOST_LINKS && !last; n++) {
 		t = main_waker(summary, t, &part);
 		if (!t)
 			break;
@@ -168,10 +169,10 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 		if (!t->threads && t->tid)
 			pmc_outf(out, " %u", t->tid);
 		pmc_outf(out, " %u %%", part);
+		last = t == &summary->interrupt;
+		for (unsigned i = 0; i < n; i++)
+			last |= seen[i] == t;
 		seen[n] = t;
-		for (i = 0; i < n && seen[i] != t; i++)
-			;
-		i += i == n && t == &summary->interrupt;
 	}
 	if (seen[1])
 		pmc_out_char(out, '\n');
@@ -187,7 +188,7 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 	width = width > 0 ? width : WIDTH;
 	pmc_outf(out, "%zu %s%s in %llu ms; times in ms\n\n", n, pools ? "pool" : "thread",
 		 n == 1 ? "" : "s", (unsigned long long)(wall_ns / 1000000));
-	pmc_outf(out, "%-15s %8s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
+	pmc_outf(out, "%-16s %8s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
 		 pools ? "threads" : "tid", "on CPU", "run delay", "longest", "blocked", "in");
 	for (size_t i = 0; i < n && i < MOST_ROWS; i++)
 		put_row(out, rows[i], width);
