@@ -5,6 +5,7 @@
 #include "tools/report/names.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* A function, line, or place in the tree. */
 struct node {
@@ -29,6 +30,12 @@ struct known_stack {
 	UT_hash_handle hh;
 };
 
+/* The spots of a stack, the innermost first. */
+struct flat {
+	const struct spot **list;
+	size_t n, room;
+};
+
 struct folding {
 	struct pmc_sample_fold *fold;
 	struct report_names *names;
@@ -36,6 +43,7 @@ struct folding {
 	struct node *nodes, *first, *last;
 	struct known_stack *stacks;
 	uint64_t n, thread;
+	struct flat flat;
 };
 
 static struct node *find_node(struct folding *f, struct node *parent, const struct spot *spot)
@@ -69,46 +77,47 @@ static struct node *find_node(struct folding *f, struct node *parent, const stru
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* The spots of a stack, the innermost first. */
-struct flat {
-	const struct spot **list;
-	unsigned n;
-};
+static int flat_add(struct flat *flat, const struct spot *spot)
+{
+	const struct spot **more = flat->list;
+
+	if (flat->n == flat->room) {
+		flat->room = flat->room ? 2 * flat->room : 256;
+		more = reallocarray(more, flat->room, sizeof(*more));
+	}
+	if (!more || !spot)
+		return -ENOMEM;
+	flat->list = more;
+	flat->list[flat->n++] = spot;
+	return 0;
+}
 
 static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct flat *flat)
 {
-	const bool lines = f->fold->by == PMC_BY_LINE;
-	const struct spots *spots;
-	size_t room = 1;
+	const bool lines = f->fold->by == PMC_BY_LINE, paths = f->fold->by == PMC_BY_PATH;
+	int err = 0;
 
-	for (unsigned i = 0; stack && i < stack->depth; i++) {
-		spots = names_of_frame(f->names, stack->process, &stack->frames[i], lines);
-		if (!spots)
-			return -ENOMEM;
-		room += spots->n;
-	}
 	flat->n = 0;
-	flat->list = pmc_arena_alloc(f->arena, (room + 1) * sizeof(*flat->list));
-	if (!flat->list)
-		return -ENOMEM;
-	for (unsigned i = 0; stack && i < stack->depth; i++) {
-		spots = names_of_frame(f->names, stack->process, &stack->frames[i], lines);
-		for (unsigned k = 0; k < spots->n; k++)
-			flat->list[flat->n++] = spots->list[k];
+	for (unsigned i = 0; stack && !err && i < stack->depth; i++) {
+		const struct spots *spots =
+			names_of_frame(f->names, stack->process, &stack->frames[i], lines);
+
+		err = spots ? 0 : -ENOMEM;
+		for (unsigned k = 0; !err && k < spots->n; k++)
+			err = flat_add(flat, spots->list[k]);
 	}
-	if (!flat->n)
-		flat->list[flat->n++] = names_word(f->names, "(no stack)");
-	else if (f->fold->by == PMC_BY_PATH &&
-		 stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
-		flat->list[flat->n++] = names_word(f->names, "(incomplete stack)");
-	return flat->list[flat->n - 1] ? 0 : -ENOMEM;
+	if (!err && !flat->n)
+		err = flat_add(flat, names_word(f->names, "(no stack)"));
+	else if (!err && paths && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
+		err = flat_add(flat, names_word(f->names, "(incomplete stack)"));
+	return err;
 }
 
 static int add_path(struct folding *f, const struct flat *flat, struct known_stack *known)
 {
 	struct node *node = NULL;
 
-	for (unsigned i = 0; i < flat->n; i++) {
+	for (size_t i = 0; i < flat->n; i++) {
 		node = find_node(f, node, flat->list[f->fold->inverted ? i : flat->n - 1 - i]);
 		if (!node)
 			return -ENOMEM;
@@ -125,7 +134,7 @@ static int add_functions(struct folding *f, const struct flat *flat, struct know
 	known->others = pmc_arena_alloc(f->arena, flat->n * sizeof(*known->others));
 	if (!known->others)
 		return -ENOMEM;
-	for (unsigned i = 0; i < flat->n; i++) {
+	for (size_t i = 0; i < flat->n; i++) {
 		struct node *node = find_node(f, NULL, flat->list[i]);
 
 		if (!node)
@@ -144,18 +153,17 @@ static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stac
 {
 	struct pmc_arena *arena = f->arena;
 	struct known_stack *known;
-	struct flat flat;
 	int err;
 
 	HASH_FIND_PTR(f->stacks, &stack, known);
 	if (known)
 		return known;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known || flatten(f, stack, &flat))
+	if (!known || flatten(f, stack, &f->flat))
 		return NULL;
 	known->stack = stack;
-	err = f->fold->by == PMC_BY_PATH ? add_path(f, &flat, known) :
-					   add_functions(f, &flat, known);
+	err = f->fold->by == PMC_BY_PATH ? add_path(f, &f->flat, known) :
+					   add_functions(f, &f->flat, known);
 	if (err)
 		return NULL;
 	HASH_ADD_PTR(f->stacks, stack, known);
@@ -272,14 +280,15 @@ static int make_rows(struct folding *f)
 int report_fold_samples(struct pmc_sample_fold *fold, void *names)
 {
 	struct folding f = { .fold = fold, .names = names, .arena = fold->arena };
+	int err = 0;
 
-	for (uint64_t i = 0; i < fold->n_lists; i++) {
+	for (uint64_t i = 0; !err && i < fold->n_lists; i++) {
 		const struct pmc_p_samples *samples = fold->lists[i];
 
 		f.thread = i + 1;
-		for (uint64_t k = 0; k < samples->n; k++)
-			if (add_sample(&f, &samples->list[k]))
-				return -ENOMEM;
+		for (uint64_t k = 0; !err && k < samples->n; k++)
+			err = add_sample(&f, &samples->list[k]);
 	}
-	return make_rows(&f);
+	free(f.flat.list);
+	return err ? err : make_rows(&f);
 }
