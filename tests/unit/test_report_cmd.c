@@ -145,6 +145,8 @@ static void good(void **state)
 			     "pid=5", dump, NULL),
 			 0);
 	assert_int_equal(run("--timeline", dump, NULL), 0);
+	assert_int_equal(run("--timeline", "--by", "name", dump, NULL), 0);
+	assert_int_equal(run("--by", "function", dump, NULL), 0);
 }
 
 static void usage(void **state)
@@ -168,8 +170,18 @@ static void usage(void **state)
 	one_line_with("'cpu_ns'");
 	assert_int_equal(run("--where", "hots=x", dump, NULL), 2);
 	one_line_with("host");
-	assert_int_equal(run("--timeline", "--by", "name", dump, NULL), 2);
+	assert_int_equal(run("--timeline", "--sort", "name", dump, NULL), 2);
 	one_line_with("--timeline");
+	assert_int_equal(run("--timeline", "--by", "function", dump, NULL), 2);
+	one_line_with("--timeline");
+	assert_int_equal(run("--timeline", "--by", "name", "--format", "csv", dump, NULL), 2);
+	one_line_with("--timeline");
+	assert_int_equal(run("--bottom-up", dump, NULL), 2);
+	one_line_with("--bottom-up");
+	assert_int_equal(run("--by", "path", "--sort", "self", dump, NULL), 2);
+	one_line_with("--sort");
+	assert_int_equal(run("--symfs", "/", dump, NULL), 2);
+	one_line_with("--symfs");
 	assert_int_equal(run("-o", dump, dump, NULL), 2);
 	one_line_with("overwrite");
 	assert_int_equal(run("-o", torn, dump, NULL), 1);

@@ -122,6 +122,19 @@ static int set_flag(struct request *request, const struct tool_args *args)
 	return 0;
 }
 
+/* --timeline --by KEY */
+static int check_sparklines(const struct pmc_report_options *options)
+{
+	if (options->by == PMC_BY_REGION || pmc_by_samples(options->by))
+		return tool_fail(EXIT_USAGE, "--timeline has no times of regions and samples; "
+					     "--by thread or pool can be used with it");
+	if (options->format != PMC_FORMAT_TABLE || options->columns || options->sort)
+		return tool_fail(EXIT_USAGE,
+				 "--timeline --by is a table by CPU time; leave out --by for "
+				 "JSON, CSV, --columns");
+	return 0;
+}
+
 static int parse(struct request *request, int argc, char **argv)
 {
 	struct pmc_report_options *options = &request->options;
@@ -141,9 +154,11 @@ static int parse(struct request *request, int argc, char **argv)
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
 				 "no dump given; name one or more files, or - for standard input");
-	if (options->timeline && (options->by != PMC_BY_NONE || options->sort || options->top >= 0))
+	if (options->timeline && options->by != PMC_BY_NONE)
+		return check_sparklines(options);
+	if (options->timeline && (options->sort || options->top >= 0))
 		return tool_fail(EXIT_USAGE, "--timeline is in the order of time; "
-					     "--by, --sort and --top cannot be used with it");
+					     "--sort and --top cannot be used with it");
 	if (options->inverted && options->by != PMC_BY_PATH)
 		return tool_fail(EXIT_USAGE, "--bottom-up is for --by path");
 	if (options->by == PMC_BY_PATH && options->sort)

@@ -162,6 +162,8 @@ struct pmc_fold {
 };
 
 void pmc_fold_begin(struct pmc_fold *fold, struct pmc_union *u, enum pmc_fold_by by);
+/* The row of the thread's group, without adding to it; NULL: no memory. */
+struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread);
 /* 0 or -ENOMEM. */
 int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread);
 /* After the last thread: a pool whose threads share one name gets that name. */

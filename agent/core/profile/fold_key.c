@@ -271,7 +271,7 @@ static void note_name(struct pmc_fold_row *row, const struct pmc_p_thread *threa
 	}
 }
 
-int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+struct pmc_fold_row *pmc_fold_find(struct pmc_fold *fold, const struct pmc_p_thread *thread)
 {
 	struct pmc_fold_entry *entry = fold->last;
 	char buf[KEY_CAP];
@@ -284,12 +284,21 @@ int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
 		if (!entry)
 			entry = entry_new(fold, thread, key, len);
 		if (!entry)
-			return -ENOMEM;
+			return NULL;
 		fold->last = entry;
 	}
 	if (fold->by == PMC_BY_POOL)
 		note_name(entry->row, thread);
-	pmc_fold_add(entry->row, fold->u, thread, fold->spread);
+	return entry->row;
+}
+
+int pmc_fold_thread(struct pmc_fold *fold, const struct pmc_p_thread *thread)
+{
+	struct pmc_fold_row *row = pmc_fold_find(fold, thread);
+
+	if (!row)
+		return -ENOMEM;
+	pmc_fold_add(row, fold->u, thread, fold->spread);
 	return 0;
 }
 

@@ -201,6 +201,8 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
 int pmc_view_table(struct pmc_view *view);
 int pmc_view_json(struct pmc_view *view);
 int pmc_view_csv(struct pmc_view *view);
+/* Rates over time, a line for each thread or group. */
+int pmc_view_timeline(struct pmc_view *view);
 /* The regions of the selected threads. */
 int pmc_view_regions(struct pmc_view *view);
 /* The samples of the selected threads, folded, with the columns of their rows. */
