@@ -182,6 +182,11 @@ is "$(python3 -c 'import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1]), strict=True))
 print(len(rows), sorted(r["name"] for r in rows)[0], {len(r) for r in rows} == {len(rows[0])})' "$T/rows.csv")" \
 	"4 sleeper-0 True" "w: a CSV file"
+term send-keys d
+shows '^dump: pmctl-top-' "d: asks for a file"
+term send-keys C-u
+term send-keys "$T/dump.pmc" Enter
+shows 'no agent in process' "d: says that the process has no agent"
 term send-keys h
 shows '^  PgUp|^  Up Down' "h: help"
 term send-keys Escape
@@ -205,6 +210,17 @@ ARGS="-- sh -c 'sleep 2; exit 4'"
 start 100 LC_ALL=C.UTF-8
 is "$(ended)" 4 "a command: its exit status"
 shows '^sleep +[0-9]+ .* S hrtimer_nanosleep' "a command: the last table stays"
+ARGS="-- env LD_PRELOAD=$AGENT PMC_REPORT=off sleep 1000"
+start 100 LC_ALL=C.UTF-8
+shows '^sleep ' "a command with the agent"
+term send-keys d
+shows '^dump: pmctl-top-' "a command with the agent: d asks for a file"
+term send-keys C-u
+term send-keys "$T/dump.pmc" Enter
+shows 'snapshot of process [0-9]+ appended' "a command with the agent: a snapshot"
+is "$("$PMCTL" report --format csv "$T/dump.pmc" | wc -l)" 2 "a command with the agent: its dump"
+term send-keys q
+is "$(ended)" 143 "q ends a command too"
 # A shell with job control, to suspend and resume.
 ARGS=$POOLS
 term kill-server

@@ -15,7 +15,7 @@
 /* USER_HZ of include/asm-generic/param.h. */
 #define TICK_NS 10000000u
 
-static const char *const names[] = { "schedstat", "stat", "status", "wchan" };
+static const char *const names[] = { "schedstat", "stat", "status", "wchan", "children" };
 
 void live_budget_init(struct live_budget *budget)
 {
@@ -89,7 +89,7 @@ static void read_wchan(struct live_task *task, struct live_budget *budget)
 }
 
 static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,
-		     const struct live_stat *stat, bool waited)
+		     const struct live_stat *stat, bool same)
 {
 	struct live_span *span = &task->span;
 	uint64_t delay = pmc_sub_sat(task->waits.delay_ns, from->delay_ns);
@@ -97,12 +97,10 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 	*span = (struct live_span){
 		.ns = task->read_ns - from_ns,
 		.cpu_ns = pmc_sub_sat(task->waits.cpu_ns, from->cpu_ns),
-		.voluntary = pmc_sub_sat(task->waits.voluntary, from->voluntary),
-		.involuntary = pmc_sub_sat(task->waits.involuntary, from->involuntary),
 		.minor_faults = pmc_sub_sat(task->stat.minor_faults, stat->minor_faults),
 		.major_faults = pmc_sub_sat(task->stat.major_faults, stat->major_faults),
 	};
-	if (waited) {
+	if (same && live_is_runnable(task)) {
 		/* The kernel adds a wait when it ends. */
 		span->delay_ns = span->ns;
 		task->ahead_ns += span->ns;
@@ -114,10 +112,46 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 	if (span->delay_ns > pmc_sub_sat(span->ns, span->cpu_ns))
 		span->delay_ns = pmc_sub_sat(span->ns, span->cpu_ns);
 	span->blocked_ns = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
+	if (!same) {
+		span->voluntary = (uint64_t)(task->voluntary_per_ns * (double)span->ns + 0.5);
+		span->involuntary = (uint64_t)(task->involuntary_per_ns * (double)span->ns + 0.5);
+	}
 	task->known = true;
 }
 
-static int read_rest(struct live_task *task, struct live_budget *budget, bool first)
+/* Not in each reading if threads are many: the rates are those since the last time. */
+static void read_switches(struct live_task *task, struct live_budget *budget, uint64_t since_ns)
+{
+	const struct live_waits from = task->waits;
+	const uint64_t since = task->switches_ns ? task->switches_ns : since_ns;
+	char text[4096];
+
+	if (task->has_rates && ++task->turn < budget->turns)
+		return;
+	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) <= 0)
+		return;
+	live_parse_switches(text, &task->waits);
+	task->turn = 0;
+	task->switches_ns = task->read_ns;
+	if (!since || task->read_ns <= since)
+		return;
+	task->voluntary_per_ns = (double)pmc_sub_sat(task->waits.voluntary, from.voluntary) /
+				 (double)(task->read_ns - since);
+	task->involuntary_per_ns = (double)pmc_sub_sat(task->waits.involuntary, from.involuntary) /
+				   (double)(task->read_ns - since);
+	/* Not all threads in the same reading. */
+	if (!task->has_rates)
+		task->turn = (unsigned)task->tid % (budget->turns + 1);
+	task->has_rates = true;
+}
+
+int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap)
+{
+	return read_file(task, LIVE_CHILDREN, budget, text, cap);
+}
+
+static int read_rest(struct live_task *task, struct live_budget *budget, uint64_t since_ns,
+		     bool first)
 {
 	char text[4096];
 	struct live_stat stat;
@@ -130,8 +164,7 @@ static int read_rest(struct live_task *task, struct live_budget *budget, bool fi
 	task->stat = stat;
 	task->waits.user_ns = stat.user_ticks * TICK_NS;
 	task->waits.system_ns = stat.system_ticks * TICK_NS;
-	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) > 0)
-		live_parse_switches(text, &task->waits);
+	read_switches(task, budget, since_ns);
 	read_wchan(task, budget);
 	return 0;
 }
@@ -151,18 +184,20 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 		return -ENODATA;
 	task->read_ns = pmc_now_ns();
 	same = !first && task->waits.cpu_ns == from.cpu_ns && task->waits.slices == from.slices;
+	/* It is older after all. */
+	if (since_ns && task->waits.cpu_ns + task->waits.delay_ns > task->read_ns - since_ns)
+		since_ns = 0;
 	/* A thread that did not run waits as it did before; one that is runnable may have gone. */
 	if (!same || live_is_runnable(task)) {
-		n = read_rest(task, budget, first);
+		n = read_rest(task, budget, since_ns, first);
 		if (n < 0)
 			return n == -ENOENT ? -ESRCH : n;
 	}
+	if (same)
+		task->switches_ns = task->read_ns;
 	task->waits.known = true;
-	if (!first)
-		set_span(task, from_ns, &from, &stat, same && live_is_runnable(task));
-	/* Unless it is older after all. */
-	else if (since_ns && task->waits.cpu_ns + task->waits.delay_ns <= task->read_ns - since_ns)
-		set_span(task, since_ns, &from, &stat, false);
+	if (!first || since_ns)
+		set_span(task, first ? since_ns : from_ns, &from, &stat, same);
 	return 0;
 }
 

@@ -11,13 +11,23 @@
 
 #include "tools/live/task.h"
 
+#include <stddef.h>
+
 #define LIVE_WCHAN 48
 
-enum live_file { LIVE_SCHEDSTAT, LIVE_STAT, LIVE_STATUS, LIVE_WAIT, LIVE_FILES };
+enum live_file {
+	LIVE_SCHEDSTAT,
+	LIVE_STAT,
+	LIVE_STATUS,
+	LIVE_WAIT,
+	LIVE_CHILDREN,
+	LIVE_FILES,
+};
 
-/* How many files may be kept open, and are. */
+/* Shared by all threads: how many files may be kept open, and are; and in every how many readings
+ * a thread's switches are read, which takes as long as all the rest (0 is 1). */
 struct live_budget {
-	unsigned most, open;
+	unsigned most, open, turns;
 };
 
 /* One interval; sums of several threads have `ns` of all of them. */
@@ -33,8 +43,12 @@ struct live_task {
 	struct live_waits waits;
 	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
 	uint64_t read_ns;	/* 0: never */
-	uint64_t ahead_ns;	/* run delay that was assumed, until the kernel adds it */
-	bool known;		/* `span` has a meaning */
+	unsigned turn;		/* readings since its switches were read */
+	uint64_t switches_ns;	/* when they were read */
+	bool has_rates;
+	double voluntary_per_ns, involuntary_per_ns; /* until then */
+	uint64_t ahead_ns; /* run delay that was assumed, until the kernel adds it */
+	bool known;	   /* `span` has a meaning */
 	struct live_span span;
 };
 
@@ -44,6 +58,9 @@ void live_task_init(struct live_task *task, pid_t pid, pid_t tid);
 /* since_ns: the thread has started after this time, so that its first reading is an interval too;
  * 0: unknown. 0; -ESRCH: it has ended; -errno. */
 int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget);
+/* The IDs of the processes that it has started (needs CONFIG_PROC_CHILDREN), as text. The length or
+ * -errno. */
+int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap);
 void live_task_close(struct live_task *task, struct live_budget *budget);
 
 void live_span_add(struct live_span *sum, const struct live_span *span);

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <ncurses.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -183,6 +184,8 @@ static void answer(struct top_screen *screen)
 		return;
 	} else if (prompt == TOP_ASK_CSV) {
 		top_write_csv(screen, screen->input);
+	} else {
+		top_dump(screen, screen->asked, screen->input);
 	}
 }
 
@@ -224,6 +227,24 @@ static void ask_csv(struct top_screen *screen)
 	ask(screen, TOP_ASK_CSV, name);
 }
 
+/* Of the selected row, or of what is watched. */
+static void ask_dump(struct top_screen *screen)
+{
+	const struct top_job *job = screen->job;
+	unsigned at = top_selected(screen);
+	char name[64];
+
+	screen->asked = job->flags.pid ? job->flags.pid : job->child.pid;
+	if (at != UINT_MAX && screen->selected && job->rows.rows[at].pid)
+		screen->asked = job->rows.rows[at].pid;
+	if (!screen->asked) {
+		snprintf(screen->message, sizeof(screen->message), "select a row first");
+		return;
+	}
+	snprintf(name, sizeof(name), "pmctl-top-%d.pmc", screen->asked);
+	ask(screen, TOP_ASK_DUMP, name);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 void top_key(struct top_screen *screen, int key)
@@ -249,6 +270,8 @@ void top_key(struct top_screen *screen, int key)
 	switch (key) {
 	case 'q':
 		screen->quit = true;
+		if (screen->job->child.pid)
+			kill(screen->job->child.pid, SIGTERM);
 		break;
 	case 'h':
 	case '?':
@@ -276,6 +299,9 @@ void top_key(struct top_screen *screen, int key)
 		break;
 	case 'w':
 		ask_csv(screen);
+		break;
+	case 'd':
+		ask_dump(screen);
 		break;
 	case '\n':
 	case '\r':

@@ -16,6 +16,9 @@
 /* CPU clock of a process, see MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h. */
 #define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
+/* With more threads that run in an interval, switches are not read in each: at 1,000, every 5 s. */
+#define MANY_RUN 250
+
 static bool reserve(void **list, unsigned n, unsigned *room, size_t size)
 {
 	unsigned more = *room ? *room * 2 : 64;
@@ -71,6 +74,7 @@ static bool read_task(struct top_watch *watch, struct top_task *task)
 
 	if (live_task_read(&task->task, watch->before_ns, &watch->budget) != 0)
 		return false;
+	watch->ran += !task->task.known || task->task.span.cpu_ns;
 	if (first)
 		top_events_open(watch, task);
 	top_events_read(watch, task);
@@ -222,7 +226,7 @@ static void take_process(const char *name, void *arg)
 
 /* A child is in the list of the thread that started it, or of another one if that has ended (needs
  * CONFIG_PROC_CHILDREN). Only a thread that ran can have started one. */
-static void find_children(struct top_watch *watch, const struct top_task *task)
+static void find_children(struct top_watch *watch, struct top_task *task)
 {
 	char text[4096];
 	const char *at = text;
@@ -230,8 +234,7 @@ static void find_children(struct top_watch *watch, const struct top_task *task)
 
 	if (task->task.known && !task->task.span.cpu_ns)
 		return;
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", task->task.pid,
-			  task->task.tid) <= 0)
+	if (live_task_children(&task->task, &watch->budget, text, sizeof(text)) <= 0)
 		return;
 	while (pmc_number_take(&at, NULL, 10, &pid)) {
 		if (pid <= INT_MAX)
@@ -310,6 +313,8 @@ bool top_watch_scan(struct top_watch *watch)
 		pmc_dir_visit(take_process, watch, "/proc");
 		drop_unseen(watch);
 	}
+	watch->budget.turns = 1 + watch->ran / MANY_RUN;
+	watch->ran = 0;
 	scan_tree(watch);
 	drop_unseen(watch);
 	for (unsigned i = 0; i < watch->n; i++)

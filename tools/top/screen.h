@@ -18,6 +18,7 @@ struct top_screen {
 	bool paused, quit;
 	char message[256]; /* until the next key */
 	enum top_prompt prompt;
+	pid_t asked; /* process to dump */
 	char input[256];
 	struct top_layout layout;
 };
@@ -32,6 +33,9 @@ void top_remake(struct top_screen *screen);
 /* zoom.c: lines of text. */
 void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *out);
 void top_put_help(struct pmc_out *out);
+
+/* dump.c: the message says what became of it. */
+void top_dump(struct top_screen *screen, pid_t pid, const char *file);
 
 /* csv.c: writes the rows that are not filtered out; the message says what was written, or why not.
  */

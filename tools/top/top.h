@@ -64,6 +64,7 @@ struct top_watch {
 	struct live_tids tids;
 	struct top_process **processes; /* ascending IDs */
 	unsigned n, room, n_tasks;
+	unsigned ran;			/* threads that ran in the last interval */
 	uint64_t numbers;		/* of threads ever seen */
 	uint64_t now_ns, before_ns;	/* of the last scans; before_ns 0: only one so far */
 	unsigned slot, slots;		/* of the histories: the present one, how many are in use */
