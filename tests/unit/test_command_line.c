@@ -66,6 +66,19 @@ static void other_words_stay(void **state)
 	MASKED("dd if=/dev/zero of=x bs=4k", "dd", "if=/dev/zero", "of=x", "bs=4k");
 	MASKED("ls - -- = == :// a://", "ls", "-", "--", "=", "==", "://", "a://");
 	MASKED("", "");
+	MASKED("x compass=n --keyboard us", "x", "compass=n", "--keyboard", "us");
+	MASKED("x KEYBOARD_LAYOUT=de bypass=1 sortKeywords=a", "x", "KEYBOARD_LAYOUT=de",
+	       "bypass=1", "sortKeywords=a");
+}
+
+/* A secret's word is found in other words; a harmless word hides it only as a whole. */
+static void words_in_words(void **state)
+{
+	(void)state;
+	MASKED("x storepass=*** APIKEY=*** authTokens=*** key1=***", "x", "storepass=a", "APIKEY=b",
+	       "authTokens=c", "key1=d");
+	MASKED("x bypasswd=*** keyboardpass=*** compassKey=*** bypass_token=***", "x", "bypasswd=a",
+	       "keyboardpass=b", "compassKey=c", "bypass_token=d");
 }
 
 static void the_knob(void **state)
@@ -101,9 +114,13 @@ static void long_ones_are_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arguments), cmocka_unit_test(inside_arguments),
-		cmocka_unit_test(urls),	     cmocka_unit_test(other_words_stay),
-		cmocka_unit_test(the_knob),  cmocka_unit_test(long_ones_are_cut),
+		cmocka_unit_test(arguments),
+		cmocka_unit_test(inside_arguments),
+		cmocka_unit_test(urls),
+		cmocka_unit_test(other_words_stay),
+		cmocka_unit_test(words_in_words),
+		cmocka_unit_test(the_knob),
+		cmocka_unit_test(long_ones_are_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
