@@ -123,6 +123,17 @@ wait $pid
 is "$?" 143 "SIGTERM: pmctl bench is killed by it"
 is "$(of 0 '.runs|length') $(jq .interrupted "$T/out")" "2 true" "SIGTERM: earlier runs are reported"
 
+# The process that starts the commands is killed.
+"$PMCTL" bench -r 1 -- sh -c "echo \$\$ \$PPID >$T/spawned; exec sleep 1000" >"$T/out" 2>"$T/err" &
+pid=$!
+await test -s "$T/spawned"
+read -r command helper <"$T/spawned"
+kill -KILL "$helper"
+wait $pid
+is "$?" 1 "pmctl bench fails if its helper is killed"
+command_ended() { ! kill -0 "$command"; }
+ok "the command is killed with the helper" await command_ended || kill -KILL "$command"
+
 # ---- comparison -------------------------------------------------------------------------------
 bench -r 4 -e page-faults --format json "$PROG/pages 1000"
 cp "$T/out" "$T/base.json"

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/prctl.h>
 #include <linux/wait.h>
 #include <poll.h>
 #include <sched.h>
@@ -40,14 +41,19 @@ static uint64_t ns_of(const struct timeval *tv)
 }
 
 /* As vfork(2): the child uses this memory until its exec. It becomes a process group of its own, so
- * that what it starts can be killed with it. */
+ * that what it starts can be killed with it. If this process is killed, the command is killed too,
+ * unless it is a setuid program. */
 __attribute__((noinline)) static long start(const char *path, char **argv, char **envp)
 {
+	long self = pmc_sys1(SYS_getpid, 0);
 	long pid = pmc_sys5(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
 
 	if (pid != 0)
 		return pid;
 	pmc_sys2(SYS_setpgid, 0, 0);
+	pmc_sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+	if (pmc_sys1(SYS_getppid, 0) != self)
+		pmc_sys1(SYS_exit, 127);
 	exec_error = (int)-pmc_sys3(SYS_execve, path, argv, envp);
 	pmc_sys1(SYS_exit, 127);
 	__builtin_unreachable();
