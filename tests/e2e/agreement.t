@@ -27,13 +27,20 @@ perf report -T -i "$T/perf.data" --stdio 2>/dev/null |
 	awk '/PID *TID/ { on = 1; next } on && NF == 4 && $1 != $2 { print $3, $4 }' >"$T/perf.rows"
 between "$(wc -l <"$T/perf.rows")" 3 $threads "perf record -s has at least 3 thread rows" ||
 	diag_file "$T/err" "perf record"
+# Only perf counts the first and last instructions of a thread. If the hypervisor takes the CPU away just
+# then, that time is in perf's task-clock alone.
+far=0
 while read -r clock faults; do
 	i=$(((faults - 1000 + 250) / 500))
 	within "$(row $i page-faults)" "$faults" 2 "fault-$i: page-faults equal those of perf record -s" ||
 		diag_file "$T/perf.rows" "perf report -T"
-	within "$(row $i task-clock)" "$clock" 2 "fault-$i: task-clock equals that of perf record -s" ||
+	ours=$(row $i task-clock)
+	within "$ours" "$clock" 20 "fault-$i: task-clock is about that of perf record -s" ||
 		diag_file "$T/perf.rows" "perf report -T"
+	[ $(((clock - ours) * 50 / clock)) -eq 0 ] || far=$((far + 1))
 done <"$T/perf.rows"
+between $far 0 1 "task-clock equals that of perf record -s, in all threads but one at most" ||
+	diag_file "$T/perf.rows" "perf report -T"
 
 for i in $(seq $threads); do
 	within "$(row "$i" page-faults)" $((1000 + 500 * i)) 2 "fault-$i: page-faults equal the number of pages touched"
@@ -48,7 +55,7 @@ total() {
 }
 stat_clock=$(awk -F, '$3 ~ /task-clock/ { printf "%.0f", $1 * 1e6 }' "$T/stat")
 stat_faults=$(awk -F, '$3 ~ /page-faults/ { print $1 }' "$T/stat")
-within "$(total task-clock)" "$stat_clock" 2 "total task-clock equals that of perf stat" || diag_file "$T/stat" stat
+within "$(total task-clock)" "$stat_clock" 4 "total task-clock equals that of perf stat" || diag_file "$T/stat" stat
 # Only perf counts env, the loader and other work before the agent starts.
 between "$((stat_faults - $(total page-faults)))" 0 600 "total page-faults equal those of perf stat" ||
 	diag_file "$T/stat" stat
