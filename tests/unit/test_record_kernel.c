@@ -381,7 +381,7 @@ static void a_bpf_program_and_its_symbol(void **state)
 	assert_int_equal(syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &ask, sizeof(ask)), 0);
 	close(fd);
 	/* A BPF program is freed some time after its last use. */
-	for (unsigned i = 0; i < 100 && !unloads; i++) {
+	for (unsigned i = 0; i < 1000 && !unloads; i++) {
 		while (pmc_sampler_next_wait(sampler, &r, 50) == 0) {
 			if (r.type == PERF_RECORD_BPF_EVENT && r.bpf.id == info.id) {
 				assert_memory_equal(r.bpf.tag, info.tag, 8);

@@ -187,7 +187,8 @@ static void on_alarm(int number)
 static void a_signal_interrupts_and_loses_nothing(void **state)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
-	struct itimerval soon = { .it_value = { .tv_usec = 20000 } };
+	/* Repeated: the first may come before the wait begins. */
+	struct itimerval soon = { { .tv_usec = 20000 }, { .tv_usec = 20000 } }, never = { 0 };
 	struct pmc_open_options open = every_one();
 	struct pmc_counter *counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	struct pmc_sampler *sampler = sampled(counter, 8);
@@ -197,6 +198,7 @@ static void a_signal_interrupts_and_loses_nothing(void **state)
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), -EINTR);
+	setitimer(ITIMER_REAL, &never, NULL);
 	pmc_counter_enable(counter);
 	fault(1);
 	pmc_counter_disable(counter);
