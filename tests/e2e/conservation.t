@@ -29,12 +29,12 @@ adds_up() {
 	local sum
 	sum=$(awk -v a="$(rows)" -v b="$(unattributed)" -v c="$(descendants)" \
 		'BEGIN { printf "%.0f", a + b + c }')
-	within "$sum" "$(json "$T/ru" .task_clock_ns)" 1 \
+	within "$sum" "$(json "$T/ru" .task_clock_ns)" 3 \
 		"$1: rows, unattributed and descendants add up to the parent's task-clock" ||
 		evidence
 	# rusage excludes time stolen by a hypervisor, task-clock includes it: compare like with like.
 	within "$(jq '[.processes[].coverage.cpu_ns] | add' "$T/report.json")" \
-		"$(json "$T/ru" .cpu_ns)" 1 "$1: CPU time of the processes equals the rusage of wait4" || evidence
+		"$(json "$T/ru" .cpu_ns)" 3 "$1: CPU time of the processes equals the rusage of wait4" || evidence
 }
 # burnt VALUE MS NAME: VALUE is task-clock of MS milliseconds of CPU time within 5 %; it may exceed that
 # by the stolen time, all of which may be in one thread.
