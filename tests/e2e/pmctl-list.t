@@ -178,6 +178,9 @@ db "65 bits" "line 2: the counter mask" "${h}a\t-\t0x10000000000000000\n"
 db "a name twice" "line 3: duplicate" "${h}a\t-\t0b1\na\t-\t0b1\n"
 db "an alias that is a name" "line 3: duplicate" "${h}a\t-\t0b1\nb\ta\t0b1\n"
 db "an empty name" "line 2: empty" "${h}\t-\t0b1\n"
+db "an escape sequence" "line 2: .*control characters" "${h}a\\033[31m\t-\t0b1\n"
+db "a C1 control" "line 2: .*control characters" "${h}b\ta\\302\\233\t0b1\n"
+db "a direction override" "line 2: .*control characters" "${h}a\\342\\200\\256\t-\t0b1\n"
 db "a NUL" "line 2: NUL" "${h}a\\0\t-\t0b1\n"
 refused 1 "cannot read $T/none: No such file" "no database" --pmu-db "$T/none" --fit a
 refused 1 "cannot read $T: Is a directory" "a directory" --pmu-db "$T" --fit a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fit.c - pmctl list --fit by a table of counter masks: assignment, clash, passes. */
 #include "agent/core/base/suggest.h"
+#include "agent/core/base/utf8.h"
 #include "agent/core/plan/matching.h"
 #include "tools/cli/pmctl.h"
 #include "tools/list/list.h"
@@ -54,6 +55,9 @@ static const char *add_line(struct list_table *table, char *line)
 		return "not three fields, separated by tabs";
 	if (!*row->name || !*row->alias)
 		return "empty name";
+	/* Names are printed as they are. */
+	if (!pmc_utf8_is_safe(row->name) || !pmc_utf8_is_safe(row->alias))
+		return "a name has control characters or is not UTF-8";
 	if (strcmp(row->alias, "-") == 0)
 		row->alias = NULL;
 	if (find(table, row->name) || (row->alias && find(table, row->alias)))
