@@ -255,7 +255,9 @@ static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
 
 	if (lines->groups && view->by == PMC_BY_PATH)
 		return 0;
-	err = sort_lines_by(view, lines, cpu_column(view));
+	err = pmc_by_samples(view->by) && lines->groups ? sort_lines_by(view, lines, "total") : 0;
+	if (!err)
+		err = sort_lines_by(view, lines, cpu_column(view));
 
 	return err || !sort ? err : sort_lines_by(view, lines, sort);
 }
@@ -267,7 +269,10 @@ static uint64_t limit(const struct pmc_view *view)
 
 	if (top >= 0)
 		return (uint64_t)top;
-	return view->options->format == PMC_FORMAT_TABLE && !view->options->timeline ? 20 : 0;
+	if (view->options->format != PMC_FORMAT_TABLE || view->options->timeline)
+		return 0;
+	/* Most lines of a tree are on the way to another one. */
+	return view->by == PMC_BY_PATH ? 50 : 20;
 }
 
 int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)

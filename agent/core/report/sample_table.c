@@ -206,6 +206,15 @@ static int make_rest(struct pmc_table *table)
 	return rest->function ? 0 : -ENOMEM;
 }
 
+/* What was sampled in them adds up; totals lie in each other. */
+struct pmc_cell pmc_sample_rest(struct pmc_table *table, const struct pmc_column *column)
+{
+	if (column->index != PMC_SAMPLE_key && column->index != PMC_SAMPLE_samples &&
+	    column->index != PMC_SAMPLE_self && column->index != PMC_SAMPLE_self_pct)
+		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
+	return pmc_cell(table->view, column, &(struct pmc_row){ .sample = table->rest });
+}
+
 int pmc_view_sample_table(struct pmc_view *view)
 {
 	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));

@@ -62,6 +62,8 @@ static inline bool pmc_is_sample_key(const struct pmc_column *column)
 {
 	return column->kind == PMC_COL_SAMPLE && column->index == PMC_SAMPLE_key;
 }
+/* A cell of table->rest. */
+struct pmc_cell pmc_sample_rest(struct pmc_table *table, const struct pmc_column *column);
 /* The label of the last row made, which is a line of a tree. */
 struct pmc_cell pmc_table_branch(struct pmc_table *table);
 /* Prints head and lines; the footer learns which marks and columns there are. */

@@ -30,7 +30,9 @@ static bool is_spread(const struct pmc_column *column)
 struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_column *column,
 			       const struct pmc_row *row)
 {
-	if (table->branches && pmc_is_sample_key(column) && row->sample != table->rest)
+	if (row->sample && row->sample == table->rest)
+		return pmc_sample_rest(table, column);
+	if (table->branches && pmc_is_sample_key(column))
 		return pmc_table_branch(table);
 	if (is_spread(column) && row->sums->threads < 2)
 		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
@@ -157,7 +159,7 @@ static void put_head(struct pmc_table *table)
 			pmc_out_pad(out, ' ', pad - column->partial);
 		pmc_out_str(out, column->head);
 		if (column->left)
-			pmc_out_pad(out, ' ', pad);
+			pmc_out_pad(out, ' ', i + 1 < table->n ? pad : 0);
 		else
 			pmc_out_pad(out, ' ', column->partial);
 	}
