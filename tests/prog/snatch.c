@@ -122,7 +122,8 @@ static void forge_registry(void)
 	registry->slot_bytes = SLOT_BYTES;
 	registry->set_words = 5;
 	registry->n_groups = registry->n_fds = 1;
-	registry->capacity = registry->high = 1;
+	registry->capacity = 1;
+	registry->high = 1;
 	slot->word = SLOT_LIVE;
 	slot->tid = (uint32_t)getpid();
 	slot->n_fds = 1;
