@@ -266,6 +266,30 @@ static void timeline_around_a_reset(void **state)
 	}
 }
 
+/* A thread that ended before the reset keeps its values: their ratio to the time since is none. */
+static void a_thread_ended_before_a_reset(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed ended = thread_at(1, 1400 * MS, 380 * MS);
+	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 90 * MS);
+	char *text;
+
+	(void)state;
+	made_begin();
+	process.off_ns = thread.off_ns = 500 * MS;
+	process.cpu_ns = 150 * MS;
+	thread.reset_ns = 1500 * MS;
+	ended.state = PMC_THREAD_EXITED;
+	ended.end_ns = 1400 * MS;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread, "app", NULL, 0);
+	made_thread(1, ended, "worker", NULL, 0);
+	text = report((struct pmc_report_options){ .top = -1 });
+	assert_null(strstr(text, " CPUs)"));
+	has_lines(text, "are of the rest, but of threads that ended before\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +301,7 @@ int main(void)
 		cmocka_unit_test(spread_of_the_clock_shown),
 		cmocka_unit_test(sum_without_a_child),
 		cmocka_unit_test(timeline_around_a_reset),
+		cmocka_unit_test(a_thread_ended_before_a_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,12 +185,28 @@ static int count_runs(struct pmc_view *view, struct pmc_coverage *coverage)
 	return arena->failed ? -ENOMEM : 0;
 }
 
+/* Whether the thread ended in the time that wall_add() leaves out, with values from then: before a
+ * reset, which keeps rows of ended threads. */
+static bool is_earlier(const struct pmc_view *view, const struct pmc_p_row *row)
+{
+	const struct pmc_process_fixed *process = &row->process->fixed;
+	const struct pmc_p_thread *thread;
+	struct pmc_thread_buf buf;
+
+	if (!process->off_ns)
+		return false;
+	thread = pmc_profile_thread(view->profile, row, &buf);
+	return thread->fixed.end_ns && thread->fixed.cpu_ns &&
+	       thread->fixed.end_ns <= process->start_ns + process->off_ns;
+}
+
 /* Rows of a process, and of a thread, are adjacent. */
 static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	for (uint64_t i = 0; i < view->n_rows; i++) {
 		const struct pmc_p_row *last = i ? view->rows[i - 1] : NULL, *row = view->rows[i];
 
+		coverage->has_earlier |= is_earlier(view, row);
 		coverage->selected += !last || !pmc_same_thread(last, row);
 		coverage->selected_processes += !last || last->process != row->process;
 		coverage->selected_hosts +=

@@ -120,9 +120,9 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 		pmc_show_integer(out, coverage->processes);
 		pmc_out_str(out, " processes");
 	}
-	pmc_footer_line(view,
-			" (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
-			"switches too, are of the rest");
+	pmc_out_str(out, " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
+			 "switches too, are of the rest");
+	pmc_footer_line(view, coverage->has_earlier ? ", but of threads that ended before" : "");
 }
 
 /* ---- events without a value ---------------------------------------------------------------- */

@@ -22,7 +22,7 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 	}
 	pmc_show_time(out, (double)cpu_ns, view->glyphs->micro);
 	pmc_out_str(out, " CPU");
-	if (coverage->wall_ns && coverage->runs == 1) {
+	if (coverage->wall_ns && coverage->runs == 1 && !coverage->has_earlier) {
 		pmc_out_str(out, " (");
 		pmc_out_fixed(out, (double)cpu_ns / (double)coverage->wall_ns, 2);
 		pmc_out_str(out, " CPUs)");

@@ -185,6 +185,7 @@ struct pmc_coverage {
 	uint64_t unseen_ends;		/* processes whose rows are newer than they are */
 	uint64_t running;		/* of these, processes that ran when last seen */
 	bool has_unattributed, has_descendants;
+	bool has_earlier; /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
 static inline bool pmc_same_thread(const struct pmc_p_row *a, const struct pmc_p_row *b)
