@@ -28,9 +28,12 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 {
 	struct stat_row *row;
 
-	for (unsigned i = 0; i < stat->n_rows; i++)
+	/* Threads are looked for in the order of their rows. */
+	for (unsigned n = 0, i = stat->found; n < stat->n_rows; n++) {
+		i = i + 1 < stat->n_rows ? i + 1 : 0;
 		if (!memcmp(&stat->rows[i].key, key, sizeof(*key)))
-			return i;
+			return stat->found = i;
+	}
 	if (!grow((void **)&stat->rows, stat->n_rows, &stat->rows_room, sizeof(*row)))
 		return UINT_MAX;
 	row = &stat->rows[stat->n_rows];

@@ -70,6 +70,7 @@ struct stat_job {
 	/* what is counted */
 	struct stat_row *rows; /* [0]: the total */
 	unsigned n_rows, rows_room;
+	unsigned found; /* the row that was looked for last */
 	struct stat_row *pools; /* of the threads; at most n_rows */
 	unsigned n_pools;
 	struct live_budget budget; /* of files of threads */
