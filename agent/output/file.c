@@ -242,12 +242,17 @@ __attribute__((noinline, cold)) static int another(int fd)
 static void follow_name(int fd)
 {
 	struct stat st;
-	int now;
+	int now, error;
 
 	/* Not under a seccomp filter: newfstatat was not tested there. */
 	if (!agent.out || fd < 0 || !atomic_load(&file.marked) || !still_ours(fd))
 		return;
-	if (stat_path(file_path, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
+	error = stat_path(file_path, &st);
+	if (error == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
+		return;
+	/* A worker with another user ID may not search the directory. Only a deletion can be seen.
+	 */
+	if (error == -EACCES && pmc_sys2(SYS_fstat, fd, &st) == 0 && st.st_nlink)
 		return;
 	if (stat_path("/", &st) != 0 || st.st_dev != file.root_dev || st.st_ino != file.root_ino)
 		return;

@@ -152,6 +152,16 @@ mv gone/x.pmc kept.pmc && rmdir gone
 kill -USR2 $pid
 end_held "directory deleted"
 like "$(dump_json kept.pmc '.processes[].notes[].text')" "could not be created again" "directory deleted: the open file is used further, with a note"
+if [ "$(id -u)" = 0 ]; then
+	# As nginx: the worker may not search the directory in which its dump is.
+	mkdir -m 700 unsearchable
+	echo 'int setuid(int); int main(void) { return setuid(65534); }' >worker.c && gcc -o worker worker.c
+	PMC_OUT=$T/unsearchable/w.pmc run agent ./worker
+	is "$status $(dump_json unsearchable/w.pmc '.processes[] | "\(.how_ended) \(.notes | length)"')" "0 exit:0 0" \
+		"a directory that the process may not search any more: no note that the dump was renamed"
+else
+	skip "takes root" "a directory that the process may not search any more"
+fi
 
 rm -f held.pmc*
 held PMC_OUT_MAX=2K
