@@ -57,8 +57,9 @@ static void make(struct pmc_profile *profile)
 	made_process(1, &process, "elsewhere", "/bin/app", "app");
 	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN, .cpu_ns = 100000000 },
 		    "app", NULL, 0);
-	made_thread(1, (struct pmc_thread_fixed){ .seq = 1, .cpu_ns = 20000000 }, "pool-1", NULL,
-		    0);
+	made_thread(1,
+		    (struct pmc_thread_fixed){ .seq = 1, .cpu_ns = 20000000, .created_stack = 2 },
+		    "pool-1", NULL, 0);
 	modules[0] = made_module("/opt/none/lib.so", "lib-id");
 	modules[1] = made_module("/opt/none/app", "app-id");
 	made_stacks(1, modules, 2, stacks, sizeof(stacks) / sizeof(stacks[0]));
@@ -89,7 +90,8 @@ static char *report_with(struct pmc_report_options options, int result_wanted, c
 	options.top = options.top ? options.top : -1;
 	assert_int_equal(report_names_new(&names, NULL), 0);
 	options.fold_samples = report_fold_samples;
-	options.fold_arg = names;
+	options.path_of = report_path_of;
+	options.names_arg = names;
 	text = made_report(&profile, &options, &result, problem);
 	assert_int_equal(result, result_wanted);
 	report_names_free(names);
@@ -285,14 +287,32 @@ static void without_samples(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* The second thread was created in work, called by main. */
+static void start_and_creation(void **state)
+{
+	char *text = report((struct pmc_report_options){
+		.by = PMC_BY_START, .format = PMC_FORMAT_CSV, .columns = "key,threads" });
+
+	(void)state;
+	has(text, "(main),1\n");
+	has(text, "(unknown) < app+0x2000 < app+0x1000,1\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_as_csv), cmocka_unit_test(threads_of_a_condition),
-		cmocka_unit_test(paths_as_csv),	    cmocka_unit_test(paths_bottom_up),
-		cmocka_unit_test(tree_in_a_table),  cmocka_unit_test(top_of_a_tree),
-		cmocka_unit_test(as_json),	    cmocka_unit_test(of_an_event),
-		cmocka_unit_test(sorted),	    cmocka_unit_test(without_samples),
+		cmocka_unit_test(functions_as_csv),
+		cmocka_unit_test(threads_of_a_condition),
+		cmocka_unit_test(paths_as_csv),
+		cmocka_unit_test(paths_bottom_up),
+		cmocka_unit_test(tree_in_a_table),
+		cmocka_unit_test(top_of_a_tree),
+		cmocka_unit_test(as_json),
+		cmocka_unit_test(of_an_event),
+		cmocka_unit_test(start_and_creation),
+		cmocka_unit_test(sorted),
+		cmocka_unit_test(without_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,7 +164,8 @@ static int parse(struct request *request, int argc, char **argv)
 	if (options->by == PMC_BY_PATH && options->sort)
 		return tool_fail(EXIT_USAGE, "--by path is in the order of a tree; "
 					     "--sort cannot be used with it");
-	if ((options->event || request->root) && !pmc_by_samples(options->by))
+	if ((options->event || (request->root && options->by != PMC_BY_START)) &&
+	    !pmc_by_samples(options->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples: --by function, line or path",
 				 options->event ? "--event" : "--symfs");
 	if (options->columns && options->format == PMC_FORMAT_JSON)
@@ -243,11 +244,12 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 	int code;
 
 	symbols_resolve(profile, NULL);
-	if (pmc_by_samples(request->options.by)) {
+	if (pmc_by_samples(request->options.by) || request->options.by == PMC_BY_START) {
 		if (report_names_new(&names, request->root))
 			return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
 		request->options.fold_samples = report_fold_samples;
-		request->options.fold_arg = names;
+		request->options.path_of = report_path_of;
+		request->options.names_arg = names;
 	}
 	code = print(request, profile);
 	if (names && code == EXIT_OK)

@@ -2,6 +2,7 @@
 /* names.c - functions and lines of addresses in a dump; module+offset where there is no name. */
 #include "tools/report/names.h"
 #include "agent/core/base/file.h"
+#include "agent/core/base/out.h"
 #include "tools/cli/pmctl.h"
 #include "tools/symbol/symbol.h"
 
@@ -33,6 +34,12 @@ struct known_address {
 	UT_hash_handle hh;
 };
 
+struct known_path {
+	const struct pmc_p_stack *stack;
+	const char *text;
+	UT_hash_handle hh;
+};
+
 struct report_names {
 	struct pmc_arena arena;
 	struct symbols *symbols;
@@ -40,6 +47,7 @@ struct report_names {
 	char host[256], boot_id[64];
 	struct known_spot *spots;
 	struct known_address *addresses;
+	struct known_path *paths;
 	uint64_t n_spots;
 };
 
@@ -193,6 +201,58 @@ const struct spots *names_of_frame(struct report_names *names, const struct pmc_
 	known->key = key;
 	HASH_ADD(hh, names->addresses, key, sizeof(key), known);
 	return &known->spots;
+}
+
+bool names_skip(const struct pmc_p_stack *stack, unsigned i)
+{
+	const struct pmc_p_module *module = stack->frames[i].module;
+
+	return i && module && !strcmp(pmc_base_name(module->path), "libpmcagent.so");
+}
+
+/* ---- paths ------------------------------------------------------------------------------- */
+
+static const char *make_path(struct report_names *names, const struct pmc_p_stack *stack)
+{
+	struct pmc_out out;
+	char buf[512];
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; i < stack->depth; i++) {
+		const struct spots *spots;
+
+		if (names_skip(stack, i))
+			continue;
+		spots = names_of_frame(names, stack->process, &stack->frames[i], false);
+		if (!spots)
+			return "";
+		for (unsigned k = 0; k < spots->n; k++) {
+			pmc_outf(&out, "%s%s", out.len ? " < " : "", spots->list[k]->function);
+			if (!strcmp(spots->list[k]->function, "main"))
+				return pmc_arena_strndup(&names->arena, buf, out.len);
+		}
+	}
+	return pmc_arena_strndup(&names->arena, buf, out.len);
+}
+
+const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
+{
+	struct report_names *names = arg;
+	struct pmc_arena *arena = &names->arena;
+	struct known_path *known;
+
+	HASH_FIND_PTR(names->paths, &stack, known);
+	if (known)
+		return known->text;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known)
+		return "";
+	known->stack = stack;
+	known->text = make_path(names, stack);
+	if (!known->text)
+		return "";
+	HASH_ADD_PTR(names->paths, stack, known);
+	return known->text;
 }
 
 /* ---- warnings ---------------------------------------------------------------------------- */

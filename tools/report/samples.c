@@ -92,15 +92,6 @@ static int flat_add(struct flat *flat, const struct spot *spot)
 	return 0;
 }
 
-/* The agent's functions around main() and start routines say nothing about the program; what is
- * sampled in the agent itself is its cost. */
-static bool is_agent(const struct pmc_p_stack *stack, unsigned i)
-{
-	const struct pmc_p_module *module = stack->frames[i].module;
-
-	return i && module && !strcmp(pmc_base_name(module->path), "libpmcagent.so");
-}
-
 static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct flat *flat)
 {
 	const bool lines = f->fold->by == PMC_BY_LINE, paths = f->fold->by == PMC_BY_PATH;
@@ -110,7 +101,7 @@ static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct fl
 	for (unsigned i = 0; stack && !err && i < stack->depth; i++) {
 		const struct spots *spots;
 
-		if (is_agent(stack, i))
+		if (names_skip(stack, i))
 			continue;
 		spots = names_of_frame(f->names, stack->process, &stack->frames[i], lines);
 		err = spots ? 0 : -ENOMEM;

@@ -154,6 +154,10 @@ struct pmc_fold {
 	struct pmc_union *u;
 	enum pmc_fold_by by;
 	bool spread;
+	/* Set after pmc_fold_begin(): the functions of a stack as text, to fold threads by start
+	 * routine and where they were created; NULL: by start routine alone. */
+	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);
+	void *path_arg;
 	struct pmc_fold_row *rows, *last_row; /* in the order of first appearance */
 	uint64_t n_rows;
 	struct pmc_fold_entry *entries, *last; /* private: rows by key */

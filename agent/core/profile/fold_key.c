@@ -105,6 +105,11 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 			pmc_out_str(&out, "(main)");
 		else
 			pmc_thread_start(thread, &out);
+		text = thread->creation && fold->path_of ?
+			       fold->path_of(thread->creation, fold->path_arg) :
+			       "";
+		if (text[0])
+			pmc_outf(&out, "%s < %s", out.len ? "" : "(unknown)", text);
 		break;
 	case PMC_BY_THREAD:
 		pmc_out_bytes(&out, (const char *)process->identity, sizeof(process->identity));

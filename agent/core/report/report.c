@@ -120,6 +120,8 @@ static int fold_rows(struct pmc_view *view)
 
 	pmc_fold_begin(&view->groups, &view->events, view->by);
 	view->groups.spread = view->options->by != PMC_BY_NONE;
+	view->groups.path_of = view->options->path_of;
+	view->groups.path_arg = view->options->names_arg;
 	if (pmc_by_samples(view->by))
 		return pmc_view_sample_rows(view);
 	if (view->by == PMC_BY_NONE || view->options->timeline)

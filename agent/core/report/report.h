@@ -72,7 +72,10 @@ struct pmc_report_options {
 	bool only_first;     /* rows of the first process only, children in a footer */
 	/* Makes the rows of --by function, line and path; 0 or -ENOMEM. */
 	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
-	void *fold_arg;
+	/* The functions of a stack as text, for --by start; NULL: threads are not told apart by
+	 * where they were created. */
+	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);
+	void *names_arg; /* of both */
 	struct pmc_screen screen;
 	const char *keep_hint;	     /* command that keeps this run; NULL: none */
 	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */

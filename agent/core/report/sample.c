@@ -158,7 +158,7 @@ int pmc_view_sample_rows(struct pmc_view *view)
 	fold->inverted = options->inverted;
 	fold->arena = view->arena;
 	if (!err && options->fold_samples)
-		err = options->fold_samples(fold, options->fold_arg);
+		err = options->fold_samples(fold, options->names_arg);
 	return err ? err : make_room(view);
 }
 
