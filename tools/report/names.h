@@ -23,8 +23,8 @@ struct spots {
 /* The spots of a frame, by function or by line. NULL: no memory. */
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,
 				   const struct pmc_p_frame *frame, bool lines);
-/* Whether frame i of a stack is the agent's, around main() or a start routine: it says nothing about
- * the program. The innermost frame is the agent's own cost. */
+/* Whether frame i of a stack is one of the agent's around main() or a start routine, which says
+ * nothing about the program. The innermost frame is the agent's own cost. */
 bool names_skip(const struct pmc_p_stack *stack, unsigned i);
 /* A spot that is no function, such as "(no stack)". NULL: no memory. */
 struct spot *names_word(struct report_names *names, const char *word);
