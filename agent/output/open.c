@@ -9,14 +9,13 @@
  */
 #include "agent/output/open.h"
 #include "agent/base/agent.h"
+#include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
-#include "agent/core/base/sys.h"
 #include "agent/core/dump/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,15 +69,15 @@ int agent_dump_check(int fd, struct stat *st)
 {
 	uint8_t head[PMC_MAGIC_BYTES];
 
-	if (pmc_sys2(SYS_fstat, fd, st) != 0)
+	if (pmc_fd_stat(fd, st) != 0)
 		return -EBADF;
 	if (!S_ISREG(st->st_mode))
 		return -ENOTSUP;
-	if (st->st_uid != (uid_t)pmc_sys1(SYS_geteuid, 0))
+	if (st->st_uid != geteuid())
 		return -EUSERS;
 	if (st->st_nlink > 1)
 		return -EMLINK;
-	if (st->st_size && !pmc_is_dump(head, pmc_sys4(SYS_pread64, fd, head, sizeof(head), 0)))
+	if (st->st_size && !pmc_is_dump(head, pmc_fd_read_at(fd, head, sizeof(head), 0)))
 		return -ENOTSUP;
 	return 0;
 }
@@ -87,27 +86,26 @@ int agent_dump_open(const char *path, bool create, struct stat *st)
 {
 	/* Non-blocking: opening a pipe, which is refused, must not wait for its reader. */
 	const int flags = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC;
-	long fd = -ENOENT;
-	int error;
+	int fd = -ENOENT, error;
 
 	for (unsigned i = 0; i < TRIES; i++) {
-		fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags, 0);
+		fd = pmc_fd_open(AT_FDCWD, path, flags, 0);
 		if (fd == -ENOENT && create) {
-			fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600);
+			fd = pmc_fd_open(AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600);
 			if (fd == -EEXIST)
 				continue;
 			/* On some file systems the owner of a new file is not its creator. */
-			if (fd >= 0 && pmc_sys2(SYS_fstat, fd, st) == 0)
-				return (int)fd;
+			if (fd >= 0 && pmc_fd_stat(fd, st) == 0)
+				return fd;
 		}
 		break;
 	}
 	if (fd < 0)
-		return (int)fd;
-	error = agent_dump_check((int)fd, st);
+		return fd;
+	error = agent_dump_check(fd, st);
 	if (!error)
-		return (int)fd;
-	pmc_sys1(SYS_close, fd);
+		return fd;
+	pmc_fd_close(fd);
 	return error;
 }
 

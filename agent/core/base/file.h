@@ -13,8 +13,11 @@
 #define PMC_PATH_MAX 512
 
 /* System calls that are no cancellation point; -errno on failure. */
-int pmc_fd_open(int dir, const char *path, int flags);
+int pmc_fd_open(int dir, const char *path, int flags, unsigned mode);
 long pmc_fd_read(int fd, void *bytes, size_t len);
+long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset);
+struct stat;
+int pmc_fd_stat(int fd, struct stat *st);
 void pmc_fd_close(int fd);
 int pmc_path_access(const char *path); /* 0: the path exists */
 /* A path from a format: 0 or -ENAMETOOLONG. */

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int pmc_fd_open(int dir, const char *path, int flags)
+int pmc_fd_open(int dir, const char *path, int flags, unsigned mode)
 {
-	int fd = openat(dir, path, flags);
+	int fd = openat(dir, path, flags, mode);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -23,6 +23,18 @@ void pmc_fd_close(int fd)
 int pmc_path_access(const char *path)
 {
 	return access(path, F_OK) == 0 ? 0 : -errno;
+}
+
+long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset)
+{
+	long n = pread(fd, bytes, len, offset);
+
+	return n < 0 ? -errno : n;
+}
+
+int pmc_fd_stat(int fd, struct stat *st)
+{
+	return fstat(fd, st) == 0 ? 0 : -errno;
 }
 
 long pmc_fd_read(int fd, void *bytes, size_t len)

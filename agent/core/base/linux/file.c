@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int pmc_fd_open(int dir, const char *path, int flags)
+int pmc_fd_open(int dir, const char *path, int flags, unsigned mode)
 {
-	return (int)pmc_sys4(SYS_openat, dir, path, flags, 0);
+	return (int)pmc_sys4(SYS_openat, dir, path, flags, mode);
 }
 
 void pmc_fd_close(int fd)
@@ -24,6 +24,16 @@ void pmc_fd_close(int fd)
 int pmc_path_access(const char *path)
 {
 	return (int)pmc_sys3(SYS_faccessat, AT_FDCWD, path, F_OK);
+}
+
+long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset)
+{
+	return pmc_sys4(SYS_pread64, fd, bytes, len, offset);
+}
+
+int pmc_fd_stat(int fd, struct stat *st)
+{
+	return (int)pmc_sys2(SYS_fstat, fd, st);
 }
 
 long pmc_fd_read(int fd, void *bytes, size_t len)
