@@ -233,7 +233,7 @@ LLVM     ?= $(patsubst %/,%,$(dir $(realpath $(shell command -v clang 2>/dev/nul
 # _Float16: in declarations of math.h that clang 14 cannot compile for x86_64. xlocale.h: strtod_l.
 MAC_FLAGS = -nostdlibinc -isystem $(MAC_DIR)/any-darwin-any -isystem $(MAC_DIR)/headers \
             -idirafter $(MAC_DIR)/$(1)-linux-any -idirafter $(MAC_DIR)/any-linux-any \
-            -D_Float16=float -include xlocale.h \
+            -D_Float16=float -D_FORTIFY_SOURCE=0 -include xlocale.h \
             $(BASE) -O2 -fPIC -fvisibility=hidden -DTOOL_WITHOUT_PERF_EVENTS
 MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/macos/libSystem.tbd
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
@@ -243,7 +243,7 @@ MAC_TOOLS := $(filter-out tools/cli/pmctl.c tools/cli/child.c tools/cli/try_open
 	tools/bench/statistics.c tools/bench/units.c $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)
-MAC_AGENT := agent/base/agent.c agent/base/note.c $(wildcard agent/*/darwin/*.c)
+MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c $(wildcard agent/*/darwin/*.c)
 MAC_SRC   := $(MAC_CORE) $(MAC_TOOLS) $(MAC_AGENT) tools/cli/pmctl.c
 
 $(MAC_SDK)/done: tests/macos/package-lock.json tests/macos/fetch.sh
@@ -270,7 +270,7 @@ $(MAC)/%: $(MAC)/arm64/% $(MAC)/x86_64/%
 	$(if $(filter 0,$(V)),@echo "  LIPO  $@")
 	$(Q)$(LLVM)/llvm-lipo -create -output $@ $^
 
-macos: $(MAC)/pmctl ## cross-build the universal agent and pmctl for macOS (clang, lld, npm)
+macos: $(MAC)/libpmcagent.dylib $(MAC)/pmctl ## cross-build the universal agent and pmctl for macOS (clang, lld, npm)
 
 # ---- rules for people ----------------------------------------------------------------------
 deps: ## install the build and test packages (Debian; needs root)

@@ -208,7 +208,7 @@ is "$bad" "" "agent and core do not call stdio functions"
 
 # Exceptions: wrappers of exit and related functions (AGENT_API), and the _exit that they end with.
 bad=$(banned 'exit|_exit|_Exit|quick_exit|abort|raise|assert|err|errx' "${agent_c[@]}" |
-	grep -vE '^agent/[a-z_/]+\.c:[0-9]+:(AGENT_API .*|[[:space:]]*_exit\(status\);)')
+	grep -vE '^agent/[a-z_/]+\.c:[0-9]+:(AGENT_API .*|[[:space:]]*_?exit\(status\);)')
 is "$bad" "" "agent and core do not end the program"
 
 bad=$(banned '(secure_)?getenv|setenv|putenv|unsetenv' "${agent_c[@]}" |

@@ -23,8 +23,6 @@ enum {
 extern struct mac_job {
 	struct pmc_mac mac;
 	struct pmc_mac_plan plan;
-	_Atomic uint64_t snapshot; /* number of the last snapshot */
-	_Atomic uint64_t seen;
 } mac_job;
 
 /* The calling thread has started. False: it is known already, or the table is full (noted). */

@@ -21,7 +21,7 @@ fi
 run make O="$O" macos
 is "$status" 0 "make macos succeeds"
 [ "$status" = 0 ] || diag_file "$T/err" "its errors"
-products=(pmctl)
+products=(libpmcagent.dylib pmctl)
 
 for file in "${products[@]}"; do
 	built=$O/macos/$file
@@ -45,6 +45,18 @@ for file in "${products[@]}"; do
 	done
 	"$llvm/llvm-objdump" --macho --arch=arm64 --private-headers "$built" >"$T/headers"
 	like "$(cat "$T/headers")" LC_CODE_SIGNATURE "$file: the arm64 slice is signed"
+done
+
+agent=$O/macos/libpmcagent.dylib
+for arch in arm64 x86_64; do
+	is "$("$llvm/llvm-objdump" --macho --arch="$arch" --dylib-id "$agent" | tail -n 1)" @rpath/libpmcagent.dylib \
+		"$arch: install name of the agent"
+	# Pairs of addresses: exit, _exit, _Exit, execve, execv, execvp.
+	size=$("$llvm/llvm-objdump" --macho --arch="$arch" --private-headers "$agent" |
+		awk '$1 == "sectname" { on = $2 == "__interpose" } on && $1 == "size" { print $2; exit }')
+	is "$((size))" $((6 * 16)) "$arch: dyld finds the table of interposed functions"
+	is "$("$llvm/llvm-nm" --arch="$arch" --extern-only --defined-only --just-symbol-name "$agent" | grep -v '^_pmc_agent_control$' | grep '^_')" "" \
+		"$arch: the agent exports nothing that could clash with the program"
 done
 
 # Into another directory, with the headers that are there.

@@ -57,7 +57,7 @@ static void start(unsigned levels, int self_error, int levels_error)
 	agent.start_ns = 1;
 	dump.len = 0;
 	mac_threads_forget();
-	atomic_store(&mac_job.snapshot, 1);
+	atomic_store(&pmc_agent_control.snapshot, 1);
 	pmc_mac_open(&mac_job.mac, &double_calls);
 	assert_int_equal(pmc_mac_plan_make(&mac_job.mac, &events, false, &arena, &mac_job.plan), 0);
 	agent_file_append(mac_job.plan.plan.frame, mac_job.plan.plan.frame_bytes);
@@ -75,7 +75,7 @@ static void snapshot(uint64_t self)
 	struct pmc_frame_buf buf;
 
 	pmc_frame_buf_init(&buf, room, sizeof(room));
-	mac_threads_rows(&buf, drain, atomic_fetch_add(&mac_job.snapshot, 1) + 1, self,
+	mac_threads_rows(&buf, drain, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, self,
 			 PMC_THREAD_LIVE);
 	drain(&buf);
 }
@@ -88,7 +88,7 @@ static void finish(struct pmc_profile *profile)
 	struct pmc_frame_buf buf;
 
 	pmc_frame_buf_init(&buf, room, sizeof(room));
-	pmc_build_process(&buf, agent.identity, mac_job.snapshot + 1, &fixed, &text);
+	pmc_build_process(&buf, agent.identity, pmc_agent_control.snapshot + 1, &fixed, &text);
 	drain(&buf);
 	assert_int_equal(pmc_profile_init(profile, NULL), 0);
 	assert_int_equal(pmc_profile_add_buffer(profile, dump.bytes, dump.len), 0);

@@ -80,6 +80,8 @@ unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *kpc, const char *const *nam
 			  const bool *user_only, unsigned n, bool attach, uint32_t *reasons);
 /* Gives the counters back to the system; only what kpc_open has taken. */
 void pmc_mac_close(struct pmc_mac *mac);
+/* In a forked child: the counters are the parent's to give back. */
+void pmc_mac_forked(struct pmc_mac *mac);
 
 struct pmc_mac_level {
 	uint64_t instructions, cycles;

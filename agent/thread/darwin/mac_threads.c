@@ -73,7 +73,9 @@ bool mac_thread_begin(uint64_t tid, bool main)
 	atomic_store_explicit(&entry->start_ns, main ? agent.start_ns : pmc_now_ns(),
 			      memory_order_relaxed);
 	atomic_store_explicit(number, tid, memory_order_release);
-	atomic_fetch_add(&mac_job.seen, 1);
+	atomic_fetch_add(&pmc_agent_control.seen, 1);
+	if (mac_job.plan.plan.groups && !mac_job.mac.counts)
+		atomic_fetch_add(&pmc_agent_control.uncounted, 1);
 	return true;
 }
 
@@ -119,7 +121,7 @@ void mac_thread_end(uint64_t tid, enum pmc_thread_state state)
 	/* A snapshot with a higher number than this one finds no such thread; one with a lower
 	 * number may have a row of it, which is older. */
 	atomic_exchange(number, RESERVED);
-	snapshot = atomic_fetch_add(&mac_job.snapshot, 1) + 1;
+	snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	if (row(&buf, entry, tid, true, snapshot, state))
 		agent_file_append(buf.data, buf.len);
@@ -149,6 +151,7 @@ void mac_threads_forget(void)
 {
 	for (unsigned i = 0; i < MAC_THREADS; i++)
 		atomic_store_explicit(&numbers[i], FREE, memory_order_relaxed);
-	atomic_store(&mac_job.seen, 0);
+	atomic_store(&pmc_agent_control.seen, 0);
+	atomic_store(&pmc_agent_control.uncounted, 0);
 	atomic_store(&agent.next_seq, 0);
 }

@@ -257,6 +257,12 @@ void pmc_mac_close(struct pmc_mac *mac)
 	mac->kpc_n = 0;
 }
 
+void pmc_mac_forked(struct pmc_mac *mac)
+{
+	if (mac->kpc)
+		mac->kpc->ours = false;
+}
+
 unsigned pmc_mac_kpc_read(const struct pmc_mac *mac, uint64_t *counters)
 {
 	uint64_t all[PMC_MAC_COUNTERS] = { 0 };

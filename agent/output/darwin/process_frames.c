@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* process_frames.c - the PROCESS and EVENTSET frames of this process image on macOS. */
+#include "agent/output/process_frames.h"
+#include "agent/base/agent.h"
+#include "agent/core/dump/build.h"
+#include "agent/output/file.h"
+
+#include <string.h>
+#include <sys/sysctl.h>
+#include <unistd.h>
+
+static const char *boot_id(void)
+{
+	static char text[40];
+	size_t bytes = sizeof(text) - 1;
+
+	if (!text[0] && sysctlbyname("kern.bootsessionuuid", text, &bytes, NULL, 0) != 0)
+		text[0] = '\0';
+	return text;
+}
+
+void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)
+{
+	const struct pmc_process_text text = {
+		.host = agent.host,
+		.boot_id = boot_id(),
+		.exe = agent.exe,
+		.cmdline = agent.cmdline,
+	};
+	struct pmc_process_fixed fixed = pmc_agent_control.process;
+	struct pmc_usage usage;
+
+	pmc_usage_process(&usage);
+	fixed.pid = (uint32_t)agent.pid;
+	fixed.ppid = (uint32_t)getppid();
+	fixed.start_ns = agent.start_ns;
+	fixed.time_ns = pmc_now_ns();
+	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
+	fixed.cpu_ns = pmc_process_cpu_ns();
+	fixed.pre_cpu_ns = agent.pre_cpu_ns;
+	fixed.minor_faults = usage.minor_faults;
+	fixed.major_faults = usage.major_faults;
+	fixed.voluntary_switches = usage.voluntary_switches;
+	fixed.involuntary_switches = usage.involuntary_switches;
+	fixed.max_rss_bytes = usage.max_rss_bytes;
+	fixed.children_cpu_ns = pmc_children_cpu_ns();
+	fixed.how_ended = (uint8_t)how;
+	fixed.how_code = (uint8_t)code;
+	fixed.inherit_mode = PMC_INHERIT_OFF;
+	fixed.flags = (uint8_t)((agent.first ? PMC_PROCESS_FIRST : 0) |
+				(agent.forked ? PMC_PROCESS_FORKED : 0));
+	fixed.rank = agent.rank;
+	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
+	fixed.threads_counted = fixed.threads_seen - atomic_load(&pmc_agent_control.uncounted);
+	memcpy(fixed.parent_identity, agent.parent, 16);
+	memcpy(fixed.job, agent.job, 16);
+	pmc_build_process(buf, agent.identity, snapshot, &fixed, &text);
+}
+
+void agent_process_state(uint64_t snapshot, enum pmc_ended how, int code)
+{
+	uint64_t room[1024]; /* command lines are cut at 4 KiB */
+	struct pmc_frame_buf buf;
+
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	agent_process_frame(&buf, snapshot, how, code);
+	agent_file_append(buf.data, buf.len);
+}
+
+void agent_process_header(void)
+{
+	agent_process_state(AGENT_HEADER_SNAPSHOT, PMC_RUNNING, 0);
+	agent_file_append(agent.plan.frame, agent.plan.frame_bytes);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - a process image on macOS: start, snapshots, fork, exec, end.
+ *
+ * PMC_JOB is "mac1:<job, 32 hex digits>:<pid of the first process>:<o|p><path>": o for the pattern
+ * of PMC_OUT, p for the private dump of a job without one.
+ */
+#include "agent/base/agent.h"
+#include "agent/base/note.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/log.h"
+#include "agent/core/base/number.h"
+#include "agent/core/base/out.h"
+#include "agent/core/dump/command_line.h"
+#include "agent/output/file.h"
+#include "agent/output/open.h"
+#include "agent/output/process_frames.h"
+#include "agent/process/process.h"
+#include "agent/thread/mac_threads.h"
+
+#include <crt_externs.h>
+#include <errno.h>
+#include <limits.h>
+#include <mach-o/dyld.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { JOB_TEXT = PATH_MAX + 80 };
+
+static _Atomic bool ended;
+
+static const char *copy(const char *text)
+{
+	return text ? pmc_arena_strdup(&agent.arena, text) : NULL;
+}
+
+static void refuse(const char *variable, const char *value, const char *why)
+{
+	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs uncounted)", variable, value, why);
+}
+
+static bool configure(char *const *envp)
+{
+	struct pmc_config *config = &agent.config;
+	struct pmc_config_error error;
+	struct pmc_out out;
+	char why[160];
+
+	if (pmc_config_from_env(envp, config, &error) != 0) {
+		pmc_out_to_mem(&out, why, sizeof(why));
+		pmc_outf(&out, "invalid value; accepted: %s", error.accepted);
+		refuse(error.variable, error.value, why);
+		return false;
+	}
+	config->events = copy(config->events);
+	config->out = copy(config->out);
+	config->report.file = copy(config->report.file);
+	pmc_log_level = config->log;
+	return true;
+}
+
+static const char *absolute(const char *pattern)
+{
+	char text[PATH_MAX], cwd[PATH_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	if (*pattern != '/' && getcwd(cwd, sizeof(cwd)))
+		pmc_outf(&out, "%s/", cwd);
+	agent_out_expand(&out, pattern, "jt");
+	return copy(text);
+}
+
+static const char *private_path(char *const *envp)
+{
+	const char *dir = pmc_env(envp, "TMPDIR");
+	char text[PATH_MAX];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s/pmc-", dir && *dir == '/' ? dir : "/tmp");
+	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
+	pmc_outf(&out, "-%d.job", (int)agent.pid);
+	return copy(text);
+}
+
+/* False: PMC_JOB is damaged or of another version. */
+static bool parse_job(const char *text)
+{
+	uint64_t owner = 0;
+
+	if (strncmp(text, "mac1:", 5) != 0 || !pmc_number_bytes(text + 5, 16, agent.job) ||
+	    text[37] != ':')
+		return false;
+	text += 38;
+	if (!pmc_number_take(&text, NULL, 10, &owner) || text[0] != ':' ||
+	    (text[1] != 'o' && text[1] != 'p'))
+		return false;
+	agent.owner = (pid_t)owner;
+	if (text[1] == 'o')
+		agent.out = copy(text + 2);
+	else
+		agent.private_dump = copy(text + 2);
+	return true;
+}
+
+/* The environment with PMC_JOB, for main and descendants. */
+static void put_job(void)
+{
+	char ***environment = _NSGetEnviron(), **from = *environment, **to;
+	char text[JOB_TEXT];
+	struct pmc_out out;
+	unsigned n = 0;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_out_str(&out, "PMC_JOB=mac1:");
+	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
+	pmc_outf(&out, ":%d:%c%s", (int)agent.owner, agent.out ? 'o' : 'p',
+		 agent.out ? agent.out : agent.private_dump);
+	while (from && from[n])
+		n++;
+	to = pmc_arena_alloc(&agent.arena, (n + 2) * sizeof(*to));
+	agent.job_text = pmc_arena_strdup(&agent.arena, text);
+	if (!to || !agent.job_text || out.error)
+		return;
+	n = 0;
+	for (; from && *from; from++)
+		if (strncmp(*from, "PMC_JOB=", 8) != 0)
+			to[n++] = *from;
+	to[n] = agent.job_text;
+	*environment = to;
+}
+
+static void join_job(char *const *envp)
+{
+	const char *text = pmc_env(envp, "PMC_JOB");
+
+	if (text && parse_job(text)) {
+		agent.first = agent.after_exec = agent.owner == agent.pid;
+		return;
+	}
+	agent.first = true;
+	agent.owner = agent.pid;
+	arc4random_buf(agent.job, sizeof(agent.job));
+	if (!agent.config.out && agent.config.dump)
+		agent.config.out = "pmc-%h-%p.pmc";
+	if (agent.config.out)
+		agent.out = absolute(agent.config.out);
+	else
+		agent.private_dump = private_path(envp);
+}
+
+static void read_program(int argc, char **argv)
+{
+	static char *none[] = { NULL };
+	char text[PMC_COMMAND_LINE_BYTES], host[256] = "", exe[PATH_MAX];
+	uint32_t room = sizeof(exe);
+	struct pmc_out out;
+
+	agent.exe = copy(_NSGetExecutablePath(exe, &room) == 0 ? exe : argc > 0 ? argv[0] : "");
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
+	agent.cmdline = copy(text);
+	gethostname(host, sizeof(host) - 1);
+	agent.host = copy(host);
+	agent.rank = -1;
+}
+
+static void note_troubles(uint32_t trouble)
+{
+	static const struct {
+		uint32_t bit;
+		enum agent_note note;
+	} notes[] = {
+		{ PMC_MAC_NO_COUNTERS, NOTE_MAC_VM },
+		{ PMC_MAC_OLD, NOTE_MAC_OLD },
+		{ PMC_MAC_ROOT, NOTE_MAC_ROOT },
+		{ PMC_MAC_NO_FRAMEWORK, NOTE_MAC_KPERF },
+		{ PMC_MAC_NOT_FOUND, NOTE_MAC_NOT_FOUND },
+		{ PMC_MAC_CONFLICT, NOTE_MAC_CONFLICT },
+		{ PMC_MAC_NOT_FORCED, NOTE_MAC_NOT_FORCED },
+		{ PMC_MAC_BUSY, NOTE_MAC_BUSY },
+		{ PMC_MAC_REFUSED, NOTE_MAC_EVENT_REFUSED },
+		{ PMC_MAC_FAILED, NOTE_MAC_FAILED },
+	};
+
+	for (unsigned i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		if (trouble & notes[i].bit)
+			agent_note(notes[i].note);
+}
+
+static bool plan_events(void)
+{
+	const char *text = agent.config.events ? agent.config.events : pmc_events_default;
+	struct pmc_parse_error error;
+	struct pmc_events events;
+
+	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
+		refuse("PMC_EVENTS", text, error.text);
+		return false;
+	}
+	pmc_mac_open(&mac_job.mac, &pmc_mac_system);
+	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &mac_job.plan) !=
+	    0)
+		return false;
+	agent.plan = mac_job.plan.plan;
+	pmc_agent_control.process.eventset = agent.plan.hash;
+	note_troubles(mac_job.mac.trouble);
+	return true;
+}
+
+void agent_start(int argc, char **argv, char **envp)
+{
+	int saved = errno;
+
+	/* The loader drops DYLD_* for setuid programs; if loaded in one, stay dormant. */
+	if (issetugid())
+		return;
+	agent.pid = getpid();
+	agent.pre_cpu_ns = pmc_process_cpu_ns();
+	agent.start_ns = pmc_now_ns();
+	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
+	if (!configure(envp))
+		goto out;
+	join_job(envp);
+	if (!agent.first && !agent.config.follow)
+		goto out;
+	read_program(argc, argv);
+	if (!plan_events())
+		goto out;
+	arc4random_buf(agent.identity, sizeof(agent.identity));
+	agent_file_path();
+	if (agent.first && agent.out && agent_file_check() != 0) {
+		agent.out = NULL;
+		agent.private_dump = private_path(envp);
+		agent_file_path();
+		agent_note(NOTE_OUT_REFUSED);
+	}
+	if (agent.first)
+		agent_report_init(envp);
+	put_job();
+	agent.start_ns -= agent.pre_cpu_ns < agent.start_ns ? agent.pre_cpu_ns : 0;
+	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
+	mac_thread_begin(pmc_mac_system.self_tid(), true);
+out:
+	errno = saved;
+}
+
+static void drain(struct pmc_frame_buf *buf)
+{
+	agent_file_append(buf->data, buf->len);
+	buf->len = 0;
+}
+
+/* Rows, notes and the process. Async-signal-safe but for the stack, of 16 KB. */
+static void all(enum pmc_thread_state state, enum pmc_ended how, int code)
+{
+	uint64_t room[2048], snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+	struct pmc_frame_buf buf;
+
+	pmc_frame_buf_init(&buf, room, sizeof(room));
+	mac_threads_rows(&buf, drain, snapshot, pmc_mac_system.self_tid(), state);
+	drain(&buf);
+	agent_notes_frames(&buf, snapshot, how != PMC_RUNNING);
+	agent_process_frame(&buf, snapshot, how, code);
+	drain(&buf);
+}
+
+void agent_snapshot(void)
+{
+	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
+		all(PMC_THREAD_LIVE, PMC_RUNNING, 0);
+}
+
+void agent_before_exec(void)
+{
+	all(PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
+}
+
+void agent_exec_failed(void)
+{
+	all(PMC_THREAD_LIVE, PMC_RUNNING, 0);
+}
+
+void agent_leave(enum pmc_ended how, int code, bool in_clone)
+{
+	(void)in_clone;
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON ||
+	    atomic_exchange(&ended, true))
+		return;
+	mac_thread_end(pmc_mac_system.self_tid(), PMC_THREAD_EXITED);
+	all(PMC_THREAD_LIVE, how, code);
+	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
+	pmc_mac_close(&mac_job.mac);
+	if (agent.first)
+		agent_report(false);
+}
+
+/* In the child, after libc's own handlers. */
+static void forked(void)
+{
+	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON)
+		return;
+	pmc_mac_forked(&mac_job.mac);
+	memcpy(agent.parent, agent.identity, sizeof(agent.parent));
+	arc4random_buf(agent.identity, sizeof(agent.identity));
+	agent.pid = getpid();
+	agent.first = false;
+	agent.forked = true;
+	agent.pre_cpu_ns = 0;
+	agent.start_ns = pmc_now_ns();
+	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
+	agent_notes_forget();
+	mac_threads_forget();
+	agent_file_forked();
+	mac_thread_begin(pmc_mac_system.self_tid(), true);
+}
+
+int agent_fork_init(void)
+{
+	return -pthread_atfork(NULL, NULL, forked);
+}

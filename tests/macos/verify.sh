@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# verify.sh DIR - for the first person with a Mac: runs the steps of docs/MACOS.md with libpmcagent.dylib
+# and pmctl in DIR, and prints for each what is expected and what came. Steps with sudo are skipped
+# unless it runs as root.
+set -u
+dir=$(cd "${1:?usage: verify.sh DIR}" && pwd) || exit 2
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+failed=0
+
+cat >spin.c <<'C'
+#include <dispatch/dispatch.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *spin(void *arg)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "spin-%d", (int)(long)arg);
+	if (arg)
+		pthread_setname_np(name);
+	for (volatile long i = 0; i < 100000000; i++)
+		;
+	return NULL;
+}
+
+static void block(void *unused)
+{
+	(void)unused;
+	spin(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "1";
+	pthread_t threads[64];
+	int n = atoi(what);
+
+	if (strcmp(what, "fork") == 0) {
+		if (fork() == 0) {
+			spin(NULL);
+			exit(3);
+		}
+		wait(NULL);
+	} else if (strcmp(what, "exec") == 0) {
+		spin(NULL);
+		execv(argv[0], (char *[]){ argv[0], "0", NULL });
+	} else if (strcmp(what, "signal") == 0) {
+		spin(NULL);
+		raise(SIGUSR1);
+	} else if (strcmp(what, "dispatch") == 0) {
+		dispatch_group_t group = dispatch_group_create();
+
+		for (int i = 0; i < 4; i++)
+			dispatch_group_async_f(group, dispatch_get_global_queue(0, 0), NULL, block);
+		dispatch_group_wait(group, DISPATCH_TIME_FOREVER);
+	} else if (n > 1) {
+		for (long i = 0; i < n && n <= 64; i++)
+			pthread_create(&threads[i], NULL, spin, (void *)(i + 1));
+		for (int i = 0; i < n && n <= 64; i++)
+			pthread_join(threads[i], NULL);
+	} else {
+		spin(NULL);
+	}
+	return 7;
+}
+C
+cc -O1 -o spin spin.c || exit 1
+
+# step NUMBER EXPECTED COMMAND...: prints the command's output.
+step() {
+	echo
+	echo "== step $1. Expected: $2"
+	shift 2
+	"$@" 2>&1
+	echo "-- exit status $?"
+}
+
+# check TEXT FILE PATTERN: whether the file has the pattern.
+check() {
+	if grep -q "$3" "$2"; then
+		echo "ok: $1"
+	else
+		echo "NOT ok: $1"
+		failed=1
+	fi
+}
+
+with() {
+	env_out=$1
+	shift
+	# Not by env(1), which drops DYLD_* itself.
+	(
+		export PMC_OUT="$tmp/$env_out" DYLD_INSERT_LIBRARIES="$dir/libpmcagent.dylib"
+		exec "$@"
+	)
+}
+
+sw_vers
+sysctl -n machdep.cpu.brand_string
+step 1 "the version" "$dir/pmctl" --version
+step 2 "one row, cycles above 0, exit status 7" with one.pmc ./spin 1
+step 3 "five rows, four named spin-N with similar counts" with four.pmc ./spin 4
+step 4 "five threads as JSON" "$dir/pmctl" report --format json -o four.json four.pmc
+check "the status of exit is known" four.json 'exit:7'
+check "threads have names" four.json 'spin-4'
+check "cycles were counted" four.json '"state":"counted"'
+step 5 "two processes" with fork.pmc ./spin fork
+"$dir/pmctl" report --by process fork.pmc
+step 6 "two images of spin, the first ended by exec" with exec.pmc ./spin exec
+"$dir/pmctl" report --format json -o exec.json exec.pmc
+check "the first image ended by exec" exec.json '"how_ended":"exec"'
+PMC_DUMP=USR1
+export PMC_DUMP
+step 7 "a snapshot before the last rows" with signal.pmc ./spin signal
+unset PMC_DUMP
+"$dir/pmctl" report --timeline --format csv signal.pmc
+step 8 "rows of dispatch workers" with dispatch.pmc ./spin dispatch
+PMC_EVENTS=INST_ALL,INST_BRANCH
+export PMC_EVENTS
+if [ "$(id -u)" = 0 ]; then
+	step 9 "both events counted" with kperf.pmc ./spin 1
+else
+	echo "== step 9 skipped: run this script as root"
+	step 10 "a note that other events need root" with user.pmc ./spin 1
+fi
+unset PMC_EVENTS
+step 11 "no report" with none.pmc /bin/ls /
+exit $failed
