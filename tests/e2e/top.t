@@ -113,14 +113,20 @@ fi
 export TMUX_TMPDIR=$T
 unset TMUX
 term() {
-	tmux -L pmc "$@" 2>/dev/null 7>&-
+	tmux -L "$server" "$@" 2>/dev/null 7>&-
 }
+# A server that is ending still takes commands: each has its own.
+no_term() {
+	term kill-server
+	server=pmc-$((++servers))
+}
+servers=0 server=pmc
 # start WIDTH ENV... -- ARG...: top in a terminal of that width; its exit status goes to $T/rc
 start() {
 	local width=$1
 	shift
 	rm -f "$T/rc"
-	term kill-server
+	no_term
 	term -f /dev/null new-session -d -x "$width" -y 24 \
 		"env $* $AS $PMCTL top -I 200ms $ARGS; echo \$? >$T/rc; sleep 1000"
 }
@@ -132,7 +138,7 @@ shows() {
 	local n=0
 	until screen | grep -qE -- "$1"; do
 		n=$((n + 1))
-		if [ "$n" -gt 600 ]; then
+		if [ "$n" -gt 3000 ]; then
 			fail "$2"
 			screen | diag_file /dev/stdin screen
 			return 1
@@ -143,7 +149,7 @@ shows() {
 }
 ended() {
 	local n=0
-	until [ -s "$T/rc" ] || [ "$n" -gt 600 ]; do
+	until [ -s "$T/rc" ] || [ "$n" -gt 3000 ]; do
 		n=$((n + 1))
 		sleep 0.05
 	done
@@ -223,7 +229,7 @@ term send-keys q
 is "$(ended)" 143 "q ends a command too"
 # A shell with job control, to suspend and resume.
 ARGS=$POOLS
-term kill-server
+no_term
 term -f /dev/null new-session -d -x 100 -y 24 "env LC_ALL=C.UTF-8 PS1=prompt: bash --norc --noprofile -i"
 shows '^prompt:' "a shell"
 term send-keys "$PMCTL top -I 200ms $POOLS" Enter
