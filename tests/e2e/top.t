@@ -73,7 +73,7 @@ ok "all processes: the pools are among them" grep -qE "^python3 +$POOLS " "$T/ou
 # ---- events -----------------------------------------------------------------------------------
 run "$PMCTL" top -b -n 2 -I 300ms --by thread -e task-clock,page-faults "$POOLS"
 if grep -q 'task-clock' "$T/out"; then
-	like "$(sed -n 2p "$T/out")" 'task-clock' "events are columns"
+	like "$(sed -n 2p "$T/out")" 'task-clock ms' "events are columns"
 else
 	skip "perf events are not permitted" "events are columns"
 fi

@@ -49,14 +49,28 @@ const char *top_column_name(const struct top_watch *watch, unsigned column)
 	return watch->live.view.events[event_of(column)].name;
 }
 
+/* Events in ns are shown in ms. */
+static bool is_clock(const struct top_watch *watch, unsigned column)
+{
+	return !strcmp(watch->live.view.events[event_of(column)].unit, "ns");
+}
+
 const char *top_column_head(const struct top_watch *watch, unsigned column, enum top_by by)
 {
+	static char text[256];
+
 	if (column == TOP_NAME && by != TOP_THREAD)
 		return by == TOP_POOL ? "pool" : "process";
 	if (column < TOP_COLUMNS)
 		return by == TOP_THREAD ? columns[column].head : columns[column].folded;
 	if (is_metric(watch, column))
 		return pmc_metrics[metric_of(watch, column)].column;
+	/* Used before the next call. */
+	if (is_clock(watch, column)) {
+		snprintf(text, sizeof(text), "%s ms",
+			 watch->live.view.events[event_of(column)].name);
+		return text;
+	}
 	return watch->live.view.events[event_of(column)].name;
 }
 
@@ -137,7 +151,7 @@ static bool event_value(const struct top_watch *watch, const struct top_row *row
 				   &estimate);
 	if (!live_value(&watch->live, row->counts, event_of(column), value))
 		return false;
-	*value *= 1e9 * row->known / (double)row->span.ns;
+	*value *= (is_clock(watch, column) ? 1e3 : 1e9) * row->known / (double)row->span.ns;
 	return true;
 }
 

@@ -235,6 +235,11 @@ void top_put_title(const struct top_watch *watch, const struct top_look *look,
 		pmc_out_str(out, dot);
 		put_cpus(rows, rows->sum.delay_ns, " waiting for one", out);
 	}
+	/* The first thread whose events could not be opened. */
+	if (watch->error) {
+		pmc_out_str(out, dot);
+		pmc_outf(out, "no events of some threads: %s", strerror(-watch->error));
+	}
 	if (look->sort != TOP_CPU) {
 		pmc_out_str(out, dot);
 		pmc_out_str(out, "by ");

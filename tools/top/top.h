@@ -71,7 +71,6 @@ struct top_watch {
 	uint64_t slot_ns, slot_used_ns; /* length of a slot; how much of the present one is over */
 	struct live_events live;	/* view.count 0: no events */
 	int error;			/* of events: the first failure to open one */
-	unsigned uncounted;		/* threads whose events are not open */
 };
 
 /* 0, or the exit code after printing the error. */
