@@ -76,6 +76,7 @@ static int open_cpu(struct stat_job *stat, int cpu)
 
 	if (row == UINT_MAX)
 		return -ENOMEM;
+	stat->rows[row].seen = true;
 	for (unsigned g = 0; g < plan->groups && !error; g++) {
 		const char *type = plan->events[plan->first[g]].event.core_type;
 
@@ -107,6 +108,16 @@ static void leave_cpu(struct stat_job *stat, int cpu)
 	}
 }
 
+/* The row of a CPU is shown up to the interval in which it goes offline. */
+static void mark_rows(struct stat_job *stat)
+{
+	for (unsigned r = 1; stat->by == BY_CPU && r < stat->n_rows; r++) {
+		const unsigned cpu = (unsigned)stat->rows[r].key.cpu;
+
+		stat->rows[r].seen = stat->online[cpu / 64] >> (cpu % 64) & 1;
+	}
+}
+
 static int scan(struct stat_job *stat)
 {
 	uint64_t online[STAT_CPUS / 64] = { 0 };
@@ -118,6 +129,7 @@ static int scan(struct stat_job *stat)
 	if (error <= 0)
 		return error ? error : -ENODEV;
 	error = 0;
+	mark_rows(stat);
 	while (pmc_number_take(&at, NULL, 10, &cpu)) {
 		last = cpu;
 		if (*at == '-') {
