@@ -15,6 +15,9 @@
 /* USER_HZ of include/asm-generic/param.h. */
 #define TICK_NS 10000000u
 
+/* Of wchan, for a thread that did not run since. */
+#define RETRIES 3
+
 static const char *const names[] = { "schedstat", "stat", "status", "wchan", "children" };
 
 void live_budget_init(struct live_budget *budget)
@@ -166,6 +169,7 @@ static int read_rest(struct live_task *task, struct live_budget *budget, uint64_
 	task->waits.system_ns = stat.system_ticks * TICK_NS;
 	read_switches(task, budget, since_ns);
 	read_wchan(task, budget);
+	task->retries = RETRIES;
 	return 0;
 }
 
@@ -195,6 +199,11 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	}
 	if (same)
 		task->switches_ns = task->read_ns;
+	/* It may have been on its way to sleep. It may also be that wchan is not permitted. */
+	if (same && !task->wchan[0] && task->retries) {
+		task->retries--;
+		read_wchan(task, budget);
+	}
 	task->waits.known = true;
 	if (!first || since_ns)
 		set_span(task, first ? since_ns : from_ns, &from, &stat, same);

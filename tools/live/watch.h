@@ -43,6 +43,7 @@ struct live_task {
 	struct live_waits waits;
 	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
 	uint64_t read_ns;	/* 0: never */
+	unsigned retries;	/* of wchan */
 	unsigned turn;		/* readings since its switches were read */
 	uint64_t switches_ns;	/* when they were read */
 	bool has_rates;
