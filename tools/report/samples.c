@@ -83,7 +83,7 @@ static int flat_add(struct flat *flat, const struct spot *spot)
 
 	if (flat->n == flat->room) {
 		flat->room = flat->room ? 2 * flat->room : 256;
-		more = reallocarray(more, flat->room, sizeof(*more));
+		more = realloc(more, flat->room * sizeof(*more));
 	}
 	if (!more || !spot)
 		return -ENOMEM;
