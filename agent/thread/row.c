@@ -70,38 +70,49 @@ void agent_os_words(const struct slot *slot, bool own, const struct pmc_usage *u
 		now->unknown |= ACCOUNT_BIT(ACCOUNT_DELAY);
 }
 
-/* enabled_ns: raw time enabled of a group; 0: none could be read. Returns the time. */
-static uint64_t fill_accounting(struct pmc_thread_fixed *row, struct slot *slot, bool own,
-				const struct pmc_usage *usage, uint64_t enabled_ns, bool phases)
+/*
+ * Neither of the next two is inlined: what both have on the signal stack, which may be small, would
+ * be there at the same time.
+ */
+/* enabled_ns: raw time enabled of a group; 0: none could be read. */
+__attribute__((noinline)) static void read_accounting(struct slot *slot, bool own,
+						      const struct pmc_usage *usage,
+						      uint64_t enabled_ns,
+						      struct account_words *now)
 {
-	struct account_words now = { .unknown = 0 };
-	uint64_t *cpu_ns = &now.of[ACCOUNT_CPU];
-	struct account_side side;
+	uint64_t *cpu_ns = &now->of[ACCOUNT_CPU];
 	struct pmc_usage mine;
-	uint64_t time_ns;
 
+	*now = (struct account_words){ .unknown = 0 };
 	if (!(own ? pmc_thread_cpu_ns(0, cpu_ns) : cpu_clock(slot, enabled_ns, cpu_ns)))
-		now.unknown = ACCOUNT_BIT(ACCOUNT_CPU);
+		now->unknown = ACCOUNT_BIT(ACCOUNT_CPU);
 	/* RUSAGE_THREAD covers the calling thread only. */
 	if (own) {
 		pmc_usage_thread(&mine);
 		usage = &mine;
 	}
 	if (usage)
-		account_put_usage(&now, usage);
+		account_put_usage(now, usage);
 	else
-		now.unknown |= ACCOUNT_USAGE;
+		now->unknown |= ACCOUNT_USAGE;
 	if (agent.plan.os)
-		agent_os_words(slot, own, usage, &now);
-	now.of[ACCOUNT_WALL] = time_ns = pmc_now_ns();
+		agent_os_words(slot, own, usage, now);
+	now->of[ACCOUNT_WALL] = pmc_now_ns();
+}
+
+__attribute__((noinline)) static void put_accounting(struct pmc_thread_fixed *row,
+						     const struct slot *slot,
+						     struct account_words *now, bool phases)
+{
+	struct account_side side;
+
 	/* Counting was always on: only what the main thread brought from before is subtracted. */
 	if (!phases && !(slot->flags & PMC_THREAD_MAIN)) {
-		account_put_row(&now, row);
-		return time_ns;
+		account_put_row(now, row);
+		return;
 	}
 	agent_account(slot, &side);
-	account_row(&side, &now, row, phases);
-	return time_ns;
+	account_row(&side, now, row, phases);
 }
 
 uint64_t agent_thread_eventset(const struct slot *slot)
@@ -154,7 +165,7 @@ static bool is_written(struct slot *slot, const struct pmc_frame_buf *buf)
 	return atomic_exchange_explicit(&slot->written, content, memory_order_relaxed) == content;
 }
 
-/* Not inlined: the struct would stay on the signal stack, which may be small. */
+/* Not inlined: the struct would stay on the signal stack. */
 __attribute__((noinline)) static struct pmc_thread_fixed *
 begin_row(struct pmc_frame_buf *buf, const struct slot *slot, uint64_t snapshot,
 	  enum pmc_thread_state state, bool phases)
@@ -189,6 +200,7 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	bool last = own && registry_unread(slot);
 	struct agent_groups_seen seen;
 	struct pmc_thread_fixed *row;
+	struct account_words now;
 	uint64_t time_ns;
 
 	row = begin_row(buf, slot, snapshot, state, phases);
@@ -204,7 +216,9 @@ bool agent_row(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, 
 	/* Closed before the CPU clock is read: the time for it belongs to the row. */
 	if (last)
 		registry_close_fds(&agent_registry, slot);
-	time_ns = fill_accounting(row, slot, own, usage, seen.enabled_ns, phases);
+	read_accounting(slot, own, usage, seen.enabled_ns, &now);
+	time_ns = now.of[ACCOUNT_WALL];
+	put_accounting(row, slot, &now, phases);
 	if (seen.waited_ns && plan->hardware)
 		check_waiting(&seen, own && state != PMC_THREAD_LIVE);
 	else if (last && atomic_load_explicit(&first_waited_ns, memory_order_relaxed))
