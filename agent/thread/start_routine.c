@@ -77,7 +77,12 @@ uint64_t agent_start_routine(const void *address)
 
 void agent_start_routines_forked(void)
 {
-	/* A thread that held the lock does not exist in the child. */
+	/* A thread that held the lock does not exist in the child: it may have left the table half
+	 * freed, which is abandoned. */
+	if (pthread_mutex_trylock(&routines.lock) != 0) {
+		memset(&routines.arena, 0, sizeof(routines.arena));
+		routines.table = NULL;
+	}
 	pthread_mutex_init(&routines.lock, NULL);
 	clear();
 }
