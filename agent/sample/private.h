@@ -14,7 +14,8 @@
 struct sample_event {
 	bool on;
 	struct pmc_attr attr;
-	uint64_t period;    /* of each sample; 0: the difference of two readings */
+	bool by_reading; /* a sample is worth the difference of two readings, not the period */
+	uint64_t period;
 	uint64_t frequency; /* as asked for; 0: by period */
 	uint64_t eventset;
 };
@@ -31,7 +32,7 @@ struct sample_thread {
 	uint32_t created_stack;
 	uint64_t id; /* of the event */
 	struct sample_counts *_Atomic counts;
-	uint64_t last; /* the last reading, without a fixed period */
+	uint64_t last; /* the last reading */
 	uint64_t enabled_ns, running_ns, value; /* of an event that was closed */
 	_Atomic uint64_t samples, lost, truncated;
 };

@@ -34,7 +34,6 @@ static struct {
 	int (*init)(unw_cursor_t *cursor, unw_addr_space_t space, void *arg);
 	int (*step)(unw_cursor_t *cursor);
 	int (*reg)(unw_cursor_t *cursor, unw_regnum_t reg, unw_word_t *value);
-	int (*is_signal)(unw_cursor_t *cursor);
 	search_table *search;
 	unw_addr_space_t space;
 } lib;
@@ -179,10 +178,8 @@ bool sample_dwarf_init(void)
 	*(void **)(void *)&lib.init = dlsym(handle, NAME(init_remote));
 	*(void **)(void *)&lib.step = dlsym(handle, NAME(step));
 	*(void **)(void *)&lib.reg = dlsym(handle, NAME(get_reg));
-	*(void **)(void *)&lib.is_signal = dlsym(handle, NAME(is_signal_frame));
 	*(void **)(void *)&lib.search = dlsym(handle, NAME(dwarf_search_unwind_table));
-	if (!lib.create || !lib.caching || !lib.init || !lib.step || !lib.reg || !lib.is_signal ||
-	    !lib.search)
+	if (!lib.create || !lib.caching || !lib.init || !lib.step || !lib.reg || !lib.search)
 		return false;
 	lib.space = lib.create(&accessors, 0);
 	if (!lib.space)
@@ -192,9 +189,28 @@ bool sample_dwarf_init(void)
 	return true;
 }
 
+/* Whether code returns from a signal handler: rt_sigreturn as libc (x86-64) or the kernel's vdso
+ * (arm64) calls it. libunwind tells only of those without unwind tables. */
+static bool is_trampoline(struct sample_walk *walk, uintptr_t ip)
+{
+#if defined(__x86_64__)
+	/* mov $15, %rax; syscall */
+	const uint64_t code = UINT64_C(0x0f0000000fc0c748);
+#elif defined(__aarch64__)
+	/* mov x8, #139; svc #0 */
+	const uint64_t code = UINT64_C(0xd4000001d2801168);
+#else
+	const uint64_t code = 0;
+#endif
+	uint64_t word;
+
+	return sample_word(&walk->memory, ip, &word) && word == code;
+}
+
 static void walk_all(struct sample_walk *walk)
 {
-	bool exact = true; /* the address is of an instruction, not one to return to */
+	/* The address is of an instruction, not one to return to. */
+	bool exact = true, trampoline;
 	unw_cursor_t cursor;
 	unw_word_t ip, sp;
 	int result;
@@ -213,9 +229,11 @@ static void walk_all(struct sample_walk *walk)
 			walk->flags |= PMC_STACK_TRUNCATED;
 			break;
 		}
-		walk->at[walk->depth++] = exact ? ip : ip - 1;
-		/* The caller of the trampoline of a handler was interrupted. */
-		exact = lib.is_signal(&cursor) > 0;
+		/* A handler returns to the start of its trampoline, which was not called; the
+		 * trampoline's caller was interrupted. */
+		trampoline = is_trampoline(walk, ip);
+		walk->at[walk->depth++] = exact || trampoline ? ip : ip - 1;
+		exact = trampoline;
 		if (lib.reg(&cursor, UNW_REG_SP, &sp) == 0)
 			walk->memory.stack = sp;
 		result = lib.step(&cursor);

@@ -44,6 +44,9 @@ static void make_attr(void)
 	}
 	if (!attr->base.freq)
 		attr->base.sample_period = sample_event.period;
+	/* Clocks count kernel mode, too, in which no samples are taken: a reading would put that
+	 * time on the next sample. */
+	sample_event.by_reading = !is_clock();
 	pmc_perf_size(attr);
 }
 

@@ -36,14 +36,26 @@ static bool page_is_readable(struct sample_memory *memory, uintptr_t page)
 	return true;
 }
 
+/* Whether it is in a module, perhaps another one than the last. */
+static bool in_module(struct sample_memory *memory, uintptr_t at, size_t n)
+{
+	struct sample_object object;
+
+	if (at >= memory->from && at + n <= memory->to)
+		return true;
+	if (!sample_object(at, &object))
+		return false;
+	sample_memory_module(memory, (uintptr_t)object.map_start, (uintptr_t)object.map_end);
+	return at + n <= memory->to;
+}
+
 static bool readable(struct sample_memory *memory, uintptr_t at, size_t n)
 {
 	const uintptr_t low = memory->stack - PAGE;
 
 	if (at + n < at || !memory->budget--)
 		return false;
-	if (!(at >= low && at - low < SAMPLE_STACK_MOST) &&
-	    !(at >= memory->from && at + n <= memory->to))
+	if (!(at >= low && at - low < SAMPLE_STACK_MOST) && !in_module(memory, at, n))
 		return false;
 	return page_is_readable(memory, at & ~(PAGE - 1)) &&
 	       page_is_readable(memory, (at + n - 1) & ~(PAGE - 1));

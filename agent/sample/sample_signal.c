@@ -82,13 +82,13 @@ uint32_t sample_walk_id(struct sample_walk *walk)
 	return sample_stack_id(walk->frames, walk->depth, walk->flags);
 }
 
-/* What a sample is worth, and the event's reading if its period varies. */
+/* What a sample is worth. By a PMU the interrupt may come late, and the period may vary. */
 static uint64_t weight_of(struct sample_thread *thread, int fd)
 {
 	struct pmc_reading reading = { 0 };
 	uint64_t words[PMC_GROUP_WORDS(1)], weight;
 
-	if (sample_event.period)
+	if (!sample_event.by_reading)
 		return sample_event.period;
 	pmc_group_read(fd, thread->id, 1, &reading, words);
 	if (!reading.n)

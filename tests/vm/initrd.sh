@@ -46,7 +46,7 @@ library ld-linux-aarch64.so.1
 mv "$root/lib/$triplet/ld-linux-aarch64.so.1" "$root/lib/"
 # pthread_exit and cancellation load it.
 library libgcc_s.so.1
-for lib in libpfm.so.4; do
+for lib in libpfm.so.4 libunwind-aarch64.so.8; do
 	library $lib 2>/dev/null || :
 done
 (cd "$root" && find . | cpio -o -H newc --quiet -R 0:0) | gzip -1 >"$out"

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# samples.t - sampling: weights and stacks of known call trees, which thread they belong to, stacks
+# of thread creation, refused values, and a storm of threads, dlopen, throw, fork and signals.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+read_samples="python3 $ROOT/tests/e2e/samples.py"
+outer='main<main_with_job<__libc_start_call_main<__libc_start_main(_impl)?(<_start)?'
+
+# sample CASE [ARG]: run the case under task-clock sampling; dump to x.pmc.
+sample() {
+	rm -f x.pmc
+	PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/samples" "$@"
+	is "$status $(cat err)" "0 " "$*: the program ends as without sampling"
+}
+
+# stacks REGEX LEAF NAME: at least 99 % of the samples whose path starts with LEAF match.
+stacks() {
+	local share n
+	read -r share n < <($read_samples x.pmc match "$1" "$2")
+	between "$share" 99 100 "$3: 99 % of the stacks are complete" ||
+		diag "$($read_samples x.pmc paths | head -n 5 | cut -c1-300)"
+	between "$n" 20 100000 "$3: there are samples"
+}
+
+# ---- weights --------------------------------------------------------------------------------
+export PMC_SAMPLE=task-clock/997
+sample leaf
+$read_samples x.pmc total >x.json
+is "$(jq -c '[.samples == .listed, .weight == .samples * 1003009, .lost, .cut]' x.json)" "[true,true,0,0]" \
+	"task-clock/997: every sample stands for 1/997 s and has a complete stack"
+# What the kernel does in the thread's time (interrupts, preemption) has no samples.
+within "$(jq .weight x.json)" "$(jq .value x.json)" 30 "samples explain the event's own count"
+PMC_SAMPLE=task-clock@2000000 sample leaf
+is "$($read_samples x.pmc total | jq -c '.weight == .samples * 2000000 and .samples > 0')" true \
+	"task-clock@2000000: every sample stands for 2 ms"
+
+# ---- stacks by unwind tables ------------------------------------------------------------------
+sample leaf
+stacks "leaf<burn<$outer" leaf "a leaf"
+sample deep
+stacks "leaf<(deep<){61}deep_60<burn<$outer" leaf "recursion"
+sample deeper
+stacks "leaf<(deep<){127}.*|leaf(<deep){127}" leaf "recursion beyond 128 frames"
+is "$($read_samples x.pmc total | jq '.cut >= .samples * 0.9')" true "recursion beyond 128 frames: counted as cut"
+sample tail
+stacks "leaf<tail_caller<burn<$outer" leaf "a tail call"
+sample signal
+stacks "leaf<on_signal<__restore_rt<.*raise.*<raiser<burn<$outer" leaf "a signal handler"
+sample alternate
+stacks "leaf<on_signal<__restore_rt<.*raise.*<on_alternate_stack<burn<$outer" leaf "a signal handler on an alternate stack"
+sample sort
+stacks "compare<(msort_with_tmp<|.*qsort.*<)+sorter<burn<$outer" compare "called by libc"
+sample vdso
+stacks "\[vdso\]<.*clock_gettime.*<clock_reader<burn<$outer" '[vdso]' "the vdso"
+sample module "$PROG/samples_module"
+stacks "leaf<in_module<(module<)?(main<)?${outer#main<}" leaf "a module that is closed before the dump"
+
+# ---- threads --------------------------------------------------------------------------------
+PMC_STACKS=on sample threads 150
+stacks "(leaf<(deep<){61}deep_60<burn<one|leaf<tail_caller<burn<two)<start_thread<clone3?" leaf "threads"
+$read_samples x.pmc total >x.json
+# Threads 1, 3, 5, 7 run one(), the others two(): a sample of another thread would show.
+is "$(jq -s '[.[] | select(.seq > 0 and .samples > 0)] | length' x.json)" 8 "each thread has samples of its own"
+is "$($read_samples x.pmc creation | grep -cE "^(threads<)?(main<)?${outer#main<}\$")" 8 "PMC_STACKS: each thread has the stack that created it"
+
+# ---- by frame pointers ------------------------------------------------------------------------
+"${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -g -D_GNU_SOURCE -o samples_fp "$ROOT/tests/prog/samples.c" -pthread -ldl 2>/dev/null
+if [ -x samples_fp ]; then
+	rm -f x.pmc
+	PMC_UNWIND=fp PMC_REPORT=off PMC_OUT=$T/x.pmc run agent ./samples_fp deep
+	# gcc gives a leaf no frame: its caller is missing.
+	stacks "leaf<(deep<){60,61}deep_60<burn<main.*" leaf "PMC_UNWIND=fp"
+else
+	skip "the compiler does not build for this machine" 2
+fi
+
+# ---- values -----------------------------------------------------------------------------------
+for bad in context-switches@1 cs task-clock@0 task-clock/0 task-clock/x @5 no-such-event/99; do
+	PMC_SAMPLE=$bad PMC_REPORT=off run agent "$PROG/samples" leaf 10
+	is "$status $(wc -l <err)" "0 1" "PMC_SAMPLE=$bad: one line, and the program runs on"
+	case $bad in no-such-event*) continue ;; esac # the agent looks it up
+	run "$PMCTL" run --report off --sample "$bad" -- "$PROG/samples" leaf 10
+	is "$status $(wc -l <err)" "2 1" "pmctl run --sample $bad: exit 2 and one line"
+done
+rm -f x.pmc
+run "$PMCTL" run --report off -o x.pmc --sample -- "$PROG/samples" leaf 100
+is "$status" 0 "pmctl run --sample without a value"
+between "$($read_samples x.pmc total | jq .samples)" 1 1000 "pmctl run --sample without a value: there are samples"
+
+# ---- snapshots and merges ----------------------------------------------------------------------
+rm -f x.pmc
+PMC_INTERVAL=50ms PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/samples" leaf 400
+"$PMCTL" merge x.pmc x.pmc -o twice.pmc && "$PMCTL" merge --compact x.pmc -o small.pmc
+is "$($read_samples twice.pmc total)" "$($read_samples x.pmc total)" "a dump merged twice counts once"
+is "$($read_samples small.pmc total)" "$($read_samples x.pmc total)" "a compact dump has the newest samples"
+
+# ---- storm --------------------------------------------------------------------------------------
+for tunables in '' glibc.malloc.arena_max=1; do
+	rm -f x.pmc
+	run env ${tunables:+GLIBC_TUNABLES=$tunables} PMC_SAMPLE=task-clock/4999 PMC_STACKS=on PMC_INTERVAL=100ms \
+		PMC_REPORT=off PMC_OUT="$T/x.pmc" LD_PRELOAD="$AGENT" \
+		timeout -s KILL 300 "$PROG/sample_storm" "${STORM_SECONDS:-3}" "$PROG/samples_module"
+	is "$status $(cat out)" "0 storm: 0 errors" "storm at 5 kHz${tunables:+, $tunables}: no deadlock, crash or wrong result" ||
+		diag_file err stderr
+	between "$($read_samples x.pmc total | jq -s '[.[].samples] | add')" 100 10000000 "storm${tunables:+, $tunables}: there are samples"
+done
+done_testing

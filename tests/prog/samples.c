@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * samples CASE [MS]: burns CPU time in a known call tree, compiled without frame pointers.
+ *
+ * Prints nothing. Functions named here are those that tests/e2e/samples.t expects in stacks.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static volatile unsigned long sink;
+static long until_ms = 300;
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+NOINLINE void leaf(void)
+{
+	for (unsigned i = 0; i < 200000; i++)
+		sink += i;
+}
+
+NOINLINE void burn(void (*work)(void))
+{
+	for (long end = now_ms() + until_ms; now_ms() < end;)
+		work();
+}
+
+NOINLINE void deep(unsigned n)
+{
+	if (n)
+		deep(n - 1);
+	else
+		leaf();
+	sink++;
+}
+
+NOINLINE void deep_60(void)
+{
+	deep(60);
+	sink++;
+}
+
+NOINLINE void deep_400(void)
+{
+	deep(400);
+	sink++;
+}
+
+/* A tail call: its frame is gone while leaf() runs. */
+NOINLINE void tail(void)
+{
+	sink++;
+	leaf();
+}
+
+NOINLINE void tail_caller(void)
+{
+	tail();
+	sink++;
+}
+
+static void on_signal(int signo)
+{
+	(void)signo;
+	leaf();
+	sink++;
+}
+
+NOINLINE void raiser(void)
+{
+	raise(SIGUSR1);
+	sink++;
+}
+
+/* The time is spent in the C library: code without frame pointers, called through the PLT. */
+static int compare(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	sink++;
+	return (x > y) - (x < y);
+}
+
+NOINLINE void sorter(void)
+{
+	static int items[20000];
+
+	for (unsigned i = 0; i < 20000; i++)
+		items[i] = (int)(i * 7919u % 20011u);
+	qsort(items, 20000, sizeof(items[0]), compare);
+	sink++;
+}
+
+NOINLINE void clock_reader(void)
+{
+	struct timespec now;
+
+	for (unsigned i = 0; i < 2000; i++)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	sink++;
+}
+
+static char *alternate;
+
+NOINLINE void on_alternate_stack(void)
+{
+	static const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	const stack_t stack = { .ss_sp = alternate, .ss_size = 64 << 10 };
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	sink++;
+}
+
+static void *one(void *arg)
+{
+	(void)arg;
+	burn(deep_60);
+	return NULL;
+}
+
+static void *two(void *arg)
+{
+	(void)arg;
+	burn(tail_caller);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t a[4], b[4];
+
+	for (unsigned i = 0; i < 4; i++) {
+		pthread_create(&a[i], NULL, one, NULL);
+		pthread_create(&b[i], NULL, two, NULL);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		pthread_join(a[i], NULL);
+		pthread_join(b[i], NULL);
+	}
+}
+
+static void module(const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW);
+	void (*work)(void (*)(void));
+
+	*(void **)(void *)&work = handle ? dlsym(handle, "in_module") : NULL;
+	if (!work)
+		exit(3);
+	for (long end = now_ms() + until_ms; now_ms() < end;)
+		work(leaf);
+	dlclose(handle);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	static const struct {
+		const char *name;
+		void (*work)(void);
+	} cases[] = {
+		{ "leaf", leaf },	{ "deep", deep_60 },  { "deeper", deep_400 },
+		{ "tail", tail_caller }, { "signal", raiser }, { "sort", sorter },
+		{ "vdso", clock_reader }, { "alternate", on_alternate_stack },
+	};
+
+	if (argc > 2 && strcmp(name, "module") != 0)
+		until_ms = atol(argv[2]);
+	alternate = malloc(64 << 10);
+	signal(SIGUSR1, on_signal);
+	if (!strcmp(name, "threads")) {
+		threads();
+		return 0;
+	}
+	if (!strcmp(name, "module") && argc > 2) {
+		module(argv[2]);
+		return 0;
+	}
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(name, cases[i].name)) {
+			burn(cases[i].work);
+			return 0;
+		}
+	return 2;
+}
