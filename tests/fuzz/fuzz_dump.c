@@ -10,6 +10,7 @@
 #include "agent/core/report/report.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/merge/merge.h"
+#include "tools/report/samples.h"
 #include "tools/report/symbols.h"
 
 #include <fcntl.h>
@@ -158,12 +159,22 @@ static void report(int fd, uint8_t choice, uint8_t more)
 		.sort = (more & 16) ? "cpu" : NULL,
 	};
 
-	if (options.timeline) {
+	struct report_names *names;
+
+	/* Files of this machine must not be read. */
+	FUZZ_CHECK(report_names_new(&names, "/nonexistent") == 0);
+	options.fold_samples = report_fold_samples;
+	options.path_of = report_path_of;
+	options.names_arg = names;
+	options.inverted = (more & 32) != 0;
+	if (options.timeline && (options.by >= PMC_BY_REGION || options.format != PMC_FORMAT_TABLE))
 		options.by = PMC_BY_NONE;
+	if (options.timeline) {
 		options.top = -1;
 		options.sort = NULL;
 	}
 	write_report(fd, &options, nowhere, true);
+	report_names_free(names);
 }
 
 static int merge(int fd, const struct merge_options *options, struct merge_input *seen)
