@@ -46,7 +46,8 @@ static bool is_run(pid_t pid)
 	n = (ssize_t)fread(cmdline, 1, sizeof(cmdline) - 4, file);
 	fclose(file);
 	memset(cmdline + n, 0, 4);
-	return strcmp(cmdline + strlen(cmdline) + 1, "run") == 0;
+	/* Within its exec a process has the new program, but no arguments yet. */
+	return n == 0 || strcmp(cmdline + strlen(cmdline) + 1, "run") == 0;
 }
 
 /* A background job of this shell before its exec: `pmctl run ... & pmctl dump $!`. */
@@ -104,9 +105,11 @@ int attach_pid(const char *text, pid_t *pid)
 		return tool_fail(EXIT_USAGE, "invalid process ID '%s'", text);
 	*pid = (pid_t)value;
 	for (unsigned i = 0; i < START_POLLS; i++) {
+		/* First: what is no such fork by now has called exec. */
+		bool forked = is_fork_of_shell(*pid);
+
 		program = program_of(*pid);
-		if (!is_run(program) &&
-		    (program == *pid ? !is_fork_of_shell(*pid) : has_started(program)))
+		if (!is_run(program) && (program == *pid ? !forked : has_started(program)))
 			break;
 		usleep(START_POLL_US);
 	}
