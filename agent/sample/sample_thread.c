@@ -143,20 +143,6 @@ void agent_sample_release(struct slot *slot)
 	thread->samples = thread->lost = thread->truncated = 0;
 }
 
-static void for_all(void (*act)(struct slot *slot))
-{
-	uint32_t high = atomic_load(&agent_registry.high);
-
-	for (uint32_t i = 0; i < high; i++) {
-		struct slot *slot = registry_slot(&agent_registry, i);
-
-		if (!registry_pin(slot))
-			continue;
-		act(slot);
-		registry_unpin(&agent_registry, slot);
-	}
-}
-
 static void route_again(struct slot *slot)
 {
 	struct sample_thread *thread = sample_of(slot);
@@ -175,7 +161,7 @@ void agent_sample_moved(int number)
 	if (!number)
 		agent_note(NOTE_SAMPLE_STOPPED);
 	atomic_store(&signo, number);
-	for_all(route_again);
+	registry_each(&agent_registry, route_again);
 }
 
 void agent_sample_stop(void)
@@ -187,7 +173,7 @@ void sample_threads_start(int number)
 {
 	atomic_store(&signo, number);
 	if (number)
-		for_all(agent_sample_begin);
+		registry_each(&agent_registry, agent_sample_begin);
 }
 
 void agent_sample_hold(void)

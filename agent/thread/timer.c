@@ -72,20 +72,6 @@ void agent_timer_start(struct slot *slot)
 		agent_timer_stop(slot);
 }
 
-static void for_all(void (*act)(struct slot *))
-{
-	uint32_t high = atomic_load(&agent_registry.high);
-
-	for (uint32_t i = 0; i < high; i++) {
-		struct slot *slot = registry_slot(&agent_registry, i);
-
-		if (!registry_pin(slot))
-			continue;
-		act(slot);
-		registry_unpin(&agent_registry, slot);
-	}
-}
-
 static void restart(struct slot *slot)
 {
 	agent_timer_stop(slot);
@@ -106,5 +92,5 @@ void agent_timers_period(uint64_t ns)
 
 void agent_timers_restart(void)
 {
-	for_all(restart);
+	registry_each(&agent_registry, restart);
 }

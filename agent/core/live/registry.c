@@ -231,3 +231,17 @@ bool registry_has_ended(const struct registry *registry, uint32_t tid)
 			(tid % 64) &
 		1);
 }
+
+void registry_each(struct registry *registry, void (*act)(struct slot *slot))
+{
+	uint32_t high = atomic_load(&registry->high);
+
+	for (uint32_t i = 0; i < high; i++) {
+		struct slot *slot = registry_slot(registry, i);
+
+		if (!registry_pin(slot))
+			continue;
+		act(slot);
+		registry_unpin(registry, slot);
+	}
+}

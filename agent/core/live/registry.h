@@ -117,6 +117,9 @@ bool registry_release(struct registry *registry, struct slot *slot);
 bool registry_pin(struct slot *slot);
 void registry_unpin(struct registry *registry, struct slot *slot);
 
+/* Calls act for each LIVE slot, pinned. */
+void registry_each(struct registry *registry, void (*act)(struct slot *slot));
+
 /* Ends the slot of an adopted thread that is gone. The caller has it pinned; its unpin frees the
  * slot. Does nothing if there are other readers. */
 void registry_retire(struct slot *slot);
