@@ -142,6 +142,8 @@ void sample_walk_fp(struct sample_walk *walk);
 bool sample_dwarf_init(void);
 /* False: libunwind cannot be used in this process. */
 bool sample_walk_dwarf(struct sample_walk *walk);
+/* After dlclose. */
+void sample_dwarf_closed(void);
 void sample_dwarf_forked(void);
 
 /* ---- sample_signal.c ---- */

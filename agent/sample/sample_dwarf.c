@@ -5,8 +5,8 @@
  * libunwind's variant for other processes reads everything through functions of ours, here applied
  * to the own process: it never calls the loader (dl_iterate_phdr), malloc or TLS, which could
  * deadlock in a handler, and reads no memory that was not tested. Tables are found by
- * _dl_find_object. Without a cache its only locks are those of its pools of small objects, taken
- * for some instructions with all signals blocked.
+ * _dl_find_object. Its only locks are those of its pools of small objects and of its cache of
+ * unwind rules, taken with all signals blocked.
  */
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
@@ -34,6 +34,7 @@ static struct {
 	int (*init)(unw_cursor_t *cursor, unw_addr_space_t space, void *arg);
 	int (*step)(unw_cursor_t *cursor);
 	int (*reg)(unw_cursor_t *cursor, unw_regnum_t reg, unw_word_t *value);
+	void (*flush)(unw_addr_space_t space, unw_word_t from, unw_word_t to);
 	search_table *search;
 	unw_addr_space_t space;
 } lib;
@@ -179,12 +180,14 @@ bool sample_dwarf_init(void)
 	*(void **)(void *)&lib.step = dlsym(handle, NAME(step));
 	*(void **)(void *)&lib.reg = dlsym(handle, NAME(get_reg));
 	*(void **)(void *)&lib.search = dlsym(handle, NAME(dwarf_search_unwind_table));
-	if (!lib.create || !lib.caching || !lib.init || !lib.step || !lib.reg || !lib.search)
+	*(void **)(void *)&lib.flush = dlsym(handle, NAME(flush_cache));
+	if (!lib.create || !lib.caching || !lib.init || !lib.step || !lib.reg || !lib.search ||
+	    !lib.flush)
 		return false;
 	lib.space = lib.create(&accessors, 0);
 	if (!lib.space)
 		return false;
-	lib.caching(lib.space, UNW_CACHE_NONE);
+	lib.caching(lib.space, UNW_CACHE_GLOBAL);
 	atomic_store(&usable, true);
 	return true;
 }
@@ -260,6 +263,12 @@ bool sample_walk_dwarf(struct sample_walk *walk)
 	}
 	atomic_fetch_sub(&sample_walking, 1);
 	return can;
+}
+
+void sample_dwarf_closed(void)
+{
+	if (atomic_load(&usable))
+		lib.flush(lib.space, 0, 0);
 }
 
 void sample_dwarf_forked(void)

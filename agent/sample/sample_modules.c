@@ -33,6 +33,7 @@ static _Atomic uint32_t closes;
 void agent_sample_closed(void)
 {
 	atomic_fetch_add(&closes, 1);
+	sample_dwarf_closed();
 }
 
 bool sample_object(uintptr_t address, struct sample_object *object)
