@@ -18,6 +18,8 @@
 #include "agent/thread/thread.h"
 
 #define CHUNK ((size_t)64 << 10)
+/* The frames, and the usage of one thread. */
+#define SINK_BYTES (CHUNK + sizeof(struct pmc_usage))
 /* Room for the frames of the process itself: totals, notes, event sets. */
 #define TAIL ((size_t)40 << 10)
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
@@ -27,7 +29,6 @@
  * sleep. || Frames are collected in memory: a process whose frames fit creates no private dump. */
 struct sink {
 	struct pmc_frame_buf buf;
-	struct pmc_usage usage; /* of one thread */
 };
 
 static void drain(struct sink *sink)
@@ -54,17 +55,19 @@ static bool adopted_is_gone(const struct slot *slot)
 }
 
 /* Faults, switches and times of another thread, at the end of the process and for OS events. At
- * 20 us each they are too expensive for other snapshots, and for very many threads. */
+ * 20 us each they are too expensive for other snapshots, and for very many threads. The result is
+ * behind the frames, since the stack may be a small signal stack. */
 __attribute__((noinline)) static const struct pmc_usage *usage_of(struct sink *sink, uint32_t tid)
 {
 	static unsigned tasks_read; /* at the end, in one thread */
+	struct pmc_usage *usage = (struct pmc_usage *)(sink->buf.data + sink->buf.cap);
 
 	if (!agent.plan.os && (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
 			       tasks_read++ >= TASKS_READ_MOST))
 		return NULL;
 	return pmc_usage_of_task(tid, (char *)sink->buf.data + sink->buf.len,
-				 sink->buf.cap - sink->buf.len, &sink->usage) ?
-		       &sink->usage :
+				 sink->buf.cap - sink->buf.len, usage) ?
+		       usage :
 		       NULL;
 }
 
@@ -121,7 +124,8 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 
 static bool sink_open(struct sink *sink)
 {
-	void *map = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *map = mmap(NULL, SINK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
 
 	if (map == MAP_FAILED)
 		return false;
@@ -179,12 +183,13 @@ void agent_final(enum pmc_ended how, int code)
 	/* A short process needs one write only. */
 	agent_file_no_header();
 	drain(&sink);
-	munmap(sink.buf.data, sink.buf.cap);
+	munmap(sink.buf.data, SINK_BYTES);
 	agent_file_tidy();
 }
 
-/* The groups of the calling thread do not count the snapshot that it takes. */
-static bool pause_own(struct slot *self)
+/* The groups of the calling thread do not count the snapshot that it takes. Not inlined, like
+ * resume_own(): the signal stack may be small. */
+__attribute__((noinline)) static bool pause_own(struct slot *self)
 {
 	struct agent_groups groups;
 
@@ -195,7 +200,7 @@ static bool pause_own(struct slot *self)
 	return true;
 }
 
-static void resume_own(struct slot *self)
+__attribute__((noinline)) static void resume_own(struct slot *self)
 {
 	const struct agent_groups groups = agent_groups_of(self);
 
@@ -220,7 +225,7 @@ static void take_snapshot(void)
 				   false);
 	}
 	drain(&sink);
-	munmap(sink.buf.data, sink.buf.cap);
+	munmap(sink.buf.data, SINK_BYTES);
 }
 
 void agent_snapshot(void)
@@ -245,7 +250,7 @@ void agent_before_exec(void)
 	agent_file_no_header();
 	drain(&sink);
 	agent_file_flush();
-	munmap(sink.buf.data, sink.buf.cap);
+	munmap(sink.buf.data, SINK_BYTES);
 }
 
 void agent_exec_failed(void)
