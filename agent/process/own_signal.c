@@ -62,6 +62,19 @@ static void move(int from)
 		agent_own_signal_moved(agent_own_signal_take(from + 1));
 }
 
+static void queue_again(int signo, siginfo_t *info)
+{
+	if (info->si_code == SI_TKILL) {
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
+		return;
+	}
+	/* Only the main thread may queue a signal that looks as if sent by kill(2). */
+	if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0) {
+		info->si_code = SI_QUEUE;
+		syscall(SYS_rt_sigqueueinfo, getpid(), signo, info);
+	}
+}
+
 static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 {
 	struct sigaction original;
@@ -69,15 +82,7 @@ static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 	if (agent_self && hidden(agent_self->blocked, &context->uc_sigmask) == signo) {
 		move(signo);
 		sigaddset(&context->uc_sigmask, signo);
-		if (info->si_code == SI_TKILL) {
-			syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
-			return;
-		}
-		/* Only the main thread may queue a signal that looks as if sent by kill(2). */
-		if (syscall(SYS_rt_sigqueueinfo, getpid(), signo, info) != 0) {
-			info->si_code = SI_QUEUE;
-			syscall(SYS_rt_sigqueueinfo, getpid(), signo, info);
-		}
+		queue_again(signo, info);
 		return;
 	}
 	agent_signal_original(signo, &original);
@@ -102,6 +107,43 @@ void agent_own_signal_handler(int signo, siginfo_t *info, void *context)
 	else
 		come_from_others(signo, info, context);
 	errno = saved;
+}
+
+/* The kernel's SIGIO says nothing of its event; that of a descriptor of the host looks the same. */
+void agent_own_signal_unqueued(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (info->si_code == SI_KERNEL)
+		agent_sample_signal(context);
+	else
+		agent_signal_fatal(signo, info, context);
+	errno = saved;
+}
+
+void agent_own_signal_take_unqueued(void)
+{
+	/* Init does not die of it. */
+	if (agent.pid != 1 && agent.config.dump != SIGIO)
+		agent_signal_take(SIGIO, agent_own_signal_unqueued, SA_RESTART);
+}
+
+static bool take_pending(int signo, siginfo_t *info)
+{
+	const uint64_t set = bit_of((unsigned)signo);
+	const struct timespec zero = { 0, 0 };
+
+	return pmc_sys4(SYS_rt_sigtimedwait, &set, info, &zero, sizeof(set)) == signo;
+}
+
+void agent_own_signal_drop(void)
+{
+	siginfo_t info;
+
+	if (agent_own_signal())
+		take_pending(agent_own_signal(), &info);
+	if (agent.config.sample.on && take_pending(SIGIO, &info) && info.si_code != SI_KERNEL)
+		queue_again(SIGIO, &info);
 }
 
 void agent_own_signal_moved(int signo)

@@ -105,6 +105,12 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 /* The host's pthread_sigmask. */
 int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old);
 void agent_own_signal_handler(int signo, siginfo_t *info, void *context);
+/* Takes SIGIO as well, if the host has not: the kernel sends it to a sampled thread whose signal
+ * cannot be queued (RLIMIT_SIGPENDING), and its default action ends the program. */
+void agent_own_signal_take_unqueued(void);
+void agent_own_signal_unqueued(int signo, siginfo_t *info, void *context);
+/* Before an exec: drops those signals of this thread that are pending. */
+void agent_own_signal_drop(void);
 
 /* ---- seccomp_filter.c ---- */
 /* The host is about to install a filter by this system call. Returns whether perf_event_open may be

@@ -41,9 +41,8 @@ void agent_signal_fatal(int signo, siginfo_t *info, void *context)
 	agent_leave(PMC_ENDED_SIGNAL, signo, true);
 	agent_sigdefault(signo);
 	/* Hardware faults have si_code > 0 and are raised again on return. */
-	if (info->si_code <= 0 || info->si_code == SI_USER || signo == SIGHUP || signo == SIGINT ||
-	    signo == SIGTERM || signo == SIGQUIT || signo == SIGABRT || signo == SIGXCPU ||
-	    signo == SIGXFSZ || signo == SIGSYS)
+	if (info->si_code <= 0 ||
+	    (signo != SIGILL && signo != SIGBUS && signo != SIGFPE && signo != SIGSEGV))
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
 	errno = saved;
 }
@@ -133,7 +132,8 @@ bool agent_signal_is_ours(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) &&
 	       (action->sa_sigaction == agent_signal_fatal || action->sa_sigaction == on_dump ||
-		action->sa_sigaction == agent_own_signal_handler);
+		action->sa_sigaction == agent_own_signal_handler ||
+		action->sa_sigaction == agent_own_signal_unqueued);
 }
 
 void agent_signal_original(int signo, struct sigaction *action)
@@ -162,6 +162,8 @@ void agent_signal_restore(int signo)
 		return;
 	if (signo == agent.config.dump)
 		install(signo, on_dump, SA_RESTART);
+	else if (signo == SIGIO)
+		install(signo, agent_own_signal_unqueued, SA_RESTART);
 	else if (signo < SIGRTMIN)
 		install(signo, agent_signal_fatal, 0);
 }

@@ -195,6 +195,8 @@ void agent_tick_start(void)
 	    (!ticks && !agent_sample_wanted()))
 		return;
 	signo = ticks || agent.config.sample.on ? agent_own_signal_take(0) : 0;
+	if (agent.config.sample.on)
+		agent_own_signal_take_unqueued();
 	if (ticks)
 		start_timers(signo);
 	agent_sample_start(signo);
@@ -232,11 +234,8 @@ void agent_tick_filtered(void)
 
 void agent_tick_hold(void)
 {
-	const uint64_t own = agent_own_signal() ? 1ull << (agent_own_signal() - 1) : 0;
-	const struct timespec zero = { 0, 0 };
-
 	agent_sample_hold();
-	if (!own)
+	if (!agent_own_signal())
 		return;
 	/* Bounded: the exec may be in a handler that interrupted the snapshot. */
 	for (unsigned i = 0; atomic_exchange(&tick.busy, true) && i < PATIENCE; i++)
@@ -244,8 +243,7 @@ void agent_tick_hold(void)
 	if (agent_self)
 		agent_timer_stop(agent_self);
 	/* A pending signal would survive the exec, but its handler would not. */
-	if (own)
-		syscall(SYS_rt_sigtimedwait, &own, NULL, &zero, sizeof(own));
+	agent_own_signal_drop();
 }
 
 void agent_tick_let(void)

@@ -75,6 +75,22 @@ else
 	skip "the compiler does not build for this machine" 2
 fi
 
+# ---- the signal cannot be queued ----------------------------------------------------------------
+# The kernel then sends SIGIO.
+sigpending=$(ulimit -S -i)
+ulimit -S -i 0
+for i in 1 2 3; do
+	sample leaf
+	between "$($read_samples x.pmc total | jq .samples)" 20 100000 "no signal can be queued, run $i: there are samples"
+done
+sample threads 150
+stacks "(leaf<(deep<){61}deep_60<burn<one|leaf<tail_caller<burn<two)<start_thread<clone3?" leaf "no signal can be queued, threads"
+sample blocked
+between "$($read_samples x.pmc total | jq .samples)" 20 100000 "no signal can be queued, SIGIO blocked for a time, an exec: there are samples"
+PMC_REPORT=off PMC_OUT=$T/x.pmc run agent bash -c 'kill -IO $$; echo not reached'
+is "$status $(cat out)" "$((128 + $(kill -l IO))) " "a SIGIO that another process sends ends the program"
+ulimit -S -i "$sigpending"
+
 # ---- values -----------------------------------------------------------------------------------
 for bad in context-switches@1 cs task-clock@0 task-clock/0 task-clock/x @5 no-such-event/99; do
 	PMC_SAMPLE=$bad PMC_REPORT=off run agent "$PROG/samples" leaf 10

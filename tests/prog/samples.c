@@ -155,6 +155,31 @@ static void threads(void)
 	}
 }
 
+/* A signal that is blocked stays pending, also over the exec of a program without the agent. */
+static void with_blocked(int signo, char *self)
+{
+	char *arguments[] = { self, "unblock", NULL }, *environment[] = { NULL };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	burn(leaf);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	burn(leaf);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	burn(leaf);
+	execve("/proc/self/exe", arguments, environment);
+}
+
+static void unblock(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void module(const char *path)
 {
 	void *handle = dlopen(path, RTLD_NOW);
@@ -186,6 +211,14 @@ int main(int argc, char **argv)
 	signal(SIGUSR1, on_signal);
 	if (!strcmp(name, "threads")) {
 		threads();
+		return 0;
+	}
+	if (!strcmp(name, "blocked")) {
+		with_blocked(SIGIO, argv[0]);
+		return 3;
+	}
+	if (!strcmp(name, "unblock")) {
+		unblock();
 		return 0;
 	}
 	if (!strcmp(name, "module") && argc > 2) {
