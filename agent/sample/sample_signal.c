@@ -8,7 +8,6 @@
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
-#include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/sample/private.h"
 
@@ -164,7 +163,7 @@ void agent_sample_signal(const void *context)
 	work.fd = atomic_load_explicit(&thread->fd, memory_order_relaxed) - 1;
 	if (work.fd < 0)
 		return;
-	start = pmc_now_ns();
+	start = agent_overhead_clock();
 	work.walk = agent_unwinding ? NULL : sample_scratch_take(&top);
 	if (work.walk) {
 		work.walk->outer = 0;
@@ -174,6 +173,6 @@ void agent_sample_signal(const void *context)
 	} else {
 		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
 	}
-	agent_overhead_add(pmc_now_ns() - start);
+	agent_overhead_add(agent_overhead_clock() - start);
 	pmc_perf_ioctl(work.fd, PERF_EVENT_IOC_REFRESH, (void *)1);
 }
