@@ -105,6 +105,27 @@ done
 run env TERM=dumb "$PMCTL" top 1
 is "$status" 1 "without a terminal: exit status"
 like "$(cat "$T/err")" 'pmctl stat --per-thread' "without a terminal: what else to use"
+# The kernel takes any size for a terminal.
+run env TERM=linux python3 - "$PMCTL" top -I 50ms "$$" <<'END'
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+def resize(fd, columns):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+if pid == 0:
+    resize(1, 80)
+    os.execv(sys.argv[1], sys.argv[1:])
+try:
+    for columns in [65535, 80, 32767, 1, 65535, 80] * 3:
+        os.read(fd, 65536)
+        resize(fd, columns)
+    os.write(fd, b"q")
+    while os.read(fd, 65536):
+        pass
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
+END
+is "$status" 0 "a terminal that grows to 65535 columns"
 
 if ! command -v tmux >/dev/null; then
 	skip "tmux is not installed" "the screen"

@@ -28,6 +28,9 @@
 /* The first table comes soon, whatever the interval. */
 #define FIRST_NS 300000000u
 
+/* Of lines and columns that are drawn. */
+#define MOST_SIZE 1000
+
 enum { RUNS = 1, WAITS, DISK };
 
 /* ---- the terminal --------------------------------------------------------------------------- */
@@ -78,12 +81,18 @@ static int open_terminal(struct top_job *job, SCREEN **terminal, FILE **keys)
 	return 0;
 }
 
+/* ncurses keeps sizes as short: it crashed at 65535 columns. */
+static int bounded(unsigned short size)
+{
+	return size < MOST_SIZE ? size : MOST_SIZE;
+}
+
 static void resize(void)
 {
 	struct winsize size;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
-		resizeterm(size.ws_row, size.ws_col);
+		resizeterm(bounded(size.ws_row), bounded(size.ws_col));
 	clearok(curscr, TRUE);
 }
 
