@@ -33,6 +33,9 @@ between "$(sum page-faults)" 12000 15000 "processes of the command are included"
 stat -- sh -c 'echo out; exit 7'
 is "$status $(cat "$T/out")" "7 out" "the command's status and output"
 like "$(cat "$T/err")" "task-clock.*CPUs" "the table is on stderr"
+for event in page-faults cycles instructions branches branch-misses stalled-cycles-frontend stalled-cycles-backend; do
+	is "$(grep -oE "(^|[ ,])$event([,: ]|$)" "$T/err" | wc -l)" 1 "a default event is in the table or among those not counted: $event"
+done
 stat -- sh -c 'kill -TERM $$'
 is "$status" 143 "a command's signal ends pmctl too"
 stat -- /no/such/program
@@ -91,6 +94,10 @@ is "$(jq -r 'select(.summary and .pool) | "\(.pool) \(.threads)"' "$T/out")" "wa
 	"--by pool: a row for threads of one name"
 ok "which is the sum of its threads, and says where they are blocked" jq -es '[.[] | select(.summary)] |
 	.[0].blocked_ns == .[1].blocked_ns and (.[0].blocked_in | length >= 2 and ([.[]] | add) > 0)' "$T/out"
+stat -p $waiter --by pool -e run-delay,task-clock,context-switches,page-faults -I 20ms -n 1
+like "$(sed -n 1p "$T/out")" "pool +threads +CPUs +on cpu ms +run delay ms +blocked ms +vol +invol +page-faults +at$" \
+	"a column stands once: waits for events that are the same"
+like "$(sed -n 2p "$T/out")" " waiters +$(ls /proc/$waiter/task | wc -l) " "a pool has the name and the number of its threads"
 for width in 80 200; do
 	python3 - $width "$PMCTL" stat -p $waiter --per-thread -I 20ms -n 2 >"$T/out" <<'END'
 import fcntl, os, pty, struct, sys, termios
@@ -151,6 +158,10 @@ ok "all page faults of the machine" test "$(sum page-faults '(.cpu == null)')" -
 is "$(sum page-faults '.cpu != null' | paste -sd+ | bc)" "$(sum page-faults '(.cpu == null)')" \
 	"rows of CPUs add up to the total"
 is "$(jq -s '[.[] | select(.cpu != null)] | length' "$T/out")" "$(getconf _NPROCESSORS_ONLN)" "a row for each CPU"
+for by in cpu core socket node; do
+	stat -a --per-$by -e page-faults -- true
+	like "$(sed -n 1p "$T/err")" "time s +$by " "--per-$by: the head"
+done
 for by in core socket node; do
 	stat -a --per-$by --format json -e page-faults -- true
 	ok "--per-$by" jq -es ".[0].$by >= 0 and (.[-1] | has(\"$by\") | not)" "$T/out"

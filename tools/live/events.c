@@ -43,6 +43,13 @@ static void add_event(struct live_events *events, unsigned i, bool machine, stru
 	events->view_of[i] = events->view.count++;
 }
 
+static void leave_out(struct live_events *events, unsigned i)
+{
+	if (!events->n_absent)
+		events->first_absent = i;
+	events->absent[events->n_absent++] = events->plan.events[i].event.name;
+}
+
 int live_events_plan(struct live_events *events, const char *text, bool optional, bool machine,
 		     struct pmc_arena *arena)
 {
@@ -57,11 +64,15 @@ int live_events_plan(struct live_events *events, const char *text, bool optional
 	if (!events->view.events || pmc_plan_make(&parsed, tool_perf_open, arena, plan))
 		return tool_fail(EXIT_FAIL, "out of memory");
 	for (unsigned position = 0; position < PMC_EVENTS_MAX; position++)
-		for (unsigned i = 0; i < plan->count; i++)
-			if (plan->events[i].event.position == position &&
-			    (!optional || plan->events[i].state == PMC_COUNTED ||
-			     plan->events[i].state == PMC_NOT_PERMITTED))
+		for (unsigned i = 0; i < plan->count; i++) {
+			if (plan->events[i].event.position != position)
+				continue;
+			if (!optional || plan->events[i].state == PMC_COUNTED ||
+			    plan->events[i].state == PMC_NOT_PERMITTED)
 				add_event(events, i, machine, arena);
+			else
+				leave_out(events, i);
+		}
 	return 0;
 }
 
@@ -73,16 +84,12 @@ bool live_events_any(const struct live_events *events)
 	return false;
 }
 
-void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap)
+static void explain(const struct pmc_plan *plan, unsigned i, char *text, size_t cap)
 {
-	const struct pmc_plan *plan = &events->plan;
 	struct pmc_tried tried;
 	struct pmc_attr attr;
 	struct pmc_here here;
-	unsigned i = 0;
 
-	while (i < plan->count && events->view_of[i] != event)
-		i++;
 	if (i == plan->count || plan->events[i].error >= PMC_REASON_ADOPTED ||
 	    plan->events[i].error <= 0) {
 		snprintf(text, cap, "%s",
@@ -93,6 +100,20 @@ void live_events_why(const struct live_events *events, unsigned event, char *tex
 	tried = pmc_plan_tried(&plan->events[i], &attr);
 	pmc_here_read(&here, NULL);
 	pmc_advice_text(plan->events[i].error, &tried, &here, text, cap);
+}
+
+void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap)
+{
+	unsigned i = 0;
+
+	while (i < events->plan.count && events->view_of[i] != event)
+		i++;
+	explain(&events->plan, i, text, cap);
+}
+
+void live_events_why_absent(const struct live_events *events, char *text, size_t cap)
+{
+	explain(&events->plan, events->first_absent, text, cap);
 }
 
 /* ---- counts of the view ------------------------------------------------------------------- */

@@ -12,8 +12,10 @@
 
 struct live_events {
 	struct pmc_plan plan;
-	struct pmc_p_set_view view;	  /* in the user's order */
-	unsigned view_of[PMC_EVENTS_MAX]; /* of each event of the plan */
+	struct pmc_p_set_view view;	    /* in the user's order */
+	unsigned view_of[PMC_EVENTS_MAX];   /* of each event of the plan */
+	const char *absent[PMC_EVENTS_MAX]; /* names of events that were left out */
+	unsigned n_absent, first_absent;    /* the first one's place in the plan */
 };
 
 /* Counted by default where the machine has them. */
@@ -29,6 +31,8 @@ int live_events_plan(struct live_events *events, const char *text, bool optional
 bool live_events_any(const struct live_events *events);
 /* Why an event of the view has no value. */
 void live_events_why(const struct live_events *events, unsigned event, char *text, size_t cap);
+/* Why the first of `absent` was left out. */
+void live_events_why_absent(const struct live_events *events, char *text, size_t cap);
 
 /* ---- groups ------------------------------------------------------------------------------- */
 

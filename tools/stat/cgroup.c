@@ -50,6 +50,6 @@ int stat_open_cgroup(struct stat_job *stat)
 	stat->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (stat->cgroup_fd >= 0)
 		return 0;
-	return tool_fail(EXIT_FAIL, "no cgroup %s: %s: %s; see cat /proc/PID/cgroup", stat->cgroup,
-			 path, strerror(errno));
+	return tool_fail(EXIT_FAIL, "no cgroup %s: %s: %s; /proc/PID/cgroup has that of a process",
+			 stat->cgroup, path, strerror(errno));
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pools.c - rows of pools: sums of threads whose names differ in digits only. */
+/*
+ * pools.c - rows of pools: sums of threads whose names differ in digits only. A pool has the name
+ * of its threads while all have the same.
+ */
 #include "agent/core/profile/fold.h"
 #include "tools/stat/stat.h"
 
@@ -13,7 +16,7 @@ static struct stat_row *pool_of(struct stat_job *stat, const struct stat_row *th
 	size_t len = pmc_pool_pattern(thread->name, strnlen(thread->name, 15), name);
 
 	name[len < sizeof(name) ? len : sizeof(name) - 1] = '\0';
-	while (pool < stat->pools + stat->n_pools && strcmp(pool->name, name) != 0)
+	while (pool < stat->pools + stat->n_pools && strcmp(pool->pattern, name) != 0)
 		pool++;
 	if (pool < stat->pools + stat->n_pools)
 		return pool;
@@ -22,7 +25,7 @@ static struct stat_row *pool_of(struct stat_job *stat, const struct stat_row *th
 		pmc_arena_alloc(&stat->arena, (stat->live.view.count + 1) * sizeof(*pool->counts));
 	if (!pool->counts)
 		return NULL;
-	strcpy(pool->name, name);
+	strcpy(pool->pattern, name);
 	live_counts_clear(&stat->live, pool->counts);
 	stat->n_pools++;
 	return pool;
@@ -65,7 +68,10 @@ bool stat_fold_pools(struct stat_job *stat)
 		if (!pool)
 			return false;
 		thread->pool = pool;
-		pool->threads++;
+		if (!pool->threads++)
+			memcpy(pool->name, thread->name, sizeof(pool->name));
+		else if (strcmp(pool->name, thread->name) != 0)
+			strcpy(pool->name, pool->pattern);
 		pool->seen |= thread->seen;
 		live_counts_add(&stat->live, pool->counts, thread->counts);
 		add_places(pool, thread);

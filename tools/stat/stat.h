@@ -34,6 +34,7 @@ struct stat_place {
 struct stat_row {
 	struct stat_key key;
 	char name[32];			       /* of the thread or pool */
+	char pattern[20];		       /* of a pool: of the names of its threads */
 	unsigned threads;		       /* of a pool; 0: a thread */
 	struct stat_row *pool;		       /* in the same list as other pools */
 	struct live_task *task;		       /* NULL: no thread */
@@ -70,7 +71,7 @@ struct stat_job {
 	/* what is counted */
 	struct stat_row *rows; /* [0]: the total */
 	unsigned n_rows, rows_room;
-	unsigned found; /* the row that was looked for last */
+	unsigned found;		/* the row that was looked for last */
 	struct stat_row *pools; /* of the threads; at most n_rows */
 	unsigned n_pools;
 	struct live_budget budget; /* of files of threads */

@@ -81,8 +81,8 @@ static const char *row_name(const struct stat_job *stat, const struct stat_row *
 
 	if (row == stat->rows)
 		snprintf(text, cap, "total");
-	else if (row->threads)
-		snprintf(text, cap, "%.20s x%u", row->name, row->threads);
+	else if (stat->by == BY_POOL)
+		snprintf(text, cap, "%s", row->name);
 	else if (key->tid >= 0)
 		snprintf(text, cap, "%d %s", key->tid, row->name);
 	else if (key->cpu >= 0)
@@ -145,6 +145,17 @@ static int sum_widths(const struct columns *columns)
 	return sum;
 }
 
+/* Columns of waits, from the same counters of the scheduler, have these. */
+static bool is_wait(const struct stat_job *stat, const struct pmc_event_def *def)
+{
+	if (!stat_has_waits(stat))
+		return false;
+	if (def->type == PMC_TYPE_OS)
+		return def->config == PMC_OS_RUN_DELAY;
+	return def->type == PERF_TYPE_SOFTWARE && (def->config == PERF_COUNT_SW_TASK_CLOCK ||
+						   def->config == PERF_COUNT_SW_CONTEXT_SWITCHES);
+}
+
 /* All, narrower on a narrow terminal, and without those that do not fit, metrics first. */
 static void choose_columns(const struct stat_job *stat, struct columns *columns)
 {
@@ -152,12 +163,13 @@ static void choose_columns(const struct stat_job *stat, struct columns *columns)
 	char text[256];
 
 	*columns = (struct columns){ .wide = 14 };
-	columns->used = 12 + (stat->by != BY_TOTAL ? 25 : 0) +
+	columns->used = 12 + (stat->by != BY_TOTAL ? 25 : 0) + (stat->by == BY_POOL ? 8 : 0) +
 			(stat->target != STAT_MACHINE || stat->cgroup ? 8 : 0);
 	for (unsigned w = 0; stat_has_waits(stat) && w < N_WAITS; w++)
 		add_column(columns, WAIT, w, wait_heads[w]);
 	for (unsigned e = 0; e < stat->live.view.count; e++)
-		add_column(columns, EVENT, e, head_of(stat, e, text, sizeof(text)));
+		if (!is_wait(stat, &stat->live.view.events[e].def))
+			add_column(columns, EVENT, e, head_of(stat, e, text, sizeof(text)));
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
 		if (live_shows_metric(&stat->live, m))
 			add_column(columns, METRIC, m, pmc_metrics[m].column);
@@ -171,16 +183,19 @@ static void choose_columns(const struct stat_job *stat, struct columns *columns)
 
 static void put_head(struct stat_job *stat)
 {
+	static const char *const heads[] = {
+		[BY_TOTAL] = "",    [BY_THREAD] = "thread", [BY_POOL] = "pool", [BY_CPU] = "cpu",
+		[BY_CORE] = "core", [BY_SOCKET] = "socket", [BY_NODE] = "node",
+	};
 	struct pmc_out *out = &stat->out;
 	struct columns columns;
 
 	choose_columns(stat, &columns);
 	put_right(out, "time s", 12);
 	if (stat->by != BY_TOTAL)
-		pmc_outf(out, "  %-23s",
-			 stat->by == BY_THREAD ? "thread" :
-			 stat->by == BY_POOL   ? "pool" :
-						 "row");
+		pmc_outf(out, "  %-23s", heads[stat->by]);
+	if (stat->by == BY_POOL)
+		put_right(out, "threads", 8);
 	if (stat->target != STAT_MACHINE || stat->cgroup)
 		put_right(out, "CPUs", 8);
 	for (unsigned i = 0; i < columns.n; i++)
@@ -248,6 +263,11 @@ static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t
 	put_right(out, text, 12);
 	if (stat->by != BY_TOTAL)
 		pmc_outf(out, "  %-23.23s", row_name(stat, row, text, sizeof(text)));
+	if (stat->by == BY_POOL) {
+		pmc_out_to_mem(&time, text, sizeof(text));
+		pmc_show_integer(&time, row == stat->rows ? stat->n_rows - 1 : row->threads);
+		put_right(out, text, 8);
+	}
 	if (stat->target != STAT_MACHINE || stat->cgroup) {
 		pmc_out_to_mem(&time, text, sizeof(text));
 		if (cpus >= 0)
@@ -297,7 +317,8 @@ static void put_rows(struct stat_job *stat, bool summary)
 		stat->lines = 0;
 	}
 	for (unsigned r = 0; r < n; r++)
-		if (rows[r].seen || summary)
+		/* Threads may have left a pool by their names. */
+		if ((rows[r].seen || summary) && (stat->by != BY_POOL || rows[r].threads))
 			put_line(stat, &rows[r], stat->now_ns - since, summary || stat->cumulative);
 	if (stat->target != STAT_THREAD)
 		put_line(stat, &stat->rows[0], stat->now_ns - since, summary || stat->cumulative);
@@ -397,6 +418,21 @@ static bool any_scaled(const struct stat_job *stat)
 	return false;
 }
 
+static void put_absent(struct stat_job *stat)
+{
+	const struct live_events *live = &stat->live;
+	const int room = pmc_out_columns(stat->out.fd);
+	char why[320], text[8192];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (unsigned i = 0; i < live->n_absent; i++)
+		pmc_outf(&out, "%s%s", i ? ", " : " not counted: ", live->absent[i]);
+	live_events_why_absent(live, why, sizeof(why));
+	pmc_outf(&out, ": %s", why);
+	pmc_show_wrapped(&stat->out, text, room > 0 ? room : 100);
+}
+
 void stat_table(struct stat_job *stat, bool summary)
 {
 	if (summary && stat->by == BY_TOTAL) {
@@ -412,4 +448,6 @@ void stat_table(struct stat_job *stat, bool summary)
 		pmc_out_str(&stat->out, " ~ multiplexed: scaled to the whole time\n");
 	if (summary && hides_places(stat))
 		pmc_out_str(&stat->out, " at: needs permission to trace the process (ptrace)\n");
+	if (summary && stat->live.n_absent)
+		put_absent(stat);
 }
