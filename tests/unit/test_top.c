@@ -126,7 +126,7 @@ static void pools(void **state)
 	assert_string_equal(cell(0, TOP_TID), "2");
 	assert_string_equal(cell(0, TOP_CPU), "80.0");
 	assert_string_equal(cell(0, TOP_ONCPU), "40.0");
-	assert_string_equal(cell(0, TOP_DELAY), "60.0");
+	assert_string_equal(cell(0, TOP_DELAY), "120.0");
 	assert_string_equal(cell(0, TOP_STATE), "2R");
 	assert_string_equal(cell(0, TOP_WHERE), "(waits for CPU)");
 	assert_string_equal(cell(3, TOP_WHERE), "io_schedule");

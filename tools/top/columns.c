@@ -185,10 +185,10 @@ bool top_value(const struct top_watch *watch, const struct top_row *row, unsigne
 		*value = share(span->cpu_ns, span->ns);
 		return true;
 	case TOP_DELAY:
-		*value = share(span->delay_ns, span->ns);
+		*value = share(span->delay_ns, span->ns) * row->known;
 		return true;
 	case TOP_BLOCKED:
-		*value = share(span->blocked_ns, span->ns);
+		*value = share(span->blocked_ns, span->ns) * row->known;
 		return true;
 	case TOP_VOLUNTARY:
 		*value = rate(row, span->voluntary);
@@ -292,8 +292,9 @@ void top_cell(const struct top_watch *watch, const struct top_row *row, unsigned
 		pmc_out_char(out, '-');
 	else if (column == TOP_PID)
 		pmc_out_u64(out, (uint64_t)row->pid);
-	else if (column == TOP_CPU || column == TOP_ONCPU || column == TOP_DELAY ||
-		 column == TOP_BLOCKED)
+	else if ((column == TOP_CPU || column == TOP_ONCPU || column == TOP_DELAY ||
+		  column == TOP_BLOCKED) &&
+		 value < 1000)
 		pmc_out_fixed(out, value, 1);
 	else if (column >= TOP_COLUMNS && is_metric(watch, column))
 		pmc_out_fixed(out, value, pmc_metrics[metric_of(watch, column)].decimals);
