@@ -55,6 +55,7 @@ ok "an escaped name" grep -qF 'e\x1b[31mvil' "$T/out"
 
 run "$PMCTL" top -b -n 1 -I 300ms --by pool "$POOLS"
 like "$(rows "$T/out" 'sleeper-*')" '^sleeper-\* +4 +0\.0 .* 4S +futex' "a pool: its number of threads and states"
+between "$(rows "$T/out" 'sleeper-*' | awk '{ print $5 }')" 390 401 "a pool: the sum of its threads' time blocked"
 run "$PMCTL" top -b -n 1 -I 300ms --by process "$POOLS"
 like "$(sed -n 3p "$T/out")" "^python3 +$POOLS +7 " "a process: its ID and number of threads"
 run "$PMCTL" top -b -n 1 -I 200ms --by thread --filter 'sleeper' -s tid -r "$POOLS"
@@ -84,6 +85,13 @@ run "$PMCTL" top -b -I 200ms -o "$T/of-command" -- sh -c 'echo out; echo err >&2
 is "$status" 3 "a command: its exit status"
 is "$(sort "$T/of-command" | tr '\n' ' ')" "err out " "a command: its output"
 unlike "$(cat "$T/out" "$T/err")" '^(out|err)$' "a command: its output is not among the tables"
+mkfifo "$T/held"
+run timeout 60 "$PMCTL" top -b -n 2 -I 100ms -- sh -c 'read line <"$1"' sh "$T/held"
+is "$status $(grep -c ' in 1 process' "$T/out")" "0 2" "-n ends while the command goes on"
+ok "the command goes on" timeout 60 sh -c 'echo >"$1"' sh "$T/held"
+run "$PMCTL" top -b -n 1 -I 10s -- sh -c 'exit 4'
+is "$status" 4 "a command that ends before the first reading: its exit status"
+like "$(cat "$T/err")" 'before the first reading' "which is said"
 run "$PMCTL" top -b -I 100ms -- /no/such/command
 is "$status" 127 "a command that does not exist"
 run "$PMCTL" top -b -I 100ms -- sh -c 'kill -TERM $$'

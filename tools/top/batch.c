@@ -56,6 +56,9 @@ int top_batch(struct top_job *job)
 		top_put_table(job, pmc_screen_width(&job->screen), UINT_MAX, &out);
 		pmc_out_flush(&out);
 	}
+	job->counted = tables == job->flags.count && tables;
+	if (!tables)
+		tool_warn("it ended before the first reading");
 	return out.error ?
 		       tool_fail(EXIT_FAIL, "cannot write the output: %s", strerror(-out.error)) :
 		       0;

@@ -289,7 +289,7 @@ static bool step(struct top_screen *screen, enum top_event event)
 		if (!top_step(job))
 			return false;
 		if (job->flags.count && --job->flags.count == 0)
-			screen->quit = true;
+			screen->quit = job->counted = true;
 		break;
 	case TOP_ENDED:
 		return false;

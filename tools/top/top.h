@@ -201,6 +201,7 @@ struct top_job {
 	int signals;
 	struct pmc_screen screen;
 	uint64_t next_ns; /* when the interval ends */
+	bool counted;	  /* all readings of -n are done: a command goes on alone */
 };
 
 /* Reads all threads and makes the rows. False: what was watched has ended. */
