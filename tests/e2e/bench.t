@@ -30,6 +30,10 @@ between "$(($(of 0 .summary.peak_rss_bytes.min) - small))" 79000000 85000000 "pe
 bench -r 3 -e task-clock --format json true
 between "$(of 0 .summary.peak_rss_bytes.max)" 1 4000000 "true needs less memory than pmctl"
 
+bench -r 2 -e task-clock true "sh -c :"
+like "$(cat "$T/out")" "no certain difference in wall_time|times faster than" \
+	"the last line names the quantity that does not differ"
+
 # ---- commands ---------------------------------------------------------------------------------
 bench -r 1 --output "$T/words" "printf '%s|' 'a b' \"c'd\" e\\ f"
 is "$(cat "$T/words")" "a b|c'd|e f|" "a string is split into words as in a shell"

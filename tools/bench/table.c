@@ -371,7 +371,8 @@ static void write_summary(const struct bench *bench, struct pmc_out *out)
 		if (delta->has_ci && delta->pct <= delta->ci_pct) {
 			pmc_out_str(out, " and ");
 			pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-			pmc_out_str(out, ": no certain difference\n");
+			pmc_outf(out, ": no certain difference in %s\n",
+				 bench->measures[BENCH_WALL].name);
 			continue;
 		}
 		pmc_out_str(out, " ran ");
