@@ -107,6 +107,10 @@ run "$PMCTL" run --report off -o kept.pmc -- touch "$T/ran"
 is "$status $(cat kept.pmc.old)" "125 precious" "a FILE.old that is not a dump is not replaced: exit status 125"
 run "$PMCTL" run --append -- touch "$T/ran"
 is "$status" 2 "--append without -o: exit status 2"
+run "$PMCTL" run --sample=bogus -- touch "$T/sampled"
+is "$status $(ls "$T/sampled" 2>/dev/null)" "2 " "--sample with an unknown event: exit status 2, nothing started"
+run env PMC_SAMPLE=bogus@100 "$PMCTL" run -- touch "$T/sampled"
+is "$status $(ls "$T/sampled" 2>/dev/null)" "2 " "PMC_SAMPLE with an unknown event: exit status 2, nothing started"
 is "$(ls "$TMPDIR")" "" "the private dumps are gone"
 run "$PMCTL" run -o "d-%p-%%-%e.pmc" --report "json=$T/pattern.json" -- sh -c 'sleep 0; true'
 is "$(json pattern.json '[.processes[] | .exe | sub(".*/"; "")] | sort | join(" ")')" \

@@ -22,6 +22,20 @@ static int check_events(const char *source, const char *text)
 			 source, text, error.text);
 }
 
+/* The event of PMC_SAMPLE, if it names one. */
+static int check_sample(const char *source, const struct pmc_config_sample *sample)
+{
+	char event[256];
+
+	if (!sample->on || !sample->event_len)
+		return 0;
+	if (sample->event_len >= sizeof(event))
+		return tool_fail(EXIT_USAGE, "%s: the name of the event is too long", source);
+	memcpy(event, sample->event, sample->event_len);
+	event[sample->event_len] = '\0';
+	return check_events(source, event);
+}
+
 static int refuse(const char *source, const char *value, const char *accepted)
 {
 	return tool_fail(EXIT_USAGE, "invalid value of %s: '%s'; give %s", source, value, accepted);
@@ -30,9 +44,9 @@ static int refuse(const char *source, const char *value, const char *accepted)
 /* Sets the flag's PMC_* variable, which the agent reads. */
 static int set_knob(const char *flag, const char *value)
 {
-	struct pmc_config scratch;
+	struct pmc_config scratch = { .sample = { .on = false } };
 	unsigned i = 0;
-	int code = 0;
+	int code;
 
 	while (strcmp(pmc_knobs[i].flag, flag) != 0)
 		i++;
@@ -40,6 +54,8 @@ static int set_knob(const char *flag, const char *value)
 		return refuse(flag, value, pmc_knobs[i].values);
 	if (strcmp(pmc_knobs[i].env, "PMC_EVENTS") == 0)
 		code = check_events(flag, value);
+	else
+		code = check_sample(flag, &scratch.sample);
 	if (!code && setenv(pmc_knobs[i].env, value, 1) != 0)
 		code = tool_fail(EXIT_OURS, "out of memory");
 	return code;
@@ -66,14 +82,15 @@ static int take_flag(struct run *run, const struct tool_args *args)
 static int check_environment(struct run *run)
 {
 	struct pmc_config_error error;
+	int code = 0;
 
 	if (pmc_config_from_env(environ, &run->config, &error) != 0)
 		return refuse(error.variable, error.value, error.accepted);
 	if (run->append && !run->config.out)
 		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
 	if (run->config.events)
-		return check_events("PMC_EVENTS", run->config.events);
-	return 0;
+		code = check_events("PMC_EVENTS", run->config.events);
+	return code ? code : check_sample("PMC_SAMPLE", &run->config.sample);
 }
 
 int run_parse_flags(struct run *run, int argc, char **argv)
