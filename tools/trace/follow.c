@@ -145,6 +145,12 @@ static bool is_over(struct trace *trace, const struct following *now)
 	return signalled || (trace->summary && trace->pid && kill(trace->pid, 0) && errno == ESRCH);
 }
 
+static void stop(struct trace *trace)
+{
+	pmc_sampler_set_disable(trace->set);
+	trace->stopped_ns = pmc_now_ns();
+}
+
 static void check(struct trace *trace, struct following *now)
 {
 	uint64_t ns = pmc_now_ns();
@@ -155,7 +161,7 @@ static void check(struct trace *trace, struct following *now)
 	}
 	if (now->stopped || !is_over(trace, now))
 		return;
-	pmc_sampler_set_disable(trace->set);
+	stop(trace);
 	now->stopped = true;
 }
 
@@ -216,7 +222,7 @@ int trace_follow(struct trace *trace)
 		return code;
 	follow(trace, &now);
 	if (!now.stopped)
-		pmc_sampler_set_disable(trace->set);
+		stop(trace);
 	empty_rings(trace);
 	pmc_out_flush(&trace->out);
 	return 0;

@@ -231,7 +231,7 @@ int trace_summary_end(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
 	struct trace_thread **rows;
-	uint64_t now = pmc_now_ns();
+	uint64_t now = trace->stopped_ns;
 	size_t n = 0, i = 0;
 
 	trace_reasons_name(summary);

@@ -55,7 +55,8 @@ struct trace {
 	pid_t pid;	/* 0: none */
 	char **command; /* NULL: none */
 	uint64_t duration_ns;
-	unsigned pages; /* 0: the default */
+	uint64_t stopped_ns; /* when the events were disabled, before the last records are read */
+	unsigned pages;	     /* 0: the default */
 	enum trace_format format;
 	bool summarize, by_pool;
 
