@@ -225,7 +225,8 @@ term send-keys "$T/dump.pmc" Enter
 shows 'no agent in process' "d: says that the process has no agent"
 term send-keys h
 shows '^  PgUp|^  Up Down' "h: help"
-term send-keys Escape
+term send-keys q
+shows '^sleeper-3 ' "q leaves the help"
 term send-keys Space
 shows '^PAUSED' "Space: pause"
 term send-keys Space

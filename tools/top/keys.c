@@ -256,7 +256,7 @@ void top_key(struct top_screen *screen, int key)
 		type(screen, key);
 		return;
 	}
-	if (screen->view != TOP_TABLE && key != 'q') {
+	if (screen->view == TOP_HELP || (screen->view != TOP_TABLE && key != 'q')) {
 		/* Any key leaves the help. */
 		if (screen->view == TOP_HELP || key == ESCAPE || key == '\n' || key == '\r' ||
 		    key == KEY_ENTER || key == KEY_BACKSPACE || key == 127)

@@ -220,6 +220,21 @@ void top_put_title(const struct top_watch *watch, const struct top_look *look,
 	const uint64_t known = rows->sum.cpu_ns;
 
 	put_target(watch, out);
+	/* What hides rows must not be cut off. */
+	if (look->only) {
+		pmc_out_str(out, dot);
+		pmc_out_str(out, "only ");
+		pmc_out_str(out, look->only_name);
+	}
+	if (look->filter[0]) {
+		pmc_out_str(out, dot);
+		pmc_outf(out, "filter %s (%u hidden)", look->filter, rows->hidden);
+	}
+	if (look->sort != TOP_CPU) {
+		pmc_out_str(out, dot);
+		pmc_out_str(out, "by ");
+		pmc_out_str(out, top_column_name(watch, look->sort));
+	}
 	pmc_out_str(out, dot);
 	pmc_show_count(out, rows->threads, "thread", "threads");
 	pmc_out_str(out, " in ");
@@ -239,19 +254,5 @@ void top_put_title(const struct top_watch *watch, const struct top_look *look,
 	if (watch->error) {
 		pmc_out_str(out, dot);
 		pmc_outf(out, "no events of some threads: %s", strerror(-watch->error));
-	}
-	if (look->sort != TOP_CPU) {
-		pmc_out_str(out, dot);
-		pmc_out_str(out, "by ");
-		pmc_out_str(out, top_column_name(watch, look->sort));
-	}
-	if (look->only) {
-		pmc_out_str(out, dot);
-		pmc_out_str(out, "only ");
-		pmc_out_str(out, look->only_name);
-	}
-	if (look->filter[0]) {
-		pmc_out_str(out, dot);
-		pmc_outf(out, "filter %s (%u hidden)", look->filter, rows->hidden);
 	}
 }
