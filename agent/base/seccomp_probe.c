@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp_probe.c - finds out whether perf_event_open may be called at all.
+ * seccomp_probe.c - finds out whether perf_event_open and process_vm_readv may be called.
  *
- * A seccomp filter may kill the process for it. So under a filter the first call is made by a
+ * A seccomp filter may kill the process for them. So under a filter the first call is made by a
  * throwaway clone.
  */
 #include "agent/base/seccomp_probe.h"
@@ -35,18 +35,24 @@ void agent_perf_try(void)
 		syscall(SYS_close, fd);
 }
 
+void agent_read_try(void)
+{
+	pmc_sys6(SYS_process_vm_readv, pmc_sys1(SYS_getpid, 0), NULL, 0, NULL, 0, 0);
+}
+
 static void try_once(void *arg)
 {
-	(void)arg;
-	agent_perf_try();
+	void (*const *call)(void) = arg;
+
+	(*call)();
 }
 
 /* Not inlined: every thread would need that stack. */
-__attribute__((noinline)) static bool survives(void)
+__attribute__((noinline)) static bool survives(void (*call)(void))
 {
 	_Alignas(16) char stack[4096];
 
-	return agent_throwaway_clone(try_once, NULL, stack, sizeof(stack)) == 1;
+	return agent_throwaway_clone(try_once, &call, stack, sizeof(stack)) == 1;
 }
 
 /* The present filter has been tested. */
@@ -66,13 +72,18 @@ __attribute__((noinline, cold)) static void probe(void)
 {
 	int saved = errno;
 
-	set_allowed(survives());
+	set_allowed(survives(agent_perf_try));
 	errno = saved;
+}
+
+static bool filtered(void)
+{
+	return pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0;
 }
 
 bool agent_perf_allowed(void)
 {
-	if (!atomic_load(&probed) && pmc_sys1(SYS_prctl, PR_GET_SECCOMP) > 0)
+	if (!atomic_load(&probed) && filtered())
 		probe();
 	return atomic_load(&allowed);
 }
@@ -80,6 +91,29 @@ bool agent_perf_allowed(void)
 void agent_perf_filtered(bool may)
 {
 	set_allowed(may);
+}
+
+enum { READ_UNKNOWN, READ_ALLOWED, READ_FORBIDDEN };
+static _Atomic int reads;
+
+bool agent_read_allowed(void)
+{
+	int saved = errno;
+
+	if (atomic_load(&reads) == READ_UNKNOWN)
+		agent_read_filtered(!filtered() || survives(agent_read_try));
+	errno = saved;
+	return atomic_load(&reads) == READ_ALLOWED;
+}
+
+void agent_read_filtered(bool may)
+{
+	int unknown = READ_UNKNOWN;
+
+	if (!may)
+		atomic_store(&reads, READ_FORBIDDEN);
+	else
+		atomic_compare_exchange_strong(&reads, &unknown, READ_ALLOWED);
 }
 
 pmc_perf_opener agent_probe(void)

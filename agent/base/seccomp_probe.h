@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seccomp_probe.h - whether perf_event_open is permitted, found out without risk to the host. */
+/* seccomp_probe.h - which calls filters permit, found out without risk to the host. */
 #ifndef PMC_AGENT_BASE_SECCOMP_PROBE_H
 #define PMC_AGENT_BASE_SECCOMP_PROBE_H
 
@@ -12,6 +12,10 @@ bool agent_perf_allowed(void);
 void agent_perf_try(void);
 /* The host has installed a filter; may: whether perf_event_open may be called under it. */
 void agent_perf_filtered(bool may);
+/* The same for process_vm_readv on the own process. */
+bool agent_read_allowed(void);
+void agent_read_try(void);
+void agent_read_filtered(bool may);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */
 pmc_perf_opener agent_probe(void);
 

@@ -27,7 +27,7 @@
 
 struct trial {
 	long call[7];
-	_Atomic bool lives, perf_lives;
+	_Atomic bool lives, perf_lives, read_lives;
 	_Alignas(16) char inner_stack[2048];
 };
 
@@ -105,9 +105,12 @@ static void try_filtered(void *arg)
 			print_report(trial->inner_stack, sizeof(trial->inner_stack));
 		atomic_store(&trial->lives, true);
 		agent_perf_try();
+		atomic_store(&trial->perf_lives, true);
+		agent_read_try();
 	}
 	atomic_store(&trial->lives, true);
 	atomic_store(&trial->perf_lives, true);
+	atomic_store(&trial->read_lives, true);
 }
 
 /* With a listener, system calls of this thread wait for another process, possibly without end. */
@@ -128,6 +131,7 @@ bool agent_before_filter(long number, const long args[6])
 	agent_tick_filtered();
 	if (!has_listener(trial.call))
 		agent_throwaway_clone(try_filtered, &trial, stack, sizeof(stack));
+	agent_read_filtered(trial.read_lives);
 	if (trial.lives)
 		return trial.perf_lives;
 	agent_note(NOTE_SECCOMP_SILENT);

@@ -42,11 +42,15 @@ struct sample_thread *sample_of(const struct slot *slot);
 void sample_threads_start(int number);
 
 /* ---- sample_memory.c: reads of memory that may not be there ---- */
+#define SAMPLE_BLOCK  1024u /* divides the size of a page */
+#define SAMPLE_BLOCKS 16u
 struct sample_memory {
 	uintptr_t stack; /* readable from a page below here... */
 	uintptr_t from, to;
-	uintptr_t pages[8]; /* known to be readable */
+	long pid;
 	unsigned next, budget;
+	uintptr_t blocks[SAMPLE_BLOCKS]; /* addresses of the copies; 0: none */
+	uint8_t copies[SAMPLE_BLOCKS][SAMPLE_BLOCK];
 };
 /* ...up to here. */
 #define SAMPLE_STACK_MOST ((uintptr_t)64 << 20)

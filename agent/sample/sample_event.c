@@ -154,6 +154,8 @@ void agent_sample_start(int signo)
 		agent_note(NOTE_SAMPLE_FP);
 	if (sample_event.on && !signo)
 		agent_note(NOTE_SAMPLE_STOPPED);
+	/* Found out here, so that handlers need not. */
+	agent_read_allowed();
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	sample_eventset(&buf);
 	sample_threads_start(signo);

@@ -2,38 +2,53 @@
 /*
  * sample_memory.c - reads memory that may not be there.
  *
- * Reads are confined to the stack, upwards from the current frame, and to the module that is
- * examined: other threads do not unmap these meanwhile. Each page is tested once per stack. The
- * test is a call of rt_sigprocmask that always fails: the kernel copies the set (EFAULT) before it
- * looks at `how` (EINVAL); seccomp filters permit it, since every program needs it.
+ * Another thread may unmap or protect memory at any time, so nothing is tested and then read: the
+ * kernel copies, by process_vm_readv on the own process, which fails where a load would fault. It
+ * copies blocks, some of which are kept for the rest of the walk. Reads are confined to the stack,
+ * upwards from the current frame, and to the module that is examined.
  */
 #include "agent/sample/private.h"
 
-#include <errno.h>
+#include "agent/base/seccomp_probe.h"
+
 #include <string.h>
+#include <sys/uio.h>
 
 #include "agent/base/poison.h"
 
-#define PAGE ((uintptr_t)4096) /* pages may be larger, not smaller */
+/* The red zone below the stack pointer, and more. */
+#define BELOW ((uintptr_t)4096)
 /* Words read for one stack: some 20 for each frame, and more where a table is searched. */
 #define BUDGET 400000u
 
 void sample_memory_init(struct sample_memory *memory, uintptr_t stack)
 {
-	memset(memory, 0, sizeof(*memory));
 	memory->stack = stack;
+	memory->from = memory->to = 0;
+	memory->pid = pmc_sys1(SYS_getpid, 0);
+	memset(memory->blocks, 0, sizeof(memory->blocks));
+	memory->next = 0;
 	memory->budget = BUDGET;
 }
 
-static bool page_is_readable(struct sample_memory *memory, uintptr_t page)
+/* A copy of the block at that address; NULL: it cannot be read. */
+static const uint8_t *block_at(struct sample_memory *memory, uintptr_t block)
 {
-	for (unsigned i = 0; i < sizeof(memory->pages) / sizeof(memory->pages[0]); i++)
-		if (memory->pages[i] == page)
-			return true;
-	if (pmc_sys4(SYS_rt_sigprocmask, -1, page, NULL, sizeof(uint64_t)) == -EFAULT)
-		return false;
-	memory->pages[memory->next++ % 8] = page;
-	return true;
+	struct iovec to = { NULL, SAMPLE_BLOCK }, from = { (void *)block, SAMPLE_BLOCK };
+	unsigned i;
+
+	for (i = 0; i < SAMPLE_BLOCKS; i++)
+		if (memory->blocks[i] == block)
+			return memory->copies[i];
+	if (!block || !agent_read_allowed())
+		return NULL;
+	i = memory->next++ % SAMPLE_BLOCKS;
+	memory->blocks[i] = 0;
+	to.iov_base = memory->copies[i];
+	if (pmc_sys6(SYS_process_vm_readv, memory->pid, &to, 1, &from, 1, 0) != SAMPLE_BLOCK)
+		return NULL;
+	memory->blocks[i] = block;
+	return memory->copies[i];
 }
 
 /* Whether it is in a module, perhaps another one than the last. */
@@ -49,26 +64,31 @@ static bool in_module(struct sample_memory *memory, uintptr_t at, size_t n)
 	return at + n <= memory->to;
 }
 
-static bool readable(struct sample_memory *memory, uintptr_t at, size_t n)
+static bool permitted(struct sample_memory *memory, uintptr_t at, size_t n)
 {
-	const uintptr_t low = memory->stack - PAGE;
+	const uintptr_t low = memory->stack - BELOW;
 
 	if (at + n < at || !memory->budget--)
 		return false;
-	if (!(at >= low && at - low < SAMPLE_STACK_MOST) && !in_module(memory, at, n))
-		return false;
-	return page_is_readable(memory, at & ~(PAGE - 1)) &&
-	       page_is_readable(memory, (at + n - 1) & ~(PAGE - 1));
+	return (at >= low && at - low < SAMPLE_STACK_MOST) || in_module(memory, at, n);
 }
 
 bool sample_bytes(struct sample_memory *memory, uintptr_t at, void *to, size_t n)
 {
-	if (n > PAGE || !readable(memory, at, n)) {
-		memset(to, 0, n);
-		return false;
+	bool all = permitted(memory, at, n);
+
+	for (size_t done = 0, part; all && done < n; done += part) {
+		const size_t offset = (at + done) % SAMPLE_BLOCK;
+		const uint8_t *block = block_at(memory, at + done - offset);
+
+		part = n - done < SAMPLE_BLOCK - offset ? n - done : SAMPLE_BLOCK - offset;
+		all = block != NULL;
+		if (all)
+			memcpy((uint8_t *)to + done, block + offset, part);
 	}
-	memcpy(to, (const void *)at, n);
-	return true;
+	if (!all)
+		memset(to, 0, n);
+	return all;
 }
 
 bool sample_word(struct sample_memory *memory, uintptr_t at, uint64_t *word)

@@ -64,6 +64,20 @@ $read_samples x.pmc total >x.json
 is "$(jq -s '[.[] | select(.seq > 0 and .samples > 0)] | length' x.json)" 8 "each thread has samples of its own"
 is "$($read_samples x.pmc creation | grep -cE "^(threads<)?(main<)?${outer#main<}\$")" 8 "PMC_STACKS: each thread has the stack that created it"
 
+# ---- memory that goes --------------------------------------------------------------------------
+for unwind in dwarf fp; do
+	rm -f x.pmc
+	PMC_SAMPLE=task-clock/10000 PMC_UNWIND=$unwind PMC_REPORT=off PMC_OUT=$T/x.pmc \
+		run agent "$PROG/withdrawn" 1500
+	case $status in
+	77) skip "no machine code for this processor" 2 ;;
+	*)
+		is "$status $(cat out)" "0 done" "$unwind: frames that another thread withdraws meanwhile do no harm"
+		between "$($read_samples x.pmc total | jq -s '[.[].samples] | add')" 10 10000000 "$unwind: there are samples of them"
+		;;
+	esac
+done
+
 # ---- by frame pointers ------------------------------------------------------------------------
 "${CC:-cc}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -g -D_GNU_SOURCE -o samples_fp "$ROOT/tests/prog/samples.c" -pthread -ldl 2>/dev/null
 if [ -x samples_fp ]; then
