@@ -192,6 +192,9 @@ bool sample_dwarf_init(void)
 	return true;
 }
 
+/* Addresses of modules whose code is no trampoline, by hash: to read it again costs 1 us. */
+static _Atomic uintptr_t plain[1024];
+
 /* Whether code returns from a signal handler: rt_sigreturn as libc (x86-64) or the kernel's vdso
  * (arm64) calls it. libunwind tells only of those without unwind tables. */
 static bool is_trampoline(struct sample_walk *walk, uintptr_t ip)
@@ -205,9 +208,15 @@ static bool is_trampoline(struct sample_walk *walk, uintptr_t ip)
 #else
 	const uint64_t code = 0;
 #endif
+	_Atomic uintptr_t *known = &plain[(ip ^ ip >> 10) % (sizeof(plain) / sizeof(plain[0]))];
 	uint64_t word;
 
-	return sample_word(&walk->memory, ip, &word) && word == code;
+	if (atomic_load_explicit(known, memory_order_relaxed) == ip ||
+	    !sample_word(&walk->memory, ip, &word))
+		return false;
+	if (word != code)
+		atomic_store_explicit(known, ip, memory_order_relaxed);
+	return word == code;
 }
 
 static void walk_all(struct sample_walk *walk)
@@ -267,6 +276,8 @@ bool sample_walk_dwarf(struct sample_walk *walk)
 
 void sample_dwarf_closed(void)
 {
+	for (unsigned i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		atomic_store_explicit(&plain[i], 0, memory_order_relaxed);
 	if (atomic_load(&usable))
 		lib.flush(lib.space, 0, 0);
 }
