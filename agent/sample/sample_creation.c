@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <ucontext.h>
 
+/* musl has none: no stacks there. */
+#pragma weak getcontext
+
 struct work {
 	struct sample_walk *walk;
 	uint32_t stack;
@@ -32,7 +35,7 @@ void agent_sample_creation(struct slot *slot, const void *caller)
 	/* No handler of the host's may leave this function by a jump, nor sample within it. */
 	pmc_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
 	work.walk = sample_scratch_take(&top);
-	if (work.walk && getcontext(&context) == 0) {
+	if (work.walk && getcontext && getcontext(&context) == 0) {
 		sample_regs_of(&context, &work.walk->regs);
 		work.walk->outer = (uintptr_t)caller;
 		sample_on_stack(top, take, &work);

@@ -3,10 +3,10 @@
 # musl.t - the agent builds with musl-gcc and counts a program linked with musl.
 . "$(dirname "$0")/lib.sh"
 
-# musl-gcc finds musl's headers only: add the kernel's and those of two header-only libraries.
+# musl-gcc finds musl's headers only: add the kernel's and those of libraries that are not linked.
 mkdir "$T/inc"
 for h in /usr/include/linux /usr/include/asm-generic /usr/include/*-linux-gnu/asm \
-	/usr/include/xxhash.h /usr/include/uthash.h; do
+	/usr/include/xxhash.h /usr/include/uthash.h "/usr/include/$(gcc -print-multiarch)"/libunwind*.h; do
 	[ -e "$T/inc/${h##*/}" ] || ln -s "$h" "$T/inc/"
 done
 make -s -C "$ROOT" O="$T/musl" CC=musl-gcc CFLAGS="-O2 -g -isystem $T/inc" \

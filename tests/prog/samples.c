@@ -14,7 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 static volatile unsigned long sink;
 static long until_ms = 300;
