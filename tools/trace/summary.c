@@ -107,20 +107,28 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 }
 
 /* Records may be lost, and kernels drop those of some threads. If the outgoing thread is not the
- * last incoming one, the latter left at an unknown time, and its time is not counted. */
+ * last incoming one, the latter left at an unknown time, and its time is not counted; the former
+ * came at an unknown time, and runs from the last record of the CPU or from its own wake-up on. */
 static void mend(struct trace_summary *summary, struct trace_thread *prev, int64_t from,
 		 const struct pmc_record *record)
 {
 	struct trace_cpu *cpu = &summary->cpus[record->cpu % TRACE_SUMMARY_CPUS];
 	struct trace_thread *came;
+	uint64_t since = cpu->time_ns;
 
 	if (cpu->tid == from || !cpu->time_ns)
 		return;
 	came = thread_of(summary, cpu->tid);
-	if (came && came->state == THREAD_RUNNING && came->since_ns == cpu->time_ns)
+	if (came && came->state == THREAD_RUNNING && came->since_ns == cpu->time_ns) {
 		came->state = THREAD_GONE;
-	if (prev && prev->state != THREAD_RUNNING)
-		enter(summary, prev, THREAD_RUNNING, cpu->time_ns);
+		came->unseen++;
+	}
+	if (!prev || prev->state == THREAD_RUNNING)
+		return;
+	if (prev->state == THREAD_RUNNABLE && prev->since_ns > since)
+		since = prev->since_ns;
+	enter(summary, prev, THREAD_RUNNING, since);
+	prev->unseen++;
 }
 
 static void on_switch(struct trace_summary *summary, const struct pmc_record *record)

@@ -44,6 +44,7 @@ struct trace_thread {
 	uint64_t since_ns; /* the state's start */
 	uint64_t oncpu_ns, delay_ns, longest_ns, blocked_ns;
 	uint64_t preempted, waited;	   /* switches from it */
+	uint64_t unseen;		   /* switches to or from it without a record */
 	uint32_t waits[65];		   /* [0]: below 1 us; [i]: from 2^(i-1) us on */
 	const struct trace_reason *reason; /* while blocked */
 	struct trace_blocked *blocked;

@@ -80,6 +80,7 @@ static bool add_thread(struct trace_thread *pool, const struct trace_thread *thr
 	pool->oncpu_ns += thread->oncpu_ns;
 	pool->delay_ns += thread->delay_ns;
 	pool->preempted += thread->preempted;
+	pool->unseen += thread->unseen;
 	pool->waited += thread->waited;
 	if (thread->longest_ns > pool->longest_ns)
 		pool->longest_ns = thread->longest_ns;

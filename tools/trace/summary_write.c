@@ -67,6 +67,7 @@ static void put_json(struct pmc_out *out, const struct trace_summary *summary,
 	pmc_json_u64(&json, "switches", t->waited + t->preempted);
 	pmc_json_u64(&json, "voluntary_switches", t->waited);
 	pmc_json_u64(&json, "involuntary_switches", t->preempted);
+	pmc_json_u64(&json, "unseen_switches", t->unseen);
 	pmc_json_u64(&json, "longest_wait_ns", t->longest_ns);
 	pmc_json_array(&json, "wait_log2_us");
 	for (unsigned i = 0; i <= last; i++)
@@ -184,6 +185,7 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 	const bool pools = trace->by_pool;
 	struct pmc_out *out = &trace->out;
 	int width = pmc_out_columns(out->fd);
+	uint64_t unseen = 0;
 
 	width = width > 0 ? width : WIDTH;
 	pmc_outf(out, "%zu %s%s in %llu ms; times in ms\n\n", n, pools ? "pool" : "thread",
@@ -194,6 +196,12 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 		put_row(out, rows[i], width);
 	if (n > MOST_ROWS)
 		pmc_outf(out, "%zu more: --format json has all\n", n - MOST_ROWS);
+	for (size_t i = 0; i < n; i++)
+		unseen += rows[i]->unseen;
+	if (unseen)
+		pmc_outf(out, "%llu switches were not recorded: times on CPU may be wrong by up to "
+			      "a wait each\n",
+			 (unsigned long long)unseen);
 }
 
 static void put_all(struct trace *trace, struct trace_thread *const *rows, size_t n,
