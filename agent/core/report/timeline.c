@@ -125,8 +125,12 @@ static double value_of(const struct timeline *line, const struct pmc_row *row, u
 static void spread(const struct timeline *line, double from, double to, double value, double *bins)
 {
 	const double bin_ns = (double)line->span_ns / line->n_bins, rate = value / (to - from);
+	const double first = from / bin_ns;
 
-	for (unsigned i = (unsigned)(from / bin_ns); i < line->n_bins; i++) {
+	/* Times of a damaged dump. */
+	if (!(to > from) || !(first < line->n_bins))
+		return;
+	for (unsigned i = first > 0 ? (unsigned)first : 0; i < line->n_bins; i++) {
 		const double start = i * bin_ns, end = start + bin_ns;
 		const double covered = (to < end ? to : end) - (from > start ? from : start);
 
@@ -246,8 +250,10 @@ static void put_spark(const struct timeline *line, const struct track *track, un
 
 	for (unsigned i = 0; i < line->n_bins; i++) {
 		const double rate = track->bins[column * line->n_bins + i];
-		/* The peak of all lines is 1; sums of parts are not exact. */
-		const unsigned level = (unsigned)(rate / line->peaks[column] * LEVELS + 1e-6);
+		/* The peak of all lines is 1; sums of parts are not exact. A column of zeros has no
+		 * peak. */
+		const double part = rate > 0 ? rate / line->peaks[column] : 0;
+		const unsigned level = part < 1 ? (unsigned)(part * LEVELS + 1e-6) : LEVELS - 1;
 
 		pmc_out_str(out, !(rate > 0) ? " " : levels[level < LEVELS ? level : LEVELS - 1]);
 	}
