@@ -51,7 +51,8 @@ static void add_bounds(struct symbol_table *table, Elf *elf, const GElf_Phdr *ph
 {
 	enum { HEAD = 12, DESCRIPTION = 16 };
 	static const uint8_t form[] = { 1, 0x1b, 0x03, 0x3b };
-	const int64_t from = (int64_t)phdr->p_offset, base = (int64_t)phdr->p_vaddr;
+	const int64_t from = (int64_t)phdr->p_offset;
+	const uint64_t base = phdr->p_vaddr; /* anything in a damaged file: sums may wrap */
 	size_t size;
 	const char *image = elf_rawfile(elf, &size);
 
@@ -59,15 +60,15 @@ static void add_bounds(struct symbol_table *table, Elf *elf, const GElf_Phdr *ph
 	    phdr->p_filesz < HEAD || memcmp(image + from, form, sizeof(form)) != 0)
 		return;
 	for (size_t at = HEAD; at + 8 <= phdr->p_filesz; at += 8) {
-		const int64_t start = base + signed_at(image + from + at);
+		const uint64_t start = base + (uint64_t)signed_at(image + from + at);
 		const int64_t offset = signed_at(image + from + at + 4);
 		const char *description = image + from + offset;
 		uint64_t length = 0;
 
 		if (from + offset >= 0 && (uint64_t)(from + offset) + DESCRIPTION <= size &&
-		    base + offset + 8 + signed_at(description + 8) == start)
+		    base + (uint64_t)(offset + 8 + signed_at(description + 8)) == start)
 			length = (uint32_t)signed_at(description + 12);
-		if (!add(table, (uint64_t)start, (uint64_t)start + length, NULL))
+		if (!add(table, start, start + length, NULL))
 			return;
 	}
 }
