@@ -280,7 +280,7 @@ void agent_fds_close(int *list, unsigned n)
 	if (atomic_load(&fds.held))
 		wait_to_close();
 	agent_fds_unmark(list, n);
-	pmc_group_close(list, n);
+	pmc_perf_group_close(list, n);
 	atomic_fetch_sub(&fds.used, ONE_CLOSING + n);
 }
 

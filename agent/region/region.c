@@ -38,7 +38,7 @@ __attribute__((noinline)) static void read_group(struct region_area *area, unsig
 	int saved = errno;
 
 	if (area->fds[at] >= 0)
-		pmc_group_read(area->fds[at], area->ids[g], n, &reading, area->raw);
+		pmc_perf_group_read(area->fds[at], area->ids[g], n, &reading, area->raw);
 	errno = saved;
 	if (reading.error) {
 		area->errors[g] = reading.error;

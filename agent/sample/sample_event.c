@@ -26,7 +26,7 @@ static void make_attr(void)
 	const struct pmc_config_sample *asked = &agent.config.sample;
 	struct pmc_attr *attr = &sample_event.attr;
 
-	pmc_group_attr(&event, PMC_SCOPE_USER, true, attr);
+	pmc_perf_group_attr(&event, PMC_SCOPE_USER, true, attr);
 	attr->base.disabled = 1;
 	/* A signal for an overflow in the kernel would interrupt system calls of the program. */
 	attr->base.exclude_kernel = 1;
@@ -74,13 +74,14 @@ static int try_open(void)
 
 	if (!agent_perf_allowed())
 		return -EPERM;
-	error = pmc_group_open(&sample_event.attr, 1, PMC_GROUP_OWN, 0, -1, 0, &fd, &id);
+	error = pmc_perf_group_open(&sample_event.attr, 1, PMC_PERF_GROUP_OWN, 0, -1, 0, &fd, &id);
 	if (error == -EINVAL && sample_event.attr.base.remove_on_exec) {
 		sample_event.attr.base.remove_on_exec = 0; /* Linux before 5.13 */
-		error = pmc_group_open(&sample_event.attr, 1, PMC_GROUP_OWN, 0, -1, 0, &fd, &id);
+		error = pmc_perf_group_open(&sample_event.attr, 1, PMC_PERF_GROUP_OWN, 0, -1, 0,
+					    &fd, &id);
 	}
 	if (!error)
-		pmc_group_close(&fd, 1);
+		pmc_perf_group_close(&fd, 1);
 	return error;
 }
 
@@ -97,9 +98,8 @@ int agent_sample_configure(char why[256])
 
 	if (!asked->on)
 		return 0;
-	name = asked->event_len ?
-		       pmc_arena_strndup(&agent.arena, asked->event, asked->event_len) :
-		       pmc_arena_strdup(&agent.arena, "cycles");
+	name = asked->event_len ? pmc_arena_strndup(&agent.arena, asked->event, asked->event_len) :
+				  pmc_arena_strdup(&agent.arena, "cycles");
 	if (!name)
 		return 0;
 	error = parse(name, why);

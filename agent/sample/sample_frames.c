@@ -34,12 +34,12 @@ static void put_reading(struct pmc_frame_buf *buf, const struct sample_thread *t
 	struct pmc_reading reading = { .n = 1,
 				       .enabled_ns = thread->enabled_ns,
 				       .running_ns = thread->running_ns };
-	uint64_t words[PMC_GROUP_WORDS(1)] = { thread->value };
+	uint64_t words[PMC_PERF_GROUP_WORDS(1)] = { thread->value };
 	int fd = atomic_load(&thread->fd) - 1;
 
 	if (fd >= 0) {
 		reading = (struct pmc_reading){ 0 };
-		pmc_group_read(fd, thread->id, 1, &reading, words);
+		pmc_perf_group_read(fd, thread->id, 1, &reading, words);
 	}
 	pmc_put_reading(buf, &reading, words);
 }

@@ -85,11 +85,11 @@ uint32_t sample_walk_id(struct sample_walk *walk)
 static uint64_t weight_of(struct sample_thread *thread, int fd)
 {
 	struct pmc_reading reading = { 0 };
-	uint64_t words[PMC_GROUP_WORDS(1)], weight;
+	uint64_t words[PMC_PERF_GROUP_WORDS(1)], weight;
 
 	if (!sample_event.by_reading)
 		return sample_event.period;
-	pmc_group_read(fd, thread->id, 1, &reading, words);
+	pmc_perf_group_read(fd, thread->id, 1, &reading, words);
 	if (!reading.n)
 		return 0;
 	weight = words[0] - thread->last;

@@ -51,8 +51,8 @@ static int open_event(const struct slot *slot, uint64_t *id)
 	int fd = -1, error, move_to = agent_fds_window_open();
 
 	error = agent_perf_allowed() ?
-			pmc_group_open(&sample_event.attr, 1, PMC_GROUP_OWN, (int)slot->tid, -1,
-				       move_to, &fd, id) :
+			pmc_perf_group_open(&sample_event.attr, 1, PMC_PERF_GROUP_OWN,
+					    (int)slot->tid, -1, move_to, &fd, id) :
 			-EPERM;
 	if (!error)
 		agent_fds_mark(&fd, 1);
@@ -99,9 +99,9 @@ void agent_sample_enable(struct slot *slot)
 static void read_last(struct sample_thread *thread, int fd)
 {
 	struct pmc_reading reading = { 0 };
-	uint64_t words[PMC_GROUP_WORDS(1)];
+	uint64_t words[PMC_PERF_GROUP_WORDS(1)];
 
-	pmc_group_read(fd, thread->id, 1, &reading, words);
+	pmc_perf_group_read(fd, thread->id, 1, &reading, words);
 	if (!reading.n)
 		return;
 	thread->enabled_ns = reading.enabled_ns;
@@ -116,7 +116,7 @@ void agent_sample_end(struct slot *slot)
 
 	if (fd < 0)
 		return;
-	pmc_group_disable(fd);
+	pmc_perf_group_disable(fd);
 	read_last(thread, fd);
 	atomic_store(&thread->fd, 0);
 	agent_fds_close(&fd, 1);
@@ -133,8 +133,8 @@ void agent_sample_release(struct slot *slot)
 		struct sample_counts *counts = atomic_load(&thread->counts);
 
 		if (counts)
-			atomic_store(&counts->n, 0), memset(counts->list, 0,
-							    counts->bytes - sizeof(*counts));
+			atomic_store(&counts->n, 0),
+				memset(counts->list, 0, counts->bytes - sizeof(*counts));
 	} else {
 		sample_counts_free(thread);
 	}
@@ -151,7 +151,7 @@ static void route_again(struct slot *slot)
 	if (fd < 0)
 		return;
 	if (!number || route(fd, slot, number) != 0)
-		pmc_group_disable(fd);
+		pmc_perf_group_disable(fd);
 }
 
 void agent_sample_moved(int number)
@@ -182,7 +182,7 @@ void agent_sample_hold(void)
 	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
 
 	if (fd >= 0)
-		pmc_group_disable(fd);
+		pmc_perf_group_disable(fd);
 }
 
 void agent_sample_let(void)

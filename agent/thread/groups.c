@@ -30,7 +30,7 @@ struct agent_groups agent_groups_of_total(const struct pmc_control_totals *total
 }
 
 int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
-		      enum pmc_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids)
+		      enum pmc_perf_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids)
 {
 	int error = 0, move_to = agent_fds_window_open();
 
@@ -55,7 +55,7 @@ void agent_groups_disable(const struct agent_groups *groups)
 {
 	for (unsigned g = 0; g < groups->groups; g++)
 		if (groups->fds[groups->first[g]] >= 0)
-			pmc_group_disable(groups->fds[groups->first[g]]);
+			pmc_perf_group_disable(groups->fds[groups->first[g]]);
 }
 
 static uint32_t put_group(struct pmc_frame_buf *buf, const struct agent_groups *groups, unsigned g,
@@ -64,7 +64,7 @@ static uint32_t put_group(struct pmc_frame_buf *buf, const struct agent_groups *
 	unsigned first = groups->first[g], n = groups->first[g + 1] - first;
 	/* Aligned to a cache line: the kernel's copy to an unaligned address costs 0.1 us more. */
 	uint64_t *words = (uint64_t *)(((uintptr_t)buf->data + buf->cap -
-					PMC_GROUP_WORDS(n) * sizeof(*words)) &
+					PMC_PERF_GROUP_WORDS(n) * sizeof(*words)) &
 				       ~(uintptr_t)(AGENT_LINE - 1));
 	const uint64_t *base_times = groups->base + 2 * g;
 	const uint64_t *base = groups->base + 2 * groups->groups + first;
@@ -72,7 +72,7 @@ static uint32_t put_group(struct pmc_frame_buf *buf, const struct agent_groups *
 	uint64_t *values;
 
 	if (groups->fds[first] >= 0)
-		pmc_group_read(groups->fds[first], groups->ids[g], n, &reading, words);
+		pmc_perf_group_read(groups->fds[first], groups->ids[g], n, &reading, words);
 	if (reading.n) {
 		seen->enabled_ns = reading.enabled_ns;
 		if (!reading.running_ns && reading.enabled_ns > seen->waited_ns)

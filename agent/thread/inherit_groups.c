@@ -19,7 +19,7 @@
 #include <string.h>
 
 static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
-		    enum pmc_group_kind kind)
+		    enum pmc_perf_group_kind kind)
 {
 	int error;
 
@@ -33,7 +33,7 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 		return error;
 	}
 	totals->groups = what->groups;
-	totals->flags = kind == PMC_GROUP_PLAIN ? PMC_TOTAL_WITH_FORKS : 0;
+	totals->flags = kind == PMC_PERF_GROUP_PLAIN ? PMC_TOTAL_WITH_FORKS : 0;
 	totals->eventset = what->hash;
 	for (unsigned g = 0; g <= what->groups; g++)
 		totals->first[g] = (uint16_t)what->first[g];
@@ -74,15 +74,15 @@ static void open_inherit(const struct pmc_plan *plan)
 
 	/* Without agents in descendants their counters are not used twice. */
 	exec_plan = !agent.config.follow && agent.plan.opened ? &agent.plan : plan;
-	error = open_all(threads, plan, PMC_GROUP_THREADS);
+	error = open_all(threads, plan, PMC_PERF_GROUP_THREADS);
 	if (error == -EINVAL) {
-		error = open_all(threads, plan, PMC_GROUP_PLAIN);
+		error = open_all(threads, plan, PMC_PERF_GROUP_PLAIN);
 		if (!error)
 			agent_note(NOTE_INHERIT_FORKS);
 	}
 	/* The exec group starts at an exec even if counting is off: none with PMC_START=off. */
 	if (!error && pmc_agent_control.counting)
-		error = open_all(execs, exec_plan, PMC_GROUP_EXEC);
+		error = open_all(execs, exec_plan, PMC_PERF_GROUP_EXEC);
 	if (error)
 		agent_note(NOTE_INHERIT_OPEN);
 }
@@ -176,8 +176,9 @@ static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int 
 	plan->events[g].group = (uint16_t)g;
 	plan->first[g] = g;
 	plan->first[g + 1] = g + 1;
-	pmc_group_attr(&event->event, event->scope, true, &plan->attrs[g]);
-	error = agent_groups_open(plan, g, g + 1, PMC_GROUP_OWN, -1, cpu, totals->fds, totals->ids);
+	pmc_perf_group_attr(&event->event, event->scope, true, &plan->attrs[g]);
+	error = agent_groups_open(plan, g, g + 1, PMC_PERF_GROUP_OWN, -1, cpu, totals->fds,
+				  totals->ids);
 	if (error) {
 		agent_fds_close(&totals->fds[g], 1);
 		return error == AGENT_NOT_ALLOWED ? -EPERM : error;

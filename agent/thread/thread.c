@@ -173,13 +173,13 @@ static void open_groups(struct slot *slot)
 
 	if (slot->n_fds == 0)
 		return;
-	error = agent_groups_open(&agent.plan, 0, agent.plan.groups, PMC_GROUP_OWN, 0, -1, fds,
+	error = agent_groups_open(&agent.plan, 0, agent.plan.groups, PMC_PERF_GROUP_OWN, 0, -1, fds,
 				  set_ids(slot->data));
 	/* A server that has dropped root can still count user mode. */
 	if ((error == -EACCES || error == -EPERM) && user->opened) {
 		agent_fds_unmark(fds, agent.plan.opened);
-		pmc_group_close(fds, agent.plan.opened);
-		error = agent_groups_open(user, 0, user->groups, PMC_GROUP_OWN, 0, -1, fds,
+		pmc_perf_group_close(fds, agent.plan.opened);
+		error = agent_groups_open(user, 0, user->groups, PMC_PERF_GROUP_OWN, 0, -1, fds,
 					  set_ids(slot->data));
 		slot->flags |= SLOT_USER_ONLY;
 		agent_file_begin();
@@ -308,7 +308,7 @@ void agent_thread_end(struct slot *slot, enum pmc_thread_state state)
 {
 	const size_t need =
 		AGENT_LINE + AGENT_ROW_HEAD + agent.plan.groups * sizeof(struct pmc_reading) +
-		(agent.plan.opened + PMC_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
+		(agent.plan.opened + PMC_PERF_GROUP_WORDS(agent.plan.opened)) * sizeof(uint64_t);
 	void (*tick)(void) = atomic_load_explicit(&agent_thread_tick, memory_order_relaxed);
 	void (*ending)(void) = atomic_load(&agent_thread_ending);
 	bool groups = slot->n_fds > 0;

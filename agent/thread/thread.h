@@ -40,13 +40,13 @@ struct agent_groups agent_groups_of_total(const struct pmc_control_totals *total
  * has taken from the agent's share. fds and ids are those of group 0. A group that fails is left
  * out; returns 0 or the first error. */
 int agent_groups_open(const struct pmc_plan *plan, unsigned from, unsigned to,
-		      enum pmc_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids);
+		      enum pmc_perf_group_kind kind, int pid, int cpu, int *fds, uint64_t *ids);
 
 static inline void agent_groups_enable(const struct agent_groups *groups)
 {
 	for (unsigned g = 0; g < groups->groups; g++)
 		if (groups->fds[groups->first[g]] >= 0)
-			pmc_group_enable(groups->fds[groups->first[g]]);
+			pmc_perf_group_enable(groups->fds[groups->first[g]]);
 }
 
 void agent_groups_disable(const struct agent_groups *groups);
@@ -64,7 +64,7 @@ enum {
 	AGENT_ROW_HEAD = sizeof(struct pmc_frame_head) + sizeof(struct pmc_thread_fixed),
 	AGENT_ROW_BYTES = AGENT_LINE + AGENT_ROW_HEAD +
 			  PMC_EVENTS_MAX * (sizeof(struct pmc_reading) + sizeof(uint64_t)) +
-			  PMC_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t),
+			  PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX) * sizeof(uint64_t),
 };
 
 int agent_threads_init(void);

@@ -65,7 +65,7 @@ static inline unsigned members(int leader)
 /* Writes the reading: 100 for live counters. */
 static inline void count(int leader)
 {
-	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)] = { 0 };
+	uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)] = { 0 };
 	unsigned n = 0, on = 0;
 
 	for (int fd = 0; fd < 256; fd++) {

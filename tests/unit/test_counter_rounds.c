@@ -174,27 +174,27 @@ static void test_agent_group(void **state)
 		{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS },
 		{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK },
 	};
-	uint64_t id, last = 0, ran_ns = 0, words[PMC_GROUP_WORDS(2)];
+	uint64_t id, last = 0, ran_ns = 0, words[PMC_PERF_GROUP_WORDS(2)];
 	struct pmc_reading reading;
 	struct pmc_attr attrs[2];
 	int fds[2];
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++)
-		pmc_group_attr(&events[i], PMC_SCOPE_ALL, i == 0, &attrs[i]);
-	assert_int_equal(pmc_group_open(attrs, 2, PMC_GROUP_OWN, 0, -1, 0, fds, &id), 0);
+		pmc_perf_group_attr(&events[i], PMC_SCOPE_ALL, i == 0, &attrs[i]);
+	assert_int_equal(pmc_perf_group_open(attrs, 2, PMC_PERF_GROUP_OWN, 0, -1, 0, fds, &id), 0);
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		assert_int_equal(pmc_group_enable(fds[0]), 0);
+		assert_int_equal(pmc_perf_group_enable(fds[0]), 0);
 		work();
-		assert_int_equal(pmc_group_disable(fds[0]), 0);
-		pmc_group_read(fds[0], id, 2, &reading, words);
+		assert_int_equal(pmc_perf_group_disable(fds[0]), 0);
+		pmc_perf_group_read(fds[0], id, 2, &reading, words);
 		assert_int_equal(reading.n, 2);
 		assert_true(words[1] - last >=
 			    least(PERF_COUNT_SW_TASK_CLOCK, reading.running_ns - ran_ns));
 		last = words[1];
 		ran_ns = reading.running_ns;
 	}
-	pmc_group_close(fds, 2);
+	pmc_perf_group_close(fds, 2);
 }
 
 static void test_typed(void **state)

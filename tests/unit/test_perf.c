@@ -152,7 +152,7 @@ static void test_open_and_ioctl_tell_errno(void **state)
 static void test_a_group_restarts(void **state)
 {
 	static const uint64_t configs[] = { PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_TASK_CLOCK };
-	uint64_t id, words[PMC_GROUP_WORDS(2)], last = 0;
+	uint64_t id, words[PMC_PERF_GROUP_WORDS(2)], last = 0;
 	struct pmc_reading reading;
 	struct pmc_attr attrs[2];
 	int fds[2];
@@ -161,23 +161,24 @@ static void test_a_group_restarts(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct pmc_event event = { .type = PERF_TYPE_SOFTWARE, .config = configs[i] };
 
-		pmc_group_attr(&event, PMC_SCOPE_USER, i == 0, &attrs[i]);
+		pmc_perf_group_attr(&event, PMC_SCOPE_USER, i == 0, &attrs[i]);
 	}
-	assert_int_equal(pmc_group_open(attrs, 2, PMC_GROUP_OWN, 0, -1, 100, fds, &id), 0);
+	assert_int_equal(pmc_perf_group_open(attrs, 2, PMC_PERF_GROUP_OWN, 0, -1, 100, fds, &id),
+			 0);
 	assert_in_range(fds[0], 100, 1000);
 	for (unsigned round = 0; round < 4; round++) {
-		assert_int_equal(pmc_group_enable(fds[0]), 0);
+		assert_int_equal(pmc_perf_group_enable(fds[0]), 0);
 		for (volatile unsigned i = 0; i < 100000; i++)
 			;
-		assert_int_equal(pmc_group_disable(fds[0]), 0);
-		pmc_group_read(fds[0], id, 2, &reading, words);
+		assert_int_equal(pmc_perf_group_disable(fds[0]), 0);
+		pmc_perf_group_read(fds[0], id, 2, &reading, words);
 		assert_int_equal(reading.error, 0);
 		assert_true(words[1] > last);
 		last = words[1];
 	}
-	pmc_group_read(fds[0], id + 1, 2, &reading, words);
+	pmc_perf_group_read(fds[0], id + 1, 2, &reading, words);
 	assert_int_equal(reading.error, PMC_REASON_RECYCLED);
-	pmc_group_close(fds, 2);
+	pmc_perf_group_close(fds, 2);
 	assert_int_equal(fds[1], -1);
 }
 

@@ -24,7 +24,7 @@ static void count_given(int *fds, unsigned n)
 {
 	assert_true(fds[0] >= 0);
 	given_back += n;
-	pmc_group_close(fds, n);
+	pmc_perf_group_close(fds, n);
 }
 
 static void slots_are_reused(void **state)
@@ -97,7 +97,7 @@ static void a_reader_closes_in_the_owners_place(void **state)
 	assert_int_equal(errno, EBADF);
 	close(pipefd[1]);
 	assert_ptr_equal(registry_alloc(&r), slot);
-	registry_closer = pmc_group_close;
+	registry_closer = pmc_perf_group_close;
 	registry_fini(&r);
 }
 

@@ -47,7 +47,7 @@ static bool read_all(const struct attach *target, const struct attach_groups *gr
 		     uint64_t base[3 * PMC_EVENTS_MAX])
 {
 	for (unsigned g = 0; g < groups->groups; g++) {
-		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+		uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 		unsigned first = groups->first[g], n = groups->first[g + 1] - first;
 		struct pmc_reading reading;
 
@@ -95,8 +95,8 @@ static bool switch_groups(const struct switching *s, const struct attach_groups 
 		int fd = attach_group_dup(s->target, groups->fds[groups->first[g]], groups->ids[g],
 					  &error);
 
-		if (fd < 0 ||
-		    (s->action == ATTACH_START ? pmc_group_enable(fd) : pmc_group_disable(fd)) != 0)
+		if (fd < 0 || (s->action == ATTACH_START ? pmc_perf_group_enable(fd) :
+							   pmc_perf_group_disable(fd)) != 0)
 			all = false;
 		if (fd >= 0)
 			close(fd);

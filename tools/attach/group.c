@@ -82,7 +82,7 @@ bool attach_group_read(const struct attach *target, const struct attach_groups *
 			      &reading->error);
 	if (fd < 0)
 		return false;
-	pmc_group_read(fd, groups->ids[g], n, reading, words);
+	pmc_perf_group_read(fd, groups->ids[g], n, reading, words);
 	close(fd);
 	return true;
 }
@@ -90,7 +90,7 @@ bool attach_group_read(const struct attach *target, const struct attach_groups *
 void attach_groups_frame(const struct attach *target, struct pmc_frame_buf *buf,
 			 const struct attach_groups *groups, uint32_t *reason)
 {
-	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 
 	for (unsigned g = 0; g < groups->groups; g++) {
 		struct pmc_reading reading;

@@ -120,8 +120,8 @@ static void read_group(const struct pmc_plan *plan, const struct bench_helper *h
 {
 	unsigned first = plan->first[group];
 
-	pmc_group_read(helper->fds[first], helper->ids[group], plan->first[group + 1] - first,
-		       reading, words);
+	pmc_perf_group_read(helper->fds[first], helper->ids[group], plan->first[group + 1] - first,
+			    reading, words);
 }
 
 static bool is_in_pass(const struct bench *bench, unsigned group, unsigned pass)
@@ -148,19 +148,20 @@ int bench_counters_open(const struct bench *bench, struct bench_helper *helper, 
 
 		if (!is_in_pass(bench, g, pass) || helper->fds[first] >= 0)
 			continue;
-		error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, helper->pid, -1, 0,
+		error = pmc_plan_open_group(plan, g, PMC_PERF_GROUP_EXEC, helper->pid, -1, 0,
 					    helper->fds + first, &helper->ids[g]);
 		if (!error)
-			error = pmc_group_open(&plan->attrs[first], 1, PMC_GROUP_OWN, helper->pid,
-					       -1, 0, &helper->anchors[g], &anchor_id);
+			error = pmc_perf_group_open(&plan->attrs[first], 1, PMC_PERF_GROUP_OWN,
+						    helper->pid, -1, 0, &helper->anchors[g],
+						    &anchor_id);
 	}
 	return error;
 }
 
 void bench_counters_close(const struct bench *bench, struct bench_helper *helper)
 {
-	pmc_group_close(helper->fds, bench->plan.opened);
-	pmc_group_close(helper->anchors, bench->plan.groups);
+	pmc_perf_group_close(helper->fds, bench->plan.opened);
+	pmc_perf_group_close(helper->anchors, bench->plan.groups);
 }
 
 void bench_counters_read(const struct bench *bench, struct bench_command *command,
@@ -169,7 +170,7 @@ void bench_counters_read(const struct bench *bench, struct bench_command *comman
 	const struct pmc_plan *plan = &bench->plan;
 
 	for (unsigned g = 0; g < plan->groups; g++) {
-		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+		uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 		unsigned first = plan->first[g];
 		struct pmc_reading now;
 

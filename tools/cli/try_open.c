@@ -71,6 +71,6 @@ int tool_event_try(const struct pmc_event *event, enum pmc_scope scope, int cpu)
 {
 	struct pmc_attr attr;
 
-	pmc_group_attr(event, scope, true, &attr);
+	pmc_perf_group_attr(event, scope, true, &attr);
 	return tool_perf_killed() ? -EPERM : try_attr(&attr, cpu < 0 ? 0 : -1, cpu);
 }

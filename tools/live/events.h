@@ -46,7 +46,7 @@ struct live_group {
 
 /* Disabled. 0 or -errno. */
 int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
-		    unsigned n, enum pmc_group_kind kind, pid_t pid, int cpu);
+		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu);
 /* False: it cannot be read, and the counts stay; now.error says why. */
 bool live_group_read(struct live_group *group);
 /* The next interval begins with this reading. */

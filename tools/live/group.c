@@ -7,7 +7,7 @@
 #include <string.h>
 
 int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
-		    unsigned n, enum pmc_group_kind kind, pid_t pid, int cpu)
+		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu)
 {
 	const struct pmc_attr *attrs = &events->plan.attrs[first];
 	struct pmc_attr attr;
@@ -25,10 +25,10 @@ int live_group_open(struct live_group *group, const struct live_events *events, 
 	group->words_before = group->words + n;
 	/* An uncore event is not among the plan's opened ones. */
 	if (first >= events->plan.opened) {
-		pmc_group_attr(&events->plan.events[first].event, PMC_SCOPE_ALL, true, &attr);
+		pmc_perf_group_attr(&events->plan.events[first].event, PMC_SCOPE_ALL, true, &attr);
 		attrs = &attr;
 	}
-	error = pmc_group_open(attrs, n, kind, pid, cpu, 0, group->fds, &group->id);
+	error = pmc_perf_group_open(attrs, n, kind, pid, cpu, 0, group->fds, &group->id);
 	if (error)
 		live_group_free(group);
 	return error;
@@ -36,12 +36,12 @@ int live_group_open(struct live_group *group, const struct live_events *events, 
 
 bool live_group_read(struct live_group *group)
 {
-	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 	struct pmc_reading now;
 
 	if (!group->fds)
 		return false;
-	pmc_group_read(group->fds[0], group->id, group->n, &now, words);
+	pmc_perf_group_read(group->fds[0], group->id, group->n, &now, words);
 	if (!now.n) {
 		group->now.error = now.error;
 		return false;
@@ -60,7 +60,7 @@ void live_group_step(struct live_group *group)
 void live_group_close(struct live_group *group)
 {
 	if (group->fds)
-		pmc_group_close(group->fds, group->n);
+		pmc_perf_group_close(group->fds, group->n);
 	free(group->fds);
 	group->fds = NULL;
 }

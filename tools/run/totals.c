@@ -47,11 +47,12 @@ void run_totals_open(struct run *run)
 	const struct pmc_plan *plan = &run->plan;
 
 	for (unsigned g = 0; g < plan->groups && !totals->error; g++)
-		totals->error = pmc_plan_open_group(plan, g, PMC_GROUP_EXEC, run->child.pid, -1, 0,
-						    totals->fds + plan->first[g], &totals->ids[g]);
+		totals->error =
+			pmc_plan_open_group(plan, g, PMC_PERF_GROUP_EXEC, run->child.pid, -1, 0,
+					    totals->fds + plan->first[g], &totals->ids[g]);
 	if (!totals->error)
 		return;
-	pmc_group_close(totals->fds, plan->opened);
+	pmc_perf_group_close(totals->fds, plan->opened);
 	tool_warn("no totals of %s: cannot open its counters: %s; see pmctl doctor", run->cmd[0],
 		  strerror(-totals->error));
 }
@@ -132,12 +133,12 @@ void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
 	fixed.eventset = pmc_plan_frame(plan, buf);
 	pmc_begin_total(buf, identity, 1, &fixed);
 	for (unsigned g = 0; g < plan->groups; g++) {
-		uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+		uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 		unsigned first = plan->first[g];
 		struct pmc_reading reading;
 
-		pmc_group_read(totals->fds[first], totals->ids[g], plan->first[g + 1] - first,
-			       &reading, words);
+		pmc_perf_group_read(totals->fds[first], totals->ids[g], plan->first[g + 1] - first,
+				    &reading, words);
 		subtract_jobs(run, g, profile, &reading, words);
 		pmc_put_reading(buf, &reading, words);
 	}
@@ -151,5 +152,5 @@ bool run_has_totals(const struct run *run)
 
 void run_totals_close(struct run *run)
 {
-	pmc_group_close(run->totals.fds, run->plan.opened);
+	pmc_perf_group_close(run->totals.fds, run->plan.opened);
 }

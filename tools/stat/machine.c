@@ -82,7 +82,7 @@ static int open_cpu(struct stat_job *stat, int cpu)
 
 		error = stat_add_group(stat, row, plan->first[g],
 				       plan->first[g + 1] - plan->first[g],
-				       stat->cgroup ? PMC_GROUP_CGROUP : PMC_GROUP_OWN,
+				       stat->cgroup ? PMC_PERF_GROUP_CGROUP : PMC_PERF_GROUP_OWN,
 				       stat->cgroup ? stat->cgroup_fd : -1, cpu);
 		/* A CPU of another type. */
 		if (error == -ENOENT && type && *type)
@@ -92,7 +92,7 @@ static int open_cpu(struct stat_job *stat, int cpu)
 	for (unsigned i = plan->opened;
 	     i < plan->count && !error && !tool_perf_killed() && !stat->cgroup; i++)
 		if (pmc_event_is_uncore(&plan->events[i].event) && counts_on(stat, i, cpu))
-			error = stat_add_group(stat, row, i, 1, PMC_GROUP_OWN, -1, cpu);
+			error = stat_add_group(stat, row, i, 1, PMC_PERF_GROUP_OWN, -1, cpu);
 	return error;
 }
 

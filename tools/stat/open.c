@@ -17,7 +17,7 @@ static int open_command(struct stat_job *stat)
 
 	for (unsigned g = 0; g < plan->groups && !error; g++)
 		error = stat_add_group(stat, 0, plan->first[g], plan->first[g + 1] - plan->first[g],
-				       PMC_GROUP_EXEC, stat->child_pid, -1);
+				       PMC_PERF_GROUP_EXEC, stat->child_pid, -1);
 	return error;
 }
 
@@ -70,7 +70,7 @@ int stat_open(struct stat_job *stat)
 	if (error)
 		return explain(stat, error);
 	for (unsigned g = 0; g < stat->n_groups && stat->target != STAT_COMMAND; g++)
-		pmc_group_enable(stat->groups[g].group.fds[0]);
+		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
 	stat->begin_ns = stat->before_ns = pmc_now_ns();
 	return 0;
 }
@@ -84,7 +84,7 @@ void stat_rescan(struct stat_job *stat)
 	else if (stat->target == STAT_MACHINE)
 		stat_scan_cpus(stat);
 	for (unsigned g = opened; g < stat->n_groups; g++)
-		pmc_group_enable(stat->groups[g].group.fds[0]);
+		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
 }
 
 void stat_close(struct stat_job *stat)

@@ -44,7 +44,7 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 }
 
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
-		   enum pmc_group_kind kind, pid_t pid, int cpu)
+		   enum pmc_perf_group_kind kind, pid_t pid, int cpu)
 {
 	struct stat_group *group;
 	int error;

@@ -109,7 +109,7 @@ int stat_run(struct stat_job *stat);
 unsigned stat_row(struct stat_job *stat, const struct stat_key *key);
 /* Adds a group; on failure -errno. */
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
-		   enum pmc_group_kind kind, pid_t pid, int cpu);
+		   enum pmc_perf_group_kind kind, pid_t pid, int cpu);
 void stat_read(struct stat_job *stat);
 /* The rows to print, without the total. */
 const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n);

@@ -35,15 +35,15 @@ static int keep_context(pid_t tid)
 
 /* -ESRCH: the thread has ended. To a sibling whose leader's thread has just ended Linux 6.18 says
  * ENODEV. */
-static int open_task(struct stat_job *stat, unsigned row, enum pmc_group_kind kind, pid_t tid)
+static int open_task(struct stat_job *stat, unsigned row, enum pmc_perf_group_kind kind, pid_t tid)
 {
 	const struct pmc_plan *plan = &stat->live.plan;
-	int keeper = kind == PMC_GROUP_OWN ? -1 : keep_context(tid), error = 0;
+	int keeper = kind == PMC_PERF_GROUP_OWN ? -1 : keep_context(tid), error = 0;
 
 	for (unsigned g = 0; g < plan->groups && !error; g++)
 		error = stat_add_group(stat, row, plan->first[g],
 				       plan->first[g + 1] - plan->first[g], kind, tid, -1);
-	pmc_group_close(&keeper, 1);
+	pmc_perf_group_close(&keeper, 1);
 	return error == -ENODEV ? -ESRCH : error;
 }
 
@@ -104,7 +104,7 @@ static int open_row(struct stat_job *stat, pid_t tid)
 	stat->rows[row].seen = true;
 	if (row < before)
 		return 0;
-	error = open_task(stat, row, PMC_GROUP_OWN, tid);
+	error = open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
 	if (!error)
 		read_waits(stat, &stat->rows[row]);
 	return error;
@@ -165,7 +165,7 @@ static int try_open(struct stat_job *stat)
 	int error = live_tids_read(stat->pid, &tids);
 
 	for (unsigned i = 0; i < tids.n && !error; i++) {
-		error = open_task(stat, 0, PMC_GROUP_PLAIN, tids.list[i]);
+		error = open_task(stat, 0, PMC_PERF_GROUP_PLAIN, tids.list[i]);
 		/* The thread has ended. */
 		if (error == -ESRCH)
 			error = 0;

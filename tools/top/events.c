@@ -37,10 +37,10 @@ static int open_groups(struct top_watch *watch, struct top_task *task)
 
 	for (unsigned g = 0; g < plan->groups && !error; g++)
 		error = live_group_open(&task->groups[g], &watch->live, plan->first[g],
-					plan->first[g + 1] - plan->first[g], PMC_GROUP_OWN,
+					plan->first[g + 1] - plan->first[g], PMC_PERF_GROUP_OWN,
 					task->task.tid, -1);
 	for (unsigned g = 0; g < plan->groups && !error; g++)
-		pmc_group_enable(task->groups[g].fds[0]);
+		pmc_perf_group_enable(task->groups[g].fds[0]);
 	return error;
 }
 

@@ -18,8 +18,8 @@ void pmc_perf_size(struct pmc_attr *attr)
 }
 #endif
 
-void pmc_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool leader,
-		    struct pmc_attr *to)
+void pmc_perf_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool leader,
+			 struct pmc_attr *to)
 {
 	struct perf_event_attr *attr = &to->base;
 
@@ -29,7 +29,7 @@ void pmc_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool le
 	attr->config = event->config;
 	attr->config1 = event->config1;
 	attr->config2 = event->config2;
-	attr->read_format = PMC_GROUP_FORMAT;
+	attr->read_format = PMC_PERF_GROUP_FORMAT;
 	attr->disabled = leader;
 	attr->pinned = leader && event->pinned;
 	attr->exclude_user = event->exclude_user;

@@ -105,7 +105,7 @@ struct region_area {
 	/* The last reading; its word REGION_ENDS is always up to date. */
 	_Alignas(region_words) uint64_t now[REGION_WORDS];
 	uint16_t hash[REGION_HASH]; /* by name: index of the record, plus one */
-	uint64_t raw[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	uint64_t raw[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 	/* Followed by REGION_RECORDS records; REGION_DEPTH + 2 entries, the first of which stands
 	 * for what is outside all regions, and the last of which is never used; REGION_ROOM bytes
 	 * for frames. */

@@ -11,7 +11,7 @@
 /* In front of the slots; whole pages. */
 #define ENDED_BYTES (REGISTRY_TIDS / 8)
 
-void (*registry_closer)(int *fds, unsigned n_fds) = pmc_group_close;
+void (*registry_closer)(int *fds, unsigned n_fds) = pmc_perf_group_close;
 
 int registry_init(struct registry *registry, unsigned n_groups, unsigned n_fds, uint32_t capacity)
 {

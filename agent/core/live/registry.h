@@ -168,7 +168,7 @@ void registry_ended(struct registry *registry, uint32_t tid);
 bool registry_has_ended(const struct registry *registry, uint32_t tid);
 
 /* Closes the descriptors of a slot, of which some may be -1, and sets them to -1. The agent sets it
- * to agent_fds_close(); default: pmc_group_close(). */
+ * to agent_fds_close(); default: pmc_perf_group_close(). */
 extern void (*registry_closer)(int *fds, unsigned n_fds);
 
 #endif

@@ -178,7 +178,7 @@ static void hold(struct packing *packing, struct pmc_probe *probe)
 
 	if (!counters || probe->n > PMC_EVENTS_MAX - packing->n_held)
 		return;
-	pmc_group_enable(probe->fds[0]);
+	pmc_perf_group_enable(probe->fds[0]);
 	packing->held_counters += counters;
 	for (unsigned i = 0; i < probe->n; i++)
 		packing->held[packing->n_held++] = probe->fds[i];
@@ -188,7 +188,7 @@ static void hold(struct packing *packing, struct pmc_probe *probe)
 static void let_go(struct packing *packing)
 {
 	while (packing->n_held)
-		pmc_group_close(&packing->held[--packing->n_held], 1);
+		pmc_perf_group_close(&packing->held[--packing->n_held], 1);
 	packing->held_counters = 0;
 }
 

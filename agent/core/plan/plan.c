@@ -38,7 +38,7 @@ static int open_alone(pmc_perf_opener open, const struct pmc_event *event, enum 
 {
 	struct pmc_attr attr;
 
-	pmc_group_attr(event, scope, true, &attr);
+	pmc_perf_group_attr(event, scope, true, &attr);
 	attr.base.pinned = 0;
 	return open(&attr, -1);
 }
@@ -94,7 +94,7 @@ struct pmc_tried pmc_plan_tried(const struct pmc_planned *planned, struct pmc_at
 {
 	const struct pmc_event *event = &planned->event;
 
-	pmc_group_attr(event, planned->scope, true, attr);
+	pmc_perf_group_attr(event, planned->scope, true, attr);
 	/* Without :k a PMU of its own was tried in user mode too. */
 	return (struct pmc_tried){
 		.attr = &attr->base,
@@ -122,7 +122,7 @@ static int try_behind(pmc_perf_opener open, struct pmc_planned *tried, unsigned 
 		k++;
 	if (k == i)
 		return -EINVAL;
-	pmc_group_attr(&planned->event, planned->scope, false, &attr);
+	pmc_perf_group_attr(&planned->event, planned->scope, false, &attr);
 	fd = open(&attr, alone[k]);
 	if (fd >= 0) {
 		planned->state = PMC_COUNTED;
@@ -155,7 +155,7 @@ static unsigned try_events(pmc_perf_opener open, struct pmc_planned *tried, unsi
 	 * while no other of its kind is. */
 	for (unsigned i = 0; i < count; i++)
 		if (alone[i] >= 0)
-			pmc_group_close(&alone[i], 1);
+			pmc_perf_group_close(&alone[i], 1);
 	return groups;
 }
 

@@ -45,7 +45,7 @@ static int make_attrs(struct pmc_plan *plan, struct pmc_arena *arena)
 			const struct pmc_planned *event = &plan->events[i];
 			const bool leader = i == plan->first[g];
 
-			pmc_group_attr(&event->event, event->scope, leader, &plan->attrs[i]);
+			pmc_perf_group_attr(&event->event, event->scope, leader, &plan->attrs[i]);
 			plan->attrs[i].base.exclusive =
 				leader && event->flags & PMC_EVENT_EXCLUSIVE;
 			/* Marked regions then need no system call. */

@@ -15,7 +15,7 @@ int pmc_probe_add(struct pmc_probe *probe, const struct pmc_event *event, enum p
 	_Static_assert(PMC_EVENTS_MAX <= 64, "a bit for each event");
 	if (probe->n == PMC_EVENTS_MAX)
 		return -EMFILE;
-	pmc_group_attr(event, scope, leader, &attr);
+	pmc_perf_group_attr(event, scope, leader, &attr);
 	attr.base.pinned = leader;
 	/* arm64 leaves disabled events out when it validates a group, but not these:
 	 * validate_event() in drivers/perf/arm_pmu.c. */
@@ -33,7 +33,7 @@ void pmc_probe_drop(struct pmc_probe *probe)
 {
 	if (probe->n == 0)
 		return;
-	pmc_group_close(&probe->fds[--probe->n], 1);
+	pmc_perf_group_close(&probe->fds[--probe->n], 1);
 	probe->pmu &= ~(UINT64_C(1) << probe->n);
 }
 
@@ -88,17 +88,17 @@ __attribute__((noinline)) static void work(void)
 
 bool pmc_probe_run(struct pmc_probe *probe, unsigned *silent)
 {
-	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
-	const int n_words = PMC_GROUP_WORDS((int)probe->n);
+	uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
+	const int n_words = PMC_PERF_GROUP_WORDS((int)probe->n);
 	int got;
 
 	*silent = 0;
 	if (probe->n == 0)
 		return true;
-	pmc_group_enable(probe->fds[0]);
+	pmc_perf_group_enable(probe->fds[0]);
 	work();
 	/* Stopped first: where a hypervisor traps access, running counters are slow to read. */
-	pmc_group_disable(probe->fds[0]);
+	pmc_perf_group_disable(probe->fds[0]);
 	got = pmc_perf_read_some(probe->fds[0], words, (size_t)n_words);
 	for (unsigned i = 0; i < probe->n && got == n_words; i++)
 		*silent += (probe->pmu >> i & 1) && words[3 + 2 * i] <= WORK_DEAD_MOST;

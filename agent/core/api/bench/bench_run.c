@@ -90,10 +90,10 @@ static void counters_open(struct counters *counters, const struct pmc_plan *plan
 	counters->plan = plan;
 	for (unsigned g = 0; g < plan->groups; g++) {
 		int *fds = counters->fds + plan->first[g];
-		int error = pmc_plan_open_group(plan, g, PMC_GROUP_OWN, 0, -1, 0, fds,
+		int error = pmc_plan_open_group(plan, g, PMC_PERF_GROUP_OWN, 0, -1, 0, fds,
 						&counters->groups[g].id);
 
-		counters->groups[g].error = error ? error : pmc_group_enable(*fds);
+		counters->groups[g].error = error ? error : pmc_perf_group_enable(*fds);
 	}
 }
 
@@ -102,13 +102,13 @@ static void counters_close(struct counters *counters)
 	const unsigned *first = counters->plan->first;
 
 	for (unsigned g = 0; g < counters->plan->groups; g++)
-		pmc_group_close(counters->fds + first[g], first[g + 1] - first[g]);
+		pmc_perf_group_close(counters->fds + first[g], first[g + 1] - first[g]);
 }
 
 static void read_all(const struct counters *counters, struct readings *readings)
 {
 	const unsigned *first = counters->plan->first;
-	uint64_t words[PMC_GROUP_WORDS(PMC_EVENTS_MAX)];
+	uint64_t words[PMC_PERF_GROUP_WORDS(PMC_EVENTS_MAX)];
 
 	for (unsigned g = 0; g < counters->plan->groups; g++) {
 		struct pmc_reading *reading = &readings->groups[g];
@@ -117,13 +117,13 @@ static void read_all(const struct counters *counters, struct readings *readings)
 		*reading = (struct pmc_reading){ .error = (uint32_t)-counters->groups[g].error };
 		if (reading->error)
 			continue;
-		pmc_group_read(leader, counters->groups[g].id, first[g + 1] - first[g], reading,
-			       words);
+		pmc_perf_group_read(leader, counters->groups[g].id, first[g + 1] - first[g],
+				    reading, words);
 		memcpy(readings->values + first[g], words, reading->n * sizeof(*words));
 		/* A pinned group that lost its counters: try to get them back for the next sample.
 		 */
 		if (reading->error == PMC_REASON_PINNED)
-			pmc_group_enable(leader);
+			pmc_perf_group_enable(leader);
 	}
 }
 

@@ -26,8 +26,8 @@ int pmc_perf_read_some(int fd, uint64_t *words, size_t n_words)
 	return -ENOSYS;
 }
 
-int pmc_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_group_kind kind, int pid,
-		   int cpu, int move_to, int *fds, uint64_t *id)
+int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_perf_group_kind kind,
+			int pid, int cpu, int move_to, int *fds, uint64_t *id)
 {
 	(void)attrs, (void)kind, (void)pid, (void)cpu, (void)move_to;
 	for (unsigned i = 0; i < n; i++)
@@ -36,19 +36,19 @@ int pmc_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_group_kind
 	return -ENOSYS;
 }
 
-int pmc_group_enable(int leader)
+int pmc_perf_group_enable(int leader)
 {
 	(void)leader;
 	return -ENOSYS;
 }
 
-int pmc_group_disable(int leader)
+int pmc_perf_group_disable(int leader)
 {
 	(void)leader;
 	return -ENOSYS;
 }
 
-void pmc_group_close(int *fds, unsigned n)
+void pmc_perf_group_close(int *fds, unsigned n)
 {
 	while (n-- > 0)
 		fds[n] = -1;

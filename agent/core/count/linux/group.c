@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 /* Inherit groups must not keep a thread's own group off the PMU: never pinned, never exclusive. */
-static void make_inherited(struct pmc_attr *attr, enum pmc_group_kind kind, bool leader)
+static void make_inherited(struct pmc_attr *attr, enum pmc_perf_group_kind kind, bool leader)
 {
 	attr->base.pinned = 0;
 	attr->base.exclusive = 0;
 	attr->base.inherit = 1;
-	attr->base.inherit_thread = kind == PMC_GROUP_THREADS;
-	attr->base.enable_on_exec = kind == PMC_GROUP_EXEC && leader;
+	attr->base.inherit_thread = kind == PMC_PERF_GROUP_THREADS;
+	attr->base.enable_on_exec = kind == PMC_PERF_GROUP_EXEC && leader;
 	pmc_user_unrequest(attr);
 }
 
@@ -34,10 +34,10 @@ static int move(int fd, int move_to)
 }
 
 /* noinline: threads of the common case do not pay for the attr on the stack. */
-__attribute__((noinline)) static int open_other(struct pmc_attr attr, enum pmc_group_kind kind,
+__attribute__((noinline)) static int open_other(struct pmc_attr attr, enum pmc_perf_group_kind kind,
 						int pid, int cpu, int leader)
 {
-	if (kind == PMC_GROUP_CGROUP) {
+	if (kind == PMC_PERF_GROUP_CGROUP) {
 		pmc_user_unrequest(&attr);
 		return pmc_perf_open_sized(&attr, pid, cpu, leader, PERF_FLAG_PID_CGROUP);
 	}
@@ -57,18 +57,18 @@ __attribute__((noinline, cold)) static int open_without_user_read(struct pmc_att
 	return pmc_perf_open_sized(&attr, pid, cpu, leader, 0);
 }
 
-int pmc_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_group_kind kind, int pid,
-		   int cpu, int move_to, int *fds, uint64_t *id)
+int pmc_perf_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_perf_group_kind kind,
+			int pid, int cpu, int move_to, int *fds, uint64_t *id)
 {
 	unsigned i = 0;
 	int fd, leader = -1;
 
 	do {
-		if (kind != PMC_GROUP_OWN)
+		if (kind != PMC_PERF_GROUP_OWN)
 			fd = open_other(attrs[i], kind, pid, cpu, leader);
 		else
 			fd = pmc_perf_open_sized(&attrs[i], pid, cpu, leader, 0);
-		if (fd < 0 && kind == PMC_GROUP_OWN)
+		if (fd < 0 && kind == PMC_PERF_GROUP_OWN)
 			fd = open_without_user_read(attrs[i], pid, cpu, leader, fd);
 		if (fd >= 0)
 			fd = move(fd, move_to);
@@ -81,7 +81,7 @@ int pmc_group_open(const struct pmc_attr *attrs, unsigned n, enum pmc_group_kind
 	if (fd >= 0)
 		return 0;
 fail:
-	pmc_group_close(fds, i);
+	pmc_perf_group_close(fds, i);
 	for (; i < n; i++)
 		fds[i] = -1;
 	return fd;
@@ -89,20 +89,20 @@ fail:
 
 /* By the leader alone. With PERF_IOC_FLAG_GROUP siblings stay stopped after a second round of
  * disable and enable, until the thread's next context switch (Linux 6.18). */
-int pmc_group_enable(int leader)
+int pmc_perf_group_enable(int leader)
 {
 	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
-int pmc_group_disable(int leader)
+int pmc_perf_group_disable(int leader)
 {
 	return pmc_perf_ioctl(leader, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
-void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *reading,
-		    uint64_t *words)
+void pmc_perf_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *reading,
+			 uint64_t *words)
 {
-	int error = pmc_perf_read(leader, PMC_GROUP_FORMAT, n, words);
+	int error = pmc_perf_read(leader, PMC_PERF_GROUP_FORMAT, n, words);
 
 	/* A number that is somebody else's file now reads something else altogether, or a group
 	 * with other ids. */
@@ -123,7 +123,7 @@ void pmc_group_read(int leader, uint64_t id, unsigned n, struct pmc_reading *rea
 		words[i] = words[3 + 2 * i];
 }
 
-void pmc_group_close(int *fds, unsigned n)
+void pmc_perf_group_close(int *fds, unsigned n)
 {
 	/* Siblings first: closing a leader would turn each of them into a group of its own. */
 	while (n-- > 0) {
