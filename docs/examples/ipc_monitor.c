@@ -26,9 +26,9 @@ enum { INSTRUCTIONS, CYCLES, EVENTS };
 static const char *const names[EVENTS] = { "instructions", "cycles" };
 
 struct source { /* a thread or a CPU */
-	struct pmc_counter_group *group;
-	struct pmc_counter_group_times times; /* at the last reading */
-	struct pmc_counter_group_value values[EVENTS];
+	struct pmc_group *group;
+	struct pmc_group_times times; /* at the last reading */
+	struct pmc_group_value values[EVENTS];
 };
 
 static struct source *sources;
@@ -53,13 +53,12 @@ static int add_source(const struct pmc_counter_event *events, const struct pmc_o
 	sources = more;
 	more += n_sources;
 	memset(more, 0, sizeof(*more));
-	err = pmc_counter_group_open(&more->group, events, EVENTS, open, &why);
+	err = pmc_group_open(&more->group, events, EVENTS, open, &why);
 	if (err == -ESRCH || err == -ENODEV)
 		return err;
 	if (err)
 		return fail(&why);
-	if (n_sources++ == 0 &&
-	    pmc_counter_scope(pmc_counter_group_at(more->group, 0)) == PMC_SCOPE_USER)
+	if (n_sources++ == 0 && pmc_counter_scope(pmc_group_at(more->group, 0)) == PMC_SCOPE_USER)
 		fprintf(stderr,
 			"ipc_monitor: user mode only: this user may not count the kernel\n");
 	return 0;
@@ -84,7 +83,7 @@ static int open_machine(const struct pmc_counter_event *events)
 static void close_all(void)
 {
 	while (n_sources)
-		pmc_counter_group_close(sources[--n_sources].group);
+		pmc_group_close(sources[--n_sources].group);
 }
 
 /* Opens every existing thread, each with the threads it will start. */
@@ -150,9 +149,9 @@ static int read_all(uint64_t sums[EVENTS])
 	memset(sums, 0, EVENTS * sizeof(*sums));
 	for (size_t i = 0; i < n_sources; i++) {
 		struct source *s = &sources[i];
-		struct pmc_counter_group_times now, times;
-		struct pmc_counter_group_value values[EVENTS];
-		int err = pmc_counter_group_read(s->group, &now, values, EVENTS);
+		struct pmc_group_times now, times;
+		struct pmc_group_value values[EVENTS];
+		int err = pmc_group_read(s->group, &now, values, EVENTS);
 
 		/* The thread has not run yet. */
 		if (err == -EAGAIN)
@@ -163,11 +162,11 @@ static int read_all(uint64_t sums[EVENTS])
 		times.enabled_ns -= s->times.enabled_ns;
 		times.running_ns -= s->times.running_ns;
 		for (int e = 0; e < EVENTS; e++) {
-			struct pmc_counter_group_value delta = values[e];
+			struct pmc_group_value delta = values[e];
 			uint64_t count;
 
 			delta.count -= s->values[e].count;
-			err = pmc_counter_group_scale(&times, &delta, &count);
+			err = pmc_group_scale(&times, &delta, &count);
 			/* Time enabled and counts do not advance while a thread sleeps. */
 			if (err == -EAGAIN)
 				count = 0;

@@ -43,7 +43,7 @@
 PMC_API_BEGIN
 
 struct pmc_counter;
-struct pmc_counter_group;
+struct pmc_group;
 
 /* What to count. */
 enum pmc_target {
@@ -261,14 +261,14 @@ int pmc_scale(uint64_t count, uint64_t enabled_ns, uint64_t running_ns, uint64_t
 /* ---- groups ------------------------------------------------------------------------------ */
 
 /* Common to all members: they are on the PMU together or not at all. */
-struct pmc_counter_group_times {
+struct pmc_group_times {
 	uint64_t n;	     /* members, including those beyond the caller's array */
 	uint64_t enabled_ns; /* since the last reset */
 	uint64_t running_ns;
 	uint64_t reserved[5];
 };
 
-struct pmc_counter_group_value {
+struct pmc_group_value {
 	uint64_t count; /* raw, since the last reset */
 	uint64_t id;
 	uint64_t lost; /* 0 without PERF_FORMAT_LOST */
@@ -278,48 +278,44 @@ struct pmc_counter_group_value {
 /* Reads the group that the counter leads (opened or adopted with PERF_FORMAT_GROUP). Values are in
  * the order in which members were added. At most `max` are stored; -ENOSPC: there are more,
  * times->n in all. -ENOTSUP: opened without PERF_FORMAT_GROUP. Other errors: pmc_counter_read(). */
-int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_counter_group_times *times,
-			   struct pmc_counter_group_value *values, size_t max);
+int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
+			   struct pmc_group_value *values, size_t max);
 
 /* Opens a group of n events (NULL, 0: an empty group). On failure no descriptor stays open and
  * failure->what names the event or option. The options apply to all; enabled, pinned, exclusive and
  * enable_on_exec to the leader, which is the first. With user_if_denied all members that do not
  * choose fall back to user mode, or none. */
-int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_counter_event *events,
-			   size_t n, const struct pmc_open_options *options,
-			   struct pmc_failure *failure);
+int pmc_group_open(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
+		   const struct pmc_open_options *options, struct pmc_failure *failure);
 /* Adds a member; the first is the leader. On failure the group is unchanged. options NULL: those of
  * the group. *member (may be NULL) gets the counter, which is closed with the group. After a thread
  * has inherited the group the kernel refuses new members (-EINVAL), or readings are -ECHILD: add
  * members before starting threads. The times are those of the group: reset it after adding to a
  * running group. -E2BIG: a reading of the group would exceed the kernel's limit of 16 KB. */
-int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
-			  const struct pmc_open_options *options, struct pmc_counter **member,
-			  struct pmc_failure *failure);
-void pmc_counter_group_close(struct pmc_counter_group *group);
+int pmc_group_add(struct pmc_group *group, const struct pmc_counter_event *event,
+		  const struct pmc_open_options *options, struct pmc_counter **member,
+		  struct pmc_failure *failure);
+void pmc_group_close(struct pmc_group *group);
 
-size_t pmc_counter_group_count(const struct pmc_counter_group *group);
+size_t pmc_group_count(const struct pmc_group *group);
 /* The members, from 0, the leader; NULL beyond the last. */
-struct pmc_counter *pmc_counter_group_at(const struct pmc_counter_group *group, size_t index);
+struct pmc_counter *pmc_group_at(const struct pmc_group *group, size_t index);
 /* The index of the counter's value in a reading; -ENOENT: not a member. */
-int pmc_counter_group_index(const struct pmc_counter_group *group,
-			    const struct pmc_counter *counter);
+int pmc_group_index(const struct pmc_group *group, const struct pmc_counter *counter);
 
 /* The whole group at once. -ENOENT: an empty group. */
-int pmc_counter_group_enable(struct pmc_counter_group *group);
-int pmc_counter_group_disable(struct pmc_counter_group *group);
+int pmc_group_enable(struct pmc_group *group);
+int pmc_group_disable(struct pmc_group *group);
 /* Sets all counts and the times to 0. */
-int pmc_counter_group_reset(struct pmc_counter_group *group);
+int pmc_group_reset(struct pmc_group *group);
 /* As pmc_counter_read_group(). All values are of the same moment. */
-int pmc_counter_group_read(const struct pmc_counter_group *group,
-			   struct pmc_counter_group_times *times,
-			   struct pmc_counter_group_value *values, size_t max);
+int pmc_group_read(const struct pmc_group *group, struct pmc_group_times *times,
+		   struct pmc_group_value *values, size_t max);
 /* Scales a value of a reading by its times; see pmc_scale(). */
-int pmc_counter_group_scale(const struct pmc_counter_group_times *times,
-			    const struct pmc_counter_group_value *value, uint64_t *count);
+int pmc_group_scale(const struct pmc_group_times *times, const struct pmc_group_value *value,
+		    uint64_t *count);
 /* As pmc_counter_explain(). */
-void pmc_counter_group_explain(const struct pmc_counter_group *group, int error,
-			       struct pmc_failure *failure);
+void pmc_group_explain(const struct pmc_group *group, int error, struct pmc_failure *failure);
 
 /* ---- every CPU --------------------------------------------------------------------------- */
 
@@ -335,17 +331,15 @@ void pmc_counter_cpus_close(struct pmc_counter_cpus *cpus);
 /* The groups, one per CPU: their number, and the index-th with its CPU (NULL: not wanted). NULL
  * beyond the last. They are closed with the others. */
 size_t pmc_counter_cpus_count(const struct pmc_counter_cpus *cpus);
-struct pmc_counter_group *pmc_counter_cpus_at(const struct pmc_counter_cpus *cpus, size_t index,
-					      int *cpu);
+struct pmc_group *pmc_counter_cpus_at(const struct pmc_counter_cpus *cpus, size_t index, int *cpu);
 int pmc_counter_cpus_enable(struct pmc_counter_cpus *cpus);
 int pmc_counter_cpus_disable(struct pmc_counter_cpus *cpus);
 int pmc_counter_cpus_reset(struct pmc_counter_cpus *cpus);
-/* Sums of counts and times over all CPUs, the events in order; ids are 0. pmc_counter_group_scale()
- * scales a sum. Errors are those of pmc_counter_read_group(); -EAGAIN and -EBUSY only if they hold
- * for all CPUs. */
-int pmc_counter_cpus_read(const struct pmc_counter_cpus *cpus,
-			  struct pmc_counter_group_times *times,
-			  struct pmc_counter_group_value *values, size_t max);
+/* Sums of counts and times over all CPUs, the events in order; ids are 0. pmc_group_scale() scales
+ * a sum. Errors are those of pmc_counter_read_group(); -EAGAIN and -EBUSY only if they hold for all
+ * CPUs. */
+int pmc_counter_cpus_read(const struct pmc_counter_cpus *cpus, struct pmc_group_times *times,
+			  struct pmc_group_value *values, size_t max);
 
 PMC_API_END
 

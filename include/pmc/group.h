@@ -59,7 +59,7 @@
 PMC_API_BEGIN
 
 /* A row. */
-struct pmc_typed_field {
+struct pmc_group_typed_field {
 	const char *name;
 	const char *event;
 	const char *unit; /* "" if none */
@@ -72,17 +72,17 @@ struct pmc_typed_field {
 /* ---- functions behind the generated ones -------------------------------------------------
  * For programs that know their events only at run time. */
 
-struct pmc_typed {
-	struct pmc_counter_group *counters; /* NULL: not open */
-	int32_t failed; /* index of the field that could not be opened; -1: none */
-	uint8_t scope;	/* enum pmc_scope */
+struct pmc_group_typed {
+	struct pmc_group *counters; /* NULL: not open */
+	int32_t failed;		    /* index of the field that could not be opened; -1: none */
+	uint8_t scope;		    /* enum pmc_scope */
 	uint8_t reserved[3];
 	int32_t pid, cpu; /* as opened */
 	uint64_t reserved_too;
 };
 
 /* Times and state of the whole group since the last reset. */
-struct pmc_typed_times {
+struct pmc_group_typed_times {
 	uint64_t enabled_ns;
 	uint64_t running_ns;
 	enum pmc_state state; /* PMC_COUNTED, PMC_SCALED or PMC_NOT_COUNTED */
@@ -100,18 +100,19 @@ struct pmc_typed_times {
  * event that occurs in the kernel only; see `pmctl doctor`. -ESRCH, -EMFILE and others:
  * perf_event_open(2).
  */
-int pmc_typed_open(struct pmc_typed *group, const struct pmc_typed_field *fields, unsigned n,
-		   pid_t pid, int cpu);
+int pmc_group_typed_open(struct pmc_group_typed *group, const struct pmc_group_typed_field *fields,
+			 unsigned n, pid_t pid, int cpu);
 /* The same with options (inherit, pinned, user_if_denied, a cgroup, ...; read_format is ignored).
  * NULL: PMC_OPEN_INIT. */
-int pmc_typed_open_with(struct pmc_typed *group, const struct pmc_typed_field *fields, unsigned n,
-			const struct pmc_open_options *options);
+int pmc_group_typed_open_with(struct pmc_group_typed *group,
+			      const struct pmc_group_typed_field *fields, unsigned n,
+			      const struct pmc_open_options *options);
 /* All counters of the group at once. Async-signal-safe. -EBADF: not open. */
-int pmc_typed_enable(const struct pmc_typed *group);
-int pmc_typed_disable(const struct pmc_typed *group);
+int pmc_group_typed_enable(const struct pmc_group_typed *group);
+int pmc_group_typed_disable(const struct pmc_group_typed *group);
 /* Later values and times count from here. The counters run on and the difference is taken, because
  * the kernel's reset keeps the times and the counts of ended children. Async-signal-safe. */
-int pmc_typed_reset(struct pmc_typed *group);
+int pmc_group_typed_reset(struct pmc_group_typed *group);
 /*
  * Counts since the last reset, values[i] of fields[i]. Async-signal-safe. If the group ran for a
  * part of the time it was enabled, values are scaled by enabled / running (in 128 bits, rounded)
@@ -121,15 +122,16 @@ int pmc_typed_reset(struct pmc_typed *group);
  * thread has not run since. -EBUSY: enabled, but the PMU is taken or too small. -ENODATA: a pinned
  * group lost the PMU; enable it again. -EBADF: not open, or the descriptors were closed.
  */
-int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
-		   struct pmc_typed_times *times);
+int pmc_group_typed_read(const struct pmc_group_typed *group, unsigned n, uint64_t *values,
+			 struct pmc_group_typed_times *times);
 /* Explains the error of an open or read of this group: *failure gets the event and a line of
  * advice. Not async-signal-safe. */
-void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_typed_field *fields,
-		       int error, struct pmc_failure *failure);
+void pmc_group_typed_explain(const struct pmc_group_typed *group,
+			     const struct pmc_group_typed_field *fields, int error,
+			     struct pmc_failure *failure);
 /* Closes the group and frees its memory. May be called twice and with NULL. Not async-signal-safe.
  */
-void pmc_typed_close(struct pmc_typed *group);
+void pmc_group_typed_close(struct pmc_group_typed *group);
 
 PMC_API_END
 
@@ -166,7 +168,7 @@ PMC_API_END
 #define PMC_GROUP_CALL_(name, verb)                                                                \
 	static inline PMC_GROUP_UNUSED_ int name##_##verb(struct name *pmc_group_)                 \
 	{                                                                                          \
-		return pmc_typed_##verb(&pmc_group_->typed);                                       \
+		return pmc_group_typed_##verb(&pmc_group_->typed);                                 \
 	}
 
 #define PMC_GROUP(name, ROWS)                                                                      \
@@ -187,10 +189,10 @@ PMC_API_END
 	};                                                                                         \
                                                                                                    \
 	struct name {                                                                              \
-		struct pmc_typed typed;                                                            \
+		struct pmc_group_typed typed;                                                      \
 	};                                                                                         \
                                                                                                    \
-	static const struct pmc_typed_field                                                        \
+	static const struct pmc_group_typed_field                                                  \
 		name##_fields[name##_n_fields > 0 ? name##_n_fields : 1] PMC_GROUP_UNUSED_ = {     \
 			ROWS(PMC_GROUP_ROW_)                                                       \
 		};                                                                                 \
@@ -198,15 +200,15 @@ PMC_API_END
 	static inline PMC_GROUP_UNUSED_ int name##_open(struct name *pmc_group_, pid_t pmc_pid_,   \
 							int pmc_cpu_)                              \
 	{                                                                                          \
-		return pmc_typed_open(&pmc_group_->typed, name##_fields, name##_n_fields,          \
-				      pmc_pid_, pmc_cpu_);                                         \
+		return pmc_group_typed_open(&pmc_group_->typed, name##_fields, name##_n_fields,    \
+					    pmc_pid_, pmc_cpu_);                                   \
 	}                                                                                          \
                                                                                                    \
 	static inline PMC_GROUP_UNUSED_ int name##_open_with(                                      \
 		struct name *pmc_group_, const struct pmc_open_options *pmc_how_)                  \
 	{                                                                                          \
-		return pmc_typed_open_with(&pmc_group_->typed, name##_fields, name##_n_fields,     \
-					   pmc_how_);                                              \
+		return pmc_group_typed_open_with(&pmc_group_->typed, name##_fields,                \
+						 name##_n_fields, pmc_how_);                       \
 	}                                                                                          \
                                                                                                    \
 	PMC_GROUP_CALL_(name, enable)                                                              \
@@ -218,9 +220,9 @@ PMC_API_END
 	{                                                                                          \
 		uint64_t pmc_read_[name##_n_fields > 0 ? name##_n_fields : 1];                     \
 		const uint64_t *pmc_from_ PMC_GROUP_UNUSED_ = pmc_read_;                           \
-		struct pmc_typed_times pmc_times_;                                                 \
-		int pmc_error_ = pmc_typed_read(&pmc_group_->typed, name##_n_fields, pmc_read_,    \
-						&pmc_times_);                                      \
+		struct pmc_group_typed_times pmc_times_;                                           \
+		int pmc_error_ = pmc_group_typed_read(&pmc_group_->typed, name##_n_fields,         \
+						      pmc_read_, &pmc_times_);                     \
                                                                                                    \
 		ROWS(PMC_GROUP_STORE_)                                                             \
 		pmc_to_->time_enabled_ns = pmc_times_.enabled_ns;                                  \
@@ -232,7 +234,7 @@ PMC_API_END
 	static inline PMC_GROUP_UNUSED_ void name##_close(struct name *pmc_group_)                 \
 	{                                                                                          \
 		if (pmc_group_)                                                                    \
-			pmc_typed_close(&pmc_group_->typed);                                       \
+			pmc_group_typed_close(&pmc_group_->typed);                                 \
 	}                                                                                          \
                                                                                                    \
 	/* The index of the field that the last open failed on; -1: none. */                       \
@@ -245,7 +247,7 @@ PMC_API_END
 	static inline PMC_GROUP_UNUSED_ void name##_explain(                                       \
 		const struct name *pmc_group_, int pmc_error_, struct pmc_failure *pmc_why_)       \
 	{                                                                                          \
-		pmc_typed_explain(&pmc_group_->typed, name##_fields, pmc_error_, pmc_why_);        \
+		pmc_group_typed_explain(&pmc_group_->typed, name##_fields, pmc_error_, pmc_why_);  \
 	}                                                                                          \
                                                                                                    \
 	/* What is counted; PMC_SCOPE_USER if kernel mode is not permitted. */                     \

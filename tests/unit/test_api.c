@@ -19,25 +19,25 @@ enum state { OPEN, CLOSED, FORKED, NAME_ONLY };
 #define ANY  INT_MAX /* 0, positive or a negative errno */
 #define SKIP INT_MIN /* not called in this state */
 
-static const struct pmc_typed_field rows[] = { { "faults", "page-faults", "", "" } };
+static const struct pmc_group_typed_field rows[] = { { "faults", "page-faults", "", "" } };
 
 struct fixture {
 	struct pmc_counter_event event;
 	struct pmc_open_options options;
 	struct pmc_counter *counter, *spare, *other, *made;
-	struct pmc_counter_group *group, *made_group, *empty;
+	struct pmc_group *group, *made_group, *empty;
 	struct pmc_counter_cpus *cpus, *made_cpus;
 	struct pmc_sampler *sampler, *in_set, *made_sampler, *from;
 	struct pmc_sampler_set *set, *made_set;
-	struct pmc_typed typed, closed;
+	struct pmc_group_typed typed, closed;
 	struct pmc_tracepoint *tracepoint, *made_tracepoint;
 	const struct pmc_tracepoint_field *field;
 	struct pmc_bench *bench, *made_bench;
 	struct pmc_failure why;
 	struct pmc_counter_reading reading;
-	struct pmc_counter_group_times times;
-	struct pmc_counter_group_value values[4];
-	struct pmc_typed_times typed_times;
+	struct pmc_group_times times;
+	struct pmc_group_value values[4];
+	struct pmc_group_typed_times typed_times;
 	struct pmc_sampler_totals totals;
 	struct pmc_bench_result result;
 	struct pmc_record record, raw;
@@ -91,10 +91,10 @@ static void setup_handles(struct fixture *f)
 	must(pmc_sampler_open(&f->in_set, f->other, 1, NULL));
 	must(pmc_sampler_set_new(&f->set, 0));
 	must(pmc_sampler_set_add(f->set, f->in_set));
-	must(pmc_counter_group_open(&f->group, &f->event, 1, NULL, NULL));
-	must(pmc_counter_group_open(&f->empty, NULL, 0, NULL, NULL));
+	must(pmc_group_open(&f->group, &f->event, 1, NULL, NULL));
+	must(pmc_group_open(&f->empty, NULL, 0, NULL, NULL));
 	must(pmc_counter_cpus_open(&f->cpus, &f->event, 1, NULL, NULL));
-	must(pmc_typed_open(&f->typed, rows, 1, 0, -1));
+	must(pmc_group_typed_open(&f->typed, rows, 1, 0, -1));
 	must(pmc_bench_open(&f->bench,
 			    &(struct pmc_bench_options){ .size = sizeof(struct pmc_bench_options),
 							 .events = "page-faults" },
@@ -119,10 +119,10 @@ static void close_descriptors(const struct fixture *f)
 	close_under(f->counter);
 	close_under(f->spare);
 	close_under(f->other);
-	close_under(pmc_counter_group_at(f->group, 0));
-	close_under(pmc_counter_group_at(f->typed.counters, 0));
+	close_under(pmc_group_at(f->group, 0));
+	close_under(pmc_group_at(f->typed.counters, 0));
 	for (size_t i = 0; i < pmc_counter_cpus_count(f->cpus); i++)
-		close_under(pmc_counter_group_at(pmc_counter_cpus_at(f->cpus, i, NULL), 0));
+		close_under(pmc_group_at(pmc_counter_cpus_at(f->cpus, i, NULL), 0));
 }
 
 static void teardown_handles(struct fixture *f)
@@ -133,12 +133,12 @@ static void teardown_handles(struct fixture *f)
 	pmc_tracepoint_free(f->tracepoint);
 	pmc_sampler_set_free(f->made_set);
 	pmc_sampler_close(f->made_sampler);
-	pmc_typed_close(&f->typed);
+	pmc_group_typed_close(&f->typed);
 	pmc_counter_cpus_close(f->made_cpus);
 	pmc_counter_cpus_close(f->cpus);
-	pmc_counter_group_close(f->made_group);
-	pmc_counter_group_close(f->empty);
-	pmc_counter_group_close(f->group);
+	pmc_group_close(f->made_group);
+	pmc_group_close(f->empty);
+	pmc_group_close(f->group);
 	pmc_sampler_set_free(f->set);
 	pmc_sampler_close(f->in_set);
 	pmc_sampler_close(f->sampler);
@@ -268,7 +268,7 @@ static void functions_in_a_child_of_fork(void **unused)
 			fail_msg("row %u: status %#x", i, (unsigned)status);
 		more = WEXITSTATUS(status) == 0;
 		assert_int_equal(pmc_counter_enable(f.counter), 0);
-		assert_int_equal(pmc_counter_group_enable(f.group), 0);
+		assert_int_equal(pmc_group_enable(f.group), 0);
 		teardown_handles(&f);
 	}
 }

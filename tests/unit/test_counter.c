@@ -367,8 +367,8 @@ static void test_adopt_any_format(void **state)
 		.config = PERF_COUNT_SW_PAGE_FAULTS,
 	};
 	struct pmc_counter_reading reading;
-	struct pmc_counter_group_value values[2];
-	struct pmc_counter_group_times times;
+	struct pmc_group_value values[2];
+	struct pmc_group_times times;
 	struct pmc_counter *counter;
 	uint64_t count = 0;
 	int fd, sibling;
@@ -417,7 +417,7 @@ static void test_closing_nothing(void **state)
 {
 	(void)state;
 	pmc_counter_close(NULL);
-	pmc_counter_group_close(NULL);
+	pmc_group_close(NULL);
 }
 
 /* An event of another thread, by thread id. */

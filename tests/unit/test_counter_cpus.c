@@ -29,8 +29,8 @@ static void a_group_on_each_cpu_counts_what_runs_there(void **state)
 {
 	const struct pmc_counter_event events[2] = { software(PERF_COUNT_SW_PAGE_FAULTS),
 						     software(PERF_COUNT_SW_CPU_CLOCK) };
-	struct pmc_counter_group_value sum[2], one[2];
-	struct pmc_counter_group_times times, each;
+	struct pmc_group_value sum[2], one[2];
+	struct pmc_group_times times, each;
 	struct pmc_counter_cpus *cpus;
 	struct pmc_failure why;
 	uint64_t faults = 0, clock = 0, scaled;
@@ -53,9 +53,9 @@ static void a_group_on_each_cpu_counts_what_runs_there(void **state)
 	}
 	assert_int_equal(pmc_counter_cpus_disable(cpus), 0);
 	for (size_t i = 0; i < pmc_counter_cpus_count(cpus); i++) {
-		struct pmc_counter_group *group = pmc_counter_cpus_at(cpus, i, &cpu);
+		struct pmc_group *group = pmc_counter_cpus_at(cpus, i, &cpu);
 
-		assert_int_equal(pmc_counter_group_read(group, &each, one, 2), 0);
+		assert_int_equal(pmc_group_read(group, &each, one, 2), 0);
 		if (CPU_ISSET(cpu, &before))
 			assert_true(one[0].count >= 100);
 		faults += one[0].count;
@@ -65,7 +65,7 @@ static void a_group_on_each_cpu_counts_what_runs_there(void **state)
 	assert_int_equal(times.n, 2);
 	assert_int_equal(sum[0].count, faults);
 	assert_int_equal(times.running_ns, clock);
-	assert_int_equal(pmc_counter_group_scale(&times, &sum[0], &scaled), 0);
+	assert_int_equal(pmc_group_scale(&times, &sum[0], &scaled), 0);
 	assert_int_equal(pmc_counter_cpus_reset(cpus), 0);
 	assert_int_equal(pmc_counter_cpus_read(cpus, &times, sum, 2), -EAGAIN);
 	pmc_counter_cpus_close(cpus);
@@ -234,15 +234,15 @@ static void a_reading_before_the_enable_is_explained(void **state)
 static void a_reading_that_is_too_large_is_explained(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_DUMMY);
-	struct pmc_counter_group *group;
+	struct pmc_group *group;
 	struct pmc_failure why;
 	int error = 0;
 
 	(void)state;
-	assert_int_equal(pmc_counter_group_open(&group, NULL, 0, NULL, NULL), 0);
+	assert_int_equal(pmc_group_open(&group, NULL, 0, NULL, NULL), 0);
 	for (int i = 0; i < 2000 && !error; i++)
-		error = pmc_counter_group_add(group, &event, NULL, NULL, &why);
-	pmc_counter_group_close(group);
+		error = pmc_group_add(group, &event, NULL, NULL, &why);
+	pmc_group_close(group);
 	if (error == -EMFILE) {
 		print_message("skip: too few descriptors\n");
 		skip();

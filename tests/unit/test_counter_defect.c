@@ -13,14 +13,14 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
-static struct pmc_counter_group *two_of_page_faults(const struct pmc_open_options *open)
+static struct pmc_group *two_of_page_faults(const struct pmc_open_options *open)
 {
 	const struct pmc_counter_event events[2] = { software(PERF_COUNT_SW_PAGE_FAULTS),
 						     software(PERF_COUNT_SW_PAGE_FAULTS_MIN) };
 	struct pmc_failure failure = { 0 };
-	struct pmc_counter_group *group;
+	struct pmc_group *group;
 
-	if (pmc_counter_group_open(&group, events, 2, open, &failure))
+	if (pmc_group_open(&group, events, 2, open, &failure))
 		fail_msg("%s: %s", failure.what, failure.advice);
 	return group;
 }
@@ -33,67 +33,65 @@ enum { ONCE_MORE = 5 };
 static void test_reset_reaches_the_siblings(void **state)
 {
 	struct pmc_counter_event events[2] = { getppid_event() };
-	struct pmc_counter_group *group;
-	struct pmc_counter_group_value values[2];
-	struct pmc_counter_group_times times;
+	struct pmc_group *group;
+	struct pmc_group_value values[2];
+	struct pmc_group_times times;
 	int short_ones = 0;
 	uint64_t count;
 
 	(void)state;
 	assert_int_equal(
 		pmc_counter_event_tracepoint(&events[1], "syscalls", "sys_exit_getppid", NULL), 0);
-	assert_int_equal(pmc_counter_group_open(&group, events, 2, NULL, NULL), 0);
+	assert_int_equal(pmc_group_open(&group, events, 2, NULL, NULL), 0);
 	for (int cycle = 0; cycle < 3; cycle++) {
-		assert_int_equal(pmc_counter_group_reset(group), 0);
+		assert_int_equal(pmc_group_reset(group), 0);
 		/* The kernel's own counts are 0 as well, for other readers of the events. */
 		for (size_t i = 0; i < 2; i++) {
 			struct pmc_perf_head head;
 			struct pmc_perf_value raw;
 
-			assert_int_equal(
-				counter_fetch(pmc_counter_group_at(group, i), &head, &raw, 1), 0);
+			assert_int_equal(counter_fetch(pmc_group_at(group, i), &head, &raw, 1), 0);
 			assert_int_equal(raw.value, 0);
 		}
-		assert_int_equal(pmc_counter_group_enable(group), 0);
+		assert_int_equal(pmc_group_enable(group), 0);
 		calls(256);
-		assert_int_equal(pmc_counter_group_disable(group), 0);
-		assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+		assert_int_equal(pmc_group_disable(group), 0);
+		assert_int_equal(pmc_group_read(group, &times, values, 2), 0);
 		if (values[0].count < 256 && short_ones++ < ONCE_MORE) {
 			cycle--;
 			continue;
 		}
 		for (size_t i = 0; i < 2; i++) {
 			assert_int_equal(values[i].count, 256);
-			assert_int_equal(pmc_counter_read(pmc_counter_group_at(group, i), &count),
-					 0);
+			assert_int_equal(pmc_counter_read(pmc_group_at(group, i), &count), 0);
 			assert_int_equal(count, 256);
 		}
 	}
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 /* A reset in the kernel leaves the times: scaling by them would mix in the run before. */
 static void test_reset_does_not_mix_runs(void **state)
 {
-	struct pmc_counter_group *group = two_of_page_faults(NULL);
-	struct pmc_counter_group_value values[2];
-	struct pmc_counter_group_times before, times;
+	struct pmc_group *group = two_of_page_faults(NULL);
+	struct pmc_group_value values[2];
+	struct pmc_group_times before, times;
 
 	(void)state;
-	pmc_counter_group_enable(group);
+	pmc_group_enable(group);
 	burn_ns(50000000);
-	pmc_counter_group_disable(group);
-	assert_int_equal(pmc_counter_group_read(group, &before, values, 2), 0);
+	pmc_group_disable(group);
+	assert_int_equal(pmc_group_read(group, &before, values, 2), 0);
 	assert_true(before.enabled_ns >= 10000000);
-	assert_int_equal(pmc_counter_group_reset(group), 0);
-	pmc_counter_group_enable(group);
+	assert_int_equal(pmc_group_reset(group), 0);
+	pmc_group_enable(group);
 	touch_pages(256, 4096);
-	pmc_counter_group_disable(group);
-	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+	pmc_group_disable(group);
+	assert_int_equal(pmc_group_read(group, &times, values, 2), 0);
 	assert_in_range(values[0].count, 256, 400);
 	assert_true(times.enabled_ns > 0 && times.enabled_ns < before.enabled_ns);
 	assert_int_equal(times.enabled_ns, times.running_ns);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 /* Software events belong to several PMUs, and the kernel does not start a member of one when it
@@ -110,15 +108,15 @@ static void test_joins_a_running_group(void **state)
 	open.enabled = true;
 	for (size_t i = 0; i < 100 * sizeof(leaders) / sizeof(*leaders) * 2; i++) {
 		struct pmc_counter_event event = software(leaders[i / 2 % 4]);
-		struct pmc_counter_group *group;
+		struct pmc_group *group;
 		struct pmc_counter *member;
-		struct pmc_counter_group_value values[2];
-		struct pmc_counter_group_times times;
+		struct pmc_group_value values[2];
+		struct pmc_group_times times;
 		uint64_t count = 0, enabled_ns, running_ns;
 
-		assert_int_equal(pmc_counter_group_open(&group, &event, 1, &open, NULL), 0);
+		assert_int_equal(pmc_group_open(&group, &event, 1, &open, NULL), 0);
 		event = software(joining[i % 2]);
-		assert_int_equal(pmc_counter_group_add(group, &event, NULL, &member, NULL), 0);
+		assert_int_equal(pmc_group_add(group, &event, NULL, &member, NULL), 0);
 		touch_pages(16, 4096);
 		assert_int_equal(
 			pmc_counter_read_count_and_time(member, &count, &enabled_ns, &running_ns),
@@ -127,17 +125,17 @@ static void test_joins_a_running_group(void **state)
 		/* A context switch in between may have started the member before. */
 		whole += enabled_ns == running_ns;
 		rounds++;
-		assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+		assert_int_equal(pmc_group_read(group, &times, values, 2), 0);
 		assert_true(values[1].count >= count);
-		pmc_counter_group_close(group);
+		pmc_group_close(group);
 
 		/* A member that joins a stopped group is not started. */
 		event = software(leaders[i / 2 % 4]);
-		assert_int_equal(pmc_counter_group_open(&group, &event, 1, NULL, NULL), 0);
+		assert_int_equal(pmc_group_open(&group, &event, 1, NULL, NULL), 0);
 		event = software(joining[i % 2]);
-		assert_int_equal(pmc_counter_group_add(group, &event, NULL, &member, NULL), 0);
+		assert_int_equal(pmc_group_add(group, &event, NULL, &member, NULL), 0);
 		assert_int_equal(pmc_counter_read(member, &count), -EAGAIN);
-		pmc_counter_group_close(group);
+		pmc_group_close(group);
 	}
 	assert_true(whole > rounds * 3 / 4);
 }
@@ -148,9 +146,9 @@ static void test_unscheduled_is_not_zero(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter_reading reading;
-	struct pmc_counter_group_value values[2];
-	struct pmc_counter_group *group;
-	struct pmc_counter_group_times times;
+	struct pmc_group_value values[2];
+	struct pmc_group *group;
+	struct pmc_group_times times;
 	uint64_t count = 77;
 	cpu_set_t all, one;
 	int cpus[2] = { -1, -1 };
@@ -172,32 +170,32 @@ static void test_unscheduled_is_not_zero(void **state)
 	group = two_of_page_faults(&open);
 	touch_pages(100, 4096);
 	burn_ns(1000000);
-	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), -EBUSY);
+	assert_int_equal(pmc_group_read(group, &times, values, 2), -EBUSY);
 	assert_true(times.enabled_ns > 0);
 	assert_int_equal(times.running_ns, 0);
-	assert_int_equal(pmc_counter_group_scale(&times, &values[0], &count), -EBUSY);
+	assert_int_equal(pmc_group_scale(&times, &values[0], &count), -EBUSY);
 	assert_int_equal(count, 77);
 	for (size_t i = 0; i < 2; i++) {
-		const struct pmc_counter *member = pmc_counter_group_at(group, i);
+		const struct pmc_counter *member = pmc_group_at(group, i);
 
 		assert_int_equal(pmc_counter_read(member, &count), -EBUSY);
 		assert_int_equal(pmc_counter_read_full(member, &reading), -EBUSY);
 		assert_int_equal(reading.running_ns, 0);
 	}
 	assert_int_equal(count, 77);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
 /* Scaling in floating point lost the bits beyond the 53rd. */
 static void test_scaled_group_value_is_exact(void **state)
 {
-	const struct pmc_counter_group_times times = { .n = 1, .enabled_ns = 3, .running_ns = 1 };
-	const struct pmc_counter_group_value value = { .count = (UINT64_C(1) << 60) + 1 };
+	const struct pmc_group_times times = { .n = 1, .enabled_ns = 3, .running_ns = 1 };
+	const struct pmc_group_value value = { .count = (UINT64_C(1) << 60) + 1 };
 	uint64_t count;
 
 	(void)state;
-	assert_int_equal(pmc_counter_group_scale(&times, &value, &count), 0);
+	assert_int_equal(pmc_group_scale(&times, &value, &count), 0);
 	assert_int_equal(count, 3 * (UINT64_C(1) << 60) + 3);
 }
 
@@ -207,8 +205,8 @@ static void test_short_reading_is_an_error(void **state)
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct pmc_counter *counter = must_open(&event, NULL), *liar;
 	struct perf_event_attr attr = *pmc_counter_attr(counter);
-	struct pmc_counter_group_value value;
-	struct pmc_counter_group_times times;
+	struct pmc_group_value value;
+	struct pmc_group_times times;
 	uint64_t count = 77;
 
 	(void)state;
@@ -226,13 +224,13 @@ static void test_short_reading_is_an_error(void **state)
 
 static void test_close_on_exec(void **state)
 {
-	struct pmc_counter_group *group = two_of_page_faults(NULL);
+	struct pmc_group *group = two_of_page_faults(NULL);
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(fcntl(pmc_counter_fd(pmc_counter_group_at(group, i)), F_GETFD),
+		assert_int_equal(fcntl(pmc_counter_fd(pmc_group_at(group, i)), F_GETFD),
 				 FD_CLOEXEC);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 /* An attr of 48 bytes is less than any kernel accepts: each open failed with E2BIG. */
@@ -292,24 +290,24 @@ static void test_a_recycled_descriptor_is_not_read(void **state)
 static void test_ratio_of_one_moment(void **state)
 {
 	struct pmc_counter_event events[2] = { getppid_event(), getppid_event() };
-	struct pmc_counter_group *group;
-	struct pmc_counter_group_value values[2];
-	struct pmc_counter_group_times times;
+	struct pmc_group *group;
+	struct pmc_group_value values[2];
+	struct pmc_group_times times;
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	unsigned apart = 0;
 	pid_t pid;
 
 	(void)state;
 	open.inherit = true;
-	assert_int_equal(pmc_counter_group_open(&group, events, 2, &open, NULL), 0);
-	pmc_counter_group_enable(group);
+	assert_int_equal(pmc_group_open(&group, events, 2, &open, NULL), 0);
+	pmc_group_enable(group);
 	pid = fork();
 	if (pid == 0) {
 		calls(200000);
 		_exit(0);
 	}
 	for (int i = 0; i < 1000; i++) {
-		int error = pmc_counter_group_read(group, &times, values, 2);
+		int error = pmc_group_read(group, &times, values, 2);
 
 		assert_true(error == 0 || error == -EAGAIN);
 		apart += values[0].count - values[1].count + 1 > 2;
@@ -317,11 +315,11 @@ static void test_ratio_of_one_moment(void **state)
 	/* The two reads are some calls apart, more if the reader is preempted between them. */
 	assert_in_range(apart, 0, 300);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+	assert_int_equal(pmc_group_read(group, &times, values, 2), 0);
 	/* On a busy machine the kernel rarely drops some of a child's tracepoints. */
 	assert_in_range(values[0].count, 198000, 200000);
 	assert_in_range(values[1].count, 198000, 200000);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 /* Starts and ends children until the test ends. */
@@ -350,9 +348,9 @@ static void test_children_that_end(void **state)
 					  PERF_COUNT_SW_CPU_MIGRATIONS };
 	struct pmc_counter_event events[4] = { 0 };
 	struct pmc_open_options open = PMC_OPEN_INIT;
-	struct pmc_counter_group *group;
-	struct pmc_counter_group_value values[4];
-	struct pmc_counter_group_times times;
+	struct pmc_group *group;
+	struct pmc_group_value values[4];
+	struct pmc_group_times times;
 	uint64_t clock = 0;
 	pid_t pid;
 
@@ -361,16 +359,16 @@ static void test_children_that_end(void **state)
 		events[i] = (struct pmc_counter_event){ .type = PERF_TYPE_SOFTWARE,
 							.config = kinds[i] };
 	open.inherit = open.enabled = true;
-	assert_int_equal(pmc_counter_group_open(&group, events, 4, &open, NULL), 0);
+	assert_int_equal(pmc_group_open(&group, events, 4, &open, NULL), 0);
 	pid = churn();
 	for (int i = 0; i < 20000; i++) {
-		assert_int_equal(pmc_counter_group_read(group, &times, values, 4), 0);
+		assert_int_equal(pmc_group_read(group, &times, values, 4), 0);
 		assert_true(values[0].count >= clock);
 		clock = values[0].count;
 	}
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 int main(void)

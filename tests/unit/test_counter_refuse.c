@@ -303,32 +303,32 @@ static void test_partial_open_leaks_no_descriptor(void **state)
 	struct pmc_counter_event events[3] = { software(PERF_COUNT_SW_PAGE_FAULTS),
 					       software(0xffff),
 					       software(PERF_COUNT_SW_PAGE_FAULTS_MIN) };
-	struct pmc_counter_group *group = (void *)1;
+	struct pmc_group *group = (void *)1;
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	unsigned before = open_fds();
 
 	(void)state;
-	assert_int_equal(pmc_counter_group_open(&group, events, 3, NULL, &failure), -ENOENT);
+	assert_int_equal(pmc_group_open(&group, events, 3, NULL, &failure), -ENOENT);
 	assert_null(group);
 	assert_string_equal(failure.what, "software 0xffff");
 	assert_int_equal(failure.error, ENOENT);
 	assert_int_equal(open_fds(), before);
-	assert_int_equal(pmc_counter_group_open(&group, events, 3, NULL, NULL), -ENOENT);
+	assert_int_equal(pmc_group_open(&group, events, 3, NULL, NULL), -ENOENT);
 	assert_int_equal(open_fds(), before);
 	events[1] = events[0];
 	open.sigtrap = true;
-	assert_int_equal(pmc_counter_group_open(&group, events, 3, &open, &failure), -EINVAL);
+	assert_int_equal(pmc_group_open(&group, events, 3, &open, &failure), -EINVAL);
 	assert_string_equal(failure.what, "sigtrap");
 	assert_int_equal(open_fds(), before);
 
 	/* A failed addition leaves the group as it was. */
-	assert_int_equal(pmc_counter_group_open(&group, events, 1, NULL, &failure), 0);
+	assert_int_equal(pmc_group_open(&group, events, 1, NULL, &failure), 0);
 	assert_int_equal(open_fds(), before + 1);
 	events[1] = software(0xffff);
-	assert_int_equal(pmc_counter_group_add(group, &events[1], NULL, NULL, &failure), -ENOENT);
-	assert_int_equal(pmc_counter_group_count(group), 1);
+	assert_int_equal(pmc_group_add(group, &events[1], NULL, NULL, &failure), -ENOENT);
+	assert_int_equal(pmc_group_count(group), 1);
 	assert_int_equal(open_fds(), before + 1);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 	assert_int_equal(open_fds(), before);
 }
 
@@ -337,9 +337,9 @@ static void test_every_call_tells_errno(void **state)
 {
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct pmc_counter *counter = must_open(&event, NULL);
-	struct pmc_counter_group *group;
-	struct pmc_counter_group_value value;
-	struct pmc_counter_group_times times;
+	struct pmc_group *group;
+	struct pmc_group_value value;
+	struct pmc_group_times times;
 	struct pmc_counter_reading reading;
 	uint64_t a, b, c;
 
@@ -362,14 +362,14 @@ static void test_every_call_tells_errno(void **state)
 	counter->fd = -1;
 	pmc_counter_close(counter);
 
-	assert_int_equal(pmc_counter_group_open(&group, &event, 1, NULL, NULL), 0);
+	assert_int_equal(pmc_group_open(&group, &event, 1, NULL, NULL), 0);
 	close(group->members[0]->fd);
-	assert_int_equal(pmc_counter_group_enable(group), -EBADF);
-	assert_int_equal(pmc_counter_group_disable(group), -EBADF);
-	assert_int_equal(pmc_counter_group_reset(group), -EBADF);
-	assert_int_equal(pmc_counter_group_read(group, &times, &value, 1), -EBADF);
+	assert_int_equal(pmc_group_enable(group), -EBADF);
+	assert_int_equal(pmc_group_disable(group), -EBADF);
+	assert_int_equal(pmc_group_reset(group), -EBADF);
+	assert_int_equal(pmc_group_read(group, &times, &value, 1), -EBADF);
 	group->members[0]->fd = -1;
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 int main(void)

@@ -50,25 +50,24 @@ struct last {
 	uint64_t counts[2], ran_ns;
 };
 
-static struct pmc_counter_group *must_group(const uint64_t kind[2])
+static struct pmc_group *must_group(const uint64_t kind[2])
 {
 	const struct pmc_counter_event events[2] = { software(kind[0]), software(kind[1]) };
 	struct pmc_failure failure = { 0 };
-	struct pmc_counter_group *group;
+	struct pmc_group *group;
 
-	if (pmc_counter_group_open(&group, events, 2, NULL, &failure))
+	if (pmc_group_open(&group, events, 2, NULL, &failure))
 		fail_msg("%s: %s", failure.what, failure.advice);
 	return group;
 }
 
 /* Both values have grown by a round's work since the last call. */
-static void assert_round(const struct pmc_counter_group *group, const uint64_t kind[2],
-			 struct last *last)
+static void assert_round(const struct pmc_group *group, const uint64_t kind[2], struct last *last)
 {
-	struct pmc_counter_group_value values[2];
-	struct pmc_counter_group_times times;
+	struct pmc_group_value values[2];
+	struct pmc_group_times times;
 
-	assert_int_equal(pmc_counter_group_read(group, &times, values, 2), 0);
+	assert_int_equal(pmc_group_read(group, &times, values, 2), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t more = values[i].count - last->counts[i];
 		uint64_t expected = least(kind[i], times.running_ns - last->ran_ns);
@@ -85,32 +84,32 @@ static void test_group(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		struct pmc_counter_group *group = must_group(kinds[k]);
+		struct pmc_group *group = must_group(kinds[k]);
 		struct last last = { 0 };
 
 		for (unsigned i = 0; i < ROUNDS; i++) {
-			assert_int_equal(pmc_counter_group_enable(group), 0);
+			assert_int_equal(pmc_group_enable(group), 0);
 			work();
-			assert_int_equal(pmc_counter_group_disable(group), 0);
+			assert_int_equal(pmc_group_disable(group), 0);
 			assert_round(group, kinds[k], &last);
 		}
-		pmc_counter_group_close(group);
+		pmc_group_close(group);
 	}
 }
 
 static void test_reset_between(void **state)
 {
-	struct pmc_counter_group *group = must_group(kinds[0]);
+	struct pmc_group *group = must_group(kinds[0]);
 
 	(void)state;
-	assert_int_equal(pmc_counter_group_enable(group), 0);
+	assert_int_equal(pmc_group_enable(group), 0);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct last last = { 0 };
-		assert_int_equal(pmc_counter_group_reset(group), 0);
+		assert_int_equal(pmc_group_reset(group), 0);
 		work();
 		assert_round(group, kinds[0], &last);
 	}
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 /* One member is stopped and started while its leader runs on. */
@@ -118,12 +117,12 @@ static void test_member(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-		struct pmc_counter_group *group = must_group(kinds[k]);
-		struct pmc_counter *member = pmc_counter_group_at(group, 1);
+		struct pmc_group *group = must_group(kinds[k]);
+		struct pmc_counter *member = pmc_group_at(group, 1);
 		uint64_t enabled_ns, running_ns, count, stopped[2];
 		struct last last = { 0 };
 
-		assert_int_equal(pmc_counter_group_enable(group), 0);
+		assert_int_equal(pmc_group_enable(group), 0);
 		for (unsigned i = 0; i < ROUNDS; i++) {
 			assert_int_equal(pmc_counter_disable(member), 0);
 			assert_int_equal(pmc_counter_enable(member), 0);
@@ -135,21 +134,21 @@ static void test_member(void **state)
 			0);
 		assert_int_equal(enabled_ns, running_ns);
 		/* A stopped leader is not started by its member. */
-		assert_int_equal(pmc_counter_group_disable(group), 0);
+		assert_int_equal(pmc_group_disable(group), 0);
 		assert_int_equal(pmc_counter_enable(member), 0);
 		assert_int_equal(pmc_counter_read(member, &stopped[0]), 0);
 		work();
 		assert_int_equal(pmc_counter_read(member, &stopped[1]), 0);
 		assert_int_equal(stopped[0], stopped[1]);
-		pmc_counter_group_close(group);
+		pmc_group_close(group);
 	}
 }
 
 /* The library knows an adopted leader, not its members. */
 static void test_adopted(void **state)
 {
-	struct pmc_counter_group *group = must_group(kinds[0]);
-	const struct pmc_counter *leader = pmc_counter_group_at(group, 0);
+	struct pmc_group *group = must_group(kinds[0]);
+	const struct pmc_counter *leader = pmc_group_at(group, 0);
 	struct pmc_counter *adopted;
 	struct last last = { 0 };
 
@@ -164,7 +163,7 @@ static void test_adopted(void **state)
 		assert_round(group, kinds[0], &last);
 	}
 	pmc_counter_close(adopted);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 /* The group of the agent's threads, which pmctl ctl stops and starts. */

@@ -240,7 +240,7 @@ static void a_sample_with_everything(void **state)
 {
 	struct pmc_open_options open = identified();
 	struct pmc_counter_event events[2];
-	struct pmc_counter_group *group;
+	struct pmc_group *group;
 	struct pmc_sampler *sampler;
 	struct pmc_counter *leader;
 	struct pmc_record r;
@@ -266,10 +266,10 @@ static void a_sample_with_everything(void **state)
 	open.read_format = PERF_FORMAT_GROUP | PMC_READ_FORMAT_LOST;
 	pmc_counter_event_software(&events[0], PERF_COUNT_SW_TASK_CLOCK);
 	pmc_counter_event_software(&events[1], PERF_COUNT_SW_PAGE_FAULTS);
-	assert_int_equal(pmc_counter_group_open(&group, events, 2, &open, NULL), 0);
-	leader = pmc_counter_group_at(group, 0);
+	assert_int_equal(pmc_group_open(&group, events, 2, &open, NULL), 0);
+	leader = pmc_group_at(group, 0);
 	pmc_counter_id(leader, &ids[0]);
-	pmc_counter_id(pmc_counter_group_at(group, 1), &ids[1]);
+	pmc_counter_id(pmc_group_at(group, 1), &ids[1]);
 	sampler = sampled(leader, 64);
 	while (whole < 20) {
 		struct pmc_record_value value;
@@ -322,7 +322,7 @@ static void a_sample_with_everything(void **state)
 	stop = 1;
 	pthread_join(thread, NULL);
 	pmc_sampler_close(sampler);
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 }
 
 /* ---- records of the whole machine ---------------------------------------------------------- */

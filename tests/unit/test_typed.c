@@ -174,8 +174,7 @@ static void descriptors_are_close_on_exec(void **state)
 	assert_int_equal(faults_open(&group, 0, -1), 0);
 	for (unsigned i = 0; i < faults_n_fields; i++)
 		assert_int_equal(
-			fcntl(pmc_counter_fd(pmc_counter_group_at(group.typed.counters, i)),
-			      F_GETFD),
+			fcntl(pmc_counter_fd(pmc_group_at(group.typed.counters, i)), F_GETFD),
 			FD_CLOEXEC);
 	faults_close(&group);
 	assert_null(group.typed.counters);
@@ -183,17 +182,17 @@ static void descriptors_are_close_on_exec(void **state)
 
 static void names_that_are_no_event(void **state)
 {
-	const struct pmc_typed_field set = {
+	const struct pmc_group_typed_field set = {
 		.name = "a", .event = "@cache", .unit = "", .doc = ""
 	};
-	const struct pmc_typed_field open_brace[] = { { .event = "{page-faults" },
-						      { .event = "task-clock}" } };
-	const struct pmc_typed_field split[] = { { .event = "cpu/event=1" },
-						 { .event = "umask=2/" },
-						 { .event = "page-faults,faults" } };
-	const struct pmc_typed_field empty = { .event = "" }, none = { .event = NULL };
+	const struct pmc_group_typed_field open_brace[] = { { .event = "{page-faults" },
+							    { .event = "task-clock}" } };
+	const struct pmc_group_typed_field split[] = { { .event = "cpu/event=1" },
+						       { .event = "umask=2/" },
+						       { .event = "page-faults,faults" } };
+	const struct pmc_group_typed_field empty = { .event = "" }, none = { .event = NULL };
 	struct unknown unknown;
-	struct pmc_typed typed;
+	struct pmc_group_typed typed;
 	struct two two;
 
 	(void)state;
@@ -206,15 +205,15 @@ static void names_that_are_no_event(void **state)
 	assert_int_equal(unknown_failed(&unknown), 1);
 	assert_int_equal(two_open(&two, 0, -1), -EINVAL);
 	assert_int_equal(two_failed(&two), 1);
-	assert_int_equal(pmc_typed_open(&typed, &set, 1, 0, -1), -EINVAL);
+	assert_int_equal(pmc_group_typed_open(&typed, &set, 1, 0, -1), -EINVAL);
 	assert_int_equal(typed.failed, 0);
-	assert_int_equal(pmc_typed_open(&typed, open_brace, 2, 0, -1), -EINVAL);
-	assert_true(pmc_typed_open(&typed, split, 3, 0, -1) < 0);
-	assert_int_equal(pmc_typed_open(&typed, &empty, 1, 0, -1), -EINVAL);
-	assert_int_equal(pmc_typed_open(&typed, &none, 1, 0, -1), -EINVAL);
-	assert_int_equal(pmc_typed_open(&typed, &none, 0, 0, -1), -EINVAL);
-	assert_int_equal(pmc_typed_open(&typed, &none, PMC_EVENTS_MAX + 1, 0, -1), -EINVAL);
-	pmc_typed_close(&typed);
+	assert_int_equal(pmc_group_typed_open(&typed, open_brace, 2, 0, -1), -EINVAL);
+	assert_true(pmc_group_typed_open(&typed, split, 3, 0, -1) < 0);
+	assert_int_equal(pmc_group_typed_open(&typed, &empty, 1, 0, -1), -EINVAL);
+	assert_int_equal(pmc_group_typed_open(&typed, &none, 1, 0, -1), -EINVAL);
+	assert_int_equal(pmc_group_typed_open(&typed, &none, 0, 0, -1), -EINVAL);
+	assert_int_equal(pmc_group_typed_open(&typed, &none, PMC_EVENTS_MAX + 1, 0, -1), -EINVAL);
+	pmc_group_typed_close(&typed);
 }
 
 static void a_failure_has_words(void **state)

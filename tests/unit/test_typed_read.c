@@ -20,7 +20,7 @@ PMC_GROUP(trio, TRIO)
 /* A group whose leader is a pipe: the bytes written to it are the next reading. */
 struct pipe_group {
 	struct trio group;
-	struct pmc_counter_group *counters;
+	struct pmc_group *counters;
 	int to;
 };
 
@@ -47,7 +47,7 @@ static int group_setup(void **state)
 		p->counters->members[i] = member;
 	}
 	p->counters->zero = calloc(3, sizeof(*p->counters->zero));
-	p->group.typed = (struct pmc_typed){ .counters = p->counters, .failed = -1 };
+	p->group.typed = (struct pmc_group_typed){ .counters = p->counters, .failed = -1 };
 	*state = p;
 	return 0;
 }

@@ -88,10 +88,10 @@ static void kinds(void)
 static void groups(void)
 {
 	struct pmc_counter_event event[15];
-	struct pmc_counter_group_value values[15];
+	struct pmc_group_value values[15];
 	struct pmc_open_options open = user_only();
-	struct pmc_counter_group *group = NULL;
-	struct pmc_counter_group_times times;
+	struct pmc_group *group = NULL;
+	struct pmc_group_times times;
 	struct pmc_counter *single[14];
 	unsigned before = descriptors();
 	uint64_t count;
@@ -99,24 +99,24 @@ static void groups(void)
 
 	for (int i = 0; i < 15; i++)
 		pmc_counter_event_raw(&event[i], 8, 0, 0);
-	say("group-6", pmc_counter_group_open(&group, event, 6, &open, &failure));
-	error = pmc_counter_group_read(group, &times, values, 6);
+	say("group-6", pmc_group_open(&group, event, 6, &open, &failure));
+	error = pmc_group_read(group, &times, values, 6);
 	say("not-yet", error);
 	for (int round = 0; round < 3; round++) {
-		pmc_counter_group_reset(group);
-		pmc_counter_group_enable(group);
+		pmc_group_reset(group);
+		pmc_group_enable(group);
 		run_instructions(LOOP);
-		pmc_counter_group_disable(group);
-		error = pmc_counter_group_read(group, &times, values, 6);
+		pmc_group_disable(group);
+		error = pmc_group_read(group, &times, values, 6);
 		for (unsigned i = 0; i < 6; i++)
 			printf("member-%u-%d %lld\n", i, round,
 			       error ? error : (long long)values[i].count);
 		printf("ran-%d %d\n", round, times.running_ns == times.enabled_ns);
 	}
-	pmc_counter_group_close(group);
+	pmc_group_close(group);
 	/* The leader of this one counts from the start, so that the kernel's check sees it. */
 	open.enabled = true;
-	say("group-15", pmc_counter_group_open(&group, event, 15, &open, &failure));
+	say("group-15", pmc_group_open(&group, event, 15, &open, &failure));
 	say("left-open", (long long)descriptors() - before);
 
 	/* Two to a counter and more: each is scaled from what it ran. */

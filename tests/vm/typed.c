@@ -56,20 +56,20 @@ static int exact(void)
 
 enum { MOST = 16 };
 
-static const struct pmc_typed_field instruction = { "i", "instructions:u", "",
-						    "retired instructions" };
+static const struct pmc_group_typed_field instruction = { "i", "instructions:u", "",
+							  "retired instructions" };
 
-static void fields_of(struct pmc_typed_field *fields, unsigned n)
+static void fields_of(struct pmc_group_typed_field *fields, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		fields[i] = instruction;
 }
 
-static void print_reading(const struct pmc_typed *group, unsigned n)
+static void print_reading(const struct pmc_group_typed *group, unsigned n)
 {
-	struct pmc_typed_times times;
+	struct pmc_group_typed_times times;
 	uint64_t values[MOST];
-	int error = pmc_typed_read(group, n, values, &times);
+	int error = pmc_group_typed_read(group, n, values, &times);
 
 	printf("%d %d %.3f", error, (int)times.state,
 	       times.enabled_ns ? (double)times.running_ns / (double)times.enabled_ns : 0);
@@ -80,66 +80,66 @@ static void print_reading(const struct pmc_typed *group, unsigned n)
 
 static int crowd(unsigned n)
 {
-	struct pmc_typed_field fields[MOST];
-	struct pmc_typed group;
+	struct pmc_group_typed_field fields[MOST];
+	struct pmc_group_typed group;
 	int error;
 
 	fields_of(fields, n);
-	error = pmc_typed_open(&group, fields, n, 0, -1);
+	error = pmc_group_typed_open(&group, fields, n, 0, -1);
 	printf("open %d failed %d\n", error, (int)group.failed);
 	if (error)
 		return 0;
-	error = pmc_typed_enable(&group);
+	error = pmc_group_typed_enable(&group);
 	run_instructions(1000000);
 	print_reading(&group, n);
-	pmc_typed_close(&group);
+	pmc_group_typed_close(&group);
 	return error;
 }
 
 static int pinned(void)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
-	struct pmc_typed group, more;
-	struct pmc_typed_field fields[MOST];
+	struct pmc_group_typed group, more;
+	struct pmc_group_typed_field fields[MOST];
 	int error;
 
 	open.pinned = true;
 	open.exclude_kernel = true;
 	fields_of(fields, MOST);
-	error = pmc_typed_open_with(&group, fields, 4, &open);
+	error = pmc_group_typed_open_with(&group, fields, 4, &open);
 	if (!error)
-		error = pmc_typed_open_with(&more, fields, 4, &open);
+		error = pmc_group_typed_open_with(&more, fields, 4, &open);
 	if (error)
 		return error;
-	pmc_typed_enable(&group);
-	pmc_typed_enable(&more);
+	pmc_group_typed_enable(&group);
+	pmc_group_typed_enable(&more);
 	run_instructions(1000000);
 	print_reading(&group, 4);
 	print_reading(&more, 4);
-	pmc_typed_close(&group);
-	pmc_typed_close(&more);
+	pmc_group_typed_close(&group);
+	pmc_group_typed_close(&more);
 	return 0;
 }
 
 static int scaled(unsigned n)
 {
-	struct pmc_typed_field fields[MOST];
-	struct pmc_typed groups[2];
+	struct pmc_group_typed_field fields[MOST];
+	struct pmc_group_typed groups[2];
 	int error = 0;
 
 	fields_of(fields, n);
 	for (unsigned g = 0; g < 2 && !error; g++)
-		error = pmc_typed_open(&groups[g], fields, n, 0, -1);
+		error = pmc_group_typed_open(&groups[g], fields, n, 0, -1);
 	if (error)
 		return error;
 	for (unsigned g = 0; g < 2; g++)
-		pmc_typed_enable(&groups[g]);
+		pmc_group_typed_enable(&groups[g]);
 	run_instructions(400000000);
 	for (unsigned g = 0; g < 2; g++)
-		pmc_typed_disable(&groups[g]);
+		pmc_group_typed_disable(&groups[g]);
 	for (unsigned g = 0; g < 2; g++) {
 		print_reading(&groups[g], n);
-		pmc_typed_close(&groups[g]);
+		pmc_group_typed_close(&groups[g]);
 	}
 	return 0;
 }

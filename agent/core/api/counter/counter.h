@@ -22,17 +22,17 @@ struct pmc_counter {
 	struct pmc_attr attr;
 	char name[sizeof(((struct pmc_counter_event *)0)->name)];
 	enum pmc_scope scope;
-	enum pmc_filter filter;		 /* what excluding a mode does to its event */
-	struct pmc_counter_group *group; /* NULL: on its own */
-	struct pmc_counter **held;	 /* the sampler's reference to it; NULL: no sampler */
-	bool on_any_cpu;		 /* opened without a CPU */
-	uint64_t id;			 /* the kernel's; detects a reused descriptor */
-	uint64_t member_id;		 /* of an adopted member; 0: a leader or on its own */
+	enum pmc_filter filter;	   /* what excluding a mode does to its event */
+	struct pmc_group *group;   /* NULL: on its own */
+	struct pmc_counter **held; /* the sampler's reference to it; NULL: no sampler */
+	bool on_any_cpu;	   /* opened without a CPU */
+	uint64_t id;		   /* the kernel's; detects a reused descriptor */
+	uint64_t member_id;	   /* of an adopted member; 0: a leader or on its own */
 	struct counter_zero zero;
 	struct counter_zero group_zero; /* the times of the group it leads */
 };
 
-struct pmc_counter_group {
+struct pmc_group {
 	struct pmc_open_options open; /* for new members */
 	bool user_only, all_modes;    /* scope of members without a choice of their own */
 	struct pmc_counter **members;
@@ -100,6 +100,6 @@ uint64_t counter_running_ns(const struct pmc_counter *counter);
 /* Its own readings start from this one. */
 int counter_zero_here(struct pmc_counter *counter);
 /* The group's readings start from now; its members' own go on. Async-signal-safe. */
-int counter_group_zero(struct pmc_counter_group *group);
+int counter_group_zero(struct pmc_group *group);
 
 #endif

@@ -10,11 +10,11 @@
 
 struct pmc_counter_cpus {
 	struct one_cpu {
-		struct pmc_counter_group *group;
+		struct pmc_group *group;
 		int cpu;
 	} * list;
 	size_t count;
-	struct pmc_counter_group_value *values; /* of one group, while reading */
+	struct pmc_group_value *values; /* of one group, while reading */
 	size_t n;
 };
 
@@ -105,7 +105,7 @@ static int add_cpu(struct pmc_counter_cpus *cpus, const struct pmc_counter_event
 		return counter_fail(failure, -ENOMEM, "memory", "out of memory");
 	cpus->list = list;
 	list[cpus->count].cpu = options->cpu;
-	error = pmc_counter_group_open(&list[cpus->count].group, events, n, options, failure);
+	error = pmc_group_open(&list[cpus->count].group, events, n, options, failure);
 	cpus->count += !error;
 	return error;
 }
@@ -164,7 +164,7 @@ void pmc_counter_cpus_close(struct pmc_counter_cpus *cpus)
 	if (!cpus)
 		return;
 	while (cpus->count > 0)
-		pmc_counter_group_close(cpus->list[--cpus->count].group);
+		pmc_group_close(cpus->list[--cpus->count].group);
 	free(cpus->list);
 	free(cpus->values);
 	free(cpus);
@@ -177,8 +177,7 @@ size_t pmc_counter_cpus_count(const struct pmc_counter_cpus *cpus)
 	return cpus ? cpus->count : 0;
 }
 
-struct pmc_counter_group *pmc_counter_cpus_at(const struct pmc_counter_cpus *cpus, size_t index,
-					      int *cpu)
+struct pmc_group *pmc_counter_cpus_at(const struct pmc_counter_cpus *cpus, size_t index, int *cpu)
 {
 	if (!cpus || index >= cpus->count)
 		return NULL;
@@ -187,7 +186,7 @@ struct pmc_counter_group *pmc_counter_cpus_at(const struct pmc_counter_cpus *cpu
 	return cpus->list[index].group;
 }
 
-static int each(struct pmc_counter_cpus *cpus, int (*call)(struct pmc_counter_group *group))
+static int each(struct pmc_counter_cpus *cpus, int (*call)(struct pmc_group *group))
 {
 	int error = cpus ? 0 : -EINVAL;
 
@@ -198,31 +197,29 @@ static int each(struct pmc_counter_cpus *cpus, int (*call)(struct pmc_counter_gr
 
 int pmc_counter_cpus_enable(struct pmc_counter_cpus *cpus)
 {
-	return each(cpus, pmc_counter_group_enable);
+	return each(cpus, pmc_group_enable);
 }
 
 int pmc_counter_cpus_disable(struct pmc_counter_cpus *cpus)
 {
-	return each(cpus, pmc_counter_group_disable);
+	return each(cpus, pmc_group_disable);
 }
 
 int pmc_counter_cpus_reset(struct pmc_counter_cpus *cpus)
 {
-	return each(cpus, pmc_counter_group_reset);
+	return each(cpus, pmc_group_reset);
 }
 
-int pmc_counter_cpus_read(const struct pmc_counter_cpus *cpus,
-			  struct pmc_counter_group_times *times,
-			  struct pmc_counter_group_value *values, size_t max)
+int pmc_counter_cpus_read(const struct pmc_counter_cpus *cpus, struct pmc_group_times *times,
+			  struct pmc_group_value *values, size_t max)
 {
 	if (!cpus || !times || (max && !values))
 		return -EINVAL;
-	*times = (struct pmc_counter_group_times){ .n = cpus->n };
+	*times = (struct pmc_group_times){ .n = cpus->n };
 	memset(values, 0, (max < cpus->n ? max : cpus->n) * sizeof(*values));
 	for (size_t i = 0; i < cpus->count; i++) {
-		struct pmc_counter_group_times one = { 0 };
-		int error =
-			pmc_counter_group_read(cpus->list[i].group, &one, cpus->values, cpus->n);
+		struct pmc_group_times one = { 0 };
+		int error = pmc_group_read(cpus->list[i].group, &one, cpus->values, cpus->n);
 
 		if (error && error != -EAGAIN && error != -EBUSY)
 			return error;

@@ -7,10 +7,10 @@
 
 /* ---- open, add, close ---------------------------------------------------------------------*/
 
-static int open_group(struct pmc_counter_group **group, const struct pmc_counter_event *events,
-		      size_t n, const struct pmc_open_options *options, struct pmc_failure *failure)
+static int open_group(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
+		      const struct pmc_open_options *options, struct pmc_failure *failure)
 {
-	struct pmc_counter_group *new = calloc(1, sizeof(*new));
+	struct pmc_group *new = calloc(1, sizeof(*new));
 	const bool enabled = options->enabled;
 	int error = 0;
 
@@ -20,23 +20,22 @@ static int open_group(struct pmc_counter_group **group, const struct pmc_counter
 	/* Enabled once complete: siblings must not miss what their leader counts. */
 	new->open.enabled = n == 0 && enabled;
 	for (size_t i = 0; i < n && !error; i++)
-		error = pmc_counter_group_add(new, &events[i], NULL, NULL, failure);
+		error = pmc_group_add(new, &events[i], NULL, NULL, failure);
 	if (!error && n > 0 && enabled) {
-		error = pmc_counter_group_enable(new);
+		error = pmc_group_enable(new);
 		if (error)
-			pmc_counter_group_explain(new, error, failure);
+			pmc_group_explain(new, error, failure);
 	}
 	new->open.enabled = enabled;
 	if (error)
-		pmc_counter_group_close(new);
+		pmc_group_close(new);
 	else
 		*group = new;
 	return error;
 }
 
-int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_counter_event *events,
-			   size_t n, const struct pmc_open_options *options,
-			   struct pmc_failure *failure)
+int pmc_group_open(struct pmc_group **group, const struct pmc_counter_event *events, size_t n,
+		   const struct pmc_open_options *options, struct pmc_failure *failure)
 {
 	struct counter_request request;
 	int error;
@@ -48,7 +47,7 @@ int pmc_counter_group_open(struct pmc_counter_group **group, const struct pmc_co
 	return error ? error : open_group(group, events, n, &request.open, failure);
 }
 
-static int make_room(struct pmc_counter_group *group)
+static int make_room(struct pmc_group *group)
 {
 	size_t room = group->room ? 2 * group->room : 8;
 	void *members, *zero;
@@ -80,8 +79,7 @@ static void join_the_running(const struct pmc_counter *leader, struct pmc_counte
 	pmc_perf_ioctl(leader->fd, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
-static int member_request(const struct pmc_counter_group *group,
-			  const struct pmc_counter_event *event,
+static int member_request(const struct pmc_group *group, const struct pmc_counter_event *event,
 			  const struct pmc_open_options *options, struct counter_request *request,
 			  struct pmc_failure *failure)
 {
@@ -104,7 +102,7 @@ static int member_request(const struct pmc_counter_group *group,
 
 /* Members that do not choose a mode all fall back to user mode, or none does: ratios of events with
  * different scopes are meaningless. */
-static int open_member(struct pmc_counter_group *group, struct counter_request *request,
+static int open_member(struct pmc_group *group, struct counter_request *request,
 		       struct pmc_counter **counter, struct pmc_failure *failure)
 {
 	struct pmc_counter *leader = group->count ? group->members[0] : NULL;
@@ -124,9 +122,9 @@ static int open_member(struct pmc_counter_group *group, struct counter_request *
 	return error;
 }
 
-int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_counter_event *event,
-			  const struct pmc_open_options *options, struct pmc_counter **member,
-			  struct pmc_failure *failure)
+int pmc_group_add(struct pmc_group *group, const struct pmc_counter_event *event,
+		  const struct pmc_open_options *options, struct pmc_counter **member,
+		  struct pmc_failure *failure)
 {
 	struct pmc_counter *leader, *counter = NULL;
 	struct counter_request request;
@@ -156,7 +154,7 @@ int pmc_counter_group_add(struct pmc_counter_group *group, const struct pmc_coun
 	return 0;
 }
 
-void pmc_counter_group_close(struct pmc_counter_group *group)
+void pmc_group_close(struct pmc_group *group)
 {
 	if (!group)
 		return;
@@ -170,18 +168,17 @@ void pmc_counter_group_close(struct pmc_counter_group *group)
 
 /* ---- members ------------------------------------------------------------------------------*/
 
-size_t pmc_counter_group_count(const struct pmc_counter_group *group)
+size_t pmc_group_count(const struct pmc_group *group)
 {
 	return group ? group->count : 0;
 }
 
-struct pmc_counter *pmc_counter_group_at(const struct pmc_counter_group *group, size_t index)
+struct pmc_counter *pmc_group_at(const struct pmc_group *group, size_t index)
 {
 	return group && index < group->count ? group->members[index] : NULL;
 }
 
-int pmc_counter_group_index(const struct pmc_counter_group *group,
-			    const struct pmc_counter *counter)
+int pmc_group_index(const struct pmc_group *group, const struct pmc_counter *counter)
 {
 	for (size_t i = 0; group && i < group->count; i++)
 		if (group->members[i] == counter)
@@ -192,43 +189,41 @@ int pmc_counter_group_index(const struct pmc_counter_group *group,
 /* ---- all at once --------------------------------------------------------------------------*/
 
 /* 0 if the group has a leader. */
-static int has_leader(const struct pmc_counter_group *group)
+static int has_leader(const struct pmc_group *group)
 {
 	return !group ? -EINVAL : group->count ? 0 : -ENOENT;
 }
 
-int pmc_counter_group_enable(struct pmc_counter_group *group)
+int pmc_group_enable(struct pmc_group *group)
 {
 	int error = has_leader(group);
 
 	return error ? error : pmc_counter_enable_group(group->members[0]);
 }
 
-int pmc_counter_group_disable(struct pmc_counter_group *group)
+int pmc_group_disable(struct pmc_group *group)
 {
 	int error = has_leader(group);
 
 	return error ? error : pmc_counter_disable_group(group->members[0]);
 }
 
-int pmc_counter_group_reset(struct pmc_counter_group *group)
+int pmc_group_reset(struct pmc_group *group)
 {
 	int error = has_leader(group);
 
 	return error ? error : pmc_counter_reset_group(group->members[0]);
 }
 
-int pmc_counter_group_read(const struct pmc_counter_group *group,
-			   struct pmc_counter_group_times *times,
-			   struct pmc_counter_group_value *values, size_t max)
+int pmc_group_read(const struct pmc_group *group, struct pmc_group_times *times,
+		   struct pmc_group_value *values, size_t max)
 {
 	int error = has_leader(group);
 
 	return error ? error : pmc_counter_read_group(group->members[0], times, values, max);
 }
 
-void pmc_counter_group_explain(const struct pmc_counter_group *group, int error,
-			       struct pmc_failure *failure)
+void pmc_group_explain(const struct pmc_group *group, int error, struct pmc_failure *failure)
 {
 	pmc_counter_explain(group && group->count ? group->members[0] : NULL, error, failure);
 }

@@ -207,7 +207,7 @@ static bool blame_given(const struct counter_request *request, int error,
  * perf_event_validate_size() in kernel/events/core.c. */
 static bool exceeds_reading(const struct pmc_counter *leader)
 {
-	const struct pmc_counter_group *group = leader ? leader->group : NULL;
+	const struct pmc_group *group = leader ? leader->group : NULL;
 	const size_t others = 256;
 
 	return group &&

@@ -199,21 +199,21 @@ int pmc_counter_reset(struct pmc_counter *counter)
 /* ---- groups -------------------------------------------------------------------------------*/
 
 /* Spreads n decoded values from the start of the array to their places, last first, in place. */
-static void spread(struct pmc_counter_group_value *values, uint64_t n)
+static void spread(struct pmc_group_value *values, uint64_t n)
 {
 	const unsigned char *from = (const unsigned char *)values;
 	struct pmc_perf_value one;
 
 	while (n-- > 0) {
 		memcpy(&one, from + n * sizeof(one), sizeof(one));
-		values[n] = (struct pmc_counter_group_value){ one.value, one.id, one.lost, 0 };
+		values[n] = (struct pmc_group_value){ one.value, one.id, one.lost, 0 };
 	}
 }
 
-int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_counter_group_times *times,
-			   struct pmc_counter_group_value *values, size_t max)
+int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_group_times *times,
+			   struct pmc_group_value *values, size_t max)
 {
-	const struct pmc_counter_group *group;
+	const struct pmc_group *group;
 	struct pmc_perf_head head;
 	int error;
 
@@ -226,7 +226,7 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_counter_
 	error = counter_fetch(leader, &head, (struct pmc_perf_value *)values, max);
 	if (error)
 		return error;
-	*times = (struct pmc_counter_group_times){
+	*times = (struct pmc_group_times){
 		.n = head.n,
 		.enabled_ns = pmc_sub_sat(head.enabled_ns, leader->group_zero.enabled_ns),
 		.running_ns = pmc_sub_sat(head.running_ns, leader->group_zero.running_ns),
@@ -247,15 +247,15 @@ int pmc_counter_read_group(const struct pmc_counter *leader, struct pmc_counter_
 		       0;
 }
 
-int pmc_counter_group_scale(const struct pmc_counter_group_times *times,
-			    const struct pmc_counter_group_value *value, uint64_t *count)
+int pmc_group_scale(const struct pmc_group_times *times, const struct pmc_group_value *value,
+		    uint64_t *count)
 {
 	if (!times || !value)
 		return -EINVAL;
 	return pmc_scale(value->count, times->enabled_ns, times->running_ns, count);
 }
 
-int counter_group_zero(struct pmc_counter_group *group)
+int counter_group_zero(struct pmc_group *group)
 {
 	struct pmc_perf_head head;
 	int error = counter_fetch(group->members[0], &head, group->zero, group->count);
@@ -274,7 +274,7 @@ int counter_group_zero(struct pmc_counter_group *group)
 
 int pmc_counter_reset_group(struct pmc_counter *counter)
 {
-	struct pmc_counter_group *group = counter ? counter->group : NULL;
+	struct pmc_group *group = counter ? counter->group : NULL;
 	struct pmc_counter *leader = group ? group->members[0] : counter;
 	int error = leader ? counter_check(leader) : -EINVAL;
 

@@ -29,8 +29,8 @@ static int parse_row(const char *text, struct pmc_counter_event *event)
 	return result;
 }
 
-static int parse_rows(struct pmc_typed *group, const struct pmc_typed_field *fields, unsigned n,
-		      struct pmc_counter_event *events)
+static int parse_rows(struct pmc_group_typed *group, const struct pmc_group_typed_field *fields,
+		      unsigned n, struct pmc_counter_event *events)
 {
 	bool pinned = false;
 
@@ -52,7 +52,7 @@ static int parse_rows(struct pmc_typed *group, const struct pmc_typed_field *fie
 /* ---- opening ------------------------------------------------------------------------------*/
 
 /* The scope of all members. Clocks, which count all modes, are ignored beside other events. */
-static enum pmc_scope common_scope(const struct pmc_counter_group *group)
+static enum pmc_scope common_scope(const struct pmc_group *group)
 {
 	enum pmc_scope scope = PMC_SCOPE_ALL;
 	bool known = false;
@@ -70,40 +70,41 @@ static enum pmc_scope common_scope(const struct pmc_counter_group *group)
 	return scope;
 }
 
-static int open_events(struct pmc_typed *group, const struct pmc_counter_event *events, unsigned n,
-		       const struct pmc_open_options *options)
+static int open_events(struct pmc_group_typed *group, const struct pmc_counter_event *events,
+		       unsigned n, const struct pmc_open_options *options)
 {
-	struct pmc_counter_group *counters;
-	int error = pmc_counter_group_open(&counters, NULL, 0, options, NULL);
+	struct pmc_group *counters;
+	int error = pmc_group_open(&counters, NULL, 0, options, NULL);
 
 	if (error)
 		return error;
 	/* Enabled once it is complete: siblings must not miss what their leader counts. */
 	counters->open.enabled = false;
 	for (unsigned i = 0; i < n && !error; i++) {
-		error = pmc_counter_group_add(counters, &events[i], NULL, NULL, NULL);
+		error = pmc_group_add(counters, &events[i], NULL, NULL, NULL);
 		if (error)
 			group->failed = (int32_t)i;
 	}
 	group->scope = (uint8_t)common_scope(counters);
 	if (!error && options && options->enabled)
-		error = pmc_counter_group_enable(counters);
+		error = pmc_group_enable(counters);
 	if (error)
-		pmc_counter_group_close(counters);
+		pmc_group_close(counters);
 	else
 		group->counters = counters;
 	return error;
 }
 
-int pmc_typed_open_with(struct pmc_typed *group, const struct pmc_typed_field *fields, unsigned n,
-			const struct pmc_open_options *options)
+int pmc_group_typed_open_with(struct pmc_group_typed *group,
+			      const struct pmc_group_typed_field *fields, unsigned n,
+			      const struct pmc_open_options *options)
 {
 	struct pmc_counter_event events[PMC_EVENTS_MAX];
 	int kept = errno, error;
 
 	if (!group)
 		return -EINVAL;
-	*group = (struct pmc_typed){ .failed = -1, .scope = PMC_SCOPE_ALL, .cpu = -1 };
+	*group = (struct pmc_group_typed){ .failed = -1, .scope = PMC_SCOPE_ALL, .cpu = -1 };
 	if (options) {
 		group->pid = options->target == PMC_TARGET_PID ? options->pid : -1;
 		group->cpu = options->cpu;
@@ -117,8 +118,8 @@ int pmc_typed_open_with(struct pmc_typed *group, const struct pmc_typed_field *f
 	return error;
 }
 
-int pmc_typed_open(struct pmc_typed *group, const struct pmc_typed_field *fields, unsigned n,
-		   pid_t pid, int cpu)
+int pmc_group_typed_open(struct pmc_group_typed *group, const struct pmc_group_typed_field *fields,
+			 unsigned n, pid_t pid, int cpu)
 {
 	struct pmc_open_options options = PMC_OPEN_INIT;
 
@@ -128,7 +129,7 @@ int pmc_typed_open(struct pmc_typed *group, const struct pmc_typed_field *fields
 		options.target = PMC_TARGET_ANY;
 		options.pid = 0;
 	}
-	return pmc_typed_open_with(group, fields, n, &options);
+	return pmc_group_typed_open_with(group, fields, n, &options);
 }
 
 /* ---- an open group ------------------------------------------------------------------------*/
@@ -139,46 +140,46 @@ static int error_of_reading(int error)
 	return error == -EIO || error == -ENOSPC ? -EBADF : error;
 }
 
-int pmc_typed_enable(const struct pmc_typed *group)
+int pmc_group_typed_enable(const struct pmc_group_typed *group)
 {
 	if (!group)
 		return -EINVAL;
-	return group->counters ? pmc_counter_group_enable(group->counters) : -EBADF;
+	return group->counters ? pmc_group_enable(group->counters) : -EBADF;
 }
 
-int pmc_typed_disable(const struct pmc_typed *group)
+int pmc_group_typed_disable(const struct pmc_group_typed *group)
 {
 	if (!group)
 		return -EINVAL;
-	return group->counters ? pmc_counter_group_disable(group->counters) : -EBADF;
+	return group->counters ? pmc_group_disable(group->counters) : -EBADF;
 }
 
-int pmc_typed_reset(struct pmc_typed *group)
+int pmc_group_typed_reset(struct pmc_group_typed *group)
 {
 	if (!group)
 		return -EINVAL;
 	return error_of_reading(group->counters ? counter_group_zero(group->counters) : -EBADF);
 }
 
-int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
-		   struct pmc_typed_times *times)
+int pmc_group_typed_read(const struct pmc_group_typed *group, unsigned n, uint64_t *values,
+			 struct pmc_group_typed_times *times)
 {
-	struct pmc_counter_group_value read[PMC_EVENTS_MAX];
-	struct pmc_counter_group_times all;
+	struct pmc_group_value read[PMC_EVENTS_MAX];
+	struct pmc_group_times all;
 	int error = -EBADF;
 
 	if (!group || !values || !times)
 		return -EINVAL;
-	*times = (struct pmc_typed_times){ .state = PMC_NOT_COUNTED };
-	if (group->counters && n == pmc_counter_group_count(group->counters))
-		error = pmc_counter_group_read(group->counters, &all, read, n);
+	*times = (struct pmc_group_typed_times){ .state = PMC_NOT_COUNTED };
+	if (group->counters && n == pmc_group_count(group->counters))
+		error = pmc_group_read(group->counters, &all, read, n);
 	error = error_of_reading(error);
 	if (!error || error == -EAGAIN || error == -EBUSY) {
 		times->enabled_ns = all.enabled_ns;
 		times->running_ns = all.running_ns;
 	}
 	for (unsigned i = 0; i < n && !error; i++)
-		error = pmc_counter_group_scale(&all, &read[i], &values[i]);
+		error = pmc_group_scale(&all, &read[i], &values[i]);
 	if (!error)
 		times->state = all.running_ns < all.enabled_ns ? PMC_SCALED : PMC_COUNTED;
 	for (unsigned i = 0; i < n && error; i++)
@@ -186,18 +187,18 @@ int pmc_typed_read(const struct pmc_typed *group, unsigned n, uint64_t *values,
 	return error;
 }
 
-void pmc_typed_close(struct pmc_typed *group)
+void pmc_group_typed_close(struct pmc_group_typed *group)
 {
 	int kept = errno;
 
 	if (!group)
 		return;
-	pmc_counter_group_close(group->counters);
+	pmc_group_close(group->counters);
 	group->counters = NULL;
 	errno = kept;
 }
 
-static struct pmc_open_options options_of(const struct pmc_typed *group)
+static struct pmc_open_options options_of(const struct pmc_group_typed *group)
 {
 	struct pmc_open_options options = PMC_OPEN_INIT;
 
@@ -208,8 +209,9 @@ static struct pmc_open_options options_of(const struct pmc_typed *group)
 }
 
 /* Of an open that failed at this row. */
-static void explain_row(const struct pmc_typed *group, const struct pmc_typed_field *field,
-			int error, struct pmc_failure *failure)
+static void explain_row(const struct pmc_group_typed *group,
+			const struct pmc_group_typed_field *field, int error,
+			struct pmc_failure *failure)
 {
 	const struct pmc_open_options options = options_of(group);
 	const char *text = field->event ? field->event : "";
@@ -226,7 +228,8 @@ static void explain_row(const struct pmc_typed *group, const struct pmc_typed_fi
 }
 
 /* Of an open that failed before the first row. */
-static void explain_options(const struct pmc_typed *group, int error, struct pmc_failure *failure)
+static void explain_options(const struct pmc_group_typed *group, int error,
+			    struct pmc_failure *failure)
 {
 	const struct pmc_open_options options = options_of(group);
 	struct counter_request request;
@@ -237,8 +240,9 @@ static void explain_options(const struct pmc_typed *group, int error, struct pmc
 			     "pmc_open_options(3)");
 }
 
-void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_typed_field *fields,
-		       int error, struct pmc_failure *failure)
+void pmc_group_typed_explain(const struct pmc_group_typed *group,
+			     const struct pmc_group_typed_field *fields, int error,
+			     struct pmc_failure *failure)
 {
 	int kept = errno;
 
@@ -248,7 +252,7 @@ void pmc_typed_explain(const struct pmc_typed *group, const struct pmc_typed_fie
 	if (!group || !fields)
 		counter_fail(failure, error, "group", "an argument is NULL");
 	else if (group->counters)
-		pmc_counter_group_explain(group->counters, error, failure);
+		pmc_group_explain(group->counters, error, failure);
 	else if (error == -EBADF)
 		counter_fail(failure, error, "group", "it is not open; open it first");
 	else if (group->failed >= 0)
