@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mac_threads.h - the threads of a process on macOS, and their rows.
+ * mac_threads.h - the threads of a process on macOS, their rows, and the totals of the process.
  *
  * Implemented in darwin/mac_threads.c. A table of thread numbers: a thread enters it when it starts
  * and leaves it when it ends, both by itself. Lock-free, without thread-local variables: macOS
@@ -22,8 +22,15 @@ enum {
 /* What rows are made of; set once, before the first thread. */
 extern struct mac_job {
 	struct pmc_mac mac;
-	struct pmc_mac_plan plan;
+	struct pmc_mac_plan plan, totals;
+	/* Of the process, before this image: the kernel's totals go on over an exec. */
+	struct pmc_mac_reading before;
 } mac_job;
+
+/* In the first thread of a process image. */
+void mac_totals_begin(void);
+/* Appends the TOTAL frame: what all threads have counted, also without a row. Read after rows. */
+void mac_totals_frame(struct pmc_frame_buf *buf, uint64_t snapshot);
 
 /* The calling thread has started. False: it is known already, or the table is full (noted). */
 bool mac_thread_begin(uint64_t tid, bool main);

@@ -21,9 +21,12 @@ enum { DOUBLE_THREADS = 4096 };
 /* Threads have the numbers 1000, 1001, ...; the caller's is set by double_be(). */
 static struct {
 	int self_error, levels_error; /* -errno; 0: works */
+	int usage_error;	      /* of all versions */
+	int usage_version;	      /* the newest that the system has */
+	uint64_t earlier;	      /* instructions of the process before its threads */
 	unsigned levels;
 	int short_reply; /* bytes that thread_info gives instead of all */
-	bool root, no_kperf, no_symbol;
+	bool root, no_kperf, no_symbol, no_timebase;
 	int db_error, force_error, map_error; /* codes of kperfdata */
 	int force_errno, config_errno;	      /* errno of kperf, 0: works */
 	int error;			      /* what last_error() returns */
@@ -41,6 +44,7 @@ static inline void double_reset(unsigned levels)
 {
 	memset((void *)&mac_double, 0, sizeof(mac_double));
 	mac_double.levels = levels;
+	mac_double.usage_version = 6;
 	double_self = 1000;
 }
 
@@ -110,6 +114,30 @@ static int double_thread_info(unsigned flavor, uint64_t tid, void *to, size_t by
 			      -EINVAL;
 }
 
+/* The sum over all threads, ended ones too. The work on the last level is 10 for each that has
+ * any. */
+static int double_usage(int version, void *to, size_t bytes)
+{
+	uint64_t words[58] = { 0 }, slow = 0;
+
+	memset(to, 0xa5, bytes);
+	if (mac_double.usage_error || version > mac_double.usage_version)
+		return mac_double.usage_error ? mac_double.usage_error : -EINVAL;
+	if (version != 4 && version != 6)
+		return -EINVAL;
+	words[31] = mac_double.earlier;
+	for (unsigned i = 0; i < DOUBLE_THREADS; i++) {
+		words[31] += mac_double.work[i];
+		slow += mac_double.work[i] && mac_double.levels > 1 ? 10 : 0;
+	}
+	words[32] = 2 * words[31];
+	words[2] = 24 * words[31];
+	words[40] = words[31] - slow;
+	words[41] = 2 * words[40];
+	memcpy(to, words, version == 4 ? 296 : bytes < sizeof(words) ? bytes : sizeof(words));
+	return 0;
+}
+
 static uint64_t double_tid(void)
 {
 	return double_self;
@@ -124,7 +152,7 @@ static void double_timebase(uint32_t *numer, uint32_t *denom)
 {
 	/* Of Apple silicon. */
 	*numer = 125;
-	*denom = 3;
+	*denom = mac_double.no_timebase ? 0 : 3;
 }
 
 static bool double_root(void)
@@ -302,6 +330,7 @@ static int double_last_error(void)
 static const struct pmc_mac_calls double_calls = {
 	.self_counts = double_self_counts,
 	.thread_info = double_thread_info,
+	.process_usage = double_usage,
 	.self_tid = double_tid,
 	.level_name = double_level,
 	.timebase = double_timebase,

@@ -106,6 +106,78 @@ static void a_reply_of_another_shape_is_refused(void **state)
 	assert_int_equal(mac.levels, 0);
 }
 
+/* Under Rosetta: CPU time in nanoseconds of another call. */
+static void units_of_time_may_be_unknown(void **state)
+{
+	(void)state;
+	double_reset(2);
+	mac_double.no_timebase = true;
+	mac_double.work[5] = 1000;
+	pmc_mac_open(&mac, &double_calls);
+	assert_int_equal(pmc_mac_read(&mac, 1005, false, &reading), 0);
+	assert_int_equal(reading.level[0].instructions, 990);
+	assert_true(reading.has_cpu);
+	assert_int_equal(reading.cpu_ns, 8000);
+	pmc_mac_read_process(&mac, &reading);
+	assert_int_equal(reading.counts_error, 0);
+	assert_false(reading.has_cpu);
+	assert_int_equal(reading.cpu_ns, 0);
+}
+
+/* ---- the whole process -------------------------------------------------------------------- */
+static void the_process_is_read(unsigned levels, int version)
+{
+	double_reset(levels);
+	mac_double.usage_version = version;
+	mac_double.work[5] = 1000;
+	mac_double.work[6] = 500;
+	mac_double.ended[6] = true;
+	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_read_process(&mac, &reading);
+	assert_int_equal(reading.kpc_error, PMC_REASON_OWN_THREAD);
+	assert_true(reading.has_cpu);
+	assert_int_equal(reading.cpu_ns, 1500 * 1000);
+}
+
+static void a_process_has_counts_of_ended_threads(void **state)
+{
+	(void)state;
+	the_process_is_read(2, 6);
+	assert_int_equal(reading.counts_error, 0);
+	assert_int_equal(reading.level[0].instructions, 1480);
+	assert_int_equal(reading.level[0].cycles, 2960);
+	assert_int_equal(reading.level[1].instructions, 20);
+	assert_int_equal(reading.level[1].cycles, 40);
+	the_process_is_read(1, 4);
+	assert_int_equal(reading.counts_error, 0);
+	assert_int_equal(reading.level[0].instructions, 1500);
+	assert_int_equal(reading.level[1].instructions, 0);
+	/* Rows have levels, the process has none, or of two only. */
+	the_process_is_read(2, 4);
+	assert_int_equal(reading.counts_error, PMC_REASON_NO_SOURCE);
+	the_process_is_read(3, 6);
+	assert_int_equal(reading.counts_error, PMC_REASON_NO_SOURCE);
+}
+
+static void a_process_may_not_be_readable(void **state)
+{
+	(void)state;
+	double_reset(2);
+	mac_double.usage_error = -EPERM;
+	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_read_process(&mac, &reading);
+	assert_int_equal(reading.counts_error, EPERM);
+	assert_false(reading.has_cpu);
+	assert_int_equal(reading.cpu_ns, 0);
+	assert_int_equal(reading.level[0].cycles, 0);
+	mac_double.usage_error = 0;
+	mac_double.self_error = -ENOTSUP;
+	pmc_mac_open(&mac, &double_calls);
+	pmc_mac_read_process(&mac, &reading);
+	assert_int_equal(reading.counts_error, PMC_REASON_NO_COUNTERS);
+	assert_true(reading.has_cpu);
+}
+
 /* ---- kperf -------------------------------------------------------------------------------- */
 static unsigned open_kpc(const char *const *names, unsigned n, bool attach, uint32_t *reasons)
 {
@@ -300,6 +372,9 @@ int main(void)
 		cmocka_unit_test(before_macos_13_a_thread_reads_itself),
 		cmocka_unit_test(a_virtual_machine_leaves_cpu_time),
 		cmocka_unit_test(a_reply_of_another_shape_is_refused),
+		cmocka_unit_test(units_of_time_may_be_unknown),
+		cmocka_unit_test(a_process_has_counts_of_ended_threads),
+		cmocka_unit_test(a_process_may_not_be_readable),
 		cmocka_unit_test(kperf_counts_in_the_order_of_the_map),
 		cmocka_unit_test(kperf_failures_have_reasons),
 		cmocka_unit_test(a_descendant_only_reads),

@@ -60,6 +60,8 @@ static void start(unsigned levels, int self_error, int levels_error)
 	atomic_store(&pmc_agent_control.snapshot, 1);
 	pmc_mac_open(&mac_job.mac, &double_calls);
 	assert_int_equal(pmc_mac_plan_make(&mac_job.mac, &events, false, &arena, &mac_job.plan), 0);
+	assert_int_equal(pmc_mac_plan_totals(&mac_job.plan, &arena, &mac_job.totals), 0);
+	mac_totals_begin();
 	agent_file_append(mac_job.plan.plan.frame, mac_job.plan.plan.frame_bytes);
 }
 
@@ -73,10 +75,13 @@ static void snapshot(uint64_t self)
 {
 	static uint64_t room[2048];
 	struct pmc_frame_buf buf;
+	uint64_t number;
 
 	pmc_frame_buf_init(&buf, room, sizeof(room));
-	mac_threads_rows(&buf, drain, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, self,
-			 PMC_THREAD_LIVE);
+	number = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+	mac_threads_rows(&buf, drain, number, self, PMC_THREAD_LIVE);
+	drain(&buf);
+	mac_totals_frame(&buf, number);
 	drain(&buf);
 }
 
@@ -141,6 +146,70 @@ static void a_thread_has_its_row(void **state)
 	assert_int_equal(count_of(thread, "cycles", "")->raw, 600);
 	assert_int_equal(count_of(thread, "cycles", "")->state, PMC_COUNTED);
 	assert_int_equal(thread->fixed.cpu_ns, 300 * 1000);
+	pmc_profile_free(&profile);
+}
+
+static const struct pmc_count *unattributed(const struct pmc_profile *profile, const char *name,
+					    const char *core)
+{
+	const struct pmc_p_remainder *rest = &profile->processes[0]->unattributed;
+
+	assert_non_null(rest->set);
+	for (unsigned i = 0; i < rest->set->count; i++)
+		if (strcmp(rest->set->events[i].name, name) == 0 &&
+		    strcmp(rest->set->events[i].core_type, core) == 0)
+			return &rest->counts[i];
+	fail_msg("no event %s of core type '%s'", name, core);
+	return NULL;
+}
+
+/* The process's counts before this image (exec) are in neither; those of a thread whose start was
+ * not seen remain. */
+static void work_outside_the_rows_is_unattributed(void **state)
+{
+	struct pmc_profile profile;
+
+	(void)state;
+	start(2, 0, 0);
+	mac_double.earlier = 5000;
+	mac_double.work[0] = 30;
+	mac_totals_begin();
+	mac_thread_begin(1000, true);
+	mac_thread_begin(1001, false);
+	mac_double.work[0] = 130;
+	mac_double.work[1] = 200;
+	mac_double.work[2] = 400;
+	double_be(1001);
+	mac_thread_end(1001, PMC_THREAD_EXITED);
+	mac_double.ended[1] = true;
+	snapshot(1000);
+	finish(&profile);
+	assert_int_equal(profile.n_threads, 2);
+	assert_int_equal(unattributed(&profile, "instructions", "Performance")->raw, 390);
+	assert_int_equal(unattributed(&profile, "instructions", "Efficiency")->raw, 10);
+	assert_int_equal(unattributed(&profile, "cycles", "")->raw, 800);
+	assert_int_equal(unattributed(&profile, "cycles", "")->state, PMC_COUNTED);
+	pmc_profile_free(&profile);
+}
+
+/* Never 0 in place of unknown. */
+static void totals_that_cannot_be_read_are_unknown(void **state)
+{
+	struct pmc_profile profile;
+
+	(void)state;
+	start(2, 0, 0);
+	mac_thread_begin(1000, true);
+	mac_double.usage_version = 4;
+	snapshot(1000);
+	finish(&profile);
+	assert_int_equal(unattributed(&profile, "cycles", "Performance")->state, PMC_NOT_COUNTED);
+	pmc_profile_free(&profile);
+	start(1, -ENOTSUP, 0);
+	mac_thread_begin(1000, true);
+	snapshot(1000);
+	finish(&profile);
+	assert_null(profile.processes[0]->unattributed.set);
 	pmc_profile_free(&profile);
 }
 
@@ -260,6 +329,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_has_its_row),
+		cmocka_unit_test(work_outside_the_rows_is_unattributed),
+		cmocka_unit_test(totals_that_cannot_be_read_are_unknown),
 		cmocka_unit_test(a_virtual_machine_has_rows),
 		cmocka_unit_test(before_macos_13_live_threads_have_no_counts),
 		cmocka_unit_test(each_of_many_threads_has_its_last_row),

@@ -7,8 +7,10 @@
  *
  * Without privilege the kernel keeps cycles and instructions of each thread: for the calling thread
  * thread_selfcounts(), for any thread of the process proc_pidinfo(34), which has them for each
- * performance level (macOS 13). Other events need root and the private frameworks kperf and
- * kperfdata, which program the counters of the whole machine; a thread can read its own only.
+ * performance level (macOS 13), and for all threads together, ended ones too, proc_pid_rusage(), of
+ * which version 6 (macOS 13) has the fastest level apart. Other events need root and the private
+ * frameworks kperf and kperfdata, which program the counters of the whole machine; a thread can
+ * read its own only.
  */
 #ifndef PMC_CORE_COUNT_THREAD_COUNTS_H
 #define PMC_CORE_COUNT_THREAD_COUNTS_H
@@ -26,11 +28,13 @@ struct pmc_mac_calls {
 	int (*self_counts)(uint64_t counts[2]);
 	/* proc_pidinfo() of this process: the number of bytes stored. */
 	int (*thread_info)(unsigned flavor, uint64_t tid, void *to, size_t bytes);
+	/* proc_pid_rusage() of this process, in the version of that number. 0. */
+	int (*process_usage)(int version, void *to, size_t bytes);
 	/* pthread_threadid_np() of the caller. */
 	uint64_t (*self_tid)(void);
 	/* "Performance", "Efficiency"; NULL: unknown. */
 	const char *(*level_name)(unsigned level);
-	/* mach_timebase_info(): nanoseconds are units * numer / denom. */
+	/* mach_timebase_info(): nanoseconds are units * numer / denom. denom 0: unknown. */
 	void (*timebase)(uint32_t *numer, uint32_t *denom);
 	bool (*is_root)(void);
 	void *(*library)(const char *path);
@@ -61,7 +65,7 @@ struct pmc_mac {
 	unsigned levels;    /* of thread_info; 0: counts of the calling thread only */
 	bool counts;	    /* cycles and instructions are counted */
 	uint32_t no_counts; /* why not: enum pmc_reason */
-	uint32_t numer, denom;
+	uint32_t numer, denom;	 /* numer 0: times in units of mach cannot be used */
 	uint32_t trouble;	 /* enum pmc_mac_trouble */
 	struct pmc_mac_kpc *kpc; /* NULL: not open */
 	unsigned kpc_n;		 /* events, and where the counter of each is in a reading */
@@ -99,6 +103,11 @@ struct pmc_mac_reading {
 
 /* Reads a thread of this process; own: it is the caller. 0, or -ESRCH: it has ended. */
 int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_mac_reading *to);
+
+/* Reads the whole process, as the reading of a thread. Never events of kperf. */
+void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to);
+/* The reading since `base` was read. */
+void pmc_mac_subtract(struct pmc_mac_reading *from, const struct pmc_mac_reading *base);
 
 /* Private to this folder. */
 unsigned pmc_mac_kpc_read(const struct pmc_mac *mac, uint64_t *counters);

@@ -27,6 +27,9 @@ struct pmc_mac_plan {
 /* attach: as pmc_mac_kpc_open(). 0, -ENOMEM or -E2BIG. */
 int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool attach,
 		      struct pmc_arena *arena, struct pmc_mac_plan *plan);
+/* The plan of the process's totals: the events of rows that pmc_mac_read_process() has. */
+int pmc_mac_plan_totals(const struct pmc_mac_plan *rows, struct pmc_arena *arena,
+			struct pmc_mac_plan *totals);
 /* Appends the readings of all groups to the frame being built. Async-signal-safe. */
 void pmc_mac_plan_put(const struct pmc_mac_plan *plan, struct pmc_frame_buf *buf,
 		      const struct pmc_mac_reading *counts);

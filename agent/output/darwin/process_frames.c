@@ -2,6 +2,7 @@
 /* process_frames.c - the PROCESS and EVENTSET frames of this process image on macOS. */
 #include "agent/output/process_frames.h"
 #include "agent/base/agent.h"
+#include "agent/core/base/number.h"
 #include "agent/core/dump/build.h"
 #include "agent/output/file.h"
 
@@ -17,6 +18,24 @@ static const char *boot_id(void)
 	if (!text[0] && sysctlbyname("kern.bootsessionuuid", text, &bytes, NULL, 0) != 0)
 		text[0] = '\0';
 	return text;
+}
+
+/* What the process used before this image: after an exec the kernel's counts go on. */
+static struct {
+	uint64_t cpu_ns;
+	struct pmc_usage usage;
+} before;
+
+void agent_publish_process(void)
+{
+	uint64_t cpu_ns = pmc_process_cpu_ns(), own_ns;
+
+	memset(&before, 0, sizeof(before));
+	pmc_thread_cpu_ns(0, &own_ns);
+	if (cpu_ns <= own_ns)
+		return;
+	before.cpu_ns = cpu_ns - own_ns;
+	pmc_usage_process(&before.usage);
 }
 
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)
@@ -36,12 +55,14 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed.start_ns = agent.start_ns;
 	fixed.time_ns = pmc_now_ns();
 	fixed.end_ns = how == PMC_RUNNING ? 0 : fixed.time_ns;
-	fixed.cpu_ns = pmc_process_cpu_ns();
+	fixed.cpu_ns = pmc_sub_sat(pmc_process_cpu_ns(), before.cpu_ns);
 	fixed.pre_cpu_ns = agent.pre_cpu_ns;
-	fixed.minor_faults = usage.minor_faults;
-	fixed.major_faults = usage.major_faults;
-	fixed.voluntary_switches = usage.voluntary_switches;
-	fixed.involuntary_switches = usage.involuntary_switches;
+	fixed.minor_faults = pmc_sub_sat(usage.minor_faults, before.usage.minor_faults);
+	fixed.major_faults = pmc_sub_sat(usage.major_faults, before.usage.major_faults);
+	fixed.voluntary_switches =
+		pmc_sub_sat(usage.voluntary_switches, before.usage.voluntary_switches);
+	fixed.involuntary_switches =
+		pmc_sub_sat(usage.involuntary_switches, before.usage.involuntary_switches);
 	fixed.max_rss_bytes = usage.max_rss_bytes;
 	fixed.children_cpu_ns = pmc_children_cpu_ns();
 	fixed.how_ended = (uint8_t)how;

@@ -202,8 +202,8 @@ static bool plan_events(void)
 		return false;
 	}
 	pmc_mac_open(&mac_job.mac, &pmc_mac_system);
-	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &mac_job.plan) !=
-	    0)
+	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &mac_job.plan) ||
+	    pmc_mac_plan_totals(&mac_job.plan, &agent.arena, &mac_job.totals))
 		return false;
 	agent.plan = mac_job.plan.plan;
 	pmc_agent_control.process.eventset = agent.plan.hash;
@@ -219,7 +219,7 @@ void agent_start(int argc, char **argv, char **envp)
 	if (issetugid())
 		return;
 	agent.pid = getpid();
-	agent.pre_cpu_ns = pmc_process_cpu_ns();
+	pmc_thread_cpu_ns(0, &agent.pre_cpu_ns);
 	agent.start_ns = pmc_now_ns();
 	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
 	if (!configure(envp))
@@ -242,6 +242,8 @@ void agent_start(int argc, char **argv, char **envp)
 		agent_report_init(envp);
 	put_job();
 	agent.start_ns -= agent.pre_cpu_ns < agent.start_ns ? agent.pre_cpu_ns : 0;
+	agent_publish_process();
+	mac_totals_begin();
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
 	mac_thread_begin(pmc_mac_system.self_tid(), true);
 out:
@@ -262,6 +264,9 @@ static void all(enum pmc_thread_state state, enum pmc_ended how, int code)
 
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	mac_threads_rows(&buf, drain, snapshot, pmc_mac_system.self_tid(), state);
+	drain(&buf);
+	/* Totals are read after the rows that are subtracted from them. */
+	mac_totals_frame(&buf, snapshot);
 	drain(&buf);
 	agent_notes_frames(&buf, snapshot, how != PMC_RUNNING);
 	agent_process_frame(&buf, snapshot, how, code);
@@ -315,6 +320,8 @@ static void forked(void)
 	agent_notes_forget();
 	mac_threads_forget();
 	agent_file_forked();
+	agent_publish_process();
+	mac_totals_begin();
 	mac_thread_begin(pmc_mac_system.self_tid(), true);
 }
 

@@ -155,3 +155,33 @@ void mac_threads_forget(void)
 	atomic_store(&pmc_agent_control.uncounted, 0);
 	atomic_store(&agent.next_seq, 0);
 }
+
+void mac_totals_begin(void)
+{
+	struct pmc_mac_reading own;
+
+	pmc_mac_read_process(&mac_job.mac, &mac_job.before);
+	if (pmc_mac_read(&mac_job.mac, mac_job.mac.calls->self_tid(), true, &own) == 0)
+		pmc_mac_subtract(&mac_job.before, &own);
+}
+
+void mac_totals_frame(struct pmc_frame_buf *buf, uint64_t snapshot)
+{
+	const struct pmc_mac_plan *totals = &mac_job.totals;
+	const struct pmc_total_fixed fixed = {
+		.kind = PMC_TOTAL_THREADS,
+		.n_groups = (uint16_t)totals->plan.groups,
+		.time_ns = pmc_now_ns(),
+		.eventset = totals->plan.hash,
+	};
+	struct pmc_mac_reading reading;
+
+	if (!totals->plan.groups)
+		return;
+	pmc_mac_read_process(&mac_job.mac, &reading);
+	pmc_mac_subtract(&reading, &mac_job.before);
+	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
+	pmc_mac_plan_put(totals, buf, &reading);
+	pmc_frame_end(buf);
+	pmc_plan_frame(&totals->plan, buf);
+}

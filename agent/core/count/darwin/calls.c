@@ -8,6 +8,7 @@
 #include <mach/mach_time.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
 
@@ -27,6 +28,17 @@ static int thread_info_of(unsigned flavor, uint64_t tid, void *to, size_t bytes)
 	errno = 0;
 	got = proc_pidinfo(getpid(), (int)flavor, tid, to, (int)bytes);
 	return got > 0 ? got : errno ? -errno : -EIO;
+}
+
+static int process_usage(int version, void *to, size_t bytes)
+{
+	if (bytes < sizeof(struct rusage_info_v6))
+		return -EINVAL;
+	/* errno is not set by all versions of libproc. */
+	errno = 0;
+	if (proc_pid_rusage(getpid(), version, to) == 0)
+		return 0;
+	return errno ? -errno : -EIO;
 }
 
 static uint64_t self_tid(void)
@@ -52,8 +64,14 @@ static const char *level_name(unsigned level)
 static void timebase(uint32_t *numer, uint32_t *denom)
 {
 	mach_timebase_info_data_t base = { 1, 1 };
+	int translated = 0;
+	size_t bytes = sizeof(translated);
 
-	mach_timebase_info(&base);
+	/* Under Rosetta this is the timebase of an Intel Mac, and the kernel's is unknown. */
+	if (sysctlbyname("sysctl.proc_translated", &translated, &bytes, NULL, 0) != 0)
+		translated = 0;
+	if (mach_timebase_info(&base) != 0 || translated)
+		base.denom = 0;
 	*numer = base.numer;
 	*denom = base.denom;
 }
@@ -76,6 +94,7 @@ static int last_error(void)
 const struct pmc_mac_calls pmc_mac_system = {
 	.self_counts = self_counts,
 	.thread_info = thread_info_of,
+	.process_usage = process_usage,
 	.self_tid = self_tid,
 	.level_name = level_name,
 	.timebase = timebase,

@@ -6,6 +6,7 @@
  * and of bsd/sys/proc_info.h in the sources of xnu.
  */
 #include "agent/core/count/thread_counts.h"
+#include "agent/core/base/number.h"
 
 #include <errno.h>
 #include <pmc/dump.h>
@@ -32,6 +33,17 @@ struct info {
 	char name[64];
 };
 _Static_assert(sizeof(struct info) == 112, "PROC_PIDTHREADID64INFO_SIZE");
+
+/* struct rusage_info_v6, of which struct rusage_info_v4 is the beginning. */
+struct usage {
+	uint8_t uuid[16];
+	uint64_t user, system, other[27], instructions, cycles, more[4], flags;
+	uint64_t fast_user, fast_system, fast_instructions, fast_cycles, rest[16];
+};
+_Static_assert(offsetof(struct usage, instructions) == 248 &&
+		       offsetof(struct usage, fast_instructions) == 320 &&
+		       sizeof(struct usage) == 464,
+	       "struct rusage_info_v6");
 
 static uint64_t to_ns(const struct pmc_mac *mac, uint64_t units)
 {
@@ -63,7 +75,7 @@ void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls)
 	*mac = (struct pmc_mac){ .calls = calls, .numer = 1, .denom = 1 };
 	calls->timebase(&mac->numer, &mac->denom);
 	if (!mac->denom)
-		mac->numer = mac->denom = 1;
+		mac->numer = 0;
 	error = calls->self_counts(self);
 	if (error) {
 		bool none = error == -ENOTSUP || error == -ENOSYS;
@@ -113,11 +125,12 @@ static int read_counts(const struct pmc_mac *mac, uint64_t tid, bool own,
 	to->counts_error = (uint32_t)-error;
 	if (error)
 		return error == -ESRCH ? error : 0;
-	to->has_cpu = true;
+	to->has_cpu = mac->numer != 0;
 	for (unsigned i = 0; i < levels; i++) {
 		to->level[i].instructions = counts.level[i].instructions;
 		to->level[i].cycles = counts.level[i].cycles;
-		to->cpu_ns += to_ns(mac, counts.level[i].user + counts.level[i].system);
+		if (to->has_cpu)
+			to->cpu_ns += to_ns(mac, counts.level[i].user + counts.level[i].system);
 	}
 	return 0;
 }
@@ -143,4 +156,49 @@ int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_m
 	to->has_cpu = true;
 	memcpy(to->name, info.name, sizeof(to->name) - 1);
 	return 0;
+}
+
+void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to)
+{
+	struct usage usage;
+	int error = mac->calls->process_usage(6, &usage, sizeof(usage));
+	const bool levels = !error;
+
+	memset(to, 0, sizeof(*to));
+	to->kpc_error = PMC_REASON_OWN_THREAD;
+	if (error)
+		error = mac->calls->process_usage(4, &usage, sizeof(usage));
+	if (error) {
+		to->counts_error = (uint32_t)-error;
+		return;
+	}
+	to->has_cpu = mac->numer != 0;
+	to->cpu_ns = to->has_cpu ? to_ns(mac, usage.user + usage.system) : 0;
+	to->counts_error = mac->no_counts;
+	if (!mac->counts)
+		return;
+	to->level[0] = (struct pmc_mac_level){ usage.instructions, usage.cycles };
+	if (mac->levels <= 1)
+		return;
+	/* The levels of proc_pidinfo(34) are in the order of hw.perflevelN, the fastest first. */
+	if (!levels || mac->levels > 2) {
+		to->counts_error = PMC_REASON_NO_SOURCE;
+		return;
+	}
+	to->level[0] = (struct pmc_mac_level){ usage.fast_instructions, usage.fast_cycles };
+	to->level[1] = (struct pmc_mac_level){
+		pmc_sub_sat(usage.instructions, usage.fast_instructions),
+		pmc_sub_sat(usage.cycles, usage.fast_cycles),
+	};
+}
+
+void pmc_mac_subtract(struct pmc_mac_reading *from, const struct pmc_mac_reading *base)
+{
+	from->cpu_ns = pmc_sub_sat(from->cpu_ns, base->cpu_ns);
+	for (unsigned i = 0; i < PMC_MAC_LEVELS; i++) {
+		struct pmc_mac_level *level = &from->level[i];
+
+		level->instructions = pmc_sub_sat(level->instructions, base->level[i].instructions);
+		level->cycles = pmc_sub_sat(level->cycles, base->level[i].cycles);
+	}
 }

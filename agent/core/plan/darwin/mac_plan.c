@@ -218,6 +218,29 @@ int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool
 	return pmc_plan_seal(&plan->plan, arena);
 }
 
+int pmc_mac_plan_totals(const struct pmc_mac_plan *rows, struct pmc_arena *arena,
+			struct pmc_mac_plan *totals)
+{
+	const struct pmc_plan *from = &rows->plan;
+	struct pmc_plan *plan = &totals->plan;
+
+	memset(totals, 0, sizeof(*totals));
+	totals->kpep_group = ~0u;
+	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * (from->opened + 1));
+	if (!plan->events)
+		return -ENOMEM;
+	for (unsigned i = 0; i < from->opened; i++) {
+		if (rows->sources[i].kind == PMC_MAC_KPEP)
+			continue;
+		totals->sources[plan->count] = rows->sources[i];
+		plan->events[plan->count] = from->events[i];
+		plan->events[plan->count++].group = 0;
+	}
+	plan->first[1] = plan->opened = plan->count;
+	plan->groups = plan->count > 0;
+	return pmc_plan_seal(plan, arena);
+}
+
 static uint64_t value_of(const struct pmc_mac_source *source, const struct pmc_mac_reading *r)
 {
 	switch (source->kind) {
