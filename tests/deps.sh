@@ -50,6 +50,7 @@ build() {
 	header popt.h libpopt-dev
 	has_package libunwind-dev || [ -e /usr/include/libunwind.h ] || need libunwind-dev
 	header jansson.h libjansson-dev
+	header traceevent/event-parse.h libtraceevent-dev
 	header ncurses.h libncurses-dev
 	ldconfig -p 2>/dev/null | grep -q 'libpfm\.so\.4' || need libpfm4
 }
@@ -101,7 +102,7 @@ cross() {
 		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
 		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
 		for p in libelf-dev libdw-dev libiberty-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev \
-			libncurses-dev libunwind-dev; do
+			libtraceevent-dev libncurses-dev libunwind-dev; do
 			has_package "$p:arm64" || need "$p:arm64"
 		done
 		;;

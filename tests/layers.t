@@ -126,7 +126,7 @@ is "$bad" "" "public headers include only libc headers and each other"
 
 # The core depends on libc, xxhash (header only) and uthash (through one header) only.
 bad=$(sources agent | xargs -r grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<' /dev/null |
-	grep -E '<(jansson|libelf|libiberty|gelf|dwarf|elfutils/|cmocka|perfmon/|libunwind)' |
+	grep -E '<(jansson|libelf|libiberty|gelf|dwarf|elfutils/|cmocka|perfmon/|traceevent/|libunwind)' |
 	grep -vE '^agent/(core/event/pfm|sample/sample_dwarf)\.c:')
 is "$bad" "" "agent and core include no library header except libpfm4's and libunwind's, in one file each"
 bad=$(grep -rnE '#[[:space:]]*include[[:space:]]*<uthash' include agent tools --include='*.[ch]' |

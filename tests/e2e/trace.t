@@ -63,6 +63,9 @@ is "$(grep -c event=sched:sched_process_exit x)" 2 "a glob names several tracepo
 trace -e 'sched:sched_process_e*' -o x -- true
 is "$(grep -c '^TID: [0-9]*, PID: [0-9]*$' x) $(grep -c '^sched:sched_process_exec filename=.*true pid=' x) $(($(wc -l <x) % 4))" \
 	"2 1 0" "text of other tracepoints has their fields"
+trace -e sched:sched_waking -o x -- "$PROG/churn" 5 5
+is "$(grep '^sched:sched_waking ' x | grep -c ' target_cpu=[0-9][0-9][0-9]$')" "$(jq -n "$(wc -l <x) / 4")" \
+	"in the form of the kernel's print format"
 if grep -q '^irq_vectors:irq_work_exit$' /sys/kernel/tracing/available_events; then
 	trace -e 'irq_vectors:irq_work_e*' -a -d 50ms
 	is "$status" 0 "a glob that matches a tracepoint that the kernel refuses to all"

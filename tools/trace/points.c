@@ -3,6 +3,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/suggest.h"
 #include "tools/cli/pmctl.h"
+#include "tools/trace/print.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>
@@ -76,6 +77,8 @@ static int add(struct trace *trace, const char *name, const char *filter, struct
 		point->prev_comm = pmc_tracepoint_find(point->tracepoint, "prev_comm");
 		point->next_pid = pmc_tracepoint_find(point->tracepoint, "next_pid");
 		point->next_comm = pmc_tracepoint_find(point->tracepoint, "next_comm");
+	} else if (trace->print) {
+		trace_print_load(trace->print, system, name + colon + 1);
 	}
 	trace->by_id[id] = (uint16_t)++trace->n_points;
 	return 0;
@@ -173,11 +176,14 @@ static int add_word(struct trace *trace, const char *word, const struct trace_na
 
 int trace_find_points(struct trace *trace)
 {
+	const bool printed = trace->format == TRACE_TEXT && !trace->summarize;
 	char *names = read_names();
 	int code = 0;
 
 	trace->by_id = pmc_arena_alloc(&trace->arena, IDS * sizeof(*trace->by_id));
-	if (!names || !trace->by_id)
+	if (printed)
+		trace->print = trace_print_new();
+	if (!names || !trace->by_id || (printed && !trace->print))
 		code = tool_fail(trace_failed(trace), "out of memory");
 	for (unsigned i = 0; i < trace->n_lists && !code; i++) {
 		const struct trace_names *list = &trace->lists[i];
@@ -197,6 +203,7 @@ void trace_free_points(struct trace *trace)
 	for (unsigned i = 0; i < trace->n_points; i++)
 		pmc_tracepoint_free(trace->points[i].tracepoint);
 	free(trace->points);
+	trace_print_free(trace->print);
 }
 
 const struct trace_point *trace_point_of(const struct trace *trace, const struct pmc_record *record)

@@ -7,6 +7,7 @@
  * trace.
  */
 #include "agent/core/base/number.h"
+#include "tools/trace/functions.h"
 #include "tools/trace/summary.h"
 
 #include <stdio.h>
@@ -77,68 +78,6 @@ bool trace_blocked_add(struct trace_thread *thread, const struct trace_reason *r
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-struct function {
-	uint64_t start;
-	char name[48];
-};
-
-struct functions {
-	struct function *list;
-	size_t n, room;
-};
-
-static int by_start(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* None if addresses are hidden (kernel.kptr_restrict). */
-static void read_functions(struct functions *functions)
-{
-	FILE *file = fopen("/proc/kallsyms", "re");
-	char line[512], name[48], type;
-	unsigned long long start;
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%llx %c %47s", &start, &type, name) != 3 || !start ||
-		    !strchr("tTwW", type))
-			continue;
-		if (functions->n == functions->room) {
-			size_t room = functions->room ? 2 * functions->room : 1 << 16;
-			struct function *more = realloc(functions->list, room * sizeof(*more));
-
-			if (!more)
-				break;
-			functions->list = more;
-			functions->room = room;
-		}
-		functions->list[functions->n].start = start;
-		strcpy(functions->list[functions->n++].name, name);
-	}
-	if (file)
-		fclose(file);
-	if (functions->n)
-		qsort(functions->list, functions->n, sizeof(*functions->list), by_start);
-}
-
-static const char *name_of(const struct functions *functions, uint64_t address)
-{
-	size_t low = 0, high = functions->n;
-
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-
-		if (functions->list[middle].start <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return functions->n && functions->list[low].start <= address ? functions->list[low].name :
-								       NULL;
-}
-
 /* Code on the way into the kernel, of x86-64 and arm64. */
 static bool is_entry(const char *name)
 {
@@ -167,14 +106,15 @@ static const char *plain(const char *name)
 	return strstr(name, "page_fault") ? "page fault" : name;
 }
 
-static void set_name(struct trace_reason *reason, const struct functions *functions)
+static void set_name(struct trace_reason *reason, const struct trace_functions *functions)
 {
-	const char *name = NULL, *found = NULL;
+	const struct trace_function *function;
+	const char *found = NULL;
 
 	for (unsigned i = 0; i < TRACE_FRAMES && reason->key.frames[i] && !found; i++) {
-		name = name_of(functions, reason->key.frames[i]);
-		if (name && !is_entry(name))
-			found = plain(name);
+		function = trace_function_at(functions, reason->key.frames[i]);
+		if (function && !is_entry(function->name))
+			found = plain(function->name);
 	}
 	snprintf(reason->name, sizeof(reason->name), "%s%s",
 		 found ? found : kinds[reason->key.kind],
@@ -183,12 +123,12 @@ static void set_name(struct trace_reason *reason, const struct functions *functi
 
 void trace_reasons_name(struct trace_summary *summary)
 {
-	struct functions functions = { .n = 0 };
+	struct trace_functions functions = { .n = 0 };
 
-	read_functions(&functions);
+	trace_functions_read(&functions);
 	for (struct trace_reason *r = summary->reasons; r; r = r->hh.next)
 		set_name(r, &functions);
-	free(functions.list);
+	trace_functions_free(&functions);
 }
 
 static int most_time(const void *a, const void *b)

@@ -62,7 +62,8 @@ struct trace {
 
 	struct trace_point *points;
 	unsigned n_points, n_refused;
-	uint16_t *by_id; /* index + 1 in points of a tracepoint's number; 0: none */
+	struct trace_print *print; /* NULL: not for text */
+	uint16_t *by_id;	   /* index + 1 in points of a tracepoint's number; 0: none */
 
 	struct pmc_sampler_set *set;
 	struct trace_ring *rings;

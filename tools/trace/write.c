@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* write.c - a record as text, as a line of fields or of JSON; the totals at the end. */
 #include "agent/core/base/json.h"
+#include "agent/core/base/utf8.h"
+#include "tools/trace/print.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>
@@ -45,9 +47,12 @@ static int64_t tid_of(const struct trace_point *point, const struct pmc_record *
 	return tid;
 }
 
-static void put_text(struct pmc_out *out, const struct trace_point *point,
+static void put_text(struct trace *trace, const struct trace_point *point,
 		     const struct pmc_record *record)
 {
+	struct pmc_out *out = &trace->out;
+	const char *printed;
+
 	pmc_out_str(out, "TID: ");
 	pmc_out_i64(out, tid_of(point, record));
 	pmc_out_str(out, ", PID: ");
@@ -66,7 +71,14 @@ static void put_text(struct pmc_out *out, const struct trace_point *point,
 	} else {
 		pmc_out_char(out, '\n');
 		pmc_out_str(out, point->name);
-		put_fields(out, point, record);
+		printed = trace_print_text(trace->print, point->tracepoint, record);
+		if (printed) {
+			/* A thread's name must not move a terminal's cursor or forge a line. */
+			pmc_out_char(out, ' ');
+			pmc_utf8_safe(out, printed, strlen(printed), 0);
+		} else {
+			put_fields(out, point, record);
+		}
 	}
 	pmc_out_str(out, "\n\n");
 }
@@ -158,7 +170,7 @@ void trace_write(struct trace *trace, const struct pmc_record *record)
 	else if (trace->format == TRACE_FIELDS)
 		put_line(&trace->out, point, record);
 	else
-		put_text(&trace->out, point, record);
+		put_text(trace, point, record);
 }
 
 void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64_t lost)

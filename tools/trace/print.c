@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print.c - evaluates print formats of tracepoints, which are C expressions, by libtraceevent.
+ *
+ * The library trusts records: their fields are compared with their size before it gets them, and
+ * zeros are behind them for strings without an end.
+ */
+#include "tools/trace/print.h"
+#include "agent/core/base/file.h"
+#include "agent/core/event/source.h"
+#include "tools/trace/functions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#define FILE_BYTES ((size_t)4 << 20)
+#define RAW_BYTES  ((size_t)64 << 10) /* PERF_SAMPLE_RAW of one record is shorter */
+
+struct trace_print {
+	struct tep_handle *tep;
+	struct trace_seq text;
+	struct trace_functions functions;
+	bool functions_read;
+	char raw[RAW_BYTES + 8];
+};
+
+/* For %ps, read when a record needs it. */
+static char *find_function(void *arg, unsigned long long *address, char **module)
+{
+	struct trace_print *print = arg;
+	struct trace_function *function;
+
+	(void)module;
+	if (!print->functions_read)
+		trace_functions_read(&print->functions);
+	print->functions_read = true;
+	function = trace_function_at(&print->functions, *address);
+	if (function)
+		*address = function->start;
+	return function ? function->name : NULL;
+}
+
+/* A file of tracefs; NULL if it cannot be read. The caller frees it. */
+static char *read_tracefs(const char *path, size_t *size)
+{
+	const struct pmc_event_roots roots = { 0 };
+	char *text = malloc(FILE_BYTES);
+	int n = -ENOMEM;
+
+	if (text)
+		n = pmc_file_read(text, FILE_BYTES, "%s/%s", event_tracefs(&roots), path);
+	*size = n < 0 ? 0 : (size_t)n;
+	if (n >= 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+struct trace_print *trace_print_new(void)
+{
+	struct trace_print *print = calloc(1, sizeof(*print));
+	char *strings;
+	size_t size;
+
+	if (!print)
+		return NULL;
+	trace_seq_init(&print->text);
+	print->tep = tep_alloc();
+	if (!print->tep || print->text.state != TRACE_SEQ__GOOD ||
+	    tep_set_function_resolver(print->tep, find_function, print)) {
+		trace_print_free(print);
+		return NULL;
+	}
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_set_long_size(print->tep, sizeof(long));
+	/* Strings of the kernel that records name by their address. */
+	strings = read_tracefs("printk_formats", &size);
+	if (strings)
+		tep_parse_printk_formats(print->tep, strings);
+	free(strings);
+	return print;
+}
+
+void trace_print_free(struct trace_print *print)
+{
+	if (!print)
+		return;
+	if (print->tep)
+		tep_free(print->tep);
+	trace_seq_destroy(&print->text);
+	trace_functions_free(&print->functions);
+	free(print);
+}
+
+void trace_print_parse(struct trace_print *print, const char *system, const char *text, size_t size)
+{
+	(void)tep_parse_event(print->tep, text, size, system);
+}
+
+void trace_print_load(struct trace_print *print, const char *system, const char *name)
+{
+	char path[PMC_PATH_MAX], *text;
+	size_t size;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, name);
+	text = read_tracefs(path, &size);
+	if (text)
+		trace_print_parse(print, system, text, size);
+	free(text);
+}
+
+static bool fits(const struct pmc_tracepoint *tracepoint, const struct pmc_record *record)
+{
+	const struct pmc_tracepoint_field *field;
+	struct pmc_record_span bytes;
+
+	for (size_t i = 0; (field = pmc_tracepoint_at(tracepoint, i)); i++)
+		if (pmc_tracepoint_bytes(field, record, &bytes))
+			return false;
+	return true;
+}
+
+const char *trace_print_text(struct trace_print *print, const struct pmc_tracepoint *tracepoint,
+			     const struct pmc_record *record)
+{
+	struct tep_event *event = tep_find_event(print->tep, (int)pmc_tracepoint_id(tracepoint));
+	const struct pmc_record_span *raw = &record->sample.raw;
+	struct tep_record copy = { .data = print->raw, .cpu = (int)record->cpu };
+
+	if (!event || event->flags & TEP_EVENT_FL_FAILED || !fits(tracepoint, record) ||
+	    raw->size > RAW_BYTES)
+		return NULL;
+	memcpy(print->raw, raw->data, raw->size);
+	memset(print->raw + raw->size, 0, sizeof(print->raw) - RAW_BYTES);
+	copy.size = copy.record_size = (int)raw->size;
+	trace_seq_reset(&print->text);
+	tep_print_event(print->tep, &print->text, &copy, "%s", TEP_PRINT_INFO);
+	trace_seq_terminate(&print->text);
+	return print->text.state == TRACE_SEQ__GOOD ? print->text.buffer : NULL;
+}
