@@ -336,7 +336,7 @@ FUZZ_SECONDS ?= 60
 fuzz: ## fuzz everything that reads untrusted input (clang; FUZZ_SECONDS=60 per target)
 	sh tests/deps.sh fuzz
 	$(MAKE) -j$(JOBS) O=$(O)-fuzz CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' fuzzers
-	O=$(O)-fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) bash tests/fuzz/fuzz.sh
+	O=$(O)-fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) bash tests/fuzz/fuzz.sh
 
 INSTALL_MAN := $(wildcard docs/man/*.[1-9])
 install: all ## install under DESTDIR/PREFIX

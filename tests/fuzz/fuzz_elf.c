@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_elf.c - a program's file as pmctl run checks it, and a module's file as pmctl report reads
- * it for functions and lines. The first eight bytes are the address to look up.
+ * it for functions. The first eight bytes are the address to look up.
+ *
+ * With FUZZ_LIBDW set, for lines and inlined frames too. Most findings of those are libdw's: 0.188 reads
+ * past the end of damaged line tables (docs/CONTRIBUTING.md, "Known gaps").
  */
 #include "tests/fuzz/fuzz.h"
 #include "tools/run/elf_kind.h"
@@ -11,7 +14,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct elf_program program;
 	struct elf_facts facts;
-	const struct symbol_place *place;
 	struct symbol_module *module;
 	struct symbols *symbols;
 	char path[64];
@@ -29,8 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(symbols_new(&symbols, NULL) == 0);
 	module = symbols_module(symbols, path, NULL, 0);
 	symbols_function(symbols, module, address);
-	place = symbols_at(symbols, module, address);
-	FUZZ_CHECK(place->n > 0 && !place->frames[place->n - 1].inlined);
+	if (getenv("FUZZ_LIBDW")) {
+		const struct symbol_place *place = symbols_at(symbols, module, address);
+
+		FUZZ_CHECK(place->n > 0 && !place->frames[place->n - 1].inlined);
+	}
 	symbols_free(symbols);
 	close(fd);
 	return 0;
