@@ -8,36 +8,7 @@
  * sequence and are written when they end; the last tenth of each process is alive at its end and
  * written in one snapshot. Six events in one group. The same arguments give the same bytes.
  */
-/* Benchmarks are single source files, linked with no other object. */
-#include "agent/core/dump/build.c"
-#include "agent/core/dump/frame.c"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-static uint64_t state;
-
-static uint64_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1dull;
-}
-
-static uint64_t memory[1 << 17];
-static struct pmc_frame_buf buf;
-
-static void flush(size_t unless)
-{
-	if (buf.len < unless)
-		return;
-	if (fwrite(memory, 1, buf.len, stdout) != buf.len) {
-		perror("gen_dump");
-		exit(1);
-	}
-	pmc_frame_buf_init(&buf, memory, sizeof(memory));
-}
+#include "tests/bench/gen.h"
 
 enum { EVENTS = 6, SITES = 8 };
 

@@ -8,39 +8,11 @@
  * stack for every ten samples. Addresses are a few thousand of a program that does not exist, or of
  * MODULE. The same arguments give the same bytes.
  */
-/* Benchmarks are single source files, linked with no other object. */
-#include "agent/core/dump/build.c"
-#include "agent/core/dump/frame.c"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/bench/gen.h"
 
 enum { FUNCTIONS = 4000, PERIOD = 1000000, CALLEES = 3 };
 
-static uint64_t state;
-
-static uint64_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545f4914f6cdd1dull;
-}
-
-static uint64_t memory[1 << 19];
-static struct pmc_frame_buf buf;
 static const uint8_t identity[16] = { 1, 2, 3 };
-
-static void flush(size_t unless)
-{
-	if (buf.len < unless)
-		return;
-	if (fwrite(memory, 1, buf.len, stdout) != buf.len) {
-		perror("gen_samples");
-		exit(1);
-	}
-	pmc_frame_buf_init(&buf, memory, sizeof(memory));
-}
 
 static uint64_t put_set(void)
 {
