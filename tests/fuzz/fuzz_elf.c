@@ -3,8 +3,8 @@
  * fuzz_elf.c - a program's file as pmctl run checks it, and a module's file as pmctl report reads
  * it for functions. The first eight bytes are the address to look up.
  *
- * With FUZZ_LIBDW set, for lines and inlined frames too. Most findings of those are libdw's: 0.188 reads
- * past the end of damaged line tables (docs/CONTRIBUTING.md, "Known gaps").
+ * With FUZZ_LIBDW set, for lines and inlined frames too. Most findings of those are libdw's: 0.188
+ * reads past the end of damaged line tables (docs/CONTRIBUTING.md, "Known gaps").
  */
 #include "tests/fuzz/fuzz.h"
 #include "tools/run/elf_kind.h"
