@@ -89,7 +89,7 @@ is "$(cat "$T/closed.json")" "" "stderr closed: no message is written to a file 
 exec 8> >(exec true)
 wait $! # no reader is left
 "$PMCTL" help >&8 2>"$T/err"
-is "$?" 1 "to a closed pipe: exit 1"
+is "$? $(cat "$T/err")" "1 " "to a closed pipe: exit 1, silently"
 exec 8>&-
 
 run "$PMCTL" run -n -e task-clock,page-faults,cycles -- true

@@ -34,7 +34,6 @@ refused() {
 	like "$(cat err)" "$regex" "and why"
 }
 refused 2 "no tracepoint" -a
-refused 2 "no target" -e sched:sched_switch
 refused 2 "more than one" -e sched:sched_switch -a -p 1
 refused 2 "'sched:sched_switch'" -e sched:sched_swich -a
 refused 2 "unknown tracepoint" -e 'nonesuch*' -a
@@ -43,7 +42,7 @@ refused 2 "behind --" -e sched:sched_switch true
 refused 2 "power of 2" -e sched:sched_switch -a -m 3
 refused 2 "invalid --cpus" -e sched:sched_switch -C 1-0
 refused 2 "text, fields, json" -e sched:sched_switch -a --format xml
-refused 2 "filter" -e sched:sched_switch -a --filter 'no_such_field == 1'
+refused 2 "fields are prev_comm, prev_pid," -e sched:sched_switch -a --filter 'no_such_field == 1'
 refused 2 "leave out -e" --summary -e sched:sched_switch -a
 refused 2 "leave out -C" --summary -C 0
 refused 1 "not online" -e sched:sched_switch -C 99999
@@ -265,7 +264,7 @@ ok "records are shown at once" await test -s x
 kill -INT $tracer
 wait $tracer
 is "$? $(($(wc -l <x) % 4))" "0 0" "SIGINT ends it after a whole record"
-"$PMCTL" trace -e sched:sched_switch -a -d 20s 2>err | head -n 4 >x
-is "${PIPESTATUS[0]}" 1 "a pipe without a reader is an error"
+"$PMCTL" trace -e sched:sched_switch 2>err | head -n 4 >x
+is "${PIPESTATUS[0]} $(wc -l <x) $(cat err)" "1 4 " "without a target all CPUs are traced; a closed pipe ends the trace, silently"
 
 done_testing

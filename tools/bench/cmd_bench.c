@@ -37,9 +37,7 @@ int bench_print(struct bench *bench)
 
 	error = bench_to_stdout(bench->format == BENCH_TABLE || bench->format == BENCH_MARKDOWN,
 				write_any, bench);
-	return error ? tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
-				 strerror(-error)) :
-		       0;
+	return error ? tool_fail_write("to standard output", -error) : 0;
 }
 
 static bool measured(const struct bench *bench)

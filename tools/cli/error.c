@@ -9,6 +9,7 @@
 #include "agent/core/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,13 @@ int tool_fail(int code, const char *format, ...)
 	say("error", code, format, args);
 	va_end(args);
 	return code;
+}
+
+int tool_fail_write(const char *where, int error)
+{
+	if (error == EPIPE)
+		return EXIT_FAIL;
+	return tool_fail(EXIT_FAIL, "cannot write %s: %s", where, strerror(error));
 }
 
 void tool_warn(const char *format, ...)

@@ -74,15 +74,14 @@ static int dispatch(int argc, char **argv)
 int tool_main(int argc, char **argv)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	int code;
+	int code, failed = 0;
 
 	fill_standard_fds();
-	/* Output to a closed pipe becomes an error message. */
+	/* Output to a closed pipe is an error, see tool_fail_write(). */
 	sigaction(SIGPIPE, &ignore, &tool_sigpipe_was);
 	code = dispatch(argc, argv);
 	errno = 0;
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return tool_fail(code ? code : EXIT_FAIL, "cannot write to standard output: %s",
-				 strerror(errno ? errno : EIO));
-	return code;
+		failed = tool_fail_write("to standard output", errno ? errno : EIO);
+	return code ? code : failed;
 }

@@ -44,6 +44,9 @@ extern struct sigaction tool_sigpipe_was;
 extern bool tool_json_errors;
 /* Returns `code`, for `return tool_fail(...)`. */
 int tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Output failed with this errno. Silent if it was a pipe whose reader has gone, as with | head. The
+ * exit code. */
+int tool_fail_write(const char *where, int error);
 void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "<what> '<word>'; did you mean '<nearest>'?", or "<what> '<word>'; <otherwise>". */
 int tool_fail_unknown(const char *what, const char *word, const char *nearest,

@@ -188,8 +188,7 @@ static int run_diff(struct diff *diff)
 	sort_rows(diff);
 	error = bench_to_stdout(diff->format == PMC_FORMAT_TABLE, diff_print, diff);
 	if (error)
-		return tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
-				 strerror(-error));
+		return tool_fail_write("to standard output", -error);
 	return judge(diff);
 }
 

@@ -46,9 +46,7 @@ static int print_json(const struct result *results, unsigned n, bool ok,
 	pmc_json_object_end(&json);
 	pmc_out_char(&out, '\n');
 	error = pmc_out_flush(&out);
-	return error ? tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
-				 strerror(-error)) :
-		       EXIT_OK;
+	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
 }
 
 /* `missing`: the required events, if they cannot be counted; else NULL. */

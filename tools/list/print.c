@@ -36,9 +36,7 @@ int list_print_json(const struct list *list)
 	pmc_json_array_end(&json);
 	pmc_out_char(&out, '\n');
 	error = pmc_out_flush(&out);
-	return error ? tool_fail(EXIT_FAIL, "cannot write to standard output: %s",
-				 strerror(-error)) :
-		       EXIT_OK;
+	return error ? tool_fail_write("to standard output", -error) : EXIT_OK;
 }
 
 static bool equal(const char *a, const char *b)

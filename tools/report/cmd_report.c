@@ -210,7 +210,8 @@ static bool is_dump(const char *path)
 static int print(struct request *request, struct pmc_profile *profile)
 {
 	static char room[256 << 10];
-	const char *problem = NULL, *where = request->output ? request->output : "standard output";
+	const char *where = request->output ? request->output : "to standard output";
+	const char *problem = NULL;
 	struct pmc_screen screen;
 	struct pmc_out out;
 	int fd = STDOUT_FILENO, err;
@@ -234,7 +235,7 @@ static int print(struct request *request, struct pmc_profile *profile)
 	if (err == -EINVAL && problem)
 		return tool_fail(EXIT_USAGE, "%s", problem);
 	if (err)
-		return tool_fail(EXIT_FAIL, "cannot write to %s: %s", where, strerror(-err));
+		return tool_fail_write(where, -err);
 	return EXIT_OK;
 }
 

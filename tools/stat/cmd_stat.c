@@ -63,8 +63,7 @@ int cmd_stat(int argc, char **argv)
 	if (!code) {
 		warn(&stat);
 		if (stat.out.error)
-			code = tool_fail(EXIT_FAIL, "cannot write the output: %s",
-					 strerror(-stat.out.error));
+			code = tool_fail_write("the output", -stat.out.error);
 	}
 	if (!code && stat.target == STAT_COMMAND)
 		code = tool_end_as(stat.child.status);

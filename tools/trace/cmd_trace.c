@@ -32,14 +32,12 @@ static int open_output(struct trace *trace)
 /* The exit code: of a failure, else of the command. */
 static int close_output(struct trace *trace)
 {
+	const char *where = trace->output ? trace->output : "to standard output";
 	int error = pmc_out_flush(&trace->out);
 
 	if (trace->out.fd > STDERR_FILENO && close(trace->out.fd) != 0 && !error)
 		error = -errno;
-	if (!error)
-		return 0;
-	return tool_fail(EXIT_FAIL, "cannot write %s: %s",
-			 trace->output ? trace->output : "to standard output", strerror(-error));
+	return error ? tool_fail_write(where, -error) : 0;
 }
 
 static int run_trace(struct trace *trace)

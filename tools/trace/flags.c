@@ -148,8 +148,8 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "
 				 "(pmctl list '*sched*' shows names)");
 	targets = trace->all + !!trace->cpus + !!trace->pid + !!trace->command;
-	if (targets != 1)
-		return tool_fail(EXIT_USAGE, "%s; give one of -a, -C CPUS, -p PID or -- CMD",
-				 targets ? "more than one target" : "no target");
+	if (targets > 1)
+		return tool_fail(EXIT_USAGE, "more than one target; give one of -a, -C CPUS, "
+					     "-p PID and -- CMD");
 	return 0;
 }

@@ -132,6 +132,20 @@ static int open_ring(struct trace *trace, struct trace_ring *ring, struct pmc_co
 	return error ? error : pmc_sampler_set_add(trace->set, ring->sampler);
 }
 
+static int refuse_filter(const struct trace_point *point, int error)
+{
+	const struct pmc_tracepoint_field *field;
+	struct pmc_out names;
+	char text[1024];
+
+	pmc_out_to_mem(&names, text, sizeof(text));
+	for (size_t i = 0; (field = pmc_tracepoint_at(point->tracepoint, i)); i++)
+		if (!field->is_common)
+			pmc_outf(&names, "%s%s", names.len ? ", " : "", field->name);
+	return tool_fail(EXIT_USAGE, "invalid --filter '%s' for %s: %s; its fields are %s",
+			 point->filter, point->name, strerror(-error), text);
+}
+
 /* One tracepoint of one thread (0: of all) on one CPU. */
 static int open_one(struct trace *trace, struct trace_ring *ring, const struct trace_point *point,
 		    pid_t tid, struct pmc_failure *why)
@@ -175,13 +189,8 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 		return error;
 	}
 	error = point->filter ? pmc_counter_set_filter(counter, point->filter) : 0;
-	if (error) {
-		tool_fail(EXIT_USAGE,
-			  "invalid --filter '%s' for %s: %s; use its fields, as "
-			  "'prev_pid != 0' (pmctl trace --format fields shows them)",
-			  point->filter, point->name, strerror(-error));
-		return EXIT_USAGE;
-	}
+	if (error)
+		return refuse_filter(point, error);
 	if (!ring->sampler)
 		return open_ring(trace, ring, counter, why);
 	error = pmc_sampler_attach(ring->sampler, counter);
