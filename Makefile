@@ -243,7 +243,8 @@ MAC_TOOLS := $(filter-out tools/cli/pmctl.c tools/cli/child.c tools/cli/try_open
 	tools/bench/statistics.c tools/bench/units.c $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)
-MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c $(wildcard agent/*/darwin/*.c)
+MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/settings.c \
+	$(wildcard agent/*/darwin/*.c)
 MAC_SRC   := $(MAC_CORE) $(MAC_TOOLS) $(MAC_AGENT) tools/cli/pmctl.c
 
 $(MAC_SDK)/done: tests/macos/package-lock.json tests/macos/fetch.sh

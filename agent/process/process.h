@@ -13,6 +13,22 @@
  * dormant here. */
 void agent_start(int argc, char **argv, char **envp);
 
+/* ---- settings.c ---- */
+/* Reads PMC_* into agent.config, with copies of the texts. False: a value is invalid, and refused.
+ */
+bool agent_configure(char *const *envp);
+/* Logs one line, and keeps the agent dormant here and silent in descendants. */
+void agent_refuse(const char *variable, const char *value, const char *why);
+/* Whether PMC_ONLY and PMC_SKIP select this program. */
+bool agent_selected(int argc, char **argv);
+/* The number that an MPI launcher gave; -1: none. */
+int32_t agent_find_rank(char *const *envp);
+/* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
+const char *agent_absolute_out(const char *pattern);
+/* A copy in the arena, NULL of NULL: programs that set their process title overwrite the
+ * environment they were started with. */
+const char *agent_copy(const char *text);
+
 /* ---- leave.c ---- */
 /* Before the process ends: writes the final rows and the report, once. If another thread is doing
  * that, waits for it. in_clone: see agent_report. Async-signal-safe. */

@@ -41,19 +41,6 @@
 #define UNSEEN_SHARE   4u
 #define UNSEEN_MOST_NS 200000u
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Programs that set their process title overwrite the environment they were started with. */
-static const char *own_copy(const char *text)
-{
-	return text ? pmc_arena_strdup(&agent.arena, text) : NULL;
-}
-
 static void read_program(int argc, char **argv)
 {
 	char exe[PATH_MAX], text[PMC_COMMAND_LINE_BYTES];
@@ -62,7 +49,7 @@ static void read_program(int argc, char **argv)
 
 	agent.exe = n > 0 ? pmc_arena_strndup(&agent.arena, exe, (size_t)n) : NULL;
 	if (!agent.exe)
-		agent.exe = own_copy(argc > 0 ? argv[0] : "");
+		agent.exe = agent_copy(argc > 0 ? argv[0] : "");
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_command_line(&out, argv, agent.config.args);
 	agent.cmdline = pmc_arena_strdup(&agent.arena, text);
@@ -76,101 +63,6 @@ static const char *host_name(void)
 	const char *name = uname(&host) == 0 ? pmc_arena_strdup(&agent.arena, host.nodename) : NULL;
 
 	return name ? name : "";
-}
-
-static bool selected(int argc, char **argv)
-{
-	const char *names[2] = { base_name(agent.exe), argc > 0 ? base_name(argv[0]) : "" };
-	const char *only = agent.config.only, *skip = agent.config.skip;
-
-	if (skip && (pmc_glob_list(skip, names[0]) || pmc_glob_list(skip, names[1])))
-		return false;
-	return !only || pmc_glob_list(only, names[0]) || pmc_glob_list(only, names[1]);
-}
-
-static int32_t find_rank(char *const *envp)
-{
-	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-					     "MV2_COMM_WORLD_RANK", "SLURM_PROCID" };
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *text = pmc_env(envp, names[i]);
-		uint64_t rank;
-
-		if (text && pmc_number(text, INT32_MAX, &rank))
-			return (int32_t)rank;
-	}
-	return -1;
-}
-
-/* PMC_OUT for the whole job: absolute, with %j and %t expanded; each process expands the rest. */
-static const char *absolute_out(const char *pattern)
-{
-	char text[PATH_MAX], cwd[PATH_MAX];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, text, sizeof(text));
-	if (*pattern != '/' && getcwd(cwd, sizeof(cwd))) {
-		for (const char *p = cwd; *p; p++)
-			pmc_outf(&out, *p == '%' ? "%%%%" : "%c", *p);
-		pmc_out_char(&out, '/');
-	}
-	agent_out_expand(&out, pattern, "jt");
-	return pmc_arena_strdup(&agent.arena, text);
-}
-
-static bool out_is_valid(const char *pattern)
-{
-	for (; pattern && *pattern; pattern++)
-		if (*pattern == '%' && (!*++pattern || !strchr("phrejt%", *pattern)))
-			return false;
-	return true;
-}
-
-/* Logs one line, and keeps the agent dormant and silent in descendants. */
-static void refuse(const char *variable, const char *value, const char *why)
-{
-	static char off[] = "PMC_JOB=off";
-
-	struct pmc_out out;
-
-	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs uncounted)", variable, value, why);
-	pmc_out_to_mem(&out, pmc_agent_control.why, sizeof(pmc_agent_control.why));
-	pmc_outf(&out, "%s=%s: %s", variable, value, why);
-	agent.job_text = off;
-}
-
-static void own_config(struct pmc_config *config)
-{
-	config->events = own_copy(config->events);
-	config->out = own_copy(config->out);
-	config->only = own_copy(config->only);
-	config->skip = own_copy(config->skip);
-	config->report.file = own_copy(config->report.file);
-	config->sample.event = own_copy(config->sample.event);
-}
-
-static bool configure(char *const *envp)
-{
-	struct pmc_config_error error;
-
-	if (pmc_config_from_env(envp, &agent.config, &error) != 0) {
-		struct pmc_out out;
-		char why[160];
-
-		pmc_out_to_mem(&out, why, sizeof(why));
-		pmc_outf(&out, "invalid value; accepted: %s", error.accepted);
-		refuse(error.variable, error.value, why);
-		return false;
-	}
-	if (!out_is_valid(agent.config.out)) {
-		refuse("PMC_OUT", agent.config.out,
-		       "invalid %; accepted: %p %h %e %r %j %t %%, as in pmc-%h-%p.pmc");
-		return false;
-	}
-	own_config(&agent.config);
-	pmc_log_level = agent.config.log;
-	return true;
 }
 
 /* False: PMC_JOB is damaged or was not written by an agent. */
@@ -198,9 +90,9 @@ static bool join_job(char *const *envp, struct agent_job *job)
 		if (job->fixed.reported.pid == (uint64_t)agent.pid)
 			agent.reported = job->fixed.reported;
 		if (job->private_dump)
-			agent.private_dump = own_copy(job->path);
+			agent.private_dump = agent_copy(job->path);
 		else
-			agent.out = own_copy(job->path);
+			agent.out = agent_copy(job->path);
 		return true;
 	}
 	memset(job, 0, sizeof(*job));
@@ -211,7 +103,7 @@ static bool join_job(char *const *envp, struct agent_job *job)
 	if (!agent.config.out && (agent.config.dump || agent.config.interval))
 		agent.config.out = "pmc-%h-%p.pmc";
 	if (agent.config.out)
-		agent.out = absolute_out(agent.config.out);
+		agent.out = agent_absolute_out(agent.config.out);
 	else
 		agent.private_dump = agent_private_path(envp);
 	return true;
@@ -228,7 +120,7 @@ static bool plan_events(const struct agent_job *job)
 	    pmc_plan_decode(job->plan, job->plan_len, &agent.arena, &agent.plan) == 0)
 		return true;
 	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
-		refuse("PMC_EVENTS", text, error.text);
+		agent_refuse("PMC_EVENTS", text, error.text);
 		return false;
 	}
 	return pmc_plan_make(&events, agent_probe(), &agent.arena, &agent.plan) == 0;
@@ -267,7 +159,7 @@ static bool plan_samples(void)
 
 	if (agent_sample_configure(why) == 0)
 		return true;
-	refuse("PMC_SAMPLE", agent.config.sample.event, why);
+	agent_refuse("PMC_SAMPLE", agent.config.sample.event, why);
 	return false;
 }
 
@@ -282,12 +174,12 @@ static bool prepare(int argc, char **argv, char **envp)
 {
 	struct agent_job job;
 
-	if (!configure(envp) || !join_job(envp, &job))
+	if (!agent_configure(envp) || !join_job(envp, &job))
 		return false;
 	read_program(argc, argv);
-	agent.rank = find_rank(envp);
+	agent.rank = agent_find_rank(envp);
 	agent.host = host_name();
-	agent.measured = selected(argc, argv);
+	agent.measured = agent_selected(argc, argv);
 	if (!agent.first && (!agent.measured || !agent.config.follow))
 		return false;
 	if (!plan_events(&job) || !plan_samples() || !plan_user())

@@ -33,12 +33,12 @@ static void introspect(unsigned event, pthread_t thread, void *at, size_t bytes)
 {
 	int saved = errno;
 
-	if (event == THREAD_START && is_on())
+	if (event == THREAD_START && agent.measured && is_on())
 		mac_thread_begin(pmc_mac_system.self_tid(), false);
 	if (earlier)
 		earlier(event, thread, at, bytes);
 	/* After the hook before ours, whose work belongs to the thread. */
-	if (event == THREAD_TERMINATE && is_on())
+	if (event == THREAD_TERMINATE && agent.measured && is_on())
 		mac_thread_end(pmc_mac_system.self_tid(), PMC_THREAD_EXITED);
 	errno = saved;
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 static _Atomic int dump = -1;
-static _Atomic bool has_header;
+static _Atomic bool has_header, is_full;
 static char path[PATH_MAX];
 static uint64_t start_bytes;
 
@@ -62,6 +62,19 @@ void agent_file_open(void)
 		agent_note(NOTE_FILE_OPEN);
 	else
 		atomic_store(&dump, fd);
+}
+
+bool agent_file_takes_snapshot(void)
+{
+	int fd = atomic_load(&dump);
+	struct stat st;
+
+	if (!agent.config.out_max || fd < 0 || fstat(fd, &st) != 0 ||
+	    (uint64_t)st.st_size < agent.config.out_max)
+		return true;
+	if (!atomic_exchange(&is_full, true))
+		agent_note(NOTE_OUT_MAX);
+	return false;
 }
 
 /* The program must not be killed by a write of the agent. */

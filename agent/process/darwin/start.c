@@ -31,46 +31,31 @@ enum { JOB_TEXT = PATH_MAX + 80 };
 
 static _Atomic bool ended;
 
-static const char *copy(const char *text)
+/* Settings that this system cannot follow. The program is counted without them. */
+static void name_ignored(void)
 {
-	return text ? pmc_arena_strdup(&agent.arena, text) : NULL;
-}
+	const struct pmc_config *config = &agent.config;
+	const struct {
+		bool set;
+		const char *variable, *why;
+	} ignored[] = {
+		{ config->interval, "PMC_INTERVAL",
+		  "macOS has no timer of CPU time beside those of the program: no periodic "
+		  "snapshots are taken; name a signal by PMC_DUMP and send it" },
+		{ !config->start, "PMC_START",
+		  "counting cannot be switched on from outside on macOS: it is on from the start" },
+		{ config->delay, "PMC_DELAY",
+		  "macOS has no timer beside those of the program: counting is on from the start" },
+		{ config->sample.on, "PMC_SAMPLE",
+		  "there is no sampling on macOS: counts only; use Instruments for samples" },
+		{ config->stacks, "PMC_STACKS", "there are no call stacks on macOS" },
+		{ config->inherit != PMC_INHERIT_AUTO, "PMC_INHERIT",
+		  "macOS has no inherit groups; counts of the process are always known" },
+	};
 
-static void refuse(const char *variable, const char *value, const char *why)
-{
-	pmc_log(PMC_LOG_ERROR, "%s=%s: %s (the program runs uncounted)", variable, value, why);
-}
-
-static bool configure(char *const *envp)
-{
-	struct pmc_config *config = &agent.config;
-	struct pmc_config_error error;
-	struct pmc_out out;
-	char why[160];
-
-	if (pmc_config_from_env(envp, config, &error) != 0) {
-		pmc_out_to_mem(&out, why, sizeof(why));
-		pmc_outf(&out, "invalid value; accepted: %s", error.accepted);
-		refuse(error.variable, error.value, why);
-		return false;
-	}
-	config->events = copy(config->events);
-	config->out = copy(config->out);
-	config->report.file = copy(config->report.file);
-	pmc_log_level = config->log;
-	return true;
-}
-
-static const char *absolute(const char *pattern)
-{
-	char text[PATH_MAX], cwd[PATH_MAX];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, text, sizeof(text));
-	if (*pattern != '/' && getcwd(cwd, sizeof(cwd)))
-		pmc_outf(&out, "%s/", cwd);
-	agent_out_expand(&out, pattern, "jt");
-	return copy(text);
+	for (unsigned i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		if (ignored[i].set)
+			pmc_log(PMC_LOG_WARN, "%s: %s", ignored[i].variable, ignored[i].why);
 }
 
 static const char *private_path(char *const *envp)
@@ -83,7 +68,7 @@ static const char *private_path(char *const *envp)
 	pmc_outf(&out, "%s/pmc-", dir && *dir == '/' ? dir : "/tmp");
 	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
 	pmc_outf(&out, "-%d.job", (int)agent.pid);
-	return copy(text);
+	return agent_copy(text);
 }
 
 /* False: PMC_JOB is damaged or of another version. */
@@ -100,30 +85,37 @@ static bool parse_job(const char *text)
 		return false;
 	agent.owner = (pid_t)owner;
 	if (text[1] == 'o')
-		agent.out = copy(text + 2);
+		agent.out = agent_copy(text + 2);
 	else
-		agent.private_dump = copy(text + 2);
+		agent.private_dump = agent_copy(text + 2);
 	return true;
 }
 
-/* The environment with PMC_JOB, for main and descendants. */
-static void put_job(void)
+static void make_job_text(void)
 {
-	char ***environment = _NSGetEnviron(), **from = *environment, **to;
 	char text[JOB_TEXT];
 	struct pmc_out out;
-	unsigned n = 0;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_str(&out, "PMC_JOB=mac1:");
 	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
 	pmc_outf(&out, ":%d:%c%s", (int)agent.owner, agent.out ? 'o' : 'p',
 		 agent.out ? agent.out : agent.private_dump);
+	agent.job_text = out.error ? NULL : pmc_arena_strdup(&agent.arena, text);
+}
+
+/* The environment with PMC_JOB, for main and descendants. */
+static void put_job(void)
+{
+	char ***environment = _NSGetEnviron(), **from = *environment, **to;
+	unsigned n = 0;
+
+	if (!agent.job_text)
+		return;
 	while (from && from[n])
 		n++;
 	to = pmc_arena_alloc(&agent.arena, (n + 2) * sizeof(*to));
-	agent.job_text = pmc_arena_strdup(&agent.arena, text);
-	if (!to || !agent.job_text || out.error)
+	if (!to)
 		return;
 	n = 0;
 	for (; from && *from; from++)
@@ -133,13 +125,16 @@ static void put_job(void)
 	*environment = to;
 }
 
-static void join_job(char *const *envp)
+/* False: an agent above refused its settings. */
+static bool join_job(char *const *envp)
 {
 	const char *text = pmc_env(envp, "PMC_JOB");
 
+	if (text && strcmp(text, "off") == 0)
+		return false;
 	if (text && parse_job(text)) {
 		agent.first = agent.after_exec = agent.owner == agent.pid;
-		return;
+		return true;
 	}
 	agent.first = true;
 	agent.owner = agent.pid;
@@ -147,25 +142,29 @@ static void join_job(char *const *envp)
 	if (!agent.config.out && agent.config.dump)
 		agent.config.out = "pmc-%h-%p.pmc";
 	if (agent.config.out)
-		agent.out = absolute(agent.config.out);
+		agent.out = agent_absolute_out(agent.config.out);
 	else
 		agent.private_dump = private_path(envp);
+	return true;
 }
 
-static void read_program(int argc, char **argv)
+static void read_program(int argc, char **argv, char *const *envp)
 {
 	static char *none[] = { NULL };
 	char text[PMC_COMMAND_LINE_BYTES], host[256] = "", exe[PATH_MAX];
 	uint32_t room = sizeof(exe);
 	struct pmc_out out;
 
-	agent.exe = copy(_NSGetExecutablePath(exe, &room) == 0 ? exe : argc > 0 ? argv[0] : "");
+	agent.exe = agent_copy(_NSGetExecutablePath(exe, &room) == 0 ? exe :
+			       argc > 0				     ? argv[0] :
+								       "");
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_command_line(&out, argc > 0 ? argv : none, agent.config.args);
-	agent.cmdline = copy(text);
+	agent.cmdline = agent_copy(text);
 	gethostname(host, sizeof(host) - 1);
-	agent.host = copy(host);
-	agent.rank = -1;
+	agent.host = agent_copy(host);
+	agent.rank = agent_find_rank(envp);
+	agent.measured = agent_selected(argc, argv);
 }
 
 static void note_troubles(uint32_t trouble)
@@ -198,7 +197,7 @@ static bool plan_events(void)
 	struct pmc_events events;
 
 	if (pmc_events_parse(text, NULL, &agent.arena, &events, &error) != 0) {
-		refuse("PMC_EVENTS", text, error.text);
+		agent_refuse("PMC_EVENTS", text, error.text);
 		return false;
 	}
 	pmc_mac_open(&mac_job.mac, &pmc_mac_system);
@@ -208,6 +207,31 @@ static bool plan_events(void)
 	agent.plan = mac_job.plan.plan;
 	pmc_agent_control.process.eventset = agent.plan.hash;
 	note_troubles(mac_job.mac.trouble);
+	return true;
+}
+
+static bool prepare(int argc, char **argv, char **envp)
+{
+	if (!agent_configure(envp) || !join_job(envp))
+		return false;
+	read_program(argc, argv, envp);
+	if (!agent.first && (!agent.measured || !agent.config.follow))
+		return false;
+	if (agent.first && !agent.after_exec)
+		name_ignored();
+	if (!plan_events())
+		return false;
+	arc4random_buf(agent.identity, sizeof(agent.identity));
+	agent_file_path();
+	if (!agent.first)
+		return true;
+	if (agent.out && agent_file_check() != 0) {
+		agent.out = NULL;
+		agent.private_dump = private_path(envp);
+		agent_file_path();
+		agent_note(NOTE_OUT_REFUSED);
+	}
+	agent_report_init(envp);
 	return true;
 }
 
@@ -222,31 +246,16 @@ void agent_start(int argc, char **argv, char **envp)
 	pmc_thread_cpu_ns(0, &agent.pre_cpu_ns);
 	agent.start_ns = pmc_now_ns();
 	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
-	if (!configure(envp))
-		goto out;
-	join_job(envp);
-	if (!agent.first && !agent.config.follow)
-		goto out;
-	read_program(argc, argv);
-	if (!plan_events())
-		goto out;
-	arc4random_buf(agent.identity, sizeof(agent.identity));
-	agent_file_path();
-	if (agent.first && agent.out && agent_file_check() != 0) {
-		agent.out = NULL;
-		agent.private_dump = private_path(envp);
-		agent_file_path();
-		agent_note(NOTE_OUT_REFUSED);
+	if (prepare(argc, argv, envp)) {
+		make_job_text();
+		agent.start_ns -= agent.pre_cpu_ns < agent.start_ns ? agent.pre_cpu_ns : 0;
+		agent_publish_process();
+		mac_totals_begin();
+		atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
+		if (agent.measured)
+			mac_thread_begin(pmc_mac_system.self_tid(), true);
 	}
-	if (agent.first)
-		agent_report_init(envp);
 	put_job();
-	agent.start_ns -= agent.pre_cpu_ns < agent.start_ns ? agent.pre_cpu_ns : 0;
-	agent_publish_process();
-	mac_totals_begin();
-	atomic_store(&pmc_agent_control.state, PMC_CONTROL_ON);
-	mac_thread_begin(pmc_mac_system.self_tid(), true);
-out:
 	errno = saved;
 }
 
@@ -263,11 +272,13 @@ static void all(enum pmc_thread_state state, enum pmc_ended how, int code)
 	struct pmc_frame_buf buf;
 
 	pmc_frame_buf_init(&buf, room, sizeof(room));
-	mac_threads_rows(&buf, drain, snapshot, pmc_mac_system.self_tid(), state);
-	drain(&buf);
-	/* Totals are read after the rows that are subtracted from them. */
-	mac_totals_frame(&buf, snapshot);
-	drain(&buf);
+	if (agent.measured) {
+		mac_threads_rows(&buf, drain, snapshot, pmc_mac_system.self_tid(), state);
+		drain(&buf);
+		/* Totals are read after the rows that are subtracted from them. */
+		mac_totals_frame(&buf, snapshot);
+		drain(&buf);
+	}
 	agent_notes_frames(&buf, snapshot, how != PMC_RUNNING);
 	agent_process_frame(&buf, snapshot, how, code);
 	drain(&buf);
@@ -275,7 +286,7 @@ static void all(enum pmc_thread_state state, enum pmc_ended how, int code)
 
 void agent_snapshot(void)
 {
-	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON)
+	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON && agent_file_takes_snapshot())
 		all(PMC_THREAD_LIVE, PMC_RUNNING, 0);
 }
 
@@ -322,7 +333,8 @@ static void forked(void)
 	agent_file_forked();
 	agent_publish_process();
 	mac_totals_begin();
-	mac_thread_begin(pmc_mac_system.self_tid(), true);
+	if (agent.measured)
+		mac_thread_begin(pmc_mac_system.self_tid(), true);
 }
 
 int agent_fork_init(void)
