@@ -161,13 +161,76 @@ static void sums_do_not_wrap(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* The images of a process that calls exec, between those of another one and in any place of the
+ * dump: they are one process. A forked child has its parent's program, and PIDs are used again. */
+static void images_of_a_process(void **state)
+{
+	static const struct {
+		uint32_t pid;
+		uint8_t how, flags;
+		uint64_t namespace;
+		const char *host, *exe;
+	} images[] = {
+		{ 7, PMC_ENDED_EXEC, PMC_PROCESS_FIRST, 1, "node", "/bin/sh" },
+		{ 8, PMC_ENDED_EXEC, PMC_PROCESS_FORKED, 1, "node", "/bin/sh" },
+		{ 7, PMC_ENDED_EXEC, PMC_PROCESS_FIRST, 1, "node", "/bin/env" },
+		{ 7, PMC_ENDED_EXEC, 0, 2, "node", "/bin/sh" },
+		{ 8, PMC_ENDED_EXIT, 0, 1, "node", "/bin/true" },
+		{ 7, PMC_ENDED_EXIT, PMC_PROCESS_FIRST, 1, "node", "/bin/app" },
+		{ 8, PMC_ENDED_EXIT, 0, 1, "node", "/bin/after" },
+		{ 7, PMC_ENDED_EXIT, PMC_PROCESS_FORKED, 2, "node", "/bin/sh" },
+		{ 7, PMC_ENDED_EXIT, 0, 1, "other", "/bin/app" },
+	};
+	enum { IMAGES = sizeof(images) / sizeof(images[0]) };
+	static const char *const where[] = { "pid=7" };
+	struct pmc_report_options options = { .format = PMC_FORMAT_TABLE };
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	for (unsigned round = 0; round < 2; round++) {
+		made_begin();
+		for (unsigned n = 0; n < IMAGES; n++) {
+			const unsigned i = round ? IMAGES - 1 - n : n;
+			struct pmc_process_fixed fixed = process_like;
+
+			fixed.pid = images[i].pid;
+			fixed.start_ns += i;
+			fixed.flags = images[i].flags;
+			fixed.how_ended = images[i].how;
+			fixed.pid_namespace = images[i].namespace;
+			fixed.off_ns = i < 3 ? MS : 0;
+			made_process(i + 1, &fixed, images[i].host, images[i].exe, "");
+			made_thread(i + 1, thread_like(0, 10 * MS, 0), "app", NULL, 0);
+		}
+		made_profile(&profile, false);
+		options.n_where = 0;
+		options.only_first = false;
+		text = table_of(&profile, options);
+		assert_non_null(strstr(text, " threads in 6 processes"));
+		assert_non_null(strstr(text, " in 2 of 6 processes"));
+		free(text);
+		options.only_first = true;
+		text = table_of(&profile, options);
+		assert_non_null(strstr(text, " threads in 1 process\n"));
+		assert_non_null(strstr(text, "5 child processes"));
+		free(text);
+		options.only_first = false;
+		options.where = where;
+		options.n_where = 1;
+		text = table_of(&profile, options);
+		assert_non_null(strstr(text, " threads in 4 processes"));
+		free(text);
+		pmc_profile_free(&profile);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(almost_all),
-		cmocka_unit_test(modes),
-		cmocka_unit_test(formulas_are_guarded),
-		cmocka_unit_test(sums_do_not_wrap),
+		cmocka_unit_test(almost_all),		cmocka_unit_test(modes),
+		cmocka_unit_test(formulas_are_guarded), cmocka_unit_test(sums_do_not_wrap),
+		cmocka_unit_test(images_of_a_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -338,6 +338,8 @@ int pmc_profile_finish(struct pmc_profile *profile)
 	int error = list_processes(profile);
 
 	if (!error)
+		error = profile_link_images(profile);
+	if (!error)
 		error = list_rows(profile);
 	if (!error)
 		error = link_frames(profile);

@@ -73,6 +73,9 @@ struct pmc_p_process {
 	struct pmc_process_fixed fixed;
 	bool known; /* a PROCESS frame was read; else only other frames refer to it */
 	uint64_t snapshot;
+	/* The first image of its process in the dump: itself, unless an exec put it in the place of
+	 * another one. */
+	const struct pmc_p_process *origin;
 	const char *host, *boot_id, *exe, *cmdline; /* "" where unknown */
 	struct pmc_p_row **threads;		    /* by seq */
 	uint64_t n_threads;

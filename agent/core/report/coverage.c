@@ -144,7 +144,6 @@ static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 			break;
 		host = process->host;
 		pmc_view_end_unseen(process, &end);
-		coverage->off_processes += process->fixed.off_ns != 0;
 		coverage->off_ns = process->fixed.off_ns > coverage->off_ns ?
 					   process->fixed.off_ns :
 					   coverage->off_ns;
@@ -185,6 +184,56 @@ static int count_runs(struct pmc_view *view, struct pmc_coverage *coverage)
 	return arena->failed ? -ENOMEM : 0;
 }
 
+/* A process, once for all of its images. */
+struct counted {
+	const struct pmc_p_process *origin;
+	bool in_scope, off, selected;
+	UT_hash_handle hh; /* by origin */
+};
+
+static struct counted *counted_of(struct pmc_view *view, struct counted **table,
+				  const struct pmc_p_process *process)
+{
+	struct pmc_arena *arena = view->arena;
+	struct counted *counted;
+
+	HASH_FIND_PTR(*table, &process->origin, counted);
+	if (counted)
+		return counted;
+	counted = pmc_arena_alloc(arena, sizeof(*counted));
+	if (!counted)
+		return NULL;
+	counted->origin = process->origin;
+	HASH_ADD_PTR(*table, origin, counted);
+	return counted;
+}
+
+static int count_processes(struct pmc_view *view, struct pmc_coverage *coverage)
+{
+	const struct pmc_profile *profile = view->profile;
+	struct counted *table = NULL, *counted;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		counted = counted_of(view, &table, process);
+		if (!counted)
+			return -ENOMEM;
+		counted->in_scope |= pmc_view_in_scope(view, process);
+		counted->off |= process->fixed.off_ns && pmc_view_in_scope(view, process);
+	}
+	for (uint64_t i = 0; i < view->n_rows && !view->arena->failed; i++)
+		if (!i || view->rows[i - 1]->process != view->rows[i]->process)
+			counted_of(view, &table, view->rows[i]->process)->selected = true;
+	for (counted = table; counted; counted = counted->hh.next) {
+		coverage->processes += counted->in_scope;
+		coverage->others += !counted->in_scope;
+		coverage->off_processes += counted->off;
+		coverage->selected_processes += counted->selected;
+	}
+	return view->arena->failed ? -ENOMEM : 0;
+}
+
 /* Whether the thread ended in the time that wall_add() leaves out, with values from then: before a
  * reset, which keeps rows of ended threads. */
 static bool is_earlier(const struct pmc_view *view, const struct pmc_p_row *row)
@@ -208,7 +257,6 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 
 		coverage->has_earlier |= is_earlier(view, row);
 		coverage->selected += !last || !pmc_same_thread(last, row);
-		coverage->selected_processes += !last || last->process != row->process;
 		coverage->selected_hosts +=
 			!last || strcmp(last->process->host, row->process->host) != 0;
 	}
@@ -227,15 +275,15 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 		const struct pmc_p_process *process = profile->processes[i];
 
 		if (pmc_view_in_scope(view, process)) {
-			coverage->processes++;
 			process_add(view, process, coverage);
 		} else {
-			coverage->others++;
 			coverage->others_cpu_ns +=
 				process->known ? process->fixed.cpu_ns : process->attributed_cpu_ns;
 		}
 	}
 	count_rows(view, coverage);
 	err = wall_add(view, coverage);
-	return err ? err : count_runs(view, coverage);
+	if (!err)
+		err = count_runs(view, coverage);
+	return err ? err : count_processes(view, coverage);
 }

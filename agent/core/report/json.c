@@ -169,6 +169,7 @@ static void json_process(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_str(json, "boot_id", known ? process->boot_id : NULL);
 	json_known(json, "pid", known, fixed->pid);
 	json_known(json, "ppid", known, fixed->ppid);
+	pmc_json_bool(json, "after_exec", process->origin != process);
 	pmc_json_str(json, "exe", known ? process->exe : NULL);
 	pmc_json_str(json, "cmdline", known ? process->cmdline : NULL);
 	json_known(json, "start_ns", known, fixed->start_ns);
