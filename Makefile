@@ -229,7 +229,8 @@ $(O)/bench/%: tests/bench/%.c
 MAC      := $(O)/macos
 MAC_SDK  := $(MAC)/sdk
 MAC_DIR  := $(abspath $(MAC_SDK))
-LLVM     ?= $(patsubst %/,%,$(dir $(realpath $(shell command -v clang 2>/dev/null))))
+# Asked of clang: the program of that name may be a wrapper such as ccache.
+LLVM     ?= $(patsubst %/,%,$(dir $(shell clang -print-prog-name=llvm-lipo 2>/dev/null)))
 # _Float16: in declarations of math.h that clang 14 cannot compile for x86_64. xlocale.h: strtod_l.
 MAC_FLAGS = -nostdlibinc -isystem $(MAC_DIR)/any-darwin-any -isystem $(MAC_DIR)/headers \
             -idirafter $(MAC_DIR)/$(1)-linux-any -idirafter $(MAC_DIR)/any-linux-any \

@@ -10,7 +10,7 @@ bad=$(grep -rln '__APPLE__' agent tools tests | grep -vE '/darwin/|^tests/macos'
 is "$bad" "" "no source outside darwin/ asks for the OS"
 
 sdk=$O/macos/sdk
-llvm=$(dirname "$(readlink -f "$(command -v clang)")")
+llvm=${LLVM:-$(dirname "$(clang -print-prog-name=llvm-lipo)")}
 for tool in ld64.lld llvm-lipo llvm-objdump llvm-nm; do
 	[ -x "$llvm/$tool" ] || skip_all "no $llvm/$tool (packages lld and llvm): no cross build for macOS"
 done
