@@ -238,7 +238,7 @@ MAC_FLAGS = -nostdlibinc -isystem $(MAC_DIR)/any-darwin-any -isystem $(MAC_DIR)/
             $(BASE) -O2 -fPIC -fvisibility=hidden -DTOOL_WITHOUT_PERF_EVENTS
 MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/macos/libSystem.tbd
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
-MAC_TOOLS := $(filter-out tools/cli/pmctl.c tools/cli/child.c tools/cli/try_open.c tools/cli/find_agent.c \
+MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
 	$(wildcard tools/cli/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c)) \
 	tools/bench/statistics.c tools/bench/units.c $(wildcard tools/*/darwin/*.c)

@@ -7,12 +7,12 @@
  * reads past the end of damaged line tables (docs/CONTRIBUTING.md, "Known gaps").
  */
 #include "tests/fuzz/fuzz.h"
-#include "tools/run/elf_kind.h"
+#include "tools/run/program.h"
 #include "tools/symbol/symbol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct elf_program program;
+	static struct program program;
 	struct elf_facts facts;
 	struct symbol_module *module;
 	struct symbols *symbols;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_elf_kind.c - elf_kind() on programs compiled here and on damaged files. */
-#include "tools/run/elf_kind.h"
+/* test_elf_kind.c - program_look() on programs compiled here and on damaged files. */
+#include "tools/run/program.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 static char dir[] = "/tmp/pmc-elf-XXXXXX";
 static struct elf_facts agent;
-static struct elf_program program;
+static struct program program;
 
 static const char *at(const char *name)
 {
@@ -59,13 +59,14 @@ static void put_text(const char *name, const char *text)
 	put_file(name, text, strlen(text), 0755);
 }
 
-static void look(const char *name, enum elf_kind kind)
+static void look(const char *name, enum program_kind kind)
 {
 	elf_look(at(name), &agent, &program);
 	if (program.kind != kind)
 		fail_msg("%s is of kind %d, not %d", name, program.kind, kind);
-	assert_true((elf_obstacle(kind) != NULL) ==
-		    (kind != ELF_OK && kind != ELF_NOT_FOUND && kind != ELF_UNREADABLE));
+	assert_true((program_obstacle(kind) == NULL) ==
+		    (kind == PROGRAM_OK || kind == PROGRAM_NOT_FOUND ||
+		     kind == PROGRAM_UNREADABLE));
 }
 
 static int set_up(void **state)
@@ -91,18 +92,18 @@ static int tear_down(void **state)
 static void linked_in_every_way(void **state)
 {
 	(void)state;
-	look("dyn", ELF_OK);
+	look("dyn", PROGRAM_OK);
 	assert_true(program.facts.dynamic);
 	assert_int_equal(program.facts.libc, ELF_GLIBC);
 	assert_false(program.facts.asan);
-	look("nopie", ELF_OK);
-	look("has space", ELF_OK);
-	look("static", ELF_STATIC);
-	look("static-pie", ELF_STATIC);
+	look("nopie", PROGRAM_OK);
+	look("has space", PROGRAM_OK);
+	look("static", PROGRAM_STATIC);
+	look("static-pie", PROGRAM_STATIC);
 	shell("cp /lib64/ld-linux-x86-64.so.2 %s/ld-copy.so || cp /lib/ld-linux-*.so.1 "
 	      "%s/ld-copy.so",
 	      dir, dir);
-	look("ld-copy.so", ELF_OK);
+	look("ld-copy.so", PROGRAM_OK);
 }
 
 static void another_libc(void **state)
@@ -111,15 +112,15 @@ static void another_libc(void **state)
 	shell("cd %s && musl-gcc -o musl m.c && musl-gcc -static -o musl-static m.c && "
 	      "musl-gcc -shared -fPIC -o musl-agent.so m.c",
 	      dir);
-	look("musl", ELF_LIBC);
+	look("musl", PROGRAM_LIBC);
 	assert_int_equal(program.facts.libc, ELF_MUSL);
-	look("musl-static", ELF_STATIC);
+	look("musl-static", PROGRAM_STATIC);
 	struct elf_facts glibc_agent = agent;
 
 	assert_int_equal(elf_read(at("musl-agent.so"), &agent), 0);
 	assert_int_equal(agent.libc, ELF_MUSL);
-	look("musl", ELF_OK);
-	look("dyn", ELF_LIBC);
+	look("musl", PROGRAM_OK);
+	look("dyn", PROGRAM_LIBC);
 	agent = glibc_agent;
 }
 
@@ -129,10 +130,10 @@ static void address_sanitizer(void **state)
 	shell("cd %s && gcc -fsanitize=address -o asan m.c && "
 	      "gcc -fsanitize=address -static-libasan -o asan-static m.c",
 	      dir);
-	look("asan", ELF_OK);
+	look("asan", PROGRAM_OK);
 	assert_true(program.facts.asan);
 	/* A statically linked runtime does not depend on the order of libraries. */
-	look("asan-static", ELF_OK);
+	look("asan-static", PROGRAM_OK);
 	assert_false(program.facts.asan);
 }
 
@@ -148,7 +149,7 @@ static void another_architecture(void **state)
 	assert_true(n > (ssize_t)sizeof(*ehdr));
 	ehdr->e_machine = ehdr->e_machine == EM_RISCV ? EM_S390 : EM_RISCV;
 	put_file("foreign", bytes, (size_t)n, 0755);
-	look("foreign", ELF_FOREIGN);
+	look("foreign", PROGRAM_FOREIGN);
 }
 
 static void scripts(void **state)
@@ -158,23 +159,23 @@ static void scripts(void **state)
 	(void)state;
 	snprintf(text, sizeof(text), "#! \t%s arg\n", at("static"));
 	put_text("script", text);
-	look("script", ELF_STATIC);
+	look("script", PROGRAM_STATIC);
 	assert_string_equal(program.path, at("script"));
 	assert_string_equal(program.image, at("static"));
 	snprintf(text, sizeof(text), "#!%s", at("script"));
 	put_text("script-of-script", text);
-	look("script-of-script", ELF_STATIC);
+	look("script-of-script", PROGRAM_STATIC);
 	snprintf(text, sizeof(text), "#!%s\n", at("loop"));
 	put_text("loop", text);
-	look("loop", ELF_UNREADABLE);
+	look("loop", PROGRAM_UNREADABLE);
 	put_text("no-interpreter", "#!/no/such/thing\n");
-	look("no-interpreter", ELF_UNREADABLE);
+	look("no-interpreter", PROGRAM_UNREADABLE);
 	put_text("empty-interpreter", "#!\n");
-	look("empty-interpreter", ELF_UNREADABLE);
+	look("empty-interpreter", PROGRAM_UNREADABLE);
 	put_text("empty", "");
-	look("empty", ELF_UNREADABLE);
+	look("empty", PROGRAM_UNREADABLE);
 	put_text("text", "echo hello\n");
-	look("text", ELF_UNREADABLE);
+	look("text", PROGRAM_UNREADABLE);
 }
 
 static void secure(void **state)
@@ -184,13 +185,13 @@ static void secure(void **state)
 		skip();
 	/* setuid root has no effect if the user is root already. */
 	shell("cd %s && cp dyn su && chown 0:0 su && chmod 4755 su", dir);
-	look("su", ELF_OK);
+	look("su", PROGRAM_OK);
 	shell("cd %s && cp dyn su2 && chown 65534:0 su2 && chmod 4755 su2", dir);
-	look("su2", ELF_SECURE);
+	look("su2", PROGRAM_SECURE);
 	shell("cd %s && cp dyn sg && chown 0:65534 sg && chmod 2755 sg", dir);
-	look("sg", ELF_SECURE);
+	look("sg", PROGRAM_SECURE);
 	shell("cd %s && cp dyn sg2 && chown 0:65534 sg2 && chmod 2745 sg2", dir);
-	look("sg2", ELF_OK);
+	look("sg2", PROGRAM_OK);
 }
 
 static void in_path(void **state)
@@ -201,7 +202,7 @@ static void in_path(void **state)
 	snprintf(path, sizeof(path), "/nonexistent:%s:/bin:/usr/bin", dir);
 	setenv("PATH", path, 1);
 	elf_look("static", &agent, &program);
-	assert_int_equal(program.kind, ELF_STATIC);
+	assert_int_equal(program.kind, PROGRAM_STATIC);
 	assert_string_equal(program.path, at("static"));
 	/* Directories and files without execute permission are skipped. */
 	shell("mkdir %s/sub && mkdir %s/sub/static && chmod 755 %s/sub/static", dir, dir, dir);
@@ -210,9 +211,9 @@ static void in_path(void **state)
 	elf_look("static", &agent, &program);
 	assert_string_equal(program.path, at("static"));
 	elf_look("no-such-command", &agent, &program);
-	assert_int_equal(program.kind, ELF_NOT_FOUND);
+	assert_int_equal(program.kind, PROGRAM_NOT_FOUND);
 	elf_look("", &agent, &program);
-	assert_int_equal(program.kind, ELF_NOT_FOUND);
+	assert_int_equal(program.kind, PROGRAM_NOT_FOUND);
 	setenv("PATH", old, 1);
 	free(old);
 }

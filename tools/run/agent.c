@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* agent.c - finds the agent and sets the environment that makes programs load it. */
 #include "tools/cli/pmctl.h"
-#include "tools/run/run.h"
+#include "tools/run/child.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@ static int check_path(struct run *run)
 	if (!realpath(run->agent, resolved))
 		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", run->agent,
 				 strerror(errno));
-	if (strpbrk(resolved, " :\t\n"))
+	if (strpbrk(resolved, run_preload.separators))
 		return tool_fail(EXIT_OURS,
-				 "cannot use the agent %s: LD_PRELOAD cannot name a path with a "
-				 "space or colon; copy it elsewhere and add --agent FILE",
-				 resolved);
+				 "cannot use the agent %s: %s cannot name a path with a %s; copy "
+				 "it elsewhere and add --agent FILE",
+				 resolved, run_preload.variable, run_preload.separator_names);
 	strcpy(run->agent, resolved);
 	return 0;
 }
@@ -32,9 +32,8 @@ int run_find_agent(struct run *run)
 	if (run->agent[0] || tool_find_agent(dir, run->agent))
 		return check_path(run);
 	return tool_fail(EXIT_OURS,
-			 "cannot find the agent: no libpmcagent.so in %s or %s/../lib/pmc; add "
-			 "--agent FILE",
-			 dir, dir);
+			 "cannot find the agent: no %s in %s or %s/../lib/pmc; add --agent FILE",
+			 run_preload.library, dir, dir);
 }
 
 /* Puts a value in front of a list-valued variable. */
@@ -55,10 +54,11 @@ static int prepend(const char *name, const char *value, char separator)
 
 static bool is_first_preload(const char *agent)
 {
-	const char *old = getenv("LD_PRELOAD");
+	const char *old = getenv(run_preload.variable);
 	size_t len = strlen(agent);
 
-	return old && strncmp(old, agent, len) == 0 && (!old[len] || strchr(" :", old[len]));
+	return old && strncmp(old, agent, len) == 0 &&
+	       (!old[len] || strchr(run_preload.separators, old[len]));
 }
 
 int run_set_environment(const struct run *run)
@@ -66,8 +66,10 @@ int run_set_environment(const struct run *run)
 	const char *asan = getenv("ASAN_OPTIONS");
 	bool failed = false;
 
-	if (!is_first_preload(run->agent))
-		failed |= prepend("LD_PRELOAD", run->agent, ':') != 0;
+	if (run_preload.must_load && program_obstacle(run->program.kind))
+		unsetenv(run_preload.variable);
+	else if (!is_first_preload(run->agent))
+		failed |= prepend(run_preload.variable, run->agent, ':') != 0;
 	failed |= setenv("PMC_OUT", run->dump.path, 1) != 0;
 	/* pmctl reports the whole tree. */
 	failed |= setenv("PMC_REPORT", "off", 1) != 0;

@@ -27,9 +27,8 @@ static int open_report(struct run *run)
 /* Warns before the command's own output if there will be no thread rows. */
 static int look_at_program(struct run *run)
 {
-	struct elf_facts agent;
+	int error = program_look(*run->cmd, run->agent, &run->program);
 	const char *obstacle;
-	int error = elf_read(run->agent, &agent);
 
 	if (error)
 		return tool_fail(EXIT_OURS, "cannot use the agent %s: %s", run->agent,
@@ -37,8 +36,7 @@ static int look_at_program(struct run *run)
 						     strerror(-error));
 	if (!*run->cmd)
 		return 0;
-	elf_look(run->cmd[0], &agent, &run->program);
-	obstacle = elf_obstacle(run->program.kind);
+	obstacle = program_obstacle(run->program.kind);
 	if (obstacle)
 		tool_warn("%s %s; totals only, no thread rows%s", run->program.image, obstacle,
 			  run_is_hidden(run) ?
@@ -52,7 +50,7 @@ static int could_not_run(const struct run *run)
 	int error = run->child.exec_errno;
 
 	/* The file exists: its interpreter does not. */
-	if (error == ENOENT && run->program.kind != ELF_NOT_FOUND)
+	if (error == ENOENT && run->program.kind != PROGRAM_NOT_FOUND)
 		return tool_fail(EXIT_NO_CMD, "cannot run command '%s': its interpreter is missing",
 				 run->cmd[0]);
 	return tool_fail(error == ENOENT ? EXIT_NO_CMD : EXIT_CANNOT_RUN,

@@ -4,12 +4,11 @@
  *
  * The result of wait4 becomes a newer PROCESS frame, for every later reader of the file.
  */
-#include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
 #include "agent/core/dump/build.h"
 #include "agent/core/dump/command_line.h"
 #include "tools/cli/pmctl.h"
-#include "tools/run/run.h"
+#include "tools/run/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +56,7 @@ static bool find_identity(const struct run *run, const struct pmc_profile *profi
 {
 	static const uint8_t nobody[16];
 
-	if (getrandom(identity, 16, 0) != 16 || getrandom(job, 16, 0) != 16)
+	if (getentropy(identity, 16) != 0 || getentropy(job, 16) != 0)
 		return false;
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
@@ -76,7 +75,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 			     const struct pmc_profile *profile)
 {
 	const struct run_child *child = &run->child;
-	const char *why = elf_obstacle(run->program.kind);
+	const char *why = program_obstacle(run->program.kind);
 	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
 	struct pmc_process_fixed fixed = {
 		.pid = (uint32_t)child->pid,
@@ -86,7 +85,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 		.major_faults = (uint64_t)child->usage.ru_majflt,
 		.voluntary_switches = (uint64_t)child->usage.ru_nvcsw,
 		.involuntary_switches = (uint64_t)child->usage.ru_nivcsw,
-		.max_rss_bytes = (uint64_t)child->usage.ru_maxrss * 1024,
+		.max_rss_bytes = child->max_rss_bytes,
 		.inherit_mode = run_has_totals(run) ? PMC_INHERIT_FULL : PMC_INHERIT_OFF,
 		.flags = PMC_PROCESS_FIRST,
 		.rank = -1,
@@ -102,7 +101,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 		why = WIFSIGNALED(child->status) ? "was killed before it wrote a frame" :
 						   "did not load the agent";
 	gethostname(host, sizeof(host) - 1);
-	pmc_file_read(boot_id, sizeof(boot_id), "/proc/sys/kernel/random/boot_id");
+	run_boot_id(boot_id, sizeof(boot_id));
 	pmc_out_to_mem(&out, cmdline, sizeof(cmdline));
 	pmc_command_line(&out, run->cmd, run->config.args);
 	put_ending(&fixed, child, true);

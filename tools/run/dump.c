@@ -88,11 +88,11 @@ static int keep_old(const char *path)
 }
 
 /* Whether there will be rows: a command that cannot start leaves the existing dump in place. */
-static bool can_start(const struct elf_program *program)
+static bool can_start(const struct program *program)
 {
 	struct stat st;
 
-	return program->kind != ELF_NOT_FOUND && stat(program->path, &st) == 0 &&
+	return program->kind != PROGRAM_NOT_FOUND && stat(program->path, &st) == 0 &&
 	       S_ISREG(st.st_mode) && access(program->path, X_OK) == 0;
 }
 

@@ -10,7 +10,7 @@
 #include "agent/core/base/config.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/profile/profile.h"
-#include "tools/run/elf_kind.h"
+#include "tools/run/program.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -24,6 +24,7 @@ struct run_child {
 	int exec_errno;		   /* 0: exec succeeded */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t cpu_ns;	   /* of the process alone */
+	uint64_t max_rss_bytes;
 	struct rusage usage;	   /* including the children it waited for */
 };
 
@@ -51,7 +52,7 @@ struct run {
 	bool out_flag;	      /* the dump was named by -o, not by PMC_OUT */
 	char agent[PATH_MAX]; /* of --agent, then where it was found */
 	struct pmc_config config;
-	struct elf_program program;
+	struct program program;
 	struct pmc_arena arena; /* of the plan */
 	struct pmc_plan plan;
 	int report_fd;

@@ -24,9 +24,9 @@ bool run_is_hidden(const struct run *run)
 {
 	struct stat st;
 
-	if (run->program.kind == ELF_UNREADABLE)
+	if (run->program.kind == PROGRAM_UNREADABLE)
 		return geteuid() != 0;
-	if (run->program.kind != ELF_SECURE || stat(run->program.image, &st) != 0)
+	if (run->program.kind != PROGRAM_SECURE || stat(run->program.image, &st) != 0)
 		return false;
 	if (!(st.st_mode & (S_ISUID | S_ISGID)))
 		return geteuid() != 0;
@@ -38,7 +38,7 @@ int run_totals_prepare(struct run *run)
 {
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		run->totals.fds[i] = -1;
-	return elf_obstacle(run->program.kind) && !run_is_hidden(run) ? run_make_plan(run) : 0;
+	return program_obstacle(run->program.kind) && !run_is_hidden(run) ? run_make_plan(run) : 0;
 }
 
 void run_totals_open(struct run *run)

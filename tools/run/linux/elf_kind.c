@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* elf_kind.c - checks from a program's file whether the agent can be preloaded. */
-#include "tools/run/elf_kind.h"
+#include "tools/run/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,6 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-/* Nested script interpreters that the kernel follows. */
-#define SCRIPTS_MAX 5
 
 static const char *base_name(const char *path)
 {
@@ -119,55 +116,6 @@ int elf_read(const char *path, struct elf_facts *facts)
 	return result;
 }
 
-/* Searches as execvp does: the first executable file. */
-static bool find_command(const char *command, char path[PATH_MAX])
-{
-	const char *dirs = getenv("PATH");
-
-	if (strchr(command, '/'))
-		return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX &&
-		       access(path, F_OK) == 0;
-	for (const char *dir = dirs ? dirs : "/bin:/usr/bin"; dir; dir = strchr(dir, ':')) {
-		struct stat st;
-		int len;
-
-		dir += *dir == ':';
-		len = (int)strcspn(dir, ":");
-		/* An empty element is the current directory. */
-		if (*command &&
-		    snprintf(path, PATH_MAX, "%.*s/%s", len ? len : 1, len ? dir : ".", command) <
-			    PATH_MAX &&
-		    access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-			return true;
-	}
-	return false;
-}
-
-/* The interpreter of a script; false: not a script. */
-static bool shebang(const char *path, char to[PATH_MAX])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char line[PATH_MAX];
-	const char *start;
-	ssize_t n;
-	size_t len;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, line, sizeof(line) - 1);
-	close(fd);
-	if (n < 3 || line[0] != '#' || line[1] != '!')
-		return false;
-	line[n] = '\0';
-	start = line + 2 + strspn(line + 2, " \t");
-	len = strcspn(start, " \t\n");
-	if (len == 0)
-		return false;
-	memcpy(to, start, len);
-	to[len] = '\0';
-	return true;
-}
-
 /* Whether exec sets AT_SECURE, so that the loader ignores LD_PRELOAD. */
 static bool is_secure(const char *path)
 {
@@ -185,54 +133,53 @@ static bool is_secure(const char *path)
 	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-static enum elf_kind judge(const struct elf_program *program, const struct elf_facts *agent)
+static enum program_kind judge(const struct program *program, const struct elf_facts *agent)
 {
 	const struct elf_facts *facts = &program->facts;
 
 	if (facts->machine != agent->machine)
-		return ELF_FOREIGN;
+		return PROGRAM_FOREIGN;
 	if (!facts->dynamic)
-		return ELF_STATIC;
+		return PROGRAM_STATIC;
 	if (is_secure(program->image))
-		return ELF_SECURE;
+		return PROGRAM_SECURE;
 	if (facts->libc && agent->libc && facts->libc != agent->libc)
-		return ELF_LIBC;
-	return ELF_OK;
+		return PROGRAM_LIBC;
+	return PROGRAM_OK;
 }
 
-void elf_look(const char *command, const struct elf_facts *agent, struct elf_program *program)
+void elf_look(const char *command, const struct elf_facts *agent, struct program *program)
 {
-	char next[PATH_MAX];
-
-	memset(program, 0, sizeof(*program));
-	program->kind = ELF_NOT_FOUND;
-	if (!find_command(command, program->path))
+	if (!program_find(command, program))
 		return;
-	memcpy(program->image, program->path, sizeof(program->image));
-	for (int i = 0; i < SCRIPTS_MAX && shebang(program->image, next); i++)
-		memcpy(program->image, next, sizeof(next));
-	program->kind = ELF_UNREADABLE;
 	if (elf_read(program->image, &program->facts) == 0)
 		program->kind = judge(program, agent);
 	else if (is_secure(program->image))
-		program->kind = ELF_SECURE;
+		program->kind = PROGRAM_SECURE;
 }
 
-const char *elf_obstacle(enum elf_kind kind)
+int program_look(const char *command, const char *agent, struct program *program)
+{
+	struct elf_facts facts;
+	int error = elf_read(agent, &facts);
+
+	if (!error && command)
+		elf_look(command, &facts, program);
+	return error;
+}
+
+const char *program_obstacle(enum program_kind kind)
 {
 	switch (kind) {
-	case ELF_STATIC:
+	case PROGRAM_STATIC:
 		return "is statically linked and cannot load the agent";
-	case ELF_FOREIGN:
+	case PROGRAM_FOREIGN:
 		return "has another architecture than the agent";
-	case ELF_LIBC:
+	case PROGRAM_LIBC:
 		return "uses another C library than the agent";
-	case ELF_SECURE:
+	case PROGRAM_SECURE:
 		return "is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD";
-	case ELF_OK:
-	case ELF_NOT_FOUND:
-	case ELF_UNREADABLE:
-		break;
+	default:
+		return NULL;
 	}
-	return NULL;
 }
