@@ -244,7 +244,7 @@ MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	tools/bench/statistics.c tools/bench/units.c $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)
-MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/settings.c \
+MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/report.c agent/process/settings.c \
 	$(wildcard agent/*/darwin/*.c)
 MAC_SRC   := $(MAC_CORE) $(MAC_TOOLS) $(MAC_AGENT) tools/cli/pmctl.c
 

@@ -134,9 +134,27 @@ void agent_own_signal_drop(void);
  * process, or cannot be tested, everything is written now and the agent stops. */
 bool agent_before_filter(long number, const long args[6]);
 
-/* ---- exit_report.c ---- */
+/* ---- report.c ---- */
+struct pmc_out;
+struct pmc_profile;
+
+/* How long the end of the program waits for a reader that takes nothing. */
+#define AGENT_REPORT_PATIENCE_MS 1000
+
 /* While single-threaded: records which file stderr is, and the path of PMC_REPORT=...=FILE. */
 void agent_report_init(char *const *envp);
+/* Whether the report goes to stderr, and this descriptor is still the same file. */
+bool agent_report_is_stderr(int fd);
+/* Where the report goes; negative: nowhere. The caller closes it unless it is 2. */
+int agent_report_open(void);
+void agent_report_print(int fd);
+
+/* ---- exit_report.c ---- */
+/* Adds the frames of the job, and finishes the profile. 0 or -errno. */
+int agent_report_read(struct pmc_profile *profile);
+/* Sets the patience of `out` unless fd is a file. Returns the descriptor to write to, which the
+ * caller closes if it is another one. */
+int agent_report_unblocked(int fd, struct pmc_out *out);
 /* In the job's first process, as its last act: prints the report and removes the private dump. Uses
  * a stack of its own unless called on the main thread's: reading the dump back takes more than a
  * signal handler or a small thread has. in_clone: always in a throwaway clone, since after a wild
