@@ -162,6 +162,30 @@ is "$(row '(.wait_log2_us | add) >= .involuntary_switches and .longest_wait_ns <
 	"the waits are in the histogram"
 is "$(jq -s 'map(select(.name == "mark")) | length' x.json)" 0 \
 	"only threads of the command have rows"
+
+# The same run by two other clocks: task-clock of the agent's rows, and run delay as each thread reads
+# it from schedstat at its end. A thread may be preempted once more after that.
+cat >agree.py <<'END'
+import json
+rows = {row["tid"]: row for row in map(json.loads, open("x.json")) if not row["unseen_switches"]}
+clocks = {row["tid"]: row["events"][0]["value"] for row in json.load(open("rows.json"))["threads"]}
+compared = wrong = 0
+for tid, delay in (map(int, line.split()[:2]) for line in open("out")):
+    if tid not in rows or clocks[tid] < 100e6: # the one that sleeps
+        continue
+    compared += 1
+    for name, want in ("oncpu_ns", clocks[tid]), ("run_delay_ns", delay):
+        got = rows[tid][name]
+        wrong += abs(got - want) > want / 100 + 2e6
+        print(f"{tid} {name} {got} wants {want}")
+exit(wrong > 0 or not compared)
+END
+for _ in {1..20}; do
+	trace --summary --format json -o x.json -- env LD_PRELOAD="$AGENT" PMC_REPORT=json=rows.json PMC_EVENTS=task-clock \
+		"$PROG/starve" 3 150
+	python3 agree.py >/dev/null && break
+done
+ok "time on CPU and run delay are those of task-clock and schedstat, to 1 %" python3 agree.py
 sh -c 'read -r _ <gate; exec sleep 0.1' &
 pid=$!
 "$PMCTL" trace --summary -p $pid >out 2>err &
@@ -188,6 +212,20 @@ trace --summary --by pool --format json -o x.json -- "$PROG/waiters" 5 </dev/nul
 is "$(jq -r '"\(.pool) \(.threads)"' x.json)" "waiters 6" "--by pool: threads of one name are a row"
 trace --summary --by pool -- "$PROG/waiters" 5 </dev/null
 like "$(cat out)" "waiters +6 .*futex" "and in the table"
+mkfifo idle
+"$PROG/waiters" 5 <idle >waiting &
+pid=$!
+exec 9>idle
+await grep -q ready waiting
+for _ in {1..20}; do
+	trace --summary -p $pid -d 50ms
+	grep -q '^6 other threads slept throughout$' out && break
+done
+like "$(cat out)" "^0 threads .*6 other threads slept throughout" "threads that sleep throughout are counted"
+trace --summary -a -d 50ms --format json
+between "$(jq .asleep err)" 1 10000000 "those of the machine too"
+exec 9>&-
+wait $pid
 refused 2 "thread or pool" --summary --by x -a
 refused 2 "for --summary" --by pool -e sched_switch -a
 trace --summary -a -d 100ms

@@ -14,6 +14,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,6 +273,44 @@ int trace_summary_start(struct trace *trace)
 	if (target && pmc_dir_visit(add_target, summary, "/proc/%d/task", target))
 		return tool_fail(trace_failed(trace), "no process %d; see ps", target);
 	return 0;
+}
+
+/* One without a record may also have run throughout. */
+static void count_thread(const char *name, void *arg)
+{
+	struct trace_summary *summary = arg;
+	struct live_stat stat;
+	char text[4096];
+	uint64_t tid;
+
+	if (!pmc_number(name, TIDS - 1, &tid) ||
+	    (summary->by_tid[tid] && trace_is_row(summary->by_tid[tid])))
+		return;
+	if (pmc_file_read(text, sizeof(text), "/proc/%llu/stat", (unsigned long long)tid) > 0 &&
+	    live_parse_stat(text, &stat) && stat.state != 'R' && stat.state != 'Z')
+		summary->asleep++;
+}
+
+static void count_process(const char *name, void *arg)
+{
+	uint64_t pid;
+
+	if (pmc_number(name, TIDS - 1, &pid))
+		(void)pmc_dir_visit(count_thread, arg, "/proc/%llu/task", (unsigned long long)pid);
+}
+
+void trace_summary_count_asleep(struct trace *trace)
+{
+	struct trace_summary *summary = trace->summary;
+	char tid[16];
+
+	if (!summary->some)
+		(void)pmc_dir_visit(count_process, summary, "/proc");
+	for (struct trace_thread *t = summary->last; t && summary->some; t = t->next) {
+		snprintf(tid, sizeof(tid), "%u", t->tid);
+		if (t->wanted && summary->by_tid[t->tid] == t)
+			count_thread(tid, summary);
+	}
 }
 
 void trace_summary_free(struct trace *trace)

@@ -77,7 +77,8 @@ struct trace_summary {
 	struct trace_reason *reasons;
 	struct trace_pair *pairs;
 	uint64_t start_ns;
-	bool some; /* only threads of the target and what they start */
+	unsigned asleep; /* at the end: threads without a record that sleep */
+	bool some;	 /* only threads of the target and what they start */
 	struct trace_cpu {
 		int64_t tid; /* switched to last; 0: the idle thread, or none yet */
 		uint64_t time_ns;
@@ -86,6 +87,12 @@ struct trace_summary {
 };
 
 /* summary.c */
+static inline bool trace_is_row(const struct trace_thread *t)
+{
+	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
+}
+/* Of the target, or of the machine. */
+void trace_summary_count_asleep(struct trace *trace);
 /* Ends the state the thread is in: its time until `now` is known. */
 void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now);
 

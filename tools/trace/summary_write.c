@@ -196,6 +196,9 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 		put_row(out, rows[i], width);
 	if (n > MOST_ROWS)
 		pmc_outf(out, "%zu more: --format json has all\n", n - MOST_ROWS);
+	if (trace->summary->asleep)
+		pmc_outf(out, "%u other thread%s slept throughout\n", trace->summary->asleep,
+			 trace->summary->asleep == 1 ? "" : "s");
 	for (size_t i = 0; i < n; i++)
 		unseen += rows[i]->unseen;
 	if (unseen)
@@ -230,11 +233,6 @@ static int order(const void *a, const void *b)
 	return left->tid < right->tid ? -1 : left->tid > right->tid;
 }
 
-static bool is_row(const struct trace_thread *t)
-{
-	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
-}
-
 int trace_summary_end(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
@@ -242,21 +240,22 @@ int trace_summary_end(struct trace *trace)
 	uint64_t now = trace->stopped_ns;
 	size_t n = 0, i = 0;
 
+	trace_summary_count_asleep(trace);
 	trace_reasons_name(summary);
 	for (struct trace_thread *t = summary->last; t; t = t->next)
-		if (is_row(t))
+		if (trace_is_row(t))
 			trace_thread_settle(summary, t, now);
 	if (trace->by_pool && !trace_pools(summary))
 		summary->failed = true;
 	for (struct trace_thread *t = summary->last; t; t = t->next)
-		n += is_row(t);
+		n += trace_is_row(t);
 	rows = calloc(n + 1, sizeof(struct trace_thread *));
 	if (!rows || summary->failed) {
 		free(rows);
 		return tool_fail(EXIT_FAIL, "out of memory");
 	}
 	for (struct trace_thread *t = summary->last; t; t = t->next) {
-		if (!is_row(t))
+		if (!trace_is_row(t))
 			continue;
 		trace_blocked_sort(t);
 		rows[i++] = t;

@@ -3,6 +3,7 @@
 #include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"
 #include "tools/trace/print.h"
+#include "tools/trace/summary.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>
@@ -210,6 +211,8 @@ static void put_json_totals(struct pmc_out *out, const struct trace *trace, uint
 	pmc_json_u64(&json, "records", records);
 	pmc_json_u64(&json, "lost", lost);
 	pmc_json_u64(&json, "late", trace->late);
+	if (trace->summary)
+		pmc_json_u64(&json, "asleep", trace->summary->asleep);
 	pmc_json_array(&json, "cpus");
 	for (unsigned r = 0; r < trace->n_rings; r++) {
 		pmc_json_object(&json, NULL);
