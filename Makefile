@@ -165,6 +165,9 @@ MAC_COUNTS := $(addprefix agent/core/,count/darwin/thread_counts.c count/darwin/
 MAC_LOGIC  := $(MAC_COUNTS) agent/thread/darwin/mac_threads.c agent/base/agent.c agent/base/note.c
 $(O)/unit/test_mac_counts: $(call obj,$(MAC_COUNTS))
 $(O)/unit/test_mac_threads: $(call obj,$(MAC_LOGIC))
+MAC_RUN    := $(addprefix tools/,run/darwin/macho.c run/darwin/judge.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
+$(O)/unit/test_mac_run: $(call obj,$(MAC_RUN))
+$(O)/fuzz/fuzz_macho $(O)/fuzz/replay_macho: $(call obj,tools/run/darwin/macho.c tools/run/darwin/judge.c)
 
 $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	@mkdir -p $(@D)
@@ -223,7 +226,7 @@ $(O)/bench/%: tests/bench/%.c
 
 -include $(wildcard $(O)/unit/*.d $(O)/prog/*.d $(O)/vm/*.d)
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) agent/base/job.c)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) $(MAC_RUN) agent/base/job.c)
 
 # ---- macOS: a cross build; docs/MACOS.md ----------------------------------------------------
 MAC      := $(O)/macos
@@ -240,7 +243,7 @@ MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
 MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
-	$(wildcard tools/cli/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c)) \
+	$(wildcard tools/cli/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) \
 	tools/bench/statistics.c tools/bench/units.c $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)

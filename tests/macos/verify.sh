@@ -134,4 +134,11 @@ else
 fi
 unset PMC_EVENTS
 step 11 "no report" with none.pmc /bin/ls /
+step 12 "the report of step 3, exit status 7" "$dir/pmctl" run -- ./spin 4
+step 13 "a report of two processes" "$dir/pmctl" run -- ./spin fork
+step 14 "a warning: System Integrity Protection; no thread rows" "$dir/pmctl" run -- /bin/ls /
+cp spin hard
+codesign -f -s - -o runtime hard
+step 15 "a warning: hardened runtime; exit status 7" "$dir/pmctl" run -- ./hard 1
+step 16 "cycles and instructions for each level, others with the reason" "$dir/pmctl" run -n
 exit $failed

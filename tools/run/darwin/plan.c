@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.c - `pmctl run -n` on macOS: what each thread would count. Totals of programs that cannot
+ * load the agent: there are none, `pmctl stat` has them.
+ */
+#include "agent/core/event/event.h"
+#include "agent/core/plan/mac_plan.h"
+#include "agent/core/report/words.h"
+#include "tools/cli/pmctl.h"
+#include "tools/run/run.h"
+
+#include <stdio.h>
+
+int run_make_plan(struct run *run)
+{
+	(void)run;
+	return 0;
+}
+
+/* Events of kperf are programmed for the check, and released. */
+int run_print_plan(struct run *run)
+{
+	const char *text = run->config.events ? run->config.events : pmc_events_default;
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	struct pmc_mac_plan plan;
+	struct pmc_mac mac;
+	int result;
+
+	if (pmc_events_parse(text, NULL, &run->arena, &events, &error) != 0)
+		return tool_fail(EXIT_OURS, "'%s': %s", text, error.text);
+	pmc_mac_open(&mac, &pmc_mac_system);
+	result = pmc_mac_plan_make(&mac, &events, false, &run->arena, &plan);
+	pmc_mac_close(&mac);
+	if (result)
+		return tool_fail(EXIT_OURS, "out of memory");
+	for (unsigned i = 0; i < plan.plan.count; i++) {
+		const struct pmc_planned *p = &plan.plan.events[i];
+		const char *level = p->event.core_type ? p->event.core_type : "";
+
+		if (i == 0 && plan.plan.opened)
+			puts("counted for each thread:");
+		if (i == plan.plan.opened)
+			puts("not counted here:");
+		printf("  %s%s%s", p->event.name, *level ? "@" : "", level);
+		if (i >= plan.plan.opened)
+			printf(": %s (%s)", pmc_state_name(p->state),
+			       pmc_reason_text((uint32_t)p->error));
+		putchar('\n');
+	}
+	puts("per thread: also CPU time; of the process: faults and switches");
+	return 0;
+}
+
+bool run_is_hidden(const struct run *run)
+{
+	(void)run;
+	return false;
+}
+
+int run_totals_prepare(struct run *run)
+{
+	(void)run;
+	return 0;
+}
+
+bool run_has_totals(const struct run *run)
+{
+	(void)run;
+	return false;
+}
+
+void run_totals_frames(const struct run *run, const struct pmc_profile *profile,
+		       const uint8_t identity[16], struct pmc_frame_buf *buf)
+{
+	(void)run, (void)profile, (void)identity, (void)buf;
+}
+
+void run_totals_close(struct run *run)
+{
+	(void)run;
+}

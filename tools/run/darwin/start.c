@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - starts the command by posix_spawn, and tells the terminal's signals from others.
+ *
+ * sigwait does not tell who has sent a signal. If pmctl is in the foreground process group of its
+ * terminal, signals of keys and of the window are taken as the terminal's: one that another process
+ * sends to pmctl alone is then not forwarded.
+ */
+#include "tools/cli/mac_usage.h"
+#include "tools/cli/spawn.h"
+#include "tools/run/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/sysctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const struct run_preload run_preload = {
+	.variable = "DYLD_INSERT_LIBRARIES",
+	.separators = ":",
+	.separator_names = "colon",
+	.library = "libpmcagent.dylib",
+	.must_load = true,
+};
+
+int run_start(const struct run_signals *signals, struct run *run)
+{
+	const struct tool_spawn spawn = { .argv = run->cmd, .mask = &signals->mask_was };
+
+	run->child.exec_errno = tool_spawn(&spawn, &run->child.pid);
+	if (run->child.exec_errno)
+		run->child.pid = 0;
+	return 0;
+}
+
+static bool in_foreground(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	bool yes = fd >= 0 && tcgetpgrp(fd) == getpgrp();
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+int run_next_signal(const sigset_t *set, bool *from_terminal)
+{
+	int sig = 0;
+
+	if (sigwait(set, &sig) != 0)
+		return 0;
+	*from_terminal = (sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP || sig == SIGTTIN ||
+			  sig == SIGTTOU || sig == SIGWINCH) &&
+			 in_foreground();
+	return sig;
+}
+
+void run_reap(struct run_child *child)
+{
+	struct mac_usage usage;
+
+	if (!child->pid)
+		return;
+	if (mac_usage_read(&mac_usage_system, child->pid, &usage) == 0)
+		child->cpu_ns = usage.user_ns + usage.system_ns;
+	while (wait4(child->pid, &child->status, 0, &child->usage) < 0 && errno == EINTR)
+		;
+	child->max_rss_bytes = (uint64_t)child->usage.ru_maxrss;
+}
+
+void run_boot_id(char *text, size_t cap)
+{
+	if (sysctlbyname("kern.bootsessionuuid", text, &cap, NULL, 0) != 0)
+		text[0] = '\0';
+}
