@@ -9,9 +9,11 @@ values() { jq -r 'select(.summary).events[0].value' "$M/$1.json"; }
 delta() { values "$1" | { read -r a; read -r b; echo $((b - a)); }; }
 is "$(delta two)" 2000 "the difference of two commands is exact"
 between "$(delta threads)" 6000 8000 "and that of three threads, and the main thread"
-is "$(jq -s '([.[] | select(.summary | not).events[0].value] | add) == .[-1].events[0].value' "$M/intervals.json")" true \
+is "$(jq -s '([.[] | select(.summary | not).events[0].value] | add) == .[-1].events[0].value' "$M/intervals.100000000.json")" true \
 	"instructions of intervals add up to those of the command"
-between "$(jq -s 'length' "$M/intervals.json")" 3 1000 "in several intervals"
+intervals() { jq -s '[.[] | select(.summary | not).events[0].value] | add' "$M/intervals.$1.json"; }
+is "$(($(intervals 100002000) - $(intervals 100000000)))" 2000 "and two commands differ by as many as they should"
+between "$(jq -s 'length' "$M/intervals.100000000.json")" 3 1000 "in several intervals"
 is "$(jq -s '([.[] | select(.summary | not).events[0].value] | add) == .[-1].events[0].value' "$M/attached.json")" true \
 	"and those of a process that was attached to"
 between "$(values attached)" 1000000 400010000 "which is counted from then on"
@@ -19,6 +21,9 @@ between "$(values attached)" 1000000 400010000 "which is counted from then on"
 ok "instructions are in proportion to CPU time" jq -es '.[-1].events as $all |
 	[.[1:-2][] | (.events[0].value / .events[1].value) / ($all[0].value / $all[1].value) | . > 0.99 and . < 1.01] |
 	all' "$M/attached.json"
+# One instruction takes one ns. A switch to the thread takes some 3,000 before its counter starts.
+ok "each interval of a steady loop has an instruction for each ns of CPU time, but those of a switch" jq -es '
+	[.[1:-2][] | .events[1].value - .events[2].value | . >= 0 and . < 10000] | length >= 3 and all' "$M/attached.json"
 is "$(jq -r '[.events[].state] | unique | join(",")' "$M/scaled.json")" scaled "twelve events are multiplexed"
 ok "and scaled to within 3 %" jq -e '[.events[].value | . > 194000000 and . < 206000000] | all' "$M/scaled.json"
 like "$(cat "$M/default.txt")" "IPC" "default events have IPC"
