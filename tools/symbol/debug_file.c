@@ -36,7 +36,7 @@ static bool search_init(struct search *search, const struct symbols *symbols, co
 /* The file at search->path if it is of the module, else -1. */
 static int try(const struct search *search)
 {
-	int fd = symbol_open_file(search->path);
+	int fd = symbols_open_file(search->path);
 
 	if (fd >= 0 && !symbol_has_id(fd, search->id, search->id_bytes)) {
 		close(fd);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int symbol_open_file(const char *path)
+int symbols_open_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -96,7 +96,7 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 	int fd, other;
 
 	snprintf(path, sizeof(path), "%s%s", vdso ? "" : symbols->root, module->path);
-	fd = vdso ? open_vdso() : symbol_open_file(path);
+	fd = vdso ? open_vdso() : symbols_open_file(path);
 	module->status = fd >= 0 ? check(fd, module->id, module->id_bytes) : SYMBOL_MISSING;
 	/* The debug file of the right build has its symbols, too. */
 	if (module->status != SYMBOL_OPEN) {

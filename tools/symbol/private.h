@@ -83,8 +83,6 @@ bool symbol_grow(void *list, size_t n, size_t *room, size_t size);
 /* symbols_text() of a name that is perhaps mangled. */
 const char *symbol_name(struct symbols *symbols, const char *raw);
 
-/* A regular file; paths come from dumps and must not be waited for. -1: there is none. */
-int symbol_open_file(const char *path);
 /* Whether the ELF file has that build ID. */
 bool symbol_has_id(int fd, const uint8_t *id, unsigned id_bytes);
 
