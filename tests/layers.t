@@ -46,7 +46,8 @@ tools/doctor: core/* core/api/* tools/cli
 tools/list: core/* core/api/* tools/cli
 tools/live: core/* core/api/* tools/cli
 tools/stat: core/* core/api/* tools/cli tools/live
-tools/run: core/* core/api/* tools/cli tools/attach tools/report
+tools/offcpu: core/* core/api/* tools/cli tools/symbol
+tools/run: core/* core/api/* tools/cli tools/attach tools/offcpu tools/report
 tools/top: core/* core/api/* tools/cli tools/live
 tools/trace: core/* core/api/* tools/cli tools/live
 END

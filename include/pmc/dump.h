@@ -100,6 +100,7 @@ enum pmc_os_event {
 	PMC_OS_RUN_DELAY = 0, /* waiting for a CPU */
 	PMC_OS_USER_TIME = 1,
 	PMC_OS_SYSTEM_TIME = 2,
+	PMC_OS_OFF_CPU = 3, /* of samples only: waiting, with call stacks */
 };
 
 struct pmc_event_def {
@@ -339,6 +340,7 @@ struct pmc_module_fixed {
 #define PMC_STACK_MODULE(word)	 ((unsigned)((word) >> 48))
 #define PMC_STACK_ADDRESS(word)	 ((word) & ((UINT64_C(1) << 48) - 1))
 #define PMC_STACK_DEPTH_MAX	 128 /* of the agent; readers accept more */
+#define PMC_STACK_OUTSIDE	 0x80000000u /* IDs from here on: recorded by pmctl */
 
 struct pmc_stacks_fixed {
 	uint32_t n_modules;

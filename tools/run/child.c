@@ -111,13 +111,14 @@ int run_child(struct run *run)
 	prepare(&waiting);
 	run->child.start_ns = pmc_now_ns();
 	error = run_start(&waiting, run);
-	if (error == 0 && run->child.exec_errno)
+	if (error == 0 && (run->child.exec_errno || run->child.refused))
 		reap(&run->child);
 	else if (error == 0)
 		wait_for(&waiting, &run->child);
+	off_cpu_stop(run->off_cpu);
 	/* Only the report is left: a signal ends pmctl. */
 	sigprocmask(SIG_SETMASK, &waiting.mask_was, NULL);
 	if (error)
 		return tool_fail(EXIT_OURS, "cannot start a process: %s", strerror(-error));
-	return 0;
+	return run->child.refused;
 }

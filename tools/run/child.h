@@ -28,7 +28,7 @@ struct run_signals {
 };
 
 /* Starts run->cmd, with the mask and the dispositions that pmctl was started with. On return
- * child.exec_errno is known. 0 or -errno: no process could be started. */
+ * child.exec_errno and child.refused are known. 0 or -errno: no process could be started. */
 int run_start(const struct run_signals *signals, struct run *run);
 /* Waits for a signal of the set. *from_terminal: the child has got it, too. 0: none yet. */
 int run_next_signal(const sigset_t *set, bool *from_terminal);

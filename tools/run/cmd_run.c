@@ -92,6 +92,7 @@ int cmd_run(int argc, char **argv)
 		run_print_report(run);
 	run_dump_close(run);
 	run_totals_close(run);
+	off_cpu_free(run->off_cpu);
 	if (code == 0)
 		code = tool_end_as(run->child.status);
 out:

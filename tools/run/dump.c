@@ -240,6 +240,9 @@ int run_dump_open(struct run *run)
 	snprintf(end, PATH_MAX, "%s%s", cwd[0] ? "/" : "", out);
 	dump->pattern = expand(dump->path, false, dump->file);
 	if (dump->pattern) {
+		if (run->off_cpu_wanted)
+			return tool_fail(EXIT_USAGE, "--off-cpu needs one dump for all processes; "
+						     "give -o a name without %%");
 		expand(dump->path, true, dump->file);
 		return 0;
 	}
@@ -355,7 +358,7 @@ static bool has_other_jobs(const struct pmc_profile *profile, const uint8_t job[
 	return false;
 }
 
-int run_dump_read(struct run *run, struct pmc_profile *profile)
+static int read_job(struct run *run, struct pmc_profile *profile)
 {
 	const struct pmc_p_process *first;
 	uint8_t job[16];
@@ -376,4 +379,14 @@ int run_dump_read(struct run *run, struct pmc_profile *profile)
 		return 0;
 	pmc_profile_free(profile);
 	return read_files(run, known ? job : NULL, profile);
+}
+
+int run_dump_read(struct run *run, struct pmc_profile *profile)
+{
+	int result = read_job(run, profile);
+
+	if (result || !run->off_cpu || !off_cpu_write(run->off_cpu, profile, run->dump.file))
+		return result;
+	pmc_profile_free(profile);
+	return read_job(run, profile);
 }

@@ -10,6 +10,7 @@
 #include "agent/core/base/config.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/profile/profile.h"
+#include "tools/offcpu/offcpu.h"
 #include "tools/run/program.h"
 
 #include <limits.h>
@@ -22,6 +23,7 @@ struct run_child {
 	pid_t pid;
 	int status;		   /* as wait4 returns it */
 	int exec_errno;		   /* 0: exec succeeded */
+	int refused;		   /* exit code, after a message: exec was not called */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t cpu_ns;	   /* of the process alone */
 	uint64_t max_rss_bytes;
@@ -49,6 +51,7 @@ struct run_totals {
 struct run {
 	char **cmd;
 	bool plan_only, append;
+	bool off_cpu_wanted;
 	bool out_flag;	      /* the dump was named by -o, not by PMC_OUT */
 	char agent[PATH_MAX]; /* of --agent, then where it was found */
 	struct pmc_config config;
@@ -59,6 +62,7 @@ struct run {
 	struct run_dump dump;
 	struct run_child child;
 	struct run_totals totals;
+	struct off_cpu *off_cpu; /* NULL: not wanted, or not started */
 };
 
 /* Each returns 0, or the exit code after printing why. */

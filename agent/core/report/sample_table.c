@@ -51,6 +51,12 @@ static void put_losses(struct pmc_view *view)
 	}
 }
 
+/* Not taken at a rate: each wait has its time. */
+static bool is_off_cpu(const struct pmc_p_event *event)
+{
+	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
+}
+
 static void put_explained(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -60,7 +66,12 @@ static void put_explained(struct pmc_view *view)
 	pmc_out_to_mem(&line, buf, sizeof(buf));
 	view->out = &line;
 	pmc_out_char(&line, ' ');
-	if (samples->event) {
+	if (samples->event && is_off_cpu(samples->event)) {
+		pmc_show_count(&line, samples->samples, "wait of ", "waits of ");
+		put_amount(view, samples->weight);
+		pmc_out_str(&line, " together, by off-cpu");
+		put_losses(view);
+	} else if (samples->event) {
 		pmc_show_count(&line, samples->samples, "sample by ", "samples by ");
 		pmc_view_text(view, samples->event->name, 60);
 		put_rate(view);

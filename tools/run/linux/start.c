@@ -53,7 +53,11 @@ int run_start(const struct run_signals *signals, struct run *run)
 	}
 	error = run->child.pid < 0 ? -errno : 0;
 	close(pair[1]);
-	if (!error) {
+	if (!error && run->off_cpu_wanted)
+		run->child.refused = off_cpu_start(&run->off_cpu, run->child.pid,
+						   run->config.unwind == PMC_UNWIND_FP);
+	/* Without its byte the child ends. */
+	if (!error && !run->child.refused) {
 		run_totals_open(run);
 		/* Fails if the child was killed, which wait4 will report. */
 		(void)!send(pair[0], "", 1, MSG_NOSIGNAL);

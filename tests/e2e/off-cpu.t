@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# off-cpu.t - pmctl run --off-cpu: where threads wait and for how long, seen from outside.
+. "$(dirname "$0")/lib.sh"
+
+# total NAME [FILE]: the time in a function, what it calls included, in ns
+total() {
+	json "${2:-$T/functions}" "[.groups[] | select(.function == \"$1\") | .total] | add // 0"
+}
+
+# places: compares each line that the program printed with the report in $T/functions. Clocks are
+# the same; a wait ends after the thread was woken and begins before it was seen asleep.
+places() {
+	local name least most
+	while read -r name least most; do
+		between "$(total "$name")" "$least" "$most" "$1: time in $name"
+	done <"$T/out"
+}
+
+run "$PMCTL" run --off-cpu -o "$T/run.pmc" --report off -- "$PROG/off_cpu"
+is "$status" 0 "the command's status; no call of it was interrupted"
+is "$(wc -l <"$T/out")" 4 "the command printed its places"
+"$PMCTL" report --by function --format json "$T/run.pmc" >"$T/functions"
+"$PMCTL" report --by path --format json "$T/run.pmc" >"$T/paths"
+is "$(json "$T/functions" '.sampling | "\(.event) \(.unit)"')" "off-cpu ns" "waits are samples of the event off-cpu"
+places "unwind tables"
+for want in 'place_sleep;call_nanosleep;' 'place_pipe;call_read;' 'place_mutex;[^;]*mutex_lock' \
+	'place_cond;[^;]*cond_wait'; do
+	like "$(json "$T/paths" '.groups[].key')" "start_thread;start;$want" "path: $want"
+done
+# The sum over all threads is that of the rows without callees.
+is "$(json "$T/functions" '([.groups[].self] | add) == .sampling.weight')" true "self times add up to all waits"
+for name in place_sleep place_pipe place_mutex place_cond; do
+	"$PMCTL" report --by function --format json --where "name=$name" "$T/run.pmc" >"$T/one"
+	is "$(total "$name" "$T/one")" "$(total "$name")" "$name: all of it in the thread of that name"
+done
+"$PMCTL" report --by function "$T/run.pmc" >"$T/table"
+like "$(cat "$T/table")" 'waits of .* together, by off-cpu' "the table names the event"
+"$PMCTL" merge "$T/run.pmc" "$T/run.pmc" -o "$T/twice.pmc"
+"$PMCTL" report --by path --format json "$T/twice.pmc" | jq '.groups' >"$T/twice"
+is "$(cat "$T/twice")" "$(jq '.groups' "$T/paths")" "merged with itself it is the same"
+
+# Frame pointers: the C library has none, so the function that called it is left out.
+run "$PMCTL" run --off-cpu --unwind fp -o "$T/fp.pmc" --report off -- "$PROG/off_cpu"
+is "$status" 0 "frame pointers: the command's status"
+"$PMCTL" report --by function --format json "$T/fp.pmc" >"$T/functions"
+sed -i -E '/place_(mutex|cond)/d' "$T/out"
+places "frame pointers"
+
+# A child by fork, below a shell that was replaced by exec.
+run "$PMCTL" run --off-cpu -o "$T/fork.pmc" --report off -- sh -c "exec sh -c '\"$PROG/off_cpu\" fork; :'"
+is "$status" 0 "forked child: the command's status"
+"$PMCTL" report --by function --format json "$T/fork.pmc" >"$T/functions"
+places "forked child"
+
+# With samples of CPU time in one dump.
+run "$PMCTL" run --off-cpu --sample task-clock/997 -o "$T/both.pmc" --report off -- "$PROG/off_cpu"
+"$PMCTL" report --by function --event off-cpu --format json "$T/both.pmc" >"$T/functions"
+places "beside samples of task-clock"
+
+run "$PMCTL" run --off-cpu -o "$T/%p.pmc" -- true
+is "$status" 2 "a dump for each process: refused"
+run "$PMCTL" run --off-cpu -- "$T/missing"
+is "$status" 127 "a missing command"
+run env PMC_SAMPLE=context-switches@1 "$PMCTL" run -- touch "$T/started"
+is "$status" 2 "PMC_SAMPLE=context-switches@1 is refused"
+like "$(cat "$T/err")" 'wake' "with the reason"
+
+# Refused before the command starts, or permitted.
+as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
+	mkdir -m 777 "$T/nobody"
+	run "${as_nobody[@]}" env TMPDIR="$T/nobody" "$PMCTL" run --off-cpu -- touch "$T/nobody/started"
+	is "$status" 125 "as nobody: refused"
+	is "$(wc -l <"$T/err")" 1 "in one line"
+	like "$(cat "$T/err")" 'perf_event_paranoid' "with the reason"
+	is "$(ls "$T/nobody")" "" "before the command has started; no file is left"
+fi
+
+done_testing

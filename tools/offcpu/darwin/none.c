@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* none.c - macOS writes no records of switches: pmctl run has no --off-cpu there. */
+#include "tools/offcpu/offcpu.h"
+
+void off_cpu_stop(struct off_cpu *off)
+{
+	(void)off;
+}
+
+bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path)
+{
+	(void)off, (void)profile, (void)path;
+	return false;
+}
+
+void off_cpu_free(struct off_cpu *off)
+{
+	(void)off;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frames.c - writes waits to the dump: an EVENTSET frame for `off-cpu`, MODULE and STACKS frames,
+ * and SAMPLES of each thread that has a row.
+ */
+#include "agent/core/base/number.h"
+#include "agent/core/dump/build.h"
+#include "tools/cli/pmctl.h"
+#include "tools/offcpu/private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ROOM_BYTES   PMC_FRAME_MAX_BYTES
+#define STACKS_BYTES (256u << 10)
+
+/* A row of the profile, by process ID and tid. */
+struct row {
+	struct {
+		uint32_t pid, tid;
+	} key;
+	uint64_t start_ns, end_ns;
+	const struct pmc_p_process *process;
+	uint64_t seq;
+	bool taken;
+	struct row *next; /* of the same numbers */
+	UT_hash_handle hh;
+};
+
+struct writing {
+	struct off_cpu *off;
+	struct pmc_arena arena;
+	struct row *rows;
+	struct pmc_frame_buf buf;
+	uint64_t eventset;
+	int fd, error;
+	const struct pmc_p_process **written; /* of each stack, in which process last */
+	bool any;
+};
+
+static void flush(struct writing *w)
+{
+	if (!w->error && w->buf.len && write(w->fd, w->buf.data, w->buf.len) != (ssize_t)w->buf.len)
+		w->error = errno ? errno : ENOSPC;
+	w->any |= w->buf.len != 0;
+	w->buf.len = 0;
+}
+
+static void make_room(struct writing *w, size_t bytes)
+{
+	if (w->buf.cap - w->buf.len < bytes)
+		flush(w);
+}
+
+static void put_event(struct writing *w)
+{
+	const struct pmc_event_def def = { .type = PMC_TYPE_OS,
+					   .config = PMC_OS_OFF_CPU,
+					   .scale = 1 };
+
+	pmc_begin_eventset(&w->buf, 1, 1);
+	pmc_put_event(&w->buf, &def, "off-cpu", "ns", "");
+	w->eventset = pmc_frame_end(&w->buf);
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static int add_row(struct writing *w, const struct pmc_profile *profile,
+		   const struct pmc_p_row *packed, struct pmc_thread_buf *buf)
+{
+	struct pmc_arena *arena = &w->arena;
+	const struct pmc_p_thread *thread = pmc_profile_thread(profile, packed, buf);
+	struct row *row = pmc_arena_alloc(arena, sizeof(*row)), *first;
+
+	if (!row)
+		return -ENOMEM;
+	row->key.pid = thread->process->fixed.pid;
+	row->key.tid = thread->fixed.tid;
+	row->process = thread->process;
+	row->seq = packed->seq;
+	row->start_ns = thread->fixed.start_ns;
+	row->end_ns = thread->fixed.end_ns ? thread->fixed.end_ns : UINT64_MAX;
+	HASH_FIND(hh, w->rows, &row->key, sizeof(row->key), first);
+	if (first) {
+		row->next = first->next;
+		first->next = row;
+	} else {
+		HASH_ADD(hh, w->rows, key, sizeof(row->key), row);
+	}
+	return arena->failed ? -ENOMEM : 0;
+}
+
+/* Numbers of threads and processes are used again, and an exec keeps them: the row that lived
+ * longest while the thread did. */
+static struct row *row_of(struct writing *w, const struct off_thread *thread)
+{
+	const struct {
+		uint32_t pid, tid;
+	} key = { thread->pid, thread->tid };
+	const uint64_t thread_end = thread->end_ns ? thread->end_ns : UINT64_MAX;
+	struct row *row, *best = NULL;
+	uint64_t most = 0;
+
+	HASH_FIND(hh, w->rows, &key, sizeof(key), row);
+	for (; row; row = row->next) {
+		const uint64_t start =
+			row->start_ns > thread->start_ns ? row->start_ns : thread->start_ns;
+		const uint64_t end = row->end_ns < thread_end ? row->end_ns : thread_end;
+
+		if (row->taken || start >= end || end - start <= most)
+			continue;
+		most = end - start;
+		best = row;
+	}
+	return best;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+static struct off_module *module_at(const struct off_cpu *off, struct off_module **modules,
+				    uint64_t word)
+{
+	const unsigned index = PMC_STACK_MODULE(word);
+
+	return index < off->n_modules ? modules[index] : NULL;
+}
+
+/* The modules of a stack get their places in the frame. */
+static void list_modules(struct writing *w, struct off_module **modules,
+			 const struct off_stack *stack, uint64_t *hashes, unsigned *n)
+{
+	for (unsigned i = 0; i < stack->depth; i++) {
+		struct off_module *module = module_at(w->off, modules, stack->words[i]);
+
+		if (!module || module->place)
+			continue;
+		if (!module->hash) {
+			make_room(w, PMC_MODULE_BYTES);
+			module->hash = pmc_build_module(&w->buf, module->path, module->id,
+							module->id_bytes);
+		}
+		hashes[(*n)++] = module->hash;
+		module->place = *n;
+	}
+}
+
+static void put_stack(struct writing *w, struct off_module **modules, const struct off_stack *stack)
+{
+	const struct pmc_stack_def def = { .id = stack->id,
+					   .depth = stack->depth,
+					   .flags = stack->flags };
+	uint64_t words[OFF_DEPTH];
+
+	for (unsigned i = 0; i < stack->depth; i++) {
+		const struct off_module *module = module_at(w->off, modules, stack->words[i]);
+		const uint64_t place = module ? module->place - 1 : PMC_NO_MODULE;
+
+		words[i] = place << 48 | PMC_STACK_ADDRESS(stack->words[i]);
+	}
+	pmc_put_stack(&w->buf, &def, words);
+}
+
+/* Up to n stacks of a process as one frame. */
+static void put_stacks(struct writing *w, const struct pmc_p_process *process,
+		       struct off_module **modules, const struct off_stack **list, unsigned n)
+{
+	const struct pmc_stacks_fixed fixed = { .n_stacks = n };
+	struct pmc_stacks_fixed *in_frame;
+	uint64_t *hashes = calloc(w->off->n_modules + 1, sizeof(*hashes));
+	unsigned n_modules = 0;
+
+	if (!hashes) {
+		w->error = ENOMEM;
+		return;
+	}
+	for (unsigned i = 0; i < n; i++)
+		list_modules(w, modules, list[i], hashes, &n_modules);
+	make_room(w, ROOM_BYTES);
+	in_frame = pmc_begin_stacks(&w->buf, process->identity, process->snapshot, &fixed);
+	if (in_frame)
+		in_frame->n_modules = n_modules;
+	pmc_frame_bytes(&w->buf, hashes, n_modules * sizeof(*hashes));
+	for (unsigned i = 0; i < n; i++)
+		put_stack(w, modules, list[i]);
+	pmc_frame_end(&w->buf);
+	for (unsigned i = 0; i < w->off->n_modules; i++)
+		modules[i]->place = 0;
+	free(hashes);
+}
+
+/* Those of a thread that its process does not have yet. */
+static void put_thread_stacks(struct writing *w, const struct pmc_p_process *process,
+			      struct off_module **modules, const struct off_thread *thread)
+{
+	const struct off_stack *list[256];
+	unsigned n = 0;
+	size_t bytes = 0;
+
+	for (const struct off_wait *wait = thread->waits; wait; wait = wait->next) {
+		const struct off_stack *stack = wait->key.stack;
+
+		if (!stack || w->written[stack->id - PMC_STACK_OUTSIDE] == process)
+			continue;
+		w->written[stack->id - PMC_STACK_OUTSIDE] = process;
+		list[n++] = stack;
+		bytes += 8 + 8u * stack->depth;
+		if (n == 256 || bytes > STACKS_BYTES) {
+			put_stacks(w, process, modules, list, n);
+			n = 0;
+			bytes = 0;
+		}
+	}
+	if (n)
+		put_stacks(w, process, modules, list, n);
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static void put_part(struct writing *w, const struct row *row, const struct off_thread *thread,
+		     uint32_t part, const struct pmc_sample *list, uint32_t n)
+{
+	struct pmc_samples_fixed fixed = {
+		.seq = row->seq,
+		.time_ns = w->off->stop_ns,
+		.eventset = w->eventset,
+		.part = part,
+		.n = n,
+	};
+	const struct pmc_reading reading = { .n = 1, .enabled_ns = 1, .running_ns = 1 };
+
+	if (!part) {
+		fixed.samples = thread->n_waits;
+		fixed.lost = thread->lost;
+		fixed.truncated = thread->incomplete;
+		fixed.n_groups = 1;
+	}
+	make_room(w, sizeof(fixed) + n * sizeof(*list) + 256);
+	pmc_begin_samples(&w->buf, row->process->identity, row->process->snapshot, &fixed);
+	if (!part)
+		pmc_put_reading(&w->buf, &reading, &thread->wait_ns);
+	if (n)
+		pmc_frame_bytes(&w->buf, list, n * sizeof(*list));
+	pmc_frame_end(&w->buf);
+}
+
+static void put_samples(struct writing *w, const struct row *row, const struct off_thread *thread)
+{
+	struct pmc_sample list[PMC_SAMPLES_PART];
+	uint32_t part = 0, n = 0;
+
+	for (const struct off_wait *wait = thread->waits; wait; wait = wait->next) {
+		list[n++] = (struct pmc_sample){
+			.stack = wait->key.stack ? wait->key.stack->id : 0,
+			.count = wait->n < UINT32_MAX ? (uint32_t)wait->n : UINT32_MAX,
+			.weight = wait->ns,
+		};
+		if (n < PMC_SAMPLES_PART)
+			continue;
+		put_part(w, row, thread, part++, list, n);
+		n = 0;
+	}
+	if (n || !part)
+		put_part(w, row, thread, part, list, n);
+}
+
+static void put_threads(struct writing *w)
+{
+	struct off_cpu *off = w->off;
+	struct off_module **modules = calloc(off->n_modules + 1, sizeof(*modules));
+	uint64_t without = 0, without_ns = 0;
+
+	w->written = calloc(HASH_COUNT(off->stacks) + 1, sizeof(*w->written));
+	if (!modules || !w->written)
+		w->error = ENOMEM;
+	for (struct off_module *module = off->first; module && !w->error; module = module->next)
+		modules[module->index] = module;
+	for (struct off_thread *thread = off->last; thread && !w->error; thread = thread->next) {
+		struct row *row = row_of(w, thread);
+
+		if (!row && thread->n_waits) {
+			without++;
+			pmc_add_sat(&without_ns, thread->wait_ns);
+		}
+		if (!row)
+			continue;
+		row->taken = true;
+		put_thread_stacks(w, row->process, modules, thread);
+		put_samples(w, row, thread);
+	}
+	free(modules);
+	free(w->written);
+	if (without)
+		tool_warn("%llu threads without a row waited for %.3f s, which no report shows",
+			  (unsigned long long)without, (double)without_ns / 1e9);
+}
+
+bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path)
+{
+	const int flags =
+		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct writing w = { .off = off, .fd = -1 };
+	struct pmc_thread_buf *buf = malloc(sizeof(*buf));
+	void *room = aligned_alloc(8, 2 * ROOM_BYTES);
+
+	if (!buf || !room)
+		w.error = ENOMEM;
+	for (uint64_t i = 0; i < profile->n_threads && !w.error; i++)
+		w.error = -add_row(&w, profile, profile->threads[i], buf);
+	if (!w.error && (w.fd = open(path, flags, 0600)) < 0)
+		w.error = errno;
+	if (!w.error) {
+		pmc_frame_buf_init(&w.buf, room, 2 * ROOM_BYTES);
+		put_event(&w);
+		put_threads(&w);
+		flush(&w);
+	}
+	if (w.error)
+		tool_warn("cannot write where threads waited to %s: %s", path, strerror(w.error));
+	if (off->lost)
+		tool_warn("%llu records of switches were lost: waits are missing; add --unwind fp "
+			  "for smaller records",
+			  (unsigned long long)off->lost);
+	if (w.fd >= 0)
+		close(w.fd);
+	pmc_arena_free(&w.arena);
+	free(buf);
+	free(room);
+	return w.any;
+}

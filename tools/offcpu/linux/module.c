@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* module.c - programs and libraries: their segments, and the unwind rules of their code. */
+#include "tools/offcpu/private.h"
+#include "tools/symbol/symbol.h"
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MODULES_MOST = PMC_NO_MODULE, SEGMENTS_MOST = 16 };
+
+struct off_elf {
+	int fd;
+	Elf *elf;
+	Dwarf_CFI *cfi;
+	struct {
+		uint64_t offset, end, address;
+	} segments[SEGMENTS_MOST];
+	unsigned n;
+};
+
+struct off_module *off_module(struct off_cpu *off, const char *path, const void *id, size_t bytes)
+{
+	struct pmc_arena *arena = &off->arena;
+	char key[OFF_KEY];
+	struct off_module *module;
+	size_t len = strnlen(path, sizeof(key) - sizeof(module->id) - 1);
+
+	bytes = bytes < sizeof(module->id) ? bytes : sizeof(module->id);
+	memcpy(key, path, len);
+	key[len] = '\0';
+	memcpy(key + len + 1, id, bytes);
+	HASH_FIND(hh, off->modules, key, len + 1 + bytes, module);
+	if (module || off->n_modules == MODULES_MOST)
+		return module;
+	module = pmc_arena_alloc(arena, sizeof(*module));
+	if (!module)
+		return NULL;
+	module->path = pmc_arena_strndup(arena, key, len + 1 + bytes);
+	if (!module->path)
+		return NULL;
+	memcpy(module->id, id, bytes);
+	module->id_bytes = (unsigned)bytes;
+	module->index = off->n_modules++;
+	HASH_ADD_KEYPTR(hh, off->modules, module->path, len + 1 + bytes, module);
+	*(off->newest ? &off->newest->next : &off->first) = module;
+	off->newest = module;
+	return module;
+}
+
+static void read_segments(struct off_elf *elf)
+{
+	size_t n = 0;
+	GElf_Phdr head;
+
+	if (elf_getphdrnum(elf->elf, &n) != 0)
+		return;
+	for (size_t i = 0; i < n && elf->n < SEGMENTS_MOST; i++) {
+		if (!gelf_getphdr(elf->elf, (int)i, &head) || head.p_type != PT_LOAD)
+			continue;
+		elf->segments[elf->n].offset = head.p_offset;
+		elf->segments[elf->n].end = head.p_offset + head.p_filesz;
+		elf->segments[elf->n++].address = head.p_vaddr;
+	}
+}
+
+/* Whether the file is the one that was mapped; takes its build ID where the kernel gave none. */
+static bool has_id(struct off_module *module, Elf *elf)
+{
+	const void *id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
+
+	if (bytes < 0)
+		bytes = 0;
+	if (module->id_bytes)
+		return (size_t)bytes == module->id_bytes && !memcmp(id, module->id, (size_t)bytes);
+	if ((size_t)bytes <= sizeof(module->id)) {
+		memcpy(module->id, id, (size_t)bytes);
+		module->id_bytes = (unsigned)bytes;
+	}
+	return true;
+}
+
+static void open_module(struct off_module *module)
+{
+	struct off_elf *elf = calloc(1, sizeof(*elf));
+
+	module->opened = true;
+	if (!elf)
+		return;
+	elf_version(EV_CURRENT);
+	elf->fd = symbols_open_file(module->path);
+	elf->elf = elf->fd < 0 ? NULL : elf_begin(elf->fd, ELF_C_READ_MMAP, NULL);
+	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF || !has_id(module, elf->elf)) {
+		elf_end(elf->elf);
+		if (elf->fd >= 0)
+			close(elf->fd);
+		free(elf);
+		return;
+	}
+	read_segments(elf);
+	elf->cfi = dwarf_getcfi_elf(elf->elf);
+	module->elf = elf;
+}
+
+uint64_t off_module_address(struct off_module *module, uint64_t file_offset)
+{
+	if (!module->opened)
+		open_module(module);
+	for (unsigned i = 0; module->elf && i < module->elf->n; i++)
+		if (file_offset >= module->elf->segments[i].offset &&
+		    file_offset < module->elf->segments[i].end)
+			return file_offset - module->elf->segments[i].offset +
+			       module->elf->segments[i].address;
+	return file_offset;
+}
+
+Dwarf_CFI *off_module_cfi(struct off_module *module)
+{
+	if (!module->opened)
+		open_module(module);
+	return module->elf ? module->elf->cfi : NULL;
+}
+
+void off_modules_close(struct off_cpu *off)
+{
+	for (struct off_module *module = off->first; module; module = module->next) {
+		struct off_elf *elf = module->elf;
+
+		module->elf = NULL;
+		if (!elf)
+			continue;
+		dwarf_cfi_end(elf->cfi);
+		elf_end(elf->elf);
+		close(elf->fd);
+		free(elf);
+	}
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - the events on a command that write a record at each switch, and the thread that reads
+ * them.
+ *
+ * The event is the kernel's count of context switches, which an unprivileged user may sample where
+ * perf_event_paranoid is 1 or less, and which needs no tracefs. An inherited event has a ring only
+ * if it is bound to a CPU, so there is one for each CPU.
+ */
+#include "agent/core/api/counter/counter.h"
+#include "agent/core/base/clock.h"
+#include "tools/cli/pmctl.h"
+#include "tools/offcpu/private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A copy of the stack takes 8 KB of the ring at each switch, also if less of it is in use. */
+#define STACK_BYTES  8192
+#define COPIES_PAGES 2048
+#define CHAINS_PAGES 256
+#define PAGES_LEAST  16
+#define SLICE_MS     100
+
+static void set_options(const struct off_cpu *off, pid_t pid, int cpu,
+			struct pmc_open_options *options)
+{
+	*options = (struct pmc_open_options)PMC_OPEN_INIT;
+	options->target = PMC_TARGET_PID;
+	options->pid = pid;
+	options->cpu = cpu;
+	options->inherit = true;
+	options->enable_on_exec = true;
+	options->user_if_denied = false;
+	options->exclude_callchain_kernel = true;
+	/* Who, where and when. */
+	options->context_switch = true;
+	options->task = true;
+	options->mmap = true;
+	options->mmap2 = true;
+	options->build_id = true;
+	options->comm = true;
+	options->comm_exec = true;
+	options->sample_id_all = true;
+	options->use_clockid = true;
+	options->clockid = CLOCK_MONOTONIC; /* of dumps */
+	options->sample_period = 1;
+	options->sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	if (off->frame_pointers || !off_unwind_registers()) {
+		options->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		return;
+	}
+	options->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	options->sample_regs_user = off_unwind_registers();
+	options->sample_stack_user = STACK_BYTES;
+}
+
+static int open_counter(const struct off_cpu *off, struct pmc_counter **counter, pid_t pid, int cpu,
+			struct pmc_failure *why)
+{
+	struct pmc_counter_event event;
+	struct pmc_open_options options;
+	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
+
+	if (error)
+		return error;
+	set_options(off, pid, cpu, &options);
+	error = pmc_counter_open(counter, &event, &options, why);
+	if (error && error != -EACCES && error != -EPERM) { /* Linux before 5.12 */
+		options.build_id = false;
+		error = pmc_counter_open(counter, &event, &options, why);
+	}
+	return error;
+}
+
+static int open_ring(struct off_cpu *off, struct off_ring *ring, unsigned *pages,
+		     struct pmc_failure *why)
+{
+	int error;
+
+	do {
+		error = pmc_sampler_open(&ring->sampler, ring->counter, *pages, why);
+		/* More than this user may lock. */
+	} while (error == -EPERM && (*pages /= 2) >= PAGES_LEAST);
+	return error ? error : pmc_sampler_set_add(off->set, ring->sampler);
+}
+
+static int open_all(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
+{
+	unsigned pages = off->frame_pointers ? CHAINS_PAGES : COPIES_PAGES;
+	int error = pmc_sampler_set_new(&off->set, 0);
+
+	for (int cpu = counter_cpu_next(-1); cpu >= 0 && !error; cpu = counter_cpu_next(cpu)) {
+		struct off_ring *more =
+			realloc(off->rings, (off->n_rings + 1) * sizeof(*off->rings));
+
+		if (!more)
+			return -ENOMEM;
+		off->rings = more;
+		more[off->n_rings] = (struct off_ring){ .counter = NULL };
+		error = open_counter(off, &more[off->n_rings].counter, pid, cpu, why);
+		if (!error)
+			error = open_ring(off, &more[off->n_rings++], &pages, why);
+		else if (error == -ENODEV && !counter_cpu_is_online(cpu))
+			error = 0;
+	}
+	return error;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static void *read_rings(void *arg)
+{
+	struct off_cpu *off = arg;
+	struct pmc_record record;
+	int error;
+
+	do {
+		error = pmc_sampler_set_next_wait(off->set, &record, NULL, SLICE_MS);
+		if (!error)
+			off_take(off, &record);
+		else if (error == -ENODATA)
+			break;
+	} while (!error || !atomic_load(&off->stop));
+	return NULL;
+}
+
+int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
+{
+	struct off_cpu *off = calloc(1, sizeof(*off));
+	struct pmc_failure why = { .advice = "out of memory" };
+	int error;
+
+	*to = off;
+	if (!off)
+		return tool_fail(EXIT_OURS, "out of memory");
+	off->frame_pointers = frame_pointers;
+	error = open_all(off, pid, &why);
+	if (error)
+		return tool_fail(EXIT_OURS, "cannot record where threads wait (--off-cpu): %s",
+				 why.advice);
+	/* The caller has blocked the signals that it waits for. */
+	error = pthread_create(&off->reader, NULL, read_rings, off);
+	if (error)
+		return tool_fail(EXIT_OURS, "cannot start a thread: %s", strerror(error));
+	off->reads = true;
+	return 0;
+}
+
+void off_cpu_stop(struct off_cpu *off)
+{
+	if (!off || !off->reads)
+		return;
+	pmc_sampler_set_disable(off->set);
+	off->stop_ns = pmc_now_ns();
+	atomic_store(&off->stop, true);
+	pthread_join(off->reader, NULL);
+	off->reads = false;
+	off_settle(off);
+}
+
+void off_cpu_free(struct off_cpu *off)
+{
+	if (!off)
+		return;
+	off_cpu_stop(off);
+	for (unsigned i = 0; i < off->n_rings; i++) {
+		pmc_sampler_close(off->rings[i].sampler);
+		pmc_counter_close(off->rings[i].counter);
+	}
+	free(off->rings);
+	pmc_sampler_set_free(off->set);
+	off_forget_images(off);
+	off_rules_free(off);
+	off_modules_close(off);
+	pmc_arena_free(&off->arena);
+	free(off);
+}

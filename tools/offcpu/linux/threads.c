@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c - follows threads and processes from record to record: who waits, since when, where.
+ *
+ * A switch leaves two records: a sample with the stack, and PERF_RECORD_SWITCH, which says whether
+ * the thread could have gone on (preempted). The next PERF_RECORD_SWITCH of the thread ends the
+ * wait. So a wait includes the time that the thread, woken up, waits for a CPU.
+ */
+#include "agent/core/base/number.h"
+#include "tools/offcpu/private.h"
+
+/* ---- processes ---------------------------------------------------------------------------- */
+
+static struct off_image *image_of(struct off_cpu *off, uint32_t pid)
+{
+	struct pmc_arena *arena = &off->arena;
+	struct off_image *image;
+
+	HASH_FIND(hh, off->images, &pid, sizeof(pid), image);
+	if (image)
+		return image;
+	image = pmc_arena_alloc(arena, sizeof(*image));
+	if (!image)
+		return NULL;
+	image->pid = pid;
+	HASH_ADD(hh, off->images, pid, sizeof(pid), image);
+	return image;
+}
+
+void off_forget_images(struct off_cpu *off)
+{
+	for (struct off_image *image = off->images; image; image = image->hh.next)
+		off_maps_free(&image->maps);
+	off->images = NULL;
+}
+
+static void take_mapping(struct off_cpu *off, const struct pmc_record_mmap *mmap)
+{
+	struct off_image *image = image_of(off, mmap->pid);
+	const char *name = mmap->filename;
+	struct off_map map = { .start = mmap->addr,
+			       .end = mmap->addr + mmap->len,
+			       .file_offset = mmap->file_offset };
+
+	/* "//anon", "[heap]": code that was made at run time. */
+	if ((name[0] == '/' && name[1] != '/') || !strcmp(name, "[vdso]"))
+		map.module = off_module(off, name, mmap->build_id.data, mmap->build_id.size);
+	if (image)
+		off_maps_add(&image->maps, &map);
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static struct off_thread *add_thread(struct off_cpu *off, uint32_t pid, uint32_t tid,
+				     uint64_t start_ns)
+{
+	struct pmc_arena *arena = &off->arena;
+	struct off_image *image = image_of(off, pid);
+	struct off_thread *old, *thread = pmc_arena_alloc(arena, sizeof(*thread));
+
+	if (!image || !thread)
+		return NULL;
+	HASH_FIND(hh, off->threads, &tid, sizeof(tid), old);
+	if (old)
+		HASH_DEL(off->threads, old);
+	/* Of an exec the thread goes on, as another. */
+	if (old && !old->end_ns)
+		old->end_ns = start_ns;
+	else
+		image->threads++;
+	thread->pid = pid;
+	thread->tid = tid;
+	thread->start_ns = start_ns;
+	thread->next = off->last;
+	off->last = thread;
+	HASH_ADD(hh, off->threads, tid, sizeof(tid), thread);
+	return thread;
+}
+
+static struct off_thread *thread_of(struct off_cpu *off, const struct pmc_record *record)
+{
+	struct off_thread *thread;
+
+	HASH_FIND(hh, off->threads, &record->tid, sizeof(record->tid), thread);
+	if (thread && !thread->end_ns)
+		return thread;
+	return (int32_t)record->tid > 0 ? add_thread(off, record->pid, record->tid, record->time) :
+					  NULL;
+}
+
+static void take_fork(struct off_cpu *off, const struct pmc_record_task *task)
+{
+	struct off_image *image, *parent;
+
+	add_thread(off, task->pid, task->tid, task->time);
+	if (task->pid == task->ppid)
+		return;
+	parent = image_of(off, task->ppid);
+	image = image_of(off, task->pid);
+	if (!parent || !image)
+		return;
+	image->maps.n = 0;
+	off_maps_copy(&image->maps, &parent->maps);
+}
+
+static void take_exit(struct off_cpu *off, const struct pmc_record_task *task)
+{
+	struct off_thread *thread;
+	struct off_image *image;
+
+	HASH_FIND(hh, off->threads, &task->tid, sizeof(task->tid), thread);
+	if (!thread || thread->end_ns)
+		return;
+	thread->end_ns = task->time;
+	HASH_FIND(hh, off->images, &thread->pid, sizeof(thread->pid), image);
+	if (!image || --image->threads)
+		return;
+	off_maps_free(&image->maps);
+	HASH_DEL(off->images, image);
+}
+
+static void take_exec(struct off_cpu *off, const struct pmc_record *record)
+{
+	struct off_image *image = image_of(off, record->comm.pid);
+
+	if (image)
+		image->maps.n = 0;
+	add_thread(off, record->comm.pid, record->comm.tid, record->time);
+}
+
+/* ---- switches ----------------------------------------------------------------------------- */
+
+static void take_stack(struct off_cpu *off, const struct pmc_record *record)
+{
+	struct off_thread *thread = thread_of(off, record);
+	struct off_image *image = image_of(off, record->pid);
+	uint64_t words[OFF_DEPTH];
+	uint16_t flags = 0;
+	unsigned depth;
+
+	if (!thread || !image)
+		return;
+	depth = off_unwind(off, image, record, words, &flags);
+	thread->stack = off_stack(off, words, depth, flags);
+}
+
+static void take_switch(struct off_cpu *off, const struct pmc_record *record)
+{
+	struct off_thread *thread = thread_of(off, record);
+
+	if (!thread)
+		return;
+	if (record->context_switch.out) {
+		/* The record of its return was lost. */
+		thread->lost += thread->waiting;
+		thread->waiting = !record->context_switch.preempted;
+		thread->since_ns = record->time;
+		return;
+	}
+	if (thread->waiting)
+		off_wait_add(off, thread, pmc_sub_sat(record->time, thread->since_ns));
+	thread->waiting = false;
+	thread->stack = NULL;
+}
+
+void off_take(struct off_cpu *off, const struct pmc_record *record)
+{
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+		take_stack(off, record);
+		break;
+	case PERF_RECORD_SWITCH:
+		take_switch(off, record);
+		break;
+	case PERF_RECORD_MMAP2:
+		take_mapping(off, &record->mmap);
+		break;
+	case PERF_RECORD_FORK:
+		take_fork(off, &record->task);
+		break;
+	case PERF_RECORD_EXIT:
+		take_exit(off, &record->task);
+		break;
+	case PERF_RECORD_COMM:
+		if (record->comm.exec)
+			take_exec(off, record);
+		break;
+	case PERF_RECORD_LOST:
+		pmc_add_sat(&off->lost, record->lost.lost);
+		break;
+	default:
+		break;
+	}
+}
+
+void off_settle(struct off_cpu *off)
+{
+	for (struct off_thread *thread = off->last; thread; thread = thread->next) {
+		if (thread->waiting && !thread->end_ns)
+			off_wait_add(off, thread, pmc_sub_sat(off->stop_ns, thread->since_ns));
+		thread->waiting = false;
+	}
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.c - call stacks from user registers and a copy of the stack, by unwind tables.
+ *
+ * libdw finds and executes the rules for an address, which is slow, so their results are kept for
+ * each address. Values of registers are computed here: rules are DWARF expressions, mostly "the
+ * frame's address plus a number".
+ */
+#include "tools/offcpu/private.h"
+
+#include <asm/perf_regs.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+
+enum { RULES_MOST = 200000, VALUES_MOST = 16 };
+
+/* The CPU's registers: their numbers in perf, by those in DWARF. Callees may use the others without
+ * saving them. */
+#if defined(__x86_64__)
+#define REGISTERS 17
+#define SP	  7
+#define PC	  16
+#define FP	  6
+static const uint8_t perf_of[REGISTERS] = {
+	PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,	PERF_REG_X86_SI,
+	PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_R8,	PERF_REG_X86_R9,
+	PERF_REG_X86_R10, PERF_REG_X86_R11, PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14,
+	PERF_REG_X86_R15, PERF_REG_X86_IP,
+};
+#elif defined(__aarch64__)
+#define REGISTERS 33
+#define SP	  31
+#define PC	  32
+#define FP	  29
+static const uint8_t perf_of[REGISTERS] = { 0,	1,  2,	3,  4,	5,  6,	7,  8,	9,  10,
+					    11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+					    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 };
+#else
+#define REGISTERS 0
+#endif
+
+uint64_t off_unwind_registers(void)
+{
+	uint64_t mask = 0;
+
+#if REGISTERS
+	for (unsigned i = 0; i < REGISTERS; i++)
+		mask |= UINT64_C(1) << perf_of[i];
+#endif
+	return mask;
+}
+
+/* A frame as words of a stack have it. */
+static uint64_t word_of(const struct off_map *map, uint64_t pc)
+{
+	const struct off_module *module = map ? map->module : NULL;
+	const uint64_t mask = PMC_STACK_ADDRESS(UINT64_MAX);
+
+	if (!module)
+		return (uint64_t)PMC_NO_MODULE << 48 | (pc & mask);
+	return (uint64_t)module->index << 48 |
+	       (off_module_address(map->module, pc - map->start + map->file_offset) & mask);
+}
+
+/* ---- frame pointers, followed by the kernel ----------------------------------------------- */
+
+/* Callers' addresses are those behind the call. */
+static unsigned take_chain(const struct off_image *image, const struct pmc_record *record,
+			   uint64_t *words, uint16_t *flags)
+{
+	const struct pmc_record_sample *sample = &record->sample;
+	unsigned depth = 0;
+
+	*flags |= PMC_STACK_FP;
+	for (uint64_t i = 0; i < sample->n_callchain; i++) {
+		const uint64_t pc = sample->callchain[i] - (depth > 0);
+
+		if (sample->callchain[i] >= (uint64_t)PERF_CONTEXT_MAX)
+			continue;
+		if (depth == OFF_DEPTH) {
+			*flags |= PMC_STACK_TRUNCATED;
+			break;
+		}
+		words[depth++] = word_of(off_maps_find(&image->maps, pc), pc);
+	}
+	return depth;
+}
+
+#if REGISTERS
+
+/* ---- rules -------------------------------------------------------------------------------- */
+
+struct off_rule {
+	struct {
+		const struct off_module *module;
+		uint64_t address;
+	} key;
+	Dwarf_Frame *frame; /* NULL: there are no rules for the address */
+	unsigned return_register;
+	bool signal; /* of the code that a signal handler returns to */
+	UT_hash_handle hh;
+};
+
+static const struct off_rule *rule_of(struct off_cpu *off, struct off_module *module,
+				      uint64_t address)
+{
+	struct pmc_arena *arena = &off->arena;
+	struct off_rule *rule, key = { .key = { module, address } };
+	Dwarf_CFI *cfi;
+	int number;
+
+	HASH_FIND(hh, off->rules, &key.key, sizeof(key.key), rule);
+	if (rule || HASH_COUNT(off->rules) >= RULES_MOST)
+		return rule;
+	rule = pmc_arena_alloc(arena, sizeof(*rule));
+	if (!rule)
+		return NULL;
+	rule->key = key.key;
+	cfi = off_module_cfi(module);
+	if (cfi && dwarf_cfi_addrframe(cfi, address, &rule->frame) != 0)
+		rule->frame = NULL;
+	if (rule->frame) {
+		number = dwarf_frame_info(rule->frame, NULL, NULL, &rule->signal);
+		rule->return_register = number < 0 ? PC : (unsigned)number;
+	}
+	HASH_ADD(hh, off->rules, key, sizeof(rule->key), rule);
+	return rule;
+}
+
+void off_rules_free(struct off_cpu *off)
+{
+	for (struct off_rule *rule = off->rules; rule; rule = rule->hh.next)
+		free(rule->frame);
+	off->rules = NULL;
+}
+
+/* ---- expressions -------------------------------------------------------------------------- */
+
+struct walk {
+	uint64_t registers[REGISTERS];
+	uint32_t known; /* their bits, as REGISTERS is at most 33: all but the PC's */
+	struct pmc_record_span stack;
+	uint64_t bottom; /* address of the copy */
+	uint64_t cfa;
+	bool past_end; /* a read was behind the copy */
+};
+
+static bool load(struct walk *walk, uint64_t address, uint64_t *value)
+{
+	const uint64_t at = address - walk->bottom;
+
+	if (address < walk->bottom || at + sizeof(*value) > walk->stack.size) {
+		walk->past_end |= address >= walk->bottom;
+		return false;
+	}
+	memcpy(value, walk->stack.data + at, sizeof(*value));
+	return true;
+}
+
+static bool get(const struct walk *walk, uint64_t number, uint64_t *value)
+{
+	if (number >= REGISTERS)
+		return false;
+	*value = walk->registers[number];
+	return number == PC || walk->known & 1u << number;
+}
+
+/* a: below the top of the stack, b: the top. */
+static bool compute(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
+{
+	switch (atom) {
+	case DW_OP_plus:
+		*result = a + b;
+		return true;
+	case DW_OP_minus:
+		*result = a - b;
+		return true;
+	case DW_OP_and:
+		*result = a & b;
+		return true;
+	case DW_OP_or:
+		*result = a | b;
+		return true;
+	case DW_OP_mul:
+		*result = a * b;
+		return true;
+	case DW_OP_shl:
+		*result = b < 64 ? a << b : 0;
+		return true;
+	case DW_OP_shr:
+		*result = b < 64 ? a >> b : 0;
+		return true;
+	case DW_OP_eq:
+		*result = a == b;
+		return true;
+	case DW_OP_ne:
+		*result = a != b;
+		return true;
+	case DW_OP_ge:
+		*result = (int64_t)a >= (int64_t)b;
+		return true;
+	case DW_OP_gt:
+		*result = (int64_t)a > (int64_t)b;
+		return true;
+	case DW_OP_le:
+		*result = (int64_t)a <= (int64_t)b;
+		return true;
+	case DW_OP_lt:
+		*result = (int64_t)a < (int64_t)b;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A word that the operation pushes by itself. */
+static bool push(const struct walk *walk, const Dwarf_Op *op, uint64_t *value)
+{
+	const uint8_t atom = op->atom;
+
+	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
+		*value = atom - DW_OP_lit0;
+		return true;
+	}
+	if (atom >= DW_OP_const1u && atom <= DW_OP_consts) {
+		*value = op->number;
+		return true;
+	}
+	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
+		if (!get(walk, atom - DW_OP_breg0, value))
+			return false;
+		*value += op->number;
+		return true;
+	}
+	if (atom == DW_OP_bregx) {
+		if (!get(walk, op->number, value))
+			return false;
+		*value += op->number2;
+		return true;
+	}
+	*value = walk->cfa;
+	return atom == DW_OP_call_frame_cfa;
+}
+
+static bool evaluate(struct walk *walk, const Dwarf_Op *ops, size_t n, uint64_t *result,
+		     bool *is_value)
+{
+	uint64_t values[VALUES_MOST];
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *top = depth ? &values[depth - 1] : NULL, loaded;
+
+		if (ops[i].atom == DW_OP_stack_value) {
+			*is_value = true;
+		} else if (top && ops[i].atom == DW_OP_plus_uconst) {
+			*top += ops[i].number;
+		} else if (top && ops[i].atom == DW_OP_deref) {
+			if (!load(walk, *top, &loaded))
+				return false;
+			*top = loaded;
+		} else if (depth >= 2 &&
+			   compute(ops[i].atom, values[depth - 2], *top, &values[depth - 2])) {
+			depth--;
+		} else if (depth == VALUES_MOST || !push(walk, &ops[i], &values[depth])) {
+			return false;
+		} else {
+			depth++;
+		}
+	}
+	*result = depth ? values[depth - 1] : 0;
+	return depth != 0;
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+/* The caller's register. 1: it has none; -1: it cannot be found. */
+static int recover(struct walk *walk, const struct off_rule *rule, unsigned number, uint64_t *value)
+{
+	Dwarf_Op memory[3], *ops;
+	bool is_value = false;
+	size_t n;
+
+	if (dwarf_frame_register(rule->frame, (int)number, memory, &ops, &n) != 0)
+		return -1;
+	if (!n && !ops)
+		return get(walk, number, value) ? 0 : -1;
+	if (!n)
+		return 1;
+	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+		return get(walk, ops[0].atom - DW_OP_reg0, value) ? 0 : -1;
+	if (n == 1 && ops[0].atom == DW_OP_regx)
+		return get(walk, ops[0].number, value) ? 0 : -1;
+	if (!evaluate(walk, ops, n, value, &is_value))
+		return -1;
+	return is_value || load(walk, *value, value) ? 0 : -1;
+}
+
+enum step { STEP_ON, STEP_END, STEP_BROKEN };
+
+static enum step step_by_rule(struct walk *walk, const struct off_rule *rule)
+{
+	uint64_t caller[REGISTERS], pc;
+	bool is_value = true;
+	Dwarf_Op *ops;
+	uint32_t known = 0;
+	size_t n;
+	int found;
+
+	if (dwarf_frame_cfa(rule->frame, &ops, &n) != 0 ||
+	    !evaluate(walk, ops, n, &walk->cfa, &is_value))
+		return STEP_BROKEN;
+	found = recover(walk, rule, rule->return_register, &pc);
+	if (found)
+		return found > 0 ? STEP_END : STEP_BROKEN;
+	for (unsigned i = 0; i < REGISTERS; i++)
+		if (i != PC && recover(walk, rule, i, &caller[i]) == 0)
+			known |= 1u << i;
+	if (!rule->signal) {
+		caller[SP] = walk->cfa;
+		known |= 1u << SP;
+	}
+	memcpy(walk->registers, caller, sizeof(caller));
+	walk->known = known;
+	walk->registers[PC] = pc;
+	return pc ? STEP_ON : STEP_END;
+}
+
+/* Code without rules, as a JIT compiler's, perhaps keeps frame pointers. */
+static enum step step_by_pointer(struct walk *walk)
+{
+	uint64_t fp, caller, pc;
+
+	if (!get(walk, FP, &fp) || !load(walk, fp, &caller) || !load(walk, fp + 8, &pc))
+		return STEP_BROKEN;
+	walk->registers[FP] = caller;
+	walk->registers[SP] = fp + 16;
+	walk->registers[PC] = pc;
+	walk->known = 1u << FP | 1u << SP;
+	return pc ? STEP_ON : STEP_END;
+}
+
+static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
+{
+	if (sample->regs_user.abi != PERF_SAMPLE_REGS_ABI_64)
+		return false;
+	for (unsigned i = 0; i < REGISTERS; i++)
+		if (pmc_record_reg(&sample->regs_user, perf_of[i], &walk->registers[i]) != 0)
+			return false;
+	walk->known = UINT32_MAX;
+	walk->stack = sample->stack_user;
+	walk->bottom = walk->registers[SP];
+	return true;
+}
+
+static unsigned walk_stack(struct off_cpu *off, const struct off_image *image,
+			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
+{
+	struct walk walk = { .bottom = 0 };
+	enum step step = STEP_ON;
+	bool inside = true; /* the instruction was executing, it did not call */
+	unsigned depth = 0;
+
+	if (!begin(&walk, &record->sample))
+		return 0;
+	while (step == STEP_ON && depth < OFF_DEPTH) {
+		const uint64_t pc = walk.registers[PC] - !inside, sp = walk.registers[SP];
+		const struct off_map *map = off_maps_find(&image->maps, pc);
+		const struct off_rule *rule = NULL;
+
+		words[depth] = word_of(map, pc);
+		if (map && map->module)
+			rule = rule_of(off, map->module, PMC_STACK_ADDRESS(words[depth]));
+		depth++;
+		if (rule && rule->frame) {
+			step = step_by_rule(&walk, rule);
+		} else {
+			*flags |= PMC_STACK_FP;
+			step = step_by_pointer(&walk);
+		}
+		inside = rule && rule->signal;
+		/* Stacks grow downwards; a leaf may have no frame. */
+		if (step == STEP_ON && walk.registers[SP] <= sp && !inside &&
+		    (depth > 1 || walk.registers[SP] < sp))
+			step = STEP_BROKEN;
+	}
+	if (step == STEP_ON || (step == STEP_BROKEN && walk.past_end))
+		*flags |= PMC_STACK_TRUNCATED;
+	else if (step == STEP_BROKEN)
+		*flags |= PMC_STACK_BROKEN;
+	return depth;
+}
+
+#else
+
+static unsigned walk_stack(struct off_cpu *off, const struct off_image *image,
+			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
+{
+	(void)off, (void)image, (void)record, (void)words, (void)flags;
+	return 0;
+}
+
+void off_rules_free(struct off_cpu *off)
+{
+	(void)off;
+}
+
+#endif
+
+unsigned off_unwind(struct off_cpu *off, const struct off_image *image,
+		    const struct pmc_record *record, uint64_t *words, uint16_t *flags)
+{
+	if (record->present & PERF_SAMPLE_STACK_USER)
+		return walk_stack(off, image, record, words, flags);
+	return take_chain(image, record, words, flags);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu.h - where the threads of a command wait: call stacks at context switches, and how long
+ * each wait lasted, recorded from outside.
+ *
+ * Nothing runs in the command: the kernel writes a record at each switch, a thread of pmctl reads
+ * them. All functions are for the main thread.
+ */
+#ifndef PMC_TOOLS_OFFCPU_OFFCPU_H
+#define PMC_TOOLS_OFFCPU_OFFCPU_H
+
+#include "agent/core/profile/profile.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct off_cpu;
+
+/* Starts to record with the exec of `pid`, a child that has not called it, and in all processes it
+ * starts. frame_pointers: stacks by these, else by unwind tables. 0, or 125 after a message. */
+int off_cpu_start(struct off_cpu **off, pid_t pid, bool frame_pointers);
+/* Ends the recording. Accepts NULL. */
+void off_cpu_stop(struct off_cpu *off);
+/* Appends waits of the threads in the profile to its dump. Whether something was appended. Prints
+ * what was lost. */
+bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path);
+/* Accepts NULL. */
+void off_cpu_free(struct off_cpu *off);
+
+#endif
