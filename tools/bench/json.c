@@ -162,14 +162,14 @@ void bench_write_csv(const struct bench *bench, struct pmc_out *out)
 	pmc_out_str(out, "command,run,exit");
 	for (unsigned m = 0; m < bench->n_measures; m++) {
 		pmc_out_char(out, ',');
-		bench_csv_text(out, key_of(bench, m));
+		pmc_csv_text(out, key_of(bench, m), strlen(key_of(bench, m)));
 	}
 	pmc_out_char(out, '\n');
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
 
 		for (size_t r = 0; r < command->n_runs; r++) {
-			bench_csv_text(out, command->text);
+			pmc_csv_text(out, command->text, strlen(command->text));
 			pmc_outf(out, ",%zu,%d", r + 1, exit_of(command->runs[r].status));
 			for (unsigned m = 0; m < bench->n_measures; m++) {
 				double value = command->runs[r].values[m];

@@ -6,8 +6,10 @@
  * and without color.
  */
 #include "agent/core/base/utf8.h"
+#include "agent/core/report/words.h"
 #include "tools/bench/bench.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,18 +295,27 @@ static void find_widths(const struct bench *bench, struct widths *widths)
 	}
 }
 
+/* Names of events come from sysfs and tracefs too. */
+static void put_name(struct pmc_out *out, const char *name)
+{
+	pmc_utf8_safe(out, name, strlen(name), 0);
+}
+
 /* Events that could not be counted, one line for each reason. */
-static void note_missing(const struct bench *bench, struct pmc_out *out)
+static void note_missing(const struct bench *bench, struct pmc_out *out, int columns)
 {
 	bool noted[PMC_EVENTS_MAX] = { false };
 	const struct pmc_plan *plan = &bench->plan;
-	char why[320], other[320];
+	char why[320], other[320], text[8192];
+	struct pmc_out line;
 
 	for (unsigned i = 0; i < plan->count; i++) {
 		if (noted[i] || plan->events[i].state == PMC_COUNTED)
 			continue;
 		bench_why(bench, &plan->events[i], why, sizeof(why));
-		pmc_outf(out, "Not counted: %s", plan->events[i].event.name);
+		pmc_out_to_mem(&line, text, sizeof(text));
+		pmc_out_str(&line, "Not counted: ");
+		put_name(&line, plan->events[i].event.name);
 		for (unsigned k = i + 1; k < plan->count; k++) {
 			if (plan->events[k].state == PMC_COUNTED)
 				continue;
@@ -312,9 +323,11 @@ static void note_missing(const struct bench *bench, struct pmc_out *out)
 			if (strcmp(why, other))
 				continue;
 			noted[k] = true;
-			pmc_outf(out, ", %s", plan->events[k].event.name);
+			pmc_out_str(&line, ", ");
+			put_name(&line, plan->events[k].event.name);
 		}
-		pmc_outf(out, ": %s.\n", why);
+		pmc_outf(&line, ": %s.", why);
+		pmc_show_wrapped(out, text, columns > 0 ? columns : INT_MAX);
 	}
 }
 
@@ -330,7 +343,8 @@ static void note_scopes(const struct bench *bench, struct pmc_out *out)
 			scaled |= bench->commands[c].scaled[event - bench->plan.events];
 		if (event->scope != PMC_SCOPE_USER)
 			continue;
-		pmc_outf(out, "%s%s", before, bench->measures[m].name);
+		pmc_out_str(out, before);
+		put_name(out, bench->measures[m].name);
 		before = ", ";
 	}
 	if (before[0] == ',')
@@ -430,7 +444,7 @@ void bench_write_table(const struct bench *bench, struct pmc_out *out, bool colo
 	write_summary(bench, out);
 	if (bench->n_measures < BENCH_EVENTS + bench->plan.count)
 		pmc_out_char(out, '\n');
-	note_missing(bench, out);
+	note_missing(bench, out, columns);
 	note_scopes(bench, out);
 }
 
@@ -473,6 +487,6 @@ void bench_write_markdown(const struct bench *bench, struct pmc_out *out)
 		each_thread(bench, command, write_markdown_row, out);
 	}
 	write_summary(bench, out);
-	note_missing(bench, out);
+	note_missing(bench, out, 0);
 	note_scopes(bench, out);
 }

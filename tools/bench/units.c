@@ -2,7 +2,6 @@
 /* units.c - see units.h. */
 #include "tools/bench/units.h"
 #include "tools/cli/pmctl.h"
-#include "agent/core/base/utf8.h"
 #include "agent/core/report/report.h"
 
 #include <errno.h>
@@ -30,24 +29,6 @@ void bench_show(struct pmc_out *out, double value, enum bench_unit unit)
 	pmc_out_fixed(out, value, decimals);
 	pmc_out_str(out, units[unit][i][0] ? " " : "");
 	pmc_out_str(out, units[unit][i]);
-}
-
-void bench_csv_text(struct pmc_out *out, const char *text)
-{
-	char safe[4096];
-	struct pmc_out to;
-
-	pmc_out_to_mem(&to, safe, sizeof(safe));
-	pmc_utf8_safe(&to, text, strlen(text), 0);
-	pmc_out_char(out, '"');
-	if (safe[0] && strchr("=+-@", safe[0]))
-		pmc_out_char(out, '\'');
-	for (const char *c = safe; *c; c++) {
-		if (*c == '"')
-			pmc_out_char(out, '"');
-		pmc_out_char(out, *c);
-	}
-	pmc_out_char(out, '"');
 }
 
 /* clang-format off */

@@ -11,8 +11,6 @@ enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_COUNT };
 
 /* Four significant digits and a unit: "1.234 ms", "12.30 MB", "4.560 G". */
 void bench_show(struct pmc_out *out, double value, enum bench_unit unit);
-/* Quoted for CSV, with quotes doubled; a leading = + - @ would be a formula to a spreadsheet. */
-void bench_csv_text(struct pmc_out *out, const char *text);
 
 /* Of the terminal, else of COLUMNS; 0: neither is known. */
 unsigned bench_columns(void);

@@ -52,6 +52,10 @@ void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int tool_fail_unknown(const char *what, const char *word, const char *nearest,
 		      const char *otherwise);
 
+/* ---- output ------------------------------------------------------------------------------- */
+/* One line on stdout, escaped as errors are; of more than 2047 bytes the rest is cut off. */
+void tool_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* ---- a command's flags: rows of flags.def and, for run, of config.def --------------------- */
 struct tool_flag {
 	const char *command;

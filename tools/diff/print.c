@@ -191,6 +191,11 @@ static void widen(const struct line *line, const int widths[CELLS], struct pmc_o
 	}
 }
 
+static void write_text(const char *text, struct pmc_out *out)
+{
+	pmc_utf8_safe(out, text, strlen(text), 0);
+}
+
 static void note_differences(const struct diff *diff, struct pmc_out *out)
 {
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++) {
@@ -198,17 +203,22 @@ static void note_differences(const struct diff *diff, struct pmc_out *out)
 
 		if (scopes[0] == scopes[1])
 			continue;
+		pmc_out_char(out, ' ');
+		write_text(diff->columns[c].name, out);
 		if (scopes[0] && scopes[1])
-			pmc_outf(out,
-				 " %s was counted in different modes (user, kernel) and is not "
-				 "compared\n",
-				 diff->columns[c].name);
+			pmc_out_str(out,
+				    " was counted in different modes (user, kernel) and is not "
+				    "compared\n");
 		else
-			pmc_outf(out, " %s was counted on side %s only\n", diff->columns[c].name,
-				 scopes[0] ? "A" : "B");
+			pmc_outf(out, " was counted on side %s only\n", scopes[0] ? "A" : "B");
 	}
-	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1]))
-		pmc_outf(out, " hosts differ: A %s, B %s\n", diff->hosts[0], diff->hosts[1]);
+	if (diff->hosts[0] && diff->hosts[1] && strcmp(diff->hosts[0], diff->hosts[1])) {
+		pmc_out_str(out, " hosts differ: A ");
+		write_text(diff->hosts[0], out);
+		pmc_out_str(out, ", B ");
+		write_text(diff->hosts[1], out);
+		pmc_out_char(out, '\n');
+	}
 	for (unsigned side = 0; side < 2; side++) {
 		if (!diff->off_ns[side])
 			continue;
@@ -364,9 +374,9 @@ static void csv_row(const struct diff *diff, const struct diff_row *row, struct 
 
 		if (!compare(diff, row, c, &value))
 			continue;
-		bench_csv_text(out, row->key);
+		pmc_csv_text(out, row->key, strlen(row->key));
 		pmc_outf(out, ",%s,", presence(row));
-		bench_csv_text(out, diff->columns[c].name);
+		pmc_csv_text(out, diff->columns[c].name, strlen(diff->columns[c].name));
 		csv_number(out, value.sides[0].summary.n, value.sides[0].value);
 		csv_number(out, value.sides[1].summary.n, value.sides[1].value);
 		csv_number(out, value.comparable, difference(&value));

@@ -56,18 +56,18 @@ static void print_table(const struct result *results, unsigned n, const struct d
 	for (unsigned i = 0, same; i < n; i++) {
 		const struct doctor_finding *finding = &results[i].finding;
 
-		printf("%-20s  %-6s  %s\n", results[i].name, statuses[finding->status],
-		       finding->detail);
+		tool_line("%-20s  %-6s  %s", results[i].name, statuses[finding->status],
+			  finding->detail);
 		if (!finding->fix[0])
 			continue;
 		for (same = 0; strcmp(results[same].finding.fix, finding->fix) != 0;)
 			same++;
 		if (same < i)
-			printf("%30sfix: as for %s\n", "", results[same].name);
+			tool_line("%30sfix: as for %s", "", results[same].name);
 		else
-			printf("%30sfix: %s%s%s%s\n", "", finding->fix,
-			       finding->hint[0] ? "   (" : "", finding->hint,
-			       finding->hint[0] ? ")" : "");
+			tool_line("%30sfix: %s%s%s%s", "", finding->fix,
+				  finding->hint[0] ? "   (" : "", finding->hint,
+				  finding->hint[0] ? ")" : "");
 	}
 	puts("");
 	if (doctor_hardware(facts))
@@ -80,8 +80,8 @@ static void print_table(const struct result *results, unsigned n, const struct d
 		puts("No perf events can be counted. CPU time, page faults and context switches of "
 		     "every thread\nare still available.");
 	if (missing)
-		printf("%s cannot %sbe counted here (required).\n", missing,
-		       strchr(missing, ',') ? "all " : "");
+		tool_line("%s cannot %sbe counted here (required).", missing,
+			  strchr(missing, ',') ? "all " : "");
 }
 
 int cmd_doctor(int argc, char **argv)

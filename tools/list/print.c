@@ -54,25 +54,23 @@ static void put_section(const struct list_row *rows, unsigned n)
 {
 	bool names_pmu = rows->pmu && strcmp(rows->pmu, rows->type) != 0;
 	bool alike = true;
+	const char *why;
 
 	for (unsigned i = 1; i < n; i++)
 		alike &= rows[i].answer.available == rows->answer.available &&
 			 equal(rows[i].answer.reason, rows->answer.reason);
-	printf("%s events%s%s", rows->type, names_pmu ? " of PMU " : "",
-	       names_pmu ? rows->pmu : "");
-	if (alike && rows->answer.reason)
-		printf(": %s%s", rows->answer.available ? "" : "not available, ",
-		       rows->answer.reason);
-	puts("");
+	why = alike ? rows->answer.reason : NULL;
+	tool_line("%s events%s%s%s%s%s", rows->type, names_pmu ? " of PMU " : "",
+		  names_pmu ? rows->pmu : "", why ? ": " : "",
+		  why && !rows->answer.available ? "not available, " : "", why ? why : "");
 	for (unsigned i = 0; i < n; i++) {
 		const struct list_row *row = &rows[i];
 
-		printf("  %s  %-*s  %s", row->answer.available ? "yes" : "no ", NAME_COLUMNS,
-		       row->name, row->description);
-		if (!alike && row->answer.reason)
-			printf(" (%s%s)",
-			       row->answer.available ? "" : "not available: ", row->answer.reason);
-		puts("");
+		why = alike ? NULL : row->answer.reason;
+		tool_line("  %s  %-*s  %s%s%s%s%s", row->answer.available ? "yes" : "no ",
+			  NAME_COLUMNS, row->name, row->description, why ? " (" : "",
+			  why && !row->answer.available ? "not available: " : "", why ? why : "",
+			  why ? ")" : "");
 	}
 }
 

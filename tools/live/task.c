@@ -152,18 +152,3 @@ bool live_waits_read(pid_t tid, struct live_waits *waits)
 		live_parse_switches(text, waits);
 	return waits->known = true;
 }
-
-/* ---- output ------------------------------------------------------------------------------- */
-
-void live_put_csv(struct pmc_out *out, const char *text)
-{
-	pmc_out_char(out, '"');
-	if (text[0] && strchr("=+-@", text[0]))
-		pmc_out_char(out, '\'');
-	for (; *text; text++) {
-		if (*text == '"')
-			pmc_out_char(out, '"');
-		pmc_out_char(out, (unsigned char)*text < ' ' ? '?' : *text);
-	}
-	pmc_out_char(out, '"');
-}

@@ -54,8 +54,4 @@ struct live_stat {
 };
 bool live_parse_stat(const char *text, struct live_stat *stat);
 
-/* A text of CSV: quoted, with quotes doubled; a leading = + - @ would be a formula to a
- * spreadsheet. */
-void live_put_csv(struct pmc_out *out, const char *text);
-
 #endif

@@ -181,14 +181,14 @@ static void put_csv_row(struct stat_job *stat, const struct stat_row *row, bool 
 		put_csv_number(out, row->key.node);
 		put_csv_number(out, row->key.tid);
 		pmc_out_char(out, ',');
-		live_put_csv(out, row->name);
+		pmc_csv_text(out, row->name, strlen(row->name));
 		pmc_out_char(out, ',');
-		live_put_csv(out, event->name);
+		pmc_csv_text(out, event->name, strlen(event->name));
 		pmc_out_char(out, ',');
 		if (known)
 			pmc_out_fixed(out, value, value == floor(value) ? 0 : 6);
 		pmc_out_char(out, ',');
-		live_put_csv(out, event->unit);
+		pmc_csv_text(out, event->unit, strlen(event->unit));
 		pmc_outf(out, ",%s,%llu,%llu\n", pmc_state_name(count->state),
 			 (unsigned long long)count->enabled_ns,
 			 (unsigned long long)count->running_ns);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - intervals and rows as a table, the sum of one target as a list. */
+#include "agent/core/base/utf8.h"
 #include "agent/core/report/words.h"
 #include "tools/stat/stat.h"
 
@@ -10,12 +11,22 @@
 
 #define HEAD_EVERY 20 /* lines, on what has no height */
 
+/* Names come from sysfs, tracefs and the kernel. Returns the width. */
+static int put_name(struct pmc_out *out, const char *name)
+{
+	return pmc_utf8_fit(out, name, strlen(name), 0, PMC_CUT_END, true);
+}
+
 static const char *head_of(const struct stat_job *stat, unsigned e, char *text, size_t cap)
 {
 	const struct pmc_p_event *event = &stat->live.view.events[e];
 	const char *unit = strcmp(event->unit, "ns") ? event->unit : "ms";
+	struct pmc_out out;
 
-	snprintf(text, cap, "%s%s%s", event->name, *unit ? " " : "", unit);
+	pmc_out_to_mem(&out, text, cap);
+	put_name(&out, event->name);
+	pmc_out_str(&out, *unit ? " " : "");
+	put_name(&out, unit);
 	return text;
 }
 
@@ -242,8 +253,10 @@ static void put_place(struct pmc_out *out, const struct stat_row *row, bool cumu
 	else if (all)
 		snprintf(text, sizeof(text), "%s %u %%", most->name,
 			 (unsigned)((double)most->ns * 100 / (double)all + 0.5));
-	if (text[0] && room > 2)
-		pmc_outf(out, "  %.*s", room - 2, text);
+	if (text[0] && room > 2) {
+		pmc_out_str(out, "  ");
+		pmc_utf8_fit(out, text, strlen(text), room - 2, PMC_CUT_END, true);
+	}
 }
 
 static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t ns,
@@ -334,12 +347,16 @@ static void put_event(struct stat_job *stat, unsigned e, uint64_t ns)
 	double value, cpus = stat_cpus(stat, stat->rows, ns);
 	char text[256], why[320];
 	bool known, clock = !strcmp(event->unit, "ns");
+	const char *unit;
 
 	known = live_value(&stat->live, stat->rows->counts, e, &value);
 	if (known)
 		event_text(stat, stat->rows, e, text, sizeof(text));
 	put_right(out, known ? text : pmc_state_name(count->state), 18);
-	pmc_outf(out, " %-6.6s %-24s", !known ? "" : clock ? "ms" : event->unit, event->name);
+	pmc_out_char(out, ' ');
+	unit = !known ? "" : clock ? "ms" : event->unit;
+	pmc_out_pad(out, ' ', 7 - pmc_utf8_fit(out, unit, strlen(unit), 6, PMC_CUT_END, true));
+	pmc_out_pad(out, ' ', 24 - put_name(out, event->name));
 	if (!known && event->def.state) {
 		live_events_why(&stat->live, e, why, sizeof(why));
 		pmc_outf(out, "  %s", why);
@@ -426,8 +443,10 @@ static void put_absent(struct stat_job *stat)
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
-	for (unsigned i = 0; i < live->n_absent; i++)
-		pmc_outf(&out, "%s%s", i ? ", " : " not counted: ", live->absent[i]);
+	for (unsigned i = 0; i < live->n_absent; i++) {
+		pmc_out_str(&out, i ? ", " : " not counted: ");
+		put_name(&out, live->absent[i]);
+	}
 	live_events_why_absent(live, why, sizeof(why));
 	pmc_outf(&out, ": %s", why);
 	pmc_show_wrapped(&stat->out, text, room > 0 ? room : 100);

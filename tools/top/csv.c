@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c - the rows of the screen as a CSV file. */
 #include "agent/core/base/file.h"
+#include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/top/screen.h"
 
@@ -30,7 +31,7 @@ static void put_cells(const struct top_watch *watch, const struct top_row *row, 
 		if (top_column_is_text(c)) {
 			pmc_out_to_mem(&cell, text, sizeof(text));
 			top_cell(watch, row, c, &cell);
-			live_put_csv(out, text);
+			pmc_csv_text(out, text, cell.len);
 		} else if (top_value(watch, row, c, &value)) {
 			pmc_out_fixed(out, value, c == TOP_PID || c == TOP_TID ? 0 : 3);
 		}
@@ -40,6 +41,7 @@ static void put_cells(const struct top_watch *watch, const struct top_row *row, 
 
 static void put_all(const struct top_job *job, struct pmc_out *out)
 {
+	const char *name;
 	bool some = false;
 
 	for (unsigned c = 0; c < top_n_columns(&job->watch); c++) {
@@ -48,9 +50,9 @@ static void put_all(const struct top_job *job, struct pmc_out *out)
 		if (some)
 			pmc_out_char(out, ',');
 		some = true;
-		live_put_csv(out, c == TOP_TID && job->look.by != TOP_THREAD ?
-					  "threads" :
-					  top_column_name(&job->watch, c));
+		name = c == TOP_TID && job->look.by != TOP_THREAD ? "threads" :
+								    top_column_name(&job->watch, c);
+		pmc_csv_text(out, name, strlen(name));
 	}
 	pmc_out_char(out, '\n');
 	for (unsigned r = 0; r < job->rows.n; r++)

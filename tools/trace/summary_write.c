@@ -108,7 +108,7 @@ static void put_reasons(struct pmc_out *out, const struct trace_thread *t, int r
 		room -= (int)strlen(text);
 		if ((i && room < 0) || !part)
 			break;
-		pmc_out_str(out, text);
+		pmc_utf8_safe(out, text, cell.len, 0);
 	}
 }
 

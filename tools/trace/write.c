@@ -14,6 +14,12 @@
 
 /* ---- text and fields ---------------------------------------------------------------------- */
 
+/* Names come from tracefs. */
+static void put_name(struct pmc_out *out, const char *name)
+{
+	pmc_utf8_safe(out, name, strlen(name), 0);
+}
+
 static void put_field(struct pmc_out *out, const struct pmc_tracepoint_field *field,
 		      const struct pmc_record *record)
 {
@@ -32,7 +38,7 @@ static void put_fields(struct pmc_out *out, const struct trace_point *point,
 		if (field->is_common)
 			continue;
 		pmc_out_char(out, ' ');
-		pmc_out_str(out, field->name);
+		put_name(out, field->name);
 		pmc_out_char(out, '=');
 		put_field(out, field, record);
 	}
@@ -71,7 +77,7 @@ static void put_text(struct trace *trace, const struct trace_point *point,
 		put_field(out, point->next_pid, record);
 	} else {
 		pmc_out_char(out, '\n');
-		pmc_out_str(out, point->name);
+		put_name(out, point->name);
 		printed = trace_print_text(trace->print, point->tracepoint, record);
 		if (printed) {
 			/* A thread's name must not move a terminal's cursor or forge a line. */
@@ -87,9 +93,10 @@ static void put_text(struct trace *trace, const struct trace_point *point,
 static void put_line(struct pmc_out *out, const struct trace_point *point,
 		     const struct pmc_record *record)
 {
-	pmc_outf(out, "time_ns=%llu cpu=%u pid=%d tid=%lld event=%s",
-		 (unsigned long long)record->time, record->cpu, (int)record->pid,
-		 (long long)tid_of(point, record), point->name);
+	pmc_outf(out,
+		 "time_ns=%llu cpu=%u pid=%d tid=%lld event=", (unsigned long long)record->time,
+		 record->cpu, (int)record->pid, (long long)tid_of(point, record));
+	put_name(out, point->name);
 	put_fields(out, point, record);
 	pmc_out_char(out, '\n');
 }

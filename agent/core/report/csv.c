@@ -5,6 +5,7 @@
  */
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/view.h"
+#include "agent/core/report/words.h"
 
 #include <errno.h>
 
@@ -31,7 +32,7 @@ static bool is_formula(const char *text, size_t len)
 	return at < len || len == 1;
 }
 
-static void put_text(struct pmc_out *out, const char *text, size_t len)
+void pmc_csv_text(struct pmc_out *out, const char *text, size_t len)
 {
 	const char *guard = is_formula(text, len) ? "'" : "";
 	bool quote;
@@ -75,7 +76,7 @@ static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
 		pmc_out_fixed(out, cell->real, cell->decimals);
 		break;
 	default:
-		put_text(out, cell->text, cell->len);
+		pmc_csv_text(out, cell->text, cell->len);
 		break;
 	}
 }
@@ -91,7 +92,7 @@ static void put_head(struct pmc_view *view, const struct pmc_columns *columns)
 		pmc_out_str(&name, columns->list[i].suffix);
 		if (i)
 			pmc_out_char(view->out, ',');
-		put_text(view->out, buf, name.len);
+		pmc_csv_text(view->out, buf, name.len);
 	}
 	pmc_out_char(view->out, '\n');
 }

@@ -91,7 +91,11 @@ static void put_explained(struct pmc_view *view)
 	if (!samples->others[0])
 		return;
 	pmc_out_to_mem(&line, buf, sizeof(buf));
-	pmc_outf(&line, " samples by other events: %s (--event)", samples->others);
+	view->out = &line;
+	pmc_out_str(&line, " samples by other events: ");
+	pmc_view_text(view, samples->others, 0);
+	pmc_out_str(&line, " (--event)");
+	view->out = out;
 	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
 }
 

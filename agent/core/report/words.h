@@ -29,6 +29,8 @@ void pmc_show_number(struct pmc_out *out, double value); /* 1.71G, 61,220 */
 void pmc_show_time(struct pmc_out *out, double ns, const char *micro);
 /* 99.6, or 100; 99.9 for what is not quite 100. */
 void pmc_show_percent(struct pmc_out *out, double percent);
+/* Text as a cell of CSV: quoted where needed, harmless to terminals and spreadsheets; csv.c. */
+void pmc_csv_text(struct pmc_out *out, const char *text, size_t len);
 /* A line that begins with a space, broken between words where the screen ends. */
 void pmc_show_wrapped(struct pmc_out *out, const char *line, int width);
 

@@ -25,21 +25,23 @@ static const char *scope_note(const struct pmc_planned *p)
 }
 
 /* Why the event is not counted here, with its errno, and the fix. */
-static void print_refusal(const struct pmc_planned *p, const struct pmc_here *here)
+static const char *refusal(const struct pmc_planned *p, const struct pmc_here *here, char *why,
+			   size_t cap)
 {
 	struct pmc_attr attr;
 	const struct pmc_tried tried = pmc_plan_tried(p, &attr);
 	char text[320], name[24];
 
 	if (!p->error)
-		return;
+		return "";
 	if (p->error >= PMC_REASON_ADOPTED)
-		printf(" (%s)", pmc_reason_text((uint32_t)p->error));
+		snprintf(why, cap, " (%s)", pmc_reason_text((uint32_t)p->error));
 	else if (tool_perf_killed())
-		printf(" (a seccomp filter kills on perf_event_open)");
+		snprintf(why, cap, " (a seccomp filter kills on perf_event_open)");
 	else
-		printf(" (%s: %s)", pmc_error_name(p->error, name),
-		       pmc_advice_text(p->error, &tried, here, text, sizeof(text)));
+		snprintf(why, cap, " (%s: %s)", pmc_error_name(p->error, name),
+			 pmc_advice_text(p->error, &tried, here, text, sizeof(text)));
+	return why;
 }
 
 /* Uncore events and those of the OS, which are counted without a group. */
@@ -69,7 +71,7 @@ static const char *label(const struct pmc_planned *p, char *buf, size_t cap)
 static void print_groups(const struct pmc_plan *plan)
 {
 	struct pmc_here here;
-	char buf[512];
+	char buf[512], why[400];
 
 	for (unsigned g = 0; g < plan->groups; g++) {
 		unsigned counters = 0;
@@ -80,8 +82,8 @@ static void print_groups(const struct pmc_plan *plan)
 		       plan->first[g + 1] - plan->first[g], counters,
 		       plan->events[plan->first[g]].event.pinned ? ", pinned" : "");
 		for (unsigned i = plan->first[g]; i < plan->first[g + 1]; i++)
-			printf("  %s%s\n", label(&plan->events[i], buf, sizeof(buf)),
-			       scope_note(&plan->events[i]));
+			tool_line("  %s%s", label(&plan->events[i], buf, sizeof(buf)),
+				  scope_note(&plan->events[i]));
 	}
 	if (plan->opened + count_others(plan) == plan->count)
 		return;
@@ -90,10 +92,9 @@ static void print_groups(const struct pmc_plan *plan)
 	for (unsigned i = plan->opened; i < plan->count; i++) {
 		if (needs_no_group(&plan->events[i].event))
 			continue;
-		printf("  %s: %s", label(&plan->events[i], buf, sizeof(buf)),
-		       pmc_state_name(plan->events[i].state));
-		print_refusal(&plan->events[i], &here);
-		putchar('\n');
+		tool_line("  %s: %s%s", label(&plan->events[i], buf, sizeof(buf)),
+			  pmc_state_name(plan->events[i].state),
+			  refusal(&plan->events[i], &here, why, sizeof(why)));
 	}
 }
 
@@ -110,7 +111,7 @@ static void print_uncore(const struct pmc_plan *plan)
 		if (first)
 			puts("for the whole machine, in the first process of the job:");
 		first = false;
-		printf("  %s on CPU %s\n", event->name, event->cpus);
+		tool_line("  %s on CPU %s", event->name, event->cpus);
 	}
 }
 
@@ -120,7 +121,7 @@ static void print_os(const struct pmc_plan *plan)
 		puts("from /proc and getrusage, at the end of threads and in snapshots:");
 	for (unsigned i = plan->opened; plan->os && i < plan->count; i++)
 		if (pmc_event_is_of_os(&plan->events[i].event))
-			printf("  %s\n", plan->events[i].event.name);
+			tool_line("  %s", plan->events[i].event.name);
 }
 
 /* Resolves `auto` as the agent does. */
