@@ -141,4 +141,6 @@ cp spin hard
 codesign -f -s - -o runtime hard
 step 15 "a warning: hardened runtime; exit status 7" "$dir/pmctl" run -- ./hard 1
 step 16 "cycles and instructions for each level, others with the reason" "$dir/pmctl" run -n
+step 17 "events of type kpep with descriptions" "$dir/pmctl" list '*BRANCH*'
+step 18 "both events at once" "$dir/pmctl" list --fit INST_ALL,INST_BRANCH
 exit $failed

@@ -32,6 +32,8 @@ static struct {
 	int error;			      /* what last_error() returns */
 	unsigned forced, configured, counting, thread_counting, live_db, live_config;
 	bool order_broken;
+	int events_error;
+	unsigned counters; /* that a configuration has; 0: any number, but none for CLASH_* */
 	char added[8][32];
 	unsigned n_added;
 	_Atomic bool ended[DOUBLE_THREADS];
@@ -190,10 +192,50 @@ static int double_kpep_db_event(void *db, const char *name, void **event)
 	return known ? 0 : 11;
 }
 
+/* The database as a list: events are their own names. */
+static const char *const double_events[] = { "INST_ALL", "FIXED_CYCLES", "CLASH_A",
+					     "INST_\033[1m" };
+
+static inline int double_kpep_db_events_count(void *db, size_t *n)
+{
+	*n = db == &mac_double ? 4 : 0xa5a5;
+	return mac_double.events_error;
+}
+
+static inline int double_kpep_db_events(void *db, void **events, size_t bytes)
+{
+	memset(events, 0xa5, bytes);
+	if (db != &mac_double || bytes != sizeof(double_events) || mac_double.events_error)
+		return 3;
+	memcpy(events, double_events, bytes);
+	return 0;
+}
+
+static inline int double_kpep_event_name(void *event, const char **text)
+{
+	*text = event;
+	return 0;
+}
+
+static inline int double_kpep_event_alias(void *event, const char **text)
+{
+	*text = strcmp(event, "FIXED_CYCLES") == 0 ? "Cycles" : NULL;
+	return 0;
+}
+
+static inline int double_kpep_event_description(void *event, const char **text)
+{
+	bool has = strcmp(event, "INST_ALL") == 0;
+
+	*text = has ? "All retired instructions" : (const char *)(uintptr_t)0xa5a5a5a5;
+	return has ? 0 : 11;
+}
+
 static int double_kpep_config_create(void *db, void **config)
 {
 	*config = db;
 	mac_double.live_config++;
+	mac_double.n_added = mac_double.counters ? 0 : mac_double.n_added;
 	return 0;
 }
 
@@ -212,7 +254,8 @@ static int double_kpep_config_add_event(void *config, void **event, uint32_t use
 					uint32_t *error)
 {
 	(void)config, (void)user_only, (void)error;
-	if (strncmp(*event, "CLASH_", 6) == 0)
+	if (mac_double.counters ? mac_double.n_added >= mac_double.counters :
+				  strncmp(*event, "CLASH_", 6) == 0)
 		return 12;
 	snprintf(mac_double.added[mac_double.n_added++ % 8], 32, "%s", (const char *)*event);
 	return 0;
@@ -311,6 +354,9 @@ static void *double_symbol(void *library, const char *name)
 		F(kpep_config_kpc),	    F(kpc_force_all_ctrs_set),
 		F(kpc_set_config),	    F(kpc_set_counting),
 		F(kpc_set_thread_counting), F(kpc_get_thread_counters),
+		F(kpep_db_events_count),    F(kpep_db_events),
+		F(kpep_event_name),	    F(kpep_event_alias),
+		F(kpep_event_description),
 #undef F
 	};
 

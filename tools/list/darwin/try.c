@@ -1,21 +1,70 @@
 /* SPDX-License-Identifier: MIT */
-/* try.c - whether macOS counts an event for threads of this user. */
+/* try.c - whether macOS counts an event for threads of this user, and which it counts at once. */
 #include "tools/cli/pmctl.h"
 #include "tools/list/list.h"
+#include "tools/list/mac_kpep.h"
 
 #include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_kept_by_the_kernel(const struct pmc_event *event)
+{
+	if (event->type == PERF_TYPE_HARDWARE)
+		return event->config == PERF_COUNT_HW_CPU_CYCLES ||
+		       event->config == PERF_COUNT_HW_INSTRUCTIONS;
+	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_TASK_CLOCK ||
+						     event->config == PERF_COUNT_SW_CPU_CLOCK);
+}
 
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)
 {
 	(void)list, (void)cpu;
-	if (event->type == PERF_TYPE_HARDWARE && (event->config == PERF_COUNT_HW_CPU_CYCLES ||
-						  event->config == PERF_COUNT_HW_INSTRUCTIONS))
+	if (is_kept_by_the_kernel(event))
 		return (struct list_answer){ true, NULL };
+	if (event->type == PMC_TYPE_KPEP)
+		return (struct list_answer){ pmc_mac_system.is_root(),
+					     pmc_mac_system.is_root() ?
+						     NULL :
+						     "kperf needs root; use sudo" };
 	return (struct list_answer){ false, "not counted on macOS; see events of type kpep" };
 }
 
-int list_fit_host(struct list_fit *fit, const char *events)
+static int by_name(const void *a, const void *b)
 {
-	(void)fit, (void)events;
-	return tool_fail(EXIT_USAGE, "--fit needs a table of counter masks; add --pmu-db FILE");
+	const struct pmc_event *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+int list_fit_host(struct list_fit *fit, const char *text)
+{
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	uint64_t kpep = 0;
+
+	list_init(&fit->list);
+	if (pmc_events_parse(text, NULL, &fit->list.arena, &events, &error))
+		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
+				 "'%s': %s", text, error.text);
+	/* The result must not depend on the order of the arguments. */
+	qsort(events.list, events.count, sizeof(*events.list), by_name);
+	fit->n = events.count;
+	for (unsigned i = 0; i < fit->n; i++) {
+		const struct pmc_event *event = &events.list[i];
+
+		list_fit_name(fit, i,
+			      pmc_arena_strndup(&fit->list.arena, event->name,
+						strcspn(event->name, ":")));
+		fit->events[i].counter = -1;
+		if (event->type == PMC_TYPE_KPEP) {
+			kpep |= UINT64_C(1) << i;
+		} else if (!is_kept_by_the_kernel(event)) {
+			fit->events[i].reason = "not counted on macOS";
+			fit->clash |= fit->clash ? 0 : UINT64_C(1) << i;
+		}
+	}
+	if (fit->list.arena.failed)
+		return EXIT_OK; /* the caller says so */
+	return list_kpep_fit(fit, &pmc_mac_system, kpep);
 }

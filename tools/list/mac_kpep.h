@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mac_kpep.h - the events of a Mac's processor, as kperfdata reads them from /usr/share/kpep.
+ *
+ * Implemented in darwin/kpep.c; the calls come in a table, of which tests have a double.
+ *
+ * Private to this folder.
+ */
+#ifndef PMC_TOOLS_LIST_MAC_KPEP_H
+#define PMC_TOOLS_LIST_MAC_KPEP_H
+
+#include "agent/core/count/thread_counts.h"
+#include "tools/list/list.h"
+
+/* Adds a row for each event, and for each alias of one. NULL, or why there are none. */
+const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls);
+/* Events that take counters are assigned to them by kperfdata, as when they are counted. fit->n
+ * events, of which bit i of `kpep` has a name in the database. 0, or the exit code of an error that
+ * has been printed. */
+int list_kpep_fit(struct list_fit *fit, const struct pmc_mac_calls *calls, uint64_t kpep);
+
+#endif
