@@ -36,6 +36,7 @@ for name in place_sleep place_pipe place_mutex place_cond; do
 done
 "$PMCTL" report --by function "$T/run.pmc" >"$T/table"
 like "$(cat "$T/table")" 'waits of .* together, by off-cpu' "the table names the event"
+like "$("$PMCTL" report "$T/run.pmc")" 'by path --event off-cpu' "a report of threads names the one of waits"
 "$PMCTL" merge "$T/run.pmc" "$T/run.pmc" -o "$T/twice.pmc"
 "$PMCTL" report --by path --format json "$T/twice.pmc" | jq '.groups' >"$T/twice"
 is "$(cat "$T/twice")" "$(jq '.groups' "$T/paths")" "merged with itself it is the same"

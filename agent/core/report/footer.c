@@ -412,6 +412,7 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	children(view, footer->coverage);
 	pmc_footer_regions(view);
+	pmc_footer_samples(view);
 	uncounted(view);
 	missing(view, footer->all, advice(view));
 	user_only(view, footer->all);

@@ -99,6 +99,22 @@ static void put_explained(struct pmc_view *view)
 	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
 }
 
+void pmc_footer_samples(struct pmc_view *view)
+{
+	bool any = false, waits = false;
+
+	for (uint64_t i = 0; i < view->profile->n_samples; i++) {
+		const struct pmc_p_event *event = view->profile->samples[i]->event;
+
+		any |= event != NULL;
+		waits |= event && is_off_cpu(event);
+	}
+	if (waits)
+		pmc_footer_line(view, " it has waits: pmctl report --by path --event off-cpu");
+	else if (any)
+		pmc_footer_line(view, " it has samples: pmctl report --by function shows them");
+}
+
 /* ---- trees ------------------------------------------------------------------------------- */
 
 enum { LEVELS_MOST = 24, STEP_BYTES = 9 };

@@ -232,6 +232,8 @@ void pmc_footer_end_line(struct pmc_view *view);
 void pmc_footer_line(struct pmc_view *view, const char *text);
 void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
+/* sample_table.c */
+void pmc_footer_samples(struct pmc_view *view);
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */

@@ -150,7 +150,8 @@ static bool load(struct walk *walk, uint64_t address, uint64_t *value)
 {
 	const uint64_t at = address - walk->bottom;
 
-	if (address < walk->bottom || at + sizeof(*value) > walk->stack.size) {
+	if (address < walk->bottom || walk->stack.size < sizeof(*value) ||
+	    at > walk->stack.size - sizeof(*value)) {
 		walk->past_end |= address >= walk->bottom;
 		return false;
 	}
