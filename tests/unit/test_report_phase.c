@@ -290,6 +290,45 @@ static void a_thread_ended_before_a_reset(void **state)
 	free(text);
 }
 
+/* Steps of OS events are enabled while counting is on; `at` counts from the start of the job. */
+static void steps_of_two_processes(void **state)
+{
+	static const struct made_event delay[] = { { .name = "run-delay",
+						     .type = PMC_TYPE_OS,
+						     .config = PMC_OS_RUN_DELAY,
+						     .group = PMC_NO_GROUP,
+						     .unit = "ns" } };
+	struct pmc_process_fixed process = process_like, child = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 1300 * MS, 100 * MS), other;
+	char *text;
+
+	(void)state;
+	made_begin();
+	process.eventset = child.eventset = thread.eventset = made_set(delay, 1);
+	child.pid++;
+	child.flags = PMC_PROCESS_FORKED;
+	child.start_ns = 1600 * MS;
+	thread.flags |= PMC_THREAD_DELAY;
+	other = thread;
+	other.start_ns = child.start_ns;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_process(2, &child, "node", "/bin/app", "app");
+	for (unsigned step = 0; step < 2; step++) {
+		thread.time_ns = (step ? 1500 : 1300) * MS;
+		thread.run_delay_ns = (step + 1) * 7 * MS;
+		made_thread(1, thread, "app", NULL, 0);
+		other.time_ns = (step ? 1900 : 1700) * MS;
+		other.run_delay_ns = (step + 1) * 9 * MS;
+		made_thread(2, other, "app", NULL, 0);
+	}
+	text = csv("at,for,run-delay,run-delay.enabled_ns", true);
+	has_lines(text, "\n300000000,300000000,7000000,300000000\n"
+			"500000000,200000000,7000000,200000000\n"
+			"700000000,100000000,9000000,100000000\n"
+			"900000000,200000000,9000000,200000000\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +341,7 @@ int main(void)
 		cmocka_unit_test(sum_without_a_child),
 		cmocka_unit_test(timeline_around_a_reset),
 		cmocka_unit_test(a_thread_ended_before_a_reset),
+		cmocka_unit_test(steps_of_two_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* images.c - the images of one process: each exec replaces one by another. */
+/* images.c - process images in order: which are of one process, and when their job started. */
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static bool is_successor(const struct pmc_p_process *image, const struct pmc_p_p
 	       !memcmp(image->fixed.job, before->fixed.job, sizeof(image->fixed.job));
 }
 
-int profile_link_images(struct pmc_profile *profile)
+static int link_origins(struct pmc_profile *profile)
 {
 	struct pmc_arena *arena = &profile->arena;
 	struct replaced *table = NULL, *found;
@@ -50,4 +50,43 @@ int profile_link_images(struct pmc_profile *profile)
 		found->image = image;
 	}
 	return arena->failed ? -ENOMEM : 0;
+}
+
+struct job {
+	uint8_t id[16];
+	const struct pmc_p_process *first; /* on the host of the last one */
+	UT_hash_handle hh;
+};
+
+static int link_jobs(struct pmc_profile *profile)
+{
+	struct pmc_arena *arena = &profile->arena;
+	struct job *table = NULL, *job;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		struct pmc_p_process *process = profile->processes[i];
+		const uint8_t *id = process->fixed.job;
+
+		if (!process->known)
+			continue;
+		HASH_FIND(hh, table, id, sizeof(job->id), job);
+		if (!job) {
+			job = pmc_arena_alloc(arena, sizeof(*job));
+			if (!job)
+				return -ENOMEM;
+			memcpy(job->id, id, sizeof(job->id));
+			HASH_ADD(hh, table, id, sizeof(job->id), job);
+		}
+		if (!job->first || strcmp(job->first->host, process->host) != 0)
+			job->first = process;
+		process->job_start_ns = job->first->fixed.start_ns;
+	}
+	return arena->failed ? -ENOMEM : 0;
+}
+
+int profile_link_images(struct pmc_profile *profile)
+{
+	int error = link_origins(profile);
+
+	return error ? error : link_jobs(profile);
 }

@@ -76,6 +76,7 @@ struct pmc_p_process {
 	/* The first image of its process in the dump: itself, unless an exec put it in the place of
 	 * another one. */
 	const struct pmc_p_process *origin;
+	uint64_t job_start_ns; /* start of the job's first process of that host in the dump */
 	const char *host, *boot_id, *exe, *cmdline; /* "" where unknown */
 	struct pmc_p_row **threads;		    /* by seq */
 	uint64_t n_threads;

@@ -179,7 +179,7 @@ int profile_keep(struct pmc_profile *profile, const struct pmc_frame *frame, uin
 struct pmc_p_site *profile_find_site(const struct pmc_profile *profile, uint64_t hash);
 struct table_process *profile_process(struct pmc_profile *profile, const uint8_t identity[16]);
 
-/* images.c: sets the origin of each process of the list. 0 or -ENOMEM. */
+/* images.c: sets origin and job_start_ns of each process of the list. 0 or -ENOMEM. */
 int profile_link_images(struct pmc_profile *profile);
 
 /* link.c: the row of that seq in a process whose rows are listed, or NULL. */

@@ -94,8 +94,7 @@ static struct pmc_cell share(struct pmc_view *view, const struct pmc_row *row)
 
 static uint64_t since_start(const struct pmc_row *row)
 {
-	const struct pmc_p_process *process = row->thread->process;
-	uint64_t start_ns = process->known ? process->fixed.start_ns : 0;
+	const uint64_t start_ns = row->thread->process->job_start_ns;
 
 	return row->t_ns > start_ns ? row->t_ns - start_ns : 0;
 }

@@ -358,6 +358,14 @@ static const struct pmc_count *count_before(const struct pmc_p_thread *before,
 		       NULL;
 }
 
+/* Events of the OS have no clock of their own: they count while counting is on. */
+static void time_os_events(struct pmc_p_thread *step, struct pmc_count *counts, uint64_t on_ns)
+{
+	for (unsigned i = 0; step->set && step->counts && i < step->set->count; i++)
+		if (step->set->events[i].def.type == PMC_TYPE_OS && pmc_count_has_value(&counts[i]))
+			counts[i].enabled_ns = counts[i].running_ns = on_ns;
+}
+
 /* Counting was off all the time. */
 static void skip_step(struct pmc_p_thread *step, struct pmc_count *counts)
 {
@@ -375,7 +383,7 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 {
 	const struct pmc_p_thread *now, *before = NULL;
 	struct pmc_thread_fixed *fixed = &buf->step.fixed;
-	uint64_t since, on_ns;
+	uint64_t since, on_ns, dt_ns;
 
 	now = pmc_profile_thread(view->profile, at[0], &buf->now);
 	if (at > view->rows && pmc_same_thread(at[-1], at[0]))
@@ -409,12 +417,16 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 		/* A difference needs both ends. */
 		fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
 	}
+	/* The start of an adopted thread is not known. */
+	dt_ns = since ? minus(fixed->time_ns, since) : 0;
+	if (before && !before->fixed.start_ns)
+		on_ns = dt_ns;
+	time_os_events(&buf->step, buf->counts, on_ns);
 	pmc_row_of(view, &buf->step, row);
 	row->step = true;
 	row->t_ns = fixed->time_ns;
-	/* The start of an adopted thread is not known. */
-	row->dt_ns = since ? minus(row->t_ns, since) : 0;
-	row->on_ns = !before || before->fixed.start_ns ? on_ns : row->dt_ns;
+	row->dt_ns = dt_ns;
+	row->on_ns = on_ns;
 }
 
 void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t i,
