@@ -106,6 +106,59 @@ static void modes(void **state)
 	pmc_profile_free(&profile);
 }
 
+static unsigned times_in(const char *text, const char *part)
+{
+	unsigned n = 0;
+
+	while ((text = strstr(text, part))) {
+		text += strlen(part);
+		n++;
+	}
+	return n;
+}
+
+/* An event and the accounting that means the same are one column: the one with more values. */
+static void one_column_for_both(void **state)
+{
+	static const struct made_event events[] = {
+		{ .name = "page-faults",
+		  .type = PERF_TYPE_SOFTWARE,
+		  .config = PERF_COUNT_SW_PAGE_FAULTS },
+		{ .name = "context-switches",
+		  .type = PERF_TYPE_SOFTWARE,
+		  .config = PERF_COUNT_SW_CONTEXT_SWITCHES },
+	};
+	const struct made_value values = { 1, 1, 0, 2, { 711, 722 } };
+	struct pmc_thread_fixed second;
+	struct pmc_profile profile;
+	uint64_t set;
+	char *text;
+
+	(void)state;
+	for (int counted = 0; counted < 3; counted++) {
+		made_begin();
+		set = made_set(events, 2);
+		made_process(1, &process_like, "node", "/bin/app", "app");
+		made_thread(1, thread_like(1, 1 * MS, set), "one", &values, 1);
+		second = thread_like(2, 1 * MS, set);
+		if (!counted) {
+			second.flags |= PMC_THREAD_ADOPTED;
+			second.reason = PMC_REASON_ADOPTED;
+		} else if (counted == 2) {
+			second.flags |= PMC_THREAD_NO_RUSAGE;
+		}
+		made_thread(1, second, "two", &values, counted ? 1 : 0);
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){ .wide = true });
+		assert_int_equal(times_in(text, " page-faults"), 1);
+		assert_int_equal(times_in(text, " context-switches"), counted ? 1 : 0);
+		assert_int_equal(times_in(text, " vol "), counted ? 0 : 1);
+		assert_int_equal(times_in(text, " 711"), counted ? 2 : 0);
+		free(text);
+		pmc_profile_free(&profile);
+	}
+}
+
 /* Text that a spreadsheet would take as a formula. */
 static void formulas_are_guarded(void **state)
 {
@@ -230,7 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(almost_all),		cmocka_unit_test(modes),
 		cmocka_unit_test(formulas_are_guarded), cmocka_unit_test(sums_do_not_wrap),
-		cmocka_unit_test(images_of_a_process),
+		cmocka_unit_test(images_of_a_process),	cmocka_unit_test(one_column_for_both),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

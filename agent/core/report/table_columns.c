@@ -37,28 +37,39 @@ static bool is_input(struct pmc_view *view, unsigned event)
 	return input;
 }
 
-/* The event that counts what the accounting column shows, in every row; -1: none. Of duplicates
- * the last one: these columns stand behind the events. */
-static int event_for(const struct pmc_table *table, unsigned field)
+/* The event that counts what the accounting column shows; -1: none. Of duplicates the last one:
+ * these columns stand behind the events. */
+static int twin_of(const struct pmc_table *table, unsigned field)
 {
-	int event = -1;
-
 	if (field == PMC_FIELD_cpu_ns)
 		return table->view->clock_event;
 	if (field == PMC_FIELD_faults)
-		event = pmc_view_software(table->view, PERF_COUNT_SW_PAGE_FAULTS, true);
-	else if (field == PMC_FIELD_voluntary_switches || field == PMC_FIELD_involuntary_switches)
-		event = pmc_view_software(table->view, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
-	return event >= 0 && table->all->events[event].rows >= table->all->rows ? event : -1;
+		return pmc_view_software(table->view, PERF_COUNT_SW_PAGE_FAULTS, true);
+	if (field == PMC_FIELD_voluntary_switches || field == PMC_FIELD_involuntary_switches)
+		return pmc_view_software(table->view, PERF_COUNT_SW_CONTEXT_SWITCHES, true);
+	return -1;
 }
 
-static bool stands_for_a_field(const struct pmc_table *table, unsigned event)
+/* The event that stands in the accounting column's place: its twin, unless that has fewer values.
+ * -1: none. */
+static int event_for(const struct pmc_table *table, unsigned field)
+{
+	const int event = twin_of(table, field);
+	const uint64_t rows = event < 0 ? 0 : table->all->events[event].rows;
+
+	if (field == PMC_FIELD_cpu_ns)
+		return event;
+	return rows && rows >= table->all->usage_rows ? event : -1;
+}
+
+/* Whether the event's values are in the place of an accounting column, or those in its own. */
+static bool is_twin(const struct pmc_table *table, unsigned event)
 {
 	static const unsigned fields[] = { PMC_FIELD_cpu_ns, PMC_FIELD_faults,
 					   PMC_FIELD_voluntary_switches };
 
 	for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (event_for(table, fields[i]) == (int)event)
+		if (twin_of(table, fields[i]) == (int)event)
 			return true;
 	return false;
 }
@@ -134,7 +145,7 @@ static void add_event(struct pmc_table *table, const struct pmc_column *column)
 
 	if (column->part != PMC_PART_VALUE)
 		add(table, column, DROP_SPREAD);
-	else if (!stands_for_a_field(table, column->index))
+	else if (!is_twin(table, column->index))
 		add(table, column, core || is_input(view, column->index) ? DROP_INPUT : DROP_EVENT);
 }
 
