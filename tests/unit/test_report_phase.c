@@ -290,6 +290,53 @@ static void a_thread_ended_before_a_reset(void **state)
 	free(text);
 }
 
+/* Totals of faults and switches are the processes' own: more than their rows have. */
+static void usage_outside_rows(void **state)
+{
+	static const struct {
+		bool adopted, older;
+		const char *below;
+	} cases[] = {
+		{ false, false,
+		  "  - unattributed    2      0            7\n"
+		  "  total            12      4           47\n" },
+		{ true, false,
+		  "  - unattributed    7      2           27\n"
+		  "  total            12      4           47\n" },
+		/* The frame of the process is older than the rows. */
+		{ false, true,
+		  "  - unattributed    -      -            -\n"
+		  "  total            10      4           40\n" },
+	};
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread;
+	char *text;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		process.minor_faults = 45;
+		process.major_faults = 2;
+		process.voluntary_switches = 12;
+		process.involuntary_switches = cases[i].older ? 3 : 4;
+		made_begin();
+		made_process(1, &process, "node", "/bin/app", "app");
+		for (unsigned seq = 0; seq < 2; seq++) {
+			thread = thread_at(seq, 2000 * MS, 400 * MS);
+			thread.minor_faults = 19;
+			thread.major_faults = 1;
+			thread.voluntary_switches = 5;
+			thread.involuntary_switches = 2;
+			if (seq && cases[i].adopted)
+				thread.flags |= PMC_THREAD_ADOPTED | PMC_THREAD_NO_RUSAGE;
+			made_thread(1, thread, "app", NULL, 0);
+		}
+		text = report((struct pmc_report_options){
+			.columns = "thread,vol,invol,page-faults", .screen = { .ascii = true } });
+		has_lines(text, cases[i].below);
+		free(text);
+	}
+}
+
 /* Steps of OS events are enabled while counting is on; `at` counts from the start of the job. */
 static void steps_of_two_processes(void **state)
 {
@@ -341,6 +388,7 @@ int main(void)
 		cmocka_unit_test(sum_without_a_child),
 		cmocka_unit_test(timeline_around_a_reset),
 		cmocka_unit_test(a_thread_ended_before_a_reset),
+		cmocka_unit_test(usage_outside_rows),
 		cmocka_unit_test(steps_of_two_processes),
 	};
 

@@ -265,6 +265,14 @@ static void list_set(struct pmc_profile *profile, const struct pmc_p_set_view *v
 }
 
 /* Coverage of a process, and its rows' share of the totals: each row is unpacked once. */
+static void add_usage(struct pmc_p_process *process, const struct pmc_thread_fixed *fixed)
+{
+	pmc_add_sat(&process->minor_faults, fixed->minor_faults);
+	pmc_add_sat(&process->major_faults, fixed->major_faults);
+	pmc_add_sat(&process->voluntary_switches, fixed->voluntary_switches);
+	pmc_add_sat(&process->involuntary_switches, fixed->involuntary_switches);
+}
+
 static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
 	struct pmc_thread_buf buf;
@@ -275,6 +283,8 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
+		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
+			add_usage(process, &row->fixed);
 		list_set(profile, row->set);
 		profile_subtract_row((struct table_process *)process, row);
 		if (row_counted(row, &reason))

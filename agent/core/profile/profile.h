@@ -81,7 +81,9 @@ struct pmc_p_process {
 	struct pmc_p_row **threads;		    /* by seq */
 	uint64_t n_threads;
 	/* coverage */
-	uint64_t attributed_cpu_ns; /* sum of its rows */
+	/* Sums of its rows. */
+	uint64_t attributed_cpu_ns;
+	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	uint64_t threads_counted;   /* rows with counts, or without events */
 	struct {
 		uint32_t reason;

@@ -23,6 +23,38 @@ static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *r
 	row->rows -= !remainder->set || !remainder->counts;
 }
 
+/* Whether the process's own faults and switches are known. Those of a program without an agent, by
+ * wait4(2), are also of its children; those of a killed one may be older than its rows. */
+static bool has_usage(const struct pmc_p_process *process)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+
+	return process->known && process->n_threads && !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
+	       fixed->minor_faults >= process->minor_faults &&
+	       fixed->major_faults >= process->major_faults &&
+	       fixed->voluntary_switches >= process->voluntary_switches &&
+	       fixed->involuntary_switches >= process->involuntary_switches;
+}
+
+/* Those that are in no row, or in one that does not know them. */
+static void usage_add(const struct pmc_p_process *process, struct pmc_coverage *coverage)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+	struct pmc_fold_row *row = &coverage->unattributed;
+
+	if (!has_usage(process)) {
+		coverage->usage_unknown = true;
+		return;
+	}
+	row->usage_rows++;
+	pmc_add_sat(&row->minor_faults, fixed->minor_faults - process->minor_faults);
+	pmc_add_sat(&row->major_faults, fixed->major_faults - process->major_faults);
+	pmc_add_sat(&row->voluntary_switches,
+		    fixed->voluntary_switches - process->voluntary_switches);
+	pmc_add_sat(&row->involuntary_switches,
+		    fixed->involuntary_switches - process->involuntary_switches);
+}
+
 bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
 {
 	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
@@ -58,6 +90,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	if (pmc_view_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
+		coverage->usage_unknown = true;
 		coverage->running += process->known && !has_killed(view, process);
 		pmc_add_sat(&coverage->threads_seen, fixed->threads_seen > process->n_threads ?
 							     fixed->threads_seen :
@@ -73,6 +106,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		       0;
 	coverage->has_unattributed = true;
 	remainder_add(view, &process->unattributed, true, rest, &coverage->unattributed);
+	usage_add(process, coverage);
 	if (process->descendants.set || process->descendants.has_cpu) {
 		coverage->has_descendants = true;
 		if (process->descendants.has_cpu)

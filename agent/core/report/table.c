@@ -106,6 +106,10 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		total->cpu.extra++;
 		pmc_fold_add_value(&total->cpu, beside->cpu.sum, false);
 	}
+	pmc_add_sat(&total->minor_faults, beside->minor_faults);
+	pmc_add_sat(&total->major_faults, beside->major_faults);
+	pmc_add_sat(&total->voluntary_switches, beside->voluntary_switches);
+	pmc_add_sat(&total->involuntary_switches, beside->involuntary_switches);
 	for (unsigned i = 0; i < view->events.set.count; i++) {
 		struct pmc_fold_stat *stat = &total->events[i];
 		const struct pmc_fold_stat *more = &beside->events[i];
@@ -224,6 +228,9 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 		if (coverage->has_unattributed)
 			line_beside(table, view->glyphs->unattributed, &coverage->unattributed,
 				    total);
+		/* Those of rows that do not know them are in the processes' own. */
+		if (coverage->has_unattributed && !coverage->usage_unknown)
+			total->usage_rows = total->rows ? total->rows : 1;
 		if (coverage->has_descendants && has_something(view, &coverage->descendants))
 			line_beside(table, view->glyphs->descendants, &coverage->descendants,
 				    total);
