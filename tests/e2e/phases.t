@@ -24,6 +24,7 @@ steps() {
 		"cpu \($t.cpu_ns | n(100000000)) faults \($t.minor_faults | n(2048))",
 		"switches \($t.voluntary_switches | n(102))",
 		"clock \($t.events[0].value | n(100000000)) events \($t.events[1].value | n(2048))",
+		"os \([$t.events[2:4][].value] | if index(null) then null else add end | n(100000000))",
 		"calls \($r.calls // 0) region \($r.cpu_ns // 0 | n(100000000))",
 		"process \(.processes[0] | .coverage.cpu_ns | n(100000000))",
 		"\(.processes[0].minor_faults | n(2048))"' | tr '\n' ' '
@@ -52,15 +53,17 @@ phase() {
 
 # table STEPS NAME OPERATIONS: each column has the value of that many steps, with and without events.
 table() {
-	local n=$1 clock events none=$1
+	local n=$1 clock events none=$1 os
 	[ "$n" = 0 ] && none=-
 	for events in task-clock,page-faults software/config=98/,software/config=99/; do
+		events+=,user-time,system-time
 		clock=$n
 		case $events in *98*) clock=- ;; esac
 		phase "$events" "$3"
 		# A step that was not counted at all has no value.
 		[ "$n" = 0 ] && [ "$clock" = 0 ] && clock="[-0]"
-		like "$(steps run.json)" "^cpu $none faults $none switches $none clock $clock events $clock calls $n region $n process $n $n $" \
+		os=$none
+		like "$(steps run.json)" "^cpu $none faults $none switches $none clock $clock events $clock os $os calls $n region $n process $n $n $" \
 			"$2: $n steps in every column (${events%%,*})" || diag_file run.json run.json
 	done
 }
@@ -115,7 +118,7 @@ is "$(tr '\n' ' ' <lines)" '[1,1,"counted",true] [1,1,"counted",true] [1,1,"coun
 # ---- PMC_DELAY: a thread that runs starts counting once the delay is over ------------------------
 : >log
 rm -f run.pmc
-PMC_DELAY=3s PMC_EVENTS=task-clock,page-faults PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
+PMC_DELAY=3s PMC_EVENTS=task-clock,page-faults,user-time,system-time PMC_OUT=$T/run.pmc LD_PRELOAD=$AGENT "$PROG/phases" <in >log 2>err &
 pid=$!
 exec 9>in
 await grep -q ready log
@@ -131,7 +134,7 @@ wait "$pid"
 if [ $late = 1 ]; then
 	skip "the machine took more than a second for 100 ms of work" "PMC_DELAY"
 else
-	like "$(steps run.json)" "^cpu [12] faults [12] switches [12] clock [12] events [12] calls [12] region [12] process [12] [12] $" \
+	like "$(steps run.json)" "^cpu [12] faults [12] switches [12] clock [12] events [12] os [12] calls [12] region [12] process [12] [12] $" \
 		"PMC_DELAY: every column has the two steps after it only" || diag_file run.json run.json
 fi
 
