@@ -34,6 +34,9 @@ const char *agent_copy(const char *text);
  * that, waits for it. in_clone: see agent_report. Async-signal-safe. */
 void agent_leave(enum pmc_ended how, int code, bool in_clone);
 
+/* In a forked child, on macOS: its end has not begun. */
+void agent_leave_forked(void);
+
 /* ---- fork.c ---- */
 /* While single-threaded. 0 or -errno. */
 int agent_fork_init(void);

@@ -56,6 +56,12 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "signal") == 0) {
 		spin(NULL);
 		raise(SIGUSR1);
+	} else if (strcmp(what, "killed") == 0) {
+		spin(NULL);
+		raise(SIGTERM);
+	} else if (strcmp(what, "fault") == 0) {
+		spin(NULL);
+		*(volatile int *)16 = 1;
 	} else if (strcmp(what, "dispatch") == 0) {
 		dispatch_group_t group = dispatch_group_create();
 
@@ -134,6 +140,13 @@ else
 fi
 unset PMC_EVENTS
 step 11 "no report" with none.pmc /bin/ls /
+step 21 "a report, exit status 143" with killed.pmc ./spin killed
+"$dir/pmctl" report --format json -o killed.json killed.pmc
+check "the process ended by SIGTERM" killed.json '"how_ended":"signal:15"'
+check "its thread was killed" killed.json '"state":"killed"'
+step 22 "a report, exit status 139" with fault.pmc ./spin fault
+"$dir/pmctl" report --format json -o fault.json fault.pmc
+check "the process ended by SIGSEGV" fault.json '"how_ended":"signal:11"'
 step 12 "the report of step 3, exit status 7" "$dir/pmctl" run -- ./spin 4
 step 13 "a report of two processes" "$dir/pmctl" run -- ./spin fork
 step 14 "a warning: System Integrity Protection; no thread rows" "$dir/pmctl" run -- /bin/ls /

@@ -3,11 +3,12 @@
  * main.c - where the agent enters a program on macOS.
  *
  * The constructor starts it. Threads are announced by libpthread's introspection hook, which sees
- * those of dispatch too. exit, _exit and the exec family are interposed by the table that dyld
- * reads; calls from this library itself reach the real functions.
+ * those of dispatch too. exit, _exit, the exec family and the setting of signal handlers are
+ * interposed by the table that dyld reads; calls from this library itself reach the real functions.
  */
 #include "agent/base/agent.h"
-#include "agent/base/note.h"
+#include "agent/base/fork_guard.h"
+#include "agent/process/mac_signals.h"
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"
 
@@ -43,29 +44,6 @@ static void introspect(unsigned event, pthread_t thread, void *at, size_t bytes)
 	errno = saved;
 }
 
-static void dump_now(int signo)
-{
-	int saved = errno;
-
-	(void)signo;
-	agent_snapshot();
-	errno = saved;
-}
-
-/* Only where the program has no handler; a later one of the program replaces it. */
-static void take_dump_signal(void)
-{
-	struct sigaction was, ours = { .sa_handler = dump_now, .sa_flags = SA_RESTART };
-
-	if (!agent.config.dump || sigaction(agent.config.dump, NULL, &was) != 0)
-		return;
-	sigfillset(&ours.sa_mask);
-	if (was.sa_handler == SIG_DFL)
-		sigaction(agent.config.dump, &ours, NULL);
-	else
-		agent_note(NOTE_DUMP_SIGNAL);
-}
-
 static void at_exit(void)
 {
 	int saved = errno;
@@ -81,7 +59,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 		return;
 	agent_fork_init();
 	atexit(at_exit);
-	take_dump_signal();
+	agent_signals_init();
 	earlier = pthread_introspection_hook_install(introspect);
 }
 
@@ -104,7 +82,7 @@ static void hook__exit(int status)
 	{                                                                                          \
 		int result, saved;                                                                 \
                                                                                                    \
-		if (!is_on())                                                                      \
+		if (!agent_active())                                                               \
 			return name arguments;                                                     \
 		agent_before_exec();                                                               \
 		result = name arguments;                                                           \
@@ -125,6 +103,12 @@ HOOK_EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
 __attribute__((used, section("__DATA,__interpose"))) static const struct {
 	const void *with, *what;
 } interposed[] = {
-	INTERPOSE(exit),   INTERPOSE(_exit), { (const void *)hook__exit, (const void *)_Exit },
-	INTERPOSE(execve), INTERPOSE(execv), INTERPOSE(execvp),
+	INTERPOSE(exit),
+	INTERPOSE(_exit),
+	{ (const void *)hook__exit, (const void *)_Exit },
+	INTERPOSE(execve),
+	INTERPOSE(execv),
+	INTERPOSE(execvp),
+	{ (const void *)mac_sigaction, (const void *)sigaction },
+	{ (const void *)mac_signal, (const void *)signal },
 };

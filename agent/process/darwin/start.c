@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c - a process image on macOS: start, snapshots, fork, exec, end.
+ * start.c - a process image on macOS: start, snapshots, fork, exec.
  *
  * PMC_JOB is "mac1:<job, 32 hex digits>:<pid of the first process>:<o|p><path>": o for the pattern
  * of PMC_OUT, p for the private dump of a job without one.
  */
 #include "agent/base/agent.h"
+#include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/base/log.h"
@@ -25,11 +26,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { JOB_TEXT = PATH_MAX + 80 };
-
-static _Atomic bool ended;
 
 /* Settings that this system cannot follow. The program is counted without them. */
 static void name_ignored(void)
@@ -265,29 +265,45 @@ static void drain(struct pmc_frame_buf *buf)
 	buf->len = 0;
 }
 
-/* Rows, notes and the process. Async-signal-safe but for the stack, of 16 KB. */
+/* Rows, totals, notes and the process. Async-signal-safe; in a mapping, since the stack may be that
+ * of signals. */
 static void all(enum pmc_thread_state state, enum pmc_ended how, int code)
 {
-	uint64_t room[2048], snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+	const size_t bytes = (size_t)64 << 10;
+	uint64_t snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
 	struct pmc_frame_buf buf;
 
-	pmc_frame_buf_init(&buf, room, sizeof(room));
+	if (map == MAP_FAILED)
+		return;
+	pmc_frame_buf_init(&buf, map, bytes);
 	if (agent.measured) {
 		mac_threads_rows(&buf, drain, snapshot, pmc_mac_system.self_tid(), state);
 		drain(&buf);
 		/* Totals are read after the rows that are subtracted from them. */
 		mac_totals_frame(&buf, snapshot);
-		drain(&buf);
 	}
 	agent_notes_frames(&buf, snapshot, how != PMC_RUNNING);
 	agent_process_frame(&buf, snapshot, how, code);
 	drain(&buf);
+	munmap(map, bytes);
 }
 
 void agent_snapshot(void)
 {
-	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_ON && agent_file_takes_snapshot())
+	if (agent_active() && agent_file_takes_snapshot())
 		all(PMC_THREAD_LIVE, PMC_RUNNING, 0);
+}
+
+void agent_final(enum pmc_ended how, int code)
+{
+	const bool killed = how == PMC_ENDED_SIGNAL;
+
+	/* The calling thread ends here; the others are cut short. */
+	mac_thread_end(pmc_mac_system.self_tid(), killed ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
+	all(killed ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
+	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
+	pmc_mac_close(&mac_job.mac);
 }
 
 void agent_before_exec(void)
@@ -298,20 +314,6 @@ void agent_before_exec(void)
 void agent_exec_failed(void)
 {
 	all(PMC_THREAD_LIVE, PMC_RUNNING, 0);
-}
-
-void agent_leave(enum pmc_ended how, int code, bool in_clone)
-{
-	(void)in_clone;
-	if (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_ON ||
-	    atomic_exchange(&ended, true))
-		return;
-	mac_thread_end(pmc_mac_system.self_tid(), PMC_THREAD_EXITED);
-	all(PMC_THREAD_LIVE, how, code);
-	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
-	pmc_mac_close(&mac_job.mac);
-	if (agent.first)
-		agent_report(false);
 }
 
 /* In the child, after libc's own handlers. */
@@ -328,6 +330,7 @@ static void forked(void)
 	agent.pre_cpu_ns = 0;
 	agent.start_ns = pmc_now_ns();
 	atomic_store(&pmc_agent_control.snapshot, AGENT_HEADER_SNAPSHOT);
+	agent_leave_forked();
 	agent_notes_forget();
 	mac_threads_forget();
 	agent_file_forked();
