@@ -269,7 +269,7 @@ static void put_threads(struct writing *w)
 {
 	struct off_cpu *off = w->off;
 	struct off_module **modules = calloc(off->n_modules + 1, sizeof(*modules));
-	uint64_t without = 0, without_ns = 0;
+	uint64_t without = 0, without_ns = 0, all_ns = 0;
 
 	w->written = calloc(HASH_COUNT(off->stacks) + 1, sizeof(*w->written));
 	if (!modules || !w->written)
@@ -279,6 +279,7 @@ static void put_threads(struct writing *w)
 	for (struct off_thread *thread = off->last; thread && !w->error; thread = thread->next) {
 		struct row *row = row_of(w, thread);
 
+		pmc_add_sat(&all_ns, thread->wait_ns);
 		if (!row && thread->n_waits) {
 			without++;
 			pmc_add_sat(&without_ns, thread->wait_ns);
@@ -291,9 +292,10 @@ static void put_threads(struct writing *w)
 	}
 	free(modules);
 	free(w->written);
-	if (without)
-		tool_warn("%llu threads without a row waited for %.3f s, which no report shows",
-			  (unsigned long long)without, (double)without_ns / 1e9);
+	/* A child by vfork has no row until its exec. */
+	if (without_ns > all_ns / 100)
+		tool_warn("waits of threads without a row are in no report: %.3f s, threads: %llu",
+			  (double)without_ns / 1e9, (unsigned long long)without);
 }
 
 bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path)

@@ -31,7 +31,8 @@ struct off_module *off_module(struct off_cpu *off, const char *path, const void 
 	bytes = bytes < sizeof(module->id) ? bytes : sizeof(module->id);
 	memcpy(key, path, len);
 	key[len] = '\0';
-	memcpy(key + len + 1, id, bytes);
+	if (bytes)
+		memcpy(key + len + 1, id, bytes);
 	HASH_FIND(hh, off->modules, key, len + 1 + bytes, module);
 	if (module || off->n_modules == MODULES_MOST)
 		return module;
@@ -41,7 +42,7 @@ struct off_module *off_module(struct off_cpu *off, const char *path, const void 
 	module->path = pmc_arena_strndup(arena, key, len + 1 + bytes);
 	if (!module->path)
 		return NULL;
-	memcpy(module->id, id, bytes);
+	memcpy(module->id, key + len + 1, bytes);
 	module->id_bytes = (unsigned)bytes;
 	module->index = off->n_modules++;
 	HASH_ADD_KEYPTR(hh, off->modules, module->path, len + 1 + bytes, module);
