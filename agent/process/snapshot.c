@@ -9,6 +9,7 @@
 #include "agent/sample/sample.h"
 
 #include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -155,11 +156,21 @@ static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended h
 		pmc_plan_frame(&agent.plan, &sink->buf);
 }
 
+/* The report of the first process has no rows of its descendants. */
+static void note_own_dumps(void)
+{
+	const char *out = agent.config.out;
+
+	if (agent.first && agent.out && out && strstr(out, "%p") && pmc_children_cpu_ns())
+		agent_note(NOTE_OWN_DUMPS);
+}
+
 void agent_final(enum pmc_ended how, int code)
 {
 	struct sink sink;
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
+	note_own_dumps();
 	if (!sink_open(&sink))
 		return;
 	agent_file_follow();

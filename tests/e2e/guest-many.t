@@ -54,5 +54,7 @@ is "$(find each -name 'true-*.pmc' | wc -l)" 20 "%p: a file per process"
 "$PMCTL" report --format json each/*.pmc >r.json 2>r.err
 is "$(jq '[.processes[] | select(.exe | endswith("/true"))] | length' r.json)" 20 \
 	"%p: together the files hold all rows"
+is "$(jq '[.processes[] | select(.notes[] | .code == 35).exe | sub(".*/"; "")] | unique[]' r.json) $(ls each/bash-*.pmc | wc -l)" \
+	"\"bash\" 21" "%p: the first process notes that a report of one file lacks the others"
 
 done_testing
