@@ -39,20 +39,23 @@ live_stat() {
 	"$O/prog/waiters" 1000 <"$T/stdin" >"$T/waiters" 2>&1 &
 	pid=$!
 	exec 9>"$T/stdin"
-	until grep -q ready "$T/waiters"; do kill -0 $pid && sleep 0.05; done
+	until grep -qs ready "$T/waiters"; do kill -0 $pid && sleep 0.05; done
 	: >"$T/live"
 	for i in 1 2 3; do
 		ours=$(cpu_of "$O/pmctl" stat -p $pid -e $events -I 100ms -o "$T/stat" -- sleep 3)
 		theirs=$(cpu_of perf stat -p $pid -e $events -I 100 -o "$T/stat" -- sleep 3)
 		threads=$(cpu_of "$O/pmctl" stat -p $pid -e $events --per-thread -I 100ms -o "$T/stat" -- sleep 3)
 		each=$(cpu_of perf stat -p $pid -e $events --per-thread -I 100 -o "$T/stat" -- sleep 3)
-		echo "$ours $theirs $threads $each" >>"$T/live"
+		once=$(cpu_of "$O/pmctl" top -b -n 1 -I 1s --by thread $pid)
+		top=$(cpu_of "$O/pmctl" top -b -n 4 -I 1s --by thread $pid)
+		echo "$ours $theirs $threads $each $(((top - once) / 3))" >>"$T/live"
 	done
 	exec 9>&-
 	wait $pid
 	line "pmctl stat, 1,000 threads, 3 s at 100 ms" \
 		"$(ms_of "$T/live" 1)  $(calc '%.2f ×' "$(med "$T/live" 1 2)") perf stat" "≤ 1 × perf stat"
 	line "  a row for each thread, with its waits" "$(ms_of "$T/live" 3)  $(calc '%.2f ×' "$(med "$T/live" 3 4)") perf stat"
+	line "pmctl top, 1,000 threads asleep, a second" "$(ms_of "$T/live" 5)"
 }
 
 echo

@@ -10,7 +10,8 @@ for seed in 1 2 3 4 5 6 7 8; do
 done
 bytes=$(cat "${files[@]}" | wc -c)
 
-# cost NAME TARGET CMD...: best of three, in CPU time and in wall time.
+# cost NAME TARGET CMD...: best of three, in CPU time and in wall time. CMD reads $bytes with $rows of $unit.
+unit=rows
 cost() {
 	local name=$1 target=$2 i cpu wall best_cpu= best_wall=
 	shift 2
@@ -24,7 +25,7 @@ cost() {
 		[ -n "$best_wall" ] && [ "$best_wall" -le "$wall" ] || best_wall=$wall
 	done
 	line "$name" "$(awk -v n="$rows" -v b="$bytes" -v c="$best_cpu" -v w="$best_wall" 'BEGIN {
-		printf "%.2f M rows/s, %.0f MB/s (wall %.2f s)", n / c * 1e3, b / c * 1e3, w / 1e9 }')" \
+		printf "%.2f M '"$unit"'/s, %.0f MB/s (wall %.2f s)", n / c * 1e3, b / c * 1e3, w / 1e9 }')" \
 		"$target"
 	peak=$(jq .max_rss_kib "$T/ru")
 }
@@ -39,3 +40,11 @@ cost "report, table" "≥ 2 M rows/s" "$O/pmctl" report "$T/merged.pmc"
 line "  its memory" "$((peak * 1024 / rows)) B a row" "≤ 200 B a row"
 cost "report, CSV of every row" "≥ 1 M rows/s" "$O/pmctl" report --format csv "$T/merged.pmc"
 cost "report, JSON of every row" "≥ 1 M rows/s" "$O/pmctl" report --format json "$T/merged.pmc"
+
+# All with different stacks: a row for each function, and for each path.
+"$B/gen_samples" 10000 $((rows / 3)) >"$T/samples.pmc"
+unit=samples rows=$((rows / 3)) bytes=$(stat -c %s "$T/samples.pmc")
+cost "report --by function of $rows samples" "" "$O/pmctl" report --by function "$T/samples.pmc"
+line "  its memory" "$((peak / 1024)) MiB"
+cost "report --by path" "" "$O/pmctl" report --by path "$T/samples.pmc"
+line "  its memory" "$((peak / 1024)) MiB"
