@@ -234,6 +234,7 @@ static inline int double_kpep_event_description(void *event, const char **text)
 static int double_kpep_config_create(void *db, void **config)
 {
 	*config = db;
+	mac_double.n_added = 0;
 	mac_double.live_config++;
 	mac_double.n_added = mac_double.counters ? 0 : mac_double.n_added;
 	return 0;
@@ -305,6 +306,10 @@ static int double_kpc_set_config(uint32_t classes, uint64_t *registers)
 	(void)classes, (void)registers;
 	if (mac_double.config_errno)
 		return fail_errno(mac_double.config_errno);
+	/* The kernel does not say which. */
+	for (unsigned i = 0; i < mac_double.n_added && i < 8; i++)
+		if (strncmp(mac_double.added[i], "INST_SECRET", 11) == 0)
+			return fail_errno(EPERM);
 	mac_double.order_broken |= !mac_double.forced || mac_double.counting;
 	mac_double.configured = 1;
 	return 0;

@@ -285,10 +285,45 @@ static void kperf_failures_have_reasons(void **state)
 	}
 }
 
+/* Those that macOS permits are counted beside the one that it does not. */
+static void one_refused_event_is_found(void **state)
+{
+	static const char *const names[] = { "INST_ALL", "INST_SECRET_A", "NO_SUCH", "FIXED_CYCLES",
+					     "INST_SECRET_B" };
+	uint32_t reasons[5];
+
+	(void)state;
+	double_reset(2);
+	mac_double.root = true;
+	mac_double.work[0] = 3;
+	assert_int_equal(open_kpc(names, 5, false, reasons), 2);
+	assert_int_equal(reasons[0], 0);
+	assert_int_equal(reasons[1], EPERM);
+	assert_int_equal(reasons[2], PMC_REASON_NO_EVENT);
+	assert_int_equal(reasons[3], 0);
+	assert_int_equal(reasons[4], EPERM);
+	assert_int_equal(mac.trouble, PMC_MAC_NOT_FOUND | PMC_MAC_REFUSED);
+	assert_false(mac_double.order_broken);
+	assert_int_equal(mac_double.live_config, 1);
+	pmc_mac_read(&mac, 1000, true, &reading);
+	assert_int_equal(reading.kpc_error, 0);
+	assert_int_equal(reading.kpc[0], 301);
+	assert_int_equal(reading.kpc[1], 300);
+	pmc_mac_close(&mac);
+	released();
+	/* None is left. */
+	double_reset(2);
+	mac_double.root = true;
+	assert_int_equal(open_kpc(&names[1], 1, false, reasons), 0);
+	assert_int_equal(reasons[0], EPERM);
+	released();
+}
+
 /* Another process of the job has programmed the counters and gives them back. */
 static void a_descendant_only_reads(void **state)
 {
 	static const char *const names[] = { "INST_ALL" };
+	const bool user_only = false;
 	uint32_t reason;
 
 	(void)state;
@@ -302,6 +337,11 @@ static void a_descendant_only_reads(void **state)
 	pmc_mac_close(&mac);
 	assert_int_equal(mac_double.forced, 1);
 	assert_int_equal(mac_double.thread_counting, 3);
+	mac.refused_above = true;
+	assert_int_equal(pmc_mac_kpc_open(&mac, room, names, &user_only, 1, true, &reason), 0);
+	assert_int_equal(reason, EPERM);
+	assert_int_equal(mac.trouble, PMC_MAC_REFUSED);
+	assert_null(mac.kpc);
 }
 
 /* ---- plans -------------------------------------------------------------------------------- */
@@ -377,6 +417,7 @@ int main(void)
 		cmocka_unit_test(a_process_may_not_be_readable),
 		cmocka_unit_test(kperf_counts_in_the_order_of_the_map),
 		cmocka_unit_test(kperf_failures_have_reasons),
+		cmocka_unit_test(one_refused_event_is_found),
 		cmocka_unit_test(a_descendant_only_reads),
 		cmocka_unit_test(plans_name_levels_and_refusals),
 	};

@@ -67,6 +67,9 @@ struct pmc_mac {
 	uint32_t no_counts; /* why not: enum pmc_reason */
 	uint32_t numer, denom;	 /* numer 0: times in units of mach cannot be used */
 	uint32_t trouble;	 /* enum pmc_mac_trouble */
+	/* For descendants: the job's first process counts fewer events of kperf than are asked for,
+	 * so the places of their counters are unknown here. */
+	bool refused_above;
 	struct pmc_mac_kpc *kpc; /* NULL: not open */
 	unsigned kpc_n;		 /* events, and where the counter of each is in a reading */
 	uint8_t kpc_at[PMC_MAC_COUNTERS];

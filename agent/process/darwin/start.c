@@ -2,8 +2,9 @@
 /*
  * start.c - a process image on macOS: start, snapshots, fork, exec.
  *
- * PMC_JOB is "mac1:<job, 32 hex digits>:<pid of the first process>:<o|p><path>": o for the pattern
- * of PMC_OUT, p for the private dump of a job without one.
+ * PMC_JOB is "mac1:<job, 32 hex digits>:<pid of the first process>:[r]<o|p><path>": o for the
+ * pattern of PMC_OUT, p for the private dump of a job without one; r: the kernel has refused events
+ * of kperf.
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
@@ -30,6 +31,8 @@
 #include <unistd.h>
 
 enum { JOB_TEXT = PATH_MAX + 80 };
+
+static bool refused_above;
 
 /* Settings that this system cannot follow. The program is counted without them. */
 static void name_ignored(void)
@@ -80,8 +83,11 @@ static bool parse_job(const char *text)
 	    text[37] != ':')
 		return false;
 	text += 38;
-	if (!pmc_number_take(&text, NULL, 10, &owner) || text[0] != ':' ||
-	    (text[1] != 'o' && text[1] != 'p'))
+	if (!pmc_number_take(&text, NULL, 10, &owner) || text[0] != ':')
+		return false;
+	refused_above = text[1] == 'r';
+	text += refused_above;
+	if (text[1] != 'o' && text[1] != 'p')
 		return false;
 	agent.owner = (pid_t)owner;
 	if (text[1] == 'o')
@@ -94,12 +100,13 @@ static bool parse_job(const char *text)
 static void make_job_text(void)
 {
 	char text[JOB_TEXT];
+	const bool refused = refused_above || (mac_job.mac.trouble & PMC_MAC_REFUSED);
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_out_str(&out, "PMC_JOB=mac1:");
 	pmc_out_hex_bytes(&out, agent.job, sizeof(agent.job));
-	pmc_outf(&out, ":%d:%c%s", (int)agent.owner, agent.out ? 'o' : 'p',
+	pmc_outf(&out, ":%d:%s%c%s", (int)agent.owner, refused ? "r" : "", agent.out ? 'o' : 'p',
 		 agent.out ? agent.out : agent.private_dump);
 	agent.job_text = out.error ? NULL : pmc_arena_strdup(&agent.arena, text);
 }
@@ -201,6 +208,7 @@ static bool plan_events(void)
 		return false;
 	}
 	pmc_mac_open(&mac_job.mac, &pmc_mac_system);
+	mac_job.mac.refused_above = refused_above;
 	if (pmc_mac_plan_make(&mac_job.mac, &events, !agent.first, &agent.arena, &mac_job.plan) ||
 	    pmc_mac_plan_totals(&mac_job.plan, &agent.arena, &mac_job.totals))
 		return false;

@@ -132,7 +132,7 @@ static uint32_t open_database(struct pmc_mac *mac, struct pmc_mac_kpc *kpc)
 	return code ? explain(mac, code) : 0;
 }
 
-/* Returns how many events were added. */
+/* Adds the events that have no reason yet. Returns how many were added. */
 static unsigned add_events(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char *const *names,
 			   const bool *user_only, unsigned n, uint32_t *reasons)
 {
@@ -142,6 +142,8 @@ static unsigned add_events(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const c
 		void *event = NULL;
 		int code;
 
+		if (reasons[i])
+			continue;
 		if (added == PMC_MAC_COUNTERS) {
 			reasons[i] = explain(mac, KPEP_CONFLICT);
 			continue;
@@ -207,16 +209,63 @@ static void release(struct pmc_mac_kpc *kpc)
 		kpc->kpep_config_free(kpc->config);
 	if (kpc->db)
 		kpc->kpep_db_free(kpc->db);
-	memset(kpc, 0, sizeof(*kpc));
+	kpc->ours = false;
+	kpc->db = kpc->config = NULL;
+}
+
+/* Returns how many events are counted; if none, *reason says why, 0: each has its own. */
+static unsigned set_up(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char *const *names,
+		       const bool *user_only, unsigned n, bool attach, uint32_t *reasons,
+		       uint32_t *reason)
+{
+	uint32_t classes = 0;
+	unsigned added = 0;
+	int code;
+
+	*reason = open_database(mac, kpc);
+	if (!*reason)
+		added = add_events(mac, kpc, names, user_only, n, reasons);
+	if (added) {
+		code = kpc->kpep_config_kpc_classes(kpc->config, &classes);
+		*reason = code ? explain(mac, code) : read_map(mac, kpc, added);
+		if (!*reason && !attach)
+			*reason = program(mac, kpc, classes);
+	}
+	if (!*reason && added)
+		return added;
+	release(kpc);
+	return 0;
+}
+
+/* The kernel refuses a list for one event of it, without a word which: tries each alone. Returns
+ * whether some are left. */
+static bool find_refused(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char *const *names,
+			 const bool *user_only, unsigned n, uint32_t *reasons)
+{
+	unsigned refused = 0, left = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t own = 0, reason;
+
+		if (reasons[i])
+			continue;
+		if (set_up(mac, kpc, &names[i], &user_only[i], 1, false, &own, &reason)) {
+			release(kpc);
+			left++;
+		} else {
+			reasons[i] = own ? own : reason;
+			refused++;
+		}
+	}
+	return refused && left;
 }
 
 unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *memory, const char *const *names,
 			  const bool *user_only, unsigned n, bool attach, uint32_t *reasons)
 {
 	struct pmc_mac_kpc *kpc = memory;
-	unsigned added = 0;
-	uint32_t classes = 0, reason;
-	int code;
+	unsigned added;
+	uint32_t reason;
 
 	memset(kpc, 0, sizeof(*kpc));
 	memset(reasons, 0, n * sizeof(*reasons));
@@ -225,23 +274,22 @@ unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *memory, const char *const *
 		fail_all(reasons, n, EPERM);
 		return 0;
 	}
+	if (attach && mac->refused_above) {
+		mac->trouble |= PMC_MAC_REFUSED;
+		fail_all(reasons, n, EPERM);
+		return 0;
+	}
 	if (!load(mac->calls, kpc)) {
 		mac->trouble |= PMC_MAC_NO_FRAMEWORK;
 		fail_all(reasons, n, PMC_REASON_NO_KPERF);
 		return 0;
 	}
-	reason = open_database(mac, kpc);
-	if (!reason)
-		added = add_events(mac, kpc, names, user_only, n, reasons);
-	if (added) {
-		code = kpc->kpep_config_kpc_classes(kpc->config, &classes);
-		reason = code ? explain(mac, code) : read_map(mac, kpc, added);
-		if (!reason && !attach)
-			reason = program(mac, kpc, classes);
-	}
-	if (reason || !added) {
+	added = set_up(mac, kpc, names, user_only, n, attach, reasons, &reason);
+	if (!added && (mac->trouble & PMC_MAC_REFUSED) &&
+	    find_refused(mac, kpc, names, user_only, n, reasons))
+		added = set_up(mac, kpc, names, user_only, n, attach, reasons, &reason);
+	if (!added) {
 		fail_all(reasons, n, reason);
-		release(kpc);
 		return 0;
 	}
 	mac->kpc = kpc;
