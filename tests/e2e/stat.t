@@ -230,7 +230,10 @@ is "$status" 2 "usage: two targets"
 stat -p 4194999
 is "$status" 1 "no such process"
 like "$(cat "$T/err")" "no process 4194999" "says so"
-for args in "" "-p 0" "-p x" "-p 1 -a" "-I 0 -- true" "-n 3 -- true" "--per-cpu -- true" "--per-thread -- true" \
+stat -e run-delay -- true
+is "$status" 2 "run delay of a command"
+like "$(cat "$T/err")" "threads only; pmctl run -e" "is counted by pmctl run"
+for args in "" "-e run-delay -p $$" "-p 0" "-p x" "-p 1 -a" "-I 0 -- true" "-n 3 -- true" "--per-cpu -- true" "--per-thread -- true" \
 	"true" "--per-cpu --per-core -a" "--format jsn -- true"; do
 	# shellcheck disable=SC2086
 	stat $args
@@ -248,6 +251,18 @@ if [ "$(id -u)" = 0 ]; then
 	like "$(cat "$T/err")" "perf_event_paranoid|CAP_PERFMON" "with the fix"
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" stat -p $$
 	is "$status" 1 "nor are the processes of others"
+	for format in json csv table; do
+		run setpriv --reuid 65534 --regid 65534 --clear-groups "$PMCTL" stat -p $$ --per-thread --format $format -I 10ms -n 2
+		like "$status $(cat "$T/err")" "^0 .*events are not counted.*another user's" "but their waits are, with a warning: $format"
+		cp "$T/out" "$T/others.$format"
+	done
+	is "$(jq -rs '.[-1] | "\(.tid // "total") \(.blocked_ns + .oncpu_ns > 0) \(.events[0].value) \(.events[0].state)"' "$T/others.json")" \
+		"total true null not-permitted" "waits have values, events have none"
+	like "$(cat "$T/others.csv")" ",blocked_ns,[1-9][0-9]*,ns,counted," "CSV has waits"
+	ok "and as many fields as its head" python3 -c '
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1]), strict=True))
+sys.exit(len({len(r) for r in rows}) != 1)' "$T/others.csv"
 fi
 "$PMCTL" stat --format json -- true >/dev/full 2>"$T/err"
 is "$?" 1 "a full disk"

@@ -76,6 +76,19 @@ int live_events_plan(struct live_events *events, const char *text, bool optional
 	return 0;
 }
 
+void live_events_refuse(struct live_events *events, int error)
+{
+	for (unsigned i = 0; i < events->view.count; i++) {
+		struct pmc_event_def *def =
+			&((struct pmc_p_event *)events->view.events)[i].def;
+
+		if (def->type == PMC_TYPE_OS || def->state != PMC_COUNTED)
+			continue;
+		def->state = PMC_NOT_PERMITTED;
+		def->error = (uint32_t)-error;
+	}
+}
+
 bool live_events_any(const struct live_events *events)
 {
 	for (unsigned i = 0; i < events->view.count; i++)

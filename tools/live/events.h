@@ -27,6 +27,8 @@ struct live_events {
  * counted. 0, or the exit code after printing the error. */
 int live_events_plan(struct live_events *events, const char *text, bool optional, bool machine,
 		     struct pmc_arena *arena);
+/* No event of a PMU or the kernel is counted, for this error. */
+void live_events_refuse(struct live_events *events, int error);
 /* Whether any event can be counted. */
 bool live_events_any(const struct live_events *events);
 /* Why an event of the view has no value. */

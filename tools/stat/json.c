@@ -162,6 +162,53 @@ static void put_csv_number(struct pmc_out *out, int value)
 		pmc_out_u64(out, (uint64_t)value);
 }
 
+/* The fields before the value. */
+static void put_csv_start(struct stat_job *stat, const struct stat_row *row, bool summary,
+			  const char *name)
+{
+	struct pmc_out *out = &stat->out;
+
+	pmc_outf(out, "%llu,%llu,%s", (unsigned long long)(stat->now_ns - stat->begin_ns),
+		 (unsigned long long)interval_of(stat, summary), summary ? "yes" : "no");
+	put_csv_number(out, row->key.cpu);
+	put_csv_number(out, row->key.socket);
+	put_csv_number(out, row->key.core);
+	put_csv_number(out, row->key.node);
+	put_csv_number(out, row->key.tid);
+	pmc_out_char(out, ',');
+	pmc_csv_text(out, row->name, strlen(row->name));
+	pmc_out_char(out, ',');
+	pmc_csv_text(out, name, strlen(name));
+	pmc_out_char(out, ',');
+}
+
+static void put_csv_waits(struct stat_job *stat, const struct stat_row *row, bool summary)
+{
+	struct live_waits waits;
+	uint64_t blocked, ns = interval_of(stat, summary);
+
+	if (!stat_waits_of(stat, row, summary || stat->cumulative, &waits, &blocked))
+		return;
+	const struct {
+		const char *name, *unit;
+		uint64_t value;
+	} lines[] = {
+		{ "oncpu_ns", "ns", waits.cpu_ns },
+		{ "run_delay_ns", "ns", waits.delay_ns },
+		{ "blocked_ns", "ns", blocked },
+		{ "voluntary_switches", "", waits.voluntary },
+		{ "involuntary_switches", "", waits.involuntary },
+	};
+
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		put_csv_start(stat, row, summary, lines[i].name);
+		pmc_outf(&stat->out, "%llu,%s,%s,%llu,%llu\n",
+			 (unsigned long long)lines[i].value, lines[i].unit,
+			 pmc_state_name(PMC_COUNTED), (unsigned long long)ns,
+			 (unsigned long long)ns);
+	}
+}
+
 static void put_csv_row(struct stat_job *stat, const struct stat_row *row, bool summary)
 {
 	struct pmc_out *out = &stat->out;
@@ -173,18 +220,7 @@ static void put_csv_row(struct stat_job *stat, const struct stat_row *row, bool 
 		bool known;
 
 		known = live_value(&stat->live, row->counts, e, &value);
-		pmc_outf(out, "%llu,%llu,%s", (unsigned long long)(stat->now_ns - stat->begin_ns),
-			 (unsigned long long)interval_of(stat, summary), summary ? "yes" : "no");
-		put_csv_number(out, row->key.cpu);
-		put_csv_number(out, row->key.socket);
-		put_csv_number(out, row->key.core);
-		put_csv_number(out, row->key.node);
-		put_csv_number(out, row->key.tid);
-		pmc_out_char(out, ',');
-		pmc_csv_text(out, row->name, strlen(row->name));
-		pmc_out_char(out, ',');
-		pmc_csv_text(out, event->name, strlen(event->name));
-		pmc_out_char(out, ',');
+		put_csv_start(stat, row, summary, event->name);
 		if (known)
 			pmc_out_fixed(out, value, value == floor(value) ? 0 : 6);
 		pmc_out_char(out, ',');
@@ -193,6 +229,7 @@ static void put_csv_row(struct stat_job *stat, const struct stat_row *row, bool 
 			 (unsigned long long)count->enabled_ns,
 			 (unsigned long long)count->running_ns);
 	}
+	put_csv_waits(stat, row, summary);
 }
 
 void stat_csv(struct stat_job *stat, bool summary)

@@ -21,7 +21,7 @@ static int open_command(struct stat_job *stat)
 	return error;
 }
 
-static int explain(const struct stat_job *stat, int error)
+static void why_refused(const struct stat_job *stat, int error, char *text, size_t cap)
 {
 	const struct pmc_tried tried = {
 		.attr = stat->live.plan.opened ? &stat->live.plan.attrs[0].base : NULL,
@@ -30,6 +30,14 @@ static int explain(const struct stat_job *stat, int error)
 		.placed = true,
 	};
 	struct pmc_here here;
+
+	pmc_here_read(&here, NULL);
+	pmc_advice_text(error, &tried, &here, text, cap);
+}
+
+static int explain(const struct stat_job *stat, int error)
+{
+	const bool others = stat->target == STAT_PROCESS && (error == -EACCES || error == -EPERM);
 	char text[320];
 
 	if (error == -ESRCH)
@@ -38,14 +46,23 @@ static int explain(const struct stat_job *stat, int error)
 	if (error == -ECHILD && stat->target == STAT_PROCESS)
 		return tool_fail(EXIT_FAIL, "%d is a thread, not a process; give -t %d", stat->pid,
 				 stat->pid);
-	pmc_here_read(&here, NULL);
-	pmc_advice_text(error, &tried, &here, text, sizeof(text));
-	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot open counters of %s: %s",
+	why_refused(stat, error, text, sizeof(text));
+	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot open counters of %s: %s%s",
 			 stat->cgroup		      ? "the cgroup" :
 			 stat->target == STAT_MACHINE ? "the machine" :
 			 stat->target == STAT_COMMAND ? "the command" :
 							"that process",
-			 text);
+			 text,
+			 others ? "; --per-thread shows what its threads wait for without that" :
+				  "");
+}
+
+static void warn_refused(const struct stat_job *stat)
+{
+	char text[320];
+
+	why_refused(stat, stat->refused, text, sizeof(text));
+	tool_warn("times and waits are shown, events are not counted: %s", text);
 }
 
 int stat_open(struct stat_job *stat)
@@ -69,6 +86,8 @@ int stat_open(struct stat_job *stat)
 		error = stat_open_process(stat);
 	if (error)
 		return explain(stat, error);
+	if (stat->refused)
+		warn_refused(stat);
 	for (unsigned g = 0; g < stat->n_groups && stat->target != STAT_COMMAND; g++)
 		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
 	stat->begin_ns = stat->before_ns = pmc_now_ns();

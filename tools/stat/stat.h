@@ -81,6 +81,7 @@ struct stat_job {
 	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
 	bool unsettled;			 /* threads were started during each attempt */
 	int error;			 /* first failure of a scan */
+	int refused; /* -errno: events of another user's threads, which have waits alone */
 
 	/* the run */
 	struct tool_child child;

@@ -104,7 +104,12 @@ static int open_row(struct stat_job *stat, pid_t tid)
 	stat->rows[row].seen = true;
 	if (row < before)
 		return 0;
-	error = open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
+	error = stat->refused ? 0 : open_task(stat, row, PMC_PERF_GROUP_OWN, tid);
+	if (error == -EACCES || error == -EPERM) {
+		stat->refused = error;
+		live_events_refuse(&stat->live, error);
+		error = 0;
+	}
 	if (!error)
 		read_waits(stat, &stat->rows[row]);
 	return error;
