@@ -213,17 +213,20 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 	/* libc's own signals, from 32 on, keep their state. */
 	const uint64_t internal = bit_of((unsigned)SIGRTMIN) - bit_of(32);
 	int signo = agent_own_signal();
-	struct slot *slot = signo && agent_active() ? agent_self : NULL;
-	unsigned was = slot ? slot->blocked : 0;
+	struct slot *slot;
+	unsigned was;
 	uint64_t mask = 0;
 	long error;
 
-	/* libunwind blocks all signals, as they are, and restores the mask. */
+	/* libunwind blocks all signals, as they are, and restores the mask: twice for each frame of
+	 * a sample, so before any system call. */
 	if (agent_unwinding) {
 		if (old)
 			sigfillset(old);
 		return 0;
 	}
+	slot = signo && agent_active() ? agent_self : NULL;
+	was = slot ? slot->blocked : 0;
 	if (set) {
 		memcpy(&mask, set, sizeof(mask));
 		mask &= ~internal;

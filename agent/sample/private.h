@@ -44,6 +44,7 @@ void sample_threads_start(int number);
 /* ---- sample_memory.c: reads of memory that may not be there ---- */
 #define SAMPLE_BLOCK  1024u /* divides the size of a page */
 #define SAMPLE_BLOCKS 16u
+#define SAMPLE_AHEAD  4u /* blocks of the stack that are copied at once; divides SAMPLE_BLOCKS */
 struct sample_memory {
 	uintptr_t stack; /* readable from a page below here... */
 	uintptr_t from, to;

@@ -7,9 +7,9 @@
  * copies blocks, some of which are kept for the rest of the walk. Reads are confined to the stack,
  * upwards from the current frame, and to the module that is examined.
  */
-#include "agent/sample/private.h"
-
+#include "agent/base/agent.h"
 #include "agent/base/seccomp_probe.h"
+#include "agent/sample/private.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -25,30 +25,44 @@ void sample_memory_init(struct sample_memory *memory, uintptr_t stack)
 {
 	memory->stack = stack;
 	memory->from = memory->to = 0;
-	memory->pid = pmc_sys1(SYS_getpid, 0);
+	memory->pid = agent.pid;
 	memset(memory->blocks, 0, sizeof(memory->blocks));
 	memory->next = 0;
 	memory->budget = BUDGET;
 }
 
+static bool in_stack(const struct sample_memory *memory, uintptr_t at)
+{
+	const uintptr_t low = memory->stack - BELOW;
+
+	return at >= low && at - low < SAMPLE_STACK_MOST;
+}
+
+/* Copies the block at that address, of the stack also those above it: their frames are next. The
+ * call costs more than the bytes. */
+static const uint8_t *copy(struct sample_memory *memory, uintptr_t block)
+{
+	const unsigned n = in_stack(memory, block) ? SAMPLE_AHEAD : 1;
+	const unsigned first = (memory->next + n - 1) / n * n % SAMPLE_BLOCKS;
+	struct iovec to = { memory->copies[first], n * SAMPLE_BLOCK };
+	struct iovec from = { (void *)block, n * SAMPLE_BLOCK };
+	/* Fewer bytes where a page cannot be read. */
+	long bytes = pmc_sys6(SYS_process_vm_readv, memory->pid, &to, 1, &from, 1, 0);
+
+	memory->next = first + n;
+	for (unsigned i = 0; i < n; i++)
+		memory->blocks[first + i] =
+			bytes >= (long)((i + 1) * SAMPLE_BLOCK) ? block + i * SAMPLE_BLOCK : 0;
+	return memory->blocks[first] ? memory->copies[first] : NULL;
+}
+
 /* A copy of the block at that address; NULL: it cannot be read. */
 static const uint8_t *block_at(struct sample_memory *memory, uintptr_t block)
 {
-	struct iovec to = { NULL, SAMPLE_BLOCK }, from = { (void *)block, SAMPLE_BLOCK };
-	unsigned i;
-
-	for (i = 0; i < SAMPLE_BLOCKS; i++)
+	for (unsigned i = 0; i < SAMPLE_BLOCKS; i++)
 		if (memory->blocks[i] == block)
 			return memory->copies[i];
-	if (!block || !agent_read_allowed())
-		return NULL;
-	i = memory->next++ % SAMPLE_BLOCKS;
-	memory->blocks[i] = 0;
-	to.iov_base = memory->copies[i];
-	if (pmc_sys6(SYS_process_vm_readv, memory->pid, &to, 1, &from, 1, 0) != SAMPLE_BLOCK)
-		return NULL;
-	memory->blocks[i] = block;
-	return memory->copies[i];
+	return block && agent_read_allowed() ? copy(memory, block) : NULL;
 }
 
 /* Whether it is in a module, perhaps another one than the last. */
@@ -66,11 +80,9 @@ static bool in_module(struct sample_memory *memory, uintptr_t at, size_t n)
 
 static bool permitted(struct sample_memory *memory, uintptr_t at, size_t n)
 {
-	const uintptr_t low = memory->stack - BELOW;
-
 	if (at + n < at || !memory->budget--)
 		return false;
-	return (at >= low && at - low < SAMPLE_STACK_MOST) || in_module(memory, at, n);
+	return in_stack(memory, at) || in_module(memory, at, n);
 }
 
 bool sample_bytes(struct sample_memory *memory, uintptr_t at, void *to, size_t n)
