@@ -32,4 +32,24 @@ stacks fp "leaf<(deep<){60,61}deep_60<burn<.*"
 stacks signal "leaf<on_signal<\[vdso\]<.*<raiser<burn<$outer"
 stacks threads '(leaf<(deep<){61}deep_60<burn<one|leaf<tail_caller<burn<two)<.*'
 is "$(samples threads total | jq -s '[.[] | select(.seq > 0 and .samples > 0)] | length')" 8 "threads: each has samples of its own"
+
+# ---- cost -------------------------------------------------------------------------------------
+# Instructions that a sample takes, user and kernel: what a long run takes more than a short one.
+longer() { echo $(($(cat "$M/depth-$1.220") - $(cat "$M/depth-$1.20"))); }
+taken() { samples "depth-$1" total | jq -s '[.[].samples] | add'; }
+cost() { # DEPTH-UNWIND
+	echo $((($(longer "$1") - $(longer "${1%-*}-none")) / ($(taken "$1-220") - $(taken "$1-20"))))
+}
+for depth in 1 10 30; do
+	for unwind in dwarf fp; do
+		echo "depth-$depth-$unwind $(cost $depth-$unwind)"
+	done
+done >"$T/costs"
+mkdir -p "$O/vm" && cp "$T/costs" "$O/vm/sample_costs"
+diag_file "$T/costs" "instructions of a sample, user and kernel"
+# Bounds above the present values.
+each() { awk -v k="$1" '$1 == k { print $2 }' "$T/costs"; }
+between "$(each depth-1-dwarf)" 1 60000 "a sample of a shallow stack, by unwind tables"
+between "$(each depth-30-dwarf)" 1 170000 "a sample of a deep stack, by unwind tables"
+between "$(each depth-30-fp)" 1 40000 "a sample of a deep stack, by frame pointers"
 done_testing
