@@ -169,6 +169,7 @@ check)
 bench)
 	check
 	program hyperfine hyperfine
+	ldconfig -p | grep -q 'libprofiler\.so\.0' || need libgoogle-perftools4
 	;;
 *)
 	echo "usage: deps.sh build|demo|check|bench|vm|fuzz|hosts|macos [arm64]" >&2

@@ -248,6 +248,9 @@ if [ -s "$O/vm/costs" ]; then
 	echo
 fi
 
+# ---- samples ----------------------------------------------------------------------------------
+. tests/bench/bench_samples.sh
+
 # ---- merge and report -----------------------------------------------------------------------
 . tests/bench/bench_merge.sh
 . tests/bench/bench_live.sh
