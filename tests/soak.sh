@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# soak.sh - a million threads, 10,000 processes, 20,000 attacks on pmctl, then random programs under
-# random signals, dumps and limits until the time is up. Not part of make check.
+# soak.sh - a million threads, 10,000 processes, 30 minutes of samples in a storm, 20,000 attacks on
+# pmctl, then random programs under random signals, dumps and limits until the time is up. Not part of
+# make check.
 #
-#	make soak                    10 minutes and more
-#	SECONDS=20 make soak         a short run: threads and processes in proportion
+#	make soak                    an hour and more
+#	SECONDS=20 make soak         a short run: threads, processes and the storm in proportion
 #	SEED=7 make soak             the same choices again; SEED, and each round's own seed, are printed
 #
 # Bash counts SECONDS on from what the environment gave it.
@@ -66,6 +67,24 @@ LD_PRELOAD=$AGENT PMC_OUT=$T/p.pmc bash -c 'for ((i = 0; i < $1; i++)); do "$2";
 got=$(rows "$T/p.pmc" '/true')
 [ "$got" = $n ] || wrong "$n processes: $got rows"
 echo "soak: $n processes: $got rows, $((SECONDS - at)) s"
+rm -f "$T"/*.pmc
+
+# ---- sampling in a storm ------------------------------------------------------------------------
+# 30 minutes at 5 kHz, of them half with one arena of malloc: a handler that takes a lock of malloc or the
+# loader stops for good. Samples of threads, dlopen, throw, fork, signals.
+n=$((900 * limit / 600))
+[ $n -le 900 ] || n=900
+[ $n -ge 1 ] || n=1
+for tunables in '' glibc.malloc.arena_max=1; do
+	at=$SECONDS
+	rm -f "$T/x.pmc"
+	env ${tunables:+GLIBC_TUNABLES=$tunables} PMC_SAMPLE=task-clock/4999 PMC_STACKS=on PMC_INTERVAL=1s \
+		PMC_OUT="$T/x.pmc" LD_PRELOAD="$AGENT" timeout -s KILL $((n + 300)) \
+		"$PROG/sample_storm" $n "$PROG/samples_module" >"$T/out" 2>"$T/err"
+	[ "$? $(cat "$T/out")" = "0 storm: 0 errors" ] ||
+		wrong "sampling in a storm${tunables:+, $tunables}: $(cat "$T/out") $(head -n 1 "$T/err")"
+	echo "soak: $((SECONDS - at)) s of sampling in a storm${tunables:+, $tunables}, $(du -m "$T/x.pmc" | cut -f1) MB"
+done
 rm -f "$T"/*.pmc
 
 # ---- equal commands ---------------------------------------------------------------------------------
