@@ -170,6 +170,8 @@ $(O)/unit/test_mac_counts: $(call obj,$(MAC_COUNTS))
 $(O)/unit/test_mac_threads: $(call obj,$(MAC_LOGIC))
 MAC_RUN    := $(addprefix tools/,run/darwin/macho.c run/darwin/judge.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
 $(O)/unit/test_mac_run: $(call obj,$(MAC_RUN))
+MAC_STAT   := $(addprefix tools/,stat/darwin/mac_stat.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
+$(O)/unit/test_mac_stat: $(call obj,$(MAC_STAT))
 $(O)/unit/test_mac_list: $(call obj,tools/list/darwin/kpep.c)
 $(O)/fuzz/fuzz_macho $(O)/fuzz/replay_macho: $(call obj,tools/run/darwin/macho.c tools/run/darwin/judge.c)
 
@@ -230,7 +232,7 @@ $(O)/bench/%: tests/bench/%.c
 
 -include $(wildcard $(O)/unit/*.d $(O)/prog/*.d $(O)/vm/*.d)
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) $(MAC_RUN) tools/list/darwin/kpep.c agent/base/job.c)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) $(MAC_RUN) $(MAC_STAT) tools/list/darwin/kpep.c agent/base/job.c)
 
 # ---- macOS: a cross build; docs/MACOS.md ----------------------------------------------------
 MAC      := $(O)/macos

@@ -156,4 +156,7 @@ step 15 "a warning: hardened runtime; exit status 7" "$dir/pmctl" run -- ./hard 
 step 16 "cycles and instructions for each level, others with the reason" "$dir/pmctl" run -n
 step 17 "events of type kpep with descriptions" "$dir/pmctl" list '*BRANCH*'
 step 18 "both events at once" "$dir/pmctl" list --fit INST_ALL,INST_BRANCH
+step 19 "one line, cycles and instructions above 0; exit status 7" "$dir/pmctl" stat -- ./spin 1
+./spin 4 &
+step 20 "three lines and the total" "$dir/pmctl" stat -p $! -I 100ms -n 3
 exit $failed

@@ -14,6 +14,7 @@
 struct mac_usage {
 	uint64_t user_ns, system_ns;
 	uint64_t resident_bytes, peak_footprint_bytes;
+	bool ended;
 	bool counted; /* false: a virtual machine, or a process that has not run */
 	uint64_t instructions, cycles;
 };

@@ -8,6 +8,7 @@ enum {
 	USER_TIME = 16, /* times are in units of mach_absolute_time() */
 	SYSTEM_TIME = 24,
 	RESIDENT_SIZE = 64,
+	PROC_EXIT_ABSTIME = 88,
 	LIFETIME_MAX_PHYS_FOOTPRINT = 240,
 	INSTRUCTIONS = 248,
 	CYCLES = 256,
@@ -39,6 +40,7 @@ int mac_usage_read(const struct mac_usage_calls *calls, pid_t pid, struct mac_us
 	usage->user_ns = ns_of(word(bytes, USER_TIME), numer, denom);
 	usage->system_ns = ns_of(word(bytes, SYSTEM_TIME), numer, denom);
 	usage->resident_bytes = word(bytes, RESIDENT_SIZE);
+	usage->ended = word(bytes, PROC_EXIT_ABSTIME) != 0;
 	usage->peak_footprint_bytes = word(bytes, LIFETIME_MAX_PHYS_FOOTPRINT);
 	usage->instructions = word(bytes, INSTRUCTIONS);
 	usage->cycles = word(bytes, CYCLES);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* test_mac_stat.c - pmctl stat of macOS against a double of proc_pid_rusage. */
+#include "tools/stat/mac_stat.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+/* Each reading is 1,000 cycles and 3,000 instructions further. */
+static struct {
+	uint64_t n;
+	int error;    /* of all readings from `from` on */
+	uint64_t from;
+	bool no_counters;
+} readings;
+
+static int usage_of(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES])
+{
+	uint64_t words[MAC_USAGE_BYTES / 8] = { 0 };
+
+	(void)pid;
+	memset(bytes, 0xa5, MAC_USAGE_BYTES);
+	readings.n++;
+	if (readings.error && readings.n >= readings.from)
+		return readings.error;
+	words[2] = readings.n * 1000000;
+	words[31] = readings.no_counters ? 0 : readings.n * 3000;
+	words[32] = readings.no_counters ? 0 : readings.n * 1000;
+	memcpy(bytes, words, MAC_USAGE_BYTES);
+	return 0;
+}
+
+static void timebase(uint32_t *numer, uint32_t *denom)
+{
+	*numer = *denom = 1;
+}
+
+static const struct mac_usage_calls calls = { usage_of, timebase };
+static char text[8192];
+
+static int run(struct mac_stat *stat)
+{
+	int code;
+
+	stat->calls = &calls;
+	readings.n = 0;
+	memset(text, 0, sizeof(text));
+	pmc_out_to_mem(&stat->out, text, sizeof(text));
+	code = mac_stat_run(stat);
+	return code;
+}
+
+static void a_command_has_totals(void **state)
+{
+	char *shell[] = { (char *)"sh", (char *)"-c", (char *)"exit 3", NULL };
+	char *none[] = { (char *)"no-such-program-here", NULL };
+	struct mac_stat stat = { .cmd = shell, .json = true };
+	char want[64];
+
+	(void)state;
+	memset(&readings, 0, sizeof(readings));
+	assert_int_equal(run(&stat), 0);
+	assert_int_equal(WEXITSTATUS(stat.status), 3);
+	/* From 0: the command did not run before. */
+	snprintf(want, sizeof(want), "\"name\":\"cycles\",\"value\":%llu,",
+		 (unsigned long long)readings.n * 1000);
+	assert_non_null(strstr(text, want));
+	assert_non_null(strstr(text, "\"ipc\":3"));
+	assert_non_null(strstr(text, "\"summary\":true"));
+	stat = (struct mac_stat){ .cmd = none };
+	assert_int_equal(run(&stat), 127);
+}
+
+static void intervals_are_differences(void **state)
+{
+	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000, .count = 2 };
+	const char *second;
+
+	(void)state;
+	memset(&readings, 0, sizeof(readings));
+	assert_int_equal(run(&stat), 0);
+	second = strchr(text, '\n');
+	assert_non_null(second);
+	/* Lines for two intervals, and the summary. */
+	assert_non_null(strchr(second + 1, '\n'));
+	assert_null(strstr(second, "\"value\":0,"));
+	assert_true(strstr(text, "\"summary\":true") > strchr(second + 1, '\n'));
+}
+
+static void a_process_that_goes_leaves_its_last_reading(void **state)
+{
+	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000 };
+
+	(void)state;
+	memset(&readings, 0, sizeof(readings));
+	readings.error = -ESRCH;
+	readings.from = 4;
+	assert_int_equal(run(&stat), 0);
+	/* Readings 1 to 3 worked; the first is the begin. */
+	assert_non_null(strstr(text, "\"name\":\"cycles\",\"value\":2000,"));
+	readings.from = 1;
+	assert_int_equal(run(&stat), 1);
+	assert_string_equal(text, "");
+}
+
+static void a_virtual_machine_has_cpu_time(void **state)
+{
+	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000, .count = 1 };
+
+	(void)state;
+	memset(&readings, 0, sizeof(readings));
+	readings.no_counters = true;
+	assert_int_equal(run(&stat), 0);
+	assert_non_null(strstr(text, "\"name\":\"cycles\",\"value\":null,\"raw\":null"));
+	assert_non_null(strstr(text, "\"state\":\"not-supported\""));
+	assert_non_null(strstr(text, "\"ipc\":null"));
+	stat.json = false;
+	assert_int_equal(run(&stat), 0);
+	assert_non_null(strstr(text, " - "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_command_has_totals),
+		cmocka_unit_test(intervals_are_differences),
+		cmocka_unit_test(a_process_that_goes_leaves_its_last_reading),
+		cmocka_unit_test(a_virtual_machine_has_cpu_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
