@@ -76,9 +76,18 @@ ok "all processes: the pools are among them" grep -qE "^python3 +$POOLS " "$T/ou
 run "$PMCTL" top -b -n 2 -I 300ms --by thread -e task-clock,page-faults "$POOLS"
 if grep -q 'task-clock' "$T/out"; then
 	like "$(sed -n 2p "$T/out")" 'task-clock ms' "events are columns"
+	run "$PMCTL" top -b -n 1 -I 300ms --by thread -e task-clock,page-faults,minor-faults,context-switches "$POOLS"
+	like "$(sed -n 2p "$T/out")" 'task-clock ms page-faults minor-faults context-switches' \
+		"events that are asked for come before other columns"
 else
 	skip "perf events are not permitted" "events are columns"
 fi
+
+# A second of a thread that spins: the time on a CPU and the wait for one.
+run "$PMCTL" top -b -n 2 -I 1s --by thread -e run-delay,user-time "$POOLS"
+like "$(sed -n 2p "$T/out")" 'run-delay ms user-time ms' "events of the OS are columns"
+ok "events of the OS have values" awk '$1 == "spinner-0" && n++ && $4 + $5 > 0 { found = 1 }
+	END { exit !found }' "$T/out"
 
 # ---- commands and ends ------------------------------------------------------------------------
 run "$PMCTL" top -b -I 200ms -o "$T/of-command" -- sh -c 'echo out; echo err >&2; read line; sleep 0.5; exit 3' 
@@ -143,7 +152,7 @@ fi
 export TMUX_TMPDIR=$T
 unset TMUX
 term() {
-	tmux -L "$server" "$@" 2>/dev/null 7>&-
+	tmux -L "$server" "$@" 2>>"$T/tmux.err" 7>&-
 }
 # A server that is ending still takes commands: each has its own.
 no_term() {
@@ -156,9 +165,16 @@ start() {
 	local width=$1
 	shift
 	rm -f "$T/rc"
-	no_term
-	term -f /dev/null new-session -d -x "$width" -y 24 \
-		"env $* $AS $PMCTL top -I 200ms $ARGS; echo \$? >$T/rc; sleep 1000"
+	open_term "$width" "env $* $AS $PMCTL top -I 200ms $ARGS; echo \$? >$T/rc; sleep 1000"
+}
+# open_term WIDTH COMMAND: in a terminal of a server that answers.
+open_term() {
+	local n
+	for n in 1 2 3 4 5; do
+		no_term
+		term -f /dev/null new-session -d -x "$1" -y 24 "$2" && term has-session && return
+		echo "# tmux server $server did not start: $(tail -n 1 "$T/tmux.err")"
+	done
 }
 screen() {
 	term capture-pane -p
@@ -171,6 +187,8 @@ shows() {
 		if [ "$n" -gt 3000 ]; then
 			fail "$2"
 			screen | diag_file /dev/stdin screen
+			term list-panes -F '# pane: dead #{pane_dead}, #{pane_current_command}'
+			diag_file "$T/tmux.err" "errors of tmux"
 			return 1
 		fi
 		sleep 0.05
@@ -224,7 +242,11 @@ term send-keys C-u
 term send-keys "$T/dump.pmc" Enter
 shows 'no agent in process' "d: says that the process has no agent"
 term send-keys h
-shows '^  PgUp|^  Up Down' "h: help"
+shows '^  Up Down' "h: help"
+shows '^  q ' "h: help has room for its first line"
+term send-keys h
+shows '^  history ' "h again: the columns"
+shows '^columns' "h again: with room for the first line"
 term send-keys q
 shows '^sleeper-3 ' "q leaves the help"
 term send-keys Space
@@ -243,10 +265,21 @@ is "$(ended)" 0 "q ends it"
 start 100 TERM=dumb
 is "$(ended)" 1 "a dumb terminal"
 shows 'pmctl stat --per-thread' "a dumb terminal: what else to use"
-ARGS="-- sh -c 'sleep 2; exit 4'"
+ARGS="-- sh -c 'read line <$T/held; exit 4'"
 start 100 LC_ALL=C.UTF-8
+shows '^sh +[0-9]+ +[0-9]' "a command: its row"
+echo >"$T/held"
 is "$(ended)" 4 "a command: its exit status"
-shows '^sleep +[0-9]+ .* S hrtimer_nanosleep' "a command: the last table stays"
+is "$(term display-message -p '#{alternate_on}')" 0 "a command: the terminal is restored"
+shows '^sh +[0-9]+ +[0-9]' "a command: the last table stays"
+ARGS="-- sh -c 'trap \"\" TERM; while :; do sleep 1; done'"
+start 100 LC_ALL=C.UTF-8
+shows '^sh +[0-9]+ +[0-9]' "a command that ignores SIGTERM"
+term send-keys q
+shows 'q: kill it$' "a command that ignores SIGTERM: q says so"
+is "$([ -s "$T/rc" ] && echo ended)" "" "a command that ignores SIGTERM: q waits for it"
+term send-keys q
+is "$(ended)" 137 "a command that ignores SIGTERM: q again kills it"
 ARGS="-- env LD_PRELOAD=$AGENT PMC_REPORT=off sleep 1000"
 start 100 LC_ALL=C.UTF-8
 shows '^sleep ' "a command with the agent"
@@ -260,8 +293,7 @@ term send-keys q
 is "$(ended)" 143 "q ends a command too"
 # A shell with job control, to suspend and resume.
 ARGS=$POOLS
-no_term
-term -f /dev/null new-session -d -x 100 -y 24 "env LC_ALL=C.UTF-8 PS1=prompt: bash --norc --noprofile -i"
+open_term 100 "env LC_ALL=C.UTF-8 PS1=prompt: bash --norc --noprofile -i"
 shows '^prompt:' "a shell"
 term send-keys "$PMCTL top -I 200ms $POOLS" Enter
 shows '^sleeper-1 ' "started by a shell"

@@ -102,6 +102,8 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 		.cpu_ns = pmc_sub_sat(task->waits.cpu_ns, from->cpu_ns),
 		.minor_faults = pmc_sub_sat(task->stat.minor_faults, stat->minor_faults),
 		.major_faults = pmc_sub_sat(task->stat.major_faults, stat->major_faults),
+		.user_ns = pmc_sub_sat(task->waits.user_ns, from->user_ns),
+		.system_ns = pmc_sub_sat(task->waits.system_ns, from->system_ns),
 	};
 	if (same && live_is_runnable(task)) {
 		/* The kernel adds a wait when it ends. */
@@ -220,4 +222,6 @@ void live_span_add(struct live_span *sum, const struct live_span *span)
 	sum->involuntary += span->involuntary;
 	sum->minor_faults += span->minor_faults;
 	sum->major_faults += span->major_faults;
+	sum->user_ns += span->user_ns;
+	sum->system_ns += span->system_ns;
 }

@@ -34,6 +34,7 @@ struct live_budget {
 struct live_span {
 	uint64_t ns, cpu_ns, delay_ns, blocked_ns;
 	uint64_t voluntary, involuntary, minor_faults, major_faults;
+	uint64_t user_ns, system_ns; /* in units of 10 ms */
 };
 
 struct live_task {

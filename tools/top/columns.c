@@ -90,6 +90,9 @@ int top_column_priority(const struct top_watch *watch, unsigned column, enum top
 		return columns[TOP_TID].priority;
 	if (column < TOP_COLUMNS)
 		return columns[column].priority;
+	/* Those that were asked for come before all but the name, the ID and the CPU time. */
+	if (watch->flags->events)
+		return is_metric(watch, column) ? 97 : 98;
 	/* Metrics say more in less room. */
 	return is_metric(watch, column) ? 91 : 90;
 }

@@ -7,6 +7,28 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static bool is_of_os(const struct live_events *live, unsigned e)
+{
+	return live->view.events[e].def.type == PMC_TYPE_OS;
+}
+
+/* Their values come from /proc. */
+static bool take_os(struct live_events *live)
+{
+	bool some = false;
+
+	for (unsigned e = 0; e < live->view.count; e++) {
+		struct pmc_event_def *def = (struct pmc_event_def *)&live->view.events[e].def;
+
+		if (!is_of_os(live, e))
+			continue;
+		def->state = PMC_COUNTED;
+		def->error = 0;
+		some = true;
+	}
+	return some;
+}
+
 /* Cycles and instructions where there is a PMU, and nothing said if there is none. */
 int top_events_plan(struct top_watch *watch)
 {
@@ -19,7 +41,7 @@ int top_events_plan(struct top_watch *watch)
 	if (!flags->events && flags->all)
 		return 0;
 	code = live_events_plan(&watch->live, text, !flags->events, false, &watch->arena);
-	if (code || live_events_any(&watch->live))
+	if (code || take_os(&watch->live) || live_events_any(&watch->live))
 		return code;
 	if (!flags->events) {
 		watch->live.view.count = 0;
@@ -57,9 +79,11 @@ void top_events_open(struct top_watch *watch, struct top_task *task)
 	const struct live_events *live = &watch->live;
 	int error;
 
-	if (!live->view.count || !live->plan.groups || tool_perf_killed())
+	if (!live->view.count)
 		return;
 	task->counts = calloc(live->view.count, sizeof(*task->counts));
+	if (!live->plan.groups || tool_perf_killed())
+		return;
 	task->groups = calloc(live->plan.groups, sizeof(*task->groups));
 	error = task->counts && task->groups ? open_groups(watch, task) : -ENOMEM;
 	if (!error)
@@ -70,11 +94,32 @@ void top_events_open(struct top_watch *watch, struct top_task *task)
 		watch->error = error;
 }
 
+static void read_os(const struct live_events *live, struct top_task *task)
+{
+	const struct live_span *span = &task->task.span;
+
+	for (unsigned e = 0; e < live->view.count; e++) {
+		const uint64_t event = live->view.events[e].def.config;
+
+		if (is_of_os(live, e))
+			task->counts[e] = (struct pmc_count){
+				.raw = event == PMC_OS_RUN_DELAY ? span->delay_ns :
+				       event == PMC_OS_USER_TIME ? span->user_ns :
+								   span->system_ns,
+				.enabled_ns = span->ns,
+				.running_ns = span->ns,
+				.state = PMC_COUNTED,
+			};
+	}
+}
+
 void top_events_read(struct top_watch *watch, struct top_task *task)
 {
 	if (!task->counts)
 		return;
 	live_counts_clear(&watch->live, task->counts);
+	if (task->task.known)
+		read_os(&watch->live, task);
 	for (unsigned g = 0; task->groups && g < watch->live.plan.groups; g++) {
 		struct live_group *group = &task->groups[g];
 

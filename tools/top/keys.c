@@ -247,6 +247,22 @@ static void ask_dump(struct top_screen *screen)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
+static bool is_help_key(int key)
+{
+	return key == 'h' || key == '?' || key == KEY_F(1);
+}
+
+/* A command may ignore SIGTERM, or take its time: the screen stays until it has ended. */
+static void quit(struct top_screen *screen)
+{
+	const pid_t child = screen->job->child.pid;
+
+	if (child)
+		kill(child, screen->ending ? SIGKILL : SIGTERM);
+	screen->quit = !child;
+	screen->ending = child;
+}
+
 void top_key(struct top_screen *screen, int key)
 {
 	struct top_look *look = &screen->job->look;
@@ -256,10 +272,14 @@ void top_key(struct top_screen *screen, int key)
 		type(screen, key);
 		return;
 	}
-	if (screen->view == TOP_HELP || (screen->view != TOP_TABLE && key != 'q')) {
-		/* Any key leaves the help. */
-		if (screen->view == TOP_HELP || key == ESCAPE || key == '\n' || key == '\r' ||
-		    key == KEY_ENTER || key == KEY_BACKSPACE || key == 127)
+	if (screen->view == TOP_HELP || screen->view == TOP_HELP_COLUMNS) {
+		screen->view =
+			screen->view == TOP_HELP && is_help_key(key) ? TOP_HELP_COLUMNS : TOP_TABLE;
+		return;
+	}
+	if (screen->view == TOP_ZOOM && key != 'q') {
+		if (key == ESCAPE || key == '\n' || key == '\r' || key == KEY_ENTER ||
+		    key == KEY_BACKSPACE || key == 127)
 			screen->view = TOP_TABLE;
 		else if (key == ' ')
 			screen->paused = !screen->paused;
@@ -269,9 +289,7 @@ void top_key(struct top_screen *screen, int key)
 		return;
 	switch (key) {
 	case 'q':
-		screen->quit = true;
-		if (screen->job->child.pid)
-			kill(screen->job->child.pid, SIGTERM);
+		quit(screen);
 		break;
 	case 'h':
 	case '?':

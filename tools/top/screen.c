@@ -213,6 +213,8 @@ static void draw_foot(const struct top_screen *screen)
 	} else if (screen->message[0]) {
 		pmc_utf8_fit(&out, screen->message, strlen(screen->message), 0, PMC_CUT_END,
 			     screen->job->screen.ascii);
+	} else if (screen->ending) {
+		pmc_out_str(&out, "the command has got SIGTERM and has not ended  q: kill it");
 	} else {
 		pmc_out_str(&out, screen->paused ? "PAUSED, Space: go on  " : "");
 		pmc_out_str(&out, "q quit  h help  < > sort  t p P rows  / filter  Enter zoom  "
@@ -234,10 +236,10 @@ static void draw(struct top_screen *screen)
 		put_line(0, text, out.len, A_BOLD);
 		draw_table(screen);
 	} else {
-		if (screen->view == TOP_HELP)
-			top_put_help(&out);
-		else
+		if (screen->view == TOP_ZOOM)
 			top_put_zoom(screen, COLS, &out);
+		else
+			top_put_help(screen->view, &out);
 		put_lines(0, text);
 	}
 	draw_foot(screen);
@@ -327,7 +329,7 @@ int top_screen(struct top_job *job)
 	if (keys != stdin)
 		fclose(keys);
 	/* The alternate screen is gone. */
-	if (!screen.quit)
+	if (!screen.quit && !screen.ending)
 		fwrite(room, 1, last.len, stdout);
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "tools/top/top.h"
 
-enum top_view { TOP_TABLE, TOP_ZOOM, TOP_HELP };
+enum top_view { TOP_TABLE, TOP_ZOOM, TOP_HELP, TOP_HELP_COLUMNS };
 enum top_prompt { TOP_NO_PROMPT, TOP_ASK_FILTER, TOP_ASK_CSV, TOP_ASK_DUMP };
 
 struct top_screen {
@@ -16,6 +16,7 @@ struct top_screen {
 	unsigned first;	   /* row at the top */
 	unsigned height;   /* rows that there is room for */
 	bool paused, quit;
+	bool ending; /* the command has got SIGTERM: its end is waited for */
 	char message[256]; /* until the next key */
 	enum top_prompt prompt;
 	pid_t asked; /* process to dump */
@@ -32,7 +33,8 @@ void top_remake(struct top_screen *screen);
 
 /* zoom.c: lines of text. */
 void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *out);
-void top_put_help(struct pmc_out *out);
+/* One page, keys or columns, of at most 23 lines. */
+void top_put_help(enum top_view page, struct pmc_out *out);
 
 /* dump.c: the message says what became of it. */
 void top_dump(struct top_screen *screen, pid_t pid, const char *file);

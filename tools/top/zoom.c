@@ -105,27 +105,27 @@ void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *ou
 	put_number("major page faults", live->stat.major_faults, out);
 }
 
-void top_put_help(struct pmc_out *out)
+void top_put_help(enum top_view page, struct pmc_out *out)
 {
-	static const struct {
-		const char *keys, *what;
+	static const struct help {
+		const char *name, *what;
 	} keys[] = {
 #define X(keys, what) { keys, what },
 #include "tools/top/keys.def"
 #undef X
-	};
-	static const struct {
-		const char *name, *doc;
-	} columns[] = {
+	}, columns[] = {
 #define X(id, name, head, folded, width, priority, doc) { name, doc },
 #include "tools/top/columns.def"
 #undef X
 	};
+	const bool is_keys = page == TOP_HELP;
+	const struct help *list = is_keys ? keys : columns;
+	const size_t n =
+		is_keys ? sizeof(keys) / sizeof(*keys) : sizeof(columns) / sizeof(*columns);
 
-	pmc_out_str(out, "keys\n");
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		pmc_outf(out, "  %-14s %s\n", keys[i].keys, keys[i].what);
-	pmc_out_str(out, "\ncolumns\n");
-	for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		pmc_outf(out, "  %-14s %s\n", columns[i].name, columns[i].doc);
+	pmc_out_str(out, is_keys ? "keys\n" : "columns\n");
+	for (size_t i = 0; i < n; i++)
+		pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
+	pmc_out_str(out,
+		    is_keys ? "\nh: the columns   any other key: back\n" : "\nany key: back\n");
 }
