@@ -7,6 +7,7 @@
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,44 @@ static void leave_out(struct live_events *events, unsigned i)
 	events->absent[events->n_absent++] = events->plan.events[i].event.name;
 }
 
+static void add_events(struct live_events *events, bool optional, bool machine,
+		       struct pmc_arena *arena)
+{
+	const struct pmc_plan *plan = &events->plan;
+
+	for (unsigned position = 0; position < PMC_EVENTS_MAX; position++)
+		for (unsigned i = 0; i < plan->count; i++) {
+			if (plan->events[i].event.position != position)
+				continue;
+			if (!optional || plan->events[i].state == PMC_COUNTED ||
+			    plan->events[i].state == PMC_NOT_PERMITTED)
+				add_event(events, i, machine, arena);
+			else
+				leave_out(events, i);
+		}
+}
+
+int live_events_of_agent(struct live_events *events, const void *frame, size_t len,
+			 struct pmc_arena *arena)
+{
+	struct pmc_plan *plan = &events->plan;
+	int error = pmc_plan_from_frame(frame, len, arena, plan);
+
+	events->view.events = pmc_arena_alloc(arena, PMC_EVENTS_MAX * sizeof(*events->view.events));
+	if (error || !events->view.events)
+		return error ? error : -ENOMEM;
+	for (unsigned i = 0; i < plan->count; i++) {
+		struct pmc_planned *planned = &plan->events[i];
+
+		/* The frame is not trusted. */
+		if (planned->state < PMC_NOT_COUNTED || planned->state > PMC_NOT_PERMITTED)
+			planned->state = i < plan->opened ? PMC_COUNTED : PMC_NOT_COUNTED;
+	}
+	add_events(events, false, false, arena);
+	events->view.hash = plan->hash;
+	return 0;
+}
+
 int live_events_plan(struct live_events *events, const char *text, bool optional, bool machine,
 		     struct pmc_arena *arena)
 {
@@ -63,16 +102,7 @@ int live_events_plan(struct live_events *events, const char *text, bool optional
 	events->view.events = pmc_arena_alloc(arena, PMC_EVENTS_MAX * sizeof(*events->view.events));
 	if (!events->view.events || pmc_plan_make(&parsed, tool_perf_open, arena, plan))
 		return tool_fail(EXIT_FAIL, "out of memory");
-	for (unsigned position = 0; position < PMC_EVENTS_MAX; position++)
-		for (unsigned i = 0; i < plan->count; i++) {
-			if (plan->events[i].event.position != position)
-				continue;
-			if (!optional || plan->events[i].state == PMC_COUNTED ||
-			    plan->events[i].state == PMC_NOT_PERMITTED)
-				add_event(events, i, machine, arena);
-			else
-				leave_out(events, i);
-		}
+	add_events(events, optional, machine, arena);
 	return 0;
 }
 

@@ -29,6 +29,10 @@ int live_events_plan(struct live_events *events, const char *text, bool optional
 		     struct pmc_arena *arena);
 /* No event of a PMU or the kernel is counted, for this error. */
 void live_events_refuse(struct live_events *events, int error);
+/* The events of an agent's EVENTSET frame, for groups that it has opened. The frame is not trusted,
+ * so no event of it is opened here. 0 or -errno. */
+int live_events_of_agent(struct live_events *events, const void *frame, size_t len,
+			 struct pmc_arena *arena);
 /* Whether any event can be counted. */
 bool live_events_any(const struct live_events *events);
 /* Why an event of the view has no value. */
@@ -46,6 +50,9 @@ struct live_group {
 	struct pmc_reading now, before;
 };
 
+/* A group that another process has opened, by a duplicate of its leader's descriptor, which becomes
+ * that of the group. 0 or -ENOMEM. */
+int live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id);
 /* Disabled. 0 or -errno. */
 int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
 		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu);

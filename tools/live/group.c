@@ -6,13 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
-		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu)
+static int make(struct live_group *group, unsigned first, unsigned n)
 {
-	const struct pmc_attr *attrs = &events->plan.attrs[first];
-	struct pmc_attr attr;
-	int error;
-
 	*group = (struct live_group){ .first = first, .n = n };
 	group->words = calloc(n, 2 * sizeof(*group->words));
 	group->fds = malloc(n * sizeof(*group->fds));
@@ -23,6 +18,29 @@ int live_group_open(struct live_group *group, const struct live_events *events, 
 		return -ENOMEM;
 	}
 	group->words_before = group->words + n;
+	return 0;
+}
+
+int live_group_take(struct live_group *group, unsigned first, unsigned n, int leader, uint64_t id)
+{
+	int error = make(group, first, n);
+
+	if (error)
+		return error;
+	group->fds[0] = leader;
+	group->id = id;
+	return 0;
+}
+
+int live_group_open(struct live_group *group, const struct live_events *events, unsigned first,
+		    unsigned n, enum pmc_perf_group_kind kind, pid_t pid, int cpu)
+{
+	const struct pmc_attr *attrs = &events->plan.attrs[first];
+	struct pmc_attr attr;
+	int error = make(group, first, n);
+
+	if (error)
+		return error;
 	/* An uncore event is not among the plan's opened ones. */
 	if (first >= events->plan.opened) {
 		pmc_perf_group_attr(&events->plan.events[first].event, PMC_SCOPE_ALL, true, &attr);

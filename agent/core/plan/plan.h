@@ -86,6 +86,9 @@ unsigned pmc_plan_pack(pmc_perf_opener open, struct pmc_planned *events, unsigne
  * for an empty text) or -ENOMEM. */
 void pmc_plan_encode(const struct pmc_plan *plan, struct pmc_out *out);
 int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan);
+/* From an EVENTSET frame, which need not be sound: 0, -EINVAL or -ENOMEM. */
+int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
+			struct pmc_plan *plan);
 /* Appends the EVENTSET frame; returns its hash, 0 if it did not fit. Async-signal-safe. */
 uint64_t pmc_plan_frame(const struct pmc_plan *plan, struct pmc_frame_buf *buf);
 

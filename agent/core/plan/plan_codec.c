@@ -171,21 +171,20 @@ static bool take_group(struct pmc_plan *plan, const struct pmc_planned *p)
 	return true;
 }
 
-int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan)
+int pmc_plan_from_frame(const void *bytes, size_t len, struct pmc_arena *arena,
+			struct pmc_plan *plan)
 {
-	struct pmc_scan scan = { .len = len / 2 };
+	struct pmc_scan scan = { .data = bytes, .len = len };
 	struct pmc_eventset_fixed fixed;
 	struct pmc_cursor cursor;
 	struct pmc_frame frame;
-	uint8_t *bytes = pmc_arena_alloc(arena, scan.len + 1);
 
 	memset(plan, 0, sizeof(*plan));
 	plan->events = pmc_arena_alloc(arena, sizeof(*plan->events) * PMC_EVENTS_MAX);
-	if (!bytes || !plan->events)
+	if (!plan->events)
 		return -ENOMEM;
-	scan.data = bytes;
-	if (len % 2 || !pmc_number_bytes(text, scan.len, bytes) || !pmc_scan_next(&scan, &frame) ||
-	    frame.head.size != scan.len || frame.head.type != PMC_FRAME_EVENTSET)
+	if (!pmc_scan_next(&scan, &frame) || frame.head.size != scan.len ||
+	    frame.head.type != PMC_FRAME_EVENTSET)
 		return -EINVAL;
 	pmc_frame_fixed(&frame, &fixed, sizeof(fixed));
 	pmc_cursor_init(&cursor, &frame);
@@ -199,4 +198,16 @@ int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struc
 			return -EINVAL;
 	}
 	return arena->failed ? -ENOMEM : pmc_plan_seal(plan, arena);
+}
+
+int pmc_plan_decode(const char *text, size_t len, struct pmc_arena *arena, struct pmc_plan *plan)
+{
+	uint8_t *bytes = pmc_arena_alloc(arena, len / 2 + 1);
+
+	memset(plan, 0, sizeof(*plan));
+	if (!bytes)
+		return -ENOMEM;
+	if (len % 2 || !pmc_number_bytes(text, len / 2, bytes))
+		return -EINVAL;
+	return pmc_plan_from_frame(bytes, len / 2, arena, plan);
 }
