@@ -165,11 +165,19 @@ bool attach_read_task(const struct attach_tasks *tasks, pid_t pid, const char *n
 pid_t attach_our_tid(const struct attach *target, uint32_t tid);
 /* CPU time of a task, of which pid may be 0, from schedstat. */
 bool attach_cpu_of(const struct attach_tasks *tasks, pid_t pid, uint64_t *ns);
+/* Whether the module of a start routine, from the list of mapped files, is known: its path, and the
+ * offset of the address in it. */
+bool attach_module_of(const struct attach *target, uint64_t address, const char **path,
+		      uint64_t *offset);
+/* The hash of the event set of a slot's groups. */
+uint64_t attach_eventset_of(const struct pmc_control *control, const struct slot *slot);
 void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *slot,
 		bool own_routines);
 /* Appends the row of a task if the agent did not see it start. */
 void attach_adopted(struct attach *target, const struct attach_task *task,
 		    struct pmc_frame_buf *buf);
+/* Appends a thread's EVENTSET frame, if the process has one with this hash. */
+void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf *buf);
 /* Appends TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 

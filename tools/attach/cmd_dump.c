@@ -89,58 +89,6 @@ static int parse(int argc, char **argv, struct request *request)
 	return 0;
 }
 
-static bool reserve(struct pmc_frame_buf *buf, size_t bytes)
-{
-	uint8_t *data;
-	size_t cap = buf->cap ? buf->cap : 64 << 10;
-
-	if (buf->cap - buf->len >= bytes)
-		return true;
-	while (cap - buf->len < bytes)
-		cap *= 2;
-	data = realloc(buf->data, cap);
-	if (!data)
-		return false;
-	buf->data = data;
-	buf->cap = cap;
-	return true;
-}
-
-/* Appends regions and rows of one look, then the frames of the process. A row is read after its
- * thread's regions: what they counted is part of the row. */
-static int collect(struct attach *target, struct attach_regions *regions, struct pmc_frame_buf *buf,
-		   bool own_sites)
-{
-	bool room = true;
-	int code = attach_look(target);
-
-	if (code)
-		return code;
-	attach_regions_init(regions);
-	buf->len = 0;
-	do {
-		room = reserve(buf, ATTACH_FRAME_BYTES);
-	} while (room && attach_regions_next(target, regions, buf));
-	for (uint32_t i = 0; room && i < target->n_slots; i++) {
-		room = reserve(buf, ATTACH_FRAME_BYTES);
-		if (room)
-			attach_row(target, buf, registry_slot(&target->registry, i), own_sites);
-	}
-	/* No slots: PMC_ONLY or PMC_SKIP excludes the program, and it gets no rows. */
-	for (size_t i = 0; room && target->registry.high && i < target->tasks.n; i++) {
-		room = reserve(buf, ATTACH_FRAME_BYTES);
-		if (room)
-			attach_adopted(target, &target->tasks.list[i], buf);
-	}
-	room = room && reserve(buf, 512 << 10);
-	if (!room)
-		return tool_fail(EXIT_FAIL, "out of memory");
-	attach_process_frames(target, buf);
-	return attach_same_image(target) ? 0 :
-	       attach_has_ended(target)	 ? attach_gone(target->pid) :
-					   ATTACH_AGAIN;
-}
-
 static void warn_missing_regions(const struct attach *target, const struct attach_regions *regions)
 {
 	if (regions->changing)
@@ -188,7 +136,7 @@ static int snapshot(struct attach *target, void *arg)
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
 	if (request->pidfd >= 0 && has_ended(request->pidfd))
 		return attach_gone(target->pid);
-	code = collect(target, &regions, &buf, own_sites);
+	code = attach_collect(target, &regions, &buf, own_sites);
 	if (!code)
 		code = attach_out_open(target, request->out, &out);
 	if (!code)
@@ -209,8 +157,7 @@ static int snapshot(struct attach *target, void *arg)
 /* Snapshots by the wall clock, until the process has ended. */
 static int repeat(pid_t pid, struct request *request)
 {
-	const uint64_t retry_ns =
-		request->interval_ns < RETRY_NS ? request->interval_ns : RETRY_NS;
+	const uint64_t retry_ns = request->interval_ns < RETRY_NS ? request->interval_ns : RETRY_NS;
 	uint64_t next = pmc_now_ns(), taken = 0, deadline = 0, now;
 	int code = 0, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
@@ -258,6 +205,5 @@ int cmd_dump(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	if (request.signal)
 		return attach_signal(pid);
-	return request.interval_ns ? repeat(pid, &request) :
-				     attach_act(pid, 0, snapshot, &request);
+	return request.interval_ns ? repeat(pid, &request) : attach_act(pid, 0, snapshot, &request);
 }

@@ -41,6 +41,16 @@ static void copy_set(const struct attach *target, uint64_t address, uint64_t byt
 	free(data);
 }
 
+void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf *buf)
+{
+	const struct pmc_control *c = &target->control;
+
+	if (hash == c->eventset)
+		copy_set(target, c->eventset_frame, c->eventset_bytes, hash, buf);
+	else if (hash == c->user_eventset)
+		copy_set(target, c->user_frame, c->user_bytes, hash, buf);
+}
+
 static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 {
 	const struct pmc_control *c = &target->control;

@@ -17,6 +17,8 @@
 #define NAP_US	 50u
 /* For all copies: seconds, whatever the process does. */
 #define MOST_TRIES 200000u
+/* For one thread. */
+#define FEW_TRIES 2000u
 /* Of frames; no program marks so much. */
 #define MOST_BYTES ((size_t)256 << 20)
 
@@ -24,6 +26,14 @@ void attach_regions_init(struct attach_regions *regions)
 {
 	memset(regions, 0, sizeof(*regions));
 	regions->tries = MOST_TRIES;
+	regions->end_slot = UINT32_MAX;
+}
+
+void attach_regions_only(struct attach_regions *regions, uint32_t slot)
+{
+	regions->tries = FEW_TRIES;
+	regions->next_slot = slot;
+	regions->end_slot = slot + 1;
 }
 
 static const struct region_record *record_of(const struct attach_regions *regions)
@@ -114,7 +124,7 @@ static bool usable(struct attach_regions *regions, enum copied copied)
 /* The next live thread that has marked regions. */
 static bool next_slot(const struct attach *target, struct attach_regions *regions)
 {
-	while (regions->next_slot < target->n_slots) {
+	while (regions->next_slot < target->n_slots && regions->next_slot < regions->end_slot) {
 		regions->slot = registry_slot(&target->registry, regions->next_slot++);
 		if ((regions->slot->word & ~0xffffu) != SLOT_LIVE || !regions->slot->regions)
 			continue;

@@ -8,6 +8,7 @@
 
 struct attach_regions {
 	uint32_t next_slot, next_record;
+	uint32_t end_slot; /* the first that is left out */
 	/* The slot at hand, NULL: none; its area, as it was when the last record was copied. */
 	struct slot *slot;
 	struct attach_groups groups;
@@ -22,6 +23,13 @@ struct attach_regions {
 
 /* Starts over. After attach_look, whose slots say which threads there are. */
 void attach_regions_init(struct attach_regions *regions);
+/* Only those of one slot, within a tenth of a second whatever the process does. */
+void attach_regions_only(struct attach_regions *regions, uint32_t slot);
+/* Regions and rows of one look, then the frames of the process, into a buffer that grows. */
+int attach_collect(struct attach *target, struct attach_regions *regions, struct pmc_frame_buf *buf,
+		   bool own_sites);
+/* The same of one slot of the last look. */
+int attach_collect_thread(struct attach *target, uint32_t slot, struct pmc_frame_buf *buf);
 /* At most one REGION frame into buf, which has room for ATTACH_FRAME_BYTES. False: that was all. */
 bool attach_regions_next(const struct attach *target, struct attach_regions *regions,
 			 struct pmc_frame_buf *buf);

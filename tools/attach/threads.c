@@ -146,26 +146,35 @@ pid_t attach_our_tid(const struct attach *target, uint32_t tid)
 	return task ? task->pid : 0;
 }
 
+bool attach_module_of(const struct attach *target, uint64_t address, const char **path,
+		      uint64_t *offset)
+{
+	*path = "";
+	*offset = address;
+	for (size_t i = 0; i < target->n_images; i++) {
+		if (address < target->images[i].start || address >= target->images[i].end)
+			continue;
+		*path = target->images[i].path;
+		*offset = address - target->images[i].start;
+	}
+	return **path;
+}
+
 /* The SITE frame of a start routine, as agent/thread/start_routine.c builds it; readers look the
  * symbol up. */
 static uint64_t start_routine(struct attach *target, struct pmc_frame_buf *buf, uint64_t address)
 {
 	struct pmc_arena *arena = &target->arena;
 	struct attach_routine *routine;
-	uint64_t offset = address;
-	const char *module = "";
+	const char *module;
+	uint64_t offset;
 
 	if (!address)
 		return 0;
 	HASH_FIND(hh, target->routines, &address, sizeof(address), routine);
 	if (routine)
 		return routine->hash;
-	for (size_t i = 0; i < target->n_images; i++) {
-		if (address < target->images[i].start || address >= target->images[i].end)
-			continue;
-		module = target->images[i].path;
-		offset = address - target->images[i].start;
-	}
+	attach_module_of(target, address, &module, &offset);
 	routine = pmc_arena_alloc(arena, sizeof(*routine));
 	if (!routine)
 		return 0;
@@ -175,7 +184,7 @@ static uint64_t start_routine(struct attach *target, struct pmc_frame_buf *buf, 
 	return routine->hash;
 }
 
-static uint64_t eventset_of(const struct pmc_control *control, const struct slot *slot)
+uint64_t attach_eventset_of(const struct pmc_control *control, const struct slot *slot)
 {
 	return (slot->flags & SLOT_USER_ONLY) ? control->user_eventset : control->eventset;
 }
@@ -195,7 +204,7 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 		.flags = (uint8_t)(slot->flags | os_flags(target->control.os)),
 		.start_ns = slot->start_ns,
 		.created_by = slot->created_by,
-		.eventset = eventset_of(&target->control, slot),
+		.eventset = attach_eventset_of(&target->control, slot),
 		.start_site = slot->start_site,
 		.reason = slot->reason,
 		.off_ns = phases,

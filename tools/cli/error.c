@@ -18,6 +18,17 @@
 bool tool_json_errors;
 const char *tool_command_name;
 
+static char *kept;
+static size_t kept_cap;
+
+void tool_keep_errors(char *text, size_t cap)
+{
+	kept = text;
+	kept_cap = cap;
+	if (text)
+		text[0] = '\0';
+}
+
 /* One write, so that the lines of several processes do not mix. */
 static void put(const char *kind, int code, const char *text)
 {
@@ -51,7 +62,10 @@ static void say(const char *kind, int code, const char *format, va_list args)
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), format, args);
-	put(kind, code, text);
+	if (kept)
+		snprintf(kept, kept_cap, "%s", text);
+	else
+		put(kind, code, text);
 }
 
 int tool_fail(int code, const char *format, ...)

@@ -47,6 +47,8 @@ int tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2
 /* Output failed with this errno. Silent if it was a pipe whose reader has gone, as with | head. The
  * exit code. */
 int tool_fail_write(const char *where, int error);
+/* From now on errors and warnings go to this text, the newest only; NULL: to stderr again. */
+void tool_keep_errors(char *text, size_t cap);
 void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "<what> '<word>'; did you mean '<nearest>'?", or "<what> '<word>'; <otherwise>". */
 int tool_fail_unknown(const char *what, const char *word, const char *nearest,

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* test_attach_agent.c - an agent that is kept open: found, refused, damaged; this process plays it.
+ */
+#include "agent/core/live/control.h"
+#include "tools/attach/agent.h"
+#include "tools/cli/pmctl.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct pmc_control control;
+static struct registry registry;
+static char why[ATTACH_WHY];
+
+static int set_up(void **state)
+{
+	struct slot *slot;
+
+	(void)state;
+	control = (struct pmc_control){
+		.magic = PMC_CONTROL_MAGIC,
+		.version = PMC_CONTROL_VERSION,
+		.bytes = sizeof(control),
+		.state = PMC_CONTROL_ON,
+		.registry = (uintptr_t)&registry,
+	};
+	if (registry_init(&registry, 0, 0, 16) != 0)
+		return -1;
+	slot = registry_alloc(&registry);
+	slot->tid = (uint32_t)getpid();
+	slot->start_ns = 5;
+	slot->flags = PMC_THREAD_MAIN;
+	registry_live(slot);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	registry_fini(&registry);
+	memset(&control, 0, sizeof(control));
+	return 0;
+}
+
+static void threads(void **state)
+{
+	struct attach_agent *agent = attach_agent_open(getpid(), why);
+	struct attach_thread thread;
+
+	(void)state;
+	assert_non_null(agent);
+	assert_true(attach_agent_lives(agent));
+	assert_true(attach_agent_look(agent, why));
+	assert_true(attach_agent_thread(agent, getpid(), &thread));
+	assert_true(thread.main);
+	assert_int_equal(thread.start_ns, 5);
+	assert_false(attach_agent_thread(agent, getpid() + 1, &thread));
+	/* Another program in the same process. */
+	control.identity[0]++;
+	assert_false(attach_agent_lives(agent));
+	attach_agent_close(agent);
+}
+
+static void no_agent_is_no_error(void **state)
+{
+	(void)state;
+	control.state = PMC_CONTROL_OFF;
+	assert_null(attach_agent_open(getpid(), why));
+	assert_string_equal(why, "");
+	control.magic = 0;
+	assert_null(attach_agent_open(getpid(), why));
+	assert_string_equal(why, "");
+}
+
+static void another_version_is_said(void **state)
+{
+	(void)state;
+	control.version++;
+	assert_null(attach_agent_open(getpid(), why));
+	assert_non_null(strstr(why, "version"));
+}
+
+static void damage_is_said(void **state)
+{
+	struct attach_agent *agent = attach_agent_open(getpid(), why);
+	struct attach_thread thread;
+	const uint32_t high = registry.high;
+
+	(void)state;
+	assert_non_null(agent);
+	registry.high = registry.capacity + 1;
+	assert_false(attach_agent_look(agent, why));
+	registry.high = high;
+	assert_non_null(strstr(why, "damaged"));
+	assert_false(attach_agent_thread(agent, getpid(), &thread));
+	attach_agent_close(agent);
+}
+
+static void errors_are_kept_until_asked_for(void **state)
+{
+	char text[16];
+
+	(void)state;
+	tool_keep_errors(text, sizeof(text));
+	assert_string_equal(text, "");
+	assert_int_equal(tool_fail(7, "first"), 7);
+	tool_warn("%s", "a second one that is longer");
+	tool_keep_errors(NULL, 0);
+	assert_string_equal(text, "a second one th");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(threads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_agent_is_no_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(another_version_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(damage_is_said, set_up, tear_down),
+		cmocka_unit_test(errors_are_kept_until_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
