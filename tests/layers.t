@@ -48,7 +48,7 @@ tools/live: core/* core/api/* tools/cli
 tools/stat: core/* core/api/* tools/cli tools/live
 tools/offcpu: core/* core/api/* tools/cli tools/symbol
 tools/run: core/* core/api/* tools/cli tools/attach tools/offcpu tools/report
-tools/top: core/* core/api/* tools/cli tools/live
+tools/top: core/* core/api/* tools/cli tools/live tools/attach tools/symbol
 tools/trace: core/* core/api/* tools/cli tools/live
 END
 

@@ -51,6 +51,9 @@ int top_batch(struct top_job *job)
 		ended = top_wait(job, -1) == TOP_ENDED;
 		if (!top_step(job))
 			break;
+		if (job->watch.note[0])
+			tool_warn("%s", job->watch.note);
+		job->watch.note[0] = '\0';
 		if (tables++)
 			pmc_out_char(&out, '\n');
 		top_put_table(job, pmc_screen_width(&job->screen), UINT_MAX, &out);

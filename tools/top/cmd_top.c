@@ -51,8 +51,11 @@ static int set_look(struct top_job *job)
 
 bool top_step(struct top_job *job)
 {
+	const unsigned views = job->watch.views;
 	bool alive = top_watch_scan(&job->watch);
 
+	if (job->watch.views != views && job->look.sort >= TOP_COLUMNS)
+		job->look.sort = TOP_CPU;
 	return alive && top_rows_make(&job->rows, &job->watch, &job->look) == 0;
 }
 

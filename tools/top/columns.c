@@ -113,6 +113,8 @@ bool top_column_applies(const struct top_watch *watch, unsigned column, enum top
 		return by == TOP_PROCESS || (by == TOP_THREAD && watch->n > 1);
 	case TOP_ONCPU:
 		return by != TOP_THREAD;
+	case TOP_START:
+		return by != TOP_PROCESS && watch->agents;
 	default:
 		return column < TOP_COLUMNS || !is_metric(watch, column) ||
 		       live_shows_metric(&watch->live, metric_of(watch, column));
@@ -121,7 +123,8 @@ bool top_column_applies(const struct top_watch *watch, unsigned column, enum top
 
 bool top_column_is_text(unsigned column)
 {
-	return column == TOP_NAME || column == TOP_STATE || column == TOP_WHERE;
+	return column == TOP_NAME || column == TOP_STATE || column == TOP_WHERE ||
+	       column == TOP_START;
 }
 
 bool top_column_descends(unsigned column)
@@ -281,6 +284,9 @@ void top_cell(const struct top_watch *watch, const struct top_row *row, unsigned
 		return;
 	case TOP_WHERE:
 		top_where(row, out);
+		return;
+	case TOP_START:
+		pmc_out_str(out, row->start[0] ? row->start : "-");
 		return;
 	case TOP_TID:
 		if (row->by == TOP_THREAD)

@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Above the granularity of CPU times in /proc. */
+#define STOPPED_NS 20000000u
+
 static bool is_of_os(const struct live_events *live, unsigned e)
 {
 	return live->view.events[e].def.type == PMC_TYPE_OS;
@@ -27,6 +30,28 @@ static bool take_os(struct live_events *live)
 		some = true;
 	}
 	return some;
+}
+
+void top_events_change(struct top_watch *watch, const struct pmc_frame_buf *eventset)
+{
+	struct live_events *live = &watch->live;
+
+	for (unsigned i = 0; i < watch->n; i++)
+		for (unsigned t = 0; t < watch->processes[i]->n; t++)
+			top_events_close(watch, watch->processes[i]->tasks[t]);
+	pmc_arena_free(&watch->arena);
+	*live = (struct live_events){ .n_absent = 0 };
+	watch->views++;
+	if (eventset &&
+	    live_events_of_agent(live, eventset->data, eventset->len, &watch->arena) == 0)
+		take_os(live);
+	else
+		*live = (struct live_events){ .n_absent = 0 };
+	if (!eventset)
+		top_events_plan(watch);
+	for (unsigned i = 0; i < watch->n; i++)
+		for (unsigned t = 0; t < watch->processes[i]->n; t++)
+			top_events_open(watch, watch->processes[i]->tasks[t]);
 }
 
 /* Cycles and instructions where there is a PMU, and nothing said if there is none. */
@@ -82,7 +107,8 @@ void top_events_open(struct top_watch *watch, struct top_task *task)
 	if (!live->view.count)
 		return;
 	task->counts = calloc(live->view.count, sizeof(*task->counts));
-	if (!live->plan.groups || tool_perf_killed())
+	/* Those of an agent are open already. */
+	if (!task->counts || live->view.hash || !live->plan.groups || tool_perf_killed())
 		return;
 	task->groups = calloc(live->plan.groups, sizeof(*task->groups));
 	error = task->counts && task->groups ? open_groups(watch, task) : -ENOMEM;
@@ -113,6 +139,12 @@ static void read_os(const struct live_events *live, struct top_task *task)
 	}
 }
 
+/* An agent's group is disabled by pmctl ctl stop: the thread ran, and its clock did not. */
+static bool is_stopped(const struct live_span *span, const struct live_group *group)
+{
+	return span->cpu_ns > STOPPED_NS && group->now.enabled_ns == group->before.enabled_ns;
+}
+
 void top_events_read(struct top_watch *watch, struct top_task *task)
 {
 	if (!task->counts)
@@ -127,7 +159,8 @@ void top_events_read(struct top_watch *watch, struct top_task *task)
 		live_group_step(group);
 		if (!task->task.known || task->task.span.cpu_ns || !group->now.enabled_ns)
 			live_group_read(group);
-		live_group_add(group, &watch->live, false, task->counts);
+		if (!is_stopped(&task->task.span, group))
+			live_group_add(group, &watch->live, false, task->counts);
 	}
 }
 

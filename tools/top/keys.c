@@ -144,6 +144,7 @@ static void zoom(struct top_screen *screen)
 	if (look->by == TOP_THREAD) {
 		screen->zoomed = row->task->number;
 		screen->view = TOP_ZOOM;
+		top_inside_read(&screen->inside, row->task);
 		return;
 	}
 	look->only = row->key;

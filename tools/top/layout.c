@@ -104,6 +104,7 @@ void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
 		}
 	widen(layout, TOP_NAME, width_of_text(watch, look, rows, TOP_NAME), &left);
 	widen(layout, TOP_WHERE, width_of_text(watch, look, rows, TOP_WHERE), &left);
+	widen(layout, TOP_START, width_of_text(watch, look, rows, TOP_START), &left);
 	widen(layout, TOP_STATE, width_of_text(watch, look, rows, TOP_STATE), &left);
 	widen(layout, TOP_HISTORY_, TOP_HISTORY - 1, &left);
 }

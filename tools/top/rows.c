@@ -86,10 +86,13 @@ static void add_task(const struct top_watch *watch, struct top_row *row,
 		row->by = by;
 		row->task = task;
 		row->pid = task->process->pid;
+		memcpy(row->start, task->start, sizeof(row->start));
 		if (counts)
 			live_counts_clear(&watch->live, counts);
 	} else {
 		row->task = NULL;
+		if (strcmp(row->start, task->start) != 0)
+			row->start[0] = '\0';
 		row->pid = row->pid == task->process->pid ? row->pid : 0;
 	}
 	row->states[live->stat.state & 127]++;

@@ -4,6 +4,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
+#include "tools/symbol/symbol.h"
 #include "tools/top/top.h"
 
 #include <errno.h>
@@ -48,6 +49,8 @@ static void free_task(struct top_watch *watch, struct top_task *task)
 
 static void free_process(struct top_watch *watch, struct top_process *process)
 {
+	attach_agent_close(process->agent);
+	watch->agents -= process->agent != NULL;
 	for (unsigned i = 0; i < process->n; i++)
 		free_task(watch, process->tasks[i]);
 	free(process->tasks);
@@ -166,10 +169,17 @@ static bool scan_process(struct top_watch *watch, struct top_process *process)
 
 	if (live_tids_read(process->pid, &watch->tids) != 0)
 		return false;
+	top_agent_find(watch, process);
 	merge_tasks(watch, process);
 	main = main_task(process);
 	if (!main || (number && main->number != number))
 		return false;
+	top_agent_threads(watch, process);
+	/* Another program may have an agent. */
+	if (strcmp(process->name, main->task.stat.name) != 0) {
+		process->scans = 0;
+		process->refused = false;
+	}
 	memcpy(process->name, main->task.stat.name, sizeof(process->name));
 	read_process_clock(watch, process);
 	return true;
@@ -354,6 +364,7 @@ void top_watch_stop(struct top_watch *watch)
 	for (unsigned i = 0; i < watch->n; i++)
 		free_process(watch, watch->processes[i]);
 	free(watch->processes);
+	symbols_free(watch->symbols);
 	live_tids_free(&watch->tids);
 	pmc_arena_free(&watch->arena);
 	watch->processes = NULL;

@@ -229,6 +229,9 @@ static void draw(struct top_screen *screen)
 	char text[16384];
 	struct pmc_out out;
 
+	if (job->watch.note[0])
+		snprintf(screen->message, sizeof(screen->message), "%.255s", job->watch.note);
+	job->watch.note[0] = '\0';
 	erase();
 	pmc_out_to_mem(&out, text, sizeof(text));
 	if (screen->view == TOP_TABLE) {
@@ -290,6 +293,8 @@ static bool step(struct top_screen *screen, enum top_event event)
 			break;
 		if (!top_step(job))
 			return false;
+		if (screen->view == TOP_ZOOM)
+			top_inside_read(&screen->inside, top_zoomed(screen));
 		if (job->flags.count && --job->flags.count == 0)
 			screen->quit = job->counted = true;
 		break;

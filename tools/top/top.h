@@ -3,14 +3,15 @@
  * top.h - pmctl top: what is watched, its rows, and how they are shown. Private to this folder.
  *
  * flags.c fills struct top_flags; scan.c finds processes and threads and reads them (struct
- * top_watch); rows.c folds them into rows, filters and sorts these; layout.c makes lines of text of
- * them, which batch.c prints and screen.c draws.
+ * top_watch), agent.c their agents; rows.c folds them into rows, filters and sorts these; layout.c
+ * makes lines of text of them, which batch.c prints and screen.c draws.
  */
 #ifndef PMC_TOOLS_TOP_TOP_H
 #define PMC_TOOLS_TOP_TOP_H
 
 #include "agent/core/base/out.h"
 #include "agent/core/report/report.h"
+#include "tools/attach/agent.h"
 #include "tools/cli/child.h"
 #include "tools/live/events.h"
 #include "tools/live/watch.h"
@@ -38,11 +39,16 @@ int top_flags(struct top_flags *flags, int argc, char **argv);
 
 #define TOP_HISTORY 61 /* a minute of seconds, or of longer intervals, and the present one */
 
+#define TOP_ROUTINE 48 /* bytes of the name of a start routine */
+
 struct top_task {
 	struct live_task task;
 	struct top_process *process;
 	uint64_t number; /* never used again, unlike the ID */
 	uint32_t cpu_us[TOP_HISTORY], delay_us[TOP_HISTORY];
+	unsigned looks;		   /* for its slot, in vain */
+	bool has_slot;		   /* of the process's agent */
+	char start[TOP_ROUTINE];   /* start routine; "": unknown */
 	struct live_group *groups; /* of the plan; NULL: not open */
 	struct pmc_count *counts;  /* of the view, in the last interval; NULL: none */
 };
@@ -52,8 +58,12 @@ struct top_process {
 	char name[LIVE_NAME];	 /* of its main thread */
 	struct top_task **tasks; /* ascending IDs */
 	unsigned n, room;
-	uint64_t cpu_ns;   /* of all its threads, ended ones too; 0: unknown */
-	uint64_t ended_ns; /* in the last interval: CPU time that no thread's row has */
+	struct attach_agent *agent; /* NULL: none, or not found yet */
+	unsigned scans;		    /* since its start, or since it changed its name */
+	bool lost;		    /* it had an agent before an exec, which is not yet said */
+	bool refused;		    /* its agent cannot be used */
+	uint64_t cpu_ns;	    /* of all its threads, ended ones too; 0: unknown */
+	uint64_t ended_ns;	    /* in the last interval: CPU time that no thread's row has */
 	bool seen, root;
 };
 
@@ -69,8 +79,12 @@ struct top_watch {
 	uint64_t now_ns, before_ns;	/* of the last scans; before_ns 0: only one so far */
 	unsigned slot, slots;		/* of the histories: the present one, how many are in use */
 	uint64_t slot_ns, slot_used_ns; /* length of a slot; how much of the present one is over */
-	struct live_events live;	/* view.count 0: no events */
+	struct live_events live;	/* view.count 0: no events; view.hash: those of an agent */
 	int error;			/* of events: the first failure to open one */
+	unsigned agents;		/* processes whose agent is used */
+	unsigned views;			/* number of changes of `live` */
+	struct symbols *symbols;	/* of start routines; NULL: none yet */
+	char note[ATTACH_WHY];		/* why an agent is not used, until it is shown */
 };
 
 /* 0, or the exit code after printing the error. */
@@ -85,9 +99,16 @@ unsigned top_slot(const struct top_watch *watch, unsigned ago);
 
 /* events.c: of each thread */
 int top_events_plan(struct top_watch *watch);
+/* Counts what this frame lists, by groups of agents; NULL: what top_events_plan() chooses. */
+void top_events_change(struct top_watch *watch, const struct pmc_frame_buf *eventset);
 void top_events_open(struct top_watch *watch, struct top_task *task);
 void top_events_read(struct top_watch *watch, struct top_task *task);
 void top_events_close(struct top_watch *watch, struct top_task *task);
+
+/* agent.c: before and after the threads of a process are read */
+void top_agent_find(struct top_watch *watch, struct top_process *process);
+void top_agent_threads(struct top_watch *watch, struct top_process *process);
+void top_agent_drop(struct top_watch *watch, struct top_process *process);
 
 /* ---- rows.c ------------------------------------------------------------------------------- */
 
@@ -99,8 +120,9 @@ struct top_row {
 	pid_t pid;		     /* 0: several */
 	unsigned threads, known;     /* in all; with an interval */
 	struct live_span span;
-	unsigned states[128];	/* number of threads in each state */
-	char where[LIVE_WCHAN]; /* where most threads wait */
+	char start[TOP_ROUTINE]; /* start routine of all; "": they differ, or it is unknown */
+	unsigned states[128];	 /* number of threads in each state */
+	char where[LIVE_WCHAN];	 /* where most threads wait */
 	unsigned n_where;
 	struct pmc_count *counts; /* of the view; NULL: none */
 	uint32_t cpu_us[TOP_HISTORY];

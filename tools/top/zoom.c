@@ -8,11 +8,13 @@
 
 #define GRAPH_LINES 8
 
-static const struct top_task *find_task(const struct top_watch *watch, uint64_t number)
+const struct top_task *top_zoomed(const struct top_screen *screen)
 {
+	const struct top_watch *watch = &screen->job->watch;
+
 	for (unsigned i = 0; i < watch->n; i++)
 		for (unsigned t = 0; t < watch->processes[i]->n; t++)
-			if (watch->processes[i]->tasks[t]->number == number)
+			if (watch->processes[i]->tasks[t]->number == screen->zoomed)
 				return watch->processes[i]->tasks[t];
 	return NULL;
 }
@@ -63,25 +65,64 @@ static void put_graph(const struct top_watch *watch, const struct top_task *task
 	pmc_outf(out, "   (last %u s)\n", (unsigned)(n * (watch->slot_ns / 1000000) / 1000));
 }
 
-static void put_number(const char *what, uint64_t value, struct pmc_out *out)
+/* Values in two columns, so that regions have room below. */
+struct pairs {
+	struct pmc_out *out;
+	bool second;
+};
+
+static void put_value(struct pairs *pairs, const char *what, const struct pmc_out *value)
 {
-	pmc_outf(out, "  %-22s ", what);
-	pmc_show_integer(out, value);
-	pmc_out_char(out, '\n');
+	pmc_outf(pairs->out, "  %-22s %s", what, value->buf);
+	if (pairs->second)
+		pmc_out_char(pairs->out, '\n');
+	else
+		pmc_out_pad(pairs->out, ' ', 14 - (int)value->len);
+	pairs->second = !pairs->second;
 }
 
-static void put_time(const char *what, uint64_t ns, struct pmc_out *out)
+static void put_number(struct pairs *pairs, const char *what, uint64_t number)
 {
-	pmc_outf(out, "  %-22s ", what);
-	pmc_show_time(out, (double)ns, "us");
-	pmc_out_char(out, '\n');
+	char text[64];
+	struct pmc_out value;
+
+	pmc_out_to_mem(&value, text, sizeof(text));
+	pmc_show_integer(&value, number);
+	put_value(pairs, what, &value);
+}
+
+static void put_time(struct pairs *pairs, const char *what, uint64_t ns)
+{
+	char text[64];
+	struct pmc_out value;
+
+	pmc_out_to_mem(&value, text, sizeof(text));
+	pmc_show_time(&value, (double)ns, "us");
+	put_value(pairs, what, &value);
+}
+
+static void put_events(struct pairs *pairs, const struct top_inside *inside)
+{
+	for (unsigned e = 0; e < inside->n_events; e++) {
+		const struct top_inside_event *event = &inside->events[e];
+		char dash[] = "-";
+		const struct pmc_out none = { .buf = dash, .len = 1 };
+
+		if (!event->known)
+			put_value(pairs, event->name, &none);
+		else if (event->is_ns)
+			put_time(pairs, event->name, pmc_nearest_integer(event->value));
+		else
+			put_number(pairs, event->name, pmc_nearest_integer(event->value));
+	}
 }
 
 void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *out)
 {
 	const struct top_watch *watch = &screen->job->watch;
-	const struct top_task *task = find_task(watch, screen->zoomed);
+	const struct top_task *task = top_zoomed(screen);
 	const bool ascii = screen->job->screen.ascii;
+	struct pairs pairs = { .out = out };
 	const struct live_task *live;
 
 	if (!task) {
@@ -92,17 +133,25 @@ void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *ou
 	pmc_utf8_fit(out, live->stat.name, strlen(live->stat.name), 0, PMC_CUT_END, ascii);
 	pmc_outf(out, "  thread %d of process %d, state %c", live->tid, live->pid,
 		 live->stat.state);
+	if (task->start[0])
+		pmc_outf(out, ", start routine %s", task->start);
 	if (live->wchan[0])
 		pmc_outf(out, ", waits in %s", live->wchan);
 	pmc_out_str(out, "\n\n");
 	put_graph(watch, task, width, ascii, out);
 	pmc_out_str(out, "\n since its start\n");
-	put_time("on a CPU", live->waits.cpu_ns, out);
-	put_time("waiting for a CPU", live->waits.delay_ns, out);
-	put_number("voluntary switches", live->waits.voluntary, out);
-	put_number("involuntary switches", live->waits.involuntary, out);
-	put_number("minor page faults", live->stat.minor_faults, out);
-	put_number("major page faults", live->stat.major_faults, out);
+	put_time(&pairs, "on a CPU", live->waits.cpu_ns);
+	put_time(&pairs, "waiting for a CPU", live->waits.delay_ns);
+	put_number(&pairs, "voluntary switches", live->waits.voluntary);
+	put_number(&pairs, "involuntary switches", live->waits.involuntary);
+	put_number(&pairs, "minor page faults", live->stat.minor_faults);
+	put_number(&pairs, "major page faults", live->stat.major_faults);
+	if (screen->inside.known && screen->inside.number == task->number)
+		put_events(&pairs, &screen->inside);
+	if (pairs.second)
+		pmc_out_char(out, '\n');
+	if (screen->inside.number == task->number)
+		top_put_regions(&screen->inside, out);
 }
 
 void top_put_help(enum top_view page, struct pmc_out *out)
