@@ -28,6 +28,8 @@
 #include <unistd.h>
 
 #define BUSY_MS 150
+/* Several intervals of 10 ms, also where the CPU comes in few long slices. */
+#define TICKS_MS 60
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -152,12 +154,12 @@ static int handlers(void)
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO }, old;
 	unsigned not_default = 0;
 
-	burn_thread_ms(20);
+	burn_thread_ms(TICKS_MS);
 	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
 		not_default += sigaction(s, NULL, &old) != 0 || old.sa_handler != SIG_DFL;
 	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
 		not_default += signal(s, SIG_DFL) != SIG_DFL;
-	burn_thread_ms(20);
+	burn_thread_ms(TICKS_MS);
 	sigaction(SIGRTMIN, &action, &old);
 	not_default += old.sa_handler != SIG_DFL;
 	for (unsigned i = 0; i < 10; i++) {
@@ -172,7 +174,7 @@ static int handlers(void)
 
 static int lethal(void)
 {
-	burn_thread_ms(20);
+	burn_thread_ms(TICKS_MS);
 	raise(SIGRTMIN);
 	return 0;
 }
@@ -181,7 +183,7 @@ static int ignored(void)
 {
 	for (int s = SIGRTMIN; s <= SIGRTMAX; s++)
 		signal(s, SIG_IGN);
-	burn_thread_ms(20);
+	burn_thread_ms(TICKS_MS);
 	raise(SIGRTMIN);
 	puts("alive");
 	return 0;
@@ -244,7 +246,7 @@ static int timer(void)
 	timer_t id;
 	unsigned right = 0;
 
-	burn_thread_ms(20);
+	burn_thread_ms(TICKS_MS);
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -321,7 +323,7 @@ static void *forks(void *arg)
 	pid_t child = fork();
 	int status;
 
-	burn_thread_ms(20);
+	burn_thread_ms(TICKS_MS);
 	if (child == 0) /* the child's only thread ends here, and so does the child */
 		return arg;
 	waitpid(child, &status, 0);
@@ -343,7 +345,7 @@ static int main_leaves(void)
 
 static int strict(void)
 {
-	burn_thread_ms(20);
+	burn_thread_ms(TICKS_MS);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 		return 1;
 	for (volatile unsigned long i = 0; i < 100000000; i++)

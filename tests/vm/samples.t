@@ -15,7 +15,9 @@ for name in dwarf fp; do
 	between "$(jq '.samples * 100000000 / .value | floor' <<<"$row")" 70 102 "$name: a sample for most periods, in percent"
 done
 row=$(samples hz total | head -n 1)
-within "$(jq .weight <<<"$row")" "$(jq .value <<<"$row")" 2 "cycles/997: the weights are within 2 % of the event's count"
+# What came after the last sample is in no weight: up to a period, and interrupts come late.
+within "$(jq .weight <<<"$row")" "$(jq .value <<<"$row")" "$(jq '2 + 200 / .samples' <<<"$row")" \
+	"cycles/997: the weights are within 2 % and two periods of the event's count"
 between "$(jq .samples <<<"$row")" 20 2000 "cycles/997: there are samples"
 
 # The outermost frames are of libc, which has no symbols here.
