@@ -13,7 +13,7 @@ seconds=${FUZZ_SECONDS:-60}
 corpus=$PWD/tests/fuzz/corpus
 # Some 20 s each on an idle machine.
 declare -A RUNS=([attach]=40000 [config]=900000 [db]=100000 [dump]=30000 [elf]=150000 [events]=150000
-	[format]=40000 [record]=300000)
+	[format]=40000 [macho]=300000 [record]=300000)
 # In memory if possible: some targets write files for each input, and libFuzzer ends them without
 # their exit handlers.
 shm=/dev/shm

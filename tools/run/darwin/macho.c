@@ -42,7 +42,7 @@ struct span {
 
 static struct span part(struct span span, uint64_t from, uint64_t n)
 {
-	if (from > span.n || n > span.n - from)
+	if (n == 0 || from > span.n || n > span.n - from)
 		return (struct span){ NULL, 0 };
 	return (struct span){ span.at + from, (size_t)n };
 }
