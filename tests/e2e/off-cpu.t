@@ -59,6 +59,11 @@ run "$PMCTL" run --off-cpu --sample task-clock/997 -o "$T/both.pmc" --report off
 "$PMCTL" report --by function --event off-cpu --format json "$T/both.pmc" >"$T/functions"
 places "beside samples of task-clock"
 
+# The job may put another file in the place of its dump.
+run "$PMCTL" run --off-cpu -o "$T/other.pmc" --report off -- \
+	env -u LD_PRELOAD sh -c 'rm "$1"; echo precious >"$1"; sleep 0.01' sh "$T/other.pmc"
+is "$(cat "$T/other.pmc")" "precious" "a file that is no dump: nothing is appended"
+
 run "$PMCTL" run --off-cpu -o "$T/%p.pmc" -- true
 is "$status" 2 "a dump for each process: refused"
 run "$PMCTL" run --off-cpu -- "$T/missing"

@@ -236,4 +236,11 @@ unlike "$(cat "$T/err")" "ASan runtime does not come first" "a gcc AddressSaniti
 run "$PMCTL" run --report off -- sh -c 'echo "$ASAN_OPTIONS"'
 is "$(cat "$T/out")" "" "ASAN_OPTIONS is not set for other programs"
 
+# The limit ends no write of pmctl by SIGXFSZ, which the command still has by default.
+run bash -c "ulimit -f 1; exec '$PMCTL' run --report off -o '$T/limit.pmc' -- sh -c 'for i in 1 2 3 4; do /bin/true \
+	\$(seq 500); done; exit 4'"
+is "$status" 4 "a file size limit: the command's status"
+run bash -c "ulimit -f 1; exec '$PMCTL' run --report off -- sh -c 'kill -XFSZ \$\$; sleep 100'"
+is "$status" 153 "SIGXFSZ is at its default in the command"
+
 done_testing

@@ -201,8 +201,6 @@ int cmd_dump(int argc, char **argv)
 		code = attach_pid(request.pid, &pid);
 	if (code)
 		return code;
-	/* A write beyond RLIMIT_FSIZE fails instead of killing pmctl. */
-	signal(SIGXFSZ, SIG_IGN);
 	if (request.signal)
 		return attach_signal(pid);
 	return request.interval_ns ? repeat(pid, &request) : attach_act(pid, 0, snapshot, &request);

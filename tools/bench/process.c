@@ -59,7 +59,7 @@ void bench_raise_again(void)
 
 static void as_started(void)
 {
-	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
+	tool_restore_signals();
 	sigprocmask(SIG_SETMASK, &mask_was, NULL);
 }
 

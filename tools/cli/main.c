@@ -19,7 +19,14 @@ const struct tool_command tool_commands[] = {
 };
 const unsigned tool_n_commands = sizeof(tool_commands) / sizeof(tool_commands[0]);
 
-struct sigaction tool_sigpipe_was;
+const int tool_ignored[TOOL_IGNORED] = { SIGPIPE, SIGXFSZ };
+struct sigaction tool_ignored_was[TOOL_IGNORED];
+
+void tool_restore_signals(void)
+{
+	for (unsigned i = 0; i < TOOL_IGNORED; i++)
+		sigaction(tool_ignored[i], &tool_ignored_was[i], NULL);
+}
 
 /* Files that are opened must not get a closed 0, 1 or 2. The replacement is read-only, so that
  * output to a closed stdout remains an error. */
@@ -77,8 +84,9 @@ int tool_main(int argc, char **argv)
 	int code, failed = 0;
 
 	fill_standard_fds();
-	/* Output to a closed pipe is an error, see tool_fail_write(). */
-	sigaction(SIGPIPE, &ignore, &tool_sigpipe_was);
+	/* Output to a closed pipe, or beyond RLIMIT_FSIZE, is an error: see tool_fail_write(). */
+	for (unsigned i = 0; i < TOOL_IGNORED; i++)
+		sigaction(tool_ignored[i], &ignore, &tool_ignored_was[i]);
 	code = dispatch(argc, argv);
 	errno = 0;
 	if (fflush(stdout) != 0 || ferror(stdout))

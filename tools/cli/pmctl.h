@@ -35,8 +35,12 @@ int tool_main(int argc, char **argv);
 
 /* The running command, for messages; NULL: none yet. */
 extern const char *tool_command_name;
-/* The disposition of SIGPIPE when pmctl was started, which programs it starts get back. */
-extern struct sigaction tool_sigpipe_was;
+/* pmctl ignores SIGPIPE and SIGXFSZ, so that a write fails instead. What they were when it was
+ * started, which programs it starts get back. */
+enum { TOOL_IGNORED = 2 };
+extern const int tool_ignored[TOOL_IGNORED];
+extern struct sigaction tool_ignored_was[TOOL_IGNORED];
+void tool_restore_signals(void); /* async-signal-safe */
 
 /* ---- errors: one line on stderr, "pmctl <command>: text"; control characters and direction
  * overrides in it are escaped -------------------------------------------------------------- */

@@ -130,8 +130,6 @@ int cmd_merge(int argc, char **argv)
 
 	if (code)
 		return code;
-	/* A write beyond a file size limit fails instead of killing. */
-	signal(SIGXFSZ, SIG_IGN);
 	error = merge_output_open(&output, request.out, &why);
 	if (error) {
 		code = tool_fail(EXIT_FAIL, "cannot write %s: %s", request.out,

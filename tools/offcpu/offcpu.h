@@ -21,9 +21,10 @@ struct off_cpu;
 int off_cpu_start(struct off_cpu **off, pid_t pid, bool frame_pointers);
 /* Ends the recording. Accepts NULL. */
 void off_cpu_stop(struct off_cpu *off);
-/* Appends waits of the threads in the profile to its dump. Whether something was appended. Prints
- * what was lost. */
-bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path);
+/* Appends waits of the threads in the profile to the dump `fd`, which it closes; -1: to none.
+ * `path` is for messages. Whether something was appended. Prints what was lost. */
+bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path,
+		   int fd);
 /* Accepts NULL. */
 void off_cpu_free(struct off_cpu *off);
 

@@ -120,11 +120,8 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known, bool alone)
 {
-	const int flags =
-		O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	const char *file = run->dump.file, *why = NULL;
+	const char *file = run->dump.file, *why;
 	struct pmc_frame_buf buf;
-	struct stat st;
 	void *room = aligned_alloc(8, FRAME_BYTES);
 	ssize_t n = -1;
 	int fd = -1;
@@ -136,12 +133,8 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		complete_known(&buf, run, known, alone);
 	else
 		complete_unknown(&buf, run, profile);
-	fd = open(file, flags, 0600);
-	if (fd < 0)
-		why = tool_dump_open_error(errno);
-	else
-		why = tool_dump_refusal(fd, &st);
-	if (!why && buf.len) {
+	fd = run_dump_append(run, &why);
+	if (fd >= 0 && buf.len) {
 		n = write(fd, buf.data, buf.len);
 		if (n != (ssize_t)buf.len)
 			why = strerror(n < 0 ? errno : ENOSPC);

@@ -257,6 +257,23 @@ int run_dump_open(struct run *run)
 	return code;
 }
 
+/* The job may have put a link or another file in its place, or have renamed a directory of its
+ * path, meanwhile: a file is created only in the private directory. */
+int run_dump_append(const struct run *run, const char **why)
+{
+	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	const int create = run->dump.private_dir[0] ? O_CREAT : 0;
+	struct stat st;
+	int fd = open(run->dump.file, flags | create, 0600);
+
+	*why = fd < 0 ? tool_dump_open_error(errno) : tool_dump_refusal(fd, &st);
+	if (!*why)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 void run_dump_close(struct run *run)
 {
 	struct stat st;
@@ -381,11 +398,21 @@ static int read_job(struct run *run, struct pmc_profile *profile)
 	return read_files(run, known ? job : NULL, profile);
 }
 
+static bool write_waits(const struct run *run, const struct pmc_profile *profile)
+{
+	const char *why;
+	int fd = run_dump_append(run, &why);
+
+	if (fd < 0)
+		tool_warn("cannot write where threads waited to %s: %s", run->dump.file, why);
+	return off_cpu_write(run->off_cpu, profile, run->dump.file, fd);
+}
+
 int run_dump_read(struct run *run, struct pmc_profile *profile)
 {
 	int result = read_job(run, profile);
 
-	if (result || !run->off_cpu || !off_cpu_write(run->off_cpu, profile, run->dump.file))
+	if (result || !run->off_cpu || !write_waits(run, profile))
 		return result;
 	pmc_profile_free(profile);
 	return read_job(run, profile);

@@ -12,8 +12,10 @@ static int set_signals(posix_spawnattr_t *attr, const struct tool_spawn *spawn)
 	sigset_t defaults;
 
 	sigemptyset(&defaults);
-	if (tool_sigpipe_was.sa_handler != SIG_IGN) {
-		sigaddset(&defaults, SIGPIPE);
+	for (unsigned i = 0; i < TOOL_IGNORED; i++) {
+		if (tool_ignored_was[i].sa_handler == SIG_IGN)
+			continue;
+		sigaddset(&defaults, tool_ignored[i]);
 		flags |= POSIX_SPAWN_SETSIGDEF;
 	}
 	if (spawn->group)

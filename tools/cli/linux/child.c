@@ -25,7 +25,7 @@ static void become(char **command, int socket, int output)
 		_exit(EXIT_OURS);
 	if (read(socket, &byte, 1) != 1)
 		_exit(EXIT_OURS);
-	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
+	tool_restore_signals();
 	execvp(command[0], command);
 	error = errno;
 	(void)!send(socket, &error, sizeof(error), MSG_NOSIGNAL);

@@ -7,9 +7,9 @@ void off_cpu_stop(struct off_cpu *off)
 	(void)off;
 }
 
-bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path)
+bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path, int fd)
 {
-	(void)off, (void)profile, (void)path;
+	(void)off, (void)profile, (void)path, (void)fd;
 	return false;
 }
 

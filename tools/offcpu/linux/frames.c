@@ -298,11 +298,9 @@ static void put_threads(struct writing *w)
 			  (double)without_ns / 1e9, (unsigned long long)without);
 }
 
-bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path)
+bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path, int fd)
 {
-	const int flags =
-		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	struct writing w = { .off = off, .fd = -1 };
+	struct writing w = { .off = off, .fd = fd };
 	struct pmc_thread_buf *buf = malloc(sizeof(*buf));
 	void *room = aligned_alloc(8, 2 * ROOM_BYTES);
 
@@ -310,9 +308,7 @@ bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const
 		w.error = ENOMEM;
 	for (uint64_t i = 0; i < profile->n_threads && !w.error; i++)
 		w.error = -add_row(&w, profile, profile->threads[i], buf);
-	if (!w.error && (w.fd = open(path, flags, 0600)) < 0)
-		w.error = errno;
-	if (!w.error) {
+	if (!w.error && fd >= 0) {
 		pmc_frame_buf_init(&w.buf, room, 2 * ROOM_BYTES);
 		put_event(&w);
 		put_threads(&w);
@@ -324,8 +320,8 @@ bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const
 		tool_warn("%llu records of switches were lost: waits are missing; add --unwind fp "
 			  "for smaller records",
 			  (unsigned long long)off->lost);
-	if (w.fd >= 0)
-		close(w.fd);
+	if (fd >= 0)
+		close(fd);
 	pmc_arena_free(&w.arena);
 	free(buf);
 	free(room);

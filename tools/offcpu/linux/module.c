@@ -93,7 +93,8 @@ static void open_module(struct off_module *module)
 		return;
 	elf_version(EV_CURRENT);
 	elf->fd = symbols_open_file(module->path);
-	elf->elf = elf->fd < 0 ? NULL : elf_begin(elf->fd, ELF_C_READ_MMAP, NULL);
+	/* Not mapped: the job may truncate the file. */
+	elf->elf = elf->fd < 0 ? NULL : elf_begin(elf->fd, ELF_C_READ, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF || !has_id(module, elf->elf)) {
 		elf_end(elf->elf);
 		if (elf->fd >= 0)

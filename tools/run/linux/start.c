@@ -32,7 +32,7 @@ static void exec_child(const struct run_signals *signals, char **cmd, int pipe)
 	if (read(pipe, &byte, 1) != 1)
 		_exit(EXIT_OURS);
 	sigaction(SIGCHLD, &signals->chld_was, NULL);
-	sigaction(SIGPIPE, &tool_sigpipe_was, NULL);
+	tool_restore_signals();
 	sigprocmask(SIG_SETMASK, &signals->mask_was, NULL);
 	execvp(cmd[0], cmd);
 	error = errno;
