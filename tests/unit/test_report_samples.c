@@ -13,7 +13,9 @@
 static const struct made_event clock_event = {
 	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
 };
-static const struct made_event faults_event = { .name = "page-faults", .type = 1, .config = 2 };
+static const struct made_event faults_event = {
+	.name = "page-faults", .type = 1, .config = 2, .scope = PMC_SCOPE_USER
+};
 
 enum { MAIN = 0x1000, WORK = 0x2000, SORT = 0x3000, READ = 0x4000 };
 
@@ -75,7 +77,7 @@ static void make(struct pmc_profile *profile)
 			     .seq = 1, .eventset = clock, .period = 1000000, .samples = 20 },
 		     25000000, second, 1);
 	made_samples(1, (struct pmc_samples_fixed){ .eventset = fault, .period = 1, .samples = 2 },
-		     2, faults, 1);
+		     4, faults, 1);
 	made_profile(profile, false);
 }
 
@@ -135,6 +137,32 @@ static void functions_as_csv(void **state)
 	/* The heaviest first. */
 	assert_true(strstr(text, "lib.so+0x3000,") < strstr(text, "app+0x2000,"));
 	free(text);
+}
+
+static void no_thread_matches(void **state)
+{
+	const char *where[] = { "name=nobody" };
+	char *text = report(
+		(struct pmc_report_options){ .by = PMC_BY_FUNCTION, .where = where, .n_where = 1 });
+
+	(void)state;
+	has(text, "no thread matches name=nobody");
+	has_not(text, "no samples");
+	free(text);
+}
+
+/* A clock counts kernel mode, too; other events are counted where samples are taken. */
+static void what_is_not_sampled(void **state)
+{
+	char *text = report((struct pmc_report_options){ .by = PMC_BY_FUNCTION });
+	char *faults = report(
+		(struct pmc_report_options){ .by = PMC_BY_FUNCTION, .event = "page-faults" });
+
+	(void)state;
+	has(text, "kernel mode");
+	has_not(faults, "kernel mode");
+	free(text);
+	free(faults);
 }
 
 static void threads_of_a_condition(void **state)
@@ -304,6 +332,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_as_csv),
 		cmocka_unit_test(threads_of_a_condition),
+		cmocka_unit_test(no_thread_matches),
+		cmocka_unit_test(what_is_not_sampled),
 		cmocka_unit_test(paths_as_csv),
 		cmocka_unit_test(paths_bottom_up),
 		cmocka_unit_test(tree_in_a_table),

@@ -57,6 +57,13 @@ static bool is_off_cpu(const struct pmc_p_event *event)
 	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
 }
 
+/* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
+static bool lacks_kernel(const struct pmc_view_samples *samples)
+{
+	return samples->event->def.scope == PMC_SCOPE_ALL && samples->has_value &&
+	       samples->weight < samples->value - samples->value / 1000;
+}
+
 static void put_explained(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -83,6 +90,8 @@ static void put_explained(struct pmc_view *view)
 			put_amount(view, samples->value);
 		}
 		put_losses(view);
+		if (lacks_kernel(samples))
+			pmc_outf(&line, "%skernel mode is not sampled", view->glyphs->dot);
 	} else {
 		pmc_out_str(&line, "no samples in these threads; pmctl run --sample takes some");
 	}
@@ -271,11 +280,14 @@ int pmc_view_sample_table(struct pmc_view *view)
 	if (err)
 		return err;
 	pmc_table_title(view, &coverage);
-	put_explained(view);
-	pmc_out_char(view->out, '\n');
-	if (view->samples.event)
+	if (view->n_rows || !view->options->n_where) { /* else the footer says that none matches */
+		put_explained(view);
+		pmc_out_char(view->out, '\n');
+	}
+	if (view->samples.event) {
 		pmc_table_print(table, &footer);
-	pmc_out_char(view->out, '\n');
+		pmc_out_char(view->out, '\n');
+	}
 	pmc_view_footer(view, &footer);
 	return view->arena->failed ? -ENOMEM : 0;
 }
