@@ -311,4 +311,16 @@ is "$? $(($(wc -l <x) % 4))" "0 0" "SIGINT ends it after a whole record"
 "$PMCTL" trace -e sched:sched_switch 2>err | head -n 4 >x
 is "${PIPESTATUS[0]} $(wc -l <x) $(cat err)" "1 4 " "without a target all CPUs are traced; a closed pipe ends the trace, silently"
 
+# An event that counts something has one record, not one for each of what it counts.
+trace -e sched:sched_stat_runtime --format json -o x -- \
+	python3 -c 'import time
+while time.process_time() < 0.2: pass'
+if jq -e 'select(.event)' x >/dev/null; then
+	is "$(jq -c 'select(.event)' x | sort | uniq -d | wc -l)" 0 "sched_stat_runtime: no record stands twice"
+	between "$(jq -s 'map(.fields.runtime // 0) | add / 1000000 | floor' x)" 180 10000 \
+		"sched_stat_runtime: its records have the time of the program"
+else
+	skip "this kernel has no such records" "sched_stat_runtime"
+fi
+
 done_testing

@@ -366,7 +366,8 @@ static void options_reach_the_kernel(void **state)
 	assert_int_equal(faults_reset(&group), 0);
 	fault(12);
 	assert_int_equal(faults_read(&group, &values), 0);
-	assert_int_equal(values.third, 12);
+	/* ThreadSanitizer's own memory faults now and then. */
+	assert_in_range(values.third, 12, 16);
 	faults_close(&group);
 	assert_int_equal(user_open(&user, 0, -1), 0);
 	assert_int_equal(user_scope(&user), PMC_SCOPE_USER);

@@ -166,9 +166,12 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 	/* The clock of dumps. */
 	options.use_clockid = true;
 	options.clockid = CLOCK_MONOTONIC;
+	/* Without PERF_SAMPLE_PERIOD an event that counts something (sched_stat_runtime counts ns)
+	 * makes a record for each unit, until it is throttled: kernel/events/core.c,
+	 * perf_swevent_event(). */
 	options.sample_period = 1;
-	options.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			      PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+	options.sample_type = PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
+			      PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
 	/* Where threads wait. */
 	if (trace->summarize && point->prev_pid) {
 		options.sample_type |= PERF_SAMPLE_CALLCHAIN;
