@@ -30,6 +30,17 @@ like "$(cat "$T/out")" 'call_tree\.c:[0-9]+ ' "lines have their file"
 run "$PMCTL" report --by path --bottom-up --top 3 "$T/tree.pmc"
 is "$status" 0 "a tree from the functions to their callers"
 
+
+# ---- for flame graph tools -----------------------------------------------------------------------
+run "$PMCTL" report --by path --format folded "$T/tree.pmc"
+is "$status" 0 "folded paths"
+is "$(awk '{ n += $NF } END { print n }' "$T/out")" "$(jq .sampling.samples "$T/tree.json")" \
+	"their counts add up to all samples"
+is "$(grep -cvE '^\(main\);.* [1-9][0-9]*$' "$T/out")" 0 "each is below the thread's name"
+run "$PMCTL" report --by function --format folded "$T/tree.pmc"
+is "$status" 2 "functions cannot be folded"
+like "$(cat "$T/err")" '--by path' "the error says what can"
+
 cp "$tree" "$T/stripped" && strip "$T/stripped"
 run "$PMCTL" run --sample task-clock/4999 --report off -o "$T/stripped.pmc" -- "$T/stripped" 20000
 run "$PMCTL" report --by function "$T/stripped.pmc"

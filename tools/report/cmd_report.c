@@ -44,6 +44,7 @@ static const struct word format_words[] = {
 	{ "table", NULL, PMC_FORMAT_TABLE },
 	{ "json", NULL, PMC_FORMAT_JSON },
 	{ "csv", NULL, PMC_FORMAT_CSV },
+	{ "folded", NULL, PMC_FORMAT_FOLDED },
 	{ NULL, NULL, 0 },
 };
 
@@ -135,6 +136,18 @@ static int check_sparklines(const struct pmc_report_options *options)
 	return 0;
 }
 
+/* --format folded */
+static int check_folded(const struct pmc_report_options *options)
+{
+	if (options->by != PMC_BY_PATH)
+		return tool_fail(EXIT_USAGE, "--format folded has call paths; add --by path");
+	if (options->inverted || options->columns || options->top >= 0)
+		return tool_fail(EXIT_USAGE,
+				 "--format folded has all paths from the first caller on; "
+				 "--bottom-up, --columns and --top cannot be used with it");
+	return 0;
+}
+
 static int parse(struct request *request, int argc, char **argv)
 {
 	struct pmc_report_options *options = &request->options;
@@ -171,7 +184,7 @@ static int parse(struct request *request, int argc, char **argv)
 	if (options->columns && options->format == PMC_FORMAT_JSON)
 		return tool_fail(EXIT_USAGE,
 				 "--columns is for tables and CSV; JSON has every field");
-	return 0;
+	return options->format == PMC_FORMAT_FOLDED ? check_folded(options) : 0;
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */

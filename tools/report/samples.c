@@ -23,7 +23,10 @@ struct node {
 
 /* A stack as nodes: the one in which the sample was taken, and all others once. */
 struct known_stack {
-	const struct pmc_p_stack *stack;
+	struct stack_key {
+		const struct pmc_p_stack *stack;
+		const struct spot *pool;
+	} key;
 	struct node *self;
 	struct node **others;
 	unsigned n;
@@ -43,6 +46,7 @@ struct folding {
 	struct node *nodes, *first, *last;
 	struct known_stack *stacks;
 	uint64_t n, thread;
+	const struct spot *pool; /* of the thread; NULL: not in paths */
 	struct flat flat;
 };
 
@@ -112,7 +116,7 @@ static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct fl
 		err = flat_add(flat, names_word(f->names, "(no stack)"));
 	else if (!err && paths && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
 		err = flat_add(flat, names_word(f->names, "(incomplete stack)"));
-	return err;
+	return !err && f->pool ? flat_add(flat, f->pool) : err;
 }
 
 static int add_path(struct folding *f, const struct flat *flat, struct known_stack *known)
@@ -154,21 +158,22 @@ static int add_functions(struct folding *f, const struct flat *flat, struct know
 static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stack *stack)
 {
 	struct pmc_arena *arena = f->arena;
+	const struct stack_key key = { stack, f->pool };
 	struct known_stack *known;
 	int err;
 
-	HASH_FIND_PTR(f->stacks, &stack, known);
+	HASH_FIND(hh, f->stacks, &key, sizeof(key), known);
 	if (known)
 		return known;
 	known = pmc_arena_alloc(arena, sizeof(*known));
 	if (!known || flatten(f, stack, &f->flat))
 		return NULL;
-	known->stack = stack;
+	known->key = key;
 	err = f->fold->by == PMC_BY_PATH ? add_path(f, &f->flat, known) :
 					   add_functions(f, &f->flat, known);
 	if (err)
 		return NULL;
-	HASH_ADD_PTR(f->stacks, stack, known);
+	HASH_ADD(hh, f->stacks, key, sizeof(key), known);
 	return known;
 }
 
@@ -288,6 +293,10 @@ int report_fold_samples(struct pmc_sample_fold *fold, void *names)
 		const struct pmc_p_samples *samples = fold->lists[i];
 
 		f.thread = i + 1;
+		if (fold->pools) {
+			f.pool = names_word(names, fold->pools[i]->label);
+			err = f.pool ? 0 : -ENOMEM;
+		}
 		for (uint64_t k = 0; !err && k < samples->n; k++)
 			err = add_sample(&f, &samples->list[k]);
 	}

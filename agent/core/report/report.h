@@ -12,7 +12,7 @@
 #include "agent/core/profile/fold.h"
 #include "agent/core/profile/profile.h"
 
-enum pmc_report_format { PMC_FORMAT_TABLE, PMC_FORMAT_JSON, PMC_FORMAT_CSV };
+enum pmc_report_format { PMC_FORMAT_TABLE, PMC_FORMAT_JSON, PMC_FORMAT_CSV, PMC_FORMAT_FOLDED };
 
 /* What a table is printed on. All zero: 100 columns of UTF-8 without colour. */
 struct pmc_screen {
@@ -48,6 +48,8 @@ struct pmc_sample_fold {
 	enum pmc_fold_by by;
 	bool inverted;			    /* paths from where samples were taken to the callers */
 	const struct pmc_p_samples **lists; /* of the selected threads, by one event */
+	/* Of each list the pool of its thread, outermost in its paths; NULL: paths have none. */
+	const struct pmc_fold_row **pools;
 	uint64_t n_lists;
 	struct pmc_arena *arena; /* for the result */
 	/* Result. Paths are in the order of the tree: a caller, then all it called, the heaviest

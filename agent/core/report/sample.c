@@ -96,6 +96,28 @@ static void add(struct pmc_view_samples *to, const struct pmc_p_samples *samples
 		pmc_add_sat(&to->value, pmc_count_value(samples->count));
 }
 
+/* The pools of the threads, as --by pool has them. */
+static int add_pools(struct pmc_view *view)
+{
+	struct pmc_sample_fold *fold = &view->samples.fold;
+	struct pmc_thread_buf buf;
+	struct pmc_fold pools;
+
+	pmc_fold_begin(&pools, &view->events, PMC_BY_POOL);
+	fold->pools = pmc_arena_alloc(view->arena, (fold->n_lists + 1) * sizeof(*fold->pools));
+	for (uint64_t i = 0; fold->pools && i < fold->n_lists; i++) {
+		const struct pmc_p_thread *thread =
+			pmc_profile_thread(view->profile, fold->lists[i]->row, &buf);
+		struct pmc_fold_row *pool = pmc_fold_find(&pools, thread);
+
+		if (!pool)
+			return -ENOMEM;
+		pmc_fold_add(pool, &view->events, thread, false);
+		fold->pools[i] = pool;
+	}
+	return fold->pools ? pmc_fold_end(&pools) : -ENOMEM;
+}
+
 static int choose(struct pmc_view *view)
 {
 	struct pmc_view_samples *to = &view->samples;
@@ -157,6 +179,8 @@ int pmc_view_sample_rows(struct pmc_view *view)
 	fold->by = view->by;
 	fold->inverted = options->inverted;
 	fold->arena = view->arena;
+	if (!err && options->format == PMC_FORMAT_FOLDED)
+		err = add_pools(view);
 	if (!err && options->fold_samples)
 		err = options->fold_samples(fold, options->names_arg);
 	return err ? err : make_room(view);

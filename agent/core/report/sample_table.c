@@ -51,12 +51,6 @@ static void put_losses(struct pmc_view *view)
 	}
 }
 
-/* Not taken at a rate: each wait has its time. */
-static bool is_off_cpu(const struct pmc_p_event *event)
-{
-	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
-}
-
 /* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
 static bool lacks_kernel(const struct pmc_view_samples *samples)
 {
@@ -73,7 +67,7 @@ static void put_explained(struct pmc_view *view)
 	pmc_out_to_mem(&line, buf, sizeof(buf));
 	view->out = &line;
 	pmc_out_char(&line, ' ');
-	if (samples->event && is_off_cpu(samples->event)) {
+	if (samples->event && pmc_is_off_cpu(samples->event)) {
 		pmc_show_count(&line, samples->samples, "wait of ", "waits of ");
 		put_amount(view, samples->weight);
 		pmc_out_str(&line, " together, by off-cpu");
@@ -116,7 +110,7 @@ void pmc_footer_samples(struct pmc_view *view)
 		const struct pmc_p_event *event = view->profile->samples[i]->event;
 
 		any |= event != NULL;
-		waits |= event && is_off_cpu(event);
+		waits |= event && pmc_is_off_cpu(event);
 	}
 	if (waits)
 		pmc_footer_line(view, " it has waits: pmctl report --by path --event off-cpu");

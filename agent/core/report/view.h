@@ -186,7 +186,7 @@ struct pmc_coverage {
 	uint64_t running;		/* of these, processes that ran when last seen */
 	bool has_unattributed, has_descendants;
 	bool usage_unknown; /* faults and switches of some process as a whole */
-	bool has_earlier; /* rows of threads that ended before a reset: not in wall_ns */
+	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
 static inline bool pmc_same_thread(const struct pmc_p_row *a, const struct pmc_p_row *b)
@@ -216,6 +216,13 @@ double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row)
 /* Of paths the heaviest `top`, still in the order of the tree. */
 int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines, uint64_t top);
 int pmc_view_sample_table(struct pmc_view *view);
+/* Lines `pool;function;function count`, as flame graph tools read them. */
+int pmc_view_folded(struct pmc_view *view);
+/* Whether its samples are waits: not taken at a rate, each has its time in ns. */
+static inline bool pmc_is_off_cpu(const struct pmc_p_event *event)
+{
+	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
+}
 /* Index of the first or last event that counts it in user and kernel mode; -1: none. */
 int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last);
 
