@@ -64,6 +64,11 @@ run "$PMCTL" run --off-cpu -o "$T/other.pmc" --report off -- \
 	env -u LD_PRELOAD sh -c 'rm "$1"; echo precious >"$1"; sleep 0.01' sh "$T/other.pmc"
 is "$(cat "$T/other.pmc")" "precious" "a file that is no dump: nothing is appended"
 
+run "$PMCTL" run --off-cpu -- sleep 0.01
+like "$(cat "$T/err")" 'run --off-cpu -o run.pmc, then pmctl report .* run.pmc' "a run that is not kept: the hint says how"
+run "$PMCTL" run --off-cpu -o "$T/hint.pmc" -- sleep 0.01
+like "$(tr -s "\n " " " <"$T/err")" "report --by path --event off-cpu $T/hint.pmc" "a run that is kept: the hint names the file"
+
 run "$PMCTL" run --off-cpu -o "$T/%p.pmc" -- true
 is "$status" 2 "a dump for each process: refused"
 run "$PMCTL" run --off-cpu -- "$T/missing"

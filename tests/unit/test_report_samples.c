@@ -33,7 +33,11 @@ static const struct made_stack stacks[] = {
 	{ 7, 0, 2, { MADE_RAW(0x7f0000001234), APP(MAIN) } },
 };
 
-/* Two threads: 100 samples of 1 ms in the first, 20 in the second. */
+static const struct made_event wait_event = {
+	.name = "off-cpu", .type = PMC_TYPE_OS, .config = PMC_OS_OFF_CPU, .unit = "ns"
+};
+
+/* Two threads: 100 samples of 1 ms in the first, 20 in the second; two waits of 2.5 s. */
 static void make(struct pmc_profile *profile)
 {
 	const struct pmc_process_fixed process = { .pid = 7,
@@ -51,11 +55,13 @@ static void make(struct pmc_profile *profile)
 	};
 	const struct pmc_sample second[] = { { 2, 20, 20000000 } };
 	const struct pmc_sample faults[] = { { 1, 2, 2 } };
-	uint64_t clock, fault, modules[2];
+	const struct pmc_sample waits[] = { { 5, 1, 2000000000 }, { 3, 1, 500000000 } };
+	uint64_t clock, fault, wait, modules[2];
 
 	made_begin();
 	clock = made_set(&clock_event, 1);
 	fault = made_set(&faults_event, 1);
+	wait = made_set(&wait_event, 1);
 	made_process(1, &process, "elsewhere", "/bin/app", "app");
 	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN, .cpu_ns = 100000000 },
 		    "app", NULL, 0);
@@ -78,6 +84,8 @@ static void make(struct pmc_profile *profile)
 		     25000000, second, 1);
 	made_samples(1, (struct pmc_samples_fixed){ .eventset = fault, .period = 1, .samples = 2 },
 		     4, faults, 1);
+	made_samples(1, (struct pmc_samples_fixed){ .eventset = wait, .period = 1, .samples = 2 },
+		     0, waits, 2);
 	made_profile(profile, false);
 }
 
@@ -216,7 +224,7 @@ static void tree_in_a_table(void **state)
 
 	(void)state;
 	has(text, "120 samples by task-clock, one every 1.00 ms: 80.0 % of 0.15 s · 3 lost");
-	has(text, "samples by other events: page-faults (--event)");
+	has(text, "samples by other events: page-faults, off-cpu (--event)");
 	/* A caller's only callee stays in its column. */
 	has(text, "\n  app+0x1000 ");
 	has(text, "\n  ├─ app+0x2000 ");
@@ -285,6 +293,47 @@ static void of_an_event(void **state)
 	has(problem, "task-clock");
 }
 
+static void waits(void **state)
+{
+	char *text =
+		report((struct pmc_report_options){ .by = PMC_BY_FUNCTION, .event = "off-cpu" });
+	char *tree = report((struct pmc_report_options){ .by = PMC_BY_PATH, .event = "off-cpu" });
+	char *csv = report((struct pmc_report_options){
+		.by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV, .event = "off-cpu" });
+	char *samples = report((struct pmc_report_options){ .by = PMC_BY_PATH });
+
+	(void)state;
+	has(text, " waits  self s  self % ");
+	has(text, "  total s  total %");
+	has(text, " 1   2.000    80.0 ");
+	has(tree, "  self %  waits  total s  total % ");
+	has_not(tree, "self s");
+	has(csv, "key,threads,samples,self,self_pct,total_samples,total,total_pct,");
+	has_not(samples, "total s");
+	free(text);
+	free(tree);
+	free(csv);
+	free(samples);
+}
+
+/* How to get them, and how to keep them. */
+static void hints(void **state)
+{
+	const char *problem = NULL;
+	char *text = report((struct pmc_report_options){ .dump = "some.pmc" });
+
+	(void)state;
+	has(text, "--by path --event off-cpu some.pmc\n");
+	free(text);
+	text = report((struct pmc_report_options){ .keep_hint = "KEEP" });
+	has(text, "KEEP, then pmctl report --by path --event off-cpu run.pmc\n");
+	has_not(text, "keep this run");
+	free(text);
+	free(report_with((struct pmc_report_options){ .by = PMC_BY_PATH, .event = "none" }, -EINVAL,
+			 &problem));
+	has_not(problem, "pmctl run");
+}
+
 static void sorted(void **state)
 {
 	char *text = report((struct pmc_report_options){
@@ -297,21 +346,38 @@ static void sorted(void **state)
 
 static void without_samples(void **state)
 {
-	const struct pmc_report_options options = { .by = PMC_BY_PATH, .top = -1 };
-	const struct pmc_process_fixed process = { .pid = 7, .rank = -1, .time_ns = 9 };
+	struct pmc_report_options options = { .by = PMC_BY_PATH, .top = -1 };
+	const struct pmc_process_fixed process = { .pid = 7,
+						   .rank = -1,
+						   .time_ns = 90000000,
+						   .cpu_ns = 50000000,
+						   .flags = PMC_PROCESS_FIRST };
+	const char *problem = NULL;
 	struct pmc_profile profile;
-	char *text;
+	char *text, *table;
 	int result;
 
 	(void)state;
 	made_begin();
 	made_process(1, &process, "elsewhere", "/bin/app", "app");
-	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN }, "app", NULL, 0);
+	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN, .cpu_ns = 30000000 },
+		    "app", NULL, 0);
 	made_profile(&profile, false);
 	text = made_report(&profile, &options, &result, NULL);
 	assert_int_equal(result, 0);
 	has(text, "no samples");
+	/* One head: the CPU time that no thread's row has, too. */
+	options.by = PMC_BY_NONE;
+	table = made_report(&profile, &options, &result, NULL);
+	has(table, "50.0 ms CPU");
+	has(text, "50.0 ms CPU");
+	free(table);
 	free(text);
+	options.by = PMC_BY_PATH;
+	options.event = "off-cpu";
+	free(made_report(&profile, &options, &result, &problem));
+	assert_int_equal(result, -EINVAL);
+	has(problem, "pmctl run --off-cpu");
 	pmc_profile_free(&profile);
 }
 
@@ -340,6 +406,8 @@ int main(void)
 		cmocka_unit_test(top_of_a_tree),
 		cmocka_unit_test(as_json),
 		cmocka_unit_test(of_an_event),
+		cmocka_unit_test(waits),
+		cmocka_unit_test(hints),
 		cmocka_unit_test(start_and_creation),
 		cmocka_unit_test(sorted),
 		cmocka_unit_test(without_samples),

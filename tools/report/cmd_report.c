@@ -164,6 +164,8 @@ static int parse(struct request *request, int argc, char **argv)
 	if (code || args.code)
 		return code ? code : args.code;
 	options->where = request->where;
+	if (request->n_files == 1 && strcmp(request->files[0], "-"))
+		options->dump = request->files[0];
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
 				 "no dump given; name one or more files, or - for standard input");
@@ -179,7 +181,7 @@ static int parse(struct request *request, int argc, char **argv)
 					     "--sort cannot be used with it");
 	if ((options->event || (request->root && options->by != PMC_BY_START)) &&
 	    !pmc_by_samples(options->by))
-		return tool_fail(EXIT_USAGE, "%s is for samples: --by function, line or path",
+		return tool_fail(EXIT_USAGE, "%s is for samples; add --by path, function or line",
 				 options->event ? "--event" : "--symfs");
 	if (options->columns && options->format == PMC_FORMAT_JSON)
 		return tool_fail(EXIT_USAGE,

@@ -51,7 +51,11 @@ void run_print_report(struct run *run)
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])
-		options.keep_hint = "pmctl run -o run.pmc";
+		options.keep_hint = run->off_cpu_wanted	   ? "pmctl run --off-cpu -o run.pmc" :
+				    run->config.sample.on ? "pmctl run --sample -o run.pmc" :
+							    "pmctl run -o run.pmc";
+	else if (!run->dump.pattern)
+		options.dump = strchr(run->config.out, '%') ? run->dump.file : run->config.out;
 	if (run->config.report.file)
 		pmc_file_empty(run->report_fd);
 	pmc_out_to_fd(&out, run->report_fd, room, sizeof(room));

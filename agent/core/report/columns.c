@@ -148,6 +148,8 @@ static bool is_left_out(const struct pmc_view *view, unsigned sample)
 		return tree;
 	case PMC_SAMPLE_total_samples:
 		return !tree;
+	case PMC_SAMPLE_self:
+		return tree;
 	case PMC_SAMPLE_self_pct:
 		return view->options->inverted;
 	default:
@@ -186,6 +188,31 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 		if (field->of == ALL || (field->of == LINES && view->by == PMC_BY_LINE) ||
 		    (field->of == PATHS && view->by == PMC_BY_PATH))
 			add(columns, &column);
+	}
+}
+
+/* Weights of nanoseconds are times. Waits are compared by their time: a table shows it. */
+void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *columns)
+{
+	const struct pmc_p_event *event = view->samples.event;
+
+	if (!event || strcmp(event->unit, "ns"))
+		return;
+	for (unsigned i = 0; i < columns->n; i++) {
+		struct pmc_column *column = &columns->list[i];
+		const bool count = column->index == PMC_SAMPLE_samples ||
+				   column->index == PMC_SAMPLE_total_samples;
+		const bool weight =
+			column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total;
+
+		if (weight)
+			column->unit = NS;
+		if (!pmc_is_off_cpu(event))
+			continue;
+		if (count)
+			column->head = "waits";
+		if (weight && !is_left_out(view, column->index))
+			column->table = LEAD;
 	}
 }
 

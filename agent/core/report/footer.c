@@ -252,17 +252,17 @@ static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 }
 
 /* No hardware counters, and how to keep the run, in one line. */
-static bool advice(struct pmc_view *view)
+static bool advice(struct pmc_view *view, bool keep)
 {
 	const struct pmc_report_options *options = view->options;
 	bool none = no_pmu(view), here = options->here || options->keep_hint;
 
 	if (none)
 		pmc_outf(view->out, " no hardware counters%s (pmctl doctor)", here ? " here" : "");
-	if (options->keep_hint)
+	if (keep)
 		pmc_outf(view->out, "%skeep this run: %s", none ? view->glyphs->dot : " ",
 			 options->keep_hint);
-	if (none || options->keep_hint)
+	if (none || keep)
 		pmc_footer_end_line(view);
 	return none;
 }
@@ -410,11 +410,13 @@ static void runs(struct pmc_view *view, const struct pmc_coverage *coverage)
 /* What is missing in rows of counts, and why. */
 static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
+	bool keep = view->options->keep_hint != NULL;
+
 	children(view, footer->coverage);
 	pmc_footer_regions(view);
-	pmc_footer_samples(view);
+	keep &= !pmc_footer_samples(view);
 	uncounted(view);
-	missing(view, footer->all, advice(view));
+	missing(view, footer->all, advice(view, keep));
 	user_only(view, footer->all);
 }
 

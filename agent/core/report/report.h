@@ -80,6 +80,7 @@ struct pmc_report_options {
 	void *names_arg; /* of both */
 	struct pmc_screen screen;
 	const char *keep_hint;	     /* command that keeps this run; NULL: none */
+	const char *dump;	     /* the only file that was read, for hints; NULL: unknown */
 	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */
 };
 

@@ -63,6 +63,10 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "no samples by event '%.60s'%s%s", asked, n ? "; there are some by " : "",
 		 samples->others);
+	if (!strcmp(asked, "off-cpu"))
+		pmc_out_str(&out, "; pmctl run --off-cpu records waits");
+	else if (!n)
+		pmc_out_str(&out, "; pmctl run --sample takes some");
 	view->problem = pmc_arena_strndup(&view->profile->arena, buf, out.len);
 	return -EINVAL;
 }
@@ -176,6 +180,7 @@ int pmc_view_sample_rows(struct pmc_view *view)
 	struct pmc_sample_fold *fold = &view->samples.fold;
 	int err = choose(view);
 
+	pmc_columns_of_event(view, &view->of_groups);
 	fold->by = view->by;
 	fold->inverted = options->inverted;
 	fold->arena = view->arena;

@@ -102,8 +102,9 @@ static void put_explained(struct pmc_view *view)
 	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
 }
 
-void pmc_footer_samples(struct pmc_view *view)
+bool pmc_footer_samples(struct pmc_view *view)
 {
+	const struct pmc_report_options *options = view->options;
 	bool any = false, waits = false;
 
 	for (uint64_t i = 0; i < view->profile->n_samples; i++) {
@@ -112,10 +113,19 @@ void pmc_footer_samples(struct pmc_view *view)
 		any |= event != NULL;
 		waits |= event && pmc_is_off_cpu(event);
 	}
-	if (waits)
-		pmc_footer_line(view, " it has waits: pmctl report --by path --event off-cpu");
-	else if (any)
-		pmc_footer_line(view, " it has samples: pmctl report --by function shows them");
+	if (!any)
+		return false;
+	pmc_out_str(view->out, waits ? " it has waits: " : " it has samples: ");
+	if (options->keep_hint)
+		pmc_outf(view->out, "%s, then ", options->keep_hint);
+	pmc_outf(view->out, "pmctl report --by %s ", waits ? "path --event off-cpu" : "function");
+	pmc_view_text(view,
+		      options->keep_hint ? "run.pmc" :
+		      options->dump	 ? options->dump :
+					   "FILE",
+		      0);
+	pmc_footer_end_line(view);
+	return options->keep_hint != NULL;
 }
 
 /* ---- trees ------------------------------------------------------------------------------- */
@@ -254,17 +264,15 @@ int pmc_view_sample_table(struct pmc_view *view)
 	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
 	struct pmc_footer footer = { 0 };
 	struct pmc_coverage coverage;
-	struct pmc_thread_buf buf;
 	int err = pmc_view_coverage(view, &coverage);
 
 	if (err || !table)
 		return err ? err : -ENOMEM;
-	for (uint64_t i = 0; i < view->n_rows; i++)
-		pmc_add_sat(&coverage.shown_cpu_ns,
-			    pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.cpu_ns);
 	table->view = view;
 	table->coverage = footer.coverage = &coverage;
-	err = pmc_view_lines(view, true, &table->lines);
+	err = pmc_table_sum(table, &coverage);
+	if (!err)
+		err = pmc_view_lines(view, true, &table->lines);
 	if (!err && view->by == PMC_BY_PATH)
 		err = make_branches(table);
 	if (!err)

@@ -239,26 +239,30 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 	coverage->shown_cpu_ns = total->cpu.sum;
 }
 
+int pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage)
+{
+	struct pmc_fold_row total;
+
+	if (pmc_fold_init(&total, &table->view->events))
+		return -ENOMEM;
+	sum_threads(table->view, &total);
+	lines_below(table, coverage, &total);
+	table->n_below = 0;
+	return 0;
+}
+
 static int table_lines(struct pmc_table *table, struct pmc_coverage *coverage,
 		       struct pmc_fold_row *total)
 {
 	struct pmc_view *view = table->view;
 	int err = pmc_view_lines(view, view->by != PMC_BY_NONE, &table->lines);
-	struct pmc_fold_row rows;
 
 	if (!err)
 		err = sum_lines(table, total);
 	if (err)
 		return err;
-	if (view->options->timeline) {
-		/* Only the title and the footer use this sum. */
-		if (pmc_fold_init(&rows, &view->events))
-			return -ENOMEM;
-		sum_threads(view, &rows);
-		lines_below(table, coverage, &rows);
-		table->n_below = 0;
-		return 0;
-	}
+	if (view->options->timeline)
+		return pmc_table_sum(table, coverage);
 	if (view->options->summary)
 		table->lines.n = 0;
 	if (view->by == PMC_BY_REGION)

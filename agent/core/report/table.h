@@ -46,6 +46,8 @@ struct pmc_table {
 	struct pmc_row_buf buf;
 };
 
+/* Completes `coverage` for title and footer where the lines are not those of threads. */
+int pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage);
 void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* Chooses the columns, their units and widths. 0, -ENOMEM, or -EINVAL with view->problem set. */
 int pmc_table_make(struct pmc_table *table);

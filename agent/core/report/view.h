@@ -64,6 +64,8 @@ struct pmc_view;
 
 /* All columns that rows of threads, or groups, have. -ENOMEM. */
 int pmc_columns_make(struct pmc_view *view, bool groups, struct pmc_columns *columns);
+/* Fits the columns of samples to the event that was chosen. */
+void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *columns);
 /* By name or head; NULL with view->problem set to the nearest name. */
 const struct pmc_column *pmc_columns_find(struct pmc_view *view, const struct pmc_columns *columns,
 					  const char *name, size_t len);
@@ -240,8 +242,8 @@ void pmc_footer_end_line(struct pmc_view *view);
 void pmc_footer_line(struct pmc_view *view, const char *text);
 void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
-/* sample_table.c */
-void pmc_footer_samples(struct pmc_view *view);
+/* sample_table.c; whether the line says how to keep this run. */
+bool pmc_footer_samples(struct pmc_view *view);
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */
