@@ -229,7 +229,7 @@ is "$status" 2 "usage: two targets"
 # ---- refusals ---------------------------------------------------------------------------------
 stat -p 4194999
 is "$status" 1 "no such process"
-like "$(cat "$T/err")" "no process 4194999" "says so"
+like "$(cat "$T/err")" "no such process: 4194999" "says so"
 stat -e run-delay -- true
 is "$status" 2 "run delay of a command"
 like "$(cat "$T/err")" "threads only; pmctl run -e" "is counted by pmctl run"

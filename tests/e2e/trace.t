@@ -46,7 +46,7 @@ refused 2 "fields are prev_comm, prev_pid," -e sched:sched_switch -a --filter 'n
 refused 2 "leave out -e" --summary -e sched:sched_switch -a
 refused 2 "leave out -C" --summary -C 0
 refused 1 "not online" -e sched:sched_switch -C 99999
-refused 1 "no process" -e sched:sched_switch -p 2147483647
+refused 1 "no such process" -e sched:sched_switch -p 2147483647
 refused 127 "not found" -e sched:sched_switch -- ./nosuchprogram
 refused 126 "cannot run" -e sched:sched_switch -- ./err
 refused 1 "No space left" -e sched:sched_switch -o /dev/full -- "$PROG/churn" 50 1

@@ -41,7 +41,7 @@ static int explain(const struct stat_job *stat, int error)
 	char text[320];
 
 	if (error == -ESRCH)
-		return tool_fail(EXIT_FAIL, "no %s %d: it has ended, or never was",
+		return tool_fail(EXIT_FAIL, "no such %s: %d",
 				 stat->target == STAT_THREAD ? "thread" : "process", stat->pid);
 	if (error == -ECHILD && stat->target == STAT_PROCESS)
 		return tool_fail(EXIT_FAIL, "%d is a thread, not a process; give -t %d", stat->pid,

@@ -351,7 +351,7 @@ int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_
 	if (flags->all)
 		return 0;
 	if (pmc_path_exists("/proc/%d", pid) != 0)
-		return tool_fail(EXIT_FAIL, "no process %d: it has ended, or never was", pid);
+		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
 	root = add_process(watch, pid);
 	if (!root)
 		return tool_fail(EXIT_FAIL, "out of memory");

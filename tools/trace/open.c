@@ -297,8 +297,7 @@ static int open_process(struct trace *trace)
 	if (code)
 		return code;
 	if (error == -ESRCH || (!error && !any))
-		return tool_fail(EXIT_FAIL, "no process %d: it has ended, or never was",
-				 trace->pid);
+		return tool_fail(EXIT_FAIL, "no such process: %d", trace->pid);
 	if (error == 1)
 		tool_warn("threads of process %d were started during each of %u attempts to "
 			  "attach: some may not be traced",
