@@ -59,6 +59,15 @@ run "$PMCTL" run --off-cpu --sample task-clock/997 -o "$T/both.pmc" --report off
 "$PMCTL" report --by function --event off-cpu --format json "$T/both.pmc" >"$T/functions"
 places "beside samples of task-clock"
 
+# A reader that is stopped: one ring holds some 1,000 switches. No thread waits all the time.
+cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
+run "$PMCTL" run --off-cpu -o "$T/lost.pmc" --report off -- taskset -c "$cpu" sh -c \
+	'kill -STOP $PPID; perl -e "select(undef, undef, undef, 0.00001) for 1 .. 5000"; kill -CONT $PPID'
+is "$status" 0 "stopped reader: the command's status"
+like "$(cat "$T/err")" '[0-9]+ records of switches were lost' "stopped reader: a warning"
+is "$("$PMCTL" report --by function --format json "$T/lost.pmc" | jq '.sampling.lost > 1000')" true \
+	"stopped reader: a report of the dump counts lost records"
+
 # The job may put another file in the place of its dump.
 run "$PMCTL" run --off-cpu -o "$T/other.pmc" --report off -- \
 	env -u LD_PRELOAD sh -c 'rm "$1"; echo precious >"$1"; sleep 0.01' sh "$T/other.pmc"

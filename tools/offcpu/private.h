@@ -80,7 +80,7 @@ struct off_thread {
 	uint32_t pid, tid;
 	uint64_t start_ns, end_ns; /* 0: before the recording; not ended */
 	bool waiting;
-	uint64_t since_ns;
+	uint64_t since_ns, stack_ns;   /* of the wait; of the sample of its stack */
 	const struct off_stack *stack; /* of the last switch; NULL: not recorded */
 	struct off_wait *waits;
 	uint64_t n_waits, wait_ns, lost, incomplete;
@@ -103,7 +103,8 @@ struct off_cpu {
 	pthread_t reader;
 	bool reads; /* the reader was started */
 	_Atomic bool stop;
-	uint64_t lost, stop_ns;
+	uint64_t lost, lost_ns; /* records, and the time of the last report of a loss */
+	uint64_t stop_ns;
 
 	struct off_image *images; /* by pid; the newest */
 	struct off_thread *threads, *last;

@@ -35,6 +35,7 @@ struct writing {
 	struct row *rows;
 	struct pmc_frame_buf buf;
 	uint64_t eventset;
+	uint64_t lost; /* records whose thread is unknown: part of the first row that is written */
 	int fd, error;
 	const struct pmc_p_process **written; /* of each stack, in which process last */
 	bool any;
@@ -233,6 +234,8 @@ static void put_part(struct writing *w, const struct row *row, const struct off_
 	if (!part) {
 		fixed.samples = thread->n_waits;
 		fixed.lost = thread->lost;
+		pmc_add_sat(&fixed.lost, w->lost);
+		w->lost = 0;
 		fixed.truncated = thread->incomplete;
 		fixed.n_groups = 1;
 	}
@@ -300,7 +303,7 @@ static void put_threads(struct writing *w)
 
 bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path, int fd)
 {
-	struct writing w = { .off = off, .fd = fd };
+	struct writing w = { .off = off, .lost = off->lost, .fd = fd };
 	struct pmc_thread_buf *buf = malloc(sizeof(*buf));
 	void *room = aligned_alloc(8, 2 * ROOM_BYTES);
 

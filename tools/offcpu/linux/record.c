@@ -46,6 +46,7 @@ static void set_options(const struct off_cpu *off, pid_t pid, int cpu,
 	options->sample_id_all = true;
 	options->use_clockid = true;
 	options->clockid = CLOCK_MONOTONIC; /* of dumps */
+	options->read_format = PMC_READ_FORMAT_LOST;
 	options->sample_period = 1;
 	options->sample_type =
 		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
@@ -69,7 +70,11 @@ static int open_counter(const struct off_cpu *off, struct pmc_counter **counter,
 		return error;
 	set_options(off, pid, cpu, &options);
 	error = pmc_counter_open(counter, &event, &options, why);
-	if (error && error != -EACCES && error != -EPERM) { /* Linux before 5.12 */
+	if (error && error != -EACCES && error != -EPERM) { /* Linux before 6.0, 5.12 */
+		options.read_format = 0;
+		error = pmc_counter_open(counter, &event, &options, why);
+	}
+	if (error && error != -EACCES && error != -EPERM) {
 		options.build_id = false;
 		error = pmc_counter_open(counter, &event, &options, why);
 	}
@@ -150,6 +155,17 @@ int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 	return 0;
 }
 
+/* The kernel reports losses with the next record that fits, and none may have come. */
+static void add_unreported(struct off_cpu *off)
+{
+	uint64_t lost;
+
+	if (pmc_sampler_set_lost(off->set, &lost) || lost <= off->lost)
+		return;
+	off->lost = lost;
+	off->lost_ns = off->stop_ns;
+}
+
 void off_cpu_stop(struct off_cpu *off)
 {
 	if (!off || !off->reads)
@@ -159,6 +175,7 @@ void off_cpu_stop(struct off_cpu *off)
 	atomic_store(&off->stop, true);
 	pthread_join(off->reader, NULL);
 	off->reads = false;
+	add_unreported(off);
 	off_settle(off);
 }
 

@@ -5,6 +5,9 @@
  * A switch leaves two records: a sample with the stack, and PERF_RECORD_SWITCH, which says whether
  * the thread could have gone on (preempted). The next PERF_RECORD_SWITCH of the thread ends the
  * wait. So a wait includes the time that the thread, woken up, waits for a CPU.
+ *
+ * Where records were lost, any waiting thread may have run meanwhile, so waits that had begun are
+ * counted as lost and add no time.
  */
 #include "agent/core/base/number.h"
 #include "tools/offcpu/private.h"
@@ -142,6 +145,18 @@ static void take_stack(struct off_cpu *off, const struct pmc_record *record)
 		return;
 	depth = off_unwind(off, image, record, words, &flags);
 	thread->stack = off_stack(off, words, depth, flags);
+	thread->stack_ns = record->time;
+}
+
+static void end_wait(struct off_cpu *off, struct off_thread *thread, uint64_t now_ns)
+{
+	if (!thread->waiting)
+		return;
+	thread->waiting = false;
+	if (thread->since_ns <= off->lost_ns)
+		thread->lost++;
+	else
+		off_wait_add(off, thread, pmc_sub_sat(now_ns, thread->since_ns));
 }
 
 static void take_switch(struct off_cpu *off, const struct pmc_record *record)
@@ -155,12 +170,20 @@ static void take_switch(struct off_cpu *off, const struct pmc_record *record)
 		thread->lost += thread->waiting;
 		thread->waiting = !record->context_switch.preempted;
 		thread->since_ns = record->time;
+		/* It may be that of an earlier switch. */
+		if (thread->stack_ns <= off->lost_ns)
+			thread->stack = NULL;
 		return;
 	}
-	if (thread->waiting)
-		off_wait_add(off, thread, pmc_sub_sat(record->time, thread->since_ns));
-	thread->waiting = false;
+	end_wait(off, thread, record->time);
 	thread->stack = NULL;
+}
+
+static void take_lost(struct off_cpu *off, const struct pmc_record *record)
+{
+	pmc_add_sat(&off->lost, record->lost.lost);
+	if (record->time > off->lost_ns)
+		off->lost_ns = record->time;
 }
 
 void off_take(struct off_cpu *off, const struct pmc_record *record)
@@ -186,7 +209,7 @@ void off_take(struct off_cpu *off, const struct pmc_record *record)
 			take_exec(off, record);
 		break;
 	case PERF_RECORD_LOST:
-		pmc_add_sat(&off->lost, record->lost.lost);
+		take_lost(off, record);
 		break;
 	default:
 		break;
@@ -195,9 +218,7 @@ void off_take(struct off_cpu *off, const struct pmc_record *record)
 
 void off_settle(struct off_cpu *off)
 {
-	for (struct off_thread *thread = off->last; thread; thread = thread->next) {
-		if (thread->waiting && !thread->end_ns)
-			off_wait_add(off, thread, pmc_sub_sat(off->stop_ns, thread->since_ns));
-		thread->waiting = false;
-	}
+	for (struct off_thread *thread = off->last; thread; thread = thread->next)
+		if (!thread->end_ns)
+			end_wait(off, thread, off->stop_ns);
 }
