@@ -305,8 +305,8 @@ static void usage_outside_rows(void **state)
 		  "  total            12      4           47\n" },
 		/* The frame of the process is older than the rows. */
 		{ false, true,
-		  "  - unattributed    -      -            -\n"
-		  "  total            10      4           40\n" },
+		  "  - unattributed    -       -             - \n"
+		  "  total            10+      4+           40+\n" },
 	};
 	struct pmc_process_fixed process = process_like;
 	struct pmc_thread_fixed thread;
@@ -332,6 +332,40 @@ static void usage_outside_rows(void **state)
 		}
 		text = report((struct pmc_report_options){
 			.columns = "thread,vol,invol,page-faults", .screen = { .ascii = true } });
+		has_lines(text, cases[i].below);
+		free(text);
+	}
+}
+
+/* Faults and switches of descendants without a row are not known: the total lacks them. */
+static void usage_of_descendants(void **state)
+{
+	static const struct {
+		uint64_t children_cpu_ns;
+		const char *below;
+	} cases[] = {
+		{ 8 * MS, "  - descendants     -             - \n"
+			  "  total            12+           47+\n" },
+		/* The exit of children with rows. */
+		{ MS / 2, "  - descendants     -            -\n"
+			  "  total            12           47\n" },
+	};
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 400 * MS);
+	char *text;
+
+	(void)state;
+	process.minor_faults = 47;
+	process.voluntary_switches = 12;
+	thread.minor_faults = 19;
+	thread.voluntary_switches = 5;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		process.children_cpu_ns = cases[i].children_cpu_ns;
+		made_begin();
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread, "app", NULL, 0);
+		text = report((struct pmc_report_options){
+			.columns = "thread,vol,page-faults", .screen = { .ascii = true } });
 		has_lines(text, cases[i].below);
 		free(text);
 	}
@@ -389,6 +423,7 @@ int main(void)
 		cmocka_unit_test(timeline_around_a_reset),
 		cmocka_unit_test(a_thread_ended_before_a_reset),
 		cmocka_unit_test(usage_outside_rows),
+		cmocka_unit_test(usage_of_descendants),
 		cmocka_unit_test(steps_of_two_processes),
 	};
 

@@ -91,6 +91,7 @@ struct pmc_fold_row {
 	uint64_t wall_ns; /* for which counting was on in a single thread; else 0 */
 	struct pmc_fold_stat cpu;
 	uint64_t usage_rows; /* rows whose faults and switches are known */
+	bool usage_lacks;    /* those of work beside the rows, in a total */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	struct pmc_fold_stat *events; /* union->set.count */
 	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */

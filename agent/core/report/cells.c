@@ -73,7 +73,7 @@ static struct pmc_cell usages(const struct pmc_fold_row *sums, uint64_t value)
 {
 	struct pmc_cell cell = number(sums->usage_rows, value);
 
-	cell.partial = sums->usage_rows && sums->usage_rows < sums->rows;
+	cell.partial = sums->usage_rows && (sums->usage_rows < sums->rows || sums->usage_lacks);
 	return cell;
 }
 
@@ -273,7 +273,8 @@ static void usage_of_thread(const struct pmc_row *row, struct pmc_metric_usage *
 static void usage_of_sums(const struct pmc_fold_row *sums, struct pmc_metric_usage *usage)
 {
 	usage->has_cpu = sums->cpu.rows && sums->cpu.rows == sums->rows + sums->cpu.extra;
-	usage->has_switches = sums->usage_rows && sums->usage_rows == sums->rows;
+	usage->has_switches =
+		sums->usage_rows && sums->usage_rows == sums->rows && !sums->usage_lacks;
 	usage->cpu_ns = sums->cpu.sum;
 	usage->wall_ns = sums->wall_ns;
 	usage->switches = sums->voluntary_switches + sums->involuntary_switches;

@@ -94,9 +94,9 @@ static uint64_t uncounted_ns(struct pmc_view *view, const struct pmc_fold_row *b
 }
 
 /* Adds what is beside the rows to their sum. An event that was not counted there, in CPU time
- * worth mentioning, makes the sum partial. */
+ * worth mentioning, makes the sum partial; so do faults and switches that are not known. */
 static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
-		       const struct pmc_fold_row *beside)
+		       const struct pmc_fold_row *beside, bool has_usage)
 {
 	const uint64_t some_ns = total->cpu.sum / 200 > 1000000 ? total->cpu.sum / 200 : 1000000;
 	const bool matters = beside->cpu.sum > some_ns;
@@ -106,6 +106,7 @@ static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
 		total->cpu.extra++;
 		pmc_fold_add_value(&total->cpu, beside->cpu.sum, false);
 	}
+	total->usage_lacks |= matters && !has_usage;
 	pmc_add_sat(&total->minor_faults, beside->minor_faults);
 	pmc_add_sat(&total->major_faults, beside->major_faults);
 	pmc_add_sat(&total->voluntary_switches, beside->voluntary_switches);
@@ -207,11 +208,11 @@ static bool has_something(const struct pmc_view *view, const struct pmc_fold_row
 }
 
 static void line_beside(struct pmc_table *table, const char *label, struct pmc_fold_row *beside,
-			struct pmc_fold_row *total)
+			struct pmc_fold_row *total, bool has_usage)
 {
 	beside->label = label;
 	ratios_beside(table->view, total, beside);
-	sum_beside(table->view, total, beside);
+	sum_beside(table->view, total, beside, has_usage);
 	table->below[table->n_below++] = beside;
 }
 
@@ -227,13 +228,13 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 	if (view->by != PMC_BY_REGION && !view->options->n_where) {
 		if (coverage->has_unattributed)
 			line_beside(table, view->glyphs->unattributed, &coverage->unattributed,
-				    total);
+				    total, !coverage->usage_unknown);
 		/* Those of rows that do not know them are in the processes' own. */
 		if (coverage->has_unattributed && !coverage->usage_unknown)
 			total->usage_rows = total->rows ? total->rows : 1;
 		if (coverage->has_descendants && has_something(view, &coverage->descendants))
 			line_beside(table, view->glyphs->descendants, &coverage->descendants,
-				    total);
+				    total, false);
 	}
 	table->below[table->n_below++] = total;
 	coverage->shown_cpu_ns = total->cpu.sum;
