@@ -211,6 +211,17 @@ PMC_INHERIT=full run "$PMCTL" run -e page-faults --report "json=$T/started.json"
 ok "a static program that starts a job: the job's descendants are not counted twice" jq -e '
 	([.processes[].descendants[].value] | add) as $below | ([.processes[].unattributed[].value] | add) as $rest |
 	$below > 1000 and $below < 2000 and $rest < 1000' "$T/started.json" || diag "$(cat "$T/started.json")"
+run "$PMCTL" run -o replaced.pmc -- sh -c 'exec ./static'
+is "$status" 9 "exec of a static program: exits with its status"
+run "$PMCTL" report --format json replaced.pmc
+ok "exec of a static program: its CPU time is in the coverage of the process, a note says why" \
+	jq -e '[.processes[] | select(.exe == "")] | length == 1 and (.[0] |
+	.how_ended == "exit:9" and .coverage.cpu_ns > 10000000 and .coverage.attributed_cpu_ns == 0 and
+	(.notes | tostring | test("agent")))' "$T/out" || diag "$(cat "$T/out")"
+run "$PMCTL" run -o replaced2.pmc -- sh -c 'exec ./dynamic'
+run "$PMCTL" report --format json replaced2.pmc
+ok "exec of a dynamic program: nothing is added" jq -e '(.processes | length == 2) and
+	all(.processes[].exe; . != "")' "$T/out" || diag "$(cat "$T/out")"
 if [ "$(id -u)" = 0 ]; then
 	cp dynamic setuid && chown nobody setuid && chmod 4755 setuid
 	run "$PMCTL" run -e task-clock -- ./setuid

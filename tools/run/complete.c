@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete.c - writes how the command ended to its dump if it was killed or had no agent.
+ * complete.c - writes how the command ended to its dump if it was killed or had no agent, from the
+ * start or after an exec.
  *
  * The result of wait4 becomes a newer PROCESS frame, for every later reader of the file.
  */
+#include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 #include "agent/core/dump/build.h"
 #include "agent/core/dump/command_line.h"
@@ -71,6 +73,57 @@ static bool find_identity(const struct run *run, const struct pmc_profile *profi
 	return true;
 }
 
+/* The program after the last image's exec: of wait4's result, what the images do not have. */
+static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
+			      const struct pmc_profile *profile, const struct pmc_p_process *before)
+{
+	static const char text[] = "the program that it became by exec did not load the agent: "
+				   "no thread rows; its faults and switches include those of the "
+				   "children it waited for";
+	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
+	const struct pmc_process_text names = { before->host, before->boot_id, "",
+						before->cmdline };
+	const struct run_child *child = &run->child;
+	struct pmc_process_fixed fixed = {
+		.pid = before->fixed.pid,
+		.ppid = before->fixed.ppid,
+		.pid_namespace = before->fixed.pid_namespace,
+		.start_ns = before->fixed.end_ns,
+		.cpu_ns = child->cpu_ns,
+		.children_cpu_ns = before->fixed.children_cpu_ns,
+		.minor_faults = (uint64_t)child->usage.ru_minflt,
+		.major_faults = (uint64_t)child->usage.ru_majflt,
+		.voluntary_switches = (uint64_t)child->usage.ru_nvcsw,
+		.involuntary_switches = (uint64_t)child->usage.ru_nivcsw,
+		.max_rss_bytes = child->max_rss_bytes,
+		.inherit_mode = PMC_INHERIT_OFF,
+		.flags = PMC_PROCESS_FIRST,
+		.rank = before->fixed.rank,
+	};
+	uint8_t identity[16];
+
+	if (getentropy(identity, sizeof(identity)) != 0)
+		return;
+	memcpy(fixed.job, before->fixed.job, sizeof(fixed.job));
+	memcpy(fixed.parent_identity, before->fixed.parent_identity, 16);
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_process_fixed *image = &profile->processes[i]->fixed;
+
+		if (image->pid != fixed.pid || memcmp(image->job, fixed.job, 16) != 0)
+			continue;
+		fixed.cpu_ns = pmc_sub_sat(fixed.cpu_ns, image->cpu_ns);
+		fixed.minor_faults = pmc_sub_sat(fixed.minor_faults, image->minor_faults);
+		fixed.major_faults = pmc_sub_sat(fixed.major_faults, image->major_faults);
+		fixed.voluntary_switches =
+			pmc_sub_sat(fixed.voluntary_switches, image->voluntary_switches);
+		fixed.involuntary_switches =
+			pmc_sub_sat(fixed.involuntary_switches, image->involuntary_switches);
+	}
+	put_ending(&fixed, child, false);
+	pmc_build_process(buf, identity, 1, &fixed, &names);
+	pmc_build_note(buf, identity, 1, &note, text);
+}
+
 static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 			     const struct pmc_profile *profile)
 {
@@ -129,7 +182,9 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 	if (!room)
 		return false;
 	pmc_frame_buf_init(&buf, room, FRAME_BYTES);
-	if (known)
+	if (known && known->fixed.how_ended == PMC_ENDED_EXEC)
+		complete_replaced(&buf, run, profile, known);
+	else if (known)
 		complete_known(&buf, run, known, alone);
 	else
 		complete_unknown(&buf, run, profile);

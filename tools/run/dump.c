@@ -366,6 +366,14 @@ static bool is_alone(const struct pmc_profile *profile, const struct pmc_p_proce
 	return images == 1;
 }
 
+/* Whether wait4's result has more of the process than the dump. After an exec its CPU time in
+ * phases in which counting was off is not known. */
+static bool lacks_end(const struct pmc_p_process *last)
+{
+	return !last || last->fixed.how_ended == PMC_RUNNING ||
+	       (last->fixed.how_ended == PMC_ENDED_EXEC && !last->fixed.off_ns);
+}
+
 static bool has_other_jobs(const struct pmc_profile *profile, const uint8_t job[16])
 {
 	for (uint64_t i = 0; i < profile->n_processes; i++)
@@ -390,7 +398,7 @@ static int read_job(struct run *run, struct pmc_profile *profile)
 		memcpy(job, first->fixed.job, sizeof(job));
 	again = known && has_other_jobs(profile, job);
 	/* Of a pattern's files only the agent knows which is its own. */
-	if ((!known || first->fixed.how_ended == PMC_RUNNING) && !run->dump.pattern)
+	if (lacks_end(first) && !run->dump.pattern)
 		again |= run_dump_complete(run, profile, first, is_alone(profile, first));
 	if (!again)
 		return 0;

@@ -97,8 +97,9 @@ int run_dump_read(struct run *run, struct pmc_profile *profile);
 void run_dump_close(struct run *run);
 /* A descriptor for adding frames to the job's dump, or -1 and why there is none. */
 int run_dump_append(const struct run *run, const char **why);
-/* Appends to the dump a PROCESS frame of `known` (NULL: the child, which had no agent) as ended.
- * `alone`: no other image of that process is known. False if it could not be written. */
+/* Appends to the dump a PROCESS frame of `known` (NULL: the child, which had no agent) as ended;
+ * of the program after it if it ended by exec. `alone`: no other image of that process is known.
+ * False if it could not be written. */
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known, bool alone);
 
