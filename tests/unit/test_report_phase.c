@@ -371,6 +371,33 @@ static void usage_of_descendants(void **state)
 	}
 }
 
+/* No exec enabled the group: it counted 0, or nothing where a child did something. */
+static void events_of_a_killed_child(void **state)
+{
+	static const struct made_event faults[] = { { "page-faults", 1, 2, 0, 0, 0, "", NULL, 0, 0,
+						      0 } };
+	const struct made_value row = { 1, 1, 0, 1, { 7 } }, never = { 0, 0, 0, 1, { 0 } };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 100 * MS);
+	char *text, *below;
+
+	(void)state;
+	for (int killed = 0; killed < 2; killed++) {
+		made_begin();
+		process.eventset = thread.eventset = made_set(faults, 1);
+		process.children_cpu_ns = killed ? 14 * MS : 0;
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread, "app", &row, 1);
+		made_total(1, PMC_TOTAL_EXEC, process.eventset, &never, 1);
+		text = report((struct pmc_report_options){ .format = PMC_FORMAT_JSON });
+		below = strstr(text, "\"descendants\":[");
+		assert_non_null(below);
+		below[strcspn(below, "}")] = '\0';
+		has_lines(below, killed ? "\"value\":null," : "\"value\":0,");
+		free(text);
+	}
+}
+
 /* Steps of OS events are enabled while counting is on; `at` counts from the start of the job. */
 static void steps_of_two_processes(void **state)
 {
@@ -424,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_thread_ended_before_a_reset),
 		cmocka_unit_test(usage_outside_rows),
 		cmocka_unit_test(usage_of_descendants),
+		cmocka_unit_test(events_of_a_killed_child),
 		cmocka_unit_test(steps_of_two_processes),
 	};
 

@@ -267,6 +267,10 @@ static void close_unseen(struct table_process *p)
 
 	if (!p->children_cpu_ns || p->phases)
 		return;
+	/* A group that no exec enabled counted none of it. */
+	for (unsigned i = 0; unseen && rest->set && i < rest->set->count; i++)
+		if (!rest->counts[i].enabled_ns)
+			invalidate(&rest->counts[i], PMC_REASON_NONE);
 	/* Both are lower bounds: an exec group has children that still run, but none by fork. */
 	if (!rest->has_cpu || rest->cpu_ns < unseen)
 		rest->cpu_ns = unseen;
