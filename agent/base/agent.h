@@ -37,6 +37,7 @@ struct agent {
 	bool after_exec; /* the first process, after an exec of its own */
 	bool covered;	 /* counted by the first process's exec group */
 	bool forked;
+	bool preloaded; /* by LD_PRELOAD */
 	bool measured; /* selected by PMC_ONLY and PMC_SKIP */
 	pid_t pid;
 	int32_t rank;

@@ -20,6 +20,11 @@ void agent_note(enum agent_note note)
 	atomic_fetch_add_explicit(&counts[note], 1, memory_order_relaxed);
 }
 
+void agent_note_withdraw(enum agent_note note)
+{
+	atomic_fetch_sub_explicit(&counts[note], 1, memory_order_relaxed);
+}
+
 void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all)
 {
 	for (unsigned i = 0; i < N_NOTES; i++) {

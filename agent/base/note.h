@@ -14,6 +14,8 @@ enum agent_note {
 
 /* Async-signal-safe. */
 void agent_note(enum agent_note note);
+/* For an attempt that was counted before it failed. Async-signal-safe. */
+void agent_note_withdraw(enum agent_note note);
 /* A NOTE frame for each kind that was counted: all, or those that changed since the last call. */
 void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all);
 /* In a forked child: drops the parent's notes. */

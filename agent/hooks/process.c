@@ -10,6 +10,7 @@
 #include "agent/base/ending.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
+#include "agent/base/note.h"
 #include "agent/base/real.h"
 #include "agent/thread/thread.h"
 
@@ -30,6 +31,10 @@ static char *const *before(struct exec_env *env, char *const *envp)
 	int saved = errno;
 
 	env->active = agent_active();
+	/* Also in a vfork child, which shares the counters of the notes. */
+	env->leaves = agent.preloaded && !exec_env_preloads(envp);
+	if (env->leaves)
+		agent_note(NOTE_PRELOAD_LOST);
 	if (env->active) {
 		agent_before_exec();
 		envp = exec_env_make(env, envp);
@@ -47,6 +52,8 @@ static int failed(struct exec_env *env, long result)
 {
 	int saved = errno;
 
+	if (env->leaves)
+		agent_note_withdraw(NOTE_PRELOAD_LOST);
 	if (env->active) {
 		exec_env_free(env);
 		agent_exec_failed();

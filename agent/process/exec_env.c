@@ -2,6 +2,7 @@
 /* exec_env.c - see exec_env.h. Async-signal-safe. */
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
+#include "agent/core/base/config.h"
 #include "agent/output/process_frames.h"
 
 #include <stdbool.h>
@@ -11,6 +12,13 @@
 static bool is_job(const char *entry)
 {
 	return strncmp(entry, "PMC_JOB=", 8) == 0;
+}
+
+bool exec_env_preloads(char *const *envp)
+{
+	const char *list = pmc_env(envp, "LD_PRELOAD");
+
+	return list && strstr(list, "pmcagent");
 }
 
 static size_t copy_bytes(char *const *envp)

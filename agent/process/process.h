@@ -44,6 +44,7 @@ int agent_fork_init(void);
 /* ---- exec_env.c ---- */
 struct exec_env {
 	bool active; /* the rows are written */
+	bool leaves; /* noted: the new image lacks the agent */
 	void *map;   /* PMC_JOB, then the list */
 	size_t bytes;
 };
@@ -52,6 +53,9 @@ struct exec_env {
 char *const *exec_env_make(struct exec_env *env, char *const *envp);
 /* After an exec that failed. */
 void exec_env_free(struct exec_env *env);
+
+/* Whether LD_PRELOAD names the agent. */
+bool exec_env_preloads(char *const *envp);
 
 /* A copy of the environment with PMC_JOB, in the arena. NULL without memory. */
 char **exec_env_with_job(char **environment, char *job_text);

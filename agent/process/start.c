@@ -176,6 +176,7 @@ static bool prepare(int argc, char **argv, char **envp)
 
 	if (!agent_configure(envp) || !join_job(envp, &job))
 		return false;
+	agent.preloaded = exec_env_preloads(envp);
 	read_program(argc, argv);
 	agent.rank = agent_find_rank(envp);
 	agent.host = host_name();

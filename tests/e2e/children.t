@@ -38,4 +38,22 @@ for events in task-clock software/config=98/; do
 	between "$(tenths '[.threads[].cpu_ns] | max')" 9 11 "fork exit, $events: the child's row has its CPU time"
 done
 
+# left COMMAND ARG...: how many programs the notes of a run say were executed without the agent.
+left() {
+	rm -f run.pmc
+	PMC_OUT=$T/run.pmc run agent "$@"
+	"$PMCTL" report --format json run.pmc >run.json
+	json run.json '[.processes[].notes[] | select(.text | test("LD_PRELOAD")) | .count] | add // 0'
+}
+is "$(left sh -c 'env -u LD_PRELOAD true; LD_PRELOAD= /bin/true; /bin/true')" 2 \
+	"programs executed without LD_PRELOAD are counted in a note" || diag_file run.json run.json
+is "$(left sh -c 'LD_PRELOAD= "$0/none"; LD_PRELOAD= /dev/null; true' "$T")" 0 "an exec that fails is not"
+
+if command -v python3 >/dev/null; then
+	is "$(left python3 -c 'import subprocess; subprocess.run(["true"], env={}); subprocess.run(["true"])')" 1 \
+		"a program started by vfork and exec is"
+else
+	skip "no python3" "a program started by vfork and exec is"
+fi
+
 done_testing
