@@ -46,10 +46,11 @@ tools/doctor: core/* core/api/* tools/cli
 tools/list: core/* core/api/* tools/cli
 tools/live: core/* core/api/* tools/cli
 tools/stat: core/* core/api/* tools/cli tools/live
-tools/offcpu: core/* core/api/* tools/cli tools/symbol
+tools/unwind: core/* core/api/* tools/symbol
+tools/offcpu: core/* core/api/* tools/cli tools/unwind
 tools/run: core/* core/api/* tools/cli tools/attach tools/offcpu tools/report
 tools/top: core/* core/api/* tools/cli tools/live tools/attach tools/symbol
-tools/trace: core/* core/api/* tools/cli tools/live
+tools/trace: core/* core/api/* tools/cli tools/live tools/symbol tools/unwind
 END
 
 # folder_of PATH: its folder as named in RULES.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_off_cpu.c - mappings of a process, and waits by switch records. */
+/* test_off_cpu.c - waits by switch records. */
 #include "tools/offcpu/private.h"
 
 #include <setjmp.h>
@@ -8,55 +8,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define PAGES 64
-
-/* Against an array with an entry for each page. */
-static void maps_replace_what_was_there(void **state)
-{
-	static struct off_module modules[8];
-	struct page {
-		struct off_module *module;
-		uint64_t file_offset;
-		bool mapped;
-	} pages[PAGES];
-	struct off_maps maps, copy;
-
-	(void)state;
-	srand(1);
-	for (unsigned round = 0; round < 200; round++) {
-		memset(pages, 0, sizeof(pages));
-		maps = copy = (struct off_maps){ .list = NULL };
-		for (unsigned i = 0; i < 40; i++) {
-			const unsigned start = (unsigned)rand() % PAGES;
-			const unsigned n = (unsigned)rand() % (PAGES - start + 1);
-			struct off_map map = { .start = start * 4096ul,
-					       .end = (start + n) * 4096ul,
-					       .file_offset = (uint64_t)rand() * 4096,
-					       .module = &modules[rand() % 8] };
-
-			assert_true(off_maps_add(&maps, &map));
-			for (unsigned p = start; p < start + n; p++)
-				pages[p] = (struct page){ map.module,
-							  map.file_offset + (p - start) * 4096ul,
-							  true };
-		}
-		assert_true(off_maps_copy(&copy, &maps));
-		for (unsigned p = 0; p < PAGES; p++) {
-			const uint64_t address = p * 4096ul + 4095;
-			const struct off_map *map = off_maps_find(&copy, address);
-
-			assert_int_equal(map != NULL, pages[p].mapped);
-			if (!map)
-				continue;
-			assert_ptr_equal(map->module, pages[p].module);
-			assert_int_equal(map->file_offset + (address - map->start),
-					 pages[p].file_offset + 4095);
-		}
-		off_maps_free(&maps);
-		off_maps_free(&copy);
-	}
-}
 
 /* ---- switches ----------------------------------------------------------------------------- */
 
@@ -106,14 +57,13 @@ static void a_loss_ends_waits_without_time(void **state)
 	is_thread(&off, 2, 1, 50, 1);
 	is_thread(&off, 3, 0, 0, 1);
 	assert_int_equal(off.lost, 7);
-	off_forget_images(&off);
+	unwind_free(&off.unwind);
 	pmc_arena_free(&off.arena);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(maps_replace_what_was_there),
 		cmocka_unit_test(a_loss_ends_waits_without_time),
 	};
 

@@ -120,20 +120,12 @@ static struct row *row_of(struct writing *w, const struct off_thread *thread)
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
-static struct off_module *module_at(const struct off_cpu *off, struct off_module **modules,
-				    uint64_t word)
-{
-	const unsigned index = PMC_STACK_MODULE(word);
-
-	return index < off->n_modules ? modules[index] : NULL;
-}
-
 /* The modules of a stack get their places in the frame. */
-static void list_modules(struct writing *w, struct off_module **modules,
-			 const struct off_stack *stack, uint64_t *hashes, unsigned *n)
+static void list_modules(struct writing *w, const struct unwind_stack *stack, uint64_t *hashes,
+			 unsigned *n)
 {
 	for (unsigned i = 0; i < stack->depth; i++) {
-		struct off_module *module = module_at(w->off, modules, stack->words[i]);
+		struct unwind_module *module = unwind_module_at(&w->off->unwind, stack->words[i]);
 
 		if (!module || module->place)
 			continue;
@@ -147,15 +139,16 @@ static void list_modules(struct writing *w, struct off_module **modules,
 	}
 }
 
-static void put_stack(struct writing *w, struct off_module **modules, const struct off_stack *stack)
+static void put_stack(struct writing *w, const struct unwind_stack *stack)
 {
 	const struct pmc_stack_def def = { .id = stack->id,
 					   .depth = stack->depth,
 					   .flags = stack->flags };
-	uint64_t words[OFF_DEPTH];
+	uint64_t words[PMC_STACK_DEPTH_MAX];
 
 	for (unsigned i = 0; i < stack->depth; i++) {
-		const struct off_module *module = module_at(w->off, modules, stack->words[i]);
+		const struct unwind_module *module =
+			unwind_module_at(&w->off->unwind, stack->words[i]);
 		const uint64_t place = module ? module->place - 1 : PMC_NO_MODULE;
 
 		words[i] = place << 48 | PMC_STACK_ADDRESS(stack->words[i]);
@@ -165,11 +158,11 @@ static void put_stack(struct writing *w, struct off_module **modules, const stru
 
 /* Up to n stacks of a process as one frame. */
 static void put_stacks(struct writing *w, const struct pmc_p_process *process,
-		       struct off_module **modules, const struct off_stack **list, unsigned n)
+		       const struct unwind_stack **list, unsigned n)
 {
 	const struct pmc_stacks_fixed fixed = { .n_stacks = n };
 	struct pmc_stacks_fixed *in_frame;
-	uint64_t *hashes = calloc(w->off->n_modules + 1, sizeof(*hashes));
+	uint64_t *hashes = calloc(w->off->unwind.n_modules + 1, sizeof(*hashes));
 	unsigned n_modules = 0;
 
 	if (!hashes) {
@@ -177,30 +170,30 @@ static void put_stacks(struct writing *w, const struct pmc_p_process *process,
 		return;
 	}
 	for (unsigned i = 0; i < n; i++)
-		list_modules(w, modules, list[i], hashes, &n_modules);
+		list_modules(w, list[i], hashes, &n_modules);
 	make_room(w, ROOM_BYTES);
 	in_frame = pmc_begin_stacks(&w->buf, process->identity, process->snapshot, &fixed);
 	if (in_frame)
 		in_frame->n_modules = n_modules;
 	pmc_frame_bytes(&w->buf, hashes, n_modules * sizeof(*hashes));
 	for (unsigned i = 0; i < n; i++)
-		put_stack(w, modules, list[i]);
+		put_stack(w, list[i]);
 	pmc_frame_end(&w->buf);
-	for (unsigned i = 0; i < w->off->n_modules; i++)
-		modules[i]->place = 0;
+	for (unsigned i = 0; i < w->off->unwind.n_modules; i++)
+		w->off->unwind.list[i]->place = 0;
 	free(hashes);
 }
 
 /* Those of a thread that its process does not have yet. */
 static void put_thread_stacks(struct writing *w, const struct pmc_p_process *process,
-			      struct off_module **modules, const struct off_thread *thread)
+			      const struct off_thread *thread)
 {
-	const struct off_stack *list[256];
+	const struct unwind_stack *list[256];
 	unsigned n = 0;
 	size_t bytes = 0;
 
 	for (const struct off_wait *wait = thread->waits; wait; wait = wait->next) {
-		const struct off_stack *stack = wait->key.stack;
+		const struct unwind_stack *stack = wait->key.stack;
 
 		if (!stack || w->written[stack->id - PMC_STACK_OUTSIDE] == process)
 			continue;
@@ -208,13 +201,13 @@ static void put_thread_stacks(struct writing *w, const struct pmc_p_process *pro
 		list[n++] = stack;
 		bytes += 8 + 8u * stack->depth;
 		if (n == 256 || bytes > STACKS_BYTES) {
-			put_stacks(w, process, modules, list, n);
+			put_stacks(w, process, list, n);
 			n = 0;
 			bytes = 0;
 		}
 	}
 	if (n)
-		put_stacks(w, process, modules, list, n);
+		put_stacks(w, process, list, n);
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -271,14 +264,11 @@ static void put_samples(struct writing *w, const struct row *row, const struct o
 static void put_threads(struct writing *w)
 {
 	struct off_cpu *off = w->off;
-	struct off_module **modules = calloc(off->n_modules + 1, sizeof(*modules));
 	uint64_t without = 0, without_ns = 0, all_ns = 0;
 
-	w->written = calloc(HASH_COUNT(off->stacks) + 1, sizeof(*w->written));
-	if (!modules || !w->written)
+	w->written = calloc(HASH_COUNT(off->unwind.stacks) + 1, sizeof(*w->written));
+	if (!w->written)
 		w->error = ENOMEM;
-	for (struct off_module *module = off->first; module && !w->error; module = module->next)
-		modules[module->index] = module;
 	for (struct off_thread *thread = off->last; thread && !w->error; thread = thread->next) {
 		struct row *row = row_of(w, thread);
 
@@ -290,10 +280,9 @@ static void put_threads(struct writing *w)
 		if (!row)
 			continue;
 		row->taken = true;
-		put_thread_stacks(w, row->process, modules, thread);
+		put_thread_stacks(w, row->process, thread);
 		put_samples(w, row, thread);
 	}
-	free(modules);
 	free(w->written);
 	/* A child by vfork has no row until its exec. */
 	if (without_ns > all_ns / 100)

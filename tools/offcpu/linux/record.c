@@ -17,12 +17,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A copy of the stack takes 8 KB of the ring at each switch, also if less of it is in use. */
-#define STACK_BYTES  8192
-#define COPIES_PAGES 2048
-#define CHAINS_PAGES 256
-#define PAGES_LEAST  16
-#define SLICE_MS     100
+#define PAGES_LEAST 16
+#define SLICE_MS    100
 
 static void set_options(const struct off_cpu *off, pid_t pid, int cpu,
 			struct pmc_open_options *options)
@@ -34,29 +30,15 @@ static void set_options(const struct off_cpu *off, pid_t pid, int cpu,
 	options->inherit = true;
 	options->enable_on_exec = true;
 	options->user_if_denied = false;
-	options->exclude_callchain_kernel = true;
 	/* Who, where and when. */
 	options->context_switch = true;
-	options->task = true;
-	options->mmap = true;
-	options->mmap2 = true;
-	options->build_id = true;
-	options->comm = true;
-	options->comm_exec = true;
-	options->sample_id_all = true;
+	unwind_options_maps(options);
 	options->use_clockid = true;
 	options->clockid = CLOCK_MONOTONIC; /* of dumps */
-	options->read_format = PMC_READ_FORMAT_LOST;
 	options->sample_period = 1;
 	options->sample_type =
 		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-	if (off->frame_pointers || !off_unwind_registers()) {
-		options->sample_type |= PERF_SAMPLE_CALLCHAIN;
-		return;
-	}
-	options->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-	options->sample_regs_user = off_unwind_registers();
-	options->sample_stack_user = STACK_BYTES;
+	unwind_options_stack(&off->unwind, options);
 }
 
 static int open_counter(const struct off_cpu *off, struct pmc_counter **counter, pid_t pid, int cpu,
@@ -69,16 +51,7 @@ static int open_counter(const struct off_cpu *off, struct pmc_counter **counter,
 	if (error)
 		return error;
 	set_options(off, pid, cpu, &options);
-	error = pmc_counter_open(counter, &event, &options, why);
-	if (error && error != -EACCES && error != -EPERM) { /* Linux before 6.0, 5.12 */
-		options.read_format = 0;
-		error = pmc_counter_open(counter, &event, &options, why);
-	}
-	if (error && error != -EACCES && error != -EPERM) {
-		options.build_id = false;
-		error = pmc_counter_open(counter, &event, &options, why);
-	}
-	return error;
+	return unwind_open(counter, &event, &options, why);
 }
 
 static int open_ring(struct off_cpu *off, struct off_ring *ring, unsigned *pages,
@@ -95,7 +68,7 @@ static int open_ring(struct off_cpu *off, struct off_ring *ring, unsigned *pages
 
 static int open_all(struct off_cpu *off, pid_t pid, struct pmc_failure *why)
 {
-	unsigned pages = off->frame_pointers ? CHAINS_PAGES : COPIES_PAGES;
+	unsigned pages = unwind_pages(&off->unwind);
 	int error = pmc_sampler_set_new(&off->set, 0);
 
 	for (int cpu = counter_cpu_next(-1); cpu >= 0 && !error; cpu = counter_cpu_next(cpu)) {
@@ -142,7 +115,7 @@ int off_cpu_start(struct off_cpu **to, pid_t pid, bool frame_pointers)
 	*to = off;
 	if (!off)
 		return tool_fail(EXIT_OURS, "out of memory");
-	off->frame_pointers = frame_pointers;
+	off->unwind.frame_pointers = frame_pointers;
 	error = open_all(off, pid, &why);
 	if (error)
 		return tool_fail(EXIT_OURS, "cannot record where threads wait (--off-cpu): %s",
@@ -190,9 +163,7 @@ void off_cpu_free(struct off_cpu *off)
 	}
 	free(off->rings);
 	pmc_sampler_set_free(off->set);
-	off_forget_images(off);
-	off_rules_free(off);
-	off_modules_close(off);
+	unwind_free(&off->unwind);
 	pmc_arena_free(&off->arena);
 	free(off);
 }

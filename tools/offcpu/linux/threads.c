@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - follows threads and processes from record to record: who waits, since when, where.
+ * threads.c - follows threads from record to record: who waits, since when, where.
  *
  * A switch leaves two records: a sample with the stack, and PERF_RECORD_SWITCH, which says whether
  * the thread could have gone on (preempted). The next PERF_RECORD_SWITCH of the thread ends the
@@ -12,56 +12,15 @@
 #include "agent/core/base/number.h"
 #include "tools/offcpu/private.h"
 
-/* ---- processes ---------------------------------------------------------------------------- */
-
-static struct off_image *image_of(struct off_cpu *off, uint32_t pid)
-{
-	struct pmc_arena *arena = &off->arena;
-	struct off_image *image;
-
-	HASH_FIND(hh, off->images, &pid, sizeof(pid), image);
-	if (image)
-		return image;
-	image = pmc_arena_alloc(arena, sizeof(*image));
-	if (!image)
-		return NULL;
-	image->pid = pid;
-	HASH_ADD(hh, off->images, pid, sizeof(pid), image);
-	return image;
-}
-
-void off_forget_images(struct off_cpu *off)
-{
-	for (struct off_image *image = off->images; image; image = image->hh.next)
-		off_maps_free(&image->maps);
-	off->images = NULL;
-}
-
-static void take_mapping(struct off_cpu *off, const struct pmc_record_mmap *mmap)
-{
-	struct off_image *image = image_of(off, mmap->pid);
-	const char *name = mmap->filename;
-	struct off_map map = { .start = mmap->addr,
-			       .end = mmap->addr + mmap->len,
-			       .file_offset = mmap->file_offset };
-
-	/* "//anon", "[heap]": code that was made at run time. */
-	if ((name[0] == '/' && name[1] != '/') || !strcmp(name, "[vdso]"))
-		map.module = off_module(off, name, mmap->build_id.data, mmap->build_id.size);
-	if (image)
-		off_maps_add(&image->maps, &map);
-}
-
 /* ---- threads ------------------------------------------------------------------------------ */
 
 static struct off_thread *add_thread(struct off_cpu *off, uint32_t pid, uint32_t tid,
 				     uint64_t start_ns)
 {
 	struct pmc_arena *arena = &off->arena;
-	struct off_image *image = image_of(off, pid);
 	struct off_thread *old, *thread = pmc_arena_alloc(arena, sizeof(*thread));
 
-	if (!image || !thread)
+	if (!thread)
 		return NULL;
 	HASH_FIND(hh, off->threads, &tid, sizeof(tid), old);
 	if (old)
@@ -69,8 +28,6 @@ static struct off_thread *add_thread(struct off_cpu *off, uint32_t pid, uint32_t
 	/* Of an exec the thread goes on, as another. */
 	if (old && !old->end_ns)
 		old->end_ns = start_ns;
-	else
-		image->threads++;
 	thread->pid = pid;
 	thread->tid = tid;
 	thread->start_ns = start_ns;
@@ -91,44 +48,13 @@ static struct off_thread *thread_of(struct off_cpu *off, const struct pmc_record
 					  NULL;
 }
 
-static void take_fork(struct off_cpu *off, const struct pmc_record_task *task)
-{
-	struct off_image *image, *parent;
-
-	add_thread(off, task->pid, task->tid, task->time);
-	if (task->pid == task->ppid)
-		return;
-	parent = image_of(off, task->ppid);
-	image = image_of(off, task->pid);
-	if (!parent || !image)
-		return;
-	image->maps.n = 0;
-	off_maps_copy(&image->maps, &parent->maps);
-}
-
 static void take_exit(struct off_cpu *off, const struct pmc_record_task *task)
 {
 	struct off_thread *thread;
-	struct off_image *image;
 
 	HASH_FIND(hh, off->threads, &task->tid, sizeof(task->tid), thread);
-	if (!thread || thread->end_ns)
-		return;
-	thread->end_ns = task->time;
-	HASH_FIND(hh, off->images, &thread->pid, sizeof(thread->pid), image);
-	if (!image || --image->threads)
-		return;
-	off_maps_free(&image->maps);
-	HASH_DEL(off->images, image);
-}
-
-static void take_exec(struct off_cpu *off, const struct pmc_record *record)
-{
-	struct off_image *image = image_of(off, record->comm.pid);
-
-	if (image)
-		image->maps.n = 0;
-	add_thread(off, record->comm.pid, record->comm.tid, record->time);
+	if (thread && !thread->end_ns)
+		thread->end_ns = task->time;
 }
 
 /* ---- switches ----------------------------------------------------------------------------- */
@@ -136,15 +62,10 @@ static void take_exec(struct off_cpu *off, const struct pmc_record *record)
 static void take_stack(struct off_cpu *off, const struct pmc_record *record)
 {
 	struct off_thread *thread = thread_of(off, record);
-	struct off_image *image = image_of(off, record->pid);
-	uint64_t words[OFF_DEPTH];
-	uint16_t flags = 0;
-	unsigned depth;
 
-	if (!thread || !image)
+	if (!thread)
 		return;
-	depth = off_unwind(off, image, record, words, &flags);
-	thread->stack = off_stack(off, words, depth, flags);
+	thread->stack = unwind_stack_of(&off->unwind, record);
 	thread->stack_ns = record->time;
 }
 
@@ -188,6 +109,7 @@ static void take_lost(struct off_cpu *off, const struct pmc_record *record)
 
 void off_take(struct off_cpu *off, const struct pmc_record *record)
 {
+	unwind_take(&off->unwind, record);
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		take_stack(off, record);
@@ -195,18 +117,15 @@ void off_take(struct off_cpu *off, const struct pmc_record *record)
 	case PERF_RECORD_SWITCH:
 		take_switch(off, record);
 		break;
-	case PERF_RECORD_MMAP2:
-		take_mapping(off, &record->mmap);
-		break;
 	case PERF_RECORD_FORK:
-		take_fork(off, &record->task);
+		add_thread(off, record->task.pid, record->task.tid, record->task.time);
 		break;
 	case PERF_RECORD_EXIT:
 		take_exit(off, &record->task);
 		break;
 	case PERF_RECORD_COMM:
 		if (record->comm.exec)
-			take_exec(off, record);
+			add_thread(off, record->comm.pid, record->comm.tid, record->time);
 		break;
 	case PERF_RECORD_LOST:
 		take_lost(off, record);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* maps.c - which files are mapped where in a process. */
-#include "tools/offcpu/private.h"
+#include "tools/unwind/private.h"
 
 #include <stdlib.h>
 
 /* The first mapping that ends above the address. */
-static size_t first_above(const struct off_maps *maps, uint64_t address)
+static size_t first_above(const struct unwind_maps *maps, uint64_t address)
 {
 	size_t low = 0, high = maps->n;
 
@@ -20,17 +20,17 @@ static size_t first_above(const struct off_maps *maps, uint64_t address)
 	return low;
 }
 
-const struct off_map *off_maps_find(const struct off_maps *maps, uint64_t address)
+const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address)
 {
 	const size_t i = first_above(maps, address);
 
 	return i < maps->n && maps->list[i].start <= address ? &maps->list[i] : NULL;
 }
 
-static bool make_room(struct off_maps *maps, size_t n)
+static bool make_room(struct unwind_maps *maps, size_t n)
 {
 	size_t room = maps->room ? maps->room : 16;
-	struct off_map *more;
+	struct unwind_map *more;
 
 	while (room < n)
 		room *= 2;
@@ -44,19 +44,19 @@ static bool make_room(struct off_maps *maps, size_t n)
 	return true;
 }
 
-static struct off_map from(const struct off_map *map, uint64_t start)
+static struct unwind_map from(const struct unwind_map *map, uint64_t start)
 {
-	return (struct off_map){ .start = start,
-				 .end = map->end,
-				 .file_offset = map->file_offset + (start - map->start),
-				 .module = map->module };
+	return (struct unwind_map){ .start = start,
+				    .end = map->end,
+				    .file_offset = map->file_offset + (start - map->start),
+				    .module = map->module };
 }
 
 /* A mapping replaces what was there. */
-bool off_maps_add(struct off_maps *maps, const struct off_map *map)
+bool unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map)
 {
 	size_t i = first_above(maps, map->start), k;
-	struct off_map left, right;
+	struct unwind_map left, right;
 	bool has_left, has_right;
 
 	if (map->start >= map->end)
@@ -85,7 +85,7 @@ bool off_maps_add(struct off_maps *maps, const struct off_map *map)
 	return true;
 }
 
-bool off_maps_copy(struct off_maps *maps, const struct off_maps *old)
+bool unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *old)
 {
 	if (!old->n)
 		return true;
@@ -96,8 +96,8 @@ bool off_maps_copy(struct off_maps *maps, const struct off_maps *old)
 	return true;
 }
 
-void off_maps_free(struct off_maps *maps)
+void unwind_maps_free(struct unwind_maps *maps)
 {
 	free(maps->list);
-	*maps = (struct off_maps){ .list = NULL };
+	*maps = (struct unwind_maps){ .list = NULL };
 }

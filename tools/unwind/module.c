@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c - programs and libraries: their segments, and the unwind rules of their code. */
-#include "tools/offcpu/private.h"
+#include "tools/unwind/private.h"
 #include "tools/symbol/symbol.h"
 
 #include <elfutils/libdw.h>
@@ -11,7 +11,7 @@
 
 enum { MODULES_MOST = PMC_NO_MODULE, SEGMENTS_MOST = 16 };
 
-struct off_elf {
+struct unwind_elf {
 	int fd;
 	Elf *elf;
 	Dwarf_CFI *cfi;
@@ -21,11 +21,34 @@ struct off_elf {
 	unsigned n;
 };
 
-struct off_module *off_module(struct off_cpu *off, const char *path, const void *id, size_t bytes)
+/* For unwind_module_at(). */
+static bool list_module(struct unwind *unwind, struct unwind_module *module)
 {
-	struct pmc_arena *arena = &off->arena;
-	char key[OFF_KEY];
-	struct off_module *module;
+	struct unwind_module **list = unwind->list;
+	const unsigned n = unwind->n_modules;
+
+	if (!(n & (n - 1)))
+		list = realloc(list, (n ? 2 * n : 1) * sizeof(struct unwind_module *));
+	if (!list)
+		return false;
+	unwind->list = list;
+	list[unwind->n_modules++] = module;
+	return true;
+}
+
+struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word)
+{
+	const unsigned index = PMC_STACK_MODULE(word);
+
+	return index < unwind->n_modules ? unwind->list[index] : NULL;
+}
+
+struct unwind_module *unwind_module(struct unwind *unwind, const char *path, const void *id,
+				    size_t bytes)
+{
+	struct pmc_arena *arena = &unwind->arena;
+	char key[UNWIND_KEY];
+	struct unwind_module *module;
 	size_t len = strnlen(path, sizeof(key) - sizeof(module->id) - 1);
 
 	bytes = bytes < sizeof(module->id) ? bytes : sizeof(module->id);
@@ -33,8 +56,8 @@ struct off_module *off_module(struct off_cpu *off, const char *path, const void 
 	key[len] = '\0';
 	if (bytes)
 		memcpy(key + len + 1, id, bytes);
-	HASH_FIND(hh, off->modules, key, len + 1 + bytes, module);
-	if (module || off->n_modules == MODULES_MOST)
+	HASH_FIND(hh, unwind->modules, key, len + 1 + bytes, module);
+	if (module || unwind->n_modules == MODULES_MOST)
 		return module;
 	module = pmc_arena_alloc(arena, sizeof(*module));
 	if (!module)
@@ -44,14 +67,14 @@ struct off_module *off_module(struct off_cpu *off, const char *path, const void 
 		return NULL;
 	memcpy(module->id, key + len + 1, bytes);
 	module->id_bytes = (unsigned)bytes;
-	module->index = off->n_modules++;
-	HASH_ADD_KEYPTR(hh, off->modules, module->path, len + 1 + bytes, module);
-	*(off->newest ? &off->newest->next : &off->first) = module;
-	off->newest = module;
+	module->index = unwind->n_modules;
+	if (!list_module(unwind, module))
+		return NULL;
+	HASH_ADD_KEYPTR(hh, unwind->modules, module->path, len + 1 + bytes, module);
 	return module;
 }
 
-static void read_segments(struct off_elf *elf)
+static void read_segments(struct unwind_elf *elf)
 {
 	size_t n = 0;
 	GElf_Phdr head;
@@ -68,7 +91,7 @@ static void read_segments(struct off_elf *elf)
 }
 
 /* Whether the file is the one that was mapped; takes its build ID where the kernel gave none. */
-static bool has_id(struct off_module *module, Elf *elf)
+static bool has_id(struct unwind_module *module, Elf *elf)
 {
 	const void *id;
 	ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
@@ -84,9 +107,9 @@ static bool has_id(struct off_module *module, Elf *elf)
 	return true;
 }
 
-static void open_module(struct off_module *module)
+static void open_module(struct unwind_module *module)
 {
-	struct off_elf *elf = calloc(1, sizeof(*elf));
+	struct unwind_elf *elf = calloc(1, sizeof(*elf));
 
 	module->opened = true;
 	if (!elf)
@@ -107,7 +130,7 @@ static void open_module(struct off_module *module)
 	module->elf = elf;
 }
 
-uint64_t off_module_address(struct off_module *module, uint64_t file_offset)
+uint64_t unwind_module_address(struct unwind_module *module, uint64_t file_offset)
 {
 	if (!module->opened)
 		open_module(module);
@@ -119,19 +142,19 @@ uint64_t off_module_address(struct off_module *module, uint64_t file_offset)
 	return file_offset;
 }
 
-Dwarf_CFI *off_module_cfi(struct off_module *module)
+Dwarf_CFI *unwind_module_cfi(struct unwind_module *module)
 {
 	if (!module->opened)
 		open_module(module);
 	return module->elf ? module->elf->cfi : NULL;
 }
 
-void off_modules_close(struct off_cpu *off)
+void unwind_modules_close(struct unwind *unwind)
 {
-	for (struct off_module *module = off->first; module; module = module->next) {
-		struct off_elf *elf = module->elf;
+	for (unsigned i = 0; i < unwind->n_modules; i++) {
+		struct unwind_elf *elf = unwind->list[i]->elf;
 
-		module->elf = NULL;
+		unwind->list[i]->elf = NULL;
 		if (!elf)
 			continue;
 		dwarf_cfi_end(elf->cfi);
@@ -139,4 +162,7 @@ void off_modules_close(struct off_cpu *off)
 		close(elf->fd);
 		free(elf);
 	}
+	free(unwind->list);
+	unwind->list = NULL;
+	unwind->n_modules = 0;
 }

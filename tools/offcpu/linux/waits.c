@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* stacks.c - each stack once, and the waits of each thread in it. */
+/* waits.c - sums the waits of each thread in each stack. */
 #include "agent/core/base/number.h"
 #include "tools/offcpu/private.h"
 
-/* Beyond these, waits have no stack: some 200 MB. */
-enum { STACKS_MOST = 200000, WAITS_MOST = 1000000 };
-
-const struct off_stack *off_stack(struct off_cpu *off, const uint64_t *words, unsigned depth,
-				  uint16_t flags)
-{
-	struct pmc_arena *arena = &off->arena;
-	const size_t bytes = depth * sizeof(*words);
-	struct off_stack *stack;
-
-	HASH_FIND(hh, off->stacks, words, bytes, stack);
-	if (stack || !depth || HASH_COUNT(off->stacks) >= STACKS_MOST)
-		return stack;
-	stack = pmc_arena_alloc(arena, sizeof(*stack) + bytes);
-	if (!stack)
-		return NULL;
-	stack->depth = (uint16_t)depth;
-	stack->flags = flags;
-	stack->id = PMC_STACK_OUTSIDE + HASH_COUNT(off->stacks);
-	memcpy(stack->words, words, bytes);
-	HASH_ADD(hh, off->stacks, words, bytes, stack);
-	return stack;
-}
+/* Beyond these, waits have no stack: some 100 MB. */
+enum { WAITS_MOST = 1000000 };
 
 static struct off_wait *find(struct off_cpu *off, struct off_thread *thread,
-			     const struct off_stack *stack)
+			     const struct unwind_stack *stack)
 {
 	struct pmc_arena *arena = &off->arena;
 	struct off_wait *wait, key = { .key = { thread, stack } };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.c - call stacks from user registers and a copy of the stack, by unwind tables.
+ * walk.c - call stacks from user registers and a copy of the stack, by unwind tables.
  *
  * libdw finds and executes the rules for an address, which is slow, so their results are kept for
  * each address. Values of registers are computed here: rules are DWARF expressions, mostly "the
  * frame's address plus a number".
  */
-#include "tools/offcpu/private.h"
+#include "tools/unwind/private.h"
 
 #include <asm/perf_regs.h>
 #include <dwarf.h>
@@ -40,7 +40,7 @@ static const uint8_t perf_of[REGISTERS] = { 0,	1,  2,	3,  4,	5,  6,	7,  8,	9,  1
 #define REGISTERS 0
 #endif
 
-uint64_t off_unwind_registers(void)
+uint64_t unwind_registers(void)
 {
 	uint64_t mask = 0;
 
@@ -52,21 +52,21 @@ uint64_t off_unwind_registers(void)
 }
 
 /* A frame as words of a stack have it. */
-static uint64_t word_of(const struct off_map *map, uint64_t pc)
+static uint64_t word_of(const struct unwind_map *map, uint64_t pc)
 {
-	const struct off_module *module = map ? map->module : NULL;
+	const struct unwind_module *module = map ? map->module : NULL;
 	const uint64_t mask = PMC_STACK_ADDRESS(UINT64_MAX);
 
 	if (!module)
 		return (uint64_t)PMC_NO_MODULE << 48 | (pc & mask);
 	return (uint64_t)module->index << 48 |
-	       (off_module_address(map->module, pc - map->start + map->file_offset) & mask);
+	       (unwind_module_address(map->module, pc - map->start + map->file_offset) & mask);
 }
 
 /* ---- frame pointers, followed by the kernel ----------------------------------------------- */
 
 /* Callers' addresses are those behind the call. */
-static unsigned take_chain(const struct off_image *image, const struct pmc_record *record,
+static unsigned take_chain(const struct unwind_image *image, const struct pmc_record *record,
 			   uint64_t *words, uint16_t *flags)
 {
 	const struct pmc_record_sample *sample = &record->sample;
@@ -78,11 +78,11 @@ static unsigned take_chain(const struct off_image *image, const struct pmc_recor
 
 		if (sample->callchain[i] >= (uint64_t)PERF_CONTEXT_MAX)
 			continue;
-		if (depth == OFF_DEPTH) {
+		if (depth == UNWIND_DEPTH) {
 			*flags |= PMC_STACK_TRUNCATED;
 			break;
 		}
-		words[depth++] = word_of(off_maps_find(&image->maps, pc), pc);
+		words[depth++] = word_of(unwind_maps_find(&image->maps, pc), pc);
 	}
 	return depth;
 }
@@ -91,9 +91,9 @@ static unsigned take_chain(const struct off_image *image, const struct pmc_recor
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-struct off_rule {
+struct unwind_rule {
 	struct {
-		const struct off_module *module;
+		const struct unwind_module *module;
 		uint64_t address;
 	} key;
 	Dwarf_Frame *frame; /* NULL: there are no rules for the address */
@@ -102,37 +102,37 @@ struct off_rule {
 	UT_hash_handle hh;
 };
 
-static const struct off_rule *rule_of(struct off_cpu *off, struct off_module *module,
-				      uint64_t address)
+static const struct unwind_rule *rule_of(struct unwind *unwind, struct unwind_module *module,
+					 uint64_t address)
 {
-	struct pmc_arena *arena = &off->arena;
-	struct off_rule *rule, key = { .key = { module, address } };
+	struct pmc_arena *arena = &unwind->arena;
+	struct unwind_rule *rule, key = { .key = { module, address } };
 	Dwarf_CFI *cfi;
 	int number;
 
-	HASH_FIND(hh, off->rules, &key.key, sizeof(key.key), rule);
-	if (rule || HASH_COUNT(off->rules) >= RULES_MOST)
+	HASH_FIND(hh, unwind->rules, &key.key, sizeof(key.key), rule);
+	if (rule || HASH_COUNT(unwind->rules) >= RULES_MOST)
 		return rule;
 	rule = pmc_arena_alloc(arena, sizeof(*rule));
 	if (!rule)
 		return NULL;
 	rule->key = key.key;
-	cfi = off_module_cfi(module);
+	cfi = unwind_module_cfi(module);
 	if (cfi && dwarf_cfi_addrframe(cfi, address, &rule->frame) != 0)
 		rule->frame = NULL;
 	if (rule->frame) {
 		number = dwarf_frame_info(rule->frame, NULL, NULL, &rule->signal);
 		rule->return_register = number < 0 ? PC : (unsigned)number;
 	}
-	HASH_ADD(hh, off->rules, key, sizeof(rule->key), rule);
+	HASH_ADD(hh, unwind->rules, key, sizeof(rule->key), rule);
 	return rule;
 }
 
-void off_rules_free(struct off_cpu *off)
+void unwind_rules_free(struct unwind *unwind)
 {
-	for (struct off_rule *rule = off->rules; rule; rule = rule->hh.next)
+	for (struct unwind_rule *rule = unwind->rules; rule; rule = rule->hh.next)
 		free(rule->frame);
-	off->rules = NULL;
+	unwind->rules = NULL;
 }
 
 /* ---- expressions -------------------------------------------------------------------------- */
@@ -277,7 +277,8 @@ static bool evaluate(struct walk *walk, const Dwarf_Op *ops, size_t n, uint64_t 
 /* ---- steps -------------------------------------------------------------------------------- */
 
 /* The caller's register. 1: it has none; -1: it cannot be found. */
-static int recover(struct walk *walk, const struct off_rule *rule, unsigned number, uint64_t *value)
+static int recover(struct walk *walk, const struct unwind_rule *rule, unsigned number,
+		   uint64_t *value)
 {
 	Dwarf_Op memory[3], *ops;
 	bool is_value = false;
@@ -300,7 +301,7 @@ static int recover(struct walk *walk, const struct off_rule *rule, unsigned numb
 
 enum step { STEP_ON, STEP_END, STEP_BROKEN };
 
-static enum step step_by_rule(struct walk *walk, const struct off_rule *rule)
+static enum step step_by_rule(struct walk *walk, const struct unwind_rule *rule)
 {
 	uint64_t caller[REGISTERS], pc;
 	bool is_value = true;
@@ -355,7 +356,7 @@ static bool begin(struct walk *walk, const struct pmc_record_sample *sample)
 	return true;
 }
 
-static unsigned walk_stack(struct off_cpu *off, const struct off_image *image,
+static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *image,
 			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
 {
 	struct walk walk = { .bottom = 0 };
@@ -365,14 +366,14 @@ static unsigned walk_stack(struct off_cpu *off, const struct off_image *image,
 
 	if (!begin(&walk, &record->sample))
 		return 0;
-	while (step == STEP_ON && depth < OFF_DEPTH) {
+	while (step == STEP_ON && depth < UNWIND_DEPTH) {
 		const uint64_t pc = walk.registers[PC] - !inside, sp = walk.registers[SP];
-		const struct off_map *map = off_maps_find(&image->maps, pc);
-		const struct off_rule *rule = NULL;
+		const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
+		const struct unwind_rule *rule = NULL;
 
 		words[depth] = word_of(map, pc);
 		if (map && map->module)
-			rule = rule_of(off, map->module, PMC_STACK_ADDRESS(words[depth]));
+			rule = rule_of(unwind, map->module, PMC_STACK_ADDRESS(words[depth]));
 		depth++;
 		if (rule && rule->frame) {
 			step = step_by_rule(&walk, rule);
@@ -395,24 +396,24 @@ static unsigned walk_stack(struct off_cpu *off, const struct off_image *image,
 
 #else
 
-static unsigned walk_stack(struct off_cpu *off, const struct off_image *image,
+static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *image,
 			   const struct pmc_record *record, uint64_t *words, uint16_t *flags)
 {
-	(void)off, (void)image, (void)record, (void)words, (void)flags;
+	(void)unwind, (void)image, (void)record, (void)words, (void)flags;
 	return 0;
 }
 
-void off_rules_free(struct off_cpu *off)
+void unwind_rules_free(struct unwind *unwind)
 {
-	(void)off;
+	(void)unwind;
 }
 
 #endif
 
-unsigned off_unwind(struct off_cpu *off, const struct off_image *image,
-		    const struct pmc_record *record, uint64_t *words, uint16_t *flags)
+unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
+		     const struct pmc_record *record, uint64_t *words, uint16_t *flags)
 {
 	if (record->present & PERF_SAMPLE_STACK_USER)
-		return walk_stack(off, image, record, words, flags);
+		return walk_stack(unwind, image, record, words, flags);
 	return take_chain(image, record, words, flags);
 }

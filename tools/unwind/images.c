@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * images.c - follows processes from record to record: what is mapped where.
+ *
+ * Records of executable mappings come from the fork or exec of a process on. Of one that started
+ * before, or whose records were lost, /proc has the mappings.
+ */
+#include "tools/unwind/private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAPS_MOST ((size_t)16 << 20) /* bytes of /proc/PID/maps */
+
+static struct unwind_image *find_image(struct unwind *unwind, uint32_t pid)
+{
+	struct unwind_image *image;
+
+	HASH_FIND(hh, unwind->images, &pid, sizeof(pid), image);
+	return image;
+}
+
+static struct unwind_image *add_image(struct unwind *unwind, uint32_t pid)
+{
+	struct pmc_arena *arena = &unwind->arena;
+	struct unwind_image *image = calloc(1, sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image->pid = pid;
+	HASH_ADD(hh, unwind->images, pid, sizeof(pid), image);
+	return image;
+}
+
+static void drop_image(struct unwind *unwind, struct unwind_image *image)
+{
+	HASH_DEL(unwind->images, image);
+	unwind_maps_free(&image->maps);
+	free(image);
+}
+
+void unwind_images_free(struct unwind *unwind)
+{
+	struct unwind_image *image, *next;
+
+	HASH_ITER (hh, unwind->images, image, next)
+		drop_image(unwind, image);
+}
+
+static void add_map(struct unwind *unwind, struct unwind_image *image, struct unwind_map *map,
+		    const char *name, const void *id, size_t id_bytes)
+{
+	/* "//anon", "[heap]": code that was made at run time. */
+	if ((name[0] == '/' && name[1] != '/') || !strcmp(name, "[vdso]"))
+		map->module = unwind_module(unwind, name, id, id_bytes);
+	unwind_maps_add(&image->maps, map);
+}
+
+static void read_threads(struct unwind_image *image)
+{
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", image->pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Threads: %" SCNu32, &image->threads) == 1)
+			break;
+	if (file)
+		fclose(file);
+}
+
+static void read_maps(struct unwind *unwind, struct unwind_image *image)
+{
+	char path[64], permissions[5], *line = NULL;
+	size_t room = 0, bytes = 0;
+	FILE *file;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", image->pid);
+	file = fopen(path, "re");
+	while (file && bytes < MAPS_MOST && (n = getline(&line, &room, file)) > 0) {
+		struct unwind_map map = { .module = NULL };
+		int name = 0;
+
+		bytes += (size_t)n;
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &map.start,
+			   &map.end, permissions, &map.file_offset, &name) == 4 &&
+		    name && strchr(permissions, 'x'))
+			add_map(unwind, image, &map, line + name, NULL, 0);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	read_threads(image);
+}
+
+struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid)
+{
+	struct unwind_image *image = find_image(unwind, pid);
+
+	if (image)
+		return image;
+	image = add_image(unwind, pid);
+	if (image)
+		read_maps(unwind, image);
+	return image;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static void take_mapping(struct unwind *unwind, const struct pmc_record_mmap *mmap)
+{
+	struct unwind_image *image = unwind_image_of(unwind, mmap->pid);
+	struct unwind_map map = { .start = mmap->addr,
+				  .end = mmap->addr + mmap->len,
+				  .file_offset = mmap->file_offset };
+
+	if (image)
+		add_map(unwind, image, &map, mmap->filename, mmap->build_id.data,
+			mmap->build_id.size);
+}
+
+static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)
+{
+	struct unwind_image *image = find_image(unwind, task->pid), *parent;
+
+	if (task->pid == task->ppid) {
+		if (image)
+			image->threads++;
+		return;
+	}
+	parent = unwind_image_of(unwind, task->ppid);
+	if (!image)
+		image = add_image(unwind, task->pid);
+	if (!image)
+		return;
+	image->threads = 1;
+	image->maps.n = 0;
+	if (parent)
+		unwind_maps_copy(&image->maps, &parent->maps);
+}
+
+/* Where the number is too small, as of threads whose start was not recorded, the mappings are read
+ * again. */
+static void take_exit(struct unwind *unwind, const struct pmc_record_task *task)
+{
+	struct unwind_image *image = find_image(unwind, task->pid);
+
+	if (image && image->threads && !--image->threads)
+		drop_image(unwind, image);
+}
+
+static void take_exec(struct unwind *unwind, uint32_t pid)
+{
+	struct unwind_image *image = find_image(unwind, pid);
+
+	if (!image)
+		image = add_image(unwind, pid);
+	if (!image)
+		return;
+	image->threads = 1;
+	image->maps.n = 0;
+}
+
+void unwind_take(struct unwind *unwind, const struct pmc_record *record)
+{
+	if (record->type == PERF_RECORD_MMAP2 || record->type == PERF_RECORD_MMAP)
+		take_mapping(unwind, &record->mmap);
+	else if (record->type == PERF_RECORD_FORK)
+		take_fork(unwind, &record->task);
+	else if (record->type == PERF_RECORD_EXIT)
+		take_exit(unwind, &record->task);
+	else if (record->type == PERF_RECORD_COMM && record->comm.exec)
+		take_exec(unwind, record->comm.pid);
+}
+
+void unwind_free(struct unwind *unwind)
+{
+	unwind_images_free(unwind);
+	unwind_rules_free(unwind);
+	unwind_modules_close(unwind);
+	pmc_arena_free(&unwind->arena);
+}

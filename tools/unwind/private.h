@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * private.h - processes and their mappings, modules and unwind rules. Private to this folder.
+ *
+ * images.c follows processes with the help of maps.c; walk.c walks stacks by the rules of module.c;
+ * stacks.c keeps each stack once; options.c opens events.
+ */
+#ifndef PMC_TOOLS_UNWIND_PRIVATE_H
+#define PMC_TOOLS_UNWIND_PRIVATE_H
+
+#include "tools/unwind/unwind.h"
+
+#include <limits.h>
+#include <pmc/sampler.h>
+
+/* Frames of a stack, as in the agent's. */
+#define UNWIND_DEPTH PMC_STACK_DEPTH_MAX
+/* A path, NUL, and a build ID. */
+#define UNWIND_KEY (PATH_MAX + 1 + 64)
+/* A copy of the stack takes this of the ring, also if less of it is in use. */
+#define UNWIND_STACK_BYTES 8192
+
+/* Where a file is mapped. */
+struct unwind_map {
+	uint64_t start, end, file_offset;
+	struct unwind_module *module; /* NULL: no file */
+};
+
+/* Sorted by address. */
+struct unwind_maps {
+	struct unwind_map *list;
+	size_t n, room;
+};
+
+/* A process from its fork or exec to the next exec. */
+struct unwind_image {
+	uint32_t pid;
+	uint32_t threads; /* that have not ended */
+	struct unwind_maps maps;
+	UT_hash_handle hh;
+};
+
+/* images.c. NULL: no memory. */
+struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid);
+void unwind_images_free(struct unwind *unwind);
+
+/* maps.c. False: no memory. */
+bool unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);
+bool unwind_maps_copy(struct unwind_maps *maps, const struct unwind_maps *from);
+const struct unwind_map *unwind_maps_find(const struct unwind_maps *maps, uint64_t address);
+void unwind_maps_free(struct unwind_maps *maps);
+
+/* module.c. NULL: no memory, or too many. */
+struct unwind_module *unwind_module(struct unwind *unwind, const char *path, const void *id,
+				    size_t bytes);
+/* The address of a byte of the file as its symbol table has it. */
+uint64_t unwind_module_address(struct unwind_module *module, uint64_t file_offset);
+/* Unwind rules for an address of the module; NULL: there are none. */
+struct Dwarf_CFI_s *unwind_module_cfi(struct unwind_module *module);
+void unwind_modules_close(struct unwind *unwind);
+
+/* walk.c. The stack of a sample, the innermost frame first: `words` for UNWIND_DEPTH frames.
+ * Returns their number. */
+unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
+		     const struct pmc_record *record, uint64_t *words, uint16_t *flags);
+/* User registers to sample for it; 0: not on this CPU. */
+uint64_t unwind_registers(void);
+void unwind_rules_free(struct unwind *unwind);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.h - user call stacks of samples, by unwind tables or frame pointers, from outside the
+ * processes.
+ *
+ * The owner opens events with the options below and hands over all their records in the order of
+ * time. Processes that started before have their mappings read from /proc. For one thread.
+ */
+#ifndef PMC_TOOLS_UNWIND_UNWIND_H
+#define PMC_TOOLS_UNWIND_UNWIND_H
+
+#include "agent/core/base/arena.h"
+#include "agent/core/base/hash.h"
+
+#include <pmc/dump.h>
+#include <pmc/record.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pmc_counter;
+struct pmc_counter_event;
+struct pmc_failure;
+struct pmc_open_options;
+
+struct unwind_elf;
+struct unwind_image;
+struct unwind_rule;
+
+/* A program or library. */
+struct unwind_module {
+	const char *path;
+	uint8_t id[64]; /* its build ID */
+	unsigned id_bytes;
+	unsigned index; /* in the order of their first use */
+	/* For the owner. */
+	uint64_t hash;
+	unsigned place;
+	/* Private to module.c. */
+	bool opened;
+	struct unwind_elf *elf; /* NULL: cannot be read */
+	UT_hash_handle hh;
+};
+
+/* A stack as STACKS frames have it, the innermost frame first: the module's index, PMC_NO_MODULE if
+ * there is none, in the upper 16 bits of each word. */
+struct unwind_stack {
+	uint32_t id;	       /* from PMC_STACK_OUTSIDE on, in the order of their first use */
+	uint16_t depth, flags; /* PMC_STACK_* */
+	UT_hash_handle hh;
+	uint64_t words[];
+};
+
+/* All zero but for frame_pointers: nothing is known yet. */
+struct unwind {
+	bool frame_pointers; /* stacks by these, else by unwind tables */
+	struct pmc_arena arena;
+	struct unwind_module *modules, **list; /* by path and build ID; by index */
+	unsigned n_modules;
+	struct unwind_stack *stacks;
+	struct unwind_image *images; /* by pid; the newest */
+	struct unwind_rule *rules;
+};
+
+/* Pages of a ring that suffice for some thousands of stacks. */
+unsigned unwind_pages(const struct unwind *unwind);
+/* Adds a stack to samples. */
+void unwind_options_stack(const struct unwind *unwind, struct pmc_open_options *options);
+/* Adds records of mappings, forks, execs and ends, which one event of each thread must write. */
+void unwind_options_maps(struct pmc_open_options *options);
+/* pmc_counter_open() with as many of these options, and PMC_READ_FORMAT_LOST, as the kernel has. */
+int unwind_open(struct pmc_counter **counter, const struct pmc_counter_event *event,
+		struct pmc_open_options *options, struct pmc_failure *why);
+
+/* Any record but a sample. */
+void unwind_take(struct unwind *unwind, const struct pmc_record *record);
+/* The stack of a sample. NULL: it has none, or no memory. */
+const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record);
+/* The module of a frame; NULL: none. */
+struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);
+void unwind_free(struct unwind *unwind);
+
+#endif
