@@ -23,6 +23,8 @@ host "empty event" "PMC_EVENTS" PMC_EVENTS='task-clock,,cycles'
 host "unknown set" "PMC_EVENTS.*@cahce.*@cache" PMC_EVENTS=@cahce
 host "PMC_INHERIT" "PMC_INHERIT.*sometimes.*auto, full, clock or off" PMC_INHERIT=sometimes
 host "PMC_REPORT" "PMC_REPORT.*nicely.*auto, off, summary, threads or json" PMC_REPORT=nicely
+host "escape sequences in a value" 'PMC_EVENTS=.*x1b\[31m' PMC_EVENTS=$'\e[31m\r\xe2\x80\xae'
+is "$(LC_ALL=C tr -d ' -~\n' <err)" "" "escape sequences in a value are escaped"
 host "PMC_LOG" "PMC_LOG.*loud.*error, warn, info or debug" PMC_LOG=loud
 
 # ---- PMC_OUT ------------------------------------------------------------------------------
@@ -34,6 +36,8 @@ same thesis.was thesis.txt "PMC_OUT is a foreign file: it is unchanged"
 mkdir dir
 host "PMC_OUT is a directory" "dir" PMC_OUT=dir
 host "PMC_OUT in a missing directory" "nowhere/x.pmc" PMC_OUT=nowhere/x.pmc
+host "escape sequences in PMC_OUT" 'x1b\[2J' PMC_OUT=nowhere/$'\e[2J\xc2\x9b'.pmc
+is "$(LC_ALL=C tr -d ' -~\n' <err)" "" "escape sequences in PMC_OUT are escaped"
 ln -s target link.pmc
 host "PMC_OUT is a symbolic link" "link.pmc" PMC_OUT=link.pmc
 ok "PMC_OUT is a symbolic link: its target is not created" test ! -e target

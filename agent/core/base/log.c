@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* log.c - see log.h. */
 #include "agent/core/base/log.h"
-#include "agent/core/base/out.h"
+#include "agent/core/base/utf8.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum pmc_log_level pmc_log_level = PMC_LOG_WARN;
+
+/* Of its own, so that other lines take no more stack than their text. */
+__attribute__((noinline)) static void escape(struct pmc_out *out)
+{
+	char raw[1002];
+	size_t len = out->len;
+
+	memcpy(raw, out->buf, len);
+	pmc_out_to_mem(out, out->buf, out->cap);
+	pmc_utf8_safe(out, raw, len, 0);
+}
 
 void pmc_log(enum pmc_log_level level, const char *format, ...)
 {
@@ -22,6 +34,9 @@ void pmc_log(enum pmc_log_level level, const char *format, ...)
 	va_start(args, format);
 	pmc_voutf(&out, format, args);
 	va_end(args);
+	/* Values of variables and paths may hold the escape sequences of a terminal. */
+	if (!pmc_utf8_is_safe(text))
+		escape(&out);
 	text[out.len++] = '\n';
 	/* A line that would block the program, or raise SIGPIPE, is dropped. */
 	if (pmc_out_writable(2, 0))
