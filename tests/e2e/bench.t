@@ -138,6 +138,20 @@ is "$?" 1 "pmctl bench fails if its helper is killed"
 command_ended() { ! kill -0 "$command"; }
 ok "the command is killed with the helper" await command_ended || kill -KILL "$command"
 
+# It is stopped.
+"$PMCTL" bench -r 1 -- sh -c "echo \$PPID >$T/stopped; exec sleep 1000" >"$T/out" 2>"$T/err" &
+pid=$!
+await test -s "$T/stopped"
+helper=$(cat "$T/stopped")
+kill -STOP "$helper"
+helper_stopped() { grep -q ') T ' "/proc/$helper/stat"; }
+await helper_stopped
+kill -TERM $pid
+bench_ended() { ! kill -0 $pid; }
+ok "a signal ends pmctl bench while its helper is stopped" await bench_ended || kill -CONT "$helper"
+wait $pid
+is "$?" 143 "and it ends as by that signal"
+
 # ---- comparison -------------------------------------------------------------------------------
 bench -r 4 -e page-faults --format json "$PROG/pages 1000"
 cp "$T/out" "$T/base.json"

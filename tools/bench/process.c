@@ -217,6 +217,7 @@ bool bench_helper_run(const struct bench *bench, const struct bench_command *com
 			break;
 		if (fds[1].revents) {
 			(void)!send(helper->socket, "", 1, MSG_NOSIGNAL);
+			kill(helper->pid, SIGCONT);
 			fds[1].fd = -1;
 		}
 	}
@@ -232,6 +233,8 @@ void bench_helper_stop(struct bench_helper *helper)
 	if (helper->pid <= 0)
 		return;
 	close(helper->socket);
+	/* It may have been stopped. */
+	kill(helper->pid, SIGCONT);
 	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	helper->pid = 0;
