@@ -173,6 +173,27 @@ static size_t thread_keys(const struct bench *bench, const struct bench_command 
 
 #define MOST_THREADS 20
 
+static bool has_thread(const struct bench_command *command, const char *name)
+{
+	const struct bench_thread *thread = command->threads;
+
+	while (thread && strcmp(thread->name, name))
+		thread = thread->next;
+	return thread;
+}
+
+/* A percentage would say the same of any thread that is in one of the commands only. */
+static void show_presence(struct cell_row *row, const struct bench_command *command,
+			  const struct bench_command *reference, const char *name)
+{
+	const char *side = bench_presence(has_thread(reference, name), has_thread(command, name));
+
+	if (!strcmp(side, "both"))
+		return;
+	strcpy(row->cells[DELTA], side);
+	row->color = 0;
+}
+
 /* Calls `show` for each row of the command's threads. */
 static void each_thread(const struct bench *bench, const struct bench_command *command,
 			void (*show)(void *to, const struct cell_row *row), void *to)
@@ -197,6 +218,8 @@ static void each_thread(const struct bench *bench, const struct bench_command *c
 				 c ? bench->thread_columns[c] : keys[k].name);
 			fill(&row, name, c ? bench->measures[BENCH_EVENTS + c - 1].unit : BENCH_NS,
 			     false, &values);
+			if (reference)
+				show_presence(&row, command, reference, keys[k].name);
 			show(to, &row);
 		}
 	}

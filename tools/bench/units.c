@@ -31,6 +31,11 @@ void bench_show(struct pmc_out *out, double value, enum bench_unit unit)
 	pmc_out_str(out, units[unit][i]);
 }
 
+const char *bench_presence(bool in_first, bool in_second)
+{
+	return in_first ? (in_second ? "both" : "gone") : "new";
+}
+
 /* clang-format off */
 static const struct {
 	const char *from, *to;

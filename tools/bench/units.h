@@ -12,6 +12,9 @@ enum bench_unit { BENCH_NS, BENCH_BYTES, BENCH_COUNT };
 /* Four significant digits and a unit: "1.234 ms", "12.30 MB", "4.560 G". */
 void bench_show(struct pmc_out *out, double value, enum bench_unit unit);
 
+/* On which side a thread is: "both", "gone" (not in the second) or "new". */
+const char *bench_presence(bool in_first, bool in_second);
+
 /* Of the terminal, else of COLUMNS; 0: neither is known. */
 unsigned bench_columns(void);
 /* Calls write(arg, out) for standard output; what is for people becomes ASCII where the locale is

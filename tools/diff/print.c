@@ -30,7 +30,7 @@ static bool compare(const struct diff *diff, const struct diff_row *row, unsigne
 
 static const char *presence(const struct diff_row *row)
 {
-	return row->there[0] ? (row->there[1] ? "both" : "gone") : "new";
+	return bench_presence(row->there[0], row->there[1]);
 }
 
 static diff_number difference(const struct compared *value)
