@@ -84,7 +84,7 @@ VM_BIN    := $(patsubst tests/vm/%.c,$(O)/vm/%,$(wildcard tests/vm/*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(O)/bench/%,$(filter-out tests/bench/preload_%,$(BENCH_SRC))) \
              $(patsubst tests/bench/%.c,$(O)/bench/%.so,$(filter tests/bench/preload_%,$(BENCH_SRC)))
 
-TOOL_LIBS := -ldw -lelf -liberty -lpopt -ljansson -ltraceevent -lncursesw -ltinfo -lm
+TOOL_LIBS := -ldw -lelf -liberty -ljansson -ltraceevent -lncursesw -ltinfo -lm
 TEST_LIBS := -lcmocka
 
 .DELETE_ON_ERROR:

@@ -47,7 +47,6 @@ build() {
 	header elfutils/libdw.h libdw-dev
 	header libiberty/demangle.h libiberty-dev
 	header perfmon/pfmlib.h libpfm4-dev
-	header popt.h libpopt-dev
 	has_package libunwind-dev || [ -e /usr/include/libunwind.h ] || need libunwind-dev
 	header jansson.h libjansson-dev
 	header traceevent/event-parse.h libtraceevent-dev
@@ -101,7 +100,7 @@ cross() {
 		has_package gcc-aarch64-linux-gnu || need gcc-aarch64-linux-gnu
 		has_package libc6-dev-arm64-cross || need libc6-dev-arm64-cross
 		dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
-		for p in libelf-dev libdw-dev libiberty-dev libpfm4-dev libxxhash-dev libpopt-dev libjansson-dev \
+		for p in libelf-dev libdw-dev libiberty-dev libpfm4-dev libxxhash-dev libjansson-dev \
 			libtraceevent-dev libncurses-dev libunwind-dev; do
 			has_package "$p:arm64" || need "$p:arm64"
 		done

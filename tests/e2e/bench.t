@@ -35,8 +35,8 @@ like "$(cat "$T/out")" "no certain difference in wall_time|times faster than" \
 	"the last line names the quantity that does not differ"
 
 # ---- commands ---------------------------------------------------------------------------------
-bench -r 1 --output "$T/words" "printf '%s|' 'a b' \"c'd\" e\\ f"
-is "$(cat "$T/words")" "a b|c'd|e f|" "a string is split into words as in a shell"
+bench -r 1 --output "$T/words" "printf '%s|' 'a b' \"c'd\" e\\ f '' \"g\\\\\" 'h\\''"
+is "$(cat "$T/words")" "a b|c'd|e f||g\\\\|h'|" "a string is split into words as in a shell"
 bench -r 1 --output "$T/words" -- printf '%s|' 'a b' '$HOME'
 is "$(cat "$T/words")" 'a b|$HOME|' "an argument vector is not split"
 like "$(cat "$T/out")" "'%s\\|' 'a b' '.HOME'" "an argument vector is shown quoted"

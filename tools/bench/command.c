@@ -5,7 +5,6 @@
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
-#include <popt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,18 +91,41 @@ static int add_line(struct bench *bench, const char *text)
 	return add(bench, text, argv);
 }
 
-/* poptParseArgvString accepts a missing closing quote. */
-static bool has_open_quote(const char *text)
+/* Splits the text into words as sh does, without expanding anything: quotes keep white space, and a
+ * backslash takes the next character as such, within quotes only the quote. `to` has room for the
+ * text, argv for a word of each second character. The number of words; -1: an open quote. */
+static int split(const char *text, char *to, char **argv)
 {
+	bool in_word = false;
 	char quote = 0;
+	int n = 0;
 
 	for (; *text; text++) {
-		if (*text == '\\' && text[1])
-			text++;
-		else if (quote ? *text == quote : *text == '"' || *text == '\'')
+		if (!quote && strchr(" \t\n\v\f\r", *text)) {
+			if (in_word)
+				*to++ = '\0';
+			in_word = false;
+			continue;
+		}
+		if (!in_word)
+			argv[n++] = to;
+		in_word = true;
+		if (quote ? *text == quote : *text == '"' || *text == '\'') {
 			quote = quote ? 0 : *text;
+			continue;
+		}
+		if (*text == '\\') {
+			if (!text[1])
+				return -1;
+			if (quote && text[1] != quote)
+				*to++ = '\\';
+			text++;
+		}
+		*to++ = *text;
 	}
-	return quote;
+	*to = '\0';
+	argv[n] = NULL;
+	return quote ? -1 : n;
 }
 
 /* A word that a shell would take as an operator; NULL: none. */
@@ -121,28 +143,28 @@ static const char *operator_in(char **argv)
 
 int bench_add_string(struct bench *bench, const char *text)
 {
-	const char **words;
-	char **argv;
-	int n, error;
+	const size_t len = strlen(text);
+	char **argv, *words;
+	int n;
 
 	if (bench->shell)
 		return add_line(bench, text);
-	error = poptParseArgvString(text, &n, &words);
-	if (error == POPT_ERROR_NOARG || (!error && n == 0))
+	argv = pmc_arena_alloc(&bench->arena, (len / 2 + 2) * sizeof(*argv));
+	words = pmc_arena_alloc(&bench->arena, len + 1);
+	if (!argv || !words)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	n = split(text, words, argv);
+	if (n == 0)
 		return tool_fail(EXIT_USAGE, "a command is empty; give 'CMD [ARG...]'");
-	if (error || has_open_quote(text))
+	if (n < 0)
 		return tool_fail(EXIT_USAGE,
 				 "cannot parse '%.80s': a quote is not closed; \\' and "
 				 "\\\" are quotes as such",
 				 text);
-	argv = pmc_arena_alloc(&bench->arena, ((size_t)n + 1) * sizeof(*argv));
-	for (int i = 0; argv && i < n; i++)
-		argv[i] = pmc_arena_strdup(&bench->arena, words[i]);
-	free(words);
-	if (!bench->arena.failed && operator_in(argv))
+	if (operator_in(argv))
 		tool_warn("'%s' in '%.80s' is an argument of %s; --shell runs shell lines",
 			  operator_in(argv), text, argv[0]);
-	return add(bench, text, bench->arena.failed ? NULL : argv);
+	return add(bench, text, argv);
 }
 
 /* The argument vector, quoted for a shell. */
