@@ -20,6 +20,7 @@ struct bench_measure {
 	const struct pmc_planned *event; /* NULL: of the operating system */
 	unsigned pass; /* of an event: the runs i with i % passes == pass have it */
 };
+#define BENCH_EVERY_PASS ((unsigned)-1)
 
 /* The first measurements; events follow. */
 enum { BENCH_WALL, BENCH_USER, BENCH_SYS, BENCH_RSS, BENCH_EVENTS };
@@ -98,42 +99,13 @@ int bench_measure(struct bench *bench);
 void bench_shuffle(unsigned *order, unsigned from, unsigned to);
 /* Further runs under the agent, for --per-thread. */
 int bench_threads(struct bench *bench);
-int bench_read_baseline(struct bench *bench);
 int bench_print(struct bench *bench);
 
 /* Opens --input and --output into bench->io. */
 int bench_open_files(struct bench *bench);
 
-/* ---- the process that starts the commands -------------------------------------------------- */
-struct bench_helper {
-	pid_t pid; /* 0: none */
-	int socket;
-	int fds[PMC_EVENTS_MAX];     /* by event of the plan; -1: not open */
-	int anchors[PMC_EVENTS_MAX]; /* of each group; see bench_counters_open() */
-	uint64_t ids[PMC_EVENTS_MAX];
-};
-
-/* `extra`: NAME=VALUE strings for the command's environment, NULL at the end; may be NULL. */
-int bench_helper_start(struct bench *bench, char *const *extra, struct bench_helper *helper);
-/* Runs a command once. False: the helper is gone. An interrupt kills the command. */
-bool bench_helper_run(const struct bench *bench, const struct bench_command *command,
-		      struct bench_helper *helper, struct spawn_result *result);
-void bench_helper_stop(struct bench_helper *helper);
-
-/* Opens the counters of a pass; they count from the command's exec. 0 or -errno. */
-int bench_counters_open(const struct bench *bench, struct bench_helper *helper, unsigned pass);
-/* What they counted, into the values of the run's events. */
-void bench_counters_read(const struct bench *bench, struct bench_command *command,
-			 const struct bench_helper *helper, unsigned pass, double *values);
-void bench_counters_close(const struct bench *bench, struct bench_helper *helper);
-
 /* Runs a line of --prepare, --setup or --cleanup by sh. */
 int bench_shell(const char *flag, const char *line);
-/* SIGINT or SIGTERM has come since bench_catch_signals(). */
-bool bench_signalled(void);
-void bench_catch_signals(void);
-/* Ends as the signal would have ended pmctl. */
-void bench_raise_again(void);
 
 /* 0: the run counts. Else the exit code, with the failure printed. */
 int bench_judge(struct bench *bench, struct bench_command *command,
@@ -156,8 +128,6 @@ const struct bench_command *bench_reference(const struct bench *bench,
 void bench_thread_row(const struct bench *bench, const struct bench_command *command,
 		      const struct bench_command *reference, const char *name, unsigned column,
 		      struct bench_row *row);
-/* The reason of an event without a value. */
-void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap);
 bool bench_regressed(const struct bench *bench);
 
 /* columns: width to fit into; 0: any. */

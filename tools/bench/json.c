@@ -2,7 +2,7 @@
 /* json.c - results with every run as JSON, and a row for each run as CSV. */
 #include "agent/core/base/json.h"
 #include "agent/core/report/words.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/runner.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * first leaves behind, such as the other CPU where runs alternate between two.
  */
 #include "agent/core/base/clock.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -103,7 +103,7 @@ int bench_judge(struct bench *bench, struct bench_command *command,
 }
 
 /* `keep`: no warm-up. */
-static int run_once(struct bench *bench, struct bench_command *command, struct bench_helper *helper,
+static int run_once(struct bench *bench, struct bench_command *command, struct bench_runner *runner,
 		    bool keep)
 {
 	unsigned pass = (unsigned)(command->n_runs % bench->passes);
@@ -116,15 +116,9 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	code = bench_shell("--prepare", bench->prepare);
 	if (code || bench_signalled())
 		return code;
-	/* New ones for each run: a process that an earlier run left behind is still in the old. */
-	code = bench_counters_open(bench, helper, pass);
+	code = bench_runner_run(bench, command, runner, pass, &result, run->values);
 	if (code)
-		return tool_fail(EXIT_FAIL, "cannot open the counters of %s: %s; see pmctl doctor",
-				 command->argv[0], strerror(-code));
-	if (!bench_helper_run(bench, command, helper, &result))
-		return EXIT_FAIL;
-	bench_counters_read(bench, command, helper, pass, run->values);
-	bench_counters_close(bench, helper);
+		return code;
 	code = bench_judge(bench, command, &result, command->n_runs);
 	if (code || !keep || result.stopped == SPAWN_KILLED || bench_signalled())
 		return code;
@@ -157,7 +151,7 @@ void bench_shuffle(unsigned *order, unsigned from, unsigned to)
 }
 
 /* Runs the commands from..to in turn: `warmups` rounds, then measured ones. */
-static int run_rounds(struct bench *bench, struct bench_helper *helper, unsigned from, unsigned to)
+static int run_rounds(struct bench *bench, struct bench_runner *runner, unsigned from, unsigned to)
 {
 	uint64_t least = bench->runs ? bench->runs : LEAST_RUNS * (uint64_t)bench->passes;
 	uint64_t most = bench->runs ? bench->runs : MOST_RUNS;
@@ -168,14 +162,14 @@ static int run_rounds(struct bench *bench, struct bench_helper *helper, unsigned
 
 	for (uint64_t round = 0; round < bench->warmups && !code && !bench_signalled(); round++)
 		for (unsigned c = from; c < to && !code && !bench_signalled(); c++)
-			code = run_once(bench, &bench->commands[c], helper, false);
+			code = run_once(bench, &bench->commands[c], runner, false);
 	begin = pmc_now_ns();
 	for (uint64_t round = 0; round < most && (round < least || spent < limit); round++) {
 		if (code || bench_signalled())
 			break;
 		bench_shuffle(order, from, to);
 		for (unsigned i = 0; i < to - from && !code && !bench_signalled(); i++) {
-			code = run_once(bench, &bench->commands[order[i]], helper, true);
+			code = run_once(bench, &bench->commands[order[i]], runner, true);
 			spent = pmc_now_ns() - begin;
 			show_progress(bench, round + 1, spent, limit);
 		}
@@ -189,7 +183,7 @@ static int measure_shell(struct bench *bench)
 {
 	struct bench shell = *bench;
 	struct bench_command command = { .text = "" };
-	struct bench_helper helper;
+	struct bench_runner *runner;
 	struct bench_row row;
 	int code;
 
@@ -203,11 +197,11 @@ static int measure_shell(struct bench *bench)
 	shell.passes = 1;
 	code = bench_add_string(&shell, "");
 	if (!code)
-		code = bench_helper_start(&shell, NULL, &helper);
+		code = bench_runner_start(&shell, NULL, &runner);
 	if (code)
 		return code;
-	code = run_rounds(&shell, &helper, 0, 1);
-	bench_helper_stop(&helper);
+	code = run_rounds(&shell, runner, 0, 1);
+	bench_runner_stop(runner);
 	for (unsigned m = BENCH_WALL; m <= BENCH_SYS; m++) {
 		bench_row_of(bench, &command, NULL, m, &row);
 		bench->shell_ns[m] = row.summary.mean;
@@ -218,31 +212,29 @@ static int measure_shell(struct bench *bench)
 }
 
 /* Commands from..to with --setup before and --cleanup after them. */
-static int measure_commands(struct bench *bench, struct bench_helper *helper, unsigned from,
+static int measure_commands(struct bench *bench, struct bench_runner *runner, unsigned from,
 			    unsigned to)
 {
 	int code = bench_shell("--setup", bench->setup), after;
 
 	if (!code && !bench_signalled())
-		code = run_rounds(bench, helper, from, to);
+		code = run_rounds(bench, runner, from, to);
 	after = bench_shell("--cleanup", bench->cleanup);
 	return code ? code : after;
 }
 
 int bench_measure(struct bench *bench)
 {
-	struct bench_helper helper = { .pid = 0 };
+	struct bench_runner *runner = NULL;
 	int code = bench->shell ? measure_shell(bench) : 0;
 
 	if (!code)
-		code = bench_helper_start(bench, NULL, &helper);
+		code = bench_runner_start(bench, NULL, &runner);
 	for (unsigned c = 0; c < bench->n_commands && !code && !bench_signalled();
 	     c += bench->sequential ? 1 : bench->n_commands)
-		code = measure_commands(bench, &helper, c,
+		code = measure_commands(bench, runner, c,
 					bench->sequential ? c + 1 : bench->n_commands);
-	if (helper.pid > 0)
-		bench_counters_close(bench, &helper);
-	bench_helper_stop(&helper);
+	bench_runner_stop(runner);
 	clear_progress();
 	bench->interrupted = bench_signalled();
 	return code;

@@ -7,7 +7,7 @@
  */
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/words.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/runner.h"
 
 #include <limits.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  * are one name (db-pool-1, db-pool-2: db-pool-*), as in reports.
  */
 #include "agent/core/profile/fold.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -130,7 +130,7 @@ static int read_dump(struct bench *bench, struct bench_command *command, const c
 	return error;
 }
 
-static int run_once(struct bench *bench, struct bench_command *command, struct bench_helper *helper,
+static int run_once(struct bench *bench, struct bench_command *command, struct bench_runner *runner,
 		    const struct under_agent *agent, size_t r)
 {
 	struct spawn_result result;
@@ -139,9 +139,9 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	if (code || bench_signalled())
 		return code;
 	unlink(agent->dump);
-	if (!bench_helper_run(bench, command, helper, &result))
-		return EXIT_FAIL;
-	code = bench_judge(bench, command, &result, r);
+	code = bench_runner_run(bench, command, runner, 0, &result, NULL);
+	if (!code)
+		code = bench_judge(bench, command, &result, r);
 	if (code || bench_signalled() || result.stopped == SPAWN_KILLED)
 		return code;
 	error = read_dump(bench, command, agent->dump, r);
@@ -160,7 +160,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 int bench_threads(struct bench *bench)
 {
 	unsigned *order = calloc(bench->n_commands, sizeof(*order));
-	struct bench_helper helper = { .pid = 0 };
+	struct bench_runner *runner = NULL;
 	struct under_agent agent = { .dir = "" };
 	size_t rounds =
 		bench->commands[0].n_runs < MOST_RUNS ? bench->commands[0].n_runs : MOST_RUNS;
@@ -176,13 +176,13 @@ int bench_threads(struct bench *bench)
 		bench->thread_columns[bench->n_thread_columns++] =
 			bench->measures[m].event->event.name;
 	if (!code)
-		code = bench_helper_start(bench, agent.environ, &helper);
+		code = bench_runner_start(bench, agent.environ, &runner);
 	for (size_t r = 0; r < rounds && !code; r++) {
 		bench_shuffle(order, 0, bench->n_commands);
 		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++)
-			code = run_once(bench, &bench->commands[order[i]], &helper, &agent, r);
+			code = run_once(bench, &bench->commands[order[i]], runner, &agent, r);
 	}
-	bench_helper_stop(&helper);
+	bench_runner_stop(runner);
 	free(order);
 	unlink(agent.dump);
 	if (agent.dir[0])

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counters.c - the events of a bench: measurements, passes, and groups on pmc-spawn.
+ * counters.c - the events of a bench on Linux: plan, passes, and groups on pmc-spawn.
  *
  * Groups are inherited by the command and start at its exec. If the PMU cannot run all events at
  * once, each run counts one group of them (a pass), so that none is multiplexed.
  */
 #include "agent/core/base/advice.h"
 #include "agent/core/report/words.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/spawner.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 
@@ -15,8 +15,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define EVERY_PASS ((unsigned)-1)
 
 static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
 {
@@ -32,65 +30,21 @@ static unsigned pass_of(const struct pmc_plan *plan, unsigned group)
 	unsigned pass = 0;
 
 	if (!group_needs_pmu(plan, group))
-		return EVERY_PASS;
+		return BENCH_EVERY_PASS;
 	for (unsigned g = 0; g < group; g++)
 		pass += group_needs_pmu(plan, g);
 	return pass;
 }
 
-static const char *event_name(struct bench *bench, const struct pmc_event *event)
+unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event)
 {
-	char text[256];
-
-	if (!event->core_type || !*event->core_type)
-		return event->name;
-	snprintf(text, sizeof(text), "%s@%s", event->name, event->core_type);
-	return pmc_arena_strdup(&bench->arena, text);
+	return pass_of(&bench->plan, event->group);
 }
 
-/* Measurements in the user's order. */
-static void add_events(struct bench *bench)
+int bench_make_plan(struct bench *bench, const struct pmc_events *events)
 {
-	const struct pmc_plan *plan = &bench->plan;
-
-	for (unsigned position = 0; position < PMC_EVENTS_MAX; position++) {
-		for (unsigned i = 0; i < plan->opened; i++) {
-			const struct pmc_planned *planned = &plan->events[i];
-
-			if (planned->event.position != position || planned->state != PMC_COUNTED)
-				continue;
-			bench->measures[bench->n_measures++] = (struct bench_measure){
-				.name = event_name(bench, &planned->event),
-				.unit = strcmp(planned->event.unit, "ns") ? BENCH_COUNT : BENCH_NS,
-				.event = planned,
-				.pass = pass_of(plan, planned->group),
-			};
-		}
-	}
-}
-
-int bench_plan(struct bench *bench)
-{
-	static const struct bench_measure system[BENCH_EVENTS] = {
-		[BENCH_WALL] = { "wall_time", BENCH_NS, NULL, EVERY_PASS },
-		[BENCH_USER] = { "user_time", BENCH_NS, NULL, EVERY_PASS },
-		[BENCH_SYS] = { "system_time", BENCH_NS, NULL, EVERY_PASS },
-		[BENCH_RSS] = { "peak_rss", BENCH_BYTES, NULL, EVERY_PASS },
-	};
-	const char *text = bench->events ? bench->events : pmc_events_default;
-	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
-	struct pmc_events events;
-
-	if (pmc_events_parse(text, NULL, &bench->arena, &events, &error))
-		return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_FAIL : EXIT_USAGE,
-				 "--events '%s': %s", text, error.text);
-	bench->measures = pmc_arena_alloc(
-		&bench->arena, sizeof(system) + PMC_EVENTS_MAX * sizeof(*bench->measures));
-	if (!bench->measures || pmc_plan_make(&events, tool_perf_open, &bench->arena, &bench->plan))
+	if (pmc_plan_make(events, tool_perf_open, &bench->arena, &bench->plan))
 		return tool_fail(EXIT_FAIL, "out of memory");
-	memcpy(bench->measures, system, sizeof(system));
-	bench->n_measures = BENCH_EVENTS;
-	add_events(bench);
 	for (unsigned g = 0; g < bench->plan.groups; g++)
 		bench->passes += group_needs_pmu(&bench->plan, g);
 	bench->passes += bench->passes == 0;
@@ -115,12 +69,12 @@ void bench_why(const struct bench *bench, const struct pmc_planned *event, char 
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-static void read_group(const struct pmc_plan *plan, const struct bench_helper *helper,
+static void read_group(const struct pmc_plan *plan, const struct bench_runner *runner,
 		       unsigned group, struct pmc_reading *reading, uint64_t *words)
 {
 	unsigned first = plan->first[group];
 
-	pmc_perf_group_read(helper->fds[first], helper->ids[group], plan->first[group + 1] - first,
+	pmc_perf_group_read(runner->fds[first], runner->ids[group], plan->first[group + 1] - first,
 			    reading, words);
 }
 
@@ -128,7 +82,7 @@ static bool is_in_pass(const struct bench *bench, unsigned group, unsigned pass)
 {
 	unsigned of = pass_of(&bench->plan, group);
 
-	return of == EVERY_PASS || of == pass;
+	return of == BENCH_EVERY_PASS || of == pass;
 }
 
 /*
@@ -137,7 +91,7 @@ static bool is_in_pass(const struct bench *bench, unsigned group, unsigned pass)
  * the other (perf_event_context_sched_out). The child's exec then enables the events of pmc-spawn
  * itself, and what later children inherit is never enabled.
  */
-int bench_counters_open(const struct bench *bench, struct bench_helper *helper, unsigned pass)
+int bench_counters_open(const struct bench *bench, struct bench_runner *runner, unsigned pass)
 {
 	const struct pmc_plan *plan = &bench->plan;
 	uint64_t anchor_id;
@@ -146,26 +100,26 @@ int bench_counters_open(const struct bench *bench, struct bench_helper *helper, 
 	for (unsigned g = 0; g < plan->groups && !error; g++) {
 		unsigned first = plan->first[g];
 
-		if (!is_in_pass(bench, g, pass) || helper->fds[first] >= 0)
+		if (!is_in_pass(bench, g, pass) || runner->fds[first] >= 0)
 			continue;
-		error = pmc_plan_open_group(plan, g, PMC_PERF_GROUP_EXEC, helper->pid, -1, 0,
-					    helper->fds + first, &helper->ids[g]);
+		error = pmc_plan_open_group(plan, g, PMC_PERF_GROUP_EXEC, runner->pid, -1, 0,
+					    runner->fds + first, &runner->ids[g]);
 		if (!error)
 			error = pmc_perf_group_open(&plan->attrs[first], 1, PMC_PERF_GROUP_OWN,
-						    helper->pid, -1, 0, &helper->anchors[g],
+						    runner->pid, -1, 0, &runner->anchors[g],
 						    &anchor_id);
 	}
 	return error;
 }
 
-void bench_counters_close(const struct bench *bench, struct bench_helper *helper)
+void bench_counters_close(const struct bench *bench, struct bench_runner *runner)
 {
-	pmc_perf_group_close(helper->fds, bench->plan.opened);
-	pmc_perf_group_close(helper->anchors, bench->plan.groups);
+	pmc_perf_group_close(runner->fds, bench->plan.opened);
+	pmc_perf_group_close(runner->anchors, bench->plan.groups);
 }
 
 void bench_counters_read(const struct bench *bench, struct bench_command *command,
-			 const struct bench_helper *helper, unsigned pass, double *values)
+			 const struct bench_runner *runner, unsigned pass, double *values)
 {
 	const struct pmc_plan *plan = &bench->plan;
 
@@ -174,9 +128,9 @@ void bench_counters_read(const struct bench *bench, struct bench_command *comman
 		unsigned first = plan->first[g];
 		struct pmc_reading now;
 
-		if (!is_in_pass(bench, g, pass) || helper->fds[first] < 0)
+		if (!is_in_pass(bench, g, pass) || runner->fds[first] < 0)
 			continue;
-		read_group(plan, helper, g, &now, words);
+		read_group(plan, runner, g, &now, words);
 		for (unsigned m = BENCH_EVENTS; now.n && now.running_ns && m < bench->n_measures;
 		     m++) {
 			unsigned i = (unsigned)(bench->measures[m].event - plan->events);

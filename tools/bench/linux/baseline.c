@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* baseline.c - runs of an earlier bench, from its JSON. */
-#include "tools/bench/bench.h"
+#include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
 
 #include <jansson.h>

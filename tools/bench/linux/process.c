@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.c - processes of a bench: pmc-spawn, which starts the commands, and the shell lines.
+ * process.c - processes of a bench on Linux: pmc-spawn, which starts the commands, and the shell
+ * lines.
  *
  * SIGINT, SIGTERM and SIGHUP are blocked and looked at between and during runs; at the end they
  * take effect. pmc-spawn and its command are process groups of their own, which the terminal's
  * signals do not reach.
  */
-#include "tools/bench/bench.h"
+#include "tools/bench/spawner.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,36 +82,6 @@ static bool find_helper(char found[PATH_MAX])
 	return false;
 }
 
-/* Opens a file of --input or --output. A pipe could keep pmctl waiting for its other end. */
-static int open_plain(const char *flag, const char *path, int how, int *fd)
-{
-	struct stat st;
-
-	*fd = open(path, how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
-	if (*fd < 0)
-		return tool_fail(EXIT_FAIL, "cannot open %s %s: %s", flag, path, strerror(errno));
-	if (fstat(*fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)))
-		return tool_fail(EXIT_FAIL, "cannot use %s %s: it is neither a file nor a device",
-				 flag, path);
-	fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
-	return 0;
-}
-
-int bench_open_files(struct bench *bench)
-{
-	const int how = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
-	int code = open_plain("--input", bench->input ? bench->input : "/dev/null", O_RDONLY,
-			      &bench->io[0]);
-
-	if (code || (bench->output && !strcmp(bench->output, "inherit")))
-		return code;
-	if (bench->output && strcmp(bench->output, "null"))
-		return open_plain("--output", bench->output, how, &bench->io[1]);
-	code = open_plain("--output", "/dev/null", O_WRONLY, &bench->io[1]);
-	bench->io[2] = bench->io[1];
-	return code;
-}
-
 static bool redirect(const struct bench *bench)
 {
 	for (int i = 0; i < 3; i++)
@@ -167,77 +137,99 @@ static char **words_of(struct bench *bench, char *path)
 	return words;
 }
 
-int bench_helper_start(struct bench *bench, char *const *extra, struct bench_helper *helper)
+int bench_runner_start(struct bench *bench, char *const *extra, struct bench_runner **started)
 {
 	static char path[PATH_MAX];
 	int pair[2], error = EPIPE;
+	struct bench_runner *runner;
 	char **argv;
 
-	*helper = (struct bench_helper){ .socket = -1 };
-	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
-		helper->fds[i] = helper->anchors[i] = -1;
+	*started = NULL;
 	if (!path[0] && !find_helper(path))
 		return EXIT_FAIL;
+	runner = malloc(sizeof(*runner));
 	argv = words_of(bench, path);
-	if (!argv || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+	if (!runner || !argv || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		error = errno;
+		free(runner);
 		free(argv);
-		return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(errno));
+		return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error));
 	}
-	helper->pid = fork();
-	if (helper->pid == 0)
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
+		runner->fds[i] = runner->anchors[i] = -1;
+	runner->pid = fork();
+	if (runner->pid == 0)
 		become_helper(bench, argv, extra, pair[1]);
 	free(argv);
 	close(pair[1]);
-	helper->socket = pair[0];
-	if (helper->pid < 0) {
-		close(pair[0]);
-		return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(errno));
-	}
+	runner->socket = pair[0];
+	if (runner->pid < 0)
+		error = errno;
 	/* Counters opened before its exec would count pmc-spawn too. */
-	if (recv(helper->socket, &error, sizeof(error), 0) == 1)
+	else if (recv(runner->socket, &error, sizeof(error), 0) == 1)
+		*started = runner;
+	if (*started)
 		return 0;
-	bench_helper_stop(helper);
+	bench_runner_stop(runner);
 	return tool_fail(EXIT_FAIL, "cannot start %s: %s", path, strerror(error));
 }
 
-bool bench_helper_run(const struct bench *bench, const struct bench_command *command,
-		      struct bench_helper *helper, struct spawn_result *result)
+static int run(const struct bench *bench, const struct bench_command *command,
+	       struct bench_runner *runner, struct spawn_result *result)
 {
 	const struct spawn_request request = { bench->timeout_ns, command->first,
 					       command->n_words };
-	struct pollfd fds[2] = { { .fd = helper->socket, .events = POLLIN },
+	struct pollfd fds[2] = { { .fd = runner->socket, .events = POLLIN },
 				 { .fd = signal_fd, .events = POLLIN } };
 	ssize_t n;
 
-	n = send(helper->socket, &request, sizeof(request), MSG_NOSIGNAL);
+	n = send(runner->socket, &request, sizeof(request), MSG_NOSIGNAL);
 	while (n > 0) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			break;
 		if (fds[0].revents)
 			break;
 		if (fds[1].revents) {
-			(void)!send(helper->socket, "", 1, MSG_NOSIGNAL);
-			kill(helper->pid, SIGCONT);
+			(void)!send(runner->socket, "", 1, MSG_NOSIGNAL);
+			kill(runner->pid, SIGCONT);
 			fds[1].fd = -1;
 		}
 	}
-	n = recv(helper->socket, result, sizeof(*result), 0);
+	n = recv(runner->socket, result, sizeof(*result), 0);
 	if (n == sizeof(*result))
-		return true;
-	tool_fail(EXIT_FAIL, "pmc-spawn ended early: it was killed");
-	return false;
+		return 0;
+	return tool_fail(EXIT_FAIL, "pmc-spawn ended early: it was killed");
 }
 
-void bench_helper_stop(struct bench_helper *helper)
+/* Counters are new for each run: a process that an earlier run left behind is still in the old. */
+int bench_runner_run(const struct bench *bench, struct bench_command *command,
+		     struct bench_runner *runner, unsigned pass, struct spawn_result *result,
+		     double *values)
 {
-	if (helper->pid <= 0)
+	int error = values ? bench_counters_open(bench, runner, pass) : 0, code;
+
+	if (error)
+		code = tool_fail(EXIT_FAIL, "cannot open the counters of %s: %s; see pmctl doctor",
+				 command->argv[0], strerror(-error));
+	else
+		code = run(bench, command, runner, result);
+	if (!code && values)
+		bench_counters_read(bench, command, runner, pass, values);
+	bench_counters_close(bench, runner);
+	return code;
+}
+
+void bench_runner_stop(struct bench_runner *runner)
+{
+	if (!runner)
 		return;
-	close(helper->socket);
+	close(runner->socket);
 	/* It may have been stopped. */
-	kill(helper->pid, SIGCONT);
-	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
+	if (runner->pid > 0)
+		kill(runner->pid, SIGCONT);
+	while (runner->pid > 0 && waitpid(runner->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	helper->pid = 0;
+	free(runner);
 }
 
 /* ---- shell lines -------------------------------------------------------------------------- */
@@ -261,13 +253,10 @@ static int wait_for_line(pid_t pid)
 	return status;
 }
 
-int bench_shell(const char *flag, const char *line)
+int bench_line(const char *line, int *status)
 {
-	pid_t pid = line ? fork() : 0;
-	int status;
+	pid_t pid = fork();
 
-	if (!line)
-		return 0;
 	if (pid == 0) {
 		as_started();
 		/* Output of these commands must not mix with the results. */
@@ -276,14 +265,7 @@ int bench_shell(const char *flag, const char *line)
 		_exit(EXIT_NO_CMD);
 	}
 	if (pid < 0)
-		return tool_fail(EXIT_FAIL, "cannot start %s '%s': %s", flag, line,
-				 strerror(errno));
-	status = wait_for_line(pid);
-	if (status == 0 || bench_signalled())
-		return 0;
-	if (WIFSIGNALED(status))
-		return tool_fail(EXIT_FAIL, "%s '%s' was killed by signal %d", flag, line,
-				 WTERMSIG(status));
-	return tool_fail(EXIT_FAIL, "%s '%s' failed with exit status %d", flag, line,
-			 WEXITSTATUS(status));
+		return errno;
+	*status = wait_for_line(pid);
+	return 0;
 }
