@@ -6,10 +6,8 @@
  * and without color.
  */
 #include "agent/core/base/utf8.h"
-#include "agent/core/report/words.h"
-#include "tools/bench/runner.h"
+#include "tools/bench/bench.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,112 +316,6 @@ static void find_widths(const struct bench *bench, struct widths *widths)
 	}
 }
 
-/* Names of events come from sysfs and tracefs too. */
-static void put_name(struct pmc_out *out, const char *name)
-{
-	pmc_utf8_safe(out, name, strlen(name), 0);
-}
-
-/* Events that could not be counted, one line for each reason. */
-static void note_missing(const struct bench *bench, struct pmc_out *out, int columns)
-{
-	bool noted[PMC_EVENTS_MAX] = { false };
-	const struct pmc_plan *plan = &bench->plan;
-	char why[320], other[320], text[8192];
-	struct pmc_out line;
-
-	for (unsigned i = 0; i < plan->count; i++) {
-		if (noted[i] || plan->events[i].state == PMC_COUNTED)
-			continue;
-		bench_why(bench, &plan->events[i], why, sizeof(why));
-		pmc_out_to_mem(&line, text, sizeof(text));
-		pmc_out_str(&line, "Not counted: ");
-		put_name(&line, plan->events[i].event.name);
-		for (unsigned k = i + 1; k < plan->count; k++) {
-			if (plan->events[k].state == PMC_COUNTED)
-				continue;
-			bench_why(bench, &plan->events[k], other, sizeof(other));
-			if (strcmp(why, other))
-				continue;
-			noted[k] = true;
-			pmc_out_str(&line, ", ");
-			put_name(&line, plan->events[k].event.name);
-		}
-		pmc_outf(&line, ": %s.", why);
-		pmc_show_wrapped(out, text, columns > 0 ? columns : INT_MAX);
-	}
-}
-
-static void note_scopes(const struct bench *bench, struct pmc_out *out)
-{
-	const char *before = "Counted in user mode only: ";
-	bool scaled = false;
-
-	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
-		const struct pmc_planned *event = bench->measures[m].event;
-
-		for (unsigned c = 0; c < bench->n_commands; c++)
-			scaled |= bench->commands[c].scaled[event - bench->plan.events];
-		if (event->scope != PMC_SCOPE_USER)
-			continue;
-		pmc_out_str(out, before);
-		put_name(out, bench->measures[m].name);
-		before = ", ";
-	}
-	if (before[0] == ',')
-		pmc_out_str(out, ".\n");
-	if (scaled)
-		pmc_out_str(out, "Marked ~: multiplexed, and scaled to the whole time.\n");
-}
-
-/* "B ran 1.34 ± 0.02 times faster than A", for each command but the fastest. */
-static void write_summary(const struct bench *bench, struct pmc_out *out)
-{
-	const struct bench_command *fastest = bench->commands;
-	struct bench_row best, row;
-
-	bench_row_of(bench, fastest, NULL, BENCH_WALL, &best);
-	for (unsigned c = 1; c < bench->n_commands; c++) {
-		bench_row_of(bench, &bench->commands[c], NULL, BENCH_WALL, &row);
-		if (row.summary.n &&
-		    (!best.summary.n || row.summary.middle < best.summary.middle)) {
-			fastest = &bench->commands[c];
-			best = row;
-		}
-	}
-	if (bench->n_commands < 2 || !best.summary.n)
-		return;
-	pmc_out_str(out, "\n");
-	for (unsigned c = 0; c < bench->n_commands; c++) {
-		const struct bench_command *command = &bench->commands[c];
-		const struct bench_delta *delta = &row.delta;
-		unsigned digits;
-
-		bench_row_of(bench, command, fastest, BENCH_WALL, &row);
-		digits = delta->has_ci && delta->ratio_ci < 0.005 ? 3 : 2;
-		if (command == fastest || !delta->known)
-			continue;
-		pmc_utf8_safe(out, fastest->text, strlen(fastest->text), 60);
-		/* The test of the delta, so that the two agree. */
-		if (delta->has_ci && delta->pct <= delta->ci_pct) {
-			pmc_out_str(out, " and ");
-			pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-			pmc_outf(out, ": no certain difference in %s\n",
-				 bench->measures[BENCH_WALL].name);
-			continue;
-		}
-		pmc_out_str(out, " ran ");
-		pmc_out_fixed(out, delta->ratio, digits);
-		if (delta->has_ci) {
-			pmc_out_str(out, " ± ");
-			pmc_out_fixed(out, delta->ratio_ci, digits);
-		}
-		pmc_out_str(out, " times faster than ");
-		pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-		pmc_out_str(out, delta->has_ci ? "\n" : " (too few runs for an interval)\n");
-	}
-}
-
 void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int columns)
 {
 	struct terminal terminal = { .out = out, .color = color };
@@ -464,11 +356,10 @@ void bench_write_table(const struct bench *bench, struct pmc_out *out, bool colo
 			 command->thread_runs == 1 ? "" : "s");
 		each_thread(bench, command, write_row, &terminal);
 	}
-	write_summary(bench, out);
+	bench_write_summary(bench, out);
 	if (bench->n_measures < BENCH_EVENTS + bench->plan.count)
 		pmc_out_char(out, '\n');
-	note_missing(bench, out, columns);
-	note_scopes(bench, out);
+	bench_write_notes(bench, out, columns);
 }
 
 /* ---- Markdown ----------------------------------------------------------------------------- */
@@ -509,7 +400,6 @@ void bench_write_markdown(const struct bench *bench, struct pmc_out *out)
 		}
 		each_thread(bench, command, write_markdown_row, out);
 	}
-	write_summary(bench, out);
-	note_missing(bench, out, 0);
-	note_scopes(bench, out);
+	bench_write_summary(bench, out);
+	bench_write_notes(bench, out, 0);
 }
