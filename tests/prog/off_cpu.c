@@ -4,8 +4,9 @@
  *
  * Each thread sleeps in a function of its own until the main thread, which has seen it asleep and
  * slept for 200 ms itself, wakes it. Prints "FUNCTION LEAST_NS MOST_NS" for each: it was asleep
- * for LEAST_NS at least, and its call took MOST_NS. With an argument a forked child does this.
- * Status 1: a call was interrupted.
+ * for LEAST_NS at least, and its call took MOST_NS. With the argument "fork" a forked child does
+ * this; with "input" the main thread only waits for each byte of its input. Status 1: a call was
+ * interrupted.
  *
  * prog-flags: -fno-omit-frame-pointer -fno-optimize-sibling-calls
  */
@@ -112,6 +113,23 @@ static void *start(void *arg)
 	return NULL;
 }
 
+PLACE ssize_t call_input(void)
+{
+	char byte;
+	ssize_t n = read(STDIN_FILENO, &byte, 1);
+
+	STAY;
+	return n;
+}
+
+PLACE ssize_t place_input(void)
+{
+	ssize_t n = call_input();
+
+	STAY;
+	return n;
+}
+
 static int is_asleep(struct place *place)
 {
 	char path[64], text[256] = "", *at;
@@ -162,9 +180,13 @@ int main(int argc, char **argv)
 {
 	int status = 0;
 
-	(void)argv;
 	if (argc < 2)
 		return run();
+	if (!strcmp(argv[1], "input")) {
+		while (place_input() == 1)
+			;
+		return 0;
+	}
 	if (fork() == 0)
 		exit(run());
 	wait(&status);

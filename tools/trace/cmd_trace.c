@@ -2,6 +2,7 @@
 /* cmd_trace.c - pmctl trace: prints tracepoints of a machine, a process or a command. */
 #include "agent/core/base/file.h"
 #include "tools/cli/pmctl.h"
+#include "tools/symbol/symbol.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>
@@ -69,6 +70,8 @@ int cmd_trace(int argc, char **argv)
 	struct trace trace = { .child = { .socket = -1 } };
 	int code = trace_flags(&trace, argc, argv);
 
+	if (!code && trace.stacks && symbols_new(&trace.symbols, NULL))
+		code = tool_fail(trace_failed(&trace), "out of memory");
 	if (!code)
 		code = trace_find_points(&trace);
 	if (!code)
@@ -78,6 +81,8 @@ int cmd_trace(int argc, char **argv)
 	tool_child_drop(&trace.child);
 	trace_summary_free(&trace);
 	trace_close(&trace);
+	unwind_free(&trace.unwind);
+	symbols_free(trace.symbols);
 	trace_free_points(&trace);
 	pmc_arena_free(&trace.arena);
 	return code;

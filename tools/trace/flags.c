@@ -90,6 +90,13 @@ static int set_flag(struct trace *trace, const struct tool_args *args)
 		trace->pages = (unsigned)number;
 	} else if (tool_args_is(args, "--summary")) {
 		trace->summarize = true;
+	} else if (tool_args_is(args, "--stacks")) {
+		trace->stacks = true;
+	} else if (tool_args_is(args, "--unwind")) {
+		trace->unwind.frame_pointers = !strcmp(args->value, "fp");
+		trace->stacks = true;
+		if (!trace->unwind.frame_pointers && strcmp(args->value, "dwarf") != 0)
+			return refuse(args, "dwarf or fp");
 	} else if (tool_args_is(args, "--by")) {
 		trace->by_pool = !strcmp(args->value, "pool");
 		if (!trace->by_pool && strcmp(args->value, "thread") != 0)

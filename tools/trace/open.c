@@ -146,44 +146,32 @@ static int refuse_filter(const struct trace_point *point, int error)
 			 point->filter, point->name, strerror(-error), text);
 }
 
-/* One tracepoint of one thread (0: of all) on one CPU. */
-static int open_one(struct trace *trace, struct trace_ring *ring, const struct trace_point *point,
-		    pid_t tid, struct pmc_failure *why)
+/* Events of one thread (0: of all) on one CPU. */
+static void set_target(const struct trace *trace, const struct trace_ring *ring, pid_t tid,
+		       struct pmc_open_options *options)
 {
-	struct pmc_open_options options = PMC_OPEN_INIT;
-	struct pmc_counter_event event;
-	struct pmc_counter *counter;
-	int error = pmc_tracepoint_event(point->tracepoint, &event);
-
-	if (error)
-		return error;
-	snprintf(event.name, sizeof(event.name), "%.63s", point->name);
-	options.target = tid ? PMC_TARGET_PID : PMC_TARGET_ANY;
-	options.pid = tid;
-	options.cpu = ring->cpu;
-	options.inherit = tid != 0;
-	options.enable_on_exec = tid && trace->command;
+	*options = (struct pmc_open_options)PMC_OPEN_INIT;
+	options->target = tid ? PMC_TARGET_PID : PMC_TARGET_ANY;
+	options->pid = tid;
+	options->cpu = ring->cpu;
+	options->inherit = tid != 0;
+	options->enable_on_exec = tid && trace->command;
 	/* The clock of dumps. */
-	options.use_clockid = true;
-	options.clockid = CLOCK_MONOTONIC;
-	/* Without PERF_SAMPLE_PERIOD an event that counts something (sched_stat_runtime counts ns)
-	 * makes a record for each unit, until it is throttled: kernel/events/core.c,
-	 * perf_swevent_event(). */
-	options.sample_period = 1;
-	options.sample_type = PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID |
-			      PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
-	/* Where threads wait. */
-	if (trace->summarize && point->prev_pid) {
-		options.sample_type |= PERF_SAMPLE_CALLCHAIN;
-		options.exclude_callchain_user = true;
-	}
-	options.sample_id_all = true;
-	options.read_format = PMC_READ_FORMAT_LOST;
-	error = pmc_counter_open(&counter, &event, &options, why);
-	if (error == -EINVAL) { /* Linux before 6.0 */
-		options.read_format = 0;
-		error = pmc_counter_open(&counter, &event, &options, why);
-	}
+	options->use_clockid = true;
+	options->clockid = CLOCK_MONOTONIC;
+	options->sample_period = 1;
+	options->sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	options->sample_id_all = true;
+}
+
+static int open_event(struct trace *trace, struct trace_ring *ring,
+		      const struct pmc_counter_event *event, struct pmc_open_options *options,
+		      const struct trace_point *point, struct pmc_failure *why)
+{
+	struct pmc_counter *counter;
+	int error = unwind_open(&counter, event, options, why);
+
 	if (error)
 		return error;
 	error = keep(ring, counter);
@@ -191,7 +179,7 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 		pmc_counter_close(counter);
 		return error;
 	}
-	error = point->filter ? pmc_counter_set_filter(counter, point->filter) : 0;
+	error = point && point->filter ? pmc_counter_set_filter(counter, point->filter) : 0;
 	if (error)
 		return refuse_filter(point, error);
 	if (!ring->sampler)
@@ -200,6 +188,51 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 	if (error)
 		pmc_sampler_explain(ring->sampler, error, why);
 	return error;
+}
+
+/* maps: this event of the thread records mappings, too. */
+static int open_one(struct trace *trace, struct trace_ring *ring, const struct trace_point *point,
+		    pid_t tid, bool maps, struct pmc_failure *why)
+{
+	struct pmc_open_options options;
+	struct pmc_counter_event event;
+	int error = pmc_tracepoint_event(point->tracepoint, &event);
+
+	if (error)
+		return error;
+	snprintf(event.name, sizeof(event.name), "%.63s", point->name);
+	set_target(trace, ring, tid, &options);
+	/* Without PERF_SAMPLE_PERIOD an event that counts something (sched_stat_runtime counts ns)
+	 * makes a record for each unit, until it is throttled: kernel/events/core.c,
+	 * perf_swevent_event(). */
+	options.sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW;
+	if (trace->stacks && !trace->summarize)
+		unwind_options_stack(&trace->unwind, &options);
+	if (maps)
+		unwind_options_maps(&options);
+	/* The system calls that threads wait in. */
+	if (trace->summarize && point->prev_pid) {
+		options.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		options.exclude_callchain_user = true;
+	}
+	return open_event(trace, ring, &event, &options, point, why);
+}
+
+/* Stacks of threads that begin to wait, for --summary: only of the target, while the records of the
+ * scheduler are those of the machine. */
+static int open_waits(struct trace *trace, struct trace_ring *ring, pid_t tid,
+		      struct pmc_failure *why)
+{
+	struct pmc_open_options options;
+	struct pmc_counter_event event;
+	int error = pmc_counter_event_parse(&event, "context-switches", NULL);
+
+	if (error)
+		return error;
+	set_target(trace, ring, tid, &options);
+	unwind_options_stack(&trace->unwind, &options);
+	unwind_options_maps(&options);
+	return open_event(trace, ring, &event, &options, NULL, why);
 }
 
 /* The kernel refuses some tracepoints to everybody (irq_work), so a glob may match them. */
@@ -214,18 +247,35 @@ static bool leave_out(struct trace *trace, struct trace_point *point, int error)
 }
 
 /* All tracepoints of one thread (0: of all) on one CPU. */
-static int open_on(struct trace *trace, struct trace_ring *ring, pid_t tid, struct pmc_failure *why)
+static int open_points(struct trace *trace, struct trace_ring *ring, pid_t tid,
+		       struct pmc_failure *why)
 {
+	bool maps = trace->stacks && !trace->summarize;
 	int error = 0;
 
 	for (unsigned p = 0; p < trace->n_points && !error; p++) {
 		struct trace_point *point = &trace->points[p];
 
-		if (!point->refused)
-			error = open_one(trace, ring, point, tid, why);
-		if (error && leave_out(trace, point, error))
+		if (point->refused)
+			continue;
+		error = open_one(trace, ring, point, tid, maps, why);
+		if (!error)
+			maps = false;
+		else if (leave_out(trace, point, error))
 			error = 0;
 	}
+	return error;
+}
+
+/* With --summary: the scheduler's on the machine, stacks of one thread (0: of all). */
+static int open_on(struct trace *trace, struct trace_ring *ring, pid_t tid, struct pmc_failure *why)
+{
+	int error = 0;
+
+	if (!trace->summarize || !ring->sampler)
+		error = open_points(trace, ring, trace->summarize ? 0 : tid, why);
+	if (!error && trace->summarize && trace->stacks)
+		error = open_waits(trace, ring, tid, why);
 	/* It went offline. */
 	return error == -ENODEV && !counter_cpu_is_online(ring->cpu) ? 0 : error;
 }
@@ -352,8 +402,12 @@ int trace_open(struct trace *trace)
 	int code;
 
 	trace->ring_pages = trace->pages ? trace->pages : DEFAULT_PAGES;
-	if (pmc_sampler_set_new(&trace->set,
-				trace->ring_pages >= LARGE_PAGES ? LARGE_SETTLE_NS : 0))
+	if (trace->stacks && !trace->pages && unwind_pages(&trace->unwind) > DEFAULT_PAGES)
+		trace->ring_pages = unwind_pages(&trace->unwind);
+	/* A ring holds few records with stacks. */
+	if (pmc_sampler_set_new(&trace->set, trace->ring_pages >= LARGE_PAGES && !trace->stacks ?
+						     LARGE_SETTLE_NS :
+						     0))
 		return tool_fail(trace_failed(trace), "out of memory");
 	code = find_cpus(trace);
 	if (!code && trace->command)
@@ -362,10 +416,10 @@ int trace_open(struct trace *trace)
 		return code;
 	raise_limit();
 	pmc_file_read(trace->online, sizeof(trace->online), CPUS "/online");
-	if (trace->pid && !trace->summarize)
+	if (trace->pid && (!trace->summarize || trace->stacks))
 		code = open_process(trace);
 	else
-		code = open_thread(trace, trace->summarize ? 0 : trace->child.pid);
+		code = open_thread(trace, trace->child.pid);
 	for (unsigned p = 0; !code && trace->n_refused && p < trace->n_points; p++)
 		if (trace->points[p].refused)
 			tool_warn("%s is not traced: the kernel refuses it", trace->points[p].name);

@@ -65,7 +65,8 @@ void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thr
 	if (thread->state == THREAD_RUNNING) {
 		thread->oncpu_ns += ns;
 	} else if (thread->state == THREAD_BLOCKED) {
-		if (!thread->reason || !trace_blocked_add(thread, thread->reason, ns))
+		if (!thread->reason || !trace_blocked_add(thread, thread->reason, ns) ||
+		    !trace_wait_add(summary, thread, thread->stack, 1, ns))
 			summary->failed = true;
 	} else if (thread->state == THREAD_RUNNABLE) {
 		thread->delay_ns += ns;
@@ -101,6 +102,7 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 	thread->waited++;
 	enter(summary, thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
 	thread->reason = trace_reason_of(summary, state, record);
+	thread->stack = NULL;
 	thread->waker = NULL;
 	/* The thread ID may be reused. */
 	if (state & STATE_ENDED)
@@ -211,6 +213,15 @@ static void on_fork(struct trace_summary *summary, const struct pmc_record *reco
 		child->state = THREAD_GONE; /* not begun */
 }
 
+/* Behind the record of the switch. One that is preempted does not wait. */
+static void on_stack(struct trace_summary *summary, const struct pmc_record *record)
+{
+	struct trace_thread *thread = thread_of(summary, (int32_t)record->tid);
+
+	if (thread && thread->wanted && thread->state == THREAD_BLOCKED)
+		thread->stack = unwind_stack_of(summary->unwind, record);
+}
+
 void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 {
 	struct trace_summary *summary = trace->summary;
@@ -226,6 +237,8 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 		on_waking(summary, record);
 	else if (point)
 		on_fork(summary, record);
+	else if (summary->unwind)
+		on_stack(summary, record);
 }
 
 /* ---- start and end ------------------------------------------------------------------------ */
@@ -253,6 +266,7 @@ int trace_summary_start(struct trace *trace)
 		return tool_fail(trace_failed(trace), "out of memory");
 	trace->summary = summary;
 	summary->arena = &trace->arena;
+	summary->unwind = trace->stacks ? &trace->unwind : NULL;
 	snprintf(summary->interrupt.name, sizeof(summary->interrupt.name), "(interrupt)");
 	summary->start_ns = pmc_now_ns();
 	for (unsigned i = 0; i < N_POINTS; i++)

@@ -35,6 +35,17 @@ struct trace_blocked {
 	uint64_t ns;
 };
 
+/* Waits of a thread or pool in one user stack, with --stacks. */
+struct trace_wait {
+	struct {
+		const struct trace_thread *thread;
+		const struct unwind_stack *stack; /* NULL: none is known */
+	} key;
+	uint64_t count, ns;
+	struct trace_wait *next; /* of the thread */
+	UT_hash_handle hh;
+};
+
 struct trace_thread {
 	uint32_t pid, tid; /* pid 0: unknown */
 	uint32_t threads;  /* of a pool; 0: a thread */
@@ -47,8 +58,10 @@ struct trace_thread {
 	uint64_t unseen;		   /* switches to or from it without a record */
 	uint32_t waits[65];		   /* [0]: below 1 us; [i]: from 2^(i-1) us on */
 	const struct trace_reason *reason; /* while blocked */
+	const struct unwind_stack *stack;  /* of the last wait; NULL: not known */
 	struct trace_blocked *blocked;
 	unsigned n_blocked;
+	struct trace_wait *stacks;
 	struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
 	struct trace_thread *pool;  /* at the end, with --by pool */
 	struct trace_thread *next;
@@ -76,6 +89,8 @@ struct trace_summary {
 	struct pmc_arena *arena;	     /* of reasons and pairs */
 	struct trace_reason *reasons;
 	struct trace_pair *pairs;
+	struct trace_wait *stacks;
+	struct unwind *unwind; /* NULL: without --stacks */
 	uint64_t start_ns;
 	unsigned asleep; /* at the end: threads without a record that sleep */
 	bool some;	 /* only threads of the target and what they start */
@@ -91,6 +106,10 @@ static inline bool trace_is_row(const struct trace_thread *t)
 {
 	return t->wanted && (t->preempted + t->waited || t->state == THREAD_RUNNING);
 }
+static inline unsigned trace_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
+}
 /* Of the target, or of the machine. */
 void trace_summary_count_asleep(struct trace *trace);
 /* Ends the state the thread is in: its time until `now` is known. */
@@ -105,6 +124,15 @@ bool trace_blocked_add(struct trace_thread *thread, const struct trace_reason *r
 /* Names all reasons, and sorts those of the thread, most time first. */
 void trace_reasons_name(struct trace_summary *summary);
 void trace_blocked_sort(struct trace_thread *thread);
+
+/* summary_stacks.c */
+/* Adds to the time in that stack; nothing without --stacks. False: no memory. */
+bool trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
+		    const struct unwind_stack *stack, uint64_t count, uint64_t ns);
+/* In the table a line with the stack of most time; in JSON all. */
+void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, int width);
+void trace_stacks_json(struct trace *trace, const struct trace_thread *thread,
+		      struct pmc_json *json);
 
 /* summary_pairs.c */
 /* Adds a wait that ended. False: no memory. */

@@ -74,7 +74,8 @@ static struct trace_thread *pool_of(struct trace_thread **pools, const struct tr
 	return *pools = pool;
 }
 
-static bool add_thread(struct trace_thread *pool, const struct trace_thread *thread)
+static bool add_thread(struct trace_summary *summary, struct trace_thread *pool,
+		       const struct trace_thread *thread)
 {
 	pool->threads++;
 	pool->oncpu_ns += thread->oncpu_ns;
@@ -89,6 +90,9 @@ static bool add_thread(struct trace_thread *pool, const struct trace_thread *thr
 	for (unsigned i = 0; i < thread->n_blocked; i++)
 		if (!trace_blocked_add(pool, thread->blocked[i].reason, thread->blocked[i].ns))
 			return false;
+	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
+		if (!trace_wait_add(summary, pool, w->key.stack, w->count, w->ns))
+			return false;
 	return true;
 }
 
@@ -100,7 +104,7 @@ bool trace_pools(struct trace_summary *summary)
 
 	for (struct trace_thread *t = summary->last; t && ok; t = t->next) {
 		t->pool = pool_of(&pools, t);
-		ok = t->pool && add_thread(t->pool, t);
+		ok = t->pool && add_thread(summary, t->pool, t);
 	}
 	summary->pairs = NULL;
 	for (struct trace_pair *p = pairs; p; p = p->hh.next) {

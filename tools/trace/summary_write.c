@@ -37,9 +37,10 @@ static void put_wakers(struct pmc_json *json, const struct trace_summary *summar
 	free(pairs);
 }
 
-static void put_json(struct pmc_out *out, const struct trace_summary *summary,
-		     const struct trace_thread *t)
+static void put_json(struct trace *trace, const struct trace_thread *t)
 {
+	const struct trace_summary *summary = trace->summary;
+	struct pmc_out *out = &trace->out;
 	struct pmc_json json;
 	unsigned last = 64;
 
@@ -74,6 +75,7 @@ static void put_json(struct pmc_out *out, const struct trace_summary *summary,
 		pmc_json_u64(&json, NULL, t->waits[i]);
 	pmc_json_array_end(&json);
 	put_wakers(&json, summary, t);
+	trace_stacks_json(trace, t, &json);
 	pmc_json_object_end(&json);
 	pmc_out_char(out, '\n');
 }
@@ -90,16 +92,11 @@ static void put_ms(struct pmc_out *out, uint64_t ns)
 	pmc_outf(out, " %9s", text);
 }
 
-static unsigned percent(uint64_t part, uint64_t whole)
-{
-	return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
-}
-
 /* As many as fit into the line: "futex 93 %, read 7 %". */
 static void put_reasons(struct pmc_out *out, const struct trace_thread *t, int room)
 {
 	for (unsigned i = 0; i < t->n_blocked; i++) {
-		unsigned part = percent(t->blocked[i].ns, t->blocked_ns);
+		unsigned part = trace_percent(t->blocked[i].ns, t->blocked_ns);
 		char text[96];
 		struct pmc_out cell;
 
@@ -145,7 +142,7 @@ static const struct trace_thread *main_waker(const struct trace_summary *summary
 
 	for (unsigned i = 0; i < n; i++)
 		all += pairs[i]->wait_ns;
-	*part = by ? percent(pairs[0]->wait_ns, all) : 0;
+	*part = by ? trace_percent(pairs[0]->wait_ns, all) : 0;
 	free(pairs);
 	return by;
 }
@@ -192,8 +189,10 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 		 n == 1 ? "" : "s", (unsigned long long)(wall_ns / 1000000));
 	pmc_outf(out, "%-16s %8s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
 		 pools ? "threads" : "tid", "on CPU", "run delay", "longest", "blocked", "in");
-	for (size_t i = 0; i < n && i < MOST_ROWS; i++)
+	for (size_t i = 0; i < n && i < MOST_ROWS; i++) {
 		put_row(out, rows[i], width);
+		trace_stacks_line(trace, rows[i], width);
+	}
 	if (n > MOST_ROWS)
 		pmc_outf(out, "%zu more: --format json has all\n", n - MOST_ROWS);
 	if (trace->summary->asleep)
@@ -202,8 +201,9 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 	for (size_t i = 0; i < n; i++)
 		unseen += rows[i]->unseen;
 	if (unseen)
-		pmc_outf(out, "%llu switches were not recorded: times on CPU may be wrong by up to "
-			      "a wait each\n",
+		pmc_outf(out,
+			 "%llu switches were not recorded: times on CPU may be wrong by up to "
+			 "a wait each\n",
 			 (unsigned long long)unseen);
 }
 
@@ -213,7 +213,7 @@ static void put_all(struct trace *trace, struct trace_thread *const *rows, size_
 	struct pmc_out *out = &trace->out;
 
 	for (size_t i = 0; i < n && trace->format == TRACE_JSON; i++)
-		put_json(out, trace->summary, rows[i]);
+		put_json(trace, rows[i]);
 	if (trace->format == TRACE_JSON)
 		return;
 	put_table(trace, rows, n, wall_ns);

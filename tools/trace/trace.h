@@ -11,6 +11,7 @@
 #include "agent/core/base/arena.h"
 #include "agent/core/base/out.h"
 #include "tools/cli/child.h"
+#include "tools/unwind/unwind.h"
 
 #include <pmc/sampler.h>
 #include <pmc/tracepoint.h>
@@ -19,6 +20,8 @@
 #include <sys/types.h>
 
 enum trace_format { TRACE_TEXT, TRACE_FIELDS, TRACE_JSON };
+
+struct pmc_json;
 
 struct trace_point {
 	struct pmc_tracepoint *tracepoint;
@@ -58,7 +61,7 @@ struct trace {
 	uint64_t stopped_ns; /* when the events were disabled, before the last records are read */
 	unsigned pages;	     /* 0: the default */
 	enum trace_format format;
-	bool summarize, by_pool;
+	bool summarize, by_pool, stacks;
 
 	struct trace_point *points;
 	unsigned n_points, n_refused;
@@ -71,6 +74,9 @@ struct trace {
 	unsigned room_rings;
 	unsigned ring_pages; /* in use */
 	char online[4096];   /* the list of CPUs, when it was read last */
+
+	struct unwind unwind;	 /* with --stacks */
+	struct symbols *symbols; /* NULL: without */
 
 	struct tool_child child;
 	struct pmc_out out;
@@ -90,6 +96,22 @@ int trace_find_points(struct trace *trace);
 void trace_free_points(struct trace *trace);
 const struct trace_point *trace_point_of(const struct trace *trace,
 					 const struct pmc_record *record);
+
+/* Functions of a call stack, the innermost first. */
+enum { TRACE_NAMES = 256 };
+struct trace_frame_names {
+	unsigned n;
+	const char *list[TRACE_NAMES]; /* as found in files: escape them */
+};
+
+/* stacks.c */
+/* Of the stack of a record, and of one that the unwinder found. */
+void trace_stack_of(struct trace *trace, const struct pmc_record *record,
+		    struct trace_frame_names *names);
+void trace_stack_names(struct trace *trace, const uint64_t *words, unsigned depth, uint16_t flags,
+		       pid_t pid, struct trace_frame_names *names);
+/* As the items of an array. */
+void trace_stack_json(struct pmc_json *json, const struct trace_frame_names *names);
 
 /* open.c */
 int trace_open(struct trace *trace);

@@ -54,6 +54,23 @@ static int64_t tid_of(const struct trace_point *point, const struct pmc_record *
 	return tid;
 }
 
+/* `after`: between the lines of functions if `before` is empty, else behind each. */
+static void put_stack(struct trace *trace, const struct pmc_record *record, const char *before,
+		      const char *after)
+{
+	struct trace_frame_names names;
+
+	if (!trace->stacks)
+		return;
+	trace_stack_of(trace, record, &names);
+	for (unsigned i = 0; i < names.n; i++) {
+		pmc_out_str(&trace->out, before);
+		put_name(&trace->out, names.list[i]);
+		if (*before || i + 1 < names.n)
+			pmc_out_str(&trace->out, after);
+	}
+}
+
 static void put_text(struct trace *trace, const struct trace_point *point,
 		     const struct pmc_record *record)
 {
@@ -87,17 +104,24 @@ static void put_text(struct trace *trace, const struct trace_point *point,
 			put_fields(out, point, record);
 		}
 	}
-	pmc_out_str(out, "\n\n");
+	pmc_out_char(out, '\n');
+	put_stack(trace, record, "\t", "\n");
+	pmc_out_char(out, '\n');
 }
 
-static void put_line(struct pmc_out *out, const struct trace_point *point,
+static void put_line(struct trace *trace, const struct trace_point *point,
 		     const struct pmc_record *record)
 {
+	struct pmc_out *out = &trace->out;
+
 	pmc_outf(out,
 		 "time_ns=%llu cpu=%u pid=%d tid=%lld event=", (unsigned long long)record->time,
 		 record->cpu, (int)record->pid, (long long)tid_of(point, record));
 	put_name(out, point->name);
 	put_fields(out, point, record);
+	if (trace->stacks)
+		pmc_out_str(out, " stack=");
+	put_stack(trace, record, "", ";");
 	pmc_out_char(out, '\n');
 }
 
@@ -143,13 +167,14 @@ static void put_json_field(struct pmc_json *json, const struct pmc_tracepoint_fi
 	}
 }
 
-static void put_json(struct pmc_out *out, const struct trace_point *point,
+static void put_json(struct trace *trace, const struct trace_point *point,
 		     const struct pmc_record *record)
 {
 	const struct pmc_tracepoint_field *field;
+	struct trace_frame_names names;
 	struct pmc_json json;
 
-	pmc_json_init(&json, out, false);
+	pmc_json_init(&json, &trace->out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "time_ns", record->time);
 	pmc_json_u64(&json, "cpu", record->cpu);
@@ -161,8 +186,14 @@ static void put_json(struct pmc_out *out, const struct trace_point *point,
 		if (!field->is_common)
 			put_json_field(&json, field, record);
 	pmc_json_object_end(&json);
+	if (trace->stacks) {
+		trace_stack_of(trace, record, &names);
+		pmc_json_array(&json, "stack");
+		trace_stack_json(&json, &names);
+		pmc_json_array_end(&json);
+	}
 	pmc_json_object_end(&json);
-	pmc_out_char(out, '\n');
+	pmc_out_char(&trace->out, '\n');
 }
 
 /* ---- records, losses, totals -------------------------------------------------------------- */
@@ -174,9 +205,9 @@ void trace_write(struct trace *trace, const struct pmc_record *record)
 
 	point = point ? point : &unknown;
 	if (trace->format == TRACE_JSON)
-		put_json(&trace->out, point, record);
+		put_json(trace, point, record);
 	else if (trace->format == TRACE_FIELDS)
-		put_line(&trace->out, point, record);
+		put_line(trace, point, record);
 	else
 		put_text(trace, point, record);
 }

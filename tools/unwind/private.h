@@ -13,8 +13,6 @@
 #include <limits.h>
 #include <pmc/sampler.h>
 
-/* Frames of a stack, as in the agent's. */
-#define UNWIND_DEPTH PMC_STACK_DEPTH_MAX
 /* A path, NUL, and a build ID. */
 #define UNWIND_KEY (PATH_MAX + 1 + 64)
 /* A copy of the stack takes this of the ring, also if less of it is in use. */
@@ -59,7 +57,7 @@ uint64_t unwind_module_address(struct unwind_module *module, uint64_t file_offse
 struct Dwarf_CFI_s *unwind_module_cfi(struct unwind_module *module);
 void unwind_modules_close(struct unwind *unwind);
 
-/* walk.c. The stack of a sample, the innermost frame first: `words` for UNWIND_DEPTH frames.
+/* walk.c. The stack of a sample, the innermost frame first: `words` for PMC_STACK_DEPTH_MAX frames.
  * Returns their number. */
 unsigned unwind_walk(struct unwind *unwind, const struct unwind_image *image,
 		     const struct pmc_record *record, uint64_t *words, uint16_t *flags);

@@ -40,18 +40,20 @@ static bool has_user(const struct pmc_record *record)
 	return record->present & PERF_SAMPLE_CALLCHAIN && sample->n_callchain;
 }
 
+unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
+		       uint16_t *flags)
+{
+	const struct unwind_image *image =
+		has_user(record) ? unwind_image_of(unwind, record->pid) : NULL;
+
+	return image ? unwind_walk(unwind, image, record, words, flags) : 0;
+}
+
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record)
 {
-	uint64_t words[UNWIND_DEPTH];
-	struct unwind_image *image;
+	uint64_t words[PMC_STACK_DEPTH_MAX];
 	uint16_t flags = 0;
-	unsigned depth;
+	const unsigned depth = unwind_frames(unwind, record, words, &flags);
 
-	if (!has_user(record))
-		return NULL;
-	image = unwind_image_of(unwind, record->pid);
-	if (!image)
-		return NULL;
-	depth = unwind_walk(unwind, image, record, words, &flags);
 	return depth ? keep(unwind, words, depth, flags) : NULL;
 }

@@ -73,7 +73,11 @@ int unwind_open(struct pmc_counter **counter, const struct pmc_counter_event *ev
 
 /* Any record but a sample. */
 void unwind_take(struct unwind *unwind, const struct pmc_record *record);
-/* The stack of a sample. NULL: it has none, or no memory. */
+/* The stack of a sample, the innermost frame first, as `words` for PMC_STACK_DEPTH_MAX frames and
+ * PMC_STACK_* flags. Returns their number; 0: it has none. */
+unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, uint64_t *words,
+		       uint16_t *flags);
+/* The same, each stack once. NULL: it has none, or no memory. */
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record);
 /* The module of a frame; NULL: none. */
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);

@@ -78,7 +78,7 @@ static unsigned take_chain(const struct unwind_image *image, const struct pmc_re
 
 		if (sample->callchain[i] >= (uint64_t)PERF_CONTEXT_MAX)
 			continue;
-		if (depth == UNWIND_DEPTH) {
+		if (depth == PMC_STACK_DEPTH_MAX) {
 			*flags |= PMC_STACK_TRUNCATED;
 			break;
 		}
@@ -366,7 +366,7 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 
 	if (!begin(&walk, &record->sample))
 		return 0;
-	while (step == STEP_ON && depth < UNWIND_DEPTH) {
+	while (step == STEP_ON && depth < PMC_STACK_DEPTH_MAX) {
 		const uint64_t pc = walk.registers[PC] - !inside, sp = walk.registers[SP];
 		const struct unwind_map *map = unwind_maps_find(&image->maps, pc);
 		const struct unwind_rule *rule = NULL;

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# trace-stacks.t - pmctl trace --stacks: call stacks of records, and of waits in --summary.
+. "$(dirname "$0")/lib.sh"
+# With tracefs, in a mount namespace of its own if the system has none mounted.
+if ! [ -d /sys/kernel/tracing/events ]; then
+	[ -z "${MOUNTED:-}" ] && unshare -m mount -t tracefs tracefs /sys/kernel/tracing 2>"$T/err" ||
+		skip_all "tracefs cannot be mounted: $(head -n 1 "$T/err")"
+	rm -rf "$T"
+	MOUNTED=1 exec unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing && exec bash "$@"' sh "$0"
+fi
+cd "$T" || exit 1
+trace() { run timeout -s KILL 100 "$PMCTL" trace "$@"; }
+places='["place_sleep", "place_pipe", "place_mutex", "place_cond"]'
+
+# Kernels drop records of some threads, for every tool alike: then another run counts.
+# until_true JQ FILE FLAGS: traces off_cpu until the filter is true of all objects together
+until_true() {
+	local filter=$1 file=$2
+	shift 2
+	for _ in {1..20}; do
+		trace "$@" -o "$file" -- "$PROG/off_cpu"
+		[ "$(jq -s --argjson places "$places" "$filter" "$file")" = true ] && break
+	done
+	is "$(jq -s --argjson places "$places" "$filter" "$file")" true "trace $*: the stacks"
+}
+
+# ---- waits of --summary -------------------------------------------------------------------------
+# A thread's longest wait is in the function of its name.
+in_place='map(select(.name | IN($places[])) | .name as $name | .blocked_in[0] |
+	.ns > 190000000 and .count > 0 and (.stack | index($name) != null and index($name) < index("start"))) | length == ($places | length) and all'
+until_true "$in_place" x.json --summary --stacks --format json
+is "$(jq -s 'map(([.blocked_in[].ns] | add) == ([.blocked_ns[]] | add)) | all' x.json)" true \
+	"stacks add up to the time blocked"
+# Frame pointers: the C library has none, so the function that called it is left out.
+places='["place_sleep", "place_pipe"]' until_true "$in_place" x.json --summary --unwind fp --format json
+until_true 'map(.blocked_in | map(.stack[]) | index("place_mutex")) | any' x.json --summary -g --by pool --format json
+for _ in {1..20}; do
+	trace --summary -g -o table -- "$PROG/off_cpu"
+	[ "$(grep -cE ' in .*place_' table)" -eq 4 ] && break
+done
+for place in $(jq -r ".[]" <<<"$places"); do
+	like "$(sed -n "/^$place /{n;p;q}" table)" "^ +[0-9]+ % in .*$place < start < " "the table: $place"
+done
+trace --summary --format json -o x.json -- "$PROG/off_cpu"
+is "$(jq -s 'map(has("blocked_in")) | any' x.json)" false "without --stacks there are none"
+
+# ---- a process that was there before ------------------------------------------------------------
+mkfifo in
+"$PROG/off_cpu" input <in &
+pid=$!
+exec 9>in
+await grep -q '^State:.S' /proc/$pid/status
+# A byte at a time, until the trace ends.
+feed() { while kill -0 "$1" 2>/dev/null; do echo >&9; sleep 0.01; done; }
+feed_trace() {
+	timeout -s KILL 100 "$PMCTL" trace "$@" >out 2>err &
+	feed $!
+	wait $!
+	status=$?
+}
+for _ in {1..10}; do
+	feed_trace --summary -g -p $pid -d 300ms --format json -o x.json
+	[ "$(jq -s "map(select(.tid == $pid)) | length" x.json)" = 1 ] && break
+done
+# The wait in which the trace began has no stack.
+is "$(jq "select(.tid == $pid) | .blocked_in | map(select(.stack != []) | .stack |
+	index(\"call_input\") < index(\"place_input\") and index(\"place_input\") < index(\"main\")) | length > 0 and all" x.json)" true \
+	"-p: waits of a process that was mapped before"
+for _ in {1..10}; do
+	feed_trace -e sched:sched_switch --filter 'prev_comm == "off_cpu"' -g -a -d 300ms --format json -o x.json
+	[ -s x.json ] && break
+done
+is "$(jq -s 'map(select(.event) | .stack | index("call_input") < index("place_input") and index("place_input") < index("main")) |
+	length > 0 and all' x.json)" true "-a: stacks of records of such a process"
+for _ in {1..10}; do
+	feed_trace -e sched:sched_switch -g -p $pid -d 300ms -o x
+	grep -q place_input x && break
+done
+like "$(cat x)" $'PrevPID: '$pid$' [^\n]*\n(\t[^\n]*\n)*\tcall_input\n\tplace_input\n\tmain\n' "text: a line for each function"
+exec 9>&-
+wait $pid
+
+# ---- records of a command -----------------------------------------------------------------------
+for _ in {1..20}; do
+	trace -e sched:sched_switch --filter 'prev_comm == "place_pipe"' -g --format fields -o x -- "$PROG/off_cpu"
+	grep -q ';place_pipe;' x && break
+done
+like "$(cat x)" ' stack=[^=]*;call_read;place_pipe;start;start_thread' "fields: functions from the innermost on"
+trace -e sched:sched_process_exec -g --format json -o x.json -- env true
+is "$status $(jq -s 'map(.stack | length > 0) | length > 0 and all' x.json)" "0 true" "a program that has just begun"
+trace -e sched:sched_process_exit --format fields -o x -- true
+is "$(grep -c 'stack=' x)" 0 "without --stacks there are none"
+
+trace -e sched:sched_switch --unwind both -a
+is "$status" 2 "an unknown --unwind"
+like "$(cat err)" "dwarf or fp" "and what there is"
+
+done_testing

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* summary_stacks.c - where threads wait: user call stacks, with --stacks. */
+#include "agent/core/base/json.h"
+#include "agent/core/base/utf8.h"
+#include "agent/core/profile/fold.h"
+#include "tools/trace/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond these, waits have no stack: some 100 MB. */
+enum { WAITS_MOST = 1000000 };
+#define NAME_COLUMNS 60
+
+static struct trace_wait *find(struct trace_summary *summary, struct trace_thread *thread,
+			       const struct unwind_stack *stack)
+{
+	struct pmc_arena *arena = summary->arena;
+	struct trace_wait *wait, key = { .key = { thread, stack } };
+
+	HASH_FIND(hh, summary->stacks, &key.key, sizeof(key.key), wait);
+	if (wait)
+		return wait;
+	if (stack && HASH_COUNT(summary->stacks) >= WAITS_MOST)
+		return find(summary, thread, NULL);
+	wait = pmc_arena_alloc(arena, sizeof(*wait));
+	if (!wait)
+		return NULL;
+	wait->key = key.key;
+	wait->next = thread->stacks;
+	thread->stacks = wait;
+	HASH_ADD(hh, summary->stacks, key, sizeof(wait->key), wait);
+	return wait;
+}
+
+bool trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
+		    const struct unwind_stack *stack, uint64_t count, uint64_t ns)
+{
+	struct trace_wait *wait;
+
+	if (!summary->unwind)
+		return true;
+	wait = find(summary, thread, stack);
+	if (!wait)
+		return false;
+	wait->count += count;
+	wait->ns += ns;
+	return true;
+}
+
+static void name_frames(struct trace *trace, const struct trace_thread *thread,
+			const struct unwind_stack *stack, struct trace_frame_names *names)
+{
+	names->n = 0;
+	if (stack)
+		trace_stack_names(trace, stack->words, stack->depth, stack->flags,
+				  (pid_t)thread->pid, names);
+}
+
+static bool in_libc(const struct trace *trace, uint64_t word)
+{
+	const struct unwind_module *module = unwind_module_at(&trace->unwind, word);
+	const char *name = module ? pmc_base_name(module->path) : "";
+
+	return !strncmp(name, "libc.so.", 8) || !strncmp(name, "libpthread", 10) ||
+	       !strncmp(name, "ld-musl-", 8);
+}
+
+/* Of the C library only the function that was called. */
+static void name_caller(struct trace *trace, const struct trace_thread *thread,
+			const struct unwind_stack *stack, struct trace_frame_names *names)
+{
+	unsigned first = 0, inlined;
+
+	while (first + 1u < stack->depth && in_libc(trace, stack->words[first]) &&
+	       in_libc(trace, stack->words[first + 1]))
+		first++;
+	trace_stack_names(trace, stack->words + first, 1, 0, (pid_t)thread->pid, names);
+	inlined = in_libc(trace, stack->words[first]) && names->n ? names->n - 1 : 0;
+	trace_stack_names(trace, stack->words + first, stack->depth - first, stack->flags,
+			  (pid_t)thread->pid, names);
+	names->n -= inlined;
+	memmove(names->list, names->list + inlined, names->n * sizeof(*names->list));
+}
+
+/* The innermost functions, as many as fit: "  98 % in read < get < main". */
+void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, int width)
+{
+	const struct trace_wait *most = NULL;
+	struct trace_frame_names names;
+	struct pmc_out line, *out = &trace->out;
+	char text[1024];
+	int room = width - 10;
+
+	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
+		if (w->key.stack && (!most || w->ns > most->ns))
+			most = w;
+	if (!most || !most->ns)
+		return;
+	name_caller(trace, thread, most->key.stack, &names);
+	pmc_outf(out, "  %3u %% in", trace_percent(most->ns, thread->blocked_ns));
+	for (unsigned i = 0; i < names.n; i++) {
+		pmc_out_to_mem(&line, text, sizeof(text));
+		room -= pmc_utf8_safe(&line, names.list[i], strlen(names.list[i]), NAME_COLUMNS) +
+			(i ? 3 : 1);
+		if (i && room < (i + 1 < names.n ? 6 : 0)) {
+			pmc_out_str(out, " < ...");
+			break;
+		}
+		pmc_outf(out, "%s%.*s", i ? " < " : " ", (int)line.len, text);
+	}
+	pmc_out_char(out, '\n');
+}
+
+static int most_time(const void *a, const void *b)
+{
+	const struct trace_wait *x = *(struct trace_wait *const *)a;
+	const struct trace_wait *y = *(struct trace_wait *const *)b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+}
+
+void trace_stacks_json(struct trace *trace, const struct trace_thread *thread,
+		       struct pmc_json *json)
+{
+	struct trace_wait **list;
+	struct trace_frame_names names;
+	size_t n = 0;
+
+	if (!trace->stacks)
+		return;
+	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	n = 0;
+	for (struct trace_wait *w = thread->stacks; list && w; w = w->next)
+		list[n++] = w;
+	if (n)
+		qsort(list, n, sizeof(*list), most_time);
+	pmc_json_array(json, "blocked_in");
+	for (size_t i = 0; i < n; i++) {
+		name_frames(trace, thread, list[i]->key.stack, &names);
+		pmc_json_object(json, NULL);
+		pmc_json_u64(json, "ns", list[i]->ns);
+		pmc_json_u64(json, "count", list[i]->count);
+		pmc_json_array(json, "stack");
+		trace_stack_json(json, &names);
+		pmc_json_array_end(json);
+		pmc_json_object_end(json);
+	}
+	pmc_json_array_end(json);
+	free(list);
+}
