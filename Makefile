@@ -158,7 +158,7 @@ $(O)/pmc-spawn: tools/bench/helper/pmc_spawn.c $(O)/flags
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
-	$(Q)$(CC) $(BASE) -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
+	$(Q)$(CC) $(BASE) -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter-out $(WITHOUT),$(filter %.o,$^)) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
 
 # What of the macOS port does not call macOS runs here, against doubles.
 MAC_COUNTS := $(addprefix agent/core/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
@@ -172,6 +172,10 @@ MAC_RUN    := $(addprefix tools/,run/darwin/macho.c run/darwin/judge.c cli/darwi
 $(O)/unit/test_mac_run: $(call obj,$(MAC_RUN))
 MAC_STAT   := $(addprefix tools/,stat/darwin/mac_stat.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
 $(O)/unit/test_mac_stat: $(call obj,$(MAC_STAT))
+MAC_BENCH  := $(wildcard tools/bench/darwin/*.c) $(MAC_COUNTS) agent/core/event/darwin/pfm.c \
+	$(addprefix tools/,list/darwin/kpep.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
+$(O)/unit/test_mac_bench: private WITHOUT = $(call obj,$(wildcard tools/bench/linux/*.c) tools/cli/linux/find_agent.c)
+$(O)/unit/test_mac_bench: $(call obj,$(MAC_BENCH))
 $(O)/unit/test_mac_list: $(call obj,tools/list/darwin/kpep.c)
 $(O)/fuzz/fuzz_macho $(O)/fuzz/replay_macho: $(call obj,tools/run/darwin/macho.c tools/run/darwin/judge.c)
 
@@ -232,7 +236,7 @@ $(O)/bench/%: tests/bench/%.c
 
 -include $(wildcard $(O)/unit/*.d $(O)/prog/*.d $(O)/vm/*.d)
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) $(MAC_RUN) $(MAC_STAT) tools/list/darwin/kpep.c agent/base/job.c)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) $(MAC_RUN) $(MAC_STAT) $(MAC_BENCH) agent/base/job.c)
 
 # ---- macOS: a cross build; docs/MACOS.md ----------------------------------------------------
 MAC      := $(O)/macos
@@ -249,8 +253,7 @@ MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
 MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
-	$(wildcard tools/cli/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) \
-	tools/bench/statistics.c tools/bench/units.c $(wildcard tools/*/darwin/*.c)
+	$(wildcard tools/bench/*.c tools/cli/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)
 MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/report.c agent/process/settings.c \

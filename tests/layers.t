@@ -36,7 +36,7 @@ agent/process: core/* agent/base agent/output agent/sample agent/thread agent/re
 agent/hooks: core/* agent/base agent/output agent/sample agent/thread agent/region agent/process
 tools/cli: core/* core/api/*
 tools/attach: core/* core/api/* tools/cli
-tools/bench: core/* core/api/* tools/cli tools/bench/helper
+tools/bench: core/* core/api/* tools/cli tools/bench/helper tools/list
 tools/bench/helper: core/base
 tools/merge: core/* core/api/* tools/cli
 tools/report: core/* core/api/* tools/cli tools/symbol

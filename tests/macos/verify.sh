@@ -157,6 +157,14 @@ step 16 "cycles and instructions for each level, others with the reason" "$dir/p
 step 17 "events of type kpep with descriptions" "$dir/pmctl" list '*BRANCH*'
 step 18 "both events at once" "$dir/pmctl" list --fit INST_ALL,INST_BRANCH
 step 19 "one line, cycles and instructions above 0; exit status 7" "$dir/pmctl" stat -- ./spin 1
+step 23 "two tables; spin 2 has about twice the cycles and instructions" \
+	"$dir/pmctl" bench -r 3 --ignore-failure -e cycles,instructions './spin 1' './spin 2'
+if [ "$(id -u)" = 0 ]; then
+	step 24 "both events with values; 3 more runs under the agent" \
+		"$dir/pmctl" bench -r 3 --ignore-failure -e INST_ALL,INST_BRANCH './spin 1'
+else
+	echo "== step 24 skipped: run this script as root"
+fi
 ./spin 4 &
 step 20 "three lines and the total" "$dir/pmctl" stat -p $! -I 100ms -n 3
 exit $failed

@@ -75,6 +75,7 @@ struct bench {
 	/* counters */
 	struct pmc_plan plan;
 	unsigned passes;
+	bool by_agent; /* events with a pass are counted by the agent, in runs of its own */
 	struct bench_measure *measures;
 	unsigned n_measures;
 	double shell_ns[3]; /* wall, user and system time of an empty shell; subtracted */
@@ -97,7 +98,7 @@ int bench_plan(struct bench *bench);
 int bench_measure(struct bench *bench);
 /* The commands from..to of the next round, in random order. */
 void bench_shuffle(unsigned *order, unsigned from, unsigned to);
-/* Further runs under the agent, for --per-thread. */
+/* Further runs under the agent, for --per-thread and for events that it alone can count. */
 int bench_threads(struct bench *bench);
 int bench_print(struct bench *bench);
 
@@ -109,7 +110,7 @@ int bench_shell(const char *flag, const char *line);
 
 /* 0: the run counts. Else the exit code, with the failure printed. */
 int bench_judge(struct bench *bench, struct bench_command *command,
-		const struct spawn_result *result, size_t run);
+		const struct spawn_result *result, size_t run, bool under_agent);
 
 /* ---- results ------------------------------------------------------------------------------ */
 /* A measurement over the runs that have it. */

@@ -60,7 +60,7 @@ static int run_bench(struct bench *bench)
 		return code;
 	bench_catch_signals();
 	code = bench_measure(bench);
-	if (!code && bench->per_thread && !bench->interrupted)
+	if (!code && (bench->per_thread || bench->by_agent) && !bench->interrupted)
 		code = bench_threads(bench);
 	/* Completed runs are shown after a failure or an interrupt, too. */
 	printed = measured(bench) ? bench_print(bench) : 0;

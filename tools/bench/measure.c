@@ -75,7 +75,7 @@ static struct bench_run *new_run(struct bench *bench, struct bench_command *comm
 }
 
 int bench_judge(struct bench *bench, struct bench_command *command,
-		const struct spawn_result *result, size_t run)
+		const struct spawn_result *result, size_t run, bool under_agent)
 {
 	char how[64];
 
@@ -97,9 +97,9 @@ int bench_judge(struct bench *bench, struct bench_command *command,
 	else
 		snprintf(how, sizeof(how), "exited with status %d", WEXITSTATUS(result->status));
 	return tool_fail(EXIT_FAIL,
-			 "run %zu of '%.200s' %s; --output inherit shows its output, "
+			 "run %zu of '%.200s'%s %s; --output inherit shows its output, "
 			 "--ignore-failure measures it all the same",
-			 run + 1, command->text, how);
+			 run + 1, command->text, under_agent ? " under the agent" : "", how);
 }
 
 /* `keep`: no warm-up. */
@@ -119,7 +119,7 @@ static int run_once(struct bench *bench, struct bench_command *command, struct b
 	code = bench_runner_run(bench, command, runner, pass, &result, run->values);
 	if (code)
 		return code;
-	code = bench_judge(bench, command, &result, command->n_runs);
+	code = bench_judge(bench, command, &result, command->n_runs, false);
 	if (code || !keep || result.stopped == SPAWN_KILLED || bench_signalled())
 		return code;
 	run->status = result.status;

@@ -61,6 +61,8 @@ static void note_scopes(const struct bench *bench, struct pmc_out *out)
 	}
 	if (before[0] == ',')
 		pmc_out_str(out, ".\n");
+	if (bench_remark && bench->n_measures > BENCH_EVENTS)
+		pmc_outf(out, "%s\n", bench_remark);
 	if (scaled)
 		pmc_out_str(out, "Marked ~: multiplexed, and scaled to the whole time.\n");
 }

@@ -44,8 +44,6 @@ static double *values_of(const struct column *column, const struct bench_command
 		else if (thread)
 			values[r] =
 				thread->values[r * column->bench->n_thread_columns + column->index];
-		if (column->thread && isnan(values[r]))
-			values[r] = 0;
 	}
 	return values;
 }

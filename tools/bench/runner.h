@@ -15,6 +15,10 @@
 int bench_make_plan(struct bench *bench, const struct pmc_events *events);
 /* Of a counted event. */
 unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event);
+/* Events of the agent in its run r. NULL: out of memory. */
+const char *bench_agent_events(struct bench *bench, size_t r);
+/* Beside the table: what events are counted of; NULL: the command and all that it starts. */
+extern const char *const bench_remark;
 /* The reason of an event without a value. */
 void bench_why(const struct bench *bench, const struct pmc_planned *event, char *text, size_t cap);
 
@@ -33,6 +37,12 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 void bench_runner_stop(struct bench_runner *runner);
 /* Runs a line by sh; a signal to pmctl ends it. 0 and *status, or an errno. */
 int bench_line(const char *line, int *status);
+
+/* How programs are told to load the agent, and which cannot. */
+struct bench_preload {
+	const char *variable, *library, *unable;
+};
+extern const struct bench_preload bench_preload;
 
 /* ---- signals ------------------------------------------------------------------------------ */
 /* SIGINT, SIGTERM and SIGHUP are looked at between and during runs from now on. */

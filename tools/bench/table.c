@@ -109,7 +109,7 @@ static void measure_row(const struct bench *bench, const struct bench_command *c
 	fill(row, measure->name, measure->unit,
 	     measure->event && command->scaled[measure->event - bench->plan.events], &values);
 	n = values.summary.n;
-	if (bench->passes > 1 && measure->event && n < command->n_runs && n) {
+	if (measure->event && n < command->n_runs && n) {
 		size_t len = strlen(row->cells[NAME]);
 		struct pmc_out out;
 

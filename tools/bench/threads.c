@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - --per-thread: further runs under the agent, with the CPU time and events of each
- * thread name.
+ * threads.c - further runs under the agent: the CPU time and events of each thread name, for
+ * --per-thread, and events that the agent alone can count.
  *
  * They are separate from the measured runs, which have no agent. Names that differ only in digits
  * are one name (db-pool-1, db-pool-2: db-pool-*), as in reports.
@@ -22,36 +22,44 @@
 
 struct under_agent {
 	char dir[64], dump[80];
-	char *environ[6];
+	char *environ[5];
 	char preload[2 * PATH_MAX], out[96], events[4096];
 };
 
-static int set_up(const struct bench *bench, struct under_agent *agent)
+static int set_up(struct under_agent *agent)
 {
-	const char *old = getenv("LD_PRELOAD"), *tmp = getenv("TMPDIR");
+	const char *old = getenv(bench_preload.variable), *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX], found[PATH_MAX];
 
 	if (!tool_find_agent(dir, found))
 		return tool_fail(EXIT_FAIL,
-				 "cannot find the agent: no libpmcagent.so in %s or "
-				 "%s/../lib/pmc; install pmctl whole",
-				 dir, dir);
+				 "cannot find the agent: no %s in %s or %s/../lib/pmc; install "
+				 "pmctl whole",
+				 bench_preload.library, dir, dir);
 	if (snprintf(agent->dir, sizeof(agent->dir), "%s/pmc-bench-XXXXXX",
 		     tmp && strlen(tmp) < 40 ? tmp : "/tmp") < 0 ||
 	    !mkdtemp(agent->dir))
 		return tool_fail(EXIT_FAIL, "cannot make a directory for dumps: %s",
 				 strerror(errno));
 	snprintf(agent->dump, sizeof(agent->dump), "%s/run.pmc", agent->dir);
-	snprintf(agent->preload, sizeof(agent->preload), "LD_PRELOAD=%s%s%s", found,
+	snprintf(agent->preload, sizeof(agent->preload), "%s=%s%s%s", bench_preload.variable, found,
 		 old && *old ? ":" : "", old ? old : "");
 	snprintf(agent->out, sizeof(agent->out), "PMC_OUT=%s", agent->dump);
-	snprintf(agent->events, sizeof(agent->events), "PMC_EVENTS=%s",
-		 bench->events ? bench->events : pmc_events_default);
 	agent->environ[0] = agent->preload;
 	agent->environ[1] = agent->out;
 	agent->environ[2] = agent->events;
 	agent->environ[3] = (char *)"PMC_REPORT=off";
 	return 0;
+}
+
+static int set_events(struct bench *bench, struct under_agent *agent, size_t r)
+{
+	const char *events = bench_agent_events(bench, r);
+
+	if (events && snprintf(agent->events, sizeof(agent->events), "PMC_EVENTS=%s", events) <
+			      (int)sizeof(agent->events))
+		return 0;
+	return tool_fail(EXIT_FAIL, "the list of events is too long");
 }
 
 /* The thread's values of run r; new threads are added. */
@@ -95,6 +103,38 @@ static int take_rows(struct bench *bench, struct bench_command *command,
 	return 0;
 }
 
+/* The sums of events that the agent alone can count. */
+static void take_events(struct bench *bench, struct bench_command *command,
+			const struct pmc_fold *fold, size_t r)
+{
+	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
+		struct pmc_planned *event =
+			&bench->plan.events[bench->measures[m].event - bench->plan.events];
+		double sum = 0;
+		unsigned i = 0;
+
+		if (bench->measures[m].pass != r % bench->passes)
+			continue;
+		while (i < fold->u->set.count &&
+		       strcmp(fold->u->set.events[i].name, event->event.name))
+			i++;
+		if (i == fold->u->set.count)
+			continue;
+		for (const struct pmc_fold_row *row = fold->rows; row; row = row->next) {
+			const struct pmc_fold_stat *stat = &row->events[i];
+
+			sum += (double)stat->sum;
+			if (stat->rows == row->rows)
+				continue;
+			/* A sum that lacks a thread is none. */
+			sum = NAN;
+			event->state = stat->rows ? PMC_PARTIAL : stat->why;
+			event->error = (int)stat->error;
+		}
+		command->runs[r].values[m] = fold->rows ? sum : NAN;
+	}
+}
+
 static int read_dump(struct bench *bench, struct bench_command *command, const char *path, size_t r)
 {
 	const struct pmc_profile_options options = { .timeline = false };
@@ -123,7 +163,10 @@ static int read_dump(struct bench *bench, struct bench_command *command, const c
 			error = pmc_fold_thread(
 				&fold, pmc_profile_thread(&profile, profile.threads[t], &buf));
 		error = error ? error : pmc_fold_end(&fold);
-		error = error ? error : take_rows(bench, command, &fold, r);
+		if (!error && bench->per_thread)
+			error = take_rows(bench, command, &fold, r);
+		if (!error && bench->by_agent)
+			take_events(bench, command, &fold, r);
 	}
 	pmc_arena_free(&arena);
 	pmc_profile_free(&profile);
@@ -131,30 +174,44 @@ static int read_dump(struct bench *bench, struct bench_command *command, const c
 }
 
 static int run_once(struct bench *bench, struct bench_command *command, struct bench_runner *runner,
-		    const struct under_agent *agent, size_t r)
+		    struct under_agent *agent, size_t r)
 {
 	struct spawn_result result;
 	int code = bench_shell("--prepare", bench->prepare), error;
 
 	if (code || bench_signalled())
 		return code;
+	code = set_events(bench, agent, r);
+	if (code)
+		return code;
 	unlink(agent->dump);
 	code = bench_runner_run(bench, command, runner, 0, &result, NULL);
 	if (!code)
-		code = bench_judge(bench, command, &result, r);
+		code = bench_judge(bench, command, &result, r, true);
 	if (code || bench_signalled() || result.stopped == SPAWN_KILLED)
 		return code;
 	error = read_dump(bench, command, agent->dump, r);
 	if (error == -ENOENT)
 		return tool_fail(EXIT_FAIL,
-				 "--per-thread: '%.200s' left no dump; static and setuid programs "
-				 "cannot load the agent (pmctl run says more)",
-				 command->text);
+				 "'%.200s' left no dump under the agent: %s; pmctl run says more",
+				 command->text, bench_preload.unable);
 	if (error)
 		return tool_fail(EXIT_FAIL, "cannot read the dump of '%.200s': %s", command->text,
 				 strerror(-error));
 	command->thread_runs = r + 1;
 	return 0;
+}
+
+/* Runs without a thread have 0 for it, but not of events that they did not count. */
+static void forget_other_passes(const struct bench *bench, struct bench_command *command)
+{
+	for (struct bench_thread *t = command->threads; t; t = t->next)
+		for (size_t r = 0; r < command->thread_runs; r++)
+			for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++)
+				if (bench->measures[m].pass != BENCH_EVERY_PASS &&
+				    bench->measures[m].pass != r % bench->passes)
+					t->values[r * bench->n_thread_columns + 1 + m -
+						  BENCH_EVENTS] = NAN;
 }
 
 int bench_threads(struct bench *bench)
@@ -164,7 +221,7 @@ int bench_threads(struct bench *bench)
 	struct under_agent agent = { .dir = "" };
 	size_t rounds =
 		bench->commands[0].n_runs < MOST_RUNS ? bench->commands[0].n_runs : MOST_RUNS;
-	int code = order ? set_up(bench, &agent) : tool_fail(EXIT_FAIL, "out of memory");
+	int code = order ? set_up(&agent) : tool_fail(EXIT_FAIL, "out of memory");
 
 	bench->thread_columns = pmc_arena_alloc(
 		&bench->arena, (bench->n_measures + 1) * sizeof(*bench->thread_columns));
@@ -176,12 +233,16 @@ int bench_threads(struct bench *bench)
 		bench->thread_columns[bench->n_thread_columns++] =
 			bench->measures[m].event->event.name;
 	if (!code)
+		code = set_events(bench, &agent, 0);
+	if (!code)
 		code = bench_runner_start(bench, agent.environ, &runner);
 	for (size_t r = 0; r < rounds && !code; r++) {
 		bench_shuffle(order, 0, bench->n_commands);
 		for (unsigned i = 0; i < bench->n_commands && !code && !bench_signalled(); i++)
 			code = run_once(bench, &bench->commands[order[i]], runner, &agent, r);
 	}
+	for (unsigned c = 0; c < bench->n_commands && bench->by_agent; c++)
+		forget_other_passes(bench, &bench->commands[c]);
 	bench_runner_stop(runner);
 	free(order);
 	unlink(agent.dump);

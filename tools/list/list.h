@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * list.h - common parts of pmctl list: rows of events, their sources, and fitting.
- *
- * Private to this folder.
- */
+/* list.h - common parts of pmctl list: rows of events, their sources, and fitting. */
 #ifndef PMC_TOOLS_LIST_LIST_H
 #define PMC_TOOLS_LIST_LIST_H
 
@@ -90,6 +86,7 @@ struct list_fit_event {
 	int counter;	    /* in its pass; -1: not known */
 	unsigned pass;	    /* from 0 */
 	const char *reason; /* why it cannot be counted; NULL: it can */
+	uint32_t code;	    /* enum pmc_reason, with a reason of kperfdata */
 };
 
 struct list_fit {

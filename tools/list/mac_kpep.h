@@ -3,8 +3,6 @@
  * mac_kpep.h - the events of a Mac's processor, as kperfdata reads them from /usr/share/kpep.
  *
  * Implemented in darwin/kpep.c; the calls come in a table, of which tests have a double.
- *
- * Private to this folder.
  */
 #ifndef PMC_TOOLS_LIST_MAC_KPEP_H
 #define PMC_TOOLS_LIST_MAC_KPEP_H

@@ -13,8 +13,10 @@
 #include "agent/core/count/thread_counts.h"
 #include "agent/core/plan/plan.h"
 
+enum pmc_mac_kind { PMC_MAC_CYCLES, PMC_MAC_INSTRUCTIONS, PMC_MAC_CLOCK, PMC_MAC_KPEP };
+
 struct pmc_mac_source {
-	enum { PMC_MAC_CYCLES, PMC_MAC_INSTRUCTIONS, PMC_MAC_CLOCK, PMC_MAC_KPEP } kind;
+	enum pmc_mac_kind kind;
 	unsigned index; /* performance level, or event of kperf */
 };
 
@@ -24,6 +26,10 @@ struct pmc_mac_plan {
 	unsigned kpep_group;			       /* plan.groups: there is none */
 };
 
+/* Which source of macOS has the event. -1: none has. */
+int pmc_mac_kind(const struct pmc_event *event);
+/* Makes it an event that is not counted; reason: enum pmc_reason or an errno. */
+void pmc_mac_refuse(struct pmc_planned *planned, uint32_t reason);
 /* attach: as pmc_mac_kpc_open(). 0, -ENOMEM or -E2BIG. */
 int pmc_mac_plan_make(struct pmc_mac *mac, const struct pmc_events *events, bool attach,
 		      struct pmc_arena *arena, struct pmc_mac_plan *plan);

@@ -36,6 +36,14 @@ static unsigned pass_of(const struct pmc_plan *plan, unsigned group)
 	return pass;
 }
 
+const char *const bench_remark;
+
+const char *bench_agent_events(struct bench *bench, size_t r)
+{
+	(void)r;
+	return bench->events ? bench->events : pmc_events_default;
+}
+
 unsigned bench_pass_of(const struct bench *bench, const struct pmc_planned *event)
 {
 	return pass_of(&bench->plan, event->group);

@@ -63,6 +63,9 @@ static void as_started(void)
 	sigprocmask(SIG_SETMASK, &mask_was, NULL);
 }
 
+const struct bench_preload bench_preload = { "LD_PRELOAD", "libpmcagent.so",
+					     "static and setuid programs cannot load the agent" };
+
 /* ---- pmc-spawn ---------------------------------------------------------------------------- */
 
 static bool find_helper(char found[PATH_MAX])

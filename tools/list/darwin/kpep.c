@@ -97,8 +97,9 @@ static int by_name(const void *a, const void *b)
 
 const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls)
 {
-	const struct list_answer answer = {
-		calls->is_root(), calls->is_root() ? NULL : "kperf needs root; use sudo" };
+	const struct list_answer answer = { calls->is_root(),
+					    calls->is_root() ? NULL :
+							       "kperf needs root; use sudo" };
 	const unsigned first = list->n;
 	struct kpep kpep;
 	const char *why = open_database(&kpep, calls);
@@ -162,11 +163,13 @@ static uint64_t remove_impossible(const struct kpep *kpep, struct list_fit *fit,
 			continue;
 		events &= ~(UINT64_C(1) << i);
 		fit->clash |= fit->clash ? 0 : UINT64_C(1) << i;
+		fit->events[i].code = fits == -KPEP_NOT_FOUND ? PMC_REASON_NO_EVENT :
+				      fits == 0		      ? PMC_REASON_CONFLICT :
+								PMC_REASON_NO_KPERF;
 		fit->events[i].reason =
 			fits == -KPEP_NOT_FOUND ? "the database has no such event" :
 			fits == 0		? "the database gives it no counter" :
-						  list_text(&fit->list, "error %d of kperfdata",
-							    -fits);
+				    list_text(&fit->list, "error %d of kperfdata", -fits);
 	}
 	return events;
 }

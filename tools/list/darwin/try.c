@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* try.c - whether macOS counts an event for threads of this user, and which it counts at once. */
+#include "agent/core/plan/mac_plan.h"
 #include "tools/cli/pmctl.h"
 #include "tools/list/list.h"
 #include "tools/list/mac_kpep.h"
 
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_kept_by_the_kernel(const struct pmc_event *event)
 {
-	if (event->type == PERF_TYPE_HARDWARE)
-		return event->config == PERF_COUNT_HW_CPU_CYCLES ||
-		       event->config == PERF_COUNT_HW_INSTRUCTIONS;
-	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_TASK_CLOCK ||
-						     event->config == PERF_COUNT_SW_CPU_CLOCK);
+	const int kind = pmc_mac_kind(event);
+
+	return kind >= 0 && kind != PMC_MAC_KPEP;
 }
 
 struct list_answer list_try(struct list *list, const struct pmc_event *event, int cpu)

@@ -33,7 +33,7 @@ static enum pmc_state state_of(uint32_t reason)
 	}
 }
 
-static void refuse(struct pmc_planned *planned, uint32_t reason)
+void pmc_mac_refuse(struct pmc_planned *planned, uint32_t reason)
 {
 	planned->group = PMC_NO_GROUP;
 	planned->state = (uint8_t)state_of(reason);
@@ -56,10 +56,24 @@ static struct pmc_planned *add(struct making *making, const struct pmc_event *ev
 	return planned;
 }
 
-/* The kernel adds up user and kernel mode. */
+/* The kernel adds up user and kernel mode. kperf counts user mode or all modes. */
 static bool splits_modes(const struct pmc_event *event)
 {
 	return event->asked_scope && (event->exclude_kernel || event->exclude_user);
+}
+
+int pmc_mac_kind(const struct pmc_event *event)
+{
+	if (event->type == PMC_TYPE_KPEP)
+		return splits_modes(event) && event->exclude_user ? -1 : PMC_MAC_KPEP;
+	if (event->type == PERF_TYPE_HARDWARE && !splits_modes(event))
+		return event->config == PERF_COUNT_HW_CPU_CYCLES   ? PMC_MAC_CYCLES :
+		       event->config == PERF_COUNT_HW_INSTRUCTIONS ? PMC_MAC_INSTRUCTIONS :
+								     -1;
+	if (event->type == PERF_TYPE_SOFTWARE &&
+	    (event->config == PERF_COUNT_SW_TASK_CLOCK || event->config == PERF_COUNT_SW_CPU_CLOCK))
+		return PMC_MAC_CLOCK;
+	return -1;
 }
 
 static const char *level_name(struct making *making, unsigned level)
@@ -75,15 +89,13 @@ static void add_counts(struct making *making, const struct pmc_event *event, int
 {
 	const struct pmc_mac *mac = making->mac;
 	unsigned n = mac->levels > 1 ? mac->levels : 1;
-	uint32_t reason = mac->no_counts;
+	const uint32_t reason = mac->no_counts;
 
-	if (splits_modes(event))
-		reason = PMC_REASON_NO_SOURCE;
 	for (unsigned i = 0; i < (reason ? 1 : n); i++) {
 		struct pmc_planned *planned = add(making, event, kind, i);
 
 		if (planned && reason)
-			refuse(planned, reason);
+			pmc_mac_refuse(planned, reason);
 		else if (planned && n > 1)
 			planned->event.core_type = level_name(making, i);
 	}
@@ -91,24 +103,16 @@ static void add_counts(struct making *making, const struct pmc_event *event, int
 
 static void add_event(struct making *making, const struct pmc_event *event)
 {
+	const int kind = pmc_mac_kind(event);
 	struct pmc_planned *planned;
 
-	if (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES) {
-		add_counts(making, event, PMC_MAC_CYCLES);
-	} else if (event->type == PERF_TYPE_HARDWARE &&
-		   event->config == PERF_COUNT_HW_INSTRUCTIONS) {
-		add_counts(making, event, PMC_MAC_INSTRUCTIONS);
-	} else if (event->type == PMC_TYPE_KPEP) {
-		add(making, event, PMC_MAC_KPEP, 0);
-	} else if (event->type == PERF_TYPE_SOFTWARE &&
-		   (event->config == PERF_COUNT_SW_TASK_CLOCK ||
-		    event->config == PERF_COUNT_SW_CPU_CLOCK)) {
-		add(making, event, PMC_MAC_CLOCK, 0);
-	} else {
-		planned = add(making, event, PMC_MAC_CLOCK, 0);
-		if (planned)
-			refuse(planned, PMC_REASON_NO_SOURCE);
+	if (kind == PMC_MAC_CYCLES || kind == PMC_MAC_INSTRUCTIONS) {
+		add_counts(making, event, kind);
+		return;
 	}
+	planned = add(making, event, kind < 0 ? PMC_MAC_CLOCK : kind, 0);
+	if (planned && kind < 0)
+		pmc_mac_refuse(planned, PMC_REASON_NO_SOURCE);
 }
 
 /* The name without modifiers. */
@@ -131,11 +135,6 @@ static int open_kpep(struct making *making, bool attach)
 
 		if (making->sources[i].kind != PMC_MAC_KPEP)
 			continue;
-		/* kperf counts user mode or all modes. */
-		if (splits_modes(event) && event->exclude_user) {
-			refuse(&making->events[i], PMC_REASON_NO_SOURCE);
-			continue;
-		}
 		names[n] = kpep_name(making, event);
 		user_only[n] = event->exclude_kernel;
 		at[n++] = i;
@@ -148,7 +147,7 @@ static int open_kpep(struct making *making, bool attach)
 	pmc_mac_kpc_open(making->mac, room, names, user_only, n, attach, reasons);
 	for (unsigned i = 0; i < n; i++) {
 		if (reasons[i])
-			refuse(&making->events[at[i]], reasons[i]);
+			pmc_mac_refuse(&making->events[at[i]], reasons[i]);
 		else
 			making->sources[at[i]].index = index++;
 	}
