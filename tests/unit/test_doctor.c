@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_doctor.c - the checks of pmctl doctor: for each cause its status and its fix. */
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/facts.h"
 #include "tools/cli/try_open.h"
 
 #include <errno.h>

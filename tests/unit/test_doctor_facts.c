@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_doctor_facts.c - facts of pmctl doctor: from made-up machines and by trying this one. */
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/facts.h"
 #include "tools/cli/try_open.h"
 
 #include <errno.h>

@@ -70,15 +70,7 @@ static void print_table(const struct result *results, unsigned n, const struct d
 				  finding->hint[0] ? ")" : "");
 	}
 	puts("");
-	if (doctor_hardware(facts))
-		puts(facts->cycles == 0 ? "Hardware events can be counted." :
-					  "Hardware events can be counted in user mode only.");
-	else if (doctor_anything(facts))
-		puts("No hardware events can be counted; software events can. CPU time, page "
-		     "faults and context\nswitches of every thread are always available.");
-	else
-		puts("No perf events can be counted. CPU time, page faults and context switches of "
-		     "every thread\nare still available.");
+	puts(doctor_summary(facts));
 	if (missing)
 		tool_line("%s cannot %sbe counted here (required).", missing,
 			  strchr(missing, ',') ? "all " : "");
@@ -86,8 +78,7 @@ static void print_table(const struct result *results, unsigned n, const struct d
 
 int cmd_doctor(int argc, char **argv)
 {
-	static const struct pmc_roots roots = { "/proc", "/sys", "" };
-	static struct doctor_facts facts;
+	const struct doctor_facts *facts;
 	static struct result results[64];
 	unsigned n = doctor_n_checks;
 	const char *require = NULL;
@@ -109,21 +100,19 @@ int cmd_doctor(int argc, char **argv)
 	}
 	if (args.code)
 		return args.code;
-	doctor_read(&roots, &facts);
-	doctor_try(&facts);
-	doctor_count_counters(&roots, &facts);
+	facts = doctor_gather();
 	for (unsigned i = 0; i < n; i++) {
 		results[i].name = doctor_checks[i].name;
-		doctor_checks[i].judge(&facts, &results[i].finding);
+		doctor_checks[i].judge(facts, &results[i].finding);
 	}
-	ok = doctor_anything(&facts);
+	ok = doctor_anything(facts);
 	if (require) {
 		results[n].name = "require";
-		code = doctor_require(&facts, require, &ok, &results[n++].finding);
+		code = doctor_require(facts, require, &ok, &results[n++].finding);
 	}
 	if (!code && json)
-		code = print_json(results, n, ok, &facts);
+		code = print_json(results, n, ok, facts);
 	else if (!code)
-		print_table(results, n, &facts, require && !ok ? require : NULL);
+		print_table(results, n, facts, require && !ok ? require : NULL);
 	return code ? code : ok ? EXIT_OK : EXIT_FAIL;
 }

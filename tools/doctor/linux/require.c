@@ -6,7 +6,7 @@
 #include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/facts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "agent/core/base/file.h"
 #include "agent/core/plan/pmu_probe.h"
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/facts.h"
 
 #include <ctype.h>
 #include <dirent.h>

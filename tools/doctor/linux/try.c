@@ -2,7 +2,7 @@
 /* try.c - facts found by trying: opens, a count that advances, a ring buffer, kernel features. */
 #include "agent/core/base/clock.h"
 #include "tools/cli/try_open.h"
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/facts.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* checks.c - judges the facts by the rules of checks.def, and the fixes that depend on facts. */
 #include "tools/cli/try_open.h"
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/facts.h"
+#include "tools/doctor/rules.h"
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,57 +17,25 @@
 
 #define PERF_TYPE_UNKNOWN PERF_TYPE_MAX
 
-/* ---- findings ----------------------------------------------------------------------------- */
+/* ---- fixes -------------------------------------------------------------------------------- */
 
-void doctor_say(struct doctor_finding *finding, enum doctor_status status, const char *format, ...)
+static bool is_root(const struct doctor_facts *f)
 {
-	va_list args;
-
-	finding->status = status;
-	va_start(args, format);
-	vsnprintf(finding->detail, sizeof(finding->detail), format, args);
-	va_end(args);
-}
-
-void doctor_fix_words(struct doctor_finding *finding, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(finding->fix, sizeof(finding->fix), format, args);
-	va_end(args);
-	finding->fix_is_command = false;
-}
-
-/* Root, unless of a user namespace, needs no "sudo " in front. */
-__attribute__((format(printf, 4, 5))) static void fix_command(const struct doctor_facts *f,
-							      struct doctor_finding *to,
-							      const char *hint, const char *format,
-							      ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(to->fix, sizeof(to->fix), format, args);
-	va_end(args);
-	if (f->uid == 0 && f->here.user_namespace != PMC_YES && strncmp(to->fix, "sudo ", 5) == 0)
-		memmove(to->fix, to->fix + 5, sizeof(to->fix) - 5);
-	to->fix_is_command = true;
-	snprintf(to->hint, sizeof(to->hint), "%s", hint);
+	return f->uid == 0 && f->here.user_namespace != PMC_YES;
 }
 
 static void fix_sysctl(const struct doctor_facts *f, struct doctor_finding *to, const char *setting)
 {
-	fix_command(f, to,
-		    f->here.user_namespace == PMC_YES ? "outside the user namespace" :
-		    f->here.container		      ? "on the host of the container" :
-					"until the next boot; a file in /etc/sysctl.d keeps it",
-		    "sudo sysctl -w %s", setting);
+	doctor_fix_command(
+		to, is_root(f),
+		f->here.user_namespace == PMC_YES ? "outside the user namespace" :
+		f->here.container		  ? "on the host of the container" :
+				    "until the next boot; a file in /etc/sysctl.d keeps it",
+		"sudo sysctl -w %s", setting);
 }
 
-#define COMMAND(hint, ...) fix_command(f, to, hint, __VA_ARGS__)
+#define COMMAND(hint, ...) doctor_fix_command(to, is_root(f), hint, __VA_ARGS__)
 #define SYSCTL(setting)	   fix_sysctl(f, to, setting)
-#define WORDS(...)	   doctor_fix_words(to, __VA_ARGS__)
 #define RAISE_NOFILE	   "sudo prlimit --pid $$ --nofile=65536:65536"
 #define COPY_AGENT                                                                                 \
 	COMMAND("in the build directory; or make install", "sudo cp libpmcagent.so '%s/'",         \
@@ -88,6 +56,18 @@ bool doctor_hardware(const struct doctor_facts *f)
 bool doctor_anything(const struct doctor_facts *f)
 {
 	return doctor_hardware(f) || f->software == 0 || f->software_user == 0;
+}
+
+const char *doctor_summary(const struct doctor_facts *f)
+{
+	if (doctor_hardware(f))
+		return f->cycles == 0 ? "Hardware events can be counted." :
+					"Hardware events can be counted in user mode only.";
+	if (doctor_anything(f))
+		return "No hardware events can be counted; software events can. CPU time, page "
+		       "faults and context\nswitches of every thread are always available.";
+	return "No perf events can be counted. CPU time, page faults and context switches of "
+	       "every thread\nare still available.";
 }
 
 static unsigned held(const struct doctor_facts *f)
@@ -276,29 +256,6 @@ static void judge_features(const struct doctor_facts *f, struct doctor_finding *
 
 /* ---- the rules --------------------------------------------------------------------------------
  */
-
-#define OK_IF(condition, ...)                                                                      \
-	if (condition) {                                                                           \
-		doctor_say(to, DOCTOR_OK, __VA_ARGS__);                                            \
-		return;                                                                            \
-	}
-#define LIMITS_IF(condition, fix, ...)                                                             \
-	if (condition) {                                                                           \
-		doctor_say(to, DOCTOR_LIMITS, __VA_ARGS__);                                        \
-		fix;                                                                               \
-		return;                                                                            \
-	}
-#define BLOCKS_IF(condition, fix, ...)                                                             \
-	if (condition) {                                                                           \
-		doctor_say(to, DOCTOR_BLOCKS, __VA_ARGS__);                                        \
-		fix;                                                                               \
-		return;                                                                            \
-	}
-#define CHECK(id, name, ...)                                                                       \
-	static void judge_##id(const struct doctor_facts *f, struct doctor_finding *to)            \
-	{                                                                                          \
-		__VA_ARGS__                                                                        \
-	}
 
 #include "tools/doctor/checks.def"
 #undef CHECK

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* facts.c - facts from /proc, sysfs, resource limits and the installed files. */
 #include "agent/core/base/file.h"
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/facts.h"
 #include "tools/cli/pmctl.h"
 
 #include <dlfcn.h>
@@ -149,4 +149,15 @@ void doctor_read(const struct pmc_roots *roots, struct doctor_facts *facts)
 	if (tool_find_agent(facts->agent_dir, facts->agent))
 		doctor_agent_version(facts->agent, facts->agent_version);
 	find_pfm(facts);
+}
+
+const struct doctor_facts *doctor_gather(void)
+{
+	static const struct pmc_roots roots = { "/proc", "/sys", "" };
+	static struct doctor_facts facts;
+
+	doctor_read(&roots, &facts);
+	doctor_try(&facts);
+	doctor_count_counters(&roots, &facts);
+	return &facts;
 }
