@@ -176,6 +176,10 @@ MAC_BENCH  := $(wildcard tools/bench/darwin/*.c) $(MAC_COUNTS) agent/core/event/
 	$(addprefix tools/,list/darwin/kpep.c cli/darwin/spawn.c cli/darwin/mac_usage.c)
 $(O)/unit/test_mac_bench: private WITHOUT = $(call obj,$(wildcard tools/bench/linux/*.c) tools/cli/linux/find_agent.c)
 $(O)/unit/test_mac_bench: $(call obj,$(MAC_BENCH))
+MAC_DOCTOR := $(addprefix tools/doctor/darwin/,checks.c facts.c) $(MAC_COUNTS) agent/core/event/darwin/pfm.c \
+	$(addprefix tools/,list/darwin/kpep.c cli/darwin/spawn.c)
+$(O)/unit/test_mac_doctor: private WITHOUT = $(call obj,$(wildcard tools/doctor/linux/*.c) tools/cli/linux/find_agent.c)
+$(O)/unit/test_mac_doctor: $(call obj,$(MAC_DOCTOR))
 $(O)/unit/test_mac_list: $(call obj,tools/list/darwin/kpep.c)
 $(O)/fuzz/fuzz_macho $(O)/fuzz/replay_macho: $(call obj,tools/run/darwin/macho.c tools/run/darwin/judge.c)
 
@@ -236,7 +240,7 @@ $(O)/bench/%: tests/bench/%.c
 
 -include $(wildcard $(O)/unit/*.d $(O)/prog/*.d $(O)/vm/*.d)
 -include $(CORE_OBJ:.o=.d) $(LTO_CORE:.o=.d) $(AGENT_OBJ:.o=.d) $(TOOL_OBJ:.o=.d)
--include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) $(MAC_RUN) $(MAC_STAT) $(MAC_BENCH) agent/base/job.c)
+-include $(patsubst %.c,$(O)/obj/%.d,$(PLAN_SRC) $(MAC_LOGIC) $(MAC_RUN) $(MAC_STAT) $(MAC_BENCH) $(MAC_DOCTOR) agent/base/job.c)
 
 # ---- macOS: a cross build; docs/MACOS.md ----------------------------------------------------
 MAC      := $(O)/macos
@@ -253,7 +257,7 @@ MAC_LINK  = $(LLVM)/ld64.lld -arch $(1) -platform_version macos 11.0 14.0 tests/
 # pmctl has the commands that do not need perf events, and none of the libraries of the Linux build.
 MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	tools/report/symbols.c tools/list/pfm.c tools/list/sysfs.c tools/list/try.c tools/list/fit_host.c, \
-	$(wildcard tools/bench/*.c tools/cli/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
+	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)
 MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/report.c agent/process/settings.c \

@@ -42,7 +42,7 @@ tools/merge: core/* core/api/* tools/cli
 tools/report: core/* core/api/* tools/cli tools/symbol
 tools/symbol: core/*
 tools/diff: core/* core/api/* tools/cli tools/report tools/bench
-tools/doctor: core/* core/api/* tools/cli
+tools/doctor: core/* core/api/* tools/cli tools/list
 tools/list: core/* core/api/* tools/cli
 tools/live: core/* core/api/* tools/cli
 tools/stat: core/* core/api/* tools/cli tools/live

@@ -165,6 +165,7 @@ if [ "$(id -u)" = 0 ]; then
 else
 	echo "== step 24 skipped: run this script as root"
 fi
+step 25 "ten checks; cycles, kperf, events, agent and insertion ok; exit status 0" "$dir/pmctl" doctor
 ./spin 4 &
 step 20 "three lines and the total" "$dir/pmctl" stat -p $! -I 100ms -n 3
 exit $failed

@@ -10,6 +10,8 @@
 #include "agent/core/count/thread_counts.h"
 #include "tools/list/list.h"
 
+/* Why there is no database; NULL: there is one. */
+const char *list_kpep_missing(const struct pmc_mac_calls *calls);
 /* Adds a row for each event, and for each alias of one. NULL, or why there are none. */
 const char *list_kpep(struct list *list, const struct pmc_mac_calls *calls);
 /* Events that take counters are assigned to them by kperfdata, as when they are counted. fit->n

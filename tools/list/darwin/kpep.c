@@ -61,6 +61,15 @@ static void close_database(struct kpep *kpep)
 	kpep->db = NULL;
 }
 
+const char *list_kpep_missing(const struct pmc_mac_calls *calls)
+{
+	struct kpep kpep;
+	const char *why = open_database(&kpep, calls);
+
+	close_database(&kpep);
+	return why;
+}
+
 /* NULL: there is none, or it cannot be printed. */
 static const char *text_of(int (*get)(void *, const char **), void *event)
 {
