@@ -95,13 +95,16 @@ void agent_perf_filtered(bool may)
 
 enum { READ_UNKNOWN, READ_ALLOWED, READ_FORBIDDEN };
 static _Atomic int reads;
+static _Atomic bool started_free; /* of filters */
 
 bool agent_read_allowed(void)
 {
 	int saved = errno;
 
-	if (atomic_load(&reads) == READ_UNKNOWN)
-		agent_read_filtered(!filtered() || survives(agent_read_try));
+	if (atomic_load(&reads) == READ_UNKNOWN) {
+		atomic_store(&started_free, !filtered());
+		agent_read_filtered(atomic_load(&started_free) || survives(agent_read_try));
+	}
 	errno = saved;
 	return atomic_load(&reads) == READ_ALLOWED;
 }
@@ -114,6 +117,11 @@ void agent_read_filtered(bool may)
 		atomic_store(&reads, READ_FORBIDDEN);
 	else
 		atomic_compare_exchange_strong(&reads, &unknown, READ_ALLOWED);
+}
+
+bool agent_unseen_filter(void)
+{
+	return atomic_load_explicit(&started_free, memory_order_relaxed) && filtered();
 }
 
 pmc_perf_opener agent_probe(void)

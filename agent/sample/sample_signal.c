@@ -8,6 +8,8 @@
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
+#include "agent/base/note.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/core/count/group.h"
 #include "agent/sample/private.h"
 
@@ -163,6 +165,11 @@ void agent_sample_signal(const void *context)
 	work.fd = atomic_load_explicit(&thread->fd, memory_order_relaxed) - 1;
 	if (work.fd < 0)
 		return;
+	/* It may kill for what a sample needs. The event stays off: no more signals come. */
+	if (agent_unseen_filter()) {
+		agent_note(NOTE_SAMPLE_STOPPED);
+		return;
+	}
 	start = agent_overhead_clock();
 	work.walk = agent_unwinding ? NULL : sample_scratch_take(&top);
 	if (work.walk) {

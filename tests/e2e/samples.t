@@ -89,6 +89,21 @@ else
 	skip "the compiler does not build for this machine" 2
 fi
 
+# ---- filters that forbid reads of memory ---------------------------------------------------------
+for how in reads killreads; do
+	rm -f x.pmc
+	run "$PROG/seccomp" $how env LD_PRELOAD="$AGENT" PMC_REPORT=off PMC_OUT="$T/x.pmc" "$PROG/samples" deep
+	is "$status $(cat err)" "0 " "seccomp $how: the program ends as without sampling"
+	is "$($read_samples x.pmc total | jq '.samples > 20 and .cut == .samples')" true \
+		"seccomp $how: there are samples, their stacks counted as incomplete"
+	is "$($read_samples x.pmc paths | grep -c '<')" 0 "seccomp $how: stacks have one frame"
+done
+# No function of libc installs it, so no hook sees it.
+sample filter
+between "$($read_samples x.pmc total | jq .samples)" 20 330 "a filter by a raw system call: there are samples from before only"
+is "$("$PMCTL" report --format json x.pmc | jq '[.processes[].notes[] | select(.code == 34)] | length')" 1 \
+	"a filter by a raw system call: a note says that sampling ended"
+
 # ---- the signal cannot be queued ----------------------------------------------------------------
 # The kernel then sends SIGIO.
 sigpending=$(ulimit -S -i)

@@ -5,11 +5,16 @@
  * Prints nothing. Functions named here are those that tests/e2e/samples.t expects in stacks.
  */
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -184,6 +189,45 @@ static void unblock(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* A system call that no function of libc makes. */
+static long raw_call(long number, long a, long b, const void *c)
+{
+#if defined(__x86_64__)
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
+	register const void *x2 __asm__("x2") = c;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+	return x0;
+#endif
+}
+
+/* A filter that kills for process_vm_readv, which no function of libc installs. */
+static int with_filter(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = { .len = 4, .filter = code };
+
+	burn(leaf);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter))
+		return 3;
+	burn(leaf);
+	return 0;
+}
+
 static void module(const char *path)
 {
 	void *handle = dlopen(path, RTLD_NOW);
@@ -221,6 +265,8 @@ int main(int argc, char **argv)
 		with_blocked(SIGIO, argv[0]);
 		return 3;
 	}
+	if (!strcmp(name, "filter"))
+		return with_filter();
 	if (!strcmp(name, "unblock")) {
 		unblock();
 		return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp errno|nosys|kill|killthread CMD...: runs CMD with a filter that rejects perf_event_open.
+ * seccomp reads|killreads CMD...: with one that rejects process_vm_readv, or kills for it.
  * seccomp signal CMD...: with a filter that kills on fcntl(2) commands for descriptor signals. */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,21 +18,23 @@ int main(int argc, char **argv)
 {
 	unsigned action = SECCOMP_RET_ERRNO | EPERM;
 	const int of_signal = argc > 1 && !strcmp(argv[1], "signal");
+	const int of_reads = argc > 1 && strstr(argv[1], "reads");
 
 	if (argc < 3)
 		return 2;
-	if (!strcmp(argv[1], "kill") || of_signal)
+	if (!strcmp(argv[1], "kill") || !strcmp(argv[1], "killreads") || of_signal)
 		action = SECCOMP_RET_KILL_PROCESS;
 	else if (!strcmp(argv[1], "killthread"))
 		action = SECCOMP_RET_KILL_THREAD;
 	else if (!strcmp(argv[1], "nosys"))
 		action = SECCOMP_RET_ERRNO | ENOSYS;
-	else if (strcmp(argv[1], "errno"))
+	else if (strcmp(argv[1], "errno") && strcmp(argv[1], "reads"))
 		return 2;
 
 	struct sock_filter events[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 of_reads ? SYS_process_vm_readv : SYS_perf_event_open, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
