@@ -393,6 +393,37 @@ static void start_and_creation(void **state)
 	free(text);
 }
 
+/* Rows of threads and groups have the number of samples; waits are none. */
+static void of_threads(void **state)
+{
+	const char *where[] = { "samples=20" };
+	char *text = report((struct pmc_report_options){
+		.format = PMC_FORMAT_CSV, .columns = "name,samples,lost_samples" });
+	char *all = report((struct pmc_report_options){ .format = PMC_FORMAT_CSV });
+	char *table = report((struct pmc_report_options){ .by = PMC_BY_THREAD });
+	char *process = report((struct pmc_report_options){ .by = PMC_BY_PROCESS,
+							    .format = PMC_FORMAT_JSON });
+	char *one = report((struct pmc_report_options){ .by = PMC_BY_THREAD,
+							.where = where,
+							.n_where = 1,
+							.columns = "thread,samples,lost" });
+
+	(void)state;
+	has(text, "\napp,102,3\n");
+	has(text, "\npool-1,20,0\n");
+	has(all, ",samples,lost_samples");
+	has(table, "  samples  lost\n");
+	has(table, "  122     3\n");
+	has(process, "\"samples\":122");
+	has(one, "\n  pool-1       20     0\n");
+	has_not(one, "(main)");
+	free(text);
+	free(all);
+	free(table);
+	free(process);
+	free(one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +441,7 @@ int main(void)
 		cmocka_unit_test(hints),
 		cmocka_unit_test(start_and_creation),
 		cmocka_unit_test(sorted),
+		cmocka_unit_test(of_threads),
 		cmocka_unit_test(without_samples),
 	};
 

@@ -151,6 +151,9 @@ void pmc_fold_add(struct pmc_fold_row *row, struct pmc_union *u, const struct pm
 		pmc_add_sat(&row->voluntary_switches, fixed->voluntary_switches);
 		pmc_add_sat(&row->involuntary_switches, fixed->involuntary_switches);
 	}
+	row->sampled_rows += thread->sampled;
+	pmc_add_sat(&row->samples, thread->samples);
+	pmc_add_sat(&row->lost_samples, thread->lost_samples);
 	if (thread->set) {
 		add_counts(row, u, thread, spread);
 		add_ratios(row, u, thread);
@@ -188,6 +191,9 @@ void pmc_fold_merge(struct pmc_fold_row *into, const struct pmc_fold_row *row,
 	pmc_add_sat(&into->major_faults, row->major_faults);
 	pmc_add_sat(&into->voluntary_switches, row->voluntary_switches);
 	pmc_add_sat(&into->involuntary_switches, row->involuntary_switches);
+	into->sampled_rows += row->sampled_rows;
+	pmc_add_sat(&into->samples, row->samples);
+	pmc_add_sat(&into->lost_samples, row->lost_samples);
 	for (unsigned i = 0; i < u->set.count; i++)
 		stat_merge(&into->events[i], &row->events[i]);
 	for (int i = 0; i < __builtin_popcountll(u->ratios); i++)

@@ -93,6 +93,8 @@ struct pmc_fold_row {
 	uint64_t usage_rows; /* rows whose faults and switches are known */
 	bool usage_lacks;    /* those of work beside the rows, in a total */
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	uint64_t sampled_rows; /* rows whose samples are known */
+	uint64_t samples, lost_samples;
 	struct pmc_fold_stat *events; /* union->set.count */
 	struct pmc_ratio *ratios;     /* of the metrics in union->ratios, see pmc_fold_ratio() */
 	uint64_t calls;		      /* of a region: entries that ended */

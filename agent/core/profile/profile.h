@@ -126,6 +126,8 @@ struct pmc_p_thread {
 	const char *module, *symbol;	  /* of the start routine; "" unknown */
 	uint64_t offset;
 	const struct pmc_p_stack *creation; /* where it was created; NULL: unknown */
+	bool sampled; /* samples and lost_samples are known; waits are no samples */
+	uint64_t samples, lost_samples;
 	/* In a report by region: the counts are of this region only. NULL elsewhere. */
 	const struct pmc_p_region *region;
 };
@@ -208,6 +210,12 @@ struct pmc_p_sample {
 	const struct pmc_p_stack *stack; /* NULL: none was taken, or it is not in the dump */
 	uint64_t count, weight;		 /* weight: sum of the periods, in the event's unit */
 };
+
+/* Whether its samples are waits: not taken at a rate, each has its time in ns. */
+static inline bool pmc_is_off_cpu(const struct pmc_p_event *event)
+{
+	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
+}
 
 /* The samples of a thread by one event. */
 struct pmc_p_samples {

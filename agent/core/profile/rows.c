@@ -247,6 +247,8 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	thread->process = row->process;
 	thread->region = NULL;
 	thread->creation = NULL;
+	thread->sampled = false;
+	thread->samples = thread->lost_samples = 0;
 	if (fixed->eventset)
 		set = profile_find_set(profile, fixed->eventset);
 	on = fixed->off_ns && pmc_thread_on_ns(fixed, pmc_thread_until(thread));
@@ -263,6 +265,21 @@ struct pmc_p_thread *profile_unpack(const struct pmc_profile *profile, const str
 	thread->set = set ? &set->view : NULL;
 	thread->counts = set ? buf->counts : NULL;
 	return thread;
+}
+
+static void add_samples(const struct pmc_profile *profile, struct pmc_p_thread *thread)
+{
+	struct pmc_p_samples **of;
+	uint64_t n;
+
+	of = pmc_profile_samples_of(profile, thread->row, &n);
+	for (uint64_t i = 0; i < n; i++) {
+		if (!of[i]->event || pmc_is_off_cpu(of[i]->event))
+			continue;
+		thread->sampled = true;
+		pmc_add_sat(&thread->samples, of[i]->samples);
+		pmc_add_sat(&thread->lost_samples, of[i]->fixed.lost);
+	}
 }
 
 const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
@@ -282,5 +299,7 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 	if (thread->fixed.created_stack)
 		thread->creation = pmc_profile_stack(profile, thread->process,
 						     thread->fixed.created_stack);
+	if (profile->n_samples)
+		add_samples(profile, thread);
 	return thread;
 }

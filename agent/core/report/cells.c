@@ -77,6 +77,14 @@ static struct pmc_cell usages(const struct pmc_fold_row *sums, uint64_t value)
 	return cell;
 }
 
+static struct pmc_cell sampled(const struct pmc_fold_row *sums, uint64_t value)
+{
+	struct pmc_cell cell = number(sums->sampled_rows, value);
+
+	cell.partial = sums->sampled_rows && sums->sampled_rows < sums->rows;
+	return cell;
+}
+
 /* Of the CPU time of all rows, by the clock that stands for it. */
 static struct pmc_cell share(struct pmc_view *view, const struct pmc_row *row)
 {

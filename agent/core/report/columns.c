@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION };
+enum shown { NONE, HIDDEN, CSV, BOTH, STEP, REGION, SAMPLED };
 
 static const struct field {
 	const char *name, *head;
@@ -59,6 +59,19 @@ static const char *by_name(enum pmc_fold_by by)
 	return names[by];
 }
 
+/* Steps and regions are parts of a thread, of which no samples are kept. */
+static bool has_samples(const struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+
+	if (view->options->timeline || view->by == PMC_BY_REGION)
+		return false;
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		if (profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event))
+			return true;
+	return false;
+}
+
 static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc_columns *columns)
 {
 	enum shown shown = groups ? fields[i].groups : fields[i].threads;
@@ -77,6 +90,8 @@ static void add_field(struct pmc_view *view, bool groups, unsigned i, struct pmc
 		shown = view->options->timeline ? BOTH : NONE;
 	else if (shown == REGION)
 		shown = view->by == PMC_BY_REGION ? BOTH : NONE;
+	else if (shown == SAMPLED)
+		shown = has_samples(view) ? BOTH : NONE;
 	else if (i == PMC_FIELD_at && !view->options->timeline)
 		shown = NONE;
 	if (shown == NONE)

@@ -102,6 +102,8 @@ static bool wants_field(const struct pmc_table *table, unsigned field)
 		return many;
 	case PMC_FIELD_ran:
 		return any_scaled(table);
+	case PMC_FIELD_lost_samples:
+		return table->all->lost_samples;
 	case PMC_FIELD_voluntary_switches:
 	case PMC_FIELD_involuntary_switches:
 	case PMC_FIELD_faults:

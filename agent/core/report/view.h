@@ -220,11 +220,6 @@ int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines, uint64_t top)
 int pmc_view_sample_table(struct pmc_view *view);
 /* Lines `pool;function;function count`, as flame graph tools read them. */
 int pmc_view_folded(struct pmc_view *view);
-/* Whether its samples are waits: not taken at a rate, each has its time in ns. */
-static inline bool pmc_is_off_cpu(const struct pmc_p_event *event)
-{
-	return event->def.type == PMC_TYPE_OS && event->def.config == PMC_OS_OFF_CPU;
-}
 /* Index of the first or last event that counts it in user and kernel mode; -1: none. */
 int pmc_view_software(const struct pmc_view *view, uint64_t config, bool last);
 
