@@ -334,6 +334,20 @@ static void hints(void **state)
 	has_not(problem, "pmctl run");
 }
 
+/* It says why, as a table does. */
+static void folded_without_samples(void **state)
+{
+	const char *nobody[] = { "name=nobody" }, *problem = NULL;
+
+	(void)state;
+	free(report_with((struct pmc_report_options){ .by = PMC_BY_PATH,
+						      .format = PMC_FORMAT_FOLDED,
+						      .where = nobody,
+						      .n_where = 1 },
+			 -EINVAL, &problem));
+	has(problem, "no thread matches name=nobody");
+}
+
 static void sorted(void **state)
 {
 	char *text = report((struct pmc_report_options){
@@ -442,6 +456,7 @@ int main(void)
 		cmocka_unit_test(start_and_creation),
 		cmocka_unit_test(sorted),
 		cmocka_unit_test(of_threads),
+		cmocka_unit_test(folded_without_samples),
 		cmocka_unit_test(without_samples),
 	};
 

@@ -5,15 +5,30 @@
 
 #include <errno.h>
 
+static int nothing(struct pmc_view *view)
+{
+	struct pmc_out *out = view->out, text;
+	char buf[512];
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	view->out = &text;
+	if (!view->n_rows && view->options->n_where)
+		pmc_view_conditions(view);
+	else
+		pmc_out_str(&text, "no samples in these threads; pmctl run --sample takes some");
+	view->out = out;
+	/* The caller reads it after the view is gone. */
+	view->problem = pmc_arena_strndup(&view->profile->arena, buf, text.len);
+	return -EINVAL;
+}
+
 int pmc_view_folded(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
 	const bool waits = samples->event && pmc_is_off_cpu(samples->event);
 
-	if (!samples->event) {
-		view->problem = "no samples in these threads; pmctl run --sample takes some";
-		return -EINVAL;
-	}
+	if (!samples->event)
+		return nothing(view);
 	for (uint64_t i = 0; i < samples->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = samples->fold.rows[i];
 		const uint64_t count = waits ? row->self / 1000 : row->samples;

@@ -36,21 +36,28 @@ static void counted(struct pmc_view *view, uint64_t counted, uint64_t not, uint6
 	pmc_out_str(view->out, unseen ? " not; later rows are unknown" : " not");
 }
 
+void pmc_view_conditions(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+
+	pmc_out_str(view->out, view->n_rows ? "selected by " : "no thread matches ");
+	for (unsigned i = 0; i < options->n_where; i++) {
+		pmc_out_str(view->out, i ? " and " : "");
+		pmc_view_text(view, options->where[i], 40);
+	}
+}
+
 /* Of the rows that --where selects. */
 static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 {
-	const struct pmc_report_options *options = view->options;
 	struct pmc_thread_buf buf;
 	uint64_t not = 0;
 
 	for (uint64_t i = 0; i < view->n_rows; i++)
 		not += (!i || !pmc_same_thread(view->rows[i - 1], view->rows[i])) &&
 		       pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.reason;
-	pmc_out_str(view->out, view->n_rows ? " selected by " : " no thread matches ");
-	for (unsigned i = 0; i < options->n_where; i++) {
-		pmc_out_str(view->out, i ? " and " : "");
-		pmc_view_text(view, options->where[i], 40);
-	}
+	pmc_out_char(view->out, ' ');
+	pmc_view_conditions(view);
 	if (!view->n_rows) {
 		pmc_footer_end_line(view);
 		return;

@@ -231,6 +231,8 @@ struct pmc_footer {
 	bool partial, estimate, scaled; /* marks that the table has */
 };
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
+/* `selected by` and the conditions of --where, or that no thread meets them. */
+void pmc_view_conditions(struct pmc_view *view);
 /* Prints the line that the footer wrote to view->out. */
 void pmc_footer_end_line(struct pmc_view *view);
 /* Adds text to it, and prints it. */
