@@ -388,21 +388,27 @@ static void shrink_label(struct pmc_table *table, int screen, int least)
 		*width = *width - over > least ? *width - over : *width > least ? least : *width;
 }
 
+/* Cut short, names of functions and the paths of --by start tell little. */
+static bool has_functions(const struct pmc_view *view)
+{
+	return pmc_by_samples(view->by) || (view->by == PMC_BY_START && view->options->path_of);
+}
+
 static void fit(struct pmc_table *table)
 {
 	const struct pmc_report_options *options = table->view->options;
 	int screen = pmc_screen_width(&options->screen);
-	bool label = has_label(table);
+	bool label = has_label(table), functions = label && has_functions(table->view);
 
 	table->gap = 2;
 	if (options->wide)
 		return;
-	if (pmc_by_samples(table->view->by) && label)
+	if (functions)
 		shrink_label(table, screen, FUNCTION_MOST);
 	for (enum pmc_drop drop = DROP_BAR; drop <= DROP_USAGE; drop++) {
-		if (drop == DROP_SPREAD && label)
+		if (drop == DROP_SPREAD && label && !functions)
 			shrink_label(table, screen, LABEL_MOST);
-		if (drop == DROP_METRIC && label)
+		if (drop == DROP_METRIC && label && !functions)
 			shrink_label(table, screen, LABEL_LEAST + 6);
 		/* Before a column goes that nothing else tells, columns move closer. */
 		if (drop == DROP_METRIC && table_width(table) > screen)

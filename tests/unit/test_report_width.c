@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* test_report_width.c - what tables of functions and stacks leave out on a narrow screen. */
+#include "tests/unit/samples_made.h"
+#include "tools/report/samples.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const struct made_event event = {
+	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
+};
+
+static void has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no\n%s\nin\n%s", part, text);
+}
+
+/* Columns that say less than a function's name give way first. */
+static void names_are_cut_last(void **state)
+{
+	static const struct made_stack one = { 1, 0, 1, { MADE_FRAME(0, 0x1000) } };
+	const struct pmc_sample sample = { 1, 5, 5000000 };
+	struct pmc_report_options options = { .by = PMC_BY_PATH,
+					      .top = -1,
+					      .screen = { .width = 80 },
+					      .fold_samples = report_fold_samples,
+					      .path_of = report_path_of };
+	const struct pmc_process_fixed process = { .pid = 7,
+						   .rank = -1,
+						   .time_ns = 90000000,
+						   .cpu_ns = 50000000,
+						   .flags = PMC_PROCESS_FIRST };
+	struct report_names *names;
+	struct pmc_profile profile;
+	uint64_t clock, module;
+	char *tree, *start;
+	int result;
+
+	(void)state;
+	made_begin();
+	clock = made_set(&event, 1);
+	made_process(1, &process, "elsewhere", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN, .cpu_ns = 30000000 },
+		    "app", NULL, 0);
+	made_thread(1,
+		    (struct pmc_thread_fixed){ .seq = 1, .cpu_ns = 20000000, .created_stack = 1 },
+		    "pool-1", NULL, 0);
+	module = made_module("/opt/none/library_with_a_long_file_name.so", "id");
+	made_stacks(1, &module, 1, &one, 1);
+	made_samples(1, (struct pmc_samples_fixed){ .eventset = clock, .period = 1, .samples = 5 },
+		     5000000, &sample, 1);
+	made_profile(&profile, false);
+	assert_int_equal(report_names_new(&names, NULL), 0);
+	options.names_arg = names;
+	tree = made_report(&profile, &options, &result, NULL);
+	options.by = PMC_BY_START;
+	start = made_report(&profile, &options, &result, NULL);
+	has(tree, "  library_with_a_long_file_name.so+0x1000 ");
+	has(tree, "not shown: n, module");
+	has(start, "  (unknown) < library_wi…g_file_name.so+0x1000 ");
+	has(start, "not shown: page-faults, samples");
+	free(tree);
+	free(start);
+	report_names_free(names);
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_cut_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
