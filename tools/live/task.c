@@ -6,8 +6,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 /* ---- the threads of a process ------------------------------------------------------------- */
 
@@ -58,6 +61,16 @@ int live_tids_read(pid_t pid, struct live_tids *tids)
 		return error ? error : -ENOMEM;
 	qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
 	return 0;
+}
+
+/* proc_task_getattr() in fs/proc/base.c adds them to the links of a directory. */
+unsigned live_tids_count(pid_t pid)
+{
+	struct stat dir;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return stat(path, &dir) == 0 && dir.st_nlink > 2 ? (unsigned)dir.st_nlink - 2 : 0;
 }
 
 bool live_tids_have(const struct live_tids *tids, pid_t tid)
@@ -138,6 +151,19 @@ bool live_parse_stat(const char *text, struct live_stat *stat)
 	}
 	stat->start_ticks = value;
 	return true;
+}
+
+uint64_t live_start_ns(const struct live_stat *stat)
+{
+	struct timespec boot, mono;
+	int64_t asleep, start;
+
+	/* start_ticks includes the time in which the machine was suspended. */
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	asleep = (boot.tv_sec - mono.tv_sec) * 1000000000 + boot.tv_nsec - mono.tv_nsec;
+	start = (int64_t)(stat->start_ticks * LIVE_TICK_NS) - asleep;
+	return start > 0 ? (uint64_t)start : 0;
 }
 
 bool live_waits_read(pid_t tid, struct live_waits *waits)

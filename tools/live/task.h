@@ -19,6 +19,8 @@ struct live_tids {
 
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
 int live_tids_read(pid_t pid, struct live_tids *tids);
+/* How many there are, which is read in one call; 0: unknown. */
+unsigned live_tids_count(pid_t pid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);
 void live_tids_free(struct live_tids *tids);
 
@@ -53,5 +55,9 @@ struct live_stat {
 	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
 };
 bool live_parse_stat(const char *text, struct live_stat *stat);
+
+#define LIVE_TICK_NS 10000000u /* USER_HZ of include/asm-generic/param.h */
+/* On CLOCK_MONOTONIC, at most a tick before the start of the thread. */
+uint64_t live_start_ns(const struct live_stat *stat);
 
 #endif

@@ -12,11 +12,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* USER_HZ of include/asm-generic/param.h. */
-#define TICK_NS 10000000u
-
 /* Of wchan, for a thread that did not run since. */
 #define RETRIES 3
+
+/* The kernel removes events from a thread that executes a set-user-ID program: they stand still. */
+#define TRUST_NS 1000000000u
 
 static const char *const names[] = { "schedstat", "stat", "status", "wchan", "children" };
 
@@ -100,6 +100,8 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 	*span = (struct live_span){
 		.ns = task->read_ns - from_ns,
 		.cpu_ns = pmc_sub_sat(task->waits.cpu_ns, from->cpu_ns),
+		.voluntary = pmc_sub_sat(task->waits.voluntary, from->voluntary),
+		.involuntary = pmc_sub_sat(task->waits.involuntary, from->involuntary),
 		.minor_faults = pmc_sub_sat(task->stat.minor_faults, stat->minor_faults),
 		.major_faults = pmc_sub_sat(task->stat.major_faults, stat->major_faults),
 		.user_ns = pmc_sub_sat(task->waits.user_ns, from->user_ns),
@@ -117,37 +119,34 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 	if (span->delay_ns > pmc_sub_sat(span->ns, span->cpu_ns))
 		span->delay_ns = pmc_sub_sat(span->ns, span->cpu_ns);
 	span->blocked_ns = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
-	if (!same) {
-		span->voluntary = (uint64_t)(task->voluntary_per_ns * (double)span->ns + 0.5);
-		span->involuntary = (uint64_t)(task->involuntary_per_ns * (double)span->ns + 0.5);
-	}
 	task->known = true;
 }
 
-/* Not in each reading if threads are many: the rates are those since the last time. */
-static void read_switches(struct live_task *task, struct live_budget *budget, uint64_t since_ns)
+/* Each reading: as many switches as it got a CPU, in the proportion that was found last. */
+static void estimate_switches(struct live_task *task, uint64_t slices)
 {
-	const struct live_waits from = task->waits;
-	const uint64_t since = task->switches_ns ? task->switches_ns : since_ns;
+	const uint64_t n = pmc_sub_sat(task->waits.slices, slices);
+	const uint64_t voluntary = (uint64_t)(task->voluntary_share * (double)n + 0.5);
+
+	task->waits.voluntary += voluntary;
+	task->waits.involuntary += n - voluntary;
+}
+
+static void read_switches(struct live_task *task, struct live_budget *budget)
+{
+	struct live_waits *waits = &task->waits;
+	uint64_t voluntary, all;
 	char text[4096];
 
-	if (task->has_rates && ++task->turn < budget->turns)
-		return;
 	if (read_file(task, LIVE_STATUS, budget, text, sizeof(text)) <= 0)
 		return;
-	live_parse_switches(text, &task->waits);
-	task->turn = 0;
-	task->switches_ns = task->read_ns;
-	if (!since || task->read_ns <= since)
-		return;
-	task->voluntary_per_ns = (double)pmc_sub_sat(task->waits.voluntary, from.voluntary) /
-				 (double)(task->read_ns - since);
-	task->involuntary_per_ns = (double)pmc_sub_sat(task->waits.involuntary, from.involuntary) /
-				   (double)(task->read_ns - since);
-	/* Not all threads in the same reading. */
-	if (!task->has_rates)
-		task->turn = (unsigned)task->tid % (budget->turns + 1);
-	task->has_rates = true;
+	live_parse_switches(text, waits);
+	voluntary = pmc_sub_sat(waits->voluntary, task->voluntary);
+	all = voluntary + pmc_sub_sat(waits->involuntary, task->involuntary);
+	if (all)
+		task->voluntary_share = (double)voluntary / (double)all;
+	task->voluntary = waits->voluntary;
+	task->involuntary = waits->involuntary;
 }
 
 int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap)
@@ -155,32 +154,64 @@ int live_task_children(struct live_task *task, struct live_budget *budget, char 
 	return read_file(task, LIVE_CHILDREN, budget, text, cap);
 }
 
-static int read_rest(struct live_task *task, struct live_budget *budget, uint64_t since_ns,
-		     bool first)
+/* Of a thread that has ended, or another one with its ID: -ESRCH. */
+static int read_stat(struct live_task *task, struct live_budget *budget, bool first)
 {
 	char text[4096];
 	struct live_stat stat;
 	int n = read_file(task, LIVE_STAT, budget, text, sizeof(text));
 
 	if (n <= 0 || !live_parse_stat(text, &stat))
-		return n < 0 ? n : -ESRCH;
+		return n < 0 && n != -ENOENT ? n : -ESRCH;
 	if (!first && stat.start_ticks != task->stat.start_ticks)
 		return -ESRCH;
 	task->stat = stat;
-	task->waits.user_ns = stat.user_ticks * TICK_NS;
-	task->waits.system_ns = stat.system_ticks * TICK_NS;
-	read_switches(task, budget, since_ns);
-	read_wchan(task, budget);
-	task->retries = RETRIES;
+	task->waits.user_ns = stat.user_ticks * LIVE_TICK_NS;
+	task->waits.system_ns = stat.system_ticks * LIVE_TICK_NS;
 	return 0;
+}
+
+/* Of a thread that has run, or may have. */
+static int read_rest(struct live_task *task, struct live_budget *budget, uint64_t slices, bool due,
+		     bool first)
+{
+	int error = due || !budget->brief ? read_stat(task, budget, first) : 0;
+
+	if (error)
+		return error;
+	task->owes = !due;
+	if (due)
+		read_switches(task, budget);
+	else
+		estimate_switches(task, slices);
+	if (due || !budget->brief) {
+		read_wchan(task, budget);
+		task->retries = RETRIES;
+	}
+	return 0;
+}
+
+/* When the first interval of a thread began that was not there at that time; 0: unknown. */
+static uint64_t first_since(const struct live_task *task, uint64_t since_ns)
+{
+	const uint64_t start_ns = live_start_ns(&task->stat);
+	const uint64_t ran_ns = task->waits.cpu_ns + task->waits.delay_ns;
+
+	if (!since_ns || start_ns + LIVE_TICK_NS < since_ns)
+		return 0;
+	return start_ns > since_ns || ran_ns > task->read_ns - since_ns ? start_ns : since_ns;
 }
 
 int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget)
 {
 	const struct live_waits from = task->waits;
 	const struct live_stat stat = task->stat;
-	const uint64_t from_ns = task->read_ns;
-	bool first = !from_ns, same;
+	uint64_t from_ns = task->read_ns;
+	const bool first = !from_ns;
+	/* Not all threads in the same reading. */
+	const bool due = first || budget->turns <= 1 ||
+			 (budget->reading + (unsigned)task->tid) % budget->turns == 0;
+	bool same;
 	char text[128];
 	int n = read_file(task, LIVE_SCHEDSTAT, budget, text, sizeof(text));
 
@@ -188,28 +219,38 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 		return n == -ENOENT ? -ESRCH : n;
 	if (!live_parse_schedstat(text, &task->waits))
 		return -ENODATA;
-	task->read_ns = pmc_now_ns();
+	task->read_ns = task->file_ns = pmc_now_ns();
 	same = !first && task->waits.cpu_ns == from.cpu_ns && task->waits.slices == from.slices;
-	/* It is older after all. */
-	if (since_ns && task->waits.cpu_ns + task->waits.delay_ns > task->read_ns - since_ns)
-		since_ns = 0;
 	/* A thread that did not run waits as it did before; one that is runnable may have gone. */
-	if (!same || live_is_runnable(task)) {
-		n = read_rest(task, budget, since_ns, first);
-		if (n < 0)
-			return n == -ENOENT ? -ESRCH : n;
+	if (!same || live_is_runnable(task) || (task->owes && due)) {
+		n = read_rest(task, budget, from.slices, due, first);
+		if (n)
+			return n;
 	}
-	if (same)
-		task->switches_ns = task->read_ns;
 	/* It may have been on its way to sleep. It may also be that wchan is not permitted. */
 	if (same && !task->wchan[0] && task->retries) {
 		task->retries--;
 		read_wchan(task, budget);
 	}
 	task->waits.known = true;
-	if (!first || since_ns)
-		set_span(task, first ? since_ns : from_ns, &from, &stat, same);
+	if (first)
+		from_ns = first_since(task, since_ns);
+	if (from_ns)
+		set_span(task, from_ns, &from, &stat, same);
 	return 0;
+}
+
+bool live_task_slept(struct live_task *task)
+{
+	const uint64_t from_ns = task->read_ns, now = pmc_now_ns();
+
+	/* Its wait for a CPU may go on, or the function that it sleeps in be unknown yet. */
+	if (live_is_runnable(task) || task->owes || (!task->wchan[0] && task->retries) ||
+	    now - task->file_ns > TRUST_NS)
+		return false;
+	task->read_ns = now;
+	set_span(task, from_ns, &task->waits, &task->stat, true);
+	return true;
 }
 
 void live_span_add(struct live_span *sum, const struct live_span *span)

@@ -24,11 +24,15 @@ enum live_file {
 	LIVE_FILES,
 };
 
-/* Shared by all threads: how many files may be kept open, and are; and in every how many readings
- * a thread's switches are read, which takes as long as all the rest (0 is 1). */
+/* Shared by all threads. */
 struct live_budget {
-	unsigned most, open, turns;
+	unsigned most, open; /* how many files may be kept open, and are */
+	/* With many threads the switches of one that runs are read in every so many readings (0 is
+	 * 1): they take as long as all the rest. brief: so are its name, state and place. */
+	unsigned turns, reading; /* reading: the caller counts them */
+	bool brief;
 };
+#define LIVE_MANY_RUN 250
 
 /* One interval; sums of several threads have `ns` of all of them. */
 struct live_span {
@@ -43,23 +47,26 @@ struct live_task {
 	struct live_stat stat;
 	struct live_waits waits;
 	char wchan[LIVE_WCHAN]; /* kernel function it sleeps in; "": not asleep, or not permitted */
-	uint64_t read_ns;	/* 0: never */
+	uint64_t read_ns;	/* when the interval ended; 0: never */
+	uint64_t file_ns;	/* when a file was read */
 	unsigned retries;	/* of wchan */
-	unsigned turn;		/* readings since its switches were read */
-	uint64_t switches_ns;	/* when they were read */
-	bool has_rates;
-	double voluntary_per_ns, involuntary_per_ns; /* until then */
-	uint64_t ahead_ns; /* run delay that was assumed, until the kernel adds it */
-	bool known;	   /* `span` has a meaning */
+	bool owes;		/* it has run since; its switches are estimates */
+	uint64_t voluntary, involuntary; /* as they were read */
+	double voluntary_share;		 /* between the last two of these readings */
+	uint64_t ahead_ns;		 /* run delay that was assumed, until the kernel adds it */
+	bool known;			 /* `span` has a meaning */
 	struct live_span span;
 };
 
 /* Raises the limit of descriptors and takes half of it. */
 void live_budget_init(struct live_budget *budget);
 void live_task_init(struct live_task *task, pid_t pid, pid_t tid);
-/* since_ns: the thread has started after this time, so that its first reading is an interval too;
- * 0: unknown. 0; -ESRCH: it has ended; -errno. */
+/* since_ns: the first reading of a thread that has started after this time is an interval too; 0:
+ * of none. 0; -ESRCH: it has ended; -errno. */
 int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget);
+/* The next interval, without a reading, of a thread that an event shows not to have run since the
+ * last one. False: it has to be read all the same. */
+bool live_task_slept(struct live_task *task);
 /* The IDs of the processes that it has started (needs CONFIG_PROC_CHILDREN), as text. The length or
  * -errno. */
 int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap);

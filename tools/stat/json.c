@@ -87,9 +87,9 @@ static void put_places(struct pmc_json *json, const struct stat_row *row)
 
 static void put_row(struct stat_job *stat, const struct stat_row *row, bool summary)
 {
-	uint64_t ns = interval_of(stat, summary), blocked;
+	uint64_t ns = interval_of(stat, summary);
 	double cpus = stat_cpus(stat, row, ns), value;
-	struct live_waits waits;
+	struct live_span span;
 	struct pmc_json json;
 	bool estimate;
 
@@ -113,12 +113,12 @@ static void put_row(struct stat_job *stat, const struct stat_row *row, bool summ
 					value :
 					NAN);
 	pmc_json_object_end(&json);
-	if (stat_waits_of(stat, row, summary || stat->cumulative, &waits, &blocked)) {
-		pmc_json_u64(&json, "oncpu_ns", waits.cpu_ns);
-		pmc_json_u64(&json, "run_delay_ns", waits.delay_ns);
-		pmc_json_u64(&json, "blocked_ns", blocked);
-		pmc_json_u64(&json, "voluntary_switches", waits.voluntary);
-		pmc_json_u64(&json, "involuntary_switches", waits.involuntary);
+	if (stat_waits_of(stat, row, summary || stat->cumulative, &span)) {
+		pmc_json_u64(&json, "oncpu_ns", span.cpu_ns);
+		pmc_json_u64(&json, "run_delay_ns", span.delay_ns);
+		pmc_json_u64(&json, "blocked_ns", span.blocked_ns);
+		pmc_json_u64(&json, "voluntary_switches", span.voluntary);
+		pmc_json_u64(&json, "involuntary_switches", span.involuntary);
 	}
 	if (!summary && row->task && row->task->wchan[0])
 		pmc_json_str(&json, "blocked_at", row->task->wchan);
@@ -184,28 +184,26 @@ static void put_csv_start(struct stat_job *stat, const struct stat_row *row, boo
 
 static void put_csv_waits(struct stat_job *stat, const struct stat_row *row, bool summary)
 {
-	struct live_waits waits;
-	uint64_t blocked, ns = interval_of(stat, summary);
+	struct live_span span;
 
-	if (!stat_waits_of(stat, row, summary || stat->cumulative, &waits, &blocked))
+	if (!stat_waits_of(stat, row, summary || stat->cumulative, &span))
 		return;
 	const struct {
 		const char *name, *unit;
 		uint64_t value;
 	} lines[] = {
-		{ "oncpu_ns", "ns", waits.cpu_ns },
-		{ "run_delay_ns", "ns", waits.delay_ns },
-		{ "blocked_ns", "ns", blocked },
-		{ "voluntary_switches", "", waits.voluntary },
-		{ "involuntary_switches", "", waits.involuntary },
+		{ "oncpu_ns", "ns", span.cpu_ns },
+		{ "run_delay_ns", "ns", span.delay_ns },
+		{ "blocked_ns", "ns", span.blocked_ns },
+		{ "voluntary_switches", "", span.voluntary },
+		{ "involuntary_switches", "", span.involuntary },
 	};
 
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		put_csv_start(stat, row, summary, lines[i].name);
-		pmc_outf(&stat->out, "%llu,%s,%s,%llu,%llu\n",
-			 (unsigned long long)lines[i].value, lines[i].unit,
-			 pmc_state_name(PMC_COUNTED), (unsigned long long)ns,
-			 (unsigned long long)ns);
+		pmc_outf(&stat->out, "%llu,%s,%s,%llu,%llu\n", (unsigned long long)lines[i].value,
+			 lines[i].unit, pmc_state_name(PMC_COUNTED), (unsigned long long)span.ns,
+			 (unsigned long long)span.ns);
 	}
 }
 

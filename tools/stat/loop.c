@@ -125,9 +125,10 @@ int stat_run(struct stat_job *stat)
 	if (stat->cmd)
 		code = tool_child_go(&stat->child, stat->cmd[0]);
 	while (!code && !ended) {
-		uint64_t next = stat->begin_ns + (n + 1) * stat->interval_ns;
+		const uint64_t ns =
+			stat->interval_ns ? (n + 1) * stat->interval_ns : stat->duration_ns;
 
-		ended = wait_until(stat, signals, target, stat->interval_ns ? next : 0);
+		ended = wait_until(stat, signals, target, ns ? stat->begin_ns + ns : 0);
 		if (stat->interval_ns)
 			step(stat);
 		/* Intervals that were missed are not made up for. */
@@ -139,6 +140,7 @@ int stat_run(struct stat_job *stat)
 	if (!code) {
 		if (!stat->interval_ns)
 			stat_rescan(stat);
+		stat->budget.turns = 1;
 		stat_read(stat);
 		stat_read_waits(stat);
 		if (!stat->interval_ns || stat->target != STAT_COMMAND)

@@ -47,14 +47,13 @@ static int explain(const struct stat_job *stat, int error)
 		return tool_fail(EXIT_FAIL, "%d is a thread, not a process; give -t %d", stat->pid,
 				 stat->pid);
 	why_refused(stat, error, text, sizeof(text));
-	return tool_fail(stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot open counters of %s: %s%s",
-			 stat->cgroup		      ? "the cgroup" :
-			 stat->target == STAT_MACHINE ? "the machine" :
-			 stat->target == STAT_COMMAND ? "the command" :
-							"that process",
-			 text,
-			 others ? "; --per-thread shows what its threads wait for without that" :
-				  "");
+	return tool_fail(
+		stat->cmd ? EXIT_OURS : EXIT_FAIL, "cannot open counters of %s: %s%s",
+		stat->cgroup		     ? "the cgroup" :
+		stat->target == STAT_MACHINE ? "the machine" :
+		stat->target == STAT_COMMAND ? "the command" :
+					       "that process",
+		text, others ? "; --per-thread shows what its threads wait for without that" : "");
 }
 
 static void warn_refused(const struct stat_job *stat)
@@ -75,6 +74,8 @@ int stat_open(struct stat_job *stat)
 	/* A descriptor for each event and thread, and files of threads. The command has been forked
 	 * with the old limit. */
 	live_budget_init(&stat->budget);
+	/* These times come from the same file as names. */
+	stat->budget.brief = !(stat->live.plan.os & ~(1u << PMC_OS_RUN_DELAY));
 	code = stat->cgroup ? stat_open_cgroup(stat) : 0;
 	if (code)
 		return code;

@@ -31,7 +31,7 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 	/* Threads are looked for in the order of their rows. */
 	for (unsigned n = 0, i = stat->found; n < stat->n_rows; n++) {
 		i = i + 1 < stat->n_rows ? i + 1 : 0;
-		if (!memcmp(&stat->rows[i].key, key, sizeof(*key)))
+		if (!memcmp(&stat->rows[i].key, key, sizeof(*key)) && !stat->rows[i].ended)
 			return stat->found = i;
 	}
 	if (!grow((void **)&stat->rows, stat->n_rows, &stat->rows_room, sizeof(*row)))
@@ -63,19 +63,24 @@ void stat_read(struct stat_job *stat)
 {
 	for (unsigned g = 0; g < stat->n_groups; g++) {
 		struct stat_group *group = &stat->groups[g];
+		struct stat_row *row = &stat->rows[group->row];
+		const bool was_read = live_group_read(&group->group);
 
-		if (live_group_read(&group->group) && group->row && !stat->rows[group->row].seen)
+		/* This time passes only while the thread runs. */
+		row->slept =
+			was_read && group->group.now.enabled_ns == group->group.before.enabled_ns;
+		if (was_read && group->row && !row->seen)
 			live_group_close(&group->group);
 	}
 }
 
 /* ---- events of the OS ----------------------------------------------------------------------- */
 
-static uint64_t os_value(uint64_t event, const struct live_waits *waits)
+static uint64_t os_value(uint64_t event, const struct live_span *span)
 {
-	return event == PMC_OS_RUN_DELAY ? waits->delay_ns :
-	       event == PMC_OS_USER_TIME ? waits->user_ns :
-					   waits->system_ns;
+	return event == PMC_OS_RUN_DELAY ? span->delay_ns :
+	       event == PMC_OS_USER_TIME ? span->user_ns :
+					   span->system_ns;
 }
 
 static void put_os(struct pmc_count *count, uint64_t value, uint64_t ns)
@@ -105,16 +110,16 @@ static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
 		       ns);
 	for (unsigned r = 1; r < stat->n_rows; r++) {
 		struct stat_row *row = &stat->rows[r];
-		const struct live_waits *from =
-			cumulative || !row->before.known ? &row->begin : &row->before;
-		uint64_t value = pmc_sub_sat(os_value(event, &row->now), os_value(event, from));
+		struct live_span span;
+		uint64_t value;
 
-		if (!row->now.known)
+		if (!stat_waits_of(stat, row, cumulative, &span))
 			continue;
-		put_os(&row->counts[e], value, ns);
-		put_os(&stat->rows[0].counts[e], value, ns);
+		value = os_value(event, &span);
+		put_os(&row->counts[e], value, span.ns);
+		put_os(&stat->rows[0].counts[e], value, span.ns);
 		if (stat->by == BY_POOL)
-			put_os(&row->pool->counts[e], value, ns);
+			put_os(&row->pool->counts[e], value, span.ns);
 	}
 }
 
@@ -145,48 +150,46 @@ const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n)
 
 /* The sum over the threads of a pool; NULL: over all. */
 static bool waits_of_all(const struct stat_job *stat, const struct stat_row *pool, bool cumulative,
-			 struct live_waits *waits, uint64_t *blocked_ns)
+			 struct live_span *sum)
 {
-	*waits = (struct live_waits){ .known = false };
-	*blocked_ns = 0;
+	bool known = false;
+
+	*sum = (struct live_span){ .ns = 0 };
 	for (unsigned r = 1; r < stat->n_rows; r++) {
-		struct live_waits one;
-		uint64_t blocked;
+		struct live_span one;
 
 		if ((pool && stat->rows[r].pool != pool) ||
-		    !stat_waits_of(stat, &stat->rows[r], cumulative, &one, &blocked))
+		    !stat_waits_of(stat, &stat->rows[r], cumulative, &one))
 			continue;
-		waits->known = true;
-		waits->cpu_ns += one.cpu_ns;
-		waits->delay_ns += one.delay_ns;
-		waits->voluntary += one.voluntary;
-		waits->involuntary += one.involuntary;
-		*blocked_ns += blocked;
+		live_span_add(sum, &one);
+		known = true;
 	}
-	return waits->known;
+	return known;
 }
 
 bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
-		   struct live_waits *waits, uint64_t *blocked_ns)
+		   struct live_span *span)
 {
 	bool all = cumulative || !row->before.known;
 	const struct live_waits *from = all ? &row->begin : &row->before;
 	uint64_t since = all ? row->since_ns : stat->before_ns;
 
 	if (row == stat->rows || row->threads)
-		return waits_of_all(stat, row->threads ? row : NULL, cumulative, waits, blocked_ns);
+		return waits_of_all(stat, row->threads ? row : NULL, cumulative, span);
 	if (!row->now.known)
 		return false;
 	if (since < stat->begin_ns)
 		since = stat->begin_ns;
-	*waits = (struct live_waits){
-		.known = true,
+	*span = (struct live_span){
+		.ns = pmc_sub_sat(row->until_ns, since),
 		.cpu_ns = pmc_sub_sat(row->now.cpu_ns, from->cpu_ns),
 		.delay_ns = pmc_sub_sat(row->now.delay_ns, from->delay_ns),
 		.voluntary = pmc_sub_sat(row->now.voluntary, from->voluntary),
 		.involuntary = pmc_sub_sat(row->now.involuntary, from->involuntary),
+		.user_ns = pmc_sub_sat(row->now.user_ns, from->user_ns),
+		.system_ns = pmc_sub_sat(row->now.system_ns, from->system_ns),
 	};
-	*blocked_ns = pmc_sub_sat(row->until_ns, since + waits->cpu_ns + waits->delay_ns);
+	span->blocked_ns = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
 	return true;
 }
 

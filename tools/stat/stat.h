@@ -40,6 +40,8 @@ struct stat_row {
 	struct live_task *task;		       /* NULL: no thread */
 	struct stat_place places[STAT_PLACES]; /* since the start */
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
+	bool ended;		  /* of a thread: another one may have its ID */
+	bool slept;		  /* of a thread: its events say so of the last interval */
 	struct pmc_count *counts; /* of each event of the view: last interval, or since the start */
 	uint64_t since_ns, until_ns; /* when its waits were read first and last */
 	struct live_waits begin, before, now;
@@ -64,6 +66,7 @@ struct stat_job {
 	const char *cgroup; /* NULL: none; else the target is the machine */
 	int cgroup_fd;
 	uint64_t interval_ns, count;
+	uint64_t duration_ns; /* of one interval, which is the summary; 0: until the target ends */
 	bool cumulative, clear;
 
 	struct live_events live;
@@ -116,9 +119,10 @@ void stat_read(struct stat_job *stat);
 const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n);
 /* Sums of the groups: since the last sums, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
-/* Difference of waits in the last interval, or since the start; false: not known. */
+/* What threads did in the last interval, or since the start, if they were found later since then;
+ * false: not known. */
 bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
-		   struct live_waits *waits, uint64_t *blocked_ns);
+		   struct live_span *span);
 /* CPUs used in that time, by the clock event of the row; negative: not known. */
 double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns);
 

@@ -127,6 +127,7 @@ struct columns {
 	struct column list[PMC_EVENTS_MAX + 64];
 	unsigned n, left_out;
 	int wide, used; /* the least width of a column; of the line */
+	int room;	/* of the terminal; 0: no limit */
 };
 
 static void add_column(struct columns *columns, enum kind kind, unsigned index, const char *head)
@@ -173,7 +174,7 @@ static void choose_columns(const struct stat_job *stat, struct columns *columns)
 	int room = pmc_out_columns(stat->out.fd);
 	char text[256];
 
-	*columns = (struct columns){ .wide = 14 };
+	*columns = (struct columns){ .wide = 14, .room = room > 0 ? room : 0 };
 	columns->used = 12 + (stat->by != BY_TOTAL ? 25 : 0) + (stat->by == BY_POOL ? 8 : 0) +
 			(stat->target != STAT_MACHINE || stat->cgroup ? 8 : 0);
 	for (unsigned w = 0; stat_has_waits(stat) && w < N_WAITS; w++)
@@ -192,16 +193,14 @@ static void choose_columns(const struct stat_job *stat, struct columns *columns)
 	}
 }
 
-static void put_head(struct stat_job *stat)
+static void put_head(struct stat_job *stat, const struct columns *columns)
 {
 	static const char *const heads[] = {
 		[BY_TOTAL] = "",    [BY_THREAD] = "thread", [BY_POOL] = "pool", [BY_CPU] = "cpu",
 		[BY_CORE] = "core", [BY_SOCKET] = "socket", [BY_NODE] = "node",
 	};
 	struct pmc_out *out = &stat->out;
-	struct columns columns;
 
-	choose_columns(stat, &columns);
 	put_right(out, "time s", 12);
 	if (stat->by != BY_TOTAL)
 		pmc_outf(out, "  %-23s", heads[stat->by]);
@@ -209,9 +208,9 @@ static void put_head(struct stat_job *stat)
 		put_right(out, "threads", 8);
 	if (stat->target != STAT_MACHINE || stat->cgroup)
 		put_right(out, "CPUs", 8);
-	for (unsigned i = 0; i < columns.n; i++)
-		put_right(out, columns.list[i].head, width_of(&columns, &columns.list[i]));
-	if (stat_has_waits(stat) && !columns.left_out)
+	for (unsigned i = 0; i < columns->n; i++)
+		put_right(out, columns->list[i].head, width_of(columns, &columns->list[i]));
+	if (stat_has_waits(stat) && !columns->left_out)
 		pmc_out_str(out, "  at");
 	pmc_out_char(out, '\n');
 }
@@ -219,11 +218,11 @@ static void put_head(struct stat_job *stat)
 static void wait_text(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
 		      char text[N_WAITS][32])
 {
-	struct live_waits waits = { .known = false };
-	uint64_t blocked = 0;
+	struct live_span span = { .ns = 0 };
 	struct pmc_out out;
-	bool known = stat_has_waits(stat) && stat_waits_of(stat, row, cumulative, &waits, &blocked);
-	const double ns[3] = { (double)waits.cpu_ns, (double)waits.delay_ns, (double)blocked };
+	bool known = stat_has_waits(stat) && stat_waits_of(stat, row, cumulative, &span);
+	const double ns[3] = { (double)span.cpu_ns, (double)span.delay_ns,
+			       (double)span.blocked_ns };
 
 	for (unsigned w = 0; w < N_WAITS; w++) {
 		pmc_out_to_mem(&out, text[w], sizeof(text[w]));
@@ -232,7 +231,7 @@ static void wait_text(const struct stat_job *stat, const struct stat_row *row, b
 		else if (w < 3)
 			pmc_out_fixed(&out, ns[w] / 1e6, 2);
 		else
-			pmc_show_integer(&out, w == 3 ? waits.voluntary : waits.involuntary);
+			pmc_show_integer(&out, w == 3 ? span.voluntary : span.involuntary);
 	}
 }
 
@@ -259,17 +258,14 @@ static void put_place(struct pmc_out *out, const struct stat_row *row, bool cumu
 	}
 }
 
-static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t ns,
-		     bool cumulative)
+static void put_line(struct stat_job *stat, const struct columns *columns,
+		     const struct stat_row *row, uint64_t ns, bool cumulative)
 {
 	struct pmc_out *out = &stat->out;
 	double cpus = stat_cpus(stat, row, ns);
 	char text[256], waits[N_WAITS][32];
-	int room = pmc_out_columns(out->fd);
-	struct columns columns;
 	struct pmc_out time;
 
-	choose_columns(stat, &columns);
 	wait_text(stat, row, cumulative, waits);
 	pmc_out_to_mem(&time, text, sizeof(text));
 	pmc_out_fixed(&time, (double)(stat->now_ns - stat->begin_ns) / 1e9, 3);
@@ -289,18 +285,19 @@ static void put_line(struct stat_job *stat, const struct stat_row *row, uint64_t
 			pmc_out_char(&time, '-');
 		put_right(out, text, 8);
 	}
-	for (unsigned i = 0; i < columns.n; i++) {
-		const struct column *column = &columns.list[i];
+	for (unsigned i = 0; i < columns->n; i++) {
+		const struct column *column = &columns->list[i];
 
 		if (column->kind == EVENT)
 			event_text(stat, row, column->index, text, sizeof(text));
 		else if (column->kind == METRIC)
 			metric_text(stat, row, column->index, text, sizeof(text));
 		put_right(out, column->kind == WAIT ? waits[column->index] : text,
-			  width_of(&columns, column));
+			  width_of(columns, column));
 	}
-	if (stat_has_waits(stat) && !columns.left_out)
-		put_place(out, row, cumulative, room > 0 ? room - sum_widths(&columns) : 99);
+	if (stat_has_waits(stat) && !columns->left_out)
+		put_place(out, row, cumulative,
+			  columns->room ? columns->room - sum_widths(columns) : 99);
 	pmc_out_char(out, '\n');
 	stat->lines++;
 }
@@ -316,25 +313,28 @@ static unsigned head_every(const struct stat_job *stat)
 
 static void put_rows(struct stat_job *stat, bool summary)
 {
-	uint64_t since = summary || stat->cumulative ? stat->begin_ns : stat->before_ns;
+	const bool all = summary || stat->cumulative;
+	const uint64_t ns = stat->now_ns - (all ? stat->begin_ns : stat->before_ns);
+	struct columns columns;
 	unsigned n;
 	const struct stat_row *rows = stat_shown(stat, &n);
 
+	choose_columns(stat, &columns);
 	if (stat->clear && isatty(stat->out.fd)) {
 		pmc_out_str(&stat->out, "\033[H\033[2J");
 		stat->headed = false;
 	}
 	if (!stat->headed || stat->lines >= head_every(stat)) {
-		put_head(stat);
+		put_head(stat, &columns);
 		stat->headed = true;
 		stat->lines = 0;
 	}
 	for (unsigned r = 0; r < n; r++)
 		/* Threads may have left a pool by their names. */
 		if ((rows[r].seen || summary) && (stat->by != BY_POOL || rows[r].threads))
-			put_line(stat, &rows[r], stat->now_ns - since, summary || stat->cumulative);
+			put_line(stat, &columns, &rows[r], ns, all);
 	if (stat->target != STAT_THREAD)
-		put_line(stat, &stat->rows[0], stat->now_ns - since, summary || stat->cumulative);
+		put_line(stat, &columns, &stat->rows[0], ns, all);
 }
 
 /* ---- the sum ------------------------------------------------------------------------------ */

@@ -65,6 +65,9 @@ static void add_place(struct stat_row *row, uint64_t ns)
 static void read_waits(struct stat_job *stat, struct stat_row *row)
 {
 	struct live_task *task = row->task;
+	/* Before the second reading its events may have been disabled. */
+	const bool slept = row->slept && row->before.known;
+	int error = 0;
 
 	if (!task) {
 		task = row->task = pmc_arena_alloc(&stat->arena, sizeof(*task));
@@ -72,7 +75,11 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 			return;
 		live_task_init(task, stat->pid, row->key.tid);
 	}
-	if (live_task_read(task, 0, &stat->budget))
+	if (!slept || !live_task_slept(task))
+		error = live_task_read(task, 0, &stat->budget);
+	if (error == -ESRCH)
+		row->ended = true;
+	if (error)
 		return;
 	row->until_ns = task->read_ns;
 	row->now = task->waits;
@@ -85,12 +92,27 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 
 void stat_read_waits(struct stat_job *stat)
 {
+	bool ended = false;
+	unsigned ran = 0;
+
+	stat->budget.reading++;
 	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
-		if (stat->rows[r].seen)
-			read_waits(stat, &stat->rows[r]);
-		else if (stat->rows[r].task)
-			live_task_close(stat->rows[r].task, &stat->budget);
+		struct stat_row *row = &stat->rows[r];
+
+		if (row->seen)
+			read_waits(stat, row);
+		else if (row->task)
+			live_task_close(row->task, &stat->budget);
+		ended |= row->seen && row->ended;
+		ran += row->seen && row->task && row->task->known && row->task->span.cpu_ns;
 	}
+	/* All of many threads once a second. */
+	stat->budget.turns = ran > LIVE_MANY_RUN && stat->interval_ns ?
+				     (unsigned)(1000000000u / stat->interval_ns) :
+				     1;
+	/* Another thread may have started, so that their number is the same. */
+	if (ended)
+		stat_rescan(stat);
 }
 
 static int open_row(struct stat_job *stat, pid_t tid)
@@ -132,6 +154,19 @@ static int scan_rows(struct stat_job *stat)
 	return error;
 }
 
+/* Whether as many threads exist as have rows, none of which has ended. */
+static bool is_unchanged(const struct stat_job *stat)
+{
+	unsigned n = 0;
+
+	for (unsigned r = 1; r < stat->n_rows; r++) {
+		if (stat->rows[r].seen && stat->rows[r].ended)
+			return false;
+		n += stat->rows[r].seen;
+	}
+	return n && n == live_tids_count(stat->pid);
+}
+
 void stat_scan_threads(struct stat_job *stat)
 {
 	int error;
@@ -141,6 +176,8 @@ void stat_scan_threads(struct stat_job *stat)
 			!pmc_path_exists("/proc/%d/task/%d", stat->pid, stat->rows[1].key.tid);
 		return;
 	}
+	if (is_unchanged(stat))
+		return;
 	error = scan_rows(stat);
 	if (error && error != -ESRCH && !stat->error)
 		stat->error = error;

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Descriptors of each are kept open. */
 #define MOST_AGENTS 64
@@ -23,8 +22,6 @@
 /* A search reads data of all libraries: it is repeated after 1, 2, 4, ... scans, then after each
  * so many, for an agent that was not there yet. */
 #define SELDOM 64
-/* Start times in /proc have units of 10 ms. */
-#define TICK_NS 10000000u
 
 /* ---- which there are ------------------------------------------------------------------------ */
 
@@ -123,14 +120,7 @@ static void name_start(struct top_watch *watch, const struct attach_thread *thre
 /* Whether the slot can be of this thread, not of an earlier one with its ID that ended unseen. */
 static bool is_of(const struct attach_thread *thread, const struct top_task *task)
 {
-	struct timespec boot, mono;
-	int64_t ahead;
-
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	ahead = (boot.tv_sec - mono.tv_sec) * 1000000000 + boot.tv_nsec - mono.tv_nsec;
-	return (int64_t)thread->start_ns + ahead + 2 * (int64_t)TICK_NS >=
-	       (int64_t)(task->task.stat.start_ticks * TICK_NS);
+	return thread->start_ns + 2 * LIVE_TICK_NS >= live_start_ns(&task->task.stat);
 }
 
 static void take_groups(struct top_watch *watch, const struct top_process *process,

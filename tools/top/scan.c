@@ -17,9 +17,6 @@
 /* CPU clock of a process, see MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h. */
 #define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
-/* With more threads that run in an interval, switches are not read in each: at 1,000, every 5 s. */
-#define MANY_RUN 250
-
 static bool reserve(void **list, unsigned n, unsigned *room, size_t size)
 {
 	unsigned more = *room ? *room * 2 : 64;
@@ -323,7 +320,9 @@ bool top_watch_scan(struct top_watch *watch)
 		pmc_dir_visit(take_process, watch, "/proc");
 		drop_unseen(watch);
 	}
-	watch->budget.turns = 1 + watch->ran / MANY_RUN;
+	/* Of 1,000 threads that run, every 5 s. */
+	watch->budget.turns = 1 + watch->ran / LIVE_MANY_RUN;
+	watch->budget.reading++;
 	watch->ran = 0;
 	scan_tree(watch);
 	drop_unseen(watch);
