@@ -40,6 +40,10 @@ like "$(cat "$T/err")" "task-clock.*CPUs" "the table is on stderr"
 for event in page-faults cycles instructions branches branch-misses stalled-cycles-frontend stalled-cycles-backend; do
 	is "$(grep -oE "(^|[ ,])$event([,: ]|$)" "$T/err" | wc -l)" 1 "a default event is in the table or among those not counted: $event"
 done
+stat -e page-faults sh -c 'echo "$1"; exit 6' sh -p
+is "$status $(cat "$T/out")" "6 -p" "the first argument that is no flag begins the command"
+stat 4711 true
+like "$(cat "$T/err")" "-p 4711 .* -- before a command" "but a number may be meant as a process"
 stat -- sh -c 'kill -TERM $$'
 is "$status" 143 "a command's signal ends pmctl too"
 stat -- /no/such/program
@@ -99,7 +103,7 @@ is "$(jq -r 'select(.summary and .pool) | "\(.pool) \(.threads)"' "$T/out")" "wa
 ok "which is the sum of its threads, and says where they are blocked" jq -es '[.[] | select(.summary)] |
 	.[0].blocked_ns == .[1].blocked_ns and (.[0].blocked_in | length >= 2 and ([.[]] | add) > 0)' "$T/out"
 stat -p $waiter --by pool -e run-delay,task-clock,context-switches,page-faults -I 20ms -n 1
-like "$(sed -n 1p "$T/out")" "pool +threads +CPUs +on cpu ms +run delay ms +blocked ms +vol +invol +page-faults +at$" \
+like "$(sed -n 1p "$T/out")" "^ +time s +pool +threads +CPUs +on cpu ms +run delay ms +blocked ms +vol +invol +page-faults +at$" \
 	"a column stands once: waits for events that are the same"
 like "$(sed -n 2p "$T/out")" " waiters +$(ls /proc/$waiter/task | wc -l) " "a pool has the name and the number of its threads"
 for width in 80 200; do
@@ -121,6 +125,17 @@ print("at" in lines[0].split(), max(map(len, lines)) <= columns, len(lines[0]))
 END
 	like "$(cat "$T/out")" "^$([ $width = 200 ] && echo True || echo False) True" "lines fit into $width columns"
 done
+# Threads that sleep have no file read in each interval, and no list of threads is.
+run strace -c -o "$T/calls" "$PMCTL" stat -p $waiter --per-thread -I 10ms -n 50
+calls() { awk -v call="$1" '$NF == call { n = $4 } END { print n + 0 }' "$T/calls"; }
+between "$(calls pread64)" 4 150 "files of threads that sleep are read now and then"
+between "$(calls getdents64)" 1 20 "and a list of threads that stays the same once"
+stat -p $waiter -e page-faults -I 20ms -n 1
+is "$(grep -c page-faults "$T/out")" 1 "-n 1 prints the numbers once"
+stat -p $waiter -e page-faults -I 20ms -n 1 --format json
+is "$(jq -c '[.summary, .interval_ns >= 20000000, .interval_ns == .time_ns]' "$T/out")" "[true,true,true]" "in the summary"
+stat -e page-faults -I 20ms -n 1 --format json -- sleep 0.1
+is "$(jq -c '.summary // false' "$T/out" | xargs)" "false true" "but a command has an interval, and goes on"
 stat -t $waiter --format json -I 20ms -n 1
 is "$status $(sum page-faults) $(jq -r 'select(.summary).tid' "$T/out")" "0 0 $waiter" "-t: a thread asleep"
 rm -f "$T/out"
@@ -135,6 +150,47 @@ stat -p $waiter -- true
 is "$status" 0 "a command gives the duration"
 exec 9>&-
 wait $waiter
+
+# A thread that starts later.
+cat >"$T/late.py" <<'END'
+import sys, threading
+print("ready", flush=True)
+sys.stdin.readline()
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+sys.stdin.readline()
+END
+mkfifo "$T/late.in"
+python3 "$T/late.py" <"$T/late.in" >"$T/late.out" &
+late=$!
+exec 9>"$T/late.in"
+await grep -q ready "$T/late.out"
+rm -f "$T/out"
+"$PMCTL" stat -p $late --per-thread -e run-delay -I 20ms --format csv >"$T/out" 2>"$T/err" 9>&- &
+stat=$!
+lines() { [ "$(wc -l <"$T/out")" -ge "$1" ]; }
+await lines 200
+echo >&9
+has_thread() { cut -d, -f8 "$T/out" | sort -u | grep -vqxE "(tid|$late|)"; }
+await has_thread
+kill -TERM $stat
+wait $stat
+ok "a thread that starts later: the time of its waits is that since then" python3 - "$T/out" $late <<'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1]), strict=True))
+of_late = [r for r in rows if r["tid"] not in ("", sys.argv[2])]
+first = min(int(r["time_ns"]) for r in of_late)
+before = max(int(r["time_ns"]) for r in rows if int(r["time_ns"]) < first)
+sums = [r for r in of_late if r["summary"] == "yes"]
+print(first, before, *sums, sep="\n")
+sys.exit(len(sums) != 6 or any(int(r["enabled_ns"]) > int(r["time_ns"]) - before for r in sums))
+END
+exec 9>&-
+wait $late
+"$PROG/relay" 1000 2000 >/dev/null &
+relay=$!
+stat -p $relay --per-thread -I 5ms --format json
+ok "a thread that starts when another one ends" jq -es '[.[] | select(.summary).tid | values] | unique | length > 5' "$T/out"
+wait $relay
 
 # Threads end while their groups are opened.
 "$PROG/churn" 100000000 1000 >/dev/null 2>&1 &
@@ -234,7 +290,7 @@ stat -e run-delay -- true
 is "$status" 2 "run delay of a command"
 like "$(cat "$T/err")" "threads only; pmctl run -e" "is counted by pmctl run"
 for args in "" "-e run-delay -p $$" "-p 0" "-p x" "-p 1 -a" "-I 0 -- true" "-n 3 -- true" "--per-cpu -- true" "--per-thread -- true" \
-	"true" "--per-cpu --per-core -a" "--format jsn -- true"; do
+	"4711" "--per-cpu --per-core -a" "--format jsn -- true"; do
 	# shellcheck disable=SC2086
 	stat $args
 	is "$status" 2 "usage: stat $args"

@@ -94,6 +94,8 @@ run "$PMCTL" top -b -I 200ms -o "$T/of-command" -- sh -c 'echo out; echo err >&2
 is "$status" 3 "a command: its exit status"
 is "$(sort "$T/of-command" | tr '\n' ' ')" "err out " "a command: its output"
 unlike "$(cat "$T/out" "$T/err")" '^(out|err)$' "a command: its output is not among the tables"
+"$PMCTL" top -b -I 50ms "$POOLS" 2>"$T/err" | head -n 1 >"$T/out"
+is "${PIPESTATUS[0]} $(cat "$T/err")" "1 " "a closed pipe ends it, silently"
 mkfifo "$T/held"
 run timeout 60 "$PMCTL" top -b -n 2 -I 100ms -- sh -c 'read line <"$1"' sh "$T/held"
 is "$status $(grep -c ' in 1 process' "$T/out")" "0 2" "-n ends while the command goes on"
@@ -101,6 +103,8 @@ ok "the command goes on" timeout 60 sh -c 'echo >"$1"' sh "$T/held"
 run "$PMCTL" top -b -n 1 -I 10s -- sh -c 'exit 4'
 is "$status" 4 "a command that ends before the first reading: its exit status"
 like "$(cat "$T/err")" 'before the first reading' "which is said"
+run "$PMCTL" top -b -n 1 -I 10s sh -c 'exit 5' -b
+is "$status" 5 "a command without --"
 run "$PMCTL" top -b -I 100ms -- /no/such/command
 is "$status" 127 "a command that does not exist"
 run "$PMCTL" top -b -I 100ms -- sh -c 'kill -TERM $$'
@@ -114,7 +118,7 @@ exec 7>&-
 wait "$top"
 is "$?" 0 "top ends with its process"
 wait "$POOLS" 2>/dev/null
-for bad in '' '-a 1' 'x' '1 2' '--by core 1' '-s nonsense 1' '-I 1us 1' '-n 0 1' '-o x 1' '--frob 1'; do
+for bad in '' '-a 1' '0' '1 2' '1 x' '--by core 1' '-s nonsense 1' '-I 1us 1' '-n 0 1' '-o x 1' '--frob 1'; do
 	run "$PMCTL" top -b $bad
 	is "$status" 2 "wrong arguments: $bad"
 done

@@ -38,7 +38,7 @@ refused 2 "more than one" -e sched:sched_switch -a -p 1
 refused 2 "'sched:sched_switch'" -e sched:sched_swich -a
 refused 2 "unknown tracepoint" -e 'nonesuch*' -a
 refused 2 "empty name" -e 'sched:sched_switch,' -a
-refused 2 "behind --" -e sched:sched_switch true
+refused 2 "-p 4711 .* -- before a command" -e sched:sched_switch 4711
 refused 2 "power of 2" -e sched:sched_switch -a -m 3
 refused 2 "invalid --cpus" -e sched:sched_switch -C 1-0
 refused 2 "text, fields, json" -e sched:sched_switch -a --format xml
@@ -59,6 +59,8 @@ is "$(jq '.records' err)" 21 "the summary counts the records"
 trace -e 'sched:sched_process_e*' --format fields -o x -- sh -c '/bin/true; exit 7'
 is "$status $(grep -c event=sched:sched_process_exec x)" "7 2" "children of the command are traced; its exit status is returned"
 is "$(grep -c event=sched:sched_process_exit x)" 2 "a glob names several tracepoints"
+trace -e sched:sched_process_exec -o x sh -c 'exit 9' sh -o
+is "$status" 9 "the first argument that is no flag begins the command"
 trace -e 'sched:sched_process_e*' -o x -- true
 is "$(grep -c '^TID: [0-9]*, PID: [0-9]*$' x) $(grep -c '^sched:sched_process_exec filename=.*true pid=' x) $(($(wc -l <x) % 4))" \
 	"2 1 0" "text of other tracepoints has their fields"

@@ -94,15 +94,35 @@ static bool find_flag(const char *command, const char *arg, struct tool_flag *fl
 	return false;
 }
 
+static bool is_number(const char *arg)
+{
+	return arg[0] && !arg[strspn(arg, "0123456789")];
+}
+
+bool tool_args_are_command(const struct tool_args *args)
+{
+	return args->operands || !is_number(args->value);
+}
+
+/* Whether arguments from this operand on belong to CMD. */
+static bool starts_command(const char *command, const char *operand)
+{
+	static const char *const commands[] = { "stat", "top", "trace" };
+
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(command, commands[i]) == 0)
+			return !is_number(operand);
+	return strcmp(command, "run") == 0;
+}
+
 bool tool_args_scan(int argc, char **argv)
 {
-	/* What follows run's first operand belongs to CMD. */
-	bool stops = strcmp(argv[0], "run") == 0, help = false;
+	bool help = false;
 	struct tool_flag flag;
 	const char *value;
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (argv[i][0] != '-' && stops)
+		if (argv[i][0] != '-' && starts_command(argv[0], argv[i]))
 			break;
 		if (argv[i][0] != '-' || !find_flag(argv[0], argv[i], &flag, &value))
 			continue;

@@ -92,6 +92,9 @@ bool tool_args_scan(int argc, char **argv);
 void tool_args_init(struct tool_args *args, int argc, char **argv);
 /* The next flag or operand; false at the end, or with args->done set. */
 bool tool_args_next(struct tool_args *args);
+/* Whether the current operand begins a command, with the rest of the arguments: after "--" always,
+ * else unless it is a number, which may be meant as a process ID. */
+bool tool_args_are_command(const struct tool_args *args);
 /* Whether the current argument is this flag. */
 bool tool_args_is(const struct tool_args *args, const char *flag);
 

@@ -142,18 +142,26 @@ int stat_flags(struct stat_job *stat, int argc, char **argv)
 	while (!code && tool_args_next(&args)) {
 		if (args.flag) {
 			code = set_flag(stat, &args);
-		} else if (args.operands) {
+		} else if (tool_args_are_command(&args)) {
 			stat->cmd = argv + args.at - 1;
 			break;
 		} else {
-			code = tool_fail(EXIT_USAGE,
-					 "unexpected argument '%.60s'; write -- before a command",
-					 args.value);
+			code = tool_fail(
+				EXIT_USAGE,
+				"unexpected argument '%.60s'; give -p %.60s for a process, "
+				"or write -- before a command",
+				args.value, args.value);
 		}
 	}
 	if (code || args.code)
 		return code ? code : args.code;
 	if (stat->target == STAT_THREAD)
 		stat->by = BY_THREAD;
-	return check(stat);
+	code = check(stat);
+	/* A command goes on after its first interval. */
+	if (stat->count == 1 && stat->target != STAT_COMMAND) {
+		stat->duration_ns = stat->interval_ns;
+		stat->interval_ns = 0;
+	}
+	return code;
 }

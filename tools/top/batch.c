@@ -62,7 +62,5 @@ int top_batch(struct top_job *job)
 	job->counted = tables == job->flags.count && tables;
 	if (!tables)
 		tool_warn("it ended before the first reading");
-	return out.error ?
-		       tool_fail(EXIT_FAIL, "cannot write the output: %s", strerror(-out.error)) :
-		       0;
+	return out.error ? tool_fail_write("the output", -out.error) : 0;
 }

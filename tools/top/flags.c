@@ -97,7 +97,7 @@ int top_flags(struct top_flags *flags, int argc, char **argv)
 	while (!code && tool_args_next(&args)) {
 		if (args.flag) {
 			code = set_flag(flags, &args);
-		} else if (args.operands) {
+		} else if (tool_args_are_command(&args)) {
 			flags->cmd = argv + args.at - 1;
 			break;
 		} else {

@@ -127,14 +127,15 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	while (!code && tool_args_next(&args)) {
 		if (args.flag) {
 			code = set_flag(trace, &args);
-		} else if (args.operands) {
+		} else if (tool_args_are_command(&args)) {
 			trace->command = argv + args.at - 1;
 			break;
 		} else {
-			code = tool_fail(EXIT_USAGE,
-					 "unexpected argument '%s'; a command stands "
-					 "behind --",
-					 args.value);
+			code = tool_fail(
+				EXIT_USAGE,
+				"unexpected argument '%.60s'; give -p %.60s for a process, "
+				"or write -- before a command",
+				args.value, args.value);
 		}
 	}
 	if (code || args.code)

@@ -58,13 +58,15 @@ static int parse(struct mac_stat *stat, int argc, char **argv, const char **outp
 	while (!code && tool_args_next(&args)) {
 		if (args.flag) {
 			code = set_flag(stat, &args, output);
-		} else if (args.operands) {
+		} else if (tool_args_are_command(&args)) {
 			stat->cmd = argv + args.at - 1;
 			break;
 		} else {
-			code = tool_fail(EXIT_USAGE,
-					 "unexpected argument '%.60s'; write -- before a command",
-					 args.value);
+			code = tool_fail(
+				EXIT_USAGE,
+				"unexpected argument '%.60s'; give -p %.60s for a process, "
+				"or write -- before a command",
+				args.value, args.value);
 		}
 	}
 	if (code || args.code)
