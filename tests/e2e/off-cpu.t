@@ -54,6 +54,15 @@ is "$status" 0 "forked child: the command's status"
 "$PMCTL" report --by function --format json "$T/fork.pmc" >"$T/functions"
 places "forked child"
 
+# In a PID namespace of its own: a child, its threads, and a program that it starts.
+if [ "$(id -u)" -eq 0 ]; then
+	run "$PMCTL" run --off-cpu -o "$T/space.pmc" --report off -- unshare -pf --mount-proc sh -c "'$PROG/off_cpu'; :"
+	is "$status" 0 "another PID namespace: the command's status"
+	"$PMCTL" report --by function --format json "$T/space.pmc" >"$T/functions"
+	places "another PID namespace"
+	is "$(grep -c 'without a row' "$T/err")" 0 "another PID namespace: all waits are reported"
+fi
+
 # With samples of CPU time in one dump.
 run "$PMCTL" run --off-cpu --sample task-clock/997 -o "$T/both.pmc" --report off -- "$PROG/off_cpu"
 "$PMCTL" report --by function --event off-cpu --format json "$T/both.pmc" >"$T/functions"

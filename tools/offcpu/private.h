@@ -2,8 +2,8 @@
 /*
  * private.h - threads and their waits. Private to this folder.
  *
- * record.c reads records; threads.c follows threads; waits.c sums their waits; frames.c writes the
- * dump.
+ * record.c reads records; threads.c follows threads; numbers.c reads their numbers in PID
+ * namespaces; waits.c sums their waits; frames.c writes the dump.
  */
 #ifndef PMC_TOOLS_OFFCPU_PRIVATE_H
 #define PMC_TOOLS_OFFCPU_PRIVATE_H
@@ -27,8 +27,15 @@ struct off_wait {
 	UT_hash_handle hh;
 };
 
+/* A thread as its row has it: by the numbers of its own PID namespace. */
+struct off_numbers {
+	uint64_t pid_namespace; /* 0: pmctl's, else the inode */
+	uint32_t pid, tid;	/* 0: not known */
+};
+
 struct off_thread {
-	uint32_t pid, tid;
+	uint32_t pid, tid; /* in pmctl's PID namespace */
+	struct off_numbers numbers;
 	uint64_t start_ns, end_ns; /* 0: before the recording; not ended */
 	bool waiting;
 	uint64_t since_ns, stack_ns;	  /* of the wait; of the sample of its stack */
@@ -65,6 +72,12 @@ struct off_cpu {
 void off_take(struct off_cpu *off, const struct pmc_record *record);
 /* Ends the waits that last until now. */
 void off_settle(struct off_cpu *off);
+
+/* numbers.c. Reads those of thread `tid`, which has `numbers` if it is in pmctl's namespace. False:
+ * it has ended. */
+bool off_numbers_read(uint32_t tid, struct off_numbers *numbers);
+/* The inode of a process's PID namespace; 0: cannot be read. */
+uint64_t off_namespace(const char *pid);
 
 /* waits.c */
 void off_wait_add(struct off_cpu *off, struct off_thread *thread, uint64_t ns);

@@ -16,11 +16,9 @@
 #define ROOM_BYTES   PMC_FRAME_MAX_BYTES
 #define STACKS_BYTES (256u << 10)
 
-/* A row of the profile, by process ID and tid. */
+/* A row of the profile. */
 struct row {
-	struct {
-		uint32_t pid, tid;
-	} key;
+	struct off_numbers key;
 	uint64_t start_ns, end_ns;
 	const struct pmc_p_process *process;
 	uint64_t seq;
@@ -34,7 +32,7 @@ struct writing {
 	struct pmc_arena arena;
 	struct row *rows;
 	struct pmc_frame_buf buf;
-	uint64_t eventset;
+	uint64_t eventset, pid_namespace;
 	uint64_t lost; /* records whose thread is unknown: part of the first row that is written */
 	int fd, error;
 	const struct pmc_p_process **written; /* of each stack, in which process last */
@@ -77,6 +75,8 @@ static int add_row(struct writing *w, const struct pmc_profile *profile,
 
 	if (!row)
 		return -ENOMEM;
+	if (thread->process->fixed.pid_namespace != w->pid_namespace && w->pid_namespace)
+		row->key.pid_namespace = thread->process->fixed.pid_namespace;
 	row->key.pid = thread->process->fixed.pid;
 	row->key.tid = thread->fixed.tid;
 	row->process = thread->process;
@@ -97,14 +97,11 @@ static int add_row(struct writing *w, const struct pmc_profile *profile,
  * longest while the thread did. */
 static struct row *row_of(struct writing *w, const struct off_thread *thread)
 {
-	const struct {
-		uint32_t pid, tid;
-	} key = { thread->pid, thread->tid };
 	const uint64_t thread_end = thread->end_ns ? thread->end_ns : UINT64_MAX;
 	struct row *row, *best = NULL;
 	uint64_t most = 0;
 
-	HASH_FIND(hh, w->rows, &key, sizeof(key), row);
+	HASH_FIND(hh, w->rows, &thread->numbers, sizeof(thread->numbers), row);
 	for (; row; row = row->next) {
 		const uint64_t start =
 			row->start_ns > thread->start_ns ? row->start_ns : thread->start_ns;
@@ -264,7 +261,7 @@ static void put_samples(struct writing *w, const struct row *row, const struct o
 static void put_threads(struct writing *w)
 {
 	struct off_cpu *off = w->off;
-	uint64_t without = 0, without_ns = 0, all_ns = 0;
+	uint64_t without = 0, without_ns = 0, all_ns = 0, unknown = 0;
 
 	w->written = calloc(HASH_COUNT(off->unwind.stacks) + 1, sizeof(*w->written));
 	if (!w->written)
@@ -275,6 +272,7 @@ static void put_threads(struct writing *w)
 		pmc_add_sat(&all_ns, thread->wait_ns);
 		if (!row && thread->n_waits) {
 			without++;
+			unknown += !thread->numbers.tid;
 			pmc_add_sat(&without_ns, thread->wait_ns);
 		}
 		if (!row)
@@ -286,13 +284,19 @@ static void put_threads(struct writing *w)
 	free(w->written);
 	/* A child by vfork has no row until its exec. */
 	if (without_ns > all_ns / 100)
-		tool_warn("waits of threads without a row are in no report: %.3f s, threads: %llu",
-			  (double)without_ns / 1e9, (unsigned long long)without);
+		tool_warn(
+			"waits of threads without a row are in no report: %.3f s, threads: %llu%s",
+			(double)without_ns / 1e9, (unsigned long long)without,
+			unknown ? "; some ended before their numbers in another PID namespace "
+				  "were read" :
+				  "");
 }
 
 bool off_cpu_write(struct off_cpu *off, const struct pmc_profile *profile, const char *path, int fd)
 {
-	struct writing w = { .off = off, .lost = off->lost, .fd = fd };
+	struct writing w = {
+		.off = off, .pid_namespace = off_namespace("self"), .lost = off->lost, .fd = fd
+	};
 	struct pmc_thread_buf *buf = malloc(sizeof(*buf));
 	void *room = aligned_alloc(8, 2 * ROOM_BYTES);
 

@@ -25,11 +25,14 @@ static struct off_thread *add_thread(struct off_cpu *off, uint32_t pid, uint32_t
 	HASH_FIND(hh, off->threads, &tid, sizeof(tid), old);
 	if (old)
 		HASH_DEL(off->threads, old);
-	/* Of an exec the thread goes on, as another. */
-	if (old && !old->end_ns)
-		old->end_ns = start_ns;
 	thread->pid = pid;
 	thread->tid = tid;
+	thread->numbers = (struct off_numbers){ .pid = pid, .tid = tid };
+	/* Of an exec the thread goes on, as another. */
+	if (old && old->pid == pid)
+		thread->numbers = old->numbers;
+	if (old && !old->end_ns)
+		old->end_ns = start_ns;
 	thread->start_ns = start_ns;
 	thread->next = off->last;
 	off->last = thread;
@@ -46,6 +49,21 @@ static struct off_thread *thread_of(struct off_cpu *off, const struct pmc_record
 		return thread;
 	return (int32_t)record->tid > 0 ? add_thread(off, record->pid, record->tid, record->time) :
 					  NULL;
+}
+
+/* Threads of a namespace stay in it; a child's own may be new. */
+static void take_fork(struct off_cpu *off, const struct pmc_record_task *task)
+{
+	struct off_thread *thread = add_thread(off, task->pid, task->tid, task->time), *parent;
+	uint64_t outside;
+
+	HASH_FIND(hh, off->threads, &task->ptid, sizeof(task->ptid), parent);
+	outside = parent ? parent->numbers.pid_namespace : 0;
+	if (!thread || (task->pid == task->ppid && !outside))
+		return;
+	thread->numbers = (struct off_numbers){ .pid = task->pid, .tid = task->tid };
+	if (!off_numbers_read(task->tid, &thread->numbers) && outside)
+		thread->numbers = (struct off_numbers){ .pid_namespace = outside };
 }
 
 static void take_exit(struct off_cpu *off, const struct pmc_record_task *task)
@@ -118,7 +136,7 @@ void off_take(struct off_cpu *off, const struct pmc_record *record)
 		take_switch(off, record);
 		break;
 	case PERF_RECORD_FORK:
-		add_thread(off, record->task.pid, record->task.tid, record->task.time);
+		take_fork(off, &record->task);
 		break;
 	case PERF_RECORD_EXIT:
 		take_exit(off, &record->task);
