@@ -16,8 +16,9 @@ struct pmc_table_column {
 	bool left;   /* text */
 	bool filled; /* some cell has a value */
 	bool real, partial, estimate, hidden;
-	double most, divisor;
-	int decimals, width;
+	double most;
+	struct pmc_scale scale;
+	int width;
 	char head[128];
 };
 

@@ -57,13 +57,10 @@ void pmc_table_number(const struct pmc_table_column *column, const struct pmc_ce
 		pmc_show_integer(out, cell->number);
 		return;
 	}
-	value /= column->divisor;
 	if (unit == PERCENT)
 		pmc_show_percent(out, value);
-	else if (column->decimals == 0)
-		pmc_show_integer(out, pmc_nearest_integer(value));
 	else
-		pmc_out_fixed(out, value, column->decimals);
+		pmc_show_scaled(out, &column->scale, value);
 }
 
 double pmc_table_share(struct pmc_table *table, const struct pmc_row *row)

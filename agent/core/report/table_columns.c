@@ -13,7 +13,7 @@ static struct pmc_table_column *add(struct pmc_table *table, const struct pmc_co
 {
 	struct pmc_table_column *to = &table->columns[table->n++];
 
-	*to = (struct pmc_table_column){ .column = column, .drop = drop, .divisor = 1 };
+	*to = (struct pmc_table_column){ .column = column, .drop = drop, .scale.divisor = 1 };
 	to->left = column && column->unit == TEXT;
 	return to;
 }
@@ -193,69 +193,31 @@ static void add_usual(struct pmc_table *table, const struct pmc_columns *columns
 
 /* ---- heads and units ---------------------------------------------------------------------- */
 
-/* Decimals that give a value at most four digits. */
-static int decimals_for(double value)
-{
-	return value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
-}
-
-static const char *choose_time_unit(const struct pmc_table *table, struct pmc_table_column *column)
-{
-	const double most = column->most;
-
-	column->divisor = most >= 1e13 ? 3600e9 :
-			  most >= 1e9  ? 1e9 :
-			  most >= 1e6  ? 1e6 :
-			  most >= 1e3  ? 1e3 :
-					 1;
-	return most >= 1e13 ? "h" :
-	       most >= 1e9  ? "s" :
-	       most >= 1e6  ? "ms" :
-	       most >= 1e3  ? table->view->glyphs->micro :
-			      "ns";
-}
-
-static const char *choose_prefix(struct pmc_table_column *column)
-{
-	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
-	unsigned n = 0;
-
-	if (column->most < 9999.5)
-		return "";
-	for (; column->most / column->divisor >= 999.95 && n < 6; n++)
-		column->divisor *= 1000;
-	return prefixes[n];
-}
-
 /* One unit and one number of decimals for all cells, from the largest. */
 static void choose_unit(struct pmc_table *table, struct pmc_table_column *column, char unit[32])
 {
 	const struct pmc_column *of = column->column;
+	struct pmc_scale *scale = &column->scale;
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, unit, 32);
 	switch (of->unit) {
 	case NS:
-		pmc_out_str(&out, choose_time_unit(table, column));
-		column->decimals =
-			column->divisor > 1 ? decimals_for(column->most / column->divisor) : 0;
+		pmc_scale_time(scale, column->most, table->view->glyphs->micro);
+		pmc_out_str(&out, scale->unit);
 		break;
 	case COUNT:
-		pmc_out_str(&out, choose_prefix(column));
+		pmc_scale_count(scale, column->most, column->real);
+		pmc_out_str(&out, scale->unit);
 		if (of->kind == PMC_COL_EVENT)
 			pmc_utf8_fit(&out, table->view->events.set.events[of->index].unit,
 				     strlen(table->view->events.set.events[of->index].unit), 12,
 				     PMC_CUT_END, table->view->options->screen.ascii);
-		if (column->divisor > 1 || column->real)
-			column->decimals = decimals_for(column->most / column->divisor);
-		break;
-	case PERCENT:
-		column->decimals = 1;
 		break;
 	case RATIO:
-		column->decimals = decimals_for(column->most);
-		if (column->decimals > pmc_metrics[of->index].decimals)
-			column->decimals = pmc_metrics[of->index].decimals;
+		scale->decimals = pmc_decimals_for(column->most);
+		if (scale->decimals > pmc_metrics[of->index].decimals)
+			scale->decimals = pmc_metrics[of->index].decimals;
 		break;
 	default:
 		break;

@@ -108,6 +108,52 @@ void pmc_show_integer(struct pmc_out *out, uint64_t value)
 	}
 }
 
+int pmc_decimals_for(double value)
+{
+	return value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
+}
+
+void pmc_scale_time(struct pmc_scale *scale, double most_ns, const char *micro)
+{
+	const struct pmc_scale units[] = {
+		{ 3600e9, 0, "h" }, { 1e9, 0, "s" },  { 1e6, 0, "ms" },
+		{ 1e3, 0, micro },  { 1, 0, "ns" },
+	};
+	const double least[] = { 1e13, 1e9, 1e6, 1e3 };
+	unsigned i = 0;
+
+	while (i < 4 && !(most_ns >= least[i]))
+		i++;
+	*scale = units[i];
+	if (scale->divisor > 1)
+		scale->decimals = pmc_decimals_for(most_ns / scale->divisor);
+}
+
+void pmc_scale_count(struct pmc_scale *scale, double most, bool real)
+{
+	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
+	unsigned n = 0;
+
+	*scale = (struct pmc_scale){ .divisor = 1 };
+	for (; most >= 9999.5 && most / scale->divisor >= 999.95 && n < 6; n++)
+		scale->divisor *= 1000;
+	scale->unit = prefixes[n];
+	if (n || real)
+		scale->decimals = pmc_decimals_for(most / scale->divisor);
+}
+
+void pmc_show_scaled(struct pmc_out *out, const struct pmc_scale *scale, double value)
+{
+	value /= scale->divisor;
+	if (scale->decimals) {
+		pmc_out_fixed(out, value, scale->decimals);
+		return;
+	}
+	if (value <= -0.5)
+		pmc_out_char(out, '-');
+	pmc_show_integer(out, pmc_nearest_integer(value < 0 ? -value : value));
+}
+
 void pmc_show_count(struct pmc_out *out, uint64_t n, const char *one, const char *many)
 {
 	pmc_show_integer(out, n);
