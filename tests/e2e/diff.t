@@ -34,6 +34,8 @@ is "$(jq '[.rows[].events[].delta | select(. != 0)] | length' out)" 0 "a dump do
 # ---- --by, --fail-above, forms -----------------------------------------------------------------
 diff_ --by name a1.pmc b1.pmc --format json
 is "$(jq -r '.rows[] | select(.key == "fault-3") | .side' out)" new "a thread of one side only is new"
+diff_ --by name a1.pmc b1.pmc
+is "$(sed -n '/^  fault-3/,/^  [^ ]/p' out | awk '{ print $NF }' | sort -u | tr '\n' ' ' | grep -o new)" new "which the table says"
 diff_ --by name b1.pmc a1.pmc --format json
 is "$(jq -r '.rows[] | select(.key == "fault-3") | .side' out)" gone "or gone"
 is "$(of fault-3 page-faults .b)" 0 "a thread of one side only: its values on the other side are 0"
@@ -49,12 +51,22 @@ same out table "report --diff is the same"
 mkdir a-directory-with-a-long-name && cp "$PROG/faults" a-directory-with-a-long-name/
 record -e page-faults -o long.pmc -- "$T/a-directory-with-a-long-name/faults" 2
 diff_ --by exe --width 80 long.pmc a1.pmc
-is "$(grep -v '^ [AB] ' out | LC_ALL=C.UTF-8 grep -E '^.{81}')" "" "--width: lines fit"
+is "$(grep -E '^.{81}' out)" "" "--width: lines fit"
 COLUMNS=80 diff_ --by exe long.pmc a1.pmc
-is "$(grep -v '^ [AB] ' out | LC_ALL=C.UTF-8 grep -E '^.{81}')" "" "COLUMNS: lines fit"
+is "$(grep -E '^.{81}' out)" "" "COLUMNS: lines fit"
+diff_ --by exe --width 60 long.pmc a1.pmc
+is "$(grep -E '^.{61}' out)" "" "--width 60: lines fit"
+diff_ --width 60 a1.pmc a2.pmc a3.pmc --vs long.pmc b2.pmc b3.pmc
+is "$(grep -E '^.{61}' out)" "" "--width 60: lines with intervals fit"
+like "$(cat out)" 'not shown: B - A' "a line names the columns that did not fit"
+LC_ALL=C COLUMNS=60 diff_ a1.pmc a2.pmc a3.pmc --vs long.pmc b2.pmc b3.pmc
+is "$(LC_ALL=C grep -E '^.{61}|[^ -~]' out)" "" "the same in ASCII"
 diff_ --width 1 long.pmc a1.pmc
 is "$status" 2 "--width: too small"
 diff_ a1.pmc b1.pmc
+like "$(cat out)" 'page-faults +3,[0-9]{3} +6,[0-9]{3} +\+2,[0-9]{3} ' "counts are printed exactly, as in reports"
+units() { awk '$1 ~ /^cpu$/ || $2 ~ /^cpu$/ { sub(/.*cpu /, ""); print $1, length($2) - index($2, ".") }' out | sort -u | wc -l; }
+is "$(units)" 1 "times have one unit and one number of decimals in all rows"
 is "$(awk '/^  [^ ]/ { key = $1 } / page-faults / { print key }' out | sort | uniq -d)" "" \
 	"page faults have one line where an event counts them, too"
 like "$(cat out)" ' vol +[0-9]' "context switches are named as in reports"

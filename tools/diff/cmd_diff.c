@@ -79,8 +79,11 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 	}
 	if (tool_args_is(args, "--top"))
 		return set_number(args, 0, &diff->top);
-	if (tool_args_is(args, "--width"))
-		return set_number(args, 20, &diff->width);
+	if (tool_args_is(args, "--width")) {
+		code = set_number(args, 20, &place);
+		diff->screen.width = (int)place;
+		return code;
+	}
 	diff->fail_above = strtod(args->value, &end);
 	if (end == args->value || (*end && strcmp(end, "%")) || !(diff->fail_above >= 0))
 		return tool_fail(EXIT_USAGE,
@@ -201,7 +204,8 @@ int cmd_diff(int argc, char **argv)
 		return tool_fail(EXIT_FAIL, "out of memory");
 	diff->by = PMC_BY_POOL;
 	diff->top = 20;
-	diff->width = bench_columns();
+	pmc_screen_from_env(&diff->screen, environ);
+	pmc_screen_of_fd(&diff->screen, STDOUT_FILENO);
 	diff->fail_above = -1;
 	code = parse(diff, argc, argv);
 	if (!code)

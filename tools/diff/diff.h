@@ -7,6 +7,7 @@
 #include "agent/core/base/hash.h"
 #include "agent/core/base/out.h"
 #include "agent/core/profile/fold.h"
+#include "agent/core/report/report.h"
 #include "tools/bench/statistics.h"
 
 #include <stdbool.h>
@@ -44,7 +45,7 @@ struct diff {
 	unsigned n_files[2];
 	int format;	   /* enum pmc_report_format */
 	unsigned top;	   /* 0: all */
-	unsigned width;	   /* of tables; 0: any */
+	struct pmc_screen screen; /* of tables */
 	double fail_above; /* percent; negative: not asked for */
 
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
@@ -58,16 +59,27 @@ struct diff {
 
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
+void diff_free_rows(struct diff *diff);
+
 /* What a row has in a column on a side: of one dump the value, of several the mean. */
 struct diff_side {
 	struct bench_summary summary;
 	diff_number value;
 };
-
 /* False: the sides cannot be compared. */
 bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
 		 struct diff_side sides[2]);
-void diff_free_rows(struct diff *diff);
+
+struct diff_compared {
+	struct diff_side sides[2];
+	struct bench_delta delta;
+	bool comparable;
+};
+/* False: neither side has a value. */
+bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned column,
+		  struct diff_compared *result);
+
 void diff_print(const void *diff, struct pmc_out *out);
+void diff_write_table(const struct diff *diff, struct pmc_out *out);
 
 #endif
