@@ -109,6 +109,14 @@ run "$PMCTL" run --append -- touch "$T/ran"
 is "$status" 2 "--append without -o: exit status 2"
 run "$PMCTL" run --sample=bogus -- touch "$T/sampled"
 is "$status $(ls "$T/sampled" 2>/dev/null)" "2 " "--sample with an unknown event: exit status 2, nothing started"
+for cmd in ls "$PROG/churn"; do
+	run "$PMCTL" run --sample "$cmd"
+	is "$status" 2 "--sample takes $cmd for an event: exit status 2"
+	like "$(cat "$T/err")" 'a program.*--sample=EVENT.*--sample --' "--sample takes $cmd for an event: the error says how to give a command"
+done
+mkdir "$T/path" && cp "$(type -P true)" "$T/path/task-clock"
+run env PATH="$T/path:$PATH" "$PMCTL" run --sample task-clock --report off -- task-clock
+is "$status" 0 "--sample with an event that has the name of a program"
 run env PMC_SAMPLE=bogus@100 "$PMCTL" run -- touch "$T/sampled"
 is "$status $(ls "$T/sampled" 2>/dev/null)" "2 " "PMC_SAMPLE with an unknown event: exit status 2, nothing started"
 is "$(ls "$TMPDIR")" "" "the private dumps are gone"

@@ -87,15 +87,6 @@ static int keep_old(const char *path)
 	return 0;
 }
 
-/* Whether there will be rows: a command that cannot start leaves the existing dump in place. */
-static bool can_start(const struct program *program)
-{
-	struct stat st;
-
-	return program->kind != PROGRAM_NOT_FOUND && stat(program->path, &st) == 0 &&
-	       S_ISREG(st.st_mode) && access(program->path, X_OK) == 0;
-}
-
 /* Tells other runs that this one writes to the file: they append instead of moving it away. */
 static void lock_file(struct run_dump *dump)
 {
@@ -126,7 +117,8 @@ static int check_existing(struct run *run)
 	close(fd);
 	if (why)
 		return refuse(path, why);
-	if (st.st_size && run->out_flag && !run->append && can_start(&run->program)) {
+	/* A command that cannot start leaves the existing dump in place. */
+	if (st.st_size && run->out_flag && !run->append && program_can_start(&run->program)) {
 		if (!in_use)
 			return keep_old(path);
 		tool_warn("%s is being written by another pmctl run: appending to it", path);

@@ -41,16 +41,47 @@ static int refuse(const char *source, const char *value, const char *accepted)
 	return tool_fail(EXIT_USAGE, "invalid value of %s: '%s'; give %s", source, value, accepted);
 }
 
-/* Sets the flag's PMC_* variable, which the agent reads. */
-static int set_knob(const char *flag, const char *value)
+/* `--sample CMD`: an optional value is the next argument, unless that begins with a dash. */
+static bool is_command(const struct tool_args *args, const struct pmc_knob *knob,
+		       const struct pmc_config_sample *sample)
 {
+	struct pmc_arena arena = { 0 };
+	struct pmc_parse_error error;
+	struct pmc_events events;
+	struct program program;
+	char *name;
+	bool is_event;
+
+	if (knob->argument[0] != '[' || args->value != args->argv[args->at - 1] ||
+	    !program_find(args->value, &program) || !program_can_start(&program))
+		return false;
+	name = pmc_arena_strndup(&arena, sample->event_len ? sample->event : "", sample->event_len);
+	is_event = sample->on && (!sample->event_len ||
+				  (name && !pmc_events_parse(name, NULL, &arena, &events, &error)));
+	pmc_arena_free(&arena);
+	return !is_event;
+}
+
+/* Sets the flag's PMC_* variable, which the agent reads. */
+static int set_knob(const struct tool_args *args)
+{
+	const char *flag = args->flag, *value = args->value;
 	struct pmc_config scratch = { .sample = { .on = false } };
 	unsigned i = 0;
 	int code;
+	bool valid;
 
 	while (strcmp(pmc_knobs[i].flag, flag) != 0)
 		i++;
-	if (!*value || pmc_config_set(&scratch, i, value) != 0)
+	valid = *value && pmc_config_set(&scratch, i, value) == 0;
+	if (!valid)
+		scratch.sample.on = false;
+	if (is_command(args, &pmc_knobs[i], &scratch.sample))
+		return tool_fail(EXIT_USAGE,
+				 "invalid value of %s: '%s' is a program, not an event; give "
+				 "%s=EVENT, or %s -- in front of the command",
+				 flag, value, flag, flag);
+	if (!valid)
 		return refuse(flag, value, pmc_knobs[i].values);
 	if (strcmp(pmc_knobs[i].env, "PMC_EVENTS") == 0)
 		code = check_events(flag, value);
@@ -75,7 +106,7 @@ static int take_flag(struct run *run, const struct tool_args *args)
 		strcpy(run->agent, args->value);
 	} else {
 		run->out_flag |= tool_args_is(args, "--output");
-		return set_knob(args->flag, args->value);
+		return set_knob(args);
 	}
 	return 0;
 }

@@ -75,3 +75,11 @@ bool program_find(const char *command, struct program *program)
 	program->kind = PROGRAM_UNREADABLE;
 	return true;
 }
+
+bool program_can_start(const struct program *program)
+{
+	struct stat st;
+
+	return program->kind != PROGRAM_NOT_FOUND && stat(program->path, &st) == 0 &&
+	       S_ISREG(st.st_mode) && access(program->path, X_OK) == 0;
+}
