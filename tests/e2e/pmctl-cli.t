@@ -96,7 +96,13 @@ run "$PMCTL" run -n -e task-clock,page-faults,cycles -- true
 is "$status" 0 "-n: exit 0"
 like "$(cat "$T/out")" "task-clock" "-n: the plan names the events"
 like "$(cat "$T/out")" "per thread: descriptors [0-9]+, groups [0-9]+" "-n: and the cost per thread"
+run "$PMCTL" run -n --sample task-clock/499 --unwind fp -- true
+like "$(cat "$T/out")" "samples: 499 per second of CPU time by task-clock" "-n --sample: the event and its rate"
+like "$(cat "$T/out")" "call stacks by frame pointers" "-n --sample: how stacks are found"
+run "$PMCTL" run -n --off-cpu -- true
+like "$status $(cat "$T/out")" "^0 .*waits: .*call stacks by unwind tables" "-n --off-cpu: waits"
 run "$PMCTL" run -n -- touch "$T/ran"
+unlike "$(cat "$T/out")" "samples|waits" "-n: neither samples nor waits without their flags"
 ok "-n: nothing is started" test ! -e "$T/ran"
 
 run "$PMCTL" doctor

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c - `pmctl run -n`: the groups each thread would open, and events unavailable here. */
+/* plan.c - `pmctl run -n`: the groups each thread would open, samples and waits, and events
+ * unavailable here. */
 #include "agent/core/base/advice.h"
 #include "agent/core/event/event.h"
 #include "agent/core/count/group.h"
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *scope_note(const struct pmc_planned *p)
 {
@@ -156,6 +158,68 @@ int run_make_plan(struct run *run)
 	return 0;
 }
 
+/* Whether the event could be sampled here. */
+static bool can_sample(struct run *run, const char *name)
+{
+	struct pmc_parse_error error;
+	struct pmc_events events;
+
+	return pmc_events_parse(name, NULL, &run->arena, &events, &error) == 0 &&
+	       tool_event_try(&events.list[0], PMC_SCOPE_USER, -1) == 0;
+}
+
+/* Chooses the event as the agent does. */
+static void print_samples(struct run *run)
+{
+	const struct pmc_config_sample *asked = &run->config.sample;
+	const char *name = asked->event_len ? pmc_arena_strndup(&run->arena, asked->event,
+								asked->event_len) :
+					      "cycles";
+	bool opens = name && can_sample(run, name);
+
+	if (!opens && !asked->event_len) {
+		name = "task-clock";
+		opens = can_sample(run, name);
+	}
+	if (!opens)
+		tool_line("samples: none: %s cannot be opened here (see pmctl doctor)", name);
+	else if (asked->period)
+		tool_line("samples: every %llu %s, in user mode; per thread: descriptors 1",
+			  (unsigned long long)asked->period, name);
+	else
+		tool_line("samples: %llu per second of CPU time by %s, in user mode; per thread: "
+			  "descriptors 1",
+			  (unsigned long long)asked->frequency, name);
+}
+
+/* Tries it on this process, which calls no exec: nothing is recorded. */
+static int print_waits(struct run *run, bool frame_pointers)
+{
+	int code = off_cpu_start(&run->off_cpu, getpid(), frame_pointers);
+
+	if (run->off_cpu)
+		off_cpu_stop(run->off_cpu);
+	off_cpu_free(run->off_cpu);
+	run->off_cpu = NULL;
+	if (!code)
+		puts("waits: each context switch, recorded by pmctl from outside");
+	return code;
+}
+
+static int print_stacks(struct run *run)
+{
+	const bool frame_pointers = run->config.unwind == PMC_UNWIND_FP;
+	int code = 0;
+
+	if (run->config.sample.on)
+		print_samples(run);
+	if (run->off_cpu_wanted)
+		code = print_waits(run, frame_pointers);
+	if (!code && (run->config.sample.on || run->off_cpu_wanted))
+		printf("call stacks by %s\n", frame_pointers ? "frame pointers" : "unwind tables");
+	return code;
+}
+
 int run_print_plan(struct run *run)
 {
 	int code = run_make_plan(run);
@@ -170,5 +234,5 @@ int run_print_plan(struct run *run)
 	printf("per thread: descriptors %u, groups %u; also CPU time, faults and switches\n",
 	       run->plan.opened, run->plan.groups);
 	printf("inherit %s\n", inherit_mode(run->config.inherit, &run->plan));
-	return 0;
+	return print_stacks(run);
 }
