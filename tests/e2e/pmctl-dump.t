@@ -59,6 +59,8 @@ ok "both snapshots are in the timeline" test "$(jq -s '[.[] | select(.seq == 10)
 "$PMCTL" dump "$pid" -o - >piped.pmc
 cmp_rows='[.threads[] | select(.state == "live" and .seq > 0) | [.seq, .name, (.events | map(.value))]] | sort'
 "$PMCTL" report --format json piped.pmc | jq -c "$cmp_rows" >piped.rows
+unknown='not shown: .*(vol|page-faults).* from outside'
+like "$("$PMCTL" report piped.pmc)" "$unknown" "a line says why a snapshot has no faults and switches"
 is "$(jq length piped.rows)" 50 "-o - writes the snapshot to standard output"
 "$PMCTL" report --format json own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.own
 "$PMCTL" report --format json piped.pmc own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.piped
@@ -100,6 +102,7 @@ finish
 is "$status" 0 "after snapshots the program exits with status 0"
 is "$(tail -n 1 log)" "50 threads, 0 disturbed, 0 handled" "after snapshots: no read or poll of the program failed"
 "$PMCTL" report --format json own.pmc >final.json
+unlike "$("$PMCTL" report own.pmc)" "$unknown" "which the report of ended threads has"
 is "$(json final.json '.threads | length')" 56 "rows written at exit replace snapshot rows: one row per thread"
 is "$(json final.json '[.threads[] | select(.state == "live")] | length')" 0 "no thread is reported as live after exit"
 jq -c '[.threads[] | {seq, v: .events[0].value}] | sort_by(.seq)' final.json >final.v

@@ -239,6 +239,26 @@ static void missing(struct pmc_view *view, const struct pmc_fold_row *all, bool 
 		pmc_footer_line(view, " more events than columns; --format json has them all");
 }
 
+static bool has_values(const struct pmc_view *view, const struct pmc_fold_row *all, uint64_t config)
+{
+	int event = pmc_view_software(view, config, true);
+
+	return event >= 0 && all->events[event].rows;
+}
+
+/* Columns that are left out because they are known of no thread. */
+static void usage(struct pmc_view *view, const struct pmc_fold_row *all)
+{
+	bool switches = has_values(view, all, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	bool faults = has_values(view, all, PERF_COUNT_SW_PAGE_FAULTS);
+
+	if (!all->rows || all->usage_rows || view->by == PMC_BY_REGION || (switches && faults))
+		return;
+	pmc_outf(view->out, " not shown: %s%s%s", switches ? "" : "vol, invol",
+		 switches || faults ? "" : ", ", faults ? "" : "page-faults");
+	pmc_footer_line(view, " (a snapshot from outside has them of ended threads only)");
+}
+
 static void user_only(struct pmc_view *view, const struct pmc_fold_row *all)
 {
 	bool any = false;
@@ -424,6 +444,7 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 	keep &= !pmc_footer_samples(view);
 	uncounted(view);
 	missing(view, footer->all, advice(view, keep));
+	usage(view, footer->all);
 	user_only(view, footer->all);
 }
 
