@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -413,6 +414,30 @@ static void test_damaged_files(void **state)
 	}
 }
 
+/* It is mapped: its pages are gone. */
+static void test_shrinking_file(void **state)
+{
+	const uint64_t outer = address_in("pie", "outer"), inner = address_in("pie", "inner");
+	struct symbol_module *module;
+	const struct symbol_place *at;
+	char path[128];
+
+	/* cmocka's handler fails the test; there is none in pmctl. */
+	end(state);
+	signal(SIGBUS, SIG_DFL);
+	assert_int_equal(begin(state), 0);
+	shell("cp pie shrinks");
+	module = module_of("shrinks", NULL);
+	assert_int_equal(symbols_status(symbols, module), SYMBOL_OPEN);
+	snprintf(path, sizeof(path), "%s/shrinks", dir);
+	assert_int_equal(truncate(path, 0), 0);
+	at = place(module, outer);
+	assert_true(at->n >= 1 && (!at->frames[0].function || at->frames[0].function[0]));
+	at = place(module, inner);
+	assert_true(at->n >= 1 && (!at->frames[0].function || at->frames[0].function[0]));
+	assert_true(symbols_shrunk());
+}
+
 static void test_vdso(void **state)
 {
 	const Elf64_Ehdr *head = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -447,6 +472,7 @@ int main(void)
 		TEST(test_other_build),
 		TEST(test_modules_are_kept),
 		TEST(test_damaged_files),
+		TEST(test_shrinking_file),
 		TEST(test_vdso),
 	};
 

@@ -267,6 +267,9 @@ void report_names_warn(struct report_names *names)
 	struct symbol_module *module = NULL, *first = NULL;
 	unsigned n = 0;
 
+	if (symbols_shrunk())
+		tool_warn("a program, library or debug file became shorter while it was read: some "
+			  "functions have no names; run the report again");
 	while ((module = symbols_next(names->symbols, module))) {
 		/* Perf maps are optional. */
 		if (symbols_is_perf_map(module) ||

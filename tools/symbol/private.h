@@ -80,11 +80,14 @@ struct symbols {
 
 /* Makes room for one more item. False: no memory. */
 bool symbol_grow(void *list, size_t n, size_t *room, size_t size);
-/* symbols_text() of a name that is perhaps mangled. */
+/* symbols_text() of a name that is perhaps mangled; NULL: it is empty. */
 const char *symbol_name(struct symbols *symbols, const char *raw);
 
 /* Whether the ELF file has that build ID. */
 bool symbol_has_id(int fd, const uint8_t *id, unsigned id_bytes);
+
+/* shrunk.c: from now on. */
+void symbol_survive_shrinking(void);
 
 /* debug_file.c */
 Dwfl_Callbacks symbol_callbacks(struct symbols *symbols);

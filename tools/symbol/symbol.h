@@ -65,6 +65,8 @@ const char *symbols_text(struct symbols *symbols, const char *text);
 /* The next module in the order of their first use; NULL: none. From NULL: the first. */
 struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module);
 
+/* Whether a file became shorter while it was read: names in it may be missing. */
+bool symbols_shrunk(void);
 /* A regular file; paths come from dumps and must not be waited for. -1: there is none. */
 int symbols_open_file(const char *path);
 /* The C++ or Rust name in `text`, cut to cap - 1 bytes. 0: it is no mangled name, and text is

@@ -74,6 +74,8 @@ const char *symbol_name(struct symbols *symbols, const char *raw)
 	char buf[SYMBOL_NAME_MOST];
 	const char *text;
 
+	if (!len)
+		return NULL;
 	if (found)
 		return found->value;
 	text = symbols_text(symbols, symbols_demangle(raw, buf, sizeof(buf)) ? buf : raw);
@@ -89,6 +91,7 @@ int symbols_new(struct symbols **to, const char *root)
 	*to = symbols;
 	if (!symbols)
 		return -ENOMEM;
+	symbol_survive_shrinking();
 	symbols->root = root ? root : "";
 	symbols->callbacks = symbol_callbacks(symbols);
 	return 0;

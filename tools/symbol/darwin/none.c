@@ -34,6 +34,11 @@ void symbols_free(struct symbols *symbols)
 	free(symbols);
 }
 
+bool symbols_shrunk(void)
+{
+	return false;
+}
+
 const char *symbols_text(struct symbols *symbols, const char *text)
 {
 	struct pmc_arena *arena = &symbols->arena;
