@@ -159,4 +159,5 @@ void agent_sample_start(int signo)
 	pmc_frame_buf_init(&buf, room, sizeof(room));
 	sample_eventset(&buf);
 	sample_threads_start(signo);
+	pmc_agent_control.sampling = sample_event.on && signo;
 }

@@ -24,6 +24,7 @@ struct request {
 	bool signal;
 	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the process ends */
 	bool printed;		     /* the path of the dump */
+	bool warned;		     /* that samples are missing */
 	int pidfd;		     /* of the process of the first snapshot; -1: any */
 };
 
@@ -100,6 +101,15 @@ static void warn_missing_regions(const struct attach *target, const struct attac
 		tool_warn("regions of process %d are damaged: some are missing", target->pid);
 }
 
+static void warn_missing_samples(const struct attach *target, struct request *request)
+{
+	if (target->control.sampling && !request->warned)
+		tool_warn("samples of process %d are not in this snapshot: only the process itself "
+			  "writes them; use --signal, PMC_INTERVAL or its last snapshot",
+			  target->pid);
+	request->warned = true;
+}
+
 static bool has_ended(int pidfd)
 {
 	struct pollfd process = { .fd = pidfd, .events = POLLIN };
@@ -128,7 +138,7 @@ static int snapshot(struct attach *target, void *arg)
 {
 	struct request *request = arg;
 	struct attach_regions regions = { .changing = 0 };
-	bool own_sites = request->out || !target->control.out[0];
+	bool own_file = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
 	struct attach_out out = { .fd = -1 };
 	int code;
@@ -136,7 +146,7 @@ static int snapshot(struct attach *target, void *arg)
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
 	if (request->pidfd >= 0 && has_ended(request->pidfd))
 		return attach_gone(target->pid);
-	code = attach_collect(target, &regions, &buf, own_sites);
+	code = attach_collect(target, &regions, &buf, own_file);
 	if (!code)
 		code = attach_out_open(target, request->out, &out);
 	if (!code)
@@ -146,8 +156,10 @@ static int snapshot(struct attach *target, void *arg)
 		fflush(stdout);
 		request->printed = true;
 	}
-	if (!code)
+	if (!code) {
 		warn_missing_regions(target, &regions);
+		warn_missing_samples(target, request);
+	}
 	if (out.fd >= 0)
 		close(out.fd);
 	free(buf.data);
