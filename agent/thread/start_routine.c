@@ -52,25 +52,44 @@ static void clear(void)
 	routines.table = NULL;
 }
 
-uint64_t agent_start_routine(const void *address)
+static struct routine *find(const void *address)
+{
+	struct routine *routine;
+
+	HASH_FIND_PTR(routines.table, &address, routine);
+	return routine;
+}
+
+static void add(const void *address, uint64_t hash)
 {
 	struct pmc_arena *arena = &routines.arena;
-	struct routine *routine;
+	struct routine *routine = pmc_arena_alloc(arena, sizeof(*routine));
+
+	if (!routine)
+		return;
+	routine->address = address;
+	routine->hash = hash;
+	HASH_ADD_PTR(routines.table, address, routine);
+}
+
+/* The loader is asked without the lock: a thread that holds the loader's own, in an initialiser of
+ * a library, may come here for the table's. A frame that is written twice counts once. */
+uint64_t agent_start_routine(const void *address)
+{
+	const struct routine *routine;
 	uint64_t hash = 0;
 
 	pthread_mutex_lock(&routines.lock);
-	HASH_FIND_PTR(routines.table, &address, routine);
-	if (routine) {
+	routine = find(address);
+	if (routine)
 		hash = routine->hash;
-	} else {
-		hash = write_frame(address);
-		routine = pmc_arena_alloc(arena, sizeof(*routine));
-		if (routine) {
-			routine->address = address;
-			routine->hash = hash;
-			HASH_ADD_PTR(routines.table, address, routine);
-		}
-	}
+	pthread_mutex_unlock(&routines.lock);
+	if (routine)
+		return hash;
+	hash = write_frame(address);
+	pthread_mutex_lock(&routines.lock);
+	if (!find(address))
+		add(address, hash);
 	pthread_mutex_unlock(&routines.lock);
 	return hash;
 }
