@@ -162,7 +162,7 @@ $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 
 # What of the macOS port does not call macOS runs here, against doubles.
 MAC_COUNTS := $(addprefix agent/core/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
-MAC_LOGIC  := $(MAC_COUNTS) agent/thread/darwin/mac_threads.c agent/base/agent.c agent/base/note.c
+MAC_LOGIC  := $(MAC_COUNTS) $(addprefix agent/thread/,darwin/mac_threads.c darwin/mac_start.c start_routine.c) agent/base/agent.c agent/base/note.c
 MAC_SIGNALS := agent/process/darwin/signals.c agent/base/agent.c agent/base/note.c
 $(O)/unit/test_mac_signals: $(call obj,$(MAC_SIGNALS))
 -include $(patsubst %.c,$(O)/obj/%.d,$(MAC_SIGNALS))
@@ -260,7 +260,7 @@ MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)
-MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/report.c agent/process/settings.c \
+MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/report.c agent/process/settings.c agent/thread/start_routine.c \
 	$(wildcard agent/*/darwin/*.c)
 MAC_SRC   := $(MAC_CORE) $(MAC_TOOLS) $(MAC_AGENT) tools/cli/pmctl.c
 

@@ -36,6 +36,8 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone);
 
 /* In a forked child, on macOS: its end has not begun. */
 void agent_leave_forked(void);
+/* On macOS: the process ends with this status, which the last rows may not have. */
+void agent_left_with(int status);
 
 /* ---- fork.c ---- */
 /* While single-threaded. 0 or -errno. */

@@ -34,6 +34,10 @@ void mac_totals_frame(struct pmc_frame_buf *buf, uint64_t snapshot);
 
 /* The calling thread has started. False: it is known already, or the table is full (noted). */
 bool mac_thread_begin(uint64_t tid, bool main);
+/* The number of a thread in its process, PMC_NO_SEQ if it is not in the table; and who created it,
+ * and its start routine, for its row. */
+uint64_t mac_thread_seq(uint64_t tid);
+void mac_thread_origin(uint64_t tid, uint64_t created_by, uint64_t start_site);
 /* The calling thread ends: its last row goes to agent_file_append(). */
 void mac_thread_end(uint64_t tid, enum pmc_thread_state state);
 /* Appends a row for each thread in the table to buf; `full` is called when the next one might not
@@ -42,5 +46,15 @@ void mac_threads_rows(struct pmc_frame_buf *buf, void (*full)(struct pmc_frame_b
 		      uint64_t snapshot, uint64_t self, enum pmc_thread_state state);
 /* In a forked child: no thread of the parent is left. */
 void mac_threads_forget(void);
+
+/* ---- darwin/mac_start.c: what pthread_create is given instead of routine and argument ---- */
+struct mac_start;
+
+/* In the creating thread. NULL: too many are being created; the row then has neither. */
+struct mac_start *mac_start_take(void *(*routine)(void *), void *arg);
+/* No thread was created. */
+void mac_start_drop(struct mac_start *start);
+/* In the new thread. */
+void *mac_start_run(void *start);
 
 #endif

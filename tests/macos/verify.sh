@@ -14,11 +14,14 @@ cat >spin.c <<'C'
 #include <dispatch/dispatch.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 static void *spin(void *arg)
 {
@@ -53,6 +56,13 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "exec") == 0) {
 		spin(NULL);
 		execv(argv[0], (char *[]){ argv[0], "0", NULL });
+	} else if (strcmp(what, "setexec") == 0) {
+		posix_spawnattr_t attr;
+
+		spin(NULL);
+		posix_spawnattr_init(&attr);
+		posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETEXEC);
+		posix_spawn(NULL, argv[0], NULL, &attr, (char *[]){ argv[0], "0", NULL }, environ);
 	} else if (strcmp(what, "signal") == 0) {
 		spin(NULL);
 		raise(SIGUSR1);
@@ -124,6 +134,10 @@ step 5 "two processes" with fork.pmc ./spin fork
 step 6 "two images of spin, the first ended by exec" with exec.pmc ./spin exec
 "$dir/pmctl" report --format json -o exec.json exec.pmc
 check "the first image ended by exec" exec.json '"how_ended":"exec"'
+step 26 "start routine spin, four threads" "$dir/pmctl" report --by start four.pmc
+step 27 "two images of spin, the first ended by exec" with setexec.pmc ./spin setexec
+"$dir/pmctl" report --format json -o setexec.json setexec.pmc
+check "the first image ended by exec" setexec.json '"how_ended":"exec"'
 PMC_DUMP=USR1
 export PMC_DUMP
 step 7 "a snapshot before the last rows" with signal.pmc ./spin signal

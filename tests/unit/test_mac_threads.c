@@ -8,6 +8,7 @@
 #include "agent/core/profile/profile.h"
 #include "agent/output/file.h"
 #include "agent/thread/mac_threads.h"
+#include "agent/thread/thread.h"
 #include "tests/unit/mac_double.h"
 
 #include <pthread.h>
@@ -32,6 +33,20 @@ void agent_file_append(const void *frames, size_t len)
 	memcpy(dump.bytes + dump.len, frames, len);
 	dump.len += len;
 	pthread_mutex_unlock(&dump.lock);
+}
+
+void agent_file_begin(void)
+{
+}
+
+static unsigned looked_up;
+
+bool agent_find_place(const void *address, struct agent_place *place)
+{
+	(void)address;
+	looked_up++;
+	*place = (struct agent_place){ "/lib/app.dylib", "routine", 16 };
+	return true;
 }
 
 static struct pmc_arena arena;
@@ -147,6 +162,89 @@ static void a_thread_has_its_row(void **state)
 	assert_int_equal(count_of(thread, "cycles", "")->state, PMC_COUNTED);
 	assert_int_equal(thread->fixed.cpu_ns, 300 * 1000);
 	pmc_profile_free(&profile);
+}
+
+/* A thread with the number in `self`, as libpthread starts it. */
+struct created {
+	uint64_t self;
+	void *(*begin)(void *);
+	void *arg;
+};
+
+static void *created(void *argument)
+{
+	const struct created *thread = argument;
+
+	double_be(thread->self);
+	assert_true(mac_thread_begin(thread->self, false));
+	return thread->begin(thread->arg);
+}
+
+static void *routine(void *arg)
+{
+	mac_thread_end(1000 + (uint64_t)(uintptr_t)arg, PMC_THREAD_EXITED);
+	return arg;
+}
+
+static void run_thread(uint64_t self)
+{
+	struct created thread = { self, mac_start_run,
+				  mac_start_take(routine, (void *)(uintptr_t)(self - 1000)) };
+	pthread_t id;
+	void *result;
+
+	assert_non_null(thread.arg);
+	assert_int_equal(pthread_create(&id, NULL, created, &thread), 0);
+	pthread_join(id, &result);
+	assert_int_equal((uintptr_t)result, self - 1000);
+}
+
+static void start_routine_and_creator_are_known(void **state)
+{
+	struct pmc_profile profile;
+	struct pmc_thread_buf buf;
+	const struct pmc_p_thread *thread;
+	struct mac_start *starts[1024];
+	unsigned n = 0;
+
+	(void)state;
+	start(1, 0, 0);
+	looked_up = 0;
+	assert_true(mac_thread_begin(1000, true));
+	run_thread(1002);
+	assert_true(mac_thread_begin(1005, false));
+	double_be(1005);
+	run_thread(1006);
+	/* Once for each routine. */
+	assert_int_equal(looked_up, 1);
+	/* All are being created: the next thread runs without. None is lost when they are done. */
+	for (unsigned i = 0; i < 4096 && n < 1024; i++) {
+		starts[n] = mac_start_take(routine, NULL);
+		n += starts[n] != NULL;
+	}
+	assert_int_equal(n, 1024);
+	assert_null(mac_start_take(routine, NULL));
+	while (n)
+		mac_start_drop(starts[--n]);
+	double_be(1000);
+	run_thread(1007);
+	snapshot(1000);
+	finish(&profile);
+	assert_int_equal(profile.n_threads, 5);
+	thread = pmc_profile_thread(&profile, profile.threads[0], &buf);
+	assert_int_equal(thread->fixed.created_by, PMC_NO_SEQ);
+	assert_string_equal(thread->symbol, "");
+	thread = pmc_profile_thread(&profile, profile.threads[1], &buf);
+	assert_int_equal(thread->fixed.created_by, 0);
+	assert_string_equal(thread->symbol, "routine");
+	assert_string_equal(thread->module, "/lib/app.dylib");
+	thread = pmc_profile_thread(&profile, profile.threads[3], &buf);
+	assert_int_equal(thread->fixed.created_by, 2);
+	pmc_profile_free(&profile);
+	/* In a forked child the dump of which lacks the frame. */
+	agent_start_routines_forked();
+	mac_start_drop(mac_start_take(routine, NULL));
+	assert_int_equal(looked_up, 2);
 }
 
 static const struct pmc_count *unattributed(const struct pmc_profile *profile, const char *name,
@@ -329,6 +427,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_has_its_row),
+		cmocka_unit_test(start_routine_and_creator_are_known),
 		cmocka_unit_test(work_outside_the_rows_is_unattributed),
 		cmocka_unit_test(totals_that_cannot_be_read_are_unknown),
 		cmocka_unit_test(a_virtual_machine_has_rows),

@@ -3,8 +3,9 @@
  * main.c - where the agent enters a program on macOS.
  *
  * The constructor starts it. Threads are announced by libpthread's introspection hook, which sees
- * those of dispatch too. exit, _exit, the exec family and the setting of signal handlers are
- * interposed by the table that dyld reads; calls from this library itself reach the real functions.
+ * those of dispatch too. pthread_create, exit, _exit, __exit, the exec family, posix_spawn and the
+ * setting of signal handlers are interposed by the table that dyld reads; calls from this library
+ * itself reach the real functions.
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -70,6 +72,16 @@ static void hook_exit(int status)
 	exit(status);
 }
 
+/* In libsystem_kernel, for libc. */
+void __exit(int status) __attribute__((noreturn));
+
+/* The last of an exit. libc's own call of exit after main may not pass hook_exit. */
+static void hook___exit(int status)
+{
+	agent_left_with(status & 0xff);
+	__exit(status);
+}
+
 static void hook__exit(int status)
 {
 	agent_leave(PMC_ENDED_EXIT, status & 0xff, false);
@@ -96,6 +108,51 @@ HOOK_EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (p
 HOOK_EXEC(execv, (const char *path, char *const argv[]), (path, argv))
 HOOK_EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
 
+/* POSIX_SPAWN_SETEXEC: as an exec, without a new process. */
+static bool replaces(const posix_spawnattr_t *attr)
+{
+	short flags = 0;
+
+	return attr && agent_active() && posix_spawnattr_getflags(attr, &flags) == 0 &&
+	       (flags & POSIX_SPAWN_SETEXEC);
+}
+
+#define HOOK_SPAWN(name)                                                                           \
+	static int hook_##name(                                                                    \
+		pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,           \
+		const posix_spawnattr_t *attr, char *const argv[], char *const envp[])             \
+	{                                                                                          \
+		const bool exec = replaces(attr);                                                  \
+		int result, saved;                                                                 \
+                                                                                                   \
+		if (exec)                                                                          \
+			agent_before_exec();                                                       \
+		result = name(pid, path, actions, attr, argv, envp);                               \
+		saved = errno;                                                                     \
+		if (exec)                                                                          \
+			agent_exec_failed();                                                       \
+		errno = saved;                                                                     \
+		return result;                                                                     \
+	}
+
+HOOK_SPAWN(posix_spawn)
+HOOK_SPAWN(posix_spawnp)
+
+static int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+			       void *(*routine)(void *), void *arg)
+{
+	struct mac_start *start =
+		agent.measured && agent_active() ? mac_start_take(routine, arg) : NULL;
+	int error;
+
+	if (!start)
+		return pthread_create(thread, attr, routine, arg);
+	error = pthread_create(thread, attr, mac_start_run, start);
+	if (error)
+		mac_start_drop(start);
+	return error;
+}
+
 #define INTERPOSE(name)                                                                            \
 	{                                                                                          \
 		(const void *)hook_##name, (const void *)name                                      \
@@ -105,10 +162,14 @@ __attribute__((used, section("__DATA,__interpose"))) static const struct {
 } interposed[] = {
 	INTERPOSE(exit),
 	INTERPOSE(_exit),
+	INTERPOSE(__exit),
 	{ (const void *)hook__exit, (const void *)_Exit },
 	INTERPOSE(execve),
 	INTERPOSE(execv),
 	INTERPOSE(execvp),
+	INTERPOSE(posix_spawn),
+	INTERPOSE(posix_spawnp),
+	INTERPOSE(pthread_create),
 	{ (const void *)mac_sigaction, (const void *)sigaction },
 	{ (const void *)mac_signal, (const void *)signal },
 };

@@ -8,6 +8,7 @@
  */
 #include "agent/base/agent.h"
 #include "agent/core/base/log.h"
+#include "agent/output/process_frames.h"
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"
 
@@ -22,6 +23,7 @@
 #define REPORT_STACK ((size_t)64 << 10)
 
 static _Atomic uint64_t leaver; /* 0: nobody */
+static int left_as;		/* the exit status in the last rows; -1: ended in another way */
 static _Atomic enum { WRITES, REPORTS, LEFT } reached;
 
 /* A handler of the program that ends the process would truncate the rows. Faults of this thread
@@ -90,11 +92,22 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone)
 		return;
 	}
 	block_signals(&mask);
+	left_as = how == PMC_ENDED_EXIT ? code : -1;
 	agent_final(how, code);
 	atomic_store(&reached, REPORTS);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	report(in_clone);
 	atomic_store(&reached, LEFT);
+}
+
+void agent_left_with(int status)
+{
+	if (atomic_load(&reached) != LEFT || getpid() != agent.pid || left_as < 0 ||
+	    left_as == status)
+		return;
+	left_as = status;
+	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_ENDED_EXIT,
+			    status);
 }
 
 void agent_leave_forked(void)

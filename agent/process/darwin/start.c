@@ -19,6 +19,7 @@
 #include "agent/output/process_frames.h"
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"
+#include "agent/thread/thread.h"
 
 #include <crt_externs.h>
 #include <errno.h>
@@ -341,6 +342,7 @@ static void forked(void)
 	agent_leave_forked();
 	agent_notes_forget();
 	mac_threads_forget();
+	agent_start_routines_forked();
 	agent_file_forked();
 	agent_publish_process();
 	mac_totals_begin();

@@ -23,6 +23,7 @@
 
 struct entry {
 	_Atomic uint64_t seq, start_ns; /* seq 0: the main thread */
+	_Atomic uint64_t created_by, start_site;
 };
 
 struct mac_job mac_job;
@@ -72,11 +73,32 @@ bool mac_thread_begin(uint64_t tid, bool main)
 			      memory_order_relaxed);
 	atomic_store_explicit(&entry->start_ns, main ? agent.start_ns : pmc_now_ns(),
 			      memory_order_relaxed);
+	atomic_store_explicit(&entry->created_by, PMC_NO_SEQ, memory_order_relaxed);
+	atomic_store_explicit(&entry->start_site, 0, memory_order_relaxed);
 	atomic_store_explicit(number, tid, memory_order_release);
 	atomic_fetch_add(&pmc_agent_control.seen, 1);
 	if (mac_job.plan.plan.groups && !mac_job.mac.counts)
 		atomic_fetch_add(&pmc_agent_control.uncounted, 1);
 	return true;
+}
+
+uint64_t mac_thread_seq(uint64_t tid)
+{
+	_Atomic uint64_t *number;
+	const struct entry *entry = find(tid, &number);
+
+	return entry ? atomic_load_explicit(&entry->seq, memory_order_relaxed) : PMC_NO_SEQ;
+}
+
+void mac_thread_origin(uint64_t tid, uint64_t created_by, uint64_t start_site)
+{
+	_Atomic uint64_t *number;
+	struct entry *entry = find(tid, &number);
+
+	if (!entry)
+		return;
+	atomic_store_explicit(&entry->created_by, created_by, memory_order_relaxed);
+	atomic_store_explicit(&entry->start_site, start_site, memory_order_relaxed);
 }
 
 /* Appends the row of a thread; false: it has ended, or there is no room. */
@@ -93,7 +115,8 @@ static bool row(struct pmc_frame_buf *buf, const struct entry *entry, uint64_t t
 		.n_groups = (uint16_t)mac_job.plan.plan.groups,
 		.start_ns = atomic_load_explicit(&entry->start_ns, memory_order_relaxed),
 		.time_ns = pmc_now_ns(),
-		.created_by = PMC_NO_SEQ,
+		.created_by = atomic_load_explicit(&entry->created_by, memory_order_relaxed),
+		.start_site = atomic_load_explicit(&entry->start_site, memory_order_relaxed),
 		.eventset = mac_job.plan.plan.hash,
 	};
 
