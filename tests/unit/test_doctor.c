@@ -74,6 +74,7 @@ static const struct doctor_facts good = {
 	.memlock_soft = 8 << 20,
 	.tracefs_mounted = true,
 	.tracefs_readable = true,
+	.tracefs_names = true,
 	.agent = "/usr/local/bin/libpmcagent.so",
 	.agent_dir = "/usr/local/bin",
 	.agent_version = PMC_VERSION,
@@ -261,6 +262,8 @@ static void limits_and_parts(void **state)
 	assert_non_null(strstr(judge(&facts, "counters").detail, "4 events"));
 	facts.nofile_hard = 1024;
 	expect(&facts, "file-descriptors", DOCTOR_LIMITS, "65536");
+	facts.tracefs_names = false;
+	expect(&facts, "tracefs", DOCTOR_LIMITS, "chgrp");
 	facts.tracefs_readable = false;
 	expect(&facts, "tracefs", DOCTOR_LIMITS, "remount");
 	facts.tracefs_mounted = false;

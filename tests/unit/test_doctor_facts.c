@@ -76,7 +76,10 @@ static void reading(void **state)
 	assert_true(facts.ptrace_scope == 1 && facts.user_access == 0 && facts.rdpmc == 2);
 	assert_non_null(strstr(facts.rdpmc_file, "/cpu_core/rdpmc"));
 	assert_string_equal(facts.lsm, "lockdown,capability,yama");
-	assert_true(facts.tracefs_mounted && facts.tracefs_readable);
+	assert_true(facts.tracefs_mounted && facts.tracefs_readable && !facts.tracefs_names);
+	put(sys, "kernel/tracing/available_events", "sched:sched_switch\n");
+	doctor_read(&roots, &facts);
+	assert_true(facts.tracefs_readable && facts.tracefs_names);
 
 	/* Mounted, but not readable by this user. */
 	put(sys, "kernel/tracing/events/sched/sched_switch/id", "");

@@ -65,6 +65,8 @@ static const struct bad {
 	{ "r", PMC_PARSE_UNKNOWN_EVENT, 0, "unknown event 'r': not built in" },
 	{ "rcx", PMC_PARSE_UNKNOWN_EVENT, 0, "unknown event 'rcx': not built in" },
 	{ "bad\001byte", PMC_PARSE_UNKNOWN_EVENT, 0, "unknown event 'bad?byte': not built in" },
+	{ "sched_swich", PMC_PARSE_UNKNOWN_EVENT, 0,
+	  "unknown event 'sched_swich': not built in; nearest is 'sched:sched_switch'" },
 	{ "sched:sched_swich", PMC_PARSE_UNKNOWN_EVENT, 0,
 	  "unknown event 'sched:sched_swich': not built in, and not a tracepoint; nearest is "
 	  "'sched:sched_switch'" },

@@ -57,7 +57,7 @@ struct doctor_facts {
 	char rdpmc_file[PATH_MAX];
 	char lsm[160]; /* security modules, as the kernel lists them */
 	uint64_t nofile_soft, nofile_hard, memlock_soft;
-	bool tracefs_mounted, tracefs_readable;
+	bool tracefs_mounted, tracefs_readable, tracefs_names;
 
 	char agent[PATH_MAX];	  /* the agent that pmctl run uses; "": none */
 	char agent_dir[PATH_MAX]; /* the folder of pmctl */

@@ -54,6 +54,23 @@ void event_nearest_set(struct event_nearest *nearest)
 		event_nearest_try(pmc_event_sets[i].name, nearest);
 }
 
+static void try_tracepoint(const char *name, void *arg)
+{
+	/* Of the whole subsystem. */
+	if (strcmp(name, "enable") != 0 && strcmp(name, "filter") != 0)
+		event_nearest_try(name, arg);
+}
+
+static void try_subsystem(const char *system, void *arg)
+{
+	struct event_nearest *nearest = arg;
+
+	suggest_behind(nearest, event_span_of(system), ':');
+	nearest->suffix = "";
+	pmc_dir_visit(try_tracepoint, nearest, "%s/events/%s", event_tracefs(nearest->roots),
+		      system);
+}
+
 void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roots *roots,
 		       struct event_span word)
 {
@@ -62,7 +79,7 @@ void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roo
 	if (event_is_file_name(head) && event_is_file_name(name)) {
 		event_nearest_init(nearest, roots, name);
 		suggest_behind(nearest, head, ':');
-		pmc_dir_visit(event_nearest_try, nearest, "%s/events/%.*s", event_tracefs(roots),
+		pmc_dir_visit(try_tracepoint, nearest, "%s/events/%.*s", event_tracefs(roots),
 			      (int)head.len, head.at);
 		if (nearest->text[0])
 			return;
@@ -72,4 +89,6 @@ void event_nearest_any(struct event_nearest *nearest, const struct pmc_event_roo
 	pmc_builtins_each(try_builtin, nearest);
 	event_nearest_set(nearest);
 	pmc_dir_visit(try_pmu, nearest, "%s", roots->sysfs);
+	if (!name.len)
+		pmc_dir_visit(try_subsystem, nearest, "%s/events", event_tracefs(roots));
 }

@@ -82,6 +82,9 @@ static void read_tracefs(const struct pmc_roots *roots, struct doctor_facts *fac
 		if (pmc_file_read(text, sizeof(text), "%s/%s/events/sched/sched_switch/id",
 				  roots->sys, places[i]) > 0)
 			facts->tracefs_readable = true;
+		snprintf(text, sizeof(text), "%s/%s/available_events", roots->sys, places[i]);
+		if (faccessat(AT_FDCWD, text, R_OK, AT_EACCESS) == 0)
+			facts->tracefs_names = true;
 	}
 	/* A mount that this user may not enter is still in the list of mounts. */
 	snprintf(text, sizeof(text), "%s/self/mounts", roots->proc);
