@@ -130,7 +130,13 @@ shows() {
 requests 20
 term -f /dev/null new-session -d -x 80 -y 24 \
 	"env LC_ALL=C.UTF-8 $PMCTL top -I 200ms --filter worker $SERVE; sleep 1000"
-shows '^worker .* serve' "80 columns show the start routine"
+shows '^thread .* last [0-9]+ s' "80 columns have no start routine in place of the graph"
+term send-keys h
+shows '^  Up Down' "80 columns: help"
+term send-keys h
+shows '^no room for: start, ' "80 columns: it is among the columns that do not fit"
+term send-keys q
+shows '^worker ' "80 columns: back"
 term send-keys Enter
 shows 'start routine serve' "one thread: its start routine"
 shows '^ request +[-0-9].* 20$' "one thread: its regions, with the number of calls"

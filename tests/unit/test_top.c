@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -221,6 +222,25 @@ static void layout(void **state)
 	assert_true(has(&made, TOP_MAJOR));
 }
 
+/* The process has ended, and another one has its ID: only the start time tells. */
+static void used_id(void **state)
+{
+	struct top_flags own = { .pid = getpid(), .interval_ns = 1000000000u };
+	struct top_watch of_own;
+
+	(void)state;
+	assert_int_equal(top_watch_start(&of_own, &own, getpid()), 0);
+	/* Files that stay open would tell, too. */
+	of_own.budget.most = 0;
+	assert_true(top_watch_scan(&of_own));
+	assert_true(top_watch_scan(&of_own));
+	assert_int_equal(of_own.n, 1);
+	of_own.processes[0]->tasks[0]->task.stat.start_ticks--;
+	assert_false(top_watch_scan(&of_own));
+	assert_int_equal(of_own.n, 0);
+	top_watch_stop(&of_own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(filters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(layout, set_up, tear_down),
 		cmocka_unit_test(sparkline),
+		cmocka_unit_test(used_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

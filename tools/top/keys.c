@@ -233,7 +233,8 @@ static void ask_dump(struct top_screen *screen)
 {
 	const struct top_job *job = screen->job;
 	unsigned at = top_selected(screen);
-	char name[64];
+	struct attach_agent *agent;
+	char name[64], why[ATTACH_WHY];
 
 	screen->asked = job->flags.pid ? job->flags.pid : job->child.pid;
 	if (at != UINT_MAX && screen->selected && job->rows.rows[at].pid)
@@ -242,6 +243,15 @@ static void ask_dump(struct top_screen *screen)
 		snprintf(screen->message, sizeof(screen->message), "select a row first");
 		return;
 	}
+	agent = attach_agent_open(screen->asked, why);
+	if (!agent && why[0])
+		snprintf(screen->message, sizeof(screen->message), "%.250s", why);
+	else if (!agent)
+		snprintf(screen->message, sizeof(screen->message),
+			 "no agent in process %d: start it with pmctl run", screen->asked);
+	if (!agent)
+		return;
+	attach_agent_close(agent);
 	snprintf(name, sizeof(name), "pmctl-top-%d.pmc", screen->asked);
 	ask(screen, TOP_ASK_DUMP, name);
 }

@@ -90,15 +90,18 @@ void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
 {
 	int left = width;
 
-	layout->n = 0;
+	layout->n = layout->left_out = 0;
 	for (int priority = 100; priority > 0; priority--)
 		for (unsigned c = 0; c < top_n_columns(watch); c++) {
 			int needs = top_column_width(watch, c, look->by) + (layout->n ? 1 : 0);
 
-			if (priority_of(watch, look, c) != priority || needs > left ||
-			    !top_column_applies(watch, c, look->by) ||
-			    layout->n == TOP_MOST_COLUMNS)
+			if (priority_of(watch, look, c) != priority ||
+			    !top_column_applies(watch, c, look->by))
 				continue;
+			if (needs > left || layout->n == TOP_MOST_COLUMNS) {
+				layout->left_out++;
+				continue;
+			}
 			take(layout, c, needs - (layout->n ? 1 : 0));
 			left -= needs;
 		}
@@ -107,6 +110,23 @@ void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
 	widen(layout, TOP_START, width_of_text(watch, look, rows, TOP_START), &left);
 	widen(layout, TOP_STATE, width_of_text(watch, look, rows, TOP_STATE), &left);
 	widen(layout, TOP_HISTORY_, TOP_HISTORY - 1, &left);
+}
+
+void top_put_left_out(const struct top_layout *layout, const struct top_watch *watch,
+		      const struct top_look *look, struct pmc_out *out)
+{
+	const char *comma = "";
+
+	for (unsigned c = 0; c < top_n_columns(watch); c++) {
+		unsigned i = 0;
+
+		while (i < layout->n && layout->columns[i] != c)
+			i++;
+		if (i < layout->n || !top_column_applies(watch, c, look->by))
+			continue;
+		pmc_outf(out, "%s%s", comma, top_column_head(watch, c, look->by));
+		comma = ", ";
+	}
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */

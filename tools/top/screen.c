@@ -217,8 +217,11 @@ static void draw_foot(const struct top_screen *screen)
 		pmc_out_str(&out, "the command has got SIGTERM and has not ended  q: kill it");
 	} else {
 		pmc_out_str(&out, screen->paused ? "PAUSED, Space: go on  " : "");
-		pmc_out_str(&out, "q quit  h help  < > sort  t p P rows  / filter  Enter zoom  "
-				  "Space pause  w CSV");
+		pmc_out_str(&out, "q quit  h help  < > sort  t p P rows  / filter  Enter zoom  ");
+		if (screen->view == TOP_TABLE && screen->layout.left_out)
+			pmc_outf(&out, "h h: %u more columns", screen->layout.left_out);
+		else
+			pmc_out_str(&out, "Space pause  w CSV");
 	}
 	put_line(LINES - 1, text, out.len, A_NORMAL);
 }
@@ -242,7 +245,7 @@ static void draw(struct top_screen *screen)
 		if (screen->view == TOP_ZOOM)
 			top_put_zoom(screen, COLS, &out);
 		else
-			top_put_help(screen->view, &out);
+			top_put_help(screen, &out);
 		put_lines(0, text);
 	}
 	draw_foot(screen);

@@ -67,7 +67,7 @@ void top_put_regions(const struct top_inside *inside, struct pmc_out *out);
 const struct top_task *top_zoomed(const struct top_screen *screen);
 void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *out);
 /* One page, keys or columns, of at most 23 lines. */
-void top_put_help(enum top_view page, struct pmc_out *out);
+void top_put_help(const struct top_screen *screen, struct pmc_out *out);
 
 /* dump.c: the message says what became of it. */
 void top_dump(struct top_screen *screen, pid_t pid, const char *file);

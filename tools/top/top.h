@@ -196,11 +196,15 @@ void top_where(const struct top_row *row, struct pmc_out *out);
 struct top_layout {
 	unsigned n, columns[TOP_MOST_COLUMNS];
 	int widths[TOP_MOST_COLUMNS];
+	unsigned left_out; /* columns that would say something, but do not fit */
 };
 
 /* The columns that fit, the more important ones first, and their widths. */
 void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
 		     const struct top_look *look, const struct top_rows *rows, int width);
+/* The heads of those that do not fit. */
+void top_put_left_out(const struct top_layout *layout, const struct top_watch *watch,
+		      const struct top_look *look, struct pmc_out *out);
 void top_put_head(const struct top_layout *layout, const struct top_watch *watch,
 		  const struct top_look *look, bool ascii, struct pmc_out *out);
 void top_put_row(const struct top_layout *layout, const struct top_watch *watch,

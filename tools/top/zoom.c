@@ -154,7 +154,16 @@ void top_put_zoom(const struct top_screen *screen, int width, struct pmc_out *ou
 		top_put_regions(&screen->inside, out);
 }
 
-void top_put_help(enum top_view page, struct pmc_out *out)
+static void put_left_out(const struct top_screen *screen, struct pmc_out *out)
+{
+	if (!screen->layout.left_out)
+		return;
+	pmc_out_str(out, "\nno room for: ");
+	top_put_left_out(&screen->layout, &screen->job->watch, &screen->job->look, out);
+	pmc_out_str(out, "\n(shown in a wider terminal; w writes all columns)\n");
+}
+
+void top_put_help(const struct top_screen *screen, struct pmc_out *out)
 {
 	static const struct help {
 		const char *name, *what;
@@ -167,7 +176,7 @@ void top_put_help(enum top_view page, struct pmc_out *out)
 #include "tools/top/columns.def"
 #undef X
 	};
-	const bool is_keys = page == TOP_HELP;
+	const bool is_keys = screen->view == TOP_HELP;
 	const struct help *list = is_keys ? keys : columns;
 	const size_t n =
 		is_keys ? sizeof(keys) / sizeof(*keys) : sizeof(columns) / sizeof(*columns);
@@ -175,6 +184,8 @@ void top_put_help(enum top_view page, struct pmc_out *out)
 	pmc_out_str(out, is_keys ? "keys\n" : "columns\n");
 	for (size_t i = 0; i < n; i++)
 		pmc_outf(out, "  %-14s %s\n", list[i].name, list[i].what);
+	if (!is_keys)
+		put_left_out(screen, out);
 	pmc_out_str(out,
 		    is_keys ? "\nh: the columns   any other key: back\n" : "\nany key: back\n");
 }
