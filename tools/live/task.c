@@ -48,19 +48,59 @@ static int compare_tids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int live_tids_read(pid_t pid, struct live_tids *tids)
+/* Appends the threads of a process. */
+static int add_tids(pid_t pid, struct live_tids *tids)
 {
 	struct reading reading = { .tids = tids };
+	const unsigned before = tids->n;
+	int error = pmc_dir_visit(take_tid, &reading, "/proc/%d/task", pid);
+
+	if (error == -ENOENT || (!error && tids->n == before && !reading.failed))
+		return -ESRCH;
+	return error || !reading.failed ? error : -ENOMEM;
+}
+
+static void sort_tids(struct live_tids *tids)
+{
+	qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
+}
+
+int live_tids_read(pid_t pid, struct live_tids *tids)
+{
 	int error;
 
 	tids->n = 0;
-	error = pmc_dir_visit(take_tid, &reading, "/proc/%d/task", pid);
-	if (error == -ENOENT || (!error && !tids->n && !reading.failed))
-		return -ESRCH;
-	if (error || reading.failed)
-		return error ? error : -ENOMEM;
-	qsort(tids->list, tids->n, sizeof(*tids->list), compare_tids);
-	return 0;
+	error = add_tids(pid, tids);
+	if (!error)
+		sort_tids(tids);
+	return error;
+}
+
+/* A child is in the list of the thread that started it, or of another one if that has ended. */
+int live_tree_read(pid_t pid, struct live_tids *tids)
+{
+	char text[65536];
+	uint64_t child;
+	int error;
+
+	tids->n = 0;
+	error = add_tids(pid, tids);
+	/* The list grows: threads of children have children. */
+	for (unsigned i = 0; i < tids->n && !error; i++) {
+		const char *at = text;
+
+		if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", tids->list[i],
+				  tids->list[i]) <= 0)
+			continue;
+		for (; !error && pmc_number_take(&at, NULL, 10, &child); at += strspn(at, " ")) {
+			error = child <= INT_MAX ? add_tids((pid_t)child, tids) : 0;
+			/* It has ended. */
+			error = error == -ESRCH ? 0 : error;
+		}
+	}
+	if (!error)
+		sort_tids(tids);
+	return error;
 }
 
 /* proc_task_getattr() in fs/proc/base.c adds them to the links of a directory. */

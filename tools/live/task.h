@@ -19,6 +19,9 @@ struct live_tids {
 
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
 int live_tids_read(pid_t pid, struct live_tids *tids);
+/* The same with the threads of all its descendants, as far as the kernel lists them
+ * (CONFIG_PROC_CHILDREN). */
+int live_tree_read(pid_t pid, struct live_tids *tids);
 /* How many there are, which is read in one call; 0: unknown. */
 unsigned live_tids_count(pid_t pid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);

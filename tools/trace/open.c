@@ -317,12 +317,12 @@ static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
 static int try_process(struct trace *trace, struct live_tids *tids, struct live_tids *after,
 		       int *code)
 {
-	int error = live_tids_read(trace->pid, tids);
+	int error = live_tree_read(trace->pid, tids);
 
 	for (unsigned i = 0; i < tids->n && !error && !*code; i++)
 		*code = open_thread(trace, tids->list[i]);
 	if (!error && !*code)
-		error = live_tids_read(trace->pid, after);
+		error = live_tree_read(trace->pid, after);
 	return !error && !*code && !is_subset(tids, after) ? 1 : error;
 }
 
