@@ -98,8 +98,8 @@ static int set_flag(struct trace *trace, const struct tool_args *args)
 		if (!trace->unwind.frame_pointers && strcmp(args->value, "dwarf") != 0)
 			return refuse(args, "dwarf or fp");
 	} else if (tool_args_is(args, "--by")) {
-		trace->by_pool = !strcmp(args->value, "pool");
-		if (!trace->by_pool && strcmp(args->value, "thread") != 0)
+		trace->by = !strcmp(args->value, "pool") ? TRACE_BY_POOL : TRACE_BY_THREAD;
+		if (trace->by == TRACE_BY_THREAD && strcmp(args->value, "thread") != 0)
 			return refuse(args, "thread or pool");
 	} else if (tool_args_is(args, "--format")) {
 		return set_format(trace, args->value);
@@ -142,7 +142,7 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 		return code ? code : args.code;
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
-	if (trace->by_pool && !trace->summarize)
+	if (trace->by && !trace->summarize)
 		return tool_fail(EXIT_USAGE, "--by is for --summary");
 	if (trace->summarize && trace->cpus)
 		return tool_fail(EXIT_USAGE,

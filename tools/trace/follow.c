@@ -67,8 +67,8 @@ static void lose(struct trace *trace, struct trace_ring *ring, uint64_t lost)
 	ring->lost += lost;
 	trace_write_loss(trace, ring, lost);
 	if (!said)
-		tool_warn("records are being lost: use larger rings (-m %u), -o FILE, or --filter",
-			  2 * trace->ring_pages);
+		tool_warn("records are being lost: use larger rings (-m %u)%s, or --filter",
+			  4 * trace->ring_pages, trace->output ? "" : ", -o FILE");
 	said = true;
 }
 

@@ -11,16 +11,12 @@
  */
 #include "tools/trace/summary.h"
 #include "agent/core/base/clock.h"
-#include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
-#include "tools/live/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TIDS (4u << 20) /* PID_MAX_LIMIT of include/linux/threads.h */
 
 /* prev_state: bits of include/linux/sched.h, stable since Linux 4.14; summary_reason.c has others.
  */
@@ -32,7 +28,7 @@
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static struct trace_thread *add_thread(struct trace_summary *summary, int64_t tid, bool wanted)
+struct trace_thread *trace_thread_add(struct trace_summary *summary, int64_t tid, bool wanted)
 {
 	struct trace_thread *thread = calloc(1, sizeof(*thread));
 
@@ -51,11 +47,11 @@ static struct trace_thread *add_thread(struct trace_summary *summary, int64_t ti
 /* NULL: an idle thread, or no memory. */
 static struct trace_thread *thread_of(struct trace_summary *summary, int64_t tid)
 {
-	if (tid <= 0 || tid >= TIDS)
+	if (tid <= 0 || tid >= TRACE_TIDS)
 		return NULL;
 	if (summary->by_tid[tid])
 		return summary->by_tid[tid];
-	return add_thread(summary, tid, !summary->some);
+	return trace_thread_add(summary, tid, !summary->some);
 }
 
 void trace_thread_settle(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
@@ -173,7 +169,8 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 		return;
 	if (thread->state == THREAD_UNKNOWN) {
 		thread->state = THREAD_BLOCKED;
-		thread->reason = trace_reason_of(summary, 0, NULL);
+		if (!thread->reason)
+			thread->reason = trace_reason_of(summary, 0, NULL);
 	}
 	if (thread->state == THREAD_BLOCKED && thread->waker &&
 	    !trace_pair_add(summary, thread, thread->waker, 1,
@@ -205,10 +202,10 @@ static void on_fork(struct trace_summary *summary, const struct pmc_record *reco
 	int64_t from, to;
 
 	if (pmc_tracepoint_integer(summary->parent, record, &from) ||
-	    pmc_tracepoint_integer(summary->child, record, &to) || to <= 0 || to >= TIDS)
+	    pmc_tracepoint_integer(summary->child, record, &to) || to <= 0 || to >= TRACE_TIDS)
 		return;
 	parent = thread_of(summary, from);
-	child = add_thread(summary, to, parent && parent->wanted);
+	child = trace_thread_add(summary, to, parent && parent->wanted);
 	if (child)
 		child->state = THREAD_GONE; /* not begun */
 }
@@ -243,14 +240,6 @@ void trace_summary_take(struct trace *trace, const struct pmc_record *record)
 
 /* ---- start and end ------------------------------------------------------------------------ */
 
-static void add_target(const char *name, void *arg)
-{
-	uint64_t tid;
-
-	if (pmc_number(name, TIDS - 1, &tid) && tid)
-		add_thread(arg, (int64_t)tid, true);
-}
-
 int trace_summary_start(struct trace *trace)
 {
 	static const char *const names[] = { TRACE_SUMMARY_POINTS };
@@ -258,7 +247,7 @@ int trace_summary_start(struct trace *trace)
 	pid_t target = trace->pid ? trace->pid : trace->child.pid;
 
 	if (summary)
-		summary->by_tid = calloc(TIDS, sizeof(struct trace_thread *));
+		summary->by_tid = calloc(TRACE_TIDS, sizeof(struct trace_thread *));
 	if (summary)
 		summary->cpus =
 			pmc_arena_alloc(&trace->arena, TRACE_SUMMARY_CPUS * sizeof(*summary->cpus));
@@ -284,47 +273,9 @@ int trace_summary_start(struct trace *trace)
 	summary->waking_flags =
 		pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_flags");
 	summary->some = target != 0;
-	if (target && pmc_dir_visit(add_target, summary, "/proc/%d/task", target))
+	if (trace_summary_add_target(summary, target) && target)
 		return tool_fail(trace_failed(trace), "no process %d; see ps", target);
 	return 0;
-}
-
-/* One without a record may also have run throughout. */
-static void count_thread(const char *name, void *arg)
-{
-	struct trace_summary *summary = arg;
-	struct live_stat stat;
-	char text[4096];
-	uint64_t tid;
-
-	if (!pmc_number(name, TIDS - 1, &tid) ||
-	    (summary->by_tid[tid] && trace_is_row(summary->by_tid[tid])))
-		return;
-	if (pmc_file_read(text, sizeof(text), "/proc/%llu/stat", (unsigned long long)tid) > 0 &&
-	    live_parse_stat(text, &stat) && stat.state != 'R' && stat.state != 'Z')
-		summary->asleep++;
-}
-
-static void count_process(const char *name, void *arg)
-{
-	uint64_t pid;
-
-	if (pmc_number(name, TIDS - 1, &pid))
-		(void)pmc_dir_visit(count_thread, arg, "/proc/%llu/task", (unsigned long long)pid);
-}
-
-void trace_summary_count_asleep(struct trace *trace)
-{
-	struct trace_summary *summary = trace->summary;
-	char tid[16];
-
-	if (!summary->some)
-		(void)pmc_dir_visit(count_process, summary, "/proc");
-	for (struct trace_thread *t = summary->last; t && summary->some; t = t->next) {
-		snprintf(tid, sizeof(tid), "%u", t->tid);
-		if (t->wanted && summary->by_tid[t->tid] == t)
-			count_thread(tid, summary);
-	}
 }
 
 void trace_summary_free(struct trace *trace)

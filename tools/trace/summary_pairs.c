@@ -55,20 +55,24 @@ struct trace_pair **trace_pairs_of(const struct trace_summary *summary,
 
 /* ---- pools ---------------------------------------------------------------------------------- */
 
+void trace_pattern(const struct trace_thread *thread, char pattern[20])
+{
+	pattern[pmc_pool_pattern(thread->name, strnlen(thread->name, 15), pattern)] = '\0';
+}
+
 static struct trace_thread *pool_of(struct trace_thread **pools, const struct trace_thread *thread)
 {
 	struct trace_thread *pool;
-	char name[20] = "";
-	size_t len = pmc_pool_pattern(thread->name, strlen(thread->name), name);
+	char pattern[20];
 
-	name[len < sizeof(name) ? len : sizeof(name) - 1] = '\0';
+	trace_pattern(thread, pattern);
 	for (pool = *pools; pool; pool = pool->next)
-		if (!strcmp(pool->name, name) && pool->wanted == thread->wanted)
+		if (!strcmp(pool->pattern, pattern) && pool->wanted == thread->wanted)
 			return pool;
 	pool = calloc(1, sizeof(*pool));
 	if (!pool)
 		return NULL;
-	strcpy(pool->name, name);
+	strcpy(pool->pattern, pattern);
 	pool->wanted = thread->wanted;
 	pool->next = *pools;
 	return *pools = pool;
@@ -77,7 +81,12 @@ static struct trace_thread *pool_of(struct trace_thread **pools, const struct tr
 static bool add_thread(struct trace_summary *summary, struct trace_thread *pool,
 		       const struct trace_thread *thread)
 {
-	pool->threads++;
+	/* The name of its threads while all have the same. */
+	if (!pool->threads++)
+		strcpy(pool->name, thread->name);
+	else if (strcmp(pool->name, thread->name) != 0)
+		strcpy(pool->name, pool->pattern);
+	pool->slept |= thread->slept;
 	pool->oncpu_ns += thread->oncpu_ns;
 	pool->delay_ns += thread->delay_ns;
 	pool->preempted += thread->preempted;
@@ -104,7 +113,9 @@ bool trace_pools(struct trace_summary *summary)
 
 	for (struct trace_thread *t = summary->last; t && ok; t = t->next) {
 		t->pool = pool_of(&pools, t);
-		ok = t->pool && add_thread(summary, t->pool, t);
+		/* Threads of the target that have no row are not counted. */
+		ok = t->pool &&
+		     ((t->wanted && !trace_is_row(t)) || add_thread(summary, t->pool, t));
 	}
 	summary->pairs = NULL;
 	for (struct trace_pair *p = pairs; p; p = p->hh.next) {

@@ -21,6 +21,7 @@
 #define STATE_IDLE    0x80
 
 enum { KIND_SLEEP, KIND_DISK, KIND_STOPPED, KIND_IDLE, KIND_OTHER };
+#define NAMED 0x100u /* with the name of a function, not addresses */
 static const char *const kinds[] = { "sleep", "disk", "stopped", "idle", "other" };
 
 static unsigned kind_of(int64_t state)
@@ -34,26 +35,49 @@ static unsigned kind_of(int64_t state)
 	return state & STATE_IDLE ? KIND_IDLE : KIND_OTHER;
 }
 
+static unsigned kind_in(char state)
+{
+	switch (state) {
+	case 'S':
+		return KIND_SLEEP;
+	case 'D':
+		return KIND_DISK;
+	case 'T':
+	case 't':
+		return KIND_STOPPED;
+	default:
+		return state == 'I' ? KIND_IDLE : KIND_OTHER;
+	}
+}
+
+static const struct trace_reason *reason_of(struct trace_summary *summary,
+					    const struct trace_reason *key)
+{
+	struct pmc_arena *arena = summary->arena;
+	struct trace_reason *reason;
+
+	HASH_FIND(hh, summary->reasons, &key->key, sizeof(key->key), reason);
+	if (reason)
+		return reason;
+	reason = pmc_arena_alloc(arena, sizeof(*reason));
+	if (!reason)
+		return NULL;
+	*reason = (struct trace_reason){ .key = key->key };
+	HASH_ADD(hh, summary->reasons, key, sizeof(reason->key), reason);
+	return reason;
+}
+
 const struct trace_reason *trace_reason_of(struct trace_summary *summary, int64_t prev_state,
 					   const struct pmc_record *record)
 {
-	struct pmc_arena *arena = summary->arena;
-	struct trace_reason *reason, key = { .key.kind = kind_of(prev_state) };
+	struct trace_reason key = { .key.kind = kind_of(prev_state) };
 	unsigned n = 0;
 
 	if (record && record->present & PERF_SAMPLE_CALLCHAIN)
 		for (uint64_t i = record->sample.n_callchain; i-- && n < TRACE_FRAMES;)
 			if (record->sample.callchain[i] < (uint64_t)PERF_CONTEXT_MAX)
 				key.key.frames[n++] = record->sample.callchain[i];
-	HASH_FIND(hh, summary->reasons, &key.key, sizeof(key.key), reason);
-	if (reason)
-		return reason;
-	reason = pmc_arena_alloc(arena, sizeof(*reason));
-	if (!reason)
-		return NULL;
-	*reason = (struct trace_reason){ .key = key.key };
-	HASH_ADD(hh, summary->reasons, key, sizeof(reason->key), reason);
-	return reason;
+	return reason_of(summary, &key);
 }
 
 bool trace_blocked_add(struct trace_thread *thread, const struct trace_reason *reason, uint64_t ns)
@@ -106,19 +130,46 @@ static const char *plain(const char *name)
 	return strstr(name, "page_fault") ? "page fault" : name;
 }
 
+/* The outermost function of lines as "[<0>] do_nanosleep+0x64/0x110", which is in the last. */
+static void take_function(struct trace_reason *reason, char *stack)
+{
+	char *end = stack + strlen(stack), *line, *name;
+
+	for (; end > stack && !(reason->key.kind & NAMED); end = line > stack ? line - 1 : stack) {
+		*end = '\0';
+		line = strrchr(stack, '\n');
+		line = line ? line + 1 : stack;
+		name = strchr(line, ' ');
+		if (!name || is_entry(++name))
+			continue;
+		snprintf(reason->key.function, sizeof(reason->key.function), "%.*s",
+			 (int)strcspn(name, "+"), name);
+		reason->key.kind |= NAMED;
+	}
+}
+
+const struct trace_reason *trace_reason_in(struct trace_summary *summary, char state, char *stack)
+{
+	struct trace_reason key = { .key.kind = kind_in(state) };
+
+	take_function(&key, stack);
+	return reason_of(summary, &key);
+}
+
 static void set_name(struct trace_reason *reason, const struct trace_functions *functions)
 {
 	const struct trace_function *function;
-	const char *found = NULL;
+	const bool named = reason->key.kind & NAMED;
+	const unsigned kind = reason->key.kind & ~NAMED;
+	const char *found = named ? plain(reason->key.function) : NULL;
 
 	for (unsigned i = 0; i < TRACE_FRAMES && reason->key.frames[i] && !found; i++) {
 		function = trace_function_at(functions, reason->key.frames[i]);
 		if (function && !is_entry(function->name))
 			found = plain(function->name);
 	}
-	snprintf(reason->name, sizeof(reason->name), "%s%s",
-		 found ? found : kinds[reason->key.kind],
-		 found && reason->key.kind == KIND_DISK ? " (D)" : "");
+	snprintf(reason->name, sizeof(reason->name), "%s%s", found ? found : kinds[kind],
+		 found && kind == KIND_DISK ? " (D)" : "");
 }
 
 void trace_reasons_name(struct trace_summary *summary)

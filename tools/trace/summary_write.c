@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ROWS   40
-#define MOST_CHAINS 10
-#define MOST_LINKS  5
-#define WIDTH	    100 /* without a terminal */
+#define MOST_ROWS    40
+#define MOST_THREADS 20 /* more: pools, unless threads are asked for */
+#define MOST_CHAINS  10
+#define MOST_LINKS   5
+#define WIDTH	     100 /* without a terminal */
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
@@ -117,8 +118,8 @@ static void put_name(struct pmc_out *out, const struct trace_thread *t)
 
 	pmc_out_to_mem(&cell, id, sizeof(id));
 	pmc_outf(&cell, "%u", t->threads ? t->threads : t->tid);
-	pmc_out_pad(out, ' ', 16 - width);
-	pmc_outf(out, " %8s", id);
+	pmc_out_pad(out, ' ', 15 - width);
+	pmc_outf(out, " %7s", id);
 }
 
 static void put_row(struct pmc_out *out, const struct trace_thread *t, int width)
@@ -128,49 +129,93 @@ static void put_row(struct pmc_out *out, const struct trace_thread *t, int width
 	put_ms(out, t->delay_ns);
 	put_ms(out, t->longest_ns);
 	put_ms(out, t->blocked_ns);
-	put_reasons(out, t, width - 65);
+	put_reasons(out, t, width - 63);
 	pmc_out_char(out, '\n');
 }
 
-static const struct trace_thread *main_waker(const struct trace_summary *summary,
-					     const struct trace_thread *t, unsigned *part)
+/* Who ended most of the waiting of a row: a thread, or threads of one pool together. */
+struct waker {
+	const struct trace_thread *by; /* the one with most of it; NULL: nobody */
+	char pattern[20];
+	unsigned threads, part;
+};
+
+/* Adds the pairs of the pool of pair `first` that are behind it. */
+static uint64_t sum_pool(struct trace_pair **pairs, unsigned n, unsigned first, struct waker *waker)
+{
+	char pattern[20];
+	uint64_t ns = 0;
+
+	*waker = (struct waker){ .by = pairs[first]->key.by };
+	trace_pattern(waker->by, waker->pattern);
+	for (unsigned i = first; i < n; i++) {
+		trace_pattern(pairs[i]->key.by, pattern);
+		if (strcmp(pattern, waker->pattern) != 0)
+			continue;
+		ns += pairs[i]->wait_ns;
+		waker->threads++;
+	}
+	return ns;
+}
+
+static struct waker main_waker(const struct trace_summary *summary, const struct trace_thread *t)
 {
 	unsigned n;
 	struct trace_pair **pairs = trace_pairs_of(summary, t, &n);
-	const struct trace_thread *by = n ? pairs[0]->key.by : NULL;
-	uint64_t all = 0;
+	struct waker most = { .by = NULL }, waker;
+	uint64_t all = 0, most_ns = 0;
 
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t ns = sum_pool(pairs, n, i, &waker);
+
+		if (!most.by || ns > most_ns) {
+			most = waker;
+			most_ns = ns;
+		}
 		all += pairs[i]->wait_ns;
-	*part = by ? trace_percent(pairs[0]->wait_ns, all) : 0;
+	}
+	most.part = trace_percent(most_ns, all);
 	free(pairs);
-	return by;
+	return most;
 }
 
-/* Who ended most of its waiting, who that one's, and so on: up to an interrupt or one that is in
- * the line already. */
+static void put_waker(struct pmc_out *out, const struct waker *waker)
+{
+	const char *name = waker->threads > 1 ? waker->pattern : waker->by->name;
+
+	pmc_out_str(out, " <- ");
+	pmc_utf8_safe(out, name, strlen(name), 0);
+	if (waker->threads > 1)
+		pmc_outf(out, " (%u threads)", waker->threads);
+	else if (!waker->by->threads && waker->by->tid)
+		pmc_outf(out, " %u", waker->by->tid);
+	pmc_outf(out, " %u %%", waker->part);
+}
+
+/* Who ended most of its waiting, who that one's, and so on: up to an interrupt, or a thread or
+ * threads of a pool that are in the line already. */
 static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 		      const struct trace_thread *t)
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
+	char pattern[20];
 	bool last = false;
-	unsigned part;
 
 	for (unsigned n = 1; n <= MOST_LINKS && !last; n++) {
-		t = main_waker(summary, t, &part);
-		if (!t)
+		const struct waker waker = main_waker(summary, seen[n - 1]);
+
+		if (!waker.by)
 			break;
 		if (n == 1)
 			put_name(out, seen[0]);
-		pmc_out_str(out, " <- ");
-		pmc_utf8_safe(out, t->name, strlen(t->name), 0);
-		if (!t->threads && t->tid)
-			pmc_outf(out, " %u", t->tid);
-		pmc_outf(out, " %u %%", part);
-		last = t == &summary->interrupt;
-		for (unsigned i = 0; i < n; i++)
-			last |= seen[i] == t;
-		seen[n] = t;
+		put_waker(out, &waker);
+		last = waker.by == &summary->interrupt;
+		for (unsigned i = 0; i < n; i++) {
+			trace_pattern(seen[i], pattern);
+			last |= seen[i] == waker.by ||
+				(waker.threads > 1 && !strcmp(pattern, waker.pattern));
+		}
+		seen[n] = waker.by;
 	}
 	if (seen[1])
 		pmc_out_char(out, '\n');
@@ -179,15 +224,20 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 static void put_table(struct trace *trace, struct trace_thread *const *rows, size_t n,
 		      uint64_t wall_ns)
 {
-	const bool pools = trace->by_pool;
+	const bool pools = trace->by == TRACE_BY_POOL;
 	struct pmc_out *out = &trace->out;
 	int width = pmc_out_columns(out->fd);
-	uint64_t unseen = 0;
+	uint64_t unseen = 0, threads = 0;
 
 	width = width > 0 ? width : WIDTH;
-	pmc_outf(out, "%zu %s%s in %llu ms; times in ms\n\n", n, pools ? "pool" : "thread",
-		 n == 1 ? "" : "s", (unsigned long long)(wall_ns / 1000000));
-	pmc_outf(out, "%-16s %8s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
+	pmc_outf(out, "%zu %s%s", n, pools ? "pool" : "thread", n == 1 ? "" : "s");
+	for (size_t i = 0; i < n && pools; i++)
+		threads += rows[i]->threads;
+	if (pools)
+		pmc_outf(out, " of %llu thread%s", (unsigned long long)threads,
+			 threads == 1 ? "" : "s");
+	pmc_outf(out, " in %llu ms; times in ms\n\n", (unsigned long long)(wall_ns / 1000000));
+	pmc_outf(out, "%-15s %7s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
 		 pools ? "threads" : "tid", "on CPU", "run delay", "longest", "blocked", "in");
 	for (size_t i = 0; i < n && i < MOST_ROWS; i++) {
 		put_row(out, rows[i], width);
@@ -211,15 +261,20 @@ static void put_all(struct trace *trace, struct trace_thread *const *rows, size_
 		    uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->out;
+	size_t woken = 0;
 
 	for (size_t i = 0; i < n && trace->format == TRACE_JSON; i++)
 		put_json(trace, rows[i]);
 	if (trace->format == TRACE_JSON)
 		return;
 	put_table(trace, rows, n, wall_ns);
-	pmc_out_str(out, "\nwaits ended by, and share of the time waited:\n");
-	for (size_t i = 0; i < n && i < MOST_CHAINS; i++)
+	for (size_t i = 0; i < n && i < MOST_CHAINS; i++) {
+		if (!main_waker(trace->summary, rows[i]).by)
+			continue;
+		if (!woken++)
+			pmc_out_str(out, "\nwaits ended by, and share of the time waited:\n");
 		put_chain(out, trace->summary, rows[i]);
+	}
 }
 
 /* Most CPU time first. */
@@ -233,6 +288,15 @@ static int order(const void *a, const void *b)
 	return left->tid < right->tid ? -1 : left->tid > right->tid;
 }
 
+static size_t count_rows(const struct trace_summary *summary)
+{
+	size_t n = 0;
+
+	for (const struct trace_thread *t = summary->last; t; t = t->next)
+		n += trace_is_row(t);
+	return n;
+}
+
 int trace_summary_end(struct trace *trace)
 {
 	struct trace_summary *summary = trace->summary;
@@ -240,15 +304,17 @@ int trace_summary_end(struct trace *trace)
 	uint64_t now = trace->stopped_ns;
 	size_t n = 0, i = 0;
 
-	trace_summary_count_asleep(trace);
+	trace_summary_find_asleep(trace);
 	trace_reasons_name(summary);
 	for (struct trace_thread *t = summary->last; t; t = t->next)
 		if (trace_is_row(t))
 			trace_thread_settle(summary, t, now);
-	if (trace->by_pool && !trace_pools(summary))
+	n = count_rows(summary);
+	if (trace->by == TRACE_BY_DEFAULT && trace->format != TRACE_JSON && n > MOST_THREADS)
+		trace->by = TRACE_BY_POOL;
+	if (trace->by == TRACE_BY_POOL && !trace_pools(summary))
 		summary->failed = true;
-	for (struct trace_thread *t = summary->last; t; t = t->next)
-		n += trace_is_row(t);
+	n = count_rows(summary);
 	rows = calloc(n + 1, sizeof(struct trace_thread *));
 	if (!rows || summary->failed) {
 		free(rows);

@@ -61,7 +61,8 @@ struct trace {
 	uint64_t stopped_ns; /* when the events were disabled, before the last records are read */
 	unsigned pages;	     /* 0: the default */
 	enum trace_format format;
-	bool summarize, by_pool, stacks;
+	bool summarize, stacks;
+	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL } by;
 
 	struct trace_point *points;
 	unsigned n_points, n_refused;

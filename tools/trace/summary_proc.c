@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary_proc.c - threads as /proc shows them: those of the target, where threads wait when the
+ * trace starts, and those that have slept throughout.
+ */
+#include "agent/core/base/clock.h"
+#include "agent/core/base/file.h"
+#include "agent/core/base/number.h"
+#include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
+#include "tools/trace/summary.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool read_stat(uint32_t tid, struct live_stat *stat)
+{
+	char text[4096];
+
+	return pmc_file_read(text, sizeof(text), "/proc/%u/stat", tid) > 0 &&
+	       live_parse_stat(text, stat);
+}
+
+static bool is_asleep(const struct live_stat *stat)
+{
+	return !strchr("RZX", stat->state);
+}
+
+/* ---- the start ------------------------------------------------------------------------------ */
+
+static void add_waiting(struct trace_summary *summary, uint32_t tid)
+{
+	struct trace_thread *thread = trace_thread_add(summary, tid, true);
+	struct live_stat stat;
+	char stack[8192];
+
+	if (!thread || !read_stat(tid, &stat) || !is_asleep(&stat))
+		return;
+	/* Root only; without it the kind of wait is known. */
+	pmc_file_read(stack, sizeof(stack), "/proc/%u/stack", tid);
+	thread->reason = trace_reason_in(summary, stat.state, stack);
+}
+
+static void add_thread(const char *name, void *arg)
+{
+	uint64_t tid;
+
+	if (pmc_number(name, TRACE_TIDS - 1, &tid) && tid)
+		add_waiting(arg, (uint32_t)tid);
+}
+
+static void add_process(const char *name, void *arg)
+{
+	uint64_t pid;
+
+	if (pmc_number(name, TRACE_TIDS - 1, &pid))
+		(void)pmc_dir_visit(add_thread, arg, "/proc/%llu/task", (unsigned long long)pid);
+}
+
+int trace_summary_add_target(struct trace_summary *summary, pid_t target)
+{
+	struct live_tids tids = { .n = 0 };
+	int error;
+
+	if (!target)
+		return pmc_dir_visit(add_process, summary, "/proc");
+	error = live_tree_read(target, &tids);
+	for (unsigned i = 0; i < tids.n && !error; i++)
+		add_waiting(summary, (uint32_t)tids.list[i]);
+	live_tids_free(&tids);
+	return error;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static void add_asleep(struct trace_summary *summary, struct trace_thread *thread, uint64_t now)
+{
+	struct live_stat stat;
+	uint64_t pid = 0;
+	char text[4096];
+
+	/* One without a record may also have run throughout. */
+	if (!thread->reason || !read_stat(thread->tid, &stat) || !is_asleep(&stat))
+		return;
+	if (pmc_file_read(text, sizeof(text), "/proc/%u/status", thread->tid) > 0)
+		live_parse_status(text, "Tgid", &pid);
+	thread->pid = (uint32_t)pid;
+	snprintf(thread->name, sizeof(thread->name), "%.15s", stat.name);
+	thread->slept = true;
+	if (!trace_blocked_add(thread, thread->reason, pmc_sub_sat(now, summary->start_ns)))
+		summary->failed = true;
+}
+
+void trace_summary_find_asleep(struct trace *trace)
+{
+	struct trace_summary *summary = trace->summary;
+	struct live_stat stat;
+
+	for (struct trace_thread *t = summary->last; t; t = t->next) {
+		if (!t->wanted || trace_is_row(t) || summary->by_tid[t->tid] != t ||
+		    t->state != THREAD_UNKNOWN)
+			continue;
+		if (summary->some)
+			add_asleep(summary, t, trace->stopped_ns);
+		else
+			summary->asleep += read_stat(t->tid, &stat) && is_asleep(&stat);
+	}
+}
