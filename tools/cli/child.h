@@ -28,6 +28,8 @@ void tool_child_drop(struct tool_child *child);
 /* Ends as the process with this status of wait(2): returns its exit code, or raises its signal,
  * without another core dump. */
 int tool_end_as(int status);
+/* A signal that ends this process leaves no core file. */
+void tool_no_core(void);
 
 /* Blocks SIGCHLD and those of the list that are not ignored; *was: the mask before. A signalfd. (A
  * blocked signal would be pending even if it is ignored.) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child.c - starting a command whose events are opened before its exec, and ending as it did. */
+/* child.c - starting a command whose events are opened before its exec. */
 #include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 
@@ -117,22 +117,11 @@ int tool_signals(const int *signals, unsigned n, sigset_t *was)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int tool_end_as(int status)
+void tool_no_core(void)
 {
 	const struct rlimit none = { 0, 0 };
-	int sig;
-	sigset_t set;
 
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	sig = WTERMSIG(status);
-	fflush(stdout);
 	setrlimit(RLIMIT_CORE, &none);
+	/* A core_pattern that is a program ignores the limit. */
 	prctl(PR_SET_DUMPABLE, 0);
-	signal(sig, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	raise(sig);
-	return 128 + sig;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* try_open.c - see try_open.h. */
 #include "tools/cli/try_open.h"
+#include "tools/cli/child.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +20,6 @@ static int try_attr(struct pmc_attr *attr, int pid, int cpu)
 
 static void try_and_exit(void)
 {
-	const struct rlimit none = { 0, 0 };
 	struct pmc_attr attr = { .base = {
 					 .type = PERF_TYPE_SOFTWARE,
 					 .size = sizeof(attr.base),
@@ -30,8 +29,7 @@ static void try_and_exit(void)
 				 } };
 
 	/* Being killed is an expected result: no core file. */
-	setrlimit(RLIMIT_CORE, &none);
-	prctl(PR_SET_DUMPABLE, 0);
+	tool_no_core();
 	try_attr(&attr, 0, -1);
 	_exit(0);
 }
