@@ -21,7 +21,8 @@ struct node {
 	UT_hash_handle hh;
 };
 
-/* A stack as nodes: the one in which the sample was taken, and all others once. */
+/* A stack as nodes: the one in which the sample was taken, and all others once; of a path its callers,
+ * the nearest first, as a list: the processor reads several at a time, but not a chain. */
 struct known_stack {
 	struct stack_key {
 		const struct pmc_p_stack *stack;
@@ -123,10 +124,15 @@ static int add_path(struct folding *f, const struct flat *flat, struct known_sta
 {
 	struct node *node = NULL;
 
+	known->others = pmc_arena_alloc(f->arena, flat->n * sizeof(*known->others));
+	if (!known->others)
+		return -ENOMEM;
+	known->n = (unsigned)flat->n;
 	for (size_t i = 0; i < flat->n; i++) {
 		node = find_node(f, node, flat->list[f->fold->inverted ? i : flat->n - 1 - i]);
 		if (!node)
 			return -ENOMEM;
+		known->others[flat->n - 1 - i] = node;
 	}
 	known->self = node;
 	return 0;
@@ -188,20 +194,20 @@ static void count_thread(struct folding *f, struct node *node)
 static int add_sample(struct folding *f, const struct pmc_p_sample *sample)
 {
 	struct known_stack *known = find_stack(f, sample->stack);
+	const bool paths = f->fold->by == PMC_BY_PATH;
 
 	if (!known)
 		return -ENOMEM;
 	pmc_add_sat(&known->self->row.samples, sample->count);
 	pmc_add_sat(&known->self->row.self, sample->weight);
-	for (unsigned i = 0; i < known->n; i++) {
+	for (unsigned i = 0; !paths && i < known->n; i++) {
 		pmc_add_sat(&known->others[i]->row.total_samples, sample->count);
 		pmc_add_sat(&known->others[i]->row.total, sample->weight);
 		count_thread(f, known->others[i]);
 	}
 	/* Callers of a counted node have been counted. */
-	for (struct node *node = known->n ? NULL : known->self; node && node->thread != f->thread;
-	     node = node->parent)
-		count_thread(f, node);
+	for (unsigned i = 0; paths && i < known->n && known->others[i]->thread != f->thread; i++)
+		count_thread(f, known->others[i]);
 	return 0;
 }
 
