@@ -87,6 +87,7 @@ check() {
 	program pkg-config pkg-config
 	program man man-db
 	program tmux tmux
+	[ -e /usr/share/i18n/locales/de_DE ] || need locales
 	program groff groff-base
 	for lib in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4; do
 		ldconfig -p | grep -q "${lib%%:*}" || need "${lib#*:}"

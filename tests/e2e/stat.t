@@ -56,8 +56,26 @@ ok "CSV rows have as many fields as the head" python3 -c '
 import csv, sys
 rows = list(csv.reader(open(sys.argv[1]), strict=True))
 sys.exit(len({len(r) for r in rows}) != 1)' "$T/file"
-LC_ALL=de_DE.UTF-8 stat --format json -e task-clock -- "$PROG/pages" 10
-ok "JSON whatever the locale" jq -e .interval_ns "$T/out"
+# A locale with a decimal comma.
+localedef -c -i de_DE -f UTF-8 "$T/de_DE.UTF-8" >"$T/err" 2>&1
+german() { run env LOCPATH="$T" LC_ALL=de_DE.UTF-8 "$@"; }
+german python3 -c 'import locale
+locale.setlocale(locale.LC_ALL, "")
+print(locale.localeconv()["decimal_point"])'
+is "$(cat "$T/out")" , "the locale de_DE has a decimal comma"
+german "$PMCTL" stat --format json -e task-clock -- "$PROG/pages" 2000
+ok "JSON in that locale" jq -e '.interval_ns and .metrics' "$T/out"
+german "$PMCTL" stat --format csv -e task-clock,page-faults -- "$PROG/pages" 2000
+ok "CSV in that locale" python3 -c '
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1]), strict=True))
+sys.exit(len({len(r) for r in rows}) != 1)' "$T/out"
+"$PMCTL" run -o "$T/run.pmc" --report off -e task-clock,page-faults -- "$PROG/pages" 2000
+for format in json csv; do
+	"$PMCTL" report --by pool --format $format "$T/run.pmc" >"$T/plain"
+	german "$PMCTL" report --by pool --format $format "$T/run.pmc"
+	same "$T/plain" "$T/out" "$format of a report is the same in that locale"
+done
 stat -e cycles,page-faults --format json -- true
 ok "an event has a value or none, and a state" jq -e '[.events[] | .state == "counted" or .value == null] | all' "$T/out"
 stat -e no-such-event -- true
