@@ -278,7 +278,7 @@ for _ in {1..10}; do
 	trace --summary --by thread -- python3 wakers.py
 	grep -q '^woken .* <- waker-\* (4 threads)' out && break
 done
-like "$(grep '^woken .* <-' out)" 'woken +[0-9]+ <- waker-\* \(4 threads\) [0-9]+ % <- \(interrupt\)' \
+like "$(grep '^woken .* <-' out)" 'woken +[0-9]+ <- waker-\* \(4 threads\) [0-9]+ %' \
 	"who ends waits: threads of a pool together"
 refused 2 "thread or pool" --summary --by x -a
 refused 2 "for --summary" --by pool -e sched_switch -a

@@ -252,9 +252,9 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 		unseen += rows[i]->unseen;
 	if (unseen)
 		pmc_outf(out,
-			 "%llu switches were not recorded: times on CPU may be wrong by up to "
-			 "a wait each\n",
-			 (unsigned long long)unseen);
+			 "%llu switch%s not recorded: times on CPU may be wrong by up to a wait "
+			 "each\n",
+			 (unsigned long long)unseen, unseen == 1 ? " was" : "es were");
 }
 
 static void put_all(struct trace *trace, struct trace_thread *const *rows, size_t n,
