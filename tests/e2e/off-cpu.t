@@ -63,6 +63,15 @@ if [ "$(id -u)" -eq 0 ]; then
 	is "$(grep -c 'without a row' "$T/err")" 0 "another PID namespace: all waits are reported"
 fi
 
+# Waits of the agent are one row; here the program has its name.
+cp "$PROG/off_cpu" "$T/libpmcagent.so"
+run bash -c 'sleep 0.2 | "$@"' bash "$PMCTL" run --off-cpu -o "$T/agent.pmc" --report off -- "$T/libpmcagent.so" input
+for by in function path; do
+	"$PMCTL" report --by $by --format json "$T/agent.pmc" >"$T/functions"
+	between "$(total "(agent)")" 50000000 60000000000 "by $by: waits of the agent are a row"
+	is "$(total call_input)" 0 "by $by: its functions are none"
+done
+
 # With samples of CPU time in one dump.
 run "$PMCTL" run --off-cpu --sample task-clock/997 -o "$T/both.pmc" --report off -- "$PROG/off_cpu"
 "$PMCTL" report --by function --event off-cpu --format json "$T/both.pmc" >"$T/functions"

@@ -8,8 +8,10 @@
  * this; with "input" the main thread only waits for each byte of its input. Status 1: a call was
  * interrupted.
  *
- * prog-flags: -fno-omit-frame-pointer -fno-optimize-sibling-calls
+ * prog-flags: -I. -fno-omit-frame-pointer -fno-optimize-sibling-calls
  */
+#include "agent/core/base/sys.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -113,10 +115,11 @@ static void *start(void *arg)
 	return NULL;
 }
 
+/* Innermost itself. */
 PLACE ssize_t call_input(void)
 {
 	char byte;
-	ssize_t n = read(STDIN_FILENO, &byte, 1);
+	ssize_t n = pmc_sys3(SYS_read, STDIN_FILENO, &byte, 1);
 
 	STAY;
 	return n;

@@ -203,11 +203,19 @@ const struct spots *names_of_frame(struct report_names *names, const struct pmc_
 	return &known->spots;
 }
 
+static bool in_agent(const struct pmc_p_frame *frame)
+{
+	return frame->module && !strcmp(pmc_base_name(frame->module->path), "libpmcagent.so");
+}
+
 bool names_skip(const struct pmc_p_stack *stack, unsigned i)
 {
-	const struct pmc_p_module *module = stack->frames[i].module;
+	return i && in_agent(&stack->frames[i]);
+}
 
-	return i && module && !strcmp(pmc_base_name(module->path), "libpmcagent.so");
+bool names_agent_waits(const struct pmc_p_stack *stack)
+{
+	return stack->id >= PMC_STACK_OUTSIDE && stack->depth && in_agent(&stack->frames[0]);
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */

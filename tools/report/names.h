@@ -26,6 +26,8 @@ const struct spots *names_of_frame(struct report_names *names, const struct pmc_
 /* Whether frame i of a stack is one of the agent's around main() or a start routine, which says
  * nothing about the program. The innermost frame is the agent's own cost. */
 bool names_skip(const struct pmc_p_stack *stack, unsigned i);
+/* Whether it is one of a wait in the agent, as when it writes a row. */
+bool names_agent_waits(const struct pmc_p_stack *stack);
 /* A spot that is no function, such as "(no stack)". NULL: no memory. */
 struct spot *names_word(struct report_names *names, const char *word);
 

@@ -100,10 +100,13 @@ static int flat_add(struct flat *flat, const struct spot *spot)
 static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct flat *flat)
 {
 	const bool lines = f->fold->by == PMC_BY_LINE, paths = f->fold->by == PMC_BY_PATH;
+	const bool agent = stack && names_agent_waits(stack);
 	int err = 0;
 
 	flat->n = 0;
-	for (unsigned i = 0; stack && !err && i < stack->depth; i++) {
+	if (agent)
+		err = flat_add(flat, names_word(f->names, "(agent)"));
+	for (unsigned i = 0; stack && !agent && !err && i < stack->depth; i++) {
 		const struct spots *spots;
 
 		if (names_skip(stack, i))
@@ -115,7 +118,7 @@ static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct fl
 	}
 	if (!err && !flat->n)
 		err = flat_add(flat, names_word(f->names, "(no stack)"));
-	else if (!err && paths && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
+	else if (!err && paths && !agent && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
 		err = flat_add(flat, names_word(f->names, "(incomplete stack)"));
 	return !err && f->pool ? flat_add(flat, f->pool) : err;
 }
