@@ -96,6 +96,9 @@ like "$(cat "$T/err")" 'run --off-cpu -o run.pmc, then pmctl report .* run.pmc' 
 run "$PMCTL" run --off-cpu -o "$T/hint.pmc" -- sleep 0.01
 like "$(tr -s "\n " " " <"$T/err")" "report --by path --event off-cpu $T/hint.pmc" "a run that is kept: the hint names the file"
 
+run "$PMCTL" run --off-cpu -o "$T/a b.pmc" -- sleep 0.01
+like "$(tr -s "\n " " " <"$T/err")" "report --by path --event off-cpu '$T/a b.pmc'" "quoted for the shell"
+
 run "$PMCTL" run --off-cpu -o "$T/%p.pmc" -- true
 is "$status" 2 "a dump for each process: refused"
 run "$PMCTL" run --off-cpu -- "$T/missing"

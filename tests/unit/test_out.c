@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_out.c - text output compared with printf, and full buffers. */
 #include "agent/core/base/out.h"
+#include "agent/core/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,6 +111,34 @@ static void descriptor_output_is_whole_and_its_errors_stick(void **state)
 	close(full);
 }
 
+/* The shell makes the name of the word again. */
+static void words_for_the_shell(void **state)
+{
+	static const struct {
+		const char *name, *word;
+		bool ascii;
+	} cases[] = {
+		{ "run.pmc", "run.pmc", false },
+		{ "a b", "'a b'", false },
+		{ "it's $HOME", "'it'\\''s $HOME'", false },
+		{ "\xc3\xa9", "'\xc3\xa9'", false },
+		{ "\xc3\xa9", "$'\\xc3\\xa9'", true },
+		{ "a\x1b[31m'\\", "$'a\\x1b[31m\\'\\\\'", false },
+		{ "-x", "./-x", false },
+		{ "-x y", "./'-x y'", false },
+		{ "", "''", false },
+	};
+	char text[64];
+	struct pmc_out out;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pmc_out_to_mem(&out, text, sizeof(text));
+		pmc_utf8_shell(&out, cases[i].name, cases[i].ascii);
+		assert_string_equal(text, cases[i].word);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +147,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_number_is_a_dash),
 		cmocka_unit_test(full_memory_is_an_error_and_terminated),
 		cmocka_unit_test(descriptor_output_is_whole_and_its_errors_stick),
+		cmocka_unit_test(words_for_the_shell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

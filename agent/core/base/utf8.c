@@ -186,3 +186,39 @@ int pmc_utf8_columns(const char *text, size_t len)
 	}
 	return total;
 }
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("_-./,:=@%+", c));
+}
+
+void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii)
+{
+	bool plain = *text, coded = !pmc_utf8_is_safe(text);
+
+	for (const char *at = text; *at; at++) {
+		plain &= is_plain(*at);
+		coded |= ascii && (unsigned char)*at > 0x7e;
+	}
+	if (*text == '-')
+		pmc_out_str(out, "./");
+	if (plain) {
+		pmc_out_str(out, text);
+		return;
+	}
+	pmc_out_str(out, coded ? "$'" : "'");
+	for (const char *at = text; *at; at++) {
+		const unsigned char c = (unsigned char)*at;
+
+		if (coded && (c < 0x20 || c > 0x7e))
+			pmc_outf(out, "\\x%02x", c);
+		else if (coded && (c == '\'' || c == '\\'))
+			pmc_outf(out, "\\%c", c);
+		else if (c == '\'')
+			pmc_out_str(out, "'\\''");
+		else
+			pmc_out_char(out, (char)c);
+	}
+	pmc_out_char(out, '\'');
+}

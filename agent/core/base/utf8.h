@@ -31,6 +31,10 @@ int pmc_utf8_safe(struct pmc_out *out, const char *text, size_t len, int columns
 /* Whether text is valid and harmless: pmc_utf8_safe prints it as it is. */
 bool pmc_utf8_is_safe(const char *text);
 
+/* Prints text as one word of a shell command, quoted where needed: 'a b', and $'a\x1bb' if it is
+ * not safe or, with `ascii`, not ASCII. A name that starts with a dash gets "./". */
+void pmc_utf8_shell(struct pmc_out *out, const char *text, bool ascii);
+
 /* Terminal width of valid, harmless text. */
 int pmc_utf8_columns(const char *text, size_t len);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_table.c - functions, lines and call trees as a table, with what their samples explain. */
+#include "agent/core/base/utf8.h"
 #include "agent/core/report/table.h"
 
 #include <errno.h>
@@ -119,11 +120,11 @@ bool pmc_footer_samples(struct pmc_view *view)
 	if (options->keep_hint)
 		pmc_outf(view->out, "%s, then ", options->keep_hint);
 	pmc_outf(view->out, "pmctl report --by %s ", waits ? "path --event off-cpu" : "function");
-	pmc_view_text(view,
-		      options->keep_hint ? "run.pmc" :
-		      options->dump	 ? options->dump :
-					   "FILE",
-		      0);
+	pmc_utf8_shell(view->out,
+		       options->keep_hint ? "run.pmc" :
+		       options->dump	  ? options->dump :
+					    "FILE",
+		       view->options->screen.ascii);
 	pmc_footer_end_line(view);
 	return options->keep_hint != NULL;
 }
