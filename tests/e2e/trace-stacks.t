@@ -68,7 +68,7 @@ is "$(jq "select(.tid == $pid) | .blocked_in | map(select(.stack != []) | .stack
 	index(\"call_input\") < index(\"place_input\") and index(\"place_input\") < index(\"main\")) | length > 0 and all" x.json)" true \
 	"-p: waits of a process that was mapped before"
 for _ in {1..10}; do
-	feed_trace -e sched:sched_switch --filter 'prev_comm == "off_cpu"' -g -a -d 300ms --format json -o x.json
+	feed_trace -e sched:sched_switch --filter "prev_pid == $pid" -g -a -d 300ms --format json -o x.json
 	[ -s x.json ] && break
 done
 is "$(jq -s 'map(select(.event) | .stack | index("call_input") < index("place_input") and index("place_input") < index("main")) |
