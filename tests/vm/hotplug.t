@@ -18,5 +18,7 @@ is "$(sum '.cpu != null')" "$(sum '.cpu == null')" "rows add up to the total"
 unlike "$(cat "$M/stat.err")" "not counted" "nothing is missing"
 is "$(jq -s '[.[] | select(.time_ns and .cpu == 1)] | length > 2' "$M/trace.json")" true "CPU 1 is traced"
 unlike "$(cat "$M/trace.err")" "not traced" "and again when it is back"
+is "$(jq -s '[.[] | select(.time_ns and .cpu == 1)] | length > 0' "$M/command.json")" true \
+	"a command that began while it was offline is traced on it"
 
 done_testing

@@ -76,8 +76,15 @@ static struct trace_ring *ring_on(struct trace *trace, int cpu)
 	return ring < trace->rings + trace->n_rings ? ring : NULL;
 }
 
+/* Not all that a CPU does. */
+static bool follows_threads(const struct trace *trace)
+{
+	return (trace->pid || trace->command) && !trace->summarize;
+}
+
 static int find_cpus(struct trace *trace)
 {
+	char present[sizeof(trace->online)];
 	const char *at = trace->cpus;
 	uint64_t first, last;
 
@@ -85,6 +92,14 @@ static int find_cpus(struct trace *trace)
 	trace->rings = pmc_arena_alloc(&trace->arena, trace->room_rings * sizeof(*trace->rings));
 	if (!trace->rings)
 		return tool_fail(trace_failed(trace), "out of memory");
+	/* Events of threads can be opened for CPUs that are offline; they go on when these are not.
+	 */
+	if (follows_threads(trace) &&
+	    pmc_file_read(present, sizeof(present), CPUS "/present") > 0) {
+		for (unsigned cpu = 0; cpu < trace->room_rings; cpu++)
+			if (in_list(present, (int)cpu))
+				ring_on(trace, (int)cpu);
+	}
 	for (int cpu = counter_cpu_next(-1); cpu >= 0; cpu = counter_cpu_next(cpu))
 		if (!at || in_list(at, cpu))
 			ring_on(trace, cpu);
@@ -361,10 +376,9 @@ void trace_scan_cpus(struct trace *trace)
 {
 	char text[sizeof(trace->online)];
 	struct pmc_failure why = { .advice = "out of memory" };
-	bool threads = (trace->pid || trace->command) && !trace->summarize;
 
-	if (trace->cpus || threads || pmc_file_read(text, sizeof(text), CPUS "/online") <= 0 ||
-	    !strcmp(text, trace->online))
+	if (trace->cpus || follows_threads(trace) ||
+	    pmc_file_read(text, sizeof(text), CPUS "/online") <= 0 || !strcmp(text, trace->online))
 		return;
 	strcpy(trace->online, text);
 	for (unsigned r = 0; r < trace->n_rings; r++)
