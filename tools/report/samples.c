@@ -21,8 +21,8 @@ struct node {
 	UT_hash_handle hh;
 };
 
-/* A stack as nodes: the one in which the sample was taken, and all others once; of a path its callers,
- * the nearest first, as a list: the processor reads several at a time, but not a chain. */
+/* A stack as nodes: the one in which the sample was taken, and all others once; of a path its
+ * callers, the nearest first, as a list: the processor reads several at a time, but not a chain. */
 struct known_stack {
 	struct stack_key {
 		const struct pmc_p_stack *stack;
