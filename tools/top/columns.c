@@ -115,6 +115,8 @@ bool top_column_applies(const struct top_watch *watch, unsigned column, enum top
 		return by != TOP_THREAD;
 	case TOP_START:
 		return by != TOP_PROCESS && watch->agents;
+	case TOP_COMMAND_:
+		return watch->commands;
 	default:
 		return column < TOP_COLUMNS || !is_metric(watch, column) ||
 		       live_shows_metric(&watch->live, metric_of(watch, column));
@@ -124,7 +126,7 @@ bool top_column_applies(const struct top_watch *watch, unsigned column, enum top
 bool top_column_is_text(unsigned column)
 {
 	return column == TOP_NAME || column == TOP_STATE || column == TOP_WHERE ||
-	       column == TOP_START;
+	       column == TOP_START || column == TOP_COMMAND_;
 }
 
 bool top_column_descends(unsigned column)
@@ -287,6 +289,9 @@ void top_cell(const struct top_watch *watch, const struct top_row *row, unsigned
 		return;
 	case TOP_START:
 		pmc_out_str(out, row->start[0] ? row->start : "-");
+		return;
+	case TOP_COMMAND_:
+		pmc_out_str(out, row->command && row->command[0] ? row->command : "-");
 		return;
 	case TOP_TID:
 		if (row->by == TOP_THREAD)

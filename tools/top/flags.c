@@ -53,6 +53,8 @@ static int set_flag(struct top_flags *flags, const struct tool_args *args)
 		flags->batch = true;
 	else if (tool_args_is(args, "--reverse"))
 		flags->reverse = true;
+	else if (tool_args_is(args, "--command-line"))
+		flags->commands = true;
 	else if (tool_args_is(args, "--events"))
 		flags->events = args->value;
 	else if (tool_args_is(args, "--sort"))

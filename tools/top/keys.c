@@ -323,6 +323,10 @@ void top_key(struct top_screen *screen, int key)
 	case 'P':
 		fold(screen, TOP_PROCESS);
 		break;
+	case 'c':
+		top_watch_commands(&screen->job->watch, !screen->job->watch.commands);
+		top_remake(screen);
+		break;
 	case '/':
 		ask(screen, TOP_ASK_FILTER, look->filter);
 		break;

@@ -41,9 +41,10 @@ static int priority_of(const struct top_watch *watch, const struct top_look *loo
 static int width_of_text(const struct top_watch *watch, const struct top_look *look,
 			 const struct top_rows *rows, unsigned column)
 {
+	const int most = column == TOP_COMMAND_ ? TOP_COMMAND : WIDEST_TEXT;
 	int widest = top_column_width(watch, column, look->by);
 
-	for (unsigned r = 0; r < rows->n && widest < WIDEST_TEXT; r++) {
+	for (unsigned r = 0; r < rows->n && widest < most; r++) {
 		char text[256];
 		struct pmc_out out;
 		int width;
@@ -53,7 +54,17 @@ static int width_of_text(const struct top_watch *watch, const struct top_look *l
 		width = pmc_utf8_columns(text, out.len);
 		widest = width > widest ? width : widest;
 	}
-	return widest < WIDEST_TEXT ? widest : WIDEST_TEXT;
+	return widest < most ? widest : most;
+}
+
+/* Command lines are asked for, so they come before columns that are not. */
+static int least_width(const struct top_watch *watch, const struct top_look *look,
+		       const struct top_rows *rows, unsigned column, int width)
+{
+	const int least = top_column_width(watch, column, look->by);
+	const int all = column == TOP_COMMAND_ ? width_of_text(watch, look, rows, column) : least;
+
+	return all < width / 2 ? all : least > width / 2 ? least : width / 2;
 }
 
 static void take(struct top_layout *layout, unsigned column, int width)
@@ -93,7 +104,7 @@ void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
 	layout->n = layout->left_out = 0;
 	for (int priority = 100; priority > 0; priority--)
 		for (unsigned c = 0; c < top_n_columns(watch); c++) {
-			int needs = top_column_width(watch, c, look->by) + (layout->n ? 1 : 0);
+			int needs = least_width(watch, look, rows, c, width) + (layout->n ? 1 : 0);
 
 			if (priority_of(watch, look, c) != priority ||
 			    !top_column_applies(watch, c, look->by))
@@ -109,6 +120,7 @@ void top_layout_make(struct top_layout *layout, const struct top_watch *watch,
 	widen(layout, TOP_WHERE, width_of_text(watch, look, rows, TOP_WHERE), &left);
 	widen(layout, TOP_START, width_of_text(watch, look, rows, TOP_START), &left);
 	widen(layout, TOP_STATE, width_of_text(watch, look, rows, TOP_STATE), &left);
+	widen(layout, TOP_COMMAND_, width_of_text(watch, look, rows, TOP_COMMAND_), &left);
 	widen(layout, TOP_HISTORY_, TOP_HISTORY - 1, &left);
 }
 

@@ -86,6 +86,7 @@ static void add_task(const struct top_watch *watch, struct top_row *row,
 		row->by = by;
 		row->task = task;
 		row->pid = task->process->pid;
+		row->command = task->process->command;
 		memcpy(row->start, task->start, sizeof(row->start));
 		if (counts)
 			live_counts_clear(&watch->live, counts);
@@ -93,7 +94,10 @@ static void add_task(const struct top_watch *watch, struct top_row *row,
 		row->task = NULL;
 		if (strcmp(row->start, task->start) != 0)
 			row->start[0] = '\0';
-		row->pid = row->pid == task->process->pid ? row->pid : 0;
+		if (row->pid != task->process->pid) {
+			row->pid = 0;
+			row->command = NULL;
+		}
 	}
 	row->states[live->stat.state & 127]++;
 	for (unsigned i = 0; i < TOP_HISTORY; i++)
@@ -260,7 +264,10 @@ int top_rows_make(struct top_rows *rows, const struct top_watch *watch, const st
 	for (unsigned i = 0; i < watch->n; i++)
 		add_process(rows, watch, watch->processes[i], look);
 	for (unsigned i = 0; i < rows->n; i++) {
-		if (fits(look, rows->rows[i].name))
+		const struct top_row *row = &rows->rows[i];
+
+		if (fits(look, row->name) ||
+		    (watch->commands && row->command && fits(look, row->command)))
 			rows->rows[kept++] = rows->rows[i];
 		else
 			rows->hidden++;

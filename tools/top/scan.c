@@ -157,6 +157,18 @@ static const struct top_task *main_task(const struct top_process *process)
 	return NULL;
 }
 
+/* Programs change them: PostgreSQL's say what each server process does. */
+static void read_command(struct top_process *process)
+{
+	char *text = process->command;
+	int n = pmc_file_read(text, sizeof(process->command), "/proc/%d/cmdline", process->pid);
+
+	if (n == -EFBIG)
+		n = sizeof(process->command) - 1;
+	for (int i = 0; i < n; i++)
+		text[i] = text[i] ? text[i] : ' ';
+}
+
 /* False: the process has ended. The main thread stays as long as the process: another one belongs
  * to another process. */
 static bool scan_process(struct top_watch *watch, struct top_process *process)
@@ -178,6 +190,8 @@ static bool scan_process(struct top_watch *watch, struct top_process *process)
 		process->refused = false;
 	}
 	memcpy(process->name, main->task.stat.name, sizeof(process->name));
+	if (watch->commands)
+		read_command(process);
 	read_process_clock(watch, process);
 	return true;
 }
@@ -340,11 +354,18 @@ void top_watch_skip(struct top_watch *watch)
 	clear_slot(watch);
 }
 
+void top_watch_commands(struct top_watch *watch, bool shown)
+{
+	watch->commands = shown;
+	for (unsigned i = 0; shown && i < watch->n; i++)
+		read_command(watch->processes[i]);
+}
+
 int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t pid)
 {
 	struct top_process *root;
 
-	*watch = (struct top_watch){ .flags = flags };
+	*watch = (struct top_watch){ .flags = flags, .commands = flags->commands };
 	watch->slot_ns = flags->interval_ns > 1000000000u ? flags->interval_ns : 1000000000u;
 	live_budget_init(&watch->budget);
 	if (flags->all)

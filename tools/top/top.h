@@ -25,7 +25,7 @@
 enum top_by { TOP_AUTO, TOP_THREAD, TOP_POOL, TOP_PROCESS };
 
 struct top_flags {
-	bool all, batch, reverse;
+	bool all, batch, reverse, commands;
 	pid_t pid;  /* 0: none */
 	char **cmd; /* NULL: none */
 	const char *events, *output, *filter, *sort;
@@ -39,6 +39,7 @@ int top_flags(struct top_flags *flags, int argc, char **argv);
 
 #define TOP_HISTORY 61 /* a minute of seconds, or of longer intervals, and the present one */
 
+#define TOP_COMMAND 200 /* bytes of a command line that are kept */
 #define TOP_ROUTINE 48 /* bytes of the name of a start routine */
 
 struct top_task {
@@ -56,6 +57,7 @@ struct top_task {
 struct top_process {
 	pid_t pid;
 	char name[LIVE_NAME];	 /* of its main thread */
+	char command[TOP_COMMAND]; /* its arguments, while they are shown; "": a kernel thread */
 	struct top_task **tasks; /* ascending IDs */
 	unsigned n, room;
 	struct attach_agent *agent; /* NULL: none, or not found yet */
@@ -81,6 +83,7 @@ struct top_watch {
 	uint64_t slot_ns, slot_used_ns; /* length of a slot; how much of the present one is over */
 	struct live_events live;	/* view.count 0: no events; view.hash: those of an agent */
 	int error;			/* of events: the first failure to open one */
+	bool commands;			/* command lines are read and shown */
 	unsigned agents;		/* processes whose agent is used */
 	unsigned views;			/* number of changes of `live` */
 	struct symbols *symbols;	/* of start routines; NULL: none yet */
@@ -94,6 +97,8 @@ bool top_watch_scan(struct top_watch *watch);
 /* After a pause: a reading that begins an interval, but ends none. */
 void top_watch_skip(struct top_watch *watch);
 void top_watch_stop(struct top_watch *watch);
+/* Shows the command lines of processes, or no longer. */
+void top_watch_commands(struct top_watch *watch, bool shown);
 /* The CPU or run delay of a slot of the last minute, `ago` slots before the last whole one. */
 unsigned top_slot(const struct top_watch *watch, unsigned ago);
 
@@ -117,6 +122,7 @@ struct top_row {
 	enum top_by by;
 	char name[LIVE_NAME];
 	const struct top_task *task; /* of a row of one thread; else NULL */
+	const char *command;	     /* of the process; NULL: several */
 	pid_t pid;		     /* 0: several */
 	unsigned threads, known;     /* in all; with an interval */
 	struct live_span span;
