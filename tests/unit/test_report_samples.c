@@ -221,6 +221,7 @@ static void tree_in_a_table(void **state)
 	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH });
 	char *ascii =
 		report((struct pmc_report_options){ .by = PMC_BY_PATH, .screen.ascii = true });
+	char *head = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 8 });
 
 	(void)state;
 	has(text, "120 samples by task-clock, one every 1.00 ms: 80.0 % of 0.15 s · 3 lost");
@@ -231,23 +232,28 @@ static void tree_in_a_table(void **state)
 	has(text, "\n  │  lib.so+0x3000 ");
 	has(text, "\n  ├─ lib.so+0x4000 ");
 	has(text, "\n  └─ (code in no file) ");
-	has(text, "\n  (incomplete stack) ");
+	/* A new root would look like a callee of the line above it. */
+	has(text, "\n\n  (incomplete stack) ");
+	has(text, "module\n  app+0x1000 ");
+	has(head, "\n\n  (3 more) ");
 	has(ascii, "\n  |- app+0x2000 ");
 	has(ascii, "\n  |  lib.so+0x3000 ");
 	has(ascii, "\n  `- (code in no file) ");
 	free(text);
 	free(ascii);
+	free(head);
 }
 
-/* Rows that are left out never have a callee in the tree. */
+/* Rows that are left out never have a callee in the tree. The mark of a branch tells an only callee
+ * from one whose siblings are left out. */
 static void top_of_a_tree(void **state)
 {
 	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 3 });
 
 	(void)state;
 	has(text, "\n  app+0x1000 ");
-	has(text, "\n  app+0x2000 ");
-	has(text, "\n  lib.so+0x3000 ");
+	has(text, "\n  └─ app+0x2000 ");
+	has(text, "\n     lib.so+0x3000 ");
 	has_not(text, "0x4000");
 	free(text);
 	text = report((struct pmc_report_options){ .by = PMC_BY_FUNCTION, .top = 2 });

@@ -134,7 +134,7 @@ bool pmc_footer_samples(struct pmc_view *view)
 enum { LEVELS_MOST = 24, STEP_BYTES = 9 };
 
 struct caller {
-	uint64_t callees, seen; /* lines below this one */
+	uint64_t callees, shown, seen; /* shown: --top keeps them */
 };
 
 static size_t longest_name(const struct pmc_lines *lines, unsigned *depth)
@@ -152,26 +152,36 @@ static size_t longest_name(const struct pmc_lines *lines, unsigned *depth)
 	return most;
 }
 
-/* Lines are in the order of the tree: the callees of a line follow it. */
+/* Lines are in the order of the tree: the callees of a line follow it. So are rows, of which lines
+ * are some: no callee without its caller. */
 static int make_branches(struct pmc_table *table)
 {
+	const struct pmc_sample_fold *fold = &table->view->samples.fold;
 	const struct pmc_lines *lines = &table->lines;
 	struct pmc_arena *arena = table->view->arena;
 	unsigned depth;
 	const size_t longest = longest_name(lines, &depth);
 	struct caller *callers = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*callers));
 	uint64_t *above = pmc_arena_alloc(arena, (depth + 1) * sizeof(*above));
+	uint64_t shown = 0;
 
 	table->branches = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*table->branches));
 	table->label = pmc_arena_alloc(arena, longest + LEVELS_MOST * STEP_BYTES + 1);
 	if (!callers || !above || !table->branches || !table->label)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < lines->n; i++) {
-		const struct pmc_sample_row *row = lines->list[i];
+	for (uint64_t i = 0; i < fold->n_rows && lines->n; i++) {
+		const struct pmc_sample_row *row = fold->rows[i];
+		const bool is_line = shown < lines->n && lines->list[shown] == row;
+		struct caller *caller;
 
-		above[row->depth] = i;
-		if (row->depth)
-			callers[above[row->depth - 1]].callees++;
+		if (is_line)
+			above[row->depth] = shown++;
+		if (!row->depth || row->depth > depth + 1 ||
+		    lines->list[above[row->depth - 1]] != row->parent)
+			continue;
+		caller = &callers[above[row->depth - 1]];
+		caller->callees++;
+		caller->shown += is_line;
 	}
 	for (uint64_t i = 0; i < lines->n; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
@@ -186,7 +196,7 @@ static int make_branches(struct pmc_table *table)
 		branch->connected = caller->callees > 1 && branch->level < LEVELS_MOST;
 		if (!branch->connected)
 			continue;
-		branch->last |= (uint64_t)(++caller->seen == caller->callees) << branch->level;
+		branch->last |= (uint64_t)(++caller->seen == caller->shown) << branch->level;
 		branch->level++;
 	}
 	return 0;

@@ -209,11 +209,23 @@ static void name_hidden(struct pmc_table *table, struct pmc_footer *footer)
 	footer->hidden = pmc_arena_strndup(table->view->arena, buf, out.len);
 }
 
+/* Without a line between them a root would look like a callee of the last line of the tree above:
+ * an only callee stands in its caller's column. */
+static bool starts_tree(const struct pmc_table *table, uint64_t i)
+{
+	if (!table->branches)
+		return false;
+	return i >= table->lines.n || !((const struct pmc_sample_row *)table->lines.list[i])->depth;
+}
+
 void pmc_table_print(struct pmc_table *table, struct pmc_footer *footer)
 {
 	put_head(table);
-	for (uint64_t i = 0; i < table->lines.n + table->n_below; i++)
+	for (uint64_t i = 0; i < table->lines.n + table->n_below; i++) {
+		if (i && starts_tree(table, i))
+			pmc_out_char(table->view->out, '\n');
 		put_line(table, i);
+	}
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct pmc_table_column *column = &table->columns[i];
 
