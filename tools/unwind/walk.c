@@ -63,6 +63,13 @@ static uint64_t word_of(const struct unwind_map *map, uint64_t pc)
 	       (unwind_module_address(map->module, pc - map->start + map->file_offset) & mask);
 }
 
+/* Code without frame pointers uses their register for something else, so what is found there may be
+ * no address of code. Without any mapping nothing is known of the process. */
+static bool is_code(const struct unwind_image *image, uint64_t pc)
+{
+	return !image->maps.n || unwind_maps_find(&image->maps, pc);
+}
+
 /* ---- frame pointers, followed by the kernel ----------------------------------------------- */
 
 /* Callers' addresses are those behind the call. */
@@ -80,6 +87,10 @@ static unsigned take_chain(const struct unwind_image *image, const struct pmc_re
 			continue;
 		if (depth == PMC_STACK_DEPTH_MAX) {
 			*flags |= PMC_STACK_TRUNCATED;
+			break;
+		}
+		if (depth && !is_code(image, pc)) {
+			*flags |= PMC_STACK_BROKEN;
 			break;
 		}
 		words[depth++] = word_of(unwind_maps_find(&image->maps, pc), pc);
@@ -385,6 +396,8 @@ static unsigned walk_stack(struct unwind *unwind, const struct unwind_image *ima
 		/* Stacks grow downwards; a leaf may have no frame. */
 		if (step == STEP_ON && walk.registers[SP] <= sp && !inside &&
 		    (depth > 1 || walk.registers[SP] < sp))
+			step = STEP_BROKEN;
+		if (step == STEP_ON && !is_code(image, walk.registers[PC] - !inside))
 			step = STEP_BROKEN;
 	}
 	if (step == STEP_ON || (step == STEP_BROKEN && walk.past_end))
