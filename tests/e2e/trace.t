@@ -226,6 +226,13 @@ done
 is "$got" "$waits" "threads wait in system calls, and somebody wakes them"
 is "$(jq -r 'select(.name == "sh") | .woken_by[0].wait_ns > 50000000 and .woken_by[0].wait_ns <= ([.blocked_ns[]] | add)' x.json)" true \
 	"the time until then is known"
+# The last thread of a program, not its first one, ends the shell's wait; it has no ID any more by then.
+for _ in {1..30}; do
+	trace --summary --format json -o x.json -- sh -c '"$1"; :' sh "$PROG/main_exit"
+	got=$(jq -r 'select(.name == "sh") | .woken_by[] | select(.wait_ns > 10000000) | .name' x.json | xargs)
+	[ "$got" != outlives-main ] || break
+done
+is "$got" outlives-main "a thread that ends is the one that wakes its parent"
 trace --summary --by pool --format json -o x.json -- "$PROG/waiters" 5 </dev/null
 is "$(jq -r '"\(.pool) \(.threads)"' x.json)" "waiters 6" "--by pool: threads of one name are a row"
 trace --summary --by pool -- "$PROG/waiters" 5 </dev/null

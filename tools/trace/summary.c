@@ -184,14 +184,16 @@ static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint
 static void on_waking(struct trace_summary *summary, const struct pmc_record *record)
 {
 	struct trace_thread *thread, *by = &summary->interrupt;
-	int64_t tid, flags = 0;
+	int64_t tid, from = 0, flags = 0;
 
 	if (pmc_tracepoint_integer(summary->waking, record, &tid))
 		return;
 	pmc_tracepoint_integer(summary->waking_flags, record, &flags);
 	thread = thread_of(summary, tid);
-	if (!(flags & IN_INTERRUPT) && (int32_t)record->tid > 0)
-		by = thread_of(summary, record->tid);
+	/* The record's own thread ID is -1 where a thread that ends wakes its parent. */
+	pmc_tracepoint_integer(summary->waking_by, record, &from);
+	if (!(flags & IN_INTERRUPT) && from > 0)
+		by = thread_of(summary, from);
 	if (thread && by)
 		thread->waker = by;
 }
@@ -270,6 +272,8 @@ int trace_summary_start(struct trace *trace)
 	summary->parent = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "parent_pid");
 	summary->child = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "child_pid");
 	summary->waking = pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "pid");
+	summary->waking_by =
+		pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_pid");
 	summary->waking_flags =
 		pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_flags");
 	summary->some = target != 0;

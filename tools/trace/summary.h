@@ -90,7 +90,7 @@ enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING, N_POINTS };
 struct trace_summary {
 	const struct trace_point *points[N_POINTS];
 	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
-	const struct pmc_tracepoint_field *waking, *waking_flags;
+	const struct pmc_tracepoint_field *waking, *waking_by, *waking_flags;
 	struct trace_thread **by_tid, *last; /* last: the newest row, which links to the others */
 	struct trace_thread interrupt;	     /* wakes threads from interrupts, in anybody's name */
 	struct pmc_arena *arena;	     /* of reasons and pairs */
