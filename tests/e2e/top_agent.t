@@ -65,6 +65,11 @@ run "$PMCTL" top -b -n 2 -I 100ms -- env LD_PRELOAD="$AGENT" PMC_EVENTS=$EVENTS 
 	sh -c 'read line <"$1"' sh "$T/in" 7>&-
 is "$status" 0 "a command with the agent"
 
+run env COLUMNS=150 "$PMCTL" top -b -n 2 -I 200ms -- env LD_PRELOAD="$AGENT" PMC_EVENTS=software/config=98/ \
+	PMC_REPORT=off sleep 10 7>&-
+unlike "$(sed -n '/ start /p' "$T/out")" 'config=98' "no columns for events that the agent could not open"
+ok "but one of start routines" grep -q ' start ' "$T/out"
+
 # The groups of the agent are read: top holds a descriptor of each group, and none of an event.
 "$PMCTL" top -b -I 100ms "$SERVE" >"$T/tables" 2>&1 7>&- &
 top=$!

@@ -143,8 +143,7 @@ static double share(uint64_t part, uint64_t ns)
 
 static double rate(const struct top_row *row, uint64_t n)
 {
-	/* `ns` of a pool is that of all its threads. */
-	return row->span.ns ? (double)n * 1e9 * row->known / (double)row->span.ns : 0;
+	return row->ns ? (double)n * 1e9 * row->known / (double)row->ns : 0;
 }
 
 static bool event_value(const struct top_watch *watch, const struct top_row *row, unsigned column,
@@ -152,14 +151,14 @@ static bool event_value(const struct top_watch *watch, const struct top_row *row
 {
 	bool estimate;
 
-	if (!row->counts || !row->span.ns)
+	if (!row->counts || !row->ns)
 		return false;
 	if (is_metric(watch, column))
 		return live_metric(&watch->live, row->counts, metric_of(watch, column), value,
 				   &estimate);
 	if (!live_value(&watch->live, row->counts, event_of(column), value))
 		return false;
-	*value *= (is_clock(watch, column) ? 1e3 : 1e9) * row->known / (double)row->span.ns;
+	*value *= (is_clock(watch, column) ? 1e3 : 1e9) * row->known / (double)row->ns;
 	return true;
 }
 
@@ -187,16 +186,16 @@ bool top_value(const struct top_watch *watch, const struct top_row *row, unsigne
 		return false;
 	switch (column) {
 	case TOP_CPU:
-		*value = share(span->cpu_ns, span->ns) * row->known;
+		*value = share(span->cpu_ns, row->ns) * row->known;
 		return true;
 	case TOP_ONCPU:
-		*value = share(span->cpu_ns, span->ns);
+		*value = share(span->cpu_ns, row->ns);
 		return true;
 	case TOP_DELAY:
-		*value = share(span->delay_ns, span->ns) * row->known;
+		*value = share(span->delay_ns, row->ns) * row->known;
 		return true;
 	case TOP_BLOCKED:
-		*value = share(span->blocked_ns, span->ns) * row->known;
+		*value = share(span->blocked_ns, row->ns) * row->known;
 		return true;
 	case TOP_VOLUNTARY:
 		*value = rate(row, span->voluntary);

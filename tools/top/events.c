@@ -42,10 +42,10 @@ void top_events_change(struct top_watch *watch, const struct pmc_frame_buf *even
 	pmc_arena_free(&watch->arena);
 	*live = (struct live_events){ .n_absent = 0 };
 	watch->views++;
-	if (eventset &&
-	    live_events_of_agent(live, eventset->data, eventset->len, &watch->arena) == 0)
-		take_os(live);
-	else
+	/* Columns of an agent that could open none of its events would be empty. */
+	if (!eventset ||
+	    live_events_of_agent(live, eventset->data, eventset->len, &watch->arena) != 0 ||
+	    !(take_os(live) || live_events_any(live)))
 		*live = (struct live_events){ .n_absent = 0 };
 	if (!eventset)
 		top_events_plan(watch);

@@ -80,6 +80,7 @@ static struct top_row *find_row(struct top_rows *rows, uint64_t key)
 static void add_task(const struct top_watch *watch, struct top_row *row,
 		     const struct top_task *task, enum top_by by, struct pmc_count *counts)
 {
+	const uint64_t wall_ns = watch->before_ns ? watch->now_ns - watch->before_ns : 0;
 	const struct live_task *live = &task->task;
 
 	if (!row->threads++) {
@@ -105,6 +106,8 @@ static void add_task(const struct top_watch *watch, struct top_row *row,
 	if (live->known) {
 		row->known++;
 		live_span_add(&row->span, &live->span);
+		/* Each thread is read at a time of its own. */
+		row->ns += live->span.ns > wall_ns ? live->span.ns : wall_ns;
 	}
 	if (!counts)
 		return;

@@ -150,9 +150,9 @@ static attr_t colour_of(const struct top_job *job, const struct top_row *row)
 		return A_NORMAL;
 	if (row->states['D'])
 		return (attr_t)COLOR_PAIR(DISK);
-	if (span->delay_ns * 4 > span->ns)
+	if (span->delay_ns * 4 > row->ns)
 		return (attr_t)COLOR_PAIR(WAITS);
-	return span->cpu_ns * 4 > span->ns ? (attr_t)COLOR_PAIR(RUNS) : A_NORMAL;
+	return span->cpu_ns * 4 > row->ns ? (attr_t)COLOR_PAIR(RUNS) : A_NORMAL;
 }
 
 /* The head, with the column that is sorted by in bold. */

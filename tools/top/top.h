@@ -126,6 +126,7 @@ struct top_row {
 	pid_t pid;		     /* 0: several */
 	unsigned threads, known;     /* in all; with an interval */
 	struct live_span span;
+	uint64_t ns;		 /* the interval, once for each thread; span.ns: only its life */
 	char start[TOP_ROUTINE]; /* start routine of all; "": they differ, or it is unknown */
 	unsigned states[128];	 /* number of threads in each state */
 	char where[LIVE_WCHAN];	 /* where most threads wait */
