@@ -65,6 +65,10 @@ is "$status $(cat out)" "0 joined 3" "read-only directory: the host continues"
 like "$(cat err)" 'readonly/x.pmc' "read-only directory: one line names it"
 is "$(wc -l <err)" 1 "read-only directory: one line only" || diag_file err stderr
 
+# A line of the agent beyond the limit of a file would raise SIGXFSZ.
+head -c 1024 /dev/zero >full.log
+run sh -c "ulimit -f 1; LD_PRELOAD=$AGENT PMC_EVENTS=none exec sh -c 'exit 3' 2>>full.log"
+is "$status $(wc -c <full.log)" "3 1024" "a log at its size limit: the line is left out, the program runs on"
 run sh -c "ulimit -f 8; LD_PRELOAD=$AGENT PMC_OUT=small.pmc exec $PROG/churn 2000 100"
 is "$status $(cat out)" "0 joined 2000" "file size limit: the agent's write does not kill the host"
 "$PMCTL" report --format json small.pmc >small.json 2>/dev/null

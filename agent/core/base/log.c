@@ -38,8 +38,8 @@ void pmc_log(enum pmc_log_level level, const char *format, ...)
 	if (!pmc_utf8_is_safe(text))
 		escape(&out);
 	text[out.len++] = '\n';
-	/* A line that would block the program, or raise SIGPIPE, is dropped. */
-	if (pmc_out_writable(2, 0))
+	/* A line that would block the program, or raise SIGPIPE or SIGXFSZ, is dropped. */
+	if (pmc_out_writable(2, 0) && pmc_out_fits(2, out.len))
 		(void)pmc_out_write(2, text, out.len);
 	errno = saved;
 }
