@@ -181,8 +181,8 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 		process->settle_at = process->n_rows * 2 + FIRST_SETTLE;
 	}
 	len = pack(words, n_words, packed);
-	/* 7: the last word is read whole. */
-	bytes = (offsetof(struct pmc_p_row, packed) + len + 7 + ROW_ALIGN - 1) / ROW_ALIGN *
+	/* unpack() reads 8 bytes of each word, also of a last one that has none. */
+	bytes = (offsetof(struct pmc_p_row, packed) + len + sizeof(uint64_t) + ROW_ALIGN - 1) / ROW_ALIGN *
 		ROW_ALIGN;
 	row = row_alloc(profile, bytes);
 	if (!row)
