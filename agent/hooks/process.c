@@ -12,10 +12,10 @@
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
 #include "agent/base/real.h"
+#include "agent/hooks/exec_args.h"
 #include "agent/thread/thread.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -100,19 +100,6 @@ AGENT_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	return execveat(fd, "", argv, envp, AT_EMPTY_PATH);
 }
-
-/* The arguments of execl and its kin as an array on the stack. */
-#define COLLECT(first, args, argv)                                                                 \
-	size_t argc = 1;                                                                           \
-	va_start(args, first);                                                                     \
-	while (va_arg(args, char *))                                                               \
-		argc++;                                                                            \
-	va_end(args);                                                                              \
-	char **argv = __builtin_alloca((argc + 1) * sizeof(char *));                               \
-	va_start(args, first);                                                                     \
-	argv[0] = (char *)(uintptr_t)first;                                                        \
-	for (size_t i = 1; i <= argc; i++)                                                         \
-	argv[i] = va_arg(args, char *)
 
 AGENT_API int execl(const char *path, const char *arg, ...)
 {

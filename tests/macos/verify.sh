@@ -56,6 +56,9 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "exec") == 0) {
 		spin(NULL);
 		execv(argv[0], (char *[]){ argv[0], "0", NULL });
+	} else if (strcmp(what, "execl") == 0) {
+		spin(NULL);
+		execlp(argv[0], argv[0], "0", NULL);
 	} else if (strcmp(what, "setexec") == 0) {
 		posix_spawnattr_t attr;
 
@@ -134,6 +137,9 @@ step 5 "two processes" with fork.pmc ./spin fork
 step 6 "two images of spin, the first ended by exec" with exec.pmc ./spin exec
 "$dir/pmctl" report --format json -o exec.json exec.pmc
 check "the first image ended by exec" exec.json '"how_ended":"exec"'
+step 28 "two images of spin, the first ended by exec" with execl.pmc ./spin execl
+"$dir/pmctl" report --format json -o execl.json execl.pmc
+check "the first image ended by exec" execl.json '"how_ended":"exec"'
 step 26 "start routine spin, four threads" "$dir/pmctl" report --by start four.pmc
 step 27 "two images of spin, the first ended by exec" with setexec.pmc ./spin setexec
 "$dir/pmctl" report --format json -o setexec.json setexec.pmc

@@ -9,6 +9,7 @@
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
+#include "agent/hooks/exec_args.h"
 #include "agent/process/mac_signals.h"
 #include "agent/process/process.h"
 #include "agent/thread/mac_threads.h"
@@ -107,6 +108,37 @@ static void hook__exit(int status)
 HOOK_EXEC(execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp))
 HOOK_EXEC(execv, (const char *path, char *const argv[]), (path, argv))
 HOOK_EXEC(execvp, (const char *file, char *const argv[]), (file, argv))
+HOOK_EXEC(execvP, (const char *file, const char *path, char *const argv[]), (file, path, argv))
+
+/* libc's own calls of execve are bound in the shared cache: they do not pass hook_execve. */
+static int hook_execl(const char *path, const char *arg, ...)
+{
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	va_end(args);
+	return hook_execv(path, argv);
+}
+
+static int hook_execlp(const char *file, const char *arg, ...)
+{
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	va_end(args);
+	return hook_execvp(file, argv);
+}
+
+static int hook_execle(const char *path, const char *arg, ...)
+{
+	char *const *envp;
+	va_list args;
+
+	COLLECT(arg, args, argv);
+	envp = va_arg(args, char *const *);
+	va_end(args);
+	return hook_execve(path, argv, envp);
+}
 
 /* POSIX_SPAWN_SETEXEC: as an exec, without a new process. */
 static bool replaces(const posix_spawnattr_t *attr)
@@ -167,6 +199,10 @@ __attribute__((used, section("__DATA,__interpose"))) static const struct {
 	INTERPOSE(execve),
 	INTERPOSE(execv),
 	INTERPOSE(execvp),
+	INTERPOSE(execvP),
+	INTERPOSE(execl),
+	INTERPOSE(execlp),
+	INTERPOSE(execle),
 	INTERPOSE(posix_spawn),
 	INTERPOSE(posix_spawnp),
 	INTERPOSE(pthread_create),
