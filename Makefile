@@ -164,8 +164,10 @@ $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 MAC_COUNTS := $(addprefix agent/core/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)
 MAC_LOGIC  := $(MAC_COUNTS) $(addprefix agent/thread/,darwin/mac_threads.c darwin/mac_start.c start_routine.c) agent/base/agent.c agent/base/note.c
 MAC_SIGNALS := agent/process/darwin/signals.c agent/base/agent.c agent/base/note.c
+MAC_FILE   := agent/output/darwin/file.c agent/output/open.c agent/base/agent.c
+$(O)/unit/test_mac_file: $(call obj,$(MAC_FILE))
 $(O)/unit/test_mac_signals: $(call obj,$(MAC_SIGNALS))
--include $(patsubst %.c,$(O)/obj/%.d,$(MAC_SIGNALS))
+-include $(patsubst %.c,$(O)/obj/%.d,$(MAC_SIGNALS) $(MAC_FILE))
 $(O)/unit/test_mac_counts: $(call obj,$(MAC_COUNTS))
 $(O)/unit/test_mac_threads: $(call obj,$(MAC_LOGIC))
 MAC_RUN    := $(addprefix tools/,run/darwin/macho.c run/darwin/judge.c cli/darwin/spawn.c cli/darwin/mac_usage.c)

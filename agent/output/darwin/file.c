@@ -2,7 +2,9 @@
 /*
  * file.c - the dump of this process on macOS: opened once, appended to by one write a time.
  *
- * Unlike on Linux the descriptor is an ordinary one of the program's table.
+ * The descriptor is an ordinary one of the program's table, which the program may close and use
+ * again: each use looks whether it still is the dump. Async-signal-safe. If two threads open the
+ * file at the same time, the loser closes its descriptor.
  */
 #include "agent/output/file.h"
 #include "agent/base/agent.h"
@@ -13,12 +15,21 @@
 #include "agent/output/process_frames.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Programs close the low numbers and expect those that they open. Never higher than HIGHEST_BASE:
+ * the kernel copies the descriptor table at every fork. */
+enum { LOWEST_BASE = 3, HIGHEST_BASE = 4096 };
+
 static _Atomic int dump = -1;
+static dev_t dump_dev;
+static ino_t dump_ino;
 static _Atomic bool has_header, is_full;
 static char path[PATH_MAX];
 static uint64_t start_bytes;
@@ -34,10 +45,48 @@ void agent_file_path(void)
 		pmc_out_str(&out, agent.private_dump);
 }
 
+static bool is_dump(int fd, struct stat *st)
+{
+	return fd >= 0 && fstat(fd, st) == 0 && st->st_dev == dump_dev && st->st_ino == dump_ino;
+}
+
+/* At half of the limit or above; where that is full, anywhere but at 0 to 2, which are the
+ * program's. */
+static int move_up(int fd)
+{
+	struct rlimit limit = { 0, 0 };
+	rlim_t base;
+	int moved;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	base = limit.rlim_cur / 2;
+	base = base < LOWEST_BASE ? LOWEST_BASE : base > HIGHEST_BASE ? HIGHEST_BASE : base;
+	moved = fcntl(fd, F_DUPFD_CLOEXEC, (int)base);
+	if (moved < 0 && fd >= LOWEST_BASE)
+		return fd;
+	if (moved < 0)
+		moved = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_BASE);
+	close(fd);
+	return moved < 0 ? -EMFILE : moved;
+}
+
+static int open_dump(struct stat *st)
+{
+	int fd = agent_dump_open(path, true, st);
+
+	if (fd >= 0)
+		fd = move_up(fd);
+	if (fd >= 0) {
+		dump_dev = st->st_dev;
+		dump_ino = st->st_ino;
+	}
+	return fd;
+}
+
 int agent_file_check(void)
 {
 	struct stat st = { .st_size = 0 };
-	int fd = agent_dump_open(path, true, &st);
+	int fd = open_dump(&st);
 
 	if (fd < 0) {
 		pmc_log(PMC_LOG_ERROR, "PMC_OUT=%s: %s (this run is not kept)", path,
@@ -50,26 +99,37 @@ int agent_file_check(void)
 	return 0;
 }
 
-void agent_file_open(void)
+/* The descriptor of the dump, which is opened if it is not; negative: it cannot be. */
+static int ready(void)
 {
+	int fd = atomic_load(&dump), now, none = -1;
 	struct stat st;
-	int fd;
 
-	if (atomic_load(&dump) >= 0)
-		return;
-	fd = agent_dump_open(path, true, &st);
-	if (fd < 0)
+	if (is_dump(fd, &st))
+		return fd;
+	if (fd >= 0) {
+		agent_note(NOTE_FILE_REPLACED);
+		atomic_compare_exchange_strong(&dump, &fd, -1);
+	}
+	now = open_dump(&st);
+	if (now < 0) {
 		agent_note(NOTE_FILE_OPEN);
-	else
-		atomic_store(&dump, fd);
+		return now;
+	}
+	/* The file was removed, too. */
+	if (!st.st_size)
+		atomic_store(&has_header, false);
+	if (atomic_compare_exchange_strong(&dump, &none, now))
+		return now;
+	close(now);
+	return none;
 }
 
 bool agent_file_takes_snapshot(void)
 {
-	int fd = atomic_load(&dump);
 	struct stat st;
 
-	if (!agent.config.out_max || fd < 0 || fstat(fd, &st) != 0 ||
+	if (!agent.config.out_max || !is_dump(atomic_load(&dump), &st) ||
 	    (uint64_t)st.st_size < agent.config.out_max)
 		return true;
 	if (!atomic_exchange(&is_full, true))
@@ -78,7 +138,7 @@ bool agent_file_takes_snapshot(void)
 }
 
 /* The program must not be killed by a write of the agent. */
-static void append(const void *frames, size_t len)
+static void append(int fd, const void *frames, size_t len)
 {
 	sigset_t set, was;
 	long n;
@@ -88,7 +148,7 @@ static void append(const void *frames, size_t len)
 	sigaddset(&set, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &set, &was);
 	do
-		n = pmc_out_write(atomic_load(&dump), frames, len);
+		n = pmc_out_write(fd, frames, len);
 	while (n == -EINTR);
 	if (n != (long)len) {
 		agent_note(NOTE_FILE_WRITE);
@@ -116,21 +176,16 @@ void agent_file_begin(void)
 		agent_process_header();
 }
 
-void agent_file_no_header(void)
-{
-	atomic_store(&has_header, true);
-}
-
 void agent_file_append(const void *frames, size_t len)
 {
-	int saved = errno;
+	int saved = errno, fd;
 
 	if (!len)
 		return;
+	fd = ready();
 	agent_file_begin();
-	agent_file_open();
-	if (atomic_load(&dump) >= 0)
-		append(frames, len);
+	if (fd >= 0)
+		append(fd, frames, len);
 	errno = saved;
 }
 
@@ -144,21 +199,17 @@ const char *agent_file_name(void)
 	return path;
 }
 
-int agent_file_fd(void)
-{
-	return atomic_load(&dump);
-}
-
 void agent_file_forked(void)
 {
 	const bool own = agent.out && strstr(agent.out, "%p");
 	int fd = atomic_load(&dump);
+	struct stat st;
 
 	atomic_store(&has_header, false);
 	if (!own)
 		return;
 	agent_file_path();
-	if (fd >= 0)
+	if (is_dump(fd, &st))
 		close(fd);
 	atomic_store(&dump, -1);
 }
