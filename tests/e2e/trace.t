@@ -287,6 +287,43 @@ for _ in {1..10}; do
 done
 like "$(grep '^woken .* <-' out)" 'woken +[0-9]+ <- waker-\* \(4 threads\) [0-9]+ %' \
 	"who ends waits: threads of a pool together"
+# A chain of wakers on a terminal of 80 columns.
+cat >chain.py <<'END'
+import os, threading, time
+pipes = [os.pipe() for i in range(4)]
+def work(i):
+    open("/proc/self/task/%d/comm" % threading.get_native_id(), "w").write("link-%s-in-chain" % "abcd"[i])
+    for n in range(10):
+        os.read(pipes[i - 1][0], 1) if i else time.sleep(0.02)
+        os.write(pipes[i][1], b"x")
+threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+for thread in threads:
+    thread.start()
+END
+cat >terminal.py <<'END'
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if not pid:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    os.execvp(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while more := os.read(fd, 65536):
+        text += more
+except OSError: # the end of a pty
+    pass
+os.waitpid(pid, 0)
+lines = text.decode().splitlines()
+print("\n".join(lines))
+print("longest", max(map(len, lines)))
+END
+for _ in {1..10}; do
+	run timeout -s KILL 100 python3 terminal.py "$PMCTL" trace --summary --by thread -- python3 chain.py
+	grep -q '^link-d.* <- link-c' out && grep -q '^ * <- link-[ab]' out && grep -q 'clock_n.*… ' out && break
+done
+like "$(cat out)" 'link-d-in-chain .*<- link-c-in-chain [0-9]+ [0-9]+ %.* <- link-a' "a chain of wakers"
+like "$(cat out)" 'link-a-in-chain .* clock_n[a-z]*… [0-9]+ %' "the place of a wait is cut"
+between "$(sed -n 's/^longest //p' out)" 70 80 "no line is longer than the terminal"
 refused 2 "thread or pool" --summary --by x -a
 refused 2 "for --summary" --by pool -e sched_switch -a
 trace --summary -a -d 100ms

@@ -90,7 +90,7 @@ void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, i
 	struct trace_frame_names names;
 	struct pmc_out line, *out = &trace->out;
 	char text[1024];
-	int room = width - 10;
+	int room = width - 10, widest = width - 17 < NAME_COLUMNS ? width - 17 : NAME_COLUMNS;
 
 	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
 		if (w->key.stack && (!most || w->ns > most->ns))
@@ -101,7 +101,8 @@ void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, i
 	pmc_outf(out, "  %3u %% in", trace_percent(most->ns, thread->blocked_ns));
 	for (unsigned i = 0; i < names.n; i++) {
 		pmc_out_to_mem(&line, text, sizeof(text));
-		room -= pmc_utf8_safe(&line, names.list[i], strlen(names.list[i]), NAME_COLUMNS) +
+		room -= pmc_utf8_safe(&line, names.list[i], strlen(names.list[i]),
+				      widest > 1 ? widest : 1) +
 			(i ? 3 : 1);
 		if (i && room < (i + 1 < names.n ? 6 : 0)) {
 			pmc_out_str(out, " < ...");

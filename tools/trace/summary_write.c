@@ -15,6 +15,8 @@
 #define MOST_CHAINS  10
 #define MOST_LINKS   5
 #define WIDTH	     100 /* without a terminal */
+#define NAME_COLUMNS 15	 /* of threads */
+#define LEAST_NAME   4	 /* of a name that is cut */
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
@@ -93,20 +95,21 @@ static void put_ms(struct pmc_out *out, uint64_t ns)
 	pmc_outf(out, " %9s", text);
 }
 
-/* As many as fit into the line: "futex 93 %, read 7 %". */
+/* As many as fit into the line: "futex 93 %, read 7 %". The first is cut if it is too long. */
 static void put_reasons(struct pmc_out *out, const struct trace_thread *t, int room)
 {
 	for (unsigned i = 0; i < t->n_blocked; i++) {
+		const char *name = t->blocked[i].reason->name;
 		unsigned part = trace_percent(t->blocked[i].ns, t->blocked_ns);
-		char text[96];
-		struct pmc_out cell;
+		int columns = (int)strlen(name), left = room - (part > 99 ? 8 : part > 9 ? 7 : 6);
 
-		pmc_out_to_mem(&cell, text, sizeof(text));
-		pmc_outf(&cell, "%s%s %u %%", i ? ", " : "  ", t->blocked[i].reason->name, part);
-		room -= (int)strlen(text);
-		if ((i && room < 0) || !part)
+		if ((i && columns > left) || !part)
 			break;
-		pmc_utf8_safe(out, text, cell.len, 0);
+		left = left > LEAST_NAME ? left : LEAST_NAME;
+		pmc_out_str(out, i ? ", " : "  ");
+		columns = pmc_utf8_safe(out, name, strlen(name), left);
+		pmc_outf(out, " %u %%", part);
+		room = left - columns;
 	}
 }
 
@@ -114,11 +117,11 @@ static void put_name(struct pmc_out *out, const struct trace_thread *t)
 {
 	char id[16];
 	struct pmc_out cell;
-	int width = pmc_utf8_safe(out, t->name, strlen(t->name), 0);
+	int width = pmc_utf8_safe(out, t->name, strlen(t->name), NAME_COLUMNS);
 
 	pmc_out_to_mem(&cell, id, sizeof(id));
 	pmc_outf(&cell, "%u", t->threads ? t->threads : t->tid);
-	pmc_out_pad(out, ' ', 15 - width);
+	pmc_out_pad(out, ' ', NAME_COLUMNS - width);
 	pmc_outf(out, " %7s", id);
 }
 
@@ -129,7 +132,7 @@ static void put_row(struct pmc_out *out, const struct trace_thread *t, int width
 	put_ms(out, t->delay_ns);
 	put_ms(out, t->longest_ns);
 	put_ms(out, t->blocked_ns);
-	put_reasons(out, t, width - 63);
+	put_reasons(out, t, width - NAME_COLUMNS - 48);
 	pmc_out_char(out, '\n');
 }
 
@@ -179,25 +182,40 @@ static struct waker main_waker(const struct trace_summary *summary, const struct
 	return most;
 }
 
-static void put_waker(struct pmc_out *out, const struct waker *waker)
+/* Goes on below the first waker where the line ends. Returns the column behind it. */
+static int put_waker(struct pmc_out *out, const struct waker *waker, int column, int width)
 {
 	const char *name = waker->threads > 1 ? waker->pattern : waker->by->name;
+	char text[128];
+	struct pmc_out line;
+	int columns;
 
-	pmc_out_str(out, " <- ");
-	pmc_utf8_safe(out, name, strlen(name), 0);
+	pmc_out_to_mem(&line, text, sizeof(text));
+	pmc_out_str(&line, " <- ");
+	columns = 4 + pmc_utf8_safe(&line, name, strlen(name), NAME_COLUMNS);
+	columns -= (int)line.len;
 	if (waker->threads > 1)
-		pmc_outf(out, " (%u threads)", waker->threads);
+		pmc_outf(&line, " (%u threads)", waker->threads);
 	else if (!waker->by->threads && waker->by->tid)
-		pmc_outf(out, " %u", waker->by->tid);
-	pmc_outf(out, " %u %%", waker->part);
+		pmc_outf(&line, " %u", waker->by->tid);
+	pmc_outf(&line, " %u %%", waker->part);
+	columns += (int)line.len;
+	if (column > NAME_COLUMNS + 8 && column + columns > width) {
+		column = NAME_COLUMNS + 8;
+		pmc_out_char(out, '\n');
+		pmc_out_pad(out, ' ', column);
+	}
+	pmc_out_bytes(out, text, line.len);
+	return column + columns;
 }
 
 /* Who ended most of its waiting, who that one's, and so on: up to an interrupt, or a thread or
  * threads of a pool that are in the line already. */
 static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
-		      const struct trace_thread *t)
+		      const struct trace_thread *t, int width)
 {
 	const struct trace_thread *seen[MOST_LINKS + 1] = { t };
+	int column = NAME_COLUMNS + 8;
 	char pattern[20];
 	bool last = false;
 
@@ -208,7 +226,7 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 			break;
 		if (n == 1)
 			put_name(out, seen[0]);
-		put_waker(out, &waker);
+		column = put_waker(out, &waker, column, width);
 		last = waker.by == &summary->interrupt;
 		for (unsigned i = 0; i < n; i++) {
 			trace_pattern(seen[i], pattern);
@@ -222,14 +240,12 @@ static void put_chain(struct pmc_out *out, const struct trace_summary *summary,
 }
 
 static void put_table(struct trace *trace, struct trace_thread *const *rows, size_t n,
-		      uint64_t wall_ns)
+		      uint64_t wall_ns, int width)
 {
 	const bool pools = trace->by == TRACE_BY_POOL;
 	struct pmc_out *out = &trace->out;
-	int width = pmc_out_columns(out->fd);
 	uint64_t unseen = 0, threads = 0;
 
-	width = width > 0 ? width : WIDTH;
 	pmc_outf(out, "%zu %s%s", n, pools ? "pool" : "thread", n == 1 ? "" : "s");
 	for (size_t i = 0; i < n && pools; i++)
 		threads += rows[i]->threads;
@@ -254,26 +270,28 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 		pmc_outf(out,
 			 "%llu switch%s not recorded: times on CPU may be wrong by up to a wait "
 			 "each\n",
-			 (unsigned long long)unseen, unseen == 1 ? " was" : "es were");
+			 (unsigned long long)unseen, unseen == 1 ? "" : "es");
 }
 
 static void put_all(struct trace *trace, struct trace_thread *const *rows, size_t n,
 		    uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->out;
+	int width = pmc_out_columns(out->fd);
 	size_t woken = 0;
 
+	width = width > 0 ? width : WIDTH;
 	for (size_t i = 0; i < n && trace->format == TRACE_JSON; i++)
 		put_json(trace, rows[i]);
 	if (trace->format == TRACE_JSON)
 		return;
-	put_table(trace, rows, n, wall_ns);
+	put_table(trace, rows, n, wall_ns, width);
 	for (size_t i = 0; i < n && i < MOST_CHAINS; i++) {
 		if (!main_waker(trace->summary, rows[i]).by)
 			continue;
 		if (!woken++)
 			pmc_out_str(out, "\nwaits ended by, and share of the time waited:\n");
-		put_chain(out, trace->summary, rows[i]);
+		put_chain(out, trace->summary, rows[i], width);
 	}
 }
 
