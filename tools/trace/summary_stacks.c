@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* summary_stacks.c - where threads wait: user call stacks, with --stacks. */
+#include "agent/core/base/hash.h"
 #include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"
 #include "agent/core/profile/fold.h"
@@ -83,22 +84,87 @@ static void name_caller(struct trace *trace, const struct trace_thread *thread,
 	memmove(names->list, names->list + inlined, names->n * sizeof(*names->list));
 }
 
+/* Waits in stacks of the same functions: call sites within a function are one. */
+struct place {
+	uint64_t hash, count, ns;
+	const struct unwind_stack *stack; /* one of them; NULL: none is known */
+};
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/* Those without a stack come last. */
+static int most_time(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (!x->stack != !y->stack)
+		return !x->stack - !y->stack;
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static uint64_t hash_names(struct trace *trace, const struct trace_thread *thread,
+			   const struct unwind_stack *stack)
+{
+	struct trace_frame_names names;
+	uint64_t hash = 0;
+
+	name_frames(trace, thread, stack, &names);
+	for (unsigned i = 0; i < names.n; i++)
+		hash = (hash ^ pmc_hash(names.list[i], strlen(names.list[i]))) * 31;
+	return hash;
+}
+
+/* The thread's places, that of most time first: to be freed; NULL: no memory. */
+static struct place *places_of(struct trace *trace, const struct trace_thread *thread, size_t *n)
+{
+	struct place *list;
+	size_t all = 0, merged = 0;
+
+	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
+		all++;
+	list = calloc(all + 1, sizeof(*list));
+	*n = 0;
+	if (!list)
+		return NULL;
+	all = 0;
+	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
+		list[all++] = (struct place){ hash_names(trace, thread, w->key.stack), w->count,
+					      w->ns, w->key.stack };
+	qsort(list, all, sizeof(*list), by_hash);
+	for (size_t i = 0; i < all; i++) {
+		if (merged && list[merged - 1].hash == list[i].hash) {
+			list[merged - 1].count += list[i].count;
+			list[merged - 1].ns += list[i].ns;
+		} else {
+			list[merged++] = list[i];
+		}
+	}
+	qsort(list, merged, sizeof(*list), most_time);
+	*n = merged;
+	return list;
+}
+
 /* The innermost functions, as many as fit: "  98 % in read < get < main". */
 void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, int width)
 {
-	const struct trace_wait *most = NULL;
 	struct trace_frame_names names;
+	size_t n;
+	struct place *places = places_of(trace, thread, &n);
 	struct pmc_out line, *out = &trace->out;
 	char text[1024];
 	int room = width - 10, widest = width - 17 < NAME_COLUMNS ? width - 17 : NAME_COLUMNS;
 
-	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
-		if (w->key.stack && (!most || w->ns > most->ns))
-			most = w;
-	if (!most || !most->ns)
+	if (!places || !n || !places->stack || !places->ns) {
+		free(places);
 		return;
-	name_caller(trace, thread, most->key.stack, &names);
-	pmc_outf(out, "  %3u %% in", trace_percent(most->ns, thread->blocked_ns));
+	}
+	name_caller(trace, thread, places->stack, &names);
+	pmc_outf(out, "  %3u %% in", trace_percent(places->ns, thread->blocked_ns));
 	for (unsigned i = 0; i < names.n; i++) {
 		pmc_out_to_mem(&line, text, sizeof(text));
 		room -= pmc_utf8_safe(&line, names.list[i], strlen(names.list[i]),
@@ -111,44 +177,30 @@ void trace_stacks_line(struct trace *trace, const struct trace_thread *thread, i
 		pmc_outf(out, "%s%.*s", i ? " < " : " ", (int)line.len, text);
 	}
 	pmc_out_char(out, '\n');
-}
-
-static int most_time(const void *a, const void *b)
-{
-	const struct trace_wait *x = *(struct trace_wait *const *)a;
-	const struct trace_wait *y = *(struct trace_wait *const *)b;
-
-	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
+	free(places);
 }
 
 void trace_stacks_json(struct trace *trace, const struct trace_thread *thread,
 		       struct pmc_json *json)
 {
-	struct trace_wait **list;
 	struct trace_frame_names names;
-	size_t n = 0;
+	struct place *places;
+	size_t n;
 
 	if (!trace->stacks)
 		return;
-	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
-		n++;
-	list = calloc(n + 1, sizeof(*list));
-	n = 0;
-	for (struct trace_wait *w = thread->stacks; list && w; w = w->next)
-		list[n++] = w;
-	if (n)
-		qsort(list, n, sizeof(*list), most_time);
+	places = places_of(trace, thread, &n);
 	pmc_json_array(json, "blocked_in");
 	for (size_t i = 0; i < n; i++) {
-		name_frames(trace, thread, list[i]->key.stack, &names);
+		name_frames(trace, thread, places[i].stack, &names);
 		pmc_json_object(json, NULL);
-		pmc_json_u64(json, "ns", list[i]->ns);
-		pmc_json_u64(json, "count", list[i]->count);
+		pmc_json_u64(json, "ns", places[i].ns);
+		pmc_json_u64(json, "count", places[i].count);
 		pmc_json_array(json, "stack");
 		trace_stack_json(json, &names);
 		pmc_json_array_end(json);
 		pmc_json_object_end(json);
 	}
 	pmc_json_array_end(json);
-	free(list);
+	free(places);
 }
