@@ -182,8 +182,8 @@ int profile_add_row(struct pmc_profile *profile, const struct pmc_frame *frame)
 	}
 	len = pack(words, n_words, packed);
 	/* unpack() reads 8 bytes of each word, also of a last one that has none. */
-	bytes = (offsetof(struct pmc_p_row, packed) + len + sizeof(uint64_t) + ROW_ALIGN - 1) / ROW_ALIGN *
-		ROW_ALIGN;
+	bytes = offsetof(struct pmc_p_row, packed) + len + sizeof(uint64_t);
+	bytes = (bytes + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
 	row = row_alloc(profile, bytes);
 	if (!row)
 		return -ENOMEM;
