@@ -168,7 +168,11 @@ static void what_is_not_sampled(void **state)
 
 	(void)state;
 	has(text, "kernel mode");
+	/* A thread's first sample is taken at the end of a whole period. */
+	has(text, "threads");
+	has(text, "shorter");
 	has_not(faults, "kernel mode");
+	has_not(faults, "shorter");
 	free(text);
 	free(faults);
 }
@@ -330,6 +334,7 @@ static void hints(void **state)
 
 	(void)state;
 	has(text, "--by path --event off-cpu some.pmc\n");
+	has(text, "--by function some.pmc\n");
 	free(text);
 	text = report((struct pmc_report_options){ .keep_hint = "KEEP" });
 	has(text, "KEEP, then pmctl report --by path --event off-cpu run.pmc\n");
@@ -338,6 +343,29 @@ static void hints(void **state)
 	free(report_with((struct pmc_report_options){ .by = PMC_BY_PATH, .event = "none" }, -EINVAL,
 			 &problem));
 	has_not(problem, "pmctl run");
+}
+
+static void no_hint_without_samples(void **state)
+{
+	const struct pmc_process_fixed process = { .pid = 7, .rank = -1, .time_ns = 1000 };
+	struct pmc_profile profile;
+	uint64_t clock;
+	char *text;
+	int result;
+
+	(void)state;
+	made_begin();
+	clock = made_set(&clock_event, 1);
+	made_process(1, &process, "elsewhere", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .cpu_ns = 300 }, "app", NULL, 0);
+	made_samples(1, (struct pmc_samples_fixed){ .eventset = clock }, 300, NULL, 0);
+	made_profile(&profile, false);
+	text = made_report(&profile, &(struct pmc_report_options){ .top = -1 }, &result, NULL);
+	assert_int_equal(result, 0);
+	assert_int_equal(profile.n_samples, 1);
+	has_not(text, "it has samples");
+	free(text);
+	pmc_profile_free(&profile);
 }
 
 /* It says why, as a table does. */
@@ -459,6 +487,7 @@ int main(void)
 		cmocka_unit_test(of_an_event),
 		cmocka_unit_test(waits),
 		cmocka_unit_test(hints),
+		cmocka_unit_test(no_hint_without_samples),
 		cmocka_unit_test(start_and_creation),
 		cmocka_unit_test(sorted),
 		cmocka_unit_test(of_threads),

@@ -22,6 +22,10 @@ static void fail(const struct run *run, const char *what, int error)
 
 void run_print_report(struct run *run)
 {
+	static const char *const keep_hints[2][2] = {
+		{ "pmctl run -o run.pmc", "pmctl run --sample -o run.pmc" },
+		{ "pmctl run --off-cpu -o run.pmc", "pmctl run --sample --off-cpu -o run.pmc" },
+	};
 	static char room[64 << 10];
 	struct pmc_report_options options = {
 		.format = PMC_FORMAT_TABLE,
@@ -51,9 +55,7 @@ void run_print_report(struct run *run)
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])
-		options.keep_hint = run->off_cpu_wanted	   ? "pmctl run --off-cpu -o run.pmc" :
-				    run->config.sample.on ? "pmctl run --sample -o run.pmc" :
-							    "pmctl run -o run.pmc";
+		options.keep_hint = keep_hints[run->off_cpu_wanted][run->config.sample.on];
 	else if (!run->dump.pattern)
 		options.dump = strchr(run->config.out, '%') ? run->dump.file : run->config.out;
 	if (run->config.report.file)

@@ -53,7 +53,7 @@ static void put_losses(struct pmc_view *view)
 }
 
 /* Clocks count kernel mode, too, where no samples are taken; other events are counted without. */
-static bool lacks_kernel(const struct pmc_view_samples *samples)
+static bool lacks_some(const struct pmc_view_samples *samples)
 {
 	return samples->event->def.scope == PMC_SCOPE_ALL && samples->has_value &&
 	       samples->weight < samples->value - samples->value / 1000;
@@ -85,8 +85,9 @@ static void put_explained(struct pmc_view *view)
 			put_amount(view, samples->value);
 		}
 		put_losses(view);
-		if (lacks_kernel(samples))
-			pmc_outf(&line, "%skernel mode is not sampled", view->glyphs->dot);
+		if (lacks_some(samples))
+			pmc_outf(&line, "%snot sampled: %s", view->glyphs->dot,
+				 "kernel mode, and threads shorter than a period");
 	} else {
 		pmc_out_str(&line, "no samples in these threads; pmctl run --sample takes some");
 	}
@@ -103,30 +104,39 @@ static void put_explained(struct pmc_view *view)
 	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
 }
 
-bool pmc_footer_samples(struct pmc_view *view)
+static void put_hint(struct pmc_view *view, const char *what, const char *by)
 {
 	const struct pmc_report_options *options = view->options;
-	bool any = false, waits = false;
 
-	for (uint64_t i = 0; i < view->profile->n_samples; i++) {
-		const struct pmc_p_event *event = view->profile->samples[i]->event;
-
-		any |= event != NULL;
-		waits |= event && pmc_is_off_cpu(event);
-	}
-	if (!any)
-		return false;
-	pmc_out_str(view->out, waits ? " it has waits: " : " it has samples: ");
+	pmc_outf(view->out, " it has %s: ", what);
 	if (options->keep_hint)
 		pmc_outf(view->out, "%s, then ", options->keep_hint);
-	pmc_outf(view->out, "pmctl report --by %s ", waits ? "path --event off-cpu" : "function");
+	pmc_outf(view->out, "pmctl report --by %s ", by);
 	pmc_utf8_shell(view->out,
 		       options->keep_hint ? "run.pmc" :
 		       options->dump	  ? options->dump :
 					    "FILE",
 		       view->options->screen.ascii);
 	pmc_footer_end_line(view);
-	return options->keep_hint != NULL;
+}
+
+bool pmc_footer_samples(struct pmc_view *view)
+{
+	bool samples = false, waits = false;
+
+	for (uint64_t i = 0; i < view->profile->n_samples; i++) {
+		const struct pmc_p_samples *of = view->profile->samples[i];
+
+		if (!of->event || !of->samples)
+			continue;
+		waits |= pmc_is_off_cpu(of->event);
+		samples |= !pmc_is_off_cpu(of->event);
+	}
+	if (samples)
+		put_hint(view, "samples", "function");
+	if (waits)
+		put_hint(view, "waits", "path --event off-cpu");
+	return (samples || waits) && view->options->keep_hint;
 }
 
 /* ---- trees ------------------------------------------------------------------------------- */
