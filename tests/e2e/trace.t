@@ -33,7 +33,10 @@ refused() {
 	is "$status" "$code" "trace $*: exit status $code"
 	like "$(cat err)" "$regex" "and why"
 }
-refused 2 "no tracepoint" -a
+refused 2 "no tracepoint.* --summary" -a
+trace -e sched:sched_process_exec -- true
+is "$(sed -n 's/^pmctl trace: //p' err)" "1 record, 0 lost" "one record is singular"
+refused 2 "--summary has no filters" --summary -a --filter 'prev_pid > 0'
 refused 2 "more than one" -e sched:sched_switch -a -p 1
 refused 2 "'sched:sched_switch'" -e sched:sched_swich -a
 refused 2 "unknown tracepoint" -e 'nonesuch*' -a

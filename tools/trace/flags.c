@@ -53,8 +53,8 @@ static int set_filter(struct trace *trace, const char *filter)
 	struct trace_names *list = trace->lists + trace->n_lists;
 
 	if (list-- == trace->lists)
-		return tool_fail(EXIT_USAGE,
-				 "--filter is for the -e before it; give -e NAME first");
+		return tool_fail(EXIT_USAGE, "--filter is for the -e before it; give -e NAME first "
+					     "(--summary has no filters)");
 	if (list->filter)
 		return tool_fail(EXIT_USAGE, "two filters for -e %.60s; join them with &&",
 				 list->names);
@@ -154,7 +154,8 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	if (!trace->n_lists)
 		return tool_fail(EXIT_USAGE,
 				 "no tracepoint; give -e NAME, as -e sched:sched_switch "
-				 "(pmctl list '*sched*' shows names)");
+				 "(pmctl list '*sched*' shows names), or --summary for times "
+				 "of threads");
 	targets = trace->all + !!trace->cpus + !!trace->pid + !!trace->command;
 	if (targets > 1)
 		return tool_fail(EXIT_USAGE, "more than one target; give one of -a, -C CPUS, "

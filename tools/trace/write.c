@@ -226,15 +226,16 @@ void trace_write_loss(struct trace *trace, const struct trace_ring *ring, uint64
 static void put_totals(struct pmc_out *out, const struct trace *trace, uint64_t records,
 		       uint64_t lost)
 {
-	pmc_outf(out, "pmctl trace: %llu records, %llu lost", (unsigned long long)records,
-		 (unsigned long long)lost);
+	pmc_outf(out, "pmctl trace: %llu record%s, %llu lost", (unsigned long long)records,
+		 records == 1 ? "" : "s", (unsigned long long)lost);
 	if (trace->late)
 		pmc_outf(out, ", %llu out of order", (unsigned long long)trace->late);
 	pmc_out_char(out, '\n');
 	for (unsigned r = 0; r < trace->n_rings; r++)
 		if (trace->rings[r].lost)
-			pmc_outf(out, "  CPU %d: %llu records, %llu lost\n", trace->rings[r].cpu,
+			pmc_outf(out, "  CPU %d: %llu record%s, %llu lost\n", trace->rings[r].cpu,
 				 (unsigned long long)trace->rings[r].records,
+				 trace->rings[r].records == 1 ? "" : "s",
 				 (unsigned long long)trace->rings[r].lost);
 }
 
