@@ -85,12 +85,13 @@ static void put_json(struct trace *trace, const struct trace_thread *t)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void put_ms(struct pmc_out *out, uint64_t ns)
+static void put_ms(struct pmc_out *out, uint64_t ns, bool doubtful)
 {
 	char text[32];
 	struct pmc_out cell;
 
 	pmc_out_to_mem(&cell, text, sizeof(text));
+	pmc_out_str(&cell, doubtful ? "~" : "");
 	pmc_out_fixed(&cell, (double)ns / 1e6, 1);
 	pmc_outf(out, " %9s", text);
 }
@@ -128,10 +129,10 @@ static void put_name(struct pmc_out *out, const struct trace_thread *t)
 static void put_row(struct pmc_out *out, const struct trace_thread *t, int width)
 {
 	put_name(out, t);
-	put_ms(out, t->oncpu_ns);
-	put_ms(out, t->delay_ns);
-	put_ms(out, t->longest_ns);
-	put_ms(out, t->blocked_ns);
+	put_ms(out, t->oncpu_ns, t->unseen);
+	put_ms(out, t->delay_ns, t->unseen);
+	put_ms(out, t->longest_ns, false);
+	put_ms(out, t->blocked_ns, t->unseen);
 	put_reasons(out, t, width - NAME_COLUMNS - 48);
 	pmc_out_char(out, '\n');
 }
@@ -268,9 +269,9 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 		unseen += rows[i]->unseen;
 	if (unseen)
 		pmc_outf(out,
-			 "%llu switch%s not recorded: times on CPU may be wrong by up to a wait "
+			 "~: %llu switch%s not recorded: these times may be wrong by up to a wait "
 			 "each\n",
-			 (unsigned long long)unseen, unseen == 1 ? "" : "es");
+			 (unsigned long long)unseen, unseen == 1 ? " was" : "es were");
 }
 
 static void put_all(struct trace *trace, struct trace_thread *const *rows, size_t n,
