@@ -28,7 +28,7 @@ static struct {
 	int short_reply; /* bytes that thread_info gives instead of all */
 	bool root, no_kperf, no_symbol, no_timebase;
 	int db_error, force_error, map_error; /* codes of kperfdata */
-	int force_errno, config_errno;	      /* errno of kperf, 0: works */
+	int force_errno, config_errno, read_errno; /* errno of kperf, 0: works */
 	int error;			      /* what last_error() returns */
 	unsigned forced, configured, counting, thread_counting, live_db, live_config;
 	bool order_broken;
@@ -328,12 +328,22 @@ static int double_kpc_set_thread_counting(uint32_t classes)
 	return 0;
 }
 
+static uint32_t double_kpc_get_counting(void)
+{
+	return mac_double.counting;
+}
+
+static uint32_t double_kpc_get_thread_counting(void)
+{
+	return mac_double.thread_counting;
+}
+
 static int double_kpc_get_thread_counters(uint32_t tid, uint32_t n, uint64_t *counters)
 {
 	memset(counters, 0xa5, n * sizeof(*counters));
-	/* Other threads cannot be read. */
-	if (tid || !mac_double.thread_counting)
-		return fail_errno(EINVAL);
+	/* Other threads cannot be read. Those that were counted once can be, also after the stop. */
+	if (tid || mac_double.read_errno)
+		return fail_errno(tid ? EINVAL : mac_double.read_errno);
 	for (uint32_t i = 0; i < n; i++)
 		counters[i] = mac_double.work[double_self - 1000] * 100 + i;
 	return 0;
@@ -359,6 +369,7 @@ static void *double_symbol(void *library, const char *name)
 		F(kpep_config_kpc),	    F(kpc_force_all_ctrs_set),
 		F(kpc_set_config),	    F(kpc_set_counting),
 		F(kpc_set_thread_counting), F(kpc_get_thread_counters),
+		F(kpc_get_counting),	    F(kpc_get_thread_counting),
 		F(kpep_db_events_count),    F(kpep_db_events),
 		F(kpep_event_name),	    F(kpep_event_alias),
 		F(kpep_event_description),

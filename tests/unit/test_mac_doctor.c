@@ -146,6 +146,8 @@ static void what_fails_is_explained(void **state)
 	mac_double.root = true;
 	mac_double.force_errno = EBUSY;
 	expect("kperf", "limits", "another program holds");
+	mac_double.force_errno = EACCES;
+	expect("kperf", "limits", "another program holds");
 	mac_double.force_errno = EPERM;
 	expect("kperf", "limits", "not even to root");
 	mac_double.force_errno = EIO;

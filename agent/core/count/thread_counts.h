@@ -53,7 +53,7 @@ enum pmc_mac_trouble {
 	PMC_MAC_NOT_FOUND = 16,	  /* kpep 11: the database does not have an event */
 	PMC_MAC_CONFLICT = 32,	  /* kpep 12: the counters of an event are taken */
 	PMC_MAC_NOT_FORCED = 64,  /* kpep 13: counters are not forced */
-	PMC_MAC_BUSY = 128,	  /* EBUSY: another program holds the counters */
+	PMC_MAC_BUSY = 128,	  /* EBUSY, EACCES: another program holds the counters */
 	PMC_MAC_REFUSED = 256,	  /* EPERM: not in the kernel's list of events (macOS 14.4) */
 	PMC_MAC_FAILED = 512,	  /* anything else */
 };
@@ -85,7 +85,7 @@ void pmc_mac_open(struct pmc_mac *mac, const struct pmc_mac_calls *calls);
 #define PMC_MAC_KPC_BYTES ((size_t)512)
 unsigned pmc_mac_kpc_open(struct pmc_mac *mac, void *kpc, const char *const *names,
 			  const bool *user_only, unsigned n, bool attach, uint32_t *reasons);
-/* Gives the counters back to the system; only what kpc_open has taken. */
+/* Gives the counters back to the system; only what kpc_open has taken. Async-signal-safe. */
 void pmc_mac_close(struct pmc_mac *mac);
 /* In a forked child: the counters are the parent's to give back. */
 void pmc_mac_forked(struct pmc_mac *mac);
@@ -95,7 +95,8 @@ struct pmc_mac_level {
 };
 
 struct pmc_mac_reading {
-	/* 0: level, kpc are valid; else enum pmc_reason or errno. */
+	/* 0: level, kpc are valid; else enum pmc_reason or errno. PMC_REASON_NO_KPERF: somebody has
+	 * stopped kperf since it was opened. */
 	uint32_t counts_error, kpc_error;
 	struct pmc_mac_level level[PMC_MAC_LEVELS]; /* without levels, the sum in the first */
 	uint64_t kpc[PMC_MAC_COUNTERS];

@@ -122,6 +122,8 @@ static bool row(struct pmc_frame_buf *buf, const struct entry *entry, uint64_t t
 
 	if (pmc_mac_read(&mac_job.mac, tid, own, &counts) != 0)
 		return false;
+	if (counts.kpc_error == PMC_REASON_NO_KPERF)
+		agent_note(NOTE_MAC_STOPPED);
 	fixed.end_ns = state == PMC_THREAD_LIVE ? 0 : fixed.time_ns;
 	fixed.cpu_ns = counts.cpu_ns;
 	fixed.flags |= counts.has_cpu ? 0 : PMC_THREAD_NO_CPU;

@@ -38,6 +38,8 @@ enum { KPEP_NOT_FOUND = 11, KPEP_CONFLICT = 12, KPEP_NOT_FORCED = 13, KPEP_ERRNO
 	X(perf, int, kpc_set_config, (uint32_t, uint64_t *))                                       \
 	X(perf, int, kpc_set_counting, (uint32_t))                                                 \
 	X(perf, int, kpc_set_thread_counting, (uint32_t))                                          \
+	X(perf, uint32_t, kpc_get_counting, (void))                                                \
+	X(perf, uint32_t, kpc_get_thread_counting, (void))                                         \
 	X(perf, int, kpc_get_thread_counters, (uint32_t, uint32_t, uint64_t *))
 
 struct pmc_mac_kpc {
@@ -95,6 +97,7 @@ static uint32_t explain(struct pmc_mac *mac, int code)
 static uint32_t explain_errno(struct pmc_mac *mac, uint32_t not_permitted)
 {
 	switch (mac->calls->last_error()) {
+	case EACCES: /* kpc_force_all_ctrs() of xnu, if another task has forced them */
 	case EBUSY:
 		mac->trouble |= PMC_MAC_BUSY;
 		return EBUSY;
@@ -198,6 +201,7 @@ static uint32_t read_map(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, unsigned 
 	return 0;
 }
 
+/* Async-signal-safe: system calls only. */
 static void release(struct pmc_mac_kpc *kpc)
 {
 	if (kpc->ours) {
@@ -205,11 +209,17 @@ static void release(struct pmc_mac_kpc *kpc)
 		kpc->kpc_set_thread_counting(0);
 		kpc->kpc_force_all_ctrs_set(0);
 	}
+	kpc->ours = false;
+}
+
+/* What is left of the objects is in the kernel. Not at the end of the process, which may be in a
+ * signal handler that has interrupted malloc(). */
+static void free_objects(struct pmc_mac_kpc *kpc)
+{
 	if (kpc->config)
 		kpc->kpep_config_free(kpc->config);
 	if (kpc->db)
 		kpc->kpep_db_free(kpc->db);
-	kpc->ours = false;
 	kpc->db = kpc->config = NULL;
 }
 
@@ -231,6 +241,7 @@ static unsigned set_up(struct pmc_mac *mac, struct pmc_mac_kpc *kpc, const char 
 		if (!*reason && !attach)
 			*reason = program(mac, kpc, classes);
 	}
+	free_objects(kpc);
 	if (!*reason && added)
 		return added;
 	release(kpc);
@@ -318,9 +329,11 @@ unsigned pmc_mac_kpc_read(const struct pmc_mac *mac, uint64_t *counters)
 	if (mac->kpc->kpc_get_thread_counters(0, PMC_MAC_COUNTERS, all) != 0) {
 		int error = mac->calls->last_error();
 
-		return error > 0 && error < PMC_REASON_ADOPTED ? (unsigned)error :
-								 PMC_REASON_NO_KPERF;
+		return error > 0 && error < PMC_REASON_ADOPTED ? (unsigned)error : EIO;
 	}
+	/* The kernel gives the counts up to the stop. Asked afterwards, for one meanwhile. */
+	if (!mac->kpc->kpc_get_thread_counting() || !mac->kpc->kpc_get_counting())
+		return PMC_REASON_NO_KPERF;
 	for (unsigned i = 0; i < mac->kpc_n; i++)
 		counters[i] = all[mac->kpc_at[i]];
 	return 0;
