@@ -27,9 +27,9 @@ static struct {
 	unsigned levels;
 	int short_reply; /* bytes that thread_info gives instead of all */
 	bool root, no_kperf, no_symbol, no_timebase;
-	int db_error, force_error, map_error; /* codes of kperfdata */
+	int db_error, force_error, map_error;	   /* codes of kperfdata */
 	int force_errno, config_errno, read_errno; /* errno of kperf, 0: works */
-	int error;			      /* what last_error() returns */
+	int error;				   /* what last_error() returns */
 	unsigned forced, configured, counting, thread_counting, live_db, live_config;
 	bool order_broken;
 	int events_error;
@@ -118,10 +118,11 @@ static int double_thread_info(unsigned flavor, uint64_t tid, void *to, size_t by
 
 /* The sum over all threads, ended ones too. The work on the last level is 10 for each that has
  * any. */
-static int double_usage(int version, void *to, size_t bytes)
+static int double_usage(pid_t pid, int version, void *to, size_t bytes)
 {
 	uint64_t words[58] = { 0 }, slow = 0;
 
+	(void)pid;
 	memset(to, 0xa5, bytes);
 	if (mac_double.usage_error || version > mac_double.usage_version)
 		return mac_double.usage_error ? mac_double.usage_error : -EINVAL;
@@ -341,7 +342,8 @@ static uint32_t double_kpc_get_thread_counting(void)
 static int double_kpc_get_thread_counters(uint32_t tid, uint32_t n, uint64_t *counters)
 {
 	memset(counters, 0xa5, n * sizeof(*counters));
-	/* Other threads cannot be read. Those that were counted once can be, also after the stop. */
+	/* Other threads cannot be read. Those that were counted once can be, also after the stop.
+	 */
 	if (tid || mac_double.read_errno)
 		return fail_errno(tid ? EINVAL : mac_double.read_errno);
 	for (uint32_t i = 0; i < n; i++)

@@ -269,7 +269,10 @@ static void slices_decide(void **state)
 static void damaged_files(void **state)
 {
 	const struct shape shapes[] = {
-		{ .cpu = ARM, .is_signed = true, .restricted = true, .flags = MACHO_CS_RUNTIME,
+		{ .cpu = ARM,
+		  .is_signed = true,
+		  .restricted = true,
+		  .flags = MACHO_CS_RUNTIME,
 		  .entitlements = VARIABLES LIBRARIES },
 		{ .cpu = X86 },
 	};
@@ -355,6 +358,7 @@ static void spawned_programs(void **state)
 /* ---- usage -------------------------------------------------------------------------------- */
 static struct {
 	int error;
+	bool translated;
 	uint64_t words[MAC_USAGE_BYTES / 8];
 } reply;
 
@@ -371,7 +375,7 @@ static int usage_of(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES])
 static void timebase(uint32_t *numer, uint32_t *denom)
 {
 	*numer = 125;
-	*denom = 3;
+	*denom = reply.translated ? 0 : 3;
 }
 
 static const struct mac_usage_calls calls = { usage_of, timebase };
@@ -394,6 +398,10 @@ static void usage_is_decoded(void **state)
 	reply.words[31] = reply.words[32] = 0;
 	assert_int_equal(mac_usage_read(&calls, 1, &usage), 0);
 	assert_false(usage.counted);
+	assert_true(usage.timed);
+	reply.translated = true;
+	assert_int_equal(mac_usage_read(&calls, 1, &usage), 0);
+	assert_false(usage.timed);
 	reply.error = -ESRCH;
 	assert_int_equal(mac_usage_read(&calls, 1, &usage), -ESRCH);
 	assert_false(usage.counted);

@@ -14,9 +14,9 @@
 /* Each reading is 1,000 cycles and 3,000 instructions further. */
 static struct {
 	uint64_t n;
-	int error;    /* of all readings from `from` on */
+	int error; /* of all readings from `from` on */
 	uint64_t from;
-	bool no_counters;
+	bool no_counters, translated;
 } readings;
 
 static int usage_of(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES])
@@ -37,7 +37,8 @@ static int usage_of(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES])
 
 static void timebase(uint32_t *numer, uint32_t *denom)
 {
-	*numer = *denom = 1;
+	*numer = 1;
+	*denom = !readings.translated;
 }
 
 static const struct mac_usage_calls calls = { usage_of, timebase };
@@ -124,6 +125,22 @@ static void a_virtual_machine_has_cpu_time(void **state)
 	assert_non_null(strstr(text, " - "));
 }
 
+static void under_rosetta_times_are_unknown(void **state)
+{
+	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000, .count = 1 };
+
+	(void)state;
+	memset(&readings, 0, sizeof(readings));
+	readings.translated = true;
+	assert_int_equal(run(&stat), 0);
+	assert_non_null(strstr(text, "\"name\":\"task-clock\",\"value\":null,\"raw\":null"));
+	assert_non_null(strstr(text, "\"cpus\":null"));
+	assert_non_null(strstr(text, "\"ipc\":3"));
+	stat.json = false;
+	assert_int_equal(run(&stat), 0);
+	assert_non_null(strstr(text, "  3.00           - "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +148,7 @@ int main(void)
 		cmocka_unit_test(intervals_are_differences),
 		cmocka_unit_test(a_process_that_goes_leaves_its_last_reading),
 		cmocka_unit_test(a_virtual_machine_has_cpu_time),
+		cmocka_unit_test(under_rosetta_times_are_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

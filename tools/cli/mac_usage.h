@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 struct mac_usage {
+	bool timed; /* false: the times are not known, under Rosetta */
 	uint64_t user_ns, system_ns;
 	uint64_t resident_bytes, peak_footprint_bytes;
 	bool ended;
@@ -26,7 +27,8 @@ enum { MAC_USAGE_BYTES = 296 };
 struct mac_usage_calls {
 	/* proc_pid_rusage(RUSAGE_INFO_V4): 0 or -errno. */
 	int (*usage)(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES]);
-	/* mach_timebase_info(): nanoseconds are units * numer / denom. */
+	/* mach_timebase_info(): nanoseconds are units * numer / denom. denom 0:
+	 * unknown. */
 	void (*timebase)(uint32_t *numer, uint32_t *denom);
 };
 extern const struct mac_usage_calls mac_usage_system;

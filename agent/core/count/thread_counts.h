@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Performance levels that are told apart, and counters of kperf. */
 enum { PMC_MAC_LEVELS = 8, PMC_MAC_COUNTERS = 32 };
@@ -28,13 +29,14 @@ struct pmc_mac_calls {
 	int (*self_counts)(uint64_t counts[2]);
 	/* proc_pidinfo() of this process: the number of bytes stored. */
 	int (*thread_info)(unsigned flavor, uint64_t tid, void *to, size_t bytes);
-	/* proc_pid_rusage() of this process, in the version of that number. 0. */
-	int (*process_usage)(int version, void *to, size_t bytes);
+	/* proc_pid_rusage() in the version of that number. 0. */
+	int (*process_usage)(pid_t pid, int version, void *to, size_t bytes);
 	/* pthread_threadid_np() of the caller. */
 	uint64_t (*self_tid)(void);
 	/* "Performance", "Efficiency"; NULL: unknown. */
 	const char *(*level_name)(unsigned level);
-	/* mach_timebase_info(): nanoseconds are units * numer / denom. denom 0: unknown. */
+	/* mach_timebase_info(): nanoseconds are units * numer / denom. denom 0: unknown, under
+	 * Rosetta. */
 	void (*timebase)(uint32_t *numer, uint32_t *denom);
 	bool (*is_root)(void);
 	void *(*library)(const char *path);
@@ -62,11 +64,11 @@ struct pmc_mac_kpc; /* functions of kperf and kperfdata */
 
 struct pmc_mac {
 	const struct pmc_mac_calls *calls;
-	unsigned levels;    /* of thread_info; 0: counts of the calling thread only */
-	bool counts;	    /* cycles and instructions are counted */
-	uint32_t no_counts; /* why not: enum pmc_reason */
-	uint32_t numer, denom;	 /* numer 0: times in units of mach cannot be used */
-	uint32_t trouble;	 /* enum pmc_mac_trouble */
+	unsigned levels;       /* of thread_info; 0: counts of the calling thread only */
+	bool counts;	       /* cycles and instructions are counted */
+	uint32_t no_counts;    /* why not: enum pmc_reason */
+	uint32_t numer, denom; /* numer 0: times in units of mach cannot be used */
+	uint32_t trouble;      /* enum pmc_mac_trouble */
 	/* For descendants: the job's first process counts fewer events of kperf than are asked for,
 	 * so the places of their counters are unknown here. */
 	bool refused_above;

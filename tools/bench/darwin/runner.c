@@ -218,7 +218,8 @@ static void put_events(const struct bench *bench, const struct mac_usage *usage,
 				values[m] = (double)usage->instructions;
 			break;
 		case PMC_MAC_CLOCK:
-			values[m] = (double)(usage->user_ns + usage->system_ns);
+			if (usage->timed)
+				values[m] = (double)(usage->user_ns + usage->system_ns);
 			break;
 		}
 	}

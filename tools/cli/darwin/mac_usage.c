@@ -37,6 +37,7 @@ int mac_usage_read(const struct mac_usage_calls *calls, pid_t pid, struct mac_us
 	if (error)
 		return error;
 	calls->timebase(&numer, &denom);
+	usage->timed = denom != 0;
 	usage->user_ns = ns_of(word(bytes, USER_TIME), numer, denom);
 	usage->system_ns = ns_of(word(bytes, SYSTEM_TIME), numer, denom);
 	usage->resident_bytes = word(bytes, RESIDENT_SIZE);

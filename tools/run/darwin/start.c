@@ -56,16 +56,26 @@ int run_next_signal(const sigset_t *set, bool *from_terminal)
 	return sig;
 }
 
+static uint64_t ns_of(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * 1000000000u + (uint64_t)tv->tv_usec * 1000;
+}
+
 void run_reap(struct run_child *child)
 {
 	struct mac_usage usage;
+	bool timed;
 
 	if (!child->pid)
 		return;
-	if (mac_usage_read(&mac_usage_system, child->pid, &usage) == 0)
+	timed = mac_usage_read(&mac_usage_system, child->pid, &usage) == 0 && usage.timed;
+	if (timed)
 		child->cpu_ns = usage.user_ns + usage.system_ns;
 	while (wait4(child->pid, &child->status, 0, &child->usage) < 0 && errno == EINTR)
 		;
+	/* With those of its children that it has waited for. */
+	if (!timed)
+		child->cpu_ns = ns_of(&child->usage.ru_utime) + ns_of(&child->usage.ru_stime);
 	child->max_rss_bytes = (uint64_t)child->usage.ru_maxrss;
 }
 

@@ -65,8 +65,8 @@ static bool read_now(struct mac_stat *stat, struct reading *now)
 {
 	struct mac_usage usage;
 	siginfo_t info = { 0 };
-	bool ended = stat->cmd && waitid(P_PID, (id_t)stat->pid, &info,
-					 WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	bool ended = stat->cmd &&
+		     waitid(P_PID, (id_t)stat->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 		     info.si_pid == stat->pid;
 	int error = mac_usage_read(stat->calls, stat->pid, &usage);
 
@@ -95,7 +95,7 @@ static void put_json(struct mac_stat *stat, const struct reading *from, const st
 	} events[] = {
 		{ "cycles", "", b->cycles - a->cycles, b->counted },
 		{ "instructions", "", b->instructions - a->instructions, b->counted },
-		{ "task-clock", "ns", cpu_ns, true },
+		{ "task-clock", "ns", cpu_ns, b->timed },
 	};
 	struct pmc_json json;
 
@@ -121,7 +121,7 @@ static void put_json(struct mac_stat *stat, const struct reading *from, const st
 	}
 	pmc_json_array_end(&json);
 	pmc_json_object(&json, "metrics");
-	pmc_json_double(&json, "cpus", ratio((double)cpu_ns, (double)ns));
+	pmc_json_double(&json, "cpus", b->timed ? ratio((double)cpu_ns, (double)ns) : NAN);
 	pmc_json_double(&json, "ipc",
 			b->counted ? ratio((double)events[1].value, (double)events[0].value) : NAN);
 	pmc_json_object_end(&json);
@@ -140,15 +140,18 @@ static void put_line(struct mac_stat *stat, const struct reading *from, const st
 	const double cpu = (double)(b->user_ns + b->system_ns - a->user_ns - a->system_ns);
 	const double cycles = (double)(b->cycles - a->cycles);
 	const double instructions = (double)(b->instructions - a->instructions);
-	char line[200], counts[64] = "             -             -     -";
+	char line[200], clock[32] = "           -";
+	char counts[64] = "             -             -     -";
 
 	if (b->counted && cycles > 0)
 		snprintf(counts, sizeof(counts), "%14.0f%14.0f%6.2f", cycles, instructions,
 			 instructions / cycles);
 	else if (b->counted)
 		snprintf(counts, sizeof(counts), "%14.0f%14.0f     -", cycles, instructions);
-	snprintf(line, sizeof(line), "%10.3f%s%12.3f%12.1f%s\n",
-		 (double)(to->time_ns - begin_ns) / 1e9, counts, cpu / 1e6,
+	if (b->timed)
+		snprintf(clock, sizeof(clock), "%12.3f", cpu / 1e6);
+	snprintf(line, sizeof(line), "%10.3f%s%s%12.1f%s\n", (double)(to->time_ns - begin_ns) / 1e9,
+		 counts, clock,
 		 (double)(summary ? b->peak_footprint_bytes : b->resident_bytes) / 1e6,
 		 summary ? "  total, peak memory" : "");
 	pmc_out_str(&stat->out, line);

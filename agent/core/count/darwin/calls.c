@@ -30,13 +30,14 @@ static int thread_info_of(unsigned flavor, uint64_t tid, void *to, size_t bytes)
 	return got > 0 ? got : errno ? -errno : -EIO;
 }
 
-static int process_usage(int version, void *to, size_t bytes)
+static int process_usage(pid_t pid, int version, void *to, size_t bytes)
 {
-	if (bytes < sizeof(struct rusage_info_v6))
+	if (bytes < (version > RUSAGE_INFO_V4 ? sizeof(struct rusage_info_v6) :
+						sizeof(struct rusage_info_v4)))
 		return -EINVAL;
 	/* errno is not set by all versions of libproc. */
 	errno = 0;
-	if (proc_pid_rusage(getpid(), version, to) == 0)
+	if (proc_pid_rusage(pid, version, to) == 0)
 		return 0;
 	return errno ? -errno : -EIO;
 }

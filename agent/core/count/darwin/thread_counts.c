@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pmc/dump.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Flavors of proc_pidinfo. */
 enum { THREAD_ID64_INFO = 15, THREAD_COUNTS = 34 };
@@ -161,13 +162,13 @@ int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_m
 void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to)
 {
 	struct usage usage;
-	int error = mac->calls->process_usage(6, &usage, sizeof(usage));
+	int error = mac->calls->process_usage(getpid(), 6, &usage, sizeof(usage));
 	const bool levels = !error;
 
 	memset(to, 0, sizeof(*to));
 	to->kpc_error = PMC_REASON_OWN_THREAD;
 	if (error)
-		error = mac->calls->process_usage(4, &usage, sizeof(usage));
+		error = mac->calls->process_usage(getpid(), 4, &usage, sizeof(usage));
 	if (error) {
 		to->counts_error = (uint32_t)-error;
 		return;
