@@ -74,6 +74,14 @@ is "$("$PMCTL" report --format json "$T/filter.pmc" |
 	jq '[.threads[] | select(.cpu_ns > 0 and .name == "churn")] | length')" 11 \
 	"a filter that kills for signals of descriptors: every row is in the dump"
 
+# Allowlists of programs with one thread may lack exit(2), by which the agent's throwaway clones end.
+PMC_EVENTS=task-clock report "$T/seccomp" exit "$T/churn" 0
+is "$status $(cat "$T/out")" "0 joined 0" "exit(2) refused: the host exits normally"
+is "$(json "$T/report.json" '[.threads[] | select(.cpu_ns > 0)] | length')" 2 \
+	"exit(2) refused: a row before and after the exec"
+run "$T/seccomp" exit env LD_PRELOAD="$AGENT" PMC_REPORT=off "$T/churn" 0
+is "$status $(cat "$T/out") $(cat "$T/err")" "0 joined 0 " "exit(2) refused before the agent starts: the host exits normally"
+
 # The filter is installed in all threads while threads start; then threads start under it.
 PMC_EVENTS=task-clock PMC_REPORT=off run env LD_PRELOAD="$AGENT" "$PROG/latefilter" 100
 is "$(cat "$T/out")" "0 died" "a filter that kills, installed in all threads: no host is killed"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp errno|nosys|kill|killthread CMD...: runs CMD with a filter that rejects perf_event_open.
  * seccomp reads|killreads CMD...: with one that rejects process_vm_readv, or kills for it.
+ * seccomp ioctl CMD...: with one that kills for ioctl.
+ * seccomp exit CMD...: with one that rejects exit(2), which only threads call.
  * seccomp signal CMD...: with a filter that kills on fcntl(2) commands for descriptor signals. */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,28 +16,36 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static const struct {
+	const char *name;
+	unsigned number, action;
+} modes[] = {
+	{ "errno", SYS_perf_event_open, SECCOMP_RET_ERRNO | EPERM },
+	{ "nosys", SYS_perf_event_open, SECCOMP_RET_ERRNO | ENOSYS },
+	{ "kill", SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS },
+	{ "killthread", SYS_perf_event_open, SECCOMP_RET_KILL_THREAD },
+	{ "reads", SYS_process_vm_readv, SECCOMP_RET_ERRNO | EPERM },
+	{ "killreads", SYS_process_vm_readv, SECCOMP_RET_KILL_PROCESS },
+	{ "ioctl", SYS_ioctl, SECCOMP_RET_KILL_PROCESS },
+	{ "exit", SYS_exit, SECCOMP_RET_ERRNO | EPERM },
+	{ "signal", SYS_fcntl, SECCOMP_RET_KILL_PROCESS },
+};
+
 int main(int argc, char **argv)
 {
-	unsigned action = SECCOMP_RET_ERRNO | EPERM;
+	const unsigned n = sizeof(modes) / sizeof(modes[0]);
 	const int of_signal = argc > 1 && !strcmp(argv[1], "signal");
-	const int of_reads = argc > 1 && strstr(argv[1], "reads");
+	unsigned m = 0;
 
-	if (argc < 3)
-		return 2;
-	if (!strcmp(argv[1], "kill") || !strcmp(argv[1], "killreads") || of_signal)
-		action = SECCOMP_RET_KILL_PROCESS;
-	else if (!strcmp(argv[1], "killthread"))
-		action = SECCOMP_RET_KILL_THREAD;
-	else if (!strcmp(argv[1], "nosys"))
-		action = SECCOMP_RET_ERRNO | ENOSYS;
-	else if (strcmp(argv[1], "errno") && strcmp(argv[1], "reads"))
+	while (argc > 1 && m < n && strcmp(argv[1], modes[m].name) != 0)
+		m++;
+	if (argc < 3 || m == n)
 		return 2;
 
-	struct sock_filter events[] = {
+	struct sock_filter calls[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-			 of_reads ? SYS_process_vm_readv : SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, modes[m].number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, modes[m].action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_filter signals[] = {
@@ -44,11 +54,11 @@ int main(int argc, char **argv)
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETSIG, 1, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_GETSIG, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, modes[m].action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog filter = { .len = of_signal ? 7 : 4,
-				     .filter = of_signal ? signals : events };
+				     .filter = of_signal ? signals : calls };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
