@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -302,17 +303,28 @@ static void test_debug_link(void **state)
 	finds_debug_file("hidden");
 }
 
-/* A debug file of another build is not used, nor one that is no regular file. */
+/* A debug file of another build is not used, nor one that is no regular file, which is not even
+ * opened: paths of other users' programs can name devices. */
 static void test_wrong_debug_link(void **state)
 {
+	struct inotify_event event;
+	int opens = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	char fifo[128];
+
 	(void)state;
 	shell("mkdir wrong pipe && cd wrong && objcopy --only-keep-debug ../rebuilt pie.debug && "
 	      "objcopy --add-gnu-debuglink=pie.debug ../stripped stripped && "
 	      "cp stripped ../pipe/ && mkfifo ../pipe/pie.debug");
 	assert_int_equal(
 		place(module_of("wrong/stripped", "stripped"), address_in("pie", "inner"))->n, 1);
+	snprintf(fifo, sizeof(fifo), "%s/pipe/pie.debug", dir);
+	assert_true(inotify_add_watch(opens, fifo, IN_OPEN) >= 0);
 	assert_int_equal(
 		place(module_of("pipe/stripped", "stripped"), address_in("pie", "inner"))->n, 1);
+	place(module_of("pipe/pie.debug", "stripped"), 0);
+	assert_int_equal(read(opens, &event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(opens);
 }
 
 static void test_debuginfod_cache(void **state)

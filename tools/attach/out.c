@@ -6,6 +6,7 @@
  * appends to a duplicate of a descriptor that the process itself has open for appending.
  */
 #include "tools/attach/attach.h"
+#include "agent/core/base/file.h"
 #include "agent/core/base/utf8.h"
 #include "tools/cli/pmctl.h"
 
@@ -65,7 +66,6 @@ static int open_new(const struct attach *target, struct attach_out *out)
 static const char *refusal(int fd)
 {
 	uint8_t head[PMC_MAGIC_BYTES];
-	char path[64];
 	struct stat st;
 	int flags = fcntl(fd, F_GETFL), again;
 	ssize_t n;
@@ -82,11 +82,10 @@ static const char *refusal(int fd)
 	if (!st.st_size)
 		return fcntl(fd, F_GETSIG) == PMC_CONTROL_OUT_MARK ? NULL :
 								     "it is empty; use -o FILE";
-	/* The descriptor is not open for reading, and names a regular file for good. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* The descriptor is not open for reading. */
+	again = pmc_fd_reopen(fd);
 	if (again < 0)
-		return strerror(errno);
+		return strerror(-again);
 	n = pread(again, head, sizeof(head), 0);
 	close(again);
 	return pmc_is_dump(head, n) ? NULL : "it is not a dump; use -o FILE";

@@ -7,6 +7,7 @@
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/config.h"
+#include "agent/core/base/file.h"
 #include "agent/core/base/utf8.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
@@ -72,13 +73,9 @@ static int started_with(const struct attach *target, const char *name, char *val
  * process, the descriptor cannot become a device or a pipe. */
 static int read_dump(int fd)
 {
-	char path[64];
 	struct stat st;
-	int again = -1;
+	int again = pmc_fd_reopen(fd);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		again = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (again >= 0 && (tool_dump_refusal(again, &st) || !st.st_size)) {
 		close(again);
 		again = -1;

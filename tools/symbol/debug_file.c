@@ -6,6 +6,7 @@
  * A file is used if its build ID is that of the module. Debug links of modules without a build ID
  * are not followed: their checksum says nothing about the file that was measured.
  */
+#include "agent/core/base/file.h"
 #include "tools/symbol/private.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static bool search_init(struct search *search, const struct symbols *symbols, co
 /* The file at search->path if it is of the module, else -1. */
 static int try(const struct search *search)
 {
-	int fd = symbols_open_file(search->path);
+	int fd = pmc_file_open_regular(search->path, 0);
 
 	if (fd >= 0 && !symbol_has_id(fd, search->id, search->id_bytes)) {
 		close(fd);

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c - opens the ELF file of a module, if it is the file that was measured. */
+#include "agent/core/base/file.h"
 #include "tools/symbol/private.h"
 
 #include <elfutils/libdwelf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-int symbols_open_file(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
-		return fd;
-	close(fd);
-	errno = EINVAL;
-	return -1;
-}
 
 /* An empty ID fits any ELF file. */
 static enum symbol_status check(int fd, const uint8_t *id, unsigned id_bytes)
@@ -96,7 +82,7 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 	int fd, other;
 
 	snprintf(path, sizeof(path), "%s%s", vdso ? "" : symbols->root, module->path);
-	fd = vdso ? open_vdso() : symbols_open_file(path);
+	fd = vdso ? open_vdso() : pmc_file_open_regular(path, 0);
 	module->status = fd >= 0 ? check(fd, module->id, module->id_bytes) : SYMBOL_MISSING;
 	/* The debug file of the right build has its symbols, too. */
 	if (module->status != SYMBOL_OPEN) {

@@ -3,6 +3,7 @@
  * perf_map.c - names of code that was compiled at run time, from the file /tmp/perf-PID.map that
  * Java, Node.js, .NET, Python and others write: lines of "START SIZE NAME", in hexadecimal.
  */
+#include "agent/core/base/file.h"
 #include "tools/symbol/private.h"
 
 #include <errno.h>
@@ -46,15 +47,15 @@ static bool add_line(struct symbols *symbols, struct symbol_table *table, char *
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module)
 {
 	/* Everybody can put a file of that name there. */
-	int fd = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	int fd = pmc_file_open_regular(module->path, O_NOFOLLOW);
 	struct stat st;
 	FILE *file;
 	char *line = NULL;
 	size_t room = 0;
 
 	if (fd < 0)
-		return SYMBOL_MISSING;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid())) {
+		return fd == -EINVAL ? SYMBOL_DIFFERS : SYMBOL_MISSING;
+	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid())) {
 		close(fd);
 		return SYMBOL_DIFFERS;
 	}

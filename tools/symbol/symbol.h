@@ -67,8 +67,6 @@ struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module
 
 /* Whether a file became shorter while it was read: names in it may be missing. */
 bool symbols_shrunk(void);
-/* A regular file; paths come from dumps and must not be waited for. -1: there is none. */
-int symbols_open_file(const char *path);
 /* The C++ or Rust name in `text`, cut to cap - 1 bytes. 0: it is no mangled name, and text is
  * unchanged. */
 unsigned symbols_demangle(const char *name, char *text, unsigned cap);

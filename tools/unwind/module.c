@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c - programs and libraries: their segments, and the unwind rules of their code. */
+#include "agent/core/base/file.h"
 #include "tools/unwind/private.h"
-#include "tools/symbol/symbol.h"
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
@@ -115,7 +115,7 @@ static void open_module(struct unwind_module *module)
 	if (!elf)
 		return;
 	elf_version(EV_CURRENT);
-	elf->fd = symbols_open_file(module->path);
+	elf->fd = pmc_file_open_regular(module->path, 0);
 	/* Not mapped: the job may truncate the file. */
 	elf->elf = elf->fd < 0 ? NULL : elf_begin(elf->fd, ELF_C_READ, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF || !has_id(module, elf->elf)) {

@@ -42,6 +42,12 @@ int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const c
  * umask. The descriptor or -errno; ENXIO: a pipe without a reader, ELOOP: a symbolic link, unless
  * to a pipe or device, EMLINK: a file with several names. */
 int pmc_file_open_report(const char *path);
+/* Opens the regular file of a descriptor, for which O_PATH suffices, for reading. The new
+ * descriptor or -errno; EINVAL: it is no regular file. */
+int pmc_fd_reopen(int fd);
+/* Opens a regular file for reading; flags: 0 or O_NOFOLLOW. A pipe or device is never opened, not
+ * even to see what it is: that wakes writers, starts watchdogs, rewinds tapes. As above. */
+int pmc_file_open_regular(const char *path, int flags);
 /* Removes the contents of a regular file. 0 or -errno. */
 int pmc_file_empty(int fd);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* file.c - files and directories by raw system calls; see file.h. */
 #include "agent/core/base/file.h"
+#include "agent/core/base/out.h"
 #include "agent/core/base/sys.h"
 
 #include <dirent.h>
@@ -75,6 +76,31 @@ int pmc_file_open_report(const char *path)
 		return (int)fd;
 	pmc_sys1(SYS_close, fd);
 	return -EMLINK;
+}
+
+int pmc_fd_reopen(int fd)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	struct pmc_out out;
+	struct stat st;
+	char path[32];
+
+	if (!is_file(fd, &st))
+		return -EINVAL;
+	pmc_out_to_mem(&out, path, sizeof(path));
+	pmc_outf(&out, "/proc/self/fd/%d", fd);
+	return pmc_fd_open(AT_FDCWD, path, flags, 0);
+}
+
+int pmc_file_open_regular(const char *path, int flags)
+{
+	int fd = pmc_fd_open(AT_FDCWD, path, O_PATH | O_CLOEXEC | flags, 0), again = fd;
+
+	if (fd >= 0) {
+		again = pmc_fd_reopen(fd);
+		pmc_fd_close(fd);
+	}
+	return again;
 }
 
 int pmc_file_empty(int fd)
