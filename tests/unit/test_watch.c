@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_watch.c - intervals of this process's own threads: births, sleep, switches, used IDs. */
+/*
+ * test_watch.c - intervals of this process's own threads: births, sleep, switches, used IDs; and of
+ * recorded readings.
+ */
 #include "agent/core/base/clock.h"
 #include "tools/live/watch.h"
 
@@ -9,7 +12,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,7 +112,7 @@ static void asleep(void **state)
 	do {
 		await_sleep(&task, &budget);
 		read = task.read_ns;
-	} while (!live_task_slept(&task));
+	} while (!live_task_slept(&task) || task.owed_ns);
 	assert_int_equal(task.span.cpu_ns, 0);
 	assert_int_equal(task.span.ns, task.read_ns - read);
 	assert_int_equal(task.span.blocked_ns, task.span.ns);
@@ -143,12 +148,14 @@ static void estimated_switches(void **state)
 		sem_post(&relay.go);
 		sem_wait(&relay.done);
 	}
+	/* It did not sleep where `go` was there already. */
+	assert_true(live_waits_read(relay.tid, &exact));
 	do {
 		assert_int_equal(live_task_read(&task, 0, &rare), 0);
 		assert_int_equal(task.waits.voluntary + task.waits.involuntary,
 				 from.voluntary + from.involuntary + task.waits.slices -
 					 from.slices);
-	} while (task.waits.slices < from.slices + 40);
+	} while (task.waits.slices < exact.slices);
 	assert_false(live_task_slept(&task));
 	rare.turns = 1;
 	await_sleep(&task, &rare);
@@ -210,6 +217,162 @@ static void number_of_threads(void **state)
 	live_tids_free(&tids);
 }
 
+/* ---- recorded readings ---------------------------------------------------------------------- */
+
+/* In ms; `ns` of an interval are at least that many. */
+struct recorded {
+	unsigned ms, cpu, delay, slices, voluntary;
+	char state;
+};
+
+static void put_file(struct live_task *task, enum live_file file, const char *text)
+{
+	if (task->fds[file] < 0)
+		task->fds[file] = memfd_create("recorded", MFD_CLOEXEC);
+	assert_true(task->fds[file] >= 0);
+	assert_int_equal(ftruncate(task->fds[file], 0), 0);
+	assert_int_equal(pwrite(task->fds[file], text, strlen(text), 0), strlen(text));
+}
+
+/* The interval has that length and the time that this function takes, in which it did nothing. */
+static void replay(struct live_task *task, const struct recorded *reading, struct live_budget *of)
+{
+	static const char zeros[] = "1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7";
+	char text[256];
+
+	snprintf(text, sizeof(text), "%u000000 %u000000 %u\n", reading->cpu, reading->delay,
+		 reading->slices);
+	put_file(task, LIVE_SCHEDSTAT, text);
+	snprintf(text, sizeof(text), "9 (made) %c %s\n", reading->state, zeros);
+	put_file(task, LIVE_STAT, text);
+	snprintf(text, sizeof(text),
+		 "voluntary_ctxt_switches:\t%u\nnonvoluntary_ctxt_switches:\t%u\n",
+		 reading->voluntary, reading->slices - reading->voluntary);
+	put_file(task, LIVE_STATUS, text);
+	put_file(task, LIVE_WAIT, reading->state == 'S' ? "futex_do_wait" : "0");
+	if (task->read_ns)
+		task->read_ns = pmc_now_ns() - reading->ms * 1000000ull;
+	of->reading++;
+	assert_int_equal(live_task_read(task, 0, of), 0);
+}
+
+/* The sum of the intervals, each of which has at most its own time. */
+static struct live_span replay_all(const struct recorded *list, unsigned n, struct live_task *task,
+				   struct live_budget *of)
+{
+	struct live_span sum = { .ns = 0 };
+
+	live_task_init(task, 9, 9);
+	for (unsigned i = 0; i < n; i++) {
+		replay(task, &list[i], of);
+		assert_int_equal(task->known, i > 0);
+		live_span_add(&sum, &task->span);
+		assert_true(task->span.cpu_ns > task->span.ns ||
+			    task->span.cpu_ns + task->span.delay_ns + task->span.blocked_ns <=
+				    task->span.ns);
+	}
+	/* What is counted since the start has each moment once. */
+	assert_int_equal(task->waits.cpu_ns - list[0].cpu * 1000000ull + task->waits.delay_ns +
+				 task->waits.blocked_ns,
+			 sum.ns + task->late_ns + task->owed_ns);
+	assert_int_equal(task->waits.blocked_ns, sum.blocked_ns);
+	for (unsigned f = 0; f < LIVE_FILES; f++)
+		if (task->fds[f] >= 0)
+			close(task->fds[f]);
+	return sum;
+}
+#define REPLAY(list, task, of) replay_all(list, sizeof(list) / sizeof((list)[0]), task, of)
+
+/* One of four that share a CPU, in turns of 60 ms; CPU time is added at ticks of 4 ms. */
+static const struct recorded spinner[] = {
+	{ 0, 100, 300, 9, 0, 'R' },   { 50, 100, 300, 9, 0, 'R' },  { 50, 100, 300, 9, 0, 'R' },
+	{ 50, 116, 450, 10, 0, 'R' }, { 50, 160, 450, 10, 0, 'R' }, { 50, 160, 450, 10, 0, 'R' },
+	{ 50, 160, 450, 10, 0, 'R' }, { 50, 160, 450, 10, 0, 'R' }, { 50, 188, 630, 11, 0, 'R' },
+};
+
+static void shared_cpu(void **state)
+{
+	struct live_budget every = { .turns = 1 };
+	struct live_task task;
+	struct live_span sum;
+
+	(void)state;
+	sum = REPLAY(spinner, &task, &every);
+	assert_int_equal(sum.blocked_ns, 0);
+	assert_int_equal(sum.cpu_ns, 88000000);
+	assert_true(sum.delay_ns >= sum.ns - sum.cpu_ns - 10000000);
+	/* What was ahead has been taken back. */
+	assert_true(task.waits.delay_ns <= sum.ns - sum.cpu_ns + 10000000);
+}
+
+/* Only its schedstat is read in most readings. */
+static void shared_cpu_brief(void **state)
+{
+	struct live_budget rare = { .turns = 4, .brief = true };
+	struct live_task task;
+
+	(void)state;
+	assert_int_equal(REPLAY(spinner, &task, &rare).blocked_ns, 0);
+}
+
+static void alone(void **state)
+{
+	static const struct recorded list[] = {
+		{ 0, 1001, 0, 1, 0, 'R' },   { 50, 1048, 0, 1, 0, 'R' }, { 50, 1100, 0, 1, 0, 'R' },
+		{ 50, 1148, 0, 1, 0, 'R' },  { 50, 1200, 0, 1, 0, 'R' }, { 50, 1248, 0, 1, 0, 'R' },
+		{ 200, 1448, 0, 1, 0, 'R' }, { 50, 1500, 0, 1, 0, 'R' },
+	};
+	struct live_budget every = { .turns = 1 };
+	struct live_task task;
+	struct live_span sum;
+
+	(void)state;
+	sum = REPLAY(list, &task, &every);
+	assert_int_equal(sum.blocked_ns, 0);
+	/* CPU time that was added late is no wait: the difference of ticks counts once. */
+	assert_true(task.waits.delay_ns <= sum.ns - 500000000 + 3000000);
+}
+
+static void sleeper(void **state)
+{
+	static const struct recorded list[] = {
+		{ 0, 5, 1, 3, 3, 'S' },	 { 50, 5, 1, 3, 3, 'S' }, { 50, 6, 1, 4, 4, 'S' },
+		{ 50, 6, 1, 4, 4, 'S' }, { 50, 7, 3, 5, 5, 'S' },
+	};
+	struct live_budget budgets[] = { { .turns = 1 }, { .turns = 4, .brief = true } };
+	struct live_task task;
+	struct live_span sum;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		sum = REPLAY(list, &task, &budgets[i]);
+		assert_int_equal(sum.cpu_ns, 2000000);
+		assert_int_equal(sum.delay_ns, 2000000);
+		assert_int_equal(sum.blocked_ns, sum.ns - 4000000);
+	}
+}
+
+/* Wakes, waits for a CPU, runs and sleeps again; a wait that was taken for sleep is made up for. */
+static void alternating(void **state)
+{
+	static const struct recorded list[] = {
+		{ 0, 10, 10, 5, 5, 'S' },    { 100, 20, 10, 6, 6, 'R' },
+		{ 100, 50, 60, 7, 6, 'S' },  { 100, 50, 60, 7, 7, 'S' },
+		{ 100, 60, 100, 8, 7, 'R' }, { 100, 60, 100, 8, 7, 'R' },
+		{ 50, 70, 220, 9, 8, 'S' },  { 100, 70, 220, 9, 8, 'S' },
+	};
+	struct live_budget every = { .turns = 1 };
+	struct live_task task;
+	struct live_span sum;
+
+	(void)state;
+	sum = REPLAY(list, &task, &every);
+	assert_int_equal(sum.cpu_ns, 60000000);
+	assert_int_equal(task.waits.delay_ns, 210000000);
+	assert_int_equal(task.owed_ns, 0);
+	assert_int_equal(sum.blocked_ns, sum.ns - 270000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +382,11 @@ int main(void)
 		cmocka_unit_test(another_thread),
 		cmocka_unit_test(ended),
 		cmocka_unit_test(number_of_threads),
+		cmocka_unit_test(shared_cpu),
+		cmocka_unit_test(shared_cpu_brief),
+		cmocka_unit_test(alone),
+		cmocka_unit_test(sleeper),
+		cmocka_unit_test(alternating),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

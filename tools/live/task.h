@@ -38,6 +38,8 @@ struct live_waits {
 	uint64_t cpu_ns, delay_ns, slices;
 	uint64_t voluntary, involuntary; /* switches */
 	uint64_t user_ns, system_ns;	 /* from stat, in units of 10 ms */
+	uint64_t blocked_ns; /* of watch.h; there delay_ns too is since the first reading, and
+			      * includes the wait that goes on */
 };
 
 bool live_waits_read(pid_t tid, struct live_waits *waits);

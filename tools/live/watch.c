@@ -91,13 +91,43 @@ static void read_wchan(struct live_task *task, struct live_budget *budget)
 	task->wchan[len] = '\0';
 }
 
-static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,
-		     const struct live_stat *stat, bool same)
+/* Splits an interval. The kernel adds a wait for a CPU when it ends, and time on a CPU at the next
+ * tick or switch. What it has not added yet of a thread that was runnable throughout is a wait;
+ * of another one nobody knows, and it counts as blocked. */
+static void split(struct live_task *task, uint64_t charged_ns, bool runnable)
 {
 	struct live_span *span = &task->span;
-	uint64_t delay = pmc_sub_sat(task->waits.delay_ns, from->delay_ns);
+	const uint64_t off_ns = pmc_sub_sat(span->ns, span->cpu_ns);
+	uint64_t delay = pmc_sub_sat(charged_ns, task->ahead_ns), spent, left;
 
-	*span = (struct live_span){
+	/* The rest is of before the first reading. */
+	if (task->waited && delay > off_ns)
+		delay = off_ns;
+	task->waited = task->waited && !charged_ns;
+	if (runnable) {
+		spent = span->cpu_ns + task->late_ns;
+		left = pmc_sub_sat(span->ns, spent);
+		task->late_ns = pmc_sub_sat(spent, span->ns);
+		if (delay < left)
+			delay = left;
+		task->owed_ns += delay - left;
+	} else {
+		spent = span->cpu_ns + delay + task->late_ns + task->owed_ns;
+		span->blocked_ns = pmc_sub_sat(span->ns, spent);
+		task->late_ns = 0;
+		task->owed_ns = pmc_sub_sat(spent, span->ns);
+	}
+	task->ahead_ns = pmc_sub_sat(task->ahead_ns + delay, charged_ns);
+	task->waits.delay_ns += delay;
+	task->waits.blocked_ns += span->blocked_ns;
+	/* Also the remainder of a wait that began in an earlier interval. */
+	span->delay_ns = delay < off_ns ? delay : off_ns;
+}
+
+static void set_span(struct live_task *task, uint64_t from_ns, const struct live_waits *from,
+		     const struct live_stat *stat, uint64_t charged_ns, bool runnable)
+{
+	task->span = (struct live_span){
 		.ns = task->read_ns - from_ns,
 		.cpu_ns = pmc_sub_sat(task->waits.cpu_ns, from->cpu_ns),
 		.voluntary = pmc_sub_sat(task->waits.voluntary, from->voluntary),
@@ -107,18 +137,7 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 		.user_ns = pmc_sub_sat(task->waits.user_ns, from->user_ns),
 		.system_ns = pmc_sub_sat(task->waits.system_ns, from->system_ns),
 	};
-	if (same && live_is_runnable(task)) {
-		/* The kernel adds a wait when it ends. */
-		span->delay_ns = span->ns;
-		task->ahead_ns += span->ns;
-	} else {
-		span->delay_ns = pmc_sub_sat(delay, task->ahead_ns);
-		task->ahead_ns = 0;
-	}
-	/* Also the remainder of a wait that began in an earlier interval. */
-	if (span->delay_ns > pmc_sub_sat(span->ns, span->cpu_ns))
-		span->delay_ns = pmc_sub_sat(span->ns, span->cpu_ns);
-	span->blocked_ns = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
+	split(task, charged_ns, runnable);
 	task->known = true;
 }
 
@@ -175,7 +194,8 @@ static int read_stat(struct live_task *task, struct live_budget *budget, bool fi
 static int read_rest(struct live_task *task, struct live_budget *budget, uint64_t slices, bool due,
 		     bool first)
 {
-	int error = due || !budget->brief ? read_stat(task, budget, first) : 0;
+	const bool full = due || !budget->brief || task->waits.slices == slices;
+	int error = full ? read_stat(task, budget, first) : 0;
 
 	if (error)
 		return error;
@@ -184,7 +204,7 @@ static int read_rest(struct live_task *task, struct live_budget *budget, uint64_
 		read_switches(task, budget);
 	else
 		estimate_switches(task, slices);
-	if (due || !budget->brief) {
+	if (full) {
 		read_wchan(task, budget);
 		task->retries = RETRIES;
 	}
@@ -195,7 +215,7 @@ static int read_rest(struct live_task *task, struct live_budget *budget, uint64_
 static uint64_t first_since(const struct live_task *task, uint64_t since_ns)
 {
 	const uint64_t start_ns = live_start_ns(&task->stat);
-	const uint64_t ran_ns = task->waits.cpu_ns + task->waits.delay_ns;
+	const uint64_t ran_ns = task->waits.cpu_ns + task->charged_ns;
 
 	if (!since_ns || start_ns + LIVE_TICK_NS < since_ns)
 		return 0;
@@ -206,19 +226,24 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 {
 	const struct live_waits from = task->waits;
 	const struct live_stat stat = task->stat;
-	uint64_t from_ns = task->read_ns;
+	struct live_waits now = { .known = false };
+	uint64_t from_ns = task->read_ns, charged_ns;
 	const bool first = !from_ns;
 	/* Not all threads in the same reading. */
 	const bool due = first || budget->turns <= 1 ||
 			 (budget->reading + (unsigned)task->tid) % budget->turns == 0;
-	bool same;
+	bool same, runnable = live_is_runnable(task);
 	char text[128];
 	int n = read_file(task, LIVE_SCHEDSTAT, budget, text, sizeof(text));
 
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : n;
-	if (!live_parse_schedstat(text, &task->waits))
+	if (!live_parse_schedstat(text, &now))
 		return -ENODATA;
+	charged_ns = pmc_sub_sat(now.delay_ns, task->charged_ns);
+	task->charged_ns = now.delay_ns;
+	task->waits.cpu_ns = now.cpu_ns;
+	task->waits.slices = now.slices;
 	task->read_ns = task->file_ns = pmc_now_ns();
 	same = !first && task->waits.cpu_ns == from.cpu_ns && task->waits.slices == from.slices;
 	/* A thread that did not run waits as it did before; one that is runnable may have gone. */
@@ -235,8 +260,13 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	task->waits.known = true;
 	if (first)
 		from_ns = first_since(task, since_ns);
+	/* Throughout, as far as its switches are known. */
+	runnable = runnable && live_is_runnable(task) &&
+		   (due || same ? task->waits.voluntary == from.voluntary : !task->voluntary_share);
 	if (from_ns)
-		set_span(task, from_ns, &from, &stat, same);
+		set_span(task, from_ns, &from, &stat, charged_ns, runnable);
+	else
+		task->waited = live_is_runnable(task);
 	return 0;
 }
 
@@ -249,7 +279,7 @@ bool live_task_slept(struct live_task *task)
 	    now - task->file_ns > TRUST_NS)
 		return false;
 	task->read_ns = now;
-	set_span(task, from_ns, &task->waits, &task->stat, true);
+	set_span(task, from_ns, &task->waits, &task->stat, 0, false);
 	return true;
 }
 

@@ -172,7 +172,7 @@ bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool
 {
 	bool all = cumulative || !row->before.known;
 	const struct live_waits *from = all ? &row->begin : &row->before;
-	uint64_t since = all ? row->since_ns : stat->before_ns;
+	uint64_t since = all ? row->since_ns : stat->before_ns, left;
 
 	if (row == stat->rows || row->threads)
 		return waits_of_all(stat, row->threads ? row : NULL, cumulative, span);
@@ -189,7 +189,11 @@ bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool
 		.user_ns = pmc_sub_sat(row->now.user_ns, from->user_ns),
 		.system_ns = pmc_sub_sat(row->now.system_ns, from->system_ns),
 	};
-	span->blocked_ns = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
+	span->blocked_ns = pmc_sub_sat(row->now.blocked_ns, from->blocked_ns);
+	/* The first reading was before counting began. */
+	left = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
+	if (all && span->blocked_ns > left)
+		span->blocked_ns = left;
 	return true;
 }
 
