@@ -5,4 +5,3 @@
 struct agent agent;
 AGENT_API struct pmc_control pmc_agent_control;
 struct registry agent_registry;
-__thread struct slot *agent_self;

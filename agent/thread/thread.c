@@ -33,6 +33,7 @@
 
 void (*_Atomic agent_thread_tick)(void);
 void (*_Atomic agent_thread_ending)(void);
+__thread struct slot *agent_self;
 static __thread unsigned rounds;
 static pthread_key_t key;
 

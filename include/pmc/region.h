@@ -32,10 +32,6 @@
 
 #include <stddef.h>
 
-#if defined(__APPLE__)
-#include <dlfcn.h>
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -54,10 +50,9 @@ void pmc_region_end(void);
 extern const struct pmc_region_api pmc_region_api;
 #else
 
-#if defined(__APPLE__)
-#define pmc_region_find_(name) dlsym(RTLD_DEFAULT, name)
-#elif defined(__GNUC__)
-/* NULL where there is no dlsym; does not clash with a declaration of the program's own. */
+#if defined(__GNUC__)
+/* NULL where there is no dlsym, and on macOS, where regions are not counted: the handle of all
+ * libraries is another there. Does not clash with a declaration of the program's own. */
 static void *pmc_region_dlsym_(void *handle, const char *name)
 	__attribute__((weakref("dlsym"), unused));
 #define pmc_region_find_(name)                                                                     \

@@ -6,16 +6,20 @@ NOTHING_BUILT=1
 . "$(dirname "$0")/../e2e/lib.sh"
 cd "$ROOT" || exit 1
 
-bad=$(grep -rln '__APPLE__' agent tools tests | grep -vE '/darwin/|^tests/macos')
+bad=$(grep -rln '__APPLE__' include agent tools tests | grep -vE '/darwin/|^tests/macos')
 is "$bad" "" "no source outside darwin/ asks for the OS"
 
 sdk=$O/macos/sdk
 llvm=${LLVM:-$(dirname "$(clang -print-prog-name=llvm-lipo)")}
 for tool in ld64.lld llvm-lipo llvm-objdump llvm-nm; do
-	[ -x "$llvm/$tool" ] || skip_all "no $llvm/$tool (packages lld and llvm): no cross build for macOS"
+	[ -x "$llvm/$tool" ] && continue
+	skip "no $llvm/$tool (packages lld and llvm)" "the cross build for macOS"
+	done_testing
 done
 if ! make O="$O" "$sdk/done" >"$T/fetch" 2>&1; then
-	skip_all "the headers of macOS could not be fetched: $(grep -m1 -iE 'npm err|error|not found' "$T/fetch" | cut -c1-80)"
+	why=$(grep -v '^make' "$T/fetch" | grep -m1 -iE 'err|not found' | cut -c1-80)
+	skip "the headers of macOS could not be fetched: ${why:-$(tail -n 1 "$T/fetch" | cut -c1-80)}" "the cross build for macOS"
+	done_testing
 fi
 
 run make O="$O" macos
