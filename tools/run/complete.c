@@ -25,11 +25,9 @@
 /* Codes of notes: the agent's are below 1000, pmctl's from there. */
 #define NOTE_NO_AGENT 1000
 
-/* `alone`: the process had no earlier image, so its CPU clock is that of this one. */
-static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child, bool alone)
+static void put_status(struct pmc_process_fixed *fixed, const struct run_child *child)
 {
-	fixed->end_ns = child->end_ns;
-	fixed->time_ns = child->end_ns;
+	fixed->flags &= (uint8_t)~PMC_PROCESS_NO_STATUS;
 	if (WIFSIGNALED(child->status)) {
 		fixed->how_ended = PMC_ENDED_SIGNAL;
 		fixed->how_code = (uint8_t)WTERMSIG(child->status);
@@ -37,6 +35,14 @@ static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *
 		fixed->how_ended = PMC_ENDED_EXIT;
 		fixed->how_code = (uint8_t)WEXITSTATUS(child->status);
 	}
+}
+
+/* `alone`: the process had no earlier image, so its CPU clock is that of this one. */
+static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child, bool alone)
+{
+	fixed->end_ns = child->end_ns;
+	fixed->time_ns = child->end_ns;
+	put_status(fixed, child);
 	if (alone && child->cpu_ns > fixed->cpu_ns)
 		fixed->cpu_ns = child->cpu_ns;
 }
@@ -48,7 +54,11 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 					       known->cmdline };
 	struct pmc_process_fixed fixed = known->fixed;
 
-	put_ending(&fixed, &run->child, alone);
+	/* PMC_PROCESS_NO_STATUS: the rest is known. */
+	if (fixed.how_ended == PMC_ENDED_EXIT)
+		put_status(&fixed, &run->child);
+	else
+		put_ending(&fixed, &run->child, alone);
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 

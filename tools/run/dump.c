@@ -363,6 +363,7 @@ static bool is_alone(const struct pmc_profile *profile, const struct pmc_p_proce
 static bool lacks_end(const struct pmc_p_process *last)
 {
 	return !last || last->fixed.how_ended == PMC_RUNNING ||
+	       (last->fixed.flags & PMC_PROCESS_NO_STATUS) ||
 	       (last->fixed.how_ended == PMC_ENDED_EXEC && !last->fixed.off_ns);
 }
 

@@ -90,7 +90,9 @@ static void json_ended(struct pmc_json *json, const struct pmc_p_process *proces
 	pmc_out_to_mem(&out, text, sizeof(text));
 	switch (process->fixed.how_ended) {
 	case PMC_ENDED_EXIT:
-		pmc_outf(&out, "exit:%u", process->fixed.how_code);
+		pmc_out_str(&out, "exit");
+		if (!(process->fixed.flags & PMC_PROCESS_NO_STATUS))
+			pmc_outf(&out, ":%u", process->fixed.how_code);
 		break;
 	case PMC_ENDED_SIGNAL:
 		pmc_outf(&out, "signal:%u", process->fixed.how_code);

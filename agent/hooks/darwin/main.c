@@ -51,12 +51,14 @@ static void at_exit(void)
 {
 	int saved = errno;
 
-	agent_leave(PMC_ENDED_EXIT, agent.exit_status & 0xff, false);
+	agent_leave(PMC_ENDED_EXIT, agent.exit_status, false);
 	errno = saved;
 }
 
 __attribute__((constructor)) static void begin(int argc, char **argv, char **envp)
 {
+	/* A return from main ends in an exit of libc's own, which does not pass hook_exit. */
+	agent.exit_status = -1;
 	agent_start(argc, argv, envp);
 	if (!is_on())
 		return;
@@ -69,14 +71,14 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 /* ---- interposed functions ----------------------------------------------------------------- */
 static void hook_exit(int status)
 {
-	agent.exit_status = status;
+	agent.exit_status = status & 0xff;
 	exit(status);
 }
 
 /* In libsystem_kernel, for libc. */
 void __exit(int status) __attribute__((noreturn));
 
-/* The last of an exit. libc's own call of exit after main may not pass hook_exit. */
+/* The last of an exit. libc's own call of it may pass, unlike that of exit. */
 static void hook___exit(int status)
 {
 	agent_left_with(status & 0xff);

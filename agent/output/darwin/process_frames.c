@@ -66,10 +66,11 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed.max_rss_bytes = usage.max_rss_bytes;
 	fixed.children_cpu_ns = pmc_children_cpu_ns();
 	fixed.how_ended = (uint8_t)how;
-	fixed.how_code = (uint8_t)code;
+	fixed.how_code = (uint8_t)(code < 0 ? 0 : code);
 	fixed.inherit_mode = PMC_INHERIT_OFF;
 	fixed.flags = (uint8_t)((agent.first ? PMC_PROCESS_FIRST : 0) |
-				(agent.forked ? PMC_PROCESS_FORKED : 0));
+				(agent.forked ? PMC_PROCESS_FORKED : 0) |
+				(code < 0 ? PMC_PROCESS_NO_STATUS : 0));
 	fixed.rank = agent.rank;
 	fixed.threads_seen = atomic_load(&pmc_agent_control.seen);
 	fixed.threads_counted = fixed.threads_seen - atomic_load(&pmc_agent_control.uncounted);

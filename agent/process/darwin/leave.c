@@ -23,7 +23,8 @@
 #define REPORT_STACK ((size_t)64 << 10)
 
 static _Atomic uint64_t leaver; /* 0: nobody */
-static int left_as;		/* the exit status in the last rows; -1: ended in another way */
+static bool left_by_exit; /* with the status left_as in the last rows; -1: unknown */
+static int left_as;
 static _Atomic enum { WRITES, REPORTS, LEFT } reached;
 
 /* A handler of the program that ends the process would truncate the rows. Faults of this thread
@@ -92,7 +93,8 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone)
 		return;
 	}
 	block_signals(&mask);
-	left_as = how == PMC_ENDED_EXIT ? code : -1;
+	left_by_exit = how == PMC_ENDED_EXIT;
+	left_as = code;
 	agent_final(how, code);
 	atomic_store(&reached, REPORTS);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -102,7 +104,7 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone)
 
 void agent_left_with(int status)
 {
-	if (atomic_load(&reached) != LEFT || getpid() != agent.pid || left_as < 0 ||
+	if (atomic_load(&reached) != LEFT || getpid() != agent.pid || !left_by_exit ||
 	    left_as == status)
 		return;
 	left_as = status;
