@@ -153,10 +153,10 @@ enum pmc_inherit {
 	PMC_INHERIT_AUTO = 3, /* only in configuration */
 };
 
-#define PMC_PROCESS_FIRST	1 /* the job's first process, which has the TOTAL frames */
-#define PMC_PROCESS_COVERED	2 /* counted by the first process's exec group too */
-#define PMC_PROCESS_FORKED	4 /* started by fork, not by exec */
-#define PMC_PROCESS_NO_SWITCHES 8 /* switches are unknown, not 0 */
+#define PMC_PROCESS_FIRST	1  /* the job's first process, which has the TOTAL frames */
+#define PMC_PROCESS_COVERED	2  /* counted by the first process's exec group too */
+#define PMC_PROCESS_FORKED	4  /* started by fork, not by exec */
+#define PMC_PROCESS_NO_SWITCHES 8  /* switches are unknown, not 0 */
 #define PMC_PROCESS_NO_STATUS	16 /* PMC_ENDED_EXIT: how_code is unknown, not 0 */
 
 struct pmc_process_fixed {
@@ -246,11 +246,11 @@ struct pmc_thread_fixed {
 	uint64_t time_ns; /* time of the snapshot */
 	uint64_t cpu_ns;
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
-	uint64_t created_by; /* seq of the creating thread; PMC_NO_SEQ: unknown */
-	uint64_t eventset;   /* hash of the EVENTSET frame; 0: no events */
-	uint64_t start_site; /* hash of the SITE frame of its start routine; 0: unknown */
-	char name[16];	     /* NUL-padded */
-	uint32_t reason;     /* 0: counted; else errno or enum pmc_reason */
+	uint64_t created_by;	/* seq of the creating thread; PMC_NO_SEQ: unknown */
+	uint64_t eventset;	/* hash of the EVENTSET frame; 0: no events */
+	uint64_t start_site;	/* hash of the SITE frame of its start routine; 0: unknown */
+	char name[16];		/* NUL-padded */
+	uint32_t reason;	/* 0: counted; else errno or enum pmc_reason */
 	uint32_t created_stack; /* ID of the stack that created it; 0: unknown */
 	/* Left out if both are 0, and nothing follows. */
 	uint64_t off_ns;   /* as of a process; counts are of the rest, too */
@@ -337,11 +337,11 @@ struct pmc_module_fixed {
  * bits are an address as in the symbol table of the module's file (the address at run time less
  * the load bias), or the address at run time if there is no module. It is inside the instruction
  * that was executing: in callers this is the return address less one. */
-#define PMC_NO_MODULE		 0xffffu
-#define PMC_STACK_MODULE(word)	 ((unsigned)((word) >> 48))
-#define PMC_STACK_ADDRESS(word)	 ((word) & ((UINT64_C(1) << 48) - 1))
-#define PMC_STACK_DEPTH_MAX	 128 /* of the agent; readers accept more */
-#define PMC_STACK_OUTSIDE	 0x80000000u /* IDs from here on: recorded by pmctl */
+#define PMC_NO_MODULE		0xffffu
+#define PMC_STACK_MODULE(word)	((unsigned)((word) >> 48))
+#define PMC_STACK_ADDRESS(word) ((word) & ((UINT64_C(1) << 48) - 1))
+#define PMC_STACK_DEPTH_MAX	128	    /* of the agent; readers accept more */
+#define PMC_STACK_OUTSIDE	0x80000000u /* IDs from here on: recorded by pmctl */
 
 struct pmc_stacks_fixed {
 	uint32_t n_modules;
@@ -366,10 +366,10 @@ struct pmc_stack_def {
 #define PMC_SAMPLES_PART 2048 /* most entries of a part, as the agent writes them */
 
 struct pmc_samples_fixed {
-	uint64_t seq;	    /* of the thread, as in its row */
-	uint64_t time_ns;   /* time of the snapshot */
-	uint64_t eventset;  /* hash of an EVENTSET frame with the sampled event only */
-	uint32_t part;	    /* from 0 */
+	uint64_t seq;	   /* of the thread, as in its row */
+	uint64_t time_ns;  /* time of the snapshot */
+	uint64_t eventset; /* hash of an EVENTSET frame with the sampled event only */
+	uint32_t part;	   /* from 0 */
 	uint32_t n;
 	uint64_t period;    /* 0: by frequency */
 	uint64_t frequency; /* in Hz; 0: by period */
@@ -377,8 +377,8 @@ struct pmc_samples_fixed {
 	uint64_t lost;	    /* overflows of the event without a sample */
 	uint64_t throttled; /* periods for which the kernel sent no signal */
 	uint64_t truncated; /* samples with an incomplete stack */
-	uint16_t n_groups; /* 1 in part 0, else 0 */
-	uint16_t flags;	   /* 0 */
+	uint16_t n_groups;  /* 1 in part 0, else 0 */
+	uint16_t flags;	    /* 0 */
 	uint32_t reserved;
 };
 

@@ -23,7 +23,7 @@
 #define REPORT_STACK ((size_t)64 << 10)
 
 static _Atomic uint64_t leaver; /* 0: nobody */
-static bool left_by_exit; /* with the status left_as in the last rows; -1: unknown */
+static bool left_by_exit;	/* with the status left_as in the last rows; -1: unknown */
 static int left_as;
 static _Atomic enum { WRITES, REPORTS, LEFT } reached;
 
