@@ -71,6 +71,22 @@ static void leave_out(struct sample_walk *walk)
 	memmove(walk->at, walk->at + n, walk->depth * sizeof(walk->at[0]));
 }
 
+static bool in_file(uint64_t frame)
+{
+	return frame >> 48 != PMC_NO_MODULE;
+}
+
+/* The outermost caller of every thread is in a file. Where it seems not to be, code without frame
+ * pointers had something else in their register. */
+static bool is_cut(const struct sample_walk *walk)
+{
+	unsigned n = walk->depth;
+
+	while (n && !in_file(walk->frames[n - 1]))
+		n--;
+	return walk->flags & PMC_STACK_FP && n && n < walk->depth;
+}
+
 uint32_t sample_walk_id(struct sample_walk *walk)
 {
 	sample_memory_init(&walk->memory, walk->regs.sp);
@@ -80,6 +96,8 @@ uint32_t sample_walk_id(struct sample_walk *walk)
 		leave_out(walk);
 	for (unsigned i = 0; i < walk->depth; i++)
 		walk->frames[i] = sample_place(&walk->memory, walk->at[i]);
+	if (is_cut(walk))
+		walk->flags |= PMC_STACK_BROKEN;
 	return sample_stack_id(walk->frames, walk->depth, walk->flags);
 }
 

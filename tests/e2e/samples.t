@@ -85,8 +85,15 @@ if [ -x samples_fp ]; then
 	PMC_UNWIND=fp PMC_REPORT=off PMC_OUT=$T/x.pmc run agent ./samples_fp deep
 	# gcc gives a leaf no frame: its caller is missing.
 	stacks "leaf<(deep<){60,61}deep_60<burn<main.*" leaf "PMC_UNWIND=fp"
+	rm -f x.pmc
+	PMC_UNWIND=fp PMC_REPORT=off PMC_OUT=$T/x.pmc run agent ./samples_fp garbled
+	"$PMCTL" report --by path --format json x.pmc >x.json
+	is "$(jq -c '[.groups[] | select(.key == "(incomplete stack);garbled") | .samples > 20]' x.json)" "[true]" \
+		"PMC_UNWIND=fp: an address of no code ends the stack"
+	is "$(jq '.sampling | .incomplete > 20' x.json)" true "and the stack counts as incomplete"
+	is "$(grep -c 'code in no file' x.json)" 0 "it is not shown as a caller"
 else
-	skip "the compiler does not build for this machine" 2
+	skip "the compiler does not build for this machine" 5
 fi
 
 # ---- filters that forbid reads of memory ---------------------------------------------------------

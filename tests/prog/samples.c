@@ -63,6 +63,35 @@ NOINLINE void deep_60(void)
 	sink++;
 }
 
+/* As code without frame pointers may: their register holds the address of two words of data. */
+NOINLINE void garbled(void)
+{
+	static volatile unsigned long turns = 100000;
+	/* The last ones, as the first may be below the stack pointer. */
+	unsigned long words[64] = { [63] = 0x2a2072657671 }, n = turns;
+
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%rbp, %%rax\n"
+			 "	movq %[words], %%rbp\n"
+			 "1:	decq %[n]\n"
+			 "	jnz 1b\n"
+			 "	movq %%rax, %%rbp"
+			 : [n] "+c"(n)
+			 : [words] "d"(words + 62)
+			 : "rax", "memory", "cc");
+#elif defined(__aarch64__)
+	__asm__ volatile("mov x9, x29\n"
+			 "	mov x29, %[words]\n"
+			 "1:	subs %[n], %[n], #1\n"
+			 "	b.ne 1b\n"
+			 "	mov x29, x9"
+			 : [n] "+r"(n)
+			 : [words] "r"(words + 62)
+			 : "x9", "memory", "cc");
+#endif
+	sink += n + words[0];
+}
+
 NOINLINE void deep_400(void)
 {
 	deep(400);
@@ -249,7 +278,8 @@ int main(int argc, char **argv)
 		void (*work)(void);
 	} cases[] = {
 		{ "leaf", leaf },	{ "deep", deep_60 },  { "deeper", deep_400 },
-		{ "tail", tail_caller }, { "signal", raiser }, { "sort", sorter },
+		{ "garbled", garbled },	{ "tail", tail_caller },
+		{ "signal", raiser },	{ "sort", sorter },
 		{ "vdso", clock_reader }, { "alternate", on_alternate_stack },
 	};
 

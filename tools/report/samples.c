@@ -101,6 +101,8 @@ static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct fl
 {
 	const bool lines = f->fold->by == PMC_BY_LINE, paths = f->fold->by == PMC_BY_PATH;
 	const bool agent = stack && names_agent_waits(stack);
+	const unsigned guessed = PMC_STACK_FP | PMC_STACK_BROKEN;
+	const struct spot *nowhere = names_word(f->names, "(code in no file)");
 	int err = 0;
 
 	flat->n = 0;
@@ -116,6 +118,10 @@ static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct fl
 		for (unsigned k = 0; !err && k < spots->n; k++)
 			err = flat_add(flat, spots->list[k]);
 	}
+	/* Callers that no perf map names may be any words of the stack. */
+	while (!err && flat->n > 1 && (stack->flags & guessed) == guessed &&
+	       flat->list[flat->n - 1] == nowhere)
+		flat->n--;
 	if (!err && !flat->n)
 		err = flat_add(flat, names_word(f->names, "(no stack)"));
 	else if (!err && paths && !agent && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
