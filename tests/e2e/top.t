@@ -113,7 +113,11 @@ is "$status $(grep -c ' in 1 process' "$T/out")" "0 2" "-n ends while the comman
 ok "the command goes on" timeout 60 sh -c 'echo >"$1"' sh "$T/held"
 run "$PMCTL" top -b -n 1 -I 10s -- sh -c 'exit 4'
 is "$status" 4 "a command that ends before the first reading: its exit status"
-like "$(cat "$T/err")" 'before the first reading' "which is said"
+like "$(cat "$T/err")" 'sh.* before the first reading' "which is said of the command"
+run "$PMCTL" top -b -n 1 -I 50ms -s vol "$POOLS"
+is "$status" 0 "-s with a head without its unit"
+run "$PMCTL" top -b -n 1 -I 50ms -s vo "$POOLS"
+is "$status" 2 "not with a part of a head"
 run "$PMCTL" top -b -n 1 -I 10s sh -c 'exit 5' -b
 is "$status" 5 "a command without --"
 run "$PMCTL" top -b -I 100ms -- /no/such/command

@@ -61,6 +61,7 @@ int top_batch(struct top_job *job)
 	}
 	job->counted = tables == job->flags.count && tables;
 	if (!tables)
-		tool_warn("it ended before the first reading");
+		tool_warn("%s ended before the first reading",
+			  job->flags.cmd ? job->flags.cmd[0] : "the process");
 	return out.error ? tool_fail_write("the output", -out.error) : 0;
 }

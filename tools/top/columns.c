@@ -97,11 +97,20 @@ int top_column_priority(const struct top_watch *watch, unsigned column, enum top
 	return is_metric(watch, column) ? 91 : 90;
 }
 
+/* A head with or without its unit: "vol/s" or "vol", "block %" or "block". */
+static bool is_head(const char *head, const char *name)
+{
+	const size_t len = strlen(name);
+
+	return len && !strncmp(head, name, len) &&
+	       (!head[len] || head[len] == '/' || !strcmp(head + len, " %"));
+}
+
 unsigned top_find_column(const struct top_watch *watch, const char *name)
 {
 	for (unsigned c = 0; c < top_n_columns(watch); c++)
 		if (!strcmp(top_column_name(watch, c), name) ||
-		    !strcmp(top_column_head(watch, c, TOP_THREAD), name))
+		    is_head(top_column_head(watch, c, TOP_THREAD), name))
 			return c;
 	return UINT_MAX;
 }
