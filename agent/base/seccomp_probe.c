@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp_probe.c - finds out whether perf_event_open and process_vm_readv may be called.
+ * seccomp_probe.c - finds out whether perf_event_open, ioctl and process_vm_readv may be
+ * called.
  *
  * A seccomp filter may kill the process for them. So under a filter the first call is made by a
  * throwaway clone.
@@ -31,6 +32,8 @@ void agent_perf_try(void)
 					   .disabled = 1 } };
 	int fd = pmc_perf_open_self(&attr, -1);
 
+	/* Without an event, too: the filter decides by the number of the call. */
+	pmc_perf_group_disable(fd);
 	if (fd >= 0)
 		syscall(SYS_close, fd);
 }

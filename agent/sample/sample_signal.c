@@ -199,5 +199,5 @@ void agent_sample_signal(const void *context)
 		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
 	}
 	agent_overhead_add(agent_overhead_clock() - start);
-	pmc_perf_ioctl(work.fd, PERF_EVENT_IOC_REFRESH, (void *)1);
+	agent_sample_enable(slot);
 }

@@ -29,9 +29,17 @@ struct sample_thread *sample_of(const struct slot *slot)
 	return threads && index < n ? &threads[index] : NULL;
 }
 
+/* Once sampling has ended, a filter may kill for ioctl. */
 static void arm(int fd)
 {
-	pmc_perf_ioctl(fd, PERF_EVENT_IOC_REFRESH, (void *)1);
+	if (atomic_load(&signo))
+		pmc_perf_ioctl(fd, PERF_EVENT_IOC_REFRESH, (void *)1);
+}
+
+static void disarm(int fd)
+{
+	if (atomic_load(&signo))
+		pmc_perf_group_disable(fd);
 }
 
 /* The signal goes to the thread whose event it is, as one that can be queued: the lowest free
@@ -116,7 +124,7 @@ void agent_sample_end(struct slot *slot)
 
 	if (fd < 0)
 		return;
-	pmc_perf_group_disable(fd);
+	disarm(fd);
 	read_last(thread, fd);
 	atomic_store(&thread->fd, 0);
 	agent_fds_close(&fd, 1);
@@ -182,7 +190,7 @@ void agent_sample_hold(void)
 	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
 
 	if (fd >= 0)
-		pmc_perf_group_disable(fd);
+		disarm(fd);
 }
 
 void agent_sample_let(void)

@@ -111,6 +111,9 @@ between "$($read_samples x.pmc total | jq .samples)" 20 330 "a filter by a raw s
 is "$("$PMCTL" report --format json x.pmc | jq '[.processes[].notes[] | select(.code == 34)] | length')" 1 \
 	"a filter by a raw system call: a note says that sampling ended"
 
+sample ioctl
+between "$($read_samples x.pmc total | jq .samples)" 20 330 "a filter that kills for ioctl: there are samples from before only"
+
 # ---- the signal cannot be queued ----------------------------------------------------------------
 # The kernel then sends SIGIO.
 sigpending=$(ulimit -S -i)

@@ -238,12 +238,12 @@ static long raw_call(long number, long a, long b, const void *c)
 #endif
 }
 
-/* A filter that kills for process_vm_readv, which no function of libc installs. */
-static int with_filter(void)
+/* A filter that kills for a system call; raw: which no function of libc installs. */
+static int with_filter(unsigned number, int raw)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -251,7 +251,8 @@ static int with_filter(void)
 
 	burn(leaf);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter))
+	    (raw ? raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) :
+		   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)))
 		return 3;
 	burn(leaf);
 	return 0;
@@ -296,7 +297,9 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	if (!strcmp(name, "filter"))
-		return with_filter();
+		return with_filter(SYS_process_vm_readv, 1);
+	if (!strcmp(name, "ioctl"))
+		return with_filter(SYS_ioctl, 0);
 	if (!strcmp(name, "unblock")) {
 		unblock();
 		return 0;
