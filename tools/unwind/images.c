@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MAPS_MOST ((size_t)16 << 20) /* bytes of /proc/PID/maps */
+#define MAPS_AGAIN 4096
 
 static struct unwind_image *find_image(struct unwind *unwind, uint32_t pid)
 {
@@ -95,6 +96,7 @@ static void read_maps(struct unwind *unwind, struct unwind_image *image)
 	free(line);
 	if (file)
 		fclose(file);
+	image->n_read = image->maps.n;
 	read_threads(image);
 }
 
@@ -119,9 +121,14 @@ static void take_mapping(struct unwind *unwind, const struct pmc_record_mmap *mm
 				  .end = mmap->addr + mmap->len,
 				  .file_offset = mmap->file_offset };
 
-	if (image)
-		add_map(unwind, image, &map, mmap->filename, mmap->build_id.data,
-			mmap->build_id.size);
+	if (!image)
+		return;
+	/* There are no records of what is unmapped: the list would grow for ever. */
+	if (image->maps.n >= MAPS_AGAIN + 2 * image->n_read) {
+		image->maps.n = 0;
+		read_maps(unwind, image);
+	}
+	add_map(unwind, image, &map, mmap->filename, mmap->build_id.data, mmap->build_id.size);
 }
 
 static void take_fork(struct unwind *unwind, const struct pmc_record_task *task)

@@ -35,6 +35,7 @@ struct unwind_image {
 	uint32_t pid;
 	uint32_t threads; /* that have not ended */
 	struct unwind_maps maps;
+	size_t n_read; /* of maps, when they were last read */
 	UT_hash_handle hh;
 };
 
