@@ -100,12 +100,17 @@ enum { READ_UNKNOWN, READ_ALLOWED, READ_FORBIDDEN };
 static _Atomic int reads;
 static _Atomic bool started_free; /* of filters */
 
+void agent_filters_at_start(void)
+{
+	atomic_store(&started_free, !filtered());
+}
+
 bool agent_read_allowed(void)
 {
 	int saved = errno;
 
 	if (atomic_load(&reads) == READ_UNKNOWN) {
-		atomic_store(&started_free, !filtered());
+		agent_filters_at_start();
 		agent_read_filtered(atomic_load(&started_free) || survives(agent_read_try));
 	}
 	errno = saved;

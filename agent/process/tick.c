@@ -10,6 +10,7 @@
  * Contract: all but agent_tick_start is async-signal-safe and needs less than 1 KiB of stack.
  */
 #include "agent/base/agent.h"
+#include "agent/base/seccomp_probe.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
@@ -115,6 +116,9 @@ void agent_tick_signal(void)
 	/* The interrupted agent code may hold a lock: the next tick follows soon. */
 	if (!agent_active() || agent_fds_busy())
 		return;
+	/* It may kill for what a snapshot needs. */
+	if (agent_unseen_filter())
+		return;
 	if (!look())
 		agent_overhead_add(TICK_NS);
 }
@@ -175,6 +179,7 @@ static void start_timers(int signo)
 	}
 	tick.next_ns = agent.start_ns + tick.interval_ns;
 	tick.begin_ns = agent.config.delay ? agent.start_ns + agent.config.delay : 0;
+	agent_filters_at_start();
 	tick.room = filter_permits() ? room() : 0;
 	if (!tick.room)
 		signo = 0;
