@@ -391,13 +391,13 @@ static int double_last_error(void)
 	return mac_double.error;
 }
 
-#define DOUBLE_CALLS                                                                               \
+#define DOUBLE_CALLS(usage)                                                                        \
 	{                                                                                          \
 		.self_counts = double_self_counts, .thread_info = double_thread_info,              \
-		.process_usage = double_usage, .self_tid = double_tid, .level_name = double_level, \
+		.process_usage = (usage), .self_tid = double_tid, .level_name = double_level,      \
 		.timebase = double_timebase, .is_root = double_root, .library = double_library,    \
 		.symbol = double_symbol, .last_error = double_last_error,                          \
 	}
-__attribute__((unused)) static const struct pmc_mac_calls double_calls = DOUBLE_CALLS;
+__attribute__((unused)) static const struct pmc_mac_calls double_calls = DOUBLE_CALLS(double_usage);
 
 #endif

@@ -8,7 +8,6 @@
 #include "tests/unit/dump_build.h"
 #include "tests/unit/mac_double.h"
 #include "tests/unit/tool_run.h"
-#include "tools/cli/mac_usage.h"
 
 #include <jansson.h>
 #include <poll.h>
@@ -19,35 +18,27 @@
 
 #include <cmocka.h>
 
-const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS;
-
 static struct {
 	int error;
 	bool no_counters;
 } usage;
 
-static int usage_of(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES])
+static int usage_of(pid_t pid, int version, void *to, size_t bytes)
 {
-	uint64_t words[MAC_USAGE_BYTES / 8] = { 0 };
+	struct pmc_mac_usage reply = { .user = 24000, .system = 12000 };
 
-	memset(bytes, 0xa5, MAC_USAGE_BYTES);
+	assert_int_equal(version, 4);
+	memset(to, 0xa5, bytes);
 	/* It has ended and was not reaped. */
 	if (usage.error || kill(pid, 0) != 0)
 		return usage.error ? usage.error : -errno;
-	words[2] = 1000000;
-	words[3] = 500000;
-	words[31] = usage.no_counters ? 0 : 3000;
-	words[32] = usage.no_counters ? 0 : 1000;
-	memcpy(bytes, words, MAC_USAGE_BYTES);
+	reply.instructions = usage.no_counters ? 0 : 3000;
+	reply.cycles = usage.no_counters ? 0 : 1000;
+	memcpy(to, &reply, offsetof(struct pmc_mac_usage, flags));
 	return 0;
 }
 
-static void timebase(uint32_t *numer, uint32_t *denom)
-{
-	*numer = *denom = 1;
-}
-
-const struct mac_usage_calls mac_usage_system = { usage_of, timebase };
+const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS(usage_of);
 
 static char dir[64], script[96];
 

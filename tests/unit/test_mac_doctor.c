@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS;
+const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS(double_usage);
 
 static struct {
 	bool intel, translated, vm, no_texts, no_agent;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mac_run.c - parts of pmctl run for macOS that do not call it: Mach-O files, spawn, usage. */
+#include "agent/core/count/thread_counts.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/spawn.h"
 #include "tools/run/macho.h"
@@ -359,16 +360,17 @@ static void spawned_programs(void **state)
 static struct {
 	int error;
 	bool translated;
-	uint64_t words[MAC_USAGE_BYTES / 8];
+	uint64_t words[37]; /* the size of version 4 */
 } reply;
 
 /* A call that fails leaves garbage. */
-static int usage_of(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES])
+static int usage_of(pid_t pid, int version, void *to, size_t bytes)
 {
 	(void)pid;
-	memset(bytes, 0xa5, MAC_USAGE_BYTES);
+	assert_int_equal(version, 4);
+	memset(to, 0xa5, bytes);
 	if (!reply.error)
-		memcpy(bytes, reply.words, MAC_USAGE_BYTES);
+		memcpy(to, reply.words, sizeof(reply.words));
 	return reply.error;
 }
 
@@ -378,7 +380,7 @@ static void timebase(uint32_t *numer, uint32_t *denom)
 	*denom = reply.translated ? 0 : 3;
 }
 
-static const struct mac_usage_calls calls = { usage_of, timebase };
+static const struct pmc_mac_calls calls = { .process_usage = usage_of, .timebase = timebase };
 
 static void usage_is_decoded(void **state)
 {

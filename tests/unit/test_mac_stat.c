@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mac_stat.c - pmctl stat of macOS against a double of proc_pid_rusage. */
+#include "agent/core/count/thread_counts.h"
 #include "tools/stat/mac_stat.h"
 
 #include <errno.h>
@@ -19,19 +20,18 @@ static struct {
 	bool no_counters, translated;
 } readings;
 
-static int usage_of(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES])
+static int usage_of(pid_t pid, int version, void *to, size_t bytes)
 {
-	uint64_t words[MAC_USAGE_BYTES / 8] = { 0 };
+	struct pmc_mac_usage reply = { .user = ++readings.n * 1000000 };
 
 	(void)pid;
-	memset(bytes, 0xa5, MAC_USAGE_BYTES);
-	readings.n++;
+	assert_int_equal(version, 4);
+	memset(to, 0xa5, bytes);
 	if (readings.error && readings.n >= readings.from)
 		return readings.error;
-	words[2] = readings.n * 1000000;
-	words[31] = readings.no_counters ? 0 : readings.n * 3000;
-	words[32] = readings.no_counters ? 0 : readings.n * 1000;
-	memcpy(bytes, words, MAC_USAGE_BYTES);
+	reply.instructions = readings.no_counters ? 0 : readings.n * 3000;
+	reply.cycles = readings.no_counters ? 0 : readings.n * 1000;
+	memcpy(to, &reply, offsetof(struct pmc_mac_usage, flags));
 	return 0;
 }
 
@@ -41,7 +41,7 @@ static void timebase(uint32_t *numer, uint32_t *denom)
 	*denom = !readings.translated;
 }
 
-static const struct mac_usage_calls calls = { usage_of, timebase };
+static const struct pmc_mac_calls calls = { .process_usage = usage_of, .timebase = timebase };
 static char text[8192];
 
 static int run(struct mac_stat *stat)

@@ -20,21 +20,10 @@ struct mac_usage {
 	uint64_t instructions, cycles;
 };
 
-/* Size of struct rusage_info_v4. */
-enum { MAC_USAGE_BYTES = 296 };
-
-/* The system calls; tests have a double. */
-struct mac_usage_calls {
-	/* proc_pid_rusage(RUSAGE_INFO_V4): 0 or -errno. */
-	int (*usage)(pid_t pid, uint8_t bytes[MAC_USAGE_BYTES]);
-	/* mach_timebase_info(): nanoseconds are units * numer / denom. denom 0:
-	 * unknown. */
-	void (*timebase)(uint32_t *numer, uint32_t *denom);
-};
-extern const struct mac_usage_calls mac_usage_system;
+struct pmc_mac_calls;
 
 /* Also of a process that has ended but was not waited for. 0, or -errno: *usage is all 0 then.
  * -ESRCH: there is none; -EPERM: it is of another user. */
-int mac_usage_read(const struct mac_usage_calls *calls, pid_t pid, struct mac_usage *usage);
+int mac_usage_read(const struct pmc_mac_calls *calls, pid_t pid, struct mac_usage *usage);
 
 #endif

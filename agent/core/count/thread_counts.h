@@ -46,6 +46,29 @@ struct pmc_mac_calls {
 };
 extern const struct pmc_mac_calls pmc_mac_system;
 
+/* struct rusage_info_v6, of which struct rusage_info_v4 is the beginning; times are in units of the
+ * timebase. */
+struct pmc_mac_usage {
+	uint8_t uuid[16];
+	uint64_t user, system, other[4], resident_bytes, footprint_bytes, start, exit;
+	uint64_t more[18], peak_footprint_bytes, instructions, cycles;
+	uint64_t energy[4], flags; /* version 4 ends before the flags */
+	uint64_t fast_user, fast_system, fast_instructions, fast_cycles, rest[16];
+};
+_Static_assert(offsetof(struct pmc_mac_usage, resident_bytes) == 64 &&
+		       offsetof(struct pmc_mac_usage, exit) == 88 &&
+		       offsetof(struct pmc_mac_usage, instructions) == 248 &&
+		       offsetof(struct pmc_mac_usage, flags) == 296 &&
+		       offsetof(struct pmc_mac_usage, fast_instructions) == 320 &&
+		       sizeof(struct pmc_mac_usage) == 464,
+	       "struct rusage_info_v6");
+
+/* Units of the timebase in nanoseconds; 0 if it is unknown. */
+static inline uint64_t pmc_mac_ns(uint64_t units, uint32_t numer, uint32_t denom)
+{
+	return denom ? (uint64_t)((unsigned __int128)units * numer / denom) : 0;
+}
+
 /* What went wrong while sources were opened: bits. */
 enum pmc_mac_trouble {
 	PMC_MAC_NO_COUNTERS = 1,  /* ENOTSUP: a virtual machine */

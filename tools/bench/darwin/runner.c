@@ -255,7 +255,7 @@ int bench_runner_run(const struct bench *bench, struct bench_command *command,
 		return 0;
 	result->stopped = (int32_t)wait_for(pid, bench->timeout_ns, SIGKILL, true);
 	result->wall_ns = pmc_now_ns() - from;
-	if (values && mac_usage_read(&mac_usage_system, pid, &usage) == 0)
+	if (values && mac_usage_read(&pmc_mac_system, pid, &usage) == 0)
 		put_events(bench, &usage, values);
 	while (wait4(pid, &status, 0, &rusage) < 0 && errno == EINTR)
 		;

@@ -6,6 +6,7 @@
  * terminal, signals of keys and of the window are taken as the terminal's: one that another process
  * sends to pmctl alone is then not forwarded.
  */
+#include "agent/core/count/thread_counts.h"
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/spawn.h"
 #include "tools/run/child.h"
@@ -68,7 +69,7 @@ void run_reap(struct run_child *child)
 
 	if (!child->pid)
 		return;
-	timed = mac_usage_read(&mac_usage_system, child->pid, &usage) == 0 && usage.timed;
+	timed = mac_usage_read(&pmc_mac_system, child->pid, &usage) == 0 && usage.timed;
 	if (timed)
 		child->cpu_ns = usage.user_ns + usage.system_ns;
 	while (wait4(child->pid, &child->status, 0, &child->usage) < 0 && errno == EINTR)

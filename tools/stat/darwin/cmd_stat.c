@@ -3,6 +3,7 @@
 #include "agent/core/base/config.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
+#include "agent/core/count/thread_counts.h"
 #include "tools/cli/child.h"
 #include "tools/cli/pmctl.h"
 #include "tools/stat/mac_stat.h"
@@ -82,7 +83,7 @@ static int parse(struct mac_stat *stat, int argc, char **argv, const char **outp
 int cmd_stat(int argc, char **argv)
 {
 	static char room[8192];
-	struct mac_stat stat = { .calls = &mac_usage_system };
+	struct mac_stat stat = { .calls = &pmc_mac_system };
 	const char *output = NULL;
 	int code = parse(&stat, argc, argv, &output), fd;
 

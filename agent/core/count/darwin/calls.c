@@ -42,6 +42,16 @@ static int process_usage(pid_t pid, int version, void *to, size_t bytes)
 	return errno ? -errno : -EIO;
 }
 
+#define AT(ours, theirs)                                                                           \
+	_Static_assert(offsetof(struct pmc_mac_usage, ours) ==                                     \
+			       offsetof(struct rusage_info_v6, theirs),                            \
+		       "layout of the kernel's reply")
+AT(resident_bytes, ri_resident_size);
+AT(exit, ri_proc_exit_abstime);
+AT(peak_footprint_bytes, ri_lifetime_max_phys_footprint);
+AT(cycles, ri_cycles);
+AT(fast_cycles, ri_pcycles);
+
 static uint64_t self_tid(void)
 {
 	uint64_t tid = 0;

@@ -35,22 +35,6 @@ struct info {
 };
 _Static_assert(sizeof(struct info) == 112, "PROC_PIDTHREADID64INFO_SIZE");
 
-/* struct rusage_info_v6, of which struct rusage_info_v4 is the beginning. */
-struct usage {
-	uint8_t uuid[16];
-	uint64_t user, system, other[27], instructions, cycles, more[4], flags;
-	uint64_t fast_user, fast_system, fast_instructions, fast_cycles, rest[16];
-};
-_Static_assert(offsetof(struct usage, instructions) == 248 &&
-		       offsetof(struct usage, fast_instructions) == 320 &&
-		       sizeof(struct usage) == 464,
-	       "struct rusage_info_v6");
-
-static uint64_t to_ns(const struct pmc_mac *mac, uint64_t units)
-{
-	return (uint64_t)((unsigned __int128)units * mac->numer / mac->denom);
-}
-
 /* The counts of a thread; levels: how many the kernel gave. 0 or -errno. */
 static int read_levels(const struct pmc_mac_calls *calls, uint64_t tid, struct counts *to,
 		       unsigned *levels)
@@ -131,7 +115,8 @@ static int read_counts(const struct pmc_mac *mac, uint64_t tid, bool own,
 		to->level[i].instructions = counts.level[i].instructions;
 		to->level[i].cycles = counts.level[i].cycles;
 		if (to->has_cpu)
-			to->cpu_ns += to_ns(mac, counts.level[i].user + counts.level[i].system);
+			to->cpu_ns += pmc_mac_ns(counts.level[i].user + counts.level[i].system,
+						 mac->numer, mac->denom);
 	}
 	return 0;
 }
@@ -161,7 +146,7 @@ int pmc_mac_read(const struct pmc_mac *mac, uint64_t tid, bool own, struct pmc_m
 
 void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to)
 {
-	struct usage usage;
+	struct pmc_mac_usage usage;
 	int error = mac->calls->process_usage(getpid(), 6, &usage, sizeof(usage));
 	const bool levels = !error;
 
@@ -174,7 +159,7 @@ void pmc_mac_read_process(const struct pmc_mac *mac, struct pmc_mac_reading *to)
 		return;
 	}
 	to->has_cpu = mac->numer != 0;
-	to->cpu_ns = to->has_cpu ? to_ns(mac, usage.user + usage.system) : 0;
+	to->cpu_ns = pmc_mac_ns(usage.user + usage.system, mac->numer, mac->denom);
 	to->counts_error = mac->no_counts;
 	if (!mac->counts)
 		return;
