@@ -5,64 +5,42 @@
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define DURATION_NS 5000000000u
 
 #define MOST_RUNS 10000
 
-static int refuse(const struct tool_args *args, const char *accepted)
-{
-	return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give %s", args->flag, args->value,
-			 accepted);
-}
-
 static int set_time(const struct tool_args *args, uint64_t *ns)
 {
 	if (pmc_config_time(args->value, ns) != 0 || !*ns)
-		return refuse(args, "a time such as 500ms, 5s or 2m");
+		return tool_fail_value(args, "a time such as 500ms, 5s or 2m");
 	return 0;
 }
 
 static int set_count(const struct tool_args *args, uint64_t least, uint64_t *count)
 {
 	if (!pmc_number(args->value, MOST_RUNS, count) || *count < least)
-		return refuse(args,
-			      least ? "a number from 1 to 10000" : "a number from 0 to 10000");
+		return tool_fail_value(args, least ? "a number from 1 to 10000" :
+						     "a number from 0 to 10000");
 	return 0;
-}
-
-static int set_percent(const struct tool_args *args, double *percent)
-{
-	char *end;
-
-	*percent = strtod(args->value, &end);
-	if (end == args->value || (*end && strcmp(end, "%")) || !(*percent >= 0 && *percent < 1e6))
-		return refuse(args, "a percentage such as 5 or 2.5");
-	return 0;
-}
-
-/* The index of the value in n words. */
-static int set_word(const struct tool_args *args, const char *const *words, unsigned n, int *place)
-{
-	char what[32], see[80] = "one of ";
-
-	for (unsigned i = 0; i < n; i++) {
-		if (!strcmp(args->value, words[i])) {
-			*place = (int)i;
-			return 0;
-		}
-		strcat(strcat(see, words[i]), i + 1 < n ? ", " : "");
-	}
-	strcat(strcpy(what, "invalid "), args->flag);
-	return tool_fail_unknown(what, args->value, tool_nearest(args->value, words, n), see);
 }
 
 static int set_flag(struct bench *bench, const struct tool_args *args)
 {
-	static const char *const formats[] = { "table", "json", "csv", "markdown" };
-	static const char *const colors[] = { "never", "always", "auto" };
+	static const struct tool_word formats[] = {
+		{ "table", BENCH_TABLE, NULL },
+		{ "json", BENCH_JSON, NULL },
+		{ "csv", BENCH_CSV, NULL },
+		{ "markdown", BENCH_MARKDOWN, NULL },
+		{ NULL, 0, NULL },
+	};
+	static const struct tool_word colors[] = {
+		{ "never", 0, NULL },
+		{ "always", 1, NULL },
+		{ "auto", -1, NULL },
+		{ NULL, 0, NULL },
+	};
 	const struct {
 		const char *flag;
 		bool *yes;
@@ -100,15 +78,13 @@ static int set_flag(struct bench *bench, const struct tool_args *args)
 	if (tool_args_is(args, "--warmup"))
 		return set_count(args, 0, &bench->warmups);
 	if (tool_args_is(args, "--fail-above"))
-		return set_percent(args, &bench->fail_above);
+		return tool_args_percent(args, &bench->fail_above);
 	if (tool_args_is(args, "--format")) {
-		code = set_word(args, formats, 4, &word);
+		code = tool_args_word(args, formats, &word);
 		bench->format = (enum bench_format)word;
 		return code;
 	}
-	code = set_word(args, colors, 3, &word);
-	bench->color = word == 2 ? -1 : word;
-	return code;
+	return tool_args_word(args, colors, &bench->color);
 }
 
 int bench_flags(struct bench *bench, int argc, char **argv)

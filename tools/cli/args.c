@@ -5,6 +5,7 @@
 #include "tools/cli/pmctl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct tool_flag flags[] = {
@@ -99,11 +100,6 @@ static bool is_number(const char *arg)
 	return arg[0] && !arg[strspn(arg, "0123456789")];
 }
 
-bool tool_args_are_command(const struct tool_args *args)
-{
-	return args->operands || !is_number(args->value);
-}
-
 /* Whether arguments from this operand on belong to CMD. */
 static bool starts_command(const char *command, const char *operand)
 {
@@ -195,4 +191,70 @@ bool tool_args_next(struct tool_args *args)
 bool tool_args_is(const struct tool_args *args, const char *flag)
 {
 	return args->flag && strcmp(args->flag, flag) == 0;
+}
+
+int tool_args_parse(int argc, char **argv, int (*set)(void *to, const struct tool_args *args),
+		    void *to, char ***cmd)
+{
+	struct tool_args args;
+	int code = 0;
+
+	tool_args_init(&args, argc, argv);
+	while (!code && tool_args_next(&args)) {
+		if (!args.flag && (args.operands || !is_number(args.value))) {
+			*cmd = argv + args.at - 1;
+			break;
+		}
+		code = set(to, &args);
+	}
+	return code ? code : args.code;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+int tool_fail_value(const struct tool_args *args, const char *accepted)
+{
+	return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give %s", args->flag, args->value,
+			 accepted);
+}
+
+int tool_fail_operand(const struct tool_args *args)
+{
+	return tool_fail(EXIT_USAGE,
+			 "unexpected argument '%.60s'; give -p %.60s for a process, or write -- "
+			 "before a command",
+			 args->value, args->value);
+}
+
+int tool_args_word(const struct tool_args *args, const struct tool_word *words, int *value)
+{
+	char accepted[160] = "one of ", what[64];
+	size_t len = strlen(accepted);
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, args->value, strlen(args->value));
+	for (; words->name; words++) {
+		if (!strcmp(args->value, words->name) ||
+		    (words->alias && !strcmp(args->value, words->alias))) {
+			*value = words->value;
+			return 0;
+		}
+		pmc_nearest_try(&nearest, words->name);
+		if (words->alias)
+			pmc_nearest_try(&nearest, words->alias);
+		len += (size_t)snprintf(accepted + len, sizeof(accepted) - len, "%s%s", words->name,
+					words[1].name ? ", " : "");
+	}
+	snprintf(what, sizeof(what), "invalid %s", args->flag);
+	return tool_fail_unknown(what, args->value, nearest.name, accepted);
+}
+
+int tool_args_percent(const struct tool_args *args, double *percent)
+{
+	char *end;
+
+	*percent = strtod(args->value, &end);
+	if (end == args->value || (*end && strcmp(end, "%")) || !(*percent >= 0 && *percent < 1e6))
+		return tool_fail_value(args, "a percentage such as 5 or 2.5");
+	return 0;
 }

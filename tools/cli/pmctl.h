@@ -92,11 +92,27 @@ bool tool_args_scan(int argc, char **argv);
 void tool_args_init(struct tool_args *args, int argc, char **argv);
 /* The next flag or operand; false at the end, or with args->done set. */
 bool tool_args_next(struct tool_args *args);
-/* Whether the current operand begins a command, with the rest of the arguments: after "--" always,
- * else unless it is a number, which may be meant as a process ID. */
-bool tool_args_are_command(const struct tool_args *args);
 /* Whether the current argument is this flag. */
 bool tool_args_is(const struct tool_args *args, const char *flag);
+/* All arguments of a command of pmctl that takes a command to run: set() gets the flags. The first
+ * operand starts the command, which *cmd gets, unless it is a number without "--", which may be
+ * meant as a process ID: set() gets it. 0, or the exit code. */
+int tool_args_parse(int argc, char **argv, int (*set)(void *to, const struct tool_args *args),
+		    void *to, char ***cmd);
+
+/* ---- values of flags: 0, or the exit code with the error printed -------------------------- */
+/* "invalid FLAG 'VALUE'; give ACCEPTED" */
+int tool_fail_value(const struct tool_args *args, const char *accepted);
+/* "unexpected argument", for an operand that set() gets. */
+int tool_fail_operand(const struct tool_args *args);
+/* The value of one of the words; a NULL name ends them. */
+struct tool_word {
+	const char *name;
+	int value;
+	const char *alias; /* NULL: none */
+};
+int tool_args_word(const struct tool_args *args, const struct tool_word *words, int *value);
+int tool_args_percent(const struct tool_args *args, double *percent);
 
 /* ---- help -------------------------------------------------------------------------------- */
 void tool_help_all(void);

@@ -11,32 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const by_names[] = {
-#define X(name, alias, value, doc) #name,
+static const struct tool_word keys[] = {
+#define X(name, alias, value, doc) { #name, value, alias },
 #include "agent/core/profile/by.def"
 #undef X
+	{ NULL, 0, NULL },
 };
-static const enum pmc_fold_by by_values[] = {
-#define X(name, alias, value, doc) value,
-#include "agent/core/profile/by.def"
-#undef X
+static const struct tool_word formats[] = {
+	{ "table", PMC_FORMAT_TABLE, NULL },
+	{ "json", PMC_FORMAT_JSON, NULL },
+	{ "csv", PMC_FORMAT_CSV, NULL },
+	{ NULL, 0, NULL },
 };
-static const char *const formats[] = { "table", "json", "csv" };
-
-static int set_word(const struct tool_args *args, const char *const *words, unsigned n,
-		    unsigned *place)
-{
-	char what[32] = "invalid ", see[160] = "one of ";
-
-	for (unsigned i = 0; i < n; i++) {
-		*place = i;
-		if (!strcmp(args->value, words[i]))
-			return 0;
-		strcat(strcat(see, words[i]), i + 1 < n ? ", " : "");
-	}
-	strcat(what, args->flag);
-	return tool_fail_unknown(what, args->value, tool_nearest(args->value, words, n), see);
-}
 
 static int set_number(const struct tool_args *args, uint64_t least, unsigned *to)
 {
@@ -51,13 +37,12 @@ static int set_number(const struct tool_args *args, uint64_t least, unsigned *to
 
 static int set_flag(struct diff *diff, const struct tool_args *args)
 {
-	unsigned place = 0;
-	char *end;
-	int code;
+	unsigned width = 0;
+	int word = 0, code;
 
 	if (tool_args_is(args, "--by")) {
-		code = set_word(args, by_names, sizeof(by_names) / sizeof(by_names[0]), &place);
-		diff->by = by_values[place];
+		code = tool_args_word(args, keys, &word);
+		diff->by = (enum pmc_fold_by)word;
 		if (!code && (diff->by == PMC_BY_THREAD || diff->by == PMC_BY_REGION))
 			return tool_fail(EXIT_USAGE,
 					 "--by %s is not for diff: its rows are not the same "
@@ -71,25 +56,18 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 		return code;
 	}
 	if (tool_args_is(args, "--format")) {
-		code = set_word(args, formats, 3, &place);
-		diff->format = place == 1 ? PMC_FORMAT_JSON :
-			       place == 2 ? PMC_FORMAT_CSV :
-					    PMC_FORMAT_TABLE;
+		code = tool_args_word(args, formats, &word);
+		diff->format = (enum pmc_report_format)word;
 		return code;
 	}
 	if (tool_args_is(args, "--top"))
 		return set_number(args, 0, &diff->top);
 	if (tool_args_is(args, "--width")) {
-		code = set_number(args, 20, &place);
-		diff->screen.width = (int)place;
+		code = set_number(args, 20, &width);
+		diff->screen.width = (int)width;
 		return code;
 	}
-	diff->fail_above = strtod(args->value, &end);
-	if (end == args->value || (*end && strcmp(end, "%")) || !(diff->fail_above >= 0))
-		return tool_fail(EXIT_USAGE,
-				 "invalid --fail-above '%.60s'; give a percentage such as 5",
-				 args->value);
-	return 0;
+	return tool_args_percent(args, &diff->fail_above);
 }
 
 static int parse(struct diff *diff, int argc, char **argv)

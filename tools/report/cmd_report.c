@@ -2,7 +2,6 @@
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
-#include "agent/core/base/suggest.h"
 #include "agent/core/dump/frame.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
@@ -13,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,49 +26,19 @@ struct request {
 	const char *root; /* --symfs */
 };
 
-/* What a flag takes: the words of a list, with their aliases. */
-struct word {
-	const char *name, *alias;
-	int value;
-};
-
-static const struct word by_words[] = {
-#define X(name, alias, value, doc) { #name, alias, value },
+static const struct tool_word keys[] = {
+#define X(name, alias, value, doc) { #name, value, alias },
 #include "agent/core/profile/by.def"
 #undef X
-	{ NULL, NULL, 0 },
+	{ NULL, 0, NULL },
 };
-static const struct word format_words[] = {
-	{ "table", NULL, PMC_FORMAT_TABLE },
-	{ "json", NULL, PMC_FORMAT_JSON },
-	{ "csv", NULL, PMC_FORMAT_CSV },
-	{ "folded", NULL, PMC_FORMAT_FOLDED },
-	{ NULL, NULL, 0 },
+static const struct tool_word formats[] = {
+	{ "table", PMC_FORMAT_TABLE, NULL },
+	{ "json", PMC_FORMAT_JSON, NULL },
+	{ "csv", PMC_FORMAT_CSV, NULL },
+	{ "folded", PMC_FORMAT_FOLDED, NULL },
+	{ NULL, 0, NULL },
 };
-
-/* 0, or the exit code with the error printed. */
-static int set_word(const struct tool_args *args, const struct word *words, int *value)
-{
-	char accepted[160] = "one of ", what[64];
-	size_t len = strlen(accepted);
-	struct pmc_nearest nearest;
-
-	pmc_nearest_init(&nearest, args->value, strlen(args->value));
-	for (; words->name; words++) {
-		if (!strcmp(args->value, words->name) ||
-		    (words->alias && !strcmp(args->value, words->alias))) {
-			*value = words->value;
-			return 0;
-		}
-		pmc_nearest_try(&nearest, words->name);
-		if (words->alias)
-			pmc_nearest_try(&nearest, words->alias);
-		len += (size_t)snprintf(accepted + len, sizeof(accepted) - len, "%s%s", words->name,
-					words[1].name ? ", " : "");
-	}
-	snprintf(what, sizeof(what), "invalid %s", args->flag);
-	return tool_fail_unknown(what, args->value, nearest.name, accepted);
-}
 
 static int set_number(const struct tool_args *args, uint64_t least, int *number)
 {
@@ -89,12 +57,12 @@ static int set_flag(struct request *request, const struct tool_args *args)
 	int word = 0, code;
 
 	if (tool_args_is(args, "--by")) {
-		code = set_word(args, by_words, &word);
+		code = tool_args_word(args, keys, &word);
 		options->by = (enum pmc_fold_by)word;
 		return code;
 	}
 	if (tool_args_is(args, "--format")) {
-		code = set_word(args, format_words, &word);
+		code = tool_args_word(args, formats, &word);
 		options->format = (enum pmc_report_format)word;
 		return code;
 	}

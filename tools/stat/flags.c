@@ -11,12 +11,6 @@
 /* The kernel's tick bounds what shorter intervals could show. */
 #define LEAST_INTERVAL_NS 1000000u
 
-static int refuse(const struct tool_args *args, const char *accepted)
-{
-	return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give %s", args->flag, args->value,
-			 accepted);
-}
-
 static int set_target(struct stat_job *stat, const struct tool_args *args, enum stat_target target)
 {
 	uint64_t pid = 0;
@@ -26,61 +20,56 @@ static int set_target(struct stat_job *stat, const struct tool_args *args, enum 
 					     "--cgroup");
 	stat->target = target;
 	if (target != STAT_MACHINE && (!pmc_number(args->value, INT_MAX, &pid) || !pid))
-		return refuse(args, "a process or thread ID");
+		return tool_fail_value(args, "a process or thread ID");
 	stat->pid = (pid_t)pid;
 	return 0;
 }
 
-static int set_format(struct stat_job *stat, const char *word)
+static int set_format(struct stat_job *stat, const struct tool_args *args)
 {
-	static const char *const formats[] = { "table", "json", "csv" };
+	static const struct tool_word formats[] = {
+		{ "table", STAT_TABLE, NULL },
+		{ "json", STAT_JSON, NULL },
+		{ "csv", STAT_CSV, NULL },
+		{ NULL, 0, NULL },
+	};
+	int word = 0, code = tool_args_word(args, formats, &word);
 
-	for (unsigned i = 0; i < 3; i++) {
-		if (!strcmp(word, formats[i])) {
-			stat->format = (enum stat_format)i;
-			return 0;
-		}
-	}
-	return tool_fail_unknown("invalid --format", word, tool_nearest(word, formats, 3),
-				 "one of table, json, csv");
+	stat->format = (enum stat_format)word;
+	return code;
 }
 
-static int set_by(struct stat_job *stat, const char *flag)
+/* --by KEY, or --per-KEY */
+static int set_by(struct stat_job *stat, const struct tool_args *args)
 {
-	static const char *const flags[] = { "--per-thread", "--per-cpu", "--per-core",
-					     "--per-socket", "--per-node" };
+	static const struct tool_word keys[] = {
+		{ "thread", BY_THREAD, NULL },
+		{ "pool", BY_POOL, NULL },
+		{ "cpu", BY_CPU, NULL },
+		{ "core", BY_CORE, NULL },
+		{ "socket", BY_SOCKET, NULL },
+		{ "node", BY_NODE, NULL },
+		{ NULL, 0, NULL },
+	};
+	struct tool_args by = *args;
+	int word = 0, code;
 
-	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (strcmp(flag, flags[i]) != 0)
-			continue;
-		if (stat->by != BY_TOTAL)
-			return tool_fail(EXIT_USAGE, "more than one kind of rows; give one --per "
-						     "flag");
-		stat->by = i ? (enum stat_by)(BY_CPU + i - 1) : BY_THREAD;
-	}
-	return 0;
-}
-
-/* As the --per flags. */
-static int set_key(struct stat_job *stat, const struct tool_args *args)
-{
-	static const char *const keys[] = { "thread", "pool", "cpu", "core", "socket", "node" };
-
+	if (strncmp(args->flag, "--per-", 6) == 0)
+		by.value = args->flag + 6;
 	if (stat->by != BY_TOTAL)
 		return tool_fail(EXIT_USAGE,
 				 "more than one kind of rows; give one --per flag or --by");
-	for (unsigned i = 0; i < 6; i++)
-		if (!strcmp(args->value, keys[i]))
-			stat->by = (enum stat_by)(BY_THREAD + i);
-	return stat->by != BY_TOTAL ?
-		       0 :
-		       tool_fail_unknown("invalid --by", args->value,
-					 tool_nearest(args->value, keys, 6),
-					 "one of thread, pool, cpu, core, socket, node");
+	code = tool_args_word(&by, keys, &word);
+	stat->by = (enum stat_by)word;
+	return code;
 }
 
-static int set_flag(struct stat_job *stat, const struct tool_args *args)
+static int set_flag(void *to, const struct tool_args *args)
 {
+	struct stat_job *stat = to;
+
+	if (!args->flag)
+		return tool_fail_operand(args);
 	if (tool_args_is(args, "--pid"))
 		return set_target(stat, args, STAT_PROCESS);
 	if (tool_args_is(args, "--tid"))
@@ -91,10 +80,8 @@ static int set_flag(struct stat_job *stat, const struct tool_args *args)
 		stat->cgroup = args->value;
 		return set_target(stat, args, STAT_MACHINE);
 	}
-	if (tool_args_is(args, "--by"))
-		return set_key(stat, args);
 	if (tool_args_is(args, "--format"))
-		return set_format(stat, args->value);
+		return set_format(stat, args);
 	if (tool_args_is(args, "--events"))
 		stat->events = args->value;
 	else if (tool_args_is(args, "-o"))
@@ -106,11 +93,13 @@ static int set_flag(struct stat_job *stat, const struct tool_args *args)
 	else if (tool_args_is(args, "--interval") &&
 		 (pmc_config_time(args->value, &stat->interval_ns) != 0 ||
 		  stat->interval_ns < LEAST_INTERVAL_NS))
-		return refuse(args, "a time of at least 1ms, such as 100ms or 1s");
+		return tool_fail_value(args, "a time of at least 1ms, such as 100ms or 1s");
 	else if (tool_args_is(args, "--count") &&
 		 (!pmc_number(args->value, UINT64_MAX, &stat->count) || !stat->count))
-		return refuse(args, "a number from 1");
-	return set_by(stat, args->flag);
+		return tool_fail_value(args, "a number from 1");
+	else if (tool_args_is(args, "--by") || strncmp(args->flag, "--per-", 6) == 0)
+		return set_by(stat, args);
+	return 0;
 }
 
 static int check(const struct stat_job *stat)
@@ -135,26 +124,10 @@ static int check(const struct stat_job *stat)
 
 int stat_flags(struct stat_job *stat, int argc, char **argv)
 {
-	struct tool_args args;
-	int code = 0;
+	int code = tool_args_parse(argc, argv, set_flag, stat, &stat->cmd);
 
-	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (args.flag) {
-			code = set_flag(stat, &args);
-		} else if (tool_args_are_command(&args)) {
-			stat->cmd = argv + args.at - 1;
-			break;
-		} else {
-			code = tool_fail(
-				EXIT_USAGE,
-				"unexpected argument '%.60s'; give -p %.60s for a process, "
-				"or write -- before a command",
-				args.value, args.value);
-		}
-	}
-	if (code || args.code)
-		return code ? code : args.code;
+	if (code)
+		return code;
 	if (stat->target == STAT_THREAD)
 		stat->by = BY_THREAD;
 	code = check(stat);

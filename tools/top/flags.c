@@ -11,12 +11,6 @@
 /* The kernel's tick bounds what shorter intervals could show. */
 #define LEAST_INTERVAL_NS 10000000u
 
-static int refuse(const struct tool_args *args, const char *accepted)
-{
-	return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give %s", args->flag, args->value,
-			 accepted);
-}
-
 static int set_pid(struct top_flags *flags, const char *text)
 {
 	uint64_t pid;
@@ -31,22 +25,26 @@ static int set_pid(struct top_flags *flags, const char *text)
 	return 0;
 }
 
-static int set_by(struct top_flags *flags, const char *word)
+static int set_by(struct top_flags *flags, const struct tool_args *args)
 {
-	static const char *const words[] = { "thread", "pool", "process" };
+	static const struct tool_word words[] = {
+		{ "thread", TOP_THREAD, NULL },
+		{ "pool", TOP_POOL, NULL },
+		{ "process", TOP_PROCESS, NULL },
+		{ NULL, 0, NULL },
+	};
+	int word = 0, code = tool_args_word(args, words, &word);
 
-	for (unsigned i = 0; i < 3; i++) {
-		if (!strcmp(word, words[i])) {
-			flags->by = (enum top_by)(TOP_THREAD + i);
-			return 0;
-		}
-	}
-	return tool_fail_unknown("invalid --by", word, tool_nearest(word, words, 3),
-				 "one of thread, pool, process");
+	flags->by = (enum top_by)word;
+	return code;
 }
 
-static int set_flag(struct top_flags *flags, const struct tool_args *args)
+static int set_flag(void *to, const struct tool_args *args)
 {
+	struct top_flags *flags = to;
+
+	if (!args->flag)
+		return set_pid(flags, args->value);
 	if (tool_args_is(args, "--all"))
 		flags->all = true;
 	else if (tool_args_is(args, "--batch"))
@@ -64,14 +62,14 @@ static int set_flag(struct top_flags *flags, const struct tool_args *args)
 	else if (tool_args_is(args, "--output"))
 		flags->output = args->value;
 	else if (tool_args_is(args, "--by"))
-		return set_by(flags, args->value);
+		return set_by(flags, args);
 	else if (tool_args_is(args, "--interval") &&
 		 (pmc_config_time(args->value, &flags->interval_ns) != 0 ||
 		  flags->interval_ns < LEAST_INTERVAL_NS))
-		return refuse(args, "a time of at least 10ms, such as 500ms or 2s");
+		return tool_fail_value(args, "a time of at least 10ms, such as 500ms or 2s");
 	else if (tool_args_is(args, "--count") &&
 		 (!pmc_number(args->value, UINT64_MAX, &flags->count) || !flags->count))
-		return refuse(args, "a number from 1");
+		return tool_fail_value(args, "a number from 1");
 	return 0;
 }
 
@@ -91,22 +89,9 @@ static int check(const struct top_flags *flags)
 
 int top_flags(struct top_flags *flags, int argc, char **argv)
 {
-	struct tool_args args;
-	int code = 0;
+	int code;
 
 	*flags = (struct top_flags){ .interval_ns = 1000000000u };
-	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (args.flag) {
-			code = set_flag(flags, &args);
-		} else if (tool_args_are_command(&args)) {
-			flags->cmd = argv + args.at - 1;
-			break;
-		} else {
-			code = set_pid(flags, args.value);
-		}
-	}
-	if (code || args.code)
-		return code ? code : args.code;
-	return check(flags);
+	code = tool_args_parse(argc, argv, set_flag, flags, &flags->cmd);
+	return code ? code : check(flags);
 }

@@ -9,24 +9,18 @@
 
 #define MOST_PAGES (1u << 18)
 
-static int refuse(const struct tool_args *args, const char *accepted)
+static int set_format(struct trace *trace, const struct tool_args *args)
 {
-	return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give %s", args->flag, args->value,
-			 accepted);
-}
+	static const struct tool_word formats[] = {
+		{ "text", TRACE_TEXT, NULL },
+		{ "fields", TRACE_FIELDS, NULL },
+		{ "json", TRACE_JSON, NULL },
+		{ NULL, 0, NULL },
+	};
+	int word = 0, code = tool_args_word(args, formats, &word);
 
-static int set_format(struct trace *trace, const char *word)
-{
-	static const char *const formats[] = { "text", "fields", "json" };
-
-	for (unsigned i = 0; i < 3; i++) {
-		if (!strcmp(word, formats[i])) {
-			trace->format = (enum trace_format)i;
-			return 0;
-		}
-	}
-	return tool_fail_unknown("invalid --format", word, tool_nearest(word, formats, 3),
-				 "one of text, fields, json");
+	trace->format = (enum trace_format)word;
+	return code;
 }
 
 /* "0-3,8" */
@@ -62,10 +56,13 @@ static int set_filter(struct trace *trace, const char *filter)
 	return 0;
 }
 
-static int set_flag(struct trace *trace, const struct tool_args *args)
+static int set_flag(void *to, const struct tool_args *args)
 {
+	struct trace *trace = to;
 	uint64_t number;
 
+	if (!args->flag)
+		return tool_fail_operand(args);
 	if (tool_args_is(args, "--events")) {
 		trace->lists[trace->n_lists++].names = args->value;
 	} else if (tool_args_is(args, "--all")) {
@@ -73,20 +70,20 @@ static int set_flag(struct trace *trace, const struct tool_args *args)
 	} else if (tool_args_is(args, "--cpus")) {
 		trace->cpus = args->value;
 		if (!is_cpu_list(args->value))
-			return refuse(args, "CPUs such as 0-3,8");
+			return tool_fail_value(args, "CPUs such as 0-3,8");
 	} else if (tool_args_is(args, "--pid")) {
 		if (!pmc_number(args->value, INT32_MAX, &number) || !number)
-			return refuse(args, "a process ID");
+			return tool_fail_value(args, "a process ID");
 		trace->pid = (pid_t)number;
 	} else if (tool_args_is(args, "--filter")) {
 		return set_filter(trace, args->value);
 	} else if (tool_args_is(args, "--duration")) {
 		if (pmc_config_time(args->value, &trace->duration_ns) || !trace->duration_ns)
-			return refuse(args, "a time such as 500ms, 5s or 2m");
+			return tool_fail_value(args, "a time such as 500ms, 5s or 2m");
 	} else if (tool_args_is(args, "--pages")) {
 		if (!pmc_number(args->value, MOST_PAGES, &number) || !number ||
 		    (number & (number - 1)))
-			return refuse(args, "a power of 2 from 1 to 262144");
+			return tool_fail_value(args, "a power of 2 from 1 to 262144");
 		trace->pages = (unsigned)number;
 	} else if (tool_args_is(args, "--summary")) {
 		trace->summarize = true;
@@ -96,13 +93,13 @@ static int set_flag(struct trace *trace, const struct tool_args *args)
 		trace->unwind.frame_pointers = !strcmp(args->value, "fp");
 		trace->stacks = true;
 		if (!trace->unwind.frame_pointers && strcmp(args->value, "dwarf") != 0)
-			return refuse(args, "dwarf or fp");
+			return tool_fail_value(args, "dwarf or fp");
 	} else if (tool_args_is(args, "--by")) {
 		trace->by = !strcmp(args->value, "pool") ? TRACE_BY_POOL : TRACE_BY_THREAD;
 		if (trace->by == TRACE_BY_THREAD && strcmp(args->value, "thread") != 0)
-			return refuse(args, "thread or pool");
+			return tool_fail_value(args, "thread or pool");
 	} else if (tool_args_is(args, "--format")) {
-		return set_format(trace, args->value);
+		return set_format(trace, args);
 	} else {
 		trace->output = args->value;
 	}
@@ -116,30 +113,15 @@ int trace_failed(const struct trace *trace)
 
 int trace_flags(struct trace *trace, int argc, char **argv)
 {
-	struct tool_args args;
-	int code = 0, targets;
+	int code, targets;
 
 	/* No more than arguments, and one for --summary. */
 	trace->lists = pmc_arena_alloc(&trace->arena, ((size_t)argc + 1) * sizeof(*trace->lists));
 	if (!trace->lists)
 		return tool_fail(EXIT_FAIL, "out of memory");
-	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (args.flag) {
-			code = set_flag(trace, &args);
-		} else if (tool_args_are_command(&args)) {
-			trace->command = argv + args.at - 1;
-			break;
-		} else {
-			code = tool_fail(
-				EXIT_USAGE,
-				"unexpected argument '%.60s'; give -p %.60s for a process, "
-				"or write -- before a command",
-				args.value, args.value);
-		}
-	}
-	if (code || args.code)
-		return code ? code : args.code;
+	code = tool_args_parse(argc, argv, set_flag, trace, &trace->command);
+	if (code)
+		return code;
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
 	if (trace->by && !trace->summarize)
