@@ -56,7 +56,7 @@ ok "an escaped name" grep -qF 'e\x1b[31mvil' "$T/out"
 run "$PMCTL" top -b -n 1 -I 300ms --by pool "$POOLS"
 like "$(rows "$T/out" 'sleeper-*')" '^sleeper-\* +4 +0\.0 .* 4S +futex' "a pool: its number of threads and states"
 between "$(rows "$T/out" 'sleeper-*' | awk '{ print $5 }')" 390 401 "a pool: the sum of its threads' time blocked"
-run "$PMCTL" top -b -n 1 -I 300ms --by process "$POOLS"
+run "$PMCTL" top -b -n 1 -I 300ms --by process -p "$POOLS"
 like "$(sed -n 3p "$T/out")" "^python3 +$POOLS +7 " "a process: its ID and number of threads"
 run "$PMCTL" top -b -n 1 -I 200ms --by thread --filter 'sleeper' -s tid -r "$POOLS"
 is "$(awk 'NR > 2 { print $1 }' "$T/out" | tr '\n' ' ')" "sleeper-0 sleeper-1 sleeper-2 sleeper-3 " \
@@ -71,6 +71,16 @@ like "$(sed -n 2p "$T/out")" 'invol/s .*faults/s .*last 60 s' "200 columns show 
 run "$PMCTL" top -a -b -n 1 -I 300ms
 like "$(cat "$T/out")" 'the machine' "all processes"
 ok "all processes: the pools are among them" grep -qE "^python3 +$POOLS " "$T/out"
+sleep 100 &
+other=$!
+run "$PMCTL" top -b -n 1 -I 200ms --by process --pid "$POOLS,$other"
+like "$(sed -n 1p "$T/out")" ' and 1 more .* in 2 processes ' "several processes"
+like "$(tail -n +3 "$T/out" | awk '{ print $2 }' | sort -n | xargs)" \
+	"^$(printf '%s\n' "$POOLS" "$other" | sort -n | xargs)\$" "each has a row"
+kill $other
+wait $other 2>"$T/err"
+run "$PMCTL" top -b -n 1 -p "$POOLS,999999999"
+is "$status" 1 "one of several processes that does not exist"
 
 # The command line of a process may be anything.
 (exec -a "worker $T"$'\x1b[31m' sleep 100) &
@@ -133,7 +143,7 @@ exec 7>&-
 wait "$top"
 is "$?" 0 "top ends with its process"
 wait "$POOLS" 2>/dev/null
-for bad in '' '-a 1' '0' '1 2' '1 x' '--by core 1' '-s nonsense 1' '-I 1us 1' '-n 0 1' '-o x 1' '--frob 1'; do
+for bad in '' '-a 1' '0' '-p 0' '-p x' '-p 1,' '-p 1 2' '-p 1 -a' '-p 1 -- true' '1 2' '1 x' '--by core 1' '-s nonsense 1' '-I 1us 1' '-n 0 1' '-o x 1' '--frob 1'; do
 	run "$PMCTL" top -b $bad
 	is "$status" 2 "wrong arguments: $bad"
 done

@@ -12,7 +12,7 @@
 
 #define TASKS 5
 
-static struct top_flags flags = { .pid = 7, .interval_ns = 1000000000u };
+static struct top_flags flags = { .pids = "7", .interval_ns = 1000000000u };
 static struct top_process process = { .pid = 7, .name = "server", .root = true };
 static struct top_process *processes[] = { &process };
 static struct top_task tasks[TASKS], *list[TASKS];
@@ -225,7 +225,7 @@ static void layout(void **state)
 /* The process has ended, and another one has its ID: only the start time tells. */
 static void used_id(void **state)
 {
-	struct top_flags own = { .pid = getpid(), .interval_ns = 1000000000u };
+	struct top_flags own = { .interval_ns = 1000000000u };
 	struct top_watch of_own;
 
 	(void)state;

@@ -70,8 +70,7 @@ static int run(struct top_job *job)
 	if (job->flags.cmd)
 		code = start_command(job);
 	if (!code)
-		code = top_watch_start(&job->watch, &job->flags,
-				       job->flags.cmd ? job->child.pid : job->flags.pid);
+		code = top_watch_start(&job->watch, &job->flags, job->child.pid);
 	if (!code)
 		code = top_events_plan(&job->watch);
 	if (code)

@@ -11,18 +11,31 @@
 /* The kernel's tick bounds what shorter intervals could show. */
 #define LEAST_INTERVAL_NS 10000000u
 
-static int set_pid(struct top_flags *flags, const char *text)
+static bool is_pid_list(const char *at)
 {
 	uint64_t pid;
 
-	if (flags->pid)
-		return tool_fail(EXIT_USAGE, "unexpected argument '%.60s': one process ID only",
-				 text);
-	if (!pmc_number(text, INT_MAX, &pid) || !pid)
+	do
+		if (!pmc_number_take(&at, NULL, 10, &pid) || !pid || pid > INT_MAX)
+			return false;
+	while (*at++ == ',');
+	return !at[-1];
+}
+
+static int set_pids(struct top_flags *flags, const struct tool_args *args)
+{
+	if (flags->pids)
 		return tool_fail(EXIT_USAGE,
-				 "invalid process ID '%.60s'; write -- before a command", text);
-	flags->pid = (pid_t)pid;
-	return 0;
+				 "more than one list of processes: '%.60s'; give -p PID,PID",
+				 args->value);
+	if (is_pid_list(args->value)) {
+		flags->pids = args->value;
+		return 0;
+	}
+	return args->flag ? tool_fail_value(args, "process IDs such as 12 or 12,34") :
+			    tool_fail(EXIT_USAGE,
+				      "invalid process ID '%.60s'; write -- before a command",
+				      args->value);
 }
 
 static int set_by(struct top_flags *flags, const struct tool_args *args)
@@ -43,8 +56,8 @@ static int set_flag(void *to, const struct tool_args *args)
 {
 	struct top_flags *flags = to;
 
-	if (!args->flag)
-		return set_pid(flags, args->value);
+	if (!args->flag || tool_args_is(args, "--pid"))
+		return set_pids(flags, args);
 	if (tool_args_is(args, "--all"))
 		flags->all = true;
 	else if (tool_args_is(args, "--batch"))
@@ -75,11 +88,11 @@ static int set_flag(void *to, const struct tool_args *args)
 
 static int check(const struct top_flags *flags)
 {
-	if (flags->all + (flags->pid != 0) + (flags->cmd != NULL) > 1)
-		return tool_fail(EXIT_USAGE, "more than one target; give one of PID, -a and "
-					     "-- CMD");
-	if (!flags->all && !flags->pid && !flags->cmd)
-		return tool_fail(EXIT_USAGE, "no target; pmctl top PID, -a, or -- CMD [ARG...]");
+	if (flags->all + (flags->pids != NULL) + (flags->cmd != NULL) > 1)
+		return tool_fail(EXIT_USAGE, "more than one target; give one of -p PID, -a "
+					     "and -- CMD");
+	if (!flags->all && !flags->pids && !flags->cmd)
+		return tool_fail(EXIT_USAGE, "no target; pmctl top -p PID, -a, or -- CMD [ARG...]");
 	if (flags->output && !flags->cmd)
 		return tool_fail(EXIT_USAGE, "-o is for the output of a command; add -- CMD");
 	if (flags->filter && strlen(flags->filter) >= sizeof(((struct top_look *)0)->filter))

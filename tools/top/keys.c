@@ -232,11 +232,12 @@ static void ask_csv(struct top_screen *screen)
 static void ask_dump(struct top_screen *screen)
 {
 	const struct top_job *job = screen->job;
-	unsigned at = top_selected(screen);
+	unsigned at = top_selected(screen), roots;
+	const struct top_process *root = top_first_root(&job->watch, &roots);
 	struct attach_agent *agent;
 	char name[64], why[ATTACH_WHY];
 
-	screen->asked = job->flags.pid ? job->flags.pid : job->child.pid;
+	screen->asked = root && roots == 1 ? root->pid : 0;
 	if (at != UINT_MAX && screen->selected && job->rows.rows[at].pid)
 		screen->asked = job->rows.rows[at].pid;
 	if (!screen->asked) {

@@ -224,16 +224,16 @@ void top_put_row(const struct top_layout *layout, const struct top_watch *watch,
 
 static void put_target(const struct top_watch *watch, struct pmc_out *out)
 {
-	const struct top_process *first = watch->n ? watch->processes[0] : NULL;
+	unsigned roots;
+	const struct top_process *first = top_first_root(watch, &roots);
 
-	for (unsigned i = 0; i < watch->n; i++)
-		if (watch->processes[i]->root)
-			first = watch->processes[i];
 	if (watch->flags->all) {
 		pmc_out_str(out, "the machine");
 	} else if (first) {
 		pmc_out_str(out, first->name);
 		pmc_outf(out, " %d", first->pid);
+		if (roots > 1)
+			pmc_outf(out, " and %u more", roots - 1);
 	} else {
 		pmc_out_str(out, "ended");
 	}

@@ -361,15 +361,10 @@ void top_watch_commands(struct top_watch *watch, bool shown)
 		read_command(watch->processes[i]);
 }
 
-int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t pid)
+static int add_root(struct top_watch *watch, pid_t pid)
 {
 	struct top_process *root;
 
-	*watch = (struct top_watch){ .flags = flags, .commands = flags->commands };
-	watch->slot_ns = flags->interval_ns > 1000000000u ? flags->interval_ns : 1000000000u;
-	live_budget_init(&watch->budget);
-	if (flags->all)
-		return 0;
 	if (pmc_path_exists("/proc/%d", pid) != 0)
 		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
 	root = add_process(watch, pid);
@@ -377,6 +372,32 @@ int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_
 		return tool_fail(EXIT_FAIL, "out of memory");
 	root->root = true;
 	return 0;
+}
+
+int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t child)
+{
+	const char *at = flags->pids;
+	uint64_t pid;
+	int code;
+
+	*watch = (struct top_watch){ .flags = flags, .commands = flags->commands };
+	watch->slot_ns = flags->interval_ns > 1000000000u ? flags->interval_ns : 1000000000u;
+	live_budget_init(&watch->budget);
+	code = child ? add_root(watch, child) : 0;
+	for (; !code && at && pmc_number_take(&at, NULL, 10, &pid); at += *at == ',')
+		code = add_root(watch, (pid_t)pid);
+	return code;
+}
+
+const struct top_process *top_first_root(const struct top_watch *watch, unsigned *roots)
+{
+	const struct top_process *first = NULL;
+
+	*roots = 0;
+	for (unsigned i = 0; i < watch->n; i++)
+		if (watch->processes[i]->root && !(*roots)++)
+			first = watch->processes[i];
+	return first;
 }
 
 void top_watch_stop(struct top_watch *watch)

@@ -26,8 +26,8 @@ enum top_by { TOP_AUTO, TOP_THREAD, TOP_POOL, TOP_PROCESS };
 
 struct top_flags {
 	bool all, batch, reverse, commands;
-	pid_t pid;  /* 0: none */
-	char **cmd; /* NULL: none */
+	char **cmd;	  /* NULL: none */
+	const char *pids; /* a list of process IDs; NULL: none */
 	const char *events, *output, *filter, *sort;
 	uint64_t interval_ns, count; /* 0: no end */
 	enum top_by by;
@@ -40,7 +40,7 @@ int top_flags(struct top_flags *flags, int argc, char **argv);
 #define TOP_HISTORY 61 /* a minute of seconds, or of longer intervals, and the present one */
 
 #define TOP_COMMAND 200 /* bytes of a command line that are kept */
-#define TOP_ROUTINE 48 /* bytes of the name of a start routine */
+#define TOP_ROUTINE 48	/* bytes of the name of a start routine */
 
 struct top_task {
 	struct live_task task;
@@ -97,6 +97,8 @@ bool top_watch_scan(struct top_watch *watch);
 /* After a pause: a reading that begins an interval, but ends none. */
 void top_watch_skip(struct top_watch *watch);
 void top_watch_stop(struct top_watch *watch);
+/* The first process that was asked for, and how many of them there are. NULL: none. */
+const struct top_process *top_first_root(const struct top_watch *watch, unsigned *roots);
 /* Shows the command lines of processes, or no longer. */
 void top_watch_commands(struct top_watch *watch, bool shown);
 /* The CPU or run delay of a slot of the last minute, `ago` slots before the last whole one. */
