@@ -106,8 +106,8 @@ static void add_task(const struct top_watch *watch, struct top_row *row,
 	if (live->known) {
 		row->known++;
 		live_span_add(&row->span, &live->span);
-		/* Each thread is read at a time of its own. */
-		row->ns += live->span.ns > wall_ns ? live->span.ns : wall_ns;
+		/* Each thread is read at a time of its own, which may be late. */
+		row->ns += task->born && live->span.ns < wall_ns ? wall_ns : live->span.ns;
 	}
 	if (!counts)
 		return;

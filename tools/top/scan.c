@@ -74,6 +74,7 @@ static bool read_task(struct top_watch *watch, struct top_task *task)
 
 	if (live_task_read(&task->task, watch->before_ns, &watch->budget) != 0)
 		return false;
+	task->born = first;
 	watch->ran += !task->task.known || task->task.span.cpu_ns;
 	if (first)
 		top_events_open(watch, task);
@@ -123,20 +124,26 @@ static void merge_tasks(struct top_watch *watch, struct top_process *process)
 	process->n = n;
 }
 
-static void read_process_clock(struct top_watch *watch, struct top_process *process)
+/* CPU time of all threads that a process has had; 0: unknown. */
+static uint64_t read_clock(const struct top_process *process)
 {
-	uint64_t before = process->cpu_ns, rows = 0, now;
 	struct timespec time;
 
-	process->ended_ns = 0;
 	if (clock_gettime(PROCESS_CLOCK(process->pid), &time) != 0)
-		return;
-	now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-	process->cpu_ns = now;
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* begin_ns: the clock before the threads were read. From the end of the last reading to the begin
+ * of this one the clock advances by no more than the threads' times do, unless a thread ended. */
+static void set_ended(struct top_watch *watch, struct top_process *process, uint64_t begin_ns)
+{
+	uint64_t rows = process->clock_ns;
+
 	for (unsigned i = 0; i < process->n; i++)
 		rows += process->tasks[i]->task.known ? process->tasks[i]->task.span.cpu_ns : 0;
-	if (before && watch->before_ns)
-		process->ended_ns = pmc_sub_sat(now, before + rows);
+	process->ended_ns = process->clock_ns && watch->before_ns ? pmc_sub_sat(begin_ns, rows) : 0;
+	process->clock_ns = read_clock(process);
 }
 
 /* Ended threads stay until they are reaped. */
@@ -175,6 +182,7 @@ static bool scan_process(struct top_watch *watch, struct top_process *process)
 {
 	const struct top_task *main = main_task(process);
 	const uint64_t number = main ? main->number : 0;
+	const uint64_t clock_ns = read_clock(process);
 
 	if (live_tids_read(process->pid, &watch->tids) != 0)
 		return false;
@@ -192,7 +200,7 @@ static bool scan_process(struct top_watch *watch, struct top_process *process)
 	memcpy(process->name, main->task.stat.name, sizeof(process->name));
 	if (watch->commands)
 		read_command(process);
-	read_process_clock(watch, process);
+	set_ended(watch, process, clock_ns);
 	return true;
 }
 

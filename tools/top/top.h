@@ -47,6 +47,7 @@ struct top_task {
 	struct top_process *process;
 	uint64_t number; /* never used again, unlike the ID */
 	uint32_t cpu_us[TOP_HISTORY], delay_us[TOP_HISTORY];
+	bool born;		   /* in the last interval, or found in it */
 	unsigned looks;		   /* for its slot, in vain */
 	bool has_slot;		   /* of the process's agent */
 	char start[TOP_ROUTINE];   /* start routine; "": unknown */
@@ -56,15 +57,15 @@ struct top_task {
 
 struct top_process {
 	pid_t pid;
-	char name[LIVE_NAME];	 /* of its main thread */
+	char name[LIVE_NAME];	   /* of its main thread */
 	char command[TOP_COMMAND]; /* its arguments, while they are shown; "": a kernel thread */
-	struct top_task **tasks; /* ascending IDs */
+	struct top_task **tasks;   /* ascending IDs */
 	unsigned n, room;
 	struct attach_agent *agent; /* NULL: none, or not found yet */
 	unsigned scans;		    /* since its start, or since it changed its name */
 	bool lost;		    /* it had an agent before an exec, which is not yet said */
 	bool refused;		    /* its agent cannot be used */
-	uint64_t cpu_ns;	    /* of all its threads, ended ones too; 0: unknown */
+	uint64_t clock_ns;	    /* after its threads were read; 0: unknown */
 	uint64_t ended_ns;	    /* in the last interval: CPU time that no thread's row has */
 	bool seen, root;
 };
@@ -90,8 +91,8 @@ struct top_watch {
 	char note[ATTACH_WHY];		/* why an agent is not used, until it is shown */
 };
 
-/* 0, or the exit code after printing the error. */
-int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t pid);
+/* child: the command's process; 0: none. 0, or the exit code after printing the error. */
+int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_t child);
 /* The next interval. False: what was watched has ended. */
 bool top_watch_scan(struct top_watch *watch);
 /* After a pause: a reading that begins an interval, but ends none. */
