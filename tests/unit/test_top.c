@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test_top.c - pmctl top without /proc: sparklines, folding, filters, order and layout. */
+#include "agent/core/base/utf8.h"
 #include "tools/top/top.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -152,6 +156,23 @@ static void whole_process(void **state)
 	process.ended_ns = 0;
 }
 
+/* Its reading was late, or the last one was: the share is that of the time in between. */
+static void late_readings(void **state)
+{
+	const struct top_look look = { .by = TOP_POOL, .sort = TOP_CPU };
+
+	(void)state;
+	watch.now_ns = 1200000001u;
+	assert_string_equal(names(&look), "worker-*,e\033[1m,server,io");
+	assert_string_equal(cell(3, TOP_BLOCKED), "100.0");
+	assert_string_equal(cell(0, TOP_CPU), "80.0");
+	/* One that was not there before has its share of the interval. */
+	watch.now_ns = 2000000001u;
+	tasks[1].born = tasks[2].born = true;
+	names(&look);
+	assert_string_equal(cell(0, TOP_CPU), "40.0");
+}
+
 static void filters(void **state)
 {
 	struct top_look look = { .by = TOP_THREAD, .sort = TOP_CPU, .filter = "work" };
@@ -222,6 +243,101 @@ static void layout(void **state)
 	assert_true(has(&made, TOP_MAJOR));
 }
 
+static const char *title(const struct top_look *look, int width)
+{
+	static char text[1024];
+	struct pmc_out out;
+
+	names(look);
+	pmc_out_to_mem(&out, text, sizeof(text));
+	top_put_title(&watch, look, &rows, width, true, &out);
+	pmc_out_char(&out, '\0');
+	return text;
+}
+
+static void titles(void **state)
+{
+	struct top_look look = { .by = TOP_THREAD, .sort = TOP_DELAY };
+
+	(void)state;
+	process.ended_ns = 500000000u;
+	process.pid = 4194303;
+	strcpy(process.name, "a-server-of-data");
+	assert_string_equal(title(&look, 200),
+			    "a-server-of-data 4194303, by delay, 5 threads in 1 process, 1.33 CPUs "
+			    "(0.50 by threads that ended), 1.21 waiting for one");
+	/* The numbers of CPUs are there wherever there is room for them. */
+	strcpy(look.filter, "worker");
+	for (int width = 75; width < 200; width++) {
+		const char *text = title(&look, width);
+
+		assert_true(pmc_utf8_columns(text, strlen(text)) <= width);
+		assert_non_null(strstr(text, "filter worker (3 hidden)"));
+		assert_non_null(strstr(text, "1.33 CPUs"));
+		assert_non_null(strstr(text, "1.21 waiting"));
+	}
+	look.by = TOP_PROCESS;
+	assert_null(strstr(title(&look, 200), "ended"));
+	process.ended_ns = 0;
+	process.pid = 7;
+	strcpy(process.name, "server");
+}
+
+static void spin_ms(unsigned ms)
+{
+	struct timespec now;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < ms);
+}
+
+static void *spin(void *arg)
+{
+	spin_ms(*(unsigned *)arg);
+	return NULL;
+}
+
+/* This process: its own thread runs between all readings, and another one beside it. */
+static void ended_threads(void **state)
+{
+	struct top_flags own = { .interval_ns = 10000000u };
+	struct top_watch of_own;
+	pthread_t thread;
+	unsigned ms = 400, short_ms = 30;
+
+	(void)state;
+	assert_int_equal(top_watch_start(&of_own, &own, getpid()), 0);
+	assert_int_equal(pthread_create(&thread, NULL, spin, &ms), 0);
+	for (int i = 0; i < 300; i++) {
+		assert_true(top_watch_scan(&of_own));
+		assert_int_equal(of_own.processes[0]->ended_ns, 0);
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	top_watch_scan(&of_own);
+	assert_int_equal(pthread_create(&thread, NULL, spin, &short_ms), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(top_watch_scan(&of_own));
+	assert_in_range(of_own.processes[0]->ended_ns, 25000000, 1000000000);
+	top_watch_stop(&of_own);
+}
+
+static void several_roots(void **state)
+{
+	struct top_flags own = { .interval_ns = 10000000u };
+	struct top_watch of_own;
+	char pids[64];
+	unsigned roots;
+
+	(void)state;
+	snprintf(pids, sizeof(pids), "%d,%d", getpid(), getppid());
+	own.pids = pids;
+	assert_int_equal(top_watch_start(&of_own, &own, 0), 0);
+	assert_non_null(top_first_root(&of_own, &roots));
+	assert_int_equal(roots, 2);
+	top_watch_stop(&of_own);
+}
+
 /* The process has ended, and another one has its ID: only the start time tells. */
 static void used_id(void **state)
 {
@@ -248,9 +364,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unknown_values_are_last, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pools, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whole_process, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(late_readings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(filters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(layout, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(titles, set_up, tear_down),
 		cmocka_unit_test(sparkline),
+		cmocka_unit_test(ended_threads),
+		cmocka_unit_test(several_roots),
 		cmocka_unit_test(used_id),
 	};
 

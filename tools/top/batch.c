@@ -25,7 +25,7 @@ void top_put_table(struct top_job *job, int width, unsigned most, struct pmc_out
 
 	pmc_out_to_mem(&line, text, sizeof(text));
 	pmc_out_to_mem(&fitted, safe, sizeof(safe));
-	top_put_title(&job->watch, &job->look, &job->rows, ascii, &line);
+	top_put_title(&job->watch, &job->look, &job->rows, width, ascii, &line);
 	pmc_utf8_fit(&fitted, text, line.len, width, PMC_CUT_END, ascii);
 	put_line(out, safe, fitted.len);
 	top_layout_make(&layout, &job->watch, &job->look, &job->rows, width);

@@ -246,10 +246,12 @@ static void put_cpus(const struct top_rows *rows, uint64_t ns, const char *what,
 	pmc_out_str(out, what);
 }
 
-void top_put_title(const struct top_watch *watch, const struct top_look *look,
-		   const struct top_rows *rows, bool ascii, struct pmc_out *out)
+enum brevity { FULL, SHORT_WORDS, NO_PROCESSES, CPUS_ONLY };
+
+static void put_title(const struct top_watch *watch, const struct top_look *look,
+		      const struct top_rows *rows, const char *dot, enum brevity brevity,
+		      struct pmc_out *out)
 {
-	const char *dot = ascii ? ", " : " · ";
 	const uint64_t known = rows->sum.cpu_ns;
 
 	put_target(watch, out);
@@ -263,29 +265,53 @@ void top_put_title(const struct top_watch *watch, const struct top_look *look,
 		pmc_out_str(out, dot);
 		pmc_outf(out, "filter %s (%u hidden)", look->filter, rows->hidden);
 	}
-	if (look->sort != TOP_CPU) {
+	if (look->sort != TOP_CPU && brevity < CPUS_ONLY) {
 		pmc_out_str(out, dot);
 		pmc_out_str(out, "by ");
 		pmc_out_str(out, top_column_name(watch, look->sort));
 	}
-	pmc_out_str(out, dot);
-	pmc_show_count(out, rows->threads, "thread", "threads");
-	pmc_out_str(out, " in ");
-	pmc_show_count(out, rows->processes, "process", "processes");
+	if (brevity < CPUS_ONLY) {
+		pmc_out_str(out, dot);
+		pmc_show_count(out, rows->threads, "thread", "threads");
+	}
+	if (brevity < NO_PROCESSES) {
+		pmc_out_str(out, " in ");
+		pmc_show_count(out, rows->processes, "process", "processes");
+	}
 	if (watch->before_ns) {
 		pmc_out_str(out, dot);
 		put_cpus(rows, rows->cpu_ns, " CPUs", out);
 		/* CPU time that no row has. */
-		if (look->by != TOP_PROCESS && rows->cpu_ns > known + rows->wall_ns / 100) {
+		if (look->by != TOP_PROCESS && rows->cpu_ns > known + rows->wall_ns / 100 &&
+		    brevity < CPUS_ONLY) {
 			pmc_out_str(out, " (");
-			put_cpus(rows, rows->cpu_ns - known, " by threads that ended)", out);
+			put_cpus(rows, rows->cpu_ns - known,
+				 brevity ? " ended)" : " by threads that ended)", out);
 		}
 		pmc_out_str(out, dot);
-		put_cpus(rows, rows->sum.delay_ns, " waiting for one", out);
+		put_cpus(rows, rows->sum.delay_ns, brevity ? " waiting" : " waiting for one", out);
 	}
 	/* The first thread whose events could not be opened. */
 	if (watch->error) {
 		pmc_out_str(out, dot);
 		pmc_outf(out, "no events of some threads: %s", strerror(-watch->error));
 	}
+}
+
+/* The first form that fits, as lines are cut at their ends: the numbers of CPUs would be missing.
+ */
+void top_put_title(const struct top_watch *watch, const struct top_look *look,
+		   const struct top_rows *rows, int width, bool ascii, struct pmc_out *out)
+{
+	const char *dot = ascii ? ", " : " · ";
+	char text[1024];
+	struct pmc_out title;
+
+	for (enum brevity b = FULL; b <= CPUS_ONLY; b++) {
+		pmc_out_to_mem(&title, text, sizeof(text));
+		put_title(watch, look, rows, dot, b, &title);
+		if (pmc_utf8_columns(text, title.len) <= width)
+			break;
+	}
+	pmc_out_bytes(out, text, title.len);
 }

@@ -238,7 +238,7 @@ static void draw(struct top_screen *screen)
 	erase();
 	pmc_out_to_mem(&out, text, sizeof(text));
 	if (screen->view == TOP_TABLE) {
-		top_put_title(&job->watch, &job->look, &job->rows, job->screen.ascii, &out);
+		top_put_title(&job->watch, &job->look, &job->rows, COLS, job->screen.ascii, &out);
 		put_line(0, text, out.len, A_BOLD);
 		draw_table(screen);
 	} else {

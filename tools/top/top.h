@@ -219,9 +219,9 @@ void top_put_head(const struct top_layout *layout, const struct top_watch *watch
 		  const struct top_look *look, bool ascii, struct pmc_out *out);
 void top_put_row(const struct top_layout *layout, const struct top_watch *watch,
 		 const struct top_row *row, bool ascii, struct pmc_out *out);
-/* A line about all that is watched. */
+/* A line about all that is watched, with as many words as fit. */
 void top_put_title(const struct top_watch *watch, const struct top_look *look,
-		   const struct top_rows *rows, bool ascii, struct pmc_out *out);
+		   const struct top_rows *rows, int width, bool ascii, struct pmc_out *out);
 /* The last n slots before the present one as characters; most: the value of a full one. */
 void top_put_sparkline(const uint32_t *us, unsigned from, unsigned n, uint64_t most, bool ascii,
 		       struct pmc_out *out);
