@@ -120,6 +120,7 @@ is "${PIPESTATUS[0]} $(cat "$T/err")" "1 " "a closed pipe ends it, silently"
 mkfifo "$T/held"
 run timeout 60 "$PMCTL" top -b -n 2 -I 100ms -- sh -c 'read line <"$1"' sh "$T/held"
 is "$status $(grep -c ' in 1 process' "$T/out")" "0 2" "-n ends while the command goes on"
+like "$(cat "$T/err")" "sh goes on.* kill $(awk 'NR == 1 { print $2 }' "$T/out") " "which is said, with its process ID"
 ok "the command goes on" timeout 60 sh -c 'echo >"$1"' sh "$T/held"
 run "$PMCTL" top -b -n 1 -I 10s -- sh -c 'exit 4'
 is "$status" 4 "a command that ends before the first reading: its exit status"

@@ -98,9 +98,11 @@ int cmd_top(int argc, char **argv)
 	code = run(&job);
 	top_rows_free(&job.rows);
 	top_watch_stop(&job.watch);
-	/* After a number of readings the command goes on alone. */
-	if (!code && job.counted && !tool_child_ended(&job.child, false))
+	if (!code && job.counted && !tool_child_ended(&job.child, false)) {
+		tool_warn("%s goes on alone, as process %d; kill %d ends it", job.flags.cmd[0],
+			  job.child.pid, job.child.pid);
 		return 0;
+	}
 	if (!code && job.flags.cmd) {
 		tool_child_ended(&job.child, true);
 		return tool_end_as(job.child.status);
