@@ -27,6 +27,9 @@
 
 #include "agent/base/poison.h"
 
+/* Of a thread: two overflows, a tick. */
+#define MOST_PENDING 3
+
 static _Atomic int own; /* 0: none */
 
 static uint64_t bit_of(unsigned signo)
@@ -103,7 +106,7 @@ void agent_own_signal_handler(int signo, siginfo_t *info, void *context)
 	if (info->si_code == SI_TIMER && info->si_ptr == &agent)
 		agent_tick_signal();
 	else if (is_overflow(info))
-		agent_sample_signal(context);
+		agent_sample_signal(info->si_code == POLL_HUP, context);
 	else
 		come_from_others(signo, info, context);
 	errno = saved;
@@ -115,7 +118,7 @@ void agent_own_signal_unqueued(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (info->si_code == SI_KERNEL)
-		agent_sample_signal(context);
+		agent_sample_signal(true, context);
 	else
 		agent_signal_fatal(signo, info, context);
 	errno = saved;
@@ -140,9 +143,14 @@ void agent_own_signal_drop(void)
 {
 	siginfo_t info;
 
-	if (agent_own_signal())
-		take_pending(agent_own_signal(), &info);
-	if (agent.config.sample.on && take_pending(SIGIO, &info) && info.si_code != SI_KERNEL)
+	for (int i = 0; i < MOST_PENDING && take_pending(agent_own_signal(), &info); i++)
+		if (is_overflow(&info))
+			agent_sample_dropped();
+	if (!agent.config.sample.on || !take_pending(SIGIO, &info))
+		return;
+	if (info.si_code == SI_KERNEL)
+		agent_sample_dropped();
+	else
 		queue_again(SIGIO, &info);
 }
 

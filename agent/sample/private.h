@@ -15,6 +15,7 @@ struct sample_event {
 	bool on;
 	struct pmc_attr attr;
 	bool by_reading; /* a sample is worth the difference of two readings, not the period */
+	int ahead;	 /* overflows after which the event stops, unless one is handled before */
 	uint64_t period;
 	uint64_t frequency; /* as asked for; 0: by period */
 	uint64_t eventset;
@@ -29,6 +30,9 @@ struct sample_counts;
 /* Of each slot; written by its thread. */
 struct sample_thread {
 	_Atomic int fd; /* plus 1; 0: no event is open */
+	/* Overflows until the event stops, those included whose signal has not been handled. */
+	_Atomic int left;
+	unsigned turn; /* samples, also lost ones */
 	uint32_t created_stack;
 	uint64_t id; /* of the event */
 	struct sample_counts *_Atomic counts;
@@ -38,6 +42,8 @@ struct sample_thread {
 };
 /* NULL: there is no sampling. */
 struct sample_thread *sample_of(const struct slot *slot);
+/* Switches the event of the calling thread off. */
+void sample_disarm(int fd);
 /* Starts sampling in all live threads. */
 void sample_threads_start(int number);
 

@@ -3,9 +3,9 @@
  * sample.h - sampling: at overflows of an event each thread records its call stack.
  *
  * The sampling event of a thread is apart from the counted ones. The kernel sends the agent's own
- * signal to the thread whose event overflowed, and switches the event off until the handler has
- * recorded the sample: signals cannot queue up. docs/ARCHITECTURE.md says why the handler cannot
- * deadlock. Functions are async-signal-safe unless they say otherwise.
+ * signal to the thread whose event overflowed, and switches the event off at the first or second
+ * overflow that the handler has not recorded: signals cannot queue up. docs/ARCHITECTURE.md says
+ * why the handler cannot deadlock. Functions are async-signal-safe unless they say otherwise.
  */
 #ifndef PMC_AGENT_SAMPLE_SAMPLE_H
 #define PMC_AGENT_SAMPLE_SAMPLE_H
@@ -42,6 +42,8 @@ void agent_sample_enable(struct slot *slot);
 void agent_sample_moved(int signo);
 /* Before an exec: no signal of this thread stays pending; after a failed one. */
 void agent_sample_hold(void);
+/* A pending signal of the calling thread's event was dropped. */
+void agent_sample_dropped(void);
 void agent_sample_let(void);
 /* Ends sampling in all threads, before a seccomp filter. */
 void agent_sample_stop(void);
@@ -55,8 +57,9 @@ void agent_sample_fork_begin(void);
 void agent_sample_fork_end(void);
 
 /* ---- sample_signal.c ---- */
-/* The handler of the agent's signal, sent by a sampling event. context: ucontext_t. */
-void agent_sample_signal(const void *context);
+/* The handler of the agent's signal, sent by a sampling event; stopped: which is off now. context:
+ * ucontext_t. */
+void agent_sample_signal(bool stopped, const void *context);
 /* The calling thread is in libunwind: its changes of the signal mask are ignored, since all signals
  * are blocked. */
 extern __thread bool agent_unwinding;

@@ -20,6 +20,9 @@
 _Atomic uint32_t sample_walking;
 _Atomic bool sample_held;
 
+/* Of the first samples of a thread each is measured, then one of as many. */
+#define MEASURED_EACH 8u
+
 static _Atomic uint32_t scratch_taken;
 
 struct sample_walk *sample_scratch_take(void **top)
@@ -170,34 +173,56 @@ void sample_on_stack(void *top, void (*work)(void *), void *arg)
 #endif
 }
 
-void agent_sample_signal(const void *context)
+/* How many samples the cost of this one stands for: to read the clock costs a tenth of a sample. */
+static unsigned measured(struct sample_thread *thread)
 {
-	struct slot *slot = agent_active() ? agent_self : NULL;
-	struct sample_thread *thread = slot ? sample_of(slot) : NULL;
-	struct work work = { .thread = thread };
-	uint64_t start;
+	const unsigned n = thread->turn++;
+
+	if (n < MEASURED_EACH)
+		return 1;
+	return n % MEASURED_EACH ? 0 : MEASURED_EACH;
+}
+
+static void take_measured(struct work *work, const void *context)
+{
+	const unsigned times = measured(work->thread);
+	const uint64_t start = times ? agent_overhead_clock() : 0;
 	void *top;
 
-	if (!thread)
+	work->walk = agent_unwinding ? NULL : sample_scratch_take(&top);
+	if (work->walk) {
+		work->walk->outer = 0;
+		sample_regs_of(context, &work->walk->regs);
+		sample_on_stack(top, take, work);
+		sample_scratch_give(work->walk);
+	} else {
+		atomic_fetch_add_explicit(&work->thread->lost, 1, memory_order_relaxed);
+	}
+	if (times)
+		agent_overhead_add((agent_overhead_clock() - start) * times);
+}
+
+void agent_sample_signal(bool stopped, const void *context)
+{
+	struct slot *slot = agent_active() ? agent_self : NULL;
+	struct work work = { .thread = slot ? sample_of(slot) : NULL };
+
+	if (!work.thread)
 		return;
-	work.fd = atomic_load_explicit(&thread->fd, memory_order_relaxed) - 1;
+	work.fd = atomic_load_explicit(&work.thread->fd, memory_order_relaxed) - 1;
 	if (work.fd < 0)
 		return;
-	/* It may kill for what a sample needs. The event stays off: no more signals come. */
+	agent_sample_dropped();
+	/* It may kill for what a sample needs. The event is not switched on again: one more signal
+	 * comes at most. */
 	if (agent_unseen_filter()) {
 		agent_note(NOTE_SAMPLE_STOPPED);
 		return;
 	}
-	start = agent_overhead_clock();
-	work.walk = agent_unwinding ? NULL : sample_scratch_take(&top);
-	if (work.walk) {
-		work.walk->outer = 0;
-		sample_regs_of(context, &work.walk->regs);
-		sample_on_stack(top, take, &work);
-		sample_scratch_give(work.walk);
-	} else {
-		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
-	}
-	agent_overhead_add(agent_overhead_clock() - start);
+	/* An earlier signal's handler may have switched it on again. Where handlers are slower than
+	 * overflows, the program would never go on. */
+	if (stopped && sample_event.ahead > 1)
+		sample_disarm(work.fd);
+	take_measured(&work, context);
 	agent_sample_enable(slot);
 }

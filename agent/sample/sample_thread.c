@@ -29,14 +29,21 @@ struct sample_thread *sample_of(const struct slot *slot)
 	return threads && index < n ? &threads[index] : NULL;
 }
 
-/* Once sampling has ended, a filter may kill for ioctl. */
-static void arm(int fd)
+/* Switches the event on, if it is off, for as many overflows as were handled since the last time.
+ * Once sampling has ended, a filter may kill for ioctl. False: for none. */
+static bool arm(struct sample_thread *thread, int fd)
 {
-	if (atomic_load(&signo))
-		pmc_perf_ioctl(fd, PERF_EVENT_IOC_REFRESH, (void *)1);
+	int handled;
+
+	if (!atomic_load(&signo))
+		return true;
+	handled = sample_event.ahead - atomic_exchange(&thread->left, sample_event.ahead);
+	if (handled > 0)
+		pmc_perf_ioctl(fd, PERF_EVENT_IOC_REFRESH, (void *)(intptr_t)handled);
+	return handled > 0;
 }
 
-static void disarm(int fd)
+void sample_disarm(int fd)
 {
 	if (atomic_load(&signo))
 		pmc_perf_group_disable(fd);
@@ -90,9 +97,10 @@ void agent_sample_begin(struct slot *slot)
 		agent_note(NOTE_SAMPLE_OPEN);
 		return;
 	}
+	atomic_store(&thread->left, 0);
 	atomic_store(&thread->fd, fd + 1);
 	if (atomic_load(&pmc_agent_control.counting))
-		arm(fd);
+		arm(thread, fd);
 }
 
 void agent_sample_enable(struct slot *slot)
@@ -101,8 +109,9 @@ void agent_sample_enable(struct slot *slot)
 	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
 
 	if (fd >= 0)
-		arm(fd);
+		arm(thread, fd);
 }
+
 
 static void read_last(struct sample_thread *thread, int fd)
 {
@@ -124,7 +133,7 @@ void agent_sample_end(struct slot *slot)
 
 	if (fd < 0)
 		return;
-	disarm(fd);
+	sample_disarm(fd);
 	read_last(thread, fd);
 	atomic_store(&thread->fd, 0);
 	agent_fds_close(&fd, 1);
@@ -190,13 +199,26 @@ void agent_sample_hold(void)
 	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
 
 	if (fd >= 0)
-		disarm(fd);
+		sample_disarm(fd);
+}
+
+void agent_sample_dropped(void)
+{
+	struct sample_thread *thread = agent_self ? sample_of(agent_self) : NULL;
+
+	if (thread)
+		atomic_fetch_sub(&thread->left, 1);
 }
 
 void agent_sample_let(void)
 {
-	if (agent_self && atomic_load(&pmc_agent_control.counting))
-		agent_sample_enable(agent_self);
+	struct sample_thread *thread = agent_self ? sample_of(agent_self) : NULL;
+	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
+
+	if (fd < 0 || !atomic_load(&pmc_agent_control.counting))
+		return;
+	if (!arm(thread, fd))
+		pmc_perf_ioctl(fd, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 bool agent_sample_move_fd(int fd)

@@ -64,6 +64,12 @@ $read_samples x.pmc total >x.json
 is "$(jq -s '[.[] | select(.seq > 0 and .samples > 0)] | length' x.json)" 8 "each thread has samples of its own"
 is "$($read_samples x.pmc creation | grep -cE "^(threads<)?(main<)?${outer#main<}\$")" 8 "PMC_STACKS: each thread has the stack that created it"
 
+rm -f x.pmc
+for rate in 500:[12] 4999:1; do
+	PMC_SAMPLE=task-clock/${rate%:*} PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/samples" queue 100
+	like "$(cat out)" "^${rate#*:} pending" "at ${rate%:*} Hz signals do not queue up, nor do failed calls of exec add to them"
+done
+
 # ---- memory that goes --------------------------------------------------------------------------
 for unwind in dwarf fp; do
 	rm -f x.pmc

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,32 +211,52 @@ static void with_blocked(int signo, char *self)
 	execve("/proc/self/exe", arguments, environment);
 }
 
+/* A system call that no function of libc makes. */
+static long raw_call(long number, long a, const void *b, const void *c, long d)
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x3 __asm__("x3") = d;
+	register const void *x1 __asm__("x1") = b, *x2 __asm__("x2") = c;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+	return x0;
+#endif
+}
+
+/* Prints how many signals of overflows are pending after many periods without a handler. */
+static void queue(void)
+{
+	const uint64_t all = ~UINT64_C(0);
+	const struct timespec zero = { 0, 0 };
+	char *none[] = { NULL };
+	siginfo_t info;
+	unsigned n = 0;
+
+	burn(leaf);
+	for (unsigned i = 0; i < 100; i++)
+		execve("/no/such/program", none, none);
+	raw_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	burn(leaf);
+	while (raw_call(SYS_rt_sigtimedwait, (long)(intptr_t)&all, &info, &zero, sizeof(all)) > 0)
+		n += info.si_code == POLL_IN || info.si_code == POLL_HUP;
+	printf("%u pending\n", n);
+}
+
 static void unblock(void)
 {
 	sigset_t set;
 
 	sigfillset(&set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-/* A system call that no function of libc makes. */
-static long raw_call(long number, long a, long b, const void *c)
-{
-#if defined(__x86_64__)
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
-	return result;
-#elif defined(__aarch64__)
-	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
-	register const void *x2 __asm__("x2") = c;
-
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
-	return x0;
-#endif
 }
 
 /* A filter that kills for a system call; raw: which no function of libc installs. */
@@ -251,7 +272,7 @@ static int with_filter(unsigned number, int raw)
 
 	burn(leaf);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    (raw ? raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) :
+	    (raw ? raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NULL, &filter, 0) :
 		   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)))
 		return 3;
 	burn(leaf);
@@ -295,6 +316,10 @@ int main(int argc, char **argv)
 	if (!strcmp(name, "blocked")) {
 		with_blocked(SIGIO, argv[0]);
 		return 3;
+	}
+	if (!strcmp(name, "queue")) {
+		queue();
+		return 0;
 	}
 	if (!strcmp(name, "filter"))
 		return with_filter(SYS_process_vm_readv, 1);
