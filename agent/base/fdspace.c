@@ -15,7 +15,6 @@
 #include "agent/core/count/group.h"
 #include "agent/core/base/sys.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>

@@ -9,13 +9,11 @@
  */
 #include "agent/base/job.h"
 #include "agent/base/agent.h"
-#include "agent/core/base/arena.h"
 #include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

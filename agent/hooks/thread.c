@@ -20,7 +20,6 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static void *run_posix(void *arg)
 {
@@ -63,8 +62,7 @@ static struct slot *prepare(const void *routine, const void *caller)
 AGENT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
 			     void *arg)
 {
-	struct slot *slot =
-		prepare((const void *)(uintptr_t)start, __builtin_return_address(0));
+	struct slot *slot = prepare((const void *)(uintptr_t)start, __builtin_return_address(0));
 	int result;
 
 	if (!slot)
@@ -79,8 +77,7 @@ AGENT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 
 AGENT_API int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 {
-	struct slot *slot =
-		prepare((const void *)(uintptr_t)start, __builtin_return_address(0));
+	struct slot *slot = prepare((const void *)(uintptr_t)start, __builtin_return_address(0));
 	int result;
 
 	if (!slot)

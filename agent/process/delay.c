@@ -8,8 +8,6 @@
 #include "agent/thread/thread.h"
 
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "agent/base/poison.h"
 

@@ -3,7 +3,6 @@
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/config.h"
-#include "agent/output/process_frames.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -8,23 +8,17 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/throwaway_clone.h"
 #include "agent/core/base/file.h"
-#include "agent/core/base/log.h"
 #include "agent/core/report/report.h"
 #include "agent/core/base/sys.h"
 #include "agent/output/file.h"
-#include "agent/output/open.h"
 #include "agent/output/private_dump.h"
 #include "agent/process/process.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A copy of stderr, -1: none. */

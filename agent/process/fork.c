@@ -16,7 +16,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>

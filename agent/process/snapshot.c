@@ -8,7 +8,6 @@
 #include "agent/region/region.h"
 #include "agent/sample/sample.h"
 
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -125,8 +124,8 @@ static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state sta
 
 static bool sink_open(struct sink *sink)
 {
-	void *map = mmap(NULL, SINK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			 0);
+	void *map =
+		mmap(NULL, SINK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (map == MAP_FAILED)
 		return false;

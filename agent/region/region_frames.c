@@ -7,7 +7,6 @@
 #include "agent/region/region.h"
 
 #include <sched.h>
-#include <string.h>
 
 #include "agent/base/poison.h"
 

@@ -16,7 +16,6 @@
 #include "agent/thread/thread.h"
 
 #include <errno.h>
-#include <string.h>
 
 static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *what,
 		    enum pmc_perf_group_kind kind)

@@ -2,7 +2,6 @@
 /* row.c - reads a thread's clocks and groups and frames them as a row. Async-signal-safe. */
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
-#include "agent/core/base/number.h"
 #include "agent/core/dump/build.h"
 #include "agent/base/note.h"
 #include "agent/output/file.h"

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Not every target has an initializer. */
 __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -3,7 +3,6 @@
 #include "tests/planner/planner.h"
 
 #include <stdio.h>
-#include <string.h>
 
 bool first_fit(const uint64_t *masks, unsigned n)
 {

@@ -12,9 +12,7 @@
  */
 #include "agent/core/base/sys.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 
 #include <dlfcn.h>
 #include <signal.h>
-#include <stdio.h>
 
 int main(void)
 {

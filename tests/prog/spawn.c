@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* spawn CMD...: runs CMD by fork and exec, waits, and ends with its status. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* test_attach.c - reading a process with an agent; this process plays it, valid and hostile. */
-#include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "agent/core/plan/plan.h"
 #include "tools/attach/attach.h"
@@ -9,8 +8,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

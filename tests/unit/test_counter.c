@@ -3,9 +3,7 @@
 #include "tests/unit/counter_try.h"
 
 #include <linux/bpf.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 
 static void test_starts_disabled(void **state)
 {

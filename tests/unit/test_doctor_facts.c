@@ -3,7 +3,6 @@
 #include "tools/doctor/facts.h"
 #include "tools/cli/try_open.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -64,9 +63,9 @@ static void look(const char *name, enum program_kind kind)
 	elf_look(at(name), &agent, &program);
 	if (program.kind != kind)
 		fail_msg("%s is of kind %d, not %d", name, program.kind, kind);
-	assert_true((program_obstacle(kind) == NULL) ==
-		    (kind == PROGRAM_OK || kind == PROGRAM_NOT_FOUND ||
-		     kind == PROGRAM_UNREADABLE));
+	assert_true(
+		(program_obstacle(kind) == NULL) ==
+		(kind == PROGRAM_OK || kind == PROGRAM_NOT_FOUND || kind == PROGRAM_UNREADABLE));
 }
 
 static int set_up(void **state)

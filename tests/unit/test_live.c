@@ -74,17 +74,14 @@ static void schedstat_line(void **state)
 static void own_threads(void **state)
 {
 	struct live_tids tids = { .n = 0 };
-	struct live_waits waits;
 
 	(void)state;
 	assert_int_equal(live_tids_read(getpid(), &tids), 0);
 	assert_true(live_tids_have(&tids, gettid()));
 	assert_false(live_tids_have(&tids, 1));
-	assert_true(live_waits_read(gettid(), &waits));
 	/* No process has an ID as large. */
 	assert_int_equal(live_tids_read(1 << 30, &tids), -ESRCH);
 	assert_int_equal(tids.n, 0);
-	assert_false(live_waits_read(1 << 30, &waits));
 	live_tids_free(&tids);
 	live_tids_free(&tids);
 }

@@ -6,7 +6,6 @@
 #include "tools/run/macho.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

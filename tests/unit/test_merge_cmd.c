@@ -3,7 +3,6 @@
 #include "tests/unit/random_dump.h"
 #include "tests/unit/tool_run.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include "tools/report/symbols.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <setjmp.h>

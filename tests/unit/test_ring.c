@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include <cmocka.h>
 

@@ -8,7 +8,6 @@
 #include "tests/unit/ring_made.h"
 #include "tests/unit/sampler_try.h"
 
-#include <pthread.h>
 #include <time.h>
 
 /* ---- rings in ordinary memory -------------------------------------------------------------- */

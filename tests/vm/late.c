@@ -9,10 +9,7 @@
 #include "take.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static unsigned long n;
 

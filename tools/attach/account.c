@@ -7,13 +7,10 @@
  */
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
-#include "agent/core/base/number.h"
 #include "tools/attach/attach.h"
 
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

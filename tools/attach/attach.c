@@ -4,9 +4,7 @@
 #include "agent/core/base/hash.h"
 #include "tools/cli/pmctl.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -136,8 +134,7 @@ int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void
 	}
 	return code != ATTACH_AGAIN || flags & ATTACH_PATIENT ?
 		       code :
-		       tool_fail(EXIT_FAIL, "process %d keeps calling exec; try again later",
-				 pid);
+		       tool_fail(EXIT_FAIL, "process %d keeps calling exec; try again later", pid);
 }
 
 /* ---- copies -------------------------------------------------------------------------------*/

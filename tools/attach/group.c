@@ -5,7 +5,6 @@
 #include "tools/attach/attach.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

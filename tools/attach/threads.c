@@ -3,7 +3,6 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/hash.h"
-#include "agent/core/base/number.h"
 #include "agent/core/dump/build.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"

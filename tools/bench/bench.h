@@ -100,7 +100,6 @@ int bench_measure(struct bench *bench);
 void bench_shuffle(unsigned *order, unsigned from, unsigned to);
 /* Further runs under the agent, for --per-thread and for events that it alone can count. */
 int bench_threads(struct bench *bench);
-int bench_print(struct bench *bench);
 
 /* Opens --input and --output into bench->io. */
 int bench_open_files(struct bench *bench);

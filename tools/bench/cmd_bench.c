@@ -31,12 +31,10 @@ static void write_any(const void *arg, struct pmc_out *out)
 		bench_write_table(bench, out, use_color(bench), (int)bench_columns());
 }
 
-int bench_print(struct bench *bench)
+static int print(struct bench *bench)
 {
-	int error;
-
-	error = bench_to_stdout(bench->format == BENCH_TABLE || bench->format == BENCH_MARKDOWN,
-				write_any, bench);
+	int error = bench_to_stdout(bench->format == BENCH_TABLE || bench->format == BENCH_MARKDOWN,
+				    write_any, bench);
 	return error ? tool_fail_write("to standard output", -error) : 0;
 }
 
@@ -63,7 +61,7 @@ static int run_bench(struct bench *bench)
 	if (!code && (bench->per_thread || bench->by_agent) && !bench->interrupted)
 		code = bench_threads(bench);
 	/* Completed runs are shown after a failure or an interrupt, too. */
-	printed = measured(bench) ? bench_print(bench) : 0;
+	printed = measured(bench) ? print(bench) : 0;
 	if (!code && bench->interrupted)
 		tool_warn("interrupted: results cover the completed runs");
 	bench_raise_again();

@@ -5,8 +5,6 @@
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
-#include <string.h>
-
 #define DURATION_NS 5000000000u
 
 #define MOST_RUNS 10000

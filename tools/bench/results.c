@@ -2,7 +2,6 @@
 /* results.c - summaries of the runs, what each command is compared with, values as text. */
 #include "tools/bench/bench.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

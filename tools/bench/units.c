@@ -4,7 +4,6 @@
 #include "tools/cli/pmctl.h"
 #include "agent/core/report/report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "tools/cli/try_open.h"
 #include "tools/list/list.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "tools/cli/pmctl.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static bool possible(const struct list_fit *fit)

@@ -205,16 +205,3 @@ uint64_t live_start_ns(const struct live_stat *stat)
 	start = (int64_t)(stat->start_ticks * LIVE_TICK_NS) - asleep;
 	return start > 0 ? (uint64_t)start : 0;
 }
-
-bool live_waits_read(pid_t tid, struct live_waits *waits)
-{
-	char text[4096];
-
-	*waits = (struct live_waits){ .known = false };
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/schedstat", tid) <= 0 ||
-	    !live_parse_schedstat(text, waits))
-		return false;
-	if (pmc_file_read(text, sizeof(text), "/proc/%d/status", tid) > 0)
-		live_parse_switches(text, waits);
-	return waits->known = true;
-}

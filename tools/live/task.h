@@ -42,8 +42,6 @@ struct live_waits {
 			      * includes the wait that goes on */
 };
 
-bool live_waits_read(pid_t tid, struct live_waits *waits);
-
 /* ---- the files, for callers that read them -------------------------------------------------- */
 
 bool live_parse_schedstat(const char *text, struct live_waits *waits);

@@ -10,7 +10,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/run/child.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

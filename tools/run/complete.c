@@ -13,7 +13,6 @@
 #include "tools/run/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

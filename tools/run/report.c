@@ -7,7 +7,6 @@
 #include "tools/run/run.h"
 #include "tools/report/symbols.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

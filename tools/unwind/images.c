@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAPS_MOST ((size_t)16 << 20) /* bytes of /proc/PID/maps */
+#define MAPS_MOST  ((size_t)16 << 20) /* bytes of /proc/PID/maps */
 #define MAPS_AGAIN 4096
 
 static struct unwind_image *find_image(struct unwind *unwind, uint32_t pid)
@@ -42,7 +42,7 @@ static void drop_image(struct unwind *unwind, struct unwind_image *image)
 	free(image);
 }
 
-void unwind_images_free(struct unwind *unwind)
+static void free_images(struct unwind *unwind)
 {
 	struct unwind_image *image, *next;
 
@@ -187,7 +187,7 @@ void unwind_take(struct unwind *unwind, const struct pmc_record *record)
 
 void unwind_free(struct unwind *unwind)
 {
-	unwind_images_free(unwind);
+	free_images(unwind);
 	unwind_rules_free(unwind);
 	unwind_modules_close(unwind);
 	pmc_arena_free(&unwind->arena);

@@ -41,7 +41,6 @@ struct unwind_image {
 
 /* images.c. NULL: no memory. */
 struct unwind_image *unwind_image_of(struct unwind *unwind, uint32_t pid);
-void unwind_images_free(struct unwind *unwind);
 
 /* maps.c. False: no memory. */
 bool unwind_maps_add(struct unwind_maps *maps, const struct unwind_map *map);

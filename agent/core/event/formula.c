@@ -20,8 +20,6 @@ const struct pmc_formula pmc_formulas[] = {
 #include "agent/core/event/metrics.def"
 };
 
-const unsigned pmc_n_formulas = sizeof(pmc_formulas) / sizeof(pmc_formulas[0]);
-
 bool pmc_is_input(enum pmc_input input, uint32_t type, uint64_t config, const char *name)
 {
 	/* On hybrid CPUs the upper half of a generic event's config is the type of the core. */
@@ -39,7 +37,7 @@ static bool is_event(enum pmc_input input, const struct pmc_event *event)
 
 bool pmc_is_ratio(const struct pmc_event *a, const struct pmc_event *b)
 {
-	for (unsigned i = 0; i < pmc_n_formulas; i++) {
+	for (unsigned i = 0; i < sizeof(pmc_formulas) / sizeof(pmc_formulas[0]); i++) {
 		const struct pmc_formula *f = &pmc_formulas[i];
 
 		if (f->kind != PER && f->kind != PCT)

@@ -19,7 +19,6 @@ struct pmc_formula {
 
 /* One for each row of metrics.def. */
 extern const struct pmc_formula pmc_formulas[];
-extern const unsigned pmc_n_formulas;
 
 /* Whether an event of this type, config and name counts the input. */
 bool pmc_is_input(enum pmc_input input, uint32_t type, uint64_t config, const char *name);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <string.h>
 
 static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 

@@ -11,8 +11,6 @@
 #include "agent/core/plan/plan.h"
 #include "agent/core/plan/pmu_probe.h"
 
-#include <errno.h>
-
 struct packing {
 	pmc_perf_opener open;
 	unsigned most;		    /* counters that a group may take; 0: no limit */

@@ -4,7 +4,6 @@
 #include "agent/core/base/number.h"
 
 #include <errno.h>
-#include <string.h>
 
 static uint64_t add(uint64_t a, uint64_t b)
 {

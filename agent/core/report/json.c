@@ -2,8 +2,6 @@
 /* json.c - a profile as JSON: every process, every row, null where nothing is known. */
 #include "agent/core/report/view.h"
 
-#include <errno.h>
-
 /* As cells of scaled events have. */
 enum { SCALED_DECIMALS = 9 };
 

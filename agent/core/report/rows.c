@@ -77,7 +77,8 @@ static bool holds(struct pmc_view *view, const struct pmc_condition *condition,
 	return matches(condition, &cell);
 }
 
-bool pmc_view_selects(struct pmc_view *view, const struct pmc_p_row *from)
+/* Whether the thread is in scope and meets all conditions of --where. */
+static bool selects(struct pmc_view *view, const struct pmc_p_row *from)
 {
 	struct pmc_thread_buf buf;
 	struct pmc_row row;
@@ -112,7 +113,7 @@ int pmc_view_select(struct pmc_view *view)
 		return -ENOMEM;
 	view->n_rows = 0;
 	for (uint64_t i = 0; i < n_from; i++)
-		if (pmc_view_selects(view, from[i]))
+		if (selects(view, from[i]))
 			view->rows[view->n_rows++] = from[i];
 	return 0;
 }
@@ -148,7 +149,7 @@ int pmc_view_regions(struct pmc_view *view)
 	for (uint64_t i = 0; i < profile->n_regions; i++) {
 		const struct pmc_p_region *region = profile->regions[i];
 
-		if (all || (region->row && pmc_view_selects(view, region->row)))
+		if (all || (region->row && selects(view, region->row)))
 			as_thread(profile, region, &view->regions[view->n_regions++]);
 	}
 	return 0;

@@ -148,8 +148,6 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 
 int pmc_view_select(struct pmc_view *view);
 bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process);
-/* Whether the thread is in scope and meets all conditions of --where. */
-bool pmc_view_selects(struct pmc_view *view, const struct pmc_p_row *row);
 
 struct pmc_lines {
 	bool groups;

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 extern const char *const bench_keys[BENCH_EVENTS];
 

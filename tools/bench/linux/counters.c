@@ -11,10 +11,7 @@
 #include "tools/cli/pmctl.h"
 #include "tools/cli/try_open.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static bool group_needs_pmu(const struct pmc_plan *plan, unsigned group)
 {

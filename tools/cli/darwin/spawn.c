@@ -3,7 +3,6 @@
 #include "tools/cli/spawn.h"
 #include "tools/cli/pmctl.h"
 
-#include <errno.h>
 #include <spawn.h>
 
 static int set_signals(posix_spawnattr_t *attr, const struct tool_spawn *spawn)

@@ -5,7 +5,6 @@
 #include "tools/cli/pmctl.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "tools/doctor/facts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static void judge(const struct doctor_facts *facts, const struct pmc_planned *planned,
 		  struct doctor_finding *to)

@@ -9,7 +9,6 @@
 #include "tools/offcpu/private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 

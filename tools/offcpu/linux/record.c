@@ -13,7 +13,6 @@
 #include "tools/offcpu/private.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 

@@ -3,16 +3,13 @@
  * unavailable here. */
 #include "agent/core/base/advice.h"
 #include "agent/core/event/event.h"
-#include "agent/core/count/group.h"
 #include "agent/core/plan/plan.h"
 #include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 #include "tools/cli/try_open.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *scope_note(const struct pmc_planned *p)
@@ -172,9 +169,9 @@ static bool can_sample(struct run *run, const char *name)
 static void print_samples(struct run *run)
 {
 	const struct pmc_config_sample *asked = &run->config.sample;
-	const char *name = asked->event_len ? pmc_arena_strndup(&run->arena, asked->event,
-								asked->event_len) :
-					      "cycles";
+	const char *name = asked->event_len ?
+				   pmc_arena_strndup(&run->arena, asked->event, asked->event_len) :
+				   "cycles";
 	bool opens = name && can_sample(run, name);
 
 	if (!opens && !asked->event_len) {

@@ -9,7 +9,6 @@
 #include "tools/stat/mac_stat.h"
 
 #include <limits.h>
-#include <string.h>
 #include <unistd.h>
 
 struct request {

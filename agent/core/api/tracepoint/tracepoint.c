@@ -2,7 +2,6 @@
 /* tracepoint.c - loading tracepoints from tracefs, and looking up their fields. */
 #include "agent/core/api/tracepoint/tracepoint.h"
 #include "agent/core/api/counter/counter.h"
-#include "agent/core/api/counter/counter_event.h"
 #include "agent/core/base/file.h"
 #include "agent/core/event/source.h"
 

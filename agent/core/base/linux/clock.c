@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 static uint64_t ns_of(const struct timespec *t)
 {

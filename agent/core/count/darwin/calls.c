@@ -7,7 +7,6 @@
 #include <libproc.h>
 #include <mach/mach_time.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/sysctl.h>
 #include <unistd.h>

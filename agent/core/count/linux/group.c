@@ -6,8 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Inherit groups must not keep a thread's own group off the PMU: never pinned, never exclusive. */
 static void make_inherited(struct pmc_attr *attr, enum pmc_perf_group_kind kind, bool leader)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdbool.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
