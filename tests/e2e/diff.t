@@ -83,6 +83,31 @@ record -e page-faults:u -o user.pmc -- "$PROG/faults" 2
 diff_ a1.pmc b1.pmc --format json
 unlike "$(cat out)" 'nan|inf' "no number is undefined"
 
+# ---- samples -------------------------------------------------------------------------------------
+record --sample task-clock@1000000 -o leaf.pmc -- "$PROG/samples" leaf 200
+record --sample task-clock@1000000 -o deep.pmc -- "$PROG/samples" deep 200
+run "$PMCTL" report --by function --format json deep.pmc
+deepest=$(jq '[.. | objects | select(.function? == "deep_60") | .total] | .[0]' out)
+diff_ --by function --format json leaf.pmc deep.pmc
+is "$(jq -r '.rows[] | select(.key == "deep_60") | .side' out)" new "samples: a function of one side only"
+is "$(of deep_60 'task-clock total' .b)" "${deepest:-none}" "samples: the time of a function is that of report"
+is "$(jq '([.rows[].events[] | select(.name == "task-clock self") | .delta] | add) -
+	(.total[0].events[] | select(.name == "task-clock self") | .delta)' out)" 0 "samples: differences add up to the total's"
+is "$(jq '[.rows[].events[] | select(.name == "cpu_ns")] | length' out)" 0 "samples: no other columns"
+diff_ --by function leaf.pmc deep.pmc
+like "$(cat out)" 'function +A +B' "samples: a table of functions"
+like "$(cat out)" 'deep_60 +task-clock total ms' "samples: with a line of what it calls"
+diff_ --by line leaf.pmc deep.pmc
+like "$(cat out)" 'samples\.c:[0-9]+ ' "samples: source lines"
+diff_ --by function --fail-above 10 leaf.pmc leaf.pmc
+is "$status" 0 "samples: --fail-above, nothing changed"
+diff_ --by function a1.pmc leaf.pmc
+like "$(cat out)" 'task-clock self was counted on side B only' "samples on one side only: a note"
+diff_ --by function a1.pmc b1.pmc
+is "$status $(wc -l <err)" "2 1" "no samples: refused"
+diff_ --by path leaf.pmc deep.pmc
+is "$status $(wc -l <err)" "2 1" "trees of calls: refused"
+
 # ---- refused -------------------------------------------------------------------------------------
 diff_ a1.pmc
 is "$status" 2 "one dump"

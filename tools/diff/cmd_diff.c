@@ -48,11 +48,10 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 					 "--by %s is not for diff: its rows are not the same "
 					 "in two runs; use pool or name",
 					 args->value);
-		if (!code && pmc_by_samples(diff->by))
+		if (!code && diff->by == PMC_BY_PATH)
 			return tool_fail(EXIT_USAGE,
-					 "--by %s is not for diff: it compares counts, not "
-					 "samples; use pool or name",
-					 args->value);
+					 "--by path is not for diff, which has no trees; use "
+					 "function or line");
 		return code;
 	}
 	if (tool_args_is(args, "--format")) {
@@ -111,21 +110,30 @@ static int by_impact(const void *a, const void *b)
 {
 	const struct diff_row *x = *(struct diff_row *const *)a, *y = *(struct diff_row *const *)b;
 
-	return x->impact != y->impact ? (x->impact < y->impact) - (x->impact > y->impact) :
-					strcmp(x->key, y->key);
+	for (unsigned i = 0; i < 2; i++)
+		if (x->impact[i] != y->impact[i])
+			return x->impact[i] < y->impact[i] ? 1 : -1;
+	return strcmp(x->key, y->key);
 }
 
-/* The change of the row's CPU time. */
+/* The change of the row in a column. */
+static double change_of(const struct diff *diff, const struct diff_row *row, unsigned column)
+{
+	struct diff_side sides[2];
+
+	diff_values(diff, row, column, sides);
+	return (double)fabsl(sides[1].value - sides[0].value);
+}
+
+/* By the change of CPU time, then threads; of samples, then those in what it calls. */
 static void sort_rows(struct diff *diff)
 {
 	struct diff_row **rows = calloc(diff->n_rows + 1, sizeof(struct diff_row *));
 	unsigned n = 0;
 
 	for (struct diff_row *row = diff->rows; rows && row; row = row->next) {
-		struct diff_side sides[2];
-
-		diff_values(diff, row, DIFF_CPU, sides);
-		row->impact = (double)fabsl(sides[1].value - sides[0].value);
+		for (unsigned i = 0; i < 2; i++)
+			row->impact[i] = change_of(diff, row, diff_first(diff) + i);
 		rows[n++] = row;
 	}
 	if (!rows)
@@ -141,7 +149,7 @@ static void sort_rows(struct diff *diff)
  * or an event of it. For certain, where there are several dumps a side. */
 static int judge(const struct diff *diff)
 {
-	for (unsigned c = 0; c < diff->n_columns && diff->fail_above >= 0; c++) {
+	for (unsigned c = diff_first(diff); c < diff->n_columns && diff->fail_above >= 0; c++) {
 		struct diff_side sides[2];
 		struct bench_delta delta;
 

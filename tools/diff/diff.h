@@ -33,7 +33,7 @@ struct diff_row {
 	} * samples[2]; /* of each dump of the side */
 	bool scaled;	/* some count was */
 	bool there[2];
-	double impact;
+	double impact[2]; /* by which rows are ordered */
 	struct diff_row *next;
 	UT_hash_handle hh; /* by key */
 };
@@ -60,6 +60,22 @@ struct diff {
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */
 int diff_read(struct diff *diff);
 void diff_free_rows(struct diff *diff);
+/* The row of that key, made if there is none; NULL: out of memory. */
+struct diff_row *diff_find_row(struct diff *diff, const char *key);
+/* The column of an event that the side has; NULL: there are too many. */
+struct diff_column *diff_event_column(struct diff *diff, unsigned side, const char *label,
+				      const struct pmc_p_event *event);
+void diff_add(struct diff_sample *sample, unsigned column, diff_number more);
+/* The first column, by whose change rows are ordered. */
+static inline unsigned diff_first(const struct diff *diff)
+{
+	return pmc_by_samples(diff->by) ? DIFF_EVENTS : DIFF_CPU;
+}
+
+struct report_names;
+/* Functions or lines of a dump's samples as rows. 0 or -ENOMEM. */
+int diff_take_samples(struct diff *diff, unsigned side, unsigned sample,
+		      const struct pmc_profile *profile, struct report_names *names);
 
 /* What a row has in a column on a side: of one dump the value, of several the mean. */
 struct diff_side {

@@ -61,7 +61,7 @@ static void json_row(struct pmc_json *json, const struct diff *diff, const struc
 	pmc_json_str(json, "key", row->key);
 	pmc_json_str(json, "side", presence(row));
 	pmc_json_array(json, "events");
-	for (unsigned c = 0; c < diff->n_columns; c++) {
+	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct diff_compared value;
 
 		if (!diff_compare(diff, row, c, &value))
@@ -119,7 +119,7 @@ static void csv_number(struct pmc_out *out, bool known, diff_number value)
 
 static void csv_row(const struct diff *diff, const struct diff_row *row, struct pmc_out *out)
 {
-	for (unsigned c = 0; c < diff->n_columns; c++) {
+	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct diff_compared value;
 
 		if (!diff_compare(diff, row, c, &value))

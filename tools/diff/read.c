@@ -4,6 +4,7 @@
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/diff/diff.h"
+#include "tools/report/samples.h"
 #include "tools/report/symbols.h"
 
 #include <errno.h>
@@ -20,17 +21,23 @@ static struct diff_column *add_column(struct diff *diff, const char *name, bool 
 	return column;
 }
 
-/* The column of an event; NULL: there are too many. */
-static struct diff_column *event_column(struct diff *diff, const char *label,
-					const struct pmc_p_event *event)
+struct diff_column *diff_event_column(struct diff *diff, unsigned side, const char *label,
+				      const struct pmc_p_event *event)
 {
 	const unsigned room = sizeof(diff->columns) / sizeof(diff->columns[0]);
 
-	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++)
+	struct diff_column *column = NULL;
+
+	for (unsigned c = DIFF_EVENTS; c < diff->n_columns && !column; c++)
 		if (!strcmp(diff->columns[c].name, label))
-			return &diff->columns[c];
-	label = diff->n_columns < room ? pmc_arena_strdup(&diff->arena, label) : NULL;
-	return label ? add_column(diff, label, !strcmp(event->unit, "ns")) : NULL;
+			column = &diff->columns[c];
+	if (!column && diff->n_columns < room) {
+		label = pmc_arena_strdup(&diff->arena, label);
+		column = label ? add_column(diff, label, !strcmp(event->unit, "ns")) : NULL;
+	}
+	if (column)
+		column->scopes[side] |= 1u << event->def.scope;
+	return column;
 }
 
 static int init_row(struct diff *diff, struct diff_row *row, const char *key)
@@ -42,7 +49,7 @@ static int init_row(struct diff *diff, struct diff_row *row, const char *key)
 	return diff->arena.failed ? -ENOMEM : 0;
 }
 
-static struct diff_row *find_row(struct diff *diff, const char *key)
+struct diff_row *diff_find_row(struct diff *diff, const char *key)
 {
 	struct pmc_arena *arena = &diff->arena;
 	struct diff_row *row;
@@ -65,7 +72,7 @@ static diff_number value_of(const struct diff_sample *sample, unsigned column)
 	return column < sample->n ? sample->values[column] : NAN;
 }
 
-static void add(struct diff_sample *sample, unsigned column, diff_number more)
+void diff_add(struct diff_sample *sample, unsigned column, diff_number more)
 {
 	if (column >= sample->n) {
 		diff_number *values = realloc(sample->values, (column + 1) * sizeof(*values));
@@ -88,12 +95,12 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 	struct diff_sample *to = &row->samples[side][sample];
 
 	row->there[side] = true;
-	add(to, DIFF_CPU, from->cpu.sum);
-	add(to, DIFF_THREADS, from->threads);
+	diff_add(to, DIFF_CPU, from->cpu.sum);
+	diff_add(to, DIFF_THREADS, from->threads);
 	if (from->usage_rows == from->rows) {
-		add(to, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
-		add(to, DIFF_VOLUNTARY, from->voluntary_switches);
-		add(to, DIFF_INVOLUNTARY, from->involuntary_switches);
+		diff_add(to, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
+		diff_add(to, DIFF_VOLUNTARY, from->voluntary_switches);
+		diff_add(to, DIFF_INVOLUNTARY, from->involuntary_switches);
 	}
 	for (unsigned i = 0; i < u->set.count; i++) {
 		enum pmc_state state = pmc_fold_state(&from->events[i], from->rows);
@@ -101,13 +108,12 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 
 		if (state != PMC_COUNTED && state != PMC_SCALED)
 			continue;
-		column = event_column(diff, u->columns[i]->label, &u->set.events[i]);
+		column = diff_event_column(diff, side, u->columns[i]->label, &u->set.events[i]);
 		if (!column)
 			continue;
-		column->scopes[side] |= 1u << u->set.events[i].def.scope;
 		row->scaled |= state == PMC_SCALED;
-		add(to, (unsigned)(column - diff->columns),
-		    from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
+		diff_add(to, (unsigned)(column - diff->columns),
+			 from->events[i].sum * (diff_number)pmc_event_scale(&u->set.events[i]));
 	}
 }
 
@@ -126,7 +132,7 @@ static int take_remainder(struct diff *diff, unsigned side, unsigned sample, con
 
 	if (!cpu_ns && !remainder->set)
 		return 0;
-	to = find_row(diff, key);
+	to = diff_find_row(diff, key);
 	if (!to || pmc_fold_init(&sums, u))
 		return -ENOMEM;
 	pmc_fold_add(&sums, u, &rest, false);
@@ -179,7 +185,7 @@ static int take_profile(struct diff *diff, unsigned side, unsigned sample,
 		error = error ? error : pmc_fold_end(&fold);
 	}
 	for (const struct pmc_fold_row *row = error ? NULL : fold.rows; row; row = row->next) {
-		struct diff_row *to = find_row(diff, row->label);
+		struct diff_row *to = diff_find_row(diff, row->label);
 
 		if (!to) {
 			error = -ENOMEM;
@@ -213,6 +219,21 @@ static void take_processes(struct diff *diff, unsigned side, const struct pmc_pr
 	}
 }
 
+static int take_by_names(struct diff *diff, unsigned side, unsigned sample,
+			 const struct pmc_profile *profile)
+{
+	struct report_names *names;
+	int error = report_names_new(&names, NULL);
+
+	if (error)
+		return error;
+	error = diff_take_samples(diff, side, sample, profile, names);
+	if (!error)
+		report_names_warn(names);
+	report_names_free(names);
+	return error;
+}
+
 static int read_sample(struct diff *diff, unsigned side, unsigned sample)
 {
 	const struct pmc_profile_options options = { .timeline = false };
@@ -228,7 +249,9 @@ static int read_sample(struct diff *diff, unsigned side, unsigned sample)
 		if (!error) {
 			symbols_resolve(&profile, NULL);
 			take_processes(diff, side, &profile);
-			error = take_profile(diff, side, sample, &profile);
+			error = pmc_by_samples(diff->by) ?
+					take_by_names(diff, side, sample, &profile) :
+					take_profile(diff, side, sample, &profile);
 		}
 		if (error)
 			code = tool_fail(EXIT_FAIL, "cannot hold %s in memory: %s", file,
@@ -252,6 +275,8 @@ int diff_read(struct diff *diff)
 	for (unsigned side = 0; side < 2; side++)
 		for (unsigned s = 0; s < diff->n_files[side]; s++)
 			code = read_sample(diff, side, s) ? EXIT_FAIL : code;
+	if (!code && pmc_by_samples(diff->by) && diff->n_columns == DIFF_EVENTS)
+		return tool_fail(EXIT_USAGE, "these dumps have no samples; pmctl run --sample takes some");
 	return code;
 }
 

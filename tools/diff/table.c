@@ -218,11 +218,13 @@ static void each_line(struct table *table,
 			strcpy(line.cells[i], heads[i]);
 	if (diff->by == PMC_BY_POOL || diff->by == PMC_BY_NAME)
 		strcpy(line.cells[KEY], "thread");
+	if (pmc_by_samples(diff->by))
+		strcpy(line.cells[KEY], diff->by == PMC_BY_LINE ? "line" : "function");
 	use(table, &line);
 	while ((row = next_row(diff, row, &shown))) {
 		bool first = true;
 
-		for (unsigned c = 0; c < diff->n_columns; c++) {
+		for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 			if (!fill(table, row, c, &line))
 				continue;
 			if (first)
@@ -398,7 +400,7 @@ void diff_write_table(const struct diff *diff, struct pmc_out *out)
 		return;
 	}
 	*table = (struct table){ .diff = diff, .out = out };
-	for (unsigned c = 0; c < diff->n_columns; c++)
+	for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
 		choose_scale(table, c);
 	whole = fit(table);
 	pmc_out_to_mem(&line, buf, sizeof(buf));

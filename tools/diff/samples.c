@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* samples.c - rows of functions or source lines, whose columns are the samples of each event. */
+#include "tools/report/samples.h"
+#include "tools/cli/pmctl.h"
+#include "tools/diff/diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Few in practice; of a hostile dump's further ones no samples are compared. */
+enum { EVENTS_MOST = 16 };
+
+/* Not of a column for which there is no room. */
+static void add(const struct diff *diff, struct diff_sample *to, const struct diff_column *column,
+		diff_number more)
+{
+	if (column)
+		diff_add(to, (unsigned)(column - diff->columns), more);
+}
+
+/* Adds the rows of one event. Functions of one name are one row: modules may differ in their
+ * paths. */
+static int take_event(struct diff *diff, unsigned side, unsigned sample,
+		      const struct pmc_p_event *event, const struct pmc_sample_fold *fold)
+{
+	char name[512];
+	struct diff_column *self, *total;
+	diff_number unit = (diff_number)pmc_event_scale(event);
+
+	snprintf(name, sizeof(name), "%.480s self", event->name);
+	self = diff_event_column(diff, side, name, event);
+	snprintf(name, sizeof(name), "%.480s total", event->name);
+	total = diff_event_column(diff, side, name, event);
+	for (uint64_t i = 0; i < fold->n_rows; i++) {
+		const struct pmc_sample_row *from = fold->rows[i];
+		struct diff_row *row;
+
+		if (diff->by == PMC_BY_LINE && *from->file)
+			snprintf(name, sizeof(name), "%.480s:%u", from->file, from->line);
+		else
+			snprintf(name, sizeof(name), "%.500s", from->function);
+		row = diff_find_row(diff, name);
+		if (!row)
+			return -ENOMEM;
+		row->there[side] = diff->total.there[side] = true;
+		add(diff, &row->samples[side][sample], self, (diff_number)from->self * unit);
+		add(diff, &row->samples[side][sample], total, (diff_number)from->total * unit);
+		/* Each sample is once in the sum of self, which is the total of totals, too. */
+		add(diff, &diff->total.samples[side][sample], self,
+		    (diff_number)from->self * unit);
+		add(diff, &diff->total.samples[side][sample], total,
+		    (diff_number)from->self * unit);
+	}
+	return 0;
+}
+
+/* The samples of that event from `first` on, which are taken out of the list. */
+static uint64_t take_out(struct pmc_p_samples **list, uint64_t n, const struct pmc_p_event *event,
+			 const struct pmc_p_samples **of_event)
+{
+	uint64_t taken = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const struct pmc_p_samples *samples = list[i];
+
+		if (!samples || !samples->event || strcmp(samples->event->name, event->name) != 0)
+			continue;
+		of_event[taken++] = samples;
+		list[i] = NULL;
+	}
+	return taken;
+}
+
+int diff_take_samples(struct diff *diff, unsigned side, unsigned sample,
+		      const struct pmc_profile *profile, struct report_names *names)
+{
+	struct pmc_arena arena = { 0 };
+	const uint64_t n = profile->n_samples;
+	struct pmc_sample_fold fold = { .by = diff->by, .arena = &arena };
+	struct pmc_p_samples **left = pmc_arena_alloc(&arena, (n + 1) * sizeof(*left));
+	int error = 0;
+
+	fold.lists = pmc_arena_alloc(&arena, (n + 1) * sizeof(*fold.lists));
+	if (!left || !fold.lists)
+		error = -ENOMEM;
+	else
+		memcpy(left, profile->samples, n * sizeof(*left));
+	for (uint64_t i = 0, events = 0; i < n && !error && events < EVENTS_MOST; i++) {
+		const struct pmc_p_event *event = left[i] ? left[i]->event : NULL;
+
+		if (!event)
+			continue;
+		events++;
+		fold.n_lists = take_out(left, n, event, fold.lists);
+		error = report_fold_samples(&fold, names);
+		if (!error)
+			error = take_event(diff, side, sample, event, &fold);
+	}
+	pmc_arena_free(&arena);
+	return error;
+}
