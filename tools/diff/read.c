@@ -276,7 +276,8 @@ int diff_read(struct diff *diff)
 		for (unsigned s = 0; s < diff->n_files[side]; s++)
 			code = read_sample(diff, side, s) ? EXIT_FAIL : code;
 	if (!code && pmc_by_samples(diff->by) && diff->n_columns == DIFF_EVENTS)
-		return tool_fail(EXIT_USAGE, "these dumps have no samples; pmctl run --sample takes some");
+		return tool_fail(EXIT_USAGE,
+				 "these dumps have no samples; pmctl run --sample takes some");
 	return code;
 }
 
