@@ -77,9 +77,9 @@ static void differences(void **state)
 	assert_true(delta.known && delta.has_ci && !delta.significant);
 	assert_true(near(delta.pct, -36.724528301886785, 1e-12));
 	assert_true(near(delta.ci_pct, 48.157734063159616, 1e-9));
+	/* The other way round, with the same answer. */
 	bench_compare(&b, &a, &delta);
-	assert_true(near(delta.ratio, 1.5803912213740456, 1e-12));
-	assert_true(near(delta.ratio_ci, 0.7620582456485324, 1e-9));
+	assert_true(near(delta.pct, 58.03912213740456, 1e-12) && !delta.significant);
 	/* Without the outlier the difference is significant. */
 	bench_summarize(slow, 6, &a);
 	bench_compare(&a, &b, &delta);
@@ -111,8 +111,6 @@ static void outliers_do_not_hide_a_difference(void **state)
 	bench_compare(&a, &b, &delta);
 	assert_true(delta.significant && near(delta.pct, 2.12271973466004, 1e-12));
 	assert_true(near(delta.ci_pct, 0.7198021376491887, 1e-9));
-	assert_true(near(delta.ratio, 1.0212271973466005, 1e-12));
-	assert_true(near(delta.ratio_ci, 0.007260744317581997, 1e-9));
 	/* As pairs, too; runs without a value are left out. */
 	for (unsigned i = 0; i < 14; i++) {
 		with_gaps[0][i] = i == 0 ? NAN : i == 13 ? 300 : one[i - 1];
@@ -121,8 +119,6 @@ static void outliers_do_not_hide_a_difference(void **state)
 	bench_compare_pairs(with_gaps[0], with_gaps[1], 14, &a, &delta);
 	assert_true(delta.significant && near(delta.pct, 2.2056384742951907, 1e-12));
 	assert_true(near(delta.ci_pct, 0.5044035565045321, 1e-9));
-	assert_true(near(delta.ratio, 1.022056384742952, 1e-12));
-	assert_true(near(delta.ratio_ci, 0.0052566787524387605, 1e-9));
 	/* Too few pairs change nothing. */
 	same = delta;
 	bench_compare_pairs(one, other, BENCH_TRIMMED - 1, &a, &same);
@@ -169,7 +165,7 @@ static void drift_cancels_in_pairs(void **state)
 	}
 	/* Equal values: no difference, and no spread. */
 	bench_compare_pairs(sides[0], sides[0], 10000, &a, &delta);
-	assert_true(delta.pct == 0 && delta.ci_pct == 0 && delta.ratio == 1 && !delta.significant);
+	assert_true(delta.pct == 0 && delta.ci_pct == 0 && !delta.significant);
 }
 
 static void without_an_answer(void **state)

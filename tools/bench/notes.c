@@ -67,7 +67,8 @@ static void note_scopes(const struct bench *bench, struct pmc_out *out)
 		pmc_out_str(out, "Marked ~: multiplexed, and scaled to the whole time.\n");
 }
 
-/* "B ran 1.34 ± 0.02 times faster than A", for each command but the fastest. */
+/* "B ran 1.34 times faster than A (by 5.1 ms ± 0.2 ms)", for each command but the fastest. The
+ * interval is the one that decides whether the difference is certain; a ratio has another. */
 void bench_write_summary(const struct bench *bench, struct pmc_out *out)
 {
 	const struct bench_command *fastest = bench->commands;
@@ -88,14 +89,12 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out)
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
 		const struct bench_delta *delta = &row.delta;
-		unsigned digits;
+		const double one_pct = best.summary.middle / 100;
 
 		bench_row_of(bench, command, fastest, BENCH_WALL, &row);
-		digits = delta->has_ci && delta->ratio_ci < 0.005 ? 3 : 2;
 		if (command == fastest || !delta->known)
 			continue;
 		pmc_utf8_safe(out, fastest->text, strlen(fastest->text), 60);
-		/* The test of the delta, so that the two agree. */
 		if (delta->has_ci && delta->pct <= delta->ci_pct) {
 			pmc_out_str(out, " and ");
 			pmc_utf8_safe(out, command->text, strlen(command->text), 60);
@@ -104,14 +103,17 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out)
 			continue;
 		}
 		pmc_out_str(out, " ran ");
-		pmc_out_fixed(out, delta->ratio, digits);
-		if (delta->has_ci) {
-			pmc_out_str(out, " ± ");
-			pmc_out_fixed(out, delta->ratio_ci, digits);
-		}
+		pmc_out_fixed(out, 1 + delta->pct / 100,
+			      delta->has_ci && delta->ci_pct < 0.5 ? 3 : 2);
 		pmc_out_str(out, " times faster than ");
 		pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-		pmc_out_str(out, delta->has_ci ? "\n" : " (too few runs for an interval)\n");
+		pmc_out_str(out, " (by ");
+		bench_show(out, delta->pct * one_pct, BENCH_NS);
+		if (delta->has_ci) {
+			pmc_out_str(out, " ± ");
+			bench_show(out, delta->ci_pct * one_pct, BENCH_NS);
+		}
+		pmc_out_str(out, delta->has_ci ? ")\n" : ", too few runs for an interval)\n");
 	}
 }
 

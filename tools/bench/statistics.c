@@ -162,17 +162,12 @@ double bench_t_quantile(double level, double df)
 
 /* ---- two sides ---------------------------------------------------------------------------- */
 
-/* Degrees of freedom of a sum whose parts have these squared errors. */
-static double df_of(const struct bench_summary *a, const struct bench_summary *b, double ea,
-		    double eb)
-{
-	return (ea + eb) * (ea + eb) /
-	       (ea * ea / (double)(a->kept - 1) + eb * eb / (double)(b->kept - 1));
-}
-
 double bench_welch_df(const struct bench_summary *a, const struct bench_summary *b)
 {
-	return df_of(a, b, a->error, b->error);
+	double ea = a->error, eb = b->error;
+
+	return (ea + eb) * (ea + eb) /
+	       (ea * ea / (double)(a->kept - 1) + eb * eb / (double)(b->kept - 1));
 }
 
 /* Half of the interval around a value with this squared error. */
@@ -190,31 +185,27 @@ static void judge(struct bench_delta *delta)
 void bench_compare(const struct bench_summary *reference, const struct bench_summary *summary,
 		   struct bench_delta *delta)
 {
-	double base = fabs(reference->middle), ea = reference->error, eb = summary->error;
+	double base = fabs(reference->middle), error = reference->error + summary->error;
 
 	*delta = (struct bench_delta){ .known = reference->n && summary->n && base > 0 };
 	if (!delta->known)
 		return;
 	delta->pct = (summary->middle - reference->middle) / base * 100;
-	delta->ratio = summary->middle / reference->middle;
 	delta->has_ci = reference->n > 1 && summary->n > 1;
 	if (!delta->has_ci)
 		return;
-	delta->ci_pct = half_of(ea + eb, df_of(reference, summary, ea, eb)) / base * 100;
-	/* The delta method: the error of a quotient to first order. */
-	ea *= delta->ratio * delta->ratio;
-	delta->ratio_ci = half_of(ea + eb, df_of(reference, summary, ea, eb)) / base;
+	delta->ci_pct = half_of(error, bench_welch_df(reference, summary)) / base * 100;
 	judge(delta);
 }
 
-/* values - ratio * reference of every pair. */
-static void subtract(const double *reference, const double *values, size_t n, double ratio,
+/* values - reference of every pair. */
+static void subtract(const double *reference, const double *values, size_t n,
 		     struct bench_summary *summary)
 {
 	double *differences = malloc((n + 1) * sizeof(*differences));
 
 	for (size_t i = 0; i < n && differences; i++)
-		differences[i] = values[i] - ratio * reference[i];
+		differences[i] = values[i] - reference[i];
 	bench_summarize(differences, differences ? n : 0, summary);
 	free(differences);
 }
@@ -225,13 +216,10 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 	double base = fabs(of_reference->middle);
 	struct bench_summary pairs;
 
-	subtract(reference, values, n, 1, &pairs);
+	subtract(reference, values, n, &pairs);
 	if (!delta->known || pairs.n < BENCH_TRIMMED)
 		return;
 	delta->pct = pairs.middle / base * 100;
-	delta->ratio = 1 + pairs.middle / of_reference->middle;
 	delta->ci_pct = half_of(pairs.error, (double)(pairs.kept - 1)) / base * 100;
-	subtract(reference, values, n, delta->ratio, &pairs);
-	delta->ratio_ci = half_of(pairs.error, (double)(pairs.kept - 1)) / base;
 	judge(delta);
 }

@@ -26,11 +26,10 @@ void bench_summarize(const double *values, size_t n, struct bench_summary *summa
 
 /* The difference of the middles. */
 struct bench_delta {
-	bool known;		/* both have values, and the reference is not 0 */
-	bool has_ci;		/* both have at least two */
-	bool significant;	/* the interval excludes 0, and the difference is at least 1 % */
-	double pct, ci_pct;	/* in percent of the reference's; the 95 % interval is ± ci_pct */
-	double ratio, ratio_ci; /* how many times larger than the reference's */
+	bool known;	    /* both have values, and the reference is not 0 */
+	bool has_ci;	    /* both have at least two */
+	bool significant;   /* the interval excludes 0, and the difference is at least 1 % */
+	double pct, ci_pct; /* in percent of the reference's; the 95 % interval is ± ci_pct */
 };
 
 /* Of two sides that are independent of each other: by Welch's t test, or Yuen's. */
