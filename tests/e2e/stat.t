@@ -210,6 +210,83 @@ stat -p $relay --per-thread -I 5ms --format json
 ok "a thread that starts when another one ends" jq -es '[.[] | select(.summary).tid | values] | unique | length > 5' "$T/out"
 wait $relay
 
+mkfifo "$T/burn"
+# burners FLAG...: threads one after the other; their CPU time is in $T/used. The process lives on.
+burners() {
+	: >"$T/used"
+	"$PROG/burners" 12 60 <"$T/burn" >"$T/used" &
+	local target=$!
+	exec 9>"$T/burn"
+	stat -p $target -e task-clock,page-faults "$@" -- timeout 60 \
+		bash -c 'echo >&9 && until [ -s "$1" ]; do sleep 0.02; done' bash "$T/used"
+	exec 9>&-
+	wait $target
+}
+for flags in "--per-thread" "--by pool" "--per-thread -I 25ms" "--by pool -I 70ms"; do
+	# shellcheck disable=SC2086
+	burners $flags --format json
+	within "$(sum task-clock '(.tid // .pool // .name) == null')" "$(cat "$T/used")" 2 \
+		"$flags: the total has the CPU time of threads that start later"
+	within "$(jq -s 'map(select(.summary)) | last.oncpu_ns' "$T/out")" "$(cat "$T/used")" 2 "$flags: and on a CPU"
+	ok "$flags: rows add up to the total" jq -es 'group_by(.time_ns, .summary) | map(sort_by((.tid // .pool // .name) != null)) |
+		all((.[0].oncpu_ns // 0) == (.[1:] | map(.oncpu_ns // 0) | add))' "$T/out"
+	case $flags in *-I*)
+		ok "$flags: intervals add up to the summary" jq -es 'group_by(.tid // .pool // .name) | map(
+			[.[] | select(.summary)][0] as $sum | [.[] | select(.summary | not)] |
+			(map(.events[0].value // 0) | add) == ($sum.events[0].value // 0) and
+			(map(.oncpu_ns // 0) | add) == ($sum.oncpu_ns // 0)) | all' "$T/out" ;;
+	esac
+done
+
+burners --per-thread --format csv
+within "$(awk -F, '$3 == "yes" && $8 == "" && $9 == "" && $10 == "task-clock" { print $11 }' "$T/out")" "$(cat "$T/used")" 2 \
+	"CSV has the same total"
+# The process ends by itself: its parent does not wait for it (zombie), or the kernel has reaped it at once.
+cat >"$T/parent.py" <<'END'
+import os, signal, sys
+if sys.argv[1] == "reaped":
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+pid = os.fork()
+if pid == 0:
+    os.execv(sys.argv[2], [sys.argv[2], "1", "1000"])
+os.close(0)
+print(pid, file=sys.stderr, flush=True)
+signal.pause()
+END
+for end in zombie reaped; do
+	: >"$T/pid"
+	python3 "$T/parent.py" $end "$PROG/burners" <"$T/burn" >"$T/used" 2>"$T/pid" &
+	parent=$!
+	exec 9>"$T/burn"
+	await test -s "$T/pid"
+	target=$(cat "$T/pid")
+	rm -f "$T/out"
+	"$PMCTL" stat -p "$target" --per-thread --format json -e task-clock >"$T/out" 2>"$T/err" 9>&- &
+	stat=$!
+	is_counting() { readlink /proc/$stat/fd/* | grep -q signalfd; }
+	await is_counting
+	echo >&9
+	exec 9>&-
+	wait $stat
+	ok "$end: a thread's CPU time until the end of the process is in its row, or its start in the total" jq -es \
+		--argjson used "$(cat "$T/used")" '[.[] | select(.summary)] | last.oncpu_ns | . > $used * 0.98 and . < $used * 1.02 + 5e6' "$T/out"
+	kill $parent
+	wait $parent 2>/dev/null
+	[ $end = zombie ] || like "$(cat "$T/err")" "process ended [0-9]+ ms after .* missing" "$end: what was not read is named"
+done
+
+# Threads end before their files are read again, or sleep until then.
+"$PROG/waiters" 3 <"$T/stdin" >"$T/waiters" 2>&1 &
+waiter=$!
+exec 9>"$T/stdin"
+await grep -q ready "$T/waiters"
+stat -p $waiter --per-thread -e run-delay --format json -- kill -KILL $waiter
+ok "values that were not read are null" jq -es 'length > 3 and all(
+	(.run_delay_ns == null and .voluntary_switches == null and .events[0].value == null) or
+	.oncpu_ns + .run_delay_ns + .blocked_ns > 0)' "$T/out"
+exec 9>&-
+wait $waiter 2>/dev/null
+
 # Threads end while their groups are opened.
 "$PROG/churn" 100000000 1000 >/dev/null 2>&1 &
 churn=$!

@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+/* CPU clock of a process, see MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h. */
+#define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
+
 /* ---- the threads of a process ------------------------------------------------------------- */
 
 struct reading {
@@ -204,4 +207,13 @@ uint64_t live_start_ns(const struct live_stat *stat)
 	asleep = (boot.tv_sec - mono.tv_sec) * 1000000000 + boot.tv_nsec - mono.tv_nsec;
 	start = (int64_t)(stat->start_ticks * LIVE_TICK_NS) - asleep;
 	return start > 0 ? (uint64_t)start : 0;
+}
+
+uint64_t live_process_cpu_ns(pid_t pid)
+{
+	struct timespec time;
+
+	if (clock_gettime(PROCESS_CLOCK(pid), &time) != 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }

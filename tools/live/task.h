@@ -42,6 +42,9 @@ struct live_waits {
 			      * includes the wait that goes on */
 };
 
+/* CPU time of a process with its ended threads, up to date; 0: unknown, as after its end. */
+uint64_t live_process_cpu_ns(pid_t pid);
+
 /* ---- the files, for callers that read them -------------------------------------------------- */
 
 bool live_parse_schedstat(const char *text, struct live_waits *waits);

@@ -4,6 +4,7 @@
 #include "agent/core/base/file.h"
 #include "tools/cli/pmctl.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,6 +45,12 @@ static void warn(const struct stat_job *stat)
 		tool_warn("threads were started during each of %u attempts to attach: some may be "
 			  "counted in part",
 			  stat->restarts);
+	if (stat->unread_ns)
+		tool_warn("the process ended %llu ms after its last reading: threads that started "
+			  "and %s of the others in that time are missing",
+			  (unsigned long long)(stat->unread_ns / 1000000u + 1),
+			  stat->clock == UINT_MAX ? "times, waits and switches" :
+						    "waits and switches");
 	if (stat->error)
 		tool_warn("some threads or CPUs are not counted: %s", strerror(-stat->error));
 }

@@ -64,7 +64,7 @@ static void put_key(struct pmc_json *json, const struct stat_job *stat, const st
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].value >= 0)
 			pmc_json_u64(json, parts[i].name, (uint64_t)parts[i].value);
-	if (key->tid >= 0)
+	if (key->tid >= 0 || row == &stat->rest)
 		pmc_json_str(json, "name", row->name);
 	if (row->threads) {
 		pmc_json_str(json, "pool", row->name);
@@ -85,11 +85,38 @@ static void put_places(struct pmc_json *json, const struct stat_row *row)
 	pmc_json_object_end(json);
 }
 
+struct wait {
+	const char *name, *unit;
+	uint64_t value, ns;
+	bool known;
+};
+#define N_WAITS 5
+
+/* How many there are: of rows of threads. */
+static unsigned list_waits(const struct stat_job *stat, const struct stat_row *row, bool summary,
+			   struct wait waits[N_WAITS])
+{
+	struct live_span span = { .ns = 0 };
+	const enum stat_known known =
+		stat_has_waits(stat) ?
+			stat_waits_of(stat, row, summary || stat->cumulative, &span) :
+			NOT_KNOWN;
+	const bool all = known == ALL_KNOWN;
+
+	waits[0] = (struct wait){ "oncpu_ns", "ns", span.cpu_ns, span.ns, known };
+	waits[1] = (struct wait){ "run_delay_ns", "ns", span.delay_ns, span.ns, all };
+	waits[2] = (struct wait){ "blocked_ns", "ns", span.blocked_ns, span.ns, all };
+	waits[3] = (struct wait){ "voluntary_switches", "", span.voluntary, span.ns, all };
+	waits[4] = (struct wait){ "involuntary_switches", "", span.involuntary, span.ns, all };
+	return stat_has_waits(stat) ? N_WAITS : 0;
+}
+
 static void put_row(struct stat_job *stat, const struct stat_row *row, bool summary)
 {
 	uint64_t ns = interval_of(stat, summary);
 	double cpus = stat_cpus(stat, row, ns), value;
-	struct live_span span;
+	struct wait waits[N_WAITS];
+	const unsigned n_waits = list_waits(stat, row, summary, waits);
 	struct pmc_json json;
 	bool estimate;
 
@@ -113,12 +140,11 @@ static void put_row(struct stat_job *stat, const struct stat_row *row, bool summ
 					value :
 					NAN);
 	pmc_json_object_end(&json);
-	if (stat_waits_of(stat, row, summary || stat->cumulative, &span)) {
-		pmc_json_u64(&json, "oncpu_ns", span.cpu_ns);
-		pmc_json_u64(&json, "run_delay_ns", span.delay_ns);
-		pmc_json_u64(&json, "blocked_ns", span.blocked_ns);
-		pmc_json_u64(&json, "voluntary_switches", span.voluntary);
-		pmc_json_u64(&json, "involuntary_switches", span.involuntary);
+	for (unsigned w = 0; w < n_waits; w++) {
+		if (waits[w].known)
+			pmc_json_u64(&json, waits[w].name, waits[w].value);
+		else
+			pmc_json_null(&json, waits[w].name);
 	}
 	if (!summary && row->task && row->task->wchan[0])
 		pmc_json_str(&json, "blocked_at", row->task->wchan);
@@ -142,8 +168,10 @@ static void each_row(struct stat_job *stat, bool summary,
 	const struct stat_row *rows = stat_shown(stat, &n);
 
 	for (unsigned r = 0; r < n; r++)
-		if (rows[r].seen || summary)
+		if (rows[r].seen || rows[r].shown || summary)
 			put(stat, &rows[r], summary);
+	if (stat_rest_shown(stat, summary || stat->cumulative))
+		put(stat, &stat->rest, summary);
 	if (stat->target != STAT_THREAD)
 		put(stat, &stat->rows[0], summary);
 }
@@ -184,26 +212,16 @@ static void put_csv_start(struct stat_job *stat, const struct stat_row *row, boo
 
 static void put_csv_waits(struct stat_job *stat, const struct stat_row *row, bool summary)
 {
-	struct live_span span;
+	struct wait waits[N_WAITS];
+	const unsigned n = list_waits(stat, row, summary, waits);
 
-	if (!stat_waits_of(stat, row, summary || stat->cumulative, &span))
-		return;
-	const struct {
-		const char *name, *unit;
-		uint64_t value;
-	} lines[] = {
-		{ "oncpu_ns", "ns", span.cpu_ns },
-		{ "run_delay_ns", "ns", span.delay_ns },
-		{ "blocked_ns", "ns", span.blocked_ns },
-		{ "voluntary_switches", "", span.voluntary },
-		{ "involuntary_switches", "", span.involuntary },
-	};
-
-	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		put_csv_start(stat, row, summary, lines[i].name);
-		pmc_outf(&stat->out, "%llu,%s,%s,%llu,%llu\n", (unsigned long long)lines[i].value,
-			 lines[i].unit, pmc_state_name(PMC_COUNTED), (unsigned long long)span.ns,
-			 (unsigned long long)span.ns);
+	for (unsigned w = 0; w < n; w++) {
+		put_csv_start(stat, row, summary, waits[w].name);
+		if (waits[w].known)
+			pmc_out_u64(&stat->out, waits[w].value);
+		pmc_outf(&stat->out, ",%s,%s,%llu,%llu\n", waits[w].unit,
+			 pmc_state_name(waits[w].known ? PMC_COUNTED : PMC_NOT_COUNTED),
+			 (unsigned long long)waits[w].ns, (unsigned long long)waits[w].ns);
 	}
 }
 

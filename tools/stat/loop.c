@@ -15,8 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often the end of a thread is looked for where no descriptor tells it. */
+/* How often new threads are looked for, and the end of one where no descriptor tells it. */
 #define LOOK_NS 100000000u
+/* So many threads are read as often, more of them less often; all files of many that run in every
+ * so many readings. */
+#define LOOK_AT 64u
+#define LOOK_TURNS 8u
 /* PIDFD_THREAD of <linux/pidfd.h>, since Linux 6.9. */
 #define FOR_THREAD O_EXCL
 
@@ -54,17 +58,47 @@ static bool take_signals(struct stat_job *stat, int fd)
 	return false;
 }
 
-static void step(struct stat_job *stat)
+/* turns: of many threads that run; 1: all files of all threads. */
+static void scan(struct stat_job *stat, unsigned turns)
 {
+	/* Rows that are read later have no less. */
+	const uint64_t process_ns = stat->process_ns ? live_process_cpu_ns(stat->pid) : 0;
+
+	stat->budget.turns = stat->ran > LIVE_MANY_RUN ? turns : 1;
 	stat_rescan(stat);
 	stat_read(stat);
 	stat_read_waits(stat);
+	stat_rest_read(stat, process_ns);
 	stat->now_ns = pmc_now_ns();
+	if (stat->process_ns && !process_ns && !stat->unread_ns)
+		stat->unread_ns = stat->now_ns - stat->read_ns;
+	stat->scanned_ns = stat->read_ns = stat->now_ns;
+}
+
+/* In the middle of an interval. */
+static void look(struct stat_job *stat)
+{
+	if (pmc_now_ns() - stat->read_ns >= LOOK_NS * (uint64_t)(1 + stat->alive / LOOK_AT)) {
+		scan(stat, LOOK_TURNS);
+		return;
+	}
+	stat_rescan(stat);
+	stat->scanned_ns = pmc_now_ns();
+}
+
+static void step(struct stat_job *stat, bool last)
+{
+	/* Once a second. */
+	scan(stat, last ? 1 : (unsigned)(1000000000u / stat->interval_ns));
 	stat_sum(stat, stat->cumulative);
 	stat_print(stat, false);
 	stat->before_ns = stat->now_ns;
-	for (unsigned r = 0; r < stat->n_rows; r++)
+	stat->rest.before = stat->rest.now;
+	stat->rest.clock_before_ns = stat->rest.clock_ns;
+	for (unsigned r = 0; r < stat->n_rows; r++) {
 		stat->rows[r].before = stat->rows[r].now;
+		stat->rows[r].shown = stat->rows[r].seen;
+	}
 	for (unsigned g = 0; g < stat->n_groups; g++)
 		live_group_step(&stat->groups[g].group);
 }
@@ -74,7 +108,9 @@ static bool wait_until(struct stat_job *stat, int signals, int target, uint64_t 
 {
 	struct pollfd fds[2] = { { .fd = signals, .events = POLLIN },
 				 { .fd = target, .events = POLLIN } };
-	bool looks = target < 0 && has_pid(stat);
+	const bool scans = stat->target == STAT_PROCESS && stat_has_waits(stat);
+	const bool looks = scans || (target < 0 && has_pid(stat));
+	bool waited = false;
 
 	for (;;) {
 		uint64_t now = pmc_now_ns(), left = until > now ? until - now : 0;
@@ -82,6 +118,9 @@ static bool wait_until(struct stat_job *stat, int signals, int target, uint64_t 
 
 		if (until && !left)
 			return false;
+		if (scans && waited)
+			look(stat);
+		waited = true;
 		if (looks && (!until || left > LOOK_NS))
 			left = LOOK_NS;
 		wait = (struct timespec){ (time_t)(left / 1000000000u),
@@ -130,7 +169,7 @@ int stat_run(struct stat_job *stat)
 
 		ended = wait_until(stat, signals, target, ns ? stat->begin_ns + ns : 0);
 		if (stat->interval_ns)
-			step(stat);
+			step(stat, ended || stat->count == 1);
 		/* Intervals that were missed are not made up for. */
 		n = stat->interval_ns ? (stat->before_ns - stat->begin_ns) / stat->interval_ns : 0;
 		if (stat->count && --stat->count == 0 && !last_interval(stat))
@@ -138,13 +177,9 @@ int stat_run(struct stat_job *stat)
 		ended |= stat->out.error != 0;
 	}
 	if (!code) {
+		/* Intervals add up to the summary. */
 		if (!stat->interval_ns)
-			stat_rescan(stat);
-		stat->budget.turns = 1;
-		stat_read(stat);
-		stat_read_waits(stat);
-		if (!stat->interval_ns || stat->target != STAT_COMMAND)
-			stat->now_ns = pmc_now_ns();
+			scan(stat, 1);
 		getrusage(RUSAGE_CHILDREN, &stat->usage);
 		stat->ended = true;
 		stat_sum(stat, true);

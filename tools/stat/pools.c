@@ -59,7 +59,7 @@ bool stat_fold_pools(struct stat_job *stat)
 	for (unsigned p = 0; p < stat->n_pools; p++) {
 		live_counts_clear(&stat->live, pools[p].counts);
 		pools[p].threads = 0;
-		pools[p].seen = false;
+		pools[p].seen = pools[p].shown = false;
 		memset(pools[p].places, 0, sizeof(pools[p].places));
 	}
 	for (unsigned r = 1; r < stat->n_rows; r++) {
@@ -73,6 +73,7 @@ bool stat_fold_pools(struct stat_job *stat)
 		else if (strcmp(pool->name, thread->name) != 0)
 			strcpy(pool->name, pool->pattern);
 		pool->seen |= thread->seen;
+		pool->shown |= thread->shown;
 		live_counts_add(&stat->live, pool->counts, thread->counts);
 		add_places(pool, thread);
 	}

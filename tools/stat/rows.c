@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - groups and the rows that sum them; metrics of a row. */
 #include "tools/stat/stat.h"
-#include "agent/core/base/clock.h"
 #include "agent/core/base/number.h"
 
 #include <errno.h>
@@ -37,7 +36,7 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 	if (!grow((void **)&stat->rows, stat->n_rows, &stat->rows_room, sizeof(*row)))
 		return UINT_MAX;
 	row = &stat->rows[stat->n_rows];
-	*row = (struct stat_row){ .key = *key, .seen = true, .since_ns = pmc_now_ns() };
+	*row = (struct stat_row){ .key = *key, .seen = true, .shown = true };
 	row->counts =
 		pmc_arena_alloc(&stat->arena, (stat->live.view.count + 1) * sizeof(*row->counts));
 	return row->counts ? stat->n_rows++ : UINT_MAX;
@@ -59,6 +58,25 @@ int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned
 	return error;
 }
 
+static void read_clock(const struct stat_job *stat, const struct live_group *group,
+		       struct stat_row *row)
+{
+	if (stat->clock >= group->first && stat->clock - group->first < group->n &&
+	    group->now.running_ns >= group->now.enabled_ns)
+		row->clock_ns = group->words[stat->clock - group->first];
+}
+
+/* A thread was on a CPU for this long between the last reading of its waits and its end. */
+static void end_row(struct stat_row *row)
+{
+	const uint64_t known_ns = row->now.cpu_ns - row->begin.cpu_ns;
+	const uint64_t since_ns = row->clock_ns - row->clock_read_ns;
+	const uint64_t lag_ns = pmc_sub_sat(row->clock_ns, known_ns);
+
+	row->now.cpu_ns += since_ns > lag_ns ? since_ns : lag_ns;
+	row->until_ns += since_ns;
+}
+
 void stat_read(struct stat_job *stat)
 {
 	for (unsigned g = 0; g < stat->n_groups; g++) {
@@ -69,8 +87,13 @@ void stat_read(struct stat_job *stat)
 		/* This time passes only while the thread runs. */
 		row->slept =
 			was_read && group->group.now.enabled_ns == group->group.before.enabled_ns;
-		if (was_read && group->row && !row->seen)
+		if (!was_read)
+			continue;
+		read_clock(stat, &group->group, row);
+		if (group->row && !row->seen) {
 			live_group_close(&group->group);
+			end_row(row);
+		}
 	}
 }
 
@@ -113,7 +136,7 @@ static void sum_os(struct stat_job *stat, unsigned e, bool cumulative)
 		struct live_span span;
 		uint64_t value;
 
-		if (!stat_waits_of(stat, row, cumulative, &span))
+		if (stat_waits_of(stat, row, cumulative, &span) != ALL_KNOWN)
 			continue;
 		value = os_value(event, &span);
 		put_os(&row->counts[e], value, span.ns);
@@ -140,6 +163,8 @@ void stat_sum(struct stat_job *stat, bool cumulative)
 	for (unsigned e = 0; e < stat->live.view.count && !stat->error; e++)
 		if (stat->live.view.events[e].def.type == PMC_TYPE_OS)
 			sum_os(stat, e, cumulative);
+	if (stat_has_waits(stat))
+		stat_rest_sum(stat, cumulative);
 }
 
 const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n)
@@ -149,26 +174,29 @@ const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n)
 }
 
 /* The sum over the threads of a pool; NULL: over all. */
-static bool waits_of_all(const struct stat_job *stat, const struct stat_row *pool, bool cumulative,
-			 struct live_span *sum)
+static enum stat_known waits_of_all(const struct stat_job *stat, const struct stat_row *pool,
+				    bool cumulative, struct live_span *sum)
 {
-	bool known = false;
+	enum stat_known known = NOT_KNOWN;
 
 	*sum = (struct live_span){ .ns = 0 };
-	for (unsigned r = 1; r < stat->n_rows; r++) {
+	for (unsigned r = 1; r <= stat->n_rows; r++) {
+		const struct stat_row *row = r < stat->n_rows ? &stat->rows[r] : &stat->rest;
+		enum stat_known of_row;
 		struct live_span one;
 
-		if ((pool && stat->rows[r].pool != pool) ||
-		    !stat_waits_of(stat, &stat->rows[r], cumulative, &one))
+		if (pool && row->pool != pool)
 			continue;
-		live_span_add(sum, &one);
-		known = true;
+		of_row = stat_waits_of(stat, row, cumulative, &one);
+		if (of_row)
+			live_span_add(sum, &one);
+		known = of_row > known ? of_row : known;
 	}
 	return known;
 }
 
-bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
-		   struct live_span *span)
+enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row *row,
+			      bool cumulative, struct live_span *span)
 {
 	bool all = cumulative || !row->before.known;
 	const struct live_waits *from = all ? &row->begin : &row->before;
@@ -176,10 +204,15 @@ bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool
 
 	if (row == stat->rows || row->threads)
 		return waits_of_all(stat, row->threads ? row : NULL, cumulative, span);
-	if (!row->now.known)
-		return false;
 	if (since < stat->begin_ns)
 		since = stat->begin_ns;
+	/* It ended before it was read again. */
+	if (!row->now.known || row->read_ns <= since) {
+		*span = (struct live_span){
+			.cpu_ns = pmc_sub_sat(row->now.cpu_ns, from->cpu_ns),
+		};
+		return span->cpu_ns ? CPU_TIME_ONLY : NOT_KNOWN;
+	}
 	*span = (struct live_span){
 		.ns = pmc_sub_sat(row->until_ns, since),
 		.cpu_ns = pmc_sub_sat(row->now.cpu_ns, from->cpu_ns),
@@ -194,7 +227,7 @@ bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool
 	left = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
 	if (all && span->blocked_ns > left)
 		span->blocked_ns = left;
-	return true;
+	return ALL_KNOWN;
 }
 
 double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns)

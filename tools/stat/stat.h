@@ -19,6 +19,8 @@ enum stat_target { STAT_COMMAND, STAT_PROCESS, STAT_THREAD, STAT_MACHINE };
 enum stat_by { BY_TOTAL, BY_THREAD, BY_POOL, BY_CPU, BY_CORE, BY_SOCKET, BY_NODE };
 enum stat_format { STAT_TABLE, STAT_JSON, STAT_CSV };
 
+enum stat_known { NOT_KNOWN, CPU_TIME_ONLY, ALL_KNOWN };
+
 /* What identifies a row; -1: not part of it. */
 struct stat_key {
 	int cpu, core, socket, node, tid;
@@ -41,10 +43,14 @@ struct stat_row {
 	struct stat_place places[STAT_PLACES]; /* since the start */
 	bool seen;		  /* in the last scan: of a thread alive, of a CPU online */
 	bool ended;		  /* of a thread: another one may have its ID */
+	bool shown;		  /* seen at any time in this interval */
 	bool slept;		  /* of a thread: its events say so of the last interval */
 	struct pmc_count *counts; /* of each event of the view: last interval, or since the start */
-	uint64_t since_ns, until_ns; /* when its waits were read first and last */
+	uint64_t since_ns, read_ns; /* when its waits were read first and last */
+	uint64_t until_ns;	    /* later than read_ns by the time on a CPU until its end */
 	struct live_waits begin, before, now;
+	/* task-clock since the start; 0: not counted. At the last step, at read_ns. */
+	uint64_t clock_ns, clock_before_ns, clock_read_ns;
 };
 
 /* Its counts go to a row and to the total. */
@@ -77,7 +83,13 @@ struct stat_job {
 	unsigned found;		/* the row that was looked for last */
 	struct stat_row *pools; /* of the threads; at most n_rows */
 	unsigned n_pools;
+	struct stat_row rest;	   /* CPU time of a process that no row has */
+	unsigned clock;		   /* task-clock in the plan; UINT_MAX: not counted */
+	uint64_t process_ns;	   /* CPU time of the process at begin_ns; 0: unknown */
+	uint64_t scanned_ns, read_ns; /* when threads were looked for, and read, last; 0: never */
 	struct live_budget budget; /* of files of threads */
+	unsigned alive, ran;	   /* rows of threads in the last scan */
+	uint64_t unread_ns;	   /* last time of a process that had gone before it was read */
 	struct stat_group *groups;
 	unsigned n_groups, groups_room;
 	unsigned restarts;		 /* of attaching, since threads were started meanwhile */
@@ -119,10 +131,10 @@ void stat_read(struct stat_job *stat);
 const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n);
 /* Sums of the groups: since the last sums, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
-/* What threads did in the last interval, or since the start, if they were found later since then;
- * false: not known. */
-bool stat_waits_of(const struct stat_job *stat, const struct stat_row *row, bool cumulative,
-		   struct live_span *span);
+/* What threads did in the last interval, or since the start, if they were found later since then.
+ */
+enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row *row,
+			      bool cumulative, struct live_span *span);
 /* CPUs used in that time, by the clock event of the row; negative: not known. */
 double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64_t ns);
 
@@ -130,6 +142,12 @@ double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64
 int stat_open_process(struct stat_job *stat);
 void stat_scan_threads(struct stat_job *stat);
 void stat_read_waits(struct stat_job *stat);
+/* rest.c: counting starts; the CPU time of the process before its threads were read; whether the
+ * row has a value. */
+int stat_rest_start(struct stat_job *stat);
+void stat_rest_read(struct stat_job *stat, uint64_t process_ns);
+void stat_rest_sum(struct stat_job *stat, bool cumulative);
+bool stat_rest_shown(const struct stat_job *stat, bool cumulative);
 /* pools.c: sums rows of threads whose names differ in digits. False: no memory. */
 bool stat_fold_pools(struct stat_job *stat);
 /* Rows of threads, or of pools of them. */

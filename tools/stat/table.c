@@ -92,7 +92,7 @@ static const char *row_name(const struct stat_job *stat, const struct stat_row *
 
 	if (row == stat->rows)
 		snprintf(text, cap, "total");
-	else if (stat->by == BY_POOL)
+	else if (stat->by == BY_POOL || row == &stat->rest)
 		snprintf(text, cap, "%s", row->name);
 	else if (key->tid >= 0)
 		snprintf(text, cap, "%d %s", key->tid, row->name);
@@ -220,13 +220,14 @@ static void wait_text(const struct stat_job *stat, const struct stat_row *row, b
 {
 	struct live_span span = { .ns = 0 };
 	struct pmc_out out;
-	bool known = stat_has_waits(stat) && stat_waits_of(stat, row, cumulative, &span);
+	const enum stat_known known =
+		stat_has_waits(stat) ? stat_waits_of(stat, row, cumulative, &span) : NOT_KNOWN;
 	const double ns[3] = { (double)span.cpu_ns, (double)span.delay_ns,
 			       (double)span.blocked_ns };
 
 	for (unsigned w = 0; w < N_WAITS; w++) {
 		pmc_out_to_mem(&out, text[w], sizeof(text[w]));
-		if (!known)
+		if (!known || (w && known == CPU_TIME_ONLY))
 			pmc_out_char(&out, '-');
 		else if (w < 3)
 			pmc_out_fixed(&out, ns[w] / 1e6, 2);
@@ -274,7 +275,11 @@ static void put_line(struct stat_job *stat, const struct columns *columns,
 		pmc_outf(out, "  %-23.23s", row_name(stat, row, text, sizeof(text)));
 	if (stat->by == BY_POOL) {
 		pmc_out_to_mem(&time, text, sizeof(text));
-		pmc_show_integer(&time, row == stat->rows ? stat->n_rows - 1 : row->threads);
+		if (row == &stat->rest)
+			pmc_out_char(&time, '-');
+		else
+			pmc_show_integer(&time,
+					 row == stat->rows ? stat->n_rows - 1 : row->threads);
 		put_right(out, text, 8);
 	}
 	if (stat->target != STAT_MACHINE || stat->cgroup) {
@@ -331,8 +336,11 @@ static void put_rows(struct stat_job *stat, bool summary)
 	}
 	for (unsigned r = 0; r < n; r++)
 		/* Threads may have left a pool by their names. */
-		if ((rows[r].seen || summary) && (stat->by != BY_POOL || rows[r].threads))
+		if ((rows[r].seen || rows[r].shown || summary) &&
+		    (stat->by != BY_POOL || rows[r].threads))
 			put_line(stat, &columns, &rows[r], ns, all);
+	if (stat_rest_shown(stat, all))
+		put_line(stat, &columns, &stat->rest, ns, all);
 	if (stat->target != STAT_THREAD)
 		put_line(stat, &columns, &stat->rows[0], ns, all);
 }

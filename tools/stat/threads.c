@@ -76,15 +76,19 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 		live_task_init(task, stat->pid, row->key.tid);
 	}
 	if (!slept || !live_task_slept(task))
-		error = live_task_read(task, 0, &stat->budget);
+		error = live_task_read(task, stat->scanned_ns, &stat->budget);
 	if (error == -ESRCH)
 		row->ended = true;
 	if (error)
 		return;
-	row->until_ns = task->read_ns;
+	row->until_ns = row->read_ns = task->read_ns;
+	row->clock_read_ns = row->clock_ns;
 	row->now = task->waits;
-	if (!row->begin.known)
-		row->begin = task->waits;
+	/* All of a thread that has started since the last scan is known. */
+	if (!row->begin.known) {
+		row->since_ns = task->read_ns - (task->known ? task->span.ns : 0);
+		row->begin = task->known ? (struct live_waits){ .known = true } : task->waits;
+	}
 	if (task->known && task->wchan[0])
 		add_place(row, task->span.blocked_ns);
 	snprintf(row->name, sizeof(row->name), "%.31s", task->stat.name);
@@ -93,9 +97,9 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 void stat_read_waits(struct stat_job *stat)
 {
 	bool ended = false;
-	unsigned ran = 0;
 
 	stat->budget.reading++;
+	stat->alive = stat->ran = 0;
 	for (unsigned r = 1; stat_has_waits(stat) && r < stat->n_rows; r++) {
 		struct stat_row *row = &stat->rows[r];
 
@@ -103,16 +107,15 @@ void stat_read_waits(struct stat_job *stat)
 			read_waits(stat, row);
 		else if (row->task)
 			live_task_close(row->task, &stat->budget);
+		stat->alive += row->seen;
 		ended |= row->seen && row->ended;
-		ran += row->seen && row->task && row->task->known && row->task->span.cpu_ns;
+		stat->ran += row->seen && row->task && row->task->known && row->task->span.cpu_ns;
 	}
-	/* All of many threads once a second. */
-	stat->budget.turns = ran > LIVE_MANY_RUN && stat->interval_ns ?
-				     (unsigned)(1000000000u / stat->interval_ns) :
-				     1;
 	/* Another thread may have started, so that their number is the same. */
-	if (ended)
+	if (ended) {
 		stat_rescan(stat);
+		stat_read(stat);
+	}
 }
 
 static int open_row(struct stat_job *stat, pid_t tid)

@@ -11,11 +11,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-/* CPU clock of a process, see MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h. */
-#define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
 static bool reserve(void **list, unsigned n, unsigned *room, size_t size)
 {
@@ -124,16 +120,6 @@ static void merge_tasks(struct top_watch *watch, struct top_process *process)
 	process->n = n;
 }
 
-/* CPU time of all threads that a process has had; 0: unknown. */
-static uint64_t read_clock(const struct top_process *process)
-{
-	struct timespec time;
-
-	if (clock_gettime(PROCESS_CLOCK(process->pid), &time) != 0)
-		return 0;
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* begin_ns: the clock before the threads were read. From the end of the last reading to the begin
  * of this one the clock advances by no more than the threads' times do, unless a thread ended. */
 static void set_ended(struct top_watch *watch, struct top_process *process, uint64_t begin_ns)
@@ -143,7 +129,7 @@ static void set_ended(struct top_watch *watch, struct top_process *process, uint
 	for (unsigned i = 0; i < process->n; i++)
 		rows += process->tasks[i]->task.known ? process->tasks[i]->task.span.cpu_ns : 0;
 	process->ended_ns = process->clock_ns && watch->before_ns ? pmc_sub_sat(begin_ns, rows) : 0;
-	process->clock_ns = read_clock(process);
+	process->clock_ns = live_process_cpu_ns(process->pid);
 }
 
 /* Ended threads stay until they are reaped. */
@@ -182,7 +168,7 @@ static bool scan_process(struct top_watch *watch, struct top_process *process)
 {
 	const struct top_task *main = main_task(process);
 	const uint64_t number = main ? main->number : 0;
-	const uint64_t clock_ns = read_clock(process);
+	const uint64_t clock_ns = live_process_cpu_ns(process->pid);
 
 	if (live_tids_read(process->pid, &watch->tids) != 0)
 		return false;
