@@ -111,6 +111,7 @@ ok "events of the OS have values" awk '$1 == "spinner-0" && n++ && $(NF - 1) + $
 	END { exit !found }' "$T/out"
 
 # ---- commands and ends ------------------------------------------------------------------------
+seq 100 >"$T/of-command"
 run "$PMCTL" top -b -I 200ms -o "$T/of-command" -- sh -c 'echo out; echo err >&2; read line; sleep 0.5; exit 3' 
 is "$status" 3 "a command: its exit status"
 is "$(sort "$T/of-command" | tr '\n' ' ')" "err out " "a command: its output"

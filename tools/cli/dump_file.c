@@ -37,6 +37,22 @@ int tool_open_report(const char *path)
 	return fd;
 }
 
+int tool_open_output(const char *path, int code)
+{
+	int fd, error;
+
+	if (strcmp(path, "-") == 0)
+		return STDOUT_FILENO;
+	fd = tool_open_report(path);
+	error = fd < 0 ? 0 : pmc_file_empty(fd);
+	if (fd >= 0 && !error)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -tool_fail(code, "cannot write %s: %s", path,
+			  fd < 0 ? tool_dump_open_error(-fd) : strerror(-error));
+}
+
 const char *tool_dump_refusal(int fd, struct stat *st)
 {
 	uint8_t head[PMC_MAGIC_BYTES];

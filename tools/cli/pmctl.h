@@ -128,6 +128,9 @@ bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
 const char *tool_dump_open_error(int error);
 /* pmc_file_open_report(), blocking. The descriptor or -errno, for the text above. */
 int tool_open_report(const char *path);
+/* Opens and empties the file for a flag -o; "-" is standard output. The descriptor; or, with the
+ * error printed, -code. */
+int tool_open_output(const char *path, int code);
 /* Why the open file is not to be written; NULL: it may be. Fills *st. */
 const char *tool_dump_refusal(int fd, struct stat *st);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
-#include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "agent/core/dump/frame.h"
 #include "agent/core/report/report.h"
@@ -199,13 +198,10 @@ static int print(struct request *request, struct pmc_profile *profile)
 	struct pmc_out out;
 	int fd = STDOUT_FILENO, err;
 
-	if (request->output && strcmp(request->output, "-")) {
-		fd = tool_open_report(request->output);
-		if (fd < 0)
-			return tool_fail(EXIT_FAIL, "cannot write %s: %s", where,
-					 tool_dump_open_error(-fd));
-		pmc_file_empty(fd);
-	}
+	if (request->output)
+		fd = tool_open_output(request->output, EXIT_FAIL);
+	if (fd < 0)
+		return -fd;
 	pmc_screen_from_env(&screen, environ);
 	pmc_screen_of_fd(&screen, fd);
 	if (request->options.screen.width)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stat.c - pmctl stat: counts of a command, a process, a thread, or the machine over time. */
 #include "tools/stat/stat.h"
-#include "agent/core/base/file.h"
 #include "tools/cli/pmctl.h"
 
 #include <limits.h>
@@ -27,14 +26,10 @@ static int open_output(struct stat_job *stat)
 	/* The command's own output is on the standard output. */
 	if (stat->format == STAT_TABLE && stat->cmd)
 		fd = STDERR_FILENO;
-	if (stat->output) {
-		fd = tool_open_report(stat->output);
-		if (fd >= 0)
-			pmc_file_empty(fd);
-		else
-			return tool_fail(EXIT_FAIL, "cannot write %s: %s", stat->output,
-					 tool_dump_open_error(-fd));
-	}
+	if (stat->output)
+		fd = tool_open_output(stat->output, EXIT_FAIL);
+	if (fd < 0)
+		return -fd;
 	pmc_out_to_fd(&stat->out, fd, room, sizeof(room));
 	return 0;
 }

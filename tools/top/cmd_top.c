@@ -3,8 +3,6 @@
 #include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,15 +13,13 @@ static int start_command(struct top_job *job)
 {
 	int fd, code;
 
-	fd = job->flags.output ? tool_open_report(job->flags.output) :
-				 open("/dev/null", O_WRONLY | O_CLOEXEC);
+	fd = tool_open_output(job->flags.output ? job->flags.output : "/dev/null", EXIT_OURS);
 	if (fd < 0)
-		return tool_fail(EXIT_OURS, "cannot write %s: %s",
-				 job->flags.output ? job->flags.output : "/dev/null",
-				 job->flags.output ? tool_dump_open_error(-fd) : strerror(errno));
+		return -fd;
 	job->child.output = fd;
 	code = tool_child_start(&job->child, job->flags.cmd);
-	close(fd);
+	if (fd != STDOUT_FILENO)
+		close(fd);
 	return code;
 }
 

@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_trace.c - pmctl trace: prints tracepoints of a machine, a process or a command. */
-#include "agent/core/base/file.h"
 #include "tools/cli/pmctl.h"
 #include "tools/symbol/symbol.h"
 #include "tools/trace/trace.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 static int open_output(struct trace *trace)
 {
 	static char room[256 << 10];
-	int fd = STDOUT_FILENO, error;
+	int fd = trace->output ? tool_open_output(trace->output, trace_failed(trace)) :
+				 STDOUT_FILENO;
 
-	if (trace->output && strcmp(trace->output, "-") != 0) {
-		fd = tool_open_report(trace->output);
-		if (fd < 0)
-			return tool_fail(trace_failed(trace), "cannot write %s: %s", trace->output,
-					 tool_dump_open_error(-fd));
-		error = pmc_file_empty(fd);
-		if (error) {
-			close(fd);
-			return tool_fail(trace_failed(trace), "cannot write %s: %s", trace->output,
-					 strerror(-error));
-		}
-	}
+	if (fd < 0)
+		return -fd;
 	pmc_out_to_fd(&trace->out, fd, room, sizeof(room));
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stat.c - pmctl stat on macOS: flags and output. */
 #include "agent/core/base/config.h"
-#include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "agent/core/count/thread_counts.h"
 #include "tools/cli/child.h"
@@ -82,13 +81,10 @@ int cmd_stat(int argc, char **argv)
 		return code;
 	/* The command's own output is on the standard output. */
 	fd = stat->cmd && !stat->json ? STDERR_FILENO : STDOUT_FILENO;
-	if (request.output) {
-		fd = tool_open_report(request.output);
-		if (fd < 0)
-			return tool_fail(EXIT_FAIL, "cannot write %s: %s", request.output,
-					 tool_dump_open_error(-fd));
-		pmc_file_empty(fd);
-	}
+	if (request.output)
+		fd = tool_open_output(request.output, EXIT_FAIL);
+	if (fd < 0)
+		return -fd;
 	pmc_out_to_fd(&stat->out, fd, room, sizeof(room));
 	code = mac_stat_run(stat);
 	if (!code && stat->out.error)
