@@ -48,15 +48,15 @@ if [ ${#tests[@]} -eq 0 ]; then
 	exit 1
 fi
 
-# prove runs each test through this script, which keeps a copy of its TAP and stderr for the lists of
-# skips and failures.
+# prove runs each test through this script, which keeps copies of its TAP and of its stderr for the
+# lists of skips and failures. Two pipes have no common order, so these are two files.
 cat >"$tap/exec" <<'END'
 #!/bin/bash
 export CMOCKA_MESSAGE_OUTPUT=TAP
 case $1 in *.t) cmd=(bash "$1") ;; *) cmd=("$1") ;; esac
 # A test that hangs fails at CHECK_LIMIT seconds, without stopping the tests after it.
 copy=$TAP_DIR/${1//\//+}.tap
-timeout -k 5 "${CHECK_LIMIT:-300}" "${cmd[@]}" 2> >(exec tee -a "$copy" >&2) | tee -a "$copy"
+timeout -k 5 "${CHECK_LIMIT:-600}" "${cmd[@]}" 2> >(exec tee -a "${copy%.tap}.err" >&2) | tee -a "$copy"
 exit "${PIPESTATUS[0]}"
 END
 chmod +x "$tap/exec"
@@ -73,20 +73,22 @@ if [ -n "$skips" ]; then
 	tail -n 2 "$tap/prove.log"
 fi
 
-# evidence FILE: failed tests with the comments that follow, sanitizer reports; else the last lines.
+# evidence NAME: failed tests, comments and sanitizer reports of a test file; else its last lines.
 evidence() {
-	awk '/^not ok/ && !/# *(SKIP|T[O]DO)/ { on = 1; n = 0; bad = 1 } /^ok/ { on = 0 }
-		on && (/^not ok/ || (/^ *#/ && ++n <= 12)) { print "    " substr($0, 1, 300) }
-		/(ERROR|WARNING|SUMMARY): [A-Z][A-Za-z]*Sanitizer|: runtime error: / {
-			print "    " substr($0, 1, 300); bad = 1 }
-		END { exit !bad }' "$1" || tail -n 4 "$1" | cut -c1-300 | sed 's/^/    ... /'
+	{
+		awk '/^not ok/ && !/# *(SKIP|T[O]DO)/ { on = 1; n = 0 } /^ok/ { on = 0 }
+			on && (/^not ok/ || (/^ *#/ && ++n <= 12))' "$1.tap"
+		grep -aE '^ *#|(ERROR|WARNING|SUMMARY): [A-Z][A-Za-z]*Sanitizer|: runtime error: ' "$1.err"
+	} >"$1.evidence" 2>/dev/null
+	[ -s "$1.evidence" ] || tail -q -n 4 "$1.tap" "$1.err" >"$1.evidence" 2>/dev/null
+	cut -c1-300 "$1.evidence" | sed 's/^/    /'
 }
 
 if [ "$rc" -ne 0 ]; then
 	echo "Failed:"
 	sed -n 's/^\([^ ]*\) *(Wstat: \(.*\) Tests: .*/\1 \2/p' "$tap/prove.log" | while read -r file how; do
 		echo "  $file: wait status $how"
-		evidence "$tap/${file//\//+}.tap" | head -n 24
+		evidence "$tap/${file//\//+}" | head -n 60
 	done
 fi
 exit "$rc"

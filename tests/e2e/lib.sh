@@ -17,6 +17,7 @@
 #	skip REASON NAME            a test this machine cannot run: absent hardware only
 #	skip_all REASON             the same for the whole file
 #	diag TEXT                   evidence, on stderr with a #
+#	stolen                      time that a hypervisor has taken from all CPUs since boot, in ns
 set -u
 export LC_ALL=C.UTF-8
 
@@ -50,7 +51,25 @@ diag() {
 diag_file() {
 	[ -s "$1" ] || return 0
 	diag "--- $2"
-	head -c 6000 "$1" | head -n 40 | cat -v | sed 's/^/# /' >&2
+	head -c 3000 "$1" | head -n 20 | LC_ALL=C cat -v | sed 's/^/# /' >&2
+}
+
+# What a failure may depend on, once per file.
+diag_machine() {
+	[ -z "${machine_shown:-}" ] || return 0
+	machine_shown=1
+	diag "machine: Linux $(uname -r), $(nproc) CPUs, load $(cut -d' ' -f1-4 /proc/loadavg)," \
+		"$(stolen) ns stolen since boot, user ID $(id -u)"
+}
+
+# Output of the last program, unless an earlier failure has shown it.
+diag_last() {
+	local file
+	for file in out err; do
+		cmp -s "$T/$file" "$T/.shown.$file" && continue
+		cp "$T/$file" "$T/.shown.$file" 2>/dev/null && diag_file "$T/$file" "std$file"
+	done
+	return 0
 }
 
 pass() {
@@ -58,16 +77,19 @@ pass() {
 	echo "ok $n_tests - $1"
 }
 
-# fail NAME [EVIDENCE...]: then the stderr of the last program, unless an earlier failure showed it.
+# fail NAME [EVIDENCE...]: then the output of the last program.
 fail() {
+	local text
 	n_tests=$((n_tests + 1))
 	n_failed=$((n_failed + 1))
 	echo "not ok $n_tests - $1"
 	diag "failed: $1 (${BASH_SOURCE[2]##*/}:${BASH_LINENO[1]})"
 	shift
-	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /' >&2
-	cmp -s "$T/err" "$T/.shown" && return
-	cp "$T/err" "$T/.shown" 2>/dev/null && diag_file "$T/err" stderr
+	for text; do
+		head -c 3000 <<<"$text" | head -n 20 | LC_ALL=C cat -v | sed 's/^/# /' >&2
+	done
+	diag_machine
+	diag_last
 }
 
 ok() {
@@ -184,8 +206,9 @@ check_report() {
 	n_tests=$((n_tests + 1))
 	n_failed=$((n_failed + 1))
 	echo "not ok $n_tests - a report of: $*"
-	diag "no report of: $* (exit $status)"
-	diag_file "$T/err" stderr
+	diag "failed: no report of: $* (exit $status)"
+	diag_machine
+	diag_last
 	diag_file "$T/report.json" report
 	echo '{"processes":[],"threads":[]}' >"$T/report.json"
 }
@@ -195,9 +218,14 @@ names() {
 	jq -r '.threads[].name' "${1:-$T/report.json}" | sort
 }
 
-# Waits for CMD to succeed, at most a minute.
+# CPU clocks exclude this time, where the hypervisor tells it; the event task-clock includes it.
+stolen() {
+	awk '/^cpu / { printf "%.0f\n", $9 * 1e7; exit }' /proc/stat
+}
+
+# Waits for CMD to succeed, at most two minutes.
 await() {
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + 120))
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05

@@ -12,7 +12,7 @@ out=$1 kernel=$2 initrd=$3
 shift 3
 rm -rf "$out"
 mkdir -p "$out" || exit 1
-timeout -k 5 "${SECONDS_MAX:-270}" qemu-system-aarch64 -M virt,dtb-randomness=off \
+timeout -k 5 "${SECONDS_MAX:-540}" qemu-system-aarch64 -M virt,dtb-randomness=off \
 	-cpu "${CPU:-neoverse-n1}" -smp 1 -m 512 -icount "${ICOUNT:-shift=0,sleep=off}" \
 	-rtc base=2024-01-01,clock=vm -display none -monitor none -serial "file:$out/serial" \
 	-no-reboot -nic none "$@" -kernel "$kernel" -initrd "$initrd" \
