@@ -46,7 +46,7 @@ int main(void)
 		usleep(10);
 	do
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while (now.tv_sec == 0 && now.tv_nsec < 20000000);
+	while (now.tv_sec == 0 && now.tv_nsec < 200000000);
 	return 0;
 }
 END

@@ -65,7 +65,17 @@ fi
 
 # Waits of the agent are one row; here the program has its name.
 cp "$PROG/off_cpu" "$T/libpmcagent.so"
-run bash -c 'sleep 0.2 | "$@"' bash "$PMCTL" run --off-cpu -o "$T/agent.pmc" --report off -- "$T/libpmcagent.so" input
+mkfifo "$T/input"
+rm -f "$T/pid"
+"$PMCTL" run --off-cpu -o "$T/agent.pmc" --report off -- sh -c 'echo $$ >"$1/pid"; exec "$1/libpmcagent.so" input' sh "$T" \
+	<"$T/input" 9>&- &
+exec 9>"$T/input"
+waits() { grep -qs pipe_read "/proc/$(cat "$T/pid")/wchan"; }
+await waits
+# At least as long as its wait has to be.
+sleep 0.2
+exec 9>&-
+wait $!
 for by in function path; do
 	"$PMCTL" report --by $by --format json "$T/agent.pmc" >"$T/functions"
 	between "$(total "(agent)")" 50000000 60000000000 "by $by: waits of the agent are a row"

@@ -6,16 +6,23 @@
 cd "$T" || exit 1
 mkfifo in
 
-# Each line of stdin starts a thread that uses 30 ms of CPU and then waits; main then prints "done".
+# Each line of stdin starts a thread that uses 30 ms of CPU, has 2,000 page faults and then waits; main then
+# prints "done". What a clock counts depends on the machine: a hypervisor's share is in task-clock.
 cat >step.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 static pthread_barrier_t worked;
 static void burn(void)
 {
+	const long page = sysconf(_SC_PAGESIZE);
+	volatile char *pages = mmap(NULL, 2000 * page, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct timespec t;
+	madvise((void *)pages, 2000 * page, MADV_NOHUGEPAGE);
+	for (long i = 0; i < 2000; i++)
+		pages[i * page] = 1;
 	do
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	while (t.tv_sec == 0 && t.tv_nsec < 30000000);
@@ -35,7 +42,7 @@ int main(void)
 	return 0;
 }
 END
-gcc -O1 -pthread -o step step.c || exit 1
+gcc -O1 -D_GNU_SOURCE -pthread -o step step.c || exit 1
 
 start() {
 	LD_PRELOAD=$AGENT exec "$@"
@@ -69,67 +76,67 @@ ctl() {
 	run "$PMCTL" ctl "$pid" "$1"
 }
 
-# clocks: the task-clock of each thread in start order: much, some, little, or - if not counted.
+# counts: the page faults of each thread in start order: much, some, little, or - if not counted.
 look() {
 	rm -f now.pmc
 	"$PMCTL" dump "$pid" -o now.pmc >/dev/null && "$PMCTL" report --format json now.pmc >now.json
 }
-clocks() {
+counts() {
 	look
 	jq -r '[.threads | sort_by(.seq)[] | .events[0] | if .value == null then "-"
-		elif .value > 20000000 then "much" elif .value < 10000000 then "little" else "some" end] |
+		elif .value >= 2000 then "much" elif .value < 1000 then "little" else "some" end] |
 		join(" ")' now.json
 }
 
-export PMC_EVENTS=task-clock PMC_REPORT=off PMC_INHERIT=full
+export PMC_EVENTS=page-faults,task-clock PMC_REPORT=off PMC_INHERIT=full
 
 # ---- PMC_START=off -----------------------------------------------------------------------
 PMC_OUT=$T/off.pmc PMC_START=off target
 step
-is "$(clocks)" "- -" "PMC_START=off: event values are null, not 0"
+is "$(counts)" "- -" "PMC_START=off: event values are null, not 0"
 is "$(json now.json '[.threads[].cpu_ns] | unique | tostring')" '[null]' "PMC_START=off: CPU time is null too"
 ctl start
 is "$status $(cat "$T/out")" "0 process $pid: counters started in 2 threads" "ctl start prints how many threads it started counters in"
 step
-like "$(clocks)" "^(little|-) (little|-) much$" "after ctl start existing and new threads count"
+like "$(counts)" "^(little|-) (little|-) much$" "after ctl start existing and new threads count"
 ctl stop
 is "$status $(cat "$T/out")" "0 process $pid: counters stopped in 3 threads" "ctl stop prints how many threads it stopped counters in"
 step
-like "$(clocks)" "^(little|-) (little|-) much -$" "after ctl stop a new thread is not counted and earlier counts are kept"
+like "$(counts)" "^(little|-) (little|-) much -$" "after ctl stop a new thread is not counted and earlier counts are kept"
 ctl start
 step
-like "$(clocks)" "^(little|-) (little|-) much (little|-) much$" "after a second ctl start a new thread counts"
+like "$(counts)" "^(little|-) (little|-) much (little|-) much$" "after a second ctl start a new thread counts"
 finish
 is "$status" 0 "after start and stop the program exits with status 0"
 "$PMCTL" report --format json off.pmc >off.json
-like "$(json off.json '[.threads | sort_by(.seq)[] | .events[0].value // 0 | . > 20000000] | tostring')" \
+like "$(json off.json '[.threads | sort_by(.seq)[] | .events[0].value // 0 | . >= 2000] | tostring')" \
 	"false,false,true,false,true" "the rows written at exit have the same counts"
-is "$(json off.json '.processes[0].unattributed[0] | "\(.state) \(.value | type) \(.value < 10000000)"')" "counted number true" \
-	"the inherit group was stopped and started too: unattributed task-clock stays below 10 ms"
+is "$(json off.json '.processes[0].unattributed[0] | "\(.state) \(.value | type) \(.value < 1000)"')" "counted number true" \
+	"the inherit group was stopped and started too: unattributed page faults stay below 1,000"
 
 # ---- reset -------------------------------------------------------------------------------
 PMC_OUT=$T/reset.pmc target
 step
 step
-is "$(clocks | cut -d' ' -f2-)" "much much" "before ctl reset both threads have counts"
+is "$(counts | cut -d' ' -f2-)" "much much" "before ctl reset both threads have counts"
 ctl reset
 is "$status $(cat "$T/out")" "0 process $pid: counters reset to 0 in 3 threads" "ctl reset prints how many threads it reset"
-is "$(clocks | cut -d' ' -f2-)" "little little" "after ctl reset all counts are near 0"
-is "$(json now.json '[.threads[].events[0] | .enabled_ns > 0 and .enabled_ns <= .value + 1 and
+is "$(counts | cut -d' ' -f2-)" "little little" "after ctl reset all counts are near 0"
+is "$(json now.json '[.threads[].events[1] | .enabled_ns > 0 and .enabled_ns <= .value + 1 and
 	.running_ns == .enabled_ns and .state == "counted"] | "\(length) \(all)"')" "3 true" \
 	"ctl reset also resets enabled and running times"
 ok "ctl reset also resets CPU time" jq -e '[.threads[].cpu_ns] | all(. < 20000000)' now.json
 step
-is "$(clocks | cut -d' ' -f2-)" "little little much" "after ctl reset a new thread counts"
+is "$(counts | cut -d' ' -f2-)" "little little much" "after ctl reset a new thread counts"
 ctl reset
 ctl reset
-is "$(clocks | cut -d' ' -f2-)" "little little little" "two resets in a row leave all counts near 0"
-is "$(json now.json '.processes[0].unattributed[0] | "\(.state) \(.value | type) \(.value < 10000000)"')" "counted number true" \
+is "$(counts | cut -d' ' -f2-)" "little little little" "two resets in a row leave all counts near 0"
+is "$(json now.json '.processes[0].unattributed[0] | "\(.state) \(.value | type) \(.value < 1000)"')" "counted number true" \
 	"counts removed by ctl reset do not become unattributed"
 finish
 "$PMCTL" report --format json reset.pmc >reset.json
 # In jq null is less than any number.
-is "$(json reset.json '[.threads[].events[0].value | numbers | . < 20000000] | "\(length) \(all)"')" "4 true" \
+is "$(json reset.json '[.threads[].events[0].value | numbers | . < 1000] | "\(length) \(all)"')" "4 true" \
 	"the rows written at exit count from the last reset"
 
 # ---- ctl while threads start and end -----------------------------------------------------
@@ -149,8 +156,8 @@ is "$?" 0 "ctl during thread churn: the program exits with status 0"
 is "$(json churn.json '[.threads[] | select(.seq < 10000000)] | length')" 3001 "ctl during thread churn: every thread has a row" ||
 	diag "$(cat "$T/err")"
 # Differences below 0 must not wrap around. Threads born while counting is off have no value.
-ok "ctl during thread churn: no task-clock exceeds a minute" jq -e '[.threads[].events[0].value | numbers] |
-	length > 100 and all(. < 60000000000)' churn.json
+ok "ctl during thread churn: no task-clock exceeds ten minutes" jq -e '[.threads[].events[1].value | numbers] |
+	length > 100 and all(. < 600000000000)' churn.json
 
 # ---- the process ID of pmctl run -----------------------------------------------------------------
 : >log
