@@ -28,11 +28,6 @@ start() {
 	exec 9>hold
 	await grep -q ready out
 }
-finish() {
-	exec 9>&-
-	wait "$pid"
-	status=$?
-}
 
 # ---- a dump signal, 200 threads ----------------------------------------------------------------
 # Threads that ran between the snapshot before a time and one after it.

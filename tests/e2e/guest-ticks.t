@@ -73,11 +73,6 @@ start() {
 	exec 9>hold
 	await grep -q ready out
 }
-finish() {
-	exec 9>&-
-	wait "$pid"
-	status=$?
-}
 at_least() {
 	[ "$(snapshots ticks)" -ge "$1" ]
 }

@@ -17,6 +17,8 @@
 #	skip REASON NAME            a test this machine cannot run: absent hardware only
 #	skip_all REASON             the same for the whole file
 #	diag TEXT                   evidence, on stderr with a #
+#	finish                      ends program $pid, which waits for input on descriptor 9
+#	with_tracefs                runs the test where tracefs is mounted, or skips it
 #	stolen                      time that a hypervisor has taken from all CPUs since boot, in ns
 set -u
 export LC_ALL=C.UTF-8
@@ -75,6 +77,13 @@ diag_last() {
 pass() {
 	n_tests=$((n_tests + 1))
 	echo "ok $n_tests - $1"
+}
+
+# finish: closes descriptor 9, at the end of which program $pid ends, and waits for it: $status.
+finish() {
+	exec 9>&-
+	wait "$pid"
+	status=$?
 }
 
 # fail NAME [EVIDENCE...]: then the output of the last program.
@@ -230,4 +239,13 @@ await() {
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.05
 	done
+}
+
+# with_tracefs: runs the test in a mount namespace of its own, if the system has no tracefs mounted.
+with_tracefs() {
+	[ -d /sys/kernel/tracing/events ] && return
+	[ -z "${MOUNTED:-}" ] && unshare -m mount -t tracefs tracefs /sys/kernel/tracing 2>"$T/err" ||
+		skip_all "tracefs cannot be mounted: $(head -n 1 "$T/err")"
+	rm -rf "$T"
+	MOUNTED=1 exec unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing && exec bash "$@"' sh "$0"
 }

@@ -56,12 +56,6 @@ target() {
 	await grep -q ready log
 }
 
-finish() {
-	exec 9>&-
-	wait "$pid"
-	status=$?
-}
-
 # step: start one more thread and wait until it has used its CPU time.
 n_steps=0
 answered() { [ "$(grep -c done log)" -ge "$1" ]; }

@@ -20,13 +20,6 @@ target() {
 	await grep -q ready log
 }
 
-# finish: close the target's stdin and wait for it.
-finish() {
-	exec 9>&-
-	wait "$pid"
-	status=$?
-}
-
 gone() {
 	kill -KILL "$1" 2>/dev/null
 	wait "$1" 2>/dev/null

@@ -175,56 +175,13 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
 END
 is "$status" 0 "a terminal that grows to 65535 columns"
 
-if ! command -v tmux >/dev/null; then
-	skip "tmux is not installed" "the screen"
-	done_testing
-	exit
-fi
-export TMUX_TMPDIR=$T
-unset TMUX
-term() {
-	tmux -L "$server" "$@" 2>>"$T/tmux.err" 7>&-
-}
-# A server that is ending still takes commands: each has its own.
-no_term() {
-	term kill-server
-	server=pmc-$((++servers))
-}
-servers=0 server=pmc
+. "$ROOT/tests/e2e/tmux.sh"
 # start WIDTH ENV... -- ARG...: top in a terminal of that width; its exit status goes to $T/rc
 start() {
 	local width=$1
 	shift
 	rm -f "$T/rc"
 	open_term "$width" "env $* $AS $PMCTL top -I 200ms $ARGS; echo \$? >$T/rc; sleep 1000"
-}
-# open_term WIDTH COMMAND: in a terminal of a server that answers.
-open_term() {
-	local n
-	for n in 1 2 3 4 5; do
-		no_term
-		term -f /dev/null new-session -d -x "$1" -y 24 "$2" && term has-session && return
-		echo "# tmux server $server did not start: $(tail -n 1 "$T/tmux.err")"
-	done
-}
-screen() {
-	term capture-pane -p
-}
-# shows REGEX NAME: waits until the screen has it
-shows() {
-	local n=0
-	until screen | grep -qE -- "$1"; do
-		n=$((n + 1))
-		if [ "$n" -gt 3000 ]; then
-			fail "$2"
-			screen | diag_file /dev/stdin screen
-			term list-panes -F '# pane: dead #{pane_dead}, #{pane_current_command}'
-			diag_file "$T/tmux.err" "errors of tmux"
-			return 1
-		fi
-		sleep 0.05
-	done
-	pass "$2"
 }
 ended() {
 	local n=0

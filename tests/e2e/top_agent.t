@@ -102,38 +102,11 @@ wait "$top"
 is "$?" 0 "top ends with the next program"
 
 # ---- one thread -------------------------------------------------------------------------------
-if ! command -v tmux >/dev/null; then
-	skip "tmux is not installed" "one thread"
-	done_testing
-	exit
-fi
-export TMUX_TMPDIR=$T
-unset TMUX
+. "$ROOT/tests/e2e/tmux.sh"
 n_handled=0
 serve PMC_EVENTS=$EVENTS
-term() {
-	tmux -L pmc "$@" 2>>"$T/tmux.err" 7>&-
-}
-screen() {
-	term capture-pane -p
-}
-# shows REGEX NAME: waits until the screen has it
-shows() {
-	local n=0
-	until screen | grep -qE -- "$1"; do
-		n=$((n + 1))
-		if [ "$n" -gt 3000 ]; then
-			fail "$2"
-			screen | diag_file /dev/stdin screen
-			diag_file "$T/tmux.err" "errors of tmux"
-			return 1
-		fi
-		sleep 0.05
-	done
-	pass "$2"
-}
 requests 20
-term -f /dev/null new-session -d -x 80 -y 24 \
+open_term 80 \
 	"env LC_ALL=C.UTF-8 $PMCTL top -I 200ms --filter worker $SERVE; sleep 1000"
 shows '^thread .* last [0-9]+ s' "80 columns have no start routine in place of the graph"
 term send-keys h

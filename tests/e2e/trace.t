@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: MIT
 # trace.t - pmctl trace: forms of output, targets, lost records, refusals.
 . "$(dirname "$0")/lib.sh"
-# With tracefs, in a mount namespace of its own if the system has none mounted.
-if ! [ -d /sys/kernel/tracing/events ]; then
-	[ -z "${MOUNTED:-}" ] && unshare -m mount -t tracefs tracefs /sys/kernel/tracing 2>"$T/err" ||
-		skip_all "tracefs cannot be mounted: $(head -n 1 "$T/err")"
-	rm -rf "$T"
-	MOUNTED=1 exec unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing && exec bash "$@"' sh "$0"
-fi
+with_tracefs
 cd "$T" || exit 1
 
 cat >bare <<'END'
