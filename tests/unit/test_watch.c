@@ -124,17 +124,17 @@ static void asleep(void **state)
 	do {
 		await_sleep(&task, &budget);
 		read = task.read_ns;
-	} while (!live_task_slept(&task) || task.owed_ns);
+	} while (!live_task_slept(&task, &budget) || task.owed_ns);
 	assert_int_equal(task.span.cpu_ns, 0);
 	assert_int_equal(task.span.ns, task.read_ns - read);
 	assert_int_equal(task.span.blocked_ns, task.span.ns);
 	/* Its files are read again after a time. */
 	task.file_ns -= 2000000000;
-	assert_false(live_task_slept(&task));
+	assert_false(live_task_slept(&task, &budget));
 	/* A wait for a CPU may be going on. */
 	live_task_init(&self, getpid(), gettid());
 	assert_int_equal(live_task_read(&self, 0, &budget), 0);
-	assert_false(live_task_slept(&self));
+	assert_false(live_task_slept(&self, &budget));
 	sem_post(&relay.go);
 	pthread_join(relay.thread, NULL);
 	live_task_close(&task, &budget);
@@ -168,7 +168,7 @@ static void estimated_switches(void **state)
 				 from.voluntary + from.involuntary + task.waits.slices -
 					 from.slices);
 	} while (task.waits.slices < exact.slices);
-	assert_false(live_task_slept(&task));
+	assert_false(live_task_slept(&task, &budget));
 	rare.turns = 1;
 	await_sleep(&task, &rare);
 	read_waits(relay.tid, &exact);

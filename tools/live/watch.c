@@ -33,6 +33,11 @@ void live_budget_init(struct live_budget *budget)
 	budget->most = files.rlim_cur / 2 < 1u << 20 ? (unsigned)(files.rlim_cur / 2) : 1u << 20;
 }
 
+static uint64_t now_of(const struct live_budget *budget)
+{
+	return budget->now_ns ? budget->now_ns : pmc_now_ns();
+}
+
 void live_task_init(struct live_task *task, pid_t pid, pid_t tid)
 {
 	*task = (struct live_task){ .pid = pid, .tid = tid };
@@ -128,7 +133,8 @@ static void set_span(struct live_task *task, uint64_t from_ns, const struct live
 		     const struct live_stat *stat, uint64_t charged_ns, bool runnable)
 {
 	task->span = (struct live_span){
-		.ns = task->read_ns - from_ns,
+		/* It may have started after the common time of readings. */
+		.ns = pmc_sub_sat(task->read_ns, from_ns),
 		.cpu_ns = pmc_sub_sat(task->waits.cpu_ns, from->cpu_ns),
 		.voluntary = pmc_sub_sat(task->waits.voluntary, from->voluntary),
 		.involuntary = pmc_sub_sat(task->waits.involuntary, from->involuntary),
@@ -244,7 +250,7 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	task->charged_ns = now.delay_ns;
 	task->waits.cpu_ns = now.cpu_ns;
 	task->waits.slices = now.slices;
-	task->read_ns = task->file_ns = pmc_now_ns();
+	task->read_ns = task->file_ns = now_of(budget);
 	same = !first && task->waits.cpu_ns == from.cpu_ns && task->waits.slices == from.slices;
 	/* A thread that did not run waits as it did before; one that is runnable may have gone. */
 	if (!same || live_is_runnable(task) || (task->owes && due)) {
@@ -270,9 +276,9 @@ int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget
 	return 0;
 }
 
-bool live_task_slept(struct live_task *task)
+bool live_task_slept(struct live_task *task, const struct live_budget *budget)
 {
-	const uint64_t from_ns = task->read_ns, now = pmc_now_ns();
+	const uint64_t from_ns = task->read_ns, now = now_of(budget);
 
 	/* Its wait for a CPU may go on, or the function that it sleeps in be unknown yet. */
 	if (live_is_runnable(task) || task->owes || (!task->wchan[0] && task->retries) ||

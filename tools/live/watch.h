@@ -31,6 +31,8 @@ struct live_budget {
 	 * 1): they take as long as all the rest. brief: so are its name, state and place. */
 	unsigned turns, reading; /* reading: the caller counts them */
 	bool brief;
+	uint64_t now_ns; /* time of the readings, so that intervals of all threads are the same; 0:
+			  * each has its own */
 };
 #define LIVE_MANY_RUN 250
 
@@ -71,7 +73,7 @@ void live_task_init(struct live_task *task, pid_t pid, pid_t tid);
 int live_task_read(struct live_task *task, uint64_t since_ns, struct live_budget *budget);
 /* The next interval, without a reading, of a thread that an event shows not to have run since the
  * last one. False: it has to be read all the same. */
-bool live_task_slept(struct live_task *task);
+bool live_task_slept(struct live_task *task, const struct live_budget *budget);
 /* The IDs of the processes that it has started (needs CONFIG_PROC_CHILDREN), as text. The length or
  * -errno. */
 int live_task_children(struct live_task *task, struct live_budget *budget, char *text, size_t cap);

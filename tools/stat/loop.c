@@ -61,6 +61,7 @@ static bool take_signals(struct stat_job *stat, int fd)
 /* turns: of many threads that run; 1: all files of all threads. */
 static void scan(struct stat_job *stat, unsigned turns)
 {
+	const uint64_t now = stat->budget.now_ns = pmc_now_ns();
 	/* Rows that are read later have no less. */
 	const uint64_t process_ns = stat->process_ns ? live_process_cpu_ns(stat->pid) : 0;
 
@@ -69,21 +70,22 @@ static void scan(struct stat_job *stat, unsigned turns)
 	stat_read(stat);
 	stat_read_waits(stat);
 	stat_rest_read(stat, process_ns);
-	stat->now_ns = pmc_now_ns();
 	if (stat->process_ns && !process_ns && !stat->unread_ns)
-		stat->unread_ns = stat->now_ns - stat->read_ns;
-	stat->scanned_ns = stat->read_ns = stat->now_ns;
+		stat->unread_ns = now - stat->read_ns;
+	stat->now_ns = stat->scanned_ns = stat->read_ns = now;
 }
 
 /* In the middle of an interval. */
 static void look(struct stat_job *stat)
 {
-	if (pmc_now_ns() - stat->read_ns >= LOOK_NS * (uint64_t)(1 + stat->alive / LOOK_AT)) {
+	const uint64_t now = stat->budget.now_ns = pmc_now_ns();
+
+	if (now - stat->read_ns >= LOOK_NS * (uint64_t)(1 + stat->alive / LOOK_AT)) {
 		scan(stat, LOOK_TURNS);
 		return;
 	}
 	stat_rescan(stat);
-	stat->scanned_ns = pmc_now_ns();
+	stat->scanned_ns = now;
 }
 
 static void step(struct stat_job *stat, bool last)

@@ -443,6 +443,24 @@ static bool any_scaled(const struct stat_job *stat)
 	return false;
 }
 
+/* Of the terminal as it is now. */
+static void put_left_out(struct stat_job *stat)
+{
+	struct columns columns;
+	char text[8192];
+	struct pmc_out out;
+
+	choose_columns(stat, &columns);
+	if (!columns.left_out)
+		return;
+	pmc_out_to_mem(&out, text, sizeof(text));
+	for (unsigned i = 0; i < columns.left_out; i++)
+		pmc_outf(&out, "%s%s", i ? ", " : " no room for: ",
+			 columns.list[columns.n + i].head);
+	pmc_outf(&out, "%s; --format json has all", stat_has_waits(stat) ? ", at" : "");
+	pmc_show_wrapped(&stat->out, text, columns.room);
+}
+
 static void put_absent(struct stat_job *stat)
 {
 	const struct live_events *live = &stat->live;
@@ -471,6 +489,8 @@ void stat_table(struct stat_job *stat, bool summary)
 		}
 		put_rows(stat, summary);
 	}
+	if (summary && (stat->by != BY_TOTAL || stat->interval_ns))
+		put_left_out(stat);
 	if (summary && any_scaled(stat))
 		pmc_out_str(&stat->out, " ~ multiplexed: scaled to the whole time\n");
 	if (summary && hides_places(stat))

@@ -75,7 +75,7 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 			return;
 		live_task_init(task, stat->pid, row->key.tid);
 	}
-	if (!slept || !live_task_slept(task))
+	if (!slept || !live_task_slept(task, &stat->budget))
 		error = live_task_read(task, stat->scanned_ns, &stat->budget);
 	if (error == -ESRCH)
 		row->ended = true;
