@@ -183,13 +183,94 @@ void pmc_out_fixed(struct pmc_out *out, double value, int decimals)
 	}
 }
 
-void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
+struct spec {
+	bool left;
+	char pad;
+	int width, precision; /* precision -1: none */
+	int longs;
+};
+
+static int take_number(const char **p, va_list *args)
 {
+	int number = 0;
+
+	if (**p == '*') {
+		++*p;
+		return va_arg(*args, int);
+	}
+	for (; **p >= '0' && **p <= '9'; ++*p)
+		number = number * 10 + (**p - '0');
+	return number;
+}
+
+/* Flags, width, precision and length of a conversion; what follows is its letter. */
+static const char *take_spec(const char *p, struct spec *spec, va_list *args)
+{
+	*spec = (struct spec){ .pad = ' ', .precision = -1 };
+	for (; *p == '-' || *p == '0'; p++) {
+		spec->left |= *p == '-';
+		spec->pad = *p == '0' ? '0' : spec->pad;
+	}
+	spec->width = take_number(&p, args);
+	if (*p == '.') {
+		p++;
+		spec->precision = take_number(&p, args);
+	}
+	for (; *p == 'l' || *p == 'z'; p++)
+		spec->longs++;
+	return p;
+}
+
+/* The argument as text, without its sign. NULL: an unknown conversion. */
+static const char *take_argument(char conversion, int longs, va_list *args, char text[24],
+				 bool *negative)
+{
+	unsigned long long u;
+	long long i;
+	const char *s;
+
+	*negative = false;
+	switch (conversion) {
+	case 's':
+		s = va_arg(*args, const char *);
+		return s ? s : "(null)";
+	case 'c':
+		text[0] = (char)va_arg(*args, int);
+		text[1] = '\0';
+		return text;
+	case 'd':
+	case 'i':
+		i = longs > 1 ? va_arg(*args, long long) :
+		    longs     ? va_arg(*args, long) :
+				va_arg(*args, int);
+		*negative = i < 0;
+		text[23] = '\0';
+		return decimal(text + 23, i < 0 ? 0 - (uint64_t)i : (uint64_t)i);
+	case 'u':
+	case 'x':
+		u = longs > 1 ? va_arg(*args, unsigned long long) :
+		    longs     ? va_arg(*args, unsigned long) :
+				va_arg(*args, unsigned int);
+		text[23] = '\0';
+		return conversion == 'x' ? hexadecimal(text, u) : decimal(text + 23, u);
+	case '%':
+		return "%";
+	default:
+		return NULL;
+	}
+}
+
+void pmc_voutf(struct pmc_out *out, const char *format, va_list list)
+{
+	va_list args;
+
+	/* As a parameter it may be an array, whose address is of another type. */
+	va_copy(args, list);
 	for (const char *p = format; *p; p++) {
-		bool left = false, negative = false;
-		char pad = ' ', text[24], one[2] = { 0, 0 };
-		int width = 0, precision = -1, longs = 0;
-		const char *s = text;
+		struct spec spec;
+		bool negative;
+		char text[24];
+		const char *s;
 		size_t len;
 
 		if (*p != '%') {
@@ -200,77 +281,25 @@ void pmc_voutf(struct pmc_out *out, const char *format, va_list args)
 			p += len - 1;
 			continue;
 		}
-		for (p++; *p == '-' || *p == '0'; p++) {
-			left |= *p == '-';
-			pad = *p == '0' ? '0' : pad;
-		}
-		if (*p == '*') {
-			width = va_arg(args, int);
-			p++;
-		}
-		for (; *p >= '0' && *p <= '9'; p++)
-			width = width * 10 + (*p - '0');
-		if (*p == '.') {
-			p++;
-			if (*p == '*') {
-				precision = va_arg(args, int);
-				p++;
-			} else {
-				for (precision = 0; *p >= '0' && *p <= '9'; p++)
-					precision = precision * 10 + (*p - '0');
-			}
-		}
-		for (; *p == 'l' || *p == 'z'; p++)
-			longs++;
-		switch (*p) {
-		case 's':
-			s = va_arg(args, const char *);
-			s = s ? s : "(null)";
-			break;
-		case 'c':
-			one[0] = (char)va_arg(args, int);
-			s = one;
-			break;
-		case 'd':
-		case 'i': {
-			long long v = longs > 1 ? va_arg(args, long long) :
-				      longs	? va_arg(args, long) :
-						  va_arg(args, int);
-
-			negative = v < 0;
-			text[23] = '\0';
-			s = decimal(text + 23, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
-			break;
-		}
-		case 'u':
-		case 'x': {
-			unsigned long long v = longs > 1 ? va_arg(args, unsigned long long) :
-					       longs	 ? va_arg(args, unsigned long) :
-							   va_arg(args, unsigned int);
-
-			text[23] = '\0';
-			s = *p == 'x' ? hexadecimal(text, v) : decimal(text + 23, v);
-			break;
-		}
-		case '%':
-			s = "%";
-			break;
-		default: /* an unknown conversion: its argument has an unknown size */
+		p = take_spec(p + 1, &spec, &args);
+		s = take_argument(*p, spec.longs, &args, text, &negative);
+		if (!s) { /* its argument has an unknown size, so the rest cannot be found */
 			pmc_out_str(out, "%?");
-			return;
+			break;
 		}
-		len = precision >= 0 ? strnlen(s, (size_t)precision) : strlen(s);
-		width -= (int)len + negative;
-		if (negative && pad == '0')
+		len = spec.precision >= 0 ? strnlen(s, (size_t)spec.precision) : strlen(s);
+		spec.width -= (int)len + negative;
+		if (negative && spec.pad == '0')
 			pmc_out_char(out, '-');
-		if (!left)
-			pmc_out_pad(out, pad, width);
-		if (negative && pad != '0')
+		if (!spec.left)
+			pmc_out_pad(out, spec.pad, spec.width);
+		if (negative && spec.pad != '0')
 			pmc_out_char(out, '-');
 		pmc_out_bytes(out, s, len);
-		if (left)
-			pmc_out_pad(out, ' ', width);
+		if (spec.left)
+			pmc_out_pad(out, ' ', spec.width);
 	}
+	va_end(args);
 }
 
 void pmc_outf(struct pmc_out *out, const char *format, ...)
