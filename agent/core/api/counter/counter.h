@@ -55,6 +55,9 @@ struct counter_request {
  * 0, -EINVAL, -EBADF, or -E2BIG: unknown members are set. */
 int counter_request_make(struct counter_request *request, const struct pmc_counter_event *event,
 			 const struct pmc_open_options *open, struct pmc_failure *failure);
+/* For a counter on each CPU: of all processes, unless the options name one. */
+int counter_request_each_cpu(struct counter_request *request, const struct pmc_counter_event *event,
+			     const struct pmc_open_options *options, struct pmc_failure *failure);
 /* Whether the event may fall back to user mode if the open failed with this error. */
 bool counter_may_fall_back(const struct counter_request *request, int error);
 void counter_fall_back(struct counter_request *request);

@@ -115,20 +115,17 @@ int pmc_counter_cpus_open(struct pmc_counter_cpus **cpus, const struct pmc_count
 			  struct pmc_failure *failure)
 {
 	struct counter_request request;
-	struct pmc_open_options open = options ? *options : pmc_open_options_init();
+	struct pmc_open_options open;
 	struct pmc_counter_cpus *new;
 	int error = 0;
 
 	if (!cpus || !events || !n)
 		return counter_fail(failure, -EINVAL, cpus ? "events" : "cpus", "NULL or none");
 	*cpus = NULL;
-	open.cpu = 0;
-	error = counter_request_make(&request, NULL, &open, failure);
+	error = counter_request_each_cpu(&request, NULL, options, failure);
 	if (error)
 		return error;
 	open = request.open;
-	if (open.target == PMC_TARGET_PID && open.pid == 0)
-		open.target = PMC_TARGET_ANY;
 	/* Started together at the end. */
 	open.enabled = false;
 	new = calloc(1, sizeof(*new));

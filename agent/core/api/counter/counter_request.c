@@ -119,6 +119,19 @@ int counter_request_make(struct counter_request *request, const struct pmc_count
 	return check(&request->open, failure);
 }
 
+int counter_request_each_cpu(struct counter_request *request, const struct pmc_counter_event *event,
+			     const struct pmc_open_options *options, struct pmc_failure *failure)
+{
+	struct pmc_open_options open = options ? *options : pmc_open_options_init();
+	int error;
+
+	open.cpu = 0;
+	error = counter_request_make(request, event, &open, failure);
+	if (!error && request->open.target == PMC_TARGET_PID && request->open.pid == 0)
+		request->open.target = PMC_TARGET_ANY;
+	return error;
+}
+
 /* ---- permission ---------------------------------------------------------------------------*/
 
 bool counter_may_fall_back(const struct counter_request *request, int error)

@@ -56,20 +56,17 @@ int pmc_sampler_set_open(struct pmc_sampler_set **set, const struct pmc_counter_
 			 const struct pmc_open_options *options, unsigned pages,
 			 struct pmc_failure *failure)
 {
-	struct pmc_open_options open = options ? *options : pmc_open_options_init();
 	struct counter_request request;
+	struct pmc_open_options open;
 	int error;
 
 	if (!set || !event)
 		return counter_fail(failure, -EINVAL, set ? "event" : "set", "NULL");
 	*set = NULL;
-	open.cpu = 0;
-	error = counter_request_make(&request, event, &open, failure);
+	error = counter_request_each_cpu(&request, event, options, failure);
 	if (error)
 		return error;
 	open = request.open;
-	if (open.target == PMC_TARGET_PID && open.pid == 0)
-		open.target = PMC_TARGET_ANY;
 	/* Options that ordering by time needs. The counters are started together at the end. */
 	open.sample_type |= PERF_SAMPLE_TIME;
 	open.sample_id_all = true;
