@@ -72,13 +72,11 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 	pmc_footer_end_line(view);
 }
 
-static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
+/* The share of the CPU time that rows have. */
+static void share(struct pmc_out *out, const struct pmc_coverage *coverage)
 {
-	struct pmc_out *out = view->out;
-	uint64_t beside;
 	double percent;
 
-	pmc_out_str(out, " coverage ");
 	if (coverage->unseen_ends && coverage->running == coverage->unseen_ends) {
 		pmc_out_str(out, "unknown: ");
 		pmc_show_count(out, coverage->running, "process", "processes");
@@ -97,6 +95,37 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	} else {
 		pmc_out_str(out, "unknown");
 	}
+}
+
+/* Time in which counting was off. */
+static void off_time(struct pmc_view *view, const struct pmc_coverage *coverage)
+{
+	struct pmc_out *out = view->out;
+
+	if (!coverage->off_ns)
+		return;
+	pmc_out_char(out, ' ');
+	pmc_show_time(out, (double)coverage->off_ns, view->glyphs->micro);
+	pmc_out_str(out, " not counted");
+	if (coverage->processes > 1) {
+		pmc_out_str(out, " in ");
+		pmc_show_integer(out, coverage->off_processes);
+		pmc_out_str(out, " of ");
+		pmc_show_integer(out, coverage->processes);
+		pmc_out_str(out, " processes");
+	}
+	pmc_out_str(out, " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
+			 "switches too, are of the rest");
+	pmc_footer_line(view, coverage->has_earlier ? ", but of threads that ended before" : "");
+}
+
+static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
+{
+	struct pmc_out *out = view->out;
+	uint64_t beside;
+
+	pmc_out_str(out, " coverage ");
+	share(out, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted,
 		coverage->unseen_ends);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends) {
@@ -115,21 +144,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 			      "agent, children "
 			      "killed before their first row, start and exit of the others");
 	}
-	if (!coverage->off_ns)
-		return;
-	pmc_out_char(out, ' ');
-	pmc_show_time(out, (double)coverage->off_ns, view->glyphs->micro);
-	pmc_out_str(out, " not counted");
-	if (coverage->processes > 1) {
-		pmc_out_str(out, " in ");
-		pmc_show_integer(out, coverage->off_processes);
-		pmc_out_str(out, " of ");
-		pmc_show_integer(out, coverage->processes);
-		pmc_out_str(out, " processes");
-	}
-	pmc_out_str(out, " (PMC_START, PMC_DELAY, pmctl ctl stop or reset): values, CPU time and "
-			 "switches too, are of the rest");
-	pmc_footer_line(view, coverage->has_earlier ? ", but of threads that ended before" : "");
+	off_time(view, coverage);
 }
 
 /* ---- events without a value ---------------------------------------------------------------- */
