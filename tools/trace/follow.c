@@ -82,6 +82,8 @@ static void take(struct trace *trace, const struct pmc_record *record, struct tr
 			trace_summary_take(trace, record);
 		else
 			trace_write(trace, record);
+	} else if (record->type == PERF_RECORD_SWITCH_CPU_WIDE) {
+		trace_summary_switch(trace, record);
 	} else if (trace->stacks) {
 		unwind_take(&trace->unwind, record);
 	}

@@ -225,8 +225,9 @@ static int open_one(struct trace *trace, struct trace_ring *ring, const struct t
 		unwind_options_stack(&trace->unwind, &options);
 	if (maps)
 		unwind_options_maps(&options);
-	/* The system calls that threads wait in. */
+	/* The system calls that threads wait in, and the switches without a record. */
 	if (trace->summarize && point->prev_pid) {
+		options.context_switch = true;
 		options.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		options.exclude_callchain_user = true;
 	}

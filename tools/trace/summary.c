@@ -22,6 +22,7 @@
  */
 #define STATE_ENDED	0x30
 #define STATE_PREEMPTED 0x100
+#define STATE_UNKNOWN	0x1000 /* none of them: waits */
 
 /* common_flags: TRACE_FLAG_HARDIRQ, _SOFTIRQ and _NMI of include/linux/trace_events.h. */
 #define IN_INTERRUPT 0x58
@@ -78,6 +79,8 @@ static void enter(struct trace_summary *summary, struct trace_thread *thread,
 {
 	trace_thread_settle(summary, thread, now);
 	thread->state = state;
+	if (state == THREAD_RUNNING)
+		thread->stack = NULL;
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -88,8 +91,9 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 	if (thread->state == THREAD_UNKNOWN)
 		thread->state = THREAD_RUNNING;
 	thread->pid = (int32_t)record->pid > 0 ? record->pid : thread->pid;
-	pmc_tracepoint_string(summary->points[SWITCH]->prev_comm, record, thread->name,
-			      sizeof(thread->name));
+	if (record->type == PERF_RECORD_SAMPLE)
+		pmc_tracepoint_string(summary->points[SWITCH]->prev_comm, record, thread->name,
+				      sizeof(thread->name));
 	if (state == 0 || state & STATE_PREEMPTED) {
 		thread->preempted++;
 		enter(summary, thread, THREAD_RUNNABLE, record->time);
@@ -98,14 +102,13 @@ static void leave(struct trace_summary *summary, struct trace_thread *thread, in
 	thread->waited++;
 	enter(summary, thread, state & STATE_ENDED ? THREAD_GONE : THREAD_BLOCKED, record->time);
 	thread->reason = trace_reason_of(summary, state, record);
-	thread->stack = NULL;
 	thread->waker = NULL;
 	/* The thread ID may be reused. */
 	if (state & STATE_ENDED)
 		summary->by_tid[thread->tid] = NULL;
 }
 
-/* Records may be lost, and kernels drop those of some threads. If the outgoing thread is not the
+/* Records may be lost. If the outgoing thread is not the
  * last incoming one, the latter left at an unknown time, and its time is not counted; the former
  * came at an unknown time, and runs from the last record of the CPU or from its own wake-up on. */
 static void mend(struct trace_summary *summary, struct trace_thread *prev, int64_t from,
@@ -130,29 +133,68 @@ static void mend(struct trace_summary *summary, struct trace_thread *prev, int64
 	prev->unseen++;
 }
 
+/* The thread that is switched to; NULL: an idle thread, or no memory. */
+static struct trace_thread *change(struct trace_summary *summary, const struct pmc_record *record,
+				   int64_t from, int64_t to, int64_t state)
+{
+	struct trace_thread *prev = thread_of(summary, from), *next;
+
+	mend(summary, prev, from, record);
+	if (prev)
+		leave(summary, prev, state, record);
+	summary->cpus[record->cpu % TRACE_SUMMARY_CPUS] =
+		(struct trace_cpu){ to, record->time, SWITCHED };
+	next = thread_of(summary, to);
+	if (!next)
+		return NULL;
+	if (next->state == THREAD_UNKNOWN)
+		next->state = THREAD_RUNNABLE;
+	enter(summary, next, THREAD_RUNNING, record->time);
+	return next;
+}
+
 static void on_switch(struct trace_summary *summary, const struct pmc_record *record)
 {
 	const struct trace_point *point = summary->points[SWITCH];
-	struct trace_thread *prev, *next;
 	int64_t from, to, state;
+	struct trace_thread *next;
 
 	if (pmc_tracepoint_integer(point->prev_pid, record, &from) ||
 	    pmc_tracepoint_integer(point->next_pid, record, &to) ||
 	    pmc_tracepoint_integer(summary->prev_state, record, &state))
 		return;
-	prev = thread_of(summary, from);
-	mend(summary, prev, from, record);
-	if (prev)
-		leave(summary, prev, state, record);
-	summary->cpus[record->cpu % TRACE_SUMMARY_CPUS] = (struct trace_cpu){ to, record->time };
-	next = thread_of(summary, to);
-	if (!next)
-		return;
-	if (next->state == THREAD_UNKNOWN)
-		next->state = THREAD_RUNNABLE;
-	enter(summary, next, THREAD_RUNNING, record->time);
-	if (!next->name[0])
+	next = change(summary, record, from, to, state);
+	if (next && !next->name[0])
 		pmc_tracepoint_string(point->next_comm, record, next->name, sizeof(next->name));
+}
+
+/* Kernels drop records of some switches: of sched_switch where the thread is in another software
+ * event or seems to be, and of those from idle threads. A switch has up to three records, in the
+ * order of enum trace_switch; the first one that is there counts. */
+void trace_summary_switch(struct trace *trace, const struct pmc_record *record)
+{
+	struct trace_summary *summary = trace->summary;
+	struct trace_cpu *cpu = &summary->cpus[record->cpu % TRACE_SUMMARY_CPUS];
+	const bool out = record->context_switch.out;
+	const enum trace_switch kind = out ? SWITCHED_OUT : SWITCHED_IN;
+	/* Threads that have ended have no ID any more: -1. */
+	const int64_t own = (int32_t)record->tid, other = (int32_t)record->context_switch.other_tid;
+	const int64_t from = out ? own : other, to = out ? other : own;
+	int64_t state = record->context_switch.preempted ? STATE_PREEMPTED : STATE_UNKNOWN;
+	struct trace_thread *prev;
+
+	if (cpu->last < kind && (to < 0 || cpu->tid == to)) {
+		cpu->last = kind;
+		return;
+	}
+	prev = thread_of(summary, from);
+	if (from < 0)
+		state = STATE_ENDED;
+	/* It waits, or was preempted. */
+	else if (!out && prev)
+		prev->unseen++;
+	change(summary, record, from < 0 ? cpu->tid : from, to, state);
+	cpu->last = kind;
 }
 
 static void on_wakeup(struct trace_summary *summary, const struct pmc_tracepoint_field *pid,
@@ -212,12 +254,13 @@ static void on_fork(struct trace_summary *summary, const struct pmc_record *reco
 		child->state = THREAD_GONE; /* not begun */
 }
 
-/* Behind the record of the switch. One that is preempted does not wait. */
+/* After sched_switch, and before PERF_RECORD_SWITCH. One that is preempted does not wait. */
 static void on_stack(struct trace_summary *summary, const struct pmc_record *record)
 {
 	struct trace_thread *thread = thread_of(summary, (int32_t)record->tid);
 
-	if (thread && thread->wanted && thread->state == THREAD_BLOCKED)
+	if (thread && thread->wanted &&
+	    (thread->state == THREAD_BLOCKED || thread->state == THREAD_RUNNING))
 		thread->stack = unwind_stack_of(summary->unwind, record);
 }
 
@@ -272,8 +315,7 @@ int trace_summary_start(struct trace *trace)
 	summary->parent = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "parent_pid");
 	summary->child = pmc_tracepoint_find(summary->points[FORK]->tracepoint, "child_pid");
 	summary->waking = pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "pid");
-	summary->waking_by =
-		pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_pid");
+	summary->waking_by = pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_pid");
 	summary->waking_flags =
 		pmc_tracepoint_find(summary->points[WAKING]->tracepoint, "common_flags");
 	summary->some = target != 0;

@@ -87,6 +87,9 @@ struct trace_pair {
 
 enum { SWITCH, WAKEUP, WAKEUP_NEW, FORK, WAKING, N_POINTS };
 
+/* sched_switch, and PERF_RECORD_SWITCH_CPU_WIDE in both threads. */
+enum trace_switch { SWITCHED, SWITCHED_OUT, SWITCHED_IN };
+
 struct trace_summary {
 	const struct trace_point *points[N_POINTS];
 	const struct pmc_tracepoint_field *prev_state, *woken[2], *parent, *child;
@@ -104,6 +107,7 @@ struct trace_summary {
 	struct trace_cpu {
 		int64_t tid; /* switched to last; 0: the idle thread, or none yet */
 		uint64_t time_ns;
+		enum trace_switch last;
 	} * cpus;
 	bool failed;
 };

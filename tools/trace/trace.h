@@ -131,6 +131,8 @@ void trace_empty_ring(struct trace *trace, struct trace_ring *ring);
 /* After the rings are open, before tracing starts. */
 int trace_summary_start(struct trace *trace);
 void trace_summary_take(struct trace *trace, const struct pmc_record *record);
+/* A PERF_RECORD_SWITCH_CPU_WIDE. */
+void trace_summary_switch(struct trace *trace, const struct pmc_record *record);
 void trace_summary_free(struct trace *trace);
 
 /* summary_write.c: prints it. */
