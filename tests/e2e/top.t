@@ -20,11 +20,21 @@ def name(text):
 def named(text, body, *args):
     name(text)
     body(*args)
+def start(*args):
+    thread = threading.Thread(target=named, args=args, daemon=True)
+    thread.start()
+    return thread
+def blocked(thread):
+    comm, wchan = (open("/proc/self/task/%d/%s" % (thread.native_id, file)).read() for file in ("comm", "wchan"))
+    return not comm.startswith("python") and "futex" in wchan
 lock = threading.Event()
-for i in range(4):
-    threading.Thread(target=named, args=("sleeper-%d" % i, wait, lock), daemon=True).start()
-threading.Thread(target=named, args=("spinner-0", spin), daemon=True).start()
-threading.Thread(target=named, args=("e\x1b[31mvil", wait, lock), daemon=True).start()
+sleepers = [start("sleeper-%d" % i, wait, lock) for i in range(4)] + [start("e\x1b[31mvil", wait, lock)]
+# Threads also wait for the interpreter's lock, which is free while this one sleeps.
+asleep = 0
+while asleep < 3:
+    time.sleep(0.01)
+    asleep = asleep + 1 if all(map(blocked, sleepers)) else 0
+start("spinner-0", spin)
 print("ready", flush=True)
 sys.stdin.read()
 PY
