@@ -56,34 +56,36 @@ is "$rows" "$sum" "the merged dump has every row exactly once"
 # 100 damaged copies: truncated, with flipped bits, with garbage at the start or inside, or doubled with
 # a gap in the first half.
 cat >damage.py <<'END'
-import random, sys
-src, seed = open(sys.argv[1], "rb").read(), int(sys.argv[2])
-r = random.Random(seed)
-b = bytearray(src)
-kind = seed % 5
-if kind == 0:
-    b = b[: r.randrange(1, len(b))]
-elif kind == 1:
-    for _ in range(r.randrange(1, 6)):
-        b[r.randrange(len(b))] ^= 1 << r.randrange(8)
-elif kind == 2:
-    b = bytearray(r.randbytes(r.randrange(1, 100))) + b
-elif kind == 3:
-    at = r.randrange(len(b))
-    b = b[:at] + b[at + r.randrange(1, 300):] + b
-else:
-    at = r.randrange(len(b))
-    b[at:at] = r.randbytes(r.randrange(1, 200))
-open(sys.argv[3], "wb").write(b)
+import random
+
+for seed in range(1, 101):
+    r = random.Random(seed)
+    b = bytearray(open(f"{seed % 5 + 1}.pmc", "rb").read())
+    kind = seed % 5
+    if kind == 0:
+        b = b[: r.randrange(1, len(b))]
+    elif kind == 1:
+        for _ in range(r.randrange(1, 6)):
+            b[r.randrange(len(b))] ^= 1 << r.randrange(8)
+    elif kind == 2:
+        b = bytearray(r.randbytes(r.randrange(1, 100))) + b
+    elif kind == 3:
+        at = r.randrange(len(b))
+        b = b[:at] + b[at + r.randrange(1, 300):] + b
+    else:
+        at = r.randrange(len(b))
+        b[at:at] = r.randbytes(r.randrange(1, 200))
+    open(f"bad/{seed}", "wb").write(b)
 END
 mkdir bad
-for s in $(seq 100); do
-	python3 damage.py $((s % 5 + 1)).pmc "$s" "bad/$s"
+python3 damage.py
+for i in 1 2 3 4 5; do
+	m clean.$i $i.pmc
 done
 crashed=0
 lied=0
 for s in $(seq 100); do
-	orig=$((s % 5 + 1)).pmc
+	orig=$((s % 5 + 1))
 	"$PMCTL" merge "bad/$s" -o one 2>one.err
 	rc=$?
 	[ $rc -le 1 ] || {
@@ -92,9 +94,8 @@ for s in $(seq 100); do
 	}
 	if [ $rc -eq 0 ]; then
 		# A damaged copy must not give frames that the original lacks.
-		"$PMCTL" merge one "$orig" -o both 2>/dev/null
-		"$PMCTL" merge "$orig" -o clean 2>/dev/null
-		cmp -s both clean || {
+		"$PMCTL" merge one $orig.pmc -o both 2>/dev/null
+		cmp -s both clean.$orig || {
 			lied=$((lied + 1))
 			diag "damage $s: the merge holds frames that were never written"
 		}
