@@ -39,9 +39,17 @@ int stat_rest_start(struct stat_job *stat)
 	return rest->counts ? 0 : -ENOMEM;
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
+/* CPU time of a row until now. task-clock lacks the switches themselves, and schedstat what a thread
+ * has had since it was put on a CPU, up to a tick. */
+static uint64_t ran(struct stat_row *row)
 {
-	return a > b ? a : b;
+	const uint64_t known = row->now.cpu_ns - row->begin.cpu_ns;
+
+	row->ran_ns += row->clock_ns - row->ran_clock_ns;
+	row->ran_clock_ns = row->clock_ns;
+	if (known > row->ran_ns)
+		row->ran_ns = known;
+	return row->ran_ns;
 }
 
 /* Never falls, so that the intervals add up. */
@@ -54,10 +62,12 @@ void stat_rest_read(struct stat_job *stat, uint64_t process_ns)
 	if (!process_ns || !stat->process_ns)
 		return;
 	for (unsigned r = 1; r < stat->n_rows; r++) {
-		const struct stat_row *row = &stat->rows[r];
+		struct stat_row *row = &stat->rows[r];
+		const uint64_t ns = ran(row);
 
-		clock = pmc_sub_sat(clock, row->clock_ns);
-		cpu = pmc_sub_sat(cpu, most(row->now.cpu_ns - row->begin.cpu_ns, row->clock_ns));
+		cpu = pmc_sub_sat(cpu, ns);
+		/* The events of a later thread were opened when it had run for a time. */
+		clock = pmc_sub_sat(clock, row->later ? row->clock_ns : ns);
 	}
 	if (cpu > stat->rest.now.cpu_ns + slack)
 		stat->rest.now.cpu_ns = cpu;

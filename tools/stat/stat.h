@@ -49,8 +49,10 @@ struct stat_row {
 	uint64_t since_ns, read_ns; /* when its waits were read first and last */
 	uint64_t until_ns;	    /* later than read_ns by the time on a CPU until its end */
 	struct live_waits begin, before, now;
+	bool later;		  /* of a thread: it has started since */
 	/* task-clock since the start; 0: not counted. At the last step, at read_ns. */
 	uint64_t clock_ns, clock_before_ns, clock_read_ns;
+	uint64_t ran_ns, ran_clock_ns;	  /* CPU time since the start, by both; and the clock then */
 };
 
 /* Its counts go to a row and to the total. */

@@ -88,6 +88,7 @@ static void read_waits(struct stat_job *stat, struct stat_row *row)
 	if (!row->begin.known) {
 		row->since_ns = task->read_ns - (task->known ? task->span.ns : 0);
 		row->begin = task->known ? (struct live_waits){ .known = true } : task->waits;
+		row->later = task->known;
 	}
 	if (task->known && task->wchan[0])
 		add_place(row, task->span.blocked_ns);
