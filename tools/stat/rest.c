@@ -39,8 +39,8 @@ int stat_rest_start(struct stat_job *stat)
 	return rest->counts ? 0 : -ENOMEM;
 }
 
-/* CPU time of a row until now. task-clock lacks the switches themselves, and schedstat what a thread
- * has had since it was put on a CPU, up to a tick. */
+/* CPU time of a row until now. task-clock lacks the switches themselves, and schedstat what a
+ * thread has had since it was put on a CPU, up to a tick. */
 static uint64_t ran(struct stat_row *row)
 {
 	const uint64_t known = row->now.cpu_ns - row->begin.cpu_ns;

@@ -52,7 +52,7 @@ struct stat_row {
 	bool later;		  /* of a thread: it has started since */
 	/* task-clock since the start; 0: not counted. At the last step, at read_ns. */
 	uint64_t clock_ns, clock_before_ns, clock_read_ns;
-	uint64_t ran_ns, ran_clock_ns;	  /* CPU time since the start, by both; and the clock then */
+	uint64_t ran_ns, ran_clock_ns; /* CPU time since the start, by both; that clock then */
 };
 
 /* Its counts go to a row and to the total. */
