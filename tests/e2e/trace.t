@@ -94,18 +94,26 @@ wait
 is "$status $(grep -c . x)" "3 0" "-d ends the trace and leaves the command running"
 
 # ---- a process --------------------------------------------------------------------------------
-sh -c 'while [ ! -e done ]; do /bin/true; done; exit 3' &
-pid=$!
-named_sh() { [ "$(cat /proc/$pid/comm)" = sh ]; }
-await named_sh
-"$PMCTL" trace -e sched:sched_process_exit --format json -p $pid >out 2>err &
-tracer=$!
-ok "-p: records are shown while the process runs" await test -s out
-touch done
-wait $pid
-wait $tracer
-is "$? $(jq -r .fields.comm out | sort | uniq -c | awk '{ print ($1 > 1 ? "some" : $1), $2 }' | sort | tr '\n' ' ')" \
-	"0 1 sh some true " "-p: children are traced, and the end of the process ends the trace"
+# Kernels drop records of some threads, for every tool alike: then another shell counts.
+ends='' shown=true
+for _ in {1..10}; do
+	rm -f done
+	sh -c 'while [ ! -e done ]; do /bin/true; done; exit 3' &
+	pid=$!
+	named_sh() { [ "$(cat /proc/$pid/comm)" = sh ]; }
+	await named_sh
+	: >out
+	"$PMCTL" trace -e sched:sched_process_exit --format json -p $pid >out 2>err &
+	tracer=$!
+	await test -s out || shown=false
+	touch done
+	wait $pid
+	wait $tracer
+	ends="$? $(jq -r .fields.comm out | sort | uniq -c | awk '{ print ($1 > 1 ? "some" : $1), $2 }' | sort | tr '\n' ' ')"
+	[ "$ends" = "0 some true " ] || break
+done
+ok "-p: records are shown while the process runs" $shown
+is "$ends" "0 1 sh some true " "-p: children are traced, and the end of the process ends the trace"
 sh -c '(while [ ! -e done.child ]; do /bin/true; done); :' &
 pid=$!
 has_child() { [ -n "$(cat /proc/$pid/task/$pid/children)" ]; }
@@ -327,7 +335,7 @@ trace --summary -a -d 100ms
 like "$(cat out)" "run delay" "--summary -a prints a table"
 # The last records take 100 ms to come; a loaded machine may be late, but not always.
 for n in {1..40}; do
-	took=$(sed -n 's/.* in \([0-9]*\) ms; times in ms$/\1/p' out)
+	took=$(sed -n 's/.* in \([0-9]*\)\.[0-9] ms; times in ms$/\1/p' out)
 	[ "$took" -ge 200 ] || break
 	trace --summary -a -d 100ms
 done

@@ -121,6 +121,24 @@ static void ended_threads(void **state)
 	assert_int_equal(summary.by_tid[10]->unseen, 0);
 }
 
+/* It slept when the trace began; the kernel drops the record of its wake-up. */
+static void no_wake_up(void **state)
+{
+	static const struct trace_reason reason;
+	struct trace_thread *a = trace_thread_add(&summary, 10, true);
+
+	(void)state;
+	a->reason = &reason;
+	take(5000, OUT, 0, 10);
+	take(6000, OUT, 10, 0);
+	assert_int_equal(a->oncpu_ns, 1000);
+	assert_int_equal(a->delay_ns, 0);
+	/* One that did not sleep was ready to run. */
+	a = trace_thread_add(&summary, 11, true);
+	take(7000, OUT, 0, 11);
+	assert_int_equal(a->delay_ns, 6000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +146,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_the_next_thread, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(recorded_switches, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ended_threads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_wake_up, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

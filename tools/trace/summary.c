@@ -147,8 +147,9 @@ static struct trace_thread *change(struct trace_summary *summary, const struct p
 	next = thread_of(summary, to);
 	if (!next)
 		return NULL;
+	/* Asleep at the start, it waited until now if the record of its wake-up was dropped. */
 	if (next->state == THREAD_UNKNOWN)
-		next->state = THREAD_RUNNABLE;
+		next->state = next->reason ? THREAD_BLOCKED : THREAD_RUNNABLE;
 	enter(summary, next, THREAD_RUNNING, record->time);
 	return next;
 }

@@ -253,7 +253,9 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 	if (pools)
 		pmc_outf(out, " of %llu thread%s", (unsigned long long)threads,
 			 threads == 1 ? "" : "s");
-	pmc_outf(out, " in %llu ms; times in ms\n\n", (unsigned long long)(wall_ns / 1000000));
+	pmc_out_str(out, " in ");
+	pmc_out_fixed(out, (double)wall_ns / 1e6, 1);
+	pmc_out_str(out, " ms; times in ms\n\n");
 	pmc_outf(out, "%-15s %7s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
 		 pools ? "threads" : "tid", "on CPU", "run delay", "longest", "blocked", "in");
 	for (size_t i = 0; i < n && i < MOST_ROWS; i++) {
