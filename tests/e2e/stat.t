@@ -210,6 +210,9 @@ stat -p $relay --per-thread -I 5ms --format json
 ok "a thread that starts when another one ends" jq -es '[.[] | select(.summary).tid | values] | unique | length > 5' "$T/out"
 wait $relay
 
+stat -e task-clock -e page-faults --format json -- true
+is "$(jq -r '.events[].name' "$T/out" | xargs)" "task-clock page-faults" "-e twice: both lists"
+
 mkfifo "$T/burn"
 # burners FLAG...: threads one after the other; their CPU time is in $T/used. The process lives on.
 burners() {
@@ -259,7 +262,8 @@ for flags in "--per-thread" "--by pool" "--per-thread -I 25ms" "--by pool -I 70m
 		ok "$flags: intervals add up to the summary" jq -es 'group_by(.tid // .pool // .name) | map(
 			[.[] | select(.summary)][0] as $sum | [.[] | select(.summary | not)] |
 			(map(.events[0].value // 0) | add) == ($sum.events[0].value // 0) and
-			(map(.oncpu_ns // 0) | add) == ($sum.oncpu_ns // 0)) | all' "$T/out" ;;
+			(map(.oncpu_ns // 0) | add) == ($sum.oncpu_ns // 0) and
+			(map(.blocked_ns // 0) | add) == ($sum.blocked_ns // 0)) | all' "$T/out" ;;
 	esac
 done
 

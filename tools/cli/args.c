@@ -147,6 +147,21 @@ static bool stop(struct tool_args *args, int code)
 	return false;
 }
 
+/* Lists of events add up: -e A -e B is -e A,B. NULL: out of memory. */
+static const char *add_events(const char *more)
+{
+	static char *list;
+	const size_t len = list ? strlen(list) + 1 : 0, size = len + strlen(more) + 1;
+	char *longer = realloc(list, size);
+
+	if (!longer)
+		return NULL;
+	snprintf(longer + len, size - len, "%s", more);
+	if (len)
+		longer[len - 1] = ',';
+	return list = longer;
+}
+
 bool tool_args_next(struct tool_args *args)
 {
 	static char letter[3] = "-?";
@@ -185,6 +200,11 @@ bool tool_args_next(struct tool_args *args)
 						    flag.knob ? flag.knob->values : flag.argument));
 		args->value = args->argv[args->at++];
 	}
+	/* Those of trace have filters of their own. */
+	if (tool_args_is(args, "--events") && strcmp(command, "trace") != 0)
+		args->value = add_events(args->value);
+	if (flag.argument && !args->value)
+		return stop(args, tool_fail(EXIT_FAIL, "out of memory"));
 	return true;
 }
 

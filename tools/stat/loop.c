@@ -99,6 +99,7 @@ static void step(struct stat_job *stat, bool last)
 	stat->rest.clock_before_ns = stat->rest.clock_ns;
 	for (unsigned r = 0; r < stat->n_rows; r++) {
 		stat->rows[r].before = stat->rows[r].now;
+		stat->rows[r].blocked_ns = stat_blocked_ns(stat, &stat->rows[r]);
 		stat->rows[r].shown = stat->rows[r].seen;
 	}
 	for (unsigned g = 0; g < stat->n_groups; g++)

@@ -195,12 +195,24 @@ static enum stat_known waits_of_all(const struct stat_job *stat, const struct st
 	return known;
 }
 
+/* The rest of the time. The kernel adds a wait for a CPU when it ends: what of it has been shown as
+ * blocked is made up for later, and never shown less, so that the intervals add up. */
+uint64_t stat_blocked_ns(const struct stat_job *stat, const struct stat_row *row)
+{
+	const uint64_t since = row->since_ns < stat->begin_ns ? stat->begin_ns : row->since_ns;
+	const uint64_t spent = pmc_sub_sat(row->now.cpu_ns, row->begin.cpu_ns) +
+			       pmc_sub_sat(row->now.delay_ns, row->begin.delay_ns);
+	const uint64_t rest = pmc_sub_sat(pmc_sub_sat(row->until_ns, since), spent);
+
+	return rest > row->blocked_ns ? rest : row->blocked_ns;
+}
+
 enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row *row,
 			      bool cumulative, struct live_span *span)
 {
 	bool all = cumulative || !row->before.known;
 	const struct live_waits *from = all ? &row->begin : &row->before;
-	uint64_t since = all ? row->since_ns : stat->before_ns, left;
+	uint64_t since = all ? row->since_ns : stat->before_ns;
 
 	if (row == stat->rows || row->threads)
 		return waits_of_all(stat, row->threads ? row : NULL, cumulative, span);
@@ -222,11 +234,7 @@ enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row
 		.user_ns = pmc_sub_sat(row->now.user_ns, from->user_ns),
 		.system_ns = pmc_sub_sat(row->now.system_ns, from->system_ns),
 	};
-	span->blocked_ns = pmc_sub_sat(row->now.blocked_ns, from->blocked_ns);
-	/* The first reading was before counting began. */
-	left = pmc_sub_sat(span->ns, span->cpu_ns + span->delay_ns);
-	if (all && span->blocked_ns > left)
-		span->blocked_ns = left;
+	span->blocked_ns = stat_blocked_ns(stat, row) - (all ? 0 : row->blocked_ns);
 	return ALL_KNOWN;
 }
 

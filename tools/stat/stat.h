@@ -49,6 +49,7 @@ struct stat_row {
 	uint64_t since_ns, read_ns; /* when its waits were read first and last */
 	uint64_t until_ns;	    /* later than read_ns by the time on a CPU until its end */
 	struct live_waits begin, before, now;
+	uint64_t blocked_ns; /* since the start, as shown at the last step */
 	bool later;		  /* of a thread: it has started since */
 	/* task-clock since the start; 0: not counted. At the last step, at read_ns. */
 	uint64_t clock_ns, clock_before_ns, clock_read_ns;
@@ -133,6 +134,8 @@ void stat_read(struct stat_job *stat);
 const struct stat_row *stat_shown(const struct stat_job *stat, unsigned *n);
 /* Sums of the groups: since the last sums, or since the start. */
 void stat_sum(struct stat_job *stat, bool cumulative);
+/* How long a thread was blocked since the start. */
+uint64_t stat_blocked_ns(const struct stat_job *stat, const struct stat_row *row);
 /* What threads did in the last interval, or since the start, if they were found later since then.
  */
 enum stat_known stat_waits_of(const struct stat_job *stat, const struct stat_row *row,
