@@ -58,13 +58,6 @@ static int hidden(unsigned blocked, const sigset_t *mask)
 	return is_any(now) ? (int)blocked : 0;
 }
 
-/* The host uses this number: the agent takes the next free one. */
-static void move(int from)
-{
-	if (atomic_compare_exchange_strong(&own, &from, 0))
-		agent_own_signal_moved(agent_own_signal_take(from + 1));
-}
-
 static void queue_again(int signo, siginfo_t *info)
 {
 	if (info->si_code == SI_TKILL) {
@@ -76,6 +69,49 @@ static void queue_again(int signo, siginfo_t *info)
 		info->si_code = SI_QUEUE;
 		syscall(SYS_rt_sigqueueinfo, getpid(), signo, info);
 	}
+}
+
+/* Of a perf event: only the kernel sends signals with such a code. */
+static bool is_overflow(const siginfo_t *info)
+{
+	return info->si_code == POLL_IN || info->si_code == POLL_HUP;
+}
+
+static bool is_tick(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_ptr == &agent;
+}
+
+static bool take_pending(int signo, siginfo_t *info)
+{
+	const uint64_t set = bit_of((unsigned)signo);
+	const struct timespec zero = { 0, 0 };
+
+	return pmc_sys4(SYS_rt_sigtimedwait, &set, info, &zero, sizeof(set)) == signo;
+}
+
+/* Signals of the agent's timers and events that are pending in the calling thread. */
+static void drop(int signo)
+{
+	siginfo_t others[MOST_PENDING];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < MOST_PENDING && take_pending(signo, &others[n]); i++)
+		if (is_overflow(&others[n]))
+			agent_sample_dropped();
+		else
+			n += !is_tick(&others[n]);
+	for (unsigned i = 0; i < n; i++)
+		queue_again(signo, &others[i]);
+}
+
+/* The host uses this number: the agent takes the next free one. */
+static void move(int from)
+{
+	if (!atomic_compare_exchange_strong(&own, &from, 0))
+		return;
+	agent_own_signal_moved(agent_own_signal_take(from + 1));
+	drop(from);
 }
 
 static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
@@ -93,17 +129,11 @@ static void come_from_others(int signo, siginfo_t *info, ucontext_t *context)
 		agent_signal_fatal(signo, info, context);
 }
 
-/* Of a perf event: only the kernel sends signals with such a code. */
-static bool is_overflow(const siginfo_t *info)
-{
-	return info->si_code == POLL_IN || info->si_code == POLL_HUP;
-}
-
 void agent_own_signal_handler(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	if (info->si_code == SI_TIMER && info->si_ptr == &agent)
+	if (is_tick(info))
 		agent_tick_signal();
 	else if (is_overflow(info))
 		agent_sample_signal(info->si_code == POLL_HUP, context);
@@ -131,21 +161,12 @@ void agent_own_signal_take_unqueued(void)
 		agent_signal_take(SIGIO, agent_own_signal_unqueued, SA_RESTART);
 }
 
-static bool take_pending(int signo, siginfo_t *info)
-{
-	const uint64_t set = bit_of((unsigned)signo);
-	const struct timespec zero = { 0, 0 };
-
-	return pmc_sys4(SYS_rt_sigtimedwait, &set, info, &zero, sizeof(set)) == signo;
-}
-
 void agent_own_signal_drop(void)
 {
 	siginfo_t info;
 
-	for (int i = 0; i < MOST_PENDING && take_pending(agent_own_signal(), &info); i++)
-		if (is_overflow(&info))
-			agent_sample_dropped();
+	if (agent_own_signal())
+		drop(agent_own_signal());
 	if (!agent.config.sample.on || !take_pending(SIGIO, &info))
 		return;
 	if (info.si_code == SI_KERNEL)

@@ -37,6 +37,7 @@ struct sample_thread {
 	uint64_t id; /* of the event */
 	struct sample_counts *_Atomic counts;
 	uint64_t last; /* the last reading */
+	uint64_t off;  /* of the reading, while counting was off */
 	uint64_t enabled_ns, running_ns, value; /* of an event that was closed */
 	_Atomic uint64_t samples, lost, truncated;
 };

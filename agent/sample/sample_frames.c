@@ -40,6 +40,7 @@ static void put_reading(struct pmc_frame_buf *buf, const struct sample_thread *t
 	if (fd >= 0) {
 		reading = (struct pmc_reading){ 0 };
 		pmc_perf_group_read(fd, thread->id, 1, &reading, words);
+		words[0] -= thread->off;
 	}
 	pmc_put_reading(buf, &reading, words);
 }

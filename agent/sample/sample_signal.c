@@ -223,6 +223,9 @@ void agent_sample_signal(bool stopped, const void *context)
 	 * overflows, the program would never go on. */
 	if (stopped && sample_event.ahead > 1)
 		sample_disarm(work.fd);
-	take_measured(&work, context);
+	if (atomic_load(&pmc_agent_control.counting))
+		take_measured(&work, context);
+	else
+		work.thread->off += weight_of(work.thread, work.fd);
 	agent_sample_enable(slot);
 }

@@ -99,7 +99,8 @@ void agent_sample_begin(struct slot *slot)
 	}
 	atomic_store(&thread->left, 0);
 	atomic_store(&thread->fd, fd + 1);
-	if (atomic_load(&pmc_agent_control.counting))
+	/* If counting is switched on from outside, nobody arms it: samples are dropped until then. */
+	if (!agent.config.delay || atomic_load(&pmc_agent_control.counting))
 		arm(thread, fd);
 }
 
@@ -123,7 +124,7 @@ static void read_last(struct sample_thread *thread, int fd)
 		return;
 	thread->enabled_ns = reading.enabled_ns;
 	thread->running_ns = reading.running_ns;
-	thread->value = words[0];
+	thread->value = words[0] - thread->off;
 }
 
 void agent_sample_end(struct slot *slot)
@@ -156,7 +157,7 @@ void agent_sample_release(struct slot *slot)
 		sample_counts_free(thread);
 	}
 	thread->created_stack = 0;
-	thread->enabled_ns = thread->running_ns = thread->value = thread->last = 0;
+	thread->enabled_ns = thread->running_ns = thread->value = thread->last = thread->off = 0;
 	thread->samples = thread->lost = thread->truncated = 0;
 }
 
@@ -215,9 +216,7 @@ void agent_sample_let(void)
 	struct sample_thread *thread = agent_self ? sample_of(agent_self) : NULL;
 	int fd = thread ? atomic_load(&thread->fd) - 1 : -1;
 
-	if (fd < 0 || !atomic_load(&pmc_agent_control.counting))
-		return;
-	if (!arm(thread, fd))
+	if (fd >= 0 && !arm(thread, fd))
 		pmc_perf_ioctl(fd, PERF_EVENT_IOC_ENABLE, NULL);
 }
 

@@ -187,6 +187,19 @@ ctl stop
 like "$status $(cat "$T/err")" "^1 .*no agent in process $pid" "a different program named pmctl is not taken for pmctl run"
 finish
 
+# ---- samples -----------------------------------------------------------------------------
+# A thread while counting is off, on, off, and on again.
+rm -f samples.pmc
+PMC_START=off PMC_SAMPLE=task-clock@1000000 PMC_REPORT=off PMC_OUT=$T/samples.pmc target
+step
+for action in start stop start; do
+	ctl $action
+	step
+done
+finish
+is "$(python3 "$ROOT/tests/e2e/samples.py" samples.pmc total | jq -s -c 'sort_by(.seq) | map(select(.seq > 0).samples > 0)')" \
+	"[false,true,false,true]" "samples are taken while counting is on"
+
 # ---- refusals ----------------------------------------------------------------------------
 refused() { # STATUS PATTERN NAME ARGS...
 	local want=$1 pattern=$2 name=$3

@@ -72,6 +72,9 @@ for rate in 500:[12] 4999:1; do
 	like "$(cat out)" "^${rate#*:} pending" "at ${rate%:*} Hz signals do not queue up, nor do failed calls of exec add to them"
 done
 
+PMC_SAMPLE=task-clock/500 PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/samples" taken 100
+is "$status $(cat out)" "0 0 taken" "a handler of the program for the agent's number gets no signal of samples"
+
 # ---- memory that goes --------------------------------------------------------------------------
 for unwind in dwarf fp; do
 	rm -f x.pmc

@@ -251,6 +251,36 @@ static void queue(void)
 	printf("%u pending\n", n);
 }
 
+static unsigned handled;
+
+static void on_taken(int signo)
+{
+	(void)signo;
+	handled++;
+}
+
+/* In a handler that blocks all signals: signals of overflows are pending, and the program takes
+ * their number for itself. */
+static void on_usr2(int signo)
+{
+	(void)signo;
+	burn(leaf);
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		signal(i, on_taken);
+}
+
+/* Prints how many signals that nobody sent came to the program's handlers. */
+static void taken(void)
+{
+	struct sigaction action = { .sa_handler = on_usr2 };
+
+	sigfillset(&action.sa_mask);
+	sigaction(SIGUSR2, &action, NULL);
+	burn(leaf);
+	raise(SIGUSR2);
+	printf("%u taken\n", handled);
+}
+
 static void unblock(void)
 {
 	sigset_t set;
@@ -319,6 +349,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "queue")) {
 		queue();
+		return 0;
+	}
+	if (!strcmp(name, "taken")) {
+		taken();
 		return 0;
 	}
 	if (!strcmp(name, "filter"))
