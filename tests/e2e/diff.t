@@ -28,6 +28,14 @@ is "$(of 'fault-*' page-faults .significant)" true "several dumps a side: a sign
 like "$(of 'fault-*' page-faults .ci_pct)" '^[0-9.]+$' "has an interval"
 diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc
 like "$(cat out)" '\*' "the table marks a significant difference"
+# Threads of A: 9 x 2, 2 x 3; of B: 6 x 2, 5 x 3. The middle half of A has no spread.
+diff_ a1.pmc{,,,,,,,,} b1.pmc{,} --vs a1.pmc{,,,,,} b1.pmc{,,,,} --format json
+is "$(of 'fault-*' threads '(.delta / .a * 100 - .delta_pct | fabs) < 1e-3')" true "delta and percentage are of the same means"
+is "$(of 'fault-*' threads '"\(.a * 11 | round) \(.b * 11 | round)"')" "24 27" "means where one side cannot be trimmed"
+# 13 x 2, 7 x 3 and 11 x 2, 9 x 3 without 5 of each end: 2 and 4 of 10.
+diff_ a1.pmc{,,,,,,,,,,,,} b1.pmc{,,,,,,} --vs a1.pmc{,,,,,,,,,,} b1.pmc{,,,,,,,,} --format json
+is "$(of 'fault-*' threads '"\(.a) \(.b)"')" "2.2 2.4" "trimmed means where both sides can be"
+is "$(of 'fault-*' threads '(.delta / .a * 100 - .delta_pct | fabs) < 1e-3')" true "with their percentage"
 diff_ a1.pmc a1.pmc --format json
 is "$(jq '[.rows[].events[].delta | select(. != 0)] | length' out)" 0 "a dump does not differ from itself"
 

@@ -67,12 +67,14 @@ static void summaries(void **state)
 static void differences(void **state)
 {
 	struct bench_summary a, b;
+	struct bench_mean means[2];
 	struct bench_delta delta;
 
 	(void)state;
 	bench_summarize(slow, 8, &a);
 	bench_summarize(fast, 5, &b);
-	assert_true(near(bench_welch_df(&a, &b), 7.104933027392452, 1e-12));
+	assert_false(bench_means(&a, &b, means));
+	assert_true(near(bench_welch_df(means), 7.104933027392452, 1e-12));
 	bench_compare(&a, &b, &delta);
 	assert_true(delta.known && delta.has_ci && !delta.significant);
 	assert_true(near(delta.pct, -36.724528301886785, 1e-12));
@@ -99,15 +101,17 @@ static void outliers_do_not_hide_a_difference(void **state)
 				   102.4, 102.0, 103.3, 221.7, 102.7, 101.9 };
 	double with_gaps[2][14];
 	struct bench_summary a, b;
+	struct bench_mean means[2];
 	struct bench_delta delta, same;
 
 	(void)state;
 	bench_summarize(one, 12, &a);
 	bench_summarize(other, 12, &b);
-	assert_true(a.kept == 6 && near(a.middle, 100.5, 1e-14) && near(a.error, 0.046, 1e-12));
-	assert_true(b.kept == 6 && near(b.middle, 102.63333333333334, 1e-14));
-	assert_true(near(b.error, 0.058972222222222224, 1e-12));
-	assert_true(near(bench_welch_df(&a, &b), 9.849582693343576, 1e-12));
+	assert_true(bench_means(&a, &b, means) && means[0].n == 6 && means[1].n == 6);
+	assert_true(near(means[0].value, 100.5, 1e-14) && near(means[0].error, 0.046, 1e-12));
+	assert_true(near(means[1].value, 102.63333333333334, 1e-14));
+	assert_true(near(means[1].error, 0.058972222222222224, 1e-12));
+	assert_true(near(bench_welch_df(means), 9.849582693343576, 1e-12));
 	bench_compare(&a, &b, &delta);
 	assert_true(delta.significant && near(delta.pct, 2.12271973466004, 1e-12));
 	assert_true(near(delta.ci_pct, 0.7198021376491887, 1e-9));
@@ -131,15 +135,41 @@ static void mostly_equal_values(void **state)
 	const double low[12] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1 };
 	const double high[12] = { 2, 2, 2, 1, 2, 2, 1, 2, 2, 2, 1, 1 };
 	struct bench_summary a, b;
+	struct bench_mean means[2];
 	struct bench_delta delta;
 
 	(void)state;
 	bench_summarize(low, 12, &a);
 	bench_summarize(high, 12, &b);
-	assert_true(a.kept == 12 && near(a.middle, 14.0 / 12, 1e-14));
-	assert_true(near(a.error, a.stddev * a.stddev / 12, 1e-12));
+	assert_false(bench_means(&a, &b, means));
+	assert_true(means[0].n == 12 && near(means[0].value, 14.0 / 12, 1e-14));
+	assert_true(near(means[0].error, a.stddev * a.stddev / 12, 1e-12));
 	bench_compare(&a, &b, &delta);
 	assert_true(delta.ci_pct > 1);
+}
+
+/* A mean is not compared with a trimmed mean: one of the sides has equal values in its middle half,
+ * or too few. */
+static void sides_are_compared_by_the_same_mean(void **state)
+{
+	const double mostly[11] = { 10, 10, 10, 10, 10, 10, 10, 10, 10, 30, 30 };
+	const double mixed[11] = { 10, 11, 11, 11, 11, 10, 10, 10, 10, 30, 30 };
+	struct bench_summary a, b;
+	struct bench_delta delta;
+
+	(void)state;
+	for (unsigned n = 9; n <= 11; n += 2) {
+		bench_summarize(mostly + 11 - n, n, &a);
+		bench_summarize(mixed, 11, &b);
+		bench_compare(&a, &b, &delta);
+		assert_true(near(delta.pct, (b.mean / a.mean - 1) * 100, 1e-12));
+		bench_compare(&b, &a, &delta);
+		assert_true(near(delta.pct, (a.mean / b.mean - 1) * 100, 1e-12));
+	}
+	/* The differences of pairs could be trimmed, the reference cannot. */
+	bench_compare(&a, &b, &delta);
+	bench_compare_pairs(mostly, mixed, 11, &a, &delta);
+	assert_true(near(delta.pct, (b.mean / a.mean - 1) * 100, 1e-12));
 }
 
 /* A machine whose speed changes from run to run, alike for both sides: pairs find 2 %. */
@@ -205,15 +235,17 @@ static double uniform(uint64_t *seed)
 }
 
 /* Pseudo-random numbers of one distribution: at most about one interval in twenty excludes 0,
- * few runs or many, with one in six twice as large or not, as pairs or not. */
+ * few runs or many, with one in six twice as large or not, or with two values only, as pairs or
+ * not. */
 static void equal_sides_rarely_differ(void **state)
 {
 	static const unsigned sizes[] = { 3, 8, 10, 12, 40, 99 };
 	uint64_t seed = 12345;
 
 	(void)state;
-	for (unsigned kind = 0; kind < 12; kind++) {
-		unsigned n = sizes[kind / 2], excluded = 0, in_pairs = 0;
+	for (unsigned kind = 0; kind < 18; kind++) {
+		unsigned n = sizes[kind < 12 ? kind / 2 : kind - 12], excluded = 0, in_pairs = 0;
+		bool few = kind % 2 || kind >= 12;
 
 		for (unsigned trial = 0; trial < 2000; trial++) {
 			struct bench_summary sides[2];
@@ -225,8 +257,10 @@ static void equal_sides_rarely_differ(void **state)
 					values[s][i] = 100;
 					for (unsigned k = 0; k < 12; k++)
 						values[s][i] += uniform(&seed);
-					if (kind % 2 && uniform(&seed) < 1.0 / 6)
+					if (kind < 12 && kind % 2 && uniform(&seed) < 1.0 / 6)
 						values[s][i] *= 2;
+					if (kind >= 12)
+						values[s][i] = 10 + (uniform(&seed) < 0.25);
 				}
 				bench_summarize(values[s], n, &sides[s]);
 			}
@@ -235,9 +269,9 @@ static void equal_sides_rarely_differ(void **state)
 			bench_compare_pairs(values[0], values[1], n, &sides[0], &delta);
 			in_pairs += fabs(delta.pct) > delta.ci_pct;
 		}
-		/* With outliers and few runs fewer than one in twenty. */
-		assert_in_range(excluded, kind % 2 ? 0 : 60, 140);
-		assert_in_range(in_pairs, kind % 2 ? 0 : 60, 140);
+		/* With outliers or equal values, and few runs: fewer than one in twenty. */
+		assert_in_range(excluded, few ? 0 : 60, 140);
+		assert_in_range(in_pairs, few ? 0 : 60, 140);
 	}
 }
 
@@ -249,6 +283,7 @@ int main(void)
 		cmocka_unit_test(differences),
 		cmocka_unit_test(outliers_do_not_hide_a_difference),
 		cmocka_unit_test(mostly_equal_values),
+		cmocka_unit_test(sides_are_compared_by_the_same_mean),
 		cmocka_unit_test(drift_cancels_in_pairs),
 		cmocka_unit_test(without_an_answer),
 		cmocka_unit_test(equal_sides_rarely_differ),

@@ -76,9 +76,8 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out)
 
 	bench_row_of(bench, fastest, NULL, BENCH_WALL, &best);
 	for (unsigned c = 1; c < bench->n_commands; c++) {
-		bench_row_of(bench, &bench->commands[c], NULL, BENCH_WALL, &row);
-		if (row.summary.n &&
-		    (!best.summary.n || row.summary.middle < best.summary.middle)) {
+		bench_row_of(bench, &bench->commands[c], fastest, BENCH_WALL, &row);
+		if (row.summary.n && (!best.summary.n || row.delta.pct < 0)) {
 			fastest = &bench->commands[c];
 			best = row;
 		}
@@ -89,11 +88,12 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out)
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
 		const struct bench_delta *delta = &row.delta;
-		const double one_pct = best.summary.middle / 100;
+		double one_pct;
 
 		bench_row_of(bench, command, fastest, BENCH_WALL, &row);
 		if (command == fastest || !delta->known)
 			continue;
+		one_pct = delta->base / 100;
 		pmc_utf8_safe(out, fastest->text, strlen(fastest->text), 60);
 		if (delta->has_ci && delta->pct <= delta->ci_pct) {
 			pmc_out_str(out, " and ");

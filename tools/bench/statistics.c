@@ -2,9 +2,9 @@
 /*
  * statistics.c - summaries, intervals of differences, and quantiles of Student's t distribution.
  *
- * With enough values, intervals are of trimmed means: on a shared machine some runs are twice as
- * slow, and a few of them widen an interval of means beyond any use. Welch's t test with winsorized
- * variances then is Yuen's.
+ * With enough values on both sides, intervals are of trimmed means: on a shared machine some runs
+ * are twice as slow, and a few of them widen an interval of means beyond any use. Welch's t test
+ * with winsorized variances then is Yuen's.
  * The quantile inverts the regularized incomplete beta function, evaluated by its continued
  * fraction (DLMF 8.17.22).
  */
@@ -30,12 +30,12 @@ static double quartile(const double *values, size_t n, double share)
 	return values[at] + (place - (double)at) * (values[at + 1] - values[at]);
 }
 
-/* The mean of sorted values without the `cut` smallest and largest, and its squared error from the
+/* The mean of sorted values without the lowest and highest quarter, and its squared error from the
  * variance of all values with those moved to their nearest neighbour that is kept. */
-static void trim(const double *values, size_t n, size_t cut, struct bench_summary *summary)
+static struct bench_mean trim(const double *values, size_t n)
 {
 	double sum = 0, all = 0, squares = 0;
-	size_t kept = n - 2 * cut;
+	size_t cut = n / 4, kept = n - 2 * cut;
 
 	/* Relative to one of them: equal values have exactly that mean. */
 	for (size_t i = cut; i < n - cut; i++)
@@ -47,9 +47,9 @@ static void trim(const double *values, size_t n, size_t cut, struct bench_summar
 
 		squares += (value - all) * (value - all);
 	}
-	summary->kept = kept;
-	summary->middle = values[cut] + sum / (double)kept;
-	summary->error = kept > 1 ? squares / ((double)kept * (double)(kept - 1)) : 0;
+	return (struct bench_mean){ .n = kept,
+				    .value = values[cut] + sum / (double)kept,
+				    .error = squares / ((double)kept * (double)(kept - 1)) };
 }
 
 /* Of n >= 1 values. */
@@ -72,10 +72,11 @@ static void summarize(double *values, double *scratch, size_t n, struct bench_su
 	for (size_t i = 0; i < n; i++)
 		summary->outliers += values[i] < low - 1.5 * (high - low) ||
 				     values[i] > high + 1.5 * (high - low);
-	trim(values, n, n < BENCH_TRIMMED ? 0 : n / 4, summary);
+	if (n >= BENCH_TRIMMED)
+		summary->trimmed = trim(values, n);
 	/* Values of which most are equal: their spread is in what was cut. */
-	if (summary->error == 0 && stat.min < stat.max)
-		trim(values, n, 0, summary);
+	if (summary->trimmed.error == 0 && stat.min < stat.max)
+		summary->trimmed.n = 0;
 }
 
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary)
@@ -162,12 +163,29 @@ double bench_t_quantile(double level, double df)
 
 /* ---- two sides ---------------------------------------------------------------------------- */
 
-double bench_welch_df(const struct bench_summary *a, const struct bench_summary *b)
+static struct bench_mean mean_of(const struct bench_summary *summary, bool trimmed)
 {
-	double ea = a->error, eb = b->error;
+	double error = summary->n ? summary->stddev * summary->stddev / (double)summary->n : 0;
+
+	return trimmed ? summary->trimmed : (struct bench_mean){ summary->n, summary->mean, error };
+}
+
+bool bench_means(const struct bench_summary *reference, const struct bench_summary *summary,
+		 struct bench_mean means[2])
+{
+	bool trimmed = reference->trimmed.n && summary->trimmed.n;
+
+	means[0] = mean_of(reference, trimmed);
+	means[1] = mean_of(summary, trimmed);
+	return trimmed;
+}
+
+double bench_welch_df(const struct bench_mean means[2])
+{
+	double ea = means[0].error, eb = means[1].error;
 
 	return (ea + eb) * (ea + eb) /
-	       (ea * ea / (double)(a->kept - 1) + eb * eb / (double)(b->kept - 1));
+	       (ea * ea / (double)(means[0].n - 1) + eb * eb / (double)(means[1].n - 1));
 }
 
 /* Half of the interval around a value with this squared error. */
@@ -185,16 +203,20 @@ static void judge(struct bench_delta *delta)
 void bench_compare(const struct bench_summary *reference, const struct bench_summary *summary,
 		   struct bench_delta *delta)
 {
-	double base = fabs(reference->middle), error = reference->error + summary->error;
+	struct bench_mean means[2];
+	bool trimmed = bench_means(reference, summary, means);
+	double error;
 
-	*delta = (struct bench_delta){ .known = reference->n && summary->n && base > 0 };
+	*delta = (struct bench_delta){ .trimmed = trimmed, .base = fabs(means[0].value) };
+	delta->known = reference->n && summary->n && delta->base > 0;
 	if (!delta->known)
 		return;
-	delta->pct = (summary->middle - reference->middle) / base * 100;
+	delta->pct = (means[1].value - means[0].value) / delta->base * 100;
 	delta->has_ci = reference->n > 1 && summary->n > 1;
 	if (!delta->has_ci)
 		return;
-	delta->ci_pct = half_of(error, bench_welch_df(reference, summary)) / base * 100;
+	error = means[0].error + means[1].error;
+	delta->ci_pct = half_of(error, bench_welch_df(means)) / delta->base * 100;
 	judge(delta);
 }
 
@@ -213,13 +235,16 @@ static void subtract(const double *reference, const double *values, size_t n,
 void bench_compare_pairs(const double *reference, const double *values, size_t n,
 			 const struct bench_summary *of_reference, struct bench_delta *delta)
 {
-	double base = fabs(of_reference->middle);
 	struct bench_summary pairs;
+	struct bench_mean mean;
 
 	subtract(reference, values, n, &pairs);
 	if (!delta->known || pairs.n < BENCH_TRIMMED)
 		return;
-	delta->pct = pairs.middle / base * 100;
-	delta->ci_pct = half_of(pairs.error, (double)(pairs.kept - 1)) / base * 100;
+	delta->trimmed &= pairs.trimmed.n > 0;
+	mean = mean_of(&pairs, delta->trimmed);
+	delta->base = fabs(mean_of(of_reference, delta->trimmed).value);
+	delta->pct = mean.value / delta->base * 100;
+	delta->ci_pct = half_of(mean.error, (double)(mean.n - 1)) / delta->base * 100;
 	judge(delta);
 }

@@ -6,8 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From so many values on, differences are of the middle half of the values. */
+/* From so many values a side on, differences are of the middle half of the values. */
 #define BENCH_TRIMMED 10
+
+struct bench_mean {
+	size_t n;	     /* of so many values; 0: there is none */
+	double value, error; /* error: squared standard error */
+};
 
 struct bench_summary {
 	size_t n; /* 0: no value, and the rest is 0 */
@@ -15,21 +20,25 @@ struct bench_summary {
 	/* Values beyond the quartiles by more than 1.5 interquartile ranges. They stay in the rest.
 	 */
 	size_t outliers;
-	/* Of the values without the lowest and highest quarter; of all, if they are fewer than
-	 * BENCH_TRIMMED or the others are equal: number, mean, and its squared standard error. */
-	size_t kept;
-	double middle, error;
+	/* Without the lowest and highest quarter of the values. None if they are fewer than
+	 * BENCH_TRIMMED, or if the others are equal and those are not. */
+	struct bench_mean trimmed;
 };
 
 /* NAN: no value. */
 void bench_summarize(const double *values, size_t n, struct bench_summary *summary);
 
-/* The difference of the middles. */
+/* What is compared of two sides: their trimmed means if both have one (true), else their means. */
+bool bench_means(const struct bench_summary *reference, const struct bench_summary *summary,
+		 struct bench_mean means[2]);
+
 struct bench_delta {
 	bool known;	    /* both have values, and the reference is not 0 */
 	bool has_ci;	    /* both have at least two */
 	bool significant;   /* the interval excludes 0, and the difference is at least 1 % */
-	double pct, ci_pct; /* in percent of the reference's; the 95 % interval is ± ci_pct */
+	bool trimmed;	    /* of trimmed means */
+	double pct, ci_pct; /* in percent of base; the 95 % interval is ± ci_pct */
+	double base;	    /* the absolute value of the reference's mean */
 };
 
 /* Of two sides that are independent of each other: by Welch's t test, or Yuen's. */
@@ -43,7 +52,7 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 
 /* The value that |t| exceeds with probability 1 - level, for df > 0 degrees of freedom. */
 double bench_t_quantile(double level, double df);
-/* Welch-Satterthwaite degrees of freedom; both summaries have n > 1, and one a spread. */
-double bench_welch_df(const struct bench_summary *a, const struct bench_summary *b);
+/* Welch-Satterthwaite degrees of freedom; both have n > 1, and one an error. */
+double bench_welch_df(const struct bench_mean means[2]);
 
 #endif

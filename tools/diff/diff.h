@@ -77,7 +77,8 @@ struct report_names;
 int diff_take_samples(struct diff *diff, unsigned side, unsigned sample,
 		      const struct pmc_profile *profile, struct report_names *names);
 
-/* What a row has in a column on a side: of one dump the value, of several the mean. */
+/* What a row has in a column on a side: of one dump the value, of several the mean that is
+ * compared. */
 struct diff_side {
 	struct bench_summary summary;
 	diff_number value;

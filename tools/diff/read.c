@@ -285,6 +285,7 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 		 struct diff_side sides[2])
 {
 	const struct diff_column *of = &diff->columns[column];
+	struct bench_mean means[2];
 
 	for (unsigned side = 0; side < 2; side++) {
 		unsigned n = diff->n_files[side];
@@ -303,10 +304,12 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 				sides[side].value = value;
 		}
 		bench_summarize(values, values ? n : 0, &sides[side].summary);
-		if (sides[side].summary.n != 1)
-			sides[side].value = sides[side].summary.mean;
 		free(values);
 	}
+	bench_means(&sides[0].summary, &sides[1].summary, means);
+	for (unsigned side = 0; side < 2; side++)
+		if (sides[side].summary.n != 1)
+			sides[side].value = means[side].value;
 	if (column >= DIFF_EVENTS && of->scopes[0] != of->scopes[1])
 		return false;
 	return sides[0].summary.n && sides[1].summary.n;
