@@ -110,7 +110,20 @@ diff_ --by line leaf.pmc deep.pmc
 like "$(cat out)" 'samples\.c:[0-9]+ ' "samples: source lines"
 diff_ --by function --fail-above 10 leaf.pmc leaf.pmc
 is "$status" 0 "samples: --fail-above, nothing changed"
+record --sample task-clock@1000000000 -o sampleless.pmc -- "$PROG/churn" 1 10
+for lacking in a1 sampleless; do
+	diff_ --by function --fail-above 10 $lacking.pmc leaf.pmc
+	is "$status" 1 "samples: --fail-above fails if A has none ($lacking)"
+	like "$(cat err)" "side A has no samples" "and says so"
+	diff_ --by function --fail-above 10 leaf.pmc $lacking.pmc
+	is "$status" 1 "samples: --fail-above fails if B has none ($lacking)"
+	like "$(cat err)" "side B has no samples" "and says so"
+done
+record --sample page-faults@1 -o faulted.pmc -- "$PROG/faults" 2
+diff_ --by function --fail-above 10 leaf.pmc faulted.pmc
+is "$status $(wc -l <err)" "1 1" "samples: --fail-above fails if they are of different events"
 diff_ --by function a1.pmc leaf.pmc
+is "$status" 0 "samples: without --fail-above this is no failure"
 like "$(cat out)" 'task-clock self was counted on side B only' "samples on one side only: a note"
 diff_ --by function a1.pmc b1.pmc
 is "$status $(wc -l <err)" "2 1" "no samples: refused"
@@ -128,6 +141,13 @@ diff_ a1.pmc --vs b1.pmc --vs b2.pmc
 is "$status" 2 "two --vs"
 diff_ --by thread a1.pmc b1.pmc
 is "$status" 2 "a key that differs in every run is refused"
+diff_ --by nonesuch leaf.pmc deep.pmc
+keys=$(sed -n 's/.*one of //; s/,//gp' err)
+like "$keys" "pool.* line" "an unknown key: the message lists keys"
+for key in $keys; do
+	diff_ --by "$key" leaf.pmc deep.pmc
+	is "$status" 0 "each of them is accepted: $key"
+done
 diff_ --by pol a1.pmc b1.pmc
 like "$(cat err)" "pool" "a mistyped key: the nearest is suggested"
 diff_ a1.pmc /etc/passwd

@@ -35,25 +35,30 @@ static int set_number(const struct tool_args *args, uint64_t least, unsigned *to
 	return 0;
 }
 
+/* Rows of threads and regions are not the same in two runs, and there are no trees of paths. */
+static int set_by(struct diff *diff, const struct tool_args *args)
+{
+	struct tool_word accepted[sizeof(keys) / sizeof(keys[0])];
+	int word = 0, code;
+	unsigned n = 0;
+
+	for (const struct tool_word *key = keys; key->name; key++)
+		if (key->value != PMC_BY_THREAD && key->value != PMC_BY_REGION &&
+		    key->value != PMC_BY_PATH)
+			accepted[n++] = *key;
+	accepted[n] = (struct tool_word){ .name = NULL };
+	code = tool_args_word(args, accepted, &word);
+	diff->by = (enum pmc_fold_by)word;
+	return code;
+}
+
 static int set_flag(struct diff *diff, const struct tool_args *args)
 {
 	unsigned width = 0;
 	int word = 0, code;
 
-	if (tool_args_is(args, "--by")) {
-		code = tool_args_word(args, keys, &word);
-		diff->by = (enum pmc_fold_by)word;
-		if (!code && (diff->by == PMC_BY_THREAD || diff->by == PMC_BY_REGION))
-			return tool_fail(EXIT_USAGE,
-					 "--by %s is not for diff: its rows are not the same "
-					 "in two runs; use pool or name",
-					 args->value);
-		if (!code && diff->by == PMC_BY_PATH)
-			return tool_fail(EXIT_USAGE,
-					 "--by path is not for diff, which has no trees; use "
-					 "function or line");
-		return code;
-	}
+	if (tool_args_is(args, "--by"))
+		return set_by(diff, args);
 	if (tool_args_is(args, "--format")) {
 		code = tool_args_word(args, formats, &word);
 		diff->format = (enum pmc_report_format)word;
@@ -145,18 +150,47 @@ static void sort_rows(struct diff *diff)
 	free(rows);
 }
 
+/* --fail-above must not pass if events or samples are missing. */
+static int nothing_compared(const struct diff *diff)
+{
+	bool has[2] = { false, false };
+	struct diff_compared value;
+
+	if (!pmc_by_samples(diff->by))
+		return tool_fail(EXIT_FAIL, "--fail-above: nothing could be compared: the sides "
+					    "have no event in common; count the same events");
+	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++)
+		for (unsigned side = 0; diff_compare(diff, &diff->total, c, &value) && side < 2;
+		     side++)
+			has[side] |= value.sides[side].summary.n && value.sides[side].value > 0;
+	if (has[0] && has[1])
+		return tool_fail(EXIT_FAIL,
+				 "--fail-above: nothing could be compared: the samples are of "
+				 "different events; sample the same one on both sides");
+	return tool_fail(EXIT_FAIL,
+			 "--fail-above: nothing could be compared: %s no samples; record them "
+			 "with pmctl run --sample",
+			 has[1]	? "side A has" :
+			 has[0] ? "side B has" :
+				  "both sides have");
+}
+
 /* 0, or the exit code with what is larger by more than --fail-above printed: the total's CPU time
  * or an event of it. For certain, where there are several dumps a side. */
 static int judge(const struct diff *diff)
 {
+	bool compared = diff->fail_above < 0;
+
 	for (unsigned c = diff_first(diff); c < diff->n_columns && diff->fail_above >= 0; c++) {
 		struct diff_side sides[2];
 		struct bench_delta delta;
 
 		if (c != DIFF_CPU && c < DIFF_EVENTS)
 			continue;
-		if (!diff_values(diff, &diff->total, c, sides))
+		if (!diff_values(diff, &diff->total, c, sides) ||
+		    (pmc_by_samples(diff->by) && !(sides[0].value > 0 && sides[1].value > 0)))
 			continue;
+		compared = true;
 		bench_compare(&sides[0].summary, &sides[1].summary, &delta);
 		if (delta.known && delta.pct > diff->fail_above &&
 		    (!delta.has_ci || delta.pct > delta.ci_pct))
@@ -165,7 +199,7 @@ static int judge(const struct diff *diff)
 					 "permits %.1f %%",
 					 diff->columns[c].name, delta.pct, diff->fail_above);
 	}
-	return 0;
+	return compared ? 0 : nothing_compared(diff);
 }
 
 static int run_diff(struct diff *diff)
