@@ -16,6 +16,12 @@ PMCTL=$PMCTL run unshare -m bash bare
 is "$(tr '\n' ' ' <out)" "1 1 1 " "without tracefs it fails, and mounts nothing"
 is "$(grep -c 'mount -t tracefs' err)" 3 "the error says how to mount tracefs"
 
+# nobody may perhaps read a tracepoint's own files, but not the list of their names.
+cp "$PMCTL" pmctl && chmod 755 . pmctl
+run setpriv --reuid 65534 --regid 65534 --clear-groups ./pmctl trace -e sched:sched_switch -a
+is "$status" 1 "nobody may not trace"
+like "$(cat err)" "ermission .*root" "the error gives the reason and the fix"
+
 trace() { run timeout -s KILL 100 "$PMCTL" trace "$@"; }
 lost_of() { jq 'select(.summary).lost' "$1"; }
 

@@ -16,11 +16,12 @@
 #define IDS	    65536 /* common_type has 16 bits */
 #define NAMES_BYTES ((size_t)4 << 20)
 
+static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
 /* SYSTEM:NAME of every tracepoint, each with a NUL, and another at the end; none if the file cannot
  * be read. The caller frees. */
 static char *read_names(void)
 {
-	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	char *names = calloc(1, NAMES_BYTES + 1);
 
 	for (unsigned i = 0; names && i < 2; i++)
@@ -154,16 +155,22 @@ static int add_matching(struct trace *trace, const char *pattern, const char *fi
 	return failed && trace->n_points == before ? say_why(trace, failed, &why) : 0;
 }
 
-/* The reason for which tracefs has no list of names, from loading a tracepoint that every kernel
- * has. */
+/* The reason for which tracefs has no list of names: that of loading a tracepoint that every kernel
+ * has, or that of the file alone. */
 static int no_names(struct trace *trace, const char *word)
 {
 	struct pmc_tracepoint *any;
-	struct pmc_failure why = { .advice = "cannot read available_events in tracefs" };
+	struct pmc_failure why = { .what = "" };
+	int error;
+	char byte[2];
 
-	if (pmc_tracepoint_load(&any, "sched", "sched_switch", &why) == 0)
-		pmc_tracepoint_free(any);
-	return say_why(trace, word, &why);
+	if (pmc_tracepoint_load(&any, "sched", "sched_switch", &why) != 0)
+		return say_why(trace, word, &why);
+	pmc_tracepoint_free(any);
+	error = pmc_file_read(byte, sizeof(byte), "%s/available_events", roots[0]);
+	return tool_fail(trace_failed(trace),
+			 "cannot trace %s: cannot read %s/available_events: %s; run as root", word,
+			 roots[0], error < 0 && error != -EFBIG ? strerror(-error) : "it is empty");
 }
 
 static int add_word(struct trace *trace, const char *word, const struct trace_names *list,
