@@ -88,7 +88,7 @@ static int keep_old(const char *path)
 }
 
 /* Tells other runs that this one writes to the file: they append instead of moving it away. */
-static void lock_file(struct run_dump *dump)
+static int lock_file(struct run_dump *dump)
 {
 	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
@@ -96,9 +96,16 @@ static void lock_file(struct run_dump *dump)
 	if (dump->lock < 0 && errno == ENOENT) {
 		dump->lock = open(dump->file, flags | O_CREAT | O_EXCL, 0600);
 		dump->created = dump->lock >= 0;
+		/* The directory exists. Another run may have made the file. */
+		if (dump->lock < 0 && errno != EEXIST)
+			return refuse(dump->file,
+				      errno == ENOENT ? "its file system creates no files there; "
+							"name another directory" :
+							tool_dump_open_error(errno));
 	}
 	if (dump->lock >= 0)
 		flock(dump->lock, LOCK_SH | LOCK_NB);
+	return 0;
 }
 
 /* An existing file must be a dump, or empty. */
@@ -244,9 +251,7 @@ int run_dump_open(struct run *run)
 		code = refuse(dump->file, strerror(errno));
 	else
 		code = check_directory(dump->file);
-	if (code == 0)
-		lock_file(dump);
-	return code;
+	return code ? code : lock_file(dump);
 }
 
 /* The job may have put a link or another file in its place, or have renamed a directory of its
