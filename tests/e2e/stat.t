@@ -244,8 +244,31 @@ switching=$!
 await grep -q ready "$T/switching"
 stat -p $switching --per-thread -I 200ms -n 4 -e task-clock,context-switches
 is "$status $(grep -c 'ended threads' "$T/out")" "0 0" "a thread that switches often: no row of threads that ended"
+for rows in "--per-thread" "--by pool"; do
+	# shellcheck disable=SC2086
+	stat -p $switching $rows -I 10ms -n 2
+	like "$status $(cat "$T/err")" "^0 .*child processes" "$rows: a warning says that child processes are not counted"
+done
+stat -p $switching -I 10ms -n 2
+unlike "$(cat "$T/err")" "child processes" "without rows of threads there is no warning"
+stat -p "$(pgrep -P $switching)" --per-thread -I 10ms -n 2
+is "$status $(cat "$T/err")" "0 " "nor of a process without child processes"
 kill $switching
 wait $switching 2>"$T/err"
+# Before the first reading and at the last one there is no child process.
+rm -f "$T/parent.in" && mkfifo "$T/parent.in"
+python3 -c 'import subprocess, sys
+print("ready", flush=True)
+while sys.stdin.readline():
+    subprocess.run(["true"])
+    print("ended", flush=True)' <"$T/parent.in" >"$T/parent" &
+parent=$!
+exec 9>"$T/parent.in"
+await grep -q ready "$T/parent"
+stat -p $parent --per-thread -- sh -c "echo >&9; until grep -q ended $T/parent; do :; done"
+like "$status $(cat "$T/err")" "^0 .*child processes" "nor are those that ended meanwhile"
+exec 9>&-
+wait $parent
 
 for flags in "--per-thread" "--by pool" "--per-thread -I 25ms" "--by pool -I 70ms"; do
 	before=$(stolen)

@@ -106,6 +106,21 @@ int live_tree_read(pid_t pid, struct live_tids *tids)
 	return error;
 }
 
+bool live_has_children(pid_t pid)
+{
+	struct live_tids tids = { .n = 0 };
+	bool found = false;
+	char text[64];
+
+	live_tids_read(pid, &tids);
+	for (unsigned i = 0; i < tids.n && !found; i++) {
+		pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/children", pid, tids.list[i]);
+		found = text[0] != '\0';
+	}
+	live_tids_free(&tids);
+	return found;
+}
+
 /* proc_task_getattr() in fs/proc/base.c adds them to the links of a directory. */
 unsigned live_tids_count(pid_t pid)
 {
@@ -185,6 +200,8 @@ bool live_parse_stat(const char *text, struct live_stat *stat)
 			stat->parent = value;
 		else if (field == 10)
 			stat->minor_faults = value;
+		else if (field == 11)
+			stat->child_faults = value;
 		else if (field == 12)
 			stat->major_faults = value;
 		else if (field == 14)

@@ -22,6 +22,8 @@ int live_tids_read(pid_t pid, struct live_tids *tids);
 /* The same with the threads of all its descendants, as far as the kernel lists them
  * (CONFIG_PROC_CHILDREN). */
 int live_tree_read(pid_t pid, struct live_tids *tids);
+/* Whether it has child processes, as far as the kernel lists them. */
+bool live_has_children(pid_t pid);
 /* How many there are, which is read in one call; 0: unknown. */
 unsigned live_tids_count(pid_t pid);
 bool live_tids_have(const struct live_tids *tids, pid_t tid);
@@ -58,6 +60,7 @@ struct live_stat {
 	char state;	      /* of proc_pid_stat(5): R S D T t Z X I */
 	uint64_t parent, minor_faults, major_faults;
 	uint64_t user_ticks, system_ticks; /* of 10 ms */
+	uint64_t child_faults; /* minor ones of children that it has waited for */
 	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
 };
 bool live_parse_stat(const char *text, struct live_stat *stat);

@@ -40,6 +40,10 @@ static void warn(const struct stat_job *stat)
 		tool_warn("threads were started during each of %u attempts to attach: some may be "
 			  "counted in part",
 			  stat->restarts);
+	if (stat->children)
+		tool_warn("child processes of %d are not counted: rows are of its own threads; "
+			  "pmctl top -p %d shows children, pmctl stat --cgroup counts them",
+			  stat->pid, stat->pid);
 	if (stat->unread_ns)
 		tool_warn("the process ended %llu ms after its last reading: threads that started "
 			  "and %s of the others in that time are missing",

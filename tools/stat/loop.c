@@ -180,6 +180,7 @@ int stat_run(struct stat_job *stat)
 		ended |= stat->out.error != 0;
 	}
 	if (!code) {
+		stat_find_children(stat);
 		/* Intervals add up to the summary. */
 		if (!stat->interval_ns)
 			scan(stat, 1);

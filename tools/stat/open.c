@@ -91,6 +91,7 @@ int stat_open(struct stat_job *stat)
 		warn_refused(stat);
 	for (unsigned g = 0; g < stat->n_groups && stat->target != STAT_COMMAND; g++)
 		pmc_perf_group_enable(stat->groups[g].group.fds[0]);
+	stat_find_children(stat);
 	if (stat_rest_start(stat))
 		return tool_fail(EXIT_FAIL, "out of memory");
 	stat->begin_ns = stat->before_ns = pmc_now_ns();

@@ -97,6 +97,8 @@ struct stat_job {
 	unsigned n_groups, groups_room;
 	unsigned restarts;		 /* of attaching, since threads were started meanwhile */
 	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
+	bool children;			 /* the process has or had some, which rows lack */
+	uint64_t child_faults;		 /* of those that it has waited for, at the start */
 	bool unsettled;			 /* threads were started during each attempt */
 	int error;			 /* first failure of a scan */
 	int refused; /* -errno: events of another user's threads, which have waits alone */
@@ -147,6 +149,8 @@ double stat_cpus(const struct stat_job *stat, const struct stat_row *row, uint64
 int stat_open_process(struct stat_job *stat);
 void stat_scan_threads(struct stat_job *stat);
 void stat_read_waits(struct stat_job *stat);
+/* Whether the process has child processes, or has waited for some since the start. */
+void stat_find_children(struct stat_job *stat);
 /* rest.c: counting starts; the CPU time of the process before its threads were read; whether the
  * row has a value. */
 int stat_rest_start(struct stat_job *stat);

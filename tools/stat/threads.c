@@ -187,6 +187,21 @@ void stat_scan_threads(struct stat_job *stat)
 		stat->error = error;
 }
 
+void stat_find_children(struct stat_job *stat)
+{
+	struct live_stat now;
+	char text[1024];
+
+	if (stat->target != STAT_PROCESS || !stat_has_waits(stat) || stat->children)
+		return;
+	if (pmc_file_read(text, sizeof(text), "/proc/%d/task/%d/stat", stat->pid, stat->pid) <= 0 ||
+	    !live_parse_stat(text, &now))
+		return;
+	if (!stat->begin_ns)
+		stat->child_faults = now.child_faults;
+	stat->children = now.child_faults != stat->child_faults || live_has_children(stat->pid);
+}
+
 /* ---- the whole process -------------------------------------------------------------------- */
 
 static bool is_subset(const struct live_tids *of, const struct live_tids *tids)
