@@ -99,7 +99,8 @@ void agent_sample_begin(struct slot *slot)
 	}
 	atomic_store(&thread->left, 0);
 	atomic_store(&thread->fd, fd + 1);
-	/* If counting is switched on from outside, nobody arms it: samples are dropped until then. */
+	/* If counting is switched on from outside, nobody arms it: samples are dropped until
+	 * then. */
 	if (!agent.config.delay || atomic_load(&pmc_agent_control.counting))
 		arm(thread, fd);
 }
