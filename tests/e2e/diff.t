@@ -125,6 +125,41 @@ is "$status $(wc -l <err)" "1 1" "samples: --fail-above fails if they are of dif
 diff_ --by function a1.pmc leaf.pmc
 is "$status" 0 "samples: without --fail-above this is no failure"
 like "$(cat out)" 'task-clock self was counted on side B only' "samples on one side only: a note"
+# A program that is rebuilt in place.
+for part in 100:200 300:200; do
+	[ ! -e app ] || { mkdir -p "kept$T" && mv app "kept$T/app"; }
+	cat >app.c <<-END
+		#include <time.h>
+		static void burn(long ms)
+		{
+			struct timespec t;
+			do
+				for (volatile int i = 0; i < 20000; i++)
+					;
+			while (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) && t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+		}
+		__attribute__((noinline)) void early(void) { burn(${part%:*}); __asm__(""); }
+		__attribute__((noinline)) void late(void) { burn(${part%:*} + ${part#*:}); __asm__(""); }
+		int main(void) { early(); late(); return $((${part%:*})) > 1000; }
+	END
+	gcc -O1 -g -o app app.c
+	record --sample task-clock@1000000 -o "app${part%:*}.pmc" -- "$T/app"
+done
+diff_ --by function --format json app100.pmc app300.pmc
+is "$(jq -r '.rows[] | select(.key == "early") | .side' out)" new "another file lies at its place: the older dump has no names"
+like "$(cat err)" 'build ID' "which a warning says"
+diff_ --by function --symfs "$T/kept" --format json app100.pmc app300.pmc
+is "$status $(of early 'task-clock total' '(.a > 50e6 and .b > 200e6 and .delta > 0)') $(wc -c <err)" "0 true 0" \
+	"--symfs: older files, and the machine's own"
+run "$PMCTL" run --report off --sample --off-cpu -o waits.pmc -- sh -c 'sleep 0.1; :'
+if [ "$status" = 0 ]; then
+	diff_ --by function --format json waits.pmc waits.pmc
+	is "$(jq -r '[.rows[].events[].name] | unique | map(select(startswith("off-cpu"))) | length' out)" 0 "waits are not compared"
+	diff_ --by function --event off-cpu --format json waits.pmc waits.pmc
+	is "$(jq -r '[.rows[].events[].name] | unique | join(" ")' out)" "off-cpu self off-cpu total" "unless they are asked for"
+fi
+diff_ --event off-cpu a1.pmc b1.pmc
+is "$status $(wc -l <err)" "2 1" "--event without --by function: refused"
 diff_ --by function a1.pmc b1.pmc
 is "$status $(wc -l <err)" "2 1" "no samples: refused"
 diff_ --by path leaf.pmc deep.pmc

@@ -214,6 +214,30 @@ static void sums_do_not_wrap(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* A rate above what is printed, of a forged dump. */
+static void rates_stay_numbers(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_like(0, 1, 0);
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	thread.voluntary_switches = thread.involuntary_switches = INT64_MAX;
+	made_begin();
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread, "one", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ .format = PMC_FORMAT_JSON });
+	if (!strstr(text, "\"switches_per_s\":null"))
+		fail_msg("%s", text);
+	free(text);
+	text = table_of(&profile, (struct pmc_report_options){ .format = PMC_FORMAT_CSV });
+	assert_null(strstr(text, ",-"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 /* The images of a process that calls exec, between those of another one and in any place of the
  * dump: they are one process. A forked child has its parent's program, and PIDs are used again. */
 static void images_of_a_process(void **state)
@@ -281,6 +305,7 @@ static void images_of_a_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rates_stay_numbers),
 		cmocka_unit_test(almost_all),		cmocka_unit_test(modes),
 		cmocka_unit_test(formulas_are_guarded), cmocka_unit_test(sums_do_not_wrap),
 		cmocka_unit_test(images_of_a_process),	cmocka_unit_test(one_column_for_both),

@@ -64,6 +64,14 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 		diff->format = (enum pmc_report_format)word;
 		return code;
 	}
+	if (tool_args_is(args, "--event")) {
+		diff->event = args->value;
+		return 0;
+	}
+	if (tool_args_is(args, "--symfs")) {
+		diff->root = args->value;
+		return 0;
+	}
 	if (tool_args_is(args, "--top"))
 		return set_number(args, 0, &diff->top);
 	if (tool_args_is(args, "--width")) {
@@ -101,6 +109,9 @@ static int parse(struct diff *diff, int argc, char **argv)
 	}
 	if (code || args.code)
 		return code ? code : args.code;
+	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
+		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
+				 diff->event ? "--event" : "--symfs");
 	/* Without --vs the last file is the other side. */
 	if (!vs && diff->n_files[0] == 2)
 		diff->files[1][diff->n_files[1]++] = diff->files[0][--diff->n_files[0]];

@@ -47,6 +47,8 @@ struct diff {
 	unsigned top;	   /* 0: all */
 	struct pmc_screen screen; /* of tables */
 	double fail_above; /* percent; negative: not asked for */
+	const char *event; /* of samples; NULL: all but waits */
+	const char *root;  /* of modules and debug files; NULL: / */
 
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
 	unsigned n_columns;
@@ -55,6 +57,11 @@ struct diff {
 	const char *hosts[2];	 /* of each side, joined by commas */
 	const char *commands[2]; /* of the first process of each side's first dump */
 	uint64_t off_ns[2];	 /* longest time for which counting was off in a process */
+	/* Samples by the first event of each side, and the event's own counts if known. */
+	struct diff_sampled {
+		const char *event;
+		uint64_t samples, weight, value;
+	} sampled[2];
 };
 
 /* Reads every dump of both sides into rows. 0, or the exit code with the error printed. */

@@ -223,7 +223,7 @@ static int take_by_names(struct diff *diff, unsigned side, unsigned sample,
 			 const struct pmc_profile *profile)
 {
 	struct report_names *names;
-	int error = report_names_new(&names, NULL);
+	int error = report_names_new(&names, diff->root);
 
 	if (error)
 		return error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* samples.c - rows of functions or source lines, whose columns are the samples of each event. */
 #include "tools/report/samples.h"
+#include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/diff/diff.h"
 
@@ -56,7 +57,15 @@ static int take_event(struct diff *diff, unsigned side, unsigned sample,
 	return 0;
 }
 
-/* The samples of that event from `first` on, which are taken out of the list. */
+/* Without --event waits are compared only if there is nothing else. */
+static bool is_wanted(const struct diff *diff, const struct pmc_p_event *event, bool waits)
+{
+	if (diff->event)
+		return !strcmp(event->name, diff->event);
+	return waits || !pmc_is_off_cpu(event);
+}
+
+/* The samples of that event, which are taken out of the list. */
 static uint64_t take_out(struct pmc_p_samples **list, uint64_t n, const struct pmc_p_event *event,
 			 const struct pmc_p_samples **of_event)
 {
@@ -73,6 +82,25 @@ static uint64_t take_out(struct pmc_p_samples **list, uint64_t n, const struct p
 	return taken;
 }
 
+static void tell(struct diff *diff, unsigned side, const struct pmc_p_event *event,
+		 const struct pmc_sample_fold *fold)
+{
+	struct diff_sampled *sampled = &diff->sampled[side];
+
+	if (!sampled->event)
+		sampled->event = pmc_arena_strdup(&diff->arena, event->name);
+	if (!sampled->event || strcmp(sampled->event, event->name) != 0)
+		return;
+	for (uint64_t i = 0; i < fold->n_lists; i++) {
+		const struct pmc_p_samples *of = fold->lists[i];
+
+		pmc_add_sat(&sampled->samples, of->samples);
+		pmc_add_sat(&sampled->weight, of->weight);
+		if (of->count && pmc_count_has_value(of->count))
+			pmc_add_sat(&sampled->value, pmc_count_value(of->count));
+	}
+}
+
 int diff_take_samples(struct diff *diff, unsigned side, unsigned sample,
 		      const struct pmc_profile *profile, struct report_names *names)
 {
@@ -80,6 +108,7 @@ int diff_take_samples(struct diff *diff, unsigned side, unsigned sample,
 	const uint64_t n = profile->n_samples;
 	struct pmc_sample_fold fold = { .by = diff->by, .arena = &arena };
 	struct pmc_p_samples **left = pmc_arena_alloc(&arena, (n + 1) * sizeof(*left));
+	bool waits = true;
 	int error = 0;
 
 	fold.lists = pmc_arena_alloc(&arena, (n + 1) * sizeof(*fold.lists));
@@ -87,13 +116,16 @@ int diff_take_samples(struct diff *diff, unsigned side, unsigned sample,
 		error = -ENOMEM;
 	else
 		memcpy(left, profile->samples, n * sizeof(*left));
+	for (uint64_t i = 0; i < n && waits; i++)
+		waits = !profile->samples[i]->event || pmc_is_off_cpu(profile->samples[i]->event);
 	for (uint64_t i = 0, events = 0; i < n && !error && events < EVENTS_MOST; i++) {
 		const struct pmc_p_event *event = left[i] ? left[i]->event : NULL;
 
-		if (!event)
+		if (!event || !is_wanted(diff, event, waits))
 			continue;
 		events++;
 		fold.n_lists = take_out(left, n, event, fold.lists);
+		tell(diff, side, event, &fold);
 		error = report_fold_samples(&fold, names);
 		if (!error)
 			error = take_event(diff, side, sample, event, &fold);

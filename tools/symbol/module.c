@@ -75,6 +75,20 @@ static void open_dwfl(struct symbols *symbols, struct symbol_module *module, int
 	symbol_table_read(module);
 }
 
+/* The file without the root, if it is of that build; else -1. */
+static int open_own(const struct symbol_module *module, char path[SYMBOL_PATH_MAX])
+{
+	int fd = pmc_file_open_regular(module->path, 0);
+
+	if (fd >= 0 && !symbol_has_id(fd, module->id, module->id_bytes)) {
+		close(fd);
+		return -1;
+	}
+	if (fd >= 0)
+		snprintf(path, SYMBOL_PATH_MAX, "%s", module->path);
+	return fd;
+}
+
 void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 {
 	const bool vdso = !strcmp(module->path, "[vdso]");
@@ -84,9 +98,11 @@ void symbol_module_open(struct symbols *symbols, struct symbol_module *module)
 	snprintf(path, sizeof(path), "%s%s", vdso ? "" : symbols->root, module->path);
 	fd = vdso ? open_vdso() : pmc_file_open_regular(path, 0);
 	module->status = fd >= 0 ? check(fd, module->id, module->id_bytes) : SYMBOL_MISSING;
-	/* The debug file of the right build has its symbols, too. */
+	/* The machine's own file, or the debug file of the right build, which has symbols, too. */
 	if (module->status != SYMBOL_OPEN) {
-		other = symbol_find_by_id(symbols, module->id, module->id_bytes, path);
+		other = *symbols->root && !vdso ? open_own(module, path) : -1;
+		if (other < 0)
+			other = symbol_find_by_id(symbols, module->id, module->id_bytes, path);
 		if (fd >= 0)
 			close(fd);
 		fd = other;

@@ -196,7 +196,7 @@ void pmc_json_null(struct pmc_json *json, const char *key)
 
 void pmc_json_double(struct pmc_json *json, const char *key, double value)
 {
-	if (!(value > -1.8e19 && value < 1.8e19)) {
+	if (!pmc_out_fixed_fits(value)) {
 		pmc_json_null(json, key);
 		return;
 	}

@@ -60,6 +60,10 @@ void pmc_out_hex_bytes(struct pmc_out *out, const uint8_t *bytes, size_t len); /
 /* value with `decimals` digits after a '.', rounded half away from zero; nan and inf print as
  * "-". |value| up to 1.8e19. */
 void pmc_out_fixed(struct pmc_out *out, double value, int decimals);
+static inline bool pmc_out_fixed_fits(double value)
+{
+	return value > -1.8e19 && value < 1.8e19;
+}
 /* %s %.*s %c %d %i %u %x %ld %lu %lx %lld %llu %llx %zu %%, with width, '-' and '0'. */
 void pmc_outf(struct pmc_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void pmc_voutf(struct pmc_out *out, const char *format, va_list args)

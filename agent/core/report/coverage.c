@@ -315,6 +315,9 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 				process->known ? process->fixed.cpu_ns : process->attributed_cpu_ns;
 		}
 	}
+	for (uint64_t i = 0; i < profile->n_samples && !coverage->is_sampled; i++)
+		coverage->is_sampled = profile->samples[i]->event &&
+				       !pmc_is_off_cpu(profile->samples[i]->event);
 	count_rows(view, coverage);
 	err = wall_add(view, coverage);
 	if (!err)

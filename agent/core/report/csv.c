@@ -73,7 +73,8 @@ static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
 		pmc_out_u64(out, cell->number);
 		break;
 	case PMC_CELL_REAL:
-		pmc_out_fixed(out, cell->real, cell->decimals);
+		if (pmc_out_fixed_fits(cell->real))
+			pmc_out_fixed(out, cell->real, cell->decimals);
 		break;
 	default:
 		pmc_csv_text(out, cell->text, cell->len);

@@ -129,7 +129,8 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	counted(view, coverage->threads_counted, coverage->threads_uncounted,
 		coverage->unseen_ends);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends) {
-		pmc_outf(out, "%sagent overhead ", view->glyphs->dot);
+		pmc_outf(out, "%sagent overhead%s ", view->glyphs->dot,
+			 coverage->is_sampled ? " at least" : "");
 		pmc_show_percent(out,
 				 100.0 * (double)coverage->overhead_ns / (double)coverage->cpu_ns);
 		pmc_out_str(out, " %");

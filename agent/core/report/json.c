@@ -200,7 +200,7 @@ static void put_cell(struct pmc_out *out, const struct pmc_cell *cell)
 		pmc_json_quoted(out, cell->text, cell->len);
 	else if (cell->kind == PMC_CELL_BOOL)
 		pmc_out_bytes(out, cell->text, cell->len);
-	else if (cell->kind == PMC_CELL_REAL)
+	else if (cell->kind == PMC_CELL_REAL && pmc_out_fixed_fits(cell->real))
 		pmc_out_fixed(out, cell->real, cell->decimals);
 	else
 		pmc_out_bytes(out, "null", 4);

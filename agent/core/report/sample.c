@@ -36,6 +36,14 @@ static void tally(struct sampled *list, unsigned *n, const struct pmc_p_samples 
 	pmc_add_sat(&list[i].samples, samples->samples);
 }
 
+/* Whether the first is shown rather than the second: waits are not of CPU time. */
+static bool is_rather(const struct sampled *a, const struct sampled *b)
+{
+	if (pmc_is_off_cpu(a->event) != pmc_is_off_cpu(b->event))
+		return pmc_is_off_cpu(b->event);
+	return a->samples > b->samples;
+}
+
 /* The event that was asked for, or the one with most samples. */
 static int choose_event(struct pmc_view *view, const struct sampled *list, unsigned n)
 {
@@ -47,7 +55,7 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 
 	for (unsigned i = 0; i < n; i++)
 		if (asked ? !strcmp(list[i].event->name, asked) :
-			    list[i].samples > list[most].samples)
+			    is_rather(&list[i], &list[most]))
 			most = i;
 	if (n && (!asked || !strcmp(list[most].event->name, asked)))
 		samples->event = list[most].event;

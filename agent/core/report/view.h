@@ -174,6 +174,7 @@ void pmc_view_row(struct pmc_view *view, const struct pmc_lines *lines, uint64_t
 struct pmc_coverage {
 	uint64_t processes, hosts, runs;
 	uint64_t cpu_ns, attributed_cpu_ns, overhead_ns;
+	bool is_sampled;  /* overhead_ns lacks the kernel's work for the signals of samples */
 	uint64_t wall_ns; /* for which counting was on; 0: unknown */
 	uint64_t off_ns;  /* of the process for which it was off the longest */
 	uint64_t off_processes;
