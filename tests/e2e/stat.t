@@ -118,11 +118,10 @@ is "$(jq -r 'select(.summary and .pool) | "\(.pool) \(.threads)"' "$T/out")" "wa
 ok "which is the sum of its threads, and says where they are blocked" jq -es '[.[] | select(.summary)] |
 	.[0].blocked_ns == .[1].blocked_ns and (.[0].blocked_in | length >= 2 and ([.[]] | add) > 0)' "$T/out"
 stat -p $waiter --by pool -e run-delay,task-clock,context-switches,page-faults -I 20ms -n 1
-like "$(sed -n 1p "$T/out")" "^ +time s +pool +threads +CPUs +on cpu ms +run delay ms +blocked ms +vol +invol +page-faults +at$" \
+like "$(sed -n 1p "$T/out")" "^ +time s +pool +threads +CPUs +page-faults +on cpu ms +run delay ms +blocked ms +vol +invol +at$" \
 	"a column stands once: waits for events that are the same"
 like "$(sed -n 2p "$T/out")" " waiters +$(ls /proc/$waiter/task | wc -l) " "a pool has the name and the number of its threads"
-for width in 80 200; do
-	python3 - $width "$PMCTL" stat -p $waiter --per-thread -I 20ms -n 2 >"$T/out" <<'END'
+cat >"$T/columns.py" <<'END'
 import fcntl, os, pty, struct, sys, termios
 columns = int(sys.argv[1])
 pid, fd = pty.fork()
@@ -139,10 +138,15 @@ lines = text.decode().replace("\r", "").split("\n")
 note = text.decode().replace("\r", "").replace("\n   ", " ").partition("no room for: ")[2].split(";")[0].split(", ")
 heads = lines[0].split() + note
 print("at" in lines[0].split(), "at" in note, {"invol", "page-faults", "at"} <= set(heads), max(map(len, lines)) <= columns)
+print(*lines[0].split())
 END
+for width in 80 200; do
+	run python3 "$T/columns.py" $width "$PMCTL" stat -p $waiter --per-thread -I 20ms -n 2
 	like "$(cat "$T/out")" "^$([ $width = 200 ] && echo True False || echo False True) True True" \
 		"lines fit into $width columns, and the others are named"
 done
+run python3 "$T/columns.py" 80 "$PMCTL" stat -p $waiter --per-thread -e page-faults -I 20ms -n 2
+like "$(cat "$T/out")" "CPUs page-faults " "an event that was asked for has a column on a narrow terminal"
 # Threads that sleep have no file read in each interval, and no list of threads is.
 run strace -c -o "$T/calls" "$PMCTL" stat -p $waiter --per-thread -I 10ms -n 50
 calls() { awk -v call="$1" '$NF == call { n = $4 } END { print n + 0 }' "$T/calls"; }

@@ -160,15 +160,13 @@ static int sum_widths(const struct columns *columns)
 /* Columns of waits, from the same counters of the scheduler, have these. */
 static bool is_wait(const struct stat_job *stat, const struct pmc_event_def *def)
 {
-	if (!stat_has_waits(stat))
-		return false;
-	if (def->type == PMC_TYPE_OS)
-		return def->config == PMC_OS_RUN_DELAY;
+	if (!stat_has_waits(stat) || def->type == PMC_TYPE_OS)
+		return stat_has_waits(stat) && def->config == PMC_OS_RUN_DELAY;
 	return def->type == PERF_TYPE_SOFTWARE && (def->config == PERF_COUNT_SW_TASK_CLOCK ||
 						   def->config == PERF_COUNT_SW_CONTEXT_SWITCHES);
 }
 
-/* All, narrower on a narrow terminal, and without those that do not fit, metrics first. */
+/* On a narrow terminal the last ones do not fit. Events that were asked for come first. */
 static void choose_columns(const struct stat_job *stat, struct columns *columns)
 {
 	int room = pmc_out_columns(stat->out.fd);
@@ -177,11 +175,13 @@ static void choose_columns(const struct stat_job *stat, struct columns *columns)
 	*columns = (struct columns){ .wide = 14, .room = room > 0 ? room : 0 };
 	columns->used = 12 + (stat->by != BY_TOTAL ? 25 : 0) + (stat->by == BY_POOL ? 8 : 0) +
 			(stat->target != STAT_MACHINE || stat->cgroup ? 8 : 0);
-	for (unsigned w = 0; stat_has_waits(stat) && w < N_WAITS; w++)
-		add_column(columns, WAIT, w, wait_heads[w]);
-	for (unsigned e = 0; e < stat->live.view.count; e++)
-		if (!is_wait(stat, &stat->live.view.events[e].def))
-			add_column(columns, EVENT, e, head_of(stat, e, text, sizeof(text)));
+	for (int events = stat->events != NULL, i = 0; i < 2; i++, events = !events) {
+		for (unsigned w = 0; !events && stat_has_waits(stat) && w < N_WAITS; w++)
+			add_column(columns, WAIT, w, wait_heads[w]);
+		for (unsigned e = 0; events && e < stat->live.view.count; e++)
+			if (!is_wait(stat, &stat->live.view.events[e].def))
+				add_column(columns, EVENT, e, head_of(stat, e, text, sizeof(text)));
+	}
 	for (unsigned m = 0; m < pmc_n_metrics; m++)
 		if (live_shows_metric(&stat->live, m))
 			add_column(columns, METRIC, m, pmc_metrics[m].column);
