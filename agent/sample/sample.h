@@ -57,8 +57,8 @@ void agent_sample_fork_begin(void);
 void agent_sample_fork_end(void);
 
 /* ---- sample_signal.c ---- */
-/* The handler of the agent's signal, sent by a sampling event; stopped: which is off now. context:
- * ucontext_t. */
+/* The handler of the agent's signal, sent by a sampling event; stopped: the event has switched
+ * itself off. context: ucontext_t. */
 void agent_sample_signal(bool stopped, const void *context);
 /* The calling thread is in libunwind: its changes of the signal mask are ignored, since all signals
  * are blocked. */

@@ -219,8 +219,8 @@ void agent_sample_signal(bool stopped, const void *context)
 		agent_note(NOTE_SAMPLE_STOPPED);
 		return;
 	}
-	/* An earlier signal's handler may have switched it on again. Where handlers are slower than
-	 * overflows, the program would never go on. */
+	/* The last handler may have switched the event on again. If it overflowed in each, the
+	 * program would never go on. */
 	if (stopped && sample_event.ahead > 1)
 		sample_disarm(work.fd);
 	if (atomic_load(&pmc_agent_control.counting))
