@@ -46,8 +46,6 @@ static void become_process(void)
 	agent.first = false;
 	agent.forked = true;
 	agent.start_ns = start;
-	memcpy(pmc_agent_control.identity, agent.identity, 16);
-	pmc_agent_control.pid = agent.pid;
 	agent.pre_cpu_ns = 0;
 	memset(&agent.reported, 0, sizeof(agent.reported));
 	atomic_store(&agent.next_seq, 0);
@@ -63,6 +61,9 @@ static void become_process(void)
 	agent_sample_forked();
 	registry_fini(&agent_registry);
 	agent_self = NULL;
+	/* Not before: pmctl would take the parent's stacks for those of the child. */
+	memcpy(pmc_agent_control.identity, agent.identity, 16);
+	pmc_agent_control.pid = agent.pid;
 	agent_publish_process();
 	agent_file_forked();
 	agent_start_routines_forked();

@@ -89,15 +89,18 @@ __attribute__((noinline)) static void samples(struct sink *sink, struct slot *sl
 	uint32_t part = 0;
 
 	do {
-		make_room(sink, AGENT_SAMPLES_BYTES);
+		make_room(sink, SAMPLE_FRAME_BYTES);
 	} while (agent_sample_next(&sink->buf, slot, snapshot, &part));
 }
 
 __attribute__((noinline)) static void stacks(struct sink *sink, uint64_t snapshot)
 {
+	const uint32_t lost = agent_file_lost();
+
+	/* After a lost write they begin anew: that is for the next snapshot. */
 	do {
-		make_room(sink, AGENT_SAMPLES_BYTES);
-	} while (agent_sample_tables_next(&sink->buf, snapshot));
+		make_room(sink, SAMPLE_FRAME_BYTES);
+	} while (agent_file_lost() == lost && agent_sample_tables_next(&sink->buf, snapshot));
 }
 
 static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
@@ -186,6 +189,8 @@ void agent_final(enum pmc_ended how, int code)
 		agent_row(&sink.buf, self, snapshot, true, NULL,
 			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
 		registry_ended(&agent_registry, self->tid);
+		/* A thread that is adopted now may get the slot. */
+		agent_sample_release(self);
 		registry_release(&agent_registry, self);
 		agent_self = NULL;
 	}

@@ -5,6 +5,7 @@
 
 #include "agent/core/base/sys.h"
 #include "agent/core/count/perf.h"
+#include "agent/core/live/sample_area.h"
 #include "agent/sample/sample.h"
 
 #include <pmc/dump.h>
@@ -17,30 +18,10 @@ struct sample_event {
 	bool by_reading; /* a sample is worth the difference of two readings, not the period */
 	int ahead;	 /* overflows after which the event stops, unless one is handled before */
 	uint64_t period;
-	uint64_t frequency; /* as asked for; 0: by period */
-	uint64_t eventset;
 };
 extern struct sample_event sample_event;
-/* Its EVENTSET frame. */
-void sample_eventset(struct pmc_frame_buf *buf);
 
 /* ---- sample_thread.c ---- */
-struct sample_counts;
-
-/* Of each slot; written by its thread. */
-struct sample_thread {
-	_Atomic int fd; /* plus 1; 0: no event is open */
-	/* Overflows until the event stops, those included whose signal has not been handled. */
-	_Atomic int left;
-	unsigned turn; /* samples, also lost ones */
-	uint32_t created_stack;
-	uint64_t id; /* of the event */
-	struct sample_counts *_Atomic counts;
-	uint64_t last; /* the last reading */
-	uint64_t off;  /* of the reading, while counting was off */
-	uint64_t enabled_ns, running_ns, value; /* of an event that was closed */
-	_Atomic uint64_t samples, lost, truncated;
-};
 /* NULL: there is no sampling. */
 struct sample_thread *sample_of(const struct slot *slot);
 /* Switches the event of the calling thread off. */
@@ -84,7 +65,6 @@ struct sample_object {
 bool sample_object(uintptr_t address, struct sample_object *object);
 /* The address as a word of a STACKS frame. */
 uint64_t sample_place(struct sample_memory *memory, uintptr_t address);
-#define SAMPLE_MODULES 1024u
 /* How many modules there are so far, and their hashes. */
 unsigned sample_modules(void);
 uint64_t sample_module_hash(unsigned module);
@@ -101,16 +81,7 @@ uint32_t sample_stacks(void); /* IDs are below */
 void sample_stacks_forked(void);
 
 /* ---- sample_area.c: one mapping for all of it ---- */
-enum sample_part {
-	AREA_THREADS, /* struct sample_thread, by slot */
-	AREA_MODULES,
-	AREA_TEXT,  /* MODULE frames */
-	AREA_INDEX, /* of stacks, by hash */
-	AREA_STACKS,
-	AREA_WORDS,   /* of stacks */
-	AREA_SCRATCH, /* stacks for handlers */
-	AREA_PARTS,
-};
+extern struct sample_tables sample_tables;
 #define SAMPLE_SCRATCH_BYTES ((size_t)64 << 10)
 #define SAMPLE_SCRATCHES     16u
 /* 0 or -ENOMEM. */
@@ -123,14 +94,6 @@ void *sample_area(enum sample_part part, size_t item, size_t *n);
 void sample_area_clear(void);
 
 /* ---- sample_counts.c: samples of a thread by stack ---- */
-struct sample_counts {
-	struct sample_counts *older;
-	size_t bytes;
-	uint32_t capacity; /* a power of two */
-	_Atomic uint32_t n;
-	/* capacity entries, then 2 * capacity numbers of entries plus one, by hash (uint32_t) */
-	struct pmc_sample list[];
-};
 /* False: there is no memory. */
 bool sample_count(struct sample_thread *thread, uint32_t stack, uint64_t weight);
 void sample_counts_free(struct sample_thread *thread);
@@ -143,9 +106,9 @@ struct sample_regs {
 struct sample_walk {
 	struct sample_memory memory;
 	struct sample_regs regs;
-	uintptr_t outer; /* return address of the outermost frame to leave out; 0: none */
-	unsigned depth, flags;		     /* PMC_STACK_* */
-	uintptr_t at[PMC_STACK_DEPTH_MAX];   /* addresses inside the instructions */
+	uintptr_t outer;       /* return address of the outermost frame to leave out; 0: none */
+	unsigned depth, flags; /* PMC_STACK_* */
+	uintptr_t at[PMC_STACK_DEPTH_MAX]; /* addresses inside the instructions */
 	uint64_t frames[PMC_STACK_DEPTH_MAX];
 };
 void sample_regs_of(const void *context, struct sample_regs *regs);

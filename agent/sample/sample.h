@@ -12,6 +12,7 @@
 
 #include "agent/core/dump/frame.h"
 #include "agent/core/live/registry.h"
+#include "agent/core/live/sample_area.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,11 +73,6 @@ void agent_sample_creation(struct slot *slot, const void *caller);
 uint32_t agent_sample_created(const struct slot *slot);
 
 /* ---- sample_frames.c ---- */
-/* A SAMPLES frame at its largest; a STACKS frame is no larger. */
-#define AGENT_SAMPLES_BYTES                                                                        \
-	(sizeof(struct pmc_frame_head) + sizeof(struct pmc_samples_fixed) +                        \
-	 sizeof(struct pmc_reading) + sizeof(uint64_t) +                                           \
-	 PMC_SAMPLES_PART * sizeof(struct pmc_sample))
 /* Appends the next part of the slot's samples, from *part = 0 on. False: there is none. */
 bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot,
 		       uint32_t *part);

@@ -2,9 +2,9 @@
 /*
  * sample_counts.c - how often each stack was sampled in a thread.
  *
- * Only the thread writes, in its handler. Others read the entries below n while it does: an entry
- * is complete before n covers it, and its sums only grow. A full table is copied into a larger one;
- * the old one stays mapped until the thread ends, for readers that still use it.
+ * Only the thread writes, in its handler, and others read meanwhile: see sample_area.h. A full
+ * table is copied into a larger one; the old one stays mapped until the thread ends, for readers
+ * that still use it.
  */
 #include "agent/sample/private.h"
 
@@ -14,7 +14,6 @@
 #include "agent/base/poison.h"
 
 #define FIRST_CAPACITY 128u
-#define LAST_CAPACITY  (1u << 20)
 
 static uint32_t *index_of(struct sample_counts *counts)
 {
@@ -34,7 +33,7 @@ static struct sample_counts *grow(struct sample_counts *old)
 	struct sample_counts *counts;
 	uint32_t *index;
 
-	if (capacity > LAST_CAPACITY)
+	if (capacity > SAMPLE_COUNTS_MOST)
 		return NULL;
 	counts = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (counts == MAP_FAILED)

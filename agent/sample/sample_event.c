@@ -13,6 +13,7 @@
 
 /* Where the handler takes a tenth of the period at most. */
 #define AHEAD_PERIOD_NS 500000u
+#define EVENTSET_BYTES	1024u
 
 struct sample_event sample_event;
 
@@ -36,7 +37,6 @@ static void make_attr(void)
 	attr->base.exclude_hv = 1;
 	attr->base.remove_on_exec = 1;
 	attr->base.wakeup_events = 1;
-	sample_event.frequency = asked->frequency;
 	sample_event.period = asked->period;
 	if (asked->frequency && is_clock()) {
 		/* As the kernel does for its clocks. */
@@ -47,6 +47,8 @@ static void make_attr(void)
 	}
 	if (!attr->base.freq)
 		attr->base.sample_period = sample_event.period;
+	sample_tables.like.frequency = asked->frequency;
+	sample_tables.like.period = asked->period;
 	/* Clocks count kernel mode, too, in which no samples are taken: a reading would put that
 	 * time on the next sample. */
 	sample_event.by_reading = !is_clock();
@@ -127,8 +129,10 @@ int agent_sample_configure(char why[256])
 	return 0;
 }
 
-void sample_eventset(struct pmc_frame_buf *buf)
+/* Its EVENTSET frame, for all dumps. */
+static void make_eventset(void)
 {
+	void *room = pmc_arena_alloc(&agent.arena, EVENTSET_BYTES);
 	const bool unfiltered = pmc_event_filter(&event) == PMC_UNFILTERED;
 	const struct pmc_event_def def = {
 		.type = event.type,
@@ -140,19 +144,20 @@ void sample_eventset(struct pmc_frame_buf *buf)
 		.scale = 1,
 		.flags = unfiltered ? PMC_EVENT_UNFILTERED : 0,
 	};
+	struct pmc_frame_buf buf;
 
-	if (!sample_event.on)
+	if (!sample_event.on || !room)
 		return;
-	pmc_begin_eventset(buf, 1, 1);
-	pmc_put_event(buf, &def, event.name, event.unit, event.core_type);
-	sample_event.eventset = pmc_frame_end(buf);
+	pmc_frame_buf_init(&buf, room, EVENTSET_BYTES);
+	pmc_begin_eventset(&buf, 1, 1);
+	pmc_put_event(&buf, &def, event.name, event.unit, event.core_type);
+	sample_tables.like.eventset = pmc_frame_end(&buf);
+	sample_tables.eventset_frame = (uint64_t)(uintptr_t)room;
+	sample_tables.eventset_bytes = buf.len;
 }
 
 void agent_sample_start(int signo)
 {
-	_Alignas(8) uint8_t room[1024];
-	struct pmc_frame_buf buf;
-
 	if (!agent_sample_wanted() || sample_area_init(agent_registry.capacity) != 0)
 		return;
 	if (agent.config.unwind == PMC_UNWIND_DWARF && !sample_dwarf_init())
@@ -161,8 +166,8 @@ void agent_sample_start(int signo)
 		agent_note(NOTE_SAMPLE_STOPPED);
 	/* Found out here, so that handlers need not. */
 	agent_read_allowed();
-	pmc_frame_buf_init(&buf, room, sizeof(room));
-	sample_eventset(&buf);
+	make_eventset();
+	sample_tables.creation = agent.config.stacks;
 	sample_threads_start(signo);
-	pmc_agent_control.sampling = sample_event.on && signo;
+	pmc_agent_control.samples = (uint64_t)(uintptr_t)&sample_tables;
 }

@@ -49,7 +49,6 @@ static void put_reading(struct pmc_frame_buf *buf, const struct sample_thread *t
 __attribute__((noinline)) static bool next(struct pmc_frame_buf *buf, struct slot *slot,
 					   uint64_t snapshot, uint32_t *part)
 {
-	static const struct pmc_samples_fixed none;
 	struct sample_thread *thread = sample_of(slot);
 	struct pmc_samples_fixed *fixed;
 	struct sample_counts *counts =
@@ -58,19 +57,16 @@ __attribute__((noinline)) static bool next(struct pmc_frame_buf *buf, struct slo
 	const uint32_t from = *part * PMC_SAMPLES_PART;
 	uint32_t n;
 
-	if (!thread || !sample_event.eventset || (*part && from >= all) ||
+	if (!thread || !sample_tables.like.eventset || (*part && from >= all) ||
 	    (!*part && !atomic_load(&thread->fd) && !thread->enabled_ns))
 		return false;
 	n = all - from < PMC_SAMPLES_PART ? all - from : PMC_SAMPLES_PART;
-	fixed = pmc_begin_samples(buf, agent.identity, snapshot, &none);
+	fixed = pmc_begin_samples(buf, agent.identity, snapshot, &sample_tables.like);
 	if (!fixed)
 		return false;
 	fixed->seq = slot->seq;
 	fixed->time_ns = pmc_now_ns();
-	fixed->eventset = sample_event.eventset;
 	fixed->part = *part;
-	fixed->period = sample_event.frequency ? 0 : sample_event.period;
-	fixed->frequency = sample_event.frequency;
 	fixed->n = n;
 	if (!*part) {
 		fixed->n_groups = 1;
@@ -92,6 +88,12 @@ bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t sn
 	return sample_event.on && next(buf, slot, snapshot, part);
 }
 
+static void put(struct pmc_frame_buf *buf, const void *frame, size_t bytes)
+{
+	memcpy(buf->data + buf->len, frame, bytes);
+	buf->len += bytes;
+}
+
 static bool put_module(struct pmc_frame_buf *buf)
 {
 	size_t bytes;
@@ -99,8 +101,7 @@ static bool put_module(struct pmc_frame_buf *buf)
 
 	if (!frame)
 		return false;
-	memcpy(buf->data + buf->len, frame, bytes);
-	buf->len += bytes;
+	put(buf, frame, bytes);
 	written.modules++;
 	return true;
 }
@@ -154,13 +155,14 @@ __attribute__((noinline)) static bool tables_next(struct pmc_frame_buf *buf, uin
 		return false;
 	if (written.lost != agent_file_lost())
 		sample_frames_forked(), atomic_store(&written.busy, true);
-	if (!written.eventset && sample_event.on) {
-		sample_eventset(buf);
+	if (!written.eventset && sample_tables.like.eventset) {
+		put(buf, (const void *)(uintptr_t)sample_tables.eventset_frame,
+		    sample_tables.eventset_bytes);
 		written.eventset = any = true;
 	} else if (put_module(buf)) {
 		any = true;
 	} else {
-		any = put_stacks(buf, snapshot, AGENT_SAMPLES_BYTES);
+		any = put_stacks(buf, snapshot, SAMPLE_FRAME_BYTES);
 	}
 	atomic_store(&written.busy, false);
 	return any;
@@ -175,7 +177,7 @@ bool agent_sample_tables_next(struct pmc_frame_buf *buf, uint64_t snapshot)
 
 static void make_room(struct pmc_frame_buf *buf)
 {
-	if (buf->cap - buf->len >= AGENT_SAMPLES_BYTES)
+	if (buf->cap - buf->len >= SAMPLE_FRAME_BYTES)
 		return;
 	agent_file_append(buf->data, buf->len);
 	buf->len = 0;
@@ -185,7 +187,7 @@ void agent_sample_write(struct slot *slot, uint64_t snapshot)
 {
 	struct sample_thread *thread = sample_event.on ? sample_of(slot) : NULL;
 	struct pmc_frame_buf buf;
-	uint32_t part = 0;
+	uint32_t part = 0, lost;
 	void *map;
 
 	if (!thread || (!thread->enabled_ns && !atomic_load(&thread->counts)))
@@ -198,7 +200,9 @@ void agent_sample_write(struct slot *slot, uint64_t snapshot)
 	while (agent_sample_next(&buf, slot, snapshot, &part))
 		make_room(&buf);
 	make_room(&buf);
-	while (agent_sample_tables_next(&buf, snapshot))
+	/* After a lost write they begin anew: that is for the next thread or snapshot. */
+	lost = agent_file_lost();
+	while (agent_file_lost() == lost && agent_sample_tables_next(&buf, snapshot))
 		make_room(&buf);
 	agent_file_append(buf.data, buf.len);
 	munmap(map, ROOM);

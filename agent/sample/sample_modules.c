@@ -17,16 +17,6 @@
 
 #include "agent/base/poison.h"
 
-struct module {
-	uintptr_t start, end, bias;
-	uint64_t hash;
-	uint32_t text, text_bytes; /* its MODULE frame */
-	_Atomic uint32_t closes;   /* agent_sample_closes when it was last compared */
-	_Atomic uint32_t ready;
-};
-_Static_assert(sizeof(struct module) <= 128, "the size that the area assumes");
-
-static _Atomic uint32_t n_modules, text_used;
 /* How often a module may have been replaced. */
 static _Atomic uint32_t closes;
 
@@ -109,11 +99,11 @@ static unsigned add(struct sample_memory *memory, const struct sample_object *ob
 	uint32_t now = atomic_load(&closes), i, n, text;
 	struct pmc_frame_buf buf;
 	size_t most, most_text;
-	struct module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most), *module;
+	struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most), *module;
 	char *texts = sample_area(AREA_TEXT, 1, &most_text);
 
 	hash = build(memory, object, &buf, room);
-	n = atomic_load(&n_modules);
+	n = atomic_load(&sample_tables.modules);
 	for (i = 0; i < n && i < SAMPLE_MODULES; i++) {
 		module = &modules[i];
 		if (!atomic_load_explicit(&module->ready, memory_order_acquire) ||
@@ -122,10 +112,10 @@ static unsigned add(struct sample_memory *memory, const struct sample_object *ob
 		atomic_store(&module->closes, now);
 		return i;
 	}
-	if (n >= SAMPLE_MODULES || atomic_load(&text_used) + buf.len > most_text)
+	if (n >= SAMPLE_MODULES || atomic_load(&sample_tables.text) + buf.len > most_text)
 		return PMC_NO_MODULE;
-	i = atomic_fetch_add(&n_modules, 1);
-	text = atomic_fetch_add(&text_used, (uint32_t)buf.len);
+	i = atomic_fetch_add(&sample_tables.modules, 1);
+	text = atomic_fetch_add(&sample_tables.text, (uint32_t)buf.len);
 	if (i >= SAMPLE_MODULES || text + buf.len > most_text)
 		return PMC_NO_MODULE;
 	module = &modules[i];
@@ -144,9 +134,9 @@ static unsigned add(struct sample_memory *memory, const struct sample_object *ob
 uint64_t sample_place(struct sample_memory *memory, uintptr_t address)
 {
 	const uint64_t unknown = (uint64_t)PMC_NO_MODULE << 48 | PMC_STACK_ADDRESS(address);
-	uint32_t now = atomic_load(&closes), n = atomic_load(&n_modules);
+	uint32_t now = atomic_load(&closes), n = atomic_load(&sample_tables.modules);
 	size_t most;
-	struct module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
+	struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
 	struct sample_object object;
 	unsigned i;
 
@@ -166,7 +156,7 @@ uint64_t sample_place(struct sample_memory *memory, uintptr_t address)
 
 unsigned sample_modules(void)
 {
-	uint32_t n = atomic_load(&n_modules);
+	uint32_t n = atomic_load(&sample_tables.modules);
 
 	return n < SAMPLE_MODULES ? n : SAMPLE_MODULES;
 }
@@ -174,7 +164,7 @@ unsigned sample_modules(void)
 uint64_t sample_module_hash(unsigned i)
 {
 	size_t most;
-	const struct module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
+	const struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
 
 	return atomic_load_explicit(&modules[i].ready, memory_order_acquire) ? modules[i].hash : 0;
 }
@@ -182,10 +172,10 @@ uint64_t sample_module_hash(unsigned i)
 const void *sample_module_frame(unsigned i, size_t *bytes)
 {
 	size_t most;
-	const struct module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
+	const struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
 	const char *texts = sample_area(AREA_TEXT, 1, &most);
 
-	if (!modules || i >= SAMPLE_MODULES || i >= atomic_load(&n_modules) ||
+	if (!modules || i >= SAMPLE_MODULES || i >= atomic_load(&sample_tables.modules) ||
 	    !atomic_load_explicit(&modules[i].ready, memory_order_acquire))
 		return NULL;
 	*bytes = modules[i].text_bytes;
@@ -194,6 +184,6 @@ const void *sample_module_frame(unsigned i, size_t *bytes)
 
 void sample_modules_forked(void)
 {
-	atomic_store(&n_modules, 0);
-	atomic_store(&text_used, 0);
+	atomic_store(&sample_tables.modules, 0);
+	atomic_store(&sample_tables.text, 0);
 }

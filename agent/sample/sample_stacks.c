@@ -13,16 +13,6 @@
 
 #include "agent/base/poison.h"
 
-struct record {
-	uint64_t hash;
-	uint32_t first; /* of its words */
-	uint16_t depth, flags;
-	_Atomic uint32_t ready;
-	uint32_t reserved;
-};
-
-static _Atomic uint32_t n_stacks = 1, n_words;
-
 static uint64_t hash_of(const uint64_t *frames, unsigned depth, unsigned flags)
 {
 	uint64_t hash = depth << 8 | flags;
@@ -34,7 +24,7 @@ static uint64_t hash_of(const uint64_t *frames, unsigned depth, unsigned flags)
 	return hash;
 }
 
-static bool same(const struct record *record, const uint64_t *words, uint64_t hash,
+static bool same(const struct sample_stack *record, const uint64_t *words, uint64_t hash,
 		 const uint64_t *frames, unsigned depth, unsigned flags)
 {
 	return record->hash == hash && record->depth == depth && record->flags == flags &&
@@ -42,16 +32,17 @@ static bool same(const struct record *record, const uint64_t *words, uint64_t ha
 }
 
 /* A number for a stack; 0: the table is full. */
-static uint32_t add(struct record *records, size_t most, uint64_t *words, size_t most_words,
+static uint32_t add(struct sample_stack *records, size_t most, uint64_t *words, size_t most_words,
 		    uint64_t hash, const uint64_t *frames, unsigned depth, unsigned flags)
 {
-	struct record *record;
+	struct sample_stack *record;
 	uint32_t id, first;
 
-	if (atomic_load(&n_stacks) >= most || atomic_load(&n_words) + depth > most_words)
+	if (atomic_load(&sample_tables.stacks) >= most ||
+	    atomic_load(&sample_tables.words) + depth > most_words)
 		return 0;
-	id = atomic_fetch_add(&n_stacks, 1);
-	first = atomic_fetch_add(&n_words, depth);
+	id = atomic_fetch_add(&sample_tables.stacks, 1);
+	first = atomic_fetch_add(&sample_tables.words, depth);
 	if (id >= most || first + depth > most_words)
 		return 0;
 	record = &records[id];
@@ -68,7 +59,7 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 {
 	size_t slots, most, most_words;
 	_Atomic uint32_t *index = sample_area(AREA_INDEX, sizeof(*index), &slots);
-	struct record *records = sample_area(AREA_STACKS, sizeof(*records), &most);
+	struct sample_stack *records = sample_area(AREA_STACKS, sizeof(*records), &most);
 	uint64_t *words = sample_area(AREA_WORDS, sizeof(*words), &most_words);
 	const uint64_t hash = hash_of(frames, depth, flags);
 	uint32_t id = 0;
@@ -95,11 +86,10 @@ uint32_t sample_stack_id(const uint64_t *frames, unsigned depth, unsigned flags)
 const uint64_t *sample_stack(uint32_t id, struct pmc_stack_def *def)
 {
 	size_t most, most_words;
-	const struct record *record = sample_area(AREA_STACKS, sizeof(*record), &most);
+	const struct sample_stack *record = sample_area(AREA_STACKS, sizeof(*record), &most);
 	const uint64_t *words = sample_area(AREA_WORDS, sizeof(*words), &most_words);
 
-	if (!words || id >= most ||
-	    !atomic_load_explicit(&record[id].ready, memory_order_acquire))
+	if (!words || id >= most || !atomic_load_explicit(&record[id].ready, memory_order_acquire))
 		return NULL;
 	*def = (struct pmc_stack_def){ .id = id,
 				       .depth = record[id].depth,
@@ -109,11 +99,11 @@ const uint64_t *sample_stack(uint32_t id, struct pmc_stack_def *def)
 
 uint32_t sample_stacks(void)
 {
-	return atomic_load(&n_stacks);
+	return atomic_load(&sample_tables.stacks);
 }
 
 void sample_stacks_forked(void)
 {
-	atomic_store(&n_stacks, 1);
-	atomic_store(&n_words, 0);
+	atomic_store(&sample_tables.stacks, 1);
+	atomic_store(&sample_tables.words, 0);
 }

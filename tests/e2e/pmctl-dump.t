@@ -25,20 +25,6 @@ gone() {
 	wait "$1" 2>/dev/null
 }
 
-# ---- samples are the process's own -----------------------------------------------------------
-PMC_SAMPLE=task-clock/997 PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/samples.pmc" target "$PROG/waiters" 2 0
-run "$PMCTL" dump "$pid" -o "$T/outside.pmc"
-is "$status $(grep -c samples err)" "0 1" "of a process that samples: a warning that they are missing"
-"$PMCTL" report --format json outside.pmc >live.json
-is "$(json live.json '[.processes[0].notes[] | select(.code == 1001)] | length')" 1 "and a note in a file of its own"
-run "$PMCTL" dump "$pid"
-is "$status $(grep -c samples err)" "0 1" "the same in the process's dump"
-"$PMCTL" report --format json samples.pmc >live.json
-is "$(json live.json '[.processes[0].notes[] | select(.code == 1001)] | length')" 0 "without a note: its samples follow"
-run "$PMCTL" dump "$pid" --signal
-is "$status $(cat err)" "0 " "no warning with --signal"
-finish
-
 # ---- correct counts -------------------------------------------------------------------------
 PMC_EVENTS=task-clock,page-faults PMC_REPORT=off PMC_OUT="$T/own.pmc" target "$PROG/waiters" 50 5
 before=$(stat -c %s own.pmc)

@@ -3,7 +3,8 @@
 
 total: a JSON object per thread. match REGEX [LEAF]: the share in percent of the samples whose path
 matches as a whole (of those that start with LEAF), and their number. paths: each with its count.
-creation: the paths that created threads. A path has the innermost function first, joined by '<'.
+creation: the paths that created threads. lost: how often samples and rows refer to stacks that
+the dump does not have, and stacks to modules; twice: how many stacks it has more than once. A path has the innermost function first, joined by '<'.
 Programs of another machine are looked for in SAMPLES_PROGS; ADDR2LINE is the tool for them.
 """
 import json
@@ -15,6 +16,7 @@ import sys
 
 data = open(sys.argv[1], "rb").read()
 modules, stacks, samples, created = {}, {}, {}, []
+twice = 0
 NO_MODULE = 0xFFFF
 
 
@@ -45,15 +47,16 @@ for kind, digest, who, snapshot, body, fixed in frames():
             number, depth, flags = struct.unpack_from("<IHH", body, at)
             words = struct.unpack_from(f"<{depth}Q", body, at + 8)
             at += 8 + 8 * depth
-            places = [(modules[known[w >> 48]] if w >> 48 != NO_MODULE else "", w & (1 << 48) - 1)
-                      for w in words]
+            places = [(modules.get(known[w >> 48], "?") if w >> 48 != NO_MODULE else "",
+                       w & (1 << 48) - 1) for w in words]
+            twice += (who, number) in stacks
             stacks[who, number] = places, flags
     elif kind == 4:
         seq, number = struct.unpack_from("<Q", body)[0], struct.unpack_from("<I", body, 124)[0]
         if number:
             created.append((who, number))
     elif kind == 10:
-        seq, _, _, part, n, _, _, taken, lost, _, cut = struct.unpack_from("<3Q2I6Q", body)
+        seq, time, _, part, n, _, _, taken, lost, _, cut = struct.unpack_from("<3Q2I6Q", body)
         (groups,) = struct.unpack_from("<H", body, 80)
         at, value = fixed, 0
         if groups:
@@ -62,8 +65,8 @@ for kind, digest, who, snapshot, body, fixed in frames():
             at += 24 + 8 * n_values
         listed = [struct.unpack_from("<IIQ", body, at + 16 * i) for i in range(n)]
         key = who, seq, part
-        if key not in samples or samples[key][0] < snapshot:
-            samples[key] = snapshot, dict(samples=taken, lost=lost, cut=cut, value=value), listed
+        if key not in samples or samples[key][0] < (snapshot, time):
+            samples[key] = (snapshot, time), dict(samples=taken, lost=lost, cut=cut, value=value), listed
 
 wanted = {}
 for places, _ in stacks.values():
@@ -89,7 +92,13 @@ def path(who, number):
 
 
 what = sys.argv[2]
-if what == "total":
+if what == "lost":
+    used = {(who, number) for (who, _, _), (_, _, listed) in samples.items()
+            for number, _, _ in listed if number}
+    print(len((used | set(created)) - set(stacks)), "?" in wanted)
+elif what == "twice":
+    print(twice)
+elif what == "total":
     sums = {}
     for (who, seq, part), (_, head, listed) in sorted(samples.items()):
         row = sums.setdefault((who, seq), dict(seq=seq, weight=0, listed=0))

@@ -66,6 +66,19 @@ $read_samples x.pmc total >x.json
 is "$(jq -s '[.[] | select(.seq > 0 and .samples > 0)] | length' x.json)" 8 "each thread has samples of its own"
 is "$($read_samples x.pmc creation | grep -cE "^(threads<)?(main<)?${outer#main<}\$")" 8 "PMC_STACKS: each thread has the stack that created it"
 
+# A file that cannot grow: what is lost is written again by later snapshots, of which each ends.
+rm -f x.pmc
+run bash -c 'ulimit -f 16; PMC_REPORT=off PMC_SAMPLE=task-clock/1999 PMC_INTERVAL=20ms PMC_OUT=$1/x.pmc LD_PRELOAD=$2 \
+	exec timeout -s KILL 100 "$3/sample_storm" 1 "$3/samples_module"' - "$T" "$AGENT" "$PROG"
+is "$status $(cat out)" "0 storm: 0 errors" "sampling goes on where the dump cannot grow"
+PMC_SAMPLE=off sample leaf 50
+is "$("$PMCTL" report --format json x.pmc | jq -c '[.threads[0].samples, .threads[0].cpu_ns > 0]')" "[null,true]" "PMC_SAMPLE=off: counts only"
+sample past 150
+"$PMCTL" report --format json x.pmc >x.json
+is "$(jq '[.threads[] | select(.main | not) | .samples // 0] | add' x.json)" 0 \
+	"a thread that started past the agent does not get the samples of the main thread"
+is "$(jq '[.threads[] | select(.main) | .samples > 50] | all' x.json)" true "which has them"
+
 rm -f x.pmc
 for rate in 500:[12] 4999:1; do
 	PMC_SAMPLE=task-clock/${rate%:*} PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/samples" queue 100

@@ -9,7 +9,9 @@
 #include "agent/core/live/control.h"
 #include "agent/core/live/registry.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/sample_area_made.h"
 #include "tools/attach/region.h"
+#include "tools/attach/sample.h"
 
 #include <sys/syscall.h>
 
@@ -39,7 +41,11 @@ static struct registry registry;
 static struct {
 	uint64_t set_frame[64];
 	struct area area[AREAS];
+	struct area_made samples;
 } other;
+/* Positions in the input have 16 bits. */
+_Static_assert(sizeof(other) < 1 << 16, "the input reaches all of it");
+_Static_assert(SLOTS == AREA_SLOTS, "each slot has a thread there");
 static char *slots;
 static size_t slots_bytes, set_words;
 static int pidfd = -1;
@@ -90,6 +96,7 @@ static void make_control(void)
 	control.eventset = pmc_frame_end(&buf);
 	control.eventset_frame = address(other.set_frame);
 	control.eventset_bytes = buf.len;
+	control.samples = address(&other.samples.tables);
 	set_first(control.first);
 	control.threads.groups = GROUPS;
 	set_first(control.threads.first);
@@ -146,6 +153,7 @@ static void make_process(void)
 	}
 	for (uint32_t i = 0; i < AREAS; i++)
 		make_area(i);
+	area_make(&other.samples);
 }
 
 static void change(const uint8_t *data, size_t size)
@@ -212,6 +220,44 @@ static uint64_t look_at_regions(const struct attach *target)
 	return frames;
 }
 
+/* As for regions. Once more from where the first look ended, as pmctl dump -I does. */
+static uint64_t look_at_samples(struct attach *target)
+{
+	static uint64_t room[SAMPLE_FRAME_BYTES / 8];
+	struct attach_samples samples = { .next_slot = 0 };
+	struct attach_stacks stacks = { .from_stack = 1 };
+	struct pmc_frame_buf buf;
+	uint64_t frames = 0;
+	bool more;
+
+	do {
+		pmc_frame_buf_init(&buf, room, sizeof(room));
+		more = attach_samples_next(target, &samples, &buf);
+		FUZZ_CHECK(!buf.overflow);
+		check_frames(&buf);
+		frames += buf.len != 0;
+	} while (more);
+	attach_samples_free(&samples);
+	for (unsigned look = 0; look < 2; look++) {
+		FUZZ_CHECK(attach_stacks_copy(target, &stacks));
+		do {
+			pmc_frame_buf_init(&buf, room, sizeof(room));
+			more = attach_stacks_next(target, &stacks, &buf);
+			FUZZ_CHECK(!buf.overflow);
+			check_frames(&buf);
+			frames += buf.len != 0;
+		} while (more);
+		FUZZ_CHECK(stacks.next_module >= stacks.from_module &&
+			   stacks.next_stack >= stacks.from_stack);
+		struct attach_stacks next = { .from_module = stacks.next_module,
+					      .from_stack = stacks.next_stack };
+
+		attach_stacks_free(&stacks);
+		stacks = next;
+	}
+	return frames;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct attach target;
@@ -232,6 +278,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		/* The number of frames of an unchanged process. */
 		FUZZ_CHECK(size > 3 || regions == AREAS * (NAMES + 1));
+		uint64_t sampled = look_at_samples(&target);
+
+		FUZZ_CHECK(size > 3 || sampled == AREA_LISTS + AREA_FILES + 1);
 		pmc_frame_buf_init(&buf, memory, room);
 		for (uint32_t i = 0; i < target.n_slots; i++)
 			attach_row(&target, &buf, registry_slot(&target.registry, i), i & 1);

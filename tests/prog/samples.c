@@ -322,6 +322,27 @@ static void module(const char *path)
 	dlclose(handle);
 }
 
+static void *wait_for_end(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* With a second thread that the agent does not see start: the C library's own function is called.
+ */
+static void past_the_agent(void)
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	pthread_t thread;
+
+	*(void **)(void *)&create = libc ? dlsym(libc, "pthread_create") : NULL;
+	if (!create || create(&thread, NULL, wait_for_end, NULL))
+		exit(3);
+	burn(leaf);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -346,6 +367,10 @@ int main(int argc, char **argv)
 	if (!strcmp(name, "blocked")) {
 		with_blocked(SIGIO, argv[0]);
 		return 3;
+	}
+	if (!strcmp(name, "past")) {
+		past_the_agent();
+		return 0;
 	}
 	if (!strcmp(name, "queue")) {
 		queue();

@@ -16,6 +16,7 @@
  * DIR is a directory of root; DIR/hold is a copy of this program with the setuid bit.
  */
 #include "agent/core/live/control.h"
+#include "agent/core/live/sample_area.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,10 @@ static struct {
 	struct registry registry;
 	_Alignas(64) char slots[SLOT_BYTES];
 	char text[64];
+	struct sample_tables tables;
+	struct sample_thread thread;
+	struct sample_stack stacks[2];
+	uint64_t words[1];
 	volatile sig_atomic_t signals;
 } mine;
 
@@ -130,11 +135,35 @@ static void forge_registry(void)
 	*set_fds(registry, slot->data) = open_group(set_ids(slot->data));
 }
 
+static size_t offset_of(const void *part)
+{
+	return (size_t)((const char *)part - (const char *)&mine);
+}
+
+/* A thread with an event and no samples, and a stack. */
+static void forge_samples(void)
+{
+	struct sample_tables *tables = &mine.tables;
+
+	mine.thread.fd = open_group(&mine.thread.id) + 1;
+	mine.stacks[1].depth = mine.stacks[1].ready = 1;
+	mine.words[0] = (uint64_t)PMC_NO_MODULE << 48;
+	tables->area = (char *)&mine;
+	tables->at[AREA_THREADS] = offset_of(&mine.thread);
+	for (unsigned part = AREA_MODULES; part <= AREA_STACKS; part++)
+		tables->at[part] = offset_of(mine.stacks);
+	tables->at[AREA_WORDS] = offset_of(mine.words);
+	tables->at[AREA_SCRATCH] = tables->at[AREA_PARTS] = offset_of(mine.words + 1);
+	tables->stacks = 2;
+	tables->like.eventset = tables->creation = 1;
+}
+
 static void forge(void)
 {
 	struct pmc_control *control = &mine.control;
 
 	forge_registry();
+	forge_samples();
 	strcpy(mine.text, "harmless");
 	control->version = PMC_CONTROL_VERSION;
 	control->bytes = sizeof(*control);
@@ -142,6 +171,7 @@ static void forge(void)
 	control->identity[0] = 1;
 	control->snapshot = 1;
 	control->registry = (uint64_t)(uintptr_t)&mine.registry;
+	control->samples = (uint64_t)(uintptr_t)&mine.tables;
 	control->first[1] = 1;
 	control->cmdline = (uint64_t)(uintptr_t)mine.text;
 	control->dump_signal = SIGUSR1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* agent.c - a process's agent, kept open; see agent.h. */
 #include "tools/attach/agent.h"
-#include "tools/attach/region.h"
+#include "tools/attach/collect.h"
 #include "tools/cli/pmctl.h"
 
 #include <stdlib.h>

@@ -286,6 +286,7 @@ int attach_look_again(struct attach *target)
 		return attach_no_memory(target, error);
 	if (!registry_is_sound(target, registry))
 		return damaged(target);
+	attach_sample_tables(target);
 	return read_slots(target);
 }
 

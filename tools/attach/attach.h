@@ -16,6 +16,7 @@
 #include "agent/core/live/control.h"
 #include "agent/core/dump/frame.h"
 #include "agent/core/live/registry.h"
+#include "agent/core/live/sample_area.h"
 
 #include <limits.h>
 #include <sys/types.h>
@@ -65,6 +66,7 @@ struct attach {
 	 * copied is left out. */
 	struct registry registry;
 	uint64_t slots_address;
+	struct sample_tables samples; /* area NULL: there are none */
 	uint32_t n_slots, room;
 	uint32_t *index;	  /* of each copied slot in the process's registry */
 	struct attach_tids *tids; /* of all slots in use, changing ones included */
@@ -180,6 +182,12 @@ void attach_adopted(struct attach *target, const struct attach_task *task,
 void attach_set(const struct attach *target, uint64_t hash, struct pmc_frame_buf *buf);
 /* Appends TOTAL, PROCESS and EVENTSET frames. */
 void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
+
+/* ---- sample.c ---- */
+/* Copies target->samples. */
+void attach_sample_tables(struct attach *target);
+/* The ID of the stack that created the thread of a slot; 0: unknown. */
+uint32_t attach_created_stack(const struct attach *target, const struct slot *slot);
 
 /* ---- account.c ---- */
 enum attach_action { ATTACH_START, ATTACH_STOP, ATTACH_RESET };

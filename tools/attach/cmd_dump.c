@@ -3,7 +3,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/config.h"
 #include "agent/core/base/number.h"
-#include "tools/attach/region.h"
+#include "tools/attach/collect.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,13 +20,22 @@
 #define RETRY_NS    100000000u
 #define PATIENCE_NS 10000000000u
 
+/* Which modules and stacks the last snapshot's file has. */
+struct written {
+	uint8_t identity[16]; /* of the process image */
+	dev_t dev;
+	ino_t ino;
+	off_t bytes; /* size of the file then */
+	uint32_t modules, stacks;
+};
+
 struct request {
 	const char *pid, *out;
 	bool signal;
 	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the process ends */
 	bool printed;		     /* the path of the dump */
-	bool warned;		     /* that samples are missing */
 	int pidfd;		     /* of the process of the first snapshot; -1: any */
+	struct written written;
 };
 
 /* As PMC_INTERVAL. */
@@ -90,24 +100,42 @@ static int parse(int argc, char **argv, struct request *request)
 	return 0;
 }
 
-static void warn_missing_regions(const struct attach *target, const struct attach_regions *regions)
+static void warn_missing(const struct attach *target, const struct attach_missing *missing)
 {
-	if (regions->changing)
+	if (missing->changing)
 		tool_warn("regions of %u thread%s of process %d are missing: the thread was "
 			  "changing them at every try; dump again (continue the process first if "
 			  "it is stopped)",
-			  regions->changing, regions->changing == 1 ? "" : "s", target->pid);
-	if (regions->damaged)
+			  missing->changing, missing->changing == 1 ? "" : "s", target->pid);
+	if (missing->regions)
 		tool_warn("regions of process %d are damaged: some are missing", target->pid);
+	if (missing->samples)
+		tool_warn("samples of process %d are damaged: some are missing", target->pid);
 }
 
-static void warn_missing_samples(const struct attach *target, struct request *request)
+/* Stacks are written once to a file, unless it was replaced or cut since. */
+static void choose_stacks(const struct attach *target, struct written *written,
+			  const struct attach_out *out, struct attach_stacks *stacks)
 {
-	if (target->control.sampling && !request->warned)
-		tool_warn("samples of process %d are not in this snapshot: only the process itself "
-			  "writes them; use --signal, PMC_INTERVAL or its last snapshot",
-			  target->pid);
-	request->warned = true;
+	const uint8_t *identity = target->control.identity;
+	struct stat st = { .st_size = 0 };
+
+	stacks->from_stack = 1;
+	if (fstat(out->fd, &st) == 0 && st.st_dev == written->dev && st.st_ino == written->ino &&
+	    st.st_size >= written->bytes &&
+	    memcmp(identity, written->identity, sizeof(written->identity)) == 0) {
+		stacks->from_module = written->modules;
+		stacks->from_stack = written->stacks;
+	}
+	*written = (struct written){ .dev = st.st_dev, .ino = st.st_ino, .bytes = st.st_size };
+}
+
+static void note_stacks(const struct attach *target, struct written *written,
+			const struct attach_stacks *stacks)
+{
+	memcpy(written->identity, target->control.identity, sizeof(written->identity));
+	written->modules = stacks->next_module;
+	written->stacks = stacks->next_stack;
 }
 
 static bool has_ended(int pidfd)
@@ -134,10 +162,28 @@ static bool lives_until(int pidfd, uint64_t ns)
 	return true;
 }
 
+/* Appends modules and stacks, and writes all frames. */
+static int put(struct attach *target, struct request *request, struct attach_missing *missing,
+	       struct pmc_frame_buf *buf, struct attach_out *out)
+{
+	struct attach_stacks stacks = { .from_stack = 0 };
+	int code;
+
+	choose_stacks(target, &request->written, out, &stacks);
+	code = attach_collect_stacks(target, &stacks, buf);
+	missing->samples |= stacks.damaged;
+	if (!code)
+		code = attach_out_write(out, buf->data, buf->len);
+	if (!code)
+		note_stacks(target, &request->written, &stacks);
+	attach_stacks_free(&stacks);
+	return code;
+}
+
 static int snapshot(struct attach *target, void *arg)
 {
 	struct request *request = arg;
-	struct attach_regions regions = { .changing = 0 };
+	struct attach_missing missing = { .changing = 0 };
 	bool own_file = request->out || !target->control.out[0];
 	struct pmc_frame_buf buf = { .data = NULL };
 	struct attach_out out = { .fd = -1 };
@@ -146,20 +192,18 @@ static int snapshot(struct attach *target, void *arg)
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
 	if (request->pidfd >= 0 && has_ended(request->pidfd))
 		return attach_gone(target->pid);
-	code = attach_collect(target, &regions, &buf, own_file);
+	code = attach_collect(target, &missing, &buf, own_file);
 	if (!code)
 		code = attach_out_open(target, request->out, &out);
 	if (!code)
-		code = attach_out_write(&out, buf.data, buf.len);
+		code = put(target, request, &missing, &buf, &out);
 	if (!code && !request->printed && (!request->out || strcmp(request->out, "-") != 0)) {
 		printf("%s\n", out.path);
 		fflush(stdout);
 		request->printed = true;
 	}
-	if (!code) {
-		warn_missing_regions(target, &regions);
-		warn_missing_samples(target, request);
-	}
+	if (!code)
+		warn_missing(target, &missing);
 	if (out.fd >= 0)
 		close(out.fd);
 	free(buf.data);

@@ -59,6 +59,9 @@ static void put_sets(const struct attach *target, struct pmc_frame_buf *buf)
 
 	copy_set(target, c->eventset_frame, c->eventset_bytes, c->eventset, buf);
 	copy_set(target, c->user_frame, c->user_bytes, c->user_eventset, buf);
+	if (target->samples.area)
+		copy_set(target, target->samples.eventset_frame, target->samples.eventset_bytes,
+			 target->samples.like.eventset, buf);
 	copy_set(target, c->uncore_frame, c->uncore_bytes, c->uncore.eventset, buf);
 	/* PMC_INHERIT=clock: always the same set. */
 	if (pmc_plan_clock(&arena, &clock) == 0 &&

@@ -25,12 +25,6 @@ struct attach_regions {
 void attach_regions_init(struct attach_regions *regions);
 /* Only those of one slot, within a tenth of a second whatever the process does. */
 void attach_regions_only(struct attach_regions *regions, uint32_t slot);
-/* Regions and rows of one look, then the frames of the process, into a buffer that grows. own_file:
- * it is for another file than the dump of the process. */
-int attach_collect(struct attach *target, struct attach_regions *regions, struct pmc_frame_buf *buf,
-		   bool own_file);
-/* The same of one slot of the last look. */
-int attach_collect_thread(struct attach *target, uint32_t slot, struct pmc_frame_buf *buf);
 /* At most one REGION frame into buf, which has room for ATTACH_FRAME_BYTES. False: that was all. */
 bool attach_regions_next(const struct attach *target, struct attach_regions *regions,
 			 struct pmc_frame_buf *buf);

@@ -206,6 +206,7 @@ void attach_row(struct attach *target, struct pmc_frame_buf *buf, struct slot *s
 		.eventset = attach_eventset_of(&target->control, slot),
 		.start_site = slot->start_site,
 		.reason = slot->reason,
+		.created_stack = attach_created_stack(target, slot),
 		.off_ns = phases,
 	};
 	const size_t bytes = pmc_thread_bytes(&row);

@@ -139,6 +139,9 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 	const char *rate = strrchr(value, '@');
 	uint64_t number;
 
+	*to = (pmc_config_SAMPLE){ .on = false };
+	if (strcmp(value, "off") == 0)
+		return 0;
 	*to = (pmc_config_SAMPLE){ .on = true, .frequency = SAMPLE_HZ };
 	if (!*value || strcmp(value, "on") == 0)
 		return 0;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 10
+#define PMC_CONTROL_VERSION 11
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -73,7 +73,8 @@ struct pmc_control {
 	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;
 	_Atomic int32_t out_fd; /* descriptor of the dump, plus 1; 0: not open */
-	uint32_t sampling;	/* threads take samples, which pmctl does not read */
+	uint32_t reserved3;
+	uint64_t samples; /* struct sample_tables of sample_area.h; 0: none */
 	/* Why the agent is dormant, as printed on stderr. */
 	char why[256];
 	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample.c - copies the samples of threads of another process.
+ *
+ * A thread's samples are those of its slot's thread if that is still alive after they were copied.
+ * Until then they are only added to: a copy is what the thread had sampled at some moment.
+ */
+#include "tools/attach/sample.h"
+#include "agent/core/base/clock.h"
+#include "agent/core/base/number.h"
+#include "agent/core/count/group.h"
+#include "agent/core/dump/build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of frames; no program samples so much. */
+#define MOST_BYTES ((size_t)256 << 20)
+
+void attach_sample_tables(struct attach *target)
+{
+	struct sample_tables *tables = &target->samples;
+
+	if (!target->control.samples ||
+	    attach_read(target, target->control.samples, tables, sizeof(*tables)) != 0) {
+		tables->area = NULL;
+		return;
+	}
+	for (unsigned part = 0; part < AREA_PARTS; part++)
+		if (tables->at[part] > tables->at[part + 1])
+			tables->area = NULL;
+}
+
+/* Whether the thread of a copied slot has not ended. */
+static bool is_alive(const struct attach *target, const struct slot *slot)
+{
+	const uint32_t index = target->index[registry_index(&target->registry, slot)];
+	struct slot now;
+
+	return attach_read(target, target->slots_address + index * target->registry.slot_bytes,
+			   &now, sizeof(now)) == 0 &&
+	       (now.word & ~0xffffu) == SLOT_LIVE && now.seq == slot->seq;
+}
+
+static int read_thread(const struct attach *target, const struct slot *slot,
+		       struct sample_thread *thread)
+{
+	const struct sample_tables *tables = &target->samples;
+	const uint32_t index = target->index[registry_index(&target->registry, slot)];
+
+	if (index >= sample_room(tables, AREA_THREADS, sizeof(*thread)))
+		return -EFAULT;
+	return attach_read(target,
+			   (uintptr_t)tables->area + tables->at[AREA_THREADS] +
+				   index * sizeof(*thread),
+			   thread, sizeof(*thread));
+}
+
+uint32_t attach_created_stack(const struct attach *target, const struct slot *slot)
+{
+	struct sample_thread thread;
+
+	return target->samples.area && target->samples.creation &&
+			       read_thread(target, slot, &thread) == 0 && is_alive(target, slot) ?
+		       thread.created_stack :
+		       0;
+}
+
+/* As of the agent, see agent/sample/sample_frames.c. */
+static void read_event(const struct attach *target, struct attach_samples *samples)
+{
+	const struct sample_thread *thread = &samples->thread;
+	struct pmc_reading *reading = &samples->reading;
+	uint64_t words[PMC_PERF_GROUP_WORDS(1)] = { thread->value };
+	int fd;
+
+	*reading = (struct pmc_reading){ .enabled_ns = thread->enabled_ns,
+					 .running_ns = thread->running_ns,
+					 .n = 1 };
+	samples->value = thread->value;
+	if (!thread->fd)
+		return;
+	*reading = (struct pmc_reading){ .n = 0 };
+	fd = attach_group_dup(target, thread->fd - 1, thread->id, &reading->error);
+	if (fd < 0)
+		return;
+	pmc_perf_group_read(fd, thread->id, 1, reading, words);
+	close(fd);
+	samples->value = pmc_sub_sat(words[0], thread->off);
+}
+
+enum copied { COPIED, NO_SAMPLES, DAMAGED, NO_MEMORY };
+
+static enum copied copy_list(const struct attach *target, struct attach_samples *samples)
+{
+	const uint64_t at = (uintptr_t)samples->thread.counts;
+	struct sample_counts counts;
+
+	samples->n = 0;
+	if (!at)
+		return COPIED;
+	if (attach_read(target, at, &counts, sizeof(counts)) != 0 ||
+	    counts.capacity > SAMPLE_COUNTS_MOST || counts.n > counts.capacity)
+		return DAMAGED;
+	if (counts.n > samples->room) {
+		void *list = realloc(samples->list, counts.n * sizeof(*samples->list));
+
+		if (!list)
+			return NO_MEMORY;
+		samples->list = list;
+		samples->room = counts.n;
+	}
+	samples->n = counts.n;
+	return attach_read(target, at + offsetof(struct sample_counts, list), samples->list,
+			   counts.n * sizeof(*samples->list)) == 0 ?
+		       COPIED :
+		       DAMAGED;
+}
+
+static enum copied copy(const struct attach *target, const struct slot *slot,
+			struct attach_samples *samples)
+{
+	const struct sample_thread *thread = &samples->thread;
+	enum copied copied;
+
+	samples->time_ns = pmc_now_ns();
+	if (read_thread(target, slot, &samples->thread) != 0)
+		copied = DAMAGED;
+	else if (!thread->fd && !thread->enabled_ns)
+		return NO_SAMPLES;
+	else
+		copied = copy_list(target, samples);
+	if (copied == COPIED)
+		read_event(target, samples);
+	return copied == NO_MEMORY || is_alive(target, slot) ? copied : NO_SAMPLES;
+}
+
+/* The next thread that samples. */
+static bool next_slot(const struct attach *target, struct attach_samples *samples)
+{
+	while (samples->next_slot < target->n_slots) {
+		const struct slot *slot = registry_slot(&target->registry, samples->next_slot++);
+		enum copied copied = copy(target, slot, samples);
+
+		samples->damaged |= copied == DAMAGED;
+		samples->no_memory = copied == NO_MEMORY;
+		if (copied == COPIED) {
+			samples->slot = slot;
+			samples->part = 0;
+			return true;
+		}
+		if (copied == NO_MEMORY)
+			return false;
+	}
+	return false;
+}
+
+static uint64_t taken(const struct attach_samples *samples)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < samples->n; i++)
+		sum += samples->list[i].count;
+	return sum;
+}
+
+static void put_part(const struct attach *target, struct attach_samples *samples,
+		     struct pmc_frame_buf *buf)
+{
+	const struct pmc_samples_fixed *like = &target->samples.like;
+	const uint32_t from = samples->part * PMC_SAMPLES_PART, left = samples->n - from;
+	const bool first = !samples->part;
+	const struct pmc_samples_fixed fixed = {
+		.seq = samples->slot->seq,
+		.time_ns = samples->time_ns,
+		.eventset = like->eventset,
+		.part = samples->part,
+		.n = left < PMC_SAMPLES_PART ? left : PMC_SAMPLES_PART,
+		.period = like->period,
+		.frequency = like->frequency,
+		.samples = first ? taken(samples) : 0,
+		.lost = first ? samples->thread.lost : 0,
+		.truncated = first ? samples->thread.truncated : 0,
+		.n_groups = first,
+	};
+
+	pmc_begin_samples(buf, target->control.identity, target->control.snapshot, &fixed);
+	if (first)
+		pmc_put_reading(buf, &samples->reading, &samples->value);
+	if (fixed.n)
+		pmc_frame_bytes(buf, samples->list + from, fixed.n * sizeof(*samples->list));
+	pmc_frame_end(buf);
+	samples->bytes += SAMPLE_FRAME_BYTES;
+	samples->part++;
+	if (left <= PMC_SAMPLES_PART)
+		samples->slot = NULL;
+}
+
+bool attach_samples_next(const struct attach *target, struct attach_samples *samples,
+			 struct pmc_frame_buf *buf)
+{
+	samples->damaged |= target->control.samples && !target->samples.area;
+	if (!target->samples.area || !target->samples.like.eventset)
+		return false;
+	if (samples->bytes > MOST_BYTES) {
+		samples->damaged = true;
+		return false;
+	}
+	if (!samples->slot)
+		return next_slot(target, samples);
+	put_part(target, samples, buf);
+	return true;
+}
+
+void attach_samples_free(struct attach_samples *samples)
+{
+	free(samples->list);
+	samples->list = NULL;
+	samples->room = 0;
+}
