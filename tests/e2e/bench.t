@@ -36,6 +36,9 @@ like "$(cat "$T/out")" "no certain difference in wall_time|times faster than" \
 bench -r 3 -e task-clock "sleep 0" "sleep 1"
 like "$(grep ' ran ' "$T/out")" "^sleep 0 ran [0-9.]+ times faster than sleep 1 \(by [0-9.]+ m?s [^ ]+ [0-9.]+ .?s\)$" \
 	"a certain difference has its interval, as in the table"
+COLUMNS=60 bench -r 2 -e task-clock,cycles,instructions,page-faults:u "$PROG/pages 100" \
+	"sh -c 'exec true # with a longer text'"
+is "$(grep -vE '^(Benchmark| )' "$T/out" | grep -E '^.{61}' || true)" "" "the last lines are wrapped at COLUMNS"
 
 # ---- commands ---------------------------------------------------------------------------------
 bench -r 1 --output "$T/words" "printf '%s|' 'a b' \"c'd\" e\\ f '' \"g\\\\\" 'h\\''"

@@ -60,6 +60,9 @@ is "$(jq -r '.checks[].name' "$T/plain" | while read -r name; do
 done)" "" "every check is in the manual"
 
 # ---- --require -------------------------------------------------------------------------------
+COLUMNS=70 "$PMCTL" doctor >"$T/narrow"
+is "$(grep -vE '^ *fix: ' "$T/narrow" | grep -E '^.{71}' || true)" "" "lines are wrapped at the width"
+is "$(tr -s ' \n' ' ' <"$T/narrow")" "$(tr -s ' \n' ' ' <"$T/table")" "wrapped lines lose no word"
 run "$PMCTL" doctor --require task-clock
 is "$status" 0 "--require task-clock: exit 0"
 like "$(grep '^require' "$T/out")" '^require +ok +task-clock' "the table has a row for it"

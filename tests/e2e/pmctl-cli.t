@@ -23,6 +23,22 @@ refused 2 "'--inherit'" "mistyped flag" run --inhert off -- touch "$T/ran"
 refused 2 "needs a value" "flag without its value" run -o
 refused 2 "'--json'" "mistyped flag of doctor" doctor --jsno
 
+# A process that has ended and that its parent does not reap.
+sh -c 'exit 0 & exec sleep 1000' >/dev/null 2>&1 &
+parent=$!
+zombie() { dead=$(pgrep -P "$parent" 2>/dev/null) && grep -q '^State:.Z' "/proc/$dead/status"; }
+await zombie || ok "a zombie process was created" false
+refused 1 "process $dead has ended" "stat of a zombie" stat -p "$dead"
+same_error=$(sed 's/^[^:]*//' "$T/err")
+for command in "stat --per-thread" "stat --by pool" "trace -e sched:sched_switch" "trace --summary" "top -b"; do
+	refused 1 "process $dead has ended" "$command of a zombie" $command -p "$dead"
+	is "$(sed 's/^[^:]*//' "$T/err")" "$same_error" "$command of a zombie: the same answer"
+done
+kill "$parent"
+for command in stat "stat --by pool" "trace -e sched:sched_switch" "top -b"; do
+	refused 1 "no such process: 4194300" "$command of an unused ID" $command -p 4194300
+done
+
 touch_ran=(-- touch "$T/ran")
 refused 2 "--events 'cycels': .*cycles" "unknown event" run -e cycels "${touch_ran[@]}"
 refused 2 "--events 'cycels': .*cycles" "unknown event, long flag" run --events=cycels "${touch_ran[@]}"

@@ -74,6 +74,12 @@ ok "an event has a value or none, and a state" jq -e '[.events[] | .state == "co
 stat -e no-such-event -- true
 is "$status" 2 "unknown event"
 
+# ---- width ------------------------------------------------------------------------------------
+COLUMNS=60 run "$PMCTL" stat -I 100ms -e task-clock,page-faults,minor-faults,context-switches,cpu-migrations \
+	-- "$PROG/pages" 2000
+is "$(sed "/^$/q" "$T/err" | grep -E '^.{61}' || true)" "" "in a pipe, COLUMNS is the width of the table"
+like "$(cat "$T/err")" 'no room for:' "columns without room are named"
+
 # ---- a process --------------------------------------------------------------------------------
 mkfifo "$T/go"
 # attach FLAG...: counts a shell that then starts a process and a program with threads.

@@ -61,6 +61,9 @@ is "$(jq -s 'map(.tid == .fields.pid) | all' x.json)" true "TID of a record is t
 is "$(jq '.records' err)" 21 "the summary counts the records"
 trace -e 'sched:sched_process_e*' --format fields -o x -- sh -c '/bin/true; exit 7'
 is "$status $(grep -c event=sched:sched_process_exec x)" "7 2" "children of the command are traced; its exit status is returned"
+is "$(grep -oE '(^| )[a-z_.]+=' x | sed 's/^ //' | sort -u | grep -E "^(args.)?pid=")" $'args.pid=\npid=' "fields named as the record's own have a prefix"
+is "$(awk '{ delete seen; for (i = 1; i <= NF; i++) if (split($i, of, "=") > 1 && seen[of[1]]++) print }' x)" "" \
+	"no key is twice in a line"
 is "$(grep -c event=sched:sched_process_exit x)" 2 "a glob names several tracepoints"
 trace -e sched:sched_process_exec -o x sh -c 'exit 9' sh -o
 is "$status" 9 "the first argument that is no flag begins the command"

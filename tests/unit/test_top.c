@@ -186,6 +186,29 @@ static void filters(void **state)
 	assert_string_equal(names(&look), "");
 }
 
+/* Inside a process the filter for processes is not in force; it is again outside. */
+static void filter_and_zoom(void **state)
+{
+	struct top_look look = { .by = TOP_PROCESS, .sort = TOP_CPU, .filter = "serv" };
+
+	(void)state;
+	assert_string_equal(names(&look), "server");
+	top_look_inside(&look, &rows.rows[0]);
+	assert_string_equal(names(&look), "worker-2,worker-1,e\033[1m,server,io");
+	assert_int_equal(rows.hidden, 0);
+	strcpy(look.filter, "work");
+	assert_string_equal(names(&look), "worker-2,worker-1");
+	assert_int_equal(rows.hidden, 3);
+	/* A pool inside the process: Esc leads back to the processes. */
+	look.by = TOP_POOL;
+	assert_string_equal(names(&look), "worker-*");
+	top_look_inside(&look, &rows.rows[0]);
+	assert_string_equal(names(&look), "worker-2,worker-1");
+	top_look_outside(&look);
+	assert_string_equal(look.filter, "serv");
+	assert_int_equal(look.by, TOP_PROCESS);
+}
+
 static void sparkline(void **state)
 {
 	uint32_t us[TOP_HISTORY] = { 0, 1, 500, 1000, 5000 };
@@ -366,6 +389,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(whole_process, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(late_readings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(filters, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(filter_and_zoom, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(layout, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(titles, set_up, tear_down),
 		cmocka_unit_test(sparkline),

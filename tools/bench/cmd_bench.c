@@ -28,7 +28,7 @@ static void write_any(const void *arg, struct pmc_out *out)
 	else if (bench->format == BENCH_MARKDOWN)
 		bench_write_markdown(bench, out);
 	else
-		bench_write_table(bench, out, use_color(bench), (int)bench_columns());
+		bench_write_table(bench, out, use_color(bench), tool_columns(STDOUT_FILENO));
 }
 
 static int print(struct bench *bench)

@@ -13,6 +13,13 @@ static void put_name(struct pmc_out *out, const char *name)
 	pmc_utf8_safe(out, name, strlen(name), 0);
 }
 
+/* `columns`: 0 if the width is not known. */
+static void end_line(struct pmc_out *out, struct pmc_out *line, int columns)
+{
+	pmc_show_wrapped(out, line->buf, columns > 0 ? columns : INT_MAX);
+	pmc_out_to_mem(line, line->buf, line->cap);
+}
+
 /* Events that could not be counted, one line for each reason. */
 static void note_missing(const struct bench *bench, struct pmc_out *out, int columns)
 {
@@ -39,14 +46,18 @@ static void note_missing(const struct bench *bench, struct pmc_out *out, int col
 			put_name(&line, plan->events[k].event.name);
 		}
 		pmc_outf(&line, ": %s.", why);
-		pmc_show_wrapped(out, text, columns > 0 ? columns : INT_MAX);
+		end_line(out, &line, columns);
 	}
 }
 
-static void note_scopes(const struct bench *bench, struct pmc_out *out)
+static void note_scopes(const struct bench *bench, struct pmc_out *out, int columns)
 {
 	const char *before = "Counted in user mode only: ";
+	struct pmc_out line;
 	bool scaled = false;
+	char text[8192];
+
+	pmc_out_to_mem(&line, text, sizeof(text));
 
 	for (unsigned m = BENCH_EVENTS; m < bench->n_measures; m++) {
 		const struct pmc_planned *event = bench->measures[m].event;
@@ -55,24 +66,32 @@ static void note_scopes(const struct bench *bench, struct pmc_out *out)
 			scaled |= bench->commands[c].scaled[event - bench->plan.events];
 		if (event->scope != PMC_SCOPE_USER)
 			continue;
-		pmc_out_str(out, before);
-		put_name(out, bench->measures[m].name);
+		pmc_out_str(&line, before);
+		put_name(&line, bench->measures[m].name);
 		before = ", ";
 	}
-	if (before[0] == ',')
-		pmc_out_str(out, ".\n");
-	if (bench_remark && bench->n_measures > BENCH_EVENTS)
-		pmc_outf(out, "%s\n", bench_remark);
-	if (scaled)
-		pmc_out_str(out, "Marked ~: multiplexed, and scaled to the whole time.\n");
+	if (before[0] == ',') {
+		pmc_out_char(&line, '.');
+		end_line(out, &line, columns);
+	}
+	if (bench_remark && bench->n_measures > BENCH_EVENTS) {
+		pmc_out_str(&line, bench_remark);
+		end_line(out, &line, columns);
+	}
+	if (scaled) {
+		pmc_out_str(&line, "Marked ~: multiplexed, and scaled to the whole time.");
+		end_line(out, &line, columns);
+	}
 }
 
 /* "B ran 1.34 times faster than A (by 5.1 ms ± 0.2 ms)", for each command but the fastest. The
  * interval is the one that decides whether the difference is certain; a ratio has another. */
-void bench_write_summary(const struct bench *bench, struct pmc_out *out)
+void bench_write_summary(const struct bench *bench, struct pmc_out *out, int columns)
 {
 	const struct bench_command *fastest = bench->commands;
 	struct bench_row best, row;
+	struct pmc_out line;
+	char text[2048];
 
 	bench_row_of(bench, fastest, NULL, BENCH_WALL, &best);
 	for (unsigned c = 1; c < bench->n_commands; c++) {
@@ -84,7 +103,8 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out)
 	}
 	if (bench->n_commands < 2 || !best.summary.n)
 		return;
-	pmc_out_str(out, "\n");
+	pmc_out_char(out, '\n');
+	pmc_out_to_mem(&line, text, sizeof(text));
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
 		const struct bench_delta *delta = &row.delta;
@@ -94,31 +114,33 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out)
 		if (command == fastest || !delta->known)
 			continue;
 		one_pct = delta->base / 100;
-		pmc_utf8_safe(out, fastest->text, strlen(fastest->text), 60);
+		pmc_utf8_safe(&line, fastest->text, strlen(fastest->text), 60);
 		if (delta->has_ci && delta->pct <= delta->ci_pct) {
-			pmc_out_str(out, " and ");
-			pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-			pmc_outf(out, ": no certain difference in %s\n",
+			pmc_out_str(&line, " and ");
+			pmc_utf8_safe(&line, command->text, strlen(command->text), 60);
+			pmc_outf(&line, ": no certain difference in %s",
 				 bench->measures[BENCH_WALL].name);
+			end_line(out, &line, columns);
 			continue;
 		}
-		pmc_out_str(out, " ran ");
-		pmc_out_fixed(out, 1 + delta->pct / 100,
+		pmc_out_str(&line, " ran ");
+		pmc_out_fixed(&line, 1 + delta->pct / 100,
 			      delta->has_ci && delta->ci_pct < 0.5 ? 3 : 2);
-		pmc_out_str(out, " times faster than ");
-		pmc_utf8_safe(out, command->text, strlen(command->text), 60);
-		pmc_out_str(out, " (by ");
-		bench_show(out, delta->pct * one_pct, BENCH_NS);
+		pmc_out_str(&line, " times faster than ");
+		pmc_utf8_safe(&line, command->text, strlen(command->text), 60);
+		pmc_out_str(&line, " (by ");
+		bench_show(&line, delta->pct * one_pct, BENCH_NS);
 		if (delta->has_ci) {
-			pmc_out_str(out, " ± ");
-			bench_show(out, delta->ci_pct * one_pct, BENCH_NS);
+			pmc_out_str(&line, " ± ");
+			bench_show(&line, delta->ci_pct * one_pct, BENCH_NS);
 		}
-		pmc_out_str(out, delta->has_ci ? ")\n" : ", too few runs for an interval)\n");
+		pmc_out_str(&line, delta->has_ci ? ")" : ", too few runs for an interval)");
+		end_line(out, &line, columns);
 	}
 }
 
 void bench_write_notes(const struct bench *bench, struct pmc_out *out, int columns)
 {
 	note_missing(bench, out, columns);
-	note_scopes(bench, out);
+	note_scopes(bench, out, columns);
 }

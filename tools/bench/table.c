@@ -356,7 +356,7 @@ void bench_write_table(const struct bench *bench, struct pmc_out *out, bool colo
 			 command->thread_runs == 1 ? "" : "s");
 		each_thread(bench, command, write_row, &terminal);
 	}
-	bench_write_summary(bench, out);
+	bench_write_summary(bench, out, columns);
 	if (bench->n_measures < BENCH_EVENTS + bench->plan.count)
 		pmc_out_char(out, '\n');
 	bench_write_notes(bench, out, columns);
@@ -400,6 +400,6 @@ void bench_write_markdown(const struct bench *bench, struct pmc_out *out)
 		}
 		each_thread(bench, command, write_markdown_row, out);
 	}
-	bench_write_summary(bench, out);
+	bench_write_summary(bench, out, 0);
 	bench_write_notes(bench, out, 0);
 }

@@ -70,15 +70,6 @@ static void put_ascii(const char *text, struct pmc_out *out)
 	}
 }
 
-unsigned bench_columns(void)
-{
-	struct pmc_screen screen;
-
-	pmc_screen_from_env(&screen, environ);
-	pmc_screen_of_fd(&screen, STDOUT_FILENO);
-	return (unsigned)screen.width;
-}
-
 int bench_to_stdout(bool for_people, void (*write)(const void *arg, struct pmc_out *out),
 		    const void *arg)
 {

@@ -15,8 +15,6 @@ void bench_show(struct pmc_out *out, double value, enum bench_unit unit);
 /* On which side a thread is: "both", "gone" (not in the second) or "new". */
 const char *bench_presence(bool in_first, bool in_second);
 
-/* Of the terminal, else of COLUMNS; 0: neither is known. */
-unsigned bench_columns(void);
 /* Calls write(arg, out) for standard output; what is for people becomes ASCII where the locale is
  * not UTF-8. 0 or -errno. */
 int bench_to_stdout(bool for_people, void (*write)(const void *arg, struct pmc_out *out),

@@ -269,6 +269,16 @@ int tool_args_word(const struct tool_args *args, const struct tool_word *words, 
 	return tool_fail_unknown(what, args->value, nearest.name, accepted);
 }
 
+int tool_args_directory(const struct tool_args *args, const char **path)
+{
+	struct stat st;
+
+	*path = args->value;
+	return stat(args->value, &st) == 0 && S_ISDIR(st.st_mode) ?
+		       0 :
+		       tool_fail_value(args, "an existing directory");
+}
+
 int tool_args_percent(const struct tool_args *args, double *percent)
 {
 	char *end;

@@ -61,6 +61,10 @@ int tool_fail_unknown(const char *what, const char *word, const char *nearest,
 /* ---- output ------------------------------------------------------------------------------- */
 /* One line on stdout, escaped as errors are; of more than 2047 bytes the rest is cut off. */
 void tool_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, wrapped at this width; 0: not. */
+void tool_wrapped_line(int columns, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Of the terminal, else of COLUMNS; 0: neither is known. */
+int tool_columns(int fd);
 
 /* ---- a command's flags: rows of flags.def and, for run, of config.def --------------------- */
 struct tool_flag {
@@ -112,6 +116,7 @@ struct tool_word {
 	const char *alias; /* NULL: none */
 };
 int tool_args_word(const struct tool_args *args, const struct tool_word *words, int *value);
+int tool_args_directory(const struct tool_args *args, const char **path);
 int tool_args_percent(const struct tool_args *args, double *percent);
 
 /* ---- help -------------------------------------------------------------------------------- */

@@ -53,27 +53,30 @@ static int print_json(const struct result *results, unsigned n, bool ok,
 static void print_table(const struct result *results, unsigned n, const struct doctor_facts *facts,
 			const char *missing)
 {
+	const int columns = tool_columns(STDOUT_FILENO);
+
 	for (unsigned i = 0, same; i < n; i++) {
 		const struct doctor_finding *finding = &results[i].finding;
 
-		tool_line("%-20s  %-6s  %s", results[i].name, statuses[finding->status],
-			  finding->detail);
+		tool_wrapped_line(columns, "%-20s  %-6s  %s", results[i].name,
+				  statuses[finding->status], finding->detail);
 		if (!finding->fix[0])
 			continue;
 		for (same = 0; strcmp(results[same].finding.fix, finding->fix) != 0;)
 			same++;
 		if (same < i)
 			tool_line("%30sfix: as for %s", "", results[same].name);
-		else
-			tool_line("%30sfix: %s%s%s%s", "", finding->fix,
-				  finding->hint[0] ? "   (" : "", finding->hint,
-				  finding->hint[0] ? ")" : "");
+		else /* a command is copied as one line */
+			tool_wrapped_line(finding->fix_is_command ? 0 : columns,
+					  "%30sfix: %s%s%s%s", "", finding->fix,
+					  finding->hint[0] ? "   (" : "", finding->hint,
+					  finding->hint[0] ? ")" : "");
 	}
 	puts("");
-	puts(doctor_summary(facts));
+	tool_wrapped_line(columns, "%s", doctor_summary(facts));
 	if (missing)
-		tool_line("%s cannot %sbe counted here (required).", missing,
-			  strchr(missing, ',') ? "all " : "");
+		tool_wrapped_line(columns, "%s cannot %sbe counted here (required).", missing,
+				  strchr(missing, ',') ? "all " : "");
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -3,14 +3,18 @@
 #include "tools/live/task.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
+#include "tools/cli/pmctl.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 /* CPU clock of a process, see MAKE_PROCESS_CPUCLOCK in include/linux/posix-timers_types.h. */
 #define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
@@ -49,6 +53,24 @@ static int compare_tids(const void *a, const void *b)
 	const pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+int live_refuse_ended(pid_t pid)
+{
+	struct pollfd process = { .events = POLLIN };
+	bool ended;
+
+	/* Of a process whose main thread alone has ended it is not ready. Before Linux 5.3 there is
+	 * none, nor of a thread. */
+	process.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	ended = process.fd >= 0 && poll(&process, 1, 0) > 0;
+	if (process.fd >= 0)
+		close(process.fd);
+	if (pmc_path_exists("/proc/%d", pid) != 0)
+		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
+	return !ended ? 0 :
+			tool_fail(EXIT_FAIL,
+				  "process %d has ended: its parent has not reaped it yet", pid);
 }
 
 /* Appends the threads of a process. */

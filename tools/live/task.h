@@ -17,6 +17,9 @@ struct live_tids {
 	unsigned n, room;
 };
 
+/* 0; an exit status after an error message if the process is not there, or has ended and only
+ * waits for its parent to reap it. */
+int live_refuse_ended(pid_t pid);
 /* 0; -ESRCH: there is no such process; -errno. Memory is used again by the next call. */
 int live_tids_read(pid_t pid, struct live_tids *tids);
 /* The same with the threads of all its descendants, as far as the kernel lists them

@@ -67,8 +67,12 @@ static void warn_refused(const struct stat_job *stat)
 int stat_open(struct stat_job *stat)
 {
 	static const struct stat_key total = { -1, -1, -1, -1, -1 };
-	int error = 0, code;
+	int error = 0, code = 0;
 
+	if (stat->target == STAT_PROCESS)
+		code = live_refuse_ended(stat->pid);
+	if (code)
+		return code;
 	if (stat_row(stat, &total) != 0)
 		return tool_fail(EXIT_FAIL, "out of memory");
 	/* A descriptor for each event and thread, and files of threads. The command has been forked

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* table.c - intervals and rows as a table, the sum of one target as a list. */
+/* table.c - intervals and rows as a table. */
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/words.h"
-#include "tools/stat/stat.h"
+#include "tools/cli/pmctl.h"
+#include "tools/stat/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,12 +12,6 @@
 
 #define HEAD_EVERY 20 /* lines, on what has no height */
 
-/* Names come from sysfs, tracefs and the kernel. Returns the width. */
-static int put_name(struct pmc_out *out, const char *name)
-{
-	return pmc_utf8_fit(out, name, strlen(name), 0, PMC_CUT_END, true);
-}
-
 static const char *head_of(const struct stat_job *stat, unsigned e, char *text, size_t cap)
 {
 	const struct pmc_p_event *event = &stat->live.view.events[e];
@@ -24,63 +19,10 @@ static const char *head_of(const struct stat_job *stat, unsigned e, char *text, 
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, cap);
-	put_name(&out, event->name);
+	stat_put_name(&out, event->name);
 	pmc_out_str(&out, *unit ? " " : "");
-	put_name(&out, unit);
+	stat_put_name(&out, unit);
 	return text;
-}
-
-/* Clocks in ms; what has a scale, such as energy, with decimals. */
-static void put_number(struct pmc_out *out, const struct pmc_p_event *event, double value)
-{
-	if (!strcmp(event->unit, "ns"))
-		pmc_out_fixed(out, value / 1e6, 2);
-	else if (event->unit[0])
-		pmc_out_fixed(out, value, 2);
-	else
-		pmc_show_integer(out, pmc_nearest_integer(value));
-}
-
-static void put_right(struct pmc_out *out, const char *text, int width)
-{
-	pmc_out_pad(out, ' ', width - (int)strlen(text));
-	pmc_out_str(out, text);
-}
-
-static void event_text(const struct stat_job *stat, const struct stat_row *row, unsigned e,
-		       char *text, size_t cap)
-{
-	const struct pmc_count *count = &row->counts[e];
-	struct pmc_out out;
-	double value;
-	bool known;
-
-	pmc_out_to_mem(&out, text, cap);
-	known = live_value(&stat->live, row->counts, e, &value);
-	if (!known) {
-		pmc_out_char(&out, '-');
-		return;
-	}
-	if (count->state == PMC_SCALED)
-		pmc_out_char(&out, '~');
-	put_number(&out, &stat->live.view.events[e], value);
-}
-
-static void metric_text(const struct stat_job *stat, const struct stat_row *row, unsigned m,
-			char *text, size_t cap)
-{
-	struct pmc_out out;
-	bool estimate;
-	double value;
-
-	pmc_out_to_mem(&out, text, cap);
-	if (!live_metric(&stat->live, row->counts, m, &value, &estimate)) {
-		pmc_out_char(&out, '-');
-		return;
-	}
-	if (estimate)
-		pmc_out_char(&out, '~');
-	pmc_out_fixed(&out, value, pmc_metrics[m].decimals);
 }
 
 /* ---- columns ------------------------------------------------------------------------------ */
@@ -89,13 +31,14 @@ static const char *row_name(const struct stat_job *stat, const struct stat_row *
 			    size_t cap)
 {
 	const struct stat_key *key = &row->key;
+	const char *name = row->name[0] ? row->name : "(unnamed)";
 
 	if (row == stat->rows)
 		snprintf(text, cap, "total");
 	else if (stat->by == BY_POOL || row == &stat->rest)
-		snprintf(text, cap, "%s", row->name);
+		snprintf(text, cap, "%s", name);
 	else if (key->tid >= 0)
-		snprintf(text, cap, "%d %s", key->tid, row->name);
+		snprintf(text, cap, "%d %s", key->tid, name);
 	else if (key->cpu >= 0)
 		snprintf(text, cap, "cpu %d", key->cpu);
 	else if (key->core >= 0)
@@ -169,10 +112,10 @@ static bool is_wait(const struct stat_job *stat, const struct pmc_event_def *def
 /* On a narrow terminal the last ones do not fit. Events that were asked for come first. */
 static void choose_columns(const struct stat_job *stat, struct columns *columns)
 {
-	int room = pmc_out_columns(stat->out.fd);
+	const int room = tool_columns(stat->out.fd);
 	char text[256];
 
-	*columns = (struct columns){ .wide = 14, .room = room > 0 ? room : 0 };
+	*columns = (struct columns){ .wide = 14, .room = room };
 	columns->used = 12 + (stat->by != BY_TOTAL ? 25 : 0) + (stat->by == BY_POOL ? 8 : 0) +
 			(stat->target != STAT_MACHINE || stat->cgroup ? 8 : 0);
 	for (int events = stat->events != NULL, i = 0; i < 2; i++, events = !events) {
@@ -201,15 +144,15 @@ static void put_head(struct stat_job *stat, const struct columns *columns)
 	};
 	struct pmc_out *out = &stat->out;
 
-	put_right(out, "time s", 12);
+	stat_put_right(out, "time s", 12);
 	if (stat->by != BY_TOTAL)
 		pmc_outf(out, "  %-23s", heads[stat->by]);
 	if (stat->by == BY_POOL)
-		put_right(out, "threads", 8);
+		stat_put_right(out, "threads", 8);
 	if (stat->target != STAT_MACHINE || stat->cgroup)
-		put_right(out, "CPUs", 8);
+		stat_put_right(out, "CPUs", 8);
 	for (unsigned i = 0; i < columns->n; i++)
-		put_right(out, columns->list[i].head, width_of(columns, &columns->list[i]));
+		stat_put_right(out, columns->list[i].head, width_of(columns, &columns->list[i]));
 	if (stat_has_waits(stat) && !columns->left_out)
 		pmc_out_str(out, "  at");
 	pmc_out_char(out, '\n');
@@ -270,7 +213,7 @@ static void put_line(struct stat_job *stat, const struct columns *columns,
 	wait_text(stat, row, cumulative, waits);
 	pmc_out_to_mem(&time, text, sizeof(text));
 	pmc_out_fixed(&time, (double)(stat->now_ns - stat->begin_ns) / 1e9, 3);
-	put_right(out, text, 12);
+	stat_put_right(out, text, 12);
 	if (stat->by != BY_TOTAL)
 		pmc_outf(out, "  %-23.23s", row_name(stat, row, text, sizeof(text)));
 	if (stat->by == BY_POOL) {
@@ -280,7 +223,7 @@ static void put_line(struct stat_job *stat, const struct columns *columns,
 		else
 			pmc_show_integer(&time,
 					 row == stat->rows ? stat->n_rows - 1 : row->threads);
-		put_right(out, text, 8);
+		stat_put_right(out, text, 8);
 	}
 	if (stat->target != STAT_MACHINE || stat->cgroup) {
 		pmc_out_to_mem(&time, text, sizeof(text));
@@ -288,16 +231,16 @@ static void put_line(struct stat_job *stat, const struct columns *columns,
 			pmc_out_fixed(&time, cpus, 2);
 		else
 			pmc_out_char(&time, '-');
-		put_right(out, text, 8);
+		stat_put_right(out, text, 8);
 	}
 	for (unsigned i = 0; i < columns->n; i++) {
 		const struct column *column = &columns->list[i];
 
 		if (column->kind == EVENT)
-			event_text(stat, row, column->index, text, sizeof(text));
+			stat_event_text(stat, row, column->index, text, sizeof(text));
 		else if (column->kind == METRIC)
-			metric_text(stat, row, column->index, text, sizeof(text));
-		put_right(out, column->kind == WAIT ? waits[column->index] : text,
+			stat_metric_text(stat, row, column->index, text, sizeof(text));
+		stat_put_right(out, column->kind == WAIT ? waits[column->index] : text,
 			  width_of(columns, column));
 	}
 	if (stat_has_waits(stat) && !columns->left_out)
@@ -345,80 +288,7 @@ static void put_rows(struct stat_job *stat, bool summary)
 		put_line(stat, &columns, &stat->rows[0], ns, all);
 }
 
-/* ---- the sum ------------------------------------------------------------------------------ */
-
-static void put_event(struct stat_job *stat, unsigned e, uint64_t ns)
-{
-	const struct pmc_p_event *event = &stat->live.view.events[e];
-	const struct pmc_count *count = &stat->rows[0].counts[e];
-	struct pmc_out *out = &stat->out;
-	double value, cpus = stat_cpus(stat, stat->rows, ns);
-	char text[256], why[320];
-	bool known, clock = !strcmp(event->unit, "ns");
-	const char *unit;
-
-	known = live_value(&stat->live, stat->rows->counts, e, &value);
-	if (known)
-		event_text(stat, stat->rows, e, text, sizeof(text));
-	put_right(out, known ? text : pmc_state_name(count->state), 18);
-	pmc_out_char(out, ' ');
-	unit = !known ? "" : clock ? "ms" : event->unit;
-	pmc_out_pad(out, ' ', 7 - pmc_utf8_fit(out, unit, strlen(unit), 6, PMC_CUT_END, true));
-	pmc_out_pad(out, ' ', 24 - put_name(out, event->name));
-	if (!known && event->def.state) {
-		live_events_why(&stat->live, e, why, sizeof(why));
-		pmc_outf(out, "  %s", why);
-	} else if (!known) {
-		pmc_outf(out, "  %s", count->error ? pmc_reason_text(count->error) : "");
-	} else if (clock && cpus >= 0 && event->def.type == PERF_TYPE_SOFTWARE) {
-		pmc_out_str(out, "  ");
-		pmc_out_fixed(out, cpus, 3);
-		pmc_out_str(out, " CPUs");
-	} else if (!clock && ns) {
-		pmc_out_str(out, "  ");
-		pmc_show_number(out, value * 1e9 / (double)ns);
-		pmc_out_str(out, "/s");
-	}
-	if (known && event->def.scope != PMC_SCOPE_ALL)
-		pmc_outf(out, "  %s mode", pmc_scope_name(event->def.scope));
-	pmc_out_char(out, '\n');
-}
-
-static double seconds(struct timeval time)
-{
-	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
-}
-
-static void put_list(struct stat_job *stat)
-{
-	uint64_t ns = stat->now_ns - stat->begin_ns;
-	struct pmc_out *out = &stat->out;
-	char text[64];
-
-	pmc_out_char(out, '\n');
-	for (unsigned e = 0; e < stat->live.view.count; e++)
-		put_event(stat, e, ns);
-	for (unsigned m = 0; m < pmc_n_metrics; m++) {
-		if (!live_shows_metric(&stat->live, m))
-			continue;
-		metric_text(stat, stat->rows, m, text, sizeof(text));
-		put_right(out, text, 18);
-		pmc_outf(out, "        %s\n", pmc_metrics[m].column);
-	}
-	pmc_out_char(out, '\n');
-	snprintf(text, sizeof(text), "%llu.%06llu", (unsigned long long)(ns / 1000000000u),
-		 (unsigned long long)(ns / 1000 % 1000000u));
-	put_right(out, text, 18);
-	pmc_out_str(out, " s      elapsed");
-	if (stat->target == STAT_COMMAND) {
-		pmc_out_str(out, ", ");
-		pmc_out_fixed(out, seconds(stat->usage.ru_utime), 6);
-		pmc_out_str(out, " s user, ");
-		pmc_out_fixed(out, seconds(stat->usage.ru_stime), 6);
-		pmc_out_str(out, " s system");
-	}
-	pmc_out_str(out, "\n\n");
-}
+/* ---- notes --------------------------------------------------------------------------------- */
 
 /* Threads sleep, and the kernel does not say where. */
 static bool hides_places(const struct stat_job *stat)
@@ -464,24 +334,24 @@ static void put_left_out(struct stat_job *stat)
 static void put_absent(struct stat_job *stat)
 {
 	const struct live_events *live = &stat->live;
-	const int room = pmc_out_columns(stat->out.fd);
+	const int room = tool_columns(stat->out.fd);
 	char why[320], text[8192];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, text, sizeof(text));
 	for (unsigned i = 0; i < live->n_absent; i++) {
 		pmc_out_str(&out, i ? ", " : " not counted: ");
-		put_name(&out, live->absent[i]);
+		stat_put_name(&out, live->absent[i]);
 	}
 	live_events_why_absent(live, why, sizeof(why));
 	pmc_outf(&out, ": %s", why);
-	pmc_show_wrapped(&stat->out, text, room > 0 ? room : 100);
+	pmc_show_wrapped(&stat->out, text, room ? room : 100);
 }
 
 void stat_table(struct stat_job *stat, bool summary)
 {
 	if (summary && stat->by == BY_TOTAL) {
-		put_list(stat);
+		stat_list(stat);
 	} else {
 		if (summary && stat->interval_ns) {
 			pmc_out_str(&stat->out, "\nsince the start:\n");

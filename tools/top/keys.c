@@ -147,10 +147,8 @@ static void zoom(struct top_screen *screen)
 		top_inside_read(&screen->inside, row->task);
 		return;
 	}
-	look->only = row->key;
-	look->only_by = look->by;
-	memcpy(look->only_name, row->name, sizeof(look->only_name));
-	fold(screen, TOP_THREAD);
+	top_look_inside(look, row);
+	fold(screen, look->by);
 }
 
 static void back(struct top_screen *screen)
@@ -161,8 +159,8 @@ static void back(struct top_screen *screen)
 		screen->view = TOP_TABLE;
 	} else if (look->only) {
 		screen->selected = look->only;
-		look->only = 0;
-		fold(screen, look->only_by);
+		top_look_outside(look);
+		fold(screen, look->by);
 	} else if (look->filter[0]) {
 		look->filter[0] = '\0';
 		top_remake(screen);

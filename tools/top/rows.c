@@ -56,6 +56,26 @@ static bool fits(const struct top_look *look, const char *name)
 	return fnmatch(look->filter, name, 0) == 0;
 }
 
+void top_look_inside(struct top_look *look, const struct top_row *row)
+{
+	if (!look->only) {
+		look->outer_by = look->by;
+		memcpy(look->outer_filter, look->filter, sizeof(look->filter));
+	}
+	look->filter[0] = '\0';
+	look->only = row->key;
+	look->only_by = look->by;
+	memcpy(look->only_name, row->name, sizeof(look->only_name));
+	look->by = TOP_THREAD;
+}
+
+void top_look_outside(struct top_look *look)
+{
+	memcpy(look->filter, look->outer_filter, sizeof(look->filter));
+	look->only = 0;
+	look->by = look->outer_by;
+}
+
 static bool is_shown(const struct top_look *look, const struct top_task *task)
 {
 	char name[LIVE_NAME];

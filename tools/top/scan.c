@@ -359,8 +359,6 @@ static int add_root(struct top_watch *watch, pid_t pid)
 {
 	struct top_process *root;
 
-	if (pmc_path_exists("/proc/%d", pid) != 0)
-		return tool_fail(EXIT_FAIL, "no such process: %d", pid);
 	root = add_process(watch, pid);
 	if (!root)
 		return tool_fail(EXIT_FAIL, "out of memory");
@@ -378,8 +376,11 @@ int top_watch_start(struct top_watch *watch, const struct top_flags *flags, pid_
 	watch->slot_ns = flags->interval_ns > 1000000000u ? flags->interval_ns : 1000000000u;
 	live_budget_init(&watch->budget);
 	code = child ? add_root(watch, child) : 0;
-	for (; !code && at && pmc_number_take(&at, NULL, 10, &pid); at += *at == ',')
-		code = add_root(watch, (pid_t)pid);
+	for (; !code && at && pmc_number_take(&at, NULL, 10, &pid); at += *at == ',') {
+		code = live_refuse_ended((pid_t)pid);
+		if (!code)
+			code = add_root(watch, (pid_t)pid);
+	}
 	return code;
 }
 

@@ -147,7 +147,13 @@ struct top_look {
 	uint64_t only; /* row key of a pool or process whose threads are shown; 0: all */
 	enum top_by only_by;
 	char only_name[LIVE_NAME];
+	enum top_by outer_by;  /* of the rows among which that pool or process is */
+	char outer_filter[64]; /* of these */
 };
+/* Shows only the threads of a pool or process, all of them: the filter is for rows beside it. */
+void top_look_inside(struct top_look *look, const struct top_row *row);
+/* Shows all rows again, by the filter that they had. */
+void top_look_outside(struct top_look *look);
 
 struct top_rows {
 	struct top_row *rows;

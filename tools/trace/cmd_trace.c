@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_trace.c - pmctl trace: prints tracepoints of a machine, a process or a command. */
 #include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
 #include "tools/symbol/symbol.h"
 #include "tools/trace/trace.h"
 
@@ -61,6 +62,8 @@ int cmd_trace(int argc, char **argv)
 
 	if (!code && trace.stacks && symbols_new(&trace.symbols, NULL))
 		code = tool_fail(trace_failed(&trace), "out of memory");
+	if (!code && trace.pid)
+		code = live_refuse_ended(trace.pid);
 	if (!code)
 		code = trace_find_points(&trace);
 	if (!code)

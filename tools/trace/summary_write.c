@@ -280,10 +280,10 @@ static void put_all(struct trace *trace, struct trace_thread *const *rows, size_
 		    uint64_t wall_ns)
 {
 	struct pmc_out *out = &trace->out;
-	int width = pmc_out_columns(out->fd);
+	int width = tool_columns(out->fd);
 	size_t woken = 0;
 
-	width = width > 0 ? width : WIDTH;
+	width = width ? width : WIDTH;
 	for (size_t i = 0; i < n && trace->format == TRACE_JSON; i++)
 		put_json(trace, rows[i]);
 	if (trace->format == TRACE_JSON)

@@ -29,15 +29,26 @@ static void put_field(struct pmc_out *out, const struct pmc_tracepoint_field *fi
 	pmc_out_str(out, error && error != -ENOSPC ? "?" : text);
 }
 
+/* Keys of the record itself. A field of such a name has a prefix, as in bpftrace. */
+static bool is_own_key(const char *name)
+{
+	static const char *const keys[] = { "time_ns", "cpu", "pid", "tid", "event", "stack" };
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(name, keys[i]))
+			return true;
+	return false;
+}
+
 static void put_fields(struct pmc_out *out, const struct trace_point *point,
-		       const struct pmc_record *record)
+		       const struct pmc_record *record, bool line)
 {
 	const struct pmc_tracepoint_field *field;
 
 	for (size_t i = 0; (field = pmc_tracepoint_at(point->tracepoint, i)); i++) {
 		if (field->is_common)
 			continue;
-		pmc_out_char(out, ' ');
+		pmc_out_str(out, line && is_own_key(field->name) ? " args." : " ");
 		put_name(out, field->name);
 		pmc_out_char(out, '=');
 		put_field(out, field, record);
@@ -101,7 +112,7 @@ static void put_text(struct trace *trace, const struct trace_point *point,
 			pmc_out_char(out, ' ');
 			pmc_utf8_safe(out, printed, strlen(printed), 0);
 		} else {
-			put_fields(out, point, record);
+			put_fields(out, point, record, false);
 		}
 	}
 	pmc_out_char(out, '\n');
@@ -118,7 +129,7 @@ static void put_line(struct trace *trace, const struct trace_point *point,
 		 "time_ns=%llu cpu=%u pid=%d tid=%lld event=", (unsigned long long)record->time,
 		 record->cpu, (int)record->pid, (long long)tid_of(point, record));
 	put_name(out, point->name);
-	put_fields(out, point, record);
+	put_fields(out, point, record, true);
 	if (trace->stacks)
 		pmc_out_str(out, " stack=");
 	put_stack(trace, record, "", ";");
