@@ -156,6 +156,10 @@ static inline char *made_report(struct pmc_profile *profile,
 		abort();
 	pmc_out_to_mem(&out, text, cap);
 	*result = pmc_report(profile, options, &out, problem ? problem : &ignored);
+	if (options->format == PMC_FORMAT_TABLE && strstr(text, " \n")) {
+		fprintf(stderr, "lines end in blanks:\n%s", text);
+		abort();
+	}
 	return text;
 }
 

@@ -382,7 +382,7 @@ static void labels(void **state)
 	label_is("averylongprogra", "/bin/averylongprogram", "", PMC_THREAD_MAIN, "(main)");
 	label_is("ui", "/usr/bin/xz", "xz", PMC_THREAD_MAIN, "ui");
 	label_is("", "", "", PMC_THREAD_MAIN, "(main)");
-	label_is("", "", "", 0, "");
+	label_is("", "", "", 0, "(unnamed)");
 	label_is("0123456789abcdef", "", "", 0, "0123456789abcdef");
 	in_child = true;
 	label_is("cc1", "/usr/libexec/cc1", "cc1 x.c", PMC_THREAD_MAIN, "cc1");

@@ -305,7 +305,7 @@ static void usage_outside_rows(void **state)
 		  "  total            12      4           47\n" },
 		/* The frame of the process is older than the rows. */
 		{ false, true,
-		  "  - unattributed    -       -             - \n"
+		  "  - unattributed    -       -             -\n"
 		  "  total            10+      4+           40+\n" },
 	};
 	struct pmc_process_fixed process = process_like;
@@ -344,7 +344,7 @@ static void usage_of_descendants(void **state)
 		uint64_t children_cpu_ns;
 		const char *below;
 	} cases[] = {
-		{ 8 * MS, "  - descendants     -             - \n"
+		{ 8 * MS, "  - descendants     -             -\n"
 			  "  total            12+           47+\n" },
 		/* The exit of children with rows. */
 		{ MS / 2, "  - descendants     -            -\n"

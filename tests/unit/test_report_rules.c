@@ -80,8 +80,10 @@ static void modes(void **state)
 		  .config = PERF_COUNT_SW_PAGE_FAULTS },
 	};
 	const struct made_value values = { 1, 1, 0, 4, { 7, 11, 22, 33 } };
-	static const char *const heads[] = { " cpu ",		" task-clock:u ", " page-faults:u ",
-					     " page-faults:k ", " vol ",	  " page-faults " };
+	static const char *const heads[] = {
+		" cpu ",	   " task-clock:u ", " page-faults:u ",
+		" page-faults:k ", " vol ",	     " page-faults\n"
+	};
 	struct pmc_profile profile;
 	const char *at;
 	uint64_t set;
@@ -306,9 +308,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rates_stay_numbers),
-		cmocka_unit_test(almost_all),		cmocka_unit_test(modes),
-		cmocka_unit_test(formulas_are_guarded), cmocka_unit_test(sums_do_not_wrap),
-		cmocka_unit_test(images_of_a_process),	cmocka_unit_test(one_column_for_both),
+		cmocka_unit_test(almost_all),
+		cmocka_unit_test(modes),
+		cmocka_unit_test(formulas_are_guarded),
+		cmocka_unit_test(sums_do_not_wrap),
+		cmocka_unit_test(images_of_a_process),
+		cmocka_unit_test(one_column_for_both),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,131 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_samples.c - samples by function, line and path, as table, CSV and JSON. */
-#include "tests/unit/samples_made.h"
-#include "tools/report/samples.h"
+#include "tests/unit/samples_report.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static const struct made_event clock_event = {
-	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
-};
-static const struct made_event faults_event = {
-	.name = "page-faults", .type = 1, .config = 2, .scope = PMC_SCOPE_USER
-};
-
-enum { MAIN = 0x1000, WORK = 0x2000, SORT = 0x3000, READ = 0x4000 };
-
-#define APP(address) MADE_FRAME(1, address)
-#define LIB(address) MADE_FRAME(0, address)
-
-/* main calls work and read; work calls sort, which calls itself. */
-static const struct made_stack stacks[] = {
-	{ 1, 0, 1, { APP(MAIN) } },
-	{ 2, 0, 2, { APP(WORK), APP(MAIN) } },
-	{ 3, 0, 3, { LIB(SORT), APP(WORK), APP(MAIN) } },
-	{ 4, 0, 5, { LIB(SORT), LIB(SORT), LIB(SORT), APP(WORK), APP(MAIN) } },
-	{ 5, 0, 2, { LIB(READ), APP(MAIN) } },
-	{ 6, PMC_STACK_TRUNCATED, 2, { LIB(SORT), LIB(SORT) } },
-	{ 7, 0, 2, { MADE_RAW(0x7f0000001234), APP(MAIN) } },
-};
-
-static const struct made_event wait_event = {
-	.name = "off-cpu", .type = PMC_TYPE_OS, .config = PMC_OS_OFF_CPU, .unit = "ns"
-};
-
-/* Two threads: 100 samples of 1 ms in the first, 20 in the second; two waits of 2.5 s. */
-static void make(struct pmc_profile *profile)
-{
-	const struct pmc_process_fixed process = { .pid = 7,
-						   .rank = -1,
-						   .start_ns = 1,
-						   .end_ns = 1000000000,
-						   .time_ns = 1000000000,
-						   .cpu_ns = 120000000,
-						   .threads_seen = 2,
-						   .flags = PMC_PROCESS_FIRST,
-						   .how_ended = PMC_ENDED_EXIT };
-	const struct pmc_sample first[] = {
-		{ 1, 5, 5000000 },   { 2, 15, 15000000 }, { 3, 30, 30000000 }, { 4, 10, 10000000 },
-		{ 5, 25, 25000000 }, { 6, 5, 5000000 },	  { 7, 6, 6000000 },   { 0, 4, 4000000 },
-	};
-	const struct pmc_sample second[] = { { 2, 20, 20000000 } };
-	const struct pmc_sample faults[] = { { 1, 2, 2 } };
-	const struct pmc_sample waits[] = { { 5, 1, 2000000000 }, { 3, 1, 500000000 } };
-	uint64_t clock, fault, wait, modules[2];
-
-	made_begin();
-	clock = made_set(&clock_event, 1);
-	fault = made_set(&faults_event, 1);
-	wait = made_set(&wait_event, 1);
-	made_process(1, &process, "elsewhere", "/bin/app", "app");
-	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN, .cpu_ns = 100000000 },
-		    "app", NULL, 0);
-	made_thread(1,
-		    (struct pmc_thread_fixed){ .seq = 1, .cpu_ns = 20000000, .created_stack = 2 },
-		    "pool-1", NULL, 0);
-	modules[0] = made_module("/opt/none/lib.so", "lib-id");
-	modules[1] = made_module("/opt/none/app", "app-id");
-	made_stacks(1, modules, 2, stacks, sizeof(stacks) / sizeof(stacks[0]));
-	made_samples(1,
-		     (struct pmc_samples_fixed){ .eventset = clock,
-						 .period = 1000000,
-						 .samples = 100,
-						 .lost = 3,
-						 .truncated = 5 },
-		     125000000, first, 8);
-	made_samples(1,
-		     (struct pmc_samples_fixed){
-			     .seq = 1, .eventset = clock, .period = 1000000, .samples = 20 },
-		     25000000, second, 1);
-	made_samples(1, (struct pmc_samples_fixed){ .eventset = fault, .period = 1, .samples = 2 },
-		     4, faults, 1);
-	made_samples(1, (struct pmc_samples_fixed){ .eventset = wait, .period = 1, .samples = 2 },
-		     0, waits, 2);
-	made_profile(profile, false);
-}
-
-static char *report_with(struct pmc_report_options options, int result_wanted, const char **problem)
-{
-	struct report_names *names;
-	struct pmc_profile profile;
-	char *text;
-	int result;
-
-	make(&profile);
-	options.top = options.top ? options.top : -1;
-	assert_int_equal(report_names_new(&names, NULL), 0);
-	options.fold_samples = report_fold_samples;
-	options.path_of = report_path_of;
-	options.names_arg = names;
-	text = made_report(&profile, &options, &result, problem);
-	assert_int_equal(result, result_wanted);
-	report_names_free(names);
-	if (!problem)
-		pmc_profile_free(&profile);
-	return text;
-}
-
-static char *report(struct pmc_report_options options)
-{
-	return report_with(options, 0, NULL);
-}
-
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no\n%s\nin\n%s", part, text);
-}
-
-static void has_not(const char *text, const char *part)
-{
-	if (strstr(text, part))
-		fail_msg("unexpected\n%s\nin\n%s", part, text);
-}
 
 static void functions_as_csv(void **state)
 {
@@ -147,18 +25,6 @@ static void functions_as_csv(void **state)
 	free(text);
 }
 
-static void no_thread_matches(void **state)
-{
-	const char *where[] = { "name=nobody" };
-	char *text = report(
-		(struct pmc_report_options){ .by = PMC_BY_FUNCTION, .where = where, .n_where = 1 });
-
-	(void)state;
-	has(text, "no thread matches name=nobody");
-	has_not(text, "no samples");
-	free(text);
-}
-
 /* A clock counts kernel mode, too; other events are counted where samples are taken. */
 static void what_is_not_sampled(void **state)
 {
@@ -175,19 +41,6 @@ static void what_is_not_sampled(void **state)
 	has_not(faults, "shorter");
 	free(text);
 	free(faults);
-}
-
-static void threads_of_a_condition(void **state)
-{
-	const char *where[] = { "name=pool-*" };
-	char *text = report((struct pmc_report_options){
-		.by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV, .where = where, .n_where = 1 });
-
-	(void)state;
-	has(text, "app+0x2000,1,20,20000000,100.000000,20,20000000,100.000000,");
-	has(text, "app+0x1000,1,0,0,0.000000,20,20000000,100.000000,");
-	has_not(text, "lib.so");
-	free(text);
 }
 
 static void paths_as_csv(void **state)
@@ -368,20 +221,6 @@ static void no_hint_without_samples(void **state)
 	pmc_profile_free(&profile);
 }
 
-/* It says why, as a table does. */
-static void folded_without_samples(void **state)
-{
-	const char *nobody[] = { "name=nobody" }, *problem = NULL;
-
-	(void)state;
-	free(report_with((struct pmc_report_options){ .by = PMC_BY_PATH,
-						      .format = PMC_FORMAT_FOLDED,
-						      .where = nobody,
-						      .n_where = 1 },
-			 -EINVAL, &problem));
-	has(problem, "no thread matches name=nobody");
-}
-
 static void sorted(void **state)
 {
 	char *text = report((struct pmc_report_options){
@@ -476,8 +315,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_as_csv),
-		cmocka_unit_test(threads_of_a_condition),
-		cmocka_unit_test(no_thread_matches),
 		cmocka_unit_test(what_is_not_sampled),
 		cmocka_unit_test(paths_as_csv),
 		cmocka_unit_test(paths_bottom_up),
@@ -491,7 +328,6 @@ int main(void)
 		cmocka_unit_test(start_and_creation),
 		cmocka_unit_test(sorted),
 		cmocka_unit_test(of_threads),
-		cmocka_unit_test(folded_without_samples),
 		cmocka_unit_test(without_samples),
 	};
 

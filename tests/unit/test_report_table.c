@@ -418,10 +418,35 @@ static void empty(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* PR_SET_NAME takes an empty name. CSV and JSON have it as it is. */
+static void unnamed(void **state)
+{
+	static const enum pmc_fold_by by[] = { PMC_BY_NONE, PMC_BY_THREAD, PMC_BY_NAME,
+					       PMC_BY_POOL };
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	made_begin();
+	made_thread(1, thread_like(1, 5 * MS, 77), "", NULL, 0);
+	made_profile(&profile, false);
+	for (unsigned i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
+		text = table_of(&profile, (struct pmc_report_options){ .by = by[i] });
+		assert_non_null(strstr(text, "\n  (unnamed) "));
+		free(text);
+	}
+	text = table_of(&profile, (struct pmc_report_options){ .format = PMC_FORMAT_CSV,
+							       .columns = "name,cpu_ns" });
+	assert_string_equal(text, "name,cpu_ns\n,5000000\n");
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full),
+		cmocka_unit_test(unnamed),
 		cmocka_unit_test(marks),
 		cmocka_unit_test(no_pmu),
 		cmocka_unit_test(one_screen),

@@ -28,13 +28,17 @@ static bool named_after(const char *name, size_t len, const char *path, size_t p
 
 const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len)
 {
-	static const char main_label[] = "(main)";
+	static const char main_label[] = "(main)", unnamed[] = "(unnamed)";
 	const struct pmc_p_process *process = thread->process;
 	const char *name = thread->fixed.name;
 
 	*len = strnlen(name, sizeof(thread->fixed.name));
-	if (!(thread->fixed.flags & PMC_THREAD_MAIN))
-		return name;
+	if (!(thread->fixed.flags & PMC_THREAD_MAIN)) {
+		if (*len)
+			return name;
+		*len = sizeof(unnamed) - 1;
+		return unnamed;
+	}
 	/* Among many processes the name tells more; so it does for an image that exec replaced. */
 	if (*len && process && process->known &&
 	    (!(process->fixed.flags & PMC_PROCESS_FIRST) ||

@@ -117,6 +117,11 @@ struct pmc_p_row {
 	uint8_t packed[];
 };
 
+static inline bool pmc_same_thread(const struct pmc_p_row *a, const struct pmc_p_row *b)
+{
+	return a->process == b->process && a->seq == b->seq;
+}
+
 struct pmc_p_thread {
 	const struct pmc_p_row *row; /* NULL: not a row of the profile */
 	struct pmc_p_process *process;

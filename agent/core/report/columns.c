@@ -326,12 +326,31 @@ static bool is_it(struct pmc_view *view, struct pmc_nearest *nearest, const char
 	return false;
 }
 
+static bool is_of_samples(const char *word, size_t len)
+{
+	static const char *const names[] = {
+#define X(name, ...) #name,
+#include "agent/core/report/sample_columns.def"
+#undef X
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (len == strlen(names[i]) && !memcmp(word, names[i], len))
+			return true;
+	return false;
+}
+
 static const char *unknown(struct pmc_view *view, const struct pmc_nearest *nearest)
 {
 	char buf[256];
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, buf, sizeof(buf));
+	if (!pmc_by_samples(view->by) && is_of_samples(nearest->word, nearest->len)) {
+		pmc_outf(&out, "'%.*s' is a column of --by function, line and path",
+			 (int)nearest->len, nearest->word);
+		return pmc_arena_strndup(&view->profile->arena, buf, out.len);
+	}
 	pmc_outf(&out, "unknown column '%.*s'", nearest->len > 96 ? 96 : (int)nearest->len,
 		 nearest->word);
 	if (nearest->name)

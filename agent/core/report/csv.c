@@ -168,7 +168,7 @@ int pmc_view_csv(struct pmc_view *view)
 		pmc_view_row(view, &lines, i, &buf, &row);
 		put_row(view, &columns, &row);
 	}
-	if (groups || view->options->timeline || view->options->n_where)
+	if (groups || view->options->timeline || view->n_where)
 		return 0;
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		if (profile->processes[i]->machine.set)

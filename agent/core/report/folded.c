@@ -12,8 +12,8 @@ static int nothing(struct pmc_view *view)
 
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	view->out = &text;
-	if (!view->n_rows && view->options->n_where)
-		pmc_view_conditions(view);
+	if (!view->n_rows && view->n_where)
+		pmc_footer_conditions(view);
 	else
 		pmc_out_str(&text, "no samples in these threads; pmctl run --sample takes some");
 	view->out = out;

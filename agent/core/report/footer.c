@@ -36,15 +36,10 @@ static void counted(struct pmc_view *view, uint64_t counted, uint64_t not, uint6
 	pmc_out_str(view->out, unseen ? " not; later rows are unknown" : " not");
 }
 
-void pmc_view_conditions(struct pmc_view *view)
+void pmc_footer_conditions(struct pmc_view *view)
 {
-	const struct pmc_report_options *options = view->options;
-
 	pmc_out_str(view->out, view->n_rows ? "selected by " : "no thread matches ");
-	for (unsigned i = 0; i < options->n_where; i++) {
-		pmc_out_str(view->out, i ? " and " : "");
-		pmc_view_text(view, options->where[i], 40);
-	}
+	pmc_view_conditions(view, false);
 }
 
 /* Of the rows that --where selects. */
@@ -57,7 +52,7 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 		not += (!i || !pmc_same_thread(view->rows[i - 1], view->rows[i])) &&
 		       pmc_profile_thread(view->profile, view->rows[i], &buf)->fixed.reason;
 	pmc_out_char(view->out, ' ');
-	pmc_view_conditions(view);
+	pmc_footer_conditions(view);
 	if (!view->n_rows) {
 		pmc_footer_end_line(view);
 		return;
@@ -476,7 +471,9 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 	view->out = &text;
 	if (!pmc_by_samples(view->by))
 		pmc_footer_uncore(view);
-	if (view->options->n_where)
+	if (view->n_row_where && view->samples.event)
+		pmc_footer_sample_rows(view);
+	if (view->n_where)
 		selected(view, footer);
 	else if (!pmc_by_samples(view->by))
 		coverage(view, footer->coverage);

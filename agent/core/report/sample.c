@@ -196,7 +196,9 @@ int pmc_view_sample_rows(struct pmc_view *view)
 		err = add_pools(view);
 	if (!err && options->fold_samples)
 		err = options->fold_samples(fold, options->names_arg);
-	return err ? err : make_room(view);
+	if (!err)
+		err = make_room(view);
+	return err ? err : pmc_view_select_rows(view);
 }
 
 /* ---- cells ------------------------------------------------------------------------------- */
@@ -245,12 +247,19 @@ static struct pmc_cell path(struct pmc_view *view, const struct pmc_sample_row *
 		for (char *c = from + at; (c = memchr(c, ';', bytes - (size_t)(c - from - at)));)
 			*c = ':';
 	}
+	from[len - 1] = '\0';
 	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = from, .len = len - 1 };
+}
+
+/* Tables have the last part of a file's path. */
+static bool is_short(const struct pmc_view *view)
+{
+	return view->options->format == PMC_FORMAT_TABLE && !view->samples.whole;
 }
 
 static struct pmc_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
 {
-	const bool table = view->options->format == PMC_FORMAT_TABLE;
+	const bool table = is_short(view);
 	struct pmc_out out;
 
 	if (view->by == PMC_BY_PATH)
@@ -266,8 +275,7 @@ static struct pmc_cell module(const struct pmc_view *view, const struct pmc_samp
 {
 	if (!row->module[0])
 		return null();
-	return text(view->options->format == PMC_FORMAT_TABLE ? pmc_base_name(row->module) :
-								row->module);
+	return text(is_short(view) ? pmc_base_name(row->module) : row->module);
 }
 
 struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,

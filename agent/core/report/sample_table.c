@@ -139,6 +139,29 @@ bool pmc_footer_samples(struct pmc_view *view)
 	return (samples || waits) && view->options->keep_hint;
 }
 
+void pmc_footer_sample_rows(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+	const char *one = view->by == PMC_BY_FUNCTION ? "function" :
+			  view->by == PMC_BY_LINE     ? "line" :
+							"path";
+
+	pmc_out_char(view->out, ' ');
+	if (samples->n_matches) {
+		pmc_show_integer(view->out, samples->n_matches);
+		pmc_out_str(view->out, " of ");
+		pmc_show_integer(view->out, samples->n_all);
+		pmc_outf(view->out, " %ss selected by ", one);
+	} else {
+		pmc_outf(view->out, "no %s matches ", one);
+	}
+	pmc_view_conditions(view, true);
+	if (samples->n_matches && view->by == PMC_BY_PATH)
+		pmc_outf(view->out, "; shown with their %s",
+			 view->options->inverted ? "callees" : "callers");
+	pmc_footer_end_line(view);
+}
+
 /* ---- trees ------------------------------------------------------------------------------- */
 
 enum { LEVELS_MOST = 24, STEP_BYTES = 9 };
@@ -166,7 +189,7 @@ static size_t longest_name(const struct pmc_lines *lines, unsigned *depth)
  * are some: no callee without its caller. */
 static int make_branches(struct pmc_table *table)
 {
-	const struct pmc_sample_fold *fold = &table->view->samples.fold;
+	const struct pmc_view_samples *samples = &table->view->samples;
 	const struct pmc_lines *lines = &table->lines;
 	struct pmc_arena *arena = table->view->arena;
 	unsigned depth;
@@ -179,8 +202,8 @@ static int make_branches(struct pmc_table *table)
 	table->label = pmc_arena_alloc(arena, longest + LEVELS_MOST * STEP_BYTES + 1);
 	if (!callers || !above || !table->branches || !table->label)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < fold->n_rows && lines->n; i++) {
-		const struct pmc_sample_row *row = fold->rows[i];
+	for (uint64_t i = 0; i < samples->n_all && lines->n; i++) {
+		const struct pmc_sample_row *row = samples->all[i];
 		const bool is_line = shown < lines->n && lines->list[shown] == row;
 		struct caller *caller;
 
@@ -303,11 +326,11 @@ int pmc_view_sample_table(struct pmc_view *view)
 	if (err)
 		return err;
 	pmc_table_title(view, &coverage);
-	if (view->n_rows || !view->options->n_where) { /* else the footer says that none matches */
+	if (view->n_rows || !view->n_where) { /* else the footer says that none matches */
 		put_explained(view);
 		pmc_out_char(view->out, '\n');
 	}
-	if (view->samples.event) {
+	if (view->samples.event && view->samples.fold.n_rows) {
 		pmc_table_print(table, &footer);
 		pmc_out_char(view->out, '\n');
 	}

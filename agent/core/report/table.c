@@ -14,7 +14,7 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 	const uint64_t cpu_ns = coverage->shown_cpu_ns;
 	uint64_t threads = coverage->selected, processes = coverage->selected_processes;
 	uint64_t seen = coverage->threads_seen;
-	uint64_t hosts = view->options->n_where ? coverage->selected_hosts : coverage->hosts;
+	uint64_t hosts = view->n_where ? coverage->selected_hosts : coverage->hosts;
 
 	if (coverage->wall_ns && coverage->runs == 1) {
 		pmc_show_time(out, (double)coverage->wall_ns, view->glyphs->micro);
@@ -28,7 +28,7 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 		pmc_out_str(out, " CPUs)");
 	}
 	pmc_out_str(out, view->glyphs->dot);
-	if (view->options->n_where) {
+	if (view->n_where) {
 		pmc_show_integer(out, threads);
 		pmc_out_str(out, " of ");
 	} else {
@@ -225,7 +225,7 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 	/* A metric of the total takes the run's time, not a thread's. */
 	total->wall_ns = coverage->wall_ns;
 	total->label = view->by == PMC_BY_REGION ? "all threads" : "total";
-	if (view->by != PMC_BY_REGION && !view->options->n_where) {
+	if (view->by != PMC_BY_REGION && !view->n_where) {
 		if (coverage->has_unattributed)
 			line_beside(table, view->glyphs->unattributed, &coverage->unattributed,
 				    total, !coverage->usage_unknown);

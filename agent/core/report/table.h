@@ -44,6 +44,7 @@ struct pmc_table {
 	unsigned n;
 	double longest; /* share of the row with the longest bar */
 	int gap;
+	int blanks; /* due before the next text of the line: a line does not end in blanks */
 	struct pmc_row_buf buf;
 };
 

@@ -76,6 +76,25 @@ double pmc_table_share(struct pmc_table *table, const struct pmc_row *row)
 	return cell.kind == PMC_CELL_REAL ? cell.real : 0;
 }
 
+static void put_blanks(struct pmc_table *table, int n)
+{
+	table->blanks += n > 0 ? n : 0;
+}
+
+/* Where the next text of the line goes. */
+static struct pmc_out *out_behind_blanks(struct pmc_table *table)
+{
+	pmc_out_pad(table->view->out, ' ', table->blanks);
+	table->blanks = 0;
+	return table->view->out;
+}
+
+static void end_line(struct pmc_table *table, const char *end)
+{
+	table->blanks = 0;
+	pmc_out_str(table->view->out, end);
+}
+
 /* In halves of a column, relative to the longest; returns the width. */
 static int put_bar(struct pmc_table *table, const struct pmc_row *row)
 {
@@ -85,46 +104,44 @@ static int put_bar(struct pmc_table *table, const struct pmc_row *row)
 	int width = 0;
 
 	for (; halves >= 2; halves -= 2, width++)
-		pmc_out_str(table->view->out, "█");
+		pmc_out_str(out_behind_blanks(table), "█");
 	if (halves) {
-		pmc_out_str(table->view->out, "▌");
+		pmc_out_str(out_behind_blanks(table), "▌");
 		width++;
 	}
 	return width;
 }
 
 static void put_text(struct pmc_table *table, const struct pmc_table_column *column,
-		     const struct pmc_cell *cell, bool last)
+		     const struct pmc_cell *cell)
 {
-	struct pmc_out *out = table->view->out;
 	const bool sample = column->column->kind == PMC_COL_SAMPLE;
 	const bool tree = table->branches && pmc_is_sample_key(column->column);
 	/* Of a path the end tells the most. */
 	bool path = !sample && memchr(cell->text, '/', cell->len) != NULL;
 	bool glyphs = table->view->options->screen.ascii;
-	int width = pmc_utf8_fit(out, cell->text, cell->len, column->width,
-				 path ? PMC_CUT_LEFT :
-				 tree ? PMC_CUT_END :
-					PMC_CUT_MIDDLE,
-				 glyphs);
+	int width = 0;
 
-	if (!last)
-		pmc_out_pad(out, ' ', column->width - width);
+	if (cell->len)
+		width = pmc_utf8_fit(out_behind_blanks(table), cell->text, cell->len, column->width,
+				     path ? PMC_CUT_LEFT :
+				     tree ? PMC_CUT_END :
+					    PMC_CUT_MIDDLE,
+				     glyphs);
+	put_blanks(table, column->width - width);
 }
 
 static void put_cell(struct pmc_table *table, const struct pmc_table_column *column,
-		     const struct pmc_row *row, bool last)
+		     const struct pmc_row *row)
 {
 	struct pmc_cell cell = pmc_table_cell(table, column->column, row);
-	struct pmc_out *out = table->view->out, number;
+	struct pmc_out number;
 	char buf[64];
 
 	if (column->left && cell.kind != PMC_CELL_NULL) {
-		put_text(table, column, &cell, last);
+		put_text(table, column, &cell);
 		return;
 	}
-	if (column->left && last)
-		return;
 	pmc_out_to_mem(&number, buf, sizeof(buf));
 	if (cell.kind != PMC_CELL_NULL) {
 		if (cell.estimate)
@@ -133,15 +150,17 @@ static void put_cell(struct pmc_table *table, const struct pmc_table_column *col
 	} else if (!is_spread(column->column) && column->column->unit > WHOLE) {
 		pmc_out_char(&number, '-');
 	}
-	if (column->partial)
-		pmc_out_char(&number, cell.partial ? '+' : ' ');
-	pmc_out_pad(out, ' ', column->width - (int)number.len);
-	pmc_out_bytes(out, buf, number.len);
+	put_blanks(table, column->width - (int)number.len - column->partial);
+	if (number.len)
+		pmc_out_bytes(out_behind_blanks(table), buf, number.len);
+	if (column->partial && cell.partial)
+		pmc_out_char(out_behind_blanks(table), '+');
+	else
+		put_blanks(table, column->partial);
 }
 
 static void put_head(struct pmc_table *table)
 {
-	struct pmc_out *out = table->view->out;
 	bool first = true;
 
 	for (unsigned i = 0; i < table->n; i++) {
@@ -150,17 +169,15 @@ static void put_head(struct pmc_table *table)
 
 		if (column->hidden)
 			continue;
-		pmc_out_pad(out, ' ', first ? 2 : table->gap);
+		put_blanks(table, first ? 2 : table->gap);
 		first = false;
 		if (!column->left)
-			pmc_out_pad(out, ' ', pad - column->partial);
-		pmc_out_str(out, column->head);
-		if (column->left)
-			pmc_out_pad(out, ' ', i + 1 < table->n ? pad : 0);
-		else
-			pmc_out_pad(out, ' ', column->partial);
+			put_blanks(table, pad - column->partial);
+		if (column->head[0])
+			pmc_out_str(out_behind_blanks(table), column->head);
+		put_blanks(table, column->left ? pad : column->partial);
 	}
-	pmc_out_char(out, '\n');
+	end_line(table, "\n");
 }
 
 static void put_line(struct pmc_table *table, uint64_t line)
@@ -178,14 +195,14 @@ static void put_line(struct pmc_table *table, uint64_t line)
 
 		if (column->hidden)
 			continue;
-		pmc_out_pad(out, ' ', first ? 2 : table->gap);
+		put_blanks(table, first ? 2 : table->gap);
 		first = false;
 		if (column->column)
-			put_cell(table, column, &row, i + 1 == table->n);
+			put_cell(table, column, &row);
 		else
-			pmc_out_pad(out, ' ', column->width - put_bar(table, &row));
+			put_blanks(table, column->width - put_bar(table, &row));
 	}
-	pmc_out_str(out, dim ? "\x1b[0m\n" : "\n");
+	end_line(table, dim ? "\x1b[0m\n" : "\n");
 }
 
 /* Names of the columns that did not fit. */

@@ -112,6 +112,10 @@ struct pmc_view_samples {
 	bool has_value;		    /* it is known of all */
 	uint64_t period, frequency; /* 0: not the same for all */
 	char *path;		    /* room for the longest key of a row */
+	/* Rows before --where, and how many of them it selects. */
+	const struct pmc_sample_row **all;
+	uint64_t n_all, n_matches;
+	bool whole; /* cells have whole paths, also in a table */
 };
 
 struct pmc_view {
@@ -125,7 +129,8 @@ struct pmc_view {
 	enum pmc_fold_by by;	 /* of the rows; NONE: threads */
 	struct pmc_p_row **rows; /* the threads: in scope, and selected by --where */
 	uint64_t n_rows;
-	struct pmc_condition *conditions; /* --where */
+	struct pmc_condition *conditions; /* --where: of threads, then of rows of samples */
+	unsigned n_where, n_row_where;
 	struct pmc_p_thread *regions;	  /* a thread for each region of these */
 	uint64_t n_regions;
 	struct pmc_fold groups;
@@ -147,6 +152,10 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 /* ---- choosing and ordering rows ---------------------------------------------------------- */
 
 int pmc_view_select(struct pmc_view *view);
+/* Keeps the rows of samples that meet the conditions, of paths with their callers. */
+int pmc_view_select_rows(struct pmc_view *view);
+/* The conditions as text: those of threads, or of rows of samples. */
+void pmc_view_conditions(struct pmc_view *view, bool of_rows);
 bool pmc_view_in_scope(const struct pmc_view *view, const struct pmc_p_process *process);
 
 struct pmc_lines {
@@ -190,10 +199,6 @@ struct pmc_coverage {
 	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
-static inline bool pmc_same_thread(const struct pmc_p_row *a, const struct pmc_p_row *b)
-{
-	return a->process == b->process && a->seq == b->seq;
-}
 /* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
  * the last time known of it. */
 bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
@@ -230,8 +235,8 @@ struct pmc_footer {
 	bool partial, estimate, scaled; /* marks that the table has */
 };
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
-/* `selected by` and the conditions of --where, or that no thread meets them. */
-void pmc_view_conditions(struct pmc_view *view);
+/* `selected by` and the conditions of --where on threads, or that no thread meets them. */
+void pmc_footer_conditions(struct pmc_view *view);
 /* Prints the line that the footer wrote to view->out. */
 void pmc_footer_end_line(struct pmc_view *view);
 /* Adds text to it, and prints it. */
@@ -240,6 +245,8 @@ void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
 /* sample_table.c; whether the line says how to keep this run. */
 bool pmc_footer_samples(struct pmc_view *view);
+/* How many rows of samples meet the conditions of --where. */
+void pmc_footer_sample_rows(struct pmc_view *view);
 /* Its command line without the directories of the program, which tell little; "" if unknown. */
 const char *pmc_view_command(const struct pmc_p_process *process);
 /* Text of unknown origin, cut at its end to `columns` columns (0: not). Returns its width. */
