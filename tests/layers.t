@@ -38,7 +38,7 @@ tools/cli: core/* core/api/*
 tools/attach: core/* core/api/* tools/cli
 tools/bench: core/* core/api/* tools/cli tools/bench/helper tools/list
 tools/bench/helper: core/base
-tools/merge: core/* core/api/* tools/cli
+tools/merge: core/* core/api/* tools/cli tools/report
 tools/report: core/* core/api/* tools/cli tools/symbol
 tools/symbol: core/*
 tools/diff: core/* core/api/* tools/cli tools/report tools/bench

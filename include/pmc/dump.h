@@ -46,6 +46,7 @@ enum pmc_frame_type {
 	PMC_FRAME_MODULE = 8,	/* a program or library, to which stacks refer */
 	PMC_FRAME_STACKS = 9,	/* call stacks, to which samples refer */
 	PMC_FRAME_SAMPLES = 10, /* samples of a thread by one event; the newest is valid */
+	PMC_FRAME_NAMES = 11,	/* functions and source lines of addresses in stacks */
 };
 
 struct pmc_frame_head {	      /* offset */
@@ -387,5 +388,37 @@ struct pmc_sample {
 	uint32_t count;
 	uint64_t weight; /* sum of the periods, in the unit of the event */
 };
+
+/* ---- PMC_FRAME_NAMES ---------------------------------------------------------------------
+ * Names of addresses in stacks, looked up by pmctl where the files of the modules were, for reports
+ * that are made without them. A frame about a module is shared: identity and snapshot are 0. Code
+ * in no file, which a compiler made at run time, has the identity of its process image, and module
+ * 0. If frames differ about an address, one with source lines is valid, then one with a function,
+ * of equals that with the greater hash.
+ *
+ * Variable part: n_texts strings, then n_places times { struct pmc_place_def, n_functions times
+ * struct pmc_place_function }, of inlined functions the innermost first. Texts are numbered from 1;
+ * 0: unknown. */
+struct pmc_names_fixed {
+	uint64_t module; /* hash of its MODULE frame; 0: code in no file */
+	uint32_t n_texts;
+	uint32_t n_places;
+};
+
+struct pmc_place_def {
+	uint64_t address; /* as in stacks: the lower 48 bits */
+	uint64_t start;	  /* of the function; 0: unknown */
+	uint32_t n_functions;
+	uint32_t reserved;
+};
+
+struct pmc_place_function {
+	uint32_t name; /* demangled */
+	uint32_t file; /* path of the source */
+	uint32_t line;
+	uint32_t flags; /* PMC_PLACE_* */
+};
+#define PMC_PLACE_INLINED	1  /* into the next function */
+#define PMC_PLACE_FUNCTIONS_MAX 64 /* of an address; a frame with more is damaged */
 
 #endif

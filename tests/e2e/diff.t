@@ -145,13 +145,23 @@ for part in 100:200 300:200; do
 	END
 	gcc -O1 -g -o app app.c
 	record --sample task-clock@1000000 -o "app${part%:*}.pmc" -- "$T/app"
+	PMC_REPORT=off PMC_SAMPLE=task-clock@1000000 PMC_OUT=$T/bare${part%:*}.pmc LD_PRELOAD=$AGENT "$T/app"
 done
+grown='(.a > 50e6 and .b > 200e6 and .delta > 0)'
 diff_ --by function --format json app100.pmc app300.pmc
-is "$(jq -r '.rows[] | select(.key == "early") | .side' out)" new "another file lies at its place: the older dump has no names"
+is "$status $(of early 'task-clock total' "$grown") $(wc -c <err)" "0 true 0" "names are in the dumps of pmctl run"
+for format in json csv; do
+	diff_ --by function --top 1 --format $format app100.pmc app300.pmc
+	is "$(if [ $format = json ]; then jq '.rows | length' out; else tail -n +2 out | cut -d, -f1 | grep -v ^total | sort -u | wc -l; fi)" 1 \
+		"--top in $format"
+done
+diff_ --by function --symfs "$T/missing" app100.pmc app300.pmc
+is "$status $(wc -l <err)" "2 1" "--symfs: a directory that is not there"
+diff_ --by function --format json bare100.pmc bare300.pmc
+is "$(jq -r '.rows[] | select(.key == "early") | .side' out)" new "a dump without names, and another file at its place"
 like "$(cat err)" 'build ID' "which a warning says"
-diff_ --by function --symfs "$T/kept" --format json app100.pmc app300.pmc
-is "$status $(of early 'task-clock total' '(.a > 50e6 and .b > 200e6 and .delta > 0)') $(wc -c <err)" "0 true 0" \
-	"--symfs: older files, and the machine's own"
+diff_ --by function --symfs "$T/kept" --format json bare100.pmc bare300.pmc
+is "$status $(of early 'task-clock total' "$grown") $(wc -c <err)" "0 true 0" "--symfs: older files, and the machine's own"
 run "$PMCTL" run --report off --sample --off-cpu -o waits.pmc -- sh -c '"$1" leaf 100; sleep 0.1' sh "$PROG/samples"
 if [ "$status" = 0 ]; then
 	diff_ --by function --format json waits.pmc waits.pmc

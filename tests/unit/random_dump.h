@@ -187,6 +187,16 @@ static inline void random_frame(struct dump *dump)
 		pmc_frame_bytes(&buf, samples, fixed.n * sizeof(samples[0]));
 		break;
 	}
+	case 10: {
+		struct pmc_names_fixed fixed = { .module = below(2), .n_texts = 1, .n_places = 1 };
+		struct pmc_place_def def = { .address = below(5), .n_functions = 1 };
+		struct pmc_place_function function = { .name = below(3), .file = below(2) };
+
+		pmc_begin_names(&buf, identity, &fixed);
+		pmc_frame_str(&buf, texts[below(4)], 1);
+		pmc_put_place(&buf, &def, &function);
+		break;
+	}
 	default: {
 		struct pmc_thread_fixed fixed = { .seq = below(5),
 						  .cpu_ns = below(20),

@@ -149,6 +149,158 @@ static void missing_frames_leave_gaps(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* One function for address 0x1010 of module `module`, of process 1 if that is 0. */
+static void made_names(uint64_t module, const char *name, const char *file)
+{
+	const struct pmc_names_fixed fixed = { .module = module, .n_texts = 2, .n_places = 1 };
+	const struct pmc_place_def def = { .address = 0x1010, .start = 0x1000, .n_functions = 1 };
+	const struct pmc_place_function function = { .name = name ? 1 : 0,
+						     .file = file ? 2 : 0,
+						     .line = 7,
+						     .flags = PMC_PLACE_INLINED };
+
+	pmc_begin_names(&made, module ? NULL : made_identity(1), &fixed);
+	pmc_frame_str(&made, name ? name : "", name ? strlen(name) : 0);
+	pmc_frame_str(&made, file ? file : "", file ? strlen(file) : 0);
+	pmc_put_place(&made, &def, &function);
+	assert_true(pmc_frame_end(&made) != 0);
+}
+
+static void names_are_those_of_a_module_or_process(void **state)
+{
+	uint64_t module;
+	struct pmc_p_frame frame = { .address = 0x1010 };
+	const struct pmc_p_place *place;
+
+	(void)state;
+	begin();
+	module = made_module("/lib/b.so", "id-b");
+	made_names(module, "in_module", "b.c");
+	made_names(0, "in_process", NULL);
+	made_process(2, &(struct pmc_process_fixed){ .pid = 8, .rank = -1 }, "host", "/x", "x");
+	made_profile(&profile, false);
+	assert_int_equal(profile.damaged_frames, 0);
+	place = pmc_profile_place(profile.processes[0], &frame);
+	assert_string_equal(place->functions[0].name, "in_process");
+	assert_null(place->functions[0].file);
+	assert_null(pmc_profile_place(profile.processes[1], &frame));
+	for (uint64_t i = 0; i < profile.n_modules; i++) {
+		frame.module = profile.modules[i];
+		place = pmc_profile_place(profile.processes[1], &frame);
+		assert_int_equal(place != NULL, frame.module->hash == module);
+		if (!place)
+			continue;
+		assert_string_equal(place->functions[0].name, "in_module");
+		assert_string_equal(place->functions[0].file, "b.c");
+		assert_int_equal(place->functions[0].line, 7);
+		assert_true(place->functions[0].inlined);
+		assert_int_equal(place->start, 0x1000);
+		assert_int_equal(place->n, 1);
+		frame.address++;
+		assert_null(pmc_profile_place(profile.processes[1], &frame));
+		frame.address--;
+	}
+	pmc_profile_free(&profile);
+}
+
+static void names_with_lines_win_in_any_order(void **state)
+{
+	static const char *const names[] = { "one", "two", "three" };
+	const char *winner = NULL;
+
+	(void)state;
+	for (unsigned turn = 0; turn < 6; turn++) {
+		struct pmc_p_module *module;
+		struct pmc_p_frame frame = { .address = 0x1010 };
+		uint64_t hash;
+		const char *name;
+
+		begin();
+		hash = made_module("/lib/b.so", "id-b");
+		for (unsigned i = 0; i < 3; i++) {
+			const unsigned k = (turn % 2 ? 3 - i : i) + turn / 2;
+
+			made_names(hash, names[k % 3], k % 3 ? "b.c" : NULL);
+		}
+		made_profile(&profile, false);
+		module = profile.modules[1];
+		assert_int_equal(module->hash, hash);
+		frame.module = module;
+		name = pmc_profile_place(profile.processes[0], &frame)->functions[0].name;
+		assert_string_not_equal(name, "one");
+		if (winner)
+			assert_string_equal(name, winner);
+		winner = names[strcmp(name, "two") ? 2 : 1];
+		pmc_profile_free(&profile);
+	}
+}
+
+static void a_name_wins_over_none(void **state)
+{
+	(void)state;
+	for (unsigned turn = 0; turn < 40; turn++) {
+		struct pmc_p_frame frame = { .address = 0x1010 };
+		char name[16];
+
+		begin();
+		snprintf(name, sizeof(name), "name%u", turn);
+		made_names(0, turn % 2 ? name : NULL, NULL);
+		made_names(0, turn % 2 ? NULL : name, NULL);
+		made_profile(&profile, false);
+		assert_string_equal(
+			pmc_profile_place(profile.processes[0], &frame)->functions[0].name, name);
+		pmc_profile_free(&profile);
+	}
+}
+
+static void names_that_do_not_fit_are_damage(void **state)
+{
+	struct pmc_names_fixed fixed = { .n_texts = UINT32_MAX };
+	struct pmc_place_def def = { .n_functions = 1 };
+	struct pmc_place_function function = { .name = 2 };
+	const struct pmc_p_frame frame = { .address = 0 };
+
+	(void)state;
+	begin();
+	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_end(&made);
+	fixed = (struct pmc_names_fixed){ .n_texts = 1, .n_places = 1 };
+	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_str(&made, "a", 1);
+	pmc_frame_end(&made);
+	/* A text that is not there, in the second place. */
+	fixed.n_places = 2;
+	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_str(&made, "a", 1);
+	function.name = 1;
+	pmc_put_place(&made, &def, &function);
+	function.name = 2;
+	pmc_put_place(&made, &def, &function);
+	pmc_frame_end(&made);
+	/* More functions than bytes, and none. */
+	fixed = (struct pmc_names_fixed){ .n_places = 1 };
+	def.n_functions = UINT32_MAX;
+	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_bytes(&made, &def, sizeof(def));
+	pmc_frame_end(&made);
+	def.n_functions = 0;
+	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_bytes(&made, &def, sizeof(def));
+	pmc_frame_end(&made);
+	/* A function is there, but too many are. */
+	def.n_functions = PMC_PLACE_FUNCTIONS_MAX + 1;
+	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_bytes(&made, &def, sizeof(def));
+	memset(&function, 0, sizeof(function));
+	for (unsigned i = 0; i < def.n_functions; i++)
+		pmc_frame_bytes(&made, &function, sizeof(function));
+	pmc_frame_end(&made);
+	made_profile(&profile, false);
+	assert_int_equal(profile.damaged_frames, 6);
+	assert_null(pmc_profile_place(profile.processes[0], &frame));
+	pmc_profile_free(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +308,10 @@ int main(void)
 		cmocka_unit_test(newest_snapshot_of_each_part_counts),
 		cmocka_unit_test(lists_that_do_not_fit_are_damage),
 		cmocka_unit_test(missing_frames_leave_gaps),
+		cmocka_unit_test(names_are_those_of_a_module_or_process),
+		cmocka_unit_test(names_with_lines_win_in_any_order),
+		cmocka_unit_test(a_name_wins_over_none),
+		cmocka_unit_test(names_that_do_not_fit_are_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

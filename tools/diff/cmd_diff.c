@@ -68,10 +68,8 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 		diff->event = args->value;
 		return 0;
 	}
-	if (tool_args_is(args, "--symfs")) {
-		diff->root = args->value;
-		return 0;
-	}
+	if (tool_args_is(args, "--symfs"))
+		return tool_args_directory(args, &diff->root);
 	if (tool_args_is(args, "--top"))
 		return set_number(args, 0, &diff->top);
 	if (tool_args_is(args, "--width")) {
@@ -234,11 +232,13 @@ int cmd_diff(int argc, char **argv)
 	if (!diff)
 		return tool_fail(EXIT_FAIL, "out of memory");
 	diff->by = PMC_BY_POOL;
-	diff->top = 20;
+	diff->top = UINT_MAX;
 	pmc_screen_from_env(&diff->screen, environ);
 	pmc_screen_of_fd(&diff->screen, STDOUT_FILENO);
 	diff->fail_above = -1;
 	code = parse(diff, argc, argv);
+	if (diff->top == UINT_MAX)
+		diff->top = diff->format == PMC_FORMAT_TABLE ? 20 : 0;
 	if (!code)
 		code = run_diff(diff);
 	diff_free_rows(diff);

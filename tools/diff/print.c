@@ -83,14 +83,21 @@ static void json_row(struct pmc_json *json, const struct diff *diff, const struc
 	pmc_json_object_end(json);
 }
 
+/* Whether there is a row, and --top leaves it. */
+static bool is_shown(const struct diff *diff, const struct diff_row *row, unsigned before)
+{
+	return row && (!diff->top || before < diff->top);
+}
+
 static void write_json(const struct diff *diff, struct pmc_out *out)
 {
 	struct pmc_json json;
+	unsigned n = 0;
 
 	pmc_json_init(&json, out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_array(&json, "rows");
-	for (const struct diff_row *row = diff->rows; row; row = row->next)
+	for (const struct diff_row *row = diff->rows; is_shown(diff, row, n++); row = row->next)
 		json_row(&json, diff, row);
 	pmc_json_array_end(&json);
 	pmc_json_array(&json, "total");
@@ -141,8 +148,10 @@ static void csv_row(const struct diff *diff, const struct diff_row *row, struct 
 
 static void write_csv(const struct diff *diff, struct pmc_out *out)
 {
+	unsigned n = 0;
+
 	pmc_out_str(out, "key,side,name,a,b,delta,delta_pct,ci_pct,significant\n");
-	for (const struct diff_row *row = diff->rows; row; row = row->next)
+	for (const struct diff_row *row = diff->rows; is_shown(diff, row, n++); row = row->next)
 		csv_row(diff, row, out);
 	csv_row(diff, &diff->total, out);
 }

@@ -229,7 +229,7 @@ static int take_by_names(struct diff *diff, unsigned side, unsigned sample,
 		return error;
 	error = diff_take_samples(diff, side, sample, profile, names);
 	if (!error)
-		report_names_warn(names);
+		report_names_warn(names, REPORT_NAMES_FIX);
 	report_names_free(names);
 	return error;
 }

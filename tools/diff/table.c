@@ -307,13 +307,15 @@ static void end_line(struct table *table, struct pmc_out *line)
 	pmc_out_to_mem(line, line->buf, line->cap);
 }
 
-static void write_sampled(const struct diff_sampled *sampled, struct pmc_out *line)
+static void write_sampled(const struct diff *diff, const struct diff_sampled *sampled,
+			  struct pmc_out *line)
 {
 	if (!sampled->event)
 		return;
 	pmc_out_str(line, "; ");
 	pmc_show_count(line, sampled->samples, "sample", "samples");
-	pmc_outf(line, " by %.60s", sampled->event);
+	pmc_out_str(line, " by ");
+	put(line, diff, sampled->event);
 	if (!sampled->value)
 		return;
 	pmc_out_str(line, ", ");
@@ -333,7 +335,7 @@ static void write_side(struct table *table, unsigned side, struct pmc_out *line)
 		pmc_out_str(line, ": ");
 		put(line, diff, diff->commands[side]);
 	}
-	write_sampled(&diff->sampled[side], line);
+	write_sampled(diff, &diff->sampled[side], line);
 	end_line(table, line);
 }
 

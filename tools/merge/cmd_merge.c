@@ -13,6 +13,7 @@ struct request {
 	char **files; /* in argv */
 	int n_files;
 	const char *out;
+	bool names;
 	struct merge_options options;
 };
 
@@ -28,6 +29,8 @@ static int parse(int argc, char **argv, struct request *request)
 			request->options.compact = true;
 		else if (tool_args_is(&args, "--strip-args"))
 			request->options.strip_args = true;
+		else if (tool_args_is(&args, "--names"))
+			request->names = true;
 		else if (tool_args_is(&args, "-o") && request->out)
 			return tool_fail(EXIT_USAGE, "too many outputs; give -o once");
 		else if (tool_args_is(&args, "-o"))
@@ -110,7 +113,9 @@ static int merge_all(struct merge *merge, const struct request *request,
 	if (!good)
 		return tool_fail(EXIT_FAIL, "nothing to merge: no good frame in %d file%s",
 				 request->n_files, request->n_files > 1 ? "s" : "");
-	error = merge_write(merge, output->fd);
+	error = request->names ? merge_reload(merge, merge_append_names) : 0;
+	if (!error)
+		error = merge_write(merge, output->fd);
 	if (!error)
 		error = merge_output_commit(output);
 	if (error)

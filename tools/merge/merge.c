@@ -300,8 +300,7 @@ int merge_add_fd(struct merge *merge, int fd, struct merge_input *seen)
 }
 
 /* ---- output ------------------------------------------------------------------------------- */
-/* Keeps the newest frame of each key: writes them in the order of keys, to be sorted again. */
-static int compact(struct merge *merge)
+int merge_reload(struct merge *merge, int (*append)(int fd))
 {
 	struct merge_input seen;
 	int fd = spill_open(), error;
@@ -312,18 +311,21 @@ static int compact(struct merge *merge)
 	error = write_frames(merge, merge->n_runs, fd);
 	clear(merge);
 	merge->index.order = MERGE_CANONICAL;
+	merge->spill_failed = error != 0;
+	if (!error && append)
+		error = append(fd);
 	if (!error && lseek(fd, 0, SEEK_SET) < 0)
 		error = -errno;
 	if (!error)
 		error = merge_add_fd(merge, fd, &seen);
 	close(fd);
-	merge->spill_failed = error != 0;
 	return error;
 }
 
 int merge_write(struct merge *merge, int fd)
 {
-	int error = merge->index.order == MERGE_BY_KEY ? compact(merge) : 0;
+	/* In the order of keys, to be sorted again. */
+	int error = merge->index.order == MERGE_BY_KEY ? merge_reload(merge, NULL) : 0;
 
 	if (!error)
 		error = write_frames(merge, merge->n_runs, fd);

@@ -41,6 +41,13 @@ int merge_write(struct merge *merge, int fd);
 const char *merge_spill_trouble(const struct merge *merge);
 void merge_free(struct merge *merge);
 
+/* Writes the union so far to a temporary file, lets `append` (NULL: nobody) read it and add frames
+ * at its end, and reads it back. 0 or -errno. */
+int merge_reload(struct merge *merge, int (*append)(int fd));
+/* names.c: for merge_reload(); adds what files of this machine say about the addresses in stacks. 0
+ * or -errno; which names are missing is said on stderr. */
+int merge_append_names(int fd);
+
 /* ---- the output: a temporary file beside it, OUT.pmctl-tmp, renamed over it when complete - */
 /* One at a time. Standard output, devices and pipes are written directly. */
 struct merge_output {

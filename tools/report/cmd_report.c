@@ -69,6 +69,8 @@ static int set_flag(struct request *request, const struct tool_args *args)
 		return set_number(args, 0, &options->top);
 	if (tool_args_is(args, "--width"))
 		return set_number(args, 20, &options->screen.width);
+	if (tool_args_is(args, "--symfs"))
+		return tool_args_directory(args, &request->root);
 	if (tool_args_is(args, "--sort"))
 		options->sort = args->value;
 	else if (tool_args_is(args, "--columns"))
@@ -81,8 +83,6 @@ static int set_flag(struct request *request, const struct tool_args *args)
 		options->inverted = true;
 	else if (tool_args_is(args, "--event"))
 		options->event = args->value;
-	else if (tool_args_is(args, "--symfs"))
-		request->root = args->value;
 	else if (tool_args_is(args, "--wide"))
 		options->wide = true;
 	else
@@ -158,37 +158,6 @@ static int parse(struct request *request, int argc, char **argv)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-/* Opening an input for writing would destroy it. */
-static bool is_input(const struct request *request)
-{
-	struct stat out, in;
-
-	if (stat(request->output, &out) || !S_ISREG(out.st_mode))
-		return false;
-	for (unsigned i = 0; i < request->n_files; i++)
-		if (stat(request->files[i], &in) == 0 && in.st_dev == out.st_dev &&
-		    in.st_ino == out.st_ino)
-			return true;
-	return false;
-}
-
-static bool is_dump(const char *path)
-{
-	uint8_t head[PMC_MAGIC_BYTES];
-	struct stat st;
-	bool dump;
-	int fd;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	dump = pmc_is_dump(head, pread(fd, head, sizeof(head), 0));
-	close(fd);
-	return dump;
-}
-
 static int print(struct request *request, struct pmc_profile *profile)
 {
 	static char room[256 << 10];
@@ -233,7 +202,7 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 	}
 	code = print(request, profile);
 	if (names && code == EXIT_OK)
-		report_names_warn(names);
+		report_names_warn(names, REPORT_NAMES_FIX);
 	report_names_free(names);
 	return code;
 }
@@ -242,15 +211,11 @@ static int report(struct request *request)
 {
 	const struct pmc_profile_options options = { .timeline = request->options.timeline };
 	struct pmc_profile profile;
-	int code = EXIT_OK, err;
+	int code, err;
 
-	if (request->output && is_input(request))
-		return tool_fail(EXIT_USAGE, "-o %s would overwrite an input; name another file",
-				 request->output);
-	if (request->output && strcmp(request->output, "-") && is_dump(request->output))
-		return tool_fail(EXIT_FAIL,
-				 "cannot write %s: it is a dump; remove it or name another file",
-				 request->output);
+	code = report_check_output(request->output, request->files, request->n_files);
+	if (code)
+		return code;
 	err = pmc_profile_init(&profile, &options);
 	if (err)
 		return tool_fail(EXIT_FAIL, "%s", strerror(-err));

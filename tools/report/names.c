@@ -23,9 +23,9 @@ struct known_spot {
 };
 
 struct address_key {
-	const void *module; /* of the symbolizer; NULL: in no file */
+	const void *where; /* of the module; of the process image if in no file */
 	uint64_t address;
-	uint64_t lines;
+	uint64_t by; /* enum names_by */
 };
 
 struct known_address {
@@ -40,6 +40,11 @@ struct known_path {
 	UT_hash_handle hh;
 };
 
+struct unnamed_module {
+	struct symbol_module *module;
+	UT_hash_handle hh;
+};
+
 struct report_names {
 	struct pmc_arena arena;
 	struct symbols *symbols;
@@ -48,6 +53,7 @@ struct report_names {
 	struct known_spot *spots;
 	struct known_address *addresses;
 	struct known_path *paths;
+	struct unnamed_module *unnamed; /* modules with addresses without a name */
 	uint64_t n_spots;
 };
 
@@ -100,6 +106,17 @@ static struct spot *find_spot(struct report_names *names, const struct spot_key 
 	return &known->spot;
 }
 
+const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot)
+{
+	const struct known_spot *known = names->spots;
+
+	if (spot) {
+		known = (const void *)((const char *)spot - offsetof(struct known_spot, spot));
+		known = known->hh.next;
+	}
+	return known ? &known->spot : NULL;
+}
+
 struct spot *names_word(struct report_names *names, const char *word)
 {
 	return find_spot(names,
@@ -117,15 +134,16 @@ static const char *offset_in(struct report_names *names, const char *module, uin
 }
 
 static struct spot *spot_of(struct report_names *names, const char *module, uint64_t address,
-			    const struct symbol_place *place, unsigned i, bool lines)
+			    const struct symbol_place *place, unsigned i, enum names_by by)
 {
 	const struct symbol_frame *frame = &place->frames[i];
 	struct spot_key key = { frame->function, module, "", 0 };
 
+	if (place->start && by != NAMES_LINE)
+		address = place->start;
 	if (!key.function)
-		key.function =
-			offset_in(names, module, place->start && !lines ? place->start : address);
-	if (lines && frame->file) {
+		key.function = offset_in(names, module, address);
+	if (by != NAMES_FUNCTION && frame->file) {
 		key.file = frame->file;
 		key.line = frame->line;
 	}
@@ -157,25 +175,108 @@ static struct symbol_module *module_of(struct report_names *names,
 	return module->user;
 }
 
-static bool find_spots(struct report_names *names, struct symbol_module *symbols,
-		       const struct pmc_p_frame *frame, bool lines, struct spots *spots)
+unsigned names_knowledge(const struct symbol_place *place)
+{
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < place->n; i++) {
+		const struct symbol_frame *frame = &place->frames[i];
+		const unsigned known = frame->file ? 2 : frame->function ? 1 : 0;
+
+		most = known > most ? known : most;
+	}
+	return most;
+}
+
+/* What the dump says, with texts that are compared by their address. False: no memory. */
+static bool take_kept(struct report_names *names, const struct pmc_p_place *kept,
+		      struct symbol_place *place)
+{
+	struct symbol_frame *frames = pmc_arena_alloc(&names->arena, kept->n * sizeof(*frames));
+
+	if (!frames)
+		return false;
+	for (unsigned i = 0; i < kept->n; i++) {
+		const struct pmc_p_function *from = &kept->functions[i];
+
+		frames[i] = (struct symbol_frame){
+			.function = from->name ? symbols_text(names->symbols, from->name) : NULL,
+			.file = from->file ? symbols_text(names->symbols, from->file) : NULL,
+			.line = from->line,
+			.inlined = from->inlined,
+		};
+	}
+	*place = (struct symbol_place){ frames, kept->n, kept->start };
+	return true;
+}
+
+static void note_unnamed(struct report_names *names, struct symbol_module *module)
+{
+	struct pmc_arena *arena = &names->arena;
+	struct unnamed_module *known;
+
+	HASH_FIND_PTR(names->unnamed, &module, known);
+	if (known)
+		return;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known)
+		return;
+	known->module = module;
+	HASH_ADD_PTR(names->unnamed, module, known);
+}
+
+/* Of equals the dump: a perf map may be another process's by now. */
+bool names_place(struct report_names *names, const struct pmc_p_process *process,
+		 const struct pmc_p_frame *frame, struct symbol_place *place, bool *in_dump)
 {
 	static const struct symbol_frame unknown;
-	static const struct symbol_place nowhere = { .frames = &unknown, .n = 1 };
-	const char *module = frame->module ? frame->module->path : "";
-	const struct symbol_place *place =
-		symbols ? symbols_at(names->symbols, symbols, frame->address) : &nowhere;
+	const struct pmc_p_place *kept = pmc_profile_place(process, frame);
+	const struct symbol_place *now;
+	struct symbol_module *module;
+	unsigned known;
 
-	spots->n = place->n;
-	spots->list = pmc_arena_alloc(&names->arena, place->n * sizeof(*spots->list));
+	*in_dump = kept != NULL;
+	*place = (struct symbol_place){ .frames = &unknown, .n = 1 };
+	if (kept && !take_kept(names, kept, place))
+		return false;
+	known = names_knowledge(place);
+	if (known == 2 && !names->has_root)
+		return true;
+	module = module_of(names, process, frame->module);
+	if (!module)
+		return true;
+	now = symbols_at(names->symbols, module, frame->address);
+	if (!kept || names_knowledge(now) >= known + !names->has_root) {
+		*place = *now;
+		*in_dump = false;
+	}
+	/* A dump with names has none where there was none to keep. */
+	if (!kept && !names_knowledge(place))
+		note_unnamed(names, module);
+	return true;
+}
+
+static bool find_spots(struct report_names *names, const struct pmc_p_process *process,
+		       const struct pmc_p_frame *frame, enum names_by by, struct spots *spots)
+{
+	/* Equal paths are one text, also of several builds of a program. */
+	const char *module =
+		symbols_text(names->symbols, frame->module ? frame->module->path : "");
+	struct symbol_place place;
+	bool in_dump;
+
+	if (!module || !names_place(names, process, frame, &place, &in_dump))
+		return false;
+	spots->n = place.n;
+	spots->list = pmc_arena_alloc(&names->arena, place.n * sizeof(*spots->list));
 	if (!spots->list)
 		return false;
-	if (!frame->module && !place->frames[0].function) {
+	if (!frame->module && !place.frames[0].function) {
 		spots->list[0] = names_word(names, "(code in no file)");
 		return spots->list[0] != NULL;
 	}
-	for (unsigned i = 0; i < place->n; i++) {
-		spots->list[i] = spot_of(names, module, frame->address, place, i, lines);
+	for (unsigned i = 0; i < place.n; i++) {
+		spots->list[i] = spot_of(names, module, frame->address, &place, i, by);
 		if (!spots->list[i])
 			return false;
 	}
@@ -183,20 +284,18 @@ static bool find_spots(struct report_names *names, struct symbol_module *symbols
 }
 
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,
-				   const struct pmc_p_frame *frame, bool lines)
+				   const struct pmc_p_frame *frame, enum names_by by)
 {
 	struct pmc_arena *arena = &names->arena;
-	struct symbol_module *symbols = module_of(names, process, frame->module);
-	/* One that has no symbols still has a path. */
-	struct address_key key = { symbols ? (const void *)symbols : frame->module, frame->address,
-				   lines };
+	const struct address_key key = { frame->module ? (const void *)frame->module : process,
+					 frame->address, by };
 	struct known_address *known;
 
 	HASH_FIND(hh, names->addresses, &key, sizeof(key), known);
 	if (known)
 		return &known->spots;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known || !find_spots(names, symbols, frame, lines, &known->spots))
+	if (!known || !find_spots(names, process, frame, by, &known->spots))
 		return NULL;
 	known->key = key;
 	HASH_ADD(hh, names->addresses, key, sizeof(key), known);
@@ -231,7 +330,7 @@ static const char *make_path(struct report_names *names, const struct pmc_p_stac
 
 		if (names_skip(stack, i))
 			continue;
-		spots = names_of_frame(names, stack->process, &stack->frames[i], false);
+		spots = names_of_frame(names, stack->process, &stack->frames[i], NAMES_FUNCTION);
 		if (!spots)
 			return "";
 		for (unsigned k = 0; k < spots->n; k++) {
@@ -265,33 +364,33 @@ const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 
 /* ---- warnings ---------------------------------------------------------------------------- */
 
-void report_names_warn(struct report_names *names)
+void report_names_warn(struct report_names *names, const char *fix)
 {
 	static const char *const why[] = {
 		[SYMBOL_MISSING] = "is not on this machine",
 		[SYMBOL_DIFFERS] = "is not the file that was measured (its build ID differs)",
 		[SYMBOL_BAD] = "cannot be read as an ELF file",
 	};
-	struct symbol_module *module = NULL, *first = NULL;
+	const struct symbol_module *first = NULL;
+	enum symbol_status status = SYMBOL_OPEN;
 	unsigned n = 0;
 
 	if (symbols_shrunk())
 		tool_warn("a program, library or debug file became shorter while it was read: some "
 			  "functions have no names; run the report again");
-	while ((module = symbols_next(names->symbols, module))) {
+	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
+		const enum symbol_status its = symbols_status(names->symbols, at->module);
+
 		/* Perf maps are optional. */
-		if (symbols_is_perf_map(module) ||
-		    symbols_status(names->symbols, module) == SYMBOL_OPEN)
+		if (symbols_is_perf_map(at->module) || its == SYMBOL_OPEN)
 			continue;
-		first = first ? first : module;
-		n++;
+		if (!n++)
+			first = at->module, status = its;
 	}
 	if (n == 1)
-		tool_warn("%s %s: its functions have no names; --symfs names a directory with the "
-			  "files of another machine",
-			  symbols_path(first), why[symbols_status(names->symbols, first)]);
+		tool_warn("%s %s: its functions have no names; %s", symbols_path(first),
+			  why[status], fix);
 	else if (n)
-		tool_warn("%s %s, and %u more modules have no names for a similar reason; --symfs "
-			  "names a directory with the files of another machine",
-			  symbols_path(first), why[symbols_status(names->symbols, first)], n - 1);
+		tool_warn("%s %s, and %u more modules have no names for a similar reason; %s",
+			  symbols_path(first), why[status], n - 1, fix);
 }

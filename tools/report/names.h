@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* names.h - functions of addresses, as rows have them. Private to this folder. */
+/* names.h - functions of addresses and stacks, for views of samples. */
 #ifndef PMC_TOOLS_REPORT_NAMES_H
 #define PMC_TOOLS_REPORT_NAMES_H
 
 #include "agent/core/base/hash.h"
 #include "tools/report/samples.h"
+#include "tools/symbol/symbol.h"
 
 /* A function, or a line of one, in which samples can be. Equal ones are one. */
 struct spot {
@@ -14,20 +15,44 @@ struct spot {
 	UT_hash_handle hh;
 };
 
+/* What of a place makes a spot. A function without a name is where it starts, in lines alone each
+ * of its addresses. */
+enum names_by { NAMES_FUNCTION, NAMES_LINE, NAMES_FUNCTION_AND_LINE };
+
 /* What an address stands for: at least one, the innermost inlined function first. */
 struct spots {
 	struct spot **list;
 	unsigned n;
 };
 
-/* The spots of a frame, by function or by line. NULL: no memory. */
+/* Where the address of a frame lies, by the dump or by files of this machine, whichever knows more;
+ * *in_dump: by the dump. False: no memory. */
+bool names_place(struct report_names *names, const struct pmc_p_process *process,
+		 const struct pmc_p_frame *frame, struct symbol_place *place, bool *in_dump);
+/* What is known about a place: 0: no function, 1: a function, 2: its source line too. */
+unsigned names_knowledge(const struct symbol_place *place);
+/* The spots of a frame. NULL: no memory. */
 const struct spots *names_of_frame(struct report_names *names, const struct pmc_p_process *process,
-				   const struct pmc_p_frame *frame, bool lines);
+				   const struct pmc_p_frame *frame, enum names_by by);
 /* Whether frame i of a stack is one of the agent's around main() or a start routine, which says
  * nothing about the program. The innermost frame is the agent's own cost. */
 bool names_skip(const struct pmc_p_stack *stack, unsigned i);
 /* Whether it is one of a wait in the agent, as when it writes a row. */
 bool names_agent_waits(const struct pmc_p_stack *stack);
+/* Spots of a stack, the innermost first. All zero is empty; free(list). */
+struct spot_list {
+	const struct spot **list;
+	size_t n, room;
+};
+
+/* Replaces the contents of the list. mark: "(incomplete stack)" is the outermost of such. 0 or
+ * -ENOMEM. */
+int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
+		   enum names_by by, bool mark, struct spot_list *to);
+/* 0 or -ENOMEM, also for NULL. */
+int spot_list_add(struct spot_list *spots, const struct spot *spot);
+/* The spot with the next index; from NULL: the first. NULL: there are no more. */
+const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot);
 /* A spot that is no function, such as "(no stack)". NULL: no memory. */
 struct spot *names_word(struct report_names *names, const char *word);
 

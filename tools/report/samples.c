@@ -34,12 +34,6 @@ struct known_stack {
 	UT_hash_handle hh;
 };
 
-/* The spots of a stack, the innermost first. */
-struct flat {
-	const struct spot **list;
-	size_t n, room;
-};
-
 struct folding {
 	struct pmc_sample_fold *fold;
 	struct report_names *names;
@@ -48,7 +42,7 @@ struct folding {
 	struct known_stack *stacks;
 	uint64_t n, thread;
 	const struct spot *pool; /* of the thread; NULL: not in paths */
-	struct flat flat;
+	struct spot_list spots;
 };
 
 static struct node *find_node(struct folding *f, struct node *parent, const struct spot *spot)
@@ -82,81 +76,44 @@ static struct node *find_node(struct folding *f, struct node *parent, const stru
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-static int flat_add(struct flat *flat, const struct spot *spot)
+static int flatten(struct folding *f, const struct pmc_p_stack *stack)
 {
-	const struct spot **more = flat->list;
+	const bool paths = f->fold->by == PMC_BY_PATH;
+	const enum names_by by = f->fold->by == PMC_BY_LINE ? NAMES_LINE : NAMES_FUNCTION;
+	int err = names_of_stack(f->names, stack, by, paths, &f->spots);
 
-	if (flat->n == flat->room) {
-		flat->room = flat->room ? 2 * flat->room : 256;
-		more = realloc(more, flat->room * sizeof(*more));
-	}
-	if (!more || !spot)
-		return -ENOMEM;
-	flat->list = more;
-	flat->list[flat->n++] = spot;
-	return 0;
+	return !err && f->pool ? spot_list_add(&f->spots, f->pool) : err;
 }
 
-static int flatten(struct folding *f, const struct pmc_p_stack *stack, struct flat *flat)
-{
-	const bool lines = f->fold->by == PMC_BY_LINE, paths = f->fold->by == PMC_BY_PATH;
-	const bool agent = stack && names_agent_waits(stack);
-	const unsigned guessed = PMC_STACK_FP | PMC_STACK_BROKEN;
-	const struct spot *nowhere = names_word(f->names, "(code in no file)");
-	int err = 0;
-
-	flat->n = 0;
-	if (agent)
-		err = flat_add(flat, names_word(f->names, "(agent)"));
-	for (unsigned i = 0; stack && !agent && !err && i < stack->depth; i++) {
-		const struct spots *spots;
-
-		if (names_skip(stack, i))
-			continue;
-		spots = names_of_frame(f->names, stack->process, &stack->frames[i], lines);
-		err = spots ? 0 : -ENOMEM;
-		for (unsigned k = 0; !err && k < spots->n; k++)
-			err = flat_add(flat, spots->list[k]);
-	}
-	/* Callers that no perf map names may be any words of the stack. */
-	while (!err && flat->n > 1 && (stack->flags & guessed) == guessed &&
-	       flat->list[flat->n - 1] == nowhere)
-		flat->n--;
-	if (!err && !flat->n)
-		err = flat_add(flat, names_word(f->names, "(no stack)"));
-	else if (!err && paths && !agent && stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
-		err = flat_add(flat, names_word(f->names, "(incomplete stack)"));
-	return !err && f->pool ? flat_add(flat, f->pool) : err;
-}
-
-static int add_path(struct folding *f, const struct flat *flat, struct known_stack *known)
+static int add_path(struct folding *f, const struct spot_list *spots, struct known_stack *known)
 {
 	struct node *node = NULL;
 
-	known->others = pmc_arena_alloc(f->arena, flat->n * sizeof(*known->others));
+	known->others = pmc_arena_alloc(f->arena, spots->n * sizeof(*known->others));
 	if (!known->others)
 		return -ENOMEM;
-	known->n = (unsigned)flat->n;
-	for (size_t i = 0; i < flat->n; i++) {
-		node = find_node(f, node, flat->list[f->fold->inverted ? i : flat->n - 1 - i]);
+	known->n = (unsigned)spots->n;
+	for (size_t i = 0; i < spots->n; i++) {
+		node = find_node(f, node, spots->list[f->fold->inverted ? i : spots->n - 1 - i]);
 		if (!node)
 			return -ENOMEM;
-		known->others[flat->n - 1 - i] = node;
+		known->others[spots->n - 1 - i] = node;
 	}
 	known->self = node;
 	return 0;
 }
 
 /* In a recursion a function is there more than once: marked by the number of the stack. */
-static int add_functions(struct folding *f, const struct flat *flat, struct known_stack *known)
+static int add_functions(struct folding *f, const struct spot_list *spots,
+			 struct known_stack *known)
 {
 	const uint64_t mark = UINT64_MAX - HASH_COUNT(f->stacks);
 
-	known->others = pmc_arena_alloc(f->arena, flat->n * sizeof(*known->others));
+	known->others = pmc_arena_alloc(f->arena, spots->n * sizeof(*known->others));
 	if (!known->others)
 		return -ENOMEM;
-	for (size_t i = 0; i < flat->n; i++) {
-		struct node *node = find_node(f, NULL, flat->list[i]);
+	for (size_t i = 0; i < spots->n; i++) {
+		struct node *node = find_node(f, NULL, spots->list[i]);
 
 		if (!node)
 			return -ENOMEM;
@@ -181,11 +138,11 @@ static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stac
 	if (known)
 		return known;
 	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known || flatten(f, stack, &f->flat))
+	if (!known || flatten(f, stack))
 		return NULL;
 	known->key = key;
-	err = f->fold->by == PMC_BY_PATH ? add_path(f, &f->flat, known) :
-					   add_functions(f, &f->flat, known);
+	err = f->fold->by == PMC_BY_PATH ? add_path(f, &f->spots, known) :
+					   add_functions(f, &f->spots, known);
 	if (err)
 		return NULL;
 	HASH_ADD(hh, f->stacks, key, sizeof(key), known);
@@ -315,6 +272,6 @@ int report_fold_samples(struct pmc_sample_fold *fold, void *names)
 		for (uint64_t k = 0; !err && k < samples->n; k++)
 			err = add_sample(&f, &samples->list[k]);
 	}
-	free(f.flat.list);
+	free(f.spots.list);
 	return err ? err : make_rows(&f);
 }

@@ -64,5 +64,6 @@ void run_print_report(struct run *run)
 	if (result)
 		fail(run, "cannot write the report", result);
 out:
+	run_keep_names(run, &profile);
 	pmc_profile_free(&profile);
 }

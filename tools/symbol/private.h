@@ -107,9 +107,11 @@ const struct symbol_entry *symbol_table_find(const struct symbol_table *table, u
 /* perf_map.c */
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module);
 
-/* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. */
+/* dwarf.c: fills in up to `most` frames, the innermost first; 0: none. `raw`: the function in the
+ * symbol table, or NULL. */
 unsigned symbol_dwarf_frames(struct symbols *symbols, struct symbol_module *module,
-			     uint64_t address, struct symbol_frame *frames, unsigned most);
+			     uint64_t address, const char *raw, struct symbol_frame *frames,
+			     unsigned most);
 void symbol_units_free(struct units *units);
 
 #endif

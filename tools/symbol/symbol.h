@@ -62,8 +62,6 @@ const char *symbols_path(const struct symbol_module *module);
 bool symbols_is_perf_map(const struct symbol_module *module);
 /* A text as the pointer that functions and files have for it; NULL: no memory. */
 const char *symbols_text(struct symbols *symbols, const char *text);
-/* The next module in the order of their first use; NULL: none. From NULL: the first. */
-struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module);
 
 /* Whether a file became shorter while it was read: names in it may be missing. */
 bool symbols_shrunk(void);

@@ -3,11 +3,12 @@
 #include "tools/symbol/private.h"
 
 #include <errno.h>
+#include <pmc/dump.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INLINED_MOST = 64 };
+enum { INLINED_MOST = PMC_PLACE_FUNCTIONS_MAX };
 
 struct text {
 	const char *key, *value;
@@ -185,11 +186,6 @@ bool symbols_is_perf_map(const struct symbol_module *module)
 	return module->pid != 0;
 }
 
-struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module)
-{
-	return module ? module->next : symbols->first;
-}
-
 /* ---- places ------------------------------------------------------------------------------ */
 
 static void look_up(struct symbols *symbols, struct symbol_module *module, uint64_t address,
@@ -199,7 +195,8 @@ static void look_up(struct symbols *symbols, struct symbol_module *module, uint6
 	const struct symbol_entry *entry = symbol_table_find(&module->table, address);
 	struct symbol_frame frames[INLINED_MOST], *kept;
 
-	place->n = symbol_dwarf_frames(symbols, module, address, frames, INLINED_MOST);
+	place->n = symbol_dwarf_frames(symbols, module, address, entry ? entry->raw : NULL, frames,
+				       INLINED_MOST);
 	place->frames = &unknown;
 	if (entry)
 		place->start = entry->start;

@@ -111,6 +111,19 @@ struct pmc_samples_fixed *pmc_begin_samples(struct pmc_frame_buf *buf, const uin
 	return pmc_frame_begin(buf, PMC_FRAME_SAMPLES, identity, snapshot, fixed, sizeof(*fixed));
 }
 
+void pmc_begin_names(struct pmc_frame_buf *buf, const uint8_t identity[16],
+		     const struct pmc_names_fixed *fixed)
+{
+	pmc_frame_begin(buf, PMC_FRAME_NAMES, identity, 0, fixed, sizeof(*fixed));
+}
+
+void pmc_put_place(struct pmc_frame_buf *buf, const struct pmc_place_def *def,
+		   const struct pmc_place_function *functions)
+{
+	pmc_frame_bytes(buf, def, sizeof(*def));
+	pmc_frame_bytes(buf, functions, def->n_functions * sizeof(*functions));
+}
+
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,
 			  const uint64_t *values)
 {

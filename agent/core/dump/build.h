@@ -65,6 +65,11 @@ void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
 struct pmc_samples_fixed *pmc_begin_samples(struct pmc_frame_buf *buf, const uint8_t identity[16],
 					    uint64_t snapshot,
 					    const struct pmc_samples_fixed *fixed);
+/* ---- NAMES: n_texts times pmc_frame_str, then n_places times pmc_put_place ----------------- */
+void pmc_begin_names(struct pmc_frame_buf *buf, const uint8_t identity[16],
+		     const struct pmc_names_fixed *fixed);
+void pmc_put_place(struct pmc_frame_buf *buf, const struct pmc_place_def *def,
+		   const struct pmc_place_function *functions);
 /* Appends a reading and room for its values, filled from `values` unless that is NULL. Returns
  * where the values are. NULL: no room. */
 uint64_t *pmc_put_reading(struct pmc_frame_buf *buf, const struct pmc_reading *reading,

@@ -44,6 +44,7 @@ struct table_process *profile_process(struct pmc_profile *profile, const uint8_t
 		process->pub.host = process->pub.boot_id = "";
 		process->pub.exe = process->pub.cmdline = "";
 		process->pub.fixed.rank = -1;
+		process->tables = tables;
 		HASH_ADD(hh, tables->processes, pub.identity, 16, process);
 		if (arena->failed)
 			return NULL;
@@ -228,11 +229,19 @@ static int add_site(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return arena->failed ? -ENOMEM : 0;
 }
 
+static bool is_about_stacks(unsigned type)
+{
+	return type == PMC_FRAME_PROCESS || type == PMC_FRAME_MODULE || type == PMC_FRAME_STACKS ||
+	       type == PMC_FRAME_NAMES;
+}
+
 static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
 	/* A newer format version: count it as damage rather than guess. */
 	if (frame->head.version != PMC_DUMP_VERSION)
 		return -EBADMSG;
+	if (profile->tables->options.only_stacks && !is_about_stacks(frame->head.type))
+		return 0;
 	switch (frame->head.type) {
 	case PMC_FRAME_EVENTSET:
 		return profile_add_set(profile, frame);
@@ -254,6 +263,8 @@ static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 		return profile_add_stacks(profile, frame);
 	case PMC_FRAME_SAMPLES:
 		return profile_add_samples(profile, frame);
+	case PMC_FRAME_NAMES:
+		return profile_add_names(profile, frame);
 	default:
 		return 0;
 	}

@@ -211,6 +211,17 @@ struct pmc_p_stack {
 	struct pmc_p_frame frames[]; /* the innermost first */
 };
 
+/* What a dump says about an address: functions, of inlined ones the innermost first. */
+struct pmc_p_place {
+	uint64_t start; /* of the function; 0: unknown */
+	unsigned n;
+	struct pmc_p_function {
+		const char *name, *file; /* NULL: unknown */
+		unsigned line;
+		bool inlined; /* into the next one */
+	} functions[];
+};
+
 struct pmc_p_sample {
 	const struct pmc_p_stack *stack; /* NULL: none was taken, or it is not in the dump */
 	uint64_t count, weight;		 /* weight: sum of the periods, in the event's unit */
@@ -258,6 +269,7 @@ struct pmc_profile {
 
 struct pmc_profile_options {
 	bool timeline;		 /* keep older snapshots too */
+	bool only_stacks;	 /* of processes, without rows, samples and counts */
 	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
 };
 
@@ -276,6 +288,12 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 /* The stack of that ID in a process image; NULL: it is not in the dump. */
 const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
 					    const struct pmc_p_process *process, uint32_t id);
+/* Calls `each` for every stack in the dump. 0, or what `each` returned if that was not 0. */
+int pmc_profile_each_stack(const struct pmc_profile *profile,
+			   int (*each)(const struct pmc_p_stack *stack, void *arg), void *arg);
+/* What the dump says about an address in a stack of that process; NULL: nothing. */
+const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
+					    const struct pmc_p_frame *frame);
 /* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n);

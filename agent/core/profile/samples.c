@@ -145,6 +145,16 @@ const struct pmc_p_stack *pmc_profile_stack(const struct pmc_profile *profile,
 	return found ? found->stack : NULL;
 }
 
+int pmc_profile_each_stack(const struct pmc_profile *profile,
+			   int (*each)(const struct pmc_p_stack *stack, void *arg), void *arg)
+{
+	int result = 0;
+
+	for (struct table_stack *at = profile->tables->stacks; at && !result; at = at->hh.next)
+		result = each(at->stack, arg);
+	return result;
+}
+
 static int list_stack(struct pmc_profile *profile, const struct pmc_p_process *process,
 		      const struct pmc_stack_def *def, const uint8_t *words, const uint8_t *hashes)
 {
@@ -187,7 +197,7 @@ int profile_list_stacks(struct pmc_profile *profile, const struct table_frame *k
 	hashes = take_words(&cursor, fixed.n_modules);
 	for (uint32_t i = 0; i < fixed.n_stacks && !error; i++) {
 		words = next_stack(&cursor, fixed.n_modules, &def);
-		/* No agent writes an ID twice; of damage the first frame by hash is used. */
+		/* pmctl dump repeats stacks; of damage the first frame by hash is used. */
 		if (def.id && !find_stack(profile, process, def.id))
 			error = list_stack(profile, process, &def, words, hashes);
 	}

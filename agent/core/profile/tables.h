@@ -13,6 +13,20 @@ static inline int profile_order_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+struct place_key {
+	uint64_t module;      /* hash */
+	uint8_t identity[16]; /* of the process image, if in no module */
+	uint64_t address;
+};
+
+struct table_place {
+	struct place_key key;
+	unsigned knows; /* 0: no function, 1: a function, 2: its source line too */
+	uint64_t hash; /* of its NAMES frame */
+	const struct pmc_p_place *place;
+	UT_hash_handle hh; /* by key */
+};
+
 /* Where the count of an event is in readings. */
 struct set_part {
 	uint16_t group; /* PMC_NO_GROUP: not opened; PMC_SUM_GROUP: sum of the next `index` parts */
@@ -108,6 +122,7 @@ struct table_process {
 	uint64_t children_cpu_ns, seen_cpu_ns;
 	bool phases;
 	bool named;		    /* its sites have names by pmc_profile_name_sites() */
+	const struct pmc_profile_tables *tables; /* of its profile */
 	UT_hash_handle hh;	    /* by pub.identity */
 	UT_hash_handle by_job;	    /* first processes, by pub.fixed.job */
 };
@@ -128,6 +143,7 @@ struct pmc_profile_tables {
 	uint64_t n_frames[PMC_FRAME_SAMPLES + 1]; /* by type */
 	struct table_module *modules;
 	struct table_stack *stacks;
+	struct table_place *places;
 	struct pmc_p_row *free_rows[ROW_SIZES];	 /* superseded, by bytes / ROW_ALIGN */
 };
 
@@ -172,6 +188,9 @@ int profile_add_samples(struct pmc_profile *profile, const struct pmc_frame *fra
 int profile_list_modules(struct pmc_profile *profile);
 int profile_list_stacks(struct pmc_profile *profile, const struct table_frame *kept);
 int profile_list_samples(struct pmc_profile *profile, const struct table_frame *kept);
+
+/* names.c: a NAMES frame. 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
+int profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame);
 
 /* profile.c: keeps a copy of the frame if it is the newest of its key. 0 or -ENOMEM. */
 int profile_keep(struct pmc_profile *profile, const struct pmc_frame *frame, uint64_t time_ns,

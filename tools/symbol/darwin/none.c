@@ -96,8 +96,3 @@ bool symbols_is_perf_map(const struct symbol_module *module)
 	return false;
 }
 
-struct symbol_module *symbols_next(struct symbols *symbols, struct symbol_module *module)
-{
-	(void)symbols, (void)module;
-	return NULL;
-}

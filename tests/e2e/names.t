@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# names.t - names of functions in dumps: reports after the programs are gone or were built again.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+
+# app NAME: builds a program whose samples are in one line of the function NAME, inlined into its caller
+app() {
+	cat >app.c <<-END
+		#include <stdint.h>
+		static volatile uint64_t sum;
+		static inline __attribute__((always_inline)) void $1(void)
+		{
+			for (uint32_t i = 0; i < 60000000; i++) sum += i;
+		}
+		__attribute__((noinline)) static void caller(void) { $1(); __asm__ volatile(""); }
+		int main(void) { caller(); return 3; }
+	END
+	gcc -O1 -g -o app app.c
+}
+# self FILE BY: the key with the largest share of its own
+self() {
+	"$PMCTL" report --by "$2" --format json "$1" 2>err | jq -r '[.groups[]] | max_by(.self) | .key'
+}
+bare() { # FILE COMMAND...: a dump without names
+	PMC_REPORT=off PMC_SAMPLE=task-clock@1000000 PMC_OUT=$T/$1 LD_PRELOAD=$AGENT "${@:2}"
+}
+
+# ---- by pmctl run --------------------------------------------------------------------------------
+app before
+run "$PMCTL" run --report off --sample task-clock@1000000 -o run.pmc -- ./app
+is "$status $(wc -c <"$T/err")" "3 0" "the exit status is the command's"
+bare bare.pmc ./app
+cp bare.pmc both.pmc
+"$PMCTL" merge --names bare.pmc -o named.pmc
+run "$PMCTL" run --report off --sample -- ./app
+is "$status $(wc -c <"$T/err")" "3 0" "a run without a dump to keep"
+is "$("$PMCTL" report --by line --where line=app.c:5 --format json run.pmc | jq -r '[.groups[].key | sub(".*/"; "")] | join(" ")')" app.c:5 \
+	"a line is selected as tables show it"
+app after
+for file in run.pmc named.pmc; do
+	is "$(self $file function) $(wc -c <err)" "before 0" "$file: the function as it was, without a warning"
+	like "$(self $file line) $(wc -c <err)" '/app\.c:5 0$' "$file: and its line"
+	is "$("$PMCTL" report --by path --format folded $file | grep -c 'main;caller;before [0-9]*$')" 1 "$file: inlined functions have their callers"
+done
+like "$(self bare.pmc function)" '^app\+0x' "a dump without names has offsets"
+like "$(cat err)" 'merge --names' "the warning says how to keep names"
+bare other.pmc ./app
+is "$(self other.pmc function) $(self run.pmc function)" "after before" "the next build has its own names"
+run "$PMCTL" report --by function --format json run.pmc other.pmc
+is "$(jq '[.groups[].key] | length - (unique | length)' "$T/out")" 0 "functions of two builds are one row"
+"$PMCTL" merge --names bare.pmc -o x.pmc 2>err
+like "$(cat err)" 'app is not the file' "merge says whose names it has not found"
+rm app
+is "$(self run.pmc function) $(wc -c <err)" "before 0" "the program is gone"
+like "$(self other.pmc function)" '^app\+0x' "nothing is known without names"
+
+# ---- a name wins over none -----------------------------------------------------------------------
+# With its debug file away the function has no name in the dump of the first run.
+app hidden
+strip --only-keep-debug -o app.debug app && strip app && objcopy --add-gnu-debuglink=app.debug app && mv app.debug away
+run "$PMCTL" run --report off --sample task-clock@1000000 -o less.pmc -- ./app
+like "$(self less.pmc function)" '^app\+0x' "a stripped program has no names to keep"
+mv away app.debug
+"$PMCTL" merge --names less.pmc -o more.pmc
+rm app app.debug
+like "$(self more.pmc function)" hidden "names that are found later are added"
+is "$(wc -c <err)" 0 "of which no warning is left"
+
+# ---- local functions of C++ --------------------------------------------------------------------------
+cat >local.cc <<-END
+	#include <cstdint>
+	static volatile uint64_t sum;
+	namespace {
+	struct Parser { __attribute__((noinline)) void run() { for (uint32_t i = 0; i < 150000000; i++) sum = sum + i; } };
+	struct Writer { __attribute__((noinline)) void run() { for (uint32_t i = 0; i < 100000000; i++) sum = sum + i; } };
+	}
+	int main() { Parser().run(); Writer().run(); return 0; }
+END
+for flags in -g -g0; do
+	g++ -O1 $flags -o local local.cc
+	"$PMCTL" run --report off --sample task-clock@1000000 -o local$flags.pmc -- ./local
+	is "$("$PMCTL" report --by function --format json local$flags.pmc | jq -r '[.groups[] | select(.samples > 5) | .key] | sort | join(" ")')" \
+		"(anonymous namespace)::Parser::run() (anonymous namespace)::Writer::run()" "functions of one name in two classes, $flags"
+done
+
+# ---- in containers, and stripped later -----------------------------------------------------------
+app before
+bare full.pmc ./app
+"$PMCTL" merge --names full.pmc -o full-named.pmc
+strip app
+like "$(self full-named.pmc line)" '/app\.c:5$' "lines are known after the program was stripped"
+"$PMCTL" merge --names full-named.pmc -o again.pmc
+like "$(self again.pmc line)" '/app\.c:5$' "names of less value do not take their place"
+
+# ---- merges ------------------------------------------------------------------------------------
+"$PMCTL" merge run.pmc named.pmc both.pmc -o one.pmc
+"$PMCTL" merge both.pmc named.pmc run.pmc named.pmc -o two.pmc
+same one.pmc two.pmc "merging is commutative and idempotent with names"
+is "$(self one.pmc function)" before "a merged dump has names"
+"$PMCTL" merge --compact one.pmc -o compact.pmc
+is "$(self compact.pmc function)" before "and a compact one"
+app before
+bare fresh.pmc ./app
+"$PMCTL" merge --names fresh.pmc -o x.pmc && "$PMCTL" merge --names - -o - <fresh.pmc >y.pmc
+same x.pmc y.pmc "names for a dump from a pipe"
+"$PMCTL" merge --names x.pmc -o y.pmc
+same x.pmc y.pmc "names are added once"
+"$PMCTL" merge x.pmc fresh.pmc -o y.pmc
+same x.pmc y.pmc "a dump with names is a superset"
+
+# ---- code that is compiled at run time -----------------------------------------------------------
+cat >jit.c <<-END
+	#include <stdio.h>
+	#include <string.h>
+	#include <sys/mman.h>
+	#include <unistd.h>
+	__attribute__((noinline, aligned(64))) static long spin(long n)
+	{
+		long sum = 0;
+		for (volatile long i = 0; i < n; i++)
+			sum += i;
+		return sum;
+	}
+	int main(void)
+	{
+		char path[64];
+		void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		long (*volatile jitted)(long) = (long (*)(long))code;
+		FILE *map;
+		memcpy(code, (const void *)(unsigned long)spin, 128);
+		__builtin___clear_cache(code, (char *)code + 4096);
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+		map = fopen(path, "w");
+		fprintf(map, "%lx 80 compiled_at_run_time\n", (unsigned long)code);
+		fclose(map);
+		puts(path);
+		return jitted(100000000) == 1;
+	}
+END
+gcc -O1 -o jit jit.c
+run "$PMCTL" run --report off --sample task-clock@1000000 -o jit.pmc -- ./jit
+map=$(cat "$T/out")
+like "$map" '^/tmp/perf-[0-9]+\.map$' "a program with a perf map"
+echo "0 ffffffffffff another_process" >"$map"
+is "$(self jit.pmc function)" compiled_at_run_time "its functions have names when another process has written the map"
+rm "$map"
+is "$(self jit.pmc function)" compiled_at_run_time "and when the map is gone"
+
+# ---- waits and creation ----------------------------------------------------------------------------
+PMC_REPORT=off PMC_STACKS=on PMC_EVENTS= PMC_OUT=$T/s.pmc LD_PRELOAD=$AGENT "$PROG/samples" threads 50
+"$PMCTL" merge --names s.pmc -o s2.pmc
+is "$(cmp -s s.pmc s2.pmc; echo $?)" 1 "stacks of thread creation get names, too"
+run "$PMCTL" run --report off --sample -o %p.pmc -- "$PROG/samples" leaf 50
+is "$status $(wc -c <"$T/err")" "0 0" "dumps of each process stay without names"
+
+done_testing

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keep_names.c - writes names of the addresses in a dump to it, as NAMES frames: reports can then
+ * be made where the files are not, or after they were built again.
+ *
+ * In a process of its own: files of measured programs are hostile, and what they do to libdw must
+ * not end a merge, or change the exit status of a command that was run.
+ */
+#include "agent/core/dump/build.h"
+#include "tools/cli/child.h"
+#include "tools/report/names.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A frame begins with what fits here; its last place may take as much again. */
+#define FRAME_ROOM  (PMC_FRAME_MAX_BYTES / 4)
+#define PLACES_MOST 4096u
+/* A file may be on a server that does not answer. */
+#define SECONDS_MOST 60
+
+struct wanted_key {
+	uint64_t module;		     /* hash; 0: in no file */
+	const struct pmc_p_process *process; /* NULL: in a module */
+	uint64_t address;
+};
+
+struct wanted {
+	struct wanted_key key;
+	const struct pmc_p_process *process;
+	const struct pmc_p_frame *frame;
+	UT_hash_handle hh;
+};
+
+struct text_number {
+	const char *text; /* the key: the symbolizer has each text once */
+	uint32_t number;  /* from 1 */
+	UT_hash_handle hh;
+};
+
+struct place_to_write {
+	struct pmc_place_def def;
+	const struct symbol_frame *frames;
+};
+
+struct keeping {
+	const struct pmc_profile *profile;
+	struct report_names *names;
+	struct pmc_arena arena;
+	struct wanted *wanted;
+	struct pmc_frame_buf buf;
+	int fd;
+	/* Of the frame that is collected: */
+	struct text_number *texts;
+	struct place_to_write places[PLACES_MOST];
+	uint32_t n_places;
+	size_t bytes;
+};
+
+/* ---- addresses --------------------------------------------------------------------------- */
+
+static int want(const struct pmc_p_stack *stack, void *arg)
+{
+	struct keeping *k = arg;
+	struct pmc_arena *arena = &k->arena;
+
+	for (unsigned i = 0; i < stack->depth; i++) {
+		const struct pmc_p_frame *frame = &stack->frames[i];
+		const struct wanted_key key = { frame->module ? frame->module->hash : 0,
+						frame->module ? NULL : stack->process,
+						frame->address };
+		struct wanted *known;
+
+		HASH_FIND(hh, k->wanted, &key, sizeof(key), known);
+		if (known)
+			continue;
+		known = pmc_arena_alloc(arena, sizeof(*known));
+		if (!known)
+			return -ENOMEM;
+		known->key = key;
+		known->process = stack->process;
+		known->frame = frame;
+		HASH_ADD(hh, k->wanted, key, sizeof(known->key), known);
+	}
+	return arena->failed ? -ENOMEM : 0;
+}
+
+/* Each module's, in the order of the modules in the list of wanted addresses. */
+static int by_subject(const struct wanted *a, const struct wanted *b)
+{
+	int order = (a->key.module > b->key.module) - (a->key.module < b->key.module);
+
+	if (!order && a->key.process && b->key.process)
+		order = memcmp(a->process->identity, b->process->identity, 16);
+	return order ? order :
+		       (a->key.address > b->key.address) - (a->key.address < b->key.address);
+}
+
+static bool same_subject(const struct wanted *a, const struct wanted *b)
+{
+	return a->key.module == b->key.module && a->key.process == b->key.process;
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+static uint32_t number_of(const struct keeping *k, const char *text)
+{
+	struct text_number *known = NULL;
+
+	if (text)
+		HASH_FIND_PTR(k->texts, &text, known);
+	return known ? known->number : 0;
+}
+
+static void add_text(struct keeping *k, const char *text)
+{
+	struct pmc_arena *arena = &k->arena;
+	struct text_number *known = NULL;
+
+	if (!text || number_of(k, text))
+		return;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known)
+		return;
+	known->text = text;
+	known->number = (uint32_t)HASH_COUNT(k->texts) + 1;
+	HASH_ADD_PTR(k->texts, text, known);
+	k->bytes += 16 + strlen(text);
+}
+
+static void add_place(struct keeping *k, uint64_t address, const struct symbol_place *place)
+{
+	k->places[k->n_places++] = (struct place_to_write){
+		.def = { .address = address, .start = place->start, .n_functions = place->n },
+		.frames = place->frames,
+	};
+	for (unsigned i = 0; i < place->n; i++) {
+		add_text(k, place->frames[i].function);
+		add_text(k, place->frames[i].file);
+	}
+	k->bytes += sizeof(struct pmc_place_def) + place->n * sizeof(struct pmc_place_function);
+}
+
+static void put_place(struct keeping *k, const struct place_to_write *place)
+{
+	struct pmc_place_function *functions =
+		pmc_arena_alloc(&k->arena, place->def.n_functions * sizeof(*functions));
+
+	for (unsigned i = 0; functions && i < place->def.n_functions; i++) {
+		const struct symbol_frame *from = &place->frames[i];
+
+		functions[i] = (struct pmc_place_function){
+			.name = number_of(k, from->function),
+			.file = number_of(k, from->file),
+			.line = from->line,
+			.flags = from->inlined ? PMC_PLACE_INLINED : 0,
+		};
+	}
+	if (functions)
+		pmc_put_place(&k->buf, &place->def, functions);
+}
+
+/* Writes what was collected about one module or process. 0 or -errno. */
+static int write_frame(struct keeping *k, const struct wanted *subject)
+{
+	const struct pmc_names_fixed fixed = { .module = subject->key.module,
+					       .n_texts = (uint32_t)HASH_COUNT(k->texts),
+					       .n_places = k->n_places };
+	struct text_number *text;
+	int error = 0;
+
+	if (!k->n_places)
+		return 0;
+	pmc_begin_names(&k->buf, subject->key.process ? subject->process->identity : NULL, &fixed);
+	for (text = k->texts; text; text = text->hh.next)
+		pmc_frame_str(&k->buf, text->text, strlen(text->text));
+	for (uint32_t i = 0; i < k->n_places; i++)
+		put_place(k, &k->places[i]);
+	pmc_frame_end(&k->buf);
+	errno = 0;
+	if (k->arena.failed)
+		error = -ENOMEM;
+	else if (write(k->fd, k->buf.data, k->buf.len) != (ssize_t)k->buf.len)
+		error = errno ? -errno : -ENOSPC;
+	k->buf.len = 0;
+	k->texts = NULL;
+	k->n_places = 0;
+	k->bytes = 0;
+	return error;
+}
+
+/* A place of which nothing is known, or no more than in the dump, is left out. */
+static int keep(struct keeping *k, const struct wanted *wanted)
+{
+	struct symbol_place place;
+	bool in_dump;
+
+	if (!names_place(k->names, wanted->process, wanted->frame, &place, &in_dump))
+		return -ENOMEM;
+	if (in_dump || (!place.start && !names_knowledge(&place)))
+		return 0;
+	add_place(k, wanted->key.address, &place);
+	return 0;
+}
+
+static int keep_all(struct keeping *k)
+{
+	const struct wanted *at, *first;
+	int error = pmc_profile_each_stack(k->profile, want, k);
+
+	HASH_SORT(k->wanted, by_subject);
+	for (first = at = k->wanted; at && !error; at = at->hh.next) {
+		if (!same_subject(first, at) || k->n_places == PLACES_MOST || k->bytes > FRAME_ROOM)
+			error = write_frame(k, first);
+		first = at;
+		if (!error)
+			error = keep(k, at);
+	}
+	return error || !first ? error : write_frame(k, first);
+}
+
+static int write_names(const struct pmc_profile *profile, int fd)
+{
+	struct keeping *k = calloc(1, sizeof(*k));
+	void *room = aligned_alloc(8, PMC_FRAME_MAX_BYTES);
+	int error = k && room ? report_names_new(&k->names, NULL) : -ENOMEM;
+
+	if (error)
+		return error;
+	k->profile = profile;
+	k->fd = fd;
+	pmc_frame_buf_init(&k->buf, room, PMC_FRAME_MAX_BYTES);
+	error = keep_all(k);
+	report_names_warn(k->names, "add names where the measured files are");
+	return error;
+}
+
+const char *report_keep_names(const struct pmc_profile *profile, int fd)
+{
+	int status = 0;
+	sigset_t alarms;
+	pid_t pid = fork();
+
+	if (!pid) {
+		tool_no_core();
+		signal(SIGBUS, SIG_DFL);
+		signal(SIGALRM, SIG_DFL);
+		sigemptyset(&alarms);
+		sigaddset(&alarms, SIGALRM);
+		sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+		alarm(SECONDS_MOST);
+		_exit(-write_names(profile, fd));
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0)
+		return strerror(errno);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) ? strerror(WEXITSTATUS(status)) : NULL;
+	return WTERMSIG(status) == SIGALRM ? "reading the symbols took more than a minute" :
+					     "a file with symbols could not be read";
+}
