@@ -210,14 +210,15 @@ static unsigned task_of(int pid, unsigned cpu)
 
 static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 {
-	unsigned n = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), chained = 0;
+	unsigned n = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), chained = 0, skipped = 0;
 	struct pmc_counter *counters[CPUS];
 	struct pmc_sampler *samplers[CPUS];
 	struct pmc_counter_event event;
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_sampler_set *set;
 	struct pmc_record record;
-	static bool seen_as_prev[PIDS], missing[PIDS];
+	static bool seen_as_prev[PIDS];
+	static unsigned missing[PIDS];
 	int next[CPUS];
 	uint64_t time = 0;
 
@@ -265,16 +266,19 @@ static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 			assert_int_equal(record.tid, s.prev_pid);
 		seen_as_prev[task_of(s.prev_pid, record.cpu)] = true;
 		if (next[record.cpu] >= 0 && s.prev_pid != next[record.cpu])
-			missing[task_of(next[record.cpu], record.cpu)] = true;
+			missing[task_of(next[record.cpu], record.cpu)]++;
 		else if (next[record.cpu] >= 0)
 			chained++;
 		next[record.cpu] = s.next_pid;
 	}
 	/* The kernel skips events of a task that it believes to be handling one
-	 * (task_struct.perf_recursion), and this counter may stay set until the task ends. */
+	 * (task_struct.perf_recursion): a switch in the middle of another event, and all if this
+	 * counter stays set until the task ends. A reader that lost records would lack many. */
 	for (unsigned pid = 0; pid < PIDS; pid++)
-		if (missing[pid] && seen_as_prev[pid])
-			fail_msg("a switch from task %u is missing, and others are not", pid);
+		skipped += seen_as_prev[pid] ? missing[pid] : 0;
+	if (skipped * 20 > chained)
+		fail_msg("%u switches of tasks that have others are missing, %u are not", skipped,
+			 chained);
 	pmc_sampler_set_free(set);
 	for (unsigned i = 0; i < n; i++) {
 		pmc_sampler_close(samplers[i]);
