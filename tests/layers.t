@@ -41,6 +41,7 @@ tools/bench/helper: core/base
 tools/merge: core/* core/api/* tools/cli tools/report
 tools/report: core/* core/api/* tools/cli tools/symbol
 tools/symbol: core/*
+tools/export: core/* core/api/* tools/cli tools/report tools/symbol
 tools/diff: core/* core/api/* tools/cli tools/report tools/bench
 tools/doctor: core/* core/api/* tools/cli tools/list
 tools/list: core/* core/api/* tools/cli

@@ -59,4 +59,41 @@ run "$PMCTL" diff --by name "$T/now.pmc" "$T/now.pmc"
 ok "diff --by name" harmless 31m
 exec 7>&-
 wait
+
+# ---- an event of a forged dump -------------------------------------------------------------------
+cat >"$T/forge.py" <<'PY'
+import ctypes, struct, sys
+xxh = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
+xxh.restype, xxh.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t]
+data, out, at, sets = open(sys.argv[1], "rb").read(), [], 0, {}
+while at < len(data):
+    frame = bytearray(data[at:at + struct.unpack_from("<I", data, at + 4)[0]])
+    at += len(frame)
+    old = struct.unpack_from("<Q", frame, 8)[0]
+    if frame[17] == 1:
+        frame = frame.replace(b"task-clock", b"e\x1b[31m;\n\xff\x9b")
+    if frame[17] == 10:
+        struct.pack_into("<Q", frame, 64, sets[struct.unpack_from("<Q", frame, 64)[0]])
+    sets[old] = xxh(bytes(frame[16:]), len(frame) - 16)
+    struct.pack_into("<Q", frame, 8, sets[old])
+    out.append(frame)
+open(sys.argv[2], "wb").write(b"".join(sorted(out, key=lambda f: f[17] != 1)))
+PY
+PMC_OUT=$T/s.pmc PMC_EVENTS= PMC_REPORT=off PMC_SAMPLE=task-clock@1000000 agent "$PROG/samples" leaf 50
+"$PMCTL" merge "$T/s.pmc" -o "$T/sorted.pmc"
+python3 "$T/forge.py" "$T/sorted.pmc" "$T/forged.pmc"
+for by in function path line; do
+	run "$PMCTL" report --by $by "$T/forged.pmc"
+	ok "report --by $by: an event" harmless 31m
+done
+for by in function line; do
+	for format in table csv json; do
+		run "$PMCTL" diff --by $by --format $format "$T/forged.pmc" "$T/forged.pmc"
+		ok "diff --by $by --format $format: an event" harmless 31m
+	done
+done
+for format in folded speedscope chrome openmetrics csv; do
+	run "$PMCTL" export --to $format "$T/forged.pmc"
+	ok "export --to $format: an event" harmless ''
+done
 done_testing

@@ -9,6 +9,7 @@
 #include "agent/core/profile/profile.h"
 #include "agent/core/report/report.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/export/export.h"
 #include "tools/merge/merge.h"
 #include "tools/report/samples.h"
 #include "tools/report/symbols.h"
@@ -177,6 +178,39 @@ static void report(int fd, uint8_t choice, uint8_t more)
 	report_names_free(names);
 }
 
+/* As in pmctl export. */
+static void export(int fd, uint8_t choice)
+{
+	static const struct {
+		int (*write)(struct export *export);
+		bool samples;
+	} exporters[] = {
+#define X(name, function, samples) { function, samples },
+#include "tools/export/exporters.def"
+#undef X
+	};
+	const unsigned which = choice % (sizeof(exporters) / sizeof(exporters[0]));
+	static char room[64 << 10];
+	const struct pmc_profile_options read = { .timeline = choice & 1 };
+	struct pmc_profile profile;
+	struct pmc_out out;
+	struct export e = { .profile = &profile, .out = &out };
+
+	FUZZ_CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	FUZZ_CHECK(pmc_profile_init(&profile, &read) == 0);
+	FUZZ_CHECK(pmc_profile_add_fd(&profile, fd) == 0);
+	FUZZ_CHECK(pmc_profile_finish(&profile) == 0);
+	FUZZ_CHECK(report_names_new(&e.names, "/nonexistent") == 0);
+	pmc_out_to_fd(&out, nowhere, room, sizeof(room));
+	export_find_events(&e);
+	/* pmctl export refuses a dump without samples. */
+	if (e.n_events || !exporters[which].samples)
+		FUZZ_CHECK(exporters[which].write(&e) == 0);
+	report_names_free(e.names);
+	pmc_arena_free(&e.arena);
+	pmc_profile_free(&profile);
+}
+
 static int merge(int fd, const struct merge_options *options, struct merge_input *seen)
 {
 	int to = memfd_create("merged", MFD_CLOEXEC);
@@ -240,6 +274,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = fuzz_file(copy + 2, size - 2);
 	free(copy);
 	report(fd, data[0], data[1]);
+	if (data[1] & 32)
+		export(fd, data[0]);
 	options.compact = (data[1] & 8) != 0;
 	once = merge(fd, &options, &seen);
 	FUZZ_CHECK(seen.bytes == size - 2);

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# export.t - dumps in the formats of other tools, beside the report of the same dump.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+
+run "$PMCTL" run --report off --sample task-clock@1000000 --interval 20ms -e task-clock,page-faults -o x.pmc -- \
+	"$PROG/samples" threads 100
+is "$status" 0 "a program with samples and snapshots"
+"$PMCTL" report --by function --format json x.pmc >report.json
+"$PMCTL" report --format json x.pmc >threads.json
+weight=$(jq .sampling.weight report.json)
+# top FILTER FILE: function with most of its own and its share in percent
+heaviest=$(jq -r '[.groups[]] | max_by(.self) | "\(.key) \(.self)"' report.json)
+export_() { # FORMAT FILE...
+	run "$PMCTL" export --to "$@"
+	cp "$T/out" "out.$1"
+}
+
+# ---- samples -------------------------------------------------------------------------------------
+export_ folded x.pmc
+"$PMCTL" report --by path --format folded x.pmc >folded
+same out.folded folded "folded: as by pmctl report"
+export_ speedscope x.pmc
+is "$status $(jq -r '."$schema"' out.speedscope)" "0 https://www.speedscope.app/file-format-schema.json" "speedscope: its schema"
+is "$(jq '[.profiles[].weights | add] | add' out.speedscope)" "$weight" "speedscope: the weights are those of the samples"
+is "$(jq '[.profiles[] | (.endValue - (.weights | add)), ((.weights | length) - (.samples | length))] | map(select(. != 0)) | length' \
+	out.speedscope)" 0 "speedscope: profiles are as long as their weights"
+is "$(jq '.shared.frames as $f | [.profiles[].samples[][] | select($f[.] == null)] | length' out.speedscope)" 0 "speedscope: every frame is listed"
+is "$(jq -r '.shared.frames as $f | [.profiles[] | [.samples, .weights] | transpose[] | {f: $f[.[0][-1]].name, w: .[1]}] |
+	group_by(.f) | map({f: .[0].f, w: map(.w) | add}) | max_by(.w) | "\(.f) \(.w)"' out.speedscope)" "$heaviest" \
+	"speedscope: the last frame is where the sample was taken"
+is "$(jq -r '[.profiles[].name] | unique | length' out.speedscope)" "$(jq '.profiles | length' out.speedscope)" "speedscope: a profile for each pool"
+
+export_ pprof -o x.pb x.pmc
+is "$status $(wc -c <"$T/out")" "0 0" "pprof: to a file"
+if command -v go >/dev/null; then
+	run env HOME="$T" go tool pprof -top -nodecount 1000 -nodefraction 0 -unit ns x.pb
+	cp "$T/out" top
+	is "$status" 0 "pprof: go tool pprof reads it"
+	is "$(awk '/flat%/ { on = 1; next } on { sub("ns", "", $1); print $6, $1; exit }' top)" "$heaviest" "pprof: its heaviest function"
+	like "$(cat top)" "^File: samples" "pprof: the program"
+	run env HOME="$T" go tool pprof -tags -unit ns x.pb
+	like "$(cat "$T/out")" 'tid: Total' "pprof: threads are labels"
+	run env HOME="$T" go tool pprof -raw x.pb
+	is "$(sed -nE 's/^ *([0-9]+) +[0-9]+: .*/\1/p' "$T/out" | awk '{ n += $1 } END { print n }')" "$(jq .sampling.samples report.json)" \
+		"pprof: all samples"
+	like "$(cat "$T/out")" 'samples\.c:[0-9]+' "pprof: lines have their file"
+else
+	skip "no go, which has pprof" "pprof reads it"
+fi
+
+# ---- counts ----------------------------------------------------------------------------------------
+export_ csv x.pmc
+"$PMCTL" report --format csv x.pmc >csv
+same out.csv csv "csv: as by pmctl report"
+export_ openmetrics x.pmc
+is "$status $(tail -n 1 out.openmetrics)" "0 # EOF" "openmetrics: the end"
+is "$(awk '/^pmc_thread_event_total.*event="page-faults"/ { n += $NF } END { print n + 0 }' out.openmetrics)" \
+	"$(jq '[.threads[].events[] | select(.name == "page-faults") | .value] | add' threads.json)" "openmetrics: an event's sum"
+is "$(awk '/^pmc_thread_cpu_seconds_total/ { n += $NF } END { printf "%.6f", n }' out.openmetrics)" \
+	"$(jq '[.threads[].cpu_ns] | add' threads.json | awk '{ printf "%.6f", $1 / 1e9 }')" "openmetrics: CPU time"
+is "$(grep -v '^#' out.openmetrics | sed 's/ [^ ]*$//' | sort | uniq -d | wc -l)" 0 "openmetrics: no series is there twice"
+is "$(grep -vcE '^(# (TYPE|UNIT|HELP|EOF).*|[a-z_]+\{([a-z]+="([^"\\]|\\.)*",?)+\} [0-9.]+)$' out.openmetrics)" 0 "openmetrics: the form of lines"
+is "$(grep '^[^#]' out.openmetrics | sed 's/{.*//' | uniq | sort | uniq -d)" "" "openmetrics: a family is in one piece"
+export_ chrome x.pmc
+is "$(jq -r '[.traceEvents[] | select(.ph == "X")] | length' out.chrome)" "$(jq '.threads | length' threads.json)" "chrome: each thread's life"
+is "$(jq -c '[.traceEvents[] | select(.ph == "X") | [.tid, .args.cpu_ns]] | sort' out.chrome)" \
+	"$(jq -c '[.threads[] | [.tid, .cpu_ns]] | sort' threads.json)" "chrome: and its CPU time"
+is "$(jq '[.traceEvents[] | select(.ph == "C")] | group_by(.pid, .name) | map(.[-1].args.value) | map(select(. != 0)) | length' out.chrome)" 0 \
+	"chrome: every counter ends with 0"
+is "$(jq '[.traceEvents[] | select(.ph == "C" and (.name | endswith("CPUs"))) | [.pid, (.name | capture("(?<tid>[0-9]+): ").tid), .name]] |
+	unique | length' out.chrome)" "$(jq '[.threads[] | [.pid, .tid]] | unique | length' threads.json)" "chrome: a counter for each thread"
+# Rates times steps are the sums again.
+between "$(jq '[.traceEvents[] | select(.ph == "C" and (.name | endswith("CPUs")))] | group_by(.name) |
+	map(. as $c | [range(length - 1) | $c[.].args.value * ($c[. + 1].ts - $c[.].ts)] | add) | add * 1000' out.chrome)" \
+	"$(jq '[.threads[].cpu_ns] | add * 0.98 | floor' threads.json)" "$(jq '[.threads[].cpu_ns] | add * 1.02 | ceil' threads.json)" \
+	"chrome: rates add up to the CPU time"
+
+# ---- hostile names -----------------------------------------------------------------------------------
+name=$'a"b\\c\n\xff;d'
+cp "$PROG/samples" "./$name"
+run "$PMCTL" run --report off --sample task-clock@1000000 -o y.pmc -- "./$name" leaf 50
+export_ openmetrics y.pmc
+is "$(grep -vcE '^(# (TYPE|UNIT|HELP|EOF).*|[a-z_]+\{([a-z]+="([^"\\]|\\.)*",?)+\} [0-9.]+)$' out.openmetrics)" 0 "openmetrics: a hostile name"
+is "$(iconv -f UTF-8 -t UTF-8 out.openmetrics | cmp - out.openmetrics && echo valid)" valid "openmetrics: UTF-8"
+for format in speedscope chrome; do
+	export_ $format y.pmc
+	is "$status $(jq -e type out.$format)" '0 "object"' "$format: a hostile name"
+done
+
+# ---- refusals --------------------------------------------------------------------------------------
+"$PMCTL" run --report off -o none.pmc -- true
+for format in folded speedscope pprof; do
+	export_ $format -o out none.pmc
+	is "$status $(wc -l <"$T/err")" "1 1" "$format: a dump without samples"
+done
+export_ speedscope --event nothing x.pmc
+is "$status $(grep -c nothing "$T/err")" "1 1" "an event without samples"
+run "$PMCTL" export x.pmc
+is "$status $(grep -c -- --to "$T/err")" "2 1" "no format"
+run "$PMCTL" export --to pdf x.pmc
+is "$status $(grep -c speedscope "$T/err")" "2 1" "an unknown format"
+run "$PMCTL" export --to chrome --event task-clock x.pmc
+is "$status" 2 "an event of samples for a format without samples"
+run "$PMCTL" export --to csv -o x.pmc x.pmc
+is "$status" 2 "an input is no output"
+run "$PMCTL" export --to csv missing.pmc x.pmc
+is "$status" 1 "a missing dump"
+run bash -c '"$1" export --to speedscope x.pmc >/dev/full' - "$PMCTL"
+is "$status" 1 "a full disk"
+
+done_testing

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chrome.c - the Trace Event Format: each thread's life, and its rates between snapshots.
+ *
+ * Source: "Trace Event Format" of the Chromium project. Times are in microseconds from the start of
+ * the job.
+ */
+#include "agent/core/base/json.h"
+#include "agent/core/base/number.h"
+#include "tools/export/export.h"
+
+#include <errno.h>
+
+struct chrome {
+	struct export *export;
+	struct pmc_json json;
+	struct pmc_thread_buf now, before;
+	char label[32];			  /* of the thread whose rates are written */
+	bool hosts;			  /* more than one: process IDs may be equal */
+	const struct pmc_p_process *last; /* whose number is last_pid */
+	uint64_t last_pid;
+};
+
+static double us(const struct pmc_p_process *process, uint64_t ns)
+{
+	return (double)pmc_sub_sat(ns, process->job_start_ns) / 1000;
+}
+
+/* With several hosts a number from 1 in the order of the rows. */
+static uint64_t pid_of(struct chrome *c, const struct pmc_p_process *process)
+{
+	const struct pmc_profile *profile = c->export->profile;
+
+	if (c->last == process)
+		return c->last_pid;
+	c->last = process;
+	c->last_pid = process->fixed.pid;
+	for (uint64_t i = 0; c->hosts && i < profile->n_processes; i++)
+		if (profile->processes[i] == process)
+			c->last_pid = i + 1;
+	return c->last_pid;
+}
+
+static void begin(struct chrome *c, const char *phase, const char *name,
+		  const struct pmc_p_process *process)
+{
+	pmc_json_line(&c->json);
+	pmc_json_object(&c->json, NULL);
+	pmc_json_str(&c->json, "ph", phase);
+	pmc_json_str(&c->json, "name", name);
+	pmc_json_u64(&c->json, "pid", pid_of(c, process));
+}
+
+static void end(struct chrome *c)
+{
+	pmc_json_object_end(&c->json);
+	pmc_json_object_end(&c->json);
+}
+
+static void put_process(struct chrome *c, const struct pmc_p_process *process)
+{
+	char text[512];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%.300s", pmc_base_name(process->exe));
+	if (c->hosts)
+		pmc_outf(&out, " on %.100s, process %u", process->host, process->fixed.pid);
+	begin(c, "M", "process_name", process);
+	pmc_json_object(&c->json, "args");
+	pmc_json_str(&c->json, "name", text);
+	end(c);
+}
+
+/* Keys of an object are unique: of an event that was asked for twice the first. */
+static bool is_repeated(const struct pmc_p_set_view *set, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (!strcmp(set->events[k].name, set->events[i].name))
+			return true;
+	return false;
+}
+
+static void put_counts(struct chrome *c, const struct pmc_p_thread *thread)
+{
+	for (unsigned i = 0; thread->set && i < thread->set->count; i++)
+		if (pmc_count_has_value(&thread->counts[i]) && !is_repeated(thread->set, i))
+			pmc_json_u64(&c->json, thread->set->events[i].name,
+				     pmc_count_value(&thread->counts[i]));
+}
+
+static void put_life(struct chrome *c, const struct pmc_p_thread *thread)
+{
+	const struct pmc_p_process *process = thread->process;
+	size_t len;
+	const char *name = pmc_thread_label(thread, &len);
+	const uint64_t until = pmc_thread_until(thread);
+	const uint64_t start =
+		thread->fixed.start_ns ? thread->fixed.start_ns : process->fixed.start_ns;
+	char text[64];
+	struct pmc_out out;
+
+	begin(c, "M", "thread_name", process);
+	pmc_json_u64(&c->json, "tid", thread->fixed.tid);
+	pmc_json_object(&c->json, "args");
+	pmc_json_strn(&c->json, "name", name, len);
+	end(c);
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_out_bytes(&out, name, len);
+	begin(c, "X", text, process);
+	pmc_json_u64(&c->json, "tid", thread->fixed.tid);
+	pmc_json_double(&c->json, "ts", us(process, start));
+	pmc_json_double(&c->json, "dur", (double)pmc_sub_sat(until, start) / 1000);
+	pmc_json_object(&c->json, "args");
+	if (!(thread->fixed.flags & PMC_THREAD_NO_CPU))
+		pmc_json_u64(&c->json, "cpu_ns", thread->fixed.cpu_ns);
+	put_counts(c, thread);
+	end(c);
+}
+
+/* ---- rates ------------------------------------------------------------------------------- */
+
+static void put_rate(struct chrome *c, const struct pmc_p_thread *thread, const char *what,
+		     uint64_t at_ns, double rate)
+{
+	char text[512];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%s %u: %.400s", c->label, thread->fixed.tid, what);
+	begin(c, "C", text, thread->process);
+	pmc_json_double(&c->json, "ts", us(thread->process, at_ns));
+	pmc_json_object(&c->json, "args");
+	pmc_json_double(&c->json, "value", rate);
+	end(c);
+}
+
+static void put_event_rate(struct chrome *c, const struct pmc_p_thread *thread, unsigned event,
+			   uint64_t at_ns, double rate)
+{
+	char text[300];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, sizeof(text));
+	pmc_outf(&out, "%.280s per second", thread->set->events[event].name);
+	put_rate(c, thread, text, at_ns, rate);
+}
+
+/* A step from one snapshot of a thread to the next; `before` NULL: from its start. */
+static void put_step(struct chrome *c, const struct pmc_p_thread *before,
+		     const struct pmc_p_thread *now)
+{
+	const uint64_t from = before ? before->fixed.time_ns : now->fixed.start_ns;
+	const uint64_t to = now->fixed.end_ns ? now->fixed.end_ns : now->fixed.time_ns;
+	const double seconds = (double)pmc_sub_sat(to, from) / 1e9;
+
+	if (!from || to <= from)
+		return;
+	if (!(now->fixed.flags & PMC_THREAD_NO_CPU))
+		put_rate(c, now, "CPUs", from,
+			 (double)pmc_sub_sat(now->fixed.cpu_ns, before ? before->fixed.cpu_ns : 0) /
+				 1e9 / seconds);
+	for (unsigned i = 0; now->set && i < now->set->count; i++) {
+		const bool same = before && before->set == now->set;
+		uint64_t was = 0;
+
+		if (!pmc_count_has_value(&now->counts[i]) || is_repeated(now->set, i) ||
+		    (before && (!same || !pmc_count_has_value(&before->counts[i]))))
+			continue;
+		if (same)
+			was = pmc_count_value(&before->counts[i]);
+		put_event_rate(c, now, i, from,
+			       (double)pmc_sub_sat(pmc_count_value(&now->counts[i]), was) /
+				       seconds);
+	}
+}
+
+/* A counter keeps its value until the next one: the last is 0. */
+static void put_end(struct chrome *c, const struct pmc_p_thread *last)
+{
+	const uint64_t to = last->fixed.end_ns ? last->fixed.end_ns : last->fixed.time_ns;
+
+	if (!(last->fixed.flags & PMC_THREAD_NO_CPU))
+		put_rate(c, last, "CPUs", to, 0);
+	for (unsigned i = 0; last->set && i < last->set->count; i++)
+		if (pmc_count_has_value(&last->counts[i]) && !is_repeated(last->set, i))
+			put_event_rate(c, last, i, to, 0);
+}
+
+/* The last name of a thread is that of all its counters. */
+static void take_label(struct chrome *c, uint64_t first)
+{
+	const struct pmc_profile *profile = c->export->profile;
+	uint64_t last = first;
+	struct pmc_out out;
+	const char *name;
+	size_t len;
+
+	while (last + 1 < profile->n_timeline &&
+	       pmc_same_thread(profile->timeline[first], profile->timeline[last + 1]))
+		last++;
+	name = pmc_thread_label(pmc_profile_thread(profile, profile->timeline[last], &c->now),
+				&len);
+	pmc_out_to_mem(&out, c->label, sizeof(c->label));
+	pmc_out_bytes(&out, name, len);
+}
+
+static void put_rates(struct chrome *c)
+{
+	const struct pmc_profile *profile = c->export->profile;
+
+	for (uint64_t i = 0; i < profile->n_timeline; i++) {
+		const struct pmc_p_row *row = profile->timeline[i];
+		const struct pmc_p_row *last = i ? profile->timeline[i - 1] : NULL;
+		const struct pmc_p_row *next =
+			i + 1 < profile->n_timeline ? profile->timeline[i + 1] : NULL;
+		const struct pmc_p_thread *before = NULL, *now;
+
+		if (last && pmc_same_thread(last, row))
+			before = pmc_profile_thread(profile, last, &c->before);
+		else
+			take_label(c, i);
+		now = pmc_profile_thread(profile, row, &c->now);
+		put_step(c, before, now);
+		if (!next || !pmc_same_thread(row, next))
+			put_end(c, now);
+	}
+}
+
+int export_chrome(struct export *export)
+{
+	const struct pmc_profile *profile = export->profile;
+	struct chrome *c = pmc_arena_alloc(&export->arena, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->export = export;
+	for (uint64_t i = 1; i < profile->n_processes; i++)
+		c->hosts |= strcmp(profile->processes[i]->host, profile->processes[0]->host) != 0;
+	pmc_json_init(&c->json, export->out, false);
+	pmc_json_object(&c->json, NULL);
+	pmc_json_str(&c->json, "displayTimeUnit", "ms");
+	pmc_json_array(&c->json, "traceEvents");
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		put_process(c, profile->processes[i]);
+	for (uint64_t i = 0; i < profile->n_threads; i++)
+		put_life(c, pmc_profile_thread(profile, profile->threads[i], &c->now));
+	put_rates(c);
+	pmc_json_array_end(&c->json);
+	pmc_json_object_end(&c->json);
+	pmc_out_char(export->out, '\n');
+	return 0;
+}

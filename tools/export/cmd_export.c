@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_export.c - pmctl export: converts dumps for other tools. */
+#include "tools/cli/pmctl.h"
+#include "tools/export/export.h"
+#include "tools/report/read.h"
+#include "tools/report/symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+#define X(name, function, samples) EXPORT_##name,
+#include "tools/export/exporters.def"
+#undef X
+	EXPORTERS,
+};
+
+static const struct exporter {
+	int (*write)(struct export *export);
+	bool samples;
+} exporters[] = {
+#define X(name, function, samples) { function, samples },
+#include "tools/export/exporters.def"
+#undef X
+};
+
+static const struct tool_word formats[] = {
+#define X(name, function, samples) { #name, EXPORT_##name, NULL },
+#include "tools/export/exporters.def"
+#undef X
+	{ NULL, 0, NULL },
+};
+
+struct request {
+	int format;
+	const char *event, *root, *output;
+	const char **files; /* in argv */
+	unsigned n_files;
+};
+
+static int parse(struct request *request, int argc, char **argv)
+{
+	struct tool_args args;
+	int code = 0;
+
+	request->format = EXPORTERS;
+	request->files = (const char **)(void *)(argv + 1);
+	tool_args_init(&args, argc, argv);
+	while (!code && tool_args_next(&args)) {
+		if (!args.flag)
+			request->files[request->n_files++] = args.value;
+		else if (tool_args_is(&args, "--to"))
+			code = tool_args_word(&args, formats, &request->format);
+		else if (tool_args_is(&args, "--event"))
+			request->event = args.value;
+		else if (tool_args_is(&args, "--symfs"))
+			code = tool_args_directory(&args, &request->root);
+		else
+			request->output = args.value;
+	}
+	if (code || args.code)
+		return code ? code : args.code;
+	if (request->format == EXPORTERS)
+		return tool_fail(EXIT_USAGE,
+				 "no format; add --to FORMAT (pmctl export --help lists them)");
+	if (!request->n_files)
+		return tool_fail(EXIT_USAGE,
+				 "no dump given; name one or more files, or - for standard input");
+	if ((request->event || request->root) && !exporters[request->format].samples)
+		return tool_fail(EXIT_USAGE, "%s is for samples, of which %s has none",
+				 request->event ? "--event" : "--symfs",
+				 formats[request->format].name);
+	if (request->format == EXPORT_pprof && !request->output && isatty(STDOUT_FILENO))
+		return tool_fail(EXIT_USAGE, "pprof is binary; add -o FILE");
+	return report_check_output(request->output, request->files, request->n_files);
+}
+
+static int no_samples(const struct request *request, const struct pmc_profile *profile)
+{
+	if (request->event && profile->n_samples)
+		return tool_fail(EXIT_FAIL, "no samples by event '%.60s'; leave out --event",
+				 request->event);
+	return tool_fail(EXIT_FAIL, "no samples; pmctl run --sample takes some");
+}
+
+static int write_output(const struct request *request, struct export *export)
+{
+	static char room[256 << 10];
+	const char *where = request->output ? request->output : "to standard output";
+	struct pmc_out out;
+	int fd = STDOUT_FILENO, error;
+
+	if (request->output)
+		fd = tool_open_output(request->output, EXIT_FAIL);
+	if (fd < 0)
+		return -fd;
+	pmc_out_to_fd(&out, fd, room, sizeof(room));
+	export->out = &out;
+	error = exporters[request->format].write(export);
+	if (!error)
+		error = pmc_out_flush(&out);
+	if (fd != STDOUT_FILENO && close(fd) && !error)
+		error = -errno;
+	if (!error && export->names)
+		report_names_warn(export->names, REPORT_NAMES_FIX);
+	return error ? tool_fail_write(where, -error) : EXIT_OK;
+}
+
+static int name_and_write(const struct request *request, struct pmc_profile *profile)
+{
+	struct export export = { .profile = profile, .event = request->event };
+	int code;
+
+	symbols_resolve(profile, NULL);
+	export_find_events(&export);
+	if (exporters[request->format].samples) {
+		if (!export.n_events)
+			return no_samples(request, profile);
+		if (report_names_new(&export.names, request->root))
+			return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
+	}
+	code = write_output(request, &export);
+	report_names_free(export.names);
+	pmc_arena_free(&export.arena);
+	return code;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct request request = { .output = NULL };
+	struct pmc_profile_options options = { .timeline = false };
+	struct pmc_profile profile;
+	int code = parse(&request, argc, argv), error;
+
+	if (code)
+		return code;
+	options.timeline = request.format == EXPORT_chrome;
+	error = pmc_profile_init(&profile, &options);
+	if (error)
+		return tool_fail(EXIT_FAIL, "%s", strerror(-error));
+	/* Every unreadable file is named. */
+	for (unsigned i = 0; i < request.n_files; i++)
+		if (report_read_file(&profile, request.files[i]))
+			code = EXIT_FAIL;
+	error = code ? 0 : pmc_profile_finish(&profile);
+	if (error)
+		code = tool_fail(EXIT_FAIL, "%s", strerror(-error));
+	if (!code)
+		code = name_and_write(&request, &profile);
+	pmc_profile_free(&profile);
+	return code;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* export.h - dumps in the formats of other tools. Private to this folder. */
+#ifndef PMC_TOOLS_EXPORT_EXPORT_H
+#define PMC_TOOLS_EXPORT_EXPORT_H
+
+#include "agent/core/base/out.h"
+#include "agent/core/profile/fold.h"
+#include "agent/core/profile/profile.h"
+#include "tools/report/names.h"
+
+/* Few in practice; of a hostile dump's further ones no samples are exported. */
+#define EXPORT_EVENTS_MOST 16
+
+struct export
+{
+	struct pmc_profile *profile;
+	struct report_names *names; /* of exporters that need samples */
+	const char *event;	    /* of samples; NULL: all */
+	struct pmc_arena arena;
+	struct pmc_out *out; /* errors stick */
+	/* Events of the samples, without those that --event leaves out. */
+	const struct pmc_p_event *events[EXPORT_EVENTS_MOST];
+	unsigned n_events;
+};
+
+/* 0, or -errno that is not of `out`. */
+#define X(name, function, samples) int function(struct export *export);
+#include "tools/export/exporters.def"
+#undef X
+
+/* ---- samples.c --------------------------------------------------------------------------- */
+/* Lists the events. */
+void export_find_events(struct export *export);
+/* The index of the samples' event; -1: it is left out. */
+int export_event_of(const struct export *export, const struct pmc_p_samples *samples);
+/* Time in ns, or a count. */
+bool export_is_time(const struct pmc_p_event *event);
+
+#endif

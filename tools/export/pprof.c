@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pprof.c - pprof's profile.proto, as it is without compression: a sample for each thread and
+ * stack.
+ *
+ * A location is a function and line, not an address: names are known already. Source: profile.proto
+ * of pprof, and the encoding of Protocol Buffers.
+ */
+#include "agent/core/base/hash.h"
+#include "agent/core/base/number.h"
+#include "agent/core/base/utf8.h"
+#include "tools/export/export.h"
+#include "tools/export/proto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Fields of profile.proto. */
+enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE };
+enum { DURATION_NANOS = 10, PERIOD_TYPE, PERIOD };
+enum { TYPE_TYPE = 1, TYPE_UNIT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
+enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_BUILD_ID, MAPPING_FUNCTIONS, MAPPING_FILES };
+enum { MAPPING_LINES = 9, MAPPING_INLINED };
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM, FUNCTION_FILE };
+
+struct text {
+	uint64_t number;
+	UT_hash_handle hh;
+	char bytes[];
+};
+
+/* A function of a file, or a module: a number from 1. */
+struct numbered {
+	struct numbered_key {
+		const char *a, *b; /* of spots, which have each text once */
+	} key;
+	uint64_t number;
+	UT_hash_handle hh;
+};
+
+struct pprof {
+	struct export *export;
+	struct proto whole, message, part;
+	struct text *texts;
+	struct numbered *functions, *modules;
+	struct spot_list spots;
+};
+
+/* Strings have to be UTF-8. */
+static uint64_t text(struct pprof *p, const char *raw, size_t raw_len)
+{
+	struct pmc_arena *arena = &p->export->arena;
+	char bytes[8192];
+	struct pmc_out safe;
+	struct text *known;
+	size_t len;
+
+	pmc_out_to_mem(&safe, bytes, sizeof(bytes));
+	pmc_utf8_safe(&safe, raw, raw_len, 0);
+	len = safe.len;
+
+	HASH_FIND(hh, p->texts, bytes, len, known);
+	if (known)
+		return known->number;
+	known = pmc_arena_alloc(arena, sizeof(*known) + len + 1);
+	if (!known)
+		return 0;
+	memcpy(known->bytes, bytes, len);
+	known->number = HASH_COUNT(p->texts);
+	HASH_ADD_KEYPTR(hh, p->texts, known->bytes, len, known);
+	return known->number;
+}
+
+static uint64_t str(struct pprof *p, const char *bytes)
+{
+	return text(p, bytes, strlen(bytes));
+}
+
+/* The number of a pair of texts; *is_new: it was not known. 0: no memory. */
+static uint64_t number_of(struct pprof *p, struct numbered **table, const char *a, const char *b,
+			  bool *is_new)
+{
+	struct pmc_arena *arena = &p->export->arena;
+	const struct numbered_key key = { a, b };
+	struct numbered *known;
+
+	HASH_FIND(hh, *table, &key, sizeof(key), known);
+	*is_new = !known;
+	if (known)
+		return known->number;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known)
+		return 0;
+	known->key = key;
+	known->number = HASH_COUNT(*table) + 1;
+	HASH_ADD(hh, *table, key, sizeof(key), known);
+	return known->number;
+}
+
+/* The message is complete: a field of the profile. What is written goes out in pieces. */
+static void end_message(struct pprof *p, unsigned field)
+{
+	proto_message(&p->whole, field, &p->message);
+	proto_clear(&p->message);
+	if (p->whole.len < 1 << 16)
+		return;
+	pmc_out_bytes(p->export->out, (const char *)p->whole.data, p->whole.len);
+	proto_clear(&p->whole);
+}
+
+static void put_type(struct pprof *p, unsigned field, const char *type, const char *unit)
+{
+	proto_number(&p->message, TYPE_TYPE, str(p, type));
+	proto_number(&p->message, TYPE_UNIT, str(p, unit));
+	end_message(p, field);
+}
+
+/* ---- functions, lines, modules ----------------------------------------------------------- */
+
+static uint64_t put_module(struct pprof *p, const char *module)
+{
+	bool is_new;
+	uint64_t id = *module ? number_of(p, &p->modules, module, NULL, &is_new) : 0;
+
+	if (!id || !is_new)
+		return id;
+	proto_number(&p->message, MAPPING_ID, id);
+	proto_number(&p->message, MAPPING_FILENAME, str(p, module));
+	/* There is nothing to look up any more. */
+	proto_number(&p->message, MAPPING_FUNCTIONS, 1);
+	proto_number(&p->message, MAPPING_FILES, 1);
+	proto_number(&p->message, MAPPING_LINES, 1);
+	proto_number(&p->message, MAPPING_INLINED, 1);
+	end_message(p, MAPPING);
+	return id;
+}
+
+/* pprof takes the first module for the program. */
+static void put_program(struct pprof *p)
+{
+	const struct pmc_profile *profile = p->export->profile;
+	const struct pmc_p_samples *heaviest = profile->samples[0];
+
+	for (uint64_t i = 1; i < profile->n_samples; i++)
+		if (profile->samples[i]->samples > heaviest->samples)
+			heaviest = profile->samples[i];
+	for (uint64_t i = 0; i < profile->n_modules; i++)
+		if (!strcmp(profile->modules[i]->path, heaviest->process->exe)) {
+			put_module(p, profile->modules[i]->path);
+			return;
+		}
+}
+
+static uint64_t put_function(struct pprof *p, const struct spot *spot)
+{
+	bool is_new;
+	uint64_t id = number_of(p, &p->functions, spot->function, spot->file, &is_new);
+
+	if (!is_new)
+		return id;
+	proto_number(&p->message, FUNCTION_ID, id);
+	proto_number(&p->message, FUNCTION_NAME, str(p, spot->function));
+	proto_number(&p->message, FUNCTION_SYSTEM, str(p, spot->function));
+	proto_number(&p->message, FUNCTION_FILE, str(p, spot->file));
+	end_message(p, FUNCTION);
+	return id;
+}
+
+static void put_locations(struct pprof *p)
+{
+	const struct spot *spot = NULL;
+
+	while ((spot = names_next_spot(p->export->names, spot))) {
+		const uint64_t module = put_module(p, spot->module);
+		const uint64_t function = put_function(p, spot);
+
+		proto_number(&p->part, LINE_FUNCTION, function);
+		proto_number(&p->part, LINE_LINE, spot->line);
+		proto_number(&p->message, LOCATION_ID, spot->index + 1);
+		proto_number(&p->message, LOCATION_MAPPING, module);
+		proto_message(&p->message, LOCATION_LINE, &p->part);
+		proto_clear(&p->part);
+		end_message(p, LOCATION);
+	}
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+static void put_label(struct pprof *p, const char *key, uint64_t word, uint64_t number)
+{
+	proto_number(&p->part, LABEL_KEY, str(p, key));
+	proto_number(&p->part, LABEL_STR, word);
+	proto_number(&p->part, LABEL_NUM, number);
+	proto_message(&p->message, SAMPLE_LABEL, &p->part);
+	proto_clear(&p->part);
+}
+
+static void put_labels(struct pprof *p, const struct pmc_p_samples *of)
+{
+	const struct pmc_p_process *process = of->process;
+	struct pmc_thread_buf buf;
+	const struct pmc_p_thread *thread;
+	const char *name;
+	size_t len;
+
+	if (process->known) {
+		put_label(p, "process", str(p, pmc_base_name(process->exe)), 0);
+		put_label(p, "host", str(p, process->host), 0);
+		put_label(p, "pid", 0, process->fixed.pid);
+	}
+	if (!of->row)
+		return;
+	thread = pmc_profile_thread(p->export->profile, of->row, &buf);
+	name = pmc_thread_label(thread, &len);
+	put_label(p, "thread", text(p, name, len), 0);
+	put_label(p, "tid", 0, thread->fixed.tid);
+}
+
+static int put_sample(struct pprof *p, const struct pmc_p_samples *of,
+		      const struct pmc_p_sample *sample, int event)
+{
+	int error = names_of_stack(p->export->names, sample->stack, NAMES_FUNCTION_AND_LINE, true,
+				   &p->spots);
+
+	for (size_t i = 0; !error && i < p->spots.n; i++)
+		proto_packed(&p->part, p->spots.list[i]->index + 1);
+	proto_message(&p->message, SAMPLE_LOCATION, &p->part);
+	proto_clear(&p->part);
+	for (int i = 0; i < (int)p->export->n_events; i++) {
+		proto_packed(&p->part, i == event ? sample->count : 0);
+		proto_packed(&p->part, i == event ? sample->weight : 0);
+	}
+	proto_message(&p->message, SAMPLE_VALUE, &p->part);
+	proto_clear(&p->part);
+	put_labels(p, of);
+	end_message(p, SAMPLE);
+	return error;
+}
+
+static int put_samples(struct pprof *p)
+{
+	const struct pmc_profile *profile = p->export->profile;
+	int error = 0;
+
+	for (uint64_t i = 0; !error && i < profile->n_samples; i++) {
+		const struct pmc_p_samples *of = profile->samples[i];
+		const int event = export_event_of(p->export, of);
+
+		for (uint64_t k = 0; event >= 0 && !error && k < of->n; k++)
+			error = put_sample(p, of, &of->list[k], event);
+	}
+	return error;
+}
+
+static void put_head(struct pprof *p)
+{
+	const struct export *export = p->export;
+	char name[300];
+	struct pmc_out out;
+
+	/* The first string has to be empty. */
+	str(p, "");
+	for (unsigned i = 0; i < export->n_events; i++) {
+		const struct pmc_p_event *event = export->events[i];
+		const char *unit = export_is_time(event) ? "nanoseconds" : "count";
+
+		pmc_out_to_mem(&out, name, sizeof(name));
+		pmc_outf(&out, "%s%s", export->n_events > 1 ? event->name : "samples",
+			 export->n_events > 1 ? " samples" : "");
+		put_type(p, SAMPLE_TYPE, name, "count");
+		put_type(p, SAMPLE_TYPE, event->name, unit);
+	}
+}
+
+/* A clock has a period in any case. */
+static uint64_t period_of(const struct pmc_p_samples *samples)
+{
+	const struct pmc_samples_fixed *fixed = &samples->fixed;
+
+	return fixed->period || !fixed->frequency || !samples->event ||
+			       !export_is_time(samples->event) ?
+		       fixed->period :
+		       1000000000 / fixed->frequency;
+}
+
+/* Of the only event, if all threads have the same. */
+static void put_period(struct pprof *p)
+{
+	const struct pmc_profile *profile = p->export->profile;
+	const struct pmc_p_event *event = p->export->events[0];
+	const uint64_t period = period_of(profile->samples[0]);
+
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		if (period_of(profile->samples[i]) != period)
+			return;
+	if (p->export->n_events != 1 || !period)
+		return;
+	put_type(p, PERIOD_TYPE, event->name, export_is_time(event) ? "nanoseconds" : "count");
+	proto_number(&p->whole, PERIOD, period);
+}
+
+static uint64_t duration(const struct pmc_profile *profile)
+{
+	uint64_t most = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+		const uint64_t end =
+			process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
+		const uint64_t ns = pmc_sub_sat(end, process->job_start_ns);
+
+		most = process->known && ns > most ? ns : most;
+	}
+	return most;
+}
+
+int export_pprof(struct export *export)
+{
+	struct pprof p = { .export = export };
+	int error;
+
+	put_head(&p);
+	put_period(&p);
+	proto_number(&p.whole, DURATION_NANOS, duration(export->profile));
+	error = put_samples(&p);
+	put_program(&p);
+	put_locations(&p);
+	for (const struct text *at = p.texts; at; at = at->hh.next)
+		proto_bytes(&p.whole, STRING_TABLE, at->bytes, at->hh.keylen);
+	pmc_out_bytes(export->out, (const char *)p.whole.data, p.whole.len);
+	if (p.whole.failed || p.message.failed || p.part.failed || export->arena.failed)
+		error = -ENOMEM;
+	free(p.whole.data);
+	free(p.message.data);
+	free(p.part.data);
+	free(p.spots.list);
+	return error;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * speedscope.c - the file format of speedscope: a profile for each pool of threads and event.
+ *
+ * Source: file-format-spec.ts of speedscope, "sampled" profiles.
+ */
+#include "agent/core/base/json.h"
+#include "agent/core/base/number.h"
+#include "tools/export/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct pools {
+	struct pmc_union events;
+	struct pmc_fold fold;
+	const struct pmc_fold_row **of; /* of each entry of profile->samples; NULL: no row */
+};
+
+static int find_pools(struct export *export, struct pools *pools)
+{
+	const struct pmc_profile *profile = export->profile;
+	struct pmc_thread_buf buf;
+
+	pools->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*pools->of));
+	if (!pools->of || pmc_union_init(&pools->events, &export->arena))
+		return -ENOMEM;
+	pmc_fold_begin(&pools->fold, &pools->events, PMC_BY_POOL);
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		const struct pmc_p_row *row = profile->samples[i]->row;
+		const struct pmc_p_thread *thread;
+		struct pmc_fold_row *pool;
+
+		if (!row)
+			continue;
+		thread = pmc_profile_thread(profile, row, &buf);
+		pool = pmc_fold_find(&pools->fold, thread);
+		if (!pool)
+			return -ENOMEM;
+		pmc_fold_add(pool, &pools->events, thread, false);
+		pools->of[i] = pool;
+	}
+	return pmc_fold_end(&pools->fold);
+}
+
+/* The samples with that index, if they are of the event and pool; else none. */
+static const struct pmc_p_samples *chosen(const struct export *export, uint64_t i, unsigned event,
+					  const struct pools *pools,
+					  const struct pmc_fold_row *pool)
+{
+	static const struct pmc_p_samples none;
+	const struct pmc_p_samples *of = export->profile->samples[i];
+
+	return pools->of[i] == pool && export_event_of(export, of) == (int)event ? of : &none;
+}
+
+static int put_stack(struct export *export, struct pmc_json *json, const struct pmc_p_stack *stack,
+		     struct spot_list *spots)
+{
+	int error = names_of_stack(export->names, stack, NAMES_FUNCTION, true, spots);
+
+	pmc_json_line(json);
+	pmc_json_array(json, NULL);
+	for (size_t i = spots->n; !error && i-- > 0;)
+		pmc_json_u64(json, NULL, spots->list[i]->index);
+	pmc_json_array_end(json);
+	return error;
+}
+
+static int put_profile(struct export *export, struct pmc_json *json, unsigned event,
+		       const struct pools *pools, const struct pmc_fold_row *pool)
+{
+	const struct pmc_profile *profile = export->profile;
+	const struct pmc_p_event *sampled = export->events[event];
+	struct spot_list spots = { 0 };
+	struct pmc_out text;
+	char name[256];
+	uint64_t sum = 0;
+	int error = 0;
+
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		pmc_add_sat(&sum, chosen(export, i, event, pools, pool)->weight);
+	if (!sum)
+		return 0;
+	pmc_out_to_mem(&text, name, sizeof(name));
+	pmc_outf(&text, "%s%s%s", pool ? pool->label : "(unknown threads)",
+		 export->n_events > 1 ? " " : "", export->n_events > 1 ? sampled->name : "");
+	pmc_json_line(json);
+	pmc_json_object(json, NULL);
+	pmc_json_str(json, "type", "sampled");
+	pmc_json_str(json, "name", name);
+	pmc_json_str(json, "unit", export_is_time(sampled) ? "nanoseconds" : "none");
+	pmc_json_u64(json, "startValue", 0);
+	pmc_json_u64(json, "endValue", sum);
+	pmc_json_array(json, "samples");
+	for (uint64_t i = 0; !error && i < profile->n_samples; i++) {
+		const struct pmc_p_samples *of = chosen(export, i, event, pools, pool);
+
+		for (uint64_t k = 0; !error && k < of->n; k++)
+			error = put_stack(export, json, of->list[k].stack, &spots);
+	}
+	pmc_json_array_end(json);
+	pmc_json_array(json, "weights");
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		const struct pmc_p_samples *of = chosen(export, i, event, pools, pool);
+
+		for (uint64_t k = 0; k < of->n; k++)
+			pmc_json_u64(json, NULL, of->list[k].weight);
+	}
+	pmc_json_array_end(json);
+	pmc_json_object_end(json);
+	free(spots.list);
+	return error;
+}
+
+static void put_frames(const struct export *export, struct pmc_json *json)
+{
+	const struct spot *spot = NULL;
+
+	pmc_json_line(json);
+	pmc_json_object(json, "shared");
+	pmc_json_array(json, "frames");
+	while ((spot = names_next_spot(export->names, spot))) {
+		pmc_json_line(json);
+		pmc_json_object(json, NULL);
+		pmc_json_str(json, "name", spot->function);
+		if (spot->module[0])
+			pmc_json_str(json, "file", spot->module);
+		pmc_json_object_end(json);
+	}
+	pmc_json_array_end(json);
+	pmc_json_object_end(json);
+}
+
+int export_speedscope(struct export *export)
+{
+	struct pools pools;
+	struct pmc_json json;
+	int error = find_pools(export, &pools);
+
+	if (error)
+		return error;
+	pmc_json_init(&json, export->out, false);
+	pmc_json_object(&json, NULL);
+	pmc_json_str(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	pmc_json_str(&json, "exporter", "pmctl " PMC_VERSION);
+	pmc_json_array(&json, "profiles");
+	for (unsigned event = 0; event < export->n_events && !error; event++) {
+		const struct pmc_fold_row *pool = pools.fold.rows;
+
+		for (; pool && !error; pool = pool->next)
+			error = put_profile(export, &json, event, &pools, pool);
+		if (!error)
+			error = put_profile(export, &json, event, &pools, NULL);
+	}
+	pmc_json_array_end(&json);
+	put_frames(export, &json);
+	pmc_json_object_end(&json);
+	pmc_out_char(export->out, '\n');
+	return error;
+}
