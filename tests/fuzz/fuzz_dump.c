@@ -185,7 +185,7 @@ static void export(int fd, uint8_t choice)
 		int (*write)(struct export *export);
 		bool samples;
 	} exporters[] = {
-#define X(name, function, samples) { function, samples },
+#define X(id, name, samples, binary) { export_##id, samples },
 #include "tools/export/exporters.def"
 #undef X
 	};

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-#define X(name, function, samples) EXPORT_##name,
+#define X(id, name, samples, binary) EXPORT_##id,
 #include "tools/export/exporters.def"
 #undef X
 	EXPORTERS,
@@ -19,15 +19,15 @@ enum {
 
 static const struct exporter {
 	int (*write)(struct export *export);
-	bool samples;
+	bool samples, binary;
 } exporters[] = {
-#define X(name, function, samples) { function, samples },
+#define X(id, name, samples, binary) { export_##id, samples, binary },
 #include "tools/export/exporters.def"
 #undef X
 };
 
 static const struct tool_word formats[] = {
-#define X(name, function, samples) { #name, EXPORT_##name, NULL },
+#define X(id, name, samples, binary) { name, EXPORT_##id, NULL },
 #include "tools/export/exporters.def"
 #undef X
 	{ NULL, 0, NULL },
@@ -72,8 +72,9 @@ static int parse(struct request *request, int argc, char **argv)
 		return tool_fail(EXIT_USAGE, "%s is for samples, of which %s has none",
 				 request->event ? "--event" : "--symfs",
 				 formats[request->format].name);
-	if (request->format == EXPORT_pprof && !request->output && isatty(STDOUT_FILENO))
-		return tool_fail(EXIT_USAGE, "pprof is binary; add -o FILE");
+	if (exporters[request->format].binary && !request->output && isatty(STDOUT_FILENO))
+		return tool_fail(EXIT_USAGE, "%s is binary; add -o FILE",
+				 formats[request->format].name);
 	return report_check_output(request->output, request->files, request->n_files);
 }
 

@@ -24,7 +24,7 @@ struct export
 };
 
 /* 0, or -errno that is not of `out`. */
-#define X(name, function, samples) int function(struct export *export);
+#define X(id, name, samples, binary) int export_##id(struct export *export);
 #include "tools/export/exporters.def"
 #undef X
 
