@@ -91,7 +91,7 @@ done
 
 # ---- refusals --------------------------------------------------------------------------------------
 "$PMCTL" run --report off -o none.pmc -- true
-for format in folded speedscope pprof; do
+for format in folded speedscope pprof perf-data; do
 	export_ $format -o out none.pmc
 	is "$status $(wc -l <"$T/err")" "1 1" "$format: a dump without samples"
 done

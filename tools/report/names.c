@@ -256,6 +256,17 @@ bool names_place(struct report_names *names, const struct pmc_p_process *process
 	return true;
 }
 
+bool names_file_offset(struct report_names *names, const struct pmc_p_process *process,
+		       const struct pmc_p_frame *frame, uint64_t *offset)
+{
+	struct symbol_module *module =
+		frame->module ? module_of(names, process, frame->module) : NULL;
+
+	if (module && symbols_status(names->symbols, module) != SYMBOL_OPEN)
+		note_unnamed(names, module);
+	return module && symbols_file_offset(names->symbols, module, frame->address, offset);
+}
+
 static bool find_spots(struct report_names *names, const struct pmc_p_process *process,
 		       const struct pmc_p_frame *frame, enum names_by by, struct spots *spots)
 {

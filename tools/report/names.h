@@ -29,6 +29,9 @@ struct spots {
  * *in_dump: by the dump. False: no memory. */
 bool names_place(struct report_names *names, const struct pmc_p_process *process,
 		 const struct pmc_p_frame *frame, struct symbol_place *place, bool *in_dump);
+/* Where in its module's file the address of a frame is. False: the file is not here. */
+bool names_file_offset(struct report_names *names, const struct pmc_p_process *process,
+		       const struct pmc_p_frame *frame, uint64_t *offset);
 /* What is known about a place: 0: no function, 1: a function, 2: its source line too. */
 unsigned names_knowledge(const struct symbol_place *place);
 /* The spots of a frame. NULL: no memory. */

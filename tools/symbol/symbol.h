@@ -56,6 +56,9 @@ const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_mod
  * NULL: none does. */
 const char *symbols_function(struct symbols *symbols, struct symbol_module *module,
 			     uint64_t offset);
+/* Where in the module's file the address is, by its segments. False: that is not known. */
+bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
+			 uint64_t *offset);
 /* Opens the module. */
 enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module);
 const char *symbols_path(const struct symbol_module *module);

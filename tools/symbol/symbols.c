@@ -186,6 +186,29 @@ bool symbols_is_perf_map(const struct symbol_module *module)
 	return module->pid != 0;
 }
 
+bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
+			 uint64_t *offset)
+{
+	GElf_Addr bias;
+	size_t n = 0;
+	Elf *elf;
+
+	open_once(symbols, module);
+	elf = module->dwfl_module ? dwfl_module_getelf(module->dwfl_module, &bias) : NULL;
+	if (!elf || elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr head;
+
+		if (!gelf_getphdr(elf, (int)i, &head) || head.p_type != PT_LOAD ||
+		    address < head.p_vaddr || address - head.p_vaddr >= head.p_memsz)
+			continue;
+		*offset = address - head.p_vaddr + head.p_offset;
+		return true;
+	}
+	return false;
+}
+
 /* ---- places ------------------------------------------------------------------------------ */
 
 static void look_up(struct symbols *symbols, struct symbol_module *module, uint64_t address,

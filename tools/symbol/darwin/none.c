@@ -78,6 +78,13 @@ const struct symbol_place *symbols_at(struct symbols *symbols, struct symbol_mod
 	return &nowhere;
 }
 
+bool symbols_file_offset(struct symbols *symbols, struct symbol_module *module, uint64_t address,
+			 uint64_t *offset)
+{
+	(void)symbols, (void)module, (void)address, (void)offset;
+	return false;
+}
+
 enum symbol_status symbols_status(struct symbols *symbols, struct symbol_module *module)
 {
 	(void)symbols, (void)module;
