@@ -92,7 +92,7 @@ for by in function line; do
 		ok "diff --by $by --format $format: an event" harmless 31m
 	done
 done
-for format in folded speedscope chrome openmetrics csv; do
+for format in folded speedscope chrome openmetrics csv jsonl; do
 	run "$PMCTL" export --to $format "$T/forged.pmc"
 	ok "export --to $format: an event" harmless ''
 done

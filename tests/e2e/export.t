@@ -77,6 +77,20 @@ between "$(jq '[.traceEvents[] | select(.ph == "C" and (.name | endswith("CPUs")
 	"$(jq '[.threads[].cpu_ns] | add * 0.98 | floor' threads.json)" "$(jq '[.threads[].cpu_ns] | add * 1.02 | ceil' threads.json)" \
 	"chrome: rates add up to the CPU time"
 
+# ---- lines of JSON -----------------------------------------------------------------------------------
+"$PMCTL" run --report off -e task-clock -o marked.pmc -- "$PROG/regions" nest 20
+for dump in x marked; do
+	export_ jsonl $dump.pmc
+	"$PMCTL" report --format json $dump.pmc >json
+	is "$status" 0 "$dump: jsonl"
+	for kind in process:processes thread:threads region:regions; do
+		jq -c --arg type "${kind%:*}" 'select(.type == $type) | del(.type)' out.jsonl >a
+		jq -c ".${kind#*:}[]" json >b
+		same a b "$dump: jsonl: ${kind#*:} are those of the report"
+	done
+	is "$(wc -l <out.jsonl)" "$(jq '[.processes, .threads, .regions | length] | add' json)" "$dump: jsonl: an object a line"
+done
+
 # ---- hostile names -----------------------------------------------------------------------------------
 name=$'a"b\\c\n\xff;d'
 cp "$PROG/samples" "./$name"
@@ -84,9 +98,9 @@ run "$PMCTL" run --report off --sample task-clock@1000000 -o y.pmc -- "./$name" 
 export_ openmetrics y.pmc
 is "$(grep -vcE '^(# (TYPE|UNIT|HELP|EOF).*|[a-z_]+\{([a-z]+="([^"\\]|\\.)*",?)+\} [0-9.]+)$' out.openmetrics)" 0 "openmetrics: a hostile name"
 is "$(iconv -f UTF-8 -t UTF-8 out.openmetrics | cmp - out.openmetrics && echo valid)" valid "openmetrics: UTF-8"
-for format in speedscope chrome; do
+for format in speedscope chrome jsonl; do
 	export_ $format y.pmc
-	is "$status $(jq -e type out.$format)" '0 "object"' "$format: a hostile name"
+	is "$status $(jq -e type out.$format | uniq)" '0 "object"' "$format: a hostile name"
 done
 
 # ---- refusals --------------------------------------------------------------------------------------
@@ -105,6 +119,8 @@ run "$PMCTL" export --to chrome --event task-clock x.pmc
 is "$status" 2 "an event of samples for a format without samples"
 run "$PMCTL" export --to csv -o x.pmc x.pmc
 is "$status" 2 "an input is no output"
+run "$PMCTL" export --to jsonl -o none.pmc x.pmc
+is "$status" 1 "neither is another dump"
 run "$PMCTL" export --to csv missing.pmc x.pmc
 is "$status" 1 "a missing dump"
 run bash -c '"$1" export --to speedscope x.pmc >/dev/full' - "$PMCTL"

@@ -33,3 +33,10 @@ int export_csv(struct export *export)
 
 	return write_report(export, &options);
 }
+
+int export_jsonl(struct export *export)
+{
+	struct pmc_report_options options = { .format = PMC_FORMAT_JSON_LINES };
+
+	return write_report(export, &options);
+}

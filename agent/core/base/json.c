@@ -176,6 +176,14 @@ void pmc_json_u64(struct pmc_json *json, const char *key, uint64_t value)
 	pmc_out_u64(json->out, value);
 }
 
+void pmc_json_known(struct pmc_json *json, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		pmc_json_u64(json, key, value);
+	else
+		pmc_json_null(json, key);
+}
+
 void pmc_json_i64(struct pmc_json *json, const char *key, int64_t value)
 {
 	begin(json, key);

@@ -28,6 +28,7 @@ void pmc_json_array_end(struct pmc_json *json);
 void pmc_json_str(struct pmc_json *json, const char *key, const char *text); /* NULL: null */
 void pmc_json_strn(struct pmc_json *json, const char *key, const char *text, size_t len);
 void pmc_json_u64(struct pmc_json *json, const char *key, uint64_t value);
+void pmc_json_known(struct pmc_json *json, const char *key, bool known, uint64_t value);
 void pmc_json_i64(struct pmc_json *json, const char *key, int64_t value);
 /* PMC_JSON_DECIMALS digits after the point; null for nan, inf and beyond 1.8e19. */
 #define PMC_JSON_DECIMALS 6

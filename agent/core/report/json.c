@@ -5,14 +5,6 @@
 /* As cells of scaled events have. */
 enum { SCALED_DECIMALS = 9 };
 
-static void json_known(struct pmc_json *json, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		pmc_json_u64(json, key, value);
-	else
-		pmc_json_null(json, key);
-}
-
 /* ---- events -------------------------------------------------------------------------------*/
 
 static inline void put_member(struct pmc_out *out, const char *key, const char *text)
@@ -64,9 +56,8 @@ static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
 	pmc_out_char(out, '}');
 }
 
-/* Empty without a set or counts. */
-static void json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
-			const struct pmc_p_set_view *set, const struct pmc_count *counts)
+void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
+			  const struct pmc_p_set_view *set, const struct pmc_count *counts)
 {
 	pmc_json_array(json, key);
 	for (unsigned i = 0; set && counts && i < set->count; i++) {
@@ -75,119 +66,6 @@ static void json_events(struct pmc_view *view, struct pmc_json *json, const char
 		put_event(view->out, &set->events[i], &counts[i]);
 	}
 	pmc_json_array_end(json);
-}
-
-/* ---- processes ----------------------------------------------------------------------------*/
-
-/* "lost": its rows are there, but no frame of the process. */
-static void json_ended(struct pmc_json *json, const struct pmc_p_process *process)
-{
-	char text[24];
-	struct pmc_out out;
-
-	pmc_out_to_mem(&out, text, sizeof(text));
-	switch (process->fixed.how_ended) {
-	case PMC_ENDED_EXIT:
-		pmc_out_str(&out, "exit");
-		if (!(process->fixed.flags & PMC_PROCESS_NO_STATUS))
-			pmc_outf(&out, ":%u", process->fixed.how_code);
-		break;
-	case PMC_ENDED_SIGNAL:
-		pmc_outf(&out, "signal:%u", process->fixed.how_code);
-		break;
-	case PMC_ENDED_EXEC:
-		pmc_out_str(&out, "exec");
-		break;
-	default:
-		pmc_out_str(&out, "running");
-		break;
-	}
-	pmc_json_str(json, "how_ended", process->known ? text : "lost");
-}
-
-static void json_coverage(struct pmc_json *json, const struct pmc_p_process *process)
-{
-	const struct pmc_process_fixed *fixed = &process->fixed;
-	uint64_t newest_ns, seen = fixed->threads_seen;
-	bool whole = process->known && !pmc_view_end_unseen(process, &newest_ns);
-
-	if (!whole && seen < process->n_threads)
-		seen = process->n_threads;
-	pmc_json_object(json, "coverage");
-	pmc_json_u64(json, "threads_seen", seen);
-	pmc_json_u64(json, "threads_counted", process->threads_counted);
-	pmc_json_array(json, "threads_uncounted");
-	for (unsigned i = 0; i < process->n_uncounted; i++) {
-		pmc_json_object(json, NULL);
-		pmc_json_str(json, "reason", pmc_reason_text(process->uncounted[i].reason));
-		pmc_json_u64(json, "count", process->uncounted[i].count);
-		pmc_json_object_end(json);
-	}
-	pmc_json_array_end(json);
-	json_known(json, "cpu_ns", whole, fixed->cpu_ns);
-	pmc_json_u64(json, "attributed_cpu_ns", process->attributed_cpu_ns);
-	json_known(json, "descendants_cpu_ns", process->descendants.has_cpu,
-		   process->descendants.cpu_ns);
-	json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
-	json_known(json, "overhead_ns", whole, fixed->overhead_ns);
-	pmc_json_object_end(json);
-}
-
-static void json_notes(struct pmc_json *json, const struct pmc_p_process *process)
-{
-	pmc_json_array(json, "notes");
-	for (unsigned i = 0; i < process->n_notes; i++) {
-		const struct pmc_p_note *note = &process->notes[i];
-
-		pmc_json_object(json, NULL);
-		pmc_json_u64(json, "code", note->fixed.code);
-		pmc_json_str(json, "level", note->fixed.level ? "warning" : "info");
-		pmc_json_u64(json, "count", note->fixed.count);
-		pmc_json_str(json, "text", note->text);
-		pmc_json_object_end(json);
-	}
-	pmc_json_array_end(json);
-}
-
-static void json_remainder(struct pmc_view *view, struct pmc_json *json, const char *key,
-			   const struct pmc_p_remainder *remainder)
-{
-	json_events(view, json, key, remainder->set, remainder->counts);
-}
-
-static void json_process(struct pmc_view *view, struct pmc_json *json,
-			 const struct pmc_p_process *process)
-{
-	static const char *const inherit[] = { "off", "clock", "full", "auto" };
-	const struct pmc_process_fixed *fixed = &process->fixed;
-	bool known = process->known;
-	bool switches = known && !(fixed->flags & PMC_PROCESS_NO_SWITCHES);
-
-	pmc_json_line(json);
-	pmc_json_object(json, NULL);
-	pmc_json_str(json, "host", known ? process->host : NULL);
-	pmc_json_str(json, "boot_id", known ? process->boot_id : NULL);
-	json_known(json, "pid", known, fixed->pid);
-	json_known(json, "ppid", known, fixed->ppid);
-	pmc_json_bool(json, "after_exec", process->origin != process);
-	pmc_json_str(json, "exe", known ? process->exe : NULL);
-	pmc_json_str(json, "cmdline", known ? process->cmdline : NULL);
-	json_known(json, "start_ns", known, fixed->start_ns);
-	json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
-	json_ended(json, process);
-	json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
-	json_known(json, "minor_faults", known, fixed->minor_faults);
-	json_known(json, "major_faults", known, fixed->major_faults);
-	json_known(json, "voluntary_switches", switches, fixed->voluntary_switches);
-	json_known(json, "involuntary_switches", switches, fixed->involuntary_switches);
-	json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);
-	json_coverage(json, process);
-	pmc_json_str(json, "inherit_mode", known ? inherit[fixed->inherit_mode & 3] : NULL);
-	json_remainder(view, json, "unattributed", &process->unattributed);
-	json_remainder(view, json, "descendants", &process->descendants);
-	json_remainder(view, json, "machine", &process->machine);
-	json_notes(json, process);
-	pmc_json_object_end(json);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------*/
@@ -265,7 +143,24 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_object_end(json);
 }
 
-static void json_row(struct pmc_view *view, struct pmc_json *json, const struct pmc_row *row)
+/* Of a line of its own, which tells what it is. */
+static void begin_typed(struct pmc_json *json, const char *type)
+{
+	pmc_json_object(json, NULL);
+	if (type)
+		pmc_json_str(json, "type", type);
+}
+
+static void json_process(struct pmc_view *view, struct pmc_json *json, const char *type,
+			 const struct pmc_p_process *process)
+{
+	begin_typed(json, type);
+	pmc_view_json_process(view, json, process);
+	pmc_json_object_end(json);
+}
+
+static void json_row(struct pmc_view *view, struct pmc_json *json, const char *type,
+		     const struct pmc_row *row)
 {
 	const struct pmc_p_thread *thread = row->thread;
 	const struct pmc_p_set_view *set = thread->set;
@@ -286,9 +181,9 @@ static void json_row(struct pmc_view *view, struct pmc_json *json, const struct 
 		}
 		counts = none;
 	}
-	pmc_json_object(json, NULL);
+	begin_typed(json, type);
 	put_cells(view, json, view->of_threads.list, view->of_threads.n_fields, row);
-	json_events(view, json, "events", set, counts);
+	pmc_view_json_events(view, json, "events", set, counts);
 	json_metrics(view, json, &view->of_threads, row);
 	pmc_json_object_end(json);
 }
@@ -366,34 +261,33 @@ static void json_pair(struct pmc_view *view, struct pmc_json *json,
 	bool known = region->fixed.flags & PMC_REGION_COST;
 
 	pmc_json_object(json, "pair");
-	json_known(json, "cpu_ns", known, region->fixed.around_cpu_ns);
+	pmc_json_known(json, "cpu_ns", known, region->fixed.around_cpu_ns);
 	pmc_json_str(json, "read",
 		     region->fixed.flags & PMC_REGION_USER_READS ? "user" : "system-call");
-	json_events(view, json, "events", region->set, region->around);
+	pmc_view_json_events(view, json, "events", region->set, region->around);
 	pmc_json_object_end(json);
 }
 
-static void json_region(struct pmc_view *view, struct pmc_json *json,
+static void json_region(struct pmc_view *view, struct pmc_json *json, const char *type,
 			const struct pmc_p_region *region)
 {
 	const struct pmc_p_process *process = region->process;
 	struct pmc_thread_buf buf;
 
-	pmc_json_line(json);
-	pmc_json_object(json, NULL);
+	begin_typed(json, type);
 	pmc_json_strn(json, "region", region->name, region->name_len);
 	pmc_json_str(json, "host", process->known ? process->host : NULL);
-	json_known(json, "pid", process->known, process->fixed.pid);
-	json_known(json, "tid", region->row,
-		   region->row ? pmc_profile_thread(view->profile, region->row, &buf)->fixed.tid :
-				 0);
+	pmc_json_known(json, "pid", process->known, process->fixed.pid);
+	pmc_json_known(
+		json, "tid", region->row,
+		region->row ? pmc_profile_thread(view->profile, region->row, &buf)->fixed.tid : 0);
 	pmc_json_u64(json, "seq", region->fixed.seq);
 	pmc_json_u64(json, "calls", region->fixed.calls);
 	pmc_json_u64(json, "open", region->fixed.open);
-	json_known(json, "cpu_ns", region->has_cpu, region->cpu_ns);
-	json_known(json, "self_cpu_ns", region->has_cpu, region->self_cpu_ns);
-	json_events(view, json, "events", region->set, region->counts);
-	json_events(view, json, "self", region->set, region->self_counts);
+	pmc_json_known(json, "cpu_ns", region->has_cpu, region->cpu_ns);
+	pmc_json_known(json, "self_cpu_ns", region->has_cpu, region->self_cpu_ns);
+	pmc_view_json_events(view, json, "events", region->set, region->counts);
+	pmc_view_json_events(view, json, "self", region->set, region->self_counts);
 	json_pair(view, json, region);
 	pmc_json_object_end(json);
 }
@@ -409,11 +303,11 @@ static void json_sampling(struct pmc_view *view, struct pmc_json *json)
 	pmc_json_str(json, "event", samples->event ? samples->event->name : NULL);
 	pmc_json_str(json, "unit",
 		     samples->event && samples->event->unit[0] ? samples->event->unit : NULL);
-	json_known(json, "period", samples->period, samples->period);
-	json_known(json, "frequency", samples->frequency, samples->frequency);
+	pmc_json_known(json, "period", samples->period, samples->period);
+	pmc_json_known(json, "frequency", samples->frequency, samples->frequency);
 	pmc_json_u64(json, "samples", samples->samples);
 	pmc_json_u64(json, "weight", samples->weight);
-	json_known(json, "value", samples->has_value, samples->value);
+	pmc_json_known(json, "value", samples->has_value, samples->value);
 	pmc_json_u64(json, "lost", samples->lost);
 	pmc_json_u64(json, "throttled", samples->throttled);
 	pmc_json_u64(json, "incomplete", samples->incomplete);
@@ -435,12 +329,13 @@ static int json_rows(struct pmc_view *view, struct pmc_json *json, bool groups)
 		if (groups)
 			json_group(view, json, &row);
 		else
-			json_row(view, json, &row);
+			json_row(view, json, NULL, &row);
 	}
 	return err;
 }
 
-static int json_steps(struct pmc_view *view)
+/* Rows, a line each. */
+static int json_row_lines(struct pmc_view *view, const char *type)
 {
 	struct pmc_lines lines;
 	struct pmc_row_buf buf;
@@ -452,7 +347,7 @@ static int json_steps(struct pmc_view *view)
 
 		pmc_json_init(&json, view->out, false);
 		pmc_view_row(view, &lines, i, &buf, &row);
-		json_row(view, &json, &row);
+		json_row(view, &json, type, &row);
 		pmc_out_char(view->out, '\n');
 	}
 	return err;
@@ -465,13 +360,15 @@ int pmc_view_json(struct pmc_view *view)
 	int err;
 
 	if (view->options->timeline)
-		return json_steps(view);
+		return json_row_lines(view, NULL);
 	pmc_json_init(&json, view->out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_u64(&json, "pmc", 1);
 	pmc_json_array(&json, "processes");
-	for (uint64_t i = 0; i < profile->n_processes; i++)
-		json_process(view, &json, profile->processes[i]);
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		pmc_json_line(&json);
+		json_process(view, &json, NULL, profile->processes[i]);
+	}
 	pmc_json_array_end(&json);
 	pmc_json_array(&json, "threads");
 	err = json_rows(view, &json, false);
@@ -481,13 +378,35 @@ int pmc_view_json(struct pmc_view *view)
 		err = json_rows(view, &json, true);
 	pmc_json_array_end(&json);
 	pmc_json_array(&json, "regions");
-	for (uint64_t i = 0; i < view->n_regions; i++)
-		json_region(view, &json, view->regions[i].region);
+	for (uint64_t i = 0; i < view->n_regions; i++) {
+		pmc_json_line(&json);
+		json_region(view, &json, NULL, view->regions[i].region);
+	}
 	pmc_json_array_end(&json);
 	if (pmc_by_samples(view->by))
 		json_sampling(view, &json);
 	pmc_json_u64(&json, "damaged_frames", profile->damaged_frames);
 	pmc_json_object_end(&json);
 	pmc_out_char(view->out, '\n');
+	return err;
+}
+
+int pmc_view_json_lines(struct pmc_view *view)
+{
+	const struct pmc_profile *profile = view->profile;
+	struct pmc_json json;
+	int err;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		pmc_json_init(&json, view->out, false);
+		json_process(view, &json, "process", profile->processes[i]);
+		pmc_out_char(view->out, '\n');
+	}
+	err = json_row_lines(view, "thread");
+	for (uint64_t i = 0; !err && i < view->n_regions; i++) {
+		pmc_json_init(&json, view->out, false);
+		json_region(view, &json, "region", view->regions[i].region);
+		pmc_out_char(view->out, '\n');
+	}
 	return err;
 }

@@ -180,6 +180,7 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 
 	if (!err)
 		err = options->format == PMC_FORMAT_JSON	      ? pmc_view_json(&view) :
+		      options->format == PMC_FORMAT_JSON_LINES	      ? pmc_view_json_lines(&view) :
 		      options->format == PMC_FORMAT_CSV		      ? pmc_view_csv(&view) :
 		      options->format == PMC_FORMAT_FOLDED	      ? pmc_view_folded(&view) :
 		      options->timeline && options->by != PMC_BY_NONE ? pmc_view_timeline(&view) :

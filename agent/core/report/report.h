@@ -12,7 +12,13 @@
 #include "agent/core/profile/fold.h"
 #include "agent/core/profile/profile.h"
 
-enum pmc_report_format { PMC_FORMAT_TABLE, PMC_FORMAT_JSON, PMC_FORMAT_CSV, PMC_FORMAT_FOLDED };
+enum pmc_report_format {
+	PMC_FORMAT_TABLE,
+	PMC_FORMAT_JSON,
+	PMC_FORMAT_CSV,
+	PMC_FORMAT_FOLDED,
+	PMC_FORMAT_JSON_LINES,
+};
 
 /* What a table is printed on. All zero: 100 columns of UTF-8 without colour. */
 struct pmc_screen {

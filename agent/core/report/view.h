@@ -208,6 +208,13 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
 
 int pmc_view_table(struct pmc_view *view);
 int pmc_view_json(struct pmc_view *view);
+/* An object a line: the processes, threads and regions of the JSON, with their type. */
+int pmc_view_json_lines(struct pmc_view *view);
+/* Members of an object. Events: empty without a set or counts. */
+void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
+			   const struct pmc_p_process *process);
+void pmc_view_json_events(struct pmc_view *view, struct pmc_json *json, const char *key,
+			  const struct pmc_p_set_view *set, const struct pmc_count *counts);
 int pmc_view_csv(struct pmc_view *view);
 /* Rates over time, a line for each thread or group. */
 int pmc_view_timeline(struct pmc_view *view);
