@@ -33,7 +33,7 @@ Q := $(if $(filter 1,$(V)),,@)
 # ---- flags ---------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
         -Wpointer-arith -Wwrite-strings $(if $(WERROR),-Werror)
-BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclude \
+BASE := -std=gnu11 -D_GNU_SOURCE -DPMC_VERSION='"$(VERSION)"' -iquote . -Iinclude -I$(O)/gen \
         $(WARN) -fno-strict-aliasing -MMD -MP
 # The agent runs in foreign processes: hidden symbols, and TLS that needs no allocation.
 AGENT_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec
@@ -99,6 +99,14 @@ $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(ALL_CFLAGS) $(LTO) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(LTO) $(LDFLAGS)' > $@
 FORCE:
+
+# The page of pmctl export --to html as a string: page.html with the files that its lines name.
+PAGE := $(addprefix tools/export/,page.html page.css page.js flame.js)
+$(O)/gen/page.inc: $(PAGE)
+	@mkdir -p $(@D)
+	$(Q)awk '/^@[a-z]*\.(css|js)$$/ { f = "tools/export/" substr($$0, 2); while ((getline s < f) > 0) print s; next } 1' $< | \
+		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' > $@
+$(O)/obj/tools/export/html.o $(foreach a,arm64 x86_64,$(O)/macos/$(a)/tools/export/html.o): $(O)/gen/page.inc
 
 $(O)/obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)

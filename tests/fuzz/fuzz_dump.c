@@ -183,7 +183,7 @@ static void export(int fd, uint8_t choice)
 {
 	static const struct {
 		int (*write)(struct export *export);
-		bool samples;
+		enum export_samples samples;
 	} exporters[] = {
 #define X(id, name, samples, binary) { export_##id, samples },
 #include "tools/export/exporters.def"
@@ -204,7 +204,7 @@ static void export(int fd, uint8_t choice)
 	pmc_out_to_fd(&out, nowhere, room, sizeof(room));
 	export_find_events(&e);
 	/* pmctl export refuses a dump without samples. */
-	if (e.n_events || !exporters[which].samples)
+	if (e.n_events || exporters[which].samples != NEEDED)
 		FUZZ_CHECK(exporters[which].write(&e) == 0);
 	report_names_free(e.names);
 	pmc_arena_free(&e.arena);

@@ -138,6 +138,8 @@ step 3 "five rows, four named spin-N with similar counts" with four.pmc ./spin 4
 step 4 "five threads as JSON" "$dir/pmctl" report --format json -o four.json four.pmc
 check "the process ended by exit, of no other status" four.json '"how_ended":"exit\(:7\)*"'
 check "threads have names" four.json 'spin-4'
+step 29 "a page" "$dir/pmctl" export --to html -o four.html four.pmc
+check "the page has the threads" four.html '"spin-4"'
 check "cycles were counted" four.json '"state":"counted"'
 step 5 "two processes" with fork.pmc ./spin fork
 "$dir/pmctl" report --by process fork.pmc

@@ -127,6 +127,22 @@ static void every_byte(void **state)
 	assert_string_equal(text, "\"\\u202e\\udb40\\udc01\"");
 }
 
+/* No name ends a script element, in a value or a key. */
+static void in_html(void **state)
+{
+	(void)state;
+	start(false);
+	out.in_html = true;
+	pmc_json_object(&json, NULL);
+	pmc_json_str(&json, "</a&>", "</script>&amp;<!--\xe2\x80\xa8\xe2\x80\xa9");
+	pmc_json_object_end(&json);
+	assert_string_equal(text, "{\"\\u003c/a\\u0026>\":\"\\u003c/script>\\u0026amp;"
+				  "\\u003c!--\\u2028\\u2029\"}");
+	start(false);
+	pmc_json_str(&json, NULL, "<&>");
+	assert_string_equal(text, "\"<&>\"");
+}
+
 static void safe(const char *in, int columns, const char *want, int width)
 {
 	pmc_out_to_mem(&out, text, sizeof(text));
@@ -159,9 +175,8 @@ static void harmless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(doubles),
-		cmocka_unit_test(structure),
-		cmocka_unit_test(every_byte),
+		cmocka_unit_test(doubles),    cmocka_unit_test(structure),
+		cmocka_unit_test(every_byte), cmocka_unit_test(in_html),
 		cmocka_unit_test(harmless),
 	};
 

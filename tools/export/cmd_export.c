@@ -19,7 +19,8 @@ enum {
 
 static const struct exporter {
 	int (*write)(struct export *export);
-	bool samples, binary;
+	enum export_samples samples;
+	bool binary;
 } exporters[] = {
 #define X(id, name, samples, binary) { export_##id, samples, binary },
 #include "tools/export/exporters.def"
@@ -68,7 +69,7 @@ static int parse(struct request *request, int argc, char **argv)
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
 				 "no dump given; name one or more files, or - for standard input");
-	if ((request->event || request->root) && !exporters[request->format].samples)
+	if ((request->event || request->root) && exporters[request->format].samples == NO)
 		return tool_fail(EXIT_USAGE, "%s is for samples, of which %s has none",
 				 request->event ? "--event" : "--symfs",
 				 formats[request->format].name);
@@ -112,16 +113,15 @@ static int write_output(const struct request *request, struct export *export)
 static int name_and_write(const struct request *request, struct pmc_profile *profile)
 {
 	struct export export = { .profile = profile, .event = request->event };
+	const enum export_samples samples = exporters[request->format].samples;
 	int code;
 
 	symbols_resolve(profile, NULL);
 	export_find_events(&export);
-	if (exporters[request->format].samples) {
-		if (!export.n_events)
-			return no_samples(request, profile);
-		if (report_names_new(&export.names, request->root))
-			return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
-	}
+	if (!export.n_events && (samples == NEEDED || request->event))
+		return no_samples(request, profile);
+	if (export.n_events && samples != NO && report_names_new(&export.names, request->root))
+		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
 	code = write_output(request, &export);
 	report_names_free(export.names);
 	pmc_arena_free(&export.arena);

@@ -11,10 +11,13 @@
 /* Few in practice; of a hostile dump's further ones no samples are exported. */
 #define EXPORT_EVENTS_MOST 16
 
+/* Whether a format has samples. */
+enum export_samples { NO, SHOWN, NEEDED };
+
 struct export
 {
 	struct pmc_profile *profile;
-	struct report_names *names; /* of exporters that need samples */
+	struct report_names *names; /* NULL without samples */
 	const char *event;	    /* of samples; NULL: all */
 	struct pmc_arena arena;
 	struct pmc_out *out; /* errors stick */

@@ -22,7 +22,9 @@ struct request {
 	const char **files;
 	unsigned n_files;
 	const char *output;
-	const char *root; /* --symfs */
+	const char *root;    /* --symfs */
+	const char *page;    /* --html */
+	const char *no_page; /* a flag that does not go with it */
 };
 
 static const struct tool_word keys[] = {
@@ -55,6 +57,12 @@ static int set_flag(struct request *request, const struct tool_args *args)
 	struct pmc_report_options *options = &request->options;
 	int word = 0, code;
 
+	if (tool_args_is(args, "--html")) {
+		request->page = args->value;
+		return 0;
+	}
+	if (!tool_args_is(args, "--event") && !tool_args_is(args, "--symfs"))
+		request->no_page = args->flag;
 	if (tool_args_is(args, "--by")) {
 		code = tool_args_word(args, keys, &word);
 		options->by = (enum pmc_fold_by)word;
@@ -115,6 +123,17 @@ static int check_folded(const struct pmc_report_options *options)
 	return 0;
 }
 
+/* --html: pmctl export checks the rest. */
+static int check_page(const struct request *request)
+{
+	if (request->no_page)
+		return tool_fail(EXIT_USAGE,
+				 "--html has all rows, sorted and filtered in the browser; "
+				 "%s cannot be used with it",
+				 request->no_page);
+	return 0;
+}
+
 static int parse(struct request *request, int argc, char **argv)
 {
 	struct pmc_report_options *options = &request->options;
@@ -131,6 +150,8 @@ static int parse(struct request *request, int argc, char **argv)
 	if (code || args.code)
 		return code ? code : args.code;
 	options->where = request->where;
+	if (request->page)
+		return check_page(request);
 	if (request->n_files == 1 && strcmp(request->files[0], "-"))
 		options->dump = request->files[0];
 	if (!request->n_files)
@@ -248,6 +269,35 @@ static int as_diff(int argc, char **argv)
 	return cmd_diff(n, argv);
 }
 
+/* report --html FILE is an export. */
+static int as_export(const struct request *request)
+{
+	const char **argv = calloc(request->n_files + 12, sizeof(*argv));
+	int n = 0, code;
+
+	if (!argv)
+		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
+	argv[n++] = "export";
+	argv[n++] = "--to";
+	argv[n++] = "html";
+	argv[n++] = "-o";
+	argv[n++] = request->page;
+	if (request->options.event) {
+		argv[n++] = "--event";
+		argv[n++] = request->options.event;
+	}
+	if (request->root) {
+		argv[n++] = "--symfs";
+		argv[n++] = request->root;
+	}
+	argv[n++] = "--";
+	for (unsigned i = 0; i < request->n_files; i++)
+		argv[n++] = request->files[i];
+	code = cmd_export(n, (char **)(void *)argv);
+	free(argv);
+	return code;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct request request = { .options.top = -1 };
@@ -264,7 +314,7 @@ int cmd_report(int argc, char **argv)
 	else
 		code = parse(&request, argc, argv);
 	if (!code)
-		code = report(&request);
+		code = request.page ? as_export(&request) : report(&request);
 	free(request.where);
 	free(request.files);
 	return code;

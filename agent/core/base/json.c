@@ -18,9 +18,10 @@ static void indent(struct pmc_json *json)
 
 /* DEL, the C1 controls and direction overrides are legal in JSON but dangerous on a terminal: they
  * are escaped too. */
-static bool plain(unsigned char c)
+static bool plain(unsigned char c, bool in_html)
 {
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' &&
+	       !(in_html && (c == '<' || c == '&'));
 }
 
 static void escape(struct pmc_out *out, uint32_t code)
@@ -43,13 +44,14 @@ static void escape(struct pmc_out *out, uint32_t code)
 
 void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len)
 {
+	const bool html = out->in_html;
 	size_t at = 0;
 
 	/* Most text is plain and fits: copied while it is checked. */
 	if (len + 2 < out->cap - out->len) {
 		char *to = out->buf + out->len;
 
-		for (*to++ = '"'; at < len && plain((unsigned char)text[at]); at++)
+		for (*to++ = '"'; at < len && plain((unsigned char)text[at], html); at++)
 			*to++ = text[at];
 		out->len += at + 1;
 	} else {
@@ -59,7 +61,7 @@ void pmc_json_quoted(struct pmc_out *out, const char *text, size_t len)
 		size_t run = 0, n;
 		uint32_t code = 0;
 
-		while (at + run < len && plain((unsigned char)text[at + run]))
+		while (at + run < len && plain((unsigned char)text[at + run], html))
 			run++;
 		pmc_out_bytes(out, text + at, run);
 		at += run;
@@ -93,7 +95,7 @@ static void begin(struct pmc_json *json, const char *key)
 	}
 	if (key) {
 		head[n++] = '"';
-		while (n < sizeof(head) - 3 && plain((unsigned char)key[i]))
+		while (n < sizeof(head) - 3 && plain((unsigned char)key[i], json->out->in_html))
 			head[n++] = key[i++];
 		if (key[i]) {
 			pmc_out_bytes(json->out, head, n - i - 1);

@@ -3,7 +3,8 @@
  * json.h - the one JSON emitter, shared by agent and tools: streaming, no tree, no allocation.
  *
  * Writes commas, quotes and escapes; the caller keeps begin and end balanced. In an object every
- * value has a key, in an array key is NULL. Bytes that are not UTF-8 come out as U+FFFD.
+ * value has a key, in an array key is NULL. Bytes that are not UTF-8 come out as U+FFFD. Where the
+ * output is in HTML, < and & are escaped.
  */
 #ifndef PMC_CORE_BASE_JSON_H
 #define PMC_CORE_BASE_JSON_H

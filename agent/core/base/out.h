@@ -22,6 +22,7 @@ struct pmc_out {
 	/* Time without progress of the reader after which writing fails with -ETIMEDOUT. 0: no
 	 * limit. */
 	int patience_ms;
+	bool in_html; /* JSON strings are written without < and &, as HTML needs it */
 };
 
 void pmc_out_to_fd(struct pmc_out *out, int fd, char *buf, size_t cap);

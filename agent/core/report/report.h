@@ -77,6 +77,7 @@ struct pmc_report_options {
 	bool timeline;	     /* a line per snapshot instead */
 	bool inverted;	     /* --by path: bottom-up */
 	const char *event;   /* whose samples are shown; NULL: the one with most */
+	bool cells;	     /* a table as JSON: its columns, cells and footer */
 	bool only_first;     /* rows of the first process only, children in a footer */
 	/* Makes the rows of --by function, line and path; 0 or -ENOMEM. */
 	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);

@@ -124,6 +124,9 @@ bool pmc_footer_samples(struct pmc_view *view)
 {
 	bool samples = false, waits = false;
 
+	/* Who draws the cells shows the samples, too. */
+	if (view->options->cells)
+		return false;
 	for (uint64_t i = 0; i < view->profile->n_samples; i++) {
 		const struct pmc_p_samples *of = view->profile->samples[i];
 

@@ -9,7 +9,8 @@
 
 /* ---- title ------------------------------------------------------------------------------- */
 
-static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, struct pmc_out *out)
+void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverage,
+		       struct pmc_out *out)
 {
 	const uint64_t cpu_ns = coverage->shown_cpu_ns;
 	uint64_t threads = coverage->selected, processes = coverage->selected_processes;
@@ -44,30 +45,37 @@ static void figures(struct pmc_view *view, const struct pmc_coverage *coverage, 
 	}
 }
 
+const char *pmc_table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
+			      char room[48])
+{
+	const char *command = pmc_view_command(view->first);
+	struct pmc_out text;
+
+	if (coverage->runs < 2)
+		return command[0] ? command : "(unknown command)";
+	pmc_out_to_mem(&text, room, 48);
+	pmc_show_integer(&text, coverage->runs);
+	pmc_out_str(&text, " runs");
+	return room;
+}
+
 void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
 	enum { INDENT = 11, COLUMN = 27, GAP = 2, LEAST = 12 };
 	int screen = pmc_screen_width(&view->options->screen);
-	const char *command = pmc_view_command(view->first);
-	struct pmc_out *out = view->out, text;
 	char buf[200], runs[48];
+	const char *command = pmc_table_command(view, coverage, runs);
+	struct pmc_out *out = view->out, text;
 	int room, width;
 
-	pmc_out_to_mem(&text, runs, sizeof(runs));
-	if (coverage->runs > 1) {
-		pmc_show_integer(&text, coverage->runs);
-		pmc_out_str(&text, " runs");
-		command = runs;
-	}
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	pmc_out_char(&text, ' ');
-	figures(view, coverage, &text);
+	pmc_table_figures(view, coverage, &text);
 	room = screen - INDENT - GAP - pmc_utf8_columns(buf, text.len);
 	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[1m");
 	pmc_out_str(out, " pmcagent: ");
-	width = INDENT + pmc_view_text(view, command[0] ? command : "(unknown command)",
-				       room > LEAST ? room : screen - INDENT);
+	width = INDENT + pmc_view_text(view, command, room > LEAST ? room : screen - INDENT);
 	if (view->options->screen.color)
 		pmc_out_str(out, "\x1b[0m");
 	if (room > LEAST) {
@@ -233,8 +241,8 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 		if (coverage->has_unattributed && !coverage->usage_unknown)
 			total->usage_rows = total->rows ? total->rows : 1;
 		if (coverage->has_descendants && has_something(view, &coverage->descendants))
-			line_beside(table, view->glyphs->descendants, &coverage->descendants,
-				    total, false);
+			line_beside(table, view->glyphs->descendants, &coverage->descendants, total,
+				    false);
 	}
 	table->below[table->n_below++] = total;
 	coverage->shown_cpu_ns = total->cpu.sum;
@@ -293,6 +301,8 @@ int pmc_view_table(struct pmc_view *view)
 	err = pmc_table_make(table);
 	if (err)
 		return err;
+	if (view->options->cells)
+		return pmc_table_json(table, &footer);
 	pmc_table_title(view, &coverage);
 	pmc_table_print(table, &footer);
 	pmc_out_char(view->out, '\n');

@@ -51,6 +51,11 @@ struct pmc_table {
 /* Completes `coverage` for title and footer where the lines are not those of threads. */
 int pmc_table_sum(struct pmc_table *table, struct pmc_coverage *coverage);
 void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage);
+/* Its parts: the command or the number of runs, and what they used. `room` of 48 bytes. */
+const char *pmc_table_command(const struct pmc_view *view, const struct pmc_coverage *coverage,
+			      char room[48]);
+void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverage,
+		       struct pmc_out *out);
 /* Chooses the columns, their units and widths. 0, -ENOMEM, or -EINVAL with view->problem set. */
 int pmc_table_make(struct pmc_table *table);
 /* Line i, or behind the lines a sum. */
@@ -72,5 +77,11 @@ struct pmc_cell pmc_sample_rest(struct pmc_table *table, const struct pmc_column
 struct pmc_cell pmc_table_branch(struct pmc_table *table);
 /* Prints head and lines; the footer learns which marks and columns there are. */
 void pmc_table_print(struct pmc_table *table, struct pmc_footer *footer);
+/* Which marks and columns there are. */
+void pmc_table_marks(struct pmc_table *table, struct pmc_footer *footer);
+/* A cell without a value has none on purpose: nothing is shown rather than a dash. */
+bool pmc_table_is_blank(const struct pmc_table_column *column);
+/* Title, columns, cells and footer as a JSON object. */
+int pmc_table_json(struct pmc_table *table, struct pmc_footer *footer);
 
 #endif

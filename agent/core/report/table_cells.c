@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* table_cells.c - prints the head and the lines of a table. */
+/*
+ * table_cells.c - prints the head and the lines of a table; or as JSON, for pages that draw it,
+ * with the values of the cells.
+ */
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/table.h"
+
+#include <errno.h>
 
 void pmc_table_row(struct pmc_table *table, uint64_t i, struct pmc_row *row)
 {
@@ -131,6 +136,11 @@ static void put_text(struct pmc_table *table, const struct pmc_table_column *col
 	put_blanks(table, column->width - width);
 }
 
+bool pmc_table_is_blank(const struct pmc_table_column *column)
+{
+	return is_spread(column->column) || column->column->unit <= WHOLE;
+}
+
 static void put_cell(struct pmc_table *table, const struct pmc_table_column *column,
 		     const struct pmc_row *row)
 {
@@ -147,7 +157,7 @@ static void put_cell(struct pmc_table *table, const struct pmc_table_column *col
 		if (cell.estimate)
 			pmc_out_char(&number, '~');
 		pmc_table_number(column, &cell, &number);
-	} else if (!is_spread(column->column) && column->column->unit > WHOLE) {
+	} else if (!pmc_table_is_blank(column)) {
 		pmc_out_char(&number, '-');
 	}
 	put_blanks(table, column->width - (int)number.len - column->partial);
@@ -243,6 +253,11 @@ void pmc_table_print(struct pmc_table *table, struct pmc_footer *footer)
 			pmc_out_char(table->view->out, '\n');
 		put_line(table, i);
 	}
+	pmc_table_marks(table, footer);
+}
+
+void pmc_table_marks(struct pmc_table *table, struct pmc_footer *footer)
+{
 	for (unsigned i = 0; i < table->n; i++) {
 		const struct pmc_table_column *column = &table->columns[i];
 
@@ -252,4 +267,136 @@ void pmc_table_print(struct pmc_table *table, struct pmc_footer *footer)
 				  column->column->index == PMC_FIELD_ran;
 	}
 	name_hidden(table, footer);
+}
+
+/* ---- as JSON ----------------------------------------------------------------------------- */
+
+enum { FOOTER_CAP = 1 << 18 };
+
+/* What stands in the cell, and for sorting the number behind it. */
+static void json_number(struct pmc_json *json, const struct pmc_table_column *column,
+			const struct pmc_cell *cell)
+{
+	char buf[64];
+	struct pmc_out text;
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	if (cell->estimate)
+		pmc_out_char(&text, '~');
+	pmc_table_number(column, cell, &text);
+	if (column->partial && cell->partial)
+		pmc_out_char(&text, '+');
+	pmc_json_array(json, NULL);
+	if (cell->kind == PMC_CELL_NUMBER)
+		pmc_json_u64(json, NULL, cell->number);
+	else
+		pmc_json_double(json, NULL, cell->real);
+	pmc_json_strn(json, NULL, buf, text.len);
+	pmc_json_array_end(json);
+}
+
+static void json_cell(struct pmc_table *table, struct pmc_json *json,
+		      const struct pmc_table_column *column, const struct pmc_row *row)
+{
+	const struct pmc_cell cell = pmc_table_cell(table, column->column, row);
+
+	if (cell.kind == PMC_CELL_NULL)
+		pmc_json_str(json, NULL, pmc_table_is_blank(column) ? "" : NULL);
+	else if (cell.kind == PMC_CELL_TEXT || cell.kind == PMC_CELL_BOOL)
+		pmc_json_strn(json, NULL, cell.text, cell.len);
+	else
+		json_number(json, column, &cell);
+}
+
+static void json_columns(const struct pmc_table *table, struct pmc_json *json)
+{
+	pmc_json_array(json, "columns");
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct pmc_table_column *column = &table->columns[i];
+		const struct pmc_column *of = column->column;
+		char name[512];
+		struct pmc_out text;
+
+		if (!of)
+			continue;
+		pmc_out_to_mem(&text, name, sizeof(name));
+		pmc_outf(&text, "%.400s%s", of->name, of->suffix);
+		pmc_json_line(json);
+		pmc_json_object(json, NULL);
+		pmc_json_strn(json, "name", name, text.len);
+		pmc_json_str(json, "head", column->head);
+		pmc_json_bool(json, "text", column->left);
+		/* Minimum, mean, maximum and deviation of the rows of a group. */
+		pmc_json_bool(json, "spread", column->drop == DROP_SPREAD);
+		pmc_json_object_end(json);
+	}
+	pmc_json_array_end(json);
+}
+
+static void json_lines(struct pmc_table *table, struct pmc_json *json, const char *key,
+		       uint64_t from, uint64_t to)
+{
+	struct pmc_row row;
+
+	pmc_json_array(json, key);
+	for (uint64_t i = from; i < to; i++) {
+		pmc_table_row(table, i, &row);
+		pmc_json_line(json);
+		pmc_json_array(json, NULL);
+		for (unsigned c = 0; c < table->n; c++)
+			if (table->columns[c].column)
+				json_cell(table, json, &table->columns[c], &row);
+		pmc_json_array_end(json);
+	}
+	pmc_json_array_end(json);
+}
+
+/* Lines of the footer begin with a space; one that goes on is indented further. */
+static int json_footer(struct pmc_view *view, struct pmc_json *json,
+		       const struct pmc_footer *footer)
+{
+	char *buf = pmc_arena_alloc(view->arena, FOOTER_CAP);
+	struct pmc_out text, *out = view->out;
+	size_t at = 0;
+
+	if (!buf)
+		return -ENOMEM;
+	pmc_out_to_mem(&text, buf, FOOTER_CAP);
+	view->out = &text;
+	pmc_view_footer(view, footer);
+	view->out = out;
+	pmc_json_array(json, "notes");
+	while (at < text.len) {
+		const size_t len = strcspn(buf + at, "\n"), blanks = strspn(buf + at, " ");
+
+		if (len > blanks)
+			pmc_json_strn(json, NULL, buf + at + blanks, len - blanks);
+		at += len + 1;
+	}
+	pmc_json_array_end(json);
+	return view->arena->failed ? -ENOMEM : 0;
+}
+
+int pmc_table_json(struct pmc_table *table, struct pmc_footer *footer)
+{
+	struct pmc_view *view = table->view;
+	char buf[200], runs[48];
+	struct pmc_json json;
+	struct pmc_out text;
+	int err;
+
+	pmc_out_to_mem(&text, buf, sizeof(buf));
+	pmc_table_figures(view, table->coverage, &text);
+	pmc_json_init(&json, view->out, false);
+	pmc_json_object(&json, NULL);
+	pmc_json_str(&json, "command", pmc_table_command(view, table->coverage, runs));
+	pmc_json_str(&json, "figures", buf);
+	pmc_json_u64(&json, "all", table->lines.all);
+	json_columns(table, &json);
+	json_lines(table, &json, "rows", 0, table->lines.n);
+	json_lines(table, &json, "sums", table->lines.n, table->lines.n + table->n_below);
+	pmc_table_marks(table, footer);
+	err = json_footer(view, &json, footer);
+	pmc_json_object_end(&json);
+	return err;
 }
