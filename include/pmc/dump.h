@@ -390,23 +390,24 @@ struct pmc_sample {
 };
 
 /* ---- PMC_FRAME_NAMES ---------------------------------------------------------------------
- * Names of addresses in stacks, looked up by pmctl where the files of the modules were, for reports
- * that are made without them. A frame about a module is shared: identity and snapshot are 0. Code
- * in no file, which a compiler made at run time, has the identity of its process image, and module
- * 0. If frames differ about an address, one with source lines is valid, then one with a function,
- * of equals that with the greater hash.
+ * Names of addresses in stacks and of start routines, looked up by pmctl where the files of the
+ * modules were, for reports that are made without them. A frame about a module is shared: identity
+ * and snapshot are 0. Code in no file, which a compiler made at run time, has the identity of its
+ * process image, and module 0. So has a start routine, and for the module its SITE frame. If frames
+ * differ about an address, one with source lines is valid, then one with a function, of equals that
+ * with the greater hash.
  *
  * Variable part: n_texts strings, then n_places times { struct pmc_place_def, n_functions times
  * struct pmc_place_function }, of inlined functions the innermost first. Texts are numbered from 1;
  * 0: unknown. */
 struct pmc_names_fixed {
-	uint64_t module; /* hash of its MODULE frame; 0: code in no file */
+	uint64_t module; /* hash of its MODULE or SITE frame; 0: code in no file */
 	uint32_t n_texts;
 	uint32_t n_places;
 };
 
 struct pmc_place_def {
-	uint64_t address; /* as in stacks: the lower 48 bits */
+	uint64_t address; /* as in stacks: the lower 48 bits; of a SITE frame its offset */
 	uint64_t start;	  /* of the function; 0: unknown */
 	uint32_t n_functions;
 	uint32_t reserved;

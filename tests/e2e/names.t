@@ -147,6 +147,44 @@ is "$(self jit.pmc function)" compiled_at_run_time "its functions have names whe
 rm "$map"
 is "$(self jit.pmc function)" compiled_at_run_time "and when the map is gone"
 
+# ---- start routines --------------------------------------------------------------------------------
+# threads NAME FLAG...: builds a program that starts a thread in the function NAME
+threads() {
+	cat >threads.c <<-END
+		#include <pthread.h>
+		static void *$1(void *arg) { return arg; }
+		int main(void)
+		{
+			pthread_t thread;
+			pthread_create(&thread, 0, $1, 0);
+			return pthread_join(thread, 0);
+		}
+	END
+	gcc -O1 "${@:2}" -o threads threads.c -pthread
+}
+# start FILE: the start routine of its one thread, without address and callers
+start() { "$PMCTL" report --by start --format json "$1" 2>err | jq -r '[.groups[].key | select(. != "(main)") | sub("0x.*| <.*"; "")] | join(" ")'; }
+for flag in -pie -no-pie; do
+	threads before $flag; rm -f *.pmc
+	run "$PMCTL" run --report off -o start.pmc -- ./threads
+	is "$status $(wc -c <"$T/err")" "0 0" "a program with a thread, $flag"
+	run "$PMCTL" run --report off --sample --append -o start.pmc -- ./threads
+	bare late.pmc ./threads
+	PMC_STACKS=on bare stacks.pmc ./threads
+	for file in late stacks; do "$PMCTL" merge --names $file.pmc -o $file-named.pmc; done
+	strip threads
+	is "$(start start.pmc) $(start late-named.pmc) $(start stacks-named.pmc)" "before before before" "the start routine has its name after the program was stripped"
+	is "$(start late.pmc)" "threads+" "a dump without names has the offset"
+	threads after $flag
+	is "$(start start.pmc) $(start late-named.pmc)" "before before" "and after it was built again"
+	for file in late stacks; do "$PMCTL" merge --names $file.pmc -o other-$file.pmc 2>err; done
+	rm threads
+	is "$(start start.pmc) $(start late-named.pmc)" "before before" "the program is gone"
+	is "$(start other-late.pmc) $(start other-stacks.pmc)" "threads+ threads+" "the names of another build are not kept"
+done
+"$PMCTL" merge --names start.pmc -o x.pmc && "$PMCTL" merge --compact x.pmc -o y.pmc
+is "$(start y.pmc)" before "merges keep the name"
+
 # ---- waits and creation ----------------------------------------------------------------------------
 PMC_REPORT=off PMC_STACKS=on PMC_EVENTS= PMC_OUT=$T/s.pmc LD_PRELOAD=$AGENT "$PROG/samples" threads 50
 "$PMCTL" merge --names s.pmc -o s2.pmc

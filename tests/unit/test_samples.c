@@ -9,10 +9,9 @@
 
 static struct pmc_profile profile;
 
-static const struct made_event clock_event = { .name = "task-clock",
-					       .type = 1,
-					       .config = 1,
-					       .unit = "ns" };
+static const struct made_event clock_event = {
+	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
+};
 
 static const struct made_stack three[] = {
 	{ 1, 0, 2, { MADE_FRAME(0, 0x1010), MADE_FRAME(1, 0x2020) } },
@@ -154,10 +153,9 @@ static void made_names(uint64_t module, const char *name, const char *file)
 {
 	const struct pmc_names_fixed fixed = { .module = module, .n_texts = 2, .n_places = 1 };
 	const struct pmc_place_def def = { .address = 0x1010, .start = 0x1000, .n_functions = 1 };
-	const struct pmc_place_function function = { .name = name ? 1 : 0,
-						     .file = file ? 2 : 0,
-						     .line = 7,
-						     .flags = PMC_PLACE_INLINED };
+	const struct pmc_place_function function = {
+		.name = name ? 1 : 0, .file = file ? 2 : 0, .line = 7, .flags = PMC_PLACE_INLINED
+	};
 
 	pmc_begin_names(&made, module ? NULL : made_identity(1), &fixed);
 	pmc_frame_str(&made, name ? name : "", name ? strlen(name) : 0);
@@ -200,6 +198,58 @@ static void names_are_those_of_a_module_or_process(void **state)
 		assert_null(pmc_profile_place(profile.processes[1], &frame));
 		frame.address--;
 	}
+	pmc_profile_free(&profile);
+}
+
+static int take_start(const struct pmc_p_start *start, void *arg)
+{
+	const struct pmc_p_start **left = arg;
+	static struct pmc_p_start last;
+
+	assert_null(*left);
+	last = *start;
+	*left = &last;
+	return 0;
+}
+
+static void start_routines_have_the_names_of_their_process(void **state)
+{
+	const struct pmc_profile_options options = { .starts = true };
+	const struct pmc_place_def def = { .address = 0x40, .n_functions = 1 };
+	const struct pmc_place_function function = { .name = 1 };
+	struct pmc_thread_fixed row = { .seq = 3, .tid = 1, .created_by = PMC_NO_SEQ };
+	struct pmc_names_fixed fixed = { .n_texts = 1, .n_places = 1 };
+	const struct pmc_p_start *left = NULL;
+
+	(void)state;
+	begin();
+	row.start_site = fixed.module = made_site("/bin/x", "", 0x40);
+	for (unsigned id = 1; id <= 2; id++) {
+		made_process(id, &(struct pmc_process_fixed){ .pid = id, .rank = -1 }, "host", "/x",
+			     "x");
+		made_thread(id, row, "worker", NULL, 0);
+	}
+	pmc_begin_names(&made, made_identity(1), &fixed);
+	pmc_frame_str(&made, "work", 4);
+	pmc_put_place(&made, &def, &function);
+	assert_true(pmc_frame_end(&made) != 0);
+	assert_int_equal(pmc_profile_init(&profile, &options), 0);
+	assert_int_equal(pmc_profile_add_buffer(&profile, made.data, made.len), 0);
+	assert_int_equal(pmc_profile_finish(&profile), 0);
+	assert_int_equal(profile.damaged_frames, 0);
+	for (uint64_t i = 0; i < profile.n_threads; i++) {
+		struct pmc_thread_buf buf;
+
+		if (profile.threads[i]->seq == 3)
+			assert_string_equal(
+				pmc_profile_thread(&profile, profile.threads[i], &buf)->symbol,
+				profile.threads[i]->process->identity[0] == 1 ? "work" : "");
+	}
+	assert_int_equal(pmc_profile_each_start(&profile, take_start, &left), 0);
+	assert_int_equal(left->process->identity[0], 2);
+	assert_int_equal(left->site, row.start_site);
+	assert_int_equal(left->offset, 0x40);
+	assert_string_equal(left->module, "/bin/x");
 	pmc_profile_free(&profile);
 }
 
@@ -309,6 +359,7 @@ int main(void)
 		cmocka_unit_test(lists_that_do_not_fit_are_damage),
 		cmocka_unit_test(missing_frames_leave_gaps),
 		cmocka_unit_test(names_are_those_of_a_module_or_process),
+		cmocka_unit_test(start_routines_have_the_names_of_their_process),
 		cmocka_unit_test(names_with_lines_win_in_any_order),
 		cmocka_unit_test(a_name_wins_over_none),
 		cmocka_unit_test(names_that_do_not_fit_are_damage),

@@ -9,7 +9,7 @@
 
 int merge_append_names(int fd)
 {
-	const struct pmc_profile_options options = { .only_stacks = true };
+	const struct pmc_profile_options options = { .only_stacks = true, .starts = true };
 	struct pmc_profile profile;
 	int error = pmc_profile_init(&profile, &options);
 	const char *why;

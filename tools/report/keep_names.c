@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep_names.c - writes names of the addresses in a dump to it, as NAMES frames: reports can then
- * be made where the files are not, or after they were built again.
+ * keep_names.c - writes names of the addresses and start routines in a dump to it, as NAMES frames:
+ * reports can then be made where the files are not, or after they were built again.
  *
  * In a process of its own: files of measured programs are hostile, and what they do to libdw must
  * not end a merge, or change the exit status of a command that was run.
@@ -23,7 +23,7 @@
 #define SECONDS_MOST 60
 
 struct wanted_key {
-	uint64_t module;		     /* hash; 0: in no file */
+	uint64_t module; /* hash, of a start routine its SITE's; 0: in no file */
 	const struct pmc_p_process *process; /* NULL: in a module */
 	uint64_t address;
 };
@@ -31,7 +31,8 @@ struct wanted_key {
 struct wanted {
 	struct wanted_key key;
 	const struct pmc_p_process *process;
-	const struct pmc_p_frame *frame;
+	const struct pmc_p_frame *frame; /* NULL: a start routine */
+	const char *start_module;	 /* its path */
 	UT_hash_handle hh;
 };
 
@@ -62,30 +63,44 @@ struct keeping {
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-static int want(const struct pmc_p_stack *stack, void *arg)
+static int want(struct keeping *k, const struct wanted *wanted)
 {
-	struct keeping *k = arg;
 	struct pmc_arena *arena = &k->arena;
+	struct wanted *known;
 
-	for (unsigned i = 0; i < stack->depth; i++) {
-		const struct pmc_p_frame *frame = &stack->frames[i];
-		const struct wanted_key key = { frame->module ? frame->module->hash : 0,
-						frame->module ? NULL : stack->process,
-						frame->address };
-		struct wanted *known;
-
-		HASH_FIND(hh, k->wanted, &key, sizeof(key), known);
-		if (known)
-			continue;
-		known = pmc_arena_alloc(arena, sizeof(*known));
-		if (!known)
-			return -ENOMEM;
-		known->key = key;
-		known->process = stack->process;
-		known->frame = frame;
-		HASH_ADD(hh, k->wanted, key, sizeof(known->key), known);
-	}
+	HASH_FIND(hh, k->wanted, &wanted->key, sizeof(wanted->key), known);
+	if (known)
+		return 0;
+	known = pmc_arena_alloc(arena, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	*known = *wanted;
+	HASH_ADD(hh, k->wanted, key, sizeof(known->key), known);
 	return arena->failed ? -ENOMEM : 0;
+}
+
+static int want_stack(const struct pmc_p_stack *stack, void *arg)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < stack->depth && !error; i++) {
+		const struct pmc_p_frame *frame = &stack->frames[i];
+
+		error = want(arg,
+			     &(struct wanted){ .key = { frame->module ? frame->module->hash : 0,
+							frame->module ? NULL : stack->process,
+							frame->address },
+					       .process = stack->process,
+					       .frame = frame });
+	}
+	return error;
+}
+
+static int want_start(const struct pmc_p_start *start, void *arg)
+{
+	return want(arg, &(struct wanted){ .key = { start->site, start->process, start->offset },
+					   .process = start->process,
+					   .start_module = start->module });
 }
 
 /* Each module's, in the order of the modules in the list of wanted addresses. */
@@ -196,10 +211,19 @@ static int write_frame(struct keeping *k, const struct wanted *subject)
 static int keep(struct keeping *k, const struct wanted *wanted)
 {
 	struct symbol_place place;
-	bool in_dump;
+	bool in_dump = false;
 
-	if (!names_place(k->names, wanted->process, wanted->frame, &place, &in_dump))
+	if (wanted->start_module) {
+		struct symbol_frame *start = pmc_arena_alloc(&k->arena, sizeof(*start));
+
+		if (!start)
+			return -ENOMEM;
+		place = (struct symbol_place){ start, 1, 0 };
+		start->function = names_start(k->names, k->profile, wanted->process,
+					      wanted->start_module, wanted->key.address);
+	} else if (!names_place(k->names, wanted->process, wanted->frame, &place, &in_dump)) {
 		return -ENOMEM;
+	}
 	if (in_dump || (!place.start && !names_knowledge(&place)))
 		return 0;
 	add_place(k, wanted->key.address, &place);
@@ -209,8 +233,10 @@ static int keep(struct keeping *k, const struct wanted *wanted)
 static int keep_all(struct keeping *k)
 {
 	const struct wanted *at, *first;
-	int error = pmc_profile_each_stack(k->profile, want, k);
+	int error = pmc_profile_each_stack(k->profile, want_stack, k);
 
+	if (!error)
+		error = pmc_profile_each_start(k->profile, want_start, k);
 	HASH_SORT(k->wanted, by_subject);
 	for (first = at = k->wanted; at && !error; at = at->hh.next) {
 		if (!same_subject(first, at) || k->n_places == PLACES_MOST || k->bytes > FRAME_ROOM)
@@ -236,6 +262,24 @@ static int write_names(const struct pmc_profile *profile, int fd)
 	error = keep_all(k);
 	report_names_warn(k->names, "add names where the measured files are");
 	return error;
+}
+
+static int any_stack(const struct pmc_p_stack *stack, void *arg)
+{
+	(void)stack, (void)arg;
+	return 1;
+}
+
+static int any_start(const struct pmc_p_start *start, void *arg)
+{
+	(void)start, (void)arg;
+	return 1;
+}
+
+bool report_wants_names(const struct pmc_profile *profile)
+{
+	return pmc_profile_each_stack(profile, any_stack, NULL) ||
+	       pmc_profile_each_start(profile, any_start, NULL);
 }
 
 const char *report_keep_names(const struct pmc_profile *profile, int fd)

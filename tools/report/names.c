@@ -4,6 +4,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
 #include "tools/cli/pmctl.h"
+#include "tools/report/symbols.h"
 #include "tools/symbol/symbol.h"
 
 #include <errno.h>
@@ -175,6 +176,17 @@ static struct symbol_module *module_of(struct report_names *names,
 	return module->user;
 }
 
+const char *names_start(struct report_names *names, const struct pmc_profile *profile,
+			const struct pmc_p_process *process, const char *path, uint64_t offset)
+{
+	const bool booted = !strcmp(process->boot_id, names->boot_id);
+
+	if (!is_local(names, process))
+		return NULL;
+	return symbols_start(names->symbols, profile, path, offset,
+			     booted ? process->fixed.start_ns : 0);
+}
+
 unsigned names_knowledge(const struct symbol_place *place)
 {
 	unsigned most = 0;
@@ -271,8 +283,7 @@ static bool find_spots(struct report_names *names, const struct pmc_p_process *p
 		       const struct pmc_p_frame *frame, enum names_by by, struct spots *spots)
 {
 	/* Equal paths are one text, also of several builds of a program. */
-	const char *module =
-		symbols_text(names->symbols, frame->module ? frame->module->path : "");
+	const char *module = symbols_text(names->symbols, frame->module ? frame->module->path : "");
 	struct symbol_place place;
 	bool in_dump;
 

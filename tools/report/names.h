@@ -32,6 +32,9 @@ bool names_place(struct report_names *names, const struct pmc_p_process *process
 /* Where in its module's file the address of a frame is. False: the file is not here. */
 bool names_file_offset(struct report_names *names, const struct pmc_p_process *process,
 		       const struct pmc_p_frame *frame, uint64_t *offset);
+/* The start routine at an offset of a file that is here as the process had it. NULL: unknown. */
+const char *names_start(struct report_names *names, const struct pmc_profile *profile,
+			const struct pmc_p_process *process, const char *path, uint64_t offset);
 /* What is known about a place: 0: no function, 1: a function, 2: its source line too. */
 unsigned names_knowledge(const struct symbol_place *place);
 /* The spots of a frame. NULL: no memory. */
@@ -50,8 +53,8 @@ struct spot_list {
 
 /* Replaces the contents of the list. mark: "(incomplete stack)" is the outermost of such. 0 or
  * -ENOMEM. */
-int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack,
-		   enum names_by by, bool mark, struct spot_list *to);
+int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
+		   bool mark, struct spot_list *to);
 /* 0 or -ENOMEM, also for NULL. */
 int spot_list_add(struct spot_list *spots, const struct spot *spot);
 /* The spot with the next index; from NULL: the first. NULL: there are no more. */

@@ -15,8 +15,10 @@ void report_names_free(struct report_names *names);
 int report_fold_samples(struct pmc_sample_fold *fold, void *names);
 /* The functions of a stack, the innermost first, up to main: "grow < accept < main". */
 const char *report_path_of(const struct pmc_p_stack *stack, void *names);
-/* Writes NAMES frames for the addresses in the stacks of a dump whose names are known here, but for
- * those that it has as good. NULL, or why some or all are missing. */
+/* Whether a dump has addresses in stacks, or start routines without names. */
+bool report_wants_names(const struct pmc_profile *profile);
+/* Writes NAMES frames for the addresses in the stacks of a dump and for its start routines whose
+ * names are known here, but for those that it has as good. NULL, or why some or all are missing. */
 const char *report_keep_names(const struct pmc_profile *profile, int fd);
 #define REPORT_NAMES_FIX                                                                           \
 	"--symfs names a directory with the measured files, pmctl merge --names keeps names in a " \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - adds the names of sampled functions to a dump that the user keeps. */
+/* names.c - adds the names of functions in stacks and of start routines to a dump that is kept. */
 #include "tools/cli/pmctl.h"
 #include "tools/report/samples.h"
 #include "tools/run/run.h"
@@ -8,11 +8,10 @@
 
 void run_keep_names(const struct run *run, const struct pmc_profile *profile)
 {
-	const bool stacks = run->config.sample.on || run->config.stacks || run->off_cpu_wanted;
 	const char *why;
 	int fd;
 
-	if (!stacks || run->dump.private_dir[0] || run->dump.pattern)
+	if (run->dump.private_dir[0] || run->dump.pattern || !report_wants_names(profile))
 		return;
 	fd = run_dump_append(run, &why);
 	if (fd >= 0) {

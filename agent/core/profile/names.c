@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - NAMES frames: what a dump says about addresses in its stacks. */
+/* names.c - NAMES frames: what a dump says about addresses in its stacks and start routines. */
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
@@ -135,8 +135,7 @@ int profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame
 	if (!texts || arena->failed || !places_fit(cursor, &fixed))
 		return arena->failed ? -ENOMEM : -EBADMSG;
 	key.module = fixed.module;
-	if (!fixed.module)
-		memcpy(key.identity, frame->head.identity, sizeof(key.identity));
+	memcpy(key.identity, frame->head.identity, sizeof(key.identity));
 	for (uint32_t i = 0; i < fixed.n_places && !error; i++) {
 		const struct pmc_p_place *place;
 

@@ -232,15 +232,20 @@ static int add_site(struct pmc_profile *profile, const struct pmc_frame *frame)
 static bool is_about_stacks(unsigned type)
 {
 	return type == PMC_FRAME_PROCESS || type == PMC_FRAME_MODULE || type == PMC_FRAME_STACKS ||
-	       type == PMC_FRAME_NAMES;
+	       type == PMC_FRAME_NAMES || type == PMC_FRAME_SITE;
 }
 
 static int add(struct pmc_profile *profile, const struct pmc_frame *frame)
 {
+	const struct pmc_profile_options *options = &profile->tables->options;
+
 	/* A newer format version: count it as damage rather than guess. */
 	if (frame->head.version != PMC_DUMP_VERSION)
 		return -EBADMSG;
-	if (profile->tables->options.only_stacks && !is_about_stacks(frame->head.type))
+	if (options->starts && frame->head.type == PMC_FRAME_THREAD &&
+	    profile_add_start(profile, frame))
+		return -ENOMEM;
+	if (options->only_stacks && !is_about_stacks(frame->head.type))
 		return 0;
 	switch (frame->head.type) {
 	case PMC_FRAME_EVENTSET:

@@ -84,7 +84,7 @@ struct pmc_p_process {
 	/* Sums of its rows. */
 	uint64_t attributed_cpu_ns;
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
-	uint64_t threads_counted;   /* rows with counts, or without events */
+	uint64_t threads_counted; /* rows with counts, or without events */
 	struct {
 		uint32_t reason;
 		uint64_t count;
@@ -222,6 +222,13 @@ struct pmc_p_place {
 	} functions[];
 };
 
+/* A start routine of threads of a process image. */
+struct pmc_p_start {
+	const struct pmc_p_process *process;
+	uint64_t site, offset; /* hash of the SITE frame, and what it has */
+	const char *module;
+};
+
 struct pmc_p_sample {
 	const struct pmc_p_stack *stack; /* NULL: none was taken, or it is not in the dump */
 	uint64_t count, weight;		 /* weight: sum of the periods, in the event's unit */
@@ -236,8 +243,8 @@ static inline bool pmc_is_off_cpu(const struct pmc_p_event *event)
 /* The samples of a thread by one event. */
 struct pmc_p_samples {
 	const struct pmc_p_process *process;
-	const struct pmc_p_row *row;	/* of its thread; NULL: not in the dump */
-	struct pmc_samples_fixed fixed; /* of part 0 */
+	const struct pmc_p_row *row;	 /* of its thread; NULL: not in the dump */
+	struct pmc_samples_fixed fixed;	 /* of part 0 */
 	const struct pmc_p_event *event; /* NULL: its event set is missing */
 	/* Of the event itself, which the weights should add up to; NULL: unknown. */
 	const struct pmc_count *count;
@@ -268,8 +275,9 @@ struct pmc_profile {
 };
 
 struct pmc_profile_options {
-	bool timeline;		 /* keep older snapshots too */
-	bool only_stacks;	 /* of processes, without rows, samples and counts */
+	bool timeline;	  /* keep older snapshots too */
+	bool only_stacks; /* of processes, and start routines, without rows, samples and counts */
+	bool starts;	  /* for pmc_profile_each_start() */
 	const uint8_t *only_job; /* 16 bytes: ignore processes of other jobs; not copied */
 };
 
@@ -294,6 +302,10 @@ int pmc_profile_each_stack(const struct pmc_profile *profile,
 /* What the dump says about an address in a stack of that process; NULL: nothing. */
 const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 					    const struct pmc_p_frame *frame);
+/* Calls `each` for every start routine and process image for which the dump has no name. 0, or what
+ * `each` returned if that was not 0. */
+int pmc_profile_each_start(const struct pmc_profile *profile,
+			   int (*each)(const struct pmc_p_start *start, void *arg), void *arg);
 /* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n);

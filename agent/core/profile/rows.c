@@ -287,18 +287,24 @@ const struct pmc_p_thread *pmc_profile_thread(const struct pmc_profile *profile,
 					      struct pmc_thread_buf *buf)
 {
 	struct pmc_p_thread *thread = profile_unpack(profile, row, buf);
+	const struct table_process *process = (const void *)row->process;
 	const struct pmc_p_site *site = NULL;
+	const char *kept = NULL;
 
 	if (thread->fixed.start_site)
 		site = profile_find_site(profile, thread->fixed.start_site);
 	thread->module = site ? site->module : "";
 	thread->symbol = site ? site->symbol : "";
-	if (site && site->found && ((struct table_process *)row->process)->named)
+	if (site && !site->symbol[0])
+		kept = profile_start_name(process, site);
+	if (kept)
+		thread->symbol = kept;
+	else if (site && site->found && process->named)
 		thread->symbol = site->found;
 	thread->offset = site ? site->offset : 0;
 	if (thread->fixed.created_stack)
-		thread->creation = pmc_profile_stack(profile, thread->process,
-						     thread->fixed.created_stack);
+		thread->creation =
+			pmc_profile_stack(profile, thread->process, thread->fixed.created_stack);
 	if (profile->n_samples)
 		add_samples(profile, thread);
 	return thread;

@@ -14,15 +14,26 @@ static inline int profile_order_u64(uint64_t a, uint64_t b)
 }
 
 struct place_key {
-	uint64_t module;      /* hash */
-	uint8_t identity[16]; /* of the process image, if in no module */
+	uint64_t module;      /* hash of a MODULE or SITE frame */
+	uint8_t identity[16]; /* of the process image, unless in a module */
 	uint64_t address;
+};
+
+struct start_key {
+	uint8_t identity[16];
+	uint64_t site; /* hash */
+};
+
+struct table_start {
+	struct start_key key;
+	const struct table_process *process;
+	UT_hash_handle hh; /* by key */
 };
 
 struct table_place {
 	struct place_key key;
 	unsigned knows; /* 0: no function, 1: a function, 2: its source line too */
-	uint64_t hash; /* of its NAMES frame */
+	uint64_t hash;	/* of its NAMES frame */
 	const struct pmc_p_place *place;
 	UT_hash_handle hh; /* by key */
 };
@@ -121,10 +132,10 @@ struct table_process {
 	 * counting was off for a time in any. */
 	uint64_t children_cpu_ns, seen_cpu_ns;
 	bool phases;
-	bool named;		    /* its sites have names by pmc_profile_name_sites() */
+	bool named; /* its sites have names by pmc_profile_name_sites() */
 	const struct pmc_profile_tables *tables; /* of its profile */
-	UT_hash_handle hh;	    /* by pub.identity */
-	UT_hash_handle by_job;	    /* first processes, by pub.fixed.job */
+	UT_hash_handle hh;			 /* by pub.identity */
+	UT_hash_handle by_job;			 /* first processes, by pub.fixed.job */
 };
 
 /* No row has more groups or values than events: fixed part, readings, values. */
@@ -144,7 +155,8 @@ struct pmc_profile_tables {
 	struct table_module *modules;
 	struct table_stack *stacks;
 	struct table_place *places;
-	struct pmc_p_row *free_rows[ROW_SIZES];	 /* superseded, by bytes / ROW_ALIGN */
+	struct table_start *starts;
+	struct pmc_p_row *free_rows[ROW_SIZES]; /* superseded, by bytes / ROW_ALIGN */
 };
 
 /* event_set.c: all return 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
@@ -191,6 +203,11 @@ int profile_list_samples(struct pmc_profile *profile, const struct table_frame *
 
 /* names.c: a NAMES frame. 0, -ENOMEM, or -EBADMSG for a frame that does not parse. */
 int profile_add_names(struct pmc_profile *profile, const struct pmc_frame *frame);
+
+/* starts.c: notes the start routine of a THREAD frame. 0 or -ENOMEM. */
+int profile_add_start(struct pmc_profile *profile, const struct pmc_frame *frame);
+/* What a NAMES frame says about a start routine in that process; NULL: nothing. */
+const char *profile_start_name(const struct table_process *process, const struct pmc_p_site *site);
 
 /* profile.c: keeps a copy of the frame if it is the newest of its key. 0 or -ENOMEM. */
 int profile_keep(struct pmc_profile *profile, const struct pmc_frame *frame, uint64_t time_ns,
