@@ -109,6 +109,9 @@ like "$(cat out)" 'function +A +B' "samples: a table of functions"
 like "$(cat out)" 'deep_60 +task-clock total ms' "samples: with a line of what it calls"
 diff_ --by line leaf.pmc deep.pmc
 like "$(cat out)" 'samples\.c:[0-9]+ ' "samples: source lines"
+unlike "$(cat out)" '/samples\.c:' "samples: a table has the last part of a path"
+diff_ --by line --format json leaf.pmc deep.pmc
+like "$(jq -r '.rows[].key' out)" '/samples\.c:[0-9]+$' "samples: JSON has the whole path"
 diff_ --by function --fail-above 10 leaf.pmc leaf.pmc
 is "$status" 0 "samples: --fail-above, nothing changed"
 record --sample task-clock@1000000000 -o sampleless.pmc -- "$PROG/churn" 1 10

@@ -26,7 +26,7 @@ typedef long double diff_number;
 
 /* One sample a dump: what the rows of a key sum up to in it. */
 struct diff_row {
-	const char *key;
+	const char *key, *label; /* in JSON and CSV; in tables */
 	struct diff_sample {
 		diff_number *values; /* of the first n columns; NAN: none */
 		unsigned n;

@@ -42,7 +42,7 @@ struct diff_column *diff_event_column(struct diff *diff, unsigned side, const ch
 
 static int init_row(struct diff *diff, struct diff_row *row, const char *key)
 {
-	row->key = pmc_arena_strdup(&diff->arena, key);
+	row->key = row->label = pmc_arena_strdup(&diff->arena, key);
 	for (unsigned side = 0; side < 2; side++)
 		row->samples[side] = pmc_arena_alloc(
 			&diff->arena, diff->n_files[side] * sizeof(*row->samples[0]));

@@ -21,6 +21,20 @@ static void add(const struct diff *diff, struct diff_sample *to, const struct di
 		diff_add(to, (unsigned)(column - diff->columns), more);
 }
 
+static struct diff_row *find_row(struct diff *diff, const struct pmc_sample_row *from)
+{
+	char room[512];
+	const char *key = pmc_sample_key(from, diff->by, true, room, sizeof(room)), *label;
+	struct diff_row *row = diff_find_row(diff, key);
+
+	if (!row || row->label != row->key)
+		return row;
+	label = pmc_sample_key(from, diff->by, false, room, sizeof(room));
+	if (strcmp(row->key, label) != 0)
+		row->label = pmc_arena_strdup(&diff->arena, label);
+	return row->label ? row : NULL;
+}
+
 /* Adds the rows of one event. Functions of one name are one row: modules may differ in their
  * paths. */
 static int take_event(struct diff *diff, unsigned side, unsigned sample,
@@ -36,21 +50,15 @@ static int take_event(struct diff *diff, unsigned side, unsigned sample,
 	total = diff_event_column(diff, side, name, event);
 	for (uint64_t i = 0; i < fold->n_rows; i++) {
 		const struct pmc_sample_row *from = fold->rows[i];
-		struct diff_row *row;
+		struct diff_row *row = find_row(diff, from);
 
-		if (diff->by == PMC_BY_LINE && *from->file)
-			snprintf(name, sizeof(name), "%.480s:%u", from->file, from->line);
-		else
-			snprintf(name, sizeof(name), "%.500s", from->function);
-		row = diff_find_row(diff, name);
 		if (!row)
 			return -ENOMEM;
 		row->there[side] = diff->total.there[side] = true;
 		add(diff, &row->samples[side][sample], self, (diff_number)from->self * unit);
 		add(diff, &row->samples[side][sample], total, (diff_number)from->total * unit);
 		/* Each sample is once in the sum of self, which is the total of totals, too. */
-		add(diff, &diff->total.samples[side][sample], self,
-		    (diff_number)from->self * unit);
+		add(diff, &diff->total.samples[side][sample], self, (diff_number)from->self * unit);
 		add(diff, &diff->total.samples[side][sample], total,
 		    (diff_number)from->self * unit);
 	}

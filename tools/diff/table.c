@@ -228,7 +228,7 @@ static void each_line(struct table *table,
 			if (!fill(table, row, c, &line))
 				continue;
 			if (first)
-				put_text(table, line.cells[KEY], row->key, table->most[KEY], "");
+				put_text(table, line.cells[KEY], row->label, table->most[KEY], "");
 			first = false;
 			use(table, &line);
 		}

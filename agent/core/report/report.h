@@ -50,6 +50,11 @@ struct pmc_sample_row {
 	uint64_t samples, total_samples, self, total;
 };
 
+/* The key of a row of --by function or line, which may be in room. whole: with the path of a file,
+ * not its last part only, as tables have it. */
+const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
+			   char *room, size_t cap);
+
 struct pmc_sample_fold {
 	enum pmc_fold_by by;
 	bool inverted;			    /* paths from where samples were taken to the callers */

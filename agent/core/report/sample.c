@@ -57,8 +57,7 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 	unsigned most = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (asked ? !strcmp(list[i].event->name, asked) :
-			    is_rather(&list[i], &list[most]))
+		if (asked ? !strcmp(list[i].event->name, asked) : is_rather(&list[i], &list[most]))
 			most = i;
 	if (n && (!asked || !strcmp(list[most].event->name, asked)))
 		samples->event = list[most].event;
@@ -260,18 +259,23 @@ static bool is_short(const struct pmc_view *view)
 	return view->options->format == PMC_FORMAT_TABLE && !view->samples.whole;
 }
 
-static struct pmc_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
+const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
+			   char *room, size_t cap)
 {
-	const bool table = is_short(view);
 	struct pmc_out out;
 
-	if (view->by == PMC_BY_PATH)
-		return table ? text(row->function) : path(view, row);
-	if (view->by != PMC_BY_LINE || !row->file[0])
-		return text(row->function);
-	pmc_out_to_mem(&out, view->text, sizeof(view->text));
-	pmc_outf(&out, "%s:%u", table ? pmc_base_name(row->file) : row->file, row->line);
-	return (struct pmc_cell){ .kind = PMC_CELL_TEXT, .text = view->text, .len = out.len };
+	if (by != PMC_BY_LINE || !row->file[0])
+		return row->function;
+	pmc_out_to_mem(&out, room, cap);
+	pmc_outf(&out, "%s:%u", whole ? row->file : pmc_base_name(row->file), row->line);
+	return room;
+}
+
+static struct pmc_cell key(struct pmc_view *view, const struct pmc_sample_row *row)
+{
+	if (view->by == PMC_BY_PATH && !is_short(view))
+		return path(view, row);
+	return text(pmc_sample_key(row, view->by, !is_short(view), view->text, sizeof(view->text)));
 }
 
 static struct pmc_cell module(const struct pmc_view *view, const struct pmc_sample_row *row)
