@@ -54,6 +54,8 @@ cmp_rows='[.threads[] | select(.state == "live" and .seq > 0) | [.seq, .name, (.
 "$PMCTL" report --format json piped.pmc | jq -c "$cmp_rows" >piped.rows
 unknown='not shown: .*(vol|page-faults).* from outside'
 like "$("$PMCTL" report piped.pmc)" "$unknown" "a line says why a snapshot has no faults and switches"
+like "$("$PMCTL" report piped.pmc)" ' 5 threads had ended' "a line says how many threads are in the process's dump only"
+unlike "$("$PMCTL" report piped.pmc own.pmc)$("$PMCTL" report own.pmc)" 'threads had ended' "which that dump does not have"
 is "$(jq length piped.rows)" 50 "-o - writes the snapshot to standard output"
 "$PMCTL" report --format json own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.own
 "$PMCTL" report --format json piped.pmc own.pmc | jq -c '[.threads[] | [.seq, .start_routine]] | sort | .[6:20]' >site.piped

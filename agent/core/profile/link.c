@@ -273,14 +273,25 @@ static void add_usage(struct pmc_p_process *process, const struct pmc_thread_fix
 	pmc_add_sat(&process->involuntary_switches, fixed->involuntary_switches);
 }
 
+/* Other dumps of a running process have the rows of threads that ended, and lack those of threads
+ * that were started during a snapshot. */
+static bool is_from_outside(const struct pmc_thread_fixed *fixed)
+{
+	return fixed->state == PMC_THREAD_LIVE && fixed->flags & PMC_THREAD_NO_RUSAGE;
+}
+
 static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 {
+	bool outside = process->known && process->fixed.how_ended == PMC_RUNNING;
 	struct pmc_thread_buf buf;
+	uint64_t seen = 0;
 	uint32_t reason;
 
 	for (uint64_t i = 0; i < process->n_threads; i++) {
 		const struct pmc_p_thread *row = profile_unpack(profile, process->threads[i], &buf);
 
+		outside &= is_from_outside(&row->fixed);
+		seen += row->fixed.seq < PMC_SEQ_OUTSIDE;
 		if (!(row->fixed.flags & PMC_THREAD_NO_CPU))
 			pmc_add_sat(&process->attributed_cpu_ns, row->fixed.cpu_ns);
 		if (!(row->fixed.flags & PMC_THREAD_NO_RUSAGE))
@@ -292,6 +303,8 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 		else if (add_reason(profile, process, reason, 1) != 0)
 			return -ENOMEM;
 	}
+	if (outside && seen)
+		process->ended_elsewhere = pmc_sub_sat(process->fixed.threads_seen, seen);
 	/* A process that ended said how many threads there were. */
 	if (process->known && process->fixed.how_ended != PMC_RUNNING &&
 	    process->fixed.threads_seen > process->n_threads)

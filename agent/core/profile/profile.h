@@ -85,6 +85,8 @@ struct pmc_p_process {
 	uint64_t attributed_cpu_ns;
 	uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 	uint64_t threads_counted; /* rows with counts, or without events */
+	/* Threads that had ended, in a dump that only has snapshots from outside. */
+	uint64_t ended_elsewhere;
 	struct {
 		uint32_t reason;
 		uint64_t count;

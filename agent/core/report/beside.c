@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* beside.c - lines under a table about what is in no thread's row: uncore events and regions. */
+/* beside.c - lines under a table about what is in none of its rows of threads. */
 #include "agent/core/report/view.h"
 
 /* ---- events of the whole machine --------------------------------------------------------- */
@@ -125,4 +125,16 @@ void pmc_footer_regions(struct pmc_view *view)
 	if (dearest)
 		pair_cost(view, dearest);
 	pmc_footer_end_line(view);
+}
+
+/* ---- threads that are in another dump ---------------------------------------------------- */
+
+void pmc_footer_ended(struct pmc_view *view, const struct pmc_coverage *coverage)
+{
+	if (!coverage->ended_elsewhere)
+		return;
+	pmc_out_char(view->out, ' ');
+	pmc_show_count(view->out, coverage->ended_elsewhere, "thread", "threads");
+	pmc_footer_line(view, " had ended before the snapshot: rows and samples of these are only "
+			      "in the dump that the process writes itself");
 }

@@ -84,6 +84,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	uint64_t rest, newest_ns;
 
 	coverage->threads_counted += process->threads_counted;
+	pmc_add_sat(&coverage->ended_elsewhere, process->ended_elsewhere);
 	pmc_add_sat(&coverage->attributed_cpu_ns, process->attributed_cpu_ns);
 	for (unsigned i = 0; i < process->n_uncounted; i++)
 		pmc_add_sat(&coverage->threads_uncounted, process->uncounted[i].count);

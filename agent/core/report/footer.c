@@ -478,6 +478,7 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 	else if (!pmc_by_samples(view->by))
 		coverage(view, footer->coverage);
 	runs(view, footer->coverage);
+	pmc_footer_ended(view, footer->coverage);
 	if (!pmc_by_samples(view->by))
 		counts(view, footer);
 	if (footer->scaled)

@@ -188,6 +188,7 @@ struct pmc_coverage {
 	uint64_t off_ns;  /* of the process for which it was off the longest */
 	uint64_t off_processes;
 	uint64_t threads_seen, threads_counted, threads_uncounted;
+	uint64_t ended_elsewhere; /* threads whose rows are in another dump */
 	uint64_t shown_cpu_ns; /* of the view's threads, in a table also of what is beside them */
 	uint64_t selected, selected_processes; /* threads of the view, and their processes */
 	uint64_t selected_hosts;
@@ -250,6 +251,8 @@ void pmc_footer_end_line(struct pmc_view *view);
 void pmc_footer_line(struct pmc_view *view, const char *text);
 void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
+/* Threads that had ended before a snapshot from outside. */
+void pmc_footer_ended(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* sample_table.c; whether the line says how to keep this run. */
 bool pmc_footer_samples(struct pmc_view *view);
 /* How many rows of samples meet the conditions of --where. */
