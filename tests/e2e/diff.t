@@ -112,6 +112,11 @@ like "$(cat out)" 'samples\.c:[0-9]+ ' "samples: source lines"
 unlike "$(cat out)" '/samples\.c:' "samples: a table has the last part of a path"
 diff_ --by line --format json leaf.pmc deep.pmc
 like "$(jq -r '.rows[].key' out)" '/samples\.c:[0-9]+$' "samples: JSON has the whole path"
+mkdir moved && cp "$PROG/samples" moved && record --sample task-clock@1000000 -o moved.pmc -- moved/samples deep 200
+diff_ --by module --format json leaf.pmc moved.pmc
+is "$(jq -r '.rows[] | select(.key == "samples") | .side' out)" both "samples: a module in another directory"
+diff_ --by module leaf.pmc moved.pmc
+like "$(cat out)" 'module +A +B' "samples: a table of modules"
 diff_ --by function --fail-above 10 leaf.pmc leaf.pmc
 is "$status" 0 "samples: --fail-above, nothing changed"
 record --sample task-clock@1000000000 -o sampleless.pmc -- "$PROG/churn" 1 10

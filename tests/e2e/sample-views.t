@@ -28,6 +28,10 @@ like "$(cat "$T/out")" $'\nround_of_work,(9[89]|100)' "a caller has what it call
 like "$(cat "$T/out")" $'\ncount,' "an inlined function has a row"
 run "$PMCTL" report --by line "$T/tree.pmc"
 like "$(cat "$T/out")" 'call_tree\.c:[0-9]+ ' "lines have their file"
+run "$PMCTL" report --by module --format json "$T/tree.pmc"
+is "$(jq '[.groups[].samples] | add' "$T/out")" "$(jq .sampling.samples "$T/tree.json")" "samples of modules add up to all"
+is "$(jq '.groups[0] | .key == .module and (.key | endswith("/call_tree")) and .self_pct > 90' "$T/out")" true \
+	"the program has most"
 run "$PMCTL" report --by path --bottom-up --top 3 "$T/tree.pmc"
 is "$status" 0 "a tree from the functions to their callers"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_samples.c - samples by function, line and path, as table, CSV and JSON. */
+/* test_report_samples.c - samples by function, line, module and path, as table, CSV and JSON. */
 #include "tests/unit/samples_report.h"
 
 #include <errno.h>
@@ -22,6 +22,37 @@ static void functions_as_csv(void **state)
 	has(text, "(no stack),1,4,4000000,3.333333,4,4000000,3.333333,(no stack),\n");
 	/* The heaviest first. */
 	assert_true(strstr(text, "lib.so+0x3000,") < strstr(text, "app+0x2000,"));
+	free(text);
+}
+
+static void modules(void **state)
+{
+	static const char *const where[] = { "key=lib.so" };
+	const struct pmc_report_options csv = { .by = PMC_BY_MODULE, .format = PMC_FORMAT_CSV };
+	struct pmc_report_options options = csv;
+	char *text = report(csv);
+
+	(void)state;
+	has(text, "key,threads,samples,self,self_pct,total_samples,total,total_pct,module\n");
+	has(text, "/opt/none/lib.so,1,70,70000000,58.333333,70,70000000,58.333333,"
+		  "/opt/none/lib.so\n");
+	has(text, "/opt/none/app,2,40,40000000,33.333333,111,111000000,92.500000,/opt/none/app\n");
+	has(text, "\n(code in no file),1,6,6000000,5.000000,6,6000000,5.000000,\n");
+	has(text, "\n(no stack),1,4,");
+	free(text);
+	options.top = 1;
+	options.where = where;
+	options.n_where = 1;
+	text = report(options);
+	has(text, "\n/opt/none/lib.so,1,70,");
+	assert_null(strstr(text, "/opt/none/app"));
+	free(text);
+	options.format = PMC_FORMAT_TABLE;
+	text = report(options);
+	has(text, "  module ");
+	has(text, "\n  lib.so ");
+	has(text, "module");
+	assert_null(strstr(text, "function"));
 	free(text);
 }
 
@@ -284,12 +315,12 @@ static void start_and_creation(void **state)
 static void of_threads(void **state)
 {
 	const char *where[] = { "samples=20" };
-	char *text = report((struct pmc_report_options){
-		.format = PMC_FORMAT_CSV, .columns = "name,samples,lost_samples" });
+	char *text = report((struct pmc_report_options){ .format = PMC_FORMAT_CSV,
+							 .columns = "name,samples,lost_samples" });
 	char *all = report((struct pmc_report_options){ .format = PMC_FORMAT_CSV });
 	char *table = report((struct pmc_report_options){ .by = PMC_BY_THREAD });
-	char *process = report((struct pmc_report_options){ .by = PMC_BY_PROCESS,
-							    .format = PMC_FORMAT_JSON });
+	char *process = report(
+		(struct pmc_report_options){ .by = PMC_BY_PROCESS, .format = PMC_FORMAT_JSON });
 	char *one = report((struct pmc_report_options){ .by = PMC_BY_THREAD,
 							.where = where,
 							.n_where = 1,
@@ -315,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_as_csv),
+		cmocka_unit_test(modules),
 		cmocka_unit_test(what_is_not_sampled),
 		cmocka_unit_test(paths_as_csv),
 		cmocka_unit_test(paths_bottom_up),

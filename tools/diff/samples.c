@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* samples.c - rows of functions or source lines, whose columns are the samples of each event. */
+/* samples.c - rows of functions, lines or modules, whose columns are samples by an event. */
 #include "tools/report/samples.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
@@ -24,7 +24,9 @@ static void add(const struct diff *diff, struct diff_sample *to, const struct di
 static struct diff_row *find_row(struct diff *diff, const struct pmc_sample_row *from)
 {
 	char room[512];
-	const char *key = pmc_sample_key(from, diff->by, true, room, sizeof(room)), *label;
+	/* A module may be in another directory on the other side. */
+	const bool whole = diff->by != PMC_BY_MODULE;
+	const char *key = pmc_sample_key(from, diff->by, whole, room, sizeof(room)), *label;
 	struct diff_row *row = diff_find_row(diff, key);
 
 	if (!row || row->label != row->key)

@@ -219,7 +219,9 @@ static void each_line(struct table *table,
 	if (diff->by == PMC_BY_POOL || diff->by == PMC_BY_NAME)
 		strcpy(line.cells[KEY], "thread");
 	if (pmc_by_samples(diff->by))
-		strcpy(line.cells[KEY], diff->by == PMC_BY_LINE ? "line" : "function");
+		strcpy(line.cells[KEY], diff->by == PMC_BY_LINE	  ? "line" :
+						     diff->by == PMC_BY_MODULE ? "module" :
+										 "function");
 	use(table, &line);
 	while ((row = next_row(diff, row, &shown))) {
 		bool first = true;

@@ -279,6 +279,17 @@ bool names_file_offset(struct report_names *names, const struct pmc_p_process *p
 	return module && symbols_file_offset(names->symbols, module, frame->address, offset);
 }
 
+static bool find_module(struct report_names *names, const char *module, struct spots *spots)
+{
+	spots->n = 1;
+	spots->list = pmc_arena_alloc(&names->arena, sizeof(*spots->list));
+	if (!spots->list)
+		return false;
+	spots->list[0] = *module ? find_spot(names, &(struct spot_key){ module, module, "", 0 }) :
+				   names_word(names, "(code in no file)");
+	return spots->list[0] != NULL;
+}
+
 static bool find_spots(struct report_names *names, const struct pmc_p_process *process,
 		       const struct pmc_p_frame *frame, enum names_by by, struct spots *spots)
 {
@@ -287,6 +298,8 @@ static bool find_spots(struct report_names *names, const struct pmc_p_process *p
 	struct symbol_place place;
 	bool in_dump;
 
+	if (module && by == NAMES_MODULE)
+		return find_module(names, module, spots);
 	if (!module || !names_place(names, process, frame, &place, &in_dump))
 		return false;
 	spots->n = place.n;

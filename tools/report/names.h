@@ -17,7 +17,7 @@ struct spot {
 
 /* What of a place makes a spot. A function without a name is where it starts, in lines alone each
  * of its addresses. */
-enum names_by { NAMES_FUNCTION, NAMES_LINE, NAMES_FUNCTION_AND_LINE };
+enum names_by { NAMES_FUNCTION, NAMES_LINE, NAMES_MODULE, NAMES_FUNCTION_AND_LINE };
 
 /* What an address stands for: at least one, the innermost inlined function first. */
 struct spots {

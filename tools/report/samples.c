@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* samples.c - folds samples by function, line or call path. */
+/* samples.c - folds samples by function, line, module or call path. */
 #include "tools/report/samples.h"
 #include "agent/core/profile/sort.h"
 #include "tools/report/names.h"
@@ -79,7 +79,9 @@ static struct node *find_node(struct folding *f, struct node *parent, const stru
 static int flatten(struct folding *f, const struct pmc_p_stack *stack)
 {
 	const bool paths = f->fold->by == PMC_BY_PATH;
-	const enum names_by by = f->fold->by == PMC_BY_LINE ? NAMES_LINE : NAMES_FUNCTION;
+	const enum names_by by = f->fold->by == PMC_BY_LINE   ? NAMES_LINE :
+				 f->fold->by == PMC_BY_MODULE ? NAMES_MODULE :
+								NAMES_FUNCTION;
 	int err = names_of_stack(f->names, stack, by, paths, &f->spots);
 
 	return !err && f->pool ? spot_list_add(&f->spots, f->pool) : err;

@@ -143,6 +143,7 @@ enum pmc_fold_by {
 	/* The rows are made of samples, by the caller of pmc_report(), who knows the names. */
 	PMC_BY_FUNCTION,
 	PMC_BY_LINE,
+	PMC_BY_MODULE,
 	PMC_BY_PATH,
 };
 

@@ -134,6 +134,7 @@ static const char *key_of(const struct pmc_fold *fold, const struct pmc_p_thread
 		break;
 	case PMC_BY_FUNCTION:
 	case PMC_BY_LINE:
+	case PMC_BY_MODULE:
 	case PMC_BY_PATH:
 		break;
 	case PMC_BY_REGION:

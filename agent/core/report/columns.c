@@ -151,7 +151,7 @@ static void add_event(struct pmc_view *view, bool groups, unsigned i, struct pmc
 }
 
 /* Of a path in a tree what was sampled below it counts; bottom-up nothing else does. The key has
- * the function's name but in rows of lines. */
+ * the function's name but in rows of lines, and a module's. */
 static bool is_left_out(const struct pmc_view *view, unsigned sample)
 {
 	const bool tree = view->by == PMC_BY_PATH;
@@ -159,6 +159,8 @@ static bool is_left_out(const struct pmc_view *view, unsigned sample)
 	switch (sample) {
 	case PMC_SAMPLE_function:
 		return view->by != PMC_BY_LINE;
+	case PMC_SAMPLE_module:
+		return view->by == PMC_BY_MODULE;
 	case PMC_SAMPLE_samples:
 		return tree;
 	case PMC_SAMPLE_total_samples:
@@ -172,10 +174,10 @@ static bool is_left_out(const struct pmc_view *view, unsigned sample)
 	}
 }
 
-/* Columns of functions, lines or paths: ALL of them, LINES only, PATHS only. */
+/* Columns of samples: of ALL rows, NAMED: all but modules, LINES only, PATHS only. */
 static void add_sample_columns(struct pmc_view *view, struct pmc_columns *columns)
 {
-	enum { ALL, LINES, PATHS };
+	enum { ALL, NAMED, LINES, PATHS };
 	static const struct sample_field {
 		const char *name, *head;
 		unsigned char unit, of, table;
@@ -200,7 +202,8 @@ static void add_sample_columns(struct pmc_view *view, struct pmc_columns *column
 
 		if (is_left_out(view, i))
 			column.table = NEVER;
-		if (field->of == ALL || (field->of == LINES && view->by == PMC_BY_LINE) ||
+		if (field->of == ALL || (field->of == NAMED && view->by != PMC_BY_MODULE) ||
+		    (field->of == LINES && view->by == PMC_BY_LINE) ||
 		    (field->of == PATHS && view->by == PMC_BY_PATH))
 			add(columns, &column);
 	}

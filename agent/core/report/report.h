@@ -37,9 +37,9 @@ static inline int pmc_screen_width(const struct pmc_screen *screen)
 	return screen->width ? screen->width : 100;
 }
 
-/* A row of --by function, line or path. */
+/* A row of --by function, line, module or path. */
 struct pmc_sample_row {
-	const char *function; /* as in the source, or module+offset; never NULL */
+	const char *function; /* as in the source, or module+offset, or a module; never NULL */
 	const char *module;   /* path; "" unknown */
 	const char *file;     /* "" unknown */
 	unsigned line;
@@ -50,8 +50,8 @@ struct pmc_sample_row {
 	uint64_t samples, total_samples, self, total;
 };
 
-/* The key of a row of --by function or line, which may be in room. whole: with the path of a file,
- * not its last part only, as tables have it. */
+/* The key of a row of --by function, line or module, which may be in room. whole: with the path of
+ * a file, not its last part only, as tables have it. */
 const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by, bool whole,
 			   char *room, size_t cap);
 
@@ -84,7 +84,7 @@ struct pmc_report_options {
 	const char *event;   /* whose samples are shown; NULL: the one with most */
 	bool cells;	     /* a table as JSON: its columns, cells and footer */
 	bool only_first;     /* rows of the first process only, children in a footer */
-	/* Makes the rows of --by function, line and path; 0 or -ENOMEM. */
+	/* Makes the rows of --by function, line, module and path; 0 or -ENOMEM. */
 	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
 	/* The functions of a stack as text, for --by start; NULL: threads are not told apart by
 	 * where they were created. */

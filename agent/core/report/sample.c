@@ -264,6 +264,8 @@ const char *pmc_sample_key(const struct pmc_sample_row *row, enum pmc_fold_by by
 {
 	struct pmc_out out;
 
+	if (by == PMC_BY_MODULE && !whole)
+		return pmc_base_name(row->function);
 	if (by != PMC_BY_LINE || !row->file[0])
 		return row->function;
 	pmc_out_to_mem(&out, room, cap);

@@ -147,6 +147,7 @@ void pmc_footer_sample_rows(struct pmc_view *view)
 	const struct pmc_view_samples *samples = &view->samples;
 	const char *one = view->by == PMC_BY_FUNCTION ? "function" :
 			  view->by == PMC_BY_LINE     ? "line" :
+			  view->by == PMC_BY_MODULE   ? "module" :
 							"path";
 
 	pmc_out_char(view->out, ' ');

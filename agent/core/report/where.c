@@ -120,8 +120,9 @@ static bool row_holds(struct pmc_view *view, const struct pmc_condition *conditi
 		      const struct pmc_sample_row *row)
 {
 	const unsigned index = condition->column->index;
-	bool path = index == PMC_SAMPLE_module || index == PMC_SAMPLE_file ||
-			  (index == PMC_SAMPLE_key && view->by == PMC_BY_LINE);
+	bool path =
+		index == PMC_SAMPLE_module || index == PMC_SAMPLE_file ||
+		(index == PMC_SAMPLE_key && (view->by == PMC_BY_LINE || view->by == PMC_BY_MODULE));
 	struct pmc_cell cell = pmc_sample_cell(view, index, row);
 
 	/* Tables have FILE:LINE in that column. */
