@@ -142,10 +142,18 @@ gcc -O1 -o jit jit.c
 run "$PMCTL" run --report off --sample task-clock@1000000 -o jit.pmc -- ./jit
 map=$(cat "$T/out")
 like "$map" '^/tmp/perf-[0-9]+\.map$' "a program with a perf map"
+like "$("$PMCTL" report --by function jit.pmc 2>&1 >out)" '^$' "they have names: no hint"
 echo "0 ffffffffffff another_process" >"$map"
 is "$(self jit.pmc function)" compiled_at_run_time "its functions have names when another process has written the map"
 rm "$map"
 is "$(self jit.pmc function)" compiled_at_run_time "and when the map is gone"
+
+bare nameless.pmc ./jit >out
+rm "$(cat out)"
+for by in function line path; do
+	is "$("$PMCTL" report --by $by nameless.pmc 2>&1 >out | grep -c 'perf map.*java.*node')" 1 "--by $by: without a map a line says how to get one"
+done
+is "$("$PMCTL" report --by module nameless.pmc 2>&1 >out)" "" "modules need none"
 
 # ---- start routines --------------------------------------------------------------------------------
 # threads NAME FLAG...: builds a program that starts a thread in the function NAME

@@ -56,6 +56,7 @@ struct report_names {
 	struct known_path *paths;
 	struct unnamed_module *unnamed; /* modules with addresses without a name */
 	uint64_t n_spots;
+	uint64_t samples, nowhere; /* in code in no file */
 };
 
 int report_names_new(struct report_names **to, const char *root)
@@ -397,6 +398,12 @@ const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 	return known->text;
 }
 
+void names_count(struct report_names *names, uint64_t samples, bool nowhere)
+{
+	pmc_add_sat(&names->samples, samples);
+	pmc_add_sat(&names->nowhere, nowhere ? samples : 0);
+}
+
 /* ---- warnings ---------------------------------------------------------------------------- */
 
 void report_names_warn(struct report_names *names, const char *fix)
@@ -413,6 +420,12 @@ void report_names_warn(struct report_names *names, const char *fix)
 	if (symbols_shrunk())
 		tool_warn("a program, library or debug file became shorter while it was read: some "
 			  "functions have no names; run the report again");
+	if (names->nowhere >= 10 && names->nowhere >= names->samples / 10)
+		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
+			  "time; let the program write a perf map (java "
+			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
+			  "node --perf-basic-prof)",
+			  100 * ((double)names->nowhere / (double)names->samples));
 	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
 		const enum symbol_status its = symbols_status(names->symbols, at->module);
 

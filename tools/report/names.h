@@ -59,6 +59,8 @@ int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, 
 int spot_list_add(struct spot_list *spots, const struct spot *spot);
 /* The spot with the next index; from NULL: the first. NULL: there are no more. */
 const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot);
+/* Counts samples for report_names_warn(); nowhere: taken in code in no file, without a name. */
+void names_count(struct report_names *names, uint64_t samples, bool nowhere);
 /* A spot that is no function, such as "(no stack)". NULL: no memory. */
 struct spot *names_word(struct report_names *names, const char *word);
 
