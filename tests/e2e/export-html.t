@@ -45,6 +45,8 @@ is "$(jq -r '.hosts[]' data.json)" "$(jq -r '[.processes[].host] | unique[]' rep
 boxes='.flames[0].boxes as $b | [range(0; $b | length; 5) | $b[.:. + 5]]'
 is "$(jq '.flames[0] | "\(.event) \(.samples) \(.weight)"' data.json)" \
 	"$(jq '.sampling | "\(.event) \(.samples) \(.weight)"' samples.json)" "the samples' event, number and weight"
+is "$(jq -r '.flames[0].explained' data.json)" "$("$PMCTL" report --by function --width 1000 x.pmc | sed -n 's/^ \([0-9,]* samples by .*\)/\1/p')" \
+	"what the samples explain is the line of the report"
 is "$(jq "$boxes"' | map(select(.[0] == 0)[3]) | add' data.json)" "$(jq .sampling.weight samples.json)" "the flame graph has the whole weight"
 is "$(jq "$boxes"' | map(.[2]) | add' data.json)" "$(jq .sampling.weight samples.json)" "so have its boxes, each for itself"
 is "$(jq -r '.flames[0].functions as $f | '"$boxes"' | map(select(.[0] > 0)) | group_by(.[1]) |
@@ -68,6 +70,10 @@ same event.html x.html "with --event"
 run "$PMCTL" export --to html -o none.html none.pmc
 page_data none.html >none.json
 is "$status $(jq '.flames | length' none.json)" "0 0" "a dump without samples"
+"$PMCTL" run --report off --sample task-clock@1000000000 -o few.pmc -- "$PROG/samples" leaf 20
+run "$PMCTL" export --to html -o few.html few.pmc
+page_data few.html >few.json
+is "$status $(jq -c '.flames[0] | [.samples, (.explained | startswith("0 samples"))]' few.json)" "0 [0,true]" "an event without samples explains why"
 "$PMCTL" report --by region --format json none.pmc >regions.json
 is "$(column region calls none.json)" "$(jq '[.groups[].calls] | add' regions.json)" "regions have a table"
 page_rest none.html >a

@@ -259,6 +259,9 @@ function fillRoots() {
 
 function showFlame() {
 	flame = data.flames[$('event').value];
+	$('explained').textContent = clean(flame.explained);
+	for (const part of [$('frame'), $('details'), $('functions').parentElement])
+		part.hidden = !flame.weight;
 	const names = fillRoots();
 	$('root').onchange = () => {
 		const value = $('root').value;

@@ -21,7 +21,7 @@ struct flame {
 	struct pmc_arena arena; /* of one event */
 	struct pmc_sample_fold fold;
 	struct function *functions; /* in the order of their index */
-	uint64_t samples, weight, lost, boxes, left_out;
+	uint64_t samples, weight, boxes, left_out;
 	double least; /* share of a root that a box has at least */
 };
 
@@ -49,7 +49,6 @@ static int choose_samples(struct flame *flame, unsigned event)
 		fold->lists[fold->n_lists++] = samples;
 		pmc_add_sat(&flame->samples, samples->samples);
 		pmc_add_sat(&flame->weight, samples->weight);
-		pmc_add_sat(&flame->lost, samples->fixed.lost);
 	}
 	return report_fold_samples(fold, flame->export->names);
 }
@@ -149,6 +148,27 @@ static void put_functions(const struct flame *flame, struct pmc_json *json)
 	pmc_json_array_end(json);
 }
 
+/* The line in front of the table of pmctl report --by function. */
+static int put_explained(struct export *export, const struct pmc_p_event *event)
+{
+	const struct pmc_report_options options = {
+		.by = PMC_BY_FUNCTION,
+		.event = event->name,
+		.core_type = event->core_type,
+		.cells = true,
+	};
+
+	int error;
+
+	pmc_out_str(export->out, ",\"explained\":");
+	error = pmc_report(export->profile, &options, export->out, NULL);
+	if (error != -EINVAL)
+		return error;
+	/* All its threads are unknown. */
+	pmc_out_str(export->out, "\"\"");
+	return 0;
+}
+
 static int put_flame(struct flame *flame, unsigned event, struct pmc_json *json)
 {
 	const struct pmc_p_event *sampled = flame->export->events[event];
@@ -165,7 +185,9 @@ static int put_flame(struct flame *flame, unsigned event, struct pmc_json *json)
 	pmc_json_bool(json, "waits", pmc_is_off_cpu(sampled));
 	pmc_json_u64(json, "samples", flame->samples);
 	pmc_json_u64(json, "weight", flame->weight);
-	pmc_json_u64(json, "lost", flame->lost);
+	error = put_explained(flame->export, sampled);
+	if (error)
+		return error;
 	pmc_json_double(json, "least_pct", 100 * flame->least);
 	pmc_json_u64(json, "left_out", flame->left_out);
 	error = put_boxes(flame, json);

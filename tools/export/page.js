@@ -201,11 +201,6 @@ function limits() {
 					(data.by_pool ? 'pool' : 'thread') +
 					" are left out; only their callers' weight has theirs.",
 			);
-	for (const entry of data.flames)
-		if (entry.lost)
-			lines.push(
-				integer(entry.lost) + ' samples of ' + entry.event + ' were lost.',
-			);
 	lines.push('Written by pmctl ' + data.pmctl + '.');
 	$('limits').textContent = clean(lines.join(' '));
 }

@@ -184,8 +184,9 @@ int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *opt
 		      options->format == PMC_FORMAT_CSV		      ? pmc_view_csv(&view) :
 		      options->format == PMC_FORMAT_FOLDED	      ? pmc_view_folded(&view) :
 		      options->timeline && options->by != PMC_BY_NONE ? pmc_view_timeline(&view) :
-		      pmc_by_samples(view.by) ? pmc_view_sample_table(&view) :
-						pmc_view_table(&view);
+		      pmc_by_samples(view.by) && options->cells ? pmc_view_explained_json(&view) :
+		      pmc_by_samples(view.by)			? pmc_view_sample_table(&view) :
+								  pmc_view_table(&view);
 	if (!err)
 		err = pmc_out_flush(out);
 	pmc_arena_free(&arena);

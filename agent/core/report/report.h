@@ -82,8 +82,12 @@ struct pmc_report_options {
 	bool timeline;	     /* a line per snapshot instead */
 	bool inverted;	     /* --by path: bottom-up */
 	const char *event;   /* whose samples are shown; NULL: the one with most */
-	bool cells;	     /* a table as JSON: its columns, cells and footer */
-	bool only_first;     /* rows of the first process only, children in a footer */
+	/* Of that event; NULL: any. */
+	const char *core_type;
+	/* A table as JSON: its columns, cells and footer. --by function: no table, but the line in
+	 * front of it as a JSON string. */
+	bool cells;
+	bool only_first; /* rows of the first process only, children in a footer */
 	/* Makes the rows of --by function, line, module and path; 0 or -ENOMEM. */
 	int (*fold_samples)(struct pmc_sample_fold *fold, void *arg);
 	/* The functions of a stack as text, for --by start; NULL: threads are not told apart by

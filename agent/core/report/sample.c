@@ -47,6 +47,12 @@ static bool is_rather(const struct sampled *a, const struct sampled *b)
 	return a->samples > b->samples;
 }
 
+static bool is_asked(const struct pmc_report_options *options, const struct pmc_p_event *event)
+{
+	return !strcmp(event->name, options->event) &&
+	       (!options->core_type || !strcmp(event->core_type, options->core_type));
+}
+
 /* The event that was asked for, or the one with most samples. */
 static int choose_event(struct pmc_view *view, const struct sampled *list, unsigned n)
 {
@@ -57,9 +63,10 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 	unsigned most = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (asked ? !strcmp(list[i].event->name, asked) : is_rather(&list[i], &list[most]))
+		if (asked ? is_asked(view->options, list[i].event) :
+			    is_rather(&list[i], &list[most]))
 			most = i;
-	if (n && (!asked || !strcmp(list[most].event->name, asked)))
+	if (n && (!asked || is_asked(view->options, list[most].event)))
 		samples->event = list[most].event;
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	for (unsigned i = 0; i < n; i++)

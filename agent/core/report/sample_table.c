@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_table.c - functions, lines and call trees as a table, with what their samples explain. */
+#include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/table.h"
 
@@ -59,6 +60,51 @@ static bool lacks_some(const struct pmc_view_samples *samples)
 	       samples->weight < samples->value - samples->value / 1000;
 }
 
+/* Which samples there are, how much of the event they explain, and what is missing. */
+static void explain(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+	struct pmc_out *out = view->out;
+
+	if (!samples->event) {
+		pmc_out_str(out, "no samples in these threads; pmctl run --sample takes some");
+		return;
+	}
+	if (pmc_is_off_cpu(samples->event)) {
+		pmc_show_count(out, samples->samples, "wait of ", "waits of ");
+		put_amount(view, samples->weight);
+		pmc_out_str(out, " together, by off-cpu");
+		put_losses(view);
+		return;
+	}
+	pmc_show_count(out, samples->samples, "sample by ", "samples by ");
+	pmc_view_text(view, samples->event->name, 60);
+	put_rate(view);
+	if (samples->has_value && samples->value) {
+		pmc_out_str(out, ": ");
+		pmc_show_percent(out, 100 * ((double)samples->weight / (double)samples->value));
+		pmc_out_str(out, " % of ");
+		put_amount(view, samples->value);
+	}
+	put_losses(view);
+	if (lacks_some(samples))
+		pmc_outf(out, "%snot sampled: %s", view->glyphs->dot,
+			 "kernel mode, and threads shorter than a period");
+}
+
+int pmc_view_explained_json(struct pmc_view *view)
+{
+	struct pmc_out *out = view->out, line;
+	char buf[512];
+
+	pmc_out_to_mem(&line, buf, sizeof(buf));
+	view->out = &line;
+	explain(view);
+	view->out = out;
+	pmc_json_quoted(out, buf, line.len);
+	return 0;
+}
+
 static void put_explained(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -68,29 +114,7 @@ static void put_explained(struct pmc_view *view)
 	pmc_out_to_mem(&line, buf, sizeof(buf));
 	view->out = &line;
 	pmc_out_char(&line, ' ');
-	if (samples->event && pmc_is_off_cpu(samples->event)) {
-		pmc_show_count(&line, samples->samples, "wait of ", "waits of ");
-		put_amount(view, samples->weight);
-		pmc_out_str(&line, " together, by off-cpu");
-		put_losses(view);
-	} else if (samples->event) {
-		pmc_show_count(&line, samples->samples, "sample by ", "samples by ");
-		pmc_view_text(view, samples->event->name, 60);
-		put_rate(view);
-		if (samples->has_value && samples->value) {
-			pmc_out_str(&line, ": ");
-			pmc_show_percent(&line,
-					 100 * ((double)samples->weight / (double)samples->value));
-			pmc_out_str(&line, " % of ");
-			put_amount(view, samples->value);
-		}
-		put_losses(view);
-		if (lacks_some(samples))
-			pmc_outf(&line, "%snot sampled: %s", view->glyphs->dot,
-				 "kernel mode, and threads shorter than a period");
-	} else {
-		pmc_out_str(&line, "no samples in these threads; pmctl run --sample takes some");
-	}
+	explain(view);
 	view->out = out;
 	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
 	if (!samples->others[0])

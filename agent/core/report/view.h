@@ -230,6 +230,8 @@ double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row)
 /* Of paths the heaviest `top`, still in the order of the tree. */
 int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines, uint64_t top);
 int pmc_view_sample_table(struct pmc_view *view);
+/* What the samples explain, as a JSON string. */
+int pmc_view_explained_json(struct pmc_view *view);
 /* Lines `pool;function;function count`, as flame graph tools read them. */
 int pmc_view_folded(struct pmc_view *view);
 /* Index of the first or last event that counts it in user and kernel mode; -1: none. */
