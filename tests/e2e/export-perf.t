@@ -52,6 +52,7 @@ paths() {
 run "$PMCTL" run --report off --sample task-clock@1000000 -o threads.pmc -- "$PROG/samples" threads 100
 is "$status" 0 "a program with threads"
 as_perf threads
+is "$(cat "$T/err")" "" "no warning"
 same_functions threads
 "$PMCTL" export --to perf-data threads.pmc | cat >piped
 same piped threads.data "to a pipe: the same bytes"

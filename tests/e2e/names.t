@@ -147,6 +147,8 @@ echo "0 ffffffffffff another_process" >"$map"
 is "$(self jit.pmc function)" compiled_at_run_time "its functions have names when another process has written the map"
 rm "$map"
 is "$(self jit.pmc function)" compiled_at_run_time "and when the map is gone"
+run "$PMCTL" export --to perf-data -o jit.data jit.pmc
+is "$status $(wc -l <"$T/err")" "0 1" "one warning where perf cannot have the names"
 
 bare nameless.pmc ./jit >out
 rm "$(cat out)"

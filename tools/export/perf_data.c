@@ -318,6 +318,33 @@ static uint64_t count_samples(const struct export *export)
 	return n;
 }
 
+/* perf looks up names in modules, and code in no file is in none. */
+static void warn_of_names(struct export *export, uint64_t samples)
+{
+	const struct spot *unknown = names_word(export->names, "(code in no file)");
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < export->profile->n_samples; i++) {
+		const struct pmc_p_samples *of = export->profile->samples[i];
+
+		for (uint64_t k = 0; export_event_of(export, of) >= 0 && k < of->n; k++) {
+			const struct pmc_p_stack *stack = of->list[k].stack;
+			const struct spots *spots;
+
+			if (!stack || !stack->depth || stack->frames[0].module)
+				continue;
+			spots = names_of_frame(export->names, stack->process, &stack->frames[0],
+					       NAMES_FUNCTION);
+			if (spots && spots->list[0] != unknown)
+				pmc_add_sat(&n, of->list[k].count);
+		}
+	}
+	if (n)
+		tool_warn("no names in perf for %llu of %llu samples: their code is in no file; "
+			  "pmctl report and all other formats with samples have the names",
+			  (unsigned long long)n, (unsigned long long)samples);
+}
+
 static int write_file(struct perf_data *p)
 {
 	const uint64_t samples = count_samples(p->export);
@@ -333,6 +360,7 @@ static int write_file(struct perf_data *p)
 			  "pmctl report for the number of samples",
 			  (unsigned long long)p->samples_a_record, (unsigned long long)samples);
 	p->samples_a_record += !p->samples_a_record;
+	warn_of_names(p->export, samples);
 	put_data(p);
 	if (p->left_out)
 		tool_warn("samples of more than %d hosts: those of further hosts are left out; "
