@@ -91,6 +91,7 @@ done
 rm -f linked linked.data
 run "$PMCTL" export --to perf-data -o linked.data linked.pmc
 is "$status $(grep -c "linked.*not on this machine" "$T/err")" "0 1" "a program that is gone"
+is "$(grep -c -e --names "$T/err")" 0 "names in the dump, which perf cannot use, are not the fix"
 is "$(script linked period | wc -l)" "$(jq .sampling.samples linked.json)" "and its samples"
 
 # ---- waits, and several events ---------------------------------------------------------------------

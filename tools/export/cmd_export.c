@@ -87,6 +87,14 @@ static int no_samples(const struct request *request, const struct pmc_profile *p
 	return tool_fail(EXIT_FAIL, "no samples; pmctl run --sample takes some");
 }
 
+static const char *names_fix(const struct request *request)
+{
+	return request->format != EXPORT_perf_data ?
+		       REPORT_NAMES_FIX :
+		       "perf cannot use names of a dump; --symfs names a directory with the "
+		       "measured files";
+}
+
 static int write_output(const struct request *request, struct export *export)
 {
 	static char room[256 << 10];
@@ -106,7 +114,7 @@ static int write_output(const struct request *request, struct export *export)
 	if (fd != STDOUT_FILENO && close(fd) && !error)
 		error = -errno;
 	if (!error && export->names)
-		report_names_warn(export->names, REPORT_NAMES_FIX);
+		report_names_warn(export->names, names_fix(request));
 	return error ? tool_fail_write(where, -error) : EXIT_OK;
 }
 
