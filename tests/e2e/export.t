@@ -31,6 +31,11 @@ is "$(jq -r '.shared.frames as $f | [.profiles[] | [.samples, .weights] | transp
 	group_by(.f) | map({f: .[0].f, w: map(.w) | add}) | max_by(.w) | "\(.f) \(.w)"' out.speedscope)" "$heaviest" \
 	"speedscope: the last frame is where the sample was taken"
 is "$(jq -r '[.profiles[].name] | unique | length' out.speedscope)" "$(jq '.profiles | length' out.speedscope)" "speedscope: a profile for each pool"
+cp "$PROG/samples" light
+cp "$PROG/samples" heavy
+"$PMCTL" run --report off --sample task-clock@1000000 -o heavy.pmc -- sh -c './light leaf 20; ./heavy leaf 100'
+"$PMCTL" export --to speedscope heavy.pmc >heavy.json
+like "$(jq -r '.profiles[].name' heavy.json | paste -sd' ')" '^heavy.* light' "speedscope: the heaviest comes first"
 
 export_ pprof -o x.pb x.pmc
 is "$status $(wc -c <"$T/out")" "0 0" "pprof: to a file"

@@ -6,6 +6,7 @@
  */
 #include "agent/core/base/json.h"
 #include "agent/core/base/number.h"
+#include "agent/core/profile/sort.h"
 #include "tools/export/export.h"
 
 #include <errno.h>
@@ -54,6 +55,71 @@ static const struct pmc_p_samples *chosen(const struct export *export, uint64_t 
 	return pools->of[i] == pool && export_event_of(export, of) == (int)event ? of : &none;
 }
 
+/* ---- the order of profiles --------------------------------------------------------------- */
+
+/* What becomes a profile: the samples of a pool by an event. */
+struct shown {
+	unsigned event;
+	bool waits;
+	uint64_t event_samples;
+	const struct pmc_fold_row *pool; /* NULL: unknown threads */
+	uint64_t weight;
+};
+
+/* speedscope opens the first one: waits last, then as the report chooses its event, then by weight.
+ */
+static int by_weight(const void *a, const void *b, const void *arg)
+{
+	const struct shown *x = a, *y = b;
+
+	(void)arg;
+	if (x->waits != y->waits)
+		return x->waits ? 1 : -1;
+	if (x->event_samples != y->event_samples)
+		return x->event_samples < y->event_samples ? 1 : -1;
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	return (x->weight < y->weight) - (x->weight > y->weight);
+}
+
+static void add_shown(const struct export *export, const struct pools *pools, struct shown shown,
+		      struct shown *list, uint64_t *n)
+{
+	for (uint64_t i = 0; i < export->profile->n_samples; i++)
+		pmc_add_sat(&shown.weight,
+			    chosen(export, i, shown.event, pools, shown.pool)->weight);
+	if (shown.weight)
+		list[(*n)++] = shown;
+}
+
+/* Those with samples. NULL: no memory. */
+static struct shown *list_shown(struct export *export, const struct pools *pools, uint64_t *n)
+{
+	const struct pmc_profile *profile = export->profile;
+	const uint64_t most = (pools->fold.n_rows + 1) * export->n_events + 1;
+	struct shown *list = pmc_arena_alloc(&export->arena, most * sizeof(*list));
+	struct shown *scratch = pmc_arena_alloc(&export->arena, most * sizeof(*scratch));
+
+	*n = 0;
+	if (!list || !scratch)
+		return NULL;
+	for (unsigned event = 0; event < export->n_events; event++) {
+		struct shown shown = { .event = event,
+				       .waits = pmc_is_off_cpu(export->events[event]) };
+
+		for (uint64_t i = 0; i < profile->n_samples; i++)
+			if (export_event_of(export, profile->samples[i]) == (int)event)
+				pmc_add_sat(&shown.event_samples, profile->samples[i]->samples);
+		for (shown.pool = pools->fold.rows; shown.pool; shown.pool = shown.pool->next)
+			add_shown(export, pools, shown, list, n);
+		add_shown(export, pools, shown, list, n);
+	}
+	pmc_sort(list, scratch, *n, sizeof(*list), by_weight, NULL);
+	return list;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
 static int put_stack(struct export *export, struct pmc_json *json, const struct pmc_p_stack *stack,
 		     struct spot_list *spots)
 {
@@ -67,21 +133,18 @@ static int put_stack(struct export *export, struct pmc_json *json, const struct 
 	return error;
 }
 
-static int put_profile(struct export *export, struct pmc_json *json, unsigned event,
-		       const struct pools *pools, const struct pmc_fold_row *pool)
+static int put_profile(struct export *export, struct pmc_json *json, const struct pools *pools,
+		       const struct shown *shown)
 {
 	const struct pmc_profile *profile = export->profile;
+	const unsigned event = shown->event;
+	const struct pmc_fold_row *pool = shown->pool;
 	const struct pmc_p_event *sampled = export->events[event];
 	struct spot_list spots = { 0 };
 	struct pmc_out text;
 	char name[256];
-	uint64_t sum = 0;
 	int error = 0;
 
-	for (uint64_t i = 0; i < profile->n_samples; i++)
-		pmc_add_sat(&sum, chosen(export, i, event, pools, pool)->weight);
-	if (!sum)
-		return 0;
 	pmc_out_to_mem(&text, name, sizeof(name));
 	pmc_outf(&text, "%s%s%s", pool ? pool->label : "(unknown threads)",
 		 export->n_events > 1 ? " " : "", export->n_events > 1 ? sampled->name : "");
@@ -91,7 +154,7 @@ static int put_profile(struct export *export, struct pmc_json *json, unsigned ev
 	pmc_json_str(json, "name", name);
 	pmc_json_str(json, "unit", export_is_time(sampled) ? "nanoseconds" : "none");
 	pmc_json_u64(json, "startValue", 0);
-	pmc_json_u64(json, "endValue", sum);
+	pmc_json_u64(json, "endValue", shown->weight);
 	pmc_json_array(json, "samples");
 	for (uint64_t i = 0; !error && i < profile->n_samples; i++) {
 		const struct pmc_p_samples *of = chosen(export, i, event, pools, pool);
@@ -136,23 +199,22 @@ int export_speedscope(struct export *export)
 {
 	struct pools pools;
 	struct pmc_json json;
+	struct shown *list;
+	uint64_t n;
 	int error = find_pools(export, &pools);
 
 	if (error)
 		return error;
+	list = list_shown(export, &pools, &n);
+	if (!list)
+		return -ENOMEM;
 	pmc_json_init(&json, export->out, false);
 	pmc_json_object(&json, NULL);
 	pmc_json_str(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	pmc_json_str(&json, "exporter", "pmctl " PMC_VERSION);
 	pmc_json_array(&json, "profiles");
-	for (unsigned event = 0; event < export->n_events && !error; event++) {
-		const struct pmc_fold_row *pool = pools.fold.rows;
-
-		for (; pool && !error; pool = pool->next)
-			error = put_profile(export, &json, event, &pools, pool);
-		if (!error)
-			error = put_profile(export, &json, event, &pools, NULL);
-	}
+	for (uint64_t i = 0; i < n && !error; i++)
+		error = put_profile(export, &json, &pools, &list[i]);
 	pmc_json_array_end(&json);
 	put_frames(export, &json);
 	pmc_json_object_end(&json);
