@@ -97,7 +97,7 @@ is "$(script linked period | wc -l)" "$(jq .sampling.samples linked.json)" "and 
 # ---- waits, and several events ---------------------------------------------------------------------
 if "$PMCTL" run --report off --off-cpu --sample task-clock@1000000 -o waits.pmc -- "$PROG/off_cpu" >/dev/null 2>&1; then
 	"$PMCTL" report --by function --event off-cpu --format json waits.pmc >waits.json
-	"$PMCTL" export --to perf-data -o waits.data waits.pmc
+	"$PMCTL" export --to perf-data -o waits.data waits.pmc 2>"$T/perf.err"
 	is "$(script waits event,period | awk '$2 == "off-cpu:" { n++; sum += $1 } END { print n, sum }')" \
 		"$(jq -r '.sampling | "\(.samples) \(.weight)"' waits.json)" "waits and their time"
 	"$PMCTL" export --to perf-data --event off-cpu -o waits.data waits.pmc

@@ -114,6 +114,11 @@ for format in folded speedscope pprof perf-data; do
 	export_ $format -o out none.pmc
 	is "$status $(wc -l <"$T/err")" "1 1" "$format: a dump without samples"
 done
+"$PMCTL" run --report off --sample task-clock@1000000000 -o few.pmc -- "$PROG/samples" leaf 20
+for format in folded speedscope pprof perf-data html; do
+	export_ $format -o out few.pmc
+	is "$status $(wc -l <"$T/err") $(grep -c task-clock "$T/err")" "0 1 1" "$format: a warning for an event without samples"
+done
 export_ speedscope --event nothing x.pmc
 is "$status $(grep -c nothing "$T/err")" "1 1" "an event without samples"
 run "$PMCTL" export x.pmc

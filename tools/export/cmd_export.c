@@ -87,6 +87,25 @@ static int no_samples(const struct request *request, const struct pmc_profile *p
 	return tool_fail(EXIT_FAIL, "no samples; pmctl run --sample takes some");
 }
 
+/* Events of which no sample was taken. */
+static void warn_of_none(const struct export *export)
+{
+	const struct pmc_profile *profile = export->profile;
+
+	for (unsigned event = 0; event < export->n_events; event++) {
+		uint64_t samples = 0;
+
+		for (uint64_t i = 0; i < profile->n_samples; i++)
+			if (export_event_of(export, profile->samples[i]) == (int)event)
+				pmc_add_sat(&samples, profile->samples[i]->samples);
+		if (!samples)
+			tool_warn("no samples by %.60s: samples are taken in user mode, of threads "
+				  "that run for a period; pmctl report --by function says how "
+				  "much of the event they explain",
+				  export->events[event]->name);
+	}
+}
+
 static const char *names_fix(const struct request *request)
 {
 	return request->format != EXPORT_perf_data ?
@@ -130,6 +149,8 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 		return no_samples(request, profile);
 	if (export.n_events && samples != NO && report_names_new(&export.names, request->root))
 		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
+	if (samples != NO)
+		warn_of_none(&export);
 	code = write_output(request, &export);
 	report_names_free(export.names);
 	pmc_arena_free(&export.arena);
