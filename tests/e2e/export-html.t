@@ -41,6 +41,11 @@ is "$(jq '[.tables[] | select(.by == "thread").table.rows[][1][0]] | sort' -c da
 is "$(column pool threads data.json)" "$(jq '[.groups[].threads] | add' pools.json)" "pools: their threads"
 is "$(column pool page-faults.sum data.json)" "$(jq '[.groups[].events[] | select(.name == "page-faults").sum] | add' pools.json)" \
 	"pools: an event's sum"
+"$PMCTL" run --report off -o exec.pmc -- sh -c 'sh -c "exec true"; true'
+"$PMCTL" export --to html exec.pmc >exec.html
+is "$(page_data exec.html | jq -c '[.processes, (.tables[] | select(.by == "process").table.all)]')" \
+	"$("$PMCTL" report --format json exec.pmc | jq -c '.processes | [(map(select(.after_exec | not)) | length), length]')" \
+	"processes, and their images"
 is "$(jq -r '.hosts[]' data.json)" "$(jq -r '[.processes[].host] | unique[]' report.json)" "the host"
 boxes='.flames[0].boxes as $b | [range(0; $b | length; 5) | $b[.:. + 5]]'
 is "$(jq '.flames[0] | "\(.event) \(.samples) \(.weight)"' data.json)" \

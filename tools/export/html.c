@@ -68,6 +68,16 @@ static void put_hosts(const struct export *export, struct pmc_json *json)
 	pmc_json_array_end(json);
 }
 
+/* A process that calls exec has several images, each with a row of its own. */
+static uint64_t count_processes(const struct pmc_profile *profile)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		n += profile->processes[i]->origin == profile->processes[i];
+	return n;
+}
+
 static int put_data(struct export *export)
 {
 	struct pmc_json json;
@@ -78,6 +88,7 @@ static int put_data(struct export *export)
 	pmc_json_str(&json, "pmctl", PMC_VERSION);
 	pmc_json_u64(&json, "rows_most", HTML_ROWS_MOST);
 	pmc_json_u64(&json, "threads_most", HTML_THREADS_MOST);
+	pmc_json_u64(&json, "processes", count_processes(export->profile));
 	put_hosts(export, &json);
 	error = put_tables(export, &json);
 	if (!error)

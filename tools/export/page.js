@@ -130,14 +130,21 @@ function tabs() {
 	const words = { thread: 'Threads', pool: 'Pools', process: 'Processes', region: 'Regions' };
 	$('tabs').replaceChildren(
 		...data.tables.map(entry => {
+			const images =
+				entry.by === 'process' && entry.table.all > data.processes;
 			const tab = button(
-				words[entry.by] + ' (' + integer(entry.table.all) + ')',
+				(images ? 'Process images' : words[entry.by]) +
+					' (' +
+					integer(entry.table.all) +
+					')',
 				() => {
 					shown = entry;
 					tabs();
 					showTable();
 				},
 			);
+			if (images)
+				tab.title = 'A process that calls exec has a row for each program.';
 			tab.ariaPressed = entry === shown;
 			return tab;
 		}),
