@@ -4,7 +4,7 @@
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-let flame, tree, zoomed, matches;
+let flame, tree, zoomed, matches, isExpression;
 
 /* The name of a root, and what tells it from others of that name. */
 function rootName(root) {
@@ -135,7 +135,9 @@ function draw() {
 	$('graph').style.height = (deepest + 1) * boxHeight + 2 + 'px';
 	$('reset').disabled = zoomed === tree;
 	$('share').textContent = $('search').value
-		? 'matches: ' + percent(matched(zoomed), zoomed.total)
+		? (isExpression ? '' : 'not a valid regular expression: taken as plain text; ') +
+			'matches: ' +
+			percent(matched(zoomed), zoomed.total)
 		: '';
 	$('details').textContent = describe(zoomed).join(' · ');
 }
@@ -151,9 +153,11 @@ function readSearch() {
 	const text = $('search').value;
 	let pattern;
 
+	isExpression = true;
 	try {
 		pattern = new RegExp(text, 'i');
 	} catch {
+		isExpression = false;
 		pattern = { test: name => name.toLowerCase().includes(text.toLowerCase()) };
 	}
 	matches = at => text !== '' && at.id >= 0 && pattern.test(at.name);
