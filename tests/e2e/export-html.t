@@ -149,6 +149,8 @@ for args in "export --to html -o x.pmc x.pmc" "report --html x.pmc x.pmc" \
 	run "$PMCTL" $args
 	is "$status $(wc -l <"$T/err") $([ -e a.html ] && echo written)" "2 1 " "refused: $args"
 done
+run "$PMCTL" report --html x.pmc
+is "$status $(grep -c -e "x\.pmc.*--html" "$T/err")" "2 1" "a dump in place of the page: the error says that --html took it"
 cp none.pmc kept.pmc
 for args in "export --to html -o none.pmc x.pmc" "report --html none.pmc x.pmc"; do
 	# shellcheck disable=SC2086

@@ -131,6 +131,11 @@ static int check_page(const struct request *request)
 				 "--html has all rows, sorted and filtered in the browser; "
 				 "%s cannot be used with it",
 				 request->no_page);
+	if (!request->n_files)
+		return tool_fail(EXIT_USAGE,
+				 "no dump given: '%.60s' is the page that --html writes; name the "
+				 "dumps after it",
+				 request->page);
 	return 0;
 }
 
