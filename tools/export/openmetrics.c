@@ -153,8 +153,13 @@ static void put_event(struct metrics *m, const struct pmc_p_thread *thread, unsi
 	const struct pmc_count *count = &thread->counts[which];
 	const struct pmc_p_event *event = &thread->set->events[which];
 	const bool scaled = count->state == PMC_SCALED;
+	const double scale = pmc_event_scale(event);
+	double value;
 
 	if (!pmc_count_has_value(count))
+		return;
+	value = (double)pmc_count_value(count) * scale;
+	if (scale != 1 && !pmc_out_fixed_fits(value))
 		return;
 	pmc_out_str(m->out, "pmc_thread_event_total{");
 	put_thread(m->out, thread);
@@ -165,10 +170,10 @@ static void put_event(struct metrics *m, const struct pmc_p_thread *thread, unsi
 		put_label(m->out, "unit", event->unit, strlen(event->unit));
 	}
 	pmc_outf(m->out, ",state=\"%s\"} ", scaled ? "scaled" : "counted");
-	if (pmc_event_scale(event) == 1)
+	if (scale == 1)
 		pmc_out_u64(m->out, pmc_count_value(count));
 	else
-		pmc_out_fixed(m->out, (double)pmc_count_value(count) * pmc_event_scale(event), 6);
+		pmc_out_fixed(m->out, value, 6);
 	pmc_out_char(m->out, '\n');
 }
 

@@ -26,13 +26,15 @@ static void put_event(struct pmc_out *out, const struct pmc_p_event *event,
 {
 	bool has_value = pmc_count_has_value(count), has_times = has_value || count->enabled_ns;
 	double scale = pmc_event_scale(event);
+	uint64_t value = has_value ? pmc_count_value(count) : 0;
+	double scaled = (double)value * scale;
 
 	put_member(out, "{\"name\":", event->name);
 	pmc_out_str(out, ",\"value\":");
-	if (has_value && scale != 1)
-		pmc_out_fixed(out, (double)pmc_count_value(count) * scale, SCALED_DECIMALS);
+	if (has_value && scale != 1 && pmc_out_fixed_fits(scaled))
+		pmc_out_fixed(out, scaled, SCALED_DECIMALS);
 	else
-		put_known(out, has_value, has_value ? pmc_count_value(count) : 0);
+		put_known(out, has_value && scale == 1, value);
 	pmc_out_str(out, ",\"raw\":");
 	put_known(out, has_value, count->raw);
 	pmc_out_str(out, ",\"enabled_ns\":");

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* test_export.c - exports of small dumps; tests/e2e/export.t has those of programs. */
+#include "tests/unit/samples_report.h"
+#include "tools/export/export.h"
+
+/* As text, which the caller frees. */
+static char *exported(struct pmc_profile *profile, int (*write)(struct export *))
+{
+	const size_t room = 1 << 20;
+	struct export export = { .profile = profile };
+	struct pmc_out out;
+	char *text = malloc(room);
+
+	assert_non_null(text);
+	pmc_out_to_mem(&out, text, room);
+	export.out = &out;
+	assert_int_equal(write(&export), 0);
+	assert_int_equal(out.error, 0);
+	pmc_arena_free(&export.arena);
+	return text;
+}
+
+/* ---- tests ------------------------------------------------------------------------------- */
+
+/* A value with its scale that does not fit in the numbers of the formats. */
+static void a_value_that_does_not_fit_is_none(void **state)
+{
+	const struct made_event events[] = {
+		{ .name = "huge", .type = 1, .scale = 1e20 },
+		{ .name = "half", .type = 1, .scale = 0.5 },
+	};
+	const struct made_value row = {
+		.enabled = 9, .running = 9, .n = 2, .values = { UINT64_MAX, 7 }
+	};
+	struct pmc_profile profile;
+	uint64_t set;
+	char *text;
+
+	(void)state;
+	made_begin();
+	set = made_set(events, 2);
+	made_process(1, &(struct pmc_process_fixed){ .pid = 1, .eventset = set }, "h", "x", "x");
+	made_thread(1, (struct pmc_thread_fixed){ .tid = 1, .eventset = set }, "t", &row, 1);
+	made_profile(&profile, false);
+	text = exported(&profile, export_jsonl);
+	assert_non_null(strstr(text, "{\"name\":\"huge\",\"value\":null,"));
+	assert_non_null(strstr(text, "{\"name\":\"half\",\"value\":3.5"));
+	free(text);
+	text = exported(&profile, export_openmetrics);
+	assert_null(strstr(text, "event=\"huge\""));
+	assert_non_null(strstr(text, "event=\"half\""));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_value_that_does_not_fit_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
