@@ -6,7 +6,7 @@
 /* As text, which the caller frees. */
 static char *exported(struct pmc_profile *profile, int (*write)(struct export *))
 {
-	const size_t room = 1 << 20;
+	const size_t room = 16 << 20;
 	struct export export = { .profile = profile };
 	struct pmc_out out;
 	char *text = malloc(room);
@@ -14,8 +14,11 @@ static char *exported(struct pmc_profile *profile, int (*write)(struct export *)
 	assert_non_null(text);
 	pmc_out_to_mem(&out, text, room);
 	export.out = &out;
+	assert_int_equal(report_names_new(&export.names, "/nonexistent"), 0);
+	export_find_events(&export);
 	assert_int_equal(write(&export), 0);
 	assert_int_equal(out.error, 0);
+	report_names_free(export.names);
 	pmc_arena_free(&export.arena);
 	return text;
 }
@@ -53,10 +56,53 @@ static void a_value_that_does_not_fit_is_none(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* 90 stacks of 600 frames with the same number of samples, in one thread. */
+static void of_equal_boxes_some_stay(void **state)
+{
+	enum { STACKS = 90, DEPTH = 600, MOST = 50000 };
+	const struct pmc_stacks_fixed fixed = { .n_modules = 1, .n_stacks = STACKS };
+	static struct pmc_sample list[STACKS];
+	static uint64_t frames[DEPTH];
+	struct pmc_profile profile;
+	uint64_t set, module, commas = 0;
+	char *text, *boxes;
+
+	(void)state;
+	made_begin();
+	set = made_set(&clock_event, 1);
+	made_process(1, &(struct pmc_process_fixed){ .pid = 1, .eventset = set }, "h", "x", "x");
+	made_thread(1, (struct pmc_thread_fixed){ .tid = 1, .eventset = set }, "t", NULL, 0);
+	module = made_module("/nonexistent/module", "id");
+	pmc_begin_stacks(&made, made_identity(1), ++made_snapshot, &fixed);
+	pmc_frame_bytes(&made, &module, sizeof(module));
+	for (unsigned i = 0; i < STACKS; i++) {
+		const struct pmc_stack_def def = { .id = i + 1, .depth = DEPTH };
+
+		for (unsigned k = 0; k < DEPTH; k++)
+			frames[k] = MADE_FRAME(0, 0x1000 + 64 * (i * DEPTH + k));
+		pmc_put_stack(&made, &def, frames);
+		list[i] = (struct pmc_sample){ .stack = i + 1, .count = 1, .weight = 1000 };
+	}
+	pmc_frame_end(&made);
+	made_samples(
+		1, (struct pmc_samples_fixed){ .eventset = set, .period = 1000, .samples = STACKS },
+		STACKS * 1000, list, STACKS);
+	made_profile(&profile, false);
+	text = exported(&profile, export_html);
+	boxes = strstr(text, "\"boxes\":[");
+	assert_non_null(boxes);
+	for (; *boxes && *boxes != ']'; boxes++)
+		commas += *boxes == ',';
+	assert_int_equal(commas, 5 * MOST - 1);
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_value_that_does_not_fit_is_none),
+		cmocka_unit_test(of_equal_boxes_some_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

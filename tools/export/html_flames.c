@@ -2,9 +2,11 @@
 /* html_flames.c - the flame graphs of a page: a tree of functions for each event. */
 #include "agent/core/base/hash.h"
 #include "agent/core/base/number.h"
+#include "agent/core/profile/sort.h"
 #include "tools/export/html.h"
 
 #include <errno.h>
+#include <math.h>
 
 /* A function of some box. Names and modules are those of spots, which are the same for all. */
 struct function {
@@ -22,7 +24,8 @@ struct flame {
 	struct pmc_sample_fold fold;
 	struct function *functions; /* in the order of their index */
 	uint64_t samples, weight, boxes, left_out;
-	double least; /* share of a root that a box has at least */
+	bool *shown;	      /* of each row of the fold */
+	double most_left_out; /* share of a root that no box that is left out exceeds */
 };
 
 /* ---- the tree ---------------------------------------------------------------------------- */
@@ -53,29 +56,61 @@ static int choose_samples(struct flame *flame, unsigned event)
 	return report_fold_samples(fold, flame->export->names);
 }
 
-/* Whether box i is large enough; *root is the last row without a caller before it. */
-static bool is_shown(const struct flame *flame, uint64_t i, const struct pmc_sample_row **root)
-{
-	const struct pmc_sample_row *row = flame->fold.rows[i];
+/* Of the thread's or pool's weight. A callee has at most its caller's share. */
+struct ranked {
+	double share;
+	uint64_t row;
+};
 
-	if (!row->depth)
-		*root = row;
-	return !row->depth || (double)row->total >= flame->least * (double)(*root)->total;
+static int by_share(const void *a, const void *b, const void *arg)
+{
+	const struct ranked *x = a, *y = b;
+
+	(void)arg;
+	return (x->share < y->share) - (x->share > y->share);
 }
 
-/* Leaves out more small boxes until the others are few enough. */
-static void choose_least(struct flame *flame)
+/* The boxes that are large enough, roots before all others. Returns their number. */
+static uint64_t rank_boxes(const struct flame *flame, struct ranked *ranks)
 {
-	const struct pmc_sample_row *root = NULL;
+	double whole = 0;
+	uint64_t n = 0;
 
-	for (flame->least = HTML_LEAST_SHARE;; flame->least *= 2) {
-		flame->boxes = 0;
-		for (uint64_t i = 0; i < flame->fold.n_rows; i++)
-			flame->boxes += is_shown(flame, i, &root);
-		if (flame->boxes <= HTML_BOXES_MOST || flame->least > 1)
-			break;
+	for (uint64_t i = 0; i < flame->fold.n_rows; i++) {
+		const struct pmc_sample_row *row = flame->fold.rows[i];
+		const double total = (double)row->total;
+
+		if (!row->depth)
+			whole = total;
+		if (!row->depth)
+			ranks[n++] = (struct ranked){ HUGE_VAL, i };
+		else if (total >= HTML_LEAST_SHARE * whole)
+			ranks[n++] = (struct ranked){ whole > 0 ? total / whole : 0, i };
 	}
-	flame->left_out = flame->fold.n_rows - flame->boxes;
+	return n;
+}
+
+/* Shows the largest boxes. Of equal ones those that come first: callers, and whole stacks. */
+static int choose_boxes(struct flame *flame)
+{
+	const uint64_t n_rows = flame->fold.n_rows;
+	struct ranked *ranks = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*ranks));
+	struct ranked *scratch = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*ranks));
+
+	flame->shown = pmc_arena_alloc(&flame->arena, (n_rows + 1) * sizeof(*flame->shown));
+	if (!ranks || !scratch || !flame->shown)
+		return -ENOMEM;
+	flame->most_left_out = HTML_LEAST_SHARE;
+	flame->boxes = rank_boxes(flame, ranks);
+	if (flame->boxes > HTML_BOXES_MOST) {
+		pmc_sort(ranks, scratch, flame->boxes, sizeof(*ranks), by_share, NULL);
+		flame->boxes = HTML_BOXES_MOST;
+		flame->most_left_out = ranks[HTML_BOXES_MOST].share;
+	}
+	for (uint64_t i = 0; i < flame->boxes; i++)
+		flame->shown[ranks[i].row] = true;
+	flame->left_out = n_rows - flame->boxes;
+	return 0;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -102,7 +137,6 @@ static struct function *find_function(struct flame *flame, const struct pmc_samp
  * its callees. */
 static int put_boxes(struct flame *flame, struct pmc_json *json)
 {
-	const struct pmc_sample_row *root = NULL;
 	uint64_t number;
 
 	pmc_json_line(json);
@@ -111,7 +145,7 @@ static int put_boxes(struct flame *flame, struct pmc_json *json)
 		const struct pmc_sample_row *row = flame->fold.rows[i];
 		const struct function *function;
 
-		if (!is_shown(flame, i, &root))
+		if (!flame->shown[i])
 			continue;
 		if (!row->depth) {
 			if (!pmc_number(row->function, UINT32_MAX, &number))
@@ -174,9 +208,10 @@ static int put_flame(struct flame *flame, unsigned event, struct pmc_json *json)
 	const struct pmc_p_event *sampled = flame->export->events[event];
 	int error = choose_samples(flame, event);
 
+	if (!error)
+		error = choose_boxes(flame);
 	if (error)
 		return error;
-	choose_least(flame);
 	pmc_json_line(json);
 	pmc_json_object(json, NULL);
 	pmc_json_str(json, "event", sampled->name);
@@ -188,7 +223,7 @@ static int put_flame(struct flame *flame, unsigned event, struct pmc_json *json)
 	error = put_explained(flame->export, sampled);
 	if (error)
 		return error;
-	pmc_json_double(json, "least_pct", 100 * flame->least);
+	pmc_json_double(json, "most_left_out_pct", 100 * flame->most_left_out);
 	pmc_json_u64(json, "left_out", flame->left_out);
 	error = put_boxes(flame, json);
 	put_functions(flame, json);

@@ -202,8 +202,8 @@ function limits() {
 					entry.event +
 					': ' +
 					integer(entry.left_out) +
-					' boxes below ' +
-					Number(entry.least_pct.toPrecision(3)) +
+					' boxes of at most ' +
+					Number(entry.most_left_out_pct.toPrecision(3)) +
 					' % of their ' +
 					(data.by_pool ? 'pool' : 'thread') +
 					" are left out; only their callers' weight has theirs.",
