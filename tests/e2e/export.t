@@ -108,6 +108,24 @@ for format in speedscope chrome jsonl; do
 	is "$status $(jq -e type out.$format | uniq)" '0 "object"' "$format: a hostile name"
 done
 
+# ---- samples without rows of threads -----------------------------------------------------------------
+python3 - x.pmc rowless.pmc <<'PY'
+import struct, sys
+data, at, frames = open(sys.argv[1], "rb").read(), 0, []
+while at < len(data):
+    size = struct.unpack_from("<I", data, at + 4)[0]
+    if data[at + 17] != 4:
+        frames.append(data[at:at + size])
+    at += size
+open(sys.argv[2], "wb").write(b"".join(frames))
+PY
+cp x.pb kept
+export_ folded -o kept rowless.pmc
+is "$status $(wc -l <"$T/err")" "1 1" "folded: no thread is known"
+same kept x.pb "folded: the output is kept"
+export_ speedscope rowless.pmc
+is "$status $(jq '[.profiles[].weights | add] | add' out.speedscope)" "0 $weight" "speedscope: samples of unknown threads"
+
 # ---- refusals --------------------------------------------------------------------------------------
 "$PMCTL" run --report off -o none.pmc -- true
 for format in folded speedscope pprof perf-data; do

@@ -106,6 +106,16 @@ static void warn_of_none(const struct export *export)
 	}
 }
 
+/* Paths begin with the pool of their thread, which its row names. */
+static int check_rows(const struct pmc_profile *profile)
+{
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		if (profile->samples[i]->row)
+			return 0;
+	return tool_fail(EXIT_FAIL, "no thread of the samples is known: their rows are damaged or "
+				    "missing; folded needs them, other formats do not");
+}
+
 static const char *names_fix(const struct request *request)
 {
 	return request->format != EXPORT_perf_data ?
@@ -147,6 +157,8 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 	export_find_events(&export);
 	if (!export.n_events && (samples == NEEDED || request->event))
 		return no_samples(request, profile);
+	if (request->format == EXPORT_folded && check_rows(profile))
+		return EXIT_FAIL;
 	if (export.n_events && samples != NO && report_names_new(&export.names, request->root))
 		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
 	if (samples != NO)
