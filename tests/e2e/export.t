@@ -108,6 +108,13 @@ for format in speedscope chrome jsonl; do
 	is "$status $(jq -e type out.$format | uniq)" '0 "object"' "$format: a hostile name"
 done
 
+# ---- samples by several events -----------------------------------------------------------------------
+"$PMCTL" run --report off --sample page-faults@1 -o faults.pmc -- "$PROG/samples" leaf 50
+export_ folded x.pmc faults.pmc
+is "$status $(grep -c 'task-clock.*page-faults\|page-faults.*task-clock' "$T/err")" "0 1" "folded: several events are named"
+export_ folded --event page-faults x.pmc faults.pmc
+is "$status $(grep -c task-clock "$T/err")" "0 0" "folded: but not with --event"
+
 # ---- samples without rows of threads -----------------------------------------------------------------
 python3 - x.pmc rowless.pmc <<'PY'
 import struct, sys

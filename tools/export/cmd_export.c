@@ -106,6 +106,31 @@ static void warn_of_none(const struct export *export)
 	}
 }
 
+static bool is_first_of_name(const struct export *export, unsigned event)
+{
+	for (unsigned i = 0; i < event; i++)
+		if (!strcmp(export->events[i]->name, export->events[event]->name))
+			return false;
+	return true;
+}
+
+/* A line of folded has one number. */
+static void warn_of_others(const struct export *export)
+{
+	char buf[512];
+	struct pmc_out names;
+	unsigned n = 0;
+
+	pmc_out_to_mem(&names, buf, sizeof(buf));
+	for (unsigned i = 0; i < export->n_events; i++)
+		if (is_first_of_name(export, i))
+			pmc_outf(&names, "%s%.60s", n++ ? ", " : "", export->events[i]->name);
+	if (n > 1)
+		tool_warn("folded has the samples of one event, and the dump those of %u (%s); "
+			  "--event selects one",
+			  n, buf);
+}
+
 /* Paths begin with the pool of their thread, which its row names. */
 static int check_rows(const struct pmc_profile *profile)
 {
@@ -163,6 +188,8 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
 	if (samples != NO)
 		warn_of_none(&export);
+	if (request->format == EXPORT_folded)
+		warn_of_others(&export);
 	code = write_output(request, &export);
 	report_names_free(export.names);
 	pmc_arena_free(&export.arena);
