@@ -112,7 +112,7 @@ int agent_sample_configure(char why[256])
 	error = parse(name, why);
 	if (error)
 		return asked->event_len ? error : 0;
-	if (pmc_event_filter(&event) == PMC_KERNEL_ONLY) {
+	if (event.exclude_user || pmc_event_filter(&event) == PMC_KERNEL_ONLY) {
 		struct pmc_out out;
 
 		pmc_out_to_mem(&out, why, 256);
