@@ -83,7 +83,7 @@ void sample_stacks_forked(void);
 /* ---- sample_area.c: one mapping for all of it ---- */
 extern struct sample_tables sample_tables;
 #define SAMPLE_SCRATCH_BYTES ((size_t)64 << 10)
-#define SAMPLE_SCRATCHES     16u
+#define SAMPLE_SCRATCHES     64u /* bits of scratch_taken */
 /* 0 or -ENOMEM. */
 int sample_area_init(uint32_t slots);
 /* Whether there is an area. */

@@ -23,21 +23,21 @@ _Atomic bool sample_held;
 /* Of the first samples of a thread each is measured, then one of as many. */
 #define MEASURED_EACH 8u
 
-static _Atomic uint32_t scratch_taken;
+static _Atomic uint64_t scratch_taken;
 
 struct sample_walk *sample_scratch_take(void **top)
 {
-	uint32_t taken = atomic_load(&scratch_taken), bit;
+	uint64_t taken = atomic_load(&scratch_taken), bit;
 	size_t n;
 	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
 	uintptr_t end;
 
 	do {
 		bit = ~taken & (taken + 1);
-		if (!room || bit >= 1u << SAMPLE_SCRATCHES)
+		if (!room || !bit)
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&scratch_taken, &taken, taken | bit));
-	end = (uintptr_t)room + (unsigned)(__builtin_ctz(bit) + 1) * SAMPLE_SCRATCH_BYTES;
+	end = (uintptr_t)room + (unsigned)(__builtin_ctzll(bit) + 1) * SAMPLE_SCRATCH_BYTES;
 	end = (end - sizeof(struct sample_walk)) & ~(uintptr_t)63;
 	*top = (void *)end;
 	return (struct sample_walk *)end;
@@ -49,7 +49,7 @@ void sample_scratch_give(struct sample_walk *walk)
 	char *room = sample_area(AREA_SCRATCH, SAMPLE_SCRATCH_BYTES, &n);
 
 	atomic_fetch_and(&scratch_taken,
-			 ~(1u << ((size_t)((char *)walk - room) / SAMPLE_SCRATCH_BYTES)));
+			 ~((uint64_t)1 << ((size_t)((char *)walk - room) / SAMPLE_SCRATCH_BYTES)));
 }
 
 void sample_signal_forked(void)
