@@ -35,7 +35,7 @@ agent/region: core/* agent/base agent/output agent/thread
 agent/process: core/* agent/base agent/output agent/sample agent/thread agent/region
 agent/hooks: core/* agent/base agent/output agent/sample agent/thread agent/region agent/process
 tools/cli: core/* core/api/*
-tools/attach: core/* core/api/* tools/cli
+tools/attach: core/* core/api/* tools/cli tools/live
 tools/bench: core/* core/api/* tools/cli tools/bench/helper tools/list
 tools/bench/helper: core/base
 tools/merge: core/* core/api/* tools/cli tools/report

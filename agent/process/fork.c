@@ -53,6 +53,7 @@ static void become_process(void)
 	atomic_store(&pmc_agent_control.seen, 0);
 	atomic_store(&pmc_agent_control.uncounted, 0);
 	atomic_store(&pmc_agent_control.overhead_ns, 0);
+	atomic_store(&pmc_agent_control.leaving, 0);
 	agent_notes_forget();
 	if (!in_fork)
 		begin_late();

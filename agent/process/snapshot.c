@@ -258,6 +258,8 @@ void agent_before_exec(void)
 	struct sink sink;
 
 	agent_tick_hold();
+	/* Rows that pmctl reads from now on would be newer than the final ones. */
+	atomic_fetch_add(&pmc_agent_control.leaving, 1);
 	if (!sink_open(&sink))
 		return;
 	agent_regions_before_exec();
@@ -273,5 +275,6 @@ void agent_exec_failed(void)
 	agent_regions_exec_failed();
 	/* Newer than the frames with state exec; the rows follow when the threads end. */
 	agent_process_state(atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1, PMC_RUNNING, 0);
+	atomic_fetch_sub(&pmc_agent_control.leaving, 1);
 	agent_tick_let();
 }

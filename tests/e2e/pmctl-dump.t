@@ -232,6 +232,25 @@ youngest() {
 	echo "$pid"
 }
 
+# ---- a process that calls exec again and again -------------------------------------------------
+cat >again <<'END'
+#!/bin/bash
+for ((i = 0; i < 20000; i++)); do :; done
+[ "$1" = 0 ] || exec "$0" $(($1 - 1))
+END
+chmod +x again
+rm -f again.pmc
+PMC_EVENTS=task-clock PMC_REPORT=off PMC_OUT=$T/again.pmc LD_PRELOAD=$AGENT ./again 40 &
+pid=$!
+images() { "$PMCTL" report --format json again.pmc 2>/dev/null | jq '.processes | length'; }
+started() { [ "$(images)" -ge 2 ] 2>/dev/null; }
+await started
+"$PMCTL" dump -I 1ms $pid >again.out 2>again.err
+wait $pid
+is "$("$PMCTL" report --format json again.pmc | jq -c '[.processes[].how_ended] | [(map(select(. == "exec")) | length), (map(select(. != "exec")) | .[])]')" \
+	'[40,"exit:0"]' "snapshots during an exec do not take the place of final rows" || diag_file again.err "pmctl dump"
+is "$("$PMCTL" report --format json again.pmc | jq ".threads | length")" 41 "nor is the thread there twice in a new image"
+
 # ---- a process whose main thread has ended -----------------------------------------------------
 cat >left.c <<'END'
 #include <pthread.h>

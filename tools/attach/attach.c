@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* Slots are copied in pieces of this size. */
 #define PIECE ((size_t)64 << 10)
@@ -123,10 +124,13 @@ void attach_close(struct attach *target)
 
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg)
 {
+	const struct timespec pause = { .tv_nsec = 20000000 }; /* an exec is not over at once */
 	struct attach target;
 	int code = ATTACH_AGAIN;
 
 	for (unsigned try = 0; try < TRIES && code == ATTACH_AGAIN; try++) {
+		if (try)
+			nanosleep(&pause, NULL);
 		code = attach_open(&target, pid, flags);
 		if (!code)
 			code = act(&target, arg);
@@ -304,5 +308,5 @@ bool attach_same_image(const struct attach *target)
 	return attach_read(target, target->address, &now, sizeof(now)) == 0 &&
 	       now.magic == PMC_CONTROL_MAGIC &&
 	       memcmp(now.identity, target->control.identity, sizeof(now.identity)) == 0 &&
-	       !attach_has_ended(target);
+	       !now.leaving && !attach_has_ended(target);
 }

@@ -5,6 +5,7 @@
 #include "agent/core/base/number.h"
 #include "tools/attach/collect.h"
 #include "tools/cli/pmctl.h"
+#include "tools/live/task.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -34,6 +35,7 @@ struct request {
 	bool signal;
 	uint64_t interval_ns, count; /* 0: one snapshot; 0: until the process ends */
 	bool printed;		     /* the path of the dump */
+	bool warned;		     /* of child processes */
 	int pidfd;		     /* of the process of the first snapshot; -1: any */
 	struct written written;
 };
@@ -100,8 +102,13 @@ static int parse(int argc, char **argv, struct request *request)
 	return 0;
 }
 
-static void warn_missing(const struct attach *target, const struct attach_missing *missing)
+static void warn_missing(const struct attach *target, struct request *request,
+			 const struct attach_missing *missing)
 {
+	if (!request->warned && live_has_children(target->pid))
+		tool_warn("child processes of %d are not in this snapshot; pgrep -P %d lists them",
+			  target->pid, target->pid);
+	request->warned = true;
 	if (missing->changing)
 		tool_warn("regions of %u thread%s of process %d are missing: the thread was "
 			  "changing them at every try; dump again (continue the process first if "
@@ -203,7 +210,7 @@ static int snapshot(struct attach *target, void *arg)
 		request->printed = true;
 	}
 	if (!code)
-		warn_missing(target, &missing);
+		warn_missing(target, request, &missing);
 	if (out.fd >= 0)
 		close(out.fd);
 	free(buf.data);

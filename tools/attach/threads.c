@@ -249,6 +249,10 @@ void attach_adopted(struct attach *target, const struct attach_task *task,
 	const struct pmc_reading none = { .error = PMC_REASON_ADOPTED };
 	char name[32];
 
+	/* Soon it has a row of its own; after an exec its clock has the time of earlier images,
+	 * too. */
+	if (target->starting && (int32_t)task->tid == target->control.pid)
+		return;
 	if (attach_knows(target, task->tid) ||
 	    !attach_read_task(tasks, task->pid, "comm", name, sizeof(name)))
 		return;

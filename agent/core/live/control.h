@@ -72,9 +72,9 @@ struct pmc_control {
 	/* Uncore events; eventset 0: none. */
 	struct pmc_control_totals uncore;
 	uint64_t uncore_frame, uncore_bytes;
-	_Atomic int32_t out_fd; /* descriptor of the dump, plus 1; 0: not open */
-	uint32_t reserved3;
-	uint64_t samples; /* struct sample_tables of sample_area.h; 0: none */
+	_Atomic int32_t out_fd;	  /* descriptor of the dump, plus 1; 0: not open */
+	_Atomic uint32_t leaving; /* calls of exec whose final rows are written, or being written */
+	uint64_t samples;	  /* struct sample_tables of sample_area.h; 0: none */
 	/* Why the agent is dormant, as printed on stderr. */
 	char why[256];
 	/* PMC_OUT of this process, NUL-terminated; empty: the job keeps a private dump only. */
