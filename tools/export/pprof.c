@@ -25,7 +25,8 @@ enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_BUILD_ID, MAPPING_FUNCTIONS
 enum { MAPPING_LINES = 9, MAPPING_INLINED };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM, FUNCTION_FILE };
+/* Without system_name (3): pprof would shorten a name that equals it, to one for several types. */
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 struct text {
 	uint64_t number;
@@ -164,7 +165,6 @@ static uint64_t put_function(struct pprof *p, const struct spot *spot)
 		return id;
 	proto_number(&p->message, FUNCTION_ID, id);
 	proto_number(&p->message, FUNCTION_NAME, str(p, spot->function));
-	proto_number(&p->message, FUNCTION_SYSTEM, str(p, spot->function));
 	proto_number(&p->message, FUNCTION_FILE, str(p, spot->file));
 	end_message(p, FUNCTION);
 	return id;
