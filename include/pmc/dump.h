@@ -392,10 +392,10 @@ struct pmc_sample {
 /* ---- PMC_FRAME_NAMES ---------------------------------------------------------------------
  * Names of addresses in stacks and of start routines, looked up by pmctl where the files of the
  * modules were, for reports that are made without them. A frame about a module is shared: identity
- * and snapshot are 0. Code in no file, which a compiler made at run time, has the identity of its
- * process image, and module 0. So has a start routine, and for the module its SITE frame. If frames
- * differ about an address, one with source lines is valid, then one with a function, of equals that
- * with the greater hash.
+ * and snapshot are 0; one about a module without a build ID has the identity of a process image.
+ * So has code in no file, which a compiler made at run time, with module 0, and a start routine,
+ * with its SITE frame for the module. If frames differ about an address, one with source lines is
+ * valid, then one with a function, of equals that with the greater hash.
  *
  * Variable part: n_texts strings, then n_places times { struct pmc_place_def, n_functions times
  * struct pmc_place_function }, of inlined functions the innermost first. Texts are numbered from 1;

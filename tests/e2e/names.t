@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 
-# app NAME: builds a program whose samples are in one line of the function NAME, inlined into its caller
+# app NAME [FLAG]: builds a program whose samples are in one line of the function NAME, inlined into its caller
 app() {
 	cat >app.c <<-END
 		#include <stdint.h>
@@ -16,7 +16,7 @@ app() {
 		__attribute__((noinline)) static void caller(void) { $1(); __asm__ volatile(""); }
 		int main(void) { caller(); return 3; }
 	END
-	gcc -O1 -g -o app app.c
+	gcc -O1 -g ${2-} -o app app.c
 }
 # self FILE BY: the key with the largest share of its own
 self() {
@@ -92,6 +92,21 @@ strip app
 like "$(self full-named.pmc line)" '/app\.c:5$' "lines are known after the program was stripped"
 "$PMCTL" merge --names full-named.pmc -o again.pmc
 like "$(self again.pmc line)" '/app\.c:5$' "names of less value do not take their place"
+
+# ---- no build ID -----------------------------------------------------------------------------
+app before -Wl,--build-id=none
+run "$PMCTL" run --report off --sample task-clock@1000000 -o first.pmc -- ./app
+bare none.pmc ./app
+is "$(self none.pmc function) $(wc -c <err)" "before 0" "no build ID: a file that has not changed has the names"
+app after -Wl,--build-id=none
+run "$PMCTL" run --report off --sample task-clock@1000000 -o second.pmc -- ./app
+is "$(self first.pmc function) $(self second.pmc function)" "before after" "no build ID: names in the dump are valid"
+"$PMCTL" merge first.pmc second.pmc -o two.pmc
+is "$("$PMCTL" report --by function --format json two.pmc | jq -r '[.groups[].key | select(. == "before" or . == "after")] | sort | join(" ")')" \
+	"after before" "no build ID: each process has the names of its build"
+like "$(self none.pmc function) $(wc -l <err)" '^app\+0x[0-9a-f]* 1$' "no build ID: a file that has changed has no names, as one warning says"
+"$PMCTL" merge --names none.pmc -o none-named.pmc 2>err
+like "$(self none-named.pmc function)" '^app\+0x' "no build ID: merge keeps none of the next build"
 
 # ---- merges ------------------------------------------------------------------------------------
 "$PMCTL" merge run.pmc named.pmc both.pmc -o one.pmc

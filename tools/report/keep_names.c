@@ -24,7 +24,7 @@
 
 struct wanted_key {
 	uint64_t module; /* hash, of a start routine its SITE's; 0: in no file */
-	const struct pmc_p_process *process; /* NULL: in a module */
+	const struct pmc_p_process *process; /* NULL: in a file of a known build */
 	uint64_t address;
 };
 
@@ -87,11 +87,12 @@ static int want_stack(const struct pmc_p_stack *stack, void *arg)
 		const struct pmc_p_frame *frame = &stack->frames[i];
 
 		error = want(arg,
-			     &(struct wanted){ .key = { frame->module ? frame->module->hash : 0,
-							frame->module ? NULL : stack->process,
-							frame->address },
-					       .process = stack->process,
-					       .frame = frame });
+			     &(struct wanted){
+				     .key = { frame->module ? frame->module->hash : 0,
+					      pmc_is_known_build(frame) ? NULL : stack->process,
+					      frame->address },
+				     .process = stack->process,
+				     .frame = frame });
 	}
 	return error;
 }

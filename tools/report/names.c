@@ -24,7 +24,8 @@ struct known_spot {
 };
 
 struct address_key {
-	const void *where; /* of the module; of the process image if in no file */
+	const struct pmc_p_process *process; /* NULL: in a file of a known build */
+	const struct pmc_p_module *module;   /* NULL: in no file */
 	uint64_t address;
 	uint64_t by; /* enum names_by */
 };
@@ -55,6 +56,7 @@ struct report_names {
 	struct known_address *addresses;
 	struct known_path *paths;
 	struct unnamed_module *unnamed; /* modules with addresses without a name */
+	const char *changed;		/* path of a file that is not the one that was measured */
 	uint64_t n_spots;
 	uint64_t samples, nowhere; /* in code in no file */
 };
@@ -159,6 +161,20 @@ static bool is_local(const struct report_names *names, const struct pmc_p_proces
 	return process->known && !strcmp(process->host, names->host);
 }
 
+/* Whether the file at the path of a module without a build ID is that of the process, as far as
+ * this machine can tell. */
+static bool is_same_file(struct report_names *names, const struct pmc_p_process *process,
+			 const struct pmc_p_module *module)
+{
+	if (!is_local(names, process))
+		return false;
+	if (strcmp(process->boot_id, names->boot_id) != 0 ||
+	    symbols_unchanged(module->path, process->fixed.start_ns))
+		return true;
+	names->changed = module->path;
+	return false;
+}
+
 /* Code in no file has a name in the perf map of its process, while this machine has it. */
 static struct symbol_module *module_of(struct report_names *names,
 				       const struct pmc_p_process *process,
@@ -168,8 +184,7 @@ static struct symbol_module *module_of(struct report_names *names,
 		return is_local(names, process) && !strcmp(process->boot_id, names->boot_id) ?
 			       symbols_perf_map(names->symbols, (pid_t)process->fixed.pid) :
 			       NULL;
-	/* Another machine's file of that path may be another one. */
-	if (!module->build_id_len && !names->has_root && !is_local(names, process))
+	if (!module->build_id_len && !names->has_root && !is_same_file(names, process, module))
 		return NULL;
 	if (!module->user)
 		module->user = symbols_module(names->symbols, module->path, module->build_id,
@@ -238,7 +253,7 @@ static void note_unnamed(struct report_names *names, struct symbol_module *modul
 	HASH_ADD_PTR(names->unnamed, module, known);
 }
 
-/* Of equals the dump: a perf map may be another process's by now. */
+/* Of equals the dump. Only it knows what ran where no build ID says which file that was. */
 bool names_place(struct report_names *names, const struct pmc_p_process *process,
 		 const struct pmc_p_frame *frame, struct symbol_place *place, bool *in_dump)
 {
@@ -253,7 +268,7 @@ bool names_place(struct report_names *names, const struct pmc_p_process *process
 	if (kept && !take_kept(names, kept, place))
 		return false;
 	known = names_knowledge(place);
-	if (known == 2 && !names->has_root)
+	if (kept && !names->has_root && (known == 2 || !pmc_is_known_build(frame)))
 		return true;
 	module = module_of(names, process, frame->module);
 	if (!module)
@@ -323,7 +338,7 @@ const struct spots *names_of_frame(struct report_names *names, const struct pmc_
 				   const struct pmc_p_frame *frame, enum names_by by)
 {
 	struct pmc_arena *arena = &names->arena;
-	const struct address_key key = { frame->module ? (const void *)frame->module : process,
+	const struct address_key key = { pmc_is_known_build(frame) ? NULL : process, frame->module,
 					 frame->address, by };
 	struct known_address *known;
 
@@ -420,6 +435,10 @@ void report_names_warn(struct report_names *names, const char *fix)
 	if (symbols_shrunk())
 		tool_warn("a program, library or debug file became shorter while it was read: some "
 			  "functions have no names; run the report again");
+	if (names->changed)
+		tool_warn("%s has changed since the program started, and has no build ID: its "
+			  "functions have no names; %s",
+			  names->changed, fix);
 	if (names->nowhere >= 10 && names->nowhere >= names->samples / 10)
 		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
 			  "time; let the program write a perf map (java "

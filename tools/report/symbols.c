@@ -23,7 +23,7 @@ static int64_t clock_ns(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static bool unchanged_since(const char *path, uint64_t start_ns)
+bool symbols_unchanged(const char *path, uint64_t start_ns)
 {
 	const int64_t age = clock_ns(CLOCK_MONOTONIC) - (int64_t)start_ns;
 	struct stat st;
@@ -46,7 +46,7 @@ const char *symbols_start(struct symbols *symbols, const struct pmc_profile *pro
 	/* Rows do not say which of two builds is theirs. */
 	if (builds != 1) {
 		build = NULL;
-		if (!unchanged_since(path, start_ns))
+		if (!symbols_unchanged(path, start_ns))
 			return NULL;
 	}
 	module = symbols_module(symbols, path, build ? build->build_id : NULL,

@@ -12,6 +12,8 @@
  * same path may differ. `host` NULL: this machine's name. */
 void symbols_resolve(struct pmc_profile *profile, const char *host);
 
+/* Whether a file has not changed since start_ns (CLOCK_MONOTONIC; 0: unknown, and false). */
+bool symbols_unchanged(const char *path, uint64_t start_ns);
 /* The function at `offset` of a file that is as a process had it: by the build ID in the stacks of
  * the dump, else because it has not changed since start_ns (CLOCK_MONOTONIC; 0: of another boot).
  * NULL: unknown. */

@@ -156,7 +156,7 @@ const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
 
 	if (frame->module)
 		key.module = frame->module->hash;
-	else
+	if (!pmc_is_known_build(frame))
 		memcpy(key.identity, process->identity, sizeof(key.identity));
 	HASH_FIND(hh, tables->places, &key, sizeof(key), known);
 	return known ? known->place : NULL;

@@ -213,6 +213,12 @@ struct pmc_p_stack {
 	struct pmc_p_frame frames[]; /* the innermost first */
 };
 
+/* Whether code is the same in all processes that have it: in a file of a known build. */
+static inline bool pmc_is_known_build(const struct pmc_p_frame *frame)
+{
+	return frame->module && frame->module->build_id_len;
+}
+
 /* What a dump says about an address: functions, of inlined ones the innermost first. */
 struct pmc_p_place {
 	uint64_t start; /* of the function; 0: unknown */
