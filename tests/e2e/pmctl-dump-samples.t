@@ -143,7 +143,7 @@ warned=
 while "$PMCTL" dump "$pid" -o "$T/each.pmc" >/dev/null 2>each.err; do
 	n=$((n + 1))
 	[ "$n" != 1 ] || "$PMCTL" dump "$pid" -o "$T/often.pmc" -I 5ms >/dev/null 2>often.err &
-	warned+=$(grep -v '^pmctl dump: regions' each.err)
+	warned+=$(grep -v -e ': regions' -e 'child processes' each.err)
 	[ "$n" -gt 20 ] || cat each.pmc >>some.pmc
 	mv each.pmc last.pmc
 done

@@ -14,8 +14,9 @@
 #define PIECE ((size_t)64 << 10)
 /* Live slots beyond twice the number of threads that /proc lists: threads that started since. */
 #define NEWBORN 1024
-/* Consecutive execs after which pmctl gives up. */
-#define TRIES 5
+/* After an exec: that many further tries, with pauses. */
+#define TRIES	 100
+#define PAUSE_NS 1000000
 
 struct attach_tids {
 	uint32_t tid;
@@ -124,14 +125,15 @@ void attach_close(struct attach *target)
 
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg)
 {
-	const struct timespec pause = { .tv_nsec = 20000000 }; /* an exec is not over at once */
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	struct attach target;
 	int code = ATTACH_AGAIN;
 
-	for (unsigned try = 0; try < TRIES && code == ATTACH_AGAIN; try++) {
+	for (unsigned try = 0; try <= TRIES && code == ATTACH_AGAIN; try++) {
 		if (try)
 			nanosleep(&pause, NULL);
-		code = attach_open(&target, pid, flags);
+		/* Only the last try says what a program without its agent means. */
+		code = attach_open(&target, pid, flags | (try % TRIES ? ATTACH_PATIENT : 0));
 		if (!code)
 			code = act(&target, arg);
 		attach_close(&target);

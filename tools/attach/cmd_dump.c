@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* -I: after an exec, until the next program's agent counts. */
+/* -I: pause while no agent is found; how long none may be found after one was. */
 #define RETRY_NS    100000000u
 #define PATIENCE_NS 10000000000u
 
@@ -37,6 +37,7 @@ struct request {
 	bool printed;		     /* the path of the dump */
 	bool warned;		     /* of child processes */
 	int pidfd;		     /* of the process of the first snapshot; -1: any */
+	uint64_t patient_ns;	     /* until then an agent may be missing */
 	struct written written;
 };
 
@@ -196,6 +197,7 @@ static int snapshot(struct attach *target, void *arg)
 	struct attach_out out = { .fd = -1 };
 	int code;
 
+	request->patient_ns = pmc_now_ns() + PATIENCE_NS;
 	/* The ID cannot be reused while the process exists, so this is the opened process. */
 	if (request->pidfd >= 0 && has_ended(request->pidfd))
 		return attach_gone(target->pid);
@@ -221,15 +223,15 @@ static int snapshot(struct attach *target, void *arg)
 static int repeat(pid_t pid, struct request *request)
 {
 	const uint64_t retry_ns = request->interval_ns < RETRY_NS ? request->interval_ns : RETRY_NS;
-	uint64_t next = pmc_now_ns(), taken = 0, deadline = 0, now;
+	uint64_t next = pmc_now_ns(), taken = 0, now;
 	int code = 0, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (pidfd < 0)
 		return attach_gone(pid);
 	request->pidfd = pidfd;
 	for (;;) {
-		code = attach_act(pid, deadline > pmc_now_ns() ? ATTACH_PATIENT : 0, snapshot,
-				  request);
+		code = attach_act(pid, request->patient_ns > pmc_now_ns() ? ATTACH_PATIENT : 0,
+				  snapshot, request);
 		now = pmc_now_ns();
 		if (code == ATTACH_AGAIN) {
 			if (lives_until(pidfd, now + retry_ns))
@@ -244,7 +246,6 @@ static int repeat(pid_t pid, struct request *request)
 			next = now + request->interval_ns;
 		if (!lives_until(pidfd, next))
 			break;
-		deadline = pmc_now_ns() + PATIENCE_NS;
 	}
 	/* The process ended, and an earlier snapshot was written. */
 	if (code && taken && has_ended(pidfd))
