@@ -242,6 +242,7 @@ void agent_start(int argc, char **argv, char **envp)
 	uint64_t start = pmc_now_ns(), cpu_ns = pmc_process_cpu_ns();
 	int saved = errno;
 
+	atomic_store(&pmc_agent_control.state, PMC_CONTROL_STARTING);
 	/* Not as initialised data, which would cost a page copied from the file. */
 	pmc_agent_control.magic = PMC_CONTROL_MAGIC;
 	pmc_agent_control.version = PMC_CONTROL_VERSION;
@@ -275,5 +276,7 @@ void agent_start(int argc, char **argv, char **envp)
 	if (agent.measured)
 		agent_thread_main();
 out:
+	if (atomic_load(&pmc_agent_control.state) == PMC_CONTROL_STARTING)
+		atomic_store(&pmc_agent_control.state, PMC_CONTROL_OFF);
 	errno = saved;
 }

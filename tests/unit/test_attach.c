@@ -359,6 +359,8 @@ static void other_agents_are_refused(void **state)
 	control.bytes += 8;
 	control.state = PMC_CONTROL_DONE;
 	SAYS(attach_look(&target), EXIT_FAIL, "is ending");
+	control.state = PMC_CONTROL_STARTING;
+	assert_int_equal(attach_look(&target), ATTACH_AGAIN);
 	control.state = PMC_CONTROL_OFF;
 	strcpy(control.why, "PMC_EVENTS=x: what");
 	SAYS(attach_look(&target), EXIT_FAIL, "is dormant: PMC_EVENTS=x: what");

@@ -57,6 +57,8 @@ static int read_control(struct attach *target)
 				 "the agent in process %d has another version (%u, this pmctl "
 				 "needs %d): use the pmctl of that agent",
 				 target->pid, control->version, PMC_CONTROL_VERSION);
+	if (control->state == PMC_CONTROL_STARTING)
+		return ATTACH_AGAIN;
 	if (control->state == PMC_CONTROL_OFF)
 		return tool_fail(EXIT_FAIL, "the agent in process %d is dormant: %s", target->pid,
 				 control->why[0] ? control->why :
@@ -140,7 +142,10 @@ int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void
 	}
 	return code != ATTACH_AGAIN || flags & ATTACH_PATIENT ?
 		       code :
-		       tool_fail(EXIT_FAIL, "process %d keeps calling exec; try again later", pid);
+		       tool_fail(EXIT_FAIL,
+				 "process %d keeps calling exec, or its agent is still starting; "
+				 "try again later",
+				 pid);
 }
 
 /* ---- copies -------------------------------------------------------------------------------*/

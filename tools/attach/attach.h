@@ -38,8 +38,8 @@ struct attach_tasks {
 	int fd; /* the directory; -1: not open */
 };
 
-/* Nothing was printed: the process called exec while it was being read, or, with ATTACH_PATIENT, it
- * has no agent that is counting. */
+/* Nothing was printed: the process called exec while it was being read, its agent is starting, or,
+ * with ATTACH_PATIENT, it has no agent that is counting. */
 #define ATTACH_AGAIN (-1)
 
 enum {
@@ -103,7 +103,7 @@ int attach_look_again(struct attach *target);
 bool attach_knows(const struct attach *target, uint32_t tid);
 /* Whether the process still exists and has not called exec. */
 bool attach_same_image(const struct attach *target);
-/* Opens the process, calls act and closes the process; repeats that a few times on ATTACH_AGAIN,
+/* Opens the process, calls act and closes the process; repeats that for 100 ms on ATTACH_AGAIN,
  * which is returned with ATTACH_PATIENT only. */
 int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void *arg), void *arg);
 

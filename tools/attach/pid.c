@@ -91,7 +91,7 @@ static bool has_started(pid_t pid)
 	if (!started && target.address)
 		started = attach_read(&target, target.address + offsetof(struct pmc_control, state),
 				      &state, sizeof(state)) != 0 ||
-			  state != PMC_CONTROL_OFF;
+			  state == PMC_CONTROL_ON || state == PMC_CONTROL_DONE;
 	attach_close(&target);
 	return started;
 }

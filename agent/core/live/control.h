@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 11
+#define PMC_CONTROL_VERSION 12
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61
@@ -24,7 +24,8 @@
 enum pmc_control_state {
 	PMC_CONTROL_OFF = 0, /* dormant: only `why` is valid */
 	PMC_CONTROL_ON,
-	PMC_CONTROL_DONE, /* the final rows are being written, or are written */
+	PMC_CONTROL_DONE,     /* the final rows are being written, or are written */
+	PMC_CONTROL_STARTING, /* of the rest only version and bytes are valid */
 };
 
 /* Inherit groups and uncore events: held by the job's first process. */
