@@ -71,8 +71,8 @@ struct perf_who {
 	uint64_t time_ns; /* not 0 */
 };
 
-/* A record's size is a field of 16 bits. */
-enum { PERF_RECORD_WORDS = 8000, PERF_DEPTH_MOST = PERF_RECORD_WORDS - 16 };
+/* Deeper than any stack that is recorded; hostile dumps have deeper ones. */
+enum { PERF_RECORD_WORDS = 1024, PERF_DEPTH_MOST = PERF_RECORD_WORDS - 16 };
 
 struct perf_record {
 	unsigned words; /* with the head */
