@@ -111,6 +111,16 @@ static void set_soft(rlim_t soft)
 	pmc_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
 }
 
+void agent_fds_forbid(void)
+{
+	set_soft(0);
+}
+
+void agent_fds_permit(void)
+{
+	set_soft(fds.host.rlim_cur);
+}
+
 static void enter(void)
 {
 	if (fds.windows++ == 0 && fds.windowed) {

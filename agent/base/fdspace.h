@@ -12,6 +12,9 @@
 void agent_fds_init(void);
 /* Grows the descriptor table while there is one thread: later that stalls all of them. */
 void agent_fds_reserve(void);
+/* Between them no descriptor can be opened. While there is one thread. */
+void agent_fds_forbid(void);
+void agent_fds_permit(void);
 
 /* Takes n from the agent's share. False: the share is used up. */
 bool agent_fds_take(unsigned n);

@@ -9,6 +9,7 @@
  * unwind rules, taken with all signals blocked.
  */
 #include "agent/base/agent.h"
+#include "agent/base/fdspace.h"
 #include "agent/base/real.h"
 #include "agent/sample/private.h"
 
@@ -187,7 +188,11 @@ bool sample_dwarf_init(void)
 	lib.space = lib.create(&accessors, 0);
 	if (!lib.space)
 		return false;
+	/* libunwind's first call opens a pipe, at the host's lowest free numbers. Only its own
+	 * reader of memory uses it, and opens it when it is missing. */
+	agent_fds_forbid();
 	lib.caching(lib.space, UNW_CACHE_GLOBAL);
+	agent_fds_permit();
 	atomic_store(&usable, true);
 	return true;
 }

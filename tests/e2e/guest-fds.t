@@ -51,6 +51,12 @@ LD_PRELOAD=$AGENT PMC_OUT=$T/closes.pmc run closes
 is "$status $(cat out err)" "0 1 not closed" "a host that closes all of /proc/self/fd: same output with the agent"
 ok "a host that closes all of /proc/self/fd: the dump has all rows" "$PMCTL" report closes.pmc
 
+# ---- numbers while the host samples --------------------------------------------------------------
+for unwind in dwarf fp; do
+	is "$(LD_PRELOAD=$AGENT PMC_OUT=$T/numbers.pmc PMC_REPORT=off PMC_SAMPLE=task-clock@1000000 PMC_UNWIND=$unwind \
+		python3 -c 'import os; print(os.open("/dev/null", 0))')" 3 "sampling by $unwind: the host's first descriptor is 3"
+done
+
 # ---- soft = hard = 64 ----------------------------------------------------------------------------
 run limited 64 64 "$PROG/fds" 200
 bare=$(tail -n 1 err)
