@@ -25,7 +25,8 @@ void sample_memory_init(struct sample_memory *memory, uintptr_t stack)
 {
 	memory->stack = stack;
 	memory->from = memory->to = 0;
-	memory->pid = agent.pid;
+	/* Once the main thread has ended the process's ID does not lead to its memory. */
+	memory->pid = agent_self ? (pid_t)agent_self->tid : agent.pid;
 	memset(memory->blocks, 0, sizeof(memory->blocks));
 	memory->next = 0;
 	memory->budget = BUDGET;

@@ -59,6 +59,8 @@ sample module "$PROG/samples_module"
 stacks "leaf<in_module<(module<)?(main<)?${outer#main<}" leaf "a module that is closed before the dump"
 
 # ---- threads --------------------------------------------------------------------------------
+sample without_main
+stacks "leaf<(deep<){61}deep_60<burn<one<start_thread<clone3?" leaf "a thread that outlives the main thread"
 PMC_STACKS=on sample threads 150
 stacks "(leaf<(deep<){61}deep_60<burn<one|leaf<tail_caller<burn<two)<start_thread<clone3?" leaf "threads"
 $read_samples x.pmc total >x.json

@@ -180,6 +180,16 @@ static void *two(void *arg)
 	return NULL;
 }
 
+/* The main thread ends first. */
+static void without_main(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, one, NULL))
+		exit(3);
+	pthread_exit(NULL);
+}
+
 static void threads(void)
 {
 	pthread_t a[4], b[4];
@@ -364,6 +374,8 @@ int main(int argc, char **argv)
 		threads();
 		return 0;
 	}
+	if (!strcmp(name, "without_main"))
+		without_main();
 	if (!strcmp(name, "blocked")) {
 		with_blocked(SIGIO, argv[0]);
 		return 3;
