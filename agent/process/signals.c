@@ -23,8 +23,11 @@
 
 #include "agent/base/poison.h"
 
-static const int fatal[] = { SIGHUP, SIGINT,  SIGTERM, SIGQUIT, SIGILL,	 SIGBUS,
-			     SIGFPE, SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU, SIGXFSZ };
+/* All that end a process by default, but SIGKILL, SIGIO (agent/process/own_signal.c) and those of
+ * real time. */
+static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT,   SIGILL,  SIGBUS,  SIGFPE,
+			     SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU,   SIGXFSZ, SIGPIPE, SIGALRM,
+			     SIGUSR1, SIGUSR2, SIGTRAP, SIGVTALRM, SIGPROF, SIGPWR,  SIGSTKFLT };
 
 /* The disposition before: always SIG_DFL, with the flags and mask that the host must see. */
 AGENT_ROOMY static struct {

@@ -105,6 +105,22 @@ for seed in 1 2; do
 		"seed $seed: between 10 and 1,100 snapshots"
 done
 
+# ---- signals that end a program by default --------------------------------------------------------
+lost=
+for signal in $(seq 1 31); do
+	case $(kill -l "$signal") in
+	KILL | STOP | TSTP | TTIN | TTOU | CONT | CHLD | URG | WINCH | IO | POLL) continue ;;
+	esac
+	rm -f x.pmc
+	PMC_OUT=$T/x.pmc run agent sh -c "kill -$signal \$\$"
+	ended=$("$PMCTL" report --format json x.pmc | jq -r '"\(.processes[0].how_ended) \(.threads | length)"')
+	[ "$status $ended" = "$((128 + signal)) signal:$signal 1" ] || lost+="$(kill -l "$signal"): $status $ended; "
+done
+is "$lost" "" "a program that dies of a signal has its rows, and its status is that signal"
+PMC_OUT=$T/yes.pmc LD_PRELOAD=$AGENT yes | head -n 1 >out
+is "${PIPESTATUS[0]}" 141 "a program whose output nobody reads dies of SIGPIPE"
+is "$("$PMCTL" report --format json yes.pmc | jq -r '.processes[0].how_ended')" "signal:13" "it has its rows"
+
 # ---- SIGKILL -------------------------------------------------------------------------------------
 start PMC_INTERVAL=100ms -- 50 30 busy
 since=$(now_ns)

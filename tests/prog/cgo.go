@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// cgo [wait]: goroutines that call C in threads created through cgo, a Go signal handler, a
-// recovered nil dereference; with wait it first calls C until the end of stdin.
+// cgo [wait]: goroutines that call C in threads created through cgo, a Go signal handler, SIGPIPE
+// in C, a recovered nil dereference; with wait it first calls C until the end of stdin.
 package main
 
 // #include <pthread.h>
+// #include <unistd.h>
 // static int twice(int n) { volatile int x = 0; for (int i = 0; i < 100000; i++) x += i; return 2 * n; }
+// static long broken_pipe(void) { int ends[2]; return pipe(ends) || close(ends[0]) ? 0 : write(ends[1], "", 1); }
 import "C"
 
 import (
@@ -31,6 +33,7 @@ func main() {
 	}
 	all.Wait()
 	fmt.Println(sums)
+	fmt.Println(C.broken_pipe())
 	syscall.Kill(os.Getpid(), syscall.SIGTERM)
 	fmt.Println(<-caught)
 	out, err := exec.Command("sh", "-c", "echo from sh").Output()

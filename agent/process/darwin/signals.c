@@ -17,8 +17,9 @@
 #include <string.h>
 
 /* SIGTRAP: Swift ends programs by it. */
-static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT, SIGILL,  SIGBUS, SIGFPE,
-			     SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU, SIGXFSZ, SIGTRAP };
+static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT, SIGILL,   SIGBUS,  SIGFPE,
+			     SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU, SIGXFSZ,  SIGTRAP, SIGPIPE,
+			     SIGALRM, SIGUSR1, SIGUSR2, SIGPROF, SIGVTALRM };
 
 /* The smallest si_code of a signal that was sent; <sys/signal.h> of macOS. */
 #define SENT 0x10001
