@@ -40,6 +40,13 @@ is "$(of 'fault-*' threads '(.delta / .a * 100 - .delta_pct | fabs) < 1e-3')" tr
 diff_ a1.pmc a1.pmc --format json
 is "$(jq '[.rows[].events[].delta | select(. != 0)] | length' out)" 0 "a dump does not differ from itself"
 
+record -o shell.pmc -- sh -c '"$1" 2 & wait' sh "$PROG/faults"
+run "$PMCTL" report --format json shell.pmc
+processes=$(jq -c '[.processes | (map(.minor_faults + .major_faults), map(.voluntary_switches), map(.involuntary_switches)) | add]' out)
+diff_ shell.pmc shell.pmc --format json
+is "$(jq -c '[.total[0].events[] | select(.name == ("page_faults", "voluntary_switches", "involuntary_switches")) | .b]' out)" \
+	"$processes" "faults and switches of the total are those of the processes"
+
 # ---- --by, --fail-above, forms -----------------------------------------------------------------
 diff_ --by name a1.pmc b1.pmc --format json
 is "$(jq -r '.rows[] | select(.key == "fault-3") | .side' out)" new "a thread of one side only is new"

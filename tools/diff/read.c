@@ -97,7 +97,8 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 	row->there[side] = true;
 	diff_add(to, DIFF_CPU, from->cpu.sum);
 	diff_add(to, DIFF_THREADS, from->threads);
-	if (from->usage_rows == from->rows) {
+	/* The total has what single rows lack beside them. */
+	if (from->usage_rows == from->rows || (row == &diff->total && from->usage_rows)) {
 		diff_add(to, DIFF_FAULTS, (double)(from->minor_faults + from->major_faults));
 		diff_add(to, DIFF_VOLUNTARY, from->voluntary_switches);
 		diff_add(to, DIFF_INVOLUNTARY, from->involuntary_switches);
@@ -117,25 +118,24 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 	}
 }
 
-/* CPU time and counts that no row has, as a row of their own. */
+/* What no row has, as a row of its own; `rest` has its CPU time, faults and switches. */
 static int take_remainder(struct diff *diff, unsigned side, unsigned sample, const char *key,
-			  const struct pmc_p_remainder *remainder, uint64_t cpu_ns,
+			  const struct pmc_p_remainder *remainder, struct pmc_p_thread *rest,
 			  struct pmc_union *u)
 {
-	const struct pmc_p_thread rest = {
-		.set = remainder->set,
-		.counts = remainder->counts,
-		.fixed = { .flags = PMC_THREAD_NO_RUSAGE, .cpu_ns = cpu_ns },
-	};
+	const struct pmc_thread_fixed *fixed = &rest->fixed;
 	struct pmc_fold_row sums = { .label = key };
 	struct diff_row *to;
 
-	if (!cpu_ns && !remainder->set)
+	if (!remainder->set && !fixed->cpu_ns && !fixed->minor_faults && !fixed->major_faults &&
+	    !fixed->voluntary_switches && !fixed->involuntary_switches)
 		return 0;
+	rest->set = remainder->set;
+	rest->counts = remainder->counts;
 	to = diff_find_row(diff, key);
 	if (!to || pmc_fold_init(&sums, u))
 		return -ENOMEM;
-	pmc_fold_add(&sums, u, &rest, false);
+	pmc_fold_add(&sums, u, rest, false);
 	sums.threads = 0;
 	take_row(diff, to, side, sample, &sums, u);
 	take_row(diff, &diff->total, side, sample, &sums, u);
@@ -149,14 +149,19 @@ static int take_remainders(struct diff *diff, unsigned side, unsigned sample,
 
 	for (uint64_t p = 0; p < profile->n_processes && !error; p++) {
 		const struct pmc_p_process *process = profile->processes[p];
-		uint64_t rest = pmc_sub_sat(process->fixed.cpu_ns, process->attributed_cpu_ns);
+		struct pmc_p_thread rest = { 0 };
 
+		rest.fixed.cpu_ns = pmc_sub_sat(process->fixed.cpu_ns, process->attributed_cpu_ns);
+		if (!pmc_process_usage_rest(process, &rest.fixed))
+			rest.fixed.flags = PMC_THREAD_NO_RUSAGE;
 		error = take_remainder(diff, side, sample, "unattributed", &process->unattributed,
-				       rest, u);
-		if (!error && (process->descendants.set || process->descendants.has_cpu))
-			error = take_remainder(
-				diff, side, sample, "descendants", &process->descendants,
-				process->descendants.has_cpu ? process->descendants.cpu_ns : 0, u);
+				       &rest, u);
+		rest = (struct pmc_p_thread){ .fixed.flags = PMC_THREAD_NO_RUSAGE };
+		if (process->descendants.has_cpu)
+			rest.fixed.cpu_ns = process->descendants.cpu_ns;
+		if (!error)
+			error = take_remainder(diff, side, sample, "descendants",
+					       &process->descendants, &rest, u);
 	}
 	return error;
 }

@@ -314,6 +314,12 @@ const struct pmc_p_place *pmc_profile_place(const struct pmc_p_process *process,
  * `each` returned if that was not 0. */
 int pmc_profile_each_start(const struct pmc_profile *profile,
 			   int (*each)(const struct pmc_p_start *start, void *arg), void *arg);
+/* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
+ * the last time known of it. */
+bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
+/* The faults and switches of a process that are in no row, or in one that does not know them; no
+ * other member of *rest is set. False: they are not known. */
+bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_thread_fixed *rest);
 /* The samples of a row's thread: *n entries of profile->samples. NULL: there are none. */
 struct pmc_p_samples **pmc_profile_samples_of(const struct pmc_profile *profile,
 					      const struct pmc_p_row *row, uint64_t *n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unattributed.c - work outside the rows: the totals of inherit groups minus the rows they cover.
+ * unattributed.c - work outside the rows: totals of inherit groups and of processes minus the rows
+ * that they cover.
  *
  * The exec group of a job's first process counts exec'd descendants at all depths. An exec of the
  * first process starts new totals: the rows of a covered process are subtracted from the totals of
@@ -287,4 +288,43 @@ void profile_close_totals(struct pmc_profile *profile)
 			subtract_execs(&p->pub.unattributed, &p->pub.descendants);
 		close_unseen(p);
 	}
+}
+
+bool pmc_process_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
+{
+	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
+	if (process->known && process->fixed.how_ended != PMC_RUNNING)
+		return false;
+	for (uint64_t i = 0; i < process->n_threads; i++)
+		if (process->threads[i]->time_ns > *newest_ns)
+			*newest_ns = process->threads[i]->time_ns;
+	return *newest_ns > process->fixed.time_ns;
+}
+
+/* Those of a program without an agent, by wait4(2), are also of its children; those of a killed one
+ * may be older than its rows. */
+static bool has_usage(const struct pmc_p_process *process)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+	uint64_t newest_ns;
+
+	return process->known && process->n_threads && !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
+	       !pmc_process_end_unseen(process, &newest_ns) &&
+	       fixed->minor_faults >= process->minor_faults &&
+	       fixed->major_faults >= process->major_faults &&
+	       fixed->voluntary_switches >= process->voluntary_switches &&
+	       fixed->involuntary_switches >= process->involuntary_switches;
+}
+
+bool pmc_process_usage_rest(const struct pmc_p_process *process, struct pmc_thread_fixed *rest)
+{
+	const struct pmc_process_fixed *fixed = &process->fixed;
+
+	if (!has_usage(process))
+		return false;
+	rest->minor_faults = fixed->minor_faults - process->minor_faults;
+	rest->major_faults = fixed->major_faults - process->major_faults;
+	rest->voluntary_switches = fixed->voluntary_switches - process->voluntary_switches;
+	rest->involuntary_switches = fixed->involuntary_switches - process->involuntary_switches;
+	return true;
 }

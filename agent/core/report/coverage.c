@@ -23,47 +23,21 @@ static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *r
 	row->rows -= !remainder->set || !remainder->counts;
 }
 
-/* Whether the process's own faults and switches are known. Those of a program without an agent, by
- * wait4(2), are also of its children; those of a killed one may be older than its rows. */
-static bool has_usage(const struct pmc_p_process *process)
-{
-	const struct pmc_process_fixed *fixed = &process->fixed;
-
-	return process->known && process->n_threads && !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
-	       fixed->minor_faults >= process->minor_faults &&
-	       fixed->major_faults >= process->major_faults &&
-	       fixed->voluntary_switches >= process->voluntary_switches &&
-	       fixed->involuntary_switches >= process->involuntary_switches;
-}
-
 /* Those that are in no row, or in one that does not know them. */
 static void usage_add(const struct pmc_p_process *process, struct pmc_coverage *coverage)
 {
-	const struct pmc_process_fixed *fixed = &process->fixed;
 	struct pmc_fold_row *row = &coverage->unattributed;
+	struct pmc_thread_fixed rest;
 
-	if (!has_usage(process)) {
+	if (!pmc_process_usage_rest(process, &rest)) {
 		coverage->usage_unknown = true;
 		return;
 	}
 	row->usage_rows++;
-	pmc_add_sat(&row->minor_faults, fixed->minor_faults - process->minor_faults);
-	pmc_add_sat(&row->major_faults, fixed->major_faults - process->major_faults);
-	pmc_add_sat(&row->voluntary_switches,
-		    fixed->voluntary_switches - process->voluntary_switches);
-	pmc_add_sat(&row->involuntary_switches,
-		    fixed->involuntary_switches - process->involuntary_switches);
-}
-
-bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns)
-{
-	*newest_ns = process->fixed.end_ns ? process->fixed.end_ns : process->fixed.time_ns;
-	if (process->known && process->fixed.how_ended != PMC_RUNNING)
-		return false;
-	for (uint64_t i = 0; i < process->n_threads; i++)
-		if (process->threads[i]->time_ns > *newest_ns)
-			*newest_ns = process->threads[i]->time_ns;
-	return *newest_ns > process->fixed.time_ns;
+	pmc_add_sat(&row->minor_faults, rest.minor_faults);
+	pmc_add_sat(&row->major_faults, rest.major_faults);
+	pmc_add_sat(&row->voluntary_switches, rest.voluntary_switches);
+	pmc_add_sat(&row->involuntary_switches, rest.involuntary_switches);
 }
 
 static bool has_killed(const struct pmc_view *view, const struct pmc_p_process *process)
@@ -88,7 +62,7 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	pmc_add_sat(&coverage->attributed_cpu_ns, process->attributed_cpu_ns);
 	for (unsigned i = 0; i < process->n_uncounted; i++)
 		pmc_add_sat(&coverage->threads_uncounted, process->uncounted[i].count);
-	if (pmc_view_end_unseen(process, &newest_ns)) {
+	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
 		coverage->usage_unknown = true;
@@ -178,7 +152,7 @@ static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 		if (!process)
 			break;
 		host = process->host;
-		pmc_view_end_unseen(process, &end);
+		pmc_process_end_unseen(process, &end);
 		coverage->off_ns = process->fixed.off_ns > coverage->off_ns ?
 					   process->fixed.off_ns :
 					   coverage->off_ns;

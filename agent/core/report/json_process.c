@@ -33,7 +33,7 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 {
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	uint64_t newest_ns, seen = fixed->threads_seen;
-	bool whole = process->known && !pmc_view_end_unseen(process, &newest_ns);
+	bool whole = process->known && !pmc_process_end_unseen(process, &newest_ns);
 
 	if (!whole && seen < process->n_threads)
 		seen = process->n_threads;

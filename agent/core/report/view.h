@@ -200,9 +200,6 @@ struct pmc_coverage {
 	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
 };
-/* Whether a process has rows newer than its own frame: killed, or ended past libc. *newest_ns gets
- * the last time known of it. */
-bool pmc_view_end_unseen(const struct pmc_p_process *process, uint64_t *newest_ns);
 int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage);
 
 /* ---- the views --------------------------------------------------------------------------- */
