@@ -141,6 +141,19 @@ is "$status $(wc -l <err)" "1 1" "samples: --fail-above fails if they are of dif
 diff_ --by function a1.pmc leaf.pmc
 is "$status" 0 "samples: without --fail-above this is no failure"
 like "$(cat out)" 'task-clock self was counted on side B only' "samples on one side only: a note"
+for lacking in a1 sampleless; do
+	diff_ --by function --format json leaf.pmc $lacking.pmc
+	is "$status $(wc -l <err)" "0 1" "samples on one side only: a warning ($lacking)"
+	like "$(jq -r .warning.message err)" "$lacking.pmc" "which names the dump"
+done
+diff_ --by function leaf.pmc faulted.pmc
+like "$(cat err)" 'page-faults in faulted.pmc' "samples of different events: a warning names them"
+diff_ --by function leaf.pmc deep.pmc
+is "$(wc -c <err)" 0 "samples on both sides: no warning"
+diff_ --by function --format json leaf.pmc a1.pmc --vs leaf.pmc
+is "$(of leaf 'task-clock self' .delta) $(grep -c 'a1.pmc' err)" "0 1" "a dump without samples among several: left out, a warning names it"
+diff_ --by function --event cycles leaf.pmc deep.pmc
+is "$status $(grep -c cycles err)" "2 1" "--event without samples: the message names it"
 # A program that is rebuilt in place.
 for part in 100:200 300:200; do
 	[ ! -e app ] || { mkdir -p "kept$T" && mv app "kept$T/app"; }
@@ -165,6 +178,8 @@ done
 grown='(.a > 50e6 and .b > 200e6 and .delta > 0)'
 diff_ --by function --format json app100.pmc app300.pmc
 is "$status $(of early 'task-clock total' "$grown") $(wc -c <err)" "0 true 0" "names are in the dumps of pmctl run"
+is "$(jq -c '[.rows[] | [.events[].delta // 0 | fabs] | max] | (max / 20) as $some | map(. >= $some) | . == (sort | reverse)' out)" true \
+	"functions whose totals changed come before those that hardly did"
 for format in json csv; do
 	diff_ --by function --top 1 --format $format app100.pmc app300.pmc
 	is "$(if [ $format = json ]; then jq '.rows | length' out; else tail -n +2 out | cut -d, -f1 | grep -v ^total | sort -u | wc -l; fi)" 1 \

@@ -7,6 +7,7 @@
 #include "tools/diff/diff.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -139,19 +140,26 @@ static double change_of(const struct diff *diff, const struct diff_row *row, uns
 	return (double)fabsl(sides[1].value - sides[0].value);
 }
 
-/* By the change of CPU time, then threads; of samples, then those in what it calls. */
+/* By the change of CPU time, then threads; of samples, then those in what it calls. Of few samples
+ * the former is noise, which does not go before the latter. */
 static void sort_rows(struct diff *diff)
 {
 	struct diff_row **rows = calloc(diff->n_rows + 1, sizeof(struct diff_row *));
+	double most = 0;
 	unsigned n = 0;
 
 	for (struct diff_row *row = diff->rows; rows && row; row = row->next) {
-		for (unsigned i = 0; i < 2; i++)
+		for (unsigned i = 0; i < 2; i++) {
 			row->impact[i] = change_of(diff, row, diff_first(diff) + i);
+			most = row->impact[i] > most ? row->impact[i] : most;
+		}
 		rows[n++] = row;
 	}
 	if (!rows)
 		return;
+	for (unsigned i = 0; i < n && pmc_by_samples(diff->by); i++)
+		if (rows[i]->impact[0] < most / 20)
+			rows[i]->impact[0] = 0;
 	qsort(rows, n, sizeof(struct diff_row *), by_impact);
 	for (unsigned i = 0; i < n; i++)
 		rows[i]->next = rows[i + 1];
@@ -159,38 +167,56 @@ static void sort_rows(struct diff *diff)
 	free(rows);
 }
 
-/* --fail-above must not pass if events or samples are missing. */
-static int nothing_compared(const struct diff *diff)
+/* Why nothing could be compared, and the fix. */
+static void explain(const struct diff *diff, char *text, size_t size)
 {
 	bool has[2] = { false, false };
 	struct diff_compared value;
+	unsigned side = 0;
 
-	if (!pmc_by_samples(diff->by))
-		return tool_fail(EXIT_FAIL, "--fail-above: nothing could be compared: the sides "
-					    "have no event in common; count the same events");
+	if (!pmc_by_samples(diff->by)) {
+		snprintf(text, size, "the sides have no event in common; count the same events");
+		return;
+	}
 	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++)
-		for (unsigned side = 0; diff_compare(diff, &diff->total, c, &value) && side < 2;
-		     side++)
+		for (side = 0; diff_compare(diff, &diff->total, c, &value) && side < 2; side++)
 			has[side] |= value.sides[side].summary.n && value.sides[side].value > 0;
-	if (has[0] && has[1])
-		return tool_fail(EXIT_FAIL,
-				 "--fail-above: nothing could be compared: the samples are of "
-				 "different events; sample the same one on both sides");
-	return tool_fail(EXIT_FAIL,
-			 "--fail-above: nothing could be compared: %s no samples; record them "
-			 "with pmctl run --sample",
-			 has[1]	? "side A has" :
-			 has[0] ? "side B has" :
-				  "both sides have");
+	if (has[0] && has[1]) {
+		snprintf(text, size,
+			 "the samples are of different events, by %.60s in %.200s, by %.60s in "
+			 "%.200s; sample the same one on both sides",
+			 diff->sampled[0].event, diff->files[0][0], diff->sampled[1].event,
+			 diff->files[1][0]);
+		return;
+	}
+	side = has[0];
+	snprintf(text, size, "%s no samples (%.200s); record them with pmctl run %s",
+		 !has[0] && !has[1] ? "both sides have" :
+		 side		    ? "side B has" :
+				      "side A has",
+		 diff->files[side][0],
+		 diff->event && !strcmp(diff->event, "off-cpu") ? "--off-cpu" : "--sample");
+}
+
+/* --fail-above must not pass if events or samples are missing. */
+static int nothing_compared(const struct diff *diff)
+{
+	char text[700];
+
+	explain(diff, text, sizeof(text));
+	if (diff->fail_above >= 0)
+		return tool_fail(EXIT_FAIL, "--fail-above: nothing could be compared: %s", text);
+	tool_warn("nothing could be compared: %s", text);
+	return 0;
 }
 
 /* 0, or the exit code with what is larger by more than --fail-above printed: the total's CPU time
  * or an event of it. For certain, where there are several dumps a side. */
 static int judge(const struct diff *diff)
 {
-	bool compared = diff->fail_above < 0;
+	bool compared = false;
 
-	for (unsigned c = diff_first(diff); c < diff->n_columns && diff->fail_above >= 0; c++) {
+	for (unsigned c = diff_first(diff); c < diff->n_columns; c++) {
 		struct diff_side sides[2];
 		struct bench_delta delta;
 
@@ -200,6 +226,8 @@ static int judge(const struct diff *diff)
 		    (pmc_by_samples(diff->by) && !(sides[0].value > 0 && sides[1].value > 0)))
 			continue;
 		compared = true;
+		if (diff->fail_above < 0)
+			break;
 		bench_compare(&sides[0].summary, &sides[1].summary, &delta);
 		if (delta.known && delta.pct > diff->fail_above &&
 		    (!delta.has_ci || delta.pct > delta.ci_pct))

@@ -266,6 +266,16 @@ static int read_sample(struct diff *diff, unsigned side, unsigned sample)
 	return code;
 }
 
+/* Of several dumps a side, those without samples. */
+static void warn_sampleless(const struct diff *diff)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned s = 0; diff->n_files[side] > 1 && s < diff->n_files[side]; s++)
+			if (!diff->total.samples[side][s].n)
+				tool_warn("%s has no samples: it is left out of the mean",
+					  diff->files[side][s]);
+}
+
 int diff_read(struct diff *diff)
 {
 	static const char *const names[] = { "cpu_ns", "threads", "page_faults",
@@ -280,10 +290,16 @@ int diff_read(struct diff *diff)
 	for (unsigned side = 0; side < 2; side++)
 		for (unsigned s = 0; s < diff->n_files[side]; s++)
 			code = read_sample(diff, side, s) ? EXIT_FAIL : code;
-	if (!code && pmc_by_samples(diff->by) && diff->n_columns == DIFF_EVENTS)
+	if (code || !pmc_by_samples(diff->by))
+		return code;
+	if (diff->n_columns == DIFF_EVENTS && diff->event)
+		return tool_fail(EXIT_USAGE, "these dumps have no samples by event '%.60s'",
+				 diff->event);
+	if (diff->n_columns == DIFF_EVENTS)
 		return tool_fail(EXIT_USAGE,
 				 "these dumps have no samples; pmctl run --sample takes some");
-	return code;
+	warn_sampleless(diff);
+	return 0;
 }
 
 bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned column,
@@ -293,6 +309,7 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 	struct bench_mean means[2];
 
 	for (unsigned side = 0; side < 2; side++) {
+		const struct diff_sample *of_all = diff->total.samples[side];
 		unsigned n = diff->n_files[side];
 		double *values = malloc((n + 1) * sizeof(*values));
 
@@ -300,9 +317,9 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 			const struct diff_sample *sample = &row->samples[side][s];
 			diff_number value = value_of(sample, column);
 
-			/* Threads missing in a dump count as 0 there. */
+			/* Threads and functions missing in a dump count as 0 there. */
 			if (isnan(value) && isnan(value_of(sample, DIFF_CPU)) &&
-			    (column < DIFF_EVENTS || of->scopes[side]))
+			    (column < DIFF_EVENTS || !isnan(value_of(&of_all[s], column))))
 				value = 0;
 			values[s] = (double)value;
 			if (!isnan(value))

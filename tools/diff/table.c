@@ -128,7 +128,8 @@ static void put_percent(const struct table *table, const struct diff_row *row,
 	pmc_out_str(&out, delta->pct > 0 ? "+" : "");
 	pmc_out_fixed(&out, delta->pct, 1);
 	pmc_out_char(&out, '%');
-	if (!delta->has_ci)
+	/* One wider than the value itself says nothing. */
+	if (!delta->has_ci || (!delta->significant && delta->ci_pct > 100))
 		return;
 	if (table->hidden[INTERVAL])
 		pmc_out_str(&out, mark);
