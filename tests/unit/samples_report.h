@@ -38,6 +38,8 @@ static const struct made_event wait_event = {
 	.name = "off-cpu", .type = PMC_TYPE_OS, .config = PMC_OS_OFF_CPU, .unit = "ns"
 };
 
+static const char *lib_path = "/opt/none/lib.so";
+
 /* Two threads: 100 samples of 1 ms in the first, 20 in the second; two waits of 2.5 s. */
 static inline void make(struct pmc_profile *profile)
 {
@@ -69,7 +71,7 @@ static inline void make(struct pmc_profile *profile)
 	made_thread(1,
 		    (struct pmc_thread_fixed){ .seq = 1, .cpu_ns = 20000000, .created_stack = 2 },
 		    "pool-1", NULL, 0);
-	modules[0] = made_module("/opt/none/lib.so", "lib-id");
+	modules[0] = made_module(lib_path, "lib-id");
 	modules[1] = made_module("/opt/none/app", "app-id");
 	made_stacks(1, modules, 2, stacks, sizeof(stacks) / sizeof(stacks[0]));
 	made_samples(1,

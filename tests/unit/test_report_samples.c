@@ -56,6 +56,27 @@ static void modules(void **state)
 	free(text);
 }
 
+/* The agent's own functions say nothing about the program. */
+static void samples_in_the_agent(void **state)
+{
+	static const enum pmc_fold_by keys[] = { PMC_BY_FUNCTION, PMC_BY_MODULE, PMC_BY_PATH };
+
+	(void)state;
+	lib_path = "/opt/none/libpmcagent.so";
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		char *text = report((struct pmc_report_options){
+			.by = keys[i],
+			.format = PMC_FORMAT_CSV,
+			.columns = "key,samples,total_samples",
+		});
+
+		has(text, "\n(agent),70,70\n");
+		has_not(text, "libpmcagent");
+		free(text);
+	}
+	lib_path = "/opt/none/lib.so";
+}
+
 /* A clock counts kernel mode, too; other events are counted where samples are taken. */
 static void what_is_not_sampled(void **state)
 {
@@ -347,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_as_csv),
 		cmocka_unit_test(modules),
+		cmocka_unit_test(samples_in_the_agent),
 		cmocka_unit_test(what_is_not_sampled),
 		cmocka_unit_test(paths_as_csv),
 		cmocka_unit_test(paths_bottom_up),

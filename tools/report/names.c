@@ -363,9 +363,9 @@ bool names_skip(const struct pmc_p_stack *stack, unsigned i)
 	return i && in_agent(&stack->frames[i]);
 }
 
-bool names_agent_waits(const struct pmc_p_stack *stack)
+bool names_of_agent(const struct pmc_p_stack *stack)
 {
-	return stack->id >= PMC_STACK_OUTSIDE && stack->depth && in_agent(&stack->frames[0]);
+	return stack->depth && in_agent(&stack->frames[0]);
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */

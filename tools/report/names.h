@@ -43,8 +43,8 @@ const struct spots *names_of_frame(struct report_names *names, const struct pmc_
 /* Whether frame i of a stack is one of the agent's around main() or a start routine, which says
  * nothing about the program. The innermost frame is the agent's own cost. */
 bool names_skip(const struct pmc_p_stack *stack, unsigned i);
-/* Whether it is one of a wait in the agent, as when it writes a row. */
-bool names_agent_waits(const struct pmc_p_stack *stack);
+/* Whether it is one of work or a wait in the agent, as when it writes a row. */
+bool names_of_agent(const struct pmc_p_stack *stack);
 /* Spots of a stack, the innermost first. All zero is empty; free(list). */
 struct spot_list {
 	const struct spot **list;

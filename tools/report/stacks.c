@@ -23,7 +23,7 @@ int spot_list_add(struct spot_list *spots, const struct spot *spot)
 int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
 		   bool mark, struct spot_list *to)
 {
-	const bool agent = stack && names_agent_waits(stack);
+	const bool agent = stack && names_of_agent(stack);
 	const unsigned guessed = PMC_STACK_FP | PMC_STACK_BROKEN;
 	const struct spot *nowhere = names_word(names, "(code in no file)");
 	int err = 0;
