@@ -115,6 +115,14 @@ is "$status $(grep -c 'task-clock.*page-faults\|page-faults.*task-clock' "$T/err
 export_ folded --event page-faults x.pmc faults.pmc
 is "$status $(grep -c task-clock "$T/err")" "0 0" "folded: but not with --event"
 
+# ---- samples that stand for different times ------------------------------------------------------------
+unlike "$("$PMCTL" export --to folded x.pmc 2>&1 >out)" speedscope "folded: samples of one period"
+"$PMCTL" run --report off --sample task-clock@10000000 -o slow.pmc -- "$PROG/samples" leaf 200
+for command in 'export --to folded' 'report --by path --format folded'; do
+	run "$PMCTL" $command x.pmc slow.pmc
+	is "$status $(grep -c 'task-clock.*speedscope' "$T/err")" "0 1" "$command: of two periods, a warning names formats with weights"
+done
+
 # ---- samples without rows of threads -----------------------------------------------------------------
 python3 - x.pmc rowless.pmc <<'PY'
 import struct, sys

@@ -21,7 +21,7 @@ int export_folded(struct export *export)
 	struct pmc_report_options options = { .format = PMC_FORMAT_FOLDED,
 					      .by = PMC_BY_PATH,
 					      .event = export->event,
-					      .fold_samples = report_fold_samples,
+					      .fold_samples = report_fold_counted,
 					      .names_arg = export->names };
 
 	return write_report(export, &options);

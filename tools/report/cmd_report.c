@@ -222,7 +222,9 @@ static int name_and_print(struct request *request, struct pmc_profile *profile)
 	if (pmc_by_samples(request->options.by) || request->options.by == PMC_BY_START) {
 		if (report_names_new(&names, request->root))
 			return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
-		request->options.fold_samples = report_fold_samples;
+		request->options.fold_samples = request->options.format == PMC_FORMAT_FOLDED ?
+							report_fold_counted :
+							report_fold_samples;
 		request->options.path_of = report_path_of;
 		request->options.names_arg = names;
 	}

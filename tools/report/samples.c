@@ -2,6 +2,7 @@
 /* samples.c - folds samples by function, line, module or call path. */
 #include "tools/report/samples.h"
 #include "agent/core/profile/sort.h"
+#include "tools/cli/pmctl.h"
 #include "tools/report/names.h"
 
 #include <errno.h>
@@ -280,4 +281,39 @@ int report_fold_samples(struct pmc_sample_fold *fold, void *names)
 	}
 	free(f.spots.list);
 	return err ? err : make_rows(&f);
+}
+
+/* ---- paths by the number of samples ------------------------------------------------------ */
+
+/* The most, in percent, by which the share of a path differs from that of its samples. */
+static double share_error(const struct pmc_sample_fold *fold)
+{
+	double samples = 0, weight = 0, most = 0;
+
+	for (uint64_t i = 0; i < fold->n_rows; i++) {
+		samples += (double)fold->rows[i]->samples;
+		weight += (double)fold->rows[i]->self;
+	}
+	for (uint64_t i = 0; samples > 0 && weight > 0 && i < fold->n_rows; i++) {
+		const struct pmc_sample_row *row = fold->rows[i];
+		const double error =
+			100 * ((double)row->total_samples / samples - (double)row->total / weight);
+
+		most = error > most ? error : -error > most ? -error : most;
+	}
+	return most;
+}
+
+int report_fold_counted(struct pmc_sample_fold *fold, void *names)
+{
+	const int err = report_fold_samples(fold, names);
+	const struct pmc_p_event *event = fold->n_lists ? fold->lists[0]->event : NULL;
+	const double percent = err || !event || pmc_is_off_cpu(event) ? 0 : share_error(fold);
+
+	if (percent >= 1)
+		tool_warn("folded counts samples, which do not all stand for as much of %.60s: "
+			  "shares are wrong by up to %.0f %% of it; pmctl export --to speedscope, "
+			  "pprof, perf-data or html has them right",
+			  event->name, percent);
+	return err;
 }
