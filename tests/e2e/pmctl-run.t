@@ -155,6 +155,45 @@ is "$(json killed.json '[.processes[].how_ended] | sort | join(" ")')" "exit:0 s
 	"killed by SIGKILL: a child that exited normally has exit:0"
 ok "killed by SIGKILL: every process has CPU time" \
 	jq -e '[.processes[].coverage.cpu_ns] | all(. > 0)' killed.json
+like "$(json killed.json '[.processes[].notes[].text] | tostring')" "signal 9" "killed by SIGKILL: a note says so"
+# A thread whose row makes the last image known; then CPU time that no row has, written to the file.
+cat >late.c <<'EOF'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+static void *nothing(void *arg) { return arg; }
+int main(int argc, char **argv)
+{
+	FILE *file = fopen(argv[1], "w");
+	struct timespec cpu;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, nothing, NULL);
+	pthread_join(thread, NULL);
+	for (volatile long i = 0; i < 100000000; i++)
+		;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	fprintf(file, "%lld\n", cpu.tv_sec * 1000000000LL + cpu.tv_nsec);
+	fclose(file);
+	return argc > 2 ? raise(SIGKILL) : 0;
+}
+EOF
+gcc -O1 -pthread -o late late.c
+while read -r ended command; do
+	run "$PROG/rusage" "$T/ru" "$PMCTL" run --report "json=$T/late.json" -- sh -c "$command"
+	ok "$command: the images together have the CPU time of the process" jq -e --slurpfile ru ru \
+		--slurpfile burnt burnt --arg ended "$ended" '(.processes | length > 1 and .[-1].how_ended == $ended) and
+		([.processes[].coverage.cpu_ns] | add | . >= $burnt[0] and . <= $ru[0].cpu_ns) and
+		all(.processes[].coverage; .attributed_cpu_ns <= .cpu_ns * 1.001)' late.json || diag "$(cat burnt ru late.json)"
+	[ "$ended" = exit:0 ] || like "$(json late.json '.processes[-1].notes | tostring')" "signal 9" "and a note says that it was killed"
+done <<'EOF'
+signal:9 exec ./late burnt killed
+signal:9 exec env A=1 sh -c 'exec ./late burnt killed'
+exit:0 exec env A=1 sh -c 'exec ./late burnt'
+EOF
+run "$PMCTL" run --report "json=$T/killed.json" -- sh -c 'exec sh -c "kill -KILL \$\$"'
+like "$(json killed.json '.processes[-1].notes | tostring')" "killed" "killed after an exec, without rows: a note says so"
 
 # ---- report ------------------------------------------------------------------------------
 run "$PMCTL" run --report json -- true

@@ -23,6 +23,7 @@
 #define FRAME_BYTES (256u << 10)
 /* Codes of notes: the agent's are below 1000, pmctl's from there. */
 #define NOTE_NO_AGENT 1000
+#define NOTE_KILLED   1001
 
 static void put_status(struct pmc_process_fixed *fixed, const struct run_child *child)
 {
@@ -36,18 +37,79 @@ static void put_status(struct pmc_process_fixed *fixed, const struct run_child *
 	}
 }
 
-/* `alone`: the process had no earlier image, so its CPU clock is that of this one. */
-static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child, bool alone)
+static void put_ending(struct pmc_process_fixed *fixed, const struct run_child *child)
 {
 	fixed->end_ns = child->end_ns;
 	fixed->time_ns = child->end_ns;
 	put_status(fixed, child);
-	if (alone && child->cpu_ns > fixed->cpu_ns)
-		fixed->cpu_ns = child->cpu_ns;
+}
+
+static void put_how(char *text, size_t cap, const struct run_child *child)
+{
+	if (WIFSIGNALED(child->status))
+		snprintf(text, cap, "was killed by signal %d (%s)", WTERMSIG(child->status),
+			 strsignal(WTERMSIG(child->status)));
+	else
+		snprintf(text, cap, "ended by a system call that the agent did not see");
+}
+
+/* Why there is no row of a program that nothing is known to keep from loading the agent. */
+static void put_no_rows(char *text, size_t cap, const struct run_child *child)
+{
+	char how[100];
+
+	put_how(how, sizeof(how), child);
+	if (WIFSIGNALED(child->status))
+		snprintf(text, cap, "%s before it wrote rows, or did not load the agent", how);
+	else
+		snprintf(text, cap, "did not load the agent");
+}
+
+/* From values of the whole process those of its other images in the dump. */
+static void subtract_others(struct pmc_process_fixed *fixed, const struct pmc_profile *profile,
+			    const struct pmc_p_process *itself)
+{
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_process_fixed *image = &profile->processes[i]->fixed;
+
+		if (profile->processes[i] == itself || image->pid != fixed->pid ||
+		    memcmp(image->job, fixed->job, 16) != 0)
+			continue;
+		fixed->cpu_ns = pmc_sub_sat(fixed->cpu_ns, image->cpu_ns);
+		fixed->minor_faults = pmc_sub_sat(fixed->minor_faults, image->minor_faults);
+		fixed->major_faults = pmc_sub_sat(fixed->major_faults, image->major_faults);
+		fixed->voluntary_switches =
+			pmc_sub_sat(fixed->voluntary_switches, image->voluntary_switches);
+		fixed->involuntary_switches =
+			pmc_sub_sat(fixed->involuntary_switches, image->involuntary_switches);
+	}
+}
+
+/* An image whose last frames are older than its end. */
+static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
+			    const struct pmc_profile *profile, const struct pmc_p_process *known,
+			    struct pmc_process_fixed *fixed)
+{
+	const struct pmc_note_fixed note = { .code = NOTE_KILLED, .level = 1, .count = 1 };
+	struct pmc_process_fixed whole = *fixed;
+	char how[100], text[PATH_MAX + 256];
+
+	whole.cpu_ns = run->child.cpu_ns;
+	subtract_others(&whole, profile, known);
+	if (whole.cpu_ns > fixed->cpu_ns)
+		fixed->cpu_ns = whole.cpu_ns;
+	/* wait4's include those of the children it waited for. */
+	fixed->flags |= PMC_PROCESS_NO_SWITCHES;
+	put_ending(fixed, &run->child);
+	put_how(how, sizeof(how), &run->child);
+	snprintf(text, sizeof(text),
+		 "%s %s: threads that ran then have no row, or one as of the last snapshot",
+		 known->exe, how);
+	pmc_build_note(buf, known->identity, known->snapshot + 1, &note, text);
 }
 
 static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
-			   const struct pmc_p_process *known, bool alone)
+			   const struct pmc_profile *profile, const struct pmc_p_process *known)
 {
 	const struct pmc_process_text text = { known->host, known->boot_id, known->exe,
 					       known->cmdline };
@@ -57,7 +119,7 @@ static void complete_known(struct pmc_frame_buf *buf, const struct run *run,
 	if (fixed.how_ended == PMC_ENDED_EXIT)
 		put_status(&fixed, &run->child);
 	else
-		put_ending(&fixed, &run->child, alone);
+		complete_killed(buf, run, profile, known, &fixed);
 	pmc_build_process(buf, known->identity, known->snapshot + 1, &fixed, &text);
 }
 
@@ -86,9 +148,6 @@ static bool find_identity(const struct run *run, const struct pmc_profile *profi
 static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
 			      const struct pmc_profile *profile, const struct pmc_p_process *before)
 {
-	static const char text[] = "the program that it became by exec did not load the agent: "
-				   "no thread rows; its faults and switches include those of the "
-				   "children it waited for";
 	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
 	const struct pmc_process_text names = { before->host, before->boot_id, "",
 						before->cmdline };
@@ -109,26 +168,20 @@ static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
 		.flags = PMC_PROCESS_FIRST,
 		.rank = before->fixed.rank,
 	};
+	char why[200], text[400];
 	uint8_t identity[16];
 
 	if (getentropy(identity, sizeof(identity)) != 0)
 		return;
 	memcpy(fixed.job, before->fixed.job, sizeof(fixed.job));
 	memcpy(fixed.parent_identity, before->fixed.parent_identity, 16);
-	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		const struct pmc_process_fixed *image = &profile->processes[i]->fixed;
-
-		if (image->pid != fixed.pid || memcmp(image->job, fixed.job, 16) != 0)
-			continue;
-		fixed.cpu_ns = pmc_sub_sat(fixed.cpu_ns, image->cpu_ns);
-		fixed.minor_faults = pmc_sub_sat(fixed.minor_faults, image->minor_faults);
-		fixed.major_faults = pmc_sub_sat(fixed.major_faults, image->major_faults);
-		fixed.voluntary_switches =
-			pmc_sub_sat(fixed.voluntary_switches, image->voluntary_switches);
-		fixed.involuntary_switches =
-			pmc_sub_sat(fixed.involuntary_switches, image->involuntary_switches);
-	}
-	put_ending(&fixed, child, false);
+	subtract_others(&fixed, profile, NULL);
+	put_ending(&fixed, child);
+	put_no_rows(why, sizeof(why), child);
+	snprintf(text, sizeof(text),
+		 "the program that it became by exec %s: no thread rows; its faults and switches "
+		 "include those of the children it waited for",
+		 why);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	pmc_build_note(buf, identity, 1, &note, text);
 }
@@ -137,12 +190,13 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 			     const struct pmc_profile *profile)
 {
 	const struct run_child *child = &run->child;
-	const char *why = program_obstacle(run->program.kind);
+	const char *obstacle = program_obstacle(run->program.kind);
 	const struct pmc_note_fixed note = { .code = NOTE_NO_AGENT, .level = 1, .count = 1 };
 	struct pmc_process_fixed fixed = {
 		.pid = (uint32_t)child->pid,
 		.ppid = (uint32_t)getpid(),
 		.start_ns = child->start_ns,
+		.cpu_ns = child->cpu_ns,
 		.minor_faults = (uint64_t)child->usage.ru_minflt,
 		.major_faults = (uint64_t)child->usage.ru_majflt,
 		.voluntary_switches = (uint64_t)child->usage.ru_nvcsw,
@@ -154,25 +208,24 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 	};
 	uint8_t identity[16];
 	struct pmc_out out;
-	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES], text[PATH_MAX + 256];
+	char host[256] = "", boot_id[40], cmdline[PMC_COMMAND_LINE_BYTES];
+	char why[200], text[PATH_MAX + 400];
 	const struct pmc_process_text names = { host, boot_id, run->program.path, cmdline };
 
 	if (!find_identity(run, profile, identity, fixed.job))
 		return;
-	if (!why)
-		why = WIFSIGNALED(child->status) ? "was killed before it wrote a frame" :
-						   "did not load the agent";
+	put_no_rows(why, sizeof(why), child);
 	gethostname(host, sizeof(host) - 1);
 	run_boot_id(boot_id, sizeof(boot_id));
 	pmc_out_to_mem(&out, cmdline, sizeof(cmdline));
 	pmc_command_line(&out, run->cmd, run->config.args);
-	put_ending(&fixed, child, true);
+	put_ending(&fixed, child);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	run_totals_frames(run, profile, identity, buf);
 	snprintf(text, sizeof(text),
 		 "%s %s: no thread rows; its faults and switches include those of the children it "
 		 "waited for%s",
-		 run->program.image, why,
+		 run->program.image, obstacle ? obstacle : why,
 		 run_has_totals(run) ? ", its counts those of programs it started without rows" :
 		 run_is_hidden(run)  ? "; the kernel refuses counters of other users on it" :
 				       "");
@@ -180,7 +233,7 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 }
 
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
-		       const struct pmc_p_process *known, bool alone)
+		       const struct pmc_p_process *known)
 {
 	const char *file = run->dump.file, *why;
 	struct pmc_frame_buf buf;
@@ -194,7 +247,7 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 	if (known && known->fixed.how_ended == PMC_ENDED_EXEC)
 		complete_replaced(&buf, run, profile, known);
 	else if (known)
-		complete_known(&buf, run, known, alone);
+		complete_known(&buf, run, profile, known);
 	else
 		complete_unknown(&buf, run, profile);
 	fd = run_dump_append(run, &why);

@@ -352,17 +352,6 @@ static const struct pmc_p_process *first_process(const struct run *run,
 	return first;
 }
 
-/* Whether it was the only image of its process. */
-static bool is_alone(const struct pmc_profile *profile, const struct pmc_p_process *process)
-{
-	unsigned images = 0;
-
-	for (uint64_t i = 0; process && i < profile->n_processes; i++)
-		images += profile->processes[i]->fixed.pid == process->fixed.pid &&
-			  memcmp(profile->processes[i]->fixed.job, process->fixed.job, 16) == 0;
-	return images == 1;
-}
-
 /* Whether wait4's result has more of the process than the dump. After an exec its CPU time in
  * phases in which counting was off is not known. */
 static bool lacks_end(const struct pmc_p_process *last)
@@ -397,7 +386,7 @@ static int read_job(struct run *run, struct pmc_profile *profile)
 	again = known && has_other_jobs(profile, job);
 	/* Of a pattern's files only the agent knows which is its own. */
 	if (lacks_end(first) && !run->dump.pattern)
-		again |= run_dump_complete(run, profile, first, is_alone(profile, first));
+		again |= run_dump_complete(run, profile, first);
 	if (!again)
 		return 0;
 	pmc_profile_free(profile);

@@ -98,10 +98,9 @@ void run_dump_close(struct run *run);
 /* A descriptor for adding frames to the job's dump, or -1 and why there is none. */
 int run_dump_append(const struct run *run, const char **why);
 /* Appends to the dump a PROCESS frame of `known` (NULL: the child, which had no agent) as ended;
- * of the program after it if it ended by exec. `alone`: no other image of that process is known.
- * False if it could not be written. */
+ * of the program after it if it ended by exec. False if it could not be written. */
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
-		       const struct pmc_p_process *known, bool alone);
+		       const struct pmc_p_process *known);
 
 /* ---- names.c ----------------------------------------------------------------------------- */
 /* Adds NAMES frames to the job's dump if it has stacks and is kept, and warns where it cannot. */
