@@ -283,6 +283,35 @@ static void sorted(void **state)
 	free(text);
 }
 
+/* Of a static program there are no samples, however it is run. */
+static void without_rows(void **state)
+{
+	const struct pmc_report_options table = { .by = PMC_BY_FUNCTION, .top = -1 };
+	const struct pmc_report_options folded = { .by = PMC_BY_PATH,
+						   .top = -1,
+						   .format = PMC_FORMAT_FOLDED };
+	const struct pmc_process_fixed process = { .pid = 7, .flags = PMC_PROCESS_FIRST };
+	const char *problem = NULL;
+	struct pmc_profile profile;
+	char *text;
+	int result;
+
+	(void)state;
+	made_begin();
+	made_process(1, &process, "elsewhere", "/bin/app", "app");
+	made_profile(&profile, false);
+	text = made_report(&profile, &table, &result, NULL);
+	assert_int_equal(result, 0);
+	has(text, "no samples");
+	has_not(text, "--sample");
+	free(text);
+	free(made_report(&profile, &folded, &result, &problem));
+	assert_int_equal(result, -EINVAL);
+	has(problem, "no samples");
+	has_not(problem, "--sample");
+	pmc_profile_free(&profile);
+}
+
 static void without_samples(void **state)
 {
 	struct pmc_report_options options = { .by = PMC_BY_PATH, .top = -1 };
@@ -305,6 +334,7 @@ static void without_samples(void **state)
 	text = made_report(&profile, &options, &result, NULL);
 	assert_int_equal(result, 0);
 	has(text, "no samples");
+	has(text, "--sample");
 	/* One head: the CPU time that no thread's row has, too. */
 	options.by = PMC_BY_NONE;
 	table = made_report(&profile, &options, &result, NULL);
@@ -383,6 +413,7 @@ int main(void)
 		cmocka_unit_test(sorted),
 		cmocka_unit_test(of_threads),
 		cmocka_unit_test(without_samples),
+		cmocka_unit_test(without_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static int no_samples(const struct request *request, const struct pmc_profile *p
 	if (request->event && profile->n_samples)
 		return tool_fail(EXIT_FAIL, "no samples by event '%.60s'; leave out --event",
 				 request->event);
-	return tool_fail(EXIT_FAIL, "no samples; pmctl run --sample takes some");
+	return tool_fail(EXIT_FAIL, "no samples%s", pmc_why_no_samples(profile));
 }
 
 /* Events of which no sample was taken. */

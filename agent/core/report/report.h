@@ -100,6 +100,8 @@ struct pmc_report_options {
 	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */
 };
 
+/* What follows "no samples" where a dump has none. */
+const char *pmc_why_no_samples(const struct pmc_profile *profile);
 /* 0, or -EINVAL with *problem naming the unknown column or bad condition, -ENOMEM, or out's error.
  * Flushes out. */
 int pmc_report(struct pmc_profile *profile, const struct pmc_report_options *options,

@@ -53,6 +53,12 @@ static bool is_asked(const struct pmc_report_options *options, const struct pmc_
 	       (!options->core_type || !strcmp(event->core_type, options->core_type));
 }
 
+const char *pmc_why_no_samples(const struct pmc_profile *profile)
+{
+	return profile->n_threads ? " in these threads; pmctl run --sample takes some" :
+				    ": no thread has a row";
+}
+
 /* The event that was asked for, or the one with most samples. */
 static int choose_event(struct pmc_view *view, const struct sampled *list, unsigned n)
 {
@@ -83,7 +89,7 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 	if (!strcmp(asked, "off-cpu"))
 		pmc_out_str(&out, "; pmctl run --off-cpu records waits");
 	else if (!n)
-		pmc_out_str(&out, "; pmctl run --sample takes some");
+		pmc_out_str(&out, pmc_why_no_samples(view->profile));
 	view->problem = pmc_arena_strndup(&view->profile->arena, buf, out.len);
 	return -EINVAL;
 }
@@ -371,7 +377,7 @@ static int no_paths(struct pmc_view *view)
 	if (!view->n_rows && view->n_where)
 		pmc_footer_conditions(view);
 	else
-		pmc_out_str(&text, "no samples in these threads; pmctl run --sample takes some");
+		pmc_outf(&text, "no samples%s", pmc_why_no_samples(view->profile));
 	view->out = out;
 	/* The caller reads it after the view is gone. */
 	view->problem = pmc_arena_strndup(&view->profile->arena, buf, text.len);

@@ -67,7 +67,7 @@ static void explain(struct pmc_view *view)
 	struct pmc_out *out = view->out;
 
 	if (!samples->event) {
-		pmc_out_str(out, "no samples in these threads; pmctl run --sample takes some");
+		pmc_outf(out, "no samples%s", pmc_why_no_samples(view->profile));
 		return;
 	}
 	if (pmc_is_off_cpu(samples->event)) {
