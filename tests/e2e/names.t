@@ -35,8 +35,13 @@ cp bare.pmc both.pmc
 "$PMCTL" merge --names bare.pmc -o named.pmc
 run "$PMCTL" run --report off --sample -- ./app
 is "$status $(wc -c <"$T/err")" "3 0" "a run without a dump to keep"
-is "$("$PMCTL" report --by line --where line=app.c:5 --format json run.pmc | jq -r '[.groups[].key | sub(".*/"; "")] | join(" ")')" app.c:5 \
-	"a line is selected as tables show it"
+for line in app.c:5 5 '*.c*5'; do
+	is "$("$PMCTL" report --by line --where "line=$line" --format json run.pmc | jq -r '[.groups[].key | sub(".*/"; "")] | join(" ")')" app.c:5 \
+		"a line is selected as tables show it, or by its number: $line"
+done
+for exe in app "$T/app" '*/ap?'; do
+	is "$("$PMCTL" report --where "exe=$exe" --format json run.pmc | jq '.threads | length')" 1 "a program is selected with or without its directory"
+done
 app after
 for file in run.pmc named.pmc; do
 	is "$(self $file function) $(wc -c <err)" "before 0" "$file: the function as it was, without a warning"

@@ -216,6 +216,11 @@ static void waits(void **state)
 	char *csv = report((struct pmc_report_options){
 		.by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV, .event = "off-cpu" });
 	char *samples = report((struct pmc_report_options){ .by = PMC_BY_PATH });
+	char *callers = report((struct pmc_report_options){
+		.by = PMC_BY_FUNCTION,
+		.event = "off-cpu",
+		.where = (const char *[]){ "function=app+0x1000" },
+		.n_where = 1 });
 
 	(void)state;
 	has(text, " waits  self s  self % ");
@@ -227,6 +232,8 @@ static void waits(void **state)
 	has_not(samples, "total s");
 	free(text);
 	free(tree);
+	has(callers, " waits  self s  self % "); /* as the total, though it is 0 */
+	free(callers);
 	free(csv);
 	free(samples);
 }

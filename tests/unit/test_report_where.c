@@ -100,6 +100,11 @@ static void paths_of_a_condition(void **state)
 	has_not(text, "app+0x2000");
 	has_not(text, "lib.so+0x3000");
 	free(text);
+	csv.inverted = true;
+	text = report(csv);
+	has(text, "callees; without --bottom-up");
+	free(text);
+	csv.inverted = false;
 	csv.format = PMC_FORMAT_CSV;
 	csv.columns = "key,total";
 	text = report(csv);

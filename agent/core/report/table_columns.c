@@ -290,6 +290,25 @@ static void measure(struct pmc_table *table)
 	}
 }
 
+static bool is_weight(const struct pmc_column *column)
+{
+	return column && column->kind == PMC_COL_SAMPLE &&
+	       (column->index == PMC_SAMPLE_self || column->index == PMC_SAMPLE_total);
+}
+
+/* Self and total of functions are compared, so they have one unit. */
+static void share_unit(struct pmc_table *table)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < table->n; i++)
+		if (is_weight(table->columns[i].column) && table->columns[i].most > most)
+			most = table->columns[i].most;
+	for (unsigned i = 0; i < table->n; i++)
+		if (is_weight(table->columns[i].column))
+			table->columns[i].most = most;
+}
+
 /* Numbers of a column are as wide as its largest one. */
 static void set_width(struct pmc_table_column *column)
 {
@@ -424,6 +443,7 @@ int pmc_table_make(struct pmc_table *table)
 		add_usual(table, columns);
 	}
 	measure(table);
+	share_unit(table);
 	drop_empty(table);
 	for (unsigned i = 0; i < table->n; i++) {
 		make_head(table, &table->columns[i]);

@@ -108,8 +108,12 @@ static bool holds(struct pmc_view *view, const struct pmc_condition *condition,
 
 	if (matches(condition, &cell))
 		return true;
+	if (condition->column->kind != PMC_COL_FIELD)
+		return false;
+	if (condition->column->index == PMC_FIELD_exe)
+		return !fnmatch(condition->glob, pmc_base_name(cell.text), 0);
 	/* Tables call a main thread "(main)". */
-	if (condition->column->kind != PMC_COL_FIELD || condition->column->index != PMC_FIELD_name)
+	if (condition->column->index != PMC_FIELD_name)
 		return false;
 	cell.text = pmc_thread_label(row->thread, &cell.len);
 	return matches(condition, &cell);
@@ -126,7 +130,7 @@ static bool row_holds(struct pmc_view *view, const struct pmc_condition *conditi
 	struct pmc_cell cell = pmc_sample_cell(view, index, row);
 
 	/* Tables have FILE:LINE in that column. */
-	if (index == PMC_SAMPLE_line && view->by == PMC_BY_LINE && strchr(condition->glob, ':')) {
+	if (index == PMC_SAMPLE_line && view->by == PMC_BY_LINE && !matches(condition, &cell)) {
 		cell = pmc_sample_cell(view, PMC_SAMPLE_key, row);
 		path = true;
 	}
