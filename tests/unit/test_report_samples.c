@@ -216,11 +216,9 @@ static void waits(void **state)
 	char *csv = report((struct pmc_report_options){
 		.by = PMC_BY_FUNCTION, .format = PMC_FORMAT_CSV, .event = "off-cpu" });
 	char *samples = report((struct pmc_report_options){ .by = PMC_BY_PATH });
+	const char *where[] = { "function=app+0x1000" };
 	char *callers = report((struct pmc_report_options){
-		.by = PMC_BY_FUNCTION,
-		.event = "off-cpu",
-		.where = (const char *[]){ "function=app+0x1000" },
-		.n_where = 1 });
+		.by = PMC_BY_FUNCTION, .event = "off-cpu", .where = where, .n_where = 1 });
 
 	(void)state;
 	has(text, " waits  self s  self % ");

@@ -186,8 +186,9 @@ void pmc_footer_sample_rows(struct pmc_view *view)
 	pmc_view_conditions(view, true);
 	if (samples->n_matches && view->by == PMC_BY_PATH)
 		pmc_outf(view->out, "; shown with their %s",
-			 view->options->inverted ? "callees; without --bottom-up with their callers" :
-						   "callers");
+			 view->options->inverted ?
+				 "callees; without --bottom-up with their callers" :
+				 "callers");
 	pmc_footer_end_line(view);
 }
 
