@@ -3,7 +3,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/note.h"
 #include "agent/base/seccomp_probe.h"
-#include "agent/core/base/out.h"
 #include "agent/core/count/group.h"
 #include "agent/core/dump/build.h"
 #include "agent/sample/private.h"
@@ -19,41 +18,24 @@ struct sample_event sample_event;
 
 static struct pmc_event event;
 
-static bool is_clock(void)
-{
-	return event.type == PERF_TYPE_SOFTWARE && (event.config == PERF_COUNT_SW_TASK_CLOCK ||
-						    event.config == PERF_COUNT_SW_CPU_CLOCK);
-}
-
 static void make_attr(void)
 {
 	const struct pmc_config_sample *asked = &agent.config.sample;
+	const bool clock = pmc_event_is_clock(&event);
 	struct pmc_attr *attr = &sample_event.attr;
 
-	pmc_perf_group_attr(&event, PMC_SCOPE_USER, true, attr);
-	attr->base.disabled = 1;
 	/* A signal for an overflow in the kernel would interrupt system calls of the program. */
-	attr->base.exclude_kernel = 1;
-	attr->base.exclude_hv = 1;
+	pmc_perf_sample_attr(&event, asked, attr);
 	attr->base.remove_on_exec = 1;
 	attr->base.wakeup_events = 1;
-	sample_event.period = asked->period;
-	if (asked->frequency && is_clock()) {
-		/* As the kernel does for its clocks. */
-		sample_event.period = 1000000000u / asked->frequency;
-	} else if (asked->frequency) {
-		attr->base.freq = 1;
-		attr->base.sample_freq = asked->frequency;
-	}
-	if (!attr->base.freq)
-		attr->base.sample_period = sample_event.period;
+	sample_event.period = attr->base.freq ? 0 : attr->base.sample_period;
 	sample_tables.like.frequency = asked->frequency;
 	sample_tables.like.period = asked->period;
 	/* Clocks count kernel mode, too, in which no samples are taken: a reading would put that
 	 * time on the next sample. */
-	sample_event.by_reading = !is_clock();
+	sample_event.by_reading = !clock;
 	/* A clock that goes on spares the kernel stopping and starting a timer at each sample. */
-	sample_event.ahead = is_clock() && sample_event.period >= AHEAD_PERIOD_NS ? 2 : 1;
+	sample_event.ahead = clock && sample_event.period >= AHEAD_PERIOD_NS ? 2 : 1;
 	pmc_perf_size(attr);
 }
 
@@ -112,14 +94,8 @@ int agent_sample_configure(char why[256])
 	error = parse(name, why);
 	if (error)
 		return asked->event_len ? error : 0;
-	if (event.exclude_user || pmc_event_filter(&event) == PMC_KERNEL_ONLY) {
-		struct pmc_out out;
-
-		pmc_out_to_mem(&out, why, 256);
-		pmc_outf(&out, "'%s' occurs in the kernel only, and samples are taken in user mode",
-			 event.name);
+	if (pmc_sample_refusal(&event, asked, why))
 		return -EINVAL;
-	}
 	error = try_open();
 	if (error && !asked->event_len && parse("task-clock", why) == 0)
 		error = try_open();

@@ -95,6 +95,59 @@ static void what_is_not_sampled(void **state)
 	free(faults);
 }
 
+/* 100 samples of a clock of which there was so much. */
+static char *sampled_every(uint64_t period, uint64_t frequency, uint64_t weight, uint64_t value)
+{
+	const struct pmc_report_options options = { .by = PMC_BY_FUNCTION, .top = -1 };
+	const struct pmc_process_fixed process = { .pid = 7, .rank = -1, .time_ns = value };
+	const struct pmc_sample list[] = { { 0, 100, weight } };
+	struct pmc_profile profile;
+	uint64_t clock;
+	char *text;
+	int result;
+
+	made_begin();
+	clock = made_set(&clock_event, 1);
+	made_process(1, &process, "elsewhere", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .cpu_ns = value }, "app", NULL, 0);
+	made_samples(1,
+		     (struct pmc_samples_fixed){ .eventset = clock,
+						 .period = period,
+						 .frequency = frequency,
+						 .samples = 100 },
+		     value, list, 1);
+	made_profile(&profile, false);
+	text = made_report(&profile, &options, &result, NULL);
+	assert_int_equal(result, 0);
+	pmc_profile_free(&profile);
+	return text;
+}
+
+/* Overflows that come faster than the machine takes them are in no sample. */
+static void periods_that_are_too_short(void **state)
+{
+	static const struct {
+		uint64_t period, frequency, weight, value;
+		bool named;
+	} cases[] = {
+		{ 20000, 0, 2000000, 4000000, true },
+		{ 0, 50000, 2000000, 4000000, true },
+		{ 20000, 0, 2000000, 2100000, false },
+		{ 1000000, 0, 100000000, 200000000, false },
+		{ 0, 997, 100300000, 200000000, false },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = sampled_every(cases[i].period, cases[i].frequency, cases[i].weight,
+					   cases[i].value);
+
+		has(text, "kernel mode");
+		(cases[i].named ? has : has_not)(text, "too short");
+		free(text);
+	}
+}
+
 static void paths_as_csv(void **state)
 {
 	char *text =
@@ -405,6 +458,7 @@ int main(void)
 		cmocka_unit_test(modules),
 		cmocka_unit_test(samples_in_the_agent),
 		cmocka_unit_test(what_is_not_sampled),
+		cmocka_unit_test(periods_that_are_too_short),
 		cmocka_unit_test(paths_as_csv),
 		cmocka_unit_test(paths_bottom_up),
 		cmocka_unit_test(tree_in_a_table),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags and PMC_* variables of `pmctl run`, checked before anything is started. */
-#include "agent/core/event/event.h"
+#include "agent/core/event/sample.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -8,26 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool occurs_in_kernel_only(const struct pmc_event *event)
-{
-	return event->exclude_user || pmc_event_filter(event) == PMC_KERNEL_ONLY;
-}
-
-static int check_events(const char *source, const char *text, bool to_sample)
+/* sample: of the events that are to be sampled; else NULL. */
+static int check_events(const char *source, const char *text,
+			const struct pmc_config_sample *sample)
 {
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
 	struct pmc_parse_error error = { .code = PMC_PARSE_OK };
 	int result = pmc_events_parse(text, NULL, &arena, &events, &error);
+	const char *refusal = NULL;
+	char why[PMC_SAMPLE_WHY];
 
-	const bool refused = !result && to_sample && occurs_in_kernel_only(&events.list[0]);
-
+	if (!result && sample)
+		refusal = pmc_sample_refusal(&events.list[0], sample, why);
 	pmc_arena_free(&arena);
-	if (refused)
-		return tool_fail(EXIT_USAGE,
-				 "%s '%s': it occurs in the kernel only, and samples are taken in "
-				 "user mode; name another event, such as task-clock",
-				 source, text);
+	if (refusal)
+		return tool_fail(EXIT_USAGE, "%s '%s': %s", source, sample->event, refusal);
 	if (result == 0)
 		return 0;
 	return tool_fail(error.code == PMC_PARSE_NO_MEMORY ? EXIT_OURS : EXIT_USAGE, "%s '%s': %s",
@@ -45,7 +41,7 @@ static int check_sample(const char *source, const struct pmc_config_sample *samp
 		return tool_fail(EXIT_USAGE, "%s: the name of the event is too long", source);
 	memcpy(event, sample->event, sample->event_len);
 	event[sample->event_len] = '\0';
-	return check_events(source, event, true);
+	return check_events(source, event, sample);
 }
 
 static int refuse(const char *source, const char *value, const char *accepted)
@@ -96,7 +92,7 @@ static int set_knob(const struct tool_args *args)
 	if (!valid)
 		return refuse(flag, value, pmc_knobs[i].values);
 	if (strcmp(pmc_knobs[i].env, "PMC_EVENTS") == 0)
-		code = check_events(flag, value, false);
+		code = check_events(flag, value, NULL);
 	else
 		code = check_sample(flag, &scratch.sample);
 	if (!code && setenv(pmc_knobs[i].env, value, 1) != 0)
@@ -134,7 +130,7 @@ static int check_environment(struct run *run)
 	if (run->append && !run->config.out)
 		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
 	if (run->config.events)
-		code = check_events("PMC_EVENTS", run->config.events, false);
+		code = check_events("PMC_EVENTS", run->config.events, NULL);
 	return code ? code : check_sample("PMC_SAMPLE", &run->config.sample);
 }
 

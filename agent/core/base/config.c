@@ -131,7 +131,6 @@ WORDS(SWITCH, "off", "on")
 
 /* Without a rate. */
 #define SAMPLE_HZ 997u
-#define SAMPLE_HZ_MOST 100000u
 
 static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 {
@@ -155,7 +154,7 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 		rate = strrchr(value, '/');
 		/* A slash at the end closes the terms of a PMU. */
 		if (rate && rate[1]) {
-			if (!pmc_number(rate + 1, SAMPLE_HZ_MOST, &number) || !number)
+			if (!pmc_number(rate + 1, PMC_SAMPLE_HZ_MOST, &number) || !number)
 				return -EINVAL;
 			to->frequency = number;
 		} else {

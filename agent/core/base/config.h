@@ -33,9 +33,12 @@ enum pmc_unwind {
 	PMC_UNWIND_FP,
 };
 
+/* The most of EVENT/HZ: that of kernel.perf_event_max_sample_rate, unless it was changed. */
+#define PMC_SAMPLE_HZ_MOST 100000u
+
 struct pmc_config_sample {
 	bool on;
-	const char *event; /* not NUL-terminated; event_len 0: the default */
+	const char *event; /* what follows is its rate; event_len 0: the default, event is NULL */
 	size_t event_len;
 	uint64_t period, frequency; /* the other one is 0 */
 };

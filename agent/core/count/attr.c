@@ -42,3 +42,22 @@ void pmc_perf_group_attr(const struct pmc_event *event, enum pmc_scope scope, bo
 	attr->exclude_hv = attr->exclude_kernel;
 	pmc_perf_size(to);
 }
+
+void pmc_perf_sample_attr(const struct pmc_event *event, const struct pmc_config_sample *asked,
+			  struct pmc_attr *to)
+{
+	struct perf_event_attr *attr = &to->base;
+
+	pmc_perf_group_attr(event, PMC_SCOPE_USER, true, to);
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	if (!asked->frequency) {
+		attr->sample_period = asked->period;
+	} else if (pmc_event_is_clock(event)) {
+		/* As the kernel does for its clocks. */
+		attr->sample_period = 1000000000u / asked->frequency;
+	} else {
+		attr->freq = 1;
+		attr->sample_freq = asked->frequency;
+	}
+}

@@ -9,7 +9,7 @@
 #define PMC_CORE_COUNT_GROUP_H
 
 #include "agent/core/count/perf.h"
-#include "agent/core/event/event.h"
+#include "agent/core/event/sample.h"
 
 #include <pmc/dump.h>
 
@@ -25,6 +25,10 @@ enum pmc_perf_group_kind {
  * if the event is. */
 void pmc_perf_group_attr(const struct pmc_event *event, enum pmc_scope scope, bool leader,
 			 struct pmc_attr *attr);
+
+/* The attr of an event that is sampled in user mode, as asked. */
+void pmc_perf_sample_attr(const struct pmc_event *event, const struct pmc_config_sample *asked,
+			  struct pmc_attr *attr);
 
 /* Opens n events as one group on pid/cpu into fds[0..n), the leader first and disabled. The attrs
  * are those of an own group; other kinds change a copy. move_to > 0: each descriptor is moved to

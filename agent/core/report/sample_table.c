@@ -2,6 +2,7 @@
 /* sample_table.c - functions, lines and call trees as a table, with what their samples explain. */
 #include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"
+#include "agent/core/event/sample.h"
 #include "agent/core/report/table.h"
 
 #include <errno.h>
@@ -60,6 +61,15 @@ static bool lacks_some(const struct pmc_view_samples *samples)
 	       samples->weight < samples->value - samples->value / 1000;
 }
 
+/* Whether overflows were lost because the machine does not take so many samples. */
+static bool lost_overflows(const struct pmc_view_samples *samples)
+{
+	const uint64_t hz = samples->period ? 1000000000 / samples->period : samples->frequency;
+
+	return hz > PMC_SAMPLE_HZ_CHEAP && !strcmp(samples->event->unit, "ns") &&
+	       samples->weight < samples->value - samples->value / 10;
+}
+
 /* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
@@ -88,8 +98,11 @@ static void explain(struct pmc_view *view)
 	}
 	put_losses(view);
 	if (lacks_some(samples))
-		pmc_outf(out, "%snot sampled: %s", view->glyphs->dot,
-			 "kernel mode, and threads shorter than a period");
+		pmc_outf(out, "%snot sampled: %skernel mode, and threads shorter than a period",
+			 view->glyphs->dot,
+			 lost_overflows(samples) ? "lost overflows (the period is too short for "
+						   "the machine), " :
+						   "");
 }
 
 int pmc_view_explained_json(struct pmc_view *view)
