@@ -117,6 +117,25 @@ done
 mkdir "$T/path" && cp "$(type -P true)" "$T/path/task-clock"
 run env PATH="$T/path:$PATH" "$PMCTL" run --sample task-clock --report off -- task-clock
 is "$status" 0 "--sample with an event that has the name of a program"
+for sample in task-clock@20000 task-clock/20000; do
+	run "$PMCTL" run --report off --sample=$sample -- true
+	like "$status $(cat "$T/err")" "^0 .*--sample=$sample" "--sample=$sample: a warning"
+done
+run "$PMCTL" run --sample=task-clock@100000 -- true
+unlike "$(cat "$T/err")" "warning" "--sample=task-clock@100000: no warning"
+like "$(cat "$T/err")" "--sample=task-clock@100000 -o" "--sample: the hint names the event"
+for mode in errno nosys kill; do
+	run "$PROG/seccomp" $mode "$PMCTL" run --report off --sample=task-clock -- touch "$T/ran.$mode"
+	is "$status $(ls "$T/ran.$mode")" "0 $T/ran.$mode" "--sample where perf_event_open fails ($mode): the command runs"
+	like "$(cat "$T/err")" "task-clock.*--sample.*seccomp" "--sample where perf_event_open fails ($mode): a warning gives the reason"
+	is "$(wc -l <"$T/err")" 1 "--sample where perf_event_open fails ($mode): in one line"
+done
+run "$PMCTL" run --report off --unwind fp -- true
+like "$status $(cat "$T/err")" "^0 .*--unwind.*--sample" "--unwind alone: a warning"
+for flags in --sample --off-cpu "--stacks on"; do
+	run "$PMCTL" run --report off --unwind fp $flags -o unwind.pmc -- true
+	unlike "$(cat "$T/err")" "--unwind" "--unwind with $flags: no warning"
+done
 run env PMC_SAMPLE=bogus@100 "$PMCTL" run -- touch "$T/sampled"
 is "$status $(ls "$T/sampled" 2>/dev/null)" "2 " "PMC_SAMPLE with an unknown event: exit status 2, nothing started"
 is "$(ls "$TMPDIR")" "" "the private dumps are gone"

@@ -74,6 +74,8 @@ int cmd_run(int argc, char **argv)
 		goto out;
 	}
 	if (code == 0)
+		run_check_samples(run);
+	if (code == 0)
 		code = open_report(run);
 	if (code == 0)
 		code = run_dump_open(run);

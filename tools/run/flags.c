@@ -114,6 +114,8 @@ static int take_flag(struct run *run, const struct tool_args *args)
 		strcpy(run->agent, args->value);
 	} else {
 		run->out_flag |= tool_args_is(args, "--output");
+		run->sample_flag |= tool_args_is(args, "--sample");
+		run->unwind_flag |= tool_args_is(args, "--unwind");
 		return set_knob(args);
 	}
 	return 0;
@@ -129,6 +131,10 @@ static int check_environment(struct run *run)
 		return refuse(error.variable, error.value, error.accepted);
 	if (run->append && !run->config.out)
 		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
+	if (run->unwind_flag && !run->config.sample.on && !run->config.stacks &&
+	    !run->off_cpu_wanted)
+		tool_warn("--unwind has no effect: nothing is sampled; add --sample, --off-cpu or "
+			  "--stacks on");
 	if (run->config.events)
 		code = check_events("PMC_EVENTS", run->config.events, NULL);
 	return code ? code : check_sample("PMC_SAMPLE", &run->config.sample);

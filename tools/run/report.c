@@ -2,6 +2,7 @@
 /* report.c - prints the report of the process tree after the command has ended. */
 #include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
+#include "agent/core/base/utf8.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
@@ -19,13 +20,28 @@ static void fail(const struct run *run, const char *what, int error)
 		  strerror(-error));
 }
 
+/* The command that keeps such a run. */
+static const char *keep_hint(const struct run *run, char *text, size_t cap)
+{
+	const struct pmc_config_sample *sample = &run->config.sample;
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, text, cap);
+	pmc_out_str(&out, "pmctl run ");
+	if (sample->on)
+		pmc_out_str(&out, "--sample");
+	if (sample->on && sample->event) {
+		pmc_out_char(&out, '=');
+		pmc_utf8_shell(&out, sample->event, true);
+	}
+	pmc_outf(&out, "%s%s-o run.pmc", sample->on ? " " : "",
+		 run->off_cpu_wanted ? "--off-cpu " : "");
+	return text;
+}
+
 void run_print_report(struct run *run)
 {
-	static const char *const keep_hints[2][2] = {
-		{ "pmctl run -o run.pmc", "pmctl run --sample -o run.pmc" },
-		{ "pmctl run --off-cpu -o run.pmc", "pmctl run --sample --off-cpu -o run.pmc" },
-	};
-	static char room[64 << 10];
+	static char room[64 << 10], hint[2048];
 	struct pmc_report_options options = {
 		.format = PMC_FORMAT_TABLE,
 		.top = -1,
@@ -54,7 +70,7 @@ void run_print_report(struct run *run)
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
 	if (run->dump.private_dir[0])
-		options.keep_hint = keep_hints[run->off_cpu_wanted][run->config.sample.on];
+		options.keep_hint = keep_hint(run, hint, sizeof(hint));
 	else if (!run->dump.pattern)
 		options.dump = strchr(run->config.out, '%') ? run->dump.file : run->config.out;
 	if (run->config.report.file)

@@ -53,6 +53,7 @@ struct run {
 	bool plan_only, append;
 	bool off_cpu_wanted;
 	bool out_flag;	      /* the dump was named by -o, not by PMC_OUT */
+	bool sample_flag, unwind_flag;
 	char agent[PATH_MAX]; /* of --agent, then where it was found */
 	struct pmc_config config;
 	struct program program;
@@ -76,6 +77,11 @@ int run_child(struct run *run);
 int run_make_plan(struct run *run);
 int run_print_plan(struct run *run);
 void run_print_report(struct run *run);
+
+/* ---- linux/sample.c ---------------------------------------------------------------------- */
+/* Warns if the event to sample cannot be opened, or samples slow the program down. */
+void run_check_samples(struct run *run);
+void run_print_samples(struct run *run);
 
 /* ---- totals.c: counts of a program that cannot load the agent ---------------------------- */
 /* Whether the kernel refuses every counter of this user on the program. */

@@ -155,40 +155,6 @@ int run_make_plan(struct run *run)
 	return 0;
 }
 
-/* Whether the event could be sampled here. */
-static bool can_sample(struct run *run, const char *name)
-{
-	struct pmc_parse_error error;
-	struct pmc_events events;
-
-	return pmc_events_parse(name, NULL, &run->arena, &events, &error) == 0 &&
-	       tool_event_try(&events.list[0], PMC_SCOPE_USER, -1) == 0;
-}
-
-/* Chooses the event as the agent does. */
-static void print_samples(struct run *run)
-{
-	const struct pmc_config_sample *asked = &run->config.sample;
-	const char *name = asked->event_len ?
-				   pmc_arena_strndup(&run->arena, asked->event, asked->event_len) :
-				   "cycles";
-	bool opens = name && can_sample(run, name);
-
-	if (!opens && !asked->event_len) {
-		name = "task-clock";
-		opens = can_sample(run, name);
-	}
-	if (!opens)
-		tool_line("samples: none: %s cannot be opened here (see pmctl doctor)", name);
-	else if (asked->period)
-		tool_line("samples: every %llu %s, in user mode; per thread: descriptors 1",
-			  (unsigned long long)asked->period, name);
-	else
-		tool_line("samples: %llu per second of CPU time by %s, in user mode; per thread: "
-			  "descriptors 1",
-			  (unsigned long long)asked->frequency, name);
-}
-
 /* Tries it on this process, which calls no exec: nothing is recorded. */
 static int print_waits(struct run *run, bool frame_pointers)
 {
@@ -209,7 +175,7 @@ static int print_stacks(struct run *run)
 	int code = 0;
 
 	if (run->config.sample.on)
-		print_samples(run);
+		run_print_samples(run);
 	if (run->off_cpu_wanted)
 		code = print_waits(run, frame_pointers);
 	if (!code && (run->config.sample.on || run->off_cpu_wanted))
