@@ -24,6 +24,8 @@ extern struct sample_event sample_event;
 /* ---- sample_thread.c ---- */
 /* NULL: there is no sampling. */
 struct sample_thread *sample_of(const struct slot *slot);
+/* reset_ns of the slot's account, and what to subtract from its event since then. */
+uint64_t sample_reset(const struct slot *slot, uint64_t sampled[3]);
 /* Switches the event of the calling thread off. */
 void sample_disarm(int fd);
 /* Starts sampling in all live threads. */
@@ -96,6 +98,8 @@ void sample_area_clear(void);
 /* ---- sample_counts.c: samples of a thread by stack ---- */
 /* False: there is no memory. */
 bool sample_count(struct sample_thread *thread, uint32_t stack, uint64_t weight);
+/* After a reset: removes all samples. Called by the thread. */
+void sample_counts_clear(struct sample_thread *thread, uint64_t reset_ns);
 void sample_counts_free(struct sample_thread *thread);
 
 /* ---- sample_fp.c, sample_dwarf.c ---- */

@@ -82,6 +82,23 @@ bool sample_count(struct sample_thread *thread, uint32_t stack, uint64_t weight)
 	return true;
 }
 
+void sample_counts_clear(struct sample_thread *thread, uint64_t reset_ns)
+{
+	struct sample_counts *counts = atomic_load_explicit(&thread->counts, memory_order_relaxed);
+
+	if (counts && thread->had < counts->n)
+		thread->had = counts->n;
+	/* After the caller has seen the reset: who copies what changes from now on sees the reset
+	 * as well. */
+	atomic_thread_fence(memory_order_release);
+	if (counts) {
+		memset(index_of(counts), 0, 2 * counts->capacity * sizeof(uint32_t));
+		atomic_store_explicit(&counts->n, 0, memory_order_relaxed);
+	}
+	thread->samples = thread->lost = thread->truncated = 0;
+	atomic_store_explicit(&thread->reset_ns, reset_ns, memory_order_release);
+}
+
 void sample_counts_free(struct sample_thread *thread)
 {
 	struct sample_counts *counts = atomic_exchange(&thread->counts, NULL), *older;

@@ -29,7 +29,8 @@ void sample_frames_forked(void)
 	written.lost = agent_file_lost();
 }
 
-static void put_reading(struct pmc_frame_buf *buf, const struct sample_thread *thread)
+static void put_reading(struct pmc_frame_buf *buf, const struct sample_thread *thread,
+			const uint64_t sampled[3])
 {
 	struct pmc_reading reading = { .n = 1,
 				       .enabled_ns = thread->enabled_ns,
@@ -42,7 +43,46 @@ static void put_reading(struct pmc_frame_buf *buf, const struct sample_thread *t
 		pmc_perf_group_read(fd, thread->id, 1, &reading, words);
 		words[0] -= thread->off;
 	}
+	reading.enabled_ns = set_less(reading.enabled_ns, sampled[0]);
+	reading.running_ns = set_less(reading.running_ns, sampled[1]);
+	words[0] = set_less(words[0], sampled[2]);
 	pmc_put_reading(buf, &reading, words);
+}
+
+/* A part of the samples up to pmc_frame_end, as of a reset; false: there is none. */
+static bool put_part(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot, uint32_t part,
+		     uint64_t reset_ns, const uint64_t sampled[3])
+{
+	const struct sample_thread *thread = sample_of(slot);
+	const bool cleared =
+		atomic_load_explicit(&thread->reset_ns, memory_order_acquire) != reset_ns;
+	const struct sample_counts *counts =
+		atomic_load_explicit(&thread->counts, memory_order_acquire);
+	const uint32_t all = counts ? atomic_load_explicit(&counts->n, memory_order_acquire) : 0;
+	const uint32_t from = part * PMC_SAMPLES_PART;
+	const uint32_t left = cleared || from > all ? 0 : all - from;
+	struct pmc_samples_fixed *fixed;
+
+	if (part && from >= all && from >= atomic_load(&thread->had))
+		return false;
+	fixed = pmc_begin_samples(buf, agent.identity, snapshot, &sample_tables.like);
+	if (!fixed)
+		return false;
+	fixed->seq = slot->seq;
+	fixed->time_ns = pmc_now_ns();
+	fixed->part = part;
+	fixed->n = left < PMC_SAMPLES_PART ? left : PMC_SAMPLES_PART;
+	fixed->n_groups = !part;
+	if (!part && !cleared) {
+		fixed->samples = atomic_load(&thread->samples);
+		fixed->lost = atomic_load(&thread->lost);
+		fixed->truncated = atomic_load(&thread->truncated);
+	}
+	if (!part)
+		put_reading(buf, thread, sampled);
+	if (fixed->n)
+		pmc_frame_bytes(buf, counts->list + from, fixed->n * sizeof(counts->list[0]));
+	return true;
 }
 
 /* Not inlined: programs without sampling do not pay for its stack frame on a signal stack. */
@@ -50,36 +90,25 @@ __attribute__((noinline)) static bool next(struct pmc_frame_buf *buf, struct slo
 					   uint64_t snapshot, uint32_t *part)
 {
 	struct sample_thread *thread = sample_of(slot);
-	struct pmc_samples_fixed *fixed;
-	struct sample_counts *counts =
-		thread ? atomic_load_explicit(&thread->counts, memory_order_acquire) : NULL;
-	const uint32_t all = counts ? atomic_load_explicit(&counts->n, memory_order_acquire) : 0;
-	const uint32_t from = *part * PMC_SAMPLES_PART;
-	uint32_t n;
+	uint64_t sampled[3], reset_ns, again;
 
-	if (!thread || !sample_tables.like.eventset || (*part && from >= all) ||
+	if (!thread || !sample_tables.like.eventset ||
 	    (!*part && !atomic_load(&thread->fd) && !thread->enabled_ns))
 		return false;
-	n = all - from < PMC_SAMPLES_PART ? all - from : PMC_SAMPLES_PART;
-	fixed = pmc_begin_samples(buf, agent.identity, snapshot, &sample_tables.like);
-	if (!fixed)
-		return false;
-	fixed->seq = slot->seq;
-	fixed->time_ns = pmc_now_ns();
-	fixed->part = *part;
-	fixed->n = n;
-	if (!*part) {
-		fixed->n_groups = 1;
-		fixed->samples = atomic_load(&thread->samples);
-		fixed->lost = atomic_load(&thread->lost);
-		fixed->truncated = atomic_load(&thread->truncated);
-		put_reading(buf, thread);
+	reset_ns = sample_reset(slot, sampled);
+	while (put_part(buf, slot, snapshot, *part, reset_ns, sampled)) {
+		atomic_thread_fence(memory_order_acquire);
+		again = sample_reset(slot, sampled);
+		if (again == reset_ns) {
+			pmc_frame_end(buf);
+			++*part;
+			return true;
+		}
+		/* The thread may have removed them while they were copied. */
+		pmc_frame_drop(buf);
+		reset_ns = again;
 	}
-	if (n)
-		pmc_frame_bytes(buf, counts->list + from, n * sizeof(counts->list[0]));
-	pmc_frame_end(buf);
-	++*part;
-	return true;
+	return false;
 }
 
 bool agent_sample_next(struct pmc_frame_buf *buf, struct slot *slot, uint64_t snapshot,

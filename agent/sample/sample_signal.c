@@ -130,8 +130,13 @@ static void take(void *arg)
 {
 	const struct work *work = arg;
 	struct sample_thread *thread = work->thread;
-	uint32_t stack = sample_walk_id(work->walk);
+	uint64_t sampled[3], reset_ns = sample_reset(agent_self, sampled);
+	uint32_t stack;
 
+	/* A reset that comes from here on clears this sample as well. */
+	if (reset_ns != thread->reset_ns)
+		sample_counts_clear(thread, reset_ns);
+	stack = sample_walk_id(work->walk);
 	if (!sample_count(thread, stack, weight_of(thread, work->fd))) {
 		atomic_fetch_add_explicit(&thread->lost, 1, memory_order_relaxed);
 		return;

@@ -6,26 +6,34 @@
 cd "$T" || exit 1
 mkfifo in
 
-# Each line of stdin starts a thread that uses 30 ms of CPU, has 2,000 page faults and then waits; main then
-# prints "done". What a clock counts depends on the machine: a hypervisor's share is in task-clock.
+# Each line of stdin starts a thread that uses 30 ms of CPU, has 2,000 page faults and then waits; if it is "main", main
+# does that itself. Main then prints "done". What a clock counts depends on the machine: a hypervisor's share is in
+# task-clock.
 cat >step.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 static pthread_barrier_t worked;
+static long cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
 static void burn(void)
 {
+	const long begin = cpu_ns();
 	const long page = sysconf(_SC_PAGESIZE);
 	volatile char *pages = mmap(NULL, 2000 * page, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct timespec t;
 	madvise((void *)pages, 2000 * page, MADV_NOHUGEPAGE);
 	for (long i = 0; i < 2000; i++)
 		pages[i * page] = 1;
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	while (t.tv_sec == 0 && t.tv_nsec < 30000000);
+	while (cpu_ns() - begin < 30000000)
+		for (volatile int i = 0; i < 100000; i++)
+			;
 }
 static void *work(void *arg) { burn(); pthread_barrier_wait(&worked); pause(); return arg; }
 int main(void)
@@ -35,8 +43,12 @@ int main(void)
 	puts("ready");
 	for (fflush(stdout); fgets(line, sizeof(line), stdin); fflush(stdout)) {
 		pthread_t thread;
-		pthread_create(&thread, NULL, work, NULL);
-		pthread_barrier_wait(&worked);
+		if (strcmp(line, "main\n") == 0) {
+			burn();
+		} else {
+			pthread_create(&thread, NULL, work, NULL);
+			pthread_barrier_wait(&worked);
+		}
 		puts("done");
 	}
 	return 0;
@@ -56,13 +68,13 @@ target() {
 	await grep -q ready log
 }
 
-# step: start one more thread and wait until it has used its CPU time.
+# step [main]: start one more thread, or use main, and wait until it has used its CPU time.
 n_steps=0
 answered() { [ "$(grep -c done log)" -ge "$1" ]; }
 step() {
 	local before
 	before=$(grep -c done log)
-	echo go >&9
+	echo "${1:-go}" >&9
 	await answered $((before + 1))
 }
 
@@ -199,6 +211,40 @@ done
 finish
 is "$(python3 "$ROOT/tests/e2e/samples.py" samples.pmc total | jq -s -c 'sort_by(.seq) | map(select(.seq > 0).samples > 0)')" \
 	"[false,true,false,true]" "samples are taken while counting is on"
+
+# sampled FILE: of each thread in start order, whether it has samples: all of them listed, and each of 1 ms that
+# its event has counted. Without samples the event has counted next to nothing.
+sampled() {
+	python3 "$ROOT/tests/e2e/samples.py" "$1" total | jq -s -c 'sort_by(.seq) | map(
+		if .listed != .samples or .weight > .value + 1000000 then "wrong"
+		elif .samples > 0 then true
+		elif .value < 10000000 and .cut == 0 then false else .value end)'
+}
+sampled_now() {
+	rm -f now.pmc
+	"$PMCTL" dump "$pid" -o now.pmc >/dev/null
+	sampled now.pmc
+}
+for events in page-faults ''; do
+	rm -f samples.pmc
+	PMC_EVENTS=${events:-software/config=98/} PMC_SAMPLE=task-clock@1000000 PMC_DUMP=USR2 PMC_OUT=$T/samples.pmc target
+	step main
+	step
+	is "$(sampled_now)" "[true,true]" "before ctl reset there are samples"
+	ctl reset
+	is "$status" 0 "ctl reset of a process that samples: exit status 0"
+	is "$(sampled_now)" "[false,false]" "after ctl reset there is none"
+	"$PMCTL" dump --signal "$pid" >/dev/null
+	like "$(sampled samples.pmc)" "^\[(true|false),false\]$" "nor in a snapshot that the process takes of a thread that waits"
+	step main
+	step
+	is "$(sampled_now)" "[true,false,true]" "threads that run on and new ones have samples again"
+	ctl reset
+	step
+	like "$(sampled_now)" "^\[(true|false),false,false,true\]$" "after a second ctl reset there is none of before"
+	finish
+	like "$(sampled samples.pmc)" "^\[(true|false),false,false,true\]$" "nor at the end"
+done
 
 # ---- refusals ----------------------------------------------------------------------------
 refused() { # STATUS PATTERN NAME ARGS...

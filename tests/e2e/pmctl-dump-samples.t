@@ -145,6 +145,7 @@ while "$PMCTL" dump "$pid" -o "$T/each.pmc" >/dev/null 2>each.err; do
 	[ "$n" != 1 ] || "$PMCTL" dump "$pid" -o "$T/often.pmc" -I 5ms >/dev/null 2>often.err &
 	warned+=$(grep -v -e ': regions' -e 'child processes' each.err)
 	[ "$n" -gt 20 ] || cat each.pmc >>some.pmc
+	[ $((n % 4)) != 0 ] || "$PMCTL" ctl "$pid" reset >/dev/null
 	mv each.pmc last.pmc
 done
 wait

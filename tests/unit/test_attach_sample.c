@@ -222,6 +222,64 @@ static void long_lists_are_split(void **state)
 	free(counts);
 }
 
+/* The account of slot 1 after pmctl ctl reset. */
+static void reset_account(void)
+{
+	struct account_side side = { .owner = 5, .reset_ns = 70, .sampled = { 990, 980, 900 } };
+
+	control.switched = 1;
+	account_write(&registry.accounts[1], &side);
+	assert_int_equal(attach_look(&target), 0);
+}
+
+static void a_reset_clears(void **state)
+{
+	(void)state;
+	reset_account();
+	look();
+	assert_false(samples.damaged);
+	assert_int_equal(seen.frames, 2);
+	assert_int_equal(seen.fixed[0].samples, 6);
+	assert_int_equal(seen.fixed[1].n, 0);
+	assert_int_equal(seen.fixed[1].samples, 0);
+	assert_int_equal(seen.fixed[1].lost, 0);
+	assert_int_equal(seen.fixed[1].truncated, 0);
+	assert_int_equal(seen.reading.enabled_ns, 10);
+	assert_int_equal(seen.reading.running_ns, 20);
+	assert_int_equal(seen.value, 1);
+	/* The thread has sampled since. */
+	made.threads[1].reset_ns = 70;
+	look();
+	assert_int_equal(seen.fixed[1].samples, 9);
+	assert_int_equal(seen.fixed[1].lost, 1);
+	assert_int_equal(seen.value, 1);
+	/* The account of the thread that had the slot before. */
+	registry.accounts[1].sides[registry.accounts[1].number & 1].owner = 4;
+	made.threads[1].reset_ns = 0;
+	look();
+	assert_int_equal(seen.fixed[1].samples, 9);
+	assert_int_equal(seen.value, 901);
+}
+
+/* The newest frame of each part is valid: older ones have to be replaced. */
+static void a_reset_clears_all_parts(void **state)
+{
+	(void)state;
+	reset_account();
+	made.threads[1].had = 2 * PMC_SAMPLES_PART + 1;
+	for (unsigned again = 0; again < 2; again++, made.threads[1].reset_ns = 70) {
+		look();
+		assert_false(samples.damaged);
+		assert_int_equal(seen.frames, 4);
+		assert_int_equal(seen.fixed[1].n, again ? AREA_LISTED : 0);
+		for (unsigned part = 1; part < 3; part++) {
+			assert_int_equal(seen.fixed[1 + part].part, part);
+			assert_int_equal(seen.fixed[1 + part].n, 0);
+			assert_int_equal(seen.fixed[1 + part].n_groups, 0);
+		}
+	}
+}
+
 static void threads_that_end_meanwhile(void **state)
 {
 	struct slot *slot = registry_slot(&registry, 0);
@@ -300,6 +358,7 @@ static void lies_are_refused(void **state)
 	LIE(made.threads[0].counts = (void *)8, 1, 4);
 	LIE(area_counts(&made, 0)->capacity = 1u << 31, 1, 4);
 	LIE(area_counts(&made, 0)->n = 5, 1, 4);
+	LIE(made.threads[0].had = UINT32_MAX, 1, 4);
 	LIE(made.stacks[2].depth = PMC_STACK_DEPTH_MAX + 1, 2, 3);
 	LIE(made.stacks[2].first = AREA_IDS * AREA_DEPTH - 1, 2, 3);
 	LIE(made.stacks[2].first = UINT32_MAX, 2, 3);
@@ -320,6 +379,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(frames_are_true, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_lists_are_split, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_reset_clears, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_reset_clears_all_parts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_that_end_meanwhile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_not_complete, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_sampling, set_up, tear_down),

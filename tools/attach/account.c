@@ -144,6 +144,8 @@ bool attach_switch_thread(const struct attach *target, enum attach_action action
 	values = now;
 	account_values(&side, &values);
 	change(action, &side, &now);
+	if (action == ATTACH_RESET)
+		attach_sampled(target, slot, side.sampled);
 	/* If another thread has taken the slot, its account is that thread's. */
 	if (!write_account(target, address_of(target, slot), &account, &side))
 		return false;

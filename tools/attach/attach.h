@@ -186,6 +186,11 @@ void attach_process_frames(struct attach *target, struct pmc_frame_buf *buf);
 /* ---- sample.c ---- */
 /* Copies target->samples. */
 void attach_sample_tables(struct attach *target);
+/* Whether the process samples an event. */
+bool attach_sampling(const struct attach *target);
+/* What its thread's event has counted: time enabled, time running, value. Not changed if that
+ * cannot be read. */
+void attach_sampled(const struct attach *target, const struct slot *slot, uint64_t sampled[3]);
 /* The ID of the stack that created the thread of a slot; 0: unknown. */
 uint32_t attach_created_stack(const struct attach *target, const struct slot *slot);
 

@@ -3,7 +3,8 @@
  * sample.c - copies the samples of threads of another process.
  *
  * A thread's samples are those of its slot's thread if that is still alive after they were copied.
- * Until then they are only added to: a copy is what the thread had sampled at some moment.
+ * Until then they are only added to, unless there is a reset: a copy is what the thread had sampled
+ * at some moment.
  */
 #include "tools/attach/sample.h"
 #include "agent/core/base/clock.h"
@@ -18,6 +19,8 @@
 
 /* Of frames; no program samples so much. */
 #define MOST_BYTES ((size_t)256 << 20)
+/* Only a pmctl ctl reset all the time could come during every copy. */
+#define TRIES 20u
 
 void attach_sample_tables(struct attach *target)
 {
@@ -69,17 +72,16 @@ uint32_t attach_created_stack(const struct attach *target, const struct slot *sl
 }
 
 /* As of the agent, see agent/sample/sample_frames.c. */
-static void read_event(const struct attach *target, struct attach_samples *samples)
+static void read_event(const struct attach *target, const struct sample_thread *thread,
+		       struct pmc_reading *reading, uint64_t *value)
 {
-	const struct sample_thread *thread = &samples->thread;
-	struct pmc_reading *reading = &samples->reading;
 	uint64_t words[PMC_PERF_GROUP_WORDS(1)] = { thread->value };
 	int fd;
 
 	*reading = (struct pmc_reading){ .enabled_ns = thread->enabled_ns,
 					 .running_ns = thread->running_ns,
 					 .n = 1 };
-	samples->value = thread->value;
+	*value = thread->value;
 	if (!thread->fd)
 		return;
 	*reading = (struct pmc_reading){ .n = 0 };
@@ -88,7 +90,29 @@ static void read_event(const struct attach *target, struct attach_samples *sampl
 		return;
 	pmc_perf_group_read(fd, thread->id, 1, reading, words);
 	close(fd);
-	samples->value = pmc_sub_sat(words[0], thread->off);
+	*value = pmc_sub_sat(words[0], thread->off);
+}
+
+bool attach_sampling(const struct attach *target)
+{
+	return target->samples.area && target->samples.like.eventset;
+}
+
+void attach_sampled(const struct attach *target, const struct slot *slot, uint64_t sampled[3])
+{
+	struct sample_thread thread;
+	struct pmc_reading reading;
+	uint64_t value;
+
+	if (!attach_sampling(target) || read_thread(target, slot, &thread) != 0)
+		return;
+	read_event(target, &thread, &reading, &value);
+	if (!reading.n)
+		return;
+	/* 1 ns remains, as of groups: the event has counted 0. */
+	sampled[0] = reading.enabled_ns - (reading.enabled_ns > 0);
+	sampled[1] = reading.running_ns - (reading.running_ns > 0);
+	sampled[2] = value;
 }
 
 enum copied { COPIED, NO_SAMPLES, DAMAGED, NO_MEMORY };
@@ -99,11 +123,16 @@ static enum copied copy_list(const struct attach *target, struct attach_samples 
 	struct sample_counts counts;
 
 	samples->n = 0;
+	samples->all = samples->thread.had;
+	if (samples->all > SAMPLE_COUNTS_MOST)
+		return DAMAGED;
 	if (!at)
 		return COPIED;
 	if (attach_read(target, at, &counts, sizeof(counts)) != 0 ||
 	    counts.capacity > SAMPLE_COUNTS_MOST || counts.n > counts.capacity)
 		return DAMAGED;
+	if (samples->all < counts.n)
+		samples->all = counts.n;
 	if (counts.n > samples->room) {
 		void *list = realloc(samples->list, counts.n * sizeof(*samples->list));
 
@@ -119,21 +148,44 @@ static enum copied copy_list(const struct attach *target, struct attach_samples 
 		       DAMAGED;
 }
 
-static enum copied copy(const struct attach *target, const struct slot *slot,
-			struct attach_samples *samples)
+static enum copied copy_once(const struct attach *target, const struct slot *slot,
+			     const struct account_side *side, struct attach_samples *samples)
 {
-	const struct sample_thread *thread = &samples->thread;
+	struct sample_thread *thread = &samples->thread;
+	struct pmc_reading *reading = &samples->reading;
 	enum copied copied;
 
 	samples->time_ns = pmc_now_ns();
-	if (read_thread(target, slot, &samples->thread) != 0)
-		copied = DAMAGED;
-	else if (!thread->fd && !thread->enabled_ns)
+	if (read_thread(target, slot, thread) != 0)
+		return DAMAGED;
+	if (!thread->fd && !thread->enabled_ns)
 		return NO_SAMPLES;
-	else
-		copied = copy_list(target, samples);
-	if (copied == COPIED)
-		read_event(target, samples);
+	copied = copy_list(target, samples);
+	if (copied != COPIED)
+		return copied;
+	if (thread->reset_ns != side->reset_ns)
+		samples->n = 0, thread->lost = thread->truncated = 0;
+	read_event(target, thread, reading, &samples->value);
+	reading->enabled_ns = set_less(reading->enabled_ns, side->sampled[0]);
+	reading->running_ns = set_less(reading->running_ns, side->sampled[1]);
+	samples->value = set_less(samples->value, side->sampled[2]);
+	return COPIED;
+}
+
+static enum copied copy(const struct attach *target, const struct slot *slot,
+			struct attach_samples *samples)
+{
+	struct account_side side, after;
+	enum copied copied;
+
+	attach_account(target, slot, &after);
+	for (unsigned try = 0; try < TRIES; try++) {
+		side = after;
+		copied = copy_once(target, slot, &side, samples);
+		attach_account(target, slot, &after);
+		if (after.reset_ns == side.reset_ns)
+			break;
+	}
 	return copied == NO_MEMORY || is_alive(target, slot) ? copied : NO_SAMPLES;
 }
 
@@ -170,7 +222,8 @@ static void put_part(const struct attach *target, struct attach_samples *samples
 		     struct pmc_frame_buf *buf)
 {
 	const struct pmc_samples_fixed *like = &target->samples.like;
-	const uint32_t from = samples->part * PMC_SAMPLES_PART, left = samples->n - from;
+	const uint32_t from = samples->part * PMC_SAMPLES_PART;
+	const uint32_t left = from < samples->n ? samples->n - from : 0;
 	const bool first = !samples->part;
 	const struct pmc_samples_fixed fixed = {
 		.seq = samples->slot->seq,
@@ -194,7 +247,7 @@ static void put_part(const struct attach *target, struct attach_samples *samples
 	pmc_frame_end(buf);
 	samples->bytes += SAMPLE_FRAME_BYTES;
 	samples->part++;
-	if (left <= PMC_SAMPLES_PART)
+	if (samples->all - from <= PMC_SAMPLES_PART)
 		samples->slot = NULL;
 }
 
@@ -202,7 +255,7 @@ bool attach_samples_next(const struct attach *target, struct attach_samples *sam
 			 struct pmc_frame_buf *buf)
 {
 	samples->damaged |= target->control.samples && !target->samples.area;
-	if (!target->samples.area || !target->samples.like.eventset)
+	if (!attach_sampling(target))
 		return false;
 	if (samples->bytes > MOST_BYTES) {
 		samples->damaged = true;

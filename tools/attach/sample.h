@@ -12,6 +12,7 @@ struct attach_samples {
 	struct sample_thread thread;
 	struct pmc_sample *list;
 	uint32_t n, room;
+	uint32_t all;	  /* entries of all parts, of which the first n are not empty */
 	uint64_t time_ns; /* before they were copied */
 	struct pmc_reading reading;
 	uint64_t value;

@@ -54,6 +54,9 @@ struct account_side {
 	uint32_t unknown;	      /* words that could not be read at a change */
 	uint64_t base[ACCOUNT_WORDS]; /* to be subtracted */
 	uint64_t at[ACCOUNT_WORDS];   /* when counting stopped */
+	/* To be subtracted from the sampling event: its time enabled, time running and value at the
+	 * last reset. */
+	uint64_t sampled[3];
 };
 
 struct account {

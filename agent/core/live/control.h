@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PMC_CONTROL_MAGIC   0x746e6567612d636dull /* "mc-agent" */
-#define PMC_CONTROL_VERSION 12
+#define PMC_CONTROL_VERSION 13
 /* F_SETSIG number of the dump's descriptor, see agent/output/file.c: shows pmctl that an empty file
  * is the agent's. */
 #define PMC_CONTROL_OUT_MARK 61

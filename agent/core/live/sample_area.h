@@ -4,7 +4,9 @@
  *
  * Read by the agent's snapshots, and by pmctl from outside, while threads write. Modules and stacks
  * are complete once `ready` is set, and then stay as they are. Of a thread's samples the first `n`
- * are complete, and only their sums change.
+ * are complete, and only their sums change. If their reset_ns is not that of the thread's account,
+ * they were taken before a reset and do not count; the thread removes them when it takes the next
+ * sample. So a copy is consistent if reset_ns of the account is the same before and after.
  */
 #ifndef PMC_CORE_LIVE_SAMPLE_AREA_H
 #define PMC_CORE_LIVE_SAMPLE_AREA_H
@@ -65,6 +67,11 @@ struct sample_thread {
 	uint64_t off;				/* of the reading, while counting was off */
 	uint64_t enabled_ns, running_ns, value; /* of an event that was closed */
 	_Atomic uint64_t samples, lost, truncated;
+	_Atomic uint64_t reset_ns; /* the reset since which they are; 0: the thread's start */
+	/* Entries of `counts` before a reset, at most. Frames of as many are written, empty ones
+	 * too: each replaces one of before. */
+	_Atomic uint32_t had;
+	uint32_t reserved;
 };
 
 /* Samples of a thread by stack. */
