@@ -233,6 +233,7 @@ for events in page-faults ''; do
 	is "$(sampled_now)" "[true,true]" "before ctl reset there are samples"
 	ctl reset
 	is "$status" 0 "ctl reset of a process that samples: exit status 0"
+	like "$(cat "$T/out")" "^process $pid: .*samples reset to 0 in 2 threads$" "it says that samples are reset"
 	is "$(sampled_now)" "[false,false]" "after ctl reset there is none"
 	"$PMCTL" dump --signal "$pid" >/dev/null
 	like "$(sampled samples.pmc)" "^\[(true|false),false\]$" "nor in a snapshot that the process takes of a thread that waits"

@@ -236,7 +236,7 @@ static int apply(struct switching *s)
 static int report(const struct switching *s)
 {
 	static const char *const done[] = { "started", "stopped", "reset to 0" };
-	const bool events = s->target->registry.n_groups;
+	const bool events = s->target->registry.n_groups, samples = attach_sampling(s->target);
 	pid_t pid = s->target->pid;
 
 	if (events && !s->threads && s->uncounted)
@@ -244,12 +244,15 @@ static int report(const struct switching *s)
 				 "no counters to switch: none of the %u threads of process %d has "
 				 "any; pmctl doctor shows what blocks them",
 				 s->uncounted, pid);
-	printf("process %d: %s %s in %u thread%s", pid,
-	       events ? "counters" : "CPU time, faults and switches", done[s->action], s->threads,
+	printf("process %d: %s%s %s in %u thread%s", pid,
+	       events  ? "counters" :
+	       samples ? "CPU time, faults, switches" :
+			 "CPU time, faults and switches",
+	       samples ? " and samples" : "", done[s->action], s->threads,
 	       s->threads == 1 ? "" : "s");
-	if (!events)
+	if (!events && !samples)
 		printf("; no perf event is counted");
-	else if (s->uncounted)
+	else if (events && s->uncounted)
 		printf("; %u without counters, or just ended", s->uncounted);
 	putchar('\n');
 	return 0;
