@@ -100,6 +100,14 @@ record -e page-faults:u -o user.pmc -- "$PROG/faults" 2
 diff_ a1.pmc b1.pmc --format json
 unlike "$(cat out)" 'nan|inf' "no number is undefined"
 
+record --start off -e page-faults -o off.pmc -- "$PROG/faults" 3
+diff_ off.pmc b1.pmc --format json
+is "$(jq -c '[.rows[], .total[] | .events[] | select(.name != "threads") | .a, .delta] | unique' out)" "[null]" \
+	"a side that was never counted has no value"
+like "$(cat err)" "could be compared.*side A" "a warning names it"
+diff_ --fail-above 10 b1.pmc off.pmc
+is "$status" 1 "--fail-above: a side that was never counted"
+
 # ---- samples -------------------------------------------------------------------------------------
 record --sample task-clock@1000000 -o leaf.pmc -- "$PROG/samples" leaf 200
 record --sample task-clock@1000000 -o deep.pmc -- "$PROG/samples" deep 200

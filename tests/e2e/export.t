@@ -108,6 +108,10 @@ for format in speedscope chrome jsonl; do
 	is "$status $(jq -e type out.$format | uniq)" '0 "object"' "$format: a hostile name"
 done
 
+run "$PMCTL" run --report off --start off -o off.pmc -- "$PROG/samples" leaf 50
+export_ openmetrics off.pmc
+is "$status $(grep -v '^#\|_rss_' out.openmetrics)" "0 " "openmetrics: a process that was never counted"
+
 # ---- samples by several events -----------------------------------------------------------------------
 "$PMCTL" run --report off --sample page-faults@1 -o faults.pmc -- "$PROG/samples" leaf 50
 export_ folded x.pmc faults.pmc

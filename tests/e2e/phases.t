@@ -72,7 +72,7 @@ table() {
 		# A step that was not counted at all has no value.
 		[ "$n" = 0 ] && [ "$clock" = 0 ] && clock="[-0]"
 		os=$none
-		like "$(steps run.json)" "^cpu $none faults $none switches $none clock $clock events $clock os $os calls $n region $n process $n $n $" \
+		like "$(steps run.json)" "^cpu $none faults $none switches $none clock $clock events $clock os $os calls $n region $n process $none $none $" \
 			"$2: $n steps in every column (${events%%,*})" || diag_file run.json run.json
 	done
 }

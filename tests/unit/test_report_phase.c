@@ -183,6 +183,33 @@ static void off_for_a_time(void **state)
 	free(text);
 }
 
+/* A process without values: they are not 0, in sums neither. */
+static void never_on(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 0);
+	char *text;
+
+	(void)state;
+	made_begin();
+	process.off_ns = thread.off_ns = 1000 * MS;
+	process.cpu_ns = process.pre_cpu_ns = 0;
+	thread.flags |= PMC_THREAD_OFF;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_thread(1, thread, "app", NULL, 0);
+	text = report((struct pmc_report_options){ .columns = "thread,cpu,vol,page-faults",
+						   .screen = { .ascii = true } });
+	has_lines(text, "not counted, 1 thread in 1 process");
+	has_lines(text, "  - unattributed       -    -            -\n"
+			"  total                -    -            -\n");
+	assert_null(strstr(text, "outside"));
+	free(text);
+	text = report((struct pmc_report_options){ .format = PMC_FORMAT_JSON });
+	has_lines(text, "\"minor_faults\":null,\"major_faults\":null,\"voluntary_switches\":null");
+	has_lines(text, "\"cpu_ns\":null,\"attributed_cpu_ns\":null");
+	free(text);
+}
+
 /* task-clock in the place of the CPU time: min to max are its too. */
 static void spread_of_the_clock_shown(void **state)
 {
@@ -364,8 +391,8 @@ static void usage_of_descendants(void **state)
 		made_begin();
 		made_process(1, &process, "node", "/bin/app", "app");
 		made_thread(1, thread, "app", NULL, 0);
-		text = report((struct pmc_report_options){
-			.columns = "thread,vol,page-faults", .screen = { .ascii = true } });
+		text = report((struct pmc_report_options){ .columns = "thread,vol,page-faults",
+							   .screen = { .ascii = true } });
 		has_lines(text, cases[i].below);
 		free(text);
 	}
@@ -445,6 +472,7 @@ int main(void)
 		cmocka_unit_test(interval_of_an_adopted_thread),
 		cmocka_unit_test(several_runs),
 		cmocka_unit_test(off_for_a_time),
+		cmocka_unit_test(never_on),
 		cmocka_unit_test(spread_of_the_clock_shown),
 		cmocka_unit_test(sum_without_a_child),
 		cmocka_unit_test(timeline_around_a_reset),

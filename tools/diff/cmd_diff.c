@@ -167,20 +167,29 @@ static void sort_rows(struct diff *diff)
 	free(rows);
 }
 
+static bool is_judged(unsigned column)
+{
+	return column == DIFF_CPU || column >= DIFF_EVENTS;
+}
+
 /* Why nothing could be compared, and the fix. */
 static void explain(const struct diff *diff, char *text, size_t size)
 {
+	const bool samples = pmc_by_samples(diff->by);
 	bool has[2] = { false, false };
 	struct diff_compared value;
 	unsigned side = 0;
 
-	if (!pmc_by_samples(diff->by)) {
+	for (unsigned c = diff_first(diff); c < diff->n_columns; c++)
+		for (side = 0;
+		     is_judged(c) && diff_compare(diff, &diff->total, c, &value) && side < 2;
+		     side++)
+			has[side] |= value.sides[side].summary.n &&
+				     (!samples || value.sides[side].value > 0);
+	if (has[0] && has[1] && !samples) {
 		snprintf(text, size, "the sides have no event in common; count the same events");
 		return;
 	}
-	for (unsigned c = DIFF_EVENTS; c < diff->n_columns; c++)
-		for (side = 0; diff_compare(diff, &diff->total, c, &value) && side < 2; side++)
-			has[side] |= value.sides[side].summary.n && value.sides[side].value > 0;
 	if (has[0] && has[1]) {
 		snprintf(text, size,
 			 "the samples are of different events, by %.60s in %.200s, by %.60s in "
@@ -190,12 +199,15 @@ static void explain(const struct diff *diff, char *text, size_t size)
 		return;
 	}
 	side = has[0];
-	snprintf(text, size, "%s no samples (%.200s); record them with pmctl run %s",
+	snprintf(text, size, "%s no %s (%.200s); %s%s",
 		 !has[0] && !has[1] ? "both sides have" :
 		 side		    ? "side B has" :
 				      "side A has",
-		 diff->files[side][0],
-		 diff->event && !strcmp(diff->event, "off-cpu") ? "--off-cpu" : "--sample");
+		 samples ? "samples" : "counts", diff->files[side][0],
+		 samples ? "record them with pmctl run " : "pmctl report says why",
+		 !samples					? "" :
+		 diff->event && !strcmp(diff->event, "off-cpu") ? "--off-cpu" :
+								  "--sample");
 }
 
 /* --fail-above must not pass if events or samples are missing. */
@@ -220,7 +232,7 @@ static int judge(const struct diff *diff)
 		struct diff_side sides[2];
 		struct bench_delta delta;
 
-		if (c != DIFF_CPU && c < DIFF_EVENTS)
+		if (!is_judged(c))
 			continue;
 		if (!diff_values(diff, &diff->total, c, sides) ||
 		    (pmc_by_samples(diff->by) && !(sides[0].value > 0 && sides[1].value > 0)))

@@ -16,7 +16,9 @@ bool diff_compare(const struct diff *diff, const struct diff_row *row, unsigned 
 	bench_compare(&result->sides[0].summary, &result->sides[1].summary, &result->delta);
 	if (!result->comparable)
 		result->delta = (struct bench_delta){ .known = false };
-	return result->sides[0].summary.n || result->sides[1].summary.n;
+	/* A row that is not there has a value only beside one that is. */
+	return (row->there[0] && result->sides[0].summary.n) ||
+	       (row->there[1] && result->sides[1].summary.n);
 }
 
 static const char *presence(const struct diff_row *row)

@@ -95,7 +95,8 @@ static void take_row(struct diff *diff, struct diff_row *row, unsigned side, uns
 	struct diff_sample *to = &row->samples[side][sample];
 
 	row->there[side] = true;
-	diff_add(to, DIFF_CPU, from->cpu.sum);
+	if (from->cpu.rows)
+		diff_add(to, DIFF_CPU, from->cpu.sum);
 	diff_add(to, DIFF_THREADS, from->threads);
 	/* The total has what single rows lack beside them. */
 	if (from->usage_rows == from->rows || (row == &diff->total && from->usage_rows)) {
@@ -154,6 +155,8 @@ static int take_remainders(struct diff *diff, unsigned side, unsigned sample,
 		rest.fixed.cpu_ns = pmc_sub_sat(process->fixed.cpu_ns, process->attributed_cpu_ns);
 		if (!pmc_process_usage_rest(process, &rest.fixed))
 			rest.fixed.flags = PMC_THREAD_NO_RUSAGE;
+		if (pmc_process_never_on(&process->fixed))
+			rest.fixed.flags |= PMC_THREAD_NO_CPU;
 		error = take_remainder(diff, side, sample, "unattributed", &process->unattributed,
 				       &rest, u);
 		rest = (struct pmc_p_thread){ .fixed.flags = PMC_THREAD_NO_RUSAGE };
@@ -318,8 +321,8 @@ bool diff_values(const struct diff *diff, const struct diff_row *row, unsigned c
 			diff_number value = value_of(sample, column);
 
 			/* Threads and functions missing in a dump count as 0 there. */
-			if (isnan(value) && isnan(value_of(sample, DIFF_CPU)) &&
-			    (column < DIFF_EVENTS || !isnan(value_of(&of_all[s], column))))
+			if (isnan(value) && isnan(value_of(sample, DIFF_THREADS)) &&
+			    !isnan(value_of(&of_all[s], column)))
 				value = 0;
 			values[s] = (double)value;
 			if (!isnan(value))

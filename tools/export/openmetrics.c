@@ -78,7 +78,8 @@ static void put_processes(struct metrics *m)
 
 	begin(out, "pmc_process_cpu_seconds", "counter", "seconds", "CPU time of a process image.");
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
-		if (!profile->processes[i]->known)
+		if (!profile->processes[i]->known ||
+		    pmc_process_never_on(&profile->processes[i]->fixed))
 			continue;
 		pmc_out_str(out, "pmc_process_cpu_seconds_total{");
 		put_process(out, profile->processes[i]);

@@ -176,6 +176,12 @@ struct pmc_thread_buf {
 	struct pmc_count counts[PMC_SET_EVENTS_MAX];
 };
 
+/* Whether counting was never on: no value of the process is known, not even as 0. */
+static inline bool pmc_process_never_on(const struct pmc_process_fixed *fixed)
+{
+	return fixed->off_ns && !pmc_process_on_ns(fixed);
+}
+
 /* The counts of a thread in a marked region, less the cost of marking. */
 struct pmc_p_region {
 	const struct pmc_p_process *process;

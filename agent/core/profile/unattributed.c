@@ -308,7 +308,8 @@ static bool has_usage(const struct pmc_p_process *process)
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	uint64_t newest_ns;
 
-	return process->known && process->n_threads && !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
+	return process->known && process->n_threads && !pmc_process_never_on(fixed) &&
+	       !(fixed->flags & PMC_PROCESS_NO_SWITCHES) &&
 	       !pmc_process_end_unseen(process, &newest_ns) &&
 	       fixed->minor_faults >= process->minor_faults &&
 	       fixed->major_faults >= process->major_faults &&

@@ -80,7 +80,8 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		       fixed->cpu_ns - process->attributed_cpu_ns :
 		       0;
 	coverage->has_unattributed = true;
-	remainder_add(view, &process->unattributed, true, rest, &coverage->unattributed);
+	remainder_add(view, &process->unattributed, !pmc_process_never_on(fixed), rest,
+		      &coverage->unattributed);
 	usage_add(process, coverage);
 	if (process->descendants.set || process->descendants.has_cpu) {
 		coverage->has_descendants = true;
@@ -243,19 +244,20 @@ static int count_processes(struct pmc_view *view, struct pmc_coverage *coverage)
 	return view->arena->failed ? -ENOMEM : 0;
 }
 
-/* Whether the thread ended in the time that wall_add() leaves out, with values from then: before a
- * reset, which keeps rows of ended threads. */
-static bool is_earlier(const struct pmc_view *view, const struct pmc_p_row *row)
+/* A row of a process in which counting was off for a time. The thread may have ended in the time
+ * that wall_add() leaves out, with values from then: before a reset, which keeps rows of ended
+ * threads. */
+static void count_phased(const struct pmc_view *view, const struct pmc_p_row *row,
+			 struct pmc_coverage *coverage)
 {
 	const struct pmc_process_fixed *process = &row->process->fixed;
-	const struct pmc_p_thread *thread;
 	struct pmc_thread_buf buf;
+	const struct pmc_thread_fixed *fixed;
 
-	if (!process->off_ns)
-		return false;
-	thread = pmc_profile_thread(view->profile, row, &buf);
-	return thread->fixed.end_ns && thread->fixed.cpu_ns &&
-	       thread->fixed.end_ns <= process->start_ns + process->off_ns;
+	fixed = &pmc_profile_thread(view->profile, row, &buf)->fixed;
+	coverage->has_cpu |= !(fixed->flags & PMC_THREAD_NO_CPU);
+	coverage->has_earlier |= fixed->end_ns && fixed->cpu_ns &&
+				 fixed->end_ns <= process->start_ns + process->off_ns;
 }
 
 /* Rows of a process, and of a thread, are adjacent. */
@@ -264,7 +266,10 @@ static void count_rows(const struct pmc_view *view, struct pmc_coverage *coverag
 	for (uint64_t i = 0; i < view->n_rows; i++) {
 		const struct pmc_p_row *last = i ? view->rows[i - 1] : NULL, *row = view->rows[i];
 
-		coverage->has_earlier |= is_earlier(view, row);
+		if (row->process->fixed.off_ns)
+			count_phased(view, row, coverage);
+		else
+			coverage->has_cpu = true;
 		coverage->selected += !last || !pmc_same_thread(last, row);
 		coverage->selected_hosts +=
 			!last || strcmp(last->process->host, row->process->host) != 0;

@@ -455,7 +455,8 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 	keep &= !pmc_footer_samples(view);
 	uncounted(view);
 	missing(view, footer->all, advice(view, keep));
-	usage(view, footer->all);
+	if (footer->coverage->has_cpu)
+		usage(view, footer->all);
 	user_only(view, footer->all);
 }
 

@@ -34,6 +34,7 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	uint64_t newest_ns, seen = fixed->threads_seen;
 	bool whole = process->known && !pmc_process_end_unseen(process, &newest_ns);
+	bool on = !pmc_process_never_on(fixed);
 
 	if (!whole && seen < process->n_threads)
 		seen = process->n_threads;
@@ -48,12 +49,13 @@ static void json_coverage(struct pmc_json *json, const struct pmc_p_process *pro
 		pmc_json_object_end(json);
 	}
 	pmc_json_array_end(json);
-	pmc_json_known(json, "cpu_ns", whole, fixed->cpu_ns);
-	pmc_json_u64(json, "attributed_cpu_ns", process->attributed_cpu_ns);
+	pmc_json_known(json, "cpu_ns", whole && on, fixed->cpu_ns);
+	pmc_json_known(json, "attributed_cpu_ns", on || process->attributed_cpu_ns,
+		       process->attributed_cpu_ns);
 	pmc_json_known(json, "descendants_cpu_ns", process->descendants.has_cpu,
 		       process->descendants.cpu_ns);
-	pmc_json_known(json, "before_agent_cpu_ns", process->known, fixed->pre_cpu_ns);
-	pmc_json_known(json, "overhead_ns", whole, fixed->overhead_ns);
+	pmc_json_known(json, "before_agent_cpu_ns", process->known && on, fixed->pre_cpu_ns);
+	pmc_json_known(json, "overhead_ns", whole && on, fixed->overhead_ns);
 	pmc_json_object_end(json);
 }
 
@@ -85,7 +87,8 @@ void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
 	static const char *const inherit[] = { "off", "clock", "full", "auto" };
 	const struct pmc_process_fixed *fixed = &process->fixed;
 	bool known = process->known;
-	bool switches = known && !(fixed->flags & PMC_PROCESS_NO_SWITCHES);
+	bool usage = known && !pmc_process_never_on(fixed);
+	bool switches = usage && !(fixed->flags & PMC_PROCESS_NO_SWITCHES);
 
 	pmc_json_str(json, "host", known ? process->host : NULL);
 	pmc_json_str(json, "boot_id", known ? process->boot_id : NULL);
@@ -98,8 +101,8 @@ void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
 	json_ended(json, process);
 	pmc_json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
-	pmc_json_known(json, "minor_faults", known, fixed->minor_faults);
-	pmc_json_known(json, "major_faults", known, fixed->major_faults);
+	pmc_json_known(json, "minor_faults", usage, fixed->minor_faults);
+	pmc_json_known(json, "major_faults", usage, fixed->major_faults);
 	pmc_json_known(json, "voluntary_switches", switches, fixed->voluntary_switches);
 	pmc_json_known(json, "involuntary_switches", switches, fixed->involuntary_switches);
 	pmc_json_known(json, "max_rss_bytes", known, fixed->max_rss_bytes);

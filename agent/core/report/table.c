@@ -21,8 +21,12 @@ void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverag
 		pmc_show_time(out, (double)coverage->wall_ns, view->glyphs->micro);
 		pmc_outf(out, " wall%s", view->glyphs->dot);
 	}
-	pmc_show_time(out, (double)cpu_ns, view->glyphs->micro);
-	pmc_out_str(out, " CPU");
+	if (coverage->selected && !coverage->has_cpu) {
+		pmc_out_str(out, "CPU not counted");
+	} else {
+		pmc_show_time(out, (double)cpu_ns, view->glyphs->micro);
+		pmc_out_str(out, " CPU");
+	}
 	if (coverage->wall_ns && coverage->runs == 1 && !coverage->has_earlier) {
 		pmc_out_str(out, " (");
 		pmc_out_fixed(out, (double)cpu_ns / (double)coverage->wall_ns, 2);
