@@ -36,6 +36,10 @@ for name in place_sleep place_pipe place_mutex place_cond; do
 done
 "$PMCTL" report --by function "$T/run.pmc" >"$T/table"
 like "$(cat "$T/table")" 'waits of .* together, by off-cpu' "the table names the event"
+unlike "$(cat "$T/table")" 'not counted' "counting was on all the time"
+"$PMCTL" run --off-cpu --start off -o "$T/off.pmc" --report off -- sleep 0.01
+like "$("$PMCTL" report --by function "$T/off.pmc" | tr -s '\n ' ' ')" 'together, by off-cpu .* not counted' \
+	"waits while counting is off: the table says so"
 like "$("$PMCTL" report "$T/run.pmc")" 'by path --event off-cpu' "a report of threads names the one of waits"
 "$PMCTL" merge "$T/run.pmc" "$T/run.pmc" -o "$T/twice.pmc"
 "$PMCTL" report --by path --format json "$T/twice.pmc" | jq '.groups' >"$T/twice"

@@ -70,6 +70,22 @@ static bool lost_overflows(const struct pmc_view_samples *samples)
 	       samples->weight < samples->value - samples->value / 10;
 }
 
+/* Waits are recorded from outside, where it is not known whether the agent counts. */
+static void put_uncounted(struct pmc_view *view)
+{
+	const struct pmc_sample_fold *fold = &view->samples.fold;
+	uint64_t most_ns = 0;
+
+	for (uint64_t i = 0; i < fold->n_lists; i++)
+		if (fold->lists[i]->process->fixed.off_ns > most_ns)
+			most_ns = fold->lists[i]->process->fixed.off_ns;
+	if (!most_ns)
+		return;
+	pmc_outf(view->out, "%salso of the ", view->glyphs->dot);
+	pmc_show_time(view->out, (double)most_ns, view->glyphs->micro);
+	pmc_out_str(view->out, " not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset)");
+}
+
 /* Which samples there are, how much of the event they explain, and what is missing. */
 static void explain(struct pmc_view *view)
 {
@@ -85,6 +101,7 @@ static void explain(struct pmc_view *view)
 		put_amount(view, samples->weight);
 		pmc_out_str(out, " together, by off-cpu");
 		put_losses(view);
+		put_uncounted(view);
 		return;
 	}
 	pmc_show_count(out, samples->samples, "sample by ", "samples by ");
