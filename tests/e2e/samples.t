@@ -157,7 +157,7 @@ is "$status $(cat out)" "$((128 + $(kill -l IO))) " "a SIGIO that another proces
 ulimit -S -i "$sigpending"
 
 # ---- values -----------------------------------------------------------------------------------
-for bad in context-switches@1 cs task-clock@0 task-clock@1000 cpu-clock@9999 task-clock/0 task-clock/x @5 task-clock:k no-such-event/99; do
+for bad in context-switches@1 cs 99 task-clock@0 task-clock@1000 cpu-clock@9999 task-clock/0 task-clock/x @5 task-clock:k no-such-event/99; do
 	PMC_SAMPLE=$bad PMC_REPORT=off run agent "$PROG/samples" leaf 10
 	is "$status $(wc -l <err)" "0 1" "PMC_SAMPLE=$bad: one line, and the program runs on"
 	case $bad in no-such-event*) continue ;; esac # the agent looks it up

@@ -75,6 +75,35 @@ static void what_is_not_understood_is_named(void **state)
 	}
 }
 
+/* What to give instead depends on what is wrong with it. */
+static void values_of_samples(void **state)
+{
+	static const struct {
+		const char *text, *accepted;
+	} bad[] = {
+		{ "PMC_SAMPLE=99", "task-clock/99" },
+		{ "PMC_SAMPLE=1", "task-clock/99" },
+		{ "PMC_SAMPLE=task-clock/0", "100000 Hz" },
+		{ "PMC_SAMPLE=/199", "EVENT/HZ" },
+		{ "PMC_SAMPLE=task-clock@1ms", "in ns" },
+		{ "PMC_SAMPLE=task-clock/100001", "100000 Hz" },
+		{ "PMC_SAMPLE=cs@1", "--off-cpu" },
+		{ "PMC_SAMPLE=context-switches", "--off-cpu" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *env[] = { bad[i].text, NULL };
+		struct pmc_config_error error;
+		struct pmc_config config;
+
+		assert_int_equal(read_env(env, &config, &error), -EINVAL);
+		assert_non_null(strstr(error.accepted, bad[i].accepted));
+		assert_int_equal(!!strstr(error.accepted, "switch"),
+				 !!strstr(bad[i].accepted, "off-cpu"));
+	}
+}
+
 static void sizes(void **state)
 {
 	static const struct {
@@ -138,6 +167,7 @@ int main(void)
 		cmocka_unit_test(empty_environment_is_the_defaults),
 		cmocka_unit_test(values_are_understood),
 		cmocka_unit_test(what_is_not_understood_is_named),
+		cmocka_unit_test(values_of_samples),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(every_row_is_complete),
 		cmocka_unit_test(globs),

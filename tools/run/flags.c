@@ -90,7 +90,7 @@ static int set_knob(const struct tool_args *args)
 				 "%s=EVENT, or %s -- in front of the command",
 				 flag, value, flag, flag);
 	if (!valid)
-		return refuse(flag, value, pmc_knobs[i].values);
+		return refuse(flag, value, pmc_config_accepted(i, value));
 	if (strcmp(pmc_knobs[i].env, "PMC_EVENTS") == 0)
 		code = check_events(flag, value, NULL);
 	else

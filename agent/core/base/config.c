@@ -132,9 +132,20 @@ WORDS(SWITCH, "off", "on")
 /* Without a rate. */
 #define SAMPLE_HZ 997u
 
-static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
+static bool is_switches(const char *event, size_t len)
 {
 	static const char *const switches[] = { "context-switches", "cs" };
+
+	return choice(event, len, switches, 2) >= 0;
+}
+
+static bool is_digits(const char *value)
+{
+	return *value && !value[strspn(value, "0123456789")];
+}
+
+static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
+{
 	const char *rate = strrchr(value, '@');
 	uint64_t number;
 
@@ -144,6 +155,8 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 	*to = (pmc_config_SAMPLE){ .on = true, .frequency = SAMPLE_HZ };
 	if (!*value || strcmp(value, "on") == 0)
 		return 0;
+	if (is_digits(value))
+		return -EINVAL;
 	to->event = value;
 	to->event_len = strlen(value);
 	if (rate) {
@@ -163,7 +176,7 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 	}
 	if (rate)
 		to->event_len = (size_t)(rate - value);
-	return to->event_len && choice(value, to->event_len, switches, 2) < 0 ? 0 : -EINVAL;
+	return to->event_len && !is_switches(value, to->event_len) ? 0 : -EINVAL;
 }
 
 static int parse_REPORT(const char *value, pmc_config_REPORT *to)
@@ -283,6 +296,20 @@ int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value)
 	return -EINVAL;
 }
 
+const char *pmc_config_accepted(unsigned knob, const char *value)
+{
+	const char *accepted = pmc_knobs[knob].values;
+
+	if (strcmp(pmc_knobs[knob].env, "PMC_SAMPLE") != 0)
+		return accepted;
+	if (is_switches(value, strcspn(value, "@/")))
+		return "another event, such as task-clock: a signal at a switch would wake threads "
+		       "that wait; pmctl run --off-cpu records waits";
+	return is_digits(value) ? "the event, too, such as task-clock/99: 99 samples per second of "
+				  "CPU time" :
+				  accepted;
+}
+
 const char *pmc_env(char *const *envp, const char *name)
 {
 	size_t len = strlen(name);
@@ -310,7 +337,8 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 			continue;
 		if (pmc_config_set(config, i, value) == 0 || result)
 			continue;
-		*error = (struct pmc_config_error){ pmc_knobs[i].env, value, pmc_knobs[i].values };
+		*error = (struct pmc_config_error){ pmc_knobs[i].env, value,
+						    pmc_config_accepted(i, value) };
 		result = -EINVAL;
 	}
 	return result;

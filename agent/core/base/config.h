@@ -86,6 +86,8 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 			struct pmc_config_error *error);
 /* Sets one by its row number. 0 or -EINVAL. */
 int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value);
+/* What to give instead of a value that it refused. */
+const char *pmc_config_accepted(unsigned knob, const char *value);
 /* The value of a variable in envp, NULL if unset. */
 const char *pmc_env(char *const *envp, const char *name);
 /* A number, perhaps with a fraction, and a unit: 250ms, 1.5s, 2m. 0 needs no unit. 0 or -EINVAL. */
