@@ -8,6 +8,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/log.h"
 #include "agent/core/report/report.h"
+#include "agent/output/file.h"
 #include "agent/output/open.h"
 #include "agent/process/process.h"
 
@@ -92,6 +93,7 @@ void agent_report_print(int fd)
 		.screen = where.screen,
 		.only_first = agent.config.report.kind != PMC_REPORT_JSON,
 		.keep_hint = agent.out ? NULL : "PMC_OUT=run.pmc",
+		.dump = agent.out ? agent_file_name() : NULL,
 	};
 	struct pmc_profile profile;
 	const char *problem = NULL;

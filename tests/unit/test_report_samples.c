@@ -301,6 +301,8 @@ static void hints(void **state)
 	free(text);
 	text = report((struct pmc_report_options){ .keep_hint = "KEEP" });
 	has(text, "KEEP, then pmctl report --by path --event off-cpu run.pmc\n");
+	has(text, "its samples were not kept");
+	has_not(text, "it has samples");
 	has_not(text, "keep this run");
 	free(text);
 	free(report_with((struct pmc_report_options){ .by = PMC_BY_PATH, .event = "none" }, -EINVAL,

@@ -162,9 +162,10 @@ static void put_hint(struct pmc_view *view, const char *what, const char *by)
 {
 	const struct pmc_report_options *options = view->options;
 
-	pmc_outf(view->out, " it has %s: ", what);
 	if (options->keep_hint)
-		pmc_outf(view->out, "%s, then ", options->keep_hint);
+		pmc_outf(view->out, " its %s were not kept: %s, then ", what, options->keep_hint);
+	else
+		pmc_outf(view->out, " it has %s: ", what);
 	pmc_outf(view->out, "pmctl report --by %s ", by);
 	pmc_utf8_shell(view->out,
 		       options->keep_hint ? "run.pmc" :
