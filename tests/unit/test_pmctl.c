@@ -48,6 +48,9 @@ static void mistakes_are_refused(void **state)
 	PMCTL(&run, "help", "rnu");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'run'", "pmctl help rnu");
+	PMCTL(&run, "record", "true");
+	assert_int_equal(run.code, EXIT_USAGE);
+	expect_in(run.err, "'run --sample'", "pmctl record");
 	PMCTL(&run, "run", "--agent", "/none", "cmd", "--help");
 	assert_int_equal(run.code, EXIT_OURS);
 	PMCTL(&run, "run", "--repotr", "off", "true");
@@ -99,6 +102,10 @@ static void nearest(void **state)
 	assert_null(tool_nearest("cycles", names, 0));
 	assert_string_equal(tool_nearest_flag("run", "--agnet"), "--agent");
 	assert_null(tool_nearest_flag("merge", "--agent"));
+	assert_string_equal(tool_nearest_command("sample"), "run --sample");
+	assert_string_equal(tool_nearest_flag("run", "-F99"), "--sample");
+	assert_string_equal(tool_nearest_flag("run", "--call-graph=dwarf"), "--sample");
+	assert_null(tool_nearest_flag("merge", "-g"));
 }
 
 /* A man page as plain text, without macros, escapes and fonts. */

@@ -38,12 +38,39 @@ bool tool_flag_at(const char *command, unsigned *at, struct tool_flag *flag)
 	return (*at)++ == n_knobs + N_FLAGS;
 }
 
+/* Words of other tools. */
+static const struct {
+	const char *command, *word, *ours;
+} of_others[] = {
+	{ "", "record", "run --sample" },      { "", "sample", "run --sample" },
+	{ "run", "-g", "--sample" },	       { "run", "-F", "--sample" },
+	{ "run", "--call-graph", "--sample" }, { "run", "--freq", "--sample" },
+};
+
+static const char *translate(const char *command, const char *word)
+{
+	const bool letter = word[0] == '-' && word[1] != '-';
+	const size_t len = letter && word[1] ? 2 : strcspn(word, "=");
+
+	for (unsigned i = 0; i < sizeof(of_others) / sizeof(of_others[0]); i++) {
+		const char *known = of_others[i].word;
+
+		if (!strcmp(of_others[i].command, command) && strlen(known) == len &&
+		    !strncmp(known, word, len))
+			return of_others[i].ours;
+	}
+	return NULL;
+}
+
 const char *tool_nearest_flag(const char *command, const char *flag)
 {
+	const char *ours = translate(command, flag);
 	struct pmc_nearest nearest;
 	struct tool_flag row;
 	unsigned at = 0;
 
+	if (ours)
+		return ours;
 	pmc_nearest_init(&nearest, flag, strcspn(flag, "="));
 	while (tool_flag_at(command, &at, &row))
 		if (row.name)
@@ -63,8 +90,11 @@ const char *tool_nearest(const char *word, const char *const *names, unsigned n)
 
 const char *tool_nearest_command(const char *word)
 {
+	const char *ours = translate("", word);
 	struct pmc_nearest nearest;
 
+	if (ours)
+		return ours;
 	pmc_nearest_init(&nearest, word, strlen(word));
 	for (unsigned i = 0; i < tool_n_commands; i++)
 		pmc_nearest_try(&nearest, tool_commands[i].name);
