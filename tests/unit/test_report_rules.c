@@ -58,6 +58,30 @@ static void almost_all(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Where a row is lost, so may be those of threads that no frame mentions. */
+static void lost_rows(void **state)
+{
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	for (unsigned seen = 1; seen < 3; seen++) {
+		made_begin();
+		process.threads_seen = seen;
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread_like(0, 1 * MS, 0), "app", NULL, 0);
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){ 0 });
+		assert_non_null(strstr(text, seen > 1 ? " at least 2 threads in 1 process" :
+							" 1 thread in 1 process"));
+		assert_non_null(strstr(text, seen > 1 ? "1 thread counted, at least 1 not" :
+							"1 thread counted, 0 not"));
+		free(text);
+		pmc_profile_free(&profile);
+	}
+}
+
 /* An accounting column is replaced only by an event that counts both modes. */
 static void modes(void **state)
 {
@@ -309,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rates_stay_numbers),
 		cmocka_unit_test(almost_all),
+		cmocka_unit_test(lost_rows),
 		cmocka_unit_test(modes),
 		cmocka_unit_test(formulas_are_guarded),
 		cmocka_unit_test(sums_do_not_wrap),

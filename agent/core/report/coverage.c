@@ -60,8 +60,10 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 	coverage->threads_counted += process->threads_counted;
 	pmc_add_sat(&coverage->ended_elsewhere, process->ended_elsewhere);
 	pmc_add_sat(&coverage->attributed_cpu_ns, process->attributed_cpu_ns);
-	for (unsigned i = 0; i < process->n_uncounted; i++)
+	for (unsigned i = 0; i < process->n_uncounted; i++) {
 		pmc_add_sat(&coverage->threads_uncounted, process->uncounted[i].count);
+		coverage->lacks_rows |= process->uncounted[i].reason == PMC_REASON_ROW_LOST;
+	}
 	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;

@@ -26,12 +26,16 @@ void pmc_footer_line(struct pmc_view *view, const char *text)
 
 /* ---- coverage ---------------------------------------------------------------------------- */
 
-/* unseen: processes whose end is not in the dump, with any number of threads. */
-static void counted(struct pmc_view *view, uint64_t counted, uint64_t not, uint64_t unseen)
+/* Processes whose end is not in the dump, or rows, have any number of threads. all NULL: of rows
+ * that are there. */
+static void counted(struct pmc_view *view, uint64_t counted, uint64_t not,
+		    const struct pmc_coverage *all)
 {
+	const bool unseen = all && all->unseen_ends, more = unseen || (all && all->lacks_rows);
+
 	pmc_out_str(view->out, view->glyphs->dot);
 	pmc_show_count(view->out, counted, "thread", "threads");
-	pmc_out_str(view->out, unseen ? " counted, at least " : " counted, ");
+	pmc_out_str(view->out, more ? " counted, at least " : " counted, ");
 	pmc_show_integer(view->out, not );
 	pmc_out_str(view->out, unseen ? " not; later rows are unknown" : " not");
 }
@@ -63,7 +67,7 @@ static void selected(struct pmc_view *view, const struct pmc_footer *footer)
 						   (double)footer->coverage->cpu_ns));
 		pmc_out_str(view->out, " % of CPU");
 	}
-	counted(view, footer->coverage->selected - not, not, 0);
+	counted(view, footer->coverage->selected - not, not, NULL);
 	pmc_footer_end_line(view);
 }
 
@@ -121,8 +125,7 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 	pmc_out_str(out, " coverage ");
 	share(out, coverage);
-	counted(view, coverage->threads_counted, coverage->threads_uncounted,
-		coverage->unseen_ends);
+	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
 	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends) {
 		pmc_outf(out, "%sagent overhead%s ", view->glyphs->dot,
 			 coverage->is_sampled ? " at least" : "");

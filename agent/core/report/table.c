@@ -40,6 +40,7 @@ void pmc_table_figures(struct pmc_view *view, const struct pmc_coverage *coverag
 		processes = coverage->processes;
 	}
 	seen = seen > threads ? seen : threads;
+	pmc_out_str(out, coverage->lacks_rows ? "at least " : "");
 	pmc_show_count(out, seen, "thread in ", "threads in ");
 	pmc_show_count(out, processes, "process", "processes");
 	if (hosts > 1) {

@@ -197,6 +197,7 @@ struct pmc_coverage {
 	uint64_t running;		/* of these, processes that ran when last seen */
 	bool has_unattributed, has_descendants;
 	bool usage_unknown; /* faults and switches of some process as a whole */
+	bool lacks_rows;    /* rows were lost: there may have been more threads than are known */
 	bool has_cpu;	    /* counting was on in some thread of the view */
 	bool has_earlier;   /* rows of threads that ended before a reset: not in wall_ns */
 	struct pmc_fold_row unattributed, descendants; /* rows that are no threads */
