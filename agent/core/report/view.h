@@ -252,6 +252,8 @@ void pmc_footer_end_line(struct pmc_view *view);
 void pmc_footer_line(struct pmc_view *view, const char *text);
 void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
+/* Child processes out of scope. */
+void pmc_footer_children(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* Threads that had ended before a snapshot from outside. */
 void pmc_footer_ended(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* sample_table.c; whether the line says how to keep this run. */
