@@ -47,6 +47,8 @@ is "$(page_data exec.html | jq -c '[.processes, (.tables[] | select(.by == "proc
 	"$("$PMCTL" report --format json exec.pmc | jq -c '.processes | [(map(select(.after_exec | not)) | length), length]')" \
 	"processes, and their images"
 is "$(jq -r '.hosts[]' data.json)" "$(jq -r '[.processes[].host] | unique[]' report.json)" "the host"
+"$PMCTL" export --to html x.pmc none.pmc >two.html
+is "$(page_data two.html | jq -c .files)" '["x.pmc","none.pmc"]' "the dumps"
 boxes='.flames[0].boxes as $b | [range(0; $b | length; 5) | $b[.:. + 5]]'
 is "$(jq '.flames[0] | "\(.event) \(.samples) \(.weight)"' data.json)" \
 	"$(jq '.sampling | "\(.event) \(.samples) \(.weight)"' samples.json)" "the samples' event, number and weight"

@@ -174,7 +174,10 @@ static int write_output(const struct request *request, struct export *export)
 
 static int name_and_write(const struct request *request, struct pmc_profile *profile)
 {
-	struct export export = { .profile = profile, .event = request->event };
+	struct export export = { .profile = profile,
+				 .event = request->event,
+				 .files = request->files,
+				 .n_files = request->n_files };
 	const enum export_samples samples = exporters[request->format].samples;
 	int code;
 

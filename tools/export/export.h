@@ -19,6 +19,8 @@ struct export
 	struct pmc_profile *profile;
 	struct report_names *names; /* NULL without samples */
 	const char *event;	    /* of samples; NULL: all */
+	const char **files;	    /* the dumps */
+	unsigned n_files;
 	struct pmc_arena arena;
 	struct pmc_out *out; /* errors stick */
 	/* Events of the samples, without those that --event leaves out. */

@@ -71,7 +71,7 @@ function describe(at) {
 				? ''
 				: ', ' + percent(at.total, zoomed.total) + ' of the zoomed box'),
 	);
-	lines.push('itself ' + weight(at.own) + ', ' + percent(at.own, tree.total));
+	lines.push('self ' + weight(at.own) + ', ' + percent(at.own, tree.total));
 	return lines;
 }
 
@@ -202,7 +202,7 @@ const functionSort = { column: 1, reverse: false },
 	functionsMost = 100;
 
 function showFunctions() {
-	const columns = ['function', 'itself', '%', 'with callees', '%', 'module'].map(
+	const columns = ['function', 'self', '%', 'total', '%', 'module'].map(
 		(head, index) => ({ head, index, text: index === 0 || index === 5 }),
 	);
 	const rows = listFunctions().filter(

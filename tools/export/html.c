@@ -68,6 +68,14 @@ static void put_hosts(const struct export *export, struct pmc_json *json)
 	pmc_json_array_end(json);
 }
 
+static void put_files(const struct export *export, struct pmc_json *json)
+{
+	pmc_json_array(json, "files");
+	for (unsigned i = 0; i < export->n_files; i++)
+		pmc_json_str(json, NULL, export->files[i]);
+	pmc_json_array_end(json);
+}
+
 /* A process that calls exec has several images, each with a row of its own. */
 static uint64_t count_processes(const struct pmc_profile *profile)
 {
@@ -90,6 +98,7 @@ static int put_data(struct export *export)
 	pmc_json_u64(&json, "threads_most", HTML_THREADS_MOST);
 	pmc_json_u64(&json, "processes", count_processes(export->profile));
 	put_hosts(export, &json);
+	put_files(export, &json);
 	error = put_tables(export, &json);
 	if (!error)
 		error = html_flames(export, &json);

@@ -216,10 +216,13 @@ const first = data.tables[0].table;
 document.title = clean(first.command) + ' - pmctl';
 $('command').textContent = clean(first.command);
 $('figures').textContent = clean(first.figures);
+const list = (word, names) =>
+	word +
+	(names.length > 1 ? 's: ' : ': ') +
+	names.slice(0, 20).join(', ') +
+	(names.length > 20 ? ' and ' + integer(names.length - 20) + ' more' : '');
 $('hosts').textContent = clean(
-	(data.hosts.length > 1 ? 'hosts: ' : 'host: ') +
-		data.hosts.slice(0, 20).join(', ') +
-		(data.hosts.length > 20 ? ' and ' + integer(data.hosts.length - 20) + ' more' : ''),
+	list('host', data.hosts) + (data.files.length > 1 ? ' · ' + list('dump', data.files) : ''),
 );
 $('notes').replaceChildren(...first.notes.map(note => make('li', note)));
 if (first.rows.length > manyThreads) shown = data.tables[1];
