@@ -66,6 +66,9 @@ app hidden
 strip --only-keep-debug -o app.debug app && strip app && objcopy --add-gnu-debuglink=app.debug app && mv app.debug away
 run "$PMCTL" run --report off --sample task-clock@1000000 -o less.pmc -- ./app
 like "$(self less.pmc function)" '^app\+0x' "a stripped program has no names to keep"
+is "$(wc -l <err) $(grep -c 'app+0x.*debug symbols.*--symfs' err)" "1 1" "a line says what would give it names"
+like "$(self less.pmc line) $(wc -l <err)" '^app\+0x.* 1$' "by line, too"
+like "$(self less.pmc module) $(wc -l <err)" '/app 0$' "modules need none"
 mv away app.debug
 "$PMCTL" merge --names less.pmc -o more.pmc
 rm app app.debug

@@ -20,6 +20,7 @@ struct spot_key {
 struct known_spot {
 	struct spot_key key;
 	struct spot spot;
+	uint64_t samples; /* of one without a name */
 	UT_hash_handle hh;
 };
 
@@ -58,7 +59,8 @@ struct report_names {
 	struct unnamed_module *unnamed; /* modules with addresses without a name */
 	const char *changed;		/* path of a file that is not the one that was measured */
 	uint64_t n_spots;
-	uint64_t samples, nowhere; /* in code in no file */
+	uint64_t samples, nowhere, nameless; /* of the latter two kinds of spots */
+	const struct known_spot *most;	     /* nameless samples are in */
 };
 
 int report_names_new(struct report_names **to, const char *root)
@@ -110,14 +112,15 @@ static struct spot *find_spot(struct report_names *names, const struct spot_key 
 	return &known->spot;
 }
 
+static struct known_spot *known_of(const struct spot *spot)
+{
+	return (struct known_spot *)((uintptr_t)spot - offsetof(struct known_spot, spot));
+}
+
 const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot)
 {
-	const struct known_spot *known = names->spots;
+	const struct known_spot *known = spot ? known_of(spot)->hh.next : names->spots;
 
-	if (spot) {
-		known = (const void *)((const char *)spot - offsetof(struct known_spot, spot));
-		known = known->hh.next;
-	}
 	return known ? &known->spot : NULL;
 }
 
@@ -142,6 +145,7 @@ static struct spot *spot_of(struct report_names *names, const char *module, uint
 {
 	const struct symbol_frame *frame = &place->frames[i];
 	struct spot_key key = { frame->function, module, "", 0 };
+	struct spot *spot;
 
 	if (place->start && by != NAMES_LINE)
 		address = place->start;
@@ -151,7 +155,10 @@ static struct spot *spot_of(struct report_names *names, const char *module, uint
 		key.file = frame->file;
 		key.line = frame->line;
 	}
-	return key.function ? find_spot(names, &key) : NULL;
+	spot = key.function ? find_spot(names, &key) : NULL;
+	if (spot && !frame->function)
+		spot->kind = SPOT_UNNAMED;
+	return spot;
 }
 
 /* ---- frames ------------------------------------------------------------------------------ */
@@ -324,6 +331,8 @@ static bool find_spots(struct report_names *names, const struct pmc_p_process *p
 		return false;
 	if (!frame->module && !place.frames[0].function) {
 		spots->list[0] = names_word(names, "(code in no file)");
+		if (spots->list[0])
+			spots->list[0]->kind = SPOT_NOWHERE;
 		return spots->list[0] != NULL;
 	}
 	for (unsigned i = 0; i < place.n; i++) {
@@ -413,13 +422,39 @@ const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 	return known->text;
 }
 
-void names_count(struct report_names *names, uint64_t samples, bool nowhere)
+void names_count(struct report_names *names, uint64_t samples, const struct spot *spot)
 {
+	struct known_spot *known = known_of(spot);
+
 	pmc_add_sat(&names->samples, samples);
-	pmc_add_sat(&names->nowhere, nowhere ? samples : 0);
+	if (spot->kind == SPOT_NOWHERE)
+		pmc_add_sat(&names->nowhere, samples);
+	if (spot->kind != SPOT_UNNAMED)
+		return;
+	pmc_add_sat(&names->nameless, samples);
+	pmc_add_sat(&known->samples, samples);
+	if (!names->most || known->samples > names->most->samples)
+		names->most = known;
 }
 
 /* ---- warnings ---------------------------------------------------------------------------- */
+
+/* A few of many samples are not worth a line. */
+static bool is_worth_it(const struct report_names *names, uint64_t samples)
+{
+	return samples >= 10 && samples >= names->samples / 10;
+}
+
+/* The file is here, or the dump has the names that it had. */
+static void warn_of_stripped(const struct report_names *names)
+{
+	if (is_worth_it(names, names->nameless))
+		tool_warn("%.0f %% of the samples are in functions without a name, most in %s: "
+			  "install the debug symbols of its package, let DEBUGINFOD_URLS name a "
+			  "server that has them, or --symfs a directory with the files",
+			  100 * ((double)names->nameless / (double)names->samples),
+			  names->most->key.function);
+}
 
 void report_names_warn(struct report_names *names, const char *fix)
 {
@@ -439,7 +474,7 @@ void report_names_warn(struct report_names *names, const char *fix)
 		tool_warn("%s has changed since the program started, and has no build ID: its "
 			  "functions have no names; %s",
 			  names->changed, fix);
-	if (names->nowhere >= 10 && names->nowhere >= names->samples / 10)
+	if (is_worth_it(names, names->nowhere))
 		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
 			  "time; let the program write a perf map (java "
 			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
@@ -460,4 +495,6 @@ void report_names_warn(struct report_names *names, const char *fix)
 	else if (n)
 		tool_warn("%s %s, and %u more modules have no names for a similar reason; %s",
 			  symbols_path(first), why[status], n - 1, fix);
+	if (!n && !names->changed)
+		warn_of_stripped(names);
 }

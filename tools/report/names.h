@@ -11,6 +11,11 @@
 struct spot {
 	const char *function, *module, *file; /* as in struct pmc_sample_row */
 	unsigned line;
+	enum spot_kind {
+		SPOT_NAMED,
+		SPOT_UNNAMED, /* a function of which only the module and offset are known */
+		SPOT_NOWHERE, /* code in no file, without a name */
+	} kind;
 	uint64_t index; /* from 0, in the order of first use */
 	UT_hash_handle hh;
 };
@@ -59,8 +64,8 @@ int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, 
 int spot_list_add(struct spot_list *spots, const struct spot *spot);
 /* The spot with the next index; from NULL: the first. NULL: there are no more. */
 const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot);
-/* Counts samples for report_names_warn(); nowhere: taken in code in no file, without a name. */
-void names_count(struct report_names *names, uint64_t samples, bool nowhere);
+/* Counts samples that were taken in a spot for report_names_warn(). */
+void names_count(struct report_names *names, uint64_t samples, const struct spot *spot);
 /* A spot that is no function, such as "(no stack)". NULL: no memory. */
 struct spot *names_word(struct report_names *names, const char *word);
 

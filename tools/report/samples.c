@@ -32,7 +32,7 @@ struct known_stack {
 	struct node *self;
 	struct node **others;
 	unsigned n;
-	bool nowhere; /* taken in code in no file */
+	const struct spot *spot; /* in which the sample was taken */
 	UT_hash_handle hh;
 };
 
@@ -145,8 +145,7 @@ static struct known_stack *find_stack(struct folding *f, const struct pmc_p_stac
 	if (!known || flatten(f, stack))
 		return NULL;
 	known->key = key;
-	known->nowhere = f->fold->by != PMC_BY_MODULE &&
-			 f->spots.list[0] == names_word(f->names, "(code in no file)");
+	known->spot = f->spots.list[0];
 	err = f->fold->by == PMC_BY_PATH ? add_path(f, &f->spots, known) :
 					   add_functions(f, &f->spots, known);
 	if (err)
@@ -170,7 +169,7 @@ static int add_sample(struct folding *f, const struct pmc_p_sample *sample)
 
 	if (!known)
 		return -ENOMEM;
-	names_count(f->names, sample->count, known->nowhere);
+	names_count(f->names, sample->count, known->spot);
 	pmc_add_sat(&known->self->row.samples, sample->count);
 	pmc_add_sat(&known->self->row.self, sample->weight);
 	for (unsigned i = 0; !paths && i < known->n; i++) {
