@@ -449,7 +449,7 @@ static bool is_worth_it(const struct report_names *names, uint64_t samples)
 static void warn_of_stripped(const struct report_names *names)
 {
 	if (is_worth_it(names, names->nameless))
-		tool_warn("%.0f %% of the samples are in functions without a name, most in %s: "
+		tool_warn("%.0f %% of the samples are in functions without a name, such as %s: "
 			  "install the debug symbols of its package, let DEBUGINFOD_URLS name a "
 			  "server that has them, or --symfs a directory with the files",
 			  100 * ((double)names->nameless / (double)names->samples),
