@@ -328,9 +328,37 @@ static void images_of_a_process(void **state)
 	}
 }
 
+/* Rows of a child that was killed are newer than its own frame: their time is not that of others.
+ */
+static void rows_of_a_killed_child(void **state)
+{
+	struct pmc_process_fixed process = process_like, child = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	(void)state;
+	made_begin();
+	process.children_cpu_ns = 310 * MS;
+	child.pid++;
+	child.flags = PMC_PROCESS_FORKED;
+	child.how_ended = PMC_RUNNING;
+	child.cpu_ns = 5 * MS;
+	child.time_ns = 1100 * MS;
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_process(2, &child, "node", "/bin/app", "app");
+	made_thread(1, thread_like(0, 400 * MS, 0), "app", NULL, 0);
+	made_thread(2, thread_like(0, 300 * MS, 0), "app", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ .format = PMC_FORMAT_JSON });
+	assert_non_null(strstr(text, "\"descendants_cpu_ns\":10000000,"));
+	free(text);
+	pmc_profile_free(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_of_a_killed_child),
 		cmocka_unit_test(rates_stay_numbers),
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(lost_rows),

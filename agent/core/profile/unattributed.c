@@ -278,8 +278,17 @@ static void close_unseen(struct table_process *p)
 	rest->has_cpu = true;
 }
 
+/* A process that was killed may have newer rows than its own frame. */
+static void see_rows(const struct table_process *p)
+{
+	if (p->root && p->root != p)
+		p->root->seen_cpu_ns += pmc_sub_sat(p->pub.attributed_cpu_ns, p->pub.fixed.cpu_ns);
+}
+
 void profile_close_totals(struct pmc_profile *profile)
 {
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		see_rows((const struct table_process *)profile->processes[i]);
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
 		const bool both = p->pub.unattributed.set && p->pub.descendants.set;
