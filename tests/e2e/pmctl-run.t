@@ -211,6 +211,15 @@ signal:9 exec ./late burnt killed
 signal:9 exec env A=1 sh -c 'exec ./late burnt killed'
 exit:0 exec env A=1 sh -c 'exec ./late burnt'
 EOF
+# What it did while counting was off is not counted, and -I gives it a row.
+"$PMCTL" run --start off -I 10ms --report "json=$T/off.json" -o off.pmc -- sh -c 'while :; do :; done' 2>off.err &
+pmctl=$!
+has_row() { "$PMCTL" report --format json off.pmc 2>/dev/null | jq -e '.threads | length > 0' >/dev/null && off=$(pgrep -P $pmctl); }
+ok "counting is off: the program has a row" await has_row
+kill -KILL "$off"
+wait $pmctl
+is "$(json off.json '.processes[0] | "\(.how_ended) \(.coverage.cpu_ns)"')" "signal:9 null" "killed while counting was off: no CPU time"
+like "$("$PMCTL" report off.pmc)" "at least 1 thread" "the number of threads is a lower bound"
 run "$PMCTL" run --report "json=$T/killed.json" -- sh -c 'exec sh -c "kill -KILL \$\$"'
 like "$(json killed.json '.processes[-1].notes | tostring')" "killed" "killed after an exec, without rows: a note says so"
 

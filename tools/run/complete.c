@@ -96,8 +96,11 @@ static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
 
 	whole.cpu_ns = run->child.cpu_ns;
 	subtract_others(&whole, profile, known);
-	if (whole.cpu_ns > fixed->cpu_ns)
+	/* wait4's is also of the time in which counting was off. */
+	if (!fixed->off_ns && whole.cpu_ns > fixed->cpu_ns)
 		fixed->cpu_ns = whole.cpu_ns;
+	if (pmc_process_never_on(fixed))
+		fixed->off_ns = run->child.end_ns - fixed->start_ns;
 	/* wait4's include those of the children it waited for. */
 	fixed->flags |= PMC_PROCESS_NO_SWITCHES;
 	put_ending(fixed, &run->child);
@@ -178,10 +181,7 @@ static void complete_replaced(struct pmc_frame_buf *buf, const struct run *run,
 	subtract_others(&fixed, profile, NULL);
 	put_ending(&fixed, child);
 	put_no_rows(why, sizeof(why), child);
-	snprintf(text, sizeof(text),
-		 "the program that it became by exec %s: no thread rows; its faults and switches "
-		 "include those of the children it waited for",
-		 why);
+	snprintf(text, sizeof(text), "the program that it became by exec %s: no thread rows", why);
 	pmc_build_process(buf, identity, 1, &fixed, &names);
 	pmc_build_note(buf, identity, 1, &note, text);
 }

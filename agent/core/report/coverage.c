@@ -5,6 +5,7 @@
 #include "agent/core/base/number.h"
 
 #include <errno.h>
+#include <signal.h>
 
 /* Adds what the rows of a process do not explain, as a thread that did it. */
 static void remainder_add(struct pmc_view *view, const struct pmc_p_remainder *remainder,
@@ -64,6 +65,8 @@ static void process_add(struct pmc_view *view, const struct pmc_p_process *proce
 		pmc_add_sat(&coverage->threads_uncounted, process->uncounted[i].count);
 		coverage->lacks_rows |= process->uncounted[i].reason == PMC_REASON_ROW_LOST;
 	}
+	/* Threads that ran at the end may be in no row. */
+	coverage->lacks_rows |= fixed->how_ended == PMC_ENDED_SIGNAL && fixed->how_code == SIGKILL;
 	if (pmc_process_end_unseen(process, &newest_ns)) {
 		/* Its own frame is older than its rows. */
 		coverage->unseen_ends++;
