@@ -12,7 +12,7 @@
 void agent_fds_init(void);
 /* Grows the descriptor table while there is one thread: later that stalls all of them. */
 void agent_fds_reserve(void);
-/* Between them no descriptor can be opened. While there is one thread. */
+/* Between these calls no descriptor can be opened. Only while the process has one thread. */
 void agent_fds_forbid(void);
 void agent_fds_permit(void);
 

@@ -134,7 +134,8 @@ int attach_act(pid_t pid, unsigned flags, int (*act)(struct attach *target, void
 	for (unsigned try = 0; try <= TRIES && code == ATTACH_AGAIN; try++) {
 		if (try)
 			nanosleep(&pause, NULL);
-		/* Only the last try says what a program without its agent means. */
+		/* After an exec the agent may not be loaded yet: between the first try and the
+		 * last one its absence is no error. */
 		code = attach_open(&target, pid, flags | (try % TRIES ? ATTACH_PATIENT : 0));
 		if (!code)
 			code = act(&target, arg);

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* -I: pause while no agent is found; how long none may be found after one was. */
+/* -I: pause between tries; how long after the last found agent a missing one is no error. */
 #define RETRY_NS    100000000u
 #define PATIENCE_NS 10000000000u
 
@@ -37,7 +37,7 @@ struct request {
 	bool printed;		     /* the path of the dump */
 	bool warned;		     /* of child processes */
 	int pidfd;		     /* of the process of the first snapshot; -1: any */
-	uint64_t patient_ns;	     /* until then an agent may be missing */
+	uint64_t patient_ns;	     /* until then a missing agent is no error */
 	struct written written;
 };
 

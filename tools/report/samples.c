@@ -310,9 +310,9 @@ int report_fold_counted(struct pmc_sample_fold *fold, void *names)
 	const double percent = err || !event || pmc_is_off_cpu(event) ? 0 : share_error(fold);
 
 	if (percent >= 1)
-		tool_warn("folded counts samples, which do not all stand for as much of %.60s: "
-			  "shares are wrong by up to %.0f %% of it; pmctl export --to speedscope, "
-			  "pprof, perf-data or html has them right",
+		tool_warn("folded has numbers of samples, which stand for different amounts of "
+			  "%.60s: shares are wrong by up to %.0f percentage points; pmctl export "
+			  "--to speedscope, pprof, perf-data or html has the right ones",
 			  event->name, percent);
 	return err;
 }

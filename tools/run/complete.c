@@ -96,7 +96,7 @@ static void complete_killed(struct pmc_frame_buf *buf, const struct run *run,
 
 	whole.cpu_ns = run->child.cpu_ns;
 	subtract_others(&whole, profile, known);
-	/* wait4's is also of the time in which counting was off. */
+	/* wait4's CPU time includes time in which counting was off. */
 	if (!fixed->off_ns && whole.cpu_ns > fixed->cpu_ns)
 		fixed->cpu_ns = whole.cpu_ns;
 	if (pmc_process_never_on(fixed))

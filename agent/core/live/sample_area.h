@@ -68,8 +68,8 @@ struct sample_thread {
 	uint64_t enabled_ns, running_ns, value; /* of an event that was closed */
 	_Atomic uint64_t samples, lost, truncated;
 	_Atomic uint64_t reset_ns; /* the reset since which they are; 0: the thread's start */
-	/* Entries of `counts` before a reset, at most. Frames of as many are written, empty ones
-	 * too: each replaces one of before. */
+	/* The most entries that `counts` had before a reset. Frames for as many are written, some
+	 * of them empty: each replaces a frame from before the reset. */
 	_Atomic uint32_t had;
 	uint32_t reserved;
 };

@@ -81,9 +81,10 @@ static void put_uncounted(struct pmc_view *view)
 			most_ns = fold->lists[i]->process->fixed.off_ns;
 	if (!most_ns)
 		return;
-	pmc_outf(view->out, "%salso of the ", view->glyphs->dot);
+	pmc_outf(view->out, "%swaits during the ", view->glyphs->dot);
 	pmc_show_time(view->out, (double)most_ns, view->glyphs->micro);
-	pmc_out_str(view->out, " not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset)");
+	pmc_out_str(view->out, " not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset) are "
+			       "included");
 }
 
 /* Which samples there are, how much of the event they explain, and what is missing. */
