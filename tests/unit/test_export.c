@@ -56,6 +56,38 @@ static void a_value_that_does_not_fit_is_none(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* The row of the thread with samples of task-clock is missing, as if it were damaged. */
+static void folded_paths_need_rows(void **state)
+{
+	const struct pmc_sample one[] = { { 1, 1, 1 } };
+	struct export export = { .event = "task-clock" };
+	struct pmc_profile profile;
+	uint64_t clock, fault;
+
+	made_begin();
+	clock = made_set(&clock_event, 1);
+	fault = made_set(&faults_event, 1);
+	made_process(1, &(struct pmc_process_fixed){ .pid = 7 }, "h", "/bin/app", "app");
+	made_thread(1, (struct pmc_thread_fixed){ .flags = PMC_THREAD_MAIN }, "app", NULL, 0);
+	made_samples(1, (struct pmc_samples_fixed){ .eventset = fault, .period = 1, .samples = 1 },
+		     1, one, 1);
+	made_samples(1,
+		     (struct pmc_samples_fixed){
+			     .seq = 1, .eventset = clock, .period = 1, .samples = 1 },
+		     1, one, 1);
+	made_profile(&profile, false);
+	export.profile = &profile;
+	export_find_events(&export);
+	assert_int_equal(export.n_events, 1);
+	assert_false(export_has_rows(&export));
+	export = (struct export){ .profile = &profile };
+	export_find_events(&export);
+	assert_int_equal(export.n_events, 2);
+	assert_true(export_has_rows(&export));
+	free(exported(&profile, export_folded));
+	pmc_profile_free(&profile);
+}
+
 /* 90 stacks of 600 frames with the same number of samples, in one thread. */
 static void of_equal_boxes_some_stay(void **state)
 {
@@ -102,6 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_value_that_does_not_fit_is_none),
+		cmocka_unit_test(folded_paths_need_rows),
 		cmocka_unit_test(of_equal_boxes_some_stay),
 	};
 

@@ -93,12 +93,13 @@ static const char *refusal(int fd)
 
 int attach_out_dup(const struct attach *target, const char **why)
 {
-	int number = target->control.out_fd - 1, fd;
+	const int number = target->control.out_fd;
+	int fd;
 
 	*why = "the process does not have it open; use -o FILE";
-	if (number < 0)
+	if (number <= 0)
 		return -1;
-	fd = (int)syscall(SYS_pidfd_getfd, target->files, number, 0);
+	fd = (int)syscall(SYS_pidfd_getfd, target->files, number - 1, 0);
 	if (fd < 0) {
 		*why = errno == EBADF ? *why : strerror(errno);
 		return -1;

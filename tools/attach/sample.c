@@ -82,7 +82,7 @@ static void read_event(const struct attach *target, const struct sample_thread *
 					 .running_ns = thread->running_ns,
 					 .n = 1 };
 	*value = thread->value;
-	if (!thread->fd)
+	if (thread->fd <= 0)
 		return;
 	*reading = (struct pmc_reading){ .n = 0 };
 	fd = attach_group_dup(target, thread->fd - 1, thread->id, &reading->error);

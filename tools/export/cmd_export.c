@@ -131,12 +131,10 @@ static void warn_of_others(const struct export *export)
 			  n, buf);
 }
 
-/* Paths begin with the pool of their thread, which its row names. */
-static int check_rows(const struct pmc_profile *profile)
+static int check_rows(const struct export *export)
 {
-	for (uint64_t i = 0; i < profile->n_samples; i++)
-		if (profile->samples[i]->row)
-			return 0;
+	if (export_has_rows(export))
+		return 0;
 	return tool_fail(EXIT_FAIL, "no thread of the samples is known: their rows are damaged or "
 				    "missing; folded needs them, other formats do not");
 }
@@ -185,7 +183,7 @@ static int name_and_write(const struct request *request, struct pmc_profile *pro
 	export_find_events(&export);
 	if (!export.n_events && (samples == NEEDED || request->event))
 		return no_samples(request, profile);
-	if (request->format == EXPORT_folded && check_rows(profile))
+	if (request->format == EXPORT_folded && check_rows(&export))
 		return EXIT_FAIL;
 	if (export.n_events && samples != NO && report_names_new(&export.names, request->root))
 		return tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));

@@ -38,6 +38,9 @@ struct export
 void export_find_events(struct export *export);
 /* The index of the samples' event; -1: it is left out. */
 int export_event_of(const struct export *export, const struct pmc_p_samples *samples);
+/* Whether a thread of the samples is known. Folded paths begin with the pool of their thread, which
+ * its row names: export_folded() fails with -EINVAL without one. */
+bool export_has_rows(const struct export *export);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);
 

@@ -31,6 +31,16 @@ int export_event_of(const struct export *export, const struct pmc_p_samples *sam
 	return samples->event ? find(export, samples->event) : -1;
 }
 
+bool export_has_rows(const struct export *export)
+{
+	const struct pmc_profile *profile = export->profile;
+
+	for (uint64_t i = 0; i < profile->n_samples; i++)
+		if (profile->samples[i]->row && export_event_of(export, profile->samples[i]) >= 0)
+			return true;
+	return false;
+}
+
 bool export_is_time(const struct pmc_p_event *event)
 {
 	return !strcmp(event->unit, "ns");
