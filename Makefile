@@ -163,10 +163,11 @@ $(O)/pmc-spawn: tools/bench/helper/pmc_spawn.c $(O)/flags
 	$(Q)$(CC) $(BASE) -MT $@ -O2 $(filter -g%,$(CFLAGS)) -ffreestanding -fno-stack-protector -fno-pie \
 		-fcf-protection=none -fno-lto -static -nostdlib -Wl,--build-id=none -Wl,-z,noseparate-code -o $@ $<
 
+# Most tests do not use the state that cmocka passes to each.
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  TEST  $@")
-	$(Q)$(CC) $(BASE) -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter-out $(WITHOUT),$(filter %.o,$^)) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
+	$(Q)$(CC) $(BASE) -Wno-unused-parameter -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter-out $(WITHOUT),$(filter %.o,$^)) $(O)/libpmc.a $(TEST_LIBS) $(TOOL_LIBS) -ldl -pthread
 
 # What of the macOS port does not call macOS runs here, against doubles.
 MAC_COUNTS := $(addprefix agent/core/,count/darwin/thread_counts.c count/darwin/kpc.c plan/darwin/mac_plan.c)

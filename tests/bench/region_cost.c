@@ -7,39 +7,13 @@
  * same four software events, two of CLOCK_MONOTONIC, two of the thread's CPU clock. Without the
  * agent, the pair does nothing.
  */
+#include "tests/bench/group.h"
 #include "tests/bench/timing.h"
 
-#include <linux/perf_event.h>
 #include <pmc/region.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-static const uint64_t events[4] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
-				    PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS };
-
-static int open_group(void)
-{
-	int leader = -1;
-
-	for (unsigned i = 0; i < 4; i++) {
-		struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
-						.size = sizeof(attr),
-						.config = events[i],
-						.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
-							       PERF_FORMAT_TOTAL_TIME_ENABLED |
-							       PERF_FORMAT_TOTAL_TIME_RUNNING };
-		int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
-
-		if (fd < 0) {
-			perror("perf_event_open");
-			exit(1);
-		}
-		leader = leader < 0 ? fd : leader;
-	}
-	return leader;
-}
 
 static double each(uint64_t *rounds, int n, long pairs)
 {
@@ -49,7 +23,7 @@ static double each(uint64_t *rounds, int n, long pairs)
 int main(int argc, char **argv)
 {
 	long pairs = argc > 1 ? atol(argv[1]) : 100000;
-	int rounds = argc > 2 ? atoi(argv[2]) : 11, group = open_group();
+	int rounds = argc > 2 ? atoi(argv[2]) : 11, group = open_group(0);
 	static uint64_t ns[4][256];
 	/* Aligned as the agent's: the kernel's copy to an unaligned address costs more. */
 	_Alignas(64) uint64_t data[3 + 2 * 4];

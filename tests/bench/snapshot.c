@@ -6,10 +6,10 @@
  * the same four events per thread, opened by this program, and then raises SIGUSR2. Prints the
  * medians in ns: plain reads, snapshot.
  */
+#include "tests/bench/group.h"
 #include "tests/bench/timing.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -18,8 +18,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const uint64_t events[4] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
-				    PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS };
 static sem_t ready;
 static int tids[4096];
 
@@ -30,28 +28,6 @@ static void *wait_for_ever(void *arg)
 	for (;;)
 		pause();
 	return NULL;
-}
-
-static int open_group(int tid)
-{
-	int leader = -1;
-
-	for (unsigned i = 0; i < 4; i++) {
-		struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
-						.size = sizeof(attr),
-						.config = events[i],
-						.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
-							       PERF_FORMAT_TOTAL_TIME_ENABLED |
-							       PERF_FORMAT_TOTAL_TIME_RUNNING };
-		int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, leader, 0);
-
-		if (fd < 0) {
-			perror("perf_event_open");
-			exit(1);
-		}
-		leader = leader < 0 ? fd : leader;
-	}
-	return leader;
 }
 
 int main(int argc, char **argv)

@@ -10,14 +10,6 @@ cp "$PMCTL" "$AGENT" "$PROG/seccomp" "$T/bin/"
 PMCTL=$T/bin/pmctl
 mkdir -m 777 "$T/out.d"
 
-as_nobody() {
-	if [ "$(id -u)" = 0 ]; then
-		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-	else
-		"$@"
-	fi
-}
-
 # part FILE CHECK KEY
 part() {
 	jq -r --arg check "$2" ".checks[] | select(.name == \$check) | .$3" "$1"

@@ -17,6 +17,10 @@
 #	skip REASON NAME            a test this machine cannot run: absent hardware only
 #	skip_all REASON             the same for the whole file
 #	diag TEXT                   evidence, on stderr with a #
+#	refuses CODE REGEX NAME ARGS...
+#	                            pmctl ARGS exits with CODE, one line on stderr that matches REGEX, and
+#	                            nothing on stdout
+#	as_nobody CMD...            CMD without the privilege of root
 #	finish                      ends program $pid, which waits for input on descriptor 9
 #	with_tracefs                runs the test where tracefs is mounted, or skips it
 #	stolen                      time that a hypervisor has taken from all CPUs since boot, in ns
@@ -196,6 +200,23 @@ run() {
 
 agent() {
 	LD_PRELOAD=$AGENT "$@"
+}
+
+refuses() {
+	local code=$1 regex=$2 name=$3
+	shift 3
+	run "$PMCTL" "$@"
+	is "$status" "$code" "$name: exit status $code"
+	like "$(cat "$T/err")" "^pmctl[ a-z]*: .*$regex" "$name: the reason"
+	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: one line on stderr, nothing on stdout"
+}
+
+as_nobody() {
+	if [ "$(id -u)" -eq 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
 }
 
 json() {

@@ -8,14 +8,6 @@ cp "$AGENT" "$PMCTL" "$PROG/churn" "$PROG/crowd" "$PROG/seccomp" "$T/"
 AGENT=$T/libpmcagent.so
 paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null)
 
-as_nobody() {
-	if [ "$(id -u)" -eq 0 ]; then
-		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-	else
-		"$@"
-	fi
-}
-
 if [ "$paranoid" = 2 ]; then
 	mkdir -m 777 "$T/nobody"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \

@@ -3,66 +3,56 @@
 # pmctl: wrong arguments give a one-line error with a fix, before anything is started.
 . "$(dirname "$0")/lib.sh"
 
-# refused CODE REGEX NAME ARGS...: pmctl ARGS exits with CODE and one line on stderr that matches REGEX.
-refused() {
-	local code=$1 regex=$2 name=$3
-	shift 3
-	run "$PMCTL" "$@"
-	is "$status" "$code" "$name: exit $code"
-	like "$(cat "$T/err")" "^pmctl[ a-z]*: .*$regex" "$name: the reason"
-	is "$(wc -l <"$T/err")" 1 "$name: in one line"
-}
-
-refused 2 "'report'" "mistyped command" reprot
-refused 2 "pmctl help" "unknown command" frobnicate
-refused 2 "" "no abbreviations" rep
-refused 2 "'merge'" "help of a mistyped command" help megre
-refused 2 "no command" "run without a command" run
-refused 2 "no command" "run with flags alone" run -e cycles --
-refused 2 "'--inherit'" "mistyped flag" run --inhert off -- touch "$T/ran"
-refused 2 "needs a value" "flag without its value" run -o
-refused 2 "'--json'" "mistyped flag of doctor" doctor --jsno
+refuses 2 "'report'" "mistyped command" reprot
+refuses 2 "pmctl help" "unknown command" frobnicate
+refuses 2 "" "no abbreviations" rep
+refuses 2 "'merge'" "help of a mistyped command" help megre
+refuses 2 "no command" "run without a command" run
+refuses 2 "no command" "run with flags alone" run -e cycles --
+refuses 2 "'--inherit'" "mistyped flag" run --inhert off -- touch "$T/ran"
+refuses 2 "needs a value" "flag without its value" run -o
+refuses 2 "'--json'" "mistyped flag of doctor" doctor --jsno
 
 # A process that has ended and that its parent does not reap.
 sh -c 'exit 0 & exec sleep 1000' >/dev/null 2>&1 &
 parent=$!
 zombie() { dead=$(pgrep -P "$parent" 2>/dev/null) && grep -q '^State:.Z' "/proc/$dead/status"; }
 await zombie || ok "a zombie process was created" false
-refused 1 "process $dead has ended" "stat of a zombie" stat -p "$dead"
+refuses 1 "process $dead has ended" "stat of a zombie" stat -p "$dead"
 same_error=$(sed 's/^[^:]*//' "$T/err")
 for command in "stat --per-thread" "stat --by pool" "trace -e sched:sched_switch" "trace --summary" "top -b"; do
-	refused 1 "process $dead has ended" "$command of a zombie" $command -p "$dead"
+	refuses 1 "process $dead has ended" "$command of a zombie" $command -p "$dead"
 	is "$(sed 's/^[^:]*//' "$T/err")" "$same_error" "$command of a zombie: the same answer"
 done
 kill "$parent"
 for command in stat "stat --by pool" "trace -e sched:sched_switch" "top -b"; do
-	refused 1 "no such process: 4194300" "$command of an unused ID" $command -p 4194300
+	refuses 1 "no such process: 4194300" "$command of an unused ID" $command -p 4194300
 done
 
 touch_ran=(-- touch "$T/ran")
-refused 2 "--events 'cycels': .*cycles" "unknown event" run -e cycels "${touch_ran[@]}"
-refused 2 "--events 'cycels': .*cycles" "unknown event, long flag" run --events=cycels "${touch_ran[@]}"
-refused 2 "--events: ''" "empty event list" run -e '' "${touch_ran[@]}"
-refused 2 "--inherit: 'all'.*auto, full, clock or off" "bad value" \
+refuses 2 "--events 'cycels': .*cycles" "unknown event" run -e cycels "${touch_ran[@]}"
+refuses 2 "--events 'cycels': .*cycles" "unknown event, long flag" run --events=cycels "${touch_ran[@]}"
+refuses 2 "--events: ''" "empty event list" run -e '' "${touch_ran[@]}"
+refuses 2 "--inherit: 'all'.*auto, full, clock or off" "bad value" \
 	run --inherit all "${touch_ran[@]}"
-refused 2 "--report: 'html'" "bad report" run --report html "${touch_ran[@]}"
+refuses 2 "--report: 'html'" "bad report" run --report html "${touch_ran[@]}"
 export PMC_EVENTS=cycels
-refused 2 "PMC_EVENTS 'cycels': .*cycles" "bad PMC_EVENTS" run "${touch_ran[@]}"
+refuses 2 "PMC_EVENTS 'cycels': .*cycles" "bad PMC_EVENTS" run "${touch_ran[@]}"
 unset PMC_EVENTS
 export PMC_LOG=loud
-refused 2 "PMC_LOG: 'loud'.*error, warn, info or debug" "bad PMC_LOG" \
+refuses 2 "PMC_LOG: 'loud'.*error, warn, info or debug" "bad PMC_LOG" \
 	run "${touch_ran[@]}"
 unset PMC_LOG
 
-refused 125 "cannot use the agent $T/none.so: No such file" "--agent that is not there" \
+refuses 125 "cannot use the agent $T/none.so: No such file" "--agent that is not there" \
 	run --agent "$T/none.so" "${touch_ran[@]}"
 echo text >"$T/text.so"
-refused 125 "text.so: " "--agent that is no library" run --agent "$T/text.so" "${touch_ran[@]}"
+refuses 125 "text.so: " "--agent that is no library" run --agent "$T/text.so" "${touch_ran[@]}"
 mkdir -p "$T/inst/bin" "$T/a b"
 cp "$PMCTL" "$T/inst/bin/"
 real=$PMCTL
 PMCTL=$T/inst/bin/pmctl
-refused 125 "libpmcagent.so in $T/inst/bin or $T/inst/bin/../lib/pmc; .*--agent" \
+refuses 125 "libpmcagent.so in $T/inst/bin or $T/inst/bin/../lib/pmc; .*--agent" \
 	"no agent anywhere" run "${touch_ran[@]}"
 ok "no command was started by wrong arguments" test ! -e "$T/ran"
 mkdir -p "$T/inst/lib/pmc"
@@ -71,7 +61,7 @@ run "$PMCTL" run --report "json=$T/json" -- true
 ok "an installed agent is found" jq -e '.threads | length > 0' "$T/json"
 PMCTL=$real
 cp "$AGENT" "$T/a b/"
-refused 125 "space or colon" "an agent that LD_PRELOAD cannot name" run --agent "$T/a b/libpmcagent.so" -- true
+refuses 125 "space or colon" "an agent that LD_PRELOAD cannot name" run --agent "$T/a b/libpmcagent.so" -- true
 
 for args in "" help --help; do
 	run "$PMCTL" $args

@@ -248,14 +248,7 @@ for events in page-faults ''; do
 done
 
 # ---- refusals ----------------------------------------------------------------------------
-refused() { # STATUS PATTERN NAME ARGS...
-	local want=$1 pattern=$2 name=$3
-	shift 3
-	run "$PMCTL" ctl "$@"
-	is "$status" "$want" "$name: exit status $want"
-	like "$(cat "$T/err")" "$pattern" "$name: the message gives the reason"
-	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: one line on stderr, nothing on stdout"
-}
+refused() { refuses "${@:1:3}" ctl "${@:4}"; }
 refused 2 "process ID and an action" "no arguments"
 refused 2 "process ID and an action" "a process ID without an action" 1
 refused 2 "process ID 'x'" "an invalid process ID" x start

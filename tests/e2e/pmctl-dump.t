@@ -398,14 +398,7 @@ finish
 is "$status" 0 "--signal without PMC_DUMP: no signal is sent"
 
 # ---- refusals ----------------------------------------------------------------------------------
-refused() { # STATUS PATTERN NAME ARGS...
-	local want=$1 pattern=$2 name=$3
-	shift 3
-	run "$PMCTL" dump "$@"
-	is "$status" "$want" "$name: exit status $want"
-	like "$(cat "$T/err")" "$pattern" "$name: the message gives the reason"
-	is "$(wc -l <"$T/err")/$(cat "$T/out")" 1/ "$name: one line on stderr, nothing on stdout"
-}
+refused() { refuses "${@:1:3}" dump "${@:4}"; }
 refused 2 "process ID" "no process ID"
 refused 2 "process ID 'abc'" "an invalid process ID" abc
 refused 2 "process ID '0'" "process ID 0" 0

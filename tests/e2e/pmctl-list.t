@@ -9,15 +9,7 @@ list() {
 	run "$PMCTL" list "$@"
 }
 
-# refused CODE REGEX NAME ARGS...: one line on stderr like REGEX, and nothing on stdout.
-refused() {
-	local code=$1 regex=$2 name=$3
-	shift 3
-	list "$@"
-	is "$status" "$code" "$name: exit $code"
-	like "$(cat "$T/err")" "^pmctl list: .*$regex" "$name: the reason"
-	is "$(wc -l <"$T/err") $(wc -c <"$T/out")" "1 0" "$name: one line, and no output"
-}
+refused() { refuses "${@:1:3}" list "${@:4}"; }
 
 # ---- the list --------------------------------------------------------------------------------
 list --json

@@ -4,15 +4,12 @@
 #define PMC_TESTS_COUNTER_TRY_H
 
 #include "tests/unit/touch_pages.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pmc/counter.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +20,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Uses CPU until the thread's clock has advanced by this much. */
 static inline void burn_ns(uint64_t ns)
@@ -37,15 +32,6 @@ static inline void burn_ns(uint64_t ns)
 	while ((uint64_t)(now.tv_sec - from.tv_sec) * 1000000000 +
 		       (uint64_t)(now.tv_nsec - from.tv_nsec) <
 	       ns);
-}
-
-static inline unsigned open_fds(void)
-{
-	unsigned n = 0;
-
-	for (int fd = 0; fd < 4096; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
 }
 
 static inline struct pmc_counter_event software(uint64_t id)
@@ -109,7 +95,7 @@ static inline void calls(unsigned n)
 		syscall(SYS_getppid);
 }
 
-static inline struct pmc_counter_event getppid_event(void)
+static inline struct pmc_counter_event entries_of(const char *tracepoint)
 {
 	struct pmc_failure failure = { 0 };
 	struct pmc_counter_event event;
@@ -118,9 +104,14 @@ static inline struct pmc_counter_event getppid_event(void)
 		print_message("skip: tracefs cannot be mounted by this user\n");
 		skip();
 	}
-	if (pmc_counter_event_tracepoint(&event, "syscalls", "sys_enter_getppid", &failure))
+	if (pmc_counter_event_tracepoint(&event, "syscalls", tracepoint, &failure))
 		fail_msg("%s: %s", failure.what, failure.advice);
 	return event;
+}
+
+static inline struct pmc_counter_event getppid_event(void)
+{
+	return entries_of("sys_enter_getppid");
 }
 
 /* ---- rings ------------------------------------------------------------------------------- */

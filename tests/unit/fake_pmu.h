@@ -5,17 +5,14 @@
 
 #include "agent/core/count/group.h"
 #include "agent/core/plan/plan.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* PMU types of the cores of a hybrid machine. */
 enum { CORE = 4, ATOM = 10 };
@@ -150,15 +147,6 @@ static inline int fake_open(struct pmc_attr *attr, int leader)
 	return fd;
 }
 
-static inline unsigned open_fds(void)
-{
-	unsigned n = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
 /* Events a, b, c, ..., which need a counter each. */
 static inline struct pmc_events hardware(struct pmc_arena *arena, unsigned n)
 {
@@ -178,7 +166,6 @@ static inline struct pmc_events hardware(struct pmc_arena *arena, unsigned n)
 
 static inline int fake_reset(void **state)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.group_size = kernel.counters = 6;
 	kernel.missing = kernel.blocked = kernel.led = UINT64_MAX;

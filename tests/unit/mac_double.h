@@ -122,7 +122,6 @@ static int double_usage(pid_t pid, int version, void *to, size_t bytes)
 {
 	uint64_t words[58] = { 0 }, slow = 0;
 
-	(void)pid;
 	memset(to, 0xa5, bytes);
 	if (mac_double.usage_error || version > mac_double.usage_version)
 		return mac_double.usage_error ? mac_double.usage_error : -EINVAL;
@@ -255,7 +254,6 @@ static int double_kpep_config_force_counters(void *config)
 static int double_kpep_config_add_event(void *config, void **event, uint32_t user_only,
 					uint32_t *error)
 {
-	(void)config, (void)user_only, (void)error;
 	if (mac_double.counters ? mac_double.n_added >= mac_double.counters :
 				  strncmp(*event, "CLASH_", 6) == 0)
 		return 12;
@@ -265,21 +263,18 @@ static int double_kpep_config_add_event(void *config, void **event, uint32_t use
 
 static int double_kpep_config_kpc_classes(void *config, uint32_t *classes)
 {
-	(void)config;
 	*classes = 3;
 	return 0;
 }
 
 static int double_kpep_config_kpc_count(void *config, size_t *n)
 {
-	(void)config;
 	*n = 10;
 	return 0;
 }
 
 static int double_kpep_config_kpc_map(void *config, size_t *map, size_t bytes)
 {
-	(void)config;
 	memset(map, 0xa5, bytes);
 	/* The last event of the list has the lowest counter. */
 	for (unsigned i = 0; i < mac_double.n_added && !mac_double.map_error; i++)
@@ -289,7 +284,6 @@ static int double_kpep_config_kpc_map(void *config, size_t *map, size_t bytes)
 
 static int double_kpep_config_kpc(void *config, uint64_t *registers, size_t bytes)
 {
-	(void)config;
 	memset(registers, 1, bytes);
 	return 0;
 }
@@ -304,7 +298,6 @@ static int double_kpc_force_all_ctrs_set(int on)
 
 static int double_kpc_set_config(uint32_t classes, uint64_t *registers)
 {
-	(void)classes, (void)registers;
 	if (mac_double.config_errno)
 		return fail_errno(mac_double.config_errno);
 	/* The kernel does not say which. */

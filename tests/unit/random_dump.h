@@ -4,15 +4,12 @@
 #define PMC_TESTS_RANDOM_DUMP_H
 
 #include "agent/core/dump/build.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

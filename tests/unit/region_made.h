@@ -4,16 +4,12 @@
 #define PMC_TESTS_UNIT_REGION_MADE_H
 
 #include "tools/attach/region.h"
+#include "tests/unit/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define AREAS 2
 #define NAMES 3			 /* regions of each thread */
@@ -93,7 +89,6 @@ static struct slot *made_slot(uint64_t seq)
 
 static int set_up(void **state)
 {
-	(void)state;
 	control = (struct pmc_control){
 		.magic = PMC_CONTROL_MAGIC,
 		.version = PMC_CONTROL_VERSION,
@@ -130,7 +125,6 @@ static void finish(void)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	finish();
 	attach_close(&target);
 	registry_fini(&registry);

@@ -4,11 +4,7 @@
 #define PMC_TESTS_REPORT_PROCESS_H
 
 #include "tests/unit/report_profile.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #define MS 1000000ull
 

@@ -3,12 +3,12 @@
 #ifndef TESTS_UNIT_SAMPLER_TRY_H
 #define TESTS_UNIT_SAMPLER_TRY_H
 
+#include "tests/unit/unit.h"
+
 #include <pmc/sampler.h>
 
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* getppid ignores its arguments, which carry the numbers of the samples. */
 #define BEAT_CALL SYS_getppid

@@ -5,11 +5,7 @@
 
 #include "tests/unit/samples_made.h"
 #include "tools/report/samples.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static const struct made_event clock_event = {
 	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
@@ -117,18 +113,6 @@ static inline char *report_with(struct pmc_report_options options, int result_wa
 static inline char *report(struct pmc_report_options options)
 {
 	return report_with(options, 0, NULL);
-}
-
-static inline void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no\n%s\nin\n%s", part, text);
-}
-
-static inline void has_not(const char *text, const char *part)
-{
-	if (strstr(text, part))
-		fail_msg("unexpected\n%s\nin\n%s", part, text);
 }
 
 #endif

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_account.c - OS accounting while counting is switched on, off and reset. */
 #include "agent/core/live/account.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The kernel's words at this time; each starts at another value, so that mixing them up shows. */
 static struct account_words at(uint64_t time)
@@ -63,7 +59,6 @@ static void every_word_is_of_the_phase(void **state)
 		{ "s..r..p..", 3, 3 }, { "..r.r.p.r..s.", 1, 1 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		print_message("%s\n", table[i].operations);
 		assert_int_equal(value_after(false, table[i].operations), table[i].on);
@@ -77,7 +72,6 @@ static void unknown_words(void **state)
 	struct account_side side = opened(false);
 	struct account_words now = at(1);
 
-	(void)state;
 	now.unknown = ACCOUNT_SWITCHES;
 	account_stop(&side, &now);
 	now = at(2);
@@ -98,7 +92,6 @@ static void the_valid_side(void **state)
 	static struct account account;
 	struct account_side side = opened(false), got;
 
-	(void)state;
 	assert_false(account_read(&account, 7, &got));
 	account_write(&account, &side);
 	assert_true(account_read(&account, 7, &got));

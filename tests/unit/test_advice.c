@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test_advice.c - advice for each errno in each circumstance, and the facts that it is based on. */
 #include "agent/core/base/advice.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const struct row {
 	int error;
@@ -53,7 +49,6 @@ static void a_row_fits_and_is_whole(void **state)
 {
 	struct pmc_advice advice;
 
-	(void)state;
 	for (size_t i = 0; i < N_ROWS; i++) {
 		assert_true(strlen(rows[i].means) + 12 < sizeof(advice.means));
 		assert_true(strlen(rows[i].todo) < sizeof(advice.todo));
@@ -69,7 +64,6 @@ static void errors_are_told_apart(void **state)
 				      EOPNOTSUPP, EBUSY, E2BIG,	 ENOSYS, ENOMEM, ESRCH,	 ENODATA };
 	char a[32], b[32];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
 		for (size_t j = 0; j < i; j++) {
 			assert_string_not_equal(pmc_error_means(errors[i]),
@@ -98,7 +92,6 @@ static void permission(void **state)
 	const struct pmc_tried trace = { .attr = &data };
 	struct pmc_here here = user;
 
-	(void)state;
 	expect(EACCES, NULL, NULL, "does not permit", "pmctl doctor");
 	expect(EACCES, &kernel, &here, "perf_event_paranoid is 2", "perf_event_paranoid=1");
 	expect(EACCES, &cpu, &here, "whole CPU", "perf_event_paranoid=0");
@@ -124,7 +117,6 @@ static void filters(void **state)
 	const struct pmc_tried mapping = { .call = PMC_CALL_MMAP };
 	struct pmc_here here = user;
 
-	(void)state;
 	expect(ENOSYS, NULL, NULL, "not available", "CONFIG_PERF_EVENTS");
 	expect(ENOSYS, NULL, &here, "no perf events", "CONFIG_PERF_EVENTS");
 	here.filtered = PMC_YES;
@@ -151,7 +143,6 @@ static void hardware(void **state)
 	struct pmc_tried tried = { .attr = &cycles };
 	struct pmc_here here = user;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		static const int errors[] = { ENOENT, EOPNOTSUPP, ENODEV };
 
@@ -186,7 +177,6 @@ static void said_wrongly(void **state)
 	const struct perf_event_attr inherited = { .inherit = 1, .sample_type = PERF_SAMPLE_READ };
 	struct pmc_tried tried = { .attr = &fast };
 
-	(void)state;
 	expect(EINVAL, &tried, &user, "frequency", "max_sample_rate");
 	tried.attr = &inherited;
 	expect(EINVAL, &tried, NULL, "6.12", "inherit");
@@ -205,7 +195,6 @@ static void one_line(void **state)
 {
 	char line[320], cut[10];
 
-	(void)state;
 	assert_string_equal(pmc_advice_text(-EMFILE, NULL, NULL, line, sizeof(line)),
 			    "too many open files; "
 			    "ulimit -n 65536, as root if the hard limit is lower");
@@ -261,7 +250,6 @@ static void who_we_are(void **state)
 	struct pmc_here here;
 	struct tree tree;
 
-	(void)state;
 	tree_new(&tree);
 	pmc_here_read(&here, &tree.roots);
 	assert_true(here.paranoid == PMC_LEVEL_UNKNOWN && here.perfmon == PMC_UNKNOWN);
@@ -324,7 +312,6 @@ static void where_we_are(void **state)
 	struct pmc_here here;
 	struct tree tree;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		tree_new(&tree);
 		put(&tree, cases[i].file, cases[i].text);

@@ -58,14 +58,10 @@ static const char format[] = "name: made\nID: 7\n"
 
 static void nothing(void *arg, uint64_t ops)
 {
-	(void)arg;
-	(void)ops;
 }
 
 static void see_format(const struct pmc_counter_format *f, void *arg)
 {
-	(void)f;
-	(void)arg;
 }
 
 static void must(int error)
@@ -226,13 +222,11 @@ static void all_rows(enum state state)
 
 static void functions_with_handles_that_work(void **unused)
 {
-	(void)unused;
 	all_rows(OPEN);
 }
 
 static void functions_with_closed_descriptors(void **unused)
 {
-	(void)unused;
 	all_rows(CLOSED);
 }
 
@@ -242,7 +236,6 @@ static void functions_in_a_child_of_fork(void **unused)
 	const char *name = "";
 	bool more = true;
 
-	(void)unused;
 	for (unsigned i = 0; more; i++) {
 		struct fixture f;
 		int status;
@@ -279,7 +272,6 @@ static void the_table_has_every_function(void **unused)
 	char line[128], function[64];
 	unsigned functions = 0;
 
-	(void)unused;
 	assert_non_null(map);
 	while (fgets(line, sizeof(line), map)) {
 		bool found = false;

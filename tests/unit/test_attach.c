@@ -4,21 +4,17 @@
 #include "agent/core/plan/plan.h"
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
+#include "tests/unit/unit.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE 4096u
 
@@ -67,7 +63,6 @@ static void text_ends_where_memory_does(void **state)
 	uint64_t end = (uint64_t)(uintptr_t)pages + PAGE;
 	char text[64];
 
-	(void)state;
 	assert_ptr_not_equal(pages, MAP_FAILED);
 	memset(pages, 'a', PAGE);
 	memcpy(pages + PAGE - 6, "hello", 6);
@@ -101,7 +96,6 @@ static void the_control_block_is_found(void **state)
 	uint64_t function = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "getppid");
 	bool mapped = false;
 
-	(void)state;
 	memset(&control, 0, sizeof(control));
 	find();
 	for (size_t i = 0; i < target.n_images; i++) {
@@ -129,7 +123,6 @@ static void other_magic_is_passed_over(void **state)
 {
 	static uint64_t words[4] = { 1 };
 
-	(void)state;
 	memset(&control, 0, sizeof(control));
 	words[0] = words[2] = PMC_CONTROL_MAGIC;
 	find();
@@ -156,7 +149,6 @@ static void pids(void **state)
 	static const char *const bad[] = { "", "0", "-1", "1x", "x", "99999999999", "1 " };
 	pid_t pid;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		SAYS(attach_pid(bad[i], &pid), EXIT_USAGE, "invalid process ID");
 	assert_int_equal(attach_pid("17", &pid), 0);
@@ -173,7 +165,6 @@ static int set_up(void **state)
 {
 	struct pmc_plan plan;
 
-	(void)state;
 	memset(&control, 0, sizeof(control));
 	control.magic = PMC_CONTROL_MAGIC;
 	control.version = PMC_CONTROL_VERSION;
@@ -205,7 +196,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	attach_close(&target);
 	pmc_perf_group_close(group, 1);
 	registry_fini(&registry);
@@ -246,7 +236,6 @@ static void rows_are_true(void **state)
 	struct pmc_reading reading;
 	uint64_t value, all;
 
-	(void)state;
 	if (group[0] < 0)
 		skip();
 	look(&row, &reading, &value);
@@ -280,7 +269,6 @@ static void foreign_descriptors_are_left_alone(void **state)
 	char text[8];
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	assert_int_equal(write(ends[1], "keep", 4), 4);
 	set_fds(&registry, slot->data)[0] = ends[0];
@@ -306,7 +294,6 @@ static void slots_in_motion_are_left_out(void **state)
 {
 	static const uint32_t phases[] = { SLOT_FREE, SLOT_RESERVED, SLOT_CLOSING, 1u << 31 };
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		slot->word = phases[i];
 		assert_int_equal(attach_look(&target), 0);
@@ -331,7 +318,6 @@ static void forged_registries_take_no_memory(void **state)
 {
 	struct registry *big = &registry;
 
-	(void)state;
 	registry_fini(big);
 	assert_int_equal(registry_init(big, 1, 1, REGISTRY_CAPACITY), 0);
 	big->high = REGISTRY_CAPACITY;
@@ -350,7 +336,6 @@ static void forged_registries_take_no_memory(void **state)
 
 static void other_agents_are_refused(void **state)
 {
-	(void)state;
 	control.version++;
 	SAYS(attach_look(&target), EXIT_FAIL, "another version");
 	control.version--;
@@ -381,7 +366,6 @@ static void other_agents_are_refused(void **state)
 
 static void lies_are_refused(void **state)
 {
-	(void)state;
 	DAMAGED(registry.n_groups = 65);
 	DAMAGED(registry.n_groups = 2);
 	DAMAGED(registry.n_fds = 2);

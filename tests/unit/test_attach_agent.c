@@ -4,14 +4,10 @@
 #include "agent/core/live/control.h"
 #include "tools/attach/agent.h"
 #include "tools/cli/pmctl.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* In .data: it is looked for in the first MiB of data, and the sanitizers' own .bss is larger. */
 static struct pmc_control control __attribute__((section(".data")));
@@ -22,7 +18,6 @@ static int set_up(void **state)
 {
 	struct slot *slot;
 
-	(void)state;
 	control = (struct pmc_control){
 		.magic = PMC_CONTROL_MAGIC,
 		.version = PMC_CONTROL_VERSION,
@@ -42,7 +37,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	registry_fini(&registry);
 	memset(&control, 0, sizeof(control));
 	return 0;
@@ -53,7 +47,6 @@ static void threads(void **state)
 	struct attach_agent *agent = attach_agent_open(getpid(), why);
 	struct attach_thread thread;
 
-	(void)state;
 	assert_non_null(agent);
 	assert_true(attach_agent_lives(agent));
 	assert_true(attach_agent_look(agent, why));
@@ -69,7 +62,6 @@ static void threads(void **state)
 
 static void no_agent_is_no_error(void **state)
 {
-	(void)state;
 	control.state = PMC_CONTROL_OFF;
 	assert_null(attach_agent_open(getpid(), why));
 	assert_string_equal(why, "");
@@ -80,7 +72,6 @@ static void no_agent_is_no_error(void **state)
 
 static void another_version_is_said(void **state)
 {
-	(void)state;
 	control.version++;
 	assert_null(attach_agent_open(getpid(), why));
 	assert_non_null(strstr(why, "version"));
@@ -92,7 +83,6 @@ static void damage_is_said(void **state)
 	struct attach_thread thread;
 	const uint32_t high = registry.high;
 
-	(void)state;
 	assert_non_null(agent);
 	registry.high = registry.capacity + 1;
 	assert_false(attach_agent_look(agent, why));
@@ -106,7 +96,6 @@ static void errors_are_kept_until_asked_for(void **state)
 {
 	char text[16];
 
-	(void)state;
 	tool_keep_errors(text, sizeof(text));
 	assert_string_equal(text, "");
 	assert_int_equal(tool_fail(7, "first"), 7);

@@ -2,20 +2,16 @@
 /* test_attach_end.c - a process that ends, calls exec, or loses its ID while it is read. */
 #include "tools/attach/attach.h"
 #include "tools/cli/pmctl.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct attach target;
 
@@ -48,7 +44,6 @@ static void a_reused_id_is_another_process(void **state)
 	pid_t pid = child_with_id(0), again;
 	struct attach heir;
 
-	(void)state;
 	assert_true(pid > 0);
 	assert_int_equal(attach_enter(&target, pid, true), 0);
 	assert_int_equal(attach_write(&target, at, &two, sizeof(two)), 0);
@@ -85,7 +80,6 @@ static void memory_ends_at_exec(void **state)
 	char byte;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	pid = fork();

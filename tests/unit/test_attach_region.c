@@ -9,7 +9,6 @@ static void frames_are_true(void **state)
 {
 	const struct seen *two = &seen[1];
 
-	(void)state;
 	record_at(areas[0], FIRST + 1)->outermost = 1;
 	record_at(areas[0], FIRST + 1)->open = 10;
 	record_at(areas[0], FIRST + 1)->words[REGION_ENDS] = 8;
@@ -55,7 +54,6 @@ static void odd_records(void **state)
 {
 	struct region_record *record = record_at(areas[0], FIRST);
 
-	(void)state;
 	/* A clock read in user space may be behind the kernel's: the difference is negative. */
 	record->words[REGION_CPU] = 0ull - 5;
 	record_at(areas[0], REGION_OTHER)->open = 1;
@@ -83,7 +81,6 @@ static void odd_records(void **state)
 
 static void thread_stopped_in_a_change(void **state)
 {
-	(void)state;
 	areas[0]->sequence = 1;
 	look();
 	assert_int_equal(n_seen, 3);
@@ -97,7 +94,6 @@ static void areas_of_other_threads(void **state)
 {
 	static const uint64_t owners[] = { 0, 5, 17, UINT64_MAX };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
 		areas[0]->owner = owners[i];
 		look();
@@ -139,7 +135,6 @@ static void lies_are_refused(void **state)
 	struct slot *slot = registry_slot(&registry, 0);
 	uint64_t address = slot->regions;
 
-	(void)state;
 	DAMAGED(slot->regions = 8, 3);
 	DAMAGED(slot->regions = UINT64_MAX - 7, 3);
 	slot->regions = address;
@@ -173,7 +168,6 @@ static void parts_are_read_in_order(void **state)
 		{ (uint64_t)(uintptr_t)from[2], to[2], 8 },
 	};
 
-	(void)state;
 	assert_int_equal(attach_enter(&target, getpid(), false), 0);
 	assert_int_equal(attach_read_parts(&target, parts, 4), 0);
 	assert_string_equal(to[0], "first");

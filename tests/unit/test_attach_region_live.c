@@ -40,7 +40,6 @@ static void copies_are_of_one_time(void **state)
 {
 	unsigned n = 0;
 
-	(void)state;
 	begin(marks, areas[0]);
 	while (areas[0]->sequence < 100)
 		sched_yield();
@@ -92,7 +91,6 @@ static void an_area_changes_hands(void **state)
 {
 	unsigned n[2] = { 0, 0 };
 
-	(void)state;
 	registry_slot(&registry, 1)->regions = registry_slot(&registry, 0)->regions;
 	areas[0]->owner = 0;
 	assert_int_equal(attach_look(&target), 0);
@@ -133,7 +131,6 @@ static void *lies(void *arg)
 
 static void lies_in_between(void **state)
 {
-	(void)state;
 	begin(lies, areas[0]);
 	for (unsigned i = 0; i < 20000; i++) {
 		look();

@@ -2,13 +2,10 @@
 /* test_attach_sample.c - samples of another process: valid tables give frames, forged ones none. */
 #include "tests/unit/sample_area_made.h"
 #include "tools/attach/sample.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct pmc_control control;
 static struct registry registry;
@@ -34,7 +31,6 @@ static struct {
 
 static int set_up(void **state)
 {
-	(void)state;
 	control = (struct pmc_control){
 		.magic = PMC_CONTROL_MAGIC,
 		.version = PMC_CONTROL_VERSION,
@@ -63,7 +59,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	attach_close(&target);
 	registry_fini(&registry);
 	return 0;
@@ -161,7 +156,6 @@ static void look_at_tables(uint32_t from_module, uint32_t from_stack)
 
 static void frames_are_true(void **state)
 {
-	(void)state;
 	look();
 	assert_false(samples.damaged);
 	assert_int_equal(seen.frames, 2);
@@ -204,7 +198,6 @@ static void long_lists_are_split(void **state)
 	const uint32_t n = 2 * PMC_SAMPLES_PART + 1;
 	struct sample_counts *counts = calloc(1, sizeof(*counts) + n * sizeof(struct pmc_sample));
 
-	(void)state;
 	assert_non_null(counts);
 	counts->capacity = 8192;
 	counts->n = n;
@@ -234,7 +227,6 @@ static void reset_account(void)
 
 static void a_reset_clears(void **state)
 {
-	(void)state;
 	reset_account();
 	look();
 	assert_false(samples.damaged);
@@ -264,7 +256,6 @@ static void a_reset_clears(void **state)
 /* The newest frame of each part is valid: older ones have to be replaced. */
 static void a_reset_clears_all_parts(void **state)
 {
-	(void)state;
 	reset_account();
 	made.threads[1].had = 2 * PMC_SAMPLES_PART + 1;
 	for (unsigned again = 0; again < 2; again++, made.threads[1].reset_ns = 70) {
@@ -284,7 +275,6 @@ static void threads_that_end_meanwhile(void **state)
 {
 	struct slot *slot = registry_slot(&registry, 0);
 
-	(void)state;
 	/* Its memory is gone, or another thread's. */
 	made.threads[0].counts = (void *)8;
 	slot->word = SLOT_CLOSING;
@@ -303,7 +293,6 @@ static void threads_that_end_meanwhile(void **state)
 
 static void what_is_not_complete(void **state)
 {
-	(void)state;
 	made.stacks[3].ready = 0;
 	made.modules[1].ready = 0;
 	look_at_tables(0, 1);
@@ -329,7 +318,6 @@ static void what_is_not_complete(void **state)
 
 static void no_sampling(void **state)
 {
-	(void)state;
 	control.samples = 0;
 	assert_int_equal(attach_look(&target), 0);
 	look();
@@ -352,7 +340,6 @@ static void no_sampling(void **state)
 
 static void lies_are_refused(void **state)
 {
-	(void)state;
 	LIE(made.tables.at[AREA_WORDS] = 0, 0, 0);
 	LIE(made.tables.area = (char *)8, 0, 0);
 	LIE(made.threads[0].counts = (void *)8, 1, 4);

@@ -2,24 +2,21 @@
 /* test_bench.c - the benchmark harness on work with known counts: batches, results, tables,
  * refusals. */
 #include "tests/unit/touch_pages.h"
+#include "tests/unit/unit.h"
 
 #include <pmc/bench.h>
 #include <pmc/counter.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 
@@ -50,15 +47,12 @@ static size_t page_bytes;
 /* Exactly 4 page faults per operation. */
 static void fault(void *arg, uint64_t ops)
 {
-	(void)arg;
 	while (ops--)
 		touch_pages(4, page_bytes);
 }
 
 static void nothing(void *arg, uint64_t ops)
 {
-	(void)arg;
-	(void)ops;
 }
 
 static uint64_t now(void)
@@ -94,18 +88,6 @@ static struct pmc_bench *open_bench(const char *events)
 	return bench;
 }
 
-static int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	while (dir && readdir(dir))
-		n++;
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
 /* The output of the benchmark; the caller frees it. */
 static char *written(const struct pmc_bench *bench, enum pmc_bench_format format)
 {
@@ -126,9 +108,8 @@ static void a_batch_grows_and_stays(void **state)
 	struct pmc_bench *bench = open_bench("task-clock");
 	struct pmc_bench_result result;
 	struct calls calls = { 0 };
-	int fds = open_fds();
+	unsigned fds = open_fds();
 
-	(void)state;
 	errno = 99;
 	assert_int_equal(pmc_bench_run(bench, "spin", spin, &calls, 0), 0);
 	assert_int_equal(errno, 99);
@@ -169,7 +150,6 @@ static void one_slow_call_does_not_settle_the_batch(void **state)
 	struct pmc_bench_result result;
 	struct calls calls = { 0 };
 
-	(void)state;
 	assert_int_equal(pmc_bench_run(bench, "hiccup", hiccup, &calls, 0), 0);
 	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
 	assert_true(result.ops_per_sample > 1000);
@@ -183,7 +163,6 @@ static void counts_are_of_the_work_alone(void **state)
 	const struct pmc_bench_count *faults;
 	struct pmc_bench_result result;
 
-	(void)state;
 	assert_int_equal(pmc_bench_run(bench, "fault", fault, NULL, 4096), 0);
 	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
 	assert_int_equal(result.n_counts, 3);
@@ -210,7 +189,6 @@ static void work_that_takes_no_time_is_refused(void **state)
 {
 	struct pmc_bench *bench = open_bench("task-clock");
 
-	(void)state;
 	assert_int_equal(pmc_bench_run(bench, "nothing", nothing, NULL, 0), -ERANGE);
 	assert_int_equal(pmc_bench_run(bench, NULL, nothing, NULL, 0), -EINVAL);
 	assert_int_equal(pmc_bench_run(bench, "none", NULL, NULL, 0), -EINVAL);
@@ -226,7 +204,6 @@ static void options_out_of_range(void **state)
 	struct pmc_failure failure;
 	struct pmc_bench *bench;
 
-	(void)state;
 	options.events = "task-clokc";
 	assert_int_equal(pmc_bench_open(&bench, &options, &failure), -ENOENT);
 	assert_null(bench);
@@ -254,7 +231,6 @@ static void samples_keep_to_their_limits(void **state)
 	struct calls calls = { 0 };
 	struct pmc_bench *bench;
 
-	(void)state;
 	options.events = "task-clock";
 	options.min_samples = options.max_samples = 7;
 	options.warmup_ns = options.total_ns = 1;
@@ -276,7 +252,6 @@ static void counters_that_fail_later(void **state)
 	int next = dup(0), error;
 	char *text;
 
-	(void)state;
 	close(next);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
 	low = was;
@@ -305,7 +280,6 @@ static void baseline_and_speed_up(void **state)
 	struct pmc_bench_result first, second;
 	struct calls calls = { 0 };
 
-	(void)state;
 	assert_int_equal(pmc_bench_run(bench, "spin", spin, &calls, 0), 0);
 	assert_int_equal(pmc_bench_run(bench, "fault", fault, NULL, 0), 0);
 	assert_int_equal(pmc_bench_get(bench, 0, &first), 0);
@@ -340,7 +314,6 @@ static void a_table_of_equal_rows(void **state)
 	unsigned rows = 0, columns;
 	char *text, *line, faults[32];
 
-	(void)state;
 	text = written(bench, PMC_BENCH_MARKDOWN);
 	assert_string_equal(text, "Nothing was measured.\n");
 	free(text);
@@ -382,7 +355,6 @@ static void what_cannot_be_counted_is_left_out(void **state)
 	json_t *json, *event;
 	char *text;
 
-	(void)state;
 	assert_int_equal(pmc_bench_run(bench, "spin", spin, &calls, 0), 0);
 	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
 	assert_int_equal(result.counts[2].state, PMC_COUNTED);
@@ -413,7 +385,6 @@ static void json_has_what_the_results_have(void **state)
 	json_t *json, *one, *event;
 	char *text;
 
-	(void)state;
 	assert_int_equal(pmc_bench_run(bench, "f \"1\"", fault, NULL, 64), 0);
 	assert_int_equal(pmc_bench_get(bench, 0, &result), 0);
 	text = written(bench, PMC_BENCH_JSON);
@@ -446,7 +417,6 @@ static void a_failed_write_is_an_error(void **state)
 	struct pmc_bench *bench = open_bench("task-clock");
 	int full = open("/dev/full", O_WRONLY);
 
-	(void)state;
 	errno = 98;
 	assert_int_equal(pmc_bench_write(bench, full, PMC_BENCH_JSON), -ENOSPC);
 	assert_int_equal(pmc_bench_write(bench, -1, PMC_BENCH_MARKDOWN), -EBADF);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bench_stat.c - median, mean, standard deviation and range, calculated independently. */
 #include "agent/core/api/bench/bench_stat.h"
+#include "tests/unit/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 static void assert_near(double got, double want)
 {
@@ -21,7 +19,6 @@ static void few_values(void **state)
 	double odd[] = { 5, 1, 4, 2, 3 }, even[] = { 4, 1, 3, 2 }, one[] = { 7 }, two[] = { 3, 1 };
 	struct pmc_bench_stat stat;
 
-	(void)state;
 	bench_stat(odd, room, 5, 3, &stat);
 	assert_near(stat.median, 3);
 	assert_near(stat.mean, 3);
@@ -44,7 +41,6 @@ static void equal_values_have_no_spread(void **state)
 	double values[1000];
 	struct pmc_bench_stat stat;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		values[i] = 0.5;
 	bench_stat(values, room, 1000, 0.5, &stat);
@@ -72,7 +68,6 @@ static void many_values(void **state)
 	struct pmc_bench_stat stat;
 	uint64_t seed = 1;
 
-	(void)state;
 	for (size_t n = 1; n <= 5000; n = n * 3 / 2 + 1) {
 		double scale = pow(10, (double)(n % 19) - 9), sum = 0, squares = 0, mean;
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_command_line.c - masking of secrets in command lines; other text is unchanged. */
 #include "agent/core/dump/command_line.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void shows(const char *const *argv, enum pmc_args how, const char *expected)
 {
@@ -24,7 +20,6 @@ static void shows(const char *const *argv, enum pmc_args how, const char *expect
 
 static void arguments(void **state)
 {
-	(void)state;
 	MASKED("cmd PASSWORD=*** x", "cmd", "PASSWORD=hunter2", "x");
 	MASKED("cmd --api-token=***", "cmd", "--api-token=a=b c;d");
 	MASKED("cmd -Ddb.Password=***", "cmd", "-Ddb.Password=a,b");
@@ -38,7 +33,6 @@ static void arguments(void **state)
 
 static void inside_arguments(void **state)
 {
-	(void)state;
 	MASKED("sh -c export TOKEN=***; run --pass *** -v", "sh", "-c",
 	       "export TOKEN=abc; run --pass hunter2 -v");
 	MASKED("sh -c A='b c' SECRET=*** x", "sh", "-c", "A='b c' SECRET='d e' x");
@@ -53,7 +47,6 @@ static void inside_arguments(void **state)
 
 static void urls(void **state)
 {
-	(void)state;
 	MASKED("git postgres://u:***@h:5432/db", "git", "postgres://u:p%40:w@h:5432/db");
 	MASKED("git https://u:***@h", "git", "https://u:a@b@h");
 	MASKED("git https://u@h:80/a:b@c https://h", "git", "https://u@h:80/a:b@c", "https://h");
@@ -62,7 +55,6 @@ static void urls(void **state)
 
 static void other_words_stay(void **state)
 {
-	(void)state;
 	MASKED("dd if=/dev/zero of=x bs=4k", "dd", "if=/dev/zero", "of=x", "bs=4k");
 	MASKED("ls - -- = == :// a://", "ls", "-", "--", "=", "==", "://", "a://");
 	MASKED("", "");
@@ -74,7 +66,6 @@ static void other_words_stay(void **state)
 /* A secret's word is found in other words; a harmless word hides it only as a whole. */
 static void words_in_words(void **state)
 {
-	(void)state;
 	MASKED("x storepass=*** APIKEY=*** authTokens=*** key1=***", "x", "storepass=a", "APIKEY=b",
 	       "authTokens=c", "key1=d");
 	MASKED("x bypasswd=*** keyboardpass=*** compassKey=*** bypass_token=***", "x", "bypasswd=a",
@@ -85,7 +76,6 @@ static void the_knob(void **state)
 {
 	const char *const argv[] = { "cmd", "--password", "p", NULL }, *const none[] = { NULL };
 
-	(void)state;
 	shows(argv, PMC_ARGS_FULL, "cmd --password p");
 	shows(argv, PMC_ARGS_MASKED, "cmd --password ***");
 	shows(argv, PMC_ARGS_NAME, "cmd");
@@ -100,7 +90,6 @@ static void long_ones_are_cut(void **state)
 	const char *argv[] = { "cmd", "--password", big, "--token", "t", NULL };
 	struct pmc_out out;
 
-	(void)state;
 	memset(big, 'x', sizeof(big) - 1);
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_command_line(&out, (char *const *)(uintptr_t)argv, PMC_ARGS_MASKED);

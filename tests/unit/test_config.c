@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - every knob from an environment: defaults, good values, refusals. */
 #include "agent/core/base/config.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int read_env(const char **env, struct pmc_config *config, struct pmc_config_error *error)
 {
@@ -20,7 +16,6 @@ static void empty_environment_is_the_defaults(void **state)
 	const char *none[] = { NULL }, *empty[] = { "PMC_LOG=", "PMC_EVENTS=", NULL };
 	const char **envs[] = { none, empty };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct pmc_config_error error;
 		struct pmc_config config;
@@ -43,7 +38,6 @@ static void values_are_understood(void **state)
 	struct pmc_config_error error;
 	struct pmc_config config;
 
-	(void)state;
 	assert_int_equal(read_env(env, &config, &error), 0);
 	assert_int_equal(config.inherit, PMC_INHERIT_CLOCK);
 	assert_int_equal(config.report.kind, PMC_REPORT_JSON);
@@ -61,7 +55,6 @@ static void what_is_not_understood_is_named(void **state)
 		"PMC_LOG=verbose",  "PMC_LOG=4",	"PMC_INHERIT=full "
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *env[] = { bad[i], "PMC_EVENTS=still-read", NULL };
 		struct pmc_config_error error;
@@ -91,7 +84,6 @@ static void values_of_samples(void **state)
 		{ "PMC_SAMPLE=context-switches", "--off-cpu" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *env[] = { bad[i].text, NULL };
 		struct pmc_config_error error;
@@ -122,7 +114,6 @@ static void sizes(void **state)
 		{ "PMC_OUT_MAX=9000000T", 0 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const char *env[] = { sizes[i].text, NULL };
 		struct pmc_config_error error;
@@ -135,7 +126,6 @@ static void sizes(void **state)
 
 static void every_row_is_complete(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < pmc_n_knobs; i++) {
 		struct pmc_config config;
 
@@ -153,7 +143,6 @@ static void every_row_is_complete(void **state)
 
 static void globs(void **state)
 {
-	(void)state;
 	assert_true(pmc_glob_list("cc1*,ld", "cc1plus"));
 	assert_true(pmc_glob_list("cc1*,ld", "ld"));
 	assert_false(pmc_glob_list("cc1*,ld", "ld.bfd"));

@@ -11,7 +11,6 @@ static void test_starts_disabled(void **state)
 	struct pmc_counter *counter = must_open(&event, NULL);
 	uint64_t count = 77;
 
-	(void)state;
 	touch_pages(10, 4096);
 	assert_int_equal(pmc_counter_read(counter, &count), -EAGAIN);
 	assert_int_equal(count, 77);
@@ -24,7 +23,6 @@ static void test_enable_disable(void **state)
 	struct pmc_counter *counter = must_open(&event, NULL);
 	uint64_t count;
 
-	(void)state;
 	assert_int_equal(pmc_counter_enable(counter), 0);
 	calls(100);
 	assert_int_equal(pmc_counter_disable(counter), 0);
@@ -44,7 +42,6 @@ static void test_reset_covers_the_times(void **state)
 	struct pmc_counter *counter = must_open(&event, NULL);
 	uint64_t count, enabled, running, before;
 
-	(void)state;
 	pmc_counter_enable(counter);
 	calls(5);
 	burn_ns(20000000);
@@ -80,7 +77,6 @@ static void test_read_full(void **state)
 	struct pmc_counter *counter;
 	uint64_t id;
 
-	(void)state;
 	open.read_format = PERF_FORMAT_LOST;
 	open.enabled = true;
 	counter = must_open(&event, &open);
@@ -107,7 +103,6 @@ static void test_read_full_counts_the_lost(void **state)
 	unsigned stored = 0;
 	char *ring;
 
-	(void)state;
 	open.read_format = PERF_FORMAT_LOST;
 	open.sample_period = 1;
 	open.sample_type = PERF_SAMPLE_TID;
@@ -133,7 +128,6 @@ static void test_refresh(void **state)
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 
-	(void)state;
 	open.sample_period = 1;
 	counter = must_open(&event, &open);
 	ring = ring_map(counter, PROT_READ | PROT_WRITE);
@@ -162,7 +156,6 @@ static void test_set_period(void **state)
 	struct perf_event_mmap_page *ring;
 	struct pmc_counter *counter;
 
-	(void)state;
 	open.sample_period = 1000000;
 	counter = must_open(&event, &open);
 	ring = ring_map(counter, PROT_READ | PROT_WRITE);
@@ -188,7 +181,6 @@ static void test_set_filter(void **state)
 	struct pmc_counter *counter;
 	uint64_t count;
 
-	(void)state;
 	getppid_event();
 	assert_int_equal(pmc_counter_event_tracepoint(&event, "raw_syscalls", "sys_enter", NULL),
 			 0);
@@ -237,7 +229,6 @@ static void test_set_bpf(void **state)
 	int swallow = load_program(BPF_PROG_TYPE_TRACEPOINT, 0);
 	uint64_t count;
 
-	(void)state;
 	if (swallow < 0 && (errno == ENOSYS || errno == EPERM)) {
 		print_message("skip: no BPF program can be loaded here: %s\n", strerror(errno));
 		pmc_counter_close(counter);
@@ -263,7 +254,6 @@ static void test_configuration(void **state)
 	struct pmc_counter *counter = must_open(&event, NULL);
 	const struct perf_event_attr *attr = pmc_counter_attr(counter);
 
-	(void)state;
 	assert_int_equal(attr->type, PERF_TYPE_SOFTWARE);
 	assert_int_equal(attr->config, PERF_COUNT_SW_CONTEXT_SWITCHES);
 	assert_true(attr->size >= 64);
@@ -283,7 +273,6 @@ static void test_fd_out_and_in(void **state)
 	uint64_t count;
 	int fd;
 
-	(void)state;
 	pmc_counter_enable(counter);
 	calls(7);
 	fd = pmc_counter_release(counter);
@@ -305,7 +294,6 @@ static void test_adopt_what_is_none(void **state)
 	struct pmc_counter *counter = (void *)1;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(pmc_counter_adopt(&counter, ends[0], &attr), -ENOTTY);
 	assert_null(counter);
@@ -335,7 +323,6 @@ static void test_adopt_a_member(void **state)
 	struct pmc_counter *counter;
 	uint64_t count, id;
 
-	(void)state;
 	attr.disabled = 0;
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, leader, 0);
@@ -371,7 +358,6 @@ static void test_adopt_any_format(void **state)
 	uint64_t count = 0;
 	int fd, sibling;
 
-	(void)state;
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 	assert_true(fd >= 0);
 	assert_int_equal(pmc_counter_adopt(&counter, fd, &attr), 0);
@@ -413,7 +399,6 @@ static void test_adopt_any_format(void **state)
 
 static void test_closing_nothing(void **state)
 {
-	(void)state;
 	pmc_counter_close(NULL);
 	pmc_group_close(NULL);
 }
@@ -426,7 +411,6 @@ static void *other(void *arg)
 {
 	char c;
 
-	(void)arg;
 	other_tid = (pid_t)syscall(SYS_gettid);
 	if (write(gate[0][1], "x", 1) == 1 && read(gate[1][0], &c, 1) == 1)
 		calls(42);
@@ -442,7 +426,6 @@ static void test_another_thread(void **state)
 	uint64_t count;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(gate[0]), 0);
 	assert_int_equal(pipe(gate[1]), 0);
 	assert_int_equal(pthread_create(&thread, NULL, other, NULL), 0);

@@ -37,7 +37,6 @@ static void a_group_on_each_cpu_counts_what_runs_there(void **state)
 	cpu_set_t before;
 	int cpu, last = -1;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	if (pmc_counter_cpus_open(&cpus, events, 2, NULL, &why))
 		fail_msg("%s: %s", why.what, why.advice);
@@ -80,7 +79,6 @@ static void a_failed_open_on_all_cpus_leaves_nothing(void **state)
 	unsigned before = open_fds();
 	struct pmc_failure why;
 
-	(void)state;
 	assert_int_equal(pmc_counter_cpus_open(&cpus, events, 2, NULL, &why), -ENOENT);
 	assert_string_equal(why.what, "software 0xffff");
 	assert_null(cpus);
@@ -103,7 +101,6 @@ static void a_ring_on_each_cpu_has_every_record(void **state)
 	pid_t pid = getpid();
 	cpu_set_t before;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	options.sample_period = 1;
 	options.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CPU;
@@ -146,7 +143,6 @@ static void a_removed_ring_is_closed_with_its_counter(void **state)
 	struct pmc_record record;
 	unsigned fds = open_fds();
 
-	(void)state;
 	options.sample_period = 1;
 	options.enabled = true;
 	assert_int_equal(pmc_sampler_set_open(&set, &event, &options, 1, NULL), 0);
@@ -172,7 +168,6 @@ static void a_counter_may_be_closed_before_its_sampler(void **state)
 	uint64_t lost;
 	int error;
 
-	(void)state;
 	options.sample_period = 1;
 	options.sample_type = PERF_SAMPLE_ADDR;
 	counter = must_open(&event, &options);
@@ -216,7 +211,6 @@ static void a_reading_before_the_enable_is_explained(void **state)
 	uint64_t count;
 	int error;
 
-	(void)state;
 	assert_int_equal(pmc_counter_event_parse(&event, "page-faults:u", NULL), 0);
 	counter = must_open(&event, NULL);
 	assert_string_equal(pmc_counter_name(counter), "page-faults:u");
@@ -238,7 +232,6 @@ static void a_reading_that_is_too_large_is_explained(void **state)
 	struct pmc_failure why;
 	int error = 0;
 
-	(void)state;
 	assert_int_equal(pmc_group_open(&group, NULL, 0, NULL, NULL), 0);
 	for (int i = 0; i < 2000 && !error; i++)
 		error = pmc_group_add(group, &event, NULL, NULL, &why);
@@ -260,7 +253,6 @@ static void both_ways_to_a_tracepoint_fail_alike(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(counter_event_trace(&event, "sched", "sched_switch", &none, &a), -ENODEV);
 	assert_int_equal(counter_event_text(&event, "sched:sched_switch:u", NULL, &none, &b),
 			 -ENODEV);
@@ -300,7 +292,6 @@ static void the_format_of_a_pmu_is_listed(void **state)
 	struct pmc_failure why;
 	unsigned bits = 0;
 
-	(void)state;
 	if (access("/sys/bus/event_source/devices/uprobe/format/retprobe", R_OK))
 		skip();
 	assert_int_equal(pmc_counter_event_formats("uprobe", see, &bits, &why), 0);
@@ -314,7 +305,6 @@ static void scaling_tells_what_is_missing(void **state)
 {
 	uint64_t scaled = 77;
 
-	(void)state;
 	assert_int_equal(pmc_scale(5, 0, 0, &scaled), -EAGAIN);
 	assert_int_equal(pmc_scale(5, 10, 0, &scaled), -EBUSY);
 	assert_int_equal(pmc_scale(UINT64_MAX, 3, 2, &scaled), -EOVERFLOW);

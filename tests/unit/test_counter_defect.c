@@ -39,7 +39,6 @@ static void test_reset_reaches_the_siblings(void **state)
 	int short_ones = 0;
 	uint64_t count;
 
-	(void)state;
 	assert_int_equal(
 		pmc_counter_event_tracepoint(&events[1], "syscalls", "sys_exit_getppid", NULL), 0);
 	assert_int_equal(pmc_group_open(&group, events, 2, NULL, NULL), 0);
@@ -77,7 +76,6 @@ static void test_reset_does_not_mix_runs(void **state)
 	struct pmc_group_value values[2];
 	struct pmc_group_times before, times;
 
-	(void)state;
 	pmc_group_enable(group);
 	burn_ns(50000000);
 	pmc_group_disable(group);
@@ -104,7 +102,6 @@ static void test_joins_a_running_group(void **state)
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	unsigned rounds = 0, whole = 0;
 
-	(void)state;
 	open.enabled = true;
 	for (size_t i = 0; i < 100 * sizeof(leaders) / sizeof(*leaders) * 2; i++) {
 		struct pmc_counter_event event = software(leaders[i / 2 % 4]);
@@ -153,7 +150,6 @@ static void test_unscheduled_is_not_zero(void **state)
 	cpu_set_t all, one;
 	int cpus[2] = { -1, -1 };
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
 	for (int cpu = 0; cpu < CPU_SETSIZE && cpus[1] < 0; cpu++)
 		if (CPU_ISSET(cpu, &all))
@@ -194,7 +190,6 @@ static void test_scaled_group_value_is_exact(void **state)
 	const struct pmc_group_value value = { .count = (UINT64_C(1) << 60) + 1 };
 	uint64_t count;
 
-	(void)state;
 	assert_int_equal(pmc_group_scale(&times, &value, &count), 0);
 	assert_int_equal(count, 3 * (UINT64_C(1) << 60) + 3);
 }
@@ -209,7 +204,6 @@ static void test_short_reading_is_an_error(void **state)
 	struct pmc_group_times times;
 	uint64_t count = 77;
 
-	(void)state;
 	pmc_counter_enable(counter);
 	attr.read_format |= PERF_FORMAT_LOST;
 	assert_int_equal(pmc_counter_adopt(&liar, pmc_counter_release(counter), &attr), 0);
@@ -226,7 +220,6 @@ static void test_close_on_exec(void **state)
 {
 	struct pmc_group *group = two_of_page_faults(NULL);
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(fcntl(pmc_counter_fd(pmc_group_at(group, i)), F_GETFD),
 				 FD_CLOEXEC);
@@ -239,7 +232,6 @@ static void test_attr_is_long_enough(void **state)
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
 	struct pmc_counter *counter = must_open(&event, NULL);
 
-	(void)state;
 	assert_true(pmc_counter_attr(counter)->size >= PERF_ATTR_SIZE_VER0);
 	pmc_counter_close(counter);
 }
@@ -255,7 +247,6 @@ static void test_a_recycled_descriptor_is_not_read(void **state)
 	struct pmc_failure why;
 	int file;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		counter = must_open(&event, NULL);
 		pmc_counter_enable(counter);
@@ -297,7 +288,6 @@ static void test_ratio_of_one_moment(void **state)
 	unsigned apart = 0;
 	pid_t pid;
 
-	(void)state;
 	open.inherit = true;
 	assert_int_equal(pmc_group_open(&group, events, 2, &open, NULL), 0);
 	pmc_group_enable(group);
@@ -354,7 +344,6 @@ static void test_children_that_end(void **state)
 	uint64_t clock = 0;
 	pid_t pid;
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		events[i] = (struct pmc_counter_event){ .type = PERF_TYPE_SOFTWARE,
 							.config = kinds[i] };

@@ -38,7 +38,6 @@ static void test_hardware(void **state)
 	struct pmc_counter_event event;
 	struct pmc_counter *counter;
 
-	(void)state;
 	assert_int_equal(pmc_counter_event_hardware(&event, PERF_COUNT_HW_INSTRUCTIONS), 0);
 	assert_int_equal(event.type, PERF_TYPE_HARDWARE);
 	assert_int_equal(event.config, PERF_COUNT_HW_INSTRUCTIONS);
@@ -104,7 +103,6 @@ static void test_software(void **state)
 		{ PERF_COUNT_SW_CGROUP_SWITCHES, work_nothing, 0, 1000 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct pmc_counter_event event = software(all[i].id);
 		uint64_t count = count_of(&event, all[i].work);
@@ -121,7 +119,6 @@ static void test_cache(void **state)
 {
 	struct pmc_counter_event event, parsed;
 
-	(void)state;
 	must(pmc_counter_event_cache(&event, PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_OP_WRITE,
 				     PERF_COUNT_HW_CACHE_RESULT_MISS));
 	must(pmc_counter_event_parse(&parsed, "LLC-store-misses", &failure));
@@ -137,7 +134,6 @@ static void test_raw(void **state)
 {
 	struct pmc_counter_event event;
 
-	(void)state;
 	must(pmc_counter_event_raw(&event, 0x1c2, 3, 4));
 	assert_int_equal(event.type, PERF_TYPE_RAW);
 	assert_int_equal(event.config, 0x1c2);
@@ -157,7 +153,6 @@ static void test_tracepoint_by_name_and_id(void **state)
 {
 	struct pmc_counter_event by_name = getppid_event(), by_id;
 
-	(void)state;
 	assert_int_equal(by_name.type, PERF_TYPE_TRACEPOINT);
 	must(pmc_counter_event_tracepoint_id(&by_id, by_name.config));
 	assert_int_equal(count_of(&by_name, work_calls), 123);
@@ -177,7 +172,6 @@ static void test_tracepoint_under_debugfs(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	getppid_event();
 	if (geteuid() != 0) {
 		print_message("skip: mounting needs root\n");
@@ -242,7 +236,6 @@ static void test_breakpoint(void **state)
 	const uint64_t data = (uint64_t)(uintptr_t)&watched;
 	struct pmc_counter_event event;
 
-	(void)state;
 	must(pmc_counter_event_breakpoint(&event, HW_BREAKPOINT_W, data, 8));
 	assert_int_equal(event.type, PERF_TYPE_BREAKPOINT);
 	event.exclude_kernel = true;
@@ -281,8 +274,6 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const uintptr_t at = (uintptr_t)stepped_on;
 
-	(void)size;
-	(void)arg;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		const uintptr_t from = info->dlpi_addr + segment->p_vaddr;
@@ -299,7 +290,6 @@ static void test_uprobe_and_uretprobe(void **state)
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-	(void)state;
 	assert_true(n > 0);
 	path[n] = '\0';
 	dl_iterate_phdr(find_offset, NULL);
@@ -326,7 +316,6 @@ static void test_kprobe_has_its_own_type(void **state)
 	char text[32] = "";
 	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "re");
 
-	(void)state;
 	if (!file) {
 		assert_int_equal(
 			pmc_counter_event_kprobe(&event, PMC_PROBE_ENTRY, "do_exit", 0, &failure),
@@ -361,7 +350,6 @@ static void test_msr(void **state)
 {
 	struct pmc_counter_event event, fields;
 
-	(void)state;
 	if (access("/sys/bus/event_source/devices/msr/events/tsc", R_OK)) {
 		assert_int_equal(pmc_counter_event_msr(&event, "tsc", &failure), -ENOENT);
 		print_message("skip: this machine has no msr PMU\n");
@@ -397,7 +385,6 @@ static void test_user_and_kernel_only(void **state)
 {
 	struct pmc_counter_event event;
 
-	(void)state;
 	must(pmc_counter_event_parse(&event, "page-faults:u", &failure));
 	assert_in_range(count_of(&event, work_pages), 64, 200);
 	assert_in_range(count_of(&event, work_kernel_pages), 0, 40);

@@ -35,7 +35,6 @@ static void test_reads_all_at_once(void **state)
 	struct pmc_group_times times;
 	uint64_t id, count;
 
-	(void)state;
 	pair(events);
 	group = must_group(events, 2, NULL);
 	assert_int_equal(pmc_group_count(group), 2);
@@ -76,7 +75,6 @@ static void test_lost_in_a_group(void **state)
 	uint64_t stored;
 	char *ring;
 
-	(void)state;
 	pair(events);
 	open.read_format = PERF_FORMAT_LOST;
 	open.sample_period = 1;
@@ -104,7 +102,6 @@ static void test_short_arrays(void **state)
 	struct pmc_group_value values[2] = { { 0 }, { 77, 77, 77, 0 } };
 	struct pmc_group_times times;
 
-	(void)state;
 	pair(events);
 	group = must_group(events, 2, NULL);
 	pmc_group_enable(group);
@@ -130,7 +127,6 @@ static void test_many_members(void **state)
 	int error = 0;
 	size_t n = 0;
 
-	(void)state;
 	pair(events);
 	group = must_group(NULL, 0, NULL);
 	while (!error && n < 1500) {
@@ -162,7 +158,6 @@ static void test_empty_group(void **state)
 	struct pmc_group_value value;
 	struct pmc_group_times times;
 
-	(void)state;
 	assert_int_equal(pmc_group_count(group), 0);
 	assert_null(pmc_group_at(group, 0));
 	assert_int_equal(pmc_group_enable(group), -ENOENT);
@@ -179,7 +174,6 @@ static void test_members_belong_to_the_group(void **state)
 	struct pmc_counter *member, *stranger;
 	uint64_t count;
 
-	(void)state;
 	pair(events);
 	group = must_group(events, 1, NULL);
 	assert_int_equal(pmc_group_add(group, &events[1], NULL, &member, NULL), 0);
@@ -209,7 +203,6 @@ static void test_reset_of_one_member(void **state)
 	struct pmc_group_times times;
 	uint64_t count;
 
-	(void)state;
 	pair(events);
 	group = must_group(events, 2, NULL);
 	pmc_group_enable(group);
@@ -237,7 +230,6 @@ static void test_disable_one_member(void **state)
 	struct pmc_group_value values[2];
 	struct pmc_group_times times;
 
-	(void)state;
 	pair(events);
 	group = must_group(events, 2, NULL);
 	pmc_group_enable(group);
@@ -261,7 +253,6 @@ static void test_options_of_members(void **state)
 	const struct perf_event_attr *attr;
 	struct pmc_counter *member;
 
-	(void)state;
 	pair(events);
 	open.pinned = open.exclusive = open.exclude_user = true;
 	group = must_group(events, 2, &open);
@@ -293,7 +284,6 @@ static void test_enabled_from_the_start(void **state)
 	struct pmc_group_value values[3];
 	struct pmc_group_times times;
 
-	(void)state;
 	getppid_event();
 	assert_int_equal(
 		pmc_counter_event_tracepoint(&events[0], "raw_syscalls", "sys_enter", NULL), 0);
@@ -357,7 +347,6 @@ static void test_inherited_group(void **state)
 	struct pmc_group_times times;
 	uint64_t before;
 
-	(void)state;
 	pair(events);
 	open.inherit = true;
 	group = must_group(events, 2, &open);
@@ -387,7 +376,6 @@ static void *wait_there(void *arg)
 {
 	char c;
 
-	(void)arg;
 	if (write(added[0][1], "x", 1) != 1 || read(added[1][0], &c, 1) != 1)
 		return NULL;
 	return NULL;
@@ -431,7 +419,6 @@ static void test_echild(void **state)
 {
 	int error = -EINVAL, read_error = 0;
 
-	(void)state;
 	/* If the two threads met on a CPU, their event contexts were swapped, and the leader is in
 	 * the other thread's context (perf_event_context_sched_out()). */
 	for (int i = 0; i < 100 && error; i++) {

@@ -19,7 +19,6 @@ static void test_tracepoint_places(void **state)
 	struct pmc_event_roots roots = tree_roots;
 	struct pmc_counter_event event;
 
-	(void)state;
 	must(counter_event_trace(&event, "sched", "sched_switch", &roots, &failure));
 	assert_int_equal(event.config, 316);
 	roots.tracefs = "nowhere";
@@ -39,7 +38,6 @@ static void test_pmu_fields(void **state)
 	const struct pmc_counter_field evil[] = { { "umask=1,event", 2 } };
 	struct pmc_counter_event event;
 
-	(void)state;
 	must(counter_event_pmu(&event, "cpu", split, 2, &tree_roots, &failure));
 	assert_int_equal(event.type, 4);
 	assert_int_equal(event.config, UINT64_C(0x1000041c0));
@@ -66,7 +64,6 @@ static void test_scale_and_unit(void **state)
 {
 	struct pmc_counter_event event;
 
-	(void)state;
 	must(counter_event_text(&event, "power/energy-pkg/", NULL, &tree_roots, &failure));
 	assert_int_equal(event.type, 9);
 	assert_string_equal(event.unit, "Joules");
@@ -77,7 +74,6 @@ static void test_text(void **state)
 {
 	struct pmc_counter_event event;
 
-	(void)state;
 	must(pmc_counter_event_parse(&event, "instructions:u", &failure));
 	assert_int_equal(event.type, PERF_TYPE_HARDWARE);
 	assert_int_equal(event.config, PERF_COUNT_HW_INSTRUCTIONS);
@@ -107,7 +103,6 @@ static void test_hybrid(void **state)
 	const struct pmc_event_roots roots = { "hybrid", "trace", true };
 	struct pmc_counter_event event;
 
-	(void)state;
 	assert_int_equal(counter_event_text(&event, "cycles", NULL, &roots, &failure), -EINVAL);
 	assert_string_equal(failure.what, "cycles");
 	assert_non_null(strstr(failure.advice, "cpu_core/"));

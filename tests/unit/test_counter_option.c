@@ -42,7 +42,6 @@ static struct perf_event_attr attr_with(const struct pmc_open_options *open)
 
 static void test_each_option_sets_its_own_member(void **state)
 {
-	(void)state;
 	changes(read_format, PERF_FORMAT_LOST, read_format,
 		PERF_FORMAT_LOST | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -100,7 +99,6 @@ static void test_options_of_sample_fields(void **state)
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_attr attr;
 
-	(void)state;
 	open.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER |
 			   PERF_SAMPLE_BRANCH_STACK;
 	/* Another library wrote the mask for interrupts to the member for user mode. */
@@ -130,7 +128,6 @@ static void test_the_attr_can_be_changed(void **state)
 	struct pmc_counter *counter;
 	unsigned calls_made = 0;
 
-	(void)state;
 	open.change_attr = make_comm;
 	open.change_arg = &calls_made;
 	counter = must_open(&event, &open);
@@ -145,7 +142,6 @@ static void test_options_that_set_two_members(void **state)
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct perf_event_attr attr;
 
-	(void)state;
 	open.sample_freq = 997;
 	open.wakeup_watermark = 8192;
 	open.use_clockid = true;
@@ -313,7 +309,6 @@ static bool comes(const struct recording *recording, bool with)
 
 static void test_records(void **state)
 {
-	(void)state;
 	_Static_assert(sizeof(bool) == 1, "offsets of options are of bytes");
 	for (size_t i = 0; i < sizeof(recordings) / sizeof(recordings[0]); i++) {
 		const struct recording *recording = &recordings[i];
@@ -350,7 +345,6 @@ static void test_task_has_the_end_too(void **state)
 	struct pmc_counter *counter;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pipe(gate), 0);
 	watched_tid = 0;
 	assert_int_equal(pthread_create(&thread, NULL, wait_at_gate, NULL), 0);
@@ -381,7 +375,6 @@ static void test_comm_exec(void **state)
 	pid_t pid;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(gate), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -408,7 +401,6 @@ static void test_options_without_a_sign(void **state)
 	struct pmc_counter_event event = software(PERF_COUNT_SW_TASK_CLOCK);
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	open.text_poke = geteuid() == 0;
 	open.exclude_hv = open.exclude_idle = open.exclude_host = open.exclude_guest = true;
 	open.inherit_stat = open.inherit = true;
@@ -426,7 +418,6 @@ static void test_sample_id_all(void **state)
 	struct pmc_counter *counter;
 	uint64_t id;
 
-	(void)state;
 	open.comm = open.enabled = open.sample_id_all = true;
 	open.sample_type = PERF_SAMPLE_IDENTIFIER;
 	counter = must_open(&event, &open);

@@ -43,7 +43,6 @@ static void test_options_that_exclude_each_other(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	open.sample_period = open.sample_freq = 10;
 	refused(&open, -EINVAL, "sample_freq");
 	open = pmc_open_options_init();
@@ -59,7 +58,6 @@ static void test_the_option_is_named(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	open.sigtrap = true;
 	refused(&open, -EINVAL, "sigtrap");
 	assert_non_null(strstr(failure.advice, "remove_on_exec"));
@@ -113,7 +111,6 @@ static void test_the_option_is_named_among_many(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	open.inherit = open.inherit_thread = open.mmap = open.mmap2 = open.build_id = true;
 	open.comm = open.comm_exec = open.task = open.sample_id_all = true;
 	open.read_format = PERF_FORMAT_LOST;
@@ -131,7 +128,6 @@ static void test_e2big_names_the_option(void **state)
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct counter_request request;
 
-	(void)state;
 	open.sigtrap = open.pinned = true;
 	assert_int_equal(counter_request_make(&request, &event, &open, NULL), 0);
 	memset(&failure, 0, sizeof(failure));
@@ -144,7 +140,6 @@ static void test_targets(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	/* The kernel would take -1 for every thread. */
 	open.pid = -1;
 	refused(&open, -EINVAL, "pid");
@@ -186,7 +181,6 @@ static void test_what_is_no_pmc_open(void **state)
 	size_t size = (size_t)getpagesize();
 	char *page;
 
-	(void)state;
 	memset(&zero, 0, sizeof(zero));
 	refused(&zero, -EINVAL, "struct pmc_open_options");
 	/* The structure ends at the end of a mapped page: a read past it would fault. */
@@ -211,7 +205,6 @@ static void test_event_that_is_none(void **state)
 	struct pmc_counter_event event = software(0xffff);
 	struct pmc_counter *counter;
 
-	(void)state;
 	assert_int_equal(pmc_counter_open(&counter, &event, NULL, &failure), -ENOENT);
 	assert_int_equal(failure.error, ENOENT);
 	assert_string_equal(failure.what, "software 0xffff");
@@ -231,7 +224,6 @@ static void test_no_descriptor_left(void **state)
 	struct pmc_counter *counter;
 	int error;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	low = old;
 	low.rlim_cur = 0;
@@ -254,7 +246,6 @@ static void test_not_permitted(void **state)
 	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	pid_t pid;
 
-	(void)state;
 	assert_non_null(file);
 	assert_int_equal(fscanf(file, "%d", &level), 1);
 	fclose(file);
@@ -307,7 +298,6 @@ static void test_partial_open_leaks_no_descriptor(void **state)
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	unsigned before = open_fds();
 
-	(void)state;
 	assert_int_equal(pmc_group_open(&group, events, 3, NULL, &failure), -ENOENT);
 	assert_null(group);
 	assert_string_equal(failure.what, "software 0xffff");
@@ -343,7 +333,6 @@ static void test_every_call_tells_errno(void **state)
 	struct pmc_counter_reading reading;
 	uint64_t a, b, c;
 
-	(void)state;
 	close(pmc_counter_fd(counter));
 	assert_int_equal(pmc_counter_enable(counter), -EBADF);
 	assert_int_equal(pmc_counter_disable(counter), -EBADF);

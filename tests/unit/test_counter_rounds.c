@@ -82,7 +82,6 @@ static void assert_round(const struct pmc_group *group, const uint64_t kind[2], 
 
 static void test_group(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		struct pmc_group *group = must_group(kinds[k]);
 		struct last last = { 0 };
@@ -101,7 +100,6 @@ static void test_reset_between(void **state)
 {
 	struct pmc_group *group = must_group(kinds[0]);
 
-	(void)state;
 	assert_int_equal(pmc_group_enable(group), 0);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct last last = { 0 };
@@ -115,7 +113,6 @@ static void test_reset_between(void **state)
 /* One member is stopped and started while its leader runs on. */
 static void test_member(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		struct pmc_group *group = must_group(kinds[k]);
 		struct pmc_counter *member = pmc_group_at(group, 1);
@@ -152,7 +149,6 @@ static void test_adopted(void **state)
 	struct pmc_counter *adopted;
 	struct last last = { 0 };
 
-	(void)state;
 	assert_int_equal(
 		pmc_counter_adopt(&adopted, dup(pmc_counter_fd(leader)), pmc_counter_attr(leader)),
 		0);
@@ -178,7 +174,6 @@ static void test_agent_group(void **state)
 	struct pmc_attr attrs[2];
 	int fds[2];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		pmc_perf_group_attr(&events[i], PMC_SCOPE_ALL, i == 0, &attrs[i]);
 	assert_int_equal(pmc_perf_group_open(attrs, 2, PMC_PERF_GROUP_OWN, 0, -1, 0, fds, &id), 0);
@@ -201,7 +196,6 @@ static void test_typed(void **state)
 	struct soft_values before = { 0 }, now;
 	struct soft group;
 
-	(void)state;
 	assert_int_equal(soft_open(&group, 0, -1), 0);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		assert_int_equal(soft_enable(&group), 0);

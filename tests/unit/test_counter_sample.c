@@ -64,7 +64,6 @@ static void test_sample_period(void **state)
 {
 	struct sampling s = sampling();
 
-	(void)state;
 	s.open.sample_period = 10;
 	sample(&s, 1000);
 	assert_in_range(ring_count(s.ring, PERF_RECORD_SAMPLE), 99, 100);
@@ -76,7 +75,6 @@ static void test_sample_freq(void **state)
 	struct pmc_counter_event event = software(PERF_COUNT_SW_CPU_CLOCK);
 	struct sampling s = sampling();
 
-	(void)state;
 	s.open.sample_period = 0;
 	s.open.sample_freq = 1000;
 	s.counter = must_open(&event, &s.open);
@@ -95,7 +93,6 @@ static void test_sample_type(void **state)
 	const uint64_t *words;
 	uint64_t id;
 
-	(void)state;
 	s.open.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
 	sample(&s, 1);
 	words = first_sample(&s);
@@ -119,7 +116,6 @@ static void test_clockid(void **state)
 {
 	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
 		struct sampling s = sampling();
 		uint64_t from = now_ns(clocks[i]);
@@ -139,7 +135,6 @@ static void test_clockid_of_slow_clocks(void **state)
 	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI };
 	struct pmc_counter_event event = software(PERF_COUNT_SW_PAGE_FAULTS);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
 		struct sampling s = sampling();
 		uint64_t from = now_ns(clocks[i]);
@@ -178,7 +173,6 @@ static uint64_t ip_of_registers(bool user)
 /* In a system call: the interrupted registers are kernel-mode, the others user-mode. */
 static void test_regs_intr_are_not_regs_user(void **state)
 {
-	(void)state;
 	getppid_event();
 	assert_int_equal(ip_of_registers(true) >> 63, 0);
 	assert_int_equal(ip_of_registers(false) >> 63, 1);
@@ -189,7 +183,6 @@ static void test_stack_user(void **state)
 	struct sampling s = sampling();
 	const uint64_t *words;
 
-	(void)state;
 	s.open.sample_type = PERF_SAMPLE_STACK_USER;
 	s.open.sample_stack_user = 512;
 	sample(&s, 1);
@@ -224,7 +217,6 @@ static void test_callchains(void **state)
 	bool user, kernel;
 	unsigned frames;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct sampling s = sampling();
 
@@ -253,7 +245,6 @@ static bool is_ready(const struct sampling *s)
 
 static void test_wakeups(void **state)
 {
-	(void)state;
 	for (int watermark = 0; watermark < 2; watermark++) {
 		struct sampling s = sampling();
 		bool ready = false;
@@ -281,7 +272,6 @@ static void test_write_backward(void **state)
 {
 	struct sampling s = sampling();
 
-	(void)state;
 	s.open.sample_type = PERF_SAMPLE_TID;
 	s.open.write_backward = true;
 	sample(&s, 3);
@@ -296,7 +286,6 @@ static void test_precise_ip(void **state)
 	struct pmc_open_options open = PMC_OPEN_INIT;
 	struct pmc_counter *counter;
 
-	(void)state;
 	open.sample_period = 1000000;
 	for (uint8_t precise = 0; precise <= 3; precise++) {
 		open.precise_ip = precise;
@@ -313,8 +302,6 @@ static volatile uint64_t trap_data;
 
 static void on_trap(int signo, siginfo_t *info, void *context)
 {
-	(void)signo;
-	(void)context;
 	traps++;
 #ifdef si_perf_data
 	trap_data = info->si_perf_data;
@@ -335,7 +322,6 @@ static void test_sigtrap(void **state)
 	struct pmc_counter *counter;
 	int error;
 
-	(void)state;
 	/* A write to memory, as a debugger's watchpoint. Type 2 is HW_BREAKPOINT_W. */
 	assert_int_equal(pmc_counter_event_breakpoint(&event, 2, (uint64_t)(uintptr_t)&watched, 8),
 			 0);

@@ -48,7 +48,6 @@ static void test_inherit(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	assert_int_equal(family_count(&open), 10);
 	open.inherit = true;
 	assert_int_equal(family_count(&open), 1110);
@@ -60,7 +59,6 @@ static void test_inherit_stat(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	open.inherit = open.inherit_stat = true;
 	assert_int_equal(family_count(&open), 1110);
 }
@@ -102,7 +100,6 @@ static void test_enable_on_exec(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	open.enable_on_exec = true;
 	assert_int_equal(exec_count(&open), 50);
 }
@@ -111,7 +108,6 @@ static void test_remove_on_exec(void **state)
 {
 	struct pmc_open_options open = PMC_OPEN_INIT;
 
-	(void)state;
 	open.enabled = true;
 	assert_int_equal(exec_count(&open), 60);
 	open.remove_on_exec = true;
@@ -148,7 +144,6 @@ static void test_one_cpu_of_a_thread(void **state)
 	cpu_set_t all;
 	int cpus[2];
 
-	(void)state;
 	two_cpus(cpus, &all);
 	open.cpu = cpus[0];
 	open.enabled = true;
@@ -193,7 +188,6 @@ static void test_any_thread_of_a_cpu(void **state)
 	int cpus[2];
 	pid_t pid;
 
-	(void)state;
 	two_cpus(cpus, &all);
 	open.target = PMC_TARGET_ANY;
 	open.cpu = cpus[0];
@@ -265,7 +259,6 @@ static void test_cgroup(void **state)
 	cpu_set_t all;
 	int cpus[2];
 
-	(void)state;
 	if (!path) {
 		print_message("skip: no cgroup can be made here by this user\n");
 		skip();

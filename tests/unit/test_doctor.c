@@ -2,18 +2,14 @@
 /* test_doctor.c - the checks of pmctl doctor: for each cause its status and its fix. */
 #include "tools/doctor/facts.h"
 #include "tools/cli/try_open.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const statuses[] = { "ok", "limits", "blocks" };
 
@@ -101,7 +97,6 @@ static void no_pmu(struct doctor_facts *facts)
 
 static void a_good_machine(void **state)
 {
-	(void)state;
 	assert_true(doctor_hardware(&good));
 	for (unsigned i = 0; i < doctor_n_checks; i++)
 		expect(&good, doctor_checks[i].name, DOCTOR_OK, NULL);
@@ -111,7 +106,6 @@ static void a_vm_without_pmu(void **state)
 {
 	struct doctor_facts facts = good;
 
-	(void)state;
 	no_pmu(&facts);
 	facts.here.vm = "kvm";
 	assert_false(doctor_hardware(&facts));
@@ -135,7 +129,6 @@ static void perf_event_paranoid_levels(void **state)
 {
 	struct doctor_facts facts = good;
 
-	(void)state;
 	facts.here.paranoid = -1;
 	expect(&facts, "perf_event_paranoid", DOCTOR_OK, NULL);
 	facts.here.paranoid = 1;
@@ -180,7 +173,6 @@ static void namespaces_and_containers(void **state)
 {
 	struct doctor_facts facts = good;
 
-	(void)state;
 	facts.here.user_namespace = PMC_YES;
 	facts.here.effective = 0x1ffffffffff;
 	facts.uid = 0;
@@ -214,7 +206,6 @@ static void seccomp_filters(void **state)
 {
 	struct doctor_facts facts = good;
 
-	(void)state;
 	facts.here.filtered = PMC_YES;
 	expect(&facts, "seccomp", DOCTOR_OK, NULL);
 	all_opens(&facts, -EPERM);
@@ -251,7 +242,6 @@ static void limits_and_parts(void **state)
 {
 	struct doctor_facts facts = good;
 
-	(void)state;
 	facts.nmi_watchdog = 1;
 	expect(&facts, "nmi-watchdog", DOCTOR_OK, NULL);
 	facts.counters_free = 5;
@@ -334,7 +324,6 @@ static void old_kernels(void **state)
 {
 	struct doctor_facts facts = good;
 
-	(void)state;
 	facts.features[feature("attr.config3")] = -E2BIG;
 	expect(&facts, "kernel-features", DOCTOR_LIMITS, "6.3");
 	facts.features[feature("samples that read inherited events")] = -EINVAL;
@@ -360,7 +349,6 @@ static void limits_have_fixes(void **state)
 				      -ENOSYS, -EMFILE, TOOL_PROBE_KILLED };
 	struct doctor_facts facts;
 
-	(void)state;
 	for (int bits = 0; bits < 7 * 128; bits++) {
 		facts = good;
 		all_opens(&facts, errors[bits % 7]);
@@ -392,7 +380,6 @@ static void limits_have_fixes(void **state)
 static void counters_and_their_holders(void **state)
 {
 	struct doctor_facts facts = good;
-	(void)state;
 	facts.counters_free = 5;
 	expect(&facts, "counters", DOCTOR_LIMITS, "sudo pmctl doctor");
 	facts.uid = 0;

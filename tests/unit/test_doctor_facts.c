@@ -2,17 +2,13 @@
 /* test_doctor_facts.c - facts of pmctl doctor: from made-up machines and by trying this one. */
 #include "tools/doctor/facts.h"
 #include "tools/cli/try_open.h"
+#include "tests/unit/unit.h"
 
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void put(const char *dir, const char *name, const char *text)
 {
@@ -38,7 +34,6 @@ static void reading(void **state)
 	struct pmc_roots roots = { proc, sys, dir };
 	struct doctor_facts facts;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(proc, sizeof(proc), "%s/proc", dir);
 	snprintf(sys, sizeof(sys), "%s/sys", dir);
@@ -99,7 +94,6 @@ static void processes_with_perf_events(void **state)
 		{ "19", "self", "anon_inode:[perf_event]" },
 	};
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	put(dir, "self/comm", "no number\n");
 	for (unsigned i = 0; i < 3; i++) {
@@ -129,7 +123,6 @@ static void versions_of_agents(void **state)
 {
 	char version[32];
 
-	(void)state;
 	assert_false(doctor_agent_version("/nonexistent", version));
 	assert_false(doctor_agent_version("/dev/null", version));
 	assert_false(doctor_agent_version("/etc/passwd", version));
@@ -143,7 +136,6 @@ static void probing(void **state)
 	struct doctor_facts facts = { 0 };
 	const struct perf_event_attr none = { .type = 0x7ffffff0, .size = sizeof(none) };
 
-	(void)state;
 	doctor_try(&facts);
 	assert_true(facts.software_user <= 0 && facts.cycles <= 0);
 	/* An event that opens in both modes opens in user mode. */

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* test_elf_kind.c - program_look() on programs compiled here and on damaged files. */
 #include "tools/run/program.h"
+#include "tests/unit/unit.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char dir[] = "/tmp/pmc-elf-XXXXXX";
 static struct elf_facts agent;
@@ -70,7 +66,6 @@ static void look(const char *name, enum program_kind kind)
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
 	put_text("m.c", "#include <stdio.h>\nint main(void) { return puts(\"m\") < 0; }\n");
@@ -83,14 +78,12 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	shell("rm -rf %s", dir);
 	return 0;
 }
 
 static void linked_in_every_way(void **state)
 {
-	(void)state;
 	look("dyn", PROGRAM_OK);
 	assert_true(program.facts.dynamic);
 	assert_int_equal(program.facts.libc, ELF_GLIBC);
@@ -107,7 +100,6 @@ static void linked_in_every_way(void **state)
 
 static void another_libc(void **state)
 {
-	(void)state;
 	shell("cd %s && musl-gcc -o musl m.c && musl-gcc -static -o musl-static m.c && "
 	      "musl-gcc -shared -fPIC -o musl-agent.so m.c",
 	      dir);
@@ -125,7 +117,6 @@ static void another_libc(void **state)
 
 static void address_sanitizer(void **state)
 {
-	(void)state;
 	shell("cd %s && gcc -fsanitize=address -o asan m.c && "
 	      "gcc -fsanitize=address -static-libasan -o asan-static m.c",
 	      dir);
@@ -143,7 +134,6 @@ static void another_architecture(void **state)
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)bytes;
 
-	(void)state;
 	close(fd);
 	assert_true(n > (ssize_t)sizeof(*ehdr));
 	ehdr->e_machine = ehdr->e_machine == EM_RISCV ? EM_S390 : EM_RISCV;
@@ -155,7 +145,6 @@ static void scripts(void **state)
 {
 	char text[256];
 
-	(void)state;
 	snprintf(text, sizeof(text), "#! \t%s arg\n", at("static"));
 	put_text("script", text);
 	look("script", PROGRAM_STATIC);
@@ -179,7 +168,6 @@ static void scripts(void **state)
 
 static void secure(void **state)
 {
-	(void)state;
 	if (getuid() != 0)
 		skip();
 	/* setuid root has no effect if the user is root already. */
@@ -197,7 +185,6 @@ static void in_path(void **state)
 {
 	char path[512], *old = strdup(getenv("PATH"));
 
-	(void)state;
 	snprintf(path, sizeof(path), "/nonexistent:%s:/bin:/usr/bin", dir);
 	setenv("PATH", path, 1);
 	elf_look("static", &agent, &program);
@@ -226,7 +213,6 @@ static void damaged(void **state)
 	unsigned seed = 1;
 	struct elf_facts facts;
 
-	(void)state;
 	close(fd);
 	for (ssize_t len = 0; len < n; len += len < 1024 ? 7 : 509) {
 		put_file("damaged", bytes, (size_t)len, 0755);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_event_bad.c - errors of event strings: code, offset and text. */
 #include "tests/unit/event_tree.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 static const struct bad {
 	const char *text;
@@ -187,7 +185,6 @@ static void check(const struct bad *want, const struct pmc_event_roots *roots)
 
 static void bad_strings(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(bads) / sizeof(bads[0]); i++)
 		check(&bads[i], &tree_roots);
 }
@@ -199,7 +196,6 @@ static void tracefs_not_there(void **state)
 					"unknown event 'sched:sched_switch': not built in, "
 					"and tracepoints are unknown: cannot read tracefs" };
 
-	(void)state;
 	check(&bad, &roots);
 }
 
@@ -210,7 +206,6 @@ static void too_many(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
 
-	(void)state;
 	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
 		strcat(text, i ? ",cs" : "cs");
 	assert_int_equal(pmc_events_parse(text, &tree_roots, &arena, &events, &error), 0);
@@ -233,7 +228,6 @@ static void mangled_strings(void **state)
 	static const char alphabet[] = ",:{}@/=u k?0x1\n\377cyesrbdfault-";
 	unsigned seed = 1;
 
-	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
 		char text[96] =
 			"{cycles,cpu/event=0xc0,umask=1/u}:k,@topdown,sched:sched_switch,r1c2";

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_event_good.c - event strings and the attr that each gives, field by field. */
 #include "tests/unit/event_tree.h"
+#include "tests/unit/unit.h"
 
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 /* Modes: all by default, user mode, kernel mode, or both by :uk. */
 enum { ALL, USER, KERNEL, BOTH };
@@ -132,7 +130,6 @@ _Static_assert(sizeof(goods) / sizeof(goods[0]) >= 60, "the table is to be at le
 
 static void good_strings(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(goods) / sizeof(goods[0]); i++) {
 		const struct good *want = &goods[i];
 		struct pmc_parse_error error;
@@ -175,7 +172,6 @@ static void units_and_scales(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
 
-	(void)state;
 	assert_int_equal(pmc_events_parse("power/energy-pkg/,task-clock,cpu-clock:u,cycles,"
 					  "sched:sched_switch",
 					  &tree_roots, &arena, &events, &error),
@@ -201,7 +197,6 @@ static void builtin_names_need_nothing(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
 
-	(void)state;
 	assert_int_equal(pmc_events_parse(pmc_events_default, &nowhere, &arena, &events, &error),
 			 0);
 	assert_int_equal(events.count, 6);
@@ -232,7 +227,6 @@ static void every_listed_name_resolves(void **state)
 {
 	struct seen seen = { 0 };
 
-	(void)state;
 	pmc_builtins_each(see, &seen);
 	/* 25 events, 9 aliases; 16 combinations of cache and operation, each with two results. */
 	assert_int_equal(seen.cache, 32);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_event_list.c - lists of events: order, groups, sets, duplicates. */
 #include "tests/unit/event_tree.h"
+#include "tests/unit/unit.h"
 
 #include "agent/core/profile/metrics.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 /* The list as "name[#brace][*], ..."; '*': the event is (also) from a set. */
 static const char *listed(const char *text, const struct pmc_event_roots *roots)
@@ -36,7 +34,6 @@ static const char *listed(const char *text, const struct pmc_event_roots *roots)
 
 static void order_and_spaces(void **state)
 {
-	(void)state;
 	assert_list("cs,faults,cycles", "cs,faults,cycles");
 	assert_list(" cs ,\tfaults:u\n, cpu/ event=1, umask=2 /u ",
 		    "cs,faults:u,cpu/ event=1, umask=2 /u");
@@ -44,7 +41,6 @@ static void order_and_spaces(void **state)
 
 static void groups(void **state)
 {
-	(void)state;
 	assert_list("{cycles,instructions},cs,{faults}", "cycles#0,instructions#0,cs,faults#1");
 	assert_list("{ cycles , instructions:k }:u", "cycles:u#0,instructions:ku#0");
 	assert_list("{cycles,cpu/event=1,umask=2/}:k,cs", "cycles:k#0,cpu/event=1,umask=2/:k#0,cs");
@@ -52,14 +48,12 @@ static void groups(void **state)
 
 static void named_twice_counts_twice(void **state)
 {
-	(void)state;
 	assert_list("cycles,cycles,cpu-cycles", "cycles,cycles,cpu-cycles");
 	assert_list("{cycles,cycles},cycles", "cycles#0,cycles#0,cycles");
 }
 
 static void sets_add_what_is_missing(void **state)
 {
-	(void)state;
 	assert_list("@default", "cycles,instructions,cache-references,cache-misses,branches,"
 				"branch-misses");
 	assert_list("@default,@default", "cycles,instructions,cache-references,cache-misses,"
@@ -89,7 +83,6 @@ static void set_bits(void **state)
 	unsigned branch = 1u << pmc_event_set_find("branch", 6);
 	unsigned stalls = 1u << pmc_event_set_find("stalls", 6);
 
-	(void)state;
 	assert_int_equal(
 		pmc_events_parse("cs,@branch,@stalls", &tree_roots, &arena, &events, &error), 0);
 	assert_int_equal(events.sets, branch | stalls);
@@ -102,7 +95,6 @@ static void topdown_takes_slots_where_there_are_any(void **state)
 {
 	static const struct pmc_event_roots slots = { "slots", "nowhere", true };
 
-	(void)state;
 	assert_list("cs,@topdown", "cs,cycles,instructions,stalled-cycles-frontend,"
 				   "stalled-cycles-backend");
 	assert_string_equal(listed("{cs},@topdown:u", &slots),
@@ -120,7 +112,6 @@ static void the_default_is_the_default_set(void **state)
 {
 	int row = pmc_event_set_find("default", 7);
 
-	(void)state;
 	assert_true(row >= 0);
 	assert_string_equal(pmc_event_sets[row].events, pmc_events_default);
 	assert_string_equal(pmc_events_default,
@@ -150,7 +141,6 @@ static void sets_have_their_metrics(void **state)
 {
 	static const struct pmc_event_roots slots = { "slots", "nowhere", true };
 
-	(void)state;
 	for (unsigned row = 0; row < pmc_n_event_sets; row++) {
 		const struct pmc_event_set *set = &pmc_event_sets[row];
 		struct pmc_parse_error error;

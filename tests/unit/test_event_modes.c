@@ -117,7 +117,6 @@ static void test_every_event(void **state)
 {
 	unsigned n = 0;
 
-	(void)state;
 	pmc_builtins_each(check_builtin, &n);
 	assert_true(n > 40);
 	check_all("sched:sched_switch");
@@ -132,7 +131,6 @@ static void test_events_of_the_os(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_plan plan;
 
-	(void)state;
 	plan_of("run-delay,task-clock,system_time", &arena, &plan);
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.os, 1u << PMC_OS_RUN_DELAY | 1u << PMC_OS_SYSTEM_TIME);
@@ -151,7 +149,6 @@ static void test_survives_encoding(void **state)
 	static const char *const names[] = { "task-clock:u", "syscalls:sys_enter_openat:k",
 					     "page-faults", "context-switches:k" };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct pmc_arena arena = { 0 };
 		struct pmc_plan plan, copy;
@@ -178,7 +175,6 @@ static void test_user_plan(void **state)
 	struct pmc_plan plan, user;
 	struct pmc_events events;
 
-	(void)state;
 	assert_int_equal(pmc_events_parse("{page-faults,context-switches,task-clock}", &tree_roots,
 					  &arena, &events, &error),
 			 0);
@@ -214,7 +210,6 @@ static void test_pmu_without_modes(void **state)
 {
 	struct pmc_planned planned = { .event = { .name = "msr/tsc/", .type = 9 } };
 
-	(void)state;
 	kernel.user_only = true;
 	assert_true(pmc_plan_try(open_without_exclude, &planned) < 0);
 	assert_int_equal(planned.state, PMC_NOT_PERMITTED);

@@ -5,13 +5,11 @@
  * Without libpfm4 the error message is tested instead.
  */
 #include "tests/unit/event_tree.h"
+#include "tests/unit/unit.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 #define LIBRARY	     "libpfm.so.4"
 #define ZEN4	     "amd64_fam19h_zen4::RETIRED_INSTRUCTIONS"
@@ -69,7 +67,6 @@ static void generic_names(void **state)
 {
 	const char *why = missing();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(goods) / sizeof(goods[0]); i++) {
 		struct pmc_parse_error error;
 		struct pmc_arena arena = { 0 };
@@ -118,7 +115,6 @@ static void refusals(void **state)
 	};
 	const char *why = missing();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bads) / sizeof(bads[0]); i++) {
 		struct pmc_parse_error error;
 		struct pmc_arena arena = { 0 };
@@ -144,7 +140,6 @@ static void events_of_one_processor(void **state)
 	const char *why = missing();
 	char text[256];
 
-	(void)state;
 	if (!pmc_events_parse(ZEN4, &roots, &arena, &events, &error)) {
 		assert_int_equal(events.list[0].type, PERF_TYPE_RAW);
 		assert_int_equal(events.list[0].config, 0xc0);
@@ -163,7 +158,6 @@ static void tracepoints_come_first(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
 
-	(void)state;
 	assert_int_equal(pmc_events_parse("sched:sched_switch", &roots, &arena, &events, &error),
 			 0);
 	assert_int_equal(events.list[0].type, PERF_TYPE_TRACEPOINT);
@@ -177,7 +171,6 @@ static void the_library_is_let_go(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_events events;
 
-	(void)state;
 	if (missing())
 		skip();
 	assert_false(is_loaded());
@@ -198,7 +191,6 @@ static void a_hosts_library_stays_initialised(void **state)
 	void *library;
 	int before;
 
-	(void)state;
 	if (missing())
 		skip();
 	library = dlopen(LIBRARY, RTLD_NOW);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_event_sample.c - which events are sampled how often, and the attr that asks for it. */
 #include "agent/core/count/group.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct pmc_event task_clock = { .type = PERF_TYPE_SOFTWARE,
 					     .config = PERF_COUNT_SW_TASK_CLOCK };
@@ -41,7 +38,6 @@ static void refusals(void **state)
 {
 	struct pmc_event other = cycles;
 
-	(void)state;
 	assert_true(refused(&task_clock, every(1), "ns"));
 	assert_true(refused(&task_clock, every(9999), "9999 ns"));
 	assert_true(refused(&cpu_clock, every(1000), "1000 ns"));
@@ -62,7 +58,6 @@ static void rates(void **state)
 {
 	struct pmc_event big = cycles;
 
-	(void)state;
 	big.config |= UINT64_C(4) << 32;
 	assert_int_equal(rate(&task_clock, every(20000)), 50000);
 	assert_int_equal(rate(&cpu_clock, every(1000000000)), 1);
@@ -86,7 +81,6 @@ static void attrs(void **state)
 {
 	struct perf_event_attr attr = attr_of(&task_clock, hz(1000));
 
-	(void)state;
 	assert_true(!attr.freq && attr.sample_period == 1000000);
 	attr = attr_of(&cycles, hz(1000));
 	assert_true(attr.freq && attr.sample_freq == 1000);

@@ -39,7 +39,6 @@ static void a_value_that_does_not_fit_is_none(void **state)
 	uint64_t set;
 	char *text;
 
-	(void)state;
 	made_begin();
 	set = made_set(events, 2);
 	made_process(1, &(struct pmc_process_fixed){ .pid = 1, .eventset = set }, "h", "x", "x");
@@ -99,7 +98,6 @@ static void of_equal_boxes_some_stay(void **state)
 	uint64_t set, module, commas = 0;
 	char *text, *boxes;
 
-	(void)state;
 	made_begin();
 	set = made_set(&clock_event, 1);
 	made_process(1, &(struct pmc_process_fixed){ .pid = 1, .eventset = set }, "h", "x", "x");

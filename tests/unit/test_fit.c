@@ -2,13 +2,10 @@
 /* test_fit.c - assignment of events to counters: conflicts, fewest passes, independence of the
  * order. */
 #include "agent/core/plan/matching.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define BIT(i) (UINT64_C(1) << (i))
 
@@ -43,7 +40,6 @@ static void first_fit_would_refuse(void **state)
 	static const uint64_t family_15h[] = { 9, 7, 7, 7 };
 	uint64_t chain[PMC_FIT_MAX];
 
-	(void)state;
 	assert_int_equal(assign(ring, 3), 3);
 	assert_int_equal(assign(family_15h, 4), 4);
 	assert_int_equal(clash_of(ring, 3), 0);
@@ -63,7 +59,6 @@ static void ends_of_the_range(void **state)
 	struct pmc_fit_passes split;
 	uint64_t masks[PMC_FIT_MAX] = { 0 };
 
-	(void)state;
 	assert_int_equal(assign(masks, 0), 0);
 	assert_int_equal(clash_of(masks, 0), 0);
 	pmc_fit_split(masks, 0, &split);
@@ -89,7 +84,6 @@ static void events_without_a_counter(void **state)
 	static const uint64_t masks[] = { 1, 0, 3, 0 };
 	struct pmc_fit_passes split;
 
-	(void)state;
 	assert_int_equal(assign(masks, 4), 2);
 	assert_int_equal(__builtin_popcountll(clash_of(masks, 4)), 1);
 	assert_true(clash_of(masks, 4) & (BIT(1) | BIT(3)));
@@ -106,7 +100,6 @@ static void a_clash_names_nobody_innocent(void **state)
 	/* Events 1, 3 and 5 share two counters; 0 and 4 have their own, 2 has an alternative. */
 	static const uint64_t masks[] = { 0x10, 3, 0x2a, 3, 0x0c, 3 };
 
-	(void)state;
 	assert_int_equal(clash_of(masks, 6), BIT(1) | BIT(3) | BIT(5));
 }
 
@@ -117,7 +110,6 @@ static void passes_are_fewest_and_proved(void **state)
 	struct pmc_fit_passes split;
 	uint64_t taken[3] = { 0 };
 
-	(void)state;
 	pmc_fit_split(masks, 9, &split);
 	assert_int_equal(split.passes, 3);
 	assert_int_equal(split.proof_events, 0x1dd);
@@ -161,7 +153,6 @@ static void order_does_not_matter(void **state)
 {
 	unsigned seed = 3;
 
-	(void)state;
 	for (unsigned round = 0; round < 500; round++) {
 		uint64_t masks[12];
 		struct seen first[12], again[12];

@@ -2,13 +2,10 @@
 /* test_fold.c - sums, spread and states against brute force; keys; events of two sets. */
 #include "agent/core/profile/fold.h"
 #include "tests/unit/report_profile.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define ROWS   3000
 #define EVENTS 3
@@ -137,7 +134,6 @@ static void groups(void **state)
 	struct pmc_fold fold;
 	uint64_t total = 0;
 
-	(void)state;
 	make_threads();
 	assert_int_equal(pmc_union_init(&u, &arena), 0);
 	assert_int_equal(pmc_union_add(&u, &set, true), 0);
@@ -219,7 +215,6 @@ static void states(void **state)
 	struct pmc_arena arena = { 0 };
 	struct pmc_union u;
 
-	(void)state;
 	assert_int_equal(pmc_union_init(&u, &arena), 0);
 	assert_int_equal(pmc_union_add(&u, &set, true), 0);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -252,7 +247,6 @@ static void unions(void **state)
 	const uint16_t *map;
 	struct pmc_union u;
 
-	(void)state;
 	assert_int_equal(pmc_union_init(&u, &arena), 0);
 	assert_int_equal(pmc_union_add(&u, NULL, true), 0);
 	assert_int_equal(pmc_union_add(&u, &set, true), 0);
@@ -297,7 +291,6 @@ static void patterns(void **state)
 	};
 	char pattern[20];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		size_t len = pmc_pool_pattern(table[i].name, strlen(table[i].name), pattern);
 
@@ -330,7 +323,6 @@ static void pools(void **state)
 	struct pmc_fold fold;
 	struct pmc_union u;
 
-	(void)state;
 	assert_int_equal(pmc_union_init(&u, &arena), 0);
 	pmc_fold_begin(&fold, &u, PMC_BY_POOL);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -375,7 +367,6 @@ static void label_is(const char *name, const char *exe, const char *cmdline, uin
 
 static void labels(void **state)
 {
-	(void)state;
 	label_is("xz", "/usr/bin/xz", "xz -T4", PMC_THREAD_MAIN, "(main)");
 	label_is("xz", "/usr/bin/xz", "xz -T4", 0, "xz");
 	label_is("python3", "/usr/bin/python3.11", "python3 x.py", PMC_THREAD_MAIN, "(main)");

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_frame.c - frames are read back as built, and damage loses only the damaged frame. */
 #include "agent/core/dump/frame.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static uint64_t seed;
 
@@ -32,7 +29,6 @@ static uint64_t note(struct pmc_frame_buf *buf, uint64_t snapshot, const char *t
 
 static void round_trip(void **state)
 {
-	(void)state;
 	static uint64_t memory[512];
 	struct pmc_frame_buf buf;
 	struct pmc_frame frame;
@@ -87,7 +83,6 @@ static void round_trip(void **state)
 
 static void what_does_not_fit_is_taken_back(void **state)
 {
-	(void)state;
 	static uint64_t memory[20];
 	struct pmc_frame_buf buf;
 	uint64_t first;
@@ -156,7 +151,6 @@ static size_t many(void *memory, size_t cap)
 
 static void every_truncation(void **state)
 {
-	(void)state;
 	static uint64_t memory[1024];
 	size_t len = many(memory, sizeof(memory));
 	unsigned whole = 0;
@@ -181,7 +175,6 @@ static void every_truncation(void **state)
 
 static void every_bit_flip(void **state)
 {
-	(void)state;
 	static uint64_t memory[1024];
 	uint8_t *bytes = (uint8_t *)memory;
 	size_t len = many(memory, sizeof(memory));
@@ -197,7 +190,6 @@ static void every_bit_flip(void **state)
 
 static void damage_is_counted_in_frames(void **state)
 {
-	(void)state;
 	static uint64_t memory[1024];
 	uint8_t *bytes = (uint8_t *)memory;
 	size_t len = many(memory, sizeof(memory));
@@ -230,7 +222,6 @@ static void damage_is_counted_in_frames(void **state)
 /* The same bytes in one piece and in random pieces give the same frames and damage. */
 static void streams_like_buffers(void **state)
 {
-	(void)state;
 	static uint64_t memory[1024];
 	static uint8_t window[8192];
 	uint8_t *bytes = (uint8_t *)memory;
@@ -275,7 +266,6 @@ static void streams_like_buffers(void **state)
  * proportional to the input, and the small frames after them are found. */
 static void forged_heads(void **state)
 {
-	(void)state;
 	const size_t len = (size_t)8 << 20, tail = 4096;
 	uint8_t *bytes = malloc(len + tail);
 	struct pmc_frame_head head = { .magic = { PMC_FRAME_MAGIC_0, PMC_FRAME_MAGIC_1,
@@ -308,7 +298,6 @@ static void forged_heads(void **state)
 
 static void noise(void **state)
 {
-	(void)state;
 	static uint64_t memory[512];
 	uint8_t *bytes = (uint8_t *)memory;
 	uint64_t damaged;
@@ -335,7 +324,6 @@ static void noise(void **state)
 
 static void strings_are_not_believed(void **state)
 {
-	(void)state;
 	static uint64_t memory[64];
 	struct pmc_frame_buf buf;
 	struct pmc_frame frame;
@@ -363,7 +351,6 @@ static void strings_are_not_believed(void **state)
 
 static void order(void **state)
 {
-	(void)state;
 	struct pmc_frame_head a = { .identity = { 0x80 }, .snapshot = 1, .hash = 5 };
 	struct pmc_frame_head b = { .identity = { 0x7f, 0xff }, .snapshot = 9, .hash = 9 };
 

@@ -8,17 +8,13 @@
 #include "tests/unit/dump_build.h"
 #include "tests/unit/unpack.h"
 #include "tools/merge/merge.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define GOLDEN "tests/golden/version-1.dump"
 
@@ -161,7 +157,6 @@ static int load(void **state)
 {
 	int fd = open(GOLDEN, O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
 	assert_int_equal(pmc_profile_add_fd(&profile, fd), 0);
@@ -172,14 +167,12 @@ static int load(void **state)
 
 static int unload(void **state)
 {
-	(void)state;
 	pmc_profile_free(&profile);
 	return 0;
 }
 
 static void whole(void **state)
 {
-	(void)state;
 	assert_int_equal(profile.damaged_frames, 0);
 	assert_int_equal(profile.frames, 11);
 	assert_int_equal(profile.n_processes, 1);
@@ -190,7 +183,6 @@ static void the_process(void **state)
 {
 	const struct pmc_p_process *process = profile.processes[0];
 
-	(void)state;
 	assert_true(process->known);
 	assert_int_equal(process->identity[0], 0xa1);
 	assert_int_equal(process->snapshot, 3);
@@ -229,7 +221,6 @@ static void the_rows(void **state)
 	const struct pmc_p_thread *first = unpack_row(&profile, profile.threads[0]),
 				  *second = unpack_row(&profile, profile.threads[1]);
 
-	(void)state;
 	assert_string_equal(first->fixed.name, "main");
 	assert_int_equal(first->fixed.tid, 12037);
 	assert_int_equal(first->fixed.state, PMC_THREAD_EXITED);
@@ -262,7 +253,6 @@ static void the_counts(void **state)
 		{ "branch-misses", PMC_NOT_SUPPORTED, PMC_NOT_SUPPORTED, 0 },
 	};
 
-	(void)state;
 	assert_int_equal(first->set->count, 4);
 	for (unsigned i = 0; i < 4; i++) {
 		assert_string_equal(first->set->events[i].name, want[i].name);
@@ -285,7 +275,6 @@ static void merged(void **state)
 	struct merge_input seen;
 	struct merge *merge;
 
-	(void)state;
 	assert_true(in >= 0 && out >= 0);
 	assert_int_equal(merge_new(&merge, &options), 0);
 	assert_int_equal(merge_add_fd(merge, in, &seen), 0);

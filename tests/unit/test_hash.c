@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hash.c - keys that were chosen to collide take no more comparisons than others. */
 #include "agent/core/base/hash.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #define N 20000u
 
@@ -52,7 +47,6 @@ static void chosen_keys_do_not_collide(void **state)
 	struct item *table = NULL, *found;
 	uint64_t work = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < N; i++) {
 		unsigned hash;
 
@@ -83,7 +77,6 @@ static void siphash_is_siphash(void **state)
 					     0x82cb9b024dc7d44du };
 	uint64_t key[2];
 
-	(void)state;
 	memcpy(key, bytes, sizeof(key));
 	for (unsigned len = 0; len < 3; len++)
 		assert_int_equal(pmc_hash_sip(key, bytes, len), expected[len]);

@@ -5,12 +5,10 @@
 #include "agent/core/report/words.h"
 #include "tests/unit/samples_made.h"
 #include "tests/unit/tool_run.h"
+#include "tests/unit/unit.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 /* ESC, CSI as one character of UTF-8 and as a byte, a direction override, line breaks. */
 #define EVIL "\x1b]0;x\x07\xc2\x9b\x9b\xe2\x80\xae\n\r"
@@ -109,7 +107,6 @@ static void dumps(void **state)
 	char dir[] = "/tmp/pmc-hostile.XXXXXX", a[64], b[64];
 	static struct tool_run run;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(a, sizeof(a), "%s/a", dir);
 	snprintf(b, sizeof(b), "%s/b", dir);
@@ -153,7 +150,6 @@ static void line_of_output(void **state)
 	int saved = dup(STDOUT_FILENO);
 	char text[256];
 
-	(void)state;
 	fflush(stdout);
 	dup2(fileno(file), STDOUT_FILENO);
 	tool_line("%s|%d", EVIL, 5);
@@ -180,7 +176,6 @@ static void cell_of_csv(void **state)
 		  "\\u{9b}31m" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char buf[64];
 		struct pmc_out out;

@@ -20,7 +20,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	pmc_arena_free(&arena);
 	memset(&arena, 0, sizeof(arena));
 	return 0;
@@ -59,7 +58,6 @@ static void is_event(unsigned i, const char *name, const char *core_type, uint32
 
 static void each_type_of_core_counts(void **state)
 {
-	(void)state;
 	parse(&hybrid, "cycles,L1-dcache-load-misses:u,r1c2,cs,cpu_atom/event=0x3c/");
 	assert_int_equal(events.count, 8);
 	is_event(0, "cycles", "cpu_core", PERF_TYPE_HARDWARE, ON(CORE, 0), 0);
@@ -78,7 +76,6 @@ static void each_type_of_core_counts(void **state)
 
 static void arm_clusters_by_type_number(void **state)
 {
-	(void)state;
 	parse(&clusters, "instructions");
 	assert_int_equal(events.count, 2);
 	is_event(0, "instructions", "armv8_cortex_a72", PERF_TYPE_HARDWARE, ON(7, 1), 0);
@@ -87,7 +84,6 @@ static void arm_clusters_by_type_number(void **state)
 
 static void cores_that_are_alike_are_one(void **state)
 {
-	(void)state;
 	parse(&alike, "cycles,r11,armv8_pmuv3_0/config=8/");
 	assert_int_equal(events.count, 3);
 	is_event(0, "cycles", "", PERF_TYPE_HARDWARE, 0, 0);
@@ -100,7 +96,6 @@ static void cores_that_are_alike_are_one(void **state)
 
 static void what_is_named_twice_is_two_pairs(void **state)
 {
-	(void)state;
 	parse(&hybrid, "cycles,@default,cycles");
 	assert_int_equal(events.count, 2 * 7);
 	is_event(12, "cycles", "cpu_core", PERF_TYPE_HARDWARE, ON(CORE, 0), 6);
@@ -130,7 +125,6 @@ static const char *groups(void)
 
 static void types_share_no_group(void **state)
 {
-	(void)state;
 	make(&hybrid, "@default,cs");
 	assert_string_equal(groups(), "cpu_core:6 cpu_atom:6 :1");
 	kernel.atom_counters = 4;
@@ -147,7 +141,6 @@ static void types_share_no_group(void **state)
 
 static void ratios_stay_together_on_each_type(void **state)
 {
-	(void)state;
 	kernel.counters = 2;
 	make(&hybrid, "cycles,branches,instructions,branch-misses");
 	assert_string_equal(groups(), "cpu_core:2 cpu_atom:2 cpu_core:2 cpu_atom:2");
@@ -161,7 +154,6 @@ static void ratios_stay_together_on_each_type(void **state)
 
 static void one_type_may_lack_an_event(void **state)
 {
-	(void)state;
 	kernel.missing = ON(ATOM, PERF_COUNT_HW_BUS_CYCLES);
 	make(&hybrid, "bus-cycles,cycles");
 	assert_string_equal(groups(), "cpu_core:2 cpu_atom:1");
@@ -175,7 +167,6 @@ static void one_type_may_lack_an_event(void **state)
 
 static void what_counts_for_the_machine_is_no_threads(void **state)
 {
-	(void)state;
 	make(&hybrid, "cs,power/energy-pkg/");
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.count, 2);
@@ -194,7 +185,6 @@ static void the_machine_is_its_cpus(void **state)
 	struct pmc_plan machine;
 	int cpus[PMC_EVENTS_MAX];
 
-	(void)state;
 	make(&hybrid, "cs,power/energy-pkg/");
 	assert_int_equal(pmc_plan_uncore(&plan, &arena, &machine, cpus), 0);
 	assert_int_equal(machine.count, 3);
@@ -230,7 +220,6 @@ static void lists_of_cpus_that_make_no_sense(void **state)
 	struct pmc_plan machine;
 	int cpus[PMC_EVENTS_MAX];
 
-	(void)state;
 	make(&hybrid, "power/energy-pkg/");
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		plan.events[0].event.cpus = rows[i].cpus;
@@ -252,7 +241,6 @@ static void the_machine_has_no_modes_and_no_groups(void **state)
 	};
 	struct pmc_parse_error error;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(pmc_events_parse(rows[i].text, &hybrid, &arena, &events, &error),
 				 -EINVAL);

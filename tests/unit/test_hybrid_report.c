@@ -2,12 +2,9 @@
 /* test_hybrid_report.c - counts by type of core and of the whole machine, from frames to views. */
 #include "tests/unit/report_profile.h"
 #include "tests/unit/unpack.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static struct pmc_profile profile;
 
@@ -101,7 +98,6 @@ static void the_sum_stands_in_front(void **state)
 {
 	const struct pmc_p_event *events;
 
-	(void)state;
 	made_begin();
 	row_of(set_of(2, four, PMC_COUNTED), 4,
 	       (uint64_t[][3]){ { 100, 60, 6 }, { 100, 40, 4 }, { 100, 60, 5 }, { 100, 40, 3 } });
@@ -121,7 +117,6 @@ static void the_sum_stands_in_front(void **state)
 
 static void never_scaled_by_the_other_types_time(void **state)
 {
-	(void)state;
 	one_event(ROW(100, 70, 700), ROW(100, 30, 60),
 		  STATES(PMC_COUNTED, PMC_COUNTED, PMC_COUNTED), ROW(760, 700, 60));
 	/* The enabled times of two groups differ slightly. */
@@ -131,7 +126,6 @@ static void never_scaled_by_the_other_types_time(void **state)
 
 static void a_type_that_was_never_used_counted_nothing(void **state)
 {
-	(void)state;
 	one_event(ROW(100, 100, 700), ROW(100, 0, 0), STATES(PMC_COUNTED, PMC_COUNTED, PMC_COUNTED),
 		  ROW(700, 700, 0));
 	one_event(ROW(100, 0, 0), ROW(100, 100, 60), STATES(PMC_COUNTED, PMC_COUNTED, PMC_COUNTED),
@@ -140,7 +134,6 @@ static void a_type_that_was_never_used_counted_nothing(void **state)
 
 static void what_never_ran_at_all_is_not_counted(void **state)
 {
-	(void)state;
 	one_event(ROW(100, 0, 0), ROW(100, 0, 0),
 		  STATES(PMC_NOT_COUNTED, PMC_NOT_COUNTED, PMC_NOT_COUNTED), ROW(0, 0, 0));
 	one_event(ROW(0, 0, 0), ROW(0, 0, 0),
@@ -155,7 +148,6 @@ static void turns_are_scaled_to_the_time_on_that_type(void **state)
 	static const uint16_t three[] = { 0, 1, 2, 1 };
 	const struct pmc_count *counts;
 
-	(void)state;
 	/* 700 ns on cpu_core, where two groups are multiplexed, 300 ns on cpu_atom, which has one
 	 * group. */
 	made_begin();
@@ -183,7 +175,6 @@ static void groups_side_by_side_take_no_turns(void **state)
 {
 	const struct pmc_count *counts;
 
-	(void)state;
 	made_begin();
 	counts = row_of(
 		set_of(2, four, PMC_COUNTED), 4,
@@ -200,7 +191,6 @@ static void a_sum_lacks_what_one_type_cannot_count(void **state)
 	static const uint16_t core_only[] = { 0, PMC_NO_GROUP };
 	const struct pmc_count *counts;
 
-	(void)state;
 	made_begin();
 	counts = row_of(set_of(1, core_only, PMC_NOT_SUPPORTED), 1,
 			(uint64_t[][3]){ { 100, 70, 700 } });
@@ -222,7 +212,6 @@ static void totals_less_rows_type_by_type(void **state)
 	};
 	uint64_t set;
 
-	(void)state;
 	made_begin();
 	set = set_of(1, two, PMC_COUNTED);
 	made_process(1, &(struct pmc_process_fixed){ .pid = 1, .flags = PMC_PROCESS_FIRST }, "h",
@@ -247,17 +236,10 @@ static char *view(enum pmc_report_format format)
 	return text;
 }
 
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("there is no %s in %s", part, text);
-}
-
 static void views_name_the_types(void **state)
 {
 	char *text;
 
-	(void)state;
 	made_begin();
 	row_of(set_of(2, four, PMC_COUNTED), 4,
 	       (uint64_t[][3]){
@@ -268,17 +250,14 @@ static void views_name_the_types(void **state)
 	has(text, "\"value\":400,\"raw\":400,\"enabled_ns\":40,\"running_ns\":40,\"scope\":\"all\","
 		  "\"state\":\"counted\",\"core_type\":\"cpu_atom\"}");
 	has(text, "\"ipc\":1.5");
-	free(text);
 	text = view(PMC_FORMAT_CSV);
 	has(text, ",cycles,cycles.raw,");
 	has(text, ",cycles@cpu_core,");
 	has(text, ",6400,6400,100,100,counted,all,6000,6000,60,60,counted,all,400,400,40,40,"
 		  "counted,all,");
-	free(text);
 	text = view(PMC_FORMAT_TABLE);
 	has(text, "instructions@cpu_atom");
 	has(text, "6,400");
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -338,7 +317,6 @@ static void the_machine_is_the_sum_of_its_cpus(void **state)
 	};
 	char *text;
 
-	(void)state;
 	machine(values, 2);
 	assert_int_equal(profile.processes[0]->machine.set->count, 1);
 	text = view(PMC_FORMAT_JSON);
@@ -350,14 +328,11 @@ static void the_machine_is_the_sum_of_its_cpus(void **state)
 	    "{\"name\":\"power/energy/\",\"value\":null,\"raw\":null,\"enabled_ns\":null,"
 	    "\"running_ns\":null,\"scope\":\"all\",\"state\":\"not-counted\","
 	    "\"core_type\":null,\"unit\":\"Joules\",\"reason\":\"it counts the whole machine");
-	free(text);
 	text = view(PMC_FORMAT_TABLE);
 	has(text, " whole machine: power/energy/ 10 Joules, scaled\n");
-	free(text);
 	text = view(PMC_FORMAT_CSV);
 	has(text, ",(machine),,,,machine,");
 	has(text, ",10.000000000,35,200,150,scaled,");
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -366,16 +341,13 @@ static void a_part_of_the_machine_is_none(void **state)
 	const struct made_value one = { .enabled = 100, .running = 100, .n = 1, .values = { 30 } };
 	char *text;
 
-	(void)state;
 	machine(&one, 1);
 	text = view(PMC_FORMAT_JSON);
 	has(text, "\"machine\":[{\"name\":\"power/energy/\",\"value\":null,");
 	has(text, "\"state\":\"not-permitted\"");
-	free(text);
 	text = view(PMC_FORMAT_TABLE);
 	has(text, " whole machine: power/energy/ not-permitted: ");
 	has(text, "kernel.perf_event_paranoid=0");
-	free(text);
 	pmc_profile_free(&profile);
 }
 

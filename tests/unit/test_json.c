@@ -2,14 +2,11 @@
 /* test_json.c - the JSON emitter: structure, escapes, numbers with fixed decimals. */
 #include "agent/core/base/json.h"
 #include "agent/core/base/utf8.h"
+#include "tests/unit/unit.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char text[1 << 16];
 static struct pmc_out out;
@@ -41,7 +38,6 @@ static void doubles(void **state)
 		{ -1e20, "null" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		start(false);
 		pmc_json_double(&json, NULL, table[i].value);
@@ -51,7 +47,6 @@ static void doubles(void **state)
 
 static void structure(void **state)
 {
-	(void)state;
 	for (int pretty = 0; pretty < 2; pretty++) {
 		start(pretty);
 		pmc_json_object(&json, NULL);
@@ -93,7 +88,6 @@ static void every_byte(void **state)
 {
 	char raw[4];
 
-	(void)state;
 	for (unsigned lead = 0; lead < 256; lead++) {
 		for (unsigned next = 0; next < 256; next++) {
 			raw[0] = (char)lead;
@@ -130,7 +124,6 @@ static void every_byte(void **state)
 /* No name ends a script element, in a value or a key. */
 static void in_html(void **state)
 {
-	(void)state;
 	start(false);
 	out.in_html = true;
 	pmc_json_object(&json, NULL);
@@ -153,7 +146,6 @@ static void safe(const char *in, int columns, const char *want, int width)
 
 static void harmless(void **state)
 {
-	(void)state;
 	safe("worker", 0, "worker", 6);
 	safe("worker", 6, "worker", 6);
 	safe("worker", 5, "work…", 5);

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* test_live.c - files of /proc about threads: parsing, and this process's own threads. */
 #include "tools/live/task.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void stat_line(void **state)
 {
 	struct live_stat stat;
 
-	(void)state;
 	assert_true(live_parse_stat("7 (a) R (b\n) S 5 7 7 0 -1 4194560 11 0 13 0 1 2 0 0 20 0 1 0 "
 				    "4711 100 200",
 				    &stat));
@@ -33,7 +28,6 @@ static void stat_line_cut(void **state)
 	struct live_stat stat;
 	char text[sizeof(whole)];
 
-	(void)state;
 	for (size_t len = 0; len < sizeof(whole) - 5; len++) {
 		memcpy(text, whole, len);
 		text[len] = '\0';
@@ -49,7 +43,6 @@ static void status_lines(void **state)
 	struct live_waits waits = { .known = false };
 	uint64_t value = 0;
 
-	(void)state;
 	live_parse_switches(text, &waits);
 	assert_int_equal(waits.voluntary, 3);
 	assert_int_equal(waits.involuntary, 4);
@@ -62,7 +55,6 @@ static void schedstat_line(void **state)
 {
 	struct live_waits waits = { .known = false };
 
-	(void)state;
 	assert_true(live_parse_schedstat("100 20 3", &waits));
 	assert_int_equal(waits.cpu_ns, 100);
 	assert_int_equal(waits.delay_ns, 20);
@@ -75,7 +67,6 @@ static void own_threads(void **state)
 {
 	struct live_tids tids = { .n = 0 };
 
-	(void)state;
 	assert_int_equal(live_tids_read(getpid(), &tids), 0);
 	assert_true(live_tids_have(&tids, gettid()));
 	assert_false(live_tids_have(&tids, 1));

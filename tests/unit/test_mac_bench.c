@@ -8,15 +8,12 @@
 #include "tests/unit/dump_build.h"
 #include "tests/unit/mac_double.h"
 #include "tests/unit/tool_run.h"
+#include "tests/unit/unit.h"
 
 #include <jansson.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct {
 	int error;
@@ -75,7 +72,6 @@ static int set_up(void **state)
 {
 	FILE *file;
 
-	(void)state;
 	strcpy(dir, "/tmp/mac-bench-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -93,7 +89,6 @@ static int tear_down(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return system(command);
 }
@@ -131,7 +126,6 @@ static void says(const char *text, const char *part)
 
 static void a_run_has_counts_without_privilege(void **state)
 {
-	(void)state;
 	begin();
 	PMCTL(&result, "bench", "-r", "2", "-e", "cycles,instructions,task-clock", "--format",
 	      "json", "sh -c 'exit 0'");
@@ -147,7 +141,6 @@ static void a_run_has_counts_without_privilege(void **state)
 
 static void what_is_not_counted_has_its_reason(void **state)
 {
-	(void)state;
 	begin();
 	mac_double.self_error = -ENOTSUP;
 	usage.no_counters = true;
@@ -171,7 +164,6 @@ static void what_is_not_counted_has_its_reason(void **state)
 
 static void events_of_kperf_are_spread_over_runs_of_the_agent(void **state)
 {
-	(void)state;
 	begin();
 	mac_double.root = true;
 	mac_double.counters = 1;
@@ -203,7 +195,6 @@ static void events_of_kperf_are_spread_over_runs_of_the_agent(void **state)
 
 static void what_keeps_the_agent_from_counting_is_an_error(void **state)
 {
-	(void)state;
 	begin();
 	mac_double.root = true;
 	mac_double.no_kperf = true;
@@ -231,7 +222,6 @@ static void commands_that_fail(void **state)
 	FILE *file;
 	int ends[2];
 
-	(void)state;
 	begin();
 	assert_int_equal(pipe(ends), 0);
 	snprintf(text, sizeof(text), "%s/garbage", dir);
@@ -267,7 +257,6 @@ static void signals_end_the_bench(void **state)
 {
 	char command[256];
 
-	(void)state;
 	begin();
 	/* The third run sends the signal to pmctl, which kills it. */
 	snprintf(command, sizeof(command),

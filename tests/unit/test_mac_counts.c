@@ -3,11 +3,7 @@
  */
 #include "agent/core/plan/mac_plan.h"
 #include "tests/unit/mac_double.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static struct pmc_mac mac;
 static struct pmc_mac_reading reading;
@@ -15,7 +11,6 @@ static uint64_t room[PMC_MAC_KPC_BYTES / 8];
 
 static void levels_are_told_apart(void **state)
 {
-	(void)state;
 	double_reset(2);
 	mac_double.work[5] = 1000;
 	pmc_mac_open(&mac, &double_calls);
@@ -37,7 +32,6 @@ static void levels_are_told_apart(void **state)
 
 static void an_ended_thread_has_no_reading(void **state)
 {
-	(void)state;
 	double_reset(2);
 	mac_double.ended[7] = true;
 	pmc_mac_open(&mac, &double_calls);
@@ -49,7 +43,6 @@ static void an_ended_thread_has_no_reading(void **state)
 
 static void before_macos_13_a_thread_reads_itself(void **state)
 {
-	(void)state;
 	double_reset(2);
 	mac_double.work[0] = 500;
 	mac_double.levels_error = -EINVAL;
@@ -69,7 +62,6 @@ static void before_macos_13_a_thread_reads_itself(void **state)
 
 static void a_virtual_machine_leaves_cpu_time(void **state)
 {
-	(void)state;
 	double_reset(1);
 	mac_double.self_error = -ENOTSUP;
 	pmc_mac_open(&mac, &double_calls);
@@ -85,7 +77,6 @@ static void a_virtual_machine_leaves_cpu_time(void **state)
 /* Replies that are too short, or of another number of levels than before, are not used. */
 static void a_reply_of_another_shape_is_refused(void **state)
 {
-	(void)state;
 	double_reset(2);
 	pmc_mac_open(&mac, &double_calls);
 	mac_double.short_reply = 8 + 40;
@@ -109,7 +100,6 @@ static void a_reply_of_another_shape_is_refused(void **state)
 /* Under Rosetta: CPU time in nanoseconds of another call. */
 static void units_of_time_may_be_unknown(void **state)
 {
-	(void)state;
 	double_reset(2);
 	mac_double.no_timebase = true;
 	mac_double.work[5] = 1000;
@@ -141,7 +131,6 @@ static void the_process_is_read(unsigned levels, int version)
 
 static void a_process_has_counts_of_ended_threads(void **state)
 {
-	(void)state;
 	the_process_is_read(2, 6);
 	assert_int_equal(reading.counts_error, 0);
 	assert_int_equal(reading.level[0].instructions, 1480);
@@ -161,7 +150,6 @@ static void a_process_has_counts_of_ended_threads(void **state)
 
 static void a_process_may_not_be_readable(void **state)
 {
-	(void)state;
 	double_reset(2);
 	mac_double.usage_error = -EPERM;
 	pmc_mac_open(&mac, &double_calls);
@@ -203,7 +191,6 @@ static void kperf_counts_in_the_order_of_the_map(void **state)
 	static const char *const names[] = { "INST_ALL", "NO_SUCH", "FIXED_CYCLES", "CLASH_A" };
 	uint32_t reasons[4];
 
-	(void)state;
 	double_reset(2);
 	mac_double.root = true;
 	mac_double.work[0] = 3;
@@ -265,7 +252,6 @@ static void kperf_failures_have_reasons(void **state)
 		  .trouble = PMC_MAC_FAILED },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint32_t reasons[2];
 
@@ -296,7 +282,6 @@ static void one_refused_event_is_found(void **state)
 					     "INST_SECRET_B" };
 	uint32_t reasons[5];
 
-	(void)state;
 	double_reset(2);
 	mac_double.root = true;
 	mac_double.work[0] = 3;
@@ -330,7 +315,6 @@ static void a_descendant_only_reads(void **state)
 	const bool user_only = false;
 	uint32_t reason;
 
-	(void)state;
 	double_reset(2);
 	mac_double.root = true;
 	mac_double.forced = mac_double.configured = 1;
@@ -385,7 +369,6 @@ static void plans_name_levels_and_refusals(void **state)
 	const struct pmc_events events = { .list = list, .count = 6 };
 	struct pmc_mac_plan plan;
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		list[i].unit = list[i].pmu = "";
 		list[i].scale = 1;

@@ -3,12 +3,9 @@
 #include "tests/unit/mac_double.h"
 #include "tests/unit/tool_run.h"
 #include "tools/doctor/mac_facts.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 const struct pmc_mac_calls pmc_mac_system = DOUBLE_CALLS(double_usage);
 
@@ -91,7 +88,6 @@ static void expect(const char *check, const char *status, const char *part)
 
 static void a_mac_that_counts(void **state)
 {
-	(void)state;
 	begin();
 	expect("processor", "ok", "Apple M2, Apple silicon");
 	expect("macos", "ok", "14.5");
@@ -119,7 +115,6 @@ static void a_mac_that_counts(void **state)
 
 static void what_fails_is_explained(void **state)
 {
-	(void)state;
 	begin();
 	mac_double.self_error = -ENOTSUP;
 	mac.vm = mac.no_texts = true;
@@ -158,7 +153,6 @@ static void what_fails_is_explained(void **state)
 
 static void the_agent_is_tried(void **state)
 {
-	(void)state;
 	begin();
 	mac.self = ":";
 	expect("insertion", "limits", "ignored");
@@ -172,7 +166,6 @@ static void the_agent_is_tried(void **state)
 
 static void events_can_be_required(void **state)
 {
-	(void)state;
 	begin();
 	PMCTL(&result, "doctor", "--require", "cycles,instructions");
 	assert_int_equal(result.code, 0);
@@ -191,7 +184,6 @@ static void events_can_be_required(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/mac-doctor-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -201,7 +193,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	unlink(script);
 	return rmdir(dir);
 }

@@ -7,10 +7,9 @@
 #include "agent/base/note.h"
 #include "agent/output/file.h"
 #include "agent/output/process_frames.h"
+#include "tests/unit/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static unsigned notes[N_NOTES];
 

@@ -2,11 +2,7 @@
 /* test_mac_list.c - pmctl list on macOS against a double of kperfdata. */
 #include "tests/unit/mac_double.h"
 #include "tools/list/mac_kpep.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static const char *rows(const char *glob, struct list *list)
 {
@@ -18,7 +14,6 @@ static void events_and_aliases_are_rows(void **state)
 {
 	struct list list;
 
-	(void)state;
 	double_reset(2);
 	assert_null(rows(NULL, &list));
 	/* The name with an escape sequence is left out. */
@@ -44,7 +39,6 @@ static void errors_leave_no_rows(void **state)
 {
 	struct list list;
 
-	(void)state;
 	double_reset(2);
 	mac_double.no_kperf = true;
 	assert_non_null(rows(NULL, &list));
@@ -76,7 +70,6 @@ static void kperfdata_assigns_the_counters(void **state)
 	static const char *const names[] = { "cycles", "INST_A", "INST_B", "INST_C", "NONE" };
 	struct list_fit result;
 
-	(void)state;
 	double_reset(2);
 	mac_double.counters = 2;
 	fit(&result, names, 3, 6);
@@ -106,7 +99,6 @@ static void an_event_without_a_counter(void **state)
 	static const char *const names[] = { "CLASH_A", "INST_A" };
 	struct list_fit result;
 
-	(void)state;
 	double_reset(2);
 	fit(&result, names, 2, 3);
 	assert_non_null(result.events[0].reason);

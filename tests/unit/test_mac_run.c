@@ -4,16 +4,13 @@
 #include "tools/cli/mac_usage.h"
 #include "tools/cli/spawn.h"
 #include "tools/run/macho.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- made-up Mach-O files ----------------------------------------------------------------- */
 struct bytes {
@@ -173,14 +170,12 @@ static int set_up(void **state)
 {
 	const struct shape shapes[] = { { .cpu = ARM }, { .cpu = X86, .subtype = 3 } };
 
-	(void)state;
 	put_file(&file, shapes, 2, false);
 	return macho_read(file.at, file.n, &agent);
 }
 
 static void signatures_decide(void **state)
 {
-	(void)state;
 	assert_int_equal(judge((struct shape){ 0 }), PROGRAM_OK);
 	assert_int_equal(judge((struct shape){ .static_ = true }), PROGRAM_STATIC);
 	assert_int_equal(judge((struct shape){ .restricted = true }), PROGRAM_HARDENED);
@@ -202,7 +197,6 @@ static enum program_kind hardened(const char *entitlements)
 
 static void entitlements_decide(void **state)
 {
-	(void)state;
 	assert_int_equal(hardened(NULL), PROGRAM_HARDENED);
 	assert_int_equal(hardened(LIBRARIES), PROGRAM_HARDENED);
 	assert_int_equal(hardened(VARIABLES), PROGRAM_VALIDATED);
@@ -232,7 +226,6 @@ static void places_decide(void **state)
 	struct macho_place place = { .path = "/app", .apple_silicon = true, .sip_flag = true };
 	struct macho_facts facts;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(judge_at(&plain, 1, cases[i].path), cases[i].kind);
 	macho_read(file.at, file.n, &facts);
@@ -250,7 +243,6 @@ static void slices_decide(void **state)
 	struct macho_place intel = { .path = "/app" };
 	struct macho_facts facts;
 
-	(void)state;
 	assert_int_equal(judge_at(&arm64e, 1, "/app"), PROGRAM_ARM64E);
 	assert_int_equal(judge_at(old, 2, "/app"), PROGRAM_ARM64E);
 	assert_int_equal(judge_at(both, 2, "/app"), PROGRAM_OK);
@@ -281,7 +273,6 @@ static void damaged_files(void **state)
 	struct macho_facts facts;
 	uint8_t *bytes;
 
-	(void)state;
 	put_file(&file, shapes, 2, false);
 	for (size_t n = 0; n <= file.n; n++) {
 		bytes = malloc(n ? n : 1);
@@ -327,7 +318,6 @@ static void spawned_programs(void **state)
 	pid_t pid = 0;
 	int pair[2], io[3] = { -1, -1, -1 };
 
-	(void)state;
 	sigemptyset(&mask);
 	shell[2] = (char *)"exit 5";
 	assert_int_equal(WEXITSTATUS(status_of(&spawn)), 5);
@@ -365,7 +355,6 @@ static struct {
 /* A call that fails leaves garbage. */
 static int usage_of(pid_t pid, int version, void *to, size_t bytes)
 {
-	(void)pid;
 	assert_int_equal(version, 4);
 	memset(to, 0xa5, bytes);
 	if (!reply.error)
@@ -385,7 +374,6 @@ static void usage_is_decoded(void **state)
 {
 	struct mac_usage usage;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(reply.words) / 8; i++)
 		reply.words[i] = 1000 * (i + 1);
 	assert_int_equal(mac_usage_read(&calls, 1, &usage), 0);

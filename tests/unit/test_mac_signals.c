@@ -8,17 +8,14 @@
 #include "agent/base/note.h"
 #include "agent/process/mac_signals.h"
 #include "agent/process/process.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* What the child has done. */
 static struct seen {
@@ -48,7 +45,6 @@ bool agent_active(void)
 
 static void handler(int signo)
 {
-	(void)signo;
 	seen->handled++;
 }
 
@@ -114,7 +110,6 @@ static void ends_by(void (*act)(void), int signo)
 
 static void a_fatal_signal_ends_the_program_after_its_rows(void **state)
 {
-	(void)state;
 	ends_by(sent, SIGTERM);
 	ends_by(fault, SIGSEGV);
 	ends_by(sent_like_a_fault, SIGBUS);
@@ -146,7 +141,6 @@ static void handlers_are_invisible(void **state)
 {
 	int status;
 
-	(void)state;
 	status = run(ask, SIGUSR2);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
@@ -177,7 +171,6 @@ static void handlers_of_the_program_come_first(void **state)
 {
 	int status;
 
-	(void)state;
 	status = run(handle, 0);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
@@ -222,7 +215,6 @@ static void dump_by_an_ignored_signal(void)
 
 static void the_dump_signal_takes_snapshots(void **state)
 {
-	(void)state;
 	assert_int_equal(run(dump_twice, SIGUSR2), 0);
 	assert_int_equal(seen->snapshots, 2);
 	assert_int_equal(seen->handled, 1);

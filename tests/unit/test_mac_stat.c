@@ -2,15 +2,12 @@
 /* test_mac_stat.c - pmctl stat of macOS against a double of proc_pid_rusage. */
 #include "agent/core/count/thread_counts.h"
 #include "tools/stat/mac_stat.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 /* Each reading is 1,000 cycles and 3,000 instructions further. */
 static struct {
@@ -24,7 +21,6 @@ static int usage_of(pid_t pid, int version, void *to, size_t bytes)
 {
 	struct pmc_mac_usage reply = { .user = ++readings.n * 1000000 };
 
-	(void)pid;
 	assert_int_equal(version, 4);
 	memset(to, 0xa5, bytes);
 	if (readings.error && readings.n >= readings.from)
@@ -63,7 +59,6 @@ static void a_command_has_totals(void **state)
 	struct mac_stat stat = { .cmd = shell, .json = true };
 	char want[64];
 
-	(void)state;
 	memset(&readings, 0, sizeof(readings));
 	assert_int_equal(run(&stat), 0);
 	assert_int_equal(WEXITSTATUS(stat.status), 3);
@@ -82,7 +77,6 @@ static void intervals_are_differences(void **state)
 	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000, .count = 2 };
 	const char *second;
 
-	(void)state;
 	memset(&readings, 0, sizeof(readings));
 	assert_int_equal(run(&stat), 0);
 	second = strchr(text, '\n');
@@ -97,7 +91,6 @@ static void a_process_that_goes_leaves_its_last_reading(void **state)
 {
 	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000 };
 
-	(void)state;
 	memset(&readings, 0, sizeof(readings));
 	readings.error = -ESRCH;
 	readings.from = 4;
@@ -113,7 +106,6 @@ static void a_virtual_machine_has_cpu_time(void **state)
 {
 	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000, .count = 1 };
 
-	(void)state;
 	memset(&readings, 0, sizeof(readings));
 	readings.no_counters = true;
 	assert_int_equal(run(&stat), 0);
@@ -129,7 +121,6 @@ static void under_rosetta_times_are_unknown(void **state)
 {
 	struct mac_stat stat = { .pid = 1, .json = true, .interval_ns = 1000000, .count = 1 };
 
-	(void)state;
 	memset(&readings, 0, sizeof(readings));
 	readings.translated = true;
 	assert_int_equal(run(&stat), 0);

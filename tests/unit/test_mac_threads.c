@@ -10,14 +10,11 @@
 #include "agent/thread/mac_threads.h"
 #include "agent/thread/thread.h"
 #include "tests/unit/mac_double.h"
+#include "tests/unit/unit.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 /* What the agent appends to its dump. */
 static struct {
@@ -43,7 +40,6 @@ static unsigned looked_up;
 
 bool agent_find_place(const void *address, struct agent_place *place)
 {
-	(void)address;
 	looked_up++;
 	*place = (struct agent_place){ "/lib/app.dylib", "routine", 16 };
 	return true;
@@ -133,7 +129,6 @@ static void a_thread_has_its_row(void **state)
 	struct pmc_thread_buf buf;
 	const struct pmc_p_thread *thread;
 
-	(void)state;
 	start(2, 0, 0);
 	assert_true(mac_thread_begin(1000, true));
 	assert_false(mac_thread_begin(1000, false));
@@ -207,7 +202,6 @@ static void start_routine_and_creator_are_known(void **state)
 	struct mac_start *starts[1024];
 	unsigned n = 0;
 
-	(void)state;
 	start(1, 0, 0);
 	looked_up = 0;
 	assert_true(mac_thread_begin(1000, true));
@@ -267,7 +261,6 @@ static void work_outside_the_rows_is_unattributed(void **state)
 {
 	struct pmc_profile profile;
 
-	(void)state;
 	start(2, 0, 0);
 	mac_double.earlier = 5000;
 	mac_double.work[0] = 30;
@@ -295,7 +288,6 @@ static void totals_that_cannot_be_read_are_unknown(void **state)
 {
 	struct pmc_profile profile;
 
-	(void)state;
 	start(2, 0, 0);
 	mac_thread_begin(1000, true);
 	mac_double.usage_version = 4;
@@ -318,7 +310,6 @@ static void a_virtual_machine_has_rows(void **state)
 	struct pmc_thread_buf buf;
 	const struct pmc_p_thread *thread;
 
-	(void)state;
 	start(1, -ENOTSUP, 0);
 	mac_thread_begin(1000, true);
 	mac_thread_end(1000, PMC_THREAD_EXITED);
@@ -336,7 +327,6 @@ static void before_macos_13_live_threads_have_no_counts(void **state)
 	struct pmc_thread_buf buf;
 	const struct pmc_p_thread *thread;
 
-	(void)state;
 	start(1, 0, -EINVAL);
 	mac_thread_begin(1000, true);
 	mac_thread_begin(1001, false);
@@ -381,7 +371,6 @@ static void each_of_many_threads_has_its_last_row(void **state)
 	struct pmc_profile profile;
 	struct pmc_thread_buf buf;
 
-	(void)state;
 	start(1, 0, 0);
 	mac_thread_begin(1000, true);
 	running = WORKERS;
@@ -410,7 +399,6 @@ static void a_full_table_refuses_threads(void **state)
 	struct pmc_profile profile;
 	unsigned taken = 0;
 
-	(void)state;
 	start(1, 0, 0);
 	for (uint64_t i = 0; i < 100; i++)
 		taken += mac_thread_begin(1000 + i * MAC_THREADS, false);

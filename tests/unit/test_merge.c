@@ -46,19 +46,16 @@ static void laws(const struct merge_options *options, unsigned rounds)
 
 static void union_laws(void **state)
 {
-	(void)state;
 	laws(&plain, 150);
 }
 
 static void compact_laws(void **state)
 {
-	(void)state;
 	laws(&compact, 150);
 }
 
 static void compact_keeps_the_newest(void **state)
 {
-	(void)state;
 	static uint64_t memory[512];
 	const uint8_t identity[16] = { 9 };
 	struct pmc_frame_buf buf;
@@ -100,7 +97,6 @@ static void compact_keeps_the_newest(void **state)
 /* Of two frames with one snapshot number the later one is the newest, whatever its hash. */
 static void compact_knows_the_later_look(void **state)
 {
-	(void)state;
 	static uint64_t memory[64];
 	const uint8_t identity[16] = { 9 };
 	struct pmc_frame_buf buf;
@@ -133,7 +129,6 @@ static void compact_knows_the_later_look(void **state)
  * frames. */
 static void overwritten_inputs_are_an_error(void **state)
 {
-	(void)state;
 	static uint64_t memory[64];
 	const uint8_t identity[16] = { 9 };
 	struct dump in = { NULL, 0 };
@@ -240,7 +235,6 @@ static struct dump hurt(const struct dump *good, unsigned way, uint64_t *expecte
 
 static void damage_costs_the_damaged_frames(void **state)
 {
-	(void)state;
 	struct dump bad[100], survivors = { NULL, 0 }, out, want;
 	uint64_t expected = 0, damaged;
 
@@ -266,7 +260,6 @@ static void damage_costs_the_damaged_frames(void **state)
 /* Arbitrary damage: the result has exactly the frames that a scan finds. */
 static void noise_is_survived(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		struct dump bad = random_dump(20), out, want;
 
@@ -296,7 +289,6 @@ static void noise_is_survived(void **state)
 /* A collision of XXH3 cannot be made on purpose, so the comparison is tested directly. */
 static void equal_hash_is_not_equal_bytes(void **state)
 {
-	(void)state;
 	uint8_t bytes_a[64] = { 1 }, bytes_b[64] = { 2 };
 	struct pmc_frame a = { .head = { .size = 64, .hash = 7 }, .bytes = bytes_a }, b = a;
 

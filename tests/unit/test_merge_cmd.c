@@ -53,7 +53,6 @@ static int setup(void **state)
 {
 	struct dump a = random_dump(30), b = random_dump(30);
 
-	(void)state;
 	strcpy(dir, "/tmp/pmc-merge-cmd.XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(chdir(dir), 0);
@@ -75,7 +74,6 @@ static int teardown(void **state)
 	static const char *const names[] = { "a.pmc",  "b.pmc", "foreign", "empty", "torn",
 					     "folder", "out",	"ab",	   "link",  "pipe" };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		remove(names[i]);
 	assert_int_equal(chdir("/"), 0);
@@ -85,7 +83,6 @@ static int teardown(void **state)
 
 static void usage(void **state)
 {
-	(void)state;
 	PMCTL(&run, "merge");
 	assert_int_equal(run.code, EXIT_USAGE);
 	PMCTL(&run, "merge", "a.pmc");
@@ -114,7 +111,6 @@ static void bad_inputs(void **state)
 		{ "torn", "no good frame" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		PMCTL(&run, "merge", table[i].file, "-o", "out");
 		assert_int_equal(run.code, EXIT_FAIL);
@@ -136,7 +132,6 @@ static void bad_inputs(void **state)
 
 static void outputs_that_are_refused(void **state)
 {
-	(void)state;
 	PMCTL(&run, "merge", "a.pmc", "-o", "foreign");
 	assert_int_equal(run.code, EXIT_FAIL);
 	check_lines(run.err, 1);
@@ -159,7 +154,6 @@ static void outputs_that_are_replaced(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	umask(0);
 	PMCTL(&run, "merge", "a.pmc", "b.pmc", "-o", "ab");
 	assert_int_equal(run.code, EXIT_OK);
@@ -186,7 +180,6 @@ static void failed_writes_leave_the_old_file(void **state)
 	struct rlimit limit = { 512, RLIM_INFINITY };
 	struct dump b = get("b.pmc");
 
-	(void)state;
 	PMCTL(&run, "merge", "a.pmc", "-o", "/dev/full");
 	assert_int_equal(run.code, EXIT_FAIL);
 	check_lines(run.err, 1);
@@ -215,7 +208,6 @@ static void a_closed_pipe_is_an_error(void **state)
 	int ends[2], status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	close(ends[0]);
 	fflush(NULL);

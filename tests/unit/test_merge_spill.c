@@ -11,7 +11,6 @@
 
 static void spilling_changes_nothing(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 6; round++) {
 		const bool compacting = round % 2;
 		struct merge_options tiny = { .compact = compacting, .budget_bytes = 500 };
@@ -47,7 +46,6 @@ static int piped(const struct dump *dump)
 /* Files and pipes give the same result, with and without spilling. */
 static void files_as_pipes(void **state)
 {
-	(void)state;
 	struct merge_options small = { .budget_bytes = 40000 };
 	struct dump big = random_dump(6000), first = { NULL, 0 }, second = { NULL, 0 };
 	size_t half = big.len / 2;
@@ -89,7 +87,6 @@ static void files_as_pipes(void **state)
 /* Reading starts at the position of the file. */
 static void from_the_position(void **state)
 {
-	(void)state;
 	struct dump dump = random_dump(100), whole = merged(&plain, &dump, 1, NULL), out;
 	int fd = memory_file(&dump), to = memfd_create("out", MFD_CLOEXEC);
 	struct merge_input seen;
@@ -114,7 +111,6 @@ static void from_the_position(void **state)
 /* Exit code 1; no temporary file remains. */
 static void a_truncated_input_is_an_error(void **state)
 {
-	(void)state;
 	struct dump big = random_dump(6000);
 	char dir[] = "/tmp/pmc-merge-spill.XXXXXX", path[64];
 	struct merge_output output;
@@ -147,7 +143,6 @@ static void a_truncated_input_is_an_error(void **state)
 
 static void errors_are_told(void **state)
 {
-	(void)state;
 	struct merge_options tiny = { .budget_bytes = 500 };
 	struct merge_options small = { .budget_bytes = 40000 };
 	struct dump dump = random_dump(100), big = random_dump(6000);

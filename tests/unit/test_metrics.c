@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_metrics.c - the arithmetic of each metric, and each case in which it must be null. */
 #include "agent/core/profile/metrics.h"
+#include "tests/unit/unit.h"
 
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define HW    PERF_TYPE_HARDWARE
 #define CACHE PERF_TYPE_HW_CACHE
@@ -81,7 +79,6 @@ static double pair(const char *name, uint32_t a_type, uint64_t a_config, uint64_
 
 static void arithmetic(void **state)
 {
-	(void)state;
 	assert_true(pair("ipc", HW, 1, 300, HW, 0, 200) == 1.5);
 	assert_true(pair("cache_miss_ki", HW, 3, 5, HW, 1, 2000) == 2.5);
 	assert_true(pair("cache_miss_pct", HW, 3, 5, HW, 2, 20) == 25);
@@ -105,7 +102,6 @@ static void arithmetic(void **state)
 
 static void zero_divisor(void **state)
 {
-	(void)state;
 	assert_true(pair("ipc", HW, 1, 300, HW, 0, 0) == -1);
 	assert_true(pair("ipc", HW, 1, 0, HW, 0, 0) == -1);
 	assert_true(pair("cache_miss_ki", HW, 3, 5, HW, 1, 0) == -1);
@@ -120,7 +116,6 @@ static void scaled_counts_are_scaled_first(void **state)
 		counted(200),
 	};
 
-	(void)state;
 	assert_true(of("ipc", events, counts) == 2.0);
 	counts[0].state = PMC_COUNTED;
 	assert_true(of("ipc", events, counts) == 0.5);
@@ -132,7 +127,6 @@ static void not_counted_is_null(void **state)
 						  PMC_NOT_PERMITTED };
 	const struct pmc_p_event events[] = { event(HW, 1), event(HW, 0) };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
 		for (int side = 0; side < 2; side++) {
 			struct pmc_count counts[] = { counted(300), counted(200) };
@@ -150,7 +144,6 @@ static void missing_events(void **state)
 	const struct pmc_p_set_view set = { .count = 2, .events = events };
 	struct pmc_ratio ratio = { 0 };
 
-	(void)state;
 	assert_true(of("ipc", events, counts) == -1);
 	assert_false(pmc_metric_applies(metric("ipc"), &set));
 	assert_false(pmc_metric_applies(metric("ipc"), NULL));
@@ -165,7 +158,6 @@ static void mixed_scopes_are_no_pair(void **state)
 	const struct pmc_count counts[] = { counted(300), counted(200) };
 	const struct pmc_p_set_view set = { .count = 2, .events = events };
 
-	(void)state;
 	events[0].def.scope = PMC_SCOPE_USER;
 	assert_true(of("ipc", events, counts) == -1);
 	assert_false(pmc_metric_applies(metric("ipc"), &set));
@@ -181,7 +173,6 @@ static void core_types_are_not_mixed(void **state)
 	struct pmc_p_event events[] = { event(HW, 1 | 4ull << 32), event(HW, 8ull << 32) };
 	const struct pmc_count counts[] = { counted(300), counted(200) };
 
-	(void)state;
 	events[0].core_type = "cpu_core";
 	events[1].core_type = "cpu_atom";
 	assert_true(of("ipc", events, counts) == -1);
@@ -199,7 +190,6 @@ static void the_first_pair_with_values(void **state)
 	const struct pmc_p_set_view set = { .count = 4, .events = events };
 	struct pmc_ratio first = { 0 }, second = { 0 }, third = { 0 };
 
-	(void)state;
 	take("ipc", &set, counts, &first);
 	assert_true(value_of("ipc", &first) == 3);
 	counts[0].state = PMC_NOT_COUNTED;
@@ -230,7 +220,6 @@ static void rows_that_have_both(void **state)
 	const struct pmc_count lone = counted(97000);
 	struct pmc_ratio ratio = { 0 }, more = { 0 };
 
-	(void)state;
 	take("ipc", &sets[1], &lone, &ratio);
 	take("ipc", &sets[2], &lone, &ratio);
 	assert_true(value_of("ipc", &ratio) == -1);
@@ -252,7 +241,6 @@ static void states_of_ratios(void **state)
 	const struct pmc_p_set_view set = { .count = 2, .events = events };
 	struct pmc_ratio scaled = { 0 }, mixed = { 0 }, bound = { 0 };
 
-	(void)state;
 	take("ipc", &set, counts, &scaled);
 	assert_int_equal(scaled.state, PMC_RATIO_SCALED);
 	assert_true(of("stall_bound_pct", events, counts) == 75);
@@ -278,7 +266,6 @@ static void groups_of_hybrid_sums(void **state)
 	const struct pmc_p_set_view set = { .count = 6, .events = events };
 	struct pmc_ratio exact = { 0 }, mixed = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		events[i].def.position = i / 3;
 		events[i].def.flags = i % 3 ? 0 : PMC_EVENT_SUM;
@@ -299,7 +286,6 @@ static void topdown(void **state)
 	struct pmc_p_event events[] = { event(RAW, 0x8000), event(RAW, 0x400) };
 	const struct pmc_count counts[] = { counted(25), counted(100) };
 
-	(void)state;
 	assert_true(of("td_retiring_pct", events, counts) == -1);
 	events[0].name = "cpu/topdown-retiring/u";
 	events[1].name = "cpu/slots/u";
@@ -318,7 +304,6 @@ static void accounting(void **state)
 	struct pmc_metric_usage input = known;
 	double value;
 
-	(void)state;
 	assert_true(pmc_metric_applies(metric("cpu_pct"), NULL));
 	assert_true(pmc_metric_applies(metric("switches_per_s"), NULL));
 	assert_true(pmc_metric_of_usage(metric("cpu_pct"), &input, &value) && value == 25);
@@ -336,7 +321,6 @@ static void the_table(void **state)
 {
 	char shown[128] = "";
 
-	(void)state;
 	for (unsigned i = 0; i < pmc_n_metrics; i++) {
 		for (unsigned j = 0; j < i; j++) {
 			assert_string_not_equal(pmc_metrics[i].name, pmc_metrics[j].name);

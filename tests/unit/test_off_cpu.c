@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_off_cpu.c - waits by switch records. */
 #include "tools/offcpu/private.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 /* ---- switches ----------------------------------------------------------------------------- */
 
@@ -37,7 +33,6 @@ static void a_loss_ends_waits_without_time(void **state)
 {
 	struct off_cpu off = { .n_rings = 0 };
 
-	(void)state;
 	/* Thread 1 waits once before and once after the loss, 2 and 3 during it. */
 	take(&off, PERF_RECORD_SWITCH, 10, 1, true);
 	take(&off, PERF_RECORD_SWITCH, 20, 2, true);

@@ -2,18 +2,15 @@
 /* test_out.c - text output compared with printf, and full buffers. */
 #include "agent/core/base/out.h"
 #include "agent/core/base/utf8.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SAME(format, ...)                                                                          \
 	do {                                                                                       \
@@ -27,7 +24,6 @@
 
 static void formats_like_printf(void **state)
 {
-	(void)state;
 	SAME("%s|%5s|%-5s|%.2s|%.*s", "abc", "abc", "abc", "abc", 1, "abc");
 	SAME("%d %d %d %5d|%-5d|%05d", 0, -1, 2147483647, -42, -42, -42);
 	SAME("%u %x %08x %lu %lx", 7u, 255u, 48879u, 1ul << 40, ~0ul);
@@ -37,7 +33,6 @@ static void formats_like_printf(void **state)
 
 static void fixed_agrees_with_printf(void **state)
 {
-	(void)state;
 	srand(7);
 	for (unsigned i = 0; i < 20000; i++) {
 		/* Exact in binary, and ties are skipped: both functions round the same number. */
@@ -62,7 +57,6 @@ static void what_is_no_number_is_a_dash(void **state)
 	char got[64];
 	struct pmc_out o;
 
-	(void)state;
 	pmc_out_to_mem(&o, got, sizeof(got));
 	pmc_out_fixed(&o, NAN, 2);
 	pmc_out_fixed(&o, INFINITY, 2);
@@ -77,7 +71,6 @@ static void full_memory_is_an_error_and_terminated(void **state)
 	struct pmc_out o;
 	char got[8];
 
-	(void)state;
 	pmc_out_to_mem(&o, got, sizeof(got));
 	pmc_out_str(&o, "0123456789");
 	assert_string_equal(got, "0123456");
@@ -90,7 +83,6 @@ static void descriptor_output_is_whole_and_its_errors_stick(void **state)
 	struct pmc_out o;
 	int pipefd[2], full;
 
-	(void)state;
 	assert_int_equal(pipe(pipefd), 0);
 	pmc_out_to_fd(&o, pipefd[1], small, sizeof(small));
 	for (unsigned i = 0; i < 10; i++)
@@ -131,7 +123,6 @@ static void words_for_the_shell(void **state)
 	char text[64];
 	struct pmc_out out;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		pmc_out_to_mem(&out, text, sizeof(text));
 		pmc_utf8_shell(&out, cases[i].name, cases[i].ascii);

@@ -2,15 +2,12 @@
 /* test_perf.c - readings in every format, short readings, and exact scaling. */
 #include "agent/core/base/number.h"
 #include "agent/core/count/group.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ENABLED PERF_FORMAT_TOTAL_TIME_ENABLED
 #define RUNNING PERF_FORMAT_TOTAL_TIME_RUNNING
@@ -22,7 +19,6 @@
 /* Builds and decodes a reading as perf_event_open(2) describes it, for each of the 32 formats. */
 static void test_decodes_every_format(void **state)
 {
-	(void)state;
 	assert_int_equal(ALL, 31);
 	for (uint64_t format = 0; format <= ALL; format++) {
 		unsigned n = format & GROUP ? 3 : 1;
@@ -77,7 +73,6 @@ static void test_a_number_of_members_that_cannot_be(void **state)
 	struct pmc_perf_head head;
 	uint64_t words[3] = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		words[0] = numbers[i];
 		assert_int_equal(pmc_perf_decode(words, 3, GROUP | ID, &head, &value, 1), -EINVAL);
@@ -105,7 +100,6 @@ static void test_short_reads(void **state)
 	uint64_t words[5];
 	int fd;
 
-	(void)state;
 	fd = holding(sent, sizeof(sent));
 	assert_int_equal(pmc_perf_read(fd, ENABLED | RUNNING | ID, 1, words), 0);
 	assert_memory_equal(words, sent, sizeof(sent));
@@ -131,7 +125,6 @@ static void test_open_and_ioctl_tell_errno(void **state)
 	uint64_t id = 0;
 	int fd;
 
-	(void)state;
 	attr.base.config = PERF_COUNT_SW_DUMMY;
 	fd = pmc_perf_open(&attr, 0, -1, -1, 0);
 	if (fd < 0)
@@ -156,7 +149,6 @@ static void test_a_group_restarts(void **state)
 	struct pmc_attr attrs[2];
 	int fds[2];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct pmc_event event = { .type = PERF_TYPE_SOFTWARE, .config = configs[i] };
 
@@ -208,7 +200,6 @@ static void test_scaling_is_exact(void **state)
 		{ 5, 0, 0, 77, -EAGAIN },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		uint64_t value = 77;
 

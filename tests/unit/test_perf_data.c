@@ -123,7 +123,6 @@ static void every_sample_is_a_record(void **state)
 	struct pmc_profile profile;
 	struct file file;
 
-	(void)state;
 	make(&profile);
 	file = read_export(&profile, "task-clock", look_at_chain);
 	assert_int_equal(file.samples, 120);
@@ -139,7 +138,6 @@ static void all_events_are_in_one_file(void **state)
 	struct pmc_profile profile;
 	struct file file;
 
-	(void)state;
 	make(&profile);
 	file = read_export(&profile, NULL, NULL);
 	assert_int_equal(file.samples, 120 + 2 + 2);
@@ -182,7 +180,6 @@ static void a_remainder_is_spread(void **state)
 {
 	struct pmc_profile profile;
 
-	(void)state;
 	make_hosts(&profile, (const char *const[]){ "a" }, 1, (struct pmc_sample){ 1, 4, 14 });
 	n_periods = 0;
 	read_export(&profile, NULL, keep_period);
@@ -199,7 +196,6 @@ static void too_many_samples_share_records(void **state)
 	struct pmc_profile profile;
 	struct file file;
 
-	(void)state;
 	make_hosts(&profile, (const char *const[]){ "a" }, 1,
 		   (struct pmc_sample){ 1, 4000000001u, weight });
 	file = read_export(&profile, NULL, NULL);
@@ -212,7 +208,6 @@ static void hosts_have_pids_of_their_own(void **state)
 	struct pmc_profile profile;
 	struct file file;
 
-	(void)state;
 	make_hosts(&profile, (const char *const[]){ "a", "b" }, 2,
 		   (struct pmc_sample){ 1, 3, 300 });
 	file = read_export(&profile, NULL, NULL);

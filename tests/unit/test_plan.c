@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan.c - plans made on a fake PMU, and their text in PMC_JOB. */
-#include "agent/core/plan/plan.h"
-#include "tests/unit/fake_pmu.h"
+#include "tests/unit/plan_try.h"
 
-static void fills_groups_and_leaks_nothing(void **state)
+static void fills_groups(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 8);
-	struct pmc_plan plan;
-	unsigned before = open_fds();
 
-	(void)state;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 2);
 	assert_int_equal(plan.opened, 8);
 	assert_int_equal(plan.first[0], 0);
@@ -19,18 +14,13 @@ static void fills_groups_and_leaks_nothing(void **state)
 	assert_int_equal(plan.first[2], 8);
 	assert_true(plan.hardware);
 	assert_true(plan.hash != 0);
-	assert_int_equal(open_fds(), before);
-	pmc_arena_free(&arena);
 }
 
 static void one_group_takes_few_opens(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 6);
-	struct pmc_plan plan;
 
-	(void)state;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.opened, 6);
 	/* Six opens of single events, six as one group. */
@@ -38,82 +28,68 @@ static void one_group_takes_few_opens(void **state)
 	/* The seventh open fails; the rest are not tried. */
 	assert_false(pmc_plan_fits_twice(&plan, fake_open));
 	assert_int_equal(kernel.opens, 12 + 7);
-	pmc_arena_free(&arena);
 }
 
 /* arm64 may accept seven events where six run; the NMI watchdog may hold a counter. */
 static void packs_what_runs_not_what_opens(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 7);
-	struct pmc_plan plan;
-	unsigned before = open_fds();
 
-	(void)state;
 	kernel.group_size = 7;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 2);
 	assert_int_equal(plan.first[1], 6);
 	assert_int_equal(plan.opened, 7);
 	kernel.counters = 5;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 2);
 	assert_int_equal(plan.first[1], 5);
 	/* All counters are taken: each event gets its own group and may run later. */
 	kernel.counters = 0;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 7);
 	assert_int_equal(plan.opened, 7);
-	assert_int_equal(open_fds(), before);
-	pmc_arena_free(&arena);
 }
 
-static unsigned group_of(const struct pmc_plan *plan, const char *name)
+static unsigned group_of(const char *name)
 {
-	for (unsigned i = 0; i < plan->count; i++)
-		if (strcmp(plan->events[i].event.name, name) == 0)
-			return plan->events[i].group;
+	for (unsigned i = 0; i < plan.count; i++)
+		if (strcmp(plan.events[i].event.name, name) == 0)
+			return plan.events[i].group;
 	fail_msg("no event %s", name);
 	return 0;
 }
 
 static void ratios_stay_together(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 8);
 	static const uint64_t configs[] = { 0, 20, 2, 4, 21, 1, 3, 5 };
-	struct pmc_plan plan;
 
-	(void)state;
 	/* cycles .. cache-references, branches .. instructions, cache-misses, branch-misses */
 	for (unsigned i = 0; i < 8; i++)
 		events.list[i].config = configs[i];
 	kernel.counters = 4;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 2);
-	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "f"));
-	assert_int_equal(group_of(&plan, "c"), group_of(&plan, "g"));
-	assert_int_equal(group_of(&plan, "d"), group_of(&plan, "h"));
+	assert_int_equal(group_of("a"), group_of("f"));
+	assert_int_equal(group_of("c"), group_of("g"));
+	assert_int_equal(group_of("d"), group_of("h"));
 	/* Ratios are split if keeping them together needs one more group. */
 	events.count = 6;
 	events.list[1].config = 3, events.list[4].config = 5;
 	kernel.counters = 3;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 2);
-	pmc_arena_free(&arena);
 }
 
 static void braces_are_never_taken_apart(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 8);
-	struct pmc_plan plan;
 
-	(void)state;
 	kernel.group_size = 8;
 	for (unsigned i = 0; i < 7; i++)
 		events.list[i].brace = 0;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 1);
 	assert_int_equal(plan.opened, 1);
 	assert_string_equal(plan.events[0].event.name, "h");
@@ -122,26 +98,21 @@ static void braces_are_never_taken_apart(void **state)
 		assert_int_equal(plan.events[i].state, PMC_NOT_COUNTED);
 		assert_int_equal(plan.events[i].error, PMC_REASON_BRACE);
 	}
-	pmc_arena_free(&arena);
 }
 
 static void falls_back_to_user_mode(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 2);
-	struct pmc_plan plan;
 
-	(void)state;
 	kernel.user_only = true;
 	events.list[1].asked_scope = true; /* :uk: no fallback */
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.events[0].scope, PMC_SCOPE_USER);
 	assert_int_equal(plan.events[0].flags, PMC_EVENT_FELL_BACK);
 	assert_int_equal(plan.events[1].group, PMC_NO_GROUP);
 	assert_int_equal(plan.events[1].state, PMC_NOT_PERMITTED);
 	assert_int_equal(plan.events[1].error, EACCES);
-	pmc_arena_free(&arena);
 }
 
 static void each_errno_has_its_state(void **state)
@@ -157,48 +128,38 @@ static void each_errno_has_its_state(void **state)
 		{ EBUSY, PMC_NOT_COUNTED },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct pmc_arena arena = { 0 };
 		struct pmc_events events = hardware(&arena, 1);
-		struct pmc_plan plan;
 
 		kernel.everything = rows[i].error;
-		assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+		make_plan(&events);
 		assert_int_equal(plan.opened, 0);
 		assert_int_equal(plan.groups, 0);
 		assert_int_equal(plan.events[0].state, rows[i].state);
 		assert_int_equal(plan.events[0].error, rows[i].error);
-		pmc_arena_free(&arena);
 	}
 }
 
 static void braces_stay_apart(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 4);
-	struct pmc_plan plan;
 
-	(void)state;
 	events.list[1].brace = events.list[2].brace = 0;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 2);
 	assert_string_equal(plan.events[0].event.name, "a");
 	assert_string_equal(plan.events[1].event.name, "d");
 	assert_string_equal(plan.events[2].event.name, "b");
 	assert_string_equal(plan.events[3].event.name, "c");
-	pmc_arena_free(&arena);
 }
 
 static void text_brings_the_plan_back(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 8);
-	struct pmc_plan plan, back;
+	struct pmc_plan back;
 	struct pmc_out out;
 	char text[8192];
 
-	(void)state;
 	kernel.missing = 103;
 	events.list[0].name = "cpu/event=0x3c,umask=1/u";
 	events.list[0].config3 = UINT64_MAX;
@@ -206,7 +167,7 @@ static void text_brings_the_plan_back(void **state)
 	events.list[1].scale = 2.5e-10;
 	events.list[1].unit = "MiB; 100 %:\n";
 	events.list[1].core_type = "cpu_atom";
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_plan_encode(&plan, &out);
 	assert_int_equal(out.error, 0);
@@ -219,50 +180,42 @@ static void text_brings_the_plan_back(void **state)
 	assert_memory_equal(back.first, plan.first, sizeof(unsigned) * (plan.groups + 1));
 	/* The hash covers every field of the event set. */
 	assert_true(back.hash == plan.hash);
-	pmc_arena_free(&arena);
 }
 
 static void descendants_plan_pins_and_uncore_events_anew(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 3);
-	struct pmc_plan plan;
 	struct pmc_out out;
 	char text[8192];
 
-	(void)state;
 	events.list[2].pinned = true;
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+		make_plan(&events);
 		pmc_out_to_mem(&out, text, sizeof(text));
 		pmc_plan_encode(&plan, &out);
 		assert_string_equal(text, "");
 		events.list[2].pinned = false;
 		events.list[1].cpus = "0-3,8";
 	}
-	pmc_arena_free(&arena);
 }
 
 static int decode(const char *text, size_t len)
 {
-	struct pmc_arena arena = { 0 };
-	struct pmc_plan plan;
-	int rc = pmc_plan_decode(text, len, &arena, &plan);
+	struct pmc_arena memory = { 0 };
+	struct pmc_plan decoded;
+	int rc = pmc_plan_decode(text, len, &memory, &decoded);
 
-	pmc_arena_free(&arena);
+	pmc_arena_free(&memory);
 	return rc;
 }
 
 static void damaged_text_is_refused(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 3);
-	struct pmc_plan plan;
 	struct pmc_out out;
 	char text[4096];
 
-	(void)state;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	pmc_out_to_mem(&out, text, sizeof(text));
 	pmc_plan_encode(&plan, &out);
 	assert_int_equal(decode(text, out.len), 0);
@@ -277,54 +230,44 @@ static void damaged_text_is_refused(void **state)
 			fail_msg("at %zu: %s", at, text);
 		text[at] = was;
 	}
-	pmc_arena_free(&arena);
 }
 
 static void pinned_events_are_groups_of_their_own(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 5);
-	struct pmc_plan plan;
 
-	(void)state;
 	events.list[1].pinned = events.list[2].pinned = true;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 3);
-	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "e"));
-	assert_int_not_equal(group_of(&plan, "b"), group_of(&plan, "c"));
+	assert_int_equal(group_of("a"), group_of("e"));
+	assert_int_not_equal(group_of("b"), group_of("c"));
 	for (unsigned i = 0; i < plan.opened; i++)
 		assert_int_equal(plan.events[i].event.pinned,
 				 strchr("bc", plan.events[i].event.name[0]) != NULL);
 	/* In braces one pinned event pins the whole group. */
 	events.list[3].brace = events.list[4].brace = 0;
 	events.list[4].pinned = true;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(group_of(&plan, "d"), group_of(&plan, "e"));
-	assert_true(plan.events[plan.first[group_of(&plan, "d")]].event.pinned);
-	pmc_arena_free(&arena);
+	make_plan(&events);
+	assert_int_equal(group_of("d"), group_of("e"));
+	assert_true(plan.events[plan.first[group_of("d")]].event.pinned);
 }
 
 /* Pinned events always run: a group of the other events must fit beside them. */
 static void pinned_events_take_their_counters_first(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 7);
-	struct pmc_plan plan;
-	unsigned before = open_fds();
 
-	(void)state;
 	events.list[6].pinned = true;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 3);
 	assert_int_equal(plan.opened, 7);
-	assert_int_equal(group_of(&plan, "g"), 0);
+	assert_int_equal(group_of("g"), 0);
 	for (unsigned g = 1; g < 3; g++)
 		assert_in_range(plan.first[g + 1] - plan.first[g], 1, 5);
-	assert_int_equal(open_fds(), before);
 	/* A braced group of the others would never be scheduled. */
 	for (unsigned i = 0; i < 6; i++)
 		events.list[i].brace = 0;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.opened, 1);
 	assert_int_equal(plan.events[1].state, PMC_NOT_COUNTED);
 	assert_int_equal(plan.events[1].error, PMC_REASON_BRACE);
@@ -333,61 +276,54 @@ static void pinned_events_take_their_counters_first(void **state)
 		events.list[i].brace = PMC_NO_BRACE;
 		events.list[i].pinned = i > 0;
 	}
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.opened, 6);
 	assert_string_equal(plan.events[6].event.name, "a");
 	assert_int_equal(plan.events[6].error, PMC_REASON_ALL_PINNED);
 	events.list[0].pinned = true;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.opened, 6);
 	assert_string_equal(plan.events[6].event.name, "g");
 	assert_int_equal(plan.events[6].error, PMC_REASON_PINNED);
-	assert_int_equal(open_fds(), before);
-	pmc_arena_free(&arena);
 }
 
 static void software_events_do_not_take_turns(void **state)
 {
-	struct pmc_arena arena = { 0 };
 	struct pmc_events events = hardware(&arena, 8);
-	struct pmc_plan plan;
 
-	(void)state;
 	events.list[0].type = events.list[4].type = PERF_TYPE_SOFTWARE;
 	/* The software events need no counters, so one group is enough. */
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 1);
 	kernel.counters = 4;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
+	make_plan(&events);
 	assert_int_equal(plan.groups, 3);
 	assert_int_equal(plan.opened, 8);
-	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "e"));
-	assert_int_equal(plan.first[group_of(&plan, "a") + 1] - plan.first[group_of(&plan, "a")],
-			 2);
+	assert_int_equal(group_of("a"), group_of("e"));
+	assert_int_equal(plan.first[group_of("a") + 1] - plan.first[group_of("a")], 2);
 	/* Braces still make groups of their own. */
 	events.list[0].brace = events.list[1].brace = 0;
-	assert_int_equal(pmc_plan_make(&events, fake_open, &arena, &plan), 0);
-	assert_int_equal(group_of(&plan, "a"), group_of(&plan, "b"));
-	pmc_arena_free(&arena);
+	make_plan(&events);
+	assert_int_equal(group_of("a"), group_of("b"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(fills_groups_and_leaks_nothing, fake_reset),
-		cmocka_unit_test_setup(one_group_takes_few_opens, fake_reset),
-		cmocka_unit_test_setup(packs_what_runs_not_what_opens, fake_reset),
-		cmocka_unit_test_setup(ratios_stay_together, fake_reset),
-		cmocka_unit_test_setup(braces_are_never_taken_apart, fake_reset),
-		cmocka_unit_test_setup(falls_back_to_user_mode, fake_reset),
-		cmocka_unit_test_setup(each_errno_has_its_state, fake_reset),
-		cmocka_unit_test_setup(braces_stay_apart, fake_reset),
-		cmocka_unit_test_setup(descendants_plan_pins_and_uncore_events_anew, fake_reset),
-		cmocka_unit_test_setup(pinned_events_are_groups_of_their_own, fake_reset),
-		cmocka_unit_test_setup(pinned_events_take_their_counters_first, fake_reset),
-		cmocka_unit_test_setup(software_events_do_not_take_turns, fake_reset),
-		cmocka_unit_test_setup(text_brings_the_plan_back, fake_reset),
-		cmocka_unit_test_setup(damaged_text_is_refused, fake_reset),
+		PLAN_TEST(fills_groups),
+		PLAN_TEST(one_group_takes_few_opens),
+		PLAN_TEST(packs_what_runs_not_what_opens),
+		PLAN_TEST(ratios_stay_together),
+		PLAN_TEST(braces_are_never_taken_apart),
+		PLAN_TEST(falls_back_to_user_mode),
+		PLAN_TEST(each_errno_has_its_state),
+		PLAN_TEST(braces_stay_apart),
+		PLAN_TEST(descendants_plan_pins_and_uncore_events_anew),
+		PLAN_TEST(pinned_events_are_groups_of_their_own),
+		PLAN_TEST(pinned_events_take_their_counters_first),
+		PLAN_TEST(software_events_do_not_take_turns),
+		PLAN_TEST(text_brings_the_plan_back),
+		PLAN_TEST(damaged_text_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

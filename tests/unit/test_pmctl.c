@@ -2,14 +2,10 @@
 /* test_pmctl.c - pmctl's commands, arguments, errors and suggestions; every row is documented. */
 #include "agent/core/base/config.h"
 #include "tests/unit/tool_run.h"
+#include "tests/unit/unit.h"
 
 #include <ctype.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static struct tool_run run;
 
@@ -21,7 +17,6 @@ static void expect_in(const char *text, const char *part, const char *where)
 
 static void commands_are_found(void **state)
 {
-	(void)state;
 	PMCTL(&run, "--version");
 	assert_int_equal(run.code, 0);
 	assert_string_equal(run.out, "pmctl " PMC_VERSION "\n");
@@ -39,7 +34,6 @@ static void commands_are_found(void **state)
 
 static void mistakes_are_refused(void **state)
 {
-	(void)state;
 	PMCTL(&run, "repotr");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'report'", "pmctl repotr");
@@ -61,7 +55,6 @@ static void mistakes_are_refused(void **state)
 
 static void errors_are_one_harmless_line(void **state)
 {
-	(void)state;
 	PMCTL(&run, "\033[31mred\nline\177\xc2\x9b\xe2\x80\xae\xff\xc3\xa9");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'\\x1b[31mred\\x0aline\\x7f\\u{9b}\\u{202e}\\xff\xc3\xa9'",
@@ -74,7 +67,6 @@ static void json_errors_are_json(void **state)
 	json_error_t problem;
 	json_t *root, *error;
 
-	(void)state;
 	PMCTL(&run, "doctor", "--json", "--no\"such\"flag");
 	assert_int_equal(run.code, EXIT_USAGE);
 	root = json_loads(run.err, 0, &problem);
@@ -91,7 +83,6 @@ static void nearest(void **state)
 {
 	static const char *const names[] = { "cycles", "instructions", "branches", "bus-cycles" };
 
-	(void)state;
 	assert_string_equal(tool_nearest("cycels", names, 4), "cycles");
 	assert_string_equal(tool_nearest("cycles", names, 4), "cycles");
 	assert_string_equal(tool_nearest("INSTRUCTION", names, 4), "instructions");
@@ -158,7 +149,6 @@ static void expect_word(const char *text, const char *word, const char *where)
 
 static void commands_are_documented(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < tool_n_commands; i++) {
 		const char *man = man_page("docs/man/pmctl.1");
 		char heading[64] = ".SH ";
@@ -182,7 +172,6 @@ static void commands_are_documented(void **state)
 
 static void flag_help_is_a_short_phrase(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < tool_n_commands; i++) {
 		struct tool_flag flag;
 		unsigned at = 0;
@@ -210,7 +199,6 @@ static void arguments(void **state)
 	};
 	struct tool_args args;
 
-	(void)state;
 	tool_args_init(&args, 8, (char **)words);
 	for (unsigned i = 0; i < 5; i++) {
 		assert_true(tool_args_next(&args));
@@ -233,7 +221,6 @@ static void flags_are_documented(void **state)
 #undef X
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		const char *man = man_page("docs/man/pmctl.1");
 		char letter[3] = { '-', flags[i].letter };
@@ -253,7 +240,6 @@ static void flags_are_documented(void **state)
 
 static void knobs_are_documented(void **state)
 {
-	(void)state;
 	PMCTL(&run, "help", "run");
 	for (unsigned i = 0; i < pmc_n_knobs; i++) {
 		const struct pmc_knob *knob = &pmc_knobs[i];
@@ -280,7 +266,6 @@ static void help_is_the_same_both_ways(void **state)
 {
 	static struct tool_run other;
 
-	(void)state;
 	for (unsigned i = 0; i < tool_n_commands; i++) {
 		PMCTL(&run, "help", tool_commands[i].name);
 		PMCTL(&other, tool_commands[i].name, "--help");

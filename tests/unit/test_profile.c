@@ -1,43 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_profile.c - the profile: newest frames win, and each count has its state. */
-#include "agent/core/profile/profile.h"
-#include "tests/unit/dump_build.h"
-#include "tests/unit/unpack.h"
+#include "tests/unit/profile_try.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static struct pmc_profile profile;
-
-static void load_with(const struct pmc_profile_options *options)
-{
-	assert_int_equal(pmc_profile_init(&profile, options), 0);
-	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
-	assert_int_equal(pmc_profile_finish(&profile), 0);
-}
-
-static void load(void)
-{
-	load_with(NULL);
-}
-
-static uint64_t one_event(void)
-{
-	static const struct ev event = { .name = "cycles" };
-
-	return build_set(&event, 1, 1);
-}
 
 static void the_newest_holds(void **state)
 {
-	(void)state;
 	const struct pmc_process_fixed old = { .pid = 1 }, new = { .pid = 2 };
 
-	build_start();
 	build_process(1, 7, &new, "/bin/new");
 	build_process(1, 3, &old, "/bin/old");
 	build_row((struct thread_row){ .identity = 1, .snapshot = 5, .seq = 0, .cpu_ns = 50 });
@@ -65,15 +35,12 @@ static void the_newest_holds(void **state)
 	assert_int_equal(profile.processes[0]->notes[1].fixed.count, 50);
 	assert_int_equal(profile.frames, 10);
 	assert_int_equal(profile.damaged_frames, 0);
-	pmc_profile_free(&profile);
 }
 
 static void timeline_keeps_all(void **state)
 {
-	(void)state;
 	const struct pmc_profile_options options = { .timeline = true };
 
-	build_start();
 	for (uint64_t snapshot = 40; snapshot > 0; snapshot--) {
 		for (uint64_t seq = 0; seq < 3; seq++)
 			build_row((struct thread_row){ .identity = 1,
@@ -94,13 +61,10 @@ static void timeline_keeps_all(void **state)
 		assert_int_equal(profile.timeline[i]->snapshot, i % 40 + 1);
 	}
 	assert_int_equal(unpack_row(&profile, profile.threads[2])->fixed.cpu_ns, 402);
-	pmc_profile_free(&profile);
 }
 
 static void orphans_are_kept(void **state)
 {
-	(void)state;
-	build_start();
 	build_row((struct thread_row){ .identity = 3,
 				       .snapshot = 1,
 				       .cpu_ns = 5,
@@ -117,17 +81,14 @@ static void orphans_are_kept(void **state)
 	assert_int_equal(profile.processes[0]->threads_counted, 0);
 	assert_int_equal(profile.processes[0]->n_uncounted, 1);
 	assert_int_equal(profile.processes[0]->uncounted[0].reason, PMC_REASON_SET_LOST);
-	pmc_profile_free(&profile);
 }
 
 /* Later snapshots omit a live thread that did not run. */
 static void a_live_row_is_valid_until_the_newest_snapshot(void **state)
 {
-	(void)state;
 	const struct pmc_process_fixed process = { .time_ns = 500 };
 	struct pmc_thread_fixed thread = { .start_ns = 100, .time_ns = 200 };
 
-	build_start();
 	build_process(1, 9, &process, "a");
 	pmc_begin_thread(&build, id(1), 2, &thread);
 	pmc_frame_end(&build);
@@ -140,17 +101,10 @@ static void a_live_row_is_valid_until_the_newest_snapshot(void **state)
 	assert_int_equal(profile.n_threads, 2);
 	assert_int_equal(pmc_thread_until(unpack_row(&profile, profile.threads[0])), 500);
 	assert_int_equal(pmc_thread_until(unpack_row(&profile, profile.threads[1])), 300);
-	pmc_profile_free(&profile);
-}
-
-static const struct pmc_count *count_of(unsigned event)
-{
-	return &unpack_row(&profile, profile.threads[0])->counts[event];
 }
 
 static void each_answer_is_its_own(void **state)
 {
-	(void)state;
 	const struct ev events[] = {
 		{ .name = "second", .group = 0, .position = 1 },
 		{ .name = "fourth", .group = 0, .position = 3 },
@@ -173,7 +127,6 @@ static void each_answer_is_its_own(void **state)
 	const uint64_t two[2] = { 20, 40 }, ten = 10;
 	const struct pmc_reading never = { .enabled_ns = 100, .n = 1 }, nothing = { .n = 1 };
 
-	build_start();
 	uint64_t set = build_set(events, 9, 6);
 	const struct pmc_thread_fixed row = { .n_groups = 6, .eventset = set };
 
@@ -220,12 +173,10 @@ static void each_answer_is_its_own(void **state)
 			assert_int_equal(pmc_count_value(count), want[i].value);
 	}
 	assert_int_equal(profile.processes[0]->threads_counted, 1);
-	pmc_profile_free(&profile);
 }
 
 static void scaling_is_exact(void **state)
 {
-	(void)state;
 	static const struct {
 		uint64_t raw, enabled, running, value;
 	} table[] = {
@@ -251,8 +202,6 @@ static void scaling_is_exact(void **state)
 
 static void coverage_names_its_reasons(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = one_event();
 
 	build_row((struct thread_row){ .identity = 1, .seq = 0, .cpu_ns = 1, .set = set, .n = 1 });
@@ -278,17 +227,14 @@ static void coverage_names_its_reasons(void **state)
 	assert_int_equal(process->uncounted[0].count, 2);
 	assert_int_equal(process->uncounted[1].reason, PMC_REASON_ADOPTED);
 	assert_int_equal(process->uncounted[1].count, 1);
-	pmc_profile_free(&profile);
 }
 
 static void processes_are_ordered_by_start(void **state)
 {
-	(void)state;
 	struct pmc_process_fixed a = { .pid = 1, .start_ns = 30 };
 	struct pmc_process_fixed b = { .pid = 2, .start_ns = 20 };
 	struct pmc_process_fixed c = { .pid = 3, .start_ns = 10 };
 
-	build_start();
 	build_process(1, 1, &a, "a");
 	build_process(2, 1, &b, "b");
 	build_process(3, 1, &c, "c");
@@ -296,19 +242,16 @@ static void processes_are_ordered_by_start(void **state)
 	assert_int_equal(profile.n_processes, 3);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(profile.processes[i]->fixed.pid, 3 - i);
-	pmc_profile_free(&profile);
 }
 
 static void one_job_alone(void **state)
 {
-	(void)state;
 	struct pmc_process_fixed mine = { .pid = 1 }, other = { .pid = 2 };
 	struct pmc_profile_options options = { .only_job = NULL };
 	uint8_t job[16] = { 5 };
 
 	memcpy(mine.job, job, 16);
 	options.only_job = job;
-	build_start();
 	build_process(1, 1, &mine, "mine");
 	build_process(2, 1, &other, "other");
 	build_row((struct thread_row){ .identity = 1, .cpu_ns = 1 });
@@ -318,16 +261,13 @@ static void one_job_alone(void **state)
 	assert_int_equal(profile.n_processes, 1);
 	assert_int_equal(profile.n_threads, 1);
 	assert_int_equal(unpack_row(&profile, profile.threads[0])->fixed.cpu_ns, 1);
-	pmc_profile_free(&profile);
 }
 
 static void sites_are_resolved(void **state)
 {
-	(void)state;
 	const struct pmc_site_fixed site = { .offset = 0x40 };
 	struct pmc_thread_fixed row = { .seq = 1 };
 
-	build_start();
 	size_t before = build.len;
 
 	/* The row comes first: frames may come in any order. */
@@ -346,17 +286,14 @@ static void sites_are_resolved(void **state)
 	assert_string_equal(unpack_row(&profile, profile.threads[0])->module, "/lib/x.so");
 	assert_string_equal(unpack_row(&profile, profile.threads[0])->symbol, "start");
 	assert_int_equal(unpack_row(&profile, profile.threads[0])->offset, 0x40);
-	pmc_profile_free(&profile);
 }
 
 static void what_does_not_parse_is_damage(void **state)
 {
-	(void)state;
 	const struct pmc_eventset_fixed many = { .n_events = 65 };
 	const struct pmc_thread_fixed row = { .n_groups = 2 };
 	const struct pmc_reading lies = { .n = UINT32_MAX };
 
-	build_start();
 	pmc_frame_begin(&build, PMC_FRAME_EVENTSET, NULL, 0, &many, sizeof(many));
 	pmc_frame_end(&build);
 	pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 1, &row, sizeof(row));
@@ -364,27 +301,26 @@ static void what_does_not_parse_is_damage(void **state)
 	pmc_frame_end(&build);
 	pmc_frame_begin(&build, PMC_FRAME_PROCESS, id(1), 1, NULL, 0);
 	pmc_frame_end(&build);
-	load();
+	load_with(NULL);
 	assert_int_equal(profile.damaged_frames, 3);
 	assert_int_equal(profile.frames, 0);
 	assert_int_equal(profile.n_processes, 0);
-	pmc_profile_free(&profile);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_newest_holds),
-		cmocka_unit_test(timeline_keeps_all),
-		cmocka_unit_test(a_live_row_is_valid_until_the_newest_snapshot),
-		cmocka_unit_test(orphans_are_kept),
-		cmocka_unit_test(each_answer_is_its_own),
-		cmocka_unit_test(scaling_is_exact),
-		cmocka_unit_test(coverage_names_its_reasons),
-		cmocka_unit_test(processes_are_ordered_by_start),
-		cmocka_unit_test(one_job_alone),
-		cmocka_unit_test(sites_are_resolved),
-		cmocka_unit_test(what_does_not_parse_is_damage),
+		PROFILE_TEST(the_newest_holds),
+		PROFILE_TEST(timeline_keeps_all),
+		PROFILE_TEST(a_live_row_is_valid_until_the_newest_snapshot),
+		PROFILE_TEST(orphans_are_kept),
+		PROFILE_TEST(each_answer_is_its_own),
+		PROFILE_TEST(scaling_is_exact),
+		PROFILE_TEST(coverage_names_its_reasons),
+		PROFILE_TEST(processes_are_ordered_by_start),
+		PROFILE_TEST(one_job_alone),
+		PROFILE_TEST(sites_are_resolved),
+		PROFILE_TEST(what_does_not_parse_is_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_profile_order.c - a profile from frames in any order, repeated, superseded or invalid. */
-#include "agent/core/profile/profile.h"
-#include "tests/unit/dump_build.h"
-#include "tests/unit/unpack.h"
+#include "tests/unit/profile_try.h"
 #include "tests/unit/random_dump.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
-
-static struct pmc_profile profile;
-
-static uint64_t one_event(void)
-{
-	static const struct ev event = { .name = "cycles" };
-
-	return build_set(&event, 1, 1);
-}
-
-static const struct pmc_count *count_of(unsigned event)
-{
-	return &unpack_row(&profile, profile.threads[0])->counts[event];
-}
 
 static uint64_t digest_u64(uint64_t digest, uint64_t value)
 {
@@ -62,7 +46,6 @@ static uint64_t digest_of(const struct pmc_profile *p)
 
 static void order_does_not_matter(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		struct dump dump = random_dump(1 + below(80));
 		struct pmc_frame frames[80], frame;
@@ -105,11 +88,9 @@ static void order_does_not_matter(void **state)
 
 static void sets_may_come_last(void **state)
 {
-	(void)state;
 	struct thread_row row = { .identity = 1, .n = 1, .values = { 77 }, .cpu_ns = 1 };
 	size_t start;
 
-	build_start();
 	row.set = one_event();
 	start = build.len;
 	build_row(row);
@@ -120,13 +101,11 @@ static void sets_may_come_last(void **state)
 	assert_int_equal(pmc_profile_finish(&profile), 0);
 	assert_non_null(unpack_row(&profile, profile.threads[0])->counts);
 	assert_int_equal(pmc_count_value(count_of(0)), 77);
-	pmc_profile_free(&profile);
 }
 
 /* Of two frames with one snapshot number the later one is used, in any order, with any hash. */
 static void time_tells_equal_numbers_apart(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 16; round++) {
 		uint64_t early = round, late = 100 + round, times[2] = { early, late };
 
@@ -147,9 +126,7 @@ static void time_tells_equal_numbers_apart(void **state)
 			pmc_frame_begin(&build, PMC_FRAME_TOTAL, id(1), 7, &total, sizeof(total));
 			pmc_frame_end(&build);
 		}
-		assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-		assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
-		assert_int_equal(pmc_profile_finish(&profile), 0);
+		load();
 		assert_int_equal(profile.n_threads, 1);
 		assert_int_equal(unpack_row(&profile, profile.threads[0])->fixed.time_ns, late);
 		assert_int_equal(profile.processes[0]->fixed.time_ns, late);
@@ -178,8 +155,6 @@ static void adopted_twice_is_one(void **state)
 	static const uint32_t want[] = { 1, 20, 21, 22, 21, 22, 23 };
 	static const uint64_t times[] = { 50, 40, 41, 60, 60, 10, 40, 40, 40 }; /* of a timeline */
 
-	(void)state;
-	build_start();
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct pmc_thread_fixed row = { .seq = rows[i].seq,
 						      .time_ns = rows[i].time_ns,
@@ -189,33 +164,25 @@ static void adopted_twice_is_one(void **state)
 		pmc_frame_begin(&build, PMC_FRAME_THREAD, id(1), 7, &row, sizeof(row));
 		pmc_frame_end(&build);
 	}
-	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
-	assert_int_equal(pmc_profile_finish(&profile), 0);
+	load();
 	assert_int_equal(profile.n_threads, sizeof(want) / sizeof(want[0]));
 	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_int_equal(unpack_row(&profile, profile.threads[i])->fixed.tid, want[i]);
 	pmc_profile_free(&profile);
-	assert_int_equal(
-		pmc_profile_init(&profile, &(struct pmc_profile_options){ .timeline = true }), 0);
-	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
-	assert_int_equal(pmc_profile_finish(&profile), 0);
+	load_with(&(struct pmc_profile_options){ .timeline = true });
 	assert_int_equal(profile.n_timeline, sizeof(times) / sizeof(times[0]));
 	for (unsigned i = 0; i < profile.n_timeline; i++) {
 		assert_int_equal(profile.timeline[i]->time_ns, times[i]);
 		assert_int_equal(profile.timeline[i]->seq == 1, i >= 1 && i <= 3);
 	}
-	pmc_profile_free(&profile);
 }
 
 /* Memory use depends on the number of threads, not of snapshots. */
 static void snapshots_do_not_pile_up(void **state)
 {
-	(void)state;
 	size_t used = 0;
 	static const struct ev event = { .name = "cycles" };
 
-	build_start();
 	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
 	uint64_t set = build_set(&event, 1, 1);
 
@@ -239,12 +206,10 @@ static void snapshots_do_not_pile_up(void **state)
 	assert_int_equal(pmc_profile_finish(&profile), 0);
 	assert_int_equal(profile.n_threads, 50);
 	assert_int_equal(pmc_count_value(count_of(0)), 3000);
-	pmc_profile_free(&profile);
 }
 
 static void noise_is_survived(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		struct dump dump = random_dump(30);
 		struct pmc_scan scan = { .data = dump.data, .len = dump.len };
@@ -277,12 +242,9 @@ static void noise_is_survived(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_does_not_matter),
-		cmocka_unit_test(sets_may_come_last),
-		cmocka_unit_test(time_tells_equal_numbers_apart),
-		cmocka_unit_test(adopted_twice_is_one),
-		cmocka_unit_test(snapshots_do_not_pile_up),
-		cmocka_unit_test(noise_is_survived),
+		cmocka_unit_test(order_does_not_matter),      PROFILE_TEST(sets_may_come_last),
+		PROFILE_TEST(time_tells_equal_numbers_apart), PROFILE_TEST(adopted_twice_is_one),
+		PROFILE_TEST(snapshots_do_not_pile_up),	      cmocka_unit_test(noise_is_survived),
 	};
 
 	seed_from_environment();

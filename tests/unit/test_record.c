@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_record.c - made-up records of every type and with every field, whole and truncated. */
+#include "tests/unit/unit.h"
+
 #include <pmc/record.h>
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MAX_WORDS 4096
 
@@ -332,7 +330,6 @@ static void every_type_decodes(void **state)
 					  PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU,
 					  TRAILER | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_ADDR };
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(types) / sizeof(*types); i++) {
 		struct pmc_record record;
 
@@ -346,7 +343,6 @@ static void what_a_newer_kernel_adds_to_a_body_is_skipped(void **state)
 {
 	struct pmc_record r;
 
-	(void)state;
 	attr = (struct perf_event_attr){ .sample_type = TRAILER, .sample_id_all = 1 };
 	start(PERF_RECORD_LOST, 0);
 	u64(1), u64(2), u64(0xdead), trailer();
@@ -360,7 +356,6 @@ static void a_string_without_an_end_is_refused(void **state)
 {
 	struct pmc_record r;
 
-	(void)state;
 	attr = (struct perf_event_attr){ .sample_type = PERF_SAMPLE_TIME, .sample_id_all = 1 };
 	start(PERF_RECORD_COMM, 0);
 	u32x2(1, 2), u64(0x4141414141414141), trailer();
@@ -371,7 +366,6 @@ static void a_string_without_an_end_is_refused(void **state)
 
 static void reads_decode_in_every_format(void **state)
 {
-	(void)state;
 	for (unsigned format = 0; format < PERF_FORMAT_MAX; format++) {
 		unsigned n = format & PERF_FORMAT_GROUP ? 3 : 1;
 		struct pmc_record_value value;
@@ -420,7 +414,6 @@ static void reads_decode_in_every_format(void **state)
 
 static void names_are_those_of_the_tables(void **state)
 {
-	(void)state;
 	for (uint32_t type = 1; type <= PMC_RECORD_CALLCHAIN_DEFERRED; type++)
 		assert_non_null(pmc_record_name(type));
 	assert_null(pmc_record_name(0));
@@ -438,7 +431,6 @@ static void bytes_that_hold_no_record_are_refused(void **state)
 	static const uint16_t sizes[] = { 0, 1, 7, 9, 12, 40 };
 	struct pmc_record r;
 
-	(void)state;
 	start(PERF_RECORD_LOST, 0);
 	u64(1), u64(2);
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {

@@ -160,7 +160,6 @@ static void the_life_of_a_child(void **state)
 {
 	struct life life = follow(false, true);
 
-	(void)state;
 	assert_int_equal(life.renamed, 1);
 	assert_int_equal(life.exec, 1);
 	assert_int_equal(life.fork, 1);
@@ -179,7 +178,6 @@ static void a_mapping_with_its_build_id(void **state)
 	unsigned char *file;
 	int fd = open(own_path, O_RDONLY);
 
-	(void)state;
 	assert_int_equal(life.mmap, 1);
 	/* Without a build ID in the file the kernel has none to report. */
 	if (!life.build_id_size) {
@@ -219,7 +217,6 @@ static int tid;
 
 static void *spins(void *arg)
 {
-	(void)arg;
 	stack_high = (uintptr_t)__builtin_frame_address(0);
 	__atomic_store_n(&tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	spin();
@@ -248,7 +245,6 @@ static void a_sample_with_everything(void **state)
 	unsigned whole = 0;
 	pthread_t thread;
 
-	(void)state;
 	pthread_create(&thread, NULL, spins, NULL);
 	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
 		sched_yield();
@@ -357,7 +353,6 @@ static void a_bpf_program_and_its_symbol(void **state)
 	cpu_set_t cpus;
 	int fd;
 
-	(void)state;
 	CPU_ZERO(&cpus);
 	CPU_SET(0, &cpus);
 	sched_setaffinity(0, sizeof(cpus), &cpus);

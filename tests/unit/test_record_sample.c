@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_record_sample.c - made-up samples with single fields and random sets of fields, whole and
  * truncated. */
+#include "tests/unit/unit.h"
+
 #include <pmc/record.h>
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t words[8192];
 static unsigned n_words;
@@ -307,7 +305,6 @@ static struct perf_event_attr attr_of(uint64_t type)
 
 static void each_field_alone(void **state)
 {
-	(void)state;
 	attr = attr_of(0);
 	check(&plain);
 	for (uint64_t bit = 1; bit < PERF_SAMPLE_MAX; bit <<= 1) {
@@ -318,7 +315,6 @@ static void each_field_alone(void **state)
 
 static void fields_of_any_length_in_any_mixture(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 3000; i++) {
 		struct made m = { .callchain = rnd() % 20,
 				  .raw = 4 + rnd() % 5 * 8,
@@ -344,7 +340,6 @@ static void what_the_kernel_leaves_out_of_branches_is_noticed(void **state)
 					  PERF_SAMPLE_BRANCH_HW_INDEX |
 						  PMC_SAMPLE_BRANCH_COUNTERS };
 
-	(void)state;
 	for (unsigned i = 0; i < 3 * 16; i++) {
 		struct made m = plain;
 
@@ -368,7 +363,6 @@ static void lengths_that_lie_are_refused(void **state)
 					 UINT64_MAX,	0x0aaaaaaaaaaaaaab, 0xfffffffc,
 					 UINT64_MAX - 7 };
 
-	(void)state;
 	for (unsigned f = 0; f < sizeof(fields) / sizeof(*fields); f++) {
 		for (unsigned l = 0; l < sizeof(lies) / sizeof(*lies); l++) {
 			struct pmc_record record;

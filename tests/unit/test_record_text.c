@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_record_text.c - records as lines of text. */
+#include "tests/unit/unit.h"
+
 #include <pmc/record.h>
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct perf_event_attr attr = { .sample_id_all = 1 };
 static char line[256];
@@ -40,7 +38,6 @@ static void records_have_their_members(void **state)
 	uint64_t name = 0;
 	int error;
 
-	(void)state;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	memcpy(&name, "a\nb", 4);
 	assert_string_equal(
@@ -58,7 +55,6 @@ static void samples_have_their_fields(void **state)
 {
 	int error;
 
-	(void)state;
 	attr.sample_type =
 		PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
 	assert_string_equal(
@@ -72,7 +68,6 @@ static void undecodable_records_have_their_type(void **state)
 {
 	int error;
 
-	(void)state;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 	assert_string_equal(TEXT(PERF_RECORD_SAMPLE, 0, 1), "sample");
 	assert_int_equal(error, -EPROTO);
@@ -87,7 +82,6 @@ static void text_that_does_not_fit_is_cut(void **state)
 	const struct pmc_record record = { .type = PERF_RECORD_COMM };
 	char cut[16];
 
-	(void)state;
 	assert_int_equal(pmc_record_text(&record, cut, sizeof(cut)), -ENOSPC);
 	assert_string_equal(cut, "comm pid=0 tid=");
 }

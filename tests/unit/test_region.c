@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_region.c - REGION frames in the profile and the views: the cost of marking is subtracted,
  * the newest frame is used, invalid frames are harmless. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/report_profile.h"
 #include "tests/unit/unpack.h"
+#include "tests/unit/unit.h"
 
 static const struct made_event two[] = { { .name = "instructions", .group = 0 },
 					 { .name = "cycles", .group = 0 } };
@@ -78,7 +74,6 @@ static void cost(void **state)
 	const struct pmc_p_region *region;
 	struct pmc_profile profile;
 
-	(void)state;
 	fixed.outermost = 8;
 	fixed.nested = 5;
 	fixed.direct = 3;
@@ -108,7 +103,6 @@ static void scaled(void **state)
 	uint64_t set = begin_made();
 	struct pmc_profile profile;
 
-	(void)state;
 	made_region(1, region_of(set, 0, 10), "half", 4, half);
 	made_profile(&profile, false);
 	/* 1,000 raw scale to 2,000, of which 400 are the cost of marking; never below 0. */
@@ -127,7 +121,6 @@ static void not_measured(void **state)
 	struct pmc_region_fixed fixed = region_of(set, 0, 3);
 	struct pmc_profile profile;
 
-	(void)state;
 	fixed.flags = 0;
 	made_region(1, fixed, "never on", 8, none);
 	made_profile(&profile, false);
@@ -145,7 +138,6 @@ static void newest(void **state)
 	struct pmc_frame frames[16];
 	unsigned n = 0;
 
-	(void)state;
 	for (uint64_t calls = 1; calls <= 3; calls++)
 		made_region(1, region_of(set, 1, calls), "r", 1, plain);
 	made_region(1, region_of(set, 0, 9), "r", 1, plain);
@@ -179,7 +171,6 @@ static void odd(void **state)
 	struct pmc_region_fixed fixed = region_of(set, 5, 1);
 	struct pmc_profile profile;
 
-	(void)state;
 	/* A region of a thread without a row; an unknown event set; huge numbers; names of any
 	 * bytes. */
 	made_region(1, fixed, "no row", 6, plain);
@@ -229,7 +220,6 @@ static void odd(void **state)
 			assert_int_equal(result, 0);
 			if (format == PMC_FORMAT_CSV)
 				assert_null(strchr(text, '\xff'));
-			free(text);
 		}
 	}
 	pmc_profile_free(&profile);
@@ -245,7 +235,6 @@ static void views(void **state)
 	int result;
 	char *text;
 
-	(void)state;
 	made_region(1, region_of(set, 0, 10), "parse", 5, plain);
 	made_region(1, region_of(set, 1, 10), "parse", 5, plain);
 	made_profile(&profile, false);
@@ -254,18 +243,15 @@ static void views(void **state)
 	/* 2 threads, 20 calls; self 3000 - 100, cpu 5000 - 100 each; instructions 1000 - 40. */
 	assert_non_null(strstr(text, "\nparse,2,20,5800,9800,"));
 	assert_non_null(strstr(text, ",1920,960,960.000000,960,0.000000,counted,all,1120"));
-	free(text);
 	options.format = PMC_FORMAT_TABLE;
 	text = made_report(&profile, &options, &result, NULL);
 	assert_non_null(strstr(text, "all threads"));
 	assert_non_null(strstr(text, "parse"));
 	assert_non_null(strstr(text, "0.03 µs and 20 instructions"));
-	free(text);
 	options.format = PMC_FORMAT_JSON;
 	text = made_report(&profile, &options, &result, NULL);
 	assert_non_null(strstr(text, "\"calls\":20"));
 	assert_non_null(strstr(text, "\"regions\":["));
-	free(text);
 	pmc_profile_free(&profile);
 }
 

@@ -3,17 +3,14 @@
  * slots. */
 #include "agent/core/count/group.h"
 #include "agent/core/live/registry.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { OWNERS = 4, READERS = 2, ROUNDS = 20000 };
 
@@ -32,7 +29,6 @@ static void slots_are_reused(void **state)
 	struct registry r;
 	struct slot *a, *b;
 
-	(void)state;
 	assert_int_equal(registry_init(&r, 1, 4, 2), 0);
 	a = registry_alloc(&r);
 	b = registry_alloc(&r);
@@ -53,7 +49,6 @@ static void only_live_slots_are_pinned(void **state)
 	struct registry r;
 	struct slot *slot;
 
-	(void)state;
 	assert_int_equal(registry_init(&r, 0, 0, 8), 0);
 	slot = registry_alloc(&r);
 	assert_false(registry_pin(slot));
@@ -73,7 +68,6 @@ static void a_reader_closes_in_the_owners_place(void **state)
 	struct slot *slot;
 	int pipefd[2];
 
-	(void)state;
 	registry_closer = count_given;
 	given_back = 0;
 	assert_int_equal(pipe(pipefd), 0);
@@ -103,7 +97,6 @@ static void a_reader_closes_in_the_owners_place(void **state)
 
 static void differences_are_never_negative(void **state)
 {
-	(void)state;
 	assert_int_equal(set_less(10, 4), 6);
 	assert_int_equal(set_less(4, 10), 0);
 }
@@ -113,7 +106,6 @@ static void a_reader_retires_what_is_gone(void **state)
 	struct registry r;
 	struct slot *slot;
 
-	(void)state;
 	assert_int_equal(registry_init(&r, 0, 0, 8), 0);
 	slot = registry_alloc(&r);
 	registry_live(slot);
@@ -156,7 +148,6 @@ static void *own(void *arg)
 
 static void *look(void *arg)
 {
-	(void)arg;
 	while (owners_left) {
 		for (uint32_t i = 0; i < registry.high && i < registry.capacity; i++) {
 			struct slot *slot = registry_slot(&registry, i);
@@ -178,7 +169,6 @@ static void churn_with_readers(void **state)
 	pthread_t threads[OWNERS + READERS];
 	static char marks[OWNERS];
 
-	(void)state;
 	assert_int_equal(registry_init(&registry, 1, 2, 64), 0);
 	owners_left = OWNERS;
 	for (unsigned i = 0; i < OWNERS; i++)
@@ -201,7 +191,6 @@ static void ended_tids_are_known(void **state)
 {
 	struct registry r;
 
-	(void)state;
 	assert_int_equal(registry_init(&r, 0, 0, 2), 0);
 	assert_false(registry_has_ended(&r, 77));
 	registry_ended(&r, 77);
@@ -242,7 +231,6 @@ static void the_mapping_is_not_of_huge_pages(void **state)
 	char line[256] = "";
 	struct registry r;
 
-	(void)state;
 	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
 		skip();
 	assert_int_equal(registry_init(&r, 1, 4, 1 << 17), 0);

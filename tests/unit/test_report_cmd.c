@@ -4,16 +4,13 @@
 #include "tests/unit/unpack.h"
 #include "tools/cli/pmctl.h"
 #include "tools/report/symbols.h"
+#include "tests/unit/unit.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char dir[] = "/tmp/pmc-report-XXXXXX";
 static char dump[64], empty[64], foreign[64], damaged[64], missing[64], output[64], torn[64];
@@ -37,7 +34,6 @@ static int setup(void **state)
 	struct pmc_thread_fixed fixed = { .tid = 5, .cpu_ns = 900, .flags = PMC_THREAD_MAIN };
 	uint8_t *bytes;
 
-	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
 	made_begin();
@@ -59,7 +55,6 @@ static int teardown(void **state)
 {
 	const char *const files[] = { dump, torn, damaged, empty, foreign, output };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlink(files[i]);
 	return rmdir(dir);
@@ -127,7 +122,6 @@ static void one_line_with(const char *part)
 
 static void good(void **state)
 {
-	(void)state;
 	assert_int_equal(run(dump, NULL), 0);
 	assert_string_equal(said, "");
 	assert_non_null(strstr(printed, "solo"));
@@ -150,7 +144,6 @@ static void good(void **state)
 
 static void usage(void **state)
 {
-	(void)state;
 	assert_int_equal(run(NULL), 2);
 	one_line_with("no dump");
 	assert_int_equal(run("--formt", "json", dump, NULL), 2);
@@ -189,7 +182,6 @@ static void usage(void **state)
 
 static void inputs(void **state)
 {
-	(void)state;
 	assert_int_equal(run(missing, NULL), 1);
 	one_line_with("No such file");
 	assert_int_equal(run(empty, NULL), 1);
@@ -223,7 +215,6 @@ static void full_disk(void **state)
 	int kept;
 	char *argv[] = { (char *)"report", dump };
 
-	(void)state;
 	fflush(NULL);
 	kept = redirect(1, "/dev/full", O_WRONLY);
 	assert_int_equal(run("-o", "/dev/full", dump, NULL), 1);
@@ -252,7 +243,6 @@ static void symbols(void **state)
 	Dl_info info;
 	uint64_t offset;
 
-	(void)state;
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	assert_true(dladdr((void *)symbols_target, &info) != 0);
 	offset = (uint64_t)((char *)symbols_target - (char *)info.dli_fbase);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_json.c - JSON, CSV, timeline and selection of rows, parsed and compared by field. */
 #include "tests/unit/report_profile.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 static const struct made_event events[] = {
 	{ "instructions", 0, 1, 0, 0, 0, NULL, NULL, PMC_SCOPE_USER, PMC_EVENT_FELL_BACK, 0 },
@@ -61,7 +59,6 @@ static int setup(void **state)
 	struct pmc_thread_fixed fixed;
 	uint64_t site;
 
-	(void)state;
 	made_begin();
 	set = made_set(events, 5);
 	site = made_site("/opt/lib/libjob.so.2", "", 0x1f40);
@@ -99,7 +96,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	pmc_profile_free(&profile);
 	return 0;
 }
@@ -126,7 +122,6 @@ static json_t *json_of(struct pmc_report_options options)
 	root = json_loads(text, 0, &error);
 	if (!root)
 		fail_msg("%s at %d: %s", error.text, error.position, text);
-	free(text);
 	return root;
 }
 
@@ -179,7 +174,6 @@ static void processes(void **state)
 {
 	json_t *root = json_of((struct pmc_report_options){ 0 });
 
-	(void)state;
 	is_number(root, "pmc", 1);
 	is_number(root, "damaged_frames", 6);
 	assert_int_equal(json_array_size(at(root, "processes")), 2);
@@ -211,7 +205,6 @@ static void threads(void **state)
 {
 	json_t *root = json_of((struct pmc_report_options){ 0 });
 
-	(void)state;
 	assert_int_equal(json_array_size(at(root, "threads")), 4);
 	is_text(root, "threads.0.name", "job");
 	is_null(root, "threads.0.created_by");
@@ -253,7 +246,6 @@ static void groups(void **state)
 {
 	json_t *root = json_of((struct pmc_report_options){ .by = PMC_BY_EXE });
 
-	(void)state;
 	assert_int_equal(json_array_size(at(root, "groups")), 1);
 	is_text(root, "groups.0.key", "/opt/job");
 	is_number(root, "groups.0.threads", 4);
@@ -285,7 +277,6 @@ static void csv(void **state)
 	const char *line = text, *head_end = strchr(text, '\n');
 	unsigned commas = 0, lines = 0;
 
-	(void)state;
 	assert_int_equal(strncmp(text,
 				 "host,exe,pid,rank,tid,seq,name,main,start_routine,created_by,"
 				 "state,start_ns,end_ns,cpu_ns,minor_faults,",
@@ -312,7 +303,6 @@ static void csv(void **state)
 	assert_non_null(strstr(text, ",\"say \"\"hi\"\", \\x0a\",false,libjob.so.2+0x1f40,0,"));
 	/* null is an empty field: faults and switches of the adopted thread, then its counts */
 	assert_non_null(strstr(text, ",live,1000,,700,,,,,,,,,not-counted,user,"));
-	free(text);
 	text = text_of((struct pmc_report_options){ .format = PMC_FORMAT_CSV, .by = PMC_BY_EXE });
 	assert_int_equal(strncmp(text,
 				 "key,threads,cpu_ns,cpu_ns.min,cpu_ns.mean,cpu_ns.max,"
@@ -322,7 +312,6 @@ static void csv(void **state)
 	assert_non_null(strstr(text, ",instructions.sum,instructions.min,"));
 	assert_non_null(strstr(text, "\n/opt/job,4,6700,700,"));
 	assert_non_null(strstr(text, ",3500,500,1750.000000,3000,1250.000000,partial,user,"));
-	free(text);
 }
 
 static void choice(void **state)
@@ -332,7 +321,6 @@ static void choice(void **state)
 	const char *const value[] = { "instructions=500" };
 	json_t *root;
 
-	(void)state;
 	root = json_of((struct pmc_report_options){ .where = by_name, .n_where = 1 });
 	assert_int_equal(json_array_size(at(root, "threads")), 2);
 	json_decref(root);
@@ -379,7 +367,6 @@ static void unknown(void **state)
 		{ { .where = no_equals, .n_where = 1 }, "COLUMN=GLOB" },
 	};
 
-	(void)state;
 	for (unsigned format = PMC_FORMAT_TABLE; format <= PMC_FORMAT_CSV; format++) {
 		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 			struct pmc_report_options options = table[i].options;
@@ -388,7 +375,7 @@ static void unknown(void **state)
 
 			options.top = -1;
 			options.format = (enum pmc_report_format)format;
-			free(made_report(&profile, &options, &result, &problem));
+			made_report(&profile, &options, &result, &problem);
 			assert_int_equal(result, -EINVAL);
 			assert_non_null(problem);
 			assert_non_null(strstr(problem, table[i].want));
@@ -413,7 +400,6 @@ static void timeline(void **state)
 	unsigned n = 0;
 	int result;
 
-	(void)state;
 	made_begin();
 	set = made_set(two, 2);
 	process.eventset = set;
@@ -453,7 +439,6 @@ static void timeline(void **state)
 	assert_int_equal(n, 3);
 	assert_int_equal(sum, 90 * 9);
 	assert_int_equal(cpu, 300);
-	free(text);
 	for (options.format = PMC_FORMAT_TABLE; options.format <= PMC_FORMAT_CSV;
 	     options.format += PMC_FORMAT_CSV) {
 		text = made_report(&steps, &options, &result, NULL);
@@ -462,7 +447,6 @@ static void timeline(void **state)
 			assert_non_null(strstr(text, ",t_ns,dt_ns,"));
 		else
 			assert_true(made_golden(text, "report-timeline"));
-		free(text);
 	}
 	pmc_profile_free(&steps);
 }
@@ -474,7 +458,6 @@ static void write_errors(void **state)
 	struct pmc_out out;
 	char room[64];
 
-	(void)state;
 	for (options.format = PMC_FORMAT_TABLE; options.format <= PMC_FORMAT_CSV;
 	     options.format++) {
 		pmc_out_to_fd(&out, 1000000, room, sizeof(room));

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_phase.c - times of threads, intervals, and phases in which counting was on. */
 #include "tests/unit/report_profile.h"
+#include "tests/unit/unit.h"
 
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define MS 1000000ull
 
@@ -67,13 +64,11 @@ static void busy_of_main(void **state)
 {
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_process(1, &process_like, "node", "/bin/app", "app");
 	made_thread(1, thread_at(0, 2000 * MS, 900 * MS), "app", NULL, 0);
 	text = csv("cpu_ns,cpu_pct", false);
 	has_lines(text, "900000000,90.000000\n");
-	free(text);
 }
 
 /* A thread's CPU clock starts at its creation, before the agent sees the thread. */
@@ -82,7 +77,6 @@ static void busy_of_short_threads(void **state)
 	struct pmc_thread_fixed thread = thread_at(1, 1000 * MS + 10000, 24000);
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_process(1, &process_like, "node", "/bin/app", "app");
 	thread.state = PMC_THREAD_EXITED;
@@ -90,7 +84,6 @@ static void busy_of_short_threads(void **state)
 	made_thread(1, thread, "short", NULL, 0);
 	text = csv("start_ns,cpu_ns,cpu_pct", false);
 	has_lines(text, "999986000,24000,100.000000\n");
-	free(text);
 }
 
 /* The start of an adopted thread is unknown: its first interval has no beginning. */
@@ -99,7 +92,6 @@ static void interval_of_an_adopted_thread(void **state)
 	struct pmc_thread_fixed thread = thread_at(1, 1500 * MS, 20 * MS);
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_process(1, &process_like, "node", "/bin/app", "app");
 	thread.flags = PMC_THREAD_ADOPTED;
@@ -110,7 +102,6 @@ static void interval_of_an_adopted_thread(void **state)
 	made_thread(1, thread, "old", NULL, 0);
 	text = csv("t_ns,dt_ns,cpu_ns,cpu_pct", true);
 	has_lines(text, "1500000000,,20000000,\n1600000000,100000000,50000000,50.000000\n");
-	free(text);
 }
 
 /* Wall time excludes the gap between two runs; with --where, the title names hosts of matching rows
@@ -122,7 +113,6 @@ static void several_runs(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 900 * MS);
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_process(1, &process_like, "here", "/bin/app", "app");
 	made_thread(1, thread, "app", NULL, 0);
@@ -135,15 +125,12 @@ static void several_runs(void **state)
 	made_thread(2, thread, "app", NULL, 0);
 	text = report((struct pmc_report_options){ .columns = "thread,busy" });
 	has_lines(text, "  total             90.0\n");
-	free(text);
 	made_process(3, &process_like, "there", "/bin/app", "app");
 	made_thread(3, thread_at(0, 2000 * MS, 900 * MS), "app", NULL, 0);
 	text = report((struct pmc_report_options){ 0 });
 	has_lines(text, "in 3 processes on 2 hosts");
-	free(text);
 	text = report((struct pmc_report_options){ .where = here, .n_where = 1 });
 	assert_null(strstr(text, "hosts"));
-	free(text);
 }
 
 /* Counting was off for a part of the time: busy % covers the rest; a thread that slept meanwhile
@@ -157,7 +144,6 @@ static void off_for_a_time(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 100 * MS);
 	char *text;
 
-	(void)state;
 	made_begin();
 	process.eventset = thread.eventset = made_set(clock, 1);
 	process.off_ns = thread.off_ns = 800 * MS;
@@ -166,21 +152,17 @@ static void off_for_a_time(void **state)
 	made_thread(1, thread, "app", &nothing, 1);
 	text = csv("cpu_ns,cpu_pct,task-clock,task-clock.state", false);
 	has_lines(text, "100000000,50.000000,0,counted\n");
-	free(text);
 	text = report((struct pmc_report_options){ 0 });
 	has_lines(text, " 0.20 s wall");
 	has_lines(text, " 0.80 s not counted (PMC_START");
-	free(text);
 	thread.off_ns = 1000 * MS;
 	thread.cpu_ns = 0;
 	thread.flags |= PMC_THREAD_OFF;
 	made_thread(1, thread, "app", &nothing, 1);
 	text = csv("cpu_ns,cpu_pct,task-clock,task-clock.state", false);
 	has_lines(text, "\n,,,not-counted\n");
-	free(text);
 	text = report((struct pmc_report_options){ 0 });
 	has_lines(text, "0 threads counted, 1 not");
-	free(text);
 }
 
 /* A process without values: they are not 0, in sums neither. */
@@ -190,7 +172,6 @@ static void never_on(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 0);
 	char *text;
 
-	(void)state;
 	made_begin();
 	process.off_ns = thread.off_ns = 1000 * MS;
 	process.cpu_ns = process.pre_cpu_ns = 0;
@@ -203,11 +184,9 @@ static void never_on(void **state)
 	has_lines(text, "  - unattributed       -    -            -\n"
 			"  total                -    -            -\n");
 	assert_null(strstr(text, "outside"));
-	free(text);
 	text = report((struct pmc_report_options){ .format = PMC_FORMAT_JSON });
 	has_lines(text, "\"minor_faults\":null,\"major_faults\":null,\"voluntary_switches\":null");
 	has_lines(text, "\"cpu_ns\":null,\"attributed_cpu_ns\":null");
-	free(text);
 }
 
 /* task-clock in the place of the CPU time: min to max are its too. */
@@ -217,7 +196,6 @@ static void spread_of_the_clock_shown(void **state)
 						     0 } };
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_process(1, &process_like, "node", "/bin/app", "app");
 	for (unsigned i = 1; i < 3; i++) {
@@ -229,7 +207,6 @@ static void spread_of_the_clock_shown(void **state)
 	}
 	text = report((struct pmc_report_options){ .by = PMC_BY_NAME });
 	has_lines(text, "  10.00    15.00   20.00  5.000 ");
-	free(text);
 }
 
 /* The group did not count a child made past fork: the sum of the events lacks it. */
@@ -243,7 +220,6 @@ static void sum_without_a_child(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 100 * MS);
 	char *text;
 
-	(void)state;
 	for (int lacks = 0; lacks < 2; lacks++) {
 		made_begin();
 		process.eventset = thread.eventset = made_set(clock, 1);
@@ -255,7 +231,6 @@ static void sum_without_a_child(void **state)
 		made_total(1, PMC_TOTAL_THREADS, process.eventset, &group, 1);
 		text = report((struct pmc_report_options){ .columns = "thread,task-clock" });
 		has_lines(text, lacks ? " 101.0+\n" : " 101.0\n");
-		free(text);
 	}
 }
 
@@ -267,7 +242,6 @@ static void timeline_around_a_reset(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 1500 * MS, 480 * MS);
 	char *plain, *steps;
 
-	(void)state;
 	made_begin();
 	process.off_ns = 500 * MS;
 	process.cpu_ns = 150 * MS;
@@ -288,8 +262,6 @@ static void timeline_around_a_reset(void **state)
 		has_lines(plain, where ? "name=app: 60.0 % of CPU" : " coverage 60.0 % of CPU");
 		has_lines(steps, where ? "name=app: 60.0 % of CPU" : " coverage 60.0 % of CPU");
 		has_lines(steps, "480.0");
-		free(plain);
-		free(steps);
 	}
 }
 
@@ -301,7 +273,6 @@ static void a_thread_ended_before_a_reset(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 90 * MS);
 	char *text;
 
-	(void)state;
 	made_begin();
 	process.off_ns = thread.off_ns = 500 * MS;
 	process.cpu_ns = 150 * MS;
@@ -314,7 +285,6 @@ static void a_thread_ended_before_a_reset(void **state)
 	text = report((struct pmc_report_options){ .top = -1 });
 	assert_null(strstr(text, " CPUs)"));
 	has_lines(text, "are of the rest, but of threads that ended before\n");
-	free(text);
 }
 
 /* Totals of faults and switches are the processes' own: more than their rows have. */
@@ -339,7 +309,6 @@ static void usage_outside_rows(void **state)
 	struct pmc_thread_fixed thread;
 	char *text;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		process.minor_faults = 45;
 		process.major_faults = 2;
@@ -360,7 +329,6 @@ static void usage_outside_rows(void **state)
 		text = report((struct pmc_report_options){
 			.columns = "thread,vol,invol,page-faults", .screen = { .ascii = true } });
 		has_lines(text, cases[i].below);
-		free(text);
 	}
 }
 
@@ -381,7 +349,6 @@ static void usage_of_descendants(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 400 * MS);
 	char *text;
 
-	(void)state;
 	process.minor_faults = 47;
 	process.voluntary_switches = 12;
 	thread.minor_faults = 19;
@@ -394,7 +361,6 @@ static void usage_of_descendants(void **state)
 		text = report((struct pmc_report_options){ .columns = "thread,vol,page-faults",
 							   .screen = { .ascii = true } });
 		has_lines(text, cases[i].below);
-		free(text);
 	}
 }
 
@@ -408,7 +374,6 @@ static void events_of_a_killed_child(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 2000 * MS, 100 * MS);
 	char *text, *below;
 
-	(void)state;
 	for (int killed = 0; killed < 2; killed++) {
 		made_begin();
 		process.eventset = thread.eventset = made_set(faults, 1);
@@ -421,7 +386,6 @@ static void events_of_a_killed_child(void **state)
 		assert_non_null(below);
 		below[strcspn(below, "}")] = '\0';
 		has_lines(below, killed ? "\"value\":null," : "\"value\":0,");
-		free(text);
 	}
 }
 
@@ -437,7 +401,6 @@ static void steps_of_two_processes(void **state)
 	struct pmc_thread_fixed thread = thread_at(0, 1300 * MS, 100 * MS), other;
 	char *text;
 
-	(void)state;
 	made_begin();
 	process.eventset = child.eventset = thread.eventset = made_set(delay, 1);
 	child.pid++;
@@ -461,7 +424,6 @@ static void steps_of_two_processes(void **state)
 			"500000000,200000000,7000000,200000000\n"
 			"700000000,100000000,9000000,100000000\n"
 			"900000000,200000000,9000000,200000000\n");
-	free(text);
 }
 
 int main(void)

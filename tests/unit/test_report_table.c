@@ -2,13 +2,10 @@
 /* test_report_table.c - the table compared with golden files, and single rules. */
 #include "agent/core/base/utf8.h"
 #include "tests/unit/report_process.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static const struct made_event hardware[] = {
 	{ "cycles", 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0 },
@@ -54,7 +51,6 @@ static void full(void **state)
 	uint64_t set;
 	char *text;
 
-	(void)state;
 	made_begin();
 	set = made_set(hardware, 6);
 	process.threads_seen = process.threads_counted = 45;
@@ -82,20 +78,15 @@ static void full(void **state)
 	text = table_of(&profile, (struct pmc_report_options){ .keep_hint = "PMC_OUT=run.pmc" });
 	assert_fits(text);
 	assert_true(made_golden(text, "report-full"));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .wide = true, .top = 3 });
 	assert_true(made_golden(text, "report-wide"));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .summary = true });
 	assert_true(made_golden(text, "report-summary"));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_NAME, .top = 5 });
 	assert_fits(text);
 	assert_true(made_golden(text, "report-by-name"));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_POOL, .wide = true });
 	assert_true(made_golden(text, "report-by-pool-wide"));
-	free(text);
 	for (int width = 60; width <= 200; width += 140) {
 		char name[32];
 
@@ -105,16 +96,13 @@ static void full(void **state)
 		for (const char *c = text; *c; c++)
 			assert_in_range((unsigned char)*c, '\n', '~');
 		assert_true(made_golden(text, name));
-		free(text);
 	}
 	text = table_of(&profile,
 			(struct pmc_report_options){ .columns = "thread,tid,vol,cpu", .top = 2 });
 	assert_true(made_golden(text, "report-columns"));
-	free(text);
 	text = table_of(&profile,
 			(struct pmc_report_options){ .where = io_only, .n_where = 1, .top = 3 });
 	assert_true(made_golden(text, "report-where"));
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -143,7 +131,6 @@ static void marks(void **state)
 	uint64_t set, clock_set;
 	char *text;
 
-	(void)state;
 	made_begin();
 	set = made_set(events, 5);
 	clock_set = made_set(clock, 1);
@@ -178,11 +165,9 @@ static void marks(void **state)
 	text = table_of(&profile, (struct pmc_report_options){ .only_first = true });
 	assert_fits(text);
 	assert_true(made_golden(text, "report-marks"));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
 	assert_fits(text);
 	assert_true(made_golden(text, "report-tree"));
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -194,7 +179,6 @@ static void no_pmu(void **state)
 	uint64_t set;
 	char *text;
 
-	(void)state;
 	made_begin();
 	for (unsigned i = 0; i < 6; i++) {
 		events[i] = hardware[i];
@@ -211,7 +195,6 @@ static void no_pmu(void **state)
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
 	assert_true(made_golden(text, "report-no-pmu"));
 	assert_null(strstr(text, "IPC"));
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -222,7 +205,6 @@ static void one_screen(void **state)
 	unsigned lines = 0;
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_process(1, &process, "node", "/bin/app", "app");
 	for (unsigned i = 1; i < 9000; i++) {
@@ -241,16 +223,12 @@ static void one_screen(void **state)
 	assert_non_null(strstr(text, "pool-*"));
 	assert_non_null(strstr(text, " more)"));
 	assert_fits(text);
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8990 });
 	assert_non_null(strstr(text, "pool-20 "));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8997 });
 	assert_non_null(strstr(text, "(2 more)"));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_THREAD, .top = 8999 });
 	assert_null(strstr(text, " more)"));
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -265,7 +243,6 @@ static void marks_out_of_sight(void **state)
 	char names[10][32], *text;
 	uint64_t set;
 
-	(void)state;
 	made_begin();
 	for (unsigned i = 0; i < 10; i++) {
 		snprintf(names[i], sizeof(names[i]), "a-rather-long-event-%u", i);
@@ -286,10 +263,8 @@ static void marks_out_of_sight(void **state)
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
 	assert_non_null(strstr(text, "not shown: a-rather-long-event-2"));
 	assert_null(strstr(text, " +: "));
-	free(text);
 	text = table_of(&profile, (struct pmc_report_options){ .wide = true });
 	assert_non_null(strstr(text, " +: "));
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -322,7 +297,6 @@ static void hostile(void **state)
 	struct pmc_profile profile;
 	uint64_t set, site;
 
-	(void)state;
 	made_begin();
 	set = made_set(&event, 1);
 	site = made_site("/lib/\x1b[2J.so", "sym\x1b[2Jbol", 5);
@@ -361,7 +335,6 @@ static void hostile(void **state)
 						    (format == PMC_FORMAT_JSON && code >= 0xa0));
 					p += n - 1;
 				}
-				free(text);
 			}
 		}
 	}
@@ -375,7 +348,6 @@ static void several_runs(void **state)
 	struct pmc_profile profile;
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_process(1, &process, "node", "/bin/first", "/opt/bin/first -a");
 	made_thread(1, thread_like(0, 100 * MS, 0), "first", NULL, 0);
@@ -389,7 +361,6 @@ static void several_runs(void **state)
 	assert_null(strstr(text, "/opt/bin"));
 	assert_non_null(strstr(text, "second -b"));
 	assert_null(strstr(text, " wall"));
-	free(text);
 	pmc_profile_free(&profile);
 }
 
@@ -397,12 +368,11 @@ static void empty(void **state)
 {
 	struct pmc_profile profile;
 
-	(void)state;
 	made_begin();
 	made_profile(&profile, false);
 	for (int format = PMC_FORMAT_TABLE; format <= PMC_FORMAT_CSV; format++)
-		free(table_of(&profile, (struct pmc_report_options){
-						.format = (enum pmc_report_format)format }));
+		table_of(&profile,
+			 (struct pmc_report_options){ .format = (enum pmc_report_format)format });
 	/* rows of a process whose PROCESS frame is missing */
 	made_begin();
 	made_thread(1, thread_like(1, 5 * MS, 77), "orphan", NULL, 0);
@@ -413,7 +383,6 @@ static void empty(void **state)
 				      (struct pmc_report_options){ .by = (enum pmc_fold_by)by });
 
 		assert_non_null(strstr(text, "5.000"));
-		free(text);
 	}
 	pmc_profile_free(&profile);
 }
@@ -426,33 +395,26 @@ static void unnamed(void **state)
 	struct pmc_profile profile;
 	char *text;
 
-	(void)state;
 	made_begin();
 	made_thread(1, thread_like(1, 5 * MS, 77), "", NULL, 0);
 	made_profile(&profile, false);
 	for (unsigned i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
 		text = table_of(&profile, (struct pmc_report_options){ .by = by[i] });
 		assert_non_null(strstr(text, "\n  (unnamed) "));
-		free(text);
 	}
 	text = table_of(&profile, (struct pmc_report_options){ .format = PMC_FORMAT_CSV,
 							       .columns = "name,cpu_ns" });
 	assert_string_equal(text, "name,cpu_ns\n,5000000\n");
-	free(text);
 	pmc_profile_free(&profile);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(full),
-		cmocka_unit_test(unnamed),
-		cmocka_unit_test(marks),
-		cmocka_unit_test(no_pmu),
-		cmocka_unit_test(one_screen),
-		cmocka_unit_test(marks_out_of_sight),
-		cmocka_unit_test(hostile),
-		cmocka_unit_test(several_runs),
+		cmocka_unit_test(full),	      cmocka_unit_test(unnamed),
+		cmocka_unit_test(marks),      cmocka_unit_test(no_pmu),
+		cmocka_unit_test(one_screen), cmocka_unit_test(marks_out_of_sight),
+		cmocka_unit_test(hostile),    cmocka_unit_test(several_runs),
 		cmocka_unit_test(empty),
 	};
 

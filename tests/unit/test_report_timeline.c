@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_timeline.c - rates over time as lines of characters, for threads and groups. */
 #include "tests/unit/report_profile.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #define MS 1000000ull
 
@@ -59,12 +55,6 @@ static char *report(const struct pmc_report_options *options)
 	return text;
 }
 
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no\n%s\nin\n%s", part, text);
-}
-
 static void lines_of_threads(void **state)
 {
 	const struct pmc_report_options options = {
@@ -72,13 +62,11 @@ static void lines_of_threads(void **state)
 	};
 	char *text = report(&options);
 
-	(void)state;
 	/* The highest rate of each column is the full block. */
 	has(text, "(main) 10     1  █████          1.00  "
 		  "█████         8,000\n");
 	has(text, "pool-1 11     1       ▅▅▅▅▅     0.50  "
 		  "     ▂▂▂▂▂    1,000\n");
-	free(text);
 }
 
 static void lines_of_pools(void **state)
@@ -89,11 +77,9 @@ static void lines_of_pools(void **state)
 						    .screen = { .width = 60, .ascii = true } };
 	char *text = report(&options);
 
-	(void)state;
 	has(text, "2.00 s CPU");
 	has(text, "pool-*     2  ++++++++++++     0.50");
 	has(text, "(1 more)");
-	free(text);
 }
 
 int main(void)

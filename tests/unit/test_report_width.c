@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_width.c - what tables of functions and stacks leave out on a narrow screen. */
+/* test_report_width.c - what tables leave out on a narrow screen. */
+#include "tests/unit/report_process.h"
 #include "tests/unit/samples_made.h"
 #include "tools/report/samples.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static const struct made_event event = {
 	.name = "task-clock", .type = 1, .config = 1, .unit = "ns"
 };
 
-static void has(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no\n%s\nin\n%s", part, text);
-}
-
-/* Columns that say less than a function's name give way first. */
+/* Columns are left out before a function's name is cut. */
 static void names_are_cut_last(void **state)
 {
 	static const struct made_stack one = { 1, 0, 1, { MADE_FRAME(0, 0x1000) } };
@@ -39,7 +30,6 @@ static void names_are_cut_last(void **state)
 	char *tree, *start;
 	int result;
 
-	(void)state;
 	made_begin();
 	clock = made_set(&event, 1);
 	made_process(1, &process, "elsewhere", "/bin/app", "app");
@@ -62,8 +52,6 @@ static void names_are_cut_last(void **state)
 	has(tree, "not shown: n, module");
 	has(start, "  (unknown) < library_wi…g_file_name.so+0x1000 ");
 	has(start, "not shown: page-faults, samples");
-	free(tree);
-	free(start);
 	report_names_free(names);
 	pmc_profile_free(&profile);
 }

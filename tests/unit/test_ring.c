@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ring.c - a ring in ordinary memory: wrapped records, damage, and a concurrent writer. */
 #include "tests/unit/ring_made.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static unsigned char joined[PMC_RING_RECORD_MAX] __attribute__((aligned(8)));
 
@@ -27,7 +24,6 @@ static void a_record_may_wrap_anywhere(void **state)
 	unsigned char record[4096] __attribute__((aligned(8)));
 	unsigned wrapped = 0;
 
-	(void)state;
 	for (unsigned s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		for (uint64_t start = 0; start < 4096; start += 8) {
 			/* Positions near the end of 64 bits wrap correctly. */
@@ -67,7 +63,6 @@ static void a_size_that_cannot_be_ends_it(void **state)
 {
 	static const uint16_t sizes[] = { 0, 1, 4, 7, 9, 12, 15, 72, 80, 4096, 65528, 65535 };
 
-	(void)state;
 	for (unsigned s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		unsigned char record[64] __attribute__((aligned(8)));
 		struct perf_event_header header;
@@ -94,7 +89,6 @@ static void a_head_that_cannot_be_ends_it(void **state)
 	struct made_ring made;
 	struct pmc_ring ring;
 
-	(void)state;
 	made_init(&made, 4096, 8192);
 	pmc_ring_init(&ring, &made.page, made.data, 4096, joined);
 	made.page.data_head = 8192 + 4096;
@@ -173,7 +167,6 @@ static void against_a_writer_none_is_torn_or_twice(void **state)
 	pthread_t thread;
 	bool done;
 
-	(void)state;
 	made_init(&w.made, 4096, 0);
 	pmc_ring_init(&ring, &w.made.page, w.made.data, 4096, joined);
 	assert_int_equal(pthread_create(&thread, NULL, writes, &w), 0);

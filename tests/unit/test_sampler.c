@@ -40,7 +40,6 @@ static void next_gives_what_is_there_and_no_more(void **state)
 	struct pmc_record record;
 	uint64_t last = 0, id, count;
 
-	(void)state;
 	assert_int_equal(pmc_sampler_fd(sampler), pmc_counter_fd(counter));
 	assert_int_equal(pmc_sampler_next(sampler, &record), -EAGAIN);
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, 0), -EAGAIN);
@@ -115,7 +114,6 @@ static void the_end_of_the_task_ends_the_ring_once_it_is_empty(void **state)
 	uint64_t count;
 	int n = 0;
 
-	(void)state;
 	open.pid = child.pid;
 	counter = open_software(PERF_COUNT_SW_PAGE_FAULTS, &open);
 	sampler = sampled(counter, 8);
@@ -152,7 +150,6 @@ static void waiting_never_spins(void **state)
 	uint64_t before;
 	int error;
 
-	(void)state;
 	open.enabled = true;
 	open.cpu = 0;
 	open.pid = dead.pid;
@@ -181,7 +178,6 @@ static void waiting_never_spins(void **state)
 
 static void on_alarm(int number)
 {
-	(void)number;
 }
 
 static void a_signal_interrupts_and_loses_nothing(void **state)
@@ -194,7 +190,6 @@ static void a_signal_interrupts_and_loses_nothing(void **state)
 	struct pmc_sampler *sampler = sampled(counter, 8);
 	struct pmc_record record;
 
-	(void)state;
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	assert_int_equal(pmc_sampler_next_wait(sampler, &record, -1), -EINTR);
@@ -216,7 +211,6 @@ static void what_comes_during_a_pause_is_lost_and_counted(void **state)
 	struct pmc_record record;
 	uint64_t lost, count;
 
-	(void)state;
 	assert_int_equal(pmc_sampler_pause(sampler), 0);
 	pmc_counter_enable(counter);
 	fault(7);
@@ -252,7 +246,6 @@ static void counters_that_share_a_ring_are_told_apart(void **state)
 	unsigned n_faults = 0, n_minor = 0, n_alike = 0, n_nobody = 0;
 	uint64_t lost, count, switches = 0;
 
-	(void)state;
 	/* Other fields: records are told apart by their identifier. */
 	open.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN;
 	minor = open_software(PERF_COUNT_SW_PAGE_FAULTS_MIN, &open);
@@ -324,7 +317,6 @@ static void rings_that_cannot_be_are_refused(void **state)
 	struct pmc_record record;
 	uint64_t lost;
 
-	(void)state;
 	assert_int_equal(pmc_sampler_open(&sampler, counter, 3, NULL), -EINVAL);
 	assert_null(sampler);
 	/* Without a ring there are no records. */
@@ -371,7 +363,6 @@ static void a_damaged_ring_ends(void **state)
 	struct pmc_sampler *sampler;
 	struct pmc_record record;
 
-	(void)state;
 	/* Maps the control page a second time, to write fields that are the kernel's. */
 	page = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, pmc_counter_fd(counter), 0);
 	assert_ptr_not_equal(page, MAP_FAILED);

@@ -62,7 +62,6 @@ static void threads_that_take_turns_come_in_turn(void **state)
 	pthread_t threads[2];
 	uint64_t expected = 0;
 
-	(void)state;
 	NEED_TRACEFS();
 	assert_int_equal(pmc_sampler_set_new(&set, SETTLE_NS), 0);
 	for (int i = 0; i < 2; i++) {
@@ -142,7 +141,6 @@ static void rings_of_different_speeds_come_in_order(void **state)
 	struct pmc_sampler_set *set;
 	struct pmc_record record;
 
-	(void)state;
 	NEED_TRACEFS();
 	assert_int_equal(pmc_sampler_set_new(&set, SETTLE_NS), 0);
 	for (int i = 0; i < THREADS; i++) {
@@ -222,7 +220,6 @@ static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 	int next[CPUS];
 	uint64_t time = 0;
 
-	(void)state;
 	NEED_TRACEFS();
 	n = n > CPUS ? CPUS : n;
 	open.target = PMC_TARGET_ANY;
@@ -271,7 +268,7 @@ static void switches_of_every_cpu_are_an_unbroken_chain(void **state)
 			chained++;
 		next[record.cpu] = s.next_pid;
 	}
-	/* The kernel skips events of a task that it believes to be handling one
+	/* The kernel skips events of a task that is marked as handling one
 	 * (task_struct.perf_recursion): a switch in the middle of another event, and all if this
 	 * counter stays set until the task ends. A reader that lost records would lack many. */
 	for (unsigned pid = 0; pid < PIDS; pid++)

@@ -84,7 +84,6 @@ static void records_and_lost_are_what_was_produced(void **state)
 	struct seen seen = { 0, 0 };
 	uint64_t count, lost;
 
-	(void)state;
 	NEED_TRACEFS();
 	assert_int_equal(pthread_create(&p.thread, NULL, produces, &p), 0);
 	await(&p.tid, 1);

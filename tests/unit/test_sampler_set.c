@@ -90,7 +90,6 @@ static void nothing_comes_before_older_ones_can_be_ruled_out(void **state)
 	struct pmc_sampler_totals totals;
 	struct pmc_record record;
 
-	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
 	/* So long that rounds never settle by time. */
@@ -133,7 +132,6 @@ static void what_no_round_has_settled_is_held_back(void **state)
 	struct made_sampler a, b;
 	struct pmc_record record;
 
-	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
 	pmc_sampler_set_new(&set, SETTLE);
@@ -163,7 +161,6 @@ static void a_record_behind_a_newer_one_of_its_ring_is_late(void **state)
 	struct made_sampler a;
 	struct pmc_record record;
 
-	(void)state;
 	sampler_init(&a, 4096);
 	pmc_sampler_set_new(&set, SETTLE);
 	pmc_sampler_set_add(set, a.sampler);
@@ -190,7 +187,6 @@ static void what_comes_too_late_is_counted(void **state)
 	struct made_sampler a;
 	struct pmc_record record;
 
-	(void)state;
 	sampler_init(&a, 4096);
 	pmc_sampler_set_new(&set, SETTLE);
 	pmc_sampler_set_add(set, a.sampler);
@@ -214,7 +210,6 @@ static void rings_come_and_go(void **state)
 	struct pmc_sampler *from;
 	struct pmc_record record;
 
-	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
 	sampler_init(&c, 4096);
@@ -276,7 +271,6 @@ static void a_damaged_ring_is_told_once_and_the_others_go_on(void **state)
 	struct pmc_sampler *from;
 	struct pmc_record record;
 
-	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
 	pmc_sampler_set_new(&set, SETTLE);
@@ -324,7 +318,6 @@ static void a_ring_ends_for_the_reason_that_poll_tells(void **state)
 {
 	static const int reasons[] = { -EIO, -EBADF, -ENODATA };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct pmc_sampler_set *set;
 		struct pmc_sampler *from;
@@ -376,7 +369,6 @@ static void any_filling_comes_out_in_order(void **state)
 	uint64_t clock = 1, put_in = 0, got = 0, last = 0;
 	uint32_t random = 1;
 
-	(void)state;
 	pmc_sampler_set_new(&set, 1); /* every round settles at once */
 	for (unsigned i = 0; i < 5; i++) {
 		sampler_init(&rings[i], 1024 << i);
@@ -420,7 +412,6 @@ static void rings_that_cannot_be_ordered_are_refused(void **state)
 	struct pmc_sampler_set *set;
 	struct made_sampler a, b;
 
-	(void)state;
 	sampler_init(&a, 4096);
 	sampler_init(&b, 4096);
 	pmc_sampler_set_new(&set, 0);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_samples.c - modules, stacks and samples: frames to a profile. */
 #include "tests/unit/samples_made.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 static struct pmc_profile profile;
 
@@ -44,7 +40,6 @@ static void samples_and_stacks_are_linked(void **state)
 	struct pmc_thread_buf buf;
 	uint64_t n;
 
-	(void)state;
 	made_samples(1, (struct pmc_samples_fixed){ .seq = 1, .eventset = set, .period = 1000 },
 		     6100, list, 3);
 	made_profile(&profile, false);
@@ -88,7 +83,6 @@ static void newest_snapshot_of_each_part_counts(void **state)
 	const struct pmc_samples_fixed one = { .eventset = set, .time_ns = 1 };
 	struct pmc_samples_fixed two = one, late = one;
 
-	(void)state;
 	two.part = 1;
 	late.time_ns = 2;
 	made_samples(1, two, 0, more, 1);
@@ -108,7 +102,6 @@ static void lists_that_do_not_fit_are_damage(void **state)
 	struct pmc_samples_fixed fixed = { .n = 1 };
 	struct pmc_stacks_fixed stacks = { .n_stacks = 1 };
 
-	(void)state;
 	begin();
 	made_stacks(1, NULL, 0, &unlisted, 1);
 	pmc_begin_samples(&made, made_identity(1), ++made_snapshot, &fixed);
@@ -133,7 +126,6 @@ static void missing_frames_leave_gaps(void **state)
 {
 	const struct pmc_sample list[] = { { 8, 1, 10 } };
 
-	(void)state;
 	begin();
 	made_samples(1, (struct pmc_samples_fixed){ .seq = 5, .eventset = 77 }, 20, list, 1);
 	made_samples(2, (struct pmc_samples_fixed){ .seq = 5, .eventset = 77 }, 20, list, 1);
@@ -170,7 +162,6 @@ static void names_are_those_of_a_module_or_process(void **state)
 	struct pmc_p_frame frame = { .address = 0x1010 };
 	const struct pmc_p_place *place;
 
-	(void)state;
 	begin();
 	module = made_module("/lib/b.so", "id-b");
 	made_names(module, "in_module", "b.c");
@@ -221,7 +212,6 @@ static void start_routines_have_the_names_of_their_process(void **state)
 	struct pmc_names_fixed fixed = { .n_texts = 1, .n_places = 1 };
 	const struct pmc_p_start *left = NULL;
 
-	(void)state;
 	begin();
 	row.start_site = fixed.module = made_site("/bin/x", "", 0x40);
 	for (unsigned id = 1; id <= 2; id++) {
@@ -258,7 +248,6 @@ static void names_with_lines_win_in_any_order(void **state)
 	static const char *const names[] = { "one", "two", "three" };
 	const char *winner = NULL;
 
-	(void)state;
 	for (unsigned turn = 0; turn < 6; turn++) {
 		struct pmc_p_module *module;
 		struct pmc_p_frame frame = { .address = 0x1010 };
@@ -287,7 +276,6 @@ static void names_with_lines_win_in_any_order(void **state)
 
 static void a_name_wins_over_none(void **state)
 {
-	(void)state;
 	for (unsigned turn = 0; turn < 40; turn++) {
 		struct pmc_p_frame frame = { .address = 0x1010 };
 		char name[16];
@@ -310,7 +298,6 @@ static void names_that_do_not_fit_are_damage(void **state)
 	struct pmc_place_function function = { .name = 2 };
 	const struct pmc_p_frame frame = { .address = 0 };
 
-	(void)state;
 	begin();
 	pmc_begin_names(&made, made_identity(1), &fixed);
 	pmc_frame_end(&made);

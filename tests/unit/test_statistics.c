@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_statistics.c - summaries, Welch's t test, and t quantiles calculated by mpmath. */
 #include "tools/bench/statistics.h"
+#include "tests/unit/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static bool near(double a, double b, double relative)
 {
@@ -28,7 +23,6 @@ static void t_quantiles(void **state)
 		{ 1000000, 1.95996635681 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(of_95) / sizeof(of_95[0]); i++)
 		assert_true(near(bench_t_quantile(0.95, of_95[i].df), of_95[i].t, 1e-9));
 	assert_true(near(bench_t_quantile(0.99, 5), 4.03214298356, 1e-9));
@@ -46,7 +40,6 @@ static void summaries(void **state)
 	const double equal[] = { 0.1, 0.1, 0.1, 0.1 };
 	struct bench_summary a, b;
 
-	(void)state;
 	bench_summarize(slow, 8, &a);
 	bench_summarize(fast, 5, &b);
 	assert_int_equal(a.n, 8);
@@ -70,7 +63,6 @@ static void differences(void **state)
 	struct bench_mean means[2];
 	struct bench_delta delta;
 
-	(void)state;
 	bench_summarize(slow, 8, &a);
 	bench_summarize(fast, 5, &b);
 	assert_false(bench_means(&a, &b, means));
@@ -104,7 +96,6 @@ static void outliers_do_not_hide_a_difference(void **state)
 	struct bench_mean means[2];
 	struct bench_delta delta, same;
 
-	(void)state;
 	bench_summarize(one, 12, &a);
 	bench_summarize(other, 12, &b);
 	assert_true(bench_means(&a, &b, means) && means[0].n == 6 && means[1].n == 6);
@@ -138,7 +129,6 @@ static void mostly_equal_values(void **state)
 	struct bench_mean means[2];
 	struct bench_delta delta;
 
-	(void)state;
 	bench_summarize(low, 12, &a);
 	bench_summarize(high, 12, &b);
 	assert_false(bench_means(&a, &b, means));
@@ -157,7 +147,6 @@ static void sides_are_compared_by_the_same_mean(void **state)
 	struct bench_summary a, b;
 	struct bench_delta delta;
 
-	(void)state;
 	for (unsigned n = 9; n <= 11; n += 2) {
 		bench_summarize(mostly + 11 - n, n, &a);
 		bench_summarize(mixed, 11, &b);
@@ -179,7 +168,6 @@ static void drift_cancels_in_pairs(void **state)
 	struct bench_summary a, b;
 	struct bench_delta delta;
 
-	(void)state;
 	for (unsigned i = 0; i < 10000; i++) {
 		double speed = 1 + (i / 100 % 2) + (i % 7 == 0 ? 1 : 0);
 
@@ -204,7 +192,6 @@ static void without_an_answer(void **state)
 	struct bench_summary a, b, none, zero = { .n = 3 };
 	struct bench_delta delta;
 
-	(void)state;
 	bench_summarize(ones, 3, &a);
 	bench_summarize(ones, 0, &none);
 	bench_compare(&zero, &a, &delta);
@@ -242,7 +229,6 @@ static void equal_sides_rarely_differ(void **state)
 	static const unsigned sizes[] = { 3, 8, 10, 12, 40, 99 };
 	uint64_t seed = 12345;
 
-	(void)state;
 	for (unsigned kind = 0; kind < 18; kind++) {
 		unsigned n = sizes[kind < 12 ? kind / 2 : kind - 12], excluded = 0, in_pairs = 0;
 		bool few = kind % 2 || kind >= 12;

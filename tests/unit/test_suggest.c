@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_suggest.c - edit distance of words, and its limit. */
 #include "agent/core/base/suggest.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static unsigned distance(const char *a, const char *b, unsigned limit)
 {
@@ -17,7 +15,6 @@ static unsigned distance(const char *a, const char *b, unsigned limit)
 
 static void edits(void **state)
 {
-	(void)state;
 	assert_int_equal(distance("", "", 3), 0);
 	assert_int_equal(distance("cycles", "cycles", 3), 0);
 	assert_int_equal(distance("cycles", "cycle", 3), 1);
@@ -30,7 +27,6 @@ static void edits(void **state)
 
 static void neighbours_swapped_are_one_edit(void **state)
 {
-	(void)state;
 	assert_int_equal(distance("cycels", "cycles", 3), 1);
 	assert_int_equal(distance("ab", "ba", 3), 1);
 	assert_int_equal(distance("instrcutoins", "instructions", 3), 2);
@@ -40,7 +36,6 @@ static void neighbours_swapped_are_one_edit(void **state)
 
 static void case_and_dashes_do_not_count(void **state)
 {
-	(void)state;
 	assert_int_equal(distance("LLC_Loads", "llc-loads", 3), 0);
 	assert_int_equal(distance("-", "_", 3), 0);
 	assert_int_equal(distance("[", "{", 3), 1);
@@ -48,7 +43,6 @@ static void case_and_dashes_do_not_count(void **state)
 
 static void far_is_limit_plus_one(void **state)
 {
-	(void)state;
 	assert_int_equal(distance("cycles", "instructions", 3), 4);
 	assert_int_equal(distance("abcdef", "uvwxyz", 2), 3);
 	assert_int_equal(distance("abcdef", "uvwxyz", 5), 6);
@@ -62,7 +56,6 @@ static void long_words(void **state)
 {
 	char a[200], b[200];
 
-	(void)state;
 	memset(a, 'a', sizeof(a));
 	memset(b, 'b', sizeof(b));
 	assert_int_equal(pmc_distance(a, 128, a, 128, 3), 0);
@@ -96,7 +89,6 @@ static void agrees_with_the_definition(void **state)
 {
 	unsigned seed = 7;
 
-	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
 		char a[7], b[7];
 		size_t n, m;
@@ -118,7 +110,6 @@ static void agrees_with_the_definition(void **state)
 
 static void limits(void **state)
 {
-	(void)state;
 	assert_int_equal(pmc_distance_limit(0), 1);
 	assert_int_equal(pmc_distance_limit(4), 1);
 	assert_int_equal(pmc_distance_limit(5), 2);

@@ -6,14 +6,12 @@
  * The programs print the address of a call in a known function, as the symbol table has it.
  */
 #include "tools/symbol/symbol.h"
+#include "tests/unit/unit.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +19,6 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char where_c[] = "#define _GNU_SOURCE\n"
 			      "#include <dlfcn.h>\n#include <elf.h>\n#include <stdio.h>\n"
@@ -157,7 +153,6 @@ static const struct symbol_place *place(struct symbol_module *module, uint64_t a
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
 	/* Files that users of this machine have must not be found. */
@@ -185,20 +180,17 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	shell("rm -r %s", dir);
 	return 0;
 }
 
 static int begin(void **state)
 {
-	(void)state;
 	return symbols_new(&symbols, NULL);
 }
 
 static int end(void **state)
 {
-	(void)state;
 	symbols_free(symbols);
 	return 0;
 }
@@ -226,7 +218,6 @@ static void test_programs(void **state)
 {
 	static const char *const names[] = { "pie", "nopie", "clang", "split" };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		is_plain_program(names[i]);
 }
@@ -236,7 +227,6 @@ static void test_shared_library(void **state)
 	struct symbol_module *module = module_of("libplain.so", "libplain.so");
 	const struct symbol_place *at = place(module, address_in("uses", "inner"));
 
-	(void)state;
 	assert_int_equal(at->n, 3);
 	is_frame(&at->frames[2], "outer", "plain.c", 11, false);
 }
@@ -246,7 +236,6 @@ static void test_cxx_names(void **state)
 	struct symbol_module *module = module_of("cxx", "cxx");
 	const struct symbol_place *at = place(module, address_in("cxx", "twice"));
 
-	(void)state;
 	assert_int_equal(at->n, 1);
 	is_frame(&at->frames[0], "shop::Box<int>::twice(int)", "cxx.cc", 4, false);
 }
@@ -257,7 +246,6 @@ static void test_symbol_table(void **state)
 	struct symbol_module *module = module_of("nodebug", "nodebug");
 	const struct symbol_place *at = place(module, address_in("nodebug", "inner"));
 
-	(void)state;
 	assert_int_equal(at->n, 1);
 	is_frame(&at->frames[0], "outer", NULL, 0, false);
 }
@@ -267,7 +255,6 @@ static void test_stripped(void **state)
 	struct symbol_module *module = module_of("stripped", "stripped");
 	const uint64_t address = address_in("stripped", "inner");
 
-	(void)state;
 	is_frame(&place(module, address)->frames[0], NULL, NULL, 0, false);
 	assert_int_equal(place(module, address)->n, 1);
 	assert_int_equal(symbols_status(symbols, module), SYMBOL_OPEN);
@@ -294,7 +281,6 @@ static void finds_debug_file(const char *name)
 
 static void test_debug_link(void **state)
 {
-	(void)state;
 	shell("mkdir -p beside hidden/.debug && objcopy --only-keep-debug pie beside/pie.debug && "
 	      "cp beside/pie.debug hidden/.debug/ && "
 	      "cd beside && objcopy --add-gnu-debuglink=pie.debug ../stripped stripped && "
@@ -311,7 +297,6 @@ static void test_wrong_debug_link(void **state)
 	int opens = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	char fifo[128];
 
-	(void)state;
 	shell("mkdir wrong pipe && cd wrong && objcopy --only-keep-debug ../rebuilt pie.debug && "
 	      "objcopy --add-gnu-debuglink=pie.debug ../stripped stripped && "
 	      "cp stripped ../pipe/ && mkfifo ../pipe/pie.debug");
@@ -333,7 +318,6 @@ static void test_debuginfod_cache(void **state)
 	char hex[129];
 	unsigned n = hex_id("pie", id);
 
-	(void)state;
 	for (unsigned i = 0; i < n; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
 	shell("mkdir -p debuginfod_client/%s && "
@@ -353,7 +337,6 @@ static void test_root(void **state)
 	unsigned n = hex_id("pie", id);
 	struct symbols *kept = symbols;
 
-	(void)state;
 	shell("mkdir -p root/opt && cp pie root/opt/program");
 	snprintf(root, sizeof(root), "%s/root", dir);
 	assert_int_equal(symbols_new(&symbols, root), 0);
@@ -369,7 +352,6 @@ static void test_other_build(void **state)
 {
 	struct symbol_module *module = module_of("nopie", "pie");
 
-	(void)state;
 	is_frame(&place(module, address_in("nopie", "outer"))->frames[0], NULL, NULL, 0, false);
 	assert_int_equal(symbols_status(symbols, module), SYMBOL_DIFFERS);
 	assert_int_equal(symbols_status(symbols, module_of("no-file", "pie")), SYMBOL_MISSING);
@@ -385,7 +367,6 @@ static void test_modules_are_kept(void **state)
 {
 	struct symbol_module *a = module_of("pie", "pie"), *b = module_of("pie", "nopie");
 
-	(void)state;
 	assert_true(a != b);
 	assert_true(module_of("pie", "pie") == a);
 }
@@ -397,7 +378,6 @@ static void test_damaged_files(void **state)
 	char path[128];
 	struct stat st;
 
-	(void)state;
 	for (unsigned i = 0; i < 60; i++) {
 		const char *name = names[i % 3];
 		char damaged[32];
@@ -454,7 +434,6 @@ static void test_vdso(void **state)
 	struct symbol_module *module = symbols_module(symbols, "[vdso]", NULL, 0);
 	unsigned found = 0;
 
-	(void)state;
 	if (!head)
 		skip();
 	for (uint64_t address = 0; address < 8192; address += 16) {

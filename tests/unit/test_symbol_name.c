@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* test_symbol_name.c - names from perf maps, and of C++ and Rust functions. */
 #include "tools/symbol/symbol.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static struct symbols *symbols;
 
 static int begin(void **state)
 {
-	(void)state;
 	return symbols_new(&symbols, NULL);
 }
 
 static int end(void **state)
 {
-	(void)state;
 	symbols_free(symbols);
 	return 0;
 }
@@ -66,7 +60,6 @@ static void test_perf_map(void **state)
 						     "7f0000003000 10 _RNvC6_123foo3bar\n");
 	char path[64];
 
-	(void)state;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
 	is_named(module, 0x7f00000010ff, "LInterpreter;run");
 	is_named(module, 0x7f0000001100, NULL);
@@ -86,7 +79,6 @@ static void test_foreign_perf_map(void **state)
 	int fd = mkstemp(target);
 	struct symbol_module *module;
 
-	(void)state;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
 	assert_true(fd >= 0 && write(fd, "1000 100 linked\n", 16) == 16 && close(fd) == 0);
 	unlink(path);
@@ -127,7 +119,6 @@ static void test_demangle(void **state)
 	};
 	char text[256];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		unsigned len = symbols_demangle(names[i][0], text, sizeof(text));
 
@@ -143,7 +134,6 @@ static void test_demangle_bomb(void **state)
 	char name[1024] = "_Z1f1aIS_S_E", text[300];
 	size_t at = strlen(name);
 
-	(void)state;
 	for (unsigned i = 0; i < 60; i++) {
 		const char *digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 		char id[8];

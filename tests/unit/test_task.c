@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* test_task.c - page faults and context switches of another thread, from /proc. */
 #include "agent/core/base/clock.h"
+#include "tests/unit/unit.h"
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void test_stat(void **state)
 {
 	struct pmc_usage usage = { 0 };
 
-	(void)state;
 	assert_true(
 		pmc_task_stat("12 (a) b) (c) S 1 2 3 4 5 6 4294967296 8 9 10 11 12 13", &usage));
 	assert_int_equal(usage.user_ns, 110000000);
@@ -35,7 +31,6 @@ static void test_status(void **state)
 {
 	struct pmc_usage usage = { 0 };
 
-	(void)state;
 	assert_true(pmc_task_status("Name:\tnonvoluntary_ctxt_switches:\nNSpid:\t70\t7\n"
 				    "voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n",
 				    7, &usage));
@@ -58,7 +53,6 @@ static void test_schedstat(void **state)
 {
 	uint64_t ns;
 
-	(void)state;
 	assert_true(pmc_task_schedstat("0 18446744073709551615 1", &ns));
 	assert_true(ns == UINT64_MAX);
 	/* A kernel without CONFIG_SCHED_INFO. */
@@ -80,7 +74,6 @@ static void test_tid_without_a_call(void **state)
 	bool agree = false;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pmc_thread_tid(), syscall(SYS_gettid));
 	assert_int_equal(pthread_create(&thread, NULL, tids_agree, &agree), 0);
 	pthread_join(thread, NULL);
@@ -114,7 +107,6 @@ static void test_another_thread(void **state)
 	char room[PMC_TASK_ROOM];
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, touch, NULL), 0);
 	sem_wait(&ready);
 	assert_true(pmc_usage_of_task(tid, room, sizeof(room), &usage));

@@ -2,17 +2,13 @@
 /* test_top.c - pmctl top without /proc: sparklines, folding, filters, order and layout. */
 #include "agent/core/base/utf8.h"
 #include "tools/top/top.h"
+#include "tests/unit/unit.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define TASKS 5
 
@@ -43,7 +39,6 @@ static void set_task(unsigned i, const char *name, char state, uint64_t cpu, uin
 
 static int set_up(void **state)
 {
-	(void)state;
 	set_task(0, "server", 'S', 1, 0);
 	set_task(1, "worker-1", 'R', 30, 70);
 	set_task(2, "worker-2", 'R', 50, 50);
@@ -64,7 +59,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	top_rows_free(&rows);
 	return 0;
 }
@@ -97,7 +91,6 @@ static void order(void **state)
 {
 	struct top_look look = { .by = TOP_THREAD, .sort = TOP_CPU };
 
-	(void)state;
 	assert_string_equal(names(&look), "worker-2,worker-1,e\033[1m,server,io");
 	look.reverse = true;
 	assert_string_equal(names(&look), "io,server,e\033[1m,worker-1,worker-2");
@@ -114,7 +107,6 @@ static void unknown_values_are_last(void **state)
 {
 	struct top_look look = { .by = TOP_THREAD, .sort = TOP_CPU };
 
-	(void)state;
 	tasks[2].task.known = false;
 	assert_string_equal(names(&look), "worker-1,e\033[1m,server,io,worker-2");
 	assert_string_equal(cell(4, TOP_CPU), "-");
@@ -126,7 +118,6 @@ static void pools(void **state)
 {
 	const struct top_look look = { .by = TOP_POOL, .sort = TOP_CPU };
 
-	(void)state;
 	assert_string_equal(names(&look), "worker-*,e\033[1m,server,io");
 	assert_string_equal(cell(0, TOP_TID), "2");
 	assert_string_equal(cell(0, TOP_CPU), "80.0");
@@ -144,7 +135,6 @@ static void whole_process(void **state)
 {
 	const struct top_look look = { .by = TOP_PROCESS, .sort = TOP_CPU };
 
-	(void)state;
 	/* Threads that have ended used two more CPUs. */
 	process.ended_ns = 2000000000u;
 	assert_string_equal(names(&look), "server");
@@ -161,7 +151,6 @@ static void late_readings(void **state)
 {
 	const struct top_look look = { .by = TOP_POOL, .sort = TOP_CPU };
 
-	(void)state;
 	watch.now_ns = 1200000001u;
 	assert_string_equal(names(&look), "worker-*,e\033[1m,server,io");
 	assert_string_equal(cell(3, TOP_BLOCKED), "100.0");
@@ -177,7 +166,6 @@ static void filters(void **state)
 {
 	struct top_look look = { .by = TOP_THREAD, .sort = TOP_CPU, .filter = "work" };
 
-	(void)state;
 	assert_string_equal(names(&look), "worker-2,worker-1");
 	assert_int_equal(rows.hidden, 3);
 	strcpy(look.filter, "*-1");
@@ -191,7 +179,6 @@ static void filter_and_zoom(void **state)
 {
 	struct top_look look = { .by = TOP_PROCESS, .sort = TOP_CPU, .filter = "serv" };
 
-	(void)state;
 	assert_string_equal(names(&look), "server");
 	top_look_inside(&look, &rows.rows[0]);
 	assert_string_equal(names(&look), "worker-2,worker-1,e\033[1m,server,io");
@@ -215,7 +202,6 @@ static void sparkline(void **state)
 	char text[64];
 	struct pmc_out out;
 
-	(void)state;
 	pmc_out_to_mem(&out, text, sizeof(text));
 	top_put_sparkline(us, 0, 5, 1000, true, &out);
 	assert_string_equal(text, " .=@@");
@@ -227,7 +213,7 @@ static void sparkline(void **state)
 	assert_string_equal(text, ".");
 }
 
-static bool has(const struct top_layout *layout, unsigned column)
+static bool has_column(const struct top_layout *layout, unsigned column)
 {
 	for (unsigned i = 0; i < layout->n; i++)
 		if (layout->columns[i] == column)
@@ -240,7 +226,6 @@ static void layout(void **state)
 	struct top_look look = { .by = TOP_THREAD, .sort = TOP_CPU };
 	struct top_layout made;
 
-	(void)state;
 	names(&look);
 	for (int width = 0; width < 300; width++) {
 		int sum = 0;
@@ -259,11 +244,12 @@ static void layout(void **state)
 		}
 	}
 	top_layout_make(&made, &watch, &look, &rows, 80);
-	assert_true(has(&made, TOP_WHERE) && has(&made, TOP_HISTORY_) && !has(&made, TOP_MAJOR));
+	assert_true(has_column(&made, TOP_WHERE) && has_column(&made, TOP_HISTORY_) &&
+		    !has_column(&made, TOP_MAJOR));
 	/* What is sorted by is shown. */
 	look.sort = TOP_MAJOR;
 	top_layout_make(&made, &watch, &look, &rows, 80);
-	assert_true(has(&made, TOP_MAJOR));
+	assert_true(has_column(&made, TOP_MAJOR));
 }
 
 static const char *title(const struct top_look *look, int width)
@@ -282,7 +268,6 @@ static void titles(void **state)
 {
 	struct top_look look = { .by = TOP_THREAD, .sort = TOP_DELAY };
 
-	(void)state;
 	process.ended_ns = 500000000u;
 	process.pid = 4194303;
 	strcpy(process.name, "a-server-of-data");
@@ -329,7 +314,6 @@ static void ended_threads(void **state)
 	pthread_t thread;
 	unsigned ms = 400, short_ms = 30;
 
-	(void)state;
 	assert_int_equal(top_watch_start(&of_own, &own, getpid()), 0);
 	assert_int_equal(pthread_create(&thread, NULL, spin, &ms), 0);
 	for (int i = 0; i < 300; i++) {
@@ -352,7 +336,6 @@ static void several_roots(void **state)
 	char pids[64];
 	unsigned roots;
 
-	(void)state;
 	snprintf(pids, sizeof(pids), "%d,%d", getpid(), getppid());
 	own.pids = pids;
 	assert_int_equal(top_watch_start(&of_own, &own, 0), 0);
@@ -361,13 +344,12 @@ static void several_roots(void **state)
 	top_watch_stop(&of_own);
 }
 
-/* The process has ended, and another one has its ID: only the start time tells. */
+/* The process has ended, and another one has its ID: only the start time differs. */
 static void used_id(void **state)
 {
 	struct top_flags own = { .interval_ns = 1000000000u };
 	struct top_watch of_own;
 
-	(void)state;
 	assert_int_equal(top_watch_start(&of_own, &own, getpid()), 0);
 	/* Files that stay open would tell, too. */
 	of_own.budget.most = 0;

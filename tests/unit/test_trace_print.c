@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_trace_print.c - tools/trace/print.h: print formats, and those that cannot be evaluated. */
 #include "tools/trace/print.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define FIELDS(id)                                                                                 \
 	"name: made" #id "\n"                                                                      \
@@ -67,7 +63,6 @@ static const struct made made = {
 
 static void test_evaluates(void **state)
 {
-	(void)state;
 	assert_string_equal(
 		text_of(FIELDS(700) "\"%s state=%s %#06x <%s>\", __get_str(text), "
 				    "__print_flags(REC->state, \"|\", { 1, \"R\" }, { 4, \"D\" }), "
@@ -86,7 +81,6 @@ static void test_does_not_evaluate(void **state)
 	static const char plain[] = FIELDS(700) "\"%s\", __get_str(text)\n";
 	struct made other = made;
 
-	(void)state;
 	assert_null(
 		text_of(FIELDS(700) "\"%d\", some_function(REC->state)\n", &made, sizeof(made)));
 	/* The text is behind the end. */

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test_trace_summary.c - times of threads in --summary, from switches without sched_switch. */
 #include "tools/trace/summary.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct trace trace;
 static struct trace_summary summary;
 
 static int set_up(void **state)
 {
-	(void)state;
 	summary = (struct trace_summary){ .arena = &trace.arena, .start_ns = 1000 };
 	summary.by_tid = calloc(TRACE_TIDS, sizeof(struct trace_thread *));
 	summary.cpus = calloc(TRACE_SUMMARY_CPUS, sizeof(*summary.cpus));
@@ -24,7 +19,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	free(summary.cpus);
 	trace_summary_free(&trace);
 	pmc_arena_free(&trace.arena);
@@ -48,7 +42,6 @@ static void both_records(void **state)
 {
 	const struct trace_thread *a, *b;
 
-	(void)state;
 	take(2000, OUT, 0, 10);
 	take(2001, IN, 0, 10);
 	take(5000, OUT_PREEMPTED, 10, 11);
@@ -69,13 +62,12 @@ static void both_records(void **state)
 	assert_int_equal(a->unseen + b->unseen, 0);
 }
 
-/* The kernel drops all that happens in some threads; the thread that runs next says when it left.
+/* The kernel drops all events of some threads: such a thread left when the next one began to run.
  */
 static void only_the_next_thread(void **state)
 {
 	const struct trace_thread *a, *b;
 
-	(void)state;
 	take(2000, IN, 0, 10);
 	take(5000, IN, 10, 11);
 	take(7000, OUT, 11, 0);
@@ -90,7 +82,6 @@ static void only_the_next_thread(void **state)
 /* sched_switch was there. */
 static void recorded_switches(void **state)
 {
-	(void)state;
 	take(2000, IN, 0, 10);
 	summary.cpus[3] = (struct trace_cpu){ .tid = 11, .time_ns = 5000, .last = SWITCHED };
 	take(5001, OUT, 10, 11);
@@ -107,7 +98,6 @@ static void ended_threads(void **state)
 {
 	const struct trace_thread *a;
 
-	(void)state;
 	take(2000, OUT, 0, 10);
 	a = summary.by_tid[10];
 	take(5000, OUT, -1, 0);
@@ -127,7 +117,6 @@ static void no_wake_up(void **state)
 	static const struct trace_reason reason;
 	struct trace_thread *a = trace_thread_add(&summary, 10, true);
 
-	(void)state;
 	a->reason = &reason;
 	take(5000, OUT, 0, 10);
 	take(6000, OUT, 10, 0);

@@ -100,7 +100,6 @@ static void the_format_gives_names_types_and_kinds(void **state)
 	struct pmc_tracepoint *tracepoint = made();
 	struct pmc_counter_event event;
 
-	(void)state;
 	assert_int_equal(pmc_tracepoint_count(tracepoint), n);
 	for (size_t i = 0; i < n; i++) {
 		const struct pmc_tracepoint_field *field = pmc_tracepoint_at(tracepoint, i);
@@ -144,7 +143,6 @@ static void a_record_gives_values(void **state)
 	uint64_t id;
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); i++) {
 		assert_int_equal(
 			pmc_tracepoint_integer(pmc_tracepoint_find(tracepoint, integers[i].name),
@@ -191,7 +189,6 @@ static void damaged_records_are_errors(void **state)
 	char text[256];
 	int64_t value;
 
-	(void)state;
 	for (size_t size = 0; size < 82; size++) {
 		record = record_of(size);
 		assert_int_equal(pmc_tracepoint_print(tracepoint, &record, text, sizeof(text)),
@@ -230,7 +227,6 @@ static void bad_formats_are_refused(void **state)
 		"name: x\nID: 1\n\tfield:int a;\toffset:99999;\tsize:4;\tsigned:1;\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct pmc_tracepoint *tracepoint = (void *)1;
 		struct pmc_failure why = { 0 };
@@ -247,7 +243,6 @@ static void unknown_tracepoints_are_not_found(void **state)
 	struct pmc_tracepoint *tracepoint;
 	struct pmc_failure why;
 
-	(void)state;
 	if (!have_tracefs())
 		skip();
 	assert_int_equal(pmc_tracepoint_load(&tracepoint, "sched", "no_such", &why), -ENOENT);
@@ -276,7 +271,6 @@ static void all_formats_of_this_kernel_are_understood(void **state)
 	struct dirent **systems;
 	int n, tracepoints = 0;
 
-	(void)state;
 	if (!have_tracefs())
 		skip();
 	n = scandir(root, &systems, NULL, NULL);
@@ -327,7 +321,6 @@ static void a_sample_of_this_kernel_is_decoded(void **state)
 	int64_t value = 0;
 	uint64_t id = 0;
 
-	(void)state;
 	if (!have_tracefs() || !may_count())
 		skip();
 	assert_int_equal(pmc_tracepoint_load(&tracepoint, "syscalls", "sys_enter_getppid", NULL),

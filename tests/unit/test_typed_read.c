@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_typed_read.c - made-up readings of a typed group: scaling, resets, order, errors. */
 #include "agent/core/api/counter/counter.h"
+#include "tests/unit/unit.h"
 
 #include <pmc/group.h>
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define TRIO(X)                                                                                    \
 	X(one, "cycles", "", "first")                                                              \
@@ -214,7 +212,6 @@ static void errno_is_left_alone(void **state)
 
 static void fields_can_be_looped_over(void **state)
 {
-	(void)state;
 	assert_int_equal(trio_n_fields, 3);
 	assert_int_equal(sizeof(trio_fields) / sizeof(trio_fields[0]), 3);
 	assert_string_equal(trio_fields[1].name, "two");

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unattributed.c - counts outside thread rows: totals minus rows, each row subtracted once. */
-#include "agent/core/profile/profile.h"
-#include "tests/unit/dump_build.h"
+#include "tests/unit/profile_try.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define FIRST	PMC_PROCESS_FIRST
 #define COVERED PMC_PROCESS_COVERED
 #define FORKED	PMC_PROCESS_FORKED
-
-static struct pmc_profile profile;
 
 static const struct ev cycles = { .name = "cycles" };
 static const struct ev clock_event = { .name = "task-clock", .type = 1, .config = 1 };
@@ -64,14 +56,6 @@ static void execs_total(uint8_t identity, uint64_t set, uint64_t value)
 	build_total(identity, 1, PMC_TOTAL_EXEC, 0, set, 100, value);
 }
 
-static void load(void)
-{
-	assert_int_equal(pmc_profile_init(&profile, NULL), 0);
-	assert_int_equal(pmc_profile_add_buffer(&profile, build.data, build.len), 0);
-	assert_int_equal(profile.damaged_frames, 0);
-	assert_int_equal(pmc_profile_finish(&profile), 0);
-}
-
 static const struct pmc_p_process *find(uint8_t identity)
 {
 	for (uint64_t i = 0; i < profile.n_processes; i++)
@@ -97,8 +81,6 @@ static void check_none(const struct pmc_p_remainder *rest, uint32_t error)
 
 static void rows_come_off(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -117,13 +99,10 @@ static void rows_come_off(void **state)
 	load();
 	check_value(&find(1)->unattributed, 30);
 	assert_null(find(1)->descendants.set);
-	pmc_profile_free(&profile);
 }
 
 static void the_newest_total_holds(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -131,13 +110,10 @@ static void the_newest_total_holds(void **state)
 	build_total(1, 3, PMC_TOTAL_THREADS, 0, set, 100, 200);
 	load();
 	check_value(&find(1)->unattributed, 500);
-	pmc_profile_free(&profile);
 }
 
 static void a_little_below_is_none(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -145,13 +121,10 @@ static void a_little_below_is_none(void **state)
 	threads_total(1, set, 100);
 	load();
 	check_value(&find(1)->unattributed, 0);
-	pmc_profile_free(&profile);
 }
 
 static void scaled_is_unknown(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -169,13 +142,10 @@ static void scaled_is_unknown(void **state)
 	threads_total(1, set, 100);
 	load();
 	check_none(&find(1)->unattributed, PMC_REASON_SCALED);
-	pmc_profile_free(&profile);
 }
 
 static void a_lost_set_is_unknown(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -191,14 +161,11 @@ static void a_lost_set_is_unknown(void **state)
 	threads_total(1, 0x5151, 100);
 	load();
 	assert_null(find(1)->unattributed.set);
-	pmc_profile_free(&profile);
 }
 
 /* inherit=clock: the totals count only task-clock, the rows other events. */
 static void the_clock_stands_in(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t clock = set_of(clock_event), set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 30);
@@ -219,18 +186,15 @@ static void the_clock_stands_in(void **state)
 	threads_total(1, clock, 400);
 	load();
 	check_value(&find(1)->unattributed, 400 - 100 - 50);
-	pmc_profile_free(&profile);
 }
 
 static void a_task_clock_of_equal_scope_is_used(void **state)
 {
-	(void)state;
 	const struct ev both[] = {
 		{ .name = "cycles", .position = 0 },
 		{ .name = "task-clock", .type = 1, .config = 1, .position = 1 },
 	};
 
-	build_start();
 	uint64_t clock = set_of(clock_event), set = build_set(both, 2, 1);
 
 	process(1, 0, FIRST, 1, 0);
@@ -250,14 +214,11 @@ static void a_task_clock_of_equal_scope_is_used(void **state)
 	threads_total(1, clock, 100);
 	load();
 	check_value(&find(1)->unattributed, 30);
-	pmc_profile_free(&profile);
 }
 
 /* A hypervisor took 15 of the 75 that the rows' task-clock counted. */
 static void stolen_time_is_not_in_descendants(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t clock = set_of(clock_event);
 
 	process(1, 0, FIRST, 1, 0);
@@ -277,12 +238,10 @@ static void stolen_time_is_not_in_descendants(void **state)
 	load();
 	check_value(&find(1)->descendants, 100 - 30 - 45 - 10);
 	assert_int_equal(find(1)->descendants.cpu_ns, 100 - (5 + 30) - 45 - 12);
-	pmc_profile_free(&profile);
 }
 
 static void events_are_matched_by_what_they_count(void **state)
 {
-	(void)state;
 	const struct ev total_events[] = {
 		{ .name = "a", .config = 1, .position = 0 },
 		{ .name = "b", .config = 2, .position = 1 },
@@ -294,7 +253,6 @@ static void events_are_matched_by_what_they_count(void **state)
 	};
 	const uint64_t totals[3] = { 100, 200, 300 };
 
-	build_start();
 	uint64_t total_set = build_set(total_events, 3, 1), set = build_set(row_events, 2, 1);
 	const struct pmc_total_fixed fixed = { .kind = PMC_TOTAL_THREADS,
 					       .n_groups = 1,
@@ -311,7 +269,6 @@ static void events_are_matched_by_what_they_count(void **state)
 	assert_int_equal(pmc_count_value(&rest->counts[0]), 90);
 	assert_int_equal(pmc_count_value(&rest->counts[1]), 200);
 	assert_int_equal(pmc_count_value(&rest->counts[2]), 280);
-	pmc_profile_free(&profile);
 }
 
 /*
@@ -320,8 +277,6 @@ static void events_are_matched_by_what_they_count(void **state)
  */
 static void a_tree_three_deep(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -343,14 +298,11 @@ static void a_tree_three_deep(void **state)
 		assert_null(find(i)->unattributed.set);
 		assert_null(find(i)->descendants.set);
 	}
-	pmc_profile_free(&profile);
 }
 
 /* The same with lost PROCESS frames in between. */
 static void a_broken_chain_is_mended_by_time(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -360,14 +312,11 @@ static void a_broken_chain_is_mended_by_time(void **state)
 	execs_total(1, set, 50);
 	load();
 	check_value(&find(1)->descendants, 20);
-	pmc_profile_free(&profile);
 }
 
 /* The first process calls exec: its next image is first, too, and starts new totals. */
 static void an_exec_of_the_first_process_splits_the_tree(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	process(1, 0, FIRST, 1, 0);
@@ -386,15 +335,12 @@ static void an_exec_of_the_first_process_splits_the_tree(void **state)
 	check_value(&find(1)->descendants, 2);
 	check_value(&find(3)->unattributed, 3);
 	check_value(&find(3)->descendants, 4);
-	pmc_profile_free(&profile);
 }
 
 static void other_jobs_are_not_taken_off(void **state)
 {
-	(void)state;
 	struct pmc_process_fixed other = { .pid = 2, .flags = COVERED, .start_ns = 2 };
 
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	memcpy(other.job, id(8), 16);
@@ -405,14 +351,12 @@ static void other_jobs_are_not_taken_off(void **state)
 	execs_total(1, set, 50);
 	load();
 	check_value(&find(1)->descendants, 50);
-	pmc_profile_free(&profile);
 }
 
 /* Before Linux 5.13 the thread group's total includes forked children and the programs that they
  * exec. */
 static void an_old_kernels_thread_group(void **state)
 {
-	(void)state;
 	for (unsigned with_exec = 0; with_exec < 2; with_exec++) {
 		build_start();
 		uint64_t set = set_of(cycles);
@@ -439,11 +383,9 @@ static void an_old_kernels_thread_group(void **state)
 /* enable_on_exec without an exec: a total that was never enabled is a valid 0. */
 static void nobody_execd(void **state)
 {
-	(void)state;
 	const struct pmc_reading never = { .n = 1 };
 	const uint64_t zero = 0;
 
-	build_start();
 	uint64_t set = set_of(cycles);
 	const struct pmc_total_fixed fixed = { .kind = PMC_TOTAL_EXEC,
 					       .n_groups = 1,
@@ -456,14 +398,11 @@ static void nobody_execd(void **state)
 	pmc_frame_end(&build);
 	load();
 	check_value(&find(1)->descendants, 0);
-	pmc_profile_free(&profile);
 }
 
 /* Without its PROCESS frame the rows to subtract are unknown: no value. */
 static void an_orphaned_total(void **state)
 {
-	(void)state;
-	build_start();
 	uint64_t set = set_of(cycles);
 
 	row(1, 0, set, 10);
@@ -472,28 +411,27 @@ static void an_orphaned_total(void **state)
 	load();
 	check_value(&find(1)->unattributed, 5);
 	assert_null(find(1)->descendants.set);
-	pmc_profile_free(&profile);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_come_off),
-		cmocka_unit_test(the_newest_total_holds),
-		cmocka_unit_test(a_little_below_is_none),
-		cmocka_unit_test(scaled_is_unknown),
-		cmocka_unit_test(a_lost_set_is_unknown),
-		cmocka_unit_test(the_clock_stands_in),
-		cmocka_unit_test(a_task_clock_of_equal_scope_is_used),
-		cmocka_unit_test(stolen_time_is_not_in_descendants),
-		cmocka_unit_test(events_are_matched_by_what_they_count),
-		cmocka_unit_test(a_tree_three_deep),
-		cmocka_unit_test(a_broken_chain_is_mended_by_time),
-		cmocka_unit_test(an_exec_of_the_first_process_splits_the_tree),
-		cmocka_unit_test(other_jobs_are_not_taken_off),
-		cmocka_unit_test(an_old_kernels_thread_group),
-		cmocka_unit_test(nobody_execd),
-		cmocka_unit_test(an_orphaned_total),
+		PROFILE_TEST(rows_come_off),
+		PROFILE_TEST(the_newest_total_holds),
+		PROFILE_TEST(a_little_below_is_none),
+		PROFILE_TEST(scaled_is_unknown),
+		PROFILE_TEST(a_lost_set_is_unknown),
+		PROFILE_TEST(the_clock_stands_in),
+		PROFILE_TEST(a_task_clock_of_equal_scope_is_used),
+		PROFILE_TEST(stolen_time_is_not_in_descendants),
+		PROFILE_TEST(events_are_matched_by_what_they_count),
+		PROFILE_TEST(a_tree_three_deep),
+		PROFILE_TEST(a_broken_chain_is_mended_by_time),
+		PROFILE_TEST(an_exec_of_the_first_process_splits_the_tree),
+		PROFILE_TEST(other_jobs_are_not_taken_off),
+		PROFILE_TEST(an_old_kernels_thread_group),
+		PROFILE_TEST(nobody_execd),
+		PROFILE_TEST(an_orphaned_total),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

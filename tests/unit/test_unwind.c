@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unwind.c - mappings of a process. */
 #include "tools/unwind/private.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PAGES 64
 
@@ -22,7 +19,6 @@ static void maps_replace_what_was_there(void **state)
 	} pages[PAGES];
 	struct unwind_maps maps, copy;
 
-	(void)state;
 	srand(1);
 	for (unsigned round = 0; round < 200; round++) {
 		memset(pages, 0, sizeof(pages));
@@ -84,7 +80,6 @@ static void callers_are_code(void **state)
 	};
 	uint16_t flags;
 
-	(void)state;
 	unwind_take(&unwind, &mapping);
 	assert_int_equal(frames_of(&unwind, PID, chain, 3, &flags), 2);
 	assert_int_equal(flags & PMC_STACK_BROKEN, 0);

@@ -2,17 +2,13 @@
 /* test_user_read.c - conditions under which user space must not read a counter;
  * tests/vm/user_read.t has the reads. */
 #include "agent/core/count/user_read.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct perf_event_mmap_page *page_of(uint32_t index)
 {
@@ -33,7 +29,6 @@ static void refusals(void **state)
 	uint64_t value = 7, enabled = 7, running = 7;
 	pmc_user_page *pages[1] = { page };
 
-	(void)state;
 	/* Index 0: the event is not on a counter. The read instruction would fault here. */
 	assert_false(pmc_user_read_group(pages, 1, &enabled, &running, &value));
 	page = page_of(1);
@@ -60,7 +55,6 @@ static void maps(void **state)
 	pmc_user_page *page = (void *)&attr;
 	int fd;
 
-	(void)state;
 	assert_int_equal(pmc_user_map(-1, &page), -EBADF);
 	assert_null(page);
 	pmc_user_unmap(NULL);
@@ -89,7 +83,6 @@ static void limit(void **state)
 	pmc_user_page **pages = calloc(MOST, sizeof(pages[0]));
 	int fd = pmc_perf_open(&attr, 0, -1, -1, 0), n = 0;
 
-	(void)state;
 	assert_non_null(pages);
 	if (fd < 0) {
 		free(pages);

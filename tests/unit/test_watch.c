@@ -6,20 +6,16 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
 #include "tools/live/watch.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct live_budget budget = { .most = 64, .turns = 1 };
 
@@ -64,7 +60,7 @@ static void start_relay(struct relay *relay, unsigned rounds)
 	sem_wait(&relay->done);
 }
 
-/* Asleep, as far as the kernel knows. */
+/* Waits until the kernel reports the task asleep. */
 static void await_sleep(struct live_task *task, struct live_budget *of)
 {
 	uint64_t slices;
@@ -90,7 +86,6 @@ static void birth(void **state)
 	struct relay relay;
 	uint64_t born;
 
-	(void)state;
 	pass_time(100000000);
 	born = pmc_now_ns();
 	start_relay(&relay, 1);
@@ -117,7 +112,6 @@ static void asleep(void **state)
 	struct relay relay;
 	uint64_t read;
 
-	(void)state;
 	start_relay(&relay, 1);
 	live_task_init(&task, getpid(), relay.tid);
 	/* The function that it sleeps in may be unknown at first. */
@@ -149,7 +143,6 @@ static void estimated_switches(void **state)
 	struct live_task task;
 	struct relay relay;
 
-	(void)state;
 	start_relay(&relay, 41);
 	live_task_init(&task, getpid(), relay.tid);
 	await_sleep(&task, &rare);
@@ -179,13 +172,13 @@ static void estimated_switches(void **state)
 	live_task_close(&task, &rare);
 }
 
-/* Without descriptors that are kept open, only the start time tells a thread from a later one. */
+/* Without descriptors that are kept open, only the start time distinguishes a thread from a later
+ * one. */
 static void another_thread(void **state)
 {
 	struct live_budget none = { .most = 0 };
 	struct live_task task;
 
-	(void)state;
 	live_task_init(&task, getpid(), gettid());
 	assert_int_equal(live_task_read(&task, 0, &none), 0);
 	assert_int_equal(live_task_read(&task, 0, &none), 0);
@@ -199,7 +192,6 @@ static void ended(void **state)
 	struct live_task task;
 	struct relay relay;
 
-	(void)state;
 	start_relay(&relay, 0);
 	live_task_init(&task, getpid(), relay.tid);
 	/* It may have ended. */
@@ -218,7 +210,6 @@ static void number_of_threads(void **state)
 	struct live_tids tids = { .n = 0 };
 	struct relay relay;
 
-	(void)state;
 	start_relay(&relay, 1);
 	assert_int_equal(live_tids_read(getpid(), &tids), 0);
 	assert_true(live_tids_have(&tids, relay.tid));
@@ -308,7 +299,6 @@ static void shared_cpu(void **state)
 	struct live_task task;
 	struct live_span sum;
 
-	(void)state;
 	sum = REPLAY(spinner, &task, &every);
 	assert_int_equal(sum.blocked_ns, 0);
 	assert_int_equal(sum.cpu_ns, 88000000);
@@ -323,7 +313,6 @@ static void shared_cpu_brief(void **state)
 	struct live_budget rare = { .turns = 4, .brief = true };
 	struct live_task task;
 
-	(void)state;
 	assert_int_equal(REPLAY(spinner, &task, &rare).blocked_ns, 0);
 }
 
@@ -338,7 +327,6 @@ static void alone(void **state)
 	struct live_task task;
 	struct live_span sum;
 
-	(void)state;
 	sum = REPLAY(list, &task, &every);
 	assert_int_equal(sum.blocked_ns, 0);
 	/* CPU time that was added late is no wait: the difference of ticks counts once. */
@@ -355,7 +343,6 @@ static void sleeper(void **state)
 	struct live_task task;
 	struct live_span sum;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		sum = REPLAY(list, &task, &budgets[i]);
 		assert_int_equal(sum.cpu_ns, 2000000);
@@ -377,7 +364,6 @@ static void alternating(void **state)
 	struct live_task task;
 	struct live_span sum;
 
-	(void)state;
 	sum = REPLAY(list, &task, &every);
 	assert_int_equal(sum.cpu_ns, 60000000);
 	assert_int_equal(task.waits.delay_ns, 210000000);
