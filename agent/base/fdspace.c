@@ -174,7 +174,8 @@ int agent_fds_window_open(void)
 	return (int)fds.base;
 }
 
-int agent_fds_window_try(void)
+/* For signal handlers: -1 instead of waiting for a lock that the interrupted code may hold. */
+static int window_try(void)
 {
 	for (unsigned i = 0; i < 100; i++) {
 		uint32_t expected = 0;
@@ -295,7 +296,7 @@ void agent_fds_close(int *list, unsigned n)
 
 int agent_fds_move(int fd)
 {
-	int moved = agent_fds_window_try();
+	int moved = window_try();
 
 	if (moved >= 0) {
 		moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, moved);

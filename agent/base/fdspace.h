@@ -22,8 +22,6 @@ void agent_fds_give(unsigned n);
 
 /* Opens a window; returns the lowest number for the descriptors opened in it. */
 int agent_fds_window_open(void);
-/* For signal handlers: -1 instead of waiting for a lock that the interrupted code may hold. */
-int agent_fds_window_try(void);
 void agent_fds_window_close(void);
 /* Until agent_fds_let no window is open and the limit is the host's. False: a window did not close
  * within 0.1 s. */

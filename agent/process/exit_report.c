@@ -86,11 +86,12 @@ void agent_report_abandon(void)
 		agent_private_remove(agent.private_dump);
 }
 
-static void report(void)
+static void report(void *unused)
 {
 	struct agent_write_guard guard;
 	int fd = agent_report_open();
 
+	(void)unused;
 	if (fd < 0 && agent_report_is_stderr(kept))
 		fd = kept;
 	if (fd >= 0) {
@@ -103,12 +104,6 @@ static void report(void)
 	/* Only a job with descendants has one, and looks for those of jobs that were killed. */
 	if (!agent.out && agent.private_dump && agent_private_remove(agent.private_dump))
 		agent_private_sweep(agent.private_dump);
-}
-
-static void report_there(void *arg)
-{
-	(void)arg;
-	report();
 }
 
 /* Any stack but the main thread's may be small, above all a signal stack. */
@@ -128,8 +123,8 @@ static void report_in_clone(void)
 	stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		return;
-	if (agent_throwaway_clone(report_there, NULL, stack, bytes) < 0)
-		report_there(NULL);
+	if (agent_throwaway_clone(report, NULL, stack, bytes) < 0)
+		report(NULL);
 	munmap(stack, bytes);
 }
 
@@ -138,7 +133,7 @@ void agent_report(bool in_clone)
 	if (!agent.first)
 		return;
 	if (!in_clone && (agent.config.report.kind == PMC_REPORT_OFF || on_main_stack()))
-		report();
+		report(NULL);
 	else
 		report_in_clone();
 }

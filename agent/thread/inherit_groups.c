@@ -39,6 +39,110 @@ static int open_all(struct pmc_control_totals *totals, const struct pmc_plan *wh
 	return 0;
 }
 
+static void total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
+			enum pmc_total_kind kind, uint64_t snapshot)
+{
+	struct pmc_total_fixed fixed = {
+		.kind = (uint8_t)kind,
+		.flags = (uint8_t)totals->flags,
+		.n_groups = (uint16_t)totals->groups,
+		.time_ns = pmc_now_ns(),
+		.eventset = totals->eventset,
+	};
+	const struct agent_groups groups = agent_groups_of_total(totals);
+	uint32_t reason = 0;
+
+	if (totals->groups == 0 && kind != PMC_TOTAL_UNCORE)
+		return;
+	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
+	agent_groups_frame(buf, &groups, &reason);
+	pmc_frame_end(buf);
+}
+
+/* ---- uncore events: on the CPUs of the PMU's cpumask ----------------------------------------*/
+
+/* Opens an event as the next group of the plan. */
+static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int cpu)
+{
+	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
+	unsigned g = plan->groups;
+	int error;
+
+	if (event->state != PMC_COUNTED)
+		return -event->error;
+	if (!agent_fds_take(1))
+		return -EMFILE;
+	plan->events[g] = *event;
+	plan->events[g].group = (uint16_t)g;
+	plan->first[g] = g;
+	plan->first[g + 1] = g + 1;
+	pmc_perf_group_attr(&event->event, event->scope, true, &plan->attrs[g]);
+	error = agent_groups_open(plan, g, g + 1, PMC_PERF_GROUP_OWN, -1, cpu, totals->fds,
+				  totals->ids);
+	if (error) {
+		agent_fds_close(&totals->fds[g], 1);
+		return error == AGENT_NOT_ALLOWED ? -EPERM : error;
+	}
+	totals->first[g + 1] = (uint16_t)(g + 1);
+	totals->groups = plan->opened = plan->groups = g + 1;
+	return 0;
+}
+
+static void open_uncore(void)
+{
+	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
+	struct pmc_plan *plan = &agent.uncore_plan, made;
+	int cpus[PMC_EVENTS_MAX], errors[PMC_EVENTS_MAX];
+	bool refused = false;
+
+	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
+		totals->fds[i] = -1;
+	if (pmc_plan_uncore(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
+		return;
+	plan->events = pmc_arena_alloc(&agent.arena, sizeof(*plan->events) * (made.count + 1));
+	plan->attrs = pmc_arena_alloc(&agent.arena, sizeof(*plan->attrs) * (made.count + 1));
+	if (!plan->events || !plan->attrs)
+		return;
+	for (unsigned i = 0; i < made.count; i++)
+		errors[i] = -open_one(plan, &made.events[i], cpus[i]);
+	plan->count = plan->groups;
+	for (unsigned i = 0; i < made.count; i++) {
+		struct pmc_planned *event = &made.events[i];
+
+		if (errors[i] == 0)
+			continue;
+		if (event->state == PMC_COUNTED)
+			event->state = (uint8_t)pmc_plan_refusal(errors[i]);
+		event->error = errors[i];
+		refused |= event->state == PMC_NOT_PERMITTED;
+		plan->events[plan->count++] = *event;
+	}
+	if (pmc_plan_seal(plan, &agent.arena) != 0)
+		return;
+	totals->eventset = plan->hash;
+	if (refused && agent_perf_allowed())
+		agent_note(NOTE_UNCORE_REFUSED);
+	pmc_agent_control.uncore_frame = (uint64_t)(uintptr_t)plan->frame;
+	pmc_agent_control.uncore_bytes = plan->frame_bytes;
+}
+
+static void uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
+{
+	if (!agent.uncore_plan.hash)
+		return;
+	total_frame(buf, &pmc_agent_control.uncore, PMC_TOTAL_UNCORE, snapshot);
+	pmc_plan_frame(&agent.uncore_plan, buf);
+}
+
+static void uncore_forked(void)
+{
+	pmc_agent_control.uncore.groups = 0;
+	pmc_agent_control.uncore.eventset = 0;
+	agent.uncore_plan.hash = 0;
+}
+
+/* ---- inherit groups ------------------------------------------------------------------------*/
+
 static enum pmc_inherit resolve(enum pmc_inherit asked)
 {
 	if (asked != PMC_INHERIT_AUTO)
@@ -90,7 +194,7 @@ void agent_inherit_open(void)
 {
 	const struct pmc_plan *plan;
 
-	agent_uncore_open();
+	open_uncore();
 	plan = choose();
 	if (plan)
 		open_inherit(plan);
@@ -119,31 +223,11 @@ int *agent_inherit_find(int fd)
 	return NULL;
 }
 
-void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
-		       enum pmc_total_kind kind, uint64_t snapshot)
-{
-	struct pmc_total_fixed fixed = {
-		.kind = (uint8_t)kind,
-		.flags = (uint8_t)totals->flags,
-		.n_groups = (uint16_t)totals->groups,
-		.time_ns = pmc_now_ns(),
-		.eventset = totals->eventset,
-	};
-	const struct agent_groups groups = agent_groups_of_total(totals);
-	uint32_t reason = 0;
-
-	if (totals->groups == 0 && kind != PMC_TOTAL_UNCORE)
-		return;
-	pmc_begin_total(buf, agent.identity, snapshot, &fixed);
-	agent_groups_frame(buf, &groups, &reason);
-	pmc_frame_end(buf);
-}
-
 void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
-	agent_uncore_frames(buf, snapshot);
-	agent_total_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
-	agent_total_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
+	uncore_frames(buf, snapshot);
+	total_frame(buf, &pmc_agent_control.threads, PMC_TOTAL_THREADS, snapshot);
+	total_frame(buf, &pmc_agent_control.execs, PMC_TOTAL_EXEC, snapshot);
 	if (agent.clock_plan.hash)
 		pmc_plan_frame(&agent.clock_plan, buf);
 }
@@ -151,91 +235,9 @@ void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
 void agent_inherit_forked(void)
 {
 	/* The descriptors are closed with all others of the parent. */
-	agent_uncore_forked();
+	uncore_forked();
 	pmc_agent_control.threads.groups = 0;
 	pmc_agent_control.execs.groups = 0;
 	agent.clock_plan.hash = 0;
 	agent.inherit = PMC_INHERIT_OFF;
-}
-
-/* ---- uncore events: on the CPUs of the PMU's cpumask ----------------------------------------*/
-
-/* Opens an event as the next group of the plan. */
-static int open_one(struct pmc_plan *plan, const struct pmc_planned *event, int cpu)
-{
-	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
-	unsigned g = plan->groups;
-	int error;
-
-	if (event->state != PMC_COUNTED)
-		return -event->error;
-	if (!agent_fds_take(1))
-		return -EMFILE;
-	plan->events[g] = *event;
-	plan->events[g].group = (uint16_t)g;
-	plan->first[g] = g;
-	plan->first[g + 1] = g + 1;
-	pmc_perf_group_attr(&event->event, event->scope, true, &plan->attrs[g]);
-	error = agent_groups_open(plan, g, g + 1, PMC_PERF_GROUP_OWN, -1, cpu, totals->fds,
-				  totals->ids);
-	if (error) {
-		agent_fds_close(&totals->fds[g], 1);
-		return error == AGENT_NOT_ALLOWED ? -EPERM : error;
-	}
-	totals->first[g + 1] = (uint16_t)(g + 1);
-	totals->groups = plan->opened = plan->groups = g + 1;
-	return 0;
-}
-
-void agent_uncore_open(void)
-{
-	struct pmc_control_totals *totals = &pmc_agent_control.uncore;
-	struct pmc_plan *plan = &agent.uncore_plan, made;
-	int cpus[PMC_EVENTS_MAX], errors[PMC_EVENTS_MAX];
-	bool refused = false;
-
-	for (unsigned i = 0; i < PMC_EVENTS_MAX; i++)
-		totals->fds[i] = -1;
-	if (pmc_plan_uncore(&agent.plan, &agent.arena, &made, cpus) != 0 || made.count == 0)
-		return;
-	plan->events = pmc_arena_alloc(&agent.arena, sizeof(*plan->events) * (made.count + 1));
-	plan->attrs = pmc_arena_alloc(&agent.arena, sizeof(*plan->attrs) * (made.count + 1));
-	if (!plan->events || !plan->attrs)
-		return;
-	for (unsigned i = 0; i < made.count; i++)
-		errors[i] = -open_one(plan, &made.events[i], cpus[i]);
-	plan->count = plan->groups;
-	for (unsigned i = 0; i < made.count; i++) {
-		struct pmc_planned *event = &made.events[i];
-
-		if (errors[i] == 0)
-			continue;
-		if (event->state == PMC_COUNTED)
-			event->state = (uint8_t)pmc_plan_refusal(errors[i]);
-		event->error = errors[i];
-		refused |= event->state == PMC_NOT_PERMITTED;
-		plan->events[plan->count++] = *event;
-	}
-	if (pmc_plan_seal(plan, &agent.arena) != 0)
-		return;
-	totals->eventset = plan->hash;
-	if (refused && agent_perf_allowed())
-		agent_note(NOTE_UNCORE_REFUSED);
-	pmc_agent_control.uncore_frame = (uint64_t)(uintptr_t)plan->frame;
-	pmc_agent_control.uncore_bytes = plan->frame_bytes;
-}
-
-void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot)
-{
-	if (!agent.uncore_plan.hash)
-		return;
-	agent_total_frame(buf, &pmc_agent_control.uncore, PMC_TOTAL_UNCORE, snapshot);
-	pmc_plan_frame(&agent.uncore_plan, buf);
-}
-
-void agent_uncore_forked(void)
-{
-	pmc_agent_control.uncore.groups = 0;
-	pmc_agent_control.uncore.eventset = 0;
-	agent.uncore_plan.hash = 0;
 }

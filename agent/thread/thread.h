@@ -143,14 +143,7 @@ void agent_inherit_enable(void);
 int *agent_inherit_find(int fd);
 /* Appends a TOTAL frame for each open group, and the event sets that only they use. */
 void agent_inherit_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
-void agent_total_frame(struct pmc_frame_buf *buf, const struct pmc_control_totals *totals,
-		       enum pmc_total_kind kind, uint64_t snapshot);
 /* In a forked child. */
 void agent_inherit_forked(void);
-
-/* ---- uncore.c ---- */
-void agent_uncore_open(void);
-void agent_uncore_frames(struct pmc_frame_buf *buf, uint64_t snapshot);
-void agent_uncore_forked(void);
 
 #endif
