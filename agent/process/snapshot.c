@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c - appends the current state to the dump: rows, totals, notes, process. */
+/*
+ * snapshot.c - appends the current state to the dump: rows, totals, notes, process.
+ *
+ * A snapshot has only rows and notes that changed since the last one, as most of many threads
+ * sleep. Frames are collected in memory: a process whose frames fit creates no private dump.
+ */
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/clock.h"
+#include "agent/core/base/sys.h"
 #include "agent/output/file.h"
 #include "agent/base/note.h"
 #include "agent/region/region.h"
 #include "agent/sample/sample.h"
 
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/poison.h"
@@ -19,31 +27,28 @@
 
 #define CHUNK ((size_t)64 << 10)
 /* The frames, and the usage of one thread. */
-#define SINK_BYTES (CHUNK + sizeof(struct pmc_usage))
+#define BUF_BYTES (CHUNK + sizeof(struct pmc_usage))
 /* Room for the frames of the process itself: totals, notes, event sets. */
 #define TAIL ((size_t)40 << 10)
 /* Threads alive at the end of a process whose faults and switches are read from /proc. */
 #define TASKS_READ_MOST 1024u
+/* How long the end of a process waits for rows of threads that are ending: they may have lost their
+ * CPU to others. */
+#define ROWS_WAIT_NS UINT64_C(200000000)
 
-/* A snapshot has only rows and notes that changed since the last one, as most of many threads
- * sleep. || Frames are collected in memory: a process whose frames fit creates no private dump. */
-struct sink {
-	struct pmc_frame_buf buf;
-};
-
-static void drain(struct sink *sink)
+static void drain(struct pmc_frame_buf *buf)
 {
-	if (sink->buf.len == 0)
+	if (buf->len == 0)
 		return;
 	agent_file_begin();
-	agent_file_append(sink->buf.data, sink->buf.len);
-	sink->buf.len = 0;
+	agent_file_append(buf->data, buf->len);
+	buf->len = 0;
 }
 
-static void make_room(struct sink *sink, size_t bytes)
+static void make_room(struct pmc_frame_buf *buf, size_t bytes)
 {
-	if (sink->buf.cap - sink->buf.len < bytes)
-		drain(sink);
+	if (buf->cap - buf->len < bytes)
+		drain(buf);
 }
 
 /* An adopted thread ends without notice; its last snapshot remains its row. */
@@ -57,105 +62,123 @@ static bool adopted_is_gone(const struct slot *slot)
 /* Faults, switches and times of another thread, at the end of the process and for OS events. At
  * 20 us each they are too expensive for other snapshots, and for very many threads. The result is
  * behind the frames, since the stack may be a small signal stack. */
-__attribute__((noinline)) static const struct pmc_usage *usage_of(struct sink *sink, uint32_t tid)
+__attribute__((noinline)) static const struct pmc_usage *usage_of(struct pmc_frame_buf *buf,
+								  uint32_t tid)
 {
 	static unsigned tasks_read; /* at the end, in one thread */
-	struct pmc_usage *usage = (struct pmc_usage *)(sink->buf.data + sink->buf.cap);
+	struct pmc_usage *usage = (struct pmc_usage *)(buf->data + buf->cap);
 
 	if (!agent.plan.os && (atomic_load(&pmc_agent_control.state) != PMC_CONTROL_DONE ||
 			       tasks_read++ >= TASKS_READ_MOST))
 		return NULL;
-	return pmc_usage_of_task(tid, (char *)sink->buf.data + sink->buf.len,
-				 sink->buf.cap - sink->buf.len, usage) ?
+	return pmc_usage_of_task(tid, (char *)buf->data + buf->len, buf->cap - buf->len, usage) ?
 		       usage :
 		       NULL;
 }
 
 /* Not inlined: the stack frames would add up, perhaps on a small signal stack. */
-__attribute__((noinline)) static void regions(struct sink *sink, struct slot *slot,
+__attribute__((noinline)) static void regions(struct pmc_frame_buf *buf, struct slot *slot,
 					      uint64_t snapshot)
 {
 	uint32_t record = 0;
 
 	do {
-		make_room(sink, REGION_FRAME_BYTES);
-	} while (agent_region_next(&sink->buf, slot, snapshot, &record));
+		make_room(buf, REGION_FRAME_BYTES);
+	} while (agent_region_next(buf, slot, snapshot, &record));
 }
 
 /* Not inlined, like regions(). */
-__attribute__((noinline)) static void samples(struct sink *sink, struct slot *slot,
+__attribute__((noinline)) static void samples(struct pmc_frame_buf *buf, struct slot *slot,
 					      uint64_t snapshot)
 {
 	uint32_t part = 0;
 
 	do {
-		make_room(sink, SAMPLE_FRAME_BYTES);
-	} while (agent_sample_next(&sink->buf, slot, snapshot, &part));
+		make_room(buf, SAMPLE_FRAME_BYTES);
+	} while (agent_sample_next(buf, slot, snapshot, &part));
 }
 
-__attribute__((noinline)) static void stacks(struct sink *sink, uint64_t snapshot)
+__attribute__((noinline)) static void stacks(struct pmc_frame_buf *buf, uint64_t snapshot)
 {
 	const uint32_t lost = agent_file_lost();
 
 	/* After a lost write they begin anew: that is for the next snapshot. */
 	do {
-		make_room(sink, SAMPLE_FRAME_BYTES);
-	} while (agent_file_lost() == lost && agent_sample_tables_next(&sink->buf, snapshot));
+		make_room(buf, SAMPLE_FRAME_BYTES);
+	} while (agent_file_lost() == lost && agent_sample_tables_next(buf, snapshot));
 }
 
-static void rows(struct sink *sink, uint64_t snapshot, enum pmc_thread_state state)
+/* A thread that is ending writes its last row itself, unless the end of the process cuts it off. */
+static void await_row(const struct slot *slot, uint64_t until_ns)
 {
+	const struct timespec pause = { .tv_nsec = 200000 };
+	uint32_t word;
+
+	/* A futex that nobody wakes, since filters that allow threads allow it. */
+	while (registry_is_ending(word = atomic_load(&slot->word)) && pmc_now_ns() < until_ns)
+		pmc_sys4(SYS_futex, &slot->word, FUTEX_WAIT_PRIVATE, word, &pause);
+}
+
+static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_state state,
+		 bool last)
+{
+	const uint64_t until_ns = last ? pmc_now_ns() + ROWS_WAIT_NS : 0;
 	uint32_t high = atomic_load(&agent_registry.high);
 	uint32_t me = (uint32_t)syscall(SYS_gettid);
 
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *slot = registry_slot(&agent_registry, i);
 
-		if (!registry_pin(slot))
+		if (!registry_pin(slot)) {
+			/* A handler of the host may have interrupted this thread's end. */
+			if (last && slot->tid != me)
+				await_row(slot, until_ns);
 			continue;
-		make_room(sink, AGENT_ROW_BYTES + PMC_TASK_ROOM);
+		}
+		make_room(buf, AGENT_ROW_BYTES + PMC_TASK_ROOM);
 		if (adopted_is_gone(slot))
 			registry_retire(slot);
-		else if (agent_row(&sink->buf, slot, snapshot, slot->tid == me,
-				   slot->tid == me ? NULL : usage_of(sink, slot->tid), state)) {
-			regions(sink, slot, snapshot);
-			samples(sink, slot, snapshot);
+		else if (agent_row(buf, slot, snapshot, slot->tid == me,
+				   slot->tid == me ? NULL : usage_of(buf, slot->tid), state)) {
+			regions(buf, slot, snapshot);
+			samples(buf, slot, snapshot);
 		}
 		registry_unpin(&agent_registry, slot);
 	}
 }
 
-static bool sink_open(struct sink *sink)
+static bool buf_open(struct pmc_frame_buf *buf)
 {
 	void *map =
-		mmap(NULL, SINK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, BUF_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (map == MAP_FAILED)
 		return false;
-	pmc_frame_buf_init(&sink->buf, map, CHUNK);
+	pmc_frame_buf_init(buf, map, CHUNK);
 	return true;
 }
 
-static void all(struct sink *sink, enum pmc_thread_state state, enum pmc_ended how, int code)
+static void all(struct pmc_frame_buf *buf, enum pmc_thread_state state, enum pmc_ended how,
+		int code)
 {
 	uint64_t start = agent_overhead_clock(),
 		 snapshot = atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1;
 
 	if (agent.measured) {
 		/* The end of the buffer is free: rows are built at its start. */
-		agent_adopt((char *)sink->buf.data + sink->buf.cap - 4096, 4096);
-		rows(sink, snapshot, state);
+		agent_adopt((char *)buf->data + buf->cap - 4096, 4096);
+		rows(buf, snapshot, state, how != PMC_RUNNING);
 	}
-	stacks(sink, snapshot);
-	make_room(sink, TAIL);
+	stacks(buf, snapshot);
+	make_room(buf, TAIL);
 	/* Totals are read after the rows that are subtracted from them. */
-	agent_inherit_frames(&sink->buf, snapshot);
-	agent_notes_frames(&sink->buf, snapshot, how != PMC_RUNNING);
+	agent_inherit_frames(buf, snapshot);
+	agent_notes_frames(buf, snapshot, how != PMC_RUNNING);
 	agent_overhead_add(agent_overhead_clock() - start);
-	agent_process_frame(&sink->buf, snapshot, how, code);
+	agent_process_frame(buf, snapshot, how, code);
 	/* At the start and the end of a process image; see agent_process_header. */
 	if (agent.plan.hash && how != PMC_RUNNING)
-		pmc_plan_frame(&agent.plan, &sink->buf);
+		pmc_plan_frame(&agent.plan, buf);
 }
 
 /* The report of the first process has no rows of its descendants. */
@@ -169,11 +192,11 @@ static void note_own_dumps(void)
 
 void agent_final(enum pmc_ended how, int code)
 {
-	struct sink sink;
+	struct pmc_frame_buf buf;
 
 	atomic_store(&pmc_agent_control.state, PMC_CONTROL_DONE);
 	note_own_dumps();
-	if (!sink_open(&sink))
+	if (!buf_open(&buf))
 		return;
 	agent_file_follow();
 	if (agent_self) {
@@ -182,11 +205,11 @@ void agent_final(enum pmc_ended how, int code)
 
 		agent_sample_end(self);
 		agent_regions_last();
-		regions(&sink, self, snapshot);
-		samples(&sink, self, snapshot);
+		regions(&buf, self, snapshot);
+		samples(&buf, self, snapshot);
 		/* The calling thread ends here; the others are cut short. */
 		registry_close(self);
-		agent_row(&sink.buf, self, snapshot, true, NULL,
+		agent_row(&buf, self, snapshot, true, NULL,
 			  how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_EXITED);
 		registry_ended(&agent_registry, self->tid);
 		/* A thread that is adopted now may get the slot. */
@@ -194,11 +217,11 @@ void agent_final(enum pmc_ended how, int code)
 		registry_release(&agent_registry, self);
 		agent_self = NULL;
 	}
-	all(&sink, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
+	all(&buf, how == PMC_ENDED_SIGNAL ? PMC_THREAD_KILLED : PMC_THREAD_LIVE, how, code);
 	/* A short process needs one write only. */
 	agent_file_no_header();
-	drain(&sink);
-	munmap(sink.buf.data, SINK_BYTES);
+	drain(&buf);
+	munmap(buf.data, BUF_BYTES);
 	agent_file_tidy();
 }
 
@@ -228,19 +251,19 @@ __attribute__((noinline)) static void resume_own(struct slot *self)
 
 static void take_snapshot(void)
 {
-	struct sink sink;
+	struct pmc_frame_buf buf;
 
-	if (!sink_open(&sink))
+	if (!buf_open(&buf))
 		return;
 	if (agent_file_takes_snapshot()) {
 		agent_file_begin();
-		all(&sink, PMC_THREAD_LIVE, PMC_RUNNING, 0);
+		all(&buf, PMC_THREAD_LIVE, PMC_RUNNING, 0);
 	} else {
-		agent_notes_frames(&sink.buf, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
+		agent_notes_frames(&buf, atomic_fetch_add(&pmc_agent_control.snapshot, 1) + 1,
 				   false);
 	}
-	drain(&sink);
-	munmap(sink.buf.data, SINK_BYTES);
+	drain(&buf);
+	munmap(buf.data, BUF_BYTES);
 }
 
 void agent_snapshot(void)
@@ -255,19 +278,19 @@ void agent_snapshot(void)
 
 void agent_before_exec(void)
 {
-	struct sink sink;
+	struct pmc_frame_buf buf;
 
 	agent_tick_hold();
 	/* Rows that pmctl reads from now on would be newer than the final ones. */
 	atomic_fetch_add(&pmc_agent_control.leaving, 1);
-	if (!sink_open(&sink))
+	if (!buf_open(&buf))
 		return;
 	agent_regions_before_exec();
-	all(&sink, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
+	all(&buf, PMC_THREAD_EXEC, PMC_ENDED_EXEC, 0);
 	agent_file_no_header();
-	drain(&sink);
+	drain(&buf);
 	agent_file_flush();
-	munmap(sink.buf.data, SINK_BYTES);
+	munmap(buf.data, BUF_BYTES);
 }
 
 void agent_exec_failed(void)

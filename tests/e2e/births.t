@@ -19,6 +19,10 @@ for name in by-return by-exit by-cancel by-async at-birth by-detach; do
 done
 is "$(json "$T/report.json" '.threads | length')" 121 "ends: 121 rows, none missing or duplicate"
 
+report "$PROG/end_race" 200 6
+is "$status $(cat "$T/out") $(json "$T/report.json" '.threads | length')" "0 all ended 1401" \
+	"end_race: threads that are about to end when their process exits have rows"
+
 report "$PROG/c11"
 is "$(cat "$T/out")" "42 43" "thrd_create: thread results are unchanged"
 counted c11-return 1

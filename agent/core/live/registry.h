@@ -107,7 +107,13 @@ static inline bool registry_unread(const struct slot *slot)
 {
 	return atomic_load_explicit(&slot->word, memory_order_acquire) == SLOT_CLOSING;
 }
-/* Closes such a slot's descriptors now. */
+/* Whether the slot, with this word, is CLOSING and has not been released: the thread has its last
+ * row to write. */
+static inline bool registry_is_ending(uint32_t word)
+{
+	return (word & ~0x7fffu) == SLOT_CLOSING;
+}
+/* Closes the descriptors of a CLOSING slot without readers now. */
 void registry_close_fds(struct registry *registry, struct slot *slot);
 /* Closes the descriptors of a CLOSING or RESERVED slot and frees it, or leaves that to the last
  * reader. Returns whether the slot is free. */
