@@ -17,11 +17,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -318,3 +324,46 @@ void agent_sigdefault(int signo)
 
 	pmc_sys4(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
 }
+
+/* ---- functions of glibc only ---------------------------------------------------------------*/
+
+#ifdef __GLIBC__
+/* Undefined in another C library, whose loader ends the program if it cannot bind a symbol; weak
+ * ones may be missing. The agent does nothing there: agent_libc_is_other. */
+#pragma weak gnu_get_libc_version
+#pragma weak __register_atfork
+#pragma weak __cxa_at_quick_exit
+extern int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
+			     void *library);
+extern int __cxa_at_quick_exit(void (*handler)(void *), void *library);
+
+bool agent_libc_is_other(void)
+{
+	return !gnu_get_libc_version;
+}
+
+/* As in libc_nonshared.a, but for no library in particular: the agent is never unloaded. */
+int pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void))
+{
+	return __register_atfork(before, parent, child, NULL);
+}
+
+int at_quick_exit(void (*handler)(void))
+{
+	return __cxa_at_quick_exit((void (*)(void *))handler, NULL);
+}
+
+#ifdef __aarch64__
+/* Called by libgcc's atomic operations, at start. */
+unsigned long __getauxval(unsigned long type);
+unsigned long __getauxval(unsigned long type)
+{
+	return getauxval(type);
+}
+#endif
+#else
+bool agent_libc_is_other(void)
+{
+	return false;
+}
+#endif

@@ -4,6 +4,7 @@
 #define PMC_AGENT_BASE_OWN_LIBC_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /* sigaction(2), not intercepted by sanitizers. */
 int agent_sigaction(int signo, const struct sigaction *action, struct sigaction *old);
@@ -11,5 +12,7 @@ void agent_sigdefault(int signo); /* sets SIG_DFL */
 /* For the constructor: hides the agent's variables from valgrind's race detectors. Mappings are
  * hidden when they are made. */
 void agent_untrack_data(void);
+/* Whether the process runs on another C library than the one that the agent was built for. */
+bool agent_libc_is_other(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
+#include "agent/base/own_libc.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/dump/command_line.h"
 #include "agent/core/base/log.h"
@@ -248,8 +249,8 @@ void agent_start(int argc, char **argv, char **envp)
 	pmc_agent_control.version = PMC_CONTROL_VERSION;
 	pmc_agent_control.bytes = sizeof(pmc_agent_control);
 	/* Secure-execution programs get no preload from the loader; if loaded in one, stay dormant.
-	 */
-	if (getauxval(AT_SECURE))
+	 * musl's loader gives constructors no arguments, so argv and envp are undefined there. */
+	if (getauxval(AT_SECURE) || agent_libc_is_other())
 		goto out;
 	agent_real_init();
 	agent.pid = (pid_t)syscall(SYS_getpid);

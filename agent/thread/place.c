@@ -97,6 +97,9 @@ static const char *symbol_at(const struct link_map *map, uint64_t offset)
 }
 
 #ifdef __GLIBC__
+/* Missing in musl, whose loader then still loads the agent: see own_libc.c. */
+#pragma weak dladdr1
+
 static bool by_loader(const void *address, struct agent_place *place)
 {
 	const ElfW(Sym) *symbol = NULL;

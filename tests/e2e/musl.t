@@ -1,7 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# musl.t - the agent builds with musl-gcc and counts a program linked with musl.
+# musl.t - the agent builds with musl-gcc and counts a program linked with musl; one built for glibc leaves
+# programs linked with musl as they are.
 . "$(dirname "$0")/lib.sh"
+command -v musl-gcc >/dev/null || skip_all "no musl-gcc"
+
+# The agent of this build, which is glibc's.
+musl-gcc -O2 -D_GNU_SOURCE -o "$T/calls" "$SRC/libc_calls.c" -pthread 2>"$T/log"
+is "$?" 0 "a program that calls what the agent interposes compiles with musl-gcc" || diag_file "$T/log" musl-gcc
+"$T/calls" >"$T/plain"
+is "$? $(tail -n 1 "$T/plain")" "8 again 1" "it runs without the agent"
+run agent "$T/calls"
+is "$status" 8 "LD_PRELOAD of glibc's agent: the musl program ends as without"
+same "$T/plain" "$T/out" "and does the same"
+for flags in "" --off-cpu; do
+	run "$PMCTL" run $flags --report json="$T/report.json" -- "$T/calls"
+	[ -z "$flags" ] || ! grep -q 'perf_event\|not permitted' "$T/err" || continue
+	is "$status" 8 "pmctl run $flags: the status of the musl program"
+	same "$T/plain" "$T/out" "pmctl run $flags: it does the same"
+	like "$(cat "$T/err")" 'another C library' "pmctl run $flags: one line gives the reason for no rows"
+	ok "pmctl run $flags: it has CPU time" jq -e '.processes[0].coverage.cpu_ns > 0' "$T/report.json"
+done
+report sh -c '"$0"; echo "status $?"' "$T/calls"
+is "$(tail -n 1 "$T/out")" "status 8" "a musl program as a child: its status"
+is "$(json "$T/report.json" '[.processes[] | .cmdline | select(endswith("calls") and (startswith("sh") | not))] | length')" 0 "it has no rows"
+is "$(json "$T/report.json" '[.processes[] | .cmdline | select(test("exit 5"))] | length')" 1 \
+	"the glibc program that it starts is counted"
 
 # musl-gcc finds musl's headers only: add the kernel's and those of libraries that are not linked.
 mkdir "$T/inc"
