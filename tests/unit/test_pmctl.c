@@ -45,6 +45,12 @@ static void mistakes_are_refused(void **state)
 	PMCTL(&run, "record", "true");
 	assert_int_equal(run.code, EXIT_USAGE);
 	expect_in(run.err, "'run --sample'", "pmctl record");
+	PMCTL(&run, "stat", "-r", "3", "true");
+	assert_int_equal(run.code, EXIT_USAGE);
+	expect_in(run.err, "'pmctl bench -r'", "pmctl stat -r");
+	PMCTL(&run, "run", "-p", "1");
+	assert_int_equal(run.code, EXIT_USAGE);
+	expect_in(run.err, "'pmctl stat -p' or 'pmctl dump'", "pmctl run -p");
 	PMCTL(&run, "run", "--agent", "/none", "cmd", "--help");
 	assert_int_equal(run.code, EXIT_OURS);
 	PMCTL(&run, "run", "--repotr", "off", "true");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* args.c - the table of flags: parsing by it, the nearest flag, and a command's list of flags. */
 #include "agent/core/base/config.h"
+#include "agent/core/base/number.h"
 #include "agent/core/base/suggest.h"
 #include "tools/cli/pmctl.h"
 
@@ -38,13 +39,27 @@ bool tool_flag_at(const char *command, unsigned *at, struct tool_flag *flag)
 	return (*at)++ == n_knobs + N_FLAGS;
 }
 
+#ifdef TOOL_WITHOUT_PERF_EVENTS
+#define PROCESS "pmctl stat -p"
+#else
+/* Two suggestions, each in quotes. */
+#define PROCESS "pmctl stat -p' or 'pmctl dump"
+#endif
+
 /* Words of other tools. */
 static const struct {
 	const char *command, *word, *ours;
 } of_others[] = {
-	{ "", "record", "run --sample" },      { "", "sample", "run --sample" },
-	{ "run", "-g", "--sample" },	       { "run", "-F", "--sample" },
-	{ "run", "--call-graph", "--sample" }, { "run", "--freq", "--sample" },
+	{ "", "record", "run --sample" },
+	{ "", "sample", "run --sample" },
+	{ "run", "-g", "--sample" },
+	{ "run", "-F", "--sample" },
+	{ "run", "--call-graph", "--sample" },
+	{ "run", "--freq", "--sample" },
+	{ "run", "-p", PROCESS },
+	{ "run", "--pid", PROCESS },
+	{ "stat", "-r", "pmctl bench -r" },
+	{ "stat", "--repeat", "pmctl bench -r" },
 };
 
 static const char *translate(const char *command, const char *word)
@@ -297,6 +312,32 @@ int tool_args_word(const struct tool_args *args, const struct tool_word *words, 
 	}
 	snprintf(what, sizeof(what), "invalid %s", args->flag);
 	return tool_fail_unknown(what, args->value, nearest.name, accepted);
+}
+
+int tool_args_number(const struct tool_args *args, uint64_t least, uint64_t most, uint64_t *number)
+{
+	char accepted[64];
+	int len;
+
+	if (pmc_number(args->value, most, number) && *number >= least)
+		return 0;
+	len = snprintf(accepted, sizeof(accepted), "a number from %llu", (unsigned long long)least);
+	if (most < INT_MAX)
+		snprintf(accepted + len, sizeof(accepted) - (size_t)len, " to %llu",
+			 (unsigned long long)most);
+	return tool_fail_value(args, accepted);
+}
+
+int tool_args_time(const struct tool_args *args, unsigned least_ms, uint64_t *ns)
+{
+	char accepted[64] = "a time such as 500ms, 5s or 2m";
+
+	if (!pmc_config_time(args->value, ns) && *ns && *ns >= least_ms * 1000000ull)
+		return 0;
+	if (least_ms)
+		snprintf(accepted, sizeof(accepted), "a time of at least %ums, such as 500ms or 2s",
+			 least_ms);
+	return tool_fail_value(args, accepted);
 }
 
 int tool_args_directory(const struct tool_args *args, const char **path)

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* 125 to 127 as in env(1), for run: until CMD has started it fails with 125, not 1. */
@@ -116,6 +117,9 @@ struct tool_word {
 	const char *alias; /* NULL: none */
 };
 int tool_args_word(const struct tool_args *args, const struct tool_word *words, int *value);
+int tool_args_number(const struct tool_args *args, uint64_t least, uint64_t most, uint64_t *number);
+/* least_ms 0: any time but none. */
+int tool_args_time(const struct tool_args *args, unsigned least_ms, uint64_t *ns);
 int tool_args_directory(const struct tool_args *args, const char **path);
 int tool_args_percent(const struct tool_args *args, double *percent);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c - pmctl diff: compares the threads of two runs, by name or another key. */
-#include "agent/core/base/number.h"
 #include "agent/core/report/report.h"
 #include "tools/bench/units.h"
 #include "tools/cli/pmctl.h"
@@ -25,17 +24,6 @@ static const struct tool_word formats[] = {
 	{ NULL, 0, NULL },
 };
 
-static int set_number(const struct tool_args *args, uint64_t least, unsigned *to)
-{
-	uint64_t number;
-
-	if (!pmc_number(args->value, 1000000, &number) || number < least)
-		return tool_fail(EXIT_USAGE, "invalid %s '%.60s'; give a number from %llu",
-				 args->flag, args->value, (unsigned long long)least);
-	*to = (unsigned)number;
-	return 0;
-}
-
 /* Rows of threads and regions are not the same in two runs, and there are no trees of paths. */
 static int set_by(struct diff *diff, const struct tool_args *args)
 {
@@ -55,7 +43,7 @@ static int set_by(struct diff *diff, const struct tool_args *args)
 
 static int set_flag(struct diff *diff, const struct tool_args *args)
 {
-	unsigned width = 0;
+	uint64_t number = 0;
 	int word = 0, code;
 
 	if (tool_args_is(args, "--by"))
@@ -71,11 +59,14 @@ static int set_flag(struct diff *diff, const struct tool_args *args)
 	}
 	if (tool_args_is(args, "--symfs"))
 		return tool_args_directory(args, &diff->root);
-	if (tool_args_is(args, "--top"))
-		return set_number(args, 0, &diff->top);
+	if (tool_args_is(args, "--top")) {
+		code = tool_args_number(args, 0, 1000000, &number);
+		diff->top = (unsigned)number;
+		return code;
+	}
 	if (tool_args_is(args, "--width")) {
-		code = set_number(args, 20, &width);
-		diff->screen.width = (int)width;
+		code = tool_args_number(args, 20, 1000000, &number);
+		diff->screen.width = (int)number;
 		return code;
 	}
 	return tool_args_percent(args, &diff->fail_above);

@@ -4,6 +4,7 @@
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,20 +32,16 @@ static void take_tid(const char *name, void *arg)
 	struct reading *reading = arg;
 	struct live_tids *tids = reading->tids;
 	uint64_t tid;
+	pid_t *list;
 
 	if (!pmc_number(name, INT_MAX, &tid))
 		return;
-	if (tids->n == tids->room) {
-		unsigned room = tids->room ? tids->room * 2 : 256;
-		pid_t *more = realloc(tids->list, room * sizeof(*more));
-
-		if (!more) {
-			reading->failed = true;
-			return;
-		}
-		tids->list = more;
-		tids->room = room;
+	list = tool_list_grow(tids->list, tids->n, &tids->room, sizeof(*list));
+	if (!list) {
+		reading->failed = true;
+		return;
 	}
+	tids->list = list;
 	tids->list[tids->n++] = (pid_t)tid;
 }
 

@@ -14,7 +14,8 @@
 /* All zero: empty. */
 struct live_tids {
 	pid_t *list; /* ascending */
-	unsigned n, room;
+	unsigned n;
+	size_t room;
 };
 
 /* 0; an exit status after an error message if the process is not there, or has ended and only

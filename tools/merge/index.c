@@ -9,6 +9,7 @@
 #include "agent/core/base/hash.h"
 #include "agent/core/profile/sort.h"
 #include "tools/merge/sort.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,21 +76,17 @@ static bool strip_args(struct merge_index *index, struct pmc_frame *frame)
 int merge_index_add(struct merge_index *index, struct pmc_frame *frame)
 {
 	struct merge_stream *stream = stream_of(index, frame->head.identity);
+	struct merge_entry *entries;
 
 	if (!stream)
 		return -ENOMEM;
 	if (index->strip_args && frame->head.type == PMC_FRAME_PROCESS &&
 	    frame->head.version == PMC_DUMP_VERSION && !strip_args(index, frame))
 		return -ENOMEM;
-	if (index->n == index->room) {
-		size_t room = index->room ? index->room * 2 : 4096;
-		struct merge_entry *more = realloc(index->entries, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		index->entries = more;
-		index->room = room;
-	}
+	entries = tool_list_grow(index->entries, index->n, &index->room, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	index->entries = entries;
 	index->entries[index->n++] = (struct merge_entry){
 		.snapshot = frame->head.snapshot,
 		.hash = frame->head.hash,

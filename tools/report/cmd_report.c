@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
-#include "agent/core/base/number.h"
 #include "agent/core/dump/frame.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
@@ -41,20 +40,10 @@ static const struct tool_word formats[] = {
 	{ NULL, 0, NULL },
 };
 
-static int set_number(const struct tool_args *args, uint64_t least, int *number)
-{
-	uint64_t value;
-
-	if (!pmc_number(args->value, INT_MAX, &value) || value < least)
-		return tool_fail(EXIT_USAGE, "invalid %s '%.60s': expected a number from %d",
-				 args->flag, args->value, (int)least);
-	*number = (int)value;
-	return 0;
-}
-
 static int set_flag(struct request *request, const struct tool_args *args)
 {
 	struct pmc_report_options *options = &request->options;
+	uint64_t number = 0;
 	int word = 0, code;
 
 	if (tool_args_is(args, "--html")) {
@@ -73,10 +62,16 @@ static int set_flag(struct request *request, const struct tool_args *args)
 		options->format = (enum pmc_report_format)word;
 		return code;
 	}
-	if (tool_args_is(args, "--top"))
-		return set_number(args, 0, &options->top);
-	if (tool_args_is(args, "--width"))
-		return set_number(args, 20, &options->screen.width);
+	if (tool_args_is(args, "--top")) {
+		code = tool_args_number(args, 0, INT_MAX, &number);
+		options->top = (int)number;
+		return code;
+	}
+	if (tool_args_is(args, "--width")) {
+		code = tool_args_number(args, 20, INT_MAX, &number);
+		options->screen.width = (int)number;
+		return code;
+	}
 	if (tool_args_is(args, "--symfs"))
 		return tool_args_directory(args, &request->root);
 	if (tool_args_is(args, "--sort"))

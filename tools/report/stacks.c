@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c - the functions of a stack, without frames that say nothing about the program. */
 #include "tools/report/names.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 int spot_list_add(struct spot_list *spots, const struct spot *spot)
 {
-	const struct spot **more = spots->list;
+	struct spot **list = tool_list_grow(spots->list, spots->n, &spots->room, sizeof(*list));
 
-	if (spots->n == spots->room) {
-		spots->room = spots->room ? 2 * spots->room : 256;
-		more = realloc(more, spots->room * sizeof(*more));
-	}
-	if (!more || !spot)
+	if (!list || !spot)
 		return -ENOMEM;
-	spots->list = more;
+	spots->list = list;
 	spots->list[spots->n++] = spot;
 	return 0;
 }

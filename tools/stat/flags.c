@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl stat`. */
-#include "agent/core/base/config.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/stat/stat.h"
@@ -9,7 +8,7 @@
 #include <string.h>
 
 /* The kernel's tick bounds what shorter intervals could show. */
-#define LEAST_INTERVAL_NS 1000000u
+#define LEAST_INTERVAL_MS 1
 
 static int set_target(struct stat_job *stat, const struct tool_args *args, enum stat_target target)
 {
@@ -90,13 +89,10 @@ static int set_flag(void *to, const struct tool_args *args)
 		stat->cumulative = true;
 	else if (tool_args_is(args, "--clear"))
 		stat->clear = true;
-	else if (tool_args_is(args, "--interval") &&
-		 (pmc_config_time(args->value, &stat->interval_ns) != 0 ||
-		  stat->interval_ns < LEAST_INTERVAL_NS))
-		return tool_fail_value(args, "a time of at least 1ms, such as 100ms or 1s");
-	else if (tool_args_is(args, "--count") &&
-		 (!pmc_number(args->value, UINT64_MAX, &stat->count) || !stat->count))
-		return tool_fail_value(args, "a number from 1");
+	else if (tool_args_is(args, "--interval"))
+		return tool_args_time(args, LEAST_INTERVAL_MS, &stat->interval_ns);
+	else if (tool_args_is(args, "--count"))
+		return tool_args_number(args, 1, UINT64_MAX, &stat->count);
 	else if (tool_args_is(args, "--by") || strncmp(args->flag, "--per-", 6) == 0)
 		return set_by(stat, args);
 	return 0;

@@ -2,30 +2,15 @@
 /* rows.c - groups and the rows that sum them; metrics of a row. */
 #include "tools/stat/stat.h"
 #include "agent/core/base/number.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-
-static bool grow(void **list, unsigned n, unsigned *room, size_t size)
-{
-	unsigned more = *room ? *room * 2 : 64;
-	void *bigger;
-
-	if (n < *room)
-		return true;
-	bigger = realloc(*list, more * size);
-	if (!bigger)
-		return false;
-	*list = bigger;
-	*room = more;
-	return true;
-}
 
 unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 {
-	struct stat_row *row;
+	struct stat_row *row, *list;
 
 	/* Threads are looked for in the order of their rows. */
 	for (unsigned n = 0, i = stat->found; n < stat->n_rows; n++) {
@@ -33,8 +18,10 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 		if (!memcmp(&stat->rows[i].key, key, sizeof(*key)) && !stat->rows[i].ended)
 			return stat->found = i;
 	}
-	if (!grow((void **)&stat->rows, stat->n_rows, &stat->rows_room, sizeof(*row)))
+	list = tool_list_grow(stat->rows, stat->n_rows, &stat->rows_room, sizeof(*row));
+	if (!list)
 		return UINT_MAX;
+	stat->rows = list;
 	row = &stat->rows[stat->n_rows];
 	*row = (struct stat_row){ .key = *key, .seen = true, .shown = true };
 	row->counts =
@@ -45,11 +32,13 @@ unsigned stat_row(struct stat_job *stat, const struct stat_key *key)
 int stat_add_group(struct stat_job *stat, unsigned row, unsigned first, unsigned n,
 		   enum pmc_perf_group_kind kind, pid_t pid, int cpu)
 {
-	struct stat_group *group;
+	struct stat_group *group, *list;
 	int error;
 
-	if (!grow((void **)&stat->groups, stat->n_groups, &stat->groups_room, sizeof(*group)))
+	list = tool_list_grow(stat->groups, stat->n_groups, &stat->groups_room, sizeof(*group));
+	if (!list)
 		return -ENOMEM;
+	stat->groups = list;
 	group = &stat->groups[stat->n_groups];
 	*group = (struct stat_group){ .row = row, .cpu = cpu };
 	error = live_group_open(&group->group, &stat->live, first, n, kind, pid, cpu);

@@ -82,7 +82,8 @@ struct stat_job {
 
 	/* what is counted */
 	struct stat_row *rows; /* [0]: the total */
-	unsigned n_rows, rows_room;
+	unsigned n_rows;
+	size_t rows_room;
 	unsigned found;		/* the row that was looked for last */
 	struct stat_row *pools; /* of the threads; at most n_rows */
 	unsigned n_pools;
@@ -94,7 +95,8 @@ struct stat_job {
 	unsigned alive, ran;	   /* rows of threads in the last scan */
 	uint64_t unread_ns;	   /* last time of a process that had gone before it was read */
 	struct stat_group *groups;
-	unsigned n_groups, groups_room;
+	unsigned n_groups;
+	size_t groups_room;
 	unsigned restarts;		 /* of attaching, since threads were started meanwhile */
 	uint64_t online[STAT_CPUS / 64]; /* CPUs that have groups */
 	bool children;			 /* the process has or had some, which rows lack */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl top`. */
-#include "agent/core/base/config.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/top/top.h"
@@ -9,7 +8,7 @@
 #include <string.h>
 
 /* The kernel's tick bounds what shorter intervals could show. */
-#define LEAST_INTERVAL_NS 10000000u
+#define LEAST_INTERVAL_MS 10
 
 static bool is_pid_list(const char *at)
 {
@@ -76,13 +75,10 @@ static int set_flag(void *to, const struct tool_args *args)
 		flags->output = args->value;
 	else if (tool_args_is(args, "--by"))
 		return set_by(flags, args);
-	else if (tool_args_is(args, "--interval") &&
-		 (pmc_config_time(args->value, &flags->interval_ns) != 0 ||
-		  flags->interval_ns < LEAST_INTERVAL_NS))
-		return tool_fail_value(args, "a time of at least 10ms, such as 500ms or 2s");
-	else if (tool_args_is(args, "--count") &&
-		 (!pmc_number(args->value, UINT64_MAX, &flags->count) || !flags->count))
-		return tool_fail_value(args, "a number from 1");
+	else if (tool_args_is(args, "--interval"))
+		return tool_args_time(args, LEAST_INTERVAL_MS, &flags->interval_ns);
+	else if (tool_args_is(args, "--count"))
+		return tool_args_number(args, 1, UINT64_MAX, &flags->count);
 	return 0;
 }
 

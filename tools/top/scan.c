@@ -6,29 +6,13 @@
 #include "tools/cli/pmctl.h"
 #include "tools/symbol/symbol.h"
 #include "tools/top/top.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static bool reserve(void **list, unsigned n, unsigned *room, size_t size)
-{
-	unsigned more = *room ? *room * 2 : 64;
-	void *bigger;
-
-	while (more < n)
-		more *= 2;
-	if (n <= *room)
-		return true;
-	bigger = realloc(*list, more * size);
-	if (!bigger)
-		return false;
-	*list = bigger;
-	*room = more;
-	return true;
-}
 
 /* ---- threads of a process ------------------------------------------------------------------ */
 
@@ -210,18 +194,19 @@ static unsigned find(const struct top_watch *watch, pid_t pid)
 static struct top_process *add_process(struct top_watch *watch, pid_t pid)
 {
 	unsigned at = find(watch, pid);
-	struct top_process *process;
+	struct top_process *process, **list;
 
 	if (at < watch->n && watch->processes[at]->pid == pid) {
 		watch->processes[at]->seen = true;
 		return watch->processes[at];
 	}
-	process = calloc(1, sizeof(*process));
-	if (!process ||
-	    !reserve((void **)&watch->processes, watch->n + 1, &watch->room, sizeof(process))) {
-		free(process);
+	list = tool_list_grow(watch->processes, watch->n, &watch->room, sizeof(process));
+	if (!list)
 		return NULL;
-	}
+	watch->processes = list;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
 	process->pid = pid;
 	process->seen = true;
 	memmove(watch->processes + at + 1, watch->processes + at,

@@ -132,9 +132,9 @@ static void put_line(int line, const char *text, size_t len, attr_t attributes)
 	attrset(A_NORMAL);
 }
 
-static void put_lines(int from, const char *text)
+static void put_lines(const char *text)
 {
-	for (int line = from; *text; line++) {
+	for (int line = 0; *text; line++) {
 		size_t len = strcspn(text, "\n");
 
 		put_line(line, text, len, A_NORMAL);
@@ -156,7 +156,7 @@ static attr_t colour_of(const struct top_job *job, const struct top_row *row)
 }
 
 /* The head, with the column that is sorted by in bold. */
-static void draw_head(struct top_screen *screen, int line)
+static void draw_head(struct top_screen *screen)
 {
 	struct top_job *job = screen->job;
 	char text[4096];
@@ -165,10 +165,10 @@ static void draw_head(struct top_screen *screen, int line)
 
 	pmc_out_to_mem(&out, text, sizeof(text));
 	top_put_head(&screen->layout, &job->watch, &job->look, job->screen.ascii, &out);
-	put_line(line, text, out.len, A_REVERSE);
+	put_line(1, text, out.len, A_REVERSE);
 	for (unsigned i = 0; i < screen->layout.n; i++) {
 		if (screen->layout.columns[i] == job->look.sort)
-			mvchgat(line, at, screen->layout.widths[i],
+			mvchgat(1, at, screen->layout.widths[i],
 				A_REVERSE | A_BOLD | A_UNDERLINE, 0, NULL);
 		at += screen->layout.widths[i] + 1;
 	}
@@ -182,7 +182,7 @@ static void draw_table(struct top_screen *screen)
 	struct pmc_out out;
 
 	top_layout_make(&screen->layout, &job->watch, &job->look, &job->rows, COLS);
-	draw_head(screen, 1);
+	draw_head(screen);
 	screen->height = LINES > 3 ? (unsigned)LINES - 3 : 0;
 	/* Rows may have become fewer. */
 	if (screen->first + screen->height > job->rows.n)
@@ -246,7 +246,7 @@ static void draw(struct top_screen *screen)
 			top_put_zoom(screen, COLS, &out);
 		else
 			top_put_help(screen, &out);
-		put_lines(0, text);
+		put_lines(text);
 	}
 	draw_foot(screen);
 	refresh();

@@ -60,7 +60,7 @@ struct top_process {
 	char name[LIVE_NAME];	   /* of its main thread */
 	char command[TOP_COMMAND]; /* its arguments, while they are shown; "": a kernel thread */
 	struct top_task **tasks;   /* ascending IDs */
-	unsigned n, room;
+	unsigned n;
 	struct attach_agent *agent; /* NULL: none, or not found yet */
 	unsigned scans;		    /* since its start, or since it changed its name */
 	bool lost;		    /* it had an agent before an exec, which is not yet said */
@@ -76,7 +76,8 @@ struct top_watch {
 	struct live_budget budget;
 	struct live_tids tids;
 	struct top_process **processes; /* ascending IDs */
-	unsigned n, room, n_tasks;
+	size_t room;
+	unsigned n, n_tasks;
 	unsigned ran;			/* threads that ran in the last interval */
 	uint64_t numbers;		/* of threads ever seen */
 	uint64_t now_ns, before_ns;	/* of the last scans; before_ns 0: only one so far */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl trace`. */
-#include "agent/core/base/config.h"
 #include "agent/core/base/number.h"
 #include "tools/cli/pmctl.h"
 #include "tools/trace/trace.h"
@@ -78,8 +77,7 @@ static int set_flag(void *to, const struct tool_args *args)
 	} else if (tool_args_is(args, "--filter")) {
 		return set_filter(trace, args->value);
 	} else if (tool_args_is(args, "--duration")) {
-		if (pmc_config_time(args->value, &trace->duration_ns) || !trace->duration_ns)
-			return tool_fail_value(args, "a time such as 500ms, 5s or 2m");
+		return tool_args_time(args, 0, &trace->duration_ns);
 	} else if (tool_args_is(args, "--pages")) {
 		if (!pmc_number(args->value, MOST_PAGES, &number) || !number ||
 		    (number & (number - 1)))

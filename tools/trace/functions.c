@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* functions.c - the kernel's functions, from /proc/kallsyms. */
 #include "tools/trace/functions.h"
+#include "tools/cli/list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,22 +18,18 @@ void trace_functions_read(struct trace_functions *functions)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
 	char line[512], name[48], type;
+	struct trace_function *list;
 	unsigned long long start;
 
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%llx %c %47s", &start, &type, name) != 3 || !start ||
 		    !strchr("tTwW", type))
 			continue;
-		if (functions->n == functions->room) {
-			size_t room = functions->room ? 2 * functions->room : 1 << 16;
-			struct trace_function *more =
-				realloc(functions->list, room * sizeof(*more));
-
-			if (!more)
-				break;
-			functions->list = more;
-			functions->room = room;
-		}
+		list = tool_list_grow(functions->list, functions->n, &functions->room,
+				      sizeof(*list));
+		if (!list)
+			break;
+		functions->list = list;
 		functions->list[functions->n].start = start;
 		strcpy(functions->list[functions->n++].name, name);
 	}

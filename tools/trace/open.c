@@ -11,6 +11,7 @@
 #include "tools/cli/pmctl.h"
 #include "tools/live/task.h"
 #include "tools/trace/trace.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,15 +123,12 @@ static int find_cpus(struct trace *trace)
 
 static int keep(struct trace_ring *ring, struct pmc_counter *counter)
 {
-	if (ring->n_counters == ring->room_counters) {
-		size_t room = ring->room_counters ? 2 * ring->room_counters : 16;
-		struct pmc_counter **more = realloc(ring->counters, room * sizeof(*more));
+	struct pmc_counter **list = tool_list_grow(ring->counters, ring->n_counters,
+						   &ring->room_counters, sizeof(*list));
 
-		if (!more)
-			return -ENOMEM;
-		ring->counters = more;
-		ring->room_counters = room;
-	}
+	if (!list)
+		return -ENOMEM;
+	ring->counters = list;
 	ring->counters[ring->n_counters++] = counter;
 	return 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stat.c - pmctl stat on macOS: flags and output. */
-#include "agent/core/base/config.h"
 #include "agent/core/base/number.h"
 #include "agent/core/count/thread_counts.h"
 #include "tools/cli/child.h"
@@ -36,12 +35,9 @@ static int set_flag(void *to, const struct tool_args *args)
 			return tool_fail_value(args, "a process ID");
 		stat->pid = (pid_t)pid;
 	} else if (tool_args_is(args, "--interval")) {
-		if (pmc_config_time(args->value, &stat->interval_ns) != 0 ||
-		    stat->interval_ns < 1000000)
-			return tool_fail_value(args, "a time of at least 1ms, such as 100ms or 1s");
+		return tool_args_time(args, 1, &stat->interval_ns);
 	} else if (tool_args_is(args, "--count")) {
-		if (!pmc_number(args->value, UINT64_MAX, &stat->count) || !stat->count)
-			return tool_fail_value(args, "a number from 1");
+		return tool_args_number(args, 1, UINT64_MAX, &stat->count);
 	} else if (tool_args_is(args, "--format")) {
 		code = tool_args_word(args, formats, &json);
 		stat->json = json;
