@@ -16,17 +16,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Waits of a thread in one stack. */
-struct off_wait {
-	struct {
-		const struct off_thread *thread;
-		const struct unwind_stack *stack; /* NULL: none is known */
-	} key;
-	uint64_t n, ns;
-	struct off_wait *next; /* of the thread */
-	UT_hash_handle hh;
-};
-
 /* A thread as its row has it: by the numbers of its own PID namespace. */
 struct off_numbers {
 	uint64_t pid_namespace; /* 0: pmctl's, else the inode */
@@ -40,7 +29,7 @@ struct off_thread {
 	bool waiting;
 	uint64_t since_ns, stack_ns;	  /* of the wait; of the sample of its stack */
 	const struct unwind_stack *stack; /* of the last switch; NULL: not recorded */
-	struct off_wait *waits;
+	struct unwind_wait *waits;
 	uint64_t n_waits, wait_ns, lost, incomplete;
 	struct off_thread *next; /* the one that was seen before */
 	UT_hash_handle hh;	 /* by tid; the newest of a number */
@@ -65,7 +54,6 @@ struct off_cpu {
 	uint64_t stop_ns;
 
 	struct off_thread *threads, *last;
-	struct off_wait *waits;
 };
 
 /* threads.c */
@@ -78,8 +66,5 @@ void off_settle(struct off_cpu *off);
 bool off_numbers_read(uint32_t tid, struct off_numbers *numbers);
 /* The inode of a process's PID namespace; 0: cannot be read. */
 uint64_t off_namespace(const char *pid);
-
-/* waits.c */
-void off_wait_add(struct off_cpu *off, struct off_thread *thread, uint64_t ns);
 
 #endif

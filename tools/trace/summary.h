@@ -39,17 +39,6 @@ struct trace_blocked {
 	uint64_t ns;
 };
 
-/* Waits of a thread or pool in one user stack, with --stacks. */
-struct trace_wait {
-	struct {
-		const struct trace_thread *thread;
-		const struct unwind_stack *stack; /* NULL: none is known */
-	} key;
-	uint64_t count, ns;
-	struct trace_wait *next; /* of the thread */
-	UT_hash_handle hh;
-};
-
 struct trace_thread {
 	uint32_t pid, tid; /* pid 0: unknown */
 	uint32_t threads;  /* of a pool; 0: a thread */
@@ -66,7 +55,7 @@ struct trace_thread {
 	const struct unwind_stack *stack;  /* of the last wait; NULL: not known */
 	struct trace_blocked *blocked;
 	unsigned n_blocked;
-	struct trace_wait *stacks;
+	struct unwind_wait *stacks; /* of a thread or pool, with --stacks */
 	struct trace_thread *waker; /* has begun to wake it; NULL: nobody */
 	struct trace_thread *pool;  /* at the end, of pools */
 	char pattern[20];	    /* of a pool: of the names of its threads */
@@ -99,7 +88,6 @@ struct trace_summary {
 	struct pmc_arena *arena;	     /* of reasons and pairs */
 	struct trace_reason *reasons;
 	struct trace_pair *pairs;
-	struct trace_wait *stacks;
 	struct unwind *unwind; /* NULL: without --stacks */
 	uint64_t start_ns;
 	unsigned asleep; /* at the end: threads of the machine without a row that sleep */

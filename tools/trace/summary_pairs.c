@@ -99,8 +99,8 @@ static bool add_thread(struct trace_summary *summary, struct trace_thread *pool,
 	for (unsigned i = 0; i < thread->n_blocked; i++)
 		if (!trace_blocked_add(pool, thread->blocked[i].reason, thread->blocked[i].ns))
 			return false;
-	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
-		if (!trace_wait_add(summary, pool, w->key.stack, w->count, w->ns))
+	for (const struct unwind_wait *w = thread->stacks; w; w = w->next)
+		if (!trace_wait_add(summary, pool, w->key.stack, w->n, w->ns))
 			return false;
 	return true;
 }

@@ -9,44 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these, waits have no stack: some 100 MB. */
-enum { WAITS_MOST = 1000000 };
 #define NAME_COLUMNS 60
-
-static struct trace_wait *find(struct trace_summary *summary, struct trace_thread *thread,
-			       const struct unwind_stack *stack)
-{
-	struct pmc_arena *arena = summary->arena;
-	struct trace_wait *wait, key = { .key = { thread, stack } };
-
-	HASH_FIND(hh, summary->stacks, &key.key, sizeof(key.key), wait);
-	if (wait)
-		return wait;
-	if (stack && HASH_COUNT(summary->stacks) >= WAITS_MOST)
-		return find(summary, thread, NULL);
-	wait = pmc_arena_alloc(arena, sizeof(*wait));
-	if (!wait)
-		return NULL;
-	wait->key = key.key;
-	wait->next = thread->stacks;
-	thread->stacks = wait;
-	HASH_ADD(hh, summary->stacks, key, sizeof(wait->key), wait);
-	return wait;
-}
 
 bool trace_wait_add(struct trace_summary *summary, struct trace_thread *thread,
 		    const struct unwind_stack *stack, uint64_t count, uint64_t ns)
 {
-	struct trace_wait *wait;
-
-	if (!summary->unwind)
-		return true;
-	wait = find(summary, thread, stack);
-	if (!wait)
-		return false;
-	wait->count += count;
-	wait->ns += ns;
-	return true;
+	return !summary->unwind ||
+	       unwind_wait_add(summary->unwind, thread, &thread->stacks, stack, count, ns);
 }
 
 static void name_frames(struct trace *trace, const struct trace_thread *thread,
@@ -125,16 +94,16 @@ static struct place *places_of(struct trace *trace, const struct trace_thread *t
 	struct place *list;
 	size_t all = 0, merged = 0;
 
-	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
+	for (const struct unwind_wait *w = thread->stacks; w; w = w->next)
 		all++;
 	list = calloc(all + 1, sizeof(*list));
 	*n = 0;
 	if (!list)
 		return NULL;
 	all = 0;
-	for (const struct trace_wait *w = thread->stacks; w; w = w->next)
-		list[all++] = (struct place){ hash_names(trace, thread, w->key.stack), w->count,
-					      w->ns, w->key.stack };
+	for (const struct unwind_wait *w = thread->stacks; w; w = w->next)
+		list[all++] = (struct place){ hash_names(trace, thread, w->key.stack), w->n, w->ns,
+					      w->key.stack };
 	qsort(list, all, sizeof(*list), by_hash);
 	for (size_t i = 0; i < all; i++) {
 		if (merged && list[merged - 1].hash == list[i].hash) {

@@ -50,6 +50,17 @@ struct unwind_stack {
 	uint64_t words[];
 };
 
+/* Waits of a thread in one stack. */
+struct unwind_wait {
+	struct {
+		const void *thread;
+		const struct unwind_stack *stack; /* NULL: none is known */
+	} key;
+	uint64_t n, ns;
+	struct unwind_wait *next; /* of the thread */
+	UT_hash_handle hh;
+};
+
 /* All zero but for frame_pointers: nothing is known yet. */
 struct unwind {
 	bool frame_pointers; /* stacks by these, else by unwind tables */
@@ -57,6 +68,7 @@ struct unwind {
 	struct unwind_module *modules, **list; /* by path and build ID; by index */
 	unsigned n_modules;
 	struct unwind_stack *stacks;
+	struct unwind_wait *waits;   /* by thread and stack */
 	struct unwind_image *images; /* by pid; the newest */
 	struct unwind_rule *rules;
 };
@@ -79,6 +91,9 @@ unsigned unwind_frames(struct unwind *unwind, const struct pmc_record *record, u
 		       uint16_t *flags);
 /* The same, each stack once. NULL: it has none, or no memory. */
 const struct unwind_stack *unwind_stack_of(struct unwind *unwind, const struct pmc_record *record);
+/* Adds waits in a stack to the list of the owner's thread. False: no memory. */
+bool unwind_wait_add(struct unwind *unwind, const void *thread, struct unwind_wait **list,
+		     const struct unwind_stack *stack, uint64_t n, uint64_t ns);
 /* The module of a frame; NULL: none. */
 struct unwind_module *unwind_module_at(const struct unwind *unwind, uint64_t word);
 void unwind_free(struct unwind *unwind);

@@ -188,7 +188,7 @@ static void put_thread_stacks(struct writing *w, const struct pmc_p_process *pro
 	unsigned n = 0;
 	size_t bytes = 0;
 
-	for (const struct off_wait *wait = thread->waits; wait; wait = wait->next) {
+	for (const struct unwind_wait *wait = thread->waits; wait; wait = wait->next) {
 		const struct unwind_stack *stack = wait->key.stack;
 
 		if (!stack || w->written[stack->id - PMC_STACK_OUTSIDE] == process)
@@ -242,7 +242,7 @@ static void put_samples(struct writing *w, const struct row *row, const struct o
 	struct pmc_sample list[PMC_SAMPLES_PART];
 	uint32_t part = 0, n = 0;
 
-	for (const struct off_wait *wait = thread->waits; wait; wait = wait->next) {
+	for (const struct unwind_wait *wait = thread->waits; wait; wait = wait->next) {
 		list[n++] = (struct pmc_sample){
 			.stack = wait->key.stack ? wait->key.stack->id : 0,
 			.count = wait->n < UINT32_MAX ? (uint32_t)wait->n : UINT32_MAX,

@@ -87,6 +87,18 @@ static void take_stack(struct off_cpu *off, const struct pmc_record *record)
 	thread->stack_ns = record->time;
 }
 
+static void add_wait(struct off_cpu *off, struct off_thread *thread, uint64_t ns)
+{
+	if (!unwind_wait_add(&off->unwind, thread, &thread->waits, thread->stack, 1, ns)) {
+		thread->lost++;
+		return;
+	}
+	thread->n_waits++;
+	pmc_add_sat(&thread->wait_ns, ns);
+	if (thread->stack && thread->stack->flags & (PMC_STACK_TRUNCATED | PMC_STACK_BROKEN))
+		thread->incomplete++;
+}
+
 static void end_wait(struct off_cpu *off, struct off_thread *thread, uint64_t now_ns)
 {
 	if (!thread->waiting)
@@ -95,7 +107,7 @@ static void end_wait(struct off_cpu *off, struct off_thread *thread, uint64_t no
 	if (thread->since_ns <= off->lost_ns)
 		thread->lost++;
 	else
-		off_wait_add(off, thread, pmc_sub_sat(now_ns, thread->since_ns));
+		add_wait(off, thread, pmc_sub_sat(now_ns, thread->since_ns));
 }
 
 static void take_switch(struct off_cpu *off, const struct pmc_record *record)
