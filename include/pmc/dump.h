@@ -159,6 +159,7 @@ enum pmc_inherit {
 #define PMC_PROCESS_FORKED	4  /* started by fork, not by exec */
 #define PMC_PROCESS_NO_SWITCHES 8  /* switches are unknown, not 0 */
 #define PMC_PROCESS_NO_STATUS	16 /* PMC_ENDED_EXIT: how_code is unknown, not 0 */
+#define PMC_PROCESS_LEFT	32 /* child processes still ran when it ended */
 
 struct pmc_process_fixed {
 	uint8_t parent_identity[16]; /* 0: unknown */

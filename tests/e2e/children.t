@@ -24,6 +24,7 @@ for events in task-clock software/config=98/; do
 			"$how, $events: the first process has its CPU time" || diag_file run.json run.json
 		like "$(cat table)" "coverage [0-9]\.[0-9] %" "$how, $events: coverage is below 10 %"
 		like "$(tr -s '\n ' ' ' <table)" "CPU of child processes is in no thread" "$how, $events: a line says so"
+		unlike "$(cat table)" "some rows could not" "$how, $events: no thread row is said to lack counts"
 	done
 	for how in "_Fork exit" "clone exit"; do
 		child $events $how
@@ -36,6 +37,21 @@ for events in task-clock software/config=98/; do
 	child $events fork exit
 	like "$(cat table)" "coverage (9[0-9]|100)" "fork exit, $events: coverage is above 90 %"
 	between "$(tenths '[.threads[].cpu_ns] | max')" 9 11 "fork exit, $events: the child's row has its CPU time"
+done
+
+# A child is still running when the process that started it ends; then it ends, too.
+mkfifo hold
+cat_ended() {
+	"$PMCTL" report --format json run.pmc |
+		jq -e '.processes | any((.exe | test("/cat$")) and .how_ended == "exit:0")'
+}
+for code in 'cat hold & :' 'cat hold & /bin/true' '(cat hold & :)'; do
+	rm -f run.pmc
+	PMC_OUT=$T/run.pmc run agent sh -c "$code"
+	like "$("$PMCTL" report run.pmc)" "coverage unknown" "sh -c '$code': coverage is unknown while cat runs"
+	: >hold
+	await cat_ended
+	like "$("$PMCTL" report run.pmc)" "coverage [0-9.]+ %" "sh -c '$code': coverage is known after its end"
 done
 
 # left COMMAND ARG...: how many programs the notes of a run say were executed without the agent.

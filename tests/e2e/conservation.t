@@ -83,6 +83,8 @@ adds_up "tree of three"
 
 measured "$PROG/spawn" "$PROG/rawclone" 300 300
 adds_up "raw clone in a child"
+within "$(json "$T/report.json" '[.processes[].coverage | .cpu_ns, .descendants_cpu_ns // 0] | add')" \
+	"$(json "$T/ru" .cpu_ns)" 3 "raw clone in a child: its CPU time is of its process or a descendant's, not both" || evidence
 
 # The same tree in each other mode of PMC_INHERIT.
 for mode in clock off auto; do

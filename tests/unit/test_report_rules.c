@@ -326,13 +326,127 @@ static void rows_of_a_killed_child(void **state)
 	pmc_profile_free(&profile);
 }
 
+/* Process 1 ends before its child 2, whose end follows in another frame. */
+static void a_child_outlasts_its_parent(void **state)
+{
+	struct pmc_process_fixed process = process_like, child = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	process.flags |= PMC_PROCESS_LEFT;
+	child.pid++;
+	child.flags = PMC_PROCESS_FORKED;
+	for (unsigned ended = 0; ended < 2; ended++) {
+		child.how_ended = ended ? PMC_ENDED_EXIT : PMC_ENDED_EXEC;
+		child.ppid = ended ? 1 : process.pid;
+		child.end_ns = child.time_ns = process.end_ns + (ended ? 1 : -1) * 10 * (int)MS;
+		made_begin();
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_process(2, &child, "node", "/bin/app", "app");
+		made_thread(1, thread_like(0, 400 * MS, 0), "app", NULL, 0);
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){ 0 });
+		assert_int_equal(!strstr(text, "coverage unknown"), ended);
+		assert_int_equal(!strstr(text, "at least 1 thread in 2 processes"), ended);
+		pmc_profile_free(&profile);
+	}
+}
+
+/* Whether coverage is unknown where process 1 ended while a child ran, and process 2 so much later.
+ */
+static bool is_unknown(uint32_t ppid, int64_t later_ns, uint8_t flags)
+{
+	struct pmc_process_fixed process = process_like, other = process_like;
+	struct pmc_profile profile;
+	const char *text;
+
+	process.flags |= PMC_PROCESS_LEFT;
+	other.pid++;
+	other.ppid = ppid;
+	other.flags = flags;
+	other.end_ns = other.time_ns = process.end_ns + (uint64_t)later_ns;
+	made_begin();
+	made_process(1, &process, "node", "/bin/app", "app");
+	made_process(2, &other, "node", "/bin/app", "app");
+	made_thread(1, thread_like(0, 400 * MS, 0), "app", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	pmc_profile_free(&profile);
+	return strstr(text, "coverage unknown");
+}
+
+static void children_that_a_process_leaves(void **state)
+{
+	const int64_t ms = MS;
+
+	/* Its last frame was written, but it had not ended. */
+	assert_false(is_unknown(process_like.pid, -ms / 5, PMC_PROCESS_FORKED));
+	/* An earlier child, not the one that runs. */
+	assert_true(is_unknown(process_like.pid, -300 * ms, PMC_PROCESS_FORKED));
+	/* A process whose parent is not measured. */
+	assert_true(is_unknown(77, -ms, PMC_PROCESS_FORKED));
+	assert_false(is_unknown(77, ms, PMC_PROCESS_FORKED));
+	assert_true(is_unknown(77, ms, PMC_PROCESS_FIRST));
+}
+
+/* A child was killed before its first row: only the frame from its start is there. */
+static void a_child_without_a_row(void **state)
+{
+	struct pmc_process_fixed child = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	child.pid++;
+	child.flags = PMC_PROCESS_FORKED;
+	child.how_ended = PMC_RUNNING;
+	child.end_ns = 0;
+	child.threads_seen = 1;
+	made_begin();
+	made_process(1, &process_like, "node", "/bin/app", "app");
+	made_process(2, &child, "node", "/bin/app", "app");
+	made_thread(1, thread_like(0, 400 * MS, 0), "app", NULL, 0);
+	made_profile(&profile, false);
+	text = table_of(&profile, (struct pmc_report_options){ 0 });
+	assert_non_null(strstr(text, "1 thread counted, at least 1 not"));
+	pmc_profile_free(&profile);
+}
+
+/* Task-clock is in the place of the CPU time, and counted less. */
+static void cpu_time_outside_the_clock(void **state)
+{
+	static const struct made_event event = { .name = "task-clock",
+						 .type = PERF_TYPE_SOFTWARE,
+						 .config = PERF_COUNT_SW_TASK_CLOCK };
+	struct pmc_process_fixed process = process_like;
+	struct pmc_profile profile;
+	char *text;
+
+	process.cpu_ns = 400 * MS;
+	for (unsigned outside = 0; outside < 2; outside++) {
+		const uint64_t ns = (outside ? 300 : 399) * MS;
+		const struct made_value value = { ns, ns, 0, 1, { ns } };
+
+		made_begin();
+		made_process(1, &process, "node", "/bin/app", "app");
+		made_thread(1, thread_like(0, 400 * MS, made_set(&event, 1)), "app", &value, 1);
+		made_profile(&profile, false);
+		text = table_of(&profile, (struct pmc_report_options){ 0 });
+		assert_int_equal(strstr(text, " 0.10 s CPU is not in task-clock") != NULL, outside);
+		pmc_profile_free(&profile);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_of_a_killed_child),
 		cmocka_unit_test(rates_stay_numbers),
+		cmocka_unit_test(a_child_without_a_row),
+		cmocka_unit_test(cpu_time_outside_the_clock),
 		cmocka_unit_test(almost_all),
 		cmocka_unit_test(lost_rows),
+		cmocka_unit_test(a_child_outlasts_its_parent),
+		cmocka_unit_test(children_that_a_process_leaves),
 		cmocka_unit_test(modes),
 		cmocka_unit_test(formulas_are_guarded),
 		cmocka_unit_test(sums_do_not_wrap),

@@ -305,8 +305,9 @@ static int cover(struct pmc_profile *profile, struct pmc_p_process *process)
 	}
 	if (outside && seen)
 		process->ended_elsewhere = pmc_sub_sat(process->fixed.threads_seen, seen);
-	/* A process that ended said how many threads there were. */
-	if (process->known && process->fixed.how_ended != PMC_RUNNING &&
+	/* A process that ended said how many threads there were; of one that was killed there may
+	 * be nothing but the frame from its start. */
+	if (process->known && (process->fixed.how_ended != PMC_RUNNING || !process->n_threads) &&
 	    process->fixed.threads_seen > process->n_threads)
 		return add_reason(profile, process, PMC_REASON_ROW_LOST,
 				  process->fixed.threads_seen - process->n_threads);

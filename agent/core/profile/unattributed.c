@@ -278,6 +278,17 @@ static void close_unseen(struct table_process *p)
 	rest->has_cpu = true;
 }
 
+/* What a process knows of itself beside its rows, raw threads for example, is its own: the exec
+ * group counted it, too. */
+static void subtract_rest(const struct table_process *p)
+{
+	if (!p->root || p->root == p || !p->root->open ||
+	    !(p->pub.fixed.flags & PMC_PROCESS_COVERED))
+		return;
+	subtract(&p->root->pub.descendants.cpu_ns,
+		 pmc_sub_sat(p->pub.fixed.cpu_ns, p->pub.attributed_cpu_ns));
+}
+
 /* A process that was killed may have newer rows than its own frame. */
 static void see_rows(const struct table_process *p)
 {
@@ -287,8 +298,10 @@ static void see_rows(const struct table_process *p)
 
 void profile_close_totals(struct pmc_profile *profile)
 {
-	for (uint64_t i = 0; i < profile->n_processes; i++)
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		see_rows((const struct table_process *)profile->processes[i]);
+		subtract_rest((const struct table_process *)profile->processes[i]);
+	}
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		struct table_process *p = (struct table_process *)profile->processes[i];
 		const bool both = p->pub.unattributed.set && p->pub.descendants.set;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* beside.c - lines under a table about what is in none of its rows of threads. */
+#include "agent/core/base/number.h"
 #include "agent/core/report/view.h"
 
 /* ---- events of the whole machine --------------------------------------------------------- */
@@ -125,6 +126,45 @@ void pmc_footer_regions(struct pmc_view *view)
 	if (dearest)
 		pair_cost(view, dearest);
 	pmc_footer_end_line(view);
+}
+
+/* ---- CPU time outside the event that stands for it ---------------------------------------- */
+
+/* Where task-clock is in the place of the CPU time: what the title has more than the total. */
+void pmc_footer_outside_clock(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	const uint64_t cpu_ns = footer->coverage->shown_cpu_ns;
+	const struct pmc_fold_stat *clock;
+	uint64_t outside_ns;
+
+	if (view->clock_event < 0 || view->options->timeline || view->by == PMC_BY_REGION)
+		return;
+	clock = &footer->all->events[view->clock_event];
+	outside_ns = pmc_sub_sat(cpu_ns, clock->sum);
+	if (clock->rows < footer->all->rows + clock->extra || outside_ns < cpu_ns / 100 ||
+	    !outside_ns)
+		return;
+	pmc_out_char(view->out, ' ');
+	pmc_show_time(view->out, (double)outside_ns, view->glyphs->micro);
+	pmc_footer_line(view, " CPU is not in task-clock, which does not count the start and "
+			      "end of programs and threads");
+}
+
+/* ---- values that lack a part -------------------------------------------------------------- */
+
+/* Which part is missing in values that are printed with a +. */
+void pmc_footer_partial(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	const struct pmc_coverage *coverage = footer->coverage;
+
+	pmc_out_str(view->out, " +: at least this much; ");
+	if (view->n_where || coverage->threads_uncounted ||
+	    footer->all->usage_rows < footer->all->rows)
+		pmc_footer_line(view, "some rows could not be counted");
+	else if (coverage->ended_elsewhere)
+		pmc_footer_line(view, "rows of ended threads are in another dump");
+	else
+		pmc_footer_line(view, "work outside thread rows was not counted in full");
 }
 
 /* ---- threads that are in another dump ---------------------------------------------------- */

@@ -167,6 +167,116 @@ static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 	return view->arena->failed ? -ENOMEM : 0;
 }
 
+/* The newest image of a process ID. */
+struct last_image {
+	uint64_t pid;
+	const struct pmc_p_process *image;
+	bool child_runs; /* a child of which no end is in the dump */
+	UT_hash_handle hh;
+};
+
+static bool has_ended(const struct pmc_p_process *process)
+{
+	return process->fixed.how_ended == PMC_ENDED_EXIT ||
+	       process->fixed.how_ended == PMC_ENDED_SIGNAL;
+}
+
+static struct last_image *find_parent(struct last_image *table, const struct pmc_p_process *process)
+{
+	const uint64_t ppid = process->fixed.ppid;
+	struct last_image *parent;
+
+	HASH_FIND(hh, table, &ppid, sizeof(ppid), parent);
+	return parent && has_ended(parent->image) ? parent : NULL;
+}
+
+static int note_image(struct pmc_view *view, struct last_image **table,
+		      const struct pmc_p_process *image)
+{
+	const uint64_t pid = image->fixed.pid;
+	struct pmc_arena *arena = view->arena;
+	struct last_image *last;
+
+	HASH_FIND(hh, *table, &pid, sizeof(pid), last);
+	if (!last) {
+		last = pmc_arena_alloc(arena, sizeof(*last));
+		if (!last)
+			return -ENOMEM;
+		last->pid = pid;
+		last->child_runs = false;
+		HASH_ADD(hh, *table, pid, sizeof(pid), last);
+	}
+	last->image = image;
+	return arena->failed ? -ENOMEM : 0;
+}
+
+/* From writing its last frame to its end a process still runs for its parent. */
+#define ENDING_NS UINT64_C(200000000)
+
+static bool is_left(const struct pmc_p_process *process)
+{
+	return process->fixed.flags & PMC_PROCESS_LEFT;
+}
+
+/* Whether this may be the child that its parent's flag is about, which was just ending. */
+static bool was_ending(const struct pmc_p_process *process, const struct last_image *parent)
+{
+	const uint64_t end_ns = process->fixed.end_ns;
+
+	return parent && is_left(parent->image) && !parent->child_runs &&
+	       end_ns <= parent->image->fixed.end_ns &&
+	       parent->image->fixed.end_ns - end_ns < ENDING_NS;
+}
+
+/* Whether the process ended after its parent, whose ID then is that of another process, and after
+ * the first process with the flag. */
+static bool ended_late(const struct pmc_p_process *process, const struct last_image *parent,
+		       uint64_t first_ns)
+{
+	const uint64_t end_ns = process->fixed.end_ns;
+
+	return !(process->fixed.flags & PMC_PROCESS_FIRST) && end_ns > first_ns &&
+	       (!parent || parent->image->fixed.end_ns < end_ns);
+}
+
+/* Processes that ended before their children, less the children that ended since. */
+static int count_left(struct pmc_view *view, struct pmc_coverage *coverage)
+{
+	const struct pmc_profile *profile = view->profile;
+	struct last_image *table = NULL, *parent;
+	uint64_t late = 0, first_ns = UINT64_MAX;
+
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		coverage->left += is_left(process);
+		if (is_left(process) && process->fixed.end_ns < first_ns)
+			first_ns = process->fixed.end_ns;
+	}
+	if (!coverage->left)
+		return 0;
+	for (uint64_t i = 0; i < profile->n_processes; i++)
+		if (note_image(view, &table, profile->processes[i]) != 0)
+			return -ENOMEM;
+	for (const struct last_image *last = table; last; last = last->hh.next) {
+		parent = has_ended(last->image) ? NULL : find_parent(table, last->image);
+		if (parent)
+			parent->child_runs = true;
+	}
+	for (uint64_t i = 0; i < profile->n_processes; i++) {
+		const struct pmc_p_process *process = profile->processes[i];
+
+		if (!has_ended(process))
+			continue;
+		parent = find_parent(table, process);
+		late += was_ending(process, parent) || ended_late(process, parent, first_ns);
+	}
+	coverage->left = pmc_sub_sat(coverage->left, late);
+	coverage->lacks_rows |= coverage->left != 0;
+	pmc_add_sat(&coverage->threads_uncounted, coverage->left);
+	return 0;
+}
+
 struct run {
 	uint8_t job[16];
 	UT_hash_handle hh;
@@ -301,10 +411,12 @@ int pmc_view_coverage(struct pmc_view *view, struct pmc_coverage *coverage)
 		}
 	}
 	for (uint64_t i = 0; i < profile->n_samples && !coverage->is_sampled; i++)
-		coverage->is_sampled = profile->samples[i]->event &&
-				       !pmc_is_off_cpu(profile->samples[i]->event);
+		coverage->is_sampled =
+			profile->samples[i]->event && !pmc_is_off_cpu(profile->samples[i]->event);
 	count_rows(view, coverage);
 	err = wall_add(view, coverage);
+	if (!err)
+		err = count_left(view, coverage);
 	if (!err)
 		err = count_runs(view, coverage);
 	return err ? err : count_processes(view, coverage);

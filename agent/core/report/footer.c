@@ -84,6 +84,11 @@ static void share(struct pmc_out *out, const struct pmc_coverage *coverage)
 		pmc_out_str(out, "unknown: the end of ");
 		pmc_show_count(out, coverage->unseen_ends, "process", "processes");
 		pmc_out_str(out, " was not seen");
+	} else if (coverage->left) {
+		pmc_out_str(out, "unknown: child processes of ");
+		pmc_show_count(out, coverage->left, "process", "processes");
+		pmc_out_str(out, coverage->left == 1 ? " were running when it ended" :
+						       " were running when these ended");
 	} else if (coverage->cpu_ns) {
 		percent = 100 * ((double)coverage->attributed_cpu_ns / (double)coverage->cpu_ns);
 		/* The clocks of a process and its threads are read one after the other. */
@@ -126,7 +131,8 @@ static void coverage(struct pmc_view *view, const struct pmc_coverage *coverage)
 	pmc_out_str(out, " coverage ");
 	share(out, coverage);
 	counted(view, coverage->threads_counted, coverage->threads_uncounted, coverage);
-	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends) {
+	if (coverage->cpu_ns && coverage->overhead_ns && !coverage->unseen_ends &&
+	    !coverage->left) {
 		pmc_outf(out, "%sagent overhead%s ", view->glyphs->dot,
 			 coverage->is_sampled ? " at least" : "");
 		pmc_show_percent(out,
@@ -431,6 +437,7 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	bool keep = view->options->keep_hint != NULL;
 
+	pmc_footer_outside_clock(view, footer);
 	pmc_footer_children(view, footer->coverage);
 	pmc_footer_regions(view);
 	keep &= !pmc_footer_samples(view);

@@ -100,6 +100,7 @@ void pmc_view_json_process(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_known(json, "start_ns", known, fixed->start_ns);
 	pmc_json_known(json, "end_ns", known && fixed->end_ns, fixed->end_ns);
 	json_ended(json, process);
+	pmc_json_bool(json, "left_children", fixed->flags & PMC_PROCESS_LEFT);
 	pmc_json_known(json, "rank", known && fixed->rank >= 0, (uint64_t)fixed->rank);
 	pmc_json_known(json, "minor_faults", usage, fixed->minor_faults);
 	pmc_json_known(json, "major_faults", usage, fixed->major_faults);

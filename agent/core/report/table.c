@@ -95,25 +95,37 @@ void pmc_table_title(struct pmc_view *view, const struct pmc_coverage *coverage)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* CPU time of work beside the rows in which no event was counted, if task-clock tells: children
- * made past fork, start and end of processes. */
-static uint64_t uncounted_ns(struct pmc_view *view, const struct pmc_fold_row *beside)
+/* CPU time of work beside the rows in which no event was counted, by task-clock; 0 without it:
+ * children made past fork, start and end of processes. Of both rows together: the raw threads of a
+ * child have their CPU time in one, their events in the other. */
+static uint64_t uncounted_ns(struct pmc_view *view, const struct pmc_coverage *coverage)
 {
+	const struct pmc_fold_row *beside[] = { &coverage->unattributed, &coverage->descendants };
 	int clock = pmc_view_software(view, PERF_COUNT_SW_TASK_CLOCK, false);
+	uint64_t cpu_ns = 0, counted_ns = 0;
 
-	return clock < 0 || !beside->events[clock].rows ?
-		       0 :
-		       pmc_sub_sat(beside->cpu.sum, beside->events[clock].sum);
+	for (unsigned i = 0; clock >= 0 && i < 2; i++) {
+		if (!beside[i]->events[clock].rows)
+			continue;
+		pmc_add_sat(&cpu_ns, beside[i]->cpu.sum);
+		pmc_add_sat(&counted_ns, beside[i]->events[clock].sum);
+	}
+	return pmc_sub_sat(cpu_ns, counted_ns);
+}
+
+/* CPU time worth mentioning. */
+static uint64_t some_ns(const struct pmc_fold_row *total)
+{
+	return total->cpu.sum / 200 > 1000000 ? total->cpu.sum / 200 : 1000000;
 }
 
 /* Adds what is beside the rows to their sum. An event that was not counted there, in CPU time
- * worth mentioning, makes the sum partial; so do faults and switches that are not known. */
+ * worth mentioning (lacks: in part of it), makes the sum partial; so do faults and switches that
+ * are not known. */
 static void sum_beside(struct pmc_view *view, struct pmc_fold_row *total,
-		       const struct pmc_fold_row *beside, bool has_usage)
+		       const struct pmc_fold_row *beside, bool has_usage, bool lacks)
 {
-	const uint64_t some_ns = total->cpu.sum / 200 > 1000000 ? total->cpu.sum / 200 : 1000000;
-	const bool matters = beside->cpu.sum > some_ns;
-	const bool lacks = uncounted_ns(view, beside) > some_ns;
+	const bool matters = beside->cpu.sum > some_ns(total);
 
 	if (beside->cpu.rows) {
 		total->cpu.extra++;
@@ -221,11 +233,11 @@ static bool has_something(const struct pmc_view *view, const struct pmc_fold_row
 }
 
 static void line_beside(struct pmc_table *table, const char *label, struct pmc_fold_row *beside,
-			struct pmc_fold_row *total, bool has_usage)
+			struct pmc_fold_row *total, bool has_usage, bool lacks)
 {
 	beside->label = label;
 	ratios_beside(table->view, total, beside);
-	sum_beside(table->view, total, beside, has_usage);
+	sum_beside(table->view, total, beside, has_usage, lacks);
 	table->below[table->n_below++] = beside;
 }
 
@@ -234,6 +246,7 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 			struct pmc_fold_row *total)
 {
 	struct pmc_view *view = table->view;
+	const bool lacks = uncounted_ns(view, coverage) > some_ns(total);
 
 	/* A metric of the total takes the run's time, not a thread's. */
 	total->wall_ns = coverage->wall_ns;
@@ -241,13 +254,13 @@ static void lines_below(struct pmc_table *table, struct pmc_coverage *coverage,
 	if (view->by != PMC_BY_REGION && !view->n_where) {
 		if (coverage->has_unattributed)
 			line_beside(table, view->glyphs->unattributed, &coverage->unattributed,
-				    total, !coverage->usage_unknown);
+				    total, !coverage->usage_unknown, lacks);
 		/* Those of rows that do not know them are in the processes' own. */
 		if (coverage->has_unattributed && !coverage->usage_unknown)
 			total->usage_rows = total->rows ? total->rows : 1;
 		if (coverage->has_descendants && has_something(view, &coverage->descendants))
 			line_beside(table, view->glyphs->descendants, &coverage->descendants, total,
-				    false);
+				    false, lacks);
 	}
 	table->below[table->n_below++] = total;
 	coverage->shown_cpu_ns = total->cpu.sum;

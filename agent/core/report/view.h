@@ -195,6 +195,8 @@ struct pmc_coverage {
 	uint64_t others, others_cpu_ns; /* processes out of scope */
 	uint64_t unseen_ends;		/* processes whose rows are newer than they are */
 	uint64_t running;		/* of these, processes that ran when last seen */
+	/* Processes that ended before their children, of which no end is in the dump. */
+	uint64_t left;
 	bool has_unattributed, has_descendants;
 	bool usage_unknown; /* faults and switches of some process as a whole */
 	bool lacks_rows;    /* rows were lost: there may have been more threads than are known */
@@ -254,6 +256,10 @@ void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
 /* Child processes out of scope. */
 void pmc_footer_children(struct pmc_view *view, const struct pmc_coverage *coverage);
+/* Which part is missing in values that are printed with a +. */
+void pmc_footer_partial(struct pmc_view *view, const struct pmc_footer *footer);
+/* CPU time that task-clock did not count. */
+void pmc_footer_outside_clock(struct pmc_view *view, const struct pmc_footer *footer);
 /* Threads that had ended before a snapshot from outside. */
 void pmc_footer_ended(struct pmc_view *view, const struct pmc_coverage *coverage);
 /* sample_table.c; whether the line says how to keep this run. */
