@@ -166,7 +166,7 @@ static void tree_in_a_table(void **state)
 	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH });
 	char *ascii =
 		report((struct pmc_report_options){ .by = PMC_BY_PATH, .screen.ascii = true });
-	char *head = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 8 });
+	char *head = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 4 });
 
 	has(text, "120 samples by task-clock, one every 1.00 ms: 80.0 % of 0.15 s · 3 lost");
 	has(text, "samples by other events: page-faults, off-cpu (--event)");
@@ -179,22 +179,32 @@ static void tree_in_a_table(void **state)
 	/* A new root would look like a callee of the line above it. */
 	has(text, "\n\n  (incomplete stack) ");
 	has(text, "module\n  app+0x1000 ");
-	has(head, "\n\n  (3 more) ");
+	has(head, "\n\n  (4 more) ");
 	has(ascii, "\n  |- app+0x2000 ");
 	has(ascii, "\n  |  lib.so+0x3000 ");
 	has(ascii, "\n  `- (code in no file) ");
 }
 
-/* Rows that are left out never have a callee in the tree. The mark of a branch tells an only callee
- * from one whose siblings are left out. */
+/* A chain of calls without a branch counts as one. Rows that are left out never have a callee in
+ * the tree. The mark of a branch differs between an only callee and one whose siblings are
+ * left out. */
 static void top_of_a_tree(void **state)
 {
-	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 3 });
+	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 2 });
 
 	has(text, "\n  app+0x1000 ");
 	has(text, "\n  └─ app+0x2000 ");
 	has(text, "\n     lib.so+0x3000 ");
 	has_not(text, "0x4000");
+	has(text, "\n  (6 more) ");
+	text = report((struct pmc_report_options){ .by = PMC_BY_PATH, .top = 6 });
+	has_not(text, "more)");
+	/* Of the functions in which samples were taken, sort has two callers. */
+	text = report((struct pmc_report_options){
+		.by = PMC_BY_PATH, .top = 2, .inverted = true, .format = PMC_FORMAT_CSV });
+	has(text, "\nlib.so+0x3000,");
+	has(text, "\napp+0x2000;app+0x1000,");
+	has_not(text, "lib.so+0x3000;");
 	text = report((struct pmc_report_options){ .by = PMC_BY_FUNCTION, .top = 2 });
 	has(text, "(4 more)");
 }

@@ -23,6 +23,24 @@ static void no_thread_matches(void **state)
 
 	has(text, "no thread matches name=nobody");
 	has_not(text, "no samples");
+	for (unsigned i = 0; i < 2; i++) {
+		text = report((struct pmc_report_options){ .by = PMC_BY_FUNCTION,
+							   .event = i ? "off-cpu" : "task-clock",
+							   .where = where,
+							   .n_where = 1 });
+		has(text, "no thread matches name=nobody");
+	}
+}
+
+/* Tables with pools have that head. */
+static void a_pool_is_no_column(void **state)
+{
+	const char *where[] = { "pool=pool-*" };
+	const char *problem = NULL;
+
+	report_with((struct pmc_report_options){ .where = where, .n_where = 1 }, -EINVAL, &problem);
+	has(problem, "'pool'");
+	has(problem, "name=");
 }
 
 /* Rows are chosen by their own columns; values and shares stay those of all samples. */
@@ -72,14 +90,11 @@ static void rows_of_a_condition(void **state)
 	has(text, "no function matches function=nothing");
 }
 
-/* Of paths the rows that match, below their callers. */
-static void paths_of_a_condition(void **state)
+/* Of paths those through a function, below its callers; folded without the lines of these. */
+static void paths_through_a_function(void **state)
 {
-	const char *where[] = { "function=lib.so+0x4000" }, *problem = NULL;
-	const struct pmc_report_options options = { .by = PMC_BY_PATH,
-						    .where = where,
-						    .n_where = 1 };
-	struct pmc_report_options csv = options;
+	const char *leaf[] = { "function=lib.so+0x4000" }, *problem = NULL;
+	struct pmc_report_options options = { .by = PMC_BY_PATH, .where = leaf, .n_where = 1 };
 	char *text = report(options);
 
 	has(text, "\n  app+0x1000 ");
@@ -87,25 +102,54 @@ static void paths_of_a_condition(void **state)
 	has(text, "1 of 11 paths");
 	has_not(text, "app+0x2000");
 	has_not(text, "lib.so+0x3000");
-	csv.inverted = true;
-	text = report(csv);
-	has(text, "callees; without --bottom-up");
-	csv.inverted = false;
-	csv.format = PMC_FORMAT_CSV;
-	csv.columns = "key,total";
-	text = report(csv);
+	options.format = PMC_FORMAT_CSV;
+	options.columns = "key,total";
+	text = report(options);
 	assert_string_equal(text, "key,total\n"
 				  "app+0x1000,111000000\n"
 				  "app+0x1000;lib.so+0x4000,25000000\n");
-	csv.where = (const char *[]){ "path=app+0x1000;app*0x3000" };
-	text = report(csv);
+	options.where = (const char *[]){ "function=app+0x2000" };
+	text = report(options);
+	has(text, "\napp+0x1000;app+0x2000,");
 	has(text, "\napp+0x1000;app+0x2000;lib.so+0x3000;lib.so+0x3000;lib.so+0x3000,");
 	has_not(text, "0x4000");
-	csv = options;
-	csv.format = PMC_FORMAT_FOLDED;
-	report_with(csv, -EINVAL, &problem);
-	has(problem, "function");
-	has(problem, "folded");
+	options.inverted = true;
+	text = report(options);
+	has(text, "\nlib.so+0x3000;lib.so+0x3000;lib.so+0x3000;app+0x2000;app+0x1000,");
+	has(text, "\napp+0x2000;app+0x1000,");
+	has_not(text, "\napp+0x1000");
+	/* Other columns select rows, not what these called. */
+	options.inverted = false;
+	options.where = (const char *[]){ "function=app+0x2000", "module=app" };
+	options.n_where = 2;
+	text = report(options);
+	has(text, "\napp+0x1000;app+0x2000,");
+	has_not(text, "lib.so");
+	options = (struct pmc_report_options){ .by = PMC_BY_PATH,
+					       .format = PMC_FORMAT_FOLDED,
+					       .where = (const char *[]){ "function=app+0x2000" },
+					       .n_where = 1 };
+	text = report(options);
+	has(text, ";app+0x1000;app+0x2000 ");
+	has(text, ";app+0x1000;app+0x2000;lib.so+0x3000");
+	has_not(text, ";app+0x1000 ");
+	has_not(text, "0x4000");
+	options.where = (const char *[]){ "function=nothing" };
+	report_with(options, -EINVAL, &problem);
+	has(problem, "no path matches function=nothing");
+}
+
+static void paths_of_a_condition(void **state)
+{
+	const char *where[] = { "path=app+0x1000;app*0x3000" };
+	char *text = report((struct pmc_report_options){ .by = PMC_BY_PATH,
+							 .format = PMC_FORMAT_CSV,
+							 .columns = "key,total",
+							 .where = where,
+							 .n_where = 1 });
+
+	has(text, "\napp+0x1000;app+0x2000;lib.so+0x3000;lib.so+0x3000;lib.so+0x3000,");
+	has_not(text, "0x4000");
 }
 
 /* Rows of threads have no such column; the error says which have. */
@@ -137,6 +181,7 @@ int main(void)
 		cmocka_unit_test(threads_of_a_condition),
 		cmocka_unit_test(no_thread_matches),
 		cmocka_unit_test(rows_of_a_condition),
+		cmocka_unit_test(paths_through_a_function),
 		cmocka_unit_test(paths_of_a_condition),
 		cmocka_unit_test(condition_without_samples),
 		cmocka_unit_test(folded_without_samples),

@@ -218,6 +218,7 @@ static int order_tree(struct folding *f, struct node **nodes)
 		if (nodes[i]->parent) {
 			pmc_add_sat(&nodes[i]->parent->row.total_samples, row->total_samples);
 			pmc_add_sat(&nodes[i]->parent->row.total, row->total);
+			nodes[i]->parent->row.callees++;
 		}
 		nodes[i]->place = i + 1;
 	}

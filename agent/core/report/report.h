@@ -45,6 +45,7 @@ struct pmc_sample_row {
 	unsigned line;
 	unsigned depth;			     /* of a path: below how many others */
 	const struct pmc_sample_row *parent; /* of a path: caller, bottom-up callee; else NULL */
+	uint64_t callees; /* of a path: rows whose parent it is, also those that are not selected */
 	uint64_t threads;
 	/* Samples taken in it, and in it or what it called; and their weights. */
 	uint64_t samples, total_samples, self, total;

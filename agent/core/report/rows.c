@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c - the rows of a view: in which order, and the steps of a timeline. */
+#include "agent/core/base/number.h"
 #include "agent/core/profile/sort.h"
 #include "agent/core/report/view.h"
 
@@ -113,7 +114,7 @@ static int sort_lines(struct pmc_view *view, struct pmc_lines *lines)
 	return err || !sort ? err : sort_lines_by(view, lines, sort);
 }
 
-/* How many lines a view shows: 0 is all. */
+/* How many lines a view shows: 0 is all. Of a tree pmc_sample_top() chooses them. */
 static uint64_t limit(const struct pmc_view *view)
 {
 	int top = view->options->top;
@@ -122,8 +123,7 @@ static uint64_t limit(const struct pmc_view *view)
 		return (uint64_t)top;
 	if (view->options->format != PMC_FORMAT_TABLE || view->options->timeline)
 		return 0;
-	/* Most lines of a tree are on the way to another one. */
-	return view->by == PMC_BY_PATH ? 50 : 20;
+	return 20;
 }
 
 int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
@@ -159,19 +159,14 @@ int pmc_view_lines(struct pmc_view *view, bool groups, struct pmc_lines *lines)
 	    (view->by != PMC_BY_NONE || !(options->sort || top)))
 		return 0;
 	err = sort_lines(view, lines);
+	if (!err && top && samples && view->by == PMC_BY_PATH)
+		return pmc_sample_top(view, lines);
 	/* One row instead of "(1 more)", unless --top asks for a number of rows. */
 	lines->n = top && top + (options->top < 0) < n ? top : n;
-	if (!err && lines->n < n && samples && view->by == PMC_BY_PATH)
-		err = pmc_sample_top(view, lines, lines->n);
 	return err;
 }
 
 /* ---- rows of lines ----------------------------------------------------------------------- */
-
-static uint64_t minus(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
 
 /* One count of the step: not counted if the event was never on the PMU in it. */
 static void count_step(struct pmc_count *step, const struct pmc_count *now,
@@ -180,11 +175,11 @@ static void count_step(struct pmc_count *step, const struct pmc_count *now,
 	*step = *now;
 	if (!pmc_count_has_value(now) || !before || !pmc_count_has_value(before))
 		return;
-	step->raw = minus(now->raw, before->raw);
+	step->raw = pmc_sub_sat(now->raw, before->raw);
 	if (now->added)
-		step->added = minus(now->added, pmc_count_value(before));
-	step->enabled_ns = minus(now->enabled_ns, before->enabled_ns);
-	step->running_ns = minus(now->running_ns, before->running_ns);
+		step->added = pmc_sub_sat(now->added, pmc_count_value(before));
+	step->enabled_ns = pmc_sub_sat(now->enabled_ns, before->enabled_ns);
+	step->running_ns = pmc_sub_sat(now->running_ns, before->running_ns);
 	if (step->enabled_ns && !step->running_ns) {
 		step->state = PMC_NOT_COUNTED;
 		step->error = PMC_REASON_NEVER_RAN;
@@ -255,21 +250,21 @@ static void step_row(struct pmc_view *view, struct pmc_p_row *const *at, struct 
 	if (before) {
 		const struct pmc_thread_fixed *was = &before->fixed;
 
-		on_ns = minus(on_ns, pmc_thread_on_ns(was, was->time_ns));
-		fixed->cpu_ns = minus(fixed->cpu_ns, was->cpu_ns);
-		fixed->minor_faults = minus(fixed->minor_faults, was->minor_faults);
-		fixed->major_faults = minus(fixed->major_faults, was->major_faults);
+		on_ns = pmc_sub_sat(on_ns, pmc_thread_on_ns(was, was->time_ns));
+		fixed->cpu_ns = pmc_sub_sat(fixed->cpu_ns, was->cpu_ns);
+		fixed->minor_faults = pmc_sub_sat(fixed->minor_faults, was->minor_faults);
+		fixed->major_faults = pmc_sub_sat(fixed->major_faults, was->major_faults);
 		fixed->voluntary_switches =
-			minus(fixed->voluntary_switches, was->voluntary_switches);
+			pmc_sub_sat(fixed->voluntary_switches, was->voluntary_switches);
 		fixed->involuntary_switches =
-			minus(fixed->involuntary_switches, was->involuntary_switches);
+			pmc_sub_sat(fixed->involuntary_switches, was->involuntary_switches);
 		if (!on_ns && fixed->off_ns > was->off_ns)
 			skip_step(&buf->step, buf->counts);
 		/* A difference needs both ends. */
 		fixed->flags |= was->flags & (PMC_THREAD_NO_CPU | PMC_THREAD_NO_RUSAGE);
 	}
 	/* The start of an adopted thread is not known. */
-	dt_ns = since ? minus(fixed->time_ns, since) : 0;
+	dt_ns = since ? pmc_sub_sat(fixed->time_ns, since) : 0;
 	if (before && !before->fixed.start_ns)
 		on_ns = dt_ns;
 	time_os_events(&buf->step, buf->counts, on_ns);

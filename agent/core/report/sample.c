@@ -81,7 +81,7 @@ static int choose_event(struct pmc_view *view, const struct sampled *list, unsig
 	samples->others = pmc_arena_strndup(&view->profile->arena, buf, out.len);
 	if (!samples->others)
 		return -ENOMEM;
-	if (!asked || samples->event)
+	if (!asked || samples->event || (view->n_where && !view->n_rows))
 		return 0;
 	pmc_out_to_mem(&out, buf, sizeof(buf));
 	pmc_outf(&out, "no samples by event '%.60s'%s%s", asked, n ? "; there are some by " : "",
@@ -325,8 +325,10 @@ double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row)
 
 /* ---- the heaviest paths ------------------------------------------------------------------ */
 
+enum { BRANCHES = 30, BRANCH_ROWS = 100 }; /* without --top */
+
 struct ranked {
-	uint64_t total, place;
+	uint64_t total, place, rows;
 };
 
 static int by_total(const void *a, const void *b, const void *arg)
@@ -345,23 +347,50 @@ static int by_place(const void *a, const void *b, const void *arg)
 	return (x->place > y->place) - (x->place < y->place);
 }
 
+static uint64_t rank_branches(const struct pmc_lines *lines, struct ranked *ranks)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < lines->all; i++) {
+		const struct pmc_sample_row *row = lines->list[i];
+
+		if (!row->parent || row->parent->callees > 1)
+			ranks[n++] = (struct ranked){ .total = row->total, .place = i };
+		ranks[n - 1].rows++;
+	}
+	return n;
+}
+
+/* A screen or two, also of deep callers that have nothing else in common. */
+static uint64_t default_top(const struct ranked *ranks, uint64_t n)
+{
+	uint64_t top = 0, rows = 0;
+
+	while (top < n && top < BRANCHES && (!top || rows + ranks[top].rows <= BRANCH_ROWS))
+		rows += ranks[top++].rows;
+	/* One row instead of "(1 more)". */
+	return top + (top + 1 == n && ranks[top].rows == 1);
+}
+
 /* No path is heavier than its callers, which stand before it: those of the rows that are left are
  * left, too. */
-int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines, uint64_t top)
+int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
 {
-	struct ranked *ranks = pmc_arena_alloc(view->arena, lines->all * sizeof(*ranks));
-	struct ranked *scratch = pmc_arena_alloc(view->arena, lines->all * sizeof(*ranks));
+	const int asked = view->options->top;
+	struct ranked *ranks = pmc_arena_alloc(view->arena, (lines->all + 1) * sizeof(*ranks));
+	struct ranked *scratch = pmc_arena_alloc(view->arena, (lines->all + 1) * sizeof(*ranks));
+	uint64_t n, top;
 
 	if (!ranks || !scratch)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < lines->all; i++)
-		ranks[i] = (struct ranked){ ((const struct pmc_sample_row *)lines->list[i])->total,
-					    i };
-	pmc_sort(ranks, scratch, lines->all, sizeof(*ranks), by_total, NULL);
+	n = rank_branches(lines, ranks);
+	pmc_sort(ranks, scratch, n, sizeof(*ranks), by_total, NULL);
+	top = asked < 0 ? default_top(ranks, n) : (uint64_t)asked < n ? (uint64_t)asked : n;
 	pmc_sort(ranks, scratch, top, sizeof(*ranks), by_place, NULL);
+	lines->n = 0;
 	for (uint64_t i = 0; i < top; i++)
-		lines->list[i] = view->samples.fold.rows[ranks[i].place];
-	lines->n = top;
+		for (uint64_t k = 0; k < ranks[i].rows; k++)
+			lines->list[lines->n++] = view->samples.fold.rows[ranks[i].place + k];
 	return 0;
 }
 
@@ -374,10 +403,14 @@ static int no_paths(struct pmc_view *view)
 
 	pmc_out_to_mem(&text, buf, sizeof(buf));
 	view->out = &text;
-	if (!view->n_rows && view->n_where)
+	if (!view->n_rows && view->n_where) {
 		pmc_footer_conditions(view);
-	else
+	} else if (view->samples.event) {
+		pmc_out_str(&text, "no path matches ");
+		pmc_view_conditions(view, true);
+	} else {
 		pmc_outf(&text, "no samples%s", pmc_why_no_samples(view->profile));
+	}
 	view->out = out;
 	/* The caller reads it after the view is gone. */
 	view->problem = pmc_arena_strndup(&view->profile->arena, buf, text.len);
@@ -389,7 +422,7 @@ int pmc_view_folded(struct pmc_view *view)
 	const struct pmc_view_samples *samples = &view->samples;
 	const bool waits = samples->event && pmc_is_off_cpu(samples->event);
 
-	if (!samples->event)
+	if (!samples->event || (view->n_row_where && !samples->n_matches))
 		return no_paths(view);
 	for (uint64_t i = 0; i < samples->fold.n_rows; i++) {
 		const struct pmc_sample_row *row = samples->fold.rows[i];

@@ -218,9 +218,7 @@ void pmc_footer_sample_rows(struct pmc_view *view)
 	pmc_view_conditions(view, true);
 	if (samples->n_matches && view->by == PMC_BY_PATH)
 		pmc_outf(view->out, "; shown with their %s",
-			 view->options->inverted ?
-				 "callees; without --bottom-up with their callers" :
-				 "callers");
+			 view->options->inverted ? "callees" : "callers");
 	pmc_footer_end_line(view);
 }
 
@@ -229,7 +227,7 @@ void pmc_footer_sample_rows(struct pmc_view *view)
 enum { LEVELS_MOST = 24, STEP_BYTES = 9 };
 
 struct caller {
-	uint64_t callees, shown, seen; /* shown: --top keeps them */
+	uint64_t shown, seen; /* callees that are lines */
 };
 
 static size_t longest_name(const struct pmc_lines *lines, unsigned *depth)
@@ -247,36 +245,26 @@ static size_t longest_name(const struct pmc_lines *lines, unsigned *depth)
 	return most;
 }
 
-/* Lines are in the order of the tree: the callees of a line follow it. So are rows, of which lines
- * are some: no callee without its caller. */
+/* Lines are in the order of the tree: the callees of a line follow it. */
 static int make_branches(struct pmc_table *table)
 {
-	const struct pmc_view_samples *samples = &table->view->samples;
 	const struct pmc_lines *lines = &table->lines;
 	struct pmc_arena *arena = table->view->arena;
 	unsigned depth;
 	const size_t longest = longest_name(lines, &depth);
 	struct caller *callers = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*callers));
 	uint64_t *above = pmc_arena_alloc(arena, (depth + 1) * sizeof(*above));
-	uint64_t shown = 0;
 
 	table->branches = pmc_arena_alloc(arena, (lines->n + 1) * sizeof(*table->branches));
 	table->label = pmc_arena_alloc(arena, longest + LEVELS_MOST * STEP_BYTES + 1);
 	if (!callers || !above || !table->branches || !table->label)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < samples->n_all && lines->n; i++) {
-		const struct pmc_sample_row *row = samples->all[i];
-		const bool is_line = shown < lines->n && lines->list[shown] == row;
-		struct caller *caller;
+	for (uint64_t i = 0; i < lines->n; i++) {
+		const struct pmc_sample_row *row = lines->list[i];
 
-		if (is_line)
-			above[row->depth] = shown++;
-		if (!row->depth || row->depth > depth + 1 ||
-		    lines->list[above[row->depth - 1]] != row->parent)
-			continue;
-		caller = &callers[above[row->depth - 1]];
-		caller->callees++;
-		caller->shown += is_line;
+		above[row->depth] = i;
+		if (row->depth)
+			callers[above[row->depth - 1]].shown++;
 	}
 	for (uint64_t i = 0; i < lines->n; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
@@ -288,7 +276,7 @@ static int make_branches(struct pmc_table *table)
 			continue;
 		caller = &callers[above[row->depth - 1]];
 		*branch = table->branches[above[row->depth - 1]];
-		branch->connected = caller->callees > 1 && branch->level < LEVELS_MOST;
+		branch->connected = row->parent->callees > 1 && branch->level < LEVELS_MOST;
 		if (!branch->connected)
 			continue;
 		branch->last |= (uint64_t)(++caller->seen == caller->shown) << branch->level;

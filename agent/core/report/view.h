@@ -113,7 +113,6 @@ struct pmc_view_samples {
 	uint64_t period, frequency; /* 0: not the same for all */
 	char *path;		    /* room for the longest key of a row */
 	/* Rows before --where, and how many of them it selects. */
-	const struct pmc_sample_row **all;
 	uint64_t n_all, n_matches;
 	bool whole; /* cells have whole paths, also in a table */
 };
@@ -131,7 +130,7 @@ struct pmc_view {
 	uint64_t n_rows;
 	struct pmc_condition *conditions; /* --where: of threads, then of rows of samples */
 	unsigned n_where, n_row_where;
-	struct pmc_p_thread *regions;	  /* a thread for each region of these */
+	struct pmc_p_thread *regions; /* a thread for each region of these */
 	uint64_t n_regions;
 	struct pmc_fold groups;
 	struct pmc_view_samples samples;
@@ -152,7 +151,8 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 /* ---- choosing and ordering rows ---------------------------------------------------------- */
 
 int pmc_view_select(struct pmc_view *view);
-/* Keeps the rows of samples that meet the conditions, of paths with their callers. */
+/* Keeps the rows of samples that meet the conditions; of paths those through a function, with their
+ * callers (bottom-up: what they called) unless they are folded. */
 int pmc_view_select_rows(struct pmc_view *view);
 /* The conditions as text: those of threads, or of rows of samples. */
 void pmc_view_conditions(struct pmc_view *view, bool of_rows);
@@ -228,8 +228,9 @@ struct pmc_cell pmc_sample_cell(struct pmc_view *view, unsigned column,
 				const struct pmc_sample_row *row);
 /* What the bar of a row shows: of paths the total, else self, in percent. */
 double pmc_sample_share(struct pmc_view *view, const struct pmc_sample_row *row);
-/* Of paths the heaviest `top`, still in the order of the tree. */
-int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines, uint64_t top);
+/* Of paths the heaviest branches (options->top), still in the order of the tree. A branch is a row
+ * that has siblings or no caller, and the rows below it for as long as each has one callee. */
+int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines);
 int pmc_view_sample_table(struct pmc_view *view);
 /* What the samples explain, as a JSON string. */
 int pmc_view_explained_json(struct pmc_view *view);

@@ -40,6 +40,12 @@ static int is_invalid(struct pmc_view *view, const char *problem)
 	return view->problem ? -EINVAL : -ENOMEM;
 }
 
+/* A pool is a head of tables, but a row of several names. */
+static bool is_pool(const char *name, size_t len)
+{
+	return len == strlen("pool") && !memcmp(name, "pool", len);
+}
+
 static int conditions_make(struct pmc_view *view)
 {
 	const struct pmc_report_options *options = view->options;
@@ -59,18 +65,20 @@ static int conditions_make(struct pmc_view *view)
 						"such as name=worker-*");
 		condition.glob = equals + 1;
 		condition.column = pmc_columns_find(view, &columns, text, (size_t)(equals - text));
+		if (!condition.column && is_pool(text, (size_t)(equals - text)))
+			return is_invalid(view,
+					  "unknown column 'pool': a pool is threads whose "
+					  "names differ in digits only; select them by name=, "
+					  "such as name=worker-*");
 		if (!condition.column)
 			return -EINVAL;
-		if (condition.column->kind != PMC_COL_SAMPLE) {
-			memmove(conditions + view->n_where + 1, conditions + view->n_where,
-				view->n_row_where * sizeof(*conditions));
-			conditions[view->n_where++] = condition;
+		if (condition.column->kind == PMC_COL_SAMPLE) {
+			conditions[view->n_where + view->n_row_where++] = condition;
 			continue;
 		}
-		if (options->format == PMC_FORMAT_FOLDED)
-			return is_invalid(view, "--format folded has whole paths; --where cannot "
-						"select by function, only by columns of threads");
-		conditions[view->n_where + view->n_row_where++] = condition;
+		memmove(conditions + view->n_where + 1, conditions + view->n_where,
+			view->n_row_where * sizeof(*conditions));
+		conditions[view->n_where++] = condition;
 	}
 	return 0;
 }
@@ -141,42 +149,72 @@ static bool row_holds(struct pmc_view *view, const struct pmc_condition *conditi
 	       (path && !fnmatch(condition->glob, pmc_base_name(cell.text), 0));
 }
 
-static bool selects_row(struct pmc_view *view, const struct pmc_sample_row *row)
+/* With --by path, a condition on functions is met by a path if one of its functions matches. */
+static bool is_of_path(const struct pmc_view *view, const struct pmc_condition *condition)
 {
-	for (unsigned i = 0; i < view->n_row_where; i++)
-		if (!row_holds(view, &view->conditions[view->n_where + i], row))
-			return false;
-	return true;
+	return view->by == PMC_BY_PATH && condition->column->index == PMC_SAMPLE_function;
+}
+
+/* `held`: which conditions hold, for a row of each depth on the way to this one. */
+static bool selects_row(struct pmc_view *view, const struct pmc_sample_row *row, bool *held)
+{
+	const struct pmc_condition *conditions = view->conditions + view->n_where;
+	bool *holds = held + (size_t)row->depth * view->n_row_where, all = true;
+
+	for (unsigned i = 0; i < view->n_row_where; i++) {
+		const bool inherited = row->depth && is_of_path(view, &conditions[i]) &&
+				       *(holds + i - view->n_row_where);
+
+		holds[i] = inherited || row_holds(view, &conditions[i], row);
+		all &= holds[i];
+	}
+	return all;
+}
+
+static bool *mark_rows(struct pmc_view *view)
+{
+	const struct pmc_sample_fold *fold = &view->samples.fold;
+	bool *selected = pmc_arena_alloc(view->arena, fold->n_rows + 1), *held;
+	unsigned most = 0;
+
+	for (uint64_t i = 0; i < fold->n_rows; i++)
+		most = fold->rows[i]->depth > most ? fold->rows[i]->depth : most;
+	held = pmc_arena_alloc(view->arena, (most + 1) * (size_t)view->n_row_where);
+	if (!selected || !held)
+		return NULL;
+	for (uint64_t i = 0; i < fold->n_rows; i++)
+		selected[i] = selects_row(view, fold->rows[i], held);
+	return selected;
 }
 
 int pmc_view_select_rows(struct pmc_view *view)
 {
 	struct pmc_view_samples *samples = &view->samples;
 	struct pmc_sample_fold *fold = &samples->fold;
+	const bool with_callers = view->options->format != PMC_FORMAT_FOLDED, *selected;
 	const struct pmc_sample_row *caller = NULL, **kept;
 	uint64_t at = fold->n_rows;
 
 	samples->n_all = fold->n_rows;
-	samples->all = fold->rows;
 	if (!view->n_row_where)
 		return 0;
+	samples->whole = true;
+	selected = mark_rows(view);
+	samples->whole = false;
 	kept = pmc_arena_alloc(view->arena, (at + 1) * sizeof(*kept));
-	if (!kept)
+	if (!selected || !kept)
 		return -ENOMEM;
 	/* Backwards, callers come behind what they called: the caller of the row that was kept last
 	 * is the next one that has to be kept. */
-	samples->whole = true;
 	for (uint64_t i = fold->n_rows; i-- > 0;) {
-		const struct pmc_sample_row *row = samples->all[i];
-		const bool match = selects_row(view, row);
+		const struct pmc_sample_row *row = fold->rows[i];
 
-		samples->n_matches += match;
-		if (!match && row != caller)
+		samples->n_matches += selected[i];
+		if (!selected[i] && (row != caller || !with_callers))
 			continue;
 		caller = row->parent;
 		kept[--at] = row;
 	}
-	samples->whole = false;
 	fold->rows = kept + at;
 	fold->n_rows -= at;
 	return 0;
