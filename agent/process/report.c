@@ -85,6 +85,7 @@ int agent_report_open(void)
 void agent_report_print(int fd)
 {
 	const struct pmc_profile_options only = { .only_job = agent.job };
+	const char *const dump = agent_file_name();
 	struct pmc_report_options options = {
 		.format = agent.config.report.kind == PMC_REPORT_JSON ? PMC_FORMAT_JSON :
 									PMC_FORMAT_TABLE,
@@ -92,8 +93,10 @@ void agent_report_print(int fd)
 		.top = -1,
 		.screen = where.screen,
 		.only_first = agent.config.report.kind != PMC_REPORT_JSON,
+		.no_flags = true,
 		.keep_hint = agent.out ? NULL : "PMC_OUT=run.pmc",
-		.dump = agent.out ? agent_file_name() : NULL,
+		.dumps = &dump,
+		.n_dumps = agent.out != NULL,
 	};
 	struct pmc_profile profile;
 	const char *problem = NULL;

@@ -240,7 +240,7 @@ static void timeline_around_a_reset(void **state)
 	static const char *const main_thread[] = { "name=app" };
 	struct pmc_process_fixed process = process_like;
 	struct pmc_thread_fixed thread = thread_at(0, 1500 * MS, 480 * MS);
-	char *plain, *steps;
+	char *plain, *steps, *rates;
 
 	made_begin();
 	process.off_ns = 500 * MS;
@@ -257,8 +257,14 @@ static void timeline_around_a_reset(void **state)
 							    .n_where = (unsigned)where });
 		steps = report((struct pmc_report_options){
 			.where = main_thread, .n_where = (unsigned)where, .timeline = true });
+		rates = report((struct pmc_report_options){ .by = PMC_BY_THREAD,
+							    .where = main_thread,
+							    .n_where = (unsigned)where,
+							    .timeline = true });
 		has_lines(plain, where ? " 90.0 ms CPU (0.18 CPUs)" : " 0.15 s CPU (0.30 CPUs)");
 		assert_memory_equal(plain, steps, strcspn(plain, "\n"));
+		assert_memory_equal(plain, rates, strcspn(plain, "\n"));
+		has_lines(rates, "0.50");
 		has_lines(plain, where ? "name=app: 60.0 % of CPU" : " coverage 60.0 % of CPU");
 		has_lines(steps, where ? "name=app: 60.0 % of CPU" : " coverage 60.0 % of CPU");
 		has_lines(steps, "480.0");

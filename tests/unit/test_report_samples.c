@@ -270,10 +270,12 @@ static void hints(void **state)
 {
 	static const char *const dumps[] = { "some.pmc", "my other.pmc" };
 	const char *problem = NULL;
-	char *text = report((struct pmc_report_options){ .dump = "some.pmc" });
+	char *text = report((struct pmc_report_options){ .dumps = dumps, .n_dumps = 1 });
 
 	has(text, "--by path --event off-cpu some.pmc\n");
 	has(text, "--by function some.pmc\n");
+	text = report((struct pmc_report_options){ .dumps = dumps, .n_dumps = 2 });
+	has(text, "--by function some.pmc 'my other.pmc'\n");
 	text = report((struct pmc_report_options){ .keep_hint = "KEEP" });
 	has(text, "KEEP, then pmctl report --by path --event off-cpu run.pmc\n");
 	has(text, "its samples were not kept");

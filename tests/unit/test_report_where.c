@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_where.c - samples of the threads, functions and paths that --where selects. */
+/* test_report_where.c - samples of the threads, functions and paths that --where selects, and the
+ * sums below columns that --columns selects. */
 #include "tests/unit/samples_report.h"
 
 #include <errno.h>
@@ -175,11 +176,31 @@ static void folded_without_samples(void **state)
 	has(problem, "no thread matches name=nobody");
 }
 
+/* Rows below the others have their label in a column of text, else a line names them. */
+static void labels_of_sums(void **state)
+{
+	char *text = report((struct pmc_report_options){ .columns = "cpu,name,samples", .top = 1 });
+
+	has(text, "  (1 more) ");
+	has(text, "  total ");
+	text = report((struct pmc_report_options){ .columns = "cpu,samples", .top = 1 });
+	has(text, "(1 more), ");
+	has(text, ", total\n");
+	text = report((struct pmc_report_options){
+		.by = PMC_BY_FUNCTION, .columns = "self,module", .top = 2 });
+	has(text, "  (4 more)\n");
+	text = report((struct pmc_report_options){
+		.by = PMC_BY_FUNCTION, .columns = "self,total", .top = 2 });
+	has(text, "(4 more)\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_of_a_condition),
 		cmocka_unit_test(no_thread_matches),
+		cmocka_unit_test(a_pool_is_no_column),
+		cmocka_unit_test(labels_of_sums),
 		cmocka_unit_test(rows_of_a_condition),
 		cmocka_unit_test(paths_through_a_function),
 		cmocka_unit_test(paths_of_a_condition),

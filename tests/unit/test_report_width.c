@@ -51,14 +51,74 @@ static void names_are_cut_last(void **state)
 	has(tree, "  library_with_a_long_file_name.so+0x1000 ");
 	has(tree, "not shown: n, module");
 	has(start, "  (unknown) < library_wi…g_file_name.so+0x1000 ");
-	has(start, "not shown: page-faults, samples");
+	has(start, "not shown: page-faults (--wide)");
 	report_names_free(names);
+	pmc_profile_free(&profile);
+}
+
+/* Requested events stay before accounting columns, but not before one that was requested, too. */
+static void requested_events_stay(void **state)
+{
+	static const struct made_event events[] = {
+		{ .name = "raw_syscalls:sys_enter", .type = 2, .config = 1 },
+		{ .name = "kmem:mm_page_alloc", .type = 2, .config = 2 },
+		{ .name = "page-faults", .type = 1, .config = 2 },
+	};
+	struct made_value value = { 600 * MS, 600 * MS, 0, 3, { 10, 20, 300 } };
+	struct pmc_report_options options = { .screen = { .width = 92 } };
+	struct pmc_profile profile;
+	const char *text;
+
+	made_begin();
+	made_process(1, &process_like, "", "/usr/bin/ls", "ls /");
+	made_thread(1, thread_like(0, 20 * MS, made_set(events, 3)), "ls", &value, 1);
+	made_profile(&profile, false);
+	text = table_of(&profile, options);
+	has(text, " raw_syscalls:sys_enter  kmem:mm_page_alloc  page-faults\n");
+	has(text, " not shown: vol, invol (--wide)\n");
+	options.wide = true;
+	text = table_of(&profile, options);
+	has_not(text, "not shown");
+	pmc_profile_free(&profile);
+}
+
+/* A program that prints its own report has no --wide. */
+static void hint_of_the_agent(void **state)
+{
+	static const struct made_event events[] = {
+		{ .name = "raw_syscalls:sys_enter", .type = 2, .config = 1 },
+	};
+	struct made_value value = { 600 * MS, 600 * MS, 0, 1, { 10 } };
+	struct pmc_report_options options = { .screen = { .width = 200 },
+					      .no_flags = true,
+					      .keep_hint = "PMC_OUT=run.pmc" };
+	const char *const dump = "a b";
+	struct pmc_profile profile;
+	const char *text;
+
+	made_begin();
+	made_process(1, &process_like, "", "/usr/bin/ls", "ls /");
+	made_thread(1, thread_like(0, 20 * MS, made_set(events, 1)), "ls", &value, 1);
+	made_profile(&profile, false);
+	text = table_of(&profile, options);
+	has_not(text, "--wide");
+	options.screen.width = 60;
+	text = table_of(&profile, options);
+	has(text, "PMC_OUT=run.pmc, then");
+	has(text, "--wide run.pmc)");
+	options.keep_hint = NULL;
+	options.dumps = &dump;
+	options.n_dumps = 1;
+	text = table_of(&profile, options);
+	has(text, "pmctl report --wide 'a");
 	pmc_profile_free(&profile);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requested_events_stay),
+		cmocka_unit_test(hint_of_the_agent),
 		cmocka_unit_test(names_are_cut_last),
 	};
 

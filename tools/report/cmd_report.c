@@ -152,8 +152,11 @@ static int parse(struct request *request, int argc, char **argv)
 	options->where = request->where;
 	if (request->page)
 		return check_page(request);
-	if (request->n_files == 1 && strcmp(request->files[0], "-"))
-		options->dump = request->files[0];
+	options->dumps = request->files;
+	options->n_dumps = request->n_files;
+	for (unsigned i = 0; i < request->n_files; i++)
+		if (!strcmp(request->files[i], "-"))
+			options->n_dumps = 0;
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
 				 "no dump given; name one or more files, or - for standard input");

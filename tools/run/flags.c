@@ -106,6 +106,8 @@ static int take_flag(struct run *run, const struct tool_args *args)
 		run->plan_only = true;
 	} else if (tool_args_is(args, "--append")) {
 		run->append = true;
+	} else if (tool_args_is(args, "--wide")) {
+		run->wide = true;
 	} else if (tool_args_is(args, "--off-cpu")) {
 		run->off_cpu_wanted = true;
 	} else if (tool_args_is(args, "--agent")) {

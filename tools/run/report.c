@@ -46,8 +46,9 @@ void run_print_report(struct run *run)
 		.format = PMC_FORMAT_TABLE,
 		.top = -1,
 		.summary = run->config.report.kind == PMC_REPORT_SUMMARY,
+		.wide = run->wide,
 	};
-	const char *problem = NULL;
+	const char *problem = NULL, *dump;
 	struct pmc_profile profile;
 	struct pmc_here here;
 	struct pmc_out out;
@@ -69,10 +70,14 @@ void run_print_report(struct run *run)
 	options.here = &here;
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
-	if (run->dump.private_dir[0])
+	if (run->dump.private_dir[0]) {
 		options.keep_hint = keep_hint(run, hint, sizeof(hint));
-	else if (!run->dump.pattern)
-		options.dump = strchr(run->config.out, '%') ? run->dump.file : run->config.out;
+	} else if (!run->dump.pattern) {
+		dump = strchr(run->config.out, '%') ? run->dump.file : run->config.out;
+		options.dumps = &dump;
+		options.n_dumps = 1;
+	}
+	options.no_flags = options.n_dumps;
 	if (run->config.report.file)
 		pmc_file_empty(run->report_fd);
 	pmc_out_to_fd(&out, run->report_fd, room, sizeof(room));

@@ -50,7 +50,7 @@ struct run_totals {
 
 struct run {
 	char **cmd;
-	bool plan_only, append;
+	bool plan_only, append, wide;
 	bool off_cpu_wanted;
 	bool out_flag;	      /* the dump was named by -o, not by PMC_OUT */
 	bool sample_flag, unwind_flag;

@@ -448,6 +448,20 @@ static void counts(struct pmc_view *view, const struct pmc_footer *footer)
 	user_only(view, footer->all);
 }
 
+static void not_shown(struct pmc_view *view, const char *columns)
+{
+	pmc_outf(view->out, " not shown: %s (", columns);
+	if (view->options->no_flags && view->options->keep_hint)
+		pmc_outf(view->out, "%s, then ", view->options->keep_hint);
+	pmc_outf(view->out, "%s--wide", view->options->no_flags ? "pmctl report " : "");
+	if (view->options->no_flags) {
+		pmc_out_char(view->out, ' ');
+		pmc_footer_dump(view);
+	}
+	pmc_out_char(view->out, ')');
+	pmc_footer_end_line(view);
+}
+
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 {
 	char *buf = pmc_arena_alloc(view->arena, LINE_CAP);
@@ -477,11 +491,10 @@ void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer)
 	if (footer->estimate)
 		pmc_footer_line(view, " ~: of scaled values, or of events in different groups");
 	if (footer->partial)
-		pmc_footer_line(view, " +: at least this much; some rows could not be counted");
-	if (footer->hidden && footer->hidden[0]) {
-		pmc_outf(view->out, " not shown: %s (--wide)", footer->hidden);
-		pmc_footer_end_line(view);
-	}
+		pmc_footer_partial(view, footer);
+	pmc_footer_sums(view, footer);
+	if (footer->hidden && footer->hidden[0])
+		not_shown(view, footer->hidden);
 	notes(view);
 	view->out = view->footer;
 }

@@ -96,8 +96,10 @@ struct pmc_report_options {
 	const char *(*path_of)(const struct pmc_p_stack *stack, void *arg);
 	void *names_arg; /* of both */
 	struct pmc_screen screen;
+	bool no_flags;		     /* hints name pmctl report, not its flags alone */
 	const char *keep_hint;	     /* command that keeps this run; NULL: none */
-	const char *dump;	     /* the only file that was read, for hints; NULL: unknown */
+	const char *const *dumps;    /* the files that were read, for hints */
+	unsigned n_dumps;	     /* 0: unknown */
 	const struct pmc_here *here; /* the machine, if it was measured here and now; else NULL */
 };
 

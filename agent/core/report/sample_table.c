@@ -159,6 +159,21 @@ static void put_explained(struct pmc_view *view)
 	pmc_show_wrapped(out, buf, pmc_screen_width(&view->options->screen));
 }
 
+void pmc_footer_dump(struct pmc_view *view)
+{
+	const struct pmc_report_options *options = view->options;
+	const unsigned n = options->keep_hint || options->n_dumps > 4 ? 0 : options->n_dumps;
+
+	if (!n)
+		pmc_out_str(view->out, options->keep_hint ? "run.pmc" :
+				       options->n_dumps	  ? "FILES" :
+							    "FILE");
+	for (unsigned i = 0; i < n; i++) {
+		pmc_out_str(view->out, i ? " " : "");
+		pmc_utf8_shell(view->out, options->dumps[i], options->screen.ascii);
+	}
+}
+
 static void put_hint(struct pmc_view *view, const char *what, const char *by)
 {
 	const struct pmc_report_options *options = view->options;
@@ -168,11 +183,7 @@ static void put_hint(struct pmc_view *view, const char *what, const char *by)
 	else
 		pmc_outf(view->out, " it has %s: ", what);
 	pmc_outf(view->out, "pmctl report --by %s ", by);
-	pmc_utf8_shell(view->out,
-		       options->keep_hint ? "run.pmc" :
-		       options->dump	  ? options->dump :
-					    "FILE",
-		       view->options->screen.ascii);
+	pmc_footer_dump(view);
 	pmc_footer_end_line(view);
 }
 
@@ -347,8 +358,12 @@ static int make_rest(struct pmc_table *table)
 /* What was sampled in them adds up; totals lie in each other. */
 struct pmc_cell pmc_sample_rest(struct pmc_table *table, const struct pmc_column *column)
 {
-	if (column->index != PMC_SAMPLE_key && column->index != PMC_SAMPLE_samples &&
-	    column->index != PMC_SAMPLE_self && column->index != PMC_SAMPLE_self_pct)
+	if (column == table->labels)
+		return (struct pmc_cell){ .kind = PMC_CELL_TEXT,
+					  .text = table->rest->function,
+					  .len = strlen(table->rest->function) };
+	if (column->index != PMC_SAMPLE_samples && column->index != PMC_SAMPLE_self &&
+	    column->index != PMC_SAMPLE_self_pct)
 		return (struct pmc_cell){ .kind = PMC_CELL_NULL };
 	return pmc_cell(table->view, column, &(struct pmc_row){ .sample = table->rest });
 }

@@ -7,8 +7,17 @@
 
 #define PMC_BAR_WIDTH 6
 
-/* The order in which columns give way when the table is too wide. */
-enum pmc_drop { STAYS, DROP_BAR, DROP_SPREAD, DROP_INPUT, DROP_METRIC, DROP_EVENT, DROP_USAGE };
+/* The order in which columns are hidden when the table is too wide. */
+enum pmc_drop {
+	STAYS,
+	DROP_BAR,
+	DROP_SPREAD,
+	DROP_INPUT,
+	DROP_METRIC,
+	DROP_USAGE, /* accounting, which is there unasked */
+	DROP_EVENT,
+	DROP_SAMPLES,
+};
 
 struct pmc_table_column {
 	const struct pmc_column *column; /* NULL: bars */
@@ -42,7 +51,8 @@ struct pmc_table {
 	const struct pmc_coverage *coverage;
 	struct pmc_table_column *columns;
 	unsigned n;
-	double longest; /* share of the row with the longest bar */
+	const struct pmc_column *labels; /* has those of sums; NULL: no column of text */
+	double longest;			 /* share of the row with the longest bar */
 	int gap;
 	int blanks; /* due before the next text of the line: a line does not end in blanks */
 	struct pmc_row_buf buf;

@@ -37,6 +37,10 @@ struct pmc_cell pmc_table_cell(struct pmc_table *table, const struct pmc_column 
 {
 	if (row->sample && row->sample == table->rest)
 		return pmc_sample_rest(table, column);
+	if (row->sums && column == table->labels)
+		return (struct pmc_cell){ .kind = PMC_CELL_TEXT,
+					  .text = row->sums->label,
+					  .len = strlen(row->sums->label) };
 	if (table->branches && pmc_is_sample_key(column))
 		return pmc_table_branch(table);
 	if (is_spread(column) && row->sums->threads < 2)
@@ -122,7 +126,7 @@ static void put_text(struct pmc_table *table, const struct pmc_table_column *col
 {
 	const bool sample = column->column->kind == PMC_COL_SAMPLE;
 	const bool tree = table->branches && pmc_is_sample_key(column->column);
-	/* Of a path the end tells the most. */
+	/* The end of a path, which distinguishes files best, is kept. */
 	bool path = !sample && memchr(cell->text, '/', cell->len) != NULL;
 	bool glyphs = table->view->options->screen.ascii;
 	int width = 0;
@@ -236,6 +240,27 @@ static void name_hidden(struct pmc_table *table, struct pmc_footer *footer)
 	footer->hidden = pmc_arena_strndup(table->view->arena, buf, out.len);
 }
 
+/* Sums whose labels no column has. */
+static void name_sums(struct pmc_table *table, struct pmc_footer *footer)
+{
+	char buf[256];
+	struct pmc_out out;
+
+	pmc_out_to_mem(&out, buf, sizeof(buf));
+	for (unsigned i = 0; !table->labels && i < table->n_below; i++)
+		pmc_outf(&out, "%s%s", i ? ", " : "",
+			 table->rest ? table->rest->function : table->below[i]->label);
+	footer->sums = pmc_arena_strndup(table->view->arena, buf, out.len);
+}
+
+void pmc_footer_sums(struct pmc_view *view, const struct pmc_footer *footer)
+{
+	if (!footer->sums || !footer->sums[0])
+		return;
+	pmc_outf(view->out, " last rows: %s", footer->sums);
+	pmc_footer_end_line(view);
+}
+
 /* Without a line between them a root would look like a callee of the last line of the tree above:
  * an only callee stands in its caller's column. */
 static bool starts_tree(const struct pmc_table *table, uint64_t i)
@@ -267,6 +292,7 @@ void pmc_table_marks(struct pmc_table *table, struct pmc_footer *footer)
 				  column->column->index == PMC_FIELD_ran;
 	}
 	name_hidden(table, footer);
+	name_sums(table, footer);
 }
 
 /* ---- as JSON ----------------------------------------------------------------------------- */

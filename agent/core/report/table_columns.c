@@ -122,11 +122,19 @@ static const struct pmc_column *value_of(const struct pmc_columns *columns, unsi
 	return NULL;
 }
 
+/* When a field is hidden; requested: an event stands in its place. */
+static enum pmc_drop drop_of(const struct pmc_column *column, bool requested)
+{
+	if (column->table != USAGE || column->index == PMC_FIELD_ran)
+		return STAYS;
+	if (column->index == PMC_FIELD_samples || column->index == PMC_FIELD_lost_samples)
+		return DROP_SAMPLES;
+	return requested ? DROP_EVENT : DROP_USAGE;
+}
+
 static void add_field(struct pmc_table *table, const struct pmc_columns *columns,
 		      const struct pmc_column *column)
 {
-	enum pmc_drop drop =
-		column->table == USAGE && column->index != PMC_FIELD_ran ? DROP_USAGE : STAYS;
 	int event = event_for(table, column->index);
 
 	if (!wants_field(table, column->index))
@@ -134,7 +142,8 @@ static void add_field(struct pmc_table *table, const struct pmc_columns *columns
 	/* One event stands for both kinds of switches. */
 	if (event >= 0 && column->index == PMC_FIELD_involuntary_switches)
 		return;
-	add(table, event < 0 ? column : value_of(columns, (unsigned)event), drop);
+	add(table, event < 0 ? column : value_of(columns, (unsigned)event),
+	    drop_of(column, event >= 0));
 	if (column->index == PMC_FIELD_share && !table->view->options->screen.ascii &&
 	    !table->view->options->timeline)
 		add(table, NULL, DROP_BAR);
@@ -351,13 +360,25 @@ static int table_width(const struct pmc_table *table)
 	return width;
 }
 
-static bool has_label(const struct pmc_table *table)
+static bool is_label(const struct pmc_column *column)
 {
-	const struct pmc_column *first = table->columns[0].column;
+	return pmc_is_sample_key(column) ||
+	       (column->kind == PMC_COL_FIELD &&
+		(column->index == PMC_FIELD_thread || column->index == PMC_FIELD_key));
+}
 
-	return pmc_is_sample_key(first) ||
-	       (first->kind == PMC_COL_FIELD &&
-		(first->index == PMC_FIELD_thread || first->index == PMC_FIELD_key));
+/* Among the columns of --columns another one of text may be the first that can have labels. */
+static void choose_label(struct pmc_table *table)
+{
+	for (unsigned i = 0; i < table->n; i++) {
+		const struct pmc_table_column *column = &table->columns[i];
+
+		if (!column->left || (table->labels && !is_label(column->column)))
+			continue;
+		table->labels = column->column;
+		if (is_label(column->column))
+			return;
+	}
 }
 
 static void shrink_label(struct pmc_table *table, int screen, int least)
@@ -379,19 +400,20 @@ static void fit(struct pmc_table *table)
 {
 	const struct pmc_report_options *options = table->view->options;
 	int screen = pmc_screen_width(&options->screen);
-	bool label = has_label(table), functions = label && has_functions(table->view);
+	bool label = is_label(table->columns[0].column),
+	     functions = label && has_functions(table->view);
 
 	table->gap = 2;
 	if (options->wide)
 		return;
 	if (functions)
 		shrink_label(table, screen, FUNCTION_MOST);
-	for (enum pmc_drop drop = DROP_BAR; drop <= DROP_USAGE; drop++) {
+	for (enum pmc_drop drop = DROP_BAR; drop <= DROP_SAMPLES; drop++) {
 		if (drop == DROP_SPREAD && label && !functions)
 			shrink_label(table, screen, LABEL_MOST);
 		if (drop == DROP_METRIC && label && !functions)
 			shrink_label(table, screen, LABEL_LEAST + 6);
-		/* Before a column goes that nothing else tells, columns move closer. */
+		/* Columns move closer before one is hidden whose values no other column shows. */
 		if (drop == DROP_METRIC && table_width(table) > screen)
 			table->gap = 1;
 		for (unsigned i = table->n; i-- > 0 && table_width(table) > screen;)
@@ -442,6 +464,7 @@ int pmc_table_make(struct pmc_table *table)
 		add(table, &columns->list[0], STAYS);
 		add_usual(table, columns);
 	}
+	choose_label(table);
 	measure(table);
 	share_unit(table);
 	drop_empty(table);

@@ -5,7 +5,6 @@
  *
  * What a thread did in an interval is spread evenly over it.
  */
-#include "agent/core/base/number.h"
 #include "agent/core/profile/sort.h"
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/table.h"
@@ -357,7 +356,7 @@ static int put_tracks(struct timeline *line)
 	return 0;
 }
 
-static void put_scale(const struct timeline *line)
+static void put_scale(const struct timeline *line, uint64_t off_ns)
 {
 	struct pmc_out *out = line->view->out, text;
 	char buf[256];
@@ -368,18 +367,25 @@ static void put_scale(const struct timeline *line)
 	pmc_out_str(&text, " from left to right, ");
 	pmc_show_time(&text, (double)line->span_ns / line->n_bins, line->view->glyphs->micro);
 	pmc_out_str(&text, " a character; the highest character is the peak of the column");
+	if (off_ns) {
+		pmc_out_str(&text, "; wall and CPU time above are without ");
+		pmc_show_time(&text, (double)off_ns, line->view->glyphs->micro);
+		pmc_out_str(&text, " not counted (PMC_START, PMC_DELAY, pmctl ctl stop or reset)");
+	}
 	pmc_show_wrapped(out, buf, pmc_screen_width(&line->view->options->screen));
 }
 
 int pmc_view_timeline(struct pmc_view *view)
 {
 	struct timeline *line = pmc_arena_alloc(view->arena, sizeof(*line));
+	struct pmc_table *table = pmc_arena_alloc(view->arena, sizeof(*table));
 	struct pmc_coverage coverage;
 	int err = pmc_view_coverage(view, &coverage);
 
-	if (err || !line)
+	if (err || !line || !table)
 		return err ? err : -ENOMEM;
-	line->view = view;
+	line->view = table->view = view;
+	table->coverage = &coverage;
 	line->n_columns = 1 + view->events.set.count;
 	pmc_fold_begin(&view->groups, &view->events, view->options->by);
 	err = each_step(line, take_time);
@@ -398,8 +404,10 @@ int pmc_view_timeline(struct pmc_view *view)
 		err = each_step(line, add_step);
 	if (err)
 		return err;
-	for (const struct track *track = line->tracks; track; track = track->hh.next)
-		pmc_add_sat(&coverage.shown_cpu_ns, pmc_nearest_integer(track->cpu_ns));
+	/* Steps before a reset are in the lines, but not in the wall time. */
+	err = pmc_table_sum(table, &coverage);
+	if (err)
+		return err;
 	pmc_table_title(view, &coverage);
 	if (!line->span_ns) {
 		pmc_out_str(view->out, " no intervals; pmctl run -I records them\n");
@@ -407,6 +415,6 @@ int pmc_view_timeline(struct pmc_view *view)
 	}
 	err = put_tracks(line);
 	pmc_out_char(view->out, '\n');
-	put_scale(line);
+	put_scale(line, coverage.off_ns);
 	return err;
 }

@@ -244,8 +244,11 @@ struct pmc_footer {
 	const struct pmc_fold_row *all; /* sum of all rows, to tell what is empty */
 	const struct pmc_coverage *coverage;
 	const char *hidden;		/* names of columns that did not fit; "" for none */
+	const char *sums;		/* labels of the last rows, if no column has them; or "" */
 	bool partial, estimate, scaled; /* marks that the table has */
 };
+/* Names the rows below the others, if no column does. */
+void pmc_footer_sums(struct pmc_view *view, const struct pmc_footer *footer);
 void pmc_view_footer(struct pmc_view *view, const struct pmc_footer *footer);
 /* `selected by` and the conditions of --where on threads, or that no thread meets them. */
 void pmc_footer_conditions(struct pmc_view *view);
@@ -253,6 +256,8 @@ void pmc_footer_conditions(struct pmc_view *view);
 void pmc_footer_end_line(struct pmc_view *view);
 /* Adds text to it, and prints it. */
 void pmc_footer_line(struct pmc_view *view, const char *text);
+/* The files that a hint names, in sample_table.c. */
+void pmc_footer_dump(struct pmc_view *view);
 void pmc_footer_uncore(struct pmc_view *view);
 void pmc_footer_regions(struct pmc_view *view);
 /* Child processes out of scope. */
