@@ -67,13 +67,21 @@ strip --only-keep-debug -o app.debug app && strip app && objcopy --add-gnu-debug
 run "$PMCTL" run --report off --sample task-clock@1000000 -o less.pmc -- ./app
 like "$(self less.pmc function)" '^app\+0x' "a stripped program has no names to keep"
 is "$(wc -l <err) $(grep -c 'app+0x.*debug symbols.*--symfs' err)" "1 1" "a line says what would give it names"
-like "$(self less.pmc line) $(wc -l <err)" '^app\+0x.* 1$' "by line, too"
+is "$(self less.pmc line) $(wc -l <err)" "$(self less.pmc function) 1" "by line, too"
 like "$(self less.pmc module) $(wc -l <err)" '/app 0$' "modules need none"
 mv away app.debug
 "$PMCTL" merge --names less.pmc -o more.pmc
 rm app app.debug
 like "$(self more.pmc function)" hidden "names that are found later are added"
 is "$(wc -c <err)" 0 "of which no warning is left"
+
+# ---- a name without a line -----------------------------------------------------------------------
+app plain -g0
+run "$PMCTL" run --report off --sample task-clock@1000000 -o plain.pmc -- ./app
+is "$(self plain.pmc line)" caller "a program without line information has functions"
+like "$(cat err)" 'caller: .*/app ' "a warning says so, once"
+is "$(wc -l <err)" 1 "in one line"
+is "$(self plain.pmc function) $(wc -c <err)" "caller 0" "but not where no lines are shown"
 
 # ---- local functions of C++ --------------------------------------------------------------------------
 cat >local.cc <<-END
@@ -170,6 +178,11 @@ echo "0 ffffffffffff another_process" >"$map"
 is "$(self jit.pmc function)" compiled_at_run_time "its functions have names when another process has written the map"
 rm "$map"
 is "$(self jit.pmc function)" compiled_at_run_time "and when the map is gone"
+map=$(bare large.pmc ./jit)
+truncate -s 20G "$map"
+is "$(self large.pmc function)" "(code in no file)" "a perf map of 20 GiB is not read"
+is "$(wc -l <err) $(grep -c "$map.*20480" err)" "1 1" "one warning names it and its size" || diag_file err stderr
+rm "$map"
 run "$PMCTL" export --to perf-data -o jit.data jit.pmc
 is "$status $(wc -l <"$T/err")" "0 1" "one warning where perf cannot have the names"
 

@@ -71,6 +71,19 @@ static void test_perf_map(void **state)
 	unlink(path);
 }
 
+static void test_large_perf_map(void **state)
+{
+	const pid_t pid = getpid() + (1 << 22);
+	struct symbol_module *module = perf_map(pid, "1000 100 first\n");
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	assert_int_equal(truncate(path, SYMBOL_PERF_MAP_MOST + 1), 0);
+	is_named(module, 0x1000, NULL);
+	assert_int_equal(symbols_status(symbols, module), SYMBOL_TOO_LARGE);
+	unlink(path);
+}
+
 /* Another user can put a file, or a link to one, in that place. */
 static void test_foreign_perf_map(void **state)
 {
@@ -154,10 +167,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-		TEST(test_perf_map),
-		TEST(test_foreign_perf_map),
-		TEST(test_demangle),
-		TEST(test_demangle_bomb),
+		TEST(test_perf_map), TEST(test_large_perf_map), TEST(test_foreign_perf_map),
+		TEST(test_demangle), TEST(test_demangle_bomb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,19 +10,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-struct spot_key {
-	const char *function, *module, *file;
-	uint64_t line;
-};
-
-struct known_spot {
-	struct spot_key key;
-	struct spot spot;
-	uint64_t samples; /* of one without a name */
-	UT_hash_handle hh;
-};
+/* Bytes of a spot that tell it from others. */
+#define SPOT_KEY offsetof(struct spot, kind)
 
 struct address_key {
 	const struct pmc_p_process *process; /* NULL: in a file of a known build */
@@ -53,14 +45,12 @@ struct report_names {
 	struct symbols *symbols;
 	bool has_root;
 	char host[256], boot_id[64];
-	struct known_spot *spots;
+	struct spot *spots;
 	struct known_address *addresses;
 	struct known_path *paths;
 	struct unnamed_module *unnamed; /* modules with addresses without a name */
 	const char *changed;		/* path of a file that is not the one that was measured */
-	uint64_t n_spots;
-	uint64_t samples, nowhere, nameless; /* of the latter two kinds of spots */
-	const struct known_spot *most;	     /* nameless samples are in */
+	struct names_counts counts;
 };
 
 int report_names_new(struct report_names **to, const char *root)
@@ -90,44 +80,33 @@ void report_names_free(struct report_names *names)
 
 /* ---- spots ------------------------------------------------------------------------------- */
 
-/* Texts of a key are compared by their address: the symbolizer has each text once. */
-static struct spot *find_spot(struct report_names *names, const struct spot_key *key)
+static struct spot *find_spot(struct report_names *names, const struct spot *key)
 {
 	struct pmc_arena *arena = &names->arena;
-	struct known_spot *known;
+	struct spot *spot;
 
-	HASH_FIND(hh, names->spots, key, sizeof(*key), known);
-	if (known)
-		return &known->spot;
-	known = pmc_arena_alloc(arena, sizeof(*known));
-	if (!known)
+	HASH_FIND(hh, names->spots, key, SPOT_KEY, spot);
+	if (spot)
+		return spot;
+	spot = pmc_arena_alloc(arena, sizeof(*spot));
+	if (!spot)
 		return NULL;
-	known->key = *key;
-	known->spot = (struct spot){ .function = key->function,
-				     .module = key->module,
-				     .file = key->file,
-				     .line = (unsigned)key->line,
-				     .index = names->n_spots++ };
-	HASH_ADD(hh, names->spots, key, sizeof(*key), known);
-	return &known->spot;
-}
-
-static struct known_spot *known_of(const struct spot *spot)
-{
-	return (struct known_spot *)((uintptr_t)spot - offsetof(struct known_spot, spot));
+	*spot = *key;
+	spot->index = HASH_COUNT(names->spots);
+	HASH_ADD_KEYPTR(hh, names->spots, spot, SPOT_KEY, spot);
+	return spot;
 }
 
 const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot)
 {
-	const struct known_spot *known = spot ? known_of(spot)->hh.next : names->spots;
-
-	return known ? &known->spot : NULL;
+	return spot ? spot->hh.next : names->spots;
 }
 
 struct spot *names_word(struct report_names *names, const char *word)
 {
-	return find_spot(names,
-			 &(struct spot_key){ symbols_text(names->symbols, word), "", "", 0 });
+	return find_spot(names, &(struct spot){ .function = symbols_text(names->symbols, word),
+						.module = "",
+						.file = "" });
 }
 
 /* Of stripped files the start of the function stands for all of it. */
@@ -144,13 +123,14 @@ static struct spot *spot_of(struct report_names *names, const char *module, uint
 			    const struct symbol_place *place, unsigned i, enum names_by by)
 {
 	const struct symbol_frame *frame = &place->frames[i];
-	struct spot_key key = { frame->function, module, "", 0 };
+	struct spot key = { .function = frame->function, .module = module, .file = "" };
 	struct spot *spot;
 
-	if (place->start && by != NAMES_LINE)
+	if (place->start)
 		address = place->start;
 	if (!key.function)
 		key.function = offset_in(names, module, address);
+	names->counts.by_line |= by == NAMES_LINE;
 	if (by != NAMES_FUNCTION && frame->file) {
 		key.file = frame->file;
 		key.line = frame->line;
@@ -308,7 +288,9 @@ static bool find_module(struct report_names *names, const char *module, struct s
 	spots->list = pmc_arena_alloc(&names->arena, sizeof(*spots->list));
 	if (!spots->list)
 		return false;
-	spots->list[0] = *module ? find_spot(names, &(struct spot_key){ module, module, "", 0 }) :
+	spots->list[0] = *module ? find_spot(names, &(struct spot){ .function = module,
+								    .module = module,
+								    .file = "" }) :
 				   names_word(names, "(code in no file)");
 	return spots->list[0] != NULL;
 }
@@ -422,38 +404,30 @@ const char *report_path_of(const struct pmc_p_stack *stack, void *arg)
 	return known->text;
 }
 
-void names_count(struct report_names *names, uint64_t samples, const struct spot *spot)
+struct names_counts *names_counts(struct report_names *names)
 {
-	struct known_spot *known = known_of(spot);
-
-	pmc_add_sat(&names->samples, samples);
-	if (spot->kind == SPOT_NOWHERE)
-		pmc_add_sat(&names->nowhere, samples);
-	if (spot->kind != SPOT_UNNAMED)
-		return;
-	pmc_add_sat(&names->nameless, samples);
-	pmc_add_sat(&known->samples, samples);
-	if (!names->most || known->samples > names->most->samples)
-		names->most = known;
+	return &names->counts;
 }
 
 /* ---- warnings ---------------------------------------------------------------------------- */
 
-/* A few of many samples are not worth a line. */
-static bool is_worth_it(const struct report_names *names, uint64_t samples)
+/* Code that was compiled at run time. */
+static void warn_of_no_file(const struct report_names *names)
 {
-	return samples >= 10 && samples >= names->samples / 10;
-}
+	const struct symbol_module *large = NULL;
+	struct stat st;
 
-/* The file is here, or the dump has the names that it had. */
-static void warn_of_stripped(const struct report_names *names)
-{
-	if (is_worth_it(names, names->nameless))
-		tool_warn("%.0f %% of the samples are in functions without a name, such as %s: "
-			  "install the debug symbols of its package, let DEBUGINFOD_URLS name a "
-			  "server that has them, or --symfs a directory with the files",
-			  100 * ((double)names->nameless / (double)names->samples),
-			  names->most->key.function);
+	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next)
+		if (symbols_status(names->symbols, at->module) == SYMBOL_TOO_LARGE)
+			large = at->module;
+	if (large && stat(symbols_path(large), &st) == 0)
+		tool_warn(
+			"cannot read %s: its %.1f MiB are above the limit of 1024.0 MiB or do not "
+			"fit into memory, so code in it has no names; let the program write a "
+			"smaller perf map",
+			symbols_path(large), (double)st.st_size / (1 << 20));
+	else
+		names_warn_of_nowhere(&names->counts);
 }
 
 void report_names_warn(struct report_names *names, const char *fix)
@@ -474,12 +448,7 @@ void report_names_warn(struct report_names *names, const char *fix)
 		tool_warn("%s has changed since the program started, and has no build ID: its "
 			  "functions have no names; %s",
 			  names->changed, fix);
-	if (is_worth_it(names, names->nowhere))
-		tool_warn("%.0f %% of the samples have no function: the code was compiled at run "
-			  "time; let the program write a perf map (java "
-			  "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit from JDK 17 on, "
-			  "node --perf-basic-prof)",
-			  100 * ((double)names->nowhere / (double)names->samples));
+	warn_of_no_file(names);
 	for (struct unnamed_module *at = names->unnamed; at; at = at->hh.next) {
 		const enum symbol_status its = symbols_status(names->symbols, at->module);
 
@@ -495,6 +464,8 @@ void report_names_warn(struct report_names *names, const char *fix)
 	else if (n)
 		tool_warn("%s %s, and %u more modules have no names for a similar reason; %s",
 			  symbols_path(first), why[status], n - 1, fix);
-	if (!n && !names->changed)
-		warn_of_stripped(names);
+	if (!n && !names->changed) {
+		names_warn_of_nameless(&names->counts);
+		names_warn_of_lineless(&names->counts);
+	}
 }

@@ -9,19 +9,21 @@
 
 /* A function, or a line of one, in which samples can be. Equal ones are one. */
 struct spot {
-	const char *function, *module, *file; /* as in struct pmc_sample_row */
+	/* The key, as in struct pmc_sample_row. Its texts are compared by their address: the
+	 * symbolizer has each text once. */
+	const char *function, *module, *file;
 	unsigned line;
 	enum spot_kind {
 		SPOT_NAMED,
 		SPOT_UNNAMED, /* a function of which only the module and offset are known */
 		SPOT_NOWHERE, /* code in no file, without a name */
 	} kind;
-	uint64_t index; /* from 0, in the order of first use */
+	uint64_t index;	  /* from 0, in the order of first use */
+	uint64_t samples; /* of one without a name or line, as names_count() counts them */
 	UT_hash_handle hh;
 };
 
-/* What of a place makes a spot. A function without a name is where it starts, in lines alone each
- * of its addresses. */
+/* What of a place makes a spot. A function without a name is where it starts. */
 enum names_by { NAMES_FUNCTION, NAMES_LINE, NAMES_MODULE, NAMES_FUNCTION_AND_LINE };
 
 /* What an address stands for: at least one, the innermost inlined function first. */
@@ -52,7 +54,7 @@ bool names_skip(const struct pmc_p_stack *stack, unsigned i);
 bool names_of_agent(const struct pmc_p_stack *stack);
 /* Spots of a stack, the innermost first. All zero is empty; free(list). */
 struct spot_list {
-	const struct spot **list;
+	struct spot **list;
 	size_t n, room;
 };
 
@@ -61,11 +63,22 @@ struct spot_list {
 int names_of_stack(struct report_names *names, const struct pmc_p_stack *stack, enum names_by by,
 		   bool mark, struct spot_list *to);
 /* 0 or -ENOMEM, also for NULL. */
-int spot_list_add(struct spot_list *spots, const struct spot *spot);
+int spot_list_add(struct spot_list *spots, struct spot *spot);
 /* The spot with the next index; from NULL: the first. NULL: there are no more. */
 const struct spot *names_next_spot(const struct report_names *names, const struct spot *spot);
-/* Counts samples that were taken in a spot for report_names_warn(). */
-void names_count(struct report_names *names, uint64_t samples, const struct spot *spot);
+/* Samples of all spots, and of those that lack something, for report_names_warn(). */
+struct names_counts {
+	bool by_line;
+	uint64_t samples, nowhere, nameless, lineless;
+	const struct spot *most_nameless, *most_lineless; /* where most of them are */
+};
+struct names_counts *names_counts(struct report_names *names);
+/* Counts samples that were taken in a spot. */
+void names_count(struct names_counts *counts, uint64_t samples, struct spot *spot);
+/* Warnings, if it is a tenth of the samples. */
+void names_warn_of_nowhere(const struct names_counts *counts);
+void names_warn_of_nameless(const struct names_counts *counts);
+void names_warn_of_lineless(const struct names_counts *counts);
 /* A spot that is no function, such as "(no stack)". NULL: no memory. */
 struct spot *names_word(struct report_names *names, const char *word);
 

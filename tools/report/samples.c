@@ -32,7 +32,7 @@ struct known_stack {
 	struct node *self;
 	struct node **others;
 	unsigned n;
-	const struct spot *spot; /* in which the sample was taken */
+	struct spot *spot; /* in which the sample was taken */
 	UT_hash_handle hh;
 };
 
@@ -43,7 +43,7 @@ struct folding {
 	struct node *nodes, *first, *last;
 	struct known_stack *stacks;
 	uint64_t n, thread;
-	const struct spot *pool; /* of the thread; NULL: not in paths */
+	struct spot *pool; /* of the thread; NULL: not in paths */
 	struct spot_list spots;
 };
 
@@ -169,7 +169,7 @@ static int add_sample(struct folding *f, const struct pmc_p_sample *sample)
 
 	if (!known)
 		return -ENOMEM;
-	names_count(f->names, sample->count, known->spot);
+	names_count(names_counts(f->names), sample->count, known->spot);
 	pmc_add_sat(&known->self->row.samples, sample->count);
 	pmc_add_sat(&known->self->row.self, sample->weight);
 	for (unsigned i = 0; !paths && i < known->n; i++) {

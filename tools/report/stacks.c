@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-int spot_list_add(struct spot_list *spots, const struct spot *spot)
+int spot_list_add(struct spot_list *spots, struct spot *spot)
 {
 	struct spot **list = tool_list_grow(spots->list, spots->n, &spots->room, sizeof(*list));
 

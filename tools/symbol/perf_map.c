@@ -44,31 +44,45 @@ static bool add_line(struct symbols *symbols, struct symbol_table *table, char *
 	return table->list[table->n++].raw != NULL;
 }
 
+static enum symbol_status read_lines(struct symbols *symbols, struct symbol_table *table,
+				     FILE *file)
+{
+	/* The program may write on while the file is read. */
+	int64_t left = SYMBOL_PERF_MAP_MOST;
+	char *line = NULL;
+	size_t room = 0;
+	bool fits = true;
+	ssize_t n;
+
+	while (fits && (n = getline(&line, &room, file)) > 0) {
+		left -= n;
+		fits = left >= 0 && add_line(symbols, table, line);
+	}
+	free(line);
+	/* Without memory getline returns -1 and sets neither flag. */
+	return fits && (feof(file) || ferror(file)) ? SYMBOL_OPEN : SYMBOL_TOO_LARGE;
+}
+
 enum symbol_status symbol_perf_map_read(struct symbols *symbols, struct symbol_module *module)
 {
 	/* Everybody can put a file of that name there. */
 	int fd = pmc_file_open_regular(module->path, O_NOFOLLOW);
+	enum symbol_status status = SYMBOL_BAD;
 	struct stat st;
 	FILE *file;
-	char *line = NULL;
-	size_t room = 0;
 
 	if (fd < 0)
 		return fd == -EINVAL ? SYMBOL_DIFFERS : SYMBOL_MISSING;
-	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid())) {
-		close(fd);
-		return SYMBOL_DIFFERS;
+	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid()))
+		status = SYMBOL_DIFFERS;
+	else if (st.st_size > SYMBOL_PERF_MAP_MOST)
+		status = SYMBOL_TOO_LARGE;
+	else if ((file = fdopen(fd, "r"))) {
+		status = read_lines(symbols, &module->table, file);
+		symbol_table_sort(&module->table);
+		fclose(file);
+		return status;
 	}
-	file = fdopen(fd, "r");
-	if (!file) {
-		close(fd);
-		return SYMBOL_BAD;
-	}
-	while (getline(&line, &room, file) > 0)
-		if (!add_line(symbols, &module->table, line))
-			break;
-	free(line);
-	fclose(file);
-	symbol_table_sort(&module->table);
-	return SYMBOL_OPEN;
+	close(fd);
+	return status;
 }

@@ -31,10 +31,13 @@ struct symbol_place {
 
 enum symbol_status {
 	SYMBOL_OPEN,
-	SYMBOL_MISSING, /* no such file here */
-	SYMBOL_DIFFERS, /* the file here has another build ID */
-	SYMBOL_BAD,	/* it is no ELF file that can be read */
+	SYMBOL_MISSING,	  /* no such file here */
+	SYMBOL_DIFFERS,	  /* the file here has another build ID */
+	SYMBOL_BAD,	  /* it is no ELF file that can be read */
+	SYMBOL_TOO_LARGE, /* a perf map above SYMBOL_PERF_MAP_MOST, or above the free memory */
 };
+
+#define SYMBOL_PERF_MAP_MOST (INT64_C(1) << 30)
 
 /* `root` comes before the paths of modules and debug files; NULL: none. 0 or -ENOMEM. */
 int symbols_new(struct symbols **symbols, const char *root);
