@@ -48,6 +48,12 @@ is "$(cat "$T/words")" 'a b|$HOME|' "an argument vector is not split"
 like "$(cat "$T/out")" "'%s\\|' 'a b' '.HOME'" "an argument vector is shown quoted"
 bench -r 1 --shell --output "$T/words" 'echo a b | tr a-z A-Z'
 is "$(cat "$T/words")" "A B" "--shell runs shell lines"
+# Some of 20 runs of an empty shell take less than the mean of such runs.
+bench -r 20 --shell :
+unlike "$(cat "$T/out")" "-[0-9.]+ .?s" "--shell: no time is shown below 0"
+like "$(cat "$T/err")" "warning: ':' takes about as long as the shell" "a warning says that it is of the shell"
+bench -r 20 --shell --format json : : 2>"$T/err"
+is "$(jq '[.commands[0].runs[].wall_ns] | min < 0' "$T/out")" true "JSON has the times as they are"
 printf '3\n1\n' >"$T/lines"
 bench -r 2 --input "$T/lines" --output "$T/words" sort
 is "$(tr '\n' ' ' <"$T/words")" "1 3 1 3 " "each run reads --input from its start"
@@ -165,6 +171,18 @@ bench -r 4 -e page-faults --baseline "$T/base.json" --fail-above 5 "$PROG/pages 
 is "$status" 1 "--fail-above: more page faults than in the baseline"
 bench -r 4 -e page-faults --baseline "$T/base.json" --format json "$PROG/pages 1000"
 between "$(of 0 '.summary["page-faults"].delta_pct')" -0.5 0.5 "equal to the baseline: no difference"
+# From 10 runs on differences are of the middle half.
+bench -r 9 -e page-faults "$PROG/pages 10" "$PROG/pages 20"
+unlike "$(cat "$T/out")" "middle half" "with 9 runs, a difference is that of the means"
+bench -r 10 -e page-faults "$PROG/pages 10" "$PROG/pages 20"
+like "$(cat "$T/out")" "delta .*middle half .*paired runs" "with 10 runs, a line says what it is of"
+bench -r 10 --sequential -e page-faults "$PROG/pages 10" "$PROG/pages 20"
+unlike "$(grep 'delta .*middle half' "$T/out")" "paired" "and that runs are not paired"
+bench -r 10 -e page-faults --format json "$PROG/pages 10" "$PROG/pages 20"
+is "$(of 0 .summary.wall_ns.delta_of) $(of 1 .summary.wall_ns.delta_of)" "null pairs-middle-half" "so does JSON"
+middle() { of 0 '.runs | map(.wall_ns) | sort | .[2:8] | add / 6'; }
+between "$(of 1 .summary.wall_ns.delta_base)" "$(middle | awk '{ print int($1) - 1 }')" "$(middle | awk '{ print int($1) + 1 }')" \
+	"delta_base is the mean of the middle half of the reference's runs"
 echo '{}' >"$T/bad.json"
 bench -r 1 --baseline "$T/bad.json" true
 is "$status" 1 "a baseline without runs"
@@ -176,6 +194,7 @@ is "$status" 0 "--per-thread"
 between "$(of 0 '.threads|length')" 2 20 "has rows for threads"
 like "$(of 0 '.threads[].name')" "main" "by name"
 bench -r 2 --per-thread "$PROG/named 2" "$PROG/pages 10"
+like "$(cat "$T/out")" "under the agent, CPU time" "a line says what the rows of threads are"
 like "$(cat "$T/out")" 'by-pthread +.* gone' "a thread of the first command only is gone"
 unlike "$(grep by-pthread "$T/out")" '% *$' "and has no percentage"
 bench -r 2 --per-thread "$PROG/pages 10" "$PROG/named 2"

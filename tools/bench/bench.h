@@ -133,6 +133,7 @@ bool bench_regressed(const struct bench *bench);
 /* columns: width to fit into; 0: any. */
 void bench_write_table(const struct bench *bench, struct pmc_out *out, bool color, int columns);
 /* Under tables. */
+void bench_write_delta(const struct bench *bench, struct pmc_out *out, int columns);
 void bench_write_summary(const struct bench *bench, struct pmc_out *out, int columns);
 void bench_write_notes(const struct bench *bench, struct pmc_out *out, int columns);
 void bench_write_markdown(const struct bench *bench, struct pmc_out *out);

@@ -46,6 +46,21 @@ static bool measured(const struct bench *bench)
 	return false;
 }
 
+/* The time of an empty shell is subtracted, so the rest may be below 0. */
+static void warn_of_shell(const struct bench *bench)
+{
+	for (unsigned c = 0; c < bench->n_commands && bench->shell; c++) {
+		struct bench_row row;
+
+		bench_row_of(bench, &bench->commands[c], NULL, BENCH_WALL, &row);
+		if (row.summary.n && row.summary.min < 0)
+			tool_warn("'%.80s' takes about as long as the shell itself: times below "
+				  "that of an empty shell are shown as 0 (not in JSON and CSV); "
+				  "measure a longer command",
+				  bench->commands[c].text);
+	}
+}
+
 static int run_bench(struct bench *bench)
 {
 	int code = bench_plan(bench), printed;
@@ -60,6 +75,7 @@ static int run_bench(struct bench *bench)
 	code = bench_measure(bench);
 	if (!code && (bench->per_thread || bench->by_agent) && !bench->interrupted)
 		code = bench_threads(bench);
+	warn_of_shell(bench);
 	/* Completed runs are shown after a failure or an interrupt, too. */
 	printed = measured(bench) ? print(bench) : 0;
 	if (!code && bench->interrupted)

@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl bench`. */
-#include "agent/core/base/config.h"
-#include "agent/core/base/number.h"
 #include "tools/bench/bench.h"
 #include "tools/cli/pmctl.h"
 
 #define DURATION_NS 5000000000u
 
 #define MOST_RUNS 10000
-
-static int set_time(const struct tool_args *args, uint64_t *ns)
-{
-	if (pmc_config_time(args->value, ns) != 0 || !*ns)
-		return tool_fail_value(args, "a time such as 500ms, 5s or 2m");
-	return 0;
-}
-
-static int set_count(const struct tool_args *args, uint64_t least, uint64_t *count)
-{
-	if (!pmc_number(args->value, MOST_RUNS, count) || *count < least)
-		return tool_fail_value(args, least ? "a number from 1 to 10000" :
-						     "a number from 0 to 10000");
-	return 0;
-}
 
 static int set_flag(struct bench *bench, const struct tool_args *args)
 {
@@ -68,13 +51,13 @@ static int set_flag(struct bench *bench, const struct tool_args *args)
 		return 0;
 	}
 	if (tool_args_is(args, "--duration"))
-		return set_time(args, &bench->duration_ns);
+		return tool_args_time(args, 0, &bench->duration_ns);
 	if (tool_args_is(args, "--timeout"))
-		return set_time(args, &bench->timeout_ns);
+		return tool_args_time(args, 0, &bench->timeout_ns);
 	if (tool_args_is(args, "--runs"))
-		return set_count(args, 1, &bench->runs);
+		return tool_args_number(args, 1, MOST_RUNS, &bench->runs);
 	if (tool_args_is(args, "--warmup"))
-		return set_count(args, 0, &bench->warmups);
+		return tool_args_number(args, 0, MOST_RUNS, &bench->warmups);
 	if (tool_args_is(args, "--fail-above"))
 		return tool_args_percent(args, &bench->fail_above);
 	if (tool_args_is(args, "--format")) {

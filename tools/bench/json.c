@@ -25,6 +25,16 @@ static void put_value(struct pmc_json *json, const char *key, double value)
 		pmc_json_double(json, key, value);
 }
 
+/* Which values delta_pct is of. */
+static const char *delta_of(const struct bench_delta *delta)
+{
+	if (!delta->known)
+		return NULL;
+	if (delta->paired)
+		return delta->trimmed ? "pairs-middle-half" : "pairs";
+	return delta->trimmed ? "runs-middle-half" : "runs";
+}
+
 static void put_summary(struct pmc_json *json, const char *key, const struct bench_row *row)
 {
 	const struct bench_summary *summary = &row->summary;
@@ -43,6 +53,8 @@ static void put_summary(struct pmc_json *json, const char *key, const struct ben
 	put_value(json, "max", summary->max);
 	pmc_json_u64(json, "outliers", summary->outliers);
 	pmc_json_double(json, "delta_pct", delta->known ? delta->pct : NAN);
+	pmc_json_str(json, "delta_of", delta_of(delta));
+	pmc_json_double(json, "delta_base", delta->known ? delta->base : NAN);
 	pmc_json_double(json, "ci_pct", delta->has_ci ? delta->ci_pct : NAN);
 	if (delta->has_ci)
 		pmc_json_bool(json, "significant", delta->significant);

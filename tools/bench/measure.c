@@ -9,6 +9,7 @@
 #include "agent/core/base/clock.h"
 #include "tools/bench/runner.h"
 #include "tools/cli/pmctl.h"
+#include "tools/cli/list.h"
 
 #include <errno.h>
 #include <math.h>
@@ -56,17 +57,12 @@ static void clear_progress(void)
 
 static struct bench_run *new_run(struct bench *bench, struct bench_command *command)
 {
-	struct bench_run *run;
+	struct bench_run *run, *runs;
 
-	if (command->n_runs == command->room) {
-		size_t room = command->room ? command->room * 2 : 64;
-		struct bench_run *more = realloc(command->runs, room * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		command->runs = more;
-		command->room = room;
-	}
+	runs = tool_list_grow(command->runs, command->n_runs, &command->room, sizeof(*runs));
+	if (!runs)
+		return NULL;
+	command->runs = runs;
 	run = &command->runs[command->n_runs];
 	run->values = pmc_arena_alloc(&bench->arena, bench->n_measures * sizeof(*run->values));
 	for (unsigned m = 0; run->values && m < bench->n_measures; m++)

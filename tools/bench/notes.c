@@ -91,6 +91,7 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out, int col
 	const struct bench_command *fastest = bench->commands;
 	struct bench_row best, row;
 	struct pmc_out line;
+	bool begun = false;
 	char text[2048];
 
 	bench_row_of(bench, fastest, NULL, BENCH_WALL, &best);
@@ -103,7 +104,6 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out, int col
 	}
 	if (bench->n_commands < 2 || !best.summary.n)
 		return;
-	pmc_out_char(out, '\n');
 	pmc_out_to_mem(&line, text, sizeof(text));
 	for (unsigned c = 0; c < bench->n_commands; c++) {
 		const struct bench_command *command = &bench->commands[c];
@@ -114,6 +114,8 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out, int col
 		if (command == fastest || !delta->known)
 			continue;
 		one_pct = delta->base / 100;
+		pmc_out_str(out, begun ? "" : "\n");
+		begun = true;
 		pmc_utf8_safe(&line, fastest->text, strlen(fastest->text), 60);
 		if (delta->has_ci && delta->pct <= delta->ci_pct) {
 			pmc_out_str(&line, " and ");
@@ -135,6 +137,68 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out, int col
 			bench_show(&line, delta->ci_pct * one_pct, BENCH_NS);
 		}
 		pmc_out_str(&line, delta->has_ci ? ")" : ", too few runs for an interval)");
+		end_line(out, &line, columns);
+	}
+}
+
+static const struct bench_delta *delta_of(const struct bench *bench, unsigned command, unsigned m,
+					  struct bench_row *row)
+{
+	const struct bench_command *of = &bench->commands[command];
+
+	bench_row_of(bench, of, bench_reference(bench, of), m, row);
+	return &row->delta;
+}
+
+/* The measurements with a delta of trimmed means, of pairs or not; all: those with any. */
+static uint64_t with_delta(const struct bench *bench, bool paired, uint64_t *all)
+{
+	uint64_t some = 0;
+
+	for (unsigned c = 0; c < bench->n_commands; c++)
+		for (unsigned m = 0; m < bench->n_measures && m < 64; m++) {
+			struct bench_row row;
+			const struct bench_delta *delta = delta_of(bench, c, m, &row);
+
+			*all |= (uint64_t)delta->known << m;
+			if (delta->known && delta->trimmed && delta->paired == paired)
+				some |= 1ull << m;
+		}
+	return some;
+}
+
+/* Why a delta is not that of the means beside it. */
+void bench_write_delta(const struct bench *bench, struct pmc_out *out, int columns)
+{
+	static const char *const kinds[] = {
+		"the difference between the means of the middle half of the runs, in percent of "
+		"the reference's",
+		"the mean of the middle half of the differences of paired runs, in percent of the "
+		"mean of the middle half of the reference's runs",
+	};
+	char text[8192];
+	struct pmc_out line;
+	bool begun = false;
+
+	for (unsigned paired = 0; paired < 2; paired++) {
+		uint64_t all = 0, some = with_delta(bench, paired, &all);
+		const char *before = " (of ";
+
+		if (!some)
+			continue;
+		pmc_out_str(out, begun ? "" : "\n");
+		begun = true;
+		pmc_out_to_mem(&line, text, sizeof(text));
+		pmc_out_str(&line, "delta");
+		for (unsigned m = 0; m < bench->n_measures && m < 64 && some != all; m++) {
+			if (!(some >> m & 1))
+				continue;
+			pmc_out_str(&line, before);
+			put_name(&line, bench->measures[m].name);
+			before = ", ";
+		}
+		pmc_outf(&line, "%s is %s; mean is of all runs.", some != all ? ")" : "",
+			 kinds[paired]);
 		end_line(out, &line, columns);
 	}
 }

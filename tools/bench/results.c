@@ -57,6 +57,12 @@ static bool are_pairs(const struct bench *bench, const struct bench_command *a,
 	       b < end;
 }
 
+/* Nothing is in percent of a time below that of an empty shell. */
+static bool is_base(const struct bench_summary *summary)
+{
+	return summary->mean > 0 && (!summary->trimmed.n || summary->trimmed.value > 0);
+}
+
 static void compare(const struct column *column, const struct bench_command *command,
 		    const struct bench_command *reference, struct bench_row *row)
 {
@@ -68,7 +74,8 @@ static void compare(const struct column *column, const struct bench_command *com
 	*row = (struct bench_row){ .delta.known = false };
 	bench_summarize(values, values ? n : 0, &row->summary);
 	bench_summarize(base, base ? n_base : 0, &summary);
-	bench_compare(&summary, &row->summary, &row->delta);
+	if (is_base(&summary))
+		bench_compare(&summary, &row->summary, &row->delta);
 	if (row->delta.known && are_pairs(column->bench, command, reference))
 		bench_compare_pairs(base, values, n < n_base ? n : n_base, &summary, &row->delta);
 	free(base);

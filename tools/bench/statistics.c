@@ -241,6 +241,7 @@ void bench_compare_pairs(const double *reference, const double *values, size_t n
 	subtract(reference, values, n, &pairs);
 	if (!delta->known || pairs.n < BENCH_TRIMMED)
 		return;
+	delta->paired = true;
 	delta->trimmed &= pairs.trimmed.n > 0;
 	mean = mean_of(&pairs, delta->trimmed);
 	delta->base = fabs(mean_of(of_reference, delta->trimmed).value);

@@ -37,8 +37,9 @@ struct bench_delta {
 	bool has_ci;	    /* both have at least two */
 	bool significant;   /* the interval excludes 0, and the difference is at least 1 % */
 	bool trimmed;	    /* of trimmed means */
+	bool paired;	    /* of the differences of pairs */
 	double pct, ci_pct; /* in percent of base; the 95 % interval is ± ci_pct */
-	double base;	    /* the absolute value of the reference's mean */
+	double base;	    /* the absolute value of the reference's mean, trimmed if that is */
 };
 
 /* Of two sides that are independent of each other: by Welch's t test, or Yuen's. */

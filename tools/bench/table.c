@@ -60,12 +60,13 @@ static void show_delta(struct cell_row *row, const struct bench_delta *delta)
 	row->color = !delta->significant ? 0 : delta->pct < 0 ? -1 : 1;
 }
 
+/* Less the time of a shell, a time may be negative. */
 static void show_value(char cell[80], double value, enum bench_unit unit)
 {
 	struct pmc_out out;
 
 	pmc_out_to_mem(&out, cell, 80);
-	bench_show(&out, value, unit);
+	bench_show(&out, value < 0 && unit == BENCH_NS ? 0 : value, unit);
 }
 
 static void fill(struct cell_row *row, const char *name, enum bench_unit unit, bool scaled,
@@ -350,12 +351,11 @@ void bench_write_table(const struct bench *bench, struct pmc_out *out, bool colo
 		}
 		if (!command->threads)
 			continue;
-		head_row(&row, "thread, cpu time");
-		row.cells[DELTA][0] = '\0';
-		pmc_outf(out, "  %zu more run%s under the agent\n", command->thread_runs,
-			 command->thread_runs == 1 ? "" : "s");
+		pmc_outf(out, "  %zu more run%s under the agent, CPU time of each thread:\n",
+			 command->thread_runs, command->thread_runs == 1 ? "" : "s");
 		each_thread(bench, command, write_row, &terminal);
 	}
+	bench_write_delta(bench, out, columns);
 	bench_write_summary(bench, out, columns);
 	if (bench->n_measures < BENCH_EVENTS + bench->plan.count)
 		pmc_out_char(out, '\n');
@@ -398,8 +398,13 @@ void bench_write_markdown(const struct bench *bench, struct pmc_out *out)
 			measure_row(bench, command, m, &row);
 			write_markdown_row(out, &row);
 		}
+		if (command->threads) {
+			row = (struct cell_row){ .cells[NAME] = "thread, CPU time" };
+			write_markdown_row(out, &row);
+		}
 		each_thread(bench, command, write_markdown_row, out);
 	}
+	bench_write_delta(bench, out, 0);
 	bench_write_summary(bench, out, 0);
 	bench_write_notes(bench, out, 0);
 }
