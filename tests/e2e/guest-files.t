@@ -30,6 +30,18 @@ if mount -t tmpfs -o size=64k,mode=777 none small 2>err; then
 	PMC_REPORT=json=$T/full.json PMC_OUT=$T/small/z.pmc run agent "$PROG/churn" 2000 100
 	is "$(jq '[.processes[].notes[] | select(.text | test("could not be written"))] | length' full.json)" 1 \
 		"disk full: one note says that rows are lost" || diag "$(jq -c '.processes' full.json)"
+	dd if=/dev/zero of=small/fill bs=1k count=64 2>err
+	for format in threads json off; do
+		echo '{"old": 1}' >old.json
+		run "$PMCTL" run --report $format=old.json -o small/r.pmc -- "$PROG/churn" 3 100
+		is "$status $(cat out)" "0 joined 3" "pmctl run --report $format, disk full: the status and output of the command"
+		is "$(wc -l <err) $(grep -c 'r.pmc: No space left on device; .*-o' err)" "1 1" \
+			"pmctl run --report $format, disk full: one line says that nothing was recorded, and the fix" ||
+			diag_file err stderr
+		[ $format = off ] || is "$(cat old.json)" "" "pmctl run --report $format, disk full: no report"
+	done
+	run "$PMCTL" run --off-cpu -o small/r.pmc -- sh -c 'exit 3'
+	is "$status $(grep -c 'nothing was recorded' err)" "3 1" "pmctl run --off-cpu, disk full" || diag_file err stderr
 	umount small
 else
 	skip "no tmpfs can be mounted here: $(head -n 1 err)" "disk full"

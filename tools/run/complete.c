@@ -232,10 +232,20 @@ static void complete_unknown(struct pmc_frame_buf *buf, const struct run *run,
 	pmc_build_note(buf, identity, 1, &note, text);
 }
 
+static void warn_lost(const struct run *run, const struct pmc_profile *profile, const char *why)
+{
+	if (run_has_nothing(profile))
+		tool_warn("nothing was recorded of %s: cannot write to %s: %s; name another file "
+			  "by -o",
+			  run->cmd[0], run->dump.file, why);
+	else
+		tool_warn("cannot write how %s ended to %s: %s", run->cmd[0], run->dump.file, why);
+}
+
 bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 		       const struct pmc_p_process *known)
 {
-	const char *file = run->dump.file, *why;
+	const char *why;
 	struct pmc_frame_buf buf;
 	void *room = aligned_alloc(8, FRAME_BYTES);
 	ssize_t n = -1;
@@ -257,7 +267,7 @@ bool run_dump_complete(struct run *run, const struct pmc_profile *profile,
 			why = strerror(n < 0 ? errno : ENOSPC);
 	}
 	if (why)
-		tool_warn("cannot write how %s ended to %s: %s", run->cmd[0], file, why);
+		warn_lost(run, profile, why);
 	if (fd >= 0)
 		close(fd);
 	free(room);

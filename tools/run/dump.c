@@ -403,11 +403,16 @@ static bool write_waits(const struct run *run, const struct pmc_profile *profile
 	return off_cpu_write(run->off_cpu, profile, run->dump.file, fd);
 }
 
+bool run_has_nothing(const struct pmc_profile *profile)
+{
+	return !profile->n_processes && !profile->n_threads;
+}
+
 int run_dump_read(struct run *run, struct pmc_profile *profile)
 {
 	int result = read_job(run, profile);
 
-	if (result || !run->off_cpu || !write_waits(run, profile))
+	if (result || !run->off_cpu || run_has_nothing(profile) || !write_waits(run, profile))
 		return result;
 	pmc_profile_free(profile);
 	return read_job(run, profile);

@@ -39,6 +39,17 @@ static const char *keep_hint(const struct run *run, char *text, size_t cap)
 	return text;
 }
 
+/* An empty report would look like a measurement. */
+static void print_nothing(const struct run *run)
+{
+	if (run->dump.pattern)
+		tool_warn("nothing was recorded of %s: it wrote no file %s; the directory has to "
+			  "exist and have room",
+			  run->cmd[0], run->config.out);
+	if (run->config.report.file && run->config.report.kind != PMC_REPORT_OFF)
+		pmc_file_empty(run->report_fd);
+}
+
 void run_print_report(struct run *run)
 {
 	static char room[64 << 10], hint[2048];
@@ -60,6 +71,10 @@ void run_print_report(struct run *run)
 	if (result) {
 		fail(run, "cannot read the dump", result);
 		return;
+	}
+	if (run_has_nothing(&profile)) {
+		print_nothing(run);
+		goto out;
 	}
 	if (run->config.report.kind == PMC_REPORT_OFF)
 		goto out;

@@ -100,6 +100,8 @@ void run_totals_close(struct run *run);
 /* Reads what the job's agents wrote. 0 or -errno. If the first process did not say how it ended, or
  * had no agent, the dump is completed from wait4's result first. */
 int run_dump_read(struct run *run, struct pmc_profile *profile);
+/* Whether nothing was recorded of the command, not even its end. */
+bool run_has_nothing(const struct pmc_profile *profile);
 void run_dump_close(struct run *run);
 /* A descriptor for adding frames to the job's dump, or -1 and why there is none. */
 int run_dump_append(const struct run *run, const char **why);
