@@ -124,7 +124,7 @@ is "$(jq -r 'select(.summary and .pool) | "\(.pool) \(.threads)"' "$T/out")" "wa
 ok "which is the sum of its threads, and says where they are blocked" jq -es '[.[] | select(.summary)] |
 	.[0].blocked_ns == .[1].blocked_ns and (.[0].blocked_in | length >= 2 and ([.[]] | add) > 0)' "$T/out"
 stat -p $waiter --by pool -e run-delay,task-clock,context-switches,page-faults -I 20ms -n 1
-like "$(sed -n 1p "$T/out")" "^ +time s +pool +threads +CPUs +page-faults +on cpu ms +run delay ms +blocked ms +vol +invol +at$" \
+like "$(sed -n 1p "$T/out")" "^ +time s +pool +threads +CPUs +page-faults +on cpu ms +delay ms  +blocked ms +vol +invol +at$" \
 	"a column stands once: waits for events that are the same"
 like "$(sed -n 2p "$T/out")" " waiters +$(ls /proc/$waiter/task | wc -l) " "a pool has the name and the number of its threads"
 cat >"$T/columns.py" <<'END'

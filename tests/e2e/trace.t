@@ -36,6 +36,14 @@ refused() {
 refused 2 "no tracepoint.* --summary" -a
 trace -e sched:sched_process_exec -- true
 is "$(sed -n 's/^pmctl trace: //p' err)" "1 record, 0 lost" "one record is singular"
+for how in --summary '-e sched:sched_process_exec'; do
+	trace $how -- echo of the command
+	is "$(cat out)" "of the command" "trace $how: standard output is that of the command"
+	trace $how -o - -- echo of the command
+	like "$(cat out)" "of the command.*(on CPU|comm=echo|PID)" "with -o - text is behind it"
+done
+trace --summary --format json -- echo of the command
+is "$(sed 1d out | jq -r .name)" echo "so is JSON without -o"
 refused 2 "--summary has no filters" --summary -a --filter 'prev_pid > 0'
 refused 2 "more than one" -e sched:sched_switch -a -p 1
 refused 2 "'sched:sched_switch'" -e sched:sched_swich -a
@@ -250,7 +258,7 @@ is "$got" outlives-main "a thread that ends is the one that wakes its parent"
 trace --summary --by pool --format json -o x.json -- "$PROG/waiters" 5 </dev/null
 is "$(jq -r '"\(.pool) \(.threads)"' x.json)" "waiters 6" "--by pool: threads of one name are a row"
 trace --summary --by pool -- "$PROG/waiters" 5 </dev/null
-like "$(cat out)" "waiters +6 .*futex" "and in the table"
+like "$(cat err)" "waiters +6 .*futex" "and in the table"
 mkfifo idle
 "$PROG/waiters" 5 <idle >waiting &
 pid=$!
@@ -297,9 +305,9 @@ for i in range(20):
 END
 for _ in {1..10}; do
 	trace --summary --by thread -- python3 wakers.py
-	grep -q '^woken .* <- waker-\* (4 threads)' out && break
+	grep -q '^woken .* <- waker-\* (4 threads)' err && break
 done
-like "$(grep '^woken .* <-' out)" 'woken +[0-9]+ <- waker-\* \(4 threads\) [0-9]+ %' \
+like "$(grep '^woken .* <-' err)" 'woken +[0-9]+ <- waker-\* \(4 threads\) [0-9]+ %' \
 	"who ends waits: threads of a pool together"
 # A chain of wakers on a terminal of 80 columns.
 cat >chain.py <<'END'
@@ -341,7 +349,7 @@ between "$(sed -n 's/^longest //p' out)" 70 80 "no line is longer than the termi
 refused 2 "thread or pool" --summary --by x -a
 refused 2 "for --summary" --by pool -e sched_switch -a
 trace --summary -a -d 100ms
-like "$(cat out)" "run delay" "--summary -a prints a table"
+like "$(cat out)" " delay  +longest" "--summary -a prints a table"
 # The last records take 100 ms to come; a loaded machine may be late, but not always.
 for n in {1..40}; do
 	took=$(sed -n 's/.* in \([0-9]*\)\.[0-9] ms; times in ms$/\1/p' out)

@@ -54,7 +54,7 @@ static const char *row_name(const struct stat_job *stat, const struct stat_row *
 	return text;
 }
 
-static const char *const wait_heads[] = { "on cpu ms", "run delay ms", "blocked ms", "vol",
+static const char *const wait_heads[] = { "on cpu ms", "delay ms", "blocked ms", "vol",
 					  "invol" };
 #define N_WAITS (sizeof(wait_heads) / sizeof(wait_heads[0]))
 
@@ -86,7 +86,7 @@ static void add_column(struct columns *columns, enum kind kind, unsigned index, 
 
 static int width_of(const struct columns *columns, const struct column *column)
 {
-	int head = (int)strlen(column->head) + (columns->wide > 10 ? 2 : 1);
+	int head = (int)strlen(column->head) + 2;
 
 	return head > columns->wide ? head : columns->wide;
 }

@@ -11,9 +11,13 @@
 static int open_output(struct trace *trace)
 {
 	static char room[256 << 10];
-	int fd = trace->output ? tool_open_output(trace->output, trace_failed(trace)) :
-				 STDOUT_FILENO;
+	int fd = STDOUT_FILENO;
 
+	/* The command's own output is on the standard output. */
+	if (trace->format == TRACE_TEXT && trace->command)
+		fd = STDERR_FILENO;
+	if (trace->output)
+		fd = tool_open_output(trace->output, trace_failed(trace));
 	if (fd < 0)
 		return -fd;
 	pmc_out_to_fd(&trace->out, fd, room, sizeof(room));
@@ -23,7 +27,9 @@ static int open_output(struct trace *trace)
 /* The exit code: of a failure, else of the command. */
 static int close_output(struct trace *trace)
 {
-	const char *where = trace->output ? trace->output : "to standard output";
+	const char *where = trace->output		   ? trace->output :
+			    trace->out.fd == STDERR_FILENO ? "to standard error" :
+							     "to standard output";
 	int error = pmc_out_flush(&trace->out);
 
 	if (trace->out.fd > STDERR_FILENO && close(trace->out.fd) != 0 && !error)

@@ -257,7 +257,7 @@ static void put_table(struct trace *trace, struct trace_thread *const *rows, siz
 	pmc_out_fixed(out, (double)wall_ns / 1e6, 1);
 	pmc_out_str(out, " ms; times in ms\n\n");
 	pmc_outf(out, "%-15s %7s %9s %9s %9s %9s  %s\n", pools ? "pool" : "thread",
-		 pools ? "threads" : "tid", "on CPU", "run delay", "longest", "blocked", "in");
+		 pools ? "threads" : "tid", "on CPU", "delay", "longest", "blocked", "in");
 	for (size_t i = 0; i < n && i < MOST_ROWS; i++) {
 		put_row(out, rows[i], width);
 		trace_stacks_line(trace, rows[i], width);
