@@ -97,13 +97,13 @@ int top_column_priority(const struct top_watch *watch, unsigned column, enum top
 	return is_metric(watch, column) ? 91 : 90;
 }
 
-/* A head with or without its unit: "vol/s" or "vol", "block %" or "block". */
+/* A head with or without its unit: "vol/s" or "vol", "block%" or "block". */
 static bool is_head(const char *head, const char *name)
 {
 	const size_t len = strlen(name);
 
 	return len && !strncmp(head, name, len) &&
-	       (!head[len] || head[len] == '/' || !strcmp(head + len, " %"));
+	       (!head[len] || head[len] == '/' || !strcmp(head + len, "%"));
 }
 
 unsigned top_find_column(const struct top_watch *watch, const char *name)

@@ -163,7 +163,7 @@ void top_put_regions(const struct top_inside *inside, struct pmc_out *out)
 {
 	if (!inside->known || !inside->n)
 		return;
-	pmc_out_str(out, "\n marked regions             calls/s  CPU %  self %     CPU time"
+	pmc_out_str(out, "\n marked regions             calls/s   CPU%   self%     CPU time"
 			 "        calls\n");
 	for (unsigned r = 0; r < inside->n; r++)
 		put_region(&inside->regions[r], out);
