@@ -44,4 +44,14 @@ bool export_has_rows(const struct export *export);
 /* Time in ns, or a count. */
 bool export_is_time(const struct pmc_p_event *event);
 
+/* Pools of the threads that have samples of the events. */
+struct export_pools {
+	struct pmc_union events;
+	struct pmc_fold fold;
+	const struct pmc_fold_row **of; /* of each entry of profile->samples; NULL: no row */
+};
+
+/* 0 or -ENOMEM. */
+int export_find_pools(struct export *export, struct export_pools *pools);
+
 #endif

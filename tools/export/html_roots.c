@@ -6,44 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct pools {
-	struct pmc_union events;
-	struct pmc_fold fold;
-	const struct pmc_fold_row **of; /* of each entry of profile->samples; NULL: no row */
-};
-
 /* The root of a pool. */
 struct known_pool {
 	const struct pmc_fold_row *pool;
 	struct html_root *root;
 	UT_hash_handle hh;
 };
-
-static int find_pools(struct export *export, struct pools *pools)
-{
-	const struct pmc_profile *profile = export->profile;
-	struct pmc_thread_buf buf;
-
-	pools->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*pools->of));
-	if (!pools->of || pmc_union_init(&pools->events, &export->arena))
-		return -ENOMEM;
-	pmc_fold_begin(&pools->fold, &pools->events, PMC_BY_POOL);
-	for (uint64_t i = 0; i < profile->n_samples; i++) {
-		const struct pmc_p_samples *samples = profile->samples[i];
-		const struct pmc_p_thread *thread;
-		struct pmc_fold_row *pool;
-
-		if (!samples->row || export_event_of(export, samples) < 0)
-			continue;
-		thread = pmc_profile_thread(profile, samples->row, &buf);
-		pool = pmc_fold_find(&pools->fold, thread);
-		if (!pool)
-			return -ENOMEM;
-		pmc_fold_add(pool, &pools->events, thread, false);
-		pools->of[i] = pool;
-	}
-	return pmc_fold_end(&pools->fold);
-}
 
 static uint64_t count_threads(const struct export *export)
 {
@@ -141,8 +109,8 @@ int html_find_roots(struct export *export, struct html_roots *roots)
 	const uint64_t n_threads = count_threads(export);
 	const struct pmc_p_row *last = NULL;
 	struct known_pool *known = NULL;
-	struct pools pools;
-	int error = find_pools(export, &pools);
+	struct export_pools pools;
+	int error = export_find_pools(export, &pools);
 	uint64_t most;
 
 	if (error)

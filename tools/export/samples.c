@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* samples.c - the events of the samples in a dump. */
+/* samples.c - the events and the pools of the samples in a dump. */
 #include "tools/export/export.h"
 
+#include <errno.h>
 #include <string.h>
 
 static int find(const struct export *export, const struct pmc_p_event *event)
@@ -44,4 +45,30 @@ bool export_has_rows(const struct export *export)
 bool export_is_time(const struct pmc_p_event *event)
 {
 	return !strcmp(event->unit, "ns");
+}
+
+int export_find_pools(struct export *export, struct export_pools *pools)
+{
+	const struct pmc_profile *profile = export->profile;
+	struct pmc_thread_buf buf;
+
+	pools->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*pools->of));
+	if (!pools->of || pmc_union_init(&pools->events, &export->arena))
+		return -ENOMEM;
+	pmc_fold_begin(&pools->fold, &pools->events, PMC_BY_POOL);
+	for (uint64_t i = 0; i < profile->n_samples; i++) {
+		const struct pmc_p_samples *samples = profile->samples[i];
+		const struct pmc_p_thread *thread;
+		struct pmc_fold_row *pool;
+
+		if (!samples->row || export_event_of(export, samples) < 0)
+			continue;
+		thread = pmc_profile_thread(profile, samples->row, &buf);
+		pool = pmc_fold_find(&pools->fold, thread);
+		if (!pool)
+			return -ENOMEM;
+		pmc_fold_add(pool, &pools->events, thread, false);
+		pools->of[i] = pool;
+	}
+	return pmc_fold_end(&pools->fold);
 }

@@ -12,41 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct pools {
-	struct pmc_union events;
-	struct pmc_fold fold;
-	const struct pmc_fold_row **of; /* of each entry of profile->samples; NULL: no row */
-};
-
-static int find_pools(struct export *export, struct pools *pools)
-{
-	const struct pmc_profile *profile = export->profile;
-	struct pmc_thread_buf buf;
-
-	pools->of = pmc_arena_alloc(&export->arena, (profile->n_samples + 1) * sizeof(*pools->of));
-	if (!pools->of || pmc_union_init(&pools->events, &export->arena))
-		return -ENOMEM;
-	pmc_fold_begin(&pools->fold, &pools->events, PMC_BY_POOL);
-	for (uint64_t i = 0; i < profile->n_samples; i++) {
-		const struct pmc_p_row *row = profile->samples[i]->row;
-		const struct pmc_p_thread *thread;
-		struct pmc_fold_row *pool;
-
-		if (!row)
-			continue;
-		thread = pmc_profile_thread(profile, row, &buf);
-		pool = pmc_fold_find(&pools->fold, thread);
-		if (!pool)
-			return -ENOMEM;
-		pmc_fold_add(pool, &pools->events, thread, false);
-		pools->of[i] = pool;
-	}
-	return pmc_fold_end(&pools->fold);
-}
-
 /* The samples with that index, if they are of the event and pool; else none. */
 static const struct pmc_p_samples *chosen(const struct export *export, uint64_t i, unsigned event,
-					  const struct pools *pools,
+					  const struct export_pools *pools,
 					  const struct pmc_fold_row *pool)
 {
 	static const struct pmc_p_samples none;
@@ -82,8 +50,8 @@ static int by_weight(const void *a, const void *b, const void *arg)
 	return (x->weight < y->weight) - (x->weight > y->weight);
 }
 
-static void add_shown(const struct export *export, const struct pools *pools, struct shown shown,
-		      struct shown *list, uint64_t *n)
+static void add_shown(const struct export *export, const struct export_pools *pools,
+		      struct shown shown, struct shown *list, uint64_t *n)
 {
 	for (uint64_t i = 0; i < export->profile->n_samples; i++)
 		pmc_add_sat(&shown.weight,
@@ -93,7 +61,8 @@ static void add_shown(const struct export *export, const struct pools *pools, st
 }
 
 /* Those with samples. NULL: no memory. */
-static struct shown *list_shown(struct export *export, const struct pools *pools, uint64_t *n)
+static struct shown *list_shown(struct export *export, const struct export_pools *pools,
+				uint64_t *n)
 {
 	const struct pmc_profile *profile = export->profile;
 	const uint64_t most = (pools->fold.n_rows + 1) * export->n_events + 1;
@@ -133,8 +102,8 @@ static int put_stack(struct export *export, struct pmc_json *json, const struct 
 	return error;
 }
 
-static int put_profile(struct export *export, struct pmc_json *json, const struct pools *pools,
-		       const struct shown *shown)
+static int put_profile(struct export *export, struct pmc_json *json,
+		       const struct export_pools *pools, const struct shown *shown)
 {
 	const struct pmc_profile *profile = export->profile;
 	const unsigned event = shown->event;
@@ -197,11 +166,11 @@ static void put_frames(const struct export *export, struct pmc_json *json)
 
 int export_speedscope(struct export *export)
 {
-	struct pools pools;
+	struct export_pools pools;
 	struct pmc_json json;
 	struct shown *list;
 	uint64_t n;
-	int error = find_pools(export, &pools);
+	int error = export_find_pools(export, &pools);
 
 	if (error)
 		return error;
