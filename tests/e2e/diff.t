@@ -29,6 +29,12 @@ is "$(of 'fault-*' page-faults .significant)" true "several dumps a side: a sign
 like "$(of 'fault-*' page-faults .ci_pct)" '^[0-9.]+$' "has an interval"
 diff_ a1.pmc a2.pmc a3.pmc --vs b1.pmc b2.pmc b3.pmc
 like "$(cat out)" '\*' "the table marks a significant difference"
+is "$(cat "$T/err")" "" "without a warning"
+diff_ a1.pmc a2.pmc a1.pmc --vs b1.pmc b2.pmc
+is "$status" 0 "one dump twice on a side"
+like "$(cat "$T/err")" 'a1\.pmc.*one run' "is warned of"
+diff_ a1.pmc b1.pmc --vs a1.pmc b2.pmc
+is "$(cat "$T/err")" "" "but not one on both sides"
 # Threads of A: 9 x 2, 2 x 3; of B: 6 x 2, 5 x 3. The middle half of A has no spread.
 diff_ a1.pmc{,,,,,,,,} b1.pmc{,} --vs a1.pmc{,,,,,} b1.pmc{,,,,} --format json
 is "$(of 'fault-*' threads '(.delta / .a * 100 - .delta_pct | fabs) < 1e-3')" true "delta and percentage are of the same means"

@@ -38,6 +38,13 @@ struct diff_row {
 	UT_hash_handle hh; /* by key */
 };
 
+/* A process of a side, and the first dump that has it. */
+struct diff_process {
+	uint8_t identity[16];
+	unsigned sample;
+	UT_hash_handle hh;
+};
+
 struct diff {
 	struct pmc_arena arena;
 	enum pmc_fold_by by;
@@ -56,6 +63,8 @@ struct diff {
 	unsigned n_rows;
 	const char *hosts[2];	 /* of each side, joined by commas */
 	const char *commands[2]; /* of the first process of each side's first dump */
+	struct diff_process *processes[2];
+	bool repeated[2];	 /* a process is in several dumps of the side */
 	uint64_t off_ns[2];	 /* longest time for which counting was off in a process */
 	/* Samples by the first event of each side, and the event's own counts if known. */
 	struct diff_sampled {

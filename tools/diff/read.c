@@ -208,6 +208,35 @@ static int take_profile(struct diff *diff, unsigned side, unsigned sample,
 	return error;
 }
 
+/* One run must not count as several: its values would look more certain than they are. Processes
+ * in the same dump and ranks of one job differ in identity. */
+static int warn_repeated(struct diff *diff, unsigned side, unsigned sample,
+			 const struct pmc_profile *profile)
+{
+	struct pmc_arena *arena = &diff->arena;
+	struct diff_process *seen;
+
+	for (uint64_t p = 0; p < profile->n_processes && !diff->repeated[side]; p++) {
+		const uint8_t *identity = profile->processes[p]->identity;
+
+		HASH_FIND(hh, diff->processes[side], identity, sizeof(seen->identity), seen);
+		if (seen) {
+			tool_warn("%s and %s have the same process: they are of one run, which "
+				  "counts as two; name each run once a side",
+				  diff->files[side][seen->sample], diff->files[side][sample]);
+			diff->repeated[side] = true;
+			break;
+		}
+		seen = pmc_arena_alloc(arena, sizeof(*seen));
+		if (!seen)
+			return -ENOMEM;
+		memcpy(seen->identity, identity, sizeof(seen->identity));
+		seen->sample = sample;
+		HASH_ADD(hh, diff->processes[side], identity, sizeof(seen->identity), seen);
+	}
+	return 0;
+}
+
 /* What the side is of: hosts, a command, time without counting. */
 static void take_processes(struct diff *diff, unsigned side, const struct pmc_profile *profile)
 {
@@ -257,6 +286,9 @@ static int read_sample(struct diff *diff, unsigned side, unsigned sample)
 		if (!error) {
 			symbols_resolve(&profile, NULL);
 			take_processes(diff, side, &profile);
+			error = warn_repeated(diff, side, sample, &profile);
+		}
+		if (!error) {
 			error = pmc_by_samples(diff->by) ?
 					take_by_names(diff, side, sample, &profile) :
 					take_profile(diff, side, sample, &profile);
