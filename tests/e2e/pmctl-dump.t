@@ -377,8 +377,9 @@ forbid() { LD_PRELOAD=$T/forbid.so "$@"; }
 PMC_DUMP=USR2 PMC_OUT="$T/signal.pmc" PMC_EVENTS=task-clock PMC_REPORT=off target "$PROG/waiters" 6
 run forbid "$PMCTL" dump "$pid"
 is "$status" 1 "memory refused: exit status 1"
-like "$(cat "$T/err")" "^pmctl dump: cannot read process $pid: .*sudo.*--signal" \
-	"memory refused: the message suggests sudo and --signal"
+like "$(cat "$T/err")" "^pmctl dump: cannot read process $pid: .*; .*--signal" \
+	"memory refused: the message suggests --signal"
+is "$(grep -c sudo "$T/err")" "$(($(id -u) != 0))" "memory refused: the message suggests sudo, but not to root"
 is "$(wc -l <"$T/err")" 1 "memory refused: the message is one line"
 run forbid "$PMCTL" ctl "$pid" stop
 is "$status" 1 "memory refused: pmctl ctl exits with status 1"

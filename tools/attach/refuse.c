@@ -102,6 +102,7 @@ int attach_not_permitted(const struct attach *target)
 	const char *signal =
 		dumping ? ", or pmctl dump --signal if PMC_DUMP was set at its start" : "";
 	long uid = geteuid() != 0 ? foreign_uid(target) : -1;
+	const bool root = geteuid() == 0;
 	char scope[16];
 
 	if (uid >= 0)
@@ -110,14 +111,22 @@ int attach_not_permitted(const struct attach *target)
 				 "that user or with sudo",
 				 pid, uid);
 	pmc_file_read(scope, sizeof(scope), "/proc/sys/kernel/yama/ptrace_scope");
+	if (atoi(scope) >= 3)
+		return tool_fail(EXIT_FAIL,
+				 "cannot read process %d: kernel.yama.ptrace_scope=%d forbids it; "
+				 "boot with another value%s",
+				 pid, atoi(scope), signal);
+	if (root)
+		return tool_fail(EXIT_FAIL,
+				 "cannot read process %d: no ptrace permission (pmctl lacks "
+				 "CAP_SYS_PTRACE, or is confined by a container or a security "
+				 "module); run it with that capability, outside the container%s",
+				 pid, signal);
 	if (atoi(scope) > 0)
 		return tool_fail(EXIT_FAIL,
 				 "cannot read process %d: kernel.yama.ptrace_scope=%d forbids it; "
-				 "use sudo%s%s",
-				 pid, atoi(scope),
-				 atoi(scope) < 3 ? " or sudo sysctl kernel.yama.ptrace_scope=0" :
-						   "",
-				 signal);
+				 "use sudo or sudo sysctl kernel.yama.ptrace_scope=0%s",
+				 pid, atoi(scope), signal);
 	return tool_fail(
 		EXIT_FAIL,
 		"cannot read process %d: no ptrace permission (it is not dumpable, or pmctl is "
