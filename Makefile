@@ -349,7 +349,7 @@ bench: ## print the table of costs, as ratios to the bare program
 	$(MAKE) -j$(JOBS) all progs benches
 	O=$(O) bash tests/bench/bench.sh
 
-soak: all progs ## run ten minutes of threads, processes and random signals (SECONDS=, SEED=)
+soak: all progs ## run an hour of threads, processes, samples and random signals (SECONDS=, SEED=)
 	O=$(O) bash tests/soak.sh
 
 asan: ## build and run the unit tests under AddressSanitizer and UBSan

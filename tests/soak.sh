@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # soak.sh - a million threads, 10,000 processes, 30 minutes of samples in a storm, 20,000 attacks on
-# pmctl, then random programs under random signals, dumps and limits until the time is up. Not part of
-# make check.
+# pmctl, then random programs under random signals, dumps and limits for ten minutes. Not part of make
+# check.
 #
 #	make soak                    an hour and more
-#	SECONDS=20 make soak         a short run: threads, processes and the storm in proportion
+#	SECONDS=20 make soak         a short run: everything in proportion to 600 s
 #	SEED=7 make soak             the same choices again; SEED, and each round's own seed, are printed
 #
 # Bash counts SECONDS on from what the environment gave it.
@@ -171,10 +171,12 @@ program() {
 }
 
 one() {
-	local seed=$1 env=() pid sent='' killed=0 rc sig n cut=0
+	local seed=$1 env=() pid sent='' killed=0 rc sig n cut=0 dump
+	# Its own name: processes that outlive a killed program of the round before write their dump anew.
+	dump=$T/r$rounds.pmc
 	RANDOM=$seed
 	program
-	env=(PMC_DUMP=USR2 "PMC_OUT=$T/r.pmc")
+	env=(PMC_DUMP=USR2 "PMC_OUT=$dump")
 	((RANDOM % 3)) || env+=(PMC_INTERVAL=$((1 + RANDOM % 20))ms)
 	((RANDOM % 4)) || env+=(PMC_START=off)
 	((RANDOM % 4)) || env+=(PMC_INHERIT=$( ((RANDOM % 2)) && echo full || echo off))
@@ -189,7 +191,7 @@ one() {
 	) >"$T/out" 2>"$T/err" &
 	local outer=$!
 	# Signals are sent once the agent has started: before that, they kill any program.
-	until [ -s "$T/r.pmc" ] || ! kill -0 $outer; do :; done
+	until [ -s "$dump" ] || ! kill -0 $outer; do :; done
 	pid=$(pgrep -P $outer | head -n 1)
 	for ((n = RANDOM % 12; n > 0 && ${pid:-0} > 0; n--)); do
 		sig=${signals[RANDOM % ${#signals[@]}]}
@@ -208,8 +210,8 @@ one() {
 			wrong "round $seed: status $rc, sent:$sent, ${env[*]}: ${cmd[*]}: $(head -n 1 "$T/err")"
 		fi
 	fi
-	[ -s "$T/r.pmc" ] || return
-	n=$("$PMCTL" report --format json "$T/r.pmc" 2>/dev/null | jq .damaged_frames)
+	[ -s "$dump" ] || return
+	n=$("$PMCTL" report --format json "$dump" 2>/dev/null | jq .damaged_frames)
 	# A write that KILL or the file size limit cut short leaves one torn frame.
 	if [ -z "$n" ] || { [ "$n" -gt 0 ] && [ $killed = 0 ] && [ $cut = 0 ]; }; then
 		wrong "round $seed: ${n:-no readable} damaged frames: ${cmd[*]}"
@@ -218,7 +220,8 @@ one() {
 
 rounds=0
 total=0
-while [ $SECONDS -lt "$limit" ]; do
+at=$SECONDS
+while [ $((SECONDS - at)) -lt "$limit" ]; do
 	# Hide bash's messages about killed jobs.
 	one $(((SEED + rounds * 7919) % 32768)) 2>/dev/null
 	rounds=$((rounds + 1))
