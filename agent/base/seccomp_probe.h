@@ -18,8 +18,8 @@ void agent_read_try(void);
 void agent_read_filtered(bool may);
 /* Before signals of the agent come: remembers whether there is a filter. Once. */
 void agent_filters_at_start(void);
-/* Whether there is a filter that no hook has seen, installed since then. Under one from before then
- * the kernel tells of no other. One system call. */
+/* Whether a filter was installed since then without a hook seeing it; false under a filter from
+ * before, where the kernel shows no difference. One system call. */
 bool agent_unseen_filter(void);
 /* The probe for pmc_plan_make: perf_event_open, or its refusal where it is not allowed. */
 pmc_perf_opener agent_probe(void);

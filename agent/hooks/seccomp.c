@@ -3,8 +3,8 @@
  * seccomp.c - sees seccomp filters that the host installs, before they are active. Overrides:
  * syscall.
  *
- * Filters are installed by prctl (name.c) or, as in libseccomp, by syscall(SYS_seccomp), for which
- * libc has no function. The agent's own calls of syscall() bypass this hook: the linker wraps them
+ * Filters are installed by prctl (thread.c) or, as in libseccomp, by syscall(SYS_seccomp): libc has
+ * no function for it. The agent's own calls of syscall() bypass this hook: the linker wraps them
  * (--wrap=syscall) into jumps to libc's.
  */
 #include "agent/hooks/hooks.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec_env.c - see exec_env.h. Async-signal-safe. */
+/* exec_env.c - environments of new program images, with PMC_JOB. Async-signal-safe. */
 #include "agent/process/process.h"
 #include "agent/base/agent.h"
 #include "agent/core/base/config.h"

@@ -2,7 +2,7 @@
 /*
  * exit_report.c - the report that the job's first process prints at its end: descriptors and stack.
  *
- * Stderr is duplicated only when the program closes it (hooks/stderr.c).
+ * Stderr is duplicated only when the program closes it (hooks/fd.c).
  */
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"

@@ -107,7 +107,7 @@ bool agent_configure(char *const *envp)
 	}
 	if (!out_is_valid(agent.config.out)) {
 		agent_refuse("PMC_OUT", agent.config.out,
-		       "invalid %; accepted: %p %h %e %r %j %t %%, as in pmc-%h-%p.pmc");
+			     "invalid %; accepted: %p %h %e %r %j %t %%, as in pmc-%h-%p.pmc");
 		return false;
 	}
 	own_config(&agent.config);

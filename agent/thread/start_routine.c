@@ -72,8 +72,8 @@ static void add(const void *address, uint64_t hash)
 	HASH_ADD_PTR(routines.table, address, routine);
 }
 
-/* The loader is asked without the lock: a thread that holds the loader's own, in an initialiser of
- * a library, may come here for the table's. A frame that is written twice counts once. */
+/* The place is looked up without the table's lock: a thread that holds the loader's lock, in an
+ * initialiser of a library, may wait here for the table's. A frame written twice counts once. */
 uint64_t agent_start_routine(const void *address)
 {
 	const struct routine *routine;

@@ -52,6 +52,7 @@ is "$(jq -r '.checks[].name' "$T/plain" | while read -r name; do
 done)" "" "every check is in the manual"
 
 # ---- --require -------------------------------------------------------------------------------
+unlike "$(tail -n 1 "$T/table")" '\\x' "the last line has no escapes"
 COLUMNS=70 "$PMCTL" doctor >"$T/narrow"
 is "$(grep -vE '^ *fix: ' "$T/narrow" | grep -E '^.{71}' || true)" "" "lines are wrapped at the width"
 is "$(tr -s ' \n' ' ' <"$T/narrow")" "$(tr -s ' \n' ' ' <"$T/table")" "wrapped lines lose no word"

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Works in a raw clone too, where errno and TLS are somebody else's. */
+/* Works in a raw clone too, which shares errno and TLS with another thread. */
 static inline long long raw_clock_ns(clockid_t clock)
 {
 	struct timespec now = { 0, 0 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * leavers HOW [N]: starts N children (100), each of which ends as HOW says:
+ *
  *	both	among 20 idle threads, two threads call _exit at the same time
  *	exits	the same, but main returns and the other thread calls exit
- *	term	among 20 idle threads, it calls _exit while a SIGTERM arrives, a little later each
- *time handler	the same, with a handler that calls _exit
+ *	term	among 20 idle threads, it calls _exit while a SIGTERM arrives, ever later
+ *	handler	the same, with a handler that calls _exit
  *	unload	dlopens and dlcloses $AGENT 20 times
- *	nproc	without its privilege and with RLIMIT_NPROC 0, it installs a seccomp filter that
- *kills on getrusage Prints how many ended with which status, and how many of them used more than
- *0.5 s of CPU time.
+ *	nproc	unprivileged, with RLIMIT_NPROC 0, it installs a filter that kills on getrusage
+ *
+ * Prints how many ended with which status, and how many of them used more than 0.5 s of CPU time.
  */
 #include <dlfcn.h>
 #include <linux/filter.h>

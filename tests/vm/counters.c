@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * counters: the counting library on a real PMU, with kprobes and BPF. Prints "what number" lines,
- * errors as negative numbers; counters.t knows what they have to be.
+ * errors as negative numbers, which counters.t checks.
  */
 #include "loop.h"
 

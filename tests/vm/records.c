@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records: the sampler on a real PMU. Prints "what number" lines, errors as negative numbers;
- * records.t knows what they have to be.
+ * records: the sampler on a real PMU. Prints "what number" lines, errors as negative numbers,
+ * which records.t checks.
  */
 #include "loop.h"
 

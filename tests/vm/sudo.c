@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sudo CMD...: CMD as root, for whoever asks: setuid in the emulated machine. */
+/* sudo CMD...: CMD as root, by any user; setuid in the emulated machine. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -36,8 +36,8 @@ int run_find_agent(struct run *run)
 			 run_preload.library, dir, dir);
 }
 
-/* Puts a value in front of a list-valued variable. */
-static int prepend(const char *name, const char *value, char separator)
+/* Puts a value in front of a variable whose values are separated by colons. */
+static int prepend(const char *name, const char *value)
 {
 	const char *old = getenv(name);
 	char *text;
@@ -45,7 +45,7 @@ static int prepend(const char *name, const char *value, char separator)
 
 	if (!old || !*old)
 		return setenv(name, value, 1);
-	if (asprintf(&text, "%s%c%s", value, separator, old) < 0)
+	if (asprintf(&text, "%s:%s", value, old) < 0)
 		return -1;
 	result = setenv(name, text, 1);
 	free(text);
@@ -69,11 +69,11 @@ int run_set_environment(const struct run *run)
 	if (run_preload.must_load && program_obstacle(run->program.kind))
 		unsetenv(run_preload.variable);
 	else if (!is_first_preload(run->agent))
-		failed |= prepend(run_preload.variable, run->agent, ':') != 0;
+		failed |= prepend(run_preload.variable, run->agent) != 0;
 	failed |= setenv("PMC_OUT", run->dump.path, 1) != 0;
 	/* pmctl reports the whole tree. */
 	failed |= setenv("PMC_REPORT", "off", 1) != 0;
 	if (run->program.facts.asan && !(asan && strstr(asan, "verify_asan_link_order")))
-		failed |= prepend("ASAN_OPTIONS", "verify_asan_link_order=0", ':') != 0;
+		failed |= prepend("ASAN_OPTIONS", "verify_asan_link_order=0") != 0;
 	return failed ? tool_fail(EXIT_OURS, "out of memory") : 0;
 }

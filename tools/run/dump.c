@@ -98,10 +98,10 @@ static int lock_file(struct run_dump *dump)
 		dump->created = dump->lock >= 0;
 		/* The directory exists. Another run may have made the file. */
 		if (dump->lock < 0 && errno != EEXIST)
-			return refuse(dump->file,
-				      errno == ENOENT ? "its file system creates no files there; "
-							"name another directory" :
-							tool_dump_open_error(errno));
+			return refuse(dump->file, errno == ENOENT ?
+							  "its file system creates no files there; "
+							  "name another directory" :
+							  tool_dump_open_error(errno));
 	}
 	if (dump->lock >= 0)
 		flock(dump->lock, LOCK_SH | LOCK_NB);

@@ -27,7 +27,7 @@ struct run_child {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t cpu_ns;	   /* of the process alone */
 	uint64_t max_rss_bytes;
-	struct rusage usage;	   /* including the children it waited for */
+	struct rusage usage; /* including the children it waited for */
 };
 
 struct run_dump {
@@ -52,7 +52,7 @@ struct run {
 	char **cmd;
 	bool plan_only, append, wide;
 	bool off_cpu_wanted;
-	bool out_flag;	      /* the dump was named by -o, not by PMC_OUT */
+	bool out_flag; /* the dump was named by -o, not by PMC_OUT */
 	bool sample_flag, unwind_flag;
 	char agent[PATH_MAX]; /* of --agent, then where it was found */
 	struct pmc_config config;

@@ -5,9 +5,9 @@
  * HASH_ADD* needs a `struct pmc_arena *arena` in scope. The old bucket arrays of a growing table
  * stay in the arena until it is freed; together they are no larger than the current one.
  *
- * Keys come from files and from other processes: who knows the hash function can choose keys that
- * share a bucket. SipHash-1-3 with a key of this process, as in the standard libraries of Rust and
- * Python. Async-signal-safe.
+ * Keys come from files and from other processes, and those for an unkeyed hash function can be
+ * chosen to share a bucket: SipHash-1-3 with a key of this process, as in the standard libraries of
+ * Rust and Python. Async-signal-safe.
  */
 #ifndef PMC_CORE_BASE_HASH_H
 #define PMC_CORE_BASE_HASH_H

@@ -160,7 +160,7 @@ bool registry_release(struct registry *registry, struct slot *slot)
 		recycle(registry, slot);
 		return true;
 	}
-	/* With readers the phase stays CLOSING; 0x8000 tells the last one to free the slot. */
+	/* With readers the phase stays CLOSING; with 0x8000 the last one frees the slot. */
 	do {
 		uint32_t next = (word & 0xffff) ? word | 0x8000 : SLOT_FREE;
 

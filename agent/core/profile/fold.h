@@ -140,7 +140,7 @@ enum pmc_fold_by {
 	PMC_BY_HOST,
 	PMC_BY_RANK,
 	PMC_BY_REGION, /* the rows are what a thread did in a region */
-	/* The rows are made of samples, by the caller of pmc_report(), who knows the names. */
+	/* The caller of pmc_report(), which has the names, makes these rows of samples. */
 	PMC_BY_FUNCTION,
 	PMC_BY_LINE,
 	PMC_BY_MODULE,

@@ -39,7 +39,7 @@ const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len)
 		*len = sizeof(unnamed) - 1;
 		return unnamed;
 	}
-	/* Among many processes the name tells more; so it does for an image that exec replaced. */
+	/* In descendants, and in an image that exec replaced, the name distinguishes better. */
 	if (*len && process && process->known &&
 	    (!(process->fixed.flags & PMC_PROCESS_FIRST) ||
 	     process->fixed.how_ended == PMC_ENDED_EXEC))

@@ -145,7 +145,7 @@ static void json_metrics(struct pmc_view *view, struct pmc_json *json,
 	pmc_json_object_end(json);
 }
 
-/* Of a line of its own, which tells what it is. */
+/* type: names the kind of a line that is an object of its own; NULL: not such a line. */
 static void begin_typed(struct pmc_json *json, const char *type)
 {
 	pmc_json_object(json, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* place.c - in which library a function is, as the loader of macOS knows it. */
+/* place.c - the library that a function is in, from the loader of macOS. */
 #include "agent/thread/thread.h"
 
 #include <dlfcn.h>

@@ -65,9 +65,9 @@ const char *doctor_summary(const struct doctor_facts *f)
 					"Hardware events can be counted in user mode only.";
 	if (doctor_anything(f))
 		return "No hardware events can be counted; software events can. CPU time, page "
-		       "faults and context\nswitches of every thread are always available.";
+		       "faults and context switches of every thread are always available.";
 	return "No perf events can be counted. CPU time, page faults and context switches of "
-	       "every thread\nare still available.";
+	       "every thread are still available.";
 }
 
 static unsigned held(const struct doctor_facts *f)
