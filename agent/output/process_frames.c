@@ -2,20 +2,16 @@
 /* process_frames.c - PROCESS and EVENTSET frames of this process image. Async-signal-safe. */
 #include "agent/output/process_frames.h"
 #include "agent/base/agent.h"
-#include "agent/base/seccomp_probe.h"
 #include "agent/core/base/clock.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/number.h"
-#include "agent/core/base/sys.h"
 #include "agent/core/dump/build.h"
 #include "agent/output/file.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/base/poison.h"
@@ -81,18 +77,16 @@ void agent_process_words(struct account_words *now, struct pmc_usage *usage)
 	now->unknown = 0;
 }
 
-/* Whether child processes run that write to the same dump. Children that ended, but were not waited
- * for, hide those that run. A filter that kills for perf_event_open may kill for waitid, too. */
-static bool leaves_children(siginfo_t *room)
+/* Whether child processes run that write to the same dump. The free part of buf, up to `end`, is
+ * used. */
+static bool leaves_children(const struct pmc_frame_buf *buf, const void *end)
 {
 	const char *out = agent.config.out;
+	const size_t used = (buf->len + 7) & ~(size_t)7;
+	char *room = (char *)buf->data + used;
 
-	if ((agent.out && out && strstr(out, "%p")) || !agent_perf_allowed())
-		return false;
-	memset(room, 0, sizeof(*room));
-	return pmc_sys5(SYS_waitid, P_ALL, 0, room, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) ==
-		       0 &&
-	       room->si_pid == 0;
+	return !(agent.out && out && strstr(out, "%p")) && room < (const char *)end &&
+	       agent_children_run(room, (size_t)((const char *)end - room));
 }
 
 void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_ended how, int code)
@@ -103,7 +97,6 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 		struct account_words now;
 		struct account_side side;
 		struct pmc_usage usage;
-		siginfo_t child;
 	} *room = (void *)((char *)buf->data + ((buf->cap - sizeof(*room)) & ~(size_t)7));
 	struct pmc_process_fixed *fixed = &room->fixed;
 	const struct pmc_process_text text = {
@@ -127,7 +120,7 @@ void agent_process_frame(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_
 	fixed->end_ns = how == PMC_RUNNING ? 0 : fixed->time_ns;
 	fixed->how_ended = (uint8_t)how;
 	fixed->how_code = (uint8_t)code;
-	if ((how == PMC_ENDED_EXIT || how == PMC_ENDED_SIGNAL) && leaves_children(&room->child))
+	if ((how == PMC_ENDED_EXIT || how == PMC_ENDED_SIGNAL) && leaves_children(buf, room))
 		fixed->flags |= PMC_PROCESS_LEFT;
 	pmc_build_process(buf, agent.identity, snapshot, fixed, &text);
 }

@@ -45,7 +45,7 @@ cat_ended() {
 	"$PMCTL" report --format json run.pmc |
 		jq -e '.processes | any((.exe | test("/cat$")) and .how_ended == "exit:0")'
 }
-for code in 'cat hold & :' 'cat hold & /bin/true' '(cat hold & :)'; do
+for code in 'cat hold & :' 'cat hold & /bin/true' 'cat hold & /bin/true; :' '(cat hold & :)'; do
 	rm -f run.pmc
 	PMC_OUT=$T/run.pmc run agent sh -c "$code"
 	like "$("$PMCTL" report run.pmc)" "coverage unknown" "sh -c '$code': coverage is unknown while cat runs"

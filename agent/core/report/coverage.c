@@ -171,7 +171,6 @@ static int wall_add(struct pmc_view *view, struct pmc_coverage *coverage)
 struct last_image {
 	uint64_t pid;
 	const struct pmc_p_process *image;
-	bool child_runs; /* a child of which no end is in the dump */
 	UT_hash_handle hh;
 };
 
@@ -203,29 +202,15 @@ static int note_image(struct pmc_view *view, struct last_image **table,
 		if (!last)
 			return -ENOMEM;
 		last->pid = pid;
-		last->child_runs = false;
 		HASH_ADD(hh, *table, pid, sizeof(pid), last);
 	}
 	last->image = image;
 	return arena->failed ? -ENOMEM : 0;
 }
 
-/* From writing its last frame to its end a process still runs for its parent. */
-#define ENDING_NS UINT64_C(200000000)
-
 static bool is_left(const struct pmc_p_process *process)
 {
 	return process->fixed.flags & PMC_PROCESS_LEFT;
-}
-
-/* Whether this may be the child that its parent's flag is about, which was just ending. */
-static bool was_ending(const struct pmc_p_process *process, const struct last_image *parent)
-{
-	const uint64_t end_ns = process->fixed.end_ns;
-
-	return parent && is_left(parent->image) && !parent->child_runs &&
-	       end_ns <= parent->image->fixed.end_ns &&
-	       parent->image->fixed.end_ns - end_ns < ENDING_NS;
 }
 
 /* Whether the process ended after its parent, whose ID then is that of another process, and after
@@ -243,7 +228,7 @@ static bool ended_late(const struct pmc_p_process *process, const struct last_im
 static int count_left(struct pmc_view *view, struct pmc_coverage *coverage)
 {
 	const struct pmc_profile *profile = view->profile;
-	struct last_image *table = NULL, *parent;
+	struct last_image *table = NULL;
 	uint64_t late = 0, first_ns = UINT64_MAX;
 
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
@@ -258,18 +243,11 @@ static int count_left(struct pmc_view *view, struct pmc_coverage *coverage)
 	for (uint64_t i = 0; i < profile->n_processes; i++)
 		if (note_image(view, &table, profile->processes[i]) != 0)
 			return -ENOMEM;
-	for (const struct last_image *last = table; last; last = last->hh.next) {
-		parent = has_ended(last->image) ? NULL : find_parent(table, last->image);
-		if (parent)
-			parent->child_runs = true;
-	}
 	for (uint64_t i = 0; i < profile->n_processes; i++) {
 		const struct pmc_p_process *process = profile->processes[i];
 
-		if (!has_ended(process))
-			continue;
-		parent = find_parent(table, process);
-		late += was_ending(process, parent) || ended_late(process, parent, first_ns);
+		late += has_ended(process) &&
+			ended_late(process, find_parent(table, process), first_ns);
 	}
 	coverage->left = pmc_sub_sat(coverage->left, late);
 	coverage->lacks_rows |= coverage->left != 0;
