@@ -14,7 +14,7 @@
 static _Atomic uint32_t reached, waiting;
 /* Its address identifies the thread, without a system call. */
 static __thread char me;
-static char *_Atomic taken_by;
+static char *_Atomic taken_by, *_Atomic killed;
 
 /* A child of fork inherits the state of an ending process, but not the thread that writes. */
 static bool is_child(void)
@@ -46,6 +46,26 @@ bool agent_ending_interrupted(void)
 {
 	return atomic_load(&reached) == AGENT_REPORTS && atomic_load(&taken_by) == &me &&
 	       !is_child();
+}
+
+void agent_ending_by_signal(void)
+{
+	char *nobody = NULL;
+
+	if (!is_child())
+		atomic_compare_exchange_strong(&killed, &nobody, &me);
+}
+
+void agent_ending_await_signal(void)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	uint64_t start;
+
+	if (!atomic_load(&killed) || atomic_load(&killed) == &me || is_child())
+		return;
+	/* A futex that nobody wakes: the end of the process ends the wait. */
+	for (start = pmc_now_ns(); pmc_now_ns() - start < PATIENCE_NS;)
+		pmc_sys4(SYS_futex, &reached, FUTEX_WAIT_PRIVATE, atomic_load(&reached), &pause);
 }
 
 void agent_ending_wait(enum agent_ending step)

@@ -28,6 +28,11 @@ bool agent_ending_step(enum agent_ending step);
 /* Waits until another thread has reached this step, at most two seconds. Returns at once if the end
  * has not begun, in a child as above, and in a signal handler that interrupted that thread. */
 void agent_ending_wait(enum agent_ending step);
+/* The process is about to die of a signal that this thread handles. */
+void agent_ending_by_signal(void);
+/* Waits for that, two seconds at most, unless this thread handles it: exit_group(2) would make it
+ * an ordinary end. */
+void agent_ending_await_signal(void);
 /* Whether the caller is a signal handler that interrupted the report. */
 bool agent_ending_interrupted(void);
 

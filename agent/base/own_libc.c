@@ -317,12 +317,12 @@ int agent_sigaction(int signo, const struct sigaction *action, struct sigaction 
 	return 0;
 }
 
-void agent_sigdefault(int signo)
+bool agent_sigdefault(int signo)
 {
 	/* Less stack than a struct sigaction. */
 	static const struct kernel_action dfl;
 
-	pmc_sys4(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
+	return pmc_sys4(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask)) == 0;
 }
 
 /* ---- functions of glibc only ---------------------------------------------------------------*/

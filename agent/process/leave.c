@@ -25,7 +25,7 @@ static uint64_t block_signals(void)
 	return mask;
 }
 
-void agent_leave(enum pmc_ended how, int code, bool in_clone)
+static void leave(enum pmc_ended how, int code, bool in_clone)
 {
 	bool active = agent_active(), prints;
 	uint64_t mask;
@@ -49,4 +49,13 @@ void agent_leave(enum pmc_ended how, int code, bool in_clone)
 	} else {
 		agent_ending_wait(AGENT_REPORTED);
 	}
+}
+
+void agent_leave(enum pmc_ended how, int code, bool in_clone)
+{
+	if (how == PMC_ENDED_SIGNAL)
+		agent_ending_by_signal();
+	leave(how, code, in_clone);
+	if (how == PMC_ENDED_EXIT)
+		agent_ending_await_signal();
 }

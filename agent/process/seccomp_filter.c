@@ -27,7 +27,7 @@
 
 struct trial {
 	long call[7];
-	_Atomic bool lives, perf_lives, read_lives;
+	_Atomic bool lives, perf_lives, read_lives, signals_live;
 	_Alignas(16) char inner_stack[2048];
 };
 
@@ -70,6 +70,7 @@ static void write_rows(void)
 		return;
 	syscall(SYS_fstat, fd, &st);
 	fstat(fd, &st);
+	syscall(SYS_newfstatat, AT_FDCWD, "/dev/null", &st, 0);
 	syscall(SYS_fcntl, fd, F_GETFD);
 	(void)!syscall(SYS_write, fd, name, 1);
 	(void)!syscall(SYS_read, fd, name, 1);
@@ -113,6 +114,22 @@ static void try_filtered(void *arg)
 	atomic_store(&trial->read_lives, true);
 }
 
+/* In a clone, under the filter: system calls of agent_signal_fatal(), with arguments that are
+ * refused. */
+static void try_signals(void *arg)
+{
+	struct trial *trial = arg;
+	const long *call = trial->call;
+
+	if (syscall(call[0], call[1], call[2], call[3], call[4], call[5], call[6]) >= 0) {
+		syscall(SYS_getpid);
+		syscall(SYS_gettid);
+		syscall(SYS_rt_sigaction, SIGKILL, NULL, NULL, sizeof(uint64_t));
+		syscall(SYS_rt_tgsigqueueinfo, -1, -1, 0, NULL);
+	}
+	atomic_store(&trial->signals_live, true);
+}
+
 /* With a listener, system calls of this thread wait for another process, possibly without end. */
 static bool has_listener(const long *call)
 {
@@ -129,9 +146,13 @@ bool agent_before_filter(long number, const long args[6])
 
 	agent_file_filtered();
 	agent_tick_filtered();
-	if (!has_listener(trial.call))
+	if (!has_listener(trial.call)) {
 		agent_throwaway_clone(try_filtered, &trial, stack, sizeof(stack));
+		agent_throwaway_clone(try_signals, &trial, stack, sizeof(stack));
+	}
 	agent_read_filtered(trial.read_lives);
+	if (!trial.signals_live)
+		agent_signals_forget();
 	if (trial.lives)
 		return trial.perf_lives;
 	agent_note(NOTE_SECCOMP_SILENT);

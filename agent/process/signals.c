@@ -35,17 +35,27 @@ AGENT_ROOMY static struct {
 	struct sigaction original;
 } table[_NSIG];
 
+/* For this thread, for the time after the handler; for the process if that is forbidden. */
+static bool queue_again(int signo, siginfo_t *info)
+{
+	const long pid = syscall(SYS_getpid), tid = syscall(SYS_gettid);
+
+	return syscall(SYS_rt_tgsigqueueinfo, pid, tid, signo, info) == 0 ||
+	       (pid > 0 && syscall(SYS_rt_sigqueueinfo, pid, signo, info) == 0);
+}
+
 void agent_signal_fatal(int signo, siginfo_t *info, void *context)
 {
+	/* Hardware faults have si_code > 0 and are raised again on return. */
+	const bool fault = info->si_code > 0 && (signo == SIGILL || signo == SIGBUS ||
+						 signo == SIGFPE || signo == SIGSEGV);
 	int saved = errno;
 
 	(void)context;
 	agent_leave(PMC_ENDED_SIGNAL, signo, true);
-	agent_sigdefault(signo);
-	/* Hardware faults have si_code > 0 and are raised again on return. */
-	if (info->si_code <= 0 ||
-	    (signo != SIGILL && signo != SIGBUS && signo != SIGFPE && signo != SIGSEGV))
-		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
+	/* The program must not survive a seccomp filter that forbids these calls. */
+	if (!agent_sigdefault(signo) || (!fault && !queue_again(signo, info)))
+		syscall(SYS_exit_group, 128 + signo);
 	errno = saved;
 }
 
@@ -156,6 +166,14 @@ bool agent_signal_forget(int signo)
 		return false;
 	agent_sigdefault(signo);
 	return true;
+}
+
+void agent_signals_forget(void)
+{
+	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+		if (table[fatal[i]].ours && fatal[i] != agent.config.dump &&
+		    agent_signal_forget(fatal[i]))
+			table[fatal[i]].ours = false;
 }
 
 void agent_signal_restore(int signo)

@@ -26,6 +26,19 @@ ended term 100
 is "$(jq '[.processes[] | select(.how_ended | test("exit:0|signal:15") | not)] | length' r.json)" 0 \
 	"term: every process has its last rows" || diag "$(jq -r '.processes[].how_ended' r.json | sort | uniq -c)"
 
+ended taken 60
+
+# ---- a seccomp filter against one system call ----------------------------------------------------
+for action in kill errno; do
+	for end in exit signal; do
+		"$PROG/denied" $action $end >plain 2>/dev/null
+		PMC_REPORT=off PMC_OUT=$T/x.pmc agent "$PROG/denied" $action $end >with 2>err
+		# Without rt_sigaction or getpid the signal cannot be sent again: exit status 143 instead.
+		[ $action = kill ] || sed -i -E 's/^((13|39|134|172) )8f00$/\1f/' with
+		same plain with "a filter that has $action for one system call, $end: the status is as without the agent"
+	done
+done
+
 # ---- no process for the seccomp probe ------------------------------------------------------------
 chmod 777 "$T"
 cp "$AGENT" agent.so

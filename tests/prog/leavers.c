@@ -6,6 +6,7 @@
  *	exits	the same, but main returns and the other thread calls exit
  *	term	among 20 idle threads, it calls _exit while a SIGTERM arrives, ever later
  *	handler	the same, with a handler that calls _exit
+ *	taken	an idle thread takes its SIGTERM, and main returns meanwhile
  *	unload	dlopens and dlcloses $AGENT 20 times
  *	nproc	unprivileged, with RLIMIT_NPROC 0, it installs a filter that kills on getrusage
  *
@@ -77,6 +78,22 @@ static void on_term(int signo)
 	_exit(0);
 }
 
+static int taken(void)
+{
+	sigset_t term, pending;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	if (!idlers())
+		return 1;
+	pthread_sigmask(SIG_BLOCK, &term, NULL);
+	kill(getpid(), SIGTERM);
+	do
+		sigpending(&pending);
+	while (sigismember(&pending, SIGTERM));
+	return 0;
+}
+
 static int unload(void)
 {
 	const char *path = getenv("AGENT");
@@ -144,7 +161,8 @@ int main(int argc, char **argv)
 			_exit(!idlers() || write(pipes[1], "", 1) != 1);
 		}
 		if (pid == 0)
-			return !strcmp(how, "unload") ? unload() :
+			return !strcmp(how, "taken")  ? taken() :
+			       !strcmp(how, "unload") ? unload() :
 			       !strcmp(how, "nproc")  ? nproc() :
 							both();
 		if (sends)
@@ -155,9 +173,10 @@ int main(int argc, char **argv)
 			return 1;
 		busy += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec > 0 ||
 			usage.ru_utime.tv_usec + usage.ru_stime.tv_usec > 500000;
-		if (status == 0)
+		if (status == 0 && strcmp(how, "taken") != 0)
 			exits++;
-		else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && sends)
+		else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM &&
+			 (sends || !strcmp(how, "taken")))
 			terms++;
 		else
 			others++;
