@@ -35,6 +35,8 @@
 /* How long the end of a process waits for rows of threads that are ending: they may have lost their
  * CPU to others. */
 #define ROWS_WAIT_NS UINT64_C(200000000)
+/* At a signal, which may have interrupted a thread with a lock that ending threads need. */
+#define ROWS_WAIT_SIGNAL_NS UINT64_C(20000000)
 
 static void drain(struct pmc_frame_buf *buf)
 {
@@ -120,9 +122,9 @@ static void await_row(const struct slot *slot, uint64_t until_ns)
 }
 
 static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_state state,
-		 bool last)
+		 uint64_t wait_ns)
 {
-	const uint64_t until_ns = last ? pmc_now_ns() + ROWS_WAIT_NS : 0;
+	const uint64_t until_ns = pmc_now_ns() + wait_ns;
 	uint32_t high = atomic_load(&agent_registry.high);
 	uint32_t me = (uint32_t)syscall(SYS_gettid);
 
@@ -131,7 +133,7 @@ static void rows(struct pmc_frame_buf *buf, uint64_t snapshot, enum pmc_thread_s
 
 		if (!registry_pin(slot)) {
 			/* A handler of the host may have interrupted this thread's end. */
-			if (last && slot->tid != me)
+			if (wait_ns && slot->tid != me)
 				await_row(slot, until_ns);
 			continue;
 		}
@@ -167,7 +169,10 @@ static void all(struct pmc_frame_buf *buf, enum pmc_thread_state state, enum pmc
 	if (agent.measured) {
 		/* The end of the buffer is free: rows are built at its start. */
 		agent_adopt((char *)buf->data + buf->cap - 4096, 4096);
-		rows(buf, snapshot, state, how != PMC_RUNNING);
+		rows(buf, snapshot, state,
+		     how == PMC_RUNNING	     ? 0 :
+		     how == PMC_ENDED_SIGNAL ? ROWS_WAIT_SIGNAL_NS :
+					       ROWS_WAIT_NS);
 	}
 	stacks(buf, snapshot);
 	make_room(buf, TAIL);
