@@ -258,10 +258,10 @@ static void waits(void **state)
 	has(text, " waits  self s  self % ");
 	has(text, "  total s  total %");
 	has(text, " 1   2.000    80.0 ");
-	has(tree, "  self %  waits  total s  total % ");
+	has(tree, "  self %  total waits  total s  total % ");
 	has_not(tree, "self s");
 	has(csv, "key,threads,samples,self,self_pct,total_samples,total,total_pct,");
-	has_not(samples, "total s");
+	has_not(samples, "total s ");
 	has(callers, " waits  self s  self % "); /* as the total, though it is 0 */
 }
 

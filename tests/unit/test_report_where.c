@@ -91,7 +91,7 @@ static void rows_of_a_condition(void **state)
 	has(text, "no function matches function=nothing");
 }
 
-/* Of paths those through a function, below its callers; folded without the lines of these. */
+/* Of paths those through a function, in a table below its callers. */
 static void paths_through_a_function(void **state)
 {
 	const char *leaf[] = { "function=lib.so+0x4000" }, *problem = NULL;
@@ -100,20 +100,20 @@ static void paths_through_a_function(void **state)
 
 	has(text, "\n  app+0x1000 ");
 	has(text, "\n  └─ lib.so+0x4000 ");
-	has(text, "1 of 11 paths");
+	has(text, "1 of 11 lines selected by function=lib.so+0x4000: total 20.8 %;");
 	has_not(text, "app+0x2000");
 	has_not(text, "lib.so+0x3000");
 	options.format = PMC_FORMAT_CSV;
 	options.columns = "key,total";
 	text = report(options);
 	assert_string_equal(text, "key,total\n"
-				  "app+0x1000,111000000\n"
 				  "app+0x1000;lib.so+0x4000,25000000\n");
 	options.where = (const char *[]){ "function=app+0x2000" };
 	text = report(options);
 	has(text, "\napp+0x1000;app+0x2000,");
 	has(text, "\napp+0x1000;app+0x2000;lib.so+0x3000;lib.so+0x3000;lib.so+0x3000,");
 	has_not(text, "0x4000");
+	has_not(text, "\napp+0x1000,");
 	options.inverted = true;
 	text = report(options);
 	has(text, "\nlib.so+0x3000;lib.so+0x3000;lib.so+0x3000;app+0x2000;app+0x1000,");
@@ -138,6 +138,31 @@ static void paths_through_a_function(void **state)
 	options.where = (const char *[]){ "function=nothing" };
 	report_with(options, -EINVAL, &problem);
 	has(problem, "no path matches function=nothing");
+}
+
+/* The heaviest branches with a selected row, and the callers of these. Of the row of the others the
+ * callers are no part. */
+static void top_of_a_condition(void **state)
+{
+	const char *where[] = { "function=lib.so+0x3000" };
+	struct pmc_report_options options = {
+		.by = PMC_BY_PATH, .where = where, .n_where = 1, .top = 1
+	};
+	char *text = report(options);
+
+	has(text, "\n  app+0x1000 ");
+	has(text, " lib.so+0x3000 ");
+	has_not(text, "(more)");
+	options.inverted = true;
+	text = report(options);
+	has(text, "\n  lib.so+0x3000 ");
+	where[0] = "function=lib.so+0x*000";
+	options.inverted = false;
+	text = report(options);
+	has(text, " lib.so+0x3000 ");
+	has_not(text, "0x4000");
+	/* Of lib.so+0x4000 and the truncated stacks, not of main(). */
+	has(text, "(4 more)               25.0 ");
 }
 
 static void paths_of_a_condition(void **state)
@@ -203,6 +228,7 @@ int main(void)
 		cmocka_unit_test(labels_of_sums),
 		cmocka_unit_test(rows_of_a_condition),
 		cmocka_unit_test(paths_through_a_function),
+		cmocka_unit_test(top_of_a_condition),
 		cmocka_unit_test(paths_of_a_condition),
 		cmocka_unit_test(condition_without_samples),
 		cmocka_unit_test(folded_without_samples),

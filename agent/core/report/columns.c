@@ -228,7 +228,8 @@ void pmc_columns_of_event(const struct pmc_view *view, struct pmc_columns *colum
 		if (!pmc_is_off_cpu(event))
 			continue;
 		if (count)
-			column->head = "waits";
+			column->head =
+				column->index == PMC_SAMPLE_samples ? "waits" : "total waits";
 		if (weight && !is_left_out(view, column->index))
 			column->table = LEAD;
 	}

@@ -8,6 +8,7 @@
 #include "agent/core/report/view.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* ---- choice ------------------------------------------------------------------------------ */
 
@@ -329,6 +330,7 @@ enum { BRANCHES = 30, BRANCH_ROWS = 100 }; /* without --top */
 
 struct ranked {
 	uint64_t total, place, rows;
+	bool selected; /* one of the rows is */
 };
 
 static int by_total(const void *a, const void *b, const void *arg)
@@ -339,26 +341,24 @@ static int by_total(const void *a, const void *b, const void *arg)
 	return (x->total < y->total) - (x->total > y->total);
 }
 
-static int by_place(const void *a, const void *b, const void *arg)
+/* The branches with a row that --where selects. */
+static uint64_t rank_branches(const struct pmc_view *view, const struct pmc_lines *lines,
+			      struct ranked *ranks)
 {
-	const struct ranked *x = a, *y = b;
-
-	(void)arg;
-	return (x->place > y->place) - (x->place < y->place);
-}
-
-static uint64_t rank_branches(const struct pmc_lines *lines, struct ranked *ranks)
-{
+	const bool *selected = view->samples.selected;
 	uint64_t n = 0;
 
 	for (uint64_t i = 0; i < lines->all; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
 
-		if (!row->parent || row->parent->callees > 1)
-			ranks[n++] = (struct ranked){ .total = row->total, .place = i };
+		if (!row->parent || row->parent->callees > 1) {
+			n += !n || ranks[n - 1].selected;
+			ranks[n - 1] = (struct ranked){ .total = row->total, .place = i };
+		}
 		ranks[n - 1].rows++;
+		ranks[n - 1].selected |= !selected || selected[i];
 	}
-	return n;
+	return n && !ranks[n - 1].selected ? n - 1 : n;
 }
 
 /* A screen or two, also of deep callers that have nothing else in common. */
@@ -372,25 +372,34 @@ static uint64_t default_top(const struct ranked *ranks, uint64_t n)
 	return top + (top + 1 == n && ranks[top].rows == 1);
 }
 
-/* No path is heavier than its callers, which stand before it: those of the rows that are left are
- * left, too. */
 int pmc_sample_top(struct pmc_view *view, struct pmc_lines *lines)
 {
 	const int asked = view->options->top;
 	struct ranked *ranks = pmc_arena_alloc(view->arena, (lines->all + 1) * sizeof(*ranks));
 	struct ranked *scratch = pmc_arena_alloc(view->arena, (lines->all + 1) * sizeof(*ranks));
+	bool *keep = pmc_arena_alloc(view->arena, lines->all + 1);
+	const struct pmc_sample_row *caller = NULL;
 	uint64_t n, top;
 
-	if (!ranks || !scratch)
+	if (!ranks || !scratch || !keep)
 		return -ENOMEM;
-	n = rank_branches(lines, ranks);
+	n = rank_branches(view, lines, ranks);
 	pmc_sort(ranks, scratch, n, sizeof(*ranks), by_total, NULL);
 	top = asked < 0 ? default_top(ranks, n) : (uint64_t)asked < n ? (uint64_t)asked : n;
-	pmc_sort(ranks, scratch, top, sizeof(*ranks), by_place, NULL);
-	lines->n = 0;
+	memset(keep, 0, lines->all);
 	for (uint64_t i = 0; i < top; i++)
-		for (uint64_t k = 0; k < ranks[i].rows; k++)
-			lines->list[lines->n++] = view->samples.fold.rows[ranks[i].place + k];
+		memset(keep + ranks[i].place, true, ranks[i].rows);
+	/* With their callers, as in pmc_view_select_rows(). */
+	for (uint64_t i = lines->all; i-- > 0;) {
+		const struct pmc_sample_row *row = lines->list[i];
+
+		keep[i] |= row == caller;
+		caller = keep[i] ? row->parent : caller;
+	}
+	lines->n = 0;
+	for (uint64_t i = 0; i < lines->all; i++)
+		if (keep[i])
+			lines->list[lines->n++] = lines->list[i];
 	return 0;
 }
 

@@ -209,6 +209,21 @@ bool pmc_footer_samples(struct pmc_view *view)
 	return (samples || waits) && view->options->keep_hint;
 }
 
+/* Of the rows that --where selects; they are shown with their callers. */
+static void put_selected_total(struct pmc_view *view)
+{
+	const struct pmc_view_samples *samples = &view->samples;
+
+	pmc_out_str(view->out, ": total ");
+	pmc_show_percent(view->out,
+			 100 * ((double)samples->selected_total / (double)samples->weight));
+	pmc_out_str(view->out, " %");
+	if (samples->fold.n_rows > samples->n_matches)
+		pmc_out_str(view->out, view->options->inverted ?
+					       "; values of their callees include other callers" :
+					       "; values of their callers include other calls");
+}
+
 void pmc_footer_sample_rows(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -222,14 +237,13 @@ void pmc_footer_sample_rows(struct pmc_view *view)
 		pmc_show_integer(view->out, samples->n_matches);
 		pmc_out_str(view->out, " of ");
 		pmc_show_integer(view->out, samples->n_all);
-		pmc_outf(view->out, " %ss selected by ", one);
+		pmc_outf(view->out, " %ss selected by ", view->by == PMC_BY_PATH ? "line" : one);
 	} else {
 		pmc_outf(view->out, "no %s matches ", one);
 	}
 	pmc_view_conditions(view, true);
-	if (samples->n_matches && view->by == PMC_BY_PATH)
-		pmc_outf(view->out, "; shown with their %s",
-			 view->options->inverted ? "callees" : "callers");
+	if (samples->n_matches && samples->weight && view->by == PMC_BY_PATH)
+		put_selected_total(view);
 	pmc_footer_end_line(view);
 }
 
@@ -318,12 +332,14 @@ struct pmc_cell pmc_table_branch(struct pmc_table *table)
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* Functions and lines beyond --top in one line. */
+/* Functions and lines beyond --top in one line; not the callers of selected ones. */
 static int make_rest(struct pmc_table *table)
 {
 	const struct pmc_lines *lines = &table->lines;
 	struct pmc_view *view = table->view;
+	const bool *selected = view->samples.selected, tree = view->by == PMC_BY_PATH;
 	struct pmc_sample_row *rest;
+	uint64_t at = 0;
 	char buf[64];
 	struct pmc_out out;
 
@@ -334,11 +350,16 @@ static int make_rest(struct pmc_table *table)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < lines->all; i++) {
 		const struct pmc_sample_row *row = view->samples.fold.rows[i];
+		/* Lines of a tree are in the order of its rows. */
+		const bool shown = tree && at < lines->n && lines->list[at] == row;
 
+		at += shown;
+		if (shown || (selected && !selected[i]))
+			continue;
 		pmc_add_sat(&rest->samples, row->samples);
 		pmc_add_sat(&rest->self, row->self);
 	}
-	for (uint64_t i = 0; i < lines->n; i++) {
+	for (uint64_t i = 0; i < lines->n && !tree; i++) {
 		const struct pmc_sample_row *row = lines->list[i];
 
 		rest->samples = pmc_sub_sat(rest->samples, row->samples);

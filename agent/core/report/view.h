@@ -114,6 +114,8 @@ struct pmc_view_samples {
 	char *path;		    /* room for the longest key of a row */
 	/* Rows before --where, and how many of them it selects. */
 	uint64_t n_all, n_matches;
+	uint64_t selected_total; /* of the selected rows, each sample once */
+	const bool *selected;	 /* of each row; NULL: all are */
 	bool whole; /* cells have whole paths, also in a table */
 };
 
@@ -152,7 +154,7 @@ struct pmc_cell pmc_cell(struct pmc_view *view, const struct pmc_column *column,
 
 int pmc_view_select(struct pmc_view *view);
 /* Keeps the rows of samples that meet the conditions; of paths those through a function, with their
- * callers (bottom-up: what they called) unless they are folded. */
+ * callers (bottom-up: what they called) in a table. */
 int pmc_view_select_rows(struct pmc_view *view);
 /* The conditions as text: those of threads, or of rows of samples. */
 void pmc_view_conditions(struct pmc_view *view, bool of_rows);

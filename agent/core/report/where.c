@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* where.c - --where: the threads, regions and rows of samples that a view has. */
+#include "agent/core/base/number.h"
 #include "agent/core/report/view.h"
 
 #include <errno.h>
@@ -174,16 +175,26 @@ static bool selects_row(struct pmc_view *view, const struct pmc_sample_row *row,
 static bool *mark_rows(struct pmc_view *view)
 {
 	const struct pmc_sample_fold *fold = &view->samples.fold;
-	bool *selected = pmc_arena_alloc(view->arena, fold->n_rows + 1), *held;
+	bool *selected = pmc_arena_alloc(view->arena, fold->n_rows + 1), *held, *below;
 	unsigned most = 0;
 
 	for (uint64_t i = 0; i < fold->n_rows; i++)
 		most = fold->rows[i]->depth > most ? fold->rows[i]->depth : most;
 	held = pmc_arena_alloc(view->arena, (most + 1) * (size_t)view->n_row_where);
-	if (!selected || !held)
+	/* Whether a row of this depth or above it, on the way to this one, is selected. */
+	below = pmc_arena_alloc(view->arena, most + 1);
+	if (!selected || !held || !below)
 		return NULL;
-	for (uint64_t i = 0; i < fold->n_rows; i++)
-		selected[i] = selects_row(view, fold->rows[i], held);
+	for (uint64_t i = 0; i < fold->n_rows; i++) {
+		const struct pmc_sample_row *row = fold->rows[i];
+
+		selected[i] = selects_row(view, row, held);
+		below[row->depth] = row->depth && below[row->depth - 1];
+		if (selected[i] && !below[row->depth]) {
+			pmc_add_sat(&view->samples.selected_total, row->total);
+			below[row->depth] = true;
+		}
+	}
 	return selected;
 }
 
@@ -191,7 +202,8 @@ int pmc_view_select_rows(struct pmc_view *view)
 {
 	struct pmc_view_samples *samples = &view->samples;
 	struct pmc_sample_fold *fold = &samples->fold;
-	const bool with_callers = view->options->format != PMC_FORMAT_FOLDED, *selected;
+	const bool with_callers = view->options->format == PMC_FORMAT_TABLE;
+	bool *selected;
 	const struct pmc_sample_row *caller = NULL, **kept;
 	uint64_t at = fold->n_rows;
 
@@ -214,7 +226,9 @@ int pmc_view_select_rows(struct pmc_view *view)
 			continue;
 		caller = row->parent;
 		kept[--at] = row;
+		selected[at] = selected[i];
 	}
+	samples->selected = selected + at;
 	fold->rows = kept + at;
 	fold->n_rows -= at;
 	return 0;
