@@ -396,6 +396,29 @@ static bool has_functions(const struct pmc_view *view)
 	return pmc_by_samples(view->by) || (view->by == PMC_BY_START && view->options->path_of);
 }
 
+/* Requested events are hidden from the end of the request, other columns from the right. */
+static unsigned place(const struct pmc_table *table, unsigned i)
+{
+	const struct pmc_table_column *column = &table->columns[i];
+
+	return column->drop == DROP_EVENT ? column->column->index : i;
+}
+
+static void hide(struct pmc_table *table, enum pmc_drop drop, int screen)
+{
+	while (table_width(table) > screen) {
+		unsigned last = table->n;
+
+		for (unsigned i = 0; i < table->n; i++)
+			if (table->columns[i].drop == drop && !table->columns[i].hidden &&
+			    (last == table->n || place(table, i) >= place(table, last)))
+				last = i;
+		if (last == table->n)
+			return;
+		table->columns[last].hidden = true;
+	}
+}
+
 static void fit(struct pmc_table *table)
 {
 	const struct pmc_report_options *options = table->view->options;
@@ -416,9 +439,7 @@ static void fit(struct pmc_table *table)
 		/* Columns move closer before one is hidden whose values no other column shows. */
 		if (drop == DROP_METRIC && table_width(table) > screen)
 			table->gap = 1;
-		for (unsigned i = table->n; i-- > 0 && table_width(table) > screen;)
-			if (table->columns[i].drop == drop)
-				table->columns[i].hidden = true;
+		hide(table, drop, screen);
 	}
 	if (label)
 		shrink_label(table, screen, LABEL_LEAST);
