@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* prev_state: bits of include/linux/sched.h, stable since Linux 4.14; summary_reason.c has others.
  */
@@ -237,6 +238,11 @@ static void on_waking(struct trace_summary *summary, const struct pmc_record *re
 	pmc_tracepoint_integer(summary->waking_by, record, &from);
 	if (!(flags & IN_INTERRUPT) && from > 0)
 		by = thread_of(summary, from);
+	/* pmctl lets the command begin, which has waited for that alone. */
+	if (thread && thread->state == THREAD_UNKNOWN && from == getpid()) {
+		thread->state = THREAD_GONE;
+		return;
+	}
 	if (thread && by)
 		thread->waker = by;
 }
