@@ -34,7 +34,7 @@ bench -r 2 -e task-clock true "sh -c :"
 like "$(cat "$T/out")" "no certain difference in wall_time|times faster than" \
 	"the last line names the quantity that does not differ"
 bench -r 3 -e task-clock "sleep 0" "sleep 1"
-like "$(grep ' ran ' "$T/out")" "^sleep 0 ran [0-9.]+ times faster than sleep 1 \(by [0-9.]+ m?s [^ ]+ [0-9.]+ .?s\)$" \
+like "$(grep ' ran ' "$T/out")" "^'sleep 0' ran [0-9.]+ times faster than 'sleep 1' \(by [0-9.]+ m?s [^ ]+ [0-9.]+ .?s\)$" \
 	"a certain difference has its interval, as in the table"
 COLUMNS=60 bench -r 2 -e task-clock,cycles,instructions,page-faults:u "$PROG/pages 100" \
 	"sh -c 'exec true # with a longer text'"

@@ -113,7 +113,7 @@ is "$status $(grep -c . x)" "3 0" "-d ends the trace and leaves the command runn
 # ---- a process --------------------------------------------------------------------------------
 # Kernels drop records of some threads, for every tool alike: then another shell counts.
 ends='' shown=true
-for _ in {1..10}; do
+for _ in {1..40}; do
 	rm -f done
 	sh -c 'while [ ! -e done ]; do /bin/true; done; exit 3' &
 	pid=$!

@@ -203,7 +203,7 @@ static void export(int fd, uint8_t choice)
 	FUZZ_CHECK(report_names_new(&e.names, "/nonexistent") == 0);
 	pmc_out_to_fd(&out, nowhere, room, sizeof(room));
 	export_find_events(&e);
-	/* pmctl export refuses a dump without samples, and folded also one without their threads. */
+	/* pmctl export refuses a dump without samples; folded also one without their threads. */
 	if (exporters[which].samples != NEEDED ||
 	    (e.n_events && (exporters[which].write != export_folded || export_has_rows(&e))))
 		FUZZ_CHECK(exporters[which].write(&e) == 0);

@@ -13,6 +13,16 @@ static void put_name(struct pmc_out *out, const char *name)
 	pmc_utf8_safe(out, name, strlen(name), 0);
 }
 
+/* In a sentence. */
+static void put_command(struct pmc_out *out, const struct bench_command *command)
+{
+	const char *quote = strpbrk(command->text, " ;") ? "'" : "";
+
+	pmc_out_str(out, quote);
+	pmc_utf8_safe(out, command->text, strlen(command->text), 60);
+	pmc_out_str(out, quote);
+}
+
 /* `columns`: 0 if the width is not known. */
 static void end_line(struct pmc_out *out, struct pmc_out *line, int columns)
 {
@@ -116,10 +126,10 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out, int col
 		one_pct = delta->base / 100;
 		pmc_out_str(out, begun ? "" : "\n");
 		begun = true;
-		pmc_utf8_safe(&line, fastest->text, strlen(fastest->text), 60);
+		put_command(&line, fastest);
 		if (delta->has_ci && delta->pct <= delta->ci_pct) {
 			pmc_out_str(&line, " and ");
-			pmc_utf8_safe(&line, command->text, strlen(command->text), 60);
+			put_command(&line, command);
 			pmc_outf(&line, ": no certain difference in %s",
 				 bench->measures[BENCH_WALL].name);
 			end_line(out, &line, columns);
@@ -129,7 +139,7 @@ void bench_write_summary(const struct bench *bench, struct pmc_out *out, int col
 		pmc_out_fixed(&line, 1 + delta->pct / 100,
 			      delta->has_ci && delta->ci_pct < 0.5 ? 3 : 2);
 		pmc_out_str(&line, " times faster than ");
-		pmc_utf8_safe(&line, command->text, strlen(command->text), 60);
+		put_command(&line, command);
 		pmc_out_str(&line, " (by ");
 		bench_show(&line, delta->pct * one_pct, BENCH_NS);
 		if (delta->has_ci) {

@@ -31,9 +31,13 @@ void names_count(struct names_counts *counts, uint64_t samples, struct spot *spo
 /* In percent; 0: a few of many samples, which are not worth a line. */
 static double share(const struct names_counts *counts, uint64_t samples)
 {
-	return samples < 10 || samples < counts->samples / 10 ?
-		       0 :
-		       100 * ((double)samples / (double)counts->samples);
+	const double percent =
+		counts->samples ? 100 * (double)samples / (double)counts->samples : 0;
+
+	if (samples < 10 || percent < 10)
+		return 0;
+	/* Not 100 where some have one. */
+	return samples < counts->samples && percent > 99 ? 99 : percent;
 }
 
 void names_warn_of_nowhere(const struct names_counts *counts)
