@@ -3,12 +3,11 @@
  * denied ACTION END: children with a filter against one system call each, for every number: kill or
  * errno (EPERM); each child creates a thread, then ends by exit or by signal. Prints their status.
  */
+#include "filter.h"
+
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +21,8 @@ enum { NUMBERS = 470 };
 
 static int deny(unsigned number, unsigned action)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, action),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = { .len = 4, .filter = code };
+	struct sock_filter code[] = FILTER(number, action);
+	struct sock_fprog filter = { .len = FILTER_LEN, .filter = code };
 
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* latefilter TIMES: starts TIMES children; each installs in its eight threads a seccomp filter that
  * kills on perf_event_open, then all eight create threads. Prints how many children were killed. */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include "filter.h"
+
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -33,13 +32,8 @@ static void *make_threads(void *arg)
 
 static int child(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = { .len = 4, .filter = code };
+	struct sock_filter code[] = FILTER(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS);
+	struct sock_fprog filter = { .len = FILTER_LEN, .filter = code };
 	pthread_t threads[THREADS];
 
 	pthread_barrier_init(&filtered, NULL, THREADS + 1);

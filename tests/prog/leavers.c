@@ -12,12 +12,11 @@
  *
  * Prints how many ended with which status, and how many of them used more than 0.5 s of CPU time.
  */
+#include "filter.h"
+
 #include <dlfcn.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,13 +108,8 @@ static int unload(void)
 
 static int nproc(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrusage, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = { .len = 4, .filter = code };
+	struct sock_filter code[] = FILTER(SYS_getrusage, SECCOMP_RET_KILL_PROCESS);
+	struct sock_fprog filter = { .len = FILTER_LEN, .filter = code };
 	struct rlimit none = { 0, 0 };
 
 	if ((geteuid() == 0 && setuid(65534)) || setrlimit(RLIMIT_NPROC, &none) ||

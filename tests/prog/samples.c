@@ -4,12 +4,11 @@
  *
  * Prints nothing. Functions named here are those that tests/e2e/samples.t expects in stacks.
  */
+#include "filter.h"
+
 #include <dlfcn.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,13 +301,8 @@ static void unblock(void)
 /* A filter that kills for a system call; raw: which no function of libc installs. */
 static int with_filter(unsigned number, int raw)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog filter = { .len = 4, .filter = code };
+	struct sock_filter code[] = FILTER(number, SECCOMP_RET_KILL_PROCESS);
+	const struct sock_fprog filter = { .len = FILTER_LEN, .filter = code };
 
 	burn(leaf);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||

@@ -4,11 +4,11 @@
  * seccomp ioctl CMD...: with one that kills for ioctl.
  * seccomp exit CMD...: with one that rejects exit(2), which only threads call.
  * seccomp signal CMD...: with a filter that kills on fcntl(2) commands for descriptor signals. */
+#include "filter.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,12 +42,7 @@ int main(int argc, char **argv)
 	if (argc < 3 || m == n)
 		return 2;
 
-	struct sock_filter calls[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, modes[m].number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, modes[m].action),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
+	struct sock_filter calls[] = FILTER(modes[m].number, modes[m].action);
 	struct sock_filter signals[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 4),
@@ -57,7 +52,7 @@ int main(int argc, char **argv)
 		BPF_STMT(BPF_RET | BPF_K, modes[m].action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog filter = { .len = of_signal ? 7 : 4,
+	struct sock_fprog filter = { .len = of_signal ? 7 : FILTER_LEN,
 				     .filter = of_signal ? signals : calls };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
