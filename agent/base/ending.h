@@ -30,8 +30,8 @@ bool agent_ending_step(enum agent_ending step);
 void agent_ending_wait(enum agent_ending step);
 /* The process is about to die of a signal that this thread handles. */
 void agent_ending_by_signal(void);
-/* Waits for that, two seconds at most, unless this thread handles it: exit_group(2) would make it
- * an ordinary end. */
+/* If another thread handles such a signal, waits for the end of the process, two seconds at most: a
+ * call of exit_group(2) could come before the signal. */
 void agent_ending_await_signal(void);
 /* Whether the caller is a signal handler that interrupted the report. */
 bool agent_ending_interrupted(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * children.c - whether child processes run, from /proc: by system calls that the agent needs for
- * rows, too. waitid(2) would be one more that a seccomp filter may kill for, and a child that ended
- * hides others from it.
+ * children.c - whether child processes run, from /proc, which takes no system calls but those that
+ * rows need: a seccomp filter may kill for waitid(2). That would also report a child that has ended
+ * instead of one that runs.
  *
  * proc(5): task/TID/children (CONFIG_PROC_CHILDREN) and fields 3 and 9 of stat.
  */
@@ -18,13 +18,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Threads whose children are looked for: 1 ms. Those of an ended thread are another's. */
+/* Threads whose children are read, which takes 1 ms. The kernel gives the children of an ended
+ * thread to another thread of the process. */
 enum { TASKS_MOST = 256 };
 
 /* PF_EXITING of the kernel's include/linux/sched.h. */
 #define EXITING 4
 
-/* Reads the file dir/name/file; not by pmc_outf(), which takes more of a small signal stack. */
+/* Reads dir/name/file. pmc_outf() would take too much of a small signal stack. */
 static bool read_file(const char *dir, const char *name, size_t len, const char *file, char *room,
 		      size_t bytes)
 {

@@ -103,7 +103,8 @@ bool agent_signal_is_ours(const struct sigaction *action);
 void agent_signal_original(int signo, struct sigaction *action);
 /* Replaces the agent's handler by SIG_DFL; false if there is none. */
 bool agent_signal_forget(int signo);
-/* That of all fatal signals: a seccomp filter kills for system calls of the handler. */
+/* Does so for all fatal signals, before a seccomp filter that kills for the handler's system calls.
+ */
 void agent_signals_forget(void);
 /* The host has set SIG_DFL: installs the agent's handler again if it had one. */
 void agent_signal_restore(int signo);

@@ -35,7 +35,8 @@ AGENT_ROOMY static struct {
 	struct sigaction original;
 } table[_NSIG];
 
-/* For this thread, for the time after the handler; for the process if that is forbidden. */
+/* Sends the signal again: to this thread, which gets it after the handler, or to the process if a
+ * filter forbids that. */
 static bool queue_again(int signo, siginfo_t *info)
 {
 	const long pid = syscall(SYS_getpid), tid = syscall(SYS_gettid);

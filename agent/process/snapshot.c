@@ -35,7 +35,7 @@
 /* How long the end of a process waits for rows of threads that are ending: they may have lost their
  * CPU to others. */
 #define ROWS_WAIT_NS UINT64_C(200000000)
-/* At a signal, which may have interrupted a thread with a lock that ending threads need. */
+/* At a fatal signal: the interrupted thread may hold a lock that ending threads wait for. */
 #define ROWS_WAIT_SIGNAL_NS UINT64_C(20000000)
 
 static void drain(struct pmc_frame_buf *buf)

@@ -140,8 +140,8 @@ static void paths_through_a_function(void **state)
 	has(problem, "no path matches function=nothing");
 }
 
-/* The heaviest branches with a selected row, and the callers of these. Of the row of the others the
- * callers are no part. */
+/* The heaviest branches with a selected row, and the callers of these. The row of the others does
+ * not include callers. */
 static void top_of_a_condition(void **state)
 {
 	const char *where[] = { "function=lib.so+0x3000" };

@@ -13,7 +13,7 @@ static void put_name(struct pmc_out *out, const char *name)
 	pmc_utf8_safe(out, name, strlen(name), 0);
 }
 
-/* In a sentence. */
+/* In quotes if a sentence could not show where it ends. */
 static void put_command(struct pmc_out *out, const struct bench_command *command)
 {
 	const char *quote = strpbrk(command->text, " ;") ? "'" : "";
@@ -182,7 +182,7 @@ void bench_write_delta(const struct bench *bench, struct pmc_out *out, int colum
 {
 	static const char *const kinds[] = {
 		"the difference between the means of the middle half of the runs, in percent of "
-		"the reference's",
+		"the reference's mean",
 		"the mean of the middle half of the differences of paired runs, in percent of the "
 		"mean of the middle half of the reference's runs",
 	};

@@ -221,8 +221,8 @@ static int warn_repeated(struct diff *diff, unsigned side, unsigned sample,
 
 		HASH_FIND(hh, diff->processes[side], identity, sizeof(seen->identity), seen);
 		if (seen) {
-			tool_warn("%s and %s have the same process: they are of one run, which "
-				  "counts as two; name each run once a side",
+			tool_warn("%s and %s have a process in common: one run counts as two; "
+				  "name each run once per side",
 				  diff->files[side][seen->sample], diff->files[side][sample]);
 			diff->repeated[side] = true;
 			break;

@@ -423,7 +423,7 @@ static void warn_of_no_file(const struct report_names *names)
 	if (large && stat(symbols_path(large), &st) == 0)
 		tool_warn(
 			"cannot read %s: its %.1f MiB are above the limit of 1024.0 MiB or do not "
-			"fit into memory, so code in it has no names; let the program write a "
+			"fit into memory, so its functions have no names; let the program write a "
 			"smaller perf map",
 			symbols_path(large), (double)st.st_size / (1 << 20));
 	else

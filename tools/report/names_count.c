@@ -36,7 +36,7 @@ static double share(const struct names_counts *counts, uint64_t samples)
 
 	if (samples < 10 || percent < 10)
 		return 0;
-	/* Not 100 where some have one. */
+	/* Never rounded to 100: that means all. */
 	return samples < counts->samples && percent > 99 ? 99 : percent;
 }
 

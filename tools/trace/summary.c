@@ -238,7 +238,7 @@ static void on_waking(struct trace_summary *summary, const struct pmc_record *re
 	pmc_tracepoint_integer(summary->waking_by, record, &from);
 	if (!(flags & IN_INTERRUPT) && from > 0)
 		by = thread_of(summary, from);
-	/* pmctl lets the command begin, which has waited for that alone. */
+	/* The command has waited for pmctl to enable the events: no wait of its own. */
 	if (thread && thread->state == THREAD_UNKNOWN && from == getpid()) {
 		thread->state = THREAD_GONE;
 		return;

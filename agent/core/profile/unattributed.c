@@ -278,8 +278,8 @@ static void close_unseen(struct table_process *p)
 	rest->has_cpu = true;
 }
 
-/* What a process knows of itself beside its rows, raw threads for example, is its own: the exec
- * group counted it, too. */
+/* CPU time of a process outside its rows (raw threads) is not that of descendants, although the
+ * exec group counted it. */
 static void subtract_rest(const struct table_process *p)
 {
 	if (!p->root || p->root == p || !p->root->open ||

@@ -330,7 +330,7 @@ enum { BRANCHES = 30, BRANCH_ROWS = 100 }; /* without --top */
 
 struct ranked {
 	uint64_t total, place, rows;
-	bool selected; /* one of the rows is */
+	bool selected; /* whether --where selects one of the rows */
 };
 
 static int by_total(const void *a, const void *b, const void *arg)

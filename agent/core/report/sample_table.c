@@ -209,7 +209,7 @@ bool pmc_footer_samples(struct pmc_view *view)
 	return (samples || waits) && view->options->keep_hint;
 }
 
-/* Of the rows that --where selects; they are shown with their callers. */
+/* The total of the rows that --where selects, without their callers, which the table has, too. */
 static void put_selected_total(struct pmc_view *view)
 {
 	const struct pmc_view_samples *samples = &view->samples;
@@ -332,7 +332,7 @@ struct pmc_cell pmc_table_branch(struct pmc_table *table)
 
 /* ---- the table --------------------------------------------------------------------------- */
 
-/* Functions and lines beyond --top in one line; not the callers of selected ones. */
+/* Sums the rows beyond --top in one line, without callers that --where does not select. */
 static int make_rest(struct pmc_table *table)
 {
 	const struct pmc_lines *lines = &table->lines;

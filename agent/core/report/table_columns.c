@@ -396,7 +396,7 @@ static bool has_functions(const struct pmc_view *view)
 	return pmc_by_samples(view->by) || (view->by == PMC_BY_START && view->options->path_of);
 }
 
-/* Requested events are hidden from the end of the request, other columns from the right. */
+/* The last requested event is hidden first; of other columns the rightmost. */
 static unsigned place(const struct pmc_table *table, unsigned i)
 {
 	const struct pmc_table_column *column = &table->columns[i];

@@ -114,9 +114,9 @@ struct pmc_view_samples {
 	char *path;		    /* room for the longest key of a row */
 	/* Rows before --where, and how many of them it selects. */
 	uint64_t n_all, n_matches;
-	uint64_t selected_total; /* of the selected rows, each sample once */
-	const bool *selected;	 /* of each row; NULL: all are */
-	bool whole; /* cells have whole paths, also in a table */
+	uint64_t selected_total; /* sum of selected rows that are below no other one */
+	const bool *selected;	 /* whether each row is; NULL: all are */
+	bool whole;		 /* cells have whole paths, also in a table */
 };
 
 struct pmc_view {

@@ -41,7 +41,7 @@ static int is_invalid(struct pmc_view *view, const char *problem)
 	return view->problem ? -EINVAL : -ENOMEM;
 }
 
-/* A pool is a head of tables, but a row of several names. */
+/* Tables have a head "pool", but there is no such column. */
 static bool is_pool(const char *name, size_t len)
 {
 	return len == strlen("pool") && !memcmp(name, "pool", len);
@@ -181,7 +181,8 @@ static bool *mark_rows(struct pmc_view *view)
 	for (uint64_t i = 0; i < fold->n_rows; i++)
 		most = fold->rows[i]->depth > most ? fold->rows[i]->depth : most;
 	held = pmc_arena_alloc(view->arena, (most + 1) * (size_t)view->n_row_where);
-	/* Whether a row of this depth or above it, on the way to this one, is selected. */
+	/* By depth: whether the row of the current path at that depth, or a caller of it, is
+	 * selected. */
 	below = pmc_arena_alloc(view->arena, most + 1);
 	if (!selected || !held || !below)
 		return NULL;

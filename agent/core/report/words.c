@@ -57,7 +57,7 @@ const char *pmc_reason_text(uint32_t reason)
 	case PMC_REASON_NOT_STARTED:
 		return "counting was off (PMC_START, PMC_DELAY, pmctl ctl)";
 	case PMC_REASON_ROW_LOST:
-		return "its row did not reach the dump, or not yet";
+		return "its row is not in the dump, or not yet";
 	case PMC_REASON_PINNED:
 		return "pinned, but the PMU had no counter for it all the time";
 	case PMC_REASON_BRACE:
