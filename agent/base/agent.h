@@ -38,7 +38,7 @@ struct agent {
 	bool covered;	 /* counted by the first process's exec group */
 	bool forked;
 	bool preloaded; /* by LD_PRELOAD */
-	bool measured; /* selected by PMC_ONLY and PMC_SKIP */
+	bool measured;	/* selected by PMC_ONLY and PMC_SKIP */
 	pid_t pid;
 	int32_t rank;
 	uint8_t identity[16], parent[16], job[16];
@@ -61,6 +61,7 @@ struct agent {
 	_Atomic uint64_t next_seq;
 	_Atomic bool key_destructors; /* the host has destructors of thread-specific data */
 	_Atomic bool named_threads;   /* the host has named a thread */
+	_Atomic bool go_code;	      /* the process contains Go code */
 	struct pmc_arena arena;	      /* filled while single-threaded */
 };
 

@@ -259,14 +259,6 @@ int uname(struct utsname *host)
 
 /* ---- signals -------------------------------------------------------------------------------*/
 
-/* Without the two signals that the C library reserves, as in libc's sigfillset. */
-int sigfillset(sigset_t *set)
-{
-	memset(set, 0xff, sizeof(*set));
-	*(uint64_t *)(void *)set &= ~(UINT64_C(3) << 31);
-	return 0;
-}
-
 /* struct sigaction of the kernel; x86 needs the restorer. */
 struct kernel_action {
 	void (*handler)(void);

@@ -18,6 +18,15 @@
 
 typedef void agent_handler(int);
 
+/* struct dl_find_object of <dlfcn.h>, which older headers lack. */
+struct agent_dl_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *map;
+	void *eh_frame;
+	void *rest[15];
+};
+
 #define X(ret, name, params) extern ret(*real_##name) params;
 #include "agent/base/interposed.def"
 #undef X

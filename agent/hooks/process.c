@@ -11,6 +11,7 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
 #include "agent/base/note.h"
+#include "agent/base/own_libc.h"
 #include "agent/base/real.h"
 #include "agent/hooks/exec_args.h"
 #include "agent/thread/thread.h"
@@ -157,12 +158,25 @@ AGENT_API void quick_exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
+/* As libc's abort begins: a handler of the host's may not return. */
+static void raise_abort(void)
+{
+	const uint64_t abrt = UINT64_C(1) << (SIGABRT - 1);
+
+	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &abrt, NULL, sizeof(abrt));
+	syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), SIGABRT);
+}
+
 AGENT_API void abort(void)
 {
+	if (agent_active()) {
+		if (!agent_signal_forget(SIGABRT))
+			raise_abort();
+		agent_sigdefault(SIGABRT);
+	}
 	/* Written here, not in the SIGABRT handler: abort is often called on a small signal stack,
-	 * which has no room for another signal frame. A handler of the host's still runs first. */
-	if (!agent_active() || agent_signal_forget(SIGABRT))
-		agent_leave(PMC_ENDED_SIGNAL, SIGABRT, true);
+	 * which has no room for another signal frame. */
+	agent_leave(PMC_ENDED_SIGNAL, SIGABRT, true);
 	REAL(abort)();
 	for (;;)
 		syscall(SYS_exit_group, 127);

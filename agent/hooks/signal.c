@@ -4,7 +4,8 @@
  * sysv_signal __sysv_signal bsd_signal sigaltstack.
  *
  * In place of an agent's handler the host sees SIG_DFL. A handler that the host installs replaces
- * the agent's, which returns when the host sets SIG_DFL again.
+ * the agent's, which returns when the host sets SIG_DFL again, or when a handler with SA_RESETHAND
+ * has run.
  */
 #include "agent/base/real.h"
 #include "agent/base/agent.h"
@@ -15,15 +16,32 @@ AGENT_API agent_handler *sysv_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler);
 AGENT_API agent_handler *__sysv_signal(int signo, agent_handler *handler);
 
-static void changed(int signo, bool to_default)
+static void changed(int signo, const struct sigaction *action)
 {
 	/* A vfork child has dispositions of its own, which stay as they are. */
 	if (!agent_active())
 		return;
-	if (to_default)
-		agent_signal_restore(signo);
+	if (action->sa_handler == SIG_DFL) /* with any flags */
+		agent_signal_restore(signo, action);
 	else
 		agent_signal_taken(signo);
+}
+
+static int set_action(int signo, const struct sigaction *action, struct sigaction *was)
+{
+	struct sigaction once;
+	int result;
+
+	if (!action || !agent_signal_wants_once(signo, action)) {
+		result = REAL(sigaction)(signo, action, was);
+		if (result == 0)
+			agent_signal_visible(signo, was);
+		return result;
+	}
+	REAL(sigaction)(signo, NULL, was);
+	agent_signal_visible(signo, was);
+	agent_signal_once(signo, action, &once);
+	return REAL(sigaction)(signo, &once, NULL);
 }
 
 AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
@@ -36,14 +54,12 @@ AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigact
 			*old = was;
 		return 0;
 	}
-	result = REAL(sigaction)(signo, action, &was);
+	result = set_action(signo, action, &was);
 	saved = errno;
 	if (result != 0)
 		return result;
-	if (agent_signal_is_ours(&was))
-		agent_signal_original(signo, &was);
 	if (action)
-		changed(signo, !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL);
+		changed(signo, action);
 	if (old)
 		*old = was;
 	errno = saved;
@@ -51,29 +67,28 @@ AGENT_API int sigaction(int signo, const struct sigaction *action, struct sigact
 }
 
 /* The result of one of the older calls, with SIG_DFL in place of an agent's handler. */
-static agent_handler *hide(int signo, agent_handler *was, agent_handler *now)
+static agent_handler *hide(int signo, agent_handler *was, const struct sigaction *action)
 {
-	struct sigaction action = { .sa_flags = SA_SIGINFO };
+	struct sigaction visible = { .sa_flags = SA_SIGINFO };
 	int saved = errno;
 
 	if (was == SIG_ERR)
 		return was;
-	action.sa_sigaction = (void (*)(int, siginfo_t *, void *))(void (*)(void))was;
-	if (agent_signal_is_ours(&action))
-		was = SIG_DFL;
-	changed(signo, now == SIG_DFL);
+	visible.sa_handler = was;
+	agent_signal_visible(signo, &visible);
+	changed(signo, action);
 	errno = saved;
-	return was;
+	return visible.sa_handler;
 }
 
 AGENT_API agent_handler *signal(int signo, agent_handler *handler)
 {
-	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-	struct sigaction was;
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART }, was;
 
 	if (handler != SIG_ERR && agent_own_signal_action(signo, &action, &was))
 		return was.sa_handler;
-	return hide(signo, REAL(signal)(signo, handler), handler);
+	sigaddset(&action.sa_mask, signo);
+	return hide(signo, REAL(signal)(signo, handler), &action);
 }
 
 AGENT_API agent_handler *bsd_signal(int signo, agent_handler *handler)

@@ -11,6 +11,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/fdspace.h"
 #include "agent/base/fork_guard.h"
+#include "agent/process/process.h"
 #include "agent/sample/sample.h"
 #include "agent/thread/thread.h"
 #include "agent/hooks/hooks.h"
@@ -52,6 +53,8 @@ static struct slot *prepare(const void *routine, const void *caller)
 	slot = agent_thread_reserve();
 	if (slot) {
 		slot->start_site = agent_start_routine(routine);
+		if (atomic_load_explicit(&agent.go_code, memory_order_relaxed))
+			agent_signal_go_code();
 		agent_sample_creation(slot, caller);
 		agent_thread_reserve_groups(slot);
 	}

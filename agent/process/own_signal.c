@@ -201,8 +201,7 @@ bool agent_own_signal_action(int signo, const struct sigaction *action, struct s
 {
 	if (signo <= 0 || signo != agent_own_signal() || !agent_active())
 		return false;
-	if (action && ((action->sa_flags & SA_SIGINFO) ||
-		       (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN))) {
+	if (action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN) {
 		move(signo);
 		return false;
 	}
@@ -251,7 +250,7 @@ int agent_own_signal_mask(int how, const sigset_t *set, sigset_t *old)
 	 * a sample, so before any system call. */
 	if (agent_unwinding) {
 		if (old)
-			sigfillset(old);
+			memset(old, 0xff, sizeof(mask));
 		return 0;
 	}
 	slot = signo && agent_active() ? agent_self : NULL;

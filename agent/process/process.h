@@ -101,13 +101,20 @@ void agent_signals_init(void);
 bool agent_signal_is_ours(const struct sigaction *action);
 /* The action that the host must see in its place. */
 void agent_signal_original(int signo, struct sigaction *action);
+/* Replaces the kernel's action by what the host must see. */
+void agent_signal_visible(int signo, struct sigaction *action);
+/* Whether the agent must see that a handler with SA_RESETHAND has run: the program may die of the
+ * signal from then on. */
+bool agent_signal_wants_once(int signo, const struct sigaction *action);
+/* The action to install in its place. */
+void agent_signal_once(int signo, const struct sigaction *action, struct sigaction *instead);
 /* Replaces the agent's handler by SIG_DFL; false if there is none. */
 bool agent_signal_forget(int signo);
 /* Does so for all fatal signals, before a seccomp filter that kills for the handler's system calls.
  */
 void agent_signals_forget(void);
-/* The host has set SIG_DFL: installs the agent's handler again if it had one. */
-void agent_signal_restore(int signo);
+/* The host has set SIG_DFL by this action: installs the agent's handler, if it has one for it. */
+void agent_signal_restore(int signo, const struct sigaction *action);
 /* The host has installed a handler of its own. */
 void agent_signal_taken(int signo);
 /* Installs a handler where the action is SIG_DFL; false: it is not. */
@@ -116,6 +123,8 @@ void agent_signal_set_original(int signo, const struct sigaction *action);
 /* The host is about to give a thread an alternate stack of this size: if the agent's handlers do
  * not fit, all of them leave alternate stacks alone from here on. */
 void agent_signal_stack(size_t bytes);
+/* Go code may run from here on: all of the agent's handlers use alternate stacks. */
+void agent_signal_go_code(void);
 /* The handler of fatal signals. */
 void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 

@@ -3,10 +3,18 @@
  * signals.c - writes the final rows at a fatal signal, and a snapshot at the dump signal.
  *
  * Contract: the handlers run in any thread at any point, perhaps on the host's signal stack:
- * async-signal-safe, errno restored, less than 1 KiB of stack. Frames are built in a mapping. They
- * run on a thread's alternate stack, as Go requires, unless a thread has a very small one. The
+ * async-signal-safe, errno restored, less than 1 KiB of stack. Frames are built in a mapping. The
  * process then dies of the signal as it would have without the agent: hardware faults return with
  * SIG_DFL and fault again, sent signals are queued again with their siginfo.
+ *
+ * Masks have all 64 bits, unlike those of libc's sigfillset: a cancellation (SIGCANCEL) would end
+ * the thread inside the handler. So a handler must not wait for a thread that may be in setuid,
+ * which waits for all threads (SIGSETXID).
+ *
+ * Fatal signals are handled on a thread's alternate stack, for stack overflows, unless a thread has
+ * a very small one. The other handlers return to the program, and use that stack only where Go code
+ * requires it (agent/thread/go_code.c): two threads may share one, and overwrite each other's
+ * frames, or have unmapped it.
  */
 #include "agent/base/agent.h"
 #include "agent/base/fork_guard.h"
@@ -14,9 +22,11 @@
 #include "agent/base/own_libc.h"
 #include "agent/base/real.h"
 #include "agent/process/process.h"
+#include "agent/thread/thread.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,11 +39,25 @@ static const int fatal[] = { SIGHUP,  SIGINT,  SIGTERM, SIGQUIT,   SIGILL,  SIGB
 			     SIGSEGV, SIGABRT, SIGSYS,	SIGXCPU,   SIGXFSZ, SIGPIPE, SIGALRM,
 			     SIGUSR1, SIGUSR2, SIGTRAP, SIGVTALRM, SIGPROF, SIGPWR,  SIGSTKFLT };
 
-/* The disposition before: always SIG_DFL, with the flags and mask that the host must see. */
 AGENT_ROOMY static struct {
-	bool ours;
+	bool ours; /* the agent has a handler unless the host has one */
+	/* What the host sees in place of the agent's handler: SIG_DFL, with flags and mask. */
 	struct sigaction original;
+	/* The host's handler that on_once stands for, and whether it has not run yet. */
+	struct sigaction once;
+	_Atomic bool armed;
 } table[_NSIG];
+
+/* Whether the agent handles fatal signals: not in init, nor under a filter that kills for it. */
+static bool fatal_wanted;
+
+static bool is_wanted(int signo)
+{
+	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+		if (fatal[i] == signo)
+			return fatal_wanted && signo != agent.config.dump;
+	return false;
+}
 
 /* Sends the signal again: to this thread, which gets it after the handler, or to the process if a
  * filter forbids that. */
@@ -78,29 +102,97 @@ static void on_dump(int signo, siginfo_t *info, void *context)
 /* What a handler needs on top of the kernel's frame. */
 #define HANDLER_BYTES 1024u
 
-/* SA_ONSTACK; 0 once a thread has an alternate stack that is too small for the agent's handlers. */
-static _Atomic int on_stack = SA_ONSTACK;
+static _Atomic bool small_stack; /* a thread has an alternate stack without room for a handler */
+static _Atomic bool for_go;	 /* all handlers use alternate stacks */
+
+static int stack_flag(void (*handler)(int, siginfo_t *, void *))
+{
+	return !atomic_load(&small_stack) &&
+			       (handler == agent_signal_fatal || atomic_load(&for_go)) ?
+		       SA_ONSTACK :
+		       0;
+}
 
 static void install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction action = { .sa_sigaction = handler,
-				    .sa_flags = SA_SIGINFO | atomic_load(&on_stack) | flags };
+				    .sa_flags = SA_SIGINFO | stack_flag(handler) | flags };
 
-	sigfillset(&action.sa_mask);
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	if (agent_sigaction(signo, &action, NULL) == 0)
 		table[signo].ours = true;
+}
+
+static bool is_once(const struct sigaction *action);
+
+/* In place of a handler with SA_RESETHAND, which the kernel would replace by SIG_DFL unseen. The
+ * mask is that of the host's handler. */
+static void on_once(int signo, siginfo_t *info, void *context)
+{
+	void (*handler)(int, siginfo_t *, void *) = table[signo].once.sa_sigaction;
+	const bool active = agent_active();
+	struct sigaction now;
+	int saved = errno;
+
+	/* In a child of vfork the table is the parent's. */
+	if (active && !atomic_exchange(&table[signo].armed, false)) {
+		agent_signal_fatal(signo, info, context);
+		return;
+	}
+	if (!active)
+		agent_sigdefault(signo);
+	else if (agent_sigaction(signo, NULL, &now) == 0 && is_once(&now))
+		install(signo, agent_signal_fatal, 0);
+	errno = saved;
+	handler(signo, info, context);
+}
+
+static bool is_once(const struct sigaction *action)
+{
+	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_once;
+}
+
+bool agent_signal_wants_once(int signo, const struct sigaction *action)
+{
+	return (action->sa_flags & (int)SA_RESETHAND) && action->sa_handler != SIG_DFL &&
+	       action->sa_handler != SIG_IGN && is_wanted(signo) && agent_active();
+}
+
+void agent_signal_once(int signo, const struct sigaction *action, struct sigaction *instead)
+{
+	*instead = *action;
+	instead->sa_flags = (action->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+	instead->sa_sigaction = on_once;
+	table[signo].once = table[signo].original = *action;
+	table[signo].original.sa_handler = SIG_DFL;
+	atomic_store(&table[signo].armed, true);
 }
 
 bool agent_signal_take(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction now;
 
-	if (agent_sigaction(signo, NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
-	    now.sa_handler != SIG_DFL)
+	if (agent_sigaction(signo, NULL, &now) != 0 || now.sa_handler != SIG_DFL)
 		return false;
 	table[signo].original = now;
 	install(signo, handler, flags);
 	return table[signo].ours;
+}
+
+/* Sets the flag anew in all of the agent's handlers. */
+static void renew_stack_flags(void)
+{
+	for (int signo = 1; signo < _NSIG; signo++) {
+		struct sigaction action, was;
+
+		if (!table[signo].ours || agent_sigaction(signo, NULL, &action) != 0 ||
+		    !agent_signal_is_ours(&action))
+			continue;
+		action.sa_flags = (action.sa_flags & ~SA_ONSTACK) | stack_flag(action.sa_sigaction);
+		/* Another thread may have installed a handler in between. */
+		if (agent_sigaction(signo, &action, &was) == 0 && !agent_signal_is_ours(&was))
+			agent_sigaction(signo, &was, NULL);
+	}
 }
 
 void agent_signal_stack(size_t bytes)
@@ -108,19 +200,14 @@ void agent_signal_stack(size_t bytes)
 	const size_t frame = getauxval(AT_MINSIGSTKSZ);
 
 	/* Kernels that do not say: AVX-512 takes 3.4 KiB. */
-	if (bytes >= (frame ? frame : 4096) + HANDLER_BYTES || !atomic_exchange(&on_stack, 0))
-		return;
-	for (int signo = 1; signo < _NSIG; signo++) {
-		struct sigaction action, was;
+	if (bytes < (frame ? frame : 4096) + HANDLER_BYTES && !atomic_exchange(&small_stack, true))
+		renew_stack_flags();
+}
 
-		if (!table[signo].ours || agent_sigaction(signo, NULL, &action) != 0 ||
-		    !agent_signal_is_ours(&action))
-			continue;
-		action.sa_flags &= ~SA_ONSTACK;
-		/* Another thread may have installed a handler in between. */
-		if (agent_sigaction(signo, &action, &was) == 0 && !agent_signal_is_ours(&was))
-			agent_sigaction(signo, &was, NULL);
-	}
+void agent_signal_go_code(void)
+{
+	if (!atomic_exchange(&for_go, true))
+		renew_stack_flags();
 }
 
 void agent_signals_init(void)
@@ -129,10 +216,11 @@ void agent_signals_init(void)
 
 	/* The kernel drops fatal signals to init that have no handler; with one they would arrive.
 	 */
-	if (agent.pid != 1)
-		for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-			if (fatal[i] != dump)
-				agent_signal_take(fatal[i], agent_signal_fatal, 0);
+	fatal_wanted = agent.pid != 1;
+	for_go = agent_is_go_code((const void *)getauxval(AT_ENTRY));
+	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]) && fatal_wanted; i++)
+		if (fatal[i] != dump)
+			agent_signal_take(fatal[i], agent_signal_fatal, 0);
 	if (!dump)
 		return;
 	agent_signal_take(dump, on_dump, SA_RESTART);
@@ -154,6 +242,14 @@ void agent_signal_original(int signo, struct sigaction *action)
 	*action = table[signo].original;
 }
 
+void agent_signal_visible(int signo, struct sigaction *action)
+{
+	if (is_once(action))
+		*action = table[signo].once;
+	else if (agent_signal_is_ours(action))
+		*action = table[signo].original;
+}
+
 void agent_signal_set_original(int signo, const struct sigaction *action)
 {
 	table[signo].original = *action;
@@ -171,16 +267,27 @@ bool agent_signal_forget(int signo)
 
 void agent_signals_forget(void)
 {
-	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
-		if (table[fatal[i]].ours && fatal[i] != agent.config.dump &&
-		    agent_signal_forget(fatal[i]))
-			table[fatal[i]].ours = false;
+	struct sigaction now;
+
+	fatal_wanted = false;
+	for (unsigned i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+		const int signo = fatal[i];
+
+		if (signo == agent.config.dump || agent_sigaction(signo, NULL, &now) != 0)
+			continue;
+		table[signo].ours = false;
+		if (is_once(&now))
+			agent_sigaction(signo, &table[signo].once, NULL);
+		else
+			agent_signal_forget(signo);
+	}
 }
 
-void agent_signal_restore(int signo)
+void agent_signal_restore(int signo, const struct sigaction *action)
 {
-	if (signo <= 0 || signo >= _NSIG || !table[signo].ours)
+	if (signo <= 0 || signo >= _NSIG || !(table[signo].ours || is_wanted(signo)))
 		return;
+	table[signo].original = *action;
 	if (signo == agent.config.dump)
 		install(signo, on_dump, SA_RESTART);
 	else if (signo == SIGIO)

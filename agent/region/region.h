@@ -68,8 +68,7 @@ static inline void region_change_end(struct region_area *area)
 /* Whether its records are from before the last pmctl ctl reset. */
 static inline bool region_is_stale(const struct region_area *area)
 {
-	return area->resets !=
-	       atomic_load_explicit(area->resets_now, memory_order_relaxed);
+	return area->resets != atomic_load_explicit(area->resets_now, memory_order_relaxed);
 }
 
 /* ---- region_reset.c ---- */

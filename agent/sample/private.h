@@ -3,6 +3,7 @@
 #ifndef PMC_AGENT_SAMPLE_PRIVATE_H
 #define PMC_AGENT_SAMPLE_PRIVATE_H
 
+#include "agent/base/real.h"
 #include "agent/core/base/sys.h"
 #include "agent/core/count/perf.h"
 #include "agent/core/live/sample_area.h"
@@ -56,15 +57,7 @@ bool sample_word(struct sample_memory *memory, uintptr_t at, uint64_t *word);
 bool sample_bytes(struct sample_memory *memory, uintptr_t at, void *to, size_t n);
 
 /* ---- sample_modules.c ---- */
-/* struct dl_find_object of <dlfcn.h>, which older headers lack. */
-struct sample_object {
-	unsigned long long flags;
-	void *map_start, *map_end;
-	struct link_map *map;
-	void *eh_frame;
-	void *rest[15];
-};
-bool sample_object(uintptr_t address, struct sample_object *object);
+bool sample_object(uintptr_t address, struct agent_dl_object *object);
 /* The address as a word of a STACKS frame. */
 uint64_t sample_place(struct sample_memory *memory, uintptr_t address);
 /* How many modules there are so far, and their hashes. */
@@ -121,6 +114,8 @@ void sample_walk_fp(struct sample_walk *walk);
 bool sample_dwarf_init(void);
 /* False: libunwind cannot be used in this process. */
 bool sample_walk_dwarf(struct sample_walk *walk);
+/* No thread enters libunwind any more. */
+void sample_dwarf_end(void);
 /* After dlclose. */
 void sample_dwarf_closed(void);
 void sample_dwarf_forked(void);
@@ -136,6 +131,7 @@ void sample_signal_forked(void);
 void sample_on_stack(void *top, void (*work)(void *), void *arg);
 /* Threads in libunwind; while `held`, none enters. */
 extern _Atomic uint32_t sample_walking;
+extern _Atomic uint32_t sample_walks; /* that have ended */
 extern _Atomic bool sample_held;
 
 /* ---- sample_frames.c ---- */

@@ -57,14 +57,13 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 			  void *arg)
 {
 	struct sample_walk *walk = arg;
-	struct sample_object object;
+	struct agent_dl_object object;
 	struct table_head head;
 	unw_dyn_info_t info;
 
 	if (!sample_object(ip, &object) || !object.eh_frame)
 		return -UNW_ENOINFO;
-	sample_memory_module(&walk->memory, (uintptr_t)object.map_start,
-			     (uintptr_t)object.map_end);
+	sample_memory_module(&walk->memory, (uintptr_t)object.map_start, (uintptr_t)object.map_end);
 	if (!sample_bytes(&walk->memory, (uintptr_t)object.eh_frame, &head, sizeof(head)) ||
 	    head.version != 1 || head.frame_encoding != PCREL_SDATA4 ||
 	    head.count_encoding != UDATA4 || head.table_encoding != DATAREL_SDATA4)
@@ -275,8 +274,14 @@ bool sample_walk_dwarf(struct sample_walk *walk)
 		walk_all(walk);
 		agent_unwinding = false;
 	}
+	atomic_fetch_add(&sample_walks, can);
 	atomic_fetch_sub(&sample_walking, 1);
 	return can;
+}
+
+void sample_dwarf_end(void)
+{
+	atomic_store(&usable, false);
 }
 
 void sample_dwarf_closed(void)

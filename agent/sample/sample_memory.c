@@ -69,7 +69,7 @@ static const uint8_t *block_at(struct sample_memory *memory, uintptr_t block)
 /* Whether it is in a module, perhaps another one than the last. */
 static bool in_module(struct sample_memory *memory, uintptr_t at, size_t n)
 {
-	struct sample_object object;
+	struct agent_dl_object object;
 
 	if (at >= memory->from && at + n <= memory->to)
 		return true;

@@ -26,7 +26,7 @@ void agent_sample_closed(void)
 	sample_dwarf_closed();
 }
 
-bool sample_object(uintptr_t address, struct sample_object *object)
+bool sample_object(uintptr_t address, struct agent_dl_object *object)
 {
 	return real__dl_find_object && real__dl_find_object((void *)address, object) == 0;
 }
@@ -49,7 +49,7 @@ static size_t find_note(struct sample_memory *memory, uintptr_t at, uintptr_t en
 	return 0;
 }
 
-static size_t find_build_id(struct sample_memory *memory, const struct sample_object *object,
+static size_t find_build_id(struct sample_memory *memory, const struct agent_dl_object *object,
 			    uint8_t id[64])
 {
 	const uintptr_t start = (uintptr_t)object->map_start, end = (uintptr_t)object->map_end;
@@ -74,7 +74,7 @@ static size_t find_build_id(struct sample_memory *memory, const struct sample_ob
 }
 
 /* Builds the frame of a module in `room`. */
-static uint64_t build(struct sample_memory *memory, const struct sample_object *object,
+static uint64_t build(struct sample_memory *memory, const struct agent_dl_object *object,
 		      struct pmc_frame_buf *buf, uint64_t *room)
 {
 	const char *path = object->map->l_name;
@@ -93,7 +93,7 @@ static uint64_t build(struct sample_memory *memory, const struct sample_object *
 }
 
 /* Its number; PMC_NO_MODULE: there is no room. */
-static unsigned add(struct sample_memory *memory, const struct sample_object *object)
+static unsigned add(struct sample_memory *memory, const struct agent_dl_object *object)
 {
 	uint64_t room[PMC_MODULE_BYTES / sizeof(uint64_t)], hash;
 	uint32_t now = atomic_load(&closes), i, n, text;
@@ -137,7 +137,7 @@ uint64_t sample_place(struct sample_memory *memory, uintptr_t address)
 	uint32_t now = atomic_load(&closes), n = atomic_load(&sample_tables.modules);
 	size_t most;
 	struct sample_module *modules = sample_area(AREA_MODULES, sizeof(*modules), &most);
-	struct sample_object object;
+	struct agent_dl_object object;
 	unsigned i;
 
 	if (!sample_object(address, &object))

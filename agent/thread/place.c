@@ -12,14 +12,6 @@
 #include <dlfcn.h>
 #include <link.h>
 
-/* struct dl_find_object of <dlfcn.h>, which older headers lack. */
-struct found {
-	unsigned long long flags;
-	void *map_start, *map_end;
-	struct link_map *map;
-	void *rest[16];
-};
-
 struct tables {
 	const ElfW(Sym) * symbols;
 	const char *strings;
@@ -133,7 +125,7 @@ static bool by_loader(const void *address, struct agent_place *place)
 
 bool agent_find_place(const void *address, struct agent_place *place)
 {
-	struct found found;
+	struct agent_dl_object found;
 
 	if (!real__dl_find_object)
 		return by_loader(address, place);

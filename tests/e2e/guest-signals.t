@@ -178,6 +178,23 @@ refused PMC_START=maybe
 refused PMC_DELAY=soon
 refused PMC_FOLLOW=them
 
+# ---- handlers that are gone when the program dies ------------------------------------------------
+for how in raise second sysv again siginfo abort; do
+	rm -f x.pmc
+	run "$PROG/once" $how
+	status0=$status
+	cp out out0
+	PMC_REPORT=off PMC_OUT=$T/x.pmc run agent "$PROG/once" $how
+	is "$status" "$status0" "once $how: status"
+	same out0 out "once $how: the program sees its own actions"
+	is "$("$PMCTL" report --format json x.pmc | jq -r '"\(.processes[0].how_ended) \(.threads | length)"')" \
+		"signal:$((status0 - 128)) 1" "once $how: the thread has a row"
+done
+rm -f x.pmc
+PMC_REPORT=off PMC_OUT=$T/x.pmc run agent bash -c "trap '' TERM; exec $PROG/once ignored"
+is "$status $(xargs <out) $("$PMCTL" report --format json x.pmc | jq -r '.processes[-1].how_ended')" \
+	"143 ignored default signal:15" "a signal that was ignored and is set to the default: the thread has a row"
+
 # ---- the host's signal stack ---------------------------------------------------------------------
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PMC_EVENTS=task-clock,page-faults \
 	"$PROG/altstack" 12 15
@@ -185,7 +202,7 @@ run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_REPORT=off PMC_OUT="$T/alt.pmc" PM
 	read -r dump
 	read -r fatal
 } <"$T/out"
-between "$dump" 1 1024 "a dump takes less than 1 KiB of the host's signal stack"
+between "$dump" -99999 -1 "a dump at a signal takes nothing of the host's signal stack"
 between "$fatal" 1 1024 "the final dump at a fatal signal takes less than 1 KiB of the host's signal stack"
 run env LD_PRELOAD="$AGENT" PMC_DUMP=USR2 PMC_OUT="$T/small.pmc" "$PROG/ticks" small-stack 12
 is "$status $(cat out)" "0 0 bytes written below" "PMC_DUMP, an alternate stack that is too small: the host runs on"

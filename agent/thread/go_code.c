@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * go_code.c - whether a module contains Go code.
+ *
+ * Go runs on stacks of some kilobytes and requires that signal handlers use alternate stacks, which
+ * it gives each of its threads. Its linker marks each program and library by a note,
+ * .note.go.buildid. A library starts Go's runtime in a thread that its initialiser creates: before
+ * that thread runs, pthread_create's hook has looked at the module of its start routine.
+ */
+#include "agent/base/real.h"
+#include "agent/thread/thread.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#define GO_BUILD_ID 4 /* Go's cmd/link: ELF_NOTE_GOBUILDID_TAG */
+
+static bool has_go_note(const char *notes, size_t bytes)
+{
+	ElfW(Nhdr) note;
+
+	for (size_t at = 0; bytes - at >= sizeof(note);) {
+		const char *name = notes + at + sizeof(note);
+		size_t left = bytes - at - sizeof(note), length;
+
+		memcpy(&note, notes + at, sizeof(note));
+		if (note.n_namesz > left || note.n_descsz > left)
+			return false;
+		if (note.n_type == GO_BUILD_ID && note.n_namesz == 4 && !memcmp(name, "Go", 3))
+			return true;
+		length = ((note.n_namesz + 3ul) & ~3ul) + ((note.n_descsz + 3ul) & ~3ul);
+		if (length > left)
+			return false;
+		at += sizeof(note) + length;
+	}
+	return false;
+}
+
+/* The start of the module's first segment; NULL: the address is in no module. */
+static const char *module_start(const void *address)
+{
+	struct agent_dl_object object;
+	Dl_info info;
+
+	if (real__dl_find_object)
+		return real__dl_find_object((void *)(uintptr_t)address, &object) == 0 ?
+			       object.map_start :
+			       NULL;
+	return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+bool agent_is_go_code(const void *address)
+{
+	const char *start = module_start(address);
+	const ElfW(Ehdr) *head = (const void *)start;
+	const ElfW(Phdr) * parts;
+	ElfW(Addr) first = 0;
+
+	if (!start || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+		return false;
+	parts = (const void *)(start + head->e_phoff);
+	for (unsigned i = head->e_phnum; i-- > 0;)
+		if (parts[i].p_type == PT_LOAD)
+			first = parts[i].p_vaddr - parts[i].p_offset;
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (parts[i].p_type == PT_NOTE &&
+		    has_go_note(start + (parts[i].p_vaddr - first), parts[i].p_memsz))
+			return true;
+	return false;
+}

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# guest-stacks.t - ticks and samples in programs with unusual stacks, cancellations and changes of
+# user ID: shared and unmapped alternate stacks, coroutines, libraries of Go code.
+. "$(dirname "$0")/lib.sh"
+cd "$T" || exit 1
+export PMC_EVENTS=task-clock PMC_REPORT=off
+
+# guest VARIABLE OUTPUT NAME CMD...: CMD prints OUTPUT, exits with 0, and leaves a whole dump.
+guest() {
+	local variable=$1 output=$2 name=$3
+	shift 3
+	rm -f x.pmc
+	PMC_OUT=$T/x.pmc run env "$variable" LD_PRELOAD="$AGENT" timeout -s KILL 300 "$@"
+	is "$status $(cat out)" "0 $output" "$name, $variable" || diag_file err stderr
+	"$PMCTL" report --format json x.pmc >r.json 2>r.err
+	is "$? $(cat r.err)" "0 " "$name, $variable: the dump is whole"
+}
+
+for variable in PMC_INTERVAL=10ms PMC_SAMPLE=task-clock/997 PMC_SAMPLE=task-clock/4999; do
+	guest $variable "shared: 0 wrong" "threads share one alternate stack" "$PROG/stacks" shared
+	guest $variable "unmapped: 0 wrong" "alternate stacks that are unmapped" "$PROG/stacks" unmapped
+	guest $variable "coroutines: 0 wrong" "coroutines with stacks of 16 KiB" "$PROG/stacks" coroutines
+done
+for rate in 997 4999; do
+	guest PMC_SAMPLE=task-clock/$rate "400 cancelled, 0 bad children" \
+		"threads are cancelled while they compute" "$PROG/cancelled" 100
+	guest PMC_SAMPLE=task-clock/$rate "0 failed" "setuid beside threads that compute" "$PROG/setids" 300
+done
+
+# Go requires alternate stacks, and ends the program if a handler runs on another one.
+if command -v go >/dev/null && GOCACHE=$T/gocache GO111MODULE=off CGO_ENABLED=1 \
+	go build -buildmode=c-shared -o golib.so "$SRC/golib.go" 2>err; then
+	want=$("$PROG/go_host" ./golib.so)
+	for variable in PMC_INTERVAL=4ms PMC_SAMPLE=task-clock/4999; do
+		guest $variable "$want" "a library of Go code, loaded late" "$PROG/go_host" ./golib.so
+	done
+else
+	ok "a Go toolchain with cgo is installed (sh tests/deps.sh check)" false
+fi
+done_testing
