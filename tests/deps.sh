@@ -77,6 +77,9 @@ check() {
 	program redis-server redis-server
 	program redis-cli redis-tools
 	program nginx nginx-light
+	program varnishd varnish
+	program ab apache2-utils
+	program curl curl
 	ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || need postgresql
 	program gdb gdb
 	program valgrind valgrind

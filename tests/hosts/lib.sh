@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# lib.sh - shared by the tests of host programs: compares a suite without the agent, with it and with
-# periodic snapshots, test by test.
+# lib.sh - shared by the tests of host programs: compares a suite without the agent, with it, with
+# periodic snapshots and with sampling, test by test.
 #
 # A test is a bash script tests/hosts/NAME.t that defines suites: functions that print a line
 # "pass TEST", "fail TEST" or "skip TEST" for each test and start the host through `host`. A suite runs
 # in an empty directory; what it writes to stderr is its log.
 #
-#	compare NAME LEAST SUITE [ARG...]  a TAP line for the agent and one for PMC_INTERVAL; LEAST tests
-#	                                   must pass without the agent
+#	compare NAME LEAST SUITE [ARG...]  a TAP line for the agent, for PMC_INTERVAL and for PMC_SAMPLE; LEAST
+#	                                   tests must pass without the agent
 #	host CMD...                        runs CMD under the variant that is compared
 #	check TEST CMD...                  prints "pass TEST" if CMD succeeds, and runs nothing after the
 #	                                   first failure; the output of CMD goes to the log
@@ -39,6 +39,7 @@ host() {
 	case $variant in
 	bare) with=() ;;
 	interval) with+=(PMC_INTERVAL=20ms) ;;
+	sample) with+=(PMC_SAMPLE=task-clock/997) ;;
 	esac
 	env "${with[@]}" "$@"
 }
@@ -115,7 +116,7 @@ compare() {
 		tail -n 20 "$file.bare.log" | cat -v | sed 's/^/# /' >&2
 		return
 	fi
-	for variant in agent interval; do
+	for variant in agent interval sample; do
 		cp "$T/good" "$T/lost"
 		for try in 1 2 3; do
 			once "$file.$variant" "$@"
@@ -135,5 +136,5 @@ compare() {
 			diag_file "$file.$variant.log" "log: $file.$variant.log"
 	done
 	diag "$name: $(wc -l <"$file.bare") tests; failures: $(failures "$file.bare") bare," \
-		"$(failures "$file.agent") agent, $(failures "$file.interval") interval; seconds: $seconds; coverage in %:$covered"
+		"$(failures "$file.agent") agent, $(failures "$file.interval") interval, $(failures "$file.sample") sampled; seconds: $seconds; coverage in %:$covered"
 }
