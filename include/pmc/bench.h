@@ -68,7 +68,7 @@ struct pmc_bench_options {
 	uint32_t size;	      /* of this struct in bytes, for later versions */
 	uint32_t min_samples; /* 10; at least 2 */
 	uint32_t max_samples; /* 10,000; at most 1,000,000 */
-	const char *events;   /* as pmctl(1) -e takes them; NULL: PMC_BENCH_EVENTS */
+	const char *events;   /* as pmctl-run(1) -e takes them; NULL: PMC_BENCH_EVENTS */
 	uint64_t warmup_ns;   /* minimum time before the first sample; 50 ms */
 	uint64_t sample_ns;   /* minimum length of a sample; 1 ms */
 	uint64_t total_ns;    /* time to take samples; 500 ms */

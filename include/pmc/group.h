@@ -20,7 +20,7 @@
  * 	loop_close(&group);
  *
  * A row is X(field, "event"), and may have a unit and a description: X(cpu, "task-clock", "ns",
- * "CPU time"). The event is one as pmctl(1) -e takes it ("cycles", "L1-dcache-load-misses",
+ * "CPU time"). The event is one as pmctl-run(1) -e takes it ("cycles", "L1-dcache-load-misses",
  * "cpu/event=0xc0,umask=1/", "sched:sched_switch", "instructions:u"), or a macro of
  * <pmc/event_names.h>. Other members than the fields, an empty list, a field named twice or like a
  * member that every group has, an empty event and more than PMC_EVENTS_MAX rows do not compile.

@@ -46,7 +46,7 @@ is "$(awk '/^[a-z]/ { print $1, $2 }' "$T/table" | head -n "$(jq '.checks | leng
 	"$(jq -r '.checks[] | .name + " " + .status' "$T/plain")" "table and JSON agree"
 
 # Every check is in the manual.
-sed 's/\\-/-/g' "$ROOT/docs/man/pmctl.1" | sed -n '/^.SH DOCTOR/,/^.SH HELP/p' >"$T/manual"
+sed 's/\\-/-/g' "$ROOT/docs/man/pmctl-doctor.1" >"$T/manual"
 is "$(jq -r '.checks[].name' "$T/plain" | while read -r name; do
 	grep -qE "^\\.BR.*[ \"]$name([ \"]|\$)" "$T/manual" || echo "$name"
 done)" "" "every check is in the manual"

@@ -10,7 +10,7 @@ LIB=$D/usr/lib
 # -o all: install copies the existing build and checks no prerequisite.
 ok "make install" make -s -C "$ROOT" -o all install DESTDIR="$D" PREFIX=/usr
 for f in bin/pmctl lib/libpmc.a lib/libpmc.so lib/pmc/libpmcagent.so lib/pkgconfig/pmc.pc \
-	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h include/pmc/tracepoint.h share/man/man1/pmctl.1 \
+	include/pmc/counter.h include/pmc/sampler.h include/pmc/group.h include/pmc/tracepoint.h share/man/man1/pmctl.1 share/man/man1/pmctl-report.1 \
 	share/man/man3/libpmc.3; do
 	ok "installs $f" test -s "$D/usr/$f"
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# JSON counts above 2^53: exact in the text; what jq, python3 and node make of them. pmctl(1) says so.
+# JSON counts above 2^53: exact in the text; what jq, python3 and node make of them. pmctl-report(1) says so.
 . "$(dirname "$0")/lib.sh"
 
 cd "$T" || exit 1
@@ -54,7 +54,7 @@ case $(jq --version) in
 jq-1.[0-6]*) want=$rounded ;;
 *) want=$exact ;;
 esac
-is "$(jq '.threads[0].events[0].value' big.json)" $want "$(jq --version) prints what pmctl(1) says"
+is "$(jq '.threads[0].events[0].value' big.json)" $want "$(jq --version) prints what pmctl-report(1) says"
 is "$(jq '.threads[0].events[0].value + 0' big.json)" $rounded "jq calculates with doubles"
 
 done_testing

@@ -106,11 +106,15 @@ static void nearest(void **state)
 }
 
 /* A man page as plain text, without macros, escapes and fonts. */
-static const char *man_page(const char *path)
+static const char *man_page(const char *name)
 {
 	static char text[65536];
-	FILE *file = fopen(path, "r");
+	char path[64];
+	FILE *file;
 	size_t n = 0;
+
+	snprintf(path, sizeof(path), "docs/man/%s", name);
+	file = fopen(path, "r");
 
 	if (!file)
 		fail_msg("cannot open %s: run the unit tests from the top folder", path);
@@ -130,6 +134,14 @@ static const char *man_page(const char *path)
 	text[n] = '\0';
 	fclose(file);
 	return text;
+}
+
+static const char *command_page(const char *command)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "pmctl-%s.1", command);
+	return man_page(name);
 }
 
 /* Whether the text has the word, delimited by characters that are not part of names. */
@@ -156,14 +168,13 @@ static void expect_word(const char *text, const char *word, const char *where)
 static void commands_are_documented(void **state)
 {
 	for (unsigned i = 0; i < tool_n_commands; i++) {
-		const char *man = man_page("docs/man/pmctl.1");
-		char heading[64] = ".SH ";
 		const char *at;
 		unsigned examples = 0;
 
-		for (const char *c = tool_commands[i].name; *c; c++)
-			heading[strlen(heading)] = (char)toupper((unsigned char)*c);
-		expect_word(man, heading, "pmctl(1)");
+		expect_word(man_page("pmctl.1"), tool_commands[i].name, "pmctl(1)");
+		if (strcmp(tool_commands[i].name, "help"))
+			expect_word(command_page(tool_commands[i].name), ".SH SYNOPSIS",
+				    "its page");
 		PMCTL(&run, "help", tool_commands[i].name);
 		assert_int_equal(run.code, 0);
 		expect_in(run.out, tool_commands[i].synopsis, "its help");
@@ -228,17 +239,17 @@ static void flags_are_documented(void **state)
 	};
 
 	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		const char *man = man_page("docs/man/pmctl.1");
+		const char *man = command_page(flags[i].command);
 		char letter[3] = { '-', flags[i].letter };
 
 		PMCTL(&run, "help", flags[i].command);
 		expect_in(run.out, flags[i].help, "help");
 		if (flags[i].flag) {
-			expect_word(man, flags[i].flag, "pmctl(1)");
+			expect_word(man, flags[i].flag, flags[i].command);
 			expect_word(run.out, flags[i].flag, "help");
 		}
 		if (flags[i].letter) {
-			expect_word(man, letter, "pmctl(1)");
+			expect_word(man, letter, flags[i].command);
 			expect_word(run.out, letter, "help");
 		}
 	}
@@ -250,13 +261,13 @@ static void knobs_are_documented(void **state)
 	for (unsigned i = 0; i < pmc_n_knobs; i++) {
 		const struct pmc_knob *knob = &pmc_knobs[i];
 		char letter[3] = { '-', knob->letter };
-		const char *man = man_page("docs/man/pmctl.1");
+		const char *man = command_page("run");
 
-		expect_word(man, knob->flag, "pmctl(1)");
-		expect_word(man, knob->env, "pmctl(1)");
+		expect_word(man, knob->flag, "pmctl-run(1)");
+		expect_word(man, knob->env, "pmctl-run(1)");
 		expect_word(run.out, knob->flag, "pmctl help run");
 		expect_in(run.out, knob->help, "pmctl help run");
-		man = man_page("docs/man/libpmcagent.7");
+		man = man_page("libpmcagent.7");
 		expect_word(man, knob->flag, "libpmcagent(7)");
 		expect_word(man, knob->env, "libpmcagent(7)");
 		if (knob->def)
