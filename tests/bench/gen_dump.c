@@ -40,8 +40,8 @@ static uint64_t put_site(unsigned i)
 	char symbol[32];
 
 	snprintf(symbol, sizeof(symbol), "worker_main_%u", i);
-	return pmc_build_site(&buf, 0x1000 + i * 0x340,
-			      "/usr/lib/x86_64-linux-gnu/libworkers.so.3", symbol);
+	return pmc_build_site(&buf, 0x1000 + i * 0x340, "/usr/lib/x86_64-linux-gnu/libworkers.so.3",
+			      symbol);
 }
 
 struct process {

@@ -159,7 +159,7 @@ static void on_signal(int)
 
 int main(int argc, char **argv)
 {
-	static void *(*const work[])(void *) = { loader, loader, thrower, thrower,
+	static void *(*const work[])(void *) = { loader,    loader, thrower, thrower,
 						 allocator, forker, creator };
 	struct sigaction action = {};
 	pthread_t last;

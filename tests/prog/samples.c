@@ -354,10 +354,15 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*work)(void);
 	} cases[] = {
-		{ "leaf", leaf },	{ "deep", deep_60 },  { "deeper", deep_400 },
-		{ "garbled", garbled },	{ "tail", tail_caller },
-		{ "signal", raiser },	{ "sort", sorter },
-		{ "vdso", clock_reader }, { "alternate", on_alternate_stack },
+		{ "leaf", leaf },
+		{ "deep", deep_60 },
+		{ "deeper", deep_400 },
+		{ "garbled", garbled },
+		{ "tail", tail_caller },
+		{ "signal", raiser },
+		{ "sort", sorter },
+		{ "vdso", clock_reader },
+		{ "alternate", on_alternate_stack },
 	};
 
 	if (argc > 2 && strcmp(name, "module") != 0)

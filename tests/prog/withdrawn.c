@@ -26,7 +26,7 @@ static void (*spin)(const void *);
 
 #if defined(__x86_64__)
 /* push %rbp; mov %rdi, %rbp; mov $2^20, %ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
-static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xfd, 0xb9, 0,    0,	  0x10,
+static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xfd, 0xb9, 0,    0,	 0x10,
 				0,    0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
 #else
 static const uint8_t code[1];

@@ -43,8 +43,9 @@ static inline void made_stacks(unsigned process, const uint64_t *modules, unsign
 static inline void made_samples(unsigned process, struct pmc_samples_fixed fixed, uint64_t raw,
 				const struct pmc_sample *list, unsigned n)
 {
-	const struct made_value value = { .enabled = 1000, .running = 1000, .n = 1,
-					  .values = { raw } };
+	const struct made_value value = {
+		.enabled = 1000, .running = 1000, .n = 1, .values = { raw }
+	};
 
 	fixed.n = n;
 	fixed.n_groups = fixed.part == 0;

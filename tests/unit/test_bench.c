@@ -175,8 +175,7 @@ static void counts_are_of_the_work_alone(void **state)
 		/* A reclaimed page, or a sanitizer, may add a few faults. */
 		assert_true(faults->per_op.mean >= 4 && faults->per_op.mean < 4.5);
 		assert_true(faults->total >= 4 * result.samples * result.ops_per_sample);
-		assert_true(faults->total <
-			    4.5 * (double)(result.samples * result.ops_per_sample));
+		assert_true(faults->total < 4.5 * (double)(result.samples * result.ops_per_sample));
 	}
 	assert_string_equal(result.counts[0].event, "page-faults");
 	assert_string_equal(result.counts[1].event, "task-clock");
@@ -399,9 +398,9 @@ static void json_has_what_the_results_have(void **state)
 	assert_true(json_is_null(json_object_get(one, "ipc")));
 	assert_true(json_is_true(json_object_get(one, "baseline")));
 	assert_true(json_number_value(json_object_get(one, "speedup")) == 1);
-	assert_true(fabs(json_number_value(json_object_get(json_object_get(one, "time_ns"),
-							   "median")) -
-			 result.time_ns.median) < 1e-5);
+	assert_true(
+		fabs(json_number_value(json_object_get(json_object_get(one, "time_ns"), "median")) -
+		     result.time_ns.median) < 1e-5);
 	event = json_array_get(json_object_get(one, "events"), 0);
 	assert_true(json_number_value(json_object_get(json_object_get(event, "per_op"), "mean")) ==
 		    4);

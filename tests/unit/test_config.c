@@ -102,16 +102,11 @@ static void sizes(void **state)
 		const char *text;
 		uint64_t bytes; /* 0: refused */
 	} sizes[] = {
-		{ "PMC_OUT_MAX=1", 1 },
-		{ "PMC_OUT_MAX=500M", 500ull << 20 },
-		{ "PMC_OUT_MAX=2G", 2ull << 30 },
-		{ "PMC_OUT_MAX=4T", 4ull << 40 },
-		{ "PMC_OUT_MAX=0", 0 },
-		{ "PMC_OUT_MAX=G", 0 },
-		{ "PMC_OUT_MAX=1g", 0 },
-		{ "PMC_OUT_MAX=1GB", 0 },
-		{ "PMC_OUT_MAX=-1", 0 },
-		{ "PMC_OUT_MAX=9000000T", 0 },
+		{ "PMC_OUT_MAX=1", 1 },		  { "PMC_OUT_MAX=500M", 500ull << 20 },
+		{ "PMC_OUT_MAX=2G", 2ull << 30 }, { "PMC_OUT_MAX=4T", 4ull << 40 },
+		{ "PMC_OUT_MAX=0", 0 },		  { "PMC_OUT_MAX=G", 0 },
+		{ "PMC_OUT_MAX=1g", 0 },	  { "PMC_OUT_MAX=1GB", 0 },
+		{ "PMC_OUT_MAX=-1", 0 },	  { "PMC_OUT_MAX=9000000T", 0 },
 	};
 
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -10,8 +10,8 @@
 #include "tools/attach/region.h"
 #include "tools/attach/sample.h"
 
-	/* What was left out. */
-	struct attach_missing {
+/* What was left out. */
+struct attach_missing {
 	uint32_t changing;     /* threads that changed their regions all the time */
 	bool regions, samples; /* damaged */
 };

@@ -50,12 +50,12 @@ struct diff {
 	enum pmc_fold_by by;
 	const char **files[2];
 	unsigned n_files[2];
-	int format;	   /* enum pmc_report_format */
-	unsigned top;	   /* 0: all */
+	int format;		  /* enum pmc_report_format */
+	unsigned top;		  /* 0: all */
 	struct pmc_screen screen; /* of tables */
-	double fail_above; /* percent; negative: not asked for */
-	const char *event; /* of samples; NULL: all but waits */
-	const char *root;  /* of modules and debug files; NULL: / */
+	double fail_above;	  /* percent; negative: not asked for */
+	const char *event;	  /* of samples; NULL: all but waits */
+	const char *root;	  /* of modules and debug files; NULL: / */
 
 	struct diff_column columns[DIFF_EVENTS + PMC_UNION_MAX];
 	unsigned n_columns;
@@ -64,8 +64,8 @@ struct diff {
 	const char *hosts[2];	 /* of each side, joined by commas */
 	const char *commands[2]; /* of the first process of each side's first dump */
 	struct diff_process *processes[2];
-	bool repeated[2];	 /* a process is in several dumps of the side */
-	uint64_t off_ns[2];	 /* longest time for which counting was off in a process */
+	bool repeated[2];   /* a process is in several dumps of the side */
+	uint64_t off_ns[2]; /* longest time for which counting was off in a process */
 	/* Samples by the first event of each side, and the event's own counts if known. */
 	struct diff_sampled {
 		const char *event;

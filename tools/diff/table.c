@@ -36,8 +36,10 @@ static const char *name_of(const struct diff *diff, unsigned column)
 {
 	/* As reports have them. */
 	static const char *const names[DIFF_EVENTS] = {
-		[DIFF_CPU] = "cpu",		[DIFF_THREADS] = "threads",
-		[DIFF_FAULTS] = "page-faults",	[DIFF_VOLUNTARY] = "vol",
+		[DIFF_CPU] = "cpu",
+		[DIFF_THREADS] = "threads",
+		[DIFF_FAULTS] = "page-faults",
+		[DIFF_VOLUNTARY] = "vol",
 		[DIFF_INVOLUNTARY] = "invol",
 	};
 
@@ -221,8 +223,8 @@ static void each_line(struct table *table,
 		strcpy(line.cells[KEY], "thread");
 	if (pmc_by_samples(diff->by))
 		strcpy(line.cells[KEY], diff->by == PMC_BY_LINE	  ? "line" :
-						     diff->by == PMC_BY_MODULE ? "module" :
-										 "function");
+					diff->by == PMC_BY_MODULE ? "module" :
+								    "function");
 	use(table, &line);
 	while ((row = next_row(diff, row, &shown))) {
 		bool first = true;

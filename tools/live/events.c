@@ -109,8 +109,7 @@ int live_events_plan(struct live_events *events, const char *text, bool optional
 void live_events_refuse(struct live_events *events, int error)
 {
 	for (unsigned i = 0; i < events->view.count; i++) {
-		struct pmc_event_def *def =
-			&((struct pmc_p_event *)events->view.events)[i].def;
+		struct pmc_event_def *def = &((struct pmc_p_event *)events->view.events)[i].def;
 
 		if (def->type == PMC_TYPE_OS || def->state != PMC_COUNTED)
 			continue;

@@ -64,7 +64,7 @@ struct live_stat {
 	char state;	      /* of proc_pid_stat(5): R S D T t Z X I */
 	uint64_t parent, minor_faults, major_faults;
 	uint64_t user_ticks, system_ticks; /* of 10 ms */
-	uint64_t child_faults; /* minor ones of children that it has waited for */
+	uint64_t child_faults;		   /* minor ones of children that it has waited for */
 	uint64_t start_ticks; /* since boot: tells threads apart whose ID is the same */
 };
 bool live_parse_stat(const char *text, struct live_stat *stat);

@@ -49,10 +49,10 @@ const struct macho_slice *macho_choose(const struct macho_facts *facts, bool app
 
 /* What is known of a program's file beside its contents. */
 struct macho_place {
-	const char *path;    /* absolute, without symbolic links */
-	bool gains_rights;   /* setuid or setgid */
-	bool sip_flag;	     /* SF_RESTRICTED: System Integrity Protection */
-	bool apple_silicon;  /* of the machine */
+	const char *path;   /* absolute, without symbolic links */
+	bool gains_rights;  /* setuid or setgid */
+	bool sip_flag;	    /* SF_RESTRICTED: System Integrity Protection */
+	bool apple_silicon; /* of the machine */
 };
 
 /* Whether dyld loads the agent into the program. */

@@ -19,7 +19,7 @@
 #define LOOK_NS 100000000u
 /* So many threads are read as often, more of them less often; all files of many that run in every
  * so many readings. */
-#define LOOK_AT 64u
+#define LOOK_AT	   64u
 #define LOOK_TURNS 8u
 /* PIDFD_THREAD of <linux/pidfd.h>, since Linux 6.9. */
 #define FOR_THREAD O_EXCL

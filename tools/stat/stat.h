@@ -50,7 +50,7 @@ struct stat_row {
 	uint64_t until_ns;	    /* later than read_ns by the time on a CPU until its end */
 	struct live_waits begin, before, now;
 	uint64_t blocked_ns; /* since the start, as shown at the last step */
-	bool later;		  /* of a thread: it has started since */
+	bool later;	     /* of a thread: it has started since */
 	/* task-clock since the start; 0: not counted. At the last step, at read_ns. */
 	uint64_t clock_ns, clock_before_ns, clock_read_ns;
 	uint64_t ran_ns, ran_clock_ns; /* CPU time since the start, by both; that clock then */
@@ -87,13 +87,13 @@ struct stat_job {
 	unsigned found;		/* the row that was looked for last */
 	struct stat_row *pools; /* of the threads; at most n_rows */
 	unsigned n_pools;
-	struct stat_row rest;	   /* CPU time of a process that no row has */
-	unsigned clock;		   /* task-clock in the plan; UINT_MAX: not counted */
-	uint64_t process_ns;	   /* CPU time of the process at begin_ns; 0: unknown */
+	struct stat_row rest;	      /* CPU time of a process that no row has */
+	unsigned clock;		      /* task-clock in the plan; UINT_MAX: not counted */
+	uint64_t process_ns;	      /* CPU time of the process at begin_ns; 0: unknown */
 	uint64_t scanned_ns, read_ns; /* when threads were looked for, and read, last; 0: never */
-	struct live_budget budget; /* of files of threads */
-	unsigned alive, ran;	   /* rows of threads in the last scan */
-	uint64_t unread_ns;	   /* last time of a process that had gone before it was read */
+	struct live_budget budget;    /* of files of threads */
+	unsigned alive, ran;	      /* rows of threads in the last scan */
+	uint64_t unread_ns;	      /* last time of a process that had gone before it was read */
 	struct stat_group *groups;
 	unsigned n_groups;
 	size_t groups_room;

@@ -54,8 +54,7 @@ static const char *row_name(const struct stat_job *stat, const struct stat_row *
 	return text;
 }
 
-static const char *const wait_heads[] = { "on cpu ms", "delay ms", "blocked ms", "vol",
-					  "invol" };
+static const char *const wait_heads[] = { "on cpu ms", "delay ms", "blocked ms", "vol", "invol" };
 #define N_WAITS (sizeof(wait_heads) / sizeof(wait_heads[0]))
 
 enum kind { EVENT, METRIC, WAIT };
@@ -241,7 +240,7 @@ static void put_line(struct stat_job *stat, const struct columns *columns,
 		else if (column->kind == METRIC)
 			stat_metric_text(stat, row, column->index, text, sizeof(text));
 		stat_put_right(out, column->kind == WAIT ? waits[column->index] : text,
-			  width_of(columns, column));
+			       width_of(columns, column));
 	}
 	if (stat_has_waits(stat) && !columns->left_out)
 		put_place(out, row, cumulative,
@@ -325,8 +324,8 @@ static void put_left_out(struct stat_job *stat)
 		return;
 	pmc_out_to_mem(&out, text, sizeof(text));
 	for (unsigned i = 0; i < columns.left_out; i++)
-		pmc_outf(&out, "%s%s", i ? ", " : " no room for: ",
-			 columns.list[columns.n + i].head);
+		pmc_outf(&out, "%s%s",
+			 i ? ", " : " no room for: ", columns.list[columns.n + i].head);
 	pmc_outf(&out, "%s; --format json has all", stat_has_waits(stat) ? ", at" : "");
 	pmc_show_wrapped(&stat->out, text, columns.room);
 }

@@ -14,7 +14,7 @@ enum { SYMBOL_ID_MOST = 64, SYMBOL_NAME_MOST = 4096, SYMBOL_PATH_MAX = 4096 };
 struct symbol_entry {
 	uint64_t start, end;
 	const char *raw; /* NULL: unknown */
-	size_t order; /* of those with one start the first is kept */
+	size_t order;	 /* of those with one start the first is kept */
 };
 
 /* Sorted by start; an entry may lie in the one before. */

@@ -168,8 +168,8 @@ static void draw_head(struct top_screen *screen)
 	put_line(1, text, out.len, A_REVERSE);
 	for (unsigned i = 0; i < screen->layout.n; i++) {
 		if (screen->layout.columns[i] == job->look.sort)
-			mvchgat(1, at, screen->layout.widths[i],
-				A_REVERSE | A_BOLD | A_UNDERLINE, 0, NULL);
+			mvchgat(1, at, screen->layout.widths[i], A_REVERSE | A_BOLD | A_UNDERLINE,
+				0, NULL);
 		at += screen->layout.widths[i] + 1;
 	}
 }

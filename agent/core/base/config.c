@@ -13,14 +13,16 @@ static const struct {
 	const char *name;
 	int number;
 } signals[] = {
-	{ "HUP", SIGHUP },   { "INT", SIGINT },	      { "QUIT", SIGQUIT },     { "ILL", SIGILL },
-	{ "TRAP", SIGTRAP }, { "ABRT", SIGABRT },     { "BUS", SIGBUS },       { "FPE", SIGFPE },
-	{ "KILL", SIGKILL }, { "USR1", SIGUSR1 },     { "SEGV", SIGSEGV },     { "USR2", SIGUSR2 },
-	{ "PIPE", SIGPIPE }, { "ALRM", SIGALRM },     { "TERM", SIGTERM },     { "CHLD", SIGCHLD },
-	{ "CONT", SIGCONT }, { "STOP", SIGSTOP },     { "TSTP", SIGTSTP },     { "TTIN", SIGTTIN },
-	{ "TTOU", SIGTTOU }, { "URG", SIGURG },	      { "XCPU", SIGXCPU },     { "XFSZ", SIGXFSZ },
-	{ "PROF", SIGPROF }, { "VTALRM", SIGVTALRM }, { "WINCH", SIGWINCH },   { "IO", SIGIO },
-	{ "SYS", SIGSYS },
+	{ "HUP", SIGHUP },	 { "INT", SIGINT },	  { "QUIT", SIGQUIT },
+	{ "ILL", SIGILL },	 { "TRAP", SIGTRAP },	  { "ABRT", SIGABRT },
+	{ "BUS", SIGBUS },	 { "FPE", SIGFPE },	  { "KILL", SIGKILL },
+	{ "USR1", SIGUSR1 },	 { "SEGV", SIGSEGV },	  { "USR2", SIGUSR2 },
+	{ "PIPE", SIGPIPE },	 { "ALRM", SIGALRM },	  { "TERM", SIGTERM },
+	{ "CHLD", SIGCHLD },	 { "CONT", SIGCONT },	  { "STOP", SIGSTOP },
+	{ "TSTP", SIGTSTP },	 { "TTIN", SIGTTIN },	  { "TTOU", SIGTTOU },
+	{ "URG", SIGURG },	 { "XCPU", SIGXCPU },	  { "XFSZ", SIGXFSZ },
+	{ "PROF", SIGPROF },	 { "VTALRM", SIGVTALRM }, { "WINCH", SIGWINCH },
+	{ "IO", SIGIO },	 { "SYS", SIGSYS },
 #ifdef SIGPWR /* not on every OS */
 	{ "PWR", SIGPWR },
 #endif
@@ -45,9 +47,7 @@ static int real_time_signal(const char *text)
 	int value = -1;
 
 	if (min || strncmp(text, "RTMAX", 5) == 0)
-		value = text[5] == (min ? '+' : '-') ? number(text + 6) :
-			text[5] == '\0'	     ? 0 :
-						       -1;
+		value = text[5] == (min ? '+' : '-') ? number(text + 6) : text[5] == '\0' ? 0 : -1;
 	if (value < 0)
 		return -EINVAL;
 	value = min ? SIGRTMIN + value : SIGRTMAX - value;

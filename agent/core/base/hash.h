@@ -73,11 +73,11 @@ static inline uint64_t pmc_hash(const void *bytes, size_t len)
 	return pmc_hash_sip(key, bytes, len);
 }
 
-#define HASH_NONFATAL_OOM 1
+#define HASH_NONFATAL_OOM	      1
 #define HASH_FUNCTION(key, len, hash) ((hash) = (unsigned)pmc_hash(key, len))
-#define uthash_malloc(bytes)     pmc_arena_alloc(arena, bytes)
-#define uthash_free(ptr, bytes)  ((void)(ptr), (void)(bytes))
-#define uthash_nonfatal_oom(elt) ((void)(elt))
+#define uthash_malloc(bytes)	      pmc_arena_alloc(arena, bytes)
+#define uthash_free(ptr, bytes)	      ((void)(ptr), (void)(bytes))
+#define uthash_nonfatal_oom(elt)      ((void)(elt))
 #include <uthash.h>
 
 #endif

@@ -41,17 +41,15 @@ cpu_inline bool cpu_counter(uint32_t counter, uint64_t *value)
 		__asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(*value));                     \
 		return true;
 	switch (counter) {
-		READ(0)
-		READ(1)
-		READ(2)
-		READ(3)
-		READ(4) READ(5) READ(6) READ(7) READ(8) READ(9) READ(10) READ(11) READ(12) READ(13)
-			READ(14) READ(15) READ(16) READ(17) READ(18) READ(19) READ(20) READ(21)
-				READ(22) READ(23) READ(24) READ(25) READ(26) READ(27) READ(28)
-					READ(29) READ(30) case 31
-		    : __asm__ volatile("mrs %0, pmccntr_el0"
-				       : "=r"(*value));
+		/* clang-format off */
+		READ(0) READ(1) READ(2) READ(3) READ(4) READ(5) READ(6) READ(7)
+		READ(8) READ(9) READ(10) READ(11) READ(12) READ(13) READ(14) READ(15)
+		READ(16) READ(17) READ(18) READ(19) READ(20) READ(21) READ(22) READ(23)
+		READ(24) READ(25) READ(26) READ(27) READ(28) READ(29) READ(30)
+	case 31:
+		__asm__ volatile("mrs %0, pmccntr_el0" : "=r"(*value));
 		return true;
+		/* clang-format on */
 	default:
 		return false;
 	}

@@ -91,8 +91,7 @@ void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uin
 }
 
 struct pmc_stacks_fixed *pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16],
-					  uint64_t snapshot,
-					  const struct pmc_stacks_fixed *fixed)
+					  uint64_t snapshot, const struct pmc_stacks_fixed *fixed)
 {
 	return pmc_frame_begin(buf, PMC_FRAME_STACKS, identity, snapshot, fixed, sizeof(*fixed));
 }

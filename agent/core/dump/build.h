@@ -56,8 +56,7 @@ void pmc_begin_region(struct pmc_frame_buf *buf, const uint8_t identity[16], uin
 /* ---- STACKS: n_modules hashes by pmc_frame_bytes, n_stacks times pmc_put_stack ------------ */
 /* Returns the fixed part in the frame, which may be changed until pmc_frame_end. NULL: no room. */
 struct pmc_stacks_fixed *pmc_begin_stacks(struct pmc_frame_buf *buf, const uint8_t identity[16],
-					  uint64_t snapshot,
-					  const struct pmc_stacks_fixed *fixed);
+					  uint64_t snapshot, const struct pmc_stacks_fixed *fixed);
 void pmc_put_stack(struct pmc_frame_buf *buf, const struct pmc_stack_def *def,
 		   const uint64_t *frames);
 /* ---- SAMPLES: n_groups times pmc_put_reading, then n samples by pmc_frame_bytes ----------- */

@@ -36,7 +36,7 @@ struct slot {
 	uint32_t reason; /* why a group is not open */
 	uint16_t flags;	 /* PMC_THREAD_* */
 	uint8_t n_fds;
-	uint8_t blocked; /* the agent's signal, if the thread blocks all signals */
+	uint8_t blocked;       /* the agent's signal, if the thread blocks all signals */
 	_Atomic int32_t timer; /* ID + 1 of its CPU timer; 0: none */
 	uint64_t seq;
 	uint64_t start_ns;

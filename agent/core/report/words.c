@@ -116,7 +116,7 @@ int pmc_decimals_for(double value)
 void pmc_scale_time(struct pmc_scale *scale, double most_ns, const char *micro)
 {
 	const struct pmc_scale units[] = {
-		{ 3600e9, 0, "h" }, { 1e9, 0, "s" },  { 1e6, 0, "ms" },
+		{ 3600e9, 0, "h" }, { 1e9, 0, "s" }, { 1e6, 0, "ms" },
 		{ 1e3, 0, micro },  { 1, 0, "ns" },
 	};
 	const double least[] = { 1e13, 1e9, 1e6, 1e3 };

@@ -118,8 +118,8 @@ static void read_signature(struct span signature, struct macho_slice *slice)
 		const uint32_t from = be32(signature, at + 4);
 
 		if (from && from < signature.n)
-			read_blob(part(signature, from, signature.n - from),
-				  be32(signature, at), slice);
+			read_blob(part(signature, from, signature.n - from), be32(signature, at),
+				  slice);
 	}
 }
 
@@ -228,8 +228,8 @@ int macho_read_file(const char *path, struct macho_facts *facts)
 		return -errno;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		result = bytes == MAP_FAILED ? -errno :
-					       macho_read(bytes, (size_t)st.st_size, facts);
+		result =
+			bytes == MAP_FAILED ? -errno : macho_read(bytes, (size_t)st.st_size, facts);
 		if (bytes != MAP_FAILED)
 			munmap(bytes, (size_t)st.st_size);
 	}

@@ -74,8 +74,8 @@ int run_next_signal(const sigset_t *set, bool *from_terminal)
 	siginfo_t info;
 	int sig = sigwaitinfo(set, &info);
 
-	*from_terminal = sig > 0 && info.si_code == SI_KERNEL &&
-			 !(sig == SIGHUP && getsid(0) == getpid());
+	*from_terminal =
+		sig > 0 && info.si_code == SI_KERNEL && !(sig == SIGHUP && getsid(0) == getpid());
 	return sig > 0 ? sig : 0;
 }
 

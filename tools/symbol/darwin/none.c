@@ -102,4 +102,3 @@ bool symbols_is_perf_map(const struct symbol_module *module)
 	(void)module;
 	return false;
 }
-
