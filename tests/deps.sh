@@ -64,6 +64,7 @@ check() {
 	demo
 	header cmocka.h libcmocka-dev
 	program clang clang
+	program clang-format-14 clang-format-14
 	program prove perl
 	program jq jq
 	program g++ g++
