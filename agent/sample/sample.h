@@ -4,7 +4,7 @@
  *
  * The sampling event of a thread is apart from the counted ones. The kernel sends the agent's own
  * signal to the thread whose event overflowed, and switches the event off at the first or second
- * overflow that the handler has not recorded: signals cannot queue up. docs/ARCHITECTURE.md says
+ * overflow that the handler has not recorded: signals cannot queue up. docs/design/sampling.md says
  * why the handler cannot deadlock. Functions are async-signal-safe unless they say otherwise.
  */
 #ifndef PMC_AGENT_SAMPLE_SAMPLE_H
