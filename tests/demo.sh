@@ -61,3 +61,6 @@ END
 
 say "\$ pmctl report --by pool threads.pmc"
 "$O/pmctl" report --by pool threads.pmc || exit 1
+
+cd - >/dev/null || exit 1
+say "Next: ${O#"$PWD"/}/pmctl run -- COMMAND"
