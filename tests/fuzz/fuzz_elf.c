@@ -4,7 +4,7 @@
  * it for functions. The first eight bytes are the address to look up.
  *
  * With FUZZ_LIBDW set, for lines and inlined frames too. Most findings of those are libdw's: 0.188
- * reads past the end of damaged line tables (docs/CONTRIBUTING.md, "Known gaps").
+ * reads past the end of damaged line tables (docs/CONTRIBUTING.md, "Fuzzing").
  */
 #include "tests/fuzz/fuzz.h"
 #include "tools/run/program.h"

@@ -6,8 +6,8 @@
 python=/usr/bin/python3.11
 limit=60
 
-# Two tests of test_subprocess look at every descriptor number, and find those of the agent: see "Known
-# gaps" in docs/CONTRIBUTING.md.
+# Two tests of test_subprocess look at every descriptor number, and find those of the agent: see BUGS
+# in libpmcagent(7).
 seen=(-i test_pass_fds_redirected -i test_close_fds_when_max_fd_is_lowered)
 
 # regrtest writes no results if the interpreter crashes or hangs: then every test is lost.
