@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* samples_made.h - modules, stacks and samples for tests, as frames in the dump of
- * tests/unit/report_profile.h. */
+ * tests/unit/made_dump.h. */
 #ifndef PMC_TESTS_SAMPLES_MADE_H
 #define PMC_TESTS_SAMPLES_MADE_H
 
-#include "tests/unit/report_profile.h"
+#include "tests/unit/made_dump.h"
 
 static inline uint64_t made_module(const char *path, const char *build_id)
 {

@@ -3,6 +3,7 @@
 #ifndef PMC_TESTS_SAMPLES_REPORT_H
 #define PMC_TESTS_SAMPLES_REPORT_H
 
+#include "tests/unit/report_profile.h"
 #include "tests/unit/samples_made.h"
 #include "tools/report/samples.h"
 #include "tests/unit/unit.h"

@@ -3,6 +3,7 @@
  * print them: nothing that a terminal interprets comes out. */
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/words.h"
+#include "tests/unit/report_profile.h"
 #include "tests/unit/samples_made.h"
 #include "tests/unit/tool_run.h"
 #include "tests/unit/unit.h"

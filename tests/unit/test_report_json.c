@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_json.c - JSON, CSV, timeline and selection of rows, parsed and compared by field. */
+#include "tests/unit/golden.h"
 #include "tests/unit/report_profile.h"
 #include "tests/unit/unit.h"
 
@@ -446,7 +447,7 @@ static void timeline(void **state)
 		if (options.format == PMC_FORMAT_CSV)
 			assert_non_null(strstr(text, ",t_ns,dt_ns,"));
 		else
-			assert_true(made_golden(text, "report-timeline"));
+			assert_golden(text, "report-timeline");
 	}
 	pmc_profile_free(&steps);
 }

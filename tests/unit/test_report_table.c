@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_table.c - the table compared with golden files, and single rules. */
 #include "agent/core/base/utf8.h"
+#include "tests/unit/golden.h"
 #include "tests/unit/report_process.h"
 #include "tests/unit/unit.h"
 
@@ -77,16 +78,16 @@ static void full(void **state)
 	made_profile(&profile, false);
 	text = table_of(&profile, (struct pmc_report_options){ .keep_hint = "PMC_OUT=run.pmc" });
 	assert_fits(text);
-	assert_true(made_golden(text, "report-full"));
+	assert_golden(text, "report-full");
 	text = table_of(&profile, (struct pmc_report_options){ .wide = true, .top = 3 });
-	assert_true(made_golden(text, "report-wide"));
+	assert_golden(text, "report-wide");
 	text = table_of(&profile, (struct pmc_report_options){ .summary = true });
-	assert_true(made_golden(text, "report-summary"));
+	assert_golden(text, "report-summary");
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_NAME, .top = 5 });
 	assert_fits(text);
-	assert_true(made_golden(text, "report-by-name"));
+	assert_golden(text, "report-by-name");
 	text = table_of(&profile, (struct pmc_report_options){ .by = PMC_BY_POOL, .wide = true });
-	assert_true(made_golden(text, "report-by-pool-wide"));
+	assert_golden(text, "report-by-pool-wide");
 	for (int width = 60; width <= 200; width += 140) {
 		char name[32];
 
@@ -95,14 +96,14 @@ static void full(void **state)
 								       .screen.ascii = true });
 		for (const char *c = text; *c; c++)
 			assert_in_range((unsigned char)*c, '\n', '~');
-		assert_true(made_golden(text, name));
+		assert_golden(text, name);
 	}
 	text = table_of(&profile,
 			(struct pmc_report_options){ .columns = "thread,tid,vol,cpu", .top = 2 });
-	assert_true(made_golden(text, "report-columns"));
+	assert_golden(text, "report-columns");
 	text = table_of(&profile,
 			(struct pmc_report_options){ .where = io_only, .n_where = 1, .top = 3 });
-	assert_true(made_golden(text, "report-where"));
+	assert_golden(text, "report-where");
 	pmc_profile_free(&profile);
 }
 
@@ -164,10 +165,10 @@ static void marks(void **state)
 	made_profile(&profile, false);
 	text = table_of(&profile, (struct pmc_report_options){ .only_first = true });
 	assert_fits(text);
-	assert_true(made_golden(text, "report-marks"));
+	assert_golden(text, "report-marks");
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
 	assert_fits(text);
-	assert_true(made_golden(text, "report-tree"));
+	assert_golden(text, "report-tree");
 	pmc_profile_free(&profile);
 }
 
@@ -193,7 +194,7 @@ static void no_pmu(void **state)
 	made_thread(1, thread_like(0, 2305 * MS, set), "xz", NULL, 0);
 	made_profile(&profile, false);
 	text = table_of(&profile, (struct pmc_report_options){ 0 });
-	assert_true(made_golden(text, "report-no-pmu"));
+	assert_golden(text, "report-no-pmu");
 	assert_null(strstr(text, "IPC"));
 	pmc_profile_free(&profile);
 }

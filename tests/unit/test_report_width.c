@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_width.c - what tables leave out on a narrow screen. */
 #include "tests/unit/report_process.h"
+#include "tests/unit/report_profile.h"
 #include "tests/unit/samples_made.h"
 #include "tools/report/samples.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_samples.c - modules, stacks and samples: frames to a profile. */
+#include "tests/unit/report_profile.h"
 #include "tests/unit/samples_made.h"
 #include "tests/unit/unit.h"
 
