@@ -62,6 +62,9 @@ check: ## install missing packages, build, run every test this machine can run
 
 check-unit: units ## run the unit tests only
 	O=$(O) bash tests/check.sh unit
+GOLDEN_BIN := $(addprefix $(O)/unit/,$(basename $(notdir $(wildcard tests/unit/test_capture_*.c))) test_report_table test_report_json)
+check-golden: $(GOLDEN_BIN) ## compare output with tests/golden; UPDATE=1: rewrite these files
+	$(foreach bin,$(GOLDEN_BIN),$(bin) &&) :
 check-e2e: all progs ## run the end-to-end tests only
 	O=$(O) bash tests/check.sh e2e
 
@@ -92,4 +95,4 @@ tsan: ## build and run the unit tests under ThreadSanitizer
 	$(MAKE) -j$(JOBS) O=$(O)-tsan CFLAGS='-O1 -g -fsanitize=thread' units
 	O=$(O)-tsan bash tests/check.sh unit
 
-.PHONY: units progs examples guests check check-unit check-e2e check-vm check-hosts check-planner soak asan tsan
+.PHONY: units progs examples guests check check-unit check-golden check-e2e check-vm check-hosts check-planner soak asan tsan
