@@ -19,10 +19,12 @@ examples: $(EXAMPLE_BIN)
 guests: $(PROG_C) $(VM_BIN) $(EXAMPLE_BIN)
 
 # ---- rules for files -----------------------------------------------------------------------
+# A function __wrap_NAME of a test, or of a header that it includes, takes the place of NAME.
+WRAPS = $(shell cat $< $$(sed -n 's|^\#include "\(tests/unit/.*\)"|\1|p' $<) | grep -o '__wrap_[a-z_]*' | sort -u | sed 's/__wrap_/-Wl,--wrap=/')
 # Most tests do not use the state that cmocka passes to each.
 $(O)/unit/%: tests/unit/%.c $(TOOL_LIB) $(O)/libpmc.a $(O)/flags
 	mkdir -p $(@D)
-	$(CC) $(BASE) -Wno-unused-parameter -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter-out $(WITHOUT),$(filter %.o,$^)) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) $(LIBS)
+	$(CC) $(BASE) -Wno-unused-parameter -MT $@ $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter-out $(WITHOUT),$(filter %.o,$^)) $(O)/libpmc.a -lcmocka $(TOOL_LIBS) $(LIBS) $(WRAPS)
 
 $(O)/planner/planner: $(call obj,$(PLAN_SRC)) $(TOOL_LIB) $(O)/libpmc.a
 	mkdir -p $(@D)
