@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_doctor.c - the checks of pmctl doctor: for each cause its status and its fix. */
-#include "tools/doctor/facts.h"
+#include "tests/unit/made_facts.h"
 #include "tools/cli/try_open.h"
 #include "tests/unit/unit.h"
 
@@ -40,59 +40,6 @@ static void expect(const struct doctor_facts *facts, const char *name, enum doct
 		fail_msg("%s: unexpected fix: %s", name, finding.fix);
 	if (fix && !strstr(finding.fix, fix))
 		fail_msg("%s: the fix is '%s', not '%s'", name, finding.fix, fix);
-}
-
-static const struct doctor_facts good = {
-	.here = {
-		.paranoid = 0,
-		.max_sample_rate = 100000,
-		.user_namespace = PMC_NO,
-		.perfmon = PMC_NO,
-		.core_pmu = PMC_YES,
-		.filtered = PMC_NO,
-		.lockdown = PMC_NO,
-	},
-	.pmus = "cpu",
-	.cycles_run = PMC_YES,
-	.counters = 6,
-	.counters_free = 6,
-	.uid = 1000,
-	.nmi_watchdog = 0,
-	.mlock_kb = 516,
-	.cpu_percent = 25,
-	.ptrace_scope = 0,
-	.user_access = DOCTOR_NONE,
-	.rdpmc = 1,
-	.rdpmc_file = "/sys/bus/event_source/devices/cpu/rdpmc",
-	.nofile_soft = 1024,
-	.nofile_hard = 1 << 20,
-	.memlock_soft = 8 << 20,
-	.tracefs_mounted = true,
-	.tracefs_readable = true,
-	.tracefs_names = true,
-	.agent = "/usr/local/bin/libpmcagent.so",
-	.agent_dir = "/usr/local/bin",
-	.agent_version = PMC_VERSION,
-	.pfm = "/usr/lib/libpfm.so.4",
-};
-
-static void all_opens(struct doctor_facts *facts, int error)
-{
-	facts->cycles = facts->cycles_user = facts->software = facts->software_user =
-		facts->system_wide = facts->ring = error;
-	if (error)
-		facts->counters = facts->counters_free = 0;
-	for (unsigned i = 0; i < DOCTOR_FEATURES_MAX; i++)
-		facts->features[i] = error ? DOCTOR_UNTRIED : 0;
-}
-
-static void no_pmu(struct doctor_facts *facts)
-{
-	facts->pmus[0] = '\0';
-	facts->here.core_pmu = PMC_NO;
-	facts->cycles = facts->cycles_user = -ENOENT;
-	facts->cycles_run = PMC_UNKNOWN;
-	facts->counters = facts->counters_free = 0;
 }
 
 static void a_good_machine(void **state)
