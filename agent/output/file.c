@@ -12,6 +12,7 @@
 #include "agent/core/base/log.h"
 #include "agent/core/base/out.h"
 #include "agent/core/base/sys.h"
+#include "agent/core/dump/output.h"
 #include "agent/base/note.h"
 #include "agent/output/open.h"
 #include "agent/output/private_dump.h"
@@ -98,7 +99,7 @@ static int open_plain(void)
 	if (!file_path[0])
 		return -ENOENT;
 	/* A private dump that its owner has removed is not created again: nobody would read it. */
-	fd = agent_dump_open(file_path, agent.out || agent.first || agent_job_owner_alive(), &st);
+	fd = pmc_dump_open(file_path, agent.out || agent.first || agent_job_owner_alive(), &st);
 	if (fd < 0)
 		return fd;
 	file.dev = st.st_dev;

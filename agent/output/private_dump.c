@@ -5,7 +5,7 @@
 #include "agent/core/base/number.h"
 #include "agent/core/base/out.h"
 #include "agent/core/base/sys.h"
-#include "agent/output/open.h"
+#include "agent/core/dump/output.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ static bool remove_dump(int dir, const char *name)
 
 	if (fd < 0)
 		return false;
-	is_dump = agent_dump_check((int)fd, &st) == 0;
+	is_dump = pmc_dump_check((int)fd, &st) == 0;
 	pmc_sys1(SYS_close, fd);
 	return is_dump && pmc_sys3(SYS_unlinkat, dir, name, 0) == 0;
 }

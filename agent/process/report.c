@@ -7,6 +7,7 @@
 #include "agent/base/agent.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/log.h"
+#include "agent/core/dump/output.h"
 #include "agent/core/report/report.h"
 #include "agent/output/file.h"
 #include "agent/output/open.h"
@@ -55,9 +56,8 @@ bool agent_report_is_stderr(int fd)
 static const char *file_fix(int error)
 {
 	switch (-error) {
-	case ENXIO:
 	case EPIPE:
-		return "it is a pipe without a reader; name a file, or start its reader first";
+		return agent_file_fix(-ENXIO);
 	case ETIMEDOUT:
 		return "its reader takes nothing; name a file";
 	default:
@@ -73,10 +73,8 @@ int agent_report_open(void)
 		return -1;
 	if (!where.file)
 		return agent_report_is_stderr(2) ? 2 : -1;
-	fd = pmc_file_open_report(where.file);
-	if (fd >= 0)
-		pmc_file_empty(fd);
-	else
+	fd = pmc_text_create(where.file);
+	if (fd < 0)
 		pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (there is no report)", where.file,
 			file_fix(fd));
 	return fd;

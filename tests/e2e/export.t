@@ -148,12 +148,12 @@ is "$status $(jq '[.profiles[].weights | add] | add' out.speedscope)" "0 $weight
 # ---- refusals --------------------------------------------------------------------------------------
 "$PMCTL" run --report off -o none.pmc -- true
 for format in folded speedscope pprof perf-data; do
-	export_ $format -o out none.pmc
+	export_ $format -o text none.pmc
 	is "$status $(wc -l <"$T/err")" "1 1" "$format: a dump without samples"
 done
 "$PMCTL" run --report off --sample task-clock@1000000000 -o few.pmc -- "$PROG/samples" leaf 20
 for format in folded speedscope pprof perf-data html; do
-	export_ $format -o out few.pmc
+	export_ $format -o text few.pmc
 	is "$status $(wc -l <"$T/err") $(grep -c task-clock "$T/err")" "0 1 1" "$format: a warning for an event without samples"
 done
 export_ speedscope --event nothing x.pmc

@@ -77,7 +77,7 @@ mkfifo pipe
 for out in "$T/pipe" /dev/full /dev/null; do
 	PMC_OUT=$out run timeout -s KILL 100 env LD_PRELOAD="$AGENT" "$PROG/churn" 2000 100
 	unharmed "PMC_OUT=${out##*/}: refused without waiting for a reader"
-	like "$(cat err)" "PMC_OUT=$out: .*not a dump" "PMC_OUT=${out##*/}: a one-line error"
+	like "$(cat err)" "PMC_OUT=$out: .*neither a regular file" "PMC_OUT=${out##*/}: a one-line error"
 done
 
 # ---- the dump is deleted during the run ----------------------------------------------------------

@@ -18,7 +18,7 @@ cp good.pmc first.pmc && ln first.pmc second.pmc
 cp good.pmc other.pmc && chmod 666 other.pmc && chown 65534 other.pmc
 mkfifo pipe
 # PMC_OUT=... FILE: the target that must not change, what the message says.
-for case in "link.pmc dump.pmc symbolic.link" "second.pmc first.pmc several.names" "pipe good.pmc not.a.dump" \
+for case in "link.pmc dump.pmc symbolic.link" "second.pmc first.pmc several.names" "pipe good.pmc nor.a.dump" \
 	"other.pmc other.pmc another.user"; do
 	read -r out target why <<<"$case"
 	was=$(before "$target")
@@ -88,6 +88,124 @@ flock 8
 report_to merge "$T/new"
 is "$status $(stat -c %s new.pmctl-tmp)" "0 0" "merge: the temporary file of a running merge is not touched"
 exec 8>&-
+
+# ---- dumps, files of other users, files that are named twice ---------------------------------------
+# write_to WHAT FILE: each command that writes text to a file that is named.
+write_to() {
+	case $1 in
+	agent) PMC_REPORT=summary=$2 run timeout -s KILL 100 env LD_PRELOAD="$AGENT" "$PROG/churn" 3 100 ;;
+	run) run timeout -s KILL 100 "$PMCTL" run --report "summary=$2" -- touch ran ;;
+	report) run timeout -s KILL 100 "$PMCTL" report -o "$2" good.pmc ;;
+	html) run timeout -s KILL 100 "$PMCTL" report --html "$2" good.pmc ;;
+	export) run timeout -s KILL 100 "$PMCTL" export --to csv -o "$2" good.pmc ;;
+	stat) run timeout -s KILL 100 "$PMCTL" stat -o "$2" -- touch ran ;;
+	top) run timeout -s KILL 100 "$PMCTL" top -b -I 50ms -o "$2" -- sh -c 'echo x; touch ran' ;;
+	bench) run timeout -s KILL 100 "$PMCTL" bench -r 1 --output "$2" -- sh -c 'echo x; touch ran' ;;
+	esac
+}
+failing=([agent]=0 [run]=125 [report]=1 [html]=1 [export]=1 [stat]=1 [top]=125 [bench]=1 [merge]=1)
+foreign=()
+[ "$(id -u)" != 0 ] || foreign=("foreign.txt foreign.txt another.user")
+for by in agent run report html export stat top bench; do
+	echo precious >precious
+	# FILE: the file that must not change, what the message says.
+	for case in "own.pmc own.pmc is.a.dump" "plink precious symbolic.link" "pthree ptwo several.names" "dangling none symbolic.link" \
+		"${foreign[@]}"; do
+		read -r out target why <<<"$case"
+		cp good.pmc own.pmc
+		ln -sf none dangling
+		echo precious >foreign.txt && chmod 666 foreign.txt && chown "${foreign[0]:+65534}" foreign.txt
+		rm -f ran none
+		was=$(before "$target" 2>&1)
+		write_to $by "$out"
+		is "$status" "${failing[$by]}" "$by to $out: exit status"
+		like "$(grep -v joined err)" "^[^;]*: [^;]*$why[^;]*; |PMC_REPORT: .*$why" "$by to $out: the reason and the fix"
+		is "$(before "$target" 2>&1)" "$was" "$by to $out: the file is unchanged"
+		ok "$by to $out: nothing was started" test ! -e ran
+		rm -f foreign.txt
+	done
+	write_to $by /dev/null
+	is "$status" 0 "$by to /dev/null"
+	rm -f sink
+	write_to $by >(cat >sink)
+	is "$status" 0 "$by to a process substitution"
+	ok "$by to a process substitution: it gets the output" await test -s sink
+	[ $by = agent ] && continue
+	# Of stat and run: what the command prints stays.
+	(echo before; write_to $by /dev/stdout; cat out) >all
+	like "$status $(head -n 1 all) $(wc -l <all)" "0 before ([2-9]|[1-9][0-9]+)$" "$by to /dev/stdout, which is a file"
+done
+"$PMCTL" merge good.pmc -o /dev/stdout >sink
+ok "merge to /dev/stdout, which is a file" "$PMCTL" report sink
+"$PMCTL" merge good.pmc -o >("$PMCTL" report --format json - >sink)
+ok "merge to a process substitution" await jq -e .pmc sink
+refused() {
+	local code=$1 regex=$2
+	rm -f ran
+	shift 2
+	run "$PMCTL" "$@"
+	is "$status" "$code" "$*: exit status $code"
+	like "$(cat err)" "^pmctl [a-z]*: .*$regex.*; " "$*: the reason and the fix"
+	ok "$*: nothing was started" test ! -e ran
+}
+# unchanged FILE NAME: it is still good.pmc, and was not renamed.
+unchanged() {
+	ok "$2: the dump is unchanged" cmp good.pmc "$1"
+	ok "$2: nothing was renamed" test ! -e "$1.old"
+}
+ln -s . here
+mkdir twice
+for report in "$T/twice/new" twice/new twice/../here/twice/new; do
+	refused 2 "overwrite the dump" run -o twice/new --report "json=$report" -- touch ran
+done
+is "$(ls twice)" "" "a new file that is named twice is not created"
+for flags in "--append" ""; do
+	cp good.pmc own.pmc
+	refused 2 "overwrite the dump" run $flags -o own.pmc --report summary=./own.pmc -- touch ran
+	unchanged own.pmc "run $flags: the dump as report"
+done
+PMC_OUT=$T/own.pmc refused 2 "overwrite the dump" run --report json=own.pmc -- touch ran
+unchanged own.pmc "PMC_OUT as report"
+refused 2 "overwrite FILE.old" run -o own.pmc --report json=own.pmc.old -- touch ran
+unchanged own.pmc "FILE.old as report"
+cp good.pmc third.pmc
+refused 125 "is a dump" run -o own.pmc --report json=third.pmc -- touch ran
+unchanged own.pmc "a report that is refused"
+unchanged third.pmc "another dump as report"
+for flag in --input --baseline; do
+	echo '{"commands":[]}' >in.json
+	refused 2 "overwrite the file of $flag" bench -r 1 $flag in.json --output ./in.json -- touch ran
+	is "$(cat in.json)" '{"commands":[]}' "bench $flag and --output: the file is unchanged"
+done
+echo precious >precious
+"$PMCTL" report -o precious good.pmc >>precious 2>err
+is "$? $(cat precious)" "1 precious" "-o is not the file of standard output"
+PMC_OUT=$T/own.pmc PMC_REPORT=summary=$T/own.pmc run agent "$PROG/churn" 3 100
+is "$status $(dump_json own.pmc '.processes | length')" "0 2" "PMC_OUT as PMC_REPORT: the dump has both runs"
+like "$(cat err)" "PMC_REPORT: .*is a dump" "PMC_OUT as PMC_REPORT: the reason"
+# The report's file became a dump while the command ran.
+rm -f late
+run "$PMCTL" run --report json=late -- sh -c "'$PMCTL' run --report off -o late -- true; exit 3"
+is "$status $(dump_json late '.processes | length')" "3 1" "the report does not overwrite a dump of the command"
+like "$(cat err)" "late: it is a dump; " "and the reason is given"
+
+if [ "$(id -u)" = 0 ]; then
+	for case in "125 run --append -o other.pmc -- touch ran" "125 run -o other.pmc -- touch ran" \
+		"125 run -o mine.pmc -- touch ran" \
+		"1 merge good.pmc -o other.pmc"; do
+		read -r code args <<<"$case"
+		rm -f other.pmc.old
+		for file in other.pmc mine.pmc.old; do
+			cp good.pmc $file && chmod 666 $file && chown 65534 $file
+		done
+		cp good.pmc mine.pmc
+		refused "$code" "another user" $args
+		unchanged other.pmc "$args"
+		is "$(before mine.pmc.old) $(before mine.pmc)" "$(before good.pmc) $(before good.pmc)" "$args: FILE.old of another user is kept"
+	done
+else
+	skip "takes root" "dumps of other users"
+fi
 
 # ---- secrets in command lines --------------------------------------------------------------------
 # secret FILE: how many times it has the secret.

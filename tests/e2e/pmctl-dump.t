@@ -440,7 +440,14 @@ refused 1 "it is a directory" "-o naming a directory" -o cwd "$pid"
 ln -s own.pmc link
 refused 1 "it is a symbolic link" "-o naming a symbolic link" -o link "$pid"
 refused 1 "its directory does not exist" "-o in a missing directory" -o none/x "$pid"
-refused 1 "not a regular file" "-o naming a device" -o /dev/null "$pid"
+refused 1 "neither a regular file" "-o naming a device" -o /dev/null "$pid"
+if [ "$(id -u)" = 0 ]; then
+	cp own.pmc other.pmc && chmod 666 other.pmc && chown 65534 other.pmc
+	refused 1 "belongs to another user" "-o naming a dump of another user" -o other.pmc "$pid"
+	ok "-o naming a dump of another user: it is unchanged" cmp own.pmc other.pmc
+else
+	skip "takes root" "-o naming a dump of another user"
+fi
 finish
 refused 1 "no such process: $pid" "a process that has ended" "$pid"
 

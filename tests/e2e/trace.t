@@ -60,6 +60,11 @@ refused 1 "not online" -e sched:sched_switch -C 99999
 refused 1 "no such process" -e sched:sched_switch -p 2147483647
 refused 127 "not found" -e sched:sched_switch -- ./nosuchprogram
 refused 126 "cannot run" -e sched:sched_switch -- ./err
+PMC_OUT=own.pmc PMC_REPORT=off LD_PRELOAD=$AGENT "$PROG/churn" 1 1 >/dev/null
+cp own.pmc was.pmc
+refused 125 "own.pmc: it is a dump; " -e sched:sched_switch -o own.pmc -- touch ran
+ok "-o naming a dump: it is unchanged" cmp own.pmc was.pmc
+ok "-o naming a dump: the command did not run" test ! -e ran
 refused 1 "No space left" -e sched:sched_switch -o /dev/full -- "$PROG/churn" 50 1
 
 # ---- a command --------------------------------------------------------------------------------

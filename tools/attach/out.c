@@ -19,29 +19,19 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define OUT_FLAGS (O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-
 static int refuse(const char *path, const char *why)
 {
 	return tool_fail(EXIT_FAIL, "cannot write the snapshot to %s: %s", path, why);
 }
 
-static int check(const struct attach_out *out)
-{
-	struct stat st;
-	const char *why = tool_dump_refusal(out->fd, &st);
-
-	return why ? refuse(out->path, why) : 0;
-}
-
 static int open_ours(const char *path, struct attach_out *out)
 {
+	struct stat st;
+
 	if (snprintf(out->path, sizeof(out->path), "%s", path) >= (int)sizeof(out->path))
 		return refuse(path, strerror(ENAMETOOLONG));
-	out->fd = open(path, OUT_FLAGS, 0600);
-	if (out->fd < 0)
-		return refuse(path, tool_dump_open_error(errno));
-	return check(out);
+	out->fd = tool_open_dump(path, true, &st);
+	return out->fd < 0 ? refuse(path, tool_output_why(out->fd)) : 0;
 }
 
 /* In the current directory, where other users may have created a file of that name. */
@@ -49,16 +39,11 @@ static int open_new(const struct attach *target, struct attach_out *out)
 {
 	struct utsname host;
 	char name[sizeof(host.nodename) + 32];
-	struct stat st;
-	int code;
 
 	if (uname(&host) != 0 || strchr(host.nodename, '/'))
 		strcpy(host.nodename, "host");
 	snprintf(name, sizeof(name), "pmc-%s-%d.pmc", host.nodename, target->pid);
-	code = open_ours(name, out);
-	if (!code && (fstat(out->fd, &st) != 0 || st.st_uid != geteuid()))
-		code = refuse(name, "it belongs to another user; use -o FILE");
-	return code;
+	return open_ours(name, out);
 }
 
 /* ---- the process's own dump ---------------------------------------------------------------*/

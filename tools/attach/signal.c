@@ -73,10 +73,10 @@ static int started_with(const struct attach *target, const char *name, char *val
  * process, the descriptor cannot become a device or a pipe. */
 static int read_dump(int fd)
 {
-	struct stat st;
+	uint8_t head[PMC_MAGIC_BYTES];
 	int again = pmc_fd_reopen(fd);
 
-	if (again >= 0 && (tool_dump_refusal(again, &st) || !st.st_size)) {
+	if (again >= 0 && !pmc_is_dump(head, pread(again, head, sizeof(head), 0))) {
 		close(again);
 		again = -1;
 	}

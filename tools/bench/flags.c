@@ -109,5 +109,11 @@ int bench_flags(struct bench *bench, int argc, char **argv)
 		code = tool_fail(EXIT_USAGE,
 				 "--fail-above has nothing to compare with; name two commands "
 				 "or --baseline FILE");
-	return code;
+	if (code || !bench->output)
+		return code;
+	code = tool_refuse_overwrite("--output", bench->output, bench->input,
+				     "the file of --input");
+	return code ? code :
+		      tool_refuse_overwrite("--output", bench->output, bench->baseline_file,
+					    "the file of --baseline");
 }

@@ -10,32 +10,37 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* Opens a file of --input or --output. A pipe could keep pmctl waiting for its other end. */
-static int open_plain(const char *flag, const char *path, int how, int *fd)
+/* A pipe could keep pmctl waiting for its other end. */
+static int open_input(const char *path, int *fd)
 {
 	struct stat st;
 
-	*fd = open(path, how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+	*fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (*fd < 0)
-		return tool_fail(EXIT_FAIL, "cannot open %s %s: %s", flag, path, strerror(errno));
+		return tool_fail(EXIT_FAIL, "cannot open --input %s: %s", path, strerror(errno));
 	if (fstat(*fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)))
-		return tool_fail(EXIT_FAIL, "cannot use %s %s: it is neither a file nor a device",
-				 flag, path);
+		return tool_fail(EXIT_FAIL,
+				 "cannot use --input %s: it is neither a file nor a device", path);
 	fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
 	return 0;
 }
 
+static int open_output(struct bench *bench, const char *path)
+{
+	bench->io[1] = tool_open_output(path, EXIT_FAIL);
+	return bench->io[1] < 0 ? -bench->io[1] : 0;
+}
+
 int bench_open_files(struct bench *bench)
 {
-	const int how = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
-	int code = open_plain("--input", bench->input ? bench->input : "/dev/null", O_RDONLY,
-			      &bench->io[0]);
+	const char *output = bench->output ? bench->output : "null";
+	int code = open_input(bench->input ? bench->input : "/dev/null", &bench->io[0]);
 
-	if (code || (bench->output && !strcmp(bench->output, "inherit")))
+	if (code || !strcmp(output, "inherit"))
 		return code;
-	if (bench->output && strcmp(bench->output, "null"))
-		return open_plain("--output", bench->output, how, &bench->io[1]);
-	code = open_plain("--output", "/dev/null", O_WRONLY, &bench->io[1]);
+	if (strcmp(output, "null"))
+		return open_output(bench, output);
+	code = open_output(bench, "/dev/null");
 	bench->io[2] = bench->io[1];
 	return code;
 }

@@ -131,17 +131,22 @@ bool tool_help(const char *command);
 /* Looks for the agent beside pmctl, in `dir`, and in ../lib/pmc from there. */
 bool tool_find_agent(char dir[PATH_MAX], char found[PATH_MAX]);
 
-/* ---- whether a file may be written as a dump: it is new, empty or a dump already --------- */
-/* Texts for "cannot write FILE: <text>". */
-/* Why open with O_NOFOLLOW failed, and the fix where there is one. */
-const char *tool_dump_open_error(int error);
-/* pmc_file_open_report(), blocking. The descriptor or -errno, for the text above. */
-int tool_open_report(const char *path);
+/* ---- files that are opened for writing: agent/core/dump/output.h says which are refused --- */
+/* For "cannot write FILE: <text>": the reason of an -errno, and the fix where there is one. */
+const char *tool_output_why(int error);
+/* pmc_dump_open(), which also refuses the file of a standard stream. */
+int tool_open_dump(const char *path, bool create, struct stat *st);
+/* pmc_text_open(), blocking. /dev/stdout and /dev/stderr are the streams themselves, also where
+ * they are files. */
+int tool_open_text(const char *path);
 /* Opens and empties the file for a flag -o; "-" is standard output. The descriptor; or, with the
  * error printed, -code. */
 int tool_open_output(const char *path, int code);
-/* Why the open file is not to be written; NULL: it may be. Fills *st. */
-const char *tool_dump_refusal(int fd, struct stat *st);
+/* Whether both paths name one regular file, or would if they were created; "-" names none. */
+bool tool_same_file(const char *a, const char *b);
+/* The file of this flag must not be `other` (NULL: none) of the same command: 0, or the exit code
+ * with the error printed. `what`: whose file that is. */
+int tool_refuse_overwrite(const char *flag, const char *path, const char *other, const char *what);
 
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);

@@ -137,7 +137,7 @@ int cmd_merge(int argc, char **argv)
 	error = merge_output_open(&output, request.out, &why);
 	if (error) {
 		code = tool_fail(EXIT_FAIL, "cannot write %s: %s", request.out,
-				 why ? why : strerror(-error));
+				 why ? why : tool_output_why(error));
 	} else {
 		error = merge_new(&merge, &request.options);
 		code = error ? tool_fail(EXIT_FAIL, "%s", strerror(-error)) :

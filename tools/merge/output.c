@@ -4,6 +4,7 @@
  *
  * Readers never see a partial merge, and an input may be the output.
  */
+#include "agent/core/dump/output.h"
 #include "tools/cli/pmctl.h"
 #include "tools/merge/merge.h"
 
@@ -49,62 +50,50 @@ static void handle_signals(void)
 	}
 }
 
-/* A pipe or device is written to directly; a pipe needs a reader. */
-static int open_direct(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-	return fd;
-}
-
 /* Opens the temporary file: a new one, or that of a killed merge, which is not locked. In a shared
- * directory it may be another user's, or a link. The descriptor, or -1 with errno. */
+ * directory it may be another user's, or a link. The descriptor, or -errno. */
 static int open_temporary(void)
 {
-	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	struct stat st, named;
-	int fd = open(temporary, flags, 0600);
+	int fd = pmc_dump_open(temporary, true, &st);
 
-	if (fd >= 0 && !tool_dump_refusal(fd, &st) && st.st_nlink == 1 && st.st_uid == geteuid() &&
-	    flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
 	    /* Another merge may have renamed it since it was opened. */
 	    lstat(temporary, &named) == 0 && named.st_dev == st.st_dev &&
 	    named.st_ino == st.st_ino && ftruncate(fd, 0) == 0)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	else if (errno == ENAMETOOLONG)
-		return -1;
+	else if (fd == -ENAMETOOLONG)
+		return fd;
 	strcat(temporary, ".XXXXXX");
-	return mkostemp(temporary, O_CLOEXEC);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
-/* Looks at an existing file. 1: *direct is open to be written, 0: it is to be replaced, or -errno
- * and *why. */
-static int look_at(const char *path, int *direct, const char **why)
+/* Looks at an existing file. 1: output->fd is open to be written, 0: it is to be replaced, or
+ * -errno. */
+static int look_at(struct merge_output *output)
 {
 	struct stat st;
-	int fd;
+	int fd, error;
 
-	if (lstat(path, &st) < 0) {
-		*why = errno == ENOENT ? NULL : strerror(errno);
+	if (lstat(output->path, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		fd = open(output->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			return -errno;
+		error = pmc_dump_check(fd, &st);
+		close(fd);
+		return error;
 	}
-	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode)) {
-		*direct = open_direct(path);
-		*why = *direct < 0 ? tool_dump_open_error(errno) : NULL;
-		return *direct < 0 ? -errno : 1;
-	}
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		*why = tool_dump_open_error(errno);
-		return -errno;
-	}
-	*why = tool_dump_refusal(fd, &st);
-	close(fd);
-	return *why ? -EEXIST : 0;
+	/* A pipe or device is written to directly. */
+	output->fd = tool_open_text(output->path);
+	if (output->fd < 0)
+		return output->fd;
+	/* Another file may have taken its name. */
+	return fstat(output->fd, &st) == 0 && !S_ISREG(st.st_mode) ? 1 : -EINVAL;
 }
 
 int merge_output_open(struct merge_output *output, const char *path, const char **why)
@@ -114,7 +103,7 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 	*output = (struct merge_output){ .fd = -1, .path = path };
 	*why = NULL;
 	handle_signals();
-	if (strcmp(path, "-") == 0) {
+	if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) {
 		if (isatty(STDOUT_FILENO)) {
 			*why = "a dump is binary; redirect it or name a file";
 			return -EINVAL;
@@ -122,7 +111,7 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		return output->fd < 0 ? -errno : 0;
 	}
-	found = look_at(path, &output->fd, why);
+	found = look_at(output);
 	if (found)
 		return found < 0 ? found : 0;
 	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.pmctl-tmp", path) >=
@@ -133,9 +122,8 @@ int merge_output_open(struct merge_output *output, const char *path, const char 
 	output->fd = open_temporary();
 	if (output->fd >= 0)
 		return 0;
-	*why = tool_dump_open_error(errno);
 	temporary[0] = '\0';
-	return -errno;
+	return output->fd;
 }
 
 int merge_output_commit(struct merge_output *output)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* read.c - reads dumps into a profile, with errors that say what a file is instead. */
 #include "tools/report/read.h"
-#include "agent/core/dump/frame.h"
 #include "tools/cli/pmctl.h"
 
 #include <errno.h>
@@ -52,44 +51,11 @@ int report_read_file(struct pmc_profile *profile, const char *path)
 	return EXIT_OK;
 }
 
-/* Opening an input for writing would destroy it. */
-static bool is_input(const char *output, const char *const *files, unsigned n)
-{
-	struct stat out, in;
-
-	if (stat(output, &out) || !S_ISREG(out.st_mode))
-		return false;
-	for (unsigned i = 0; i < n; i++)
-		if (stat(files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-			return true;
-	return false;
-}
-
-static bool is_dump(const char *path)
-{
-	uint8_t head[PMC_MAGIC_BYTES];
-	struct stat st;
-	bool dump;
-	int fd;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	dump = pmc_is_dump(head, pread(fd, head, sizeof(head), 0));
-	close(fd);
-	return dump;
-}
-
 int report_check_output(const char *output, const char *const *files, unsigned n)
 {
-	if (output && is_input(output, files, n))
-		return tool_fail(EXIT_USAGE, "-o %s would overwrite an input; name another file",
-				 output);
-	if (output && strcmp(output, "-") && is_dump(output))
-		return tool_fail(EXIT_FAIL,
-				 "cannot write %s: it is a dump; remove it or name another file",
-				 output);
-	return 0;
+	int code = 0;
+
+	for (unsigned i = 0; i < n && output && !code; i++)
+		code = tool_refuse_overwrite("-o", output, files[i], "an input");
+	return code;
 }

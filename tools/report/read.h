@@ -8,7 +8,7 @@
 /* Adds the frames of a file; "-" is standard input. 0, or the exit code with the error printed.
  * Damaged frames are a warning while there is a good one. */
 int report_read_file(struct pmc_profile *profile, const char *path);
-/* -o: NULL: none. 0, or the exit code with the error printed: it is an input, or another dump. */
+/* -o: NULL: none. 0, or the exit code with the error printed: it is an input. */
 int report_check_output(const char *output, const char *const *files, unsigned n);
 
 #endif

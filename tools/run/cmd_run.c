@@ -11,13 +11,19 @@
 
 static int open_report(struct run *run)
 {
+	const char *file = run->config.report.file;
+	int code;
+
 	run->report_fd = STDERR_FILENO;
-	if (!run->config.report.file)
+	if (!file)
 		return 0;
-	run->report_fd = tool_open_report(run->config.report.file);
+	code = run_dump_refuse_overwrite(run, file);
+	if (code)
+		return code;
+	run->report_fd = tool_open_text(file);
 	if (run->report_fd < 0)
-		return tool_fail(EXIT_OURS, "cannot write the report to %s: %s",
-				 run->config.report.file, tool_dump_open_error(-run->report_fd));
+		return tool_fail(EXIT_OURS, "cannot write the report to %s: %s", file,
+				 tool_output_why(run->report_fd));
 	return 0;
 }
 
@@ -75,6 +81,9 @@ int cmd_run(int argc, char **argv)
 	}
 	if (code == 0)
 		run_check_samples(run);
+	if (code == 0)
+		code = run_dump_name(run);
+	/* Before run_dump_open(), which may rename the existing dump. */
 	if (code == 0)
 		code = open_report(run);
 	if (code == 0)

@@ -6,6 +6,7 @@
  * directory to write to, instead of littering $TMPDIR. The run holds a lock on the directory: one
  * without a lock was left by a run that was killed.
  */
+#include "agent/core/dump/output.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
 
@@ -60,28 +61,35 @@ static int refuse(const char *path, const char *why)
 	return tool_fail(EXIT_OURS, "cannot write the dump to %s: %s", path, why);
 }
 
+#define OLD_MAX (2 * PATH_MAX + 4)
+
+static void old_name(const char *path, char old[OLD_MAX])
+{
+	snprintf(old, OLD_MAX, "%s.old", path);
+}
+
 /* Moves an existing dump out of the way, to FILE.old. */
 static int keep_old(const char *path)
 {
-	char old[2 * PATH_MAX + 4];
-	const char *why = NULL;
 	bool replaces = false;
+	char old[OLD_MAX];
 	struct stat st;
-	int fd;
+	int fd, error = 0;
 
-	snprintf(old, sizeof(old), "%s.old", path);
+	old_name(path, old);
 	fd = open(old, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0) {
-		why = tool_dump_refusal(fd, &st);
+		error = pmc_dump_check(fd, &st);
 		replaces = true;
 		close(fd);
 	} else if (errno != ENOENT) {
-		why = tool_dump_open_error(errno);
+		error = -errno;
 	}
-	if (!why && rename(path, old) != 0)
-		why = strerror(errno);
-	if (why)
-		return tool_fail(EXIT_OURS, "cannot keep the existing dump as %s: %s", old, why);
+	if (!error && rename(path, old) != 0)
+		error = -errno;
+	if (error)
+		return tool_fail(EXIT_OURS, "cannot keep the existing dump as %s: %s", old,
+				 tool_output_why(error));
 	tool_warn("%s exists: kept as %s%s; --append adds to it instead", path, old,
 		  replaces ? ", which replaces an older one" : "");
 	return 0;
@@ -101,7 +109,7 @@ static int lock_file(struct run_dump *dump)
 			return refuse(dump->file, errno == ENOENT ?
 							  "its file system creates no files there; "
 							  "name another directory" :
-							  tool_dump_open_error(errno));
+							  tool_output_why(-errno));
 	}
 	if (dump->lock >= 0)
 		flock(dump->lock, LOCK_SH | LOCK_NB);
@@ -112,18 +120,14 @@ static int lock_file(struct run_dump *dump)
 static int check_existing(struct run *run)
 {
 	const char *path = run->dump.file;
-	int fd = open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	bool in_use;
 	struct stat st;
-	const char *why;
+	int fd = tool_open_dump(path, false, &st);
+	bool in_use;
 
 	if (fd < 0)
-		return refuse(path, tool_dump_open_error(errno));
-	why = tool_dump_refusal(fd, &st);
+		return refuse(path, tool_output_why(fd));
 	in_use = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	close(fd);
-	if (why)
-		return refuse(path, why);
 	/* A command that cannot start leaves the existing dump in place. */
 	if (st.st_size && run->out_flag && !run->append && program_can_start(&run->program)) {
 		if (!in_use)
@@ -142,7 +146,7 @@ static int check_directory(const char *path)
 	strcpy(dir, path);
 	slash = strrchr(dir, '/');
 	slash[slash == dir] = '\0';
-	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse(path, tool_dump_open_error(errno));
+	return access(dir, W_OK | X_OK) == 0 ? 0 : refuse(path, tool_output_why(-errno));
 }
 
 static int open_directory(int parent, const char *name)
@@ -220,17 +224,14 @@ static int open_private(struct run *run)
 	return 0;
 }
 
-int run_dump_open(struct run *run)
+int run_dump_name(struct run *run)
 {
 	struct run_dump *dump = &run->dump;
 	const char *out = run->config.out;
 	char cwd[PATH_MAX] = "", *end;
-	struct stat st;
-	int code;
 
-	dump->start_s = time(NULL);
 	if (!out)
-		return open_private(run);
+		return 0;
 	if (out[0] != '/' && !getcwd(cwd, sizeof(cwd)))
 		return refuse(out, strerror(errno));
 	if (strlen(cwd) + strlen(out) + 1 >= PATH_MAX)
@@ -238,13 +239,40 @@ int run_dump_open(struct run *run)
 	end = put_literal(dump->path, cwd);
 	snprintf(end, PATH_MAX, "%s%s", cwd[0] ? "/" : "", out);
 	dump->pattern = expand(dump->path, false, dump->file);
-	if (dump->pattern) {
-		if (run->off_cpu_wanted)
-			return tool_fail(EXIT_USAGE, "--off-cpu needs one dump for all processes; "
-						     "give -o a name without %%");
+	if (dump->pattern && run->off_cpu_wanted)
+		return tool_fail(EXIT_USAGE, "--off-cpu needs one dump for all processes; "
+					     "give -o a name without %%");
+	if (dump->pattern)
 		expand(dump->path, true, dump->file);
+	return 0;
+}
+
+int run_dump_refuse_overwrite(const struct run *run, const char *report)
+{
+	char old[OLD_MAX];
+	int code;
+
+	if (!run->config.out || run->dump.pattern)
 		return 0;
-	}
+	code = tool_refuse_overwrite("--report", report, run->dump.file, "the dump");
+	if (code || !run->out_flag || run->append)
+		return code;
+	old_name(run->dump.file, old);
+	return tool_refuse_overwrite("--report", report, old,
+				     "FILE.old, where -o FILE keeps an existing dump");
+}
+
+int run_dump_open(struct run *run)
+{
+	struct run_dump *dump = &run->dump;
+	struct stat st;
+	int code;
+
+	dump->start_s = time(NULL);
+	if (!run->config.out)
+		return open_private(run);
+	if (dump->pattern)
+		return 0;
 	if (lstat(dump->file, &st) == 0)
 		code = check_existing(run);
 	else if (errno != ENOENT && errno != ENOTDIR)
@@ -258,17 +286,11 @@ int run_dump_open(struct run *run)
  * path, meanwhile: a file is created only in the private directory. */
 int run_dump_append(const struct run *run, const char **why)
 {
-	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	const int create = run->dump.private_dir[0] ? O_CREAT : 0;
 	struct stat st;
-	int fd = open(run->dump.file, flags | create, 0600);
+	int fd = pmc_dump_open(run->dump.file, run->dump.private_dir[0], &st);
 
-	*why = fd < 0 ? tool_dump_open_error(errno) : tool_dump_refusal(fd, &st);
-	if (!*why)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	*why = fd < 0 ? tool_output_why(fd) : NULL;
+	return fd;
 }
 
 void run_dump_close(struct run *run)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - prints the report of the process tree after the command has ended. */
-#include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
 #include "agent/core/base/utf8.h"
+#include "agent/core/dump/output.h"
 #include "agent/core/report/report.h"
 #include "tools/cli/pmctl.h"
 #include "tools/run/run.h"
@@ -39,6 +39,18 @@ static const char *keep_hint(const struct run *run, char *text, size_t cap)
 	return text;
 }
 
+/* The report's file may have become a dump meanwhile. */
+static bool empty_file(const struct run *run)
+{
+	const char *file = run->config.report.file;
+	int error = file ? pmc_text_empty(run->report_fd) : 0;
+
+	if (error)
+		tool_fail(EXIT_FAIL, "cannot write the report to %s: %s", file,
+			  tool_output_why(error));
+	return !error;
+}
+
 /* An empty report would look like a measurement. */
 static void print_nothing(const struct run *run)
 {
@@ -46,8 +58,8 @@ static void print_nothing(const struct run *run)
 		tool_warn("nothing was recorded of %s: it wrote no file %s; the directory has to "
 			  "exist and have room",
 			  run->cmd[0], run->config.out);
-	if (run->config.report.file && run->config.report.kind != PMC_REPORT_OFF)
-		pmc_file_empty(run->report_fd);
+	if (run->config.report.kind != PMC_REPORT_OFF)
+		empty_file(run);
 }
 
 void run_print_report(struct run *run)
@@ -93,8 +105,8 @@ void run_print_report(struct run *run)
 		options.n_dumps = 1;
 	}
 	options.no_flags = options.n_dumps;
-	if (run->config.report.file)
-		pmc_file_empty(run->report_fd);
+	if (!empty_file(run))
+		goto out;
 	pmc_out_to_fd(&out, run->report_fd, room, sizeof(room));
 	result = pmc_report(&profile, &options, &out, &problem);
 	if (result)

@@ -70,6 +70,10 @@ struct run {
 int run_parse_flags(struct run *run, int argc, char **argv);
 int run_find_agent(struct run *run);
 int run_set_environment(const struct run *run);
+/* The paths of the dump, from PMC_OUT. */
+int run_dump_name(struct run *run);
+/* The report's file must not be the dump, or where an existing dump is kept. */
+int run_dump_refuse_overwrite(const struct run *run, const char *report);
 int run_dump_open(struct run *run);
 /* Starts cmd, forwards signals, waits for it. */
 int run_child(struct run *run);
@@ -103,7 +107,7 @@ int run_dump_read(struct run *run, struct pmc_profile *profile);
 /* Whether nothing was recorded of the command, not even its end. */
 bool run_has_nothing(const struct pmc_profile *profile);
 void run_dump_close(struct run *run);
-/* A descriptor for adding frames to the job's dump, or -1 and why there is none. */
+/* A descriptor for adding frames to the job's dump, or negative, and why there is none. */
 int run_dump_append(const struct run *run, const char **why);
 /* Appends to the dump a PROCESS frame of `known` (NULL: the child, which had no agent) as ended;
  * of the program after it if it ended by exec. False if it could not be written. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c - the rows of the screen as a CSV file. */
-#include "agent/core/base/file.h"
+#include "agent/core/dump/output.h"
 #include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"
 #include "tools/top/screen.h"
@@ -63,10 +63,8 @@ void top_write_csv(struct top_screen *screen, const char *path)
 {
 	static char room[64 << 10];
 	struct pmc_out out;
-	int fd = tool_open_report(path), error = fd < 0 ? fd : 0;
+	int fd = tool_open_text(path), error = fd < 0 ? fd : pmc_text_empty(fd);
 
-	if (!error)
-		error = pmc_file_empty(fd);
 	if (!error) {
 		pmc_out_to_fd(&out, fd, room, sizeof(room));
 		put_all(screen->job, &out);
@@ -76,7 +74,7 @@ void top_write_csv(struct top_screen *screen, const char *path)
 		error = -errno;
 	if (error)
 		snprintf(screen->message, sizeof(screen->message), "cannot write %.150s: %s", path,
-			 fd < 0 ? tool_dump_open_error(-error) : strerror(-error));
+			 tool_output_why(error));
 	else
 		snprintf(screen->message, sizeof(screen->message), "%u rows written to %.150s",
 			 screen->job->rows.n, path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.h - reads small files and directories, such as those of /proc and sysfs; opens reports.
+ * file.h - reads small files and directories, such as those of /proc and sysfs.
  *
  * Raw system calls: no malloc, no stdio, no cancellation point. Async-signal-safe; errno is kept.
  */
@@ -18,6 +18,7 @@ long pmc_fd_read(int fd, void *bytes, size_t len);
 long pmc_fd_read_at(int fd, void *bytes, size_t len, long offset);
 struct stat;
 int pmc_fd_stat(int fd, struct stat *st);
+int pmc_fd_truncate(int fd); /* to 0 bytes */
 void pmc_fd_close(int fd);
 int pmc_path_access(const char *path); /* 0: the path exists */
 /* A path from a format: 0 or -ENAMETOOLONG. */
@@ -38,17 +39,11 @@ int pmc_path_exists(const char *format, ...) __attribute__((format(printf, 1, 2)
 int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Opens a file for a report, non-blocking, without truncating it; a new file has mode 0666 less the
- * umask. The descriptor or -errno; ENXIO: a pipe without a reader, ELOOP: a symbolic link, unless
- * to a pipe or device, EMLINK: a file with several names. */
-int pmc_file_open_report(const char *path);
 /* Opens the regular file of a descriptor, for which O_PATH suffices, for reading. The new
  * descriptor or -errno; EINVAL: it is no regular file. */
 int pmc_fd_reopen(int fd);
 /* Opens a regular file for reading; flags: 0 or O_NOFOLLOW. A pipe or device is never opened, not
  * even to see what it is: that wakes writers, starts watchdogs, rewinds tapes. As above. */
 int pmc_file_open_regular(const char *path, int flags);
-/* Removes the contents of a regular file. 0 or -errno. */
-int pmc_file_empty(int fd);
 
 #endif

@@ -11,6 +11,7 @@
 #include "agent/base/note.h"
 #include "agent/core/base/log.h"
 #include "agent/core/base/out.h"
+#include "agent/core/dump/output.h"
 #include "agent/output/open.h"
 #include "agent/output/process_frames.h"
 
@@ -72,7 +73,7 @@ static int move_up(int fd)
 
 static int open_dump(struct stat *st)
 {
-	int fd = agent_dump_open(path, true, st);
+	int fd = pmc_dump_open(path, true, st);
 
 	if (fd >= 0)
 		fd = move_up(fd);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,41 +36,16 @@ int pmc_fd_stat(int fd, struct stat *st)
 	return fstat(fd, st) == 0 ? 0 : -errno;
 }
 
+int pmc_fd_truncate(int fd)
+{
+	return ftruncate(fd, 0) == 0 ? 0 : -errno;
+}
+
 long pmc_fd_read(int fd, void *bytes, size_t len)
 {
 	long n = read(fd, bytes, len);
 
 	return n < 0 ? -errno : n;
-}
-
-static bool is_file(int fd, struct stat *st)
-{
-	return fstat(fd, st) == 0 && S_ISREG(st->st_mode);
-}
-
-int pmc_file_open_report(const char *path)
-{
-	const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int fd = open(path, flags | O_CREAT | O_NOFOLLOW, 0666);
-	bool followed = fd < 0 && errno == ELOOP;
-	struct stat st;
-
-	if (followed)
-		fd = open(path, flags);
-	if (fd < 0)
-		return followed && errno == ENOENT ? -ELOOP : -errno;
-	/* Through a link only to a pipe or device; a second name may be another user's. */
-	if (!is_file(fd, &st) || (!followed && st.st_nlink == 1))
-		return fd;
-	close(fd);
-	return followed ? -ELOOP : -EMLINK;
-}
-
-int pmc_file_empty(int fd)
-{
-	struct stat st;
-
-	return is_file(fd, &st) && st.st_size && ftruncate(fd, 0) != 0 ? -errno : 0;
 }
 
 /* Visited directories are those of sysfs and tracefs, which macOS does not have. */

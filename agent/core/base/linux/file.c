@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,45 +36,14 @@ int pmc_fd_stat(int fd, struct stat *st)
 	return (int)pmc_sys2(SYS_fstat, fd, st);
 }
 
+int pmc_fd_truncate(int fd)
+{
+	return (int)pmc_sys2(SYS_ftruncate, fd, 0);
+}
+
 long pmc_fd_read(int fd, void *bytes, size_t len)
 {
 	return pmc_sys3(SYS_read, fd, bytes, len);
-}
-
-static bool is_file(int fd, struct stat *st)
-{
-	return pmc_sys2(SYS_fstat, fd, st) == 0 && S_ISREG(st->st_mode);
-}
-
-/* A descriptor of the pipe or device that the symbolic link names, or -ELOOP. */
-static long follow_link(const char *path)
-{
-	const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	long fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags, 0);
-	struct stat st;
-
-	if (fd < 0)
-		return fd == -ENOENT ? -ELOOP : fd;
-	if (!is_file((int)fd, &st))
-		return fd;
-	pmc_sys1(SYS_close, fd);
-	return -ELOOP;
-}
-
-int pmc_file_open_report(const char *path)
-{
-	const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	long fd = pmc_sys4(SYS_openat, AT_FDCWD, path, flags, 0666);
-	struct stat st;
-
-	if (fd == -ELOOP)
-		fd = follow_link(path);
-	/* A hard link to a file of this user that another user may have created, for example in
-	 * /tmp. */
-	if (fd < 0 || !is_file((int)fd, &st) || st.st_nlink == 1)
-		return (int)fd;
-	pmc_sys1(SYS_close, fd);
-	return -EMLINK;
 }
 
 int pmc_fd_reopen(int fd)
@@ -85,7 +53,7 @@ int pmc_fd_reopen(int fd)
 	struct stat st;
 	char path[32];
 
-	if (!is_file(fd, &st))
+	if (pmc_fd_stat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return -EINVAL;
 	pmc_out_to_mem(&out, path, sizeof(path));
 	pmc_outf(&out, "/proc/self/fd/%d", fd);
@@ -101,13 +69,6 @@ int pmc_file_open_regular(const char *path, int flags)
 		pmc_fd_close(fd);
 	}
 	return again;
-}
-
-int pmc_file_empty(int fd)
-{
-	struct stat st;
-
-	return is_file(fd, &st) && st.st_size ? (int)pmc_sys2(SYS_ftruncate, fd, 0) : 0;
 }
 
 int pmc_dir_visit(void (*visit)(const char *name, void *arg), void *arg, const char *format, ...)
