@@ -132,14 +132,16 @@ if [ "$(id -u)" = 0 ]; then
 	"$T/swapper" "$T/victim" "$T/victim.pmc" "${names[@]}" &
 	swapper=$!
 	for ((i = 0; i < n; i++)); do
-		case $((i % 5)) in
+		case $((i % 7)) in
 		0) PMC_OUT=${names[0]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
 		1) PMC_REPORT=json=${names[1]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
 		2) timeout 20 "$PMCTL" report -o "${names[1]}" "$T/in.pmc" ;;
 		3) timeout 20 "$PMCTL" merge "$T/in.pmc" -o "${names[2]}" ;;
 		4) timeout 20 "$PMCTL" run --report "json=${names[1]}" -o "${names[4]}" -- /bin/true ;;
+		5) timeout 20 "$PMCTL" stat -o "${names[1]}" -- /bin/true ;;
+		6) timeout 20 "$PMCTL" bench -r 1 --output "${names[1]}" -- /bin/echo x ;;
 		esac >/dev/null 2>&1
-		[ $? != 124 ] || wrong "outputs under attack: case $((i % 5)) waits"
+		[ $? != 124 ] || wrong "outputs under attack: case $((i % 7)) waits"
 		rm -f "${names[@]}"
 	done
 	kill $swapper
