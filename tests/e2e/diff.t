@@ -232,7 +232,7 @@ is "$status" 2 "two --vs"
 diff_ --by thread a1.pmc b1.pmc
 is "$status" 2 "a key that differs in every run is refused"
 diff_ --by nonesuch leaf.pmc deep.pmc
-keys=$(sed -n 's/.*one of //; s/,//gp' err)
+keys=$(sed -n 's/.*; give //; s/ or / /; s/,//gp' err)
 like "$keys" "pool.* line" "an unknown key: the message lists keys"
 for key in $keys; do
 	diff_ --by "$key" leaf.pmc deep.pmc

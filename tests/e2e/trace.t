@@ -52,7 +52,7 @@ refused 2 "empty name" -e 'sched:sched_switch,' -a
 refused 2 "-p 4711 .* -- before a command" -e sched:sched_switch 4711
 refused 2 "power of 2" -e sched:sched_switch -a -m 3
 refused 2 "invalid --cpus" -e sched:sched_switch -C 1-0
-refused 2 "text, fields, json" -e sched:sched_switch -a --format xml
+refused 2 "text, fields or json" -e sched:sched_switch -a --format xml
 refused 2 "fields are prev_comm, prev_pid," -e sched:sched_switch -a --filter 'no_such_field == 1'
 refused 2 "leave out -e" --summary -e sched:sched_switch -a
 refused 2 "leave out -C" --summary -C 0

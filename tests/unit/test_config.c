@@ -96,6 +96,20 @@ static void values_of_samples(void **state)
 	}
 }
 
+/* Without a unit times are milliseconds. */
+static void times(void **state)
+{
+	const char *env[] = { "PMC_INTERVAL=1000", "PMC_DELAY=2.5", NULL };
+	const char *bad[] = { "PMC_INTERVAL=0.5", NULL };
+	struct pmc_config_error error;
+	struct pmc_config config;
+
+	assert_int_equal(read_env(env, &config, &error), 0);
+	assert_int_equal(config.interval, 1000000000);
+	assert_int_equal(config.delay, 2500000);
+	assert_int_equal(read_env(bad, &config, &error), -EINVAL);
+}
+
 static void sizes(void **state)
 {
 	static const struct {
@@ -152,6 +166,7 @@ int main(void)
 		cmocka_unit_test(values_are_understood),
 		cmocka_unit_test(what_is_not_understood_is_named),
 		cmocka_unit_test(values_of_samples),
+		cmocka_unit_test(times),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(every_row_is_complete),
 		cmocka_unit_test(globs),

@@ -3,6 +3,7 @@
 #include "agent/core/base/config.h"
 #include "tests/unit/tool_run.h"
 #include "tests/unit/unit.h"
+#include "tools/cli/flags.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -97,12 +98,13 @@ static void nearest(void **state)
 	assert_null(tool_nearest("", names, 4));
 	assert_null(tool_nearest("page-faults", names, 4));
 	assert_null(tool_nearest("cycles", names, 0));
-	assert_string_equal(tool_nearest_flag("run", "--agnet"), "--agent");
-	assert_null(tool_nearest_flag("merge", "--agent"));
+	assert_string_equal(tool_nearest_flag(tool_find_command("run"), "--agnet"), "--agent");
+	assert_null(tool_nearest_flag(tool_find_command("merge"), "--agent"));
 	assert_string_equal(tool_nearest_command("sample"), "run --sample");
-	assert_string_equal(tool_nearest_flag("run", "-F99"), "--sample");
-	assert_string_equal(tool_nearest_flag("run", "--call-graph=dwarf"), "--sample");
-	assert_null(tool_nearest_flag("merge", "-g"));
+	assert_string_equal(tool_nearest_flag(tool_find_command("run"), "-F99"), "--sample");
+	assert_string_equal(tool_nearest_flag(tool_find_command("run"), "--call-graph=dwarf"),
+			    "--sample");
+	assert_null(tool_nearest_flag(tool_find_command("merge"), "-g"));
 }
 
 /* A man page as plain text, without macros, escapes and fonts. */
@@ -190,16 +192,15 @@ static void commands_are_documented(void **state)
 static void flag_help_is_a_short_phrase(void **state)
 {
 	for (unsigned i = 0; i < tool_n_commands; i++) {
-		struct tool_flag flag;
-		unsigned at = 0;
+		const struct tool_flag *flag = tool_commands[i].flags;
 
-		while (tool_flag_at(tool_commands[i].name, &at, &flag)) {
+		for (; flag; flag = tool_flag_next(flag)) {
 			unsigned words = 1;
 
-			for (const char *c = flag.help; *c; c++)
+			for (const char *c = flag->help; c && *c; c++)
 				words += *c == ' ';
 			if (words > 10)
-				fail_msg("%u words: %s", words, flag.help);
+				fail_msg("%u words: %s", words, flag->help);
 		}
 	}
 }
@@ -211,46 +212,140 @@ static void arguments(void **state)
 				       (char *)"--",	 (char *)"--wide" };
 	static const struct {
 		const char *flag, *value;
-	} want[] = {
-		{ "-o", "x" }, { NULL, "f" }, { "--by", "a" }, { "--top", "3" }, { NULL, "--wide" }
-	};
+	} want[] = { { "--output", "x" },
+		     { NULL, "f" },
+		     { "--by", "a" },
+		     { "--top", "3" },
+		     { NULL, "--wide" } };
 	struct tool_args args;
 
 	tool_args_init(&args, 8, (char **)words);
 	for (unsigned i = 0; i < 5; i++) {
 		assert_true(tool_args_next(&args));
+		assert_non_null(args.row);
 		assert_string_equal(args.value, want[i].value);
 		assert_true(want[i].flag ? tool_args_is(&args, want[i].flag) : !args.flag);
 	}
 	assert_false(tool_args_next(&args));
-	assert_false(args.done);
+}
+
+/* A table of all types, parsed in place of that of `help`. */
+struct options {
+	bool yes, fp;
+	unsigned small, n_list;
+	uint64_t large, ms, s;
+	double pct;
+	const char *events, *pids, *file, **list;
+	char **tail;
+};
+#define FLAG_OPTIONS struct options
+static const struct tool_flag table[] = {
+	FLAG_BOOL('y', "--yes", yes, "a switch"),
+	FLAG_WORD(0, "--how", "HOW", fp, ((const char *const[]){ "dwarf", "fp" }), "words"),
+	FLAG_NUMBER('s', "--small", "N", small, 2, 9, "a small number"),
+	FLAG_COUNT(large, "a large number"),
+	FLAG_INTERVAL(ms, FLAG_MS, "a time"),
+	FLAG_DURATION(s, "a longer time"),
+	FLAG_PERCENT(0, "--pct", pct, "a share"),
+	FLAG_EVENTS(events),
+	FLAG_PROCESSES(pids, "processes"),
+	FLAG_OUTPUT(file, "a file"),
+	OPERAND_PIDS(pids),
+	OPERAND_TAIL(tail),
+	OPERAND_LIST(list, n_list),
+	FLAG_END,
+};
+
+/* The words are those behind pmctl COMMAND; `error`: expected in the message, NULL for none. */
+static struct options parsed(const char *error, const char *const *words)
+{
+	static char text[256];
+	struct options options = { .yes = false };
+	struct tool_args args = { .argv = (char **)(uintptr_t)words, .at = 0 };
+	const struct tool_command command = { .name = "test", .synopsis = "FILE", .flags = table };
+	int code;
+
+	while (words[args.argc])
+		args.argc++;
+	args.command = &command;
+	tool_keep_errors(text, sizeof(text));
+	code = tool_args_take(&args, &options);
+	tool_keep_errors(NULL, 0);
+	assert_int_equal(code, error ? EXIT_USAGE : 0);
+	if (error)
+		expect_in(text, error, "the message");
+	return options;
+}
+#define PARSED(error, ...) parsed(error, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void values_have_types(void **state)
+{
+	struct options o =
+		PARSED(NULL, "-y", "--how=fp", "-s9", "-n", "18446744073709551615", "a", "--pct",
+		       "2.5%", "-e", "x", "--events=y,z", "-p1,2", "-o", "f", "-", "--", "-c", "d");
+
+	assert_true(o.yes && o.fp && o.pct == 2.5);
+	assert_int_equal(o.small, 9);
+	assert_true(o.large == UINT64_MAX);
+	assert_string_equal(o.events, "x,y,z");
+	assert_string_equal(o.pids, "1,2");
+	assert_string_equal(o.file, "f");
+	assert_int_equal(o.n_list, 2);
+	assert_string_equal(o.list[0], "a");
+	assert_string_equal(o.list[1], "-");
+	assert_string_equal(o.tail[0], "-c");
+	assert_string_equal(PARSED(NULL, "12").pids, "12");
+	assert_string_equal(PARSED(NULL, "--", "12").tail[0], "12");
+}
+
+/* -I 1000 is in ms, -d 5 in s, as with perf. */
+static void times_have_units(void **state)
+{
+	assert_int_equal(PARSED(NULL, "-I", "1000").ms, 1000000000);
+	assert_int_equal(PARSED(NULL, "-I", "1s").ms, 1000000000);
+	assert_int_equal(PARSED(NULL, "-I1.5").ms, 1500000);
+	assert_int_equal(PARSED(NULL, "-d", "5").s, 5000000000);
+	assert_int_equal(PARSED(NULL, "-d", "100ms").s, 100000000);
+	PARSED("at least 1ms", "-I", "0.5");
+	PARSED("a time such as", "-d", "0");
+	PARSED("a time such as", "-d", "5 s");
+}
+
+static void values_are_checked(void **state)
+{
+	PARSED("--yes takes none", "--yes=1");
+	PARSED("'1'; give a number from 2 to 9", "-s", "1");
+	PARSED("give dwarf or fp", "--how", "zzz");
+	PARSED("mean 'dwarf'", "--how", "dwarv");
+	PARSED("--how needs a value: dwarf or fp", "--how");
+	PARSED("a percentage", "--pct", "5x");
+	PARSED("process IDs", "-p", "1,x");
+	PARSED("more than one list of processes", "-p", "1", "2");
+	PARSED("more than one output", "-o", "f", "-o", "g");
+	PARSED("give a file name", "-o", "");
+	PARSED("mean '--pct'", "--pctt", "5");
 }
 
 static void flags_are_documented(void **state)
 {
-	static const struct {
-		const char *command;
-		char letter;
-		const char *flag, *argument, *help;
-	} flags[] = {
-#define X(command, letter, flag, argument, help) { #command, letter, flag, argument, help },
-#include "tools/cli/flags.def"
-#undef X
-	};
+	for (unsigned i = 0; i < tool_n_commands; i++) {
+		const struct tool_flag *flag = tool_commands[i].flags;
+		const char *man = flag ? command_page(tool_commands[i].name) : NULL;
 
-	for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		const char *man = command_page(flags[i].command);
-		char letter[3] = { '-', flags[i].letter };
+		PMCTL(&run, "help", tool_commands[i].name);
+		for (; flag; flag = tool_flag_next(flag)) {
+			char letter[3] = { '-', flag->letter };
 
-		PMCTL(&run, "help", flags[i].command);
-		expect_in(run.out, flags[i].help, "help");
-		if (flags[i].flag) {
-			expect_word(man, flags[i].flag, flags[i].command);
-			expect_word(run.out, flags[i].flag, "help");
-		}
-		if (flags[i].letter) {
-			expect_word(man, letter, flags[i].command);
-			expect_word(run.out, letter, "help");
+			if (flag->help)
+				expect_in(run.out, flag->help, "help");
+			if (flag->name) {
+				expect_word(man, flag->name, tool_commands[i].name);
+				expect_word(run.out, flag->name, "help");
+			}
+			if (flag->letter) {
+				expect_word(man, letter, tool_commands[i].name);
+				expect_word(run.out, letter, "help");
+			}
 		}
 	}
 }
@@ -302,6 +397,9 @@ int main(void)
 		cmocka_unit_test(nearest),
 		cmocka_unit_test(commands_are_documented),
 		cmocka_unit_test(arguments),
+		cmocka_unit_test(values_have_types),
+		cmocka_unit_test(times_have_units),
+		cmocka_unit_test(values_are_checked),
 		cmocka_unit_test(flag_help_is_a_short_phrase),
 		cmocka_unit_test(flags_are_documented),
 		cmocka_unit_test(knobs_are_documented),

@@ -7,7 +7,7 @@
 #include "agent/core/base/clock.h"
 #include "agent/core/count/group.h"
 #include "tools/attach/attach.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -280,28 +280,29 @@ static int act(struct attach *target, void *arg)
 	return code ? code : report(&s);
 }
 
+struct request {
+	const char **words;
+	unsigned n;
+};
+
+#define FLAG_OPTIONS struct request
+
+const struct tool_flag cmd_ctl_flags[] = { OPERAND_LIST(words, n), FLAG_END };
+
 int cmd_ctl(int argc, char **argv)
 {
-	const char *operands[2];
+	struct request request = { .n = 0 };
 	enum attach_action action;
-	struct tool_args args;
-	unsigned n = 0;
 	pid_t pid;
-	int code;
+	int code = tool_args_parse(argc, argv, &request);
 
-	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args)) {
-		if (n < 2)
-			operands[n] = args.value;
-		n++;
-	}
-	if (args.done)
-		return args.code;
-	if (n != 2)
+	if (code)
+		return code;
+	if (request.n != 2)
 		return tool_fail(EXIT_USAGE, "a process ID and an action are required: "
 					     "pmctl ctl PID start|stop|reset");
-	code = parse_action(operands[1], &action);
+	code = parse_action(request.words[1], &action);
 	if (!code)
-		code = attach_pid(operands[0], &pid);
+		code = attach_pid(request.words[0], &pid);
 	return code ? code : attach_act(pid, ATTACH_WRITE, act, &action);
 }

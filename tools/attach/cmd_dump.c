@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_dump.c - pmctl dump: snapshots of a running process, taken from outside. */
 #include "agent/core/base/clock.h"
-#include "agent/core/base/config.h"
-#include "agent/core/base/number.h"
 #include "tools/attach/collect.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/live/task.h"
 
 #include <errno.h>
@@ -41,57 +39,26 @@ struct request {
 	struct written written;
 };
 
-/* As PMC_INTERVAL. */
-static int parse_interval(const char *text, uint64_t *ns)
-{
-	struct pmc_config config;
+#define FLAG_OPTIONS struct request
 
-	for (unsigned i = 0; i < pmc_n_knobs; i++) {
-		if (strcmp(pmc_knobs[i].env, "PMC_INTERVAL") != 0)
-			continue;
-		if (pmc_config_set(&config, i, text) != 0)
-			return tool_fail(EXIT_USAGE, "invalid interval '%s': accepted: %s", text,
-					 pmc_knobs[i].values);
-	}
-	*ns = config.interval;
-	return 0;
-}
-
-static int parse_count(const char *text, uint64_t *count)
-{
-	if (pmc_number(text, UINT32_MAX, count) && *count > 0)
-		return 0;
-	return tool_fail(EXIT_USAGE, "invalid number of snapshots '%s': accepted: 1 or more", text);
-}
+const struct tool_flag cmd_dump_flags[] = {
+	FLAG_OUTPUT(out, "dump; - is stdout (default: the process's own, else pmc-HOST-PID.pmc)"),
+	FLAG_INTERVAL(interval_ns, FLAG_MS,
+		      "time between snapshots, until the process ends (default: one)"),
+	FLAG_COUNT(count, "number of snapshots with -I"),
+	FLAG_BOOL(0, "--signal", signal, "snapshot by the process itself, on its PMC_DUMP signal"),
+	OPERAND_TEXT(pid, .once = "process ID"),
+	FLAG_END,
+};
 
 static int parse(int argc, char **argv, struct request *request)
 {
-	struct tool_args args;
-	int code = 0;
+	int code = tool_args_parse(argc, argv, request);
 
-	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (tool_args_is(&args, "-o"))
-			request->out = args.value;
-		else if (tool_args_is(&args, "--interval"))
-			code = parse_interval(args.value, &request->interval_ns);
-		else if (tool_args_is(&args, "--count"))
-			code = parse_count(args.value, &request->count);
-		else if (tool_args_is(&args, "--signal"))
-			request->signal = true;
-		else if (request->pid)
-			return tool_fail(EXIT_USAGE,
-					 "unexpected argument '%s': one process ID only",
-					 args.value);
-		else
-			request->pid = args.value;
-	}
-	if (code || args.code)
-		return code ? code : args.code;
+	if (code)
+		return code;
 	if (!request->pid)
 		return tool_fail(EXIT_USAGE, "a process ID is required: pmctl dump PID [-o FILE]");
-	if (request->out && !request->out[0])
-		return tool_fail(EXIT_USAGE, "-o needs a file name");
 	if (request->signal && request->out)
 		return tool_fail(EXIT_USAGE, "-o cannot be used with --signal: the program writes "
 					     "to its own dump");

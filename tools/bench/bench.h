@@ -68,7 +68,10 @@ struct bench {
 	bool sequential, shell, ignore_failure, per_thread;
 	double fail_above; /* percent; negative: not asked for */
 	enum bench_format format;
-	int color; /* -1: on a terminal */
+	enum { BENCH_AUTO, BENCH_ALWAYS, BENCH_NEVER } color;
+	const char **words; /* commands as strings */
+	unsigned n_words;
+	char **tail; /* the command after "--" */
 
 	int io[3]; /* the commands' standard descriptors; -1: pmctl's own */
 

@@ -12,8 +12,8 @@ static bool use_color(const struct bench *bench)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if (bench->color >= 0)
-		return bench->color;
+	if (bench->color)
+		return bench->color == BENCH_ALWAYS;
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 

@@ -1,43 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* args.c - the table of flags: parsing by it, the nearest flag, and a command's list of flags. */
+/* args.c - parses the arguments of a command by its table of flags, and finds the nearest flag. */
+#include "agent/core/base/arena.h"
 #include "agent/core/base/config.h"
 #include "agent/core/base/number.h"
+#include "agent/core/base/out.h"
 #include "agent/core/base/suggest.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct tool_flag flags[] = {
-#define X(command, letter, flag, argument, help) { #command, flag, argument, help, letter, NULL },
-#include "tools/cli/flags.def"
-#undef X
-};
-static const struct tool_flag help_flag = { NULL, "--help", NULL, "this text", 'h', NULL };
-
-#define N_FLAGS (sizeof(flags) / sizeof(flags[0]))
-
-bool tool_flag_at(const char *command, unsigned *at, struct tool_flag *flag)
-{
-	/* The knobs are flags of run, before its own; --help is the last flag of every command. */
-	unsigned n_knobs = strcmp(command, "run") == 0 ? pmc_n_knobs : 0;
-
-	if (*at < n_knobs) {
-		const struct pmc_knob *knob = &pmc_knobs[(*at)++];
-
-		*flag = (struct tool_flag){ "run",	knob->flag,   knob->argument,
-					    knob->help, knob->letter, knob };
-		return true;
-	}
-	while (*at - n_knobs < N_FLAGS) {
-		*flag = flags[(*at)++ - n_knobs];
-		if (strcmp(flag->command, command) == 0)
-			return true;
-	}
-	*flag = help_flag;
-	return (*at)++ == n_knobs + N_FLAGS;
-}
 
 #ifdef TOOL_WITHOUT_PERF_EVENTS
 #define PROCESS "pmctl stat -p"
@@ -77,19 +49,17 @@ static const char *translate(const char *command, const char *word)
 	return NULL;
 }
 
-const char *tool_nearest_flag(const char *command, const char *flag)
+const char *tool_nearest_flag(const struct tool_command *command, const char *flag)
 {
-	const char *ours = translate(command, flag);
+	const char *ours = translate(command->name, flag);
 	struct pmc_nearest nearest;
-	struct tool_flag row;
-	unsigned at = 0;
 
 	if (ours)
 		return ours;
 	pmc_nearest_init(&nearest, flag, strcspn(flag, "="));
-	while (tool_flag_at(command, &at, &row))
-		if (row.name)
-			pmc_nearest_try(&nearest, row.name);
+	for (const struct tool_flag *row = command->flags; row; row = tool_flag_next(row))
+		if (row->name)
+			pmc_nearest_try(&nearest, row->name);
 	return nearest.name;
 }
 
@@ -116,140 +86,84 @@ const char *tool_nearest_command(const char *word)
 	return nearest.name;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------ */
-
-/* The flag of the command that `arg` is; *value gets what is attached to it: -oV, --out=V. */
-static bool find_flag(const char *command, const char *arg, struct tool_flag *flag,
-		      const char **value)
-{
-	size_t len = strcspn(arg, "=");
-	unsigned at = 0;
-
-	*value = NULL;
-	while (tool_flag_at(command, &at, flag)) {
-		if (arg[1] == '-' && flag->name && strlen(flag->name) == len &&
-		    strncmp(flag->name, arg, len) == 0) {
-			*value = arg[len] ? arg + len + 1 : NULL;
-			return true;
-		}
-		if (arg[1] != '-' && flag->letter && arg[1] == flag->letter) {
-			*value = arg[2] ? arg + 2 : NULL;
-			return true;
-		}
-	}
-	return false;
-}
+/* ---- arguments ---------------------------------------------------------------------------- */
 
 static bool is_number(const char *arg)
 {
 	return arg[0] && !arg[strspn(arg, "0123456789")];
 }
 
-/* Whether arguments from this operand on belong to CMD. */
-static bool starts_command(const char *command, const char *operand)
+/* What is attached to the argument if it is that flag: -oV, --out=V. */
+static bool is_flag(const struct tool_flag *row, const char *arg, const char **value)
 {
-	static const char *const commands[] = { "stat", "top", "trace" };
+	const size_t len = arg[1] == '-' ? strcspn(arg, "=") : 2;
 
-	for (unsigned i = 0; i < 3; i++)
-		if (strcmp(command, commands[i]) == 0)
-			return !is_number(operand);
-	return strcmp(command, "run") == 0;
+	if (arg[1] != '-' ? arg[1] != row->letter :
+			    !row->name || strlen(row->name) != len || strncmp(row->name, arg, len))
+		return false;
+	*value = !arg[len] ? NULL : arg + len + (arg[len] == '=' && arg[1] == '-');
+	return true;
 }
 
-bool tool_args_scan(int argc, char **argv)
+static bool takes_operand(const struct tool_flag *row, const struct tool_args *args)
 {
-	bool help = false;
-	struct tool_flag flag;
-	const char *value;
-
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (argv[i][0] != '-' && starts_command(argv[0], argv[i]))
-			break;
-		if (argv[i][0] != '-' || !find_flag(argv[0], argv[i], &flag, &value))
-			continue;
-		if (flag.argument && !value &&
-		    (flag.argument[0] != '[' || (i + 1 < argc && argv[i + 1][0] != '-')))
-			value = ++i < argc ? argv[i] : "";
-		if (flag.letter == 'h')
-			help = true;
-		else if (flag.name &&
-			 (strcmp(flag.name, "--json") == 0 ||
-			  (strcmp(flag.name, "--format") == 0 && strcmp(value, "json") == 0)))
-			tool_json_errors = true;
+	if (row->name || row->letter)
+		return false;
+	switch (row->type) {
+	case FLAG_TYPE_TAIL:
+		return args->dashes;
+	case FLAG_TYPE_PIDS:
+	case FLAG_TYPE_CALL:
+		return !args->dashes && is_number(args->value);
+	default:
+		return true;
 	}
-	return help;
+}
+
+/* The rest of the arguments is that of a command to run. */
+static bool starts_command(const struct tool_flag *row)
+{
+	return row && (row->type == FLAG_TYPE_COMMAND || row->type == FLAG_TYPE_TAIL);
 }
 
 void tool_args_init(struct tool_args *args, int argc, char **argv)
 {
-	*args = (struct tool_args){ .argc = argc, .argv = argv, .at = 1 };
-}
-
-static bool stop(struct tool_args *args, int code)
-{
-	args->done = true;
-	args->code = code;
-	return false;
-}
-
-/* Lists of events add up: -e A -e B is -e A,B. NULL: out of memory. */
-static const char *add_events(const char *more)
-{
-	static char *list;
-	const size_t len = list ? strlen(list) + 1 : 0, size = len + strlen(more) + 1;
-	char *longer = realloc(list, size);
-
-	if (!longer)
-		return NULL;
-	snprintf(longer + len, size - len, "%s", more);
-	if (len)
-		longer[len - 1] = ',';
-	return list = longer;
+	*args = (struct tool_args){
+		.command = tool_find_command(argv[0]), .argc = argc, .argv = argv, .at = 1
+	};
 }
 
 bool tool_args_next(struct tool_args *args)
 {
+	const struct tool_flag *row = args->command->flags;
 	static char letter[3] = "-?";
-	const char *command = args->argv[0], *arg;
-	struct tool_flag flag;
-	char see[64];
+	const char *arg;
 
-	if (!args->operands && args->at < args->argc && strcmp(args->argv[args->at], "--") == 0) {
-		args->operands = true;
+	if (!args->dashes && args->at < args->argc && strcmp(args->argv[args->at], "--") == 0) {
+		args->dashes = true;
 		args->at++;
 	}
 	if (args->at >= args->argc)
 		return false;
-	arg = args->argv[args->at++];
+	arg = args->value = args->argv[args->at++];
 	args->flag = NULL;
-	args->value = arg;
-	if (args->operands || arg[0] != '-' || !arg[1])
+	if (args->dashes || arg[0] != '-' || !arg[1]) {
+		while (row && !takes_operand(row, args))
+			row = tool_flag_next(row);
+		args->row = row;
 		return true;
-	if (!find_flag(command, arg, &flag, &args->value)) {
-		snprintf(see, sizeof(see), "pmctl %s --help lists them", command);
-		return stop(args, tool_fail_unknown("unknown flag", arg,
-						    tool_nearest_flag(command, arg), see));
 	}
-	letter[1] = flag.letter;
-	args->flag = flag.name ? flag.name : letter;
-	if (!flag.argument && args->value)
-		return stop(args, tool_fail(EXIT_USAGE, "unexpected value '%s': %s takes none",
-					    args->value, args->flag));
-	if (flag.argument && flag.argument[0] == '[' && !args->value) {
-		args->value = "on";
-		if (args->at < args->argc && args->argv[args->at][0] != '-')
-			args->value = args->argv[args->at++];
-	} else if (flag.argument && !args->value) {
-		if (args->at >= args->argc)
-			return stop(args, tool_fail(EXIT_USAGE, "%s needs a value: %s", args->flag,
-						    flag.knob ? flag.knob->values : flag.argument));
+	while (row && !is_flag(row, arg, &args->value))
+		row = tool_flag_next(row);
+	args->row = row;
+	letter[1] = arg[1];
+	args->flag = !row ? arg : row->name ? row->name : letter;
+	if (!row || !row->argument || args->value)
+		return true;
+	if (args->at < args->argc && (row->argument[0] != '[' || args->argv[args->at][0] != '-'))
 		args->value = args->argv[args->at++];
-	}
-	/* Those of trace have filters of their own. */
-	if (tool_args_is(args, "--events") && strcmp(command, "trace") != 0)
-		args->value = add_events(args->value);
-	if (flag.argument && !args->value)
-		return stop(args, tool_fail(EXIT_FAIL, "out of memory"));
+	else if (row->argument[0] == '[')
+		args->value = "on";
 	return true;
 }
 
@@ -258,21 +172,21 @@ bool tool_args_is(const struct tool_args *args, const char *flag)
 	return args->flag && strcmp(args->flag, flag) == 0;
 }
 
-int tool_args_parse(int argc, char **argv, int (*set)(void *to, const struct tool_args *args),
-		    void *to, char ***cmd)
+bool tool_args_scan(int argc, char **argv)
 {
 	struct tool_args args;
-	int code = 0;
+	bool help = false;
 
 	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (!args.flag && (args.operands || !is_number(args.value))) {
-			*cmd = argv + args.at - 1;
-			break;
-		}
-		code = set(to, &args);
+	while (tool_args_next(&args) && !starts_command(args.row)) {
+		if (!args.row)
+			continue;
+		help |= args.row->type == FLAG_TYPE_HELP;
+		tool_json_errors |= tool_args_is(&args, "--json") ||
+				    (tool_args_is(&args, "--format") && args.value &&
+				     strcmp(args.value, "json") == 0);
 	}
-	return code ? code : args.code;
+	return help;
 }
 
 /* ---- values ------------------------------------------------------------------------------- */
@@ -283,74 +197,76 @@ int tool_fail_value(const struct tool_args *args, const char *accepted)
 			 accepted);
 }
 
-int tool_fail_operand(const struct tool_args *args)
+int tool_refuse_number(void *options, const struct tool_args *args)
 {
+	(void)options;
 	return tool_fail(EXIT_USAGE,
 			 "unexpected argument '%.60s'; give -p %.60s for a process, or write -- "
 			 "before a command",
 			 args->value, args->value);
 }
 
-int tool_args_word(const struct tool_args *args, const struct tool_word *words, int *value)
+void tool_words_text(const struct tool_flag *row, bool help, char *text, size_t size)
 {
-	char accepted[160] = "one of ", what[64];
-	size_t len = strlen(accepted);
-	struct pmc_nearest nearest;
+	struct pmc_out out;
+	unsigned last = row->n_words - 1;
+	const char *between = "";
 
-	pmc_nearest_init(&nearest, args->value, strlen(args->value));
-	for (; words->name; words++) {
-		if (!strcmp(args->value, words->name) ||
-		    (words->alias && !strcmp(args->value, words->alias))) {
-			*value = words->value;
-			return 0;
-		}
-		pmc_nearest_try(&nearest, words->name);
-		if (words->alias)
-			pmc_nearest_try(&nearest, words->alias);
-		len += (size_t)snprintf(accepted + len, sizeof(accepted) - len, "%s%s", words->name,
-					words[1].name ? ", " : "");
+	while (!row->words[last])
+		last--;
+	pmc_out_to_mem(&out, text, size);
+	for (unsigned i = 0; i <= last; i++) {
+		if (!row->words[i])
+			continue;
+		pmc_outf(&out, "%s%s%s", i == last ? " or " : between, row->words[i],
+			 help && !i ? " (default)" : "");
+		between = ", ";
 	}
-	snprintf(what, sizeof(what), "invalid %s", args->flag);
-	return tool_fail_unknown(what, args->value, nearest.name, accepted);
 }
 
-int tool_args_number(const struct tool_args *args, uint64_t least, uint64_t most, uint64_t *number)
+static void store(const struct tool_flag *row, void *to, uint64_t value)
 {
+	if (row->size == sizeof(uint64_t))
+		*(uint64_t *)to = value;
+	else if (row->size == sizeof(uint32_t))
+		*(uint32_t *)to = (uint32_t)value;
+	else
+		*(bool *)to = value;
+}
+
+static int set_number(const struct tool_args *args, void *to)
+{
+	const struct tool_flag *row = args->row;
 	char accepted[64];
+	uint64_t number;
 	int len;
 
-	if (pmc_number(args->value, most, number) && *number >= least)
+	if (pmc_number(args->value, row->most, &number) && number >= row->least) {
+		store(row, to, number);
 		return 0;
-	len = snprintf(accepted, sizeof(accepted), "a number from %llu", (unsigned long long)least);
-	if (most < INT_MAX)
+	}
+	len = snprintf(accepted, sizeof(accepted), "a number from %llu",
+		       (unsigned long long)row->least);
+	if (row->most < INT_MAX)
 		snprintf(accepted + len, sizeof(accepted) - (size_t)len, " to %llu",
-			 (unsigned long long)most);
-	return tool_fail_value(args, accepted);
+			 (unsigned long long)row->most);
+	return tool_fail_value(args, row->accepted ? row->accepted : accepted);
 }
 
-int tool_args_time(const struct tool_args *args, unsigned least_ms, uint64_t *ns)
+static int set_time(const struct tool_args *args, uint64_t *ns)
 {
+	const uint64_t least = args->row->least;
 	char accepted[64] = "a time such as 500ms, 5s or 2m";
 
-	if (!pmc_config_time(args->value, ns) && *ns && *ns >= least_ms * 1000000ull)
+	if (!pmc_config_time(args->value, args->row->unit_ns, ns) && *ns >= least)
 		return 0;
-	if (least_ms)
+	if (least >= FLAG_MS)
 		snprintf(accepted, sizeof(accepted), "a time of at least %ums, such as 500ms or 2s",
-			 least_ms);
+			 (unsigned)(least / FLAG_MS));
 	return tool_fail_value(args, accepted);
 }
 
-int tool_args_directory(const struct tool_args *args, const char **path)
-{
-	struct stat st;
-
-	*path = args->value;
-	return stat(args->value, &st) == 0 && S_ISDIR(st.st_mode) ?
-		       0 :
-		       tool_fail_value(args, "an existing directory");
-}
-
-int tool_args_percent(const struct tool_args *args, double *percent)
+static int set_percent(const struct tool_args *args, double *percent)
 {
 	char *end;
 
@@ -358,4 +274,184 @@ int tool_args_percent(const struct tool_args *args, double *percent)
 	if (end == args->value || (*end && strcmp(end, "%")) || !(*percent >= 0 && *percent < 1e6))
 		return tool_fail_value(args, "a percentage such as 5 or 2.5");
 	return 0;
+}
+
+static int set_word(const struct tool_args *args, void *to)
+{
+	const struct tool_flag *row = args->row;
+	char accepted[160] = "give ", what[64];
+	struct pmc_nearest nearest;
+
+	pmc_nearest_init(&nearest, args->value, strlen(args->value));
+	for (unsigned i = 0; i < row->n_words; i++) {
+		const char *names[] = { row->words[i], row->aliases ? row->aliases[i] : NULL };
+
+		for (unsigned k = 0; k < 2 && row->words[i] && names[k]; k++) {
+			if (strcmp(args->value, names[k]) == 0) {
+				store(row, to, i);
+				return 0;
+			}
+			pmc_nearest_try(&nearest, names[k]);
+		}
+	}
+	tool_words_text(row, false, accepted + 5, sizeof(accepted) - 5);
+	snprintf(what, sizeof(what), "invalid %s", args->flag);
+	return tool_fail_unknown(what, args->value, nearest.name, accepted);
+}
+
+static bool is_pid_list(const char *at)
+{
+	uint64_t pid;
+
+	do
+		if (!pmc_number_take(&at, NULL, 10, &pid) || !pid || pid > INT_MAX)
+			return false;
+	while (*at++ == ',');
+	return !at[-1];
+}
+
+static int check_text(const struct tool_args *args)
+{
+	const char *value = args->value;
+	struct stat st;
+
+	switch (args->row->type) {
+	case FLAG_TYPE_FILE:
+		return *value ? 0 : tool_fail_value(args, "a file name");
+	case FLAG_TYPE_DIRECTORY:
+		return stat(value, &st) == 0 && S_ISDIR(st.st_mode) ?
+			       0 :
+			       tool_fail_value(args, "an existing directory");
+	case FLAG_TYPE_PIDS:
+		if (is_pid_list(value))
+			return 0;
+		return args->flag ?
+			       tool_fail_value(args, "process IDs such as 12 or 12,34") :
+			       tool_fail(EXIT_USAGE,
+					 "invalid process ID '%.60s'; write -- before a command",
+					 value);
+	default:
+		return 0;
+	}
+}
+
+/* Lists of flags, as long as pmctl lives. */
+static struct pmc_arena memory;
+
+static int append(const struct tool_args *args, const char ***list, unsigned *n)
+{
+	if (!*list)
+		*list = pmc_arena_alloc(&memory, sizeof(**list) * (size_t)args->argc);
+	if (!*list)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	(*list)[(*n)++] = args->value;
+	return 0;
+}
+
+static int join(const struct tool_args *args, const char **text)
+{
+	const size_t size = *text ? strlen(*text) + strlen(args->value) + 2 : 0;
+	char *joined;
+
+	if (!*text) {
+		*text = args->value;
+		return 0;
+	}
+	joined = pmc_arena_alloc(&memory, size);
+	if (!joined)
+		return tool_fail(EXIT_FAIL, "out of memory");
+	snprintf(joined, size, "%s,%s", *text, args->value);
+	*text = joined;
+	return 0;
+}
+
+/* ---- parsing ------------------------------------------------------------------------------ */
+
+/* What the form of the argument says without its value. */
+static int check_form(const struct tool_args *args)
+{
+	const struct tool_flag *row = args->row;
+	char text[160];
+
+	if (!row && args->flag) {
+		snprintf(text, sizeof(text), "pmctl %s --help lists them", args->command->name);
+		return tool_fail_unknown("unknown flag", args->flag,
+					 tool_nearest_flag(args->command, args->flag), text);
+	}
+	if (!row)
+		return tool_fail(EXIT_USAGE, "unexpected argument '%.60s'; usage: pmctl %s %s",
+				 args->value, args->command->name, args->command->synopsis);
+	if (args->flag && !row->argument && args->value)
+		return tool_fail(EXIT_USAGE, "unexpected value '%s': %s takes none", args->value,
+				 args->flag);
+	if (!args->flag || !row->argument || args->value)
+		return 0;
+	snprintf(text, sizeof(text), "%s", row->accepted ? row->accepted : row->argument);
+	if (row->words)
+		tool_words_text(row, false, text, sizeof(text));
+	return tool_fail(EXIT_USAGE, "%s needs a value: %s", args->flag, text);
+}
+
+static int set(const struct tool_args *args, char *options)
+{
+	static const char unset[sizeof(uint64_t)];
+	const struct tool_flag *row = args->row;
+	void *to = options + row->at;
+	int code;
+
+	if (row->once && memcmp(to, unset, row->size) != 0)
+		return tool_fail(EXIT_USAGE, "more than one %s: '%.60s'; give one", row->once,
+				 args->value ? args->value : args->flag);
+	switch (row->type) {
+	case FLAG_TYPE_HELP:
+		return 0;
+	case FLAG_TYPE_CONSTANT:
+		store(row, to, row->least);
+		return 0;
+	case FLAG_TYPE_NUMBER:
+		return set_number(args, to);
+	case FLAG_TYPE_TIME:
+		return set_time(args, to);
+	case FLAG_TYPE_PERCENT:
+		return set_percent(args, to);
+	case FLAG_TYPE_WORD:
+		return set_word(args, to);
+	case FLAG_TYPE_LIST:
+		return append(args, to, (unsigned *)(void *)(options + row->length_at));
+	case FLAG_TYPE_EVENTS:
+		return join(args, to);
+	case FLAG_TYPE_CALL:
+		return row->set(options, args);
+	case FLAG_TYPE_COMMAND:
+	case FLAG_TYPE_TAIL:
+		*(char ***)to = args->argv + args->at - 1;
+		return 0;
+	default:
+		code = check_text(args);
+		if (!code)
+			*(const char **)to = args->value;
+		return code;
+	}
+}
+
+int tool_args_take(struct tool_args *args, void *options)
+{
+	int code = 0;
+
+	while (!code && tool_args_next(args)) {
+		code = check_form(args);
+		if (!code)
+			code = set(args, options);
+		if (starts_command(args->row))
+			break;
+	}
+	return code;
+}
+
+int tool_args_parse(int argc, char **argv, void *options)
+{
+	struct tool_args args;
+
+	tool_args_init(&args, argc, argv);
+	return tool_args_take(&args, options);
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_help.c - pmctl help [COMMAND]. */
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 
-#include <stddef.h>
+struct request {
+	const char *command;
+};
+
+#define FLAG_OPTIONS struct request
+
+const struct tool_flag cmd_help_flags[] = { OPERAND_TEXT(command, .once = "command"), FLAG_END };
 
 int cmd_help(int argc, char **argv)
 {
-	const char *command = NULL;
-	struct tool_args args;
+	struct request request = { NULL };
+	int code = tool_args_parse(argc, argv, &request);
 
-	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args)) {
-		if (command)
-			return tool_fail(EXIT_USAGE,
-					 "too many arguments; usage: pmctl help [COMMAND]");
-		command = args.value;
-	}
-	if (args.code)
-		return args.code;
-	if (!command)
+	if (code)
+		return code;
+	if (!request.command)
 		tool_help_all();
-	else if (!tool_help(command))
-		return tool_fail_unknown("unknown command", command, tool_nearest_command(command),
+	else if (!tool_help(request.command))
+		return tool_fail_unknown("unknown command", request.command,
+					 tool_nearest_command(request.command),
 					 "pmctl help lists the commands");
 	return EXIT_OK;
 }

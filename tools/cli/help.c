@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* help.c - help, printed from the tables of commands and flags. */
-#include "agent/core/base/config.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +9,11 @@
 
 static void put_flag(const struct tool_flag *flag)
 {
-	char left[96], letter[5] = "    ";
+	char left[96], letter[5] = "    ", words[160];
 	int n;
 
+	if (!flag->letter && !flag->name)
+		return;
 	if (flag->letter)
 		snprintf(letter, sizeof(letter), "-%c%s", flag->letter, flag->name ? ", " : "");
 	n = snprintf(left, sizeof(left), "%s%s%s%s", letter, flag->name ? flag->name : "",
@@ -21,25 +22,27 @@ static void put_flag(const struct tool_flag *flag)
 		printf("  %-*s%s", LEFT, left, flag->help);
 	else
 		printf("  %s\n  %*s%s", left, LEFT, "", flag->help);
-	if (flag->knob && strcmp(flag->knob->env, "PMC_REPORT") == 0)
+	if (flag->words) {
+		tool_words_text(flag, true, words, sizeof(words));
+		printf(": %s", words);
+	}
+	if (flag->name && strcmp(flag->name, "--report") == 0)
 		printf(" (default: threads)");
-	else if (flag->knob && flag->knob->def)
-		printf(" (default: %s)", flag->knob->def);
+	else if (flag->def)
+		printf(" (default: %s)", flag->def);
 	putchar('\n');
 }
 
 bool tool_help(const char *command)
 {
 	const struct tool_command *row = tool_find_command(command);
-	struct tool_flag flag;
-	unsigned at = 0;
 
 	if (!row)
 		return false;
 	printf("Usage: pmctl %s %s\n\n%s: %s.\n\nFlags:\n", row->name, row->synopsis, row->name,
 	       row->summary);
-	while (tool_flag_at(command, &at, &flag))
-		put_flag(&flag);
+	for (const struct tool_flag *flag = row->flags; flag; flag = tool_flag_next(flag))
+		put_flag(flag);
 	if (strcmp(command, "run") == 0)
 		puts("\nEach flag before --agent is also an environment variable, see "
 		     "libpmcagent(7).");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - runs a command, then checks that its output was written. */
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,12 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#define X(name, ...) extern const struct tool_flag cmd_##name##_flags[];
+#include "tools/cli/commands.def"
+#undef X
+
 const struct tool_command tool_commands[] = {
 #define X(name, group, synopsis, summary, purpose1, line1, purpose2, line2)                        \
-	{                                                                                          \
-		#name,	   group, synopsis, summary, { { purpose1, line1 }, { purpose2, line2 } }, \
-		cmd_##name                                                                         \
-	},
+	{ #name,                                                                                   \
+	  group,                                                                                   \
+	  synopsis,                                                                                \
+	  summary,                                                                                 \
+	  { { purpose1, line1 }, { purpose2, line2 } },                                            \
+	  cmd_##name,                                                                              \
+	  cmd_##name##_flags },
 #include "tools/cli/commands.def"
 #undef X
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pmctl.h - common parts of pmctl's commands: entry points, exit codes, arguments, errors, help. */
+/* pmctl.h - common parts of pmctl's commands: entry points, exit codes, errors, output, help. */
 #ifndef PMC_TOOLS_CLI_PMCTL_H
 #define PMC_TOOLS_CLI_PMCTL_H
 
@@ -20,12 +20,14 @@ enum { EXIT_OK = 0, EXIT_FAIL = 1, EXIT_USAGE = 2, EXIT_OURS = 125, EXIT_CANNOT_
 /* Not every libc declares it. */
 extern char **environ;
 
+struct tool_flag;
 struct tool_command {
 	const char *name, *group, *synopsis, *summary;
 	struct {
 		const char *purpose, *line;
 	} examples[2];
 	int (*run)(int argc, char **argv);
+	const struct tool_flag *flags;
 };
 extern const struct tool_command tool_commands[];
 extern const unsigned tool_n_commands;
@@ -67,62 +69,6 @@ void tool_wrapped_line(int columns, const char *format, ...) __attribute__((form
 /* Of the terminal, else of COLUMNS; 0: neither is known. */
 int tool_columns(int fd);
 
-/* ---- a command's flags: rows of flags.def and, for run, of config.def --------------------- */
-struct tool_flag {
-	const char *command;
-	const char *name;     /* --flag; NULL: a letter only */
-	const char *argument; /* NULL: none */
-	const char *help;
-	char letter; /* 0: none */
-	const struct pmc_knob *knob;
-};
-
-/* The command's next flag; *at starts as 0. False: no more. */
-bool tool_flag_at(const char *command, unsigned *at, struct tool_flag *flag);
-
-/* ---- arguments, as flags.def describes them ---------------------------------------------- */
-struct tool_args {
-	int argc, at;
-	char **argv;
-	const char *flag;  /* the flag, by its long name if it has one; NULL: an operand */
-	const char *value; /* of the flag, NULL if it takes none; or the operand */
-	bool operands;	   /* after "--": only operands follow */
-	bool done;	   /* stopped by an error, which has been printed */
-	int code;	   /* then the exit code, else 0 */
-};
-
-/* Looks through the arguments before the command parses them: whether they have --help; --json and
- * --format json set tool_json_errors. */
-bool tool_args_scan(int argc, char **argv);
-void tool_args_init(struct tool_args *args, int argc, char **argv);
-/* The next flag or operand; false at the end, or with args->done set. */
-bool tool_args_next(struct tool_args *args);
-/* Whether the current argument is this flag. */
-bool tool_args_is(const struct tool_args *args, const char *flag);
-/* All arguments of a command of pmctl that takes a command to run: set() gets the flags. The first
- * operand starts the command, which *cmd gets, unless it is a number without "--", which may be
- * meant as a process ID: set() gets it. 0, or the exit code. */
-int tool_args_parse(int argc, char **argv, int (*set)(void *to, const struct tool_args *args),
-		    void *to, char ***cmd);
-
-/* ---- values of flags: 0, or the exit code with the error printed -------------------------- */
-/* "invalid FLAG 'VALUE'; give ACCEPTED" */
-int tool_fail_value(const struct tool_args *args, const char *accepted);
-/* "unexpected argument", for an operand that set() gets. */
-int tool_fail_operand(const struct tool_args *args);
-/* The value of one of the words; a NULL name ends them. */
-struct tool_word {
-	const char *name;
-	int value;
-	const char *alias; /* NULL: none */
-};
-int tool_args_word(const struct tool_args *args, const struct tool_word *words, int *value);
-int tool_args_number(const struct tool_args *args, uint64_t least, uint64_t most, uint64_t *number);
-/* least_ms 0: any time but none. */
-int tool_args_time(const struct tool_args *args, unsigned least_ms, uint64_t *ns);
-int tool_args_directory(const struct tool_args *args, const char **path);
-int tool_args_percent(const struct tool_args *args, double *percent);
-
 /* ---- help -------------------------------------------------------------------------------- */
 void tool_help_all(void);
 /* Prints the help of a command to stdout; false: there is no such command. */
@@ -151,6 +97,5 @@ int tool_refuse_overwrite(const char *flag, const char *path, const char *other,
 /* The nearest of n names to a mistyped word, or NULL. */
 const char *tool_nearest(const char *word, const char *const *names, unsigned n);
 const char *tool_nearest_command(const char *word);
-const char *tool_nearest_flag(const char *command, const char *flag);
 
 #endif

@@ -2,7 +2,7 @@
 /* cmd_diff.c - pmctl diff: compares the threads of two runs, by name or another key. */
 #include "agent/core/report/report.h"
 #include "tools/bench/units.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/diff/diff.h"
 
 #include <math.h>
@@ -11,100 +11,64 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct tool_word keys[] = {
-#define X(name, alias, value, doc) { #name, value, alias },
+#define FLAG_OPTIONS struct diff
+
+/* Threads and regions are not the same in two runs, and there are no trees of paths. */
+static const char *const keys[] = {
+#define X(name, alias, value, doc)                                                                 \
+	[value] = value == PMC_BY_THREAD || value == PMC_BY_REGION || value == PMC_BY_PATH ?       \
+			  NULL :                                                                   \
+			  #name,
 #include "agent/core/profile/by.def"
 #undef X
-	{ NULL, 0, NULL },
 };
-static const struct tool_word formats[] = {
-	{ "table", PMC_FORMAT_TABLE, NULL },
-	{ "json", PMC_FORMAT_JSON, NULL },
-	{ "csv", PMC_FORMAT_CSV, NULL },
-	{ NULL, 0, NULL },
+static const char *const aliases[] = {
+#define X(name, alias, value, doc) [value] = alias,
+#include "agent/core/profile/by.def"
+#undef X
 };
 
-/* Rows of threads and regions are not the same in two runs, and there are no trees of paths. */
-static int set_by(struct diff *diff, const struct tool_args *args)
+/* Starts the other side. */
+static int set_vs(void *to, const struct tool_args *args)
 {
-	struct tool_word accepted[sizeof(keys) / sizeof(keys[0])];
-	int word = 0, code;
-	unsigned n = 0;
+	struct diff *diff = to;
 
-	for (const struct tool_word *key = keys; key->name; key++)
-		if (key->value != PMC_BY_THREAD && key->value != PMC_BY_REGION &&
-		    key->value != PMC_BY_PATH)
-			accepted[n++] = *key;
-	accepted[n] = (struct tool_word){ .name = NULL };
-	code = tool_args_word(args, accepted, &word);
-	diff->by = (enum pmc_fold_by)word;
-	return code;
+	if (diff->vs)
+		return tool_fail(EXIT_USAGE, "%s stands once, between the two sides", args->flag);
+	diff->vs = true;
+	diff->n_first = diff->n_files[0];
+	return 0;
 }
 
-static int set_flag(struct diff *diff, const struct tool_args *args)
-{
-	uint64_t number = 0;
-	int word = 0, code;
-
-	if (tool_args_is(args, "--by"))
-		return set_by(diff, args);
-	if (tool_args_is(args, "--format")) {
-		code = tool_args_word(args, formats, &word);
-		diff->format = (enum pmc_report_format)word;
-		return code;
-	}
-	if (tool_args_is(args, "--event")) {
-		diff->event = args->value;
-		return 0;
-	}
-	if (tool_args_is(args, "--symfs"))
-		return tool_args_directory(args, &diff->root);
-	if (tool_args_is(args, "--top")) {
-		code = tool_args_number(args, 0, 1000000, &number);
-		diff->top = (unsigned)number;
-		return code;
-	}
-	if (tool_args_is(args, "--width")) {
-		code = tool_args_number(args, 20, 1000000, &number);
-		diff->screen.width = (int)number;
-		return code;
-	}
-	return tool_args_percent(args, &diff->fail_above);
-}
+const struct tool_flag cmd_diff_flags[] = {
+	FLAG_CALL(0, "--vs", NULL, set_vs, "between the dumps of side A and those of B"),
+	FLAG_BY(by, keys, .aliases = aliases),
+	FLAG_EVENT(event, "event whose samples are compared (default: all, without waits)"),
+	FLAG_SYMFS(root),
+	FLAG_TOP(top, "number of rows; 0: all (default: 20 in tables)"),
+	FLAG_WIDTH(screen.width),
+	FLAG_PERCENT(0, "--fail-above", fail_above,
+		     "exit status 1 if B's total is this much larger"),
+	FLAG_FORMAT(format, "table", "json", "csv"),
+	OPERAND_LIST(files[0], n_files[0]),
+	FLAG_END,
+};
 
 static int parse(struct diff *diff, int argc, char **argv)
 {
-	struct tool_args args;
-	unsigned side = 0;
-	bool vs = false;
-	int code = 0;
+	int code = tool_args_parse(argc, argv, diff);
 
-	for (unsigned s = 0; s < 2; s++) {
-		diff->files[s] = pmc_arena_alloc(&diff->arena, sizeof(char *) * (size_t)argc);
-		if (!diff->files[s])
-			return tool_fail(EXIT_FAIL, "out of memory");
-	}
-	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (!args.flag)
-			diff->files[side][diff->n_files[side]++] = args.value;
-		else if (!tool_args_is(&args, "--vs"))
-			code = set_flag(diff, &args);
-		else if (vs)
-			code = tool_fail(EXIT_USAGE, "--vs stands once, between the two sides");
-		else {
-			vs = true;
-			side = 1;
-		}
-	}
-	if (code || args.code)
-		return code ? code : args.code;
+	if (code)
+		return code;
 	if ((diff->event || diff->root) && !pmc_by_samples(diff->by))
 		return tool_fail(EXIT_USAGE, "%s is for samples; add --by function or line",
 				 diff->event ? "--event" : "--symfs");
-	/* Without --vs the last file is the other side. */
-	if (!vs && diff->n_files[0] == 2)
-		diff->files[1][diff->n_files[1]++] = diff->files[0][--diff->n_files[0]];
+	/* Without --vs the second of two files is the other side. */
+	if (!diff->vs)
+		diff->n_first = diff->n_files[0] == 2 ? 1 : diff->n_files[0];
+	diff->n_files[1] = diff->n_files[0] - diff->n_first;
+	diff->n_files[0] = diff->n_first;
+	diff->files[1] = diff->files[0] + diff->n_first;
 	if (!diff->n_files[0] || !diff->n_files[1])
 		return tool_fail(
 			EXIT_USAGE,

@@ -50,6 +50,8 @@ struct diff {
 	enum pmc_fold_by by;
 	const char **files[2];
 	unsigned n_files[2];
+	bool vs;
+	unsigned n_first;	  /* files of side A */
 	int format;		  /* enum pmc_report_format */
 	unsigned top;		  /* 0: all */
 	struct pmc_screen screen; /* of tables */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_doctor.c - pmctl doctor: what can be counted here, what blocks it, and the fix. */
 #include "agent/core/base/json.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/doctor/doctor.h"
 
 #include <stdio.h>
@@ -79,43 +79,44 @@ static void print_table(const struct result *results, unsigned n, const struct d
 				  strchr(missing, ',') ? "all " : "");
 }
 
+struct request {
+	const char *require; /* NULL: none */
+	bool json;
+};
+
+#define FLAG_OPTIONS struct request
+
+const struct tool_flag cmd_doctor_flags[] = {
+	FLAG_TEXT(0, "--require", "EVENT", require,
+		  "event that must be countable, else exit status 1"),
+	FLAG_BOOL(0, "--json", json, "output and errors as JSON"),
+	FLAG_END,
+};
+
 int cmd_doctor(int argc, char **argv)
 {
 	const struct doctor_facts *facts;
 	static struct result results[64];
 	unsigned n = doctor_n_checks;
-	const char *require = NULL;
-	struct tool_args args;
-	bool json = false, ok;
-	int code = EXIT_OK;
+	struct request request = { .require = NULL };
+	bool ok;
+	int code = tool_args_parse(argc, argv, &request);
 
-	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args)) {
-		if (tool_args_is(&args, "--json"))
-			json = true;
-		else if (tool_args_is(&args, "--require"))
-			require = args.value;
-		else
-			return tool_fail(EXIT_USAGE,
-					 "unexpected argument '%s'; see pmctl doctor "
-					 "--help",
-					 args.value);
-	}
-	if (args.code)
-		return args.code;
+	if (code)
+		return code;
 	facts = doctor_gather();
 	for (unsigned i = 0; i < n; i++) {
 		results[i].name = doctor_checks[i].name;
 		doctor_checks[i].judge(facts, &results[i].finding);
 	}
 	ok = doctor_anything(facts);
-	if (require) {
+	if (request.require) {
 		results[n].name = "require";
-		code = doctor_require(facts, require, &ok, &results[n++].finding);
+		code = doctor_require(facts, request.require, &ok, &results[n++].finding);
 	}
-	if (!code && json)
+	if (!code && request.json)
 		code = print_json(results, n, ok, facts);
 	else if (!code)
-		print_table(results, n, facts, require && !ok ? require : NULL);
+		print_table(results, n, facts, ok ? NULL : request.require);
 	return code ? code : ok ? EXIT_OK : EXIT_FAIL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_export.c - pmctl export: converts dumps for other tools. */
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/export/export.h"
 #include "tools/report/read.h"
 #include "tools/report/symbols.h"
@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 enum {
+	EXPORT_NONE,
 #define X(id, name, samples, binary) EXPORT_##id,
 #include "tools/export/exporters.def"
 #undef X
-	EXPORTERS,
 };
 
 static const struct exporter {
@@ -22,48 +22,43 @@ static const struct exporter {
 	enum export_samples samples;
 	bool binary;
 } exporters[] = {
-#define X(id, name, samples, binary) { export_##id, samples, binary },
+#define X(id, name, samples, binary) [EXPORT_##id] = { export_##id, samples, binary },
 #include "tools/export/exporters.def"
 #undef X
 };
 
-static const struct tool_word formats[] = {
-#define X(id, name, samples, binary) { name, EXPORT_##id, NULL },
+static const char *const formats[] = {
+#define X(id, name, samples, binary) [EXPORT_##id] = name,
 #include "tools/export/exporters.def"
 #undef X
-	{ NULL, 0, NULL },
 };
 
 struct request {
 	int format;
 	const char *event, *root, *output;
-	const char **files; /* in argv */
+	const char **files;
 	unsigned n_files;
+};
+
+#define FLAG_OPTIONS struct request
+
+const struct tool_flag cmd_export_flags[] = {
+	FLAG_WORD(0, "--to", "FORMAT", format, formats, "format"),
+	FLAG_OUTPUT(output, "output file instead of standard output"),
+	FLAG_EVENT(event, "event whose samples are exported (default: all)"),
+	FLAG_SYMFS(root),
+	OPERAND_LIST(files, n_files),
+	FLAG_END,
 };
 
 static int parse(struct request *request, int argc, char **argv)
 {
-	struct tool_args args;
-	int code = 0;
+	int code = tool_args_parse(argc, argv, request);
+	const char *name = formats[request->format];
 
-	request->format = EXPORTERS;
-	request->files = (const char **)(void *)(argv + 1);
-	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (!args.flag)
-			request->files[request->n_files++] = args.value;
-		else if (tool_args_is(&args, "--to"))
-			code = tool_args_word(&args, formats, &request->format);
-		else if (tool_args_is(&args, "--event"))
-			request->event = args.value;
-		else if (tool_args_is(&args, "--symfs"))
-			code = tool_args_directory(&args, &request->root);
-		else
-			request->output = args.value;
-	}
-	if (code || args.code)
-		return code ? code : args.code;
-	if (request->format == EXPORTERS)
+	if (code)
+		return code;
+	if (!request->format)
 		return tool_fail(EXIT_USAGE,
 				 "no format; add --to FORMAT (pmctl export --help lists them)");
 	if (!request->n_files)
@@ -71,11 +66,9 @@ static int parse(struct request *request, int argc, char **argv)
 				 "no dump given; name one or more files, or - for standard input");
 	if ((request->event || request->root) && exporters[request->format].samples == NO)
 		return tool_fail(EXIT_USAGE, "%s is for samples, of which %s has none",
-				 request->event ? "--event" : "--symfs",
-				 formats[request->format].name);
+				 request->event ? "--event" : "--symfs", name);
 	if (exporters[request->format].binary && !request->output && isatty(STDOUT_FILENO))
-		return tool_fail(EXIT_USAGE, "%s is binary; add -o FILE",
-				 formats[request->format].name);
+		return tool_fail(EXIT_USAGE, "%s is binary; add -o FILE", name);
 	return report_check_output(request->output, request->files, request->n_files);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_list.c - pmctl list: events, whether each is available here, and which fit at once. */
 #include "tools/list/list.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 
 #include <string.h>
 
@@ -10,27 +10,23 @@ struct request {
 	bool json;
 };
 
+#define FLAG_OPTIONS struct request
+
+const struct tool_flag cmd_list_flags[] = {
+	FLAG_TEXT(0, "--fit", "EVENTS", fit, "test whether these events can be counted at once"),
+	FLAG_TEXT(0, "--pmu-db", "FILE", db,
+		  "table of counter masks for --fit, instead of this machine"),
+	FLAG_BOOL(0, "--json", json, "output and errors as JSON"),
+	OPERAND_TEXT(glob, .once = "pattern (quote it to keep the shell from expanding it)"),
+	FLAG_END,
+};
+
 static int parse(int argc, char **argv, struct request *request)
 {
-	struct tool_args args;
+	int code = tool_args_parse(argc, argv, request);
 
-	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args)) {
-		if (tool_args_is(&args, "--json"))
-			request->json = true;
-		else if (tool_args_is(&args, "--fit"))
-			request->fit = args.value;
-		else if (tool_args_is(&args, "--pmu-db"))
-			request->db = args.value;
-		else if (request->glob)
-			return tool_fail(EXIT_USAGE,
-					 "too many patterns: list takes one pattern; "
-					 "quote it to keep the shell from expanding it");
-		else
-			request->glob = args.value;
-	}
-	if (args.code)
-		return args.code;
+	if (code)
+		return code;
 	if (request->fit && request->glob)
 		return tool_fail(EXIT_USAGE,
 				 "unexpected pattern '%s': --fit takes a list of events; "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_merge.c - pmctl merge: combines dumps into one, losslessly and in canonical order. */
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/merge/merge.h"
 
 #include <errno.h>
@@ -10,39 +10,33 @@
 #include <unistd.h>
 
 struct request {
-	char **files; /* in argv */
-	int n_files;
+	const char **files;
+	unsigned n_files;
 	const char *out;
 	bool names;
 	struct merge_options options;
 };
 
-/* Collects the files at the front of argv. */
+#define FLAG_OPTIONS struct request
+
+const struct tool_flag cmd_merge_flags[] = {
+	FLAG_OUTPUT(out, "output dump; - is standard output"),
+	FLAG_BOOL(0, "--compact", options.compact, "only the newest snapshot of each thread"),
+	FLAG_BOOL(0, "--names", names, "add names of sampled functions from files here"),
+	FLAG_BOOL(0, "--strip-args", options.strip_args, "no command lines of processes"),
+	OPERAND_LIST(files, n_files),
+	FLAG_END,
+};
+
 static int parse(int argc, char **argv, struct request *request)
 {
-	struct tool_args args;
+	int code = tool_args_parse(argc, argv, request);
 
-	request->files = argv + 1;
-	tool_args_init(&args, argc, argv);
-	while (tool_args_next(&args)) {
-		if (tool_args_is(&args, "--compact"))
-			request->options.compact = true;
-		else if (tool_args_is(&args, "--strip-args"))
-			request->options.strip_args = true;
-		else if (tool_args_is(&args, "--names"))
-			request->names = true;
-		else if (tool_args_is(&args, "-o") && request->out)
-			return tool_fail(EXIT_USAGE, "too many outputs; give -o once");
-		else if (tool_args_is(&args, "-o"))
-			request->out = args.value;
-		else
-			request->files[request->n_files++] = (char *)args.value;
-	}
-	if (args.code)
-		return args.code;
+	if (code)
+		return code;
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE, "no dumps; pmctl merge FILE... -o OUT");
-	if (!request->out || !request->out[0])
+	if (!request->out)
 		return tool_fail(EXIT_USAGE, "no output; add -o OUT (- is standard output)");
 	return EXIT_OK;
 }
@@ -106,12 +100,12 @@ static int merge_all(struct merge *merge, const struct request *request,
 	bool whole = true, fatal = false;
 	int error;
 
-	for (int i = 0; i < request->n_files && !fatal; i++)
+	for (unsigned i = 0; i < request->n_files && !fatal; i++)
 		whole &= add_file(merge, request->files[i], &good, &fatal);
 	if (!whole)
 		return EXIT_FAIL;
 	if (!good)
-		return tool_fail(EXIT_FAIL, "nothing to merge: no good frame in %d file%s",
+		return tool_fail(EXIT_FAIL, "nothing to merge: no good frame in %u file%s",
 				 request->n_files, request->n_files > 1 ? "s" : "");
 	error = request->names ? merge_reload(merge, merge_append_names) : 0;
 	if (!error)

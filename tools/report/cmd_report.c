@@ -2,7 +2,7 @@
 /* cmd_report.c - pmctl report: dumps in, a table, JSON or CSV out. */
 #include "agent/core/dump/frame.h"
 #include "agent/core/report/report.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/report/read.h"
 #include "tools/report/samples.h"
 #include "tools/report/symbols.h"
@@ -21,77 +21,45 @@ struct request {
 	const char **files;
 	unsigned n_files;
 	const char *output;
-	const char *root;    /* --symfs */
-	const char *page;    /* --html */
-	const char *no_page; /* a flag that does not go with it */
+	const char *root; /* --symfs */
+	const char *page; /* --html */
+	bool diff;
 };
 
-static const struct tool_word keys[] = {
-#define X(name, alias, value, doc) { #name, value, alias },
+static const char *const keys[] = {
+#define X(name, alias, value, doc) [value] = #name,
 #include "agent/core/profile/by.def"
 #undef X
-	{ NULL, 0, NULL },
 };
-static const struct tool_word formats[] = {
-	{ "table", PMC_FORMAT_TABLE, NULL },
-	{ "json", PMC_FORMAT_JSON, NULL },
-	{ "csv", PMC_FORMAT_CSV, NULL },
-	{ "folded", PMC_FORMAT_FOLDED, NULL },
-	{ NULL, 0, NULL },
+static const char *const aliases[] = {
+#define X(name, alias, value, doc) [value] = alias,
+#include "agent/core/profile/by.def"
+#undef X
 };
 
-static int set_flag(struct request *request, const struct tool_args *args)
-{
-	struct pmc_report_options *options = &request->options;
-	uint64_t number = 0;
-	int word = 0, code;
+#define FLAG_OPTIONS struct request
 
-	if (tool_args_is(args, "--html")) {
-		request->page = args->value;
-		return 0;
-	}
-	if (!tool_args_is(args, "--event") && !tool_args_is(args, "--symfs"))
-		request->no_page = args->flag;
-	if (tool_args_is(args, "--by")) {
-		code = tool_args_word(args, keys, &word);
-		options->by = (enum pmc_fold_by)word;
-		return code;
-	}
-	if (tool_args_is(args, "--format")) {
-		code = tool_args_word(args, formats, &word);
-		options->format = (enum pmc_report_format)word;
-		return code;
-	}
-	if (tool_args_is(args, "--top")) {
-		code = tool_args_number(args, 0, INT_MAX, &number);
-		options->top = (int)number;
-		return code;
-	}
-	if (tool_args_is(args, "--width")) {
-		code = tool_args_number(args, 20, INT_MAX, &number);
-		options->screen.width = (int)number;
-		return code;
-	}
-	if (tool_args_is(args, "--symfs"))
-		return tool_args_directory(args, &request->root);
-	if (tool_args_is(args, "--sort"))
-		options->sort = args->value;
-	else if (tool_args_is(args, "--columns"))
-		options->columns = args->value;
-	else if (tool_args_is(args, "--where"))
-		request->where[options->n_where++] = args->value;
-	else if (tool_args_is(args, "--timeline"))
-		options->timeline = true;
-	else if (tool_args_is(args, "--bottom-up"))
-		options->inverted = true;
-	else if (tool_args_is(args, "--event"))
-		options->event = args->value;
-	else if (tool_args_is(args, "--wide"))
-		options->wide = true;
-	else
-		request->output = args->value;
-	return 0;
-}
+const struct tool_flag cmd_report_flags[] = {
+	FLAG_BY(options.by, keys, .aliases = aliases),
+	FLAG_BOOL(0, "--bottom-up", options.inverted,
+		  "with --by path: from functions to their callers"),
+	FLAG_EVENT(options.event, "event whose samples are shown (default: that with most)"),
+	FLAG_SYMFS(root),
+	FLAG_SORT(0, options.sort, "column to sort by (default: CPU time)"),
+	FLAG_TOP(options.top, "number of rows (of trees: branches); 0: all"),
+	FLAG_WHERE(where, options.n_where),
+	FLAG_COLUMNS(options.columns),
+	FLAG_FORMAT(options.format, "table", "json", "csv", "folded"),
+	FLAG_BOOL(0, "--timeline", options.timeline,
+		  "one line per snapshot instead of one per thread"),
+	FLAG_BOOL(0, "--wide", options.wide, "all columns, however wide the table"),
+	FLAG_WIDTH(options.screen.width),
+	FLAG_OUTPUT(output, "output file instead of standard output"),
+	FLAG_TEXT(0, "--html", "FILE", page, "tables and flame graphs as a page, as pmctl export"),
+	FLAG_BOOL(0, "--diff", diff, "differences of two dumps, as pmctl diff"),
+	OPERAND_LIST(files, n_files),
+	FLAG_END,
+};
 
 /* --timeline --by KEY */
 static int check_sparklines(const struct pmc_report_options *options)
@@ -119,13 +87,18 @@ static int check_folded(const struct pmc_report_options *options)
 }
 
 /* --html: pmctl export checks the rest. */
-static int check_page(const struct request *request)
+static int check_page(const struct request *request, int argc, char **argv)
 {
-	if (request->no_page)
-		return tool_fail(EXIT_USAGE,
-				 "--html has all rows, sorted and filtered in the browser; "
-				 "%s cannot be used with it",
-				 request->no_page);
+	struct tool_args args;
+
+	tool_args_init(&args, argc, argv);
+	while (tool_args_next(&args))
+		if (args.flag && !tool_args_is(&args, "--html") &&
+		    !tool_args_is(&args, "--event") && !tool_args_is(&args, "--symfs"))
+			return tool_fail(EXIT_USAGE,
+					 "--html has all rows, sorted and filtered in the browser; "
+					 "%s cannot be used with it",
+					 args.flag);
 	if (!request->n_files)
 		return tool_fail(EXIT_USAGE,
 				 "no dump given: '%.60s' is the page that --html writes; name the "
@@ -137,21 +110,13 @@ static int check_page(const struct request *request)
 static int parse(struct request *request, int argc, char **argv)
 {
 	struct pmc_report_options *options = &request->options;
-	struct tool_args args;
-	int code = 0;
+	int code = tool_args_parse(argc, argv, request);
 
-	tool_args_init(&args, argc, argv);
-	while (!code && tool_args_next(&args)) {
-		if (args.flag)
-			code = set_flag(request, &args);
-		else
-			request->files[request->n_files++] = args.value;
-	}
-	if (code || args.code)
-		return code ? code : args.code;
+	if (code)
+		return code;
 	options->where = request->where;
 	if (request->page)
-		return check_page(request);
+		return check_page(request, argc, argv);
 	options->dumps = request->files;
 	options->n_dumps = request->n_files;
 	for (unsigned i = 0; i < request->n_files; i++)
@@ -312,15 +277,8 @@ int cmd_report(int argc, char **argv)
 		if (!strcmp(argv[i], "--diff"))
 			return as_diff(argc, argv);
 
-	request.where = calloc((size_t)argc + 1, sizeof(*request.where));
-	request.files = calloc((size_t)argc + 1, sizeof(*request.files));
-	if (!request.where || !request.files)
-		code = tool_fail(EXIT_FAIL, "%s", strerror(ENOMEM));
-	else
-		code = parse(&request, argc, argv);
-	if (!code)
-		code = request.page ? as_export(&request) : report(&request);
-	free(request.where);
-	free(request.files);
-	return code;
+	code = parse(&request, argc, argv);
+	if (code)
+		return code;
+	return request.page ? as_export(&request) : report(&request);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags and PMC_* variables of `pmctl run`, checked before anything is started. */
 #include "agent/core/event/sample.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/run/run.h"
 
 #include <stdlib.h>
@@ -71,14 +71,18 @@ static bool is_command(const struct tool_args *args, const struct pmc_knob *knob
 }
 
 /* Sets the flag's PMC_* variable, which the agent reads. */
-static int set_knob(const struct tool_args *args)
+static int set_knob(void *to, const struct tool_args *args)
 {
+	struct run *run = to;
 	const char *flag = args->flag, *value = args->value;
 	struct pmc_config scratch = { .sample = { .on = false } };
 	unsigned i = 0;
 	int code;
 	bool valid;
 
+	run->out_flag |= tool_args_is(args, "--output");
+	run->sample_flag |= tool_args_is(args, "--sample");
+	run->unwind_flag |= tool_args_is(args, "--unwind");
 	while (strcmp(pmc_knobs[i].flag, flag) != 0)
 		i++;
 	valid = *value && pmc_config_set(&scratch, i, value) == 0;
@@ -100,28 +104,36 @@ static int set_knob(const struct tool_args *args)
 	return code;
 }
 
-static int take_flag(struct run *run, const struct tool_args *args)
+static int set_agent(void *to, const struct tool_args *args)
 {
-	if (tool_args_is(args, "-n")) {
-		run->plan_only = true;
-	} else if (tool_args_is(args, "--append")) {
-		run->append = true;
-	} else if (tool_args_is(args, "--wide")) {
-		run->wide = true;
-	} else if (tool_args_is(args, "--off-cpu")) {
-		run->off_cpu_wanted = true;
-	} else if (tool_args_is(args, "--agent")) {
-		if (!*args->value || strlen(args->value) >= sizeof(run->agent))
-			return refuse("--agent", args->value, "a file");
-		strcpy(run->agent, args->value);
-	} else {
-		run->out_flag |= tool_args_is(args, "--output");
-		run->sample_flag |= tool_args_is(args, "--sample");
-		run->unwind_flag |= tool_args_is(args, "--unwind");
-		return set_knob(args);
-	}
+	struct run *run = to;
+
+	if (!*args->value || strlen(args->value) >= sizeof(run->agent))
+		return refuse("--agent", args->value, "a file");
+	strcpy(run->agent, args->value);
 	return 0;
 }
+
+#define FLAG_OPTIONS struct run
+
+const struct tool_flag cmd_run_flags[] = {
+#define X(field, type, env, flag, key, takes, fallback, values, text)                              \
+	FLAG_CALL(key, flag, takes, set_knob, text, .def = fallback, .accepted = values),
+#include "agent/core/base/config.def"
+#undef X
+	FLAG_CALL(0, "--agent", "FILE", set_agent,
+		  "agent to preload instead of the one beside pmctl"),
+	FLAG_BOOL(0, "--append", append,
+		  "append to an existing -o FILE instead of keeping FILE.old"),
+#ifndef TOOL_WITHOUT_PERF_EVENTS
+	FLAG_BOOL(0, "--off-cpu", off_cpu_wanted, "call stacks of waits and how long they lasted"),
+#endif
+	FLAG_BOOL(0, "--wide", wide, "all columns of the report, however wide the table"),
+	FLAG_BOOL('n', NULL, plan_only,
+		  "plan of groups, counters and descriptors, without running CMD"),
+	OPERAND_COMMAND(cmd),
+	FLAG_END,
+};
 
 /* The flags are in the environment by now. */
 static int check_environment(struct run *run)
@@ -144,8 +156,7 @@ static int check_environment(struct run *run)
 
 int run_parse_flags(struct run *run, int argc, char **argv)
 {
-	struct tool_args args;
-	int code = 0;
+	int code;
 
 	/* Variables of an enclosing job: this run is a job of its own. */
 	if (getenv("PMC_JOB")) {
@@ -153,17 +164,10 @@ int run_parse_flags(struct run *run, int argc, char **argv)
 		unsetenv("PMC_REPORT");
 	}
 	unsetenv("PMC_JOB");
-	tool_args_init(&args, argc, argv);
 	run->cmd = argv + argc;
-	while (!code && tool_args_next(&args)) {
-		if (!args.flag) {
-			run->cmd = argv + args.at - 1;
-			break;
-		}
-		code = take_flag(run, &args);
-	}
-	if (code || args.code)
-		return code ? code : args.code;
+	code = tool_args_parse(argc, argv, run);
+	if (code)
+		return code;
 	if (!*run->cmd && !run->plan_only)
 		return tool_fail(EXIT_USAGE, "no command; pmctl run [flags] -- CMD [ARG...]");
 	return check_environment(run);

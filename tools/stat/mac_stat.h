@@ -20,6 +20,7 @@ struct mac_stat {
 	uint64_t interval_ns; /* 0: one summary */
 	uint64_t count;	      /* of intervals; 0: until the end */
 	bool json;
+	const char *output; /* NULL: standard output */
 	struct pmc_out out;
 	int status; /* of the command, as of wait(2) */
 };

@@ -70,6 +70,8 @@ struct stat_job {
 	enum stat_by by;
 	enum stat_format format;
 	pid_t pid; /* of the target, or of its thread */
+	pid_t tid; /* of -t */
+	bool machine;
 	char **cmd;
 	const char *events, *output;
 	const char *cgroup; /* NULL: none; else the target is the machine */

@@ -1,86 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl top`. */
-#include "agent/core/base/number.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/top/top.h"
 
-#include <limits.h>
 #include <string.h>
 
-/* The kernel's tick bounds what shorter intervals could show. */
-#define LEAST_INTERVAL_MS 10
+#define FLAG_OPTIONS struct top_flags
 
-static bool is_pid_list(const char *at)
-{
-	uint64_t pid;
-
-	do
-		if (!pmc_number_take(&at, NULL, 10, &pid) || !pid || pid > INT_MAX)
-			return false;
-	while (*at++ == ',');
-	return !at[-1];
-}
-
-static int set_pids(struct top_flags *flags, const struct tool_args *args)
-{
-	if (flags->pids)
-		return tool_fail(EXIT_USAGE,
-				 "more than one list of processes: '%.60s'; give -p PID,PID",
-				 args->value);
-	if (is_pid_list(args->value)) {
-		flags->pids = args->value;
-		return 0;
-	}
-	return args->flag ? tool_fail_value(args, "process IDs such as 12 or 12,34") :
-			    tool_fail(EXIT_USAGE,
-				      "invalid process ID '%.60s'; write -- before a command",
-				      args->value);
-}
-
-static int set_by(struct top_flags *flags, const struct tool_args *args)
-{
-	static const struct tool_word words[] = {
-		{ "thread", TOP_THREAD, NULL },
-		{ "pool", TOP_POOL, NULL },
-		{ "process", TOP_PROCESS, NULL },
-		{ NULL, 0, NULL },
-	};
-	int word = 0, code = tool_args_word(args, words, &word);
-
-	flags->by = (enum top_by)word;
-	return code;
-}
-
-static int set_flag(void *to, const struct tool_args *args)
-{
-	struct top_flags *flags = to;
-
-	if (!args->flag || tool_args_is(args, "--pid"))
-		return set_pids(flags, args);
-	if (tool_args_is(args, "--all"))
-		flags->all = true;
-	else if (tool_args_is(args, "--batch"))
-		flags->batch = true;
-	else if (tool_args_is(args, "--reverse"))
-		flags->reverse = true;
-	else if (tool_args_is(args, "--command-line"))
-		flags->commands = true;
-	else if (tool_args_is(args, "--events"))
-		flags->events = args->value;
-	else if (tool_args_is(args, "--sort"))
-		flags->sort = args->value;
-	else if (tool_args_is(args, "--filter"))
-		flags->filter = args->value;
-	else if (tool_args_is(args, "--output"))
-		flags->output = args->value;
-	else if (tool_args_is(args, "--by"))
-		return set_by(flags, args);
-	else if (tool_args_is(args, "--interval"))
-		return tool_args_time(args, LEAST_INTERVAL_MS, &flags->interval_ns);
-	else if (tool_args_is(args, "--count"))
-		return tool_args_number(args, 1, UINT64_MAX, &flags->count);
-	return 0;
-}
+static const char *const keys[] = {
+	[TOP_THREAD] = "thread", [TOP_POOL] = "pool", [TOP_PROCESS] = "process"
+};
+const struct tool_flag cmd_top_flags[] = {
+	FLAG_PROCESSES(pids, "process IDs: 12 or 12,34 (-p is optional for one)"),
+	FLAG_MACHINE(all, "all processes of the machine"),
+	FLAG_EVENTS(events),
+	/* The kernel's tick bounds what shorter intervals could show. */
+	FLAG_INTERVAL(interval_ns, 10 * FLAG_MS, "time between two readings (default: 1s)"),
+	FLAG_COUNT(count, "end after so many readings"),
+	FLAG_SORT('s', sort, "column to sort by (default: cpu)"),
+	FLAG_BOOL('r', "--reverse", reverse, "smallest first"),
+	FLAG_BY(by, keys),
+	FLAG_TEXT(0, "--filter", "GLOB", filter, "rows whose name matches, or contains the word"),
+	FLAG_BOOL('c', "--command-line", commands, "show the command line of each process"),
+	FLAG_BOOL('b', "--batch", batch, "tables as plain text instead of a screen"),
+	FLAG_OUTPUT(output, "output of CMD (default: discarded)"),
+	OPERAND_PIDS(pids),
+	OPERAND_COMMAND(cmd),
+	FLAG_END,
+};
 
 static int check(const struct top_flags *flags)
 {
@@ -101,6 +48,6 @@ int top_flags(struct top_flags *flags, int argc, char **argv)
 	int code;
 
 	*flags = (struct top_flags){ .interval_ns = 1000000000u };
-	code = tool_args_parse(argc, argv, set_flag, flags, &flags->cmd);
+	code = tool_args_parse(argc, argv, flags);
 	return code ? code : check(flags);
 }

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* flags.c - flags of `pmctl trace`. */
 #include "agent/core/base/number.h"
-#include "tools/cli/pmctl.h"
+#include "tools/cli/flags.h"
 #include "tools/trace/trace.h"
 
-#include <string.h>
-
-#define MOST_PAGES (1u << 18)
-
-static int set_format(struct trace *trace, const struct tool_args *args)
-{
-	static const struct tool_word formats[] = {
-		{ "text", TRACE_TEXT, NULL },
-		{ "fields", TRACE_FIELDS, NULL },
-		{ "json", TRACE_JSON, NULL },
-		{ NULL, 0, NULL },
-	};
-	int word = 0, code = tool_args_word(args, formats, &word);
-
-	trace->format = (enum trace_format)word;
-	return code;
-}
+#define FLAG_OPTIONS struct trace
+#define POWER	     "a power of 2 from 1 to 262144"
 
 /* "0-3,8" */
 static bool is_cpu_list(const char *at)
@@ -40,9 +25,24 @@ static bool is_cpu_list(const char *at)
 	}
 }
 
-/* Of the -e before it, as with perf. */
-static int set_filter(struct trace *trace, const char *filter)
+static int set_cpus(void *to, const struct tool_args *args)
 {
+	((struct trace *)to)->cpus = args->value;
+	return is_cpu_list(args->value) ? 0 : tool_fail_value(args, "CPUs such as 0-3,8");
+}
+
+static int add_events(void *to, const struct tool_args *args)
+{
+	struct trace *trace = to;
+
+	trace->lists[trace->n_lists++].names = args->value;
+	return 0;
+}
+
+/* Of the -e before it, as with perf. */
+static int set_filter(void *to, const struct tool_args *args)
+{
+	struct trace *trace = to;
 	struct trace_names *list = trace->lists + trace->n_lists;
 
 	if (list-- == trace->lists)
@@ -51,58 +51,33 @@ static int set_filter(struct trace *trace, const char *filter)
 	if (list->filter)
 		return tool_fail(EXIT_USAGE, "two filters for -e %.60s; join them with &&",
 				 list->names);
-	list->filter = filter;
+	list->filter = args->value;
 	return 0;
 }
 
-static int set_flag(void *to, const struct tool_args *args)
-{
-	struct trace *trace = to;
-	uint64_t number;
-
-	if (!args->flag)
-		return tool_fail_operand(args);
-	if (tool_args_is(args, "--events")) {
-		trace->lists[trace->n_lists++].names = args->value;
-	} else if (tool_args_is(args, "--all")) {
-		trace->all = true;
-	} else if (tool_args_is(args, "--cpus")) {
-		trace->cpus = args->value;
-		if (!is_cpu_list(args->value))
-			return tool_fail_value(args, "CPUs such as 0-3,8");
-	} else if (tool_args_is(args, "--pid")) {
-		if (!pmc_number(args->value, INT32_MAX, &number) || !number)
-			return tool_fail_value(args, "a process ID");
-		trace->pid = (pid_t)number;
-	} else if (tool_args_is(args, "--filter")) {
-		return set_filter(trace, args->value);
-	} else if (tool_args_is(args, "--duration")) {
-		return tool_args_time(args, 0, &trace->duration_ns);
-	} else if (tool_args_is(args, "--pages")) {
-		if (!pmc_number(args->value, MOST_PAGES, &number) || !number ||
-		    (number & (number - 1)))
-			return tool_fail_value(args, "a power of 2 from 1 to 262144");
-		trace->pages = (unsigned)number;
-	} else if (tool_args_is(args, "--summary")) {
-		trace->summarize = true;
-	} else if (tool_args_is(args, "--stacks")) {
-		trace->stacks = true;
-	} else if (tool_args_is(args, "--unwind")) {
-		trace->unwind.frame_pointers = !strcmp(args->value, "fp");
-		trace->stacks = true;
-		if (!trace->unwind.frame_pointers && strcmp(args->value, "dwarf") != 0)
-			return tool_fail_value(args, "dwarf or fp");
-	} else if (tool_args_is(args, "--by")) {
-		trace->by = !strcmp(args->value, "pool") ? TRACE_BY_POOL : TRACE_BY_THREAD;
-		if (trace->by == TRACE_BY_THREAD && strcmp(args->value, "thread") != 0)
-			return tool_fail_value(args, "thread or pool");
-	} else if (tool_args_is(args, "--format")) {
-		return set_format(trace, args);
-	} else {
-		trace->output = args->value;
-	}
-	return 0;
-}
+static const char *const keys[] = { [TRACE_BY_THREAD] = "thread", [TRACE_BY_POOL] = "pool" };
+static const char *const unwinders[] = { [TRACE_BY_DWARF] = "dwarf", [TRACE_BY_FP] = "fp" };
+const struct tool_flag cmd_trace_flags[] = {
+	FLAG_CALL('e', "--events", "NAMES", add_events,
+		  "tracepoints: sched:sched_switch, sched:*, sys_enter_open*"),
+	FLAG_MACHINE(all, "everything on all CPUs (the default)"),
+	FLAG_CALL('C', "--cpus", "CPUS", set_cpus, "everything on these CPUs, as 0-3,8"),
+	FLAG_PROCESS(pid, "threads of a process and what they start"),
+	FLAG_CALL(0, "--filter", "FILTER", set_filter, "condition on fields of the -e before it"),
+	FLAG_DURATION(duration_ns, "end of the trace (default: SIGINT, or CMD's end)"),
+	FLAG_NUMBER('m', "--pages", "PAGES", pages, 1, 1u << 18,
+		    "size of the ring of each CPU (default: 512)", .accepted = POWER),
+	FLAG_OUTPUT(output, "output file (default: stdout; text with CMD: stderr)"),
+	FLAG_BOOL(0, "--summary", summarize, "table of threads: on CPU, waiting for one, blocked"),
+	FLAG_BOOL('g', "--stacks", stacks, "call stack of each record; of waits in --summary"),
+	FLAG_WORD(0, "--unwind", "HOW", stacks_by, unwinders,
+		  "--stacks by unwind tables or frame pointers"),
+	FLAG_BY(by, keys),
+	FLAG_FORMAT(format, "text", "fields", "json"),
+	OPERAND_NO_NUMBER,
+	OPERAND_COMMAND(command),
+	FLAG_END,
+};
 
 int trace_failed(const struct trace *trace)
 {
@@ -117,9 +92,13 @@ int trace_flags(struct trace *trace, int argc, char **argv)
 	trace->lists = pmc_arena_alloc(&trace->arena, ((size_t)argc + 1) * sizeof(*trace->lists));
 	if (!trace->lists)
 		return tool_fail(EXIT_FAIL, "out of memory");
-	code = tool_args_parse(argc, argv, set_flag, trace, &trace->command);
+	code = tool_args_parse(argc, argv, trace);
 	if (code)
 		return code;
+	if (trace->pages & (trace->pages - 1))
+		return tool_fail(EXIT_USAGE, "invalid --pages '%u'; give " POWER, trace->pages);
+	trace->stacks |= trace->stacks_by != TRACE_NO_STACKS;
+	trace->unwind.frame_pointers = trace->stacks_by == TRACE_BY_FP;
 	if (trace->summarize && trace->n_lists)
 		return tool_fail(EXIT_USAGE, "--summary chooses its own tracepoints; leave out -e");
 	if (trace->by && !trace->summarize)

@@ -63,6 +63,7 @@ struct trace {
 	enum trace_format format;
 	bool summarize, stacks;
 	enum { TRACE_BY_DEFAULT, TRACE_BY_THREAD, TRACE_BY_POOL } by;
+	enum { TRACE_NO_STACKS, TRACE_BY_DWARF, TRACE_BY_FP } stacks_by; /* of --unwind */
 
 	struct trace_point *points;
 	unsigned n_points, n_refused;

@@ -192,16 +192,13 @@ static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 	return 0;
 }
 
-int pmc_config_time(const char *value, uint64_t *ns)
+int pmc_config_time(const char *value, uint64_t unit_ns, uint64_t *ns)
 {
-	static const struct {
+	const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = { { "ns", 1 },
-		      { "us", 1000 },
-		      { "ms", 1000000 },
-		      { "s", 1000000000 },
-		      { "m", 60000000000u } };
+	} units[] = { { "", unit_ns },	 { "ns", 1 },	      { "us", 1000 },
+		      { "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000u } };
 	uint64_t whole, part = 0, scale = 1;
 	const char *p = value;
 
@@ -210,10 +207,6 @@ int pmc_config_time(const char *value, uint64_t *ns)
 	if (*p == '.')
 		for (p++; *p >= '0' && *p <= '9' && scale < 1000000000; p++, scale *= 10)
 			part = part * 10 + (uint64_t)(*p - '0');
-	if (!*p && whole == 0 && part == 0) {
-		*ns = 0;
-		return 0;
-	}
 	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(p, units[i].name) != 0)
 			continue;
@@ -227,7 +220,7 @@ int pmc_config_time(const char *value, uint64_t *ns)
 
 static int parse_TIME(const char *value, pmc_config_TIME *to)
 {
-	return pmc_config_time(value, to);
+	return pmc_config_time(value, 1000000, to);
 }
 
 /* Bytes, or with a suffix kibibytes and so on: 500M, 2G. */

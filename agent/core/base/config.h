@@ -90,8 +90,8 @@ int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value);
 const char *pmc_config_accepted(unsigned knob, const char *value);
 /* The value of a variable in envp, NULL if unset. */
 const char *pmc_env(char *const *envp, const char *name);
-/* A number, perhaps with a fraction, and a unit: 250ms, 1.5s, 2m. 0 needs no unit. 0 or -EINVAL. */
-int pmc_config_time(const char *value, uint64_t *ns);
+/* A number, perhaps with a fraction, and perhaps a unit: 250ms, 1.5s, 2m, 1000. 0 or -EINVAL. */
+int pmc_config_time(const char *value, uint64_t unit_ns, uint64_t *ns);
 /* The number of USR2, SIGUSR2, RTMIN+3, RTMAX-1 or 12; or -EINVAL. */
 int pmc_signal_number(const char *text);
 /* Whether name matches any of the comma-separated globs. */
