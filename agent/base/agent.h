@@ -61,7 +61,6 @@ struct agent {
 	_Atomic uint64_t next_seq;
 	_Atomic bool key_destructors; /* the host has destructors of thread-specific data */
 	_Atomic bool named_threads;   /* the host has named a thread */
-	_Atomic bool go_code;	      /* the process contains Go code */
 	struct pmc_arena arena;	      /* filled while single-threaded */
 };
 

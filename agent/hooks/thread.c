@@ -42,6 +42,18 @@ static int run_c11(void *arg)
 	return start(start_arg);
 }
 
+/* Before a thread can run Go code. */
+static void look_for_go(const void *routine)
+{
+	static const void *_Atomic last;
+
+	if (atomic_load_explicit(&last, memory_order_relaxed) == routine)
+		return;
+	if (agent_is_go_code(routine))
+		agent_signal_go_code();
+	atomic_store_explicit(&last, routine, memory_order_relaxed);
+}
+
 static struct slot *prepare(const void *routine, const void *caller)
 {
 	int saved = errno;
@@ -49,12 +61,11 @@ static struct slot *prepare(const void *routine, const void *caller)
 
 	if (!agent.measured || !agent_active_unless_vfork())
 		return NULL;
+	look_for_go(routine);
 	agent_fds_reserve();
 	slot = agent_thread_reserve();
 	if (slot) {
 		slot->start_site = agent_start_routine(routine);
-		if (atomic_load_explicit(&agent.go_code, memory_order_relaxed))
-			agent_signal_go_code();
 		agent_sample_creation(slot, caller);
 		agent_thread_reserve_groups(slot);
 	}

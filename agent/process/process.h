@@ -128,6 +128,10 @@ void agent_signal_go_code(void);
 /* The handler of fatal signals. */
 void agent_signal_fatal(int signo, siginfo_t *info, void *context);
 
+/* ---- go_code.c ---- */
+/* Whether the module of the address contains Go code. Not async-signal-safe. */
+bool agent_is_go_code(const void *address);
+
 /* ---- own_signal.c ---- */
 /* Reserves a signal for the agent, the first free one from this number on (0: the lowest); 0: none
  * is free. */

@@ -13,7 +13,7 @@
  *
  * Fatal signals are handled on a thread's alternate stack, for stack overflows, unless a thread has
  * a very small one. The other handlers return to the program, and use that stack only where Go code
- * requires it (agent/thread/go_code.c): two threads may share one, and overwrite each other's
+ * requires it (agent/process/go_code.c): two threads may share one, and overwrite each other's
  * frames, or have unmapped it.
  */
 #include "agent/base/agent.h"
@@ -22,7 +22,6 @@
 #include "agent/base/own_libc.h"
 #include "agent/base/real.h"
 #include "agent/process/process.h"
-#include "agent/thread/thread.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -33,8 +33,6 @@ static uint64_t write_frame(const void *address)
 	const char *module = "", *symbol = "";
 	struct agent_place place;
 
-	if (agent_is_go_code(address))
-		atomic_store(&agent.go_code, true);
 	if (agent_find_place(address, &place)) {
 		/* The loader's name of the program is "" or argv[0]. */
 		module = strchr(place.module, '/') ? place.module : agent.exe;

@@ -115,10 +115,6 @@ void agent_timer_stop(struct slot *slot);
  * entries. Async-signal-safe. */
 void agent_adopt(char *room, size_t bytes);
 
-/* ---- go_code.c ---- */
-/* Whether the module of the address contains Go code. Not async-signal-safe. */
-bool agent_is_go_code(const void *address);
-
 /* ---- place.c ---- */
 struct agent_place {
 	const char *module,

@@ -8,7 +8,7 @@
  * that thread runs, pthread_create's hook has looked at the module of its start routine.
  */
 #include "agent/base/real.h"
-#include "agent/thread/thread.h"
+#include "agent/process/process.h"
 
 #include <dlfcn.h>
 #include <link.h>
