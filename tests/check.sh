@@ -56,7 +56,11 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 case $1 in *.t) cmd=(bash "$1") ;; *) cmd=("$1") ;; esac
 # A test that hangs fails at CHECK_LIMIT seconds, without stopping the tests after it.
 copy=$TAP_DIR/${1//\//+}.tap
-timeout -k 5 "${CHECK_LIMIT:-600}" "${cmd[@]}" 2> >(exec tee -a "${copy%.tap}.err" >&2) | tee -a "$copy"
+# cmocka prints "skip: REASON", then "not ok N # SKIP TEST", which prove takes for a failure.
+timeout -k 5 "${CHECK_LIMIT:-600}" "${cmd[@]}" 2> >(exec tee -a "${copy%.tap}.err" >&2) | awk '
+	/^skip: / { why = substr($0, 7) }
+	/^not ok [0-9]+ # SKIP / { $0 = "ok " $3 " - " $6 " # SKIP " why }
+	{ print; fflush() }' | tee -a "$copy"
 exit "${PIPESTATUS[0]}"
 END
 chmod +x "$tap/exec"

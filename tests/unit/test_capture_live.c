@@ -44,7 +44,7 @@ static void of_stat(void **state)
 		"pmctl stat -p 1234 --by function",
 		"pmctl stat -p 1234 --per-cpu",
 		"pmctl stat -p 1234 -n 3",
-		"pmctl stat -p 1234 -I 1",
+		"pmctl stat -p 1234 -I 0.1",
 		"pmctl stat -p x",
 		"pmctl stat --by pool -- ./app",
 	};

@@ -282,7 +282,7 @@ static void records(void **state)
 		"pmctl trace -e sched:sched_wakeup -- ./app",
 		"pmctl trace",
 		"pmctl trace -e sched:sched_switch --by pool",
-		"pmctl trace -e sched:sched_switch -d 5",
+		"pmctl trace -e sched:sched_switch -d 5x",
 		"pmctl trace --summary -e sched:sched_switch",
 	};
 
