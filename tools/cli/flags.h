@@ -108,13 +108,18 @@ static inline const struct tool_flag *tool_flag_next(const struct tool_flag *row
 #define FLAG_PROCESSES(member, text)                                                               \
 	FLAG_ROW('p', "--pid", "PID", text, FLAG_TYPE_PIDS, member,                                \
 		 .once = "list of processes (-p takes PID,PID)")
-#define FLAG_MACHINE(member, text)	  FLAG_BOOL('a', "--all-cpus", member, text)
+
+#define FLAG_MACHINE(member, text) FLAG_BOOL('a', "--all-cpus", member, text)
+
 #define FLAG_INTERVAL(member, from, text) FLAG_TIME('I', "--interval", member, FLAG_MS, from, text)
-#define FLAG_COUNT(member, text)	  FLAG_NUMBER('n', "--count", "N", member, 1, UINT64_MAX, text)
-#define FLAG_DURATION(member, text)	  FLAG_TIME('d', "--duration", member, FLAG_S, 1, text)
+
+#define FLAG_COUNT(member, text) FLAG_NUMBER('n', "--count", "N", member, 1, UINT64_MAX, text)
+
+#define FLAG_DURATION(member, text) FLAG_TIME('d', "--duration", member, FLAG_S, 1, text)
 #define FLAG_OUTPUT(member, text)                                                                  \
 	FLAG_ROW('o', "--output", "FILE", text, FLAG_TYPE_FILE, member, .once = "output")
-#define FLAG_BY(member, keys, ...)   FLAG_WORD(0, "--by", "KEY", member, keys, "rows", ##__VA_ARGS__)
+#define FLAG_BY(member, keys, ...) FLAG_WORD(0, "--by", "KEY", member, keys, "rows", ##__VA_ARGS__)
+
 #define FLAG_SORT(key, member, text) FLAG_TEXT(key, "--sort", "COLUMN", member, text)
 #define FLAG_WHERE(member, length)                                                                 \
 	FLAG_LIST(0, "--where", "COLUMN=GLOB", member, length,                                     \
