@@ -82,6 +82,11 @@ static inline void pmc_scan_move(struct pmc_scan *scan)
 	scan->at = 0;
 }
 
+/* Calls `each` for every good frame from the descriptor's position to its end, and adds the number
+ * of damaged ones to *damaged. 0, -errno, or what `each` returned if that was not 0; scan_fd.c. */
+int pmc_scan_fd(int fd, int (*each)(const struct pmc_frame *frame, void *arg), void *arg,
+		uint64_t *damaged);
+
 /* Copies the fixed part; fields that the writer did not have are 0. */
 void pmc_frame_fixed(const struct pmc_frame *frame, void *to, size_t bytes);
 

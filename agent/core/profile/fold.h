@@ -183,9 +183,6 @@ int pmc_fold_end(struct pmc_fold *fold);
 const char *pmc_thread_label(const struct pmc_p_thread *thread, size_t *len);
 /* Symbol, or module+offset; empty if unknown. */
 void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out);
-/* The pool of a name, in `pattern` (of 20 bytes): digits become one '*', and so does what the
- * kernel cut off. Returns its length. */
-size_t pmc_pool_pattern(const char *name, size_t len, char *pattern);
 const char *pmc_base_name(const char *path);
 
 #endif

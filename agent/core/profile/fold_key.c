@@ -62,29 +62,10 @@ void pmc_thread_start(const struct pmc_p_thread *thread, struct pmc_out *out)
 	}
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* The kernel keeps 15 bytes of a name. */
 static bool is_cut(size_t len)
 {
 	return len >= 15;
-}
-
-size_t pmc_pool_pattern(const char *name, size_t len, char *pattern)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		if (!is_digit(name[i]))
-			pattern[n++] = name[i];
-		else if (!n || pattern[n - 1] != '*')
-			pattern[n++] = '*';
-	if (is_cut(len) && pattern[n - 1] != '*')
-		pattern[n++] = '*';
-	return n;
 }
 
 /* The text rows are grouped by: a pointer into the profile, or made in buf. */

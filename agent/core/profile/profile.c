@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* profile.c - frames into tables: any order, any number of times, the newest is kept. */
-#include "agent/core/base/file.h"
 #include "agent/core/profile/tables.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 int pmc_profile_init(struct pmc_profile *profile, const struct pmc_profile_options *options)
 {
@@ -288,53 +286,24 @@ int pmc_profile_add(struct pmc_profile *profile, const struct pmc_frame *frame)
 	return error;
 }
 
-static int add_scanned(struct pmc_profile *profile, struct pmc_scan *scan)
-{
-	struct pmc_frame frame;
-	int error = 0;
-
-	while (!error && pmc_scan_next(scan, &frame))
-		error = pmc_profile_add(profile, &frame);
-	profile->damaged_frames += scan->damaged;
-	scan->damaged = 0;
-	return error;
-}
-
 int pmc_profile_add_buffer(struct pmc_profile *profile, const void *data, size_t len)
 {
 	struct pmc_scan scan = { .data = data, .len = len };
+	struct pmc_frame frame;
+	int error = 0;
 
-	return add_scanned(profile, &scan);
+	while (!error && pmc_scan_next(&scan, &frame))
+		error = pmc_profile_add(profile, &frame);
+	profile->damaged_frames += scan.damaged;
+	return error;
+}
+
+static int add_one(const struct pmc_frame *frame, void *profile)
+{
+	return pmc_profile_add(profile, frame);
 }
 
 int pmc_profile_add_fd(struct pmc_profile *profile, int fd)
 {
-	const size_t room = 4 * (size_t)PMC_FRAME_MAX_BYTES;
-	struct pmc_scan scan = { .partial = true };
-	uint8_t *buf;
-	int error = 0;
-
-	buf = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (buf == MAP_FAILED)
-		return -ENOMEM;
-	scan.data = buf;
-	while (!error && scan.partial) {
-		size_t left = scan.len - scan.at;
-		long got;
-
-		memmove(buf, buf + scan.at, left);
-		got = pmc_fd_read(fd, buf + left, room - left);
-		pmc_scan_move(&scan);
-		scan.len = left;
-		if (got < 0) {
-			if (got != -EINTR)
-				error = (int)got;
-			continue;
-		}
-		scan.len += (size_t)got;
-		scan.partial = got != 0;
-		error = add_scanned(profile, &scan);
-	}
-	munmap(buf, room);
-	return error;
+	return pmc_scan_fd(fd, add_one, profile, &profile->damaged_frames);
 }

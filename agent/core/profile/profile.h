@@ -12,6 +12,7 @@
 #include "agent/core/base/arena.h"
 #include "agent/core/base/number.h"
 #include "agent/core/dump/frame.h"
+#include "agent/core/dump/row.h"
 
 #include <pmc/dump.h>
 #include <stdbool.h>
@@ -151,23 +152,6 @@ static inline uint64_t pmc_thread_until(const struct pmc_p_thread *thread)
 	    thread->process->fixed.time_ns > fixed->time_ns)
 		return thread->process->fixed.time_ns;
 	return fixed->time_ns;
-}
-
-/* Of the time until then, how long counting was on in a thread; 0: not known, or never. */
-static inline uint64_t pmc_thread_on_ns(const struct pmc_thread_fixed *fixed, uint64_t until)
-{
-	if (fixed->flags & PMC_THREAD_OFF && until > fixed->time_ns)
-		until = fixed->time_ns;
-	/* An adopted thread has no start time. */
-	return fixed->start_ns ? pmc_sub_sat(pmc_sub_sat(until, fixed->start_ns), fixed->off_ns) :
-				 0;
-}
-
-static inline uint64_t pmc_process_on_ns(const struct pmc_process_fixed *fixed)
-{
-	const uint64_t until = fixed->end_ns ? fixed->end_ns : fixed->time_ns;
-
-	return pmc_sub_sat(pmc_sub_sat(until, fixed->start_ns), fixed->off_ns);
 }
 
 /* Room for an unpacked row (about 4 KB). */

@@ -9,6 +9,7 @@
 
 #include "agent/core/base/advice.h"
 #include "agent/core/base/out.h"
+#include "agent/core/base/screen.h"
 #include "agent/core/profile/fold.h"
 #include "agent/core/profile/profile.h"
 
@@ -19,23 +20,6 @@ enum pmc_report_format {
 	PMC_FORMAT_FOLDED,
 	PMC_FORMAT_JSON_LINES,
 };
-
-/* What a table is printed on. All zero: 100 columns of UTF-8 without colour. */
-struct pmc_screen {
-	int width;
-	bool ascii; /* the locale is not UTF-8 */
-	bool color;
-};
-
-/* From the environment: LC_ALL, LC_CTYPE or LANG, COLUMNS, NO_COLOR. */
-void pmc_screen_from_env(struct pmc_screen *screen, char *const *envp);
-/* A terminal's own width wins; anything else gets no colour. */
-void pmc_screen_of_fd(struct pmc_screen *screen, int fd);
-
-static inline int pmc_screen_width(const struct pmc_screen *screen)
-{
-	return screen->width ? screen->width : 100;
-}
 
 /* A row of --by function, line, module or path. */
 struct pmc_sample_row {

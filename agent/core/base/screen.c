@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* screen.c - width, character set and colour of what a table is printed on. */
+#include "agent/core/base/screen.h"
 #include "agent/core/base/config.h"
-#include "agent/core/report/report.h"
+#include "agent/core/base/out.h"
 
 #include <strings.h>
 
