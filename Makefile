@@ -112,6 +112,9 @@ OWN_LIBC := -fno-builtin -ffreestanding
 $(O)/lto/agent/base/own_libc.o: override private LTO = -fno-lto $(OWN_LIBC)
 $(O)/obj/agent/base/own_libc.o: override private CFLAGS += -fno-lto $(OWN_LIBC)
 
+# Runs once in a job: small rather than fast.
+$(O)/lto/agent/process/summary_print.o $(O)/lto/agent/core/event/%.o: override private CFLAGS += -Os
+
 $(O)/lto/core.a: $(LTO_CORE)
 $(O)/libpmc.a: $(CORE_OBJ)
 $(O)/lto/core.a $(O)/libpmc.a:

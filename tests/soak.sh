@@ -134,7 +134,7 @@ if [ "$(id -u)" = 0 ]; then
 	for ((i = 0; i < n; i++)); do
 		case $((i % 7)) in
 		0) PMC_OUT=${names[0]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
-		1) PMC_REPORT=json=${names[1]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
+		1) PMC_REPORT=auto=${names[1]} LD_PRELOAD=$AGENT timeout 20 /bin/true ;;
 		2) timeout 20 "$PMCTL" report -o "${names[1]}" "$T/in.pmc" ;;
 		3) timeout 20 "$PMCTL" merge "$T/in.pmc" -o "${names[2]}" ;;
 		4) timeout 20 "$PMCTL" run --report "json=${names[1]}" -o "${names[4]}" -- /bin/true ;;

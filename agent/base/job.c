@@ -42,6 +42,7 @@ int agent_job_parse(const char *text, struct agent_job *job)
 static void fill_reported(struct agent_reported *now)
 {
 	now->pid = (uint64_t)agent.pid;
+	now->dump_start = agent.reported.dump_start;
 	pmc_thread_cpu_ns(0, &now->thread_cpu_ns);
 	now->process_cpu_ns = pmc_process_cpu_ns();
 	pmc_usage_thread(&now->thread);

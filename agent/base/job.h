@@ -15,6 +15,7 @@ struct agent_reported {
 	uint64_t pid; /* 0: nothing */
 	uint64_t thread_cpu_ns, process_cpu_ns, thread_delay_ns;
 	struct pmc_usage thread, process;
+	uint64_t dump_start; /* where the frames of the job start in its dump */
 };
 
 struct agent_job_fixed {

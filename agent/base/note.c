@@ -2,6 +2,7 @@
 /* note.c - see note.h. */
 #include "agent/base/note.h"
 #include "agent/base/agent.h"
+#include "agent/core/base/show.h"
 #include "agent/core/dump/build.h"
 
 static const struct {
@@ -38,6 +39,24 @@ void agent_notes_frames(struct pmc_frame_buf *buf, uint64_t snapshot, bool all)
 			    fixed.count ||
 		    (all && fixed.count))
 			pmc_build_note(buf, agent.identity, snapshot, &fixed, notes[i].text);
+	}
+}
+
+void agent_notes_print(struct pmc_out *out, int width)
+{
+	char text[512];
+	struct pmc_out line;
+
+	for (unsigned i = 0; i < N_NOTES; i++) {
+		const uint64_t count = atomic_load_explicit(&counts[i], memory_order_relaxed);
+
+		if (!count)
+			continue;
+		pmc_out_to_mem(&line, text, sizeof(text));
+		pmc_outf(&line, " note: %s", notes[i].text);
+		if (count > 1)
+			pmc_outf(&line, " (%llu times)", (unsigned long long)count);
+		pmc_show_wrapped(out, text, width);
 	}
 }
 

@@ -37,7 +37,6 @@ static struct {
 	dev_t dev;
 	ino_t ino;
 	_Atomic bool marked; /* the descriptor carries MARK */
-	uint64_t start;
 	/* The root directory at the open: after a chroot the path may name another file. */
 	dev_t root_dev;
 	ino_t root_ino;
@@ -104,7 +103,9 @@ static int open_plain(void)
 		return fd;
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
-	file.start = (uint64_t)st.st_size;
+	/* After an exec of its own the first process has frames from before it. */
+	if (!agent.after_exec || agent.reported.dump_start > (uint64_t)st.st_size)
+		agent.reported.dump_start = (uint64_t)st.st_size;
 	mark(fd);
 	if (agent.out && stat_path("/", &st) == 0) {
 		file.root_dev = st.st_dev;
@@ -377,7 +378,7 @@ void agent_file_tidy(void)
 
 uint64_t agent_file_start(void)
 {
-	return file.start;
+	return agent.reported.dump_start;
 }
 
 const char *agent_file_name(void)

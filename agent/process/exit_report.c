@@ -8,7 +8,7 @@
 #include "agent/base/fdspace.h"
 #include "agent/base/throwaway_clone.h"
 #include "agent/core/base/file.h"
-#include "agent/core/report/report.h"
+#include "agent/core/base/out.h"
 #include "agent/core/base/sys.h"
 #include "agent/output/file.h"
 #include "agent/output/private_dump.h"
@@ -58,26 +58,6 @@ int agent_report_unblocked(int fd, struct pmc_out *out)
 		again = (int)syscall(SYS_openat, AT_FDCWD, path,
 				     O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	return again < 0 ? fd : again;
-}
-
-int agent_report_read(struct pmc_profile *profile)
-{
-	size_t len;
-	const void *frames = agent_file_waiting(&len);
-	int error, fd;
-
-	fd = (int)syscall(SYS_openat, AT_FDCWD, agent_file_name(),
-			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd >= 0) {
-		if (agent.out)
-			syscall(SYS_lseek, fd, (off_t)agent_file_start(), SEEK_SET);
-		error = pmc_profile_add_fd(profile, fd);
-		syscall(SYS_close, fd);
-		if (error)
-			return error;
-	}
-	error = len ? pmc_profile_add_buffer(profile, frames, len) : 0;
-	return error ? error : pmc_profile_finish(profile);
 }
 
 void agent_report_abandon(void)

@@ -161,7 +161,6 @@ bool agent_before_filter(long number, const long args[6]);
 
 /* ---- report.c ---- */
 struct pmc_out;
-struct pmc_profile;
 
 /* How long the end of the program waits for a reader that takes nothing. */
 #define AGENT_REPORT_PATIENCE_MS 1000
@@ -175,8 +174,6 @@ int agent_report_open(void);
 void agent_report_print(int fd);
 
 /* ---- exit_report.c ---- */
-/* Adds the frames of the job, and finishes the profile. 0 or -errno. */
-int agent_report_read(struct pmc_profile *profile);
 /* Sets the patience of `out` unless fd is a file. Returns the descriptor to write to, which the
  * caller closes if it is another one. */
 int agent_report_unblocked(int fd, struct pmc_out *out);

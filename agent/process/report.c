@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.c - prints the report at the end of a job: the dump is read back, and printed by the code
- * of pmctl report, to the file of PMC_REPORT, or to stderr if that is still the file it was at the
- * start.
+ * report.c - where the summary at the end of a job goes, and what it is made from: the file of
+ * PMC_REPORT, or stderr if that is still the file it was at the start; the frames of the dump.
  */
 #include "agent/base/agent.h"
 #include "agent/core/base/file.h"
+#include "agent/base/note.h"
 #include "agent/core/base/log.h"
+#include "agent/core/base/out.h"
 #include "agent/core/dump/output.h"
-#include "agent/core/report/report.h"
 #include "agent/output/file.h"
 #include "agent/output/open.h"
 #include "agent/process/process.h"
+#include "agent/process/summary.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +27,23 @@ static struct {
 	struct pmc_screen screen;
 } where;
 
+/* What pmctl makes of a report that the agent does not; NULL: the agent makes it. */
+static const char *wanted(void)
+{
+	switch (agent.config.report.kind) {
+	case PMC_REPORT_THREADS:
+		return "threads";
+	case PMC_REPORT_JSON:
+		return "json";
+	case PMC_REPORT_CSV:
+		return "csv";
+	case PMC_REPORT_HTML:
+		return "html";
+	default:
+		return NULL;
+	}
+}
+
 void agent_report_init(char *const *envp)
 {
 	const char *file = agent.config.report.file;
@@ -33,7 +52,8 @@ void agent_report_init(char *const *envp)
 
 	pmc_screen_from_env(&where.screen, envp);
 	where.has_err = pmc_fd_stat(2, &where.err) == 0;
-	if (!file)
+	/* A script that waits for a file of another form must not find the summary in it. */
+	if (!file || wanted())
 		return;
 	where.file = file;
 	if (*file != '/' && getcwd(cwd, sizeof(cwd))) {
@@ -80,42 +100,68 @@ int agent_report_open(void)
 	return fd;
 }
 
+static int take_all(struct summary *summary, const void *pending, size_t len)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd = pmc_fd_open(AT_FDCWD, agent_file_name(), flags, 0), error = 0;
+	struct pmc_scan scan = { .data = pending, .len = len };
+	struct pmc_frame frame;
+
+	if (fd >= 0) {
+		if (agent.out)
+			lseek(fd, (off_t)agent_file_start(), SEEK_SET);
+		error = pmc_scan_fd(fd, summary_take, summary, &scan.damaged);
+		pmc_fd_close(fd);
+	}
+	while (!error && pmc_scan_next(&scan, &frame))
+		error = summary_take(&frame, summary);
+	return error;
+}
+
+static void print(struct summary *summary, int fd)
+{
+	const struct summary_form form = {
+		.screen = where.screen,
+		.rows = agent.config.report.kind != PMC_REPORT_SUMMARY,
+		.default_events = !agent.config.events,
+		.command = agent.cmdline,
+		.dump = agent.out ? agent_file_name() : NULL,
+		.wanted = wanted(),
+	};
+	const size_t room = (size_t)16 << 10;
+	char *text = pmc_arena_alloc(&summary->arena, room);
+	struct pmc_out out;
+
+	if (!text)
+		return;
+	pmc_out_to_fd(&out, fd, text, room);
+	out.fd = agent_report_unblocked(fd, &out);
+	summary_print(summary, &form, &out);
+	agent_notes_print(&out, pmc_screen_width(&form.screen));
+	pmc_out_flush(&out);
+	if (out.fd != fd)
+		pmc_fd_close(out.fd);
+	if (out.error && where.file)
+		pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is incomplete)", where.file,
+			file_fix(out.error));
+}
+
 void agent_report_print(int fd)
 {
-	const struct pmc_profile_options only = { .only_job = agent.job };
-	const char *const dump = agent_file_name();
-	struct pmc_report_options options = {
-		.format = agent.config.report.kind == PMC_REPORT_JSON ? PMC_FORMAT_JSON :
-									PMC_FORMAT_TABLE,
-		.summary = agent.config.report.kind == PMC_REPORT_SUMMARY,
-		.top = -1,
-		.screen = where.screen,
-		.only_first = agent.config.report.kind != PMC_REPORT_JSON,
-		.no_flags = true,
-		.keep_hint = agent.out ? NULL : "PMC_OUT=run.pmc",
-		.dumps = &dump,
-		.n_dumps = agent.out != NULL,
-	};
-	struct pmc_profile profile;
-	const char *problem = NULL;
-	struct pmc_out out;
-	char *text;
+	struct summary *summary =
+		summary_new(agent.job, agent.identity, agent.plan.frame, agent.plan.frame_bytes);
+	size_t len;
+	const void *pending = agent_file_waiting(&len);
 	int error;
 
-	pmc_screen_of_fd(&options.screen, fd);
-	error = pmc_profile_init(&profile, &only);
+	if (!summary)
+		return;
+	error = take_all(summary, pending, len);
+	summary->adds = true;
 	if (!error)
-		error = agent_report_read(&profile);
-	text = error ? NULL : pmc_arena_alloc(&profile.arena, 1 << 16);
-	if (text) {
-		pmc_out_to_fd(&out, fd, text, 1 << 16);
-		out.fd = agent_report_unblocked(fd, &out);
-		pmc_report(&profile, &options, &out, &problem);
-		if (out.fd != fd)
-			pmc_fd_close(out.fd);
-		if (out.error && where.file)
-			pmc_log(PMC_LOG_ERROR, "PMC_REPORT: %s: %s (the report is incomplete)",
-				where.file, file_fix(out.error));
-	}
-	pmc_profile_free(&profile);
+		error = take_all(summary, pending, len);
+	pmc_screen_of_fd(&where.screen, fd);
+	if (!error)
+		print(summary, fd);
+	summary_free(summary);
 }

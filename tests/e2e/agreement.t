@@ -8,9 +8,9 @@ threads=5
 
 # under TOOL...: run the program under the agent and TOOL; the report is report.json.
 under() {
-	rm -f "$T/report.json"
+	rm -f "$T/report.pmc"
 	run "$@" -- "$PROG/rusage" "$T/ru" env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \
-		PMC_REPORT="json=$T/report.json" "$PROG/faults" $threads
+		PMC_REPORT=off PMC_OUT="$T/report.pmc" "$PROG/faults" $threads
 	is "$status" 0 "the program exits with 0 under ${*:1:2}"
 	check_report "$@"
 }
@@ -62,7 +62,8 @@ between "$((stat_faults - $(total page-faults)))" 0 600 "total page-faults equal
 
 # xz does not join its threads, so another thread reads their counts at the end of the process.
 head -c 8000000 /dev/urandom >"$T/random"
-run env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults,context-switches PMC_REPORT="json=$T/report.json" \
+rm -f "$T/report.pmc"
+run env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults,context-switches PMC_REPORT=off PMC_OUT="$T/report.pmc" \
 	xz -T2 --block-size=1MiB -k "$T/random"
 is "$status" 0 "xz exits with 0"
 check_report xz

@@ -22,7 +22,7 @@ host "malformed list" "PMC_EVENTS" PMC_EVENTS='{cycles,instructions'
 host "empty event" "PMC_EVENTS" PMC_EVENTS='task-clock,,cycles'
 host "unknown set" "PMC_EVENTS.*@cahce.*@cache" PMC_EVENTS=@cahce
 host "PMC_INHERIT" "PMC_INHERIT.*sometimes.*auto, full, clock or off" PMC_INHERIT=sometimes
-host "PMC_REPORT" "PMC_REPORT.*nicely.*auto, off, summary, threads or json" PMC_REPORT=nicely
+host "PMC_REPORT" "PMC_REPORT.*nicely.*auto, off, summary, threads, json, csv or html" PMC_REPORT=nicely
 host "escape sequences in a value" 'PMC_EVENTS=.*x1b\[31m' PMC_EVENTS=$'\e[31m\r\xe2\x80\xae'
 is "$(LC_ALL=C tr -d ' -~\n' <err)" "" "escape sequences in a value are escaped"
 host "PMC_LOG" "PMC_LOG.*loud.*error, warn, info or debug" PMC_LOG=loud

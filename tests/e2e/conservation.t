@@ -7,8 +7,8 @@ export PMC_EVENTS=task-clock PMC_INHERIT=full
 
 # measured CMD...: the report is $T/report.json; the parent's rusage and counter are in $T/ru.
 measured() {
-	rm -f "$T/report.json"
-	run "$PROG/rusage" "$T/ru" env LD_PRELOAD="$AGENT" PMC_REPORT="json=$T/report.json" "$@"
+	rm -f "$T/report.pmc"
+	run "$PROG/rusage" "$T/ru" env LD_PRELOAD="$AGENT" PMC_REPORT=off PMC_OUT="$T/report.pmc" "$@"
 	check_report "$@"
 }
 

@@ -41,7 +41,9 @@ in_tree whole true 2>/dev/null || skip_all "no mount namespace without root"
 counted() {
 	local tree=$1 events=$2
 	shift 2
-	run in_tree "$tree" env LD_PRELOAD="$AGENT" PMC_EVENTS="$events" PMC_REPORT=json=r.json "$@"
+	rm -f "$T/r.pmc"
+	run in_tree "$tree" env LD_PRELOAD="$AGENT" PMC_EVENTS="$events" PMC_REPORT=off PMC_OUT="$T/r.pmc" "$@"
+	"$PMCTL" report --format json "$T/r.pmc" >r.json
 	is "$status" 0 "$events: the program exits with 0"
 }
 
@@ -85,8 +87,9 @@ is "$(json tree.json '[.processes[] | select(.machine != []) | .exe | split("/")
 is "$(json tree.json '[.processes[] | select(.exe | endswith("true")) | .machine | length] | tostring')" "[0]" \
 	"a child process does not have the uncore event"
 
-run in_tree whole env PMC_START=off LD_PRELOAD="$AGENT" PMC_EVENTS=machine/clock/ PMC_REPORT=json=off.json \
+run in_tree whole env PMC_START=off LD_PRELOAD="$AGENT" PMC_EVENTS=machine/clock/ PMC_REPORT=off PMC_OUT="$T/off.pmc" \
 	"$PROG/churn" 2 1000
+"$PMCTL" report --format json "$T/off.pmc" >off.json
 is "$(json off.json '.processes[0].machine[0] | [.value, .state] | tostring')" '[null,"not-counted"]' \
 	"PMC_START=off: an uncore event is not counted and null, not 0"
 

@@ -225,13 +225,14 @@ json() {
 
 # A JSON report of CMD's threads in $T/report.json; CMD's own output in $T/out and $T/err.
 report() {
-	rm -f "$T/report.json"
-	PMC_REPORT="json=$T/report.json" run agent "$@"
+	rm -f "$T/report.pmc"
+	PMC_REPORT=off PMC_OUT=$T/report.pmc run agent "$@"
 	check_report "$@"
 }
 
-# A missing or broken report is a failure; the tests after it get an empty one.
+# The report of $T/report.pmc. A missing or broken one is a failure; the tests after it get an empty one.
 check_report() {
+	"$PMCTL" report --format json "$T/report.pmc" >"$T/report.json" 2>"$T/report.err"
 	jq -e '.threads | length > 0' "$T/report.json" >/dev/null 2>&1 && return
 	n_tests=$((n_tests + 1))
 	n_failed=$((n_failed + 1))

@@ -66,8 +66,10 @@ became() {
 for user in root nobody; do
 	as=()
 	[ $user = root ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-	r=$T/nobody/$user.json
-	run "${as[@]}" env LD_PRELOAD="$AGENT" PMC_EVENTS="${list%,}" PMC_REPORT="json=$r" "$T/busy"
+	r=$T/nobody/$user
+	run "${as[@]}" env LD_PRELOAD="$AGENT" PMC_EVENTS="${list%,}" PMC_REPORT=off PMC_OUT="$r.pmc" "$T/busy"
+	"$PMCTL" report --format json "$r.pmc" >"$r.json"
+	r+=.json
 	is "$status" 0 "$user: the program runs"
 	for name in $names; do
 		case $user-$name in

@@ -11,7 +11,8 @@ paranoid=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null)
 if [ "$paranoid" = 2 ]; then
 	mkdir -m 777 "$T/nobody"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults \
-		PMC_REPORT="json=$T/nobody/r.json" "$T/churn" 20 20000
+		PMC_REPORT=off PMC_OUT="$T/nobody/r.pmc" "$T/churn" 20 20000
+	"$PMCTL" report --format json "$T/nobody/r.pmc" >"$T/nobody/r.json"
 	is "$status $(cat "$T/out")" "0 joined 20" "nobody: the host exits with 0"
 	is "$(json "$T/nobody/r.json" '[.threads[] | select([.events[] | .name + " " + .scope +
 		" " + .state] == ["task-clock all counted", "page-faults user counted"])] | length')" 21 \
@@ -22,7 +23,8 @@ if [ "$paranoid" = 2 ]; then
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=task-clock,page-faults "$T/churn" 20 20000
 	like "$(cat "$T/err")" '[Uu]ser' "nobody: the table marks user mode only"
 	run as_nobody env LD_PRELOAD="$AGENT" PMC_EVENTS=page-faults:k \
-		PMC_REPORT="json=$T/nobody/k.json" "$T/churn" 3 20000
+		PMC_REPORT=off PMC_OUT="$T/nobody/k.pmc" "$T/churn" 3 20000
+	"$PMCTL" report --format json "$T/nobody/k.pmc" >"$T/nobody/k.json"
 	is "$(json "$T/nobody/k.json" '[.threads[].events[] | select(.state == "not-permitted" and
 		.value == null)] | length')" 4 "nobody: a kernel-only event is not permitted, not 0"
 else
@@ -32,10 +34,11 @@ fi
 for how in errno kill; do
 	for events in default task-clock,page-faults; do
 		r=$T/$how.json
-		rm -f "$r"
+		rm -f "$T/r.pmc"
 		set --
 		[ $events = default ] || set -- "PMC_EVENTS=$events"
-		run "$T/seccomp" $how env LD_PRELOAD="$AGENT" PMC_REPORT="json=$r" "$@" "$T/churn" 10 20000
+		run "$T/seccomp" $how env LD_PRELOAD="$AGENT" PMC_REPORT=off PMC_OUT="$T/r.pmc" "$@" "$T/churn" 10 20000
+		"$PMCTL" report --format json "$T/r.pmc" >"$r"
 		is "$status $(cat "$T/out") $(cat "$T/err")" "0 joined 10 " \
 			"seccomp $how, $events events: the host exits normally"
 		is "$(json "$r" '[.threads[] | select(.cpu_ns > 0)] | length')" 11 \
@@ -88,7 +91,7 @@ is "$(json "$T/report.json" '[.threads[].events[] | select(.state == "counted")]
 	"no PMU: no default event is counted"
 is "$(json "$T/report.json" '[.threads[].events[].name] | unique | length')" 6 \
 	"no PMU: the six default events each have a reason"
-run agent "$T/churn" 10 20000
+"$PMCTL" report "$T/report.pmc" >"$T/err"
 table=$(cat "$T/err")
 unlike "$(grep -m1 'tid' "$T/err")" 'cycles|instr|IPC' "no PMU: no hardware columns"
 is "$(grep -c 'pmctl doctor' "$T/err")" 1 "no PMU: one line gives the reason and names pmctl doctor" ||

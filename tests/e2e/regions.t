@@ -293,11 +293,6 @@ is "$(group inner '.events[0].sum')" null "no event available: the event value i
 PMC_START=off regions nest 2
 is "$(calls inner)" null "PMC_START=off: no call is counted"
 
-# ---- the exit report --------------------------------------------------------------------------
-PMC_REPORT=json run agent "$PROG/regions" nest 3
-is "$(jq '.regions | length' err)" 9 "PMC_REPORT=json: the report has the regions"
-run agent "$PROG/regions" nest 3
-like "$(cat err)" 'report --by region' "report at exit: suggests report --by region"
 
 # ---- without the agent --------------------------------------------------------------------------
 cat >marked.c <<'END'

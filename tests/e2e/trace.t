@@ -224,8 +224,10 @@ for tid, delay in (map(int, line.split()[:2]) for line in open("out")):
 exit(wrong > 0 or not compared)
 END
 for _ in {1..20}; do
-	trace --summary --format json -o x.json -- env LD_PRELOAD="$AGENT" PMC_REPORT=json=rows.json PMC_EVENTS=task-clock \
+	rm -f rows.pmc
+	trace --summary --format json -o x.json -- env LD_PRELOAD="$AGENT" PMC_REPORT=off PMC_OUT=rows.pmc PMC_EVENTS=task-clock \
 		"$PROG/starve" 3 150
+	"$PMCTL" report --format json rows.pmc >rows.json
 	python3 agree.py >/dev/null && break
 done
 ok "time on CPU and run delay are those of task-clock and schedstat, to 1 %" python3 agree.py

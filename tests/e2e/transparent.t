@@ -18,10 +18,11 @@ alike() {
 	mv "$T/out" "$T/out0"
 	norm "$T/err" >"$T/err0"
 
-	rm -f "$T/report.json"
+	rm -f "$T/report.pmc"
 	run perf record -q -e dummy -o "$T/perf.data" -- "$PROG/rusage" "$T/ru1" \
-		env LD_PRELOAD="$AGENT" PMC_REPORT="json=$T/report.json" "$@"
+		env LD_PRELOAD="$AGENT" PMC_REPORT=off PMC_OUT="$T/report.pmc" "$@"
 	norm "$T/err" >"$T/err1"
+	"$PMCTL" report --format json "$T/report.pmc" >"$T/report.json"
 	same "$T/out0" "$T/out" "$name: same stdout"
 	same "$T/err0" "$T/err1" "$name: same stderr"
 	is "$(json "$T/ru1" '"\(.exit) \(.signal)"')" "$rc $sig" "$name: same status"

@@ -1,22 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# views.t - the report at exit equals that of pmctl report; settings that select what is reported.
+# views.t - the summary at exit has the figures of pmctl report; settings that select what is reported.
 . "$(dirname "$0")/lib.sh"
 cd "$T" || exit 1
 
-PMC_EVENTS=task-clock,page-faults PMC_OUT=x.pmc PMC_REPORT="json=$T/exit.json" run agent "$PROG/tree" 1 20
-"$PMCTL" report --format json x.pmc >later.json
-# pmctl report may resolve symbols that the agent could not.
-norm() { jq -S 'del(.threads[].start_routine)' "$1"; }
-norm exit.json >a
-norm later.json >b
-same a b "JSON at exit equals pmctl report's"
-
-PMC_EVENTS=task-clock,page-faults PMC_OUT=y.pmc PMC_REPORT="threads=$T/exit.txt" run agent "$PROG/churn" 50 3000
-"$PMCTL" report y.pmc >later.txt
-sed 's/ · keep it:.*//' exit.txt >a
-sed 's/ · keep it:.*//' later.txt >b
-same a b "the table at exit equals pmctl report's"
+PMC_EVENTS=task-clock,page-faults PMC_OUT=y.pmc run agent "$PROG/churn" 50 3000
+"$PMCTL" report --format json y.pmc >y.json
+like "$(cat err)" '51 of 51 threads counted' "summary: every thread is counted" || diag_file err summary
+# The row of the pool and the total: name, n, CPU time.
+is "$(awk '$1 == "total" { print $2 }' err)" "$(jq '.threads | length' y.json)" "summary: as many threads as pmctl report has"
+faults=$(jq '[.threads[].events[] | select(.name == "page-faults") | .value] | add' y.json)
+is "$(awk '$1 == "total" { gsub(/[,+]/, ""); print $NF; exit }' <(awk '/page-faults/ { for (i = 1; i <= NF; i++) if ($i == "page-faults") c = NF - i }
+	$1 == "total" { print $1, $(NF - c) }' err))" "$faults" "summary: the sum of page-faults is that of pmctl report" ||
+	diag_file err summary
 
 "$PMCTL" report --format csv y.pmc >y.csv
 is "$(wc -l <y.csv)" 52 "CSV: a header line and 51 rows"
@@ -36,29 +32,42 @@ b=$(LC_ALL=de_DE.UTF-8 "$PMCTL" report --format json y.pmc | md5sum)
 is "$a" "$b" "JSON does not depend on the locale"
 
 # PMC_REPORT
-for kind in off summary threads json; do
+for kind in off summary auto threads json csv html=page; do
 	PMC_REPORT=$kind run agent "$PROG/churn" 3 1000
 	is "$(cat out)" "joined 3" "PMC_REPORT=$kind: stdout is the program's own"
 	case $kind in
 	off) is "$(wc -c <err)" 0 "PMC_REPORT=off: nothing on stderr" ;;
 	summary)
-		like "$(cat err)" 'coverage' "PMC_REPORT=summary: the coverage summary is printed"
+		like "$(cat err)" 'coverage' "PMC_REPORT=summary: the coverage is printed"
 		unlike "$(cat err)" '\(main\)' "PMC_REPORT=summary: no thread rows"
 		;;
-	threads) like "$(cat err)" '\(main\)' "PMC_REPORT=threads: thread rows are printed" ;;
-	json) is "$(jq '.threads | length' err)" 4 "PMC_REPORT=json: JSON on stderr" ;;
+	auto) like "$(cat err)" '\(main\)' "PMC_REPORT=auto: thread rows are printed" ;;
+	*)
+		like "$(cat err)" '\(main\)' "PMC_REPORT=$kind: thread rows are printed"
+		like "$(cat err)" "PMC_REPORT=${kind%=*}: pmctl" "PMC_REPORT=$kind: a line says that pmctl makes this form"
+		;;
 	esac
 done
+ok "PMC_REPORT=html=FILE: the agent writes no file" test ! -e page
 
 mkdir deep
-PMC_REPORT=json=rel.json run agent sh -c 'cd deep && "$0" 3 1000; true' "$PROG/churn"
-ok "PMC_REPORT=json=FILE: a relative FILE is in the directory where the program started" test -s rel.json
+PMC_REPORT=auto=rel.txt run agent sh -c 'cd deep && "$0" 3 1000; true' "$PROG/churn"
+ok "PMC_REPORT=auto=FILE: a relative FILE is in the directory where the program started" test -s rel.txt
+
+# The first process's images before an exec of its own have rows.
+rm -f e.pmc
+for out in '' e.pmc e.pmc; do
+	PMC_OUT=$out run agent sh -c 'exec "$0" 3 1000' "$PROG/churn"
+	is "$(awk '$1 == "sh" || $1 == "dash" || $1 == "bash" || $1 == "churn"' err | wc -l) $(grep -c '(main)' err)" "4 1" \
+		"after an exec the summary has both images, and none of another job (PMC_OUT=$out)" || diag_file err summary
+done
 
 # PMC_ONLY and PMC_SKIP match the program's base name.
-PMC_SKIP='churn' PMC_REPORT="json=$T/skip.json" run agent "$PROG/churn" 3 1000
+PMC_SKIP='churn' PMC_REPORT=off PMC_OUT=skip.pmc run agent "$PROG/churn" 3 1000
 is "$(cat out)" "joined 3" "PMC_SKIP: the program runs"
-is "$(jq '.threads | length' skip.json 2>/dev/null || echo 0)" 0 "PMC_SKIP: the program has no rows"
-PMC_ONLY='spawn,bur*' PMC_REPORT="json=$T/only.json" run agent "$PROG/spawn" "$PROG/churn" 3 1000
+is "$("$PMCTL" report --format json skip.pmc | jq '.threads | length')" 0 "PMC_SKIP: the program has no rows"
+PMC_ONLY='spawn,bur*' PMC_REPORT=off PMC_OUT=only.pmc run agent "$PROG/spawn" "$PROG/churn" 3 1000
+"$PMCTL" report --format json only.pmc >only.json
 is "$(jq -r '[.threads[].name] | unique | join(" ")' only.json)" spawn "PMC_ONLY: only spawn has rows"
 
 # Child processes: the first process prints the only report; its footer sums up the others.
@@ -74,8 +83,8 @@ is "$(stat -c %a d-churn-*)" 600 "PMC_OUT: the dump has mode 0600"
 
 # Without PMC_OUT a job's private dump is in TMPDIR and is removed at the end.
 mkdir priv
-TMPDIR=$T/priv PMC_REPORT="json=$T/tree.json" run agent "$PROG/tree" 3 10
-is "$(jq '[.processes[].pid] | unique | length' tree.json)" 3 "without PMC_OUT the report includes descendants"
+TMPDIR=$T/priv run agent "$PROG/tree" 3 10
+like "$(cat err)" '2 child processes' "without PMC_OUT the summary counts descendants"
 is "$(ls -A priv | wc -l)" 0 "without PMC_OUT the private dump is removed"
 
 # Visible to the program: one environment variable, no descriptor below 1,024.

@@ -18,7 +18,7 @@ MAC_TOOLS := $(filter-out tools/cli/pmctl.c \
 	$(wildcard tools/bench/*.c tools/cli/*.c tools/doctor/*.c tools/export/*.c tools/merge/*.c tools/report/*.c tools/diff/*.c tools/list/*.c tools/run/*.c)) $(wildcard tools/*/darwin/*.c)
 MAC_CORE  := $(filter-out agent/core/live/% agent/core/event/pfm.c,$(wildcard agent/core/*/*.c)) agent/core/api/bench/bench_stat.c \
 	$(wildcard agent/core/*/darwin/*.c)
-MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c agent/process/report.c agent/process/settings.c agent/thread/start_routine.c \
+MAC_AGENT := agent/base/agent.c agent/base/note.c agent/output/open.c $(addprefix agent/process/,report.c settings.c summary.c summary_print.c) agent/thread/start_routine.c \
 	$(wildcard agent/*/darwin/*.c)
 
 $(MAC_SDK)/done: tests/macos/package-lock.json tests/macos/fetch.sh

@@ -143,6 +143,8 @@ static int check_environment(struct run *run)
 
 	if (pmc_config_from_env(environ, &run->config, &error) != 0)
 		return refuse(error.variable, error.value, error.accepted);
+	if (run->config.report.kind == PMC_REPORT_HTML && !run->config.report.file)
+		return refuse("--report", "html", "html=FILE");
 	if (run->append && !run->config.out)
 		return tool_fail(EXIT_USAGE, "--append needs a dump; add -o FILE");
 	if (run->unwind_flag && !run->config.sample.on && !run->config.stacks &&

@@ -62,6 +62,21 @@ static void print_nothing(const struct run *run)
 		empty_file(run);
 }
 
+/* A page of a dump for each process is made of those in their directory. */
+static void write_page(struct run *run)
+{
+	const char *argv[] = { "export", "--to", "html", "-o", run->config.report.file,
+			       "--",	 NULL,	 NULL };
+
+	argv[6] = run->dump.pattern ? run->dump.private_dir : run->dump.file;
+	if (run->dump.pattern && !run->dump.private_dir[0])
+		tool_warn("%s is not written: each process has a dump of its own; pmctl report "
+			  "--html FILE takes them",
+			  run->config.report.file);
+	else
+		cmd_export(7, (char **)(void *)argv);
+}
+
 void run_print_report(struct run *run)
 {
 	static char room[64 << 10], hint[2048];
@@ -95,8 +110,14 @@ void run_print_report(struct run *run)
 	symbols_resolve(&profile, NULL);
 	pmc_here_read(&here, NULL);
 	options.here = &here;
+	if (run->config.report.kind == PMC_REPORT_HTML) {
+		write_page(run);
+		goto out;
+	}
 	if (run->config.report.kind == PMC_REPORT_JSON)
 		options.format = PMC_FORMAT_JSON;
+	if (run->config.report.kind == PMC_REPORT_CSV)
+		options.format = PMC_FORMAT_CSV;
 	if (run->dump.private_dir[0]) {
 		options.keep_hint = keep_hint(run, hint, sizeof(hint));
 	} else if (!run->dump.pattern) {

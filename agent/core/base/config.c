@@ -87,13 +87,15 @@ int pmc_signal_number(const char *text)
 	return is_signal(value) ? value : -EINVAL;
 }
 
-const struct pmc_knob pmc_knobs[] = {
-#define X(field, type, env, flag, letter, argument, def, values, help)                             \
-	{ env, flag, letter, argument, def, values, help },
+/* What reading an environment takes of the rows; knobs.c has the whole rows. */
+static const struct {
+	const char *env, *def, *values;
+} knobs[] = {
+#define X(field, type, env, flag, letter, argument, def, values, help) { env, def, values },
 #include "agent/core/base/config.def"
 #undef X
 };
-const unsigned pmc_n_knobs = sizeof(pmc_knobs) / sizeof(pmc_knobs[0]);
+static const unsigned n_knobs = sizeof(knobs) / sizeof(knobs[0]);
 
 static int parse_TEXT(const char *value, pmc_config_TEXT *to)
 {
@@ -181,9 +183,10 @@ static int parse_SAMPLE(const char *value, pmc_config_SAMPLE *to)
 
 static int parse_REPORT(const char *value, pmc_config_REPORT *to)
 {
-	static const char *const kinds[] = { "auto", "off", "summary", "threads", "json" };
+	static const char *const kinds[] = { "auto", "off", "summary", "threads",
+					     "json", "csv", "html" };
 	size_t len = strcspn(value, "=");
-	int kind = choice(value, len, kinds, 5);
+	int kind = choice(value, len, kinds, sizeof(kinds) / sizeof(*kinds));
 
 	if (kind < 0 || (value[len] && !value[len + 1]))
 		return -EINVAL;
@@ -291,9 +294,9 @@ int pmc_config_set(struct pmc_config *config, unsigned knob, const char *value)
 
 const char *pmc_config_accepted(unsigned knob, const char *value)
 {
-	const char *accepted = pmc_knobs[knob].values;
+	const char *accepted = knobs[knob].values;
 
-	if (strcmp(pmc_knobs[knob].env, "PMC_SAMPLE") != 0)
+	if (strcmp(knobs[knob].env, "PMC_SAMPLE") != 0)
 		return accepted;
 	if (is_switches(value, strcspn(value, "@/")))
 		return "another event, such as task-clock: a signal at a switch would wake threads "
@@ -320,17 +323,17 @@ int pmc_config_from_env(char *const *envp, struct pmc_config *config,
 	int result = 0;
 
 	memset(config, 0, sizeof(*config));
-	for (unsigned i = 0; i < pmc_n_knobs; i++) {
-		const char *value = pmc_env(envp, pmc_knobs[i].env);
+	for (unsigned i = 0; i < n_knobs; i++) {
+		const char *value = pmc_env(envp, knobs[i].env);
 
-		if (pmc_knobs[i].def)
-			pmc_config_set(config, i, pmc_knobs[i].def);
+		if (knobs[i].def)
+			pmc_config_set(config, i, knobs[i].def);
 		/* Shells pass an unset variable on as an empty one. */
 		if (!value || !*value)
 			continue;
 		if (pmc_config_set(config, i, value) == 0 || result)
 			continue;
-		*error = (struct pmc_config_error){ pmc_knobs[i].env, value,
+		*error = (struct pmc_config_error){ knobs[i].env, value,
 						    pmc_config_accepted(i, value) };
 		result = -EINVAL;
 	}

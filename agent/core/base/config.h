@@ -20,6 +20,8 @@ enum pmc_report_kind {
 	PMC_REPORT_SUMMARY,
 	PMC_REPORT_THREADS,
 	PMC_REPORT_JSON,
+	PMC_REPORT_CSV,
+	PMC_REPORT_HTML,
 };
 
 enum pmc_args {

@@ -3,27 +3,10 @@
 #include "agent/base/agent.h"
 #include "agent/core/base/file.h"
 #include "agent/core/base/out.h"
-#include "agent/core/profile/profile.h"
-#include "agent/output/file.h"
 #include "agent/process/process.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int agent_report_read(struct pmc_profile *profile)
-{
-	int fd = pmc_fd_open(AT_FDCWD, agent_file_name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-	int error = fd < 0 ? fd : 0;
-
-	if (!error && agent.out)
-		lseek(fd, (off_t)agent_file_start(), SEEK_SET);
-	if (!error)
-		error = pmc_profile_add_fd(profile, fd);
-	if (fd >= 0)
-		pmc_fd_close(fd);
-	return error ? error : pmc_profile_finish(profile);
-}
 
 /* poll alone decides: opening /dev/fd/2 gives the same open file. */
 int agent_report_unblocked(int fd, struct pmc_out *out)
