@@ -400,7 +400,7 @@ static void put_children(struct page *page)
 	const uint64_t cpu_ns =
 		s->waited_cpu_ns > s->children_cpu_ns ? s->waited_cpu_ns : s->children_cpu_ns;
 
-	if (!s->children && cpu_ns < 1000000)
+	if (!s->children && (cpu_ns < 10000000 || cpu_ns < s->cpu_ns / 100))
 		return;
 	pmc_out_char(&page->line, ' ');
 	if (s->children)
