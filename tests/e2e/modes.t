@@ -95,7 +95,8 @@ is "$(json "$T/nobody/root.json" '.threads[0] | (.voluntary_switches + .involunt
 	[.events[] | select(.name == "context-switches") | .value] | .[0] > 50 and .[0] <= $n')" true \
 	"root: context-switches are those of the accounting column, less those before the agent"
 run setpriv --reuid=65534 --regid=65534 --clear-groups env LD_PRELOAD="$AGENT" \
-	PMC_EVENTS=task-clock,context-switches,page-faults COLUMNS=200 "$T/busy"
+	PMC_EVENTS=task-clock,context-switches,page-faults PMC_REPORT=off PMC_OUT="$T/nobody/table.pmc" "$T/busy"
+"$PMCTL" report "$T/nobody/table.pmc" >"$T/err"
 like "$(grep 'user mode only' "$T/err" | head -n 1)" 'user mode only: page-faults;' \
 	"nobody: the table marks page-faults only as user mode" || diag_file "$T/err" table
 like "$(cat "$T/err")" 'not counted: context-switches \(not permitted' \
