@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_hostile.c - names with escape sequences in all fields of dumps, through the commands that
  * print them: nothing that a terminal interprets comes out. */
+#include "agent/core/base/csv.h"
 #include "agent/core/base/utf8.h"
 #include "agent/core/report/words.h"
 #include "tests/unit/report_profile.h"

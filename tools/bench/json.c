@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - results with every run as JSON, and a row for each run as CSV. */
+#include "agent/core/base/csv.h"
 #include "agent/core/base/json.h"
 #include "agent/core/report/words.h"
 #include "tools/bench/runner.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print.c - the differences as JSON or CSV, and what all forms compare. */
+#include "agent/core/base/csv.h"
 #include "agent/core/base/json.h"
 #include "agent/core/report/report.h"
 #include "agent/core/report/words.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - rows as JSON lines, and as CSV with a line for each event. */
+#include "agent/core/base/csv.h"
 #include "agent/core/base/json.h"
 #include "agent/core/report/words.h"
 #include "tools/stat/stat.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c - the rows of the screen as a CSV file. */
+#include "agent/core/base/csv.h"
 #include "agent/core/dump/output.h"
 #include "agent/core/report/words.h"
 #include "tools/cli/pmctl.h"

@@ -17,6 +17,11 @@ const unsigned pmc_n_metrics = sizeof(pmc_metrics) / sizeof(pmc_metrics[0]);
 _Static_assert(sizeof(pmc_metrics) / sizeof(pmc_metrics[0]) <= 64,
 	       "pmc_union.ratios has a bit for each");
 
+const char *pmc_ratio_state_name(unsigned state)
+{
+	return state == PMC_RATIO_EXACT ? "exact" : state == PMC_RATIO_SCALED ? "scaled" : "mixed";
+}
+
 static bool is_input(const struct pmc_p_event *event, enum pmc_input input)
 {
 	return !event->def.config1 && !event->def.config2 && !event->def.config3 &&

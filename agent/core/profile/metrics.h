@@ -46,6 +46,8 @@ enum pmc_ratio_state {
 	PMC_RATIO_MIXED,  /* of events in different groups, which do not run at the same time */
 };
 
+const char *pmc_ratio_state_name(unsigned state);
+
 /* The two sums of a ratio, over the rows that have both values. All zero: no row. */
 struct pmc_ratio {
 	uint64_t a, b;

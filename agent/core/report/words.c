@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* words.c - states and reasons in the words of reports. */
 #include "agent/core/base/advice.h"
-#include "agent/core/profile/metrics.h"
 #include "agent/core/report/words.h"
 
 const char *pmc_state_name(enum pmc_state state)
@@ -33,11 +32,6 @@ const char *pmc_thread_state_name(unsigned state)
 const char *pmc_scope_name(unsigned scope)
 {
 	return scope == PMC_SCOPE_USER ? "user" : scope == PMC_SCOPE_KERNEL ? "kernel" : "all";
-}
-
-const char *pmc_ratio_state_name(unsigned state)
-{
-	return state == PMC_RATIO_EXACT ? "exact" : state == PMC_RATIO_SCALED ? "scaled" : "mixed";
 }
 
 const char *pmc_reason_text(uint32_t reason)

@@ -13,8 +13,5 @@ const char *pmc_reason_text(uint32_t reason);
 const char *pmc_state_name(enum pmc_state state);
 const char *pmc_thread_state_name(unsigned state);
 const char *pmc_scope_name(unsigned scope);
-const char *pmc_ratio_state_name(unsigned state); /* enum pmc_ratio_state */
-/* Text as a cell of CSV: quoted where needed, harmless to terminals and spreadsheets; csv.c. */
-void pmc_csv_text(struct pmc_out *out, const char *text, size_t len);
 
 #endif
